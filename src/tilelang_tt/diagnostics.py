@@ -1,0 +1,101 @@
+"""Errors a user meets: a code, a place, a fact and a way out.
+
+    matmul.py:21: error[TT204]: kernel 'mm' needs 1,610,612 B of L1 per core; Wormhole has 1,393,280 B
+        T.gemm(A_shared, B_shared, C_local)
+      note: A_shared 4 x 128x256 bfloat16 ... 1,048,576 B
+      help: num_stages=2 fits (1,086,324 B)
+
+Code ranges: TT1xx what the frontend cannot take, TT2xx chip limits, TT3xx arguments of a call,
+TT4xx breaches and failures while kernels run, TT5xx the environment (compiler, cache, versions),
+TT6xx target options, TT9xx broken invariants of this compiler (please report).
+"""
+
+from __future__ import annotations
+
+import linecache
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Location:
+    """A line of the user's program."""
+
+    file: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+    @property
+    def text(self) -> str:
+        """The source line itself, stripped; empty when the file cannot be read."""
+        return linecache.getline(self.file, self.line).strip()
+
+
+class TenstorrentError(Exception):
+    """Base of every error this package raises on purpose."""
+
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        *,
+        location: Location | None = None,
+        notes: tuple[str, ...] = (),
+        help: str | None = None,
+    ) -> None:
+        self.code = code
+        self.message = message
+        self.location = location
+        self.notes = notes
+        self.help = help
+        super().__init__(self.render())
+
+    def render(self) -> str:
+        place = f"{self.location}: " if self.location else ""
+        lines = [f"{place}error[{self.code}]: {self.message}"]
+        if self.location and self.location.text:
+            lines.append(f"    {self.location.text}")
+        lines += [f"  note: {note}" for note in self.notes]
+        if self.help:
+            lines.append(f"  help: {self.help}")
+        return "\n".join(lines)
+
+    def __reduce__(self) -> Any:
+        return (_rebuild, (type(self), self.__dict__.copy()))
+
+
+def _rebuild(cls: type[TenstorrentError], state: dict[str, Any]) -> TenstorrentError:
+    error = cls.__new__(cls)
+    error.__dict__.update(state)
+    Exception.__init__(error, error.render())
+    return error
+
+
+class UnsupportedError(TenstorrentError):
+    """The program uses something this backend cannot compile (TT1xx)."""
+
+
+class ResourceError(TenstorrentError):
+    """The program does not fit the chip (TT2xx)."""
+
+
+class ArgumentError(TenstorrentError, ValueError):
+    """A call passed tensors the kernel was not compiled for (TT3xx)."""
+
+
+class DeviceError(TenstorrentError, RuntimeError):
+    """A kernel broke a contract, crashed, hung or deadlocked while running (TT4xx)."""
+
+
+class EnvironmentProblem(TenstorrentError, RuntimeError):
+    """Something on this machine is missing or unusable (TT5xx)."""
+
+
+class TargetError(TenstorrentError, ValueError):
+    """A target string or option is not valid (TT6xx)."""
+
+
+class InternalError(TenstorrentError):
+    """A verifier found a broken invariant: a bug of this compiler (TT9xx)."""

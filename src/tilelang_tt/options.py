@@ -1,0 +1,30 @@
+"""What a user may choose about a compilation, apart from the kernel itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tilelang_tt.arch import ARCHS, Arch
+
+
+@dataclass(frozen=True)
+class Options:
+    """Target options, checked and complete. `tilelang_tt.target` builds this from a target."""
+
+    arch: str = "wormhole_b0"
+    grid: tuple[int, int] | None = None  # cores (x, y) to use; None: the chip's whole compute grid
+    math_fidelity: str = "HiFi4"
+    fp32_acc: bool = True  # 32-bit DST (fp32_dest_acc_en)
+    numerics: str = "fast"
+    sdk: str = "0.77"
+    device: str = "virtual"
+    float16: str = "float32"  # how float16 tensors are stored on the device
+    storage: tuple[tuple[str, str], ...] = ()  # (parameter or "*", format) overrides for inputs
+
+    @property
+    def chip(self) -> Arch:
+        return ARCHS[self.arch]
+
+    @property
+    def core_grid(self) -> tuple[int, int]:
+        return self.grid or self.chip.grid

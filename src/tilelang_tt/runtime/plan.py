@@ -1,0 +1,259 @@
+"""The launch plan: everything a launcher needs besides the kernel sources.
+
+`tt.plan.json` is this record as JSON. It is validated against `plan.schema.json` whenever it is
+written or read; launchers (virtual device, ttnn, main.cpp) read nothing else.
+
+Sizes that are known only at call time appear as integer expressions over the names in `sizes`, in
+Python syntax: `+ - * // %`, `min(a, b)`, `max(a, b)`, parentheses.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import operator
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from functools import cache
+from importlib import resources
+from typing import Any, Literal
+
+SCHEMA_VERSION = 1
+
+# A size: a number, or an expression over the plan's `sizes`.
+Size = int | str
+
+Role = Literal["reader", "compute", "writer"]
+
+
+@dataclass(frozen=True)
+class Param:
+    """One argument of the user's function, in order."""
+
+    name: str
+    kind: Literal["tensor", "scalar"]
+    dtype: str
+    shape: tuple[Size, ...] = ()
+    access: Literal["read", "write", "read_write", "unused"] = "read"
+
+
+@dataclass(frozen=True)
+class TensorPlan:
+    """How one tensor lies in device memory: 32x32 tiles over two of its axes, one tile per page.
+
+    Page of tile (r, c) of batch b: (b * row_tiles + r) * col_tiles + c, where b counts the
+    remaining axes row-major. The host pads the last tile row and column with zeros.
+    """
+
+    name: str
+    param: int  # index into Plan.params
+    format: str  # tt::DataFormat name: Float16_b, Float32, Bfp8_b ...
+    page_bytes: int
+    row_axis: int | None  # axis walked as tile rows; None: the tensor has rank 1
+    col_axis: int
+    row_tiles: Size
+    col_tiles: Size
+    batch: Size  # product of the remaining axes
+    memory: Literal["dram_interleaved"] = "dram_interleaved"
+
+
+@dataclass(frozen=True)
+class CbPlan:
+    """One circular buffer, the same on every core."""
+
+    id: int
+    name: str
+    format: str
+    page_bytes: int
+    pages: int
+    producer: Role
+    consumer: Role
+    unpack_to_dest: bool = False  # UnpackToDestFp32: copy_tile keeps all 32 bits
+
+
+@dataclass(frozen=True)
+class CompileArg:
+    """Compile-time words of a kernel: a number, or the TensorAccessorArgs words of a tensor."""
+
+    name: str
+    value: int | None = None
+    accessor: str | None = None  # tensor name
+
+
+@dataclass(frozen=True)
+class RuntimeArg:
+    """One 4-byte runtime argument; exactly one of the value fields is set."""
+
+    name: str
+    address: str | None = None  # DRAM address of this tensor
+    work: Literal["start", "count"] | None = None  # this core's share of the units
+    size: Size | None = None  # the same on every core
+    scalar: str | None = None  # a scalar parameter, its 32 bits
+
+
+@dataclass(frozen=True)
+class KernelPlan:
+    role: Role
+    source: str  # file name beside the plan
+    compile_time_args: tuple[CompileArg, ...] = ()
+    runtime_args: tuple[RuntimeArg, ...] = ()
+
+
+@dataclass(frozen=True)
+class SemaphorePlan:
+    id: int
+    initial: int = 0
+
+
+@dataclass(frozen=True)
+class ComputeConfig:
+    math_fidelity: Literal["LoFi", "HiFi2", "HiFi3", "HiFi4"] = "HiFi4"
+    fp32_dest_acc_en: bool = True
+    dst_full_sync_en: bool = False
+    math_approx_mode: bool = False
+
+
+@dataclass(frozen=True)
+class SourceLine:
+    """Generated `file:line` stems from the user's `user_file:user_line`."""
+
+    file: str
+    line: int
+    user_file: str
+    user_line: int
+
+
+@dataclass(frozen=True)
+class LaunchPlan:
+    """One program: three kernels on a rectangle of cores, started together."""
+
+    name: str
+    grid: tuple[int, int]  # cores used: (x, y), from logical core (0, 0)
+    units: Size  # grid blocks of the user's kernel
+    policy: Literal["contiguous"]  # see `work_of_core`
+    kernels: tuple[KernelPlan, ...]
+    cbs: tuple[CbPlan, ...]
+    semaphores: tuple[SemaphorePlan, ...] = ()
+    compute_config: ComputeConfig = field(default_factory=ComputeConfig)
+    source_map: tuple[SourceLine, ...] = ()
+
+    @property
+    def cores(self) -> int:
+        return self.grid[0] * self.grid[1]
+
+
+@dataclass(frozen=True)
+class Plan:
+    name: str
+    arch: str
+    sdk: str
+    numerics: Literal["fast", "exact", "chip"]
+    device: Literal["virtual", "ttnn"]
+    sizes: tuple[str, ...]
+    params: tuple[Param, ...]
+    tensors: tuple[TensorPlan, ...]
+    launches: tuple[LaunchPlan, ...]
+    generator: str
+    schema: int = SCHEMA_VERSION
+
+    def tensor(self, name: str) -> TensorPlan:
+        return next(tensor for tensor in self.tensors if tensor.name == name)
+
+    def to_json(self) -> str:
+        data = json.loads(json.dumps(asdict(self)))  # tuples become lists
+        validate(data)
+        return json.dumps(data, indent=2) + "\n"
+
+    @staticmethod
+    def from_json(text: str) -> Plan:
+        data = json.loads(text)
+        validate(data)
+        return _plan(data)
+
+
+def work_of_core(units: int, cores: int, core: int) -> tuple[int, int]:
+    """Policy `contiguous`: (first unit, number of units) of the core-th core, row-major.
+
+    Shares differ by at most one; the cores with one unit more come first; a core beyond the work
+    gets (units, 0).
+    """
+    share, extra = divmod(units, cores)
+    start = core * share + min(core, extra)
+    return start, share + (1 if core < extra else 0)
+
+
+_OPERATORS: dict[type[ast.operator], Callable[[int, int], int]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+}
+_FUNCTIONS: dict[str, Callable[[int, int], int]] = {"min": min, "max": max}
+
+
+def evaluate(size: Size, sizes: Mapping[str, int]) -> int:
+    """The value of a size expression for one call's sizes."""
+    if isinstance(size, int):
+        return size
+    return _evaluate(ast.parse(size, mode="eval").body, sizes)
+
+
+def _evaluate(node: ast.expr, sizes: Mapping[str, int]) -> int:
+    match node:
+        case ast.Constant(value=int(value)):
+            return value
+        case ast.Name(id=name):
+            return sizes[name]
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
+            return _OPERATORS[type(op)](_evaluate(left, sizes), _evaluate(right, sizes))
+        case ast.Call(func=ast.Name(id=name), args=[left, right]) if name in _FUNCTIONS:
+            return _FUNCTIONS[name](_evaluate(left, sizes), _evaluate(right, sizes))
+    raise ValueError(f"not a size expression: {ast.unparse(node)}")
+
+
+@cache
+def _validator() -> Any:
+    import jsonschema
+
+    text = resources.files("tilelang_tt.runtime").joinpath("plan.schema.json").read_text()
+    return jsonschema.Draft202012Validator(json.loads(text))
+
+
+def validate(data: Any) -> None:
+    """Raise jsonschema.ValidationError when `data` is not a plan of this version."""
+    _validator().validate(data)
+
+
+def _plan(data: dict[str, Any]) -> Plan:
+    launches = tuple(
+        LaunchPlan(
+            **{
+                **launch,
+                "grid": tuple(launch["grid"]),
+                "kernels": tuple(
+                    KernelPlan(
+                        kernel["role"],
+                        kernel["source"],
+                        tuple(CompileArg(**arg) for arg in kernel["compile_time_args"]),
+                        tuple(RuntimeArg(**arg) for arg in kernel["runtime_args"]),
+                    )
+                    for kernel in launch["kernels"]
+                ),
+                "cbs": tuple(CbPlan(**cb) for cb in launch["cbs"]),
+                "semaphores": tuple(SemaphorePlan(**item) for item in launch["semaphores"]),
+                "compute_config": ComputeConfig(**launch["compute_config"]),
+                "source_map": tuple(SourceLine(**line) for line in launch["source_map"]),
+            }
+        )
+        for launch in data["launches"]
+    )
+    return Plan(
+        **{
+            **data,
+            "sizes": tuple(data["sizes"]),
+            "params": tuple(Param(**{**param, "shape": tuple(param["shape"])}) for param in data["params"]),
+            "tensors": tuple(TensorPlan(**tensor) for tensor in data["tensors"]),
+            "launches": launches,
+        }
+    )
