@@ -1,0 +1,52 @@
+# Every target sets up .venv by itself; `make help` lists them.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.installed
+
+# The virtual device compiles kernels. Without a C++ compiler, the zig extra brings one.
+CXX_FOUND := $(shell command -v "$${CXX:-g++}" || command -v g++ || command -v clang++)
+comma     := ,
+EXTRAS    := dev$(if $(CXX_FOUND),,$(comma)zig)
+
+WORKERS ?= auto
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint format golden bench doctor clean
+
+help:  ## list the targets
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+
+demo: $(STAMP)  ## compile a 1024^3 bf16 GEMM, run it on the virtual device, check it against torch
+	@$(BIN)/python examples/gemm.py
+
+test: $(STAMP) lint  ## everything: lint, types, tests
+	$(BIN)/pytest -n $(WORKERS) tests
+
+lint: $(STAMP)  ## ruff and mypy --strict
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(STAMP)  ## let ruff rewrite the sources
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+golden: $(STAMP)  ## rewrite the golden files of tests/golden; review the diff
+	UPDATE_GOLDEN=1 $(BIN)/pytest tests/golden
+
+bench: $(STAMP)  ## compile time against TileLang's CUDA lowering, virtual device against torch
+	$(BIN)/python -m benchmarks
+
+doctor: $(STAMP)  ## what the package finds on this machine
+	@$(BIN)/tilelang-tt doctor
+
+clean:  ## remove .venv and tool caches
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache
+
+$(STAMP): pyproject.toml constraints.txt
+	@$(if $(CXX_FOUND),,echo "no C++ compiler found: installing ziglang from PyPI as the compiler")
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[$(EXTRAS)]'
+	@touch $@
