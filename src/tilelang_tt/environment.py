@@ -1,0 +1,29 @@
+"""The check that comes before everything else: the TileLang this package is written for is there."""
+
+from __future__ import annotations
+
+from importlib.metadata import PackageNotFoundError, version
+
+from tilelang_tt.diagnostics import EnvironmentProblem
+from tilelang_tt.version import TILELANG_VERSION, __version__
+
+
+def installed_version(distribution: str) -> str | None:
+    """The version pip would show; None when it is not installed. Nothing is imported."""
+    try:
+        return version(distribution)
+    except PackageNotFoundError:
+        return None
+
+
+def require_tilelang() -> None:
+    """TileLang's backend interface is not stable yet, so another version is refused, not tried."""
+    found = installed_version("tilelang")
+    if found is not None and found.partition("+")[0] == TILELANG_VERSION:
+        return
+    there = f"TileLang {found} is installed" if found else "TileLang is not installed"
+    raise EnvironmentProblem(
+        "TT503",
+        f"tilelang-tt {__version__} needs TileLang {TILELANG_VERSION}; {there}",
+        help=f"pip install tilelang=={TILELANG_VERSION}",
+    )

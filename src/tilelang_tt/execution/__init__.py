@@ -1,0 +1,1 @@
+"""What a compiled kernel is to its caller: a JITKernel that checks arguments and runs on a device."""

@@ -1,0 +1,58 @@
+"""The callable inside a kernel: check the arguments, launch, hand back the results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from tilelang.engine.param import KernelParam
+from tilelang.jit.adapter.base import BaseKernelAdapter
+
+from tilelang_tt.compiled import Compiled
+from tilelang_tt.diagnostics import EnvironmentProblem
+from tilelang_tt.execution.call import BoundCall, Signature
+from tilelang_tt.execution.sources import HOST_FILE, join_sources
+from tilelang_tt.runtime.virtual import RunReport, launch
+
+
+class TenstorrentAdapter(BaseKernelAdapter):
+    """Calls may come from several threads: a call keeps its state to itself, apart from `last_report`."""
+
+    def __init__(
+        self, params: list[KernelParam], result_idx: list[int] | int | None, compiled: Compiled
+    ) -> None:
+        self.compiled = compiled
+        self.last_report: RunReport | None = None  # of the latest call; None before it or without work
+        outputs = list(result_idx) if isinstance(result_idx, (list, tuple)) else result_idx
+        super().__init__(None, params, outputs)
+
+    def _convert_torch_func(self) -> Callable[..., Any]:
+        dtypes = [param.torch_dtype() for param in self.params]
+        self.signature = Signature(self.compiled.plan, dtypes, self.result_idx)
+        return self.call
+
+    def call(self, *args: Any) -> torch.Tensor | list[torch.Tensor] | None:
+        bound = self.signature.bind(args)
+        self.last_report = self._launch(bound) if bound.has_work else None
+        bound.finish()
+        if len(bound.results) == 1:
+            return bound.results[0]
+        return list(bound.results) or None
+
+    def _launch(self, bound: BoundCall) -> RunReport:
+        plan = self.compiled.plan
+        if plan.device != "virtual":
+            raise EnvironmentProblem(
+                "TT504",
+                f"kernel '{plan.name}' is compiled for device '{plan.device}', and this version has only "
+                "the virtual device",
+                help="leave out the target option 'device'; kernel.export(...) writes sources for a card",
+            )
+        return launch(plan, self.compiled.files, bound.tensors, bound.sizes, bound.scalars)
+
+    def get_kernel_source(self, kernel_only: bool = True) -> str:  # noqa: ARG002  (TileLang's signature)
+        return join_sources(self.compiled)
+
+    def get_host_source(self) -> str:
+        return self.compiled.files[HOST_FILE]

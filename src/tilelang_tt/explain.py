@@ -1,0 +1,89 @@
+"""The compiler's account of one kernel: stages, decisions, L1 map, work map."""
+
+from __future__ import annotations
+
+from tilelang_tt.arch import Arch
+from tilelang_tt.compiled import Compiled
+from tilelang_tt.options import Options
+from tilelang_tt.runtime.plan import LaunchPlan, Plan, work_of_core
+
+
+def explain(compiled: Compiled, options: Options) -> str:
+    plan = compiled.plan
+    sections = [_heading(plan, options)]
+    sections += [f"== {name}\n{text.rstrip()}" for name, text in compiled.stages]
+    sections.append(decisions(compiled))
+    for launch in plan.launches:
+        sections.append(l1_map(launch, options.chip))
+        sections.append(work_map(launch))
+    return "\n\n".join(sections) + "\n"
+
+
+def _heading(plan: Plan, options: Options) -> str:
+    x, y = options.core_grid
+    accumulate = "32-bit" if options.fp32_acc else "16-bit"
+    return (
+        f"kernel '{plan.name}' for {options.chip.title}, {x}x{y} cores, {options.math_fidelity}, "
+        f"{accumulate} DST, numerics {plan.numerics}, sdk {plan.sdk}, device {plan.device}"
+    )
+
+
+def decisions(compiled: Compiled) -> str:
+    """One line per choice, grouped by the pass that made it."""
+    lines = ["decisions"]
+    stage = ""
+    for decision in compiled.decisions:
+        if decision.stage != stage:
+            stage = decision.stage
+            lines.append(f"  {stage}")
+        place = f"   [{decision.location}]" if decision.location else ""
+        lines.append(f"    {decision.subject}: {decision.text}{place}")
+    return "\n".join(lines)
+
+
+def l1_map(launch: LaunchPlan, chip: Arch) -> str:
+    """Circular buffers in the order of their ids, with what they take of a core's L1."""
+    rows = [
+        (
+            f"cb{cb.id}",
+            cb.name,
+            f"{cb.pages} x {cb.page_bytes:,} B {cb.format}",
+            f"{cb.producer} -> {cb.consumer}",
+            f"{cb.pages * cb.page_bytes:,} B",
+        )
+        for cb in sorted(launch.cbs, key=lambda cb: cb.id)
+    ]
+    used = sum(cb.pages * cb.page_bytes for cb in launch.cbs)
+    share = 100 * used / chip.l1_usable
+    total = f"  used {used:,} B of {chip.l1_usable:,} B per core ({share:.1f} %)"
+    return "\n".join([f"L1 map of '{launch.name}'", *_columns(rows), total])
+
+
+def _columns(rows: list[tuple[str, ...]]) -> list[str]:
+    """Left-aligned columns; the last, a number, right-aligned."""
+    if not rows:
+        return []
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    return [
+        "  "
+        + "  ".join([*(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True))][:-1])
+        + f"  {row[-1]:>{widths[-1]}}"
+        for row in rows
+    ]
+
+
+def work_map(launch: LaunchPlan) -> str:
+    """How many units each core runs, drawn as the grid; an expression when only a call knows it."""
+    x, y = launch.grid
+    title = f"work map of '{launch.name}': {launch.units} units over {x}x{y} cores, {launch.policy}"
+    if not isinstance(launch.units, int):
+        return f"{title}\n  shares follow from the sizes of each call"
+    counts = [work_of_core(launch.units, launch.cores, core)[1] for core in range(launch.cores)]
+    width = len(str(max(counts)))
+    rows = [
+        f"  y={row:<2} " + " ".join(f"{count:>{width}}" for count in counts[row * x : (row + 1) * x])
+        for row in range(y)
+    ]
+    idle = counts.count(0)
+    note = f"  units per core {min(counts)} to {max(counts)}" + (f"; {idle} cores idle" if idle else "")
+    return "\n".join([title, *rows, note])

@@ -1,0 +1,284 @@
+"""Every spelling of the target, and the one table of its options.
+
+    "tenstorrent"   "tenstorrent/blackhole"   "tenstorrent -arch=blackhole -grid=4x4"
+    {"kind": "tenstorrent", "grid": (4, 4), "math_fidelity": "HiFi2"}
+        -> Target(kind ext_dev, key tenstorrent, feature.arch=..., feature.grid=..., ...)  -> Options
+
+TVM knows target kinds from C++ alone, so a Tenstorrent target is its kind for foreign devices with a
+key of ours. Options travel as `feature.*` texts because they survive str, copy and pickle. One more
+feature names the build of this package: `str(target)` is part of every cache key of TileLang, and a
+kernel compiled by another build must not be served.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from tilelang.backend.target import register_target_normalizer
+from tvm.target import Target, register_tag
+
+from tilelang_tt.arch import ARCHS
+from tilelang_tt.diagnostics import TargetError
+from tilelang_tt.options import Options
+from tilelang_tt.version import __version__
+
+KIND = "ext_dev"
+NAME = "tenstorrent"
+BUILD_FEATURE = "feature.build"
+
+# Storage formats a user may choose for inputs, apart from the one their dtype implies.
+STORAGE_FORMATS = ("bfloat8_b",)
+
+
+@dataclass(frozen=True)
+class OptionSpec:
+    """One target option: how it is read, written and described. `name` is a field of Options."""
+
+    name: str
+    valid: str  # the valid values, as messages and the README print them
+    doc: str
+    parse: Callable[[Any], Any]  # ValueError: not valid
+    text: Callable[[Any], str] = str
+
+
+def _one_of(name: str, values: tuple[str, ...], doc: str) -> OptionSpec:
+    def parse(value: Any) -> str:
+        if str(value) not in values:
+            raise ValueError
+        return str(value)
+
+    return OptionSpec(name, ", ".join(values), doc, parse)
+
+
+def _parse_flag(value: Any) -> bool:
+    words = {"true": True, "1": True, "false": False, "0": False}
+    return words[_word(value, tuple(words))]
+
+
+def _word(value: Any, words: tuple[str, ...]) -> str:
+    if str(value).lower() not in words:
+        raise ValueError
+    return str(value).lower()
+
+
+def _parse_grid(value: Any) -> tuple[int, int] | None:
+    """`8x4`, (8, 4) or [8, 4]; `all` and None leave the choice to the chip."""
+    if value is None or value == "all":
+        return None
+    parts = value.split("x") if isinstance(value, str) else list(value) if _is_pair(value) else []
+    if len(parts) != 2 or not all(str(part).isdecimal() for part in parts):
+        raise ValueError
+    x, y = (int(part) for part in parts)
+    if x < 1 or y < 1:
+        raise ValueError
+    return x, y
+
+
+def _is_pair(value: Any) -> bool:
+    return isinstance(value, (tuple, list)) and len(value) == 2
+
+
+def _grid_text(grid: tuple[int, int] | None) -> str:
+    return "all" if grid is None else f"{grid[0]}x{grid[1]}"
+
+
+def _parse_storage(value: Any) -> tuple[tuple[str, str], ...]:
+    """`bfloat8_b` for all inputs, {"B": "bfloat8_b"}, or `A:bfloat8_b,B:bfloat8_b`."""
+    if isinstance(value, Mapping):
+        pairs = [(str(name), str(form)) for name, form in value.items()]
+    elif isinstance(value, str):
+        items = [item.strip().rpartition(":") for item in value.split(",") if item.strip()]
+        pairs = [(name or "*", form) for name, _, form in items]
+    else:
+        raise ValueError
+    if any(form not in STORAGE_FORMATS for _, form in pairs):
+        raise ValueError
+    return tuple(sorted(pairs))
+
+
+def _storage_text(pairs: tuple[tuple[str, str], ...]) -> str:
+    return ",".join(f"{name}:{form}" for name, form in pairs)
+
+
+OPTIONS: dict[str, OptionSpec] = {
+    spec.name: spec
+    for spec in (
+        _one_of("arch", tuple(ARCHS), "chip to compile for"),
+        OptionSpec(
+            "grid",
+            "XxY, such as 4x4 or (4, 4), up to the chip's compute grid; all",
+            "cores to use, counted from the first",
+            _parse_grid,
+            _grid_text,
+        ),
+        _one_of(
+            "math_fidelity",
+            ("LoFi", "HiFi2", "HiFi3", "HiFi4"),
+            "how many multiplier phases the matrix engine spends",
+        ),
+        OptionSpec(
+            "fp32_acc",
+            "true, false",
+            "32-bit destination registers",
+            _parse_flag,
+            lambda flag: str(flag).lower(),
+        ),
+        _one_of(
+            "numerics",
+            ("fast", "exact", "chip"),
+            "arithmetic of the virtual device",
+        ),
+        _one_of("sdk", ("0.77", "0.81"), "TT-Metalium release whose API names are used"),
+        _one_of("device", ("virtual", "ttnn"), "where kernels run"),
+        _one_of("float16", ("float32", "bfloat16"), "storage of float16 tensors on the device"),
+        OptionSpec(
+            "storage",
+            'bfloat8_b for all inputs, or one per input: {"B": "bfloat8_b"}, B:bfloat8_b',
+            "storage format of inputs, where it shall differ from their dtype",
+            _parse_storage,
+            _storage_text,
+        ),
+    )
+}
+
+
+def parse_options(values: Mapping[str, Any]) -> Options:
+    """Options from user-given values; what is not given keeps its default."""
+    parsed: dict[str, Any] = {}
+    for name, value in values.items():
+        spec = OPTIONS.get(name)
+        if spec is None:
+            raise TargetError(
+                "TT601",
+                f"target '{NAME}' has no option '{name}'",
+                help=f"valid options: {', '.join(OPTIONS)}",
+            )
+        try:
+            parsed[name] = spec.parse(value)
+        except ValueError:
+            raise _invalid(spec, value) from None
+    options = Options(**parsed)
+    _check_grid(options)
+    return options
+
+
+def _invalid(spec: OptionSpec, value: Any, *notes: str) -> TargetError:
+    return TargetError(
+        "TT602",
+        f"target option '{spec.name}' cannot be {value!r}",
+        notes=notes,
+        help=f"valid values: {spec.valid}",
+    )
+
+
+def _check_grid(options: Options) -> None:
+    chip = options.chip
+    if options.grid and (options.grid[0] > chip.grid[0] or options.grid[1] > chip.grid[1]):
+        fact = f"{chip.title} has a compute grid of {_grid_text(chip.grid)} cores"
+        raise _invalid(OPTIONS["grid"], _grid_text(options.grid), fact)
+
+
+@cache
+def build_id() -> str:
+    """Version and content of this package: changes whenever its output may change."""
+    digest = hashlib.sha256()
+    pending = [resources.files("tilelang_tt")]
+    while pending:
+        for entry in sorted(pending.pop().iterdir(), key=lambda item: item.name):
+            if entry.is_dir():
+                pending.append(entry)
+            elif entry.name.endswith((".py", ".json", ".h", ".hpp", ".cpp")):
+                digest.update(entry.name.encode() + entry.read_bytes())
+    return f"{__version__}-{digest.hexdigest()[:12]}"
+
+
+def target_config(options: Options) -> dict[str, str | list[str]]:
+    """The dict TVM makes a Target from."""
+    features = {f"feature.{spec.name}": spec.text(getattr(options, spec.name)) for spec in OPTIONS.values()}
+    return {"kind": KIND, "keys": [NAME], "model": options.arch, **features, BUILD_FEATURE: build_id()}
+
+
+def make_target(options: Options | None = None) -> Target:
+    return Target(target_config(options or Options()))
+
+
+def is_tenstorrent(target: Target) -> bool:
+    return target.kind.name == KIND and NAME in [str(key) for key in target.keys]
+
+
+def options_of(target: Target) -> Options:
+    """The options a target carries, checked again: a Target may have been made by hand."""
+    prefix = "feature."
+    values = {
+        str(name).removeprefix(prefix): str(value)
+        for name, value in target.attrs.items()
+        if str(name).startswith(prefix) and str(name) != BUILD_FEATURE
+    }
+    return parse_options(values)
+
+
+def normalize(target: Any) -> Target | None:
+    """TileLang asks every backend in turn: a Target when the spelling is ours, otherwise None."""
+    if isinstance(target, Target):
+        stale = is_tenstorrent(target) and str(target.attrs.get(BUILD_FEATURE, "")) != build_id()
+        return make_target(options_of(target)) if stale else None
+    if isinstance(target, Mapping):
+        kind = str(target.get("kind", ""))
+        options = {str(name): value for name, value in target.items() if name != "kind"}
+        return _from_head(kind, options) if kind.startswith(NAME) else None
+    text = str(target).strip()
+    if text.startswith("{"):
+        return _from_json(text)
+    if not text.startswith(NAME):
+        return None
+    head, *words = text.split()
+    return _from_head(head, _option_words(words))
+
+
+def _from_json(text: str) -> Target | None:
+    try:
+        config = json.loads(text)
+    except ValueError:
+        return None
+    return normalize(config) if isinstance(config, dict) else None
+
+
+def _option_words(words: list[str]) -> dict[str, Any]:
+    options: dict[str, Any] = {}
+    for word in words:
+        if not word.startswith("-"):
+            raise TargetError(
+                "TT601",
+                f"target option '{word}' does not start with '-'",
+                help=f"write '{NAME} -arch=blackhole -grid=4x4'; valid options: {', '.join(OPTIONS)}",
+            )
+        name, _, value = word.lstrip("-").partition("=")
+        options[name.replace("-", "_")] = value
+    return options
+
+
+def _from_head(head: str, options: dict[str, Any]) -> Target:
+    """`tenstorrent` or `tenstorrent/<arch>`, with options."""
+    name, _, arch = head.partition("/")
+    if name != NAME or head.endswith("/"):
+        forms = ", ".join([NAME, *(f"{NAME}/{known}" for known in ARCHS)])
+        raise TargetError("TT603", f"there is no target '{head}'", help=f"valid targets: {forms}")
+    if arch:
+        if options.get("arch", arch) != arch:
+            raise _invalid(OPTIONS["arch"], options["arch"], f"the target's name already says '{arch}'")
+        options = {**options, "arch": arch}
+    return make_target(parse_options(options))
+
+
+def register() -> None:
+    """Make TileLang (by normaliser) and plain `tvm.target.Target(...)` (by tag) know the names."""
+    register_target_normalizer(NAME, normalize, override=True)
+    register_tag(NAME, target_config(Options()), override=True)
+    for arch in ARCHS:
+        register_tag(f"{NAME}/{arch}", target_config(Options(arch=arch)), override=True)
