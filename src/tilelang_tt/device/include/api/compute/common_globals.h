@@ -1,0 +1,4 @@
+// Base of the compute API.
+#pragma once
+
+#include "vd/compute.h"

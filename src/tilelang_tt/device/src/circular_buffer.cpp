@@ -1,0 +1,272 @@
+// Circular buffers: the four protocol calls, and who may touch which page when.
+#include <cstring>
+
+#include "machine.h"
+
+namespace vd {
+namespace {
+
+constexpr const char* kRoleNames[kRoles] = {"reader", "compute", "writer"};
+const char* name_of(Role role) { return kRoleNames[static_cast<uint32_t>(role)]; }
+
+void require_role(uint32_t cb, Role expected, const char* call, const char* side) {
+    if (fiber->role != expected) {
+        breach("cb-role", "%s on CB %u '%s' by the %s, but the plan makes the %s its %s", call, cb, cb_config(cb).name,
+               name_of(fiber->role), name_of(expected), side);
+    }
+}
+
+void require_capacity(uint32_t cb, uint32_t pages, const char* call) {
+    const CbConfig& config = cb_config(cb);
+    if (pages == 0 || pages > config.pages) {
+        breach("cb-capacity", "%s(%u, %u): CB %u '%s' has %u pages", call, cb, pages, cb, config.name, config.pages);
+    }
+}
+
+uint32_t page_offset(uint32_t cb, uint32_t page) {
+    const CbConfig& config = cb_config(cb);
+    return config.offset + page * config.page_bytes;
+}
+
+bool all_poison(const uint8_t* at, uint32_t bytes) {
+    return at[0] == kPoison && std::memcmp(at, at + 1, bytes - 1) == 0;
+}
+
+// Pages about to be pushed must hold data; stores through pointers leave no trace but the bytes.
+void require_data(uint32_t cb, uint32_t pages) {
+    const CbConfig& config = cb_config(cb);
+    CbState& state = core->cbs[cb];
+    for (uint32_t i = 0; i < pages; ++i) {
+        uint8_t& flags = state.pages[state.write_page + i];
+        if (!(flags & kPageWritten)) {
+            if (all_poison(core->l1 + page_offset(cb, state.write_page + i), config.page_bytes)) {
+                breach("cb-unwritten", "cb_push_back(%u, %u): page %u of CB %u '%s' was never written", cb, pages,
+                       state.write_page + i, cb, config.name);
+            }
+        }
+        flags = kPageWritten;
+    }
+}
+
+void require_no_pending(const std::vector<Transfer>& transfers, uint32_t cb, uint32_t page, uint32_t pages,
+                        const char* category, const char* call, const char* advice) {
+    const CbConfig& config = cb_config(cb);
+    uint32_t line = 0;
+    if (overlaps_pending(transfers, page_offset(cb, page), pages * config.page_bytes, line)) {
+        breach(category, "%s on CB %u '%s' while the transfer of line %u is still under way: %s", call, cb, config.name,
+               line, advice);
+    }
+}
+
+// Pages `first .. first + count`, counted from the reserved (or waited) base.
+bool within(uint32_t base, uint32_t granted, const CbSpan& span) {
+    return span.first_page >= base && span.last_page < base + granted;
+}
+
+}  // namespace
+
+const CbConfig& cb_config(uint32_t cb) {
+    if (cb >= device.chip.cb_count) {
+        breach("cb-id", "CB id %u: this chip has %u", cb, device.chip.cb_count);
+    }
+    const CbConfig& config = device.launch->cbs[cb];
+    if (!config.used) breach("cb-id", "CB %u is not in the plan of this launch", cb);
+    return config;
+}
+
+bool cb_has_room(const Core& at, uint32_t cb, uint32_t pages) {
+    const CbState& state = at.cbs[cb];
+    return device.launch->cbs[cb].pages - (state.pushed - state.popped) >= pages;
+}
+
+bool cb_has_data(const Core& at, uint32_t cb, uint32_t pages) {
+    return at.cbs[cb].pushed - at.cbs[cb].popped >= pages;
+}
+
+const uint8_t* readable_tile(uint32_t cb, uint32_t tile) {
+    const CbConfig& config = cb_config(cb);
+    const CbState& state = core->cbs[cb];
+    if (fiber->role != config.consumer) require_role(cb, config.consumer, "reading a tile", "consumer");
+    if (tile >= state.waited) {
+        breach("cb-unwaited-read", "tile %u of CB %u '%s' is read, but cb_wait_front has granted %u", tile, cb,
+               config.name, state.waited);
+    }
+    if (state.read_page + tile >= config.pages) {
+        breach("cb-wrap", "tile %u of CB %u '%s' lies past the end of the buffer (front at page %u of %u)", tile, cb,
+               config.name, state.read_page, config.pages);
+    }
+    return core->l1 + page_offset(cb, state.read_page + tile);
+}
+
+uint8_t* packable_tile(uint32_t cb, uint32_t tile, uint32_t& page) {
+    const CbConfig& config = cb_config(cb);
+    CbState& state = core->cbs[cb];
+    if (fiber->role != config.producer) require_role(cb, config.producer, "packing", "producer");
+    if (tile >= state.reserved) {
+        breach("cb-unreserved-write", "tile %u of CB %u '%s' is packed, but cb_reserve_back has granted %u", tile, cb,
+               config.name, state.reserved);
+    }
+    page = state.write_page + tile;
+    if (page >= config.pages) {
+        breach("cb-wrap", "tile %u of CB %u '%s' lies past the end of the buffer (back at page %u of %u)", tile, cb,
+               config.name, state.write_page, config.pages);
+    }
+    return core->l1 + page_offset(cb, page);
+}
+
+bool find_cb(uint32_t offset, uint32_t bytes, CbSpan& span) {
+    for (uint32_t id = 0; id < kMaxCbs; ++id) {
+        const CbConfig& config = device.launch->cbs[id];
+        if (!config.used || offset < config.offset) continue;
+        const uint64_t end = config.offset + static_cast<uint64_t>(config.pages) * config.page_bytes;
+        if (offset >= end) continue;
+        if (offset + static_cast<uint64_t>(bytes) > end) return false;
+        span.cb = id;
+        span.first_page = (offset - config.offset) / config.page_bytes;
+        span.last_page = (offset + bytes - 1 - config.offset) / config.page_bytes;
+        return true;
+    }
+    return false;
+}
+
+bool is_reserved(const CbSpan& span) {
+    const CbState& state = core->cbs[span.cb];
+    return device.launch->cbs[span.cb].producer == fiber->role && within(state.write_page, state.reserved, span);
+}
+
+bool is_waited(const CbSpan& span) {
+    const CbState& state = core->cbs[span.cb];
+    return device.launch->cbs[span.cb].consumer == fiber->role && within(state.read_page, state.waited, span);
+}
+
+void mark_written(uint32_t offset, uint32_t bytes) {
+    CbSpan span;
+    if (!find_cb(offset, bytes, span)) return;
+    for (uint32_t page = span.first_page; page <= span.last_page; ++page) core->cbs[span.cb].pages[page] |= kPageWritten;
+}
+
+void check_cbs_at_end() {
+    for (uint32_t id = 0; id < kMaxCbs; ++id) {
+        const CbConfig& config = device.launch->cbs[id];
+        if (!config.used) continue;
+        const CbState& state = core->cbs[id];
+        const uint64_t left = state.pushed - state.popped;
+        // Constant tiles are pushed once, waited for and never popped: nothing is lost.
+        const bool constant = state.popped == 0 && state.waited == state.pushed;
+        if (left != 0 && !constant) {
+            fiber = &core->fibers[static_cast<uint32_t>(config.consumer)];
+            breach("cb-unbalanced", "at the end CB %u '%s' still holds %llu pages: %llu pushed, %llu popped", id,
+                   config.name, static_cast<unsigned long long>(left), static_cast<unsigned long long>(state.pushed),
+                   static_cast<unsigned long long>(state.popped));
+        }
+        for (const uint8_t flags : state.pages) {
+            if (!(flags & kPagePacked)) continue;
+            fiber = &core->fibers[static_cast<uint32_t>(config.producer)];
+            breach("cb-unbalanced", "at the end CB %u '%s' holds packed pages that were never pushed", id, config.name);
+        }
+    }
+}
+
+}  // namespace vd
+
+using namespace vd;
+
+extern "C" {
+
+void vd_cb_reserve_back(uint32_t cb, uint32_t pages, uint32_t line) {
+    enter(line);
+    require_role(cb, cb_config(cb).producer, "cb_reserve_back", "producer");
+    require_capacity(cb, pages, "cb_reserve_back");
+    while (!cb_has_room(*core, cb, pages)) {
+        fiber->wait = Wait::Reserve;
+        fiber->wait_cb = cb;
+        fiber->wait_pages = pages;
+        yield_to_scheduler();
+    }
+    if (core->cbs[cb].reserved < pages) core->cbs[cb].reserved = pages;
+}
+
+void vd_cb_push_back(uint32_t cb, uint32_t pages, uint32_t line) {
+    enter(line);
+    const CbConfig& config = cb_config(cb);
+    CbState& state = core->cbs[cb];
+    require_role(cb, config.producer, "cb_push_back", "producer");
+    if (pages > state.reserved) {
+        breach("cb-push-without-reserve", "cb_push_back(%u, %u): cb_reserve_back has granted %u pages of '%s'", cb, pages,
+               state.reserved, config.name);
+    }
+    if (state.write_page + pages > config.pages) {
+        breach("cb-wrap", "cb_push_back(%u, %u): from page %u this steps past the end of the %u pages of '%s'", cb, pages,
+               state.write_page, config.pages, config.name);
+    }
+    require_no_pending(fiber->reads, cb, state.write_page, pages, "noc-read-barrier", "cb_push_back",
+                       "noc_async_read_barrier must come first");
+    require_data(cb, pages);
+    state.pushed += pages;
+    state.write_page = (state.write_page + pages) % config.pages;
+    state.reserved -= pages;
+    state.pack_cursor = 0;
+}
+
+void vd_cb_wait_front(uint32_t cb, uint32_t pages, uint32_t line) {
+    enter(line);
+    require_role(cb, cb_config(cb).consumer, "cb_wait_front", "consumer");
+    require_capacity(cb, pages, "cb_wait_front");
+    while (!cb_has_data(*core, cb, pages)) {
+        fiber->wait = Wait::Front;
+        fiber->wait_cb = cb;
+        fiber->wait_pages = pages;
+        yield_to_scheduler();
+    }
+    if (core->cbs[cb].waited < pages) core->cbs[cb].waited = pages;
+}
+
+void vd_cb_pop_front(uint32_t cb, uint32_t pages, uint32_t line) {
+    enter(line);
+    const CbConfig& config = cb_config(cb);
+    CbState& state = core->cbs[cb];
+    require_role(cb, config.consumer, "cb_pop_front", "consumer");
+    if (pages > state.waited) {
+        breach("cb-pop-without-wait", "cb_pop_front(%u, %u): cb_wait_front has granted %u pages of '%s'", cb, pages,
+               state.waited, config.name);
+    }
+    if (state.read_page + pages > config.pages) {
+        breach("cb-wrap", "cb_pop_front(%u, %u): from page %u this steps past the end of the %u pages of '%s'", cb, pages,
+               state.read_page, config.pages, config.name);
+    }
+    require_no_pending(fiber->writes, cb, state.read_page, pages, "noc-write-flush", "cb_pop_front",
+                       "noc_async_writes_flushed or noc_async_write_barrier must come first");
+    state.popped += pages;
+    state.read_page = (state.read_page + pages) % config.pages;
+    state.waited -= pages;
+}
+
+uint32_t vd_cb_write_ptr(uint32_t cb, uint32_t line) {
+    enter(line);
+    cb_config(cb);
+    return l1_address(page_offset(cb, core->cbs[cb].write_page));
+}
+
+uint32_t vd_cb_read_ptr(uint32_t cb, uint32_t line) {
+    enter(line);
+    cb_config(cb);
+    return l1_address(page_offset(cb, core->cbs[cb].read_page));
+}
+
+bool vd_cb_reservable(uint32_t cb, uint32_t pages, uint32_t line) {
+    enter(line);
+    cb_config(cb);
+    if (cb_has_room(*core, cb, pages)) return true;
+    yield_to_scheduler();  // a kernel that polls must let the others run
+    return cb_has_room(*core, cb, pages);
+}
+
+bool vd_cb_available(uint32_t cb, uint32_t pages, uint32_t line) {
+    enter(line);
+    cb_config(cb);
+    if (cb_has_data(*core, cb, pages)) return true;
+    yield_to_scheduler();
+    return cb_has_data(*core, cb, pages);
+}
+
+}  // extern "C"

@@ -1,0 +1,215 @@
+// The compute engine's configuration and the DST protocol: which call may follow which.
+#include "machine.h"
+
+namespace vd {
+namespace {
+
+constexpr const char* kDstNames[] = {"released", "acquired", "committed", "waited for by the packer"};
+
+void step_dst(DstState from, DstState to, const char* call) {
+    Engine& engine = core->engine;
+    if (engine.dst_state != from) {
+        breach("dst-protocol", "%s while DST is %s; it must be %s", call,
+               kDstNames[static_cast<uint32_t>(engine.dst_state)], kDstNames[static_cast<uint32_t>(from)]);
+    }
+    engine.dst_state = to;
+}
+
+void require_source(const Source& source, uint32_t cb, const char* register_name, const char* reconfig,
+                    const char* what) {
+    const CbConfig& wanted = cb_config(cb);
+    const CbConfig& configured = cb_config(source.cb);
+    if (configured.declared != wanted.declared) {
+        breach("data-format", "%s reads CB %u '%s' (%s) through %s, which is configured for CB %u '%s' (%s): %s is missing",
+               what, cb, wanted.name, format_name(wanted.declared), register_name, source.cb, configured.name,
+               format_name(configured.declared), reconfig);
+    }
+}
+
+}  // namespace
+
+const char* format_name(DataFormat format) {
+    switch (format) {
+        case DataFormat::Float32: return "Float32";
+        case DataFormat::Float16: return "Float16";
+        case DataFormat::Tf32: return "Tf32";
+        case DataFormat::Float16_b: return "Float16_b";
+        case DataFormat::Bfp8_b: return "Bfp8_b";
+        case DataFormat::Bfp4_b: return "Bfp4_b";
+        case DataFormat::Int32: return "Int32";
+        case DataFormat::UInt16: return "UInt16";
+        case DataFormat::UInt32: return "UInt32";
+        case DataFormat::UInt8: return "UInt8";
+        default: return "Invalid";
+    }
+}
+
+const char* family_name(Family family) {
+    switch (family) {
+        case Family::None: return "none";
+        case Family::Copy: return "copy";
+        case Family::Transpose: return "transpose";
+        case Family::Matmul: return "matmul";
+        case Family::MatmulBlock: return "matmul_block";
+        default: return "eltwise binary";
+    }
+}
+
+void reset_engine() {
+    Engine& engine = core->engine;
+    engine.started = engine.reversed = engine.l1_acc = engine.accumulate = false;
+    engine.dst_state = DstState::Released;
+    engine.family = Family::None;
+    engine.sfpu = Sfpu::None;
+}
+
+void check_engine_at_end() {
+    const Engine& engine = core->engine;
+    if (engine.dst_state != DstState::Released) {
+        breach("dst-protocol", "the kernel ends while DST is %s",
+               kDstNames[static_cast<uint32_t>(engine.dst_state)]);
+    }
+    if (engine.l1_acc) {
+        breach("l1-accumulate", "the kernel ends with packer L1 accumulation on (since line %u)", engine.l1_acc_line);
+    }
+}
+
+void require_started(const char* what) {
+    if (!core->engine.started) breach("startup", "%s before compute_kernel_hw_startup", what);
+}
+
+void require_math(const char* what) {
+    require_started(what);
+    if (core->engine.dst_state != DstState::Acquired) {
+        breach("dst-protocol", "%s while DST is %s; it must be acquired", what,
+               kDstNames[static_cast<uint32_t>(core->engine.dst_state)]);
+    }
+}
+
+Tile& dst_tile(uint32_t index) {
+    const uint32_t tiles = device.launch->dst_tiles();
+    if (index >= tiles) {
+        breach("dst-index", "DST tile %u: %u tiles are there (%s-sync, %u-bit)", index, tiles,
+               device.launch->full_sync ? "full" : "half", device.launch->fp32_dest ? 32 : 16);
+    }
+    return core->engine.dst[index];
+}
+
+Tile& written_dst_tile(uint32_t index, const char* what) {
+    Tile& tile = dst_tile(index);
+    if (core->engine.tiles[index] == DstTile::Zero) {
+        breach("dst-uninitialised", "%s reads DST tile %u, which nothing has written since tile_regs_acquire", what, index);
+    }
+    return tile;
+}
+
+void require_srca(uint32_t cb, const char* what) {
+    require_source(core->engine.srca, cb, "SrcA", "reconfig_data_format_srca", what);
+}
+void require_srcb(uint32_t cb, const char* what) {
+    require_source(core->engine.srcb, cb, "SrcB", "reconfig_data_format_srcb", what);
+}
+
+void require_order(bool reversed, const char* what) {
+    const Engine& engine = core->engine;
+    if (!engine.srca.from_startup || !engine.srcb.from_startup || engine.reversed == reversed) return;
+    if (engine.srca.cb == engine.srcb.cb) return;
+    breach("source-order", "%s needs compute_kernel_hw_startup<SrcOrder::%s>: its first operand goes to %s", what,
+           reversed ? "Reverse" : "Regular", reversed ? "SrcB" : "SrcA");
+}
+
+}  // namespace vd
+
+using namespace vd;
+
+extern "C" {
+
+uint32_t vd_arg(uint32_t index, uint32_t line) {
+    enter(line);
+    const auto& args = device.launch->kernels[static_cast<uint32_t>(fiber->role)].args[core->index];
+    if (index >= args.size()) {
+        breach("arg-index", "runtime argument %u: this kernel has %zu", index, args.size());
+    }
+    return args[index];
+}
+
+uint32_t vd_common_arg(uint32_t index, uint32_t line) {
+    enter(line);
+    const auto& args = device.launch->kernels[static_cast<uint32_t>(fiber->role)].common_args;
+    if (index >= args.size()) {
+        breach("arg-index", "common runtime argument %u: this kernel has %zu", index, args.size());
+    }
+    return args[index];
+}
+
+void vd_startup(uint32_t srca_cb, uint32_t srcb_cb, uint32_t out_cb, bool reversed, uint32_t line) {
+    enter(line);
+    Engine& engine = core->engine;
+    if (engine.started) breach("startup", "compute_kernel_hw_startup is called twice");
+    cb_config(srca_cb);
+    cb_config(srcb_cb);
+    cb_config(out_cb);
+    engine.started = true;
+    engine.reversed = reversed;
+    engine.srca = {srca_cb, true};
+    engine.srcb = {srcb_cb, true};
+    engine.pack_cb = out_cb;
+}
+
+void vd_reconfig_srca(uint32_t cb, uint32_t line) {
+    enter(line);
+    require_started("reconfig_data_format_srca");
+    cb_config(cb);
+    core->engine.srca = {cb, false};
+}
+
+void vd_reconfig_srcb(uint32_t cb, uint32_t line) {
+    enter(line);
+    require_started("reconfig_data_format_srcb");
+    cb_config(cb);
+    core->engine.srcb = {cb, false};
+}
+
+void vd_reconfig_pack(uint32_t cb, uint32_t line) {
+    enter(line);
+    require_started("pack_reconfig_data_format");
+    cb_config(cb);
+    core->engine.pack_cb = cb;
+}
+
+bool vd_same_format(uint32_t cb, uint32_t other, uint32_t line) {
+    enter(line);
+    require_started("a format reconfiguration");
+    return cb_config(cb).declared == cb_config(other).declared;
+}
+
+void vd_pack_l1_acc(uint32_t enable, uint32_t line) {
+    enter(line);
+    require_started("pack_reconfig_l1_acc");
+    core->engine.l1_acc = enable != 0;
+    core->engine.l1_acc_line = line;
+}
+
+void vd_regs_acquire(uint32_t line) {
+    enter(line);
+    require_started("tile_regs_acquire");
+    step_dst(DstState::Released, DstState::Acquired, "tile_regs_acquire");
+    for (DstTile& tile : core->engine.tiles) tile = DstTile::Zero;
+}
+
+void vd_regs_commit(uint32_t line) {
+    enter(line);
+    step_dst(DstState::Acquired, DstState::Committed, "tile_regs_commit");
+}
+
+void vd_regs_wait(uint32_t line) {
+    enter(line);
+    step_dst(DstState::Committed, DstState::Waited, "tile_regs_wait");
+}
+
+void vd_regs_release(uint32_t line) {
+    enter(line);
+    step_dst(DstState::Waited, DstState::Released, "tile_regs_release");
+}
+
+}  // extern "C"

@@ -1,0 +1,227 @@
+// The state of the virtual device: chip, launch, core, circular buffers, fibers, compute engine.
+//
+// Machinery only; what an operation means stands in its own file (matmul.cpp, binary.cpp, sfpu.cpp,
+// formats.cpp). A worker thread runs one core at a time; `core` and `fiber` below say which.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "vd/abi.h"
+#include "vd/ops.h"
+
+namespace vd {
+
+constexpr uint32_t kFace = 16;
+constexpr uint32_t kTileElements = 1024;
+constexpr uint32_t kMaxCbs = 64;
+constexpr uint32_t kZerosBytes = 512;       // MEM_ZEROS_SIZE
+constexpr uint8_t kPoison = 0xA5;           // L1 contents before anything is written
+constexpr uint32_t kNocLocalBits = 36;      // bits of a NoC address, see dataflow_api.h
+constexpr uint32_t kNocNodeBits = 6;
+constexpr uint32_t kDramRow = 63;           // y coordinate that stands for "DRAM bank x"
+
+enum class Role : uint8_t { Reader, Compute, Writer };
+constexpr uint32_t kRoles = 3;
+
+struct Chip {
+    uint32_t l1_bytes, l1_base, cb_count, dram_banks, dram_read_align, noc_align, zeros_base;
+};
+
+// Decoded tile, faces in order: F0 top-left, F1 top-right, F2 bottom-left, F3 bottom-right.
+struct alignas(64) Tile {
+    float at[4][kFace][kFace];
+};
+
+// A tensor in interleaved DRAM: page i lies in bank i % banks at address + (i / banks) * page_bytes.
+// On the host the pages are stored one after the other, so a bank is a view, not an array of its own.
+struct Tensor {
+    char name[64];
+    uint32_t address, page_bytes, pages;
+    uint8_t* bytes;
+    uint8_t* marks;  // one byte per page: set when a kernel writes it
+};
+
+struct CbConfig {
+    bool used = false;
+    char name[64] = "";
+    DataFormat declared = DataFormat::Invalid;  // what the plan says: checked against the configuration
+    DataFormat storage = DataFormat::Invalid;   // what the bytes are: Float32 throughout in exact numerics
+    uint32_t page_bytes = 0, pages = 0, offset = 0;
+    Role producer = Role::Reader, consumer = Role::Reader;
+    bool to_dest = false;
+};
+
+struct KernelConfig {
+    bool used = false;
+    void (*entry)() = nullptr;
+    std::vector<uint32_t> common_args;
+    std::vector<std::vector<uint32_t>> args;  // one list per core
+};
+
+struct Launch {
+    char name[64];
+    uint32_t grid_x, grid_y;
+    bool fp32_dest, full_sync;
+    CbConfig cbs[kMaxCbs];
+    KernelConfig kernels[kRoles];
+
+    uint32_t dst_tiles() const { return (full_sync ? 16u : 8u) / (fp32_dest ? 2u : 1u); }
+};
+
+// State of one CB page beyond its bytes.
+enum PageFlag : uint8_t {
+    kPageWritten = 1,  // holds something other than poison
+    kPagePacked = 2,   // packed since it was last pushed
+};
+
+struct CbState {
+    uint64_t pushed, popped;
+    uint32_t write_page, read_page;  // 0 .. pages-1
+    uint32_t reserved, waited;       // pages granted and not yet pushed / popped
+    uint32_t pack_cursor;            // next page of sequential packing
+    std::vector<uint8_t> pages;
+};
+
+struct Transfer {
+    uint8_t* target;
+    const uint8_t* source;
+    uint32_t l1_offset, bytes, line;
+};
+
+enum class Wait : uint8_t { None, Reserve, Front };
+
+struct Fiber {
+    Role role;
+    bool live = false, started = false;
+    void* stack = nullptr;
+    void* stack_pointer = nullptr;
+    uint32_t line = 0;  // of the last call into the device
+    Wait wait = Wait::None;
+    uint32_t wait_cb = 0, wait_pages = 0;
+    std::vector<Transfer> reads, writes;
+    bool unacknowledged = false;
+    uint32_t unacknowledged_line = 0;
+};
+
+enum class DstState : uint8_t { Released, Acquired, Committed, Waited };
+enum class Family : uint8_t { None, Copy, Transpose, Matmul, MatmulBlock, Binary };
+enum class DstTile : uint8_t { Zero, Written };
+
+// Which CB a source register or the packer was last configured for.
+struct Source {
+    uint32_t cb = 0;
+    bool from_startup = true;
+};
+
+struct Engine {
+    bool started, reversed;
+    Source srca, srcb;
+    uint32_t pack_cb;
+    bool l1_acc;
+    uint32_t l1_acc_line;
+    DstState dst_state;
+    Family family;
+    uint32_t transpose, ct, rt, kt;
+    Binary binary;
+    Broadcast broadcast;
+    bool accumulate;
+    Sfpu sfpu;
+    DstTile tiles[16];
+    Tile* dst;
+    Tile *srca_tiles, *srcb_tiles;  // unpacked operands of one call
+};
+
+struct Statistics {
+    uint64_t noc_read_bytes, noc_write_bytes, tile_products, tiles_packed, tiles_unpacked, sfpu_tiles, switches;
+};
+
+struct Core {
+    uint32_t index, x, y;
+    uint8_t* l1;         // host address of L1 address 0; below 4 GiB, so kernels may hold pointers in 32 bits
+    CbState cbs[kMaxCbs];
+    Fiber fibers[kRoles];
+    Engine engine;
+    Statistics statistics;
+    void* scheduler_sp;
+};
+
+struct Device {
+    Chip chip;
+    bool exact;
+    uint32_t l1_window;  // bytes of address space of one core's L1, a power of two
+    uint32_t threads;
+    double time_limit;
+    std::vector<Tensor> tensors;
+    std::vector<Launch> launches;
+    const Launch* launch;
+    uint32_t launch_index;
+};
+
+extern Device device;
+extern thread_local Core* core;
+extern thread_local Fiber* fiber;
+
+// Called first by every device function: remembers where the kernel is.
+inline void enter(uint32_t line) { fiber->line = line; }
+
+inline uint32_t l1_offset(uint32_t address) { return address & (device.l1_window - 1); }
+inline uint32_t l1_address(uint32_t offset) {
+    return static_cast<uint32_t>(reinterpret_cast<uintptr_t>(core->l1)) + offset;
+}
+
+const char* format_name(DataFormat format);
+
+// ---- report.cpp: every way a run can end -----------------------------------------------------------
+[[noreturn]] void breach(const char* category, const char* format, ...) __attribute__((format(printf, 2, 3)));
+[[noreturn]] void undefined(const char* format, ...) __attribute__((format(printf, 1, 2)));
+[[noreturn]] void broken_input(const char* format, ...) __attribute__((format(printf, 1, 2)));
+[[noreturn]] void report_deadlock(Core* cores, uint32_t count);
+void report_success(const Statistics& total, double seconds, uint32_t cores_used);
+void install_signal_handlers();
+void install_thread_signal_stack();
+void register_running(Core* running);
+
+// ---- fiber.cpp -------------------------------------------------------------------------------------
+void prepare_fiber(Fiber& fiber);
+void resume_fiber(Core& core, Fiber& fiber);
+void yield_to_scheduler();
+
+// ---- scheduler.cpp ---------------------------------------------------------------------------------
+void run_launch();
+Statistics total_statistics();
+
+// ---- circular_buffer.cpp ---------------------------------------------------------------------------
+const CbConfig& cb_config(uint32_t cb);
+bool cb_has_room(const Core& core, uint32_t cb, uint32_t pages);
+bool cb_has_data(const Core& core, uint32_t cb, uint32_t pages);
+const uint8_t* readable_tile(uint32_t cb, uint32_t tile);
+uint8_t* packable_tile(uint32_t cb, uint32_t tile, uint32_t& page);
+// The CB page at an L1 offset, or false when the offset lies in no CB.
+struct CbSpan {
+    uint32_t cb, first_page, last_page;
+};
+bool find_cb(uint32_t offset, uint32_t bytes, CbSpan& span);
+bool is_reserved(const CbSpan& span);
+bool is_waited(const CbSpan& span);
+void mark_written(uint32_t offset, uint32_t bytes);
+void check_cbs_at_end();
+
+// ---- noc.cpp ---------------------------------------------------------------------------------------
+void check_noc_at_end();
+bool overlaps_pending(const std::vector<Transfer>& transfers, uint32_t offset, uint32_t bytes, uint32_t& line);
+
+// ---- engine.cpp ------------------------------------------------------------------------------------
+void reset_engine();
+void check_engine_at_end();
+void require_started(const char* what);
+void require_math(const char* what);  // DST acquired and not yet committed
+Tile& dst_tile(uint32_t index);
+Tile& written_dst_tile(uint32_t index, const char* what);
+void require_srca(uint32_t cb, const char* what);
+void require_srcb(uint32_t cb, const char* what);
+void require_order(bool reversed, const char* what);
+const char* family_name(Family family);
+
+}  // namespace vd

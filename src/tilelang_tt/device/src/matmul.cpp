@@ -1,0 +1,84 @@
+// Matrix products. in0 goes through SrcB, in1 through SrcA; one call is one K step of an rt x ct block.
+#include "numerics.h"
+
+using namespace vd;
+
+namespace {
+
+void check_shape(bool block, uint32_t transpose, uint32_t ct, uint32_t rt, uint32_t kt) {
+    const Engine& engine = core->engine;
+    const char* what = block ? "matmul_block" : "matmul_tiles";
+    const char* init = block ? "matmul_block_init" : "matmul_init";
+    const Family wanted = block ? Family::MatmulBlock : Family::Matmul;
+    if (engine.family == Family::None) breach("init", "%s without %s", what, init);
+    if (engine.family != wanted) {
+        breach("init", "%s after the init of another operation (%s): %s must be called again", what,
+               family_name(engine.family), init);
+    }
+    if (!block) return;
+    if (engine.ct != ct || engine.rt != rt || engine.kt != kt || engine.transpose != transpose) {
+        breach("init-mismatch",
+               "matmul_block with transpose %u, ct %u, rt %u, kt %u after matmul_block_init with %u, %u, %u, %u",
+               transpose, ct, rt, kt, engine.transpose, engine.ct, engine.rt, engine.kt);
+    }
+}
+
+void require_source_operand(uint32_t cb, const char* what) {
+    const CbConfig& config = cb_config(cb);
+    if (config.to_dest) {
+        breach("data-format", "%s reads CB %u '%s', which unpacks to DST: only copy_tile may read it", what, cb,
+               config.name);
+    }
+}
+
+}  // namespace
+
+extern "C" {
+
+void vd_matmul_init(uint32_t in0, uint32_t in1, bool block, uint32_t transpose, uint32_t ct, uint32_t rt, uint32_t kt,
+                    uint32_t line) {
+    enter(line);
+    require_started(block ? "matmul_block_init" : "matmul_init");
+    cb_config(in0);
+    cb_config(in1);
+    Engine& engine = core->engine;
+    engine.family = block ? Family::MatmulBlock : Family::Matmul;
+    engine.transpose = transpose != 0;
+    engine.ct = ct;
+    engine.rt = rt;
+    engine.kt = kt;
+}
+
+void vd_matmul(uint32_t in0, uint32_t in1, uint32_t tile0, uint32_t tile1, uint32_t dst, bool block, uint32_t transpose,
+               uint32_t ct, uint32_t rt, uint32_t kt, uint32_t line) {
+    enter(line);
+    const char* what = block ? "matmul_block" : "matmul_tiles";
+    require_math(what);
+    check_shape(block, transpose != 0, ct, rt, kt);
+    require_order(true, what);
+    require_srca(in1, what);
+    require_srcb(in0, what);
+    require_source_operand(in0, what);
+    require_source_operand(in1, what);
+    if (rt == 0 || ct == 0) breach("dst-index", "%s of %u x %u tiles", what, rt, ct);
+    dst_tile(dst + rt * ct - 1);
+
+    Engine& engine = core->engine;
+    const bool dst_16bit = !device.launch->fp32_dest && !device.exact;
+    const Cut cut = source_cut();
+    for (uint32_t col = 0; col < ct; ++col) {
+        unpack_tile(cb_config(in1).storage, readable_tile(in1, tile1 + col), cut, engine.srca_tiles[col]);
+        if (engine.transpose) transpose_in_place(engine.srca_tiles[col]);
+    }
+    for (uint32_t row = 0; row < rt; ++row) {
+        Tile& left = engine.srcb_tiles[0];
+        unpack_tile(cb_config(in0).storage, readable_tile(in0, tile0 + row * kt), cut, left);
+        for (uint32_t col = 0; col < ct; ++col) {
+            const uint32_t out = dst + row * ct + col;
+            multiply_tile(engine.dst[out], left, engine.srca_tiles[col], engine.tiles[out] == DstTile::Zero, dst_16bit);
+            engine.tiles[out] = DstTile::Written;
+        }
+    }
+}
+
+}  // extern "C"

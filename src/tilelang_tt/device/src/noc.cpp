@@ -1,0 +1,223 @@
+// NoC transfers. Reads and writes are only noted when they are issued; their bytes move at the barrier, so
+// that a kernel which does not wait meets what it would meet on the chip.
+#include <cstring>
+
+#include "machine.h"
+
+namespace vd {
+namespace {
+
+struct Span {
+    uint8_t* bytes = nullptr;
+    uint32_t address = 0;  // within DRAM bank or L1
+    bool dram = false;
+    uint8_t* mark = nullptr;  // of the DRAM page
+};
+
+uint64_t dram_address(uint32_t bank, uint64_t local) {
+    return (static_cast<uint64_t>(kDramRow) << (kNocLocalBits + kNocNodeBits)) |
+           (static_cast<uint64_t>(bank) << kNocLocalBits) | local;
+}
+
+Tensor* tensor_at(uint32_t bank, uint64_t local) {
+    for (Tensor& tensor : device.tensors) {
+        const uint32_t banks = device.chip.dram_banks;
+        const uint32_t in_bank = tensor.pages / banks + (bank < tensor.pages % banks ? 1 : 0);
+        if (local >= tensor.address && local < tensor.address + static_cast<uint64_t>(in_bank) * tensor.page_bytes) {
+            return &tensor;
+        }
+    }
+    return nullptr;
+}
+
+Span dram_span(uint32_t bank, uint64_t local, uint32_t bytes) {
+    if (bank >= device.chip.dram_banks) {
+        breach("noc-bounds", "DRAM bank %u: this chip has %u", bank, device.chip.dram_banks);
+    }
+    Tensor* tensor = tensor_at(bank, local);
+    if (!tensor) {
+        breach("noc-bounds", "no tensor lies at address 0x%llx of DRAM bank %u", static_cast<unsigned long long>(local),
+               bank);
+    }
+    const uint64_t offset = local - tensor->address;
+    const uint64_t slot = offset / tensor->page_bytes, within = offset % tensor->page_bytes;
+    if (within + bytes > tensor->page_bytes) {
+        breach("noc-bounds", "%u bytes at byte %llu of a page of tensor '%s': its pages have %u bytes", bytes,
+               static_cast<unsigned long long>(within), tensor->name, tensor->page_bytes);
+    }
+    const uint64_t page = slot * device.chip.dram_banks + bank;
+    return {tensor->bytes + page * tensor->page_bytes + within, static_cast<uint32_t>(local), true, tensor->marks + page};
+}
+
+Span l1_span(uint32_t offset) { return {core->l1 + offset, offset, false, nullptr}; }
+
+// The far end of a transfer: a tensor in DRAM, or this core's own L1.
+Span far_end(uint64_t address, uint32_t bytes) {
+    const uint64_t local = address & ((1ull << kNocLocalBits) - 1);
+    const uint32_t x = (address >> kNocLocalBits) & ((1u << kNocNodeBits) - 1);
+    const uint32_t y = (address >> (kNocLocalBits + kNocNodeBits)) & ((1u << kNocNodeBits) - 1);
+    if (y == kDramRow) return dram_span(x, local, bytes);
+    if (x != core->x || y != core->y) vd_unimplemented("NoC transfers between cores", fiber->line);
+    return l1_span(l1_offset(static_cast<uint32_t>(local)));
+}
+
+void require_aligned(const Span& far, uint32_t l1, bool read) {
+    const uint32_t align = far.dram && read ? device.chip.dram_read_align : device.chip.noc_align;
+    if ((far.address ^ l1) & (align - 1)) {
+        breach("noc-alignment", "%s address 0x%x and L1 address 0x%x differ modulo %u bytes", far.dram ? "DRAM" : "L1",
+               far.address, l1, align);
+    }
+}
+
+void require_length(uint32_t bytes) {
+    if (bytes == 0) breach("noc-bounds", "a transfer of 0 bytes");
+}
+
+// An L1 range a kernel may read from over the NoC: the zero region, or a CB page it holds.
+void require_readable(uint32_t offset, uint32_t bytes) {
+    const uint32_t zeros = device.chip.zeros_base;
+    if (offset >= zeros && offset + bytes <= zeros + kZerosBytes) return;
+    CbSpan span;
+    if (!find_cb(offset, bytes, span)) {
+        breach("noc-bounds", "%u bytes at L1 address 0x%x lie in no circular buffer", bytes, offset);
+    }
+    if (!is_waited(span) && !is_reserved(span)) {
+        breach("cb-unwaited-read", "pages %u..%u of CB %u '%s' are read, but this kernel has not waited for them",
+               span.first_page, span.last_page, span.cb, device.launch->cbs[span.cb].name);
+    }
+    for (uint32_t page = span.first_page; page <= span.last_page; ++page) {
+        if (is_waited(span) || (core->cbs[span.cb].pages[page] & kPageWritten)) continue;
+        if (core->l1[offset] == kPoison && std::memcmp(core->l1 + offset, core->l1 + offset + 1, bytes - 1) == 0) {
+            breach("l1-uninitialised", "page %u of CB %u '%s' was never written", page, span.cb,
+                   device.launch->cbs[span.cb].name);
+        }
+    }
+}
+
+void require_writable(uint32_t offset, uint32_t bytes) {
+    CbSpan span;
+    if (!find_cb(offset, bytes, span)) {
+        breach("noc-bounds", "%u bytes at L1 address 0x%x lie in no circular buffer", bytes, offset);
+    }
+    if (!is_reserved(span)) {
+        breach("cb-unreserved-write", "pages %u..%u of CB %u '%s' are written, but this kernel has not reserved them",
+               span.first_page, span.last_page, span.cb, device.launch->cbs[span.cb].name);
+    }
+}
+
+void move(std::vector<Transfer>& transfers) {
+    for (const Transfer& transfer : transfers) std::memcpy(transfer.target, transfer.source, transfer.bytes);
+    transfers.clear();
+}
+
+}  // namespace
+
+bool overlaps_pending(const std::vector<Transfer>& transfers, uint32_t offset, uint32_t bytes, uint32_t& line) {
+    for (const Transfer& transfer : transfers) {
+        if (transfer.l1_offset < offset + bytes && offset < transfer.l1_offset + transfer.bytes) {
+            line = transfer.line;
+            return true;
+        }
+    }
+    return false;
+}
+
+void check_noc_at_end() {
+    if (!fiber->reads.empty()) {
+        breach("noc-read-barrier", "the kernel ends while the read of line %u is under way", fiber->reads[0].line);
+    }
+    if (!fiber->writes.empty()) {
+        breach("noc-write-flush", "the kernel ends while the write of line %u is under way", fiber->writes[0].line);
+    }
+    if (fiber->unacknowledged) {
+        breach("noc-write-barrier", "the kernel ends before the write of line %u is acknowledged: "
+               "noc_async_write_barrier must come last", fiber->unacknowledged_line);
+    }
+}
+
+}  // namespace vd
+
+using namespace vd;
+
+extern "C" {
+
+uint64_t vd_noc_addr_local(uint32_t l1_addr) {
+    return (static_cast<uint64_t>(core->y) << (kNocLocalBits + kNocNodeBits)) |
+           (static_cast<uint64_t>(core->x) << kNocLocalBits) | l1_offset(l1_addr);
+}
+
+uint64_t vd_noc_addr_of_page(uint32_t base, uint32_t page_bytes, uint32_t page, uint32_t offset, uint32_t line) {
+    enter(line);
+    for (const Tensor& tensor : device.tensors) {
+        if (tensor.address != base) continue;
+        if (page_bytes != tensor.page_bytes) {
+            breach("noc-bounds", "an accessor with pages of %u bytes for tensor '%s', whose pages have %u", page_bytes,
+                   tensor.name, tensor.page_bytes);
+        }
+        if (page >= tensor.pages || offset >= page_bytes) {
+            breach("noc-bounds", "page %u, byte %u of tensor '%s', which has %u pages of %u bytes", page, offset,
+                   tensor.name, tensor.pages, tensor.page_bytes);
+        }
+        const uint32_t banks = device.chip.dram_banks;
+        return dram_address(page % banks, base + static_cast<uint64_t>(page / banks) * page_bytes + offset);
+    }
+    breach("noc-bounds", "an accessor with base address 0x%x, where no tensor begins", base);
+}
+
+void vd_noc_read(uint64_t source, uint32_t l1_addr, uint32_t bytes, uint32_t line) {
+    enter(line);
+    require_length(bytes);
+    const Span far = far_end(source, bytes);
+    const uint32_t target = l1_offset(l1_addr);
+    require_aligned(far, target, true);
+    if (!far.dram) require_readable(far.address, bytes);
+    require_writable(target, bytes);
+    uint32_t other = 0;
+    if (overlaps_pending(fiber->writes, target, bytes, other)) {
+        breach("noc-write-flush", "the source of the write of line %u is overwritten before it has left", other);
+    }
+    fiber->reads.push_back({core->l1 + target, far.bytes, target, bytes, line});
+    core->statistics.noc_read_bytes += bytes;
+}
+
+void vd_noc_write(uint32_t l1_addr, uint64_t target, uint32_t bytes, uint32_t line) {
+    enter(line);
+    require_length(bytes);
+    const Span far = far_end(target, bytes);
+    const uint32_t source = l1_offset(l1_addr);
+    require_aligned(far, source, false);
+    require_readable(source, bytes);
+    uint32_t other = 0;
+    if (overlaps_pending(fiber->reads, source, bytes, other)) {
+        breach("noc-read-barrier", "the data of the read of line %u is sent on before it has landed", other);
+    }
+    if (!far.dram) {
+        require_writable(far.address, bytes);
+    } else {
+        *far.mark = 1;
+    }
+    fiber->writes.push_back({far.bytes, core->l1 + source, source, bytes, line});
+    core->statistics.noc_write_bytes += bytes;
+}
+
+void vd_noc_read_barrier(uint32_t line) {
+    enter(line);
+    for (const Transfer& transfer : fiber->reads) mark_written(transfer.l1_offset, transfer.bytes);
+    move(fiber->reads);
+}
+
+void vd_noc_writes_flushed(uint32_t line) {
+    enter(line);
+    if (fiber->writes.empty()) return;
+    fiber->unacknowledged = true;
+    fiber->unacknowledged_line = fiber->writes.back().line;
+    move(fiber->writes);
+}
+
+void vd_noc_write_barrier(uint32_t line) {
+    enter(line);
+    move(fiber->writes);
+    fiber->unacknowledged = false;
+}
+
+}  // extern "C"

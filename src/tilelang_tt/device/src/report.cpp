@@ -1,0 +1,268 @@
+// Every way a run can end: success, a breach, a deadlock, a crash, the time limit.
+//
+// The report is one JSON object on standard output. The process exists for one run only, so ending it
+// on the spot is the simplest way to stop all fibers and threads at once.
+#include <cerrno>
+#include <csignal>
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "machine.h"
+
+namespace vd {
+namespace {
+
+constexpr std::size_t kReportBytes = 16384;
+constexpr uint32_t kMaxRunning = 256;
+constexpr const char* kRoleNames[kRoles] = {"reader", "compute", "writer"};
+
+// Cores that run now, for the time limit's report. Written once per thread.
+Core* volatile running[kMaxRunning];
+volatile uint32_t running_count = 0;
+pthread_mutex_t ending = PTHREAD_MUTEX_INITIALIZER;
+
+// Append-only text in a fixed buffer, usable from a signal handler.
+struct Text {
+    char at[kReportBytes];
+    std::size_t used = 0;
+
+    void raw(const char* text) {
+        while (*text && used + 1 < kReportBytes) at[used++] = *text++;
+    }
+    void number(uint64_t value) {
+        char digits[24];
+        int count = 0;
+        do {
+            digits[count++] = static_cast<char>('0' + value % 10);
+            value /= 10;
+        } while (value);
+        while (count && used + 1 < kReportBytes) at[used++] = digits[--count];
+    }
+    void quoted(const char* text) {
+        raw("\"");
+        for (; *text; ++text) {
+            const char plain[2] = {*text, 0};
+            if (*text == '"' || *text == '\\') raw("\\");
+            raw(static_cast<unsigned char>(*text) < 32 ? " " : plain);
+        }
+        raw("\"");
+    }
+    void field(const char* name, const char* value) {
+        quoted(name);
+        raw(":");
+        quoted(value);
+    }
+    void field(const char* name, uint64_t value) {
+        quoted(name);
+        raw(":");
+        number(value);
+    }
+    [[noreturn]] void send(int code) {
+        std::size_t sent = 0;
+        while (sent < used) {
+            const ssize_t count = write(STDOUT_FILENO, at + sent, used - sent);
+            if (count < 0 && errno != EINTR) break;
+            if (count > 0) sent += static_cast<std::size_t>(count);
+        }
+        _exit(code);
+    }
+};
+
+Text text;
+
+void place(const Core* at, const Fiber* which) {
+    text.raw("\"core\":[");
+    text.number(at->x);
+    text.raw(",");
+    text.number(at->y);
+    text.raw("],");
+    text.field("role", kRoleNames[static_cast<uint32_t>(which->role)]);
+    text.raw(",");
+    text.field("line", which->line);
+}
+
+void open(const char* status, const char* category, const char* message) {
+    text.raw("{");
+    text.field("status", status);
+    text.raw(",");
+    text.field("category", category);
+    text.raw(",");
+    text.field("message", message);
+    text.raw(",");
+    text.field("launch", device.launch_index);
+}
+
+[[noreturn]] void stop_here(const char* status, const char* category, const char* message) {
+    pthread_mutex_lock(&ending);  // the first complaint is reported; others wait here for the end
+    open(status, category, message);
+    if (core && fiber) {
+        text.raw(",");
+        place(core, fiber);
+    }
+    text.raw("}");
+    text.send(2);
+}
+
+void describe_wait(const Core& at, const Fiber& which, char* out, std::size_t size) {
+    const CbConfig& config = device.launch->cbs[which.wait_cb];
+    const CbState& state = at.cbs[which.wait_cb];
+    const uint64_t held = state.pushed - state.popped;
+    if (which.wait == Wait::Reserve) {
+        std::snprintf(out, size,
+                      "waits in cb_reserve_back for %u free pages of CB %u '%s': %llu of %u are free, the %s has to pop",
+                      which.wait_pages, which.wait_cb, config.name,
+                      static_cast<unsigned long long>(config.pages - held), config.pages,
+                      kRoleNames[static_cast<uint32_t>(config.consumer)]);
+    } else {
+        std::snprintf(out, size,
+                      "waits in cb_wait_front for %u pages of CB %u '%s': %llu are there, the %s has to push",
+                      which.wait_pages, which.wait_cb, config.name, static_cast<unsigned long long>(held),
+                      kRoleNames[static_cast<uint32_t>(config.producer)]);
+    }
+}
+
+void list_fibers(Core* const* cores, uint32_t count) {
+    constexpr uint32_t kListed = 24;  // fibers named in one report
+    uint32_t listed = 0;
+    text.raw(",\"fibers\":[");
+    for (uint32_t i = 0; i < count && listed < kListed; ++i) {
+        for (const Fiber& which : cores[i]->fibers) {
+            if (!which.live || listed == kListed) continue;
+            char note[320] = "runs";
+            if (which.wait != Wait::None) describe_wait(*cores[i], which, note, sizeof note);
+            text.raw(listed++ ? ",{" : "{");
+            place(cores[i], &which);
+            text.raw(",");
+            text.field("state", note);
+            text.raw("}");
+        }
+    }
+    text.raw("]");
+}
+
+void on_crash(int signal, siginfo_t* info, void*) {
+    const char* what = signal == SIGSEGV   ? "segmentation fault"
+                       : signal == SIGBUS  ? "bus error"
+                       : signal == SIGFPE  ? "arithmetic fault, for example an integer division by zero"
+                       : signal == SIGILL  ? "illegal instruction"
+                                           : "abort";
+    char message[160];
+    if (signal == SIGSEGV || signal == SIGBUS) {
+        std::snprintf(message, sizeof message, "%s at address 0x%llx", what,
+                      static_cast<unsigned long long>(reinterpret_cast<uintptr_t>(info->si_addr)));
+    } else {
+        std::snprintf(message, sizeof message, "%s", what);
+    }
+    stop_here("crash", "crash", message);
+}
+
+void on_time_limit(int) {
+    if (pthread_mutex_trylock(&ending) != 0) return;
+    open("hang", "hang", "the time limit has passed");
+    list_fibers(const_cast<Core* const*>(running), running_count);
+    text.raw("}");
+    text.send(2);
+}
+
+}  // namespace
+
+void breach(const char* category, const char* format, ...) {
+    char message[1024];
+    va_list args;
+    va_start(args, format);
+    std::vsnprintf(message, sizeof message, format, args);
+    va_end(args);
+    stop_here("breach", category, message);
+}
+
+void undefined(const char* format, ...) {
+    char message[1024];
+    va_list args;
+    va_start(args, format);
+    std::vsnprintf(message, sizeof message, format, args);
+    va_end(args);
+    stop_here("undefined", "undefined", message);
+}
+
+void broken_input(const char* format, ...) {
+    char message[1024];
+    va_list args;
+    va_start(args, format);
+    std::vsnprintf(message, sizeof message, format, args);
+    va_end(args);
+    core = nullptr;
+    stop_here("input", "input", message);
+}
+
+void report_deadlock(Core* cores, uint32_t count) {
+    pthread_mutex_lock(&ending);
+    open("deadlock", "deadlock", "no kernel can go on");
+    std::vector<Core*> list;
+    for (uint32_t i = 0; i < count; ++i) list.push_back(cores + i);
+    list_fibers(list.data(), count);
+    text.raw("}");
+    text.send(2);
+}
+
+void report_success(const Statistics& total, double seconds, uint32_t cores_used) {
+    char time[64];
+    std::snprintf(time, sizeof time, "%.6f", seconds);
+    text.raw("{\"status\":\"ok\",\"seconds\":");
+    text.raw(time);
+    text.raw(",\"statistics\":{");
+    const struct {
+        const char* name;
+        uint64_t value;
+    } rows[] = {{"noc_read_bytes", total.noc_read_bytes}, {"noc_write_bytes", total.noc_write_bytes},
+                {"tile_products", total.tile_products},   {"tiles_packed", total.tiles_packed},
+                {"tiles_unpacked", total.tiles_unpacked}, {"sfpu_tiles", total.sfpu_tiles},
+                {"fiber_switches", total.switches},       {"cores_used", cores_used}};
+    for (const auto& row : rows) {
+        if (row.name != rows[0].name) text.raw(",");
+        text.field(row.name, row.value);
+    }
+    text.raw("}}");
+    text.send(0);
+}
+
+void register_running(Core* started) {
+    pthread_mutex_lock(&ending);
+    if (running_count < kMaxRunning) {
+        running[running_count] = started;
+        running_count = running_count + 1;
+    }
+    pthread_mutex_unlock(&ending);
+}
+
+void install_thread_signal_stack() {
+    constexpr std::size_t kSignalStack = 64 * 1024;
+    stack_t stack{};
+    stack.ss_sp = mmap(nullptr, kSignalStack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    stack.ss_size = kSignalStack;
+    sigaltstack(&stack, nullptr);
+}
+
+void install_signal_handlers() {
+    struct sigaction action{};
+    action.sa_sigaction = on_crash;
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+    for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) sigaction(signal, &action, nullptr);
+    struct sigaction limit{};
+    limit.sa_handler = on_time_limit;
+    limit.sa_flags = SA_ONSTACK;
+    sigaction(SIGALRM, &limit, nullptr);
+}
+
+}  // namespace vd
+
+extern "C" void vd_unimplemented(const char* name, uint32_t line) {
+    vd::enter(line);
+    char message[256];
+    std::snprintf(message, sizeof message, "unimplemented: %s", name);
+    vd::stop_here("unimplemented", "unimplemented", message);
+}

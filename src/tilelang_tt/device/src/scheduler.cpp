@@ -1,0 +1,138 @@
+// Who runs when. Cores without traffic between them are independent, so each worker thread takes one core
+// after the other and runs its three kernels to the end, in an L1 that stays warm in the host's cache.
+#include <cstring>
+#include <pthread.h>
+#include <sys/mman.h>
+
+#include "machine.h"
+
+namespace vd {
+namespace {
+
+// Host address of the first L1 window. Kernels hold L1 addresses in 32 bits and may turn them into
+// pointers, so windows lie below 4 GiB; the low bits of an address are the chip's own.
+constexpr uintptr_t kWindowsBase = 0x20000000;
+
+uint32_t next_core;
+
+uint8_t* map_window(uint32_t slot) {
+    void* want = reinterpret_cast<void*>(kWindowsBase + static_cast<uintptr_t>(slot) * device.l1_window);
+    void* got = mmap(want, device.l1_window, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (got != want) broken_input("cannot map the L1 of a core below 4 GiB");
+    return static_cast<uint8_t*>(got);
+}
+
+void reset_core(Core& at, uint32_t index) {
+    at.index = index;
+    at.x = index % device.launch->grid_x;
+    at.y = index / device.launch->grid_x;
+    for (uint32_t id = 0; id < kMaxCbs; ++id) {
+        const CbConfig& config = device.launch->cbs[id];
+        if (!config.used) continue;
+        CbState& state = at.cbs[id];
+        state.pushed = state.popped = 0;
+        state.write_page = state.read_page = 0;
+        state.reserved = state.waited = state.pack_cursor = 0;
+        state.pages.assign(config.pages, 0);
+        std::memset(at.l1 + config.offset, kPoison, static_cast<std::size_t>(config.pages) * config.page_bytes);
+    }
+    for (uint32_t role = 0; role < kRoles; ++role) {
+        at.fibers[role].role = static_cast<Role>(role);
+        at.fibers[role].live = false;
+        if (device.launch->kernels[role].used) prepare_fiber(at.fibers[role]);
+    }
+    core = &at;
+    reset_engine();
+}
+
+bool can_run(const Core& at, const Fiber& which) {
+    switch (which.wait) {
+        case Wait::Reserve: return cb_has_room(at, which.wait_cb, which.wait_pages);
+        case Wait::Front: return cb_has_data(at, which.wait_cb, which.wait_pages);
+        default: return true;
+    }
+}
+
+void run_core(Core& at) {
+    bool any = true;
+    while (any) {
+        any = false;
+        bool progressed = false;
+        for (Fiber& which : at.fibers) {
+            if (!which.live) continue;
+            any = true;
+            if (!can_run(at, which)) continue;
+            which.wait = Wait::None;
+            resume_fiber(at, which);
+            progressed = true;
+        }
+        if (any && !progressed) report_deadlock(&at, 1);
+    }
+    fiber = &at.fibers[0];
+    check_cbs_at_end();
+    fiber = nullptr;
+}
+
+struct Worker {
+    pthread_t thread;
+    Core* core;
+};
+
+void* work(void* argument) {
+    Core& own = *static_cast<Worker*>(argument)->core;
+    install_thread_signal_stack();
+    const uint32_t cores = device.launch->grid_x * device.launch->grid_y;
+    for (;;) {
+        const uint32_t index = __atomic_fetch_add(&next_core, 1, __ATOMIC_RELAXED);
+        if (index >= cores) return nullptr;
+        reset_core(own, index);
+        run_core(own);
+    }
+}
+
+std::vector<Worker> workers;
+
+void create_workers() {
+    for (uint32_t slot = 0; slot < device.threads; ++slot) {
+        Core* own = new Core();
+        own->l1 = map_window(slot);
+        own->engine.dst = new Tile[16];
+        own->engine.srca_tiles = new Tile[16];
+        own->engine.srcb_tiles = new Tile[16];
+        register_running(own);
+        workers.push_back({pthread_t{}, own});
+    }
+}
+
+}  // namespace
+
+Device device;
+thread_local Core* core;
+thread_local Fiber* fiber;
+
+void run_launch() {
+    if (workers.empty()) create_workers();
+    next_core = 0;
+    for (std::size_t i = 1; i < workers.size(); ++i) {
+        if (pthread_create(&workers[i].thread, nullptr, work, &workers[i]) != 0) broken_input("cannot start a thread");
+    }
+    work(&workers[0]);
+    for (std::size_t i = 1; i < workers.size(); ++i) pthread_join(workers[i].thread, nullptr);
+}
+
+Statistics total_statistics() {
+    Statistics total{};
+    for (const Worker& worker : workers) {
+        const Statistics& part = worker.core->statistics;
+        total.noc_read_bytes += part.noc_read_bytes;
+        total.noc_write_bytes += part.noc_write_bytes;
+        total.tile_products += part.tile_products;
+        total.tiles_packed += part.tiles_packed;
+        total.tiles_unpacked += part.tiles_unpacked;
+        total.sfpu_tiles += part.sfpu_tiles;
+        total.switches += part.switches;
+    }
+    return total;
+}
+
+}  // namespace vd

@@ -1,0 +1,74 @@
+"""Memory shared with the runner: the DRAM of the virtual device.
+
+Python encodes tensors straight into it and decodes results out of it; nothing is copied through a pipe.
+Arenas are kept for the next call, because touching fresh pages costs more than the transfer itself.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import sys
+import tempfile
+import threading
+
+import torch
+
+_KEPT_ARENAS = 2
+_KEPT_BYTES = 256 << 20  # larger arenas are given back after the call
+_GRAIN = 1 << 20
+
+
+class Arena:
+    """A file without a name, mapped here and handed to the runner by descriptor."""
+
+    def __init__(self, size: int) -> None:
+        self.size = max(_GRAIN, -(-size // _GRAIN) * _GRAIN)
+        self.descriptor = _anonymous_file()
+        os.ftruncate(self.descriptor, self.size)
+        self._map = mmap.mmap(self.descriptor, self.size)
+        self.bytes = torch.frombuffer(self._map, dtype=torch.uint8)
+
+    def close(self) -> None:
+        self.bytes = torch.empty(0, dtype=torch.uint8)
+        os.close(self.descriptor)
+
+
+def _anonymous_file() -> int:
+    if sys.platform == "linux":
+        return os.memfd_create("tilelang-tt-dram")
+    descriptor, path = tempfile.mkstemp(prefix="tilelang-tt-dram-")
+    os.unlink(path)
+    return descriptor
+
+
+_lock = threading.Lock()
+_free: list[Arena] = []
+
+
+def borrow(size: int) -> Arena:
+    """An arena of at least `size` bytes for one call; contents are arbitrary."""
+    with _lock:
+        for index, arena in enumerate(_free):
+            if size <= arena.size <= max(4 * size, _GRAIN):
+                return _free.pop(index)
+    return Arena(size)
+
+
+def give_back(arena: Arena) -> None:
+    with _lock:
+        _free.append(arena)
+        dropped = [] if arena.size <= _KEPT_BYTES else [_free.pop()]
+        while len(_free) > _KEPT_ARENAS:
+            dropped.append(_free.pop(0))
+    for old in dropped:
+        old.close()
+
+
+def _forget_after_fork() -> None:
+    """A forked child must not share its parent's device memory."""
+    _free.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_after_fork)

@@ -1,0 +1,185 @@
+"""Tensors as tile bytes: 32x32 tiles of four 16x16 faces, one tile per page, in the device's formats.
+
+    row-major [batch, rows, cols]   <->   pages [batch * row_tiles * col_tiles, page_bytes]
+
+Rows and columns beyond the tensor are zero. Conversions run in torch, vectorised over the whole tensor.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import torch
+
+from tilelang_tt.arch import FACE, TILE
+from tilelang_tt.diagnostics import InternalError
+from tilelang_tt.runtime.plan import TensorPlan
+
+BFP_EXPONENTS = 64  # bytes of shared exponents at the start of a block floating point page
+_ELEMENTS = TILE * TILE
+
+
+@dataclass(frozen=True)
+class Format:
+    """A device number format. `element` is its torch storage type; None for block floating point."""
+
+    name: str
+    number: int  # tt::DataFormat
+    page_bytes: int
+    element: torch.dtype | None
+    magnitude_bits: int = 0
+
+
+FORMATS: dict[str, Format] = {
+    item.name: item
+    for item in (
+        Format("Float32", 0, 4 * _ELEMENTS, torch.float32),
+        Format("Float16", 1, 2 * _ELEMENTS, torch.float16),
+        Format("Float16_b", 5, 2 * _ELEMENTS, torch.bfloat16),
+        Format("Bfp8_b", 6, BFP_EXPONENTS + _ELEMENTS, None, magnitude_bits=7),
+        Format("Bfp4_b", 7, BFP_EXPONENTS + _ELEMENTS // 2, None, magnitude_bits=3),
+        Format("Int32", 8, 4 * _ELEMENTS, torch.int32),
+        Format("UInt16", 9, 2 * _ELEMENTS, torch.uint16),
+        Format("UInt32", 24, 4 * _ELEMENTS, torch.uint32),
+        Format("UInt8", 30, _ELEMENTS, torch.uint8),
+    )
+}
+
+
+def page_bytes(name: str) -> int:
+    """Bytes of one 32x32 tile in this format."""
+    return FORMATS[name].page_bytes
+
+
+@dataclass(frozen=True)
+class TileShape:
+    """A tensor seen as [batch, rows, cols], with its number of tiles."""
+
+    batch: int
+    rows: int
+    cols: int
+
+    @property
+    def row_tiles(self) -> int:
+        return -(-self.rows // TILE)
+
+    @property
+    def col_tiles(self) -> int:
+        return -(-self.cols // TILE)
+
+    @property
+    def pages(self) -> int:
+        return self.batch * self.row_tiles * self.col_tiles
+
+    @property
+    def aligned(self) -> bool:
+        return self.rows % TILE == 0 and self.cols % TILE == 0
+
+
+def tile_shape(plan: TensorPlan, shape: tuple[int, ...]) -> TileShape:
+    others = [size for axis, size in enumerate(shape) if axis not in (plan.row_axis, plan.col_axis)]
+    rows = 1 if plan.row_axis is None else shape[plan.row_axis]
+    return TileShape(math.prod(others), rows, shape[plan.col_axis])
+
+
+def _axes(plan: TensorPlan, rank: int) -> list[int]:
+    """Axis order that puts batch first, then rows, then columns."""
+    last = [axis for axis in (plan.row_axis, plan.col_axis) if axis is not None]
+    return [axis for axis in range(rank) if axis not in last] + last
+
+
+def _as_matrices(tensor: torch.Tensor, plan: TensorPlan, shape: TileShape) -> torch.Tensor:
+    """[batch, rows, cols], a view where strides allow."""
+    moved = tensor.permute(_axes(plan, tensor.dim()))
+    return moved.reshape(shape.batch, shape.rows, shape.cols)
+
+
+def _tiled(matrices: torch.Tensor, shape: TileShape) -> torch.Tensor:
+    """View of padded [batch, rows, cols] in the order of tile bytes."""
+    split = matrices.view(shape.batch, shape.row_tiles, 2, FACE, shape.col_tiles, 2, FACE)
+    return split.permute(0, 1, 4, 2, 5, 3, 6)
+
+
+def _padded(matrices: torch.Tensor, shape: TileShape) -> torch.Tensor:
+    if shape.aligned and matrices.is_contiguous():
+        return matrices
+    full = matrices.new_zeros(shape.batch, shape.row_tiles * TILE, shape.col_tiles * TILE)
+    full[:, : shape.rows, : shape.cols] = matrices
+    return full
+
+
+def encode(tensor: torch.Tensor, plan: TensorPlan, pages: torch.Tensor) -> None:
+    """Write `tensor` into `pages`, uint8 [pages, page_bytes], in the plan's format."""
+    shape = tile_shape(plan, tuple(tensor.shape))
+    _check(plan, shape, pages)
+    if shape.pages == 0:
+        return
+    source = _tiled(_padded(_as_matrices(tensor, plan, shape), shape), shape)
+    form = FORMATS[plan.format]
+    if form.element is None:
+        _encode_bfp(source.reshape(shape.pages, _ELEMENTS).to(torch.float32), form, pages)
+    else:
+        pages.view(form.element).view(source.shape).copy_(source)
+
+
+def decode(
+    pages: torch.Tensor, plan: TensorPlan, tensor: torch.Tensor, written: torch.Tensor | None = None
+) -> None:
+    """Read `pages` back into `tensor`, in place; only the pages marked in `written`, when given."""
+    shape = tile_shape(plan, tuple(tensor.shape))
+    _check(plan, shape, pages)
+    if shape.pages == 0:
+        return
+    form = FORMATS[plan.format]
+    tiles = (1, 1, 1, 2, 2, FACE, FACE)
+    lead = (shape.batch, shape.row_tiles, shape.col_tiles)
+    values = _decode_bfp(pages, form) if form.element is None else pages.view(form.element)
+    values = values.view(*lead, *tiles[3:])
+    matrices = tensor.permute(_axes(plan, tensor.dim()))
+    if written is None and shape.aligned and matrices.is_contiguous():
+        _tiled(matrices.view(shape.batch, shape.rows, shape.cols), shape).copy_(values)
+        return
+    full = values.new_empty(shape.batch, shape.row_tiles * TILE, shape.col_tiles * TILE)
+    _tiled(full, shape).copy_(values)
+    result = full[:, : shape.rows, : shape.cols].reshape(matrices.shape).to(tensor.dtype)
+    if written is not None:
+        mask = written.view(lead).repeat_interleave(TILE, 1).repeat_interleave(TILE, 2)
+        result = torch.where(mask[:, : shape.rows, : shape.cols].reshape(matrices.shape), result, matrices)
+    matrices.copy_(result)
+
+
+def _check(plan: TensorPlan, shape: TileShape, pages: torch.Tensor) -> None:
+    expected = (shape.pages, page_bytes(plan.format))
+    if tuple(pages.shape) != expected:
+        raise InternalError(
+            "TT901", f"tensor '{plan.name}' needs pages {expected}, the plan gives {tuple(pages.shape)}"
+        )
+
+
+def _encode_bfp(values: torch.Tensor, form: Format, pages: torch.Tensor) -> None:
+    """Sixteen datums share their largest exponent; magnitudes round to nearest even."""
+    bits = form.magnitude_bits
+    groups = values.view(len(values), BFP_EXPONENTS, FACE)
+    raw = groups.view(torch.int32)
+    exponents = ((raw >> 23) & 0xFF).amax(dim=2)
+    limit = (1 << bits) - 1
+    # magnitude = |x| / 2^(exponent - 127) * 2^(bits - 1), rounded to even and kept below 2^bits
+    scale = torch.ldexp(torch.ones_like(exponents, dtype=torch.float64), 127 + bits - 1 - exponents)
+    magnitude = (groups.abs().to(torch.float64) * scale.unsqueeze(2)).round().clamp(max=limit).to(torch.uint8)
+    datums = torch.where((raw < 0) & (magnitude > 0), magnitude | (1 << bits), magnitude)
+    datums = datums.view(len(values), _ELEMENTS)
+    pages[:, :BFP_EXPONENTS] = exponents.to(torch.uint8)
+    pages[:, BFP_EXPONENTS:] = datums if bits == 7 else datums[:, 0::2] | (datums[:, 1::2] << 4)
+
+
+def _decode_bfp(pages: torch.Tensor, form: Format) -> torch.Tensor:
+    bits = form.magnitude_bits
+    datums = pages[:, BFP_EXPONENTS:]
+    if bits == 3:
+        datums = torch.stack((datums & 15, datums >> 4), dim=2).reshape(len(pages), _ELEMENTS)
+    groups = datums.reshape(len(pages), BFP_EXPONENTS, FACE)
+    magnitude = (groups & ((1 << bits) - 1)).to(torch.float32)
+    signed = torch.where(groups >> bits > 0, -magnitude, magnitude)
+    exponents = pages[:, :BFP_EXPONENTS].to(torch.int32) - 127 - (bits - 1)
+    return torch.ldexp(signed, exponents.unsqueeze(2)).view(len(pages), _ELEMENTS)
