@@ -1,0 +1,397 @@
+"""Lift a TileLang function to a tile program: the only code that walks TIR.
+
+    before   for k in T.serial(16, annotations={"num_stages": 3}):
+                 T.copy(T.region(A[by * 128, k * 64], 1, 128, 64), T.region(A_s[0, 0], 2, 128, 64))
+    after    Loop k < 16 stages 3
+                 Copy A[by * 128, k * 64 : 128 x 64] -> A_s
+
+Meaning comes from operators, scopes, indices and loop kinds, never from names.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tvm import tirx
+
+from tilelang_tt.compiled import Decision
+from tilelang_tt.diagnostics import Location, UnsupportedError
+from tilelang_tt.frontend.elementwise import lift_parallel
+from tilelang_tt.frontend.refuse import HARMLESS, location_of, refuse_gpu_code
+from tilelang_tt.frontend.shared_passes import run_shared_passes
+from tilelang_tt.ir import scalar
+from tilelang_tt.ir.scalar import Expr, Var
+from tilelang_tt.ir.tile import (
+    Branch,
+    Buffer,
+    Copy,
+    Fill,
+    Gemm,
+    Launch,
+    Loop,
+    Memory,
+    Region,
+    ScalarParam,
+    Stmt,
+    Tensor,
+    TileProgram,
+)
+from tilelang_tt.options import Options
+
+DTYPES = ("bfloat16", "float16", "float32")
+
+_MEMORY = {
+    "shared": Memory.SHARED,
+    "shared.dyn": Memory.SHARED,
+    "local.fragment": Memory.FRAGMENT,
+}
+
+# Attributes and annotations that only tune GPU code: harmless, but the user is told.
+_IGNORED_HINTS = {
+    "threadblock_swizzle_pattern": "T.use_swizzle ignored: units are dealt to cores in row-major runs",
+    "layout_map": "T.annotate_layout ignored: tiles have one fixed layout in L1",
+    "padding_map": "padding annotation ignored: tails are padded with zero tiles",
+    "tl.launch_threads": "",  # every T.Kernel has it
+}
+
+
+def lift(func: tirx.PrimFunc, options: Options) -> TileProgram:
+    """The tile program of a function as the user wrote it."""
+    refuse_gpu_code(func)
+    return _Lifter(run_shared_passes(func), options).program()
+
+
+class _Lifter:
+    def __init__(self, func: tirx.PrimFunc, options: Options) -> None:
+        self.func = func
+        self.options = options
+        self.tensors: dict[Any, Tensor] = {}  # TIR buffer -> tensor
+        self.buffers: dict[Any, Buffer] = {}  # TIR buffer -> on-chip buffer, of the launch being lifted
+        self.names: set[str] = set()
+        self.values: dict[Var, Expr] = {}  # loop variables that start elsewhere than 0
+        self.decisions: list[Decision] = []
+
+    # --- the function -----------------------------------------------------------------------------
+
+    def program(self) -> TileProgram:
+        params = tuple(self.param(index, var) for index, var in enumerate(self.func.params))
+        scalars = {param.var for param in params if isinstance(param, ScalarParam)}
+        sizes: dict[Var, None] = {}
+        for tensor in self.tensors.values():
+            for extent in tensor.shape:
+                sizes.update((v, None) for v in scalar.variables(extent) if v not in scalars)
+        launches = self.launches(self.func.body, ())
+        if not launches:
+            raise UnsupportedError("TT103", f"function '{self.name}' has no T.Kernel", help="add one: with T.Kernel(...) as ...")
+        if len(launches) > 1:
+            raise UnsupportedError(
+                "TT104",
+                f"function '{self.name}' has {len(launches)} T.Kernels; this version compiles one per function",
+                location=launches[1].location,
+                help="split the function: one T.Kernel each",
+            )
+        return TileProgram(
+            self.name, params, tuple(sizes), tuple(launches), self.options, decisions=tuple(self.decisions)
+        )
+
+    @property
+    def name(self) -> str:
+        return str(self.func.attrs["global_symbol"]) if "global_symbol" in self.func.attrs else "main"
+
+    def unique(self, name: str) -> str:
+        """A C++ identifier near `name` that nothing else in the program has."""
+        base = "".join(c if c.isalnum() or c == "_" else "_" for c in name) or "buffer"
+        base = base if not base[0].isdigit() else f"_{base}"
+        candidate, count = base, 0
+        while candidate in self.names:
+            count += 1
+            candidate = f"{base}_{count}"
+        self.names.add(candidate)
+        return candidate
+
+    def param(self, index: int, var: Any) -> Tensor | ScalarParam:
+        if var not in self.func.buffer_map:
+            return ScalarParam(self.unique(str(var.name)), str(var.dtype), var)
+        buffer = self.func.buffer_map[var]
+        tensor = Tensor(self.unique(str(buffer.name)), index, self.dtype(buffer, None), tuple(buffer.shape))
+        self.check_contiguous(buffer, tensor)
+        self.tensors[buffer] = tensor
+        return tensor
+
+    def check_contiguous(self, buffer: Any, tensor: Tensor) -> None:
+        expected: Expr = scalar.const(1)
+        for extent, stride in zip(reversed(tensor.shape), reversed(list(buffer.strides)), strict=False):
+            if not scalar.equal(stride, expected):
+                raise UnsupportedError(
+                    "TT105",
+                    f"tensor '{tensor.name}' has strides; only contiguous tensors are supported",
+                    help="declare it as T.Tensor",
+                )
+            expected = scalar.simplify(expected * extent)
+
+    def dtype(self, buffer: Any, location: Location | None) -> str:
+        dtype = str(buffer.dtype)
+        if dtype not in DTYPES:
+            raise UnsupportedError(
+                "TT110",
+                f"'{buffer.name}' has dtype {dtype}, which this version does not support",
+                location=location,
+                help=f"use one of {', '.join(DTYPES)}",
+            )
+        return dtype
+
+    # --- launches ---------------------------------------------------------------------------------
+
+    def launches(self, stmt: Any, blocks: tuple[tuple[Var, Expr], ...]) -> list[Launch]:
+        """Every T.Kernel below `stmt`, in order."""
+        if isinstance(stmt, tirx.SeqStmt):
+            return [launch for part in stmt.seq for launch in self.launches(part, blocks)]
+        if isinstance(stmt, tirx.AttrStmt):
+            if stmt.attr_key == "thread_extent":
+                return self.launches(stmt.body, (*blocks, (stmt.node.var, stmt.value)))
+            if stmt.attr_key == "tl.assume":
+                return self.launches(stmt.body, blocks)
+        if isinstance(stmt, tirx.SBlockRealize):
+            if blocks:
+                return [self.launch(stmt, blocks)]
+            return self.launches(stmt.block.body, blocks)
+        raise UnsupportedError(
+            "TT106",
+            f"{type(stmt).__name__} outside a T.Kernel",
+            location=location_of(stmt),
+            help="move the statement into the T.Kernel block",
+        )
+
+    def launch(self, stmt: Any, blocks: tuple[tuple[Var, Expr], ...]) -> Launch:
+        block, location = stmt.block, location_of(stmt)
+        self.buffers = {}
+        for buffer in block.alloc_buffers:
+            self.allocate(buffer)
+        for key in block.annotations:
+            self.hint(str(key), location)
+        body = self.body(block.body)
+        return Launch(
+            self.name,
+            tuple((var, scalar.simplify(extent)) for var, extent in blocks),
+            tuple(self.buffers.values()),
+            body,
+            location,
+        )
+
+    def hint(self, key: str, location: Location | None) -> None:
+        if key not in _IGNORED_HINTS:
+            raise UnsupportedError(
+                "TT107", f"annotation '{key}' is not known to this backend", location=location, help="remove it"
+            )
+        if _IGNORED_HINTS[key]:
+            self.decisions.append(Decision("lift", key, _IGNORED_HINTS[key], location))
+
+    def allocate(self, buffer: Any) -> None:
+        scope, location = str(buffer.scope()), location_of(buffer)
+        if scope not in _MEMORY:
+            raise UnsupportedError(
+                "TT108",
+                f"'{buffer.name}' has scope '{scope}', which this version does not support",
+                location=location,
+                help="use T.alloc_shared or T.alloc_fragment",
+            )
+        shape = tuple(scalar.int_value(extent) for extent in buffer.shape)
+        static = tuple(extent for extent in shape if extent is not None)
+        if len(static) != len(shape):
+            raise UnsupportedError(
+                "TT109",
+                f"'{buffer.name}' has a shape known only at run time: {list(buffer.shape)}",
+                location=location,
+                help="on-chip buffers need constant shapes",
+            )
+        self.buffers[buffer] = Buffer(
+            self.unique(str(buffer.name)), self.dtype(buffer, location), static, _MEMORY[scope], location
+        )
+
+    def temporary(self, like: str, dtype: str, shape: tuple[int, ...], location: Location | None) -> Buffer:
+        """A block the user did not name, to carry tensor elements through L1."""
+        buffer = Buffer(self.unique(f"{like}_tile"), dtype, shape, Memory.SHARED, location)
+        self.buffers[buffer] = buffer
+        return buffer
+
+    # --- statements -------------------------------------------------------------------------------
+
+    def body(self, stmt: Any) -> tuple[Stmt, ...]:
+        if isinstance(stmt, tirx.SeqStmt):
+            return tuple(lifted for part in stmt.seq for lifted in self.body(part))
+        location = location_of(stmt)
+        if isinstance(stmt, tirx.AttrStmt):
+            self.hint(str(stmt.attr_key), location)
+            return self.body(stmt.body)
+        if isinstance(stmt, tirx.SBlockRealize):
+            for buffer in stmt.block.alloc_buffers:
+                self.allocate(buffer)
+            return self.body(stmt.block.body)
+        if isinstance(stmt, tirx.For):
+            return self.loop(stmt, location)
+        if isinstance(stmt, tirx.IfThenElse):
+            otherwise = self.body(stmt.else_case) if stmt.else_case is not None else ()
+            return (Branch(self.expr(stmt.condition, location), self.body(stmt.then_case), otherwise, location),)
+        if isinstance(stmt, tirx.Evaluate):
+            return self.evaluate(stmt.value, location)
+        what = "a scalar store outside T.Parallel" if isinstance(stmt, tirx.BufferStore) else type(stmt).__name__
+        raise UnsupportedError(
+            "TT111",
+            f"{what} is not supported by this version",
+            location=location,
+            help="use T.Parallel over a whole block, or T.copy",
+        )
+
+    def loop(self, stmt: Any, location: Location | None) -> tuple[Stmt, ...]:
+        if stmt.kind == tirx.ForKind.PARALLEL:
+            return lift_parallel(self, stmt, location)
+        minimum = self.expr(stmt.min, location)
+        if scalar.int_value(minimum) != 0:
+            self.values[stmt.loop_var] = stmt.loop_var + minimum
+        stages = max(0, int(stmt.annotations.get("num_stages", 0)))
+        body = self.body(stmt.body)
+        self.values.pop(stmt.loop_var, None)
+        return (Loop(stmt.loop_var, self.expr(stmt.extent, location), body, stages, location),)
+
+    def expr(self, expr: Any, location: Location | None) -> Expr:
+        """A scalar of the program, with shifted loop variables made explicit."""
+        result = scalar.substitute(expr, self.values) if self.values else scalar.simplify(expr)
+        if not scalar.supported(result):
+            raise UnsupportedError(
+                "TT112",
+                f"index or condition '{result}' needs a value that is known only on the device",
+                location=location,
+                help="use block indices, loop variables, sizes and constants",
+            )
+        return result
+
+    def evaluate(self, call: Any, location: Location | None) -> tuple[Stmt, ...]:
+        if not isinstance(call, tirx.Call):
+            return ()  # a bare value does nothing
+        op = str(getattr(call.op, "name", call.op))
+        if op in HARMLESS:
+            self.decisions.append(Decision("lift", op, HARMLESS[op], location))
+            return ()
+        if op == "tl.tileop.copy":
+            return self.copy(call, location)
+        if op == "tl.tileop.fill":
+            return (Fill(self.whole(call.args[0], location), self.number(call.args[1], location), location),)
+        if op == "tl.tileop.gemm":
+            return (self.gemm(call, location),)
+        raise UnsupportedError(
+            "TT113",
+            f"{op} is not supported by this version",
+            location=location,
+            help="supported tile operations: T.copy, T.fill, T.clear, T.gemm, T.Parallel",
+        )
+
+    def number(self, value: Any, location: Location | None) -> float:
+        if isinstance(value, tirx.Cast):
+            return self.number(value.value, location)
+        if isinstance(value, tirx.IntImm | tirx.FloatImm):
+            return float(value.value)
+        raise UnsupportedError(
+            "TT114", f"T.fill with '{value}': only constants are supported", location=location, help="fill with a number"
+        )
+
+    # --- regions ----------------------------------------------------------------------------------
+
+    def region(self, call: Any, location: Location | None) -> Region:
+        load = call.args[0]
+        extents = tuple(scalar.int_value(extent) for extent in call.args[2:])
+        static = tuple(extent for extent in extents if extent is not None)
+        if len(static) != len(extents):
+            raise UnsupportedError(
+                "TT115",
+                f"region of '{load.buffer.name}' has an extent known only at run time",
+                location=location,
+                help="copy blocks of constant size; tails are cut by the tensor's bounds",
+            )
+        source = self.source(load.buffer, location)
+        return Region(source, tuple(self.expr(index, location) for index in load.indices), static)
+
+    def source(self, buffer: Any, location: Location | None) -> Tensor | Buffer:
+        if buffer in self.tensors:
+            return self.tensors[buffer]
+        if buffer in self.buffers:
+            return self.buffers[buffer]
+        raise UnsupportedError(
+            "TT116",
+            f"'{buffer.name}' is a view or alias of another buffer",
+            location=location,
+            help="use the buffer itself",
+        )
+
+    def whole(self, call: Any, location: Location | None) -> Buffer:
+        """The on-chip buffer a region covers completely."""
+        region = self.region(call, location)
+        if isinstance(region.source, Tensor):
+            raise UnsupportedError(
+                "TT117",
+                f"'{region.source.name}' is a tensor; this operation works on on-chip buffers",
+                location=location,
+                help="T.copy it to a T.alloc_shared block first",
+            )
+        self.check_whole(region, location)
+        return region.source
+
+    def check_whole(self, region: Region, location: Location | None) -> None:
+        source = region.source
+        if region.extents != source.shape or any(scalar.int_value(low) != 0 for low in region.mins):
+            raise UnsupportedError(
+                "TT118",
+                f"part of '{source.name}' is used; this version works on whole on-chip buffers",
+                location=location,
+                help="allocate a buffer of the size of the part",
+            )
+
+    # --- tile operations --------------------------------------------------------------------------
+
+    def copy(self, call: Any, location: Location | None) -> tuple[Stmt, ...]:
+        src, dst = self.region(call.args[0], location), self.region(call.args[1], location)
+        for region in (src, dst):
+            if isinstance(region.source, Buffer):
+                self.check_whole(region, location)
+        self.check_same_box(src, dst, location)
+        if isinstance(src.source, Tensor) and isinstance(dst.source, Tensor):
+            box = tuple(extent for extent in src.extents if extent != 1)
+            through = self.temporary(src.source.name, src.source.dtype, box, location)
+            middle = whole_region(through)
+            return (Copy(src, middle, location), Copy(middle, dst, location))
+        return (Copy(src, dst, location),)
+
+    def check_same_box(self, src: Region, dst: Region, location: Location | None) -> None:
+        if [e for e in src.extents if e != 1] != [e for e in dst.extents if e != 1]:
+            shape = ["x".join(map(str, region.extents)) for region in (src, dst)]
+            raise UnsupportedError(
+                "TT119",
+                f"T.copy between boxes of different shape: {shape[0]} to {shape[1]}",
+                location=location,
+                help="make the shapes equal",
+            )
+
+    def gemm(self, call: Any, location: Location | None) -> Gemm:
+        a, b, c = (self.whole(arg, location) for arg in call.args[:3])
+        transpose_a, transpose_b = bool(call.args[3]), bool(call.args[4])
+        clear = self.expr(call.args[9], location)
+        self.check_gemm(a, b, c, transpose_a, transpose_b, location)
+        return Gemm(a, b, c, transpose_a, transpose_b, clear, location=location)
+
+    def check_gemm(
+        self, a: Buffer, b: Buffer, c: Buffer, transpose_a: bool, transpose_b: bool, location: Location | None
+    ) -> None:
+        if any(len(buffer.shape) != 2 for buffer in (a, b, c)):
+            raise UnsupportedError("TT120", "T.gemm needs 2-D operands", location=location, help="drop unit axes")
+        m, k = reversed(a.shape) if transpose_a else a.shape
+        k_b, n = reversed(b.shape) if transpose_b else b.shape
+        if k != k_b or c.shape != (m, n):
+            raise UnsupportedError(
+                "TT121",
+                f"T.gemm shapes do not match: {m}x{k} @ {k_b}x{n} -> {c.shape[0]}x{c.shape[1]}",
+                location=location,
+                help="check the transpose flags",
+            )
+
+
+def whole_region(buffer: Buffer) -> Region:
+    return Region(buffer, tuple(scalar.const(0) for _ in buffer.shape), buffer.shape)

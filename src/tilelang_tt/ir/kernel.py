@@ -1,0 +1,431 @@
+"""The kernel set: what each of the three kernels does, call by call.
+
+    kernels    = reader, compute, writer over shared circular buffers
+    statement  = For | If | Let | Source                              control
+               | Task | Receive | Hand | Held                         left by `split_device_kernel`
+               | CbCall                                               from `lower_cb_intrinsics`
+               | ReadTile | ZeroTile | WriteTile | Barrier            data movement
+               | MatmulBlock | CopyTile | TransposeTile | FillTile | Sfpu | PackTile      in DST
+               | Section | DstCall                                    DST protocol
+               | Startup | Init | Reconfig | L1Accumulate             engine state, from `insert_compute_init`
+
+Printing is a walk: every decision is already here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from enum import Enum
+
+from tilelang_tt.compiled import Decision
+from tilelang_tt.diagnostics import Location
+from tilelang_tt.ir.scalar import Expr, Var
+from tilelang_tt.ir.tile import Buffer, Launch, Role, Tensor, TileProgram
+from tilelang_tt.ir.tile import Stmt as TileStmt
+from tilelang_tt.ops import Instruction
+
+
+@dataclass(frozen=True, eq=False)
+class Cb:
+    """A circular buffer: `depth` blocks of `tiles` pages."""
+
+    id: int
+    name: str
+    format: str
+    page_bytes: int
+    tiles: int
+    depth: int
+    producer: Role
+    consumer: Role
+    unpack_to_dest: bool
+    shape: tuple[int, int]  # tiles of a block
+    location: Location | None
+
+    @property
+    def pages(self) -> int:
+        return self.tiles * self.depth
+
+    @property
+    def bytes(self) -> int:
+        return self.pages * self.page_bytes
+
+
+# --- control --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class For:
+    """for (var = start; var < stop; var += step)"""
+
+    var: Var
+    start: Expr
+    stop: Expr
+    step: int
+    body: tuple[KernelStmt, ...]
+
+
+@dataclass(frozen=True)
+class If:
+    condition: Expr
+    then: tuple[KernelStmt, ...]
+    otherwise: tuple[KernelStmt, ...] = ()
+
+
+@dataclass(frozen=True)
+class Let:
+    var: Var
+    value: Expr
+
+
+@dataclass(frozen=True)
+class Source:
+    """What follows stems from this line of the user's program."""
+
+    location: Location
+
+
+# --- between split and protocol -------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Task:
+    """One tile statement, to be carried out by this kernel."""
+
+    stmt: TileStmt
+
+
+@dataclass(frozen=True)
+class Receive:
+    """Here another kernel has handed over the next block of `buffer`."""
+
+    buffer: Buffer
+
+
+@dataclass(frozen=True)
+class Hand:
+    """Here the block of `buffer` is complete and goes to its consumer."""
+
+    buffer: Buffer
+
+
+@dataclass(frozen=True)
+class Held:
+    """`body` with `buffer` in DST; the last task reads it."""
+
+    buffer: Buffer
+    body: tuple[KernelStmt, ...]
+
+
+# --- circular buffers and data movement -----------------------------------------------------------
+
+
+class CbKind(Enum):
+    RESERVE = "cb_reserve_back"
+    PUSH = "cb_push_back"
+    WAIT = "cb_wait_front"
+    POP = "cb_pop_front"
+
+
+@dataclass(frozen=True)
+class CbCall:
+    kind: CbKind
+    cb: Cb
+    pages: int
+
+
+@dataclass(frozen=True)
+class ReadTile:
+    """Start reading a page of a tensor to place `slot` of the reserved block."""
+
+    tensor: Tensor
+    page: Expr
+    cb: Cb
+    slot: Expr
+
+
+@dataclass(frozen=True)
+class ZeroTile:
+    """Start filling place `slot` of the reserved block with zeros."""
+
+    cb: Cb
+    slot: Expr
+
+
+@dataclass(frozen=True)
+class WriteTile:
+    """Start writing place `slot` of the waited block to a page of a tensor."""
+
+    tensor: Tensor
+    page: Expr
+    cb: Cb
+    slot: Expr
+
+
+class BarrierKind(Enum):
+    READ = "noc_async_read_barrier"
+    FLUSH = "noc_async_writes_flushed"
+    WRITE = "noc_async_write_barrier"
+
+
+@dataclass(frozen=True)
+class Barrier:
+    kind: BarrierKind
+
+
+# --- compute --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class MatmulBlock:
+    """DST[dst ...] += one K step of a (rows x 1) by (1 x cols) block of tile products."""
+
+    a: Cb
+    b: Cb
+    a_index: Expr
+    b_index: Expr
+    dst: int
+    transpose: bool
+    cols: int
+    rows: int
+    a_stride: int
+
+
+@dataclass(frozen=True)
+class CopyTile:
+    cb: Cb
+    index: Expr
+    dst: Expr
+
+
+@dataclass(frozen=True)
+class TransposeTile:
+    cb: Cb
+    index: Expr
+    dst: Expr
+
+
+@dataclass(frozen=True)
+class FillTile:
+    dst: Expr
+    value: float
+
+
+@dataclass(frozen=True)
+class Sfpu:
+    instruction: Instruction
+    a: Expr
+    b: Expr | None
+    out: Expr
+    number: float | None
+
+
+@dataclass(frozen=True)
+class PackTile:
+    """Place `index` of the reserved block = DST[dst]; added to what is there unless `overwrite` holds."""
+
+    dst: Expr
+    cb: Cb
+    index: Expr
+    overwrite: Expr
+
+
+@dataclass(frozen=True)
+class Section:
+    """One use of DST: computing, then packing."""
+
+    math: tuple[KernelStmt, ...]
+    pack: tuple[KernelStmt, ...]
+
+
+class DstKind(Enum):
+    ACQUIRE = "tile_regs_acquire"
+    COMMIT = "tile_regs_commit"
+    WAIT = "tile_regs_wait"
+    RELEASE = "tile_regs_release"
+
+
+@dataclass(frozen=True)
+class DstCall:
+    kind: DstKind
+
+
+# --- engine state ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class MatmulMode:
+    """What matmul_block_init programs."""
+
+    a: Cb
+    b: Cb
+    transpose: bool
+    cols: int
+    rows: int
+    a_stride: int
+
+
+@dataclass(frozen=True)
+class CopyMode:
+    cb: Cb
+
+
+@dataclass(frozen=True)
+class TransposeMode:
+    cb: Cb
+
+
+@dataclass(frozen=True)
+class SfpuMode:
+    """Constants and address modes of one SFPU instruction, by its init call."""
+
+    init: str
+    header: str
+
+
+Mode = MatmulMode | CopyMode | TransposeMode
+
+
+@dataclass(frozen=True)
+class Startup:
+    """compute_kernel_hw_startup, first and once. Matmul feeds its operands in reversed order."""
+
+    a: Cb
+    b: Cb
+    out: Cb
+    reverse: bool
+
+
+@dataclass(frozen=True)
+class Init:
+    mode: Mode | SfpuMode
+
+
+class Unit(Enum):
+    SRC_A = "reconfig_data_format_srca"
+    SRC_B = "reconfig_data_format_srcb"
+    PACK = "pack_reconfig_data_format"
+
+
+@dataclass(frozen=True)
+class Reconfig:
+    """Switch a unit's data format to that of `new`; `old` is named when it is known."""
+
+    unit: Unit
+    old: Cb | None
+    new: Cb
+
+
+@dataclass(frozen=True)
+class L1Accumulate:
+    """The packer adds to L1 from here on where `on` holds, and overwrites elsewhere."""
+
+    on: Expr
+
+
+KernelStmt = (
+    For
+    | If
+    | Let
+    | Source
+    | Task
+    | Receive
+    | Hand
+    | Held
+    | CbCall
+    | ReadTile
+    | ZeroTile
+    | WriteTile
+    | Barrier
+    | MatmulBlock
+    | CopyTile
+    | TransposeTile
+    | FillTile
+    | Sfpu
+    | PackTile
+    | Section
+    | DstCall
+    | Startup
+    | Init
+    | Reconfig
+    | L1Accumulate
+)
+
+
+# --- the set --------------------------------------------------------------------------------------
+
+
+class ArgKind(Enum):
+    ADDRESS = "address"  # of a tensor
+    START = "start"  # first unit of the core
+    COUNT = "count"  # number of units of the core
+    SIZE = "size"  # a symbolic size
+    SCALAR = "scalar"  # a scalar parameter
+
+
+@dataclass(frozen=True)
+class Arg:
+    """A runtime argument and the variable it is read into."""
+
+    name: str
+    kind: ArgKind
+    var: Var | None = None
+    tensor: Tensor | None = None
+
+
+@dataclass(frozen=True)
+class Kernel:
+    role: Role
+    body: tuple[KernelStmt, ...]
+    args: tuple[Arg, ...] = ()
+    tensors: tuple[Tensor, ...] = ()  # accessed, in the order of their compile-time arguments
+
+
+@dataclass(frozen=True)
+class KernelSet:
+    """The three kernels of one launch."""
+
+    program: TileProgram
+    launch: Launch
+    kernels: tuple[Kernel, Kernel, Kernel]
+    cbs: dict[Buffer, Cb]
+    unit_start: Var
+    unit_count: Var
+    decisions: tuple[Decision, ...] = ()
+
+    def kernel(self, role: Role) -> Kernel:
+        return next(kernel for kernel in self.kernels if kernel.role is role)
+
+    def with_body(self, role: Role, body: tuple[KernelStmt, ...]) -> KernelSet:
+        return self.with_kernel(replace(self.kernel(role), body=body))
+
+    def with_kernel(self, new: Kernel) -> KernelSet:
+        reader, compute, writer = (new if kernel.role is new.role else kernel for kernel in self.kernels)
+        return replace(self, kernels=(reader, compute, writer))
+
+
+def children(stmt: KernelStmt) -> tuple[tuple[KernelStmt, ...], ...]:
+    if isinstance(stmt, For | Held):
+        return (stmt.body,)
+    if isinstance(stmt, If):
+        return (stmt.then, stmt.otherwise)
+    if isinstance(stmt, Section):
+        return (stmt.math, stmt.pack)
+    return ()
+
+
+def with_children(stmt: KernelStmt, bodies: tuple[tuple[KernelStmt, ...], ...]) -> KernelStmt:
+    if isinstance(stmt, For | Held):
+        return replace(stmt, body=bodies[0])
+    if isinstance(stmt, If):
+        return replace(stmt, then=bodies[0], otherwise=bodies[1])
+    if isinstance(stmt, Section):
+        return replace(stmt, math=bodies[0], pack=bodies[1])
+    return stmt
+
+
+def walk(body: tuple[KernelStmt, ...]) -> Iterator[KernelStmt]:
+    for stmt in body:
+        yield stmt
+        for nested in children(stmt):
+            yield from walk(nested)

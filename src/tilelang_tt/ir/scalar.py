@@ -1,0 +1,244 @@
+"""Scalar arithmetic: TVM's own expressions behind a small wall.
+
+Indices, bounds and predicates are TVM `PrimExpr`s from the frontend to the printer; simplification and
+proofs are `tvm.arith.Analyzer`'s. Nothing outside `frontend/` and this file imports tvm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from typing import Any
+
+from tvm import arith, tirx
+from tvm.ir import Range, structural_equal
+
+Expr = tirx.PrimExpr
+Var = tirx.Var
+
+
+def var(name: str) -> Var:
+    return tirx.Var(name, "int32")
+
+
+def const(value: int) -> Expr:
+    return tirx.IntImm("int32", value)
+
+
+def true() -> Expr:
+    return tirx.IntImm("bool", 1)
+
+
+def false() -> Expr:
+    return tirx.IntImm("bool", 0)
+
+
+def as_expr(value: Expr | int) -> Expr:
+    return const(value) if isinstance(value, int) else value
+
+
+def int_value(expr: Expr | int) -> int | None:
+    """The number `expr` is, if it is a literal."""
+    if isinstance(expr, int):
+        return expr
+    return int(expr.value) if isinstance(expr, tirx.IntImm) else None
+
+
+def floordiv(a: Expr | int, b: int) -> Expr:
+    return tirx.floordiv(as_expr(a), const(b))
+
+
+def floormod(a: Expr | int, b: int) -> Expr:
+    return tirx.floormod(as_expr(a), const(b))
+
+
+def quotient(a: Expr, b: Expr) -> Expr:
+    return simplify(tirx.floordiv(a, b))
+
+
+def remainder(a: Expr, b: Expr) -> Expr:
+    return simplify(tirx.floormod(a, b))
+
+
+def ceildiv(a: Expr | int, b: int) -> Expr:
+    """(a + b - 1) // b, folded where it can be."""
+    return simplify(tirx.floordiv(as_expr(a) + const(b - 1), const(b)))
+
+
+def product(values: Iterable[Expr | int]) -> Expr:
+    result = const(1)
+    for value in values:
+        result = result * as_expr(value)
+    return simplify(result)
+
+
+def negate(condition: Expr) -> Expr:
+    return simplify(tirx.Not(condition))
+
+
+def both(a: Expr | None, b: Expr | None) -> Expr | None:
+    """Conjunction of two optional conditions (None: always)."""
+    if a is None or b is None:
+        return a if b is None else b
+    return tirx.And(a, b)
+
+
+def either(a: Expr, b: Expr | None) -> Expr:
+    """a or b, where an absent `b` means always."""
+    return true() if b is None else simplify(tirx.Or(a, b))
+
+
+def is_zero(variable: Var) -> Expr:
+    return tirx.EQ(variable, const(0))
+
+
+def equal(a: Expr | int, b: Expr | int) -> bool:
+    """Whether the two are provably the same number."""
+    return bool(arith.Analyzer().can_prove_equal(as_expr(a), as_expr(b)))
+
+
+def same_form(a: Expr, b: Expr) -> bool:
+    """Whether the two are the same expression, node by node, after simplification."""
+    return bool(structural_equal(simplify(a), simplify(b)))
+
+
+def simplify(expr: Expr) -> Expr:
+    return arith.Analyzer().simplify(expr)
+
+
+def substitute(expr: Expr, values: Mapping[Var, Expr]) -> Expr:
+    if not values:
+        return expr
+    return simplify(tirx.stmt_functor.substitute(expr, dict(values)))
+
+
+def variables(expr: Expr) -> list[Var]:
+    """Free variables, each once, in order of appearance."""
+    found: dict[Var, None] = {}
+
+    def visit(node: Any) -> None:
+        if isinstance(node, tirx.Var):
+            found[node] = None
+
+    tirx.stmt_functor.post_order_visit(expr, visit)
+    return list(found)
+
+
+class Facts:
+    """What is known about variables at a point of the program."""
+
+    def __init__(self, ranges: Iterable[tuple[Var, Expr]] = ()) -> None:
+        self._analyzer = arith.Analyzer()
+        self._ranges: list[tuple[Var, Expr]] = []
+        for variable, extent in ranges:
+            self.add(variable, extent)
+
+    def add(self, variable: Var, extent: Expr) -> None:
+        """0 <= variable < extent."""
+        self._ranges.append((variable, extent))
+        self._analyzer.bind(variable, Range.from_min_extent(const(0), extent))
+
+    def positive(self, variable: Var) -> None:
+        """variable >= 1, as for every size of a tensor that is launched."""
+        self._ranges.append((variable, const(0)))
+        self._analyzer.update(variable, arith.ConstIntBound(1, 2**31 - 1))
+
+    def with_loop(self, variable: Var, extent: Expr) -> Facts:
+        facts = Facts()
+        for known, bound in self._ranges:
+            facts.positive(known) if int_value(bound) == 0 else facts.add(known, bound)
+        facts.add(variable, extent)
+        return facts
+
+    def simplify(self, expr: Expr) -> Expr:
+        return self._analyzer.simplify(expr)
+
+    def proves(self, condition: Expr) -> bool:
+        return bool(self._analyzer.can_prove(condition))
+
+    def proves_in_range(self, value: Expr, extent: Expr) -> bool:
+        return self.proves(value < extent) and self.proves(value >= const(0))
+
+    def divisible(self, expr: Expr, divisor: int) -> bool:
+        return int_value(self.simplify(floormod(expr, divisor))) == 0
+
+
+# --- printing -------------------------------------------------------------------------------------
+
+_PRECEDENCE: dict[type, tuple[int, str, str]] = {  # node -> (binding strength, C, Python)
+    tirx.Mul: (6, "*", "*"),
+    tirx.FloorDiv: (6, "/", "//"),
+    tirx.FloorMod: (6, "%", "%"),
+    tirx.Div: (6, "/", "//"),
+    tirx.Mod: (6, "%", "%"),
+    tirx.Add: (5, "+", "+"),
+    tirx.Sub: (5, "-", "-"),
+    tirx.LT: (4, "<", "<"),
+    tirx.LE: (4, "<=", "<="),
+    tirx.GT: (4, ">", ">"),
+    tirx.GE: (4, ">=", ">="),
+    tirx.EQ: (3, "==", "=="),
+    tirx.NE: (3, "!=", "!="),
+    tirx.And: (2, "&&", "and"),
+    tirx.Or: (1, "||", "or"),
+}
+
+
+def to_c(expr: Expr, names: Callable[[Var], str] = lambda v: str(v.name)) -> str:
+    """C++ text; integers are uint32_t, so division and remainder need no care (see `unsigned_safe`)."""
+    return _print(expr, 1, names, 0)
+
+
+def to_python(expr: Expr, names: Callable[[Var], str] = lambda v: str(v.name)) -> str:
+    """Python text: the language of size expressions in a plan, and of printed IR."""
+    return _print(expr, 2, names, 0)
+
+
+def _print(expr: Expr, column: int, names: Callable[[Var], str], outer: int) -> str:
+    if isinstance(expr, tirx.IntImm):
+        if str(expr.dtype) == "bool":
+            return ("true" if expr.value else "false") if column == 1 else str(bool(expr.value))
+        return str(int(expr.value))
+    if isinstance(expr, tirx.Var):
+        return names(expr)
+    if isinstance(expr, tirx.Cast):
+        return _print(expr.value, column, names, outer)
+    if isinstance(expr, tirx.Not):
+        inner = _print(expr.a, column, names, 9)
+        return f"!{inner}" if column == 1 else f"(not {inner})"
+    if isinstance(expr, tirx.Min | tirx.Max):
+        function = "min" if isinstance(expr, tirx.Min) else "max"
+        arguments = f"{_print(expr.a, column, names, 0)}, {_print(expr.b, column, names, 0)}"
+        return f"{'std::' if column == 1 else ''}{function}{'<uint32_t>' if column == 1 else ''}({arguments})"
+    if isinstance(expr, tirx.Select):
+        test, yes, no = (_print(part, column, names, 1) for part in (expr.condition, expr.true_value, expr.false_value))
+        return f"({test} ? {yes} : {no})" if column == 1 else f"({yes} if {test} else {no})"
+    for kind, (strength, *symbols) in _PRECEDENCE.items():
+        if isinstance(expr, kind):
+            left = _print(expr.a, column, names, strength)
+            right = _print(expr.b, column, names, strength + 1)
+            text = f"{left} {symbols[column - 1]} {right}"
+            return f"({text})" if strength < outer else text
+    raise ValueError(f"no scalar form for {type(expr).__name__}: {expr}")
+
+
+def supported(expr: Expr) -> bool:
+    """Whether every node of `expr` has a printed form."""
+    try:
+        to_python(expr)
+    except ValueError:
+        return False
+    return True
+
+
+@cache
+def _compiled(expr: Expr) -> Any:
+    return compile(to_python(expr, lambda v: f"v{hash(v) & (2**64 - 1)}"), "<scalar>", "eval")
+
+
+def evaluate(expr: Expr | int, values: Mapping[Var, int]) -> int:
+    """The number `expr` is under `values` (the interpreter's arithmetic)."""
+    if isinstance(expr, int):
+        return expr
+    scope = {f"v{hash(variable) & (2**64 - 1)}": value for variable, value in values.items()}
+    return int(eval(_compiled(expr), {"min": min, "max": max}, scope))

@@ -1,0 +1,421 @@
+"""The tile program: what the user's kernel means, before any protocol.
+
+    program    = params, launches
+    launch     = grid block variables, on-chip buffers, body
+    statement  = Loop | Branch                                       control
+               | Copy | Fill | Gemm | Map                            as lifted from TileLang
+               | Load | Store                                        Copy after `attach_tensor_accessors`
+               | Transpose | InDst                                   from `lower_tile_intrinsics`
+               | Publish                                             from `build_tile_dfg`
+
+One body, no roles, no circular-buffer calls. `ir/interpret.py` gives every statement its meaning.
+Tensors and buffers are compared by identity; their names are for people.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from enum import Enum
+
+from tilelang_tt.compiled import Decision
+from tilelang_tt.diagnostics import Location
+from tilelang_tt.ir.scalar import Expr, Var, int_value
+from tilelang_tt.options import Options
+
+
+class Memory(Enum):
+    """Where a buffer of the user's kernel lives, by TileLang scope."""
+
+    SHARED = "shared"
+    FRAGMENT = "fragment"
+
+
+class TileOrder(Enum):
+    """Order of a block's tiles inside its circular buffer."""
+
+    ROWS = "rows"  # tile (r, c) at r * cols + c
+    COLUMNS = "columns"  # tile (r, c) at c * rows + r
+
+
+@dataclass(frozen=True, eq=False)
+class Tensor:
+    """A tensor parameter, in DRAM."""
+
+    name: str
+    param: int
+    dtype: str
+    shape: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Buffer:
+    """An on-chip block of the user's kernel, or one a pass added."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    memory: Memory
+    location: Location | None = None
+
+
+@dataclass(frozen=True)
+class Region:
+    """A box of a tensor or buffer, in elements."""
+
+    source: Tensor | Buffer
+    mins: tuple[Expr, ...]
+    extents: tuple[int, ...]
+
+
+# --- element-wise expressions ---------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Element:
+    """The element of `buffer` at the position being computed."""
+
+    buffer: Buffer
+
+
+@dataclass(frozen=True)
+class Number:
+    value: float
+
+
+@dataclass(frozen=True)
+class Apply:
+    """An operation of `tilelang_tt.ops`, by name, on element expressions."""
+
+    op: str
+    args: tuple[ElementExpr, ...]
+
+
+ElementExpr = Element | Number | Apply
+
+
+def element_buffers(expr: ElementExpr) -> Iterator[Buffer]:
+    """Buffers an expression reads, in order of first appearance, each once."""
+    seen: dict[Buffer, None] = {}
+
+    def visit(node: ElementExpr) -> None:
+        if isinstance(node, Element):
+            seen[node.buffer] = None
+        elif isinstance(node, Apply):
+            for arg in node.args:
+                visit(arg)
+
+    visit(expr)
+    yield from seen
+
+
+# --- statements -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Loop:
+    """`for var in range(extent)`; `stages` is T.Pipelined's num_stages (0: a serial loop)."""
+
+    var: Var
+    extent: Expr
+    body: tuple[Stmt, ...]
+    stages: int = 0
+    location: Location | None = None
+
+
+@dataclass(frozen=True)
+class Branch:
+    condition: Expr
+    then: tuple[Stmt, ...]
+    otherwise: tuple[Stmt, ...] = ()
+    location: Location | None = None
+
+
+@dataclass(frozen=True)
+class Copy:
+    """T.copy as written; the element type changes if the two differ."""
+
+    src: Region
+    dst: Region
+    location: Location | None = None
+
+
+@dataclass(frozen=True)
+class Fill:
+    dst: Buffer
+    value: float
+    location: Location | None = None
+
+
+@dataclass(frozen=True)
+class SubBlock:
+    """Tiles of the accumulator that are in DST at once."""
+
+    rows: int
+    cols: int
+
+
+@dataclass(frozen=True)
+class Gemm:
+    """c = op(a) @ op(b) where `clear` holds, c += op(a) @ op(b) elsewhere."""
+
+    a: Buffer
+    b: Buffer
+    c: Buffer
+    transpose_a: bool
+    transpose_b: bool
+    clear: Expr
+    sub_block: SubBlock | None = None
+    location: Location | None = None
+
+
+@dataclass(frozen=True)
+class Map:
+    """dst[i, j] = value, for every element."""
+
+    dst: Buffer
+    value: ElementExpr
+    location: Location | None = None
+
+
+@dataclass(frozen=True)
+class Transpose:
+    """dst = src transposed."""
+
+    src: Buffer
+    dst: Buffer
+    location: Location | None = None
+
+
+@dataclass(frozen=True)
+class TileAccess:
+    """A box of whole tiles of a tensor: `rows` x `cols` tiles from (row, col) of batch `batch`."""
+
+    tensor: Tensor
+    batch: Expr
+    row: Expr
+    col: Expr
+    rows: int
+    cols: int
+    guard_rows: bool  # may reach beyond the tensor's last tile row
+    guard_cols: bool
+    guard: Expr | None = None  # condition on the other axes, where they are not provably inside
+
+
+@dataclass(frozen=True)
+class Load:
+    """dst = the tiles of `src`; tiles outside the tensor are zero."""
+
+    src: TileAccess
+    dst: Buffer
+    location: Location | None = None
+
+
+@dataclass(frozen=True)
+class Store:
+    """The tiles of `dst` = src; tiles outside the tensor are dropped."""
+
+    src: Buffer
+    dst: TileAccess
+    location: Location | None = None
+
+
+@dataclass(frozen=True)
+class Publish:
+    """`buffer` is complete: its consumer may take it. Changes no value."""
+
+    buffer: Buffer
+    location: Location | None = None
+
+
+@dataclass(frozen=True)
+class InDst:
+    """`body` with `buffer` held in DST throughout: products summed, then read once by the last statement."""
+
+    buffer: Buffer
+    body: tuple[Stmt, ...]
+    location: Location | None = None
+
+
+Stmt = Loop | Branch | Copy | Fill | Gemm | Map | Transpose | Load | Store | Publish | InDst
+
+
+# --- facts that passes attach ---------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class TensorLayout:
+    """Which axes of a tensor are tile rows and columns, and the format in device memory."""
+
+    row_axis: int | None
+    col_axis: int
+    row_tiles: Expr
+    col_tiles: Expr
+    batch: Expr
+    format: str
+    page_bytes: int
+
+
+@dataclass(frozen=True)
+class BufferLayout:
+    """A buffer as tiles."""
+
+    rows: int
+    cols: int
+    format: str
+    page_bytes: int
+    order: TileOrder = TileOrder.ROWS
+
+    @property
+    def tiles(self) -> int:
+        return self.rows * self.cols
+
+    def index(self, row: Expr | int, col: Expr | int) -> Expr:
+        """Position of a tile inside the block."""
+        return row * self.cols + col if self.order is TileOrder.ROWS else col * self.rows + row
+
+
+class Role(Enum):
+    READER = "reader"
+    COMPUTE = "compute"
+    WRITER = "writer"
+
+
+@dataclass(frozen=True)
+class Stream:
+    """The circular buffer a buffer becomes: who fills it, who drains it, how many blocks deep."""
+
+    producer: Role
+    consumer: Role
+    depth: int
+    unpack_to_dest: bool = False
+
+    @property
+    def private(self) -> bool:
+        """Owned by the compute kernel alone."""
+        return self.producer is Role.COMPUTE and self.consumer is Role.COMPUTE
+
+
+@dataclass(frozen=True)
+class Work:
+    """How grid blocks become units of work, and units are shared by cores."""
+
+    units: Expr
+    unit: Var
+    indices: tuple[tuple[Var, Expr], ...]  # block variable = expression over `unit`
+    grid: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True)
+class Edge:
+    """One buffer of the dataflow graph."""
+
+    buffer: Buffer
+    producers: tuple[Role, ...]
+    consumers: tuple[Role, ...]
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One T.Kernel."""
+
+    name: str
+    blocks: tuple[tuple[Var, Expr], ...]  # (block variable, extent), innermost first (x, y, z)
+    buffers: tuple[Buffer, ...]
+    body: tuple[Stmt, ...]
+    location: Location | None = None
+    hints: tuple[tuple[str, str], ...] = ()  # (hint, what became of it)
+    layouts: dict[Buffer, BufferLayout] = field(default_factory=dict)
+    streams: dict[Buffer, Stream] = field(default_factory=dict)
+    work: Work | None = None
+    graph: tuple[Edge, ...] = ()
+
+
+@dataclass(frozen=True)
+class ScalarParam:
+    name: str
+    dtype: str
+    var: Var
+
+
+@dataclass(frozen=True)
+class TileProgram:
+    name: str
+    params: tuple[Tensor | ScalarParam, ...]
+    sizes: tuple[Var, ...]  # symbolic dimensions
+    launches: tuple[Launch, ...]
+    options: Options
+    layouts: dict[Tensor, TensorLayout] = field(default_factory=dict)
+    decisions: tuple[Decision, ...] = ()
+
+    @property
+    def tensors(self) -> tuple[Tensor, ...]:
+        return tuple(param for param in self.params if isinstance(param, Tensor))
+
+    def with_decisions(self, *decisions: Decision) -> TileProgram:
+        return replace(self, decisions=self.decisions + decisions)
+
+
+# --- walking --------------------------------------------------------------------------------------
+
+
+def children(stmt: Stmt) -> tuple[tuple[Stmt, ...], ...]:
+    """The statement lists nested directly in a statement."""
+    if isinstance(stmt, Loop | InDst):
+        return (stmt.body,)
+    if isinstance(stmt, Branch):
+        return (stmt.then, stmt.otherwise)
+    return ()
+
+
+def with_children(stmt: Stmt, bodies: tuple[tuple[Stmt, ...], ...]) -> Stmt:
+    if isinstance(stmt, Loop | InDst):
+        return replace(stmt, body=bodies[0])
+    if isinstance(stmt, Branch):
+        return replace(stmt, then=bodies[0], otherwise=bodies[1])
+    return stmt
+
+
+def walk(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
+    """Every statement, outer before inner, in program order."""
+    for stmt in body:
+        yield stmt
+        for nested in children(stmt):
+            yield from walk(nested)
+
+
+def reads(stmt: Stmt) -> tuple[Buffer, ...]:
+    """Buffers whose old contents a statement uses (not those of nested statements)."""
+    if isinstance(stmt, Gemm):
+        return (stmt.a, stmt.b) if int_value(stmt.clear) else (stmt.a, stmt.b, stmt.c)
+    if isinstance(stmt, Map):
+        return tuple(element_buffers(stmt.value))
+    if isinstance(stmt, Transpose | Store):
+        return (stmt.src,)
+    if isinstance(stmt, Copy) and isinstance(stmt.src.source, Buffer):
+        return (stmt.src.source,)
+    return ()
+
+
+def unpacks(stmt: Stmt) -> tuple[Buffer, ...]:
+    """Buffers a statement's consumer takes out of L1. An accumulator is not one: the packer adds in place."""
+    return (stmt.a, stmt.b) if isinstance(stmt, Gemm) else reads(stmt)
+
+
+def writes(stmt: Stmt) -> tuple[Buffer, ...]:
+    """Buffers a statement changes (not those of nested statements)."""
+    if isinstance(stmt, Gemm):
+        return (stmt.c,)
+    if isinstance(stmt, Fill | Map | Transpose | Load):
+        return (stmt.dst,)
+    if isinstance(stmt, Copy) and isinstance(stmt.dst.source, Buffer):
+        return (stmt.dst.source,)
+    return ()
+
+
+def all_reads(stmt: Stmt) -> set[Buffer]:
+    return {buffer for inner in walk((stmt,)) for buffer in reads(inner)}
+
+
+def all_writes(stmt: Stmt) -> set[Buffer]:
+    return {buffer for inner in walk((stmt,)) for buffer in writes(inner)}

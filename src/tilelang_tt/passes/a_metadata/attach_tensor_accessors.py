@@ -1,0 +1,154 @@
+"""A3: turn copies into tile traffic.
+
+    before   Copy A[by * 128, k * 64 : 128 x 64] -> A_shared
+    after    Load A tiles (by * 4, k * 2) 4 x 2 -> A_shared
+
+Element offsets become tile coordinates; what may reach beyond the tensor is marked to be guarded. A copy that
+changes the format goes through a staging block, because the NoC moves bytes and only compute converts. A copy
+between on-chip buffers is an element-wise map.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tilelang_tt.arch import TILE
+from tilelang_tt.compiled import Decision
+from tilelang_tt.diagnostics import Location, UnsupportedError
+from tilelang_tt.ir import scalar
+from tilelang_tt.ir.scalar import Expr, Facts
+from tilelang_tt.ir.tile import (
+    Buffer,
+    BufferLayout,
+    Copy,
+    Element,
+    Launch,
+    Load,
+    Loop,
+    Map,
+    Memory,
+    Region,
+    Stmt,
+    Store,
+    Tensor,
+    TileAccess,
+    TileProgram,
+    children,
+    with_children,
+)
+
+
+def attach_tensor_accessors(program: TileProgram) -> TileProgram:
+    rewriters = [_Rewriter(program, launch) for launch in program.launches]
+    launches = tuple(rewriter.run() for rewriter in rewriters)
+    decisions = [decision for rewriter in rewriters for decision in rewriter.decisions]
+    return replace(program, launches=launches).with_decisions(*decisions)
+
+
+class _Rewriter:
+    def __init__(self, program: TileProgram, launch: Launch) -> None:
+        self.program = program
+        self.launch = launch
+        self.layouts: dict[Buffer, BufferLayout] = dict(launch.layouts)
+        self.decisions: list[Decision] = []
+
+    def run(self) -> Launch:
+        facts = Facts()
+        for size in self.program.sizes:
+            facts.positive(size)
+        for var, extent in self.launch.blocks:
+            facts.add(var, extent)
+        body = self.body(self.launch.body, facts)
+        return replace(self.launch, body=body, buffers=tuple(self.layouts), layouts=self.layouts)
+
+    def body(self, body: tuple[Stmt, ...], facts: Facts) -> tuple[Stmt, ...]:
+        return tuple(new for stmt in body for new in self.stmt(stmt, facts))
+
+    def stmt(self, stmt: Stmt, facts: Facts) -> tuple[Stmt, ...]:
+        if isinstance(stmt, Copy):
+            return self.copy(stmt, facts)
+        inner = facts.with_loop(stmt.var, stmt.extent) if isinstance(stmt, Loop) else facts
+        return (with_children(stmt, tuple(self.body(nested, inner) for nested in children(stmt))),)
+
+    def copy(self, copy: Copy, facts: Facts) -> tuple[Stmt, ...]:
+        src, dst, location = copy.src.source, copy.dst.source, copy.location
+        if isinstance(src, Tensor) and isinstance(dst, Buffer):
+            access = self.access(copy.src, facts, location)
+            if self.program.layouts[src].format == self.layouts[dst].format:
+                return (Load(access, dst, location),)
+            staging = self.staging(f"{dst.name}_in", src, dst, location)
+            return (Load(access, staging, location), Map(dst, Element(staging), location))
+        if isinstance(src, Buffer) and isinstance(dst, Tensor):
+            access = self.access(copy.dst, facts, location)
+            if self.program.layouts[dst].format == self.layouts[src].format:
+                return (Store(src, access, location),)
+            staging = self.staging(f"{src.name}_out", dst, src, location)
+            return (Map(staging, Element(src), location), Store(staging, access, location))
+        assert isinstance(src, Buffer) and isinstance(dst, Buffer)
+        return (Map(dst, Element(src), location),)
+
+    def staging(self, name: str, tensor: Tensor, buffer: Buffer, location: Location | None) -> Buffer:
+        """A block like `buffer` in the tensor's format."""
+        layout = self.program.layouts[tensor]
+        block = Buffer(_unique(name, self.layouts), tensor.dtype, buffer.shape, Memory.SHARED, location)
+        self.layouts[block] = replace(
+            self.layouts[buffer], format=layout.format, page_bytes=layout.page_bytes
+        )
+        formats = f"{self.layouts[buffer].format} and {layout.format}"
+        text = f"staging block for '{tensor.name}': compute converts between {formats}"
+        self.decisions.append(Decision("attach_tensor_accessors", block.name, text, location))
+        return block
+
+    def access(self, region: Region, facts: Facts, location: Location | None) -> TileAccess:
+        tensor = region.source
+        assert isinstance(tensor, Tensor)
+        layout = self.program.layouts[tensor]
+        assert layout.row_axis is not None
+        row = self.tile_index(region, layout.row_axis, facts, location)
+        col = self.tile_index(region, layout.col_axis, facts, location)
+        rows, cols = region.extents[layout.row_axis] // TILE, region.extents[layout.col_axis] // TILE
+        batch, guard = self.batch(region, (layout.row_axis, layout.col_axis), facts)
+        return TileAccess(
+            tensor,
+            batch,
+            row,
+            col,
+            rows,
+            cols,
+            guard_rows=not facts.proves(row + rows <= layout.row_tiles),
+            guard_cols=not facts.proves(col + cols <= layout.col_tiles),
+            guard=guard,
+        )
+
+    def tile_index(self, region: Region, axis: int, facts: Facts, location: Location | None) -> Expr:
+        start = region.mins[axis]
+        if not facts.divisible(start, TILE):
+            raise UnsupportedError(
+                "TT124",
+                f"block of '{region.source.name}' starts at element {scalar.to_python(start)} of axis {axis}, "
+                "which is not always the start of a 32x32 tile",
+                location=location,
+                help="let blocks start at multiples of 32",
+            )
+        return facts.simplify(scalar.floordiv(start, TILE))
+
+    def batch(self, region: Region, tile_axes: tuple[int, int], facts: Facts) -> tuple[Expr, Expr | None]:
+        """Row-major number of the remaining axes, and the condition that it exists."""
+        number, guard = scalar.const(0), None
+        for axis, start in enumerate(region.mins):
+            if axis in tile_axes:
+                continue
+            extent = region.source.shape[axis]
+            number = number * extent + start
+            if not facts.proves(start < extent):
+                guard = scalar.both(guard, start < scalar.as_expr(extent))
+        return facts.simplify(number), guard
+
+
+def _unique(name: str, taken: dict[Buffer, BufferLayout]) -> str:
+    names = {buffer.name for buffer in taken}
+    candidate, count = name, 0
+    while candidate in names:
+        count += 1
+        candidate = f"{name}_{count}"
+    return candidate

@@ -1,0 +1,108 @@
+"""A1: choose which two axes of each tensor are tile rows and tile columns, and its storage format.
+
+    before   A : bfloat16[4, 1024, 512], copied by blocks [1, 128, 64]
+    after    A : rows = axis 1, columns = axis 2, 32 x 16 tiles x 4 batches, Float16_b pages of 2048 B
+
+The choice follows the blocks the kernel copies: the axes a block extends over are the tile axes, all
+others are batches. All copies of a tensor must agree.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tilelang_tt.arch import TILE
+from tilelang_tt.compiled import Decision
+from tilelang_tt.diagnostics import Location, UnsupportedError
+from tilelang_tt.formats import TILE_BYTES, format_of
+from tilelang_tt.ir import scalar
+from tilelang_tt.ir.tile import Copy, Region, Tensor, TensorLayout, TileProgram, walk
+from tilelang_tt.options import Options
+
+
+def infer_layout(program: TileProgram) -> TileProgram:
+    axes: dict[Tensor, tuple[int | None, int]] = {}
+    written: set[Tensor] = set()
+    for launch in program.launches:
+        for stmt in walk(launch.body):
+            if not isinstance(stmt, Copy):
+                continue
+            for region in (stmt.src, stmt.dst):
+                if isinstance(region.source, Tensor):
+                    _agree(axes, region.source, _tile_axes(region, stmt.location), stmt.location)
+            if isinstance(stmt.dst.source, Tensor):
+                written.add(stmt.dst.source)
+    layouts: dict[Tensor, TensorLayout] = {}
+    decisions: list[Decision] = []
+    for tensor in program.tensors:
+        row_axis, col_axis = axes.get(tensor, _default_axes(tensor))
+        storage = _storage(tensor, tensor in written, program.options)
+        layouts[tensor] = layout = _layout(tensor, row_axis, col_axis, format_of(storage, program.options.float16))
+        decisions.append(Decision("infer_layout", tensor.name, _describe(tensor, layout)))
+    return replace(program, layouts=layouts).with_decisions(*decisions)
+
+
+def _tile_axes(region: Region, location: Location | None) -> tuple[int, int]:
+    axes = [axis for axis, extent in enumerate(region.extents) if extent != 1]
+    if len(axes) != 2:
+        box = "x".join(str(extent) for extent in region.extents)
+        raise UnsupportedError(
+            "TT122",
+            f"block {box} of '{region.source.name}' is not two-dimensional",
+            location=location,
+            help="this version copies 2-D blocks; both sides a multiple of 32",
+        )
+    return axes[0], axes[1]
+
+
+def _agree(
+    axes: dict[Tensor, tuple[int | None, int]],
+    tensor: Tensor,
+    found: tuple[int, int],
+    location: Location | None,
+) -> None:
+    if axes.setdefault(tensor, found) != found:
+        raise UnsupportedError(
+            "TT123",
+            f"'{tensor.name}' is copied by blocks over axes {axes[tensor]} and over axes {found}",
+            location=location,
+            help="walk a tensor by blocks over the same two axes everywhere",
+        )
+
+
+def _default_axes(tensor: Tensor) -> tuple[int | None, int]:
+    rank = len(tensor.shape)
+    return (rank - 2 if rank >= 2 else None), max(rank - 1, 0)
+
+
+def _storage(tensor: Tensor, written: bool, options: Options) -> str:
+    """The storage type: an option may narrow inputs; outputs keep their own type."""
+    choices = dict(options.storage)
+    choice = choices.get(tensor.name, choices.get("*"))
+    return choice if choice is not None and not written else tensor.dtype
+
+
+def _layout(tensor: Tensor, row_axis: int | None, col_axis: int, format: str) -> TensorLayout:
+    shape = tensor.shape or (scalar.const(1),)
+    others = [extent for axis, extent in enumerate(shape) if axis not in (row_axis, col_axis)]
+    return TensorLayout(
+        row_axis,
+        col_axis,
+        scalar.const(1) if row_axis is None else scalar.ceildiv(shape[row_axis], TILE),
+        scalar.ceildiv(shape[col_axis], TILE),
+        scalar.product(others),
+        format,
+        TILE_BYTES[format],
+    )
+
+
+def _describe(tensor: Tensor, layout: TensorLayout) -> str:
+    shape = " x ".join(scalar.to_python(extent) for extent in tensor.shape)
+    tiles = f"{scalar.to_python(layout.row_tiles)} x {scalar.to_python(layout.col_tiles)} tiles"
+    batch = "" if scalar.int_value(layout.batch) == 1 else f" in {scalar.to_python(layout.batch)} batches"
+    note = ""
+    if tensor.dtype == "float16" and layout.format == "Float32":
+        note = "; float16 is stored as Float32 so that it keeps its 10 mantissa bits"
+    elif layout.format == "Bfp8_b":
+        note = "; block floating point by option"
+    return f"{tensor.dtype} [{shape}] -> {tiles}{batch}, {layout.format} pages of {layout.page_bytes} B{note}"

@@ -1,0 +1,146 @@
+"""C: compute neighbouring element-wise statements in one pass through DST.
+
+    before   Map C_local = max(C_local, 0) ; Map C_out = C_local        (C_local not needed afterwards)
+    after    Map C_out = max(C_local, 0)
+
+The middle block's trip through L1, and often the block itself, disappears. A plain copy of a block to one of the
+same format forwards in the same way to the statements that read the copy.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tilelang_tt.compiled import Decision
+from tilelang_tt.ir.tile import (
+    Apply,
+    Buffer,
+    Element,
+    ElementExpr,
+    Gemm,
+    Launch,
+    Loop,
+    Map,
+    Stmt,
+    TileProgram,
+    Transpose,
+    all_reads,
+    all_writes,
+    children,
+    element_buffers,
+    walk,
+    with_children,
+    writes,
+)
+from tilelang_tt.passes.c_tile.liveness import Path, live_after
+from tilelang_tt.passes.c_tile.separate_roles import used_only
+
+
+def fuse_maps(program: TileProgram) -> TileProgram:
+    fusers = [_Fuser(launch) for launch in program.launches]
+    launches = tuple(fuser.run() for fuser in fusers)
+    decisions = [decision for fuser in fusers for decision in fuser.decisions]
+    return replace(program, launches=launches).with_decisions(*decisions)
+
+
+def substitute(expr: ElementExpr, buffer: Buffer, value: ElementExpr) -> ElementExpr:
+    if isinstance(expr, Element):
+        return value if expr.buffer is buffer else expr
+    if isinstance(expr, Apply):
+        return Apply(expr.op, tuple(substitute(arg, buffer, value) for arg in expr.args))
+    return expr
+
+
+class _Fuser:
+    def __init__(self, launch: Launch) -> None:
+        self.launch = launch
+        self.decisions: list[Decision] = []
+
+    def run(self) -> Launch:
+        body = self.body(self.launch.body, (), False)
+        return used_only(replace(self.launch, body=body), self.launch.layouts)
+
+    def body(self, body: tuple[Stmt, ...], outer: Path, is_loop: bool) -> tuple[Stmt, ...]:
+        stmts = list(body)
+        index = 0
+        while index < len(stmts):
+            path = (*outer, (tuple(stmts), index, is_loop))
+            if self.fuse(stmts, index, outer, is_loop) or self.forward(stmts, index, outer, is_loop):
+                index = max(0, index - 1)
+                continue
+            stmt = stmts[index]
+            nested = tuple(self.body(inner, path, isinstance(stmt, Loop)) for inner in children(stmt))
+            stmts[index] = with_children(stmt, nested)
+            index += 1
+        return tuple(stmts)
+
+    def fuse(self, stmts: list[Stmt], index: int, outer: Path, is_loop: bool) -> bool:
+        """Merge the map at `index` into the next statement, if that is a map too."""
+        first, second = stmts[index], stmts[index + 1] if index + 1 < len(stmts) else None
+        if not (isinstance(first, Map) and isinstance(second, Map)):
+            return False
+        middle = first.dst
+        if middle not in element_buffers(second.value) or not self.may_inline(first, second):
+            return False
+        overwritten = second.dst is middle
+        if not overwritten and live_after((*outer, (tuple(stmts), index + 1, is_loop)), middle):
+            return False
+        value = substitute(second.value, middle, first.value)
+        stmts[index : index + 2] = [Map(second.dst, value, first.location if _plain(second) else second.location)]
+        text = f"computed in one pass with '{second.dst.name}': '{middle.name}' makes no trip through L1 in between"
+        self.decisions.append(Decision("fuse_maps", middle.name, text, second.location))
+        return True
+
+    def may_inline(self, first: Map, second: Map) -> bool:
+        """Storing `middle` must not have rounded, and both blocks must have the same tile order."""
+        layouts = self.launch.layouts
+        middle, target = layouts[first.dst], layouts[second.dst]
+        wide = middle.format == "Float32" or middle.format == target.format
+        return wide and middle.order is target.order
+
+    def forward(self, stmts: list[Stmt], index: int, outer: Path, is_loop: bool) -> bool:
+        """Let readers of a plain copy read the original, if both keep their contents as long."""
+        stmt = stmts[index]
+        if not (isinstance(stmt, Map) and isinstance(stmt.value, Element)):
+            return False
+        source, copy = stmt.value.buffer, stmt.dst
+        layouts = self.launch.layouts
+        if source is copy or layouts[source] != layouts[copy]:
+            return False
+        if [s for s in walk(self.launch.body) if copy in writes(s)] != [stmt]:
+            return False
+        end = index + 1
+        while end < len(stmts) and source not in all_writes(stmts[end]):
+            end += 1
+        readers = stmts[index + 1 : end]
+        if not any(copy in all_reads(s) for s in readers) or any(_stores(s, copy) for s in readers):
+            return False
+        if live_after((*outer, (tuple(stmts), end - 1, is_loop)), copy):
+            return False
+        stmts[index:end] = [_rename(s, copy, source) for s in readers]
+        text = f"not copied: its readers use '{source.name}' itself"
+        self.decisions.append(Decision("fuse_maps", copy.name, text, stmt.location))
+        return True
+
+
+def _plain(stmt: Map) -> bool:
+    return isinstance(stmt.value, Element)
+
+
+def _stores(stmt: Stmt, buffer: Buffer) -> bool:
+    """Whether `buffer` is read by anything but compute statements that can be renamed."""
+    return any(
+        buffer in all_reads(s) and not isinstance(s, Gemm | Map | Transpose)
+        for s in walk((stmt,))
+        if not children(s)
+    )
+
+
+def _rename(stmt: Stmt, old: Buffer, new: Buffer) -> Stmt:
+    if isinstance(stmt, Gemm):
+        return replace(stmt, a=new if stmt.a is old else stmt.a, b=new if stmt.b is old else stmt.b)
+    if isinstance(stmt, Map):
+        return replace(stmt, value=substitute(stmt.value, old, Element(new)))
+    if isinstance(stmt, Transpose):
+        return replace(stmt, src=new if stmt.src is old else stmt.src)
+    return with_children(stmt, tuple(tuple(_rename(s, old, new) for s in body) for body in children(stmt)))

@@ -1,0 +1,83 @@
+"""C1: say for every buffer which circular buffer it becomes.
+
+    before   A_shared : filled by Load in a loop of 3 stages, read by Gemm
+    after    A_shared : reader -> compute, 3 blocks deep
+
+Who fills and who drains a buffer follows from the statements that write and read it. Streams between kernels
+are as deep as the user's num_stages, else two blocks; a buffer that only compute touches is one block, which is
+what makes updates in place possible. Float32 blocks that reach a Float32 result by copies alone are unpacked
+straight to DST, because the way through the source registers keeps only 10 mantissa bits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tilelang_tt.diagnostics import Location, UnsupportedError
+from tilelang_tt.ir.tile import (
+    Buffer,
+    Launch,
+    Load,
+    Loop,
+    Map,
+    Role,
+    Stmt,
+    Stream,
+    TileProgram,
+    children,
+    reads,
+    unpacks,
+    walk,
+)
+from tilelang_tt.passes.c_tile.separate_roles import consumers, producers
+
+DEFAULT_DEPTH = 2  # blocks of a stream: one being filled while the other is drained
+
+
+def lower_shared_to_cb(program: TileProgram) -> TileProgram:
+    launches = []
+    for launch in program.launches:
+        streams = {buffer: _stream(launch, buffer, program.options.fp32_acc) for buffer in launch.buffers}
+        launches.append(replace(launch, streams=streams))
+    return replace(program, launches=tuple(launches))
+
+
+def _stream(launch: Launch, buffer: Buffer, fp32_acc: bool) -> Stream:
+    filling, draining = producers(launch, buffer), consumers(launch, buffer)
+    if not filling:
+        raise UnsupportedError(
+            "TT125",
+            f"'{buffer.name}' is read but never filled",
+            location=_first_use(launch, buffer),
+            help="T.copy, T.clear or T.fill it first",
+        )
+    producer = filling.pop()
+    consumer = draining.pop() if draining else Role.COMPUTE
+    private = producer is Role.COMPUTE and consumer is Role.COMPUTE
+    depth = 1 if private else max(_stages(launch.body, buffer), 0) or DEFAULT_DEPTH
+    return Stream(producer, consumer, depth, fp32_acc and _unpack_to_dest(launch, buffer))
+
+
+def _first_use(launch: Launch, buffer: Buffer) -> Location | None:
+    return next((stmt.location for stmt in walk(launch.body) if buffer in reads(stmt)), None)
+
+
+def _stages(body: tuple[Stmt, ...], buffer: Buffer, stages: int = 0) -> int:
+    """num_stages of the innermost pipelined loop that loads `buffer`; 0 when there is none."""
+    found = 0
+    for stmt in body:
+        if isinstance(stmt, Load) and stmt.dst is buffer:
+            found = max(found, stages)
+        inner = stmt.stages if isinstance(stmt, Loop) else stages
+        for nested in children(stmt):
+            found = max(found, _stages(nested, buffer, inner))
+    return found
+
+
+def _unpack_to_dest(launch: Launch, buffer: Buffer) -> bool:
+    """All reads are copies to DST, and some result is kept in 32 bits."""
+    if launch.layouts[buffer].format != "Float32":
+        return False
+    users = [stmt for stmt in walk(launch.body) if buffer in unpacks(stmt)]
+    wide = any(isinstance(stmt, Map) and launch.layouts[stmt.dst].format == "Float32" for stmt in users)
+    return wide and all(isinstance(stmt, Map) for stmt in users)

@@ -1,0 +1,163 @@
+"""C2: fit products to the matrix engine.
+
+    before   Gemm C_local += A_shared^T @ B_shared             C_local 4 x 4 tiles, DST holds 4
+    after    Transpose A_shared -> A_shared_t
+             Gemm C_local += A_shared_t @ B_shared, sub-blocks of 2 x 2 tiles
+
+- The engine transposes its second operand inside tiles, never its first: a transposed first operand gets a pass
+  through `transpose_tile`.
+- DST takes a sub-block of the accumulator at a time. The largest one wins; among equals the squarest, because
+  `matmul_block` unpacks 1 + 1/max(rows, cols) tiles per product.
+- An accumulator that fits DST as a whole and is read once, element-wise, after its sum stays in DST: it never
+  touches L1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tilelang_tt.arch import DST_TILES_16BIT, DST_TILES_32BIT
+from tilelang_tt.compiled import Decision
+from tilelang_tt.ir import scalar
+from tilelang_tt.ir.scalar import Expr
+from tilelang_tt.ir.tile import (
+    Buffer,
+    BufferLayout,
+    Fill,
+    Gemm,
+    InDst,
+    Launch,
+    Load,
+    Loop,
+    Map,
+    Memory,
+    Role,
+    Stmt,
+    Stream,
+    SubBlock,
+    TileOrder,
+    TileProgram,
+    Transpose,
+    children,
+    element_buffers,
+    walk,
+    with_children,
+)
+from tilelang_tt.passes.c_tile.dst_program import dst_program
+from tilelang_tt.passes.c_tile.liveness import mentions
+
+
+def lower_tile_intrinsics(program: TileProgram) -> TileProgram:
+    lowerings = [_Lowering(launch, dst_tiles(program.options.fp32_acc)) for launch in program.launches]
+    launches = tuple(lowering.run() for lowering in lowerings)
+    decisions = [decision for lowering in lowerings for decision in lowering.decisions]
+    return replace(program, launches=launches).with_decisions(*decisions)
+
+
+def dst_tiles(fp32_acc: bool) -> int:
+    """Tiles between acquire and release, half-sync."""
+    return DST_TILES_32BIT if fp32_acc else DST_TILES_16BIT
+
+
+def choose_sub_block(rows: int, cols: int, capacity: int, one_column: bool = False) -> SubBlock:
+    """The largest sub-block that divides the block; among equals the one with the fewest unpacks."""
+    fitting = [
+        SubBlock(r, c)
+        for r in range(1, rows + 1)
+        for c in range(1, cols + 1)
+        if rows % r == 0 and cols % c == 0 and r * c <= capacity and (c == 1 or not one_column)
+    ]
+    return max(fitting, key=lambda s: (s.rows * s.cols, -abs(s.rows - s.cols), s.cols))
+
+
+class _Lowering:
+    def __init__(self, launch: Launch, capacity: int) -> None:
+        self.launch = launch
+        self.capacity = capacity
+        self.layouts: dict[Buffer, BufferLayout] = dict(launch.layouts)
+        self.streams: dict[Buffer, Stream] = dict(launch.streams)
+        self.decisions: list[Decision] = []
+
+    def run(self) -> Launch:
+        body = self.body(self.launch.body)
+        body = self.keep_in_dst(body)
+        return replace(
+            self.launch, body=body, buffers=tuple(self.streams), layouts=self.layouts, streams=self.streams
+        )
+
+    def body(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+        result: list[Stmt] = []
+        for stmt in body:
+            if isinstance(stmt, Gemm):
+                result += self.gemm(stmt)
+            else:
+                result.append(with_children(stmt, tuple(self.body(nested) for nested in children(stmt))))
+        return tuple(result)
+
+    def gemm(self, gemm: Gemm) -> list[Stmt]:
+        before: list[Stmt] = []
+        a = gemm.a
+        if gemm.transpose_a:
+            a = self.transposed(gemm)
+            before.append(Transpose(gemm.a, a, gemm.location))
+        block = self.layouts[gemm.c]
+        # Tiles along N side by side are what matmul_block takes; any other order goes column by column.
+        one_column = gemm.transpose_b and self.layouts[gemm.b].order is TileOrder.ROWS
+        sub = choose_sub_block(block.rows, block.cols, self.capacity, one_column)
+        text = f"{block.rows} x {block.cols} tiles by sub-blocks of {sub.rows} x {sub.cols}; DST holds {self.capacity}"
+        self.decisions.append(Decision("lower_tile_intrinsics", gemm.c.name, text, gemm.location))
+        return [*before, replace(gemm, a=a, transpose_a=False, sub_block=sub)]
+
+    def transposed(self, gemm: Gemm) -> Buffer:
+        source, layout = gemm.a, self.layouts[gemm.a]
+        block = Buffer(
+            f"{source.name}_t", source.dtype, tuple(reversed(source.shape)), Memory.SHARED, gemm.location
+        )
+        self.layouts[block] = replace(layout, rows=layout.cols, cols=layout.rows, order=TileOrder.ROWS)
+        self.streams[block] = Stream(Role.COMPUTE, Role.COMPUTE, 1)
+        text = f"transposed copy of '{source.name}': the engine transposes only its second operand"
+        self.decisions.append(Decision("lower_tile_intrinsics", block.name, text, gemm.location))
+        return block
+
+    # --- accumulators that fit DST ----------------------------------------------------------------
+
+    def keep_in_dst(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+        stmts = [with_children(s, tuple(self.keep_in_dst(nested) for nested in children(s))) for s in body]
+        index = 0
+        while index + 1 < len(stmts):
+            sums, result = stmts[index], stmts[index + 1]
+            buffer = self.fitting_accumulator(sums, result)
+            if buffer is not None:
+                stmts[index : index + 2] = [InDst(buffer, (sums, result), result.location)]
+                del self.streams[buffer]
+                text = f"{self.layouts[buffer].tiles} tiles stay in DST from the first product to the result"
+                self.decisions.append(Decision("lower_tile_intrinsics", buffer.name, text, sums.location))
+            index += 1
+        return tuple(stmts)
+
+    def fitting_accumulator(self, sums: Stmt, result: Stmt) -> Buffer | None:
+        """The accumulator, if `sums` only adds products up from zero and `result` is its only reader."""
+        found = _sum_of_products(sums, None)
+        if found is None or not isinstance(result, Map) or result.dst is found.c:
+            return None
+        buffer, sub = found.c, found.sub_block
+        layout = self.layouts[buffer]
+        if sub is None or (sub.rows, sub.cols) != (layout.rows, layout.cols):
+            return None
+        if list(element_buffers(result.value)) != [buffer] or dst_program(result.value).slots != 1:
+            return None
+        accesses = sum(mentions((stmt,), buffer) for stmt in walk(self.launch.body) if not children(stmt))
+        return buffer if accesses == 2 else None
+
+
+def _sum_of_products(stmt: Stmt, first: Expr | None) -> Gemm | None:
+    """The one product that a loop nest adds up, overwriting in its very first step and only there."""
+    if isinstance(stmt, Gemm):
+        expected = scalar.true() if first is None else first
+        return stmt if scalar.same_form(stmt.clear, expected) else None
+    if not isinstance(stmt, Loop):
+        return None
+    computing = [inner for inner in stmt.body if not isinstance(inner, Load)]
+    if len(computing) != 1 or isinstance(computing[0], Fill):
+        return None
+    return _sum_of_products(computing[0], scalar.both(first, scalar.is_zero(stmt.var)))

@@ -1,0 +1,132 @@
+"""D: number the circular buffers, fix their depth and check that they fit L1.
+
+    before   A_shared : reader -> compute, 3 blocks of 8 Float16_b tiles
+    after    cb0 <- A_shared : 24 pages of 2048 B
+
+A depth the user asked for is kept or refused; the default depth of two blocks shrinks to one where two do not fit.
+"""
+
+from __future__ import annotations
+
+from tilelang_tt.arch import MAX_CB_PAGES, Arch
+from tilelang_tt.compiled import Decision
+from tilelang_tt.diagnostics import ResourceError
+from tilelang_tt.ir.kernel import Cb
+from tilelang_tt.ir.tile import Buffer, Launch, Load, Loop, Role, TileProgram, walk
+
+# Ids by use, as hand-written kernels have them: inputs from 0, outputs from 16, compute's own from 24.
+_FIRST_ID = {"in": 0, "out": 16, "own": 24}
+
+
+def allocate_cbs(program: TileProgram, launch: Launch) -> tuple[dict[Buffer, Cb], list[Decision]]:
+    arch = program.options.chip
+    depths = {buffer: stream.depth for buffer, stream in launch.streams.items()}
+    _shrink_defaults(launch, depths, arch)
+    ids = _numbers(launch, arch)
+    cbs: dict[Buffer, Cb] = {}
+    for buffer, stream in launch.streams.items():
+        layout = launch.layouts[buffer]
+        cbs[buffer] = Cb(
+            ids[buffer],
+            buffer.name,
+            layout.format,
+            layout.page_bytes,
+            layout.tiles,
+            depths[buffer],
+            stream.producer,
+            stream.consumer,
+            stream.unpack_to_dest,
+            (layout.rows, layout.cols),
+            buffer.location,
+        )
+    _check_l1(program, launch, cbs, arch)
+    return cbs, [_describe(buffer, cb, launch) for buffer, cb in cbs.items()]
+
+
+def _bytes(launch: Launch, depths: dict[Buffer, int]) -> int:
+    return sum(launch.layouts[b].tiles * launch.layouts[b].page_bytes * depth for b, depth in depths.items())
+
+
+def _pipelined(launch: Launch) -> set[Buffer]:
+    """Buffers whose depth the user chose by num_stages."""
+    return {
+        stmt.dst
+        for loop in walk(launch.body)
+        if isinstance(loop, Loop) and loop.stages
+        for stmt in loop.body
+        if isinstance(stmt, Load)
+    }
+
+
+def _shrink_defaults(launch: Launch, depths: dict[Buffer, int], arch: Arch) -> None:
+    """Take the second block from default streams, largest first, until everything fits."""
+    chosen = _pipelined(launch)
+    optional = [buffer for buffer, depth in depths.items() if depth > 1 and buffer not in chosen]
+    optional.sort(key=lambda b: -launch.layouts[b].tiles * launch.layouts[b].page_bytes)
+    for buffer in optional:
+        if _bytes(launch, depths) <= arch.l1_usable:
+            return
+        depths[buffer] = 1
+
+
+def _numbers(launch: Launch, arch: Arch) -> dict[Buffer, int]:
+    if len(launch.streams) > arch.cb_count:
+        raise ResourceError(
+            "TT205",
+            f"kernel '{launch.name}' needs {len(launch.streams)} circular buffers; {arch.title} has {arch.cb_count}",
+            location=launch.location,
+            help="use fewer on-chip buffers",
+        )
+    groups: dict[str, list[Buffer]] = {"in": [], "out": [], "own": []}
+    for buffer, stream in launch.streams.items():
+        use = "in" if stream.producer is Role.READER else "own" if stream.private else "out"
+        groups[use].append(buffer)
+    tidy = len(groups["in"]) <= 16 and len(groups["out"]) <= 8 and len(groups["own"]) <= arch.cb_count - 24
+    if not tidy:
+        return {buffer: number for number, buffer in enumerate(launch.streams)}
+    return {b: _FIRST_ID[use] + n for use, members in groups.items() for n, b in enumerate(members)}
+
+
+def _check_l1(program: TileProgram, launch: Launch, cbs: dict[Buffer, Cb], arch: Arch) -> None:
+    for cb in cbs.values():
+        if cb.pages > MAX_CB_PAGES:
+            raise ResourceError(
+                "TT206",
+                f"'{cb.name}' needs {cb.pages} pages; a circular buffer has at most {MAX_CB_PAGES}",
+                location=cb.location,
+                help="use smaller blocks",
+            )
+    total = sum(cb.bytes for cb in cbs.values())
+    if total <= arch.l1_usable:
+        return
+    raise ResourceError(
+        "TT204",
+        f"kernel '{launch.name}' needs {total:,} B of L1 per core; {arch.title} has {arch.l1_usable:,} B",
+        location=launch.location,
+        notes=tuple(
+            f"{cb.name} {cb.depth} x {cb.tiles} tiles {cb.format} ... {cb.bytes:,} B"
+            + (f"   ({cb.location})" if cb.location else "")
+            for cb in sorted(cbs.values(), key=lambda cb: -cb.bytes)
+        ),
+        help=_fitting_change(launch, cbs, arch.l1_usable),
+    )
+
+
+def _fitting_change(launch: Launch, cbs: dict[Buffer, Cb], usable: int) -> str:
+    """The largest num_stages that fits, or how far the blocks must shrink."""
+    pipelined = _pipelined(launch)
+    fixed = sum(cb.bytes for buffer, cb in cbs.items() if buffer not in pipelined)
+    per_stage = sum(cb.bytes // cb.depth for buffer, cb in cbs.items() if buffer in pipelined)
+    deepest = max((cb.depth for buffer, cb in cbs.items() if buffer in pipelined), default=1)
+    for stages in range(deepest - 1, 0, -1):
+        if fixed + stages * per_stage <= usable:
+            return f"num_stages={stages} fits ({fixed + stages * per_stage:,} B)"
+    need = fixed + per_stage
+    return f"use smaller blocks: even with num_stages=1 the kernel needs {need:,} B"
+
+
+def _describe(buffer: Buffer, cb: Cb, launch: Launch) -> Decision:
+    depth = f"{cb.depth} block{'s' if cb.depth > 1 else ''}"
+    exact = ", unpacked straight to DST (all 32 bits)" if cb.unpack_to_dest else ""
+    text = f"cb{cb.id}: {cb.producer.value} -> {cb.consumer.value}, {depth} of {cb.tiles} {cb.format} tiles, {cb.bytes:,} B{exact}"
+    return Decision("allocate_cbs", buffer.name, text, buffer.location)

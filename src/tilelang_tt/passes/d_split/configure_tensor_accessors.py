@@ -1,0 +1,148 @@
+"""D2: spell out loads and stores page by page.
+
+    before   Load A tiles (by * 4, k * 2) 4 x 2 -> A_s
+    after    reserve A_s ; for i < 4: for j < 2: read page (by * 4 + i) * 32 + k * 2 + j -> place i * 2 + j ;
+             read barrier ; push A_s
+
+Neighbouring loads share one barrier, so that all their reads are in flight together. Tiles outside a tensor are
+not read but filled with zeros, and not written. Every block moves all its pages whatever the tail, which keeps
+the other kernels free of tails.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from tilelang_tt.diagnostics import Location
+from tilelang_tt.ir import scalar
+from tilelang_tt.ir.kernel import (
+    Barrier,
+    BarrierKind,
+    CbCall,
+    CbKind,
+    For,
+    If,
+    Kernel,
+    KernelSet,
+    KernelStmt,
+    ReadTile,
+    Source,
+    Task,
+    WriteTile,
+    ZeroTile,
+    children,
+    walk,
+    with_children,
+)
+from tilelang_tt.ir.scalar import Expr
+from tilelang_tt.ir.tile import BufferLayout, Load, Role, Store, Tensor, TileAccess
+
+
+def configure_tensor_accessors(kernels: KernelSet) -> KernelSet:
+    reader = _Pages(kernels).reader(kernels.kernel(Role.READER).body)
+    writer = _Pages(kernels).writer(kernels.kernel(Role.WRITER).body)
+    if writer:
+        writer = (*writer, Barrier(BarrierKind.WRITE))  # all writes acknowledged before the kernel ends
+    for role, body in ((Role.READER, reader), (Role.WRITER, writer)):
+        tensors: dict[Tensor, None] = {}
+        for stmt in walk(body):
+            if isinstance(stmt, ReadTile | WriteTile):
+                tensors[stmt.tensor] = None
+        kernels = kernels.with_kernel(Kernel(role, body, tensors=tuple(tensors)))
+    return kernels
+
+
+class _Pages:
+    def __init__(self, kernels: KernelSet) -> None:
+        self.kernels = kernels
+
+    def reader(self, body: tuple[KernelStmt, ...]) -> tuple[KernelStmt, ...]:
+        result: list[KernelStmt] = []
+        run: list[Load] = []
+        for stmt in body:
+            if isinstance(stmt, Task):
+                assert isinstance(stmt.stmt, Load)
+                if any(load.dst is stmt.stmt.dst for load in run):
+                    result += self.load(run)
+                    run = []
+                run.append(stmt.stmt)
+                continue
+            result += self.load(run)
+            run = []
+            result.append(with_children(stmt, tuple(self.reader(nested) for nested in children(stmt))))
+        return (*result, *self.load(run))
+
+    def load(self, run: list[Load]) -> list[KernelStmt]:
+        """Neighbouring loads: reserve all, read all, one barrier, push all."""
+        if not run:
+            return []
+        cbs = [self.kernels.cbs[load.dst] for load in run]
+        result: list[KernelStmt] = [CbCall(CbKind.RESERVE, cb, cb.tiles) for cb in cbs]
+        for load in run:
+            result += self.source(load.location)
+            result.append(self.tiles(load.src, self.kernels.launch.layouts[load.dst], _Read(load, self.kernels)))
+        result.append(Barrier(BarrierKind.READ))
+        return result + [CbCall(CbKind.PUSH, cb, cb.tiles) for cb in cbs]
+
+    def source(self, location: Location | None) -> list[KernelStmt]:
+        return [Source(location)] if location else []
+
+    def writer(self, body: tuple[KernelStmt, ...]) -> tuple[KernelStmt, ...]:
+        result: list[KernelStmt] = []
+        for stmt in body:
+            if isinstance(stmt, Task):
+                assert isinstance(stmt.stmt, Store)
+                result += self.store(stmt.stmt)
+            else:
+                result.append(with_children(stmt, tuple(self.writer(nested) for nested in children(stmt))))
+        return tuple(result)
+
+    def store(self, store: Store) -> list[KernelStmt]:
+        """Write a block; it has left L1 before its pages can be popped."""
+        tiles = self.tiles(store.dst, self.kernels.launch.layouts[store.src], _Write(store, self.kernels))
+        return [*self.source(store.location), tiles, Barrier(BarrierKind.FLUSH)]
+
+    def tiles(self, access: TileAccess, layout: BufferLayout, transfer: _Transfer) -> KernelStmt:
+        """The loops over a block's tiles, row by row of the tensor."""
+        tensor = self.kernels.program.layouts[access.tensor]
+        i, j = scalar.var("i"), scalar.var("j")
+        row = access.row + i if access.rows > 1 else access.row
+        col = access.col + j if access.cols > 1 else access.col
+        inside = access.guard
+        if access.guard_rows:
+            inside = scalar.both(inside, row < tensor.row_tiles)
+        if access.guard_cols:
+            inside = scalar.both(inside, col < tensor.col_tiles)
+        page = scalar.simplify((access.batch * tensor.row_tiles + row) * tensor.col_tiles + col)
+        slot = layout.index(i if access.rows > 1 else scalar.const(0), j if access.cols > 1 else scalar.const(0))
+        body: KernelStmt = transfer.tile(page, scalar.simplify(slot), inside)
+        for var, extent in ((j, access.cols), (i, access.rows)):
+            if extent > 1:
+                body = For(var, scalar.const(0), scalar.const(extent), 1, (body,))
+        return body
+
+
+class _Transfer(Protocol):
+    def tile(self, page: Expr, slot: Expr, inside: Expr | None) -> KernelStmt: ...
+
+
+@dataclass(frozen=True)
+class _Read:
+    load: Load
+    kernels: KernelSet
+
+    def tile(self, page: Expr, slot: Expr, inside: Expr | None) -> KernelStmt:
+        cb = self.kernels.cbs[self.load.dst]
+        read = ReadTile(self.load.src.tensor, page, cb, slot)
+        return read if inside is None else If(inside, (read,), (ZeroTile(cb, slot),))
+
+
+@dataclass(frozen=True)
+class _Write:
+    store: Store
+    kernels: KernelSet
+
+    def tile(self, page: Expr, slot: Expr, inside: Expr | None) -> KernelStmt:
+        write = WriteTile(self.store.dst.tensor, page, self.kernels.cbs[self.store.src], slot)
+        return write if inside is None else If(inside, (write,))

@@ -1,0 +1,224 @@
+"""D4: program the engines before each operation that needs it, and nowhere else.
+
+    before   unit: for k: ... matmul_block A, B ... pack C        for t: ... copy C ... pack C_out
+    after    startup ; unit: reconfig srca B ; matmul_block_init ; reconfig pack C_out -> C ;
+             for k: l1_acc(k != 0) ; ...      reconfig srca B -> C ; copy init ; reconfig pack C -> C_out ; l1_acc(0) ; ...
+
+The engines keep state: what the unpackers and the matrix unit are set up for (`mode`), the data formats of both
+source registers and of the packer, whether the packer adds to L1, and the constants of the SFPU. Walking the kernel,
+a statement that needs another state than the current one gets the call that makes it. What a loop needs first and
+leaves as it was is set before the loop; a state that differs between the ways into a place counts as unknown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, fields, replace
+
+from tilelang_tt.ir import scalar
+from tilelang_tt.ir.kernel import (
+    Cb,
+    CopyMode,
+    CopyTile,
+    FillTile,
+    For,
+    If,
+    Init,
+    KernelSet,
+    KernelStmt,
+    L1Accumulate,
+    MatmulBlock,
+    MatmulMode,
+    Mode,
+    PackTile,
+    Reconfig,
+    Section,
+    Sfpu,
+    SfpuMode,
+    Startup,
+    TransposeMode,
+    TransposeTile,
+    Unit,
+    children,
+    walk,
+)
+from tilelang_tt.ir.scalar import Expr
+from tilelang_tt.ir.tile import Role
+
+FILL_MODE = SfpuMode("fill_tile_init()", "api/compute/eltwise_unary/fill.h")
+
+
+@dataclass(frozen=True)
+class EngineState:
+    """What the engines are set to; None: unknown, or not needed."""
+
+    srca: Cb | None = None
+    srcb: Cb | None = None
+    mode: Mode | None = None
+    pack: Cb | None = None
+    accumulate: Expr | None = None
+    sfpu: SfpuMode | None = None
+
+
+COMPONENTS = tuple(field.name for field in fields(EngineState))
+
+
+def needs(stmt: KernelStmt) -> EngineState:
+    """The state a leaf statement needs."""
+    if isinstance(stmt, MatmulBlock):
+        mode = MatmulMode(stmt.a, stmt.b, stmt.transpose, stmt.cols, stmt.rows, stmt.a_stride)
+        return EngineState(srca=stmt.b, srcb=stmt.a, mode=mode)  # matmul feeds its second operand through SrcA
+    if isinstance(stmt, CopyTile):
+        return EngineState(srca=stmt.cb, mode=CopyMode(stmt.cb))
+    if isinstance(stmt, TransposeTile):
+        return EngineState(srca=stmt.cb, mode=TransposeMode(stmt.cb))
+    if isinstance(stmt, FillTile):
+        return EngineState(sfpu=FILL_MODE)
+    if isinstance(stmt, Sfpu):
+        return EngineState(sfpu=SfpuMode(stmt.instruction.init, stmt.instruction.header))
+    if isinstance(stmt, PackTile):
+        return EngineState(pack=stmt.cb, accumulate=scalar.negate(stmt.overwrite))
+    return EngineState()
+
+
+def insert_compute_init(kernels: KernelSet) -> KernelSet:
+    body = kernels.kernel(Role.COMPUTE).body
+    first = _first_needs(body)
+    if first == EngineState():
+        return kernels
+    startup = _startup(body, first)
+    entry = EngineState(
+        srca=startup.b if startup.reverse else startup.a,
+        srcb=startup.a if startup.reverse else startup.b,
+        pack=startup.out,
+        accumulate=scalar.false(),
+    )
+    result, final = _insert(body, entry)
+    if not _same("accumulate", final.accumulate, scalar.false()):
+        result = (*result, L1Accumulate(scalar.false()))  # leave the packer as it was found
+    return kernels.with_body(Role.COMPUTE, (startup, *result))
+
+
+def _startup(body: tuple[KernelStmt, ...], first: EngineState) -> Startup:
+    """Start with the operands of the first operation, and the packer as the persistent loop leaves it."""
+    final = _insert(body, EngineState())[1]
+    out = final.pack or first.pack
+    assert out is not None
+    if isinstance(first.mode, MatmulMode):
+        return Startup(first.mode.a, first.mode.b, out, reverse=True)
+    operand = first.srca or out
+    return Startup(operand, operand, out, reverse=False)
+
+
+# --- comparing and changing states ----------------------------------------------------------------
+
+
+def _key(component: str, value: object) -> Hashable:
+    """What makes two values of a component the same setting."""
+    if isinstance(value, Cb):
+        return (value.format, value.unpack_to_dest)
+    if isinstance(value, CopyMode | TransposeMode):
+        return (type(value).__name__, value.cb.format, value.cb.unpack_to_dest)
+    if isinstance(value, MatmulMode):
+        return (value.a.format, value.b.format, value.transpose, value.cols, value.rows, value.a_stride)
+    if isinstance(value, SfpuMode):
+        return value.init
+    return None
+
+
+def _same(component: str, a: object, b: object) -> bool:
+    if a is None or b is None:
+        return a is b
+    if component == "accumulate":
+        assert isinstance(a, Expr) and isinstance(b, Expr)
+        return scalar.same_form(a, b)
+    return _key(component, a) == _key(component, b)
+
+
+def _change(state: EngineState, need: EngineState) -> tuple[list[KernelStmt], EngineState]:
+    """Calls that bring `state` to `need`, and the state afterwards."""
+    calls: list[KernelStmt] = []
+    changed: dict[str, object] = {}
+    for component in COMPONENTS:
+        old, new = getattr(state, component), getattr(need, component)
+        if new is None or _same(component, old, new):
+            continue
+        changed[component] = new
+        if component in _UNITS:
+            calls.append(Reconfig(_UNITS[component], old, new))
+        elif component == "accumulate":
+            calls.append(L1Accumulate(new))
+        else:
+            calls.append(Init(new))
+    return calls, replace(state, **changed)
+
+
+_UNITS = {"srca": Unit.SRC_A, "srcb": Unit.SRC_B, "pack": Unit.PACK}
+
+
+def _meet(a: EngineState, b: EngineState) -> EngineState:
+    """What is known where two ways join."""
+    return EngineState(
+        **{c: getattr(a, c) if _same(c, getattr(a, c), getattr(b, c)) else None for c in COMPONENTS}
+    )
+
+
+# --- walking --------------------------------------------------------------------------------------
+
+
+def _first_needs(body: tuple[KernelStmt, ...]) -> EngineState:
+    """For each component, what the first statement that needs it wants."""
+    first = EngineState()
+    for stmt in walk(body):
+        need = needs(stmt)
+        unset = {c: getattr(need, c) for c in COMPONENTS if getattr(first, c) is None}
+        first = replace(first, **unset)
+    return first
+
+
+def _insert(body: tuple[KernelStmt, ...], state: EngineState) -> tuple[tuple[KernelStmt, ...], EngineState]:
+    result: list[KernelStmt] = []
+    for stmt in body:
+        if isinstance(stmt, For):
+            calls, new, state = _loop(stmt, state)
+            result += [*calls, new]
+        elif isinstance(stmt, If):
+            then, after_then = _insert(stmt.then, state)
+            otherwise, after_else = _insert(stmt.otherwise, state)
+            result.append(If(stmt.condition, then, otherwise))
+            state = _meet(after_then, after_else)
+        elif isinstance(stmt, Section):
+            calls, state = _change(state, _first_needs(children(stmt)[0] + children(stmt)[1]))
+            math, state = _insert(stmt.math, state)
+            pack, state = _insert(stmt.pack, state)
+            result += [*calls, Section(math, pack)]
+        else:
+            calls, state = _change(state, needs(stmt))
+            result += [*calls, stmt]
+    return tuple(result), state
+
+
+def _loop(loop: For, state: EngineState) -> tuple[list[KernelStmt], For, EngineState]:
+    """Set before the loop what it needs first and leaves as it was; forget what changes inside."""
+    first = _first_needs(loop.body)
+    usable = {c: v for c in COMPONENTS if (v := getattr(first, c)) is not None and not _uses(v, loop)}
+    exit_state = _insert(loop.body, replace(state, **usable))[1]
+    kept = {c: v for c, v in usable.items() if _same(c, v, getattr(exit_state, c))}
+    calls, entry = _change(state, EngineState(**kept))
+    unknown = {
+        c: None
+        for c in COMPONENTS
+        if c not in kept and not _same(c, getattr(entry, c), getattr(exit_state, c))
+    }
+    body, after = _insert(loop.body, replace(entry, **unknown))
+    if after.accumulate is not None and _uses(after.accumulate, loop):
+        after = replace(after, accumulate=None)
+    return calls, replace(loop, body=body), _meet(after, replace(entry, **unknown)) if unknown else after
+
+
+def _uses(value: object, loop: For) -> bool:
+    """Whether a setting depends on the loop's own variable."""
+    if not isinstance(value, Expr):
+        return False
+    inner = {stmt.var for stmt in walk(loop.body) if isinstance(stmt, For)} | {loop.var}
+    return any(variable in inner for variable in scalar.variables(value))

@@ -1,0 +1,94 @@
+"""D1: give every statement to the kernel that carries it out.
+
+    before   Loop k : Load A -> A_s ; Load B -> B_s ; Gemm C += A_s @ B_s          Publish C_out ; Store C_out -> C
+    after    reader   unit: for k: Load A ; Load B
+             compute  unit: for k: receive A_s ; receive B_s ; Gemm ; ...          hand C_out
+             writer   unit: ...                                                   receive C_out ; Store
+
+Loads go to the reader, stores to the writer, the rest to compute; each keeps the loops and branches around its
+own statements. Where one kernel hands a block over, the one that drains it gets a `Receive` at the same place, so
+both count the same blocks by construction.
+"""
+
+from __future__ import annotations
+
+from tilelang_tt.ir import kernel as k
+from tilelang_tt.ir import scalar
+from tilelang_tt.ir.kernel import Kernel, KernelSet, KernelStmt
+from tilelang_tt.ir.tile import (
+    Branch,
+    Buffer,
+    Fill,
+    Gemm,
+    InDst,
+    Launch,
+    Load,
+    Loop,
+    Map,
+    Publish,
+    Role,
+    Stmt,
+    Store,
+    TileProgram,
+    Transpose,
+)
+from tilelang_tt.passes.d_split.allocate_cbs import allocate_cbs
+
+
+def split_device_kernel(program: TileProgram) -> tuple[KernelSet, ...]:
+    return tuple(_split(program, launch) for launch in program.launches)
+
+
+def _split(program: TileProgram, launch: Launch) -> KernelSet:
+    cbs, decisions = allocate_cbs(program, launch)
+    start, count = scalar.var("unit_start"), scalar.var("unit_count")
+    reader, compute, writer = (
+        Kernel(role, _unit_loop(launch, start, count, _Split(launch, role).body(launch.body)))
+        for role in (Role.READER, Role.COMPUTE, Role.WRITER)
+    )
+    return KernelSet(program, launch, (reader, compute, writer), cbs, start, count, tuple(decisions))
+
+
+def _unit_loop(
+    launch: Launch, start: scalar.Var, count: scalar.Var, body: tuple[KernelStmt, ...]
+) -> tuple[KernelStmt, ...]:
+    """The persistent loop over this core's units; a kernel without work has no loop."""
+    work = launch.work
+    assert work is not None
+    if not body:
+        return ()
+    indices = tuple(k.Let(var, value) for var, value in work.indices)
+    return (k.For(work.unit, start, start + count, 1, (*indices, *body)),)
+
+
+class _Split:
+    def __init__(self, launch: Launch, role: Role) -> None:
+        self.launch = launch
+        self.role = role
+
+    def body(self, body: tuple[Stmt, ...]) -> tuple[KernelStmt, ...]:
+        return tuple(new for stmt in body for new in self.stmt(stmt))
+
+    def stmt(self, stmt: Stmt) -> tuple[KernelStmt, ...]:
+        if isinstance(stmt, Loop):
+            body = self.body(stmt.body)
+            return (k.For(stmt.var, scalar.const(0), stmt.extent, 1, body),) if body else ()
+        if isinstance(stmt, Branch):
+            then, otherwise = self.body(stmt.then), self.body(stmt.otherwise)
+            return (k.If(stmt.condition, then, otherwise),) if then or otherwise else ()
+        if isinstance(stmt, Load):
+            return self.hand_over(stmt.dst, k.Task(stmt))
+        if isinstance(stmt, Publish):
+            return self.hand_over(stmt.buffer, k.Hand(stmt.buffer))
+        if isinstance(stmt, InDst):
+            body = self.body(stmt.body)
+            return (k.Held(stmt.buffer, body),) if self.role is Role.COMPUTE else body
+        role = Role.WRITER if isinstance(stmt, Store) else Role.COMPUTE
+        assert isinstance(stmt, Store | Gemm | Map | Fill | Transpose)
+        return (k.Task(stmt),) if self.role is role else ()
+
+    def hand_over(self, buffer: Buffer, producing: KernelStmt) -> tuple[KernelStmt, ...]:
+        stream = self.launch.streams[buffer]
+        if self.role is stream.producer:
+            return (producing,)
+        return (k.Receive(buffer),) if self.role is stream.consumer else ()

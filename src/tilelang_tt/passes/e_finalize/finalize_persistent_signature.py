@@ -1,0 +1,118 @@
+"""E1: settle each kernel's runtime arguments, and drop index variables nothing uses.
+
+    before   compute: for unit in unit_start .. unit_start + unit_count: bx = unit % 8 ; by = unit // 8 ; ...
+    after    compute(unit_count): for unit in 0 .. unit_count: ...
+
+Addresses of tensors come first, then the core's share of the units, then sizes and scalars that the kernel's
+own expressions mention.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tilelang_tt.ir import scalar
+from tilelang_tt.ir.kernel import (
+    Arg,
+    ArgKind,
+    CopyTile,
+    FillTile,
+    For,
+    If,
+    Kernel,
+    KernelSet,
+    KernelStmt,
+    L1Accumulate,
+    Let,
+    MatmulBlock,
+    PackTile,
+    ReadTile,
+    Sfpu,
+    TransposeTile,
+    WriteTile,
+    ZeroTile,
+    children,
+    walk,
+    with_children,
+)
+from tilelang_tt.ir.scalar import Expr, Var
+from tilelang_tt.ir.tile import ScalarParam
+
+
+def finalize_persistent_signature(kernels: KernelSet) -> KernelSet:
+    for kernel in kernels.kernels:
+        kernels = kernels.with_kernel(_finalize(kernel, kernels))
+    return kernels
+
+
+def expressions(stmt: KernelStmt) -> tuple[Expr, ...]:
+    """Scalar expressions of a statement itself."""
+    match stmt:
+        case For():
+            return (stmt.start, stmt.stop)
+        case If():
+            return (stmt.condition,)
+        case Let():
+            return (stmt.value,)
+        case ReadTile() | WriteTile():
+            return (stmt.page, stmt.slot)
+        case ZeroTile():
+            return (stmt.slot,)
+        case MatmulBlock():
+            return (stmt.a_index, stmt.b_index)
+        case CopyTile() | TransposeTile():
+            return (stmt.index, stmt.dst)
+        case FillTile():
+            return (stmt.dst,)
+        case PackTile():
+            return (stmt.dst, stmt.index)
+        case Sfpu():
+            return tuple(e for e in (stmt.a, stmt.b, stmt.out) if e is not None)
+        case L1Accumulate():
+            return (stmt.on,)
+    return ()
+
+
+def used_variables(body: tuple[KernelStmt, ...]) -> set[Var]:
+    return {v for stmt in walk(body) for e in expressions(stmt) for v in scalar.variables(e)}
+
+
+def _finalize(kernel: Kernel, kernels: KernelSet) -> Kernel:
+    body = _without_unused_lets(kernel.body)
+    work = kernels.launch.work
+    assert work is not None
+    loops_only = work.unit not in {v for s in walk(body) if not isinstance(s, For) for e in expressions(s) for v in scalar.variables(e)}
+    if loops_only:
+        body = tuple(
+            replace(stmt, start=scalar.const(0), stop=kernels.unit_count)
+            if isinstance(stmt, For) and stmt.var is work.unit
+            else stmt
+            for stmt in body
+        )
+    used = used_variables(body)
+    args = [Arg(f"{tensor.name}_addr", ArgKind.ADDRESS, tensor=tensor) for tensor in kernel.tensors]
+    for var, kind in ((kernels.unit_start, ArgKind.START), (kernels.unit_count, ArgKind.COUNT)):
+        if var in used:
+            args.append(Arg(str(var.name), kind, var))
+    args += [Arg(str(v.name), ArgKind.SIZE, v) for v in kernels.program.sizes if v in used]
+    scalars = [p for p in kernels.program.params if isinstance(p, ScalarParam)]
+    args += [Arg(p.name, ArgKind.SCALAR, p.var) for p in scalars if p.var in used]
+    return replace(kernel, body=body, args=tuple(args))
+
+
+def _without_unused_lets(body: tuple[KernelStmt, ...]) -> tuple[KernelStmt, ...]:
+    """Drop Lets, innermost first, whose variable nothing mentions."""
+    while True:
+        used = used_variables(body)
+        smaller = _drop(body, used)
+        if smaller == body:
+            return body
+        body = smaller
+
+
+def _drop(body: tuple[KernelStmt, ...], used: set[Var]) -> tuple[KernelStmt, ...]:
+    return tuple(
+        with_children(stmt, tuple(_drop(nested, used) for nested in children(stmt)))
+        for stmt in body
+        if not (isinstance(stmt, Let) and stmt.var not in used)
+    )
