@@ -10,7 +10,7 @@ from tilelang.engine.param import KernelParam
 from tilelang.jit.adapter.base import BaseKernelAdapter
 
 from tilelang_tt.compiled import Compiled
-from tilelang_tt.diagnostics import EnvironmentProblem
+from tilelang_tt.diagnostics import EnvironmentProblem, UnsupportedError
 from tilelang_tt.execution.call import BoundCall, Signature
 from tilelang_tt.execution.sources import HOST_FILE, join_sources
 from tilelang_tt.runtime.virtual import RunReport, launch
@@ -50,6 +50,15 @@ class TenstorrentAdapter(BaseKernelAdapter):
                 help="leave out the target option 'device'; kernel.export(...) writes sources for a card",
             )
         return launch(plan, self.compiled.files, bound.tensors, bound.sizes, bound.scalars)
+
+    @property
+    def libpath(self) -> str:
+        """Asked for by TileLang's autotuner alone, when it saves the best kernel for later processes."""
+        raise UnsupportedError(
+            "TT192",
+            "tuning results of Tenstorrent kernels are not kept on disk; this one holds in this process",
+            help="TILELANG_AUTO_TUNING_DISABLE_CACHE=1 keeps TileLang from trying",
+        )
 
     def get_kernel_source(self, kernel_only: bool = True) -> str:  # noqa: ARG002  (TileLang's signature)
         return join_sources(self.compiled)

@@ -1,0 +1,101 @@
+"""The `tilelang-tt` command: run, compile, explain, doctor."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+from tilelang_tt.cli.discover import UsageError, load_kernel
+from tilelang_tt.cli.doctor import doctor
+from tilelang_tt.cli.run import run_script
+from tilelang_tt.diagnostics import TargetError, TenstorrentError
+from tilelang_tt.target import NAME, normalize
+from tilelang_tt.version import __version__
+
+KERNEL_HELP = "FILE.py, FILE.py:kernel, or FILE.py:kernel(M=1024, block_M=128) with literal arguments"
+RUN_HELP = (
+    "Run a script with Tenstorrent as TileLang's default target. CUDA tensors, streams and events become "
+    "the host's. A kernel whose decorator names another target, such as target='cuda', keeps it."
+)
+
+
+def main(argv: list[str]) -> int:
+    arguments = _parser().parse_args(argv)
+    try:
+        status: int = arguments.command(arguments)
+    except TenstorrentError as error:
+        print(error, file=sys.stderr)
+        return 1
+    except UsageError as error:
+        print(f"tilelang-tt: error: {error}", file=sys.stderr)
+        return 2
+    return status
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="tilelang-tt", description="TileLang kernels on Tenstorrent devices"
+    )
+    parser.add_argument("--version", action="version", version=f"tilelang-tt {__version__}")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    run = commands.add_parser("run", help="run a script on the virtual device", description=RUN_HELP)
+    run.add_argument("--target", type=_target, default=_default_target(), help="default: %(default)s")
+    run.add_argument("script", type=Path, metavar="FILE.py")
+    run.add_argument("args", nargs=argparse.REMAINDER, help="arguments of the script")
+    run.set_defaults(command=_run)
+
+    compile_ = commands.add_parser("compile", help="write a kernel's five files to a directory")
+    compile_.add_argument("kernel", help=KERNEL_HELP)
+    compile_.add_argument("-o", "--output", type=Path, required=True, metavar="DIR")
+    compile_.add_argument("--target", type=_target, help="default: the kernel's own, or tenstorrent")
+    compile_.add_argument("--force", action="store_true", help="replace files that differ")
+    compile_.set_defaults(command=_compile)
+
+    explain = commands.add_parser("explain", help="show stages, decisions, L1 map and work map of a kernel")
+    explain.add_argument("kernel", help=KERNEL_HELP)
+    explain.add_argument("--target", type=_target, help="default: the kernel's own, or tenstorrent")
+    explain.add_argument("--no-stages", action="store_true", help="leave out the program after each pass")
+    explain.set_defaults(command=_explain)
+
+    check = commands.add_parser("doctor", help="say what is found on this machine and what is missing")
+    check.set_defaults(command=lambda _arguments: doctor())
+    return parser
+
+
+def _target(text: str) -> str:
+    try:
+        ours = normalize(text)
+    except TargetError as error:
+        raise argparse.ArgumentTypeError(f"{error.message}; {error.help}") from error
+    if ours is None:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a Tenstorrent target")
+    return text
+
+
+def _default_target() -> str:
+    """A Tenstorrent target from the environment, so that its options reach the script; or the plain one."""
+    text = os.environ.get("TILELANG_DEFAULT_TARGET", "")
+    return text if NAME in text else NAME
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    if not arguments.script.is_file():
+        raise UsageError(f"there is no file {arguments.script}")
+    return run_script(arguments.script, arguments.args, arguments.target)
+
+
+def _compile(arguments: argparse.Namespace) -> int:
+    kernel = load_kernel(arguments.kernel, arguments.target)
+    directory = kernel.export(arguments.output, overwrite=arguments.force)
+    for name in kernel.files:
+        print(directory / name)
+    return 0
+
+
+def _explain(arguments: argparse.Namespace) -> int:
+    kernel = load_kernel(arguments.kernel, arguments.target)
+    print(kernel.explain(stages=not arguments.no_stages), end="")
+    return 0
