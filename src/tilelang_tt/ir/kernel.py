@@ -4,7 +4,7 @@
     statement  = For | If | Let | Source                              control
                | Task | Receive | Hand | Held                         left by `split_device_kernel`
                | CbCall                                               from `lower_cb_intrinsics`
-               | ReadTile | ZeroTile | WriteTile | Barrier            data movement
+               | Pointer | ReadTile | ZeroTile | WriteTile | Barrier  data movement
                | MatmulBlock | CopyTile | TransposeTile | FillTile | Sfpu | PackTile      in DST
                | Section | DstCall                                    DST protocol
                | Startup | Init | Reconfig | L1Accumulate             engine state, from `insert_compute_init`
@@ -63,6 +63,7 @@ class For:
     stop: Expr
     step: int
     body: tuple[KernelStmt, ...]
+    location: Location | None = None  # of a loop the user wrote
 
 
 @dataclass(frozen=True)
@@ -135,30 +136,42 @@ class CbCall:
 
 
 @dataclass(frozen=True)
+class Pointer:
+    """var = L1 address of the block being filled (`write`) or drained."""
+
+    var: Var
+    cb: Cb
+    write: bool
+
+
+@dataclass(frozen=True)
 class ReadTile:
-    """Start reading a page of a tensor to place `slot` of the reserved block."""
+    """Start reading a page of a tensor to place `slot` of the block at `base`."""
 
     tensor: Tensor
     page: Expr
     cb: Cb
+    base: Var
     slot: Expr
 
 
 @dataclass(frozen=True)
 class ZeroTile:
-    """Start filling place `slot` of the reserved block with zeros."""
+    """Start filling place `slot` of the block at `base` with zeros."""
 
     cb: Cb
+    base: Var
     slot: Expr
 
 
 @dataclass(frozen=True)
 class WriteTile:
-    """Start writing place `slot` of the waited block to a page of a tensor."""
+    """Start writing place `slot` of the block at `base` to a page of a tensor."""
 
     tensor: Tensor
     page: Expr
     cb: Cb
+    base: Var
     slot: Expr
 
 
@@ -333,6 +346,7 @@ KernelStmt = (
     | Hand
     | Held
     | CbCall
+    | Pointer
     | ReadTile
     | ZeroTile
     | WriteTile

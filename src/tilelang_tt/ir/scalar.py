@@ -207,16 +207,18 @@ def _print(expr: Expr, column: int, names: Callable[[Var], str], outer: int) -> 
         inner = _print(expr.a, column, names, 9)
         return f"!{inner}" if column == 1 else f"(not {inner})"
     if isinstance(expr, tirx.Min | tirx.Max):
-        function = "min" if isinstance(expr, tirx.Min) else "max"
-        arguments = f"{_print(expr.a, column, names, 0)}, {_print(expr.b, column, names, 0)}"
-        return f"{'std::' if column == 1 else ''}{function}{'<uint32_t>' if column == 1 else ''}({arguments})"
+        a, b = (_print(part, column, names, 5) for part in (expr.a, expr.b))
+        if column == 1:
+            return f"({a} {'<' if isinstance(expr, tirx.Min) else '>'} {b} ? {a} : {b})"
+        return f"{'min' if isinstance(expr, tirx.Min) else 'max'}({a}, {b})"
     if isinstance(expr, tirx.Select):
         test, yes, no = (_print(part, column, names, 1) for part in (expr.condition, expr.true_value, expr.false_value))
         return f"({test} ? {yes} : {no})" if column == 1 else f"({yes} if {test} else {no})"
     for kind, (strength, *symbols) in _PRECEDENCE.items():
         if isinstance(expr, kind):
             left = _print(expr.a, column, names, strength)
-            right = _print(expr.b, column, names, strength + 1)
+            associative = kind in (tirx.Add, tirx.And, tirx.Or) and isinstance(expr.b, kind)
+            right = _print(expr.b, column, names, strength if associative else strength + 1)
             text = f"{left} {symbols[column - 1]} {right}"
             return f"({text})" if strength < outer else text
     raise ValueError(f"no scalar form for {type(expr).__name__}: {expr}")

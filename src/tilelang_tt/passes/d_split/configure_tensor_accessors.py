@@ -19,6 +19,7 @@ from tilelang_tt.ir import scalar
 from tilelang_tt.ir.kernel import (
     Barrier,
     BarrierKind,
+    Cb,
     CbCall,
     CbKind,
     For,
@@ -26,6 +27,7 @@ from tilelang_tt.ir.kernel import (
     Kernel,
     KernelSet,
     KernelStmt,
+    Pointer,
     ReadTile,
     Source,
     Task,
@@ -35,7 +37,7 @@ from tilelang_tt.ir.kernel import (
     walk,
     with_children,
 )
-from tilelang_tt.ir.scalar import Expr
+from tilelang_tt.ir.scalar import Expr, Var
 from tilelang_tt.ir.tile import BufferLayout, Load, Role, Store, Tensor, TileAccess
 
 
@@ -79,9 +81,11 @@ class _Pages:
             return []
         cbs = [self.kernels.cbs[load.dst] for load in run]
         result: list[KernelStmt] = [CbCall(CbKind.RESERVE, cb, cb.tiles) for cb in cbs]
-        for load in run:
-            result += self.source(load.location)
-            result.append(self.tiles(load.src, self.kernels.launch.layouts[load.dst], _Read(load, self.kernels)))
+        for load, cb in zip(run, cbs, strict=True):
+            base = scalar.var(f"{cb.name}_l1")
+            transfer = _Read(load.src.tensor, cb, base)
+            result += [*self.source(load.location), Pointer(base, cb, write=True)]
+            result.append(self.tiles(load.src, self.kernels.launch.layouts[load.dst], transfer))
         result.append(Barrier(BarrierKind.READ))
         return result + [CbCall(CbKind.PUSH, cb, cb.tiles) for cb in cbs]
 
@@ -100,8 +104,13 @@ class _Pages:
 
     def store(self, store: Store) -> list[KernelStmt]:
         """Write a block; it has left L1 before its pages can be popped."""
-        tiles = self.tiles(store.dst, self.kernels.launch.layouts[store.src], _Write(store, self.kernels))
-        return [*self.source(store.location), tiles, Barrier(BarrierKind.FLUSH)]
+        cb = self.kernels.cbs[store.src]
+        base = scalar.var(f"{cb.name}_l1")
+        tiles = self.tiles(
+            store.dst, self.kernels.launch.layouts[store.src], _Write(store.dst.tensor, cb, base)
+        )
+        pointer = Pointer(base, cb, write=False)
+        return [*self.source(store.location), pointer, tiles, Barrier(BarrierKind.FLUSH)]
 
     def tiles(self, access: TileAccess, layout: BufferLayout, transfer: _Transfer) -> KernelStmt:
         """The loops over a block's tiles, row by row of the tensor."""
@@ -114,9 +123,9 @@ class _Pages:
             inside = scalar.both(inside, row < tensor.row_tiles)
         if access.guard_cols:
             inside = scalar.both(inside, col < tensor.col_tiles)
-        page = scalar.simplify((access.batch * tensor.row_tiles + row) * tensor.col_tiles + col)
+        page = (access.batch * tensor.row_tiles + row) * tensor.col_tiles + col
         slot = layout.index(i if access.rows > 1 else scalar.const(0), j if access.cols > 1 else scalar.const(0))
-        body: KernelStmt = transfer.tile(page, scalar.simplify(slot), inside)
+        body: KernelStmt = transfer.tile(page, slot, inside)
         for var, extent in ((j, access.cols), (i, access.rows)):
             if extent > 1:
                 body = For(var, scalar.const(0), scalar.const(extent), 1, (body,))
@@ -129,20 +138,21 @@ class _Transfer(Protocol):
 
 @dataclass(frozen=True)
 class _Read:
-    load: Load
-    kernels: KernelSet
+    tensor: Tensor
+    cb: Cb
+    base: Var
 
     def tile(self, page: Expr, slot: Expr, inside: Expr | None) -> KernelStmt:
-        cb = self.kernels.cbs[self.load.dst]
-        read = ReadTile(self.load.src.tensor, page, cb, slot)
-        return read if inside is None else If(inside, (read,), (ZeroTile(cb, slot),))
+        read = ReadTile(self.tensor, page, self.cb, self.base, slot)
+        return read if inside is None else If(inside, (read,), (ZeroTile(self.cb, self.base, slot),))
 
 
 @dataclass(frozen=True)
 class _Write:
-    store: Store
-    kernels: KernelSet
+    tensor: Tensor
+    cb: Cb
+    base: Var
 
     def tile(self, page: Expr, slot: Expr, inside: Expr | None) -> KernelStmt:
-        write = WriteTile(self.store.dst.tensor, page, self.kernels.cbs[self.store.src], slot)
+        write = WriteTile(self.tensor, page, self.cb, self.base, slot)
         return write if inside is None else If(inside, (write,))

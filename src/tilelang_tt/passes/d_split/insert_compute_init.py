@@ -101,7 +101,7 @@ def insert_compute_init(kernels: KernelSet) -> KernelSet:
 
 def _startup(body: tuple[KernelStmt, ...], first: EngineState) -> Startup:
     """Start with the operands of the first operation, and the packer as the persistent loop leaves it."""
-    final = _insert(body, EngineState())[1]
+    final = _insert(body[-1].body if isinstance(body[-1], For) else body, EngineState())[1]
     out = final.pack or first.pack
     assert out is not None
     if isinstance(first.mode, MatmulMode):

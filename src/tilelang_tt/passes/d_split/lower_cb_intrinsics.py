@@ -17,7 +17,7 @@ which follow the last use; what a loop needs at its start and still has at its e
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from tilelang_tt.diagnostics import Location, UnsupportedError
@@ -216,7 +216,7 @@ class _Protocol:
             tail.last_use.update((buffer, item) for buffer in uses)
         for buffer in used:
             self.move(buffer, invariant[buffer], tail, after, None)
-        out.add(For(loop.var, loop.start, loop.stop, loop.step, tail.result()), set(used))
+        out.add(replace(loop, body=tail.result()), set(used))
         states.update(invariant)
 
     def invariant(self, loop: For, buffer: Buffer, states: States) -> State:

@@ -112,8 +112,8 @@ class _Lowering:
                 MatmulBlock(
                     cbs[gemm.a],
                     cbs[gemm.b],
-                    scalar.simplify(a.index(i, k)),
-                    scalar.simplify(b_index),
+                    a.index(i, k),
+                    b_index,
                     0,
                     gemm.transpose_b,
                     sub.cols,
@@ -125,12 +125,7 @@ class _Lowering:
         return repeat(a.cols, "kk", step)
 
     def pack(self, dst: Expr, cb: Cb, index: Expr, overwrite: Expr | None = None) -> PackTile:
-        return PackTile(
-            scalar.simplify(dst),
-            cb,
-            scalar.simplify(index),
-            scalar.true() if overwrite is None else overwrite,
-        )
+        return PackTile(dst, cb, index, scalar.true() if overwrite is None else overwrite)
 
     def held(self, held: Held) -> Section:
         """A sum that stays in DST, and the one element-wise reading of it."""
@@ -202,16 +197,16 @@ class _Lowering:
                 result += repeat(group, "t", lambda t, s=step: (self.compute(s, group, t),))
             else:
                 result += repeat(
-                    group, "t", lambda t, s=step: (FillTile(scalar.simplify(s.slot * group + t), s.value),)
+                    group, "t", lambda t, s=step: (FillTile(s.slot * group + t, s.value),)
                 )
         return tuple(result)
 
     def fetch(self, cb: Cb, index: Expr, dst: Expr) -> CopyTile:
-        return CopyTile(cb, scalar.simplify(index), scalar.simplify(dst))
+        return CopyTile(cb, index, dst)
 
     def compute(self, step: Compute, group: int, t: Expr) -> Sfpu:
         def place(slot: int) -> Expr:
-            return scalar.simplify(slot * group + t)
+            return slot * group + t
 
         b = place(step.b) if step.b is not None else None
         return Sfpu(step.instruction, place(step.a), b, place(step.out), step.number)
@@ -225,8 +220,7 @@ class _Lowering:
 
         def section(row: Expr, col: Expr) -> tuple[KernelStmt, ...]:
             def move(t: Expr) -> TransposeTile:
-                index = scalar.simplify(src.index(col + t, row))
-                return TransposeTile(cbs[stmt.src], index, t)
+                return TransposeTile(cbs[stmt.src], src.index(col + t, row), t)
 
             math = repeat(group, "t", lambda t: (move(t),))
             pack = repeat(group, "t", lambda t: (self.pack(t, cbs[stmt.dst], dst.index(row, col + t)),))

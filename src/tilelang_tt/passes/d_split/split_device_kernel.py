@@ -72,7 +72,7 @@ class _Split:
     def stmt(self, stmt: Stmt) -> tuple[KernelStmt, ...]:
         if isinstance(stmt, Loop):
             body = self.body(stmt.body)
-            return (k.For(stmt.var, scalar.const(0), stmt.extent, 1, body),) if body else ()
+            return (k.For(stmt.var, scalar.const(0), stmt.extent, 1, body, stmt.location),) if body else ()
         if isinstance(stmt, Branch):
             then, otherwise = self.body(stmt.then), self.body(stmt.otherwise)
             return (k.If(stmt.condition, then, otherwise),) if then or otherwise else ()

@@ -1,0 +1,147 @@
+"""Print compute.cpp."""
+
+from __future__ import annotations
+
+from tilelang_tt.codegen.cpp import Printer, cb_constant, cb_name, float_bits
+from tilelang_tt.ir.kernel import (
+    Cb,
+    CbCall,
+    CopyMode,
+    CopyTile,
+    DstCall,
+    FillTile,
+    Init,
+    Kernel,
+    KernelStmt,
+    L1Accumulate,
+    MatmulBlock,
+    MatmulMode,
+    PackTile,
+    Reconfig,
+    Sfpu,
+    SfpuMode,
+    Startup,
+    TransposeTile,
+    walk,
+)
+from tilelang_tt.ir.scalar import int_value
+
+# Names that differ between SDK releases: sdk option -> name.
+COPY_INIT = {"0.77": "copy_tile_to_dst_init_short", "0.81": "copy_init"}
+
+_HEADERS: tuple[tuple[type, str], ...] = (
+    (Startup, "api/compute/compute_kernel_hw_startup.h"),
+    (MatmulBlock, "api/compute/matmul.h"),
+    (PackTile, "api/compute/pack.h"),
+    (Reconfig, "api/compute/reconfig_data_format.h"),
+    (CopyTile, "api/compute/tile_move_copy.h"),
+    (TransposeTile, "api/compute/transpose.h"),
+)
+
+
+def print_compute(kernel: Kernel, file: str, title: str, sdk: str) -> Printer:
+    printer = _Compute(file, sdk)
+    printer.file_of(kernel, title)
+    return printer
+
+
+class _Compute(Printer):
+    def __init__(self, file: str, sdk: str) -> None:
+        super().__init__(file)
+        self.sdk = sdk
+
+    def file_of(self, kernel: Kernel, title: str) -> None:
+        self.line(f"// {title}: computes on tiles in L1.")
+        self.line("#include <cstdint>")
+        self.line('#include "api/compute/common.h"')
+        for header in self.headers(kernel):
+            self.line(f'#include "{header}"')
+        self.line()
+        cbs = _cbs(kernel)
+        for cb in cbs:
+            self.line(cb_constant(cb))
+            self.reserve(cb_name(cb))
+        if cbs:
+            self.line()
+        with self.block("void kernel_main()"):
+            self.runtime_args(kernel)
+            if kernel.args:
+                self.line()
+            self.body(kernel.body)
+
+    def headers(self, kernel: Kernel) -> list[str]:
+        found = set()
+        for stmt in walk(kernel.body):
+            found |= {header for kind, header in _HEADERS if isinstance(stmt, kind)}
+            if isinstance(stmt, Init) and isinstance(stmt.mode, SfpuMode):
+                found.add(stmt.mode.header)
+        return sorted(found)
+
+    def body(self, body: tuple[KernelStmt, ...]) -> None:
+        for stmt in body:
+            if not self.control(stmt):
+                self.line(self.call(stmt) + ";")
+
+    def call(self, stmt: KernelStmt) -> str:
+        match stmt:
+            case CbCall():
+                return f"{stmt.kind.value}({cb_name(stmt.cb)}, {stmt.pages})"
+            case DstCall():
+                return f"{stmt.kind.value}()"
+            case Startup():
+                order = "<SrcOrder::Reverse>" if stmt.reverse else ""
+                operands = [stmt.a, stmt.out] if stmt.a is stmt.b else [stmt.a, stmt.b, stmt.out]
+                return f"compute_kernel_hw_startup{order}({', '.join(map(cb_name, operands))})"
+            case Init():
+                return self.init(stmt)
+            case Reconfig():
+                cbs = [cb_name(cb) for cb in (stmt.old, stmt.new) if cb is not None]
+                return f"{stmt.unit.value}({', '.join(cbs)})"
+            case L1Accumulate():
+                constant = int_value(stmt.on)
+                return f"pack_reconfig_l1_acc({self.expr(stmt.on) if constant is None else constant})"
+        return self.operation(stmt)
+
+    def init(self, stmt: Init) -> str:
+        mode = stmt.mode
+        if isinstance(mode, SfpuMode):
+            return mode.init
+        if isinstance(mode, MatmulMode):
+            flag = f"/*transpose*/ {int(mode.transpose)}"
+            sizes = f"{mode.cols}, {mode.rows}, {mode.a_stride}"
+            return f"matmul_block_init({cb_name(mode.a)}, {cb_name(mode.b)}, {flag}, {sizes})"
+        name = COPY_INIT[self.sdk] if isinstance(mode, CopyMode) else "transpose_init"
+        return f"{name}({cb_name(mode.cb)})"
+
+    def operation(self, stmt: KernelStmt) -> str:
+        match stmt:
+            case MatmulBlock():
+                operands = f"{cb_name(stmt.a)}, {cb_name(stmt.b)}, {self.expr(stmt.a_index)}, {self.expr(stmt.b_index)}"
+                flags = f"{stmt.dst}, /*transpose*/ {int(stmt.transpose)}, {stmt.cols}, {stmt.rows}, {stmt.a_stride}"
+                return f"matmul_block({operands}, {flags})"
+            case CopyTile():
+                return f"copy_tile({cb_name(stmt.cb)}, {self.expr(stmt.index)}, {self.expr(stmt.dst)})"
+            case TransposeTile():
+                return f"transpose_tile({cb_name(stmt.cb)}, {self.expr(stmt.index)}, {self.expr(stmt.dst)})"
+            case FillTile():
+                return f"fill_tile_bitcast({self.expr(stmt.dst)}, {float_bits(stmt.value)})"
+            case PackTile():
+                return f"pack_tile<true>({self.expr(stmt.dst)}, {cb_name(stmt.cb)}, {self.expr(stmt.index)})"
+            case Sfpu():
+                return stmt.instruction.call.format(
+                    a=self.expr(stmt.a),
+                    b=self.expr(stmt.b) if stmt.b is not None else "",
+                    out=self.expr(stmt.out),
+                    bits=float_bits(stmt.number) if stmt.number is not None else "",
+                )
+        raise AssertionError(f"no printed form for {type(stmt).__name__}")
+
+
+def _cbs(kernel: Kernel) -> list[Cb]:
+    found: dict[int, Cb] = {}
+    for stmt in walk(kernel.body):
+        if isinstance(stmt, CbCall | CopyTile | TransposeTile | PackTile):
+            found[stmt.cb.id] = stmt.cb
+        elif isinstance(stmt, MatmulBlock):
+            found |= {stmt.a.id: stmt.a, stmt.b.id: stmt.b}
+    return [found[number] for number in sorted(found)]

@@ -1,0 +1,136 @@
+"""Write down the launch plan of a compiled program."""
+
+from __future__ import annotations
+
+from tilelang_tt.ir import scalar
+from tilelang_tt.ir.kernel import Arg, ArgKind, Kernel, KernelSet, WriteTile, ReadTile, walk
+from tilelang_tt.ir.scalar import Expr
+from tilelang_tt.ir.tile import Role, Tensor, TileProgram
+from tilelang_tt.runtime.plan import (
+    CbPlan,
+    CompileArg,
+    ComputeConfig,
+    KernelPlan,
+    LaunchPlan,
+    Param,
+    Plan,
+    RuntimeArg,
+    Size,
+    SourceLine,
+    TensorPlan,
+)
+
+
+def build_plan(
+    program: TileProgram,
+    sets: tuple[KernelSet, ...],
+    sources: dict[tuple[int, Role], str],
+    source_map: dict[int, tuple[SourceLine, ...]],
+    generator: str,
+) -> Plan:
+    options = program.options
+    return Plan(
+        name=program.name,
+        arch=options.arch,
+        sdk=options.sdk,
+        numerics=options.numerics,  # type: ignore[arg-type]
+        device=options.device,  # type: ignore[arg-type]
+        sizes=tuple(str(var.name) for var in program.sizes),
+        params=tuple(_param(param, sets) for param in program.params),
+        tensors=tuple(_tensor(program, tensor) for tensor in program.tensors if _accesses(sets, tensor)),
+        launches=tuple(_launch(kernels, index, sources, source_map[index]) for index, kernels in enumerate(sets)),
+        generator=generator,
+    )
+
+
+def size(expr: Expr) -> Size:
+    """A number, or Python text over the plan's sizes."""
+    value = scalar.int_value(expr)
+    return scalar.to_python(expr) if value is None else value
+
+
+def _accesses(sets: tuple[KernelSet, ...], tensor: Tensor) -> set[str]:
+    found = set()
+    for kernels in sets:
+        for kernel in kernels.kernels:
+            for stmt in walk(kernel.body):
+                if isinstance(stmt, ReadTile) and stmt.tensor is tensor:
+                    found.add("read")
+                if isinstance(stmt, WriteTile) and stmt.tensor is tensor:
+                    found.add("write")
+    return found
+
+
+def _param(param: object, sets: tuple[KernelSet, ...]) -> Param:
+    if not isinstance(param, Tensor):
+        return Param(param.name, "scalar", param.dtype)  # type: ignore[attr-defined]
+    accesses = _accesses(sets, param)
+    access = "read_write" if len(accesses) == 2 else accesses.pop() if accesses else "unused"
+    return Param(param.name, "tensor", param.dtype, tuple(size(e) for e in param.shape), access)  # type: ignore[arg-type]
+
+
+def _tensor(program: TileProgram, tensor: Tensor) -> TensorPlan:
+    layout = program.layouts[tensor]
+    return TensorPlan(
+        tensor.name,
+        tensor.param,
+        layout.format,
+        layout.page_bytes,
+        layout.row_axis,
+        layout.col_axis,
+        size(layout.row_tiles),
+        size(layout.col_tiles),
+        size(layout.batch),
+    )
+
+
+def _launch(
+    kernels: KernelSet, index: int, sources: dict[tuple[int, Role], str], source_map: tuple[SourceLine, ...]
+) -> LaunchPlan:
+    work, options = kernels.launch.work, kernels.program.options
+    assert work is not None and work.grid is not None
+    return LaunchPlan(
+        name=kernels.launch.name,
+        grid=work.grid,
+        units=size(work.units),
+        policy="contiguous",
+        kernels=tuple(_kernel(kernel, sources[index, kernel.role]) for kernel in kernels.kernels),
+        cbs=tuple(
+            CbPlan(
+                cb.id,
+                cb.name,
+                cb.format,
+                cb.page_bytes,
+                cb.pages,
+                cb.producer.value,  # type: ignore[arg-type]
+                cb.consumer.value,  # type: ignore[arg-type]
+                cb.unpack_to_dest,
+            )
+            for cb in sorted(kernels.cbs.values(), key=lambda cb: cb.id)
+        ),
+        compute_config=ComputeConfig(
+            math_fidelity=options.math_fidelity,  # type: ignore[arg-type]
+            fp32_dest_acc_en=options.fp32_acc,
+        ),
+        source_map=source_map,
+    )
+
+
+def _kernel(kernel: Kernel, source: str) -> KernelPlan:
+    return KernelPlan(
+        kernel.role.value,  # type: ignore[arg-type]
+        source,
+        tuple(CompileArg(tensor.name, accessor=tensor.name) for tensor in kernel.tensors),
+        tuple(_runtime_arg(arg) for arg in kernel.args),
+    )
+
+
+def _runtime_arg(arg: Arg) -> RuntimeArg:
+    if arg.kind is ArgKind.ADDRESS:
+        assert arg.tensor is not None
+        return RuntimeArg(arg.name, address=arg.tensor.name)
+    if arg.kind is ArgKind.SIZE:
+        return RuntimeArg(arg.name, size=arg.name)
+    if arg.kind is ArgKind.SCALAR:
+        return RuntimeArg(arg.name, scalar=arg.name)
+    return RuntimeArg(arg.name, work="start" if arg.kind is ArgKind.START else "count")

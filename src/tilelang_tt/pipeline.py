@@ -1,0 +1,132 @@
+"""The whole compiler, in order. Read this first.
+
+    PrimFunc --lift--> TileProgram --A, B, C--> TileProgram --D--> KernelSet --E, F--> KernelSet --print--> files
+
+Each line below is one pass in one file; `explain` shows the program after each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tilelang_tt.codegen.compute import print_compute
+from tilelang_tt.codegen.dataflow import print_dataflow
+from tilelang_tt.codegen.host import host_program
+from tilelang_tt.codegen.plan import build_plan
+from tilelang_tt.compiled import PLAN_FILE, Compiled
+from tilelang_tt.frontend.lift import lift
+from tilelang_tt.ir.kernel import KernelSet
+from tilelang_tt.ir.text_kernel import kernel_text
+from tilelang_tt.ir.text_tile import tile_text
+from tilelang_tt.ir.tile import Role, TileProgram
+from tilelang_tt.options import Options
+from tilelang_tt.passes.a_metadata.attach_tensor_accessors import attach_tensor_accessors
+from tilelang_tt.passes.a_metadata.infer_layout import infer_layout
+from tilelang_tt.passes.a_metadata.propagate_layout import propagate_layout
+from tilelang_tt.passes.b_partition.map_grid_to_cores import map_grid_to_cores
+from tilelang_tt.passes.b_partition.partition_work import partition_work
+from tilelang_tt.passes.c_tile.build_tile_dfg import build_tile_dfg
+from tilelang_tt.passes.c_tile.fold_clear import fold_clear
+from tilelang_tt.passes.c_tile.fuse_maps import fuse_maps
+from tilelang_tt.passes.c_tile.lower_shared_to_cb import lower_shared_to_cb
+from tilelang_tt.passes.c_tile.lower_tile_intrinsics import lower_tile_intrinsics
+from tilelang_tt.passes.c_tile.separate_roles import separate_roles
+from tilelang_tt.passes.d_split.configure_tensor_accessors import configure_tensor_accessors
+from tilelang_tt.passes.d_split.insert_compute_init import insert_compute_init
+from tilelang_tt.passes.d_split.insert_dst_management import insert_dst_management
+from tilelang_tt.passes.d_split.lower_cb_intrinsics import lower_cb_intrinsics
+from tilelang_tt.passes.d_split.lower_compute_tasks import lower_compute_tasks
+from tilelang_tt.passes.d_split.split_device_kernel import split_device_kernel
+from tilelang_tt.passes.e_finalize.finalize_persistent_signature import finalize_persistent_signature
+from tilelang_tt.passes.f_verify.verify_kernels import verify_kernels
+from tilelang_tt.passes.f_verify.verify_program import verify_program
+from tilelang_tt.runtime.plan import SourceLine
+from tilelang_tt.version import __version__
+
+TILE_PASSES: tuple[Callable[[TileProgram], TileProgram], ...] = (
+    # A  metadata: where tensors and buffers lie
+    infer_layout,
+    propagate_layout,
+    attach_tensor_accessors,
+    # B  partition: which core does what
+    partition_work,
+    map_grid_to_cores,
+    # C  tile lowering: still one body, no protocol, no roles
+    separate_roles,
+    fuse_maps,
+    fold_clear,
+    lower_shared_to_cb,
+    lower_tile_intrinsics,
+    build_tile_dfg,
+)
+
+KERNEL_PASSES: tuple[Callable[[KernelSet], KernelSet], ...] = (
+    # D  split and protocol
+    lower_cb_intrinsics,
+    configure_tensor_accessors,
+    lower_compute_tasks,
+    insert_compute_init,
+    insert_dst_management,
+    # E  finalize
+    finalize_persistent_signature,
+)
+
+Snapshot = Callable[[str, TileProgram | tuple[KernelSet, ...]], None]
+
+
+def run_passes(func: Any, options: Options, snapshot: Snapshot) -> tuple[TileProgram, tuple[KernelSet, ...]]:
+    """Every stage in order; `snapshot` sees the program after each."""
+    program = lift(func, options)
+    snapshot("lift", program)
+    for tile_pass in TILE_PASSES:
+        program = tile_pass(program)
+        verify_program(program, tile_pass.__name__)
+        snapshot(tile_pass.__name__, program)
+    sets = split_device_kernel(program)
+    snapshot("split_device_kernel", sets)
+    for kernel_pass in KERNEL_PASSES:
+        sets = tuple(kernel_pass(kernels) for kernels in sets)
+        snapshot(kernel_pass.__name__, sets)
+    for kernels in sets:
+        verify_kernels(kernels)  # F, never optional
+    return program, sets
+
+
+def compile_function(func: Any, options: Options, *, stages: bool = False) -> Compiled:
+    """Compile one TileLang function, as the user wrote it, to the five files."""
+    texts: list[tuple[str, str]] = []
+
+    def snapshot(name: str, state: TileProgram | tuple[KernelSet, ...]) -> None:
+        if stages:
+            text = tile_text(state) if isinstance(state, TileProgram) else "\n".join(map(kernel_text, state))
+            texts.append((name, text))
+
+    program, sets = run_passes(func, options, snapshot)
+    decisions = (*program.decisions, *(d for kernels in sets for d in kernels.decisions))
+    return Compiled(program.name, print_files(program, sets), decisions, tuple(texts))
+
+
+def print_files(program: TileProgram, sets: tuple[KernelSet, ...]) -> dict[str, str]:
+    """reader.cpp, compute.cpp, writer.cpp of each launch, main.cpp and the plan."""
+    files: dict[str, str] = {}
+    names: dict[tuple[int, Role], str] = {}
+    source_map: dict[int, tuple[SourceLine, ...]] = {}
+    for index, kernels in enumerate(sets):
+        folder = f"{index}_" if len(sets) > 1 else ""
+        lines: list[SourceLine] = []
+        for kernel in kernels.kernels:
+            file = f"{folder}{kernel.role.value}.cpp"
+            title = f"{kernel.role.value} of '{kernels.launch.name}' for {program.options.chip.title}"
+            if kernel.role is Role.COMPUTE:
+                printer = print_compute(kernel, file, title, program.options.sdk)
+            else:
+                printer = print_dataflow(kernel, file, title)
+            files[file] = printer.text
+            names[index, kernel.role] = file
+            lines += printer.source_map
+        source_map[index] = tuple(lines)
+    plan = build_plan(program, sets, names, source_map, f"tilelang-tt {__version__}")
+    files["main.cpp"] = host_program(plan)
+    files[PLAN_FILE] = plan.to_json()
+    return files
