@@ -58,16 +58,14 @@ def main():
     seconds = time.perf_counter() - started
 
     print(kernel.explain())
-    # bfloat16 keeps 8 bits: one rounding of the result, and sums in fp32 that differ far below it.
+    # One rounding of the result to bfloat16's 8 bits, and K roundings of fp32 sums.
     expected = a.double() @ b.double()
+    bound = expected.abs() * 2**-8 + size * 2**-24 * (a.abs().double() @ b.abs().double())
     error = (c.double() - expected).abs()
-    bound = expected.abs() * 2**-8 + 2**-16 * size
     print(f"ran {size}x{size}x{size} in {seconds:.2f} s, numerics {kernel.last_report.numerics}")
-    print(
-        f"largest difference from torch (float64): {error.max():.4f}; bound exceeded by {(error > bound).sum()} elements"
-    )
+    print(f"largest difference from torch in float64: {error.max():.4f}")
     assert (error <= bound).all(), "the result is wrong"
-    print("check passed: the generated kernels computed A @ B")
+    print("check passed: every element is within its bound")
 
     directory = kernel.export(options.output, overwrite=True)
     print("files:", *(f"  {directory / name}" for name in kernel.files), sep="\n")

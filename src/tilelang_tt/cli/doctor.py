@@ -71,12 +71,12 @@ def _compiler() -> Finding:
         toolchain = find_toolchain()
     except EnvironmentProblem as problem:
         return Finding("C++ compiler", problem.message, False, problem.help)
-    answer = toolchain.run("--version")
-    version = answer.stdout.partition("\n")[0] or "does not answer --version"
+    version = toolchain.run("--version").stdout.partition("\n")[0]
+    trial = toolchain.run("-x", "c++", "-std=c++17", "-fsyntax-only", os.devnull)
     return Finding(
         "C++ compiler",
-        f"{toolchain.title}: {version}",
-        answer.returncode == 0,
+        f"{toolchain.title}: {version if trial.returncode == 0 else 'cannot compile C++17'}",
+        trial.returncode == 0,
         "set CXX to a C++17 compiler that works",
     )
 

@@ -139,8 +139,9 @@ def cuda_stand_ins(chip: Arch) -> dict[str, Any]:
         "get_device_properties": lambda _device=None: properties,
         "synchronize": _nothing,
         "empty_cache": _nothing,
-        "manual_seed": torch.manual_seed,
-        "manual_seed_all": torch.manual_seed,
+        # Not torch.manual_seed: that calls torch.cuda.manual_seed_all itself.
+        "manual_seed": torch.default_generator.manual_seed,
+        "manual_seed_all": torch.default_generator.manual_seed,
         "Event": Event,
         "Stream": Stream,
         "current_stream": lambda _device=None: Stream(),

@@ -1,0 +1,87 @@
+"""The report on a kernel, from a plan made by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tilelang_tt.arch import WORMHOLE_B0
+from tilelang_tt.compiled import Compiled, Decision
+from tilelang_tt.diagnostics import Location
+from tilelang_tt.explain import decisions, explain, l1_map, work_map
+from tilelang_tt.options import Options
+from tilelang_tt.runtime.plan import CbPlan, KernelPlan, LaunchPlan, Plan
+
+LAUNCH = LaunchPlan(
+    name="mm",
+    grid=(3, 2),
+    units=8,
+    policy="contiguous",
+    kernels=tuple(KernelPlan(role, f"{role}.cpp") for role in ("reader", "compute", "writer")),
+    cbs=(
+        CbPlan(16, "C_local", "Float32", 4096, 4, "compute", "writer"),
+        CbPlan(0, "A_shared", "Float16_b", 2048, 16, "reader", "compute"),
+    ),
+)
+PLAN = Plan("mm", "wormhole_b0", "0.77", "fast", "virtual", (), (), (), (LAUNCH,), "test")
+COMPILED = Compiled(
+    "mm",
+    {"tt.plan.json": PLAN.to_json()},
+    (
+        Decision("infer_layout", "A", "tiled over axes 0 and 1"),
+        Decision("infer_layout", "B", "tiled over axes 0 and 1"),
+        Decision("lower_shared_to_cb", "A_shared", "depth 2, from num_stages=2", Location("mm.py", 14)),
+    ),
+    (("lift", "program mm\n"),),
+)
+
+
+def test_decisions_are_grouped_by_pass() -> None:
+    assert decisions(COMPILED) == (
+        "decisions\n"
+        "  infer_layout\n"
+        "    A: tiled over axes 0 and 1\n"
+        "    B: tiled over axes 0 and 1\n"
+        "  lower_shared_to_cb\n"
+        "    A_shared: depth 2, from num_stages=2   [mm.py:14]"
+    )
+
+
+def test_l1_map() -> None:
+    assert l1_map(LAUNCH, WORMHOLE_B0) == (
+        "L1 map of 'mm'\n"
+        "  cb0   A_shared  16 x 2,048 B Float16_b  reader -> compute  32,768 B\n"
+        "  cb16  C_local   4 x 4,096 B Float32     compute -> writer  16,384 B\n"
+        "  used 49,152 B of 1,393,280 B per core (3.5 %)"
+    )
+
+
+def test_work_map() -> None:
+    assert work_map(LAUNCH) == (
+        "work map of 'mm': 8 units over 3x2 cores, contiguous\n"
+        "  y=0  2 2 1\n"
+        "  y=1  1 1 1\n"
+        "  units per core 1 to 2"
+    )
+
+
+def test_work_map_with_idle_cores() -> None:
+    assert work_map(replace(LAUNCH, units=4)).endswith(
+        "  y=0  1 1 1\n  y=1  1 0 0\n  units per core 0 to 1; 2 cores idle"
+    )
+
+
+def test_work_map_of_a_dynamic_kernel() -> None:
+    assert work_map(replace(LAUNCH, units="(m + 31) // 32")) == (
+        "work map of 'mm': (m + 31) // 32 units over 3x2 cores, contiguous\n"
+        "  shares follow from the sizes of each call"
+    )
+
+
+def test_whole_report() -> None:
+    report = explain(COMPILED, Options(fp32_acc=False, math_fidelity="HiFi2"))
+    assert report.startswith(
+        "kernel 'mm' for Wormhole, 8x8 cores, HiFi2, 16-bit DST, numerics fast, sdk 0.77, device virtual\n\n"
+        "== lift\nprogram mm\n\n"
+        "decisions\n"
+    )
+    assert report.endswith("units per core 1 to 2\n")
