@@ -1,0 +1,286 @@
+"""The text of a tile program, for goldens and `explain`: one line per fact, one line per statement.
+
+    launch main  # gemm.py:9
+      blocks bx < 8, by < 16
+      units 128 by unit: bx = unit % 8, by = unit // 8; 8 x 8 cores
+      buffer A_s: shared bfloat16[128, 64]; 4 x 2 tiles Float16_b of 2048 B; reader -> compute, 3 blocks
+      body
+        Loop k < 16, 3 stages  # gemm.py:16
+          Load A tiles (by * 4, k * 2) 4 x 2 -> A_s  # gemm.py:17
+
+Facts a pass has not attached yet are absent. The text is the same in every process: names come from the
+program (made different where two things in sight share one), places are base names of files, and no address
+is printed. Decisions are not part of it: they explain the program, and `explain` lists them beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import PurePath
+
+from tilelang_tt.diagnostics import Location
+from tilelang_tt.ir import scalar
+from tilelang_tt.ir.scalar import Expr, Var
+from tilelang_tt.ir.tile import (
+    Branch,
+    Buffer,
+    BufferLayout,
+    Copy,
+    Edge,
+    Element,
+    ElementExpr,
+    Fill,
+    Gemm,
+    InDst,
+    Launch,
+    Load,
+    Loop,
+    Map,
+    Number,
+    Publish,
+    Region,
+    Role,
+    ScalarParam,
+    Stmt,
+    Store,
+    Stream,
+    Tensor,
+    TensorLayout,
+    TileAccess,
+    TileOrder,
+    TileProgram,
+    Transpose,
+    Work,
+)
+
+INDENT = "  "
+_INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
+
+
+def tile_text(program: TileProgram) -> str:
+    """The whole program, ending in a newline."""
+    return "\n".join(_TileText(program).lines()) + "\n"
+
+
+class Names:
+    """A name for each thing in sight: its own, or its own and a number if another thing has that."""
+
+    def __init__(self) -> None:
+        self._names: dict[object, str] = {}
+
+    def bind(self, thing: Var | Buffer | Tensor) -> str:
+        """Bring a thing into sight."""
+        name = candidate = str(thing.name)
+        count = 0
+        while candidate in self._names.values():
+            count += 1
+            candidate = f"{name}_{count}"
+        self._names[thing] = candidate
+        return candidate
+
+    def release(self, thing: Var | Buffer | Tensor) -> None:
+        del self._names[thing]
+
+    def __call__(self, thing: Var | Buffer | Tensor) -> str:
+        """A question mark shows what nothing in sight defines."""
+        return self._names.get(thing, f"?{thing.name}")
+
+    def expr(self, expr: Expr) -> str:
+        return scalar.to_python(expr, self)
+
+
+def place(location: Location | None) -> str:
+    """The end of a line: where in the user's program it stems from."""
+    return f"  # {PurePath(location.file).name}:{location.line}" if location else ""
+
+
+def number_text(value: float) -> str:
+    """The shortest text that reads back as the same number."""
+    return str(int(value)) if value.is_integer() and abs(value) < 2**53 else repr(value)
+
+
+def size(rows: int, cols: int) -> str:
+    return f"{rows} x {cols}"
+
+
+def element_text(expr: ElementExpr, names: Names, *, nested: bool = False) -> str:
+    """`max(C * 2, D)`; operators inside operators stand in parentheses."""
+    if isinstance(expr, Number):
+        return number_text(expr.value)
+    if isinstance(expr, Element):
+        return names(expr.buffer)
+    if expr.op in _INFIX:
+        text = f" {_INFIX[expr.op]} ".join(element_text(arg, names, nested=True) for arg in expr.args)
+        return f"({text})" if nested else text
+    return f"{expr.op}({', '.join(element_text(arg, names) for arg in expr.args)})"
+
+
+class _TileText:
+    def __init__(self, program: TileProgram) -> None:
+        self.program = program
+        self.names = Names()
+
+    def lines(self) -> Iterator[str]:
+        options = self.program.options
+        wide = "32-bit DST" if options.fp32_acc else "16-bit DST"
+        yield f"program {self.program.name}"
+        cores = f"{size(*options.core_grid)} cores"
+        yield f"{INDENT}target {options.arch}, {cores}, {options.math_fidelity}, {wide}"
+        for var in self.program.sizes:
+            yield f"{INDENT}size {self.names.bind(var)}"
+        for param in self.program.params:
+            if isinstance(param, ScalarParam):
+                yield f"{INDENT}scalar {self.names.bind(param.var)}: {param.dtype}"
+        for tensor in self.program.tensors:
+            yield f"{INDENT}tensor {self.tensor(tensor)}"
+        for launch in self.program.launches:
+            yield ""
+            yield from self.launch(launch)
+
+    # --- facts ------------------------------------------------------------------------------------
+
+    def tensor(self, tensor: Tensor) -> str:
+        shape = ", ".join(map(self.names.expr, tensor.shape))
+        layout = self.program.layouts.get(tensor)
+        return f"{self.names.bind(tensor)}: {tensor.dtype}[{shape}]" + (
+            self.tensor_layout(layout) if layout else ""
+        )
+
+    def tensor_layout(self, layout: TensorLayout) -> str:
+        axes = f"rows axis {layout.row_axis}, columns axis {layout.col_axis}"
+        rows, cols, batch = map(self.names.expr, (layout.row_tiles, layout.col_tiles, layout.batch))
+        batches = "" if scalar.int_value(layout.batch) == 1 else f"{batch} x "
+        return f"; {axes}, {batches}[{rows}, {cols}] tiles {layout.format} of {layout.page_bytes} B"
+
+    def launch(self, launch: Launch) -> Iterator[str]:
+        yield f"launch {launch.name}{place(launch.location)}"
+        blocks = [f"{self.names.bind(var)} < {self.names.expr(extent)}" for var, extent in launch.blocks]
+        yield f"{INDENT}blocks {', '.join(blocks)}"
+        if launch.work:
+            yield f"{INDENT}units {self.work(launch.work)}"
+        yield from (f"{INDENT}hint {hint}: {outcome}" for hint, outcome in launch.hints)
+        buffers = dict.fromkeys((*launch.buffers, *launch.layouts))
+        for buffer in buffers:
+            yield f"{INDENT}buffer {self.buffer(launch, buffer)}{place(buffer.location)}"
+        yield from (f"{INDENT}edge {self.edge(edge)}" for edge in launch.graph)
+        yield f"{INDENT}body"
+        yield from self.body(launch.body, 2)
+        for thing in (*(var for var, _ in launch.blocks), *buffers):
+            self.names.release(thing)
+
+    def work(self, work: Work) -> str:
+        units, unit = self.names.expr(work.units), self.names.bind(work.unit)
+        indices = ", ".join(f"{self.names(var)} = {self.names.expr(index)}" for var, index in work.indices)
+        self.names.release(work.unit)
+        cores = f"; {size(*work.grid)} cores" if work.grid else ""
+        return f"{units} by {unit}: {indices}{cores}"
+
+    def buffer(self, launch: Launch, buffer: Buffer) -> str:
+        shape = ", ".join(map(str, buffer.shape))
+        text = f"{self.names.bind(buffer)}: {buffer.memory.value} {buffer.dtype}[{shape}]"
+        layout, stream = launch.layouts.get(buffer), launch.streams.get(buffer)
+        text += buffer_layout_text(layout) if layout else ""
+        if stream is None:
+            return f"{text}; in DST" if launch.streams else text
+        return text + stream_text(stream)
+
+    def edge(self, edge: Edge) -> str:
+        producers, consumers = (_roles(roles) for roles in (edge.producers, edge.consumers))
+        return f"{self.names(edge.buffer)}: {producers} -> {consumers}"
+
+    # --- statements -------------------------------------------------------------------------------
+
+    def body(self, body: tuple[Stmt, ...], depth: int) -> Iterator[str]:
+        for stmt in body:
+            yield f"{INDENT * depth}{self.head(stmt)}{place(stmt.location)}"
+            if isinstance(stmt, Loop | InDst):
+                yield from self.body(stmt.body, depth + 1)
+            if isinstance(stmt, Branch):
+                yield from self.body(stmt.then, depth + 1)
+                if stmt.otherwise:
+                    yield f"{INDENT * depth}Else"
+                    yield from self.body(stmt.otherwise, depth + 1)
+            if isinstance(stmt, Loop):
+                self.names.release(stmt.var)
+
+    def head(self, stmt: Stmt) -> str:
+        """The line of a statement. A Loop brings its variable into sight."""
+        if isinstance(stmt, Loop):
+            extent = self.names.expr(stmt.extent)
+            stages = f", {stmt.stages} stages" if stmt.stages else ""
+            return f"Loop {self.names.bind(stmt.var)} < {extent}{stages}"
+        return stmt_text(stmt, self.names)
+
+
+def stmt_text(stmt: Stmt, names: Names) -> str:
+    """The line of a statement, without what is nested in it."""
+    match stmt:
+        case Loop():
+            return f"Loop {names(stmt.var)} < {names.expr(stmt.extent)}"
+        case Branch():
+            return f"Branch {names.expr(stmt.condition)}"
+        case Copy():
+            return f"Copy {_region(stmt.src, names)} -> {_region(stmt.dst, names)}"
+        case Fill():
+            return f"Fill {names(stmt.dst)} = {number_text(stmt.value)}"
+        case Gemm():
+            return _gemm(stmt, names)
+        case Map():
+            return f"Map {names(stmt.dst)} = {element_text(stmt.value, names)}"
+        case Transpose():
+            return f"Transpose {names(stmt.src)} -> {names(stmt.dst)}"
+        case Load():
+            return f"Load {_access(stmt.src, names)} -> {names(stmt.dst)}"
+        case Store():
+            return f"Store {names(stmt.src)} -> {_access(stmt.dst, names)}"
+        case Publish():
+            return f"Publish {names(stmt.buffer)}"
+        case InDst():
+            return f"InDst {names(stmt.buffer)}"
+
+
+def buffer_layout_text(layout: BufferLayout) -> str:
+    order = " by columns" if layout.order is TileOrder.COLUMNS else ""
+    return f"; {size(layout.rows, layout.cols)} tiles{order} {layout.format} of {layout.page_bytes} B"
+
+
+def stream_text(stream: Stream) -> str:
+    blocks = f"{stream.depth} block{'s' if stream.depth > 1 else ''}"
+    direct = ", unpacked to DST" if stream.unpack_to_dest else ""
+    return f"; {stream.producer.value} -> {stream.consumer.value}, {blocks}{direct}"
+
+
+def _region(region: Region, names: Names) -> str:
+    """A box of a tensor, or a whole buffer by its name alone."""
+    source = region.source
+    starts = [scalar.int_value(low) for low in region.mins]
+    if isinstance(source, Buffer) and region.extents == source.shape and not any(low != 0 for low in starts):
+        return names(source)
+    mins = ", ".join(map(names.expr, region.mins))
+    return f"{names(source)}[{mins} : {' x '.join(map(str, region.extents))}]"
+
+
+def _access(access: TileAccess, names: Names) -> str:
+    batch = "" if scalar.int_value(access.batch) == 0 else f"{names.expr(access.batch)}: "
+    box = f"({batch}{names.expr(access.row)}, {names.expr(access.col)}) {size(access.rows, access.cols)}"
+    sides = [side for side, cut in (("rows", access.guard_rows), ("columns", access.guard_cols)) if cut]
+    guards = f", guarded {' and '.join(sides)}" if sides else ""
+    condition = f", if {names.expr(access.guard)}" if access.guard is not None else ""
+    return f"{names(access.tensor)} tiles {box}{guards}{condition}"
+
+
+def _gemm(gemm: Gemm, names: Names) -> str:
+    a, b = (
+        f"{names(operand)}{'^T' if transposed else ''}"
+        for operand, transposed in ((gemm.a, gemm.transpose_a), (gemm.b, gemm.transpose_b))
+    )
+    always = scalar.int_value(gemm.clear)
+    sign = "=" if always else "+="
+    first = f", overwriting where {names.expr(gemm.clear)}" if always is None else ""
+    sub = gemm.sub_block
+    blocks = f", sub-blocks {size(sub.rows, sub.cols)}" if sub else ""
+    return f"Gemm {names(gemm.c)} {sign} {a} @ {b}{first}{blocks}"
+
+
+def _roles(roles: tuple[Role, ...]) -> str:
+    return " and ".join(role.value for role in roles) or "nobody"
