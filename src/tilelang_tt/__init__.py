@@ -1,4 +1,6 @@
-"""Tenstorrent backend for TileLang."""
+"""Tenstorrent backend for TileLang. Importing it makes target="tenstorrent" known."""
+
+import tilelang  # noqa: F401  (puts tvm on the path)
 
 from tilelang_tt.version import __version__
 

@@ -1,0 +1,242 @@
+"""The `tilelang-tt` command, as a user types it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tilelang_tt.cli.main import main
+
+GEMM = """
+import tilelang
+import tilelang.language as T
+
+
+@tilelang.jit(out_idx=[-1]{decoration})
+def mm(M{sizes}, block=32):
+    rows, square = T.Tensor((M, 64), "bfloat16"), T.Tensor((64, 64), "bfloat16")
+
+    @T.prim_func
+    def matmul(A: rows, B: square, C: rows):
+        with T.Kernel(T.ceildiv(64, block), T.ceildiv(M, block), threads=128) as (bx, by):
+            A_shared = T.alloc_shared((block, block), "bfloat16")
+            B_shared = T.alloc_shared((block, block), "bfloat16")
+            C_local = T.alloc_fragment((block, block), "float32")
+            T.clear(C_local)
+            for k in T.Pipelined(2, num_stages=2):
+                T.copy(A[by * block, k * block], A_shared)
+                T.copy(B[k * block, bx * block], B_shared)
+                T.gemm(A_shared, B_shared, C_local)
+            T.copy(C_local, C[by * block, bx * block])
+    return matmul
+"""
+BUILDABLE = GEMM.format(decoration="", sizes="=64")
+NEEDS_SIZES = GEMM.format(decoration="", sizes="")
+
+SCRIPT = (
+    BUILDABLE
+    + """
+
+if __name__ == "__main__":
+    import sys
+    import torch
+
+    a = torch.randn(64, 64, device="cuda").bfloat16()
+    b = torch.randn(64, 64).cuda().bfloat16()
+    c = mm()(a, b)
+    torch.cuda.synchronize()
+    torch.testing.assert_close(c.cpu(), (a.float() @ b.float()).bfloat16().cpu(), rtol=1e-2, atol=1e-2)
+    print("arguments:", sys.argv[1:])
+"""
+)
+
+
+def write(tmp_path: Path, text: str, name: str = "script.py") -> str:
+    path = tmp_path / name
+    path.write_text(text)
+    return str(path)
+
+
+def tilelang_tt(*args: str) -> subprocess.CompletedProcess[str]:
+    start = "import sys, tilelang_tt_launcher; sys.exit(tilelang_tt_launcher.main())"
+    return subprocess.run([sys.executable, "-c", start, *args], capture_output=True, text=True)
+
+
+def test_run(tmp_path: Path) -> None:
+    done = tilelang_tt("run", write(tmp_path, SCRIPT), "--size", "3", "-x")
+    assert (done.returncode, done.stdout) == (0, "arguments: ['--size', '3', '-x']\n"), done.stderr
+
+
+def test_run_on_another_chip(tmp_path: Path) -> None:
+    script = write(tmp_path, SCRIPT + "    print(mm().options.arch, torch.cuda.get_device_name())\n")
+    done = tilelang_tt("run", "--target", "tenstorrent/blackhole", script)
+    assert done.stdout.endswith("blackhole Tenstorrent Blackhole (virtual device)\n"), done.stderr
+
+
+def test_run_answers_target_auto(tmp_path: Path) -> None:
+    script = write(tmp_path, SCRIPT.replace("out_idx=[-1]", "out_idx=[-1], target='auto'"))
+    assert tilelang_tt("run", script).returncode == 0
+
+
+def test_run_keeps_the_exit_status(tmp_path: Path) -> None:
+    assert tilelang_tt("run", write(tmp_path, "import sys; sys.exit(7)")).returncode == 7
+
+
+def test_run_keeps_the_script_s_traceback(tmp_path: Path) -> None:
+    script = write(tmp_path, "def inner():\n    return 1 / 0\n\n\ninner()\n")
+    done = tilelang_tt("run", script)
+    assert done.returncode == 1
+    assert done.stderr.startswith(
+        f'Traceback (most recent call last):\n  File "{script}", line 5, in <module>\n'
+    )
+    assert done.stderr.endswith("ZeroDivisionError: division by zero\n")
+
+
+def test_run_shows_our_errors_without_a_traceback(tmp_path: Path) -> None:
+    script = write(tmp_path, SCRIPT.replace("mm()(a, b)", "mm()(a, b.float())"))
+    done = tilelang_tt("run", script)
+    line = 1 + SCRIPT[: SCRIPT.index("mm()(a, b)")].count("\n")
+    assert done.returncode == 1
+    message = done.stderr[done.stderr.index("error[") :]
+    assert "Traceback" not in done.stderr
+    assert message == (
+        "error[TT303]: argument 2 ('B') of kernel 'matmul' has dtype torch.float32; "
+        "the kernel takes torch.bfloat16\n"
+        "  help: pass B.to(torch.bfloat16), or compile the kernel for this dtype\n"
+        f"  called from {script}:{line}: c = mm()(a, b.float())\n"
+    )
+
+
+def test_run_imports_beside_the_script(tmp_path: Path) -> None:
+    write(tmp_path, "VALUE = 5\n", "neighbour.py")
+    done = tilelang_tt("run", write(tmp_path, "import neighbour\nprint(neighbour.VALUE, __name__)\n"))
+    assert done.stdout == "5 __main__\n"
+
+
+def test_stand_ins_do_not_leak() -> None:
+    import torch
+
+    assert torch.cuda.is_available.__module__.startswith("torch")
+
+
+def test_compile(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "out"
+    assert main(["compile", write(tmp_path, BUILDABLE), "-o", str(out)]) == 0
+    names = ["reader.cpp", "compute.cpp", "writer.cpp", "main.cpp", "tt.plan.json"]
+    assert capsys.readouterr().out == "".join(f"{out / name}\n" for name in names)
+    assert sorted(path.name for path in out.iterdir()) == sorted([*names, "README.md"])
+
+
+def test_compile_does_not_replace_another_kernel(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file, out = write(tmp_path, NEEDS_SIZES), str(tmp_path / "out")
+    assert main(["compile", f"{file}:mm(M=64)", "-o", out]) == 0
+    assert main(["compile", f"{file}:mm(M=96, block=32)", "-o", out]) == 1
+    assert capsys.readouterr().err.startswith(f"error[TT506]: {out} already holds other versions of ")
+    assert main(["compile", f"{file}:mm(96)", "-o", out, "--force"]) == 0
+
+
+def test_explain(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = write(tmp_path, "print('noise of the file')\n" + BUILDABLE)
+    assert main(["explain", file, "--target", "tenstorrent/blackhole -grid=2x2"]) == 0
+    report = capsys.readouterr().out
+    assert report.startswith("kernel 'matmul' for Blackhole, 2x2 cores")
+    for part in ("== lift\n", "== infer_layout\n", "\ndecisions\n", "\nL1 map of ", "\nwork map of "):
+        assert part in report
+
+
+def test_explain_without_stages(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", write(tmp_path, BUILDABLE), "--no-stages"]) == 0
+    assert "== lift" not in capsys.readouterr().out
+
+
+def test_kernel_s_own_target(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    own = GEMM.format(decoration=', target="tenstorrent/blackhole"', sizes="=64")
+    assert main(["explain", write(tmp_path, own), "--no-stages"]) == 0
+    assert capsys.readouterr().out.startswith("kernel 'matmul' for Blackhole")
+
+
+def test_kernel_written_for_cuda(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    foreign = GEMM.format(decoration=', target="cuda"', sizes="=64")
+    assert main(["explain", write(tmp_path, foreign), "--no-stages"]) == 0
+    assert capsys.readouterr().out.startswith("kernel 'matmul' for Wormhole")
+
+
+def test_kernel_compiled_by_the_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = write(tmp_path, NEEDS_SIZES + "\n\nkernel = mm(96)\nfunction = mm.get_tir(32)\n")
+    assert main(["explain", f"{file}:kernel", "--no-stages"]) == 0
+    assert main(["explain", f"{file}:function", "--no-stages"]) == 0
+    assert main(["explain", f"{file}:kernel", "--no-stages", "--target", "tenstorrent/blackhole"]) == 0
+    assert capsys.readouterr().out.count("for Blackhole") == 1
+
+
+def refusal(capsys: pytest.CaptureFixture[str], *args: str) -> str:
+    assert main(["explain", *args]) == 2
+    return capsys.readouterr().err
+
+
+def test_several_kernels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = write(tmp_path, NEEDS_SIZES + "\n\nkernel = mm(96)\nfunction = mm.get_tir(32)\n")
+    assert refusal(capsys, file) == (
+        f"tilelang-tt: error: {file} has 3 kernels; name one of\n"
+        f"  {file}:mm(M, block=32)\n"
+        f"  {file}:kernel (compiled)\n"
+        f"  {file}:function (prim_func)\n"
+    )
+
+
+def test_unknown_kernel(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = write(tmp_path, BUILDABLE)
+    assert refusal(capsys, f"{file}:nn") == (
+        f"tilelang-tt: error: {file} has no kernel 'nn'; it has\n  {file}:mm(M=64, block=32)\n"
+    )
+
+
+def test_no_kernel(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = write(tmp_path, "x = 1\n")
+    assert refusal(capsys, file) == (
+        f"tilelang-tt: error: {file} has no kernel: no @tilelang.jit function and no @T.prim_func "
+        "at module level\n"
+    )
+
+
+def test_arguments_are_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = write(tmp_path, NEEDS_SIZES)
+    assert refusal(capsys, file) == (
+        f"tilelang-tt: error: 'mm' of {file} cannot be built from (): missing a required argument: 'M'\n"
+        "  it is mm(M, block=32); give its arguments and sizes, as in\n"
+        f"  '{file}:mm(M=1024, N=1024, K=1024, block_M=128)'\n"
+    )
+
+
+def test_arguments_that_are_not_literal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = write(tmp_path, NEEDS_SIZES)
+    assert refusal(capsys, f"{file}:mm(M=print())") == (
+        "tilelang-tt: error: 'mm(M=print())' is neither a name nor a call with literal arguments, "
+        "as in mm(M=1024, N=1024)\n"
+    )
+
+
+def test_compiled_kernel_takes_no_arguments(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = write(tmp_path, NEEDS_SIZES + "\n\nkernel = mm(96)\n")
+    assert refusal(capsys, f"{file}:kernel(3)") == (
+        f"tilelang-tt: error: 'kernel' of {file} takes no arguments: it is already built\n"
+    )
+
+
+def test_no_file(capsys: pytest.CaptureFixture[str]) -> None:
+    assert refusal(capsys, "nowhere.py") == "tilelang-tt: error: there is no file nowhere.py\n"
+    assert main(["run", "nowhere.py"]) == 2
+
+
+def test_wrong_target(capsys: pytest.CaptureFixture[str]) -> None:
+    for target, reason in [
+        ("cuda", "'cuda' is not a Tenstorrent target"),
+        ("tenstorrent/x", "target option 'arch' cannot be 'x'; valid values: wormhole_b0, blackhole"),
+    ]:
+        with pytest.raises(SystemExit) as caught:
+            main(["explain", "--target", target, "x.py"])
+        assert caught.value.code == 2
+        assert reason in capsys.readouterr().err
