@@ -1,11 +1,12 @@
 """What the runner reads: the plan with every size and address filled in, as lines of words.
 
-    chip <l1 bytes> <l1 base> <CB ids> <DRAM banks> <DRAM read alignment> <NoC alignment> <zeros base>
-    run <exact 0|1> <threads> <L1 window bytes> <time limit, ms>
-    tensor <name> <DRAM address> <page bytes> <pages> <offset in shared memory> <offset of its page marks>
-    launch <name> <grid x> <grid y> <32-bit DST 0|1> <full sync 0|1>
-    cb <id> <name> <declared format> <stored format> <page bytes> <pages> <L1 offset> <producer> <consumer> <to DST>
-    kernel <role> <library> <cores> <arguments per core> <values ...>
+chip <l1 bytes> <l1 base> <CB ids> <DRAM banks> <DRAM read alignment> <NoC alignment> <zeros base>
+run <exact 0|1> <threads> <L1 window bytes> <time limit, ms>
+tensor <name> <DRAM address> <page bytes> <pages> <offset in shared memory> <offset of its page marks>
+launch <name> <grid x> <grid y> <32-bit DST 0|1> <full sync 0|1>
+cb <id> <name> <declared format> <stored format> <page bytes> <pages> <L1 offset>
+       <producer> <consumer> <to DST 0|1>
+kernel <role> <library> <cores> <arguments per core> <values ...>
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from tilelang_tt.runtime.plan import (
     KernelPlan,
     LaunchPlan,
     Plan,
+    Role,
     RuntimeArg,
     TensorPlan,
     evaluate,
@@ -66,11 +68,11 @@ class Call:
 
 def as_float32(plan: Plan) -> Plan:
     """The plan for exact numerics: every page holds 32-bit numbers. Kernels read page sizes, so they fit."""
-    wide = FORMATS["Float32"]
-    change = {"format": wide.name, "page_bytes": wide.page_bytes}
-    tensors = tuple(replace(tensor, **change) for tensor in plan.tensors)
+    name, size = "Float32", page_bytes("Float32")
+    tensors = tuple(replace(tensor, format=name, page_bytes=size) for tensor in plan.tensors)
     launches = tuple(
-        replace(launch, cbs=tuple(replace(cb, **change) for cb in launch.cbs)) for launch in plan.launches
+        replace(launch, cbs=tuple(replace(cb, format=name, page_bytes=size) for cb in launch.cbs))
+        for launch in plan.launches
     )
     return replace(plan, tensors=tensors, launches=launches)
 
@@ -93,12 +95,14 @@ def bind(
         address += _round_up(-(-pages // banks) * tensor.page_bytes)
         offset += _round_up(data) + _round_up(pages)
     if address > 0xFFFFFFFF:
-        raise DeviceError("TT410", f"the tensors of '{plan.name}' need {address:,} B per DRAM bank; 4 GiB is the limit")
+        raise DeviceError(
+            "TT410", f"the tensors of '{plan.name}' need {address:,} B per DRAM bank; 4 GiB is the limit"
+        )
     return Call(plan, declared, sizes, scalars, tuple(slots), offset)
 
 
 def describe(
-    call: Call, libraries: list[dict[str, Path]], *, exact: bool, threads: int, time_limit: float
+    call: Call, libraries: list[dict[Role, Path]], *, exact: bool, threads: int, time_limit: float
 ) -> str:
     chip = ARCHS[call.plan.arch]
     offsets = [_cb_offsets(launch, chip, exact=exact) for launch in call.plan.launches]
@@ -111,7 +115,8 @@ def describe(
     ]
     for slot in call.slots:
         lines.append(
-            f"tensor {_word(slot.plan.name)} {slot.address} {slot.plan.page_bytes} {slot.pages} {slot.offset} {slot.marks}"
+            f"tensor {_word(slot.plan.name)} {slot.address} {slot.plan.page_bytes} {slot.pages} "
+            f"{slot.offset} {slot.marks}"
         )
     for number, launch in enumerate(call.plan.launches):
         declared = call.declared.launches[number]
@@ -120,7 +125,7 @@ def describe(
 
 
 def _describe_launch(
-    call: Call, launch: LaunchPlan, declared: LaunchPlan, offsets: list[int], libraries: dict[str, Path]
+    call: Call, launch: LaunchPlan, declared: LaunchPlan, offsets: list[int], libraries: dict[Role, Path]
 ) -> list[str]:
     config = launch.compute_config
     lines = [
@@ -140,20 +145,22 @@ def _describe_launch(
 
 
 def _cb_offsets(launch: LaunchPlan, chip: Arch, *, exact: bool) -> tuple[list[int], int]:
-    """L1 offset of each CB in plan order, and the end of the last. Exact numerics may exceed the chip's L1."""
+    """L1 offset of each CB in plan order, and the end of the last; exact numerics may exceed L1."""
     offsets: list[int] = []
     at = chip.l1_base
     for cb in launch.cbs:
         if cb.page_bytes != page_bytes(cb.format):
             raise DeviceError(
                 "TT410",
-                f"CB {cb.id} '{cb.name}' has pages of {cb.page_bytes} B; a {cb.format} tile has {page_bytes(cb.format)} B",
+                f"CB {cb.id} '{cb.name}' has pages of {cb.page_bytes} B; "
+                f"a {cb.format} tile has {page_bytes(cb.format)} B",
             )
         offsets.append(at)
         at = _round_up(at + cb.page_bytes * cb.pages)
     if at > chip.l1_bytes and not exact:
         budget = tuple(
-            f"CB {cb.id} '{cb.name}': {cb.pages} x {cb.page_bytes} B = {cb.pages * cb.page_bytes:,} B" for cb in launch.cbs
+            f"CB {cb.id} '{cb.name}': {cb.pages} x {cb.page_bytes} B = {cb.pages * cb.page_bytes:,} B"
+            for cb in launch.cbs
         )
         raise DeviceError(
             "TT410",

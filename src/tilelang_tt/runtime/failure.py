@@ -20,7 +20,9 @@ _KINDS = {
 }
 
 
-def device_error(report: Mapping[str, Any], plan: Plan, sources: Mapping[str, str], limit: float) -> DeviceError:
+def device_error(
+    report: Mapping[str, Any], plan: Plan, sources: Mapping[str, str], limit: float
+) -> DeviceError:
     code, kind = _KINDS[report["status"]]
     launch = plan.launches[report.get("launch", 0)]
     notes: list[str] = []

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from tilelang_tt.arch import ARCHS
 from tilelang_tt.diagnostics import DeviceError
 from tilelang_tt.runtime.build_cache import build_cache, digest
 from tilelang_tt.runtime.formats import FORMATS
-from tilelang_tt.runtime.plan import KernelPlan, LaunchPlan, Plan
+from tilelang_tt.runtime.plan import KernelPlan, LaunchPlan, Plan, Role
 from tilelang_tt.runtime.toolchain import Toolchain, find_toolchain
 
 DEVICE = Path(__file__).resolve().parent.parent / "device"
@@ -24,6 +25,7 @@ INCLUDE = DEVICE / "include"
 
 # Translation units whose loops do the arithmetic; the others are compiled for a quick build.
 _HOT_UNITS = ("numerics.cpp", "binary.cpp", "sfpu.cpp")
+_PARALLEL_BUILDS = 4
 _CB_SLOTS = 64
 _INVALID_FORMAT = 255
 _INTERLEAVED_DRAM = 2  # TensorAccessorArgs flag word: IsDram, not sharded
@@ -34,26 +36,45 @@ _COMPILER_LINES = 12  # of a failed kernel build, shown to the user
 ZEROS_BASE = {"wormhole_b0": 13_312, "blackhole": 13_536}
 
 
-def build_all(plan: Plan, sources: Mapping[str, str]) -> tuple[Path, list[dict[str, Path]]]:
-    """The runner, and for each launch the library of each role; built in parallel where missing."""
+@dataclass(frozen=True)
+class Artifact:
+    """One file of the cache and how to make it."""
+
+    key: str
+    name: str
+    build: Callable[[Path], None]
+
+    def obtain(self) -> Path:
+        return build_cache().get_or_build(self.key, self.name, self.build)
+
+
+def build_all(plan: Plan, sources: Mapping[str, str]) -> tuple[Path, list[dict[Role, Path]]]:
+    """The runner, and for each launch the library of each role; what is missing is built in parallel."""
     toolchain = find_toolchain()
-    with ThreadPoolExecutor(max_workers=4) as pool:
-        runner = pool.submit(build_runner, toolchain)
-        kernels = [
-            {
-                kernel.role: pool.submit(_build_kernel, toolchain, plan, launch, kernel, sources[kernel.source])
-                for kernel in launch.kernels
-            }
-            for launch in plan.launches
-        ]
-        built = [{role: job.result() for role, job in launch.items()} for launch in kernels]
-        return runner.result(), built
+    kernels = [
+        (number, kernel.role, _kernel(toolchain, plan, launch, kernel, sources[kernel.source]))
+        for number, launch in enumerate(plan.launches)
+        for kernel in launch.kernels
+    ]
+    paths = _obtain([runner(toolchain), *(artifact for _, _, artifact in kernels)])
+    libraries: list[dict[Role, Path]] = [{} for _ in plan.launches]
+    for (number, role, _), path in zip(kernels, paths[1:], strict=True):
+        libraries[number][role] = path
+    return paths[0], libraries
 
 
-def build_runner(toolchain: Toolchain) -> Path:
+def _obtain(artifacts: list[Artifact]) -> list[Path]:
+    found = [build_cache().get(artifact.key, artifact.name) for artifact in artifacts]
+    if all(found):
+        return [path for path in found if path]
+    with ThreadPoolExecutor(max_workers=_PARALLEL_BUILDS) as pool:
+        return list(pool.map(Artifact.obtain, artifacts))
+
+
+def runner(toolchain: Toolchain) -> Artifact:
     """The device runtime as an executable."""
     key = digest("runner", toolchain.identity, _tree_digest())
-    return build_cache().get_or_build(key, "runner", lambda path: _compile_runner(toolchain, path))
+    return Artifact(key, "runner", lambda path: _compile_runner(toolchain, path))
 
 
 def _compile_runner(toolchain: Toolchain, target: Path) -> None:
@@ -76,12 +97,12 @@ def _compile_runner(toolchain: Toolchain, target: Path) -> None:
         item.unlink()
 
 
-def _build_kernel(
+def _kernel(
     toolchain: Toolchain, plan: Plan, launch: LaunchPlan, kernel: KernelPlan, source: str
-) -> Path:
+) -> Artifact:
     prefix = kernel_prefix(plan, launch, kernel)
     key = digest("kernel", toolchain.identity, _tree_digest(), prefix, kernel.source, source)
-    return build_cache().get_or_build(key, "kernel.so", _kernel_compiler(toolchain, kernel, prefix, source))
+    return Artifact(key, "kernel.so", _kernel_compiler(toolchain, kernel, prefix, source))
 
 
 def _kernel_compiler(

@@ -1,6 +1,6 @@
 """The C++ compiler that builds the virtual device and the kernels.
 
-    $CXX  ->  g++  ->  clang++  ->  ziglang from PyPI  ->  EnvironmentProblem TT501
+$CXX  ->  g++  ->  clang++  ->  ziglang from PyPI  ->  EnvironmentProblem TT501
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Run a plan on the virtual device.
 
-    plan + sources  ->  kernels (compiled, cached)  ->  runner process  ->  results in the tensors
-    tensors         ->  tile bytes in shared memory      (a crash, hang or deadlock ends the runner only)
+plan + sources  ->  kernels (compiled, cached)  ->  runner process  ->  results in the tensors
+tensors         ->  tile bytes in shared memory      (a crash, hang or deadlock ends the runner only)
 """
 
 from __future__ import annotations

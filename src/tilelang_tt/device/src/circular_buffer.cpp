@@ -139,6 +139,19 @@ bool is_waited(const CbSpan& span) {
     return device.launch->cbs[span.cb].consumer == fiber->role && within(state.read_page, state.waited, span);
 }
 
+bool is_past_wrap(uint32_t offset, uint32_t& cb) {
+    for (uint32_t id = 0; id < kMaxCbs; ++id) {
+        const CbConfig& config = device.launch->cbs[id];
+        if (!config.used || config.producer != fiber->role) continue;
+        const CbState& state = core->cbs[id];
+        const uint32_t end = page_offset(id, config.pages);
+        if (offset < end || offset >= page_offset(id, state.write_page + state.reserved)) continue;
+        cb = id;
+        return true;
+    }
+    return false;
+}
+
 void mark_written(uint32_t offset, uint32_t bytes) {
     CbSpan span;
     if (!find_cb(offset, bytes, span)) return;

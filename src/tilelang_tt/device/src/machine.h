@@ -205,6 +205,7 @@ struct CbSpan {
 bool find_cb(uint32_t offset, uint32_t bytes, CbSpan& span);
 bool is_reserved(const CbSpan& span);
 bool is_waited(const CbSpan& span);
+bool is_past_wrap(uint32_t offset, uint32_t& cb);  // where reserved pages would be without a wrap
 void mark_written(uint32_t offset, uint32_t bytes);
 void check_cbs_at_end();
 

@@ -96,13 +96,18 @@ void require_readable(uint32_t offset, uint32_t bytes) {
 
 void require_writable(uint32_t offset, uint32_t bytes) {
     CbSpan span;
-    if (!find_cb(offset, bytes, span)) {
+    const bool found = find_cb(offset, bytes, span);
+    if (found && is_reserved(span)) return;
+    uint32_t wrapped = 0;
+    if (is_past_wrap(offset, wrapped)) {
+        breach("cb-wrap", "the write lies past the end of CB %u '%s': the reserved pages do not land on the wrap",
+               wrapped, device.launch->cbs[wrapped].name);
+    }
+    if (!found) {
         breach("noc-bounds", "%u bytes at L1 address 0x%x lie in no circular buffer", bytes, offset);
     }
-    if (!is_reserved(span)) {
-        breach("cb-unreserved-write", "pages %u..%u of CB %u '%s' are written, but this kernel has not reserved them",
-               span.first_page, span.last_page, span.cb, device.launch->cbs[span.cb].name);
-    }
+    breach("cb-unreserved-write", "pages %u..%u of CB %u '%s' are written, but this kernel has not reserved them",
+           span.first_page, span.last_page, span.cb, device.launch->cbs[span.cb].name);
 }
 
 void move(std::vector<Transfer>& transfers) {
@@ -124,14 +129,17 @@ bool overlaps_pending(const std::vector<Transfer>& transfers, uint32_t offset, u
 
 void check_noc_at_end() {
     if (!fiber->reads.empty()) {
-        breach("noc-read-barrier", "the kernel ends while the read of line %u is under way", fiber->reads[0].line);
+        fiber->line = fiber->reads[0].line;
+        breach("noc-read-barrier", "the kernel ends while this read is under way");
     }
     if (!fiber->writes.empty()) {
-        breach("noc-write-flush", "the kernel ends while the write of line %u is under way", fiber->writes[0].line);
+        fiber->line = fiber->writes[0].line;
+        breach("noc-write-flush", "the kernel ends while this write is under way");
     }
     if (fiber->unacknowledged) {
-        breach("noc-write-barrier", "the kernel ends before the write of line %u is acknowledged: "
-               "noc_async_write_barrier must come last", fiber->unacknowledged_line);
+        fiber->line = fiber->unacknowledged_line;
+        breach("noc-write-barrier",
+               "the kernel ends before this write is acknowledged: noc_async_write_barrier must come last");
     }
 }
 

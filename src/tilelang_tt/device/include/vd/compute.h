@@ -23,9 +23,10 @@ using ::VectorMode;
 
 namespace vd {
 
-// The line of a call whose overloads differ in the number of plain integers.
+// The line of a call whose overloads differ in the number of integers: a type that ranks behind them.
 struct Line {
     uint32_t number;
+    constexpr Line(int line) : number(static_cast<uint32_t>(line)) {}
 };
 
 ALWI void require_whole_tile(VectorMode mode, const char* name, uint32_t line) {
@@ -36,4 +37,4 @@ ALWI void require_whole_tile(VectorMode mode, const char* name, uint32_t line) {
 
 }  // namespace vd
 
-#define VD_LINE vd::Line line = vd::Line{static_cast<uint32_t>(__builtin_LINE())}
+#define VD_LINE vd::Line line = __builtin_LINE()
