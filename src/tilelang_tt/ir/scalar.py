@@ -127,27 +127,31 @@ def variables(expr: Expr) -> list[Var]:
 class Facts:
     """What is known about variables at a point of the program."""
 
-    def __init__(self, ranges: Iterable[tuple[Var, Expr]] = ()) -> None:
+    def __init__(self) -> None:
         self._analyzer = arith.Analyzer()
-        self._ranges: list[tuple[Var, Expr]] = []
-        for variable, extent in ranges:
-            self.add(variable, extent)
+        self._known: list[tuple[Callable[..., None], tuple[Any, ...]]] = []
 
-    def add(self, variable: Var, extent: Expr) -> None:
-        """0 <= variable < extent."""
-        self._ranges.append((variable, extent))
-        self._analyzer.bind(variable, Range.from_min_extent(const(0), extent))
+    def add(self, variable: Var, extent: Expr, step: int = 1) -> None:
+        """variable is one of 0, step, 2 * step ... below extent."""
+        self._known.append((Facts.add, (variable, extent, step)))
+        if step == 1:
+            self._analyzer.bind(variable, Range.from_min_extent(const(0), extent))
+        else:
+            round_number = tirx.Var(f"{variable.name}_round", "int32")
+            rounds = floordiv(extent + (step - 1), step)
+            self._analyzer.bind(round_number, Range.from_min_extent(const(0), simplify(rounds)))
+            self._analyzer.bind(variable, round_number * step)
 
     def positive(self, variable: Var) -> None:
         """variable >= 1, as for every size of a tensor that is launched."""
-        self._ranges.append((variable, const(0)))
+        self._known.append((Facts.positive, (variable,)))
         self._analyzer.update(variable, arith.ConstIntBound(1, 2**31 - 1))
 
-    def with_loop(self, variable: Var, extent: Expr) -> Facts:
+    def with_loop(self, variable: Var, extent: Expr, step: int = 1) -> Facts:
         facts = Facts()
-        for known, bound in self._ranges:
-            facts.positive(known) if int_value(bound) == 0 else facts.add(known, bound)
-        facts.add(variable, extent)
+        for learn, arguments in self._known:
+            learn(facts, *arguments)
+        facts.add(variable, extent, step)
         return facts
 
     def simplify(self, expr: Expr) -> Expr:

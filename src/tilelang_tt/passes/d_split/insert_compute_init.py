@@ -94,7 +94,7 @@ def insert_compute_init(kernels: KernelSet) -> KernelSet:
         accumulate=scalar.false(),
     )
     result, final = _insert(body, entry)
-    if not _same("accumulate", final.accumulate, scalar.false()):
+    if not same_setting("accumulate", final.accumulate, scalar.false()):
         result = (*result, L1Accumulate(scalar.false()))  # leave the packer as it was found
     return kernels.with_body(Role.COMPUTE, (startup, *result))
 
@@ -126,7 +126,7 @@ def _key(component: str, value: object) -> Hashable:
     return None
 
 
-def _same(component: str, a: object, b: object) -> bool:
+def same_setting(component: str, a: object, b: object) -> bool:
     if a is None or b is None:
         return a is b
     if component == "accumulate":
@@ -141,7 +141,7 @@ def _change(state: EngineState, need: EngineState) -> tuple[list[KernelStmt], En
     changed: dict[str, object] = {}
     for component in COMPONENTS:
         old, new = getattr(state, component), getattr(need, component)
-        if new is None or _same(component, old, new):
+        if new is None or same_setting(component, old, new):
             continue
         changed[component] = new
         if component in _UNITS:
@@ -156,10 +156,10 @@ def _change(state: EngineState, need: EngineState) -> tuple[list[KernelStmt], En
 _UNITS = {"srca": Unit.SRC_A, "srcb": Unit.SRC_B, "pack": Unit.PACK}
 
 
-def _meet(a: EngineState, b: EngineState) -> EngineState:
+def meet(a: EngineState, b: EngineState) -> EngineState:
     """What is known where two ways join."""
     return EngineState(
-        **{c: getattr(a, c) if _same(c, getattr(a, c), getattr(b, c)) else None for c in COMPONENTS}
+        **{c: getattr(a, c) if same_setting(c, getattr(a, c), getattr(b, c)) else None for c in COMPONENTS}
     )
 
 
@@ -186,7 +186,7 @@ def _insert(body: tuple[KernelStmt, ...], state: EngineState) -> tuple[tuple[Ker
             then, after_then = _insert(stmt.then, state)
             otherwise, after_else = _insert(stmt.otherwise, state)
             result.append(If(stmt.condition, then, otherwise))
-            state = _meet(after_then, after_else)
+            state = meet(after_then, after_else)
         elif isinstance(stmt, Section):
             calls, state = _change(state, _first_needs(children(stmt)[0] + children(stmt)[1]))
             math, state = _insert(stmt.math, state)
@@ -203,17 +203,17 @@ def _loop(loop: For, state: EngineState) -> tuple[list[KernelStmt], For, EngineS
     first = _first_needs(loop.body)
     usable = {c: v for c in COMPONENTS if (v := getattr(first, c)) is not None and not _uses(v, loop)}
     exit_state = _insert(loop.body, replace(state, **usable))[1]
-    kept = {c: v for c, v in usable.items() if _same(c, v, getattr(exit_state, c))}
+    kept = {c: v for c, v in usable.items() if same_setting(c, v, getattr(exit_state, c))}
     calls, entry = _change(state, EngineState(**kept))
     unknown = {
         c: None
         for c in COMPONENTS
-        if c not in kept and not _same(c, getattr(entry, c), getattr(exit_state, c))
+        if c not in kept and not same_setting(c, getattr(entry, c), getattr(exit_state, c))
     }
     body, after = _insert(loop.body, replace(entry, **unknown))
     if after.accumulate is not None and _uses(after.accumulate, loop):
         after = replace(after, accumulate=None)
-    return calls, replace(loop, body=body), _meet(after, replace(entry, **unknown)) if unknown else after
+    return calls, replace(loop, body=body), meet(after, replace(entry, **unknown)) if unknown else after
 
 
 def _uses(value: object, loop: For) -> bool:

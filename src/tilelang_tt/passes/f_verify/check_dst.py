@@ -1,0 +1,79 @@
+"""DST: the order of the protocol, what may happen in each part of it, and the range of indices."""
+
+from __future__ import annotations
+
+from tilelang_tt.ir.kernel import (
+    CopyTile,
+    DstCall,
+    DstKind,
+    FillTile,
+    For,
+    If,
+    Kernel,
+    KernelSet,
+    KernelStmt,
+    MatmulBlock,
+    PackTile,
+    Sfpu,
+    TransposeTile,
+)
+from tilelang_tt.ir.scalar import Expr, Facts, const
+from tilelang_tt.passes.c_tile.lower_tile_intrinsics import dst_tiles
+from tilelang_tt.passes.f_verify.check_tiles import _in_loop
+from tilelang_tt.passes.f_verify.verify_program import fail
+
+_NEXT = {
+    DstKind.ACQUIRE: (DstKind.RELEASE, DstKind.ACQUIRE),  # call -> (state it needs, state it makes)
+    DstKind.COMMIT: (DstKind.ACQUIRE, DstKind.COMMIT),
+    DstKind.WAIT: (DstKind.COMMIT, DstKind.WAIT),
+    DstKind.RELEASE: (DstKind.WAIT, DstKind.RELEASE),
+}
+
+
+def check_dst(kernel: Kernel, kernels: KernelSet) -> None:
+    capacity = dst_tiles(kernels.program.options.fp32_acc)
+    state = _run(kernel.body, DstKind.RELEASE, Facts(), capacity)
+    if state is not DstKind.RELEASE:
+        raise fail("TT950", "the kernel ends without tile_regs_release")
+
+
+def _run(body: tuple[KernelStmt, ...], state: DstKind, facts: Facts, capacity: int) -> DstKind:
+    for stmt in body:
+        if isinstance(stmt, DstCall):
+            needed, made = _NEXT[stmt.kind]
+            if state is not needed:
+                raise fail("TT951", f"{stmt.kind.value} follows {state.value}")
+            state = made
+        elif isinstance(stmt, For):
+            if _run(stmt.body, state, _in_loop(stmt, facts), capacity) is not state:
+                raise fail("TT952", "a loop does not leave DST as it found it")
+        elif isinstance(stmt, If):
+            then = _run(stmt.then, state, facts, capacity)
+            if then is not _run(stmt.otherwise, state, facts, capacity):
+                raise fail("TT953", "the arms of a branch leave DST differently")
+            state = then
+        else:
+            _leaf(stmt, state, facts, capacity)
+    return state
+
+
+def _leaf(stmt: KernelStmt, state: DstKind, facts: Facts, capacity: int) -> None:
+    if isinstance(stmt, PackTile):
+        needed, indices = DstKind.WAIT, [stmt.dst]
+    elif isinstance(stmt, MatmulBlock):
+        needed, indices = DstKind.ACQUIRE, [const(stmt.dst + stmt.rows * stmt.cols - 1)]
+    elif isinstance(stmt, CopyTile | TransposeTile | FillTile):
+        needed, indices = DstKind.ACQUIRE, [stmt.dst]
+    elif isinstance(stmt, Sfpu):
+        needed, indices = DstKind.ACQUIRE, [e for e in (stmt.a, stmt.b, stmt.out) if e is not None]
+    else:
+        return
+    if state is not needed:
+        raise fail("TT954", f"{type(stmt).__name__} after {state.value}")
+    for index in indices:
+        _check_index(index, facts, capacity)
+
+
+def _check_index(index: Expr, facts: Facts, capacity: int) -> None:
+    if not facts.proves_in_range(index, const(capacity)):
+        raise fail("TT955", f"DST index {index} may be outside 0..{capacity - 1}")

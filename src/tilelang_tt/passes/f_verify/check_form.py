@@ -1,0 +1,70 @@
+"""Form of finished kernels: only printable calls, each in its kernel, over known variables."""
+
+from __future__ import annotations
+
+from tilelang_tt.ir import scalar
+from tilelang_tt.ir.kernel import (
+    Barrier,
+    CbCall,
+    For,
+    Hand,
+    Held,
+    If,
+    Kernel,
+    KernelSet,
+    KernelStmt,
+    Let,
+    Pointer,
+    ReadTile,
+    Receive,
+    Section,
+    Source,
+    Task,
+    WriteTile,
+    ZeroTile,
+    children,
+    walk,
+)
+from tilelang_tt.ir.scalar import Var
+from tilelang_tt.ir.tile import Role
+from tilelang_tt.passes.e_finalize.finalize_persistent_signature import expressions
+from tilelang_tt.passes.f_verify.verify_program import fail
+
+_UNLOWERED = (Task, Receive, Hand, Held, Section)
+_ANYWHERE = (For, If, Let, Source, CbCall)
+_DATA_MOVEMENT = {
+    Role.READER: (Pointer, ReadTile, ZeroTile, Barrier),
+    Role.WRITER: (Pointer, WriteTile, Barrier),
+}
+
+
+def check_form(kernels: KernelSet) -> None:
+    for kernel in kernels.kernels:
+        for stmt in walk(kernel.body):
+            if isinstance(stmt, _UNLOWERED):
+                raise fail("TT910", f"{type(stmt).__name__} was left in the {kernel.role.value} kernel")
+            if not isinstance(stmt, _ANYWHERE) and not _belongs(stmt, kernel.role):
+                raise fail("TT911", f"{type(stmt).__name__} does not belong into the {kernel.role.value} kernel")
+        known = {arg.var for arg in kernel.args if arg.var is not None}
+        _check_variables(kernel, kernel.body, known)
+
+
+def _belongs(stmt: KernelStmt, role: Role) -> bool:
+    if role is Role.COMPUTE:
+        return not isinstance(stmt, Pointer | ReadTile | ZeroTile | WriteTile | Barrier)
+    return isinstance(stmt, _DATA_MOVEMENT[role])
+
+
+def _check_variables(kernel: Kernel, body: tuple[KernelStmt, ...], known: set[Var]) -> None:
+    known = set(known)
+    for stmt in body:
+        used = {v for e in expressions(stmt) for v in scalar.variables(e)}
+        if isinstance(stmt, ReadTile | ZeroTile | WriteTile):
+            used.add(stmt.base)
+        for var in used - known:
+            raise fail("TT912", f"variable '{var.name}' of the {kernel.role.value} kernel has no value")
+        if isinstance(stmt, Let | Pointer):
+            known.add(stmt.var)
+        inner = known | {stmt.var} if isinstance(stmt, For) else known
+        for nested in children(stmt):
+            _check_variables(kernel, nested, inner)

@@ -1,0 +1,118 @@
+"""Tiles: operands are waited for, results reserved, and every index is inside."""
+
+from __future__ import annotations
+
+from tilelang_tt.ir import scalar
+from tilelang_tt.ir.kernel import (
+    Cb,
+    CbCall,
+    CbKind,
+    CopyTile,
+    For,
+    If,
+    Kernel,
+    KernelSet,
+    KernelStmt,
+    Let,
+    MatmulBlock,
+    PackTile,
+    ReadTile,
+    TransposeTile,
+    WriteTile,
+    ZeroTile,
+    children,
+)
+from tilelang_tt.ir.scalar import Expr, Facts
+from tilelang_tt.passes.f_verify.verify_program import fail
+
+
+class _Held:
+    """Pages of each buffer that are waited for and reserved right now."""
+
+    def __init__(self) -> None:
+        self.waited: dict[Cb, int] = {}
+        self.reserved: dict[Cb, int] = {}
+
+    def copy(self) -> _Held:
+        other = _Held()
+        other.waited, other.reserved = dict(self.waited), dict(self.reserved)
+        return other
+
+    def same(self, other: _Held) -> bool:
+        return _plain(self.waited) == _plain(other.waited) and _plain(self.reserved) == _plain(other.reserved)
+
+
+def _plain(counts: dict[Cb, int]) -> dict[Cb, int]:
+    return {cb: count for cb, count in counts.items() if count}
+
+
+def check_tiles(kernel: Kernel, kernels: KernelSet) -> None:
+    facts = Facts()
+    for size in kernels.program.sizes:
+        facts.positive(size)
+    held = _Held()
+    _run(kernel.body, held, facts)
+
+
+def _run(body: tuple[KernelStmt, ...], held: _Held, facts: Facts) -> None:
+    for stmt in body:
+        if isinstance(stmt, CbCall):
+            _call(stmt, held)
+        elif isinstance(stmt, For):
+            before = held.copy()
+            _run(stmt.body, held, _in_loop(stmt, facts))
+            if not held.same(before):
+                raise fail("TT940", "a loop does not leave its circular buffers as it found them")
+        elif isinstance(stmt, If):
+            other = held.copy()
+            _run(stmt.then, held, facts)
+            _run(stmt.otherwise, other, facts)
+            if not held.same(other):
+                raise fail("TT941", "the arms of a branch leave circular buffers differently")
+        else:
+            _leaf(stmt, held, facts)
+
+
+def _in_loop(loop: For, facts: Facts) -> Facts:
+    """Loop variables of stepped loops take multiples of the step, so the last block stays inside."""
+    if scalar.int_value(loop.start) == 0:
+        return facts.with_loop(loop.var, loop.stop, loop.step)
+    return facts
+
+
+def _call(call: CbCall, held: _Held) -> None:
+    waited, reserved = held.waited.get(call.cb, 0), held.reserved.get(call.cb, 0)
+    if call.kind is CbKind.WAIT:
+        held.waited[call.cb] = max(waited, call.pages)
+    elif call.kind is CbKind.RESERVE:
+        held.reserved[call.cb] = max(reserved, call.pages)
+    elif call.kind is CbKind.POP:
+        if waited < call.pages:
+            raise fail("TT942", f"{call.pages} pages of '{call.cb.name}' are popped, {waited} were waited for")
+        held.waited[call.cb] = waited - call.pages
+    else:
+        if reserved < call.pages:
+            raise fail("TT943", f"{call.pages} pages of '{call.cb.name}' are pushed, {reserved} were reserved")
+        held.reserved[call.cb] = reserved - call.pages
+
+
+def _leaf(stmt: KernelStmt, held: _Held, facts: Facts) -> None:
+    if isinstance(stmt, CopyTile | TransposeTile):
+        _inside(stmt.cb, stmt.index, 0, held.waited, facts, "read")
+    elif isinstance(stmt, MatmulBlock):
+        _inside(stmt.a, stmt.a_index, (stmt.rows - 1) * stmt.a_stride, held.waited, facts, "read")
+        _inside(stmt.b, stmt.b_index, stmt.cols - 1, held.waited, facts, "read")
+    elif isinstance(stmt, WriteTile):
+        _inside(stmt.cb, stmt.slot, 0, held.waited, facts, "written out")
+    elif isinstance(stmt, ReadTile | ZeroTile):
+        _inside(stmt.cb, stmt.slot, 0, held.reserved, facts, "filled")
+    elif isinstance(stmt, PackTile):
+        _inside(stmt.cb, stmt.index, 0, held.reserved, facts, "packed")
+    assert not children(stmt) or isinstance(stmt, Let)
+
+
+def _inside(cb: Cb, index: Expr, reach: int, pages: dict[Cb, int], facts: Facts, what: str) -> None:
+    held = pages.get(cb, 0)
+    if not facts.proves(index + reach < held):
+        shown = scalar.to_python(index)
+        raise fail("TT944", f"tile {shown} of '{cb.name}' is {what}; the kernel holds {held} pages")
