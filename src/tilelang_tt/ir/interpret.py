@@ -1,0 +1,261 @@
+"""What a tile program means: a NumPy interpreter for every statement, at every stage.
+
+Units run one after the other, each with fresh buffers. Elements are float32 numbers; storing to a buffer or
+tensor rounds them to its element type. A block of products is summed without rounding and rounded when stored.
+
+- Buffers start as NaN, so that reading what nothing wrote shows in the result.
+- Elements outside a tensor read as zero, and writes to them are dropped. A tile access that promises to stay
+  inside (it has no guard) and does not is an error: the kernels would touch another page.
+- Storage formats, tile orders, streams and cores do not matter here. They must not change an answer.
+
+`exact=True` rounds nothing below float32: a pass may legally keep an intermediate in 32 bits that the program
+as written rounds to 16, and compared exactly, the two programs are equal again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import product
+
+import ml_dtypes
+import numpy as np
+import numpy.typing as npt
+
+from tilelang_tt.arch import TILE
+from tilelang_tt.ir import scalar
+from tilelang_tt.ir.scalar import Expr, Var
+from tilelang_tt.ir.tile import (
+    Branch,
+    Buffer,
+    Copy,
+    Element,
+    ElementExpr,
+    Fill,
+    Gemm,
+    InDst,
+    Launch,
+    Load,
+    Loop,
+    Map,
+    Number,
+    Publish,
+    Region,
+    ScalarParam,
+    Stmt,
+    Store,
+    Tensor,
+    TileAccess,
+    TileProgram,
+    Transpose,
+)
+from tilelang_tt.ops import ELEMENT_OPS
+
+Array = npt.NDArray[np.float32]
+Box = tuple[tuple[int, int], ...]  # (start, extent) of each axis, in elements
+
+_ROUNDED: dict[str, npt.DTypeLike] = {"bfloat16": ml_dtypes.bfloat16, "float16": np.float16}
+
+
+def interpret(
+    program: TileProgram,
+    tensors: Mapping[str, npt.NDArray[np.floating]],
+    scalars: Mapping[str, int] | None = None,
+    *,
+    exact: bool = False,
+) -> dict[str, Array]:
+    """All tensors after the program has run.
+
+    `scalars` gives scalar parameters, and those sizes that no given tensor shows. A tensor that is not given
+    starts as NaN.
+    """
+    machine = _Machine(program, tensors, scalars or {}, exact)
+    with np.errstate(all="ignore"):  # NaN and infinity are results
+        for launch in program.launches:
+            machine.launch(launch)
+    return {tensor.name: machine.memory[tensor] for tensor in program.tensors}
+
+
+class _Machine:
+    def __init__(
+        self,
+        program: TileProgram,
+        tensors: Mapping[str, npt.NDArray[np.floating]],
+        scalars: Mapping[str, int],
+        exact: bool,
+    ) -> None:
+        self.program = program
+        self.exact = exact
+        self.values = _sizes(program, tensors, scalars)
+        self.memory: dict[Tensor | Buffer, Array] = {}
+        for tensor in program.tensors:
+            shape = tuple(scalar.evaluate(extent, self.values) for extent in tensor.shape)
+            given = tensors.get(tensor.name)
+            if given is not None and given.shape != shape:
+                raise ValueError(f"'{tensor.name}' has shape {given.shape}; the program wants {shape}")
+            self.memory[tensor] = (
+                np.full(shape, np.nan, np.float32) if given is None else self.rounded(tensor, given)
+            )
+
+    def number(self, expr: Expr | int) -> int:
+        return scalar.evaluate(expr, self.values)
+
+    def rounded(self, place: Tensor | Buffer, value: npt.NDArray[np.floating]) -> Array:
+        """A new array of what `place` can hold of `value`."""
+        narrow = None if self.exact else _ROUNDED.get(place.dtype)
+        return (value if narrow is None else value.astype(narrow)).astype(np.float32)
+
+    # --- units ------------------------------------------------------------------------------------
+
+    def launch(self, launch: Launch) -> None:
+        for indices in self.units(launch):
+            self.values.update(indices)
+            for buffer in [place for place in self.memory if isinstance(place, Buffer)]:
+                del self.memory[buffer]
+            self.run(launch.body)
+
+    def units(self, launch: Launch) -> Iterator[dict[Var, int]]:
+        """Values of the block variables, unit by unit."""
+        if launch.work is None:
+            outermost_first = [(var, range(self.number(extent))) for var, extent in reversed(launch.blocks)]
+            for indices in product(*(extent for _, extent in outermost_first)):
+                yield {var: index for (var, _), index in zip(outermost_first, indices, strict=True)}
+            return
+        for unit in range(self.number(launch.work.units)):
+            self.values[launch.work.unit] = unit
+            yield {var: self.number(index) for var, index in launch.work.indices}
+
+    # --- statements -------------------------------------------------------------------------------
+
+    def run(self, body: tuple[Stmt, ...]) -> None:
+        for stmt in body:
+            self.step(stmt)
+
+    def step(self, stmt: Stmt) -> None:
+        match stmt:
+            case Loop():
+                for index in range(self.number(stmt.extent)):
+                    self.values[stmt.var] = index
+                    self.run(stmt.body)
+            case Branch():
+                self.run(stmt.then if self.number(stmt.condition) else stmt.otherwise)
+            case InDst():
+                self.run(stmt.body)
+            case Copy():
+                self.put(stmt.dst.source, self.box(stmt.dst), self.get(stmt.src.source, self.box(stmt.src)))
+            case Load():
+                inside = self.tiles(stmt.src)
+                tiles = self.get(stmt.src.tensor, inside) if inside else np.zeros(stmt.dst.shape)
+                self.write(stmt.dst, tiles)
+            case Store():
+                inside = self.tiles(stmt.dst)
+                if inside:
+                    self.put(stmt.dst.tensor, inside, self.read(stmt.src))
+            case Fill():
+                self.write(stmt.dst, np.full(stmt.dst.shape, stmt.value))
+            case Map():
+                self.write(stmt.dst, self.element(stmt.value, stmt.dst.shape))
+            case Gemm():
+                self.gemm(stmt)
+            case Transpose():
+                self.write(stmt.dst, self.read(stmt.src).T)
+            case Publish():
+                pass
+            case _:
+                raise TypeError(f"no meaning for {type(stmt).__name__}")
+
+    def gemm(self, gemm: Gemm) -> None:
+        """Sums in float64, so that the order of summation does not show after rounding to float32."""
+        a, b = (self.read(operand).astype(np.float64) for operand in (gemm.a, gemm.b))
+        result = (a.T if gemm.transpose_a else a) @ (b.T if gemm.transpose_b else b)
+        self.write(gemm.c, result if self.number(gemm.clear) else self.read(gemm.c) + result)
+
+    def element(self, expr: ElementExpr, shape: tuple[int, ...]) -> Array:
+        if isinstance(expr, Number):
+            return np.full(shape, expr.value, np.float32)
+        if isinstance(expr, Element):
+            return self.read(expr.buffer).reshape(shape)
+        result: Array = ELEMENT_OPS[expr.op].meaning(*(self.element(arg, shape) for arg in expr.args))
+        return result
+
+    # --- memory -----------------------------------------------------------------------------------
+
+    def read(self, place: Tensor | Buffer) -> Array:
+        if isinstance(place, Buffer) and place not in self.memory:
+            self.memory[place] = np.full(place.shape, np.nan, np.float32)
+        return self.memory[place]
+
+    def write(self, buffer: Buffer, value: npt.NDArray[np.floating]) -> None:
+        """Replace the whole block; axes of length 1 may differ."""
+        self.memory[buffer] = self.rounded(buffer, value.reshape(buffer.shape))
+
+    def get(self, place: Tensor | Buffer, box: Box) -> Array:
+        """A box of elements, zero where it is outside."""
+        source, result = self.read(place), np.zeros([extent for _, extent in box], np.float32)
+        there, here = _overlap(box, source.shape)
+        result[here] = source[there]
+        return result
+
+    def put(self, place: Tensor | Buffer, box: Box, value: Array) -> None:
+        """Write a box of elements, dropping what is outside."""
+        target, stored = self.read(place), self.rounded(place, value).reshape([extent for _, extent in box])
+        there, here = _overlap(box, target.shape)
+        target[there] = stored[here]
+
+    def box(self, region: Region) -> Box:
+        return tuple(
+            (self.number(low), extent) for low, extent in zip(region.mins, region.extents, strict=True)
+        )
+
+    def tiles(self, access: TileAccess) -> Box | None:
+        """The elements of a tile access; None where its condition fails."""
+        if access.guard is not None and not self.number(access.guard):
+            return None
+        layout = self.program.layouts[access.tensor]
+        assert layout.row_axis is not None
+        row, col, batch = map(self.number, (access.row, access.col, access.batch))
+        self.check(access, "row", row, access.rows, access.guard_rows, layout.row_tiles)
+        self.check(access, "column", col, access.cols, access.guard_cols, layout.col_tiles)
+        self.check(access, "batch", batch, 1, False, layout.batch)
+        box = {
+            layout.row_axis: (row * TILE, access.rows * TILE),
+            layout.col_axis: (col * TILE, access.cols * TILE),
+        }
+        shape = self.memory[access.tensor].shape
+        others = [axis for axis in range(len(shape)) if axis not in box]
+        for axis in reversed(others):
+            batch, index = divmod(batch, shape[axis])
+            box[axis] = (index, 1)
+        return tuple(box[axis] for axis in range(len(shape)))
+
+    def check(
+        self, access: TileAccess, what: str, start: int, count: int, guarded: bool, extent: Expr
+    ) -> None:
+        """An access without a guard has promised to stay inside."""
+        end = self.number(extent)
+        if not guarded and not 0 <= start <= end - count:
+            shown = f"tile {what} {start}..{start + count - 1}"
+            raise IndexError(f"unguarded access of '{access.tensor.name}': {shown} of {end}")
+
+
+def _sizes(
+    program: TileProgram, tensors: Mapping[str, npt.NDArray[np.floating]], scalars: Mapping[str, int]
+) -> dict[Var, int]:
+    """Scalar parameters and symbolic sizes: as given, else as the given tensors show them."""
+    values: dict[Var, int] = {}
+    for tensor in program.tensors:
+        if tensor.name in tensors:
+            shown = zip(tensor.shape, tensors[tensor.name].shape, strict=True)
+            values.update((extent, size) for extent, size in shown if isinstance(extent, Var))
+    values.update((var, scalars[var.name]) for var in program.sizes if var.name in scalars)
+    parameters = [param for param in program.params if isinstance(param, ScalarParam)]
+    return values | {param.var: scalars[param.name] for param in parameters}
+
+
+def _overlap(box: Box, shape: tuple[int, ...]) -> tuple[tuple[slice, ...], tuple[slice, ...]]:
+    """The part of a box that is inside an array of `shape`: where in the array, and where in the box."""
+    there, here = [], []
+    for (start, extent), length in zip(box, shape, strict=True):
+        first, last = max(start, 0), max(min(start + extent, length), max(start, 0))
+        there.append(slice(first, last))
+        here.append(slice(first - start, last - start))
+    return tuple(there), tuple(here)
