@@ -1,7 +1,7 @@
 """What a tile program means: a NumPy interpreter for every statement, at every stage.
 
 Units run one after the other, each with fresh buffers. Elements are float32 numbers; storing to a buffer or
-tensor rounds them to its element type. A block of products is summed without rounding and rounded when stored.
+tensor rounds them to its element type. A block of products is summed without rounding, then stored.
 
 - Buffers start as NaN, so that reading what nothing wrote shows in the result.
 - Elements outside a tensor read as zero, and writes to them are dropped. A tile access that promises to stay
