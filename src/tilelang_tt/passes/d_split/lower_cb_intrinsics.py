@@ -77,7 +77,9 @@ def requirements(stmt: KernelStmt) -> States:
         return {task.a: State.WAITED, task.b: State.WAITED, task.c: State.RESERVED}
     if isinstance(task, Map):
         sources = {buffer: State.WAITED for buffer in element_buffers(task.value)}
-        return {task.dst: State.RESERVED} | sources  # updated in place: WAITED
+        # A block updated in place is waited for group by group, inside the task.
+        target = State.AVAILABLE if updated_in_place(task) else State.RESERVED
+        return sources | {task.dst: target}
     if isinstance(task, Transpose):
         return {task.src: State.WAITED, task.dst: State.RESERVED}
     if isinstance(task, Fill):
@@ -176,9 +178,9 @@ class _Protocol:
         """Bring a block to `target`, round the ring."""
         state = states.get(buffer, State.FREE)
         private = self.kernels.launch.streams[buffer].private
-        if state is target:
+        if state is target or (state is State.WAITED and target is State.AVAILABLE):
             return
-        if state is State.FREE and target is State.WAITED:
+        if state is State.FREE and target in (State.AVAILABLE, State.WAITED):
             raise _not_filled(buffer, location)
         if state is State.RESERVED and target is State.FREE and private:
             states[buffer] = State.FREE  # written but never read: nothing was pushed

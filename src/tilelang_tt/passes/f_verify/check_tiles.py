@@ -59,10 +59,7 @@ def _run(body: tuple[KernelStmt, ...], held: _Held, facts: Facts) -> None:
         if isinstance(stmt, CbCall):
             _call(stmt, held)
         elif isinstance(stmt, For):
-            before = held.copy()
-            _run(stmt.body, held, _in_loop(stmt, facts))
-            if not held.same(before):
-                raise fail("TT940", "a loop does not leave its circular buffers as it found them")
+            _run_loop(stmt, held, _in_loop(stmt, facts))
         elif isinstance(stmt, If):
             other = held.copy()
             _run(stmt.then, held, facts)
@@ -71,6 +68,18 @@ def _run(body: tuple[KernelStmt, ...], held: _Held, facts: Facts) -> None:
                 raise fail("TT941", "the arms of a branch leave circular buffers differently")
         else:
             _leaf(stmt, held, facts)
+
+
+def _run_loop(loop: For, held: _Held, facts: Facts) -> None:
+    before = held.copy()
+    _run(loop.body, held, facts)
+    if held.same(before):
+        return  # every further round is like the first
+    length = scalar.int_value(scalar.simplify(loop.stop - loop.start))
+    if length is None:
+        raise fail("TT940", "a loop of unknown length does not leave its circular buffers as it found them")
+    for _ in range(loop.step, length, loop.step):
+        _run(loop.body, held, facts)
 
 
 def _in_loop(loop: For, facts: Facts) -> Facts:
