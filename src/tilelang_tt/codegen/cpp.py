@@ -126,18 +126,18 @@ class Printer:
     def runtime_args(self, kernel: Kernel) -> None:
         for index, arg in enumerate(kernel.args):
             name = self.declare(arg.var) if arg.var is not None else arg.name
-            comment = _ARG_COMMENT[arg.kind]
-            self.line(f"const uint32_t {name} = get_arg_val<uint32_t>({index});{comment}")
+            comment = _ARG_COMMENT.get(arg.kind, "")
+            if arg.size is not None and arg.size is not arg.var:
+                comment = scalar.to_python(arg.size)
+            note = f"  // {comment}" if comment else ""
+            self.line(f"const uint32_t {name} = get_arg_val<uint32_t>({index});{note}")
             if arg.var is None:
                 self.reserve(arg.name)
 
 
 _ARG_COMMENT = {
-    ArgKind.ADDRESS: "",
-    ArgKind.START: "  // first unit of work of this core",
-    ArgKind.COUNT: "  // units of work of this core",
-    ArgKind.SIZE: "",
-    ArgKind.SCALAR: "",
+    ArgKind.START: "first unit of work of this core",
+    ArgKind.COUNT: "units of work of this core",
 }
 
 

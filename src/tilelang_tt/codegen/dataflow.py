@@ -56,6 +56,8 @@ class _Dataflow(Printer):
             self.line()
         with self.block("void kernel_main()"):
             self.runtime_args(kernel)
+            if kernel.args:
+                self.line()
             self.accessors(kernel)
             for cb in cbs:
                 self.line(f"constexpr uint32_t {cb.name}_tile_bytes = get_tile_size({cb_name(cb)});")

@@ -130,7 +130,8 @@ def _runtime_arg(arg: Arg) -> RuntimeArg:
         assert arg.tensor is not None
         return RuntimeArg(arg.name, address=arg.tensor.name)
     if arg.kind is ArgKind.SIZE:
-        return RuntimeArg(arg.name, size=arg.name)
+        assert arg.size is not None
+        return RuntimeArg(arg.name, size=size(arg.size))
     if arg.kind is ArgKind.SCALAR:
         return RuntimeArg(arg.name, scalar=arg.name)
     return RuntimeArg(arg.name, work="start" if arg.kind is ArgKind.START else "count")

@@ -385,6 +385,7 @@ class Arg:
     kind: ArgKind
     var: Var | None = None
     tensor: Tensor | None = None
+    size: Expr | None = None  # over the program's sizes, computed by the host
 
 
 @dataclass(frozen=True)

@@ -124,6 +124,26 @@ def variables(expr: Expr) -> list[Var]:
     return list(found)
 
 
+def hoist(expr: Expr, known: set[Var], name: Callable[[Expr], Var]) -> Expr:
+    """`expr` with every largest compound part over `known` variables alone replaced by `name(part)`."""
+    if isinstance(expr, tirx.IntImm | tirx.Var):
+        return expr
+    used = variables(expr)
+    if used and all(variable in known for variable in used) and str(expr.dtype) != "bool":
+        return name(expr)
+    if isinstance(expr, tuple(_PRECEDENCE)) or isinstance(expr, tirx.Min | tirx.Max):
+        return type(expr)(hoist(expr.a, known, name), hoist(expr.b, known, name))
+    return expr
+
+
+def ceil_parts(expr: Expr) -> tuple[Var, int] | None:
+    """(x, c) if `expr` is ceil(x / c) as this compiler writes it."""
+    if not (isinstance(expr, tirx.FloorDiv) and isinstance(expr.a, tirx.Add) and isinstance(expr.a.a, tirx.Var)):
+        return None
+    divisor, rounding = int_value(expr.b), int_value(expr.a.b)
+    return (expr.a.a, divisor) if divisor is not None and rounding == divisor - 1 else None
+
+
 class Facts:
     """What is known about variables at a point of the program."""
 

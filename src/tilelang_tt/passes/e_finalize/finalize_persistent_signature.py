@@ -1,16 +1,17 @@
 """E1: settle each kernel's runtime arguments, and drop index variables nothing uses.
 
-    before   compute: for unit in unit_start .. unit_start + unit_count: bx = unit % 8 ; by = unit // 8 ; ...
-    after    compute(unit_count): for unit in 0 .. unit_count: ...
+    before   compute: for unit in unit_start .. unit_start + unit_count: bx = unit % 8 ; for k < (K + 31) // 32: ...
+    after    compute(unit_count, K_tiles): for unit in 0 .. unit_count: for k < K_tiles: ...
 
-Addresses of tensors come first, then the core's share of the units, then sizes and scalars that the kernel's
-own expressions mention.
+Addresses of tensors come first, then the core's share of the units, then what the kernel's own expressions need of
+the sizes. The host computes those: a kernel divides no size.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
+from tilelang_tt.arch import TILE
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.kernel import (
     Arg,
@@ -81,23 +82,60 @@ def _finalize(kernel: Kernel, kernels: KernelSet) -> Kernel:
     body = _without_unused_lets(kernel.body)
     work = kernels.launch.work
     assert work is not None
-    loops_only = work.unit not in {v for s in walk(body) if not isinstance(s, For) for e in expressions(s) for v in scalar.variables(e)}
-    if loops_only:
+    if not any(work.unit in scalar.variables(e) for stmt in walk(body) for e in expressions(stmt)):
         body = tuple(
             replace(stmt, start=scalar.const(0), stop=kernels.unit_count)
             if isinstance(stmt, For) and stmt.var is work.unit
             else stmt
             for stmt in body
         )
+    body, sizes = _host_sizes(body, set(kernels.program.sizes))
     used = used_variables(body)
     args = [Arg(f"{tensor.name}_addr", ArgKind.ADDRESS, tensor=tensor) for tensor in kernel.tensors]
     for var, kind in ((kernels.unit_start, ArgKind.START), (kernels.unit_count, ArgKind.COUNT)):
         if var in used:
             args.append(Arg(str(var.name), kind, var))
-    args += [Arg(str(v.name), ArgKind.SIZE, v) for v in kernels.program.sizes if v in used]
+    args += [Arg(str(v.name), ArgKind.SIZE, v, size=v) for v in kernels.program.sizes if v in used]
+    args += [Arg(str(v.name), ArgKind.SIZE, v, size=expr) for v, expr in sizes]
     scalars = [p for p in kernels.program.params if isinstance(p, ScalarParam)]
     args += [Arg(p.name, ArgKind.SCALAR, p.var) for p in scalars if p.var in used]
     return replace(kernel, body=body, args=tuple(args))
+
+
+def _host_sizes(
+    body: tuple[KernelStmt, ...], known: set[Var]
+) -> tuple[tuple[KernelStmt, ...], list[tuple[Var, Expr]]]:
+    """Replace compound expressions over sizes by variables the host computes."""
+    found: list[tuple[Var, Expr]] = []
+
+    def name(expr: Expr) -> Var:
+        for var, value in found:
+            if scalar.same_form(value, expr):
+                return var
+        parts = scalar.ceil_parts(expr)
+        if parts is None:
+            text = f"size_{len(found)}"
+        else:
+            text = f"{parts[0].name}_tiles" if parts[1] == TILE else f"{parts[0].name}_blocks_{parts[1]}"
+        found.append((scalar.var(text), expr))
+        return found[-1][0]
+
+    def rewrite(body: tuple[KernelStmt, ...]) -> tuple[KernelStmt, ...]:
+        result = []
+        for stmt in body:
+            changed = {
+                field: scalar.hoist(value, known, name)
+                for field, value in vars(stmt).items()
+                if isinstance(value, Expr) and field in _EXPRESSION_FIELDS
+            }
+            stmt = replace(stmt, **changed) if changed else stmt
+            result.append(with_children(stmt, tuple(rewrite(nested) for nested in children(stmt))))
+        return tuple(result)
+
+    return rewrite(body), found
+
+
+_EXPRESSION_FIELDS = frozenset(("start", "stop", "condition", "value", "page", "slot", "index", "a_index", "b_index", "on"))
 
 
 def _without_unused_lets(body: tuple[KernelStmt, ...]) -> tuple[KernelStmt, ...]:

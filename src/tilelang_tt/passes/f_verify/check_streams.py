@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.kernel import Cb, CbCall, CbKind, For, If, Kernel, KernelSet, KernelStmt, children, walk
-from tilelang_tt.ir.scalar import Expr, int_value
+from tilelang_tt.ir.scalar import Expr, Var, int_value
 from tilelang_tt.ir.tile import Role
 from tilelang_tt.passes.f_verify.verify_program import fail
 
@@ -43,8 +43,8 @@ def check_streams(kernels: KernelSet) -> None:
         if cb.producer is Role.COMPUTE and cb.consumer is Role.COMPUTE:
             _check_private(kernels.kernel(Role.COMPUTE), cb)
             continue
-        pushed = _shape(kernels.kernel(cb.producer).body, cb, CbKind.PUSH)
-        popped = _shape(kernels.kernel(cb.consumer).body, cb, CbKind.POP)
+        pushed = _shape_of(kernels.kernel(cb.producer), cb, CbKind.PUSH)
+        popped = _shape_of(kernels.kernel(cb.consumer), cb, CbKind.POP)
         if not _equal(pushed, popped):
             message = f"'{cb.name}' is not popped by {cb.consumer.value} as {cb.producer.value} pushes it"
             raise fail("TT921", message)
@@ -74,7 +74,14 @@ def _check_wrap(kernels: KernelSet, cb: Cb) -> None:
 # --- shapes of streams between kernels ------------------------------------------------------------
 
 
-def _shape(body: tuple[KernelStmt, ...], cb: Cb, kind: CbKind) -> tuple[_Shape, ...]:
+def _shape_of(kernel: Kernel, cb: Cb, kind: CbKind) -> tuple[_Shape, ...]:
+    sizes = {arg.var: arg.size for arg in kernel.args if arg.var is not None and arg.size is not None}
+    return _shape(kernel.body, cb, kind, sizes)
+
+
+def _shape(
+    body: tuple[KernelStmt, ...], cb: Cb, kind: CbKind, sizes: dict[Var, Expr]
+) -> tuple[_Shape, ...]:
     """The pushes or pops of one buffer, with the loops and branches around them."""
     result: list[_Shape] = []
     for stmt in body:
@@ -83,13 +90,13 @@ def _shape(body: tuple[KernelStmt, ...], cb: Cb, kind: CbKind) -> tuple[_Shape, 
                 result[-1] = _Count(result[-1].pages + stmt.pages)
             else:
                 result.append(_Count(stmt.pages))
-        inner = [_shape(nested, cb, kind) for nested in children(stmt)]
+        inner = [_shape(nested, cb, kind, sizes) for nested in children(stmt)]
         if not any(inner):
             continue
         if isinstance(stmt, For):
-            result.append(_Repeat(scalar.simplify(stmt.stop - stmt.start), inner[0]))
+            result.append(_Repeat(scalar.substitute(stmt.stop - stmt.start, sizes), inner[0]))
         elif isinstance(stmt, If):
-            result.append(_Choice(stmt.condition, inner[0], inner[1]))
+            result.append(_Choice(scalar.substitute(stmt.condition, sizes), inner[0], inner[1]))
     return tuple(result)
 
 
