@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
+
 from tilelang_tt.arch import Arch
 from tilelang_tt.compiled import Compiled
+from tilelang_tt.diagnostics import Location
 from tilelang_tt.options import Options
 from tilelang_tt.runtime.plan import LaunchPlan, Plan, work_of_core
 
@@ -36,9 +40,16 @@ def decisions(compiled: Compiled) -> str:
         if decision.stage != stage:
             stage = decision.stage
             lines.append(f"  {stage}")
-        place = f"   [{decision.location}]" if decision.location else ""
+        place = f"   [{_short(decision.location)}]" if decision.location else ""
         lines.append(f"    {decision.subject}: {decision.text}{place}")
     return "\n".join(lines)
+
+
+def _short(location: Location) -> str:
+    """The place as a person in the current directory would name it."""
+    path = Path(location.file)
+    inside = path.is_absolute() and path.is_relative_to(Path.cwd())
+    return f"{path.relative_to(Path.cwd()) if inside else path}:{location.line}"
 
 
 def l1_map(launch: LaunchPlan, chip: Arch) -> str:
@@ -59,7 +70,7 @@ def l1_map(launch: LaunchPlan, chip: Arch) -> str:
     return "\n".join([f"L1 map of '{launch.name}'", *_columns(rows), total])
 
 
-def _columns(rows: list[tuple[str, ...]]) -> list[str]:
+def _columns(rows: Sequence[tuple[str, ...]]) -> list[str]:
     """Left-aligned columns; the last, a number, right-aligned."""
     if not rows:
         return []

@@ -132,10 +132,10 @@ OPTIONS: dict[str, OptionSpec] = {
         _one_of(
             "numerics",
             ("fast", "exact", "chip"),
-            "arithmetic of the virtual device",
+            "arithmetic of the virtual device; chip needs a later version",
         ),
         _one_of("sdk", ("0.77", "0.81"), "TT-Metalium release whose API names are used"),
-        _one_of("device", ("virtual", "ttnn"), "where kernels run"),
+        _one_of("device", ("virtual", "ttnn"), "where kernels run; ttnn needs a later version to launch"),
         _one_of("float16", ("float32", "bfloat16"), "storage of float16 tensors on the device"),
         OptionSpec(
             "storage",

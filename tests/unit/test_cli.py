@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -62,7 +63,8 @@ def write(tmp_path: Path, text: str, name: str = "script.py") -> str:
 
 def tilelang_tt(*args: str) -> subprocess.CompletedProcess[str]:
     start = "import sys, tilelang_tt_launcher; sys.exit(tilelang_tt_launcher.main())"
-    return subprocess.run([sys.executable, "-c", start, *args], capture_output=True, text=True)
+    quiet = {**os.environ, "TILELANG_PRINT_ON_COMPILATION": "0"}
+    return subprocess.run([sys.executable, "-c", start, *args], capture_output=True, text=True, env=quiet)
 
 
 def test_run(tmp_path: Path) -> None:

@@ -1,0 +1,26 @@
+"""The README says what the package does."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from tilelang_tt.options import Options
+from tilelang_tt.target import OPTIONS
+
+README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+
+
+def test_options_table() -> None:
+    for spec in OPTIONS.values():
+        default = spec.text(getattr(Options(), spec.name)) or "by dtype"
+        assert f"| `{spec.name}` | {default} | {spec.valid} | {spec.doc} |\n" in README
+
+
+def test_example_runs(tmp_path: Path) -> None:
+    example = tmp_path / "readme.py"
+    example.write_text(README.partition("```python\n")[2].partition("```")[0])
+    done = subprocess.run([sys.executable, str(example)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "kernel 'matmul' for Wormhole, 8x8 cores" in done.stdout
