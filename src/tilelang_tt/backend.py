@@ -29,6 +29,7 @@ def lower(module: IRModule, target: Target) -> IRModule:
     options = targets.options_of(target)
     lowered = {}
     for variable, func in module.functions.items():
+        refuse_shared_buffers(func)
         compiled = compile_function(func, options)
         device = PrimFunc(func.params, Evaluate(0), func.ret_type, func.buffer_map)
         attributes = {
@@ -41,6 +42,22 @@ def lower(module: IRModule, target: Target) -> IRModule:
             device = device.with_attr(name, value)
         lowered[GlobalVar(variable.name_hint)] = device
     return IRModule(lowered)
+
+
+def refuse_shared_buffers(func: PrimFunc) -> None:
+    """One annotation object on two parameters makes TileLang see one buffer: A and C would be the same."""
+    owners: dict[int, str] = {}
+    for param in func.params:
+        if param not in func.buffer_map:
+            continue
+        name = str(param.name).removesuffix("_handle")
+        first = owners.setdefault(hash(func.buffer_map[param].data), name)
+        if first != name:
+            raise UnsupportedError(
+                "TT193",
+                f"parameters '{first}' and '{name}' share one T.Tensor annotation, so they are one buffer",
+                help=f"write T.Tensor(...) anew in the annotation of '{name}'",
+            )
 
 
 class SourceText:

@@ -18,10 +18,12 @@ import tilelang.language as T
 
 @tilelang.jit(out_idx=[-1]{decoration})
 def mm(M{sizes}, block=32):
-    rows, square = T.Tensor((M, 64), "bfloat16"), T.Tensor((64, 64), "bfloat16")
-
     @T.prim_func
-    def matmul(A: rows, B: square, C: rows):
+    def matmul(
+        A: T.Tensor((M, 64), "bfloat16"),
+        B: T.Tensor((64, 64), "bfloat16"),
+        C: T.Tensor((M, 64), "bfloat16"),
+    ):
         with T.Kernel(T.ceildiv(64, block), T.ceildiv(M, block), threads=128) as (bx, by):
             A_shared = T.alloc_shared((block, block), "bfloat16")
             B_shared = T.alloc_shared((block, block), "bfloat16")

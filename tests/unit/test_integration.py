@@ -19,6 +19,7 @@ from tilelang_tt.diagnostics import ArgumentError, EnvironmentProblem, TargetErr
 from tilelang_tt.execution.kernel import TenstorrentKernel
 
 FILES = ["reader.cpp", "compute.cpp", "writer.cpp", "main.cpp", "tt.plan.json"]
+SQUARE = T.Tensor((64, 64), "bfloat16")
 
 
 def inputs(M: int = 64, N: int = 64, K: int = 64) -> tuple[torch.Tensor, torch.Tensor]:
@@ -146,6 +147,22 @@ def test_lower_has_no_host_module() -> None:
     assert str(caught.value) == (
         "error[TT191]: a Tenstorrent kernel has no TVM host module\n"
         "  help: call lower(...) without enable_host_codegen; main.cpp is the host program"
+    )
+
+
+def test_parameters_that_are_one_buffer() -> None:
+    @T.prim_func
+    def move(A: SQUARE, C: SQUARE):
+        with T.Kernel(2, 2, threads=128) as (bx, by):
+            block = T.alloc_shared((32, 32), "bfloat16")
+            T.copy(A[by * 32, bx * 32], block)
+            T.copy(block, C[by * 32, bx * 32])
+
+    with pytest.raises(UnsupportedError) as caught:
+        tilelang.compile(move, target="tenstorrent")
+    assert str(caught.value) == (
+        "error[TT193]: parameters 'A' and 'C' share one T.Tensor annotation, so they are one buffer\n"
+        "  help: write T.Tensor(...) anew in the annotation of 'C'"
     )
 
 
