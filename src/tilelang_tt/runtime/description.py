@@ -3,7 +3,7 @@
 chip <l1 bytes> <l1 base> <CB ids> <DRAM banks> <DRAM read alignment> <NoC alignment> <zeros base>
 run <exact 0|1> <threads> <L1 window bytes> <time limit, ms>
 tensor <name> <DRAM address> <page bytes> <pages> <offset in shared memory> <offset of its page marks>
-launch <name> <grid x> <grid y> <32-bit DST 0|1> <full sync 0|1>
+launch <name> <grid x> <grid y> <32-bit DST 0|1> <full sync 0|1> <fidelity 0..3>
 cb <id> <name> <declared format> <stored format> <page bytes> <pages> <L1 offset>
        <producer> <consumer> <to DST 0|1>
 kernel <role> <library> <cores> <arguments per core> <values ...>
@@ -33,6 +33,7 @@ from tilelang_tt.runtime.plan import (
 )
 
 _DRAM_BASE = 1 << 20  # first bank-local address given to a tensor; any multiple of the alignment would do
+_FIDELITIES = ("LoFi", "HiFi2", "HiFi3", "HiFi4")
 _ALIGN = 64  # bytes; the largest alignment of any chip
 
 
@@ -77,9 +78,20 @@ def as_float32(plan: Plan) -> Plan:
     return replace(plan, tensors=tensors, launches=launches)
 
 
+def _refuse_unsupported(plan: Plan) -> None:
+    for launch in plan.launches:
+        if launch.semaphores:
+            raise DeviceError(
+                "TT402",
+                f"not implemented by the virtual device: the semaphores of launch '{launch.name}'",
+                help="deliver every stream to each core by its own reads",
+            )
+
+
 def bind(
     declared: Plan, sizes: Mapping[str, int], scalars: Mapping[str, int | float], *, exact: bool
 ) -> Call:
+    _refuse_unsupported(declared)
     plan = as_float32(declared) if exact else declared
     banks = ARCHS[plan.arch].dram_banks
     address, offset = _DRAM_BASE, 0
@@ -128,9 +140,10 @@ def _describe_launch(
     call: Call, launch: LaunchPlan, declared: LaunchPlan, offsets: list[int], libraries: dict[Role, Path]
 ) -> list[str]:
     config = launch.compute_config
+    fidelity = _FIDELITIES.index(config.math_fidelity)
     lines = [
         f"launch {_word(launch.name)} {launch.grid[0]} {launch.grid[1]} "
-        f"{int(config.fp32_dest_acc_en)} {int(config.dst_full_sync_en)}"
+        f"{int(config.fp32_dest_acc_en)} {int(config.dst_full_sync_en)} {fidelity}"
     ]
     for cb, original, offset in zip(launch.cbs, declared.cbs, offsets, strict=True):
         lines.append(

@@ -74,6 +74,10 @@ void vd_binary_tile(uint32_t op_number, uint32_t broadcast_number, uint32_t in0,
     Tile &a = engine.srca_tiles[0], &b = engine.srcb_tiles[0];
     unpack_tile(cb_config(in0).storage, readable_tile(in0, tile0), source_cut(), a);
     unpack_tile(cb_config(in1).storage, readable_tile(in1, tile1), source_cut(), b);
+    if (op == Binary::Mul) {
+        cut_to_fidelity(a, true);
+        cut_to_fidelity(b, false);
+    }
     const bool add_to_dst = engine.accumulate && engine.tiles[dst] == DstTile::Written;
     for (uint32_t face = 0; face < 4; ++face) {
         for (uint32_t row = 0; row < kFace; ++row) {

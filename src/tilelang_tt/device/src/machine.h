@@ -22,6 +22,8 @@ constexpr uint32_t kNocLocalBits = 36;      // bits of a NoC address, see datafl
 constexpr uint32_t kNocNodeBits = 6;
 constexpr uint32_t kDramRow = 63;           // y coordinate that stands for "DRAM bank x"
 
+enum class Fidelity : uint8_t { LoFi, HiFi2, HiFi3, HiFi4 };
+
 enum class Role : uint8_t { Reader, Compute, Writer };
 constexpr uint32_t kRoles = 3;
 
@@ -64,6 +66,7 @@ struct Launch {
     char name[64];
     uint32_t grid_x, grid_y;
     bool fp32_dest, full_sync;
+    Fidelity fidelity;
     CbConfig cbs[kMaxCbs];
     KernelConfig kernels[kRoles];
 

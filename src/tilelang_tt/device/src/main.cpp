@@ -147,6 +147,7 @@ void read_description(uint8_t* dram) {
             launch.grid_y = words.word32();
             launch.fp32_dest = words.number() != 0;
             launch.full_sync = words.number() != 0;
+            launch.fidelity = static_cast<Fidelity>(words.number());
         } else if (!std::strcmp(word, "cb")) {
             read_cb(words, device.launches.back());
         } else if (!std::strcmp(word, "kernel")) {

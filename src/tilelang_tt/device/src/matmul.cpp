@@ -68,11 +68,13 @@ void vd_matmul(uint32_t in0, uint32_t in1, uint32_t tile0, uint32_t tile1, uint3
     const Cut cut = source_cut();
     for (uint32_t col = 0; col < ct; ++col) {
         unpack_tile(cb_config(in1).storage, readable_tile(in1, tile1 + col), cut, engine.srca_tiles[col]);
+        cut_to_fidelity(engine.srca_tiles[col], true);
         if (engine.transpose) transpose_in_place(engine.srca_tiles[col]);
     }
     for (uint32_t row = 0; row < rt; ++row) {
         Tile& left = engine.srcb_tiles[0];
         unpack_tile(cb_config(in0).storage, readable_tile(in0, tile0 + row * kt), cut, left);
+        cut_to_fidelity(left, false);
         for (uint32_t col = 0; col < ct; ++col) {
             const uint32_t out = dst + row * ct + col;
             multiply_tile(engine.dst[out], left, engine.srca_tiles[col], engine.tiles[out] == DstTile::Zero, dst_16bit);

@@ -84,18 +84,33 @@ uint16_t float_to_half(float value, bool to_even) {
 
 // ---- unpack ----
 
-void unpack_float32(const uint8_t* page, uint32_t keep, Tile& out) {
+// What a source register holds of an fp32 number: no denormals, no -0; with a 32-bit DST no NaN either.
+template <Cut kCut>
+inline Bits in_source(Bits bits) {
+    if (kCut == Cut::None) return bits;
+    const Bits exponent = bits & kExponent;
+    Bits kept = (bits & (kCut == Cut::Tf32 ? 0xFFFFE000u : 0xFFFF0000u)) & ~(Bits)(exponent == 0u);
+    if (kCut == Cut::Tf32) {
+        const Bits special = (Bits)(exponent == kExponent);
+        kept = (special & (kept & (kSign | kExponent))) | (~special & kept);
+    }
+    return kept;
+}
+
+template <Cut kCut>
+void unpack_float32(const uint8_t* page, Tile& out) {
     float* to = &out.at[0][0][0];
     for (uint32_t i = 0; i < kVectors; ++i) {
-        store(to + i * 16, as_float(load<Bits>(page + i * 64) & keep));
+        store(to + i * 16, as_float(in_source<kCut>(load<Bits>(page + i * 64))));
     }
 }
 
+template <Cut kCut>
 void unpack_float16_b(const uint8_t* page, Tile& out) {
     float* to = &out.at[0][0][0];
     for (uint32_t i = 0; i < kVectors; ++i) {
         const Bits wide = __builtin_convertvector(load<Half>(page + i * 32), Bits) << 16;
-        store(to + i * 16, as_float(wide));
+        store(to + i * 16, as_float(in_source<kCut>(wide)));
     }
 }
 
@@ -106,25 +121,32 @@ void unpack_float16(const uint8_t* page, Tile& out) {
     }
 }
 
-// magnitude / 2^(bits - 1) * 2^(exponent - 127); the top bit of a datum is its sign.
+// A datum is a sign and a magnitude with explicit leading bit; normalising lowers the shared exponent by its
+// leading zeros, modulo 256. A sign without magnitude is minus infinity.
 template <uint32_t kMagnitudeBits>
-void unpack_bfp(const uint8_t* page, Tile& out) {
+inline uint32_t bfp_bits(uint32_t datum, uint32_t exponent) {
+    const uint32_t magnitude = datum & ((1u << kMagnitudeBits) - 1), sign = (datum >> kMagnitudeBits) << 31;
+    const uint32_t zeros = static_cast<uint32_t>(__builtin_clz(magnitude | 1)) - (32 - kMagnitudeBits);
+    const uint32_t fraction = (magnitude << (24 - kMagnitudeBits + zeros)) & 0x7FFFFFu;
+    const uint32_t bits = sign | (((exponent - zeros) & 0xFFu) << 23) | fraction;
+    return magnitude != 0 ? bits : sign != 0 ? 0xFF800000u : 0u;
+}
+
+template <uint32_t kMagnitudeBits>
+void unpack_bfp(const uint8_t* page, Cut cut, Tile& out) {
     const uint8_t* datums = page + kBfpExponents;
     float* to = &out.at[0][0][0];
     for (uint32_t row = 0; row < kVectors; ++row) {
-        const float scale = float_of(page[row] == 0 ? 0u : static_cast<uint32_t>(page[row]) << 23);
+        uint32_t bits[16];
         for (uint32_t i = 0; i < 16; ++i) {
             const uint32_t at = row * 16 + i;
-            uint32_t datum;
-            if constexpr (kMagnitudeBits == 7) {
-                datum = datums[at];
-            } else {
-                datum = (datums[at / 2] >> ((at & 1u) * 4)) & 15u;
-            }
-            const uint32_t magnitude = datum & ((1u << kMagnitudeBits) - 1);
-            const float value = static_cast<float>(magnitude) * (1.0f / (1u << (kMagnitudeBits - 1))) * scale;
-            to[at] = datum >> kMagnitudeBits ? -value : value;
+            const uint32_t datum = kMagnitudeBits == 7 ? datums[at] : (datums[at / 2] >> ((at & 1u) * 4)) & 15u;
+            bits[i] = bfp_bits<kMagnitudeBits>(datum, page[row]);
         }
+        const Bits row_bits = load<Bits>(bits);
+        store(to + row * 16, as_float(cut == Cut::None   ? row_bits
+                                      : cut == Cut::Tf32 ? in_source<Cut::Tf32>(row_bits)
+                                                         : in_source<Cut::Bf16>(row_bits)));
     }
 }
 
@@ -141,9 +163,16 @@ void pack_float16_b(const float* from, bool accumulate, uint8_t* page) {
     }
 }
 
-void pack_float32(const float* from, bool accumulate, uint8_t* page) {
+inline Bits nan_to_infinity(Bits bits) {
+    const Bits special = (Bits)((bits & kExponent) == kExponent);
+    return bits & ~(special & 0x007FFFFFu);
+}
+
+// A 32-bit DST is packed as it is; a 16-bit one loses its NaNs here.
+void pack_float32(const float* from, bool dst_16bit, bool accumulate, uint8_t* page) {
     for (uint32_t i = 0; i < kVectors; ++i) {
         Vec value = load<Vec>(from + i * 16);
+        if (dst_16bit) value = as_float(nan_to_infinity(as_bits(value)));
         if (accumulate) value += load<Vec>(page + i * 64);
         store(page + i * 64, value);
     }
@@ -280,13 +309,16 @@ void unpack_tile(DataFormat format, const uint8_t* page, Cut cut, Tile& out) {
     ++core->statistics.tiles_unpacked;
     switch (format) {
         case DataFormat::Float32:
-            return unpack_float32(page, cut == Cut::None ? ~0u : cut == Cut::Tf32 ? 0xFFFFE000u : 0xFFFF0000u, out);
-        case DataFormat::Float16_b: return unpack_float16_b(page, out);
+            if (cut == Cut::None) return unpack_float32<Cut::None>(page, out);
+            return cut == Cut::Tf32 ? unpack_float32<Cut::Tf32>(page, out) : unpack_float32<Cut::Bf16>(page, out);
+        case DataFormat::Float16_b:
+            if (cut == Cut::None) return unpack_float16_b<Cut::None>(page, out);
+            return cut == Cut::Tf32 ? unpack_float16_b<Cut::Tf32>(page, out) : unpack_float16_b<Cut::Bf16>(page, out);
         case DataFormat::Float16:
             if (cut == Cut::Bf16) vd_unimplemented("Float16 operands with a 16-bit DST", fiber->line);
             return unpack_float16(page, out);
-        case DataFormat::Bfp8_b: return unpack_bfp<7>(page, out);
-        case DataFormat::Bfp4_b: return unpack_bfp<3>(page, out);
+        case DataFormat::Bfp8_b: return unpack_bfp<7>(page, cut, out);
+        case DataFormat::Bfp4_b: return unpack_bfp<3>(page, cut, out);
         default: vd_unimplemented("unpacking an integer format", fiber->line);
     }
 }
@@ -298,7 +330,7 @@ void pack_tile(DataFormat format, const Tile& tile, bool accumulate, uint8_t* pa
         vd_unimplemented("packer L1 accumulation in a block floating point format", fiber->line);
     }
     switch (format) {
-        case DataFormat::Float32: return pack_float32(from, accumulate, page);
+        case DataFormat::Float32: return pack_float32(from, !device.launch->fp32_dest && !device.exact, accumulate, page);
         case DataFormat::Float16_b: return pack_float16_b(from, accumulate, page);
         case DataFormat::Float16: return pack_float16(from, accumulate, page);
         case DataFormat::Bfp8_b: return pack_bfp8(from, page);
@@ -314,6 +346,15 @@ void multiply_tile(Tile& dst, const Tile& a, const Tile& b, bool dst_is_zero, bo
     } else {
         multiply<false>(dst, a, b, dst_is_zero);
     }
+}
+
+void cut_to_fidelity(Tile& tile, bool srca) {
+    const Fidelity fidelity = device.launch->fidelity;
+    if (device.exact || fidelity == Fidelity::HiFi3 || fidelity == Fidelity::HiFi4) return;
+    if (srca && fidelity == Fidelity::HiFi2) return;
+    constexpr uint32_t kSrcaLow = 23 - 4, kSrcbLow = 23 - 6;  // fraction bits below those of the first phase
+    const uint32_t keep = ~0u << (srca ? kSrcaLow : kSrcbLow);
+    map_tile(tile, [keep](Bits bits) { return bits & keep; });
 }
 
 void transpose_in_place(Tile& tile) {

@@ -23,6 +23,10 @@ void pack_tile(DataFormat format, const Tile& tile, bool accumulate, uint8_t* pa
 // Matrix engine: dst (+)= a * b. A 16-bit DST rounds after every 16 products.
 void multiply_tile(Tile& dst, const Tile& a, const Tile& b, bool dst_is_zero, bool dst_16bit);
 
+// Mantissa bits that the multipliers see at the launch's math fidelity. LoFi uses 5 bits of SrcA and 7 of SrcB
+// (leading one included), HiFi2 all of SrcA, HiFi3 and HiFi4 all of both.
+void cut_to_fidelity(Tile& tile, bool srca);
+
 void transpose_in_place(Tile& tile);
 void round_to_16bit_dst(Tile& tile);   // matrix engine: half away from zero
 void truncate_to_16bit_dst(Tile& tile);  // vector unit, most operations
