@@ -1,0 +1,112 @@
+"""Run the compiler up to a pass, and cut the part of a printed program a test is about."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from tilelang_tt.diagnostics import TenstorrentError
+from tilelang_tt.frontend.lift import lift
+from tilelang_tt.ir.interpret import Array, interpret
+from tilelang_tt.ir.kernel import KernelSet
+from tilelang_tt.ir.text_kernel import kernel_text
+from tilelang_tt.ir.text_tile import tile_text
+from tilelang_tt.ir.tile import TileProgram
+from tilelang_tt.options import Options
+from tilelang_tt.passes.d_split.split_device_kernel import split_device_kernel
+from tilelang_tt.pipeline import KERNEL_PASSES, TILE_PASSES
+
+TilePass = Callable[[TileProgram], TileProgram]
+KernelPass = Callable[[KernelSet], KernelSet]
+
+
+def before(tile_pass: TilePass, func: Any, options: Options | None = None) -> TileProgram:
+    """The program as `tile_pass` gets it."""
+    program = lift(func, options or Options())
+    for step in TILE_PASSES[: TILE_PASSES.index(tile_pass)]:
+        program = step(program)
+    return program
+
+
+def after(tile_pass: TilePass, func: Any, options: Options | None = None) -> TileProgram:
+    return tile_pass(before(tile_pass, func, options))
+
+
+def split(func: Any, options: Options | None = None) -> KernelSet:
+    """The kernels as `split_device_kernel` leaves them."""
+    (kernels,) = split_device_kernel(after(TILE_PASSES[-1], func, options))
+    return kernels
+
+
+def kernels_before(kernel_pass: KernelPass, func: Any, options: Options | None = None) -> KernelSet:
+    kernels = split(func, options)
+    for step in KERNEL_PASSES[: KERNEL_PASSES.index(kernel_pass)]:
+        kernels = step(kernels)
+    return kernels
+
+
+def kernels_after(kernel_pass: KernelPass, func: Any, options: Options | None = None) -> KernelSet:
+    return kernel_pass(kernels_before(kernel_pass, func, options))
+
+
+# --- text -----------------------------------------------------------------------------------------
+
+
+def plain(text: str) -> str:
+    """The text without places of the user's program, which move whenever a test file is edited."""
+    lines = (re.sub(r"\s*# \S+\.py:\d+$", "", line) for line in text.splitlines())
+    return "\n".join(line for line in lines if line.strip()) + "\n"
+
+
+def facts(program: TileProgram, word: str) -> list[str]:
+    """What follows `word` on the lines that start with it: tensor, buffer, units, blocks, edge."""
+    lines = plain(tile_text(program)).splitlines()
+    return [line.strip().removeprefix(f"{word} ") for line in lines if line.strip().startswith(f"{word} ")]
+
+
+def body(program: TileProgram) -> str:
+    """The statements of a program's only launch."""
+    lines = plain(tile_text(program)).splitlines()
+    return _indented_below(lines, "body")
+
+
+def kernel_body(kernels: KernelSet, role: str) -> str:
+    """The statements and accessors of one kernel."""
+    return _indented_below(plain(kernel_text(kernels)).splitlines(), f"{role}(")
+
+
+def _indented_below(lines: list[str], head: str) -> str:
+    start = next(index for index, line in enumerate(lines) if line.strip().startswith(head))
+    depth = len(lines[start]) - len(lines[start].lstrip()) + 2
+    result = []
+    for line in lines[start + 1 :]:
+        if not line.startswith(" " * depth):
+            break
+        result.append(line[depth:])
+    return "\n".join(result) + "\n"
+
+
+# --- meaning --------------------------------------------------------------------------------------
+
+
+def keeps_meaning(
+    tile_pass: TilePass, func: Any, tensors: dict[str, Array], sizes: dict[str, int] | None = None
+) -> bool:
+    """Whether the program computes the same before and after a pass, in exact arithmetic."""
+    program = before(tile_pass, func)
+    expected = interpret(program, tensors, sizes, exact=True)
+    found = interpret(tile_pass(program), tensors, sizes, exact=True)
+    return all(np.array_equal(expected[name], found[name], equal_nan=True) for name in expected)
+
+
+# --- refusals -------------------------------------------------------------------------------------
+
+
+def refusal(compile_it: Callable[[], Any]) -> str:
+    """The text of the error that `compile_it` raises; places without folders and line numbers."""
+    with pytest.raises(TenstorrentError) as caught:
+        compile_it()
+    return re.sub(r"\S*/(\w+\.py):\d+", r"\1", str(caught.value))
