@@ -1,0 +1,73 @@
+"""Error bounds of a matrix product on the chip, from formats and lengths alone.
+
+For c = a @ b with K terms the result may differ from the exact one by at most
+
+    |c - exact| <= (u_out + u_reload) |exact| + (2 u_in + u_fidelity + K u_sum) (|a| @ |b|)
+
+u_in      what storing and unpacking the operands loses: 0 for 16-bit types (exact in the source registers), 2^-10
+          for float32 (truncated to tf32), 2^-7 of the largest of 16 neighbours for bfloat8_b
+u_fidelity  what the multiplier leaves out of bfloat16 operands: HiFi2 takes 7 bits of the first, LoFi 5 of the second too
+u_sum     one rounding of a sum: 2^-24 with a 32-bit DST, 2^-8 with a 16-bit one (there only once per product step)
+u_reload  2^-10 where a Float32 accumulator passes through a source register on its way to a 16-bit result
+u_out     one rounding to the result's type
+"""
+
+from __future__ import annotations
+
+import torch
+
+UNIT = {torch.bfloat16: 2.0**-8, torch.float16: 2.0**-11, torch.float32: 2.0**-24}
+TF32 = 2.0**-10
+BFP8 = 2.0**-7
+FIDELITY = {"HiFi4": 0.0, "HiFi3": 0.0, "HiFi2": 2.0**-6, "LoFi": 2.0**-6 + 2.0**-4}
+
+
+def product_bound(
+    a: torch.Tensor,
+    b: torch.Tensor,
+    out: torch.dtype,
+    *,
+    exact_mode: bool = False,
+    fp32_acc: bool = True,
+    storage: str | None = None,
+    fidelity: str = "HiFi4",
+) -> torch.Tensor:
+    """The largest permitted error of each element of a @ b."""
+    a64, b64 = a.double(), b.double()
+    length = a.shape[-1]
+    stored_wide = a.dtype is torch.float32 and not exact_mode
+    u_in = TF32 if stored_wide else 0.0
+    u_sum = length * 2.0**-24
+    if not fp32_acc and not exact_mode:
+        u_in = max(u_in, UNIT[torch.bfloat16])  # float32 operands are cut to bfloat16
+        u_sum += (length / 32 + 1) * 2.0**-8
+    u_reload = 0.0 if out is torch.float32 or exact_mode else TF32
+    spread = a64.abs() @ b64.abs()
+    if storage == "bfloat8_b" and not exact_mode:
+        spread = _block_maximum(a64) @ _block_maximum(b64)
+        u_in = BFP8
+    u_fidelity = 0.0 if exact_mode else FIDELITY[fidelity]
+    error = (UNIT[out] + u_reload) * (a64 @ b64).abs() + (2 * u_in + u_in**2 + u_fidelity + u_sum) * spread
+    return error + torch.finfo(out).tiny
+
+
+def _block_maximum(x: torch.Tensor) -> torch.Tensor:
+    """Each element replaced by the largest magnitude of its 16 neighbours in storage."""
+    columns = x.shape[-1]
+    padded = torch.nn.functional.pad(x.abs(), (0, -columns % 16))
+    groups = padded.unflatten(-1, (-1, 16)).amax(-1, keepdim=True)
+    return groups.expand(*groups.shape[:-1], 16).flatten(-2)[..., :columns]
+
+
+def assert_product(
+    got: torch.Tensor, a: torch.Tensor, b: torch.Tensor, relu: bool = False, **settings: object
+) -> None:
+    """`got` is a @ b (then ReLU) within the bound."""
+    bound = product_bound(a, b, got.dtype, **settings)  # type: ignore[arg-type]
+    exact = a.double() @ b.double()
+    if relu:
+        exact = exact.clamp(min=0)
+    error = (got.double() - exact).abs()
+    worst = (error / bound).max().item()
+    assert not torch.isnan(got).any(), "the result holds NaN"
+    assert worst <= 1, f"error is {worst:.3g} times the bound; {(error > bound).sum().item()} elements beyond it"

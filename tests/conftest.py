@@ -1,0 +1,3 @@
+"""Importing the package registers the backend for every test."""
+
+import tilelang_tt  # noqa: F401
