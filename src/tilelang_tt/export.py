@@ -93,8 +93,10 @@ beside these files:
 export TT_METAL_HOME=/path/to/tt-metal
 cmake -B build -S . -DCMAKE_PREFIX_PATH=$TT_METAL_HOME/build
 cmake --build build
-./build/{compiled.name}
+./build/{compiled.name} DIR
 ```
 
-Run it in this directory: tt-metal compiles the kernels from here when the program starts.
+Run it in this directory: tt-metal compiles the kernels from here when the program starts. `DIR` holds the
+tensors as files; the head of `main.cpp` names them, says how they are laid out and how to write one, and
+how a result is compared with a reference.
 """
