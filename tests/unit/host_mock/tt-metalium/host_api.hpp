@@ -14,6 +14,8 @@
 #include <variant>
 #include <vector>
 
+#include <tt-metalium/device.hpp>
+
 #include "../mock_log.hpp"
 
 namespace ttsl {
@@ -24,8 +26,6 @@ using Span = std::span<T, Extent>;
 constexpr static std::uint32_t NUM_CIRCULAR_BUFFERS = 64;
 
 namespace tt {
-
-enum class ARCH { WORMHOLE_B0 = 2, BLACKHOLE = 3 };
 
 enum class DataFormat : uint8_t {
     Float32 = 0,
@@ -38,8 +38,6 @@ enum class DataFormat : uint8_t {
     UInt32 = 24,
     UInt8 = 30,
 };
-
-enum CBIndex : std::uint8_t { c_0 = 0, c_1, c_2, c_3, c_16 = 16, c_31 = 31, c_63 = 63 };
 
 }  // namespace tt
 

@@ -1,0 +1,170 @@
+"""Print the C++ function that builds the workload of one launch.
+
+plan   launch mm: 8x8 cores; cb0 A_shared 4 x 2048 B; reader(A_addr, unit_start, unit_count); ...
+C++    mm_workload: create_cb(program, cores, tt::CBIndex::c_0, ...); ...
+                    reader = CreateKernel(program, "reader.cpp", cores, ReaderDataMovementConfig(...)); ...
+                    SetRuntimeArgs(program, reader, core, {tensors.A.address(), share.start, share.count});
+"""
+
+from __future__ import annotations
+
+from tilelang_tt.codegen.host_names import Names, one_line, string
+from tilelang_tt.diagnostics import InternalError
+from tilelang_tt.runtime.plan import CompileArg, KernelPlan, LaunchPlan, RuntimeArg
+
+_DATA_MOVEMENT = {"reader": "ReaderDataMovementConfig", "writer": "WriterDataMovementConfig"}
+_WORD_VALUES = 1 << 32
+_ALIGNED = 60  # columns; the comment of a longer argument stands where it ends
+
+
+def workload_function(launch: LaunchPlan, function: str, names: Names) -> str:
+    """The function named `function`, which returns the workload of `launch`."""
+    parts = [
+        _head(launch, function, names),
+        _circular_buffers(launch),
+        _semaphores(launch),
+        *(_kernel(launch, kernel, names) for kernel in launch.kernels),
+        _runtime_args(launch, names),
+        "    distributed::MeshWorkload workload;\n"
+        "    const distributed::MeshCoordinateRange device_range(mesh_device.shape());\n"
+        "    workload.add_program(device_range, std::move(program));\n"
+        "    return workload;\n"
+        "}\n",
+    ]
+    return "\n".join(part for part in parts if part)
+
+
+def _head(launch: LaunchPlan, function: str, names: Names) -> str:
+    x, y = launch.grid
+    arguments = ["const distributed::MeshDevice& mesh_device", "const Tensors& tensors"]
+    if names.has_arguments:
+        arguments.append("const KernelArguments& args")
+    return (
+        f"// '{one_line(launch.name)}': {one_line(str(launch.units))} units of work on {x}x{y} cores.\n"
+        f"distributed::MeshWorkload {function}(\n    " + ",\n    ".join(arguments) + ") {\n"
+        f"    constexpr uint32_t grid_x = {x}, grid_y = {y};\n"
+        "    const CoreRange cores(CoreCoord{0, 0}, CoreCoord{grid_x - 1, grid_y - 1});\n"
+        "    Program program = CreateProgram();\n"
+    )
+
+
+def _circular_buffers(launch: LaunchPlan) -> str:
+    text = ""
+    for cb in launch.cbs:
+        text += (
+            f"    // {one_line(cb.name)}: {cb.producer} to {cb.consumer}\n"
+            f"    create_cb(program, cores, tt::CBIndex::c_{cb.id}, tt::DataFormat::{cb.format}, "
+            f"/*pages=*/{cb.pages}, /*page_bytes=*/{cb.page_bytes});\n"
+        )
+    return text
+
+
+def _semaphores(launch: LaunchPlan) -> str:
+    """tt-metal numbers semaphores from 0 in the order of creation; a plan with gaps cannot be carried out."""
+    ordered = sorted(launch.semaphores, key=lambda item: item.id)
+    if [item.id for item in ordered] != list(range(len(ordered))):
+        raise InternalError("TT910", f"the semaphores of launch '{launch.name}' are not numbered from 0 on")
+    return "".join(
+        f"    create_semaphore(program, cores, /*id=*/{item.id}, /*initial=*/{item.initial});\n"
+        for item in ordered
+    )
+
+
+def _kernel(launch: LaunchPlan, kernel: KernelPlan, names: Names) -> str:
+    words = f"{kernel.role}_compile_args" if kernel.compile_time_args else ""
+    text = f"    std::vector<uint32_t> {words};\n" if words else ""
+    text += "".join(_compile_arg(words, arg, names) for arg in kernel.compile_time_args)
+    if kernel.role == "compute":
+        text += _unpack_modes(launch)
+        config = _compute_config(launch, words)
+    else:
+        config = f"{_DATA_MOVEMENT[kernel.role]}({words})"
+    handle = f"const KernelHandle {kernel.role} = " if kernel.runtime_args else ""
+    lines = ["program", f"OVERRIDE_KERNEL_PREFIX {string(kernel.source)}", "cores", config]
+    return text + f"    {handle}CreateKernel(\n        " + ",\n        ".join(lines) + ");\n"
+
+
+def _compile_arg(words: str, arg: CompileArg, names: Names) -> str:
+    if arg.accessor is not None:
+        statement = f"TensorAccessorArgs(*{names.tensor(arg.accessor)}.buffer).append_to({words});"
+    elif arg.value is not None:
+        statement = f"{words}.push_back({arg.value % _WORD_VALUES});"
+    else:
+        raise InternalError("TT910", f"compile-time argument '{arg.name}' has no value in the plan")
+    return f"    {statement}  // {one_line(arg.name)}\n"
+
+
+def _unpack_modes(launch: LaunchPlan) -> str:
+    chosen = [cb for cb in launch.cbs if cb.unpack_to_dest]
+    if not chosen:
+        return ""
+    text = (
+        "    // Float32 tiles that copy_tile takes to DST with all their bits.\n"
+        "    using ToDest = tt::tt_metal::UnpackToDestMode;\n"
+        "    std::vector<ToDest> unpack_modes(NUM_CIRCULAR_BUFFERS, ToDest::Default);\n"
+    )
+    for cb in chosen:
+        index, comment = f"tt::CBIndex::c_{cb.id}", f"  // {one_line(cb.name)}"
+        text += f"    unpack_modes[{index}] = ToDest::UnpackToDestFp32;{comment}\n"
+    return text
+
+
+def _compute_config(launch: LaunchPlan, words: str) -> str:
+    config = launch.compute_config
+    fields = [
+        f".math_fidelity = tt::tt_metal::MathFidelity::{config.math_fidelity}",
+        f".fp32_dest_acc_en = {_bool(config.fp32_dest_acc_en)}",
+        f".dst_full_sync_en = {_bool(config.dst_full_sync_en)}",
+        ".unpack_to_dest_mode = unpack_modes" if any(cb.unpack_to_dest for cb in launch.cbs) else "",
+        f".math_approx_mode = {_bool(config.math_approx_mode)}",
+        f".compile_args = {words}" if words else "",
+    ]
+    return "ComputeConfig{\n            " + ",\n            ".join(field for field in fields if field) + "}"
+
+
+def _runtime_args(launch: LaunchPlan, names: Names) -> str:
+    kernels = [kernel for kernel in launch.kernels if kernel.runtime_args]
+    if not kernels:
+        return ""
+    shares = any(arg.work for kernel in kernels for arg in kernel.runtime_args)
+    text = f"    const int64_t units = {names.size(launch.units)};\n" if shares else ""
+    text += (
+        "    for (uint32_t y = 0; y < grid_y; ++y) {\n"
+        "        for (uint32_t x = 0; x < grid_x; ++x) {\n"
+        "            const CoreCoord core{x, y};\n"
+    )
+    if shares:
+        text += "            const Share share = share_of_core(units, grid_x * grid_y, y * grid_x + x);\n"
+    return text + "".join(_set_runtime_args(kernel, names) for kernel in kernels) + "        }\n    }\n"
+
+
+def _set_runtime_args(kernel: KernelPlan, names: Names) -> str:
+    values = [_runtime_arg(arg, names) for arg in kernel.runtime_args]
+    separated = [f"{value}," for value in values[:-1]] + [f"{values[-1]}}});"]
+    width = max((len(text) for text in separated if len(text) <= _ALIGNED), default=0)
+    lines = [
+        f"                {'{' if index == 0 else ' '}{value.ljust(width)}  // {one_line(arg.name)}\n"
+        for index, (value, arg) in enumerate(zip(separated, kernel.runtime_args, strict=True))
+    ]
+    return (
+        "            SetRuntimeArgs(\n"
+        "                program,\n"
+        f"                {kernel.role},\n"
+        "                core,\n" + "".join(lines)
+    )
+
+
+def _runtime_arg(arg: RuntimeArg, names: Names) -> str:
+    if arg.address is not None:
+        return f"{names.tensor(arg.address)}.address()"
+    if arg.work is not None:
+        return f"share.{arg.work}"
+    if arg.size is not None:
+        return f"word({names.size(arg.size)})"
+    if arg.scalar is not None:
+        return names.scalar_bits(arg.scalar)
+    raise InternalError("TT910", f"runtime argument '{arg.name}' has no value in the plan")
+
+
+def _bool(value: bool) -> str:
+    return "true" if value else "false"
