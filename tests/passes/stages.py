@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from tilelang_tt.diagnostics import TenstorrentError
 from tilelang_tt.frontend.lift import lift
 from tilelang_tt.ir.interpret import Array, interpret

@@ -2,6 +2,7 @@
 
 import pytest
 import tilelang.language as T
+
 from tilelang_tt.frontend.lift import lift
 from tilelang_tt.ir.interpret import interpret
 from tilelang_tt.ir.text_tile import tile_text
@@ -427,7 +428,8 @@ test_lift.py: error[TT133]: 'A[j, i]' does not walk a box of the tensor in order
     _sine: """\
 test_lift.py: error[TT134]: 'T.sin(X[i, j])' has no element-wise form in this version
     X[i, j] = T.sin(X[i, j])
-  help: supported: numbers, blocks, add, sub, mul, div, max, min, exp, sqrt, rsqrt, log, sigmoid, tanh, abs""",
+  help: supported: numbers, blocks, add, sub, mul, div, max, min, \
+exp, sqrt, rsqrt, log, sigmoid, tanh, abs""",
     _narrowing: """\
 test_lift.py: error[TT135]: cast from float32 to bfloat16 inside an expression
     X[i, j] = T.cast(T.cast(X[i, j], "bfloat16"), "float32") * 2.0

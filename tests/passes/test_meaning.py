@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from tilelang_tt.frontend.lift import lift
 from tilelang_tt.ir.interpret import interpret
 from tilelang_tt.options import Options
@@ -14,7 +15,9 @@ from tilelang_tt.pipeline import TILE_PASSES
 from .kernels import CASES, Case, gemm, small_integers
 
 
-@pytest.mark.parametrize("options", [Options(), Options(arch="blackhole", fp32_acc=False)], ids=["wide", "narrow"])
+@pytest.mark.parametrize(
+    "options", [Options(), Options(arch="blackhole", fp32_acc=False)], ids=["wide", "narrow"]
+)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_every_stage_computes_what_numpy_does(case: Case, options: Options) -> None:
     tensors = small_integers(case.inputs)

@@ -96,7 +96,7 @@ def place(location: Location | None) -> str:
 
 def number_text(value: float) -> str:
     """The shortest text that reads back as the same number."""
-    return str(int(value)) if value.is_integer() and abs(value) < 2**53 else repr(value)
+    return repr(float(value)).removesuffix(".0")
 
 
 def size(rows: int, cols: int) -> str:

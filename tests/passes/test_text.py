@@ -1,0 +1,314 @@
+"""The text of both IR levels: every statement prints with all its facts, the same in every process."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import get_args
+
+import pytest
+
+from tilelang_tt.diagnostics import Location
+from tilelang_tt.ir import kernel as k
+from tilelang_tt.ir import scalar
+from tilelang_tt.ir import tile as t
+from tilelang_tt.ir.text_kernel import kernel_text
+from tilelang_tt.ir.text_tile import tile_text
+from tilelang_tt.ops import ELEMENT_OPS
+from tilelang_tt.options import Options
+
+from .stages import kernel_body
+
+HERE = Location("/some/folder/user.py", 7)
+ROW, COL, BATCH = scalar.var("row"), scalar.var("col"), scalar.var("b")
+TENSOR = t.Tensor("A", 0, "bfloat16", (scalar.const(128), scalar.var("N")))
+X = t.Buffer("X", "bfloat16", (32, 64), t.Memory.SHARED, HERE)
+Y = t.Buffer("Y", "float32", (32, 64), t.Memory.FRAGMENT)
+ACCESS = t.TileAccess(TENSOR, BATCH, ROW, COL + 2, 1, 2, True, True, BATCH < 3)
+GEMM = t.Gemm(X, X, Y, True, True, scalar.is_zero(ROW), t.SubBlock(1, 2), HERE)
+
+TILE_LINES: dict[t.Stmt, str] = {
+    t.Loop(ROW, scalar.const(4), (t.Fill(Y, 0.5),), 3, HERE): """\
+Loop row < 4, 3 stages  # user.py:7
+  Fill Y = 0.5""",
+    t.Branch(BATCH < 3, (t.Fill(Y, 1),), (t.Fill(Y, -2),), HERE): """\
+Branch b < 3  # user.py:7
+  Fill Y = 1
+Else
+  Fill Y = -2""",
+    t.InDst(Y, (t.Map(X, t.Element(Y)),), HERE): """\
+InDst Y  # user.py:7
+  Map X = Y""",
+    t.Copy(t.Region(TENSOR, (BATCH * 32, COL), (32, 64)), t.Region(X, (scalar.const(0),) * 2, (32, 64))): (
+        "Copy A[b * 32, col : 32 x 64] -> X"
+    ),
+    t.Fill(Y, 1e-30, HERE): "Fill Y = 1e-30  # user.py:7",
+    GEMM: "Gemm Y += X^T @ X^T, overwriting where row == 0, sub-blocks 1 x 2  # user.py:7",
+    t.Map(
+        Y, t.Apply("max", (t.Apply("mul", (t.Element(X), t.Number(2))), t.Number(0)))
+    ): "Map Y = max(X * 2, 0)",
+    t.Transpose(X, Y): "Transpose X -> Y",
+    t.Load(ACCESS, X): "Load A tiles (b: row, col + 2) 1 x 2, guarded rows and columns, if b < 3 -> X",
+    t.Store(X, ACCESS): "Store X -> A tiles (b: row, col + 2) 1 x 2, guarded rows and columns, if b < 3",
+    t.Publish(X): "Publish X",
+}
+
+
+def _program(body: tuple[t.Stmt, ...]) -> t.TileProgram:
+    blocks = ((ROW, scalar.const(4)), (COL, scalar.const(2)), (BATCH, scalar.const(3)))
+    launch = t.Launch("main", blocks, (X, Y), body)
+    return t.TileProgram("main", (TENSOR,), (TENSOR.shape[1],), (launch,), Options())
+
+
+def _body(text: str) -> str:
+    return "\n".join(line[4:] for line in text.split("  body\n")[1].splitlines())
+
+
+def test_every_tile_statement_has_a_sample() -> None:
+    assert {type(stmt) for stmt in TILE_LINES} == set(get_args(t.Stmt))
+
+
+@pytest.mark.parametrize("stmt", TILE_LINES, ids=lambda stmt: type(stmt).__name__)
+def test_tile_statement(stmt: t.Stmt) -> None:
+    expected = TILE_LINES[stmt].replace("Loop row", "Loop row_1")  # block variable `row` is another one
+    if isinstance(stmt, t.Loop):
+        stmt = t.Loop(
+            scalar.var("row"), *(getattr(stmt, name) for name in ("extent", "body", "stages", "location"))
+        )
+    assert _body(tile_text(_program((stmt,)))) == expected
+
+
+@pytest.mark.parametrize(
+    ("clear", "text"),
+    [(scalar.true(), "Gemm Y = X @ X"), (scalar.false(), "Gemm Y += X @ X")],
+    ids=["overwrites", "adds"],
+)
+def test_constant_clear(clear: scalar.Expr, text: str) -> None:
+    assert _body(tile_text(_program((t.Gemm(X, X, Y, False, False, clear),)))) == text
+
+
+def test_sibling_loops_may_share_a_name_and_nested_ones_do_not() -> None:
+    def loop(*body: t.Stmt) -> t.Loop:
+        return t.Loop(scalar.var("n"), scalar.const(2), body)
+
+    assert (
+        _body(tile_text(_program((loop(loop(t.Publish(X))), loop(t.Publish(X))))))
+        == """\
+Loop n < 2
+  Loop n_1 < 2
+    Publish X
+Loop n < 2
+  Publish X"""
+    )
+
+
+def test_what_nothing_defines_is_marked() -> None:
+    stray = t.Buffer("stray", "float32", (32, 32), t.Memory.SHARED)
+    loop = t.Loop(scalar.var("n"), scalar.var("m"), (t.Publish(stray),))
+    assert _body(tile_text(_program((loop,)))) == "Loop n < ?m\n  Publish ?stray"
+
+
+def test_facts_of_passes() -> None:
+    unit = scalar.var("unit")
+    launch = t.Launch(
+        "main",
+        ((ROW, scalar.const(4)),),
+        (X,),
+        (t.Publish(X),),
+        HERE,
+        hints=(("swizzle", "ignored"),),
+        layouts={
+            X: t.BufferLayout(1, 2, "Float16_b", 2048, t.TileOrder.COLUMNS),
+            Y: t.BufferLayout(1, 2, "Float32", 4096),
+        },
+        streams={X: t.Stream(t.Role.READER, t.Role.COMPUTE, 3, unpack_to_dest=True)},
+        work=t.Work(scalar.const(4), unit, ((ROW, unit),), (8, 8)),
+        graph=(
+            t.Edge(X, (t.Role.READER,), (t.Role.COMPUTE, t.Role.WRITER)),
+            t.Edge(Y, (t.Role.COMPUTE,), ()),
+        ),
+    )
+    size, scale = TENSOR.shape[1], t.ScalarParam("scale", "int32", scalar.var("scale"))
+    layout = t.TensorLayout(0, 1, scalar.const(4), scalar.ceildiv(size, 32), scale.var, "Float16_b", 2048)
+    program = t.TileProgram(
+        "mm", (TENSOR, scale), (size,), (launch,), Options(arch="blackhole", fp32_acc=False), {TENSOR: layout}
+    )
+    assert (
+        tile_text(program)
+        == """\
+program mm
+  target blackhole, 13 x 10 cores, HiFi4, 16-bit DST
+  size N
+  scalar scale: int32
+  tensor A: bfloat16[128, N]; rows axis 0, columns axis 1, \
+scale x [4, (N + 31) // 32] tiles Float16_b of 2048 B
+
+launch main  # user.py:7
+  blocks row < 4
+  units 4 by unit: row = unit; 8 x 8 cores
+  hint swizzle: ignored
+  buffer X: shared bfloat16[32, 64]; 1 x 2 tiles by columns Float16_b of 2048 B; \
+reader -> compute, 3 blocks, unpacked to DST  # user.py:7
+  buffer Y: fragment float32[32, 64]; 1 x 2 tiles Float32 of 4096 B; in DST
+  edge X: reader -> compute and writer
+  edge Y: compute -> nobody
+  body
+    Publish X
+"""
+    )
+
+
+# --- kernels --------------------------------------------------------------------------------------
+
+CB = k.Cb(0, "X", "Float16_b", 2048, 2, 3, t.Role.READER, t.Role.COMPUTE, False, (1, 2), HERE)
+OUT = k.Cb(16, "Y", "Float32", 4096, 2, 1, t.Role.COMPUTE, t.Role.WRITER, True, (1, 2), None)
+INDEX, BASE = scalar.var("i"), scalar.var("X_l1")
+ADD, RELU = ELEMENT_OPS["add"].instructions[1], ELEMENT_OPS["max"].instructions[0]
+POINTER = k.Pointer(BASE, CB, write=True)
+
+KERNEL_LINES: list[tuple[tuple[k.KernelStmt, ...], str]] = [
+    (
+        (k.For(INDEX, scalar.const(0), scalar.const(8), 2, (k.CopyTile(CB, INDEX, INDEX + 1),), HERE),),
+        "for i in 0 .. 8 by 2\n  copy X[i] -> DST[i + 1]",
+    ),
+    (
+        (k.If(k_ := scalar.const(1) < scalar.const(2), (k.Hand(X),), (k.Receive(X),)),),
+        f"if {scalar.to_python(k_)}\n  hand X\nelse\n  receive X",
+    ),
+    ((k.Let(INDEX, scalar.const(3)), k.ZeroTile(CB, INDEX, INDEX)), "let i = 3\nzero X[i] at i"),
+    ((k.Task(t.Publish(X)),), "Publish X"),
+    ((k.Receive(X),), "receive X"),
+    ((k.Hand(Y),), "hand Y"),
+    ((k.Held(Y, (k.Task(t.Fill(Y, 0)),)),), "held Y\n  Fill Y = 0"),
+    *[
+        ((k.CbCall(kind, CB, 2),), f"{word} X 2")
+        for kind, word in zip(k.CbKind, ("reserve", "push", "wait", "pop"), strict=True)
+    ],
+    (
+        (POINTER, k.ReadTile(TENSOR, scalar.const(5), CB, BASE, scalar.const(1))),
+        "let X_l1 = write address of X\nread A page 5 -> X[1] at X_l1",
+    ),
+    (
+        (k.Pointer(BASE, CB, write=False), k.WriteTile(TENSOR, scalar.const(5), CB, BASE, scalar.const(1))),
+        "let X_l1 = read address of X\nwrite X[1] at X_l1 -> A page 5",
+    ),
+    ((k.Barrier(k.BarrierKind.READ),), "read barrier"),
+    ((k.Barrier(k.BarrierKind.FLUSH),), "writes flushed"),
+    ((k.Barrier(k.BarrierKind.WRITE),), "write barrier"),
+    (
+        (k.MatmulBlock(CB, CB, scalar.const(1), scalar.const(2), 0, True, 4, 2, 8),),
+        "matmul X[1], X[2]^T -> DST[0], 2 x 4 tiles, A stride 8",
+    ),
+    ((k.TransposeTile(CB, scalar.const(1), scalar.const(2)),), "transpose X[1] -> DST[2]"),
+    ((k.FillTile(scalar.const(2), -1.5),), "fill DST[2] = -1.5"),
+    (
+        (k.Sfpu(ADD, scalar.const(0), scalar.const(1), scalar.const(0), None),),
+        "sfpu add_binary_tile DST[0], DST[1] -> DST[0]",
+    ),
+    (
+        (k.Sfpu(RELU, scalar.const(0), None, scalar.const(0), 0.0),),
+        "sfpu relu_tile DST[0], 0 -> DST[0]",
+    ),
+    ((k.PackTile(scalar.const(0), OUT, scalar.const(1), scalar.true()),), "pack DST[0] -> Y[1]"),
+    ((k.PackTile(scalar.const(0), OUT, scalar.const(1), scalar.false()),), "pack DST[0] -> Y[1], adding"),
+    (
+        (k.Let(INDEX, scalar.const(3)), k.PackTile(INDEX, OUT, scalar.const(1), scalar.is_zero(INDEX))),
+        "let i = 3\npack DST[i] -> Y[1], adding unless i == 0",
+    ),
+    ((k.Section((k.Hand(X),), (k.Hand(Y),)),), "math\n  hand X\npack\n  hand Y"),
+    *[
+        ((k.DstCall(kind),), word)
+        for kind, word in zip(k.DstKind, ("acquire", "commit", "wait DST", "release"), strict=True)
+    ],
+    ((k.Startup(CB, OUT, OUT, reverse=True),), "startup X, Y -> Y, reversed"),
+    ((k.Startup(CB, CB, OUT, reverse=False),), "startup X, X -> Y"),
+    ((k.Init(k.MatmulMode(CB, OUT, True, 4, 2, 8)),), "init matmul X, Y^T, 2 x 4 tiles, A stride 8"),
+    ((k.Init(k.CopyMode(CB)),), "init copy X"),
+    ((k.Init(k.TransposeMode(CB)),), "init transpose X"),
+    ((k.Init(k.SfpuMode("exp_tile_init()", "exp.h")),), "init sfpu exp_tile_init()"),
+    ((k.Reconfig(k.Unit.SRC_A, None, CB),), "reconfig srca X"),
+    ((k.Reconfig(k.Unit.SRC_B, OUT, CB),), "reconfig srcb Y -> X"),
+    ((k.Reconfig(k.Unit.PACK, CB, OUT),), "reconfig pack X -> Y"),
+    ((k.L1Accumulate(scalar.false()),), "accumulate in L1 where False"),
+]
+
+
+def _kernels(body: tuple[k.KernelStmt, ...]) -> k.KernelSet:
+    program = _program(())
+    kernels = tuple(k.Kernel(role, body if role is t.Role.COMPUTE else ()) for role in t.Role)
+    start, count = scalar.var("unit_start"), scalar.var("unit_count")
+    return k.KernelSet(program, program.launches[0], kernels, {X: CB, Y: OUT}, start, count)  # type: ignore[arg-type]
+
+
+def test_every_kernel_statement_has_a_sample() -> None:
+    sampled = {type(stmt) for body, _ in KERNEL_LINES for stmt in k.walk(body)}
+    assert sampled == set(get_args(k.KernelStmt)) - {k.Source}  # Source: below
+
+
+@pytest.mark.parametrize(
+    ("body", "text"), KERNEL_LINES, ids=lambda part: part.split("\n")[0] if isinstance(part, str) else ""
+)
+def test_kernel_statement(body: tuple[k.KernelStmt, ...], text: str) -> None:
+    assert kernel_body(_kernels(body), "compute") == text + "\n"
+
+
+def test_kernel_set_head_arguments_and_places() -> None:
+    kernels = _kernels((k.Source(HERE), k.Hand(X)))
+    size = TENSOR.shape[1]
+    args = (k.Arg("A_addr", k.ArgKind.ADDRESS, tensor=TENSOR), k.Arg("columns", k.ArgKind.SIZE, size))
+    kernels = kernels.with_kernel(k.Kernel(t.Role.READER, (k.Let(INDEX, size),), args, (TENSOR,)))
+    assert (
+        kernel_text(kernels)
+        == """\
+kernels main
+  cb0 X: reader -> compute, 3 blocks of 1 x 2 tiles Float16_b, 6 pages of 2048 B  # user.py:7
+  cb16 Y: compute -> writer, 1 block of 1 x 2 tiles Float32, 2 pages of 4096 B, unpacked to DST
+
+reader(A_addr: address of A, columns: size -> N)
+  accessor 0: A
+  let i = N
+
+compute()
+  # user.py:7
+  hand X
+
+writer()
+"""
+    )
+
+
+_PRINT_ALL = """
+from passes.kernels import CASES
+from tilelang_tt.options import Options
+from tilelang_tt.pipeline import compile_function
+for case in CASES:
+    for stage, text in compile_function(case.build(), Options(), stages=True).stages:
+        print(case.name, stage)
+        print(text)
+"""
+
+
+def test_texts_are_the_same_in_every_process() -> None:
+    """Addresses of objects and the seed of hashing differ between the two; nothing printed may."""
+    texts = [
+        subprocess.run(
+            [
+                sys.executable,
+                "-c",
+                f"import sys; sys.path.insert(0, {str(_tests())!r}); junk = [0] * {junk}\n{_PRINT_ALL}",
+            ],
+            env={"PYTHONHASHSEED": str(junk), "PATH": ""},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for junk in (1, 100_003)
+    ]
+    assert texts[0] == texts[1]
+    assert "finalize_persistent_signature" in texts[0]
+    assert " at 0x" not in texts[0]
+    assert "/" not in texts[0].replace(" // ", "")
+
+
+def _tests() -> str:
+    return str(__file__).rsplit("/passes/", 1)[0]
