@@ -12,7 +12,7 @@ import pytest
 from tilelang_tt.options import Options
 from tilelang_tt.pipeline import compile_function
 
-TEMPLATE = '''
+TEMPLATE = """
 import tilelang.language as T
 
 @T.prim_func
@@ -29,14 +29,26 @@ def {kernel}({A}: T.Tensor((256, 128), "bfloat16"), {B}: T.Tensor((128, 256), "b
         for {i}, {j} in T.Parallel(128, 128):
             {c}[{i}, {j}] = T.max({c}[{i}, {j}], 0)
         T.copy({c}, {C}[{by} * 128, {bx} * 128])
-'''
+"""
 
 PLAIN = dict(
-    kernel="matmul", A="A", B="B", C="C", a="A_shared", b="B_shared", c="C_local", k="ko", bx="bx", by="by", i="ii", j="jj"
+    kernel="matmul",
+    A="A",
+    B="B",
+    C="C",
+    a="A_shared",
+    b="B_shared",
+    c="C_local",
+    k="ko",
+    bx="bx",
+    by="by",
+    i="ii",
+    j="jj",
 )
+# Names that would mislead a compiler that reads them.
 MISLEADING = dict(
-    kernel="reader_v2", A="C_out", B="output", C="input_A", a="C_fragment", b="accumulator", c="A_shared_B",
-    k="bz", bx="ko", by="thread_x", i="row", j="k",
+    kernel="sharedwriter", A="Cout", B="outputs", C="inputA", a="fragmentC", b="accumulators", c="sharedAB",
+    k="bz", bx="kz", by="threadx", i="rowx", j="kx",
 )  # fmt: skip
 
 
@@ -55,7 +67,7 @@ def load(path: Path, name: str) -> object:
 
 def renamed(text: str, names: dict[str, str]) -> str:
     """Every name replaced by the place it stands for; comments with the user's source dropped."""
-    text = re.sub(r"// \\S+\\.py:\\d+.*", "//", text)
+    text = re.sub(r"// \S+\.py:\d+.*", "//", text)
     places = {name: f"<{place}>" for place, name in names.items()}
     words = sorted(places, key=len, reverse=True)
     pattern = re.compile(r"(?<![A-Za-z0-9])(" + "|".join(map(re.escape, words)) + r")(?![A-Za-z0-9])")

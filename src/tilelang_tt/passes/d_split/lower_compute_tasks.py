@@ -214,19 +214,25 @@ class _Lowering:
     # --- the rest ---------------------------------------------------------------------------------
 
     def transpose(self, stmt: Transpose) -> tuple[KernelStmt, ...]:
+        """Groups of tiles along the axis that fills DST better."""
         launch, cbs = self.kernels.launch, self.kernels.cbs
         src, dst = launch.layouts[stmt.src], launch.layouts[stmt.dst]
-        group = largest_divisor(dst.cols, self.capacity)
+        by_row, by_col = largest_divisor(dst.cols, self.capacity), largest_divisor(dst.rows, self.capacity)
+        rows, cols = (1, by_row) if by_row >= by_col else (by_col, 1)
 
         def section(row: Expr, col: Expr) -> tuple[KernelStmt, ...]:
-            def move(t: Expr) -> TransposeTile:
-                return TransposeTile(cbs[stmt.src], src.index(col + t, row), t)
+            def place(t: Expr) -> tuple[Expr, Expr]:
+                return (row, col + t) if rows == 1 else (row + t, col)
 
-            math = repeat(group, "t", lambda t: (move(t),))
-            pack = repeat(group, "t", lambda t: (self.pack(t, cbs[stmt.dst], dst.index(row, col + t)),))
+            def move(t: Expr) -> TransposeTile:
+                r, c = place(t)
+                return TransposeTile(cbs[stmt.src], src.index(c, r), t)
+
+            math = repeat(rows * cols, "t", lambda t: (move(t),))
+            pack = repeat(rows * cols, "t", lambda t: (self.pack(t, cbs[stmt.dst], dst.index(*place(t))),))
             return (Section(math, pack),)
 
-        return repeat(dst.rows, "i", lambda i: repeat(dst.cols, "j", lambda j: section(i, j), group))
+        return repeat(dst.rows, "i", lambda i: repeat(dst.cols, "j", lambda j: section(i, j), cols), rows)
 
     def fill(self, stmt: Fill) -> tuple[KernelStmt, ...]:
         cb = self.kernels.cbs[stmt.dst]

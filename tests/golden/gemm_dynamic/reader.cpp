@@ -1,0 +1,66 @@
+// reader of 'matmul' for Blackhole: moves tiles from DRAM to L1.
+#include <cstdint>
+#include "api/dataflow/dataflow_api.h"
+
+constexpr uint32_t cb_A_shared = tt::CBIndex::c_0;  // 2 blocks of 4 x 1 tiles, Float16_b
+constexpr uint32_t cb_B_shared = tt::CBIndex::c_1;  // 2 blocks of 1 x 2 tiles, Float16_b
+
+// Fills one tile with zeros by reading the zero-filled region every core keeps in L1: no processor
+// stores, and the read barrier of the block completes it.
+template <uint32_t tile_bytes>
+FORCE_INLINE void zero_tile(uint32_t l1) {
+    const uint64_t zeros = get_noc_addr(MEM_ZEROS_BASE);
+    for (uint32_t done = 0; done < tile_bytes; done += MEM_ZEROS_SIZE) {
+        const uint32_t left = tile_bytes - done;
+        noc_async_read(zeros, l1 + done, left < MEM_ZEROS_SIZE ? left : MEM_ZEROS_SIZE);
+    }
+}
+
+void kernel_main() {
+    const uint32_t A_addr = get_arg_val<uint32_t>(0);
+    const uint32_t B_addr = get_arg_val<uint32_t>(1);
+    const uint32_t unit_start = get_arg_val<uint32_t>(2);  // first unit of work of this core
+    const uint32_t unit_count = get_arg_val<uint32_t>(3);  // units of work of this core
+    const uint32_t n_blocks_64 = get_arg_val<uint32_t>(4);  // (n + 63) // 64
+    const uint32_t k_tiles = get_arg_val<uint32_t>(5);  // (k + 31) // 32
+    const uint32_t m_tiles = get_arg_val<uint32_t>(6);  // (m + 31) // 32
+    const uint32_t n_tiles = get_arg_val<uint32_t>(7);  // (n + 31) // 32
+
+    constexpr auto A_args = TensorAccessorArgs<0>();
+    const auto A = TensorAccessor(A_args, A_addr);
+    constexpr auto B_args = TensorAccessorArgs<A_args.next_compile_time_args_offset()>();
+    const auto B = TensorAccessor(B_args, B_addr);
+    constexpr uint32_t A_shared_tile_bytes = get_tile_size(cb_A_shared);
+    constexpr uint32_t B_shared_tile_bytes = get_tile_size(cb_B_shared);
+
+    for (uint32_t unit = unit_start; unit < unit_start + unit_count; ++unit) {
+        const uint32_t bx = unit % n_blocks_64;
+        const uint32_t by = unit / n_blocks_64;
+        // kernel.py:17  for ko in T.Pipelined(T.ceildiv(k, 32), num_stages=2):
+        for (uint32_t ko = 0; ko < k_tiles; ++ko) {
+            cb_reserve_back(cb_A_shared, 4);
+            cb_reserve_back(cb_B_shared, 2);
+            // kernel.py:18  T.copy(A[by * 128, ko * 32], A_shared)
+            const uint32_t A_shared_l1 = get_write_ptr(cb_A_shared);
+            for (uint32_t i = 0; i < 4; ++i) {
+                if (by * 4 + i < m_tiles) {
+                    noc_async_read_page((by * 4 + i) * k_tiles + ko, A, A_shared_l1 + i * A_shared_tile_bytes);
+                } else {
+                    zero_tile<A_shared_tile_bytes>(A_shared_l1 + i * A_shared_tile_bytes);
+                }
+            }
+            // kernel.py:19  T.copy(B[ko * 32, bx * 64], B_shared)
+            const uint32_t B_shared_l1 = get_write_ptr(cb_B_shared);
+            for (uint32_t j = 0; j < 2; ++j) {
+                if (bx * 2 + j < n_tiles) {
+                    noc_async_read_page(ko * n_tiles + bx * 2 + j, B, B_shared_l1 + j * B_shared_tile_bytes);
+                } else {
+                    zero_tile<B_shared_tile_bytes>(B_shared_l1 + j * B_shared_tile_bytes);
+                }
+            }
+            noc_async_read_barrier();
+            cb_push_back(cb_A_shared, 4);
+            cb_push_back(cb_B_shared, 2);
+        }
+    }
+}

@@ -1,0 +1,62 @@
+// reader of 'matmul' for Wormhole: moves tiles from DRAM to L1.
+#include <cstdint>
+#include "api/dataflow/dataflow_api.h"
+
+constexpr uint32_t cb_A_shared = tt::CBIndex::c_0;  // 2 blocks of 1 x 2 tiles, Float16_b
+constexpr uint32_t cb_B_shared = tt::CBIndex::c_1;  // 2 blocks of 4 x 1 tiles, Float16_b
+
+// Fills one tile with zeros by reading the zero-filled region every core keeps in L1: no processor
+// stores, and the read barrier of the block completes it.
+template <uint32_t tile_bytes>
+FORCE_INLINE void zero_tile(uint32_t l1) {
+    const uint64_t zeros = get_noc_addr(MEM_ZEROS_BASE);
+    for (uint32_t done = 0; done < tile_bytes; done += MEM_ZEROS_SIZE) {
+        const uint32_t left = tile_bytes - done;
+        noc_async_read(zeros, l1 + done, left < MEM_ZEROS_SIZE ? left : MEM_ZEROS_SIZE);
+    }
+}
+
+void kernel_main() {
+    const uint32_t A_addr = get_arg_val<uint32_t>(0);
+    const uint32_t B_addr = get_arg_val<uint32_t>(1);
+    const uint32_t unit_start = get_arg_val<uint32_t>(2);  // first unit of work of this core
+    const uint32_t unit_count = get_arg_val<uint32_t>(3);  // units of work of this core
+
+    constexpr auto A_args = TensorAccessorArgs<0>();
+    const auto A = TensorAccessor(A_args, A_addr);
+    constexpr auto B_args = TensorAccessorArgs<A_args.next_compile_time_args_offset()>();
+    const auto B = TensorAccessor(B_args, B_addr);
+    constexpr uint32_t A_shared_tile_bytes = get_tile_size(cb_A_shared);
+    constexpr uint32_t B_shared_tile_bytes = get_tile_size(cb_B_shared);
+
+    for (uint32_t unit = unit_start; unit < unit_start + unit_count; ++unit) {
+        const uint32_t bx = unit % 3;
+        const uint32_t by = unit / 3;
+        // kernel.py:15  for k in T.Pipelined(T.ceildiv(100, 32), num_stages=2):
+        for (uint32_t k = 0; k < 4; ++k) {
+            cb_reserve_back(cb_A_shared, 2);
+            cb_reserve_back(cb_B_shared, 4);
+            // kernel.py:16  T.copy(A[k * 32, by * 64], A_shared)
+            const uint32_t A_shared_l1 = get_write_ptr(cb_A_shared);
+            for (uint32_t j = 0; j < 2; ++j) {
+                if (by * 2 + j < 7) {
+                    noc_async_read_page(k * 7 + by * 2 + j, A, A_shared_l1 + j * A_shared_tile_bytes);
+                } else {
+                    zero_tile<A_shared_tile_bytes>(A_shared_l1 + j * A_shared_tile_bytes);
+                }
+            }
+            // kernel.py:17  T.copy(B[bx * 128, k * 32], B_shared)
+            const uint32_t B_shared_l1 = get_write_ptr(cb_B_shared);
+            for (uint32_t i = 0; i < 4; ++i) {
+                if (bx * 4 + i < 10) {
+                    noc_async_read_page((bx * 4 + i) * 4 + k, B, B_shared_l1 + i * B_shared_tile_bytes);
+                } else {
+                    zero_tile<B_shared_tile_bytes>(B_shared_l1 + i * B_shared_tile_bytes);
+                }
+            }
+            noc_async_read_barrier();
+            cb_push_back(cb_A_shared, 2);
+            cb_push_back(cb_B_shared, 4);
+        }
+    }
+}

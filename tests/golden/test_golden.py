@@ -1,0 +1,92 @@
+"""Five kernels, every stage and every file, as text a reviewer can read. `make golden` rewrites them.
+
+Each folder holds `kernel.py` (one PrimFunc and its TARGET), `stages/` (the program after each pass) and the five
+generated files. A golden says what the compiler wrote; that it is right is said by the same kernel's run here.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+import tilelang
+import torch
+from tvm import tirx
+from tvm.target import Target
+
+from tilelang_tt.pipeline import compile_function
+from tilelang_tt.target import options_of
+
+HERE = Path(__file__).parent
+KERNELS = sorted(path.parent.name for path in HERE.glob("*/kernel.py"))
+UPDATE = os.environ.get("UPDATE_GOLDEN") == "1"
+
+
+def load(name: str) -> tuple[Any, ModuleType]:
+    spec = importlib.util.spec_from_file_location(f"golden_{name}", HERE / name / "kernel.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return next(value for value in vars(module).values() if isinstance(value, tirx.PrimFunc)), module
+
+
+def generated(name: str) -> dict[str, str]:
+    """Relative path -> text of everything the compiler says about a kernel."""
+    func, module = load(name)
+    target = Target(module.TARGET)
+    compiled = compile_function(func, options_of(target), stages=True)
+    texts = {f"stages/{n:02d}_{stage}.txt": text for n, (stage, text) in enumerate(compiled.stages)}
+    texts |= compiled.files
+    return {path: text.replace(f"{HERE / name}{os.sep}", "") for path, text in texts.items()}
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_golden(name: str) -> None:
+    texts = generated(name)
+    folder = HERE / name
+    if UPDATE:
+        for old in [*folder.glob("stages/*.txt"), *folder.glob("*.cpp"), *folder.glob("*.json")]:
+            old.unlink()
+        for path, text in texts.items():
+            (folder / path).parent.mkdir(exist_ok=True)
+            (folder / path).write_text(text)
+    kept = {
+        str(path.relative_to(folder))
+        for path in folder.rglob("*")
+        if path.is_file() and path.suffix in (".txt", ".cpp", ".json")
+    }
+    assert kept == set(texts), "files of the golden folder; `make golden` rewrites them"
+    for path, text in texts.items():
+        assert (folder / path).read_text() == text, f"{name}/{path} differs; `make golden` rewrites it"
+
+
+def numbers(*shape: int, dtype: torch.dtype) -> torch.Tensor:
+    generator = torch.Generator().manual_seed(len(shape))
+    return torch.randint(-1, 2, shape, generator=generator).to(dtype)
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_golden_kernel_runs(name: str) -> None:
+    """Small integers: every format and every order of summation gives the exact result."""
+    func, module = load(name)
+    kernel = tilelang.compile(func, out_idx=[-1], target=module.TARGET)
+    inputs = [
+        numbers(*(int(e) if isinstance(e, tirx.IntImm) else 100 for e in buffer.shape), dtype=getattr(torch, buffer.dtype))
+        for buffer in list(func.buffer_map.values())[:-1]
+    ]
+    got = kernel(*inputs).double()
+    if name == "sum_of_parts":
+        expected = inputs[0].double().sum(0)
+    else:
+        a, b = (x.double() for x in inputs)
+        a = a.T if name == "gemm_transposed" else a
+        b = b.T if name in ("gemm_transposed", "gemm_relu_in_dst") else b
+        expected = a @ b
+    if name == "gemm_relu_in_dst":
+        expected = expected.clamp(min=0)
+    np.testing.assert_array_equal(got.numpy(), expected.to(kernel(*inputs).dtype).double().numpy())
