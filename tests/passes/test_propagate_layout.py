@@ -1,0 +1,91 @@
+"""A2 propagate_layout: tiles, formats and tile order of on-chip buffers."""
+
+import pytest
+import tilelang.language as T
+
+from tilelang_tt.options import Options
+from tilelang_tt.passes.a_metadata.propagate_layout import propagate_layout
+
+from .kernels import gemm, small_integers
+from .stages import after, before, facts, keeps_meaning, refusal
+
+
+def test_before_and_after() -> None:
+    func = gemm(block=(64, 128, 32))
+    assert facts(before(propagate_layout, func), "buffer") == [
+        "A_s: shared bfloat16[64, 32]",
+        "B_s: shared bfloat16[32, 128]",
+        "C_l: fragment float32[64, 128]",
+    ]
+    assert facts(after(propagate_layout, func), "buffer") == [
+        "A_s: shared bfloat16[64, 32]; 2 x 1 tiles Float16_b of 2048 B",
+        "B_s: shared bfloat16[32, 128]; 1 x 4 tiles Float16_b of 2048 B",
+        "C_l: fragment float32[64, 128]; 2 x 4 tiles Float32 of 4096 B",
+    ]
+
+
+def test_a_transposed_second_operand_lies_by_columns() -> None:
+    (a, b, _) = facts(after(propagate_layout, gemm(transpose_B=True)), "buffer")
+    assert a == "A_s: shared bfloat16[64, 32]; 2 x 1 tiles Float16_b of 2048 B"
+    assert b == "B_s: shared bfloat16[64, 32]; 2 x 1 tiles by columns Float16_b of 2048 B"
+
+
+def _also_read_plainly():
+    @T.prim_func
+    def main(A: T.Tensor((64, 64), "bfloat16"), C: T.Tensor((64, 64), "float32")):
+        with T.Kernel(1, threads=128):
+            A_s = T.alloc_shared((64, 64), "bfloat16")
+            C_l = T.alloc_fragment((64, 64), "float32")
+            T.copy(A, A_s)
+            T.gemm(A_s, A_s, C_l, transpose_B=True, clear_accum=True)
+            T.copy(C_l, C)
+
+    return main
+
+
+def _filled_by_compute():
+    @T.prim_func
+    def main(A: T.Tensor((64, 64), "bfloat16"), C: T.Tensor((64, 64), "float32")):
+        with T.Kernel(1, threads=128):
+            A_s = T.alloc_shared((64, 64), "bfloat16")
+            B_s = T.alloc_shared((64, 64), "bfloat16")
+            C_l = T.alloc_fragment((64, 64), "float32")
+            T.copy(A, A_s)
+            for i, j in T.Parallel(64, 64):
+                B_s[i, j] = A_s[i, j] * 2.0
+            T.gemm(A_s, B_s, C_l, transpose_B=True, clear_accum=True)
+            T.copy(C_l, C)
+
+    return main
+
+
+@pytest.mark.parametrize("build", [_also_read_plainly, _filled_by_compute])
+def test_other_uses_keep_a_block_by_rows(build) -> None:
+    func = build()
+    assert not any("by columns" in line for line in facts(after(propagate_layout, func), "buffer"))
+    assert keeps_meaning(propagate_layout, func, small_integers({"A": (64, 64)}))
+
+
+def test_a_loaded_block_keeps_the_format_of_its_tensor() -> None:
+    lines = facts(after(propagate_layout, gemm(), Options(storage=(("A", "bfloat8_b"),))), "buffer")
+    assert [line.split("tiles ")[1] for line in lines] == [
+        "Bfp8_b of 1088 B",
+        "Float16_b of 2048 B",
+        "Float32 of 4096 B",
+    ]
+
+
+def test_meaning() -> None:
+    tensors = small_integers({"A": (100, 50), "B": (70, 50)})
+    assert keeps_meaning(propagate_layout, gemm(100, 70, 50, transpose_B=True), tensors)
+
+
+def test_a_block_of_broken_tiles_is_refused() -> None:
+    func = gemm(block=(64, 64, 48))
+    assert (
+        refusal(lambda: after(propagate_layout, func))
+        == """\
+kernels.py: error[TT201]: 'A_s' has shape 64x48; blocks are made of 32x32 tiles
+    A_s = T.alloc_shared(a_block, dtype)
+  help: a 2-D shape of multiples of 32 works, such as 64x64; tails of tensors are padded for you"""
+    )
