@@ -32,19 +32,9 @@ def {kernel}({A}: T.Tensor((256, 128), "bfloat16"), {B}: T.Tensor((128, 256), "b
 """
 
 PLAIN = dict(
-    kernel="matmul",
-    A="A",
-    B="B",
-    C="C",
-    a="A_shared",
-    b="B_shared",
-    c="C_local",
-    k="ko",
-    bx="bx",
-    by="by",
-    i="ii",
-    j="jj",
-)
+    kernel="product", A="lhs", B="rhs", C="result", a="lhsblock", b="rhsblock", c="sums",
+    k="ko", bx="bx", by="by", i="ii", j="jj",
+)  # fmt: skip
 # Names that would mislead a compiler that reads them.
 MISLEADING = dict(
     kernel="sharedwriter", A="Cout", B="outputs", C="inputA", a="fragmentC", b="accumulators", c="sharedAB",
@@ -68,7 +58,8 @@ def load(path: Path, name: str) -> object:
 def renamed(text: str, names: dict[str, str]) -> str:
     """Every name replaced by the place it stands for; comments with the user's source dropped."""
     text = re.sub(r"// \S+\.py:\d+.*", "//", text)
-    places = {name: f"<{place}>" for place, name in names.items()}
+    # TileLang calls the block indices bx and by whatever the user does.
+    places = {name: f"<{place}>" for place, name in names.items() if place not in ("bx", "by")}
     words = sorted(places, key=len, reverse=True)
     pattern = re.compile(r"(?<![A-Za-z0-9])(" + "|".join(map(re.escape, words)) + r")(?![A-Za-z0-9])")
     return pattern.sub(lambda match: places[match.group(1)], text)
