@@ -166,6 +166,13 @@ COMPUTE = {
         "l1-accumulate",
         "pack_reconfig_l1_acc(1)",
     ),
+    "push of a page nobody packed": Broken(
+        "compute.cpp",
+        "                store(cb_out, r, c);",
+        "                if (unit == 0) store(cb_out, r, c);",
+        "cb-unwritten",
+        "cb_push_back(cb_out",
+    ),
     "unwaited tile": Broken(
         "compute.cpp", "k * block_n + c0, 0", "4 + k * block_n + c0, 0", "cb-unwaited-read", "matmul_block"
     ),
@@ -258,6 +265,20 @@ DATAFLOW = {
         "if (k != k0) fetch(b, k < inner",
         "cb-unwritten",
         "cb_push_back(cb_b",
+    ),
+    "stale page on a later K block": Broken(
+        "reader.cpp",
+        "fetch(b, k < inner",
+        "if (k0 < 3 * block_k || k != k0) fetch(b, k < inner",
+        "cb-unwritten",
+        "cb_push_back(cb_b",
+    ),
+    "page written in part": Broken(
+        "reader.cpp",
+        "noc_async_read_page(page, tensor, to);",
+        "noc_async_read(tensor.get_noc_addr(page), to, 1024);",
+        "cb-unwritten",
+        "cb_push_back(cb_a",
     ),
     "page beyond the tensor": Broken(
         "reader.cpp", "r * inner + k, to", "r * inner + k + 1000, to", "noc-bounds", "noc_async_read_page"

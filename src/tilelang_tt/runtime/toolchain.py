@@ -43,7 +43,10 @@ class Toolchain:
         return (*flags, "-fno-sanitize=undefined") if self.is_zig else flags
 
     def native_flags(self) -> tuple[str, ...]:
-        return ("-mcpu=native",) if platform.machine() in ("arm64", "aarch64") else ("-march=native",)
+        """Flags of the loops that do the arithmetic: this processor, its widest vectors."""
+        if platform.machine() in ("arm64", "aarch64"):
+            return ("-mcpu=native",)
+        return ("-march=native", "-mprefer-vector-width=512")
 
     def executable_flags(self) -> tuple[str, ...]:
         """Link flags of the runner: it exports its functions to the kernels it loads."""

@@ -28,23 +28,49 @@ uint32_t page_offset(uint32_t cb, uint32_t page) {
     return config.offset + page * config.page_bytes;
 }
 
-bool all_poison(const uint8_t* at, uint32_t bytes) {
-    return at[0] == kPoison && std::memcmp(at, at + 1, bytes - 1) == 0;
+// A page that nobody holds is marked, so that a kernel which pushes it again unwritten is found out, even
+// though it may store through pointers, which leaves no other trace.
+void mark_free(uint8_t* page, uint32_t bytes) {
+    for (uint32_t at = 0; at < bytes; at += kMarkStep) {
+        std::memset(page + at, kPoison, bytes - at < kMarkBytes ? bytes - at : kMarkBytes);
+    }
 }
 
-// Pages about to be pushed must hold data; stores through pointers leave no trace but the bytes.
+bool has_mark(const uint8_t* page, uint32_t bytes) {
+    uint8_t mark[kMarkBytes];
+    std::memset(mark, kPoison, sizeof mark);
+    for (uint32_t at = 0; at + kMarkBytes <= bytes; at += kMarkStep) {
+        if (std::memcmp(page + at, mark, sizeof mark) == 0) return true;
+    }
+    return false;
+}
+
 void require_data(uint32_t cb, uint32_t pages) {
     const CbConfig& config = cb_config(cb);
     CbState& state = core->cbs[cb];
     for (uint32_t i = 0; i < pages; ++i) {
-        uint8_t& flags = state.pages[state.write_page + i];
-        if (!(flags & kPageWritten)) {
-            if (all_poison(core->l1 + page_offset(cb, state.write_page + i), config.page_bytes)) {
-                breach("cb-unwritten", "cb_push_back(%u, %u): page %u of CB %u '%s' was never written", cb, pages,
-                       state.write_page + i, cb, config.name);
-            }
+        const uint32_t number = state.write_page + i;
+        Page& page = state.pages[number];
+        const bool whole = config.producer == Role::Compute
+                               ? page.packed
+                               : page.landed >= config.page_bytes ||
+                                     !has_mark(core->l1 + page_offset(cb, number), config.page_bytes);
+        if (!whole) {
+            breach("cb-unwritten", "cb_push_back(%u, %u): page %u of CB %u '%s' was not %s since it was free", cb, pages,
+                   number, cb, config.name, config.producer == Role::Compute ? "packed" : "wholly written");
         }
-        flags = kPageWritten;
+        page.written = true;
+        page.packed = false;
+    }
+}
+
+void free_pages(uint32_t cb, uint32_t pages) {
+    const CbConfig& config = cb_config(cb);
+    if (config.producer == Role::Compute && config.consumer == Role::Compute) return;  // may be updated in place
+    CbState& state = core->cbs[cb];
+    for (uint32_t number = state.read_page; number < state.read_page + pages; ++number) {
+        state.pages[number] = Page{};
+        if (config.producer != Role::Compute) mark_free(core->l1 + page_offset(cb, number), config.page_bytes);
     }
 }
 
@@ -152,10 +178,14 @@ bool is_past_wrap(uint32_t offset, uint32_t& cb) {
     return false;
 }
 
-void mark_written(uint32_t offset, uint32_t bytes) {
+void note_landed(uint32_t offset, uint32_t bytes) {
     CbSpan span;
     if (!find_cb(offset, bytes, span)) return;
-    for (uint32_t page = span.first_page; page <= span.last_page; ++page) core->cbs[span.cb].pages[page] |= kPageWritten;
+    for (uint32_t number = span.first_page; number <= span.last_page; ++number) {
+        const uint32_t begin = page_offset(span.cb, number), end = page_offset(span.cb, number + 1);
+        const uint32_t from = offset > begin ? offset : begin, to = offset + bytes < end ? offset + bytes : end;
+        core->cbs[span.cb].pages[number].landed += to - from;
+    }
 }
 
 void check_cbs_at_end() {
@@ -172,8 +202,8 @@ void check_cbs_at_end() {
                    config.name, static_cast<unsigned long long>(left), static_cast<unsigned long long>(state.pushed),
                    static_cast<unsigned long long>(state.popped));
         }
-        for (const uint8_t flags : state.pages) {
-            if (!(flags & kPagePacked)) continue;
+        for (const Page& page : state.pages) {
+            if (!page.packed) continue;
             fiber = &core->fibers[static_cast<uint32_t>(config.producer)];
             breach("cb-unbalanced", "at the end CB %u '%s' holds packed pages that were never pushed", id, config.name);
         }
@@ -249,6 +279,7 @@ void vd_cb_pop_front(uint32_t cb, uint32_t pages, uint32_t line) {
     }
     require_no_pending(fiber->writes, cb, state.read_page, pages, "noc-write-flush", "cb_pop_front",
                        "noc_async_writes_flushed or noc_async_write_barrier must come first");
+    free_pages(cb, pages);
     state.popped += pages;
     state.read_page = (state.read_page + pages) % config.pages;
     state.waited -= pages;

@@ -18,6 +18,8 @@ constexpr uint32_t kTileElements = 1024;
 constexpr uint32_t kMaxCbs = 64;
 constexpr uint32_t kZerosBytes = 512;       // MEM_ZEROS_SIZE
 constexpr uint8_t kPoison = 0xA5;           // L1 contents before anything is written
+constexpr uint32_t kMarkStep = 512;         // a free page carries a poison mark at every so many bytes
+constexpr uint32_t kMarkBytes = 16;
 constexpr uint32_t kNocLocalBits = 36;      // bits of a NoC address, see dataflow_api.h
 constexpr uint32_t kNocNodeBits = 6;
 constexpr uint32_t kDramRow = 63;           // y coordinate that stands for "DRAM bank x"
@@ -74,9 +76,10 @@ struct Launch {
 };
 
 // State of one CB page beyond its bytes.
-enum PageFlag : uint8_t {
-    kPageWritten = 1,  // holds something other than poison
-    kPagePacked = 2,   // packed since it was last pushed
+struct Page {
+    uint32_t landed = 0;   // bytes that NoC transfers brought since the page was free
+    bool written = false;  // holds a value that the packer may add to
+    bool packed = false;   // packed and not yet pushed
 };
 
 struct CbState {
@@ -84,7 +87,7 @@ struct CbState {
     uint32_t write_page, read_page;  // 0 .. pages-1
     uint32_t reserved, waited;       // pages granted and not yet pushed / popped
     uint32_t pack_cursor;            // next page of sequential packing
-    std::vector<uint8_t> pages;
+    std::vector<Page> pages;
 };
 
 struct Transfer {
@@ -209,7 +212,7 @@ bool find_cb(uint32_t offset, uint32_t bytes, CbSpan& span);
 bool is_reserved(const CbSpan& span);
 bool is_waited(const CbSpan& span);
 bool is_past_wrap(uint32_t offset, uint32_t& cb);  // where reserved pages would be without a wrap
-void mark_written(uint32_t offset, uint32_t bytes);
+void note_landed(uint32_t offset, uint32_t bytes);
 void check_cbs_at_end();
 
 // ---- noc.cpp ---------------------------------------------------------------------------------------

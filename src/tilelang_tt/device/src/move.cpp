@@ -79,16 +79,16 @@ void vd_pack_tile(uint32_t dst, uint32_t cb, bool indexed, uint32_t index, uint3
     uint32_t page = 0;
     uint8_t* to = packable_tile(cb, indexed ? index : state.pack_cursor, page);
     if (!indexed) ++state.pack_cursor;
-    uint8_t& flags = state.pages[page];
-    if (engine.l1_acc && !(flags & kPageWritten)) {
-        breach("l1-accumulate", "the packer adds onto page %u of CB %u '%s', which was never written", page, cb,
+    Page& target = state.pages[page];
+    if (engine.l1_acc && !target.written) {
+        breach("l1-accumulate", "the packer adds onto page %u of CB %u '%s', which holds no sum to add to", page, cb,
                config.name);
     }
-    if (!engine.l1_acc && (flags & kPagePacked)) {
+    if (!engine.l1_acc && target.packed) {
         breach("cb-overwrite", "pack_tile overwrites page %u of CB %u '%s', packed before and not yet pushed", page, cb,
                config.name);
     }
-    flags = kPageWritten | kPagePacked;
+    target.written = target.packed = true;
     pack_tile(config.storage, tile, engine.l1_acc, to);
 }
 

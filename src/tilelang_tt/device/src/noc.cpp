@@ -85,12 +85,10 @@ void require_readable(uint32_t offset, uint32_t bytes) {
         breach("cb-unwaited-read", "pages %u..%u of CB %u '%s' are read, but this kernel has not waited for them",
                span.first_page, span.last_page, span.cb, device.launch->cbs[span.cb].name);
     }
-    for (uint32_t page = span.first_page; page <= span.last_page; ++page) {
-        if (is_waited(span) || (core->cbs[span.cb].pages[page] & kPageWritten)) continue;
-        if (core->l1[offset] == kPoison && std::memcmp(core->l1 + offset, core->l1 + offset + 1, bytes - 1) == 0) {
-            breach("l1-uninitialised", "page %u of CB %u '%s' was never written", page, span.cb,
-                   device.launch->cbs[span.cb].name);
-        }
+    if (is_waited(span) || core->cbs[span.cb].pages[span.first_page].landed != 0) return;
+    if (core->l1[offset] == kPoison && std::memcmp(core->l1 + offset, core->l1 + offset + 1, bytes - 1) == 0) {
+        breach("l1-uninitialised", "page %u of CB %u '%s' was never written", span.first_page, span.cb,
+               device.launch->cbs[span.cb].name);
     }
 }
 
@@ -210,7 +208,7 @@ void vd_noc_write(uint32_t l1_addr, uint64_t target, uint32_t bytes, uint32_t li
 
 void vd_noc_read_barrier(uint32_t line) {
     enter(line);
-    for (const Transfer& transfer : fiber->reads) mark_written(transfer.l1_offset, transfer.bytes);
+    for (const Transfer& transfer : fiber->reads) note_landed(transfer.l1_offset, transfer.bytes);
     move(fiber->reads);
 }
 

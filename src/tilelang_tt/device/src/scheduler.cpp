@@ -33,7 +33,7 @@ void reset_core(Core& at, uint32_t index) {
         state.pushed = state.popped = 0;
         state.write_page = state.read_page = 0;
         state.reserved = state.waited = state.pack_cursor = 0;
-        state.pages.assign(config.pages, 0);
+        state.pages.assign(config.pages, Page{});
         std::memset(at.l1 + config.offset, kPoison, static_cast<std::size_t>(config.pages) * config.page_bytes);
     }
     for (uint32_t role = 0; role < kRoles; ++role) {
