@@ -43,7 +43,7 @@ def _head(launch: LaunchPlan, function: str, names: Names) -> str:
         f"// '{one_line(launch.name)}': {one_line(str(launch.units))} units of work on {x}x{y} cores.\n"
         f"distributed::MeshWorkload {function}(\n    " + ",\n    ".join(arguments) + ") {\n"
         f"    constexpr uint32_t grid_x = {x}, grid_y = {y};\n"
-        "    const CoreRange cores(CoreCoord{0, 0}, CoreCoord{grid_x - 1, grid_y - 1});\n"
+        "    const tt::tt_metal::CoreRange cores(CoreCoord{0, 0}, CoreCoord{grid_x - 1, grid_y - 1});\n"
         "    Program program = CreateProgram();\n"
     )
 

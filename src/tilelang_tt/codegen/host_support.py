@@ -296,7 +296,7 @@ Share share_of_core(int64_t units, int64_t cores, int64_t core) {
 
 void create_cb(
     Program& program,
-    const CoreRange& cores,
+    const tt::tt_metal::CoreRange& cores,
     tt::CBIndex index,
     tt::DataFormat format,
     uint32_t pages,
@@ -310,7 +310,7 @@ void create_cb(
 
 SEMAPHORE = """\
 // Kernels name semaphores by number, so the number must be the one they were compiled with.
-void create_semaphore(Program& program, const CoreRange& cores, uint32_t id, uint32_t initial) {
+void create_semaphore(Program& program, const tt::tt_metal::CoreRange& cores, uint32_t id, uint32_t initial) {
     const uint32_t given = CreateSemaphore(program, cores, initial);
     if (given != id) {
         throw std::runtime_error(

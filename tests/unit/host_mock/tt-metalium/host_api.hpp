@@ -83,6 +83,13 @@ private:
     std::vector<CoreRange> ranges_;
 };
 
+}  // namespace tt::tt_metal
+
+using CoreRange [[deprecated("Use tt::tt_metal::CoreRange")]] = tt::tt_metal::CoreRange;
+using CoreRangeSet [[deprecated("Use tt::tt_metal::CoreRangeSet")]] = tt::tt_metal::CoreRangeSet;
+
+namespace tt::tt_metal {
+
 using CoreSpec = std::variant<CoreCoord, CoreRange, CoreRangeSet>;
 
 // [x0, y0, x1, y1] of a core or a rectangle.
