@@ -72,6 +72,19 @@ def test_modules_and_device_scopes() -> None:
 
 
 @pytest.mark.usefixtures("on_host")
+def test_device_objects() -> None:
+    made = [
+        torch.device("cuda"),
+        torch.device(0),
+        torch.device("cuda", 0),
+        torch.device(type="cuda", index=0),
+    ]
+    assert {device.type for device in made} == {"cpu"}
+    assert torch.device("cpu").type == "cpu"
+    assert torch.device("meta").type == "meta"
+
+
+@pytest.mark.usefixtures("on_host")
 def test_pinned_memory_is_ordinary() -> None:
     assert torch.ones(2, pin_memory=True).pin_memory().tolist() == [1, 1]
 

@@ -42,6 +42,11 @@ def _on_host(value: Any) -> Any:
     return torch.device("cpu") if _is_cuda(value) else value
 
 
+def _asks_for_cuda(type: Any, *_: Any, **__: Any) -> bool:
+    """Arguments of torch.device: a bare number means a GPU."""
+    return isinstance(type, int) or _is_cuda(type)
+
+
 class HostTensors(TorchFunctionMode):
     """Every torch call that names a CUDA device gets the host instead."""
 
@@ -53,6 +58,8 @@ class HostTensors(TorchFunctionMode):
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
         kwargs = dict(kwargs or {})
+        if func is torch.device and _asks_for_cuda(*args, **kwargs):
+            return torch.device("cpu")
         if func is torch.Tensor.cuda:
             return args[0].clone()
         if func is torch.Tensor.pin_memory:
