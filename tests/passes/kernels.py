@@ -63,9 +63,7 @@ def dynamic_gemm() -> Any:
 
 def gemm_relu(M: int = 128, N: int = 128, K: int = 64) -> Any:
     @T.prim_func
-    def main(
-        A: T.Tensor((M, K), "bfloat16"), B: T.Tensor((K, N), "bfloat16"), C: T.Tensor((M, N), "bfloat16")
-    ):
+    def main(A: T.Tensor((M, K), "bfloat16"), B: T.Tensor((K, N), "bfloat16"), C: T.Tensor((M, N), "bfloat16")):
         with T.Kernel(T.ceildiv(N, 64), T.ceildiv(M, 128), threads=128) as (bx, by):
             A_s = T.alloc_shared((128, 32), "bfloat16")
             B_s = T.alloc_shared((32, 64), "bfloat16")

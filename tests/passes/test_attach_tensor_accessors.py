@@ -34,9 +34,7 @@ Map C_l_out = C_l
 Store C_l_out -> C tiles (by * 4, bx * 2) 4 x 2
 """
     )
-    assert facts(program, "buffer")[-1] == (
-        "C_l_out: shared bfloat16[128, 64]; 4 x 2 tiles Float16_b of 2048 B"
-    )
+    assert facts(program, "buffer")[-1] == ("C_l_out: shared bfloat16[128, 64]; 4 x 2 tiles Float16_b of 2048 B")
 
 
 def test_no_staging_between_equal_formats() -> None:

@@ -85,9 +85,7 @@ def test_float16_rounds_to_ten_fraction_bits_and_overflows() -> None:
 
 def test_a_block_nothing_wrote_is_nan() -> None:
     block, out = _block("X", 32, 32), _tensor("B", 32, 64)
-    result = _run(
-        (out,), (Copy(_everything(block), Region(out, (ZERO, ZERO), (32, 32))),), B=np.zeros((32, 64))
-    )
+    result = _run((out,), (Copy(_everything(block), Region(out, (ZERO, ZERO), (32, 32))),), B=np.zeros((32, 64)))
     assert np.isnan(result["B"][:, :32]).all()
     assert (result["B"][:, 32:] == 0).all()
 

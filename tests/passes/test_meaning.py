@@ -15,9 +15,7 @@ from tilelang_tt.pipeline import TILE_PASSES
 from .kernels import CASES, Case, gemm, small_integers
 
 
-@pytest.mark.parametrize(
-    "options", [Options(), Options(arch="blackhole", fp32_acc=False)], ids=["wide", "narrow"]
-)
+@pytest.mark.parametrize("options", [Options(), Options(arch="blackhole", fp32_acc=False)], ids=["wide", "narrow"])
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_every_stage_computes_what_numpy_does(case: Case, options: Options) -> None:
     tensors = small_integers(case.inputs)

@@ -15,9 +15,7 @@ from .stages import after, before, facts, keeps_meaning
 
 def test_before_and_after() -> None:
     assert facts(before(partition_work, gemm(1024, 512, 32)), "units") == []
-    assert facts(after(partition_work, gemm(1024, 512, 32)), "units") == [
-        "128 by unit: bx = unit % 8, by = unit // 8"
-    ]
+    assert facts(after(partition_work, gemm(1024, 512, 32)), "units") == ["128 by unit: bx = unit % 8, by = unit // 8"]
 
 
 @pytest.mark.parametrize(
@@ -27,8 +25,7 @@ def test_before_and_after() -> None:
         (batched_gemm(), "18 by unit: bx = unit % 3, by = unit % 6 // 3, bz = unit // 6"),
         (
             dynamic_gemm(),
-            "(N + 63) // 64 * ((M + 63) // 64) by unit: "
-            "bx = unit % ((N + 63) // 64), by = unit // ((N + 63) // 64)",
+            "(N + 63) // 64 * ((M + 63) // 64) by unit: bx = unit % ((N + 63) // 64), by = unit // ((N + 63) // 64)",
         ),
     ],
     ids=["1-D", "3-D", "symbolic"],

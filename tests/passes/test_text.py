@@ -44,9 +44,7 @@ InDst Y  # user.py:7
     ),
     t.Fill(Y, 1e-30, HERE): "Fill Y = 1e-30  # user.py:7",
     GEMM: "Gemm Y += X^T @ X^T, overwriting where row == 0, sub-blocks 1 x 2  # user.py:7",
-    t.Map(
-        Y, t.Apply("max", (t.Apply("mul", (t.Element(X), t.Number(2))), t.Number(0)))
-    ): "Map Y = max(X * 2, 0)",
+    t.Map(Y, t.Apply("max", (t.Apply("mul", (t.Element(X), t.Number(2))), t.Number(0)))): "Map Y = max(X * 2, 0)",
     t.Transpose(X, Y): "Transpose X -> Y",
     t.Load(ACCESS, X): "Load A tiles (b: row, col + 2) 1 x 2, guarded rows and columns, if b < 3 -> X",
     t.Store(X, ACCESS): "Store X -> A tiles (b: row, col + 2) 1 x 2, guarded rows and columns, if b < 3",
@@ -72,9 +70,7 @@ def test_every_tile_statement_has_a_sample() -> None:
 def test_tile_statement(stmt: t.Stmt) -> None:
     expected = TILE_LINES[stmt].replace("Loop row", "Loop row_1")  # block variable `row` is another one
     if isinstance(stmt, t.Loop):
-        stmt = t.Loop(
-            scalar.var("row"), *(getattr(stmt, name) for name in ("extent", "body", "stages", "location"))
-        )
+        stmt = t.Loop(scalar.var("row"), *(getattr(stmt, name) for name in ("extent", "body", "stages", "location")))
     assert _body(tile_text(_program((stmt,)))) == expected
 
 

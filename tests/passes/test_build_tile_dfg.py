@@ -1,0 +1,103 @@
+"""C3 build_tile_dfg: the dataflow graph, and where a finished block is handed to the writer."""
+
+import tilelang.language as T
+
+from tilelang_tt.passes.c_tile.build_tile_dfg import build_tile_dfg
+
+from .kernels import double_loop_gemm, gemm_relu, small_integers
+from .stages import after, before, body, facts, keeps_meaning, refusal
+
+
+def test_before_and_after() -> None:
+    program = before(build_tile_dfg, gemm_relu())
+    assert facts(program, "edge") == []
+    assert body(program).endswith(
+        """\
+Map C_l_out = max(C_l, 0)
+Store C_l_out -> C tiles (0, bx * 2) 4 x 2
+"""
+    )
+    program = build_tile_dfg(program)
+    assert facts(program, "edge") == [
+        "A_s: reader -> compute",
+        "B_s: reader -> compute",
+        "C_l: compute -> compute",
+        "C_l_out: compute -> writer",
+    ]
+    assert body(program).endswith(
+        """\
+Map C_l_out = max(C_l, 0)
+Publish C_l_out
+Store C_l_out -> C tiles (0, bx * 2) 4 x 2
+"""
+    )
+    tensors = small_integers({"A": (128, 64), "B": (64, 128)})
+    assert keeps_meaning(build_tile_dfg, gemm_relu(), tensors)
+
+
+def test_a_block_is_handed_over_in_every_round_of_its_loop() -> None:
+    assert body(after(build_tile_dfg, double_loop_gemm())).endswith(
+        """\
+    Map C_l_out = C_l
+  Publish C_l_out
+  Store C_l_out -> C tiles (bx * 2 + row, 0) 1 x 2
+"""
+    )
+
+
+def test_one_block_may_be_stored_twice() -> None:
+    @T.prim_func
+    def main(A: T.Tensor((64, 64), "float32"), B: T.Tensor((64, 64), "float32"), C: T.Tensor((64, 64), "float32")):
+        with T.Kernel(1, threads=128):
+            X = T.alloc_shared((64, 64), "float32")
+            Y = T.alloc_fragment((64, 64), "float32")
+            T.copy(A, X)
+            for i, j in T.Parallel(64, 64):
+                Y[i, j] = X[i, j] * 2.0
+            T.copy(Y, B)
+            T.copy(Y, C)
+
+    assert body(after(build_tile_dfg, main)).endswith(
+        """\
+Map Y = X * 2
+Publish Y
+Store Y -> B tiles (0, 0) 2 x 2
+Store Y -> C tiles (0, 0) 2 x 2
+"""
+    )
+    assert keeps_meaning(build_tile_dfg, main, small_integers({"A": (64, 64)}))
+
+
+def test_what_the_reader_hands_to_the_writer_needs_no_mark() -> None:
+    @T.prim_func
+    def main(A: T.Tensor((64, 64), "float32"), B: T.Tensor((64, 64), "float32")):
+        with T.Kernel(1, threads=128):
+            X = T.alloc_shared((64, 64), "float32")
+            T.copy(A, X)
+            T.copy(X, B)
+
+    program = after(build_tile_dfg, main)
+    assert facts(program, "edge") == ["X: reader -> writer"]
+    assert "Publish" not in body(program)
+
+
+def test_a_store_of_what_an_earlier_round_filled_is_refused() -> None:
+    @T.prim_func
+    def main(A: T.Tensor((128, 64), "float32"), B: T.Tensor((128, 64), "float32")):
+        with T.Kernel(1, threads=128):
+            X = T.alloc_shared((64, 64), "float32")
+            Y = T.alloc_fragment((64, 64), "float32")
+            T.fill(Y, 1.0)
+            for k in T.serial(2):
+                T.copy(Y, B[k * 64, 0])
+                T.copy(A[k * 64, 0], X)
+                for i, j in T.Parallel(64, 64):
+                    Y[i, j] = X[i, j] * 2.0
+
+    assert (
+        refusal(lambda: after(build_tile_dfg, main))
+        == """\
+test_build_tile_dfg.py: error[TT126]: 'Y' is stored here but filled in another loop or branch
+    T.copy(Y, B[k * 64, 0])
+  help: fill and store a block in the same loop"""
+    )

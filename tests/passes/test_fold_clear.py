@@ -1,0 +1,137 @@
+"""C fold_clear: the first product overwrites the accumulator; a clear that may be needed stays."""
+
+import tilelang.language as T
+
+from tilelang_tt.passes.c_tile.fold_clear import fold_clear
+
+from .kernels import double_loop_gemm, dynamic_gemm, gemm, small_integers
+from .stages import after, before, body, keeps_meaning
+
+
+def test_before_and_after() -> None:
+    assert (
+        body(before(fold_clear, gemm(out_dtype="float32")))
+        == """\
+Fill C_l = 0
+Loop k < 4, 2 stages
+  Load A tiles (by * 2, k) 2 x 1 -> A_s
+  Load B tiles (k, bx * 2) 1 x 2 -> B_s
+  Gemm C_l += A_s @ B_s
+Store C_l -> C tiles (by * 2, bx * 2) 2 x 2
+"""
+    )
+    assert (
+        body(after(fold_clear, gemm(out_dtype="float32")))
+        == """\
+Loop k < 4, 2 stages
+  Load A tiles (by * 2, k) 2 x 1 -> A_s
+  Load B tiles (k, bx * 2) 1 x 2 -> B_s
+  Gemm C_l += A_s @ B_s, overwriting where k == 0
+Store C_l -> C tiles (by * 2, bx * 2) 2 x 2
+"""
+    )
+    tensors = small_integers({"A": (128, 128), "B": (128, 128)})
+    assert keeps_meaning(fold_clear, gemm(), tensors)
+
+
+def test_the_first_step_of_a_loop_nest() -> None:
+    text = body(after(fold_clear, double_loop_gemm()))
+    assert "Fill" not in text
+    assert "Gemm C_l += A_s @ B_s, overwriting where outer == 0 and inner == 0\n" in text
+    assert keeps_meaning(fold_clear, double_loop_gemm(), small_integers({"A": (128, 128), "B": (128, 64)}))
+
+
+def test_a_symbolic_k_is_at_least_one_block() -> None:
+    text = body(after(fold_clear, dynamic_gemm()))
+    assert "Fill" not in text
+    assert "overwriting where k == 0\n" in text
+
+
+def test_a_single_product() -> None:
+    @T.prim_func
+    def main(A: T.Tensor((64, 64), "bfloat16"), C: T.Tensor((64, 64), "float32")):
+        with T.Kernel(1, threads=128):
+            A_s = T.alloc_shared((64, 64), "bfloat16")
+            C_l = T.alloc_fragment((64, 64), "float32")
+            T.copy(A, A_s)
+            T.clear(C_l)
+            T.gemm(A_s, A_s, C_l)
+            T.gemm(A_s, A_s, C_l)
+            T.copy(C_l, C)
+
+    assert (
+        body(after(fold_clear, main))
+        == """\
+Load A tiles (0, 0) 2 x 2 -> A_s
+Gemm C_l = A_s @ A_s
+Gemm C_l += A_s @ A_s
+Store C_l -> C tiles (0, 0) 2 x 2
+"""
+    )
+    assert keeps_meaning(fold_clear, main, small_integers({"A": (64, 64)}))
+
+
+def _sum(fill: float, triangular: bool = False, branch: bool = False):
+    @T.prim_func
+    def main(
+        A: T.Tensor((128, 128), "bfloat16"),
+        B: T.Tensor((128, 64), "bfloat16"),
+        C: T.Tensor((128, 64), "float32"),
+    ):
+        with T.Kernel(4, threads=128) as bx:
+            A_s = T.alloc_shared((32, 32), "bfloat16")
+            B_s = T.alloc_shared((32, 64), "bfloat16")
+            C_l = T.alloc_fragment((32, 64), "float32")
+            T.fill(C_l, fill)
+            for k in T.serial(bx if triangular else 4):
+                T.copy(A[bx * 32, k * 32], A_s)
+                T.copy(B[k * 32, 0], B_s)
+                if branch:
+                    if k > 1:
+                        T.gemm(A_s, B_s, C_l)
+                else:
+                    T.gemm(A_s, B_s, C_l)
+            T.copy(C_l, C[bx * 32, 0])
+
+    return main
+
+
+TENSORS = small_integers({"A": (128, 128), "B": (128, 64)})
+
+
+def test_a_loop_that_may_not_run_keeps_the_clear() -> None:
+    """Block 0 of a triangular sum adds nothing up: its result is the zero of the clear."""
+    func = _sum(0, triangular=True)
+    assert body(after(fold_clear, func)).startswith("Fill C_l = 0\nLoop k < bx\n")
+    assert keeps_meaning(fold_clear, func, TENSORS)
+
+
+def test_a_conditional_product_keeps_the_clear() -> None:
+    func = _sum(0, branch=True)
+    assert body(after(fold_clear, func)).startswith("Fill C_l = 0\n")
+    assert keeps_meaning(fold_clear, func, TENSORS)
+
+
+def test_only_zero_is_folded() -> None:
+    func = _sum(1.5)
+    assert body(after(fold_clear, func)).startswith("Fill C_l = 1.5\n")
+    assert keeps_meaning(fold_clear, func, TENSORS)
+
+
+def test_a_block_that_is_read_first_keeps_the_clear() -> None:
+    @T.prim_func
+    def main(A: T.Tensor((64, 64), "bfloat16"), C: T.Tensor((64, 64), "float32"), D: T.Tensor((64, 64), "float32")):
+        with T.Kernel(1, threads=128):
+            A_s = T.alloc_shared((64, 64), "bfloat16")
+            C_l = T.alloc_fragment((64, 64), "float32")
+            D_l = T.alloc_fragment((64, 64), "float32")
+            T.copy(A, A_s)
+            T.clear(C_l)
+            for i, j in T.Parallel(64, 64):
+                D_l[i, j] = C_l[i, j] + 1.0
+            T.gemm(A_s, A_s, C_l)
+            T.copy(C_l, C)
+            T.copy(D_l, D)
+
+    assert "Fill C_l = 0\n" in body(after(fold_clear, main))
+    assert keeps_meaning(fold_clear, main, small_integers({"A": (64, 64)}))

@@ -1,0 +1,156 @@
+"""C2 lower_tile_intrinsics: transposes, sub-blocks that fill DST, accumulators that never leave DST."""
+
+import pytest
+import tilelang.language as T
+
+from tilelang_tt.ir.tile import SubBlock
+from tilelang_tt.options import Options
+from tilelang_tt.passes.c_tile.lower_tile_intrinsics import choose_sub_block, lower_tile_intrinsics
+
+from .kernels import double_loop_gemm, dynamic_gemm, gemm, gemm_relu, small_integers
+from .stages import after, before, body, facts, keeps_meaning
+
+
+def test_before_and_after() -> None:
+    func = gemm(128, 128, 64, (128, 128, 32), transpose_A=True)
+    assert (
+        body(before(lower_tile_intrinsics, func))
+        == """\
+Loop k < 2, 2 stages
+  Load A tiles (k, 0) 1 x 4 -> A_s
+  Load B tiles (k, 0) 1 x 4 -> B_s
+  Gemm C_l += A_s^T @ B_s, overwriting where k == 0
+Map C_l_out = C_l
+Store C_l_out -> C tiles (0, 0) 4 x 4
+"""
+    )
+    program = after(lower_tile_intrinsics, func)
+    assert (
+        body(program)
+        == """\
+Loop k < 2, 2 stages
+  Load A tiles (k, 0) 1 x 4 -> A_s
+  Load B tiles (k, 0) 1 x 4 -> B_s
+  Transpose A_s -> A_s_t
+  Gemm C_l += A_s_t @ B_s, overwriting where k == 0, sub-blocks 2 x 2
+Map C_l_out = C_l
+Store C_l_out -> C tiles (0, 0) 4 x 4
+"""
+    )
+    assert facts(program, "buffer")[-1] == (
+        "A_s_t: shared bfloat16[128, 32]; 4 x 1 tiles Float16_b of 2048 B; compute -> compute, 1 block"
+    )
+    tensors = small_integers({"A": (64, 128), "B": (64, 128)})
+    assert keeps_meaning(lower_tile_intrinsics, func, tensors)
+
+
+@pytest.mark.parametrize(
+    ("block", "capacity", "one_column", "expected"),
+    [
+        ((4, 4), 4, False, (2, 2)),  # the squarest of the largest
+        ((4, 4), 8, False, (2, 4)),  # wide rather than tall
+        ((8, 1), 4, False, (4, 1)),
+        ((1, 8), 4, False, (1, 4)),
+        ((3, 3), 4, False, (1, 3)),  # must divide the block
+        ((5, 7), 8, False, (1, 7)),
+        ((2, 2), 4, False, (2, 2)),
+        ((1, 1), 8, False, (1, 1)),
+        ((4, 4), 4, True, (4, 1)),  # tiles along N are not side by side
+    ],
+)
+def test_sub_block(block: tuple[int, int], capacity: int, one_column: bool, expected: tuple[int, int]) -> None:
+    assert choose_sub_block(*block, capacity, one_column) == SubBlock(*expected)
+
+
+def test_dst_holds_twice_as_many_narrow_tiles() -> None:
+    narrow = body(after(lower_tile_intrinsics, gemm(block=(128, 128, 32)), Options(fp32_acc=False)))
+    assert "sub-blocks 2 x 4" in narrow
+
+
+def test_a_transposed_second_operand_that_lies_by_rows_goes_column_by_column() -> None:
+    @T.prim_func
+    def main(A: T.Tensor((64, 64), "bfloat16"), C: T.Tensor((64, 64), "float32")):
+        with T.Kernel(1, threads=128):
+            A_s = T.alloc_shared((64, 64), "bfloat16")
+            C_l = T.alloc_fragment((64, 64), "float32")
+            T.copy(A, A_s)
+            T.gemm(A_s, A_s, C_l, transpose_B=True, clear_accum=True)
+            T.copy(C_l, C)
+
+    assert "Gemm C_l = A_s @ A_s^T, sub-blocks 2 x 1\n" in body(after(lower_tile_intrinsics, main))
+    assert keeps_meaning(lower_tile_intrinsics, main, small_integers({"A": (64, 64)}))
+
+
+@pytest.mark.parametrize("func", [gemm(), dynamic_gemm()], ids=["static", "symbolic"])
+def test_an_accumulator_that_fits_stays_in_dst(func) -> None:
+    program = after(lower_tile_intrinsics, func)
+    text = body(program)
+    assert text.startswith("InDst C_l\n  Loop k < ")
+    assert "\n  Map C_l_out = C_l\nStore C_l_out" in text
+    (line,) = (line for line in facts(program, "buffer") if line.startswith("C_l:"))
+    assert line == "C_l: fragment float32[64, 64]; 2 x 2 tiles Float32 of 4096 B; in DST"
+
+
+def test_a_nest_of_sums_stays_in_dst() -> None:
+    text = body(after(lower_tile_intrinsics, double_loop_gemm()))
+    assert text.startswith("Loop row < 2\n  InDst C_l\n    Loop outer < 2\n")
+    tensors = small_integers({"A": (128, 128), "B": (128, 64)})
+    assert keeps_meaning(lower_tile_intrinsics, double_loop_gemm(), tensors)
+
+
+def test_an_accumulator_bigger_than_dst_goes_through_l1() -> None:
+    assert "InDst" not in body(after(lower_tile_intrinsics, gemm_relu()))
+
+
+def test_an_accumulator_that_is_read_twice_goes_through_l1() -> None:
+    @T.prim_func
+    def main(
+        A: T.Tensor((32, 32), "bfloat16"),
+        C: T.Tensor((32, 32), "bfloat16"),
+        D: T.Tensor((32, 32), "bfloat16"),
+    ):
+        with T.Kernel(1, threads=128):
+            A_s = T.alloc_shared((32, 32), "bfloat16")
+            C_l = T.alloc_fragment((32, 32), "float32")
+            D_l = T.alloc_fragment((32, 32), "float32")
+            T.copy(A, A_s)
+            T.gemm(A_s, A_s, C_l, clear_accum=True)
+            for i, j in T.Parallel(32, 32):
+                D_l[i, j] = C_l[i, j] * 2.0
+            T.copy(D_l, D)
+            T.copy(C_l, C)
+
+    assert "InDst" not in body(after(lower_tile_intrinsics, main))
+    assert keeps_meaning(lower_tile_intrinsics, main, small_integers({"A": (32, 32)}))
+
+
+def test_a_sum_that_does_not_start_from_zero_goes_through_l1() -> None:
+    @T.prim_func
+    def main(A: T.Tensor((32, 32), "bfloat16"), C: T.Tensor((32, 32), "bfloat16")):
+        with T.Kernel(1, threads=128):
+            A_s = T.alloc_shared((32, 32), "bfloat16")
+            C_l = T.alloc_fragment((32, 32), "float32")
+            T.copy(A, A_s)
+            T.fill(C_l, 1.0)
+            T.gemm(A_s, A_s, C_l)
+            T.copy(C_l, C)
+
+    assert "InDst" not in body(after(lower_tile_intrinsics, main))
+
+
+def test_two_transposed_copies_have_two_names() -> None:
+    @T.prim_func
+    def main(A: T.Tensor((32, 64), "bfloat16"), C: T.Tensor((64, 64), "float32"), D: T.Tensor((64, 64), "float32")):
+        with T.Kernel(1, threads=128):
+            A_s = T.alloc_shared((32, 64), "bfloat16")
+            C_l = T.alloc_fragment((64, 64), "float32")
+            D_l = T.alloc_fragment((64, 64), "float32")
+            T.copy(A, A_s)
+            T.gemm(A_s, A_s, C_l, transpose_A=True, clear_accum=True)
+            T.copy(C_l, C)
+            T.gemm(A_s, A_s, D_l, transpose_A=True, clear_accum=True)
+            T.copy(D_l, D)
+
+    names = [buffer.name for buffer in after(lower_tile_intrinsics, main).launches[0].buffers]
+    assert len(set(names)) == len(names)
+    assert keeps_meaning(lower_tile_intrinsics, main, small_integers({"A": (32, 64)}))
