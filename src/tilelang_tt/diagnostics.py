@@ -89,7 +89,7 @@ class DeviceError(TenstorrentError, RuntimeError):
     """A kernel broke a contract, crashed, hung or deadlocked while running (TT4xx)."""
 
 
-class EnvironmentProblem(TenstorrentError, RuntimeError):
+class EnvironmentProblem(TenstorrentError, RuntimeError):  # noqa: N818 - EnvironmentError is Python's own
     """Something on this machine is missing or unusable (TT5xx)."""
 
 

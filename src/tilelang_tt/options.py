@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from tilelang_tt.arch import ARCHS, Arch
 
@@ -13,11 +14,11 @@ class Options:
 
     arch: str = "wormhole_b0"
     grid: tuple[int, int] | None = None  # cores (x, y) to use; None: the chip's whole compute grid
-    math_fidelity: str = "HiFi4"
+    math_fidelity: Literal["LoFi", "HiFi2", "HiFi3", "HiFi4"] = "HiFi4"
     fp32_acc: bool = True  # 32-bit DST (fp32_dest_acc_en)
-    numerics: str = "fast"
+    numerics: Literal["fast", "exact", "chip"] = "fast"
     sdk: str = "0.77"
-    device: str = "virtual"
+    device: Literal["virtual", "ttnn"] = "virtual"
     float16: str = "float32"  # how float16 tensors are stored on the device
     storage: tuple[tuple[str, str], ...] = ()  # (parameter or "*", format) overrides for inputs
 

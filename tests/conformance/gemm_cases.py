@@ -62,9 +62,7 @@ class Case:
 def all_pairs() -> list[Case]:
     """Greedy covering array: every pair of values of every two choices appears in some case."""
     names = list(CHOICES)
-    open_pairs = {
-        ((a, x), (b, y)) for a, b in itertools.combinations(names, 2) for x in CHOICES[a] for y in CHOICES[b]
-    }
+    open_pairs = {((a, x), (b, y)) for a, b in itertools.combinations(names, 2) for x in CHOICES[a] for y in CHOICES[b]}
     cases: list[Case] = []
     while open_pairs:
         (a, x), (b, y) = min(open_pairs, key=repr)
@@ -82,13 +80,13 @@ def core_product() -> list[Case]:
     names = ("dtype", "transpose", "shape", "sizes", "arch")
     combinations = itertools.product(*(CHOICES[name] for name in names))
     rest = {"block": (64, 96, 32), "stages": 2, "numerics": "fast", "epilogue": "none"}
-    return [
-        Case(**dict(zip(names, values, strict=True)), out=values[0], **rest) for values in combinations
-    ]
+    return [Case(**dict(zip(names, values, strict=True)), out=values[0], **rest) for values in combinations]
 
 
 def _gain(picked: dict[str, Any], name: str, open_pairs: set[Any]) -> int:
-    pairs = (((p, picked[p]), (q, picked[q])) for p, q in itertools.combinations(CHOICES, 2) if p in picked and q in picked)
+    pairs = (
+        ((p, picked[p]), (q, picked[q])) for p, q in itertools.combinations(CHOICES, 2) if p in picked and q in picked
+    )
     return sum(name in (pair[0][0], pair[1][0]) and pair in open_pairs for pair in pairs)
 
 

@@ -6,7 +6,8 @@ For c = a @ b with K terms the result may differ from the exact one by at most
 
 u_in      what storing and unpacking the operands loses: 0 for 16-bit types (exact in the source registers), 2^-10
           for float32 (truncated to tf32), 2^-7 of the largest of 16 neighbours for bfloat8_b
-u_fidelity  what the multiplier leaves out of bfloat16 operands: HiFi2 takes 7 bits of the first, LoFi 5 of the second too
+u_fidelity  what the multiplier leaves out of bfloat16 operands: HiFi2 takes 7 bits of the first operand, LoFi also
+          only 5 of the second
 u_sum     one rounding of a sum: 2^-24 with a 32-bit DST, 2^-8 with a 16-bit one (there only once per product step)
 u_reload  2^-10 where a Float32 accumulator passes through a source register on its way to a 16-bit result
 u_out     one rounding to the result's type
@@ -59,9 +60,7 @@ def _block_maximum(x: torch.Tensor) -> torch.Tensor:
     return groups.expand(*groups.shape[:-1], 16).flatten(-2)[..., :columns]
 
 
-def assert_product(
-    got: torch.Tensor, a: torch.Tensor, b: torch.Tensor, relu: bool = False, **settings: object
-) -> None:
+def assert_product(got: torch.Tensor, a: torch.Tensor, b: torch.Tensor, relu: bool = False, **settings: object) -> None:
     """`got` is a @ b (then ReLU) within the bound."""
     bound = product_bound(a, b, got.dtype, **settings)  # type: ignore[arg-type]
     exact = a.double() @ b.double()

@@ -143,7 +143,11 @@ def test_split_k_with_partial_sums_instead_of_atomics() -> None:
     split, M, N, K, block = 4, 128, 192, 512, 64
 
     @T.prim_func
-    def partial(A: T.Tensor((M, K), "bfloat16"), B: T.Tensor((K, N), "bfloat16"), P: T.Tensor((split, M, N), "float32")):
+    def partial(
+        A: T.Tensor((M, K), "bfloat16"),
+        B: T.Tensor((K, N), "bfloat16"),
+        P: T.Tensor((split, M, N), "float32"),
+    ):
         with T.Kernel(N // block, M // block, split, threads=128) as (bx, by, bz):
             A_shared = T.alloc_shared((block, 32), "bfloat16")
             B_shared = T.alloc_shared((32, block), "bfloat16")
@@ -306,7 +310,11 @@ def test_units_against_cores(grid: str, units: int) -> None:
     """As many units as cores, fewer, more, and a number that does not divide."""
 
     @T.prim_func
-    def matmul(A: T.Tensor((128, 64), "bfloat16"), B: T.Tensor((64, 128), "bfloat16"), C: T.Tensor((128, 128), "bfloat16")):
+    def matmul(
+        A: T.Tensor((128, 64), "bfloat16"),
+        B: T.Tensor((64, 128), "bfloat16"),
+        C: T.Tensor((128, 128), "bfloat16"),
+    ):
         with T.Kernel(2, 2, threads=128) as (bx, by):
             A_shared = T.alloc_shared((64, 32), "bfloat16")
             B_shared = T.alloc_shared((32, 64), "bfloat16")

@@ -29,7 +29,8 @@ UPDATE = os.environ.get("UPDATE_GOLDEN") == "1"
 
 def load(name: str) -> tuple[Any, ModuleType]:
     spec = importlib.util.spec_from_file_location(f"golden_{name}", HERE / name / "kernel.py")
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return next(value for value in vars(module).values() if isinstance(value, tirx.PrimFunc)), module
@@ -76,7 +77,10 @@ def test_golden_kernel_runs(name: str) -> None:
     func, module = load(name)
     kernel = tilelang.compile(func, out_idx=[-1], target=module.TARGET)
     inputs = [
-        numbers(*(int(e) if isinstance(e, tirx.IntImm) else 100 for e in buffer.shape), dtype=getattr(torch, buffer.dtype))
+        numbers(
+            *(int(e) if isinstance(e, tirx.IntImm) else 100 for e in buffer.shape),
+            dtype=getattr(torch, buffer.dtype),
+        )
         for buffer in list(func.buffer_map.values())[:-1]
     ]
     got = kernel(*inputs).double()

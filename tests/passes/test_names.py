@@ -16,7 +16,11 @@ TEMPLATE = """
 import tilelang.language as T
 
 @T.prim_func
-def {kernel}({A}: T.Tensor((256, 128), "bfloat16"), {B}: T.Tensor((128, 256), "bfloat16"), {C}: T.Tensor((256, 256), "bfloat16")):
+def {kernel}(
+    {A}: T.Tensor((256, 128), "bfloat16"),
+    {B}: T.Tensor((128, 256), "bfloat16"),
+    {C}: T.Tensor((256, 256), "bfloat16"),
+):
     with T.Kernel(2, 2, threads=128) as ({bx}, {by}):
         {a} = T.alloc_shared((128, 32), "bfloat16")
         {b} = T.alloc_shared((32, 128), "bfloat16")
@@ -31,15 +35,35 @@ def {kernel}({A}: T.Tensor((256, 128), "bfloat16"), {B}: T.Tensor((128, 256), "b
         T.copy({c}, {C}[{by} * 128, {bx} * 128])
 """
 
-PLAIN = dict(
-    kernel="product", A="lhs", B="rhs", C="result", a="lhsblock", b="rhsblock", c="sums",
-    k="ko", bx="bx", by="by", i="ii", j="jj",
-)  # fmt: skip
+PLAIN = {
+    "kernel": "product",
+    "A": "lhs",
+    "B": "rhs",
+    "C": "result",
+    "a": "lhsblock",
+    "b": "rhsblock",
+    "c": "sums",
+    "k": "ko",
+    "bx": "bx",
+    "by": "by",
+    "i": "ii",
+    "j": "jj",
+}
 # Names that would mislead a compiler that reads them.
-MISLEADING = dict(
-    kernel="sharedwriter", A="Cout", B="outputs", C="inputA", a="fragmentC", b="accumulators", c="sharedAB",
-    k="bz", bx="kz", by="threadx", i="rowx", j="kx",
-)  # fmt: skip
+MISLEADING = {
+    "kernel": "sharedwriter",
+    "A": "Cout",
+    "B": "outputs",
+    "C": "inputA",
+    "a": "fragmentC",
+    "b": "accumulators",
+    "c": "sharedAB",
+    "k": "bz",
+    "bx": "kz",
+    "by": "threadx",
+    "i": "rowx",
+    "j": "kx",
+}
 
 
 def files(tmp_path: Path, names: dict[str, str], load: Callable[[Path, str], object]) -> dict[str, str]:

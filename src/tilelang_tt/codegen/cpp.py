@@ -16,10 +16,13 @@ from tilelang_tt.runtime.plan import SourceLine
 _INDENT = "    "
 # Names a variable must not take: C++ words and SDK names that kernels use.
 _RESERVED = frozenset(
-    "alignas and auto bool break case catch char class const constexpr continue default delete do double else enum "
-    "explicit extern false float for friend goto if inline int long mutable namespace new not operator or private "
-    "public register return short signed sizeof static struct switch template this throw true try typedef typename "
-    "union unsigned using virtual void volatile while xor kernel_main zero_tile tt std".split()
+    """
+    alignas and auto bool break case catch char class const constexpr continue default delete do double else enum
+    explicit extern false float for friend goto if inline int long mutable namespace new not operator or private
+    public register return short signed sizeof static struct switch template this throw true try typedef typename
+    union unsigned using virtual void volatile while xor
+    kernel_main zero_tile tt std
+    """.split()  # noqa: SIM905
 )
 
 

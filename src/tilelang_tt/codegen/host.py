@@ -187,7 +187,5 @@ def _run(plan: Plan, names: Names) -> str:
         allocations="".join(f"    allocate(*mesh_device, {name});\n" for _, name in by_access),
         uploads="".join(f"    upload(cq, {name}, line.directory);\n" for _, name in used),
         workloads="".join(f"    workloads.push_back({function}({build}));\n" for function in names.launches),
-        downloads="".join(
-            f"    pass &= download(cq, {name}, line.directory, line.tolerance);\n" for name in written
-        ),
+        downloads="".join(f"    pass &= download(cq, {name}, line.directory, line.tolerance);\n" for name in written),
     )

@@ -91,4 +91,4 @@ def _binary(op: ast.operator, left: _Text, right: _Text) -> _Text:
 
 
 def _not_a_size(node: ast.expr) -> InternalError:
-    return InternalError("TT910", f"'{ast.unparse(node)}' in the plan is not an expression over its sizes")
+    return InternalError("TT990", f"'{ast.unparse(node)}' in the plan is not an expression over its sizes")

@@ -63,10 +63,9 @@ def _semaphores(launch: LaunchPlan) -> str:
     """tt-metal numbers semaphores from 0 in the order of creation; a plan with gaps cannot be carried out."""
     ordered = sorted(launch.semaphores, key=lambda item: item.id)
     if [item.id for item in ordered] != list(range(len(ordered))):
-        raise InternalError("TT910", f"the semaphores of launch '{launch.name}' are not numbered from 0 on")
+        raise InternalError("TT990", f"the semaphores of launch '{launch.name}' are not numbered from 0 on")
     return "".join(
-        f"    create_semaphore(program, cores, /*id=*/{item.id}, /*initial=*/{item.initial});\n"
-        for item in ordered
+        f"    create_semaphore(program, cores, /*id=*/{item.id}, /*initial=*/{item.initial});\n" for item in ordered
     )
 
 
@@ -90,7 +89,7 @@ def _compile_arg(words: str, arg: CompileArg, names: Names) -> str:
     elif arg.value is not None:
         statement = f"{words}.push_back({arg.value % _WORD_VALUES});"
     else:
-        raise InternalError("TT910", f"compile-time argument '{arg.name}' has no value in the plan")
+        raise InternalError("TT990", f"compile-time argument '{arg.name}' has no value in the plan")
     return f"    {statement}  // {one_line(arg.name)}\n"
 
 
@@ -163,7 +162,7 @@ def _runtime_arg(arg: RuntimeArg, names: Names) -> str:
         return f"word({names.size(arg.size)})"
     if arg.scalar is not None:
         return names.scalar_bits(arg.scalar)
-    raise InternalError("TT910", f"runtime argument '{arg.name}' has no value in the plan")
+    raise InternalError("TT990", f"runtime argument '{arg.name}' has no value in the plan")
 
 
 def _bool(value: bool) -> str:

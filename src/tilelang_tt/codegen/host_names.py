@@ -55,7 +55,7 @@ class Names:
         }
         scalars = {param.name: param for param in plan.params if param.kind == "scalar"}
         if unknown := sorted(taken - scalars.keys()):
-            raise InternalError("TT910", f"'{unknown[0]}' in the plan is not a scalar parameter")
+            raise InternalError("TT990", f"'{unknown[0]}' in the plan is not a scalar parameter")
         own = tuple(p for p in scalars.values() if p.name in taken and p.name not in plan.sizes)
         fields = _identifiers([*plan.sizes, *(param.name for param in own)])
         return Names(
@@ -90,7 +90,7 @@ class Names:
 
     def tensor(self, name: str) -> str:
         if name not in self.tensor_fields:
-            raise InternalError("TT910", f"'{name}' in the plan is not one of its tensors")
+            raise InternalError("TT990", f"'{name}' in the plan is not one of its tensors")
         return f"tensors.{self.tensor_fields[name]}"
 
 

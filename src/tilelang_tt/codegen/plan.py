@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from tilelang_tt.ir import scalar
-from tilelang_tt.ir.kernel import Arg, ArgKind, Kernel, KernelSet, WriteTile, ReadTile, walk
+from tilelang_tt.ir.kernel import Arg, ArgKind, Kernel, KernelSet, ReadTile, WriteTile, walk
 from tilelang_tt.ir.scalar import Expr
-from tilelang_tt.ir.tile import Role, Tensor, TileProgram
+from tilelang_tt.ir.tile import Role, ScalarParam, Tensor, TileProgram
 from tilelang_tt.runtime.plan import (
+    Access,
     CbPlan,
     CompileArg,
     ComputeConfig,
@@ -33,8 +36,8 @@ def build_plan(
         name=program.name,
         arch=options.arch,
         sdk=options.sdk,
-        numerics=options.numerics,  # type: ignore[arg-type]
-        device=options.device,  # type: ignore[arg-type]
+        numerics=options.numerics,
+        device=options.device,
         sizes=tuple(str(var.name) for var in program.sizes),
         params=tuple(_param(param, sets) for param in program.params),
         tensors=tuple(_tensor(program, tensor) for tensor in program.tensors if _accesses(sets, tensor)),
@@ -49,8 +52,8 @@ def size(expr: Expr) -> Size:
     return scalar.to_python(expr) if value is None else value
 
 
-def _accesses(sets: tuple[KernelSet, ...], tensor: Tensor) -> set[str]:
-    found = set()
+def _accesses(sets: tuple[KernelSet, ...], tensor: Tensor) -> set[Literal["read", "write"]]:
+    found: set[Literal["read", "write"]] = set()
     for kernels in sets:
         for kernel in kernels.kernels:
             for stmt in walk(kernel.body):
@@ -61,12 +64,12 @@ def _accesses(sets: tuple[KernelSet, ...], tensor: Tensor) -> set[str]:
     return found
 
 
-def _param(param: object, sets: tuple[KernelSet, ...]) -> Param:
-    if not isinstance(param, Tensor):
-        return Param(param.name, "scalar", param.dtype)  # type: ignore[attr-defined]
+def _param(param: Tensor | ScalarParam, sets: tuple[KernelSet, ...]) -> Param:
+    if isinstance(param, ScalarParam):
+        return Param(param.name, "scalar", param.dtype)
     accesses = _accesses(sets, param)
-    access = "read_write" if len(accesses) == 2 else accesses.pop() if accesses else "unused"
-    return Param(param.name, "tensor", param.dtype, tuple(size(e) for e in param.shape), access)  # type: ignore[arg-type]
+    access: Access = "read_write" if len(accesses) == 2 else accesses.pop() if accesses else "unused"
+    return Param(param.name, "tensor", param.dtype, tuple(size(e) for e in param.shape), access)
 
 
 def _tensor(program: TileProgram, tensor: Tensor) -> TensorPlan:
@@ -88,7 +91,8 @@ def _launch(
     kernels: KernelSet, index: int, sources: dict[tuple[int, Role], str], source_map: tuple[SourceLine, ...]
 ) -> LaunchPlan:
     work, options = kernels.launch.work, kernels.program.options
-    assert work is not None and work.grid is not None
+    assert work is not None
+    assert work.grid is not None
     return LaunchPlan(
         name=kernels.launch.name,
         grid=work.grid,
@@ -102,14 +106,14 @@ def _launch(
                 cb.format,
                 cb.page_bytes,
                 cb.pages,
-                cb.producer.value,  # type: ignore[arg-type]
-                cb.consumer.value,  # type: ignore[arg-type]
+                cb.producer.value,
+                cb.consumer.value,
                 cb.unpack_to_dest,
             )
             for cb in sorted(kernels.cbs.values(), key=lambda cb: cb.id)
         ),
         compute_config=ComputeConfig(
-            math_fidelity=options.math_fidelity,  # type: ignore[arg-type]
+            math_fidelity=options.math_fidelity,
             fp32_dest_acc_en=options.fp32_acc,
         ),
         source_map=source_map,
@@ -118,7 +122,7 @@ def _launch(
 
 def _kernel(kernel: Kernel, source: str) -> KernelPlan:
     return KernelPlan(
-        kernel.role.value,  # type: ignore[arg-type]
+        kernel.role.value,
         source,
         tuple(CompileArg(tensor.name, accessor=tensor.name) for tensor in kernel.tensors),
         tuple(_runtime_arg(arg) for arg in kernel.args),

@@ -24,7 +24,7 @@ from tilelang_tt.ops import ELEMENT_OPS
 if TYPE_CHECKING:
     from tilelang_tt.frontend.lift import _Lifter
 
-_BINARY: dict[type, str] = {
+_BINARY: dict[Any, str] = {
     tirx.Add: "add",
     tirx.Sub: "sub",
     tirx.Mul: "mul",
@@ -167,9 +167,7 @@ class _Assignment:
             self.check_position(source, expr.indices)
             return Element(source)
         block = self.lifter.temporary(source.name, source.dtype, self.box(), self.location)
-        self.before.append(
-            Copy(self.tensor_region(source, expr.indices), self.whole(block), self.location)
-        )
+        self.before.append(Copy(self.tensor_region(source, expr.indices), self.whole(block), self.location))
         return Element(block)
 
     def cast(self, expr: Any) -> ElementExpr:

@@ -35,6 +35,7 @@ from tilelang_tt.ir.tile import (
     Stmt,
     Tensor,
     TileProgram,
+    unique_name,
 )
 from tilelang_tt.options import Options
 
@@ -70,6 +71,7 @@ class _Lifter:
         self.names: set[str] = set()
         self.values: dict[Var, Expr] = {}  # loop variables that start elsewhere than 0
         self.decisions: list[Decision] = []
+        self.location: Location | None = None  # of the statement being lifted
 
     # --- the function -----------------------------------------------------------------------------
 
@@ -82,7 +84,9 @@ class _Lifter:
                 sizes.update((v, None) for v in scalar.variables(extent) if v not in scalars)
         launches = self.launches(self.func.body, ())
         if not launches:
-            raise UnsupportedError("TT103", f"function '{self.name}' has no T.Kernel", help="add one: with T.Kernel(...) as ...")
+            raise UnsupportedError(
+                "TT103", f"function '{self.name}' has no T.Kernel", help="add one: with T.Kernel(...) as ..."
+            )
         if len(launches) > 1:
             raise UnsupportedError(
                 "TT104",
@@ -102,10 +106,7 @@ class _Lifter:
         """A C++ identifier near `name` that nothing else in the program has."""
         base = "".join(c if c.isalnum() or c == "_" else "_" for c in name) or "buffer"
         base = base if not base[0].isdigit() else f"_{base}"
-        candidate, count = base, 0
-        while candidate in self.names:
-            count += 1
-            candidate = f"{base}_{count}"
+        candidate = unique_name(base, self.names)
         self.names.add(candidate)
         return candidate
 
@@ -164,6 +165,7 @@ class _Lifter:
 
     def launch(self, stmt: Any, blocks: tuple[tuple[Var, Expr], ...]) -> Launch:
         block, location = stmt.block, location_of(stmt)
+        self.location = location
         self.buffers = {}
         for buffer in block.alloc_buffers:
             self.allocate(buffer)
@@ -176,12 +178,16 @@ class _Lifter:
             tuple(self.buffers.values()),
             body,
             location,
+            tensor_names=frozenset(tensor.name for tensor in self.tensors.values()),
         )
 
     def hint(self, key: str, location: Location | None) -> None:
         if key not in _IGNORED_HINTS:
             raise UnsupportedError(
-                "TT107", f"annotation '{key}' is not known to this backend", location=location, help="remove it"
+                "TT107",
+                f"annotation '{key}' is not known to this backend",
+                location=location,
+                help="remove it",
             )
         if _IGNORED_HINTS[key]:
             self.decisions.append(Decision("lift", key, _IGNORED_HINTS[key], location))
@@ -219,7 +225,14 @@ class _Lifter:
     def body(self, stmt: Any) -> tuple[Stmt, ...]:
         if isinstance(stmt, tirx.SeqStmt):
             return tuple(lifted for part in stmt.seq for lifted in self.body(part))
-        location = location_of(stmt)
+        around = self.location
+        self.location = location = location_of(stmt) or around
+        result = self.located(stmt, location)
+        self.location = around
+        return result
+
+    def located(self, stmt: Any, location: Location | None) -> tuple[Stmt, ...]:
+        """A statement whose line, or the user's line around it, is known."""
         if isinstance(stmt, tirx.AttrStmt):
             self.hint(str(stmt.attr_key), location)
             return self.body(stmt.body)
@@ -291,7 +304,10 @@ class _Lifter:
         if isinstance(value, tirx.IntImm | tirx.FloatImm):
             return float(value.value)
         raise UnsupportedError(
-            "TT114", f"T.fill with '{value}': only constants are supported", location=location, help="fill with a number"
+            "TT114",
+            f"T.fill with '{value}': only constants are supported",
+            location=location,
+            help="fill with a number",
         )
 
     # --- regions ----------------------------------------------------------------------------------

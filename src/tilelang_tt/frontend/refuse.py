@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
+import tilelang
 from tilelang.ir import get_buffer_span, get_stmt_span
 from tvm import tirx
 
 from tilelang_tt.diagnostics import Location, UnsupportedError
+
+_TILELANG = str(Path(tilelang.__file__).parent)
 
 _THREADS = "Tensix cores have no SIMT threads; write T.Parallel, T.copy or another tile operation"
 _ASYNC = "data movement is asynchronous by itself here: use T.copy inside T.Pipelined and drop the barrier"
@@ -51,7 +56,9 @@ HARMLESS: dict[str, str] = {
 def location_of(node: tirx.Stmt | tirx.Buffer) -> Location | None:
     """The user's line TileLang recorded for a statement or a buffer."""
     span = get_buffer_span(node) if isinstance(node, tirx.Buffer) else get_stmt_span(node)
-    return Location(str(span.source_name.name), int(span.line)) if span is not None else None
+    if span is None or str(span.source_name.name).startswith(_TILELANG):
+        return None  # a macro of TileLang's own: the caller knows the user's line around it
+    return Location(str(span.source_name.name), int(span.line))
 
 
 def refuse_gpu_code(func: tirx.PrimFunc) -> None:
@@ -62,12 +69,20 @@ def refuse_gpu_code(func: tirx.PrimFunc) -> None:
     """
     threads = _thread_indices(func)
 
-    def check(stmt: Any) -> None:
-        if isinstance(stmt, tirx.BufferStore | tirx.Evaluate | tirx.IfThenElse | tirx.For | tirx.Bind):
-            for expr in _own_expressions(stmt):
-                _check_expression(expr, threads, location_of(stmt))
+    for stmt, location in _statements(func.body, None):
+        for expr in _own_expressions(stmt):
+            _check_expression(expr, threads, location)
 
-    tirx.stmt_functor.post_order_visit(func.body, check)
+
+def _statements(stmt: Any, around: Location | None) -> Iterator[tuple[Any, Location | None]]:
+    """Every statement with its line, or the line around it; outer before inner."""
+    location = location_of(stmt) or around
+    yield stmt, location
+    parts = list(stmt.seq) if isinstance(stmt, tirx.SeqStmt) else []
+    parts += [getattr(stmt, name, None) for name in ("body", "block", "then_case", "else_case")]
+    for part in parts:
+        if part is not None:
+            yield from _statements(part, location)
 
 
 def _thread_indices(func: tirx.PrimFunc) -> set[Any]:
@@ -82,14 +97,14 @@ def _thread_indices(func: tirx.PrimFunc) -> set[Any]:
 
 
 def _check_expression(expr: Any, threads: set[Any], location: Location | None) -> None:
-    def visit(node: Any) -> None:
+    nodes: list[Any] = []
+    tirx.stmt_functor.post_order_visit(expr, nodes.append)
+    for node in nodes:
         if isinstance(node, tirx.Var) and node in threads:
             message = f"the kernel uses the thread index '{node.name}'"
             raise UnsupportedError("TT101", message, location=location, help=_THREADS)
         if isinstance(node, tirx.Call):
             _check_operator(str(getattr(node.op, "name", "")), location)
-
-    tirx.stmt_functor.post_order_visit(expr, visit)
 
 
 def _check_operator(op: str, location: Location | None) -> None:
@@ -103,6 +118,8 @@ def _is_thread_index(expr: Any) -> bool:
 
 
 def _own_expressions(stmt: Any) -> list[Any]:
+    if not isinstance(stmt, tirx.BufferStore | tirx.Evaluate | tirx.IfThenElse | tirx.For | tirx.Bind):
+        return []
     if isinstance(stmt, tirx.BufferStore):
         return [stmt.value, *stmt.indices]
     if isinstance(stmt, tirx.IfThenElse):
@@ -110,4 +127,3 @@ def _own_expressions(stmt: Any) -> list[Any]:
     if isinstance(stmt, tirx.For):
         return [stmt.min, stmt.extent]
     return [stmt.value]
-

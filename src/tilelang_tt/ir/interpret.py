@@ -92,9 +92,7 @@ class _Machine:
             given = tensors.get(tensor.name)
             if given is not None and given.shape != shape:
                 raise ValueError(f"'{tensor.name}' has shape {given.shape}; the program wants {shape}")
-            self.memory[tensor] = (
-                np.full(shape, np.nan, np.float32) if given is None else self.rounded(tensor, given)
-            )
+            self.memory[tensor] = np.full(shape, np.nan, np.float32) if given is None else self.rounded(tensor, given)
 
     def number(self, expr: Expr | int) -> int:
         return scalar.evaluate(expr, self.values)
@@ -202,9 +200,7 @@ class _Machine:
         target[there] = stored[here]
 
     def box(self, region: Region) -> Box:
-        return tuple(
-            (self.number(low), extent) for low, extent in zip(region.mins, region.extents, strict=True)
-        )
+        return tuple((self.number(low), extent) for low, extent in zip(region.mins, region.extents, strict=True))
 
     def tiles(self, access: TileAccess) -> Box | None:
         """The elements of a tile access; None where its condition fails."""
@@ -227,9 +223,7 @@ class _Machine:
             box[axis] = (index, 1)
         return tuple(box[axis] for axis in range(len(shape)))
 
-    def check(
-        self, access: TileAccess, what: str, start: int, count: int, guarded: bool, extent: Expr
-    ) -> None:
+    def check(self, access: TileAccess, what: str, start: int, count: int, guarded: bool, extent: Expr) -> None:
         """An access without a guard has promised to stay inside."""
         end = self.number(extent)
         if not guarded and not 0 <= start <= end - count:
@@ -245,7 +239,7 @@ def _sizes(
     for tensor in program.tensors:
         if tensor.name in tensors:
             shown = zip(tensor.shape, tensors[tensor.name].shape, strict=True)
-            values.update((extent, size) for extent, size in shown if isinstance(extent, Var))
+            values.update((extent, size) for extent, size in shown if scalar.is_var(extent))
     values.update((var, scalars[var.name]) for var in program.sizes if var.name in scalars)
     parameters = [param for param in program.params if isinstance(param, ScalarParam)]
     return values | {param.var: scalars[param.name] for param in parameters}

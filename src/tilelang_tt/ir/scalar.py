@@ -8,13 +8,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tvm import arith, tirx
 from tvm.ir import Range, structural_equal
 
-Expr = tirx.PrimExpr
-Var = tirx.Var
+if TYPE_CHECKING:  # TVM ships no types
+    Expr: TypeAlias = Any
+    Var: TypeAlias = Any
+else:
+    Expr = tirx.PrimExpr
+    Var = tirx.Var
+
+
+def is_expr(value: object) -> bool:
+    return isinstance(value, tirx.PrimExpr)
+
+
+def is_var(value: object) -> bool:
+    return isinstance(value, tirx.Var)
 
 
 def var(name: str) -> Var:
@@ -126,12 +138,13 @@ def variables(expr: Expr) -> list[Var]:
 
 def hoist(expr: Expr, known: set[Var], name: Callable[[Expr], Var]) -> Expr:
     """`expr` with every largest compound part over `known` variables alone replaced by `name(part)`."""
+    binary: Any = (*_PRECEDENCE, tirx.Min, tirx.Max)
     if isinstance(expr, tirx.IntImm | tirx.Var):
         return expr
     used = variables(expr)
     if used and all(variable in known for variable in used) and str(expr.dtype) != "bool":
         return name(expr)
-    if isinstance(expr, tuple(_PRECEDENCE)) or isinstance(expr, tirx.Min | tirx.Max):
+    if isinstance(expr, binary):
         return type(expr)(hoist(expr.a, known, name), hoist(expr.b, known, name))
     return expr
 
@@ -189,7 +202,7 @@ class Facts:
 
 # --- printing -------------------------------------------------------------------------------------
 
-_PRECEDENCE: dict[type, tuple[int, str, str]] = {  # node -> (binding strength, C, Python)
+_PRECEDENCE: dict[Any, tuple[int, str, str]] = {  # node -> (binding strength, C, Python)
     tirx.Mul: (6, "*", "*"),
     tirx.FloorDiv: (6, "/", "//"),
     tirx.FloorMod: (6, "%", "%"),

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tilelang_tt.ir import scalar
 from tilelang_tt.ir.kernel import (
     Arg,
     Barrier,
@@ -60,7 +61,7 @@ from tilelang_tt.ir.kernel import (
     WriteTile,
     ZeroTile,
 )
-from tilelang_tt.ir.scalar import Expr, Var, int_value
+from tilelang_tt.ir.scalar import Expr, Var
 from tilelang_tt.ir.text_tile import INDENT, Names, number_text, place, size, stmt_text
 from tilelang_tt.ir.tile import Buffer, ScalarParam
 
@@ -108,14 +109,10 @@ class _KernelText:
         ends = f"{cb.producer.value} -> {cb.consumer.value}"
         blocks = f"{cb.depth} block{'s' if cb.depth > 1 else ''} of {size(*cb.shape)} tiles {cb.format}"
         direct = ", unpacked to DST" if cb.unpack_to_dest else ""
-        return (
-            f"cb{cb.id} {self.names(buffer)}: {ends}, {blocks}, {cb.pages} pages of {cb.page_bytes} B{direct}"
-        )
+        return f"cb{cb.id} {self.names(buffer)}: {ends}, {blocks}, {cb.pages} pages of {cb.page_bytes} B{direct}"
 
     def kernel(self, kernel: Kernel) -> Iterator[str]:
-        bound = (
-            [arg.var for arg in kernel.args if arg.var is not None] if kernel.args else self.launch_values()
-        )
+        bound = [arg.var for arg in kernel.args if arg.var is not None] if kernel.args else self.launch_values()
         for var in bound:
             self.names.bind(var)
         yield f"{kernel.role.value}({', '.join(map(self.arg, kernel.args))})"
@@ -131,9 +128,11 @@ class _KernelText:
         return [self.kernels.unit_start, self.kernels.unit_count, *self.kernels.program.sizes, *scalars]
 
     def arg(self, arg: Arg) -> str:
+        """Name, kind and what it stands for: `K_tiles: size (K + 31) // 32`."""
         of = f" of {self.names(arg.tensor)}" if arg.tensor is not None else ""
+        size = f" {scalar.to_python(arg.size)}" if arg.size is not None and arg.size is not arg.var else ""
         into = f" -> {self.names(arg.var)}" if arg.var is not None and self.names(arg.var) != arg.name else ""
-        return f"{arg.name}: {arg.kind.value}{of}{into}"
+        return f"{arg.name}: {arg.kind.value}{of}{size}{into}"
 
     # --- statements -------------------------------------------------------------------------------
 
@@ -259,10 +258,8 @@ class _KernelText:
             case Sfpu():
                 return self.sfpu(stmt)
             case PackTile():
-                always = int_value(stmt.overwrite)
-                adding = {None: f", adding unless {self.names.expr(stmt.overwrite)}", 0: ", adding"}.get(
-                    always, ""
-                )
+                always = scalar.int_value(stmt.overwrite)
+                adding = {None: f", adding unless {self.names.expr(stmt.overwrite)}", 0: ", adding"}.get(always, "")
                 return f"pack {self.dst(stmt.dst)} -> {self.slot(stmt.cb, stmt.index)}{adding}"
 
     def sfpu(self, stmt: Sfpu) -> str:

@@ -142,9 +142,7 @@ class _TileText:
     def tensor(self, tensor: Tensor) -> str:
         shape = ", ".join(map(self.names.expr, tensor.shape))
         layout = self.program.layouts.get(tensor)
-        return f"{self.names.bind(tensor)}: {tensor.dtype}[{shape}]" + (
-            self.tensor_layout(layout) if layout else ""
-        )
+        return f"{self.names.bind(tensor)}: {tensor.dtype}[{shape}]" + (self.tensor_layout(layout) if layout else "")
 
     def tensor_layout(self, layout: TensorLayout) -> str:
         axes = f"rows axis {layout.row_axis}, columns axis {layout.col_axis}"

@@ -329,6 +329,12 @@ class Launch:
     streams: dict[Buffer, Stream] = field(default_factory=dict)
     work: Work | None = None
     graph: tuple[Edge, ...] = ()
+    tensor_names: frozenset[str] = frozenset()
+
+    @property
+    def names(self) -> set[str]:
+        """Names that a new buffer must not take."""
+        return {buffer.name for buffer in (*self.buffers, *self.layouts)} | self.tensor_names
 
 
 @dataclass(frozen=True)
@@ -354,6 +360,15 @@ class TileProgram:
 
     def with_decisions(self, *decisions: Decision) -> TileProgram:
         return replace(self, decisions=self.decisions + decisions)
+
+
+def unique_name(name: str, taken: set[str]) -> str:
+    """`name`, numbered if it is taken."""
+    candidate, count = name, 0
+    while candidate in taken:
+        count += 1
+        candidate = f"{name}_{count}"
+    return candidate
 
 
 # --- walking --------------------------------------------------------------------------------------

@@ -24,6 +24,7 @@ SCHEMA_VERSION = 1
 Size = int | str
 
 Role = Literal["reader", "compute", "writer"]
+Access = Literal["read", "write", "read_write", "unused"]
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class Param:
     kind: Literal["tensor", "scalar"]
     dtype: str
     shape: tuple[Size, ...] = ()
-    access: Literal["read", "write", "read_write", "unused"] = "read"
+    access: Access = "read"
 
 
 @dataclass(frozen=True)

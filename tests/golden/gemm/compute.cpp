@@ -21,11 +21,11 @@ void kernel_main() {
         reconfig_data_format_srca(cb_B_shared);
         matmul_block_init(cb_A_shared, cb_B_shared, /*transpose*/ 0, 2, 2, 2);
         pack_reconfig_data_format(cb_C_local_out, cb_C_local);
-        // kernel.py:15  for k in T.Pipelined(8, num_stages=3):
+        // kernel.py:17  for k in T.Pipelined(8, num_stages=3):
         for (uint32_t k = 0; k < 8; ++k) {
             cb_wait_front(cb_A_shared, 8);
             cb_wait_front(cb_B_shared, 8);
-            // kernel.py:18  T.gemm(A_shared, B_shared, C_local)
+            // kernel.py:20  T.gemm(A_shared, B_shared, C_local)
             pack_reconfig_l1_acc(k != 0);
             for (uint32_t i = 0; i < 4; i += 2) {
                 for (uint32_t j = 0; j < 4; j += 2) {
@@ -49,7 +49,7 @@ void kernel_main() {
         cb_push_back(cb_C_local, 16);
         cb_wait_front(cb_C_local, 16);
         cb_reserve_back(cb_C_local_out, 16);
-        // kernel.py:19  T.copy(C_local, C[by * 128, bx * 128])
+        // kernel.py:21  T.copy(C_local, C[by * 128, bx * 128])
         reconfig_data_format_srca(cb_B_shared, cb_C_local);
         copy_tile_to_dst_init_short(cb_C_local);
         pack_reconfig_data_format(cb_C_local, cb_C_local_out);

@@ -6,7 +6,9 @@ TARGET = "tenstorrent"
 
 
 @T.prim_func
-def matmul(A: T.Tensor((1024, 512), "bfloat16"), B: T.Tensor((512, 1024), "bfloat16"), C: T.Tensor((1024, 1024), "bfloat16")):
+def matmul(
+    A: T.Tensor((1024, 512), "bfloat16"), B: T.Tensor((512, 1024), "bfloat16"), C: T.Tensor((1024, 1024), "bfloat16")
+):
     with T.Kernel(8, 8, threads=128) as (bx, by):
         A_shared = T.alloc_shared((128, 64), "bfloat16")
         B_shared = T.alloc_shared((64, 128), "bfloat16")

@@ -21,18 +21,18 @@ void kernel_main() {
     for (uint32_t unit = unit_start; unit < unit_start + unit_count; ++unit) {
         const uint32_t bx = unit % 8;
         const uint32_t by = unit / 8;
-        // kernel.py:15  for k in T.Pipelined(8, num_stages=3):
+        // kernel.py:17  for k in T.Pipelined(8, num_stages=3):
         for (uint32_t k = 0; k < 8; ++k) {
             cb_reserve_back(cb_A_shared, 8);
             cb_reserve_back(cb_B_shared, 8);
-            // kernel.py:16  T.copy(A[by * 128, k * 64], A_shared)
+            // kernel.py:18  T.copy(A[by * 128, k * 64], A_shared)
             const uint32_t A_shared_l1 = get_write_ptr(cb_A_shared);
             for (uint32_t i = 0; i < 4; ++i) {
                 for (uint32_t j = 0; j < 2; ++j) {
                     noc_async_read_page((by * 4 + i) * 16 + k * 2 + j, A, A_shared_l1 + (i * 2 + j) * A_shared_tile_bytes);
                 }
             }
-            // kernel.py:17  T.copy(B[k * 64, bx * 128], B_shared)
+            // kernel.py:19  T.copy(B[k * 64, bx * 128], B_shared)
             const uint32_t B_shared_l1 = get_write_ptr(cb_B_shared);
             for (uint32_t i = 0; i < 2; ++i) {
                 for (uint32_t j = 0; j < 4; ++j) {

@@ -17,7 +17,7 @@ void kernel_main() {
         const uint32_t bx = unit % 8;
         const uint32_t by = unit / 8;
         cb_wait_front(cb_C_local_out, 16);
-        // kernel.py:19  T.copy(C_local, C[by * 128, bx * 128])
+        // kernel.py:21  T.copy(C_local, C[by * 128, bx * 128])
         const uint32_t C_local_out_l1 = get_read_ptr(cb_C_local_out);
         for (uint32_t i = 0; i < 4; ++i) {
             for (uint32_t j = 0; j < 4; ++j) {

@@ -344,7 +344,7 @@ Share share_of_core(int64_t units, int64_t cores, int64_t core) {
 
 void create_cb(
     Program& program,
-    const CoreRange& cores,
+    const tt::tt_metal::CoreRange& cores,
     tt::CBIndex index,
     tt::DataFormat format,
     uint32_t pages,
@@ -399,7 +399,7 @@ distributed::MeshWorkload matmul_workload(
     const Tensors& tensors,
     const KernelArguments& args) {
     constexpr uint32_t grid_x = 13, grid_y = 10;
-    const CoreRange cores(CoreCoord{0, 0}, CoreCoord{grid_x - 1, grid_y - 1});
+    const tt::tt_metal::CoreRange cores(CoreCoord{0, 0}, CoreCoord{grid_x - 1, grid_y - 1});
     Program program = CreateProgram();
 
     // A_shared: reader to compute

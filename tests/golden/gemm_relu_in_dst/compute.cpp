@@ -18,11 +18,11 @@ void kernel_main() {
     relu_tile_init();
     for (uint32_t unit = 0; unit < unit_count; ++unit) {
         tile_regs_acquire();
-        // kernel.py:15  for k in T.Pipelined(4, num_stages=2):
+        // kernel.py:17  for k in T.Pipelined(4, num_stages=2):
         for (uint32_t k = 0; k < 4; ++k) {
             cb_wait_front(cb_A_shared, 2);
             cb_wait_front(cb_B_shared, 2);
-            // kernel.py:18  T.gemm(A_shared, B_shared, C_local, transpose_B=True)
+            // kernel.py:20  T.gemm(A_shared, B_shared, C_local, transpose_B=True)
             matmul_block(cb_A_shared, cb_B_shared, 0, 0, 0, /*transpose*/ 1, 2, 2, 1);
             cb_pop_front(cb_A_shared, 2);
             cb_pop_front(cb_B_shared, 2);
@@ -33,7 +33,7 @@ void kernel_main() {
         }
         tile_regs_commit();
         tile_regs_wait();
-        // kernel.py:20  C_local[i, j] = T.max(C_local[i, j], 0)
+        // kernel.py:22  C_local[i, j] = T.max(C_local[i, j], 0)
         for (uint32_t t = 0; t < 4; ++t) {
             pack_tile<true>(t, cb_C_local_out, t);
         }

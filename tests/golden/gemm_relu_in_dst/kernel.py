@@ -6,7 +6,9 @@ TARGET = "tenstorrent"
 
 
 @T.prim_func
-def matmul_relu(A: T.Tensor((256, 128), "float16"), B: T.Tensor((256, 128), "float16"), C: T.Tensor((256, 256), "float16")):
+def matmul_relu(
+    A: T.Tensor((256, 128), "float16"), B: T.Tensor((256, 128), "float16"), C: T.Tensor((256, 256), "float16")
+):
     with T.Kernel(4, 4, threads=128) as (bx, by):
         A_shared = T.alloc_shared((64, 32), "float16")
         B_shared = T.alloc_shared((64, 32), "float16")

@@ -21,16 +21,16 @@ void kernel_main() {
     for (uint32_t unit = unit_start; unit < unit_start + unit_count; ++unit) {
         const uint32_t bx = unit % 4;
         const uint32_t by = unit / 4;
-        // kernel.py:15  for k in T.Pipelined(4, num_stages=2):
+        // kernel.py:17  for k in T.Pipelined(4, num_stages=2):
         for (uint32_t k = 0; k < 4; ++k) {
             cb_reserve_back(cb_A_shared, 2);
             cb_reserve_back(cb_B_shared, 2);
-            // kernel.py:16  T.copy(A[by * 64, k * 32], A_shared)
+            // kernel.py:18  T.copy(A[by * 64, k * 32], A_shared)
             const uint32_t A_shared_l1 = get_write_ptr(cb_A_shared);
             for (uint32_t i = 0; i < 2; ++i) {
                 noc_async_read_page((by * 2 + i) * 4 + k, A, A_shared_l1 + i * A_shared_tile_bytes);
             }
-            // kernel.py:17  T.copy(B[bx * 64, k * 32], B_shared)
+            // kernel.py:19  T.copy(B[bx * 64, k * 32], B_shared)
             const uint32_t B_shared_l1 = get_write_ptr(cb_B_shared);
             for (uint32_t i = 0; i < 2; ++i) {
                 noc_async_read_page((bx * 2 + i) * 4 + k, B, B_shared_l1 + i * B_shared_tile_bytes);

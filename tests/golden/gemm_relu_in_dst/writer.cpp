@@ -17,7 +17,7 @@ void kernel_main() {
         const uint32_t bx = unit % 4;
         const uint32_t by = unit / 4;
         cb_wait_front(cb_C_local_out, 4);
-        // kernel.py:21  T.copy(C_local, C[by * 64, bx * 64])
+        // kernel.py:23  T.copy(C_local, C[by * 64, bx * 64])
         const uint32_t C_local_out_l1 = get_read_ptr(cb_C_local_out);
         for (uint32_t i = 0; i < 2; ++i) {
             for (uint32_t j = 0; j < 2; ++j) {

@@ -18,11 +18,11 @@ void kernel_main() {
     compute_kernel_hw_startup(cb_A_shared, cb_A_shared_t);
     for (uint32_t unit = 0; unit < unit_count; ++unit) {
         cb_reserve_back(cb_C_local, 8);
-        // kernel.py:15  for k in T.Pipelined(T.ceildiv(100, 32), num_stages=2):
+        // kernel.py:17  for k in T.Pipelined(T.ceildiv(100, 32), num_stages=2):
         for (uint32_t k = 0; k < 4; ++k) {
             cb_wait_front(cb_A_shared, 2);
             cb_reserve_back(cb_A_shared_t, 2);
-            // kernel.py:18  T.gemm(A_shared, B_shared, C_local, transpose_A=True, transpose_B=True)
+            // kernel.py:20  T.gemm(A_shared, B_shared, C_local, transpose_A=True, transpose_B=True)
             transpose_init(cb_A_shared);
             pack_reconfig_data_format(cb_A_shared_t);
             pack_reconfig_l1_acc(0);

@@ -6,7 +6,9 @@ TARGET = "tenstorrent"
 
 
 @T.prim_func
-def matmul(A: T.Tensor((100, 200), "bfloat16"), B: T.Tensor((300, 100), "bfloat16"), C: T.Tensor((200, 300), "float32")):
+def matmul(
+    A: T.Tensor((100, 200), "bfloat16"), B: T.Tensor((300, 100), "bfloat16"), C: T.Tensor((200, 300), "float32")
+):
     with T.Kernel(T.ceildiv(300, 128), T.ceildiv(200, 64), threads=128) as (bx, by):
         A_shared = T.alloc_shared((32, 64), "bfloat16")
         B_shared = T.alloc_shared((128, 32), "bfloat16")

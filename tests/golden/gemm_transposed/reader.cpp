@@ -32,11 +32,11 @@ void kernel_main() {
     for (uint32_t unit = unit_start; unit < unit_start + unit_count; ++unit) {
         const uint32_t bx = unit % 3;
         const uint32_t by = unit / 3;
-        // kernel.py:15  for k in T.Pipelined(T.ceildiv(100, 32), num_stages=2):
+        // kernel.py:17  for k in T.Pipelined(T.ceildiv(100, 32), num_stages=2):
         for (uint32_t k = 0; k < 4; ++k) {
             cb_reserve_back(cb_A_shared, 2);
             cb_reserve_back(cb_B_shared, 4);
-            // kernel.py:16  T.copy(A[k * 32, by * 64], A_shared)
+            // kernel.py:18  T.copy(A[k * 32, by * 64], A_shared)
             const uint32_t A_shared_l1 = get_write_ptr(cb_A_shared);
             for (uint32_t j = 0; j < 2; ++j) {
                 if (by * 2 + j < 7) {
@@ -45,7 +45,7 @@ void kernel_main() {
                     zero_tile<A_shared_tile_bytes>(A_shared_l1 + j * A_shared_tile_bytes);
                 }
             }
-            // kernel.py:17  T.copy(B[bx * 128, k * 32], B_shared)
+            // kernel.py:19  T.copy(B[bx * 128, k * 32], B_shared)
             const uint32_t B_shared_l1 = get_write_ptr(cb_B_shared);
             for (uint32_t i = 0; i < 4; ++i) {
                 if (bx * 4 + i < 10) {

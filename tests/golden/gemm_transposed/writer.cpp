@@ -17,7 +17,7 @@ void kernel_main() {
         const uint32_t bx = unit % 3;
         const uint32_t by = unit / 3;
         cb_wait_front(cb_C_local, 8);
-        // kernel.py:19  T.copy(C_local, C[by * 64, bx * 128])
+        // kernel.py:21  T.copy(C_local, C[by * 64, bx * 128])
         const uint32_t C_local_l1 = get_read_ptr(cb_C_local);
         for (uint32_t i = 0; i < 2; ++i) {
             for (uint32_t j = 0; j < 4; ++j) {

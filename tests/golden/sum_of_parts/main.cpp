@@ -330,7 +330,7 @@ Share share_of_core(int64_t units, int64_t cores, int64_t core) {
 
 void create_cb(
     Program& program,
-    const CoreRange& cores,
+    const tt::tt_metal::CoreRange& cores,
     tt::CBIndex index,
     tt::DataFormat format,
     uint32_t pages,
@@ -374,7 +374,7 @@ distributed::MeshWorkload combine_workload(
     const distributed::MeshDevice& mesh_device,
     const Tensors& tensors) {
     constexpr uint32_t grid_x = 8, grid_y = 8;
-    const CoreRange cores(CoreCoord{0, 0}, CoreCoord{grid_x - 1, grid_y - 1});
+    const tt::tt_metal::CoreRange cores(CoreCoord{0, 0}, CoreCoord{grid_x - 1, grid_y - 1});
     Program program = CreateProgram();
 
     // part: reader to compute

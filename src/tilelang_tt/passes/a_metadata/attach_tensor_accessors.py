@@ -34,6 +34,7 @@ from tilelang_tt.ir.tile import (
     TileAccess,
     TileProgram,
     children,
+    unique_name,
     with_children,
 )
 
@@ -84,16 +85,16 @@ class _Rewriter:
                 return (Store(src, access, location),)
             staging = self.staging(f"{src.name}_out", dst, src, location)
             return (Map(staging, Element(src), location), Store(staging, access, location))
-        assert isinstance(src, Buffer) and isinstance(dst, Buffer)
+        assert isinstance(src, Buffer)
+        assert isinstance(dst, Buffer)
         return (Map(dst, Element(src), location),)
 
     def staging(self, name: str, tensor: Tensor, buffer: Buffer, location: Location | None) -> Buffer:
         """A block like `buffer` in the tensor's format."""
         layout = self.program.layouts[tensor]
-        block = Buffer(_unique(name, self.layouts), tensor.dtype, buffer.shape, Memory.SHARED, location)
-        self.layouts[block] = replace(
-            self.layouts[buffer], format=layout.format, page_bytes=layout.page_bytes
-        )
+        taken = self.launch.names | {block.name for block in self.layouts}
+        block = Buffer(unique_name(name, taken), tensor.dtype, buffer.shape, Memory.SHARED, location)
+        self.layouts[block] = replace(self.layouts[buffer], format=layout.format, page_bytes=layout.page_bytes)
         formats = f"{self.layouts[buffer].format} and {layout.format}"
         text = f"staging block for '{tensor.name}': compute converts between {formats}"
         self.decisions.append(Decision("attach_tensor_accessors", block.name, text, location))
@@ -115,8 +116,9 @@ class _Rewriter:
             col,
             rows,
             cols,
-            guard_rows=not facts.proves(row + rows <= layout.row_tiles),
-            guard_cols=not facts.proves(col + cols <= layout.col_tiles),
+            # A block that starts before the tensor is guarded too: its first rows wrap to huge numbers.
+            guard_rows=not (facts.proves(row >= 0) and facts.proves(row + rows <= layout.row_tiles)),
+            guard_cols=not (facts.proves(col >= 0) and facts.proves(col + cols <= layout.col_tiles)),
             guard=guard,
         )
 
@@ -140,15 +142,6 @@ class _Rewriter:
                 continue
             extent = region.source.shape[axis]
             number = number * extent + start
-            if not facts.proves(start < extent):
+            if not facts.proves_in_range(start, extent):
                 guard = scalar.both(guard, start < scalar.as_expr(extent))
         return facts.simplify(number), guard
-
-
-def _unique(name: str, taken: dict[Buffer, BufferLayout]) -> str:
-    names = {buffer.name for buffer in taken}
-    candidate, count = name, 0
-    while candidate in names:
-        count += 1
-        candidate = f"{name}_{count}"
-    return candidate

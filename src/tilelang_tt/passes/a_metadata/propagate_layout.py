@@ -38,7 +38,7 @@ def propagate_layout(program: TileProgram) -> TileProgram:
         layouts = {buffer: _layout(program, launch, buffer) for buffer in launch.buffers}
         launches.append(replace(launch, layouts=layouts))
         decisions += [
-            Decision("propagate_layout", buffer.name, _describe(buffer, layout), buffer.location)
+            Decision("propagate_layout", buffer.name, _describe(layout), buffer.location)
             for buffer, layout in layouts.items()
         ]
     return replace(program, launches=tuple(launches)).with_decisions(*decisions)
@@ -48,7 +48,7 @@ def buffer_layout(buffer: Buffer, format: str, order: TileOrder = TileOrder.ROWS
     """Tiles of a buffer; refuses shapes that are no whole tiles."""
     shape = [extent for extent in buffer.shape if extent != 1]
     if len(shape) != 2 or any(extent % TILE for extent in shape):
-        fitting = "x".join(str(-(-extent // TILE) * TILE) for extent in (shape + [TILE, TILE])[:2])
+        fitting = "x".join(str(-(-extent // TILE) * TILE) for extent in [*shape, TILE, TILE][:2])
         raise ResourceError(
             "TT201",
             f"'{buffer.name}' has shape {'x'.join(map(str, buffer.shape))}; blocks are made of 32x32 tiles",
@@ -89,6 +89,6 @@ def _only_transposed_operand(launch: Launch, buffer: Buffer) -> bool:
     return used
 
 
-def _describe(buffer: Buffer, layout: BufferLayout) -> str:
+def _describe(layout: BufferLayout) -> str:
     order = ", tiles by columns (transposed operand)" if layout.order is TileOrder.COLUMNS else ""
     return f"{layout.rows} x {layout.cols} tiles, {layout.format}{order}"

@@ -1,7 +1,7 @@
 """B1: number the grid blocks of the kernel, so that a core can own a run of them.
 
-    before   T.Kernel blocks bx < 8, by < 16
-    after    unit < 128 : bx = unit % 8, by = unit // 8
+before   T.Kernel blocks bx < 8, by < 16
+after    unit < 128 : bx = unit % 8, by = unit // 8
 """
 
 from __future__ import annotations

@@ -10,8 +10,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from tilelang_tt.arch import DST_TILES_16BIT, DST_TILES_32BIT
 from tilelang_tt.ir.tile import Apply, Buffer, Element, ElementExpr, Number
 from tilelang_tt.ops import ELEMENT_OPS, Instruction
+
+
+def dst_tiles(fp32_acc: bool) -> int:
+    """Tiles between acquire and release, half-sync."""
+    return DST_TILES_32BIT if fp32_acc else DST_TILES_16BIT
 
 
 @dataclass(frozen=True)

@@ -27,17 +27,18 @@ from tilelang_tt.ir.tile import (
     all_reads,
     all_writes,
     children,
-    element_buffers,
     walk,
     with_children,
     writes,
 )
+from tilelang_tt.passes.c_tile.dst_program import dst_program, dst_tiles
 from tilelang_tt.passes.c_tile.liveness import Path, live_after
 from tilelang_tt.passes.c_tile.separate_roles import used_only
 
 
 def fuse_maps(program: TileProgram) -> TileProgram:
-    fusers = [_Fuser(launch) for launch in program.launches]
+    capacity = dst_tiles(program.options.fp32_acc)
+    fusers = [_Fuser(launch, capacity) for launch in program.launches]
     launches = tuple(fuser.run() for fuser in fusers)
     decisions = [decision for fuser in fusers for decision in fuser.decisions]
     return replace(program, launches=launches).with_decisions(*decisions)
@@ -51,9 +52,16 @@ def substitute(expr: ElementExpr, buffer: Buffer, value: ElementExpr) -> Element
     return expr
 
 
+def occurrences(expr: ElementExpr, buffer: Buffer) -> int:
+    if isinstance(expr, Apply):
+        return sum(occurrences(arg, buffer) for arg in expr.args)
+    return int(isinstance(expr, Element) and expr.buffer is buffer)
+
+
 class _Fuser:
-    def __init__(self, launch: Launch) -> None:
+    def __init__(self, launch: Launch, capacity: int) -> None:
         self.launch = launch
+        self.capacity = capacity
         self.decisions: list[Decision] = []
 
     def run(self) -> Launch:
@@ -80,7 +88,7 @@ class _Fuser:
         if not (isinstance(first, Map) and isinstance(second, Map)):
             return False
         middle = first.dst
-        if middle not in element_buffers(second.value) or not self.may_inline(first, second):
+        if occurrences(second.value, middle) != 1 or not self.may_inline(first, second):
             return False
         overwritten = second.dst is middle
         if not overwritten and live_after((*outer, (tuple(stmts), index + 1, is_loop)), middle):
@@ -92,11 +100,12 @@ class _Fuser:
         return True
 
     def may_inline(self, first: Map, second: Map) -> bool:
-        """Storing `middle` must not have rounded, and both blocks must have the same tile order."""
+        """Storing `middle` did not round, both blocks have the same tile order, and DST holds the whole."""
         layouts = self.launch.layouts
         middle, target = layouts[first.dst], layouts[second.dst]
         wide = middle.format == "Float32" or middle.format == target.format
-        return wide and middle.order is target.order
+        fused = substitute(second.value, first.dst, first.value)
+        return wide and middle.order is target.order and dst_program(fused).slots <= self.capacity
 
     def forward(self, stmts: list[Stmt], index: int, outer: Path, is_loop: bool) -> bool:
         """Let readers of a plain copy read the original, if both keep their contents as long."""
@@ -130,9 +139,7 @@ def _plain(stmt: Map) -> bool:
 def _stores(stmt: Stmt, buffer: Buffer) -> bool:
     """Whether `buffer` is read by anything but compute statements that can be renamed."""
     return any(
-        buffer in all_reads(s) and not isinstance(s, Gemm | Map | Transpose)
-        for s in walk((stmt,))
-        if not children(s)
+        buffer in all_reads(s) and not isinstance(s, Gemm | Map | Transpose) for s in walk((stmt,)) if not children(s)
     )
 
 

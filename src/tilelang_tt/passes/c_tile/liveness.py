@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import Enum
 
 from tilelang_tt.ir.scalar import int_value
 from tilelang_tt.ir.tile import Branch, Buffer, Loop, Stmt, children, reads, walk, writes
+
+# The buffers a statement reads, for the purpose at hand.
+Uses = Callable[[Stmt], tuple[Buffer, ...]]
 
 # A position in nested statement lists: (list, index, the list is a loop body), outermost first.
 Path = tuple[tuple[tuple[Stmt, ...], int, bool], ...]
@@ -16,22 +20,22 @@ class Access(Enum):
     WRITE = "write"  # the whole buffer is overwritten
 
 
-def first_access(body: tuple[Stmt, ...], buffer: Buffer) -> Access | None:
+def first_access(body: tuple[Stmt, ...], buffer: Buffer, uses: Uses = reads) -> Access | None:
     """What surely or possibly happens to `buffer` first; None when nothing is sure to overwrite it."""
     for stmt in body:
-        access = _access(stmt, buffer)
+        access = _access(stmt, buffer, uses)
         if access is not None:
             return access
     return None
 
 
-def _access(stmt: Stmt, buffer: Buffer) -> Access | None:
+def _access(stmt: Stmt, buffer: Buffer, uses: Uses) -> Access | None:
     nested = children(stmt)
     if not nested:
-        if buffer in reads(stmt):
+        if buffer in uses(stmt):
             return Access.READ
         return Access.WRITE if buffer in writes(stmt) else None
-    found = [first_access(body, buffer) for body in nested]
+    found = [first_access(body, buffer, uses) for body in nested]
     if Access.READ in found:
         return Access.READ
     if isinstance(stmt, Loop) and not runs(stmt):
@@ -51,12 +55,12 @@ def mentions(body: tuple[Stmt, ...], buffer: Buffer) -> bool:
     return any(buffer in reads(stmt) or buffer in writes(stmt) for stmt in walk(body))
 
 
-def live_after(path: Path, buffer: Buffer) -> bool:
-    """Whether some path from the statement at `path` reads `buffer` before overwriting it."""
+def live_after(path: Path, buffer: Buffer, uses: Uses = reads) -> bool:
+    """Whether some way from the statement at `path` reads `buffer` (as `uses` counts) before overwriting it."""
     for body, index, is_loop in reversed(path):
-        access = first_access(body[index + 1 :], buffer)
+        access = first_access(body[index + 1 :], buffer, uses)
         if access is not None:
             return access is Access.READ
-        if is_loop and first_access(body[: index + 1], buffer) is Access.READ:
+        if is_loop and first_access(body[: index + 1], buffer, uses) is Access.READ:
             return True
     return False

@@ -16,8 +16,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tilelang_tt.arch import DST_TILES_16BIT, DST_TILES_32BIT
 from tilelang_tt.compiled import Decision
+from tilelang_tt.diagnostics import ResourceError
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.scalar import Expr
 from tilelang_tt.ir.tile import (
@@ -40,10 +40,11 @@ from tilelang_tt.ir.tile import (
     Transpose,
     children,
     element_buffers,
+    unique_name,
     walk,
     with_children,
 )
-from tilelang_tt.passes.c_tile.dst_program import dst_program
+from tilelang_tt.passes.c_tile.dst_program import dst_program, dst_tiles
 from tilelang_tt.passes.c_tile.liveness import mentions
 
 
@@ -52,11 +53,6 @@ def lower_tile_intrinsics(program: TileProgram) -> TileProgram:
     launches = tuple(lowering.run() for lowering in lowerings)
     decisions = [decision for lowering in lowerings for decision in lowering.decisions]
     return replace(program, launches=launches).with_decisions(*decisions)
-
-
-def dst_tiles(fp32_acc: bool) -> int:
-    """Tiles between acquire and release, half-sync."""
-    return DST_TILES_32BIT if fp32_acc else DST_TILES_16BIT
 
 
 def choose_sub_block(rows: int, cols: int, capacity: int, one_column: bool = False) -> SubBlock:
@@ -81,18 +77,29 @@ class _Lowering:
     def run(self) -> Launch:
         body = self.body(self.launch.body)
         body = self.keep_in_dst(body)
-        return replace(
-            self.launch, body=body, buffers=tuple(self.streams), layouts=self.layouts, streams=self.streams
-        )
+        return replace(self.launch, body=body, buffers=tuple(self.streams), layouts=self.layouts, streams=self.streams)
 
     def body(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
         result: list[Stmt] = []
         for stmt in body:
             if isinstance(stmt, Gemm):
                 result += self.gemm(stmt)
+            elif isinstance(stmt, Map):
+                self.check_slots(stmt)
+                result.append(stmt)
             else:
                 result.append(with_children(stmt, tuple(self.body(nested) for nested in children(stmt))))
         return tuple(result)
+
+    def check_slots(self, stmt: Map) -> None:
+        slots = dst_program(stmt.value).slots
+        if slots > self.capacity:
+            raise ResourceError(
+                "TT207",
+                f"the expression for '{stmt.dst.name}' needs {slots} tiles of DST at once; it holds {self.capacity}",
+                location=stmt.location,
+                help="compute a part of it into a block of its own first",
+            )
 
     def gemm(self, gemm: Gemm) -> list[Stmt]:
         before: list[Stmt] = []
@@ -110,9 +117,8 @@ class _Lowering:
 
     def transposed(self, gemm: Gemm) -> Buffer:
         source, layout = gemm.a, self.layouts[gemm.a]
-        block = Buffer(
-            f"{source.name}_t", source.dtype, tuple(reversed(source.shape)), Memory.SHARED, gemm.location
-        )
+        name = unique_name(f"{source.name}_t", self.launch.names | {block.name for block in self.layouts})
+        block = Buffer(name, source.dtype, tuple(reversed(source.shape)), Memory.SHARED, gemm.location)
         self.layouts[block] = replace(layout, rows=layout.cols, cols=layout.rows, order=TileOrder.ROWS)
         self.streams[block] = Stream(Role.COMPUTE, Role.COMPUTE, 1)
         text = f"transposed copy of '{source.name}': the engine transposes only its second operand"

@@ -14,8 +14,10 @@ from tilelang_tt.ir.tile import (
     Buffer,
     BufferLayout,
     Element,
+    Gemm,
     Launch,
     Load,
+    Loop,
     Map,
     Memory,
     Role,
@@ -23,11 +25,14 @@ from tilelang_tt.ir.tile import (
     Store,
     TileProgram,
     children,
+    reads,
+    unique_name,
     unpacks,
     walk,
     with_children,
     writes,
 )
+from tilelang_tt.passes.c_tile.liveness import Path, live_after
 
 
 def separate_roles(program: TileProgram) -> TileProgram:
@@ -36,9 +41,7 @@ def separate_roles(program: TileProgram) -> TileProgram:
 
 def producers(launch: Launch, buffer: Buffer) -> set[Role]:
     return {
-        Role.READER if isinstance(stmt, Load) else Role.COMPUTE
-        for stmt in walk(launch.body)
-        if buffer in writes(stmt)
+        Role.READER if isinstance(stmt, Load) else Role.COMPUTE for stmt in walk(launch.body) if buffer in writes(stmt)
     }
 
 
@@ -51,14 +54,16 @@ def consumers(launch: Launch, buffer: Buffer) -> set[Role]:
 
 
 def _launch(launch: Launch) -> Launch:
-    mixed_in = {b for b in launch.buffers if len(producers(launch, b)) > 1}
-    mixed_out = {b for b in launch.buffers if len(consumers(launch, b)) > 1}
+    mixed_in = [b for b in launch.buffers if len(producers(launch, b)) > 1]
+    kept = _kept_after_store(launch.body, (), False)
+    mixed_out = [b for b in launch.buffers if len(consumers(launch, b)) > 1 or b in kept]
     if not mixed_in and not mixed_out:
         return launch
     layouts = dict(launch.layouts)
 
     def twin(buffer: Buffer, suffix: str) -> Buffer:
-        block = Buffer(buffer.name + suffix, buffer.dtype, buffer.shape, Memory.SHARED, buffer.location)
+        name = unique_name(buffer.name + suffix, launch.names | {b.name for b in layouts})
+        block = Buffer(name, buffer.dtype, buffer.shape, Memory.SHARED, buffer.location)
         layouts[block] = layouts[buffer]
         return block
 
@@ -79,6 +84,22 @@ def _launch(launch: Launch) -> Launch:
         return tuple(result)
 
     return used_only(replace(launch, body=rewrite(launch.body)), layouts)
+
+
+def _kept_after_store(body: tuple[Stmt, ...], outer: Path, is_loop: bool) -> set[Buffer]:
+    """Accumulators that are stored and then added to: the block handed over is not the one to go on with."""
+    found: set[Buffer] = set()
+    for index, stmt in enumerate(body):
+        path = (*outer, (body, index, is_loop))
+        if isinstance(stmt, Store) and live_after(path, stmt.src, _added_to):
+            found.add(stmt.src)
+        for nested in children(stmt):
+            found |= _kept_after_store(nested, path, isinstance(stmt, Loop))
+    return found
+
+
+def _added_to(stmt: Stmt) -> tuple[Buffer, ...]:
+    return (stmt.c,) if isinstance(stmt, Gemm) and stmt.c in reads(stmt) else ()
 
 
 def used_only(launch: Launch, layouts: dict[Buffer, BufferLayout]) -> Launch:

@@ -39,8 +39,8 @@ def allocate_cbs(program: TileProgram, launch: Launch) -> tuple[dict[Buffer, Cb]
             (layout.rows, layout.cols),
             buffer.location,
         )
-    _check_l1(program, launch, cbs, arch)
-    return cbs, [_describe(buffer, cb, launch) for buffer, cb in cbs.items()]
+    _check_l1(launch, cbs, arch)
+    return cbs, [_describe(buffer, cb) for buffer, cb in cbs.items()]
 
 
 def _bytes(launch: Launch, depths: dict[Buffer, int]) -> int:
@@ -87,7 +87,7 @@ def _numbers(launch: Launch, arch: Arch) -> dict[Buffer, int]:
     return {b: _FIRST_ID[use] + n for use, members in groups.items() for n, b in enumerate(members)}
 
 
-def _check_l1(program: TileProgram, launch: Launch, cbs: dict[Buffer, Cb], arch: Arch) -> None:
+def _check_l1(launch: Launch, cbs: dict[Buffer, Cb], arch: Arch) -> None:
     for cb in cbs.values():
         if cb.pages > MAX_CB_PAGES:
             raise ResourceError(
@@ -125,8 +125,9 @@ def _fitting_change(launch: Launch, cbs: dict[Buffer, Cb], usable: int) -> str:
     return f"use smaller blocks: even with num_stages=1 the kernel needs {need:,} B"
 
 
-def _describe(buffer: Buffer, cb: Cb, launch: Launch) -> Decision:
+def _describe(buffer: Buffer, cb: Cb) -> Decision:
     depth = f"{cb.depth} block{'s' if cb.depth > 1 else ''}"
     exact = ", unpacked straight to DST (all 32 bits)" if cb.unpack_to_dest else ""
-    text = f"cb{cb.id}: {cb.producer.value} -> {cb.consumer.value}, {depth} of {cb.tiles} {cb.format} tiles, {cb.bytes:,} B{exact}"
+    way = f"cb{cb.id}: {cb.producer.value} -> {cb.consumer.value}"
+    text = f"{way}, {depth} of {cb.tiles} {cb.format} tiles, {cb.bytes:,} B{exact}"
     return Decision("allocate_cbs", buffer.name, text, buffer.location)

@@ -106,9 +106,7 @@ class _Pages:
         """Write a block; it has left L1 before its pages can be popped."""
         cb = self.kernels.cbs[store.src]
         base = scalar.var(f"{cb.name}_l1")
-        tiles = self.tiles(
-            store.dst, self.kernels.launch.layouts[store.src], _Write(store.dst.tensor, cb, base)
-        )
+        tiles = self.tiles(store.dst, self.kernels.launch.layouts[store.src], _Write(store.dst.tensor, cb, base))
         pointer = Pointer(base, cb, write=False)
         return [*self.source(store.location), pointer, tiles, Barrier(BarrierKind.FLUSH)]
 

@@ -2,7 +2,8 @@
 
     before   unit: for k: ... matmul_block A, B ... pack C        for t: ... copy C ... pack C_out
     after    startup ; unit: reconfig srca B ; matmul_block_init ; reconfig pack C_out -> C ;
-             for k: l1_acc(k != 0) ; ...      reconfig srca B -> C ; copy init ; reconfig pack C -> C_out ; l1_acc(0) ; ...
+             for k: l1_acc(k != 0) ; ...
+             reconfig srca B -> C ; copy init ; reconfig pack C -> C_out ; l1_acc(0) ; for t: ...
 
 The engines keep state: what the unpackers and the matrix unit are set up for (`mode`), the data formats of both
 source registers and of the packer, whether the packer adds to L1, and the constants of the SFPU. Walking the kernel,
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, fields, replace
+from typing import Any
 
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.kernel import (
@@ -116,7 +118,7 @@ def _startup(body: tuple[KernelStmt, ...], first: EngineState) -> Startup:
 def _key(component: str, value: object) -> Hashable:
     """What makes two values of a component the same setting."""
     if isinstance(value, Cb):
-        return (value.format, value.unpack_to_dest)
+        return value.format if component == "pack" else (value.format, value.unpack_to_dest)
     if isinstance(value, CopyMode | TransposeMode):
         return (type(value).__name__, value.cb.format, value.cb.unpack_to_dest)
     if isinstance(value, MatmulMode):
@@ -130,7 +132,6 @@ def same_setting(component: str, a: object, b: object) -> bool:
     if a is None or b is None:
         return a is b
     if component == "accumulate":
-        assert isinstance(a, Expr) and isinstance(b, Expr)
         return scalar.same_form(a, b)
     return _key(component, a) == _key(component, b)
 
@@ -138,7 +139,7 @@ def same_setting(component: str, a: object, b: object) -> bool:
 def _change(state: EngineState, need: EngineState) -> tuple[list[KernelStmt], EngineState]:
     """Calls that bring `state` to `need`, and the state afterwards."""
     calls: list[KernelStmt] = []
-    changed: dict[str, object] = {}
+    changed: dict[str, Any] = {}
     for component in COMPONENTS:
         old, new = getattr(state, component), getattr(need, component)
         if new is None or same_setting(component, old, new):
@@ -206,9 +207,7 @@ def _loop(loop: For, state: EngineState) -> tuple[list[KernelStmt], For, EngineS
     kept = {c: v for c, v in usable.items() if same_setting(c, v, getattr(exit_state, c))}
     calls, entry = _change(state, EngineState(**kept))
     unknown = {
-        c: None
-        for c in COMPONENTS
-        if c not in kept and not same_setting(c, getattr(entry, c), getattr(exit_state, c))
+        c: None for c in COMPONENTS if c not in kept and not same_setting(c, getattr(entry, c), getattr(exit_state, c))
     }
     body, after = _insert(loop.body, replace(entry, **unknown))
     if after.accumulate is not None and _uses(after.accumulate, loop):
@@ -218,7 +217,7 @@ def _loop(loop: For, state: EngineState) -> tuple[list[KernelStmt], For, EngineS
 
 def _uses(value: object, loop: For) -> bool:
     """Whether a setting depends on the loop's own variable."""
-    if not isinstance(value, Expr):
+    if not scalar.is_expr(value):
         return False
     inner = {stmt.var for stmt in walk(loop.body) if isinstance(stmt, For)} | {loop.var}
     return any(variable in inner for variable in scalar.variables(value))

@@ -1,7 +1,7 @@
 """D5: put the DST protocol around every section.
 
-    before   section { matmul_block ... } { pack_tile ... }
-    after    acquire ; matmul_block ... ; commit ; wait ; pack_tile ... ; release
+before   section { matmul_block ... } { pack_tile ... }
+after    acquire ; matmul_block ... ; commit ; wait ; pack_tile ... ; release
 """
 
 from __future__ import annotations

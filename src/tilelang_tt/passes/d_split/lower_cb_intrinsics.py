@@ -59,7 +59,7 @@ States = dict[Buffer, State]
 def lower_cb_intrinsics(kernels: KernelSet) -> KernelSet:
     for role in (Role.COMPUTE, Role.WRITER):
         protocol = _Protocol(kernels, role)
-        body, states = protocol.body(kernels.kernel(role).body, {}, unit_body=True)
+        body, _ = protocol.body(kernels.kernel(role).body, {}, unit_body=True)
         kernels = kernels.with_body(role, body)
     return kernels
 
@@ -76,7 +76,7 @@ def requirements(stmt: KernelStmt) -> States:
     if isinstance(task, Gemm):
         return {task.a: State.WAITED, task.b: State.WAITED, task.c: State.RESERVED}
     if isinstance(task, Map):
-        sources = {buffer: State.WAITED for buffer in element_buffers(task.value)}
+        sources = dict.fromkeys(element_buffers(task.value), State.WAITED)
         # A block updated in place is waited for group by group, inside the task.
         target = State.AVAILABLE if updated_in_place(task) else State.RESERVED
         return sources | {task.dst: target}
@@ -168,13 +168,11 @@ class _Protocol:
     def check_accumulator(self, stmt: KernelStmt, states: States) -> None:
         if isinstance(stmt, Task) and isinstance(stmt.stmt, Gemm):
             gemm = stmt.stmt
-            if states.get(gemm.c, State.FREE) is State.FREE and int_value(gemm.clear) == 0:
-                if gemm.c in self.kernels.cbs:
-                    raise _not_filled(gemm.c, gemm.location)
+            empty = gemm.c in self.kernels.cbs and states.get(gemm.c, State.FREE) is State.FREE
+            if empty and int_value(gemm.clear) == 0:
+                raise _not_filled(gemm.c, gemm.location)
 
-    def move(
-        self, buffer: Buffer, target: State, out: _List, states: States, location: Location | None
-    ) -> None:
+    def move(self, buffer: Buffer, target: State, out: _List, states: States, location: Location | None) -> None:
         """Bring a block to `target`, round the ring."""
         state = states.get(buffer, State.FREE)
         private = self.kernels.launch.streams[buffer].private
@@ -214,7 +212,8 @@ class _Protocol:
         tail = _List()
         tail.items = [_Item(stmt) for stmt in body]
         for item in tail.items:
-            uses = self.used((item.stmt,)) | ({_cb_buffer(self.kernels, item.stmt)} - {None})  # type: ignore[arg-type]
+            called = _cb_buffer(self.kernels, item.stmt)
+            uses = self.used((item.stmt,)) | ({called} if called else set())
             tail.last_use.update((buffer, item) for buffer in uses)
         for buffer in used:
             self.move(buffer, invariant[buffer], tail, after, None)
@@ -230,7 +229,7 @@ class _Protocol:
         for other in self.used(loop.body) - {buffer}:
             trial[other] = self.first_need(loop.body, other) or State.FREE
         _, after = self.body(loop.body, trial)
-        if after[buffer] is need or need is State.WAITED:
+        if after[buffer] is need or need in (State.WAITED, State.AVAILABLE):
             return need
         return State.FREE
 
@@ -241,23 +240,29 @@ class _Protocol:
         return None
 
     def branch(self, branch: If, out: _List, states: States) -> None:
-        """Both arms must leave a block in the same state; a stream that only one arm drained is freed."""
-        used = self.used((branch,))
+        """Both arms must leave a block in the same state."""
+        used = sorted(self.used((branch,)), key=lambda buffer: self.kernels.cbs[buffer].id)
         then, after_then = self.body(branch.then, states)
         otherwise, after_else = self.body(branch.otherwise, states)
         arms = [(list(then), after_then), (list(otherwise), after_else)]
         for buffer in used:
-            ends = [after.get(buffer, State.FREE) for _, after in arms]
-            private = self.kernels.launch.streams[buffer].private
-            target = ends[0] if ends[0] is ends[1] or private else State.FREE
-            if private and target is State.WAITED and State.FREE in ends:
-                target = State.FREE
+            target = self.join(branch, buffer, [after.get(buffer, State.FREE) for _, after in arms])
             for stmts, after in arms:
                 tail = _List()
                 self.move(buffer, target, tail, after, None)
                 stmts += tail.result()
             states[buffer] = target
-        out.add(If(branch.condition, tuple(arms[0][0]), tuple(arms[1][0])), used)
+        out.add(If(branch.condition, tuple(arms[0][0]), tuple(arms[1][0])), set(used))
+
+    def join(self, branch: If, buffer: Buffer, ends: list[State]) -> State:
+        """The state in which the arms meet. A block that an arm received is freed in that arm."""
+        if any(isinstance(stmt, Receive) and stmt.buffer is buffer for stmt in walk((branch,))):
+            return State.FREE
+        if ends[0] is ends[1]:
+            return ends[0]
+        if State.FREE in ends:
+            return State.RESERVED if State.RESERVED in ends else State.FREE
+        return State.RESERVED if State.RESERVED in ends else State.WAITED
 
 
 def _cb_buffer(kernels: KernelSet, stmt: KernelStmt) -> Buffer | None:

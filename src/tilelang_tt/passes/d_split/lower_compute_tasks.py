@@ -34,8 +34,7 @@ from tilelang_tt.ir.kernel import (
 )
 from tilelang_tt.ir.scalar import Expr
 from tilelang_tt.ir.tile import Fill, Gemm, Map, Role, Transpose
-from tilelang_tt.passes.c_tile.dst_program import Compute, DstProgram, Fetch, dst_program
-from tilelang_tt.passes.c_tile.lower_tile_intrinsics import dst_tiles
+from tilelang_tt.passes.c_tile.dst_program import Compute, DstProgram, Fetch, Step, dst_program, dst_tiles
 from tilelang_tt.passes.d_split.lower_cb_intrinsics import updated_in_place
 
 
@@ -44,7 +43,9 @@ def lower_compute_tasks(kernels: KernelSet) -> KernelSet:
     return kernels.with_body(Role.COMPUTE, lowering.body(kernels.kernel(Role.COMPUTE).body))
 
 
-def repeat(count: int, name: str, body: Callable[[Expr], tuple[KernelStmt, ...]], step: int = 1) -> tuple[KernelStmt, ...]:
+def repeat(
+    count: int, name: str, body: Callable[[Expr], tuple[KernelStmt, ...]], step: int = 1
+) -> tuple[KernelStmt, ...]:
     """`body` for 0, step, ... below `count`; no loop around a single round."""
     if count <= step:
         return body(scalar.const(0))
@@ -130,7 +131,8 @@ class _Lowering:
     def held(self, held: Held) -> Section:
         """A sum that stays in DST, and the one element-wise reading of it."""
         *sums, result = held.body
-        assert isinstance(result, Task) and isinstance(result.stmt, Map)
+        assert isinstance(result, Task)
+        assert isinstance(result.stmt, Map)
         program = dst_program(result.stmt.value)
         tiles = self.kernels.launch.layouts[held.buffer].tiles
         cb = self.kernels.cbs[result.stmt.dst]
@@ -187,22 +189,23 @@ class _Lowering:
         """The program for `group` tiles, step by step: slot s of tile t is DST[s * group + t]."""
         result: list[KernelStmt] = []
         for step in program.steps:
-            if isinstance(step, Fetch):
-                if held:
-                    continue  # the sum is already in its slot
-                cb = self.kernels.cbs[step.buffer]
-                start = scalar.const(0) if cb is rotating else base
-                result += repeat(group, "t", lambda t, s=step, c=cb, b=start: (self.fetch(c, b + t, s.slot * group + t),))
-            elif isinstance(step, Compute):
-                result += repeat(group, "t", lambda t, s=step: (self.compute(s, group, t),))
-            else:
-                result += repeat(
-                    group, "t", lambda t, s=step: (FillTile(s.slot * group + t, s.value),)
-                )
+            if isinstance(step, Fetch) and held:
+                continue  # the sum is already in its slot
+            one = self.step_of(step, group, base, rotating)
+            result += repeat(group, "t", one)
         return tuple(result)
 
-    def fetch(self, cb: Cb, index: Expr, dst: Expr) -> CopyTile:
-        return CopyTile(cb, index, dst)
+    def step_of(
+        self, step: Step, group: int, base: Expr, rotating: Cb | None
+    ) -> Callable[[Expr], tuple[KernelStmt, ...]]:
+        """What one step of a program does for tile t of the group."""
+        if isinstance(step, Fetch):
+            cb = self.kernels.cbs[step.buffer]
+            start = scalar.const(0) if cb is rotating else base
+            return lambda t: (CopyTile(cb, start + t, step.slot * group + t),)
+        if isinstance(step, Compute):
+            return lambda t: (self.compute(step, group, t),)
+        return lambda t: (FillTile(step.slot * group + t, step.value),)
 
     def compute(self, step: Compute, group: int, t: Expr) -> Sfpu:
         def place(slot: int) -> Expr:

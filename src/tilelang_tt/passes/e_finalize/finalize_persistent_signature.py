@@ -102,9 +102,7 @@ def _finalize(kernel: Kernel, kernels: KernelSet) -> Kernel:
     return replace(kernel, body=body, args=tuple(args))
 
 
-def _host_sizes(
-    body: tuple[KernelStmt, ...], known: set[Var]
-) -> tuple[tuple[KernelStmt, ...], list[tuple[Var, Expr]]]:
+def _host_sizes(body: tuple[KernelStmt, ...], known: set[Var]) -> tuple[tuple[KernelStmt, ...], list[tuple[Var, Expr]]]:
     """Replace compound expressions over sizes by variables the host computes."""
     found: list[tuple[Var, Expr]] = []
 
@@ -126,7 +124,7 @@ def _host_sizes(
             changed = {
                 field: scalar.hoist(value, known, name)
                 for field, value in vars(stmt).items()
-                if isinstance(value, Expr) and field in _EXPRESSION_FIELDS
+                if field in _EXPRESSION_FIELDS and scalar.is_expr(value)
             }
             stmt = replace(stmt, **changed) if changed else stmt
             result.append(with_children(stmt, tuple(rewrite(nested) for nested in children(stmt))))
@@ -135,7 +133,9 @@ def _host_sizes(
     return rewrite(body), found
 
 
-_EXPRESSION_FIELDS = frozenset(("start", "stop", "condition", "value", "page", "slot", "index", "a_index", "b_index", "on"))
+_EXPRESSION_FIELDS = frozenset(
+    ("start", "stop", "condition", "value", "page", "slot", "index", "a_index", "b_index", "on")
+)
 
 
 def _without_unused_lets(body: tuple[KernelStmt, ...]) -> tuple[KernelStmt, ...]:

@@ -18,7 +18,7 @@ from tilelang_tt.ir.kernel import (
     TransposeTile,
 )
 from tilelang_tt.ir.scalar import Expr, Facts, const
-from tilelang_tt.passes.c_tile.lower_tile_intrinsics import dst_tiles
+from tilelang_tt.passes.c_tile.dst_program import dst_tiles
 from tilelang_tt.passes.f_verify.check_tiles import _in_loop
 from tilelang_tt.passes.f_verify.verify_program import fail
 

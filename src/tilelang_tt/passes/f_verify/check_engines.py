@@ -7,6 +7,7 @@ An independent walk over the finished kernel: it knows what each call sets and w
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.kernel import (
@@ -87,9 +88,11 @@ def _set(stmt: KernelStmt, state: EngineState) -> EngineState:
         srca, srcb = (stmt.b, stmt.a) if stmt.reverse else (stmt.a, stmt.b)
         return EngineState(srca=srca, srcb=srcb, pack=stmt.out, accumulate=scalar.false())
     if isinstance(stmt, Reconfig):
-        if stmt.old is not None and not same_setting("", stmt.old, getattr(state, _FIELD[stmt.unit])):
+        unit = _FIELD[stmt.unit]
+        if stmt.old is not None and not same_setting(unit, stmt.old, getattr(state, unit)):
             raise fail("TT962", f"{stmt.unit.value} names '{stmt.old.name}' as the old operand, which it is not")
-        return replace(state, **{_FIELD[stmt.unit]: stmt.new})
+        changed: dict[str, Any] = {unit: stmt.new}
+        return replace(state, **changed)
     if isinstance(stmt, Init):
         return replace(state, sfpu=stmt.mode) if isinstance(stmt.mode, SfpuMode) else replace(state, mode=stmt.mode)
     if isinstance(stmt, L1Accumulate):

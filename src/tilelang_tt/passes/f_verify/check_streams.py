@@ -79,9 +79,7 @@ def _shape_of(kernel: Kernel, cb: Cb, kind: CbKind) -> tuple[_Shape, ...]:
     return _shape(kernel.body, cb, kind, sizes)
 
 
-def _shape(
-    body: tuple[KernelStmt, ...], cb: Cb, kind: CbKind, sizes: dict[Var, Expr]
-) -> tuple[_Shape, ...]:
+def _shape(body: tuple[KernelStmt, ...], cb: Cb, kind: CbKind, sizes: dict[Var, Expr]) -> tuple[_Shape, ...]:
     """The pushes or pops of one buffer, with the loops and branches around them."""
     result: list[_Shape] = []
     for stmt in body:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from tilelang_tt.diagnostics import InternalError, Location
 from tilelang_tt.ir.tile import Copy, Gemm, InDst, Launch, TileProgram, reads, unpacks, walk, writes
-from tilelang_tt.passes.c_tile.lower_tile_intrinsics import dst_tiles
+from tilelang_tt.passes.c_tile.dst_program import dst_tiles
 from tilelang_tt.passes.c_tile.separate_roles import consumers, producers
 
 _ORDER = (
