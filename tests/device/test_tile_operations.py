@@ -139,7 +139,11 @@ def test_add_accumulates_into_dst() -> None:
 
 
 @pytest.mark.parametrize(
-    "call", ["transpose_init(x); transpose_tile(x, 0, 0);", "copy_init(x, 1); copy_tile(x, 0, 0);"]
+    "call",
+    [
+        "transpose_init(x); transpose_tile(x, 0, 0);",
+        "copy_tile_to_dst_init_short(x, 1, 1); copy_tile(x, 0, 0);",
+    ],
 )
 def test_transpose_within_each_tile(call: str) -> None:
     x = sample(13)

@@ -88,34 +88,24 @@ def _refuse_unsupported(plan: Plan) -> None:
             )
 
 
-def bind(
-    declared: Plan, sizes: Mapping[str, int], scalars: Mapping[str, int | float], *, exact: bool
-) -> Call:
+def bind(declared: Plan, sizes: Mapping[str, int], scalars: Mapping[str, int | float], *, exact: bool) -> Call:
     _refuse_unsupported(declared)
     plan = as_float32(declared) if exact else declared
     banks = ARCHS[plan.arch].dram_banks
     address, offset = _DRAM_BASE, 0
     slots: list[TensorSlot] = []
     for tensor in plan.tensors:
-        pages = (
-            evaluate(tensor.batch, sizes)
-            * evaluate(tensor.row_tiles, sizes)
-            * evaluate(tensor.col_tiles, sizes)
-        )
+        pages = evaluate(tensor.batch, sizes) * evaluate(tensor.row_tiles, sizes) * evaluate(tensor.col_tiles, sizes)
         data = pages * tensor.page_bytes
         slots.append(TensorSlot(tensor, address, pages, offset, offset + _round_up(data)))
         address += _round_up(-(-pages // banks) * tensor.page_bytes)
         offset += _round_up(data) + _round_up(pages)
     if address > 0xFFFFFFFF:
-        raise DeviceError(
-            "TT410", f"the tensors of '{plan.name}' need {address:,} B per DRAM bank; 4 GiB is the limit"
-        )
+        raise DeviceError("TT410", f"the tensors of '{plan.name}' need {address:,} B per DRAM bank; 4 GiB is the limit")
     return Call(plan, declared, sizes, scalars, tuple(slots), offset)
 
 
-def describe(
-    call: Call, libraries: list[dict[Role, Path]], *, exact: bool, threads: int, time_limit: float
-) -> str:
+def describe(call: Call, libraries: list[dict[Role, Path]], *, exact: bool, threads: int, time_limit: float) -> str:
     chip = ARCHS[call.plan.arch]
     offsets = [_cb_offsets(launch, chip, exact=exact) for launch in call.plan.launches]
     top = max([chip.l1_bytes, *(end for _, end in offsets)])

@@ -20,9 +20,7 @@ _KINDS = {
 }
 
 
-def device_error(
-    report: Mapping[str, Any], plan: Plan, sources: Mapping[str, str], limit: float
-) -> DeviceError:
+def device_error(report: Mapping[str, Any], plan: Plan, sources: Mapping[str, str], limit: float) -> DeviceError:
     code, kind = _KINDS[report["status"]]
     launch = plan.launches[report.get("launch", 0)]
     notes: list[str] = []
@@ -38,9 +36,7 @@ def device_error(
     message = report["message"]
     if report["status"] == "hang":
         message = f"the kernels did not end within {limit:g} s"
-    return DeviceError(
-        code, f"{kind}: {message}", location=location, notes=tuple(notes), help=_help(report["status"])
-    )
+    return DeviceError(code, f"{kind}: {message}", location=location, notes=tuple(notes), help=_help(report["status"]))
 
 
 def _help(status: str) -> str | None:

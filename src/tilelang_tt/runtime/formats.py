@@ -123,9 +123,7 @@ def encode(tensor: torch.Tensor, plan: TensorPlan, pages: torch.Tensor) -> None:
         pages.view(form.element).view(source.shape).copy_(source)
 
 
-def decode(
-    pages: torch.Tensor, plan: TensorPlan, tensor: torch.Tensor, written: torch.Tensor | None = None
-) -> None:
+def decode(pages: torch.Tensor, plan: TensorPlan, tensor: torch.Tensor, written: torch.Tensor | None = None) -> None:
     """Read `pages` back into `tensor`, in place; only the pages marked in `written`, when given."""
     shape = tile_shape(plan, tuple(tensor.shape))
     _check(plan, shape, pages)

@@ -97,17 +97,13 @@ def _compile_runner(toolchain: Toolchain, target: Path) -> None:
         item.unlink()
 
 
-def _kernel(
-    toolchain: Toolchain, plan: Plan, launch: LaunchPlan, kernel: KernelPlan, source: str
-) -> Artifact:
+def _kernel(toolchain: Toolchain, plan: Plan, launch: LaunchPlan, kernel: KernelPlan, source: str) -> Artifact:
     prefix = kernel_prefix(plan, launch, kernel)
     key = digest("kernel", toolchain.identity, _tree_digest(), prefix, kernel.source, source)
     return Artifact(key, "kernel.so", _kernel_compiler(toolchain, kernel, prefix, source))
 
 
-def _kernel_compiler(
-    toolchain: Toolchain, kernel: KernelPlan, prefix: str, source: str
-) -> Callable[[Path], None]:
+def _kernel_compiler(toolchain: Toolchain, kernel: KernelPlan, prefix: str, source: str) -> Callable[[Path], None]:
     def build(target: Path) -> None:
         prefix_file, source_file = target.parent / "prefix.h", target.parent / kernel.source
         prefix_file.write_text(prefix)

@@ -62,8 +62,10 @@ void vd_binary_tile(uint32_t op_number, uint32_t broadcast_number, uint32_t in0,
     Tile& out = dst_tile(dst);
     Engine& engine = core->engine;
     if (op == Binary::Mul && engine.tiles[dst] == DstTile::Written) {
-        undefined("mul_tiles onto DST tile %u, which already holds a value: whether it is added to or replaced is not "
-                  "the same in every mode", dst);
+        undefined(
+            "mul_tiles onto DST tile %u, which already holds a value: whether it is added to or replaced is not "
+            "the same in every mode",
+            dst);
     }
     for (const uint32_t cb : {in0, in1}) {
         if (cb_config(cb).to_dest) {

@@ -51,13 +51,13 @@ void require_data(uint32_t cb, uint32_t pages) {
     for (uint32_t i = 0; i < pages; ++i) {
         const uint32_t number = state.write_page + i;
         Page& page = state.pages[number];
-        const bool whole = config.producer == Role::Compute
-                               ? page.packed
-                               : page.landed >= config.page_bytes ||
-                                     !has_mark(core->l1 + page_offset(cb, number), config.page_bytes);
+        const bool whole =
+            config.producer == Role::Compute
+                ? page.packed
+                : page.landed >= config.page_bytes || !has_mark(core->l1 + page_offset(cb, number), config.page_bytes);
         if (!whole) {
-            breach("cb-unwritten", "cb_push_back(%u, %u): page %u of CB %u '%s' was not %s since it was free", cb, pages,
-                   number, cb, config.name, config.producer == Role::Compute ? "packed" : "wholly written");
+            breach("cb-unwritten", "cb_push_back(%u, %u): page %u of CB %u '%s' was not %s since it was free", cb,
+                   pages, number, cb, config.name, config.producer == Role::Compute ? "packed" : "wholly written");
         }
         page.written = true;
         page.packed = false;
@@ -105,9 +105,7 @@ bool cb_has_room(const Core& at, uint32_t cb, uint32_t pages) {
     return device.launch->cbs[cb].pages - (state.pushed - state.popped) >= pages;
 }
 
-bool cb_has_data(const Core& at, uint32_t cb, uint32_t pages) {
-    return at.cbs[cb].pushed - at.cbs[cb].popped >= pages;
-}
+bool cb_has_data(const Core& at, uint32_t cb, uint32_t pages) { return at.cbs[cb].pushed - at.cbs[cb].popped >= pages; }
 
 const uint8_t* readable_tile(uint32_t cb, uint32_t tile) {
     const CbConfig& config = cb_config(cb);
@@ -235,12 +233,12 @@ void vd_cb_push_back(uint32_t cb, uint32_t pages, uint32_t line) {
     CbState& state = core->cbs[cb];
     require_role(cb, config.producer, "cb_push_back", "producer");
     if (pages > state.reserved) {
-        breach("cb-push-without-reserve", "cb_push_back(%u, %u): cb_reserve_back has granted %u pages of '%s'", cb, pages,
-               state.reserved, config.name);
+        breach("cb-push-without-reserve", "cb_push_back(%u, %u): cb_reserve_back has granted %u pages of '%s'", cb,
+               pages, state.reserved, config.name);
     }
     if (state.write_page + pages > config.pages) {
-        breach("cb-wrap", "cb_push_back(%u, %u): from page %u this steps past the end of the %u pages of '%s'", cb, pages,
-               state.write_page, config.pages, config.name);
+        breach("cb-wrap", "cb_push_back(%u, %u): from page %u this steps past the end of the %u pages of '%s'", cb,
+               pages, state.write_page, config.pages, config.name);
     }
     require_no_pending(fiber->reads, cb, state.write_page, pages, "noc-read-barrier", "cb_push_back",
                        "noc_async_read_barrier must come first");
@@ -274,8 +272,8 @@ void vd_cb_pop_front(uint32_t cb, uint32_t pages, uint32_t line) {
                state.waited, config.name);
     }
     if (state.read_page + pages > config.pages) {
-        breach("cb-wrap", "cb_pop_front(%u, %u): from page %u this steps past the end of the %u pages of '%s'", cb, pages,
-               state.read_page, config.pages, config.name);
+        breach("cb-wrap", "cb_pop_front(%u, %u): from page %u this steps past the end of the %u pages of '%s'", cb,
+               pages, state.read_page, config.pages, config.name);
     }
     require_no_pending(fiber->writes, cb, state.read_page, pages, "noc-write-flush", "cb_pop_front",
                        "noc_async_writes_flushed or noc_async_write_barrier must come first");

@@ -20,8 +20,9 @@ void require_source(const Source& source, uint32_t cb, const char* register_name
     const CbConfig& wanted = cb_config(cb);
     const CbConfig& configured = cb_config(source.cb);
     if (configured.declared != wanted.declared) {
-        breach("data-format", "%s reads CB %u '%s' (%s) through %s, which is configured for CB %u '%s' (%s): %s is missing",
-               what, cb, wanted.name, format_name(wanted.declared), register_name, source.cb, configured.name,
+        breach("data-format",
+               "%s reads CB %u '%s' (%s) through %s, which is configured for CB %u '%s' (%s): %s is missing", what, cb,
+               wanted.name, format_name(wanted.declared), register_name, source.cb, configured.name,
                format_name(configured.declared), reconfig);
     }
 }
@@ -66,8 +67,7 @@ void reset_engine() {
 void check_engine_at_end() {
     const Engine& engine = core->engine;
     if (engine.dst_state != DstState::Released) {
-        breach("dst-protocol", "the kernel ends while DST is %s",
-               kDstNames[static_cast<uint32_t>(engine.dst_state)]);
+        breach("dst-protocol", "the kernel ends while DST is %s", kDstNames[static_cast<uint32_t>(engine.dst_state)]);
     }
     if (engine.l1_acc) {
         breach("l1-accumulate", "the kernel ends with packer L1 accumulation on (since line %u)", engine.l1_acc_line);
@@ -98,7 +98,8 @@ Tile& dst_tile(uint32_t index) {
 Tile& written_dst_tile(uint32_t index, const char* what) {
     Tile& tile = dst_tile(index);
     if (core->engine.tiles[index] == DstTile::Zero) {
-        breach("dst-uninitialised", "%s reads DST tile %u, which nothing has written since tile_regs_acquire", what, index);
+        breach("dst-uninitialised", "%s reads DST tile %u, which nothing has written since tile_regs_acquire", what,
+               index);
     }
     return tile;
 }

@@ -16,13 +16,13 @@ namespace vd {
 constexpr uint32_t kFace = 16;
 constexpr uint32_t kTileElements = 1024;
 constexpr uint32_t kMaxCbs = 64;
-constexpr uint32_t kZerosBytes = 512;       // MEM_ZEROS_SIZE
-constexpr uint8_t kPoison = 0xA5;           // L1 contents before anything is written
-constexpr uint32_t kMarkStep = 512;         // a free page carries a poison mark at every so many bytes
+constexpr uint32_t kZerosBytes = 512;  // MEM_ZEROS_SIZE
+constexpr uint8_t kPoison = 0xA5;      // L1 contents before anything is written
+constexpr uint32_t kMarkStep = 512;    // a free page carries a poison mark at every so many bytes
 constexpr uint32_t kMarkBytes = 16;
-constexpr uint32_t kNocLocalBits = 36;      // bits of a NoC address, see dataflow_api.h
+constexpr uint32_t kNocLocalBits = 36;  // bits of a NoC address, see dataflow_api.h
 constexpr uint32_t kNocNodeBits = 6;
-constexpr uint32_t kDramRow = 63;           // y coordinate that stands for "DRAM bank x"
+constexpr uint32_t kDramRow = 63;  // y coordinate that stands for "DRAM bank x"
 
 enum class Fidelity : uint8_t { LoFi, HiFi2, HiFi3, HiFi4 };
 
@@ -145,7 +145,7 @@ struct Statistics {
 
 struct Core {
     uint32_t index, x, y;
-    uint8_t* l1;         // host address of L1 address 0; below 4 GiB, so kernels may hold pointers in 32 bits
+    uint8_t* l1;  // host address of L1 address 0; below 4 GiB, so kernels may hold pointers in 32 bits
     CbState cbs[kMaxCbs];
     Fiber fibers[kRoles];
     Engine engine;

@@ -2,15 +2,16 @@
 //
 // The description is a text of words on standard input; runtime/description.py writes it from the plan and says
 // what each line holds.
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <ctime>
 #include <dlfcn.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
 
 #include "machine.h"
 
@@ -174,7 +175,8 @@ uint8_t* map_dram(int descriptor) {
 void start_time_limit() {
     itimerval timer{};
     timer.it_value.tv_sec = static_cast<time_t>(device.time_limit);
-    timer.it_value.tv_usec = static_cast<suseconds_t>((device.time_limit - static_cast<double>(timer.it_value.tv_sec)) * 1e6);
+    timer.it_value.tv_usec =
+        static_cast<suseconds_t>((device.time_limit - static_cast<double>(timer.it_value.tv_sec)) * 1e6);
     setitimer(ITIMER_REAL, &timer, nullptr);
 }
 

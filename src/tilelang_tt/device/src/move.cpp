@@ -8,7 +8,8 @@ void require_family(Family wanted, const char* what, const char* init) {
     const Family family = core->engine.family;
     if (family == wanted) return;
     if (family == Family::None) breach("init", "%s without %s", what, init);
-    breach("init", "%s after the init of another operation (%s): %s must be called again", what, family_name(family), init);
+    breach("init", "%s after the init of another operation (%s): %s must be called again", what, family_name(family),
+           init);
 }
 
 void unpack_to_dst(uint32_t cb, uint32_t tile, uint32_t dst, bool transpose, const char* what) {

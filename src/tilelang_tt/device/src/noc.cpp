@@ -46,7 +46,8 @@ Span dram_span(uint32_t bank, uint64_t local, uint32_t bytes) {
                static_cast<unsigned long long>(within), tensor->name, tensor->page_bytes);
     }
     const uint64_t page = slot * device.chip.dram_banks + bank;
-    return {tensor->bytes + page * tensor->page_bytes + within, static_cast<uint32_t>(local), true, tensor->marks + page};
+    return {tensor->bytes + page * tensor->page_bytes + within, static_cast<uint32_t>(local), true,
+            tensor->marks + page};
 }
 
 Span l1_span(uint32_t offset) { return {core->l1 + offset, offset, false, nullptr}; }

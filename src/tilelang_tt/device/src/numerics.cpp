@@ -207,8 +207,9 @@ void pack_bfp8_row(const float* from, uint8_t& shared, uint8_t* datums) {
     shared = static_cast<uint8_t>(largest);
     for (uint32_t i = 0; i < 16; ++i) {
         const uint32_t shift = magnitudes[i] == 0 ? 0 : largest - exponents[i];
-        const uint32_t magnitude =
-            shift == 0 ? magnitudes[i] : shift > 8 ? 0 : (magnitudes[i] + (1u << (shift - 1))) >> shift;
+        const uint32_t magnitude = shift == 0  ? magnitudes[i]
+                                   : shift > 8 ? 0
+                                               : (magnitudes[i] + (1u << (shift - 1))) >> shift;
         const uint32_t sign = (bits_of(from[i]) >> 31) << 7;
         datums[i] = static_cast<uint8_t>(magnitude == 0 ? 0 : sign | magnitude);
     }
@@ -330,7 +331,8 @@ void pack_tile(DataFormat format, const Tile& tile, bool accumulate, uint8_t* pa
         vd_unimplemented("packer L1 accumulation in a block floating point format", fiber->line);
     }
     switch (format) {
-        case DataFormat::Float32: return pack_float32(from, !device.launch->fp32_dest && !device.exact, accumulate, page);
+        case DataFormat::Float32:
+            return pack_float32(from, !device.launch->fp32_dest && !device.exact, accumulate, page);
         case DataFormat::Float16_b: return pack_float16_b(from, accumulate, page);
         case DataFormat::Float16: return pack_float16(from, accumulate, page);
         case DataFormat::Bfp8_b: return pack_bfp8(from, page);

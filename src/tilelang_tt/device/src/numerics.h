@@ -28,8 +28,8 @@ void multiply_tile(Tile& dst, const Tile& a, const Tile& b, bool dst_is_zero, bo
 void cut_to_fidelity(Tile& tile, bool srca);
 
 void transpose_in_place(Tile& tile);
-void round_to_16bit_dst(Tile& tile);   // matrix engine: half away from zero
-void truncate_to_16bit_dst(Tile& tile);  // vector unit, most operations
+void round_to_16bit_dst(Tile& tile);         // matrix engine: half away from zero
+void truncate_to_16bit_dst(Tile& tile);      // vector unit, most operations
 void nearest_even_to_16bit_dst(Tile& tile);  // vector unit, operations that round in software
 
 }  // namespace vd

@@ -2,15 +2,16 @@
 //
 // The report is one JSON object on standard output. The process exists for one run only, so ending it
 // on the spot is the simplest way to stop all fibers and threads at once.
+#include <pthread.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <csignal>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <pthread.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "machine.h"
 
@@ -113,11 +114,11 @@ void describe_wait(const Core& at, const Fiber& which, char* out, std::size_t si
     const CbState& state = at.cbs[which.wait_cb];
     const uint64_t held = state.pushed - state.popped;
     if (which.wait == Wait::Reserve) {
-        std::snprintf(out, size,
-                      "waits in cb_reserve_back for %u free pages of CB %u '%s': %llu of %u are free, the %s has to pop",
-                      which.wait_pages, which.wait_cb, config.name,
-                      static_cast<unsigned long long>(config.pages - held), config.pages,
-                      kRoleNames[static_cast<uint32_t>(config.consumer)]);
+        std::snprintf(
+            out, size,
+            "waits in cb_reserve_back for %u free pages of CB %u '%s': %llu of %u are free, the %s has to pop",
+            which.wait_pages, which.wait_cb, config.name, static_cast<unsigned long long>(config.pages - held),
+            config.pages, kRoleNames[static_cast<uint32_t>(config.consumer)]);
     } else {
         std::snprintf(out, size,
                       "waits in cb_wait_front for %u pages of CB %u '%s': %llu are there, the %s has to push",
@@ -146,11 +147,11 @@ void list_fibers(Core* const* cores, uint32_t count) {
 }
 
 void on_crash(int signal, siginfo_t* info, void*) {
-    const char* what = signal == SIGSEGV   ? "segmentation fault"
-                       : signal == SIGBUS  ? "bus error"
-                       : signal == SIGFPE  ? "arithmetic fault, for example an integer division by zero"
-                       : signal == SIGILL  ? "illegal instruction"
-                                           : "abort";
+    const char* what = signal == SIGSEGV  ? "segmentation fault"
+                       : signal == SIGBUS ? "bus error"
+                       : signal == SIGFPE ? "arithmetic fault, for example an integer division by zero"
+                       : signal == SIGILL ? "illegal instruction"
+                                          : "abort";
     char message[160];
     if (signal == SIGSEGV || signal == SIGBUS) {
         std::snprintf(message, sizeof message, "%s at address 0x%llx", what,

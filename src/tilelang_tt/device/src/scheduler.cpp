@@ -1,8 +1,9 @@
 // Who runs when. Cores without traffic between them are independent, so each worker thread takes one core
 // after the other and runs its three kernels to the end, in an L1 that stays warm in the host's cache.
-#include <cstring>
 #include <pthread.h>
 #include <sys/mman.h>
+
+#include <cstring>
 
 #include "machine.h"
 

@@ -89,7 +89,8 @@ void store_result(Tile& tile, Store how) {
 void require_init(Sfpu wanted, const char* name) {
     const Sfpu last = core->engine.sfpu;
     if (last == wanted) return;
-    breach("init", "%s without its init%s", name, last == Sfpu::None ? "" : ": another vector operation was initialised last");
+    breach("init", "%s without its init%s", name,
+           last == Sfpu::None ? "" : ": another vector operation was initialised last");
 }
 
 }  // namespace
@@ -137,7 +138,8 @@ void vd_typecast(uint32_t from, uint32_t to, uint32_t dst, uint32_t line) {
     Tile& tile = written_dst_tile(dst, "typecast_tile");
     const auto is_float = [](uint32_t format) {
         const DataFormat f = static_cast<DataFormat>(format);
-        return f == DataFormat::Float32 || f == DataFormat::Float16_b || f == DataFormat::Bfp8_b || f == DataFormat::Bfp4_b;
+        return f == DataFormat::Float32 || f == DataFormat::Float16_b || f == DataFormat::Bfp8_b ||
+               f == DataFormat::Bfp4_b;
     };
     if (!is_float(from) || !is_float(to)) vd_unimplemented("typecast_tile between integer formats", line);
     ++core->statistics.sfpu_tiles;

@@ -23,12 +23,6 @@ using ::VectorMode;
 
 namespace vd {
 
-// The line of a call whose overloads differ in the number of integers: a type that ranks behind them.
-struct Line {
-    uint32_t number;
-    constexpr Line(int line) : number(static_cast<uint32_t>(line)) {}
-};
-
 ALWI void require_whole_tile(VectorMode mode, const char* name, uint32_t line) {
     if (mode != VectorMode::RC) {
         vd_unimplemented(name, line);
@@ -36,5 +30,3 @@ ALWI void require_whole_tile(VectorMode mode, const char* name, uint32_t line) {
 }
 
 }  // namespace vd
-
-#define VD_LINE vd::Line line = __builtin_LINE()

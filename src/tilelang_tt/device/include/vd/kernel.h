@@ -15,9 +15,23 @@
 #define tt_l1_ptr
 #define tt_reg_ptr
 
+#define VD_LINE vd::Line line = vd::Line::here()
+
 using uint = unsigned int;
 
 namespace vd {
+
+// The line of a call, its last and invisible argument. Nothing a kernel passes converts to it, so an argument
+// this device does not know is a compile error and never taken for a line.
+class Line {
+public:
+    static constexpr Line here(int line = __builtin_LINE()) { return Line(line, 0); }
+    constexpr operator uint32_t() const { return number_; }
+
+private:
+    constexpr Line(int line, int) : number_(static_cast<uint32_t>(line)) {}
+    uint32_t number_;
+};
 
 template <std::size_t N>
 struct Words {
@@ -51,7 +65,7 @@ constexpr int32_t get_tile_size(int32_t cb) { return static_cast<int32_t>(vd::ti
 constexpr DataFormat get_dataformat(int32_t cb) { return static_cast<DataFormat>(vd::data_formats[cb]); }
 
 template <typename T>
-FORCE_INLINE T get_arg_val(int index, uint32_t line = __builtin_LINE()) {
+FORCE_INLINE T get_arg_val(int index, VD_LINE) {
     static_assert(sizeof(T) == 4, "runtime arguments have 4 bytes");
     const uint32_t bits = vd_arg(static_cast<uint32_t>(index), line);
     T value;
@@ -60,7 +74,7 @@ FORCE_INLINE T get_arg_val(int index, uint32_t line = __builtin_LINE()) {
 }
 
 template <typename T>
-FORCE_INLINE T get_common_arg_val(int index, uint32_t line = __builtin_LINE()) {
+FORCE_INLINE T get_common_arg_val(int index, VD_LINE) {
     static_assert(sizeof(T) == 4, "runtime arguments have 4 bytes");
     const uint32_t bits = vd_common_arg(static_cast<uint32_t>(index), line);
     T value;
@@ -71,28 +85,77 @@ FORCE_INLINE T get_common_arg_val(int index, uint32_t line = __builtin_LINE()) {
 #define VD_CB(n) c_##n = n
 namespace tt {
 enum CBIndex : uint8_t {
-    VD_CB(0), VD_CB(1), VD_CB(2), VD_CB(3), VD_CB(4), VD_CB(5), VD_CB(6), VD_CB(7), VD_CB(8), VD_CB(9), VD_CB(10),
-    VD_CB(11), VD_CB(12), VD_CB(13), VD_CB(14), VD_CB(15), VD_CB(16), VD_CB(17), VD_CB(18), VD_CB(19), VD_CB(20),
-    VD_CB(21), VD_CB(22), VD_CB(23), VD_CB(24), VD_CB(25), VD_CB(26), VD_CB(27), VD_CB(28), VD_CB(29), VD_CB(30),
-    VD_CB(31), VD_CB(32), VD_CB(33), VD_CB(34), VD_CB(35), VD_CB(36), VD_CB(37), VD_CB(38), VD_CB(39), VD_CB(40),
-    VD_CB(41), VD_CB(42), VD_CB(43), VD_CB(44), VD_CB(45), VD_CB(46), VD_CB(47), VD_CB(48), VD_CB(49), VD_CB(50),
-    VD_CB(51), VD_CB(52), VD_CB(53), VD_CB(54), VD_CB(55), VD_CB(56), VD_CB(57), VD_CB(58), VD_CB(59), VD_CB(60),
-    VD_CB(61), VD_CB(62), VD_CB(63),
+    VD_CB(0),
+    VD_CB(1),
+    VD_CB(2),
+    VD_CB(3),
+    VD_CB(4),
+    VD_CB(5),
+    VD_CB(6),
+    VD_CB(7),
+    VD_CB(8),
+    VD_CB(9),
+    VD_CB(10),
+    VD_CB(11),
+    VD_CB(12),
+    VD_CB(13),
+    VD_CB(14),
+    VD_CB(15),
+    VD_CB(16),
+    VD_CB(17),
+    VD_CB(18),
+    VD_CB(19),
+    VD_CB(20),
+    VD_CB(21),
+    VD_CB(22),
+    VD_CB(23),
+    VD_CB(24),
+    VD_CB(25),
+    VD_CB(26),
+    VD_CB(27),
+    VD_CB(28),
+    VD_CB(29),
+    VD_CB(30),
+    VD_CB(31),
+    VD_CB(32),
+    VD_CB(33),
+    VD_CB(34),
+    VD_CB(35),
+    VD_CB(36),
+    VD_CB(37),
+    VD_CB(38),
+    VD_CB(39),
+    VD_CB(40),
+    VD_CB(41),
+    VD_CB(42),
+    VD_CB(43),
+    VD_CB(44),
+    VD_CB(45),
+    VD_CB(46),
+    VD_CB(47),
+    VD_CB(48),
+    VD_CB(49),
+    VD_CB(50),
+    VD_CB(51),
+    VD_CB(52),
+    VD_CB(53),
+    VD_CB(54),
+    VD_CB(55),
+    VD_CB(56),
+    VD_CB(57),
+    VD_CB(58),
+    VD_CB(59),
+    VD_CB(60),
+    VD_CB(61),
+    VD_CB(62),
+    VD_CB(63),
     SIZE = 64,
 };
 using ::DataFormat;
 }  // namespace tt
 #undef VD_CB
 
-ALWI void cb_reserve_back(uint32_t cb, uint32_t pages, uint32_t line = __builtin_LINE()) {
-    vd_cb_reserve_back(cb, pages, line);
-}
-ALWI void cb_push_back(uint32_t cb, uint32_t pages, uint32_t line = __builtin_LINE()) {
-    vd_cb_push_back(cb, pages, line);
-}
-ALWI void cb_wait_front(uint32_t cb, uint32_t pages, uint32_t line = __builtin_LINE()) {
-    vd_cb_wait_front(cb, pages, line);
-}
-ALWI void cb_pop_front(uint32_t cb, uint32_t pages, uint32_t line = __builtin_LINE()) {
-    vd_cb_pop_front(cb, pages, line);
-}
+ALWI void cb_reserve_back(uint32_t cb, uint32_t pages, VD_LINE) { vd_cb_reserve_back(cb, pages, line); }
+ALWI void cb_push_back(uint32_t cb, uint32_t pages, VD_LINE) { vd_cb_push_back(cb, pages, line); }
+ALWI void cb_wait_front(uint32_t cb, uint32_t pages, VD_LINE) { vd_cb_wait_front(cb, pages, line); }
+ALWI void cb_pop_front(uint32_t cb, uint32_t pages, VD_LINE) { vd_cb_pop_front(cb, pages, line); }

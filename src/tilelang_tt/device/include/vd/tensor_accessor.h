@@ -11,7 +11,8 @@ struct TensorAccessorArgs {
     static constexpr uint32_t flags = get_ct_arg<CTA_OFFSET>();
     static constexpr uint32_t page_size = get_ct_arg<CTA_OFFSET + 1>();
     static_assert((flags & kSharded) == 0, "unimplemented on the virtual device: sharded TensorAccessorArgs");
-    static_assert(flags == kIsDram, "unimplemented on the virtual device: TensorAccessorArgs other than interleaved DRAM");
+    static_assert(flags == kIsDram,
+                  "unimplemented on the virtual device: TensorAccessorArgs other than interleaved DRAM");
 
     static constexpr std::size_t next_compile_time_args_offset() { return CTA_OFFSET + 2; }
     static constexpr std::size_t next_common_runtime_args_offset() { return CRTA_OFFSET; }
@@ -29,8 +30,7 @@ struct TensorAccessor {
     TensorAccessor(const TensorAccessorArgs<CTA, CRTA>&, uint32_t base_addr, uint32_t page_bytes)
         : base(base_addr), page_size(page_bytes) {}
 
-    FORCE_INLINE uint64_t get_noc_addr(uint32_t page, uint32_t offset = 0, uint8_t = 0,
-                                       uint32_t line = __builtin_LINE()) const {
+    FORCE_INLINE uint64_t get_noc_addr(uint32_t page, uint32_t offset = 0, uint8_t = 0, VD_LINE) const {
         return vd_noc_addr_of_page(base, page_size, page, offset, line);
     }
     uint32_t get_aligned_page_size() const { return page_size; }

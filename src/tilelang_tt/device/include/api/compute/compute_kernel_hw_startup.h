@@ -6,8 +6,6 @@
 template <SrcOrder src_order = SrcOrder::Regular>
 ALWI void compute_kernel_hw_startup(uint32_t icb0, uint32_t icb1, uint32_t ocb, VD_LINE) {
     constexpr bool reverse = src_order == SrcOrder::Reverse;
-    vd_startup(reverse ? icb1 : icb0, reverse ? icb0 : icb1, ocb, reverse, line.number);
+    vd_startup(reverse ? icb1 : icb0, reverse ? icb0 : icb1, ocb, reverse, line);
 }
-ALWI void compute_kernel_hw_startup(uint32_t icb, uint32_t ocb, VD_LINE) {
-    vd_startup(icb, icb, ocb, false, line.number);
-}
+ALWI void compute_kernel_hw_startup(uint32_t icb, uint32_t ocb, VD_LINE) { vd_startup(icb, icb, ocb, false, line); }

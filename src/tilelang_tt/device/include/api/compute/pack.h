@@ -4,13 +4,13 @@
 #include "vd/compute.h"
 
 template <bool out_of_order_output = false>
-ALWI void pack_tile(uint32_t idst, uint32_t cb, uint32_t output_tile_index = 0, uint32_t line = __builtin_LINE()) {
+ALWI void pack_tile(uint32_t idst, uint32_t cb, uint32_t output_tile_index = 0, VD_LINE) {
     vd_pack_tile(idst, cb, out_of_order_output, output_tile_index, line);
 }
-ALWI void pack_block(uint32_t idst, uint32_t cb, uint32_t tiles, uint32_t line = __builtin_LINE()) {
+ALWI void pack_block(uint32_t idst, uint32_t cb, uint32_t tiles, VD_LINE) {
     for (uint32_t tile = 0; tile < tiles; ++tile) {
         vd_pack_tile(idst + tile, cb, false, 0, line);
     }
 }
-ALWI void pack_reconfig_l1_acc(uint32_t enable, uint32_t line = __builtin_LINE()) { vd_pack_l1_acc(enable, line); }
-ALWI void pack_init(uint32_t cb, uint32_t line = __builtin_LINE()) { vd_reconfig_pack(cb, line); }
+ALWI void pack_reconfig_l1_acc(uint32_t enable, VD_LINE) { vd_pack_l1_acc(enable, line); }
+ALWI void pack_init(uint32_t cb, VD_LINE) { vd_reconfig_pack(cb, line); }

@@ -5,26 +5,20 @@
 #include "vd/compute.h"
 
 ALWI void copy_tile_to_dst_init_short(uint32_t cb, uint32_t transpose = 0, uint32_t transpose_within_16x16_face = 0,
-                                      uint32_t line = __builtin_LINE()) {
+                                      VD_LINE) {
     if (transpose_within_16x16_face != transpose) {
         vd_unimplemented("copy_tile_to_dst_init_short with different face and tile transposes", line);
     }
     vd_copy_init(cb, transpose != 0, line);
 }
-ALWI void copy_tile_init(uint32_t cb, uint32_t line = __builtin_LINE()) { vd_copy_init(cb, false, line); }
-ALWI void copy_init(uint32_t cb, uint32_t transpose = 0, uint32_t line = __builtin_LINE()) {
-    vd_copy_init(cb, transpose != 0, line);
-}
-ALWI void copy_tile_to_dst_init_short_with_dt(uint32_t before, uint32_t after, uint32_t transpose = 0,
-                                              uint32_t line = __builtin_LINE()) {
+ALWI void copy_tile_init(uint32_t cb, VD_LINE) { vd_copy_init(cb, false, line); }
+ALWI void copy_init(uint32_t cb, VD_LINE) { vd_copy_init(cb, false, line); }
+ALWI void copy_tile_to_dst_init_short_with_dt(uint32_t before, uint32_t after, VD_LINE) {
     vd::reconfig_srca(before, after, line);
-    vd_copy_init(after, transpose != 0, line);
+    vd_copy_init(after, false, line);
 }
-ALWI void copy_tile(uint32_t cb, uint32_t tile, uint32_t idst, uint32_t line = __builtin_LINE()) {
-    vd_copy_tile(cb, tile, idst, line);
-}
-ALWI void copy_block(uint32_t cb, uint32_t first_tile, uint32_t first_dst, uint32_t tiles,
-                     uint32_t line = __builtin_LINE()) {
+ALWI void copy_tile(uint32_t cb, uint32_t tile, uint32_t idst, VD_LINE) { vd_copy_tile(cb, tile, idst, line); }
+ALWI void copy_block(uint32_t cb, uint32_t first_tile, uint32_t first_dst, uint32_t tiles, VD_LINE) {
     for (uint32_t tile = 0; tile < tiles; ++tile) {
         vd_copy_tile(cb, first_tile + tile, first_dst + tile, line);
     }

@@ -4,7 +4,7 @@
 #include "vd/sfpu.h"
 
 VD_SFPU_INIT(fill_tile_init, Fill)
-ALWI void fill_tile(uint32_t idst, float value, uint32_t line = __builtin_LINE()) {
+ALWI void fill_tile(uint32_t idst, float value, VD_LINE) {
     uint32_t bits;
     __builtin_memcpy(&bits, &value, sizeof bits);
     vd_sfpu_unary(static_cast<uint32_t>(vd::Sfpu::Fill), idst, bits, line);
