@@ -60,9 +60,7 @@ def parse_reference(text: str) -> Reference:
             return Reference(path, tree.func.id, args, kwargs)
     except (SyntaxError, ValueError):
         pass
-    raise UsageError(
-        f"'{call}' is neither a name nor a call with literal arguments, as in mm(M=1024, N=1024)"
-    )
+    raise UsageError(f"'{call}' is neither a name nor a call with literal arguments, as in mm(M=1024, N=1024)")
 
 
 def load_kernel(text: str, target: str | None) -> TenstorrentKernel:
@@ -103,9 +101,7 @@ def _kernels_in(path: Path) -> dict[str, Any]:
 def _choose(reference: Reference, kernels: dict[str, Any]) -> tuple[str, Any]:
     path = reference.path
     if not kernels:
-        raise UsageError(
-            f"{path} has no kernel: no @tilelang.jit function and no @T.prim_func at module level"
-        )
+        raise UsageError(f"{path} has no kernel: no @tilelang.jit function and no @T.prim_func at module level")
     listing = "".join(f"\n  {path}:{name}{_signature(kernel)}" for name, kernel in kernels.items())
     if reference.name is not None:
         if reference.name not in kernels:
@@ -159,7 +155,5 @@ def _is_ours(target: Any) -> bool:
 
 def _compile(func: PrimFunc, out_idx: Any, target: Any) -> TenstorrentKernel:
     own_outputs = bool(func.attrs) and "tilelang_out_idx" in func.attrs
-    kernel: TenstorrentKernel = tilelang.compile(
-        func, out_idx=None if own_outputs else out_idx, target=target
-    )
+    kernel: TenstorrentKernel = tilelang.compile(func, out_idx=None if own_outputs else out_idx, target=target)
     return kernel

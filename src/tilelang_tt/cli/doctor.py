@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import platform
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
 from tilelang_tt.diagnostics import EnvironmentProblem
 from tilelang_tt.environment import installed_version
 from tilelang_tt.runtime.build_cache import cache_directory
-from tilelang_tt.runtime.toolchain import find_toolchain
+from tilelang_tt.runtime.toolchain import Toolchain, find_toolchain
 from tilelang_tt.version import __version__
 
 # Where the kernel driver of Tenstorrent cards (tt-kmd) puts one file per card.
@@ -72,13 +73,22 @@ def _compiler() -> Finding:
     except EnvironmentProblem as problem:
         return Finding("C++ compiler", problem.message, False, problem.help)
     version = toolchain.run("--version").stdout.partition("\n")[0]
-    trial = toolchain.run("-x", "c++", "-std=c++17", "-fsyntax-only", os.devnull)
+    works = _compiles(toolchain)
     return Finding(
         "C++ compiler",
-        f"{toolchain.title}: {version if trial.returncode == 0 else 'cannot compile C++17'}",
-        trial.returncode == 0,
+        f"{toolchain.title}: {version if works else 'cannot compile C++17'}",
+        works,
         "set CXX to a C++17 compiler that works",
     )
+
+
+def _compiles(toolchain: Toolchain) -> bool:
+    """Whether a program that includes the standard library becomes an object file."""
+    with tempfile.TemporaryDirectory() as directory:
+        source, compiled = Path(directory, "trial.cpp"), Path(directory, "trial.o")
+        source.write_text("#include <vector>\nint main() { return int(std::vector<int>().size()); }\n")
+        done = toolchain.run("-std=c++17", "-c", source, "-o", compiled)
+        return done.returncode == 0 and compiled.is_file()
 
 
 def _cache() -> Finding:

@@ -167,9 +167,7 @@ def host_bench(fn: Callable[[], Any], *args: Any, **kwargs: Any) -> Any:
 def host_stand_ins(chip: Arch) -> Iterator[None]:
     """Answer CUDA habits from the host inside this block."""
     set_default_device = torch.set_default_device
-    replaced: list[tuple[Any, str, Any]] = [
-        (torch.cuda, name, value) for name, value in cuda_stand_ins(chip).items()
-    ]
+    replaced: list[tuple[Any, str, Any]] = [(torch.cuda, name, value) for name, value in cuda_stand_ins(chip).items()]
     replaced.append((torch, "set_default_device", lambda device: set_default_device(_on_host(device))))
     replaced.append((tilelang.profiler, "do_bench", host_bench))
     originals = [(owner, name, getattr(owner, name)) for owner, name, _ in replaced]

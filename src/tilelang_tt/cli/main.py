@@ -35,9 +35,7 @@ def main(argv: list[str]) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="tilelang-tt", description="TileLang kernels on Tenstorrent devices"
-    )
+    parser = argparse.ArgumentParser(prog="tilelang-tt", description="TileLang kernels on Tenstorrent devices")
     parser.add_argument("--version", action="version", version=f"tilelang-tt {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
