@@ -40,9 +40,7 @@ def constant(name: str, value: int) -> CompileArg:
     return CompileArg(name, value=value)
 
 
-def cb(
-    number: int, name: str, form: str, pages: int, producer: str, consumer: str, direct: bool = False
-) -> CbPlan:
+def cb(number: int, name: str, form: str, pages: int, producer: str, consumer: str, direct: bool = False) -> CbPlan:
     return CbPlan(number, name, form, page_bytes(form), pages, producer, consumer, direct)  # type: ignore[arg-type]
 
 
@@ -64,10 +62,7 @@ class Gemm:
     cb_changes: Mapping[int, CbPlan] = field(default_factory=dict)
 
     def sources(self) -> dict[str, str]:
-        texts = {
-            name: (KERNELS / f"gemm_{name}").read_text()
-            for name in ("reader.cpp", "compute.cpp", "writer.cpp")
-        }
+        texts = {name: (KERNELS / f"gemm_{name}").read_text() for name in ("reader.cpp", "compute.cpp", "writer.cpp")}
         for name, (old, new) in self.edits.items():
             assert old in texts[name], f"{old!r} is not in {name}"
             texts[name] = texts[name].replace(old, new)
@@ -86,9 +81,7 @@ class Gemm:
             Param("B", "tensor", "float", b_shape),
             Param("C", "tensor", "float", ("M", "N"), "write"),
         )
-        return Plan(
-            "gemm", self.arch, "0.77", "fast", "virtual", SIZES, params, tensors, (self._launch(),), "test"
-        )
+        return Plan("gemm", self.arch, "0.77", "fast", "virtual", SIZES, params, tensors, (self._launch(),), "test")
 
     def _launch(self) -> LaunchPlan:
         bm, bn, bk = self.block
@@ -116,9 +109,7 @@ class Gemm:
         blocks = [constant("block_m", bm), constant("block_n", bn), constant("block_k", bk)]
         flag = constant("transpose", int(self.transpose_b))
         work = (RuntimeArg("first", work="start"), RuntimeArg("count", work="count"))
-        rows, inner, cols = (
-            RuntimeArg(n, size=tiles(s)) for n, s in (("rows", "M"), ("inner", "K"), ("cols", "N"))
-        )
+        rows, inner, cols = (RuntimeArg(n, size=tiles(s)) for n, s in (("rows", "M"), ("inner", "K"), ("cols", "N")))
         k_blocks = RuntimeArg("k_blocks", size=f"({tiles('K')} + {bk - 1}) // {bk}")
         reader = KernelPlan(
             "reader",
@@ -291,17 +282,11 @@ class TileProgram:
         )
         rows, cols = tiles("M"), tiles("N")
         forms = {"x": self.x_format, "y": self.y_format, "out": self.out_format}
-        tensors = tuple(
-            tensor_plan(name, i, form, rows, cols) for i, (name, form) in enumerate(forms.items())
-        )
+        tensors = tuple(tensor_plan(name, i, form, rows, cols) for i, (name, form) in enumerate(forms.items()))
         params = tuple(Param(name, "tensor", "float", ("M", "N")) for name in forms)
         config = ComputeConfig(fp32_dest_acc_en=self.fp32_dest)
-        one = LaunchPlan(
-            "tiles", self.grid, f"({rows}) * ({cols})", "contiguous", kernels, cbs, compute_config=config
-        )
-        return Plan(
-            "tiles", self.arch, "0.77", "fast", "virtual", ("M", "N"), params, tensors, (one,), "test"
-        )
+        one = LaunchPlan("tiles", self.grid, f"({rows}) * ({cols})", "contiguous", kernels, cbs, compute_config=config)
+        return Plan("tiles", self.arch, "0.77", "fast", "virtual", ("M", "N"), params, tensors, (one,), "test")
 
     def run(self, x: torch.Tensor, y: torch.Tensor | None = None, **options: object) -> torch.Tensor:
         out = torch.full_like(x, 777.0)

@@ -58,9 +58,7 @@ FORGOTTEN = {
     "srca after the reload": Broken(
         "compute.cpp", "reconfig_data_format_srca(cb_sum, cb_b);", "", "data-format", "matmul_block(cb_a"
     ),
-    "copy init": Broken(
-        "compute.cpp", "copy_tile_to_dst_init_short(cb_sum);", "", "init", "copy_tile(cb_sum"
-    ),
+    "copy init": Broken("compute.cpp", "copy_tile_to_dst_init_short(cb_sum);", "", "init", "copy_tile(cb_sum"),
     "matmul init after the reload": Broken(
         "compute.cpp",
         "reconfig_data_format_srca(cb_sum, cb_b);\n"
@@ -76,15 +74,11 @@ FORGOTTEN = {
         "l1-accumulate",
         "pack_tile<true>",
     ),
-    "accumulation on": Broken(
-        "compute.cpp", "pack_reconfig_l1_acc(kb);", "", "cb-overwrite", "pack_tile<true>"
-    ),
+    "accumulation on": Broken("compute.cpp", "pack_reconfig_l1_acc(kb);", "", "cb-overwrite", "pack_tile<true>"),
     "accumulation off before the output": Broken(
         "compute.cpp", "            pack_reconfig_l1_acc(0);\n", "", "l1-accumulate", "pack_tile<true>"
     ),
-    "SrcOrder::Reverse": Broken(
-        "compute.cpp", "<SrcOrder::Reverse>", "", "source-order", "matmul_block(cb_a"
-    ),
+    "SrcOrder::Reverse": Broken("compute.cpp", "<SrcOrder::Reverse>", "", "source-order", "matmul_block(cb_a"),
     "first matmul init": Broken(
         "compute.cpp",
         "cb_out);\n    matmul_block_init(cb_a, cb_b, transpose, sub_n, sub_m, block_k);",

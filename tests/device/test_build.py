@@ -134,7 +134,7 @@ def test_missing_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert str(caught.value) == (
         "error[TT501]: no C++ compiler found; the virtual device compiles the generated kernels with one\n"
         "  note: looked for $CXX, g++, clang++ and the Python package ziglang\n"
-        "  help: install g++ or clang++ (Debian, Ubuntu: apt install g++; macOS: xcode-select --install), "
+        "  help: install g++ or clang++ (Debian, Ubuntu: apt install g++), "
         "or run: pip install ziglang"
     )
 

@@ -10,6 +10,7 @@ import torch
 from device_programs import Gemm, TileProgram
 
 from tilelang_tt.diagnostics import DeviceError, EnvironmentProblem
+from tilelang_tt.runtime.progress import progress
 from tilelang_tt.runtime.virtual import launch
 
 LOOP = "    for (uint32_t unit = 0; unit < count; ++unit) {\n"
@@ -108,6 +109,30 @@ def test_kernel_that_does_not_compile() -> None:
     assert "cb_push_bak" in str(caught.value)
 
 
+def test_missing_part_of_the_sdk_is_named() -> None:
+    edit = ('#include "api/compute/pack.h"', '#include "api/compute/welford.h"')
+    with pytest.raises(DeviceError, match=r"error\[TT402\]: .*virtual device: header api/compute/welford\.h"):
+        Gemm(edits={"compute.cpp": edit}).run(64, 64, 64)
+    scaled = TileProgram("exp_tile_init<false, 0x40000000>();", ("eltwise_unary/exp.h",))
+    with pytest.raises(DeviceError, match=r"error\[TT402\]: .*virtual device: exp_tile_init with a scale"):
+        scaled.run(torch.ones(32, 32))
+
+
+def test_argument_the_device_does_not_know_is_refused() -> None:
+    edit = ("noc_async_read_barrier();", "noc_async_read_barrier(0, 7);")
+    with pytest.raises(DeviceError, match=r"kernel reader\.cpp does not compile"):
+        Gemm(edits={"reader.cpp": edit}).run(64, 64, 64)
+
+
+@pytest.mark.parametrize("kind", ["static uint32_t calls = 0;", "uint32_t table[4] = {1, 2, 3, 4};"])
+def test_mutable_globals_are_refused(kind: str) -> None:
+    """Each core of the chip has its own; here all cores would share them."""
+    name = kind.split()[-3] if "calls" in kind else "table[0]"
+    edit = ("void kernel_main() {\n", f"{kind}\nvoid kernel_main() {{\n    if (++{name} > 100) return;\n")
+    with pytest.raises(DeviceError, match=r"error\[TT402\]: .* mutable global variables in reader\.cpp"):
+        Gemm(edits={"reader.cpp": edit}).run(64, 64, 64)
+
+
 def test_failed_launch_leaves_tensors_alone() -> None:
     program = TileProgram("copy_tile(x, 0, 0);")
     out = torch.full((32, 32), 5.0)
@@ -128,9 +153,19 @@ def test_failures_leave_no_descriptors_behind() -> None:
 
 
 def test_chip_numerics_are_refused() -> None:
-    with pytest.raises(
-        DeviceError, match=r"error\[TT409\]: numerics 'chip' .* is not available in this version"
-    ):
+    with pytest.raises(DeviceError, match=r"error\[TT409\]: numerics 'chip' .* is not available in this version"):
         Gemm().run(64, 64, 64, numerics="chip")
     with pytest.raises(DeviceError, match="unknown numerics 'fuzzy'"):
         Gemm().run(64, 64, 64, numerics="fuzzy")
+
+
+def test_progress_is_shown_when_it_takes_long(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("tilelang_tt.runtime.progress.PATIENCE", 0.05)
+    with progress("running a test"):
+        pass
+    assert capsys.readouterr().err == ""
+    with progress("running a test"):
+        time.sleep(0.3)
+    assert "running a test" in capsys.readouterr().err

@@ -28,9 +28,7 @@ def pages_for(tensor: torch.Tensor, item: TensorPlan) -> torch.Tensor:
     return torch.full((shape.pages, item.page_bytes), 0xEE, dtype=torch.uint8)
 
 
-@pytest.mark.parametrize(
-    ("form", "size"), [("Float16_b", 2048), ("Float32", 4096), ("Bfp8_b", 1088), ("Bfp4_b", 576)]
-)
+@pytest.mark.parametrize(("form", "size"), [("Float16_b", 2048), ("Float32", 4096), ("Bfp8_b", 1088), ("Bfp4_b", 576)])
 def test_page_sizes(form: str, size: int) -> None:
     assert page_bytes(form) == size
 

@@ -20,9 +20,7 @@ def test_two_blocks_per_core_with_sums_in_l1(arch: str, numerics: str) -> None:
     assert result.report.statistics["tile_products"] == 4 * 8 * 4
 
 
-@pytest.mark.parametrize(
-    ("m", "k", "n"), [(33, 17, 65), (100, 70, 130), (160, 96, 192), (1, 1, 1), (31, 200, 97)]
-)
+@pytest.mark.parametrize(("m", "k", "n"), [(33, 17, 65), (100, 70, 130), (160, 96, 192), (1, 1, 1), (31, 200, 97)])
 @pytest.mark.parametrize("numerics", ["fast", "exact"])
 def test_tails(m: int, k: int, n: int, numerics: str) -> None:
     result = Gemm(grid=(2, 2)).run(m, k, n, numerics=numerics)
@@ -96,10 +94,7 @@ def test_block_floating_point_inputs(form: str, bound: float) -> None:
     """7 (3) magnitude bits shared by 16 datums: far from bf16, but no worse than its step."""
     result = Gemm(formats=(form, form, "Float16_b")).run(128, 128, 128)
     assert BF16_ROUNDING < result.relative_error < bound
-    assert (
-        Gemm(formats=(form, form, "Float16_b")).run(128, 128, 128, numerics="exact").relative_error
-        < BF16_ROUNDING
-    )
+    assert Gemm(formats=(form, form, "Float16_b")).run(128, 128, 128, numerics="exact").relative_error < BF16_ROUNDING
 
 
 def test_block_floating_point_output() -> None:

@@ -48,9 +48,7 @@ def test_several_launches_run_in_order() -> None:
     reader, compute, writer = second.kernels
     swap = {"x": "out", "y": "y", "out": "final"}
     args = tuple(replace(arg, accessor=swap[arg.accessor or ""]) for arg in reader.compile_time_args)
-    addresses = tuple(
-        replace(arg, address=swap[arg.address]) if arg.address else arg for arg in reader.runtime_args
-    )
+    addresses = tuple(replace(arg, address=swap[arg.address]) if arg.address else arg for arg in reader.runtime_args)
     kernels = (
         replace(reader, compile_time_args=args, runtime_args=addresses),
         replace(compute, source="double.cpp"),
@@ -79,9 +77,7 @@ def test_failure_in_a_later_launch_names_its_kernel() -> None:
     good, bad = TileProgram(COPY), TileProgram("copy_tile(x, 0, 0);")
     plan = good.plan()
     reader, compute, writer = bad.plan().launches[0].kernels
-    second = replace(
-        plan.launches[0], name="bad", kernels=(reader, replace(compute, source="bad.cpp"), writer)
-    )
+    second = replace(plan.launches[0], name="bad", kernels=(reader, replace(compute, source="bad.cpp"), writer))
     sources = {**good.sources(), "bad.cpp": bad.sources()["compute.cpp"]}
     x = torch.ones(32, 32)
     with pytest.raises(DeviceError, match=r"compute bad\.cpp:\d+"):
@@ -98,9 +94,7 @@ def test_batched_tensors() -> None:
     program = TileProgram(COPY)
     plan = program.plan()
     tensors = tuple(
-        TensorPlan(
-            item.name, item.param, item.format, item.page_bytes, 1, 2, item.row_tiles, item.col_tiles, "B"
-        )
+        TensorPlan(item.name, item.param, item.format, item.page_bytes, 1, 2, item.row_tiles, item.col_tiles, "B")
         for item in plan.tensors
     )
     one = replace(plan.launches[0], units=f"B * ({plan.launches[0].units})")
@@ -159,9 +153,7 @@ def test_semaphores_are_refused() -> None:
         launch(plan, Gemm().sources(), {}, {"M": 64, "N": 64, "K": 64})
 
 
-@pytest.mark.parametrize(
-    ("fidelity", "low", "high"), [("LoFi", 1e-2, 5e-2), ("HiFi2", 2e-3, 8e-3), ("HiFi4", 0, 1e-6)]
-)
+@pytest.mark.parametrize(("fidelity", "low", "high"), [("LoFi", 1e-2, 5e-2), ("HiFi2", 2e-3, 8e-3), ("HiFi4", 0, 1e-6)])
 def test_math_fidelity_cuts_operands(fidelity: str, low: float, high: float) -> None:
     gemm = Gemm(formats=("Float16_b", "Float16_b", "Float32"))
     plan = gemm.plan()

@@ -70,9 +70,7 @@ def test_scalar(name: str) -> None:
 @pytest.mark.parametrize(("name", "function"), [("unary_max", torch.maximum), ("unary_min", torch.minimum)])
 def test_scalar_max_min(name: str, function: object) -> None:
     x = sample(3)
-    out = TileProgram(
-        f"{COPY} {name}_tile_init(); {name}_tile(0, {bits(0.25)});", ("compute_kernel_api.h",)
-    ).run(x)
+    out = TileProgram(f"{COPY} {name}_tile_init(); {name}_tile(0, {bits(0.25)});", ("compute_kernel_api.h",)).run(x)
     assert torch.equal(out, function(x, torch.full_like(x, 0.25)))  # type: ignore[operator]
 
 

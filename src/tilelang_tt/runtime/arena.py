@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import mmap
 import os
-import sys
-import tempfile
 import threading
 
 import torch
@@ -24,7 +22,7 @@ class Arena:
 
     def __init__(self, size: int) -> None:
         self.size = max(_GRAIN, -(-size // _GRAIN) * _GRAIN)
-        self.descriptor = _anonymous_file()
+        self.descriptor = os.memfd_create("tilelang-tt-dram")
         os.ftruncate(self.descriptor, self.size)
         self._map = mmap.mmap(self.descriptor, self.size)
         self.bytes = torch.frombuffer(self._map, dtype=torch.uint8)
@@ -32,14 +30,6 @@ class Arena:
     def close(self) -> None:
         self.bytes = torch.empty(0, dtype=torch.uint8)
         os.close(self.descriptor)
-
-
-def _anonymous_file() -> int:
-    if sys.platform == "linux":
-        return os.memfd_create("tilelang-tt-dram")
-    descriptor, path = tempfile.mkstemp(prefix="tilelang-tt-dram-")
-    os.unlink(path)
-    return descriptor
 
 
 _lock = threading.Lock()
@@ -70,5 +60,4 @@ def _forget_after_fork() -> None:
     _free.clear()
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_after_fork)
+os.register_at_fork(after_in_child=_forget_after_fork)

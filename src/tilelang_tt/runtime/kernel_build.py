@@ -16,6 +16,7 @@ from pathlib import Path
 from tilelang_tt.arch import ARCHS
 from tilelang_tt.diagnostics import DeviceError
 from tilelang_tt.runtime.build_cache import build_cache, digest
+from tilelang_tt.runtime.elf import mutable_globals
 from tilelang_tt.runtime.formats import FORMATS
 from tilelang_tt.runtime.plan import KernelPlan, LaunchPlan, Plan, Role
 from tilelang_tt.runtime.toolchain import Toolchain, find_toolchain
@@ -119,9 +120,8 @@ def _kernel_compiler(toolchain: Toolchain, kernel: KernelPlan, prefix: str, sour
             *toolchain.library_flags(),
         )
         if done.returncode != 0:
-            raise _compile_error(
-                f"kernel {kernel.source}", toolchain, done.stderr.replace(str(target.parent) + "/", "")
-            )
+            raise _kernel_error(kernel, toolchain, done.stderr.replace(f"{target.parent}/", ""))
+        _refuse_mutable_globals(kernel, target)
 
     return build
 
@@ -161,6 +161,28 @@ def _tree_digest() -> str:
     """Changes whenever a file of the device changes."""
     files = sorted(path for path in DEVICE.rglob("*") if path.suffix in (".h", ".cpp"))
     return digest(*(part for path in files for part in (str(path.relative_to(DEVICE)), path.read_bytes())))
+
+
+def _refuse_mutable_globals(kernel: KernelPlan, library: Path) -> None:
+    found = mutable_globals(library)
+    if found:
+        sizes = ", ".join(f"{size} B in {section}" for section, size in found.items())
+        raise DeviceError(
+            "TT402",
+            f"not implemented by the virtual device: mutable global variables in {kernel.source} ({sizes})",
+            help="make them constexpr, or local to kernel_main",
+        )
+
+
+def _kernel_error(kernel: KernelPlan, toolchain: Toolchain, output: str) -> DeviceError:
+    """What the SDK has and this device lacks is said in those words; the rest is the compiler's."""
+    missing = re.search(r"(?:unimplemented on the virtual device: ([^\n\"]+))|fatal error: '?(api/[\w/.]+)", output)
+    if missing:
+        what = missing[1] or f"header {missing[2]}"
+        return DeviceError(
+            "TT402", f"not implemented by the virtual device: {what}", notes=(f"used by {kernel.source}",)
+        )
+    return _compile_error(f"kernel {kernel.source}", toolchain, output)
 
 
 def _compile_error(what: str, toolchain: Toolchain, output: str) -> DeviceError:

@@ -11,7 +11,7 @@ PATIENCE = 1.0  # seconds before anything is shown
 
 @contextmanager
 def progress(text: str) -> Iterator[None]:
-    """Show `text` with a spinner on stderr if the block is still running after `PATIENCE` seconds."""
+    """Show `text` on stderr if the block is still running after `PATIENCE` seconds."""
     done = threading.Event()
 
     def show() -> None:
@@ -20,6 +20,9 @@ def progress(text: str) -> Iterator[None]:
         from rich.console import Console
 
         console = Console(stderr=True)
+        if not console.is_terminal:  # a log file: one line, no spinner
+            console.print(f"{text} ...", highlight=False)
+            return
         with console.status(text):
             done.wait()
 

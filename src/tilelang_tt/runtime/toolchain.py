@@ -50,16 +50,13 @@ class Toolchain:
 
     def executable_flags(self) -> tuple[str, ...]:
         """Link flags of the runner: it exports its functions to the kernels it loads."""
-        if sys.platform == "darwin":
-            return ("-Wl,-export_dynamic",)
         static = () if self.is_zig else ("-static-libgcc", "-static-libstdc++")
         return ("-rdynamic", *static, "-ldl", "-pthread")
 
     def library_flags(self) -> tuple[str, ...]:
         """Link flags of a kernel: the functions it calls are found in the runner."""
-        if sys.platform == "darwin":
-            return ("-shared", "-Wl,-undefined,dynamic_lookup")
-        return ("-shared", "-Wl,--as-needed", "-Wl,-z,undefs")
+        # Without start files a kernel has no writable data but its own, see runtime/elf.py.
+        return ("-shared", "-nostartfiles", "-Wl,--as-needed", "-Wl,-z,undefs")
 
     def run(self, *args: str | Path) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
@@ -95,8 +92,7 @@ def _find(cxx: str, path: str) -> Toolchain:
         "TT501",
         "no C++ compiler found; the virtual device compiles the generated kernels with one",
         notes=("looked for $CXX, g++, clang++ and the Python package ziglang",),
-        help="install g++ or clang++ (Debian, Ubuntu: apt install g++; macOS: xcode-select --install), "
-        "or run: pip install ziglang",
+        help="install g++ or clang++ (Debian, Ubuntu: apt install g++), or run: pip install ziglang",
     )
 
 

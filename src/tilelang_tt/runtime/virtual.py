@@ -28,6 +28,7 @@ from tilelang_tt.runtime.progress import progress
 NUMERICS = ("fast", "exact", "chip")
 TIMEOUT_VARIABLE = "TILELANG_TT_TIMEOUT"
 DEFAULT_TIMEOUT = 300.0  # seconds
+_MAX_THREADS = 64
 _GRACE = 10.0  # seconds the runner has to report after its own time limit
 
 
@@ -61,7 +62,7 @@ def launch(
     with progress(f"building the kernels of {plan.name} for the virtual device"):
         runner, libraries = build_all(call.plan, sources)
     built = time.perf_counter()
-    text = describe(call, libraries, exact=exact, threads=os.cpu_count() or 1, time_limit=limit)
+    text = describe(call, libraries, exact=exact, threads=_threads(plan), time_limit=limit)
     memory = arena.borrow(call.shared_bytes)
     try:
         _load(call, tensors, memory)
@@ -79,6 +80,12 @@ def launch(
         device_seconds=report["seconds"],
         statistics=report["statistics"],
     )
+
+
+def _threads(plan: Plan) -> int:
+    """Cores run on as many host threads as there are processors for this process."""
+    cores = max(one.cores for one in plan.launches)
+    return max(1, min(len(os.sched_getaffinity(0)), cores, _MAX_THREADS))
 
 
 def _numerics(mode: str) -> str:

@@ -1,0 +1,40 @@
+"""Find the mutable globals of a compiled kernel.
+
+On the chip every core has its own copy of a kernel's globals; in one process they would be shared, and a
+value left by one core would reach the next. Such kernels are refused rather than run wrongly.
+"""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+
+_MAGIC_64BIT_LITTLE = b"\x7fELF\x02\x01"
+_WRITABLE, _ALLOCATED = 1, 2  # section flags SHF_WRITE, SHF_ALLOC
+_PROGBITS, _NOBITS = 1, 8  # section types with program data: stored, zero-initialised
+# Writable sections that the linker fills and the loader makes read-only or owns.
+_LOADER_OWNED = (".got", ".got.plt", ".dynamic", ".data.rel.ro", ".init_array", ".fini_array", ".tm_clone_table")
+
+
+def mutable_globals(library: Path) -> dict[str, int]:
+    """Sections with the kernel's own writable data, and their sizes in bytes."""
+    data = library.read_bytes()
+    if not data.startswith(_MAGIC_64BIT_LITTLE):
+        raise ValueError(f"not a 64-bit little-endian ELF file: {library}")
+    table, entry_size, count, names_index = _section_table(data)
+    headers = [struct.unpack_from("<IIQQQQ", data, table + i * entry_size) for i in range(count)]
+    names_at = headers[names_index][4]
+    found: dict[str, int] = {}
+    for name_offset, kind, flags, _, _, size in headers:
+        name = data[names_at + name_offset : data.index(b"\0", names_at + name_offset)].decode()
+        wanted = kind in (_PROGBITS, _NOBITS) and flags & _WRITABLE and flags & _ALLOCATED
+        if wanted and size > 0 and not name.startswith(_LOADER_OWNED):
+            found[name] = size
+    return found
+
+
+def _section_table(data: bytes) -> tuple[int, int, int, int]:
+    """Offset of the section headers, size of one, their number, and the index of the name table."""
+    (offset,) = struct.unpack_from("<Q", data, 0x28)
+    entry_size, count, names_index = struct.unpack_from("<HHH", data, 0x3A)
+    return offset, entry_size, count, names_index
