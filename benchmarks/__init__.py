@@ -1,0 +1,1 @@
+"""Figures that the project promises, measured side by side in one run."""

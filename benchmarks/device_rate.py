@@ -1,0 +1,54 @@
+"""The virtual device against torch's float32 matmul on the same cores, taking turns; and peak memory."""
+
+from __future__ import annotations
+
+import resource
+import statistics
+import time
+from collections.abc import Callable
+
+import tilelang
+import torch
+
+import tilelang_tt  # noqa: F401
+from benchmarks.kernels import gemm
+from benchmarks.report import Row
+
+SIZES = (1024, 2048)
+ROUNDS = 7
+GOAL = 1 / 3  # of torch's rate
+
+
+def timed(call: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
+
+
+def measure() -> list[Row]:
+    rows = []
+    for size in SIZES:
+        kernel = tilelang.compile(gemm(size), out_idx=[-1], target="tenstorrent")
+        a, b = torch.randn(size, size).bfloat16(), torch.randn(size, size).bfloat16()
+        wide_a, wide_b = a.float(), b.float()
+        kernel(a, b)
+        ours, theirs = [], []
+        for _ in range(ROUNDS):
+            ours.append(timed(lambda: kernel(a, b)))
+            theirs.append(timed(lambda: wide_a @ wide_b))
+        rows.append(_row(size, statistics.median(ours), statistics.median(theirs)))
+    own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    device = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+    rows.append(Row("peak memory of the device process", f"{device:.0f} MiB", f"Python {own:.0f} MiB", "", None))
+    return rows
+
+
+def _row(size: int, ours: float, theirs: float) -> Row:
+    work = 2 * size**3 / 1e9
+    return Row(
+        f"virtual device, {size}^3 bf16",
+        f"{work / ours:.0f} GFLOP/s ({ours * 1e3:.0f} ms)",
+        f"torch fp32 {work / theirs:.0f} GFLOP/s",
+        "a third of torch",
+        theirs / ours >= GOAL,
+    )
