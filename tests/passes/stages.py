@@ -110,4 +110,4 @@ def refusal(compile_it: Callable[[], Any]) -> str:
     """The text of the error that `compile_it` raises; places without folders and line numbers."""
     with pytest.raises(TenstorrentError) as caught:
         compile_it()
-    return re.sub(r"\S*/(\w+\.py):\d+", r"\1", str(caught.value))
+    return re.sub(r"[^\s(]*/(\w+\.py):\d+", r"\1", str(caught.value))

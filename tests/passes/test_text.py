@@ -251,7 +251,7 @@ def test_kernel_statement(body: tuple[k.KernelStmt, ...], text: str) -> None:
 def test_kernel_set_head_arguments_and_places() -> None:
     kernels = _kernels((k.Source(HERE), k.Hand(X)))
     size = TENSOR.shape[1]
-    args = (k.Arg("A_addr", k.ArgKind.ADDRESS, tensor=TENSOR), k.Arg("columns", k.ArgKind.SIZE, size))
+    args = (k.Arg("A_addr", k.ArgKind.ADDRESS, tensor=TENSOR), k.Arg("columns", k.ArgKind.SIZE, size, size=size + 1))
     kernels = kernels.with_kernel(k.Kernel(t.Role.READER, (k.Let(INDEX, size),), args, (TENSOR,)))
     assert (
         kernel_text(kernels)
@@ -260,7 +260,7 @@ kernels main
   cb0 X: reader -> compute, 3 blocks of 1 x 2 tiles Float16_b, 6 pages of 2048 B  # user.py:7
   cb16 Y: compute -> writer, 1 block of 1 x 2 tiles Float32, 2 pages of 4096 B, unpacked to DST
 
-reader(A_addr: address of A, columns: size -> N)
+reader(A_addr: address of A, columns: size N + 1 -> N)
   accessor 0: A
   let i = N
 
