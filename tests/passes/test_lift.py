@@ -383,14 +383,15 @@ test_lift.py: error[TT109]: 'X' has a shape known only at run time: [n, 32]
     X = T.alloc_shared((n, 32), "float32")
   help: on-chip buffers need constant shapes""",
     _int8: """\
-error[TT110]: 'A' has dtype int8, which this version does not support
+test_lift.py: error[TT110]: 'A' has dtype int8, which this version does not support
+    def main(A: T.Tensor((32, 32), "int8")):
   help: use one of bfloat16, float16, float32""",
     _scalar_store: """\
 test_lift.py: error[TT111]: a scalar store outside T.Parallel is not supported by this version
     X[0, 0] = 1.0
   help: use T.Parallel over a whole block, or T.copy""",
     _fill_with_index: """\
-test_lift.py: error[TT114]: T.fill with 'bx': only constants are supported
+test_lift.py: error[TT114]: T.fill with 'T.Cast("float32", bx)': only constants are supported
     T.fill(X, T.cast(bx, "float32"))
   help: fill with a number""",
     _symbolic_region: """\

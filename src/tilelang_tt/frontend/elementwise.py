@@ -10,6 +10,7 @@ by a temporary block and a copy.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from tvm import tirx
@@ -62,9 +63,10 @@ def lift_parallel(lifter: _Lifter, stmt: Any, location: Location | None) -> tupl
     result: list[Stmt] = []
     for store in stores:
         if not isinstance(store, tirx.BufferStore):
+            what = _operator(store.value) if isinstance(store, tirx.Evaluate) else type(store).__name__
             raise UnsupportedError(
                 "TT131",
-                f"{type(store).__name__} inside T.Parallel is not supported by this version",
+                f"{what} inside T.Parallel is not supported by this version",
                 location=location_of(store) or location,
                 help="assign elements of a block, without conditions",
             )
@@ -143,8 +145,9 @@ class _Assignment:
         )
 
     def value(self, expr: Any) -> ElementExpr:
-        if isinstance(expr, tirx.FloatImm | tirx.IntImm):
-            return Number(float(expr.value))
+        number = constant(expr)
+        if number is not None:
+            return Number(number)
         if isinstance(expr, tirx.BufferLoad):
             return self.load(expr)
         if isinstance(expr, tirx.Cast):
@@ -181,6 +184,24 @@ class _Assignment:
             location=self.location,
             help=f"assign to a {target} block first: storing rounds",
         )
+
+
+def constant(expr: Any) -> float | None:
+    """The number an expression is: a literal, T.infinity, or a cast or product of such."""
+    if isinstance(expr, tirx.FloatImm | tirx.IntImm):
+        return float(expr.value)
+    if isinstance(expr, tirx.Cast):
+        return constant(expr.value)
+    if isinstance(expr, tirx.Mul):
+        a, b = constant(expr.a), constant(expr.b)
+        return None if a is None or b is None else a * b
+    if isinstance(expr, tirx.Call) and _operator(expr) == "tl.infinity":
+        return math.inf
+    return None
+
+
+def _operator(expr: Any) -> str:
+    return str(getattr(expr.op, "name", expr.op)) if isinstance(expr, tirx.Call) else type(expr).__name__
 
 
 def _without_cast_to(expr: Any, dtype: str) -> Any:

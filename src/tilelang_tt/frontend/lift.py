@@ -16,8 +16,8 @@ from tvm import tirx
 
 from tilelang_tt.compiled import Decision
 from tilelang_tt.diagnostics import Location, UnsupportedError
-from tilelang_tt.frontend.elementwise import lift_parallel
-from tilelang_tt.frontend.refuse import HARMLESS, location_of, refuse_gpu_code
+from tilelang_tt.frontend.elementwise import constant, lift_parallel
+from tilelang_tt.frontend.refuse import HARMLESS, location_of, refuse_gpu_code, thread_index
 from tilelang_tt.frontend.shared_passes import run_shared_passes
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.scalar import Expr, Var
@@ -47,11 +47,21 @@ _MEMORY = {
     "local.fragment": Memory.FRAGMENT,
 }
 
+# What to write instead of a buffer that lives elsewhere.
+_INSTEAD_OF_SCOPE = {
+    "local.var": "use a loop variable, or a Python number known when the kernel is built",
+    "global": "pass it as a tensor parameter",
+}
+
 # Attributes and annotations that only tune GPU code: harmless, but the user is told.
 _IGNORED_HINTS = {
     "threadblock_swizzle_pattern": "T.use_swizzle ignored: units are dealt to cores in row-major runs",
     "layout_map": "T.annotate_layout ignored: tiles have one fixed layout in L1",
     "padding_map": "padding annotation ignored: tails are padded with zero tiles",
+    "l2_hit_ratio_map": "T.annotate_l2_hit_ratio ignored: tensors lie in DRAM, there is no L2",
+    "cluster_dims": "cluster_dims ignored: every core reads its own tiles",
+    "tl.assume_requires_runtime_check": "T.assume ignored: nothing here depends on it",
+    "tl.assume": "",  # T.assume, and what TileLang knows about shapes
     "tl.launch_threads": "",  # every T.Kernel has it
 }
 
@@ -114,7 +124,8 @@ class _Lifter:
         if var not in self.func.buffer_map:
             return ScalarParam(self.unique(str(var.name)), str(var.dtype), var)
         buffer = self.func.buffer_map[var]
-        tensor = Tensor(self.unique(str(buffer.name)), index, self.dtype(buffer, None), tuple(buffer.shape))
+        dtype = self.dtype(buffer, location_of(buffer))
+        tensor = Tensor(self.unique(str(buffer.name)), index, dtype, tuple(buffer.shape))
         self.check_contiguous(buffer, tensor)
         self.tensors[buffer] = tensor
         return tensor
@@ -126,7 +137,8 @@ class _Lifter:
                 raise UnsupportedError(
                     "TT105",
                     f"tensor '{tensor.name}' has strides; only contiguous tensors are supported",
-                    help="declare it as T.Tensor",
+                    location=location_of(buffer),
+                    help="declare it as T.Tensor and pass a contiguous tensor",
                 )
             expected = scalar.simplify(expected * extent)
 
@@ -156,6 +168,8 @@ class _Lifter:
             if blocks:
                 return [self.launch(stmt, blocks)]
             return self.launches(stmt.block.body, blocks)
+        if isinstance(stmt, tirx.Evaluate) and not isinstance(stmt.value, tirx.Call):
+            return []  # what an empty function consists of
         raise UnsupportedError(
             "TT106",
             f"{type(stmt).__name__} outside a T.Kernel",
@@ -199,7 +213,7 @@ class _Lifter:
                 "TT108",
                 f"'{buffer.name}' has scope '{scope}', which this version does not support",
                 location=location,
-                help="use T.alloc_shared or T.alloc_fragment",
+                help=_INSTEAD_OF_SCOPE.get(scope, "use T.alloc_shared or T.alloc_fragment"),
             )
         shape = tuple(scalar.int_value(extent) for extent in buffer.shape)
         static = tuple(extent for extent in shape if extent is not None)
@@ -247,17 +261,16 @@ class _Lifter:
             return (Branch(self.expr(stmt.condition, location), self.body(stmt.then_case), otherwise, location),)
         if isinstance(stmt, tirx.Evaluate):
             return self.evaluate(stmt.value, location)
-        what = "a scalar store outside T.Parallel" if isinstance(stmt, tirx.BufferStore) else type(stmt).__name__
-        raise UnsupportedError(
-            "TT111",
-            f"{what} is not supported by this version",
-            location=location,
-            help="use T.Parallel over a whole block, or T.copy",
-        )
+        what, instead = type(stmt).__name__, "express it with T.serial, T.Parallel and tile operations"
+        if isinstance(stmt, tirx.BufferStore):
+            what, instead = "a scalar store outside T.Parallel", "use T.Parallel over a whole block, or T.copy"
+        raise UnsupportedError("TT111", f"{what} is not supported by this version", location=location, help=instead)
 
     def loop(self, stmt: Any, location: Location | None) -> tuple[Stmt, ...]:
         if stmt.kind == tirx.ForKind.PARALLEL:
             return lift_parallel(self, stmt, location)
+        if stmt.kind == tirx.ForKind.THREAD_BINDING:
+            raise thread_index(str(stmt.loop_var.name), location)
         minimum = self.expr(stmt.min, location)
         if scalar.int_value(minimum) != 0:
             self.values[stmt.loop_var] = stmt.loop_var + minimum
@@ -272,9 +285,9 @@ class _Lifter:
         if not scalar.supported(result):
             raise UnsupportedError(
                 "TT112",
-                f"index or condition '{result}' needs a value that is known only on the device",
+                f"index or condition '{result}' is more than whole-number arithmetic on known values",
                 location=location,
-                help="use block indices, loop variables, sizes and constants",
+                help="use + - * // % min max and comparisons of block indices, loop variables, sizes and constants",
             )
         return result
 
@@ -301,8 +314,9 @@ class _Lifter:
     def number(self, value: Any, location: Location | None) -> float:
         if isinstance(value, tirx.Cast):
             return self.number(value.value, location)
-        if isinstance(value, tirx.IntImm | tirx.FloatImm):
-            return float(value.value)
+        number = constant(value)
+        if number is not None:
+            return number
         raise UnsupportedError(
             "TT114",
             f"T.fill with '{value}': only constants are supported",
@@ -390,22 +404,21 @@ class _Lifter:
         a, b, c = (self.whole(arg, location) for arg in call.args[:3])
         transpose_a, transpose_b = bool(call.args[3]), bool(call.args[4])
         clear = self.expr(call.args[9], location)
-        self.check_gemm(a, b, c, transpose_a, transpose_b, location)
+        self.check_gemm(a, b, c, location)
         return Gemm(a, b, c, transpose_a, transpose_b, clear, location=location)
 
-    def check_gemm(
-        self, a: Buffer, b: Buffer, c: Buffer, transpose_a: bool, transpose_b: bool, location: Location | None
-    ) -> None:
+    def check_gemm(self, a: Buffer, b: Buffer, c: Buffer, location: Location | None) -> None:
+        """Shapes agree already: T.gemm itself checks them."""
         if any(len(buffer.shape) != 2 for buffer in (a, b, c)):
-            raise UnsupportedError("TT120", "T.gemm needs 2-D operands", location=location, help="drop unit axes")
-        m, k = reversed(a.shape) if transpose_a else a.shape
-        k_b, n = reversed(b.shape) if transpose_b else b.shape
-        if k != k_b or c.shape != (m, n):
+            raise UnsupportedError(
+                "TT120", "T.gemm needs 2-D operands", location=location, help="allocate them without unit axes"
+            )
+        if c in (a, b):
             raise UnsupportedError(
                 "TT121",
-                f"T.gemm shapes do not match: {m}x{k} @ {k_b}x{n} -> {c.shape[0]}x{c.shape[1]}",
+                f"T.gemm adds to '{c.name}', which is also one of its operands",
                 location=location,
-                help="check the transpose flags",
+                help="give it an accumulator of its own",
             )
 
 

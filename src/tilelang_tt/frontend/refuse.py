@@ -50,6 +50,7 @@ GPU_ONLY: tuple[tuple[str, str, str], ...] = (
 HARMLESS: dict[str, str] = {
     "tirx.tvm_storage_sync": "T.sync_threads ignored: a block runs as one sequential program",
     "tl.sync_threads": "T.sync_threads ignored: a block runs as one sequential program",
+    "tl.no_set_max_nreg": "T.disable_warp_group_reg_alloc ignored: there are no warps",
 }
 
 
@@ -96,13 +97,17 @@ def _thread_indices(func: tirx.PrimFunc) -> set[Any]:
     return found
 
 
+def thread_index(name: str, location: Location | None) -> UnsupportedError:
+    message = f"the kernel uses the thread index '{name}'"
+    return UnsupportedError("TT101", message, location=location, help=_THREADS)
+
+
 def _check_expression(expr: Any, threads: set[Any], location: Location | None) -> None:
     nodes: list[Any] = []
     tirx.stmt_functor.post_order_visit(expr, nodes.append)
     for node in nodes:
         if isinstance(node, tirx.Var) and node in threads:
-            message = f"the kernel uses the thread index '{node.name}'"
-            raise UnsupportedError("TT101", message, location=location, help=_THREADS)
+            raise thread_index(str(node.name), location)
         if isinstance(node, tirx.Call):
             _check_operator(str(getattr(node.op, "name", "")), location)
 

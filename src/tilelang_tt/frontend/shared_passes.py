@@ -18,7 +18,7 @@ def run_shared_passes(func: tirx.PrimFunc) -> tirx.PrimFunc:
             lower_grid_binding=True,
             lower_thread_binding=False,
             default_threads=None,
-            unsupported_annotations=["cluster_dims"],
+            unsupported_annotations=[],
         ),
         transform.LetInline(),
         transform.LegalizeNegativeIndex(),
