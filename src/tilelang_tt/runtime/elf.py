@@ -12,15 +12,15 @@ from pathlib import Path
 _MAGIC_64BIT_LITTLE = b"\x7fELF\x02\x01"
 _WRITABLE, _ALLOCATED = 1, 2  # section flags SHF_WRITE, SHF_ALLOC
 _PROGBITS, _NOBITS = 1, 8  # section types with program data: stored, zero-initialised
-# Writable sections that the linker fills and the loader makes read-only or owns.
-_LOADER_OWNED = (".got", ".got.plt", ".dynamic", ".data.rel.ro", ".init_array", ".fini_array", ".tm_clone_table")
+# Constants that hold addresses: written by the loader only.
+_LOADER_OWNED = (".data.rel.ro", ".init_array", ".fini_array")
 
 
-def mutable_globals(library: Path) -> dict[str, int]:
-    """Sections with the kernel's own writable data, and their sizes in bytes."""
-    data = library.read_bytes()
+def mutable_globals(unit: Path) -> dict[str, int]:
+    """Sections of an object file that hold writable data, and their sizes in bytes."""
+    data = unit.read_bytes()
     if not data.startswith(_MAGIC_64BIT_LITTLE):
-        raise ValueError(f"not a 64-bit little-endian ELF file: {library}")
+        raise ValueError(f"not a 64-bit little-endian ELF file: {unit}")
     table, entry_size, count, names_index = _section_table(data)
     headers = [struct.unpack_from("<IIQQQQ", data, table + i * entry_size) for i in range(count)]
     names_at = headers[names_index][4]

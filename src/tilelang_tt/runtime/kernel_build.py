@@ -106,7 +106,8 @@ def _kernel(toolchain: Toolchain, plan: Plan, launch: LaunchPlan, kernel: Kernel
 
 def _kernel_compiler(toolchain: Toolchain, kernel: KernelPlan, prefix: str, source: str) -> Callable[[Path], None]:
     def build(target: Path) -> None:
-        prefix_file, source_file = target.parent / "prefix.h", target.parent / kernel.source
+        prefix_file, source_file = target.with_name("prefix.h"), target.with_name(kernel.source)
+        unit = target.with_name("kernel.o")
         prefix_file.write_text(prefix)
         source_file.write_text(source)
         done = toolchain.run(
@@ -115,13 +116,16 @@ def _kernel_compiler(toolchain: Toolchain, kernel: KernelPlan, prefix: str, sour
             "-fvisibility=hidden",
             *("-I", INCLUDE),
             *("-include", prefix_file),
-            source_file,
-            *("-o", target),
-            *toolchain.library_flags(),
+            *("-c", source_file),
+            *("-o", unit),
         )
         if done.returncode != 0:
             raise _kernel_error(kernel, toolchain, done.stderr.replace(f"{target.parent}/", ""))
-        _refuse_mutable_globals(kernel, target)
+        _refuse_mutable_globals(kernel, unit)
+        done = toolchain.run(unit, "-o", target, *toolchain.library_flags())
+        if done.returncode != 0:
+            raise _compile_error(f"kernel {kernel.source} (link)", toolchain, done.stderr)
+        unit.unlink()
 
     return build
 
@@ -163,8 +167,8 @@ def _tree_digest() -> str:
     return digest(*(part for path in files for part in (str(path.relative_to(DEVICE)), path.read_bytes())))
 
 
-def _refuse_mutable_globals(kernel: KernelPlan, library: Path) -> None:
-    found = mutable_globals(library)
+def _refuse_mutable_globals(kernel: KernelPlan, unit: Path) -> None:
+    found = mutable_globals(unit)
     if found:
         sizes = ", ".join(f"{size} B in {section}" for section, size in found.items())
         raise DeviceError(

@@ -55,8 +55,7 @@ class Toolchain:
 
     def library_flags(self) -> tuple[str, ...]:
         """Link flags of a kernel: the functions it calls are found in the runner."""
-        # Without start files a kernel has no writable data but its own, see runtime/elf.py.
-        return ("-shared", "-nostartfiles", "-Wl,--as-needed", "-Wl,-z,undefs")
+        return ("-shared", "-Wl,--as-needed", "-Wl,-z,undefs")
 
     def run(self, *args: str | Path) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
