@@ -211,6 +211,102 @@ def scale_in_place() -> Any:
     return main
 
 
+def triangular_sum() -> Any:
+    """Block 0 adds nothing up."""
+
+    @T.prim_func
+    def main(
+        A: T.Tensor((128, 128), "bfloat16"),
+        B: T.Tensor((128, 64), "bfloat16"),
+        C: T.Tensor((128, 64), "float32"),
+    ):
+        with T.Kernel(4, threads=128) as bx:
+            A_s = T.alloc_shared((32, 32), "bfloat16")
+            B_s = T.alloc_shared((32, 64), "bfloat16")
+            C_l = T.alloc_fragment((32, 64), "float32")
+            T.clear(C_l)
+            for k in T.serial(bx):
+                T.copy(A[bx * 32, k * 32], A_s)
+                T.copy(B[k * 32, 0], B_s)
+                T.gemm(A_s, B_s, C_l)
+            T.copy(C_l, C[bx * 32, 0])
+
+    return main
+
+
+def running_sum() -> Any:
+    """The accumulator is stored in every round, and goes on growing."""
+
+    @T.prim_func
+    def main(
+        A: T.Tensor((64, 96), "bfloat16"),
+        B: T.Tensor((96, 64), "bfloat16"),
+        P: T.Tensor((3, 64, 64), "float32"),
+    ):
+        with T.Kernel(2, threads=128) as bx:
+            A_s = T.alloc_shared((32, 32), "bfloat16")
+            B_s = T.alloc_shared((32, 64), "bfloat16")
+            C_l = T.alloc_fragment((32, 64), "float32")
+            T.clear(C_l)
+            for k in T.serial(3):
+                T.copy(A[bx * 32, k * 32], A_s)
+                T.copy(B[k * 32, 0], B_s)
+                T.gemm(A_s, B_s, C_l)
+                T.copy(C_l, P[k, bx * 32, 0])
+
+    return main
+
+
+def chained_gemm() -> Any:
+    """A product is the first operand of the next one."""
+
+    @T.prim_func
+    def main(
+        A: T.Tensor((64, 64), "bfloat16"),
+        B: T.Tensor((64, 64), "bfloat16"),
+        D: T.Tensor((64, 64), "bfloat16"),
+        C: T.Tensor((64, 64), "float32"),
+    ):
+        with T.Kernel(2, threads=128) as bx:
+            A_s = T.alloc_shared((32, 64), "bfloat16")
+            B_s = T.alloc_shared((64, 64), "bfloat16")
+            D_s = T.alloc_shared((64, 64), "bfloat16")
+            P = T.alloc_fragment((32, 64), "float32")
+            Q = T.alloc_shared((32, 64), "bfloat16")
+            R = T.alloc_fragment((32, 64), "float32")
+            T.copy(A[bx * 32, 0], A_s)
+            T.copy(B, B_s)
+            T.copy(D, D_s)
+            T.gemm(A_s, B_s, P, clear_accum=True)
+            T.copy(P, Q)
+            T.gemm(Q, D_s, R, transpose_B=True, clear_accum=True)
+            T.copy(R, C[bx * 32, 0])
+
+    return main
+
+
+def neighbour_sum() -> Any:
+    """Each block plus its upper neighbour; odd blocks also minus twice themselves."""
+
+    @T.prim_func
+    def main(A: T.Tensor((128, 64), "float32"), B: T.Tensor((128, 64), "float32")):
+        with T.Kernel(4, threads=128) as bx:
+            X = T.alloc_shared((32, 64), "float32")
+            Y = T.alloc_shared((32, 64), "float32")
+            Z = T.alloc_fragment((32, 64), "float32")
+            T.copy(A[bx * 32 - 32, 0], X)
+            T.copy(A[bx * 32, 0], Y)
+            if bx % 2 == 0:
+                for i, j in T.Parallel(32, 64):
+                    Z[i, j] = X[i, j] + Y[i, j]
+            else:
+                for i, j in T.Parallel(32, 64):
+                    Z[i, j] = X[i, j] + Y[i, j] - Y[i, j] * 2.0
+            T.copy(Z, B[bx * 32, 0])
+
+    return main
+
+
 @dataclass(frozen=True)
 class Case:
     """A kernel, the shapes of its inputs, its output, and the output's meaning over exact inputs."""
@@ -273,6 +369,37 @@ CASES: tuple[Case, ...] = (
     Case("split-K reduction", split_k_reduction, {"P": (3, 64, 64)}, "C", lambda t: t["P"].sum(0)),
     Case("cast copy", cast_copy, {"A": (100, 70)}, "B", lambda t: t["A"]),
     Case("in place", scale_in_place, {"A": (64, 64)}, "B", lambda t: t["A"] * 2),
+    Case(
+        "triangular",
+        triangular_sum,
+        {"A": (128, 128), "B": (128, 64)},
+        "C",
+        lambda t: (t["A"] * np.kron(np.tri(4, k=-1, dtype=np.float32), np.ones((32, 32), np.float32))) @ t["B"],
+    ),
+    Case(
+        "running sum",
+        running_sum,
+        {"A": (64, 96), "B": (96, 64)},
+        "P",
+        lambda t: np.stack([t["A"][:, :k] @ t["B"][:k] for k in (32, 64, 96)]),
+    ),
+    Case(
+        "chained",
+        chained_gemm,
+        {"A": (64, 64), "B": (64, 64), "D": (64, 64)},
+        "C",
+        lambda t: matmul(t) @ t["D"].T,
+    ),
+    Case(
+        "neighbours",
+        neighbour_sum,
+        {"A": (128, 64)},
+        "B",
+        lambda t: (
+            np.concatenate([np.zeros((32, 64), np.float32), t["A"][:-32]])
+            + t["A"] * np.repeat(np.float32([1, -1, 1, -1]), 32)[:, None]
+        ),
+    ),
 )
 
 

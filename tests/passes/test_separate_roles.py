@@ -5,7 +5,7 @@ import tilelang.language as T
 from tilelang_tt.ir.tile import Role
 from tilelang_tt.passes.c_tile.separate_roles import consumers, producers, separate_roles
 
-from .kernels import gemm, scale_in_place, small_integers
+from .kernels import gemm, running_sum, scale_in_place, small_integers
 from .stages import after, before, body, facts, keeps_meaning
 
 
@@ -104,32 +104,9 @@ def test_new_blocks_come_in_the_order_of_the_old_ones() -> None:
     assert len(lines) == 1
 
 
-def _running_sum():
-    """The accumulator is stored in every round, and goes on growing."""
-
-    @T.prim_func
-    def main(
-        A: T.Tensor((64, 96), "bfloat16"),
-        B: T.Tensor((96, 64), "bfloat16"),
-        P: T.Tensor((3, 64, 64), "float32"),
-    ):
-        with T.Kernel(2, threads=128) as bx:
-            A_s = T.alloc_shared((32, 32), "bfloat16")
-            B_s = T.alloc_shared((32, 64), "bfloat16")
-            C_l = T.alloc_fragment((32, 64), "float32")
-            T.clear(C_l)
-            for k in T.serial(3):
-                T.copy(A[bx * 32, k * 32], A_s)
-                T.copy(B[k * 32, 0], B_s)
-                T.gemm(A_s, B_s, C_l)
-                T.copy(C_l, P[k, bx * 32, 0])
-
-    return main
-
-
 def test_a_stored_accumulator_that_is_still_needed_stays_with_compute() -> None:
     """Pushed to the writer, the block of the last round would be out of reach of the next product."""
-    program = after(separate_roles, _running_sum())
+    program = after(separate_roles, running_sum())
     (launch,) = program.launches
     stored = next(buffer for buffer in launch.buffers if Role.WRITER in consumers(launch, buffer))
     assert (
@@ -146,4 +123,4 @@ Loop k < 3
     )
     assert stored.name != "C_l"
     tensors = small_integers({"A": (64, 96), "B": (96, 64)})
-    assert keeps_meaning(separate_roles, _running_sum(), tensors)
+    assert keeps_meaning(separate_roles, running_sum(), tensors)
