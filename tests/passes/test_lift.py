@@ -391,7 +391,7 @@ test_lift.py: error[TT111]: a scalar store outside T.Parallel is not supported b
     X[0, 0] = 1.0
   help: use T.Parallel over a whole block, or T.copy""",
     _fill_with_index: """\
-test_lift.py: error[TT114]: T.fill with 'T.Cast("float32", bx)': only constants are supported
+test_lift.py: error[TT114]: T.fill with 'bx': only constants are supported
     T.fill(X, T.cast(bx, "float32"))
   help: fill with a number""",
     _symbolic_region: """\

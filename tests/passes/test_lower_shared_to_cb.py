@@ -88,3 +88,22 @@ test_lower_shared_to_cb.py: error[TT125]: 'B_s' is read but never filled
     T.gemm(A_s, B_s, C_l, clear_accum=True)
   help: T.copy, T.clear or T.fill it first"""
     )
+
+
+def test_adding_to_what_nothing_cleared_is_refused() -> None:
+    @T.prim_func
+    def main(A: T.Tensor((64, 64), "bfloat16"), C: T.Tensor((64, 64), "float32")):
+        with T.Kernel(1, threads=128):
+            A_s = T.alloc_shared((64, 64), "bfloat16")
+            C_l = T.alloc_fragment((64, 64), "float32")
+            T.copy(A, A_s)
+            T.gemm(A_s, A_s, C_l)
+            T.copy(C_l, C)
+
+    assert (
+        refusal(lambda: after(lower_shared_to_cb, main))
+        == """\
+test_lower_shared_to_cb.py: error[TT128]: 'C_l' is added to but never cleared
+    T.gemm(A_s, A_s, C_l)
+  help: T.clear it first, or use clear_accum=True"""
+    )
