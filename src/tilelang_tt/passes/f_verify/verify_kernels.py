@@ -10,6 +10,8 @@ Transfers     reads have landed before their pages are pushed, writes have left 
               are acknowledged before the kernel ends; places stay inside the block.
 DST           acquire, commit, wait, release in order; computing before commit, packing after wait; indices inside DST.
 Tiles         operands are waited for, results reserved, indices inside what was waited for or reserved.
+Blocks        pages are filled before they are pushed, and written out before the writer pops them; the packer adds only
+              to pages that hold a sum; DST tiles are computed before they are used, and none is lost.
 Engines       whatever an operation needs set (mode, source and pack formats, accumulation, SFPU constants) is set
               on every way to it; the packer's accumulation is off at the end.
 """
@@ -17,6 +19,7 @@ Engines       whatever an operation needs set (mode, source and pack formats, ac
 from __future__ import annotations
 
 from tilelang_tt.ir.kernel import KernelSet
+from tilelang_tt.passes.f_verify.check_blocks import check_blocks
 from tilelang_tt.passes.f_verify.check_dst import check_dst
 from tilelang_tt.passes.f_verify.check_engines import check_engines
 from tilelang_tt.passes.f_verify.check_form import check_form
@@ -35,4 +38,5 @@ def verify_kernels(kernels: KernelSet) -> None:
         check_transfers(kernel)
         check_tiles(kernel, kernels)
         check_dst(kernel, kernels)
+        check_blocks(kernel, kernels)
     check_engines(kernels)

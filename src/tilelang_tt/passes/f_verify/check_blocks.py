@@ -1,0 +1,244 @@
+"""Blocks: what is handed on is complete, and nothing that was computed is lost.
+
+Runs each kernel over the pages of its circular buffers and the tiles of DST. Loops whose variable chooses a page or a
+tile are run round by round; of any other loop the first two rounds stand for all. A page is
+
+    EMPTY    nothing of value is there
+    OLD      reserved again; the block it held is still there (compute's own buffers keep their place)
+    FILLED   read, zeroed or packed since it was reserved
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import IntEnum
+from types import CodeType
+
+from tilelang_tt.ir import scalar
+from tilelang_tt.ir.kernel import (
+    Cb,
+    CbCall,
+    CbKind,
+    CopyTile,
+    DstCall,
+    DstKind,
+    FillTile,
+    For,
+    If,
+    Kernel,
+    KernelSet,
+    KernelStmt,
+    MatmulBlock,
+    PackTile,
+    ReadTile,
+    Sfpu,
+    TransposeTile,
+    WriteTile,
+    ZeroTile,
+    walk,
+)
+from tilelang_tt.ir.scalar import Expr, Facts, Var
+from tilelang_tt.ir.tile import Role
+from tilelang_tt.passes.f_verify.verify_program import fail
+
+_FUNCTIONS = {"min": min, "max": max}  # of scalar expressions printed as Python
+Values = dict[str, int]  # of loop variables, by `_name`
+
+_STANDING_FOR_ALL = 2  # rounds of a loop that does the same in each: the first, and one that follows another
+
+
+class _Page(IntEnum):
+    EMPTY = 0
+    OLD = 1
+    FILLED = 2
+
+
+@dataclass
+class _State:
+    """Pages by (buffer, number), the next page each buffer pushes, and what DST holds."""
+
+    pages: dict[tuple[Cb, int], _Page] = field(default_factory=dict)
+    next: dict[Cb, int] = field(default_factory=dict)
+    written: set[tuple[Cb, int]] = field(default_factory=set)  # places of the block the writer has sent
+    dst: dict[int, bool] = field(default_factory=dict)  # tiles computed since acquire: whether anything used them
+
+    def copy(self) -> _State:
+        return _State(dict(self.pages), dict(self.next), set(self.written), dict(self.dst))
+
+
+def check_blocks(kernel: Kernel, kernels: KernelSet) -> None:
+    _Run(kernel, kernels).body(kernel.body, _State(), {})
+
+
+class _Run:
+    """One kernel. Expressions and loops are prepared once: every round meets them again."""
+
+    def __init__(self, kernel: Kernel, kernels: KernelSet) -> None:
+        self.role = kernel.role
+        self.sizes = {arg.var: arg.size for arg in kernel.args if arg.var is not None and arg.size is not None}
+        self.facts = Facts()
+        for size in kernels.program.sizes:
+            self.facts.positive(size)
+        self.codes: dict[int, CodeType] = {}  # by identity of the expression
+        self.loops: dict[int, _Rounds] = {}  # by identity of the loop
+
+    # --- control ----------------------------------------------------------------------------------
+
+    def body(self, body: tuple[KernelStmt, ...], state: _State, values: Values) -> None:
+        for stmt in body:
+            if isinstance(stmt, For):
+                self.loop(stmt, state, values)
+            elif isinstance(stmt, If):
+                other = state.copy()
+                self.body(stmt.then, state, values)
+                self.body(stmt.otherwise, other, values)
+                _join(state, other)
+            elif isinstance(stmt, CbCall):
+                self.call(stmt, state)
+            else:
+                self.leaf(stmt, state, values)
+
+    def loop(self, loop: For, state: _State, values: Values) -> None:
+        if id(loop) not in self.loops:
+            self.loops[id(loop)] = _Rounds(_name(loop.var), _rounds(loop), self.runs(loop))
+        rounds = self.loops[id(loop)]
+        before = None if rounds.some else state.copy()
+        for value in rounds.values:
+            self.body(loop.body, state, values if value is None else {**values, rounds.name: value})
+        if before is not None:
+            _join(state, before)
+
+    def runs(self, loop: For) -> bool:
+        """Whether the loop surely runs at least once."""
+        start, stop = scalar.int_value(loop.start), scalar.int_value(loop.stop)
+        if start is not None and stop is not None:
+            return start < stop
+        return self.facts.proves(scalar.substitute(loop.stop - loop.start, self.sizes) >= 1)
+
+    def evaluate(self, expr: Expr, values: Values) -> int:
+        if id(expr) not in self.codes:
+            self.codes[id(expr)] = compile(scalar.to_python(expr, _name), "<place>", "eval")
+        return int(eval(self.codes[id(expr)], _FUNCTIONS, values))
+
+    # --- circular buffers -------------------------------------------------------------------------
+
+    def call(self, call: CbCall, state: _State) -> None:
+        cb, first = call.cb, state.next.get(call.cb, 0)
+        block = [(cb, (first + place) % cb.pages) for place in range(call.pages)]
+        if call.kind is CbKind.RESERVE:
+            for page in block:
+                state.pages[page] = min(state.pages.get(page, _Page.EMPTY), _Page.OLD)
+        elif call.kind is CbKind.PUSH:
+            for page in block:
+                if state.pages.get(page, _Page.EMPTY) is not _Page.FILLED:
+                    raise fail("TT945", f"page {page[1]} of '{cb.name}' is pushed without having been filled")
+                if cb.producer is not cb.consumer:
+                    state.pages[page] = _Page.EMPTY  # the consumer's from here on
+            state.next[cb] = (first + call.pages) % cb.pages
+        elif call.kind is CbKind.POP and self.role is Role.WRITER:
+            for place in range(call.pages):
+                if (cb, place) not in state.written:
+                    raise fail("TT947", f"tile {place} of '{cb.name}' is popped without having been written out")
+            state.written -= {entry for entry in state.written if entry[0] is cb}
+
+    def page(self, cb: Cb, place: Expr, state: _State, values: Values) -> tuple[Cb, int]:
+        return cb, (state.next.get(cb, 0) + self.evaluate(place, values)) % cb.pages
+
+    # --- tiles ------------------------------------------------------------------------------------
+
+    def leaf(self, stmt: KernelStmt, state: _State, values: Values) -> None:
+        match stmt:
+            case ReadTile() | ZeroTile():
+                state.pages[self.page(stmt.cb, stmt.slot, state, values)] = _Page.FILLED
+            case WriteTile():
+                state.written.add((stmt.cb, self.evaluate(stmt.slot, values)))
+            case PackTile():
+                _use(self.evaluate(stmt.dst, values), "packed", state)
+                self.pack(stmt, state, values)
+            case MatmulBlock():
+                state.dst.update(dict.fromkeys(range(stmt.dst, stmt.dst + stmt.rows * stmt.cols), False))
+            case CopyTile() | TransposeTile() | FillTile():
+                _put(self.evaluate(stmt.dst, values), state)
+            case Sfpu():
+                for operand in (stmt.a, stmt.b):
+                    if operand is not None:
+                        _use(self.evaluate(operand, values), "computed with", state)
+                _put(self.evaluate(stmt.out, values), state)
+            case DstCall(DstKind.ACQUIRE):
+                state.dst = {}
+            case DstCall(DstKind.RELEASE):
+                for tile, used in state.dst.items():
+                    if not used:
+                        raise fail("TT957", f"DST[{tile}] is released, but nothing used it")
+
+    def pack(self, stmt: PackTile, state: _State, values: Values) -> None:
+        page = self.page(stmt.cb, stmt.index, state, values)
+        if state.pages.get(page, _Page.EMPTY) is _Page.EMPTY and not self.holds(stmt.overwrite, values):
+            raise fail("TT946", f"the packer adds to page {page[1]} of '{stmt.cb.name}', which holds nothing")
+        state.pages[page] = _Page.FILLED
+
+    def holds(self, condition: Expr, values: Values) -> bool:
+        """Whether a condition is true whatever the variables without a value are."""
+        known = all(_name(variable) in values for variable in scalar.variables(condition))
+        return known and bool(self.evaluate(condition, values))
+
+
+@dataclass(frozen=True)
+class _Rounds:
+    name: str
+    values: tuple[int | None, ...]  # of the loop variable, round by round; None: any
+    some: bool  # surely runs at least once
+
+
+def _name(variable: Var) -> str:
+    """A name for evaluation, the same wherever the variable occurs."""
+    return f"v{hash(variable) & (2**64 - 1)}"
+
+
+def _rounds(loop: For) -> tuple[int | None, ...]:
+    start, stop = scalar.int_value(loop.start), scalar.int_value(loop.stop)
+    if start is None:
+        return (None,) * _STANDING_FOR_ALL
+    if stop is None:
+        return tuple(start + loop.step * number for number in range(_STANDING_FOR_ALL))
+    values = tuple(range(start, stop, loop.step))
+    return values if _chooses(loop) else values[:_STANDING_FOR_ALL]
+
+
+def _chooses(loop: For) -> bool:
+    """Whether the loop variable says which page or which tile of DST is meant."""
+    return any(loop.var in scalar.variables(expr) for stmt in walk(loop.body) for expr in _places(stmt))
+
+
+def _places(stmt: KernelStmt) -> tuple[Expr, ...]:
+    match stmt:
+        case ReadTile() | ZeroTile() | WriteTile():
+            return (stmt.slot,)
+        case PackTile():
+            return (stmt.index, stmt.dst)
+        case CopyTile() | TransposeTile() | FillTile():
+            return (stmt.dst,)
+        case Sfpu():
+            return tuple(place for place in (stmt.a, stmt.b, stmt.out) if place is not None)
+    return ()
+
+
+def _join(state: _State, other: _State) -> None:
+    """What is known where two ways meet. A way that leaves a page alone leaves the block it held."""
+    for page in {**state.pages, **other.pages}:
+        ways = [way.pages.get(page, _Page.EMPTY) for way in (state, other)]
+        state.pages[page] = _Page.EMPTY if _Page.EMPTY in ways else max(ways)
+    state.written |= other.written  # a tile outside the tensor is not written
+    state.dst = {tile: state.dst[tile] and other.dst[tile] for tile in state.dst if tile in other.dst}
+
+
+def _use(tile: int, what: str, state: _State) -> None:
+    if tile not in state.dst:
+        raise fail("TT956", f"DST[{tile}] is {what}, but nothing put it there since tile_regs_acquire")
+    state.dst[tile] = True
+
+
+def _put(tile: int, state: _State) -> None:
+    if not state.dst.get(tile, True):
+        raise fail("TT957", f"DST[{tile}] is overwritten, but nothing used it")
+    state.dst[tile] = False
