@@ -87,9 +87,7 @@ BACKEND = BackendModule(
     target_kinds=(targets.KIND,),
     supports_target=targets.is_tenstorrent,
     pipelines={targets.KIND: PassPipeline(targets.KIND, lower)},
-    device_codegens={
-        targets.KIND: DeviceCodegen(targets.KIND, build=generate, build_without_compile=generate)
-    },
+    device_codegens={targets.KIND: DeviceCodegen(targets.KIND, build=generate, build_without_compile=generate)},
     host_codegens={kind: HostCodegen(kind, build=refuse_host_module) for kind in ("c", "llvm")},
     execution_backends=(ExecutionBackendSpec(EXECUTION_BACKEND),),
 )

@@ -15,9 +15,7 @@ from tilelang_tt.runtime.plan import Param, Plan, TensorPlan
 BF16 = torch.bfloat16
 
 
-def signature(
-    params: Sequence[Param], *, sizes: tuple[str, ...] = (), outputs: Sequence[int] = ()
-) -> Signature:
+def signature(params: Sequence[Param], *, sizes: tuple[str, ...] = (), outputs: Sequence[int] = ()) -> Signature:
     """A kernel 'mm' of these parameters; tensors of the plan follow from them."""
     tensors = tuple(
         TensorPlan(param.name, index, "Float16_b", 2048, 0, 1, 1, 1, 1)
@@ -58,9 +56,7 @@ A, B = matrix(4, 8), matrix(8, 6)
 
 
 def test_too_few_arguments() -> None:
-    assert refusal(gemm(returned=False), A, B) == (
-        "error[TT301]: kernel 'mm' takes 3 arguments (A, B, C), 2 given"
-    )
+    assert refusal(gemm(returned=False), A, B) == ("error[TT301]: kernel 'mm' takes 3 arguments (A, B, C), 2 given")
 
 
 def test_output_passed_although_returned() -> None:
@@ -130,8 +126,7 @@ def test_output_is_also_an_input() -> None:
     square = signature([tensor("A", (4, 4)), tensor("C", (4, 4), "write")])
     same = matrix(4, 4)
     assert refusal(square, same, same) == (
-        "error[TT308]: argument 2 ('C') of kernel 'mm' is written, but shares memory with 'A'\n"
-        "  help: pass A.clone()"
+        "error[TT308]: argument 2 ('C') of kernel 'mm' is written, but shares memory with 'A'\n  help: pass A.clone()"
     )
 
 
@@ -211,9 +206,7 @@ def test_unused_parameter_may_be_empty() -> None:
 
 
 def scalar_kernel(dtype: str) -> Signature:
-    return signature(
-        [tensor("A", (4,)), Param("s", "scalar", dtype), tensor("C", (4,), "write")], outputs=[2]
-    )
+    return signature([tensor("A", (4,)), Param("s", "scalar", dtype), tensor("C", (4,), "write")], outputs=[2])
 
 
 @pytest.mark.parametrize(
@@ -284,9 +277,7 @@ def test_non_contiguous_output_keeps_what_the_kernel_leaves() -> None:
 
 
 def test_lazily_negated_input_is_resolved() -> None:
-    kernel = signature(
-        [tensor("A", (4,), dtype="float32"), tensor("C", (4,), "write", "float32")], outputs=[1]
-    )
+    kernel = signature([tensor("A", (4,), dtype="float32"), tensor("C", (4,), "write", "float32")], outputs=[1])
     negated = torch.randn(4, dtype=torch.complex64).conj().imag
     assert negated.is_neg()
     bound = kernel.bind([negated])

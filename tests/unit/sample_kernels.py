@@ -1,16 +1,14 @@
-"""Small kernels that several tests use."""
+"""Small kernels that several tests use.
 
-from __future__ import annotations
-
-from typing import Any
+TileLang evaluates annotations itself, and on Python 3.10 takes neither `Any` nor postponed ones: the
+kernels here have annotations that mean something to it, and no others.
+"""
 
 import tilelang
 import tilelang.language as T
 
 
-def gemm(
-    M: Any, N: Any, K: Any, block_M: int = 32, block_N: int = 32, block_K: int = 32, dtype: str = "bfloat16"
-) -> Any:
+def gemm(M, N, K, block_M=32, block_N=32, block_K=32, dtype="bfloat16"):
     @T.prim_func
     def matmul(A: T.Tensor((M, K), dtype), B: T.Tensor((K, N), dtype), C: T.Tensor((M, N), dtype)):
         with T.Kernel(T.ceildiv(N, block_N), T.ceildiv(M, block_M), threads=128) as (bx, by):
@@ -27,7 +25,7 @@ def gemm(
     return matmul
 
 
-def lazy_gemm(target: Any = "tenstorrent", **options: Any) -> Any:
+def lazy_gemm(target="tenstorrent", **options):
     return tilelang.jit(gemm, target=target, **{"out_idx": [-1], **options})
 
 

@@ -93,9 +93,7 @@ def test_run_keeps_the_script_s_traceback(tmp_path: Path) -> None:
     script = write(tmp_path, "def inner():\n    return 1 / 0\n\n\ninner()\n")
     done = tilelang_tt("run", script)
     assert done.returncode == 1
-    assert done.stderr.startswith(
-        f'Traceback (most recent call last):\n  File "{script}", line 5, in <module>\n'
-    )
+    assert done.stderr.startswith(f'Traceback (most recent call last):\n  File "{script}", line 5, in <module>\n')
     assert done.stderr.endswith("ZeroDivisionError: division by zero\n")
 
 
@@ -201,8 +199,7 @@ def test_unknown_kernel(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
 def test_no_kernel(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = write(tmp_path, "x = 1\n")
     assert refusal(capsys, file) == (
-        f"tilelang-tt: error: {file} has no kernel: no @tilelang.jit function and no @T.prim_func "
-        "at module level\n"
+        f"tilelang-tt: error: {file} has no kernel: no @tilelang.jit function and no @T.prim_func at module level\n"
     )
 
 

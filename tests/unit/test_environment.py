@@ -75,9 +75,7 @@ def test_doctor_is_content(capsys: pytest.CaptureFixture[str]) -> None:
     assert report.endswith("The virtual device can run.\n")
 
 
-def test_doctor_misses_a_compiler(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_doctor_misses_a_compiler(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("CXX", "no-such-compiler")
     assert doctor.doctor() == 1
     report = capsys.readouterr().out

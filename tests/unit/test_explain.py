@@ -57,10 +57,7 @@ def test_l1_map() -> None:
 
 def test_work_map() -> None:
     assert work_map(LAUNCH) == (
-        "work map of 'mm': 8 units over 3x2 cores, contiguous\n"
-        "  y=0  2 2 1\n"
-        "  y=1  1 1 1\n"
-        "  units per core 1 to 2"
+        "work map of 'mm': 8 units over 3x2 cores, contiguous\n  y=0  2 2 1\n  y=1  1 1 1\n  units per core 1 to 2"
     )
 
 
@@ -72,8 +69,7 @@ def test_work_map_with_idle_cores() -> None:
 
 def test_work_map_of_a_dynamic_kernel() -> None:
     assert work_map(replace(LAUNCH, units="(m + 31) // 32")) == (
-        "work map of 'mm': (m + 31) // 32 units over 3x2 cores, contiguous\n"
-        "  shares follow from the sizes of each call"
+        "work map of 'mm': (m + 31) // 32 units over 3x2 cores, contiguous\n  shares follow from the sizes of each call"
     )
 
 

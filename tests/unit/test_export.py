@@ -70,6 +70,5 @@ def test_directory_that_cannot_be_made(tmp_path: Path) -> None:
     with pytest.raises(EnvironmentProblem) as caught:
         export(compiled(), tmp_path / "file")
     assert str(caught.value) == (
-        f"error[TT505]: cannot write to {tmp_path / 'file'}: File exists\n"
-        "  help: choose a directory you may write to"
+        f"error[TT505]: cannot write to {tmp_path / 'file'}: File exists\n  help: choose a directory you may write to"
     )

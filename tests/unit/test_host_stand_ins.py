@@ -128,9 +128,7 @@ def test_seeds_reach_the_host_generator() -> None:
 @pytest.mark.parametrize("backend", ["event", "cupti", "cudagraph"])
 def test_bench_uses_the_host_s_clock(backend: str) -> None:
     calls = []
-    milliseconds = tilelang.profiler.do_bench(
-        lambda: calls.append(1), _n_warmup=1, _n_repeat=2, backend=backend
-    )
+    milliseconds = tilelang.profiler.do_bench(lambda: calls.append(1), _n_warmup=1, _n_repeat=2, backend=backend)
     assert milliseconds > 0
     assert len(calls) >= 3
 

@@ -1,7 +1,5 @@
 """Every way TileLang offers to compile and call a kernel, on the virtual device."""
 
-from __future__ import annotations
-
 import json
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -194,9 +192,7 @@ def test_no_shared_library() -> None:
 
 
 def test_device_of_a_later_version() -> None:
-    kernel = tilelang.compile(
-        gemm(64, 64, 64), out_idx=[-1], target={"kind": "tenstorrent", "device": "ttnn"}
-    )
+    kernel = tilelang.compile(gemm(64, 64, 64), out_idx=[-1], target={"kind": "tenstorrent", "device": "ttnn"})
     with pytest.raises(EnvironmentProblem) as caught:
         kernel(*inputs())
     assert str(caught.value) == (
@@ -223,9 +219,7 @@ def test_profiler_stays_on_the_host(monkeypatch: pytest.MonkeyPatch) -> None:
     assert profiler.run_once().shape == (64, 64)
     assert profiler.do_bench(n_warmup=1, n_repeat=1, backend="cupti") > 0
     seen = []
-    profiler.manual_assert_close(
-        lambda a, b: a @ b, manual_check_prog=lambda ours, ref: seen.append((ours, ref))
-    )
+    profiler.manual_assert_close(lambda a, b: a @ b, manual_check_prog=lambda ours, ref: seen.append((ours, ref)))
     assert len(seen) == 1
     with pytest.raises(AssertionError):
         profiler.assert_allclose(lambda a, b: a @ b + 1)

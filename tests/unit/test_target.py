@@ -100,8 +100,7 @@ REFUSALS = [
     ),
     (
         "tenstorrent/grayskull",
-        "error[TT602]: target option 'arch' cannot be 'grayskull'\n"
-        "  help: valid values: wormhole_b0, blackhole",
+        "error[TT602]: target option 'arch' cannot be 'grayskull'\n  help: valid values: wormhole_b0, blackhole",
     ),
     (
         {"kind": "tenstorrent", "grid": (9, 8)},

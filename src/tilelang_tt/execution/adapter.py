@@ -19,9 +19,7 @@ from tilelang_tt.runtime.virtual import RunReport, launch
 class TenstorrentAdapter(BaseKernelAdapter):
     """Calls may come from several threads: a call keeps its state to itself, apart from `last_report`."""
 
-    def __init__(
-        self, params: list[KernelParam], result_idx: list[int] | int | None, compiled: Compiled
-    ) -> None:
+    def __init__(self, params: list[KernelParam], result_idx: list[int] | int | None, compiled: Compiled) -> None:
         self.compiled = compiled
         self.last_report: RunReport | None = None  # of the latest call; None before it or without work
         outputs = list(result_idx) if isinstance(result_idx, (list, tuple)) else result_idx

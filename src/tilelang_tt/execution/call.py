@@ -180,8 +180,7 @@ class Signature:
             name = missing.args[0]
             raise ArgumentError(
                 "TT309",
-                f"size '{name}' of '{param.name}' does not follow from the arguments of kernel "
-                f"'{self.plan.name}'",
+                f"size '{name}' of '{param.name}' does not follow from the arguments of kernel '{self.plan.name}'",
                 help=f"let an input have an axis of size '{name}', or pass '{param.name}' yourself",
             ) from None
 
@@ -207,8 +206,7 @@ class Signature:
                 if other != index and share_memory(tensor, neighbour):
                     raise ArgumentError(
                         "TT308",
-                        f"{self._place(index)} is written, but shares memory with "
-                        f"'{self.plan.params[other].name}'",
+                        f"{self._place(index)} is written, but shares memory with '{self.plan.params[other].name}'",
                         help=f"pass {self.plan.params[other].name}.clone()",
                     )
 
@@ -246,9 +244,7 @@ class Signature:
         return int(number)
 
     def _allocate(self, index: int, sizes: Mapping[str, int]) -> torch.Tensor:
-        return torch.empty(
-            self._resolve(self.plan.params[index], sizes), dtype=self.dtypes[index], device="cpu"
-        )
+        return torch.empty(self._resolve(self.plan.params[index], sizes), dtype=self.dtypes[index], device="cpu")
 
 
 def _plain(tensor: torch.Tensor) -> torch.Tensor:

@@ -29,9 +29,7 @@ COMPILED_ATTRIBUTE = "tilelang_tt.compiled"
 
 def compiled_functions(device_module: IRModule) -> list[Compiled]:
     """The compilations a lowered module carries."""
-    return [
-        Compiled.from_json(str(func.attrs[COMPILED_ATTRIBUTE])) for func in device_module.functions.values()
-    ]
+    return [Compiled.from_json(str(func.attrs[COMPILED_ATTRIBUTE])) for func in device_module.functions.values()]
 
 
 class TenstorrentKernel(JITKernel):
@@ -73,9 +71,7 @@ class TenstorrentKernel(JITKernel):
     def get_host_source(self) -> str:
         return self.adapter.get_host_source()
 
-    def get_profiler(
-        self, tensor_supply_type: TensorSupplyType = TensorSupplyType.Auto
-    ) -> TenstorrentProfiler:
+    def get_profiler(self, tensor_supply_type: TensorSupplyType = TensorSupplyType.Auto) -> TenstorrentProfiler:
         profiler = TenstorrentProfiler(self.params, self.out_idx, tensor_supply_type)
         profiler.adapter = self.adapter
         return profiler

@@ -22,9 +22,7 @@ def share_memory(first: torch.Tensor, second: torch.Tensor) -> bool:
 
 def overlaps_itself(tensor: torch.Tensor) -> bool:
     """Whether two elements may lie at one address, as in an expanded tensor."""
-    axes = sorted(
-        (stride, size) for stride, size in zip(tensor.stride(), tensor.shape, strict=True) if size > 1
-    )
+    axes = sorted((stride, size) for stride, size in zip(tensor.stride(), tensor.shape, strict=True) if size > 1)
     covered = 0  # elements spanned by the axes so far, less one
     for stride, size in axes:
         if stride <= covered:

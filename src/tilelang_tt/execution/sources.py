@@ -11,6 +11,5 @@ _RULE = "// " + "=" * 30
 def join_sources(compiled: Compiled) -> str:
     """Every file under a line that names it."""
     return "\n".join(
-        f"{_RULE} {compiled.name}: {name} {'=' * 30}\n{text.rstrip()}\n"
-        for name, text in compiled.files.items()
+        f"{_RULE} {compiled.name}: {name} {'=' * 30}\n{text.rstrip()}\n" for name, text in compiled.files.items()
     )
