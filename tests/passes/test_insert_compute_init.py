@@ -142,3 +142,38 @@ def test_branches_forget_what_only_one_arm_set() -> None:
     then, otherwise = _compute(main).split("  if bx == 0\n")[1].split("  else\n")
     assert "init sfpu exp_tile_init()" in then
     assert "init sfpu sqrt_tile_init()" in otherwise
+
+
+def test_products_of_different_formats_are_set_up_apart() -> None:
+    """Same shapes, other formats: the unpackers must be told."""
+
+    @T.prim_func
+    def main(A: T.Tensor((32, 32), "bfloat16"), B: T.Tensor((32, 32), "float32"), C: T.Tensor((32, 32), "float32")):
+        with T.Kernel(1, threads=128):
+            A_s = T.alloc_shared((32, 32), "bfloat16")
+            B_s = T.alloc_shared((32, 32), "float32")
+            C_l = T.alloc_fragment((32, 32), "float32")
+            T.copy(A, A_s)
+            T.copy(B, B_s)
+            T.gemm(A_s, A_s, C_l, clear_accum=True)
+            T.gemm(B_s, B_s, C_l)
+            T.copy(C_l, C)
+
+    assert (
+        _settings(main)
+        == """\
+startup A_s, A_s -> C_l, reversed
+for unit in unit_start .. unit_start + unit_count
+  reconfig srca A_s
+  reconfig srcb A_s
+  init matmul A_s, A_s, 1 x 1 tiles, A stride 1
+  accumulate in L1 where False
+    matmul A_s[0], A_s[0] -> DST[0], 1 x 1 tiles, A stride 1
+  reconfig srca A_s -> B_s
+  reconfig srcb A_s -> B_s
+  init matmul B_s, B_s, 1 x 1 tiles, A stride 1
+  accumulate in L1 where True
+    matmul B_s[0], B_s[0] -> DST[0], 1 x 1 tiles, A stride 1
+accumulate in L1 where False
+"""
+    )
