@@ -6,14 +6,15 @@ Most cases edit one call of a correct GEMM that runs two output blocks of severa
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 import torch
 from device_programs import Gemm, TileProgram, cb
 
 from tilelang_tt.diagnostics import DeviceError
-from tilelang_tt.runtime.plan import SourceLine
+from tilelang_tt.runtime.plan import RuntimeArg, SourceLine
+from tilelang_tt.runtime.virtual import launch
 
 
 @dataclass(frozen=True)
@@ -372,6 +373,37 @@ def test_pushed_but_never_popped() -> None:
     )
     assert category_of(error) == "cb-unbalanced"
     assert "CB 16 'C' still holds 4 pages: 8 pushed, 4 popped" in error.message
+
+
+def test_cores_that_write_the_same_page() -> None:
+    """Every core writes the blocks of the first one: the result would depend on who comes last."""
+    first = ("const uint32_t first = get_arg_val<uint32_t>(1);", "const uint32_t first = 0;")
+    error = failure_on_two_cores(first)
+    assert category_of(error) == "dram-race"
+    assert "of tensor 'C' is written here and written by core (" in error.message
+    assert "noc_async_write_page" in code_line(error)
+
+
+def test_cores_that_read_what_another_one_writes() -> None:
+    """The writers store into B, all of which every core reads."""
+    swapped = ("out(layout, get_arg_val<uint32_t>(0));", "out(layout, get_arg_val<uint32_t>(5));")
+    gemm = Gemm(grid=(2, 1), edits={"writer.cpp": swapped})
+    plan = gemm.plan()
+    one = plan.launches[0]
+    reader, compute, writer = one.kernels
+    writer = replace(writer, runtime_args=(*writer.runtime_args, RuntimeArg("b", address="B")))
+    plan = replace(plan, launches=(replace(one, kernels=(reader, compute, writer)),))
+    tensors = {name: torch.ones(128, 128, dtype=torch.bfloat16) for name in "ABC"}
+    with pytest.raises(DeviceError) as caught:
+        launch(plan, gemm.sources(), tensors, {"M": 128, "N": 128, "K": 128})
+    assert category_of(caught.value) == "dram-race"
+    assert "of tensor 'B'" in caught.value.message
+
+
+def failure_on_two_cores(edit: tuple[str, str]) -> DeviceError:
+    with pytest.raises(DeviceError) as caught:
+        Gemm(grid=(2, 1), edits={"writer.cpp": edit}).run(128, 128, 64)
+    return caught.value
 
 
 def test_counts_that_step_past_the_wrap() -> None:

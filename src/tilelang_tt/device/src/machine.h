@@ -24,6 +24,8 @@ constexpr uint32_t kNocLocalBits = 36;  // bits of a NoC address, see dataflow_a
 constexpr uint32_t kNocNodeBits = 6;
 constexpr uint32_t kDramRow = 63;  // y coordinate that stands for "DRAM bank x"
 
+constexpr uint8_t kManyCores = 255;
+
 enum class Fidelity : uint8_t { LoFi, HiFi2, HiFi3, HiFi4 };
 
 enum class Role : uint8_t { Reader, Compute, Writer };
@@ -45,6 +47,8 @@ struct Tensor {
     uint32_t address, page_bytes, pages;
     uint8_t* bytes;
     uint8_t* marks;  // one byte per page: set when a kernel writes it
+    // Per page, who touched it in this launch: 0, a core's index + 1, or kManyCores.
+    std::vector<uint8_t> readers, writers;
 };
 
 struct CbConfig {
@@ -217,6 +221,7 @@ void check_cbs_at_end();
 
 // ---- noc.cpp ---------------------------------------------------------------------------------------
 void check_noc_at_end();
+void forget_page_users();  // before a launch
 bool overlaps_pending(const std::vector<Transfer>& transfers, uint32_t offset, uint32_t bytes, uint32_t& line);
 
 // ---- engine.cpp ------------------------------------------------------------------------------------

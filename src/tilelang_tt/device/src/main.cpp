@@ -202,6 +202,7 @@ int main(int argc, char** argv) {
     for (std::size_t i = 0; i < device.launches.size(); ++i) {
         device.launch = &device.launches[i];
         device.launch_index = static_cast<uint32_t>(i);
+        forget_page_users();
         run_launch();
         const uint32_t cores = device.launch->grid_x * device.launch->grid_y;
         if (cores > cores_used) cores_used = cores;

@@ -1,5 +1,6 @@
 // NoC transfers. Reads and writes are only noted when they are issued; their bytes move at the barrier, so
 // that a kernel which does not wait meets what it would meet on the chip.
+#include <cstdio>
 #include <cstring>
 
 #include "machine.h"
@@ -11,7 +12,8 @@ struct Span {
     uint8_t* bytes = nullptr;
     uint32_t address = 0;  // within DRAM bank or L1
     bool dram = false;
-    uint8_t* mark = nullptr;  // of the DRAM page
+    Tensor* tensor = nullptr;
+    uint64_t page = 0;
 };
 
 uint64_t dram_address(uint32_t bank, uint64_t local) {
@@ -46,8 +48,7 @@ Span dram_span(uint32_t bank, uint64_t local, uint32_t bytes) {
                static_cast<unsigned long long>(within), tensor->name, tensor->page_bytes);
     }
     const uint64_t page = slot * device.chip.dram_banks + bank;
-    return {tensor->bytes + page * tensor->page_bytes + within, static_cast<uint32_t>(local), true,
-            tensor->marks + page};
+    return {tensor->bytes + page * tensor->page_bytes + within, static_cast<uint32_t>(local), true, tensor, page};
 }
 
 Span l1_span(uint32_t offset) { return {core->l1 + offset, offset, false, nullptr}; }
@@ -60,6 +61,38 @@ Span far_end(uint64_t address, uint32_t bytes) {
     if (y == kDramRow) return dram_span(x, local, bytes);
     if (x != core->x || y != core->y) vd_unimplemented("NoC transfers between cores", fiber->line);
     return l1_span(l1_offset(static_cast<uint32_t>(local)));
+}
+
+// Cores of one launch run in no order, so a page that one of them writes belongs to it alone.
+[[noreturn]] void report_race(const Span& far, const char* mine, const char* theirs, uint8_t other) {
+    char who[32] = "another core";
+    if (other != kManyCores) {
+        const uint32_t index = other - 1u;
+        std::snprintf(who, sizeof who, "core (%u,%u)", index % device.launch->grid_x, index / device.launch->grid_x);
+    }
+    breach("dram-race", "page %llu of tensor '%s' is %s here and %s by %s in the same launch: nothing orders the two",
+           static_cast<unsigned long long>(far.page), far.tensor->name, mine, theirs, who);
+}
+
+void note_read(const Span& far) {
+    const uint8_t own = static_cast<uint8_t>(core->index + 1);
+    uint8_t& readers = far.tensor->readers[far.page];
+    const uint8_t before = __atomic_load_n(&readers, __ATOMIC_SEQ_CST);
+    if (before != own && before != kManyCores) {
+        __atomic_store_n(&readers, before == 0 ? own : kManyCores, __ATOMIC_SEQ_CST);
+    }
+    const uint8_t writer = __atomic_load_n(&far.tensor->writers[far.page], __ATOMIC_SEQ_CST);
+    if (writer != 0 && writer != own) report_race(far, "read", "written", writer);
+}
+
+// Parts of a page may be written by several cores; whole pages may not.
+void note_write(const Span& far, bool whole) {
+    const uint8_t own = static_cast<uint8_t>(core->index + 1);
+    far.tensor->marks[far.page] = 1;
+    const uint8_t before = __atomic_exchange_n(&far.tensor->writers[far.page], own, __ATOMIC_SEQ_CST);
+    if (whole && before != 0 && before != own) report_race(far, "written", "written", before);
+    const uint8_t reader = __atomic_load_n(&far.tensor->readers[far.page], __ATOMIC_SEQ_CST);
+    if (reader != 0 && reader != own) report_race(far, "written", "read", reader);
 }
 
 void require_aligned(const Span& far, uint32_t l1, bool read) {
@@ -115,6 +148,13 @@ void move(std::vector<Transfer>& transfers) {
 }
 
 }  // namespace
+
+void forget_page_users() {
+    for (Tensor& tensor : device.tensors) {
+        tensor.readers.assign(tensor.pages, 0);
+        tensor.writers.assign(tensor.pages, 0);
+    }
+}
 
 bool overlaps_pending(const std::vector<Transfer>& transfers, uint32_t offset, uint32_t bytes, uint32_t& line) {
     for (const Transfer& transfer : transfers) {
@@ -177,7 +217,11 @@ void vd_noc_read(uint64_t source, uint32_t l1_addr, uint32_t bytes, uint32_t lin
     const Span far = far_end(source, bytes);
     const uint32_t target = l1_offset(l1_addr);
     require_aligned(far, target, true);
-    if (!far.dram) require_readable(far.address, bytes);
+    if (far.dram) {
+        note_read(far);
+    } else {
+        require_readable(far.address, bytes);
+    }
     require_writable(target, bytes);
     uint32_t other = 0;
     if (overlaps_pending(fiber->writes, target, bytes, other)) {
@@ -201,7 +245,7 @@ void vd_noc_write(uint32_t l1_addr, uint64_t target, uint32_t bytes, uint32_t li
     if (!far.dram) {
         require_writable(far.address, bytes);
     } else {
-        *far.mark = 1;
+        note_write(far, bytes == far.tensor->page_bytes);
     }
     fiber->writes.push_back({far.bytes, core->l1 + source, source, bytes, line});
     core->statistics.noc_write_bytes += bytes;
