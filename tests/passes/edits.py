@@ -16,7 +16,6 @@ from tilelang_tt.ir.tile import Role
 
 Place = tuple[tuple[int, int], ...]
 Body = tuple[KernelStmt, ...]
-MARK = Source  # what `place_text` puts where a statement was
 
 
 def places(body: Body, above: Place = ()) -> Iterator[Place]:

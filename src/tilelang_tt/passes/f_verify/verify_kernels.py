@@ -12,6 +12,7 @@ DST           acquire, commit, wait, release in order; computing before commit, 
 Tiles         operands are waited for, results reserved, indices inside what was waited for or reserved.
 Blocks        pages are filled before they are pushed, and written out before the writer pops them; the packer adds only
               to pages that hold a sum; DST tiles are computed before they are used, and none is lost.
+Operations    the SFPU instructions are those the tile program asks for.
 Engines       whatever an operation needs set (mode, source and pack formats, accumulation, SFPU constants) is set
               on every way to it; the packer's accumulation is off at the end.
 """
@@ -24,6 +25,7 @@ from tilelang_tt.passes.f_verify.check_dst import check_dst
 from tilelang_tt.passes.f_verify.check_engines import check_engines
 from tilelang_tt.passes.f_verify.check_form import check_form
 from tilelang_tt.passes.f_verify.check_limits import check_limits
+from tilelang_tt.passes.f_verify.check_operations import check_operations
 from tilelang_tt.passes.f_verify.check_streams import check_streams
 from tilelang_tt.passes.f_verify.check_tiles import check_tiles
 from tilelang_tt.passes.f_verify.check_transfers import check_transfers
@@ -39,4 +41,5 @@ def verify_kernels(kernels: KernelSet) -> None:
         check_tiles(kernel, kernels)
         check_dst(kernel, kernels)
         check_blocks(kernel, kernels)
+    check_operations(kernels)
     check_engines(kernels)

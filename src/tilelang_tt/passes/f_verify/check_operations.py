@@ -1,0 +1,31 @@
+"""Operations: compute runs the SFPU instructions that the tile program asks for, and no others.
+
+Every other operation shows in the tiles it makes (`check_blocks`); one that works in place does not.
+"""
+
+from __future__ import annotations
+
+from tilelang_tt.ir.kernel import KernelSet, Sfpu, walk
+from tilelang_tt.ir.tile import Map, Role
+from tilelang_tt.ir.tile import walk as walk_tiles
+from tilelang_tt.passes.c_tile.dst_program import Compute, dst_program
+from tilelang_tt.passes.f_verify.verify_program import fail
+
+
+def check_operations(kernels: KernelSet) -> None:
+    asked = {
+        (step.instruction.call, step.number)
+        for stmt in walk_tiles(kernels.launch.body)
+        if isinstance(stmt, Map)
+        for step in dst_program(stmt.value).steps
+        if isinstance(step, Compute)
+    }
+    found = {
+        (stmt.instruction.call, stmt.number)
+        for stmt in walk(kernels.kernel(Role.COMPUTE).body)
+        if isinstance(stmt, Sfpu)
+    }
+    for call, _ in asked - found:
+        raise fail("TT958", f"{call} is missing from the compute kernel")
+    for call, _ in found - asked:
+        raise fail("TT959", f"{call} is in the compute kernel, but nothing asks for it")

@@ -1,0 +1,416 @@
+"""The verifier: what the compiler makes passes, and every single way to break it is caught by its own code."""
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tilelang.language as T
+
+import tilelang_tt.passes.f_verify as f_verify
+from tilelang_tt.diagnostics import InternalError
+from tilelang_tt.ir import scalar
+from tilelang_tt.ir.kernel import (
+    Barrier,
+    BarrierKind,
+    Cb,
+    CbCall,
+    CbKind,
+    DstCall,
+    DstKind,
+    For,
+    If,
+    Init,
+    KernelSet,
+    L1Accumulate,
+    Let,
+    MatmulBlock,
+    PackTile,
+    Pointer,
+    ReadTile,
+    Reconfig,
+    Section,
+    Sfpu,
+    SfpuMode,
+    Source,
+    Startup,
+    WriteTile,
+    walk,
+)
+from tilelang_tt.ir.tile import Role
+from tilelang_tt.options import Options
+from tilelang_tt.passes.f_verify.verify_kernels import verify_kernels
+from tilelang_tt.pipeline import run_passes
+
+from .edits import (
+    altered,
+    at,
+    doubled,
+    edit,
+    find,
+    inserted,
+    line,
+    places,
+    removed,
+    swapped,
+)
+from .kernels import gemm
+
+READER, COMPUTE, WRITER = Role.READER, Role.COMPUTE, Role.WRITER
+
+
+def gemm_updated_in_place() -> Any:
+    """C_l is rewritten after the sum, group by group, and stored twice."""
+
+    @T.prim_func
+    def main(
+        A: T.Tensor((256, 96), "bfloat16"),
+        B: T.Tensor((96, 64), "bfloat16"),
+        C: T.Tensor((256, 64), "bfloat16"),
+        D: T.Tensor((256, 64), "bfloat16"),
+    ):
+        with T.Kernel(1, 2, threads=128) as (bx, by):
+            A_s = T.alloc_shared((128, 32), "bfloat16")
+            B_s = T.alloc_shared((32, 64), "bfloat16")
+            C_l = T.alloc_fragment((128, 64), "float32")
+            T.clear(C_l)
+            for k in T.Pipelined(3, num_stages=2):
+                T.copy(A[by * 128, k * 32], A_s)
+                T.copy(B[k * 32, bx * 64], B_s)
+                T.gemm(A_s, B_s, C_l)
+            for i, j in T.Parallel(128, 64):
+                C_l[i, j] = T.exp(C_l[i, j])
+            T.copy(C_l, C[by * 128, bx * 64])
+            T.copy(C_l, D[by * 128, bx * 64])
+
+    return main
+
+
+SETS: dict[str, Callable[[], Any]] = {
+    "accumulator in L1": lambda: gemm(100, 130, 96, (128, 128, 32)),
+    "accumulator in DST": gemm,
+    "updated in place": gemm_updated_in_place,
+}
+
+
+@cache
+def kernels_of(name: str) -> KernelSet:
+    """The finished kernels; `run_passes` has verified them."""
+    _, (kernels,) = run_passes(SETS[name](), Options(), lambda *_: None)
+    return kernels
+
+
+def in_l1() -> KernelSet:
+    return kernels_of("accumulator in L1")
+
+
+def code_of(kernels: KernelSet) -> str | None:
+    """The code of the invariant that does not hold, None if all do."""
+    try:
+        verify_kernels(kernels)
+    except InternalError as error:
+        return error.code
+    return None
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_finished_kernels_pass(name: str) -> None:
+    assert code_of(kernels_of(name)) is None
+
+
+# --- one edit, one code ---------------------------------------------------------------------------
+
+
+def call(kind: CbKind, name: str) -> Callable[[Any], bool]:
+    return lambda stmt: isinstance(stmt, CbCall) and stmt.kind is kind and stmt.cb.name == name
+
+
+def dst(kind: DstKind) -> Callable[[Any], bool]:
+    return lambda stmt: isinstance(stmt, DstCall) and stmt.kind is kind
+
+
+def without(role: Role, wanted: Any, number: int = 0, kernels: KernelSet | None = None) -> KernelSet:
+    kernels = kernels or in_l1()
+    return removed(kernels, role, find(kernels, role, wanted, number))
+
+
+def with_before(role: Role, wanted: Any, stmt: Any, kernels: KernelSet | None = None) -> KernelSet:
+    kernels = kernels or in_l1()
+    return inserted(kernels, role, find(kernels, role, wanted), stmt)
+
+
+def with_fields(role: Role, wanted: Any, kernels: KernelSet | None = None, **fields: Any) -> KernelSet:
+    kernels = kernels or in_l1()
+    return altered(kernels, role, find(kernels, role, wanted), **fields)
+
+
+def only_if(role: Role, wanted: Any) -> KernelSet:
+    """The statement made to depend on the unit."""
+    kernels = in_l1()
+    unit = kernels.launch.work.unit  # type: ignore[union-attr]
+    place = find(kernels, role, wanted)
+    return edit(kernels, role, place, lambda b, i: (*b[:i], If(scalar.is_zero(unit), (b[i],)), *b[i + 1 :]))
+
+
+def at_end(stmt: Any) -> KernelSet:
+    kernels = in_l1()
+    return kernels.with_body(COMPUTE, (*kernels.kernel(COMPUTE).body, stmt))
+
+
+def earlier(role: Role, wanted: Any, before: Any) -> KernelSet:
+    """The statement moved before another one."""
+    kernels = in_l1()
+    stmt = at(kernels.kernel(role).body, find(kernels, role, wanted))
+    return with_before(role, before, stmt, without(role, wanted, kernels=kernels))
+
+
+def cb_with(**fields: Any) -> KernelSet:
+    """The first circular buffer altered, in the table alone."""
+    kernels = in_l1()
+    (buffer, cb), *_ = kernels.cbs.items()
+    return replace(kernels, cbs={**kernels.cbs, buffer: replace(cb, **fields)})
+
+
+def cb(name: str) -> Cb:
+    return next(cb for cb in in_l1().cbs.values() if cb.name == name)
+
+
+def many_arguments() -> KernelSet:
+    reader = in_l1().kernel(READER)
+    return in_l1().with_kernel(replace(reader, args=reader.args * 200))
+
+
+def steps_of_three() -> KernelSet:
+    """Push and pop agree, but on steps of which 8 pages are no multiple."""
+    kernels = with_fields(READER, call(CbKind.PUSH, "A_s"), pages=3)
+    return with_fields(COMPUTE, call(CbKind.POP, "A_s"), kernels, pages=3)
+
+
+def straddling_step() -> KernelSet:
+    """Two pages are taken beforehand, so that a group of four runs past the end."""
+    kernels = kernels_of("updated in place")
+    waits = call(CbKind.WAIT, "C_l")
+    group_by_group = find(kernels, COMPUTE, lambda s: isinstance(s, For) and any(map(waits, s.body)), -1)
+    pages = next(cb for cb in kernels.cbs.values() if cb.name == "C_l")
+    return inserted(kernels, COMPUTE, group_by_group, CbCall(CbKind.POP, pages, 2))
+
+
+def reserved_before_the_units() -> KernelSet:
+    """Held when the loop over units begins, given away by its first round."""
+    reserve = call(CbKind.RESERVE, "C_l_out")
+    return earlier(COMPUTE, reserve, lambda stmt: isinstance(stmt, For))
+
+
+def without_sfpu() -> KernelSet:
+    return without(COMPUTE, Sfpu, kernels=kernels_of("updated in place"))
+
+
+def with_another_sfpu() -> KernelSet:
+    kernels = kernels_of("updated in place")
+    place = find(kernels, COMPUTE, Sfpu)
+    sfpu = at(kernels.kernel(COMPUTE).body, place)
+    assert isinstance(sfpu, Sfpu)
+    return inserted(kernels, COMPUTE, place, replace(sfpu, instruction=replace(sfpu.instruction, call="sin_tile({a})")))
+
+
+def not_named(mode: Any) -> Callable[[Any], bool]:
+    return lambda stmt: isinstance(stmt, Init) and not isinstance(stmt.mode, mode)
+
+
+BREAKS: dict[str, tuple[Callable[[], KernelSet], ...]] = {
+    # form
+    "TT910": (lambda: with_before(COMPUTE, MatmulBlock, Section((), ())),),
+    "TT911": (
+        lambda: with_before(COMPUTE, MatmulBlock, Barrier(BarrierKind.READ)),
+        lambda: with_before(READER, ReadTile, DstCall(DstKind.ACQUIRE)),
+    ),
+    "TT912": (lambda: without(READER, Pointer), lambda: without(WRITER, Pointer)),
+    # limits
+    "TT913": (lambda: cb_with(id=1), lambda: cb_with(id=32), lambda: cb_with(id=-1)),
+    "TT914": (lambda: cb_with(format="Float32"),),
+    "TT915": (lambda: cb_with(depth=0), lambda: cb_with(depth=20_000)),
+    "TT916": (lambda: cb_with(depth=200),),
+    "TT917": (many_arguments,),
+    # streams
+    "TT920": (lambda: with_before(COMPUTE, MatmulBlock, CbCall(CbKind.PUSH, cb("A_s"), 4)),),
+    "TT921": (
+        lambda: without(READER, call(CbKind.PUSH, "A_s")),
+        lambda: without(COMPUTE, call(CbKind.POP, "B_s")),
+        lambda: without(WRITER, call(CbKind.POP, "C_l_out")),
+        lambda: with_fields(READER, call(CbKind.PUSH, "A_s"), pages=8),
+        lambda: only_if(READER, call(CbKind.PUSH, "A_s")),
+    ),
+    "TT922": (lambda: with_fields(COMPUTE, call(CbKind.WAIT, "A_s"), pages=9),),
+    "TT923": (steps_of_three,),
+    "TT924": (lambda: at_end(CbCall(CbKind.PUSH, cb("C_l"), 16)),),
+    "TT925": (lambda: only_if(COMPUTE, call(CbKind.POP, "C_l")),),
+    "TT926": (lambda: without(COMPUTE, call(CbKind.POP, "C_l")),),
+    "TT927": (lambda: with_before(COMPUTE, call(CbKind.WAIT, "C_l"), CbCall(CbKind.RESERVE, cb("C_l"), 1)),),
+    "TT928": (
+        lambda: without(COMPUTE, call(CbKind.PUSH, "C_l")),
+        lambda: swapped(in_l1(), COMPUTE, find(in_l1(), COMPUTE, call(CbKind.PUSH, "C_l"))),
+    ),
+    "TT929": (straddling_step,),
+    # transfers
+    "TT930": (lambda: without(WRITER, lambda s: s == Barrier(BarrierKind.WRITE)),),
+    "TT931": (
+        lambda: without(READER, Barrier),
+        lambda: swapped(in_l1(), READER, find(in_l1(), READER, Barrier)),
+    ),
+    "TT932": (
+        lambda: without(WRITER, lambda s: s == Barrier(BarrierKind.FLUSH)),
+        lambda: with_fields(WRITER, Barrier, kind=BarrierKind.READ),
+    ),
+    # tiles
+    "TT940": (reserved_before_the_units,),
+    "TT941": (lambda: only_if(COMPUTE, call(CbKind.RESERVE, "C_l_out")),),
+    "TT942": (lambda: earlier(COMPUTE, call(CbKind.POP, "A_s"), call(CbKind.WAIT, "A_s")),),
+    "TT943": (lambda: earlier(READER, call(CbKind.PUSH, "A_s"), call(CbKind.RESERVE, "A_s")),),
+    "TT944": (
+        lambda: without(COMPUTE, call(CbKind.WAIT, "A_s")),
+        lambda: without(READER, call(CbKind.RESERVE, "B_s")),
+        lambda: without(WRITER, call(CbKind.WAIT, "C_l_out")),
+        lambda: with_fields(COMPUTE, call(CbKind.WAIT, "B_s"), pages=3),
+        lambda: with_fields(COMPUTE, MatmulBlock, a_stride=2),
+        lambda: with_fields(WRITER, WriteTile, slot=scalar.const(16)),
+    ),
+    # blocks
+    "TT945": (
+        lambda: without(READER, ReadTile),
+        lambda: with_fields(READER, ReadTile, slot=scalar.const(0)),
+        lambda: with_fields(COMPUTE, PackTile, index=scalar.const(3)),
+    ),
+    "TT946": (lambda: with_fields(COMPUTE, PackTile, overwrite=scalar.false()),),
+    "TT947": (lambda: without(WRITER, WriteTile),),
+    # DST
+    "TT950": (lambda: at_end(DstCall(DstKind.ACQUIRE)),),
+    "TT951": (
+        lambda: swapped(in_l1(), COMPUTE, find(in_l1(), COMPUTE, dst(DstKind.COMMIT))),
+        lambda: doubled(in_l1(), COMPUTE, find(in_l1(), COMPUTE, dst(DstKind.ACQUIRE))),
+    ),
+    "TT952": (lambda: without(COMPUTE, dst(DstKind.RELEASE)),),
+    "TT953": (lambda: only_if(COMPUTE, dst(DstKind.RELEASE)),),
+    "TT954": (
+        lambda: without(COMPUTE, dst(DstKind.ACQUIRE)),
+        lambda: earlier(COMPUTE, MatmulBlock, dst(DstKind.ACQUIRE)),
+    ),
+    "TT955": (
+        lambda: with_fields(COMPUTE, MatmulBlock, dst=1),
+        lambda: with_fields(COMPUTE, PackTile, dst=scalar.const(4)),
+    ),
+    "TT956": (lambda: without(COMPUTE, MatmulBlock),),
+    "TT957": (lambda: without(COMPUTE, PackTile), lambda: with_fields(COMPUTE, PackTile, dst=scalar.const(0))),
+    # operations
+    "TT958": (without_sfpu,),
+    "TT959": (with_another_sfpu,),
+    # engines
+    "TT960": (
+        lambda: without(COMPUTE, Startup),
+        lambda: doubled(in_l1(), COMPUTE, find(in_l1(), COMPUTE, Startup)),
+    ),
+    "TT961": (lambda: at_end(L1Accumulate(scalar.true())),),
+    "TT962": (
+        lambda: with_fields(COMPUTE, lambda s: isinstance(s, Reconfig) and s.old, old=cb("C_l")),
+        lambda: without(COMPUTE, Reconfig),
+    ),
+    "TT963": (
+        lambda: without(COMPUTE, not_named(SfpuMode)),
+        lambda: without(COMPUTE, L1Accumulate),
+        lambda: with_fields(COMPUTE, MatmulBlock, transpose=True),
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("code", "broken"),
+    [(code, broken) for code, breaks in BREAKS.items() for broken in breaks],
+    ids=[f"{code}-{number}" for code, breaks in BREAKS.items() for number in range(len(breaks))],
+)
+def test_a_broken_invariant_has_its_code(code: str, broken: Callable[[], KernelSet]) -> None:
+    assert code_of(broken()) == code
+
+
+def test_a_broken_invariant_is_reported_as_a_bug_of_the_compiler() -> None:
+    with pytest.raises(InternalError) as caught:
+        verify_kernels(without(READER, call(CbKind.PUSH, "A_s")))
+    assert str(caught.value) == (
+        "error[TT921]: 'A_s' is not popped by compute as reader pushes it\n"
+        "  help: this is a bug of tilelang-tt: please report it"
+    )
+
+
+def test_every_code_of_the_verifier_is_broken_here() -> None:
+    folder = Path(next(iter(f_verify.__path__)))
+    raised = {code for file in folder.glob("check_*.py") for code in re.findall(r'fail\("(TT\d{3})"', file.read_text())}
+    assert raised == set(BREAKS)
+
+
+# --- every statement is needed --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_no_statement_can_be_left_out(name: str) -> None:
+    kernels = kernels_of(name)
+    accepted = [
+        f"{role.value}: {line(kernels, role, place)}"
+        for role in Role
+        for place in places(kernels.kernel(role).body)
+        if code_of(removed(kernels, role, place)) is None
+    ]
+    assert accepted == []
+
+
+# Neighbours whose order means nothing: both only claim pages, both only give pages back, both set different parts of
+# the engines, or one counts pages and the other works in DST.
+COMMUTING = {
+    "accumulator in L1": [
+        "reader: reserve A_s 4 <> reserve B_s 4",
+        "reader: push A_s 4 <> push B_s 4",
+        "compute: reserve C_l 16 <> reconfig srca B_s",
+        "compute: reconfig srca B_s <> init matmul A_s, B_s, 2 x 2 tiles, A stride 1",
+        "compute: init matmul A_s, B_s, 2 x 2 tiles, A stride 1 <> reconfig pack C_l_out -> C_l",
+        "compute: wait A_s 4 <> wait B_s 4",
+        "compute: pop A_s 4 <> pop B_s 4",
+        "compute: wait C_l 16 <> reserve C_l_out 16",
+        "compute: reconfig srca B_s -> C_l <> init copy C_l",
+        "compute: init copy C_l <> reconfig pack C_l -> C_l_out",
+        "compute: reconfig pack C_l -> C_l_out <> accumulate in L1 where False",
+        "compute: pop C_l 16 <> push C_l_out 16",
+    ],
+    "accumulator in DST": [
+        "reader: reserve A_s 2 <> reserve B_s 2",
+        "reader: push A_s 2 <> push B_s 2",
+        "compute: for k in 0 .. 4 <> reserve C_l_out 4",
+        "compute: wait A_s 2 <> wait B_s 2",
+        "compute: pop A_s 2 <> pop B_s 2",
+        "compute: reserve C_l_out 4 <> commit",
+        "compute: release <> push C_l_out 4",
+    ],
+}
+
+
+@pytest.mark.parametrize("name", COMMUTING)
+def test_no_other_neighbours_can_be_exchanged(name: str) -> None:
+    kernels = kernels_of(name)
+    accepted = []
+    for role in Role:
+        body = kernels.kernel(role).body
+        for place in places(body):
+            *above, (number, index) = place
+            after = (*above, (number, index + 1))
+            if after in set(places(body)) and code_of(swapped(kernels, role, place)) is None:
+                accepted.append(f"{role.value}: {line(kernels, role, place)} <> {line(kernels, role, after)}")
+    assert accepted == COMMUTING[name]
+
+
+def test_only_marks_and_index_definitions_are_left_alone() -> None:
+    """The two kinds of statement the tests above do not touch, in all three kernels."""
+    skipped = set()
+    for name in SETS:
+        for kernel in kernels_of(name).kernels:
+            seen = {id(at(kernel.body, place)) for place in places(kernel.body)}
+            skipped |= {type(stmt) for stmt in walk(kernel.body) if id(stmt) not in seen}
+    assert skipped == {Source, Let}

@@ -1,0 +1,105 @@
+"""What must hold of a tile program after each pass, broken by one edit each."""
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tilelang_tt.diagnostics import InternalError
+from tilelang_tt.ir.tile import Gemm, Loop, Role, Stmt, SubBlock, TileProgram, children, with_children
+from tilelang_tt.passes.a_metadata.propagate_layout import propagate_layout
+from tilelang_tt.passes.f_verify import verify_program as module
+from tilelang_tt.passes.f_verify.verify_program import verify_program
+from tilelang_tt.pipeline import TILE_PASSES
+
+from .kernels import gemm
+from .stages import after
+
+LAST = TILE_PASSES[-1]
+
+
+def finished() -> TileProgram:
+    """A GEMM with its accumulator in L1, after the last tile pass."""
+    return after(LAST, gemm(128, 128, 64, (128, 128, 32)))
+
+
+def with_launch(program: TileProgram, **fields: Any) -> TileProgram:
+    (launch,) = program.launches
+    return replace(program, launches=(replace(launch, **fields),))
+
+
+def without_buffers() -> TileProgram:
+    return with_launch(finished(), buffers=())
+
+
+def without_streams() -> TileProgram:
+    return with_launch(finished(), streams={})
+
+
+def with_stream(name: str, **fields: Any) -> TileProgram:
+    program = finished()
+    streams = program.launches[0].streams
+    changed = {b: replace(s, **fields) if b.name == name else s for b, s in streams.items()}
+    return with_launch(program, streams=changed)
+
+
+def with_gemm(**fields: Any) -> TileProgram:
+    program = finished()
+
+    def change(stmt: Stmt) -> Stmt:
+        if isinstance(stmt, Gemm):
+            return replace(stmt, **fields)
+        return with_children(stmt, tuple(tuple(map(change, body)) for body in children(stmt)))
+
+    return with_launch(program, body=tuple(map(change, program.launches[0].body)))
+
+
+BREAKS: dict[str, tuple[Callable[[], TileProgram], ...]] = {
+    "TT901": (without_buffers,),
+    "TT902": (lambda: after(propagate_layout, gemm()),),  # its copies are not turned into loads and stores yet
+    "TT903": (without_streams,),
+    "TT904": (lambda: with_stream("A_s", producer=Role.COMPUTE),),
+    "TT905": (lambda: with_stream("A_s", consumer=Role.WRITER),),
+    "TT906": (
+        lambda: with_gemm(sub_block=None),
+        lambda: with_gemm(sub_block=SubBlock(3, 1)),  # does not divide 4 x 4 tiles
+        lambda: with_gemm(sub_block=SubBlock(4, 2)),  # 8 tiles, 32-bit DST holds 4
+    ),
+    "TT907": (lambda: with_gemm(transpose_a=True),),
+}
+
+
+@pytest.mark.parametrize(
+    ("code", "broken"),
+    [(code, broken) for code, breaks in BREAKS.items() for broken in breaks],
+    ids=[f"{code}-{number}" for code, breaks in BREAKS.items() for number in range(len(breaks))],
+)
+def test_a_broken_invariant_has_its_code(code: str, broken: Callable[[], TileProgram]) -> None:
+    with pytest.raises(InternalError) as caught:
+        verify_program(broken(), LAST.__name__)
+    assert caught.value.code == code
+
+
+def test_the_error_names_the_line() -> None:
+    with pytest.raises(InternalError) as caught:
+        verify_program(with_gemm(transpose_a=True), LAST.__name__)
+    loop = next(stmt for stmt in finished().launches[0].body if isinstance(stmt, Loop))
+    product = next(stmt for stmt in loop.body if isinstance(stmt, Gemm))
+    assert str(caught.value) == (
+        f"{product.location}: error[TT907]: a transposed first operand was left to the matrix engine\n"
+        "    T.gemm(A_s, B_s, C_l, transpose_A=transpose_A, transpose_B=transpose_B)\n"
+        "  help: this is a bug of tilelang-tt: please report it"
+    )
+
+
+@pytest.mark.parametrize("tile_pass", TILE_PASSES, ids=lambda tile_pass: tile_pass.__name__)
+def test_what_each_pass_makes_holds(tile_pass: Callable[[TileProgram], TileProgram]) -> None:
+    verify_program(after(tile_pass, gemm(transpose_A=True)), tile_pass.__name__)
+
+
+def test_every_code_is_broken_here() -> None:
+    source = Path(str(module.__file__)).read_text()
+    assert set(re.findall(r'fail\(\s*"(TT\d{3})"', source)) == set(BREAKS)
