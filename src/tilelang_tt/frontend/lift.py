@@ -17,7 +17,7 @@ from tvm import tirx
 from tilelang_tt.compiled import Decision
 from tilelang_tt.diagnostics import Location, UnsupportedError
 from tilelang_tt.frontend.elementwise import constant, lift_parallel
-from tilelang_tt.frontend.refuse import HARMLESS, location_of, refuse_gpu_code, thread_index
+from tilelang_tt.frontend.refuse import DROP_BARRIER, HARMLESS, location_of, refuse_gpu_code, thread_index
 from tilelang_tt.frontend.shared_passes import run_shared_passes
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.scalar import Expr, Var
@@ -51,6 +51,8 @@ _MEMORY = {
 _INSTEAD_OF_SCOPE = {
     "local.var": "use a loop variable, or a Python number known when the kernel is built",
     "global": "pass it as a tensor parameter",
+    "shared.barrier": DROP_BARRIER,
+    "shared.tmem": "use T.alloc_fragment for accumulators",
 }
 
 # Attributes and annotations that only tune GPU code: harmless, but the user is told.

@@ -15,42 +15,66 @@ from tilelang_tt.diagnostics import Location, UnsupportedError
 _TILELANG = str(Path(tilelang.__file__).parent)
 
 _THREADS = "Tensix cores have no SIMT threads; write T.Parallel, T.copy or another tile operation"
-_ASYNC = "data movement is asynchronous by itself here: use T.copy inside T.Pipelined and drop the barrier"
+DROP_BARRIER = "data movement is asynchronous by itself here: use T.copy inside T.Pipelined and drop the barrier"
 _TMA = "use T.copy: the reader kernel moves whole tiles over the NoC"
 _WARP = "use T.gemm: the matrix engine has no warps"
+_TILES = "express it with tile operations"
 
-# Prefix of a TIR operator's name -> (what it is, what to write instead).
+# Prefix of a TIR operator's name -> (what it is, what to write instead). The first that fits counts.
 GPU_ONLY: tuple[tuple[str, str, str], ...] = (
     ("tl.tma_", "a TMA operation", _TMA),
     ("tl.tileop.tma_", "a TMA operation", _TMA),
-    ("tl.create_tma", "a TMA descriptor", _TMA),
-    ("tl.create_list_of_mbarrier", "an mbarrier", _ASYNC),
-    ("tl.get_mbarrier", "an mbarrier", _ASYNC),
-    ("tl.mbarrier", "an mbarrier", _ASYNC),
+    ("tl.create_tma", "a TMA operation", _TMA),
+    ("tl.prefetch_tma", "a TMA operation", _TMA),
+    ("tl.tileop.async_copy", "an asynchronous copy of GPUs", _TMA),
+    ("tl.mbarrier", "an mbarrier operation", DROP_BARRIER),
+    ("tirx.create_barriers", "an mbarrier operation", DROP_BARRIER),
+    ("tirx.ptx_arrive_barrier", "an mbarrier operation", DROP_BARRIER),
+    ("tirx.ptx_wait_barrier", "an mbarrier operation", DROP_BARRIER),
+    ("tirx.ptx_init_barrier", "an mbarrier operation", DROP_BARRIER),
+    ("tl.ptx_arrive_cluster_barrier", "an mbarrier operation", DROP_BARRIER),
+    ("tl.named_barrier", "a barrier between warps", DROP_BARRIER),
+    ("tl.fence_proxy_async", "a memory fence of GPUs", DROP_BARRIER),
+    ("tirx.ptx_cp_async", "an asynchronous copy of GPUs", _TMA),
+    ("tirx.ptx_commit_group", "an asynchronous copy of GPUs", DROP_BARRIER),
+    ("tirx.ptx_wait_group", "an asynchronous copy of GPUs", DROP_BARRIER),
+    ("tl.ptx_cp_async", "an asynchronous copy of GPUs", _TMA),
     ("tl.ptx_", "a PTX instruction", _WARP),
-    ("tirx.ptx_", "a PTX instruction", _ASYNC),
-    ("tl.wgmma", "a warp-group operation", _WARP),
+    ("tirx.ptx_", "a PTX instruction", _WARP),
     ("tl.tileop.wgmma", "a warp-group operation", _WARP),
+    ("tl.wait_wgmma", "a warp-group operation", "remove it: T.gemm waits by itself"),
+    ("tl.warpgroup", "a warp-group operation", _WARP),
     ("tl.tileop.tcgen05", "a tensor-memory operation", _WARP),
     ("tl.tcgen05", "a tensor-memory operation", _WARP),
-    ("tl.warpgroup", "a warp-group operation", _WARP),
-    ("tl.warp_", "a warp-level operation", _WARP),
-    ("tl.set_max_nreg", "a register-allocation hint for GPU warps", "remove it"),
+    ("tl.warp_", "a warp-level operation", _THREADS),
     ("tl.shfl", "a warp shuffle", _THREADS),
+    ("tl.tl_shuffle_elect", "a warp-level operation", _THREADS),
+    ("tl.any_sync", "a warp-level operation", _THREADS),
+    ("tl.all_sync", "a warp-level operation", _THREADS),
+    ("tl.match_", "a warp-level operation", _THREADS),
+    ("tl.ballot", "a warp-level operation", _THREADS),
+    ("tl.activemask", "a warp-level operation", _THREADS),
     ("tirx.tvm_warp", "a warp-level operation", _THREADS),
     ("tl.sync_warp", "a warp-level barrier", _THREADS),
     ("tl.get_warp", "a warp index", _THREADS),
     ("tl.get_lane", "a lane index", _THREADS),
-    ("tirx.call_extern", "a call of external GPU code", "express it with tile operations"),
-    ("tirx.call_pure_extern", "a call of external GPU code", "express it with tile operations"),
+    ("tl.syncthreads_", "a vote among threads", _THREADS),
+    ("tl.cluster_", "an operation of thread-block clusters", "remove it: blocks do not wait for each other"),
+    ("tl.sync_grid", "a barrier of the whole grid", "split the function: one kernel before it, one behind"),
+    ("tirx.call_extern", "a call of external GPU code", _TILES),
+    ("tirx.call_pure_extern", "a call of external GPU code", _TILES),
     ("tl.ieee_", "a CUDA rounding intrinsic", "use the plain operator"),
 )
 
-# Barriers between threads of a block: a block is one sequential program here, so they mean nothing.
+# What only tunes GPU code, or orders the threads of a block: here a block is one sequential program.
 HARMLESS: dict[str, str] = {
     "tirx.tvm_storage_sync": "T.sync_threads ignored: a block runs as one sequential program",
-    "tl.sync_threads": "T.sync_threads ignored: a block runs as one sequential program",
-    "tl.no_set_max_nreg": "T.disable_warp_group_reg_alloc ignored: there are no warps",
+    "tl.set_max_nreg": "register hint ignored: there are no warps",
+    "tl.no_set_max_nreg": "register hint ignored: there are no warps",
+    "tl.annotate_producer_reg_dealloc": "register hint ignored: there are no warps",
+    "tl.annotate_consumer_reg_alloc": "register hint ignored: there are no warps",
+    "tl.pdl_trigger": "dependent launch ignored: kernels run one after another",
+    "tl.pdl_sync": "dependent launch ignored: kernels run one after another",
 }
 
 
