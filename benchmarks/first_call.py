@@ -48,8 +48,6 @@ def measure() -> list[Row]:
 
 def _run(cache: str) -> tuple[float, float]:
     environment = {**os.environ, "TILELANG_TT_CACHE_DIR": cache}
-    done = subprocess.run(
-        [sys.executable, "-c", SCRIPT], env=environment, capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([sys.executable, "-c", SCRIPT], env=environment, capture_output=True, text=True, check=True)
     compiling, calling = map(float, done.stdout.split()[-2:])
     return compiling, calling

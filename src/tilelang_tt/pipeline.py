@@ -27,6 +27,7 @@ from tilelang_tt.passes.a_metadata.propagate_layout import propagate_layout
 from tilelang_tt.passes.b_partition.map_grid_to_cores import map_grid_to_cores
 from tilelang_tt.passes.b_partition.partition_work import partition_work
 from tilelang_tt.passes.c_tile.build_tile_dfg import build_tile_dfg
+from tilelang_tt.passes.c_tile.drop_dead_writes import drop_dead_writes
 from tilelang_tt.passes.c_tile.fold_clear import fold_clear
 from tilelang_tt.passes.c_tile.fuse_maps import fuse_maps
 from tilelang_tt.passes.c_tile.lower_shared_to_cb import lower_shared_to_cb
@@ -53,6 +54,7 @@ TILE_PASSES: tuple[Callable[[TileProgram], TileProgram], ...] = (
     partition_work,
     map_grid_to_cores,
     # C  tile lowering: still one body, no protocol, no roles
+    drop_dead_writes,
     separate_roles,
     fuse_maps,
     fold_clear,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tilelang_tt.codegen.cpp import Printer, cb_constant, cb_name, float_bits
+from tilelang_tt.codegen.cpp import Printer, float_bits
 from tilelang_tt.ir.kernel import (
     Cb,
     CbCall,
@@ -58,9 +58,8 @@ class _Compute(Printer):
             self.line(f'#include "{header}"')
         self.line()
         cbs = _cbs(kernel)
-        for cb in cbs:
-            self.line(cb_constant(cb))
-            self.reserve(cb_name(cb))
+        self.cb_constants(cbs)
+        self.helpers(kernel)
         if cbs:
             self.line()
         with self.block("void kernel_main()"):
@@ -85,17 +84,18 @@ class _Compute(Printer):
     def call(self, stmt: KernelStmt) -> str:
         match stmt:
             case CbCall():
-                return f"{stmt.kind.value}({cb_name(stmt.cb)}, {stmt.pages})"
+                return f"{stmt.kind.value}({self.cbs[stmt.cb]}, {stmt.pages})"
             case DstCall():
                 return f"{stmt.kind.value}()"
             case Startup():
                 order = "<SrcOrder::Reverse>" if stmt.reverse else ""
-                operands = [stmt.a, stmt.out] if stmt.a is stmt.b else [stmt.a, stmt.b, stmt.out]
-                return f"compute_kernel_hw_startup{order}({', '.join(map(cb_name, operands))})"
+                one = stmt.a is stmt.b and not stmt.reverse
+                operands = [stmt.a, stmt.out] if one else [stmt.a, stmt.b, stmt.out]
+                return f"compute_kernel_hw_startup{order}({', '.join(self.cbs[cb] for cb in operands)})"
             case Init():
                 return self.init(stmt)
             case Reconfig():
-                cbs = [cb_name(cb) for cb in (stmt.old, stmt.new) if cb is not None]
+                cbs = [self.cbs[cb] for cb in (stmt.old, stmt.new) if cb is not None]
                 return f"{stmt.unit.value}({', '.join(cbs)})"
             case L1Accumulate():
                 constant = int_value(stmt.on)
@@ -109,24 +109,26 @@ class _Compute(Printer):
         if isinstance(mode, MatmulMode):
             flag = f"/*transpose*/ {int(mode.transpose)}"
             sizes = f"{mode.cols}, {mode.rows}, {mode.a_stride}"
-            return f"matmul_block_init({cb_name(mode.a)}, {cb_name(mode.b)}, {flag}, {sizes})"
+            return f"matmul_block_init({self.cbs[mode.a]}, {self.cbs[mode.b]}, {flag}, {sizes})"
         name = COPY_INIT[self.sdk] if isinstance(mode, CopyMode) else "transpose_init"
-        return f"{name}({cb_name(mode.cb)})"
+        return f"{name}({self.cbs[mode.cb]})"
 
     def operation(self, stmt: KernelStmt) -> str:
         match stmt:
             case MatmulBlock():
-                operands = f"{cb_name(stmt.a)}, {cb_name(stmt.b)}, {self.expr(stmt.a_index)}, {self.expr(stmt.b_index)}"
+                operands = (
+                    f"{self.cbs[stmt.a]}, {self.cbs[stmt.b]}, {self.expr(stmt.a_index)}, {self.expr(stmt.b_index)}"
+                )
                 flags = f"{stmt.dst}, /*transpose*/ {int(stmt.transpose)}, {stmt.cols}, {stmt.rows}, {stmt.a_stride}"
                 return f"matmul_block({operands}, {flags})"
             case CopyTile():
-                return f"copy_tile({cb_name(stmt.cb)}, {self.expr(stmt.index)}, {self.expr(stmt.dst)})"
+                return f"copy_tile({self.cbs[stmt.cb]}, {self.expr(stmt.index)}, {self.expr(stmt.dst)})"
             case TransposeTile():
-                return f"transpose_tile({cb_name(stmt.cb)}, {self.expr(stmt.index)}, {self.expr(stmt.dst)})"
+                return f"transpose_tile({self.cbs[stmt.cb]}, {self.expr(stmt.index)}, {self.expr(stmt.dst)})"
             case FillTile():
                 return f"fill_tile_bitcast({self.expr(stmt.dst)}, {float_bits(stmt.value)})"
             case PackTile():
-                return f"pack_tile<true>({self.expr(stmt.dst)}, {cb_name(stmt.cb)}, {self.expr(stmt.index)})"
+                return f"pack_tile<true>({self.expr(stmt.dst)}, {self.cbs[stmt.cb]}, {self.expr(stmt.index)})"
             case Sfpu():
                 return stmt.instruction.call.format(
                     a=self.expr(stmt.a),

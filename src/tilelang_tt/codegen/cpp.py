@@ -9,21 +9,44 @@ from contextlib import contextmanager
 
 from tilelang_tt.diagnostics import Location
 from tilelang_tt.ir import scalar
-from tilelang_tt.ir.kernel import ArgKind, Cb, For, If, Kernel, KernelStmt, Let, Source
+from tilelang_tt.ir.kernel import ArgKind, Cb, For, If, Kernel, KernelStmt, Let, Source, expressions, walk
 from tilelang_tt.ir.scalar import Expr, Var
+from tilelang_tt.ir.tile import Tensor
+from tilelang_tt.ops import ELEMENT_OPS, Instruction
 from tilelang_tt.runtime.plan import SourceLine
 
 _INDENT = "    "
-# Names a variable must not take: C++ words and SDK names that kernels use.
+
+
+def _called(row: Instruction) -> tuple[str, str]:
+    return row.init.partition("(")[0], row.call.partition("(")[0]
+
+
+# Names a variable must not take: C++ words, and what generated kernels call by name.
 _RESERVED = frozenset(
     """
-    alignas and auto bool break case catch char class const constexpr continue default delete do double else enum
-    explicit extern false float for friend goto if inline int long mutable namespace new not operator or private
-    public register return short signed sizeof static struct switch template this throw true try typedef typename
-    union unsigned using virtual void volatile while xor
-    kernel_main zero_tile tt std
+    alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t char16_t char32_t class compl
+    concept const consteval constexpr constinit const_cast continue co_await co_return co_yield decltype default delete
+    do double dynamic_cast else enum explicit export extern false float for friend goto if inline int long mutable
+    namespace new noexcept not not_eq nullptr operator or or_eq private protected public register reinterpret_cast
+    requires return short signed sizeof static static_assert static_cast struct switch template this thread_local throw
+    true try typedef typeid typename union unsigned using virtual void volatile wchar_t while xor xor_eq
+    int32_t uint32_t uint64_t std tt kernel_main zero_tile floor_div floor_mod ALWI FORCE_INLINE UNPACK MATH PACK
+    TensorAccessor TensorAccessorArgs MEM_ZEROS_BASE MEM_ZEROS_SIZE SrcOrder
+    cb_reserve_back cb_push_back cb_wait_front cb_pop_front get_write_ptr get_read_ptr get_tile_size get_arg_val
+    get_noc_addr get_compile_time_arg_val noc_async_read noc_async_read_page noc_async_write_page noc_async_read_barrier
+    noc_async_write_barrier noc_async_writes_flushed compute_kernel_hw_startup matmul_block matmul_block_init copy_tile
+    copy_init copy_tile_to_dst_init_short transpose_tile transpose_init pack_tile pack_reconfig_data_format
+    pack_reconfig_l1_acc reconfig_data_format_srca reconfig_data_format_srcb tile_regs_acquire tile_regs_commit
+    tile_regs_wait tile_regs_release fill_tile_bitcast fill_tile_init
     """.split()  # noqa: SIM905
-)
+) | {name for op in ELEMENT_OPS.values() for row in op.instructions for name in _called(row)}
+
+
+_FLOOR_DIVISION = """\
+// Division that rounds down, also below zero.
+inline int32_t floor_div(int32_t a, int32_t b) { return a / b - (a % b < 0 ? 1 : 0); }
+inline int32_t floor_mod(int32_t a, int32_t b) { return a - floor_div(a, b) * b; }"""
 
 
 class Printer:
@@ -36,6 +59,9 @@ class Printer:
         self.depth = 0
         self.scopes: list[dict[Var, str]] = [{}]
         self.location: Location | None = None
+        self.signed: set[Var] = set()  # variables that may be below zero
+        self.cbs: dict[Cb, str] = {}
+        self.addresses: dict[Tensor, str] = {}
 
     def line(self, text: str = "") -> None:
         self.lines.append(_INDENT * self.depth + text if text else "")
@@ -49,25 +75,32 @@ class Printer:
 
     # --- names ------------------------------------------------------------------------------------
 
-    def declare(self, var: Var) -> str:
+    def declare(self, var: Var, scope: dict[Var, str] | None = None) -> str:
         """A name for a new variable that hides nothing in scope."""
-        taken = {name for scope in self.scopes for name in scope.values()} | _RESERVED
+        taken = {name for known in self.scopes for name in known.values()} | _RESERVED
         name, count = str(var.name), 0
         while name in taken:
             count += 1
             name = f"{var.name}_{count}"
-        self.scopes[-1][var] = name
+        (self.scopes[-1] if scope is None else scope)[var] = name
         return name
 
-    def reserve(self, name: str) -> None:
-        """Keep a name of the file (a circular buffer, an accessor) from variables."""
-        self.scopes[0][scalar.var(name)] = name
+    def identifier(self, wanted: str) -> str:
+        """A name for something of the whole file: a circular buffer, an accessor, a constant."""
+        return self.declare(scalar.var(wanted), self.scopes[0])
 
     def name(self, var: Var) -> str:
         return next(scope[var] for scope in reversed(self.scopes) if var in scope)
 
     def expr(self, expr: Expr) -> str:
-        return scalar.to_c(expr, self.name)
+        return scalar.to_c(expr, self.name, self.signed)
+
+    def helpers(self, kernel: Kernel) -> None:
+        """Print what expressions of this kernel need beside the SDK."""
+        self.signed = {arg.var for arg in kernel.args if arg.kind is ArgKind.SCALAR}
+        if any(scalar.divides_below_zero(e, self.signed) for stmt in walk(kernel.body) for e in expressions(stmt)):
+            self.line()
+            self.lines += _FLOOR_DIVISION.split("\n")
 
     # --- structure --------------------------------------------------------------------------------
 
@@ -126,34 +159,30 @@ class Printer:
     def body(self, body: tuple[KernelStmt, ...]) -> None:
         raise NotImplementedError
 
+    def cb_constants(self, cbs: list[Cb]) -> None:
+        """Name the circular buffers of the kernel, and say what they are."""
+        for cb in cbs:
+            self.cbs[cb] = self.identifier(f"cb_{cb.name}")
+            blocks = f"{cb.depth} blocks of " if cb.depth > 1 else ""
+            what = f"{blocks}{cb.shape[0]} x {cb.shape[1]} tiles, {cb.format}"
+            self.line(f"constexpr uint32_t {self.cbs[cb]} = tt::CBIndex::c_{cb.id};  // {what}")
+
     def runtime_args(self, kernel: Kernel) -> None:
         for index, arg in enumerate(kernel.args):
-            name = self.declare(arg.var) if arg.var is not None else arg.name
+            name = self.declare(arg.var) if arg.var is not None else self.identifier(arg.name)
+            if arg.tensor is not None:
+                self.addresses[arg.tensor] = name
             comment = _ARG_COMMENT.get(arg.kind, "")
             if arg.size is not None and arg.size is not arg.var:
                 comment = scalar.to_python(arg.size)
             note = f"  // {comment}" if comment else ""
             self.line(f"const uint32_t {name} = get_arg_val<uint32_t>({index});{note}")
-            if arg.var is None:
-                self.reserve(arg.name)
 
 
 _ARG_COMMENT = {
     ArgKind.START: "first unit of work of this core",
     ArgKind.COUNT: "units of work of this core",
 }
-
-
-def cb_constant(cb: Cb) -> str:
-    blocks = f"{cb.depth} block{'s' if cb.depth > 1 else ''} of " if cb.depth > 1 else ""
-    return (
-        f"constexpr uint32_t {cb_name(cb)} = tt::CBIndex::c_{cb.id};"
-        f"  // {blocks}{cb.shape[0]} x {cb.shape[1]} tiles, {cb.format}"
-    )
-
-
-def cb_name(cb: Cb) -> str:
-    return f"cb_{cb.name}"
 
 
 def float_bits(value: float) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tilelang_tt.codegen.cpp import Printer, cb_constant, cb_name
+from tilelang_tt.codegen.cpp import Printer
 from tilelang_tt.ir.kernel import (
     Barrier,
     Cb,
@@ -16,7 +16,7 @@ from tilelang_tt.ir.kernel import (
     walk,
 )
 from tilelang_tt.ir.scalar import Expr, int_value
-from tilelang_tt.ir.tile import Role
+from tilelang_tt.ir.tile import Role, Tensor
 
 _PURPOSE = {Role.READER: "moves tiles from DRAM to L1", Role.WRITER: "moves finished tiles from L1 to DRAM"}
 
@@ -40,18 +40,22 @@ def print_dataflow(kernel: Kernel, file: str, title: str) -> Printer:
 
 
 class _Dataflow(Printer):
+    def __init__(self, file: str) -> None:
+        super().__init__(file)
+        self.tile_bytes: dict[Cb, str] = {}
+        self.accessor_names: dict[Tensor, str] = {}
+
     def file_of(self, kernel: Kernel, title: str) -> None:
         self.line(f"// {title}: {_PURPOSE[kernel.role]}.")
         self.line("#include <cstdint>")
         self.line('#include "api/dataflow/dataflow_api.h"')
         self.line()
         cbs = _cbs(kernel)
-        for cb in cbs:
-            self.line(cb_constant(cb))
-            self.reserve(cb_name(cb))
+        self.cb_constants(cbs)
         if any(isinstance(stmt, ZeroTile) for stmt in walk(kernel.body)):
             self.line()
             self.lines += _ZERO_TILE.split("\n")
+        self.helpers(kernel)
         if cbs:
             self.line()
         with self.block("void kernel_main()"):
@@ -60,8 +64,8 @@ class _Dataflow(Printer):
                 self.line()
             self.accessors(kernel)
             for cb in cbs:
-                self.line(f"constexpr uint32_t {cb.name}_tile_bytes = get_tile_size({cb_name(cb)});")
-                self.reserve(f"{cb.name}_tile_bytes")
+                self.tile_bytes[cb] = self.identifier(f"{cb.name}_tile_bytes")
+                self.line(f"constexpr uint32_t {self.tile_bytes[cb]} = get_tile_size({self.cbs[cb]});")
             if kernel.body:
                 self.line()
             self.body(kernel.body)
@@ -70,11 +74,11 @@ class _Dataflow(Printer):
         """One TensorAccessor per tensor; their compile-time arguments follow each other."""
         offset = "0"
         for tensor in kernel.tensors:
-            self.line(f"constexpr auto {tensor.name}_args = TensorAccessorArgs<{offset}>();")
-            self.line(f"const auto {tensor.name} = TensorAccessor({tensor.name}_args, {tensor.name}_addr);")
-            offset = f"{tensor.name}_args.next_compile_time_args_offset()"
-            self.reserve(tensor.name)
-            self.reserve(f"{tensor.name}_args")
+            args, name = self.identifier(f"{tensor.name}_args"), self.identifier(tensor.name)
+            self.accessor_names[tensor] = name
+            self.line(f"constexpr auto {args} = TensorAccessorArgs<{offset}>();")
+            self.line(f"const auto {name} = TensorAccessor({args}, {self.addresses[tensor]});")
+            offset = f"{args}.next_compile_time_args_offset()"
 
     def body(self, body: tuple[KernelStmt, ...]) -> None:
         for stmt in body:
@@ -84,18 +88,18 @@ class _Dataflow(Printer):
 
     def call(self, stmt: KernelStmt) -> str:
         if isinstance(stmt, CbCall):
-            return f"{stmt.kind.value}({cb_name(stmt.cb)}, {stmt.pages})"
+            return f"{stmt.kind.value}({self.cbs[stmt.cb]}, {stmt.pages})"
         if isinstance(stmt, Barrier):
             return f"{stmt.kind.value}()"
         if isinstance(stmt, Pointer):
             function = "get_write_ptr" if stmt.write else "get_read_ptr"
-            return f"const uint32_t {self.declare(stmt.var)} = {function}({cb_name(stmt.cb)})"
+            return f"const uint32_t {self.declare(stmt.var)} = {function}({self.cbs[stmt.cb]})"
         if isinstance(stmt, ZeroTile):
-            return f"zero_tile<{stmt.cb.name}_tile_bytes>({self.place(stmt.cb, self.name(stmt.base), stmt.slot)})"
+            return f"zero_tile<{self.tile_bytes[stmt.cb]}>({self.place(stmt.cb, self.name(stmt.base), stmt.slot)})"
         assert isinstance(stmt, ReadTile | WriteTile), stmt
         function = "noc_async_read_page" if isinstance(stmt, ReadTile) else "noc_async_write_page"
         place = self.place(stmt.cb, self.name(stmt.base), stmt.slot)
-        return f"{function}({self.expr(stmt.page)}, {stmt.tensor.name}, {place})"
+        return f"{function}({self.expr(stmt.page)}, {self.accessor_names[stmt.tensor]}, {place})"
 
     def place(self, cb: Cb, base: str, slot: Expr) -> str:
         """L1 address of a tile of the block."""
@@ -103,7 +107,7 @@ class _Dataflow(Printer):
             return base
         text = self.expr(slot)
         text = text if text.isidentifier() or text.isdigit() else f"({text})"
-        return f"{base} + {text} * {cb.name}_tile_bytes"
+        return f"{base} + {text} * {self.tile_bytes[cb]}"
 
 
 def _cbs(kernel: Kernel) -> list[Cb]:

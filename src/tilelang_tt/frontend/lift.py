@@ -84,12 +84,13 @@ class _Lifter:
         self.values: dict[Var, Expr] = {}  # loop variables that start elsewhere than 0
         self.decisions: list[Decision] = []
         self.location: Location | None = None  # of the statement being lifted
+        self.signed: set[Var] = set()  # scalar parameters
 
     # --- the function -----------------------------------------------------------------------------
 
     def program(self) -> TileProgram:
         params = tuple(self.param(index, var) for index, var in enumerate(self.func.params))
-        scalars = {param.var for param in params if isinstance(param, ScalarParam)}
+        self.signed = scalars = {param.var for param in params if isinstance(param, ScalarParam)}
         sizes: dict[Var, None] = {}
         for tensor in self.tensors.values():
             for extent in tensor.shape:
@@ -279,7 +280,8 @@ class _Lifter:
         stages = max(0, int(stmt.annotations.get("num_stages", 0)))
         body = self.body(stmt.body)
         self.values.pop(stmt.loop_var, None)
-        return (Loop(stmt.loop_var, self.expr(stmt.extent, location), body, stages, location),)
+        extent = scalar.at_least_zero(self.expr(stmt.extent, location), self.signed)
+        return (Loop(stmt.loop_var, extent, body, stages, location),)
 
     def expr(self, expr: Any, location: Location | None) -> Expr:
         """A scalar of the program, with shifted loop variables made explicit."""

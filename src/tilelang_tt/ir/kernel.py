@@ -444,3 +444,31 @@ def walk(body: tuple[KernelStmt, ...]) -> Iterator[KernelStmt]:
         yield stmt
         for nested in children(stmt):
             yield from walk(nested)
+
+
+def expressions(stmt: KernelStmt) -> tuple[Expr, ...]:
+    """Scalar expressions of a statement itself."""
+    match stmt:
+        case For():
+            return (stmt.start, stmt.stop)
+        case If():
+            return (stmt.condition,)
+        case Let():
+            return (stmt.value,)
+        case ReadTile() | WriteTile():
+            return (stmt.page, stmt.slot)
+        case ZeroTile():
+            return (stmt.slot,)
+        case MatmulBlock():
+            return (stmt.a_index, stmt.b_index)
+        case CopyTile() | TransposeTile():
+            return (stmt.index, stmt.dst)
+        case FillTile():
+            return (stmt.dst,)
+        case PackTile():
+            return (stmt.dst, stmt.index)
+        case Sfpu():
+            return tuple(e for e in (stmt.a, stmt.b, stmt.out) if e is not None)
+        case L1Accumulate():
+            return (stmt.on,)
+    return ()

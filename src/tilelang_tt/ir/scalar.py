@@ -6,7 +6,7 @@ proofs are `tvm.arith.Analyzer`'s. Nothing outside `frontend/` and this file imp
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -197,7 +197,9 @@ class Facts:
         return self.proves(value < extent) and self.proves(value >= const(0))
 
     def divisible(self, expr: Expr, divisor: int) -> bool:
-        return int_value(self.simplify(floormod(expr, divisor))) == 0
+        # Without ranges first: a loop that may not run has an empty one, which proves odd things.
+        remainders = (simplify(floormod(expr, divisor)), self.simplify(floormod(expr, divisor)))
+        return any(int_value(remainder) == 0 for remainder in remainders)
 
 
 # --- printing -------------------------------------------------------------------------------------
@@ -221,44 +223,110 @@ _PRECEDENCE: dict[Any, tuple[int, str, str]] = {  # node -> (binding strength, C
 }
 
 
-def to_c(expr: Expr, names: Callable[[Var], str] = lambda v: str(v.name)) -> str:
-    """C++ text; integers are uint32_t, so division and remainder need no care (see `unsigned_safe`)."""
-    return _print(expr, 1, names, 0)
+def to_c(expr: Expr, names: Callable[[Var], str], signed: Collection[Var] = ()) -> str:
+    """C++ text. Integers are uint32_t; where a number may be below zero, its order is taken as int32_t."""
+    return _Text(names, _C, signed).of(expr, 0)
 
 
 def to_python(expr: Expr, names: Callable[[Var], str] = lambda v: str(v.name)) -> str:
     """Python text: the language of size expressions in a plan, and of printed IR."""
-    return _print(expr, 2, names, 0)
+    return _Text(names, _PYTHON, ()).of(expr, 0)
 
 
-def _print(expr: Expr, column: int, names: Callable[[Var], str], outer: int) -> str:
+def nonnegative(expr: Expr, signed: Collection[Var] = ()) -> bool:
+    """Whether the form of `expr` shows that it is never below zero.
+
+    Variables count blocks, rounds and sizes; only those in `signed` (scalar parameters) may be negative.
+    """
     if isinstance(expr, tirx.IntImm):
-        if str(expr.dtype) == "bool":
-            return ("true" if expr.value else "false") if column == 1 else str(bool(expr.value))
-        return str(int(expr.value))
-    if isinstance(expr, tirx.Var):
-        return names(expr)
+        return int(expr.value) >= 0
     if isinstance(expr, tirx.Cast):
-        return _print(expr.value, column, names, outer)
-    if isinstance(expr, tirx.Not):
-        inner = _print(expr.a, column, names, 9)
-        return f"!{inner}" if column == 1 else f"(not {inner})"
-    if isinstance(expr, tirx.Min | tirx.Max):
-        a, b = (_print(part, column, names, 5) for part in (expr.a, expr.b))
-        if column == 1:
-            return f"({a} {'<' if isinstance(expr, tirx.Min) else '>'} {b} ? {a} : {b})"
-        return f"{'min' if isinstance(expr, tirx.Min) else 'max'}({a}, {b})"
-    if isinstance(expr, tirx.Select):
-        test, yes, no = (_print(part, column, names, 1) for part in (expr.condition, expr.true_value, expr.false_value))
-        return f"({test} ? {yes} : {no})" if column == 1 else f"({yes} if {test} else {no})"
-    for kind, (strength, *symbols) in _PRECEDENCE.items():
-        if isinstance(expr, kind):
-            left = _print(expr.a, column, names, strength)
-            associative = kind in (tirx.Add, tirx.And, tirx.Or) and isinstance(expr.b, kind)
-            right = _print(expr.b, column, names, strength if associative else strength + 1)
-            text = f"{left} {symbols[column - 1]} {right}"
-            return f"({text})" if strength < outer else text
-    raise ValueError(f"no scalar form for {type(expr).__name__}: {expr}")
+        return nonnegative(expr.value, signed)
+    if isinstance(expr, tirx.Max):
+        return nonnegative(expr.a, signed) or nonnegative(expr.b, signed)
+    if isinstance(expr, tirx.Add | tirx.Mul | tirx.FloorDiv | tirx.FloorMod | tirx.Min):
+        return nonnegative(expr.a, signed) and nonnegative(expr.b, signed)
+    return isinstance(expr, tirx.Var) and expr not in signed
+
+
+def at_least_zero(expr: Expr, signed: Collection[Var] = ()) -> Expr:
+    return expr if nonnegative(expr, signed) else tirx.Max(expr, const(0))
+
+
+def divides_below_zero(expr: Expr, signed: Collection[Var] = ()) -> bool:
+    """Whether printing `expr` needs `floor_div` or `floor_mod`."""
+    found: list[Any] = []
+    tirx.stmt_functor.post_order_visit(expr, found.append)
+    return any(isinstance(n, tirx.FloorDiv | tirx.FloorMod) and not nonnegative(n.a, signed) for n in found)
+
+
+_C, _PYTHON = 1, 2  # columns of _PRECEDENCE
+_ORDERED: Any = (tirx.LT, tirx.LE, tirx.GT, tirx.GE)
+
+
+class _Text:
+    """One way of printing expressions."""
+
+    def __init__(self, names: Callable[[Var], str], language: int, signed: Collection[Var]) -> None:
+        self.names = names
+        self.language = language
+        self.signed = signed
+
+    def of(self, expr: Expr, outer: int) -> str:
+        """The text of `expr`, in brackets if it binds weaker than `outer`."""
+        if isinstance(expr, tirx.IntImm):
+            return self.number(expr)
+        if isinstance(expr, tirx.Var):
+            return self.names(expr)
+        if isinstance(expr, tirx.Cast):
+            return self.of(expr.value, outer)
+        if isinstance(expr, tirx.Not):
+            inner = self.of(expr.a, 9)
+            return f"!{inner}" if self.language == _C else f"(not {inner})"
+        if isinstance(expr, tirx.Min | tirx.Max):
+            return self.extremum(expr)
+        if isinstance(expr, tirx.Select):
+            test, yes, no = (self.of(part, 1) for part in (expr.condition, expr.true_value, expr.false_value))
+            return f"({test} ? {yes} : {no})" if self.language == _C else f"({yes} if {test} else {no})"
+        return self.binary(expr, outer)
+
+    def number(self, expr: Expr) -> str:
+        if str(expr.dtype) == "bool":
+            return str(bool(expr.value)).lower() if self.language == _C else str(bool(expr.value))
+        return str(int(expr.value))
+
+    def extremum(self, expr: Expr) -> str:
+        a, b = self.of(expr.a, 5), self.of(expr.b, 5)
+        least = isinstance(expr, tirx.Min)
+        if self.language == _PYTHON:
+            return f"{'min' if least else 'max'}({a}, {b})"
+        test_a, test_b = self.ordered(expr, a, b)
+        return f"({test_a} {'<' if least else '>'} {test_b} ? {a} : {b})"
+
+    def ordered(self, expr: Expr, a: str, b: str) -> tuple[str, str]:
+        """Operands whose order counts: as signed numbers if one may be below zero."""
+        if nonnegative(expr.a, self.signed) and nonnegative(expr.b, self.signed):
+            return a, b
+        return f"int32_t({a})", f"int32_t({b})"
+
+    def binary(self, expr: Expr, outer: int) -> str:
+        kind = next((kind for kind in _PRECEDENCE if isinstance(expr, kind)), None)
+        if kind is None:
+            raise ValueError(f"no scalar form for {type(expr).__name__}: {expr}")
+        strength, symbol = _PRECEDENCE[kind][0], _PRECEDENCE[kind][self.language]
+        if (
+            self.language == _C
+            and isinstance(expr, tirx.FloorDiv | tirx.FloorMod)
+            and not nonnegative(expr.a, self.signed)
+        ):
+            name = "floor_div" if isinstance(expr, tirx.FloorDiv) else "floor_mod"
+            return f"{name}({self.of(expr.a, 0)}, {self.of(expr.b, 0)})"
+        associative = kind in (tirx.Add, tirx.And, tirx.Or) and isinstance(expr.b, kind)
+        left, right = self.of(expr.a, strength), self.of(expr.b, strength if associative else strength + 1)
+        if self.language == _C and isinstance(expr, _ORDERED):
+            left, right = self.ordered(expr, left, right)
+        text = f"{left} {symbol} {right}"
+        return f"({text})" if strength < outer else text
 
 
 def supported(expr: Expr) -> bool:

@@ -51,9 +51,11 @@ void require_data(uint32_t cb, uint32_t pages) {
     for (uint32_t i = 0; i < pages; ++i) {
         const uint32_t number = state.write_page + i;
         Page& page = state.pages[number];
+        // A buffer of compute's own keeps its contents when it is taken back: they may be handed on again.
+        const bool kept = config.consumer == Role::Compute && page.written;
         const bool whole =
             config.producer == Role::Compute
-                ? page.packed
+                ? page.packed || kept
                 : page.landed >= config.page_bytes || !has_mark(core->l1 + page_offset(cb, number), config.page_bytes);
         if (!whole) {
             breach("cb-unwritten", "cb_push_back(%u, %u): page %u of CB %u '%s' was not %s since it was free", cb,

@@ -59,6 +59,7 @@ const char* family_name(Family family) {
 void reset_engine() {
     Engine& engine = core->engine;
     engine.started = engine.reversed = engine.l1_acc = engine.accumulate = false;
+    engine.overwrite_calls = 0;
     engine.dst_state = DstState::Released;
     engine.family = Family::None;
     engine.sfpu = Sfpu::None;
@@ -189,6 +190,7 @@ void vd_pack_l1_acc(uint32_t enable, uint32_t line) {
     require_started("pack_reconfig_l1_acc");
     core->engine.l1_acc = enable != 0;
     core->engine.l1_acc_line = line;
+    if (enable == 0) ++core->engine.overwrite_calls;
 }
 
 void vd_regs_acquire(uint32_t line) {

@@ -84,6 +84,7 @@ struct Page {
     uint32_t landed = 0;   // bytes that NoC transfers brought since the page was free
     bool written = false;  // holds a value that the packer may add to
     bool packed = false;   // packed and not yet pushed
+    uint32_t overwrite_calls = 0;  // Engine::overwrite_calls when it was packed
 };
 
 struct CbState {
@@ -131,6 +132,7 @@ struct Engine {
     uint32_t pack_cb;
     bool l1_acc;
     uint32_t l1_acc_line;
+    uint32_t overwrite_calls;  // times pack_reconfig_l1_acc(0) was called
     DstState dst_state;
     Family family;
     uint32_t transpose, ct, rt, kt;

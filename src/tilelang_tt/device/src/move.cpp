@@ -85,11 +85,13 @@ void vd_pack_tile(uint32_t dst, uint32_t cb, bool indexed, uint32_t index, uint3
         breach("l1-accumulate", "the packer adds onto page %u of CB %u '%s', which holds no sum to add to", page, cb,
                config.name);
     }
-    if (!engine.l1_acc && target.packed) {
+    // Switching accumulation off in between says that the page is meant to be overwritten.
+    if (!engine.l1_acc && target.packed && target.overwrite_calls == engine.overwrite_calls) {
         breach("cb-overwrite", "pack_tile overwrites page %u of CB %u '%s', packed before and not yet pushed", page, cb,
                config.name);
     }
     target.written = target.packed = true;
+    target.overwrite_calls = engine.overwrite_calls;
     pack_tile(config.storage, tile, engine.l1_acc, to);
 }
 

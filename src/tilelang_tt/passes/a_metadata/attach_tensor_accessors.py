@@ -116,7 +116,6 @@ class _Rewriter:
             col,
             rows,
             cols,
-            # A block that starts before the tensor is guarded too: its first rows wrap to huge numbers.
             guard_rows=not (facts.proves(row >= 0) and facts.proves(row + rows <= layout.row_tiles)),
             guard_cols=not (facts.proves(col >= 0) and facts.proves(col + cols <= layout.col_tiles)),
             guard=guard,
@@ -132,7 +131,7 @@ class _Rewriter:
                 location=location,
                 help="let blocks start at multiples of 32",
             )
-        return facts.simplify(scalar.floordiv(start, TILE))
+        return scalar.simplify(scalar.floordiv(start, TILE))
 
     def batch(self, region: Region, tile_axes: tuple[int, int], facts: Facts) -> tuple[Expr, Expr | None]:
         """Row-major number of the remaining axes, and the condition that it exists."""
@@ -142,6 +141,8 @@ class _Rewriter:
                 continue
             extent = region.source.shape[axis]
             number = number * extent + start
-            if not facts.proves_in_range(start, extent):
+            if not facts.proves(start >= 0):
+                guard = scalar.both(guard, start >= 0)
+            if not facts.proves(start < extent):
                 guard = scalar.both(guard, start < scalar.as_expr(extent))
-        return facts.simplify(number), guard
+        return scalar.simplify(number), guard

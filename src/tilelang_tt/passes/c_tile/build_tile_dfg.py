@@ -9,17 +9,22 @@ kernel hands it over, and there the writer takes it.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from tilelang_tt.diagnostics import UnsupportedError
+from tilelang_tt.ir import scalar
 from tilelang_tt.ir.tile import (
     Buffer,
     Edge,
     Launch,
+    Load,
+    Loop,
     Publish,
     Role,
     Stmt,
     Store,
+    Tensor,
     TileProgram,
     children,
     walk,
@@ -34,6 +39,7 @@ def build_tile_dfg(program: TileProgram) -> TileProgram:
 
 
 def _launch(launch: Launch) -> Launch:
+    _check_reread_tensors(launch)
     body = launch.body
     for buffer, stream in launch.streams.items():
         if stream.producer is Role.COMPUTE and stream.consumer is Role.WRITER:
@@ -48,6 +54,46 @@ def _launch(launch: Launch) -> Launch:
         for buffer in launch.streams
     )
     return replace(launch, graph=graph)
+
+
+def _check_reread_tensors(launch: Launch) -> None:
+    """The reader runs ahead of the writer: what one stores, the other may have read already.
+
+    Safe is the update in place of one box per unit: loaded once, stored once behind it in the same list of
+    statements, and no loop round comes back to the box.
+    """
+    loads = [found for found in _transfers(launch.body, ()) if isinstance(found[0], Load)]
+    stores = [found for found in _transfers(launch.body, ()) if isinstance(found[0], Store)]
+    for load, load_loops in loads:
+        for store, store_loops in stores:
+            assert isinstance(load, Load)
+            assert isinstance(store, Store)
+            if load.src.tensor is not store.dst.tensor:
+                continue
+            once = len([s for s, _ in (*loads, *stores) if _tensor_of(s) is load.src.tensor]) == 2
+            starts = [e for box in (load.src, store.dst) for e in (box.batch, box.row, box.col)]
+            moves_on = all(any(loop.var in scalar.variables(e) for e in starts[:3]) for loop in load_loops)
+            same_box = all(scalar.equal(a, b) for a, b in zip(starts[:3], starts[3:], strict=True))
+            same_size = (load.src.rows, load.src.cols) == (store.dst.rows, store.dst.cols)
+            if not (once and same_box and same_size and moves_on and load_loops == store_loops):
+                raise UnsupportedError(
+                    "TT129",
+                    f"'{store.dst.tensor.name}' is stored here and loaded elsewhere in the same kernel",
+                    location=store.location,
+                    help="loads run ahead of stores: keep the block in an on-chip buffer, or use a second kernel",
+                )
+
+
+def _tensor_of(stmt: Stmt) -> Tensor | None:
+    return stmt.src.tensor if isinstance(stmt, Load) else stmt.dst.tensor if isinstance(stmt, Store) else None
+
+
+def _transfers(body: tuple[Stmt, ...], loops: tuple[Loop, ...]) -> Iterator[tuple[Stmt, tuple[Loop, ...]]]:
+    for stmt in body:
+        if isinstance(stmt, Load | Store):
+            yield stmt, loops
+        for nested in children(stmt):
+            yield from _transfers(nested, (*loops, stmt) if isinstance(stmt, Loop) else loops)
 
 
 def _publish(body: tuple[Stmt, ...], buffer: Buffer) -> tuple[Stmt, ...]:

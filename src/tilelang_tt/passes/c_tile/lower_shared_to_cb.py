@@ -14,8 +14,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tilelang_tt.diagnostics import Location, UnsupportedError
+from tilelang_tt.ir.scalar import int_value
 from tilelang_tt.ir.tile import (
     Buffer,
+    Gemm,
     Launch,
     Load,
     Loop,
@@ -28,6 +30,7 @@ from tilelang_tt.ir.tile import (
     reads,
     unpacks,
     walk,
+    writes,
 )
 from tilelang_tt.passes.c_tile.separate_roles import consumers, producers
 
@@ -50,6 +53,14 @@ def _stream(launch: Launch, buffer: Buffer, fp32_acc: bool) -> Stream:
             f"'{buffer.name}' is read but never filled",
             location=_first_use(launch, buffer),
             help="T.copy, T.clear or T.fill it first",
+        )
+    first = next(stmt for stmt in walk(launch.body) if buffer in (*reads(stmt), *writes(stmt)))
+    if isinstance(first, Gemm) and first.c is buffer and int_value(first.clear) == 0:
+        raise UnsupportedError(
+            "TT128",
+            f"'{buffer.name}' is added to but never cleared",
+            location=first.location,
+            help="T.clear it first, or use clear_accum=True",
         )
     producer = filling.pop()
     consumer = draining.pop() if draining else Role.COMPUTE

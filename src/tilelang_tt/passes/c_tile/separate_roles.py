@@ -54,36 +54,76 @@ def consumers(launch: Launch, buffer: Buffer) -> set[Role]:
 
 
 def _launch(launch: Launch) -> Launch:
-    mixed_in = [b for b in launch.buffers if len(producers(launch, b)) > 1]
+    launch = _stage(launch, "_in", [b for b in launch.buffers if _arrives_mixed(launch, b)])
     kept = _kept_after_store(launch.body, (), False)
-    mixed_out = [b for b in launch.buffers if len(consumers(launch, b)) > 1 or b in kept]
-    if not mixed_in and not mixed_out:
-        return launch
+    return _stage(launch, "_out", [b for b in launch.buffers if b in kept or _leaves_mixed(launch, b)])
+
+
+def _arrives_mixed(launch: Launch, buffer: Buffer) -> bool:
+    return len(producers(launch, buffer)) > 1 or _outlives_its_load(launch, buffer)
+
+
+def _leaves_mixed(launch: Launch, buffer: Buffer) -> bool:
+    leaves = Role.WRITER in consumers(launch, buffer)
+    return len(consumers(launch, buffer)) > 1 or (leaves and _overwritten_unseen(launch.body, buffer, (), False))
+
+
+def _stage(launch: Launch, suffix: str, buffers: list[Buffer]) -> Launch:
+    """Let loads (`_in`) or stores (`_out`) of `buffers` go through blocks of their own."""
     layouts = dict(launch.layouts)
-
-    def twin(buffer: Buffer, suffix: str) -> Buffer:
+    staged: dict[Buffer, Buffer] = {}
+    for buffer in buffers:
         name = unique_name(buffer.name + suffix, launch.names | {b.name for b in layouts})
-        block = Buffer(name, buffer.dtype, buffer.shape, Memory.SHARED, buffer.location)
-        layouts[block] = layouts[buffer]
-        return block
-
-    arriving = {buffer: twin(buffer, "_in") for buffer in mixed_in}
-    leaving = {buffer: twin(buffer, "_out") for buffer in mixed_out}
+        staged[buffer] = Buffer(name, buffer.dtype, buffer.shape, Memory.SHARED, buffer.location)
+        layouts[staged[buffer]] = layouts[buffer]
 
     def rewrite(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
         result: list[Stmt] = []
         for stmt in body:
-            if isinstance(stmt, Load) and stmt.dst in arriving:
-                block = arriving[stmt.dst]
+            if suffix == "_in" and isinstance(stmt, Load) and stmt.dst in staged:
+                block = staged[stmt.dst]
                 result += [replace(stmt, dst=block), Map(stmt.dst, Element(block), stmt.location)]
-            elif isinstance(stmt, Store) and stmt.src in leaving:
-                block = leaving[stmt.src]
+            elif suffix == "_out" and isinstance(stmt, Store) and stmt.src in staged:
+                block = staged[stmt.src]
                 result += [Map(block, Element(stmt.src), stmt.location), replace(stmt, src=block)]
             else:
                 result.append(with_children(stmt, tuple(rewrite(nested) for nested in children(stmt))))
         return tuple(result)
 
-    return used_only(replace(launch, body=rewrite(launch.body)), layouts)
+    return used_only(replace(launch, body=rewrite(launch.body)), layouts) if staged else launch
+
+
+def _outlives_its_load(launch: Launch, buffer: Buffer) -> bool:
+    """Whether a loaded block is read anywhere but behind its load, in the same loop round or branch.
+
+    The reader hands blocks over where it loads them, and compute gives them back in the same list of statements; a
+    block that must live longer is copied to one of compute's own.
+    """
+    loads: list[Path] = []
+    uses: list[Path] = []
+
+    def collect(body: tuple[Stmt, ...], outer: Path) -> None:
+        for index, stmt in enumerate(body):
+            path = (*outer, (body, index, isinstance(stmt, Loop)))
+            if isinstance(stmt, Load) and stmt.dst is buffer:
+                loads.append(path)
+            elif buffer in unpacks(stmt):
+                uses.append(path)
+            for nested in children(stmt):
+                collect(nested, path)
+
+    collect(launch.body, ())
+    lists = {id(path[-1][0]): path for path in loads}
+    nested = any(id(step[0]) in lists for path in lists.values() for step in path[:-1])
+    return bool(loads) and (nested or any(not _behind_one_load(use, loads, set(lists)) for use in uses))
+
+
+def _behind_one_load(use: Path, loads: list[Path], lists: set[int]) -> bool:
+    around = [(body, index) for body, index, _ in use if id(body) in lists]
+    if len(around) != 1:
+        return False
+    body, index = around[0]
+    return any(load[-1][0] is body and load[-1][1] < index for load in loads)
 
 
 def _kept_after_store(body: tuple[Stmt, ...], outer: Path, is_loop: bool) -> set[Buffer]:
@@ -96,6 +136,46 @@ def _kept_after_store(body: tuple[Stmt, ...], outer: Path, is_loop: bool) -> set
         for nested in children(stmt):
             found |= _kept_after_store(nested, path, isinstance(stmt, Loop))
     return found
+
+
+def _overwritten_unseen(body: tuple[Stmt, ...], buffer: Buffer, outer: Path, is_loop: bool) -> bool:
+    """Whether a block may be filled again before anything stores it: nobody takes what it held."""
+    for index, stmt in enumerate(body):
+        path = (*outer, (body, index, is_loop))
+        if _fills(stmt, buffer) and _next_event(path, buffer) == "fill":
+            return True
+        for nested in children(stmt):
+            if _overwritten_unseen(nested, buffer, path, isinstance(stmt, Loop)):
+                return True
+    return False
+
+
+def _fills(stmt: Stmt, buffer: Buffer) -> bool:
+    return not children(stmt) and buffer in writes(stmt) and buffer not in reads(stmt)
+
+
+def _next_event(path: Path, buffer: Buffer) -> str | None:
+    for body, index, is_loop in reversed(path):
+        event = _first_event(body[index + 1 :], buffer)
+        if event is None and is_loop:
+            event = _first_event(body[: index + 1], buffer)
+        if event is not None:
+            return event
+    return None
+
+
+def _first_event(body: tuple[Stmt, ...], buffer: Buffer) -> str | None:
+    """ "fill" or "store": what may happen to a block first, the worse of two where it depends."""
+    for stmt in body:
+        if _fills(stmt, buffer):
+            return "fill"
+        if isinstance(stmt, Store) and stmt.src is buffer:
+            return "store"
+        events = [_first_event(nested, buffer) for nested in children(stmt)]
+        found = [event for event in events if event is not None]
+        if found:
+            return min(found)
+    return None
 
 
 def _added_to(stmt: Stmt) -> tuple[Buffer, ...]:

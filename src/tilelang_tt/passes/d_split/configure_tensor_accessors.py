@@ -38,7 +38,7 @@ from tilelang_tt.ir.kernel import (
     with_children,
 )
 from tilelang_tt.ir.scalar import Expr, Var
-from tilelang_tt.ir.tile import BufferLayout, Load, Role, Store, Tensor, TileAccess
+from tilelang_tt.ir.tile import BufferLayout, Load, Role, ScalarParam, Store, Tensor, TileAccess
 
 
 def configure_tensor_accessors(kernels: KernelSet) -> KernelSet:
@@ -113,14 +113,19 @@ class _Pages:
     def tiles(self, access: TileAccess, layout: BufferLayout, transfer: _Transfer) -> KernelStmt:
         """The loops over a block's tiles, row by row of the tensor."""
         tensor = self.kernels.program.layouts[access.tensor]
+        signed = {param.var for param in self.kernels.program.params if isinstance(param, ScalarParam)}
         i, j = scalar.var("i"), scalar.var("j")
         row = access.row + i if access.rows > 1 else access.row
         col = access.col + j if access.cols > 1 else access.col
         inside = access.guard
-        if access.guard_rows:
-            inside = scalar.both(inside, row < tensor.row_tiles)
-        if access.guard_cols:
-            inside = scalar.both(inside, col < tensor.col_tiles)
+        for guarded, place, end in (
+            (access.guard_rows, row, tensor.row_tiles),
+            (access.guard_cols, col, tensor.col_tiles),
+        ):
+            if guarded and not scalar.nonnegative(place, signed):
+                inside = scalar.both(inside, place >= 0)
+            if guarded:
+                inside = scalar.both(inside, place < end)
         page = (access.batch * tensor.row_tiles + row) * tensor.col_tiles + col
         slot = layout.index(i if access.rows > 1 else scalar.const(0), j if access.cols > 1 else scalar.const(0))
         body: KernelStmt = transfer.tile(page, slot, inside)

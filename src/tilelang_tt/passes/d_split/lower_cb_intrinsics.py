@@ -5,14 +5,15 @@
 
 For one kernel a block goes round a ring:
 
-    FREE --reserve--> RESERVED --push--> AVAILABLE --wait--> WAITED --pop--> FREE
+    FREE --reserve--> RESERVED --(packed to)--> WRITTEN --push--> AVAILABLE --wait--> WAITED --pop--> FREE
 
 A kernel that only drains a block finds it AVAILABLE where it was handed over; one that only fills it goes back to
 FREE by pushing. Compute's own blocks take the whole round, and because they are exactly one block long, their
 contents stay in place when they are taken back for writing (pop, reserve).
 
-Every task needs its operands WAITED and its result RESERVED. Transitions are made as late as possible, except pops,
-which follow the last use; what a loop needs at its start and still has at its end is done once before the loop.
+A task needs its operands WAITED and its result RESERVED; a product that adds takes a result WRITTEN before as it is.
+Transitions are made as late as possible, except pops, which follow the last use; what a loop needs at its start and
+still has at its end is done once before the loop.
 """
 
 from __future__ import annotations
@@ -40,26 +41,35 @@ from tilelang_tt.ir.tile import Buffer, Fill, Gemm, Map, Role, Store, Transpose,
 
 
 class State(Enum):
-    FREE = 0
-    RESERVED = 1
-    AVAILABLE = 2
-    WAITED = 3
+    FREE = "free"
+    RESERVED = "reserved"
+    WRITTEN = "written"  # as a need: reserved, with whatever is in there
+    AVAILABLE = "available"
+    WAITED = "waited"
 
 
-_CALL = {
-    State.FREE: CbKind.RESERVE,
-    State.RESERVED: CbKind.PUSH,
-    State.AVAILABLE: CbKind.WAIT,
-    State.WAITED: CbKind.POP,
+_STEP = {
+    State.FREE: (CbKind.RESERVE, State.RESERVED),
+    State.RESERVED: (CbKind.PUSH, State.AVAILABLE),
+    State.WRITTEN: (CbKind.PUSH, State.AVAILABLE),
+    State.AVAILABLE: (CbKind.WAIT, State.WAITED),
+    State.WAITED: (CbKind.POP, State.FREE),
+}
+
+# What else will do where a state is needed.
+_SUFFICES = {
+    State.WRITTEN: (State.WRITTEN, State.RESERVED),
+    State.AVAILABLE: (State.AVAILABLE, State.WAITED),
 }
 
 States = dict[Buffer, State]
+Rest = tuple[tuple[KernelStmt, ...], ...]  # statement lists that may run next, nearest first
 
 
 def lower_cb_intrinsics(kernels: KernelSet) -> KernelSet:
     for role in (Role.COMPUTE, Role.WRITER):
         protocol = _Protocol(kernels, role)
-        body, _ = protocol.body(kernels.kernel(role).body, {}, unit_body=True)
+        body, _ = protocol.body(kernels.kernel(role).body, {}, (), unit_body=True)
         kernels = kernels.with_body(role, body)
     return kernels
 
@@ -69,12 +79,14 @@ def requirements(stmt: KernelStmt) -> States:
     if isinstance(stmt, Receive):
         return {stmt.buffer: State.FREE}
     if isinstance(stmt, Hand):
-        return {stmt.buffer: State.RESERVED}
+        return {stmt.buffer: State.WRITTEN}
     if not isinstance(stmt, Task):
         return {}
     task = stmt.stmt
     if isinstance(task, Gemm):
-        return {task.a: State.WAITED, task.b: State.WAITED, task.c: State.RESERVED}
+        overwrites = int_value(task.clear) == 1
+        result = State.RESERVED if overwrites else State.WRITTEN
+        return {task.a: State.WAITED, task.b: State.WAITED, task.c: result}
     if isinstance(task, Map):
         sources = dict.fromkeys(element_buffers(task.value), State.WAITED)
         # A block updated in place is waited for group by group, inside the task.
@@ -132,28 +144,30 @@ class _Protocol:
         self.role = role
 
     def body(
-        self, body: tuple[KernelStmt, ...], states: States, *, unit_body: bool = False
+        self, body: tuple[KernelStmt, ...], states: States, after: Rest, *, unit_body: bool = False
     ) -> tuple[tuple[KernelStmt, ...], States]:
-        """The list with its protocol, and the states after it."""
+        """The list with its protocol, and the states behind it; `after` is what may run next."""
         out = _List()
         states = dict(states)
-        for stmt in body:
+        for index, stmt in enumerate(body):
+            rest = (body[index + 1 :], *after)
             if isinstance(stmt, For):
-                self.loop(stmt, out, states, unit_body)
+                self.loop(stmt, out, states, rest, unit_body)
             elif isinstance(stmt, If):
-                self.branch(stmt, out, states)
+                self.branch(stmt, out, states, rest)
             elif isinstance(stmt, Held):
-                inner, after = self.body(stmt.body, states)
+                inner, ends = self.body(stmt.body, states, rest)
                 out.add(Held(stmt.buffer, inner), self.used((stmt,)))
-                states.update(after)
+                states.update(ends)
             else:
                 self.leaf(stmt, out, states)
         return out.result(), states
 
     def leaf(self, stmt: KernelStmt, out: _List, states: States) -> None:
         needs = {b: state for b, state in requirements(stmt).items() if b in self.kernels.cbs}
-        self.check_accumulator(stmt, states)
-        for buffer, state in sorted(needs.items(), key=lambda need: need[1] is State.RESERVED):
+        for buffer, state in sorted(needs.items(), key=lambda need: need[1] in _WRITABLE):
+            if _takes_contents(stmt, buffer) and _surely(stmt) and states.get(buffer, State.FREE) is State.FREE:
+                raise _not_filled(buffer, _location(stmt))
             self.move(buffer, state, out, states, _location(stmt))
         if isinstance(stmt, Receive):
             states[stmt.buffer] = State.AVAILABLE
@@ -162,35 +176,27 @@ class _Protocol:
             states[stmt.buffer] = State.FREE
         else:
             out.add(stmt, set(needs))
+            states.update((buffer, State.WRITTEN) for buffer, state in needs.items() if state in _WRITABLE)
             if isinstance(stmt, Task) and isinstance(stmt.stmt, Map) and updated_in_place(stmt.stmt):
                 states[stmt.stmt.dst] = State.AVAILABLE  # its tiles were popped and pushed one group at a time
-
-    def check_accumulator(self, stmt: KernelStmt, states: States) -> None:
-        if isinstance(stmt, Task) and isinstance(stmt.stmt, Gemm):
-            gemm = stmt.stmt
-            empty = gemm.c in self.kernels.cbs and states.get(gemm.c, State.FREE) is State.FREE
-            if empty and int_value(gemm.clear) == 0:
-                raise _not_filled(gemm.c, gemm.location)
 
     def move(self, buffer: Buffer, target: State, out: _List, states: States, location: Location | None) -> None:
         """Bring a block to `target`, round the ring."""
         state = states.get(buffer, State.FREE)
         private = self.kernels.launch.streams[buffer].private
-        if state is target or (state is State.WAITED and target is State.AVAILABLE):
-            return
         if state is State.FREE and target in (State.AVAILABLE, State.WAITED):
             raise _not_filled(buffer, location)
-        if state is State.RESERVED and target is State.FREE and private:
+        if state in _WRITABLE and target is State.FREE and private:
             states[buffer] = State.FREE  # written but never read: nothing was pushed
             return
-        while state is not target:
-            call = self.call(_CALL[state], buffer)
-            if state is State.WAITED:
-                out.pop_early(buffer, call)
+        early = state is State.WAITED
+        while state not in _SUFFICES.get(target, (target,)):
+            kind, state = _STEP[state]
+            if kind is CbKind.POP and early:
+                out.pop_early(buffer, self.call(kind, buffer))
             else:
-                out.pending.append(call)
-            state = State((state.value + 1) % 4)
-        states[buffer] = target
+                out.pending.append(self.call(kind, buffer))
+        states[buffer] = state
 
     def call(self, kind: CbKind, buffer: Buffer) -> CbCall:
         cb = self.kernels.cbs[buffer]
@@ -201,14 +207,15 @@ class _Protocol:
     def used(self, body: tuple[KernelStmt, ...]) -> set[Buffer]:
         return {b for stmt in walk(body) for b in requirements(stmt) if b in self.kernels.cbs}
 
-    def loop(self, loop: For, out: _List, states: States, unit_body: bool) -> None:
+    def loop(self, loop: For, out: _List, states: States, rest: Rest, unit_body: bool) -> None:
         """Hold what the body needs first and keeps to its end; free everything else between rounds."""
         used = sorted(self.used(loop.body), key=lambda buffer: self.kernels.cbs[buffer].id)
         invariant: States = {}
         for buffer in used:
-            invariant[buffer] = State.FREE if unit_body else self.invariant(loop, buffer, states)
+            invariant[buffer] = State.FREE if unit_body else self.invariant(loop, buffer, states, rest)
             self.move(buffer, invariant[buffer], out, states, None)
-        body, after = self.body(loop.body, {**states, **invariant})
+        again = () if unit_body else (loop.body, *rest)
+        body, ends = self.body(loop.body, states, again)
         tail = _List()
         tail.items = [_Item(stmt) for stmt in body]
         for item in tail.items:
@@ -216,37 +223,40 @@ class _Protocol:
             uses = self.used((item.stmt,)) | ({called} if called else set())
             tail.last_use.update((buffer, item) for buffer in uses)
         for buffer in used:
-            self.move(buffer, invariant[buffer], tail, after, None)
+            self.move(buffer, invariant[buffer], tail, ends, None)
         out.add(replace(loop, body=tail.result()), set(used))
-        states.update(invariant)
+        for buffer in used:  # what the last round left beyond the invariant, no round at all would not have
+            states[buffer] = ends[buffer] if invariant[buffer] is State.WRITTEN else invariant[buffer]
 
-    def invariant(self, loop: For, buffer: Buffer, states: States) -> State:
-        need = self.first_need(loop.body, buffer)
-        assert need is not None
-        if need is State.FREE:
-            return State.FREE
-        trial = {**states, buffer: need}
-        for other in self.used(loop.body) - {buffer}:
-            trial[other] = self.first_need(loop.body, other) or State.FREE
-        _, after = self.body(loop.body, trial)
-        if after[buffer] is need or need in (State.WAITED, State.AVAILABLE):
+    def invariant(self, loop: For, buffer: Buffer, states: States, rest: Rest) -> State:
+        """The state of a block between rounds: what a round needs first, or FREE if nobody needs its contents."""
+        first = _first_user(loop.body, buffer)
+        assert first is not None
+        need = requirements(first)[buffer]
+        if need is State.FREE or _takes_contents(first, buffer):
             return need
-        return State.FREE
+        trial = {b: self.first_need(loop.body, b) or State.FREE for b in self.used(loop.body)}
+        _, ends = self.body(loop.body, {**states, **trial}, (loop.body, *rest))
+        return need if ends[buffer] is need or _needed(rest, buffer) else State.FREE
 
     def first_need(self, body: tuple[KernelStmt, ...], buffer: Buffer) -> State | None:
-        for stmt in walk(body):
-            if not children(stmt) and buffer in requirements(stmt):
-                return requirements(stmt)[buffer]
-        return None
+        first = _first_user(body, buffer)
+        return requirements(first)[buffer] if first is not None else None
 
-    def branch(self, branch: If, out: _List, states: States) -> None:
+    def branch(self, branch: If, out: _List, states: States, rest: Rest) -> None:
         """Both arms must leave a block in the same state."""
         used = sorted(self.used((branch,)), key=lambda buffer: self.kernels.cbs[buffer].id)
-        then, after_then = self.body(branch.then, states)
-        otherwise, after_else = self.body(branch.otherwise, states)
+        for buffer in used:
+            if _received(branch, buffer):
+                self.move(buffer, State.FREE, out, states, None)
+        then, after_then = self.body(branch.then, states, rest)
+        otherwise, after_else = self.body(branch.otherwise, states, rest)
         arms = [(list(then), after_then), (list(otherwise), after_else)]
         for buffer in used:
-            target = self.join(branch, buffer, [after.get(buffer, State.FREE) for _, after in arms])
+            ends = [after.get(buffer, State.FREE) for _, after in arms]
+            if State.FREE in ends and ends[0] is not ends[1] and _needed(rest, buffer):
+                raise _not_filled(buffer, _location_of_next(rest, buffer))
+            target = self.join(branch, buffer, ends)
             for stmts, after in arms:
                 tail = _List()
                 self.move(buffer, target, tail, after, None)
@@ -256,13 +266,46 @@ class _Protocol:
 
     def join(self, branch: If, buffer: Buffer, ends: list[State]) -> State:
         """The state in which the arms meet. A block that an arm received is freed in that arm."""
-        if any(isinstance(stmt, Receive) and stmt.buffer is buffer for stmt in walk((branch,))):
+        if _received(branch, buffer) or State.FREE in ends:
             return State.FREE
         if ends[0] is ends[1]:
             return ends[0]
-        if State.FREE in ends:
-            return State.RESERVED if State.RESERVED in ends else State.FREE
-        return State.RESERVED if State.RESERVED in ends else State.WAITED
+        return State.WRITTEN if set(ends) & set(_WRITABLE) else State.WAITED
+
+
+_WRITABLE = (State.RESERVED, State.WRITTEN)
+
+
+def _received(branch: If, buffer: Buffer) -> bool:
+    return any(isinstance(stmt, Receive) and stmt.buffer is buffer for stmt in walk((branch,)))
+
+
+def _needed(rest: Rest, buffer: Buffer) -> bool:
+    """Whether the next user of a block wants its contents."""
+    later = next((user for part in rest if (user := _first_user(part, buffer)) is not None), None)
+    return later is not None and _takes_contents(later, buffer)
+
+
+def _location_of_next(rest: Rest, buffer: Buffer) -> Location | None:
+    users = (_first_user(part, buffer) for part in rest)
+    return next((_location(user) for user in users if user is not None), None)
+
+
+def _surely(stmt: KernelStmt) -> bool:
+    """Whether a statement needs contents in every round; a product may overwrite in the first."""
+    return not (isinstance(stmt, Task) and isinstance(stmt.stmt, Gemm) and int_value(stmt.stmt.clear) is None)
+
+
+def _first_user(body: tuple[KernelStmt, ...], buffer: Buffer) -> KernelStmt | None:
+    """The first statement that says which state it needs `buffer` in."""
+    return next((s for s in walk(body) if not children(s) and buffer in requirements(s)), None)
+
+
+def _takes_contents(stmt: KernelStmt, buffer: Buffer) -> bool:
+    """Whether a statement needs what is in the block, rather than just its place."""
+    if isinstance(stmt, Task) and isinstance(stmt.stmt, Gemm) and stmt.stmt.c is buffer:
+        return int_value(stmt.stmt.clear) != 1
+    return isinstance(stmt, Hand) or requirements(stmt)[buffer] in (State.AVAILABLE, State.WAITED)
 
 
 def _cb_buffer(kernels: KernelSet, stmt: KernelStmt) -> Buffer | None:

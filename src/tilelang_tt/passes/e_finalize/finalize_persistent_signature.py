@@ -16,23 +16,13 @@ from tilelang_tt.ir import scalar
 from tilelang_tt.ir.kernel import (
     Arg,
     ArgKind,
-    CopyTile,
-    FillTile,
     For,
-    If,
     Kernel,
     KernelSet,
     KernelStmt,
-    L1Accumulate,
     Let,
-    MatmulBlock,
-    PackTile,
-    ReadTile,
-    Sfpu,
-    TransposeTile,
-    WriteTile,
-    ZeroTile,
     children,
+    expressions,
     walk,
     with_children,
 )
@@ -44,34 +34,6 @@ def finalize_persistent_signature(kernels: KernelSet) -> KernelSet:
     for kernel in kernels.kernels:
         kernels = kernels.with_kernel(_finalize(kernel, kernels))
     return kernels
-
-
-def expressions(stmt: KernelStmt) -> tuple[Expr, ...]:
-    """Scalar expressions of a statement itself."""
-    match stmt:
-        case For():
-            return (stmt.start, stmt.stop)
-        case If():
-            return (stmt.condition,)
-        case Let():
-            return (stmt.value,)
-        case ReadTile() | WriteTile():
-            return (stmt.page, stmt.slot)
-        case ZeroTile():
-            return (stmt.slot,)
-        case MatmulBlock():
-            return (stmt.a_index, stmt.b_index)
-        case CopyTile() | TransposeTile():
-            return (stmt.index, stmt.dst)
-        case FillTile():
-            return (stmt.dst,)
-        case PackTile():
-            return (stmt.dst, stmt.index)
-        case Sfpu():
-            return tuple(e for e in (stmt.a, stmt.b, stmt.out) if e is not None)
-        case L1Accumulate():
-            return (stmt.on,)
-    return ()
 
 
 def used_variables(body: tuple[KernelStmt, ...]) -> set[Var]:

@@ -130,7 +130,8 @@ class _Run:
                 state.pages[page] = min(state.pages.get(page, _Page.EMPTY), _Page.OLD)
         elif call.kind is CbKind.PUSH:
             for page in block:
-                if state.pages.get(page, _Page.EMPTY) is not _Page.FILLED:
+                enough = _Page.OLD if cb.producer is cb.consumer else _Page.FILLED
+                if state.pages.get(page, _Page.EMPTY) < enough:
                     raise fail("TT945", f"page {page[1]} of '{cb.name}' is pushed without having been filled")
                 if cb.producer is not cb.consumer:
                     state.pages[page] = _Page.EMPTY  # the consumer's from here on

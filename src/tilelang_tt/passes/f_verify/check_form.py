@@ -23,11 +23,11 @@ from tilelang_tt.ir.kernel import (
     WriteTile,
     ZeroTile,
     children,
+    expressions,
     walk,
 )
 from tilelang_tt.ir.scalar import Var
 from tilelang_tt.ir.tile import Role
-from tilelang_tt.passes.e_finalize.finalize_persistent_signature import expressions
 from tilelang_tt.passes.f_verify.verify_program import fail
 
 _UNLOWERED = (Task, Receive, Hand, Held, Section)

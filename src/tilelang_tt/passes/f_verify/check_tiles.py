@@ -38,6 +38,11 @@ class _Held:
         other.waited, other.reserved = dict(self.waited), dict(self.reserved)
         return other
 
+    def covers(self, other: _Held) -> bool:
+        """Whether everything `other` holds is held here too."""
+        waited = all(self.waited.get(cb, 0) >= count for cb, count in other.waited.items())
+        return waited and all(self.reserved.get(cb, 0) >= count for cb, count in other.reserved.items())
+
     def same(self, other: _Held) -> bool:
         return _plain(self.waited) == _plain(other.waited) and _plain(self.reserved) == _plain(other.reserved)
 
@@ -73,8 +78,9 @@ def _run(body: tuple[KernelStmt, ...], held: _Held, facts: Facts) -> None:
 def _run_loop(loop: For, held: _Held, facts: Facts) -> None:
     before = held.copy()
     _run(loop.body, held, facts)
-    if held.same(before):
-        return  # every further round is like the first
+    if held.covers(before):  # every further round holds at least what the first did
+        held.waited, held.reserved = before.waited, before.reserved
+        return
     length = scalar.int_value(scalar.simplify(loop.stop - loop.start))
     if length is None:
         raise fail("TT940", "a loop of unknown length does not leave its circular buffers as it found them")

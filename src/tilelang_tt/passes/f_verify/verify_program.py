@@ -22,6 +22,7 @@ _ORDER = (
     "attach_tensor_accessors",
     "partition_work",
     "map_grid_to_cores",
+    "drop_dead_writes",
     "separate_roles",
     "fuse_maps",
     "fold_clear",
