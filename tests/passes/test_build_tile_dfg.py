@@ -101,3 +101,39 @@ test_build_tile_dfg.py: error[TT126]: 'Y' is stored here but filled in another l
     T.copy(Y, B[k * 64, 0])
   help: fill and store a block in the same loop"""
     )
+
+
+def _stored_and_loaded(shift: int):
+    """Each round stores a block of B and loads the block `shift` rows of blocks above it."""
+
+    @T.prim_func
+    def main(A: T.Tensor((128, 64), "float32"), B: T.Tensor((128, 64), "float32")):
+        with T.Kernel(1, threads=128):
+            X = T.alloc_shared((32, 64), "float32")
+            Y = T.alloc_shared((32, 64), "float32")
+            Z = T.alloc_fragment((32, 64), "float32")
+            for k in T.serial(4):
+                T.copy(A[k * 32, 0], X)
+                T.copy(B[(k - shift) * 32, 0], Y)
+                for i, j in T.Parallel(32, 64):
+                    Z[i, j] = X[i, j] + Y[i, j]
+                T.copy(Z, B[k * 32, 0])
+
+    return main
+
+
+def test_an_update_of_a_tensor_in_place_is_safe() -> None:
+    func = _stored_and_loaded(0)
+    assert "Store Z -> B tiles (k, 0) 1 x 2\n" in body(after(build_tile_dfg, func))
+    assert keeps_meaning(build_tile_dfg, func, small_integers({"A": (128, 64), "B": (128, 64)}))
+
+
+def test_loading_what_an_earlier_round_stored_is_refused() -> None:
+    func = _stored_and_loaded(1)
+    assert (
+        refusal(lambda: after(build_tile_dfg, func))
+        == """\
+test_build_tile_dfg.py: error[TT129]: 'B' is stored here and loaded elsewhere in the same kernel
+    T.copy(Z, B[k * 32, 0])
+  help: loads run ahead of stores: keep the block in an on-chip buffer, or use a second kernel"""
+    )
