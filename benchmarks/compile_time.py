@@ -5,11 +5,12 @@ from __future__ import annotations
 import statistics
 import time
 
+from tilelang.engine.lower import lower
+from tvm.target import Target
+
 import tilelang_tt  # noqa: F401
 from benchmarks.kernels import gemm
 from benchmarks.report import Row
-from tilelang.engine.lower import lower
-from tvm.target import Target
 
 SIZES = (1024, 16384)
 ROUNDS = 9

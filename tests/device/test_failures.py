@@ -96,7 +96,7 @@ def test_time_limit_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> Non
         ).run(64, 64, 64)
     monkeypatch.setenv("TILELANG_TT_TIMEOUT", "soon")
     with pytest.raises(
-        EnvironmentProblem, match=r"error\[TT503\]: TILELANG_TT_TIMEOUT is not a number of seconds: 'soon'"
+        EnvironmentProblem, match=r"error\[TT504\]: TILELANG_TT_TIMEOUT is not a number of seconds: 'soon'"
     ):
         Gemm().run(64, 64, 64)
 

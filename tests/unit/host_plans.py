@@ -218,9 +218,7 @@ def expected_kernels(plan: Plan, program: int, launch: LaunchPlan) -> list[dict[
     ]
 
 
-def expected_runtime_args(
-    program: int, launch: LaunchPlan, addresses: Mapping[str, int]
-) -> list[dict[str, Any]]:
+def expected_runtime_args(program: int, launch: LaunchPlan, addresses: Mapping[str, int]) -> list[dict[str, Any]]:
     units = evaluate(launch.units, SIZES)
     calls = []
     for core in range(launch.cores):

@@ -108,12 +108,8 @@ def check_calls(plan: Plan, result: Run) -> None:
     addresses = {item.name: call.pop("address") for item, call in zip(plan.tensors, buffers, strict=True)}
     assert buffers == expected_buffers(plan)
     launches = list(enumerate(plan.launches))
-    assert result.calls("CreateCircularBuffer") == [
-        cb for n, item in launches for cb in expected_cbs(n, item)
-    ]
-    assert result.calls("CreateKernel") == [
-        k for n, item in launches for k in expected_kernels(plan, n, item)
-    ]
+    assert result.calls("CreateCircularBuffer") == [cb for n, item in launches for cb in expected_cbs(n, item)]
+    assert result.calls("CreateKernel") == [k for n, item in launches for k in expected_kernels(plan, n, item)]
     assert result.calls("SetRuntimeArgs") == [
         call for n, item in launches for call in expected_runtime_args(n, item, addresses)
     ]
@@ -319,4 +315,4 @@ def test_broken_plans_are_refused(change: dict[str, Any], message: str) -> None:
     plan = replace(STATIC, launches=(replace(STATIC.launches[0], **change),))
     with pytest.raises(InternalError) as error:
         host_program(plan)
-    assert str(error.value) == f"error[TT910]: {message}"
+    assert str(error.value) == f"error[TT990]: {message}"

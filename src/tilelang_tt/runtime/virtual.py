@@ -110,7 +110,7 @@ def _default_timeout() -> float:
         seconds = 0.0
     if not seconds > 0:
         raise EnvironmentProblem(
-            "TT503",
+            "TT504",
             f"{TIMEOUT_VARIABLE} is not a number of seconds: {text!r}",
             help=f"for example {TIMEOUT_VARIABLE}=600",
         )

@@ -210,6 +210,18 @@ void report_deadlock(Core* cores, uint32_t count) {
     text.send(2);
 }
 
+// The most memory this process has used, tensors included. (getrusage would count the parent's, from before exec.)
+static uint64_t peak_bytes() {
+    std::FILE* status = std::fopen("/proc/self/status", "r");
+    if (status == nullptr) return 0;
+    char line[128];
+    unsigned long long kib = 0;
+    while (std::fgets(line, sizeof line, status) != nullptr && std::sscanf(line, "VmHWM: %llu", &kib) != 1) {
+    }
+    std::fclose(status);
+    return kib * 1024;
+}
+
 void report_success(const Statistics& total, double seconds, uint32_t cores_used) {
     char time[64];
     std::snprintf(time, sizeof time, "%.6f", seconds);
@@ -222,7 +234,8 @@ void report_success(const Statistics& total, double seconds, uint32_t cores_used
     } rows[] = {{"noc_read_bytes", total.noc_read_bytes}, {"noc_write_bytes", total.noc_write_bytes},
                 {"tile_products", total.tile_products},   {"tiles_packed", total.tiles_packed},
                 {"tiles_unpacked", total.tiles_unpacked}, {"sfpu_tiles", total.sfpu_tiles},
-                {"fiber_switches", total.switches},       {"cores_used", cores_used}};
+                {"fiber_switches", total.switches},       {"cores_used", cores_used},
+                {"peak_bytes", peak_bytes()}};
     for (const auto& row : rows) {
         if (row.name != rows[0].name) text.raw(",");
         text.field(row.name, row.value);

@@ -1,0 +1,67 @@
+"""A list of kernels that must be refused, each with the whole text of its error.
+
+    @refused("TT108", "'X' has scope 'local', which this version does not support", help="use ...")
+    def registers() -> Any:
+        @T.prim_func
+        def main(A: T.Tensor((32, 32), "float32")):
+            with T.Kernel(1, threads=128):
+                X = T.alloc_local((32, 32), "float32")  # refused
+
+The error must point to the line with the comment `# refused`, and show it; where there is none, it has no place.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+Build = Callable[[], Any]
+
+
+@dataclass(frozen=True)
+class Refusal:
+    build: Build
+    code: str
+    message: str
+    help: str
+    notes: tuple[str, ...] = ()
+    arch: str = "wormhole_b0"
+
+    @property
+    def name(self) -> str:
+        return f"{self.code}-{self.build.__name__}"
+
+    @property
+    def text(self) -> str:
+        """The error as a user reads it."""
+        file = inspect.getsourcefile(self.build)
+        source, first = inspect.getsourcelines(self.build)
+        marked = [(first + index, line.strip()) for index, line in enumerate(source) if "# refused" in line]
+        place = f"{file}:{marked[0][0]}: " if marked else ""
+        notes = [note.format(file=file, **places(self.build)) for note in self.notes]
+        lines = [f"{place}error[{self.code}]: {self.message}"]
+        lines += [f"    {marked[0][1]}"] if marked else []
+        lines += [f"  note: {note}" for note in notes]
+        return "\n".join([*lines, f"  help: {self.help}"])
+
+
+def places(build: Build) -> dict[str, int]:
+    """Lines of a kernel by the word after `# line: `."""
+    source, first = inspect.getsourcelines(build)
+    marked = {index: line.partition("# line: ")[2].strip() for index, line in enumerate(source)}
+    return {word: first + index for index, word in marked.items() if word}
+
+
+REFUSALS: list[Refusal] = []
+
+
+def refused(
+    code: str, message: str, *, help: str, notes: tuple[str, ...] = (), arch: str = "wormhole_b0"
+) -> Callable[[Build], Build]:
+    def register(build: Build) -> Build:
+        REFUSALS.append(Refusal(build, code, message, help, notes, arch))
+        return build
+
+    return register

@@ -1,0 +1,111 @@
+"""Kernels the compiler refuses: the exact text a user reads, through TileLang's own functions."""
+
+import re
+import traceback
+from pathlib import Path
+from typing import Any
+
+import pytest
+import refused_blocks
+import refused_gpu
+import refused_language
+import tilelang
+import tilelang.language as T
+from refusals import REFUSALS, Refusal
+from tvm.ir import Op
+
+import tilelang_tt
+from tilelang_tt.diagnostics import ResourceError, TenstorrentError, UnsupportedError
+from tilelang_tt.frontend.refuse import GPU_ONLY, HARMLESS
+
+MODULES = (refused_language, refused_gpu, refused_blocks)
+
+
+def refusal_of(func: Any, arch: str = "wormhole_b0") -> TenstorrentError:
+    with pytest.raises(TenstorrentError) as caught:
+        tilelang.compile(func, target={"kind": "tenstorrent", "arch": arch})
+    return caught.value
+
+
+@pytest.mark.parametrize("refusal", REFUSALS, ids=lambda refusal: refusal.name)
+def test_refusal(refusal: Refusal) -> None:
+    error = refusal_of(refusal.build(), refusal.arch)
+    assert str(error) == refusal.text
+    assert type(error) is (ResourceError if refusal.code.startswith("TT2") else UnsupportedError)
+
+
+def test_every_refusal_has_a_kernel() -> None:
+    """Codes raised in the frontend and the passes against those exercised here."""
+    package = Path(tilelang_tt.__file__).parent
+    files = [*package.glob("frontend/*.py"), *package.glob("passes/**/*.py")]
+    raised = {code for file in files for code in re.findall(r'"(TT[12]\d\d)"', file.read_text())}
+    assert raised == {refusal.code for refusal in REFUSALS}
+
+
+def test_every_kernel_is_in_the_list() -> None:
+    """A builder without its decorator would never be compiled."""
+    builders = {
+        value.__name__
+        for module in MODULES
+        for value in vars(module).values()
+        if callable(value) and getattr(value, "__module__", "") == module.__name__
+    }
+    assert builders == {refusal.build.__name__ for refusal in REFUSALS}
+
+
+def test_refused_and_ignored_operators_exist() -> None:
+    """A row for an operator TileLang does not have would refuse nothing."""
+    operators = [str(name) for name in Op.list_op_names()]
+    assert [prefix for prefix, *_ in GPU_ONLY if not any(op.startswith(prefix) for op in operators)] == []
+    assert [name for name in HARMLESS if name not in operators] == []
+
+
+# --- through each way to compile ------------------------------------------------------------------
+
+
+EXPECTED = next(refusal for refusal in REFUSALS if refusal.build.__name__ == "thread_index_in_a_condition")
+
+
+def test_jit_raises_the_same_error() -> None:
+    kernel = tilelang.jit(EXPECTED.build, target="tenstorrent")
+    with pytest.raises(UnsupportedError) as caught:
+        kernel()
+    assert str(caught.value) == EXPECTED.text
+
+
+def test_par_compile_raises_the_same_error() -> None:
+    with pytest.raises(UnsupportedError) as caught:
+        tilelang.par_compile([EXPECTED.build()], target="tenstorrent")
+    assert str(caught.value) == EXPECTED.text
+
+
+def test_eager_jit_raises_at_the_call() -> None:
+    import torch
+
+    @tilelang.jit(target="tenstorrent")
+    def scale(A: Any) -> Any:
+        M, N = T.const("M, N")
+        A: T.Tensor[[M, N], "float32"]
+        B = T.empty((M, N), "float32")
+        with T.Kernel(1, threads=128):
+            X = T.alloc_shared((48, 32), "float32")
+            T.copy(A[0, 0], X)
+            T.copy(X, B[0, 0])
+        return B
+
+    with pytest.raises(ResourceError) as caught:
+        scale(torch.ones(64, 64))
+    assert str(caught.value).splitlines()[1:] == [
+        '    X = T.alloc_shared((48, 32), "float32")',
+        "  help: a 2-D shape of multiples of 32 works, such as 64x32; tails of tensors are padded for you",
+    ]
+
+
+def test_the_error_is_the_last_thing_a_user_reads() -> None:
+    """No exception of TVM is chained to it, and its text ends the traceback."""
+    error = refusal_of(EXPECTED.build())
+    assert error.__cause__ is None
+    assert error.__context__ is None
+    shown = "".join(traceback.format_exception(error))
+    assert shown.endswith(f"tilelang_tt.diagnostics.UnsupportedError: {EXPECTED.text}\n")
+    assert "tvm" not in shown.replace("3rdparty/tvm", "").lower()
