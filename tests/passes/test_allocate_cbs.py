@@ -109,4 +109,7 @@ def test_blocks_too_big_for_any_depth_are_refused() -> None:
     func = gemm(1024, 1024, 1024, (512, 512, 256), stages=2)
     text = refusal(lambda: split(func))
     assert text.startswith("kernels.py: error[TT204]: kernel 'main' needs 2,621,440 B of L1 per core;")
-    assert text.endswith("  help: use smaller blocks: even with num_stages=1 the kernel needs 2,097,152 B")
+    assert text.endswith(
+        "  help: use smaller blocks: even with num_stages=1 the kernel needs 2,097,152 B; "
+        "with at most 1/2 of the tiles in each it fits"
+    )

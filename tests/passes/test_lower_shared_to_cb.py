@@ -84,7 +84,7 @@ def test_a_block_nothing_fills_is_refused() -> None:
     assert (
         refusal(lambda: after(lower_shared_to_cb, main))
         == """\
-test_lower_shared_to_cb.py: error[TT125]: 'B_s' is read but never filled
+test_lower_shared_to_cb.py: error[TT125]: 'B_s' is read, but nothing fills it before
     T.gemm(A_s, B_s, C_l, clear_accum=True)
   help: T.copy, T.clear or T.fill it first"""
     )

@@ -50,7 +50,7 @@ def _stream(launch: Launch, buffer: Buffer, fp32_acc: bool) -> Stream:
     if not filling:
         raise UnsupportedError(
             "TT125",
-            f"'{buffer.name}' is read but never filled",
+            f"'{buffer.name}' is read, but nothing fills it before",
             location=_first_use(launch, buffer),
             help="T.copy, T.clear or T.fill it first",
         )

@@ -121,8 +121,11 @@ def _fitting_change(launch: Launch, cbs: dict[Buffer, Cb], usable: int) -> str:
     for stages in range(deepest - 1, 0, -1):
         if fixed + stages * per_stage <= usable:
             return f"num_stages={stages} fits ({fixed + stages * per_stage:,} B)"
-    need = fixed + per_stage
-    return f"use smaller blocks: even with num_stages=1 the kernel needs {need:,} B"
+    need, share = fixed + per_stage, 2
+    while need > usable * share:
+        share *= 2
+    shallow = f"even with num_stages=1 the kernel needs {need:,} B; " if pipelined else ""
+    return f"use smaller blocks: {shallow}with at most 1/{share} of the tiles in each it fits"
 
 
 def _describe(buffer: Buffer, cb: Cb) -> Decision:

@@ -213,7 +213,8 @@ class _Protocol:
         invariant: States = {}
         for buffer in used:
             invariant[buffer] = State.FREE if unit_body else self.invariant(loop, buffer, states, rest)
-            self.move(buffer, invariant[buffer], out, states, None)
+            first = _first_user(loop.body, buffer)
+            self.move(buffer, invariant[buffer], out, states, _location(first) if first else None)
         again = () if unit_body else (loop.body, *rest)
         body, ends = self.body(loop.body, states, again)
         tail = _List()
