@@ -28,6 +28,7 @@ class Refusal:
     help: str
     notes: tuple[str, ...] = ()
     arch: str = "wormhole_b0"
+    kernel: Callable[..., Any] | None = None  # holds the lines, where `build` only calls it
 
     @property
     def name(self) -> str:
@@ -36,20 +37,21 @@ class Refusal:
     @property
     def text(self) -> str:
         """The error as a user reads it."""
-        file = inspect.getsourcefile(self.build)
-        source, first = inspect.getsourcelines(self.build)
+        kernel = self.kernel or self.build
+        file = inspect.getsourcefile(kernel)
+        source, first = inspect.getsourcelines(kernel)
         marked = [(first + index, line.strip()) for index, line in enumerate(source) if "# refused" in line]
         place = f"{file}:{marked[0][0]}: " if marked else ""
-        notes = [note.format(file=file, **places(self.build)) for note in self.notes]
+        notes = [note.format(file=file, **places(kernel)) for note in self.notes]
         lines = [f"{place}error[{self.code}]: {self.message}"]
         lines += [f"    {marked[0][1]}"] if marked else []
         lines += [f"  note: {note}" for note in notes]
         return "\n".join([*lines, f"  help: {self.help}"])
 
 
-def places(build: Build) -> dict[str, int]:
+def places(kernel: Callable[..., Any]) -> dict[str, int]:
     """Lines of a kernel by the word after `# line: `."""
-    source, first = inspect.getsourcelines(build)
+    source, first = inspect.getsourcelines(kernel)
     marked = {index: line.partition("# line: ")[2].strip() for index, line in enumerate(source)}
     return {word: first + index for index, word in marked.items() if word}
 
@@ -57,11 +59,11 @@ def places(build: Build) -> dict[str, int]:
 REFUSALS: list[Refusal] = []
 
 
-def refused(
-    code: str, message: str, *, help: str, notes: tuple[str, ...] = (), arch: str = "wormhole_b0"
-) -> Callable[[Build], Build]:
+def refused(code: str, message: str, *, help: str, **more: Any) -> Callable[[Build], Build]:
+    """Enter a kernel; `more` are further fields of `Refusal`."""
+
     def register(build: Build) -> Build:
-        REFUSALS.append(Refusal(build, code, message, help, notes, arch))
+        REFUSALS.append(Refusal(build, code, message, help, **more))
         return build
 
     return register

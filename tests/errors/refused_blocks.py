@@ -29,3 +29,337 @@ def gemm(block: int, stages: int, size: int = 2048) -> Any:
             T.copy(C_l, C[by * block, bx * block])
 
     return main
+
+
+# --- shapes and places of blocks ------------------------------------------------------------------
+
+
+@refused(
+    "TT122",
+    "block 128 of 'A' is not two-dimensional",
+    help="this version copies 2-D blocks; both sides a multiple of 32",
+)
+def vector() -> Any:
+    @T.prim_func
+    def main(A: T.Tensor((128,), "float32"), B: T.Tensor((128,), "float32")):
+        with T.Kernel(1, threads=128):
+            X = T.alloc_shared((128,), "float32")
+            T.copy(A, X)  # refused
+            T.copy(X, B)
+
+    return main
+
+
+@refused(
+    "TT122",
+    "block 2x32x32 of 'A' is not two-dimensional",
+    help="this version copies 2-D blocks; both sides a multiple of 32",
+)
+def block_of_three_dimensions() -> Any:
+    @T.prim_func
+    def main(A: T.Tensor((4, 32, 32), "float32"), B: T.Tensor((4, 32, 32), "float32")):
+        with T.Kernel(2, threads=128) as bx:
+            X = T.alloc_shared((2, 32, 32), "float32")
+            T.copy(A[bx * 2, 0, 0], X)  # refused
+            T.copy(X, B[bx * 2, 0, 0])
+
+    return main
+
+
+@refused(
+    "TT123",
+    "'A' is copied by blocks over axes (1, 2) and over axes (0, 2)",
+    help="walk a tensor by blocks over the same two axes everywhere",
+)
+def one_tensor_two_layouts() -> Any:
+    @T.prim_func
+    def main(A: T.Tensor((32, 32, 32), "float32"), B: T.Tensor((32, 32), "float32")):
+        with T.Kernel(1, threads=128):
+            X = T.alloc_shared((32, 32), "float32")
+            T.copy(A[0, 0:32, 0:32], X)
+            T.copy(X, B)
+            T.copy(A[0:32, 0, 0:32], X)  # refused
+            T.copy(X, B)
+
+    return main
+
+
+@refused(
+    "TT124",
+    "block of 'A' starts at element bx * 16 of axis 0, which is not always the start of a 32x32 tile",
+    help="let blocks start at multiples of 32",
+)
+def block_inside_a_tile() -> Any:
+    @T.prim_func
+    def main(A: T.Tensor((64, 32), "float32"), B: T.Tensor((64, 32), "float32")):
+        with T.Kernel(2, threads=128) as bx:
+            X = T.alloc_shared((32, 32), "float32")
+            T.copy(A[bx * 16, 0], X)  # refused
+            T.copy(X, B[bx * 32, 0])
+
+    return main
+
+
+@refused(
+    "TT201",
+    "'X' has shape 16x16; blocks are made of 32x32 tiles",
+    help="a 2-D shape of multiples of 32 works, such as 32x32; tails of tensors are padded for you",
+)
+def block_smaller_than_a_tile() -> Any:
+    @T.prim_func
+    def main(A: T.Tensor((32, 32), "float32"), B: T.Tensor((32, 32), "float32")):
+        with T.Kernel(2, 2, threads=128) as (bx, by):
+            X = T.alloc_shared((16, 16), "float32")  # refused
+            T.copy(A[by * 16, bx * 16], X)
+            T.copy(X, B[by * 16, bx * 16])
+
+    return main
+
+
+@refused(
+    "TT201",
+    "'X' has shape 33x33; blocks are made of 32x32 tiles",
+    help="a 2-D shape of multiples of 32 works, such as 64x64; tails of tensors are padded for you",
+)
+def block_of_odd_sides() -> Any:
+    @T.prim_func
+    def main(A: T.Tensor((33, 33), "float32"), B: T.Tensor((33, 33), "float32")):
+        with T.Kernel(1, threads=128):
+            X = T.alloc_shared((33, 33), "float32")  # refused
+            T.copy(A, X)
+            T.copy(X, B)
+
+    return main
+
+
+# --- what blocks hold -----------------------------------------------------------------------------
+
+
+@refused("TT125", "'X' is read, but nothing fills it before", help="T.copy, T.clear or T.fill it first")
+def never_filled() -> Any:
+    @T.prim_func
+    def main(B: T.Tensor((64, 32), "float32")):
+        with T.Kernel(2, threads=128) as bx:
+            X = T.alloc_shared((32, 32), "float32")
+            T.copy(X, B[bx * 32, 0])  # refused
+
+    return main
+
+
+@refused("TT125", "'X' is read, but nothing fills it before", help="T.copy, T.clear or T.fill it first")
+def filled_too_late() -> Any:
+    @T.prim_func
+    def main(A: T.Tensor((64, 32), "float32"), B: T.Tensor((64, 32), "float32")):
+        with T.Kernel(2, threads=128) as bx:
+            X = T.alloc_shared((32, 32), "float32")
+            T.copy(X, B[bx * 32, 0])  # refused
+            T.copy(A[bx * 32, 0], X)
+
+    return main
+
+
+@refused("TT127", "'X' is used here, but nothing that was put into it is still there", help=FILL_IT)
+def filled_on_one_way_only() -> Any:
+    @T.prim_func
+    def main(A: T.Tensor((64, 32), "float32"), B: T.Tensor((64, 32), "float32")):
+        with T.Kernel(2, threads=128) as bx:
+            X = T.alloc_shared((32, 32), "float32")
+            if bx == 0:
+                T.copy(A[bx * 32, 0], X)
+            T.copy(X, B[bx * 32, 0])  # refused
+
+    return main
+
+
+@refused("TT128", "'C' is added to but never cleared", help="T.clear it first, or use clear_accum=True")
+def sum_never_cleared() -> Any:
+    @T.prim_func
+    def main(A: T.Tensor((64, 64), "float32"), B: T.Tensor((64, 64), "float32")):
+        with T.Kernel(2, threads=128) as bx:
+            X = T.alloc_shared((32, 32), "float32")
+            Y = T.alloc_shared((32, 64), "float32")
+            C = T.alloc_fragment((32, 64), "float32")
+            for k in T.Pipelined(2, num_stages=2):
+                T.copy(A[bx * 32, k * 32], X)
+                T.copy(A[k * 32, 0], Y)
+                T.gemm(X, Y, C)  # refused
+            T.copy(C, B[bx * 32, 0])
+
+    return main
+
+
+RUNS_AHEAD = "loads run ahead of stores: keep the block in an on-chip buffer, or use a second kernel"
+
+
+@refused("TT129", "'B' is stored here and loaded elsewhere in the same kernel", help=RUNS_AHEAD)
+def stored_and_read_back() -> Any:
+    @T.prim_func
+    def main(A: T.Tensor((32, 32), "float32"), B: T.Tensor((32, 32), "float32"), C: T.Tensor((32, 32), "float32")):
+        with T.Kernel(1, threads=128):
+            X = T.alloc_shared((32, 32), "float32")
+            Y = T.alloc_shared((32, 32), "float32")
+            T.copy(A, X)
+            T.copy(X, B)  # refused
+            T.copy(B, Y)
+            T.copy(Y, C)
+
+    return main
+
+
+@refused("TT129", "'B' is stored here and loaded elsewhere in the same kernel", help=RUNS_AHEAD)
+def sum_kept_in_a_tensor() -> Any:
+    @T.prim_func
+    def main(A: T.Tensor((96, 32), "float32"), B: T.Tensor((32, 32), "float32")):
+        with T.Kernel(1, threads=128):
+            X = T.alloc_shared((32, 32), "float32")
+            Y = T.alloc_shared((32, 32), "float32")
+            for k in T.serial(3):
+                T.copy(A[k * 32, 0], X)
+                T.copy(B, Y)
+                for i, j in T.Parallel(32, 32):
+                    Y[i, j] = Y[i, j] + X[i, j]
+                T.copy(Y, B)  # refused
+
+    return main
+
+
+@refused(
+    "TT126",
+    "'Y' is stored here but filled in another loop or branch",
+    help="fill and store a block in the same loop",
+)
+def stored_one_round_later() -> Any:
+    @T.prim_func
+    def main(A: T.Tensor((64, 32), "float32"), B: T.Tensor((64, 32), "float32")):
+        with T.Kernel(1, threads=128):
+            X = T.alloc_shared((32, 32), "float32")
+            Y = T.alloc_fragment((32, 32), "float32")
+            T.fill(Y, 1.0)
+            for k in T.serial(2):
+                T.copy(Y, B[k * 32, 0])  # refused
+                T.copy(A[k * 32, 0], X)
+                for i, j in T.Parallel(32, 32):
+                    Y[i, j] = X[i, j] * 2.0
+
+    return main
+
+
+# --- limits of the chip ---------------------------------------------------------------------------
+
+
+def budget(stages: int, tiles: int) -> tuple[str, ...]:
+    each = tiles * 4096
+    return (
+        f"A_s {stages} x {tiles} tiles Float32 ... {stages * each:,} B   ({{file}}:{{a}})",
+        f"B_s {stages} x {tiles} tiles Float32 ... {stages * each:,} B   ({{file}}:{{b}})",
+        f"C_l 1 x {tiles} tiles Float32 ... {each:,} B   ({{file}}:{{c}})",
+    )
+
+
+@refused(
+    "TT204",
+    "kernel 'main' needs 1,835,008 B of L1 per core; Wormhole has 1,393,280 B",
+    notes=budget(3, 64),
+    help="num_stages=2 fits (1,310,720 B)",
+    kernel=gemm,
+)
+def too_many_stages() -> Any:
+    return gemm(256, 3)
+
+
+@refused(
+    "TT204",
+    "kernel 'main' needs 2,359,296 B of L1 per core; Blackhole has 1,461,120 B",
+    notes=budget(4, 64),
+    help="num_stages=2 fits (1,310,720 B)",
+    arch="blackhole",
+    kernel=gemm,
+)
+def too_many_stages_for_blackhole() -> Any:
+    return gemm(256, 4)
+
+
+@refused(
+    "TT204",
+    "kernel 'main' needs 5,242,880 B of L1 per core; Wormhole has 1,393,280 B",
+    notes=budget(2, 256),
+    help="use smaller blocks: even with num_stages=1 the kernel needs 3,145,728 B; "
+    "with at most 1/4 of the tiles in each it fits",
+    kernel=gemm,
+)
+def too_big_blocks() -> Any:
+    return gemm(512, 2)
+
+
+@refused(
+    "TT204",
+    "kernel 'main' needs 3,145,728 B of L1 per core; Wormhole has 1,393,280 B",
+    notes=budget(1, 256),
+    help="use smaller blocks: with at most 1/4 of the tiles in each it fits",
+    kernel=gemm,
+)
+def too_big_blocks_without_stages() -> Any:
+    return gemm(512, 0)
+
+
+def sum_of_blocks(count: int) -> Any:
+    @T.prim_func
+    def main(A: T.Tensor((32, 32), "bfloat16"), B: T.Tensor((32, 32), "bfloat16")):
+        with T.Kernel(1, threads=128):  # refused
+            total = T.alloc_fragment((32, 32), "bfloat16")
+            blocks = [T.alloc_shared((32, 32), "bfloat16") for _ in range(count)]
+            T.clear(total)
+            for block in blocks:
+                T.copy(A, block)
+            for block in blocks:
+                for i, j in T.Parallel(32, 32):
+                    total[i, j] = total[i, j] + block[i, j]
+            T.copy(total, B)
+
+    return main
+
+
+@refused(
+    "TT205",
+    "kernel 'main' needs 42 circular buffers; Wormhole has 32",
+    help="use fewer on-chip buffers",
+    kernel=sum_of_blocks,
+)
+def too_many_buffers() -> Any:
+    return sum_of_blocks(40)
+
+
+@refused("TT206", "'X' needs 66560 pages; a circular buffer has at most 65535", help="use smaller blocks")
+def too_many_pages() -> Any:
+    @T.prim_func
+    def main(A: T.Tensor((8192, 8320), "float32"), B: T.Tensor((8192, 8320), "float32")):
+        with T.Kernel(1, threads=128):
+            X = T.alloc_shared((8192, 8320), "float32")  # refused
+            T.copy(A, X)
+            T.copy(X, B)
+
+    return main
+
+
+@refused(
+    "TT207",
+    "the expression for 'Y' needs 5 tiles of DST at once; it holds 4",
+    help="compute a part of it into a block of its own first",
+)
+def too_deep_an_expression() -> Any:
+    def balanced(x: Any, s: float) -> Any:
+        left = (x + s) * (x - s) + (x * s) * (x / s)
+        right = T.max(x, s) * T.min(x, s) - T.exp(x) * T.abs(x)
+        return left * right
+
+    @T.prim_func
+    def main(A: T.Tensor((32, 32), "float32"), B: T.Tensor((32, 32), "float32")):
+        with T.Kernel(1, threads=128):
+            X = T.alloc_fragment((32, 32), "float32")
+            Y = T.alloc_fragment((32, 32), "float32")
+            T.copy(A, X)
+            for i, j in T.Parallel(32, 32):
+                Y[i, j] = balanced(X[i, j], 2.0) + balanced(X[i, j], 3.0)  # refused
+            T.copy(Y, B)
+
+    return main

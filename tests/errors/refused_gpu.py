@@ -73,8 +73,9 @@ def loop_over_threads() -> Any:
     def main(A: T.Tensor((32, 32), "float32")):
         with T.Kernel(1, threads=128):
             X = T.alloc_shared((32, 32), "float32")
+            T.clear(X)
             for lane in T.thread_binding(0, 32, thread="threadIdx.x"):  # refused
-                T.copy(X, A)
+                T.copy(X, A[lane * 32, 0])
 
     return main
 
@@ -156,12 +157,12 @@ def mbarrier_wait() -> Any:
     return main
 
 
-@refused("TT108", "'full' has scope 'shared.barrier', which this version does not support", help=BARRIER)
+@refused("TT108", "'_full' has scope 'shared.barrier', which this version does not support", help=BARRIER)
 def unused_barrier() -> Any:
     @T.prim_func
     def main(A: T.Tensor((32, 32), "float32")):
         with T.Kernel(1, threads=128):
-            full = T.alloc_barrier(128)  # refused
+            _full = T.alloc_barrier(128)  # refused
             X = T.alloc_shared((32, 32), "float32")
             T.clear(X)
             T.copy(X, A)

@@ -1,5 +1,6 @@
 """Kernels the compiler refuses: the exact text a user reads, through TileLang's own functions."""
 
+import inspect
 import re
 import traceback
 from pathlib import Path
@@ -7,10 +8,12 @@ from typing import Any
 
 import pytest
 import refused_blocks
+import refused_elements
 import refused_gpu
 import refused_language
 import tilelang
 import tilelang.language as T
+import torch
 from refusals import REFUSALS, Refusal
 from tvm.ir import Op
 
@@ -18,7 +21,7 @@ import tilelang_tt
 from tilelang_tt.diagnostics import ResourceError, TenstorrentError, UnsupportedError
 from tilelang_tt.frontend.refuse import GPU_ONLY, HARMLESS
 
-MODULES = (refused_language, refused_gpu, refused_blocks)
+MODULES = (refused_language, refused_elements, refused_gpu, refused_blocks)
 
 
 def refusal_of(func: Any, arch: str = "wormhole_b0") -> TenstorrentError:
@@ -48,9 +51,10 @@ def test_every_kernel_is_in_the_list() -> None:
         value.__name__
         for module in MODULES
         for value in vars(module).values()
-        if callable(value) and getattr(value, "__module__", "") == module.__name__
+        if inspect.isfunction(value) and value.__module__ == module.__name__
     }
-    assert builders == {refusal.build.__name__ for refusal in REFUSALS}
+    helpers = {"gemm", "budget", "sum_of_blocks"}
+    assert builders - helpers == {refusal.build.__name__ for refusal in REFUSALS}
 
 
 def test_refused_and_ignored_operators_exist() -> None:
@@ -58,6 +62,26 @@ def test_refused_and_ignored_operators_exist() -> None:
     operators = [str(name) for name in Op.list_op_names()]
     assert [prefix for prefix, *_ in GPU_ONLY if not any(op.startswith(prefix) for op in operators)] == []
     assert [name for name in HARMLESS if name not in operators] == []
+
+
+# --- the way out ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("block", "stages", "arch"), [(256, 2, "wormhole_b0"), (256, 2, "blackhole"), (256, 1, "wormhole_b0")]
+)
+def test_what_the_help_suggests_for_l1_fits(block: int, stages: int, arch: str) -> None:
+    """The changes named in the refusals of `refused_blocks`: fewer stages, a quarter of the tiles of 512 x 512."""
+    kernel = tilelang.compile(refused_blocks.gemm(block, stages), target={"kind": "tenstorrent", "arch": arch})
+    assert f"{stages} blocks of 8 x 8" in kernel.get_kernel_source() or stages == 1
+
+
+def test_one_stage_more_than_the_help_suggests_does_not_fit() -> None:
+    assert refusal_of(refused_blocks.gemm(256, 3), "blackhole").code == "TT204"
+
+
+def test_blackhole_has_more_circular_buffers() -> None:
+    tilelang.compile(refused_blocks.sum_of_blocks(40), target="tenstorrent/blackhole")
 
 
 # --- through each way to compile ------------------------------------------------------------------
@@ -80,12 +104,10 @@ def test_par_compile_raises_the_same_error() -> None:
 
 
 def test_eager_jit_raises_at_the_call() -> None:
-    import torch
-
     @tilelang.jit(target="tenstorrent")
-    def scale(A: Any) -> Any:
+    def scale(A):
         M, N = T.const("M, N")
-        A: T.Tensor[[M, N], "float32"]
+        A: T.Tensor[[M, N], T.float32]
         B = T.empty((M, N), "float32")
         with T.Kernel(1, threads=128):
             X = T.alloc_shared((48, 32), "float32")

@@ -482,5 +482,6 @@ def test_an_operation_that_tilelang_expands_is_refused_in_the_users_file() -> No
         == """\
 test_lift.py: error[TT113]: tl.tileop.reduce is not supported by this version
     with T.Kernel(1, threads=128):
+  note: part of a function of tilelang/language/reduce_op.py
   help: supported tile operations: T.copy, T.fill, T.clear, T.gemm, T.Parallel"""
     )

@@ -17,7 +17,7 @@ from tvm import tirx
 from tilelang_tt.compiled import Decision
 from tilelang_tt.diagnostics import Location, UnsupportedError
 from tilelang_tt.frontend.elementwise import constant, lift_parallel
-from tilelang_tt.frontend.refuse import DROP_BARRIER, HARMLESS, location_of, refuse_gpu_code, thread_index
+from tilelang_tt.frontend.refuse import DROP_BARRIER, HARMLESS, location_of, macro_note, refuse_gpu_code, thread_index
 from tilelang_tt.frontend.shared_passes import run_shared_passes
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.scalar import Expr, Var
@@ -263,7 +263,7 @@ class _Lifter:
             otherwise = self.body(stmt.else_case) if stmt.else_case is not None else ()
             return (Branch(self.expr(stmt.condition, location), self.body(stmt.then_case), otherwise, location),)
         if isinstance(stmt, tirx.Evaluate):
-            return self.evaluate(stmt.value, location)
+            return self.evaluate(stmt, location)
         what, instead = type(stmt).__name__, "express it with T.serial, T.Parallel and tile operations"
         if isinstance(stmt, tirx.BufferStore):
             what, instead = "a scalar store outside T.Parallel", "use T.Parallel over a whole block, or T.copy"
@@ -295,7 +295,8 @@ class _Lifter:
             )
         return result
 
-    def evaluate(self, call: Any, location: Location | None) -> tuple[Stmt, ...]:
+    def evaluate(self, stmt: Any, location: Location | None) -> tuple[Stmt, ...]:
+        call = stmt.value
         if not isinstance(call, tirx.Call):
             return ()  # a bare value does nothing
         op = str(getattr(call.op, "name", call.op))
@@ -312,6 +313,7 @@ class _Lifter:
             "TT113",
             f"{op} is not supported by this version",
             location=location,
+            notes=macro_note(stmt),
             help="supported tile operations: T.copy, T.fill, T.clear, T.gemm, T.Parallel",
         )
 

@@ -86,6 +86,13 @@ def location_of(node: tirx.Stmt | tirx.Buffer) -> Location | None:
     return Location(str(span.source_name.name), int(span.line))
 
 
+def macro_note(stmt: tirx.Stmt) -> tuple[str, ...]:
+    """Where a statement comes from whose own line the user never wrote."""
+    span = get_stmt_span(stmt)
+    file = Path(str(span.source_name.name)) if span is not None else Path()
+    return (f"part of a function of tilelang/language/{file.name}",) if str(file).startswith(_TILELANG) else ()
+
+
 def refuse_gpu_code(func: tirx.PrimFunc) -> None:
     """Raise at the first statement that only makes sense on a GPU: its operations, or a thread index.
 
@@ -96,7 +103,7 @@ def refuse_gpu_code(func: tirx.PrimFunc) -> None:
 
     for stmt, location in _statements(func.body, None):
         for expr in _own_expressions(stmt):
-            _check_expression(expr, threads, location)
+            _check_expression(expr, threads, location, macro_note(stmt))
 
 
 def _statements(stmt: Any, around: Location | None) -> Iterator[tuple[Any, Location | None]]:
@@ -121,25 +128,21 @@ def _thread_indices(func: tirx.PrimFunc) -> set[Any]:
     return found
 
 
-def thread_index(name: str, location: Location | None) -> UnsupportedError:
+def thread_index(name: str, location: Location | None, notes: tuple[str, ...] = ()) -> UnsupportedError:
     message = f"the kernel uses the thread index '{name}'"
-    return UnsupportedError("TT101", message, location=location, help=_THREADS)
+    return UnsupportedError("TT101", message, location=location, notes=notes, help=_THREADS)
 
 
-def _check_expression(expr: Any, threads: set[Any], location: Location | None) -> None:
+def _check_expression(expr: Any, threads: set[Any], location: Location | None, notes: tuple[str, ...]) -> None:
     nodes: list[Any] = []
     tirx.stmt_functor.post_order_visit(expr, nodes.append)
     for node in nodes:
         if isinstance(node, tirx.Var) and node in threads:
-            raise thread_index(str(node.name), location)
-        if isinstance(node, tirx.Call):
-            _check_operator(str(getattr(node.op, "name", "")), location)
-
-
-def _check_operator(op: str, location: Location | None) -> None:
-    for prefix, what, instead in GPU_ONLY:
-        if op.startswith(prefix):
-            raise UnsupportedError("TT102", f"{op} is {what}", location=location, help=instead)
+            raise thread_index(str(node.name), location, notes)
+        op = str(getattr(node.op, "name", "")) if isinstance(node, tirx.Call) else ""
+        for prefix, what, instead in GPU_ONLY:
+            if op.startswith(prefix):
+                raise UnsupportedError("TT102", f"{op} is {what}", location=location, notes=notes, help=instead)
 
 
 def _is_thread_index(expr: Any) -> bool:

@@ -108,6 +108,7 @@ class Hand:
     """Here the block of `buffer` is complete and goes to its consumer."""
 
     buffer: Buffer
+    location: Location | None = None  # of the statement that takes it
 
 
 @dataclass(frozen=True)

@@ -62,8 +62,10 @@ def _check_reread_tensors(launch: Launch) -> None:
     Safe is the update in place of one box per unit: loaded once, stored once behind it in the same list of
     statements, and no loop round comes back to the box.
     """
-    loads = [found for found in _transfers(launch.body, ()) if isinstance(found[0], Load)]
-    stores = [found for found in _transfers(launch.body, ()) if isinstance(found[0], Store)]
+    transfers = list(_transfers(launch.body, ()))
+    order = [id(stmt) for stmt, _ in transfers]
+    loads = [found for found in transfers if isinstance(found[0], Load)]
+    stores = [found for found in transfers if isinstance(found[0], Store)]
     for load, load_loops in loads:
         for store, store_loops in stores:
             assert isinstance(load, Load)
@@ -75,7 +77,8 @@ def _check_reread_tensors(launch: Launch) -> None:
             moves_on = all(any(loop.var in scalar.variables(e) for e in starts[:3]) for loop in load_loops)
             same_box = all(scalar.equal(a, b) for a, b in zip(starts[:3], starts[3:], strict=True))
             same_size = (load.src.rows, load.src.cols) == (store.dst.rows, store.dst.cols)
-            if not (once and same_box and same_size and moves_on and load_loops == store_loops):
+            behind = load_loops == store_loops and order.index(id(load)) < order.index(id(store))
+            if not (once and same_box and same_size and moves_on and behind):
                 raise UnsupportedError(
                     "TT129",
                     f"'{store.dst.tensor.name}' is stored here and loaded elsewhere in the same kernel",

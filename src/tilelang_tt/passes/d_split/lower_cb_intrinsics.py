@@ -317,6 +317,8 @@ def _cb_buffer(kernels: KernelSet, stmt: KernelStmt) -> Buffer | None:
 
 
 def _location(stmt: KernelStmt) -> Location | None:
+    if isinstance(stmt, Hand):
+        return stmt.location
     return stmt.stmt.location if isinstance(stmt, Task) else None
 
 

@@ -79,7 +79,7 @@ class _Split:
         if isinstance(stmt, Load):
             return self.hand_over(stmt.dst, k.Task(stmt))
         if isinstance(stmt, Publish):
-            return self.hand_over(stmt.buffer, k.Hand(stmt.buffer))
+            return self.hand_over(stmt.buffer, k.Hand(stmt.buffer, stmt.location))
         if isinstance(stmt, InDst):
             body = self.body(stmt.body)
             return (k.Held(stmt.buffer, body),) if self.role is Role.COMPUTE else body
