@@ -1,7 +1,8 @@
 """What the runner reads: the plan with every size and address filled in, as lines of words.
 
 chip <l1 bytes> <l1 base> <CB ids> <DRAM banks> <DRAM read alignment> <NoC alignment> <zeros base>
-run <exact 0|1> <threads> <L1 window bytes> <time limit, ms>
+     <Blackhole 0|1>
+run <numerics: 0 fast, 1 exact, 2 chip> <threads> <L1 window bytes> <time limit, ms>
 tensor <name> <DRAM address> <page bytes> <pages> <offset in shared memory> <offset of its page marks>
 launch <name> <grid x> <grid y> <32-bit DST 0|1> <full sync 0|1> <fidelity 0..3>
 cb <id> <name> <declared format> <stored format> <page bytes> <pages> <L1 offset>
@@ -33,6 +34,7 @@ from tilelang_tt.runtime.plan import (
 )
 
 _DRAM_BASE = 1 << 20  # first bank-local address given to a tensor; any multiple of the alignment would do
+NUMERICS = ("fast", "exact", "chip")
 _FIDELITIES = ("LoFi", "HiFi2", "HiFi3", "HiFi4")
 _ALIGN = 64  # bytes; the largest alignment of any chip
 
@@ -105,15 +107,18 @@ def bind(declared: Plan, sizes: Mapping[str, int], scalars: Mapping[str, int | f
     return Call(plan, declared, sizes, scalars, tuple(slots), offset)
 
 
-def describe(call: Call, libraries: list[dict[Role, Path]], *, exact: bool, threads: int, time_limit: float) -> str:
+def describe(
+    call: Call, libraries: list[dict[Role, Path]], *, numerics: str, threads: int, time_limit: float
+) -> str:
     chip = ARCHS[call.plan.arch]
+    exact = numerics == "exact"
     offsets = [_cb_offsets(launch, chip, exact=exact) for launch in call.plan.launches]
     top = max([chip.l1_bytes, *(end for _, end in offsets)])
     window = 1 << (top - 1).bit_length()
     lines = [
         f"chip {chip.l1_bytes} {chip.l1_base} {chip.cb_count} {chip.dram_banks} {chip.dram_read_align} "
-        f"{chip.noc_align} {ZEROS_BASE[chip.name]}",
-        f"run {int(exact)} {threads} {window} {max(1, int(time_limit * 1000))}",
+        f"{chip.noc_align} {ZEROS_BASE[chip.name]} {int(chip.name == 'blackhole')}",
+        f"run {NUMERICS.index(numerics)} {threads} {window} {max(1, int(time_limit * 1000))}",
     ]
     for slot in call.slots:
         lines.append(

@@ -25,7 +25,7 @@ DEVICE = Path(__file__).resolve().parent.parent / "device"
 INCLUDE = DEVICE / "include"
 
 # Translation units whose loops do the arithmetic; the others are compiled for a quick build.
-_HOT_UNITS = ("numerics.cpp", "binary.cpp", "sfpu.cpp")
+_HOT_UNITS = ("numerics.cpp", "chip_matmul.cpp", "sfpu.cpp", "numerics_elements.cpp", "chip_elements.cpp")
 _PARALLEL_BUILDS = 4
 _CB_SLOTS = 64
 _INVALID_FORMAT = 255

@@ -18,14 +18,13 @@ import torch
 
 from tilelang_tt.diagnostics import DeviceError, EnvironmentProblem
 from tilelang_tt.runtime import arena
-from tilelang_tt.runtime.description import Call, TensorSlot, bind, describe
+from tilelang_tt.runtime.description import NUMERICS, Call, TensorSlot, bind, describe
 from tilelang_tt.runtime.failure import device_error
 from tilelang_tt.runtime.formats import decode, encode
 from tilelang_tt.runtime.kernel_build import build_all
 from tilelang_tt.runtime.plan import Plan
 from tilelang_tt.runtime.progress import progress
 
-NUMERICS = ("fast", "exact", "chip")
 TIMEOUT_VARIABLE = "TILELANG_TT_TIMEOUT"
 DEFAULT_TIMEOUT = 300.0  # seconds
 _MAX_THREADS = 64
@@ -56,13 +55,12 @@ def launch(
     """Run every launch of the plan in order; tensors that kernels write are filled in place."""
     mode = _numerics(numerics or plan.numerics)
     limit = timeout if timeout is not None else _default_timeout()
-    exact = mode == "exact"
-    call = bind(plan, sizes, scalars, exact=exact)
+    call = bind(plan, sizes, scalars, exact=mode == "exact")
     started = time.perf_counter()
     with progress(f"building the kernels of {plan.name} for the virtual device"):
         runner, libraries = build_all(call.plan, sources)
     built = time.perf_counter()
-    text = describe(call, libraries, exact=exact, threads=_threads(plan), time_limit=limit)
+    text = describe(call, libraries, numerics=mode, threads=_threads(plan), time_limit=limit)
     memory = arena.borrow(call.shared_bytes)
     try:
         _load(call, tensors, memory)
@@ -90,13 +88,7 @@ def _threads(plan: Plan) -> int:
 
 def _numerics(mode: str) -> str:
     if mode not in NUMERICS:
-        raise DeviceError("TT409", f"unknown numerics '{mode}'", help="valid: fast, exact")
-    if mode == "chip":
-        raise DeviceError(
-            "TT409",
-            "numerics 'chip' (bit-equal to the hardware) is not available in this version",
-            help="use numerics='fast' (the chip's formats and roundings) or 'exact' (fp32 throughout)",
-        )
+        raise DeviceError("TT409", f"unknown numerics '{mode}'", help=f"valid: {', '.join(NUMERICS)}")
     return mode
 
 

@@ -18,7 +18,17 @@ float right_element(const Tile& b, Broadcast broadcast, uint32_t face, uint32_t 
     }
 }
 
-float apply(Binary op, float a, float b) { return op == Binary::Add ? a + b : op == Binary::Sub ? a - b : a * b; }
+// The tile of B as the engine meets it: its first row, column or element everywhere.
+void spread(Tile& b, Broadcast broadcast) {
+    const Tile from = b;
+    for (uint32_t face = 0; face < 4; ++face) {
+        for (uint32_t row = 0; row < kFace; ++row) {
+            for (uint32_t col = 0; col < kFace; ++col) {
+                b.at[face][row][col] = right_element(from, broadcast, face, row, col);
+            }
+        }
+    }
+}
 
 void require_init(Binary op, Broadcast broadcast, const char* name) {
     const Engine& engine = core->engine;
@@ -76,21 +86,12 @@ void vd_binary_tile(uint32_t op_number, uint32_t broadcast_number, uint32_t in0,
     Tile &a = engine.srca_tiles[0], &b = engine.srcb_tiles[0];
     unpack_tile(cb_config(in0).storage, readable_tile(in0, tile0), source_cut(), a);
     unpack_tile(cb_config(in1).storage, readable_tile(in1, tile1), source_cut(), b);
+    if (broadcast != Broadcast::None) spread(b, broadcast);
     if (op == Binary::Mul) {
-        cut_to_fidelity(a, true);
-        cut_to_fidelity(b, false);
+        multiply_elements(out, a, b);
+    } else {
+        add_elements(out, a, b, op == Binary::Sub, engine.accumulate && engine.tiles[dst] == DstTile::Written);
     }
-    const bool add_to_dst = engine.accumulate && engine.tiles[dst] == DstTile::Written;
-    for (uint32_t face = 0; face < 4; ++face) {
-        for (uint32_t row = 0; row < kFace; ++row) {
-            for (uint32_t col = 0; col < kFace; ++col) {
-                const float value = apply(op, a.at[face][row][col], right_element(b, broadcast, face, row, col));
-                float& to = out.at[face][row][col];
-                to = add_to_dst ? to + value : value;
-            }
-        }
-    }
-    if (!device.launch->fp32_dest && !device.exact) round_to_16bit_dst(out);
     engine.tiles[dst] = DstTile::Written;
 }
 

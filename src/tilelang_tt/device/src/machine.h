@@ -33,6 +33,7 @@ constexpr uint32_t kRoles = 3;
 
 struct Chip {
     uint32_t l1_bytes, l1_base, cb_count, dram_banks, dram_read_align, noc_align, zeros_base;
+    bool blackhole;
 };
 
 // Decoded tile, faces in order: F0 top-left, F1 top-right, F2 bottom-left, F3 bottom-right.
@@ -161,7 +162,8 @@ struct Core {
 
 struct Device {
     Chip chip;
-    bool exact;
+    bool exact;     // `exact` numerics
+    bool bit_true;  // `chip` numerics
     uint32_t l1_window;  // bytes of address space of one core's L1, a power of two
     uint32_t threads;
     double time_limit;

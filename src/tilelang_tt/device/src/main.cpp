@@ -80,10 +80,13 @@ void read_chip(Words& words) {
     chip.dram_read_align = words.word32();
     chip.noc_align = words.word32();
     chip.zeros_base = words.word32();
+    chip.blackhole = words.number() != 0;
 }
 
 void read_run(Words& words) {
-    device.exact = words.number() != 0;
+    const uint32_t numerics = words.word32();  // order of NUMERICS in runtime/description.py
+    device.exact = numerics == 1;
+    device.bit_true = numerics == 2;
     device.threads = words.word32();
     device.l1_window = words.word32();
     device.time_limit = static_cast<double>(words.number()) * 1e-3;

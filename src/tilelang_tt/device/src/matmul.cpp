@@ -64,7 +64,6 @@ void vd_matmul(uint32_t in0, uint32_t in1, uint32_t tile0, uint32_t tile1, uint3
     dst_tile(dst + rt * ct - 1);
 
     Engine& engine = core->engine;
-    const bool dst_16bit = !device.launch->fp32_dest && !device.exact;
     const Cut cut = source_cut();
     for (uint32_t col = 0; col < ct; ++col) {
         unpack_tile(cb_config(in1).storage, readable_tile(in1, tile1 + col), cut, engine.srca_tiles[col]);
@@ -77,7 +76,7 @@ void vd_matmul(uint32_t in0, uint32_t in1, uint32_t tile0, uint32_t tile1, uint3
         cut_to_fidelity(left, false);
         for (uint32_t col = 0; col < ct; ++col) {
             const uint32_t out = dst + row * ct + col;
-            multiply_tile(engine.dst[out], left, engine.srca_tiles[col], engine.tiles[out] == DstTile::Zero, dst_16bit);
+            multiply_tile(engine.dst[out], left, engine.srca_tiles[col], engine.tiles[out] == DstTile::Zero);
             engine.tiles[out] = DstTile::Written;
         }
     }

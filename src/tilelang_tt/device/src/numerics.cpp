@@ -3,6 +3,8 @@
 
 #include <cstring>
 
+#include "chip_engine.h"
+
 namespace vd {
 namespace {
 
@@ -42,6 +44,11 @@ inline Bits nearest_even_bf16(Bits bits) {
     const Bits rounded = (bits + 0x7FFFu + ((bits >> 16) & 1u)) & 0xFFFF0000u;
     const Bits special = (Bits)((bits & kExponent) == kExponent);
     return (special & (bits & 0xFFFF0000u)) | (~special & rounded);
+}
+
+inline Bits nan_to_infinity(Bits bits) {
+    const Bits special = (Bits)((bits & kExponent) == kExponent);
+    return bits & ~(special & 0x007FFFFFu);
 }
 
 inline uint32_t bits_of(float value) {
@@ -84,17 +91,22 @@ uint16_t float_to_half(float value, bool to_even) {
 
 // ---- unpack ----
 
-// What a source register holds of an fp32 number: no denormals, no -0; with a 32-bit DST no NaN either.
+// What a source register holds of an fp32 number: no denormals, no -0.
 template <Cut kCut>
 inline Bits in_source(Bits bits) {
     if (kCut == Cut::None) return bits;
     const Bits exponent = bits & kExponent;
-    Bits kept = (bits & (kCut == Cut::Tf32 ? 0xFFFFE000u : 0xFFFF0000u)) & ~(Bits)(exponent == 0u);
-    if (kCut == Cut::Tf32) {
-        const Bits special = (Bits)(exponent == kExponent);
-        kept = (special & (kept & (kSign | kExponent))) | (~special & kept);
+    const Bits kept = (bits & (kCut == Cut::Bf16 ? 0xFFFF0000u : 0xFFFFE000u)) & ~(Bits)(exponent == 0u);
+    return kCut == Cut::Tf32 ? nan_to_infinity(kept) : kept;
+}
+
+inline Bits cut_bits(Bits bits, Cut cut) {
+    switch (cut) {
+        case Cut::None: return bits;
+        case Cut::Tf32: return in_source<Cut::Tf32>(bits);
+        case Cut::Tf32Nan: return in_source<Cut::Tf32Nan>(bits);
+        default: return in_source<Cut::Bf16>(bits);
     }
-    return kept;
 }
 
 template <Cut kCut>
@@ -144,9 +156,7 @@ void unpack_bfp(const uint8_t* page, Cut cut, Tile& out) {
             bits[i] = bfp_bits<kMagnitudeBits>(datum, page[row]);
         }
         const Bits row_bits = load<Bits>(bits);
-        store(to + row * 16, as_float(cut == Cut::None   ? row_bits
-                                      : cut == Cut::Tf32 ? in_source<Cut::Tf32>(row_bits)
-                                                         : in_source<Cut::Bf16>(row_bits)));
+        store(to + row * 16, as_float(cut_bits(row_bits, cut)));
     }
 }
 
@@ -161,11 +171,6 @@ void pack_float16_b(const float* from, bool accumulate, uint8_t* page) {
         }
         store(page + i * 32, __builtin_convertvector(bits >> 16, Half));
     }
-}
-
-inline Bits nan_to_infinity(Bits bits) {
-    const Bits special = (Bits)((bits & kExponent) == kExponent);
-    return bits & ~(special & 0x007FFFFFu);
 }
 
 // A 32-bit DST is packed as it is; a 16-bit one loses its NaNs here.
@@ -200,7 +205,8 @@ void pack_bfp8_row(const float* from, uint8_t& shared, uint8_t* datums) {
         } else {
             const uint32_t rounded = bits + (1u << 16);  // half of the last of 6 fraction bits
             exponents[i] = rounded >> 23;
-            magnitudes[i] = exponents[i] == 0 ? 0 : 64u | ((rounded >> 17) & 63u);
+            // A denormal is zero before it is rounded.
+            magnitudes[i] = bits < 0x00800000u ? 0 : 64u | ((rounded >> 17) & 63u);
         }
         if (magnitudes[i] != 0 && exponents[i] > largest) largest = exponents[i];
     }
@@ -303,18 +309,39 @@ inline void map_tile(Tile& tile, Round round) {
 
 Cut source_cut() {
     if (device.exact) return Cut::None;
-    return device.launch->fp32_dest ? Cut::Tf32 : Cut::Bf16;
+    if (!device.launch->fp32_dest) return Cut::Bf16;
+    return device.bit_true ? Cut::Tf32Nan : Cut::Tf32;
+}
+
+bool dst_is_16bit() { return !device.launch->fp32_dest && !device.exact; }
+
+void source_to_dst(Tile& tile) {
+    if (device.bit_true && device.launch->fp32_dest) map_tile(tile, nan_to_infinity);
+}
+
+void dst_to_source(const Tile& dst, DataFormat operand, Tile& out) {
+    out = dst;
+    const bool wide = operand == DataFormat::Float32 && device.launch->fp32_dest;
+    map_tile(out, [wide](Bits bits) { return cut_bits(bits, device.exact ? Cut::None : wide ? Cut::Tf32Nan : Cut::Bf16); });
 }
 
 void unpack_tile(DataFormat format, const uint8_t* page, Cut cut, Tile& out) {
     ++core->statistics.tiles_unpacked;
     switch (format) {
         case DataFormat::Float32:
-            if (cut == Cut::None) return unpack_float32<Cut::None>(page, out);
-            return cut == Cut::Tf32 ? unpack_float32<Cut::Tf32>(page, out) : unpack_float32<Cut::Bf16>(page, out);
+            switch (cut) {
+                case Cut::None: return unpack_float32<Cut::None>(page, out);
+                case Cut::Tf32: return unpack_float32<Cut::Tf32>(page, out);
+                case Cut::Tf32Nan: return unpack_float32<Cut::Tf32Nan>(page, out);
+                default: return unpack_float32<Cut::Bf16>(page, out);
+            }
         case DataFormat::Float16_b:
-            if (cut == Cut::None) return unpack_float16_b<Cut::None>(page, out);
-            return cut == Cut::Tf32 ? unpack_float16_b<Cut::Tf32>(page, out) : unpack_float16_b<Cut::Bf16>(page, out);
+            switch (cut) {
+                case Cut::None: return unpack_float16_b<Cut::None>(page, out);
+                case Cut::Tf32: return unpack_float16_b<Cut::Tf32>(page, out);
+                case Cut::Tf32Nan: return unpack_float16_b<Cut::Tf32Nan>(page, out);
+                default: return unpack_float16_b<Cut::Bf16>(page, out);
+            }
         case DataFormat::Float16:
             if (cut == Cut::Bf16) vd_unimplemented("Float16 operands with a 16-bit DST", fiber->line);
             return unpack_float16(page, out);
@@ -330,9 +357,18 @@ void pack_tile(DataFormat format, const Tile& tile, bool accumulate, uint8_t* pa
     if (accumulate && (format == DataFormat::Bfp8_b || format == DataFormat::Bfp4_b)) {
         vd_unimplemented("packer L1 accumulation in a block floating point format", fiber->line);
     }
+    if (device.bit_true && accumulate && (format == DataFormat::Float32 || format == DataFormat::Float16_b)) {
+        alignas(64) uint8_t packed[4 * kTileElements];
+        if (format == DataFormat::Float32) {
+            pack_float32(from, dst_is_16bit(), false, packed);
+        } else {
+            pack_float16_b(from, false, packed);
+        }
+        return chip::accumulate_page(format, packed, page);
+    }
     switch (format) {
         case DataFormat::Float32:
-            return pack_float32(from, !device.launch->fp32_dest && !device.exact, accumulate, page);
+            return pack_float32(from, dst_is_16bit(), accumulate, page);
         case DataFormat::Float16_b: return pack_float16_b(from, accumulate, page);
         case DataFormat::Float16: return pack_float16(from, accumulate, page);
         case DataFormat::Bfp8_b: return pack_bfp8(from, page);
@@ -341,18 +377,19 @@ void pack_tile(DataFormat format, const Tile& tile, bool accumulate, uint8_t* pa
     }
 }
 
-void multiply_tile(Tile& dst, const Tile& a, const Tile& b, bool dst_is_zero, bool dst_16bit) {
+void multiply_tile(Tile& dst, const Tile& left, const Tile& right, bool dst_is_zero) {
     ++core->statistics.tile_products;
-    if (dst_16bit) {
-        multiply<true>(dst, a, b, dst_is_zero);
+    if (device.bit_true) return chip::multiply_tile(dst, left, right, dst_is_zero);
+    if (dst_is_16bit()) {
+        multiply<true>(dst, left, right, dst_is_zero);
     } else {
-        multiply<false>(dst, a, b, dst_is_zero);
+        multiply<false>(dst, left, right, dst_is_zero);
     }
 }
 
 void cut_to_fidelity(Tile& tile, bool srca) {
     const Fidelity fidelity = device.launch->fidelity;
-    if (device.exact || fidelity == Fidelity::HiFi3 || fidelity == Fidelity::HiFi4) return;
+    if (device.exact || device.bit_true || fidelity == Fidelity::HiFi3 || fidelity == Fidelity::HiFi4) return;
     if (srca && fidelity == Fidelity::HiFi2) return;
     constexpr uint32_t kSrcaLow = 23 - 4, kSrcbLow = 23 - 6;  // fraction bits below those of the first phase
     const uint32_t keep = ~0u << (srca ? kSrcaLow : kSrcbLow);
