@@ -223,27 +223,6 @@ def sum_kept_in_a_tensor() -> Any:
     return main
 
 
-@refused(
-    "TT126",
-    "'Y' is stored here but filled in another loop or branch",
-    help="fill and store a block in the same loop",
-)
-def stored_one_round_later() -> Any:
-    @T.prim_func
-    def main(A: T.Tensor((64, 32), "float32"), B: T.Tensor((64, 32), "float32")):
-        with T.Kernel(1, threads=128):
-            X = T.alloc_shared((32, 32), "float32")
-            Y = T.alloc_fragment((32, 32), "float32")
-            T.fill(Y, 1.0)
-            for k in T.serial(2):
-                T.copy(Y, B[k * 32, 0])  # refused
-                T.copy(A[k * 32, 0], X)
-                for i, j in T.Parallel(32, 32):
-                    Y[i, j] = X[i, j] * 2.0
-
-    return main
-
-
 # --- limits of the chip ---------------------------------------------------------------------------
 
 
