@@ -15,22 +15,18 @@ from dataclasses import replace
 from tilelang_tt.diagnostics import UnsupportedError
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.tile import (
-    Buffer,
     Edge,
     Launch,
     Load,
     Loop,
-    Publish,
     Role,
     Stmt,
     Store,
     Tensor,
     TileProgram,
     children,
-    walk,
-    with_children,
-    writes,
 )
+from tilelang_tt.passes.c_tile.publish import publish
 from tilelang_tt.passes.c_tile.separate_roles import consumers, producers
 
 
@@ -43,7 +39,9 @@ def _launch(launch: Launch) -> Launch:
     body = launch.body
     for buffer, stream in launch.streams.items():
         if stream.producer is Role.COMPUTE and stream.consumer is Role.WRITER:
-            body = _publish(body, buffer)
+            published = publish(body, buffer)
+            assert published is not None  # separate_roles saw to it
+            body = published
     launch = replace(launch, body=body)
     graph = tuple(
         Edge(
@@ -97,37 +95,3 @@ def _transfers(body: tuple[Stmt, ...], loops: tuple[Loop, ...]) -> Iterator[tupl
             yield stmt, loops
         for nested in children(stmt):
             yield from _transfers(nested, (*loops, stmt) if isinstance(stmt, Loop) else loops)
-
-
-def _publish(body: tuple[Stmt, ...], buffer: Buffer) -> tuple[Stmt, ...]:
-    """`body` with a Publish between each last write and the first store that follows it."""
-    result: list[Stmt] = []
-    complete: bool | None = None  # None: nothing written yet in this list
-    for stmt in body:
-        fills, stores = _fills(stmt, buffer), _stores(stmt, buffer)
-        if fills and stores:
-            stmt = with_children(stmt, tuple(_publish(nested, buffer) for nested in children(stmt)))
-            complete = None
-        elif stores:
-            if complete is None:
-                raise UnsupportedError(
-                    "TT126",
-                    f"'{buffer.name}' is stored here but filled in another loop or branch",
-                    location=stmt.location,
-                    help="fill and store a block in the same loop",
-                )
-            if not complete:
-                result.append(Publish(buffer, stmt.location))
-            complete = True
-        elif fills:
-            complete = False
-        result.append(stmt)
-    return tuple(result)
-
-
-def _fills(stmt: Stmt, buffer: Buffer) -> bool:
-    return any(buffer in writes(inner) for inner in walk((stmt,)))
-
-
-def _stores(stmt: Stmt, buffer: Buffer) -> bool:
-    return any(isinstance(inner, Store) and inner.src is buffer for inner in walk((stmt,)))

@@ -35,10 +35,10 @@ def drop_dead_writes(program: TileProgram) -> TileProgram:
     launches = []
     for launch in program.launches:
         while True:
-            smaller = _sweep(launch, _needed(launch), decisions)
-            if smaller == launch.body:
+            before = sum(1 for _ in walk(launch.body))
+            launch = replace(launch, body=_sweep(launch, _needed(launch), decisions))
+            if sum(1 for _ in walk(launch.body)) == before:
                 break
-            launch = replace(launch, body=smaller)
         launches.append(launch)
     return replace(program, launches=tuple(launches)).with_decisions(*decisions)
 

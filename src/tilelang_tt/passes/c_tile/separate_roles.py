@@ -33,6 +33,7 @@ from tilelang_tt.ir.tile import (
     writes,
 )
 from tilelang_tt.passes.c_tile.liveness import Path, live_after
+from tilelang_tt.passes.c_tile.publish import publish
 
 
 def separate_roles(program: TileProgram) -> TileProgram:
@@ -64,8 +65,11 @@ def _arrives_mixed(launch: Launch, buffer: Buffer) -> bool:
 
 
 def _leaves_mixed(launch: Launch, buffer: Buffer) -> bool:
-    leaves = Role.WRITER in consumers(launch, buffer)
-    return len(consumers(launch, buffer)) > 1 or (leaves and _overwritten_unseen(launch.body, buffer, (), False))
+    if Role.WRITER not in consumers(launch, buffer) or producers(launch, buffer) != {Role.COMPUTE}:
+        return len(consumers(launch, buffer)) > 1
+    if len(consumers(launch, buffer)) > 1 or publish(launch.body, buffer) is None:
+        return True
+    return _overwritten_unseen(launch.body, buffer, (), False)
 
 
 def _stage(launch: Launch, suffix: str, buffers: list[Buffer]) -> Launch:

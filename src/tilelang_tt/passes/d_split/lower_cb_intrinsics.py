@@ -36,7 +36,7 @@ from tilelang_tt.ir.kernel import (
     children,
     walk,
 )
-from tilelang_tt.ir.scalar import int_value
+from tilelang_tt.ir.scalar import int_value, simplify
 from tilelang_tt.ir.tile import Buffer, Fill, Gemm, Map, Role, Store, Transpose, element_buffers
 
 
@@ -63,7 +63,8 @@ _SUFFICES = {
 }
 
 States = dict[Buffer, State]
-Rest = tuple[tuple[KernelStmt, ...], ...]  # statement lists that may run next, nearest first
+# Statement lists that run next, nearest first; True: perhaps not (the next round of a loop).
+Rest = tuple[tuple[tuple[KernelStmt, ...], bool], ...]
 
 
 def lower_cb_intrinsics(kernels: KernelSet) -> KernelSet:
@@ -150,7 +151,7 @@ class _Protocol:
         out = _List()
         states = dict(states)
         for index, stmt in enumerate(body):
-            rest = (body[index + 1 :], *after)
+            rest = ((body[index + 1 :], False), *after)
             if isinstance(stmt, For):
                 self.loop(stmt, out, states, rest, unit_body)
             elif isinstance(stmt, If):
@@ -215,7 +216,7 @@ class _Protocol:
             invariant[buffer] = State.FREE if unit_body else self.invariant(loop, buffer, states, rest)
             first = _first_user(loop.body, buffer)
             self.move(buffer, invariant[buffer], out, states, _location(first) if first else None)
-        again = () if unit_body else (loop.body, *rest)
+        again = () if unit_body else ((loop.body, True), *rest)
         body, ends = self.body(loop.body, states, again)
         tail = _List()
         tail.items = [_Item(stmt) for stmt in body]
@@ -237,7 +238,7 @@ class _Protocol:
         if need is State.FREE or _takes_contents(first, buffer):
             return need
         trial = {b: self.first_need(loop.body, b) or State.FREE for b in self.used(loop.body)}
-        _, ends = self.body(loop.body, {**states, **trial}, (loop.body, *rest))
+        _, ends = self.body(loop.body, {**states, **trial}, ((loop.body, True), *rest))
         return need if ends[buffer] is need or _needed(rest, buffer) else State.FREE
 
     def first_need(self, body: tuple[KernelStmt, ...], buffer: Buffer) -> State | None:
@@ -257,7 +258,7 @@ class _Protocol:
             ends = [after.get(buffer, State.FREE) for _, after in arms]
             if State.FREE in ends and ends[0] is not ends[1] and _needed(rest, buffer):
                 raise _not_filled(buffer, _location_of_next(rest, buffer))
-            target = self.join(branch, buffer, ends)
+            target = self.join(branch, buffer, ends, _needed(rest, buffer))
             for stmts, after in arms:
                 tail = _List()
                 self.move(buffer, target, tail, after, None)
@@ -265,13 +266,15 @@ class _Protocol:
             states[buffer] = target
         out.add(If(branch.condition, tuple(arms[0][0]), tuple(arms[1][0])), set(used))
 
-    def join(self, branch: If, buffer: Buffer, ends: list[State]) -> State:
+    def join(self, branch: If, buffer: Buffer, ends: list[State], needed: bool) -> State:
         """The state in which the arms meet. A block that an arm received is freed in that arm."""
         if _received(branch, buffer) or State.FREE in ends:
             return State.FREE
         if ends[0] is ends[1]:
             return ends[0]
-        return State.WRITTEN if set(ends) & set(_WRITABLE) else State.WAITED
+        if not set(ends) & set(_WRITABLE):
+            return State.WAITED
+        return State.WRITTEN if needed else State.RESERVED
 
 
 _WRITABLE = (State.RESERVED, State.WRITTEN)
@@ -282,13 +285,35 @@ def _received(branch: If, buffer: Buffer) -> bool:
 
 
 def _needed(rest: Rest, buffer: Buffer) -> bool:
-    """Whether the next user of a block wants its contents."""
-    later = next((user for part in rest if (user := _first_user(part, buffer)) is not None), None)
-    return later is not None and _takes_contents(later, buffer)
+    """Whether some way from here comes to a statement that wants the contents of a block."""
+    for part, perhaps in rest:
+        wanted = _wants(part, buffer)
+        if wanted or (wanted is False and not perhaps):
+            return wanted
+    return False
+
+
+def _wants(body: tuple[KernelStmt, ...], buffer: Buffer) -> bool | None:
+    """True: contents may be wanted; False: the block is surely filled anew before; None: neither."""
+    for stmt in body:
+        nested = [_wants(inner, buffer) for inner in children(stmt)]
+        if True in nested:
+            return True
+        surely_runs = not isinstance(stmt, For) or _runs(stmt)
+        if nested and surely_runs and all(answer is False for answer in nested):
+            return False
+        if not nested and buffer in requirements(stmt):
+            return _takes_contents(stmt, buffer)
+    return None
+
+
+def _runs(loop: For) -> bool:
+    length = int_value(simplify(loop.stop - loop.start))
+    return length is not None and length > 0
 
 
 def _location_of_next(rest: Rest, buffer: Buffer) -> Location | None:
-    users = (_first_user(part, buffer) for part in rest)
+    users = (_first_user(part, buffer) for part, _ in rest)
     return next((_location(user) for user in users if user is not None), None)
 
 

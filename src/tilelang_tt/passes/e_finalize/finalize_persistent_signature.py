@@ -103,11 +103,10 @@ _EXPRESSION_FIELDS = frozenset(
 def _without_unused_lets(body: tuple[KernelStmt, ...]) -> tuple[KernelStmt, ...]:
     """Drop Lets, innermost first, whose variable nothing mentions."""
     while True:
-        used = used_variables(body)
-        smaller = _drop(body, used)
-        if smaller == body:
+        before = sum(1 for _ in walk(body))
+        body = _drop(body, used_variables(body))
+        if sum(1 for _ in walk(body)) == before:
             return body
-        body = smaller
 
 
 def _drop(body: tuple[KernelStmt, ...], used: set[Var]) -> tuple[KernelStmt, ...]:
