@@ -148,7 +148,7 @@ def _update_and_read(store_x: bool):
                     Y[i, j] = Y[i, j] + X[i, j]
             T.copy(Y, C[bx * 32, 0])
             if store_x:
-                T.copy(X, B[bx * 32, 0])
+                T.copy(X, A[bx * 32, 0])
 
     return main
 

@@ -266,7 +266,6 @@ BREAKS: dict[str, tuple[Callable[[], KernelSet], ...]] = {
     ),
     # tiles
     "TT940": (reserved_before_the_units,),
-    "TT941": (lambda: only_if(COMPUTE, call(CbKind.RESERVE, "C_l_out")),),
     "TT942": (lambda: earlier(COMPUTE, call(CbKind.POP, "A_s"), call(CbKind.WAIT, "A_s")),),
     "TT943": (lambda: earlier(READER, call(CbKind.PUSH, "A_s"), call(CbKind.RESERVE, "A_s")),),
     "TT944": (
@@ -276,6 +275,7 @@ BREAKS: dict[str, tuple[Callable[[], KernelSet], ...]] = {
         lambda: with_fields(COMPUTE, call(CbKind.WAIT, "B_s"), pages=3),
         lambda: with_fields(COMPUTE, MatmulBlock, a_stride=2),
         lambda: with_fields(WRITER, WriteTile, slot=scalar.const(16)),
+        lambda: only_if(COMPUTE, call(CbKind.RESERVE, "C_l_out")),
     ),
     # blocks
     "TT945": (

@@ -15,6 +15,7 @@ from dataclasses import replace
 from tilelang_tt.diagnostics import UnsupportedError
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.tile import (
+    Buffer,
     Edge,
     Launch,
     Load,
@@ -25,6 +26,9 @@ from tilelang_tt.ir.tile import (
     Tensor,
     TileProgram,
     children,
+    reads,
+    walk,
+    writes,
 )
 from tilelang_tt.passes.c_tile.publish import publish
 from tilelang_tt.passes.c_tile.separate_roles import consumers, producers
@@ -55,34 +59,43 @@ def _launch(launch: Launch) -> Launch:
 
 
 def _check_reread_tensors(launch: Launch) -> None:
-    """The reader runs ahead of the writer: what one stores, the other may have read already.
+    """Nothing orders the reader and the writer of a core: what one stores, the other may have read before or after.
 
-    Safe is the update in place of one box per unit: loaded once, stored once behind it in the same list of
-    statements, and no loop round comes back to the box.
+    Safe is the update in place of one box per unit: loaded once, stored once, from what was loaded, and no loop
+    round comes back to the box.
     """
     transfers = list(_transfers(launch.body, ()))
-    order = [id(stmt) for stmt, _ in transfers]
-    loads = [found for found in transfers if isinstance(found[0], Load)]
-    stores = [found for found in transfers if isinstance(found[0], Store)]
-    for load, load_loops in loads:
-        for store, store_loops in stores:
-            assert isinstance(load, Load)
-            assert isinstance(store, Store)
-            if load.src.tensor is not store.dst.tensor:
-                continue
-            once = len([s for s, _ in (*loads, *stores) if _tensor_of(s) is load.src.tensor]) == 2
-            starts = [e for box in (load.src, store.dst) for e in (box.batch, box.row, box.col)]
-            moves_on = all(any(loop.var in scalar.variables(e) for e in starts[:3]) for loop in load_loops)
-            same_box = all(scalar.equal(a, b) for a, b in zip(starts[:3], starts[3:], strict=True))
-            same_size = (load.src.rows, load.src.cols) == (store.dst.rows, store.dst.cols)
-            behind = load_loops == store_loops and order.index(id(load)) < order.index(id(store))
-            if not (once and same_box and same_size and moves_on and behind):
-                raise UnsupportedError(
-                    "TT129",
-                    f"'{store.dst.tensor.name}' is stored here and loaded elsewhere in the same kernel",
-                    location=store.location,
-                    help="loads run ahead of stores: keep the block in an on-chip buffer, or use a second kernel",
-                )
+    for store, loops in transfers:
+        others = [found for found in transfers if _tensor_of(found[0]) is _tensor_of(store) and found[0] is not store]
+        if not isinstance(store, Store) or not any(isinstance(other, Load) for other, _ in others):
+            continue
+        load, load_loops = others[0]
+        once = len(others) == 1 and load_loops == loops
+        if not (once and isinstance(load, Load) and _updates_in_place(launch, load, store, loops)):
+            raise UnsupportedError(
+                "TT129",
+                f"'{store.dst.tensor.name}' is stored here and loaded elsewhere in the same kernel",
+                location=store.location,
+                help="loads run ahead of stores: keep the block in an on-chip buffer, or use a second kernel",
+            )
+
+
+def _updates_in_place(launch: Launch, load: Load, store: Store, loops: tuple[Loop, ...]) -> bool:
+    old, new = ((box.batch, box.row, box.col) for box in (load.src, store.dst))
+    same_box = all(scalar.equal(a, b) for a, b in zip(old, new, strict=True))
+    same_size = (load.src.rows, load.src.cols) == (store.dst.rows, store.dst.cols)
+    moves_on = all(any(loop.var in scalar.variables(start) for start in old) for loop in loops)
+    return same_box and same_size and moves_on and store.src in _computed_from(launch, load.dst)
+
+
+def _computed_from(launch: Launch, source: Buffer) -> set[Buffer]:
+    """Buffers whose contents come, in part, from `source`: what waits for them has waited for it."""
+    found = {source}
+    while True:
+        more = {b for s in walk(launch.body) if found & set(reads(s)) for b in writes(s)}
+        if more <= found:
+            return found
+        found |= more
 
 
 def _tensor_of(stmt: Stmt) -> Tensor | None:

@@ -187,8 +187,8 @@ class _Protocol:
         private = self.kernels.launch.streams[buffer].private
         if state is State.FREE and target in (State.AVAILABLE, State.WAITED):
             raise _not_filled(buffer, location)
-        if state in _WRITABLE and target is State.FREE and private:
-            states[buffer] = State.FREE  # written but never read: nothing was pushed
+        if state is State.RESERVED and target is State.FREE and private:
+            states[buffer] = State.FREE  # asking for room has no effect that would have to be undone
             return
         early = state is State.WAITED
         while state not in _SUFFICES.get(target, (target,)):

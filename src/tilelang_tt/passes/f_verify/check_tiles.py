@@ -43,12 +43,9 @@ class _Held:
         waited = all(self.waited.get(cb, 0) >= count for cb, count in other.waited.items())
         return waited and all(self.reserved.get(cb, 0) >= count for cb, count in other.reserved.items())
 
-    def same(self, other: _Held) -> bool:
-        return _plain(self.waited) == _plain(other.waited) and _plain(self.reserved) == _plain(other.reserved)
-
-
-def _plain(counts: dict[Cb, int]) -> dict[Cb, int]:
-    return {cb: count for cb, count in counts.items() if count}
+    def meet(self, other: _Held) -> None:
+        self.waited = {cb: min(count, other.waited.get(cb, 0)) for cb, count in self.waited.items()}
+        self.reserved = {cb: min(count, other.reserved.get(cb, 0)) for cb, count in self.reserved.items()}
 
 
 def check_tiles(kernel: Kernel, kernels: KernelSet) -> None:
@@ -69,8 +66,7 @@ def _run(body: tuple[KernelStmt, ...], held: _Held, facts: Facts) -> None:
             other = held.copy()
             _run(stmt.then, held, facts)
             _run(stmt.otherwise, other, facts)
-            if not held.same(other):
-                raise fail("TT941", "the arms of a branch leave circular buffers differently")
+            held.meet(other)  # waiting and reserving have no effect of their own: hold what both arms hold
         else:
             _leaf(stmt, held, facts)
 
