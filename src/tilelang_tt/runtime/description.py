@@ -107,9 +107,7 @@ def bind(declared: Plan, sizes: Mapping[str, int], scalars: Mapping[str, int | f
     return Call(plan, declared, sizes, scalars, tuple(slots), offset)
 
 
-def describe(
-    call: Call, libraries: list[dict[Role, Path]], *, numerics: str, threads: int, time_limit: float
-) -> str:
+def describe(call: Call, libraries: list[dict[Role, Path]], *, numerics: str, threads: int, time_limit: float) -> str:
     chip = ARCHS[call.plan.arch]
     exact = numerics == "exact"
     offsets = [_cb_offsets(launch, chip, exact=exact) for launch in call.plan.launches]
