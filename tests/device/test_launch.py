@@ -10,7 +10,7 @@ import torch
 from device_programs import TILE_WRITER, Gemm, TileProgram, cb, tensor_plan
 
 from tilelang_tt.diagnostics import DeviceError
-from tilelang_tt.runtime.plan import Param, RuntimeArg, SemaphorePlan, TensorPlan
+from tilelang_tt.runtime.plan import Param, RuntimeArg, TensorPlan
 from tilelang_tt.runtime.virtual import RunReport, launch
 
 COPY = "copy_tile_to_dst_init_short(x); copy_tile(x, 0, 0);"
@@ -144,13 +144,6 @@ def test_exact_numerics_may_exceed_l1() -> None:
 def test_nothing_to_do() -> None:
     out = TileProgram(COPY).run(torch.zeros(0, 32))
     assert out.shape == (0, 32)
-
-
-def test_semaphores_are_refused() -> None:
-    plan = Gemm().plan()
-    plan = replace(plan, launches=(replace(plan.launches[0], semaphores=(SemaphorePlan(0),)),))
-    with pytest.raises(DeviceError, match=r"error\[TT402\]: .*the semaphores of launch 'gemm'"):
-        launch(plan, Gemm().sources(), {}, {"M": 64, "N": 64, "K": 64})
 
 
 @pytest.mark.parametrize(("fidelity", "low", "high"), [("LoFi", 1e-2, 5e-2), ("HiFi2", 2e-3, 8e-3), ("HiFi4", 0, 1e-6)])

@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from tilelang_tt.runtime.bind import compile_time_words
 from tilelang_tt.runtime.formats import FORMATS
-from tilelang_tt.runtime.kernel_build import compile_time_words
 from tilelang_tt.runtime.plan import (
     CbPlan,
     CompileArg,

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tilelang_tt.diagnostics import DeviceError, Location
-from tilelang_tt.runtime.plan import LaunchPlan, Plan
+from tilelang_tt.runtime.plan import SourceLine
+from tilelang_tt.runtime.program import KernelRun, LaunchRun, Run
 
 # status of the report -> (code, words that open the message)
 _KINDS = {
@@ -20,19 +21,19 @@ _KINDS = {
 }
 
 
-def device_error(report: Mapping[str, Any], plan: Plan, sources: Mapping[str, str], limit: float) -> DeviceError:
+def device_error(report: Mapping[str, Any], run: Run, limit: float) -> DeviceError:
     code, kind = _KINDS[report["status"]]
-    launch = plan.launches[report.get("launch", 0)]
+    launch = run.launches[report.get("launch", 0)]
     notes: list[str] = []
     location = None
     if report["status"] == "breach":
         notes.append(f"category: {report['category']}")
     if "line" in report:
-        notes += _place(report, launch, sources)
-        location = user_location(launch, _source_file(launch, report["role"]), report["line"])
+        notes += [_where(report, launch), *_code_line(report, launch)]
+        location = _user_location(report, launch)
     for fiber in report.get("fibers", ()):
-        notes += [f"{_where(fiber, launch)} {fiber['state']}", *_code_line(fiber, launch, sources)]
-        location = location or user_location(launch, _source_file(launch, fiber["role"]), fiber["line"])
+        notes += [f"{_where(fiber, launch)} {fiber['state']}", *_code_line(fiber, launch)]
+        location = location or _user_location(fiber, launch)
     message = report["message"]
     if report["status"] == "hang":
         message = f"the kernels did not end within {limit:g} s"
@@ -45,28 +46,30 @@ def _help(status: str) -> str | None:
     return None
 
 
-def _source_file(launch: LaunchPlan, role: str) -> str:
-    return next(kernel.source for kernel in launch.kernels if kernel.role == role)
-
-
-def _where(item: Mapping[str, Any], launch: LaunchPlan) -> str:
+def _kernel(item: Mapping[str, Any], launch: LaunchRun) -> KernelRun:
     x, y = item["core"]
-    return f"core ({x},{y}), {item['role']} {_source_file(launch, item['role'])}:{item['line']}"
+    return launch.kernel_at((x, y), item["role"])
 
 
-def _code_line(item: Mapping[str, Any], launch: LaunchPlan, sources: Mapping[str, str]) -> list[str]:
-    lines = sources[_source_file(launch, item["role"])].splitlines()
+def _where(item: Mapping[str, Any], launch: LaunchRun) -> str:
+    x, y = item["core"]
+    return f"core ({x},{y}), {item['role']} {_kernel(item, launch).file}:{item['line']}"
+
+
+def _code_line(item: Mapping[str, Any], launch: LaunchRun) -> list[str]:
+    lines = _kernel(item, launch).text.splitlines()
     number = item["line"]
     return [f"    {lines[number - 1].strip()}"] if 0 < number <= len(lines) else []
 
 
-def _place(report: Mapping[str, Any], launch: LaunchPlan, sources: Mapping[str, str]) -> list[str]:
-    return [_where(report, launch), *_code_line(report, launch, sources)]
+def _user_location(item: Mapping[str, Any], launch: LaunchRun) -> Location | None:
+    kernel = _kernel(item, launch)
+    return user_location(kernel.source_map, kernel.file, item["line"])
 
 
-def user_location(launch: LaunchPlan, file: str, line: int) -> Location | None:
+def user_location(source_map: Sequence[SourceLine], file: str, line: int) -> Location | None:
     """The user's line behind a generated line: the nearest mapped one at or before it."""
-    mapped = [item for item in launch.source_map if item.file == file and item.line <= line]
+    mapped = [item for item in source_map if item.file == file and item.line <= line]
     if not mapped:
         return None
     nearest = max(mapped, key=lambda item: item.line)

@@ -7,18 +7,18 @@ and tile sizes, modes) arrives in a generated prefix that is included before it.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from tilelang_tt.arch import ARCHS
 from tilelang_tt.diagnostics import DeviceError
 from tilelang_tt.runtime.build_cache import build_cache, digest
 from tilelang_tt.runtime.elf import mutable_globals
 from tilelang_tt.runtime.formats import FORMATS
-from tilelang_tt.runtime.plan import KernelPlan, LaunchPlan, Plan, Role
+from tilelang_tt.runtime.plan import Role
+from tilelang_tt.runtime.program import GroupRun, KernelRun, Run
 from tilelang_tt.runtime.toolchain import Toolchain, find_toolchain
 
 DEVICE = Path(__file__).resolve().parent.parent / "device"
@@ -29,8 +29,6 @@ _HOT_UNITS = ("numerics.cpp", "chip_matmul.cpp", "sfpu.cpp", "numerics_elements.
 _PARALLEL_BUILDS = 4
 _CB_SLOTS = 64
 _INVALID_FORMAT = 255
-_INTERLEAVED_DRAM = 2  # TensorAccessorArgs flag word: IsDram, not sharded
-_NOC_OF_ROLE = {"reader": 0, "compute": 0, "writer": 1}
 _COMPILER_LINES = 12  # of a failed kernel build, shown to the user
 
 # MEM_ZEROS_BASE of dev_mem_map.h: 512 bytes of zeros that every core keeps in L1.
@@ -49,19 +47,20 @@ class Artifact:
         return build_cache().get_or_build(self.key, self.name, self.build)
 
 
-def build_all(plan: Plan, sources: Mapping[str, str]) -> tuple[Path, list[dict[Role, Path]]]:
-    """The runner, and for each launch the library of each role; what is missing is built in parallel."""
+def build_all(run: Run) -> tuple[Path, list[list[dict[Role, Path]]]]:
+    """The runner, and for each launch and group the library of each role; what is missing is built in parallel."""
     toolchain = find_toolchain()
-    kernels = [
-        (number, kernel.role, _kernel(toolchain, plan, launch, kernel, sources[kernel.source]))
-        for number, launch in enumerate(plan.launches)
-        for kernel in launch.kernels
-    ]
-    paths = _obtain([runner(toolchain), *(artifact for _, _, artifact in kernels)])
-    libraries: list[dict[Role, Path]] = [{} for _ in plan.launches]
-    for (number, role, _), path in zip(kernels, paths[1:], strict=True):
-        libraries[number][role] = path
-    return paths[0], libraries
+    found: dict[str, Artifact] = {}
+    keys: list[list[dict[Role, str]]] = []
+    for launch in run.launches:
+        keys.append([])
+        for group in launch.groups:
+            artifacts = {role: _kernel(toolchain, run, group, kernel) for role, kernel in group.kernels.items()}
+            found.update({artifact.key: artifact for artifact in artifacts.values()})
+            keys[-1].append({role: artifact.key for role, artifact in artifacts.items()})
+    paths = _obtain([runner(toolchain), *found.values()])
+    by_key = dict(zip(found, paths[1:], strict=True))
+    return paths[0], [[{role: by_key[key] for role, key in group.items()} for group in launch] for launch in keys]
 
 
 def _obtain(artifacts: list[Artifact]) -> list[Path]:
@@ -98,66 +97,73 @@ def _compile_runner(toolchain: Toolchain, target: Path) -> None:
         item.unlink()
 
 
-def _kernel(toolchain: Toolchain, plan: Plan, launch: LaunchPlan, kernel: KernelPlan, source: str) -> Artifact:
-    prefix = kernel_prefix(plan, launch, kernel)
-    key = digest("kernel", toolchain.identity, _tree_digest(), prefix, kernel.source, source)
-    return Artifact(key, "kernel.so", _kernel_compiler(toolchain, kernel, prefix, source))
+def _kernel(toolchain: Toolchain, run: Run, group: GroupRun, kernel: KernelRun) -> Artifact:
+    prefix = kernel_prefix(run, group, kernel)
+    headers = included_files(kernel)
+    included = (part for path in headers for part in (path.name, path.read_bytes()))
+    key = digest("kernel", toolchain.identity, _tree_digest(), prefix, kernel.file, kernel.text, *included)
+    return Artifact(key, "kernel.so", _kernel_compiler(toolchain, kernel, prefix))
 
 
-def _kernel_compiler(toolchain: Toolchain, kernel: KernelPlan, prefix: str, source: str) -> Callable[[Path], None]:
+def included_files(kernel: KernelRun) -> list[Path]:
+    """The user's own headers that a kernel includes, directly or not."""
+    found: list[Path] = []
+    texts = [kernel.text]
+    while texts:
+        for name in re.findall(r'^\s*#\s*include\s*"([^"]+)"', texts.pop(), re.MULTILINE):
+            for path in (directory / name for directory in kernel.include_dirs):
+                if path.is_file() and path not in found:
+                    found.append(path)
+                    texts.append(path.read_text())
+    return found
+
+
+def _kernel_compiler(toolchain: Toolchain, kernel: KernelRun, prefix: str) -> Callable[[Path], None]:
     def build(target: Path) -> None:
-        prefix_file, source_file = target.with_name("prefix.h"), target.with_name(kernel.source)
+        prefix_file, source_file = target.with_name("prefix.h"), target.with_name(kernel.file)
         unit = target.with_name("kernel.o")
         prefix_file.write_text(prefix)
-        source_file.write_text(source)
+        source_file.write_text(kernel.text)
         done = toolchain.run(
             *toolchain.common_flags(),
             "-O1",
             "-fvisibility=hidden",
             *("-I", INCLUDE),
+            *(flag for directory in kernel.include_dirs for flag in ("-I", directory)),
             *("-include", prefix_file),
             *("-c", source_file),
             *("-o", unit),
         )
         if done.returncode != 0:
-            raise _kernel_error(kernel, toolchain, done.stderr.replace(f"{target.parent}/", ""))
-        _refuse_mutable_globals(kernel, unit)
+            raise _kernel_error(kernel.file, toolchain, done.stderr.replace(f"{target.parent}/", ""))
+        _refuse_mutable_globals(kernel.file, unit)
         done = toolchain.run(unit, "-o", target, *toolchain.library_flags())
         if done.returncode != 0:
-            raise _compile_error(f"kernel {kernel.source} (link)", toolchain, done.stderr)
+            raise _compile_error(f"kernel {kernel.file} (link)", toolchain, done.stderr)
         unit.unlink()
 
     return build
 
 
-def kernel_prefix(plan: Plan, launch: LaunchPlan, kernel: KernelPlan) -> str:
+def kernel_prefix(run: Run, group: GroupRun, kernel: KernelRun) -> str:
     """Definitions that make launch constants usable in constant expressions of the kernel."""
     sizes, formats = [0] * _CB_SLOTS, [_INVALID_FORMAT] * _CB_SLOTS
-    for cb in launch.cbs:
-        sizes[cb.id], formats[cb.id] = cb.page_bytes, FORMATS[cb.format].number
-    config = launch.compute_config
+    for cb in group.buffers:
+        sizes[cb.id], formats[cb.id] = cb.page_bytes, FORMATS[cb.stored].number
     defines = {
-        "KERNEL_COMPILE_TIME_ARGS": ", ".join(map(str, compile_time_words(plan, kernel))),
+        "KERNEL_COMPILE_TIME_ARGS": ", ".join(map(str, kernel.compile_args)),
+        "VD_NAMED_COMPILE_TIME_ARGS": "".join(f'{{"{name}", {value}u}}, ' for name, value in kernel.named_args),
         "VD_TILE_SIZES": ", ".join(map(str, sizes)),
         "VD_DATA_FORMATS": ", ".join(map(str, formats)),
-        "VD_MEM_ZEROS_BASE": str(ZEROS_BASE[plan.arch]),
-        "VD_NOC_INDEX": str(_NOC_OF_ROLE[kernel.role]),
-        "VD_FP32_DEST_ACC": str(int(config.fp32_dest_acc_en)),
-        "VD_MATH_APPROX": str(int(config.math_approx_mode)),
-        f"ARCH_{ARCHS[plan.arch].title.upper()}": "1",
+        "VD_MEM_ZEROS_BASE": str(ZEROS_BASE[run.arch.name]),
+        "VD_NOC_INDEX": str(kernel.noc),
+        "VD_FP32_DEST_ACC": str(int(group.config.fp32_dest_acc_en)),
+        "VD_MATH_APPROX": str(int(group.config.math_approx_mode)),
+        f"ARCH_{run.arch.title.upper()}": "1",
+        **dict(kernel.defines),
     }
     lines = [f"#define {name} {value}" for name, value in defines.items()]
     return "\n".join([*lines, '__attribute__((visibility("default"))) void kernel_main();', ""])
-
-
-def compile_time_words(plan: Plan, kernel: KernelPlan) -> list[int]:
-    words: list[int] = []
-    for arg in kernel.compile_time_args:
-        if arg.accessor is not None:
-            words += [_INTERLEAVED_DRAM, plan.tensor(arg.accessor).page_bytes]
-        elif arg.value is not None:
-            words.append(arg.value & 0xFFFFFFFF)
-    return words
 
 
 @cache
@@ -167,26 +173,24 @@ def _tree_digest() -> str:
     return digest(*(part for path in files for part in (str(path.relative_to(DEVICE)), path.read_bytes())))
 
 
-def _refuse_mutable_globals(kernel: KernelPlan, unit: Path) -> None:
+def _refuse_mutable_globals(file: str, unit: Path) -> None:
     found = mutable_globals(unit)
     if found:
         sizes = ", ".join(f"{size} B in {section}" for section, size in found.items())
         raise DeviceError(
             "TT402",
-            f"not implemented by the virtual device: mutable global variables in {kernel.source} ({sizes})",
+            f"not implemented by the virtual device: mutable global variables in {file} ({sizes})",
             help="make them constexpr, or local to kernel_main",
         )
 
 
-def _kernel_error(kernel: KernelPlan, toolchain: Toolchain, output: str) -> DeviceError:
+def _kernel_error(file: str, toolchain: Toolchain, output: str) -> DeviceError:
     """What the SDK has and this device lacks is said in those words; the rest is the compiler's."""
     missing = re.search(r"(?:unimplemented on the virtual device: ([^\n\"]+))|fatal error: '?(api/[\w/.]+)", output)
     if missing:
         what = missing[1] or f"header {missing[2]}"
-        return DeviceError(
-            "TT402", f"not implemented by the virtual device: {what}", notes=(f"used by {kernel.source}",)
-        )
-    return _compile_error(f"kernel {kernel.source}", toolchain, output)
+        return DeviceError("TT402", f"not implemented by the virtual device: {what}", notes=(f"used by {file}",))
+    return _compile_error(f"kernel {file}", toolchain, output)
 
 
 def _compile_error(what: str, toolchain: Toolchain, output: str) -> DeviceError:

@@ -46,8 +46,8 @@ void pool(uint32_t* sums, float scaler, const float (*rows)[kFace]) {
         set_left(left, row, bits_of(scaler));
         for (int col = 0; col < 16; ++col) set_right(right, row, col, bits_of(rows[row][col]));
     }
-    const int32_t phases = phases_of(device.launch->fidelity);
-    if (device.launch->fp32_dest) {
+    const int32_t phases = phases_of(core->group->fidelity);
+    if (core->group->fp32_dest) {
         multiply_row<true, true>(sums, left, right, phases);
     } else {
         multiply_row<false, true>(sums, left, right, phases);
@@ -101,7 +101,7 @@ inline float larger_number(float a, float b) { return order(a) >= order(b) ? a :
 float settled(float value, uint32_t mask) {
     const uint32_t bits = bits_of(value) & mask;
     const bool special = (bits & 0x7F800000u) == 0x7F800000u;
-    return float_of(special && device.launch->fp32_dest ? bits & 0xFF800000u : bits);
+    return float_of(special && core->group->fp32_dest ? bits & 0xFF800000u : bits);
 }
 
 void keep_max(float& dst, float value, uint32_t mask, bool dst_is_zero) {
@@ -137,7 +137,7 @@ uint32_t sum_to_even(uint32_t a, uint32_t b, uint32_t dropped) {
 
 void add_elements(Tile& dst, const Tile& a, const Tile& b, bool subtract, bool accumulate_dst) {
     const uint32_t flip = subtract ? 0x80000000u : 0u;
-    if (device.launch->fp32_dest) {
+    if (core->group->fp32_dest) {
         add<true>(elements(dst), elements(a), elements(b), flip, accumulate_dst);
     } else {
         add<false>(elements(dst), elements(a), elements(b), flip, accumulate_dst);
@@ -145,8 +145,8 @@ void add_elements(Tile& dst, const Tile& a, const Tile& b, bool subtract, bool a
 }
 
 void multiply_elements(Tile& dst, const Tile& a, const Tile& b) {
-    const int32_t phases = phases_of(device.launch->fidelity);
-    if (device.launch->fp32_dest) {
+    const int32_t phases = phases_of(core->group->fidelity);
+    if (core->group->fp32_dest) {
         multiply<true>(elements(dst), elements(a), elements(b), phases);
     } else {
         multiply<false>(elements(dst), elements(a), elements(b), phases);

@@ -39,7 +39,7 @@ void decode(Operands& operands, const Tile& left, const Tile& right) {
 
 template <bool k32Bit, bool kTiny>
 void multiply(Tile& dst, const Operands& operands, bool dst_is_zero) {
-    const int32_t phases = phases_of(device.launch->fidelity);
+    const int32_t phases = phases_of(core->group->fidelity);
     for (int row = 0; row < kSide; ++row) {
         float* halves[2] = {dst.at[(row / 16) * 2][row % 16], dst.at[(row / 16) * 2 + 1][row % 16]};
         alignas(64) uint32_t sums[kSide] = {};
@@ -58,7 +58,7 @@ void multiply(Tile& dst, const Operands& operands, bool dst_is_zero) {
 void multiply_tile(Tile& dst, const Tile& left, const Tile& right, bool dst_is_zero) {
     Operands operands;
     decode(operands, left, right);
-    if (device.launch->fp32_dest) {
+    if (core->group->fp32_dest) {
         operands.tiny ? multiply<true, true>(dst, operands, dst_is_zero)
                       : multiply<true, false>(dst, operands, dst_is_zero);
     } else {

@@ -6,14 +6,32 @@
 namespace vd {
 namespace {
 
-constexpr const char* kRoleNames[kRoles] = {"reader", "compute", "writer"};
+constexpr const char* kRoleNames[kRoles + 1] = {"reader", "compute", "writer", "other kernel"};
 const char* name_of(Role role) { return kRoleNames[static_cast<uint32_t>(role)]; }
 
-void require_role(uint32_t cb, Role expected, const char* call, const char* side) {
-    if (fiber->role != expected) {
-        breach("cb-role", "%s on CB %u '%s' by the %s, but the plan makes the %s its %s", call, cb, cb_config(cb).name,
-               name_of(fiber->role), name_of(expected), side);
+// A buffer has one producer and one consumer: those of the configuration, else the first kernels that act as such.
+void require_role(uint32_t cb, Role& known, const char* call, const char* side) {
+    if (fiber->role == known) return;
+    const CbState& state = core->cbs[cb];
+    if (known != Role::Any) {
+        breach("cb-role", "%s on CB %u '%s' by the %s, but the %s is its %s", call, cb, cb_config(cb).name,
+               name_of(fiber->role), name_of(known), side);
     }
+    if (state.scratch) {
+        breach("cb-unreserved-write", "%s on CB %u '%s', which line %u of a kernel used as plain memory", call, cb,
+               cb_config(cb).name, state.scratch_line);
+    }
+    known = fiber->role;
+}
+
+void require_producer(uint32_t cb, const char* call) {
+    cb_config(cb);
+    require_role(cb, core->cbs[cb].producer, call, "producer");
+}
+
+void require_consumer(uint32_t cb, const char* call) {
+    cb_config(cb);
+    require_role(cb, core->cbs[cb].consumer, call, "consumer");
 }
 
 void require_capacity(uint32_t cb, uint32_t pages, const char* call) {
@@ -45,21 +63,39 @@ bool has_mark(const uint8_t* page, uint32_t bytes) {
     return false;
 }
 
+// Whether another buffer over the same bytes holds something there: it was filled under that name.
+bool filled_as_alias(uint32_t cb, uint32_t number) {
+    const CbConfig& config = cb_config(cb);
+    const uint32_t begin = page_offset(cb, number), end = begin + config.page_bytes;
+    for (const uint32_t id : core->group->cb_ids) {
+        const CbConfig& other = core->group->cbs[id];
+        if (id == cb || begin < other.offset || end > other.offset + other.pages * other.page_bytes) continue;
+        const CbState& state = core->cbs[id];
+        bool whole = true;
+        for (uint32_t page = (begin - other.offset) / other.page_bytes; page * other.page_bytes < end - other.offset;
+             ++page) {
+            whole = whole && (state.pages[page].written || state.pages[page].packed);
+        }
+        if (whole) return true;
+    }
+    return false;
+}
+
 void require_data(uint32_t cb, uint32_t pages) {
     const CbConfig& config = cb_config(cb);
     CbState& state = core->cbs[cb];
+    const bool by_compute = state.producer == Role::Compute;
     for (uint32_t i = 0; i < pages; ++i) {
         const uint32_t number = state.write_page + i;
         Page& page = state.pages[number];
         // A buffer of compute's own keeps its contents when it is taken back: they may be handed on again.
-        const bool kept = config.consumer == Role::Compute && page.written;
-        const bool whole =
-            config.producer == Role::Compute
-                ? page.packed || kept
-                : page.landed >= config.page_bytes || !has_mark(core->l1 + page_offset(cb, number), config.page_bytes);
-        if (!whole) {
+        const bool kept = state.consumer == Role::Compute && page.written;
+        const auto unmarked = [&] { return !has_mark(core->l1 + page_offset(cb, number), config.page_bytes); };
+        const bool whole = by_compute ? page.packed || kept || (config.on_tensor && unmarked())
+                                      : page.landed >= config.page_bytes || unmarked();
+        if (!whole && !(by_compute && filled_as_alias(cb, number))) {
             breach("cb-unwritten", "cb_push_back(%u, %u): page %u of CB %u '%s' was not %s since it was free", cb,
-                   pages, number, cb, config.name, config.producer == Role::Compute ? "packed" : "wholly written");
+                   pages, number, cb, config.name, by_compute ? "packed" : "wholly written");
         }
         page.written = true;
         page.packed = false;
@@ -68,11 +104,11 @@ void require_data(uint32_t cb, uint32_t pages) {
 
 void free_pages(uint32_t cb, uint32_t pages) {
     const CbConfig& config = cb_config(cb);
-    if (config.producer == Role::Compute && config.consumer == Role::Compute) return;  // may be updated in place
     CbState& state = core->cbs[cb];
+    if (state.producer == Role::Compute && state.consumer == Role::Compute) return;  // may be updated in place
     for (uint32_t number = state.read_page; number < state.read_page + pages; ++number) {
         state.pages[number] = Page{};
-        if (config.producer != Role::Compute) mark_free(core->l1 + page_offset(cb, number), config.page_bytes);
+        if (state.producer != Role::Compute && !config.on_tensor) mark_free(core->l1 + page_offset(cb, number), config.page_bytes);
     }
 }
 
@@ -97,14 +133,14 @@ const CbConfig& cb_config(uint32_t cb) {
     if (cb >= device.chip.cb_count) {
         breach("cb-id", "CB id %u: this chip has %u", cb, device.chip.cb_count);
     }
-    const CbConfig& config = device.launch->cbs[cb];
-    if (!config.used) breach("cb-id", "CB %u is not in the plan of this launch", cb);
+    const CbConfig& config = core->group->cbs[cb];
+    if (!config.used) breach("cb-id", "the program gives this core no CB %u", cb);
     return config;
 }
 
 bool cb_has_room(const Core& at, uint32_t cb, uint32_t pages) {
     const CbState& state = at.cbs[cb];
-    return device.launch->cbs[cb].pages - (state.pushed - state.popped) >= pages;
+    return at.group->cbs[cb].pages - (state.pushed - state.popped) >= pages;
 }
 
 bool cb_has_data(const Core& at, uint32_t cb, uint32_t pages) { return at.cbs[cb].pushed - at.cbs[cb].popped >= pages; }
@@ -112,7 +148,7 @@ bool cb_has_data(const Core& at, uint32_t cb, uint32_t pages) { return at.cbs[cb
 const uint8_t* readable_tile(uint32_t cb, uint32_t tile) {
     const CbConfig& config = cb_config(cb);
     const CbState& state = core->cbs[cb];
-    if (fiber->role != config.consumer) require_role(cb, config.consumer, "reading a tile", "consumer");
+    if (fiber->role != state.consumer) require_consumer(cb, "reading a tile");
     if (tile >= state.waited) {
         breach("cb-unwaited-read", "tile %u of CB %u '%s' is read, but cb_wait_front has granted %u", tile, cb,
                config.name, state.waited);
@@ -127,7 +163,7 @@ const uint8_t* readable_tile(uint32_t cb, uint32_t tile) {
 uint8_t* packable_tile(uint32_t cb, uint32_t tile, uint32_t& page) {
     const CbConfig& config = cb_config(cb);
     CbState& state = core->cbs[cb];
-    if (fiber->role != config.producer) require_role(cb, config.producer, "packing", "producer");
+    if (fiber->role != state.producer) require_producer(cb, "packing");
     if (tile >= state.reserved) {
         breach("cb-unreserved-write", "tile %u of CB %u '%s' is packed, but cb_reserve_back has granted %u", tile, cb,
                config.name, state.reserved);
@@ -141,35 +177,45 @@ uint8_t* packable_tile(uint32_t cb, uint32_t tile, uint32_t& page) {
 }
 
 bool find_cb(uint32_t offset, uint32_t bytes, CbSpan& span) {
-    for (uint32_t id = 0; id < kMaxCbs; ++id) {
-        const CbConfig& config = device.launch->cbs[id];
-        if (!config.used || offset < config.offset) continue;
+    bool found = false;
+    for (const uint32_t id : core->group->cb_ids) {
+        const CbConfig& config = core->group->cbs[id];
+        if (offset < config.offset) continue;
         const uint64_t end = config.offset + static_cast<uint64_t>(config.pages) * config.page_bytes;
-        if (offset >= end) continue;
-        if (offset + static_cast<uint64_t>(bytes) > end) return false;
-        span.cb = id;
-        span.first_page = (offset - config.offset) / config.page_bytes;
-        span.last_page = (offset + bytes - 1 - config.offset) / config.page_bytes;
-        return true;
+        if (offset + static_cast<uint64_t>(bytes) > end) continue;
+        const CbSpan here{id, (offset - config.offset) / config.page_bytes,
+                          (offset + bytes - 1 - config.offset) / config.page_bytes};
+        const bool held = is_reserved(here) || is_waited(here);
+        if (held || !found) span = here;
+        found = true;
+        if (held) break;  // of several buffers over the same bytes, the one this kernel works with
     }
-    return false;
+    return found;
+}
+
+bool is_scratch(const CbSpan& span) {
+    CbState& state = core->cbs[span.cb];
+    if (state.producer != Role::Any || state.consumer != Role::Any) return false;
+    if (!state.scratch) state.scratch_line = fiber->line;
+    state.scratch = true;
+    return true;
 }
 
 bool is_reserved(const CbSpan& span) {
     const CbState& state = core->cbs[span.cb];
-    return device.launch->cbs[span.cb].producer == fiber->role && within(state.write_page, state.reserved, span);
+    return state.producer == fiber->role && within(state.write_page, state.reserved, span);
 }
 
 bool is_waited(const CbSpan& span) {
     const CbState& state = core->cbs[span.cb];
-    return device.launch->cbs[span.cb].consumer == fiber->role && within(state.read_page, state.waited, span);
+    return state.consumer == fiber->role && within(state.read_page, state.waited, span);
 }
 
 bool is_past_wrap(uint32_t offset, uint32_t& cb) {
-    for (uint32_t id = 0; id < kMaxCbs; ++id) {
-        const CbConfig& config = device.launch->cbs[id];
-        if (!config.used || config.producer != fiber->role) continue;
+    for (const uint32_t id : core->group->cb_ids) {
+        const CbConfig& config = core->group->cbs[id];
         const CbState& state = core->cbs[id];
+        if (state.producer != fiber->role) continue;
         const uint32_t end = page_offset(id, config.pages);
         if (offset < end || offset >= page_offset(id, state.write_page + state.reserved)) continue;
         cb = id;
@@ -189,22 +235,22 @@ void note_landed(uint32_t offset, uint32_t bytes) {
 }
 
 void check_cbs_at_end() {
-    for (uint32_t id = 0; id < kMaxCbs; ++id) {
-        const CbConfig& config = device.launch->cbs[id];
-        if (!config.used) continue;
+    for (const uint32_t id : core->group->cb_ids) {
+        const CbConfig& config = core->group->cbs[id];
         const CbState& state = core->cbs[id];
         const uint64_t left = state.pushed - state.popped;
-        // Constant tiles are pushed once, waited for and never popped: nothing is lost.
+        // Constant tiles are pushed once, waited for and never popped: nothing is lost. Nor is a tensor's shard.
         const bool constant = state.popped == 0 && state.waited == state.pushed;
-        if (left != 0 && !constant) {
-            fiber = &core->fibers[static_cast<uint32_t>(config.consumer)];
+        if (left != 0 && !constant && !config.on_tensor) {
+            const Role side = state.consumer == Role::Any ? state.producer : state.consumer;
+            fiber = &core->fibers[static_cast<uint32_t>(side)];
             breach("cb-unbalanced", "at the end CB %u '%s' still holds %llu pages: %llu pushed, %llu popped", id,
                    config.name, static_cast<unsigned long long>(left), static_cast<unsigned long long>(state.pushed),
                    static_cast<unsigned long long>(state.popped));
         }
         for (const Page& page : state.pages) {
             if (!page.packed) continue;
-            fiber = &core->fibers[static_cast<uint32_t>(config.producer)];
+            fiber = &core->fibers[static_cast<uint32_t>(state.producer)];
             breach("cb-unbalanced", "at the end CB %u '%s' holds packed pages that were never pushed", id, config.name);
         }
     }
@@ -218,7 +264,7 @@ extern "C" {
 
 void vd_cb_reserve_back(uint32_t cb, uint32_t pages, uint32_t line) {
     enter(line);
-    require_role(cb, cb_config(cb).producer, "cb_reserve_back", "producer");
+    require_producer(cb, "cb_reserve_back");
     require_capacity(cb, pages, "cb_reserve_back");
     while (!cb_has_room(*core, cb, pages)) {
         fiber->wait = Wait::Reserve;
@@ -233,7 +279,7 @@ void vd_cb_push_back(uint32_t cb, uint32_t pages, uint32_t line) {
     enter(line);
     const CbConfig& config = cb_config(cb);
     CbState& state = core->cbs[cb];
-    require_role(cb, config.producer, "cb_push_back", "producer");
+    require_producer(cb, "cb_push_back");
     if (pages > state.reserved) {
         breach("cb-push-without-reserve", "cb_push_back(%u, %u): cb_reserve_back has granted %u pages of '%s'", cb,
                pages, state.reserved, config.name);
@@ -253,7 +299,7 @@ void vd_cb_push_back(uint32_t cb, uint32_t pages, uint32_t line) {
 
 void vd_cb_wait_front(uint32_t cb, uint32_t pages, uint32_t line) {
     enter(line);
-    require_role(cb, cb_config(cb).consumer, "cb_wait_front", "consumer");
+    require_consumer(cb, "cb_wait_front");
     require_capacity(cb, pages, "cb_wait_front");
     while (!cb_has_data(*core, cb, pages)) {
         fiber->wait = Wait::Front;
@@ -268,7 +314,7 @@ void vd_cb_pop_front(uint32_t cb, uint32_t pages, uint32_t line) {
     enter(line);
     const CbConfig& config = cb_config(cb);
     CbState& state = core->cbs[cb];
-    require_role(cb, config.consumer, "cb_pop_front", "consumer");
+    require_consumer(cb, "cb_pop_front");
     if (pages > state.waited) {
         breach("cb-pop-without-wait", "cb_pop_front(%u, %u): cb_wait_front has granted %u pages of '%s'", cb, pages,
                state.waited, config.name);

@@ -88,10 +88,10 @@ void require_math(const char* what) {
 }
 
 Tile& dst_tile(uint32_t index) {
-    const uint32_t tiles = device.launch->dst_tiles();
+    const uint32_t tiles = core->group->dst_tiles();
     if (index >= tiles) {
         breach("dst-index", "DST tile %u: %u tiles are there (%s-sync, %u-bit)", index, tiles,
-               device.launch->full_sync ? "full" : "half", device.launch->fp32_dest ? 32 : 16);
+               core->group->full_sync ? "full" : "half", core->group->fp32_dest ? 32 : 16);
     }
     return core->engine.dst[index];
 }
@@ -120,6 +120,13 @@ void require_order(bool reversed, const char* what) {
            reversed ? "Reverse" : "Regular", reversed ? "SrcB" : "SrcA");
 }
 
+uint32_t Arguments::at(uint32_t index) const {
+    for (const uint32_t address : l1_addresses) {
+        if (address == index) return l1_address(values[index]);
+    }
+    return values[index];
+}
+
 }  // namespace vd
 
 using namespace vd;
@@ -128,20 +135,20 @@ extern "C" {
 
 uint32_t vd_arg(uint32_t index, uint32_t line) {
     enter(line);
-    const auto& args = device.launch->kernels[static_cast<uint32_t>(fiber->role)].args[core->index];
-    if (index >= args.size()) {
-        breach("arg-index", "runtime argument %u: this kernel has %zu", index, args.size());
+    const auto& args = core->config->args[static_cast<uint32_t>(fiber->role)];
+    if (index >= args.values.size()) {
+        breach("arg-index", "runtime argument %u: this kernel has %zu", index, args.values.size());
     }
-    return args[index];
+    return args.at(index);
 }
 
 uint32_t vd_common_arg(uint32_t index, uint32_t line) {
     enter(line);
-    const auto& args = device.launch->kernels[static_cast<uint32_t>(fiber->role)].common_args;
-    if (index >= args.size()) {
-        breach("arg-index", "common runtime argument %u: this kernel has %zu", index, args.size());
+    const auto& args = core->group->kernels[static_cast<uint32_t>(fiber->role)].common_args;
+    if (index >= args.values.size()) {
+        breach("arg-index", "common runtime argument %u: this kernel has %zu", index, args.values.size());
     }
-    return args[index];
+    return args.at(index);
 }
 
 void vd_startup(uint32_t srca_cb, uint32_t srcb_cb, uint32_t out_cb, bool reversed, uint32_t line) {

@@ -70,7 +70,7 @@ constexpr std::size_t kGuardBytes = 64 * 1024;  // below the stack: an overflow 
 
 // First function of every fiber; never returns.
 void fiber_main() {
-    device.launch->kernels[static_cast<uint32_t>(fiber->role)].entry();
+    core->group->kernels[static_cast<uint32_t>(fiber->role)].entry();
     check_noc_at_end();
     if (fiber->role == Role::Compute) check_engine_at_end();
     fiber->live = false;

@@ -28,12 +28,20 @@ constexpr uint8_t kManyCores = 255;
 
 enum class Fidelity : uint8_t { LoFi, HiFi2, HiFi3, HiFi4 };
 
-enum class Role : uint8_t { Reader, Compute, Writer };
+// A processor of a core, named after its usual work: RISCV_1 reads, RISCV_0 writes. Any: not known (yet).
+enum class Role : uint8_t { Reader, Compute, Writer, Any };
 constexpr uint32_t kRoles = 3;
+constexpr uint32_t kMaxSemaphores = 16;     // NUM_SEMAPHORES
+constexpr uint32_t kSemaphoreStride = 16;   // bytes; each has an L1 word of its own alignment
+constexpr uint32_t kNoPage = 0xffffffff;
 
 struct Chip {
-    uint32_t l1_bytes, l1_base, cb_count, dram_banks, dram_read_align, noc_align, zeros_base;
+    uint32_t l1_bytes, l1_base, cb_count, dram_banks, dram_read_align, noc_align, zeros_base, grid_x, grid_y;
     bool blackhole;
+
+    uint32_t cores() const { return grid_x * grid_y; }
+    // Semaphores lie in the kernel configuration area, just below what programs may allocate.
+    uint32_t semaphore_offset(uint32_t id) const { return l1_base - (kMaxSemaphores - id) * kSemaphoreStride; }
 };
 
 // Decoded tile, faces in order: F0 top-left, F1 top-right, F2 bottom-left, F3 bottom-right.
@@ -41,43 +49,81 @@ struct alignas(64) Tile {
     float at[4][kFace][kFace];
 };
 
-// A tensor in interleaved DRAM: page i lies in bank i % banks at address + (i / banks) * page_bytes.
-// On the host the pages are stored one after the other, so a bank is a view, not an array of its own.
+// A tensor: pages spread over banks. A bank is a DRAM bank, or the L1 of the core with that number (y * grid_x + x).
+// Interleaved: page i lies in bank i % banks at address + (i / banks) * page_bytes. Sharded: each page has a place of
+// its own. On the host, DRAM pages are stored one after the other (sharded: bank by bank); L1 pages lie in the L1 that
+// every core shares with Python, so that buffers placed on a tensor are that tensor.
 struct Tensor {
     char name[64];
-    uint32_t address, page_bytes, pages;
-    uint8_t* bytes;
-    uint8_t* marks;  // one byte per page: set when a kernel writes it
+    bool dram = true, sharded = false;
+    uint32_t address = 0, page_bytes = 0, pages = 0;
+    uint32_t banks = 0, slots = 0;  // sharded: slots of every bank
+    uint8_t* bytes = nullptr;       // DRAM only
+    uint8_t* marks = nullptr;       // one byte per page: set when a kernel writes it
+    std::vector<uint32_t> place_of;  // sharded: bank * slots + slot of each page
+    std::vector<uint32_t> page_at;   // sharded: the inverse, kNoPage where no page lies
     // Per page, who touched it in this launch: 0, a core's index + 1, or kManyCores.
     std::vector<uint8_t> readers, writers;
+
+    uint32_t bank_of(uint32_t page) const { return sharded ? place_of[page] / slots : page % banks; }
+    uint32_t slot_of(uint32_t page) const { return sharded ? place_of[page] % slots : page / banks; }
+    uint32_t page_of(uint32_t bank, uint64_t slot) const;  // kNoPage when none lies there
+    uint8_t* page_bytes_at(uint32_t page) const;
 };
 
 struct CbConfig {
     bool used = false;
     char name[64] = "";
-    DataFormat declared = DataFormat::Invalid;  // what the plan says: checked against the configuration
+    DataFormat declared = DataFormat::Invalid;  // what the program says: checked against the configuration
     DataFormat storage = DataFormat::Invalid;   // what the bytes are: Float32 throughout in exact numerics
     uint32_t page_bytes = 0, pages = 0, offset = 0;
-    Role producer = Role::Reader, consumer = Role::Reader;
+    Role producer = Role::Any, consumer = Role::Any;  // Any: whoever comes first
     bool to_dest = false;
+    bool on_tensor = false;  // its pages are the shard of a tensor in L1
+};
+
+// Runtime arguments. Addresses of L1 become pointers into the L1 of the core that asks.
+struct Arguments {
+    std::vector<uint32_t> values;
+    std::vector<uint32_t> l1_addresses;  // indices
+
+    uint32_t at(uint32_t index) const;
 };
 
 struct KernelConfig {
     bool used = false;
     void (*entry)() = nullptr;
-    std::vector<uint32_t> common_args;
-    std::vector<std::vector<uint32_t>> args;  // one list per core
+    uint8_t noc = 0;
+    Arguments common_args;
+};
+
+struct SemaphoreConfig {
+    bool used = false;
+    uint32_t initial = 0;
+};
+
+// What cores with the same kernels and buffers have in common.
+struct CoreGroup {
+    bool fp32_dest = false, full_sync = false;
+    Fidelity fidelity = Fidelity::HiFi4;
+    CbConfig cbs[kMaxCbs];
+    std::vector<uint32_t> cb_ids;  // the used ones
+    KernelConfig kernels[kRoles];
+    SemaphoreConfig semaphores[kMaxSemaphores];
+
+    uint32_t dst_tiles() const { return (full_sync ? 16u : 8u) / (fp32_dest ? 2u : 1u); }
+};
+
+struct CoreConfig {
+    uint32_t x, y, group;
+    Arguments args[kRoles];
 };
 
 struct Launch {
     char name[64];
-    uint32_t grid_x, grid_y;
-    bool fp32_dest, full_sync;
-    Fidelity fidelity;
-    CbConfig cbs[kMaxCbs];
-    KernelConfig kernels[kRoles];
-
-    uint32_t dst_tiles() const { return (full_sync ? 16u : 8u) / (fp32_dest ? 2u : 1u); }
+    std::vector<CoreGroup> groups;
+    std::vector<CoreConfig> cores;  // those with a kernel, in the order of the program
+    bool semaphores = false;        // any group has one: cores talk to each other
 };
 
 // State of one CB page beyond its bytes.
@@ -93,6 +139,9 @@ struct CbState {
     uint32_t write_page, read_page;  // 0 .. pages-1
     uint32_t reserved, waited;       // pages granted and not yet pushed / popped
     uint32_t pack_cursor;            // next page of sequential packing
+    Role producer, consumer;         // as configured, else the first kernel that acts as one
+    bool scratch;                    // used as plain memory: no protocol call may follow
+    uint32_t scratch_line;
     std::vector<Page> pages;
 };
 
@@ -151,7 +200,9 @@ struct Statistics {
 };
 
 struct Core {
-    uint32_t index, x, y;
+    uint32_t index, x, y;  // index: among the cores of the launch
+    const CoreGroup* group;
+    const CoreConfig* config;
     uint8_t* l1;  // host address of L1 address 0; below 4 GiB, so kernels may hold pointers in 32 bits
     CbState cbs[kMaxCbs];
     Fiber fibers[kRoles];
@@ -167,6 +218,11 @@ struct Device {
     uint32_t l1_window;  // bytes of address space of one core's L1, a power of two
     uint32_t threads;
     double time_limit;
+    uint64_t seed;
+    int memory;          // descriptor of the memory shared with Python
+    uint64_t l1_shared;  // where the L1 of core 0 begins in it; the others follow at distances of l1_window
+    uint32_t l1_heap;    // L1 from here to the end of the window is shared; 0: no tensor lies in L1
+    uint8_t* l1_bytes;   // host address of l1_shared, nullptr without tensors in L1
     std::vector<Tensor> tensors;
     std::vector<Launch> launches;
     const Launch* launch;
@@ -217,11 +273,18 @@ struct CbSpan {
     uint32_t cb, first_page, last_page;
 };
 bool find_cb(uint32_t offset, uint32_t bytes, CbSpan& span);
+bool is_scratch(const CbSpan& span);  // a CB without protocol calls is plain memory; this use makes it so
 bool is_reserved(const CbSpan& span);
 bool is_waited(const CbSpan& span);
 bool is_past_wrap(uint32_t offset, uint32_t& cb);  // where reserved pages would be without a wrap
 void note_landed(uint32_t offset, uint32_t bytes);
 void check_cbs_at_end();
+
+// ---- tensor.cpp ------------------------------------------------------------------------------------
+// The tensor whose bytes lie at an address of a bank, with the page there; nullptr when none does.
+Tensor* tensor_at(bool dram, uint32_t bank, uint64_t address, uint32_t& page);
+uint8_t* shared_l1(uint32_t bank);  // host address of L1 address 0 of a core, valid in the shared part
+void map_shared_l1(Core& at);       // put the shared part into the core's window
 
 // ---- noc.cpp ---------------------------------------------------------------------------------------
 void check_noc_at_end();

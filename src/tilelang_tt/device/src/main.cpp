@@ -4,7 +4,6 @@
 // what each line holds.
 #include <dlfcn.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -12,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <utility>
 
 #include "machine.h"
 
@@ -29,6 +29,12 @@ struct Words {
         while (*at && *at != ' ' && *at != '\n') ++at;
         if (*at) *at++ = 0;
         return start;
+    }
+    bool skip(char mark) {
+        while (*at == ' ' || *at == '\n') ++at;
+        if (*at != mark) return false;
+        ++at;
+        return true;
     }
     const char* required() {
         const char* word = text();
@@ -54,6 +60,7 @@ Role role_of(const char* word) {
     if (!std::strcmp(word, "reader")) return Role::Reader;
     if (!std::strcmp(word, "compute")) return Role::Compute;
     if (!std::strcmp(word, "writer")) return Role::Writer;
+    if (!std::strcmp(word, "any")) return Role::Any;
     broken_input("not a role: %s", word);
 }
 
@@ -80,34 +87,89 @@ void read_chip(Words& words) {
     chip.dram_read_align = words.word32();
     chip.noc_align = words.word32();
     chip.zeros_base = words.word32();
+    chip.grid_x = words.word32();
+    chip.grid_y = words.word32();
     chip.blackhole = words.number() != 0;
 }
 
 void read_run(Words& words) {
-    const uint32_t numerics = words.word32();  // order of NUMERICS in runtime/description.py
+    const uint32_t numerics = words.word32();  // order of NUMERICS in runtime/program.py
     device.exact = numerics == 1;
     device.bit_true = numerics == 2;
     device.threads = words.word32();
     device.l1_window = words.word32();
     device.time_limit = static_cast<double>(words.number()) * 1e-3;
+    device.seed = words.number();
 }
 
-void read_tensor(Words& words, uint8_t* dram) {
+std::vector<uint32_t> read_list(Words& words) {
+    std::vector<uint32_t> list(words.word32());
+    for (uint32_t& value : list) value = words.word32();
+    return list;
+}
+
+Arguments read_arguments(Words& words) {
+    Arguments arguments;
+    arguments.values.resize(words.word32());
+    for (uint32_t i = 0; i < arguments.values.size(); ++i) {
+        if (words.skip('@')) arguments.l1_addresses.push_back(i);
+        arguments.values[i] = words.word32();
+    }
+    return arguments;
+}
+
+// Without `populate` only what is touched takes memory.
+uint8_t* map_shared(uint64_t offset, uint64_t bytes, bool populate) {
+    int flags = MAP_SHARED;
+#ifdef MAP_POPULATE
+    if (populate) flags |= MAP_POPULATE;
+#else
+    (void)populate;
+#endif
+    void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, flags, device.memory, static_cast<off_t>(offset));
+    if (memory == MAP_FAILED) broken_input("cannot map the memory of the device");
+    return static_cast<uint8_t*>(memory);
+}
+
+uint8_t* dram;
+
+void read_memory(Words& words) {
+    const uint64_t dram_bytes = words.number();
+    device.l1_shared = words.number();
+    device.l1_heap = words.word32();
+    if (dram_bytes) dram = map_shared(0, dram_bytes, true);
+    if (device.l1_heap) {
+        const uint64_t bytes = static_cast<uint64_t>(device.chip.cores()) * device.l1_window;
+        device.l1_bytes = map_shared(device.l1_shared, bytes, false);
+    }
+}
+
+void read_tensor(Words& words) {
     Tensor tensor{};
     copy_name(tensor.name, words.required());
+    tensor.dram = !std::strcmp(words.required(), "dram");
     tensor.address = words.word32();
     tensor.page_bytes = words.word32();
     tensor.pages = words.word32();
     tensor.bytes = dram + words.number();
     tensor.marks = dram + words.number();
+    tensor.slots = words.word32();
+    tensor.sharded = tensor.slots != 0;
+    tensor.banks = tensor.dram ? device.chip.dram_banks : device.chip.cores();
+    if (tensor.sharded) {
+        tensor.place_of = read_list(words);
+        tensor.page_at.assign(static_cast<std::size_t>(tensor.banks) * tensor.slots, kNoPage);
+        for (uint32_t page = 0; page < tensor.pages; ++page) tensor.page_at[tensor.place_of[page]] = page;
+    }
     device.tensors.push_back(tensor);
 }
 
-void read_cb(Words& words, Launch& launch) {
+void read_cb(Words& words, CoreGroup& group) {
     const uint32_t id = words.word32();
     if (id >= kMaxCbs) broken_input("CB id %u", id);
-    CbConfig& cb = launch.cbs[id];
+    CbConfig& cb = group.cbs[id];
     cb.used = true;
+    group.cb_ids.push_back(id);
     copy_name(cb.name, words.required());
     cb.declared = static_cast<DataFormat>(words.number());
     cb.storage = static_cast<DataFormat>(words.number());
@@ -117,62 +179,73 @@ void read_cb(Words& words, Launch& launch) {
     cb.producer = role_of(words.required());
     cb.consumer = role_of(words.required());
     cb.to_dest = words.number() != 0;
+    cb.on_tensor = words.number() != 0;
 }
 
-void read_kernel(Words& words, Launch& launch) {
-    KernelConfig& kernel = launch.kernels[static_cast<uint32_t>(role_of(words.required()))];
+void read_kernel(Words& words, CoreGroup& group) {
+    KernelConfig& kernel = group.kernels[static_cast<uint32_t>(role_of(words.required()))];
     kernel.used = true;
     const char* path = words.required();
     void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!library) broken_input("cannot load a kernel: %s", dlerror());
     kernel.entry = reinterpret_cast<void (*)()>(dlsym(library, "_Z11kernel_mainv"));
     if (!kernel.entry) broken_input("no kernel_main in %s", path);
-    const uint32_t cores = words.word32(), count = words.word32();
-    kernel.args.assign(cores, std::vector<uint32_t>(count));
-    for (auto& list : kernel.args) {
-        for (uint32_t& value : list) value = words.word32();
-    }
+    kernel.noc = static_cast<uint8_t>(words.number());
+    kernel.common_args = read_arguments(words);
 }
 
-void read_description(uint8_t* dram) {
+void read_group(Words& words, Launch& launch) {
+    launch.groups.emplace_back();
+    CoreGroup& group = launch.groups.back();
+    group.fp32_dest = words.number() != 0;
+    group.full_sync = words.number() != 0;
+    group.fidelity = static_cast<Fidelity>(words.number());
+}
+
+void read_semaphore(Words& words, Launch& launch) {
+    const uint32_t id = words.word32();
+    if (id >= kMaxSemaphores) broken_input("semaphore id %u", id);
+    launch.groups.back().semaphores[id] = {true, words.word32()};
+    launch.semaphores = true;
+}
+
+void read_core(Words& words, Launch& launch) {
+    CoreConfig config{};
+    config.x = words.word32();
+    config.y = words.word32();
+    config.group = static_cast<uint32_t>(launch.groups.size() - 1);
+    for (auto& args : config.args) args = read_arguments(words);
+    launch.cores.push_back(std::move(config));
+}
+
+void read_description() {
     Words words{read_standard_input()};
     while (const char* word = words.text()) {
         if (!std::strcmp(word, "chip")) {
             read_chip(words);
         } else if (!std::strcmp(word, "run")) {
             read_run(words);
+        } else if (!std::strcmp(word, "memory")) {
+            read_memory(words);
         } else if (!std::strcmp(word, "tensor")) {
-            read_tensor(words, dram);
+            read_tensor(words);
         } else if (!std::strcmp(word, "launch")) {
             device.launches.emplace_back();
-            Launch& launch = device.launches.back();
-            copy_name(launch.name, words.required());
-            launch.grid_x = words.word32();
-            launch.grid_y = words.word32();
-            launch.fp32_dest = words.number() != 0;
-            launch.full_sync = words.number() != 0;
-            launch.fidelity = static_cast<Fidelity>(words.number());
+            copy_name(device.launches.back().name, words.required());
+        } else if (!std::strcmp(word, "group")) {
+            read_group(words, device.launches.back());
         } else if (!std::strcmp(word, "cb")) {
-            read_cb(words, device.launches.back());
+            read_cb(words, device.launches.back().groups.back());
+        } else if (!std::strcmp(word, "semaphore")) {
+            read_semaphore(words, device.launches.back());
         } else if (!std::strcmp(word, "kernel")) {
-            read_kernel(words, device.launches.back());
+            read_kernel(words, device.launches.back().groups.back());
+        } else if (!std::strcmp(word, "core")) {
+            read_core(words, device.launches.back());
         } else {
             broken_input("unknown directive in the run description: %s", word);
         }
     }
-}
-
-// The memory Python shares with the runner.
-uint8_t* map_dram(int descriptor) {
-    struct stat info;
-    if (fstat(descriptor, &info) != 0 || info.st_size == 0) return nullptr;
-    int flags = MAP_SHARED;
-#ifdef MAP_POPULATE
-    flags |= MAP_POPULATE;
-#endif
-    void* memory = mmap(nullptr, static_cast<std::size_t>(info.st_size), PROT_READ | PROT_WRITE, flags, descriptor, 0);
-    if (memory == MAP_FAILED) broken_input("cannot map the DRAM of the device");
-    return static_cast<uint8_t*>(memory);
 }
 
 void start_time_limit() {
@@ -193,12 +266,13 @@ double now() {
 
 int main(int argc, char** argv) {
     if (argc != 2) {
-        std::fprintf(stderr, "usage: runner DRAM_DESCRIPTOR < DESCRIPTION (started by tilelang_tt.runtime.virtual)\n");
+        std::fprintf(stderr, "usage: runner MEMORY_DESCRIPTOR < DESCRIPTION (started by tilelang_tt.runtime.virtual)\n");
         return 1;
     }
     install_signal_handlers();
     install_thread_signal_stack();
-    read_description(map_dram(std::atoi(argv[1])));
+    device.memory = std::atoi(argv[1]);
+    read_description();
     start_time_limit();
     const double start = now();
     uint32_t cores_used = 0;
@@ -207,7 +281,7 @@ int main(int argc, char** argv) {
         device.launch_index = static_cast<uint32_t>(i);
         forget_page_users();
         run_launch();
-        const uint32_t cores = device.launch->grid_x * device.launch->grid_y;
+        const uint32_t cores = static_cast<uint32_t>(device.launch->cores.size());
         if (cores > cores_used) cores_used = cores;
     }
     report_success(total_statistics(), now() - start, cores_used);

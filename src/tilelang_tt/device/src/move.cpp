@@ -17,7 +17,7 @@ void unpack_to_dst(uint32_t cb, uint32_t tile, uint32_t dst, bool transpose, con
     require_srca(cb, what);
     Tile& out = dst_tile(dst);
     const uint8_t* page = readable_tile(cb, tile);
-    const bool whole = config.to_dest && device.launch->fp32_dest;
+    const bool whole = config.to_dest && core->group->fp32_dest;
     unpack_tile(config.storage, page, whole ? Cut::None : source_cut(), out);
     if (!whole) source_to_dst(out);
     if (transpose) transpose_in_place(out);

@@ -21,54 +21,75 @@ uint64_t dram_address(uint32_t bank, uint64_t local) {
            (static_cast<uint64_t>(bank) << kNocLocalBits) | local;
 }
 
-Tensor* tensor_at(uint32_t bank, uint64_t local) {
-    for (Tensor& tensor : device.tensors) {
-        const uint32_t banks = device.chip.dram_banks;
-        const uint32_t in_bank = tensor.pages / banks + (bank < tensor.pages % banks ? 1 : 0);
-        if (local >= tensor.address && local < tensor.address + static_cast<uint64_t>(in_bank) * tensor.page_bytes) {
-            return &tensor;
-        }
+// A base address names a tensor in DRAM as it is; one in L1 also as a pointer into the core's own L1.
+const Tensor* tensor_with_base(uint32_t base) {
+    for (const Tensor& tensor : device.tensors) {
+        if (tensor.dram && tensor.address == base) return &tensor;
+    }
+    for (const Tensor& tensor : device.tensors) {
+        if (!tensor.dram && tensor.address == l1_offset(base)) return &tensor;
     }
     return nullptr;
+}
+
+uint64_t core_address(uint32_t x, uint32_t y, uint64_t local) {
+    return (static_cast<uint64_t>(y) << (kNocLocalBits + kNocNodeBits)) | (static_cast<uint64_t>(x) << kNocLocalBits) |
+           local;
+}
+
+Span tensor_span(bool dram, uint32_t bank, uint64_t local, uint32_t bytes) {
+    uint32_t page = 0;
+    Tensor* tensor = tensor_at(dram, bank, local, page);
+    if (!tensor) return {};
+    const uint64_t within = (local - tensor->address) % tensor->page_bytes;
+    // The pages of a shard lie one after the other; an interleaved page ends at its end.
+    uint64_t room = tensor->page_bytes - within;
+    for (uint64_t slot = tensor->slot_of(page) + 1ull; tensor->sharded && room < bytes; ++slot) {
+        if (tensor->page_of(bank, slot) == kNoPage) break;
+        room += tensor->page_bytes;
+    }
+    if (room < bytes) {
+        breach("noc-bounds", "%u bytes at byte %llu of a page of tensor '%s': its pages have %u bytes", bytes,
+               static_cast<unsigned long long>(within), tensor->name, tensor->page_bytes);
+    }
+    return {tensor->page_bytes_at(page) + within, static_cast<uint32_t>(local), dram, tensor, page};
 }
 
 Span dram_span(uint32_t bank, uint64_t local, uint32_t bytes) {
     if (bank >= device.chip.dram_banks) {
         breach("noc-bounds", "DRAM bank %u: this chip has %u", bank, device.chip.dram_banks);
     }
-    Tensor* tensor = tensor_at(bank, local);
-    if (!tensor) {
+    const Span span = tensor_span(true, bank, local, bytes);
+    if (!span.tensor) {
         breach("noc-bounds", "no tensor lies at address 0x%llx of DRAM bank %u", static_cast<unsigned long long>(local),
                bank);
     }
-    const uint64_t offset = local - tensor->address;
-    const uint64_t slot = offset / tensor->page_bytes, within = offset % tensor->page_bytes;
-    if (within + bytes > tensor->page_bytes) {
-        breach("noc-bounds", "%u bytes at byte %llu of a page of tensor '%s': its pages have %u bytes", bytes,
-               static_cast<unsigned long long>(within), tensor->name, tensor->page_bytes);
-    }
-    const uint64_t page = slot * device.chip.dram_banks + bank;
-    return {tensor->bytes + page * tensor->page_bytes + within, static_cast<uint32_t>(local), true, tensor, page};
+    return span;
 }
 
 Span l1_span(uint32_t offset) { return {core->l1 + offset, offset, false, nullptr}; }
 
-// The far end of a transfer: a tensor in DRAM, or this core's own L1.
+// The far end of a transfer: a tensor, or this core's own L1.
 Span far_end(uint64_t address, uint32_t bytes) {
     const uint64_t local = address & ((1ull << kNocLocalBits) - 1);
     const uint32_t x = (address >> kNocLocalBits) & ((1u << kNocNodeBits) - 1);
     const uint32_t y = (address >> (kNocLocalBits + kNocNodeBits)) & ((1u << kNocNodeBits) - 1);
     if (y == kDramRow) return dram_span(x, local, bytes);
+    const uint32_t offset = l1_offset(static_cast<uint32_t>(local));
+    if (x < device.chip.grid_x && y < device.chip.grid_y) {
+        const Span span = tensor_span(false, y * device.chip.grid_x + x, offset, bytes);
+        if (span.tensor) return span;
+    }
     if (x != core->x || y != core->y) vd_unimplemented("NoC transfers between cores", fiber->line);
-    return l1_span(l1_offset(static_cast<uint32_t>(local)));
+    return l1_span(offset);
 }
 
 // Cores of one launch run in no order, so a page that one of them writes belongs to it alone.
 [[noreturn]] void report_race(const Span& far, const char* mine, const char* theirs, uint8_t other) {
     char who[32] = "another core";
     if (other != kManyCores) {
-        const uint32_t index = other - 1u;
-        std::snprintf(who, sizeof who, "core (%u,%u)", index % device.launch->grid_x, index / device.launch->grid_x);
+        const CoreConfig& at = device.launch->cores[other - 1u];
+        std::snprintf(who, sizeof who, "core (%u,%u)", at.x, at.y);
     }
     breach("dram-race", "page %llu of tensor '%s' is %s here and %s by %s in the same launch: nothing orders the two",
            static_cast<unsigned long long>(far.page), far.tensor->name, mine, theirs, who);
@@ -113,33 +134,36 @@ void require_readable(uint32_t offset, uint32_t bytes) {
     if (offset >= zeros && offset + bytes <= zeros + kZerosBytes) return;
     CbSpan span;
     if (!find_cb(offset, bytes, span)) {
-        breach("noc-bounds", "%u bytes at L1 address 0x%x lie in no circular buffer", bytes, offset);
+        if (tensor_span(false, core->y * device.chip.grid_x + core->x, offset, bytes).tensor) return;
+        breach("noc-bounds", "%u bytes at L1 address 0x%x lie in no circular buffer and no tensor", bytes, offset);
     }
+    if (is_scratch(span)) return;
     if (!is_waited(span) && !is_reserved(span)) {
         breach("cb-unwaited-read", "pages %u..%u of CB %u '%s' are read, but this kernel has not waited for them",
-               span.first_page, span.last_page, span.cb, device.launch->cbs[span.cb].name);
+               span.first_page, span.last_page, span.cb, core->group->cbs[span.cb].name);
     }
     if (is_waited(span) || core->cbs[span.cb].pages[span.first_page].landed != 0) return;
     if (core->l1[offset] == kPoison && std::memcmp(core->l1 + offset, core->l1 + offset + 1, bytes - 1) == 0) {
         breach("l1-uninitialised", "page %u of CB %u '%s' was never written", span.first_page, span.cb,
-               device.launch->cbs[span.cb].name);
+               core->group->cbs[span.cb].name);
     }
 }
 
 void require_writable(uint32_t offset, uint32_t bytes) {
     CbSpan span;
     const bool found = find_cb(offset, bytes, span);
-    if (found && is_reserved(span)) return;
+    if (found && (is_reserved(span) || is_scratch(span))) return;
+    if (!found && tensor_span(false, core->y * device.chip.grid_x + core->x, offset, bytes).tensor) return;
     uint32_t wrapped = 0;
     if (is_past_wrap(offset, wrapped)) {
         breach("cb-wrap", "the write lies past the end of CB %u '%s': the reserved pages do not land on the wrap",
-               wrapped, device.launch->cbs[wrapped].name);
+               wrapped, core->group->cbs[wrapped].name);
     }
     if (!found) {
-        breach("noc-bounds", "%u bytes at L1 address 0x%x lie in no circular buffer", bytes, offset);
+        breach("noc-bounds", "%u bytes at L1 address 0x%x lie in no circular buffer and no tensor", bytes, offset);
     }
     breach("cb-unreserved-write", "pages %u..%u of CB %u '%s' are written, but this kernel has not reserved them",
-           span.first_page, span.last_page, span.cb, device.launch->cbs[span.cb].name);
+           span.first_page, span.last_page, span.cb, core->group->cbs[span.cb].name);
 }
 
 void move(std::vector<Transfer>& transfers) {
@@ -189,14 +213,13 @@ using namespace vd;
 extern "C" {
 
 uint64_t vd_noc_addr_local(uint32_t l1_addr) {
-    return (static_cast<uint64_t>(core->y) << (kNocLocalBits + kNocNodeBits)) |
-           (static_cast<uint64_t>(core->x) << kNocLocalBits) | l1_offset(l1_addr);
+    return core_address(core->x, core->y, l1_offset(l1_addr));
 }
 
 uint64_t vd_noc_addr_of_page(uint32_t base, uint32_t page_bytes, uint32_t page, uint32_t offset, uint32_t line) {
     enter(line);
-    for (const Tensor& tensor : device.tensors) {
-        if (tensor.address != base) continue;
+    if (const Tensor* found = tensor_with_base(base)) {
+        const Tensor& tensor = *found;
         if (page_bytes != tensor.page_bytes) {
             breach("noc-bounds", "an accessor with pages of %u bytes for tensor '%s', whose pages have %u", page_bytes,
                    tensor.name, tensor.page_bytes);
@@ -205,8 +228,10 @@ uint64_t vd_noc_addr_of_page(uint32_t base, uint32_t page_bytes, uint32_t page, 
             breach("noc-bounds", "page %u, byte %u of tensor '%s', which has %u pages of %u bytes", page, offset,
                    tensor.name, tensor.pages, tensor.page_bytes);
         }
-        const uint32_t banks = device.chip.dram_banks;
-        return dram_address(page % banks, base + static_cast<uint64_t>(page / banks) * page_bytes + offset);
+        const uint32_t bank = tensor.bank_of(page);
+        const uint64_t local = tensor.address + static_cast<uint64_t>(tensor.slot_of(page)) * page_bytes + offset;
+        if (tensor.dram) return dram_address(bank, local);
+        return core_address(bank % device.chip.grid_x, bank / device.chip.grid_x, local);
     }
     breach("noc-bounds", "an accessor with base address 0x%x, where no tensor begins", base);
 }
@@ -217,7 +242,7 @@ void vd_noc_read(uint64_t source, uint32_t l1_addr, uint32_t bytes, uint32_t lin
     const Span far = far_end(source, bytes);
     const uint32_t target = l1_offset(l1_addr);
     require_aligned(far, target, true);
-    if (far.dram) {
+    if (far.tensor) {
         note_read(far);
     } else {
         require_readable(far.address, bytes);
@@ -242,7 +267,7 @@ void vd_noc_write(uint32_t l1_addr, uint64_t target, uint32_t bytes, uint32_t li
     if (overlaps_pending(fiber->reads, source, bytes, other)) {
         breach("noc-read-barrier", "the data of the read of line %u is sent on before it has landed", other);
     }
-    if (!far.dram) {
+    if (!far.tensor) {
         require_writable(far.address, bytes);
     } else {
         note_write(far, bytes == far.tensor->page_bytes);

@@ -309,19 +309,19 @@ inline void map_tile(Tile& tile, Round round) {
 
 Cut source_cut() {
     if (device.exact) return Cut::None;
-    if (!device.launch->fp32_dest) return Cut::Bf16;
+    if (!core->group->fp32_dest) return Cut::Bf16;
     return device.bit_true ? Cut::Tf32Nan : Cut::Tf32;
 }
 
-bool dst_is_16bit() { return !device.launch->fp32_dest && !device.exact; }
+bool dst_is_16bit() { return !core->group->fp32_dest && !device.exact; }
 
 void source_to_dst(Tile& tile) {
-    if (device.bit_true && device.launch->fp32_dest) map_tile(tile, nan_to_infinity);
+    if (device.bit_true && core->group->fp32_dest) map_tile(tile, nan_to_infinity);
 }
 
 void dst_to_source(const Tile& dst, DataFormat operand, Tile& out) {
     out = dst;
-    const bool wide = operand == DataFormat::Float32 && device.launch->fp32_dest;
+    const bool wide = operand == DataFormat::Float32 && core->group->fp32_dest;
     map_tile(out, [wide](Bits bits) { return cut_bits(bits, device.exact ? Cut::None : wide ? Cut::Tf32Nan : Cut::Bf16); });
 }
 
@@ -388,7 +388,7 @@ void multiply_tile(Tile& dst, const Tile& left, const Tile& right, bool dst_is_z
 }
 
 void cut_to_fidelity(Tile& tile, bool srca) {
-    const Fidelity fidelity = device.launch->fidelity;
+    const Fidelity fidelity = core->group->fidelity;
     if (device.exact || device.bit_true || fidelity == Fidelity::HiFi3 || fidelity == Fidelity::HiFi4) return;
     if (srca && fidelity == Fidelity::HiFi2) return;
     constexpr uint32_t kSrcaLow = 23 - 4, kSrcbLow = 23 - 6;  // fraction bits below those of the first phase

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t kReportBytes = 16384;
 constexpr uint32_t kMaxRunning = 256;
-constexpr const char* kRoleNames[kRoles] = {"reader", "compute", "writer"};
+constexpr const char* kRoleNames[kRoles + 1] = {"reader", "compute", "writer", "other kernel"};
 
 // Cores that run now, for the time limit's report. Written once per thread.
 Core* volatile running[kMaxRunning];
@@ -110,7 +110,7 @@ void open(const char* status, const char* category, const char* message) {
 }
 
 void describe_wait(const Core& at, const Fiber& which, char* out, std::size_t size) {
-    const CbConfig& config = device.launch->cbs[which.wait_cb];
+    const CbConfig& config = at.group->cbs[which.wait_cb];
     const CbState& state = at.cbs[which.wait_cb];
     const uint64_t held = state.pushed - state.popped;
     if (which.wait == Wait::Reserve) {
@@ -118,12 +118,12 @@ void describe_wait(const Core& at, const Fiber& which, char* out, std::size_t si
             out, size,
             "waits in cb_reserve_back for %u free pages of CB %u '%s': %llu of %u are free, the %s has to pop",
             which.wait_pages, which.wait_cb, config.name, static_cast<unsigned long long>(config.pages - held),
-            config.pages, kRoleNames[static_cast<uint32_t>(config.consumer)]);
+            config.pages, kRoleNames[static_cast<uint32_t>(state.consumer)]);
     } else {
         std::snprintf(out, size,
                       "waits in cb_wait_front for %u pages of CB %u '%s': %llu are there, the %s has to push",
                       which.wait_pages, which.wait_cb, config.name, static_cast<unsigned long long>(held),
-                      kRoleNames[static_cast<uint32_t>(config.producer)]);
+                      kRoleNames[static_cast<uint32_t>(state.producer)]);
     }
 }
 

@@ -25,22 +25,33 @@ uint8_t* map_window(uint32_t slot) {
 
 void reset_core(Core& at, uint32_t index) {
     at.index = index;
-    at.x = index % device.launch->grid_x;
-    at.y = index / device.launch->grid_x;
-    for (uint32_t id = 0; id < kMaxCbs; ++id) {
-        const CbConfig& config = device.launch->cbs[id];
-        if (!config.used) continue;
+    at.config = &device.launch->cores[index];
+    at.group = &device.launch->groups[at.config->group];
+    at.x = at.config->x;
+    at.y = at.config->y;
+    map_shared_l1(at);
+    for (uint32_t id = 0; id < kMaxSemaphores; ++id) {
+        const SemaphoreConfig& semaphore = at.group->semaphores[id];
+        if (!semaphore.used) continue;
+        std::memcpy(at.l1 + device.chip.semaphore_offset(id), &semaphore.initial, sizeof semaphore.initial);
+    }
+    for (const uint32_t id : at.group->cb_ids) {
+        const CbConfig& config = at.group->cbs[id];
         CbState& state = at.cbs[id];
         state.pushed = state.popped = 0;
         state.write_page = state.read_page = 0;
         state.reserved = state.waited = state.pack_cursor = 0;
         state.pages.assign(config.pages, Page{});
+        state.producer = config.producer;
+        state.consumer = config.consumer;
+        state.scratch = false;
+        if (config.on_tensor) continue;
         std::memset(at.l1 + config.offset, kPoison, static_cast<std::size_t>(config.pages) * config.page_bytes);
     }
     for (uint32_t role = 0; role < kRoles; ++role) {
         at.fibers[role].role = static_cast<Role>(role);
         at.fibers[role].live = false;
-        if (device.launch->kernels[role].used) prepare_fiber(at.fibers[role]);
+        if (at.group->kernels[role].used) prepare_fiber(at.fibers[role]);
     }
     core = &at;
     reset_engine();
@@ -82,7 +93,7 @@ struct Worker {
 void* work(void* argument) {
     Core& own = *static_cast<Worker*>(argument)->core;
     install_thread_signal_stack();
-    const uint32_t cores = device.launch->grid_x * device.launch->grid_y;
+    const uint32_t cores = static_cast<uint32_t>(device.launch->cores.size());
     for (;;) {
         const uint32_t index = __atomic_fetch_add(&next_core, 1, __ATOMIC_RELAXED);
         if (index >= cores) return nullptr;

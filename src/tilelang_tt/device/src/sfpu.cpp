@@ -78,7 +78,7 @@ const Row& row_of(const Row (&rows)[N], uint32_t op) {
 
 void store_result(Tile& tile, Store how) {
     ++core->statistics.sfpu_tiles;
-    if (device.launch->fp32_dest || device.exact) return;
+    if (core->group->fp32_dest || device.exact) return;
     if (how == Store::Truncate) {
         truncate_to_16bit_dst(tile);
     } else {

@@ -64,6 +64,31 @@ constexpr uint32_t get_ct_arg() {
 constexpr int32_t get_tile_size(int32_t cb) { return static_cast<int32_t>(vd::tile_sizes[cb]); }
 constexpr DataFormat get_dataformat(int32_t cb) { return static_cast<DataFormat>(vd::data_formats[cb]); }
 
+namespace vd {
+
+struct NamedArg {
+    const char* name;
+    uint32_t value;
+};
+constexpr NamedArg named_compile_time_args[] = {VD_NAMED_COMPILE_TIME_ARGS {nullptr, 0}};
+
+void no_compile_time_argument_of_this_name();  // never defined: not a constant expression, which is the error
+
+constexpr bool same_text(const char* left, const char* right) {
+    while (*left && *left == *right) ++left, ++right;
+    return *left == *right;
+}
+
+}  // namespace vd
+
+constexpr uint32_t get_named_compile_time_arg_val(const char* name) {
+    for (const vd::NamedArg& arg : vd::named_compile_time_args) {
+        if (arg.name && vd::same_text(arg.name, name)) return arg.value;
+    }
+    vd::no_compile_time_argument_of_this_name();
+    return 0;
+}
+
 template <typename T>
 FORCE_INLINE T get_arg_val(int index, VD_LINE) {
     static_assert(sizeof(T) == 4, "runtime arguments have 4 bytes");

@@ -1,0 +1,44 @@
+// Where the pages of tensors lie: DRAM banks and the L1 of cores, interleaved and sharded.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "machine.h"
+
+namespace vd {
+
+uint32_t Tensor::page_of(uint32_t bank, uint64_t slot) const {
+    if (bank >= banks) return kNoPage;
+    if (sharded) return slot < slots ? page_at[bank * slots + slot] : kNoPage;
+    const uint64_t page = slot * banks + bank;
+    return page < pages ? static_cast<uint32_t>(page) : kNoPage;
+}
+
+uint8_t* Tensor::page_bytes_at(uint32_t page) const {
+    if (!dram) return shared_l1(bank_of(page)) + address + static_cast<uint64_t>(slot_of(page)) * page_bytes;
+    return bytes + static_cast<uint64_t>(sharded ? place_of[page] : page) * page_bytes;
+}
+
+Tensor* tensor_at(bool dram, uint32_t bank, uint64_t address, uint32_t& page) {
+    for (Tensor& tensor : device.tensors) {
+        if (tensor.dram != dram || address < tensor.address) continue;
+        page = tensor.page_of(bank, (address - tensor.address) / tensor.page_bytes);
+        if (page != kNoPage) return &tensor;
+    }
+    return nullptr;
+}
+
+uint8_t* shared_l1(uint32_t bank) { return device.l1_bytes + static_cast<uint64_t>(bank) * device.l1_window; }
+
+void map_shared_l1(Core& at) {
+    if (device.l1_heap == 0) return;
+    const uint32_t page = static_cast<uint32_t>(sysconf(_SC_PAGESIZE));
+    const uint32_t begin = device.l1_heap & ~(page - 1);
+    const uint64_t number = static_cast<uint64_t>(at.y) * device.chip.grid_x + at.x;
+    const uint64_t from = device.l1_shared + number * device.l1_window + begin;
+    void* want = at.l1 + begin;
+    void* got = mmap(want, device.l1_window - begin, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, device.memory,
+                     static_cast<off_t>(from));
+    if (got != want) broken_input("cannot map the tensors in the L1 of a core");
+}
+
+}  // namespace vd

@@ -1,0 +1,153 @@
+"""What the virtual device runs: launches of kernels on groups of cores, with every size and address filled in.
+
+Both ways into the device end here: plans of the compiler (`bind.py`) and hand-written programs
+(`tilelang_tt.device`). `description.py` writes it down for the runner, `kernel_build.py` compiles its kernels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from tilelang_tt.arch import Arch
+from tilelang_tt.runtime.plan import ComputeConfig, Role, SourceLine
+
+NUMERICS = ("fast", "exact", "chip")  # how numbers are computed; see device/README.md
+ROLES: tuple[Role, ...] = ("reader", "compute", "writer")
+
+# Flags of the first TensorAccessorArgs word (tensor_accessor::ArgConfig).
+ACCESSOR_SHARDED = 1
+ACCESSOR_DRAM = 2
+
+# Bank-local address of the first tensor: above every L1 address, so that a base address says where a tensor lies.
+DRAM_BASE = 1 << 24
+_ALIGN = 64  # bytes; the largest alignment of any chip
+
+
+def round_up(size: int, grain: int = _ALIGN) -> int:
+    return -(-size // grain) * grain
+
+
+class L1Address(int):
+    """The address of a tensor in L1.
+
+    On the device it becomes a pointer into the core's own L1, which is not address 0 of the host: a runtime
+    argument must still say that it is one when it reaches the runner.
+    """
+
+
+@dataclass(frozen=True)
+class TensorRun:
+    """Pages of `page_bytes` in DRAM banks or in the L1 of cores."""
+
+    name: str
+    memory: Literal["dram", "l1"]
+    address: int  # in every bank
+    page_bytes: int
+    pages: int
+    offset: int  # of the pages in the shared memory; L1 pages lie in the L1 of their core instead
+    marks: int  # in the shared memory: one byte per page, set when a kernel writes the page
+    slots: int = 0  # sharded: pages a bank has room for
+    places: tuple[int, ...] = ()  # sharded: bank * slots + slot of each page
+
+    @property
+    def bytes(self) -> int:
+        return self.pages * self.page_bytes
+
+
+@dataclass(frozen=True)
+class BufferRun:
+    """One circular buffer of a group of cores."""
+
+    id: int
+    name: str
+    format: str  # as declared
+    stored: str  # as run: Float32 in exact numerics
+    page_bytes: int
+    pages: int
+    offset: int  # in L1
+    producer: Role | Literal["any"] = "any"
+    consumer: Role | Literal["any"] = "any"
+    unpack_to_dest: bool = False
+    on_tensor: bool = False
+
+
+@dataclass(frozen=True)
+class KernelRun:
+    """One kernel with what its build and all of its cores have in common."""
+
+    role: Role
+    file: str  # name shown to the user and to the compiler
+    text: str
+    noc: int
+    compile_args: tuple[int, ...] = ()
+    named_args: tuple[tuple[str, int], ...] = ()
+    defines: tuple[tuple[str, str], ...] = ()
+    common_args: tuple[int, ...] = ()
+    include_dirs: tuple[Path, ...] = ()
+    source_map: tuple[SourceLine, ...] = ()
+
+
+@dataclass(frozen=True)
+class CoreRun:
+    x: int
+    y: int
+    args: Mapping[Role, tuple[int, ...]]
+
+
+@dataclass(frozen=True)
+class GroupRun:
+    """Cores with the same kernels and buffers."""
+
+    cores: tuple[CoreRun, ...]
+    kernels: Mapping[Role, KernelRun]
+    buffers: tuple[BufferRun, ...]
+    semaphores: tuple[tuple[int, int], ...] = ()  # id, initial value
+    config: ComputeConfig = field(default_factory=ComputeConfig)
+
+
+@dataclass(frozen=True)
+class LaunchRun:
+    """Kernels that start together."""
+
+    name: str
+    groups: tuple[GroupRun, ...]
+
+    @property
+    def cores(self) -> int:
+        return sum(len(group.cores) for group in self.groups)
+
+    def kernel_at(self, core: tuple[int, int], role: str) -> KernelRun:
+        return next(
+            kernel
+            for group in self.groups
+            if any((item.x, item.y) == core for item in group.cores)
+            for kernel in group.kernels.values()
+            if kernel.role == role
+        )
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Layout of the memory shared with the runner."""
+
+    dram_bytes: int
+    l1_shared: int = 0  # where the L1 of core 0 begins
+    l1_heap: int = 0  # L1 address from which on tensors lie; 0: none does
+    l1_top: int = 0  # end of what L1 addresses may reach; 0: the chip's own
+
+
+@dataclass(frozen=True)
+class Run:
+    """Launches in order, on one chip."""
+
+    name: str
+    arch: Arch
+    numerics: str
+    tensors: tuple[TensorRun, ...]
+    launches: tuple[LaunchRun, ...]
+    memory: Memory
+    grid: tuple[int, int]
+    seed: int = 0

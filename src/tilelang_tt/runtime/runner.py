@@ -1,0 +1,120 @@
+"""Build the kernels of a `Run`, start the runner on it, read its report.
+
+Run  ->  kernels (compiled, cached)  ->  runner process on shared memory  ->  RunReport, or DeviceError
+         (a crash, hang or deadlock ends the runner only)
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from tilelang_tt.diagnostics import DeviceError, EnvironmentProblem
+from tilelang_tt.runtime.arena import Arena
+from tilelang_tt.runtime.description import describe
+from tilelang_tt.runtime.failure import device_error
+from tilelang_tt.runtime.kernel_build import build_all
+from tilelang_tt.runtime.program import NUMERICS, Run
+from tilelang_tt.runtime.progress import progress
+
+TIMEOUT_VARIABLE = "TILELANG_TT_TIMEOUT"
+DEFAULT_TIMEOUT = 300.0  # seconds
+_MAX_THREADS = 64
+_GRACE = 10.0  # seconds the runner has to report after its own time limit
+
+
+@dataclass(frozen=True)
+class RunReport:
+    """What a finished call was and what it moved."""
+
+    numerics: str
+    build_seconds: float  # compiling, or finding compiled kernels
+    run_seconds: float  # from tensors to tensors, without the build
+    device_seconds: float  # inside the kernels
+    statistics: dict[str, int]  # bytes over the NoC, tiles multiplied, cores used ...
+
+
+def execute(
+    run: Run,
+    memory: Callable[[], Arena],
+    *,
+    timeout: float | None = None,
+    after: Callable[[], None] = lambda: None,
+) -> RunReport:
+    """Run it; `memory` gives the shared memory with the tensors in it, `after` is called when all went well."""
+    limit = timeout if timeout is not None else default_timeout()
+    started = time.perf_counter()
+    with progress(f"building the kernels of {run.name} for the virtual device"):
+        runner, libraries = build_all(run)
+    built = time.perf_counter()
+    text = describe(run, libraries, threads=_threads(run), time_limit=limit)
+    shared = memory()
+    with progress(f"running {run.name} on the virtual device ({run.numerics} numerics)"):
+        report = _report(str(runner), text, shared, limit)
+    if report["status"] != "ok":
+        raise device_error(report, run, limit)
+    after()
+    return RunReport(
+        numerics=run.numerics,
+        build_seconds=built - started,
+        run_seconds=time.perf_counter() - built,
+        device_seconds=report["seconds"],
+        statistics=report["statistics"],
+    )
+
+
+def numerics_mode(mode: str) -> str:
+    if mode not in NUMERICS:
+        raise DeviceError("TT409", f"unknown numerics '{mode}'", help=f"valid: {', '.join(NUMERICS)}")
+    return mode
+
+
+def default_timeout() -> float:
+    text = os.environ.get(TIMEOUT_VARIABLE)
+    if not text:
+        return DEFAULT_TIMEOUT
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not seconds > 0:
+        raise EnvironmentProblem(
+            "TT504",
+            f"{TIMEOUT_VARIABLE} is not a number of seconds: {text!r}",
+            help=f"for example {TIMEOUT_VARIABLE}=600",
+        )
+    return seconds
+
+
+def _threads(run: Run) -> int:
+    """Cores run on as many host threads as there are processors for this process."""
+    cores = max(launch.cores for launch in run.launches)
+    return max(1, min(len(os.sched_getaffinity(0)), cores, _MAX_THREADS))
+
+
+def _report(runner: str, description: str, memory: Arena, limit: float) -> dict[str, Any]:
+    try:
+        done = subprocess.run(
+            [runner, str(memory.descriptor)],
+            input=description.encode(),
+            capture_output=True,
+            pass_fds=(memory.descriptor,),
+            timeout=limit + _GRACE,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return {"status": "hang", "category": "hang", "message": "the runner did not answer"}
+    try:
+        report: dict[str, Any] = json.loads(done.stdout)
+    except ValueError:
+        raise DeviceError(
+            "TT408",
+            f"the device runtime ended without a report (exit status {done.returncode})",
+            notes=tuple(done.stderr.decode(errors="replace").splitlines()[:10]),
+        ) from None
+    return report
