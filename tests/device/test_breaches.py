@@ -477,12 +477,12 @@ def test_operation_contracts(name: str) -> None:
 
 def test_undefined_and_unimplemented_have_words_of_their_own() -> None:
     twice = TileProgram(
-        "mul_init(x, y); mul_tiles(x, y, 0, 0, 0); mul_tiles(x, y, 0, 0, 0);",
+        "mul_init(x, y, false); mul_tiles(x, y, 0, 0, 0); mul_tiles(x, y, 0, 0, 0);",
         ("eltwise_binary.h",),
         direct=False,
     )
     with pytest.raises(DeviceError, match=r"error\[TT403\]: undefined by the SDK: mul_tiles onto DST tile 0"):
         twice.run(torch.ones(32, 32))
-    part = TileProgram(COPY + "exp_tile_init(); exp_tile(0, VectorMode::R);", SFPU)
-    with pytest.raises(DeviceError, match=r"error\[TT402\]: .*unimplemented: exp_tile on part of a tile"):
-        part.run(torch.ones(32, 32))
+    missing = TileProgram(COPY + "topk_tile_init();", ("compute_kernel_api.h",))
+    with pytest.raises(DeviceError, match=r"error\[TT402\]: .*unimplemented: topk_tile_init"):
+        missing.run(torch.ones(32, 32))

@@ -110,12 +110,13 @@ def test_kernel_that_does_not_compile() -> None:
 
 
 def test_missing_part_of_the_sdk_is_named() -> None:
-    edit = ('#include "api/compute/pack.h"', '#include "api/compute/welford.h"')
-    with pytest.raises(DeviceError, match=r"error\[TT402\]: .*virtual device: header api/compute/welford\.h"):
+    edit = ('#include "api/compute/pack.h"', '#include "api/compute/no_such.h"')
+    with pytest.raises(DeviceError, match=r"error\[TT402\]: .*virtual device: header api/compute/no_such\.h"):
         Gemm(edits={"compute.cpp": edit}).run(64, 64, 64)
-    scaled = TileProgram("exp_tile_init<false, 0x40000000>();", ("eltwise_unary/exp.h",))
-    with pytest.raises(DeviceError, match=r"error\[TT402\]: .*virtual device: exp_tile_init with a scale"):
-        scaled.run(torch.ones(32, 32))
+    # A function of the SDK that is missing compiles, whatever its arguments, and stops the run by name.
+    scan = TileProgram("rand_tile_init(7); rand_tile<true>(0, 1, 2);", ("eltwise_unary/rand.h",))
+    with pytest.raises(DeviceError, match=r"error\[TT402\]: .*unimplemented: rand_tile_init"):
+        scan.run(torch.ones(32, 32))
 
 
 def test_argument_the_device_does_not_know_is_refused() -> None:

@@ -1,5 +1,26 @@
-// Matrix-engine add, sub, mul of two circular buffers, the second one possibly broadcast.
+// Matrix-engine add, sub, mul of two circular buffers, the second one possibly broadcast, or of one and DST.
+#include <cstdio>
+
 #include "numerics.h"
+
+namespace vd {
+
+// Replicates row `row` downwards, column 0 across, or element [0,0].
+void broadcast_in_place(Broadcast broadcast, uint32_t row, Tile& tile) {
+    if (broadcast == Broadcast::None) return;
+    const Tile from = tile;
+    for (uint32_t face = 0; face < 4; ++face) {
+        for (uint32_t r = 0; r < kFace; ++r) {
+            for (uint32_t c = 0; c < kFace; ++c) {
+                tile.at[face][r][c] = broadcast == Broadcast::Rows   ? from.at[(row / kFace) * 2 + (face & 1)][row % kFace][c]
+                                      : broadcast == Broadcast::Cols ? from.at[face & 2][r][0]
+                                                                     : from.at[0][0][0];
+            }
+        }
+    }
+}
+
+}  // namespace vd
 
 using namespace vd;
 
@@ -7,27 +28,18 @@ namespace {
 
 const char* kOps[] = {"add", "sub", "mul"};
 const char* kBroadcasts[] = {"", "_bcast_rows", "_bcast_cols", "_bcast_scalar"};
+const char* kReuses[] = {"NONE", "DEST_TO_SRCA", "DEST_TO_SRCB"};
 
-// Element of B that meets element (face, row, col) of A.
-float right_element(const Tile& b, Broadcast broadcast, uint32_t face, uint32_t row, uint32_t col) {
-    switch (broadcast) {
-        case Broadcast::Rows: return b.at[face & 1][0][col];
-        case Broadcast::Cols: return b.at[face & 2][row][0];
-        case Broadcast::Scalar: return b.at[0][0][0];
-        default: return b.at[face][row][col];
-    }
-}
-
-// The tile of B as the engine meets it: its first row, column or element everywhere.
-void spread(Tile& b, Broadcast broadcast) {
-    const Tile from = b;
-    for (uint32_t face = 0; face < 4; ++face) {
-        for (uint32_t row = 0; row < kFace; ++row) {
-            for (uint32_t col = 0; col < kFace; ++col) {
-                b.at[face][row][col] = right_element(from, broadcast, face, row, col);
-            }
-        }
-    }
+void combine(Binary op, const Tile& a, const Tile& b, bool add_to_dst, Tile& out) {
+    if (op != Binary::Mul) return add_elements(out, a, b, op == Binary::Sub, add_to_dst);
+    if (!add_to_dst) return multiply_elements(out, a, b);
+    if (device.bit_true) vd_unimplemented("mul_tiles onto a written DST tile in chip numerics", fiber->line);
+    Tile product;
+    multiply_elements(product, a, b);
+    float* to = &out.at[0][0][0];
+    const float* from = &product.at[0][0][0];
+    for (uint32_t i = 0; i < kTileElements; ++i) to[i] += from[i];
+    if (dst_is_16bit()) round_to_16bit_dst(out);
 }
 
 void require_init(Binary op, Broadcast broadcast, const char* name) {
@@ -48,18 +60,17 @@ extern "C" {
 
 void vd_binary_init(uint32_t op, uint32_t broadcast, uint32_t in0, uint32_t in1, bool accumulate, uint32_t line) {
     enter(line);
-    require_started("an eltwise binary init");
+    begin_family(Family::Binary, "an eltwise binary init");
     cb_config(in0);
     cb_config(in1);
     Engine& engine = core->engine;
-    engine.family = Family::Binary;
     engine.binary = static_cast<Binary>(op);
     engine.broadcast = static_cast<Broadcast>(broadcast);
-    engine.accumulate = accumulate && engine.binary != Binary::Mul;
+    engine.accumulate = accumulate;
 }
 
 void vd_binary_tile(uint32_t op_number, uint32_t broadcast_number, uint32_t in0, uint32_t in1, uint32_t tile0,
-                    uint32_t tile1, uint32_t dst, uint32_t line) {
+                    uint32_t tile1, uint32_t dst, uint32_t row, uint32_t line) {
     enter(line);
     const Binary op = static_cast<Binary>(op_number);
     const Broadcast broadcast = static_cast<Broadcast>(broadcast_number);
@@ -69,30 +80,64 @@ void vd_binary_tile(uint32_t op_number, uint32_t broadcast_number, uint32_t in0,
     require_order(false, name);
     require_srca(in0, name);
     require_srcb(in1, name);
-    Tile& out = dst_tile(dst);
+    require_source_operand(in0, name);
+    require_source_operand(in1, name);
+    if (row >= 2 * kFace) undefined("%s_tiles_bcast_rows of row %u: a tile has 32 rows", name, row);
+
     Engine& engine = core->engine;
-    if (op == Binary::Mul && engine.tiles[dst] == DstTile::Written) {
-        undefined(
-            "mul_tiles onto DST tile %u, which already holds a value: whether it is added to or replaced is not "
-            "the same in every mode",
-            dst);
+    Tile& out = dst_tile(dst);
+    // The chip adds products to what DST holds, whatever the init says; the SDK promises it for accumulation only.
+    if (op == Binary::Mul && !engine.accumulate && engine.tiles[dst] == DstTile::Written) {
+        undefined("mul_tiles onto DST tile %u, which is already written, without accumulation in its init", dst);
     }
-    for (const uint32_t cb : {in0, in1}) {
-        if (cb_config(cb).to_dest) {
-            breach("data-format", "%s reads CB %u '%s', which unpacks to DST: only copy_tile may read it", name, cb,
-                   cb_config(cb).name);
-        }
-    }
-    Tile &a = engine.srca_tiles[0], &b = engine.srcb_tiles[0];
-    unpack_tile(cb_config(in0).storage, readable_tile(in0, tile0), source_cut(), a);
-    unpack_tile(cb_config(in1).storage, readable_tile(in1, tile1), source_cut(), b);
-    if (broadcast != Broadcast::None) spread(b, broadcast);
-    if (op == Binary::Mul) {
-        multiply_elements(out, a, b);
-    } else {
-        add_elements(out, a, b, op == Binary::Sub, engine.accumulate && engine.tiles[dst] == DstTile::Written);
-    }
+    Tile& a = engine.srca_tiles[0];
+    Tile& b = engine.srcb_tiles[0];
+    load_operand(in0, tile0, a);
+    load_operand(in1, tile1, b);
+    broadcast_in_place(broadcast, row, b);
+    combine(op, a, b, engine.accumulate && engine.tiles[dst] == DstTile::Written, out);
     engine.tiles[dst] = DstTile::Written;
+}
+
+void vd_reuse_init(uint32_t op, uint32_t reuse, uint32_t cb, uint32_t line) {
+    enter(line);
+    begin_family(Family::Reuse, "an eltwise binary init with DST");
+    cb_config(cb);
+    core->engine.binary = static_cast<Binary>(op);
+    core->engine.reuse = static_cast<Reuse>(reuse);
+}
+
+void vd_reuse_tile(uint32_t op_number, uint32_t reuse_number, uint32_t cb, uint32_t tile, uint32_t dst, uint32_t line) {
+    enter(line);
+    Engine& engine = core->engine;
+    const Binary op = static_cast<Binary>(op_number);
+    const Reuse reuse = static_cast<Reuse>(reuse_number);
+    char what[48];
+    std::snprintf(what, sizeof what, "%s_reuse_dest_tiles<%s>", kOps[op_number], kReuses[reuse_number]);
+    if (reuse == Reuse::None) undefined("%s: DST goes to SrcA or to SrcB", what);
+    require_math(what);
+    require_family(Family::Reuse, what, "its init");
+    if (engine.binary != op || engine.reuse != reuse) {
+        breach("init-mismatch", "%s after the init of %s_reuse_dest_tiles<%s>", what,
+               kOps[static_cast<uint32_t>(engine.binary)], kReuses[static_cast<uint32_t>(engine.reuse)]);
+    }
+    if (reuse == Reuse::DstToSrcA) {
+        require_srcb(cb, what);
+    } else {
+        require_srca(cb, what);
+    }
+    require_source_operand(cb, what);
+
+    Tile& out = written_dst_tile(dst, what);
+    Tile& moved = engine.srca_tiles[0];
+    Tile& loaded = engine.srcb_tiles[0];
+    load_operand(cb, tile, loaded);
+    dst_to_source(out, cb_config(cb).declared, moved);
+    if (reuse == Reuse::DstToSrcA) {
+        combine(op, moved, loaded, false, out);
+    } else {
+        combine(op, loaded, moved, false, out);
+    }
 }
 
 }  // extern "C"

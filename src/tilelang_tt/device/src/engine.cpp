@@ -4,7 +4,7 @@
 namespace vd {
 namespace {
 
-constexpr const char* kDstNames[] = {"released", "acquired", "committed", "waited for by the packer"};
+constexpr const char* kDstNames[] = {"released", "acquired", "committed", "waited for by the packer", "acquired by acquire_dst"};
 
 void step_dst(DstState from, DstState to, const char* call) {
     Engine& engine = core->engine;
@@ -41,6 +41,7 @@ const char* format_name(DataFormat format) {
         case DataFormat::UInt16: return "UInt16";
         case DataFormat::UInt32: return "UInt32";
         case DataFormat::UInt8: return "UInt8";
+        case DataFormat::Int8: return "Int8";
         default: return "Invalid";
     }
 }
@@ -52,8 +53,56 @@ const char* family_name(Family family) {
         case Family::Transpose: return "transpose";
         case Family::Matmul: return "matmul";
         case Family::MatmulBlock: return "matmul_block";
-        default: return "eltwise binary";
+        case Family::Binary: return "eltwise binary";
+        case Family::Reuse: return "eltwise binary with DST";
+        case Family::UnaryBcast: return "unary broadcast";
+        case Family::Reduce: return "reduce";
+        case Family::BlockMax: return "reduce_block_max_row";
+        case Family::Tilize: return "tilize";
+        default: return "untilize";
     }
+}
+
+bool is_32bit_integer(DataFormat format) { return format == DataFormat::Int32 || format == DataFormat::UInt32; }
+
+bool is_integer(DataFormat format) {
+    return is_32bit_integer(format) || format == DataFormat::UInt16 || format == DataFormat::UInt8 ||
+           format == DataFormat::Int8;
+}
+
+void begin_family(Family family, const char* init) {
+    require_started(init);
+    Engine& engine = core->engine;
+    const bool keeps_unpacker = engine.family == Family::Tilize || engine.family == Family::Untilize;
+    if (keeps_unpacker && family != engine.family) {
+        breach("uninit", "%s while the unpacker is set up for %s: %s_uninit is missing", init,
+               family_name(engine.family), family_name(engine.family));
+    }
+    engine.family = family;
+}
+
+void require_family(Family wanted, const char* what, const char* init) {
+    const Family family = core->engine.family;
+    if (family == wanted) return;
+    if (family == Family::None) breach("init", "%s without %s", what, init);
+    breach("init", "%s after the init of another operation (%s): %s must be called again", what, family_name(family),
+           init);
+}
+
+void require_source_operand(uint32_t cb, const char* what) {
+    const CbConfig& config = cb_config(cb);
+    if (config.to_dest) {
+        breach("data-format", "%s reads CB %u '%s', which unpacks to DST: only copy_tile may read it", what, cb,
+               config.name);
+    }
+    if (is_integer(config.storage)) {
+        vd_unimplemented("integer operands of the matrix engine", fiber->line);
+    }
+}
+
+void require_wide_dst(DataFormat format, const char* what) {
+    if (!is_32bit_integer(format) || core->group->fp32_dest) return;
+    breach("data-format", "%s of %s needs a 32-bit DST (fp32_dest_acc_en)", what, format_name(format));
 }
 
 void reset_engine() {
@@ -62,7 +111,9 @@ void reset_engine() {
     engine.overwrite_calls = 0;
     engine.dst_state = DstState::Released;
     engine.family = Family::None;
-    engine.sfpu = Sfpu::None;
+    engine.sfpu.op = Sfpu::None;
+    engine.mask.on = engine.untilize.on = false;
+    engine.relu = 0;
 }
 
 void check_engine_at_end() {
@@ -70,6 +121,7 @@ void check_engine_at_end() {
     if (engine.dst_state != DstState::Released) {
         breach("dst-protocol", "the kernel ends while DST is %s", kDstNames[static_cast<uint32_t>(engine.dst_state)]);
     }
+    if (engine.relu != 0) breach("pack-relu", "the kernel ends with the packer's ReLU on");
     if (engine.l1_acc) {
         breach("l1-accumulate", "the kernel ends with packer L1 accumulation on (since line %u)", engine.l1_acc_line);
     }
@@ -81,7 +133,7 @@ void require_started(const char* what) {
 
 void require_math(const char* what) {
     require_started(what);
-    if (core->engine.dst_state != DstState::Acquired) {
+    if (core->engine.dst_state != DstState::Acquired && core->engine.dst_state != DstState::Shared) {
         breach("dst-protocol", "%s while DST is %s; it must be acquired", what,
                kDstNames[static_cast<uint32_t>(core->engine.dst_state)]);
     }
@@ -165,6 +217,15 @@ void vd_startup(uint32_t srca_cb, uint32_t srcb_cb, uint32_t out_cb, bool revers
     engine.pack_cb = out_cb;
 }
 
+void vd_unary_startup(uint32_t icb, uint32_t ocb, uint32_t line) {
+    enter(line);
+    Engine& engine = core->engine;
+    if (!engine.started) vd_startup(icb, icb, ocb, false, line);
+    vd_reconfig_srca(icb, line);
+    vd_reconfig_pack(ocb, line);
+    vd_copy_init(icb, false, line);
+}
+
 void vd_reconfig_srca(uint32_t cb, uint32_t line) {
     enter(line);
     require_started("reconfig_data_format_srca");
@@ -220,6 +281,23 @@ void vd_regs_wait(uint32_t line) {
 void vd_regs_release(uint32_t line) {
     enter(line);
     step_dst(DstState::Waited, DstState::Released, "tile_regs_release");
+}
+
+void vd_dst_acquire(uint32_t line) {
+    vd_regs_acquire(line);
+    core->engine.dst_state = DstState::Shared;
+}
+
+void vd_dst_release(uint32_t line) {
+    enter(line);
+    step_dst(DstState::Shared, DstState::Released, "release_dst");
+}
+
+void vd_pack_relu(uint32_t mode, uint32_t threshold, uint32_t line) {
+    enter(line);
+    require_started("pack_relu_config");
+    core->engine.relu = mode;
+    core->engine.relu_threshold = threshold;
 }
 
 }  // extern "C"

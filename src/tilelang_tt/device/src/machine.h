@@ -166,8 +166,31 @@ struct Fiber {
     uint32_t unacknowledged_line = 0;
 };
 
-enum class DstState : uint8_t { Released, Acquired, Committed, Waited };
-enum class Family : uint8_t { None, Copy, Transpose, Matmul, MatmulBlock, Binary };
+enum class DstState : uint8_t { Released, Acquired, Committed, Waited, Shared };
+enum class Family : uint8_t {
+    None,
+    Copy,
+    Transpose,
+    Matmul,
+    MatmulBlock,
+    Binary,
+    Reuse,
+    UnaryBcast,
+    Reduce,
+    BlockMax,
+    Tilize,
+    Untilize,
+};
+// What the packer or the unpacker keeps doing until its uninit.
+struct PackMask {
+    bool on = false;
+    ckernel::ReduceDim dim = ckernel::ReduceDim::REDUCE_ROW;
+    uint32_t line = 0;
+};
+struct PackUntilize {
+    bool on = false;
+    uint32_t block = 0, full = 0, line = 0;  // tiles
+};
 enum class DstTile : uint8_t { Zero, Written };
 
 // Which CB a source register or the packer was last configured for.
@@ -189,7 +212,14 @@ struct Engine {
     Binary binary;
     Broadcast broadcast;
     bool accumulate;
-    Sfpu sfpu;
+    Reuse reuse;
+    ckernel::PoolType pool;
+    ckernel::ReduceDim dim;
+    PackMask mask;
+    PackUntilize untilize;
+    uint32_t relu, relu_threshold;  // as in ckernel::ReluType; 16 bits
+    SfpuCall sfpu;                  // the last init of the vector unit
+    float running[2][kFace];        // sums that cumsum_tile carries to the tile below
     DstTile tiles[16];
     Tile* dst;
     Tile *srca_tiles, *srcb_tiles;  // unpacked operands of one call
@@ -302,5 +332,22 @@ void require_srca(uint32_t cb, const char* what);
 void require_srcb(uint32_t cb, const char* what);
 void require_order(bool reversed, const char* what);
 const char* family_name(Family family);
+void begin_family(Family family, const char* init);  // an init: refuses while another operation wants its uninit
+void require_family(Family wanted, const char* what, const char* init);
+void require_source_operand(uint32_t cb, const char* what);  // an operand of the matrix engine
+void require_wide_dst(DataFormat format, const char* what);  // 32-bit integers need a 32-bit DST
+bool is_integer(DataFormat format);
+bool is_32bit_integer(DataFormat format);
+
+// ---- move.cpp --------------------------------------------------------------------------------------
+void load_operand(uint32_t cb, uint32_t tile, Tile& out);  // a tile on its way through a source register
+void broadcast_in_place(Broadcast broadcast, uint32_t row, Tile& tile);  // binary.cpp
+bool goes_to_dst(uint32_t cb);  // all bits reach DST: integers, and unpack-to-DST buffers
+void check_packer(uint32_t cb, const char* what);
+void store_tile(uint32_t cb, const Tile& tile, bool accumulate, uint8_t* page);
+
+// ---- integers.cpp ----------------------------------------------------------------------------------
+void unpack_integers(DataFormat format, const uint8_t* page, Tile& out);
+void pack_integers(DataFormat format, const Tile& tile, uint8_t* page);
 
 }  // namespace vd

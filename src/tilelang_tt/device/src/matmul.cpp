@@ -23,14 +23,6 @@ void check_shape(bool block, uint32_t transpose, uint32_t ct, uint32_t rt, uint3
     }
 }
 
-void require_source_operand(uint32_t cb, const char* what) {
-    const CbConfig& config = cb_config(cb);
-    if (config.to_dest) {
-        breach("data-format", "%s reads CB %u '%s', which unpacks to DST: only copy_tile may read it", what, cb,
-               config.name);
-    }
-}
-
 }  // namespace
 
 extern "C" {
@@ -38,11 +30,10 @@ extern "C" {
 void vd_matmul_init(uint32_t in0, uint32_t in1, bool block, uint32_t transpose, uint32_t ct, uint32_t rt, uint32_t kt,
                     uint32_t line) {
     enter(line);
-    require_started(block ? "matmul_block_init" : "matmul_init");
     cb_config(in0);
     cb_config(in1);
+    begin_family(block ? Family::MatmulBlock : Family::Matmul, block ? "matmul_block_init" : "matmul_init");
     Engine& engine = core->engine;
-    engine.family = block ? Family::MatmulBlock : Family::Matmul;
     engine.transpose = transpose != 0;
     engine.ct = ct;
     engine.rt = rt;

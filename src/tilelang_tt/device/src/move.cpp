@@ -1,30 +1,110 @@
-// Copies between circular buffers and DST: copy_tile, transpose_tile, pack_tile.
+// Copies between circular buffers and DST: copy_tile, transpose_tile, unary_bcast, pack_tile.
+#include <cstring>
+
 #include "numerics.h"
 
 namespace vd {
 namespace {
 
-void require_family(Family wanted, const char* what, const char* init) {
-    const Family family = core->engine.family;
-    if (family == wanted) return;
-    if (family == Family::None) breach("init", "%s without %s", what, init);
-    breach("init", "%s after the init of another operation (%s): %s must be called again", what, family_name(family),
-           init);
-}
+constexpr const char* kDims[] = {"REDUCE_ROW", "REDUCE_COL", "REDUCE_SCALAR"};
 
 void unpack_to_dst(uint32_t cb, uint32_t tile, uint32_t dst, bool transpose, const char* what) {
     const CbConfig& config = cb_config(cb);
     require_srca(cb, what);
+    require_wide_dst(config.declared, what);
     Tile& out = dst_tile(dst);
-    const uint8_t* page = readable_tile(cb, tile);
-    const bool whole = config.to_dest && core->group->fp32_dest;
-    unpack_tile(config.storage, page, whole ? Cut::None : source_cut(), out);
-    if (!whole) source_to_dst(out);
+    load_operand(cb, tile, out);
+    if (!goes_to_dst(cb)) source_to_dst(out);
     if (transpose) transpose_in_place(out);
     core->engine.tiles[dst] = DstTile::Written;
 }
 
+// What the packer's reduce mask lets through; the rest becomes zero.
+bool passes(ckernel::ReduceDim dim, uint32_t face, uint32_t row, uint32_t col) {
+    const bool first_col = (face & 1) == 0 && col == 0, first_row = face < 2 && row == 0;
+    if (dim == ckernel::ReduceDim::REDUCE_ROW) return first_col;
+    if (dim == ckernel::ReduceDim::REDUCE_COL) return first_row;
+    return first_col && first_row;
+}
+
+void apply_mask(ckernel::ReduceDim dim, Tile& tile) {
+    for (uint32_t face = 0; face < 4; ++face) {
+        for (uint32_t row = 0; row < kFace; ++row) {
+            for (uint32_t col = 0; col < kFace; ++col) {
+                if (!passes(dim, face, row, col)) tile.at[face][row][col] = 0.0f;
+            }
+        }
+    }
+}
+
+// The packer's ReLU: below zero, or below (above) a threshold of 16 bits.
+void apply_relu(uint32_t mode, uint32_t threshold_bits, Tile& tile) {
+    float threshold;
+    const uint32_t wide = threshold_bits << 16;
+    std::memcpy(&threshold, &wide, sizeof threshold);
+    float* at = &tile.at[0][0][0];
+    for (uint32_t i = 0; i < kTileElements; ++i) {
+        float& x = at[i];
+        if (mode == 1) x = x > 0.0f ? x : 0.0f;
+        if (mode == 2) x = x > threshold ? x : 0.0f;
+        if (mode == 3) x = x < 0.0f ? 0.0f : x > threshold ? threshold : x;
+    }
+}
+
 }  // namespace
+
+void load_operand(uint32_t cb, uint32_t tile, Tile& out) {
+    const CbConfig& config = cb_config(cb);
+    const uint8_t* page = readable_tile(cb, tile);
+    if (is_integer(config.storage)) {
+        ++core->statistics.tiles_unpacked;
+        return unpack_integers(config.storage, page, out);
+    }
+    unpack_tile(config.storage, page, goes_to_dst(cb) ? Cut::None : source_cut(), out);
+}
+
+bool goes_to_dst(uint32_t cb) {
+    const CbConfig& config = cb_config(cb);
+    return is_integer(config.storage) || (config.to_dest && core->group->fp32_dest);
+}
+
+void check_packer(uint32_t cb, const char* what) {
+    require_started(what);
+    const Engine& engine = core->engine;
+    const CbConfig& config = cb_config(cb);
+    const CbConfig& configured = cb_config(engine.pack_cb);
+    if (configured.declared != config.declared) {
+        breach("data-format",
+               "%s to CB %u '%s' (%s), but the packer is configured for CB %u '%s' (%s): "
+               "pack_reconfig_data_format is missing",
+               what, cb, config.name, format_name(config.declared), engine.pack_cb, configured.name,
+               format_name(configured.declared));
+    }
+    const bool reduces = engine.family == Family::Reduce || engine.family == Family::BlockMax;
+    if (engine.mask.on && !reduces) {
+        breach("uninit",
+               "%s while the packer still has the mask of %s (reduce_init at line %u), which zeroes all but the result "
+               "of a reduction: reduce_uninit is missing",
+               what, kDims[static_cast<uint32_t>(engine.mask.dim)], engine.mask.line);
+    }
+    require_wide_dst(config.declared, what);
+}
+
+void store_tile(uint32_t cb, const Tile& tile, bool accumulate, uint8_t* page) {
+    const Engine& engine = core->engine;
+    const CbConfig& config = cb_config(cb);
+    if (is_integer(config.storage)) {
+        if (accumulate) vd_unimplemented("packer L1 accumulation of integers", fiber->line);
+        ++core->statistics.tiles_packed;
+        return pack_integers(config.storage, tile, page);
+    }
+    if (!engine.mask.on && engine.relu == 0) return pack_tile(config.storage, tile, accumulate, page);
+    Tile changed = tile;
+    if (engine.mask.on) apply_mask(engine.mask.dim, changed);
+    if (engine.relu != 0) apply_relu(engine.relu, engine.relu_threshold, changed);
+    pack_tile(config.storage, changed, accumulate, page);
+}
+
 }  // namespace vd
 
 using namespace vd;
@@ -33,9 +113,8 @@ extern "C" {
 
 void vd_copy_init(uint32_t cb, bool transpose, uint32_t line) {
     enter(line);
-    require_started("copy_tile_to_dst_init_short");
+    begin_family(Family::Copy, "copy_tile_to_dst_init_short");
     cb_config(cb);
-    core->engine.family = Family::Copy;
     core->engine.transpose = transpose;
 }
 
@@ -48,9 +127,8 @@ void vd_copy_tile(uint32_t cb, uint32_t tile, uint32_t dst, uint32_t line) {
 
 void vd_transpose_init(uint32_t cb, uint32_t line) {
     enter(line);
-    require_started("transpose_init");
+    begin_family(Family::Transpose, "transpose_init");
     cb_config(cb);
-    core->engine.family = Family::Transpose;
 }
 
 void vd_transpose_tile(uint32_t cb, uint32_t tile, uint32_t dst, uint32_t line) {
@@ -60,23 +138,45 @@ void vd_transpose_tile(uint32_t cb, uint32_t tile, uint32_t dst, uint32_t line) 
     unpack_to_dst(cb, tile, dst, true, "transpose_tile");
 }
 
+void vd_unary_bcast_init(uint32_t broadcast, uint32_t cb, uint32_t line) {
+    enter(line);
+    begin_family(Family::UnaryBcast, "unary_bcast_init");
+    cb_config(cb);
+    core->engine.broadcast = static_cast<Broadcast>(broadcast);
+}
+
+void vd_unary_bcast(uint32_t broadcast, uint32_t cb, uint32_t tile, uint32_t dst, uint32_t line) {
+    enter(line);
+    require_math("unary_bcast");
+    require_family(Family::UnaryBcast, "unary_bcast", "unary_bcast_init");
+    if (core->engine.broadcast != static_cast<Broadcast>(broadcast)) {
+        breach("init-mismatch", "unary_bcast of another broadcast type than its init");
+    }
+    unpack_to_dst(cb, tile, dst, false, "unary_bcast");
+    broadcast_in_place(static_cast<Broadcast>(broadcast), 0, core->engine.dst[dst]);
+}
+
+void vd_unary_bcast_uninit(uint32_t cb, uint32_t line) {
+    enter(line);
+    require_family(Family::UnaryBcast, "unary_bcast_uninit", "unary_bcast_init");
+    cb_config(cb);
+    core->engine.family = Family::None;
+}
+
 void vd_pack_tile(uint32_t dst, uint32_t cb, bool indexed, uint32_t index, uint32_t line) {
     enter(line);
     require_started("pack_tile");
     Engine& engine = core->engine;
-    if (engine.dst_state != DstState::Waited) {
+    if (engine.dst_state != DstState::Waited && engine.dst_state != DstState::Shared) {
         breach("dst-protocol", "pack_tile before tile_regs_wait has handed DST to the packer");
     }
     const Tile& tile = written_dst_tile(dst, "pack_tile");
-    const CbConfig& config = cb_config(cb);
-    const CbConfig& configured = cb_config(engine.pack_cb);
-    if (configured.declared != config.declared) {
-        breach("data-format",
-               "pack_tile to CB %u '%s' (%s), but the packer is configured for CB %u '%s' (%s): "
-               "pack_reconfig_data_format is missing",
-               cb, config.name, format_name(config.declared), engine.pack_cb, configured.name,
-               format_name(configured.declared));
+    check_packer(cb, "pack_tile");
+    if (engine.untilize.on) {
+        breach("uninit", "pack_tile while the packer untilizes (since line %u): pack_untilize_uninit is missing",
+               engine.untilize.line);
     }
+    const CbConfig& config = cb_config(cb);
     CbState& state = core->cbs[cb];
     uint32_t page = 0;
     uint8_t* to = packable_tile(cb, indexed ? index : state.pack_cursor, page);
@@ -93,7 +193,7 @@ void vd_pack_tile(uint32_t dst, uint32_t cb, bool indexed, uint32_t index, uint3
     }
     target.written = target.packed = true;
     target.overwrite_calls = engine.overwrite_calls;
-    pack_tile(config.storage, tile, engine.l1_acc, to);
+    store_tile(cb, tile, engine.l1_acc, to);
 }
 
 }  // extern "C"

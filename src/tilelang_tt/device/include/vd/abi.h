@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "vd/ops.h"
+
 extern "C" {
 
 // Runtime arguments.
@@ -41,6 +43,9 @@ void vd_regs_acquire(uint32_t line);
 void vd_regs_commit(uint32_t line);
 void vd_regs_wait(uint32_t line);
 void vd_regs_release(uint32_t line);
+void vd_dst_acquire(uint32_t line);
+void vd_dst_release(uint32_t line);
+void vd_unary_startup(uint32_t icb, uint32_t ocb, uint32_t line);
 
 // Compute: operations between circular buffers and DST.
 void vd_copy_init(uint32_t cb, bool transpose, uint32_t line);
@@ -54,13 +59,47 @@ void vd_matmul(uint32_t in0, uint32_t in1, uint32_t tile0, uint32_t tile1, uint3
                uint32_t ct, uint32_t rt, uint32_t kt, uint32_t line);
 void vd_binary_init(uint32_t op, uint32_t broadcast, uint32_t in0, uint32_t in1, bool accumulate, uint32_t line);
 void vd_binary_tile(uint32_t op, uint32_t broadcast, uint32_t in0, uint32_t in1, uint32_t tile0, uint32_t tile1,
-                    uint32_t dst, uint32_t line);
+                    uint32_t dst, uint32_t row, uint32_t line);
+void vd_reuse_init(uint32_t op, uint32_t reuse, uint32_t cb, uint32_t line);
+void vd_reuse_tile(uint32_t op, uint32_t reuse, uint32_t cb, uint32_t tile, uint32_t dst, uint32_t line);
+void vd_unary_bcast_init(uint32_t broadcast, uint32_t cb, uint32_t line);
+void vd_unary_bcast(uint32_t broadcast, uint32_t cb, uint32_t tile, uint32_t dst, uint32_t line);
+void vd_unary_bcast_uninit(uint32_t cb, uint32_t line);
 
-// Compute: vector unit, on DST only. `op` numbers are vd::Sfpu of vd/ops.h.
-void vd_sfpu_init(uint32_t op, uint32_t line);
-void vd_sfpu_unary(uint32_t op, uint32_t dst, uint32_t bits, uint32_t line);
-void vd_sfpu_binary(uint32_t op, uint32_t left, uint32_t right, uint32_t out, uint32_t line);
+// Compute: reductions. The packer keeps its mask until the uninit.
+void vd_reduce_init(uint32_t pool, uint32_t dim, uint32_t in, uint32_t scaler, uint32_t out, uint32_t line);
+void vd_reduce_tile(uint32_t pool, uint32_t dim, uint32_t in, uint32_t scaler, uint32_t tile, uint32_t scaler_tile,
+                    uint32_t dst, uint32_t line);
+void vd_reduce_uninit(uint32_t line);
+void vd_block_max_init(uint32_t tiles, uint32_t out, uint32_t line);
+void vd_block_max(uint32_t tiles, uint32_t in, uint32_t scaler, uint32_t first, uint32_t dst, uint32_t line);
+void vd_block_max_uninit(uint32_t line);
+
+// Compute: row-major pages to tiles and back.
+void vd_tilize_init(uint32_t in, uint32_t tiles, uint32_t out, uint32_t line);
+void vd_tilize_block(uint32_t in, uint32_t tiles, uint32_t out, uint32_t first_in, uint32_t first_out, uint32_t line);
+void vd_tilize_uninit(uint32_t in, uint32_t out, uint32_t line);
+void vd_untilize_init(uint32_t in, uint32_t line);
+void vd_untilize_block(uint32_t in, uint32_t tiles, uint32_t out, uint32_t line);
+void vd_untilize_uninit(uint32_t in, uint32_t line);
+void vd_pack_untilize_init(uint32_t block, uint32_t full, uint32_t out, uint32_t line);
+void vd_pack_untilize_block(uint32_t in, uint32_t rows, uint32_t block, uint32_t full, uint32_t out,
+                            uint32_t block_index, uint32_t line);
+void vd_pack_untilize_dest(uint32_t block, uint32_t full, uint32_t out, uint32_t rows, uint32_t block_index,
+                           uint32_t first_dst, uint32_t line);
+void vd_pack_untilize_uninit(uint32_t out, uint32_t line);
+
+// Compute: the packer's ReLU. `mode` as in ckernel::ReluType, `threshold` 16 bits.
+void vd_pack_relu(uint32_t mode, uint32_t threshold, uint32_t line);
+
+// Compute: vector unit, on DST only.
+void vd_sfpu_init(const vd::SfpuCall* call, uint32_t line);
+void vd_sfpu(const vd::SfpuCall* call, uint32_t line);
 void vd_typecast(uint32_t from, uint32_t to, uint32_t dst, uint32_t line);
+void vd_copy_dest(uint32_t from, uint32_t to, uint32_t line);
+void vd_bcast_in_dst(uint32_t op, bool column, uint32_t data, uint32_t vector, uint32_t line);
+void vd_cumsum(uint32_t dst, bool first, uint32_t line);
+void vd_transpose_dest(uint32_t dst, bool faces, uint32_t line);
 
 // Stops the run: the name exists in the SDK but not in this device.
 [[noreturn]] void vd_unimplemented(const char* name, uint32_t line);

@@ -13,20 +13,47 @@
 constexpr bool DST_ACCUM_MODE = VD_FP32_DEST_ACC;
 constexpr bool APPROX = VD_MATH_APPROX;
 
-enum class VectorMode : uint8_t { None = 0, R = 1, C = 2, RC = 4, RC_custom = 6 };
 enum class SrcOrder : uint8_t { Regular = 0, Reverse = 1 };
 
 namespace ckernel {
 using ::SrcOrder;
-using ::VectorMode;
+using std::uint32_t;
+
+enum class DstRoundingMode : uint8_t { Default = 0, NearestEven = 1 };
+enum class RoundingMode : uint8_t { None = 0, Trunc = 1, Floor = 2 };
+enum class DataLayout : uint8_t { TILE = 0, ROW_MAJOR = 1 };
+enum class ReluType : uint8_t { NO_RELU = 0, ZERO_RELU, MIN_THRESHOLD_RELU, MAX_THRESHOLD_RELU };
+
+struct ReluConfig {
+    ReluType mode;
+    uint32_t threshold;
+
+    static constexpr ReluConfig none() { return {ReluType::NO_RELU, 0}; }
+    static constexpr ReluConfig zero() { return {ReluType::ZERO_RELU, 0}; }
+    static constexpr ReluConfig min_threshold(uint32_t bits) { return {ReluType::MIN_THRESHOLD_RELU, bits}; }
+    static constexpr ReluConfig max_threshold(uint32_t bits) { return {ReluType::MAX_THRESHOLD_RELU, bits}; }
+    static constexpr ReluConfig from_packed(uint32_t word) {
+        return {static_cast<ReluType>(word & 3), (word >> 16) & 0xFFFF};
+    }
+    constexpr ReluType get_mode() const { return mode; }
+    constexpr uint32_t get_threshold() const { return threshold; }
+};
+
 }  // namespace ckernel
+using namespace ckernel;
 
 namespace vd {
 
-ALWI void require_whole_tile(VectorMode mode, const char* name, uint32_t line) {
-    if (mode != VectorMode::RC) {
-        vd_unimplemented(name, line);
-    }
+constexpr uint32_t number(ckernel::EltwiseBinaryType type) {
+    return static_cast<uint32_t>(type == ckernel::EltwiseBinaryType::ELWADD   ? Binary::Add
+                                 : type == ckernel::EltwiseBinaryType::ELWSUB ? Binary::Sub
+                                                                              : Binary::Mul);
+}
+constexpr uint32_t number(ckernel::BroadcastType type) {
+    return static_cast<uint32_t>(type == ckernel::BroadcastType::NONE  ? Broadcast::None
+                                 : type == ckernel::BroadcastType::ROW ? Broadcast::Rows
+                                 : type == ckernel::BroadcastType::COL ? Broadcast::Cols
+                                                                       : Broadcast::Scalar);
 }
 
 }  // namespace vd

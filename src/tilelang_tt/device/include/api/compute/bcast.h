@@ -3,37 +3,73 @@
 
 #include "vd/compute.h"
 
-#define VD_BCAST_INIT(NAME, OP, DIM, KIND)                                                                          \
-    ALWI void NAME##_bcast_##DIM##_init(uint32_t in0, uint32_t in1, VD_LINE) {                                      \
-        vd_binary_init(static_cast<uint32_t>(vd::Binary::OP), static_cast<uint32_t>(vd::Broadcast::KIND), in0, in1, \
-                       false, line);                                                                                \
-    }
-#define VD_BCAST(NAME, OP, DIM, KIND)                                                                               \
-    VD_BCAST_INIT(NAME, OP, DIM, KIND)                                                                              \
-    ALWI void NAME##_tiles_bcast_##DIM(uint32_t in0, uint32_t in1, uint32_t tile0, uint32_t tile1, uint32_t idst,   \
-                                       VD_LINE) {                                                                   \
-        vd_binary_tile(static_cast<uint32_t>(vd::Binary::OP), static_cast<uint32_t>(vd::Broadcast::KIND), in0, in1, \
-                       tile0, tile1, idst, line);                                                                   \
-    }
-// The row forms may name the row to replicate; only row 0 is implemented.
-#define VD_BCAST_ROWS(NAME, OP)                                                                                     \
-    VD_BCAST_INIT(NAME, OP, rows, Rows)                                                                             \
-    ALWI void NAME##_tiles_bcast_rows(uint32_t in0, uint32_t in1, uint32_t tile0, uint32_t tile1, uint32_t idst,    \
-                                      uint32_t row = 0, VD_LINE) {                                                  \
-        if (row != 0) vd_unimplemented(#NAME "_tiles_bcast_rows of a row other than 0", line);                      \
-        vd_binary_tile(static_cast<uint32_t>(vd::Binary::OP), static_cast<uint32_t>(vd::Broadcast::Rows), in0, in1, \
-                       tile0, tile1, idst, line);                                                                   \
-    }
-#define VD_BCAST_DIMS(NAME, OP)    \
-    VD_BCAST_ROWS(NAME, OP)        \
-    VD_BCAST(NAME, OP, cols, Cols) \
-    VD_BCAST(NAME, OP, scalar, Scalar)
+namespace ckernel {
 
-VD_BCAST_DIMS(add, Add)
-VD_BCAST_DIMS(sub, Sub)
-VD_BCAST_DIMS(mul, Mul)
+template <EltwiseBinaryType type, BroadcastType dim>
+ALWI void bcast_init(uint32_t in0, uint32_t in1, VD_LINE) {
+    vd_binary_init(vd::number(type), vd::number(dim), in0, in1, false, line);
+}
+// The row forms may name the row to replicate.
+template <EltwiseBinaryType type, BroadcastType dim, auto...>
+ALWI void any_tiles_bcast(uint32_t in0, uint32_t in1, uint32_t tile0, uint32_t tile1, uint32_t idst, uint32_t row = 0,
+                          VD_LINE) {
+    vd_binary_tile(vd::number(type), vd::number(dim), in0, in1, tile0, tile1, idst, row, line);
+}
 
-#undef VD_BCAST_DIMS
-#undef VD_BCAST_ROWS
+#define VD_BCAST(NAME, TYPE, DIM, KIND)                                                                               \
+    ALWI void NAME##_bcast_##DIM##_init(uint32_t in0, uint32_t in1, VD_LINE) {                                        \
+        vd_binary_init(vd::number(EltwiseBinaryType::TYPE), vd::number(BroadcastType::KIND), in0, in1, false, line);  \
+    }                                                                                                                 \
+    ALWI void NAME##_bcast_##DIM##_init_short(uint32_t in0, uint32_t in1, VD_LINE) {                                  \
+        vd_binary_init(vd::number(EltwiseBinaryType::TYPE), vd::number(BroadcastType::KIND), in0, in1, false, line);  \
+    }                                                                                                                 \
+    template <auto...>                                                                                                \
+    ALWI void NAME##_tiles_bcast_##DIM(uint32_t in0, uint32_t in1, uint32_t tile0, uint32_t tile1, uint32_t idst,     \
+                                       uint32_t row = 0, VD_LINE) {                                                   \
+        vd_binary_tile(vd::number(EltwiseBinaryType::TYPE), vd::number(BroadcastType::KIND), in0, in1, tile0, tile1,  \
+                       idst, row, line);                                                                              \
+    }
+#define VD_BCAST_OP(NAME, TYPE)                                                                                      \
+    VD_BCAST(NAME, TYPE, rows, ROW)                                                                                  \
+    VD_BCAST(NAME, TYPE, cols, COL)                                                                                  \
+    VD_BCAST(NAME, TYPE, scalar, SCALAR)                                                                             \
+    template <BroadcastType dim, auto...>                                                                            \
+    ALWI void NAME##_tiles_bcast(uint32_t in0, uint32_t in1, uint32_t tile0, uint32_t tile1, uint32_t idst,          \
+                                 uint32_t row = 0, VD_LINE) {                                                        \
+        vd_binary_tile(vd::number(EltwiseBinaryType::TYPE), vd::number(dim), in0, in1, tile0, tile1, idst, row, line); \
+    }
+
+VD_BCAST_OP(add, ELWADD)
+VD_BCAST_OP(sub, ELWSUB)
+VD_BCAST_OP(mul, ELWMUL)
+
+#undef VD_BCAST_OP
 #undef VD_BCAST
-#undef VD_BCAST_INIT
+
+ALWI void sub_tiles_bcast_scalar_init_short(uint32_t in0, uint32_t in1, VD_LINE) {
+    vd_binary_init(vd::number(EltwiseBinaryType::ELWSUB), vd::number(BroadcastType::SCALAR), in0, in1, false, line);
+}
+ALWI void mul_tiles_bcast_scalar_init_short(uint32_t in0, uint32_t in1, VD_LINE) {
+    vd_binary_init(vd::number(EltwiseBinaryType::ELWMUL), vd::number(BroadcastType::SCALAR), in0, in1, false, line);
+}
+
+// One operand, broadcast on its way to DST.
+template <BroadcastType dim, auto...>
+ALWI void unary_bcast_init(uint32_t cb, VD_LINE) {
+    vd_unary_bcast_init(vd::number(dim), cb, line);
+}
+template <BroadcastType dim, auto...>
+ALWI void unary_bcast_init(uint32_t icb, uint32_t ocb, VD_LINE) {
+    vd_startup(icb, icb, ocb, false, line);
+    vd_unary_bcast_init(vd::number(dim), icb, line);
+}
+template <BroadcastType dim, auto...>
+ALWI void unary_bcast(uint32_t cb, uint32_t tile, uint32_t idst, VD_LINE) {
+    vd_unary_bcast(vd::number(dim), cb, tile, idst, line);
+}
+template <BroadcastType dim>
+ALWI void unary_bcast_uninit(uint32_t cb, VD_LINE) {
+    vd_unary_bcast_uninit(cb, line);
+}
+
+}  // namespace ckernel

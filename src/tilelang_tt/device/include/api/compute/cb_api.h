@@ -2,3 +2,4 @@
 #pragma once
 
 #include "vd/compute.h"
+#include "vd/missing_names.h"

@@ -1,30 +1,79 @@
 // Vector-unit operations that live in the SDK's general header.
 #pragma once
 
+#include "vd/missing.h"
 #include "vd/sfpu.h"
+#include "vd/missing_names.h"
 
-template <bool fast_and_approx = false>
-VD_SFPU_INIT(sigmoid_tile_init, Sigmoid)
-template <VectorMode vec_mode = VectorMode::RC, bool fast_and_approx = false>
-VD_SFPU_UNARY(sigmoid_tile, Sigmoid)
+namespace ckernel {
 
-VD_SFPU_INIT(silu_tile_init, Silu) VD_SFPU_UNARY(silu_tile, Silu)
+template <bool fast = false>
+ALWI void sigmoid_tile_init(VD_LINE) {
+    const vd::SfpuCall call{vd::Sfpu::Sigmoid, 0, {}, {}, DataFormat::Invalid, fast};
+    vd_sfpu_init(&call, line);
+}
+template <VectorMode mode = VectorMode::RC, bool fast = false, auto...>
+ALWI void sigmoid_tile(uint32_t idst, VD_LINE) {
+    const vd::SfpuCall call{vd::Sfpu::Sigmoid, idst, {idst, 0, 0}, {}, DataFormat::Invalid, fast, false, mode};
+    vd_sfpu(&call, line);
+}
+VD_PACK_INIT(sigmoid_tile_init_pack, Sigmoid)
+template <VectorMode mode = VectorMode::RC, bool fast = false, auto...>
+ALWI void sigmoid_tile_pack(uint32_t idst, VD_LINE) {
+    const vd::SfpuCall call{vd::Sfpu::Sigmoid, idst, {idst, 0, 0}, {}, DataFormat::Invalid, fast, true, mode};
+    vd_sfpu(&call, line);
+}
+VD_OP(silu, Silu)
+VD_PACK_OP(silu, Silu)
+VD_FAST_OP(tanh, Tanh, false)
+VD_PACK_OP(tanh, Tanh)
+VD_OP(square, Square)
+VD_FAST_OP(log, Log, false)
+template <bool fast = false, auto...>
+ALWI void log_with_base_tile_init(VD_LINE) {
+    const vd::SfpuCall call{vd::Sfpu::LogWithBase, 0, {}, {}, DataFormat::Invalid, fast};
+    vd_sfpu_init(&call, line);
+}
+template <bool fast = false, auto...>
+ALWI void log_with_base_tile(uint32_t idst, uint32_t base_scale, VD_LINE) {
+    const vd::SfpuCall call{
+        vd::Sfpu::LogWithBase, idst, {idst, 0, 0}, {base_scale, 0, 0}, DataFormat::Invalid, fast};
+    vd_sfpu(&call, line);
+}
+VD_OP(signbit, Signbit)
+VD_INIT(signbit_tile_int32_init, SignbitInt)
+VD_UNARY(signbit_tile_int32, SignbitInt)
+VD_OP(abs, Abs)
+VD_UNARY(abs_tile_int32, AbsInt)
+VD_OP(sign, Sign)
+VD_OP1(power, Power)
+VD_OP1(power_iterative, PowerIterative)
+VD_OP(exp2, Exp2)
+VD_OP1(heaviside, Heaviside)
+VD_FAST_OP(expm1, Expm1, false)
+VD_OP1(unary_max, UnaryMax)
+VD_OP1(unary_max_int32, UnaryMaxInt)
+VD_OP1(unary_max_uint32, UnaryMaxUint)
+VD_OP1(unary_min, UnaryMin)
+VD_OP1(unary_min_int32, UnaryMinInt)
+VD_OP1(unary_min_uint32, UnaryMinUint)
 
-    template <bool fast_and_approx = false>
-    VD_SFPU_INIT(tanh_tile_init, Tanh)
-    template <bool fast_and_approx = false>
-    VD_SFPU_UNARY(tanh_tile, Tanh)
+VD_MISSING(tiled_prod_tile)
+VD_MISSING(tiled_prod_tile_init)
+VD_MISSING(topk_local_sort)
+VD_MISSING(topk_merge)
+VD_MISSING(topk_rebuild)
+VD_MISSING(topk_tile_init)
+VD_MISSING(topk_uint16_prepare_value_tile_for_pack)
+VD_MISSING(max_reduce_with_indices)
+VD_MISSING(max_reduce_with_indices_init)
+VD_MISSING(sfpu_reduce)
+VD_MISSING(sfpu_reduce_init)
+VD_MISSING(alt_complex_rotate90_tile)
+VD_MISSING(alt_complex_rotate90_tile_init)
+VD_MISSING(get_compute_special_value_flags)
+VD_MISSING(get_compute_special_value_flags_fpu)
+VD_MISSING(get_compute_special_value_flags_sfpu)
+VD_MISSING(clear_compute_special_value_flags)
 
-    VD_SFPU_INIT(square_tile_init, Square) VD_SFPU_UNARY(square_tile, Square)
-
-        template <bool fast_and_approx = false>
-        VD_SFPU_INIT(log_tile_init, Log)
-        template <bool fast_and_approx = false>
-        VD_SFPU_UNARY(log_tile, Log)
-
-        VD_SFPU_INIT(abs_tile_init, Abs) VD_SFPU_UNARY(abs_tile, Abs)
-
-            VD_SFPU_INIT(exp2_tile_init, Exp2) VD_SFPU_UNARY(exp2_tile, Exp2)
-
-                VD_SFPU_INIT(unary_max_tile_init, UnaryMax) VD_SFPU_SCALAR(unary_max_tile, UnaryMax)
-                    VD_SFPU_INIT(unary_min_tile_init, UnaryMin) VD_SFPU_SCALAR(unary_min_tile, UnaryMin)
+}  // namespace ckernel

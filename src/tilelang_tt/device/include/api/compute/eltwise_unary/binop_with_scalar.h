@@ -3,9 +3,15 @@
 
 #include "vd/sfpu.h"
 
-VD_SFPU_INIT(binop_with_scalar_tile_init, Scalar)
-VD_SFPU_SCALAR(add_unary_tile, AddScalar)
-VD_SFPU_SCALAR(sub_unary_tile, SubScalar)
-VD_SFPU_SCALAR(mul_unary_tile, MulScalar)
-VD_SFPU_SCALAR(div_unary_tile, DivScalar)
-VD_SFPU_SCALAR(rsub_unary_tile, RsubScalar)
+namespace ckernel {
+
+VD_INIT(binop_with_scalar_tile_init, Scalar)
+VD_UNARY1(add_unary_tile, AddScalar)
+VD_UNARY1(sub_unary_tile, SubScalar)
+VD_UNARY1(mul_unary_tile, MulScalar)
+VD_UNARY1(div_unary_tile, DivScalar)
+VD_UNARY1(rsub_unary_tile, RsubScalar)
+VD_UNARY1(add_unary_tile_int32, AddScalarInt)
+VD_UNARY1(sub_unary_tile_int32, SubScalarInt)
+
+}  // namespace ckernel

@@ -3,10 +3,16 @@
 
 #include "vd/sfpu.h"
 
-VD_SFPU_INIT(fill_tile_init, Fill)
+namespace ckernel {
+
+VD_INIT(fill_tile_init, Fill)
 ALWI void fill_tile(uint32_t idst, float value, VD_LINE) {
     uint32_t bits;
     __builtin_memcpy(&bits, &value, sizeof bits);
-    vd_sfpu_unary(static_cast<uint32_t>(vd::Sfpu::Fill), idst, bits, line);
+    const vd::SfpuCall call{vd::Sfpu::Fill, idst, {idst, 0, 0}, {bits, 0, 0}};
+    vd_sfpu(&call, line);
 }
-VD_SFPU_SCALAR(fill_tile_bitcast, Fill)
+VD_UNARY1(fill_tile_bitcast, Fill)
+VD_INT_UNARY1(fill_tile_int, FillInt)
+
+}  // namespace ckernel

@@ -3,5 +3,9 @@
 
 #include "vd/sfpu.h"
 
-VD_SFPU_INIT(negative_tile_init, Negative)
-VD_SFPU_UNARY(negative_tile, Negative)
+namespace ckernel {
+
+VD_OP(negative, Negative)
+VD_UNARY(negative_tile_int32, NegativeInt)
+
+}  // namespace ckernel

@@ -1,9 +1,21 @@
-// 1 / square root.
+// 1 / square root. The first flag is the legacy variant in ttnn 0.77 (init and call agree on it), a mode later.
 #pragma once
 
 #include "vd/sfpu.h"
 
-template <bool legacy_compat = false>
-VD_SFPU_INIT(rsqrt_tile_init, Rsqrt)
-template <bool legacy_compat = false, bool FAST_APPROX = false>
-VD_SFPU_UNARY(rsqrt_tile, Rsqrt)
+namespace ckernel {
+
+enum class RsqrtMode { Default, Fast };
+
+template <auto legacy = false, auto...>
+ALWI void rsqrt_tile_init(VD_LINE) {
+    const vd::SfpuCall call{vd::Sfpu::Rsqrt, 0, {}, {}, DataFormat::Invalid, vd::flag(legacy)};
+    vd_sfpu_init(&call, line);
+}
+template <auto legacy = false, bool fast = false, auto...>
+ALWI void rsqrt_tile(uint32_t idst, VD_LINE) {
+    const vd::SfpuCall call{vd::Sfpu::Rsqrt, idst, {idst, 0, 0}, {fast, 0, 0}, DataFormat::Invalid, vd::flag(legacy)};
+    vd_sfpu(&call, line);
+}
+
+}  // namespace ckernel

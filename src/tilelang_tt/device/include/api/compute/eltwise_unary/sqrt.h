@@ -3,6 +3,13 @@
 
 #include "vd/sfpu.h"
 
-VD_SFPU_INIT(sqrt_tile_init, Sqrt)
-template <bool FAST_APPROX = false>
-VD_SFPU_UNARY(sqrt_tile, Sqrt)
+namespace ckernel {
+
+VD_INIT(sqrt_tile_init, Sqrt)
+template <bool fast = false, auto...>
+ALWI void sqrt_tile(uint32_t idst, VD_LINE) {
+    const vd::SfpuCall call{vd::Sfpu::Sqrt, idst, {idst, 0, 0}, {fast, 0, 0}};
+    vd_sfpu(&call, line);
+}
+
+}  // namespace ckernel

@@ -3,9 +3,16 @@
 
 #include "vd/sfpu.h"
 
-template <uint32_t IN_DTYPE, uint32_t OUT_DTYPE>
-VD_SFPU_INIT(typecast_tile_init, Typecast)
-template <uint32_t IN_DTYPE, uint32_t OUT_DTYPE>
-ALWI void typecast_tile(uint32_t idst, VD_LINE) {
-    vd_typecast(IN_DTYPE, OUT_DTYPE, idst, line);
+namespace ckernel {
+
+template <uint32_t from, uint32_t to, auto...>
+ALWI void typecast_tile_init(VD_LINE) {
+    const vd::SfpuCall call{vd::Sfpu::Typecast, 0, {}, {from, to, 0}};
+    vd_sfpu_init(&call, line);
 }
+template <uint32_t from, uint32_t to, auto...>
+ALWI void typecast_tile(uint32_t idst, VD_LINE) {
+    vd_typecast(from, to, idst, line);
+}
+
+}  // namespace ckernel

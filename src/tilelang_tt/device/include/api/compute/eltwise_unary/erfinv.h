@@ -1,0 +1,10 @@
+// Inverse error function.
+#pragma once
+
+#include "vd/sfpu.h"
+
+namespace ckernel {
+
+VD_OP(erfinv, Erfinv)
+
+}  // namespace ckernel

@@ -1,0 +1,4 @@
+// Reversed operands: rsub.
+#pragma once
+
+#include "api/compute/eltwise_unary/rsub.h"

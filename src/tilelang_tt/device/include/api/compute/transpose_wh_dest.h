@@ -1,0 +1,18 @@
+// Older names of transpose_dest.
+#pragma once
+
+#include "vd/compute.h"
+
+namespace ckernel {
+
+template <bool is_32bit = false, bool transpose_of_faces = true>
+ALWI void transpose_wh_dest_init_short(uint32_t operand = 0, VD_LINE) {
+    const vd::SfpuCall call{vd::Sfpu::TransposeDest, operand, {}, {is_32bit, transpose_of_faces, 0}};
+    vd_sfpu_init(&call, line);
+}
+template <bool is_32bit = false, bool transpose_of_faces = true>
+ALWI void transpose_wh_dest(uint32_t idst, VD_LINE) {
+    vd_transpose_dest(idst, transpose_of_faces, line);
+}
+
+}  // namespace ckernel

@@ -1,0 +1,166 @@
+// Reductions of tiles: reduce_tile and reduce_block_max_row.
+//
+// The result lies in column 0 (REDUCE_ROW), row 0 (REDUCE_COL) or element [0,0]; the packer's mask makes the rest zero.
+// In DST the rest holds leftovers of the reduction; here it is NaN, so that nobody takes it for a number.
+#include <cstring>
+
+#include "numerics.h"
+
+using namespace vd;
+using ckernel::PoolType;
+using ckernel::ReduceDim;
+
+namespace {
+
+constexpr const char* kPools[] = {"SUM", "AVG", "MAX", "MIN"};
+constexpr const char* kDims[] = {"REDUCE_ROW", "REDUCE_COL", "REDUCE_SCALAR"};
+
+// Sums over rows are a matrix product: the scaler goes through SrcA, the data through SrcB.
+bool swaps_operands(PoolType pool, ReduceDim dim) { return dim == ReduceDim::REDUCE_ROW && pool != PoolType::MAX; }
+
+void require_reduce(PoolType pool, ReduceDim dim) {
+    const Engine& engine = core->engine;
+    require_family(Family::Reduce, "reduce_tile", "reduce_init");
+    if (engine.pool != pool || engine.dim != dim) {
+        breach("init-mismatch", "reduce_tile<%s, %s> after reduce_init<%s, %s>", kPools[static_cast<uint32_t>(pool)],
+               kDims[static_cast<uint32_t>(dim)], kPools[static_cast<uint32_t>(engine.pool)],
+               kDims[static_cast<uint32_t>(engine.dim)]);
+    }
+    if (!engine.mask.on) breach("init", "reduce_tile after reduce_uninit: reduce_init must be called again");
+}
+
+// Row 0 of each face of the scaler tile is used: it must be filled, with one factor.
+void check_scaler(const Tile& scaler, uint32_t cb, PoolType pool, uint32_t faces) {
+    const float factor = scaler.at[0][0][0];
+    for (uint32_t i = 0; i < faces * kFace; ++i) {
+        const float value = scaler.at[i / kFace][0][i % kFace];
+        if (value == factor && value != 0.0f) continue;
+        if (value != 0.0f) vd_unimplemented("a reduce scaler with different factors", fiber->line);
+        breach("reduce-scaler",
+               "row 0 of face %u of the scaler tile in CB %u '%s' holds a zero at column %u: fill the first row of each "
+               "face with the factor",
+               i / kFace, cb, cb_config(cb).name, i % kFace);
+    }
+    if (pool == PoolType::MAX && factor != 1.0f) {
+        vd_unimplemented("reduce MAX with a scaler other than 1.0", fiber->line);
+    }
+}
+
+void poison(Tile& tile) {
+    const uint32_t bits = 0x7FC0A5A5u;
+    float value;
+    std::memcpy(&value, &bits, sizeof value);
+    float* at = &tile.at[0][0][0];
+    for (uint32_t i = 0; i < kTileElements; ++i) at[i] = value;
+}
+
+ReduceAxis axis_of(ReduceDim dim) {
+    return dim == ReduceDim::REDUCE_ROW   ? ReduceAxis::Row
+           : dim == ReduceDim::REDUCE_COL ? ReduceAxis::Col
+                                          : ReduceAxis::Scalar;
+}
+
+// dst = (what it holds, if anything) combined with the reduction of `data`.
+void reduce_into(uint32_t dst, const Tile& data, float factor, PoolType pool, ReduceDim dim, DataFormat format) {
+    Engine& engine = core->engine;
+    const bool fresh = engine.tiles[dst] == DstTile::Zero;
+    if (fresh) poison(engine.dst[dst]);
+    if (pool == PoolType::MAX) {
+        reduce_max(engine.dst[dst], data, axis_of(dim), format, fresh);
+    } else {
+        reduce_sum(engine.dst[dst], data, factor, axis_of(dim), format, fresh);
+    }
+    engine.tiles[dst] = DstTile::Written;
+}
+
+}  // namespace
+
+extern "C" {
+
+void vd_reduce_init(uint32_t pool, uint32_t dim, uint32_t in, uint32_t scaler, uint32_t out, uint32_t line) {
+    enter(line);
+    begin_family(Family::Reduce, "reduce_init");
+    cb_config(in);
+    cb_config(scaler);
+    cb_config(out);
+    Engine& engine = core->engine;
+    engine.pool = static_cast<PoolType>(pool);
+    engine.dim = static_cast<ReduceDim>(dim);
+    if (engine.pool == PoolType::MIN) vd_unimplemented("reduce_init of PoolType::MIN", line);
+    engine.mask = {true, engine.dim, line};
+}
+
+void vd_reduce_tile(uint32_t pool_number, uint32_t dim_number, uint32_t in, uint32_t scaler, uint32_t tile,
+                    uint32_t scaler_tile, uint32_t dst, uint32_t line) {
+    enter(line);
+    const PoolType pool = static_cast<PoolType>(pool_number);
+    const ReduceDim dim = static_cast<ReduceDim>(dim_number);
+    require_math("reduce_tile");
+    require_reduce(pool, dim);
+    const bool swapped = swaps_operands(pool, dim);
+    require_srca(swapped ? scaler : in, "reduce_tile");
+    require_srcb(swapped ? in : scaler, "reduce_tile");
+    require_source_operand(in, "reduce_tile");
+    require_source_operand(scaler, "reduce_tile");
+
+    Engine& engine = core->engine;
+    dst_tile(dst);
+    Tile& data = engine.srca_tiles[0];
+    Tile& factors = engine.srcb_tiles[0];
+    load_operand(in, tile, data);
+    load_operand(scaler, scaler_tile, factors);
+    check_scaler(factors, scaler, pool, 4);
+    reduce_into(dst, data, factors.at[0][0][0], pool, dim, cb_config(in).declared);
+}
+
+void vd_reduce_uninit(uint32_t line) {
+    enter(line);
+    require_started("reduce_uninit");
+    core->engine.mask.on = false;
+}
+
+void vd_block_max_init(uint32_t tiles, uint32_t out, uint32_t line) {
+    enter(line);
+    begin_family(Family::BlockMax, "reduce_block_max_row_init");
+    cb_config(out);
+    core->engine.ct = tiles;
+    core->engine.mask = {true, ReduceDim::REDUCE_ROW, line};
+}
+
+void vd_block_max(uint32_t tiles, uint32_t in, uint32_t scaler, uint32_t first, uint32_t dst, uint32_t line) {
+    enter(line);
+    const char* what = "reduce_block_max_row";
+    Engine& engine = core->engine;
+    require_math(what);
+    require_family(Family::BlockMax, what, "reduce_block_max_row_init");
+    if (engine.ct != tiles) {
+        breach("init-mismatch", "%s of %u tiles after the init for %u", what, tiles, engine.ct);
+    }
+    require_srca(in, what);
+    require_srcb(scaler, what);
+    require_source_operand(in, what);
+    require_source_operand(scaler, what);
+    for (const uint32_t cb : {in, scaler}) {
+        if (cb_config(cb).declared != DataFormat::Float16_b) {
+            undefined("%s reads CB %u '%s' (%s): the SDK defines it for Float16_b only", what, cb, cb_config(cb).name,
+                      format_name(cb_config(cb).declared));
+        }
+    }
+    dst_tile(dst);
+    Tile& data = engine.srca_tiles[0];
+    Tile& factors = engine.srcb_tiles[0];
+    load_operand(scaler, 0, factors);
+    check_scaler(factors, scaler, PoolType::MAX, 1);
+    for (uint32_t t = 0; t < tiles; ++t) {
+        load_operand(in, first + t, data);
+        reduce_into(dst, data, 1.0f, PoolType::MAX, ReduceDim::REDUCE_ROW, DataFormat::Float16_b);
+    }
+}
+
+void vd_block_max_uninit(uint32_t line) {
+    enter(line);
+    require_started("reduce_block_max_row_uninit");
+    core->engine.mask.on = false;
+}
+
+}  // extern "C"

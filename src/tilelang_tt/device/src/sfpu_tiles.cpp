@@ -1,0 +1,59 @@
+// Vector-unit operations that look beyond one element: copies, broadcasts, running sums and transposes inside DST.
+#include "numerics.h"
+#include "sfpu.h"
+
+using namespace vd;
+
+extern "C" {
+
+void vd_copy_dest(uint32_t from, uint32_t to, uint32_t line) {
+    enter(line);
+    require_vector_unit(false, "copy_dest_values");
+    require_sfpu_init(Sfpu::CopyDest, "copy_dest_values");
+    const Tile& source = written_dst_tile(from, "copy_dest_values");
+    dst_tile(to) = source;
+    finish_sfpu(to, Store::Bits);
+}
+
+void vd_bcast_in_dst(uint32_t op_number, bool column, uint32_t data, uint32_t vector, uint32_t line) {
+    enter(line);
+    const Binary op = static_cast<Binary>(op_number);
+    const char* name = column ? "sfpu_*_bcast_col" : "sfpu_*_bcast_row";
+    require_vector_unit(false, name);
+    require_sfpu_init(column ? Sfpu::BcastCol : Sfpu::BcastRow, name);
+    Tile& tile = written_dst_tile(data, name);
+    Tile right = written_dst_tile(vector, name);
+    broadcast_in_place(column ? Broadcast::Cols : Broadcast::Rows, 0, right);
+    float* to = &tile.at[0][0][0];
+    const float* from = &right.at[0][0][0];
+    for (uint32_t i = 0; i < kTileElements; ++i) {
+        to[i] = op == Binary::Add ? to[i] + from[i] : op == Binary::Sub ? to[i] - from[i] : to[i] * from[i];
+    }
+    finish_sfpu(data, Store::Truncate);
+}
+
+void vd_cumsum(uint32_t dst, bool first, uint32_t line) {
+    enter(line);
+    require_vector_unit(false, "cumsum_tile");
+    require_sfpu_init(Sfpu::Cumsum, "cumsum_tile");
+    Tile& tile = written_dst_tile(dst, "cumsum_tile");
+    auto& running = core->engine.running;
+    if (first) std::memset(running, 0, sizeof running);
+    for (uint32_t row = 0; row < 32; ++row) {
+        for (uint32_t half = 0; half < 2; ++half) {
+            float* at = tile.at[(row / kFace) * 2 + half][row % kFace];
+            for (uint32_t col = 0; col < kFace; ++col) at[col] = running[half][col] += at[col];
+        }
+    }
+    finish_sfpu(dst, Store::Truncate);
+}
+
+void vd_transpose_dest(uint32_t dst, bool faces, uint32_t line) {
+    enter(line);
+    require_math("transpose_dest");
+    require_sfpu_init(Sfpu::TransposeDest, "transpose_dest");
+    if (!faces) vd_unimplemented("transpose_dest of the faces alone", line);
+    transpose_in_place(written_dst_tile(dst, "transpose_dest"));
+}
+
+}  // extern "C"
