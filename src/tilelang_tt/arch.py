@@ -29,6 +29,7 @@ class Arch:
     l1_base: int  # first byte a program may use (below: firmware, kernel config ring)
     cb_count: int  # circular buffer ids
     dram_banks: int
+    dram_bank_bytes: int
     dram_read_align: int  # bytes; source and destination must agree modulo this
     noc_align: int  # bytes, every other NoC transfer
     noc_max_burst: int  # bytes of one NoC packet
@@ -52,6 +53,7 @@ WORMHOLE_B0 = Arch(
     l1_base=105_856,  # dev_mem_map.h + HAL rule, l1_small_size = 0
     cb_count=32,
     dram_banks=12,
+    dram_bank_bytes=1 << 30,
     dram_read_align=32,
     noc_align=16,
     noc_max_burst=8192,
@@ -66,6 +68,7 @@ BLACKHOLE = Arch(
     l1_base=111_744,
     cb_count=64,
     dram_banks=8,
+    dram_bank_bytes=4_278_190_080,
     dram_read_align=64,
     noc_align=16,
     noc_max_burst=16384,

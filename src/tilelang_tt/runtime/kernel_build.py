@@ -149,7 +149,8 @@ def kernel_prefix(run: Run, group: GroupRun, kernel: KernelRun) -> str:
     """Definitions that make launch constants usable in constant expressions of the kernel."""
     sizes, formats = [0] * _CB_SLOTS, [_INVALID_FORMAT] * _CB_SLOTS
     for cb in group.buffers:
-        sizes[cb.id], formats[cb.id] = cb.page_bytes, FORMATS[cb.stored].number
+        form = FORMATS[cb.stored]
+        sizes[cb.id], formats[cb.id] = form.page_bytes, form.number
     defines = {
         "KERNEL_COMPILE_TIME_ARGS": ", ".join(map(str, kernel.compile_args)),
         "VD_NAMED_COMPILE_TIME_ARGS": "".join(f'{{"{name}", {value}u}}, ' for name, value in kernel.named_args),
