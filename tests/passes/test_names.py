@@ -75,7 +75,7 @@ def files(tmp_path: Path, names: dict[str, str], load: Callable[[Path, str], obj
 
 def load(path: Path, name: str) -> object:
     scope: dict[str, object] = {"__file__": str(path)}
-    exec(compile(path.read_text(), str(path), "exec"), scope)
+    exec(compile(path.read_text(), str(path), "exec", dont_inherit=True), scope)
     return scope[name]
 
 
