@@ -34,6 +34,8 @@ class Arch:
     noc_align: int  # bytes, every other NoC transfer
     noc_max_burst: int  # bytes of one NoC packet
     clock_mhz: int
+    noc_origin: tuple[int, int]  # virtual NoC coordinates of compute core (0, 0)
+    noc_gap: int = 1 << 16  # first column behind the two that hold no compute cores
 
     @property
     def l1_usable(self) -> int:
@@ -43,6 +45,10 @@ class Arch:
     @property
     def cores(self) -> int:
         return self.grid[0] * self.grid[1]
+
+    def noc_coordinates(self, x: int, y: int) -> tuple[int, int]:
+        """Where kernels find compute core (x, y): worker_core_from_logical_core of the SDK."""
+        return self.noc_origin[0] + x + (2 if x >= self.noc_gap else 0), self.noc_origin[1] + y
 
 
 WORMHOLE_B0 = Arch(
@@ -58,6 +64,7 @@ WORMHOLE_B0 = Arch(
     noc_align=16,
     noc_max_burst=8192,
     clock_mhz=1000,
+    noc_origin=(18, 18),  # translated coordinates, coordinate_manager of the SDK
 )
 
 BLACKHOLE = Arch(
@@ -73,6 +80,8 @@ BLACKHOLE = Arch(
     noc_align=16,
     noc_max_burst=16384,
     clock_mhz=1350,
+    noc_origin=(1, 2),  # translated coordinates; columns 8 and 9 are no compute cores
+    noc_gap=7,
 )
 
 ARCHS: dict[str, Arch] = {arch.name: arch for arch in (WORMHOLE_B0, BLACKHOLE)}

@@ -20,6 +20,8 @@ _KINDS = {
     "input": ("TT408", "the device runtime refused its input"),
 }
 
+_NAMED_CORES = 8  # cores of one group that are written out
+
 
 def device_error(report: Mapping[str, Any], run: Run, limit: float) -> DeviceError:
     code, kind = _KINDS[report["status"]]
@@ -31,13 +33,37 @@ def device_error(report: Mapping[str, Any], run: Run, limit: float) -> DeviceErr
     if "line" in report:
         notes += [_where(report, launch), *_code_line(report, launch)]
         location = _user_location(report, launch)
-    for fiber in report.get("fibers", ()):
-        notes += [f"{_where(fiber, launch)} {fiber['state']}", *_code_line(fiber, launch)]
-        location = location or _user_location(fiber, launch)
+    for alike in _groups(report.get("fibers", ()), launch):
+        notes += [f"{_where_all(alike, launch)} {alike[0]['state']}", *_code_line(alike[0], launch)]
+        location = location or _user_location(alike[0], launch)
+    if report.get("seed"):
+        notes.append(f"schedule: TILELANG_TT_SEED={report['seed']} replays it")
     message = report["message"]
     if report["status"] == "hang":
         message = f"the kernels did not end within {limit:g} s"
     return DeviceError(code, f"{kind}: {message}", location=location, notes=tuple(notes), help=_help(report["status"]))
+
+
+def _groups(fibers: Sequence[Mapping[str, Any]], launch: LaunchRun) -> list[list[Mapping[str, Any]]]:
+    """Kernels that stand at the same line in the same state, told once."""
+    groups: dict[tuple[str, str, int, str], list[Mapping[str, Any]]] = {}
+    for fiber in fibers:
+        key = (fiber["role"], _kernel(fiber, launch).file, fiber["line"], fiber["state"])
+        groups.setdefault(key, []).append(fiber)
+    return list(groups.values())
+
+
+def _where_all(alike: Sequence[Mapping[str, Any]], launch: LaunchRun) -> str:
+    if len(alike) == 1:
+        return _where(alike[0], launch)
+    named = " ".join(f"({fiber['core'][0]},{fiber['core'][1]})" for fiber in alike[:_NAMED_CORES])
+    more = f" and {len(alike) - _NAMED_CORES} more" if len(alike) > _NAMED_CORES else ""
+    return _where(alike[0], launch).replace(_core_name(alike[0]), f"cores {named}{more}", 1)
+
+
+def _core_name(item: Mapping[str, Any]) -> str:
+    x, y = item["core"]
+    return f"core ({x},{y})"
 
 
 def _help(status: str) -> str | None:
@@ -52,8 +78,7 @@ def _kernel(item: Mapping[str, Any], launch: LaunchRun) -> KernelRun:
 
 
 def _where(item: Mapping[str, Any], launch: LaunchRun) -> str:
-    x, y = item["core"]
-    return f"core ({x},{y}), {item['role']} {_kernel(item, launch).file}:{item['line']}"
+    return f"{_core_name(item)}, {item['role']} {_kernel(item, launch).file}:{item['line']}"
 
 
 def _code_line(item: Mapping[str, Any], launch: LaunchRun) -> list[str]:

@@ -11,7 +11,7 @@ import os
 import subprocess
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tilelang_tt.diagnostics import DeviceError, EnvironmentProblem
@@ -23,6 +23,7 @@ from tilelang_tt.runtime.program import NUMERICS, Run
 from tilelang_tt.runtime.progress import progress
 
 TIMEOUT_VARIABLE = "TILELANG_TT_TIMEOUT"
+SEED_VARIABLE = "TILELANG_TT_SEED"  # of the schedule: order of kernels, cores and NoC transfers
 DEFAULT_TIMEOUT = 300.0  # seconds
 _MAX_THREADS = 64
 _GRACE = 10.0  # seconds the runner has to report after its own time limit
@@ -52,6 +53,7 @@ def execute(
     with progress(f"building the kernels of {run.name} for the virtual device"):
         runner, libraries = build_all(run)
     built = time.perf_counter()
+    run = replace(run, seed=run.seed or default_seed())
     text = describe(run, libraries, threads=_threads(run), time_limit=limit)
     shared = memory()
     with progress(f"running {run.name} on the virtual device ({run.numerics} numerics)"):
@@ -89,6 +91,16 @@ def default_timeout() -> float:
             help=f"for example {TIMEOUT_VARIABLE}=600",
         )
     return seconds
+
+
+def default_seed() -> int:
+    """0, the fixed schedule, unless the environment asks for another."""
+    text = os.environ.get(SEED_VARIABLE) or "0"
+    if not text.isdecimal() or int(text) >= 1 << 64:
+        raise EnvironmentProblem(
+            "TT504", f"{SEED_VARIABLE} is not a number from 0 to 2^64 - 1: {text!r}", help=f"for example {SEED_VARIABLE}=7"
+        )
+    return int(text)
 
 
 def _threads(run: Run) -> int:

@@ -331,6 +331,11 @@ void vd_cb_pop_front(uint32_t cb, uint32_t pages, uint32_t line) {
     state.waited -= pages;
 }
 
+uint32_t vd_cb_pages(uint32_t cb, uint32_t line) {
+    enter(line);
+    return cb_config(cb).pages;
+}
+
 uint32_t vd_cb_write_ptr(uint32_t cb, uint32_t line) {
     enter(line);
     cb_config(cb);
@@ -347,7 +352,7 @@ bool vd_cb_reservable(uint32_t cb, uint32_t pages, uint32_t line) {
     enter(line);
     cb_config(cb);
     if (cb_has_room(*core, cb, pages)) return true;
-    yield_to_scheduler();  // a kernel that polls must let the others run
+    poll();
     return cb_has_room(*core, cb, pages);
 }
 
@@ -355,7 +360,7 @@ bool vd_cb_available(uint32_t cb, uint32_t pages, uint32_t line) {
     enter(line);
     cb_config(cb);
     if (cb_has_data(*core, cb, pages)) return true;
-    yield_to_scheduler();
+    poll();
     return cb_has_data(*core, cb, pages);
 }
 

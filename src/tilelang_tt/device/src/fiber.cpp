@@ -102,7 +102,8 @@ void prepare_fiber(Fiber& which) {
     which.wait = Wait::None;
     which.reads.clear();
     which.writes.clear();
-    which.unacknowledged = false;
+    which.polling = false;
+    forget_transfers(which);
 }
 
 void resume_fiber(Core& at, Fiber& which) {

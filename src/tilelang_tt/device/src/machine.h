@@ -123,7 +123,11 @@ struct Launch {
     char name[64];
     std::vector<CoreGroup> groups;
     std::vector<CoreConfig> cores;  // those with a kernel, in the order of the program
-    bool semaphores = false;        // any group has one: cores talk to each other
+    bool semaphores = false;        // any group has one
+    bool reaches_cores = false;     // a kernel can name another core
+
+    // Cores talk to each other: all of them run on one thread, each in an L1 of its own.
+    bool connected() const { return semaphores || reaches_cores; }
 };
 
 // State of one CB page beyond its bytes.
@@ -145,13 +149,28 @@ struct CbState {
     std::vector<Page> pages;
 };
 
+constexpr uint32_t kNocs = 2;
+constexpr uint32_t kTrids = 16;  // NOC_MAX_TRANSACTION_ID + 1
+constexpr int32_t kAnyTrid = -1;
+
+// One NoC transfer under way, as its issuer sees it: `l1_offset` is the near end.
 struct Transfer {
     uint8_t* target;
     const uint8_t* source;
     uint32_t l1_offset, bytes, line;
+    uint8_t noc = 0, trid = 0;
+    bool posted = false;
 };
 
-enum class Wait : uint8_t { None, Reserve, Front };
+enum class Wait : uint8_t { None, Reserve, Front, SemaphoreEqual, SemaphoreMin };
+
+// What *_set_state leaves in a command buffer for *_with_state.
+struct CommandState {
+    uint64_t address = 0;
+    uint32_t bytes = 0, value = 0;
+    bool set = false;
+};
+constexpr uint32_t kCommands = 4;
 
 struct Fiber {
     Role role;
@@ -162,8 +181,18 @@ struct Fiber {
     Wait wait = Wait::None;
     uint32_t wait_cb = 0, wait_pages = 0;
     std::vector<Transfer> reads, writes;
-    bool unacknowledged = false;
-    uint32_t unacknowledged_line = 0;
+    uint32_t wait_offset = 0, wait_value = 0;     // of a semaphore
+    bool polling = false;                         // gave way inside a loop that looks again
+    uint32_t unacknowledged[kNocs][kTrids] = {};  // line of a write that no barrier has awaited
+    uint32_t linked_line[kNocs] = {};             // of a linked multicast that has no successor yet
+    uint32_t flushes = 0;  // what is issued after a flush stays behind what was issued before it
+    uint32_t read_trid[kNocs] = {}, write_trid[kNocs] = {};
+    CommandState states[kNocs][kCommands];
+};
+
+// Who changed a semaphore since its own core last set it.
+struct SemaphoreLog {
+    std::vector<uint16_t> signals;  // indices of cores, in order of arrival
 };
 
 enum class DstState : uint8_t { Released, Acquired, Committed, Waited, Shared };
@@ -236,6 +265,7 @@ struct Core {
     uint8_t* l1;  // host address of L1 address 0; below 4 GiB, so kernels may hold pointers in 32 bits
     CbState cbs[kMaxCbs];
     Fiber fibers[kRoles];
+    SemaphoreLog semaphores[kMaxSemaphores];
     Engine engine;
     Statistics statistics;
     void* scheduler_sp;
@@ -248,7 +278,7 @@ struct Device {
     uint32_t l1_window;  // bytes of address space of one core's L1, a power of two
     uint32_t threads;
     double time_limit;
-    uint64_t seed;
+    uint64_t seed;       // of the schedule; 0: fixed order, every transfer as late as possible
     int memory;          // descriptor of the memory shared with Python
     uint64_t l1_shared;  // where the L1 of core 0 begins in it; the others follow at distances of l1_window
     uint32_t l1_heap;    // L1 from here to the end of the window is shared; 0: no tensor lies in L1
@@ -277,7 +307,7 @@ const char* format_name(DataFormat format);
 [[noreturn]] void breach(const char* category, const char* format, ...) __attribute__((format(printf, 2, 3)));
 [[noreturn]] void undefined(const char* format, ...) __attribute__((format(printf, 1, 2)));
 [[noreturn]] void broken_input(const char* format, ...) __attribute__((format(printf, 1, 2)));
-[[noreturn]] void report_deadlock(Core* cores, uint32_t count);
+[[noreturn]] void report_deadlock(Core* const* cores, uint32_t count);
 void report_success(const Statistics& total, double seconds, uint32_t cores_used);
 void install_signal_handlers();
 void install_thread_signal_stack();
@@ -291,6 +321,23 @@ void yield_to_scheduler();
 // ---- scheduler.cpp ---------------------------------------------------------------------------------
 void run_launch();
 Statistics total_statistics();
+Core* grid_core(uint32_t index);  // of a connected launch; its L1 stays its own
+void reset_core(Core& at, uint32_t index);
+bool can_run(const Core& at, const Fiber& which);
+bool chance(uint32_t one_in);   // always false without a seed
+uint32_t pick(uint32_t below);  // a seeded choice
+void poll();                    // lets others run; called where kernels look again and again
+void maybe_give_way();          // a seeded schedule switches here now and then
+
+// ---- grid.cpp: launches whose cores talk to each other ---------------------------------------------
+void run_connected();
+struct Place {
+    uint32_t x, y;
+};
+Place noc_place(uint32_t x, uint32_t y);             // virtual NoC coordinates of a core of the chip
+bool is_worker(uint32_t noc_x, uint32_t noc_y, Place& at);
+Core* core_at_noc(uint32_t noc_x, uint32_t noc_y);  // null: no core of this launch
+uint32_t max_packet();                               // bytes of one NoC packet
 
 // ---- circular_buffer.cpp ---------------------------------------------------------------------------
 const CbConfig& cb_config(uint32_t cb);
@@ -317,9 +364,56 @@ uint8_t* shared_l1(uint32_t bank);  // host address of L1 address 0 of a core, v
 void map_shared_l1(Core& at);       // put the shared part into the core's window
 
 // ---- noc.cpp ---------------------------------------------------------------------------------------
+struct Span {
+    uint8_t* bytes = nullptr;
+    uint32_t address = 0;  // within DRAM bank or L1
+    bool dram = false;
+    Tensor* tensor = nullptr;
+    uint64_t page = 0;
+    Core* at = nullptr;  // whose L1, when it is no tensor
+};
+Span far_end(uint64_t address, uint32_t bytes);
+void require_aligned(const Span& far, uint32_t l1, bool read);
+void require_length(uint32_t bytes, bool one_packet);
+void require_readable(uint32_t offset, uint32_t bytes);
+void require_landed(uint32_t offset, uint32_t bytes);  // what is sent on has been read
+void require_unlinked(uint32_t noc);  // no unicast between a linked multicast and its successor
+void require_known_l1(const Core& at, uint32_t offset, uint32_t bytes);
+void forget_transfers(Fiber& which);
 void check_noc_at_end();
 void forget_page_users();  // before a launch
 bool overlaps_pending(const std::vector<Transfer>& transfers, uint32_t offset, uint32_t bytes, uint32_t& line);
+
+// ---- noc_flight.cpp: writes and atomics between issue and arrival, in connected launches -------------
+enum class Arrival : uint8_t { Write, Add, Word };
+struct Flight {
+    Core* core;    // issuer
+    Fiber* fiber;  // issuer
+    Core* to;      // null: a tensor
+    uint8_t* target;
+    const uint8_t* source;
+    uint32_t offset, bytes, line, flushes, value, mask;
+    Arrival kind;
+    uint8_t noc, trid, channel, buffer;
+    bool posted, departed;
+    std::vector<uint8_t> data;  // once departed
+};
+void launch_flight(Flight flight);
+bool land_any();  // false: nothing is under way
+void land_now_and_then();
+void depart_all(const Fiber& owner, uint32_t noc, int32_t trid);
+void land_all(const Fiber& owner, uint32_t noc, int32_t trid, bool writes, bool atomics);
+bool atomics_under_way(const Fiber& owner, uint32_t& line);
+bool signal_under_way(const Core& at, uint32_t offset, uint32_t& line, Core*& who);
+bool write_under_way(const uint8_t* from, uint32_t bytes, uint32_t& line, Core*& who);
+void forget_flights();
+
+// ---- semaphore.cpp ---------------------------------------------------------------------------------
+bool is_semaphore(const Core& at, uint32_t offset, uint32_t bytes);
+void forget_signals(Core& at);
+bool semaphore_passes(const Core& at, const Fiber& which);
+void note_signal(Core& at, uint32_t offset, const Core& from);
+void describe_semaphore_wait(const Core& at, const Fiber& which, char* out, std::size_t size);
 
 // ---- engine.cpp ------------------------------------------------------------------------------------
 void reset_engine();

@@ -182,7 +182,8 @@ void read_cb(Words& words, CoreGroup& group) {
     cb.on_tensor = words.number() != 0;
 }
 
-void read_kernel(Words& words, CoreGroup& group) {
+void read_kernel(Words& words, Launch& launch) {
+    CoreGroup& group = launch.groups.back();
     KernelConfig& kernel = group.kernels[static_cast<uint32_t>(role_of(words.required()))];
     kernel.used = true;
     const char* path = words.required();
@@ -190,6 +191,8 @@ void read_kernel(Words& words, CoreGroup& group) {
     if (!library) broken_input("cannot load a kernel: %s", dlerror());
     kernel.entry = reinterpret_cast<void (*)()>(dlsym(library, "_Z11kernel_mainv"));
     if (!kernel.entry) broken_input("no kernel_main in %s", path);
+    // A kernel that can name another core carries this symbol (vd/cores.h).
+    if (dlsym(library, "vd_kernel_reaches_cores")) launch.reaches_cores = true;
     kernel.noc = static_cast<uint8_t>(words.number());
     kernel.common_args = read_arguments(words);
 }
@@ -239,7 +242,7 @@ void read_description() {
         } else if (!std::strcmp(word, "semaphore")) {
             read_semaphore(words, device.launches.back());
         } else if (!std::strcmp(word, "kernel")) {
-            read_kernel(words, device.launches.back().groups.back());
+            read_kernel(words, device.launches.back());
         } else if (!std::strcmp(word, "core")) {
             read_core(words, device.launches.back());
         } else {

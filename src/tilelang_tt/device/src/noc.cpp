@@ -1,5 +1,8 @@
-// NoC transfers. Reads and writes are only noted when they are issued; their bytes move at the barrier, so
-// that a kernel which does not wait meets what it would meet on the chip.
+// NoC addresses, and transfers between this core's L1 and one other place. Transfers are only noted when they are
+// issued; their bytes move at the barrier or when the scheduler says, so that a kernel which does not wait meets
+// what it would meet on the chip.
+#include "vd/noc_abi.h"
+
 #include <cstdio>
 #include <cstring>
 
@@ -7,14 +10,6 @@
 
 namespace vd {
 namespace {
-
-struct Span {
-    uint8_t* bytes = nullptr;
-    uint32_t address = 0;  // within DRAM bank or L1
-    bool dram = false;
-    Tensor* tensor = nullptr;
-    uint64_t page = 0;
-};
 
 uint64_t dram_address(uint32_t bank, uint64_t local) {
     return (static_cast<uint64_t>(kDramRow) << (kNocLocalBits + kNocNodeBits)) |
@@ -52,7 +47,7 @@ Span tensor_span(bool dram, uint32_t bank, uint64_t local, uint32_t bytes) {
         breach("noc-bounds", "%u bytes at byte %llu of a page of tensor '%s': its pages have %u bytes", bytes,
                static_cast<unsigned long long>(within), tensor->name, tensor->page_bytes);
     }
-    return {tensor->page_bytes_at(page) + within, static_cast<uint32_t>(local), dram, tensor, page};
+    return {tensor->page_bytes_at(page) + within, static_cast<uint32_t>(local), dram, tensor, page, nullptr};
 }
 
 Span dram_span(uint32_t bank, uint64_t local, uint32_t bytes) {
@@ -65,23 +60,6 @@ Span dram_span(uint32_t bank, uint64_t local, uint32_t bytes) {
                bank);
     }
     return span;
-}
-
-Span l1_span(uint32_t offset) { return {core->l1 + offset, offset, false, nullptr}; }
-
-// The far end of a transfer: a tensor, or this core's own L1.
-Span far_end(uint64_t address, uint32_t bytes) {
-    const uint64_t local = address & ((1ull << kNocLocalBits) - 1);
-    const uint32_t x = (address >> kNocLocalBits) & ((1u << kNocNodeBits) - 1);
-    const uint32_t y = (address >> (kNocLocalBits + kNocNodeBits)) & ((1u << kNocNodeBits) - 1);
-    if (y == kDramRow) return dram_span(x, local, bytes);
-    const uint32_t offset = l1_offset(static_cast<uint32_t>(local));
-    if (x < device.chip.grid_x && y < device.chip.grid_y) {
-        const Span span = tensor_span(false, y * device.chip.grid_x + x, offset, bytes);
-        if (span.tensor) return span;
-    }
-    if (x != core->x || y != core->y) vd_unimplemented("NoC transfers between cores", fiber->line);
-    return l1_span(offset);
 }
 
 // Cores of one launch run in no order, so a page that one of them writes belongs to it alone.
@@ -116,37 +94,13 @@ void note_write(const Span& far, bool whole) {
     if (reader != 0 && reader != own) report_race(far, "written", "read", reader);
 }
 
-void require_aligned(const Span& far, uint32_t l1, bool read) {
-    const uint32_t align = far.dram && read ? device.chip.dram_read_align : device.chip.noc_align;
-    if ((far.address ^ l1) & (align - 1)) {
-        breach("noc-alignment", "%s address 0x%x and L1 address 0x%x differ modulo %u bytes", far.dram ? "DRAM" : "L1",
-               far.address, l1, align);
-    }
-}
-
-void require_length(uint32_t bytes) {
-    if (bytes == 0) breach("noc-bounds", "a transfer of 0 bytes");
-}
-
-// An L1 range a kernel may read from over the NoC: the zero region, or a CB page it holds.
-void require_readable(uint32_t offset, uint32_t bytes) {
-    const uint32_t zeros = device.chip.zeros_base;
-    if (offset >= zeros && offset + bytes <= zeros + kZerosBytes) return;
-    CbSpan span;
-    if (!find_cb(offset, bytes, span)) {
-        if (tensor_span(false, core->y * device.chip.grid_x + core->x, offset, bytes).tensor) return;
-        breach("noc-bounds", "%u bytes at L1 address 0x%x lie in no circular buffer and no tensor", bytes, offset);
-    }
-    if (is_scratch(span)) return;
-    if (!is_waited(span) && !is_reserved(span)) {
-        breach("cb-unwaited-read", "pages %u..%u of CB %u '%s' are read, but this kernel has not waited for them",
-               span.first_page, span.last_page, span.cb, core->group->cbs[span.cb].name);
-    }
-    if (is_waited(span) || core->cbs[span.cb].pages[span.first_page].landed != 0) return;
-    if (core->l1[offset] == kPoison && std::memcmp(core->l1 + offset, core->l1 + offset + 1, bytes - 1) == 0) {
-        breach("l1-uninitialised", "page %u of CB %u '%s' was never written", span.first_page, span.cb,
-               core->group->cbs[span.cb].name);
-    }
+// Semaphores may order cores, so in a connected launch only what is still under way is a race.
+void require_arrived(const Span& far, uint32_t bytes) {
+    uint32_t line = 0;
+    Core* who = nullptr;
+    if (!write_under_way(far.bytes, bytes, line, who)) return;
+    breach("dram-race", "page %llu of tensor '%s' is read while the write of core (%u,%u), line %u, is under way",
+           static_cast<unsigned long long>(far.page), far.tensor->name, who->x, who->y, line);
 }
 
 void require_writable(uint32_t offset, uint32_t bytes) {
@@ -166,12 +120,105 @@ void require_writable(uint32_t offset, uint32_t bytes) {
            span.first_page, span.last_page, span.cb, core->group->cbs[span.cb].name);
 }
 
-void move(std::vector<Transfer>& transfers) {
-    for (const Transfer& transfer : transfers) std::memcpy(transfer.target, transfer.source, transfer.bytes);
-    transfers.clear();
+void require_not_leaving(uint32_t offset, uint32_t bytes) {
+    uint32_t other = 0;
+    if (overlaps_pending(fiber->writes, offset, bytes, other)) {
+        breach("noc-write-flush", "the source of the write of line %u is overwritten before it has left", other);
+    }
+}
+
+bool in_zeros(uint32_t offset, uint32_t bytes) {
+    const uint32_t zeros = device.chip.zeros_base;
+    return offset >= zeros && offset + bytes <= zeros + kZerosBytes;
 }
 
 }  // namespace
+
+// The far end of a transfer: a tensor, or the L1 of a core.
+Span far_end(uint64_t address, uint32_t bytes) {
+    const uint64_t local = address & ((1ull << kNocLocalBits) - 1);
+    const uint32_t x = (address >> kNocLocalBits) & ((1u << kNocNodeBits) - 1);
+    const uint32_t y = (address >> (kNocLocalBits + kNocNodeBits)) & ((1u << kNocNodeBits) - 1);
+    if (address >> (kNocLocalBits + 2 * kNocNodeBits)) {
+        breach("noc-bounds", "a multicast address in a transfer to one place");
+    }
+    if (y == kDramRow) return dram_span(x, local, bytes);
+    const uint32_t offset = l1_offset(static_cast<uint32_t>(local));
+    Place place{};
+    if (is_worker(x, y, place)) {
+        const Span span = tensor_span(false, place.y * device.chip.grid_x + place.x, offset, bytes);
+        if (span.tensor) return span;
+    }
+    Core* at = core_at_noc(x, y);
+    if (!at) breach("noc-bounds", "no core of this launch has the NoC coordinates (%u,%u)", x, y);
+    if (offset + static_cast<uint64_t>(bytes) > device.l1_window) {
+        breach("noc-bounds", "%u bytes at L1 address 0x%x leave the L1", bytes, offset);
+    }
+    return {at->l1 + offset, offset, false, nullptr, 0, at};
+}
+
+void require_aligned(const Span& far, uint32_t l1, bool read) {
+    const uint32_t align = far.dram && read ? device.chip.dram_read_align : device.chip.noc_align;
+    if ((far.address ^ l1) & (align - 1)) {
+        breach("noc-alignment", "%s address 0x%x and L1 address 0x%x differ modulo %u bytes", far.dram ? "DRAM" : "L1",
+               far.address, l1, align);
+    }
+}
+
+void require_length(uint32_t bytes, bool one_packet) {
+    if (bytes == 0) breach("noc-bounds", "a transfer of 0 bytes");
+    if (one_packet && bytes > max_packet()) {
+        breach("noc-bounds", "%u bytes in one packet: packets of this chip hold %u", bytes, max_packet());
+    }
+}
+
+void require_unlinked(uint32_t noc) {
+    if (fiber->linked_line[noc] != 0) {
+        breach("noc-linked",
+               "a transfer to one place on NoC %u between the linked multicast of line %u and its successor", noc,
+               fiber->linked_line[noc]);
+    }
+}
+
+void require_landed(uint32_t offset, uint32_t bytes) {
+    uint32_t other = 0;
+    if (overlaps_pending(fiber->reads, offset, bytes, other)) {
+        breach("noc-read-barrier", "the data of the read of line %u is sent on before it has landed", other);
+    }
+}
+
+// An L1 range a kernel may send: the zero region, a semaphore, or a CB page it holds.
+void require_readable(uint32_t offset, uint32_t bytes) {
+    if (in_zeros(offset, bytes) || is_semaphore(*core, offset, bytes)) return;
+    CbSpan span;
+    if (!find_cb(offset, bytes, span)) {
+        if (tensor_span(false, core->y * device.chip.grid_x + core->x, offset, bytes).tensor) return;
+        breach("noc-bounds", "%u bytes at L1 address 0x%x lie in no circular buffer and no tensor", bytes, offset);
+    }
+    if (is_scratch(span)) return;
+    if (!is_waited(span) && !is_reserved(span)) {
+        breach("cb-unwaited-read", "pages %u..%u of CB %u '%s' are read, but this kernel has not waited for them",
+               span.first_page, span.last_page, span.cb, core->group->cbs[span.cb].name);
+    }
+    if (is_waited(span) || core->cbs[span.cb].pages[span.first_page].landed != 0) return;
+    if (core->l1[offset] == kPoison && std::memcmp(core->l1 + offset, core->l1 + offset + 1, bytes - 1) == 0) {
+        breach("l1-uninitialised", "page %u of CB %u '%s' was never written", span.first_page, span.cb,
+               core->group->cbs[span.cb].name);
+    }
+}
+
+// L1 of a core that something of this launch occupies.
+void require_known_l1(const Core& at, uint32_t offset, uint32_t bytes) {
+    if (is_semaphore(at, offset, bytes)) return;
+    for (const uint32_t id : at.group->cb_ids) {
+        const CbConfig& cb = at.group->cbs[id];
+        if (offset >= cb.offset && offset + static_cast<uint64_t>(bytes) <= cb.offset + static_cast<uint64_t>(cb.pages) * cb.page_bytes) {
+            return;
+        }
+    }
+    breach("noc-bounds", "%u bytes at L1 address 0x%x of core (%u,%u) lie in no circular buffer and no semaphore", bytes,
+           offset, at.x, at.y);
+}
 
 void forget_page_users() {
     for (Tensor& tensor : device.tensors) {
@@ -199,10 +246,22 @@ void check_noc_at_end() {
         fiber->line = fiber->writes[0].line;
         breach("noc-write-flush", "the kernel ends while this write is under way");
     }
-    if (fiber->unacknowledged) {
-        fiber->line = fiber->unacknowledged_line;
-        breach("noc-write-barrier",
-               "the kernel ends before this write is acknowledged: noc_async_write_barrier must come last");
+    for (uint32_t noc = 0; noc < kNocs; ++noc) {
+        for (const uint32_t line : fiber->unacknowledged[noc]) {
+            if (line == 0) continue;
+            fiber->line = line;
+            breach("noc-write-barrier",
+                   "the kernel ends before this write is acknowledged: noc_async_write_barrier must come last");
+        }
+        if (fiber->linked_line[noc] == 0) continue;
+        fiber->line = fiber->linked_line[noc];
+        breach("noc-linked", "the kernel ends after this linked multicast: an unlinked one must release the path");
+    }
+    uint32_t line = 0;
+    if (atomics_under_way(*fiber, line)) {
+        fiber->line = line;
+        breach("noc-atomic-barrier",
+               "the kernel ends while this atomic is under way: noc_async_atomic_barrier must come last");
     }
 }
 
@@ -213,7 +272,8 @@ using namespace vd;
 extern "C" {
 
 uint64_t vd_noc_addr_local(uint32_t l1_addr) {
-    return core_address(core->x, core->y, l1_offset(l1_addr));
+    const Place here = noc_place(core->x, core->y);
+    return core_address(here.x, here.y, l1_offset(l1_addr));
 }
 
 uint64_t vd_noc_addr_of_page(uint32_t base, uint32_t page_bytes, uint32_t page, uint32_t offset, uint32_t line) {
@@ -231,69 +291,81 @@ uint64_t vd_noc_addr_of_page(uint32_t base, uint32_t page_bytes, uint32_t page, 
         const uint32_t bank = tensor.bank_of(page);
         const uint64_t local = tensor.address + static_cast<uint64_t>(tensor.slot_of(page)) * page_bytes + offset;
         if (tensor.dram) return dram_address(bank, local);
-        return core_address(bank % device.chip.grid_x, bank / device.chip.grid_x, local);
+        const Place place = noc_place(bank % device.chip.grid_x, bank / device.chip.grid_x);
+        return core_address(place.x, place.y, local);
     }
     breach("noc-bounds", "an accessor with base address 0x%x, where no tensor begins", base);
 }
 
-void vd_noc_read(uint64_t source, uint32_t l1_addr, uint32_t bytes, uint32_t line) {
+uint64_t vd_noc_addr_of_bank(bool dram, uint32_t bank, uint32_t address, uint32_t line) {
     enter(line);
-    require_length(bytes);
+    const uint32_t banks = dram ? device.chip.dram_banks : device.chip.cores();
+    if (bank >= banks) breach("noc-bounds", "%s bank %u: this chip has %u", dram ? "DRAM" : "L1", bank, banks);
+    if (dram) return dram_address(bank, address);
+    const Place place = noc_place(bank % device.chip.grid_x, bank / device.chip.grid_x);
+    return core_address(place.x, place.y, l1_offset(address));
+}
+
+void vd_page_outside(uint32_t line) {
+    enter(line);
+    breach("noc-bounds", "a page number past the end of the tensor");
+}
+
+void vd_noc_read(uint64_t source, uint32_t l1_addr, uint32_t bytes, VdHow how, uint32_t line) {
+    enter(line);
+    require_length(bytes, how.one_packet != 0);
+    require_unlinked(how.noc);
     const Span far = far_end(source, bytes);
     const uint32_t target = l1_offset(l1_addr);
     require_aligned(far, target, true);
     if (far.tensor) {
-        note_read(far);
-    } else {
+        if (device.launch->connected()) {
+            require_arrived(far, bytes);
+        } else {
+            note_read(far);
+        }
+    } else if (far.at == core) {
         require_readable(far.address, bytes);
+    } else if (!in_zeros(far.address, bytes)) {
+        require_known_l1(*far.at, far.address, bytes);
     }
     require_writable(target, bytes);
-    uint32_t other = 0;
-    if (overlaps_pending(fiber->writes, target, bytes, other)) {
-        breach("noc-write-flush", "the source of the write of line %u is overwritten before it has left", other);
-    }
-    fiber->reads.push_back({core->l1 + target, far.bytes, target, bytes, line});
+    require_not_leaving(target, bytes);
+    fiber->reads.push_back({core->l1 + target, far.bytes, target, bytes, line, how.noc, how.trid});
     core->statistics.noc_read_bytes += bytes;
+    maybe_give_way();
 }
 
-void vd_noc_write(uint32_t l1_addr, uint64_t target, uint32_t bytes, uint32_t line) {
+void vd_noc_write(uint32_t l1_addr, uint64_t target, uint32_t bytes, VdHow how, uint32_t line) {
     enter(line);
-    require_length(bytes);
+    require_length(bytes, how.one_packet != 0);
+    require_unlinked(how.noc);
     const Span far = far_end(target, bytes);
     const uint32_t source = l1_offset(l1_addr);
     require_aligned(far, source, false);
+    require_landed(source, bytes);
     require_readable(source, bytes);
-    uint32_t other = 0;
-    if (overlaps_pending(fiber->reads, source, bytes, other)) {
-        breach("noc-read-barrier", "the data of the read of line %u is sent on before it has landed", other);
-    }
-    if (!far.tensor) {
-        require_writable(far.address, bytes);
-    } else {
-        note_write(far, bytes == far.tensor->page_bytes);
-    }
-    fiber->writes.push_back({far.bytes, core->l1 + source, source, bytes, line});
     core->statistics.noc_write_bytes += bytes;
-}
-
-void vd_noc_read_barrier(uint32_t line) {
-    enter(line);
-    for (const Transfer& transfer : fiber->reads) note_landed(transfer.l1_offset, transfer.bytes);
-    move(fiber->reads);
-}
-
-void vd_noc_writes_flushed(uint32_t line) {
-    enter(line);
-    if (fiber->writes.empty()) return;
-    fiber->unacknowledged = true;
-    fiber->unacknowledged_line = fiber->writes.back().line;
-    move(fiber->writes);
-}
-
-void vd_noc_write_barrier(uint32_t line) {
-    enter(line);
-    move(fiber->writes);
-    fiber->unacknowledged = false;
+    if (device.launch->connected()) {
+        if (far.tensor) {
+            far.tensor->marks[far.page] = 1;
+        } else {
+            require_known_l1(*far.at, far.address, bytes);
+        }
+        Flight flight{};
+        flight.core = core, flight.fiber = fiber, flight.to = far.at;
+        flight.target = far.bytes, flight.source = core->l1 + source;
+        flight.offset = far.address, flight.bytes = bytes, flight.line = line;
+        flight.kind = Arrival::Write;
+        flight.noc = how.noc, flight.trid = how.trid, flight.buffer = how.buffer, flight.posted = how.posted != 0;
+        launch_flight(std::move(flight));
+    } else if (far.tensor) {
+        note_write(far, bytes == far.tensor->page_bytes);
+    } else {
+        require_writable(far.address, bytes);
+    }
+    fiber->writes.push_back({far.bytes, core->l1 + source, source, bytes, line, how.noc, how.trid, how.posted != 0});
+    maybe_give_way();
 }
 
 }  // extern "C"

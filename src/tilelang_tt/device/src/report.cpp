@@ -18,7 +18,7 @@
 namespace vd {
 namespace {
 
-constexpr std::size_t kReportBytes = 16384;
+constexpr std::size_t kReportBytes = 256 * 1024;
 constexpr uint32_t kMaxRunning = 256;
 constexpr const char* kRoleNames[kRoles + 1] = {"reader", "compute", "writer", "other kernel"};
 
@@ -96,6 +96,10 @@ void open(const char* status, const char* category, const char* message) {
     text.field("message", message);
     text.raw(",");
     text.field("launch", device.launch_index);
+    if (device.seed != 0) {
+        text.raw(",");
+        text.field("seed", device.seed);
+    }
 }
 
 [[noreturn]] void stop_here(const char* status, const char* category, const char* message) {
@@ -113,7 +117,9 @@ void describe_wait(const Core& at, const Fiber& which, char* out, std::size_t si
     const CbConfig& config = at.group->cbs[which.wait_cb];
     const CbState& state = at.cbs[which.wait_cb];
     const uint64_t held = state.pushed - state.popped;
-    if (which.wait == Wait::Reserve) {
+    if (which.wait == Wait::SemaphoreEqual || which.wait == Wait::SemaphoreMin) {
+        describe_semaphore_wait(at, which, out, size);
+    } else if (which.wait == Wait::Reserve) {
         std::snprintf(
             out, size,
             "waits in cb_reserve_back for %u free pages of CB %u '%s': %llu of %u are free, the %s has to pop",
@@ -128,7 +134,7 @@ void describe_wait(const Core& at, const Fiber& which, char* out, std::size_t si
 }
 
 void list_fibers(Core* const* cores, uint32_t count) {
-    constexpr uint32_t kListed = 24;  // fibers named in one report
+    constexpr uint32_t kListed = 420;  // fibers named in one report: a whole chip
     uint32_t listed = 0;
     text.raw(",\"fibers\":[");
     for (uint32_t i = 0; i < count && listed < kListed; ++i) {
@@ -200,12 +206,10 @@ void broken_input(const char* format, ...) {
     stop_here("input", "input", message);
 }
 
-void report_deadlock(Core* cores, uint32_t count) {
+void report_deadlock(Core* const* cores, uint32_t count) {
     pthread_mutex_lock(&ending);
     open("deadlock", "deadlock", "no kernel can go on");
-    std::vector<Core*> list;
-    for (uint32_t i = 0; i < count; ++i) list.push_back(cores + i);
-    list_fibers(list.data(), count);
+    list_fibers(cores, count);
     text.raw("}");
     text.send(2);
 }
@@ -273,6 +277,13 @@ void install_signal_handlers() {
 }
 
 }  // namespace vd
+
+// What DPRINT prints; swallowed unless the variable is set, because the report has standard output to itself.
+extern "C" void vd_print(const char* printed, uint32_t line) {
+    vd::enter(line);
+    static const bool shown = std::getenv("TILELANG_TT_DPRINT") != nullptr;
+    if (shown) std::fprintf(stderr, "core (%u,%u) line %u: %s", vd::core->x, vd::core->y, line, printed);
+}
 
 extern "C" void vd_unimplemented(const char* name, uint32_t line) {
     vd::enter(line);

@@ -1,5 +1,6 @@
 // Who runs when. Cores without traffic between them are independent, so each worker thread takes one core
 // after the other and runs its three kernels to the end, in an L1 that stays warm in the host's cache.
+// Launches whose cores talk to each other are run by grid.cpp.
 #include <pthread.h>
 #include <sys/mman.h>
 
@@ -15,6 +16,15 @@ namespace {
 constexpr uintptr_t kWindowsBase = 0x20000000;
 
 uint32_t next_core;
+thread_local uint64_t dice;
+
+// splitmix64; every core of a parallel launch draws from a sequence of its own, so threads do not disturb a seed.
+uint64_t draw() {
+    uint64_t mixed = dice += 0x9E3779B97F4A7C15ull;
+    mixed = (mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9ull;
+    mixed = (mixed ^ (mixed >> 27)) * 0x94D049BB133111EBull;
+    return mixed ^ (mixed >> 31);
+}
 
 uint8_t* map_window(uint32_t slot) {
     void* want = reinterpret_cast<void*>(kWindowsBase + static_cast<uintptr_t>(slot) * device.l1_window);
@@ -22,6 +32,71 @@ uint8_t* map_window(uint32_t slot) {
     if (got != want) broken_input("cannot map the L1 of a core below 4 GiB");
     return static_cast<uint8_t*>(got);
 }
+
+void run_core(Core& at) {
+    bool any = true;
+    dice = device.seed + at.index * 1000003ull;
+    while (any) {
+        any = false;
+        bool progressed = false;
+        const uint32_t first = device.seed != 0 ? pick(kRoles) : 0;
+        for (uint32_t turn = 0; turn < kRoles; ++turn) {
+            Fiber& which = at.fibers[(first + turn) % kRoles];
+            if (!which.live) continue;
+            any = true;
+            if (!can_run(at, which)) continue;
+            which.wait = Wait::None;
+            resume_fiber(at, which);
+            progressed = true;
+        }
+        Core* const only = &at;
+        if (any && !progressed) report_deadlock(&only, 1);
+    }
+    fiber = &at.fibers[0];
+    check_cbs_at_end();
+    fiber = nullptr;
+}
+
+struct Worker {
+    pthread_t thread;
+    Core* core;
+};
+
+void* work(void* argument) {
+    Core& own = *static_cast<Worker*>(argument)->core;
+    install_thread_signal_stack();
+    const uint32_t cores = static_cast<uint32_t>(device.launch->cores.size());
+    for (;;) {
+        const uint32_t index = __atomic_fetch_add(&next_core, 1, __ATOMIC_RELAXED);
+        if (index >= cores) return nullptr;
+        reset_core(own, index);
+        run_core(own);
+    }
+}
+
+std::vector<Worker> workers;
+
+std::vector<Core*> grid_cores;
+
+Core* make_core(uint32_t slot) {
+    Core* own = new Core();
+    own->l1 = map_window(slot);
+    own->engine.dst = new Tile[16];
+    own->engine.srca_tiles = new Tile[16];
+    own->engine.srcb_tiles = new Tile[16];
+    register_running(own);
+    return own;
+}
+
+void create_workers() {
+    for (uint32_t slot = 0; slot < device.threads; ++slot) workers.push_back({pthread_t{}, make_core(slot)});
+}
+
+}  // namespace
+
+Device device;
+thread_local Core* core;
+thread_local Fiber* fiber;
 
 void reset_core(Core& at, uint32_t index) {
     at.index = index;
@@ -61,68 +136,37 @@ bool can_run(const Core& at, const Fiber& which) {
     switch (which.wait) {
         case Wait::Reserve: return cb_has_room(at, which.wait_cb, which.wait_pages);
         case Wait::Front: return cb_has_data(at, which.wait_cb, which.wait_pages);
+        case Wait::SemaphoreEqual:
+        case Wait::SemaphoreMin: return semaphore_passes(at, which);
         default: return true;
     }
 }
 
-void run_core(Core& at) {
-    bool any = true;
-    while (any) {
-        any = false;
-        bool progressed = false;
-        for (Fiber& which : at.fibers) {
-            if (!which.live) continue;
-            any = true;
-            if (!can_run(at, which)) continue;
-            which.wait = Wait::None;
-            resume_fiber(at, which);
-            progressed = true;
-        }
-        if (any && !progressed) report_deadlock(&at, 1);
+Core* grid_core(uint32_t index) {
+    while (grid_cores.size() <= index) {
+        grid_cores.push_back(make_core(device.threads + static_cast<uint32_t>(grid_cores.size())));
     }
-    fiber = &at.fibers[0];
-    check_cbs_at_end();
-    fiber = nullptr;
+    return grid_cores[index];
 }
 
-struct Worker {
-    pthread_t thread;
-    Core* core;
-};
+uint32_t pick(uint32_t below) { return static_cast<uint32_t>(draw() % below); }
+bool chance(uint32_t one_in) { return device.seed != 0 && pick(one_in) == 0; }
 
-void* work(void* argument) {
-    Core& own = *static_cast<Worker*>(argument)->core;
-    install_thread_signal_stack();
-    const uint32_t cores = static_cast<uint32_t>(device.launch->cores.size());
-    for (;;) {
-        const uint32_t index = __atomic_fetch_add(&next_core, 1, __ATOMIC_RELAXED);
-        if (index >= cores) return nullptr;
-        reset_core(own, index);
-        run_core(own);
-    }
+void poll() {
+    fiber->polling = true;
+    yield_to_scheduler();
 }
 
-std::vector<Worker> workers;
-
-void create_workers() {
-    for (uint32_t slot = 0; slot < device.threads; ++slot) {
-        Core* own = new Core();
-        own->l1 = map_window(slot);
-        own->engine.dst = new Tile[16];
-        own->engine.srca_tiles = new Tile[16];
-        own->engine.srcb_tiles = new Tile[16];
-        register_running(own);
-        workers.push_back({pthread_t{}, own});
-    }
+void maybe_give_way() {
+    if (chance(8)) yield_to_scheduler();
 }
-
-}  // namespace
-
-Device device;
-thread_local Core* core;
-thread_local Fiber* fiber;
 
 void run_launch() {
+    if (device.launch->connected()) {
+        dice = device.seed;
+        run_connected();
+        return;
+    }
     if (workers.empty()) create_workers();
     next_core = 0;
     for (std::size_t i = 1; i < workers.size(); ++i) {
@@ -134,8 +178,10 @@ void run_launch() {
 
 Statistics total_statistics() {
     Statistics total{};
-    for (const Worker& worker : workers) {
-        const Statistics& part = worker.core->statistics;
+    std::vector<const Core*> cores(grid_cores.begin(), grid_cores.end());
+    for (const Worker& worker : workers) cores.push_back(worker.core);
+    for (const Core* one : cores) {
+        const Statistics& part = one->statistics;
         total.noc_read_bytes += part.noc_read_bytes;
         total.noc_write_bytes += part.noc_write_bytes;
         total.tile_products += part.tile_products;

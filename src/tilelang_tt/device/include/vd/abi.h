@@ -18,19 +18,11 @@ void vd_cb_reserve_back(uint32_t cb, uint32_t pages, uint32_t line);
 void vd_cb_push_back(uint32_t cb, uint32_t pages, uint32_t line);
 void vd_cb_wait_front(uint32_t cb, uint32_t pages, uint32_t line);
 void vd_cb_pop_front(uint32_t cb, uint32_t pages, uint32_t line);
+uint32_t vd_cb_pages(uint32_t cb, uint32_t line);
 uint32_t vd_cb_write_ptr(uint32_t cb, uint32_t line);
 uint32_t vd_cb_read_ptr(uint32_t cb, uint32_t line);
 bool vd_cb_reservable(uint32_t cb, uint32_t pages, uint32_t line);
 bool vd_cb_available(uint32_t cb, uint32_t pages, uint32_t line);
-
-// NoC. `page` forms name a page of the interleaved tensor at `base`.
-uint64_t vd_noc_addr_of_page(uint32_t base, uint32_t page_bytes, uint32_t page, uint32_t offset, uint32_t line);
-uint64_t vd_noc_addr_local(uint32_t l1_addr);
-void vd_noc_read(uint64_t source, uint32_t l1_addr, uint32_t bytes, uint32_t line);
-void vd_noc_write(uint32_t l1_addr, uint64_t target, uint32_t bytes, uint32_t line);
-void vd_noc_read_barrier(uint32_t line);
-void vd_noc_write_barrier(uint32_t line);
-void vd_noc_writes_flushed(uint32_t line);
 
 // Compute: start-up, formats, DST protocol.
 void vd_startup(uint32_t srca_cb, uint32_t srcb_cb, uint32_t out_cb, bool reversed, uint32_t line);

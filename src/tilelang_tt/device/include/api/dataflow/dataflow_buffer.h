@@ -1,0 +1,77 @@
+// DataflowBuffer: on these chips a circular buffer under a newer name.
+#pragma once
+
+#include "api/core_local_mem.h"
+#include "api/dataflow/circular_buffer.h"
+
+struct DFBBindingToken {
+    explicit constexpr DFBBindingToken(uint16_t id) noexcept : id_(id) {}
+    constexpr operator uint32_t() const noexcept { return id_; }
+
+private:
+    uint16_t id_;
+};
+
+// Ends of a region that a kernel looks at directly.
+template <bool IsWrite>
+class DfbScopedLock {
+public:
+    explicit DfbScopedLock(uint32_t pointer) : pointer_(pointer) {}
+    DfbScopedLock(const DfbScopedLock&) = delete;
+    DfbScopedLock& operator=(const DfbScopedLock&) = delete;
+    template <typename T = uint32_t>
+    CoreLocalMem<std::conditional_t<IsWrite, T, const T>> get_ptr() const {
+        return CoreLocalMem<std::conditional_t<IsWrite, T, const T>>(static_cast<uintptr_t>(pointer_));
+    }
+
+private:
+    uint32_t pointer_;
+};
+
+class DataflowBuffer {
+public:
+    DataflowBuffer(DFBBindingToken token) : id_(static_cast<uint16_t>(token)) {}
+    DataflowBuffer(uint16_t id) : id_(id) {}
+
+    uint16_t get_id() const { return id_; }
+    uint32_t get_entry_size() const { return vd::tile_sizes[id_]; }
+    uint32_t get_stride_size() const { return get_entry_size(); }
+    uint32_t get_total_num_entries(VD_LINE) const { return vd_cb_pages(id_, line); }
+    uint32_t get_total_size_bytes(VD_LINE) const { return vd_cb_pages(id_, line) * get_entry_size(); }
+    uint32_t get_local_num_entries(VD_LINE) const { return vd_cb_pages(id_, line); }
+    uint32_t get_local_size_bytes(VD_LINE) const { return vd_cb_pages(id_, line) * get_entry_size(); }
+    void reserve_back(uint16_t entries, VD_LINE) { vd_cb_reserve_back(id_, entries, line); }
+    void push_back(uint16_t entries, VD_LINE) { vd_cb_push_back(id_, entries, line); }
+    void wait_front(uint16_t entries, VD_LINE) { vd_cb_wait_front(id_, entries, line); }
+    void pop_front(uint16_t entries, VD_LINE) { vd_cb_pop_front(id_, entries, line); }
+    bool pages_reservable_at_back(int32_t pages, VD_LINE) const {
+        return vd_cb_reservable(id_, static_cast<uint32_t>(pages), line);
+    }
+    bool pages_available_at_front(int32_t pages, VD_LINE) const {
+        return vd_cb_available(id_, static_cast<uint32_t>(pages), line);
+    }
+    uint32_t get_write_ptr(VD_LINE) const { return vd_cb_write_ptr(id_, line); }
+    uint32_t get_read_ptr(VD_LINE) const { return vd_cb_read_ptr(id_, line); }
+    uint32_t get_tile_size() const { return static_cast<uint32_t>(::get_tile_size(id_)); }
+    uint32_t get_tile_hw() const { return 1024; }
+    uint32_t get_tile_r_dim() const { return 32; }
+    uint32_t get_tile_c_dim() const { return 32; }
+    uint32_t get_tile_num_faces() const { return 4; }
+    uint32_t get_face_r_dim() const { return 16; }
+    DataFormat get_dataformat() const { return ::get_dataformat(id_); }
+    void finish() {}
+    void write_barrier(const Noc& noc, VD_LINE) const { vd_noc_write_barrier(noc.get_noc_id(), -1, line); }
+    [[nodiscard]] auto scoped_write_lock(uint16_t = 1, VD_LINE) { return DfbScopedLock<true>(get_write_ptr(line)); }
+    [[nodiscard]] auto scoped_read_lock(uint16_t = 1, VD_LINE) { return DfbScopedLock<false>(get_read_ptr(line)); }
+
+private:
+    uint16_t id_;
+};
+
+namespace vd {
+inline uint32_t dfb_read_end(const DataflowBuffer& buffer, uint32_t line) { return vd_cb_read_ptr(buffer.get_id(), line); }
+inline uint32_t dfb_write_end(const DataflowBuffer& buffer, uint32_t line) { return vd_cb_write_ptr(buffer.get_id(), line); }
+}  // namespace vd
+
+template <>
+struct noc_traits_t<DataflowBuffer> : vd::BufferTraits<DataflowBuffer, vd::dfb_read_end, vd::dfb_write_end> {};

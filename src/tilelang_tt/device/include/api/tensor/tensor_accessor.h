@@ -1,0 +1,204 @@
+// TensorAccessor: from a page number to a NoC address, for interleaved and sharded tensors in DRAM and L1.
+#pragma once
+
+#include <array>
+#include <type_traits>
+
+#include "api/tensor/page.h"
+#include "api/tensor/tensor_accessor_args.h"
+#include "vd/cores.h"
+#include "vd/noc.h"
+
+namespace vd {
+
+// How the pages of a tensor are spread over its banks.
+template <typename Args>
+struct Distribution {
+    using ArgsType = Args;
+    static constexpr bool is_interleaved = !Args::is_sharded;
+    static constexpr bool is_dram = Args::is_dram;
+    static constexpr uint32_t kRank = Args::RankCT;
+    using Shape = std::array<uint32_t, kRank == 0 ? 1 : kRank>;
+
+    explicit Distribution(const Args& args) : args_(args) {
+        for (uint32_t axis = 0; axis < kRank; ++axis) {
+            tensor_[axis] = args.tensor_shape(axis);
+            shard_[axis] = args.shard_shape(axis);
+            grid_[axis] = (tensor_[axis] + shard_[axis] - 1) / shard_[axis];
+        }
+    }
+    uint32_t rank() const { return kRank; }
+    uint32_t num_banks() const { return Args::NumBanksCT; }
+    const Shape& tensor_shape() const { return tensor_; }
+    const Shape& shard_shape() const { return shard_; }
+    const Shape& shard_grid() const { return grid_; }
+    std::size_t tensor_volume() const { return product(tensor_); }
+    std::size_t shard_volume() const { return product(shard_); }
+    std::size_t num_shards() const { return product(grid_); }
+    uint32_t bank_coordinates(uint32_t bank) const { return args_.bank_coordinates(bank); }
+
+private:
+    static std::size_t product(const Shape& shape) {
+        std::size_t volume = 1;
+        for (uint32_t axis = 0; axis < kRank; ++axis) volume *= shape[axis];
+        return volume;
+    }
+    Args args_;
+    Shape tensor_{}, shard_{}, grid_{};
+};
+
+}  // namespace vd
+
+template <typename DSpecT>
+struct TensorAccessor {
+    using DSpec = DSpecT;
+    using Args = typename DSpec::ArgsType;
+    static constexpr bool is_dram = DSpec::is_dram;
+
+    uint32_t bank_base_address;
+    uint32_t page_size;
+
+    TensorAccessor(const Args& args, std::size_t base, VD_LINE)
+        : bank_base_address(static_cast<uint32_t>(base)), page_size(args.get_aligned_page_size()), dspec_(args) {
+        (void)line;
+    }
+    TensorAccessor(const Args& args, std::size_t base, uint32_t page_bytes)
+        : bank_base_address(static_cast<uint32_t>(base)), page_size(page_bytes), dspec_(args) {}
+
+    const DSpec& dspec() const { return dspec_; }
+    uint32_t get_aligned_page_size() const { return page_size; }
+    uint32_t get_bank_base_address() const { return bank_base_address; }
+
+    FORCE_INLINE uint64_t get_noc_addr(uint32_t page, uint32_t offset = 0, uint8_t = noc_index, VD_LINE) const {
+        if constexpr (DSpec::is_interleaved) {
+            return vd_noc_addr_of_page(bank_base_address, page_size, page, offset, line);
+        } else {
+            std::size_t shard = 0, within = 0, shards = 1, pages = 1;
+            for (uint32_t axis = DSpec::kRank; axis-- > 0;) {
+                const uint32_t size = dspec_.tensor_shape()[axis], part = dspec_.shard_shape()[axis];
+                const uint32_t at = page % size;
+                page /= size;
+                shard += at / part * shards;
+                within += at % part * pages;
+                shards *= dspec_.shard_grid()[axis];
+                pages *= part;
+            }
+            if (page != 0) vd_page_outside(line);
+            return shard_address(shard, within, offset, line);
+        }
+    }
+    template <typename Coordinates, typename = decltype(std::declval<Coordinates>()[0])>
+    FORCE_INLINE uint64_t get_noc_addr(const Coordinates& at, uint32_t offset = 0, uint8_t noc = noc_index,
+                                       VD_LINE) const {
+        static_assert(!DSpec::is_interleaved, "coordinates name pages of sharded tensors only");
+        uint32_t page = 0;
+        for (uint32_t axis = 0; axis < DSpec::kRank; ++axis) page = page * dspec_.tensor_shape()[axis] + at[axis];
+        return get_noc_addr(page, offset, noc, line);
+    }
+    FORCE_INLINE uint64_t get_shard_noc_addr(uint32_t shard, uint32_t offset = 0, uint8_t = noc_index, VD_LINE) const {
+        static_assert(!DSpec::is_interleaved, "interleaved tensors have no shards");
+        return shard_address(shard, 0, offset, line);
+    }
+    bool is_local_addr(uint64_t address, uint8_t = noc_index) const { return vd_noc_is_here(address); }
+    bool is_local_bank(uint32_t x, uint32_t y, uint8_t noc = noc_index) const { return x == my_x[noc] && y == my_y[noc]; }
+    bool is_local_page(uint32_t page, uint8_t noc = noc_index) const { return is_local_addr(get_noc_addr(page, 0, noc)); }
+    bool is_local_shard(uint32_t shard, uint8_t noc = noc_index) const {
+        return is_local_addr(get_shard_noc_addr(shard, 0, noc));
+    }
+    auto pages(uint32_t first = 0, uint32_t end = 0, uint8_t noc = noc_index) const {
+        return tensor_accessor::Pages<TensorAccessor>(*this, first, end, noc);
+    }
+    // Each instantiation fails, so that only kernels that use it do not compile.
+    template <typename Spec = DSpec>
+    void shard_pages(uint32_t, uint32_t = 0, uint32_t = 0, uint8_t = noc_index) const {
+        static_assert(sizeof(Spec) == 0, "unimplemented on the virtual device: TensorAccessor::shard_pages");
+    }
+
+private:
+    uint64_t shard_address(std::size_t shard, std::size_t page, uint32_t offset, uint32_t line) const {
+        const std::size_t banks = dspec_.num_banks(), per_bank = dspec_.num_shards() / banks;
+        const std::size_t bank = Args::is_shard_contiguous ? shard / per_bank : shard % banks;
+        const std::size_t slot = Args::is_shard_contiguous ? shard % per_bank : shard / banks;
+        const std::size_t place = (slot * dspec_.shard_volume() + page) * page_size;
+        const uint32_t address = bank_base_address + static_cast<uint32_t>(place) + offset;
+        const uint32_t coordinates = dspec_.bank_coordinates(static_cast<uint32_t>(bank));
+        if (is_dram) return vd_noc_addr_of_bank(true, coordinates >> 8, address, line);
+        return get_noc_addr_of_core(coordinates >> 8, coordinates & 0xFF, address);
+    }
+    static uint64_t get_noc_addr_of_core(uint32_t x, uint32_t y, uint32_t address) { return ::get_noc_addr(x, y, address); }
+
+    DSpec dspec_;
+};
+
+template <std::size_t CTA, std::size_t CRTA, typename... More>
+TensorAccessor(const TensorAccessorArgs<CTA, CRTA>&, std::size_t, More...)
+    -> TensorAccessor<vd::Distribution<TensorAccessorArgs<CTA, CRTA>>>;
+
+template <typename... Args>
+auto make_tensor_accessor_tuple(const std::tuple<Args...>& args, uint32_t first_address_arg) {
+    return std::apply(
+        [&](const Args&... each) {
+            uint32_t index = first_address_arg;
+            return std::tuple{TensorAccessor(each, get_arg_val<uint32_t>(static_cast<int>(index++)))...};
+        },
+        args);
+}
+
+// ---- pages over the NoC ----------------------------------------------------------------------------
+namespace vd {
+template <typename Accessor, typename = void>
+struct PageSize {
+    static uint32_t of(const Accessor& accessor) { return accessor.page_size; }
+};
+template <typename Accessor>
+struct PageSize<Accessor, std::void_t<decltype(std::declval<const Accessor&>().get_aligned_page_size())>> {
+    static uint32_t of(const Accessor& accessor) { return accessor.get_aligned_page_size(); }
+};
+template <typename Accessor>
+FORCE_INLINE uint32_t page_size(const Accessor& accessor) {
+    return PageSize<Accessor>::of(accessor);
+}
+template <typename Accessor>
+using is_accessor = decltype(std::declval<const Accessor&>().get_noc_addr(0u, 0u, uint8_t{0}));
+}  // namespace vd
+
+template <typename Accessor, typename = vd::is_accessor<Accessor>>
+FORCE_INLINE uint64_t get_noc_addr(uint32_t page, const Accessor& accessor, uint32_t offset = 0, uint8_t noc = noc_index,
+                                   VD_LINE) {
+    return accessor.get_noc_addr(page, offset, noc, line);
+}
+// A whole page is moved whatever the offset: an offset other than 0 leaves the page, and is reported.
+template <typename Accessor, bool enable_noc_tracing = true>
+FORCE_INLINE void noc_async_read_page(uint32_t page, const Accessor& accessor, uint32_t l1_addr, uint32_t offset = 0,
+                                      uint8_t noc = noc_index, VD_LINE) {
+    vd_noc_read(accessor.get_noc_addr(page, offset, noc, line), l1_addr, vd::page_size(accessor), vd::reading(noc), line);
+}
+template <typename Accessor, bool enable_noc_tracing = true, bool posted = false>
+FORCE_INLINE void noc_async_write_page(uint32_t page, const Accessor& accessor, uint32_t l1_addr, uint32_t bytes = 0,
+                                       uint32_t offset = 0, uint8_t noc = noc_index, VD_LINE) {
+    vd_noc_write(l1_addr, accessor.get_noc_addr(page, offset, noc, line), bytes ? bytes : vd::page_size(accessor),
+                 vd::posted(vd::writing(noc), posted), line);
+}
+template <typename Accessor>
+FORCE_INLINE void noc_async_read_tile(uint32_t page, const Accessor& accessor, uint32_t l1_addr, uint32_t offset = 0,
+                                      uint8_t noc = noc_index, VD_LINE) {
+    vd_noc_read(accessor.get_noc_addr(page, offset, noc, line), l1_addr, vd::page_size(accessor), vd::reading(noc), line);
+}
+template <typename Accessor>
+FORCE_INLINE void noc_async_write_tile(uint32_t page, const Accessor& accessor, uint32_t l1_addr, uint8_t noc = noc_index,
+                                       VD_LINE) {
+    vd_noc_write(l1_addr, accessor.get_noc_addr(page, 0, noc, line), vd::page_size(accessor), vd::writing(noc), line);
+}
+template <typename DSpec>
+FORCE_INLINE void noc_async_read_shard(uint32_t shard, const TensorAccessor<DSpec>& accessor, uint32_t l1_addr,
+                                       uint8_t noc = noc_index, VD_LINE) {
+    vd_noc_read(accessor.get_shard_noc_addr(shard, 0, noc, line), l1_addr,
+                accessor.page_size * static_cast<uint32_t>(accessor.dspec().shard_volume()), vd::reading(noc), line);
+}
+template <typename DSpec, bool posted = false>
+FORCE_INLINE void noc_async_write_shard(uint32_t shard, const TensorAccessor<DSpec>& accessor, uint32_t l1_addr,
+                                        uint8_t noc = noc_index, VD_LINE) {
+    vd_noc_write(l1_addr, accessor.get_shard_noc_addr(shard, 0, noc, line),
+                 accessor.page_size * static_cast<uint32_t>(accessor.dspec().shard_volume()),
+                 vd::posted(vd::writing(noc), posted), line);
+}

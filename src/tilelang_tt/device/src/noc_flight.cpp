@@ -1,0 +1,194 @@
+// Writes and atomics between issue and arrival, in launches whose cores talk to each other.
+//
+//     issued     the bytes still lie in the source
+//     departed   the source may be reused; the bytes are in the NoC
+//     landed     the target holds them
+//
+// What one kernel sends to one place over one virtual channel arrives in order on Wormhole. On Blackhole each
+// command buffer has a queue of its own, so data and flag may overtake each other unless a flush stands between.
+// Without a seed everything arrives as late as it may; a seed draws the moments.
+#include <cstring>
+
+#include "machine.h"
+
+namespace vd {
+namespace {
+
+std::vector<Flight> flights;
+
+bool may_land(std::size_t index) {
+    const Flight& one = flights[index];
+    for (std::size_t i = 0; i < index; ++i) {
+        const Flight& earlier = flights[i];
+        if (earlier.fiber != one.fiber || earlier.noc != one.noc || earlier.channel != one.channel) continue;
+        if (earlier.to != one.to) continue;
+        if (!device.chip.blackhole || earlier.buffer == one.buffer || earlier.flushes < one.flushes) return false;
+    }
+    return true;
+}
+
+void depart(Flight& flight) {
+    if (flight.departed || flight.kind != Arrival::Write) return;
+    flight.data.assign(flight.source, flight.source + flight.bytes);
+    flight.departed = true;
+}
+
+// The bytes reach a page of a circular buffer: somebody there must have reserved it, or use the buffer as plain memory.
+void require_room_there(const Flight& flight) {
+    uint32_t refused = kMaxCbs;
+    for (const uint32_t id : flight.to->group->cb_ids) {
+        const CbConfig& config = flight.to->group->cbs[id];
+        CbState& state = flight.to->cbs[id];
+        const uint64_t end = config.offset + static_cast<uint64_t>(config.pages) * config.page_bytes;
+        if (flight.offset < config.offset || flight.offset + flight.bytes > end) continue;
+        const uint32_t first = (flight.offset - config.offset) / config.page_bytes;
+        const uint32_t last = (flight.offset + flight.bytes - 1 - config.offset) / config.page_bytes;
+        const bool plain = state.producer == Role::Any && state.consumer == Role::Any;
+        if (!plain && (first < state.write_page || last >= state.write_page + state.reserved)) {
+            refused = refused == kMaxCbs ? id : refused;
+            continue;
+        }
+        for (uint32_t page = first; page <= last; ++page) {
+            const uint32_t begin = config.offset + page * config.page_bytes, stop = begin + config.page_bytes;
+            const uint32_t from = flight.offset > begin ? flight.offset : begin;
+            const uint32_t to = flight.offset + flight.bytes < stop ? flight.offset + flight.bytes : stop;
+            state.pages[page].landed += to - from;
+        }
+        return;
+    }
+    if (refused == kMaxCbs) return;
+    const CbConfig& config = flight.to->group->cbs[refused];
+    breach("cb-unreserved-write", "this write arrives in page %u of CB %u '%s' of core (%u,%u), which is not reserved there",
+           (flight.offset - config.offset) / config.page_bytes, refused, config.name, flight.to->x, flight.to->y);
+}
+
+void arrive(Flight& flight) {
+    if (flight.to && !is_semaphore(*flight.to, flight.offset, flight.bytes)) require_room_there(flight);
+    switch (flight.kind) {
+        case Arrival::Write:
+            std::memmove(flight.target, flight.departed ? flight.data.data() : flight.source, flight.bytes);
+            break;
+        case Arrival::Add: {
+            uint32_t value;
+            std::memcpy(&value, flight.target, sizeof value);
+            value += flight.value;
+            std::memcpy(flight.target, &value, sizeof value);
+            break;
+        }
+        case Arrival::Word: {
+            uint32_t value;
+            std::memcpy(&value, flight.target, sizeof value);
+            value = (value & ~flight.mask) | (flight.value & flight.mask);
+            std::memcpy(flight.target, &value, sizeof value);
+            break;
+        }
+    }
+    if (flight.to && is_semaphore(*flight.to, flight.offset, flight.bytes)) {
+        note_signal(*flight.to, flight.offset, *flight.core);
+    }
+}
+
+// A complaint at arrival names the call that sent the bytes.
+void land(std::size_t index) {
+    Flight flight = std::move(flights[index]);
+    flights.erase(flights.begin() + static_cast<std::ptrdiff_t>(index));
+    Core* const core_before = core;
+    Fiber* const fiber_before = fiber;
+    const uint32_t line_before = flight.fiber->line;
+    core = flight.core;
+    fiber = flight.fiber;
+    fiber->line = flight.line;
+    arrive(flight);
+    fiber->line = line_before;
+    core = core_before;
+    fiber = fiber_before;
+}
+
+bool belongs(const Flight& flight, const Fiber& owner, uint32_t noc, int32_t trid) {
+    return flight.fiber == &owner && flight.noc == noc &&
+           (trid == kAnyTrid || flight.trid == static_cast<uint32_t>(trid));
+}
+
+}  // namespace
+
+void launch_flight(Flight flight) {
+    flight.flushes = fiber->flushes;
+    flights.push_back(std::move(flight));
+}
+
+bool land_any() {
+    if (flights.empty()) return false;
+    std::vector<std::size_t> ready;
+    for (std::size_t i = 0; i < flights.size(); ++i) {
+        if (may_land(i)) ready.push_back(i);
+    }
+    // Without a seed: the newest that may, so that what a kernel forgot to order comes out of order.
+    land(device.seed != 0 ? ready[pick(static_cast<uint32_t>(ready.size()))] : ready.back());
+    return true;
+}
+
+void land_now_and_then() {
+    if (device.seed == 0 || flights.empty() || !chance(3)) return;
+    if (chance(2)) {
+        depart(flights[pick(static_cast<uint32_t>(flights.size()))]);
+    } else {
+        land_any();
+    }
+}
+
+void depart_all(const Fiber& owner, uint32_t noc, int32_t trid) {
+    for (Flight& flight : flights) {
+        if (belongs(flight, owner, noc, trid)) depart(flight);
+    }
+}
+
+void land_all(const Fiber& owner, uint32_t noc, int32_t trid, bool writes, bool atomics) {
+    for (;;) {
+        std::size_t found = flights.size();
+        for (std::size_t i = 0; i < flights.size() && found == flights.size(); ++i) {
+            const bool atomic = flights[i].kind == Arrival::Add;
+            if (!belongs(flights[i], owner, noc, trid) || !(atomic ? atomics : writes)) continue;
+            found = i;
+        }
+        if (found == flights.size()) return;
+        for (std::size_t i = 0; i <= found; ++i) {  // what must arrive before it comes first
+            if (flights[i].fiber != &owner || flights[i].noc != noc || flights[i].to != flights[found].to) continue;
+            if (i != found && may_land(found)) continue;
+            land(i);
+            break;
+        }
+    }
+}
+
+bool atomics_under_way(const Fiber& owner, uint32_t& line) {
+    for (const Flight& flight : flights) {
+        if (flight.fiber != &owner || flight.kind != Arrival::Add || flight.posted) continue;
+        line = flight.line;
+        return true;
+    }
+    return false;
+}
+
+bool signal_under_way(const Core& at, uint32_t offset, uint32_t& line, Core*& who) {
+    for (const Flight& flight : flights) {
+        if (flight.to != &at || flight.kind != Arrival::Add || flight.offset != offset) continue;
+        line = flight.line;
+        who = flight.core;
+        return true;
+    }
+    return false;
+}
+
+bool write_under_way(const uint8_t* from, uint32_t bytes, uint32_t& line, Core*& who) {
+    for (const Flight& flight : flights) {
+        if (flight.to || flight.target >= from + bytes || from >= flight.target + flight.bytes) continue;
+        line = flight.line;
+        who = flight.core;
+        return true;
+    }
+    return false;
+}
+
+void forget_flights() { flights.clear(); }
+
+}  // namespace vd
