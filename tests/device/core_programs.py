@@ -33,7 +33,7 @@ TILE_BYTES = 2048  # bf16
 @dataclass(frozen=True)
 class Kernel:
     text: str
-    args: Args = lambda x, y: ()
+    args: Args = lambda _x, _y: ()
     compile_args: tuple[int, ...] = ()
     noc: int = 0
     common_args: tuple[int, ...] = ()
@@ -80,9 +80,7 @@ class Cores:
             )
             at = round_up(at + pages * size)
         kernels: dict[Role, KernelRun] = {
-            role: KernelRun(
-                role, f"{role}.cpp", one.text, one.noc, one.compile_args, common_args=one.common_args
-            )
+            role: KernelRun(role, f"{role}.cpp", one.text, one.noc, one.compile_args, common_args=one.common_args)
             for role, one in self.kernels.items()
         }
         cores = tuple(

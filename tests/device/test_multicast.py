@@ -87,7 +87,10 @@ def test_rectangle_across_the_columns_without_cores() -> None:
 def test_the_sender_receives_with_loopback() -> None:
     """The sender reads into CB 1 and receives its own page like the others."""
     edits = (
-        ("noc_async_read_page(page, source, l1);", "cb_reserve_back(1, 1); noc_async_read_page(page, source, get_write_ptr(1));"),
+        (
+            "noc_async_read_page(page, source, l1);",
+            "cb_reserve_back(1, 1); noc_async_read_page(page, source, get_write_ptr(1));",
+        ),
         (
             "noc_async_write_multicast(l1, get_noc_multicast_addr(x0, y0, x1, y1, l1), page_bytes, receivers, true);",
             "noc_async_write_multicast_loopback_src(get_write_ptr(1), get_noc_multicast_addr(x0, y0, x1, y1, l1),"
@@ -136,7 +139,7 @@ BREACHES = {
     ),
     "loopback outside": Broken(
         SEND,
-        "noc_async_write_multicast_loopback_src(l1, get_noc_multicast_addr(x0, y0, x1, y1, l1), page_bytes, receivers);",
+        "noc_async_write_multicast_loopback_src(l1, get_noc_multicast_addr(x0, y0, x1, y1, l1), page_bytes, 2);",
         "multicast-rectangle",
         "loopback",
     ),
@@ -156,19 +159,29 @@ BREACHES = {
         "noc_async_write_barrier();\n    noc_async_atomic_barrier();", "", "noc-write-barrier", FLAG[:25]
     ),
     "the flag is rewritten while it leaves": Broken(
-        FLAG, FLAG + "\nnoc_semaphore_set(valid_ptr, INVALID);", "noc-write-flush", "noc_semaphore_set(valid_ptr, INVALID)"
+        FLAG,
+        FLAG + "\nnoc_semaphore_set(valid_ptr, INVALID);",
+        "noc-write-flush",
+        "noc_semaphore_set(valid_ptr, INVALID)",
     ),
     "semaphore that is not there": Broken("get_semaphore(1)", "get_semaphore(2)", "semaphore", "get_semaphore(2)"),
     "flag not cleared": Broken("noc_semaphore_set(valid_ptr, INVALID);", "", "cb-unwritten", "cb_push_back"),
     "flag not awaited": Broken("noc_semaphore_wait(valid_ptr, VALID);", "", "cb-unwritten", "cb_push_back"),
     "signal to nobody": Broken(
-        "get_noc_addr(sender_x, sender_y, ready)", "get_noc_addr(3, 3, ready)", "noc-bounds", "noc_semaphore_inc", "(3,3)"
+        "get_noc_addr(sender_x, sender_y, ready)",
+        "get_noc_addr(3, 3, ready)",
+        "noc-bounds",
+        "noc_semaphore_inc",
+        "(3,3)",
     ),
     "signal next to the semaphore": Broken(
         "sender_y, ready)", "sender_y, ready + 4)", "noc-bounds", "noc_semaphore_inc"
     ),
     "wait somewhere else": Broken(
-        "noc_semaphore_wait(valid_ptr, VALID)", "noc_semaphore_wait(valid_ptr + 1, VALID)", "semaphore", "noc_semaphore_wait"
+        "noc_semaphore_wait(valid_ptr, VALID)",
+        "noc_semaphore_wait(valid_ptr + 1, VALID)",
+        "semaphore",
+        "noc_semaphore_wait",
     ),
 }
 
@@ -315,7 +328,9 @@ def test_a_signal_that_overtakes_nobody_is_lost() -> None:
 
 
 def test_kernel_that_ends_before_its_signal_has_arrived() -> None:
-    text = RING.replace("    noc_async_atomic_barrier();\n", "").replace("noc_semaphore_wait(arrived, 1);\n        noc_async_write", "noc_async_write")
+    text = RING.replace("    noc_async_atomic_barrier();\n", "").replace(
+        "noc_semaphore_wait(arrived, 1);\n        noc_async_write", "noc_async_write"
+    )
     chip, tensors = ARCHS["wormhole_b0"], {"data": 1}
 
     def args(x: int, y: int) -> tuple[int, ...]:

@@ -98,7 +98,9 @@ def default_seed() -> int:
     text = os.environ.get(SEED_VARIABLE) or "0"
     if not text.isdecimal() or int(text) >= 1 << 64:
         raise EnvironmentProblem(
-            "TT504", f"{SEED_VARIABLE} is not a number from 0 to 2^64 - 1: {text!r}", help=f"for example {SEED_VARIABLE}=7"
+            "TT504",
+            f"{SEED_VARIABLE} is not a number from 0 to 2^64 - 1: {text!r}",
+            help=f"for example {SEED_VARIABLE}=7",
         )
     return int(text)
 
