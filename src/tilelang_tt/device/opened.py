@@ -97,7 +97,7 @@ class Device:
         x, y = core
         if not (0 <= x < self.grid[0] and 0 <= y < self.grid[1]):
             raise ArgumentError("TT310", f"core {(x, y)} lies outside the {self.grid[0]} x {self.grid[1]} grid")
-        return CoreCoord(x, y)
+        return CoreCoord(*self.arch.noc_coordinates(x, y))
 
     def allocate_tensor(
         self,

@@ -132,8 +132,6 @@ uint32_t vd_relative_coordinate(bool y) {
     return (y ? core->y : core->x) - first;
 }
 
-bool vd_noc_is_here(uint64_t address) {
-    return (address >> kNocLocalBits) == (vd_noc_addr_local(0) >> kNocLocalBits);
-}
+bool vd_noc_is_here(uint64_t address) { return (address >> kNocLocalBits) == (vd_noc_addr_local(0) >> kNocLocalBits); }
 
 }  // extern "C"

@@ -1,12 +1,11 @@
 // NoC addresses, and transfers between this core's L1 and one other place. Transfers are only noted when they are
 // issued; their bytes move at the barrier or when the scheduler says, so that a kernel which does not wait meets
 // what it would meet on the chip.
-#include "vd/noc_abi.h"
-
 #include <cstdio>
 #include <cstring>
 
 #include "machine.h"
+#include "vd/noc_abi.h"
 
 namespace vd {
 namespace {
@@ -212,12 +211,13 @@ void require_known_l1(const Core& at, uint32_t offset, uint32_t bytes) {
     if (is_semaphore(at, offset, bytes)) return;
     for (const uint32_t id : at.group->cb_ids) {
         const CbConfig& cb = at.group->cbs[id];
-        if (offset >= cb.offset && offset + static_cast<uint64_t>(bytes) <= cb.offset + static_cast<uint64_t>(cb.pages) * cb.page_bytes) {
+        if (offset >= cb.offset &&
+            offset + static_cast<uint64_t>(bytes) <= cb.offset + static_cast<uint64_t>(cb.pages) * cb.page_bytes) {
             return;
         }
     }
-    breach("noc-bounds", "%u bytes at L1 address 0x%x of core (%u,%u) lie in no circular buffer and no semaphore", bytes,
-           offset, at.x, at.y);
+    breach("noc-bounds", "%u bytes at L1 address 0x%x of core (%u,%u) lie in no circular buffer and no semaphore",
+           bytes, offset, at.x, at.y);
 }
 
 void forget_page_users() {

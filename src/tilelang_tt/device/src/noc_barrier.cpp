@@ -45,8 +45,7 @@ void require_trid(int32_t trid) {
 void let_leave(uint32_t noc, int32_t trid, bool posted, bool acknowledged) {
     const bool connected = device.launch->connected();
     complete(
-        fiber->writes,
-        [&](const Transfer& one) { return chosen(one, noc, trid) && (one.posted == posted); },
+        fiber->writes, [&](const Transfer& one) { return chosen(one, noc, trid) && (one.posted == posted); },
         [&](const Transfer& one) {
             if (!connected) std::memmove(one.target, one.source, one.bytes);
             if (!acknowledged && !posted) fiber->unacknowledged[one.noc][one.trid] = one.line;

@@ -23,7 +23,8 @@ Rectangle rectangle_of(uint64_t address, uint32_t noc) {
                y_start, x_end, y_end, noc, noc == 0 ? "upper left" : "lower right");
     }
     const uint32_t local = static_cast<uint32_t>(address & 0xFFFFFFFFu);
-    return noc == 0 ? Rectangle{x_start, y_start, x_end, y_end, local} : Rectangle{x_end, y_end, x_start, y_start, local};
+    return noc == 0 ? Rectangle{x_start, y_start, x_end, y_end, local}
+                    : Rectangle{x_end, y_end, x_start, y_start, local};
 }
 
 std::vector<Core*> receivers_of(const Rectangle& area, uint32_t dests, bool loopback) {
@@ -35,8 +36,9 @@ std::vector<Core*> receivers_of(const Rectangle& area, uint32_t dests, bool loop
         if (!worker && !corner) return;  // columns between the workers do not listen
         Core* const at = worker ? core_at_noc(x, y) : nullptr;
         if (!at) {
-            breach("multicast-rectangle", "the rectangle (%u,%u)-(%u,%u) holds (%u,%u), which is no core of this launch",
-                   area.x0, area.y0, area.x1, area.y1, x, y);
+            breach("multicast-rectangle",
+                   "the rectangle (%u,%u)-(%u,%u) holds (%u,%u), which is no core of this launch", area.x0, area.y0,
+                   area.x1, area.y1, x, y);
         }
         self = self || at == core;
         if (at != core || loopback) found.push_back(at);
@@ -47,12 +49,14 @@ std::vector<Core*> receivers_of(const Rectangle& area, uint32_t dests, bool loop
         }
     }
     if (loopback && !self) {
-        breach("multicast-rectangle", "a multicast that includes the sender, but the rectangle (%u,%u)-(%u,%u) does not",
-               area.x0, area.y0, area.x1, area.y1);
+        breach("multicast-rectangle",
+               "a multicast that includes the sender, but the rectangle (%u,%u)-(%u,%u) does not", area.x0, area.y0,
+               area.x1, area.y1);
     }
     if (found.size() != dests) {
-        breach("multicast-count", "%u destinations, but the rectangle (%u,%u)-(%u,%u) holds %zu%s", dests, area.x0, area.y0,
-               area.x1, area.y1, found.size(), self && !loopback ? " besides the sender, who receives nothing" : "");
+        breach("multicast-count", "%u destinations, but the rectangle (%u,%u)-(%u,%u) holds %zu%s", dests, area.x0,
+               area.y0, area.x1, area.y1, found.size(),
+               self && !loopback ? " besides the sender, who receives nothing" : "");
     }
     return found;
 }
@@ -76,7 +80,8 @@ Flight flight_to(const Span& far, const VdHow& how, uint32_t line) {
 Span word_at(uint64_t target, const char* what) {
     const Span far = far_end(target, 4);
     if (far.dram) breach("noc-bounds", "%s reaches L1 only, not DRAM", what);
-    if (far.address % 4 != 0) breach("noc-alignment", "%s at L1 address 0x%x: words lie at multiples of 4", what, far.address);
+    if (far.address % 4 != 0)
+        breach("noc-alignment", "%s at L1 address 0x%x: words lie at multiples of 4", what, far.address);
     if (!far.tensor) require_known_l1(*far.at, far.address, 4);
     return far;
 }
@@ -88,7 +93,8 @@ using namespace vd;
 
 extern "C" {
 
-void vd_noc_write_multicast(uint32_t l1_addr, uint64_t target, uint32_t bytes, uint32_t dests, VdHow how, uint32_t line) {
+void vd_noc_write_multicast(uint32_t l1_addr, uint64_t target, uint32_t bytes, uint32_t dests, VdHow how,
+                            uint32_t line) {
     enter(line);
     require_length(bytes, how.one_packet != 0);
     const Rectangle area = rectangle_of(target, how.noc);

@@ -23,7 +23,8 @@ uint32_t word_offset(uint32_t l1_addr, const char* call) {
     const uint32_t offset = l1_offset(l1_addr);
     CbSpan span;
     if (offset % 4 != 0 || (!is_semaphore(*core, offset, 4) && !find_cb(offset, 4, span))) {
-        breach("semaphore", "%s at L1 address 0x%x, where neither a semaphore nor a circular buffer lies", call, offset);
+        breach("semaphore", "%s at L1 address 0x%x, where neither a semaphore nor a circular buffer lies", call,
+               offset);
     }
     return offset;
 }
@@ -122,7 +123,8 @@ void vd_semaphore_set(uint32_t l1_addr, uint32_t value, uint32_t line) {
     Core* who = nullptr;
     if (signal_under_way(*core, offset, other, who)) {
         char name[48];
-        breach("semaphore", "%s is set to %u while the increment of core (%u,%u), line %u, is on its way: one of them is lost",
+        breach("semaphore",
+               "%s is set to %u while the increment of core (%u,%u), line %u, is on its way: one of them is lost",
                name_of(*core, offset, name), value, who->x, who->y, other);
     }
     store(*core, offset, value);

@@ -33,8 +33,8 @@ public:
         noc_semaphore_set_remote(address_, ::get_noc_addr(x, y, target.address_), noc.get_noc_id(), line);
     }
     template <NocOptions opts = NocOptions::DEFAULT>
-    void set_multicast(const Noc& noc, uint32_t x_start, uint32_t y_start, uint32_t x_end, uint32_t y_end, uint32_t dests,
-                       bool linked = false, VD_LINE) {
+    void set_multicast(const Noc& noc, uint32_t x_start, uint32_t y_start, uint32_t x_end, uint32_t y_end,
+                       uint32_t dests, bool linked = false, VD_LINE) {
         send<opts>(noc, address_, x_start, y_start, x_end, y_end, dests, linked, line);
     }
     template <NocOptions opts = NocOptions::DEFAULT, ProgrammableCoreType dst_core_type = core_type>
@@ -42,8 +42,8 @@ public:
                          uint32_t x_end, uint32_t y_end, uint32_t dests, bool linked = false, VD_LINE) {
         send<opts>(noc, target.address_, x_start, y_start, x_end, y_end, dests, linked, line);
     }
-    void inc_multicast(const Noc& noc, uint32_t x_start, uint32_t y_start, uint32_t x_end, uint32_t y_end, uint32_t value,
-                       uint32_t dests, VD_LINE) {
+    void inc_multicast(const Noc& noc, uint32_t x_start, uint32_t y_start, uint32_t x_end, uint32_t y_end,
+                       uint32_t value, uint32_t dests, VD_LINE) {
         noc_semaphore_inc_multicast(::get_noc_multicast_addr(x_start, y_start, x_end, y_end, address_), value, dests,
                                     noc.get_noc_id(), NOC_MULTICAST_WRITE_VC, line);
     }

@@ -4,6 +4,4 @@
 #include "vd/kernel.h"
 #include "vd/noc_abi.h"
 
-extern "C" __attribute__((visibility("default"), noinline)) inline void vd_kernel_reaches_cores() {
-    asm volatile("");
-}
+extern "C" __attribute__((visibility("default"), noinline)) inline void vd_kernel_reaches_cores() { asm volatile(""); }

@@ -158,8 +158,9 @@ FORCE_INLINE void noc_async_write(uint32_t l1_addr, uint64_t target, uint32_t by
 
 // ---- multicasts ------------------------------------------------------------------------------------
 template <bool enable_noc_tracing = true>
-FORCE_INLINE void noc_async_write_multicast_one_packet(uint32_t l1_addr, uint64_t target, uint32_t bytes, uint32_t dests,
-                                                       bool linked = false, uint8_t noc = noc_index, VD_LINE) {
+FORCE_INLINE void noc_async_write_multicast_one_packet(uint32_t l1_addr, uint64_t target, uint32_t bytes,
+                                                       uint32_t dests, bool linked = false, uint8_t noc = noc_index,
+                                                       VD_LINE) {
     vd_noc_write_multicast(l1_addr, target, bytes, dests, vd::packet(vd::multicast(noc, linked, false)), line);
 }
 template <uint32_t max_page_size = NOC_MAX_BURST_SIZE + 1>

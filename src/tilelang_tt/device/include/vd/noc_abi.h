@@ -24,16 +24,17 @@ extern "C" {
 uint64_t vd_noc_addr_of_page(uint32_t base, uint32_t page_bytes, uint32_t page, uint32_t offset, uint32_t line);
 uint64_t vd_noc_addr_of_bank(bool dram, uint32_t bank, uint32_t address, uint32_t line);
 uint64_t vd_noc_addr_local(uint32_t l1_addr);
-uint32_t vd_noc_coordinate(bool y);               // of this core, as other cores name it
-uint32_t vd_logical_coordinate(bool y);           // of this core, in the grid of the chip
-uint32_t vd_relative_coordinate(bool y);          // of this core, in the cores of its kernel
+uint32_t vd_noc_coordinate(bool y);       // of this core, as other cores name it
+uint32_t vd_logical_coordinate(bool y);   // of this core, in the grid of the chip
+uint32_t vd_relative_coordinate(bool y);  // of this core, in the cores of its kernel
 bool vd_noc_is_here(uint64_t noc_addr);
 [[noreturn]] void vd_page_outside(uint32_t line);  // of a sharded tensor
 
 // Transfers.
 void vd_noc_read(uint64_t source, uint32_t l1_addr, uint32_t bytes, VdHow how, uint32_t line);
 void vd_noc_write(uint32_t l1_addr, uint64_t target, uint32_t bytes, VdHow how, uint32_t line);
-void vd_noc_write_multicast(uint32_t l1_addr, uint64_t target, uint32_t bytes, uint32_t dests, VdHow how, uint32_t line);
+void vd_noc_write_multicast(uint32_t l1_addr, uint64_t target, uint32_t bytes, uint32_t dests, VdHow how,
+                            uint32_t line);
 void vd_noc_inline_write(uint64_t target, uint32_t value, uint32_t byte_enable, VdHow how, uint32_t line);
 void vd_noc_add(uint64_t target, uint32_t value, VdHow how, uint32_t line);
 void vd_noc_add_multicast(uint64_t target, uint32_t value, uint32_t dests, VdHow how, uint32_t line);

@@ -29,8 +29,9 @@ template <typename... Ignored>
 FORCE_INLINE void reset_noc_trid_barrier_counter(Ignored...) {}
 
 template <bool skip_ptr_update = false, bool skip_cmdbuf_chk = false>
-FORCE_INLINE void noc_async_read_one_packet_with_state_with_trid(uint32_t source_base, uint32_t source, uint32_t l1_addr,
-                                                                 uint32_t trid = 0, uint8_t noc = noc_index, VD_LINE) {
+FORCE_INLINE void noc_async_read_one_packet_with_state_with_trid(uint32_t source_base, uint32_t source,
+                                                                 uint32_t l1_addr, uint32_t trid = 0,
+                                                                 uint8_t noc = noc_index, VD_LINE) {
     vd_noc_read(vd_noc_state_address(VD_STATE_READ, noc, source_base + source, line), l1_addr,
                 vd_noc_state_bytes(VD_STATE_READ, noc), vd::with_trid(vd::packet(vd::how(noc)), trid, line), line);
 }
@@ -38,8 +39,7 @@ template <bool update_counter = true, bool posted = false>
 FORCE_INLINE void noc_async_write_one_packet_with_trid(uint32_t l1_addr, uint64_t target, uint32_t bytes, uint32_t trid,
                                                        uint8_t = write_cmd_buf, uint8_t noc = noc_index,
                                                        uint8_t = NOC_UNICAST_WRITE_VC, VD_LINE) {
-    vd_noc_write(l1_addr, target, bytes,
-                 vd::with_trid(vd::packet(vd::posted(vd::how(noc), posted)), trid, line), line);
+    vd_noc_write(l1_addr, target, bytes, vd::with_trid(vd::packet(vd::posted(vd::how(noc), posted)), trid, line), line);
 }
 template <bool posted = false>
 FORCE_INLINE void noc_async_write_one_packet_with_trid_set_state(uint64_t target, uint8_t = write_cmd_buf,

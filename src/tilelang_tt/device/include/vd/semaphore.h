@@ -7,7 +7,8 @@ enum class ProgrammableCoreType : uint8_t { TENSIX, ACTIVE_ETH, IDLE_ETH };
 
 template <ProgrammableCoreType type = ProgrammableCoreType::TENSIX>
 FORCE_INLINE uint32_t get_semaphore(uint32_t id, VD_LINE) {
-    static_assert(type == ProgrammableCoreType::TENSIX, "unimplemented on the virtual device: semaphores of ethernet cores");
+    static_assert(type == ProgrammableCoreType::TENSIX,
+                  "unimplemented on the virtual device: semaphores of ethernet cores");
     return vd_semaphore_addr(id, line);
 }
 

@@ -69,8 +69,12 @@ private:
 };
 
 namespace vd {
-inline uint32_t dfb_read_end(const DataflowBuffer& buffer, uint32_t line) { return vd_cb_read_ptr(buffer.get_id(), line); }
-inline uint32_t dfb_write_end(const DataflowBuffer& buffer, uint32_t line) { return vd_cb_write_ptr(buffer.get_id(), line); }
+inline uint32_t dfb_read_end(const DataflowBuffer& buffer, uint32_t line) {
+    return vd_cb_read_ptr(buffer.get_id(), line);
+}
+inline uint32_t dfb_write_end(const DataflowBuffer& buffer, uint32_t line) {
+    return vd_cb_write_ptr(buffer.get_id(), line);
+}
 }  // namespace vd
 
 template <>

@@ -75,7 +75,8 @@ struct noc_traits_t<MulticastEndpoint> {
         uint32_t addr{};
     };
     template <Noc::AddressType type>
-    static uint64_t dst_addr_mcast(const MulticastEndpoint& end, const Noc& noc, const dst_args_mcast_type& args, uint32_t) {
+    static uint64_t dst_addr_mcast(const MulticastEndpoint& end, const Noc& noc, const dst_args_mcast_type& args,
+                                   uint32_t) {
         static_assert(type == Noc::AddressType::NOC);
         return end.get_noc_multicast_addr(args.noc_x_start, args.noc_y_start, args.noc_x_end, args.noc_y_end, args.addr,
                                           noc.get_noc_id());
@@ -91,13 +92,15 @@ struct noc_traits_t<AllocatorBank<bank_type>> {
     using dst_args_type = src_args_type;
 
     template <Noc::AddressType type>
-    static uint64_t src_addr(const AllocatorBank<bank_type>&, const Noc& noc, const src_args_type& args, uint32_t line) {
+    static uint64_t src_addr(const AllocatorBank<bank_type>&, const Noc& noc, const src_args_type& args,
+                             uint32_t line) {
         static_assert(type == Noc::AddressType::NOC);
-        return ::get_noc_addr_from_bank_id<bank_type == AllocatorBankType::DRAM>(args.bank_id, args.addr, noc.get_noc_id(),
-                                                                                vd::Line::here(static_cast<int>(line)));
+        return ::get_noc_addr_from_bank_id<bank_type == AllocatorBankType::DRAM>(
+            args.bank_id, args.addr, noc.get_noc_id(), vd::Line::here(static_cast<int>(line)));
     }
     template <Noc::AddressType type>
-    static uint64_t dst_addr(const AllocatorBank<bank_type>& bank, const Noc& noc, const dst_args_type& args, uint32_t line) {
+    static uint64_t dst_addr(const AllocatorBank<bank_type>& bank, const Noc& noc, const dst_args_type& args,
+                             uint32_t line) {
         return src_addr<type>(bank, noc, args, line);
     }
 };

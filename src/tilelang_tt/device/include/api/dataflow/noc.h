@@ -75,14 +75,15 @@ public:
     void async_read(const Src& src, const Dst& dst, uint32_t bytes, const src_args_t<Src>& src_args,
                     const dst_args_t<Dst>& dst_args, const NocOptVals& values = {}, VD_LINE) const {
         vd_noc_read(noc_traits_t<Src>::template src_addr<kFar>(src, *this, src_args, line),
-                    near_dst(dst, dst_args, line), bytes, how<opts, max_page_size>(vd::reading(noc_id_), values, line), line);
+                    near_dst(dst, dst_args, line), bytes, how<opts, max_page_size>(vd::reading(noc_id_), values, line),
+                    line);
     }
     template <NocOptions opts = NocOptions::DEFAULT, uint32_t max_page_size = NOC_MAX_BURST_SIZE + 1, typename Src>
     void set_async_read_state(const Src& src, uint32_t bytes, const src_args_t<Src>& src_args,
                               const NocOptVals& values = {}, VD_LINE) const {
         if constexpr (has_flag(opts, NocOptions::TXN_ID)) vd_noc_set_trid(false, values.trid, noc_id_, line);
-        vd_noc_set_state(VD_STATE_READ, noc_traits_t<Src>::template src_addr<kFar>(src, *this, src_args, line), bytes, 0,
-                         noc_id_, line);
+        vd_noc_set_state(VD_STATE_READ, noc_traits_t<Src>::template src_addr<kFar>(src, *this, src_args, line), bytes,
+                         0, noc_id_, line);
     }
     template <NocOptions opts = NocOptions::DEFAULT, uint32_t max_page_size = NOC_MAX_BURST_SIZE + 1, typename Src,
               typename Dst>
@@ -102,8 +103,9 @@ public:
               bool enable_noc_tracing = true, typename Src, typename Dst>
     void async_write(const Src& src, const Dst& dst, uint32_t bytes, const src_args_t<Src>& src_args,
                      const dst_args_t<Dst>& dst_args, const NocOptVals& values = {}, VD_LINE) const {
-        vd_noc_write(near_src(src, src_args, line), noc_traits_t<Dst>::template dst_addr<kFar>(dst, *this, dst_args, line),
-                     bytes, how<opts, max_page_size>(vd::writing(noc_id_), values, line), line);
+        vd_noc_write(near_src(src, src_args, line),
+                     noc_traits_t<Dst>::template dst_addr<kFar>(dst, *this, dst_args, line), bytes,
+                     how<opts, max_page_size>(vd::writing(noc_id_), values, line), line);
     }
     template <NocOptions opts = NocOptions::DEFAULT, uint32_t max_page_size = NOC_MAX_BURST_SIZE + 1,
               bool enable_noc_tracing = true, typename Src, typename Dst>
@@ -115,15 +117,15 @@ public:
         constexpr bool loopback = has_flag(opts, NocOptions::MCAST_INCL_SRC);
         const VdHow made = vd::multicast(noc_id_, linked, loopback);
         vd_noc_write_multicast(near_src(src, src_args, line),
-                               noc_traits_t<Dst>::template dst_addr_mcast<kFar>(dst, *this, dst_args, line), bytes, dests,
-                               max_page_size <= NOC_MAX_BURST_SIZE && !loopback ? vd::packet(made) : made, line);
+                               noc_traits_t<Dst>::template dst_addr_mcast<kFar>(dst, *this, dst_args, line), bytes,
+                               dests, max_page_size <= NOC_MAX_BURST_SIZE && !loopback ? vd::packet(made) : made, line);
     }
     template <NocOptions opts = NocOptions::DEFAULT, uint32_t max_page_size = NOC_MAX_BURST_SIZE + 1, typename Dst>
     void set_async_write_state(const Dst& dst, uint32_t bytes, const dst_args_t<Dst>& dst_args, const NocOptVals& = {},
                                VD_LINE) const {
         static_assert(!has_flag(opts, NocOptions::TXN_ID), "TXN_ID is not supported for set_async_write_state");
-        vd_noc_set_state(VD_STATE_WRITE, noc_traits_t<Dst>::template dst_addr<kFar>(dst, *this, dst_args, line), bytes, 0,
-                         noc_id_, line);
+        vd_noc_set_state(VD_STATE_WRITE, noc_traits_t<Dst>::template dst_addr<kFar>(dst, *this, dst_args, line), bytes,
+                         0, noc_id_, line);
     }
     template <NocOptions opts = NocOptions::DEFAULT, uint32_t max_page_size = NOC_MAX_BURST_SIZE + 1, typename Src,
               typename Dst>
@@ -143,7 +145,8 @@ public:
         static_assert(!has_flag(opts, NocOptions::TXN_ID), "TxnId is not supported for inline_dw_write");
         static_assert(!(has_flag(opts, NocOptions::INLINE_L1) && has_flag(opts, NocOptions::INLINE_REG)),
                       "INLINE_L1 and INLINE_REG are mutually exclusive in inline_dw_write");
-        constexpr InlineWriteDst target = has_flag(opts, NocOptions::INLINE_REG) ? InlineWriteDst::REG : InlineWriteDst::L1;
+        constexpr InlineWriteDst target =
+            has_flag(opts, NocOptions::INLINE_REG) ? InlineWriteDst::REG : InlineWriteDst::L1;
         noc_inline_dw_write<target, has_flag(opts, NocOptions::POSTED)>(
             noc_traits_t<Dst>::template dst_addr<kFar>(dst, *this, dst_args, line), value, byte_enable, noc_id_,
             NOC_UNICAST_WRITE_VC, 0, line);
@@ -207,7 +210,8 @@ struct BufferMulticastArgs {
     uint32_t noc_y_end{};
     uint32_t offset_bytes{};
 };
-template <typename Buffer, uint32_t (*read_end)(const Buffer&, uint32_t), uint32_t (*write_end)(const Buffer&, uint32_t)>
+template <typename Buffer, uint32_t (*read_end)(const Buffer&, uint32_t),
+          uint32_t (*write_end)(const Buffer&, uint32_t)>
 struct BufferTraits {
     using src_args_type = BufferArgs;
     using dst_args_type = BufferArgs;
@@ -224,7 +228,8 @@ struct BufferTraits {
         return write_end(buffer, line) + args.offset_bytes;
     }
     template <Noc::AddressType type>
-    static uint64_t dst_addr_mcast(const Buffer& buffer, const Noc& noc, const dst_args_mcast_type& args, uint32_t line) {
+    static uint64_t dst_addr_mcast(const Buffer& buffer, const Noc& noc, const dst_args_mcast_type& args,
+                                   uint32_t line) {
         static_assert(type == Noc::AddressType::NOC, "a rectangle is no local target");
         return get_noc_multicast_addr(args.noc_x_start, args.noc_y_start, args.noc_x_end, args.noc_y_end,
                                       write_end(buffer, line) + args.offset_bytes, noc.get_noc_id());

@@ -15,7 +15,8 @@ struct PageTraits {
     template <Noc::AddressType type>
     static uint64_t src_addr(const Accessor& tensor, const Noc& noc, const src_args_type& args, uint32_t line) {
         static_assert(type == Noc::AddressType::NOC, "a tensor is the far end of a transfer");
-        return tensor.get_noc_addr(args.page_id, args.offset_bytes, noc.get_noc_id(), Line::here(static_cast<int>(line)));
+        return tensor.get_noc_addr(args.page_id, args.offset_bytes, noc.get_noc_id(),
+                                   Line::here(static_cast<int>(line)));
     }
     template <Noc::AddressType type>
     static uint64_t dst_addr(const Accessor& tensor, const Noc& noc, const dst_args_type& args, uint32_t line) {
@@ -54,12 +55,15 @@ struct noc_traits_t<ShardView<Accessor>> {
     using dst_args_type = src_args_type;
 
     template <Noc::AddressType type>
-    static uint64_t src_addr(const ShardView<Accessor>& shard, const Noc& noc, const src_args_type& args, uint32_t line) {
+    static uint64_t src_addr(const ShardView<Accessor>& shard, const Noc& noc, const src_args_type& args,
+                             uint32_t line) {
         static_assert(type == Noc::AddressType::NOC, "a tensor is the far end of a transfer");
-        return shard.get_noc_addr(args.shard_id, args.offset_bytes, noc.get_noc_id(), vd::Line::here(static_cast<int>(line)));
+        return shard.get_noc_addr(args.shard_id, args.offset_bytes, noc.get_noc_id(),
+                                  vd::Line::here(static_cast<int>(line)));
     }
     template <Noc::AddressType type>
-    static uint64_t dst_addr(const ShardView<Accessor>& shard, const Noc& noc, const dst_args_type& args, uint32_t line) {
+    static uint64_t dst_addr(const ShardView<Accessor>& shard, const Noc& noc, const dst_args_type& args,
+                             uint32_t line) {
         return src_addr<type>(shard, noc, args, line);
     }
 };

@@ -100,8 +100,12 @@ struct TensorAccessor {
         return shard_address(shard, 0, offset, line);
     }
     bool is_local_addr(uint64_t address, uint8_t = noc_index) const { return vd_noc_is_here(address); }
-    bool is_local_bank(uint32_t x, uint32_t y, uint8_t noc = noc_index) const { return x == my_x[noc] && y == my_y[noc]; }
-    bool is_local_page(uint32_t page, uint8_t noc = noc_index) const { return is_local_addr(get_noc_addr(page, 0, noc)); }
+    bool is_local_bank(uint32_t x, uint32_t y, uint8_t noc = noc_index) const {
+        return x == my_x[noc] && y == my_y[noc];
+    }
+    bool is_local_page(uint32_t page, uint8_t noc = noc_index) const {
+        return is_local_addr(get_noc_addr(page, 0, noc));
+    }
     bool is_local_shard(uint32_t shard, uint8_t noc = noc_index) const {
         return is_local_addr(get_shard_noc_addr(shard, 0, noc));
     }
@@ -125,7 +129,9 @@ private:
         if (is_dram) return vd_noc_addr_of_bank(true, coordinates >> 8, address, line);
         return get_noc_addr_of_core(coordinates >> 8, coordinates & 0xFF, address);
     }
-    static uint64_t get_noc_addr_of_core(uint32_t x, uint32_t y, uint32_t address) { return ::get_noc_addr(x, y, address); }
+    static uint64_t get_noc_addr_of_core(uint32_t x, uint32_t y, uint32_t address) {
+        return ::get_noc_addr(x, y, address);
+    }
 
     DSpec dspec_;
 };
@@ -163,15 +169,16 @@ using is_accessor = decltype(std::declval<const Accessor&>().get_noc_addr(0u, 0u
 }  // namespace vd
 
 template <typename Accessor, typename = vd::is_accessor<Accessor>>
-FORCE_INLINE uint64_t get_noc_addr(uint32_t page, const Accessor& accessor, uint32_t offset = 0, uint8_t noc = noc_index,
-                                   VD_LINE) {
+FORCE_INLINE uint64_t get_noc_addr(uint32_t page, const Accessor& accessor, uint32_t offset = 0,
+                                   uint8_t noc = noc_index, VD_LINE) {
     return accessor.get_noc_addr(page, offset, noc, line);
 }
 // A whole page is moved whatever the offset: an offset other than 0 leaves the page, and is reported.
 template <typename Accessor, bool enable_noc_tracing = true>
 FORCE_INLINE void noc_async_read_page(uint32_t page, const Accessor& accessor, uint32_t l1_addr, uint32_t offset = 0,
                                       uint8_t noc = noc_index, VD_LINE) {
-    vd_noc_read(accessor.get_noc_addr(page, offset, noc, line), l1_addr, vd::page_size(accessor), vd::reading(noc), line);
+    vd_noc_read(accessor.get_noc_addr(page, offset, noc, line), l1_addr, vd::page_size(accessor), vd::reading(noc),
+                line);
 }
 template <typename Accessor, bool enable_noc_tracing = true, bool posted = false>
 FORCE_INLINE void noc_async_write_page(uint32_t page, const Accessor& accessor, uint32_t l1_addr, uint32_t bytes = 0,
@@ -182,11 +189,12 @@ FORCE_INLINE void noc_async_write_page(uint32_t page, const Accessor& accessor, 
 template <typename Accessor>
 FORCE_INLINE void noc_async_read_tile(uint32_t page, const Accessor& accessor, uint32_t l1_addr, uint32_t offset = 0,
                                       uint8_t noc = noc_index, VD_LINE) {
-    vd_noc_read(accessor.get_noc_addr(page, offset, noc, line), l1_addr, vd::page_size(accessor), vd::reading(noc), line);
+    vd_noc_read(accessor.get_noc_addr(page, offset, noc, line), l1_addr, vd::page_size(accessor), vd::reading(noc),
+                line);
 }
 template <typename Accessor>
-FORCE_INLINE void noc_async_write_tile(uint32_t page, const Accessor& accessor, uint32_t l1_addr, uint8_t noc = noc_index,
-                                       VD_LINE) {
+FORCE_INLINE void noc_async_write_tile(uint32_t page, const Accessor& accessor, uint32_t l1_addr,
+                                       uint8_t noc = noc_index, VD_LINE) {
     vd_noc_write(l1_addr, accessor.get_noc_addr(page, 0, noc, line), vd::page_size(accessor), vd::writing(noc), line);
 }
 template <typename DSpec>

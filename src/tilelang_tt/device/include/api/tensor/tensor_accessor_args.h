@@ -36,7 +36,8 @@ struct TensorAccessorArgs {
     static constexpr bool tensor_shape_is_crta = (flags & tensor_accessor::RuntimeTensorShape) != 0;
     static constexpr bool shard_shape_is_crta = (flags & tensor_accessor::RuntimeShardShape) != 0;
     static constexpr bool bank_coords_is_crta = (flags & tensor_accessor::RuntimeBankCoords) != 0;
-    static_assert(!is_sharded || !rank_is_crta, "unimplemented on the virtual device: TensorAccessorArgs with a runtime rank");
+    static_assert(!is_sharded || !rank_is_crta,
+                  "unimplemented on the virtual device: TensorAccessorArgs with a runtime rank");
     static_assert(!is_sharded || !num_banks_is_crta,
                   "unimplemented on the virtual device: TensorAccessorArgs with a runtime number of banks");
 
