@@ -38,7 +38,7 @@ MAX_SEMAPHORES = 16  # NUM_SEMAPHORES of the SDK
 
 def assemble(program: ProgramDescriptor, device: Device) -> LaunchRun:
     if not program.kernels:
-        raise ArgumentError("TT311", f"program '{program.name}' has no kernels")
+        raise ArgumentError("TT321", f"program '{program.name}' has no kernels")
     kernels = [_kernel(kernel, device) for kernel in program.kernels]
     buffers = _place_buffers(program.cbs, device)
     semaphores = [_semaphore(item, device) for item in program.semaphores]
@@ -97,14 +97,14 @@ def _group(
         other = by_role.setdefault(kernel.run.role, kernel)
         if other is not kernel:
             raise ArgumentError(
-                "TT311",
+                "TT321",
                 f"kernels {other.run.file} and {kernel.run.file} are both on the {_processor(kernel.run.role)} "
                 f"of core {tuple(first)}",
             )
     movers = [by_role[role] for role in ("reader", "writer") if role in by_role]
     if len(movers) == 2 and movers[0].run.noc == movers[1].run.noc:
         raise ArgumentError(
-            "TT311",
+            "TT321",
             f"kernels {movers[0].run.file} and {movers[1].run.file} both use NoC {movers[0].run.noc} "
             f"on core {tuple(first)}",
             help="each of the two data movement processors needs a NoC of its own",
@@ -132,7 +132,7 @@ def _processor(role: Role) -> str:
 def _refuse_twice(what: str, ids: list[int], core: CoreCoord) -> None:
     for number in ids:
         if ids.count(number) > 1:
-            raise ArgumentError("TT311", f"{what} {number} is described twice for core {tuple(core)}")
+            raise ArgumentError("TT321", f"{what} {number} is described twice for core {tuple(core)}")
 
 
 def _cores(cores: Cores, what: str, device: Device) -> frozenset[CoreCoord]:
@@ -140,7 +140,7 @@ def _cores(cores: Cores, what: str, device: Device) -> frozenset[CoreCoord]:
     for core in listed:
         if not (0 <= core.x < device.grid[0] and 0 <= core.y < device.grid[1]):
             raise ArgumentError(
-                "TT311", f"{what}: core {tuple(core)} lies outside the {device.grid[0]} x {device.grid[1]} grid"
+                "TT321", f"{what}: core {tuple(core)} lies outside the {device.grid[0]} x {device.grid[1]} grid"
             )
     return frozenset(listed)
 
@@ -156,7 +156,7 @@ def _kernel(kernel: KernelDescriptor, device: Device) -> _Kernel:
     args: dict[CoreCoord, tuple[int, ...]] = {}
     for core, values in kernel.args_by_core().items():
         if core not in cores:
-            raise ArgumentError("TT311", f"kernel {file} has arguments for core {tuple(core)}, where it does not run")
+            raise ArgumentError("TT321", f"kernel {file} has arguments for core {tuple(core)}, where it does not run")
         args[core] = _words(values, f"runtime argument of kernel {file} on core {tuple(core)}", MAX_RUNTIME_ARGS)
     run = KernelRun(
         role=role,  # type: ignore[arg-type]
@@ -189,7 +189,7 @@ def _source(kernel: KernelDescriptor) -> tuple[str, str, tuple[Path, ...]]:
         text = path.read_text()
     except OSError as error:
         reason = error.strerror or str(error)
-        raise ArgumentError("TT311", f"kernel source {path} cannot be read: {reason}") from error
+        raise ArgumentError("TT321", f"kernel source {path} cannot be read: {reason}") from error
     return path.name, text, (path.resolve().parent, *directories)
 
 
@@ -199,10 +199,10 @@ def _words(values: Sequence[int], what: str, limit: int | None = None) -> tuple[
     words: list[int] = []
     for index, value in enumerate(values):
         if isinstance(value, bool) or not hasattr(value, "__index__"):
-            raise ArgumentError("TT311", f"{what} {index} is {value!r}: arguments are 32-bit words")
+            raise ArgumentError("TT321", f"{what} {index} is {value!r}: arguments are 32-bit words")
         number = value if isinstance(value, L1Address) else int(value)
         if not -(1 << 31) <= number < 1 << 32:
-            raise ArgumentError("TT311", f"{what} {index} is {value}: it does not fit 32 bits")
+            raise ArgumentError("TT321", f"{what} {index} is {value}: it does not fit 32 bits")
         words.append(number if isinstance(number, L1Address) else number & 0xFFFFFFFF)
     return tuple(words)
 
@@ -267,17 +267,17 @@ def _check_l1(cbs: Sequence[CBDescriptor], ends: dict[CoreCoord, int], device: D
 
 def _check_buffer(cb: CBDescriptor, device: Device) -> None:
     if not cb.format_descriptors:
-        raise ArgumentError("TT311", "a CBDescriptor without format descriptors")
+        raise ArgumentError("TT321", "a CBDescriptor without format descriptors")
     for item in cb.format_descriptors:
         name = f"CB {item.buffer_index}"
         if not 0 <= item.buffer_index < device.arch.cb_count:
             raise DeviceError("TT410", f"{name}: {device.arch.title} has buffers 0 .. {device.arch.cb_count - 1}")
         if item.format not in FORMATS:
             raise ArgumentError(
-                "TT311", f"{name}: unknown data format '{item.format}'", help=f"valid: {', '.join(FORMATS)}"
+                "TT321", f"{name}: unknown data format '{item.format}'", help=f"valid: {', '.join(FORMATS)}"
             )
         if item.page_size <= 0 or cb.total_size <= 0 or cb.total_size % item.page_size:
-            raise ArgumentError("TT311", f"{name}: {cb.total_size} B are not a number of pages of {item.page_size} B")
+            raise ArgumentError("TT321", f"{name}: {cb.total_size} B are not a number of pages of {item.page_size} B")
         if cb.total_size // item.page_size > MAX_CB_PAGES:
             raise DeviceError("TT410", f"{name}: {cb.total_size // item.page_size} pages; {MAX_CB_PAGES} is the limit")
 
@@ -286,16 +286,16 @@ def _offset_on_tensor(cb: CBDescriptor, cores: frozenset[CoreCoord], device: Dev
     tensor, name = cb.tensor, f"CB {cb.format_descriptors[0].buffer_index}"
     assert tensor is not None
     if tensor.device is not device or not tensor.live:
-        raise ArgumentError("TT311", f"{name}: tensor '{tensor.name}' does not lie on this device")
+        raise ArgumentError("TT321", f"{name}: tensor '{tensor.name}' does not lie on this device")
     if tensor.run.memory != "l1" or tensor.placement is None:
-        raise ArgumentError("TT311", f"{name}: tensor '{tensor.name}' is not sharded in L1")
+        raise ArgumentError("TT321", f"{name}: tensor '{tensor.name}' is not sharded in L1")
     without = sorted(cores - set(tensor.placement.banks))
     if without:
-        raise ArgumentError("TT311", f"{name}: core {tuple(without[0])} holds no shard of tensor '{tensor.name}'")
+        raise ArgumentError("TT321", f"{name}: core {tuple(without[0])} holds no shard of tensor '{tensor.name}'")
     scale = tensor.buffer_page_size / tensor.declared_page_size
     if (cb.address_offset + cb.total_size) * scale > shard_bytes(tensor):
         raise ArgumentError(
-            "TT311",
+            "TT321",
             f"{name}: {cb.total_size} B from byte {cb.address_offset} on do not fit the shards of tensor "
             f"'{tensor.name}', which have {int(shard_bytes(tensor) / scale)} B",
         )

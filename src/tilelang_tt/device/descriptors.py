@@ -166,9 +166,7 @@ def cb_descriptor_from_sharded_tensor(
 ) -> CBDescriptor:
     """A circular buffer whose pages are the core's shard of a tensor in L1: nothing is copied."""
     if not in_l1(tensor) or tensor.placement is None:
-        raise ArgumentError(
-            "TT311", f"tensor '{tensor.name}' is not sharded in L1: CB {cb_index} cannot be placed on it"
-        )
+        raise ArgumentError("TT321", f"CB {cb_index}: tensor '{tensor.name}' is not sharded in L1")
     page = tensor.declared_page_size
     size = total_size or tensor.placement.slots * page - address_offset
     cores = core_ranges or core_range_set(tensor.placement.banks)

@@ -108,11 +108,11 @@ def shard_pages(spec: ShardSpec, layout: Layout) -> tuple[int, int]:
     """A shard's rows and columns, in pages."""
     height, width = spec.shape
     if height <= 0 or width <= 0:
-        raise ArgumentError("TT310", f"a shard of {height} x {width} elements")
+        raise ArgumentError("TT320", f"a shard of {height} x {width} elements")
     if layout is Layout.ROW_MAJOR:
         return height, 1
     if height % TILE or width % TILE:
-        raise ArgumentError("TT310", f"a shard of {height} x {width} elements is not made of {TILE}x{TILE} tiles")
+        raise ArgumentError("TT320", f"a shard of {height} x {width} elements is not made of {TILE}x{TILE} tiles")
     return height // TILE, width // TILE
 
 
@@ -120,7 +120,7 @@ def place_shards(config: MemoryConfig, pages: Pages, layout: Layout, arch: Arch,
     """Shard (i, j) of the tensor goes to one bank; its pages lie there row by row."""
     spec = config.shard_spec
     if spec is None:
-        raise ArgumentError("TT310", f"memory layout {config.memory_layout.name} needs a shard_spec")
+        raise ArgumentError("TT320", f"memory layout {config.memory_layout.name} needs a shard_spec")
     height, width = shard_pages(spec, layout)
     down, across = -(-pages.rows // height), -(-pages.cols // width)
     cores = _shard_cores(config, spec, down, across)
@@ -140,15 +140,13 @@ def _shard_cores(config: MemoryConfig, spec: ShardSpec, down: int, across: int) 
     cores = spec.cores()
     if config.memory_layout is TensorMemoryLayout.BLOCK_SHARDED:
         if len(spec.grid.ranges) != 1:
-            raise ArgumentError("TT310", "block sharding needs a grid of one rectangle")
+            raise ArgumentError("TT320", "block sharding needs a grid of one rectangle")
         (start, end) = spec.grid.ranges[0].start, spec.grid.ranges[0].end
         flipped = spec.orientation is ShardOrientation.COL_MAJOR
         room_x, room_y = end.x - start.x + 1, end.y - start.y + 1
         need_x, need_y = (down, across) if flipped else (across, down)
         if need_x > room_x or need_y > room_y:
-            raise ArgumentError(
-                "TT310", f"{down} x {across} shards do not fit the {room_x} x {room_y} cores of the grid"
-            )
+            raise ArgumentError("TT320", f"{down} x {across} shards do not fit {room_x} x {room_y} cores")
         return [
             CoreCoord(start.x + (i if flipped else j), start.y + (j if flipped else i))
             for i in range(down)
@@ -156,9 +154,9 @@ def _shard_cores(config: MemoryConfig, spec: ShardSpec, down: int, across: int) 
         ]
     split, other = ("height", across) if config.memory_layout is TensorMemoryLayout.HEIGHT_SHARDED else ("width", down)
     if other != 1:
-        raise ArgumentError("TT310", f"sharded by {split}, but the shards of {spec.shape} split the other axis too")
+        raise ArgumentError("TT320", f"sharded by {split}, but the shards of {spec.shape} split the other axis too")
     if down * across > len(cores):
-        raise ArgumentError("TT310", f"{down * across} shards of {spec.shape} for {len(cores)} cores")
+        raise ArgumentError("TT320", f"{down * across} shards of {spec.shape} for {len(cores)} cores")
     return cores[: down * across]
 
 
@@ -166,7 +164,7 @@ def _check_bank(core: CoreCoord, kind: BufferType, arch: Arch, grid: tuple[int, 
     if kind is BufferType.DRAM:
         if core.y != 0 or core.x >= arch.dram_banks:
             raise ArgumentError(
-                "TT310", f"DRAM bank {tuple(core)}: {arch.title} has banks (0,0) .. ({arch.dram_banks - 1},0)"
+                "TT320", f"DRAM bank {tuple(core)}: {arch.title} has banks (0,0) .. ({arch.dram_banks - 1},0)"
             )
     elif core.x >= grid[0] or core.y >= grid[1]:
-        raise ArgumentError("TT310", f"core {tuple(core)} of a shard grid lies outside the {grid[0]} x {grid[1]} grid")
+        raise ArgumentError("TT320", f"core {tuple(core)} of a shard grid lies outside the {grid[0]} x {grid[1]} grid")

@@ -57,7 +57,7 @@ class Device:
         grid: tuple[int, int] | None = None,
     ) -> None:
         if arch not in ARCHS:
-            raise ArgumentError("TT310", f"unknown arch '{arch}'", help=f"valid: {', '.join(ARCHS)}")
+            raise ArgumentError("TT320", f"unknown arch '{arch}'", help=f"valid: {', '.join(ARCHS)}")
         self.arch: Arch = ARCHS[arch]
         self.numerics = numerics_mode(numerics)
         self.seed = seed
@@ -96,7 +96,7 @@ class Device:
         """The coordinates under which kernels reach a core over the NoC."""
         x, y = core
         if not (0 <= x < self.grid[0] and 0 <= y < self.grid[1]):
-            raise ArgumentError("TT310", f"core {(x, y)} lies outside the {self.grid[0]} x {self.grid[1]} grid")
+            raise ArgumentError("TT320", f"core {(x, y)} lies outside the {self.grid[0]} x {self.grid[1]} grid")
         return CoreCoord(*self.arch.noc_coordinates(x, y))
 
     def allocate_tensor(
@@ -112,7 +112,7 @@ class Device:
         self._require_open()
         sizes = tuple(int(size) for size in shape)
         if not sizes or min(sizes) < 1:
-            raise ArgumentError("TT310", f"a tensor of shape {sizes}")
+            raise ArgumentError("TT320", f"a tensor of shape {sizes}")
         stored = stored_format(dtype, layout, self.numerics)
         in_dram = memory_config.buffer_type is BufferType.DRAM
         align = self.arch.dram_read_align if in_dram else self.arch.noc_align
@@ -138,7 +138,7 @@ class Device:
         """A tensor filled with these values, in their own number format unless `dtype` names another."""
         source = torch.from_numpy(np.ascontiguousarray(values)) if isinstance(values, np.ndarray) else values
         if dtype is None and source.dtype not in _DTYPES:
-            raise ArgumentError("TT310", f"the device has no {source.dtype}", help="name a dtype to convert to")
+            raise ArgumentError("TT320", f"the device has no {source.dtype}", help="name a dtype to convert to")
         tensor = self.allocate_tensor(source.shape, dtype or _DTYPES[source.dtype], layout, memory_config, name=name)
         tensor.copy_from(source)
         return tensor
@@ -179,7 +179,7 @@ class Device:
 
     def _require_open(self) -> Arena:
         if self._arena is None:
-            raise ArgumentError("TT310", "the device is closed")
+            raise ArgumentError("TT320", "the device is closed")
         return self._arena
 
     def _bytes(self, offset: int, size: int) -> torch.Tensor:
@@ -251,10 +251,10 @@ def open_device(
 def generic_op(tensors: Sequence[Tensor], program: ProgramDescriptor) -> Tensor:
     """Run a program on the device of its tensors; the last one is the output, and is returned."""
     if not tensors:
-        raise ArgumentError("TT310", "generic_op needs at least one tensor")
+        raise ArgumentError("TT320", "generic_op needs at least one tensor")
     for tensor in tensors:
         if tensor.device is not tensors[0].device:
-            raise ArgumentError("TT310", f"tensor '{tensor.name}' lies on another device")
+            raise ArgumentError("TT320", f"tensor '{tensor.name}' lies on another device")
         tensor._require_live()
     tensors[0].device.run(program)
     return tensors[-1]
@@ -265,6 +265,6 @@ def _checked_grid(arch: Arch, grid: tuple[int, int] | None) -> tuple[int, int]:
         return arch.grid
     if not (0 < grid[0] <= arch.grid[0] and 0 < grid[1] <= arch.grid[1]):
         raise ArgumentError(
-            "TT310", f"a grid of {grid[0]} x {grid[1]} cores: {arch.title} has {arch.grid[0]} x {arch.grid[1]}"
+            "TT320", f"a grid of {grid[0]} x {grid[1]} cores: {arch.title} has {arch.grid[0]} x {arch.grid[1]}"
         )
     return grid

@@ -36,7 +36,7 @@ def pages_of(
         return Pages(math.prod(shape[:-2]) * -(-rows // TILE), -(-shape[-1] // TILE), size, size)
     element = dtype.format.element
     if element is None:
-        raise ArgumentError("TT310", f"{dtype.name} exists in tiles only: layout must be Layout.TILE")
+        raise ArgumentError("TT320", f"{dtype.name} exists in tiles only: layout must be Layout.TILE")
     width = config.shard_spec.shape[1] if config.sharded and config.shard_spec else shape[-1]
     size = width * element.itemsize
     return Pages(math.prod(shape[:-1]), -(-shape[-1] // width), size, -(-size // align) * align)
@@ -92,7 +92,7 @@ class Tensor:
         source = torch.from_numpy(np.ascontiguousarray(values)) if isinstance(values, np.ndarray) else values
         if tuple(source.shape) != self.shape:
             raise ArgumentError(
-                "TT310", f"tensor '{self.name}' has shape {self.shape}; the values have {tuple(source.shape)}"
+                "TT320", f"tensor '{self.name}' has shape {self.shape}; the values have {tuple(source.shape)}"
             )
         dense = self._dense()
         if self.layout is Layout.TILE:
@@ -171,7 +171,7 @@ class Tensor:
 
     def _require_live(self) -> None:
         if not self.live:
-            raise ArgumentError("TT310", f"tensor '{self.name}' was deallocated")
+            raise ArgumentError("TT320", f"tensor '{self.name}' was deallocated")
         self.device._require_open()
 
 
