@@ -469,7 +469,7 @@ void kernel_main() {
 
 
 @pytest.mark.parametrize("arch", ARCHS)
-@pytest.mark.parametrize("memory", [MemoryConfig()], ids=["dram"])
+@pytest.mark.parametrize("memory", [MemoryConfig(), L1_MEMORY_CONFIG], ids=["dram", "l1"])
 def test_pad_of_rows(arch: str, memory: MemoryConfig) -> None:
     """Row-major tensors: a page is a row, as long as the alignment asks for."""
     values = torch.arange(1, 5 * 24 + 1, dtype=torch.int32).reshape(5, 24)
@@ -530,7 +530,7 @@ def placements() -> dict[str, MemoryConfig]:
     return {"dram": MemoryConfig(), "l1": L1_MEMORY_CONFIG, **of_banks, **of_cores}
 
 
-@pytest.mark.parametrize("name", ["dram"])
+@pytest.mark.parametrize("name", placements())
 @pytest.mark.parametrize("arch", ARCHS)
 def test_pages_are_found_wherever_they_lie(arch: str, name: str) -> None:
     """Accessors reach every placement from other cores: there and back again."""
