@@ -115,10 +115,10 @@ def print_files(program: TileProgram, sets: tuple[KernelSet, ...]) -> dict[str, 
     names: dict[tuple[int, Role], str] = {}
     source_map: dict[int, tuple[SourceLine, ...]] = {}
     for index, kernels in enumerate(sets):
-        folder = f"{index}_" if len(sets) > 1 else ""
+        prefix = f"{kernels.launch.name}_" if len(sets) > 1 else ""
         lines: list[SourceLine] = []
         for kernel in kernels.kernels:
-            file = f"{folder}{kernel.role.value}.cpp"
+            file = f"{prefix}{kernel.role.value}.cpp"
             title = f"{kernel.role.value} of '{kernels.launch.name}' for {program.options.chip.title}"
             if kernel.role is Role.COMPUTE:
                 printer = print_compute(kernel, file, title, program.options.sdk)

@@ -177,6 +177,44 @@ def test_split_k_with_partial_sums_instead_of_atomics() -> None:
     assert_product(result, a, b)
 
 
+@pytest.mark.parametrize("arch", CHIPS)
+def test_two_kernels_in_one_function(arch: str) -> None:
+    """Split-K whole: partial sums, then their sum, the tensor between them in DRAM."""
+    split, M, N, K, block = 2, 128, 192, 256, 64
+
+    @T.prim_func
+    def splitk(
+        A: T.Tensor((M, K), "bfloat16"),
+        B: T.Tensor((K, N), "bfloat16"),
+        P: T.Tensor((split, M, N), "float32"),
+        C: T.Tensor((M, N), "float32"),
+    ):
+        with T.Kernel(N // block, M // block, split, threads=128) as (bx, by, bz):
+            A_shared = T.alloc_shared((block, 32), "bfloat16")
+            B_shared = T.alloc_shared((32, block), "bfloat16")
+            C_local = T.alloc_fragment((block, block), "float32")
+            T.clear(C_local)
+            for k in T.Pipelined(K // split // 32, num_stages=2):
+                T.copy(A[by * block, bz * (K // split) + k * 32], A_shared)
+                T.copy(B[bz * (K // split) + k * 32, bx * block], B_shared)
+                T.gemm(A_shared, B_shared, C_local)
+            T.copy(C_local, P[bz, by * block, bx * block])
+        with T.Kernel(N // block, M // block, threads=128) as (bx, by):
+            part = T.alloc_shared((block, block), "float32")
+            total = T.alloc_fragment((block, block), "float32")
+            T.clear(total)
+            for s in T.serial(split):
+                T.copy(P[s, by * block, bx * block], part)
+                for i, j in T.Parallel(block, block):
+                    total[i, j] += part[i, j]
+            T.copy(total, C[by * block, bx * block])
+
+    a, b = random(M, K), random(K, N, seed=1)
+    parts, result = tilelang.compile(splitk, out_idx=[-2, -1], target=on(arch))(a, b)
+    assert_product(result, a, b)
+    assert parts.shape == (split, M, N)
+
+
 def test_clear_accum_and_nested_loops() -> None:
     M, N, K = 128, 128, 256
 

@@ -23,26 +23,6 @@ def empty_function() -> Any:
 
 
 @refused(
-    "TT104",
-    "function 'main' has 2 T.Kernels; this version compiles one per function",
-    help="split the function: one T.Kernel each",
-)
-def two_launches() -> Any:
-    @T.prim_func
-    def main(A: T.Tensor((32, 32), "float32"), B: T.Tensor((32, 32), "float32")):
-        with T.Kernel(1, threads=128):
-            X = T.alloc_shared((32, 32), "float32")
-            T.copy(A, X)
-            T.copy(X, B)
-        with T.Kernel(2, threads=128):  # refused
-            Y = T.alloc_shared((32, 32), "float32")
-            T.copy(B, Y)
-            T.copy(Y, A)
-
-    return main
-
-
-@refused(
     "TT105",
     "tensor 'A' has strides; only contiguous tensors are supported",
     help="declare it as T.Tensor and pass a contiguous tensor",

@@ -369,11 +369,12 @@ def _narrowing():
     return main
 
 
+def test_several_kernels_are_several_launches() -> None:
+    launches = lift(_two_kernels(), Options()).launches
+    assert [launch.name for launch in launches] == ["main_0", "main_1"]
+
+
 REFUSALS = {
-    _two_kernels: """\
-test_lift.py: error[TT104]: function 'main' has 2 T.Kernels; this version compiles one per function
-    with T.Kernel(2, threads=128):
-  help: split the function: one T.Kernel each""",
     _registers: """\
 test_lift.py: error[TT108]: 'X' has scope 'local', which this version does not support
     X = T.alloc_local((32, 32), "float32")

@@ -10,6 +10,7 @@ Meaning comes from operators, scopes, indices and loop kinds, never from names.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from tvm import tirx
@@ -95,17 +96,10 @@ class _Lifter:
         for tensor in self.tensors.values():
             for extent in tensor.shape:
                 sizes.update((v, None) for v in scalar.variables(extent) if v not in scalars)
-        launches = self.launches(self.func.body, ())
+        launches = _numbered(self.launches(self.func.body, ()))
         if not launches:
             raise UnsupportedError(
                 "TT103", f"function '{self.name}' has no T.Kernel", help="add one: with T.Kernel(...) as ..."
-            )
-        if len(launches) > 1:
-            raise UnsupportedError(
-                "TT104",
-                f"function '{self.name}' has {len(launches)} T.Kernels; this version compiles one per function",
-                location=launches[1].location,
-                help="split the function: one T.Kernel each",
             )
         return TileProgram(
             self.name, params, tuple(sizes), tuple(launches), self.options, decisions=tuple(self.decisions)
@@ -426,6 +420,13 @@ class _Lifter:
                 location=location,
                 help="give it an accumulator of its own",
             )
+
+
+def _numbered(launches: list[Launch]) -> list[Launch]:
+    """Launches of one function told apart by their names."""
+    if len(launches) == 1:
+        return launches
+    return [replace(launch, name=f"{launch.name}_{number}") for number, launch in enumerate(launches)]
 
 
 def whole_region(buffer: Buffer) -> Region:
