@@ -289,8 +289,11 @@ class TileProgram:
         return Plan("tiles", self.arch, "0.77", "fast", "virtual", ("M", "N"), params, tensors, (one,), "test")
 
     def run(self, x: torch.Tensor, y: torch.Tensor | None = None, **options: object) -> torch.Tensor:
-        out = torch.full_like(x, 777.0)
-        sizes = {"M": x.shape[0], "N": x.shape[1]}
-        tensors = {"x": x, "y": x if y is None else y, "out": out}
-        launch(self.plan(), self.sources(), tensors, sizes, **options)  # type: ignore[arg-type]
+        out = torch.full_like(x, 777)
+        self.run_into(x, x if y is None else y, out, **options)
         return out
+
+    def run_into(self, x: torch.Tensor, y: torch.Tensor, out: torch.Tensor, **options: object) -> None:
+        """With an output of another type than the inputs."""
+        sizes = {"M": x.shape[0], "N": x.shape[1]}
+        launch(self.plan(), self.sources(), {"x": x, "y": y, "out": out}, sizes, **options)  # type: ignore[arg-type]

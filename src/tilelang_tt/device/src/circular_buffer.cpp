@@ -145,11 +145,19 @@ bool cb_has_room(const Core& at, uint32_t cb, uint32_t pages) {
 
 bool cb_has_data(const Core& at, uint32_t cb, uint32_t pages) { return at.cbs[cb].pushed - at.cbs[cb].popped >= pages; }
 
+// Whether a page of this buffer lies in pages of another one over the same L1 that this kernel has waited for.
+static bool is_second_view(uint32_t cb, uint32_t page) {
+    const CbConfig& config = cb_config(cb);
+    CbSpan span{};
+    return page < config.pages && find_cb(page_offset(cb, page), config.page_bytes, span) && span.cb != cb &&
+           is_waited(span);
+}
+
 const uint8_t* readable_tile(uint32_t cb, uint32_t tile) {
     const CbConfig& config = cb_config(cb);
     const CbState& state = core->cbs[cb];
     if (fiber->role != state.consumer) require_consumer(cb, "reading a tile");
-    if (tile >= state.waited) {
+    if (tile >= state.waited && !is_second_view(cb, state.read_page + tile)) {
         breach("cb-unwaited-read", "tile %u of CB %u '%s' is read, but cb_wait_front has granted %u", tile, cb,
                config.name, state.waited);
     }
