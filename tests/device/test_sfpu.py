@@ -374,7 +374,8 @@ def test_typecast(case: tuple[str, str, bool]) -> None:
 
 @pytest.mark.parametrize(
     ("mode", "covered"),
-    [("R", lambda _r, _c: r < 16), ("C", lambda r, c: c < 16)],
+    [("R", lambda r, _c: r < 16), ("C", lambda _r, c: c < 16)],
+    ids=["R", "C"],
 )
 def test_vector_mode_covers_a_part_of_the_tile(mode: str, covered: Callable[[int, int], bool]) -> None:
     x = sample(9, 1.0, 2.0)
