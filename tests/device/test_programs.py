@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import runpy
 from pathlib import Path
 
@@ -41,6 +42,7 @@ from tilelang_tt.diagnostics import DeviceError
 ARCHS = ("wormhole_b0", "blackhole")
 KERNELS = Path(__file__).parent / "kernels"
 EXAMPLES = Path(__file__).parents[2] / "examples"
+DOCS = Path(__file__).parents[2] / "docs"
 
 STREAM_IN = (
     DATAFLOW
@@ -89,6 +91,14 @@ def relative_error(got: torch.Tensor, want: torch.Tensor) -> float:
 def test_vector_add_example(capsys: pytest.CaptureFixture[str]) -> None:
     runpy.run_path(str(EXAMPLES / "vector_add" / "vector_add.py"), run_name="__main__")
     assert capsys.readouterr().out == "vector_add of 409600 numbers on 64 cores: largest error 0.0156\n"
+
+
+def test_the_tutorial_is_a_program_that_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    text = (DOCS / "device.md").read_text()
+    blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    exec("\n".join(blocks), {})
+    shown = re.findall(r"```\n(error.*?)```", text, re.DOTALL)
+    assert capsys.readouterr().out == f"32768 4\n{shown[0]}"
 
 
 @pytest.mark.parametrize("arch", ARCHS)
