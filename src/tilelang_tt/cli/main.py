@@ -1,4 +1,4 @@
-"""The `tilelang-tt` command: run, compile, explain, doctor."""
+"""The `tilelang-tt` command: run, compile, explain, fuzz, doctor."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tilelang_tt.cli.discover import UsageError, load_kernel
 from tilelang_tt.cli.doctor import doctor
+from tilelang_tt.cli.fuzz import fuzz
 from tilelang_tt.cli.run import run_script
 from tilelang_tt.diagnostics import TargetError, TenstorrentError
 from tilelang_tt.target import NAME, normalize
@@ -58,6 +59,12 @@ def _parser() -> argparse.ArgumentParser:
     explain.add_argument("--no-stages", action="store_true", help="leave out the program after each pass")
     explain.set_defaults(command=_explain)
 
+    fuzz_ = commands.add_parser("fuzz", help="run a kernel under many schedules of the virtual device")
+    fuzz_.add_argument("kernel", help=KERNEL_HELP)
+    fuzz_.add_argument("--target", type=_target, help="default: the kernel's own, or tenstorrent")
+    fuzz_.add_argument("--seeds", type=int, default=100, metavar="N", help="schedules to run (default: %(default)s)")
+    fuzz_.set_defaults(command=_fuzz)
+
     check = commands.add_parser("doctor", help="say what is found on this machine and what is missing")
     check.set_defaults(command=lambda _arguments: doctor())
     return parser
@@ -90,6 +97,13 @@ def _compile(arguments: argparse.Namespace) -> int:
     directory = kernel.export(arguments.output, overwrite=arguments.force)
     for name in kernel.files:
         print(directory / name)
+    return 0
+
+
+def _fuzz(arguments: argparse.Namespace) -> int:
+    kernel = load_kernel(arguments.kernel, arguments.target)
+    fuzz(kernel.compiled, arguments.seeds)
+    print(f"{kernel.compiled.name}: {arguments.seeds} schedules, the same bits in every one")
     return 0
 
 
