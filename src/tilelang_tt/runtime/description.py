@@ -7,7 +7,7 @@ memory <DRAM bytes> <offset of the shared L1> <L1 address of the first tensor, o
 tensor <name> <dram|l1> <address> <page bytes> <pages> <offset in shared memory> <offset of its page marks>
        <slots per bank, 0 when interleaved> [<pages> <bank * slots + slot of each>]
 launch <name>
-group <32-bit DST 0|1> <full sync 0|1> <fidelity 0..3>           of the launch above
+group <32-bit DST 0|1> <full sync 0|1> <fidelity 0..3> <math approximation 0|1>   of the launch above
 cb <id> <name> <declared format> <stored format> <page bytes> <pages> <L1 offset>
        <producer|any> <consumer|any> <to DST 0|1> <on a tensor 0|1>
 semaphore <id> <initial value>                                    cb, semaphore, kernel, core: of the group above
@@ -70,7 +70,8 @@ def _tensor(tensor: TensorRun) -> str:
 def _group(group: GroupRun, libraries: Mapping[Role, Path]) -> list[str]:
     config = group.config
     fidelity = _FIDELITIES.index(config.math_fidelity)
-    lines = [f"group {int(config.fp32_dest_acc_en)} {int(config.dst_full_sync_en)} {fidelity}"]
+    approx = int(config.math_approx_mode)
+    lines = [f"group {int(config.fp32_dest_acc_en)} {int(config.dst_full_sync_en)} {fidelity} {approx}"]
     lines += [
         f"cb {cb.id} {_word(cb.name)} {FORMATS[cb.format].number} {FORMATS[cb.stored].number} "
         f"{cb.page_bytes} {cb.pages} {cb.offset} {cb.producer} {cb.consumer} "

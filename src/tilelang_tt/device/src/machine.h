@@ -104,7 +104,7 @@ struct SemaphoreConfig {
 
 // What cores with the same kernels and buffers have in common.
 struct CoreGroup {
-    bool fp32_dest = false, full_sync = false;
+    bool fp32_dest = false, full_sync = false, math_approx = false;
     Fidelity fidelity = Fidelity::HiFi4;
     CbConfig cbs[kMaxCbs];
     std::vector<uint32_t> cb_ids;  // the used ones

@@ -203,6 +203,7 @@ void read_group(Words& words, Launch& launch) {
     group.fp32_dest = words.number() != 0;
     group.full_sync = words.number() != 0;
     group.fidelity = static_cast<Fidelity>(words.number());
+    group.math_approx = words.number() != 0;
 }
 
 void read_semaphore(Words& words, Launch& launch) {

@@ -1,6 +1,7 @@
 // The vector unit: finds the row of a call, checks what it relies on, applies it to the elements it covers.
 #include "sfpu.h"
 
+#include "chip_vector.h"
 #include "numerics.h"
 
 namespace vd {
@@ -94,14 +95,21 @@ void run_float(const SfpuCall& call, const FloatRow& row) {
     require_variant(call, row.name);
     const Scalars s = scalars_of(call);
     const Extent extent = extent_of(call, row.name);
+    const chip::VectorFunction rule = device.bit_true ? chip::vector_function(call.op) : nullptr;
+    const chip::Variant variant = chip::variant_of(call);
     float* to = &dst_tile(call.out).at[0][0][0];
     const float* a = writes_only(row.op) ? to : operand(call.in[0], row.name);
     const float* b = row.operands > 1 ? operand(call.in[1], row.name) : a;
     const float* c = row.operands > 2 ? operand(call.in[2], row.name) : a;
     for (uint32_t face = 0; face < 4; ++face) {
         const uint32_t first = face * kFace * kFace;
-        for (uint32_t i = first; i < first + extent.elements[face]; ++i) to[i] = row.apply(a[i], b[i], c[i], s);
+        if (rule != nullptr) {
+            for (uint32_t i = first; i < first + extent.elements[face]; ++i) to[i] = rule(a[i], b[i], variant);
+        } else {
+            for (uint32_t i = first; i < first + extent.elements[face]; ++i) to[i] = row.apply(a[i], b[i], c[i], s);
+        }
     }
+    if (rule != nullptr) return finish_sfpu(call.out, row.store == Store::Bits ? Store::Bits : Store::Truncate);
     const bool rounds = row.store == Store::NearestEven ||
                         (row.operands == 2 && row.op <= Sfpu::BinaryRsub && call.param[0] == 1);
     finish_sfpu(call.out, rounds ? Store::NearestEven : row.store);

@@ -1,0 +1,102 @@
+// `chip` numerics of the vector unit: which function belongs to which operation.
+#include "chip_vector.h"
+
+#include "chip_vector_functions.h"
+
+namespace vd {
+namespace chip {
+namespace {
+
+struct Row {
+    Sfpu op;
+    VectorFunction apply;
+};
+
+float truth(bool holds) { return holds ? 1.0f : 0.0f; }
+float difference(float a, float b) { return mad(b, -1.0f, a); }
+
+// Zero times anything is zero in a 16-bit DST, as in the matrix engine.
+float product(float a, float b, const Variant& v) {
+    return !v.wide && (a == 0.0f || b == 0.0f) ? 0.0f : rounded(mul(a, b), v);
+}
+
+// a * (1 / b), in a 32-bit DST with one correction of the quotient.
+float quotient(float a, float b, const Variant& v) {
+    if (flushed(b) == 0.0f) return flushed(a) == 0.0f ? from_bits(0x7FC00000u) : with_sign_of(from_bits(0x7F800000u), a);
+    const float inverse = reciprocal_in_steps(b, 2), first = mul(a, inverse);
+    if (!v.wide || exponent_field(first) == 255) return rounded(first, v);
+    return mad(mad(-first, b, a), inverse, first);
+}
+
+// Against a scalar Wormhole orders NaNs by their sign; Blackhole has every NaN above all numbers.
+int32_t rank(float value) { return device.chip.blackhole && is_nan(value) ? 0x7FFFFFFF : order(value); }
+
+#define VD_CHIP(...)                                               \
+    [](float a, float b, const Variant& v) -> float {              \
+        (void)a, (void)b, (void)v;                                 \
+        return __VA_ARGS__;                                        \
+    }
+
+const Row kRows[] = {
+    {Sfpu::Abs, VD_CHIP(flushed(magnitude(a)))},
+    {Sfpu::Negative, VD_CHIP(flushed(-a))},
+    {Sfpu::Relu, VD_CHIP(is_negative(a) && !(device.chip.blackhole && is_nan(a)) ? 0.0f : a)},
+    {Sfpu::Sign, VD_CHIP(to_bits(a) == 0 ? 0.0f : is_negative(a) ? -1.0f : 1.0f)},
+    {Sfpu::Square, VD_CHIP(mul(a, a))},
+    {Sfpu::AddScalar, VD_CHIP(add(a, v.scalar))},
+    {Sfpu::SubScalar, VD_CHIP(add(a, -v.scalar))},
+    {Sfpu::MulScalar, VD_CHIP(mul(a, v.scalar))},
+    {Sfpu::DivScalar, VD_CHIP(mul(a, v.scalar))},
+    {Sfpu::RsubScalar, VD_CHIP(rounded(difference(v.scalar, a), v))},
+    {Sfpu::BinaryAdd, VD_CHIP(add(a, b))},
+    {Sfpu::BinarySub, VD_CHIP(difference(a, b))},
+    {Sfpu::BinaryRsub, VD_CHIP(difference(b, a))},
+    {Sfpu::BinaryMul, VD_CHIP(product(a, b, v))},
+    {Sfpu::BinaryDiv, VD_CHIP(quotient(a, b, v))},
+    {Sfpu::BinaryMax, VD_CHIP(larger_of(flushed(a), flushed(b)))},
+    {Sfpu::BinaryMin, VD_CHIP(smaller_of(flushed(a), flushed(b)))},
+    {Sfpu::BinaryEq, VD_CHIP(truth(flushed(a) == flushed(b)))},
+    {Sfpu::BinaryNe, VD_CHIP(truth(flushed(a) != flushed(b)))},
+    {Sfpu::BinaryLt, VD_CHIP(truth(flushed(a) < flushed(b)))},
+    {Sfpu::BinaryGt, VD_CHIP(truth(flushed(a) > flushed(b)))},
+    {Sfpu::BinaryLe, VD_CHIP(truth(flushed(a) <= flushed(b)))},
+    {Sfpu::BinaryGe, VD_CHIP(truth(flushed(a) >= flushed(b)))},
+    {Sfpu::UnaryGt, VD_CHIP(truth(rank(a) > order(v.scalar)))},
+    {Sfpu::UnaryGe, VD_CHIP(truth(rank(a) >= order(v.scalar)))},
+    {Sfpu::UnaryLt, VD_CHIP(truth(rank(a) < order(v.scalar)))},
+    {Sfpu::UnaryLe, VD_CHIP(truth(rank(a) <= order(v.scalar)))},
+    {Sfpu::Cos, VD_CHIP(cosine(a, v))},
+    {Sfpu::Erf, VD_CHIP(error_function(a, v))},
+    {Sfpu::Exp, VD_CHIP(exponential(v.scalar == 1.0f ? a : mul(a, v.scalar), v))},
+    {Sfpu::Exp2, VD_CHIP(exponential2(a, v))},
+    {Sfpu::Expm1, VD_CHIP(exponential_minus_one(a, v))},
+    {Sfpu::Gelu, VD_CHIP(gelu(a, v))},
+    {Sfpu::Log, VD_CHIP(logarithm(a, v))},
+    {Sfpu::Log1p, VD_CHIP(logarithm_plus_one(a, v))},
+    {Sfpu::Recip, VD_CHIP(reciprocal(a, v))},
+    {Sfpu::Rsqrt, VD_CHIP(reciprocal_root(a, v))},
+    {Sfpu::Sigmoid, VD_CHIP(sigmoid(a, v))},
+    {Sfpu::Silu, VD_CHIP(silu(a, v))},
+    {Sfpu::Sin, VD_CHIP(sine(a, v))},
+    {Sfpu::Sqrt, VD_CHIP(square_root(a, v))},
+    {Sfpu::Tanh, VD_CHIP(hyperbolic_tangent(a, v))},
+};
+
+}  // namespace
+
+VectorFunction vector_function(Sfpu op) {
+    for (const Row& row : kRows) {
+        if (row.op == op) return row.apply;
+    }
+    return nullptr;
+}
+
+Variant variant_of(const SfpuCall& call) {
+    // Roots and reciprocals carry the legacy form in `fast` and their own approximate form in the first parameter.
+    const bool roots = call.op == Sfpu::Recip || call.op == Sfpu::Rsqrt || call.op == Sfpu::Sqrt;
+    return {roots ? call.param[0] != 0 : call.fast, roots && call.fast, core->group->math_approx,
+            core->group->fp32_dest, from_bits((call.op == Sfpu::Exp && call.fast ? core->engine.sfpu : call).param[0])};
+}
+
+}  // namespace chip
+}  // namespace vd
