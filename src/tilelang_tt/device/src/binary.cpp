@@ -32,14 +32,7 @@ const char* kReuses[] = {"NONE", "DEST_TO_SRCA", "DEST_TO_SRCB"};
 
 void combine(Binary op, const Tile& a, const Tile& b, bool add_to_dst, Tile& out) {
     if (op != Binary::Mul) return add_elements(out, a, b, op == Binary::Sub, add_to_dst);
-    if (!add_to_dst) return multiply_elements(out, a, b);
-    if (device.bit_true) vd_unimplemented("mul_tiles onto a written DST tile in chip numerics", fiber->line);
-    Tile product;
-    multiply_elements(product, a, b);
-    float* to = &out.at[0][0][0];
-    const float* from = &product.at[0][0][0];
-    for (uint32_t i = 0; i < kTileElements; ++i) to[i] += from[i];
-    if (dst_is_16bit()) round_to_16bit_dst(out);
+    multiply_elements(out, a, b, add_to_dst);
 }
 
 void require_init(Binary op, Broadcast broadcast, const char* name) {

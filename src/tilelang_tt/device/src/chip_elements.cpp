@@ -23,11 +23,11 @@ void add(float* dst, const float* a, const float* b, uint32_t flip, bool accumul
 }
 
 template <bool k32Bit>
-void multiply(float* dst, const float* a, const float* b, int32_t phases) {
+void multiply(float* dst, const float* a, const float* b, bool accumulate_dst, int32_t phases) {
     for (uint32_t i = 0; i < kTileElements; ++i) {
         const uint32_t left = bits_of(a[i]), right = bits_of(b[i]);
         const int32_t exponent = exponent_of(left) + exponent_of(right);
-        uint32_t sum = 0;
+        uint32_t sum = accumulate_dst ? bits_of(dst[i]) : 0u;
         for (int32_t phase = 0; phase < phases; ++phase) {
             const int32_t e = exponent - phase_step(phase);
             const bool dropped = e < kSmallest;
@@ -144,12 +144,12 @@ void add_elements(Tile& dst, const Tile& a, const Tile& b, bool subtract, bool a
     }
 }
 
-void multiply_elements(Tile& dst, const Tile& a, const Tile& b) {
+void multiply_elements(Tile& dst, const Tile& a, const Tile& b, bool accumulate_dst) {
     const int32_t phases = phases_of(core->group->fidelity);
     if (core->group->fp32_dest) {
-        multiply<true>(elements(dst), elements(a), elements(b), phases);
+        multiply<true>(elements(dst), elements(a), elements(b), accumulate_dst, phases);
     } else {
-        multiply<false>(elements(dst), elements(a), elements(b), phases);
+        multiply<false>(elements(dst), elements(a), elements(b), accumulate_dst, phases);
     }
 }
 

@@ -8,7 +8,7 @@ namespace chip {
 
 void multiply_tile(Tile& dst, const Tile& left, const Tile& right, bool dst_is_zero);
 void add_elements(Tile& dst, const Tile& a, const Tile& b, bool subtract, bool accumulate);
-void multiply_elements(Tile& dst, const Tile& a, const Tile& b);
+void multiply_elements(Tile& dst, const Tile& a, const Tile& b, bool accumulate);
 void reduce_sum(Tile& dst, const Tile& data, float scaler, ReduceAxis axis, DataFormat format, bool dst_is_zero);
 void reduce_max(Tile& dst, const Tile& data, ReduceAxis axis, DataFormat format, bool dst_is_zero);
 

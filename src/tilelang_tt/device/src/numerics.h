@@ -42,8 +42,8 @@ void cut_to_fidelity(Tile& tile, bool srca);
 
 // dst = a + b or a - b; with `accumulate`, dst += that. `a` is in SrcA, `b` in SrcB.
 void add_elements(Tile& dst, const Tile& a, const Tile& b, bool subtract, bool accumulate);
-// dst = a * b.
-void multiply_elements(Tile& dst, const Tile& a, const Tile& b);
+// dst = a * b; with `accumulate`, dst += that.
+void multiply_elements(Tile& dst, const Tile& a, const Tile& b, bool accumulate);
 
 enum class ReduceAxis : uint8_t { Row, Col, Scalar };
 // One reduce_tile: dst (+)= scaler * sum of `data`, in column 0 / row 0 / element (0, 0). Elements outside that are

@@ -52,12 +52,16 @@ void add_elements(Tile& dst, const Tile& a, const Tile& b, bool subtract, bool a
     if (dst_is_16bit()) round_to_16bit_dst(dst);
 }
 
-void multiply_elements(Tile& dst, const Tile& a, const Tile& b) {
-    if (device.bit_true) return chip::multiply_elements(dst, a, b);
+void multiply_elements(Tile& dst, const Tile& a, const Tile& b, bool accumulate) {
+    if (device.bit_true) return chip::multiply_elements(dst, a, b, accumulate);
     Tile left = a, right = b;
     cut_to_fidelity(left, true);
     cut_to_fidelity(right, false);
-    for (uint32_t i = 0; i < kTileElements; ++i) elements(dst)[i] = elements(left)[i] * elements(right)[i];
+    float* to = elements(dst);
+    for (uint32_t i = 0; i < kTileElements; ++i) {
+        const float value = elements(left)[i] * elements(right)[i];
+        to[i] = accumulate ? to[i] + value : value;
+    }
     if (dst_is_16bit()) round_to_16bit_dst(dst);
 }
 
