@@ -13,10 +13,10 @@ EXTRAS    := dev$(if $(CXX_FOUND),,$(comma)zig)
 WORKERS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format golden bench doctor clean
+.PHONY: help demo test test-ttnn lint format golden bench doctor clean
 
 help:  ## list the targets
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
 
 demo: $(STAMP)  ## compile a 1024^3 bf16 GEMM, run it on the virtual device, check it against torch
 	@$(BIN)/python examples/gemm.py
@@ -32,6 +32,9 @@ lint: $(STAMP)  ## ruff and mypy --strict
 format: $(STAMP)  ## let ruff rewrite the sources
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+test-ttnn: $(STAMP)  ## what a real ttnn can show, on a card or simulator also launches; says what was NOT RUN
+	$(BIN)/pytest -v -rs tests/ttnn/real/check_ttnn.py
 
 golden: $(STAMP)  ## rewrite the golden files of tests/golden; review the diff
 	UPDATE_GOLDEN=1 $(BIN)/pytest tests/golden

@@ -18,7 +18,7 @@ class Options:
     fp32_acc: bool = True  # 32-bit DST (fp32_dest_acc_en)
     numerics: Literal["fast", "exact", "chip"] = "fast"
     sdk: str = "0.77"
-    device: Literal["virtual", "ttnn"] = "virtual"
+    device: Literal["virtual", "ttnn", "auto"] = "virtual"
     float16: str = "float32"  # how float16 tensors are stored on the device
     storage: tuple[tuple[str, str], ...] = ()  # (parameter or "*", format) overrides for inputs
 

@@ -135,7 +135,7 @@ OPTIONS: dict[str, OptionSpec] = {
             "arithmetic of the virtual device; chip needs a later version",
         ),
         _one_of("sdk", ("0.77", "0.81"), "TT-Metalium release whose API names are used"),
-        _one_of("device", ("virtual", "ttnn"), "where kernels run; ttnn needs a later version to launch"),
+        _one_of("device", ("virtual", "ttnn", "auto"), "where kernels run; auto: on a card if there is one"),
         _one_of("float16", ("float32", "bfloat16"), "storage of float16 tensors on the device"),
         OptionSpec(
             "storage",

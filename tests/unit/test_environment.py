@@ -72,7 +72,7 @@ def test_doctor_is_content(capsys: pytest.CaptureFixture[str]) -> None:
     assert doctor.doctor() == 0
     report = capsys.readouterr().out
     assert "ok       tilelang      0.1.15\n" in report
-    assert report.endswith("The virtual device can run.\n")
+    assert "The virtual device can run.\n" in report
 
 
 def test_doctor_misses_a_compiler(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -80,7 +80,7 @@ def test_doctor_misses_a_compiler(monkeypatch: pytest.MonkeyPatch, capsys: pytes
     assert doctor.doctor() == 1
     report = capsys.readouterr().out
     assert "MISSING  C++ compiler  the C++ compiler named by $CXX is not there: no-such-compiler\n" in report
-    assert report.endswith("The virtual device cannot run: C++ compiler missing.\n")
+    assert "The virtual device cannot run: C++ compiler missing.\n" in report
 
 
 def test_doctor_misses_a_compiler_that_works(
@@ -100,12 +100,3 @@ def test_doctor_misses_a_cache_directory(
     report = capsys.readouterr().out
     assert f"MISSING  build cache   {tmp_path / 'file' / 'cache'} cannot be written\n" in report
     assert "-> set TILELANG_TT_CACHE_DIR to a directory you may write to\n" in report
-
-
-def test_doctor_sees_a_card(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    (tmp_path / "0").write_text("")
-    monkeypatch.setattr(doctor, "CARD_DIRECTORY", tmp_path)
-    doctor.doctor()
-    assert f"ok       card          1 in {tmp_path}, not used by this version\n" in capsys.readouterr().out

@@ -13,7 +13,7 @@ from tilelang.engine.lower import lower
 from tilelang.engine.param import CompiledArtifact
 from tvm.target import Target
 
-from tilelang_tt.diagnostics import ArgumentError, EnvironmentProblem, TargetError, UnsupportedError
+from tilelang_tt.diagnostics import ArgumentError, TargetError, UnsupportedError
 from tilelang_tt.execution.kernel import TenstorrentKernel
 
 FILES = ["reader.cpp", "compute.cpp", "writer.cpp", "main.cpp", "tt.plan.json"]
@@ -188,17 +188,6 @@ def test_no_shared_library() -> None:
     assert str(caught.value) == (
         "error[TT190]: kernel 'matmul' has no shared library to write to k.so\n"
         '  help: kernel.export("directory") writes its sources, its plan and how to build them'
-    )
-
-
-def test_device_of_a_later_version() -> None:
-    kernel = tilelang.compile(gemm(64, 64, 64), out_idx=[-1], target={"kind": "tenstorrent", "device": "ttnn"})
-    with pytest.raises(EnvironmentProblem) as caught:
-        kernel(*inputs())
-    assert str(caught.value) == (
-        "error[TT504]: kernel 'matmul' is compiled for device 'ttnn', and this version has only "
-        "the virtual device\n"
-        "  help: leave out the target option 'device'; kernel.export(...) writes sources for a card"
     )
 
 

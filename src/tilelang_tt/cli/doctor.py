@@ -12,10 +12,23 @@ from tilelang_tt.diagnostics import EnvironmentProblem
 from tilelang_tt.environment import installed_version
 from tilelang_tt.runtime.build_cache import cache_directory
 from tilelang_tt.runtime.toolchain import Toolchain, find_toolchain
+from tilelang_tt.runtime.ttnn_find import (
+    CARD_DIRECTORY,
+    NEWEST,
+    OLDEST,
+    PYTHON_VARIABLE,
+    SIMULATOR_SETTINGS,
+    SIMULATOR_VARIABLE,
+    Ttnn,
+    cards,
+    find_ttnn,
+    simulator,
+)
 from tilelang_tt.version import __version__
 
-# Where the kernel driver of Tenstorrent cards (tt-kmd) puts one file per card.
-CARD_DIRECTORY = Path("/dev/tenstorrent")
+# Where the SDK looks for the compiler of its cores: beside ttnn's own files, then system-wide.
+SFPI_IN_TTNN = Path("runtime", "sfpi")
+SFPI_OF_SYSTEM = Path("/opt/tenstorrent/sfpi")
 
 
 @dataclass(frozen=True)
@@ -26,7 +39,7 @@ class Finding:
     fact: str
     found: bool
     advice: str | None = None
-    needed: bool = True  # without it the virtual device does not run
+    needed: bool = True  # without it the virtual device does not run; the others are for device 'ttnn'
 
     @property
     def mark(self) -> str:
@@ -42,24 +55,29 @@ def examine() -> list[Finding]:
         _package("torch"),
         _compiler(),
         _cache(),
-        _ttnn(),
-        _card(),
+        *_hardware(),
     ]
 
 
-def doctor() -> int:
-    """Print the findings; status 0 when kernels can be compiled and run on the virtual device."""
+def doctor(*, strict: bool = False) -> int:
+    """Print the findings; status 0 when the virtual device can run and, with `strict`, device 'ttnn' can too."""
     findings = examine()
     for finding in findings:
         print(f"{finding.mark:<8} {finding.subject:<13} {finding.fact}")
         if finding.advice and not finding.found:
             print(f"{'':<8} {'':<13} -> {finding.advice}")
-    missing = [finding.subject for finding in findings if finding.needed and not finding.found]
+    virtual = _verdict("The virtual device", [finding for finding in findings if finding.needed])
+    hardware = _verdict("Device 'ttnn'", [finding for finding in findings if not finding.needed])
+    return 0 if virtual and (hardware or not strict) else 1
+
+
+def _verdict(device: str, findings: list[Finding]) -> bool:
+    missing = [finding.subject for finding in findings if not finding.found]
     if missing:
-        print(f"The virtual device cannot run: {', '.join(missing)} missing.")
-        return 1
-    print("The virtual device can run.")
-    return 0
+        print(f"{device} cannot run: {', '.join(missing)} missing.")
+        return False
+    print(f"{device} can run.")
+    return True
 
 
 def _package(name: str) -> Finding:
@@ -104,23 +122,56 @@ def _cache() -> Finding:
     )
 
 
-def _ttnn() -> Finding:
-    version = installed_version("ttnn")
-    return Finding(
-        "ttnn",
-        f"{version}, not used by this version" if version else "not installed",
-        version is not None,
-        "not needed: this version runs kernels on the virtual device only",
-        needed=False,
-    )
+def _hardware() -> list[Finding]:
+    """What device 'ttnn' needs: ttnn, the compiler for its cores, and a card or the simulator."""
+    found, ttnn = _ttnn()
+    return [ttnn, _sfpi(found), _device(), *_settings()]
 
 
-def _card() -> Finding:
-    cards = sorted(CARD_DIRECTORY.iterdir()) if CARD_DIRECTORY.is_dir() else []
-    return Finding(
-        "card",
-        f"{len(cards)} in {CARD_DIRECTORY}, not used by this version" if cards else "no Tenstorrent card",
-        bool(cards),
-        "not needed: kernel.export(...) writes sources to build on a machine with a card",
-        needed=False,
-    )
+def _ttnn() -> tuple[Ttnn | None, Finding]:
+    span = f"{OLDEST[0]}.{OLDEST[1]} to {NEWEST[0]}.{NEWEST[1]}"
+    try:
+        found = find_ttnn()
+    except EnvironmentProblem as problem:
+        return None, Finding("ttnn", problem.message, False, problem.help, needed=False)
+    release = found.release
+    fits = release is not None and OLDEST <= release <= NEWEST
+    fact = f"{found.version or 'unknown version'} in {found.python} (Python {found.python_version})"
+    advice = f"releases {span} are supported: {found.python} -m pip install ttnn=={OLDEST[0]}.{OLDEST[1]}.*"
+    return found, Finding("ttnn", fact, fits, advice, needed=False)
+
+
+def _sfpi(ttnn: Ttnn | None) -> Finding:
+    places = [SFPI_OF_SYSTEM]
+    if ttnn is not None and ttnn.folder is not None:
+        places.insert(0, ttnn.folder / SFPI_IN_TTNN)
+    for place in places:
+        if (place / "compiler" / "bin").is_dir():
+            return Finding("sfpi", str(place), True, needed=False)
+    fact = f"the compiler for the chip's cores is not in {' or '.join(str(place) for place in places)}"
+    return Finding("sfpi", fact, False, f"install the release that ttnn names into {SFPI_OF_SYSTEM}", needed=False)
+
+
+def _device() -> Finding:
+    chosen = simulator()
+    if chosen:
+        there = Path(chosen).exists()
+        fact = f"simulator {chosen}" if there else f"{SIMULATOR_VARIABLE} names {chosen}, which is not there"
+        return Finding("device", fact, there, f"set {SIMULATOR_VARIABLE} to the simulator's library", needed=False)
+    found = cards()
+    fact = f"{len(found)} in {CARD_DIRECTORY}" if found else "no Tenstorrent card, no simulator"
+    advice = f"install the driver tt-kmd for a card, or set {SIMULATOR_VARIABLE} to the simulator's library"
+    return Finding("device", fact, bool(found), advice, needed=False)
+
+
+def _settings() -> list[Finding]:
+    """Every TT_METAL_* variable, because each changes what the SDK does; wrong ones for a simulator stand out."""
+    findings = []
+    for name, value in sorted(os.environ.items()):
+        if name.startswith("TT_METAL_"):
+            right = SIMULATOR_SETTINGS.get(name, value) if simulator() else value
+            advice = f"the simulator needs {name}={right}"
+            findings.append(Finding("setting", f"{name}={value}", value == right, advice, needed=False))
+    if os.environ.get(PYTHON_VARIABLE):
+        findings.append(Finding("setting", f"{PYTHON_VARIABLE}={os.environ[PYTHON_VARIABLE]}", True, needed=False))
+    return findings

@@ -66,7 +66,8 @@ def _parser() -> argparse.ArgumentParser:
     fuzz_.set_defaults(command=_fuzz)
 
     check = commands.add_parser("doctor", help="say what is found on this machine and what is missing")
-    check.set_defaults(command=lambda _arguments: doctor())
+    check.add_argument("--strict", action="store_true", help="fail unless device 'ttnn' can run too")
+    check.set_defaults(command=lambda arguments: doctor(strict=arguments.strict))
     return parser
 
 

@@ -10,10 +10,11 @@ from tilelang.engine.param import KernelParam
 from tilelang.jit.adapter.base import BaseKernelAdapter
 
 from tilelang_tt.compiled import Compiled
-from tilelang_tt.diagnostics import EnvironmentProblem, UnsupportedError
+from tilelang_tt.diagnostics import UnsupportedError
 from tilelang_tt.execution.call import BoundCall, Signature
+from tilelang_tt.execution.device import launcher_of
 from tilelang_tt.execution.sources import HOST_FILE, join_sources
-from tilelang_tt.runtime.virtual import RunReport, launch
+from tilelang_tt.runtime.runner import RunReport
 
 
 class TenstorrentAdapter(BaseKernelAdapter):
@@ -40,13 +41,7 @@ class TenstorrentAdapter(BaseKernelAdapter):
 
     def _launch(self, bound: BoundCall) -> RunReport:
         plan = self.compiled.plan
-        if plan.device != "virtual":
-            raise EnvironmentProblem(
-                "TT504",
-                f"kernel '{plan.name}' is compiled for device '{plan.device}', and this version has only "
-                "the virtual device",
-                help="leave out the target option 'device'; kernel.export(...) writes sources for a card",
-            )
+        launch = launcher_of(plan)
         return launch(plan, self.compiled.files, bound.tensors, bound.sizes, bound.scalars)
 
     @property

@@ -149,7 +149,7 @@ class Plan:
     arch: str
     sdk: str
     numerics: Literal["fast", "exact", "chip"]
-    device: Literal["virtual", "ttnn"]
+    device: Literal["virtual", "ttnn", "auto"]
     sizes: tuple[str, ...]
     params: tuple[Param, ...]
     tensors: tuple[TensorPlan, ...]

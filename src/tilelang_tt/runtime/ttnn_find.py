@@ -1,0 +1,131 @@
+"""Where ttnn and a device for it are: settings, interpreters, cards. Nothing of ttnn is imported here."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+from tilelang_tt.diagnostics import EnvironmentProblem
+
+PYTHON_VARIABLE = "TILELANG_TT_TTNN_PYTHON"
+SIMULATOR_VARIABLE = "TT_METAL_SIMULATOR"
+
+# Where the kernel driver of Tenstorrent cards (tt-kmd) puts one file per card.
+CARD_DIRECTORY = Path("/dev/tenstorrent")
+
+# Releases whose bindings and device API this package is written for.
+OLDEST = (0, 77)
+NEWEST = (0, 81)
+
+# What the simulator cannot run without: it has no dispatch cores, and one vector instruction is missing.
+SIMULATOR_SETTINGS = {"TT_METAL_SLOW_DISPATCH_MODE": "1", "TT_METAL_DISABLE_SFPLOADMACRO": "1"}
+
+_LOOK = """
+import importlib.metadata, importlib.util, json, platform
+spec = importlib.util.find_spec("ttnn")
+try:
+    version = importlib.metadata.version("ttnn")
+except importlib.metadata.PackageNotFoundError:
+    version = None
+found = spec is not None and spec.origin is not None
+folder = list(spec.submodule_search_locations or [])[:1] if found else []
+print(json.dumps({"found": found, "version": version, "folder": folder, "python": platform.python_version()}))
+"""
+_LOOK_SECONDS = 60.0
+
+
+@dataclass(frozen=True)
+class Ttnn:
+    """An interpreter with ttnn in it."""
+
+    python: str
+    python_version: str
+    version: str | None  # None: installed without metadata
+    folder: Path | None
+
+    @property
+    def release(self) -> tuple[int, int] | None:
+        return release_of(self.version)
+
+
+def release_of(version: str | None) -> tuple[int, int] | None:
+    """(0, 77) of 0.77.0; None when it does not read like that."""
+    parts = (version or "").split(".")
+    if len(parts) < 2 or not (parts[0].isdecimal() and parts[1].isdecimal()):
+        return None
+    return int(parts[0]), int(parts[1])
+
+
+def cards() -> list[Path]:
+    return sorted(CARD_DIRECTORY.iterdir()) if CARD_DIRECTORY.is_dir() else []
+
+
+def simulator() -> str | None:
+    return os.environ.get(SIMULATOR_VARIABLE) or None
+
+
+def find_python() -> str:
+    """The interpreter that runs ttnn: the one a user names, or this one when it has ttnn."""
+    named = os.environ.get(PYTHON_VARIABLE)
+    if named:
+        path = shutil.which(named)
+        if path is None:
+            raise EnvironmentProblem(
+                "TT507",
+                f"the interpreter named by ${PYTHON_VARIABLE} is not there: {named}",
+                help=f"set {PYTHON_VARIABLE} to a Python that has ttnn",
+            )
+        return path
+    spec = find_spec("ttnn")
+    if spec is None or spec.origin is None:  # a folder of that name is not ttnn
+        raise EnvironmentProblem(
+            "TT507",
+            "device 'ttnn' needs ttnn, and this Python does not have it",
+            help="pip install ttnn, or, because its wheels are for Python 3.10 and 3.12 alone, install it in another "
+            f"Python and set {PYTHON_VARIABLE} to that",
+        )
+    return sys.executable
+
+
+def find_ttnn() -> Ttnn:
+    """Ask the interpreter what it has, without importing ttnn."""
+    python = find_python()
+    try:
+        done = subprocess.run(
+            [python, "-c", _LOOK],
+            capture_output=True,
+            text=True,
+            timeout=_LOOK_SECONDS,
+            env=worker_environment(python),
+            check=False,
+        )
+        answer = json.loads(done.stdout)
+    except (OSError, ValueError, subprocess.TimeoutExpired):
+        raise EnvironmentProblem(
+            "TT507",
+            f"{python} does not run as a Python",
+            help=f"set {PYTHON_VARIABLE} to a Python that has ttnn",
+        ) from None
+    if not answer["found"]:
+        raise EnvironmentProblem(
+            "TT507", f"{python} does not have ttnn", help=f"{python} -m pip install ttnn=={OLDEST[0]}.{OLDEST[1]}.*"
+        )
+    folder = Path(answer["folder"][0]) if answer["folder"] else None
+    return Ttnn(python, answer["python"], answer["version"], folder)
+
+
+def worker_environment(python: str) -> dict[str, str]:
+    """The environment of the worker; modules on this Python's PYTHONPATH are not made for another Python."""
+    variables = dict(os.environ)
+    if Path(python) != Path(sys.executable):
+        variables.pop("PYTHONPATH", None)
+    if variables.get(SIMULATOR_VARIABLE):
+        for name, value in SIMULATOR_SETTINGS.items():
+            variables.setdefault(name, value)
+    return variables

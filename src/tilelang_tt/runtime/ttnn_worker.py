@@ -1,0 +1,288 @@
+"""The process that holds the device: descriptors out of a resolved plan, then `ttnn.generic_op`.
+
+    request  {"launches": [...], "tensors": [...]} + a file descriptor with the tensors' pages
+    reply    {"stage": ...}*  then  {"done": {...}} or {"error": {...}}
+
+It runs under the interpreter that has ttnn, which need not be the user's: this file imports nothing of the
+package, neither torch nor TileLang, and is started by its path. Messages travel over a socket that the parent
+opened; stdout and stderr belong to ttnn and its compiler.
+
+A tensor is raw pages on the device: a row-major uint32 tensor with one row per tile. ttnn converts nothing, so
+the device holds the very bytes of the plan's formats, and an accessor sees pages of exactly a tile's size.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import json
+import mmap
+import socket
+import struct
+import sys
+import time
+import traceback
+from collections.abc import Callable
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+HEADER = struct.Struct("<Q")  # bytes of the JSON text that follows
+GRACE = 10.0  # seconds after the parent's own time limit until this process ends itself
+CB_MODES = 64  # length of unpack_to_dest_mode on the host: NUM_CIRCULAR_BUFFERS of the largest chip
+
+# tt::DataFormat of the plan -> name of ttnn's DataType. ttnn binds no Float16.
+DTYPES = {
+    "Float32": "float32",
+    "Float16_b": "bfloat16",
+    "Bfp8_b": "bfloat8_b",
+    "Bfp4_b": "bfloat4_b",
+    "Int32": "int32",
+    "UInt32": "uint32",
+    "UInt16": "uint16",
+    "UInt8": "uint8",
+}
+
+
+def build_program(ttnn: Any, launch: dict[str, Any], addresses: dict[str, int], accessors: dict[str, list[int]]) -> Any:
+    """The ttnn.ProgramDescriptor of one launch; `accessors` are the TensorAccessorArgs words of each tensor."""
+    x, y = launch["grid"]
+    cores = ttnn.CoreRangeSet([ttnn.CoreRange(ttnn.CoreCoord(0, 0), ttnn.CoreCoord(x - 1, y - 1))])
+    kernels = [
+        ttnn.KernelDescriptor(
+            kernel_source=kernel["text"],
+            source_type=ttnn.KernelDescriptor.SourceType.SOURCE_CODE,
+            core_ranges=cores,
+            compile_time_args=_compile_time_words(kernel, accessors),
+            runtime_args=_runtime_args(ttnn, launch, kernel, addresses),
+            config=_config(ttnn, launch, kernel["role"]),
+        )
+        for kernel in launch["kernels"]
+    ]
+    cbs = [
+        ttnn.CBDescriptor(
+            total_size=cb["pages"] * cb["page_bytes"],
+            core_ranges=cores,
+            format_descriptors=[
+                ttnn.CBFormatDescriptor(
+                    buffer_index=cb["id"],
+                    data_format=getattr(ttnn, DTYPES[cb["format"]]),
+                    page_size=cb["page_bytes"],
+                )
+            ],
+        )
+        for cb in launch["cbs"]
+    ]
+    semaphores = [
+        ttnn.SemaphoreDescriptor(id=item["id"], core_ranges=cores, initial_value=item["initial"])
+        for item in launch["semaphores"]
+    ]
+    return ttnn.ProgramDescriptor(kernels=kernels, semaphores=semaphores, cbs=cbs)
+
+
+def _compile_time_words(kernel: dict[str, Any], accessors: dict[str, list[int]]) -> list[int]:
+    words: list[int] = []
+    for arg in kernel["compile_time_args"]:
+        words += accessors[arg["accessor"]] if isinstance(arg, dict) else [arg]
+    return words
+
+
+def _runtime_args(ttnn: Any, launch: dict[str, Any], kernel: dict[str, Any], addresses: dict[str, int]) -> Any:
+    columns = launch["grid"][0]
+    values = ttnn.RuntimeArgs()
+    for number, work in enumerate(launch["work"]):
+        words = [_word(arg, work, addresses) for arg in kernel["runtime_args"]]
+        values.append(ttnn.CoreCoord(number % columns, number // columns), words)
+    return values
+
+
+def _word(arg: Any, work: dict[str, int], addresses: dict[str, int]) -> int:
+    if isinstance(arg, int):
+        return arg
+    return addresses[arg["address"]] if "address" in arg else work[arg["work"]]
+
+
+def _config(ttnn: Any, launch: dict[str, Any], role: str) -> Any:
+    if role == "reader":
+        return ttnn.ReaderConfigDescriptor()
+    if role == "writer":
+        return ttnn.WriterConfigDescriptor()
+    chosen = launch["compute_config"]
+    config = ttnn.ComputeConfigDescriptor(
+        math_fidelity=getattr(ttnn.MathFidelity, chosen["math_fidelity"]),
+        math_approx_mode=chosen["math_approx_mode"],
+        fp32_dest_acc_en=chosen["fp32_dest_acc_en"],
+        dst_full_sync_en=chosen["dst_full_sync_en"],
+    )
+    direct = [cb["id"] for cb in launch["cbs"] if cb["unpack_to_dest"]]
+    if direct:
+        modes = ttnn.UnpackToDestMode
+        config.unpack_to_dest_mode = [
+            modes.UnpackToDestFp32 if number in direct else modes.Default for number in range(CB_MODES)
+        ]
+    return config
+
+
+class Device:
+    """One open device, and what a call does on it."""
+
+    def __init__(self, ttnn: Any, stage: Callable[[str], None]) -> None:
+        self.ttnn = ttnn
+        self.stage = stage
+        stage("opening the device")
+        self.device = ttnn.open_device(device_id=0)
+        self.device.enable_program_cache()
+
+    def facts(self) -> dict[str, Any]:
+        grid = self.device.compute_with_storage_grid_size()
+        arch = str(self.device.arch()).rpartition(".")[2].lower()
+        return {"arch": arch, "grid": [grid.x, grid.y], "ttnn": _version("ttnn")}
+
+    def call(self, request: dict[str, Any], memory: mmap.mmap) -> dict[str, Any]:
+        tensors: dict[str, Any] = {}
+        try:
+            for item in request["tensors"]:
+                self.stage(f"sending tensor '{item['name']}'")
+                tensors[item["name"]] = self._upload(item, memory)
+            addresses = {name: tensor.buffer_address() for name, tensor in tensors.items()}
+            accessors = {name: self._accessor(name, tensor) for name, tensor in tensors.items()}
+            order = [item["name"] for item in sorted(request["tensors"], key=lambda item: bool(item["written"]))]
+            seconds = 0.0
+            for launch in request["launches"]:
+                seconds += self._launch(launch, [tensors[name] for name in order], addresses, accessors)
+            for item in request["tensors"]:
+                if item["written"]:
+                    self.stage(f"fetching tensor '{item['name']}'")
+                    self._download(tensors[item["name"]], item, memory)
+        finally:
+            for tensor in tensors.values():
+                self.ttnn.deallocate(tensor)
+        return {"seconds": seconds, "programs": self.device.num_program_cache_entries()}
+
+    def _launch(
+        self, launch: dict[str, Any], tensors: list[Any], addresses: dict[str, int], accessors: dict[str, list[int]]
+    ) -> float:
+        self.stage(f"running launch '{launch['name']}'")
+        program = build_program(self.ttnn, launch, addresses, accessors)
+        started = time.perf_counter()
+        # Outputs come last; a list of one tensor would leave no input, so it is named as both.
+        self.ttnn.generic_op(tensors if len(tensors) > 1 else tensors * 2, program)
+        self.ttnn.synchronize_device(self.device)
+        return time.perf_counter() - started
+
+    def _upload(self, item: dict[str, Any], memory: mmap.mmap) -> Any:
+        import numpy
+
+        words = item["page_bytes"] // 4
+        pages = numpy.zeros((max(item["pages"], 1), words), dtype=numpy.uint32)  # ttnn holds no empty tensor
+        if item["pages"]:
+            count = item["pages"] * words
+            pages[:] = numpy.frombuffer(memory, numpy.uint32, count, item["offset"]).reshape(pages.shape)
+        host = self.ttnn.Tensor(pages, self.ttnn.uint32)
+        tensor = self.ttnn.to_device(host, self.device, memory_config=self.ttnn.DRAM_MEMORY_CONFIG)
+        sizes = (tensor.buffer_num_pages(), tensor.buffer_page_size(), tensor.buffer_aligned_page_size())
+        expected = (len(pages), item["page_bytes"], item["page_bytes"])
+        if sizes != expected:
+            raise RuntimeError(
+                f"tensor '{item['name']}' has (pages, bytes, aligned bytes) {sizes} on the device; "
+                f"the plan needs {expected}"
+            )
+        return tensor
+
+    def _download(self, tensor: Any, item: dict[str, Any], memory: mmap.mmap) -> None:
+        data = self.ttnn.from_device(tensor).to_numpy().tobytes()
+        size = item["pages"] * item["page_bytes"]
+        memory[item["offset"] : item["offset"] + size] = data[:size]
+
+    def _accessor(self, name: str, tensor: Any) -> list[int]:
+        args = self.ttnn.TensorAccessorArgs(tensor)
+        if list(args.get_common_runtime_args()):
+            raise RuntimeError(f"the accessor of tensor '{name}' wants common runtime arguments; the plan has none")
+        return [int(word) for word in args.get_compile_time_args()]
+
+
+class Channel:
+    """Messages to and from the parent."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self.connection = connection
+        self.limit = 0.0  # seconds per stage, said by the parent
+        self.current = "starting"
+
+    def send(self, message: dict[str, Any]) -> None:
+        text = json.dumps(message).encode()
+        self.connection.sendall(HEADER.pack(len(text)) + text)
+
+    def stage(self, name: str) -> None:
+        """Tell the parent, and set the alarm for the case that nobody is left to end a hanging device."""
+        self.current = name
+        self.send({"stage": name})
+        faulthandler.dump_traceback_later(self.limit + GRACE, exit=True)
+
+    def rest(self) -> None:
+        """Nothing runs: wait for the next request as long as it takes."""
+        faulthandler.cancel_dump_traceback_later()
+
+    def fail(self, error: BaseException) -> None:
+        self.send({"error": {"kind": type(error).__name__, "text": str(error), "stage": self.current}})
+
+    def receive(self) -> tuple[dict[str, Any], list[int]] | None:
+        """The next request with its descriptors; None when the parent is gone."""
+        header, descriptors, _, _ = socket.recv_fds(self.connection, HEADER.size, 1)
+        if len(header) < HEADER.size:
+            return None
+        (size,) = HEADER.unpack(header)
+        text = bytearray()
+        while len(text) < size:
+            part = self.connection.recv(size - len(text))
+            if not part:
+                return None
+            text += part
+        return json.loads(text), list(descriptors)
+
+
+def _version(distribution: str) -> str:
+    try:
+        return version(distribution)
+    except PackageNotFoundError:
+        return "unknown"
+
+
+def serve(channel: Channel) -> int:
+    first = channel.receive()
+    if first is None:
+        return 0
+    channel.limit = float(first[0]["limit"])
+    try:
+        channel.stage("importing ttnn")
+        import ttnn
+
+        device = Device(ttnn, channel.stage)
+        channel.send({"ready": device.facts()})
+    except Exception as error:
+        traceback.print_exc()
+        channel.fail(error)
+        return 1
+    channel.rest()
+    while (received := channel.receive()) is not None:
+        request, (descriptor,) = received
+        channel.limit = float(request["limit"])
+        try:
+            with mmap.mmap(descriptor, request["bytes"]) as memory:
+                done = device.call(request, memory)
+            channel.send({"done": done})
+        except Exception as error:
+            traceback.print_exc()
+            channel.fail(error)
+        finally:
+            channel.rest()
+            socket.close(descriptor)
+    ttnn.close_device(device.device)
+    return 0
+
+
+def main() -> int:
+    return serve(Channel(socket.socket(fileno=int(sys.argv[1]))))
+
+
+if __name__ == "__main__":
+    sys.path.pop(0)  # this folder: its modules are not those that ttnn means
+    sys.exit(main())

@@ -1,0 +1,167 @@
+"""Which device and which interpreter are chosen, and what `doctor` says about them."""
+
+from __future__ import annotations
+
+import stat
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+
+import pytest
+from fake_ttnn import FakeTtnn
+
+from tilelang_tt.cli import doctor
+from tilelang_tt.diagnostics import DeviceError, EnvironmentProblem
+from tilelang_tt.execution import device
+from tilelang_tt.runtime import ttnn_find
+from tilelang_tt.runtime.plan import CbPlan, LaunchPlan, Plan
+from tilelang_tt.runtime.ttnn_launch import check_plan
+
+
+@pytest.fixture
+def without_ttnn(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    monkeypatch.delenv(ttnn_find.PYTHON_VARIABLE, raising=False)
+    monkeypatch.delenv(ttnn_find.SIMULATOR_VARIABLE, raising=False)
+    monkeypatch.delenv(device.DEVICE_VARIABLE, raising=False)
+    monkeypatch.setattr(ttnn_find, "find_spec", lambda _name: None)
+    return monkeypatch
+
+
+def put_card(patch: pytest.MonkeyPatch, directory: Path) -> None:
+    (directory / "0").write_text("")
+    patch.setattr(ttnn_find, "CARD_DIRECTORY", directory)
+    patch.setattr(doctor, "CARD_DIRECTORY", directory)
+
+
+def test_no_ttnn(without_ttnn: pytest.MonkeyPatch) -> None:
+    with pytest.raises(EnvironmentProblem) as caught:
+        ttnn_find.find_python()
+    assert str(caught.value) == (
+        "error[TT507]: device 'ttnn' needs ttnn, and this Python does not have it\n"
+        "  help: pip install ttnn, or, because its wheels are for Python 3.10 and 3.12 alone, install it in another "
+        "Python and set TILELANG_TT_TTNN_PYTHON to that"
+    )
+
+
+def test_a_folder_named_ttnn_is_not_ttnn(without_ttnn: pytest.MonkeyPatch) -> None:
+    without_ttnn.setattr(ttnn_find, "find_spec", lambda name: ModuleSpec(name, None, is_package=True))
+    with pytest.raises(EnvironmentProblem):
+        ttnn_find.find_python()
+
+
+def test_an_interpreter_that_is_not_there(without_ttnn: pytest.MonkeyPatch) -> None:
+    without_ttnn.setenv(ttnn_find.PYTHON_VARIABLE, "no-such-python")
+    with pytest.raises(EnvironmentProblem) as caught:
+        ttnn_find.find_python()
+    assert str(caught.value) == (
+        "error[TT507]: the interpreter named by $TILELANG_TT_TTNN_PYTHON is not there: no-such-python\n"
+        "  help: set TILELANG_TT_TTNN_PYTHON to a Python that has ttnn"
+    )
+
+
+def test_something_that_is_no_python(without_ttnn: pytest.MonkeyPatch) -> None:
+    without_ttnn.setenv(ttnn_find.PYTHON_VARIABLE, "true")
+    with pytest.raises(EnvironmentProblem, match="does not run as a Python"):
+        ttnn_find.find_ttnn()
+
+
+@pytest.mark.parametrize("option", ["virtual", "auto"])
+def test_without_a_card_kernels_run_on_the_virtual_device(without_ttnn: pytest.MonkeyPatch, option: str) -> None:
+    without_ttnn.setattr(ttnn_find, "CARD_DIRECTORY", Path("no", "such", "directory"))
+    assert device.choose(option) == "virtual"
+
+
+def test_auto_takes_a_card(fake: FakeTtnn, tmp_path: Path) -> None:
+    put_card(fake.patch, tmp_path)
+    assert device.choose("auto") == "ttnn"
+    assert device.choose("virtual") == "virtual"
+    fake.patch.setenv(device.DEVICE_VARIABLE, "auto")
+    assert device.choose("virtual") == "ttnn"
+
+
+def test_auto_says_that_a_card_is_left_alone(
+    without_ttnn: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    put_card(without_ttnn, tmp_path)
+    assert device.choose("auto") == "virtual"
+    assert "there is a Tenstorrent card, but kernels run on the virtual device" in caplog.text
+
+
+def test_a_device_that_does_not_exist(without_ttnn: pytest.MonkeyPatch) -> None:
+    without_ttnn.setenv(device.DEVICE_VARIABLE, "gpu")
+    with pytest.raises(EnvironmentProblem) as caught:
+        device.choose("virtual")
+    assert str(caught.value) == (
+        "error[TT504]: TILELANG_TT_DEVICE is no device: 'gpu'\n  help: valid: virtual, ttnn, auto"
+    )
+
+
+def test_settings_of_the_simulator(without_ttnn: pytest.MonkeyPatch) -> None:
+    without_ttnn.delenv("TT_METAL_SLOW_DISPATCH_MODE", raising=False)
+    assert "TT_METAL_SLOW_DISPATCH_MODE" not in ttnn_find.worker_environment("other-python")
+    without_ttnn.setenv(ttnn_find.SIMULATOR_VARIABLE, "libsim.so")
+    assert ttnn_find.worker_environment("other-python")["TT_METAL_SLOW_DISPATCH_MODE"] == "1"
+
+
+def test_a_buffer_ttnn_cannot_declare() -> None:
+    cb = CbPlan(3, "a", "Float16", 2048, 2, "reader", "compute")
+    launch = LaunchPlan("k", (1, 1), 1, "contiguous", (), (cb,))
+    plan = Plan("k", "wormhole_b0", "0.77", "fast", "ttnn", (), (), (), (launch,), "test")
+    with pytest.raises(DeviceError) as caught:
+        check_plan(plan)
+    assert str(caught.value) == (
+        "error[TT412]: CB 3 'a' of kernel 'k' holds Float16, which ttnn's Python side cannot declare\n"
+        "  help: target option float16=float32 stores float16 without losing bits"
+    )
+
+
+def test_doctor_without_ttnn(without_ttnn: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    without_ttnn.setattr(ttnn_find, "CARD_DIRECTORY", Path("no", "such", "directory"))
+    assert doctor.doctor() == 0
+    assert doctor.doctor(strict=True) == 1
+    report = capsys.readouterr().out
+    assert "none     ttnn          device 'ttnn' needs ttnn, and this Python does not have it\n" in report
+    assert "none     device        no Tenstorrent card, no simulator\n" in report
+    assert "Device 'ttnn' cannot run: ttnn, sfpi, device missing.\n" in report
+
+
+def test_doctor_is_content_with_all_there_is(
+    fake: FakeTtnn, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    put_card(fake.patch, tmp_path)
+    sfpi = tmp_path / "sfpi"
+    (sfpi / "compiler" / "bin").mkdir(parents=True)
+    fake.patch.setattr(doctor, "SFPI_OF_SYSTEM", sfpi)
+    fake.patch.setenv("TT_METAL_WATCHER", "5")
+    fake.patch.setattr(ttnn_find, "cards", lambda: [tmp_path / "0"])
+    fake.patch.setattr(doctor, "cards", lambda: [tmp_path / "0"])
+    assert doctor.doctor(strict=True) == 0
+    report = capsys.readouterr().out
+    assert f"ok       ttnn          0.77.0 in {fake.python}" in report
+    assert f"ok       sfpi          {sfpi}\n" in report
+    assert f"ok       device        1 in {tmp_path}\n" in report
+    assert "ok       setting       TT_METAL_WATCHER=5\n" in report
+    assert report.endswith("Device 'ttnn' can run.\n")
+
+
+def test_doctor_names_the_releases_it_knows(fake: FakeTtnn, capsys: pytest.CaptureFixture[str]) -> None:
+    fake.change(version="0.60.1")
+    assert doctor.doctor(strict=True) == 1
+    assert "releases 0.77 to 0.81 are supported" in capsys.readouterr().out
+
+
+def test_doctor_sees_a_wrong_setting_for_the_simulator(
+    fake: FakeTtnn, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    library = tmp_path / "libsim.so"
+    library.write_text("")
+    fake.patch.setenv(ttnn_find.SIMULATOR_VARIABLE, str(library))
+    fake.patch.setenv("TT_METAL_SLOW_DISPATCH_MODE", "0")
+    assert doctor.doctor(strict=True) == 1
+    report = capsys.readouterr().out
+    assert f"ok       device        simulator {library}\n" in report
+    assert "-> the simulator needs TT_METAL_SLOW_DISPATCH_MODE=1\n" in report
+
+
+def test_the_stand_in_is_an_interpreter(fake: FakeTtnn) -> None:
+    assert fake.python.stat().st_mode & stat.S_IXUSR
+    assert ttnn_find.find_ttnn().release == (0, 77)
