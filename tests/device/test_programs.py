@@ -435,6 +435,29 @@ def test_add_of_shards_without_copies(arch: str, name: str, numerics: str) -> No
         assert torch.equal(a.to_torch(), left)
 
 
+def test_shards_need_no_protocol_when_nobody_else_uses_them() -> None:
+    """One compute kernel alone: the inputs are there, the output has room, nobody waits."""
+    alone = re.sub(r"    cb_(wait_front|reserve_back)\(.*\);\n", "", SHARDED_ADD)
+    assert alone.count("cb_") == 3
+    cores = CoreRangeSet([CoreRange((0, 0), (0, 3))])
+    config = sharded_config("height", cores)
+    left, right = random(128, 128), random(128, 128, seed=1)
+    with open_device() as device:
+        a, b = (device.from_torch(item, memory_config=config) for item in (left, right))
+        out = device.allocate_tensor((128, 128), memory_config=config)
+        program = sharded_add(a, b, out, cores)
+        add = kernel(alone, COMPUTE, cores, compile_args=[4])
+        program.kernels = [add]
+        device.run(program)
+        assert relative_error(out.to_torch(), left.double() + right.double()) < 2**-8
+        late = SHARDED_PUSH.replace(
+            "cb_reserve_back(0, pages);", "cb_wait_front(16, pages); cb_reserve_back(0, pages);"
+        )
+        program.kernels = [kernel(late, READER, cores, compile_args=[4]), add]
+        with pytest.raises(DeviceError, match=r"cb_reserve_back on CB 0 '.*', but line \d+ of a kernel used it"):
+            device.run(program)
+
+
 def test_a_shard_nobody_packed_is_found() -> None:
     lazy = SHARDED_ADD.replace("pack_tile(0, 16);", "if (page != 1) pack_tile<true>(0, 16, page);")
     assert lazy != SHARDED_ADD

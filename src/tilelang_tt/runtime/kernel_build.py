@@ -164,7 +164,9 @@ def kernel_prefix(run: Run, group: GroupRun, kernel: KernelRun) -> str:
         **dict(kernel.defines),
     }
     lines = [f"#define {name} {value}" for name, value in defines.items()]
-    return "\n".join([*lines, '__attribute__((visibility("default"))) void kernel_main();', ""])
+    # The SDK's own build brings this header to every data movement kernel.
+    header = [] if kernel.role == "compute" else ['#include "api/dataflow/dataflow_api.h"']
+    return "\n".join([*lines, *header, '__attribute__((visibility("default"))) void kernel_main();', ""])
 
 
 @cache

@@ -153,9 +153,31 @@ static bool is_second_view(uint32_t cb, uint32_t page) {
            is_waited(span);
 }
 
+// A buffer on a shard is full when nobody produces into it: a kernel may use the shard without waiting for it.
+static void take_shard(uint32_t cb) {
+    const CbConfig& config = cb_config(cb);
+    CbState& state = core->cbs[cb];
+    if (!config.on_tensor || state.producer != Role::Any || state.pushed != 0) return;
+    state.pushed = state.waited = config.pages;
+    state.taken_line = fiber->line;
+}
+
+// And it is free when nobody has reserved it: results may be packed to it at once.
+static void give_shard(uint32_t cb) {
+    CbState& state = core->cbs[cb];
+    if (cb_config(cb).on_tensor && state.reserved == 0 && state.pushed == 0) state.reserved = cb_config(cb).pages;
+}
+
+static void refuse_taken(uint32_t cb, const char* call) {
+    if (core->cbs[cb].taken_line == 0) return;
+    breach("cb-unwaited-read", "%s on CB %u '%s', but line %u of a kernel used it without waiting", call, cb,
+           cb_config(cb).name, core->cbs[cb].taken_line);
+}
+
 const uint8_t* readable_tile(uint32_t cb, uint32_t tile) {
     const CbConfig& config = cb_config(cb);
     const CbState& state = core->cbs[cb];
+    if (config.on_tensor) take_shard(cb);
     if (fiber->role != state.consumer) require_consumer(cb, "reading a tile");
     if (tile >= state.waited && !is_second_view(cb, state.read_page + tile)) {
         breach("cb-unwaited-read", "tile %u of CB %u '%s' is read, but cb_wait_front has granted %u", tile, cb,
@@ -172,6 +194,7 @@ uint8_t* packable_tile(uint32_t cb, uint32_t tile, uint32_t& page) {
     const CbConfig& config = cb_config(cb);
     CbState& state = core->cbs[cb];
     if (fiber->role != state.producer) require_producer(cb, "packing");
+    if (config.on_tensor) give_shard(cb);
     if (tile >= state.reserved) {
         breach("cb-unreserved-write", "tile %u of CB %u '%s' is packed, but cb_reserve_back has granted %u", tile, cb,
                config.name, state.reserved);
@@ -273,6 +296,7 @@ extern "C" {
 void vd_cb_reserve_back(uint32_t cb, uint32_t pages, uint32_t line) {
     enter(line);
     require_producer(cb, "cb_reserve_back");
+    refuse_taken(cb, "cb_reserve_back");
     require_capacity(cb, pages, "cb_reserve_back");
     while (!cb_has_room(*core, cb, pages)) {
         fiber->wait = Wait::Reserve;
@@ -288,6 +312,8 @@ void vd_cb_push_back(uint32_t cb, uint32_t pages, uint32_t line) {
     const CbConfig& config = cb_config(cb);
     CbState& state = core->cbs[cb];
     require_producer(cb, "cb_push_back");
+    refuse_taken(cb, "cb_push_back");
+    give_shard(cb);
     if (pages > state.reserved) {
         breach("cb-push-without-reserve", "cb_push_back(%u, %u): cb_reserve_back has granted %u pages of '%s'", cb,
                pages, state.reserved, config.name);
@@ -323,6 +349,7 @@ void vd_cb_pop_front(uint32_t cb, uint32_t pages, uint32_t line) {
     const CbConfig& config = cb_config(cb);
     CbState& state = core->cbs[cb];
     require_consumer(cb, "cb_pop_front");
+    take_shard(cb);
     if (pages > state.waited) {
         breach("cb-pop-without-wait", "cb_pop_front(%u, %u): cb_wait_front has granted %u pages of '%s'", cb, pages,
                state.waited, config.name);

@@ -146,6 +146,7 @@ struct CbState {
     Role producer, consumer;         // as configured, else the first kernel that acts as one
     bool scratch;                    // used as plain memory: no protocol call may follow
     uint32_t scratch_line;
+    uint32_t taken_line;             // where a kernel took the shard under this buffer without waiting; 0: nowhere
     std::vector<Page> pages;
 };
 

@@ -120,6 +120,7 @@ void reset_core(Core& at, uint32_t index) {
         state.producer = config.producer;
         state.consumer = config.consumer;
         state.scratch = false;
+        state.taken_line = 0;
         if (config.on_tensor) continue;
         std::memset(at.l1 + config.offset, kPoison, static_cast<std::size_t>(config.pages) * config.page_bytes);
     }

@@ -1,0 +1,4 @@
+// tt::CBIndex and its kin.
+#pragma once
+
+#include "vd/kernel.h"
