@@ -1,6 +1,7 @@
 // Matrix-engine add, sub, mul with the second operand broadcast: row 0 downwards, column 0 across, or element [0,0].
 #pragma once
 
+#include "api/compute/common.h"
 #include "vd/compute.h"
 
 namespace ckernel {

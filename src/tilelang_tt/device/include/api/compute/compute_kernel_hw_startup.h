@@ -1,6 +1,7 @@
 // The one-time start-up of a compute kernel, before any other compute call.
 #pragma once
 
+#include "api/compute/common.h"
 #include "vd/missing.h"
 
 namespace ckernel {

@@ -1,6 +1,7 @@
 // Matrix-engine add, sub, mul of two circular buffers, or of one and DST.
 #pragma once
 
+#include "api/compute/common.h"
 #include "vd/compute.h"
 
 namespace ckernel {

@@ -1,6 +1,7 @@
 // Matrix products: DST += in0 * in1, tile by tile or one K step of a block.
 #pragma once
 
+#include "api/compute/common.h"
 #include "vd/missing.h"
 #include "vd/missing_names.h"
 

@@ -1,6 +1,7 @@
 // Tiles to row-major pages in the packer: `block_ct_dim` of `full_ct_dim` tiles of a row per call.
 #pragma once
 
+#include "api/compute/common.h"
 #include "vd/compute.h"
 
 namespace ckernel {

@@ -1,6 +1,7 @@
 // Sum, average or maximum over rows, columns or whole tiles, times a scaler tile. Results accumulate in DST.
 #pragma once
 
+#include "api/compute/common.h"
 #include "vd/missing.h"
 
 namespace ckernel {

@@ -1,6 +1,7 @@
 // Row maximum of a block of tiles that lie side by side, into one DST tile.
 #pragma once
 
+#include "api/compute/common.h"
 #include "vd/missing.h"
 
 namespace ckernel {

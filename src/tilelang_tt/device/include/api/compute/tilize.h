@@ -1,6 +1,7 @@
 // Row-major pages to tiles: `block` tiles that lie side by side, 32 rows.
 #pragma once
 
+#include "api/compute/common.h"
 #include "api/compute/reconfig_data_format.h"
 #include "vd/missing.h"
 

@@ -1,6 +1,7 @@
 // Whole 32x32 tile transposed on its way to DST.
 #pragma once
 
+#include "api/compute/common.h"
 #include "vd/compute.h"
 
 namespace ckernel {

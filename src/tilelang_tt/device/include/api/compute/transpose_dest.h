@@ -1,6 +1,7 @@
 // A DST tile transposed in place.
 #pragma once
 
+#include "api/compute/common.h"
 #include "vd/sfpu.h"
 
 namespace ckernel {

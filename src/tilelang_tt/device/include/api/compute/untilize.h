@@ -1,6 +1,7 @@
 // Tiles to row-major pages on the way in; pack_untilize is the newer form.
 #pragma once
 
+#include "api/compute/common.h"
 #include "vd/compute.h"
 
 namespace ckernel {
