@@ -16,12 +16,13 @@ from typing import Any
 
 import pytest
 
-from tilelang_tt.diagnostics import EnvironmentProblem
+from tilelang_tt.diagnostics import DeviceError, EnvironmentProblem
 from tilelang_tt.runtime import ttnn_worker
 from tilelang_tt.runtime.formats import FORMATS
 from tilelang_tt.runtime.plan import Plan
 from tilelang_tt.runtime.ttnn_find import Ttnn, cards, find_ttnn, simulator, worker_environment
 from tilelang_tt.runtime.ttnn_launch import resolve
+from tilelang_tt.runtime.ttnn_process import Worker
 
 TESTS = Path(__file__).parents[2]
 GOLDENS = sorted(path.parent for path in (TESTS / "golden").glob("*/tt.plan.json"))
@@ -144,3 +145,12 @@ def test_conformance_kernels_on_the_device(ttnn: Ttnn) -> None:
         env={**os.environ, "TILELANG_TT_DEVICE": "ttnn"},
     )
     assert done.returncode == 0
+
+
+def test_without_a_device_the_worker_says_so(ttnn: Ttnn) -> None:
+    if cards() or simulator():
+        pytest.skip("NOT RUN: there is a device")
+    with pytest.raises(DeviceError) as caught:
+        Worker(60.0)
+    assert caught.value.code == "TT411"
+    assert caught.value.message.startswith("ttnn failed while 'opening the device': ")
