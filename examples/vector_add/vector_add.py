@@ -1,6 +1,6 @@
 """out = a + b on many cores: a hand-written TT-Metalium program on the virtual device.
 
-    python examples/vector_add/vector_add.py
+python examples/vector_add/vector_add.py
 """
 
 from __future__ import annotations
