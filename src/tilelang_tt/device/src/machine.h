@@ -163,7 +163,7 @@ struct Transfer {
     bool posted = false;
 };
 
-enum class Wait : uint8_t { None, Reserve, Front, SemaphoreEqual, SemaphoreMin };
+enum class Wait : uint8_t { None, Reserve, Front, SemaphoreEqual, SemaphoreMin, Arrival };
 
 // What *_set_state leaves in a command buffer for *_with_state.
 struct CommandState {
@@ -183,6 +183,9 @@ struct Fiber {
     uint32_t wait_cb = 0, wait_pages = 0;
     std::vector<Transfer> reads, writes;
     uint32_t wait_offset = 0, wait_value = 0;     // of a semaphore
+    uint32_t wait_noc = 0;                        // of a barrier
+    int32_t wait_trid = kAnyTrid;
+    bool wait_atomics = false;
     bool polling = false;                         // gave way inside a loop that looks again
     uint32_t unacknowledged[kNocs][kTrids] = {};  // line of a write that no barrier has awaited
     uint32_t linked_line[kNocs] = {};             // of a linked multicast that has no successor yet
@@ -403,7 +406,7 @@ void launch_flight(Flight flight);
 bool land_any();  // false: nothing is under way
 void land_now_and_then();
 void depart_all(const Fiber& owner, uint32_t noc, int32_t trid);
-void land_all(const Fiber& owner, uint32_t noc, int32_t trid, bool writes, bool atomics);
+bool awaits(const Fiber& owner);  // whether what its barrier waits for is under way
 bool atomics_under_way(const Fiber& owner, uint32_t& line);
 bool signal_under_way(const Core& at, uint32_t offset, uint32_t& line, Core*& who);
 bool write_under_way(const uint8_t* from, uint32_t bytes, uint32_t& line, Core*& who);

@@ -52,6 +52,17 @@ void let_leave(uint32_t noc, int32_t trid, bool posted, bool acknowledged) {
         });
 }
 
+// The scheduler decides when the bytes arrive; others may run until then.
+void await_arrival(uint32_t noc, int32_t trid, bool atomics) {
+    fiber->wait_noc = noc;
+    fiber->wait_trid = trid;
+    fiber->wait_atomics = atomics;
+    while (device.launch->connected() && awaits(*fiber)) {
+        fiber->wait = Wait::Arrival;
+        yield_to_scheduler();
+    }
+}
+
 }  // namespace
 
 void forget_transfers(Fiber& which) {
@@ -97,7 +108,7 @@ void vd_noc_write_barrier(uint32_t noc, int32_t trid, uint32_t line) {
     enter(line);
     require_trid(trid);
     maybe_give_way();
-    if (device.launch->connected()) land_all(*fiber, noc, trid, true, false);
+    await_arrival(noc, trid, false);
     let_leave(noc, trid, false, true);
     for (uint32_t id = 0; id < kTrids; ++id) {
         if (trid == kAnyTrid || static_cast<uint32_t>(trid) == id) fiber->unacknowledged[noc][id] = 0;
@@ -108,7 +119,7 @@ void vd_noc_write_barrier(uint32_t noc, int32_t trid, uint32_t line) {
 void vd_noc_atomic_barrier(uint32_t noc, uint32_t line) {
     enter(line);
     maybe_give_way();
-    if (device.launch->connected()) land_all(*fiber, noc, kAnyTrid, false, true);
+    await_arrival(noc, kAnyTrid, true);
     ++fiber->flushes;
 }
 

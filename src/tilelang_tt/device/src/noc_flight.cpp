@@ -143,22 +143,12 @@ void depart_all(const Fiber& owner, uint32_t noc, int32_t trid) {
     }
 }
 
-void land_all(const Fiber& owner, uint32_t noc, int32_t trid, bool writes, bool atomics) {
-    for (;;) {
-        std::size_t found = flights.size();
-        for (std::size_t i = 0; i < flights.size() && found == flights.size(); ++i) {
-            const bool atomic = flights[i].kind == Arrival::Add;
-            if (!belongs(flights[i], owner, noc, trid) || !(atomic ? atomics : writes)) continue;
-            found = i;
-        }
-        if (found == flights.size()) return;
-        for (std::size_t i = 0; i <= found; ++i) {  // what must arrive before it comes first
-            if (flights[i].fiber != &owner || flights[i].noc != noc || flights[i].to != flights[found].to) continue;
-            if (i != found && may_land(found)) continue;
-            land(i);
-            break;
-        }
+bool awaits(const Fiber& owner) {
+    for (const Flight& flight : flights) {
+        const bool kind = owner.wait_atomics == (flight.kind == Arrival::Add);
+        if (kind && !flight.posted && belongs(flight, owner, owner.wait_noc, owner.wait_trid)) return true;
     }
+    return false;
 }
 
 bool atomics_under_way(const Fiber& owner, uint32_t& line) {

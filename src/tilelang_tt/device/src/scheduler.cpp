@@ -139,6 +139,7 @@ bool can_run(const Core& at, const Fiber& which) {
         case Wait::Front: return cb_has_data(at, which.wait_cb, which.wait_pages);
         case Wait::SemaphoreEqual:
         case Wait::SemaphoreMin: return semaphore_passes(at, which);
+        case Wait::Arrival: return !awaits(which);
         default: return true;
     }
 }
