@@ -88,7 +88,8 @@ PIPE = """
 void kernel_main() {
     constexpr auto layout = TensorAccessorArgs<0>();
     const TensorAccessor source(layout, get_arg_val<uint32_t>(0)), target(layout, get_arg_val<uint32_t>(1));
-    const uint32_t pages = get_arg_val<uint32_t>(2), other_x = get_arg_val<uint32_t>(3), other_y = get_arg_val<uint32_t>(4);
+    const uint32_t pages = get_arg_val<uint32_t>(2);
+    const uint32_t other_x = get_arg_val<uint32_t>(3), other_y = get_arg_val<uint32_t>(4);
     const bool sends = get_relative_logical_x() == 0;
     const Noc noc;
     Semaphore<> ready(0), arrived(1);
@@ -139,9 +140,7 @@ READS = {
         " noc.async_read_with_state<NocOptions::DEFAULT, 2048>(source, buffer, bytes, {.page_id = page}, {});"
         " noc.async_read_barrier();"
     ),
-    "page view": (
-        "noc.async_read(PageView(source), buffer, bytes, {.page_id = page}, {}); noc.async_read_barrier();"
-    ),
+    "page view": ("noc.async_read(PageView(source), buffer, bytes, {.page_id = page}, {}); noc.async_read_barrier();"),
     "halves": (
         "noc.async_read(source, buffer, bytes / 2, {.page_id = page}, {});"
         " noc.async_read(source, buffer, bytes / 2, {.page_id = page, .offset_bytes = bytes / 2},"
@@ -175,9 +174,7 @@ def pipe(read: str = READ, send: str = SEND, *, arch: str = "wormhole_b0", seed:
         return address(tensors, "source", arch), address(tensors, "target", arch), 4, *noc(1 - x, y)
 
     text = PIPE.replace("READ", read).replace("SEND", send)
-    program = Cores(
-        {"reader": Kernel(text, args, ACCESSOR)}, tensors, semaphores={0: 0, 1: 0}, arch=arch, seed=seed
-    )
+    program = Cores({"reader": Kernel(text, args, ACCESSOR)}, tensors, semaphores={0: 0, 1: 0}, arch=arch, seed=seed)
     return program.run(source=random_pages(4))["target"]
 
 
@@ -207,13 +204,20 @@ BROKEN = {
         "async_read<NocOptions::TXN_ID>",
     ),
     "barrier of another id": (
-        READS["transaction id"].replace("NocOptVals{.trid = 3}); noc.async_read_b", "NocOptVals{.trid = 4}); noc.async_read_b"),
+        READS["transaction id"].replace(
+            "NocOptVals{.trid = 3}); noc.async_read_b", "NocOptVals{.trid = 4}); noc.async_read_b"
+        ),
         SEND,
         "noc-read-barrier",
         "async_write(",
     ),
     "no such core": (READ, SEND.replace("= other_x", "= other_x + 9"), "noc-bounds", "async_write("),
-    "past the L1 buffer": (READ, SEND.replace("get_write_ptr()});", "get_write_ptr() + 4096});"), "noc-bounds", "async_write("),
+    "past the L1 buffer": (
+        READ,
+        SEND.replace("get_write_ptr()});", "get_write_ptr() + 4096});"),
+        "noc-bounds",
+        "async_write(",
+    ),
     "a word to DRAM": (
         READ,
         "noc.inline_dw_write(source, 1, {.page_id = 0});",
