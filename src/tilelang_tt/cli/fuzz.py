@@ -30,7 +30,7 @@ def fuzz(compiled: Compiled, seeds: int, sizes: Mapping[str, int] | None = None)
             if not torch.equal(_bits(tensor), _bits(expected[name])):
                 count = int((_bits(tensor) != _bits(expected[name])).sum())
                 raise DeviceError(
-                    "TT411",
+                    "TT414",
                     f"'{name}' depends on the schedule: {count} elements differ from those of the fixed one",
                     notes=(f"schedule: {SEED_VARIABLE}={seed} replays it",),
                     help="look for a missing barrier, or for two cores that touch the same place",
