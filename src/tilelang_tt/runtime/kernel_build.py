@@ -26,6 +26,17 @@ INCLUDE = DEVICE / "include"
 
 # Translation units whose loops do the arithmetic; the others are compiled for a quick build.
 _HOT_UNITS = ("numerics.cpp", "chip_matmul.cpp", "sfpu.cpp", "numerics_elements.cpp", "chip_elements.cpp")
+# Units compiled together, because most of their compile time is headers; a unit not named here is compiled alone.
+_JOINED_UNITS = (
+    (
+        *("main", "scheduler", "fiber", "grid", "tensor", "semaphore", "circular_buffer"),
+        *("noc", "noc_flight", "noc_multicast", "noc_barrier"),
+    ),
+    (
+        *("engine", "move", "tilize", "reduce", "binary", "matmul", "typecast", "integers", "sfpu_tiles"),
+        *("sfpu_binary", "chip_vector", "chip_vector_exp"),
+    ),
+)
 _PARALLEL_BUILDS = 4
 _CB_SLOTS = 64
 _INVALID_FORMAT = 255
@@ -87,14 +98,24 @@ def _compile_runner(toolchain: Toolchain, target: Path) -> None:
             raise _compile_error(f"the device runtime ({unit.name})", toolchain, done.stderr)
         return result
 
-    units = sorted((DEVICE / "src").glob("*.cpp"), key=lambda unit: (unit.name not in _HOT_UNITS, unit.name))
+    joined = [_join(number, units, target.parent) for number, units in enumerate(_JOINED_UNITS)]
+    together = {name for units in _JOINED_UNITS for name in units}
+    alone = [unit for unit in sorted((DEVICE / "src").glob("*.cpp")) if unit.stem not in together]
+    alone.sort(key=lambda unit: unit.name not in _HOT_UNITS)
     with ThreadPoolExecutor(max_workers=2) as pool:
-        objects = list(pool.map(compile_unit, units))
+        objects = list(pool.map(compile_unit, [*joined, *alone]))  # the longest first
     done = toolchain.run(*objects, "-o", target, *toolchain.executable_flags())
     if done.returncode != 0:
         raise _compile_error("the device runtime (link)", toolchain, done.stderr)
-    for item in objects:
+    for item in (*objects, *joined):
         item.unlink()
+
+
+def _join(number: int, units: tuple[str, ...], folder: Path) -> Path:
+    """Several units as one: their common headers are read once."""
+    path = folder / f"joined_{number}.cpp"
+    path.write_text("".join(f'#include "{DEVICE / "src" / unit}.cpp"\n' for unit in units))
+    return path
 
 
 def _kernel(toolchain: Toolchain, run: Run, group: GroupRun, kernel: KernelRun) -> Artifact:
