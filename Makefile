@@ -13,7 +13,7 @@ EXTRAS    := dev$(if $(CXX_FOUND),,$(comma)zig)
 WORKERS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-ttnn lint format golden bench doctor clean
+.PHONY: help demo test test-ttnn lint format golden bench sdk-table doctor clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
@@ -41,6 +41,9 @@ golden: $(STAMP)  ## rewrite the golden files of tests/golden; review the diff
 
 bench: $(STAMP)  ## compile time against TileLang's CUDA lowering, virtual device against torch
 	$(BIN)/python -m benchmarks
+
+sdk-table: $(STAMP)  ## read the SDK's declarations anew from the ttnn wheels on PyPI; reports differences
+	$(BIN)/python maint/sdk_table.py
 
 doctor: $(STAMP)  ## what the package finds on this machine
 	@$(BIN)/tilelang-tt doctor

@@ -1,0 +1,73 @@
+"""The virtual device offers kernels nothing the SDK does not have: no name, no number of arguments."""
+
+from __future__ import annotations
+
+from device_headers import headers, offered
+
+from tilelang_tt.sdk import load
+from tilelang_tt.sdk.table import Function
+
+MOST = 20  # arguments; stands for "any number"
+
+_INTERNAL = "the SDK declares it in a header outside api/, which the table does not read"
+_WIDER = "one row of the device serves all broadcasts; the SDK gives the last argument to rows alone"
+_TRAITS = "called by Noc, not by kernels; the device passes the length of a transfer along"
+_HELPER = "a helper of the device's own class that kernels have no use for"
+_FLAW = "the SDK has this name with `_tiles` in it; a flaw of the device, which no generated kernel meets"
+_REFUSES = "takes anything and stops the run when called"
+
+# What the device takes and the SDK does not -> why it may.
+EXPLAINED: dict[str, str] = {
+    "DfbScopedLock::DfbScopedLock": _HELPER,
+    "InterleavedPow2AddrGen::get_aligned_page_size": _HELPER,
+    **{f"ReluConfig::{name}": _INTERNAL for name in ("from_packed", "get_mode", "get_threshold", "none", "zero")},
+    **{f"ReluConfig::{name}": _INTERNAL for name in ("max_threshold", "min_threshold")},
+    **{f"TensorAccessorArgs::{name}": _HELPER for name in ("bank_coordinates", "has", "word")},
+    **{f"TensorAccessorArgs::{name}": _HELPER for name in ("shard_shape", "tensor_shape")},
+    **{f"{op}_tiles_bcast_{dim}": _WIDER for op in ("add", "sub", "mul") for dim in ("cols", "scalar")},
+    **{f"noc_traits_t::{name}": _TRAITS for name in ("dst_addr", "dst_addr_mcast", "src_addr")},
+    "invalidate_l1_cache": _INTERNAL,
+    "mul_bcast_scalar_init_short": _FLAW,
+    "ncrisc_noc_read_with_transaction_id_flushed": _INTERNAL,
+    "reconfig_tile_shape": _REFUSES,
+    "reset_noc_trid_barrier_counter": _REFUSES,
+    "sub_bcast_scalar_init_short": _FLAW,
+}
+
+
+def accepted(function: Function) -> set[int]:
+    fewest, most = function.arity()
+    return set(range(fewest, int(min(most, MOST)) + 1))
+
+
+def differences() -> dict[str, str]:
+    """Name -> what the device takes and no release of the SDK does."""
+    found: dict[str, str] = {}
+    for function in offered():
+        declared = [
+            other
+            for release in load().values()
+            for other in release.functions.get(function.name, ())
+            if other.owner == function.owner
+        ]
+        extra = accepted(function) - {n for other in declared for n in accepted(other)}
+        if extra:
+            name = f"{function.owner}::{function.name}" if function.owner else function.name
+            found[name] = f"{function}: {'no such arity' if declared else 'no such name'}"
+    return found
+
+
+def test_the_device_has_functions_to_compare() -> None:
+    assert len(offered()) > 500
+
+
+def test_every_difference_is_explained() -> None:
+    found = differences()
+    new = {name: text for name, text in found.items() if name not in EXPLAINED}
+    assert new == {}, "the virtual device offers what the SDK does not"
+    assert sorted(EXPLAINED) == sorted(found), "an explanation whose reason is gone"
+
+
+def test_every_header_exists_in_the_sdk() -> None:
+    known = {header for release in load().values() for header in release.headers}
+    assert set(headers()) <= known
