@@ -132,7 +132,7 @@ OPTIONS: dict[str, OptionSpec] = {
         _one_of(
             "numerics",
             ("fast", "exact", "chip"),
-            "arithmetic of the virtual device; chip needs a later version",
+            "arithmetic of the virtual device: the chip's formats with fp32 sums, fp32 throughout, or bit by bit",
         ),
         _one_of("sdk", ("0.77", "0.81"), "TT-Metalium release whose API names are used"),
         _one_of("device", ("virtual", "ttnn", "auto"), "where kernels run; auto: on a card if there is one"),
