@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tilelang_tt.diagnostics import InternalError
-from tilelang_tt.runtime.plan import Size, evaluate
+from tilelang_tt.runtime.plan import Size, evaluate, parse_size
 
 _SUM, _PRODUCT, _ATOM = 1, 2, 3  # binding strength, weakest first
 
@@ -46,12 +46,12 @@ def cpp_size(size: Size, names: Mapping[str, str]) -> str:
     """`size` in C++; `names` gives the C++ spelling of each size."""
     if isinstance(size, int):
         return str(size)
-    return _print(ast.parse(size, mode="eval").body, names).text
+    return _print(parse_size(size), names).text
 
 
 def needs_floor(size: Size, names: Mapping[str, str]) -> bool:
     """Whether `cpp_size` calls `floor_div` or `floor_mod`."""
-    return isinstance(size, str) and _print(ast.parse(size, mode="eval").body, names).floors
+    return isinstance(size, str) and _print(parse_size(size), names).floors
 
 
 def _print(node: ast.expr, names: Mapping[str, str]) -> _Text:

@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cache
 from importlib import resources
+from threading import Lock
 from typing import Any, Literal
 
 SCHEMA_VERSION = 1
@@ -197,7 +198,21 @@ def evaluate(size: Size, sizes: Mapping[str, int]) -> int:
     """The value of a size expression for one call's sizes."""
     if isinstance(size, int):
         return size
-    return _evaluate(ast.parse(size, mode="eval").body, sizes)
+    return _evaluate(parse_size(size), sizes)
+
+
+def parse_size(size: str) -> ast.expr:
+    """The expression a size stands for."""
+    with _PARSING:
+        return _parsed(size)
+
+
+@cache
+def _parsed(size: str) -> ast.expr:
+    return ast.parse(size, mode="eval").body
+
+
+_PARSING = Lock()  # ast.parse in several threads at once may fail (CPython 3.11: "recursion depth mismatch")
 
 
 def _evaluate(node: ast.expr, sizes: Mapping[str, int]) -> int:
