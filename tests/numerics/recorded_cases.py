@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import lzma
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -131,10 +132,18 @@ def _places(bits: NDArray[Any], form: str) -> Units:
 
 def run(case: Case, numerics: str) -> tuple[Bytes, RunReport]:
     """The case's kernels, unchanged, with its arguments; the bytes of its output tensor."""
+    inputs = {item["name"]: case.tensor(item["name"]) for item in case.facts["inputs"]}
+    return run_with(case, numerics, inputs, case.expected.shape)
+
+
+def run_with(
+    case: Case, numerics: str, inputs: Mapping[str, Bytes], out_shape: tuple[int, ...]
+) -> tuple[Bytes, RunReport]:
+    """The same with other bytes."""
     with open_device(_ARCHS[case.arch], numerics=numerics, grid=(1, 1), time_limit=60) as device:
-        inputs = {item["name"]: _raw(device, case.tensor(item["name"])) for item in case.facts["inputs"]}
-        out = _raw(device, np.full_like(case.expected, 0xCC))
-        report = device.run(_program(case, {**inputs, "out": out}))
+        tensors = {name: _raw(device, pages) for name, pages in inputs.items()}
+        out = _raw(device, np.full(out_shape, 0xCC, np.uint8))
+        report = device.run(_program(case, {**tensors, "out": out}))
         return out.to_numpy(), report
 
 

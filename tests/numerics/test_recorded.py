@@ -1,4 +1,4 @@
-"""`chip` numerics against recorded results of the chips: equal bytes where a rule is known, close where it is not.
+"""`chip` numerics against recorded results of the chips: equal, byte by byte.
 
 A case whose bytes are the same on both chips runs on one of them; TILELANG_TT_RECORDED=all runs it on both.
 """
@@ -6,49 +6,12 @@ A case whose bytes are the same on both chips runs on one of them; TILELANG_TT_R
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable
 
 import pytest
-from recorded_cases import Case, Comparison, cases, compare
+from recorded_cases import Case, cases, compare
 
 FAMILIES = ("copy", "matmul", "binary", "reduce", "layout", "sfpu_unary", "sfpu_nary", "sfpu_misc", "multi")
-
-# Where results are not equal, by name: the furthest that ordinary values may lie from the recorded ones, in units of
-# the last place, and how many elements of the page of special values (infinities, NaNs, denormals, extremes) may lie
-# more than one unit away. First match counts; what matches none must be equal byte by byte.
-ONE_UNIT = 1
-NOT_EQUAL: dict[str, tuple[int | None, int]] = {
-    # The last bit of fp32 roots and of what divides by Newton steps: the multiply-add is not quite a fused one.
-    r"sfpu_r?sqrt(_fast)?_\w+_(d32|u2d)": (ONE_UNIT, 0),
-    r"sfpu_recip_nolegacy_fp32_d32": (ONE_UNIT, 0),
-    r"sfpu_(sigmoid|tanh|log1p|expm1)(_fast|_mathapprox)?_\w+_(d32|u2d)": (ONE_UNIT, 0),
-    r"sfpu_(log|exp2)(_fast|_mathapprox)?_\w+_(d32|u2d)": (0, 0),
-    r"sfpu_silu(_mathapprox)?_\w+_(d32|u2d)": (2, 3),
-    r"sfpu_erf(_accurate)?_\w+_(d32|u2d)": (2, 4),
-    r"sfpu_erf(_accurate)?_bf16_d16": (0, 4),
-    # Arguments beyond about 1e5, where the reduction by multiples of pi has lost its meaning.
-    r"sfpu_(sin|cos)(_mathapprox)?_bf16_d16": (0, 8),
-    r"sfpu_(sin|cos)(_mathapprox)?_\w+_(d32|u2d)": (0, 110),
-    # The accurate GELU of a 32-bit DST: the quotient of polynomials behind it is not evaluated here.
-    r"sfpu_gelu_accurate_\w+_(d32|u2d)": (None, 12),
-    r"sfpu2_div_fp32_(d32|u2d)": (ONE_UNIT, 100),
-    r"sfpu2_power_bf16_d16": (2, 1024),
-    r"sfpu2_power_fp32_d32": (3, 1024),
-}
-
-
-def _limits(case: Case) -> tuple[int | None, int] | None:
-    return next((limits for name, limits in NOT_EQUAL.items() if re.fullmatch(name, case.name)), None)
-
-
-def _acceptable(result: Comparison) -> bool:
-    limits = _limits(result.case)
-    if limits is None or result.exact:
-        return result.exact
-    units, special = limits
-    *ordinary, last = result.worst
-    return (units is None or max(ordinary) <= units) and (last <= 1 or result.beyond[-1] <= special)
 
 
 def _chosen() -> Iterable[Case]:
@@ -77,7 +40,7 @@ def _batches() -> list[tuple[str, tuple[Case, ...]]]:
 def test_results_are_those_of_the_chip(batch: tuple[Case, ...]) -> None:
     results = [compare(case) for case in batch]
     assert all(result.report.numerics == "chip" for result in results)
-    assert [str(result) for result in results if not _acceptable(result)] == []
+    assert [str(result) for result in results if not result.exact] == []
 
 
 def test_every_recorded_result_is_compared() -> None:

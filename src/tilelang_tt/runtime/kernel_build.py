@@ -40,7 +40,7 @@ _JOINED_UNITS = (
     ),
     (
         *("engine", "move", "tilize", "reduce", "binary", "matmul", "typecast", "integers", "sfpu_tiles"),
-        *("sfpu_binary", "chip_vector", "chip_vector_exp"),
+        *("sfpu_binary", "chip_vector", "chip_vector_exp", "chip_vector_gelu", "chip_vector_power"),
     ),
 )
 _PARALLEL_BUILDS = 4

@@ -13,23 +13,18 @@ struct Row {
 };
 
 float truth(bool holds) { return holds ? 1.0f : 0.0f; }
-float difference(float a, float b) { return mad(b, -1.0f, a); }
-
 // Zero times anything is zero in a 16-bit DST, as in the matrix engine.
 float product(float a, float b, const Variant& v) {
-    return !v.wide && (a == 0.0f || b == 0.0f) ? 0.0f : rounded(mul(a, b), v);
+    return !v.wide && (to_bits(a) == 0 || to_bits(b) == 0) ? 0.0f : rounded_to_even(mul(a, b), v);
 }
 
-// a * (1 / b), in a 32-bit DST with one correction of the quotient.
+// a * (1 / b), in a 32-bit DST with one correction of the quotient. Only +0 counts as a zero.
 float quotient(float a, float b, const Variant& v) {
-    if (flushed(b) == 0.0f) return flushed(a) == 0.0f ? from_bits(0x7FC00000u) : with_sign_of(from_bits(0x7F800000u), a);
+    if (to_bits(b) == 0) return to_bits(a) == 0 ? from_bits(0x7FC00000u) : with_sign_of(from_bits(kInfinityBits), a);
     const float inverse = reciprocal_in_steps(b, 2), first = mul(a, inverse);
-    if (!v.wide || exponent_field(first) == 255) return rounded(first, v);
-    return mad(mad(-first, b, a), inverse, first);
+    if (!v.wide || exponent_field(first) == 255) return rounded_to_even(first, v);
+    return mad(minus_product(a, first, b), inverse, first);
 }
-
-// Against a scalar Wormhole orders NaNs by their sign; Blackhole has every NaN above all numbers.
-int32_t rank(float value) { return device.chip.blackhole && is_nan(value) ? 0x7FFFFFFF : order(value); }
 
 #define VD_CHIP(...)                                               \
     [](float a, float b, const Variant& v) -> float {              \
@@ -47,12 +42,13 @@ const Row kRows[] = {
     {Sfpu::SubScalar, VD_CHIP(add(a, -v.scalar))},
     {Sfpu::MulScalar, VD_CHIP(mul(a, v.scalar))},
     {Sfpu::DivScalar, VD_CHIP(mul(a, v.scalar))},
-    {Sfpu::RsubScalar, VD_CHIP(rounded(difference(v.scalar, a), v))},
+    {Sfpu::RsubScalar, VD_CHIP(rounded_to_even(sub(v.scalar, a), v))},
     {Sfpu::BinaryAdd, VD_CHIP(add(a, b))},
-    {Sfpu::BinarySub, VD_CHIP(difference(a, b))},
-    {Sfpu::BinaryRsub, VD_CHIP(difference(b, a))},
+    {Sfpu::BinarySub, VD_CHIP(sub(a, b))},
+    {Sfpu::BinaryRsub, VD_CHIP(sub(b, a))},
     {Sfpu::BinaryMul, VD_CHIP(product(a, b, v))},
     {Sfpu::BinaryDiv, VD_CHIP(quotient(a, b, v))},
+    {Sfpu::BinaryPower, VD_CHIP(power(a, b, v))},
     {Sfpu::BinaryMax, VD_CHIP(larger_of(flushed(a), flushed(b)))},
     {Sfpu::BinaryMin, VD_CHIP(smaller_of(flushed(a), flushed(b)))},
     {Sfpu::BinaryEq, VD_CHIP(truth(flushed(a) == flushed(b)))},

@@ -1,16 +1,18 @@
 // `chip` numerics: functions of the vector unit as the SDK evaluates them, so that results agree in their last bits.
 //
-// The unit computes in fp32 with a fused multiply-add, to nearest even; denormals are zero on the way in and out.
-// Comparisons order numbers by sign and magnitude of their bits, so a NaN lies beyond the infinity of its sign. A function
-// returns what is stored: when DST is 16 bits wide, those that round in software have done so.
+// All arithmetic is the multiply-add of chip_mad.h. Where a factor or summand is a literal of at most 8 significant bits,
+// the SDK's compiler prefers its immediate form to one multiply-add, so the product is rounded first: add(mul(a, b), c).
+// Minima and maxima order numbers by sign and magnitude of their bits, so a NaN lies beyond the infinity of its sign. A
+// comparison with zero looks at the bits: -0 is negative and not zero. A function returns what is stored: when DST is
+// 16 bits wide, those that round before the store have done so.
 #pragma once
 
 #include <cmath>
 #include <cstdint>
-#include <cstring>
 #include <initializer_list>
+#include <limits>
 
-#include "machine.h"
+#include "chip_mad.h"
 
 namespace vd {
 namespace chip {
@@ -28,16 +30,9 @@ using VectorFunction = float (*)(float a, float b, const Variant& variant);
 VectorFunction vector_function(Sfpu op);
 Variant variant_of(const SfpuCall& call);
 
-inline uint32_t to_bits(float value) {
-    uint32_t bits;
-    std::memcpy(&bits, &value, sizeof bits);
-    return bits;
-}
-inline float from_bits(uint32_t bits) {
-    float value;
-    std::memcpy(&value, &bits, sizeof value);
-    return value;
-}
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+constexpr float kWholeBias = 12582912.0f;  // 1.5 * 2^23: adding it leaves the whole part in the lowest bits
 
 inline int32_t exponent_field(float value) { return static_cast<int32_t>((to_bits(value) >> 23) & 255u); }
 inline float flushed(float value) {
@@ -50,6 +45,10 @@ inline int32_t order(float value) {
     const int32_t size = static_cast<int32_t>(to_bits(value) & 0x7FFFFFFFu);
     return is_negative(value) ? -size : size;
 }
+// A comparison with a number other than zero looks at the sign of the difference: Wormhole keeps the sign of a NaN there,
+// Blackhole makes it positive.
+inline int32_t rank(float value) { return device.chip.blackhole && is_nan(value) ? 0x7FFFFFFF : order(value); }
+inline bool is_at_least(float a, float b) { return rank(a) >= order(b); }
 // Here -0 lies below +0.
 inline bool is_below(float a, float b) {
     return order(a) != order(b) ? order(a) < order(b) : is_negative(a) && !is_negative(b);
@@ -57,29 +56,13 @@ inline bool is_below(float a, float b) {
 inline float larger_of(float a, float b) { return is_below(a, b) ? b : a; }
 inline float smaller_of(float a, float b) { return is_below(b, a) ? b : a; }
 
-// The NaN that a * b + c gives. Blackhole knows one; on Wormhole it has the sign of the product, unless c alone is a NaN.
-inline float nan_of(float a, float b, float c) {
-    if (device.chip.blackhole) return from_bits(0x7FC00000u);
-    const bool from_c = is_nan(c) && !std::isnan(a * b);
-    const bool negative = from_c ? is_negative(c) : is_negative(a) != is_negative(b);
-    return from_bits(negative ? 0xFF800001u : 0x7F800001u);
-}
-// Below the normal numbers everything is zero. One binade further a number still counts: as the summand of a larger one,
-// and for its sign on Blackhole.
-constexpr float kLeast = 0x1p-127f;
-inline float underflown(float sum, float product, float c) {
-    if (std::fabs(sum) >= kLeast) return device.chip.blackhole ? from_bits(to_bits(sum) & 0x80000000u) : 0.0f;
-    return is_negative(c) && c == 0.0f && is_negative(product) ? -0.0f : 0.0f;
-}
-inline float mad(float a, float b, float c) {
-    const float x = flushed(a), y = flushed(b), z = flushed(c);
-    if (std::fabs(x * y) < kLeast && z != 0.0f && !is_nan(z)) return z;
-    const float sum = std::fma(x, y, z);
-    if (std::isnan(sum)) return nan_of(x, y, z);
-    return exponent_field(sum) == 0 ? underflown(sum, x * y, z) : sum;
-}
 inline float mul(float a, float b) { return mad(a, b, 0.0f); }
 inline float add(float a, float b) { return mad(a, 1.0f, b); }
+inline float sub(float a, float b) { return mad(b, -1.0f, a); }
+// a - b * c: Wormhole cannot negate a product and rounds it first.
+inline float minus_product(float a, float b, float c) {
+    return device.chip.blackhole ? mad(-b, c, a) : sub(a, mul(b, c));
+}
 
 // Horner's scheme, highest coefficient first.
 inline float polynomial(float x, std::initializer_list<float> coefficients) {
@@ -89,11 +72,17 @@ inline float polynomial(float x, std::initializer_list<float> coefficients) {
     return sum;
 }
 
-// Rounded to bf16, to nearest even, when DST is 16 bits wide.
+// To bf16 by the unit's rounding instruction, when DST is 16 bits wide: ties away from zero, no denormals, no NaN.
 inline float rounded(float value, const Variant& variant) {
     const uint32_t bits = to_bits(value);
-    if (variant.wide || (bits & 0x7F800000u) == 0x7F800000u) return value;
-    return from_bits((bits + 0x7FFFu + ((bits >> 16) & 1u)) & 0xFFFF0000u);
+    if (variant.wide) return value;
+    if (exponent_field(value) == 255) return from_bits(bits & 0xFF800000u);
+    return exponent_field(value) == 0 ? 0.0f : from_bits((bits + 0x8000u) & 0xFFFF0000u);
+}
+// The same with integer operations, as some functions do it: to nearest even.
+inline float rounded_to_even(float value, const Variant& variant) {
+    const uint32_t bits = to_bits(value);
+    return variant.wide ? value : from_bits((bits + 0x7FFFu + ((bits >> 16) & 1u)) & 0xFFFF0000u);
 }
 
 inline float with_exponent(float value, int32_t field) {

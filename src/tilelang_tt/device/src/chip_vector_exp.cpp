@@ -1,6 +1,4 @@
 // `chip` numerics of the vector unit: exponentials and what is made of them.
-#include <limits>
-
 #include "chip_vector.h"
 #include "chip_vector_functions.h"
 
@@ -8,36 +6,11 @@ namespace vd {
 namespace chip {
 namespace {
 
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
-constexpr float kWholeBias = 12582912.0f;  // 1.5 * 2^23: adding it leaves the whole part in the lowest bits
-
-// 2^(scaled - 127) for scaled in [0, 255]: the whole part becomes the exponent, a parabola replaces 2^fraction.
-float power_of_two(float scaled, float constant) {
-    const float clamped = smaller_of(larger_of(scaled, 0.0f), 255.0f);
-    const int32_t shift = exponent_field(clamped) - 127;
-    const uint32_t significand = (to_bits(clamped) & 0x7FFFFFu) | 0x800000u;
-    const uint32_t fixed = shift >= 0 ? significand << shift : shift > -32 ? significand >> -shift : 0u;
-    const float fraction = static_cast<float>(fixed & 0x7FFFFFu);
-    const float mantissa = polynomial(fraction, {4.791750143340323e-15f, 7.839635491371155e-08f, constant});
-    return with_exponent(mantissa, static_cast<int32_t>(fixed >> 23));
-}
-
-// Nearest whole number, ties away from zero, of at most 15 bits.
-float whole(float x) {
-    return with_sign_of(std::floor(smaller_of(magnitude(x), 32767.0f) + 0.5f), x);
-}
 
 // r * 2^steps; beyond the range of exponents 0, or infinity times the sign and NaN of `overflow`.
 float scaled_by(float r, int32_t steps, float overflow) {
     const int32_t field = exponent_field(r) + steps;
     return field >= 255 ? mul(overflow, kInfinity) : field < 1 ? 0.0f : with_exponent(r, field);
-}
-
-float accurate_exponential(float x) {
-    const float j = whole(mul(1.442695f, x));
-    const float f = mad(j, -1.42860677e-6f, mad(j, -6.93145752e-1f, x));
-    const float y = polynomial(f, {1.37805939e-3f, 8.37312452e-3f, 4.16695364e-2f, 1.66664720e-1f, 4.99999851e-1f, 1.0f});
-    return scaled_by(mad(y, f, 1.0f), static_cast<int32_t>(j), y);
 }
 
 // One linear step per 1/256 of a binade: the sum is an integer whose upper bits are the exponent.
@@ -49,15 +22,45 @@ float coarse_exponential(float x) {
 
 }  // namespace
 
+float power_of_two(float scaled, float constant) {
+    const int32_t shift = exponent_field(scaled) - 127;
+    const uint32_t significand = (to_bits(scaled) & kFractionBits) | 0x800000u;
+    const uint32_t fixed = shift >= 0 ? significand << (shift & 31) : significand >> (-shift & 31);
+    const float fraction = static_cast<float>(fixed & kFractionBits);
+    const float mantissa = polynomial(fraction, {4.791750143340323e-15f, 7.839635491371155e-08f, constant});
+    return with_exponent(mantissa, static_cast<int32_t>(fixed >> 23));
+}
+
+static float limited(float scaled) { return smaller_of(larger_of(scaled, 0.0f), 255.0f); }
+
+float whole(float x) {
+    const int32_t exponent = exponent_field(x) - 127;
+    if (exponent < -1) return 0.0f;
+    const uint32_t significand = (to_bits(x) & kFractionBits) | 0x800000u;
+    const uint32_t size = exponent >= 15 ? 32767u : ((significand >> (22 - exponent)) + 1) >> 1;
+    return with_sign_of(static_cast<float>(size < 32767u ? size : 32767u), x);
+}
+
+float accurate_exponential(float x) {
+    const float j = whole(mul(1.442695f, x));
+    const float f = mad(j, -1.42860677e-6f, mad(j, -6.93145752e-1f, x));
+    const float y = polynomial(f, {1.37805939e-3f, 8.37312452e-3f, 4.16695364e-2f, 1.66664720e-1f, 4.99999851e-1f, 1.0f});
+    const float r = mad(y, f, 1.0f);
+    const float not_finite = mul(from_bits(to_bits(y) - 1), 0.0f);  // 0 unless y is a NaN
+    const int32_t field = exponent_field(r) + static_cast<int32_t>(j);
+    if (field < 1) return not_finite;
+    return field >= 255 ? add(not_finite, kInfinity) : with_exponent(r, field);
+}
+
 float exponential(float x, const Variant& v) {
     if (v.fast) return coarse_exponential(x);
     if (v.wide) return accurate_exponential(x);
     constexpr float kConstant = 1.001953125f;
-    return rounded(power_of_two(mad(x, 1.4426950216293335f, 127.0f), kConstant), v);
+    return rounded(power_of_two(limited(mad(x, 1.4426950216293335f, 127.0f)), kConstant), v);
 }
 
 float exponential2(float x, const Variant& v) {
-    if (!v.wide) return rounded(power_of_two(add(x, 127.0f), 1.0017248f), v);
+    if (!v.wide) return rounded(power_of_two(limited(add(x, 127.0f)), 1.0017248f), v);
     const float j = whole(x), f = add(x, -j);
     const float y = polynomial(f, {0x1.41cp-13f, 0x1.5f4p-10f, 0x1.3b4p-7f, 0x1.c6afd8p-5f});
     const float r = mad(mad(mad(y, f, 0x1.ebfba0p-3f), f, 0x1.62e42ep-1f), f, 1.0f);
@@ -99,7 +102,8 @@ float reciprocal_in_steps(float x, int32_t steps) {
 }
 
 float logistic(float x, const Variant& v) {
-    const float power = v.wide ? accurate_exponential(-x) : power_of_two(mad(-x, 1.4426950216293335f, 127.0f), 1.0017248f);
+    const float power = v.wide ? accurate_exponential(-x)
+                               : power_of_two(limited(add(mul(-x, 1.4426950216293335f), 127.0f)), 1.0017248f);
     return reciprocal_in_steps(add(1.0f, power), v.wide ? 2 : 1);
 }
 
@@ -161,6 +165,14 @@ float hyperbolic_tangent(float x, const Variant& v) {
     return rounded(with_sign_of(smaller_of(sum, 1.0f), x), v);
 }
 
+// Where 2^(j - 2) leaves the range of exponents: -1 or infinity.
+static bool is_out_of_range(float less_two) {
+    return !(is_nan(less_two) && is_negative(less_two)) && order(magnitude(less_two)) >= order(126.5f);
+}
+static float beyond_range(float less_two) {
+    return mul(is_negative(less_two) ? -0.5f : mul(less_two, kInfinity), 2.0f);
+}
+
 // 2^i * (expm1(f) + 1) - 1 with half of 2^i, which does not overflow; 2^0 and 2^1 without losing bits.
 static float accurate_expm1(float x) {
     const float biased = mad(1.442695f, x, kWholeBias), j = add(biased, -kWholeBias);
@@ -173,16 +185,22 @@ static float accurate_expm1(float x) {
     const float t = from_bits((to_bits(biased) << 23) + to_bits(0.5f)), y = add(t, -0.5f);
     const float rest = add(add(t, -y), -0.5f), less_two = add(less_one, -1.0f);
     const float sum = add(mad(mad(r, square, f), t, rest), y);
-    if (!(is_nan(less_two) && is_negative(less_two)) && order(magnitude(less_two)) >= order(126.5f)) {
-        return mul(is_negative(less_two) ? -0.5f : mul(less_two, kInfinity), 2.0f);
-    }
-    return mul(sum, 2.0f);
+    return is_out_of_range(less_two) ? beyond_range(less_two) : mul(sum, 2.0f);
 }
 
-float exponential_minus_one(float x, const Variant& v) {
-    if (v.wide) return accurate_expm1(x);
-    return is_nan(x) ? from_bits(0x7FC00000u) : rounded(flushed(std::expm1(x)), v);
+static float short_expm1(float x) {
+    const float biased = mad(1.442695f, x, kWholeBias), j = add(biased, -kWholeBias);
+    const float f = mad(j, -0.6931471805599453f, x);
+    const float r = polynomial(f, {8.361816406e-03f, 4.177856445e-02f, 1.666259766e-01f, 0.5f});
+    const float less_one = mad(r, mul(f, f), f);
+    if (to_bits(j) == 0) return less_one;
+    const float less_two = add(j, -2.0f);
+    if (is_out_of_range(less_two)) return beyond_range(less_two);
+    const float scale = from_bits((to_bits(biased) << 23) + to_bits(0.5f));
+    return mul(mad(scale, less_one, add(scale, -0.5f)), 2.0f);
 }
+
+float exponential_minus_one(float x, const Variant& v) { return v.wide ? accurate_expm1(x) : rounded(short_expm1(x), v); }
 
 }  // namespace chip
 }  // namespace vd

@@ -1,6 +1,4 @@
-// `chip` numerics of the vector unit: roots, reciprocals, logarithms, GELU, sine and cosine.
-#include <limits>
-
+// `chip` numerics of the vector unit: roots, reciprocals, logarithms, sine and cosine.
 #include "chip_vector.h"
 #include "chip_vector_functions.h"
 
@@ -8,9 +6,6 @@ namespace vd {
 namespace chip {
 namespace {
 
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-constexpr uint32_t kInfinityBits = 0x7F800000u;
 
 // A first guess of 1 / sqrt(x) by halving the exponent, then one or two refinements of the chosen result.
 float root(float x, bool inverse, const Variant& v) {
@@ -88,13 +83,15 @@ float reciprocal(float x, const Variant& v) {
     return v.approximate ? result : rounded(result, v);
 }
 
-// log(m * 2^k) with m in [0.75, 1.5): a polynomial in m - 1 and k * log(2).
-static float log_of(float m, int32_t exponent_bits, const Variant& v) {
-    const float r = v.wide ? polynomial(m, {-0x1.92cp-5f, 0x1.b84p-4f, -0x1.0c4p-3f, 0x1.274p-3f, -0x1.55p-3f, 0x1.998p-3f,
-                                            -0x1.00001ap-2f, 0x1.555572p-2f, -0.5f})
-                           : polynomial(m, {-0.25f, 0x1.744p-2f, -0x1.008p-1f});
+// log(m * 2^k) with m in [0.75, 1.5): a polynomial in m - 1 and k * log(2); `r` is the polynomial without its last terms.
+static float log_of(float m, float r, int32_t exponent_bits) {
     const float fraction = mad(r, mul(m, m), m);
     return mad(static_cast<float>(exponent_bits), 0.693147182f * 1.19209290e-7f, fraction);
+}
+static float short_log_terms(float m) { return polynomial(m, {-0.25f, 0x1.744p-2f, -0x1.008p-1f}); }
+static float log_terms(float m) {  // all but the last, -1/2
+    return polynomial(m, {-0x1.92cp-5f, 0x1.b84p-4f, -0x1.0c4p-3f, 0x1.274p-3f, -0x1.55p-3f, 0x1.998p-3f, -0x1.00001ap-2f,
+                          0x1.555572p-2f});
 }
 
 // The exponent bits k << 23 for which 2^-k * x lies in [0.75, 1.5).
@@ -104,7 +101,9 @@ float logarithm(float x, const Variant& v) {
     const uint32_t offset = exponent_bits(x);
     const float a = v.fast ? x : mad(x, 1.0f, 0.0f);
     if (is_negative(a)) return kNan;
-    const float result = log_of(add(from_bits(to_bits(a) - offset), -1.0f), static_cast<int32_t>(offset), v);
+    const float m = add(from_bits(to_bits(a) - offset), -1.0f);
+    const float terms = v.wide ? mad(log_terms(m), m, -0.5f) : short_log_terms(m);
+    const float result = log_of(m, terms, static_cast<int32_t>(offset));
     // Zero, infinity and NaN: multiplying by infinity or NaN keeps the sign that the formula gave.
     const int32_t field = exponent_field(a);
     if (field == 255) return rounded(mul(result, a), v);
@@ -119,37 +118,8 @@ float logarithm_plus_one(float x, const Variant& v) {
     const uint32_t offset = exponent_bits(u);
     const float scale = from_bits(to_bits(-4.0f) - offset);
     const float m = add(from_bits(to_bits(x) - offset), mad(-0.25f, scale, -1.0f));
-    return rounded(log_of(m, static_cast<int32_t>(offset), v), v);
-}
-
-float gelu(float x, const Variant& v) {
-    if (!v.fast) {  // the accurate form; 0 where the error function is -1
-        if (order(x) <= order(-5.54259443f)) return 0.0f;
-        const float erf = static_cast<float>(std::erf(smaller_of(mul(x, 0.70710678118654752f), 10.0f)));
-        return rounded(erf == -1.0f ? mul(x, 0x1p-25f) : mul(x, mad(0.5f, erf, 0.5f)), v);
-    }
-    // x / 2 plus a function of |x| in six lines; coefficients are Float16 numbers.
-    const float size = magnitude(x);
-    struct Line {
-        float below, slope, offset;
-    };
-    static const Line kLines[] = {{0.5f, 0x1.8acp-3f, -0x1.b6p-14f},    {1.0f, 0x1.f9cp-2f, -0x1.488p-3f},
-                                  {1.5f, 0x1.3ccp-1f, -0x1.1e4p-2f},    {2.0f, 0x1.384p-1f, -0x1.0dcp-2f},
-                                  {3.0f, 0x1.148p-1f, -0x1.e9p-4f},     {kInfinity, 0.5f, 0.0f}};
-    const Line* line = kLines;
-    while (line->below < kInfinity && !(size < line->below)) ++line;
-    return add(mul(x, 0.5f), mad(line->slope, size, line->offset));
-}
-
-// A quotient of polynomials, saturated.
-float error_function(float x, const Variant& v) {
-    const float limited = with_sign_of(smaller_of(magnitude(x), 10.0f), x), square = mul(limited, limited);
-    const float above = mul(limited, polynomial(square, {7.4481184425e-04f, 4.5400281738e-02f, 2.7609212279e-01f,
-                                                         1.1280932447e+00f}));
-    const float below = polynomial(square, {2.4813862145e-05f, 8.2844606784e-03f, 1.3675764810e-01f, 5.7439188334e-01f,
-                                            1.0f});
-    const float ratio = mul(above, reciprocal_in_steps(below, v.fast ? 0 : 2));
-    return larger_of(smaller_of(ratio, 1.0f), -1.0f);
+    const float terms = v.wide ? add(mul(log_terms(m), m), -0.5f) : short_log_terms(m);
+    return rounded(log_of(m, terms, static_cast<int32_t>(offset)), v);
 }
 
 // sin(angle + quarter turns), from the remainder of x / pi and the parity of the quotient.
@@ -161,7 +131,7 @@ static float sine_of(float remainder, uint32_t quotient_bits, const Variant& v) 
     return rounded(mad(r, mul(a, s), a), v);
 }
 
-constexpr float kOneOverPi = 0.31830988618379067154f, kWholeBias = 12582912.0f;  // 1.5 * 2^23
+constexpr float kOneOverPi = 0.31830988618379067154f;
 
 float sine(float x, const Variant& v) {
     const float biased = mad(x, kOneOverPi, kWholeBias), j = add(biased, -kWholeBias);
