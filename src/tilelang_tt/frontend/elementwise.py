@@ -10,39 +10,19 @@ by a temporary block and a copy.
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 from tvm import tirx
 
 from tilelang_tt.diagnostics import Location, UnsupportedError
+from tilelang_tt.frontend.expression import ExpressionLifter, operator, without_cast_to
 from tilelang_tt.frontend.refuse import location_of
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.scalar import Expr, Var
-from tilelang_tt.ir.tile import Apply, Buffer, Copy, Element, ElementExpr, Map, Number, Region, Stmt, Tensor
-from tilelang_tt.ops import ELEMENT_OPS
+from tilelang_tt.ir.tile import Buffer, Copy, Element, ElementExpr, Map, Region, Stmt, Tensor
 
 if TYPE_CHECKING:
     from tilelang_tt.frontend.lift import _Lifter
-
-_BINARY: dict[Any, str] = {
-    tirx.Add: "add",
-    tirx.Sub: "sub",
-    tirx.Mul: "mul",
-    tirx.Div: "div",
-    tirx.Max: "max",
-    tirx.Min: "min",
-}
-_CALLS = {
-    "tirx.exp": "exp",
-    "tirx.sqrt": "sqrt",
-    "tirx.rsqrt": "rsqrt",
-    "tirx.log": "log",
-    "tirx.sigmoid": "sigmoid",
-    "tirx.tanh": "tanh",
-    "tirx.fabs": "abs",
-}
-_WIDTH = {"bfloat16": 16, "float16": 16, "float32": 32}
 
 
 def lift_parallel(lifter: _Lifter, stmt: Any, location: Location | None) -> tuple[Stmt, ...]:
@@ -63,7 +43,7 @@ def lift_parallel(lifter: _Lifter, stmt: Any, location: Location | None) -> tupl
     result: list[Stmt] = []
     for store in stores:
         if not isinstance(store, tirx.BufferStore):
-            what = _operator(store.value) if isinstance(store, tirx.Evaluate) else type(store).__name__
+            what = operator(store.value) if isinstance(store, tirx.Evaluate) else type(store).__name__
             raise UnsupportedError(
                 "TT131",
                 f"{what} inside T.Parallel is not supported by this version",
@@ -85,7 +65,8 @@ class _Assignment:
 
     def lift(self, store: Any) -> list[Stmt]:
         target = self.lifter.source(store.buffer, self.location)
-        value = self.value(_without_cast_to(store.value, target.dtype))
+        lifter = ExpressionLifter(self.load, self.variable, self.location)
+        value = lifter.value(without_cast_to(store.value, target.dtype))
         if isinstance(target, Buffer):
             self.check_position(target, store.indices)
             return [*self.before, Map(target, value, self.location)]
@@ -144,26 +125,6 @@ class _Assignment:
             help="index each axis by base + loop variable, axes in the order of T.Parallel",
         )
 
-    def value(self, expr: Any) -> ElementExpr:
-        number = constant(expr)
-        if number is not None:
-            return Number(number)
-        if isinstance(expr, tirx.BufferLoad):
-            return self.load(expr)
-        if isinstance(expr, tirx.Cast):
-            return self.cast(expr)
-        for kind, op in _BINARY.items():
-            if isinstance(expr, kind):
-                return _fold(op, (self.value(expr.a), self.value(expr.b)))
-        if isinstance(expr, tirx.Call) and str(expr.op.name) in _CALLS:
-            return _fold(_CALLS[str(expr.op.name)], tuple(self.value(arg) for arg in expr.args))
-        raise UnsupportedError(
-            "TT134",
-            f"'{expr}' has no element-wise form in this version",
-            location=self.location,
-            help=f"supported: numbers, blocks, {', '.join(ELEMENT_OPS)}",
-        )
-
     def load(self, expr: Any) -> ElementExpr:
         source = self.lifter.source(expr.buffer, self.location)
         if isinstance(source, Buffer):
@@ -173,44 +134,6 @@ class _Assignment:
         self.before.append(Copy(self.tensor_region(source, expr.indices), self.whole(block), self.location))
         return Element(block)
 
-    def cast(self, expr: Any) -> ElementExpr:
-        """Widening keeps the value; narrowing inside an expression would round, which DST does not do."""
-        source, target = str(expr.value.dtype), str(expr.dtype)
-        if _WIDTH.get(target, 0) == 32 and source in (*_WIDTH, "int32"):
-            return self.value(expr.value)
-        raise UnsupportedError(
-            "TT135",
-            f"cast from {source} to {target} inside an expression",
-            location=self.location,
-            help=f"assign to a {target} block first: storing rounds",
-        )
-
-
-def constant(expr: Any) -> float | None:
-    """The number an expression is: a literal, T.infinity, or a cast or product of such."""
-    if isinstance(expr, tirx.FloatImm | tirx.IntImm):
-        return float(expr.value)
-    if isinstance(expr, tirx.Cast):
-        return constant(expr.value)
-    if isinstance(expr, tirx.Mul):
-        a, b = constant(expr.a), constant(expr.b)
-        return None if a is None or b is None else a * b
-    if isinstance(expr, tirx.Call) and _operator(expr) == "tl.infinity":
-        return math.inf
-    return None
-
-
-def _operator(expr: Any) -> str:
-    return str(getattr(expr.op, "name", expr.op)) if isinstance(expr, tirx.Call) else type(expr).__name__
-
-
-def _without_cast_to(expr: Any, dtype: str) -> Any:
-    """The stored value itself: storing to a block of `dtype` already rounds to it."""
-    return expr.value if isinstance(expr, tirx.Cast) and str(expr.dtype) == dtype else expr
-
-
-def _fold(op: str, args: tuple[ElementExpr, ...]) -> ElementExpr:
-    numbers = [arg.value for arg in args if isinstance(arg, Number)]
-    if len(numbers) == len(args):
-        return Number(float(ELEMENT_OPS[op].meaning(*numbers)))
-    return Apply(op, args)
+    def variable(self, _var: Any) -> ElementExpr | None:
+        """A variable used as a value has no element-wise form yet."""
+        return None

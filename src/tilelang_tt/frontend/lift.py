@@ -17,7 +17,8 @@ from tvm import tirx
 
 from tilelang_tt.compiled import Decision
 from tilelang_tt.diagnostics import Location, UnsupportedError
-from tilelang_tt.frontend.elementwise import constant, lift_parallel
+from tilelang_tt.frontend.elementwise import lift_parallel
+from tilelang_tt.frontend.expression import constant
 from tilelang_tt.frontend.refuse import DROP_BARRIER, HARMLESS, location_of, macro_note, refuse_gpu_code, thread_index
 from tilelang_tt.frontend.shared_passes import run_shared_passes
 from tilelang_tt.ir import scalar
