@@ -12,13 +12,11 @@ from contextlib import contextmanager
 
 import torch
 
+from tilelang_tt.cli.inputs import bits, random_inputs, written
 from tilelang_tt.compiled import Compiled
 from tilelang_tt.diagnostics import DeviceError
-from tilelang_tt.runtime.plan import Param, evaluate
 from tilelang_tt.runtime.runner import SEED_VARIABLE
 from tilelang_tt.runtime.virtual import launch
-
-DYNAMIC_SIZE = 100  # of a symbolic dimension: no multiple of a tile
 
 
 def fuzz(compiled: Compiled, seeds: int, sizes: Mapping[str, int] | None = None) -> None:
@@ -27,8 +25,8 @@ def fuzz(compiled: Compiled, seeds: int, sizes: Mapping[str, int] | None = None)
     for seed in range(1, seeds + 1):
         got = results_of(compiled, seed, sizes)
         for name, tensor in got.items():
-            if not torch.equal(_bits(tensor), _bits(expected[name])):
-                count = int((_bits(tensor) != _bits(expected[name])).sum())
+            if not torch.equal(bits(tensor), bits(expected[name])):
+                count = int((bits(tensor) != bits(expected[name])).sum())
                 raise DeviceError(
                     "TT414",
                     f"'{name}' depends on the schedule: {count} elements differ from those of the fixed one",
@@ -40,28 +38,10 @@ def fuzz(compiled: Compiled, seeds: int, sizes: Mapping[str, int] | None = None)
 def results_of(compiled: Compiled, seed: int, sizes: Mapping[str, int] | None = None) -> dict[str, torch.Tensor]:
     """The tensors a kernel writes, under one schedule; inputs are the same for every seed."""
     plan = compiled.plan
-    bound = dict.fromkeys(plan.sizes, DYNAMIC_SIZE) | dict(sizes or {})
-    tensors = {
-        param.name: _tensor(param, number, bound)
-        for number, param in enumerate(plan.params)
-        if param.kind == "tensor" and param.access != "unused"
-    }
-    scalars = {param.name: 1 for param in plan.params if param.kind == "scalar"}
+    inputs = random_inputs(plan, sizes)
     with _schedule(seed):
-        launch(plan, compiled.files, tensors, bound, scalars)
-    written = {param.name for param in plan.params if param.access in ("write", "read_write")}
-    return {name: tensor for name, tensor in tensors.items() if name in written}
-
-
-def _tensor(param: Param, number: int, sizes: Mapping[str, int]) -> torch.Tensor:
-    shape = [evaluate(extent, sizes) for extent in param.shape]
-    generator = torch.Generator().manual_seed(number)
-    return torch.randn(shape, generator=generator).to(getattr(torch, param.dtype))
-
-
-def _bits(tensor: torch.Tensor) -> torch.Tensor:
-    """NaNs compare by their bits too."""
-    return tensor.view(torch.int16 if tensor.element_size() == 2 else torch.int32)
+        launch(plan, compiled.files, inputs.tensors, inputs.sizes, inputs.scalars)
+    return {name: inputs.tensors[name] for name in written(plan)}
 
 
 @contextmanager

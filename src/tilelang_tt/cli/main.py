@@ -1,4 +1,4 @@
-"""The `tilelang-tt` command: run, compile, explain, fuzz, doctor."""
+"""The `tilelang-tt` command: run, compile, explain, fuzz, diff, doctor."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 import sys
 from pathlib import Path
 
+from tilelang_tt.cli.diff import CHIP_TOLERANCE, diff, text
 from tilelang_tt.cli.discover import UsageError, load_kernel
 from tilelang_tt.cli.doctor import doctor
 from tilelang_tt.cli.fuzz import fuzz
@@ -65,6 +66,22 @@ def _parser() -> argparse.ArgumentParser:
     fuzz_.add_argument("--seeds", type=int, default=100, metavar="N", help="schedules to run (default: %(default)s)")
     fuzz_.set_defaults(command=_fuzz)
 
+    diff_ = commands.add_parser("diff", help="run a kernel in every way there is and show where answers part")
+    diff_.add_argument("kernel", help=KERNEL_HELP)
+    diff_.add_argument("--target", type=_target, help="default: the kernel's own, or tenstorrent")
+    diff_.add_argument("--seed", type=int, default=0, metavar="N", help="of the random inputs (default: %(default)s)")
+    diff_.add_argument("--size", type=_size, action="append", default=[], metavar="NAME=N", help="of a dynamic axis")
+    diff_.add_argument(
+        "--tolerance",
+        type=float,
+        default=CHIP_TOLERANCE,
+        metavar="X",
+        help="largest error of the chip's numbers, relative to an element or its tensor's root mean square "
+        "(default: %(default)s)",
+    )
+    diff_.add_argument("--strict", action="store_true", help="fail unless ttnn ran too")
+    diff_.set_defaults(command=_diff)
+
     check = commands.add_parser("doctor", help="say what is found on this machine and what is missing")
     check.add_argument("--strict", action="store_true", help="fail unless device 'ttnn' can run too")
     check.set_defaults(command=lambda arguments: doctor(strict=arguments.strict))
@@ -106,6 +123,31 @@ def _fuzz(arguments: argparse.Namespace) -> int:
     fuzz(kernel.compiled, arguments.seeds)
     print(f"{kernel.compiled.name}: {arguments.seeds} schedules, the same bits in every one")
     return 0
+
+
+def _size(text: str) -> tuple[str, int]:
+    name, _, number = text.partition("=")
+    if not name.isidentifier() or not number.isdecimal() or int(number) == 0:
+        raise argparse.ArgumentTypeError(f"'{text}' is not NAME=N with a size N of at least 1")
+    return name, int(number)
+
+
+def _diff(arguments: argparse.Namespace) -> int:
+    kernel = load_kernel(arguments.kernel, arguments.target)
+    sizes = dict(arguments.size)
+    for name in sizes:
+        if name not in kernel.compiled.plan.sizes:
+            raise UsageError(f"'{kernel.compiled.name}' has no dynamic axis '{name}'")
+    report = diff(
+        kernel.prim_func,
+        kernel.compiled,
+        kernel.options,
+        sizes,
+        seed=arguments.seed,
+        tolerance=arguments.tolerance,
+    )
+    print(text(report))
+    return 0 if report.equal and (report.ttnn_ran or not arguments.strict) else 1
 
 
 def _explain(arguments: argparse.Namespace) -> int:

@@ -15,6 +15,7 @@ as written rounds to 16, and compared exactly, the two programs are equal again.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from itertools import product
 
 import ml_dtypes
@@ -53,6 +54,17 @@ from tilelang_tt.ops import ELEMENT_OPS
 Array = npt.NDArray[np.float32]
 Box = tuple[tuple[int, int], ...]  # (start, extent) of each axis, in elements
 
+
+@dataclass(frozen=True)
+class Written:
+    """One store to a tensor while interpreting: which elements, by which statement of which unit."""
+
+    tensor: Tensor
+    where: tuple[slice, ...]
+    stmt: Stmt
+    unit: dict[str, int]  # block variables
+
+
 _ROUNDED: dict[str, npt.DTypeLike] = {"bfloat16": ml_dtypes.bfloat16, "float16": np.float16}
 
 
@@ -62,13 +74,14 @@ def interpret(
     scalars: Mapping[str, int] | None = None,
     *,
     exact: bool = False,
+    stores: list[Written] | None = None,
 ) -> dict[str, Array]:
     """All tensors after the program has run.
 
     `scalars` gives scalar parameters, and those sizes that no given tensor shows. A tensor that is not given
-    starts as NaN.
+    starts as NaN. `stores`, when given, receives every store to a tensor, in order.
     """
-    machine = _Machine(program, tensors, scalars or {}, exact)
+    machine = _Machine(program, tensors, scalars or {}, exact, stores)
     with np.errstate(all="ignore"):  # NaN and infinity are results
         for launch in program.launches:
             machine.launch(launch)
@@ -82,9 +95,13 @@ class _Machine:
         tensors: Mapping[str, npt.NDArray[np.floating]],
         scalars: Mapping[str, int],
         exact: bool,
+        stores: list[Written] | None = None,
     ) -> None:
         self.program = program
         self.exact = exact
+        self.stores = stores
+        self.unit: dict[str, int] = {}
+        self.stmt: Stmt | None = None
         self.values = _sizes(program, tensors, scalars)
         self.memory: dict[Tensor | Buffer, Array] = {}
         for tensor in program.tensors:
@@ -107,6 +124,7 @@ class _Machine:
     def launch(self, launch: Launch) -> None:
         for indices in self.units(launch):
             self.values.update(indices)
+            self.unit = {var.name: index for var, index in indices.items()}
             for buffer in [place for place in self.memory if isinstance(place, Buffer)]:
                 del self.memory[buffer]
             self.run(launch.body)
@@ -129,6 +147,7 @@ class _Machine:
             self.step(stmt)
 
     def step(self, stmt: Stmt) -> None:
+        self.stmt = stmt
         match stmt:
             case Loop():
                 for index in range(self.number(stmt.extent)):
@@ -198,6 +217,8 @@ class _Machine:
         target, stored = self.read(place), self.rounded(place, value).reshape([extent for _, extent in box])
         there, here = _overlap(box, target.shape)
         target[there] = stored[here]
+        if self.stores is not None and self.stmt is not None and isinstance(place, Tensor):
+            self.stores.append(Written(place, there, self.stmt, self.unit))
 
     def box(self, region: Region) -> Box:
         return tuple((self.number(low), extent) for low, extent in zip(region.mins, region.extents, strict=True))
