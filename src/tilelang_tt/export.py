@@ -14,11 +14,12 @@ from tilelang_tt.diagnostics import EnvironmentProblem
 from tilelang_tt.version import __version__
 
 README_FILE = "README.md"
+CMAKE_FILE = "CMakeLists.txt"
 
 
 def export(compiled: Compiled, directory: Path, *, overwrite: bool = False) -> Path:
-    """Write the generated files and a README; returns the directory."""
-    files = {**compiled.files, README_FILE: readme(compiled)}
+    """Write the generated files, a CMake project and a README; returns the directory."""
+    files = {**compiled.files, CMAKE_FILE: cmake_project(compiled.name), README_FILE: readme(compiled)}
     try:
         directory.mkdir(parents=True, exist_ok=True)
         if not overwrite:
@@ -74,29 +75,50 @@ ttnn {plan.sdk}.
 
 ## Build and run
 
-`main.cpp` needs the C++ host headers of tt-metal, so a source build of tt-metal
-(https://github.com/tenstorrent/tt-metal, `./build_metal.sh`), or its `tt-metalium` development
-package. The Python wheel `ttnn` brings device headers alone. With a `CMakeLists.txt` of
-
-```cmake
-cmake_minimum_required(VERSION 3.22)
-project({compiled.name} CXX)
-set(CMAKE_CXX_STANDARD 20)
-find_package(TT-Metalium REQUIRED)
-add_executable({compiled.name} main.cpp)
-target_link_libraries({compiled.name} PRIVATE TT::Metalium)
-```
-
-beside these files:
+`main.cpp` needs the C++ host headers and libraries of tt-metal: a source build
+(https://github.com/tenstorrent/tt-metal, `./build_metal.sh`) that `TT_METAL_HOME` names, or its `tt-metalium`
+development package. The Python wheel `ttnn` brings device headers alone.
 
 ```sh
 export TT_METAL_HOME=/path/to/tt-metal
-cmake -B build -S . -DCMAKE_PREFIX_PATH=$TT_METAL_HOME/build
+cmake -B build
 cmake --build build
 ./build/{compiled.name} DIR
 ```
 
-Run it in this directory: tt-metal compiles the kernels from here when the program starts. `DIR` holds the
-tensors as files; the head of `main.cpp` names them, says how they are laid out and how to write one, and
-how a result is compared with a reference.
+tt-metal compiles the kernels of this directory when the program starts. `DIR` holds the tensors as files; the
+head of `main.cpp` names them, says how they are laid out and how to write one, and how a result is compared with
+a reference.
+"""
+
+
+def cmake_project(name: str) -> str:
+    return f"""cmake_minimum_required(VERSION 3.22)
+project({name} LANGUAGES CXX)
+
+# tt-metal's build_metal.sh installs the package and what it depends on below its build folder. The build folder
+# itself holds a copy of the package file that cannot be used, so the right one is named.
+if(DEFINED ENV{{TT_METAL_HOME}})
+    find_path(
+        TT-Metalium_DIR
+        tt-metalium-config.cmake
+        PATHS
+            "$ENV{{TT_METAL_HOME}}/build/lib/cmake/tt-metalium"
+            "$ENV{{TT_METAL_HOME}}/build/lib64/cmake/tt-metalium"
+        NO_DEFAULT_PATH
+    )
+    if(NOT TT-Metalium_DIR)
+        message(FATAL_ERROR "no tt-metal is built in TT_METAL_HOME=$ENV{{TT_METAL_HOME}}: run ./build_metal.sh there")
+    endif()
+    list(APPEND CMAKE_PREFIX_PATH "$ENV{{TT_METAL_HOME}}/build")
+else()
+    message(STATUS "TT_METAL_HOME is not set: looking for an installed tt-metalium package")
+endif()
+find_package(TT-Metalium REQUIRED)
+
+add_executable(host main.cpp)
+set_target_properties(host PROPERTIES OUTPUT_NAME "{name}")
+target_compile_features(host PRIVATE cxx_std_20)
+target_compile_definitions(host PRIVATE OVERRIDE_KERNEL_PREFIX="${{CMAKE_CURRENT_SOURCE_DIR}}/")
+target_link_libraries(host PRIVATE TT::Metalium)
 """

@@ -26,15 +26,15 @@ def contents(directory: Path) -> dict[str, str]:
     return {path.name: path.read_text() for path in directory.iterdir()}
 
 
-def test_five_files_and_a_readme(tmp_path: Path) -> None:
+def test_five_files_a_project_and_a_readme(tmp_path: Path) -> None:
     kernel = compiled()
     assert export(kernel, tmp_path / "deep" / "dir") == tmp_path / "deep" / "dir"
     written = contents(tmp_path / "deep" / "dir")
     assert {name: written[name] for name in kernel.files} == kernel.files
-    assert written.keys() - kernel.files.keys() == {"README.md"}
+    assert written.keys() - kernel.files.keys() == {"CMakeLists.txt", "README.md"}
     assert "for blackhole, with the API names of\nttnn 0.81" in written["README.md"]
     assert "| `compute.cpp` | compute kernel of `mm` |" in written["README.md"]
-    assert "target_link_libraries(mm PRIVATE TT::Metalium)" in written["README.md"]
+    assert "./build/mm DIR" in written["README.md"]
 
 
 def test_again_is_harmless(tmp_path: Path) -> None:
@@ -51,7 +51,7 @@ def test_another_kernel_is_refused(tmp_path: Path) -> None:
         export(compiled("other", " "), tmp_path)
     assert str(caught.value) == (
         f"error[TT506]: {tmp_path} already holds other versions of reader.cpp, compute.cpp, writer.cpp, "
-        "tt.plan.json, README.md\n"
+        "tt.plan.json, CMakeLists.txt, README.md\n"
         "  help: choose another directory, or say overwrite=True"
     )
     assert contents(tmp_path) == before

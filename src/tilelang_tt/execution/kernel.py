@@ -84,7 +84,7 @@ class TenstorrentKernel(JITKernel):
         return explain(compiled, self.options)
 
     def export(self, directory: str | Path, *, overwrite: bool = False) -> Path:
-        """Write the five files and a README; see `tilelang_tt.export`."""
+        """Write the five files, a CMake project and a README; see `tilelang_tt.export`."""
         return export(self.compiled, Path(directory), overwrite=overwrite)
 
     def export_library(self, kernel_file: str) -> None:
