@@ -24,6 +24,7 @@ from tilelang_tt.device.descriptors import (
     UnpackToDestMode,
     WriterConfigDescriptor,
 )
+from tilelang_tt.device.memory import Layout
 from tilelang_tt.device.tensor import shard_bytes
 from tilelang_tt.diagnostics import ArgumentError, DeviceError
 from tilelang_tt.runtime.formats import FORMATS
@@ -306,7 +307,8 @@ def _stored(item: CBFormatDescriptor, numerics: str) -> str:
     """In exact numerics, buffers of whole tiles of floats hold Float32."""
     form = FORMATS[item.format]
     is_float = form.element is None or form.element.is_floating_point
-    wide = numerics == "exact" and is_float and item.page_size % form.page_bytes == 0
+    tiles = item.layout is Layout.TILE and item.page_size % form.page_bytes == 0
+    wide = numerics == "exact" and is_float and tiles
     return "Float32" if wide else item.format
 
 

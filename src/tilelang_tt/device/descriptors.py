@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from tilelang_tt.device.cores import CoreCoord, CoreRangeSet, Cores, core_range_set
-from tilelang_tt.device.memory import BufferType, DataType
+from tilelang_tt.device.memory import BufferType, DataType, Layout
 from tilelang_tt.device.tensor import Tensor, in_l1
 from tilelang_tt.diagnostics import ArgumentError
 from tilelang_tt.runtime.program import ACCESSOR_DRAM, ACCESSOR_SHARDED
@@ -132,11 +132,16 @@ class KernelDescriptor:
 
 @dataclass(frozen=True)
 class CBFormatDescriptor:
-    """One name of a circular buffer: its id, number format (a DataType or a device format name), page size."""
+    """One name of a circular buffer: its id, number format (a DataType or a device format name), page size.
+
+    `layout` is not in the SDK and matters in `exact` numerics alone: pages of rows keep their format there, while tiles
+    hold 32-bit numbers. A page that is no whole number of tiles holds rows in any case.
+    """
 
     buffer_index: int
     data_format: DataType | str
     page_size: int
+    layout: Layout = Layout.TILE
 
     @property
     def format(self) -> str:

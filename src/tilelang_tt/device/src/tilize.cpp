@@ -9,7 +9,13 @@ using namespace vd;
 
 namespace {
 
+// Bytes of an element in a row-major buffer. In `exact` numerics such a buffer keeps its format, so it must be known as
+// one when the launch is assembled.
 uint32_t element_bytes(uint32_t cb, const char* what) {
+    if (cb_config(cb).storage != cb_config(cb).declared) {
+        breach("data-format", "%s: CB %u '%s' holds rows, but was declared to hold tiles, which in exact numerics have "
+               "32-bit numbers: its CBFormatDescriptor needs layout=Layout.ROW_MAJOR", what, cb, cb_config(cb).name);
+    }
     switch (cb_config(cb).storage) {
         case DataFormat::Float32:
         case DataFormat::Int32:
