@@ -1,4 +1,4 @@
-"""Which device and which interpreter are chosen, and what `doctor` says about them."""
+"""Which device and which interpreter are chosen."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from fake_ttnn import FakeTtnn
 
-from tilelang_tt.cli import doctor
 from tilelang_tt.diagnostics import DeviceError, EnvironmentProblem
 from tilelang_tt.execution import device
 from tilelang_tt.runtime import ttnn_find
@@ -29,7 +28,6 @@ def without_ttnn(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
 def put_card(patch: pytest.MonkeyPatch, directory: Path) -> None:
     (directory / "0").write_text("")
     patch.setattr(ttnn_find, "CARD_DIRECTORY", directory)
-    patch.setattr(doctor, "CARD_DIRECTORY", directory)
 
 
 def test_no_ttnn(without_ttnn: pytest.MonkeyPatch) -> None:
@@ -112,54 +110,6 @@ def test_a_buffer_ttnn_cannot_declare() -> None:
         "error[TT412]: CB 3 'a' of kernel 'k' holds Float16, which ttnn's Python side cannot declare\n"
         "  help: target option float16=float32 stores float16 without losing bits"
     )
-
-
-def test_doctor_without_ttnn(without_ttnn: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    without_ttnn.setattr(ttnn_find, "CARD_DIRECTORY", Path("no", "such", "directory"))
-    assert doctor.doctor() == 0
-    assert doctor.doctor(strict=True) == 1
-    report = capsys.readouterr().out
-    assert "none     ttnn          device 'ttnn' needs ttnn, and this Python does not have it\n" in report
-    assert "none     device        no Tenstorrent card, no simulator\n" in report
-    assert "Device 'ttnn' cannot run: ttnn, sfpi, device missing.\n" in report
-
-
-def test_doctor_is_content_with_all_there_is(
-    fake: FakeTtnn, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    put_card(fake.patch, tmp_path)
-    sfpi = tmp_path / "sfpi"
-    (sfpi / "compiler" / "bin").mkdir(parents=True)
-    fake.patch.setattr(doctor, "SFPI_OF_SYSTEM", sfpi)
-    fake.patch.setenv("TT_METAL_WATCHER", "5")
-    fake.patch.setattr(ttnn_find, "cards", lambda: [tmp_path / "0"])
-    fake.patch.setattr(doctor, "cards", lambda: [tmp_path / "0"])
-    assert doctor.doctor(strict=True) == 0
-    report = capsys.readouterr().out
-    assert f"ok       ttnn          0.77.0 in {fake.python}" in report
-    assert f"ok       sfpi          {sfpi}\n" in report
-    assert f"ok       device        1 in {tmp_path}\n" in report
-    assert "ok       setting       TT_METAL_WATCHER=5\n" in report
-    assert report.endswith("Device 'ttnn' can run.\n")
-
-
-def test_doctor_names_the_releases_it_knows(fake: FakeTtnn, capsys: pytest.CaptureFixture[str]) -> None:
-    fake.change(version="0.60.1")
-    assert doctor.doctor(strict=True) == 1
-    assert "releases 0.77 to 0.81 are supported" in capsys.readouterr().out
-
-
-def test_doctor_sees_a_wrong_setting_for_the_simulator(
-    fake: FakeTtnn, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    library = tmp_path / "libsim.so"
-    library.write_text("")
-    fake.patch.setenv(ttnn_find.SIMULATOR_VARIABLE, str(library))
-    fake.patch.setenv("TT_METAL_SLOW_DISPATCH_MODE", "0")
-    assert doctor.doctor(strict=True) == 1
-    report = capsys.readouterr().out
-    assert f"ok       device        simulator {library}\n" in report
-    assert "-> the simulator needs TT_METAL_SLOW_DISPATCH_MODE=1\n" in report
 
 
 def test_the_stand_in_is_an_interpreter(fake: FakeTtnn) -> None:

@@ -80,7 +80,7 @@ def test_doctor_misses_a_compiler(monkeypatch: pytest.MonkeyPatch, capsys: pytes
     assert doctor.doctor() == 1
     report = capsys.readouterr().out
     assert "MISSING  C++ compiler  the C++ compiler named by $CXX is not there: no-such-compiler\n" in report
-    assert "The virtual device cannot run: C++ compiler missing.\n" in report
+    assert "The virtual device cannot run: C++ compiler missing or wrong.\n" in report
 
 
 def test_doctor_misses_a_compiler_that_works(

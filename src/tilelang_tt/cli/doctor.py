@@ -5,47 +5,14 @@ from __future__ import annotations
 import os
 import platform
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 
+from tilelang_tt.cli.doctor_hardware import Finding, hardware
 from tilelang_tt.diagnostics import EnvironmentProblem
 from tilelang_tt.environment import installed_version
 from tilelang_tt.runtime.build_cache import cache_directory
 from tilelang_tt.runtime.toolchain import Toolchain, find_toolchain
-from tilelang_tt.runtime.ttnn_find import (
-    CARD_DIRECTORY,
-    NEWEST,
-    OLDEST,
-    PYTHON_VARIABLE,
-    SIMULATOR_SETTINGS,
-    SIMULATOR_VARIABLE,
-    Ttnn,
-    cards,
-    find_ttnn,
-    simulator,
-)
 from tilelang_tt.version import __version__
-
-# Where the SDK looks for the compiler of its cores: beside ttnn's own files, then system-wide.
-SFPI_IN_TTNN = Path("runtime", "sfpi")
-SFPI_OF_SYSTEM = Path("/opt/tenstorrent/sfpi")
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One line of the report."""
-
-    subject: str
-    fact: str
-    found: bool
-    advice: str | None = None
-    needed: bool = True  # without it the virtual device does not run; the others are for device 'ttnn'
-
-    @property
-    def mark(self) -> str:
-        if self.found:
-            return "ok"
-        return "MISSING" if self.needed else "none"
 
 
 def examine() -> list[Finding]:
@@ -55,7 +22,7 @@ def examine() -> list[Finding]:
         _package("torch"),
         _compiler(),
         _cache(),
-        *_hardware(),
+        *hardware(),
     ]
 
 
@@ -67,14 +34,14 @@ def doctor(*, strict: bool = False) -> int:
         if finding.advice and not finding.found:
             print(f"{'':<8} {'':<13} -> {finding.advice}")
     virtual = _verdict("The virtual device", [finding for finding in findings if finding.needed])
-    hardware = _verdict("Device 'ttnn'", [finding for finding in findings if not finding.needed])
-    return 0 if virtual and (hardware or not strict) else 1
+    real = _verdict("Device 'ttnn'", [finding for finding in findings if not finding.needed])
+    return 0 if virtual and (real or not strict) else 1
 
 
 def _verdict(device: str, findings: list[Finding]) -> bool:
     missing = [finding.subject for finding in findings if not finding.found]
     if missing:
-        print(f"{device} cannot run: {', '.join(missing)} missing.")
+        print(f"{device} cannot run: {', '.join(missing)} missing or wrong.")
         return False
     print(f"{device} can run.")
     return True
@@ -120,58 +87,3 @@ def _cache() -> Finding:
         writable,
         "set TILELANG_TT_CACHE_DIR to a directory you may write to",
     )
-
-
-def _hardware() -> list[Finding]:
-    """What device 'ttnn' needs: ttnn, the compiler for its cores, and a card or the simulator."""
-    found, ttnn = _ttnn()
-    return [ttnn, _sfpi(found), _device(), *_settings()]
-
-
-def _ttnn() -> tuple[Ttnn | None, Finding]:
-    span = f"{OLDEST[0]}.{OLDEST[1]} to {NEWEST[0]}.{NEWEST[1]}"
-    try:
-        found = find_ttnn()
-    except EnvironmentProblem as problem:
-        return None, Finding("ttnn", problem.message, False, problem.help, needed=False)
-    release = found.release
-    fits = release is not None and OLDEST <= release <= NEWEST
-    fact = f"{found.version or 'unknown version'} in {found.python} (Python {found.python_version})"
-    advice = f"releases {span} are supported: {found.python} -m pip install ttnn=={OLDEST[0]}.{OLDEST[1]}.*"
-    return found, Finding("ttnn", fact, fits, advice, needed=False)
-
-
-def _sfpi(ttnn: Ttnn | None) -> Finding:
-    places = [SFPI_OF_SYSTEM]
-    if ttnn is not None and ttnn.folder is not None:
-        places.insert(0, ttnn.folder / SFPI_IN_TTNN)
-    for place in places:
-        if (place / "compiler" / "bin").is_dir():
-            return Finding("sfpi", str(place), True, needed=False)
-    fact = f"the compiler for the chip's cores is not in {' or '.join(str(place) for place in places)}"
-    return Finding("sfpi", fact, False, f"install the release that ttnn names into {SFPI_OF_SYSTEM}", needed=False)
-
-
-def _device() -> Finding:
-    chosen = simulator()
-    if chosen:
-        there = Path(chosen).exists()
-        fact = f"simulator {chosen}" if there else f"{SIMULATOR_VARIABLE} names {chosen}, which is not there"
-        return Finding("device", fact, there, f"set {SIMULATOR_VARIABLE} to the simulator's library", needed=False)
-    found = cards()
-    fact = f"{len(found)} in {CARD_DIRECTORY}" if found else "no Tenstorrent card, no simulator"
-    advice = f"install the driver tt-kmd for a card, or set {SIMULATOR_VARIABLE} to the simulator's library"
-    return Finding("device", fact, bool(found), advice, needed=False)
-
-
-def _settings() -> list[Finding]:
-    """Every TT_METAL_* variable, because each changes what the SDK does; wrong ones for a simulator stand out."""
-    findings = []
-    for name, value in sorted(os.environ.items()):
-        if name.startswith("TT_METAL_"):
-            right = SIMULATOR_SETTINGS.get(name, value) if simulator() else value
-            advice = f"the simulator needs {name}={right}"
-            findings.append(Finding("setting", f"{name}={value}", value == right, advice, needed=False))
-    if os.environ.get(PYTHON_VARIABLE):
-        findings.append(Finding("setting", f"{PYTHON_VARIABLE}={os.environ[PYTHON_VARIABLE]}", True, needed=False))
-    return findings
