@@ -10,10 +10,8 @@ from tilelang_tt.sdk.table import Function
 MOST = 20  # arguments; stands for "any number"
 
 _INTERNAL = "the SDK declares it in a header outside api/, which the table does not read"
-_WIDER = "one row of the device serves all broadcasts; the SDK gives the last argument to rows alone"
 _TRAITS = "called by Noc, not by kernels; the device passes the length of a transfer along"
 _HELPER = "a helper of the device's own class that kernels have no use for"
-_FLAW = "the SDK has this name with `_tiles` in it; a flaw of the device, which no generated kernel meets"
 _REFUSES = "takes anything and stops the run when called"
 
 # What the device takes and the SDK does not -> why it may.
@@ -24,14 +22,11 @@ EXPLAINED: dict[str, str] = {
     **{f"ReluConfig::{name}": _INTERNAL for name in ("max_threshold", "min_threshold")},
     **{f"TensorAccessorArgs::{name}": _HELPER for name in ("bank_coordinates", "has", "word")},
     **{f"TensorAccessorArgs::{name}": _HELPER for name in ("shard_shape", "tensor_shape")},
-    **{f"{op}_tiles_bcast_{dim}": _WIDER for op in ("add", "sub", "mul") for dim in ("cols", "scalar")},
     **{f"noc_traits_t::{name}": _TRAITS for name in ("dst_addr", "dst_addr_mcast", "src_addr")},
     "invalidate_l1_cache": _INTERNAL,
-    "mul_bcast_scalar_init_short": _FLAW,
     "ncrisc_noc_read_with_transaction_id_flushed": _INTERNAL,
     "reconfig_tile_shape": _REFUSES,
     "reset_noc_trid_barrier_counter": _REFUSES,
-    "sub_bcast_scalar_init_short": _FLAW,
 }
 
 

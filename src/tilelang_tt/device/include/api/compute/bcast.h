@@ -17,42 +17,48 @@ ALWI void any_tiles_bcast(uint32_t in0, uint32_t in1, uint32_t tile0, uint32_t t
     vd_binary_tile(vd::number(type), vd::number(dim), in0, in1, tile0, tile1, idst, row, line);
 }
 
+#define VD_BCAST_INIT(NAME, TYPE, KIND)                                                                               \
+    ALWI void NAME(uint32_t in0, uint32_t in1, VD_LINE) {                                                             \
+        vd_binary_init(vd::number(EltwiseBinaryType::TYPE), vd::number(BroadcastType::KIND), in0, in1, false, line);  \
+    }
 #define VD_BCAST(NAME, TYPE, DIM, KIND)                                                                               \
-    ALWI void NAME##_bcast_##DIM##_init(uint32_t in0, uint32_t in1, VD_LINE) {                                        \
-        vd_binary_init(vd::number(EltwiseBinaryType::TYPE), vd::number(BroadcastType::KIND), in0, in1, false, line);  \
-    }                                                                                                                 \
-    ALWI void NAME##_bcast_##DIM##_init_short(uint32_t in0, uint32_t in1, VD_LINE) {                                  \
-        vd_binary_init(vd::number(EltwiseBinaryType::TYPE), vd::number(BroadcastType::KIND), in0, in1, false, line);  \
-    }                                                                                                                 \
+    VD_BCAST_INIT(NAME##_bcast_##DIM##_init, TYPE, KIND)                                                              \
     template <auto...>                                                                                                \
     ALWI void NAME##_tiles_bcast_##DIM(uint32_t in0, uint32_t in1, uint32_t tile0, uint32_t tile1, uint32_t idst,     \
-                                       uint32_t row = 0, VD_LINE) {                                                   \
+                                       VD_LINE) {                                                                     \
         vd_binary_tile(vd::number(EltwiseBinaryType::TYPE), vd::number(BroadcastType::KIND), in0, in1, tile0, tile1,  \
-                       idst, row, line);                                                                              \
+                       idst, 0, line);                                                                                \
     }
-#define VD_BCAST_OP(NAME, TYPE)                                                                                      \
-    VD_BCAST(NAME, TYPE, rows, ROW)                                                                                  \
-    VD_BCAST(NAME, TYPE, cols, COL)                                                                                  \
-    VD_BCAST(NAME, TYPE, scalar, SCALAR)                                                                             \
-    template <BroadcastType dim, auto...>                                                                            \
-    ALWI void NAME##_tiles_bcast(uint32_t in0, uint32_t in1, uint32_t tile0, uint32_t tile1, uint32_t idst,          \
-                                 uint32_t row = 0, VD_LINE) {                                                        \
-        vd_binary_tile(vd::number(EltwiseBinaryType::TYPE), vd::number(dim), in0, in1, tile0, tile1, idst, row, line); \
+#define VD_BCAST_OP(NAME, TYPE)                                                                                       \
+    VD_BCAST(NAME, TYPE, cols, COL)                                                                                   \
+    VD_BCAST(NAME, TYPE, scalar, SCALAR)                                                                              \
+    VD_BCAST_INIT(NAME##_bcast_rows_init, TYPE, ROW)                                                                  \
+    VD_BCAST_INIT(NAME##_bcast_rows_init_short, TYPE, ROW)                                                            \
+    VD_BCAST_INIT(NAME##_bcast_cols_init_short, TYPE, COL)                                                            \
+    template <auto...>                                                                                                \
+    ALWI void NAME##_tiles_bcast_rows(uint32_t in0, uint32_t in1, uint32_t tile0, uint32_t tile1, uint32_t idst,      \
+                                      uint32_t row = 0, VD_LINE) {                                                    \
+        vd_binary_tile(vd::number(EltwiseBinaryType::TYPE), vd::number(BroadcastType::ROW), in0, in1, tile0, tile1,   \
+                       idst, row, line);                                                                              \
+    }                                                                                                                 \
+    template <BroadcastType dim, auto...>                                                                             \
+    ALWI void NAME##_tiles_bcast(uint32_t in0, uint32_t in1, uint32_t tile0, uint32_t tile1, uint32_t idst,           \
+                                 uint32_t row = 0, VD_LINE) {                                                         \
+        vd_binary_tile(vd::number(EltwiseBinaryType::TYPE), vd::number(dim), in0, in1, tile0, tile1, idst, row,       \
+                       line);                                                                                         \
     }
 
 VD_BCAST_OP(add, ELWADD)
 VD_BCAST_OP(sub, ELWSUB)
 VD_BCAST_OP(mul, ELWMUL)
+// The older name of the scalar form's init is not the same for all three.
+VD_BCAST_INIT(add_bcast_scalar_init_short, ELWADD, SCALAR)
+VD_BCAST_INIT(sub_tiles_bcast_scalar_init_short, ELWSUB, SCALAR)
+VD_BCAST_INIT(mul_tiles_bcast_scalar_init_short, ELWMUL, SCALAR)
 
 #undef VD_BCAST_OP
 #undef VD_BCAST
-
-ALWI void sub_tiles_bcast_scalar_init_short(uint32_t in0, uint32_t in1, VD_LINE) {
-    vd_binary_init(vd::number(EltwiseBinaryType::ELWSUB), vd::number(BroadcastType::SCALAR), in0, in1, false, line);
-}
-ALWI void mul_tiles_bcast_scalar_init_short(uint32_t in0, uint32_t in1, VD_LINE) {
-    vd_binary_init(vd::number(EltwiseBinaryType::ELWMUL), vd::number(BroadcastType::SCALAR), in0, in1, false, line);
-}
+#undef VD_BCAST_INIT
 
 // One operand, broadcast on its way to DST.
 template <BroadcastType dim, auto...>
