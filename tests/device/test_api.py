@@ -84,6 +84,14 @@ def test_shapes_that_fill_no_page(shape: tuple[int, ...], layout: Layout) -> Non
         assert tensor.to_numpy().dtype == np.float32
 
 
+def test_a_tensor_of_rank_1_is_one_row_and_padding() -> None:
+    with open_device() as device:
+        tensor = device.from_torch(torch.ones(70), layout=Layout.TILE)
+        tiles = tensor._gather().view(torch.float32)
+        assert tiles.shape == (3, 1024)
+        assert tiles.sum() == 70
+
+
 @pytest.mark.parametrize(("dtype", "error"), [(DataType.BFLOAT8_B, 2**-6), (DataType.BFLOAT4_B, 2**-2)])
 def test_block_floats(dtype: DataType, error: float) -> None:
     values = torch.rand(64, 64) + 1

@@ -19,7 +19,7 @@ DTYPES = {
 }
 
 
-def plan(form: str, row_axis: int | None = 0, col_axis: int = 1) -> TensorPlan:
+def plan(form: str, row_axis: int | None = 0, col_axis: int | None = 1) -> TensorPlan:
     return TensorPlan("t", 0, form, page_bytes(form), row_axis, col_axis, 0, 0, 0)
 
 
@@ -68,9 +68,9 @@ def test_padding_is_zero() -> None:
 
 @pytest.mark.parametrize(
     ("shape", "row", "col"),
-    [((3, 40, 50), 1, 2), ((2, 40, 3, 50), 1, 3), ((50, 3, 40), 2, 0), ((100,), None, 0)],
+    [((3, 40, 50), 1, 2), ((2, 40, 3, 50), 1, 3), ((50, 3, 40), 2, 0)],
 )
-def test_any_two_axes_may_be_tiled(shape: tuple[int, ...], row: int | None, col: int) -> None:
+def test_any_two_axes_may_be_tiled(shape: tuple[int, ...], row: int, col: int) -> None:
     x = torch.randn(shape)
     item = plan("Float32", row, col)
     pages = pages_for(x, item)
@@ -79,12 +79,96 @@ def test_any_two_axes_may_be_tiled(shape: tuple[int, ...], row: int | None, col:
     decode(pages, item, back)
     assert torch.equal(back, x)
     others = [axis for axis in range(len(shape)) if axis not in (row, col)]
-    first = x.permute(*others, *([] if row is None else [row]), col).reshape(
-        -1, 1 if row is None else shape[row], shape[col]
-    )[0]
-    rows, cols = min(16, first.shape[0]), min(16, first.shape[1])
+    first = x.permute(*others, row, col).reshape(-1, shape[row], shape[col])[0]
     face = pages.view(torch.float32)[0][:256].view(16, 16)
-    assert torch.equal(face[:rows, :cols], first[:rows, :cols])
+    assert torch.equal(face, first[:16, :16])
+
+
+def in_tile(page: torch.Tensor, row: int, col: int) -> float:
+    """The element of a tile, by the definition of faces."""
+    return float(page[(row // 16 * 2 + col // 16) * 256 + row % 16 * 16 + col % 16])
+
+
+REPLICATED = [
+    # shape, axis of rows, axis of columns, (batch, row tiles, column tiles)
+    ((70,), None, 0, (1, 1, 3)),
+    ((64,), None, 0, (1, 1, 2)),
+    ((70,), 0, None, (1, 3, 1)),
+    ((2, 3, 40), 2, None, (6, 2, 1)),
+    ((2, 40, 3), 1, None, (6, 2, 1)),
+    ((5, 32), None, 1, (5, 1, 1)),
+    ((2, 3), None, None, (6, 1, 1)),
+    ((), None, None, (1, 1, 1)),
+]
+
+
+@pytest.mark.parametrize(("shape", "row_axis", "col_axis", "tiles"), REPLICATED)
+def test_without_an_axis_of_rows_or_columns_all_of_a_tiles_are_the_same(
+    shape: tuple[int, ...], row_axis: int | None, col_axis: int | None, tiles: tuple[int, int, int]
+) -> None:
+    x, item = torch.randn(shape), plan("Float32", row_axis, col_axis)
+    pages = pages_for(x, item)
+    assert len(pages) == tiles[0] * tiles[1] * tiles[2]
+    encode(x, item, pages)
+    others = [axis for axis in range(len(shape)) if axis not in (row_axis, col_axis)]
+    tile_axes = [axis for axis in (row_axis, col_axis) if axis is not None]
+    matrices = x.permute([*others, *tile_axes]).reshape(tiles[0], -1).tolist()
+    extent = len(matrices[0])  # of the one axis that is tiled
+    for number, page in enumerate(pages.view(torch.float32)):
+        batch, place = divmod(number, tiles[1] * tiles[2])
+        for row, col in ((0, 0), (1, 0), (0, 1), (5, 17), (16, 3), (31, 31), (20, 9)):
+            along = row if row_axis is not None else col if col_axis is not None else 0
+            at = 32 * place + along
+            assert in_tile(page, row, col) == (matrices[batch][at] if at < extent else 0)
+    back = torch.zeros_like(x)
+    decode(pages, item, back)
+    assert torch.equal(back, x)
+
+
+@pytest.mark.parametrize("form", ["Float16_b", "Bfp8_b", "Int32"])
+def test_replicated_values_in_other_formats(form: str) -> None:
+    x, item = torch.arange(40).to(DTYPES.get(form, torch.float32)), plan(form, 0, None)
+    pages = pages_for(x, item)
+    encode(x, item, pages)
+    back = torch.zeros_like(x)
+    decode(pages, item, back)
+    assert torch.equal(back, x)  # sixteen equal numbers lose nothing to a shared exponent
+    matrix = torch.zeros(40, 32, dtype=x.dtype)
+    decode(pages, plan(form, 0, 1), matrix)
+    assert torch.equal(matrix, x.unsqueeze(1).expand(40, 32))
+
+
+def test_replicated_values_are_read_from_the_first_row_and_column() -> None:
+    for item, first in ((plan("Int32", None, 0), range(32)), (plan("Int32", 0, None), range(0, 1024, 32))):
+        full = torch.arange(1024, dtype=torch.int32).view(32, 32)
+        pages = pages_for(full, plan("Int32"))
+        encode(full, plan("Int32"), pages)
+        back = torch.zeros(32, dtype=torch.int32)
+        decode(pages, item, back)
+        assert back.tolist() == list(first)
+
+
+@pytest.mark.parametrize(("row_axis", "col_axis"), [(1, None), (None, 1)])
+def test_only_written_pages_of_replicated_values_come_back(row_axis: int | None, col_axis: int | None) -> None:
+    x, item = torch.randn(2, 40), plan("Float32", row_axis, col_axis)
+    pages = pages_for(x, item)
+    encode(x + 100, item, pages)
+    back = x.clone()
+    decode(pages, item, back, torch.tensor([False, True, True, False]))
+    assert torch.equal(back[0, :32], x[0, :32])
+    assert torch.equal(back[0, 32:], x[0, 32:] + 100)
+    assert torch.equal(back[1, :32], x[1, :32] + 100)
+    assert torch.equal(back[1, 32:], x[1, 32:])
+
+
+def test_a_tensor_with_strides_comes_back_in_place() -> None:
+    base = torch.zeros(3, 40, 2)
+    x, item = torch.randn(40, 3), plan("Float32", 0, None)
+    pages = pages_for(x, item)
+    encode(x, item, pages)
+    decode(pages, item, base[:, :, 1].T)
+    assert torch.equal(base[:, :, 1].T, x)
+    assert not bool(base[:, :, 0].any())
 
 
 def test_only_written_pages_come_back() -> None:

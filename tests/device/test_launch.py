@@ -108,6 +108,35 @@ def test_batched_tensors() -> None:
     assert torch.equal(out, x)
 
 
+ADD = (
+    "copy_tile_to_dst_init_short(x); copy_tile(x, 0, 0); copy_tile_to_dst_init_short(y); copy_tile(y, 0, 1);"
+    " add_binary_tile_init(); add_binary_tile(0, 1, 0);"
+)
+
+
+@pytest.mark.parametrize("numerics", ["fast", "exact", "chip"])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_a_vector_lies_in_tiles_of_equal_rows_or_columns(axis: int, numerics: str) -> None:
+    """A matrix plus a vector, and twice the vector, without a broadcast instruction."""
+    shape = (70, 20) if axis == 0 else (20, 70)
+    x, y = torch.randint(-99, 99, shape).float(), torch.randint(-99, 99, (70,)).float()
+    program = TileProgram(ADD, ("eltwise_binary_sfpu.h",))
+    plan = program.plan()
+    vector: dict[str, int | None] = (
+        {"row_axis": 0, "col_axis": None} if axis == 0 else {"row_axis": None, "col_axis": 0}
+    )
+    as_vector = {item.name: replace(item, **vector) for item in plan.tensors}  # type: ignore[arg-type]
+    sizes = dict(zip("MN", shape, strict=True))
+    out = torch.full(shape, 777.0)
+    with_y = replace(plan, tensors=(plan.tensor("x"), as_vector["y"], plan.tensor("out")))
+    launch(with_y, program.sources(), {"x": x, "y": y, "out": out}, sizes, numerics=numerics)
+    assert torch.equal(out, x + (y[:, None] if axis == 0 else y[None, :]))
+    twice = torch.full((70,), 777.0)
+    all_of_it = replace(plan, tensors=tuple(as_vector.values()))
+    launch(all_of_it, program.sources(), {"x": y, "y": y, "out": twice}, sizes, numerics=numerics)
+    assert torch.equal(twice, 2 * y)
+
+
 def test_scalar_arguments_arrive_as_32_bits() -> None:
     body = (
         COPY + " binop_with_scalar_tile_init(); mul_unary_tile(0, get_arg_val<uint32_t>(1));"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 import torch
 from fake_ttnn import FakeTtnn
 from test_launch_on_fake import compiled, gemm
@@ -47,6 +48,25 @@ def test_launches_run_in_order(fake: FakeTtnn) -> None:
     assert report.statistics["launches"] == len(fake.programs()) == 2
     assert torch.equal(tensors["C"], torch.roll(a, 1, dims=1))
     assert torch.equal(tensors["D"], torch.roll(a, 2, dims=1))
+
+
+@pytest.mark.parametrize("vector", ["rows", "columns"])
+def test_a_vector_lies_in_tiles_of_equal_rows_or_columns(fake: FakeTtnn, vector: str) -> None:
+    """A product with 32 equal rows, or columns, on one side has them in its result."""
+    m, n = (32, 64) if vector == "rows" else (64, 32)
+    kernel = compiled(gemm(m, n, 64, "float32", block=32), grid=(1, 1))
+    plan, matrix = kernel.compiled.plan, torch.randint(-8, 8, (64, 64)).float()
+    x, out = torch.randint(-8, 8, (64,)).float(), torch.zeros(64)
+    if vector == "rows":
+        changed = {name: replace(plan.tensor(name), row_axis=None, col_axis=0) for name in "AC"}
+        tensors = {"A": x, "B": matrix, "C": out}
+    else:
+        changed = {name: replace(plan.tensor(name), row_axis=0, col_axis=None) for name in "BC"}
+        tensors = {"A": matrix, "B": x, "C": out}
+    plan = replace(plan, tensors=tuple(changed.get(item.name, item) for item in plan.tensors))
+    launch(plan, kernel.files, tensors, {})
+    assert len(fake.programs()) == 1
+    assert torch.equal(out, x @ matrix if vector == "rows" else matrix @ x)
 
 
 def test_scalars_and_sizes_become_words() -> None:

@@ -120,7 +120,7 @@ def check_calls(plan: Plan, result: Run) -> None:
 
 
 def test_static_plan_of_two_launches(build: Build, tmp_path: Path) -> None:
-    write_inputs(STATIC, tmp_path, "A", "bias")
+    write_inputs(STATIC, tmp_path, "A", "bias", "scale")
     result = run(build(STATIC), tmp_path)
     check_calls(STATIC, result)
     assert result.calls("CreateSemaphore") == [
@@ -136,23 +136,23 @@ def test_dynamic_plan_takes_sizes_and_scalars(build: Build, tmp_path: Path) -> N
 
 def test_order_of_a_run(build: Build, tmp_path: Path) -> None:
     """Upload, all launches, finish, download; workloads outlive the queue's work."""
-    write_inputs(STATIC, tmp_path, "A", "bias")
+    write_inputs(STATIC, tmp_path, "A", "bias", "scale")
     log = [call["call"] for call in run(build(STATIC), tmp_path, "--device=3").log]
     run_part = log[log.index("EnqueueMeshWorkload") :]
     assert run_part == [
         *["EnqueueMeshWorkload"] * 2,
         "Finish",
-        *["EnqueueReadMeshBuffer"] * 2,
+        *["EnqueueReadMeshBuffer"] * 3,
         "close",
         *["~MeshWorkload"] * 2,
     ]
     uploads = [i for i, call in enumerate(log) if call == "EnqueueWriteMeshBuffer"]
-    assert len(uploads) == 3  # A, C, bias; B is unused
+    assert len(uploads) == 5  # A, C, bias, lse, scale; B is unused
     assert uploads[-1] < log.index("EnqueueMeshWorkload")
 
 
 def test_device_number(build: Build, tmp_path: Path) -> None:
-    write_inputs(STATIC, tmp_path, "A", "bias")
+    write_inputs(STATIC, tmp_path, "A", "bias", "scale")
     assert run(build(STATIC), tmp_path, "--device=3").calls("create_unit_mesh") == [{"device": 3}]
 
 
@@ -160,10 +160,11 @@ def test_device_number(build: Build, tmp_path: Path) -> None:
 
 
 def test_results_are_the_bytes_in_dram(build: Build, tmp_path: Path) -> None:
-    write_inputs(STATIC, tmp_path, "A", "bias")
+    write_inputs(STATIC, tmp_path, "A", "bias", "scale")
     assert run(build(STATIC), tmp_path).out == (
         f"C: {tmp_path}/C.out.bin, not compared (no {tmp_path}/C.ref.bin)\n"
         f"bias: {tmp_path}/bias.out.bin, not compared (no {tmp_path}/bias.ref.bin)\n"
+        f"lse: {tmp_path}/lse.out.bin, not compared (no {tmp_path}/lse.ref.bin)\n"
     )
     assert (tmp_path / "bias.out.bin").read_bytes() == (tmp_path / "bias.bin").read_bytes()
     assert (tmp_path / "C.out.bin").read_bytes() == bytes(6 * 4096)
@@ -177,7 +178,7 @@ def test_results_are_the_bytes_in_dram(build: Build, tmp_path: Path) -> None:
 def test_comparison_within_a_tolerance(
     build: Build, tmp_path: Path, tolerance: str | None, status: int, verdict: str
 ) -> None:
-    tensors = write_inputs(STATIC, tmp_path, "A", "C", "bias")
+    tensors = write_inputs(STATIC, tmp_path, "A", "C", "bias", "scale")
     reference = tensors["C"].clone()
     reference[1, 2] = 0.5
     reference[69, 32] = -0.0
@@ -197,7 +198,7 @@ def test_comparison_within_a_tolerance(
 
 
 def test_comparison_of_bfloat16_and_not_a_number(build: Build, tmp_path: Path) -> None:
-    bias = write_inputs(STATIC, tmp_path, "A", "bias")["bias"]
+    bias = write_inputs(STATIC, tmp_path, "A", "bias", "scale")["bias"]
     bias[33] = 1.0
     pages_of(STATIC, "bias", bias).numpy().tofile(tmp_path / "bias.bin")
     bias[33] = 1.0078125  # the next bfloat16
@@ -211,7 +212,7 @@ def test_comparison_of_bfloat16_and_not_a_number(build: Build, tmp_path: Path) -
 
 
 def test_padding_is_not_compared(build: Build, tmp_path: Path) -> None:
-    write_inputs(STATIC, tmp_path, "A", "bias")
+    write_inputs(STATIC, tmp_path, "A", "bias", "scale")
     padded = replace(STATIC, params=(*STATIC.params[:2], Param("C", "tensor", "float32", (96, 64), "write")))
     full = torch.ones(96, 64)
     full[:70, :33] = 0
@@ -220,6 +221,21 @@ def test_padding_is_not_compared(build: Build, tmp_path: Path) -> None:
     full[69, 32] = 1
     pages_of(padded, "C", full).numpy().tofile(tmp_path / "C.ref.bin")
     assert run(build(STATIC), tmp_path).status == 1
+
+
+def test_of_equal_columns_the_first_is_compared(build: Build, tmp_path: Path) -> None:
+    lse = write_inputs(STATIC, tmp_path, "A", "bias", "scale", "lse")["lse"]
+    pages = pages_of(STATIC, "lse", lse)
+    pages.view(torch.float32)[:, 1] += 1  # row 0, column 1 of every tile: a copy, not the tensor's
+    pages.numpy().tofile(tmp_path / "lse.ref.bin")
+    result = run(build(STATIC), tmp_path)
+    assert "0 of 80 elements differ" in result.out
+    assert result.status == 0
+    lse[1, 39] += 0.5
+    pages_of(STATIC, "lse", lse).numpy().tofile(tmp_path / "lse.ref.bin")
+    result = run(build(STATIC), tmp_path)
+    assert "1 of 80 elements differ, max abs error 0.5 " in result.out
+    assert result.status == 1
 
 
 def test_integers_are_compared_by_their_bytes(build: Build, tmp_path: Path) -> None:
@@ -247,7 +263,7 @@ def test_missing_and_wrong_files(build: Build, tmp_path: Path) -> None:
     assert refusal(run(build(STATIC), tmp_path)) == (
         f"error: {tmp_path}/A.bin has 5 bytes; tensor 'A' has 24576 (2 x 3 x 2 tiles of 2048 B)\n"
     )
-    write_inputs(STATIC, tmp_path, "A", "bias")
+    write_inputs(STATIC, tmp_path, "A", "bias", "scale")
     (tmp_path / "C.ref.bin").write_bytes(b"")
     result = run(build(STATIC), tmp_path)
     assert refusal(result) == (
@@ -276,7 +292,7 @@ def test_wrong_command_lines(build: Build, tmp_path: Path, words: list[str], mes
 
 
 def test_wrong_device(build: Build, tmp_path: Path) -> None:
-    write_inputs(STATIC, tmp_path, "A", "bias")
+    write_inputs(STATIC, tmp_path, "A", "bias", "scale")
     assert refusal(run(build(STATIC), tmp_path, env=BLACKHOLE)) == (
         "error: the kernels were compiled for Wormhole; this device is another chip\n"
     )

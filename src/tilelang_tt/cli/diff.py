@@ -202,7 +202,8 @@ def _tile(tensor: TensorPlan, element: tuple[int, ...], shape: torch.Size) -> tu
         if axis not in (tensor.row_axis, tensor.col_axis):
             batch = batch * shape[axis] + index
     row = 0 if tensor.row_axis is None else element[tensor.row_axis] // TILE
-    return batch, row, element[tensor.col_axis] // TILE
+    col = 0 if tensor.col_axis is None else element[tensor.col_axis] // TILE
+    return batch, row, col
 
 
 def _value(element: torch.Tensor) -> str:

@@ -69,9 +69,12 @@ def _sizes(plan: Plan) -> Iterator[Size]:
 
 
 def _extents(plan: Plan, tensor: TensorPlan) -> tuple[Size, Size]:
-    """Rows and columns of a tensor, in elements."""
+    """Rows and columns of a tensor, in elements; 1 where all of a tile's are the same."""
     shape = plan.params[tensor.param].shape
-    return 1 if tensor.row_axis is None else shape[tensor.row_axis], shape[tensor.col_axis]
+    return (
+        1 if tensor.row_axis is None else shape[tensor.row_axis],
+        1 if tensor.col_axis is None else shape[tensor.col_axis],
+    )
 
 
 def _header(plan: Plan) -> str:
@@ -88,6 +91,7 @@ def _header(plan: Plan) -> str:
 //
 // A file holds a tensor's tiles exactly as they lie in DRAM: 32x32 tiles of four 16x16 faces, tile (r, c) of
 // batch entry b in page (b * row_tiles + r) * col_tiles + c, the last tile row and column padded with zeros.
+// A tensor without an axis of rows (columns) has the same values in all 32 rows (columns) of a tile.
 // tilelang_tt writes one with
 //   pages = torch.zeros(number_of_pages, page_bytes, dtype=torch.uint8)
 //   tilelang_tt.runtime.formats.encode(tensor, plan.tensor("NAME"), pages)

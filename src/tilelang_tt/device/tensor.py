@@ -96,7 +96,7 @@ class Tensor:
             )
         dense = self._dense()
         if self.layout is Layout.TILE:
-            encode(source, self._plan(), dense)
+            encode(source.reshape(self._matrix()), self._plan(), dense)
         else:
             self._encode_rows(source, dense)
         self._scatter(dense)
@@ -109,7 +109,7 @@ class Tensor:
         if self.layout is Layout.TILE:
             wide = FORMATS[self.stored].element or torch.float32
             values = torch.empty(self.shape, dtype=wide)
-            decode(dense, self._plan(), values)
+            decode(dense, self._plan(), values.view(self._matrix()))
             return values.to(element)
         data = dense.view(self.pages.rows, self.pages.cols, self.pages.stride)[..., : self.pages.page_bytes]
         rows = data.reshape(self.pages.rows, self.pages.cols * self.pages.page_bytes).contiguous()
@@ -121,12 +121,15 @@ class Tensor:
         result: np.ndarray[Any, Any] = (values.float() if values.dtype is torch.bfloat16 else values).numpy()
         return result
 
+    def _matrix(self) -> tuple[int, ...]:
+        """The shape with an axis of rows: a tensor of rank 1 is one row, the other 31 are padding."""
+        return self.shape if len(self.shape) > 1 else (1, *self.shape)
+
     def _plan(self) -> TensorPlan:
-        """The tensor as the tile encoder sees it: tiles over its last two axes."""
-        rank = len(self.shape)
-        row_axis = rank - 2 if rank > 1 else None
+        """The tensor as the tile encoder sees it: tiles over the last two axes of `_matrix`."""
+        rank = len(self._matrix())
         return TensorPlan(
-            self.name, 0, self.stored, self.pages.stride, row_axis, rank - 1, self.pages.rows, self.pages.cols, 1
+            self.name, 0, self.stored, self.pages.stride, rank - 2, rank - 1, self.pages.rows, self.pages.cols, 1
         )
 
     def _encode_rows(self, source: torch.Tensor, dense: torch.Tensor) -> None:

@@ -245,10 +245,13 @@ Stmt = Loop | Branch | Copy | Fill | Gemm | Map | Transpose | Load | Store | Pub
 
 @dataclass(frozen=True)
 class TensorLayout:
-    """Which axes of a tensor are tile rows and columns, and the format in device memory."""
+    """Which axes of a tensor are tile rows and columns, and the format in device memory.
+
+    Without an axis of rows (columns), all 32 rows (columns) of a tile hold the same values.
+    """
 
     row_axis: int | None
-    col_axis: int
+    col_axis: int | None
     row_tiles: Expr
     col_tiles: Expr
     batch: Expr

@@ -2,7 +2,8 @@
 
     row-major [batch, rows, cols]   <->   pages [batch * row_tiles * col_tiles, page_bytes]
 
-Rows and columns beyond the tensor are zero. Conversions run in torch, vectorised over the whole tensor.
+Rows and columns beyond the tensor are zero. A tensor without an axis of rows has the same values in all 32 rows
+of a tile, one without an axis of columns in all 32 columns. Conversions run in torch, vectorised over the whole tensor.
 """
 
 from __future__ import annotations
@@ -54,33 +55,44 @@ def page_bytes(name: str) -> int:
 
 @dataclass(frozen=True)
 class TileShape:
-    """A tensor seen as [batch, rows, cols], with its number of tiles."""
+    """A tensor seen as [batch, rows, cols], and how many of each a tile holds.
+
+    `height` is 32 where the tensor has an axis of rows, and 1 where it has none: then all 32 rows of a tile are
+    the same one row. `width` likewise for columns.
+    """
 
     batch: int
     rows: int
     cols: int
+    height: int = TILE
+    width: int = TILE
 
     @property
     def row_tiles(self) -> int:
-        return -(-self.rows // TILE)
+        return -(-self.rows // self.height)
 
     @property
     def col_tiles(self) -> int:
-        return -(-self.cols // TILE)
+        return -(-self.cols // self.width)
 
     @property
     def pages(self) -> int:
         return self.batch * self.row_tiles * self.col_tiles
 
     @property
+    def padded(self) -> tuple[int, int, int]:
+        return self.batch, self.row_tiles * self.height, self.col_tiles * self.width
+
+    @property
     def aligned(self) -> bool:
-        return self.rows % TILE == 0 and self.cols % TILE == 0
+        return self.padded == (self.batch, self.rows, self.cols)
 
 
 def tile_shape(plan: TensorPlan, shape: tuple[int, ...]) -> TileShape:
     others = [size for axis, size in enumerate(shape) if axis not in (plan.row_axis, plan.col_axis)]
-    rows = 1 if plan.row_axis is None else shape[plan.row_axis]
-    return TileShape(math.prod(others), rows, shape[plan.col_axis])
+    rows, height = (1, 1) if plan.row_axis is None else (shape[plan.row_axis], TILE)
+    cols, width = (1, 1) if plan.col_axis is None else (shape[plan.col_axis], TILE)
+    return TileShape(math.prod(others), rows, cols, height, width)
 
 
 def _axes(plan: TensorPlan, rank: int) -> list[int]:
@@ -95,16 +107,32 @@ def _as_matrices(tensor: torch.Tensor, plan: TensorPlan, shape: TileShape) -> to
     return moved.reshape(shape.batch, shape.rows, shape.cols)
 
 
+def _faces(extent: int) -> tuple[int, int]:
+    """A tile's rows (columns) as faces, and rows of a face; a single row is the first of the first face."""
+    return (TILE // FACE, FACE) if extent == TILE else (1, 1)
+
+
+def _in_faces(shape: TileShape) -> tuple[int, ...]:
+    """Pages in the order of their bytes."""
+    return shape.batch, shape.row_tiles, shape.col_tiles, TILE // FACE, TILE // FACE, FACE, FACE
+
+
+def _own(values: torch.Tensor, shape: TileShape) -> torch.Tensor:
+    """Of pages `_in_faces`, the values that are not copies of others."""
+    (face_rows, rows), (face_cols, cols) = _faces(shape.height), _faces(shape.width)
+    return values[..., :face_rows, :face_cols, :rows, :cols]
+
+
 def _tiled(matrices: torch.Tensor, shape: TileShape) -> torch.Tensor:
-    """View of padded [batch, rows, cols] in the order of tile bytes."""
-    split = matrices.view(shape.batch, shape.row_tiles, 2, FACE, shape.col_tiles, 2, FACE)
-    return split.permute(0, 1, 4, 2, 5, 3, 6)
+    """View of padded [batch, rows, cols] in the order of tile bytes, each value once."""
+    rows, cols = (shape.row_tiles, *_faces(shape.height)), (shape.col_tiles, *_faces(shape.width))
+    return matrices.view(shape.batch, *rows, *cols).permute(0, 1, 4, 2, 5, 3, 6)
 
 
 def _padded(matrices: torch.Tensor, shape: TileShape) -> torch.Tensor:
     if shape.aligned and matrices.is_contiguous():
         return matrices
-    full = matrices.new_zeros(shape.batch, shape.row_tiles * TILE, shape.col_tiles * TILE)
+    full = matrices.new_zeros(shape.padded)
     full[:, : shape.rows, : shape.cols] = matrices
     return full
 
@@ -118,9 +146,10 @@ def encode(tensor: torch.Tensor, plan: TensorPlan, pages: torch.Tensor) -> None:
     source = _tiled(_padded(_as_matrices(tensor, plan, shape), shape), shape)
     form = FORMATS[plan.format]
     if form.element is None:
-        _encode_bfp(source.reshape(shape.pages, _ELEMENTS).to(torch.float32), form, pages)
+        values = source.expand(_in_faces(shape)).reshape(shape.pages, _ELEMENTS)
+        _encode_bfp(values.to(torch.float32), form, pages)
     else:
-        pages.view(form.element).view(source.shape).copy_(source)
+        pages.view(form.element).view(_in_faces(shape)).copy_(source)
 
 
 def decode(pages: torch.Tensor, plan: TensorPlan, tensor: torch.Tensor, written: torch.Tensor | None = None) -> None:
@@ -130,19 +159,18 @@ def decode(pages: torch.Tensor, plan: TensorPlan, tensor: torch.Tensor, written:
     if shape.pages == 0:
         return
     form = FORMATS[plan.format]
-    tiles = (1, 1, 1, 2, 2, FACE, FACE)
-    lead = (shape.batch, shape.row_tiles, shape.col_tiles)
     values = _decode_bfp(pages, form) if form.element is None else pages.view(form.element)
-    values = values.view(*lead, *tiles[3:])
+    values = _own(values.view(_in_faces(shape)), shape)
     matrices = tensor.permute(_axes(plan, tensor.dim()))
     if written is None and shape.aligned and matrices.is_contiguous():
-        _tiled(matrices.view(shape.batch, shape.rows, shape.cols), shape).copy_(values)
+        _tiled(matrices.view(shape.padded), shape).copy_(values)
         return
-    full = values.new_empty(shape.batch, shape.row_tiles * TILE, shape.col_tiles * TILE)
+    full = values.new_empty(shape.padded)
     _tiled(full, shape).copy_(values)
     result = full[:, : shape.rows, : shape.cols].reshape(matrices.shape).to(tensor.dtype)
     if written is not None:
-        mask = written.view(lead).repeat_interleave(TILE, 1).repeat_interleave(TILE, 2)
+        mask = written.view(shape.batch, shape.row_tiles, shape.col_tiles)
+        mask = mask.repeat_interleave(shape.height, 1).repeat_interleave(shape.width, 2)
         result = torch.where(mask[:, : shape.rows, : shape.cols].reshape(matrices.shape), result, matrices)
     matrices.copy_(result)
 

@@ -41,18 +41,25 @@ class Param:
 
 @dataclass(frozen=True)
 class TensorPlan:
-    """How one tensor lies in device memory: 32x32 tiles over two of its axes, one tile per page.
+    """How one tensor lies in device memory: 32x32 tiles over at most two of its axes, one tile per page.
 
     Page of tile (r, c) of batch b: (b * row_tiles + r) * col_tiles + c, where b counts the
     remaining axes row-major. The host pads the last tile row and column with zeros.
+
+    Without an axis of rows, row_tiles is 1 and all 32 rows of a tile hold the same values: the host
+    writes 32 and reads back the first. Columns likewise.
+
+        bias [N]        rows None, columns 0      tiles of 32 equal rows
+        lse [B, H, S]   rows 2, columns None      tiles of 32 equal columns, B * H batches
+        scale [H]       rows None, columns None   H tiles of one value each
     """
 
     name: str
     param: int  # index into Plan.params
     format: str  # tt::DataFormat name: Float16_b, Float32, Bfp8_b ...
     page_bytes: int
-    row_axis: int | None  # axis walked as tile rows; None: the tensor has rank 1
-    col_axis: int
+    row_axis: int | None  # axis walked as tile rows; None: every row of a tile is the same
+    col_axis: int | None  # axis walked as tile columns; None: every column of a tile is the same
     row_tiles: Size
     col_tiles: Size
     batch: Size  # product of the remaining axes

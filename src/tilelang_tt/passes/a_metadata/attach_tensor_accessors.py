@@ -105,6 +105,7 @@ class _Rewriter:
         assert isinstance(tensor, Tensor)
         layout = self.program.layouts[tensor]
         assert layout.row_axis is not None
+        assert layout.col_axis is not None
         row = self.tile_index(region, layout.row_axis, facts, location)
         col = self.tile_index(region, layout.col_axis, facts, location)
         rows, cols = region.extents[layout.row_axis] // TILE, region.extents[layout.col_axis] // TILE
