@@ -185,3 +185,44 @@ def test_scaler_tile_must_be_filled_in_every_face() -> None:
 def test_buffer_that_unpacks_to_dst_is_refused() -> None:
     error = refused(compute("MAX", "REDUCE_ROW"), direct=True)
     assert "reads CB 0 'x', which unpacks to DST: only copy_tile may read it" in str(error)
+
+
+RELOAD = """
+    reduce_init<PoolType::MAX, ReduceDim::REDUCE_ROW>(x, y, out);
+    cb_wait_front(x, 2);
+    cb_wait_front(y, 2);
+    cb_reserve_back(out, 2);
+    tile_regs_acquire();
+    copy_tile_to_dst_init_short(x, 0, WITHIN);
+    copy_tile(x, 0, 0);
+    MATH((llk_math_reduce_init<PoolType::MAX, ReduceDim::REDUCE_ROW, DST_ACCUM_MODE, MATH_FIDELITY>(x, y)));
+    UNPACK((llk_unpack_AB_reduce_init<PoolType::MAX, ReduceDim::REDUCE_ROW>(x, y)));
+    reduce_tile<PoolType::MAX, ReduceDim::REDUCE_ROW>(x, y, 1, 0, 0);
+    tile_regs_commit();
+    tile_regs_wait();
+    pack_tile(0, out);
+    pack_tile(0, out);
+    tile_regs_release();
+    reduce_uninit();
+    cb_push_back(out, 2);
+    cb_pop_front(x, 2);
+    cb_pop_front(y, 2);
+"""
+
+
+@pytest.mark.parametrize("within", [0, 1])
+def test_a_running_maximum_of_rows_is_taken_from_row_0_of_the_faces(within: int) -> None:
+    """A tile with maxima in column 0 carries on only if the copy transposes inside the faces."""
+    includes = "".join(f'#include "api/compute/{name}"\n' for name in ("common.h", "tile_move_copy.h", "reduce.h"))
+    body = RELOAD.replace("WITHIN", str(within))
+    start = "constexpr uint32_t x = 0, y = 1, out = 16; compute_kernel_hw_startup(x, y, out);"
+    text = f"#include <cstdint>\n{includes}\nvoid kernel_main() {{ {start} {body} }}"
+    x, scaler = tensors(1.0)
+    x[:, :32] = 0
+    x[:, 0] = torch.linspace(-3, 3, 32).bfloat16()
+    out = program(text).run(x, scaler, numerics="chip")
+    seen = x[:, 0] if within else torch.zeros(32)
+    seen = seen.clone()
+    if not within:  # row 0 of the copied tile holds one number that is not zero
+        seen[0], seen[16] = x[0, 0], x[16, 0]
+    assert torch.equal(out[:, 0].double(), torch.maximum(seen.double(), x[:, 32:].double().amax(1)))

@@ -13,7 +13,15 @@ from tilelang_tt.sdk.declarations import read_declarations
 from tilelang_tt.sdk.table import Function
 
 DEFINES = ("KERNEL_COMPILE_TIME_ARGS=0", "VD_NAMED_COMPILE_TIME_ARGS=", "VD_TILE_SIZES=0", "VD_DATA_FORMATS=0")
-MODES = ("VD_MEM_ZEROS_BASE=0", "VD_NOC_INDEX=0", "VD_FP32_DEST_ACC=0", "VD_MATH_APPROX=0", "ARCH_WORMHOLE=1")
+MODES = (
+    "VD_MEM_ZEROS_BASE=0",
+    "VD_NOC_INDEX=0",
+    "VD_FP32_DEST_ACC=0",
+    "VD_MATH_APPROX=0",
+    "VD_DST_FULL_SYNC=0",
+    "VD_MATH_FIDELITY=LoFi",
+    "ARCH_WORMHOLE=1",
+)
 PRIVATE = ("vd", "detail")  # namespaces that are not for kernels
 LINE = "Line"  # the invisible last parameter that tells the device where it was called
 _MARKER = re.compile(r'^# \d+ "([^"]*)"[^\n]*$', re.MULTILINE)

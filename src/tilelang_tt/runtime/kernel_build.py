@@ -35,7 +35,7 @@ _HOT_UNITS = {
 # Units compiled together, because most of their compile time is headers; a unit not named here is compiled alone.
 _JOINED_UNITS = (
     (
-        *("main", "scheduler", "fiber", "grid", "tensor", "semaphore", "circular_buffer"),
+        *("main", "scheduler", "fiber", "grid", "tensor", "semaphore", "circular_buffer", "kernel_view"),
         *("noc", "noc_flight", "noc_multicast", "noc_barrier"),
     ),
     (
@@ -47,6 +47,17 @@ _PARALLEL_BUILDS = 4
 _CB_SLOTS = 64
 _INVALID_FORMAT = 255
 _COMPILER_LINES = 12  # of a failed kernel build, shown to the user
+
+# What the SDK's build defines for the processors of a kernel. It compiles a compute kernel once for each of three; here
+# one program stands for all, so what is guarded for any of them is there.
+_PROCESSORS: dict[Role, tuple[str, ...]] = {
+    "reader": ("COMPILE_FOR_NCRISC",),
+    "writer": ("COMPILE_FOR_BRISC",),
+    "compute": (
+        "COMPILE_FOR_TRISC",
+        *(f"{prefix}_{thread}" for prefix in ("TRISC", "UCK_CHLKC") for thread in ("UNPACK", "MATH", "PACK")),
+    ),
+}
 
 # MEM_ZEROS_BASE of dev_mem_map.h: 512 bytes of zeros that every core keeps in L1.
 ZEROS_BASE = {"wormhole_b0": 13_312, "blackhole": 13_536}
@@ -186,8 +197,11 @@ def kernel_prefix(run: Run, group: GroupRun, kernel: KernelRun) -> str:
         "VD_MEM_ZEROS_BASE": str(ZEROS_BASE[run.arch.name]),
         "VD_NOC_INDEX": str(kernel.noc),
         "VD_FP32_DEST_ACC": str(int(group.config.fp32_dest_acc_en)),
+        "VD_DST_FULL_SYNC": str(int(group.config.dst_full_sync_en)),
         "VD_MATH_APPROX": str(int(group.config.math_approx_mode)),
+        "VD_MATH_FIDELITY": group.config.math_fidelity,
         f"ARCH_{run.arch.title.upper()}": "1",
+        **dict.fromkeys(_PROCESSORS[kernel.role], "1"),
         **dict(kernel.defines),
     }
     lines = [f"#define {name} {value}" for name, value in defines.items()]

@@ -223,7 +223,7 @@ void vd_unary_startup(uint32_t icb, uint32_t ocb, uint32_t line) {
     if (!engine.started) vd_startup(icb, icb, ocb, false, line);
     vd_reconfig_srca(icb, line);
     vd_reconfig_pack(ocb, line);
-    vd_copy_init(icb, false, line);
+    vd_copy_init(icb, false, false, line);
 }
 
 void vd_reconfig_srca(uint32_t cb, uint32_t line) {

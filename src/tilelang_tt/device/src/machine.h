@@ -214,6 +214,8 @@ enum class Family : uint8_t {
     Tilize,
     Untilize,
 };
+// What a copy turns round: the order of the faces, the elements inside them.
+enum Transpose : uint32_t { kFacesTransposed = 1, kWithinTransposed = 2 };
 // What the packer or the unpacker keeps doing until its uninit.
 struct PackMask {
     bool on = false;
@@ -224,7 +226,8 @@ struct PackUntilize {
     bool on = false;
     uint32_t block = 0, full = 0, line = 0;  // tiles
 };
-enum class DstTile : uint8_t { Zero, Written };
+// Reduced: written by a reduction, whose running maximum of rows lies where the next one looks for it.
+enum class DstTile : uint8_t { Zero, Written, Reduced };
 
 // Which CB a source register or the packer was last configured for.
 struct Source {
@@ -241,7 +244,8 @@ struct Engine {
     uint32_t overwrite_calls;  // times pack_reconfig_l1_acc(0) was called
     DstState dst_state;
     Family family;
-    uint32_t transpose, ct, rt, kt;
+    uint32_t transpose;  // of a matmul: 0 or 1; of a copy: Transpose
+    uint32_t ct, rt, kt;
     Binary binary;
     Broadcast broadcast;
     bool accumulate;

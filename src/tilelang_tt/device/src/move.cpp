@@ -1,5 +1,6 @@
 // Copies between circular buffers and DST: copy_tile, transpose_tile, unary_bcast, pack_tile.
 #include <cstring>
+#include <utility>
 
 #include "numerics.h"
 
@@ -8,14 +9,17 @@ namespace {
 
 constexpr const char* kDims[] = {"REDUCE_ROW", "REDUCE_COL", "REDUCE_SCALAR"};
 
-void unpack_to_dst(uint32_t cb, uint32_t tile, uint32_t dst, bool transpose, const char* what) {
+void unpack_to_dst(uint32_t cb, uint32_t tile, uint32_t dst, uint32_t transpose, const char* what) {
     const CbConfig& config = cb_config(cb);
     require_srca(cb, what);
     require_wide_dst(config.declared, what);
     Tile& out = dst_tile(dst);
     load_operand(cb, tile, out);
     if (!goes_to_dst(cb)) source_to_dst(out);
-    if (transpose) transpose_in_place(out);
+    if (transpose & kWithinTransposed) transpose_in_place(out);
+    // Both at once are the transpose of a tile, which has moved the faces already.
+    const bool faces_moved = (transpose & kWithinTransposed) != 0;
+    if (((transpose & kFacesTransposed) != 0) != faces_moved) std::swap(out.at[1], out.at[2]);
     core->engine.tiles[dst] = DstTile::Written;
 }
 
@@ -111,18 +115,18 @@ using namespace vd;
 
 extern "C" {
 
-void vd_copy_init(uint32_t cb, bool transpose, uint32_t line) {
+void vd_copy_init(uint32_t cb, bool transpose_faces, bool transpose_within, uint32_t line) {
     enter(line);
     begin_family(Family::Copy, "copy_tile_to_dst_init_short");
     cb_config(cb);
-    core->engine.transpose = transpose;
+    core->engine.transpose = (transpose_faces ? kFacesTransposed : 0u) | (transpose_within ? kWithinTransposed : 0u);
 }
 
 void vd_copy_tile(uint32_t cb, uint32_t tile, uint32_t dst, uint32_t line) {
     enter(line);
     require_math("copy_tile");
     require_family(Family::Copy, "copy_tile", "copy_tile_to_dst_init_short");
-    unpack_to_dst(cb, tile, dst, core->engine.transpose != 0, "copy_tile");
+    unpack_to_dst(cb, tile, dst, core->engine.transpose, "copy_tile");
 }
 
 void vd_transpose_init(uint32_t cb, uint32_t line) {
@@ -135,7 +139,7 @@ void vd_transpose_tile(uint32_t cb, uint32_t tile, uint32_t dst, uint32_t line) 
     enter(line);
     require_math("transpose_tile");
     require_family(Family::Transpose, "transpose_tile", "transpose_init");
-    unpack_to_dst(cb, tile, dst, true, "transpose_tile");
+    unpack_to_dst(cb, tile, dst, kFacesTransposed | kWithinTransposed, "transpose_tile");
 }
 
 void vd_unary_bcast_init(uint32_t broadcast, uint32_t cb, uint32_t line) {

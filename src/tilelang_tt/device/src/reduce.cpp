@@ -60,17 +60,30 @@ ReduceAxis axis_of(ReduceDim dim) {
                                           : ReduceAxis::Scalar;
 }
 
+// The engine keeps running maxima of rows in row 0 of the left faces and turns them into column 0 for the packer. A tile
+// that something else put into DST is taken as such maxima: a copy must have transposed inside the faces.
+void take_row_maxima(Tile& tile) {
+    for (const uint32_t face : {0u, 2u}) {
+        float maxima[kFace];
+        std::memcpy(maxima, tile.at[face][0], sizeof maxima);
+        for (uint32_t row = 0; row < kFace; ++row) tile.at[face][row][0] = maxima[row];
+    }
+}
+
 // dst = (what it holds, if anything) combined with the reduction of `data`.
 void reduce_into(uint32_t dst, const Tile& data, float factor, PoolType pool, ReduceDim dim, DataFormat format) {
     Engine& engine = core->engine;
     const bool fresh = engine.tiles[dst] == DstTile::Zero;
     if (fresh) poison(engine.dst[dst]);
+    if (engine.tiles[dst] == DstTile::Written && pool == PoolType::MAX && dim == ReduceDim::REDUCE_ROW) {
+        take_row_maxima(engine.dst[dst]);
+    }
     if (pool == PoolType::MAX) {
         reduce_max(engine.dst[dst], data, axis_of(dim), format, fresh);
     } else {
         reduce_sum(engine.dst[dst], data, factor, axis_of(dim), format, fresh);
     }
-    engine.tiles[dst] = DstTile::Written;
+    engine.tiles[dst] = DstTile::Reduced;
 }
 
 }  // namespace
@@ -88,6 +101,13 @@ void vd_reduce_init(uint32_t pool, uint32_t dim, uint32_t in, uint32_t scaler, u
     engine.dim = static_cast<ReduceDim>(dim);
     if (engine.pool == PoolType::MIN) vd_unimplemented("reduce_init of PoolType::MIN", line);
     engine.mask = {true, engine.dim, line};
+}
+
+void vd_reduce_reinit(uint32_t pool, uint32_t dim, uint32_t in, uint32_t scaler, uint32_t line) {
+    enter(line);
+    const PackMask before = core->engine.mask;  // the packer stays as an earlier reduce_init left it
+    vd_reduce_init(pool, dim, in, scaler, core->engine.pack_cb, line);
+    core->engine.mask = before;
 }
 
 void vd_reduce_tile(uint32_t pool_number, uint32_t dim_number, uint32_t in, uint32_t scaler, uint32_t tile,
@@ -111,6 +131,12 @@ void vd_reduce_tile(uint32_t pool_number, uint32_t dim_number, uint32_t in, uint
     load_operand(scaler, scaler_tile, factors);
     check_scaler(factors, scaler, pool, 4);
     reduce_into(dst, data, factors.at[0][0][0], pool, dim, cb_config(in).declared);
+}
+
+void vd_pack_reduce_mask(uint32_t dim, uint32_t line) {
+    enter(line);
+    require_started("the packer's reduce mask");
+    core->engine.mask = {true, static_cast<ReduceDim>(dim), line};
 }
 
 void vd_reduce_uninit(uint32_t line) {

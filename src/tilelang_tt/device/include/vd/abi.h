@@ -7,11 +7,23 @@
 
 #include "vd/ops.h"
 
+// Fields of a circular buffer as its processor keeps them; compute processors count in words of 16 bytes.
+enum : uint8_t {
+    VD_CB_SIZE,
+    VD_CB_LIMIT,
+    VD_CB_PAGE_SIZE,
+    VD_CB_NUM_PAGES,
+    VD_CB_RD_PTR,
+    VD_CB_WR_PTR,
+    VD_CB_WR_TILE_PTR,
+};
+
 extern "C" {
 
 // Runtime arguments.
 uint32_t vd_arg(uint32_t index, uint32_t line);
 uint32_t vd_common_arg(uint32_t index, uint32_t line);
+uint32_t vd_arg_addr(uint32_t index, bool common, uint32_t line);
 
 // Circular buffers.
 void vd_cb_reserve_back(uint32_t cb, uint32_t pages, uint32_t line);
@@ -21,6 +33,9 @@ void vd_cb_pop_front(uint32_t cb, uint32_t pages, uint32_t line);
 uint32_t vd_cb_pages(uint32_t cb, uint32_t line);
 uint32_t vd_cb_write_ptr(uint32_t cb, uint32_t line);
 uint32_t vd_cb_read_ptr(uint32_t cb, uint32_t line);
+uint32_t vd_cb_page_bytes(uint32_t cb, uint32_t line);
+uint32_t vd_cb_field(uint32_t cb, uint32_t field);  // VD_CB_SIZE ...
+[[noreturn]] void vd_cb_set_field(uint32_t cb, uint32_t field);
 bool vd_cb_reservable(uint32_t cb, uint32_t pages, uint32_t line);
 bool vd_cb_available(uint32_t cb, uint32_t pages, uint32_t line);
 
@@ -40,7 +55,7 @@ void vd_dst_release(uint32_t line);
 void vd_unary_startup(uint32_t icb, uint32_t ocb, uint32_t line);
 
 // Compute: operations between circular buffers and DST.
-void vd_copy_init(uint32_t cb, bool transpose, uint32_t line);
+void vd_copy_init(uint32_t cb, bool transpose_faces, bool transpose_within, uint32_t line);
 void vd_copy_tile(uint32_t cb, uint32_t tile, uint32_t dst, uint32_t line);
 void vd_transpose_init(uint32_t cb, uint32_t line);
 void vd_transpose_tile(uint32_t cb, uint32_t tile, uint32_t dst, uint32_t line);
@@ -60,8 +75,10 @@ void vd_unary_bcast_uninit(uint32_t cb, uint32_t line);
 
 // Compute: reductions. The packer keeps its mask until the uninit.
 void vd_reduce_init(uint32_t pool, uint32_t dim, uint32_t in, uint32_t scaler, uint32_t out, uint32_t line);
+void vd_reduce_reinit(uint32_t pool, uint32_t dim, uint32_t in, uint32_t scaler, uint32_t line);  // the mask is on
 void vd_reduce_tile(uint32_t pool, uint32_t dim, uint32_t in, uint32_t scaler, uint32_t tile, uint32_t scaler_tile,
                     uint32_t dst, uint32_t line);
+void vd_pack_reduce_mask(uint32_t dim, uint32_t line);
 void vd_reduce_uninit(uint32_t line);
 void vd_block_max_init(uint32_t tiles, uint32_t out, uint32_t line);
 void vd_block_max(uint32_t tiles, uint32_t in, uint32_t scaler, uint32_t first, uint32_t dst, uint32_t line);

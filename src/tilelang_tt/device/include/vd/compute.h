@@ -4,6 +4,8 @@
 // three in program order, so every guarded expression is executed.
 #pragma once
 
+#include "vd/cb_interface.h"
+#include "vd/engine_types.h"
 #include "vd/kernel.h"
 
 #define UNPACK(...) __VA_ARGS__
@@ -12,6 +14,8 @@
 
 constexpr bool DST_ACCUM_MODE = VD_FP32_DEST_ACC;
 constexpr bool APPROX = VD_MATH_APPROX;
+#define DST_SYNC_MODE (VD_DST_FULL_SYNC ? ckernel::DstSync::SyncFull : ckernel::DstSync::SyncHalf)  // kernels ask for it
+constexpr auto MATH_FIDELITY = ckernel::MathFidelity::VD_MATH_FIDELITY;
 
 enum class SrcOrder : uint8_t { Regular = 0, Reverse = 1 };
 
@@ -57,3 +61,5 @@ constexpr uint32_t number(ckernel::BroadcastType type) {
 }
 
 }  // namespace vd
+
+#include "vd/llk.h"

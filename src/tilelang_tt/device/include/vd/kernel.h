@@ -9,6 +9,7 @@
 
 #include "vd/abi.h"
 #include "vd/ops.h"
+#include "vd/profiler.h"
 
 #define ALWI inline __attribute__((always_inline))
 #define FORCE_INLINE inline __attribute__((always_inline))
@@ -60,6 +61,7 @@ constexpr uint32_t get_ct_arg() {
     return vd::compile_time_args.at[index];
 }
 #define get_compile_time_arg_val(index) get_ct_arg<index>()
+constexpr auto& kernel_compile_time_args = vd::compile_time_args.at;
 
 constexpr int32_t get_tile_size(int32_t cb) { return static_cast<int32_t>(vd::tile_sizes[cb]); }
 constexpr DataFormat get_dataformat(int32_t cb) { return static_cast<DataFormat>(vd::data_formats[cb]); }
@@ -107,78 +109,62 @@ FORCE_INLINE T get_common_arg_val(int index, VD_LINE) {
     return value;
 }
 
+// Where the arguments lie in L1.
+FORCE_INLINE uintptr_t get_arg_addr(int index, VD_LINE) {
+    return vd_arg_addr(static_cast<uint32_t>(index), false, line);
+}
+FORCE_INLINE uintptr_t get_common_arg_addr(int index, VD_LINE) {
+    return vd_arg_addr(static_cast<uint32_t>(index), true, line);
+}
+
+// X of every circular buffer id, separated by commas.
+#define VD_EIGHT(X, a, b, c, d, e, f, g, h) X(a), X(b), X(c), X(d), X(e), X(f), X(g), X(h)
+#define VD_EACH_CB(X)                                                                                  \
+    VD_EIGHT(X, 0, 1, 2, 3, 4, 5, 6, 7), VD_EIGHT(X, 8, 9, 10, 11, 12, 13, 14, 15),                    \
+        VD_EIGHT(X, 16, 17, 18, 19, 20, 21, 22, 23), VD_EIGHT(X, 24, 25, 26, 27, 28, 29, 30, 31),      \
+        VD_EIGHT(X, 32, 33, 34, 35, 36, 37, 38, 39), VD_EIGHT(X, 40, 41, 42, 43, 44, 45, 46, 47),      \
+        VD_EIGHT(X, 48, 49, 50, 51, 52, 53, 54, 55), VD_EIGHT(X, 56, 57, 58, 59, 60, 61, 62, 63)
+
 #define VD_CB(n) c_##n = n
+#define VD_OLD_CB(name) name
 namespace tt {
 enum CBIndex : uint8_t {
-    VD_CB(0),
-    VD_CB(1),
-    VD_CB(2),
-    VD_CB(3),
-    VD_CB(4),
-    VD_CB(5),
-    VD_CB(6),
-    VD_CB(7),
-    VD_CB(8),
-    VD_CB(9),
-    VD_CB(10),
-    VD_CB(11),
-    VD_CB(12),
-    VD_CB(13),
-    VD_CB(14),
-    VD_CB(15),
-    VD_CB(16),
-    VD_CB(17),
-    VD_CB(18),
-    VD_CB(19),
-    VD_CB(20),
-    VD_CB(21),
-    VD_CB(22),
-    VD_CB(23),
-    VD_CB(24),
-    VD_CB(25),
-    VD_CB(26),
-    VD_CB(27),
-    VD_CB(28),
-    VD_CB(29),
-    VD_CB(30),
-    VD_CB(31),
-    VD_CB(32),
-    VD_CB(33),
-    VD_CB(34),
-    VD_CB(35),
-    VD_CB(36),
-    VD_CB(37),
-    VD_CB(38),
-    VD_CB(39),
-    VD_CB(40),
-    VD_CB(41),
-    VD_CB(42),
-    VD_CB(43),
-    VD_CB(44),
-    VD_CB(45),
-    VD_CB(46),
-    VD_CB(47),
-    VD_CB(48),
-    VD_CB(49),
-    VD_CB(50),
-    VD_CB(51),
-    VD_CB(52),
-    VD_CB(53),
-    VD_CB(54),
-    VD_CB(55),
-    VD_CB(56),
-    VD_CB(57),
-    VD_CB(58),
-    VD_CB(59),
-    VD_CB(60),
-    VD_CB(61),
-    VD_CB(62),
-    VD_CB(63),
+    VD_EACH_CB(VD_CB),
     SIZE = 64,
 };
 using ::DataFormat;
+// The older names of the ids: inputs, outputs and intermediate results of compute.
+enum CB : uint8_t {
+    VD_EIGHT(VD_OLD_CB, c_in0, c_in1, c_in2, c_in3, c_in4, c_in5, c_in6, c_in7),
+    VD_EIGHT(VD_OLD_CB, dataflow0, dataflow1, dataflow2, dataflow3, dataflow4, dataflow5, dataflow6, dataflow7),
+    VD_EIGHT(VD_OLD_CB, c_out0, c_out1, c_out2, c_out3, c_out4, c_out5, c_out6, c_out7),
+    VD_EIGHT(VD_OLD_CB, c_intermed0, c_intermed1, c_intermed2, c_intermed3, c_intermed4, c_intermed5, c_intermed6,
+             c_intermed7),
+};
 }  // namespace tt
 #undef VD_CB
+#undef VD_OLD_CB
+
+// What the SDK's build knows of each buffer: its number in L1, its size in tiles.
+namespace vd {
+template <typename T, T value>
+struct OfEveryCb {
+    constexpr T operator[](uint32_t) const { return value; }
+};
+}  // namespace vd
+constexpr auto& unpack_src_format = vd::data_formats;
+constexpr auto& unpack_dst_format = vd::data_formats;
+constexpr auto& pack_src_format = vd::data_formats;
+constexpr auto& pack_dst_format = vd::data_formats;
+constexpr auto& unpack_tile_size = vd::tile_sizes;
+constexpr auto& pack_tile_size = vd::tile_sizes;
+constexpr vd::OfEveryCb<uint8_t, 32> unpack_tile_r_dim, unpack_tile_c_dim, pack_tile_r_dim, pack_tile_c_dim;
+constexpr vd::OfEveryCb<uint8_t, 16> unpack_tile_face_r_dim, pack_tile_face_r_dim;
+constexpr vd::OfEveryCb<uint8_t, 4> unpack_tile_num_faces, pack_tile_num_faces;
+constexpr vd::OfEveryCb<uint8_t, 0> unpack_partial_face, pack_partial_face, unpack_narrow_tile, pack_narrow_tile;
+
+constexpr uint32_t get_tile_hw(int32_t) { return 1024; }
+constexpr uint32_t get_tile_num_faces(int32_t) { return 4; }
 
 ALWI void cb_reserve_back(uint32_t cb, uint32_t pages, VD_LINE) { vd_cb_reserve_back(cb, pages, line); }
 ALWI void cb_push_back(uint32_t cb, uint32_t pages, VD_LINE) { vd_cb_push_back(cb, pages, line); }

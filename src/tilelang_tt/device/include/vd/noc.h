@@ -1,6 +1,7 @@
 // Transfers of any length and of one packet, to one place and to a rectangle of cores; barriers.
 #pragma once
 
+#include "hostdevcommon/common_values.hpp"
 #include "vd/cores.h"
 
 #define MEM_ZEROS_BASE VD_MEM_ZEROS_BASE
@@ -8,6 +9,8 @@
 
 constexpr uint8_t noc_index = VD_NOC_INDEX;
 constexpr uint8_t NUM_NOCS = 2;
+enum : uint8_t { DM_DEDICATED_NOC = 0, DM_DYNAMIC_NOC = 1 };
+constexpr uint8_t noc_mode = DM_DEDICATED_NOC;
 enum : uint8_t { NOC_0 = 0, NOC_1 = 1 };
 
 #if defined(ARCH_BLACKHOLE)
@@ -33,8 +36,10 @@ constexpr uint8_t write_cmd_buf = 0, read_cmd_buf = 1, write_reg_cmd_buf = 2, wr
 constexpr uint32_t NOC_LOCAL_BITS = 36;
 constexpr uint32_t NOC_NODE_BITS = 6;
 
-constexpr uint32_t INVALID = 0;
-constexpr uint32_t VALID = 1;
+#define NOC_LOCAL_ADDR_OFFSET(address) (static_cast<uint64_t>(address) & ((1ull << NOC_LOCAL_BITS) - 1))
+#define NOC_UNICAST_ADDR_X(address) (static_cast<uint64_t>(address) >> NOC_LOCAL_BITS & ((1u << NOC_NODE_BITS) - 1))
+#define NOC_UNICAST_ADDR_Y(address) \
+    (static_cast<uint64_t>(address) >> (NOC_LOCAL_BITS + NOC_NODE_BITS) & ((1u << NOC_NODE_BITS) - 1))
 
 namespace vd {
 

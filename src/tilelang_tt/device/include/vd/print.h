@@ -7,6 +7,12 @@
 #include "vd/kernel.h"
 #include "vd/noc_abi.h"
 
+// A bfloat16 number given by its bits.
+struct bf16_t {
+    uint16_t val;
+    explicit constexpr bf16_t(uint16_t bits) : val(bits) {}
+};
+
 namespace vd {
 
 constexpr bool is_placeholder(const char* at) { return at[0] == '{' && at[1] != '{'; }
@@ -44,7 +50,12 @@ struct Printer {
     template <typename T>
     void value(const T& what, bool hex) {
         char digits[48] = "?";
-        if constexpr (std::is_floating_point_v<T>) {
+        if constexpr (std::is_same_v<T, bf16_t>) {
+            const uint32_t bits = static_cast<uint32_t>(what.val) << 16;
+            float number;
+            __builtin_memcpy(&number, &bits, sizeof number);
+            std::snprintf(digits, sizeof digits, "%g", static_cast<double>(number));
+        } else if constexpr (std::is_floating_point_v<T>) {
             std::snprintf(digits, sizeof digits, "%g", static_cast<double>(what));
         } else if constexpr (std::is_convertible_v<T, const char*>) {
             std::snprintf(digits, sizeof digits, "%s", static_cast<const char*>(what));

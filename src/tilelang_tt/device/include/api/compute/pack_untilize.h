@@ -10,12 +10,12 @@ constexpr uint32_t TILE_C_DIM = 32;
 
 template <uint32_t block_ct_dim = 8, uint32_t full_ct_dim = block_ct_dim, auto...>
 ALWI void pack_untilize_init(uint32_t icb, uint32_t ocb, VD_LINE) {
-    vd_copy_init(icb, false, line);
+    vd_copy_init(icb, false, false, line);
     vd_pack_untilize_init(block_ct_dim, full_ct_dim, ocb, line);
 }
 template <uint32_t block_ct_dim = 8, uint32_t full_ct_dim = block_ct_dim, auto...>
 ALWI void pack_untilize_init_skip_remap(uint32_t icb, uint32_t ocb, VD_LINE) {
-    vd_copy_init(icb, false, line);
+    vd_copy_init(icb, false, false, line);
     vd_pack_untilize_init(block_ct_dim, full_ct_dim, ocb, line);
 }
 template <uint32_t block_ct_dim = 8, uint32_t full_ct_dim = block_ct_dim, auto...>

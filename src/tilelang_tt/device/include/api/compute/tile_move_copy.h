@@ -9,25 +9,22 @@ namespace ckernel {
 template <auto...>
 ALWI void copy_tile_to_dst_init_short(uint32_t cb, uint32_t transpose = 0, uint32_t transpose_within_16x16_face = 0,
                                       VD_LINE) {
-    if (transpose_within_16x16_face != transpose) {
-        vd_unimplemented("copy_tile_to_dst_init_short with different face and tile transposes", line);
-    }
-    vd_copy_init(cb, transpose != 0, line);
+    vd_copy_init(cb, transpose != 0, transpose_within_16x16_face != 0, line);
 }
 template <auto...>
 ALWI void copy_tile_init(uint32_t cb, VD_LINE) {
-    vd_copy_init(cb, false, line);
+    vd_copy_init(cb, false, false, line);
 }
 template <auto...>
 ALWI void copy_init(uint32_t cb, uint32_t transpose = 0, VD_LINE) {
     if (transpose != 0) vd_unimplemented("copy_init with a transpose", line);
-    vd_copy_init(cb, false, line);
+    vd_copy_init(cb, false, false, line);
 }
 template <auto...>
 ALWI void copy_tile_to_dst_init_short_with_dt(uint32_t before, uint32_t after, uint32_t transpose = 0, VD_LINE) {
     if (transpose != 0) vd_unimplemented("copy_tile_to_dst_init_short_with_dt with a transpose", line);
     vd::reconfig_srca(before, after, line);
-    vd_copy_init(after, false, line);
+    vd_copy_init(after, false, false, line);
 }
 template <auto...>
 ALWI void copy_tile(uint32_t cb, uint32_t tile, uint32_t idst, VD_LINE) {

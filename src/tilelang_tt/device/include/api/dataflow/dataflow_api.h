@@ -5,6 +5,7 @@
 #include "api/debug/assert.h"
 #include "api/tensor/tensor_accessor.h"
 #include "vd/address_generators.h"
+#include "vd/cb_interface.h"
 #include "vd/cores.h"
 #include "vd/kernel.h"
 #include "vd/noc.h"

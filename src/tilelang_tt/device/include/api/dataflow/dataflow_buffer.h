@@ -34,12 +34,12 @@ public:
     DataflowBuffer(uint16_t id) : id_(id) {}
 
     uint16_t get_id() const { return id_; }
-    uint32_t get_entry_size() const { return vd::tile_sizes[id_]; }
-    uint32_t get_stride_size() const { return get_entry_size(); }
+    uint32_t get_entry_size(VD_LINE) const { return vd_cb_page_bytes(id_, line); }
+    uint32_t get_stride_size(VD_LINE) const { return vd_cb_page_bytes(id_, line); }
     uint32_t get_total_num_entries(VD_LINE) const { return vd_cb_pages(id_, line); }
-    uint32_t get_total_size_bytes(VD_LINE) const { return vd_cb_pages(id_, line) * get_entry_size(); }
+    uint32_t get_total_size_bytes(VD_LINE) const { return vd_cb_pages(id_, line) * vd_cb_page_bytes(id_, line); }
     uint32_t get_local_num_entries(VD_LINE) const { return vd_cb_pages(id_, line); }
-    uint32_t get_local_size_bytes(VD_LINE) const { return vd_cb_pages(id_, line) * get_entry_size(); }
+    uint32_t get_local_size_bytes(VD_LINE) const { return vd_cb_pages(id_, line) * vd_cb_page_bytes(id_, line); }
     void reserve_back(uint16_t entries, VD_LINE) { vd_cb_reserve_back(id_, entries, line); }
     void push_back(uint16_t entries, VD_LINE) { vd_cb_push_back(id_, entries, line); }
     void wait_front(uint16_t entries, VD_LINE) { vd_cb_wait_front(id_, entries, line); }

@@ -237,3 +237,5 @@ struct BufferTraits {
 };
 
 }  // namespace vd
+
+#include "api/tensor/noc_traits.h"

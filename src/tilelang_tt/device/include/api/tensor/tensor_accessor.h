@@ -112,10 +112,10 @@ struct TensorAccessor {
     auto pages(uint32_t first = 0, uint32_t end = 0, uint8_t noc = noc_index) const {
         return tensor_accessor::Pages<TensorAccessor>(*this, first, end, noc);
     }
-    // Each instantiation fails, so that only kernels that use it do not compile.
-    template <typename Spec = DSpec>
-    void shard_pages(uint32_t, uint32_t = 0, uint32_t = 0, uint8_t = noc_index) const {
-        static_assert(sizeof(Spec) == 0, "unimplemented on the virtual device: TensorAccessor::shard_pages");
+    auto shard_pages(uint32_t shard, uint32_t first = 0, uint32_t end = 0, uint8_t noc = noc_index) const {
+        static_assert(!DSpec::is_interleaved, "interleaved tensors have no shards");
+        const uint32_t all = static_cast<uint32_t>(dspec_.shard_volume());
+        return tensor_accessor::ShardPages<TensorAccessor>(*this, shard, first, end == 0 ? all : end, noc);
     }
 
 private:
@@ -149,6 +149,12 @@ auto make_tensor_accessor_tuple(const std::tuple<Args...>& args, uint32_t first_
         },
         args);
 }
+
+template <typename T, typename = void>
+constexpr bool has_get_aligned_page_size_v = false;
+template <typename T>
+constexpr bool has_get_aligned_page_size_v<
+    T, std::void_t<decltype(std::declval<const T&>().get_aligned_page_size())>> = true;
 
 // ---- pages over the NoC ----------------------------------------------------------------------------
 namespace vd {

@@ -1,0 +1,2 @@
+// A compute kernel that does nothing needs this.
+#pragma once

@@ -1,0 +1,4 @@
+// The older address generators.
+#pragma once
+
+#include "vd/address_generators.h"

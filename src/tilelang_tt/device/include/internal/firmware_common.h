@@ -1,0 +1,4 @@
+// Attributes and helpers of the firmware.
+#pragma once
+
+#include "vd/kernel.h"

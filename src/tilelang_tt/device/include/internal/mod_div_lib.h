@@ -1,0 +1,8 @@
+// Products and quotients that the SDK spells out for its processors.
+#pragma once
+
+#include <cstdint>
+
+constexpr unsigned mulsi3(unsigned left, unsigned right) { return left * right; }
+constexpr uint32_t udivsi3(uint32_t value, uint32_t divisor) { return value / divisor; }
+constexpr uint32_t umodsi3(uint32_t value, uint32_t divisor) { return value % divisor; }

@@ -1,0 +1,4 @@
+// Attributes of pointers into L1.
+#pragma once
+
+#include "vd/kernel.h"

@@ -1,0 +1,4 @@
+// Coordinates and the cache.
+#pragma once
+
+#include "vd/noc.h"

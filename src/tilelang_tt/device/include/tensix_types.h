@@ -1,0 +1,4 @@
+// Data formats.
+#pragma once
+
+#include "vd/kernel.h"

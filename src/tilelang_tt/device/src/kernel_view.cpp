@@ -1,0 +1,61 @@
+// What kernels may look at besides the protocol: their arguments as words of L1, and the fields of a circular buffer.
+#include <cstring>
+
+#include "machine.h"
+
+namespace vd {
+namespace {
+
+constexpr uint32_t kArgumentBytes = 2048;  // of one list; the SDK promises room for 341 words
+constexpr uint32_t kWord = 16;             // bytes; the unit of compute processors
+
+// Below the semaphores, in the area of the kernels' configuration, each kernel has two lists.
+uint32_t arguments_offset(bool common) {
+    const uint32_t list = static_cast<uint32_t>(fiber->role) * 2 + common;
+    return device.chip.semaphore_offset(0) - (list + 1) * kArgumentBytes;
+}
+
+}  // namespace
+}  // namespace vd
+
+using namespace vd;
+
+extern "C" {
+
+uint32_t vd_arg_addr(uint32_t index, bool common, uint32_t line) {
+    enter(line);
+    const uint32_t role = static_cast<uint32_t>(fiber->role);
+    const Arguments& args = common ? core->group->kernels[role].common_args : core->config->args[role];
+    const uint32_t count = static_cast<uint32_t>(args.values.size());
+    if (index > count) breach("arg-index", "address of runtime argument %u: this kernel has %u", index, count);
+    if (count * sizeof(uint32_t) > kArgumentBytes) vd_unimplemented("get_arg_addr of more than 512 arguments", line);
+    const uint32_t offset = arguments_offset(common);
+    for (uint32_t i = 0; i < count; ++i) {
+        const uint32_t value = args.at(i);
+        std::memcpy(core->l1 + offset + i * sizeof value, &value, sizeof value);
+    }
+    return l1_address(offset) + index * static_cast<uint32_t>(sizeof(uint32_t));
+}
+
+uint32_t vd_cb_page_bytes(uint32_t cb, uint32_t line) {
+    enter(line);
+    return cb_config(cb).page_bytes;
+}
+
+uint32_t vd_cb_field(uint32_t cb, uint32_t field) {
+    const CbConfig& config = cb_config(cb);
+    const CbState& state = core->cbs[cb];
+    if (field == VD_CB_NUM_PAGES) return config.pages;
+    const uint32_t begin = l1_address(config.offset), bytes = config.pages * config.page_bytes;
+    const uint32_t value = field == VD_CB_SIZE        ? bytes
+                           : field == VD_CB_LIMIT     ? begin + bytes
+                           : field == VD_CB_PAGE_SIZE ? config.page_bytes
+                           : field == VD_CB_RD_PTR    ? begin + state.read_page * config.page_bytes
+                           : field == VD_CB_WR_PTR    ? begin + state.write_page * config.page_bytes
+                                                      : state.pack_cursor * config.page_bytes;
+    return fiber->role == Role::Compute ? value / kWord : value;
+}
+
+void vd_cb_set_field(uint32_t, uint32_t) { vd_unimplemented("writing a field of LocalCBInterface", fiber->line); }
+
+}  // extern "C"

@@ -1,0 +1,150 @@
+"""What kernels look at besides the protocol: arguments in L1, fields of a buffer, the processor they are built for."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from hand_written import COMPUTE, COMPUTE_HEADERS, DATAFLOW, READER, WRITER, cb, kernel, words
+
+from tilelang_tt.device import CBDescriptor, CBFormatDescriptor, DataType, Layout, ProgramDescriptor, open_device
+from tilelang_tt.diagnostics import DeviceError
+
+WORDS = 16  # of the row that a kernel writes
+
+
+def row_written_by(body: str, config: object = WRITER, headers: str = DATAFLOW, **more: object) -> list[int]:
+    """A data movement kernel fills `row[0 .. 15]` in CB 0 and the row comes back."""
+    text = f"""{headers}
+    void kernel_main() {{
+        constexpr auto layout = TensorAccessorArgs<0>();
+        const auto out = TensorAccessor(layout, get_arg_val<uint32_t>(0));
+        volatile uint32_t* row = reinterpret_cast<volatile uint32_t*>(get_write_ptr(0));
+        for (uint32_t i = 0; i < {WORDS}; ++i) row[i] = 0;
+        {body}
+        noc_async_write_page(0, out, get_write_ptr(0));
+        noc_async_write_barrier();
+    }}"""
+    with open_device("wormhole_b0") as device:
+        out = device.allocate_tensor((1, WORDS), DataType.UINT32, layout=Layout.ROW_MAJOR)
+        args = [out.buffer_address(), 7, 8, 9]
+        one = kernel(text, config, args=args, compile_args=words(out), **more)  # type: ignore[arg-type]
+        device.run(ProgramDescriptor([one], cbs=[cb(0, 3)]))
+        return [int(value) for value in out.to_torch().flatten()]
+
+
+def test_arguments_are_words_of_l1() -> None:
+    body = """
+        const uint32_t* list = reinterpret_cast<const uint32_t*>(get_arg_addr(1));
+        const uint32_t* common = reinterpret_cast<const uint32_t*>(get_common_arg_addr(0));
+        for (uint32_t i = 0; i < 3; ++i) row[i] = list[i];
+        row[3] = common[1];"""
+    assert row_written_by(body, common_runtime_args=[40, 41])[:4] == [7, 8, 9, 41]
+
+
+def test_an_argument_behind_the_end_has_no_address() -> None:
+    with pytest.raises(DeviceError, match="address of runtime argument 5: this kernel has 4"):
+        row_written_by("row[0] = get_arg_addr(5);")
+
+
+def test_fields_of_a_buffer() -> None:
+    body = """
+        const auto& fields = get_local_cb_interface(0);
+        row[0] = fields.fifo_num_pages;
+        row[1] = fields.fifo_page_size;
+        row[2] = fields.fifo_size;
+        row[3] = fields.fifo_limit - get_write_ptr(0);
+        row[4] = fields.fifo_wr_ptr == get_write_ptr(0) && fields.fifo_rd_ptr == get_read_ptr(0);"""
+    assert row_written_by(body)[:5] == [3, 2048, 3 * 2048, 3 * 2048, 1]
+
+
+def test_moving_a_buffers_pointer_is_said_to_be_missing() -> None:
+    with pytest.raises(DeviceError, match="writing a field of LocalCBInterface") as caught:
+        row_written_by("get_local_cb_interface(0).fifo_rd_ptr += 16;")
+    assert caught.value.code == "TT402"
+
+
+def test_an_entry_is_a_page_of_the_buffer_and_not_a_tile() -> None:
+    text = f"""{DATAFLOW}
+    #include "api/dataflow/dataflow_buffer.h"
+    void kernel_main() {{
+        constexpr auto layout = TensorAccessorArgs<0>();
+        const auto out = TensorAccessor(layout, get_arg_val<uint32_t>(0));
+        DataflowBuffer buffer(0);
+        volatile uint32_t* row = reinterpret_cast<volatile uint32_t*>(buffer.get_write_ptr());
+        row[0] = buffer.get_entry_size();
+        row[1] = buffer.get_total_size_bytes();
+        noc_async_write_page(0, out, buffer.get_write_ptr());
+        noc_async_write_barrier();
+    }}"""
+    with open_device("wormhole_b0") as device:
+        out = device.allocate_tensor((1, WORDS), DataType.UINT32, layout=Layout.ROW_MAJOR)
+        one = kernel(text, WRITER, args=[out.buffer_address()], compile_args=words(out))
+        pages = CBDescriptor(4 * 64, one.core_ranges, [CBFormatDescriptor(0, DataType.UINT32, 64)])
+        device.run(ProgramDescriptor([one], cbs=[pages]))
+        assert out.to_torch().flatten()[:2].tolist() == [64, 256]
+
+
+@pytest.mark.parametrize(("config", "macro"), [(READER, "COMPILE_FOR_NCRISC"), (WRITER, "COMPILE_FOR_BRISC")])
+def test_data_movement_kernels_know_their_processor(config: object, macro: str) -> None:
+    body = f"""
+        #if defined({macro})
+        row[0] += 1;
+        #endif
+        #if defined(COMPILE_FOR_TRISC) || (defined(COMPILE_FOR_NCRISC) && defined(COMPILE_FOR_BRISC))
+        row[0] += 2;
+        #endif"""
+    assert row_written_by(body, config)[0] == 1
+
+
+def test_numbers_on_the_processors_of_data_movement() -> None:
+    headers = f"""{DATAFLOW}
+    #include "api/alignment.h"
+    #include "api/numeric/bfloat16.h"
+    #include "api/numeric/float32.h"
+    #include "api/numeric/int32.h"
+    #include "internal/mod_div_lib.h"
+    #include "tt-metalium/constants.hpp"
+    """
+    body = """
+        row[0] = fp32_to_bf16(1.0f / 3.0f);
+        row[1] = fp32_to_bf16_truncate(1.0f / 3.0f);
+        row[2] = bf16_to_fp32(0x4049) == 3.140625f;
+        row[3] = bfloat16_greater(0x3f80, 0xbf80) && bfloat16_greater(0xbf80, 0xc000) && !bfloat16_greater(1, 1);
+        row[4] = float32_greater(0x3f800000, 0xbf800000) && !float32_greater(0x7fc00000, 0);
+        row[4] &= !float32_greater(0, 1u << 31);
+        row[5] = int32_greater(1, -1) && !int32_greater(-2, -1);
+        row[6] = align(33, 24);
+        row[7] = align_power_of_2(33, 32) + is_power_of_2(64) + is_power_of_2(0);
+        row[8] = mulsi3(tt::constants::TILE_HW, tt::constants::FACE_WIDTH);
+        row[9] = kernel_compile_time_args[1];
+        row[10] = tt::CB::c_out0 + tt::CB::c_intermed7;"""
+    third = torch.tensor(1 / 3, dtype=torch.float32)
+    nearest = int(third.bfloat16().view(torch.int16))
+    cut = int(third.view(torch.int32)) >> 16
+    assert nearest != cut
+    assert row_written_by(body, headers=headers)[:11] == [nearest, cut, 1, 1, 1, 1, 48, 65, 16384, 64, 47]
+
+
+def test_compute_kernels_are_built_for_all_three_threads_at_once() -> None:
+    text = f"""{COMPUTE_HEADERS}
+    #include "llk_defs.h"
+    void kernel_main() {{
+        static_assert(unpack_src_format[0] == static_cast<uint32_t>(DataFormat::Float16_b));
+        static_assert(unpack_tile_r_dim[0] * unpack_tile_c_dim[0] == get_tile_hw(0));
+        static_assert(DST_SYNC_MODE == DstSync::SyncHalf && MATH_FIDELITY == MathFidelity::HiFi4);
+        DeviceZoneScopedN("nothing");
+        uint32_t threads = 0;
+        #ifdef TRISC_UNPACK
+        threads += 1;
+        #endif
+        #ifdef TRISC_MATH
+        threads += 1;
+        #endif
+        #ifdef UCK_CHLKC_PACK
+        threads += 1;
+        #endif
+        const uint32_t page = get_local_cb_interface(0).fifo_page_size;  // words of 16 bytes
+        while (threads != 3 || page != 128) {{}}
+    }}"""
+    with open_device("wormhole_b0", time_limit=20) as device:
+        device.run(ProgramDescriptor([kernel(text, COMPUTE)], cbs=[cb(0, 1)]))
