@@ -10,9 +10,11 @@ from tilelang_tt.compiled import Compiled
 from tilelang_tt.diagnostics import Location
 from tilelang_tt.options import Options
 from tilelang_tt.runtime.plan import LaunchPlan, Plan, work_of_core
+from tilelang_tt.runtime.ttnn_tensors import layout_text
 
 
-def explain(compiled: Compiled, options: Options) -> str:
+def explain(compiled: Compiled, options: Options, call_notes: Sequence[str] = ()) -> str:
+    """`call_notes`: what the latest call did beyond running the kernels."""
     plan = compiled.plan
     sections = [_heading(plan, options)]
     sections += [f"== {name}\n{text.rstrip()}" for name, text in compiled.stages]
@@ -20,6 +22,10 @@ def explain(compiled: Compiled, options: Options) -> str:
     for launch in plan.launches:
         sections.append(l1_map(launch, options.chip))
         sections.append(work_map(launch))
+    if plan.device != "virtual" or call_notes:
+        sections.append(ttnn_layouts(plan))
+    if call_notes:
+        sections.append("\n".join(["latest call", *(f"  {note}" for note in call_notes)]))
     return "\n\n".join(sections) + "\n"
 
 
@@ -50,6 +56,14 @@ def _short(location: Location) -> str:
     path = Path(location.file)
     inside = path.is_absolute() and path.is_relative_to(Path.cwd())
     return f"{path.relative_to(Path.cwd()) if inside else path}:{location.line}"
+
+
+def ttnn_layouts(plan: Plan) -> str:
+    """How ttnn tensors must lie to be used where they are."""
+    lines = [f"  {item.name}: {layout_text(item, len(plan.params[item.param].shape))}" for item in plan.tensors]
+    return "\n".join(
+        ["ttnn tensors are used where they lie if they are as follows, and converted there if not", *lines]
+    )
 
 
 def l1_map(launch: LaunchPlan, chip: Arch) -> str:

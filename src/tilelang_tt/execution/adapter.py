@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import torch
 from tilelang.engine.param import KernelParam
 from tilelang.jit.adapter.base import BaseKernelAdapter
 
@@ -14,7 +13,9 @@ from tilelang_tt.diagnostics import UnsupportedError
 from tilelang_tt.execution.call import BoundCall, Signature
 from tilelang_tt.execution.device import launcher_of
 from tilelang_tt.execution.sources import HOST_FILE, join_sources
+from tilelang_tt.execution.ttnn_call import TtnnCall
 from tilelang_tt.runtime.runner import RunReport
+from tilelang_tt.runtime.ttnn_tensors import ttnn_of
 
 
 class TenstorrentAdapter(BaseKernelAdapter):
@@ -31,13 +32,17 @@ class TenstorrentAdapter(BaseKernelAdapter):
         self.signature = Signature(self.compiled.plan, dtypes, self.result_idx)
         return self.call
 
-    def call(self, *args: Any) -> torch.Tensor | list[torch.Tensor] | None:
+    def call(self, *args: Any) -> Any:
+        """torch tensors in, torch tensors out; ttnn tensors in, ttnn tensors out, on the device they are on."""
+        ttnn = ttnn_of(args)
+        if ttnn is not None:
+            on_device = TtnnCall(ttnn, self.signature, args)
+            self.last_report = on_device.run(self.compiled.files)
+            return _one_or_all(on_device.results())
         bound = self.signature.bind(args)
         self.last_report = self._launch(bound) if bound.has_work else None
         bound.finish()
-        if len(bound.results) == 1:
-            return bound.results[0]
-        return list(bound.results) or None
+        return _one_or_all(list(bound.results))
 
     def _launch(self, bound: BoundCall) -> RunReport:
         plan = self.compiled.plan
@@ -58,3 +63,7 @@ class TenstorrentAdapter(BaseKernelAdapter):
 
     def get_host_source(self) -> str:
         return self.compiled.files[HOST_FILE]
+
+
+def _one_or_all(results: list[Any]) -> Any:
+    return results[0] if len(results) == 1 else results or None

@@ -213,10 +213,10 @@ class Signature:
     def _has_work(self, tensors: Mapping[int, torch.Tensor]) -> bool:
         """False when nothing would be written. An empty operand of a result that is not empty (K = 0) is
         refused: what such a kernel writes depends on what it does before its loop."""
-        if all(tensor.numel() == 0 for index, tensor in tensors.items() if self._writes(index)):
+        if all(_is_empty(tensor) for index, tensor in tensors.items() if self._writes(index)):
             return False
         for item in self.plan.tensors:
-            if tensors[item.param].numel() == 0:
+            if _is_empty(tensors[item.param]):
                 param = self.plan.params[item.param]
                 raise ArgumentError(
                     "TT311",
@@ -245,6 +245,10 @@ class Signature:
 
     def _allocate(self, index: int, sizes: Mapping[str, int]) -> torch.Tensor:
         return torch.empty(self._resolve(self.plan.params[index], sizes), dtype=self.dtypes[index], device="cpu")
+
+
+def _is_empty(tensor: Any) -> bool:
+    return 0 in tuple(tensor.shape)
 
 
 def _plain(tensor: torch.Tensor) -> torch.Tensor:

@@ -81,7 +81,7 @@ class TenstorrentKernel(JITKernel):
         compiled = self.compiled
         if stages:
             compiled = compile_function(self.prim_func, self.options, stages=True)
-        return explain(compiled, self.options)
+        return explain(compiled, self.options, self.last_report.notes if self.last_report else ())
 
     def export(self, directory: str | Path, *, overwrite: bool = False) -> Path:
         """Write the five files, a CMake project and a README; see `tilelang_tt.export`."""

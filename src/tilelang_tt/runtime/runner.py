@@ -38,6 +38,7 @@ class RunReport:
     run_seconds: float  # from tensors to tensors, without the build
     device_seconds: float  # inside the kernels
     statistics: dict[str, int]  # bytes over the NoC, tiles multiplied, cores used ...
+    notes: tuple[str, ...] = ()  # what the call did beyond running the kernels
 
 
 def execute(

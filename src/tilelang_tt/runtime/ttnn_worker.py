@@ -121,6 +121,54 @@ def _config(ttnn: Any, launch: dict[str, Any], role: str) -> Any:
     return config
 
 
+def device_facts(device: Any) -> dict[str, Any]:
+    grid = device.compute_with_storage_grid_size()
+    arch = str(device.arch()).rpartition(".")[2].lower()
+    return {"arch": arch, "grid": [grid.x, grid.y], "ttnn": _version("ttnn")}
+
+
+def check_pages(item: dict[str, Any], tensor: Any) -> None:
+    """The tensor on the device must be the pages that the plan counts on; ttnn holds no empty tensor."""
+    sizes = (tensor.buffer_num_pages(), tensor.buffer_page_size(), tensor.buffer_aligned_page_size())
+    expected = (max(item["pages"], 1), item["page_bytes"], item["page_bytes"])
+    if sizes != expected:
+        raise RuntimeError(
+            f"tensor '{item['name']}' has (pages, bytes, aligned bytes) {sizes} on the device; "
+            f"the plan needs {expected}"
+        )
+
+
+def run_launches(
+    ttnn: Any,
+    device: Any,
+    request: dict[str, Any],
+    tensors: dict[str, Any],
+    stage: Callable[[str], None] = lambda _name: None,
+) -> float:
+    """Every launch in order on tensors that are on the device; the seconds they took."""
+    addresses = {name: tensor.buffer_address() for name, tensor in tensors.items()}
+    accessors = {name: _accessor(ttnn, name, tensor) for name, tensor in tensors.items()}
+    # Outputs come last; a list of one tensor would leave no input, so it is named as both.
+    order = [tensors[item["name"]] for item in sorted(request["tensors"], key=lambda item: bool(item["written"]))]
+    order = order if len(order) > 1 else order * 2
+    seconds = 0.0
+    for launch in request["launches"]:
+        stage(f"running launch '{launch['name']}'")
+        program = build_program(ttnn, launch, addresses, accessors)
+        started = time.perf_counter()
+        ttnn.generic_op(order, program)
+        ttnn.synchronize_device(device)
+        seconds += time.perf_counter() - started
+    return seconds
+
+
+def _accessor(ttnn: Any, name: str, tensor: Any) -> list[int]:
+    args = ttnn.TensorAccessorArgs(tensor)
+    if list(args.get_common_runtime_args()):
+        raise RuntimeError(f"the accessor of tensor '{name}' wants common runtime arguments; the plan has none")
+    return [int(word) for word in args.get_compile_time_args()]
+
+
 class Device:
     """One open device, and what a call does on it."""
 
@@ -132,9 +180,7 @@ class Device:
         self.device.enable_program_cache()
 
     def facts(self) -> dict[str, Any]:
-        grid = self.device.compute_with_storage_grid_size()
-        arch = str(self.device.arch()).rpartition(".")[2].lower()
-        return {"arch": arch, "grid": [grid.x, grid.y], "ttnn": _version("ttnn")}
+        return device_facts(self.device)
 
     def call(self, request: dict[str, Any], memory: mmap.mmap) -> dict[str, Any]:
         tensors: dict[str, Any] = {}
@@ -142,12 +188,7 @@ class Device:
             for item in request["tensors"]:
                 self.stage(f"sending tensor '{item['name']}'")
                 tensors[item["name"]] = self._upload(item, memory)
-            addresses = {name: tensor.buffer_address() for name, tensor in tensors.items()}
-            accessors = {name: self._accessor(name, tensor) for name, tensor in tensors.items()}
-            order = [item["name"] for item in sorted(request["tensors"], key=lambda item: bool(item["written"]))]
-            seconds = 0.0
-            for launch in request["launches"]:
-                seconds += self._launch(launch, [tensors[name] for name in order], addresses, accessors)
+            seconds = run_launches(self.ttnn, self.device, request, tensors, self.stage)
             for item in request["tensors"]:
                 if item["written"]:
                     self.stage(f"fetching tensor '{item['name']}'")
@@ -156,17 +197,6 @@ class Device:
             for tensor in tensors.values():
                 self.ttnn.deallocate(tensor)
         return {"seconds": seconds, "programs": self.device.num_program_cache_entries()}
-
-    def _launch(
-        self, launch: dict[str, Any], tensors: list[Any], addresses: dict[str, int], accessors: dict[str, list[int]]
-    ) -> float:
-        self.stage(f"running launch '{launch['name']}'")
-        program = build_program(self.ttnn, launch, addresses, accessors)
-        started = time.perf_counter()
-        # Outputs come last; a list of one tensor would leave no input, so it is named as both.
-        self.ttnn.generic_op(tensors if len(tensors) > 1 else tensors * 2, program)
-        self.ttnn.synchronize_device(self.device)
-        return time.perf_counter() - started
 
     def _upload(self, item: dict[str, Any], memory: mmap.mmap) -> Any:
         import numpy
@@ -178,25 +208,13 @@ class Device:
             pages[:] = numpy.frombuffer(memory, numpy.uint32, count, item["offset"]).reshape(pages.shape)
         host = self.ttnn.Tensor(pages, self.ttnn.uint32)
         tensor = self.ttnn.to_device(host, self.device, memory_config=self.ttnn.DRAM_MEMORY_CONFIG)
-        sizes = (tensor.buffer_num_pages(), tensor.buffer_page_size(), tensor.buffer_aligned_page_size())
-        expected = (len(pages), item["page_bytes"], item["page_bytes"])
-        if sizes != expected:
-            raise RuntimeError(
-                f"tensor '{item['name']}' has (pages, bytes, aligned bytes) {sizes} on the device; "
-                f"the plan needs {expected}"
-            )
+        check_pages(item, tensor)
         return tensor
 
     def _download(self, tensor: Any, item: dict[str, Any], memory: mmap.mmap) -> None:
         data = self.ttnn.from_device(tensor).to_numpy().tobytes()
         size = item["pages"] * item["page_bytes"]
         memory[item["offset"] : item["offset"] + size] = data[:size]
-
-    def _accessor(self, name: str, tensor: Any) -> list[int]:
-        args = self.ttnn.TensorAccessorArgs(tensor)
-        if list(args.get_common_runtime_args()):
-            raise RuntimeError(f"the accessor of tensor '{name}' wants common runtime arguments; the plan has none")
-        return [int(word) for word in args.get_compile_time_args()]
 
 
 class Channel:

@@ -20,7 +20,8 @@ import numpy as np
 
 uint32, uint16, uint8, int32 = "UINT32", "UINT16", "UINT8", "INT32"
 float32, bfloat16, bfloat8_b, bfloat4_b = "FLOAT32", "BFLOAT16", "BFLOAT8_B", "BFLOAT4_B"
-DRAM_MEMORY_CONFIG = "dram interleaved"
+DRAM_MEMORY_CONFIG, L1_MEMORY_CONFIG = "dram interleaved", "l1"
+TILE_LAYOUT, ROW_MAJOR_LAYOUT = "TILE", "ROW_MAJOR"
 MathFidelity = Enum("MathFidelity", ["LoFi", "HiFi2", "HiFi3", "HiFi4"])
 UnpackToDestMode = Enum("UnpackToDestMode", ["Default", "UnpackToDestFp32"])
 _SourceType = Enum("_SourceType", ["FILE_PATH", "SOURCE_CODE"])
@@ -145,12 +146,20 @@ def _hang() -> None:
         time.sleep(1)
 
 
+class Shape:
+    def __init__(self, shape: list[int]) -> None:
+        self.sizes = list(shape)
+
+
 class _Device:
     def __init__(self) -> None:
         from tilelang_tt.device import open_device
 
         self.virtual = open_device(os.environ.get("FAKE_TTNN_ARCH", "wormhole_b0"))
         self.programs: set[str] = set()
+
+    def id(self) -> int:
+        return id(self)
 
     def arch(self) -> Any:
         return Enum("Arch", ["WORMHOLE_B0", "BLACKHOLE"])[self.virtual.arch.name.upper()]
@@ -175,7 +184,10 @@ class Tensor:
         assert tensor.ndim == 2
         self.values = tensor.copy()
         self.placed: Any = None
-        self.device: Any = None
+        self.owner: Any = None
+
+    def device(self) -> Any:
+        return self.owner
 
     def buffer_address(self) -> int:
         return int(self.placed.buffer_address())
@@ -227,7 +239,7 @@ def to_device(tensor: Tensor, device: _Device, memory_config: str) -> Tensor:
     result = Tensor(tensor.values, uint32)
     rows = torch.from_numpy(tensor.values.view(np.int32)).view(torch.uint32)
     result.placed = device.virtual.from_torch(rows, layout=Layout.ROW_MAJOR)
-    result.device = device
+    result.owner = device
     return result
 
 
@@ -256,9 +268,21 @@ def generic_op(io_tensors: list[Tensor], program_descriptor: ProgramDescriptor) 
     text = record(program_descriptor)
     with open(os.environ["FAKE_TTNN_RECORD"], "a") as file:
         file.write(json.dumps({"tensors": [tensor.buffer_address() for tensor in io_tensors], **text}) + "\n")
-    device = io_tensors[0].device
+    device = io_tensors[0].device()
     device.programs.add(
         json.dumps([text["cbs"], [[item["text"], item["compile_time_args"]] for item in text["kernels"].values()]])
     )
     run(program_descriptor, device.virtual)
     return io_tensors[-1]
+
+
+_OPERATIONS = ("from_torch", "allocate_tensor_on_device", "to_memory_config", "to_layout", "typecast", "permute")
+
+
+def __getattr__(name: str) -> Any:
+    """Operations on tensors that users hold; the launcher's worker needs none of them."""
+    if name not in (*_OPERATIONS, "fill_implicit_tile_padding"):
+        raise AttributeError(name)
+    import fake_tensors
+
+    return getattr(fake_tensors, name)

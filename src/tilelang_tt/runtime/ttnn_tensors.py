@@ -1,0 +1,142 @@
+"""Run a plan on ttnn tensors: they lie on a device that this process opened, and stay there.
+
+    ttnn tensor  ->  the plan's pages: used where it is, or converted on the device  ->  launches, in this process
+    outputs      <-  new tensors in the plan's layout, axes put back in the user's order
+
+ttnn is never imported here: whoever holds one of its tensors has done so. There is no time limit as in the worker,
+because the device is the caller's own.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tilelang_tt.arch import TILE
+from tilelang_tt.runtime.plan import Plan, TensorPlan
+from tilelang_tt.runtime.runner import RunReport
+from tilelang_tt.runtime.ttnn_find import simulator
+from tilelang_tt.runtime.ttnn_launch import check_device, resolve
+from tilelang_tt.runtime.ttnn_worker import DTYPES, check_pages, device_facts, run_launches
+
+
+def ttnn_of(values: Sequence[Any]) -> Any:
+    """The module ttnn, when one of the values is its tensor; None otherwise."""
+    ttnn = sys.modules.get("ttnn")
+    if ttnn is not None and any(isinstance(value, ttnn.Tensor) for value in values):
+        return ttnn
+    return None
+
+
+def tile_axes(item: TensorPlan, rank: int) -> list[int]:
+    """The order of axes in which tiles lie over the last two."""
+    last = [axis for axis in (item.row_axis, item.col_axis) if axis is not None]
+    return [axis for axis in range(rank) if axis not in last] + last
+
+
+def layout_text(item: TensorPlan, rank: int) -> str:
+    """The layout that needs no conversion, in ttnn's words."""
+    axes = tile_axes(item, rank)
+    order = "" if axes == list(range(rank)) else f", axes in the order {tuple(axes)}"
+    return f"{DTYPES.get(item.format, item.format)}, TILE_LAYOUT, interleaved{order}"
+
+
+@dataclass(frozen=True)
+class Conversion:
+    """What must happen to a tensor before a kernel can read it; no steps: it is used where it lies."""
+
+    steps: tuple[str, ...]
+
+    @staticmethod
+    def of(ttnn: Any, item: TensorPlan, tensor: Any) -> Conversion:
+        shape, steps = tuple(tensor.shape), []
+        if tensor.is_sharded():
+            steps.append("unsharded")
+        if tensor.layout != ttnn.TILE_LAYOUT:
+            steps.append("tilized")
+        if tensor.dtype != getattr(ttnn, DTYPES[item.format]):
+            steps.append("cast")
+        if tile_axes(item, len(shape)) != list(range(len(shape))):
+            steps.append("permuted")
+        if _has_tail(item, shape):
+            steps.append("padded with zeros")  # what lies beyond the last row and column is unknown
+        return Conversion(tuple(steps))
+
+    def run(self, ttnn: Any, item: TensorPlan, tensor: Any) -> Any:
+        dtype = getattr(ttnn, DTYPES[item.format])
+        axes = tile_axes(item, len(tuple(tensor.shape)))
+        for step in self.steps:
+            if step == "unsharded":
+                tensor = ttnn.to_memory_config(tensor, ttnn.DRAM_MEMORY_CONFIG)
+            elif step == "tilized":
+                tensor = ttnn.to_layout(tensor, ttnn.TILE_LAYOUT)
+            elif step == "cast":
+                tensor = ttnn.typecast(tensor, dtype)
+            elif step == "permuted":
+                tensor = ttnn.permute(tensor, axes)
+            else:
+                tensor = ttnn.fill_implicit_tile_padding(tensor, 0.0)
+        return tensor
+
+
+def _has_tail(item: TensorPlan, shape: tuple[int, ...]) -> bool:
+    axes = (item.row_axis, item.col_axis)
+    return any(axis is None or shape[axis] % TILE for axis in axes)
+
+
+def allocate(ttnn: Any, device: Any, item: TensorPlan, shape: tuple[int, ...]) -> Any:
+    """A tensor for a result, in the plan's order of axes; what it holds is unknown."""
+    lying = [shape[axis] for axis in tile_axes(item, len(shape))]
+    dtype = getattr(ttnn, DTYPES[item.format])
+    return ttnn.allocate_tensor_on_device(ttnn.Shape(lying), dtype, ttnn.TILE_LAYOUT, device, ttnn.DRAM_MEMORY_CONFIG)
+
+
+def in_order(ttnn: Any, item: TensorPlan, tensor: Any) -> Any:
+    """A result with its axes in the user's order."""
+    axes = tile_axes(item, len(tuple(tensor.shape)))
+    if axes == list(range(len(axes))):
+        return tensor
+    return ttnn.permute(tensor, [axes.index(axis) for axis in range(len(axes))])
+
+
+def launch(
+    ttnn: Any,
+    device: Any,
+    plan: Plan,
+    sources: Mapping[str, str],
+    tensors: Mapping[str, Any],
+    sizes: Mapping[str, int],
+    scalars: Mapping[str, int | float],
+) -> RunReport:
+    """Run every launch of the plan in order on tensors of `device`; written ones have the plan's layout."""
+    started = time.perf_counter()
+    request = resolve(plan, sources, sizes, scalars)
+    check_device(plan, device_facts(device))
+    placed, notes = {}, []
+    for item, wanted in zip(plan.tensors, request["tensors"], strict=True):
+        tensor = tensors[item.name]
+        if plan.params[item.param].access in ("read", "unused"):
+            conversion = Conversion.of(ttnn, item, tensor)
+            tensor = conversion.run(ttnn, item, tensor)
+            if conversion.steps:
+                notes.append(f"'{item.name}' was {', '.join(conversion.steps)} on the device")
+        check_pages(wanted, tensor)
+        placed[item.name] = tensor
+    ready = time.perf_counter()
+    seconds = run_launches(ttnn, device, request, placed)
+    return RunReport(
+        numerics="simulator" if simulator() else "card",
+        build_seconds=0.0,
+        run_seconds=time.perf_counter() - started,
+        device_seconds=seconds,
+        statistics={
+            "cores": max(item.cores for item in plan.launches),
+            "launches": len(plan.launches),
+            "programs_cached": device.num_program_cache_entries(),
+            "tensors_converted": len(notes),
+        },
+        notes=(*notes, f"conversions took {ready - started:.3g} s") if notes else (),
+    )
