@@ -121,7 +121,7 @@ def print_files(program: TileProgram, sets: tuple[KernelSet, ...]) -> dict[str, 
             file = f"{prefix}{kernel.role.value}.cpp"
             title = f"{kernel.role.value} of '{kernels.launch.name}' for {program.options.chip.title}"
             if kernel.role is Role.COMPUTE:
-                printer = print_compute(kernel, file, title, program.options.sdk)
+                printer = print_compute(kernel, file, title, program.options)
             else:
                 printer = print_dataflow(kernel, file, title)
             files[file] = printer.text

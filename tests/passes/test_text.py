@@ -198,11 +198,11 @@ KERNEL_LINES: list[tuple[tuple[k.KernelStmt, ...], str]] = [
     ((k.TransposeTile(CB, scalar.const(1), scalar.const(2)),), "transpose X[1] -> DST[2]"),
     ((k.FillTile(scalar.const(2), -1.5),), "fill DST[2] = -1.5"),
     (
-        (k.Sfpu(ADD, scalar.const(0), scalar.const(1), scalar.const(0), None),),
+        (k.Sfpu(ADD, (scalar.const(0), scalar.const(1)), scalar.const(0), None),),
         "sfpu add_binary_tile DST[0], DST[1] -> DST[0]",
     ),
     (
-        (k.Sfpu(RELU, scalar.const(0), None, scalar.const(0), 0.0),),
+        (k.Sfpu(RELU, (scalar.const(0),), scalar.const(0), 0.0),),
         "sfpu relu_tile DST[0], 0 -> DST[0]",
     ),
     ((k.PackTile(scalar.const(0), OUT, scalar.const(1), scalar.true()),), "pack DST[0] -> Y[1]"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tilelang_tt.codegen.cpp import Printer, float_bits
+from tilelang_tt.codegen.cpp import Printer
 from tilelang_tt.ir.kernel import (
     Cb,
     CbCall,
@@ -25,6 +25,7 @@ from tilelang_tt.ir.kernel import (
     walk,
 )
 from tilelang_tt.ir.scalar import int_value
+from tilelang_tt.options import Options
 
 # Names that differ between SDK releases: sdk option -> name.
 COPY_INIT = {"0.77": "copy_tile_to_dst_init_short", "0.81": "copy_init"}
@@ -39,16 +40,17 @@ _HEADERS: tuple[tuple[type, str], ...] = (
 )
 
 
-def print_compute(kernel: Kernel, file: str, title: str, sdk: str) -> Printer:
-    printer = _Compute(file, sdk)
+def print_compute(kernel: Kernel, file: str, title: str, options: Options) -> Printer:
+    printer = _Compute(file, options)
     printer.file_of(kernel, title)
     return printer
 
 
 class _Compute(Printer):
-    def __init__(self, file: str, sdk: str) -> None:
+    def __init__(self, file: str, options: Options) -> None:
         super().__init__(file)
-        self.sdk = sdk
+        self.sdk = options.sdk
+        self.dst_format = f"DataFormat::{'Float32' if options.fp32_acc else 'Float16_b'}"
 
     def file_of(self, kernel: Kernel, title: str) -> None:
         self.line(f"// {title}: computes on tiles in L1.")
@@ -126,15 +128,15 @@ class _Compute(Printer):
             case TransposeTile():
                 return f"transpose_tile({self.cbs[stmt.cb]}, {self.expr(stmt.index)}, {self.expr(stmt.dst)})"
             case FillTile():
-                return f"fill_tile_bitcast({self.expr(stmt.dst)}, {float_bits(stmt.value)})"
+                return f"fill_tile_bitcast({self.expr(stmt.dst)}, {self.bits(stmt.value)})"
             case PackTile():
                 return f"pack_tile<true>({self.expr(stmt.dst)}, {self.cbs[stmt.cb]}, {self.expr(stmt.index)})"
             case Sfpu():
                 return stmt.instruction.call.format(
-                    a=self.expr(stmt.a),
-                    b=self.expr(stmt.b) if stmt.b is not None else "",
+                    **dict(zip("abc", map(self.expr, stmt.operands), strict=False)),
                     out=self.expr(stmt.out),
-                    bits=float_bits(stmt.number) if stmt.number is not None else "",
+                    bits=self.bits(stmt.number) if stmt.number is not None else "",
+                    format=self.dst_format,
                 )
         raise AssertionError(f"no printed form for {type(stmt).__name__}")
 

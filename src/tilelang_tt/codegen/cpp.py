@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 from tilelang_tt.diagnostics import Location
 from tilelang_tt.ir import scalar
-from tilelang_tt.ir.kernel import ArgKind, Cb, For, If, Kernel, KernelStmt, Let, Source, expressions, walk
+from tilelang_tt.ir.kernel import ArgKind, Cb, For, If, Kernel, KernelStmt, Let, Source, expressions, numbers, walk
 from tilelang_tt.ir.scalar import Expr, Var
 from tilelang_tt.ir.tile import Tensor
 from tilelang_tt.ops import ELEMENT_OPS, Instruction
@@ -32,7 +32,7 @@ _RESERVED = frozenset(
     requires return short signed sizeof static static_assert static_cast struct switch template this thread_local throw
     true try typedef typeid typename union unsigned using virtual void volatile wchar_t while xor xor_eq
     int32_t uint32_t uint64_t std tt kernel_main zero_tile floor_div floor_mod ALWI FORCE_INLINE UNPACK MATH PACK
-    TensorAccessor TensorAccessorArgs MEM_ZEROS_BASE MEM_ZEROS_SIZE SrcOrder
+    TensorAccessor TensorAccessorArgs MEM_ZEROS_BASE MEM_ZEROS_SIZE SrcOrder DataFormat float_of
     cb_reserve_back cb_push_back cb_wait_front cb_pop_front get_write_ptr get_read_ptr get_tile_size get_arg_val
     get_noc_addr get_compile_time_arg_val noc_async_read noc_async_read_page noc_async_write_page noc_async_read_barrier
     noc_async_write_barrier noc_async_writes_flushed compute_kernel_hw_startup matmul_block matmul_block_init copy_tile
@@ -47,6 +47,19 @@ _FLOOR_DIVISION = """\
 // Division that rounds down, also below zero.
 inline int32_t floor_div(int32_t a, int32_t b) { return a / b - (a % b < 0 ? 1 : 0); }
 inline int32_t floor_mod(int32_t a, int32_t b) { return a - floor_div(a, b) * b; }"""
+
+
+_FLOAT_OF = """\
+// The bits of the float32 nearest to a whole number: the cores that run this have no floating point.
+inline uint32_t float_of(int32_t number) {
+    uint32_t rest = number < 0 ? 0 - uint32_t(number) : uint32_t(number);
+    if (rest == 0) return 0;
+    uint32_t exponent = 127 + 31;
+    for (; rest < 0x80000000u; rest <<= 1) --exponent;
+    const uint32_t kept = rest >> 8, lost = rest & 0xff;
+    const uint32_t up = lost > 0x80 || (lost == 0x80 && (kept & 1)) ? 1 : 0;
+    return (number < 0 ? 0x80000000u : 0) + (exponent << 23) + (kept & 0x7fffff) + up;
+}"""
 
 
 class Printer:
@@ -101,6 +114,19 @@ class Printer:
         if any(scalar.divides_below_zero(e, self.signed) for stmt in walk(kernel.body) for e in expressions(stmt)):
             self.line()
             self.lines += _FLOOR_DIVISION.split("\n")
+        if any(scalar.is_whole(number) for stmt in walk(kernel.body) for number in numbers(stmt)):
+            self.line()
+            self.lines += _FLOAT_OF.split("\n")
+
+    def bits(self, number: float | Expr) -> str:
+        """The float32 bits of a number, known now or computed by the kernel."""
+        if not scalar.is_expr(number):
+            return float_bits(number)
+        if scalar.is_whole(number):
+            return f"float_of({self.expr(number)})"
+        if scalar.is_truth(number):
+            return f"{self.expr(number)} ? {float_bits(1.0)} : 0"
+        return self.expr(number)  # a float32 parameter: its bits are what arrives
 
     # --- structure --------------------------------------------------------------------------------
 

@@ -19,7 +19,7 @@ from tilelang_tt.frontend.expression import ExpressionLifter, operator, without_
 from tilelang_tt.frontend.refuse import location_of
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.scalar import Expr, Var
-from tilelang_tt.ir.tile import Buffer, Copy, Element, ElementExpr, Map, Region, Stmt, Tensor
+from tilelang_tt.ir.tile import Buffer, Copy, Element, ElementExpr, Map, Region, Scalar, Stmt, Tensor
 
 if TYPE_CHECKING:
     from tilelang_tt.frontend.lift import _Lifter
@@ -65,7 +65,7 @@ class _Assignment:
 
     def lift(self, store: Any) -> list[Stmt]:
         target = self.lifter.source(store.buffer, self.location)
-        lifter = ExpressionLifter(self.load, self.variable, self.location)
+        lifter = ExpressionLifter(self.load, self.scalar, self.location)
         value = lifter.value(without_cast_to(store.value, target.dtype))
         if isinstance(target, Buffer):
             self.check_position(target, store.indices)
@@ -134,6 +134,10 @@ class _Assignment:
         self.before.append(Copy(self.tensor_region(source, expr.indices), self.whole(block), self.location))
         return Element(block)
 
-    def variable(self, _var: Any) -> ElementExpr | None:
-        """A variable used as a value has no element-wise form yet."""
-        return None
+    def scalar(self, expr: Any) -> ElementExpr | None:
+        """An expression that reads no element, where it is the same for the whole block."""
+        if any(var in scalar.variables(expr) for var, _ in self.axes):
+            return None
+        if scalar.is_whole(expr) or scalar.is_truth(expr):
+            return Scalar(self.lifter.expr(expr, self.location))
+        return Scalar(expr) if scalar.is_var(expr) else None

@@ -1,10 +1,10 @@
 """Lift the scalar expression of one element to an `ElementExpr`.
 
-    before   T.max(C_local[i, j] * 2, 0)
-    after    max(C_local * 2, 0)
+    before   T.if_then_else(C_local[i, j] > 0, C_local[i, j] * 2, 0)
+    after    where(C_local > 0, C_local * 2, 0)
 
 Where elements come from (indices, broadcasts, blocks and tensors) is the caller's matter: it gives the meaning
-of a load, and of a loop variable used as a value.
+of a load, and of an expression that reads none.
 """
 
 from __future__ import annotations
@@ -17,27 +17,53 @@ from typing import Any
 from tvm import tirx
 
 from tilelang_tt.diagnostics import Location, UnsupportedError
-from tilelang_tt.ir.tile import Apply, ElementExpr, Number
+from tilelang_tt.ir.tile import ElementExpr, Number
 from tilelang_tt.ops import ELEMENT_OPS
+from tilelang_tt.ops.derived import DERIVED, apply, power_of_int
 
 _BINARY: dict[Any, str] = {
     tirx.Add: "add",
     tirx.Sub: "sub",
     tirx.Mul: "mul",
     tirx.Div: "div",
+    tirx.Mod: "fmod",
+    tirx.FloorDiv: "floor_div",
+    tirx.FloorMod: "floor_mod",
     tirx.Max: "max",
     tirx.Min: "min",
+    tirx.EQ: "eq",
+    tirx.NE: "ne",
+    tirx.LT: "lt",
+    tirx.LE: "le",
+    tirx.GT: "gt",
+    tirx.GE: "ge",
+    tirx.And: "and",
+    tirx.Or: "or",
 }
-_CALLS = {
-    "tirx.exp": "exp",
-    "tirx.sqrt": "sqrt",
-    "tirx.rsqrt": "rsqrt",
-    "tirx.log": "log",
-    "tirx.sigmoid": "sigmoid",
-    "tirx.tanh": "tanh",
-    "tirx.fabs": "abs",
+# Calls whose name here is not the last part of their name there.
+_RENAMED = {
+    "fabs": "abs",
+    "nearbyint": "rint",
+    "if_then_else": "where",
+    "__exp": "exp",
+    "__exp10": "exp10",
+    "__log": "log",
+    "__log2": "log2",
+    "__log10": "log10",
+    "__sin": "sin",
+    "__cos": "cos",
+    "__tan": "tan",
+    "ieee_add": "add",
+    "ieee_sub": "sub",
+    "ieee_mul": "mul",
+    "ieee_fmaf": "fma",
+    "ieee_fdiv": "div",
+    "ieee_frcp": "reciprocal",
+    "ieee_fsqrt": "sqrt",
+    "ieee_frsqrt": "rsqrt",
 }
-_WIDTH = {"bfloat16": 16, "float16": 16, "float32": 32}
+_FLOATS = ("bfloat16", "float16", "float32")
+_TAKES_ROUNDING_MODE = "ieee_"
 
 
 @dataclass(frozen=True)
@@ -45,7 +71,7 @@ class ExpressionLifter:
     """Turns expressions of one assignment into element expressions."""
 
     load: Callable[[Any], ElementExpr]  # the meaning of a BufferLoad
-    variable: Callable[[Any], ElementExpr | None]  # of a variable used as a value; None: it has none
+    scalar: Callable[[Any], ElementExpr | None]  # of an expression without loads; None: look at its parts
     location: Location | None
 
     def value(self, expr: Any) -> ElementExpr:
@@ -54,33 +80,76 @@ class ExpressionLifter:
             return Number(number)
         if isinstance(expr, tirx.BufferLoad):
             return self.load(expr)
-        if isinstance(expr, tirx.Var) and (known := self.variable(expr)) is not None:
+        if not _loads(expr) and (known := self.scalar(expr)) is not None:
             return known
         if isinstance(expr, tirx.Cast):
             return self.cast(expr)
+        if isinstance(expr, tirx.Not):
+            return apply("not", self.value(expr.a))
+        if isinstance(expr, tirx.Select):
+            return apply("where", *map(self.value, (expr.condition, expr.true_value, expr.false_value)))
         for kind, op in _BINARY.items():
-            if isinstance(expr, kind):
-                return fold(op, (self.value(expr.a), self.value(expr.b)))
-        if isinstance(expr, tirx.Call) and operator(expr) in _CALLS:
-            return fold(_CALLS[operator(expr)], tuple(self.value(arg) for arg in expr.args))
-        raise UnsupportedError(
+            if isinstance(expr, kind) and not (kind is tirx.Div and _is_whole(str(expr.dtype))):
+                return _apply(op, (self.value(expr.a), self.value(expr.b)))
+        if isinstance(expr, tirx.Call):
+            return self.call(expr)
+        raise self.unsupported(expr)
+
+    def call(self, expr: Any) -> ElementExpr:
+        name = operator(expr).rpartition(".")[2]
+        args = list(expr.args)
+        if name == "pow_of_int":
+            return power_of_int(self.value(args[0]), int(args[1]))
+        if name == "likely":
+            return self.value(args[0])
+        if name.startswith(_TAKES_ROUNDING_MODE):
+            args = [arg for arg in args if not isinstance(arg, tirx.StringImm)]
+        op = _RENAMED.get(name, name)
+        if op not in ELEMENT_OPS and op not in DERIVED:
+            raise self.unsupported(expr)
+        return _apply(op, tuple(map(self.value, args)))
+
+    def unsupported(self, expr: Any) -> UnsupportedError:
+        return UnsupportedError(
             "TT134",
             f"'{expr}' has no element-wise form in this version",
             location=self.location,
-            help=f"supported: numbers, blocks, {', '.join(ELEMENT_OPS)}",
+            help="docs/reference/operations.md lists the operations there are",
         )
 
     def cast(self, expr: Any) -> ElementExpr:
-        """Widening keeps the value; narrowing inside an expression would round, which DST does not do."""
+        """DST holds float32: a wider type changes nothing, bfloat16 rounds, whole numbers are cut."""
         source, target = str(expr.value.dtype), str(expr.dtype)
-        if _WIDTH.get(target, 0) == 32 and source in (*_WIDTH, "int32"):
-            return self.value(expr.value)
+        value = self.value(expr.value)
+        if target == "bfloat16" and source == "float32":
+            return apply("to_bfloat16", value)
+        if target == "bool":
+            return value if source == "bool" else apply("ne", value, Number(0.0))
+        if _is_whole(target):
+            return apply("trunc", value) if source in _FLOATS else value
+        if target in _FLOATS:
+            return value  # float16 is kept in 32 bits, as in its blocks
         raise UnsupportedError(
             "TT135",
             f"cast from {source} to {target} inside an expression",
             location=self.location,
             help=f"assign to a {target} block first: storing rounds",
         )
+
+
+def _apply(op: str, args: tuple[ElementExpr, ...]) -> ElementExpr:
+    return DERIVED[op](*args) if op in DERIVED else apply(op, *args)
+
+
+def _loads(expr: Any) -> bool:
+    """Whether an expression reads an element of a block or tensor."""
+    found: list[Any] = []
+    tirx.stmt_functor.post_order_visit(expr, lambda node: found.append(isinstance(node, tirx.BufferLoad)))
+    return any(found)
+
+
+def _is_whole(dtype: str) -> bool:
+    return dtype.startswith(("int", "uint"))
 
 
 def constant(expr: Any) -> float | None:
@@ -105,11 +174,3 @@ def operator(expr: Any) -> str:
 def without_cast_to(expr: Any, dtype: str) -> Any:
     """The stored value itself: storing to a block of `dtype` already rounds to it."""
     return expr.value if isinstance(expr, tirx.Cast) and str(expr.dtype) == dtype else expr
-
-
-def fold(op: str, args: tuple[ElementExpr, ...]) -> ElementExpr:
-    """An operation on expressions; on numbers alone, their result."""
-    numbers = [arg.value for arg in args if isinstance(arg, Number)]
-    if len(numbers) == len(args):
-        return Number(float(ELEMENT_OPS[op].meaning(*numbers)))
-    return Apply(op, args)

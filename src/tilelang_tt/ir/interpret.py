@@ -41,6 +41,7 @@ from tilelang_tt.ir.tile import (
     Number,
     Publish,
     Region,
+    Scalar,
     ScalarParam,
     Stmt,
     Store,
@@ -189,6 +190,8 @@ class _Machine:
     def element(self, expr: ElementExpr, shape: tuple[int, ...]) -> Array:
         if isinstance(expr, Number):
             return np.full(shape, expr.value, np.float32)
+        if isinstance(expr, Scalar):
+            return np.full(shape, self.number(expr.expr), np.float32)
         if isinstance(expr, Element):
             return self.read(expr.buffer).reshape(shape)
         result: Array = ELEMENT_OPS[expr.op].meaning(*(self.element(arg, shape) for arg in expr.args))

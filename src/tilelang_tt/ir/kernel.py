@@ -20,7 +20,7 @@ from enum import Enum
 
 from tilelang_tt.compiled import Decision
 from tilelang_tt.diagnostics import Location
-from tilelang_tt.ir.scalar import Expr, Var
+from tilelang_tt.ir.scalar import Expr, Var, is_expr
 from tilelang_tt.ir.tile import Buffer, Launch, Role, Tensor, TileProgram
 from tilelang_tt.ir.tile import Stmt as TileStmt
 from tilelang_tt.ops import Instruction
@@ -222,16 +222,15 @@ class TransposeTile:
 @dataclass(frozen=True)
 class FillTile:
     dst: Expr
-    value: float
+    value: float | Expr
 
 
 @dataclass(frozen=True)
 class Sfpu:
     instruction: Instruction
-    a: Expr
-    b: Expr | None
+    operands: tuple[Expr, ...]
     out: Expr
-    number: float | None
+    number: float | Expr | None
 
 
 @dataclass(frozen=True)
@@ -447,6 +446,14 @@ def walk(body: tuple[KernelStmt, ...]) -> Iterator[KernelStmt]:
             yield from walk(nested)
 
 
+def numbers(stmt: KernelStmt) -> tuple[Expr, ...]:
+    """Numbers for whole tiles that the kernel computes."""
+    match stmt:
+        case FillTile(value=number) | Sfpu(number=number) if is_expr(number):
+            return (number,)
+    return ()
+
+
 def expressions(stmt: KernelStmt) -> tuple[Expr, ...]:
     """Scalar expressions of a statement itself."""
     match stmt:
@@ -465,11 +472,11 @@ def expressions(stmt: KernelStmt) -> tuple[Expr, ...]:
         case CopyTile() | TransposeTile():
             return (stmt.index, stmt.dst)
         case FillTile():
-            return (stmt.dst,)
+            return (stmt.dst, *numbers(stmt))
         case PackTile():
             return (stmt.dst, stmt.index)
         case Sfpu():
-            return tuple(e for e in (stmt.a, stmt.b, stmt.out) if e is not None)
+            return (*stmt.operands, stmt.out, *numbers(stmt))
         case L1Accumulate():
             return (stmt.on,)
     return ()

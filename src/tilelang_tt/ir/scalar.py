@@ -25,6 +25,14 @@ def is_expr(value: object) -> bool:
     return isinstance(value, tirx.PrimExpr)
 
 
+def is_whole(value: object) -> bool:
+    return isinstance(value, tirx.PrimExpr) and str(value.dtype).startswith(("int", "uint"))
+
+
+def is_truth(value: object) -> bool:
+    return isinstance(value, tirx.PrimExpr) and str(value.dtype) == "bool"
+
+
 def is_var(value: object) -> bool:
     return isinstance(value, tirx.Var)
 

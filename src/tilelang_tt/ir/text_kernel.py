@@ -254,7 +254,7 @@ class _KernelText:
             case TransposeTile():
                 return f"transpose {self.slot(stmt.cb, stmt.index)} -> {self.dst(stmt.dst)}"
             case FillTile():
-                return f"fill {self.dst(stmt.dst)} = {number_text(stmt.value)}"
+                return f"fill {self.dst(stmt.dst)} = {self.number(stmt.value)}"
             case Sfpu():
                 return self.sfpu(stmt)
             case PackTile():
@@ -262,12 +262,15 @@ class _KernelText:
                 adding = {None: f", adding unless {self.names.expr(stmt.overwrite)}", 0: ", adding"}.get(always, "")
                 return f"pack {self.dst(stmt.dst)} -> {self.slot(stmt.cb, stmt.index)}{adding}"
 
+    def number(self, number: float | Expr) -> str:
+        return self.names.expr(number) if scalar.is_expr(number) else number_text(number)
+
     def sfpu(self, stmt: Sfpu) -> str:
         """The instruction by the name of its call."""
         call = stmt.instruction.call.split("(", 1)[0]
-        operands = [self.dst(index) for index in (stmt.a, stmt.b) if index is not None]
+        operands = [self.dst(index) for index in stmt.operands]
         if stmt.number is not None:
-            operands.append(number_text(stmt.number))
+            operands.append(self.number(stmt.number))
         return f"sfpu {call} {', '.join(operands)} -> {self.dst(stmt.out)}"
 
     def engine(self, stmt: Startup | Init | Reconfig | L1Accumulate) -> str:

@@ -40,6 +40,7 @@ from tilelang_tt.ir.tile import (
     Publish,
     Region,
     Role,
+    Scalar,
     ScalarParam,
     Stmt,
     Store,
@@ -107,6 +108,8 @@ def element_text(expr: ElementExpr, names: Names, *, nested: bool = False) -> st
     """`max(C * 2, D)`; operators inside operators stand in parentheses."""
     if isinstance(expr, Number):
         return number_text(expr.value)
+    if isinstance(expr, Scalar):
+        return f"[{names.expr(expr.expr)}]"
     if isinstance(expr, Element):
         return names(expr.buffer)
     if expr.op in _INFIX:

@@ -84,6 +84,16 @@ class Number:
 
 
 @dataclass(frozen=True)
+class Scalar:
+    """A number known when the kernel runs, the same for a whole tile.
+
+    A whole number, a truth value (one or zero), or a float32 parameter of the kernel.
+    """
+
+    expr: Expr
+
+
+@dataclass(frozen=True)
 class Apply:
     """An operation of `tilelang_tt.ops`, by name, on element expressions."""
 
@@ -91,7 +101,7 @@ class Apply:
     args: tuple[ElementExpr, ...]
 
 
-ElementExpr = Element | Number | Apply
+ElementExpr = Element | Number | Scalar | Apply
 
 
 def element_buffers(expr: ElementExpr) -> Iterator[Buffer]:

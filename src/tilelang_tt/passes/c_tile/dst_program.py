@@ -3,16 +3,20 @@
     max(C * 2, D)    fetch C -> s0 ; s0 = s0 * 2 ; fetch D -> s1 ; s0 = max(s0, s1)        2 slots
 
 A slot is one tile of DST. The deeper operand is computed first, so that an expression needs as few slots as
-possible; the rest of DST takes more tiles of the block at once.
+possible; the rest of DST takes more tiles of the block at once. A part that occurs several times is computed once
+and kept, as long as a 32-bit DST has room for it.
 """
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from tilelang_tt.arch import DST_TILES_16BIT, DST_TILES_32BIT
-from tilelang_tt.ir.tile import Apply, Buffer, Element, ElementExpr, Number
-from tilelang_tt.ops import ELEMENT_OPS, Instruction
+from tilelang_tt.ir.scalar import Expr
+from tilelang_tt.ir.tile import Apply, Buffer, Element, ElementExpr, Number, Scalar
+from tilelang_tt.ops import ELEMENT_OPS, ElementOp, Instruction
 
 
 def dst_tiles(fp32_acc: bool) -> int:
@@ -32,22 +36,25 @@ class Fetch:
 class SetNumber:
     """slot = a tile full of `value`."""
 
-    value: float
+    value: float | Expr
     slot: int
 
 
 @dataclass(frozen=True)
 class Compute:
-    """One instruction; a unary one works in place (`out` is `a`)."""
+    """One instruction; one that works in place has `out` as its first operand."""
 
     instruction: Instruction
-    a: int
-    b: int | None
+    operands: tuple[int, ...]
     out: int
-    number: float | None
+    number: float | Expr | None
 
 
 Step = Fetch | SetNumber | Compute
+
+COPY_SLOT = Instruction(
+    "t", "copy_dest_values_init()", "copy_dest_values<{format}>({a}, {out})", "api/compute/copy_dest_values.h"
+)
 
 
 @dataclass(frozen=True)
@@ -58,26 +65,96 @@ class DstProgram:
 
 
 def dst_program(value: ElementExpr) -> DstProgram:
-    builder = _Builder()
-    result = builder.place(value)
-    return DstProgram(tuple(builder.steps), builder.slots, result)
+    kept: set[ElementExpr] = set()
+    best = _Builder(value, kept).program()
+    for part in _repeated(value):
+        program = _Builder(value, kept | {part}).program()
+        room = max(best.slots, DST_TILES_32BIT) if isinstance(part, Apply) else best.slots
+        if program.slots <= room and len(program.steps) < len(best.steps):
+            kept.add(part)
+            best = program
+    return best
+
+
+def _repeated(value: ElementExpr) -> list[ElementExpr]:
+    """Parts that occur more than once, larger before smaller."""
+    counts = Counter(_parts(value))
+    found = [part for part, count in counts.items() if count > 1 and not isinstance(part, Number | Scalar)]
+    return sorted(found, key=lambda part: -sum(1 for _ in _parts(part)))
+
+
+def _parts(expr: ElementExpr) -> Iterable[ElementExpr]:
+    yield expr
+    if isinstance(expr, Apply):
+        for arg in expr.args:
+            yield from _parts(arg)
+
+
+def _uses(value: ElementExpr, kept: set[ElementExpr]) -> Counter[ElementExpr]:
+    """How often each kept part is an operand, where every kept part is computed once."""
+    uses: Counter[ElementExpr] = Counter()
+
+    def visit(expr: ElementExpr) -> None:
+        if expr in kept:
+            uses[expr] += 1
+            if uses[expr] > 1:
+                return
+        if isinstance(expr, Apply):
+            for arg in expr.args:
+                visit(arg)
+
+    visit(value)
+    return uses
 
 
 def _need(expr: ElementExpr) -> int:
     """Slots an expression needs (Sethi and Ullman's number)."""
     if not isinstance(expr, Apply):
         return 1
-    needs = sorted((_need(arg) for arg in expr.args if not isinstance(arg, Number)), reverse=True)
-    if len(needs) < 2:
-        return needs[0] if needs else 1
-    return max(needs[0], needs[1] + 1)
+    needs = sorted((_need(arg) for arg in expr.args if not isinstance(arg, Number | Scalar)), reverse=True)
+    return max((need + before for before, need in enumerate(needs)), default=1)
+
+
+def select(op: ElementOp, args: tuple[ElementExpr, ...]) -> tuple[Instruction, tuple[ElementExpr, ...]]:
+    """The first instruction whose numbers are numbers here, and the operands in its order."""
+    orders = [args, args[::-1]] if op.commutative else [args]
+    for row in op.instructions:
+        for order in orders:
+            if all(_suits(row, kind, arg) for kind, arg in zip(row.operands, order, strict=True)):
+                return row, order
+    raise AssertionError(f"no instruction of '{op.name}' takes tiles alone")
+
+
+def _suits(row: Instruction, kind: str, arg: ElementExpr) -> bool:
+    if kind == "t":
+        # A number in place of a tile costs a slot: only where no instruction takes the number itself.
+        return "n" not in row.operands or not isinstance(arg, Number | Scalar)
+    if isinstance(arg, Scalar):
+        return row.number is None and row.prepare is None
+    return isinstance(arg, Number) and row.number in (None, arg.value)
+
+
+def _value(expr: ElementExpr) -> float | Expr:
+    """The number for a whole tile, known now or when the kernel runs."""
+    assert isinstance(expr, Number | Scalar)
+    return expr.value if isinstance(expr, Number) else expr.expr
 
 
 @dataclass
 class _Builder:
+    value: ElementExpr
+    kept: set[ElementExpr]
     steps: list[Step] = field(default_factory=list)
     free: list[int] = field(default_factory=list)
     slots: int = 0
+    readers: Counter[int] = field(default_factory=Counter)  # slot -> operands that will still read it
+    places: dict[ElementExpr, int] = field(default_factory=dict)  # kept part -> slot
+    uses: Counter[ElementExpr] = field(default_factory=Counter)
+
+    def program(self) -> DstProgram:
+        self.uses = _uses(self.value, self.kept)
+        result = self.place(self.value)
+        return DstProgram(tuple(self.steps), self.slots, result)
 
     def take(self) -> int:
         if self.free:
@@ -85,43 +162,51 @@ class _Builder:
         self.slots += 1
         return self.slots - 1
 
-    def give(self, slot: int) -> None:
-        self.free = sorted([*self.free, slot])
+    def release(self, operands: tuple[int, ...]) -> None:
+        """The operands have been read; slots that nothing else reads are free."""
+        self.readers.subtract(operands)
+        self.free = sorted({*self.free, *(slot for slot in operands if self.readers[slot] == 0)})
 
     def place(self, expr: ElementExpr) -> int:
-        """Emit steps that leave the value in a slot; that slot."""
+        """Emit steps that leave the value in a slot, unless it is in one already; that slot."""
+        if expr in self.places:
+            return self.places[expr]
         if isinstance(expr, Element):
             slot = self.take()
             self.steps.append(Fetch(expr.buffer, slot))
-            return slot
-        if isinstance(expr, Number):
+        elif isinstance(expr, Number | Scalar):
             slot = self.take()
-            self.steps.append(SetNumber(expr.value, slot))
-            return slot
-        return self.apply(expr)
+            self.steps.append(SetNumber(_value(expr), slot))
+        else:
+            slot = self.apply(expr)
+        self.readers[slot] = self.uses.get(expr, 1)
+        if expr in self.kept:
+            self.places[expr] = slot
+        return slot
 
     def apply(self, expr: Apply) -> int:
-        op = ELEMENT_OPS[expr.op]
-        args = expr.args
-        if op.commutative and isinstance(args[0], Number):
-            args = (args[1], args[0])
-        kinds = "".join("n" if isinstance(arg, Number) else "t" for arg in args)
-        numbers = [arg.value for arg in args if isinstance(arg, Number)]
-        for row in op.instructions:
-            if row.operands == kinds and (row.number is None or row.number == numbers[0]):
-                break
+        row, args = select(ELEMENT_OPS[expr.op], expr.args)
+        number = next((_value(arg) for kind, arg in zip(row.operands, args, strict=True) if kind == "n"), None)
+        if number is not None and row.prepare is not None:
+            number = row.prepare(number)
+        operands = self.operands([arg for kind, arg in zip(row.operands, args, strict=True) if kind == "t"])
+        if row.in_place and self.readers[operands[0]] > 1:
+            copy = self.take()
+            self.steps.append(Compute(COPY_SLOT, operands[:1], copy, None))
+            self.release(operands[:1])
+            operands = (copy, *operands[1:])
+            self.readers[copy] = 1
+        self.release(operands)
+        out = operands[0] if row.in_place else next((slot for slot in operands if slot in self.free), None)
+        if out is None:
+            out = self.take()
         else:
-            row, numbers = next(row for row in op.instructions if row.operands == "t" * len(args)), []
-        tiles = [arg for arg in args if row.operands.count("n") == 0 or not isinstance(arg, Number)]
-        slots = self.operands(tiles)
-        for slot in slots[1:]:
-            self.give(slot)
-        number = row.prepare(numbers[0]) if "n" in row.operands else None
-        self.steps.append(Compute(row, slots[0], slots[1] if len(slots) > 1 else None, slots[0], number))
-        return slots[0]
+            self.free.remove(out)
+        self.steps.append(Compute(row, operands, out, number))
+        return out
 
-    def operands(self, args: list[ElementExpr]) -> list[int]:
+    def operands(self, args: list[ElementExpr]) -> tuple[int, ...]:
         """Slots of the operands, the deepest computed first."""
         order = sorted(range(len(args)), key=lambda index: -_need(args[index]))
         placed = {index: self.place(args[index]) for index in order}
-        return [placed[index] for index in range(len(args))]
+        return tuple(placed[index] for index in range(len(args)))

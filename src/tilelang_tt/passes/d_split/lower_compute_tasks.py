@@ -211,8 +211,7 @@ class _Lowering:
         def place(slot: int) -> Expr:
             return slot * group + t
 
-        b = place(step.b) if step.b is not None else None
-        return Sfpu(step.instruction, place(step.a), b, place(step.out), step.number)
+        return Sfpu(step.instruction, tuple(map(place, step.operands)), place(step.out), step.number)
 
     # --- the rest ---------------------------------------------------------------------------------
 

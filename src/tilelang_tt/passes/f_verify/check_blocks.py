@@ -161,9 +161,8 @@ class _Run:
             case CopyTile() | TransposeTile() | FillTile():
                 _put(self.evaluate(stmt.dst, values), state)
             case Sfpu():
-                for operand in (stmt.a, stmt.b):
-                    if operand is not None:
-                        _use(self.evaluate(operand, values), "computed with", state)
+                for operand in stmt.operands:
+                    _use(self.evaluate(operand, values), "computed with", state)
                 _put(self.evaluate(stmt.out, values), state)
             case DstCall(DstKind.ACQUIRE):
                 state.dst = {}
@@ -220,7 +219,7 @@ def _places(stmt: KernelStmt) -> tuple[Expr, ...]:
         case CopyTile() | TransposeTile() | FillTile():
             return (stmt.dst,)
         case Sfpu():
-            return tuple(place for place in (stmt.a, stmt.b, stmt.out) if place is not None)
+            return (*stmt.operands, stmt.out)
     return ()
 
 

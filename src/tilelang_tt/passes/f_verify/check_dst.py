@@ -65,7 +65,7 @@ def _leaf(stmt: KernelStmt, state: DstKind, facts: Facts, capacity: int) -> None
     elif isinstance(stmt, CopyTile | TransposeTile | FillTile):
         needed, indices = DstKind.ACQUIRE, [stmt.dst]
     elif isinstance(stmt, Sfpu):
-        needed, indices = DstKind.ACQUIRE, [e for e in (stmt.a, stmt.b, stmt.out) if e is not None]
+        needed, indices = DstKind.ACQUIRE, [*stmt.operands, stmt.out]
     else:
         return
     if state is not needed:

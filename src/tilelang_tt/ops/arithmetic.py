@@ -1,0 +1,78 @@
+"""Arithmetic: sums, products, quotients, the larger and the smaller, powers."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tilelang_tt.ops.row import (
+    EXACT,
+    KERNEL_API,
+    ROUNDED,
+    UNARY,
+    Accuracy,
+    ElementOp,
+    Instruction,
+    of_tiles,
+    unary,
+    with_number,
+)
+
+_NAN_ORDER = "a NaN counts as a number beyond infinity of its sign"
+
+
+def _scalar(operands: str, call: str) -> Instruction:
+    return with_number(operands, call, f"{UNARY}/binop_with_scalar.h", init="binop_with_scalar_tile")
+
+
+def _extremum(name: str) -> tuple[Instruction, ...]:
+    return (
+        with_number("tn", f"unary_{name}_tile", KERNEL_API),
+        of_tiles(f"binary_{name}_tile", "api/compute/binary_max_min.h"),
+    )
+
+
+_RELU = Instruction("tn", "relu_tile_init()", "relu_tile({a})", f"{UNARY}/relu.h", number=0.0)
+_NEGATIVE = Instruction("tn", "negative_tile_init()", "negative_tile({a})", f"{UNARY}/negative.h", number=-1.0)
+# div_unary_tile multiplies: the caller passes the reciprocal.
+_DIVIDE = Instruction(
+    "tn",
+    "binop_with_scalar_tile_init()",
+    "div_unary_tile({a}, {bits})",
+    f"{UNARY}/binop_with_scalar.h",
+    prepare=lambda number: float(np.divide(1.0, number)),
+)
+
+ROWS = (
+    ElementOp("add", np.add, (_scalar("tn", "add_unary_tile"), of_tiles("add_binary_tile")), ROUNDED, commutative=True),
+    ElementOp(
+        "sub",
+        np.subtract,
+        (_scalar("tn", "sub_unary_tile"), _scalar("nt", "rsub_unary_tile"), of_tiles("sub_binary_tile")),
+        ROUNDED,
+    ),
+    ElementOp(
+        "mul",
+        np.multiply,
+        (_NEGATIVE, _scalar("tn", "mul_unary_tile"), of_tiles("mul_binary_tile")),
+        ROUNDED,
+        commutative=True,
+    ),
+    ElementOp(
+        "div",
+        np.divide,
+        (_DIVIDE, of_tiles("div_binary_tile")),
+        Accuracy(1.5),
+        note="by a number known at compile time: a product with its reciprocal",
+    ),
+    ElementOp("max", np.maximum, (_RELU, *_extremum("max")), EXACT, commutative=True, note=_NAN_ORDER),
+    ElementOp("min", np.minimum, _extremum("min"), EXACT, commutative=True, note=_NAN_ORDER),
+    unary("abs", KERNEL_API, np.abs, EXACT),
+    unary("sign", KERNEL_API, np.sign, EXACT),
+    ElementOp("pow", np.power, (of_tiles("power_binary_tile"),), Accuracy(4.0, domain=(0.0, 16.0))),
+    ElementOp(
+        "fmod",
+        np.fmod,
+        (of_tiles("fmod_binary_tile", "api/compute/binary_fmod.h"),),
+        Accuracy(None, domain=(-100.0, 100.0)),
+    ),
+)

@@ -1,0 +1,51 @@
+"""Functions of one tile: roots, exponentials, logarithms, trigonometry."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from tilelang_tt.ops.row import KERNEL_API, UNARY, Accuracy, ElementOp, Instruction, of_tiles, unary
+
+_TRIGONOMETRY = f"{UNARY}/trigonometry.h"
+_TINY = 2.0**-126
+
+
+def _sigmoid(x: Any) -> Any:
+    return 1 / (1 + np.exp(-x))
+
+
+_erf = np.vectorize(math.erf, otypes=[np.float64])
+
+ROWS = (
+    unary("exp", f"{UNARY}/exp.h", np.exp, Accuracy(1.0, domain=(-87.0, 88.0))),
+    unary("exp2", KERNEL_API, np.exp2, Accuracy(1.0, domain=(-126.0, 127.0))),
+    unary("expm1", KERNEL_API, np.expm1, Accuracy(1.0, domain=(-80.0, 88.0))),
+    unary("log", KERNEL_API, np.log, Accuracy(1.0, domain=(_TINY, 3e38))),
+    unary("log1p", f"{UNARY}/log1p.h", np.log1p, Accuracy(1.0, domain=(-0.99, 3e38))),
+    unary("sqrt", f"{UNARY}/sqrt.h", np.sqrt, Accuracy(1.0, domain=(0.0, 3e38))),
+    unary("rsqrt", f"{UNARY}/rsqrt.h", lambda x: 1 / np.sqrt(x), Accuracy(1.0, domain=(_TINY, 3e38))),
+    unary("sigmoid", KERNEL_API, _sigmoid, Accuracy(3.0, domain=(-80.0, 80.0))),
+    unary("tanh", KERNEL_API, np.tanh, Accuracy(2.0)),
+    ElementOp(
+        "erf",
+        _erf,
+        (Instruction("t", "erf_tile_init<false>()", "erf_tile<false>({a})", f"{UNARY}/erf_erfc.h"),),
+        Accuracy(0.0, absolute=4e-3),
+        note="the SDK's function is made for bfloat16 results",
+    ),
+    unary("sin", _TRIGONOMETRY, np.sin, Accuracy(2.0, absolute=1.5e-7, domain=(-30.0, 30.0))),
+    unary("cos", _TRIGONOMETRY, np.cos, Accuracy(2.0, absolute=1.5e-7, domain=(-30.0, 30.0))),
+    unary("tan", _TRIGONOMETRY, np.tan, Accuracy(None, domain=(-1.4, 1.4))),
+    unary("asin", _TRIGONOMETRY, np.arcsin, Accuracy(None, domain=(-1.0, 1.0))),
+    unary("acos", _TRIGONOMETRY, np.arccos, Accuracy(None, domain=(-1.0, 1.0))),
+    unary("atan", _TRIGONOMETRY, np.arctan, Accuracy(None)),
+    unary("sinh", _TRIGONOMETRY, np.sinh, Accuracy(None, domain=(-88.0, 88.0))),
+    unary("cosh", _TRIGONOMETRY, np.cosh, Accuracy(None, domain=(-88.0, 88.0))),
+    unary("asinh", _TRIGONOMETRY, np.arcsinh, Accuracy(None)),
+    unary("acosh", _TRIGONOMETRY, np.arccosh, Accuracy(None, domain=(1.0, 3e38))),
+    unary("atanh", _TRIGONOMETRY, np.arctanh, Accuracy(None, domain=(-0.99, 0.99))),
+    ElementOp("atan2", np.arctan2, (of_tiles("atan2_binary_tile", "api/compute/atan2.h"),), Accuracy(None)),
+)

@@ -1,0 +1,82 @@
+"""Comparisons, logic and choice. A truth value is a tile of ones and zeros."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tilelang_tt.ops.row import EXACT, UNARY, ElementOp, Instruction, of_tiles, with_number
+
+_COMPARE = f"{UNARY}/comp.h"
+_NAN_UNARY = "with a number, a NaN counts as a number beyond infinity of its sign; with a tile or zero, as in IEEE 754"
+
+
+def _truth(meaning: Callable[..., Any]) -> Callable[..., Any]:
+    """A comparison of NumPy as ones and zeros."""
+    return lambda *operands: np.asarray(meaning(*operands)).astype(np.float32)
+
+
+def _comparison(name: str, swapped: str, meaning: Callable[..., Any], note: str = "") -> ElementOp:
+    """`swapped` is the comparison that holds for exchanged operands."""
+
+    def with_zero(operands: str, comparison: str) -> Instruction:
+        call = f"{comparison}z_tile"
+        return Instruction(operands, f"{call}_init()", f"{call}({{a}})", _COMPARE, number=0.0)
+
+    rows = (
+        with_zero("tn", name),
+        with_zero("nt", swapped),
+        with_number("tn", f"unary_{name}_tile", _COMPARE),
+        with_number("nt", f"unary_{swapped}_tile", _COMPARE),
+        of_tiles(f"{name}_binary_tile"),
+    )
+    return ElementOp(name, _truth(meaning), rows, EXACT, note=note)
+
+
+def _test(name: str, meaning: Callable[..., Any]) -> ElementOp:
+    """A test of one tile. NaN survives only where float32 is unpacked straight to DST."""
+    row = Instruction("t", f"{name}_tile_init()", f"{name}_tile({{a}})", f"{UNARY}/isinf_isnan.h")
+    return ElementOp(name, _truth(meaning), (row,), EXACT, note="NaN becomes infinity on the way to a 16-bit result")
+
+
+ROWS = (
+    _comparison("eq", "eq", np.equal),
+    _comparison("ne", "ne", np.not_equal),
+    _comparison("lt", "gt", np.less, _NAN_UNARY),
+    _comparison("gt", "lt", np.greater, _NAN_UNARY),
+    _comparison("le", "ge", np.less_equal, _NAN_UNARY),
+    _comparison("ge", "le", np.greater_equal, _NAN_UNARY),
+    ElementOp("and", _truth(np.logical_and), (of_tiles("mul_binary_tile"),), EXACT, commutative=True),
+    ElementOp(
+        "or",
+        _truth(np.logical_or),
+        (of_tiles("binary_max_tile", "api/compute/binary_max_min.h"),),
+        EXACT,
+        commutative=True,
+    ),
+    ElementOp(
+        "not",
+        _truth(np.logical_not),
+        (Instruction("t", "eqz_tile_init()", "eqz_tile({a})", _COMPARE),),
+        EXACT,
+    ),
+    ElementOp(
+        "where",
+        np.where,
+        (
+            Instruction(
+                "ttt",
+                "where_tile_init()",
+                "where_tile<{format}>({a}, {b}, {c}, {out})",
+                f"{UNARY}/where.h",
+            ),
+        ),
+        EXACT,
+        note="takes a truth value first; the branch not chosen may hold anything, also infinity or NaN",
+    ),
+    _test("isnan", np.isnan),
+    _test("isinf", np.isinf),
+    _test("isfinite", np.isfinite),
+)
