@@ -21,6 +21,7 @@ from tilelang_tt.ir.text_kernel import kernel_text
 from tilelang_tt.ir.text_tile import tile_text
 from tilelang_tt.ir.tile import Role, TileProgram
 from tilelang_tt.options import Options
+from tilelang_tt.passes.a_metadata.align_operands import align_operands
 from tilelang_tt.passes.a_metadata.attach_tensor_accessors import attach_tensor_accessors
 from tilelang_tt.passes.a_metadata.infer_layout import infer_layout
 from tilelang_tt.passes.a_metadata.propagate_layout import propagate_layout
@@ -30,6 +31,8 @@ from tilelang_tt.passes.c_tile.build_tile_dfg import build_tile_dfg
 from tilelang_tt.passes.c_tile.drop_dead_writes import drop_dead_writes
 from tilelang_tt.passes.c_tile.fold_clear import fold_clear
 from tilelang_tt.passes.c_tile.fuse_maps import fuse_maps
+from tilelang_tt.passes.c_tile.lower_positions import lower_positions
+from tilelang_tt.passes.c_tile.lower_reductions import lower_reductions
 from tilelang_tt.passes.c_tile.lower_shared_to_cb import lower_shared_to_cb
 from tilelang_tt.passes.c_tile.lower_tile_intrinsics import lower_tile_intrinsics
 from tilelang_tt.passes.c_tile.separate_roles import separate_roles
@@ -50,11 +53,14 @@ TILE_PASSES: tuple[Callable[[TileProgram], TileProgram], ...] = (
     infer_layout,
     propagate_layout,
     attach_tensor_accessors,
+    align_operands,
     # B  partition: which core does what
     partition_work,
     map_grid_to_cores,
     # C  tile lowering: still one body, no protocol, no roles
     drop_dead_writes,
+    lower_positions,
+    lower_reductions,
     separate_roles,
     fuse_maps,
     fold_clear,

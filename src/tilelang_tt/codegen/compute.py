@@ -18,10 +18,13 @@ from tilelang_tt.ir.kernel import (
     MatmulMode,
     PackTile,
     Reconfig,
+    ReduceMode,
+    ReduceTile,
     Sfpu,
     SfpuMode,
     Startup,
     TransposeTile,
+    Uninit,
     walk,
 )
 from tilelang_tt.ir.scalar import int_value
@@ -33,6 +36,7 @@ COPY_INIT = {"0.77": "copy_tile_to_dst_init_short", "0.81": "copy_init"}
 _HEADERS: tuple[tuple[type, str], ...] = (
     (Startup, "api/compute/compute_kernel_hw_startup.h"),
     (MatmulBlock, "api/compute/matmul.h"),
+    (ReduceTile, "api/compute/reduce.h"),
     (PackTile, "api/compute/pack.h"),
     (Reconfig, "api/compute/reconfig_data_format.h"),
     (CopyTile, "api/compute/tile_move_copy.h"),
@@ -96,6 +100,8 @@ class _Compute(Printer):
                 return f"compute_kernel_hw_startup{order}({', '.join(self.cbs[cb] for cb in operands)})"
             case Init():
                 return self.init(stmt)
+            case Uninit():
+                return f"reduce_uninit({self.cbs[stmt.cb]})"
             case Reconfig():
                 cbs = [self.cbs[cb] for cb in (stmt.old, stmt.new) if cb is not None]
                 return f"{stmt.unit.value}({', '.join(cbs)})"
@@ -112,6 +118,9 @@ class _Compute(Printer):
             flag = f"/*transpose*/ {int(mode.transpose)}"
             sizes = f"{mode.cols}, {mode.rows}, {mode.a_stride}"
             return f"matmul_block_init({self.cbs[mode.a]}, {self.cbs[mode.b]}, {flag}, {sizes})"
+        if isinstance(mode, ReduceMode):
+            operands = ", ".join(self.cbs[cb] for cb in (mode.cb, mode.scaler, mode.out))
+            return f"reduce_init<{_reduction(mode.along_columns)}>({operands})"
         name = COPY_INIT[self.sdk] if isinstance(mode, CopyMode) else "transpose_init"
         return f"{name}({self.cbs[mode.cb]})"
 
@@ -123,6 +132,9 @@ class _Compute(Printer):
                 )
                 flags = f"{stmt.dst}, /*transpose*/ {int(stmt.transpose)}, {stmt.cols}, {stmt.rows}, {stmt.a_stride}"
                 return f"matmul_block({operands}, {flags})"
+            case ReduceTile():
+                operands = f"{self.cbs[stmt.cb]}, {self.cbs[stmt.scaler]}, {self.expr(stmt.index)}, 0"
+                return f"reduce_tile<{_reduction(stmt.along_columns)}>({operands}, {self.expr(stmt.dst)})"
             case CopyTile():
                 return f"copy_tile({self.cbs[stmt.cb]}, {self.expr(stmt.index)}, {self.expr(stmt.dst)})"
             case TransposeTile():
@@ -141,11 +153,17 @@ class _Compute(Printer):
         raise AssertionError(f"no printed form for {type(stmt).__name__}")
 
 
+def _reduction(along_columns: bool) -> str:
+    return f"PoolType::MAX, ReduceDim::{'REDUCE_ROW' if along_columns else 'REDUCE_COL'}"
+
+
 def _cbs(kernel: Kernel) -> list[Cb]:
     found: dict[int, Cb] = {}
     for stmt in walk(kernel.body):
         if isinstance(stmt, CbCall | CopyTile | TransposeTile | PackTile):
             found[stmt.cb.id] = stmt.cb
+        elif isinstance(stmt, ReduceTile):
+            found |= {stmt.cb.id: stmt.cb, stmt.scaler.id: stmt.scaler}
         elif isinstance(stmt, MatmulBlock):
             found |= {stmt.a.id: stmt.a, stmt.b.id: stmt.b}
     return [found[number] for number in sorted(found)]

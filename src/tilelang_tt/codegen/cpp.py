@@ -31,7 +31,7 @@ _RESERVED = frozenset(
     namespace new noexcept not not_eq nullptr operator or or_eq private protected public register reinterpret_cast
     requires return short signed sizeof static static_assert static_cast struct switch template this thread_local throw
     true try typedef typeid typename union unsigned using virtual void volatile wchar_t while xor xor_eq
-    int32_t uint32_t uint64_t std tt kernel_main zero_tile floor_div floor_mod ALWI FORCE_INLINE UNPACK MATH PACK
+    int32_t uint32_t uint64_t std tt kernel_main zero_tile constant_tile floor_div floor_mod ALWI FORCE_INLINE UNPACK MATH PACK
     TensorAccessor TensorAccessorArgs MEM_ZEROS_BASE MEM_ZEROS_SIZE SrcOrder DataFormat float_of
     cb_reserve_back cb_push_back cb_wait_front cb_pop_front get_write_ptr get_read_ptr get_tile_size get_arg_val
     get_noc_addr get_compile_time_arg_val noc_async_read noc_async_read_page noc_async_write_page noc_async_read_barrier
@@ -49,7 +49,7 @@ inline int32_t floor_div(int32_t a, int32_t b) { return a / b - (a % b < 0 ? 1 :
 inline int32_t floor_mod(int32_t a, int32_t b) { return a - floor_div(a, b) * b; }"""
 
 
-_FLOAT_OF = """\
+FLOAT_OF = """\
 // The bits of the float32 nearest to a whole number: the cores that run this have no floating point.
 inline uint32_t float_of(int32_t number) {
     uint32_t rest = number < 0 ? 0 - uint32_t(number) : uint32_t(number);
@@ -116,7 +116,7 @@ class Printer:
             self.lines += _FLOOR_DIVISION.split("\n")
         if any(scalar.is_whole(number) for stmt in walk(kernel.body) for number in numbers(stmt)):
             self.line()
-            self.lines += _FLOAT_OF.split("\n")
+            self.lines += FLOAT_OF.split("\n")
 
     def bits(self, number: float | Expr) -> str:
         """The float32 bits of a number, known now or computed by the kernel."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from tilelang_tt.codegen.cpp import Printer
+from tilelang_tt.codegen.cpp import FLOAT_OF, Printer
 from tilelang_tt.ir.kernel import (
     Barrier,
     Cb,
     CbCall,
     Kernel,
     KernelStmt,
+    MakeTile,
     Pointer,
     ReadTile,
     WriteTile,
@@ -29,6 +30,19 @@ FORCE_INLINE void zero_tile(uint32_t l1) {
     for (uint32_t done = 0; done < tile_bytes; done += MEM_ZEROS_SIZE) {
         const uint32_t left = tile_bytes - done;
         noc_async_read(zeros, l1 + done, left < MEM_ZEROS_SIZE ? left : MEM_ZEROS_SIZE);
+    }
+}"""
+
+_CONSTANT_TILE = """\
+// A bfloat16 tile whose element (i, j) is base + row * i + col * j, a whole number of at most 256.
+inline void constant_tile(uint32_t l1, int32_t base, int32_t row, int32_t col) {
+    volatile tt_l1_ptr uint16_t* element = reinterpret_cast<volatile tt_l1_ptr uint16_t*>(l1);
+    for (uint32_t face = 0; face < 4; ++face) {
+        for (uint32_t i = face / 2 * 16; i < face / 2 * 16 + 16; ++i) {
+            for (uint32_t j = face % 2 * 16; j < face % 2 * 16 + 16; ++j) {
+                *element++ = float_of(base + row * int32_t(i) + col * int32_t(j)) >> 16;
+            }
+        }
     }
 }"""
 
@@ -55,6 +69,9 @@ class _Dataflow(Printer):
         if any(isinstance(stmt, ZeroTile) for stmt in walk(kernel.body)):
             self.line()
             self.lines += _ZERO_TILE.split("\n")
+        if any(isinstance(stmt, MakeTile) for stmt in walk(kernel.body)):
+            self.line()
+            self.lines += [*FLOAT_OF.split("\n"), "", *_CONSTANT_TILE.split("\n")]
         self.helpers(kernel)
         if cbs:
             self.line()
@@ -94,6 +111,9 @@ class _Dataflow(Printer):
         if isinstance(stmt, Pointer):
             function = "get_write_ptr" if stmt.write else "get_read_ptr"
             return f"const uint32_t {self.declare(stmt.var)} = {function}({self.cbs[stmt.cb]})"
+        if isinstance(stmt, MakeTile):
+            constant = stmt.constant
+            return f"constant_tile({self.name(stmt.base)}, {constant.base}, {constant.row}, {constant.col})"
         if isinstance(stmt, ZeroTile):
             return f"zero_tile<{self.tile_bytes[stmt.cb]}>({self.place(stmt.cb, self.name(stmt.base), stmt.slot)})"
         assert isinstance(stmt, ReadTile | WriteTile), stmt

@@ -1,15 +1,18 @@
 """Lift T.Parallel: loops over a block become element-wise maps of whole buffers.
 
-    before   for i, j in T.Parallel(128, 128):
-                 C_local[i, j] = T.max(C_local[i, j], 0)
-    after    Map C_local = max(C_local, 0)
+    before   for i, j in T.Parallel(128, 64):
+                 acc[i, j] = acc[i, j] * scale[i]
+    after    Map acc = acc * scale[i]
 
-Every access must be at the position being computed. Elements of a tensor at `base + position` are carried
-by a temporary block and a copy.
+The axes of the block being computed are those of the target. What is read may lack some of them (it is repeated) or have
+them in another order. Elements of a tensor at `base + position` are carried by a temporary block and a copy. An
+assignment under a condition keeps the old value where the condition fails.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tvm import tirx
@@ -19,7 +22,22 @@ from tilelang_tt.frontend.expression import ExpressionLifter, operator, without_
 from tilelang_tt.frontend.refuse import location_of
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.scalar import Expr, Var
-from tilelang_tt.ir.tile import Buffer, Copy, Element, ElementExpr, Map, Region, Scalar, Stmt, Tensor
+from tilelang_tt.ir.tile import (
+    Branch,
+    Buffer,
+    Copy,
+    Element,
+    ElementExpr,
+    Index,
+    Map,
+    Number,
+    Region,
+    Scalar,
+    Stmt,
+    Tensor,
+    whole,
+)
+from tilelang_tt.ops.derived import apply
 
 if TYPE_CHECKING:
     from tilelang_tt.frontend.lift import _Lifter
@@ -27,7 +45,7 @@ if TYPE_CHECKING:
 
 def lift_parallel(lifter: _Lifter, stmt: Any, location: Location | None) -> tuple[Stmt, ...]:
     """The maps (and copies from and to tensors) that a T.Parallel nest means."""
-    axes: list[tuple[Var, int]] = []
+    loops: list[tuple[Var, int]] = []
     while isinstance(stmt, tirx.For) and stmt.kind == tirx.ForKind.PARALLEL:
         extent = scalar.int_value(stmt.extent)
         if extent is None or scalar.int_value(stmt.min) != 0:
@@ -37,107 +55,195 @@ def lift_parallel(lifter: _Lifter, stmt: Any, location: Location | None) -> tupl
                 location=location,
                 help="loop over a block of constant size",
             )
-        axes.append((stmt.loop_var, extent))
+        loops.append((stmt.loop_var, extent))
         stmt = stmt.body
-    stores = list(stmt.seq) if isinstance(stmt, tirx.SeqStmt) else [stmt]
-    result: list[Stmt] = []
-    for store in stores:
-        if not isinstance(store, tirx.BufferStore):
-            what = operator(store.value) if isinstance(store, tirx.Evaluate) else type(store).__name__
-            raise UnsupportedError(
-                "TT131",
-                f"{what} inside T.Parallel is not supported by this version",
-                location=location_of(store) or location,
-                help="assign elements of a block, without conditions",
-            )
-        result += _Assignment(lifter, axes, location_of(store) or location).lift(store)
-    return tuple(result)
+    return tuple(_body(lifter, loops, stmt, None, location))
+
+
+def _body(
+    lifter: _Lifter, loops: list[tuple[Var, int]], stmt: Any, condition: Any, location: Location | None
+) -> Iterator[Stmt]:
+    location = location_of(stmt) or location
+    if isinstance(stmt, tirx.SeqStmt):
+        for part in stmt.seq:
+            yield from _body(lifter, loops, part, condition, location)
+    elif isinstance(stmt, tirx.BufferStore):
+        yield from _Assignment(lifter, loops, location).lift(stmt, condition)
+    elif isinstance(stmt, tirx.IfThenElse):
+        yield from _conditional(lifter, loops, stmt, condition, location)
+    elif isinstance(stmt, tirx.AttrStmt):
+        yield from _body(lifter, loops, stmt.body, condition, location)
+    else:
+        what = operator(stmt.value) if isinstance(stmt, tirx.Evaluate) else type(stmt).__name__
+        raise UnsupportedError(
+            "TT131",
+            f"{what} inside T.Parallel is not supported by this version",
+            location=location,
+            help="assign elements of blocks, under conditions if need be",
+        )
+
+
+def _conditional(
+    lifter: _Lifter, loops: list[tuple[Var, int]], stmt: Any, condition: Any, location: Location | None
+) -> Iterator[Stmt]:
+    """A condition that is the same for all elements is a branch; any other selects element by element."""
+    walked = {var for var, _ in loops}
+    cases = [(stmt.condition, stmt.then_case), (tirx.Not(stmt.condition), stmt.else_case)]
+    uniform = not any(var in walked for var in scalar.variables(stmt.condition)) and not _loads(stmt.condition)
+    if uniform and condition is None:
+        then, otherwise = (
+            tuple(_body(lifter, loops, case, None, location)) if case is not None else () for _, case in cases
+        )
+        yield Branch(lifter.expr(stmt.condition, location), then, otherwise, location)
+        return
+    for test, case in cases:
+        if case is not None:
+            both = test if condition is None else tirx.And(condition, test)
+            yield from _body(lifter, loops, case, both, location)
+
+
+def _loads(expr: Any) -> bool:
+    found: list[Any] = []
+    tirx.stmt_functor.post_order_visit(expr, found.append)
+    return any(isinstance(node, tirx.BufferLoad) for node in found)
+
+
+_COMPARED: dict[Any, str] = {
+    tirx.EQ: "eq",
+    tirx.NE: "ne",
+    tirx.LT: "lt",
+    tirx.LE: "le",
+    tirx.GT: "gt",
+    tirx.GE: "ge",
+}
+
+
+@dataclass(frozen=True)
+class _Walk:
+    """One axis of an access: at `base`, walked by loop `loop` of the nest if that is not None."""
+
+    loop: int | None
+    base: Expr
 
 
 class _Assignment:
-    """One `target[i, j] = value` under the axes of a T.Parallel nest."""
+    """One `target[i, j] = value` under a T.Parallel nest."""
 
-    def __init__(self, lifter: _Lifter, axes: list[tuple[Var, int]], location: Location | None) -> None:
+    def __init__(self, lifter: _Lifter, loops: list[tuple[Var, int]], location: Location | None) -> None:
         self.lifter = lifter
-        self.axes = axes
+        self.loops = loops
         self.location = location
         self.before: list[Stmt] = []
+        self.axis_of: dict[int, int] = {}  # loop -> axis of the block being computed
 
-    def lift(self, store: Any) -> list[Stmt]:
+    def lift(self, store: Any, condition: Any) -> list[Stmt]:
         target = self.lifter.source(store.buffer, self.location)
+        walks = self.walks(target, store.buffer, store.indices)
+        order = [walk.loop for walk in walks if walk.loop is not None]
+        self.axis_of = {loop: axis for axis, loop in enumerate(order)}
+        repeated = [var for loop, (var, extent) in enumerate(self.loops) if loop not in self.axis_of and extent > 1]
+        if repeated or len(self.axis_of) != len(order):
+            self.refuse_target(target, store.indices)
         lifter = ExpressionLifter(self.load, self.scalar, self.location)
         value = lifter.value(without_cast_to(store.value, target.dtype))
         if isinstance(target, Buffer):
-            self.check_position(target, store.indices)
-            return [*self.before, Map(target, value, self.location)]
-        block = self.lifter.temporary(target.name, target.dtype, self.box(), self.location)
-        region = self.tensor_region(target, store.indices)
-        return [
-            *self.before,
-            Map(block, value, self.location),
-            Copy(self.whole(block), region, self.location),
-        ]
+            self.check_whole(target, walks, store.indices)
+            block, after = target, []
+        else:
+            block = self.lifter.temporary(target.name, target.dtype, self.box(walks), self.location)
+            region = self.region(target, walks)
+            after = [Copy(whole(block), region, self.location)]
+            if condition is not None:
+                self.before.append(Copy(region, whole(block), self.location))
+        if condition is not None:
+            value = apply("where", lifter.value(condition), value, Element(block))
+        return [*self.before, Map(block, value, self.location), *after]
 
-    def box(self) -> tuple[int, ...]:
-        return tuple(extent for _, extent in self.axes)
+    # --- accesses ---------------------------------------------------------------------------------
 
-    def whole(self, buffer: Buffer) -> Region:
-        return Region(buffer, tuple(scalar.const(0) for _ in buffer.shape), buffer.shape)
-
-    def check_position(self, buffer: Buffer, indices: Any) -> None:
-        """Indices must be the loop variables in order, over the whole buffer."""
-        in_order = len(indices) == len(self.axes) and all(
-            index.same_as(var) for index, (var, _) in zip(indices, self.axes, strict=True)
-        )
-        if not in_order or buffer.shape != self.box():
-            shown = ", ".join(str(index) for index in indices)
-            raise UnsupportedError(
-                "TT132",
-                f"'{buffer.name}[{shown}]' is not the element being computed",
-                location=self.location,
-                help="this version computes block[i, j] from other blocks at [i, j], over their whole shape",
-            )
-
-    def tensor_region(self, tensor: Tensor, indices: Any) -> Region:
-        """The box that `tensor[base + i, ...]` walks."""
-        variables = [var for var, _ in self.axes]
-        mins: list[Expr] = []
-        extents: list[int] = []
-        order: list[int] = []
-        for index in indices:
-            used = [axis for axis, var in enumerate(variables) if var in scalar.variables(index)]
+    def walks(self, source: Tensor | Buffer, tir: Any, indices: Any) -> list[_Walk]:
+        """How each axis of an access moves; axes of length 1 of an on-chip buffer are not there."""
+        variables = [var for var, _ in self.loops]
+        result = []
+        for extent, index in zip(tir.shape, indices, strict=True):
+            if isinstance(source, Buffer) and scalar.int_value(extent) == 1:
+                continue
+            used = [loop for loop, var in enumerate(variables) if var in scalar.variables(index)]
             base = scalar.simplify(index - variables[used[0]]) if len(used) == 1 else index
             if len(used) > 1 or (used and variables[used[0]] in scalar.variables(base)):
-                self.refuse_index(tensor, indices)
-            mins.append(self.lifter.expr(base, self.location))
-            extents.append(self.axes[used[0]][1] if used else 1)
-            order += used
-        if order != list(range(len(self.axes))):
-            self.refuse_index(tensor, indices)
-        return Region(tensor, tuple(mins), tuple(extents))
+                self.refuse_index(source, indices)
+            loop = used[0] if used and self.loops[used[0]][1] > 1 else None
+            result.append(_Walk(loop, self.lifter.expr(base, self.location)))
+        return result
 
-    def refuse_index(self, tensor: Tensor, indices: Any) -> None:
-        shown = ", ".join(str(index) for index in indices)
-        raise UnsupportedError(
-            "TT133",
-            f"'{tensor.name}[{shown}]' does not walk a box of the tensor in order",
-            location=self.location,
-            help="index each axis by base + loop variable, axes in the order of T.Parallel",
-        )
+    def box(self, walks: list[_Walk]) -> tuple[int, ...]:
+        return tuple(self.loops[walk.loop][1] for walk in walks if walk.loop is not None)
+
+    def region(self, tensor: Tensor, walks: list[_Walk]) -> Region:
+        extents = tuple(1 if walk.loop is None else self.loops[walk.loop][1] for walk in walks)
+        return Region(tensor, tuple(walk.base for walk in walks), extents)
+
+    def check_whole(self, buffer: Buffer, walks: list[_Walk], indices: Any) -> None:
+        starts = [scalar.int_value(walk.base) for walk in walks]
+        if self.box(walks) != buffer.shape or any(start != 0 for start in starts):
+            self.refuse_index(buffer, indices)
 
     def load(self, expr: Any) -> ElementExpr:
         source = self.lifter.source(expr.buffer, self.location)
+        walks = self.walks(source, expr.buffer, expr.indices)
         if isinstance(source, Buffer):
-            self.check_position(source, expr.indices)
-            return Element(source)
-        block = self.lifter.temporary(source.name, source.dtype, self.box(), self.location)
-        self.before.append(Copy(self.tensor_region(source, expr.indices), self.whole(block), self.location))
-        return Element(block)
+            self.check_whole(source, walks, expr.indices)
+        if any(walk.loop is not None and walk.loop not in self.axis_of for walk in walks):
+            self.refuse_index(source, expr.indices)
+        axes = tuple(self.axis_of[walk.loop] for walk in walks if walk.loop is not None)
+        if isinstance(source, Tensor):
+            block = self.lifter.temporary(source.name, source.dtype, self.box(walks), self.location)
+            self.before.append(Copy(self.region(source, walks), whole(block), self.location))
+            source = block
+        return Element(source, None if axes == tuple(range(len(self.axis_of))) else axes)
 
     def scalar(self, expr: Any) -> ElementExpr | None:
-        """An expression that reads no element, where it is the same for the whole block."""
-        if any(var in scalar.variables(expr) for var, _ in self.axes):
+        """An expression that reads no element: the same for the whole block, or linear in the position."""
+        walked = [self.loops[loop][0] for loop in self.axis_of]
+        if not any(var in scalar.variables(expr) for var, _ in self.loops):
+            if scalar.is_whole(expr) or scalar.is_truth(expr):
+                return Scalar(self.lifter.expr(expr, self.location))
+            return Scalar(expr) if scalar.is_var(expr) else None
+        if isinstance(expr, tuple(_COMPARED)) and scalar.is_whole(expr.a):
+            index = self.index(expr.a - expr.b, walked)
+            return apply(_COMPARED[type(expr)], index, Number(0.0)) if index is not None else None
+        return self.index(expr, walked) if scalar.is_whole(expr) else None
+
+    def index(self, expr: Any, walked: list[Var]) -> ElementExpr | None:
+        factors = scalar.linear(expr, walked)
+        if factors is None:
             return None
-        if scalar.is_whole(expr) or scalar.is_truth(expr):
-            return Scalar(self.lifter.expr(expr, self.location))
-        return Scalar(expr) if scalar.is_var(expr) else None
+        *along, base = factors
+        return Index(tuple(along), self.lifter.expr(base, self.location))
+
+    # --- refusals ---------------------------------------------------------------------------------
+
+    def refuse_index(self, source: Tensor | Buffer, indices: Any) -> None:
+        shown = ", ".join(str(index) for index in indices)
+        if isinstance(source, Buffer):
+            raise UnsupportedError(
+                "TT132",
+                f"'{source.name}[{shown}]' does not walk the whole of the block",
+                location=self.location,
+                help="index each axis by a variable of T.Parallel, over the block's whole extent",
+            )
+        raise UnsupportedError(
+            "TT133",
+            f"'{source.name}[{shown}]' does not walk a box of the tensor",
+            location=self.location,
+            help="index each axis by base + a variable of T.Parallel, or by a number",
+        )
+
+    def refuse_target(self, target: Tensor | Buffer, indices: Any) -> None:
+        shown = ", ".join(str(index) for index in indices)
+        raise UnsupportedError(
+            "TT136",
+            f"several iterations of T.Parallel assign to the same element of '{target.name}[{shown}]'",
+            location=self.location,
+            help="walk each axis of the target by a variable of its own, or use T.reduce_sum and its like",
+        )

@@ -24,20 +24,26 @@ from tilelang_tt.frontend.shared_passes import run_shared_passes
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.scalar import Expr, Var
 from tilelang_tt.ir.tile import (
+    Apply,
     Branch,
     Buffer,
     Copy,
+    Element,
+    ElementExpr,
     Fill,
     Gemm,
     Launch,
     Loop,
+    Map,
     Memory,
+    Reduce,
     Region,
     ScalarParam,
     Stmt,
     Tensor,
     TileProgram,
     unique_name,
+    whole,
 )
 from tilelang_tt.options import Options
 
@@ -55,6 +61,15 @@ _INSTEAD_OF_SCOPE = {
     "global": "pass it as a tensor parameter",
     "shared.barrier": DROP_BARRIER,
     "shared.tmem": "use T.alloc_fragment for accumulators",
+}
+
+# kind of T.reduce -> (reduction, applied before, applied after)
+_REDUCTIONS: dict[str, tuple[str, str | None, str | None]] = {
+    "sum": ("sum", None, None),
+    "max": ("max", None, None),
+    "min": ("max", "negate", "negate"),
+    "abssum": ("sum", "abs", None),
+    "absmax": ("max", "abs", None),
 }
 
 # Attributes and annotations that only tune GPU code: harmless, but the user is told.
@@ -222,8 +237,9 @@ class _Lifter:
                 location=location,
                 help="on-chip buffers need constant shapes",
             )
+        axes = tuple(extent for extent in static if extent != 1)  # the others have nothing to say
         self.buffers[buffer] = Buffer(
-            self.unique(str(buffer.name)), self.dtype(buffer, location), static, _MEMORY[scope], location
+            self.unique(str(buffer.name)), self.dtype(buffer, location), axes, _MEMORY[scope], location
         )
 
     def temporary(self, like: str, dtype: str, shape: tuple[int, ...], location: Location | None) -> Buffer:
@@ -304,12 +320,14 @@ class _Lifter:
             return (Fill(self.whole(call.args[0], location), self.number(call.args[1], location), location),)
         if op == "tl.tileop.gemm":
             return (self.gemm(call, location),)
+        if op == "tl.tileop.reduce":
+            return self.reduce(call, location)
         raise UnsupportedError(
             "TT113",
             f"{op} is not supported by this version",
             location=location,
             notes=macro_note(stmt),
-            help="supported tile operations: T.copy, T.fill, T.clear, T.gemm, T.Parallel",
+            help="supported tile operations: T.copy, T.fill, T.clear, T.gemm, T.reduce_*, T.Parallel",
         )
 
     def number(self, value: Any, location: Location | None) -> float:
@@ -339,7 +357,11 @@ class _Lifter:
                 help="copy blocks of constant size; tails are cut by the tensor's bounds",
             )
         source = self.source(load.buffer, location)
-        return Region(source, tuple(self.expr(index, location) for index in load.indices), static)
+        mins = tuple(self.expr(index, location) for index in load.indices)
+        if isinstance(source, Buffer):
+            axes = [axis for axis, extent in enumerate(load.buffer.shape) if scalar.int_value(extent) != 1]
+            return Region(source, tuple(mins[axis] for axis in axes), tuple(static[axis] for axis in axes))
+        return Region(source, mins, static)
 
     def source(self, buffer: Any, location: Location | None) -> Tensor | Buffer:
         if buffer in self.tensors:
@@ -386,8 +408,7 @@ class _Lifter:
         self.check_same_box(src, dst, location)
         if isinstance(src.source, Tensor) and isinstance(dst.source, Tensor):
             box = tuple(extent for extent in src.extents if extent != 1)
-            through = self.temporary(src.source.name, src.source.dtype, box, location)
-            middle = whole_region(through)
+            middle = whole(self.temporary(src.source.name, src.source.dtype, box, location))
             return (Copy(src, middle, location), Copy(middle, dst, location))
         return (Copy(src, dst, location),)
 
@@ -407,6 +428,38 @@ class _Lifter:
         clear = self.expr(call.args[9], location)
         self.check_gemm(a, b, c, location)
         return Gemm(a, b, c, transpose_a, transpose_b, clear, location=location)
+
+    def reduce(self, call: Any, location: Location | None) -> tuple[Stmt, ...]:
+        """Sums and maxima as they are; the others by way of |x| or -x."""
+        src, dst = (self.whole(arg, location) for arg in call.args[:2])
+        kind, clear = str(call.args[2].value), bool(call.args[4])
+        shape = call.args[0].args[0].buffer.shape
+        dim = int(call.args[3]) % len(shape)
+        if kind not in _REDUCTIONS:
+            raise UnsupportedError(
+                "TT137",
+                f"T.reduce_{kind} is not supported by this version",
+                location=location,
+                help=f"supported: {', '.join(_REDUCTIONS)}",
+            )
+        op, before, after = _REDUCTIONS[kind]
+        if scalar.int_value(shape[dim]) == 1:
+            value: ElementExpr = Apply("abs", (Element(src),)) if kind.startswith("abs") else Element(src)
+            combine = {"sum": "add", "max": "min" if kind == "min" else "max"}[op]
+            return (Map(dst, value if clear else Apply(combine, (Element(dst), value)), location),)
+        axis = sum(1 for extent in list(shape)[:dim] if scalar.int_value(extent) != 1)
+        result: list[Stmt] = []
+        if before is not None:
+            block = self.temporary(src.name, src.dtype, src.shape, location)
+            result.append(Map(block, Apply(before, (Element(src),)), location))
+            src = block
+        if after is None and (clear or op == "sum"):
+            return (*result, Reduce(op, src, dst, axis, clear, location))
+        part = self.temporary(dst.name, dst.dtype, dst.shape, location)
+        value = Element(part) if after is None else Apply(after, (Element(part),))
+        if not clear:
+            value = Apply("max" if after is None else "min", (Element(dst), value))
+        return (*result, Reduce(op, src, part, axis, True, location), Map(dst, value, location))
 
     def check_gemm(self, a: Buffer, b: Buffer, c: Buffer, location: Location | None) -> None:
         """Shapes agree already: T.gemm itself checks them."""
@@ -429,6 +482,3 @@ def _numbered(launches: list[Launch]) -> list[Launch]:
         return launches
     return [replace(launch, name=f"{launch.name}_{number}") for number, launch in enumerate(launches)]
 
-
-def whole_region(buffer: Buffer) -> Region:
-    return Region(buffer, tuple(scalar.const(0) for _ in buffer.shape), buffer.shape)

@@ -27,19 +27,25 @@ from tilelang_tt.ir import scalar
 from tilelang_tt.ir.scalar import Expr, Var
 from tilelang_tt.ir.tile import (
     Branch,
+    TILE_COL,
+    TILE_ROW,
     Buffer,
+    BufferLayout,
+    Constant,
     Copy,
     Element,
     ElementExpr,
     Fill,
     Gemm,
     InDst,
+    Index,
     Launch,
     Load,
     Loop,
     Map,
     Number,
     Publish,
+    Reduce,
     Region,
     Scalar,
     ScalarParam,
@@ -105,6 +111,9 @@ class _Machine:
         self.stmt: Stmt | None = None
         self.values = _sizes(program, tensors, scalars)
         self.memory: dict[Tensor | Buffer, Array] = {}
+        self.constants: dict[Buffer, Constant] = {}
+        self.layouts: dict[Buffer, BufferLayout] = {}
+        self.target: Buffer | None = None  # of the map being computed
         for tensor in program.tensors:
             shape = tuple(scalar.evaluate(extent, self.values) for extent in tensor.shape)
             given = tensors.get(tensor.name)
@@ -128,6 +137,9 @@ class _Machine:
             self.unit = {var.name: index for var, index in indices.items()}
             for buffer in [place for place in self.memory if isinstance(place, Buffer)]:
                 del self.memory[buffer]
+            self.constants, self.layouts = launch.constants, launch.layouts
+            for buffer, constant in launch.constants.items():
+                self.memory[buffer] = _constant(constant, buffer.shape)
             self.run(launch.body)
 
     def units(self, launch: Launch) -> Iterator[dict[Var, int]]:
@@ -171,9 +183,12 @@ class _Machine:
             case Fill():
                 self.write(stmt.dst, np.full(stmt.dst.shape, stmt.value))
             case Map():
+                self.target = stmt.dst
                 self.write(stmt.dst, self.element(stmt.value, stmt.dst.shape))
             case Gemm():
                 self.gemm(stmt)
+            case Reduce():
+                self.reduce(stmt)
             case Transpose():
                 self.write(stmt.dst, self.read(stmt.src).T)
             case Publish():
@@ -184,16 +199,60 @@ class _Machine:
     def gemm(self, gemm: Gemm) -> None:
         """Sums in float64, so that the order of summation does not show after rounding to float32."""
         a, b = (self.read(operand).astype(np.float64) for operand in (gemm.a, gemm.b))
-        result = (a.T if gemm.transpose_a else a) @ (b.T if gemm.transpose_b else b)
+        a, b = (a.T if gemm.transpose_a else a), (b.T if gemm.transpose_b else b)
+        if gemm.b in self.constants:  # one tile stands for as many as there are along K
+            b = np.ones((a.shape[1], 1))
+        if gemm.a in self.constants:
+            a = np.ones((1, b.shape[0]))
+        result = a @ b
+        result = result.reshape(gemm.c.shape)
         self.write(gemm.c, result if self.number(gemm.clear) else self.read(gemm.c) + result)
+
+    def reduce(self, stmt: Reduce) -> None:
+        """Sums in float64, as products."""
+        values = self.read(stmt.src).astype(np.float64)
+        result = values.sum(axis=stmt.axis) if stmt.op == "sum" else values.max(axis=stmt.axis)
+        if not stmt.clear:
+            old = self.read(stmt.dst)
+            result = old + result if stmt.op == "sum" else np.maximum(old, result)
+        if result.ndim < len(stmt.dst.shape):
+            kept = np.zeros(stmt.dst.shape)
+            np.moveaxis(kept, stmt.axis, 0)[0] = result
+            result = kept
+        self.write(stmt.dst, result)
+
+    def spread(self, element: Element, shape: tuple[int, ...]) -> Array:
+        """A buffer over the block being computed: its axes where they are walked, repeated along the others."""
+        walked, values = element.walked, self.read(element.buffer)
+        if element.buffer in self.constants:  # the same tile everywhere
+            return np.tile(values, [-(-extent // TILE) for extent in shape])[tuple(slice(extent) for extent in shape)]
+        values = values.transpose(sorted(range(len(walked)), key=lambda axis: walked[axis]))
+        lengths = [extent if axis in walked else 1 for axis, extent in enumerate(shape)]
+        return np.broadcast_to(values.reshape(lengths), shape)
+
+    def scalar(self, expr: Scalar, shape: tuple[int, ...]) -> Array:
+        """A number; one that depends on the tile it is used in, tile by tile."""
+        if not {TILE_ROW, TILE_COL} & set(scalar.variables(expr.expr)):
+            return np.full(shape, self.number(expr.expr), np.float32)
+        result = np.empty(shape, np.float32)
+        assert self.target is not None
+        for place in np.ndindex(*(-(-extent // TILE) for extent in shape)):
+            layout = self.layouts[self.target]
+            sides = ((TILE_ROW, layout.row_axis), (TILE_COL, layout.col_axis))
+            self.values.update((var, 0 if axis is None else place[axis]) for var, axis in sides)
+            result[tuple(slice(at * TILE, at * TILE + TILE) for at in place)] = self.number(expr.expr)
+        return result
 
     def element(self, expr: ElementExpr, shape: tuple[int, ...]) -> Array:
         if isinstance(expr, Number):
             return np.full(shape, expr.value, np.float32)
+        if isinstance(expr, Index):
+            places = zip(expr.factors, np.indices(shape), strict=True)
+            return np.float32(self.number(expr.base) + sum(factor * place for factor, place in places))
         if isinstance(expr, Scalar):
-            return np.full(shape, self.number(expr.expr), np.float32)
+            return self.scalar(expr, shape)
         if isinstance(expr, Element):
-            return self.read(expr.buffer).reshape(shape)
+            return self.spread(expr, shape)
         result: Array = ELEMENT_OPS[expr.op].meaning(*(self.element(arg, shape) for arg in expr.args))
         return result
 
@@ -231,15 +290,12 @@ class _Machine:
         if access.guard is not None and not self.number(access.guard):
             return None
         layout = self.program.layouts[access.tensor]
-        assert layout.row_axis is not None
         row, col, batch = map(self.number, (access.row, access.col, access.batch))
         self.check(access, "row", row, access.rows, access.guard_rows, layout.row_tiles)
         self.check(access, "column", col, access.cols, access.guard_cols, layout.col_tiles)
         self.check(access, "batch", batch, 1, False, layout.batch)
-        box = {
-            layout.row_axis: (row * TILE, access.rows * TILE),
-            layout.col_axis: (col * TILE, access.cols * TILE),
-        }
+        sides = ((layout.row_axis, row, access.rows), (layout.col_axis, col, access.cols))
+        box = {axis: (start * TILE, count * TILE) for axis, start, count in sides if axis is not None}
         shape = self.memory[access.tensor].shape
         others = [axis for axis in range(len(shape)) if axis not in box]
         for axis in reversed(others):
@@ -253,6 +309,11 @@ class _Machine:
         if not guarded and not 0 <= start <= end - count:
             shown = f"tile {what} {start}..{start + count - 1}"
             raise IndexError(f"unguarded access of '{access.tensor.name}': {shown} of {end}")
+
+
+def _constant(constant: Constant, shape: tuple[int, ...]) -> Array:
+    rows, cols = np.indices(shape)
+    return np.float32(constant.base + constant.row * rows + constant.col * cols)
 
 
 def _sizes(

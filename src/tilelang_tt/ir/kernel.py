@@ -4,10 +4,10 @@
     statement  = For | If | Let | Source                              control
                | Task | Receive | Hand | Held                         left by `split_device_kernel`
                | CbCall                                               from `lower_cb_intrinsics`
-               | Pointer | ReadTile | ZeroTile | WriteTile | Barrier  data movement
-               | MatmulBlock | CopyTile | TransposeTile | FillTile | Sfpu | PackTile      in DST
+               | Pointer | MakeTile | ReadTile | ZeroTile | WriteTile | Barrier  data movement
+               | MatmulBlock | ReduceTile | CopyTile | TransposeTile | FillTile | Sfpu | PackTile      in DST
                | Section | DstCall                                    DST protocol
-               | Startup | Init | Reconfig | L1Accumulate             engine state, from `insert_compute_init`
+               | Startup | Init | Uninit | Reconfig | L1Accumulate             engine state, from `insert_compute_init`
 
 Printing is a walk: every decision is already here.
 """
@@ -21,7 +21,7 @@ from enum import Enum
 from tilelang_tt.compiled import Decision
 from tilelang_tt.diagnostics import Location
 from tilelang_tt.ir.scalar import Expr, Var, is_expr
-from tilelang_tt.ir.tile import Buffer, Launch, Role, Tensor, TileProgram
+from tilelang_tt.ir.tile import Buffer, Constant, Launch, Role, Tensor, TileProgram
 from tilelang_tt.ir.tile import Stmt as TileStmt
 from tilelang_tt.ops import Instruction
 
@@ -146,6 +146,15 @@ class Pointer:
 
 
 @dataclass(frozen=True)
+class MakeTile:
+    """Write a constant tile, word by word, to the page at `base`."""
+
+    constant: Constant
+    cb: Cb
+    base: Var
+
+
+@dataclass(frozen=True)
 class ReadTile:
     """Start reading a page of a tensor to place `slot` of the block at `base`."""
 
@@ -203,6 +212,18 @@ class MatmulBlock:
     cols: int
     rows: int
     a_stride: int
+
+
+@dataclass(frozen=True)
+class ReduceTile:
+    """DST[dst] = the larger of it and the maxima of a tile's rows (`along_columns`) or columns."""
+
+    cb: Cb
+    scaler: Cb
+    index: Expr
+    dst: Expr
+    along_columns: bool
+    out: Cb
 
 
 @dataclass(frozen=True)
@@ -296,7 +317,17 @@ class SfpuMode:
     header: str
 
 
-Mode = MatmulMode | CopyMode | TransposeMode
+@dataclass(frozen=True)
+class ReduceMode:
+    """What reduce_init programs: it also makes the packer blank all but the first lane."""
+
+    cb: Cb
+    scaler: Cb
+    out: Cb
+    along_columns: bool
+
+
+Mode = MatmulMode | ReduceMode | CopyMode | TransposeMode
 
 
 @dataclass(frozen=True)
@@ -312,6 +343,13 @@ class Startup:
 @dataclass(frozen=True)
 class Init:
     mode: Mode | SfpuMode
+
+
+@dataclass(frozen=True)
+class Uninit:
+    """reduce_uninit: undo what reduce_init did to the math unit and the packer."""
+
+    cb: Cb
 
 
 class Unit(Enum):
@@ -347,11 +385,13 @@ KernelStmt = (
     | Held
     | CbCall
     | Pointer
+    | MakeTile
     | ReadTile
     | ZeroTile
     | WriteTile
     | Barrier
     | MatmulBlock
+    | ReduceTile
     | CopyTile
     | TransposeTile
     | FillTile
@@ -361,6 +401,7 @@ KernelStmt = (
     | DstCall
     | Startup
     | Init
+    | Uninit
     | Reconfig
     | L1Accumulate
 )
@@ -469,7 +510,7 @@ def expressions(stmt: KernelStmt) -> tuple[Expr, ...]:
             return (stmt.slot,)
         case MatmulBlock():
             return (stmt.a_index, stmt.b_index)
-        case CopyTile() | TransposeTile():
+        case ReduceTile() | CopyTile() | TransposeTile():
             return (stmt.index, stmt.dst)
         case FillTile():
             return (stmt.dst, *numbers(stmt))

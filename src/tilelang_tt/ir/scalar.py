@@ -144,6 +144,15 @@ def variables(expr: Expr) -> list[Var]:
     return list(found)
 
 
+def linear(expr: Expr, over: list[Var]) -> tuple[Any, ...] | None:
+    """Factors (numbers) of the variables `over` and the rest, if `expr` is linear in them."""
+    parts = list(arith.detect_linear_equation(simplify(expr), over))
+    factors = [int_value(simplify(factor)) for factor in parts[:-1]]
+    if not parts or None in factors:
+        return None
+    return (*factors, simplify(parts[-1]))
+
+
 def hoist(expr: Expr, known: set[Var], name: Callable[[Expr], Var]) -> Expr:
     """`expr` with every largest compound part over `known` variables alone replaced by `name(part)`."""
     binary: Any = (*_PRECEDENCE, tirx.Min, tirx.Max)

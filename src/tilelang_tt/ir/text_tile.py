@@ -32,12 +32,14 @@ from tilelang_tt.ir.tile import (
     Fill,
     Gemm,
     InDst,
+    Index,
     Launch,
     Load,
     Loop,
     Map,
     Number,
     Publish,
+    Reduce,
     Region,
     Role,
     Scalar,
@@ -55,6 +57,7 @@ from tilelang_tt.ir.tile import (
 )
 
 INDENT = "  "
+AXES = "ijklmnop"  # of the block being computed, in order
 _INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
 
 
@@ -108,10 +111,15 @@ def element_text(expr: ElementExpr, names: Names, *, nested: bool = False) -> st
     """`max(C * 2, D)`; operators inside operators stand in parentheses."""
     if isinstance(expr, Number):
         return number_text(expr.value)
+    if isinstance(expr, Index):
+        places = [(factor, AXES[axis]) for axis, factor in enumerate(expr.factors) if factor]
+        terms = [axis if factor == 1 else f"{factor} * {axis}" for factor, axis in places]
+        return f"[{' + '.join([*terms, names.expr(expr.base)])}]"
     if isinstance(expr, Scalar):
         return f"[{names.expr(expr.expr)}]"
     if isinstance(expr, Element):
-        return names(expr.buffer)
+        walked = "" if expr.axes is None else f"[{', '.join(AXES[axis] for axis in expr.axes)}]"
+        return f"{names(expr.buffer)}{walked}"
     if expr.op in _INFIX:
         text = f" {_INFIX[expr.op]} ".join(element_text(arg, names, nested=True) for arg in expr.args)
         return f"({text})" if nested else text
@@ -228,6 +236,9 @@ def stmt_text(stmt: Stmt, names: Names) -> str:
             return _gemm(stmt, names)
         case Map():
             return f"Map {names(stmt.dst)} = {element_text(stmt.value, names)}"
+        case Reduce():
+            sign = "=" if stmt.clear else f"{stmt.op}="
+            return f"Reduce {names(stmt.dst)} {sign} {stmt.op} of {names(stmt.src)} along {AXES[stmt.axis]}"
         case Transpose():
             return f"Transpose {names(stmt.src)} -> {names(stmt.dst)}"
         case Load():
@@ -242,7 +253,10 @@ def stmt_text(stmt: Stmt, names: Names) -> str:
 
 def buffer_layout_text(layout: BufferLayout) -> str:
     order = " by columns" if layout.order is TileOrder.COLUMNS else ""
-    return f"; {size(layout.rows, layout.cols)} tiles{order} {layout.format} of {layout.page_bytes} B"
+    repeated = {(True, False): " of equal rows", (False, True): " of equal columns", (True, True): " of one value"}
+    lanes = repeated.get((layout.row_axis is None, layout.col_axis is None), "")
+    once = ", stored once" if layout.constant else ""
+    return f"; {size(layout.rows, layout.cols)} tiles{order}{lanes} {layout.format} of {layout.page_bytes} B{once}"
 
 
 def stream_text(stream: Stream) -> str:

@@ -3,7 +3,7 @@
     program    = params, launches
     launch     = grid block variables, on-chip buffers, body
     statement  = Loop | Branch                                       control
-               | Copy | Fill | Gemm | Map                            as lifted from TileLang
+               | Copy | Fill | Gemm | Map | Reduce                   as lifted from TileLang
                | Load | Store                                        Copy after `attach_tensor_accessors`
                | Transpose | InDst                                   from `lower_tile_intrinsics`
                | Publish                                             from `build_tile_dfg`
@@ -20,6 +20,7 @@ from enum import Enum
 
 from tilelang_tt.compiled import Decision
 from tilelang_tt.diagnostics import Location
+from tilelang_tt.ir import scalar
 from tilelang_tt.ir.scalar import Expr, Var, int_value
 from tilelang_tt.options import Options
 
@@ -68,14 +69,35 @@ class Region:
     extents: tuple[int, ...]
 
 
+def whole(buffer: Buffer) -> Region:
+    return Region(buffer, tuple(scalar.const(0) for _ in buffer.shape), buffer.shape)
+
+
 # --- element-wise expressions ---------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Element:
-    """The element of `buffer` at the position being computed."""
+    """The element of `buffer` at the position being computed.
+
+    Axis k of the buffer is walked by axis `axes[k]` of the block being computed; axes of that block which the buffer
+    lacks repeat it. None: the same axes in the same order.
+    """
 
     buffer: Buffer
+    axes: tuple[int, ...] | None = None
+
+    @property
+    def walked(self) -> tuple[int, ...]:
+        return tuple(range(len(self.buffer.shape))) if self.axes is None else self.axes
+
+
+@dataclass(frozen=True)
+class Index:
+    """A whole number that depends on where the element is: base + the sum of factor * coordinate along each axis."""
+
+    factors: tuple[int, ...]  # one for every axis of the block being computed
+    base: Expr
 
 
 @dataclass(frozen=True)
@@ -101,7 +123,7 @@ class Apply:
     args: tuple[ElementExpr, ...]
 
 
-ElementExpr = Element | Number | Scalar | Apply
+ElementExpr = Element | Index | Number | Scalar | Apply
 
 
 def element_buffers(expr: ElementExpr) -> Iterator[Buffer]:
@@ -189,8 +211,24 @@ class Map:
 
 
 @dataclass(frozen=True)
+class Reduce:
+    """dst = `op` ("sum" or "max") of src along `axis`; without `clear` what dst holds is taken in.
+
+    As lifted, dst lacks the axis. `lower_reductions` leaves maxima only, into blocks that have it, one tile long: the
+    maximum at its start, zeros behind.
+    """
+
+    op: str
+    src: Buffer
+    dst: Buffer
+    axis: int
+    clear: bool = True
+    location: Location | None = None
+
+
+@dataclass(frozen=True)
 class Transpose:
-    """dst = src transposed."""
+    """dst = src transposed: the axes of a matrix exchanged, or a vector laid the other way."""
 
     src: Buffer
     dst: Buffer
@@ -247,7 +285,7 @@ class InDst:
     location: Location | None = None
 
 
-Stmt = Loop | Branch | Copy | Fill | Gemm | Map | Transpose | Load | Store | Publish | InDst
+Stmt = Loop | Branch | Copy | Fill | Gemm | Map | Reduce | Transpose | Load | Store | Publish | InDst
 
 
 # --- facts that passes attach ---------------------------------------------------------------------
@@ -257,7 +295,7 @@ Stmt = Loop | Branch | Copy | Fill | Gemm | Map | Transpose | Load | Store | Pub
 class TensorLayout:
     """Which axes of a tensor are tile rows and columns, and the format in device memory.
 
-    Without an axis of rows (columns), all 32 rows (columns) of a tile hold the same values.
+    Along an axis that is None the values are repeated: all rows, or all columns, of its tiles are equal.
     """
 
     row_axis: int | None
@@ -271,21 +309,47 @@ class TensorLayout:
 
 @dataclass(frozen=True)
 class BufferLayout:
-    """A buffer as tiles."""
+    """A buffer as tiles.
+
+    A vector is a matrix whose columns (`col_axis` None) or rows (`row_axis` None) are all the same: one tile wide or
+    high, and every lane of the tile holds the value, so that it meets matrices element by element.
+    """
 
     rows: int
     cols: int
     format: str
     page_bytes: int
     order: TileOrder = TileOrder.ROWS
+    row_axis: int | None = 0
+    col_axis: int | None = 1
+    constant: bool = False  # all tiles are the same, and stored once
 
     @property
     def tiles(self) -> int:
-        return self.rows * self.cols
+        return 1 if self.constant else self.rows * self.cols
 
     def index(self, row: Expr | int, col: Expr | int) -> Expr:
         """Position of a tile inside the block."""
-        return row * self.cols + col if self.order is TileOrder.ROWS else col * self.rows + row
+        if self.constant:
+            return scalar.const(0)
+        row, col = (0 if self.rows == 1 else row), (0 if self.cols == 1 else col)
+        place = row * self.cols + col if self.order is TileOrder.ROWS else col * self.rows + row
+        return scalar.as_expr(place)
+
+
+@dataclass(frozen=True)
+class Constant:
+    """A tile that the reader makes once, before the first unit: element (i, j) is base + row * i + col * j."""
+
+    base: int = 0
+    row: int = 0
+    col: int = 0
+
+
+ONES = Constant(base=1)
+
+# In a Scalar of a Map: the tile being computed.
+TILE_ROW, TILE_COL = scalar.var("tile_row"), scalar.var("tile_col")
 
 
 class Role(Enum):
@@ -338,6 +402,7 @@ class Launch:
     body: tuple[Stmt, ...]
     location: Location | None = None
     hints: tuple[tuple[str, str], ...] = ()  # (hint, what became of it)
+    constants: dict[Buffer, Constant] = field(default_factory=dict)
     layouts: dict[Buffer, BufferLayout] = field(default_factory=dict)
     streams: dict[Buffer, Stream] = field(default_factory=dict)
     work: Work | None = None
@@ -418,6 +483,8 @@ def reads(stmt: Stmt) -> tuple[Buffer, ...]:
         return (stmt.a, stmt.b) if int_value(stmt.clear) else (stmt.a, stmt.b, stmt.c)
     if isinstance(stmt, Map):
         return tuple(element_buffers(stmt.value))
+    if isinstance(stmt, Reduce):
+        return (stmt.src,) if stmt.clear else (stmt.src, stmt.dst)
     if isinstance(stmt, Transpose | Store):
         return (stmt.src,)
     if isinstance(stmt, Copy) and isinstance(stmt.src.source, Buffer):
@@ -434,7 +501,7 @@ def writes(stmt: Stmt) -> tuple[Buffer, ...]:
     """Buffers a statement changes (not those of nested statements)."""
     if isinstance(stmt, Gemm):
         return (stmt.c,)
-    if isinstance(stmt, Fill | Map | Transpose | Load):
+    if isinstance(stmt, Fill | Map | Reduce | Transpose | Load):
         return (stmt.dst,)
     if isinstance(stmt, Copy) and isinstance(stmt.dst.source, Buffer):
         return (stmt.dst.source,)

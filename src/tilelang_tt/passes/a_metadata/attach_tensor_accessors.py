@@ -75,13 +75,13 @@ class _Rewriter:
         src, dst, location = copy.src.source, copy.dst.source, copy.location
         if isinstance(src, Tensor) and isinstance(dst, Buffer):
             access = self.access(copy.src, facts, location)
-            if self.program.layouts[src].format == self.layouts[dst].format:
+            if self.fits(src, dst):
                 return (Load(access, dst, location),)
             staging = self.staging(f"{dst.name}_in", src, dst, location)
             return (Load(access, staging, location), Map(dst, Element(staging), location))
         if isinstance(src, Buffer) and isinstance(dst, Tensor):
             access = self.access(copy.dst, facts, location)
-            if self.program.layouts[dst].format == self.layouts[src].format:
+            if self.fits(dst, src):
                 return (Store(src, access, location),)
             staging = self.staging(f"{src.name}_out", dst, src, location)
             return (Map(staging, Element(src), location), Store(staging, access, location))
@@ -89,12 +89,24 @@ class _Rewriter:
         assert isinstance(dst, Buffer)
         return (Map(dst, Element(src), location),)
 
+    def fits(self, tensor: Tensor, buffer: Buffer) -> bool:
+        """Whether the tensor's tiles are the buffer's as they are."""
+        there, here = self.program.layouts[tensor], self.layouts[buffer]
+        return there.format == here.format and self.laid_alike(tensor, buffer)
+
+    def laid_alike(self, tensor: Tensor, buffer: Buffer) -> bool:
+        there, here = self.program.layouts[tensor], self.layouts[buffer]
+        return len(buffer.shape) != 1 or (there.row_axis is None) == (here.row_axis is None)
+
     def staging(self, name: str, tensor: Tensor, buffer: Buffer, location: Location | None) -> Buffer:
         """A block like `buffer` in the tensor's format."""
         layout = self.program.layouts[tensor]
         taken = self.launch.names | {block.name for block in self.layouts}
         block = Buffer(unique_name(name, taken), tensor.dtype, buffer.shape, Memory.SHARED, location)
-        self.layouts[block] = replace(self.layouts[buffer], format=layout.format, page_bytes=layout.page_bytes)
+        here = self.layouts[buffer]
+        if not self.laid_alike(tensor, buffer):  # `align_operands` turns it
+            here = replace(here, rows=here.cols, cols=here.rows, row_axis=here.col_axis, col_axis=here.row_axis)
+        self.layouts[block] = replace(here, format=layout.format, page_bytes=layout.page_bytes)
         formats = f"{self.layouts[buffer].format} and {layout.format}"
         text = f"staging block for '{tensor.name}': compute converts between {formats}"
         self.decisions.append(Decision("attach_tensor_accessors", block.name, text, location))
@@ -104,11 +116,8 @@ class _Rewriter:
         tensor = region.source
         assert isinstance(tensor, Tensor)
         layout = self.program.layouts[tensor]
-        assert layout.row_axis is not None
-        assert layout.col_axis is not None
-        row = self.tile_index(region, layout.row_axis, facts, location)
-        col = self.tile_index(region, layout.col_axis, facts, location)
-        rows, cols = region.extents[layout.row_axis] // TILE, region.extents[layout.col_axis] // TILE
+        row, rows = self.tiles(region, layout.row_axis, facts, location)
+        col, cols = self.tiles(region, layout.col_axis, facts, location)
         batch, guard = self.batch(region, (layout.row_axis, layout.col_axis), facts)
         return TileAccess(
             tensor,
@@ -122,7 +131,10 @@ class _Rewriter:
             guard=guard,
         )
 
-    def tile_index(self, region: Region, axis: int, facts: Facts, location: Location | None) -> Expr:
+    def tiles(self, region: Region, axis: int | None, facts: Facts, location: Location | None) -> tuple[Expr, int]:
+        """First tile and number of tiles along a side."""
+        if axis is None:
+            return scalar.const(0), 1
         start = region.mins[axis]
         if not facts.divisible(start, TILE):
             raise UnsupportedError(
@@ -132,9 +144,9 @@ class _Rewriter:
                 location=location,
                 help="let blocks start at multiples of 32",
             )
-        return scalar.simplify(scalar.floordiv(start, TILE))
+        return scalar.simplify(scalar.floordiv(start, TILE)), region.extents[axis] // TILE
 
-    def batch(self, region: Region, tile_axes: tuple[int, int], facts: Facts) -> tuple[Expr, Expr | None]:
+    def batch(self, region: Region, tile_axes: tuple[int | None, int | None], facts: Facts) -> tuple[Expr, Expr | None]:
         """Row-major number of the remaining axes, and the condition that it exists."""
         number, guard = scalar.const(0), None
         for axis, start in enumerate(region.mins):

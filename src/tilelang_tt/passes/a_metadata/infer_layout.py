@@ -4,7 +4,8 @@
     after    A : rows = axis 1, columns = axis 2, 32 x 16 tiles x 4 batches, Float16_b pages of 2048 B
 
 The choice follows the blocks the kernel copies: the axes a block extends over are the tile axes, all
-others are batches. All copies of a tensor must agree.
+others are batches. All copies of a tensor must agree. A block over one axis only makes tiles whose rows, or columns,
+are all equal: the host stores them so.
 """
 
 from __future__ import annotations
@@ -16,12 +17,18 @@ from tilelang_tt.compiled import Decision
 from tilelang_tt.diagnostics import Location, UnsupportedError
 from tilelang_tt.formats import TILE_BYTES, format_of
 from tilelang_tt.ir import scalar
+from tilelang_tt.ir.scalar import Expr
 from tilelang_tt.ir.tile import Copy, Region, Tensor, TensorLayout, TileProgram, walk
 from tilelang_tt.options import Options
+from tilelang_tt.passes.a_metadata.orient import Side, Sides, orient
+
+
+TileAxes = tuple[int | None, int | None]  # rows, columns; None: the tiles repeat there
 
 
 def infer_layout(program: TileProgram) -> TileProgram:
-    axes: dict[Tensor, tuple[int | None, int]] = {}
+    sides = orient(program)
+    axes: dict[Tensor, TileAxes] = {}
     written: set[Tensor] = set()
     for launch in program.launches:
         for stmt in walk(launch.body):
@@ -29,7 +36,7 @@ def infer_layout(program: TileProgram) -> TileProgram:
                 continue
             for region in (stmt.src, stmt.dst):
                 if isinstance(region.source, Tensor):
-                    _agree(axes, region.source, _tile_axes(region, stmt.location), stmt.location)
+                    _agree(axes, region.source, _tile_axes(region, sides, stmt.location), stmt.location)
             if isinstance(stmt.dst.source, Tensor):
                 written.add(stmt.dst.source)
     layouts: dict[Tensor, TensorLayout] = {}
@@ -42,37 +49,36 @@ def infer_layout(program: TileProgram) -> TileProgram:
     return replace(program, layouts=layouts).with_decisions(*decisions)
 
 
-def _tile_axes(region: Region, location: Location | None) -> tuple[int, int]:
+def _tile_axes(region: Region, sides: Sides, location: Location | None) -> TileAxes:
+    """The axes a block extends over, by side; a block over one axis or none leaves a side free."""
+    assert isinstance(region.source, Tensor)
     axes = [axis for axis, extent in enumerate(region.extents) if extent != 1]
-    if len(axes) != 2:
+    row = [axis for axis in axes if sides.get((region.source, axis)) is Side.ROW]
+    col = [axis for axis in axes if sides.get((region.source, axis)) is Side.COL]
+    if len(row) > 1 or len(col) > 1 or len(row) + len(col) != len(axes):
         box = "x".join(str(extent) for extent in region.extents)
         raise UnsupportedError(
             "TT122",
-            f"block {box} of '{region.source.name}' is not two-dimensional",
+            f"block {box} of '{region.source.name}' has more than two axes",
             location=location,
-            help="this version copies 2-D blocks; both sides a multiple of 32",
+            help="this version copies blocks over one or two axes",
         )
-    return axes[0], axes[1]
+    return (row[0] if row else None), (col[0] if col else None)
 
 
-def _agree(
-    axes: dict[Tensor, tuple[int | None, int]],
-    tensor: Tensor,
-    found: tuple[int, int],
-    location: Location | None,
-) -> None:
+def _agree(axes: dict[Tensor, TileAxes], tensor: Tensor, found: TileAxes, location: Location | None) -> None:
     if axes.setdefault(tensor, found) != found:
         raise UnsupportedError(
             "TT123",
             f"'{tensor.name}' is copied by blocks over axes {axes[tensor]} and over axes {found}",
             location=location,
-            help="walk a tensor by blocks over the same two axes everywhere",
+            help="walk a tensor by blocks over the same axes everywhere",
         )
 
 
-def _default_axes(tensor: Tensor) -> tuple[int | None, int]:
+def _default_axes(tensor: Tensor) -> TileAxes:
     rank = len(tensor.shape)
-    return (rank - 2 if rank >= 2 else None), max(rank - 1, 0)
+    return (rank - 2 if rank >= 2 else None), (rank - 1 if rank else None)
 
 
 def _storage(tensor: Tensor, written: bool, options: Options) -> str:
@@ -82,23 +88,21 @@ def _storage(tensor: Tensor, written: bool, options: Options) -> str:
     return choice if choice is not None and not written else tensor.dtype
 
 
-def _layout(tensor: Tensor, row_axis: int | None, col_axis: int, format: str) -> TensorLayout:
-    shape = tensor.shape or (scalar.const(1),)
-    others = [extent for axis, extent in enumerate(shape) if axis not in (row_axis, col_axis)]
-    return TensorLayout(
-        row_axis,
-        col_axis,
-        scalar.const(1) if row_axis is None else scalar.ceildiv(shape[row_axis], TILE),
-        scalar.ceildiv(shape[col_axis], TILE),
-        scalar.product(others),
-        format,
-        TILE_BYTES[format],
-    )
+def _layout(tensor: Tensor, row_axis: int | None, col_axis: int | None, format: str) -> TensorLayout:
+    others = [extent for axis, extent in enumerate(tensor.shape) if axis not in (row_axis, col_axis)]
+
+    def tiles(axis: int | None) -> Expr:
+        return scalar.const(1) if axis is None else scalar.ceildiv(tensor.shape[axis], TILE)
+
+    batch = scalar.product(others)
+    return TensorLayout(row_axis, col_axis, tiles(row_axis), tiles(col_axis), batch, format, TILE_BYTES[format])
 
 
 def _describe(tensor: Tensor, layout: TensorLayout) -> str:
     shape = " x ".join(scalar.to_python(extent) for extent in tensor.shape)
     tiles = f"{scalar.to_python(layout.row_tiles)} x {scalar.to_python(layout.col_tiles)} tiles"
+    repeated = [side for side, axis in (("rows", layout.row_axis), ("columns", layout.col_axis)) if axis is None]
+    tiles += f" of equal {' and '.join(repeated)}" if repeated else ""
     batch = "" if scalar.int_value(layout.batch) == 1 else f" in {scalar.to_python(layout.batch)} batches"
     note = ""
     if tensor.dtype == "float16" and layout.format == "Float32":

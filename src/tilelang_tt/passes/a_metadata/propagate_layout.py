@@ -29,13 +29,15 @@ from tilelang_tt.ir.tile import (
     walk,
     writes,
 )
+from tilelang_tt.passes.a_metadata.orient import Side, Sides, orient
 
 
 def propagate_layout(program: TileProgram) -> TileProgram:
+    sides = orient(program)
     decisions: list[Decision] = []
     launches = []
     for launch in program.launches:
-        layouts = {buffer: _layout(program, launch, buffer) for buffer in launch.buffers}
+        layouts = {buffer: _layout(program, launch, buffer, sides) for buffer in launch.buffers}
         launches.append(replace(launch, layouts=layouts))
         decisions += [
             Decision("propagate_layout", buffer.name, _describe(layout), buffer.location)
@@ -44,24 +46,27 @@ def propagate_layout(program: TileProgram) -> TileProgram:
     return replace(program, launches=tuple(launches)).with_decisions(*decisions)
 
 
-def buffer_layout(buffer: Buffer, format: str, order: TileOrder = TileOrder.ROWS) -> BufferLayout:
+def buffer_layout(buffer: Buffer, format: str, sides: Sides, order: TileOrder = TileOrder.ROWS) -> BufferLayout:
     """Tiles of a buffer; refuses shapes that are no whole tiles."""
-    shape = [extent for extent in buffer.shape if extent != 1]
-    if len(shape) != 2 or any(extent % TILE for extent in shape):
-        fitting = "x".join(str(-(-extent // TILE) * TILE) for extent in [*shape, TILE, TILE][:2])
+    shape = buffer.shape
+    if len(shape) > 2 or any(extent % TILE for extent in shape):
+        fitting = "x".join(str(-(-extent // TILE) * TILE) for extent in shape[-2:])
         raise ResourceError(
             "TT201",
-            f"'{buffer.name}' has shape {'x'.join(map(str, buffer.shape))}; blocks are made of 32x32 tiles",
+            f"'{buffer.name}' has shape {'x'.join(map(str, shape))}; blocks are made of 32x32 tiles",
             location=buffer.location,
-            help=f"a 2-D shape of multiples of 32 works, such as {fitting}; tails of tensors are padded for you",
+            help=f"up to two axes, multiples of 32, work, such as {fitting}; tails of tensors are padded for you",
         )
-    return BufferLayout(shape[0] // TILE, shape[1] // TILE, format, TILE_BYTES[format], order)
+    axis_of = {sides[buffer, axis]: axis for axis in range(len(shape))}
+    row, col = axis_of.get(Side.ROW), axis_of.get(Side.COL)
+    rows, cols = (1 if axis is None else shape[axis] // TILE for axis in (row, col))
+    return BufferLayout(rows, cols, format, TILE_BYTES[format], order, row, col)
 
 
-def _layout(program: TileProgram, launch: Launch, buffer: Buffer) -> BufferLayout:
+def _layout(program: TileProgram, launch: Launch, buffer: Buffer, sides: Sides) -> BufferLayout:
     natural = format_of(buffer.dtype, program.options.float16)
     order = TileOrder.COLUMNS if _only_transposed_operand(launch, buffer) else TileOrder.ROWS
-    return buffer_layout(buffer, _loaded_format(program, launch, buffer) or natural, order)
+    return buffer_layout(buffer, _loaded_format(program, launch, buffer) or natural, sides, order)
 
 
 def _loaded_format(program: TileProgram, launch: Launch, buffer: Buffer) -> str | None:

@@ -31,6 +31,7 @@ from tilelang_tt.ir.tile import (
     with_children,
     writes,
 )
+from tilelang_tt.passes.a_metadata.orient import elements
 from tilelang_tt.passes.c_tile.dst_program import dst_program, dst_tiles
 from tilelang_tt.passes.c_tile.liveness import Path, live_after
 from tilelang_tt.passes.c_tile.separate_roles import used_only
@@ -46,7 +47,9 @@ def fuse_maps(program: TileProgram) -> TileProgram:
 
 def substitute(expr: ElementExpr, buffer: Buffer, value: ElementExpr) -> ElementExpr:
     if isinstance(expr, Element):
-        return value if expr.buffer is buffer else expr
+        if expr.buffer is not buffer:
+            return expr
+        return replace(expr, buffer=value.buffer) if isinstance(value, Element) and value.axes is None else value
     if isinstance(expr, Apply):
         return Apply(expr.op, tuple(substitute(arg, buffer, value) for arg in expr.args))
     return expr
@@ -104,13 +107,15 @@ class _Fuser:
         layouts = self.launch.layouts
         middle, target = layouts[first.dst], layouts[second.dst]
         wide = middle.format == "Float32" or middle.format == target.format
+        if any(element.axes is not None for element in elements(second.value) if element.buffer is first.dst):
+            return False  # computed once, used along a whole row or column
         fused = substitute(second.value, first.dst, first.value)
         return wide and middle.order is target.order and dst_program(fused).slots <= self.capacity
 
     def forward(self, stmts: list[Stmt], index: int, outer: Path, is_loop: bool) -> bool:
         """Let readers of a plain copy read the original, if both keep their contents as long."""
         stmt = stmts[index]
-        if not (isinstance(stmt, Map) and isinstance(stmt.value, Element)):
+        if not (isinstance(stmt, Map) and isinstance(stmt.value, Element) and stmt.value.axes is None):
             return False
         source, copy = stmt.value.buffer, stmt.dst
         layouts = self.launch.layouts

@@ -46,6 +46,8 @@ def lower_shared_to_cb(program: TileProgram) -> TileProgram:
 
 
 def _stream(launch: Launch, buffer: Buffer, fp32_acc: bool) -> Stream:
+    if buffer in launch.constants:
+        return Stream(Role.READER, Role.COMPUTE, 1, launch.layouts[buffer].format == "Float32" and fp32_acc)
     filling, draining = producers(launch, buffer), consumers(launch, buffer)
     if not filling:
         raise UnsupportedError(

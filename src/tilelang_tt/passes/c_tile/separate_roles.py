@@ -41,6 +41,8 @@ def separate_roles(program: TileProgram) -> TileProgram:
 
 
 def producers(launch: Launch, buffer: Buffer) -> set[Role]:
+    if buffer in launch.constants:
+        return {Role.READER}
     return {
         Role.READER if isinstance(stmt, Load) else Role.COMPUTE for stmt in walk(launch.body) if buffer in writes(stmt)
     }
@@ -190,4 +192,5 @@ def used_only(launch: Launch, layouts: dict[Buffer, BufferLayout]) -> Launch:
     """The launch with just the buffers its body mentions."""
     used = {b for stmt in walk(launch.body) for b in (*unpacks(stmt), *writes(stmt))}
     kept = {buffer: layout for buffer, layout in layouts.items() if buffer in used}
-    return replace(launch, buffers=tuple(kept), layouts=kept)
+    constants = {buffer: constant for buffer, constant in launch.constants.items() if buffer in used}
+    return replace(launch, buffers=tuple(kept), layouts=kept, constants=constants)

@@ -34,12 +34,15 @@ from tilelang_tt.ir.kernel import (
     Mode,
     PackTile,
     Reconfig,
+    ReduceMode,
+    ReduceTile,
     Section,
     Sfpu,
     SfpuMode,
     Startup,
     TransposeMode,
     TransposeTile,
+    Uninit,
     Unit,
     children,
     walk,
@@ -70,6 +73,9 @@ def needs(stmt: KernelStmt) -> EngineState:
     if isinstance(stmt, MatmulBlock):
         mode = MatmulMode(stmt.a, stmt.b, stmt.transpose, stmt.cols, stmt.rows, stmt.a_stride)
         return EngineState(srca=stmt.b, srcb=stmt.a, mode=mode)  # matmul feeds its second operand through SrcA
+    if isinstance(stmt, ReduceTile):
+        mode = ReduceMode(stmt.cb, stmt.scaler, stmt.out, stmt.along_columns)
+        return EngineState(srca=stmt.cb, srcb=stmt.scaler, mode=mode)
     if isinstance(stmt, CopyTile):
         return EngineState(srca=stmt.cb, mode=CopyMode(stmt.cb))
     if isinstance(stmt, TransposeTile):
@@ -106,6 +112,8 @@ def _startup(body: tuple[KernelStmt, ...], first: EngineState) -> Startup:
     final = _insert(body[-1].body if isinstance(body[-1], For) else body, EngineState())[1]
     out = final.pack or first.pack
     assert out is not None
+    if isinstance(first.mode, ReduceMode):
+        return Startup(first.mode.cb, first.mode.scaler, out, reverse=False)
     if isinstance(first.mode, MatmulMode):
         return Startup(first.mode.a, first.mode.b, out, reverse=True)
     operand = first.srca or out
@@ -123,6 +131,8 @@ def _key(component: str, value: object) -> Hashable:
         return (type(value).__name__, value.cb.format, value.cb.unpack_to_dest)
     if isinstance(value, MatmulMode):
         return (value.a.format, value.b.format, value.transpose, value.cols, value.rows, value.a_stride)
+    if isinstance(value, ReduceMode):
+        return ("reduce", value.cb.format, value.scaler.format, value.out.format, value.along_columns)
     if isinstance(value, SfpuMode):
         return value.init
     return None
@@ -193,6 +203,9 @@ def _insert(body: tuple[KernelStmt, ...], state: EngineState) -> tuple[tuple[Ker
             math, state = _insert(stmt.math, state)
             pack, state = _insert(stmt.pack, state)
             result += [*calls, Section(math, pack)]
+        elif isinstance(stmt, Uninit):
+            state = replace(state, mode=None)
+            result.append(stmt)
         else:
             calls, state = _change(state, needs(stmt))
             result += [*calls, stmt]

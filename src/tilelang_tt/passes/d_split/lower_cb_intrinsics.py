@@ -37,7 +37,7 @@ from tilelang_tt.ir.kernel import (
     walk,
 )
 from tilelang_tt.ir.scalar import int_value, simplify
-from tilelang_tt.ir.tile import Buffer, Fill, Gemm, Map, Role, Store, Transpose, element_buffers
+from tilelang_tt.ir.tile import Buffer, Fill, Gemm, Map, Reduce, Role, Store, Transpose, element_buffers
 
 
 class State(Enum):
@@ -93,7 +93,7 @@ def requirements(stmt: KernelStmt) -> States:
         # A block updated in place is waited for group by group, inside the task.
         target = State.AVAILABLE if updated_in_place(task) else State.RESERVED
         return sources | {task.dst: target}
-    if isinstance(task, Transpose):
+    if isinstance(task, Transpose | Reduce):
         return {task.src: State.WAITED, task.dst: State.RESERVED}
     if isinstance(task, Fill):
         return {task.dst: State.RESERVED}
@@ -165,7 +165,7 @@ class _Protocol:
         return out.result(), states
 
     def leaf(self, stmt: KernelStmt, out: _List, states: States) -> None:
-        needs = {b: state for b, state in requirements(stmt).items() if b in self.kernels.cbs}
+        needs = {b: state for b, state in requirements(stmt).items() if self.moves(b)}
         for buffer, state in sorted(needs.items(), key=lambda need: need[1] in _WRITABLE):
             if _takes_contents(stmt, buffer) and _surely(stmt) and states.get(buffer, State.FREE) is State.FREE:
                 raise _not_filled(buffer, _location(stmt))
@@ -180,6 +180,10 @@ class _Protocol:
             states.update((buffer, State.WRITTEN) for buffer, state in needs.items() if state in _WRITABLE)
             if isinstance(stmt, Task) and isinstance(stmt.stmt, Map) and updated_in_place(stmt.stmt):
                 states[stmt.stmt.dst] = State.AVAILABLE  # its tiles were popped and pushed one group at a time
+
+    def moves(self, buffer: Buffer) -> bool:
+        """Whether a block goes round: one held in DST has no buffer, and a constant tile stays where it is."""
+        return buffer in self.kernels.cbs and buffer not in self.kernels.launch.constants
 
     def move(self, buffer: Buffer, target: State, out: _List, states: States, location: Location | None) -> None:
         """Bring a block to `target`, round the ring."""
@@ -206,7 +210,7 @@ class _Protocol:
     # --- control ----------------------------------------------------------------------------------
 
     def used(self, body: tuple[KernelStmt, ...]) -> set[Buffer]:
-        return {b for stmt in walk(body) for b in requirements(stmt) if b in self.kernels.cbs}
+        return {b for stmt in walk(body) for b in requirements(stmt) if self.moves(b)}
 
     def loop(self, loop: For, out: _List, states: States, rest: Rest, unit_body: bool) -> None:
         """Hold what the body needs first and keeps to its end; free everything else between rounds."""

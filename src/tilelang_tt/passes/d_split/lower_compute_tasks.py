@@ -10,6 +10,8 @@ through its circular buffer: a group of tiles is popped, computed and pushed aga
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Protocol
 
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.kernel import (
@@ -24,17 +26,19 @@ from tilelang_tt.ir.kernel import (
     KernelStmt,
     MatmulBlock,
     PackTile,
+    ReduceTile,
     Section,
     Sfpu,
     Source,
     Task,
     TransposeTile,
+    Uninit,
     children,
     with_children,
 )
 from tilelang_tt.ir.scalar import Expr
-from tilelang_tt.ir.tile import Fill, Gemm, Map, Role, Transpose
-from tilelang_tt.passes.c_tile.dst_program import Compute, DstProgram, Fetch, Step, dst_program, dst_tiles
+from tilelang_tt.ir.tile import ONES, TILE_COL, TILE_ROW, BufferLayout, Fill, Gemm, Map, Reduce, Role, Transpose, element_buffers
+from tilelang_tt.passes.c_tile.dst_program import Compute, DstProgram, Fetch, SetNumber, Step, dst_program, dst_tiles
 from tilelang_tt.passes.d_split.lower_cb_intrinsics import updated_in_place
 
 
@@ -55,6 +59,64 @@ def repeat(
 
 def largest_divisor(number: int, limit: int) -> int:
     return next(d for d in range(min(number, limit), 0, -1) if number % d == 0)
+
+
+def _depends_on_tile(program: DstProgram) -> bool:
+    numbers = [step.value if isinstance(step, SetNumber) else step.number for step in program.steps if not isinstance(step, Fetch)]
+    used = {var for number in numbers if scalar.is_expr(number) for var in scalar.variables(number)}
+    return bool({TILE_ROW, TILE_COL} & used)
+
+
+class _Place(Protocol):
+    """Where a group of tiles lies."""
+
+    def tile(self, t: Expr) -> Expr:
+        """Place of the t-th tile in the block being computed."""
+        ...
+
+    def tile_of(self, layout: BufferLayout, t: Expr) -> Expr:
+        """Place of what meets it in a block of another layout."""
+        ...
+
+    def number(self, number: float | Expr, t: Expr) -> float | Expr:
+        """A number as it is for the t-th tile."""
+        ...
+
+
+@dataclass(frozen=True)
+class _Run:
+    """Consecutive tiles of blocks that are all alike."""
+
+    base: Expr
+
+    def tile(self, t: Expr) -> Expr:
+        return self.base + t
+
+    def tile_of(self, layout: BufferLayout, t: Expr) -> Expr:
+        return self.base + t
+
+    def number(self, number: float | Expr, t: Expr) -> float | Expr:
+        return number
+
+
+@dataclass(frozen=True)
+class _RowPart:
+    """Consecutive tiles of a row; a vector repeats along its side."""
+
+    block: BufferLayout
+    row: Expr
+    col: Expr
+
+    def tile(self, t: Expr) -> Expr:
+        return self.tile_of(self.block, t)
+
+    def tile_of(self, layout: BufferLayout, t: Expr) -> Expr:
+        return layout.index(self.row, self.col + t)
+
+    def number(self, number: float | Expr, t: Expr) -> float | Expr:
+        if not scalar.is_expr(number):
+            return number
+        return scalar.substitute(number, {TILE_ROW: self.row, TILE_COL: scalar.as_expr(self.col + t)})
 
 
 class _Lowering:
@@ -81,6 +143,8 @@ class _Lowering:
             return self.gemm(stmt)
         if isinstance(stmt, Map):
             return self.in_place(stmt) if updated_in_place(stmt) else self.map(stmt)
+        if isinstance(stmt, Reduce):
+            return self.reduce(stmt)
         if isinstance(stmt, Transpose):
             return self.transpose(stmt)
         assert isinstance(stmt, Fill)
@@ -123,7 +187,8 @@ class _Lowering:
                 ),
             )
 
-        return repeat(a.cols, "kk", step)
+        inner = a.cols if b.constant else b.cols if gemm.transpose_b else b.rows
+        return repeat(inner, "kk", step)
 
     def pack(self, dst: Expr, cb: Cb, index: Expr, overwrite: Expr | None = None) -> PackTile:
         return PackTile(dst, cb, index, scalar.true() if overwrite is None else overwrite)
@@ -136,7 +201,7 @@ class _Lowering:
         program = dst_program(result.stmt.value)
         tiles = self.kernels.launch.layouts[held.buffer].tiles
         cb = self.kernels.cbs[result.stmt.dst]
-        math = self.held_sums(tuple(sums)) + self.steps(program, tiles, scalar.const(0), held=True)
+        math = self.held_sums(tuple(sums)) + self.steps(program, tiles, _Run(scalar.const(0)), held=True)
         source = (Source(result.stmt.location),) if result.stmt.location else ()
         pack = repeat(tiles, "t", lambda t: (self.pack(t, cb, t),))
         return Section(math, (*source, *pack))
@@ -158,60 +223,99 @@ class _Lowering:
 
     def map(self, stmt: Map) -> tuple[KernelStmt, ...]:
         program, cb = dst_program(stmt.value), self.kernels.cbs[stmt.dst]
-        tiles = self.kernels.launch.layouts[stmt.dst].tiles
-        group = largest_divisor(tiles, self.capacity // program.slots)
 
-        def section(base: Expr) -> tuple[KernelStmt, ...]:
-            pack = repeat(group, "t", lambda t: (self.pack(program.result * group + t, cb, base + t),))
-            return (Section(self.steps(program, group, base), pack),)
+        def section(place: _Place, group: int) -> tuple[KernelStmt, ...]:
+            pack = repeat(group, "t", lambda t: (self.pack(program.result * group + t, cb, place.tile(t)),))
+            return (Section(self.steps(program, group, place), pack),)
 
-        return repeat(tiles, "tile", section, group)
+        return self.over_tiles(stmt, program, section)
 
     def in_place(self, stmt: Map) -> tuple[KernelStmt, ...]:
         program, cb = dst_program(stmt.value), self.kernels.cbs[stmt.dst]
-        group = largest_divisor(cb.tiles, self.capacity // program.slots)
 
-        def section(base: Expr) -> tuple[KernelStmt, ...]:
+        def section(place: _Place, group: int) -> tuple[KernelStmt, ...]:
             pack = repeat(group, "t", lambda t: (self.pack(program.result * group + t, cb, t),))
             return (
                 CbCall(CbKind.WAIT, cb, group),
                 Section(
-                    (*self.steps(program, group, base, rotating=cb), CbCall(CbKind.POP, cb, group)),
+                    (*self.steps(program, group, place, rotating=cb), CbCall(CbKind.POP, cb, group)),
                     (CbCall(CbKind.RESERVE, cb, group), *pack, CbCall(CbKind.PUSH, cb, group)),
                 ),
             )
 
-        return repeat(cb.tiles, "tile", section, group)
+        return self.over_tiles(stmt, program, section)
+
+    def over_tiles(
+        self, stmt: Map, program: DstProgram, section: Callable[[_Place, int], tuple[KernelStmt, ...]]
+    ) -> tuple[KernelStmt, ...]:
+        """A section for every group of tiles: one run through the block, or row by row if something is repeated."""
+        layouts = self.kernels.launch.layouts
+        block = layouts[stmt.dst]
+        alike = all((layouts[b].rows, layouts[b].cols) == (block.rows, block.cols) for b in element_buffers(stmt.value))
+        alike = alike and not _depends_on_tile(program)
+        limit = self.capacity // program.slots
+        if alike:
+            group = largest_divisor(block.tiles, limit)
+            return repeat(block.tiles, "tile", lambda tile: section(_Run(tile), group), group)
+        group = largest_divisor(block.cols, limit)
+        return repeat(
+            block.rows,
+            "i",
+            lambda i: repeat(block.cols, "j", lambda j: section(_RowPart(block, i, j), group), group),
+        )
 
     def steps(
-        self, program: DstProgram, group: int, base: Expr, rotating: Cb | None = None, held: bool = False
+        self, program: DstProgram, group: int, place: _Place, rotating: Cb | None = None, held: bool = False
     ) -> tuple[KernelStmt, ...]:
         """The program for `group` tiles, step by step: slot s of tile t is DST[s * group + t]."""
         result: list[KernelStmt] = []
         for step in program.steps:
             if isinstance(step, Fetch) and held:
                 continue  # the sum is already in its slot
-            one = self.step_of(step, group, base, rotating)
+            one = self.step_of(step, group, place, rotating)
             result += repeat(group, "t", one)
         return tuple(result)
 
     def step_of(
-        self, step: Step, group: int, base: Expr, rotating: Cb | None
+        self, step: Step, group: int, place: _Place, rotating: Cb | None
     ) -> Callable[[Expr], tuple[KernelStmt, ...]]:
         """What one step of a program does for tile t of the group."""
         if isinstance(step, Fetch):
-            cb = self.kernels.cbs[step.buffer]
-            start = scalar.const(0) if cb is rotating else base
-            return lambda t: (CopyTile(cb, start + t, step.slot * group + t),)
+            cb, layout = self.kernels.cbs[step.buffer], self.kernels.launch.layouts[step.buffer]
+            if cb is rotating:
+                return lambda t: (CopyTile(cb, t, step.slot * group + t),)
+            return lambda t: (CopyTile(cb, place.tile_of(layout, t), step.slot * group + t),)
         if isinstance(step, Compute):
-            return lambda t: (self.compute(step, group, t),)
-        return lambda t: (FillTile(step.slot * group + t, step.value),)
+            return lambda t: (self.compute(step, group, t, place),)
+        return lambda t: (FillTile(step.slot * group + t, place.number(step.value, t)),)
 
-    def compute(self, step: Compute, group: int, t: Expr) -> Sfpu:
-        def place(slot: int) -> Expr:
+    def compute(self, step: Compute, group: int, t: Expr, place: _Place) -> Sfpu:
+        def at(slot: int) -> Expr:
             return slot * group + t
 
-        return Sfpu(step.instruction, tuple(map(place, step.operands)), place(step.out), step.number)
+        number = None if step.number is None else place.number(step.number, t)
+        return Sfpu(step.instruction, tuple(map(at, step.operands)), at(step.out), number)
+
+    def reduce(self, stmt: Reduce) -> tuple[KernelStmt, ...]:
+        """Maxima of rows or columns, as many at a time as DST holds."""
+        launch, cbs = self.kernels.launch, self.kernels.cbs
+        source, result = launch.layouts[stmt.src], launch.layouts[stmt.dst]
+        along_columns = source.col_axis == stmt.axis
+        ones = next(buffer for buffer, constant in launch.constants.items() if constant == ONES)
+        lines, length = (source.rows, source.cols) if along_columns else (source.cols, source.rows)
+        group = largest_divisor(lines, self.capacity)
+
+        def one(base: Expr, t: Expr, k: Expr) -> tuple[KernelStmt, ...]:
+            index = source.index(base + t, k) if along_columns else source.index(k, base + t)
+            return (ReduceTile(cbs[stmt.src], cbs[ones], index, t, along_columns, cbs[stmt.dst]),)
+
+        def section(base: Expr) -> tuple[KernelStmt, ...]:
+            math = repeat(group, "t", lambda t: repeat(length, "k", lambda k: one(base, t, k)))
+            pack = repeat(group, "t", lambda t: (self.pack(t, cbs[stmt.dst], scalar.simplify(base + t)),))
+            return (Section(math, pack),)
+
+        assert result.tiles == lines
+        return (*repeat(lines, "line", section, group), Uninit(cbs[stmt.src]))
 
     # --- the rest ---------------------------------------------------------------------------------
 

@@ -18,6 +18,7 @@ from tilelang_tt.ir.kernel import Kernel, KernelSet, KernelStmt
 from tilelang_tt.ir.tile import (
     Branch,
     Buffer,
+    Constant,
     Fill,
     Gemm,
     InDst,
@@ -26,6 +27,7 @@ from tilelang_tt.ir.tile import (
     Loop,
     Map,
     Publish,
+    Reduce,
     Role,
     Stmt,
     Store,
@@ -43,10 +45,34 @@ def _split(program: TileProgram, launch: Launch) -> KernelSet:
     cbs, decisions = allocate_cbs(program, launch)
     start, count = scalar.var("unit_start"), scalar.var("unit_count")
     reader, compute, writer = (
-        Kernel(role, _unit_loop(launch, start, count, _Split(launch, role).body(launch.body)))
+        Kernel(role, _kernel(launch, role, cbs, start, count))
         for role in (Role.READER, Role.COMPUTE, Role.WRITER)
     )
     return KernelSet(program, launch, (reader, compute, writer), cbs, start, count, tuple(decisions))
+
+
+def _kernel(
+    launch: Launch, role: Role, cbs: dict[Buffer, k.Cb], start: scalar.Var, count: scalar.Var
+) -> tuple[KernelStmt, ...]:
+    """The units of this core; around them constant tiles are made, kept and given back."""
+    units = _unit_loop(launch, start, count, _Split(launch, role).body(launch.body))
+    constants = [cbs[buffer] for buffer in launch.constants]
+    if role is Role.READER:
+        return (*(call for cb, kind in zip(constants, launch.constants.values(), strict=True) for call in _make(cb, kind)), *units)
+    if role is Role.COMPUTE:
+        wait, pop = ([k.CbCall(kind, cb, cb.tiles) for cb in constants] for kind in (k.CbKind.WAIT, k.CbKind.POP))
+        return (*wait, *units, *pop)
+    return units
+
+
+def _make(cb: k.Cb, constant: Constant) -> tuple[KernelStmt, ...]:
+    base = scalar.var(f"{cb.name}_l1")
+    return (
+        k.CbCall(k.CbKind.RESERVE, cb, cb.tiles),
+        k.Pointer(base, cb, write=True),
+        k.MakeTile(constant, cb, base),
+        k.CbCall(k.CbKind.PUSH, cb, cb.tiles),
+    )
 
 
 def _unit_loop(
@@ -84,7 +110,7 @@ class _Split:
             body = self.body(stmt.body)
             return (k.Held(stmt.buffer, body),) if self.role is Role.COMPUTE else body
         role = Role.WRITER if isinstance(stmt, Store) else Role.COMPUTE
-        assert isinstance(stmt, Store | Gemm | Map | Fill | Transpose)
+        assert isinstance(stmt, Store | Gemm | Map | Fill | Reduce | Transpose)
         return (k.Task(stmt),) if self.role is role else ()
 
     def hand_over(self, buffer: Buffer, producing: KernelStmt) -> tuple[KernelStmt, ...]:

@@ -28,9 +28,11 @@ from tilelang_tt.ir.kernel import (
     Kernel,
     KernelSet,
     KernelStmt,
+    MakeTile,
     MatmulBlock,
     PackTile,
     ReadTile,
+    ReduceTile,
     Sfpu,
     TransposeTile,
     WriteTile,
@@ -149,6 +151,8 @@ class _Run:
 
     def leaf(self, stmt: KernelStmt, state: _State, values: Values) -> None:
         match stmt:
+            case MakeTile():
+                state.pages[self.page(stmt.cb, scalar.const(0), state, values)] = _Page.FILLED
             case ReadTile() | ZeroTile():
                 state.pages[self.page(stmt.cb, stmt.slot, state, values)] = _Page.FILLED
             case WriteTile():
@@ -158,6 +162,8 @@ class _Run:
                 self.pack(stmt, state, values)
             case MatmulBlock():
                 state.dst.update(dict.fromkeys(range(stmt.dst, stmt.dst + stmt.rows * stmt.cols), False))
+            case ReduceTile():
+                state.dst[self.evaluate(stmt.dst, values)] = False  # it goes on with what is there
             case CopyTile() | TransposeTile() | FillTile():
                 _put(self.evaluate(stmt.dst, values), state)
             case Sfpu():

@@ -17,9 +17,12 @@ from tilelang_tt.ir.kernel import (
     KernelSet,
     KernelStmt,
     L1Accumulate,
+    PackTile,
     Reconfig,
+    ReduceMode,
     SfpuMode,
     Startup,
+    Uninit,
     Unit,
 )
 from tilelang_tt.ir.tile import Role
@@ -93,6 +96,10 @@ def _set(stmt: KernelStmt, state: EngineState) -> EngineState:
             raise fail("TT962", f"{stmt.unit.value} names '{stmt.old.name}' as the old operand, which it is not")
         changed: dict[str, Any] = {unit: stmt.new}
         return replace(state, **changed)
+    if isinstance(stmt, Uninit):
+        return replace(state, mode=None)
+    if isinstance(stmt, Init) and isinstance(state.mode, ReduceMode) and not isinstance(stmt.mode, SfpuMode):
+        raise fail("TT964", "a reduction is not undone before the engines are set to something else")
     if isinstance(stmt, Init):
         return replace(state, sfpu=stmt.mode) if isinstance(stmt.mode, SfpuMode) else replace(state, mode=stmt.mode)
     if isinstance(stmt, L1Accumulate):
@@ -102,6 +109,8 @@ def _set(stmt: KernelStmt, state: EngineState) -> EngineState:
 
 def _check(stmt: KernelStmt, state: EngineState) -> None:
     need = needs(stmt)
+    if isinstance(stmt, PackTile) and isinstance(state.mode, ReduceMode) and state.mode.out is not stmt.cb:
+        raise fail("TT965", f"'{stmt.cb.name}' is packed while the packer keeps one lane only")
     for component in COMPONENTS:
         wanted = getattr(need, component)
         if wanted is not None and not same_setting(component, wanted, getattr(state, component)):

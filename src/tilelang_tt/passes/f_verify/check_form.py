@@ -14,6 +14,7 @@ from tilelang_tt.ir.kernel import (
     KernelSet,
     KernelStmt,
     Let,
+    MakeTile,
     Pointer,
     ReadTile,
     Receive,
@@ -33,7 +34,7 @@ from tilelang_tt.passes.f_verify.verify_program import fail
 _UNLOWERED = (Task, Receive, Hand, Held, Section)
 _ANYWHERE = (For, If, Let, Source, CbCall)
 _DATA_MOVEMENT = {
-    Role.READER: (Pointer, ReadTile, ZeroTile, Barrier),
+    Role.READER: (Pointer, MakeTile, ReadTile, ZeroTile, Barrier),
     Role.WRITER: (Pointer, WriteTile, Barrier),
 }
 
@@ -51,7 +52,7 @@ def check_form(kernels: KernelSet) -> None:
 
 def _belongs(stmt: KernelStmt, role: Role) -> bool:
     if role is Role.COMPUTE:
-        return not isinstance(stmt, Pointer | ReadTile | ZeroTile | WriteTile | Barrier)
+        return not isinstance(stmt, Pointer | MakeTile | ReadTile | ZeroTile | WriteTile | Barrier)
     return isinstance(stmt, _DATA_MOVEMENT[role])
 
 
@@ -59,7 +60,7 @@ def _check_variables(kernel: Kernel, body: tuple[KernelStmt, ...], known: set[Va
     known = set(known)
     for stmt in body:
         used = {v for e in expressions(stmt) for v in scalar.variables(e)}
-        if isinstance(stmt, ReadTile | ZeroTile | WriteTile):
+        if isinstance(stmt, MakeTile | ReadTile | ZeroTile | WriteTile):
             used.add(stmt.base)
         for var in used - known:
             raise fail("TT912", f"variable '{var.name}' of the {kernel.role.value} kernel has no value")

@@ -17,6 +17,7 @@ from tilelang_tt.ir.kernel import (
     MatmulBlock,
     PackTile,
     ReadTile,
+    ReduceTile,
     TransposeTile,
     WriteTile,
     ZeroTile,
@@ -110,6 +111,9 @@ def _call(call: CbCall, held: _Held) -> None:
 def _leaf(stmt: KernelStmt, held: _Held, facts: Facts) -> None:
     if isinstance(stmt, CopyTile | TransposeTile):
         _inside(stmt.cb, stmt.index, 0, held.waited, facts, "read")
+    elif isinstance(stmt, ReduceTile):
+        _inside(stmt.cb, stmt.index, 0, held.waited, facts, "read")
+        _inside(stmt.scaler, scalar.const(0), 0, held.waited, facts, "read")
     elif isinstance(stmt, MatmulBlock):
         _inside(stmt.a, stmt.a_index, (stmt.rows - 1) * stmt.a_stride, held.waited, facts, "read")
         _inside(stmt.b, stmt.b_index, stmt.cols - 1, held.waited, facts, "read")

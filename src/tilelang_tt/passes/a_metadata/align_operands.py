@@ -1,0 +1,117 @@
+"""A: lay operands the way they meet.
+
+    before   Map C = A[j, i] + b[i]        A by its own rows and columns, b laid along columns
+    after    Transpose A -> A_t ; Transpose b -> b_t ; Map C = A_t + b_t[i]
+
+Element-wise code works on tiles: what is computed together must run along the same side of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tilelang_tt.compiled import Decision
+from tilelang_tt.diagnostics import Location
+from tilelang_tt.ir.tile import (
+    Apply,
+    Buffer,
+    BufferLayout,
+    Element,
+    ElementExpr,
+    Launch,
+    Map,
+    Memory,
+    Reduce,
+    Stmt,
+    TileOrder,
+    TileProgram,
+    Transpose,
+    children,
+    unique_name,
+    with_children,
+)
+
+
+def align_operands(program: TileProgram) -> TileProgram:
+    aligners = [_Aligner(launch) for launch in program.launches]
+    launches = tuple(aligner.run() for aligner in aligners)
+    decisions = [decision for aligner in aligners for decision in aligner.decisions]
+    return replace(program, launches=launches).with_decisions(*decisions)
+
+
+class _Aligner:
+    def __init__(self, launch: Launch) -> None:
+        self.launch = launch
+        self.layouts: dict[Buffer, BufferLayout] = dict(launch.layouts)
+        self.decisions: list[Decision] = []
+
+    def run(self) -> Launch:
+        body = self.body(self.launch.body)
+        return replace(self.launch, body=body, buffers=tuple(self.layouts), layouts=self.layouts)
+
+    def body(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+        result: list[Stmt] = []
+        for stmt in body:
+            if isinstance(stmt, Map):
+                before: list[Stmt] = []
+                value = self.value(stmt.value, stmt, before)
+                result += [*before, replace(stmt, value=value)]
+            elif isinstance(stmt, Reduce):
+                result += self.reduce(stmt)
+            else:
+                result.append(with_children(stmt, tuple(self.body(nested) for nested in children(stmt))))
+        return tuple(result)
+
+    def value(self, expr: ElementExpr, stmt: Map, before: list[Stmt]) -> ElementExpr:
+        if isinstance(expr, Apply):
+            return Apply(expr.op, tuple(self.value(arg, stmt, before) for arg in expr.args))
+        if not isinstance(expr, Element):
+            return expr
+        source, target = self.layouts[expr.buffer], self.layouts[stmt.dst]
+        walked = expr.walked
+        aligned = all(
+            axis is None or walked[axis] == side
+            for axis, side in ((source.row_axis, target.row_axis), (source.col_axis, target.col_axis))
+        )
+        if aligned:
+            return expr
+        turned = self.turned(expr.buffer, stmt.location)
+        if not any(isinstance(s, Transpose) and s.dst is turned for s in before):
+            before.append(Transpose(expr.buffer, turned, stmt.location))
+        if len(turned.shape) < 2:
+            return Element(turned, expr.axes)
+        return Element(turned)
+
+    def reduce(self, stmt: Reduce) -> list[Stmt]:
+        """The result lies along the side that is kept of the source."""
+        source, target = self.layouts[stmt.src], self.layouts[stmt.dst]
+        along_rows = source.row_axis is not None and source.row_axis != stmt.axis
+        if (target.row_axis is not None) == along_rows:
+            return [stmt]
+        part = self.turned(stmt.dst, stmt.location)
+        before = [] if stmt.clear else [Transpose(stmt.dst, part, stmt.location)]
+        return [*before, replace(stmt, dst=part), Transpose(part, stmt.dst, stmt.location)]
+
+    def turned(self, buffer: Buffer, location: Location | None) -> Buffer:
+        """A block like `buffer` with rows and columns exchanged."""
+        taken = self.launch.names | {block.name for block in self.layouts}
+        block = Buffer(
+            unique_name(f"{buffer.name}_t", taken),
+            buffer.dtype,
+            tuple(reversed(buffer.shape)),
+            Memory.SHARED,
+            location,
+        )
+        old = self.layouts[buffer]
+        matrix = old.row_axis is not None and old.col_axis is not None
+        self.layouts[block] = replace(
+            old,
+            rows=old.cols,
+            cols=old.rows,
+            order=TileOrder.ROWS,
+            row_axis=0 if matrix else old.col_axis,
+            col_axis=1 if matrix else old.row_axis,
+        )
+        text = f"'{buffer.name}' transposed: it is used along the other side of its tiles"
+        self.decisions.append(Decision("align_operands", block.name, text, location))
+        return block

@@ -1,0 +1,95 @@
+"""Which axis of every tensor and buffer runs along tile rows, and which along tile columns.
+
+    acc[64, 128] : rows, columns          Reduce m = max of acc along j  :  m[64] : rows
+    Map acc = acc * s[i] + b[j]           s[64] : rows, b[128] : columns
+
+Matrices on chip are known: their last two axes. Vectors take the side of what they are copied from or computed with, and
+tensors that of the blocks they are copied to. A vector that nothing ties to a matrix lies along columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import Enum
+
+from tilelang_tt.ir.tile import (
+    Apply,
+    Buffer,
+    Copy,
+    Element,
+    ElementExpr,
+    Map,
+    Reduce,
+    Region,
+    Stmt,
+    Tensor,
+    TileProgram,
+    walk,
+)
+
+
+class Side(Enum):
+    ROW = "row"
+    COL = "column"
+
+
+Axis = tuple[Tensor | Buffer, int]
+Sides = dict[Axis, Side]
+
+
+def orient(program: TileProgram) -> Sides:
+    """The side of every axis that has one; the others number batches."""
+    sides: Sides = {}
+    for launch in program.launches:
+        for buffer in launch.buffers:
+            if len(buffer.shape) >= 2:
+                sides[buffer, len(buffer.shape) - 2] = Side.ROW
+                sides[buffer, len(buffer.shape) - 1] = Side.COL
+    ties = [tie for launch in program.launches for stmt in walk(launch.body) for tie in _ties(stmt)]
+    _spread(sides, ties)
+    for a, b in ties:
+        if a not in sides and b not in sides and len(a[0].shape) == 1:
+            sides[a] = Side.COL
+            _spread(sides, ties)
+    for launch in program.launches:
+        for buffer in launch.buffers:
+            if len(buffer.shape) == 1:
+                sides.setdefault((buffer, 0), Side.COL)
+    return sides
+
+
+def _spread(sides: Sides, ties: list[tuple[Axis, Axis]]) -> None:
+    """Let tied axes take each other's side; one that has a side keeps it."""
+    changed = True
+    while changed:
+        changed = False
+        for a, b in ties:
+            for known, other in ((a, b), (b, a)):
+                if known in sides and other not in sides:
+                    sides[other] = sides[known]
+                    changed = True
+
+
+def _ties(stmt: Stmt) -> Iterator[tuple[Axis, Axis]]:
+    """Pairs of axes that a statement walks together."""
+    if isinstance(stmt, Copy):
+        pairs = zip(_walked(stmt.src), _walked(stmt.dst), strict=True)
+        yield from (((stmt.src.source, a), (stmt.dst.source, b)) for a, b in pairs)
+    elif isinstance(stmt, Map):
+        for element in elements(stmt.value):
+            yield from (((element.buffer, axis), (stmt.dst, to)) for axis, to in enumerate(element.walked))
+    elif isinstance(stmt, Reduce):
+        kept = [axis for axis in range(len(stmt.src.shape)) if axis != stmt.axis]
+        yield from (((stmt.src, axis), (stmt.dst, to)) for to, axis in enumerate(kept))
+
+
+def _walked(region: Region) -> list[int]:
+    return [axis for axis, extent in enumerate(region.extents) if extent != 1]
+
+
+def elements(expr: ElementExpr) -> Iterator[Element]:
+    if isinstance(expr, Element):
+        yield expr
+    elif isinstance(expr, Apply):
+        for arg in expr.args:
+            yield from elements(arg)

@@ -1,0 +1,143 @@
+"""C: numbers that depend on where an element is.
+
+    before   Map S = where([i + -1 * j + bx * 64] >= 0, 0, -inf)
+    after    Map S = where(index + [bx * 64 + tile_row * 32 - tile_col * 32] >= 0, 0, -inf)
+
+A constant tile holds what differs inside a tile; what differs between tiles is a number that the kernel computes.
+A condition that is the same for all elements of a block is decided for the block: a causal mask is computed
+on the diagonal only, and where it lets everything through, or nothing, it is gone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from tilelang_tt.arch import TILE
+from tilelang_tt.ir import scalar
+from tilelang_tt.ir.scalar import Expr
+from tilelang_tt.ir.tile import (
+    TILE_COL,
+    TILE_ROW,
+    Apply,
+    Branch,
+    Buffer,
+    Constant,
+    Element,
+    ElementExpr,
+    Fill,
+    Index,
+    Launch,
+    Map,
+    Number,
+    Scalar,
+    Stmt,
+    TileProgram,
+    children,
+    with_children,
+)
+from tilelang_tt.ops.derived import apply
+from tilelang_tt.passes.c_tile.lower_reductions import constant_tile
+
+
+def lower_positions(program: TileProgram) -> TileProgram:
+    return replace(program, launches=tuple(_Lowering(launch).run() for launch in program.launches))
+
+
+class _Lowering:
+    def __init__(self, launch: Launch) -> None:
+        self.launch = launch
+
+    def run(self) -> Launch:
+        body = self.body(self.launch.body)
+        return replace(self.launch, body=body)
+
+    def body(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+        result: list[Stmt] = []
+        for stmt in body:
+            if isinstance(stmt, Map):
+                result.append(self.map(stmt))
+            else:
+                result.append(with_children(stmt, tuple(self.body(nested) for nested in children(stmt))))
+        return tuple(result)
+
+    def map(self, stmt: Map) -> Stmt:
+        """Cases in which a mask is the same for the whole block, then the general one."""
+        for condition in _conditions(stmt.value):
+            holds, fails = _whole_block(condition, stmt.dst.shape)
+            always, never = (self.map(_with(stmt, condition, Number(value))) for value in (1.0, 0.0))
+            mixed = replace(stmt, value=self.value(stmt.value, stmt.dst))
+            decided = [(test, case) for test, case in ((holds, always), (fails, never)) if scalar.int_value(test) != 0]
+            result: Stmt = mixed
+            for test, case in reversed(decided):
+                if scalar.int_value(test) == 1:
+                    result = case
+                else:
+                    result = Branch(test, (case,), (result,), stmt.location)
+            return result
+        if isinstance(stmt.value, Number):
+            return Fill(stmt.dst, stmt.value.value, stmt.location)
+        return replace(stmt, value=self.value(stmt.value, stmt.dst))
+
+    def value(self, expr: ElementExpr, dst: Buffer) -> ElementExpr:
+        if isinstance(expr, Apply):
+            return Apply(expr.op, tuple(self.value(arg, dst) for arg in expr.args))
+        if not isinstance(expr, Index):
+            return expr
+        layout = self.launch.layouts[dst]
+        row, col = (0 if axis is None else expr.factors[axis] for axis in (layout.row_axis, layout.col_axis))
+        self.launch, tile = constant_tile(self.launch, Constant(row=row, col=col), "index", "Float16_b", "bfloat16")
+        start = scalar.simplify(expr.base + (TILE_ROW * row + TILE_COL * col) * TILE)
+        return Apply("add", (Element(tile, tuple(range(len(dst.shape)))), Scalar(start)))
+
+
+def _conditions(expr: ElementExpr) -> Iterator[Apply]:
+    """Comparisons of a position with zero that choose between values."""
+    if not isinstance(expr, Apply):
+        return
+    if expr.op in _ORDERED and isinstance(expr.args[0], Index) and expr.args[1] == Number(0.0):
+        yield expr
+    for arg in expr.args:
+        yield from _conditions(arg)
+
+
+_ORDERED = ("ge", "gt", "le", "lt")
+
+
+def _whole_block(condition: Apply, shape: tuple[int, ...]) -> tuple[Expr, Expr]:
+    """Tests whether a condition holds, or fails, for every element of a block."""
+    index = condition.args[0]
+    assert isinstance(index, Index)
+    reach = [factor * (extent - 1) for factor, extent in zip(index.factors, shape, strict=True)]
+    least = scalar.simplify(index.base + sum(min(0, part) for part in reach))
+    most = scalar.simplify(index.base + sum(max(0, part) for part in reach))
+    tests = {
+        "ge": (least >= 0, most < 0),
+        "gt": (least > 0, most <= 0),
+        "le": (most <= 0, least > 0),
+        "lt": (most < 0, least >= 0),
+    }
+    holds, fails = tests[condition.op]
+    return scalar.simplify(holds), scalar.simplify(fails)
+
+
+def _with(stmt: Map, condition: Apply, value: Number) -> Map:
+    return replace(stmt, value=_replace(stmt.value, condition, value))
+
+
+def _replace(expr: ElementExpr, condition: Apply, value: Number) -> ElementExpr:
+    """`expr` where a condition is known, simplified."""
+    if expr is condition:
+        return value
+    if not isinstance(expr, Apply):
+        return expr
+    args = tuple(_replace(arg, condition, value) for arg in expr.args)
+    first = args[0]
+    if expr.op == "where" and isinstance(first, Number):
+        return args[1] if first.value else args[2]
+    if expr.op in ("and", "or"):
+        for this, other in (args, args[::-1]):
+            if isinstance(this, Number):
+                decided = (this.value == 0) == (expr.op == "and")
+                return Number(0.0 if expr.op == "and" else 1.0) if decided else other
+    return apply(expr.op, *args)

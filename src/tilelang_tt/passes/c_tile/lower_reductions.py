@@ -1,0 +1,104 @@
+"""C: reductions by the matrix engine.
+
+    before   Reduce s = sum of X along j ; Reduce m = max of X along j
+    after    Gemm s = X @ ones ; Reduce m_lane = max of X along j ; Gemm m = m_lane @ ones
+
+A sum is a product with a tile of ones, which leaves it in every lane of the result: a vector as the rest of the
+program wants it. The engine's maximum comes in the first lane with zeros behind it, so that the sum of its lanes
+spreads it. The tile of ones is made once per kernel.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tilelang_tt.arch import TILE
+from tilelang_tt.formats import TILE_BYTES
+from tilelang_tt.ir import scalar
+from tilelang_tt.ir.tile import (
+    ONES,
+    Buffer,
+    BufferLayout,
+    Constant,
+    Gemm,
+    Launch,
+    Memory,
+    Reduce,
+    Stmt,
+    TileProgram,
+    children,
+    unique_name,
+    with_children,
+)
+
+
+def lower_reductions(program: TileProgram) -> TileProgram:
+    return replace(program, launches=tuple(_Lowering(launch).run() for launch in program.launches))
+
+
+def constant_tile(launch: Launch, constant: Constant, name: str, format: str, dtype: str) -> tuple[Launch, Buffer]:
+    """The launch with a constant tile in it, and that tile."""
+    for buffer, kind in launch.constants.items():
+        if kind == constant:
+            return launch, buffer
+    buffer = Buffer(unique_name(name, launch.names), dtype, (TILE, TILE), Memory.SHARED, launch.location)
+    layout = BufferLayout(1, 1, format, TILE_BYTES[format], constant=True)
+    return (
+        replace(
+            launch,
+            buffers=(*launch.buffers, buffer),
+            layouts={**launch.layouts, buffer: layout},
+            constants={**launch.constants, buffer: constant},
+        ),
+        buffer,
+    )
+
+
+class _Lowering:
+    def __init__(self, launch: Launch) -> None:
+        self.launch = launch
+
+    def run(self) -> Launch:
+        body = self.body(self.launch.body)
+        return replace(self.launch, body=body)
+
+    def body(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+        result: list[Stmt] = []
+        for stmt in body:
+            if isinstance(stmt, Reduce):
+                result += self.reduce(stmt)
+            else:
+                result.append(with_children(stmt, tuple(self.body(nested) for nested in children(stmt))))
+        return tuple(result)
+
+    def reduce(self, stmt: Reduce) -> list[Stmt]:
+        if stmt.op == "sum":
+            return [self.sum(stmt.src, stmt)]
+        assert stmt.clear
+        lane = self.lane(stmt)
+        return [replace(stmt, dst=lane), self.sum(lane, stmt)]
+
+    def sum(self, src: Buffer, stmt: Reduce) -> Gemm:
+        self.launch, ones = constant_tile(self.launch, ONES, "ones", "Float16_b", "bfloat16")
+        along_columns = self.launch.layouts[src].col_axis == stmt.axis
+        a, b = (src, ones) if along_columns else (ones, src)
+        clear = scalar.true() if stmt.clear else scalar.false()
+        return Gemm(a, b, stmt.dst, False, False, clear, location=stmt.location)
+
+    def lane(self, stmt: Reduce) -> Buffer:
+        """A block of one tile along the axis that is reduced."""
+        source, target = self.launch.layouts[stmt.src], self.launch.layouts[stmt.dst]
+        shape = tuple(TILE if axis == stmt.axis else extent for axis, extent in enumerate(stmt.src.shape))
+        name = unique_name(f"{stmt.dst.name}_lane", self.launch.names)
+        block = Buffer(name, stmt.dst.dtype, shape, Memory.SHARED, stmt.location)
+        along_columns = source.col_axis == stmt.axis
+        layout = replace(
+            target,
+            rows=source.rows if along_columns else 1,
+            cols=1 if along_columns else source.cols,
+            row_axis=source.row_axis,
+            col_axis=source.col_axis,
+        )
+        layouts = {**self.launch.layouts, block: layout}
+        self.launch = replace(self.launch, buffers=(*self.launch.buffers, block), layouts=layouts)
+        return block
