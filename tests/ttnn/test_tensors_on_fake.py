@@ -15,6 +15,9 @@ import torch
 from fake_ttnn import FAKE, FakeTtnn
 
 from tilelang_tt.diagnostics import ArgumentError, DeviceError
+from tilelang_tt.runtime.formats import decode, encode
+from tilelang_tt.runtime.plan import TensorPlan
+from tilelang_tt.runtime.ttnn_tensors import Conversion, as_declared
 
 
 @pytest.fixture
@@ -167,6 +170,35 @@ def test_axes_in_another_order(ttnn: Any, device: Any) -> None:
     assert torch.equal(got.to_torch(), a)
     assert ttnn.calls == ["permute", "permute"]
     assert "  A: bfloat16, TILE_LAYOUT, interleaved, axes in the order (1, 0, 2)\n" in kernel.explain()
+
+
+@pytest.mark.parametrize(
+    ("shape", "rows", "columns", "lying", "calls"),
+    [
+        ((64,), None, 0, (32, 64), ["reshape", "repeat"]),
+        ((3, 40), None, 1, (3, 32, 40), ["reshape", "repeat", "fill_implicit_tile_padding"]),
+        ((2, 64), 1, None, (2, 64, 32), ["reshape", "repeat"]),
+        ((64, 2), 0, None, (2, 64, 32), ["permute", "reshape", "repeat"]),
+        ((5,), None, None, (5, 32, 32), ["reshape", "repeat"]),
+    ],
+)
+def test_tiles_of_equal_rows_or_columns(
+    ttnn: Any, device: Any, shape: tuple[int, ...], rows: Any, columns: Any, lying: tuple[int, ...], calls: list[str]
+) -> None:
+    """The pages are those the host would have sent, and a result of that layout comes back in its own shape."""
+    plan = TensorPlan("v", 0, "Float16_b", 2048, rows, columns, 1, 1, 1)
+    values = random(*shape)
+    tensor = place(ttnn, device, values)
+    converted = Conversion.of(ttnn, plan, tensor).run(ttnn, plan, tensor)
+    assert (converted.shape, ttnn.calls) == (lying, calls)
+    pages = torch.zeros(converted.buffer_num_pages(), 2048, dtype=torch.uint8)
+    encode(values, plan, pages)
+    on_device = torch.from_numpy(converted.placed.to_torch().float().numpy()).bfloat16()
+    sent = torch.zeros(on_device.shape, dtype=torch.bfloat16)
+    whole = TensorPlan("w", 0, "Float16_b", 2048, sent.dim() - 2, sent.dim() - 1, 1, 1, 1)
+    decode(pages, whole, sent)
+    assert torch.equal(on_device, sent)
+    assert torch.equal(as_declared(ttnn, plan, converted, shape).to_torch(), values)
 
 
 def test_written_in_place(ttnn: Any, device: Any) -> None:

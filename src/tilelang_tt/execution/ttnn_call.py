@@ -36,8 +36,12 @@ class TtnnCall(Signature):
         return ttnn_tensors.launch(self.ttnn, self.device, self.plan, sources, call.tensors, call.sizes, call.scalars)
 
     def results(self) -> list[Any]:
-        pairs = zip(self.outputs, self.call.results, strict=True)
-        return [ttnn_tensors.in_order(self.ttnn, self.layouts[index], tensor) for index, tensor in pairs]
+        return [
+            ttnn_tensors.as_declared(
+                self.ttnn, self.layouts[index], tensor, self._resolve(self.plan.params[index], self.call.sizes)
+            )
+            for index, tensor in zip(self.outputs, self.call.results, strict=True)
+        ]
 
     def _bound(
         self, tensors: dict[int, Any], sizes: dict[str, int], scalars: dict[str, Scalar], results: dict[int, Any]

@@ -37,11 +37,24 @@ def tile_axes(item: TensorPlan, rank: int) -> list[int]:
     return [axis for axis in range(rank) if axis not in last] + last
 
 
+def lying_shape(item: TensorPlan, shape: tuple[int, ...]) -> list[int]:
+    """The shape in the plan's layout: axes as in `tile_axes`, and 32 equal rows or columns where one is missing."""
+    tile = [TILE if axis is None else shape[axis] for axis in (item.row_axis, item.col_axis)]
+    batch = [size for axis, size in enumerate(shape) if axis not in (item.row_axis, item.col_axis)]
+    return batch + tile
+
+
+def is_repeated(item: TensorPlan) -> bool:
+    return item.row_axis is None or item.col_axis is None
+
+
 def layout_text(item: TensorPlan, rank: int) -> str:
     """The layout that needs no conversion, in ttnn's words."""
     axes = tile_axes(item, rank)
     order = "" if axes == list(range(rank)) else f", axes in the order {tuple(axes)}"
-    return f"{DTYPES.get(item.format, item.format)}, TILE_LAYOUT, interleaved{order}"
+    rows = ", always converted: 32 equal rows" if item.row_axis is None else ""
+    columns = ", always converted: 32 equal columns" if item.col_axis is None else ""
+    return f"{DTYPES.get(item.format, item.format)}, TILE_LAYOUT, interleaved{order}{rows}{columns}"
 
 
 @dataclass(frozen=True)
@@ -61,13 +74,15 @@ class Conversion:
             steps.append("cast")
         if tile_axes(item, len(shape)) != list(range(len(shape))):
             steps.append("permuted")
+        if is_repeated(item):
+            steps.append("repeated")
         if _has_tail(item, shape):
             steps.append("padded with zeros")  # what lies beyond the last row and column is unknown
         return Conversion(tuple(steps))
 
     def run(self, ttnn: Any, item: TensorPlan, tensor: Any) -> Any:
         dtype = getattr(ttnn, DTYPES[item.format])
-        axes = tile_axes(item, len(tuple(tensor.shape)))
+        shape = tuple(tensor.shape)
         for step in self.steps:
             if step == "unsharded":
                 tensor = ttnn.to_memory_config(tensor, ttnn.DRAM_MEMORY_CONFIG)
@@ -76,27 +91,41 @@ class Conversion:
             elif step == "cast":
                 tensor = ttnn.typecast(tensor, dtype)
             elif step == "permuted":
-                tensor = ttnn.permute(tensor, axes)
+                tensor = ttnn.permute(tensor, tile_axes(item, len(shape)))
+            elif step == "repeated":
+                tensor = _repeated(ttnn, item, tensor, lying_shape(item, shape))
             else:
                 tensor = ttnn.fill_implicit_tile_padding(tensor, 0.0)
         return tensor
 
 
+def _repeated(ttnn: Any, item: TensorPlan, tensor: Any, lying: list[int]) -> Any:
+    times = [1] * (len(lying) - 2) + [TILE if axis is None else 1 for axis in (item.row_axis, item.col_axis)]
+    single = [size // count for size, count in zip(lying, times, strict=True)]
+    return ttnn.repeat(ttnn.reshape(tensor, single), times)
+
+
 def _has_tail(item: TensorPlan, shape: tuple[int, ...]) -> bool:
-    axes = (item.row_axis, item.col_axis)
-    return any(axis is None or shape[axis] % TILE for axis in axes)
+    return any(axis is not None and shape[axis] % TILE for axis in (item.row_axis, item.col_axis))
 
 
 def allocate(ttnn: Any, device: Any, item: TensorPlan, shape: tuple[int, ...]) -> Any:
-    """A tensor for a result, in the plan's order of axes; what it holds is unknown."""
-    lying = [shape[axis] for axis in tile_axes(item, len(shape))]
+    """A tensor for a result, in the plan's layout; what it holds is unknown."""
+    lying = ttnn.Shape(lying_shape(item, shape))
     dtype = getattr(ttnn, DTYPES[item.format])
-    return ttnn.allocate_tensor_on_device(ttnn.Shape(lying), dtype, ttnn.TILE_LAYOUT, device, ttnn.DRAM_MEMORY_CONFIG)
+    return ttnn.allocate_tensor_on_device(lying, dtype, ttnn.TILE_LAYOUT, device, ttnn.DRAM_MEMORY_CONFIG)
 
 
-def in_order(ttnn: Any, item: TensorPlan, tensor: Any) -> Any:
-    """A result with its axes in the user's order."""
-    axes = tile_axes(item, len(tuple(tensor.shape)))
+def as_declared(ttnn: Any, item: TensorPlan, tensor: Any, shape: tuple[int, ...]) -> Any:
+    """A result in the user's shape: one of equal rows or columns, axes in the user's order."""
+    axes = tile_axes(item, len(shape))
+    if is_repeated(item):
+        ends = lying_shape(item, shape)
+        ends[-2:] = [
+            1 if axis is None else size for axis, size in zip((item.row_axis, item.col_axis), ends[-2:], strict=True)
+        ]
+        tensor = ttnn.slice(tensor, [0] * len(ends), ends)
+        tensor = ttnn.reshape(tensor, [shape[axis] for axis in axes])
     if axes == list(range(len(axes))):
         return tensor
     return ttnn.permute(tensor, [axes.index(axis) for axis in range(len(axes))])

@@ -6,6 +6,7 @@ that reads them without having them zeroed shows it.
 
 from __future__ import annotations
 
+import builtins
 from typing import Any
 
 import torch
@@ -95,3 +96,19 @@ def permute(tensor: DeviceTensor, dims: list[int]) -> DeviceTensor:
 def fill_implicit_tile_padding(tensor: DeviceTensor, fill_value: float) -> DeviceTensor:
     CALLS.append("fill_implicit_tile_padding")
     return tensor.changed(padding=fill_value)
+
+
+def reshape(tensor: DeviceTensor, shape: list[int]) -> DeviceTensor:
+    CALLS.append("reshape")
+    return tensor.changed(values=tensor.to_torch().reshape(shape))
+
+
+def repeat(tensor: DeviceTensor, repeat_dims: list[int]) -> DeviceTensor:
+    CALLS.append("repeat")
+    return tensor.changed(values=tensor.to_torch().repeat(repeat_dims))
+
+
+def slice(tensor: DeviceTensor, starts: list[int], ends: list[int]) -> DeviceTensor:
+    CALLS.append("slice")
+    parts = tuple(map(builtins.slice, starts, ends))
+    return tensor.changed(values=tensor.to_torch()[parts])
