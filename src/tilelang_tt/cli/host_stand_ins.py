@@ -121,8 +121,17 @@ class Stream:
         return event
 
 
-def _nothing(*_: Any, **__: Any) -> None:
-    return None
+def _nothing() -> Callable[..., None]:
+    """A function of its own each time: torch keeps tables of its functions and stops at one with two names."""
+
+    def nothing(*_: Any, **__: Any) -> None: ...
+
+    return nothing
+
+
+def _seed() -> Callable[[int], Any]:
+    """Not torch.manual_seed: that calls torch.cuda.manual_seed_all itself."""
+    return lambda seed: torch.default_generator.manual_seed(seed)
 
 
 def cuda_stand_ins(chip: Arch) -> dict[str, Any]:
@@ -137,18 +146,17 @@ def cuda_stand_ins(chip: Arch) -> dict[str, Any]:
     return {
         "is_available": lambda: True,
         "is_initialized": lambda: True,
-        "init": _nothing,
+        "init": _nothing(),
         "device_count": lambda: 1,
         "current_device": lambda: 0,
-        "set_device": _nothing,
+        "set_device": _nothing(),
         "get_device_name": lambda _device=None: title,
         "get_device_capability": lambda _device=None: PLAIN_CAPABILITY,
         "get_device_properties": lambda _device=None: properties,
-        "synchronize": _nothing,
-        "empty_cache": _nothing,
-        # Not torch.manual_seed: that calls torch.cuda.manual_seed_all itself.
-        "manual_seed": torch.default_generator.manual_seed,
-        "manual_seed_all": torch.default_generator.manual_seed,
+        "synchronize": _nothing(),
+        "empty_cache": _nothing(),
+        "manual_seed": _seed(),
+        "manual_seed_all": _seed(),
         "Event": Event,
         "Stream": Stream,
         "current_stream": lambda _device=None: Stream(),

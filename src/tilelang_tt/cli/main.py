@@ -1,4 +1,4 @@
-"""The `tilelang-tt` command: run, compile, explain, fuzz, diff, doctor."""
+"""The `tilelang-tt` command: run, compile, explain, fuzz, diff, conformance, doctor."""
 
 from __future__ import annotations
 
@@ -20,6 +20,10 @@ KERNEL_HELP = "FILE.py, FILE.py:kernel, or FILE.py:kernel(M=1024, block_M=128) w
 RUN_HELP = (
     "Run a script with Tenstorrent as TileLang's default target. CUDA tensors, streams and events become "
     "the host's. A kernel whose decorator names another target, such as target='cuda', keeps it."
+)
+CONFORMANCE_HELP = (
+    "Run every example of a TileLang checkout, unmodified, with small sizes, each in a process of its own, and say of "
+    "each kernel whether it compiled, ran and was right, and if not, why."
 )
 
 
@@ -81,6 +85,26 @@ def _parser() -> argparse.ArgumentParser:
     )
     diff_.add_argument("--strict", action="store_true", help="fail unless ttnn ran too")
     diff_.set_defaults(command=_diff)
+
+    measure = commands.add_parser(
+        "conformance", help="run every example of a TileLang checkout", description=CONFORMANCE_HELP
+    )
+    measure.add_argument("directory", type=Path, metavar="DIR", help="a checkout of TileLang, or a folder of examples")
+    measure.add_argument("--target", type=_target, default=_default_target(), help="default: %(default)s")
+    measure.add_argument("-j", "--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="scripts at a time")
+    measure.add_argument(
+        "--timeout", type=float, default=300, metavar="SECONDS", help="per script and size (default: %(default)s)"
+    )
+    measure.add_argument(
+        "--results",
+        type=Path,
+        default=Path("conformance.jsonl"),
+        metavar="FILE",
+        help="scripts it holds are not run again (default: %(default)s)",
+    )
+    measure.add_argument("--report", type=Path, metavar="FILE.md", help="write the table to this file")
+    measure.add_argument("--only", metavar="PATTERN", help="scripts whose path fits, such as 'examples/gemm/*'")
+    measure.set_defaults(command=_conformance)
 
     check = commands.add_parser("doctor", help="say what is found on this machine and what is missing")
     check.add_argument("--strict", action="store_true", help="fail unless device 'ttnn' can run too")
@@ -148,6 +172,21 @@ def _diff(arguments: argparse.Namespace) -> int:
     )
     print(text(report))
     return 0 if report.equal and (report.ttnn_ran or not arguments.strict) else 1
+
+
+def _conformance(arguments: argparse.Namespace) -> int:
+    # TVM and torch's profiler come along: not for the other commands.
+    from tilelang_tt.cli.conformance import conformance
+
+    return conformance(
+        arguments.directory,
+        target=arguments.target,
+        jobs=arguments.jobs,
+        seconds=arguments.timeout,
+        results=arguments.results,
+        page=arguments.report,
+        only=arguments.only,
+    )
 
 
 def _explain(arguments: argparse.Namespace) -> int:

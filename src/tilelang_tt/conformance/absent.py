@@ -1,0 +1,135 @@
+"""Stand-ins for packages a script imports and this machine has not.
+
+Everything in such a package can be called, indexed and computed with, and gives more of the same; what a script
+compares with it proves nothing. Imports inside `try`, where the script itself knows what to do, are left alone,
+and so are imports by installed packages.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+_OPERATORS = [
+    "add",
+    "sub",
+    "mul",
+    "truediv",
+    "floordiv",
+    "mod",
+    "pow",
+    "matmul",
+    "and",
+    "or",
+    "xor",
+    "lshift",
+    "rshift",
+]
+
+
+class Absent(ModuleType):
+    """A module, function, class or value of a package that is not there."""
+
+    __path__ = []  # noqa: RUF012 - a package, to the import system
+    __version__ = "999"  # passes a script's check for a minimum
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return Absent(f"{self.__name__}.{name}")
+
+    def __call__(self, *_: Any, **__: Any) -> Absent:
+        return Absent(f"{self.__name__}()")
+
+    def __getitem__(self, _key: Any) -> Absent:
+        return Absent(f"{self.__name__}[]")
+
+    def __setitem__(self, _key: Any, _value: Any) -> None: ...
+
+    def __iter__(self) -> Iterator[Absent]:
+        return iter((Absent(self.__name__), Absent(self.__name__)))
+
+    def __mro_entries__(self, _bases: Any) -> tuple[type, ...]:
+        return (object,)
+
+    def __len__(self) -> int:
+        return 2
+
+    def __index__(self) -> int:
+        return 1
+
+    def __int__(self) -> int:
+        return 1
+
+    def __float__(self) -> float:
+        return 1.0
+
+    def __neg__(self) -> Absent:
+        return self
+
+    def __lt__(self, _other: Any) -> bool:
+        return False
+
+    def __gt__(self, _other: Any) -> bool:
+        return False
+
+    def __le__(self, _other: Any) -> bool:
+        return True
+
+    def __ge__(self, _other: Any) -> bool:
+        return True
+
+
+def _itself(absent: Absent, _other: Any) -> Absent:
+    return absent
+
+
+for _name in _OPERATORS:
+    setattr(Absent, f"__{_name}__", _itself)
+    setattr(Absent, f"__r{_name}__", _itself)
+
+
+class AbsentPackages(MetaPathFinder, Loader):
+    """Last in `sys.meta_path`: asked when nothing else found the module."""
+
+    def __init__(self, checkout: Path) -> None:
+        self._checkout = checkout.resolve()
+        self.names: set[str] = set()  # of the packages that were stood in for
+
+    def find_spec(self, name: str, _path: Any, _target: Any = None) -> ModuleSpec | None:
+        package = name.split(".")[0]
+        if package not in self.names:
+            importer = _importer()
+            if importer is None or not self._is_bare_import(*importer):
+                return None
+        self.names.add(package)
+        return ModuleSpec(name, self, is_package=True)
+
+    def create_module(self, spec: ModuleSpec) -> Absent:
+        return Absent(spec.name)
+
+    def exec_module(self, module: ModuleType) -> None: ...
+
+    def _is_bare_import(self, file: str, line: int) -> bool:
+        path = Path(file)
+        if not path.is_file() or not path.resolve().is_relative_to(self._checkout):
+            return False
+        tries = (node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Try) and node.handlers)
+        return not any(node.body[0].lineno <= line <= (node.body[-1].end_lineno or 0) for node in tries)
+
+
+def _importer() -> tuple[str, int] | None:
+    """File and line of the import statement being executed."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        file = frame.f_code.co_filename
+        if "importlib" not in file and file != __file__:
+            return file, frame.f_lineno
+        frame = frame.f_back  # type: ignore[assignment]
+    return None

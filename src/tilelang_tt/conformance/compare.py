@@ -1,0 +1,70 @@
+"""A kernel's call, repeated by TileLang's CPU backend, and whether the results agree."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from tilelang_tt.conformance.measured import Call
+from tilelang_tt.conformance.upstream_cpu import CpuKernel
+
+# As in TileLang's own comparisons of kernels with torch: 16-bit results after sums of products. The root mean square of
+# the errors has the same bound, so that one wrong row in a hundred does not hide among the outliers.
+RELATIVE = 1e-2
+OUTLIERS = 0.01  # share of elements that may lie outside
+
+
+def reference_verdict(func: Any, call: Call) -> str:
+    """ "equal", "differs: ..." or "none: ..." with the reason why there is no reference."""
+    if any(
+        isinstance(value, torch.Tensor) and value.dtype.itemsize == 1 and value.dtype.is_floating_point
+        for value in call.after
+    ):
+        return "none: 8-bit floats"
+    unset = [
+        _unset_like(after) if before is None else before for before, after in zip(call.before, call.after, strict=True)
+    ]
+    expected = [value.clone() if isinstance(value, torch.Tensor) else value for value in unset]
+    try:
+        CpuKernel(func)(*expected)
+    except Exception as error:
+        text = str(error).strip().splitlines()
+        return f"none: {type(error).__name__}: {text[0] if text else ''}"
+    for number, (before, reference, got) in enumerate(zip(unset, expected, call.after, strict=True)):
+        if isinstance(got, torch.Tensor):
+            problem = difference(got, reference, _same(before, reference))
+            if problem:
+                return f"differs: parameter {number}: {problem}"
+    return "equal"
+
+
+def _unset_like(tensor: torch.Tensor) -> torch.Tensor:
+    """A result tensor before the call; an element that keeps this value was never written."""
+    return torch.full_like(tensor, float("nan") if tensor.dtype.is_floating_point else 77)
+
+
+def _same(before: torch.Tensor, after: torch.Tensor) -> torch.Tensor:
+    """Where the reference left a tensor as it was."""
+    return (before == after) | (before.isnan() & after.isnan())
+
+
+def difference(got: torch.Tensor, expected: torch.Tensor, untouched: torch.Tensor) -> str:
+    """What is wrong with `got`, or ""; elements the reference did not write are not compared."""
+    if not expected.dtype.is_floating_point:
+        count = int(((got != expected) & ~untouched).sum())
+        return f"{count} of {got.numel()} elements differ" if count else ""
+    ours, theirs = got[~untouched].double(), expected[~untouched].double()
+    if ours.numel() == 0:
+        return ""
+    odd = ~torch.isfinite(theirs)
+    if not torch.equal(ours[odd].nan_to_num(), theirs[odd].nan_to_num()) or not torch.isfinite(ours[~odd]).all():
+        return "infinities or NaNs differ"
+    error, size = (ours[~odd] - theirs[~odd]).abs(), theirs[~odd].abs()
+    scale = size.square().mean().sqrt() if size.numel() else torch.tensor(0.0)
+    outside = int((error > RELATIVE * (size + scale)).sum())
+    if outside > OUTLIERS * error.numel() or float(error.square().sum()) > RELATIVE**2 * float(size.square().sum()):
+        return (
+            f"{outside} of {error.numel()} elements differ, by up to {float(error.max()):.3g} (rms {float(scale):.3g})"
+        )
+    return ""

@@ -1,0 +1,226 @@
+"""Kernels that tell the journal how far they came, and let the script go on whatever happens.
+
+A kernel this backend refuses, or whose call fails, hands back zeros: the next kernels of the script are still
+compiled and run. Arguments and results of the first call of each kernel are kept for the reference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from tilelang.backend.module import BackendContext, create_backend_context
+from tilelang.engine.param import KernelParam
+from tilelang.ir import get_stmt_span
+from tilelang.profiler import TensorSupplyType
+from tvm import tirx
+
+from tilelang_tt.conformance.events import Journal, KernelEvent
+from tilelang_tt.conformance.features import features_of
+from tilelang_tt.diagnostics import TenstorrentError
+from tilelang_tt.execution.kernel_cache import TenstorrentKernelCache
+from tilelang_tt.execution.profiler import TenstorrentProfiler
+
+KEPT_BYTES = 1 << 28  # of tensors per kernel; larger calls get no reference
+TUNING_TRIALS = 8  # configurations
+UNKNOWN_SIZE = 64  # of a symbolic size no argument tells
+
+
+@dataclass
+class Call:
+    """Tensors of one call: as they were, and as the kernel left them."""
+
+    before: list[Any]
+    after: list[Any]
+
+
+@dataclass
+class Record:
+    event: KernelEvent
+    func: tirx.PrimFunc
+    call: Call | None = None
+
+
+class MeasuredKernel:
+    """What a script gets for each kernel, in place of TileLang's JITKernel."""
+
+    latency = 1.0
+    ref_latency = 1.0
+    config: dict[str, Any] | None = None
+
+    def __init__(self, record: Record, outputs: list[int], kernel: Any, journal: Journal) -> None:
+        self.prim_func = record.func
+        self.params = [_param(record.func, param) for param in record.func.params]
+        self.out_idx = outputs
+        self.record = record
+        self._kernel = kernel  # None: refused
+        self._journal = journal
+        self.adapter = self.func = self.torch_function = self
+
+    @property
+    def refused(self) -> bool:
+        return self._kernel is None
+
+    def __call__(self, *args: Any) -> Any:
+        event = self.record.event
+        before = [_kept(arg) for arg in args] if self.record.call is None else None
+        results: list[torch.Tensor] | None = None
+        if self._kernel is not None and not event.code:
+            try:
+                returned = self._kernel(*args)
+                results = [returned] if isinstance(returned, torch.Tensor) else list(returned or [])
+                event.calls += 1
+            except Exception as error:
+                note_failure(event, error)
+            self._journal.write(event)
+        if results is None:
+            results = self._zeros(args)
+        elif before is not None and sum(_size(arg) for arg in args) <= KEPT_BYTES:
+            self.record.call = Call(
+                self._all(before, [None] * len(results)), self._all([_kept(arg) for arg in args], results)
+            )
+        return results[0] if len(results) == 1 else results or None
+
+    def _all(self, inputs: list[Any], results: list[Any]) -> list[Any]:
+        """Every parameter's value, outputs in their places."""
+        if len(inputs) == len(self.params):
+            return inputs
+        values, outputs = iter(inputs), iter(results)
+        return [next(outputs if number in self.out_idx else values) for number in range(len(self.params))]
+
+    def _zeros(self, args: tuple[Any, ...]) -> list[torch.Tensor]:
+        if len(args) == len(self.params):
+            return []
+        inputs = [param for number, param in enumerate(self.params) if number not in self.out_idx]
+        sizes: dict[str, int] = {}
+        for param, arg in zip(inputs, args, strict=False):
+            if isinstance(arg, torch.Tensor):
+                sizes.update((str(name), size) for name, size in zip(param.shape, arg.shape, strict=False))
+        return [
+            torch.zeros([_extent(extent, sizes) for extent in param.shape], dtype=param.torch_dtype())
+            for param in (self.params[number] for number in self.out_idx)
+        ]
+
+    def get_profiler(self, tensor_supply_type: TensorSupplyType = TensorSupplyType.Auto) -> TenstorrentProfiler:
+        profiler = TenstorrentProfiler(self.params, self.out_idx, tensor_supply_type)
+        profiler.adapter = self
+        return profiler
+
+    def get_kernel_source(self, kernel_only: bool = True) -> str:
+        return "" if self._kernel is None else str(self._kernel.get_kernel_source(kernel_only))
+
+    def get_host_source(self) -> str:
+        return "" if self._kernel is None else str(self._kernel.get_host_source())
+
+    def show_source(self, *_: Any) -> None: ...
+
+    def show_ptx(self, *_: Any) -> None: ...
+
+    def export_sources(self, *_: Any, **__: Any) -> None: ...
+
+    def update_tuner_result(self, **_: Any) -> MeasuredKernel:
+        return self
+
+
+@dataclass
+class Measurement:
+    """Stands in for TileLang's `cached`: every kernel of the script is compiled for one Tenstorrent target."""
+
+    checkout: Path
+    target: str
+    journal: Journal
+    records: list[Record] = field(default_factory=list)
+    _cache: TenstorrentKernelCache = field(default_factory=TenstorrentKernelCache)
+    _count: int = 0
+
+    def cached(self, func: tirx.PrimFunc, out_idx: Any = None, *_: Any, **__: Any) -> MeasuredKernel:
+        """Pass options and compiler flags tune GPU code and are left out."""
+        features = features_of(func)
+        self._count += 1
+        name = str(func.attrs["global_symbol"]) if func.attrs and "global_symbol" in func.attrs else "main"
+        event = KernelEvent(
+            self._count, self._file(func), name, sorted(features.irregular), features=sorted(features.used)
+        )
+        self.journal.write(event)
+        context: BackendContext = create_backend_context(self.target, None, "auto")
+        outputs = [out_idx] if isinstance(out_idx, int) else [int(number) for number in out_idx or ()]
+        kernel = None
+        try:
+            kernel = self._cache.cached(func, list(outputs) or None, backend_context=context)
+            event.compiled = True
+        except Exception as error:
+            note_failure(event, error)
+        self.journal.write(event)
+        record = Record(event, func)
+        self.records.append(record)
+        count = len(func.params)
+        return MeasuredKernel(record, [number % count for number in outputs], kernel, self.journal)
+
+    def tune(
+        self, compile_: Callable[..., MeasuredKernel], configs: list[dict[str, Any]]
+    ) -> tuple[MeasuredKernel, dict[str, Any]]:
+        """The first of a few tuning configurations that compiles, or the first that is refused."""
+        tried: list[tuple[MeasuredKernel, dict[str, Any]]] = []
+        problem: Exception | None = None
+        for config in (*configs[:TUNING_TRIALS], {}):
+            if tried and not config:
+                break
+            try:
+                kernel = compile_(**{key: value for key, value in config.items() if key != "pass_configs"})
+            except Exception as error:  # the kernel itself does not accept this configuration
+                problem = problem or error
+                continue
+            tried.append((kernel, config))
+            if not kernel.refused:
+                break
+        if not tried:
+            assert problem is not None
+            raise problem
+        chosen = tried[0] if tried[-1][0].refused else tried[-1]
+        for kernel, _ in tried:
+            if kernel is not chosen[0]:
+                kernel.record.event.discarded = True
+                self.journal.write(kernel.record.event)
+        return chosen
+
+    def _file(self, func: tirx.PrimFunc) -> str:
+        """The file of the kernel's last statement that lies in the checkout."""
+        files: list[Path] = []
+
+        def visit(node: Any) -> None:
+            span = get_stmt_span(node) if isinstance(node, tirx.Stmt) else None
+            if span is not None:
+                files.append(Path(str(span.source_name.name)))
+
+        tirx.stmt_functor.post_order_visit(func.body, visit)
+        inside = [file for file in files if file.resolve().is_relative_to(self.checkout)]
+        return str(inside[-1].resolve().relative_to(self.checkout)) if inside else "?"
+
+
+def note_failure(event: KernelEvent, error: Exception) -> None:
+    """The first failure of a kernel is the one to show."""
+    if event.code:
+        return
+    if isinstance(error, TenstorrentError):
+        event.code, event.message = error.code, error.message
+    else:
+        event.code, event.message = type(error).__name__, str(error).strip().splitlines()[0] if str(error) else ""
+
+
+def _param(func: tirx.PrimFunc, param: Any) -> KernelParam:
+    return KernelParam.from_buffer(func.buffer_map[param]) if param in func.buffer_map else KernelParam.from_var(param)
+
+
+def _extent(extent: Any, sizes: dict[str, int]) -> int:
+    return extent if isinstance(extent, int) else sizes.get(str(extent), UNKNOWN_SIZE)
+
+
+def _kept(value: Any) -> Any:
+    return value.detach().clone() if isinstance(value, torch.Tensor) and _size(value) <= KEPT_BYTES else value
+
+
+def _size(value: Any) -> int:
+    return value.numel() * value.element_size() if isinstance(value, torch.Tensor) else 0

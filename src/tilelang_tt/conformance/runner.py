@@ -1,0 +1,167 @@
+"""Every script of a checkout, each in a process of its own, several at a time, resumable."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from tilelang_tt.conformance.events import KernelEvent, ScriptEvent, read_journal
+from tilelang_tt.conformance.sizes import LADDER
+
+# Files of a checkout that are no examples: tests and benchmarks of the examples, pytest's own.
+_NOT_EXAMPLES = ("test_", "regression_", "conftest")
+
+
+@dataclass
+class ScriptResult:
+    script: str  # relative to the checkout
+    sizes: str  # of the ladder's step that got furthest
+    event: ScriptEvent
+    kernels: list[KernelEvent] = field(default_factory=list)
+
+    @property
+    def complete(self) -> bool:
+        """Nothing but this backend stood in the way: smaller or larger sizes would not help."""
+        return self.event.end == "ok" or any(kernel.code for kernel in self.kernels)
+
+
+def find_scripts(directory: Path) -> list[Path]:
+    """Files that use TileLang and do something when run."""
+    return sorted(path for path in directory.rglob("*.py") if _is_example(path))
+
+
+def _is_example(path: Path) -> bool:
+    if path.name.startswith(_NOT_EXAMPLES):
+        return False
+    text = path.read_text()
+    if "tilelang" not in text or "__main__" not in text:
+        return False
+    try:
+        return any(isinstance(node, ast.If) and "__main__" in ast.unparse(node.test) for node in ast.parse(text).body)
+    except SyntaxError:
+        return False
+
+
+@dataclass
+class Runner:
+    checkout: Path
+    target: str
+    seconds: float  # per script and step of the ladder
+    _processes: set[subprocess.Popen[str]] = field(default_factory=set)
+    _stopped: bool = False
+
+    def stop(self) -> None:
+        """End every script that runs; none starts any more."""
+        self._stopped = True
+        for process in tuple(self._processes):
+            _kill(process)
+
+    def run(self, script: Path) -> ScriptResult:
+        """The first step of the ladder that gets to the end; otherwise the one that got furthest."""
+        best: ScriptResult | None = None
+        for shrink in LADDER:
+            result = self._attempt(script, shrink.name)
+            if best is None or len(result.kernels) > len(best.kernels):
+                best = result
+            if result.complete or result.event.end == "stopped":
+                return result if result.complete else best
+        assert best is not None
+        return best
+
+    def _attempt(self, script: Path, sizes: str) -> ScriptResult:
+        with tempfile.TemporaryDirectory(prefix="tilelang-tt-") as folder:
+            journal = Path(folder, "journal")
+            request = {
+                "script": str(script),
+                "checkout": str(self.checkout),
+                "sizes": sizes,
+                "target": self.target,
+                "journal": str(journal),
+            }
+            output, stopped = self._process(json.dumps(request), folder)
+            kernels, event = read_journal(journal)
+        if event is None:
+            reason = f"stopped after {self.seconds:.0f} s" if stopped else f"the process died: {output[-300:].strip()}"
+            event = ScriptEvent("stopped" if stopped else "died", reason)
+        return ScriptResult(str(script.relative_to(self.checkout)), sizes, event, kernels)
+
+    def _process(self, request: str, folder: str) -> tuple[str, bool]:
+        """What the process printed, and whether it had to be stopped."""
+        environment = {**os.environ, "TILELANG_PRINT_ON_COMPILATION": "0", "TILELANG_AUTO_TUNING_DISABLE_CACHE": "1"}
+        process = subprocess.Popen(
+            [sys.executable, "-m", "tilelang_tt.conformance.worker", request],
+            cwd=folder,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            stdin=subprocess.DEVNULL,
+            text=True,
+            errors="replace",
+            start_new_session=True,
+        )
+        self._processes.add(process)
+        try:
+            if self._stopped:
+                _kill(process)
+            output, _ = process.communicate(timeout=self.seconds)
+            return output, False
+        except subprocess.TimeoutExpired:
+            _kill(process)
+            output, _ = process.communicate()
+            return output, True
+        finally:
+            self._processes.discard(process)
+
+
+def _kill(process: subprocess.Popen[str]) -> None:
+    """The script's process and those it started."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+class Results:
+    """The results file: one JSON line per script, appended as they come."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def read(self) -> dict[str, ScriptResult]:
+        found: dict[str, ScriptResult] = {}
+        for line in self.path.read_text().splitlines() if self.path.exists() else ():
+            values = json.loads(line)
+            kernels = [KernelEvent(**kernel) for kernel in values["kernels"]]
+            result = ScriptResult(values["script"], values["sizes"], ScriptEvent(**values["event"]), kernels)
+            found[result.script] = result
+        return found
+
+    def append(self, result: ScriptResult) -> None:
+        with self.path.open("a") as file:
+            file.write(json.dumps(asdict(result)) + "\n")
+
+
+def run_all(
+    runner: Runner, scripts: list[Path], results: Results, jobs: int, done: Callable[[ScriptResult], None]
+) -> None:
+    """Run what the results file does not hold yet."""
+    known = results.read()
+    todo = [script for script in scripts if str(script.relative_to(runner.checkout)) not in known]
+    with ThreadPoolExecutor(jobs) as pool:
+        try:
+            for future in as_completed([pool.submit(runner.run, script) for script in todo]):
+                result = future.result()
+                results.append(result)
+                done(result)
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            runner.stop()
+            raise

@@ -1,0 +1,140 @@
+"""Small shapes for a script that names its sizes: smaller literals, by what their names say.
+
+    parser.add_argument("--seq_len", type=int, default=4096)     ->  default=256
+    def main(batch=8, heads=32, dim=128):                        ->  batch=2, heads=4, dim=128
+    M, N = 8192, 8192;  run_test(B=1, S=32768)                   ->  M, N = 256, 256;  S=256
+
+The virtual device is a host program; a GPU's shapes would take hours. Only numbers bound to the name of a count
+(batch), of heads, or of a length shrink; widths and block sizes, which decide what a kernel is, stay.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass
+
+_BATCH = re.compile(r"b|z|batch(_?size)?|bsz|num_seqs?")
+_HEADS = re.compile(
+    r"h|hq|hkv|h_?kv|hq?o?|n_?heads?(_?\w+)?|num_(q_|kv_)?heads?|heads?(_(q|k|kv|v))?|(q|kv|k|v)_heads?|(n_?)?groups?|ngroups"
+)
+_LENGTH = re.compile(
+    r"m|n|k|s|l|skv|s_?q|s_?k|s_?kv|(n|kv|max|q)_?ctx|\w*seq_?(len)?(s|gth)?(_?\w+)?|\w*seqlen\w*|(num_)?tokens|"
+    r"m_?total|n_?ctx"
+)
+_TOP = re.compile(r"top_?k")
+
+
+@dataclass(frozen=True)
+class Shrink:
+    """The largest value a name of each kind keeps; None: any."""
+
+    name: str
+    batch: int | None = None
+    heads: int | None = None
+    length: int | None = None
+    top: int | None = None
+
+    def cap(self, name: str) -> int | None:
+        word = name.lstrip("-").replace("-", "_").lower()
+        for pattern, cap in ((_BATCH, self.batch), (_HEADS, self.heads), (_LENGTH, self.length), (_TOP, self.top)):
+            if pattern.fullmatch(word):
+                return cap
+        return None
+
+
+# Tried in this order: a script may not accept every mixture of small sizes.
+LADDER = (
+    Shrink("small", batch=2, heads=4, length=256, top=64),
+    Shrink("medium", batch=1, length=512),
+    Shrink("full"),
+)
+
+
+def shrink_source(source: str, filename: str, shrink: Shrink) -> ast.Module:
+    """The module's syntax tree with its sizes made small; lines and columns stay."""
+    tree = ast.parse(source, filename)
+    signatures = {
+        node.name: [argument.arg for argument in (*node.args.posonlyargs, *node.args.args)]
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef)
+    }
+    _Sizes(shrink, signatures).visit(tree)
+    return tree
+
+
+class _Sizes(ast.NodeTransformer):
+    def __init__(self, shrink: Shrink, signatures: dict[str, list[str]]) -> None:
+        self._shrink = shrink
+        self._signatures = signatures
+
+    def small(self, name: str, value: ast.expr) -> ast.expr:
+        cap, number = self._shrink.cap(name), _number(value)
+        if cap is None or number is None or number <= cap:
+            return value
+        return ast.copy_location(ast.Constant(cap), value)
+
+    def visit_Assign(self, node: ast.Assign) -> ast.AST:
+        self.generic_visit(node)
+        for target in node.targets:
+            if isinstance(target, ast.Name):
+                node.value = self.small(target.id, node.value)
+            elif isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
+                for position, (part, value) in enumerate(zip(target.elts, node.value.elts, strict=False)):
+                    if isinstance(part, ast.Name):
+                        node.value.elts[position] = self.small(part.id, value)
+        return node
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        self.generic_visit(node)
+        arguments = [*node.args.posonlyargs, *node.args.args]
+        first = len(arguments) - len(node.args.defaults)
+        node.args.defaults = [
+            self.small(argument.arg, value)
+            for argument, value in zip(arguments[first:], node.args.defaults, strict=True)
+        ]
+        node.args.kw_defaults = [
+            value if value is None else self.small(argument.arg, value)
+            for argument, value in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)
+        ]
+        return node
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        flag = _flag(node)
+        if flag is not None:
+            for keyword in node.keywords:
+                if keyword.arg == "default":
+                    keyword.value = self.small(flag, keyword.value)
+            return node
+        called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        for position, name in enumerate(self._signatures.get(called, ())[: len(node.args)]):
+            node.args[position] = self.small(name, node.args[position])
+        for keyword in node.keywords:
+            if keyword.arg is not None:
+                keyword.value = self.small(keyword.arg, keyword.value)
+        return node
+
+
+def _flag(call: ast.Call) -> str | None:
+    """The flag's name, if the call is `parser.add_argument("--name", ...)`."""
+    if not isinstance(call.func, ast.Attribute) or call.func.attr != "add_argument":
+        return None
+    names = [arg.value for arg in call.args if isinstance(arg, ast.Constant) and isinstance(arg.value, str)]
+    return max(names, key=len, default=None)
+
+
+def _number(value: ast.expr) -> int | None:
+    """A whole number, or a product or power of such."""
+    if isinstance(value, ast.Constant):
+        return value.value if type(value.value) is int else None
+    if isinstance(value, ast.BinOp):
+        left, right = _number(value.left), _number(value.right)
+        if left is not None and right is not None:
+            if isinstance(value.op, ast.Mult):
+                return left * right
+            if isinstance(value.op, ast.Pow) and 0 <= right < 64:
+                return int(left**right)
+            if isinstance(value.op, ast.LShift) and 0 <= right < 64:
+                return left << right
+    return None

@@ -1,0 +1,153 @@
+"""TileLang's CPU backend, used as a reference elsewhere, gives what torch says in float64.
+
+Each kernel here is one family: products, element-wise, a row-wise softmax, flash attention with a causal mask.
+"""
+
+from typing import Any
+
+import pytest
+import tilelang.language as T
+import torch
+
+from tilelang_tt.conformance.upstream_cpu import CpuKernel
+
+EPSILON = {"float16": 2.0**-11, "bfloat16": 2.0**-8, "float32": 2.0**-24}
+
+
+def random(shape: tuple[int, ...], dtype: str, seed: int) -> torch.Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed)).to(getattr(torch, dtype))
+
+
+def assert_near(got: torch.Tensor, expected: torch.Tensor, tolerance: float) -> None:
+    assert torch.all((got.double() - expected).abs() <= tolerance * (1 + expected.abs()))
+
+
+def gemm(M: int, N: int, K: int, dtype: str) -> Any:
+    @T.prim_func
+    def main(A: T.Tensor((M, K), dtype), B: T.Tensor((N, K), dtype), C: T.Tensor((M, N), dtype)):
+        with T.Kernel(T.ceildiv(N, 32), T.ceildiv(M, 32), threads=128) as (bx, by):
+            a = T.alloc_shared((32, 64), dtype)
+            b = T.alloc_shared((32, 64), dtype)
+            c = T.alloc_fragment((32, 32), "float32")
+            T.clear(c)
+            for k in T.Pipelined(T.ceildiv(K, 64), num_stages=2):
+                T.copy(A[by * 32, k * 64], a)
+                T.copy(B[bx * 32, k * 64], b)
+                T.gemm(a, b, c, transpose_B=True)
+            T.copy(c, C[by * 32, bx * 32])
+
+    return main
+
+
+@pytest.mark.parametrize(("shape", "dtype"), [((64, 96, 128), "float16"), ((50, 40, 70), "bfloat16")])
+def test_gemm(shape: tuple[int, int, int], dtype: str) -> None:
+    """Also where blocks reach beyond the tensors."""
+    M, N, K = shape
+    a, b, c = random((M, K), dtype, 1), random((N, K), dtype, 2), torch.zeros((M, N), dtype=getattr(torch, dtype))
+    CpuKernel(gemm(M, N, K, dtype))(a, b, c)
+    assert_near(c, a.double() @ b.double().T, 2 * EPSILON[dtype])
+
+
+def softmax(M: int, N: int) -> Any:
+    @T.prim_func
+    def main(X: T.Tensor((M, N), "float32"), Y: T.Tensor((M, N), "float32")):
+        with T.Kernel(M // 32, threads=128) as bx:
+            x = T.alloc_fragment((32, N), "float32")
+            top = T.alloc_fragment((32,), "float32")
+            total = T.alloc_fragment((32,), "float32")
+            T.copy(X[bx * 32, 0], x)
+            T.reduce_max(x, top, dim=1)
+            for i, j in T.Parallel(32, N):
+                x[i, j] = T.exp(x[i, j] - top[i])
+            T.reduce_sum(x, total, dim=1)
+            for i, j in T.Parallel(32, N):
+                x[i, j] = x[i, j] / total[i]
+            T.copy(x, Y[bx * 32, 0])
+
+    return main
+
+
+def test_softmax() -> None:
+    x, y = random((64, 96), "float32", 3), torch.zeros((64, 96))
+    CpuKernel(softmax(64, 96))(x, y)
+    assert_near(y, torch.softmax(x.double(), -1), 16 * EPSILON["float32"])
+
+
+def attention(S: int, D: int, dtype: str) -> Any:
+    M, N = 32, 32
+
+    @T.prim_func
+    def main(
+        Q: T.Tensor((S, D), dtype), K: T.Tensor((S, D), dtype), V: T.Tensor((S, D), dtype), Y: T.Tensor((S, D), dtype)
+    ):
+        with T.Kernel(S // M, threads=128) as bx:
+            q = T.alloc_shared((M, D), dtype)
+            k = T.alloc_shared((N, D), dtype)
+            v = T.alloc_shared((N, D), dtype)
+            s = T.alloc_fragment((M, N), "float32")
+            p = T.alloc_fragment((M, N), dtype)
+            o = T.alloc_fragment((M, D), "float32")
+            top = T.alloc_fragment((M,), "float32")
+            before = T.alloc_fragment((M,), "float32")
+            part = T.alloc_fragment((M,), "float32")
+            total = T.alloc_fragment((M,), "float32")
+            T.copy(Q[bx * M, 0], q)
+            T.fill(o, 0)
+            T.fill(total, 0)
+            T.fill(top, -T.infinity("float32"))
+            for n in T.Pipelined(bx + 1, num_stages=1):
+                T.copy(K[n * N, 0], k)
+                T.copy(V[n * N, 0], v)
+                for i, j in T.Parallel(M, N):
+                    s[i, j] = T.if_then_else(bx * M + i >= n * N + j, 0, -T.infinity("float32"))
+                T.gemm(q, k, s, transpose_B=True)
+                T.copy(top, before)
+                T.reduce_max(s, top, dim=1, clear=False)
+                for i, j in T.Parallel(M, N):
+                    s[i, j] = T.exp(s[i, j] - top[i])
+                T.reduce_sum(s, part, dim=1)
+                for i in T.Parallel(M):
+                    total[i] = total[i] * T.exp(before[i] - top[i]) + part[i]
+                T.copy(s, p)
+                for i, j in T.Parallel(M, D):
+                    o[i, j] = o[i, j] * T.exp(before[i] - top[i])
+                T.gemm(p, v, o)
+            for i, j in T.Parallel(M, D):
+                o[i, j] = o[i, j] / total[i]
+            T.copy(o, Y[bx * M, 0])
+
+    return main
+
+
+def test_attention() -> None:
+    q, k, v = (random((96, 64), "float16", seed) for seed in (4, 5, 6))
+    got = torch.zeros((96, 64), dtype=torch.float16)
+    CpuKernel(attention(96, 64, "float16"))(q, k, v, got)
+    scores = (q.double() @ k.double().T).masked_fill(~torch.tril(torch.ones(96, 96, dtype=torch.bool)), float("-inf"))
+    assert_near(got, torch.softmax(scores, -1) @ v.double(), 4 * EPSILON["float16"])
+
+
+def test_element_wise_of_rank_three() -> None:
+    @T.prim_func
+    def main(A: T.Tensor((2, 3, 40), "float32"), B: T.Tensor((40,), "float32"), C: T.Tensor((2, 3, 40), "float32")):
+        with T.Kernel(2, threads=32) as bx:
+            for i, j in T.Parallel(3, 40):
+                C[bx, i, j] = T.max(A[bx, i, j], 0) * B[j] + i
+
+    a, b, c = random((2, 3, 40), "float32", 7), random((40,), "float32", 8), torch.zeros((2, 3, 40))
+    CpuKernel(main)(a, b, c)
+    assert_near(c, a.double().clamp(min=0) * b.double() + torch.arange(3)[:, None], 4 * EPSILON["float32"])
+
+
+def test_an_annotated_layout_is_no_matter() -> None:
+    @T.prim_func
+    def main(A: T.Tensor((64, 64), "float32"), C: T.Tensor((64, 64), "float32")):
+        with T.Kernel(1, threads=32) as _:
+            a = T.alloc_shared((64, 64), "float32")
+            T.annotate_layout({a: T.Layout(a.shape, lambda i, j: [j, i])})
+            T.copy(A, a)
+            T.copy(a, C)
+
+    a, c = random((64, 64), "float32", 9), torch.zeros((64, 64))
+    CpuKernel(main)(a, c)
+    assert torch.equal(a, c)

@@ -1,0 +1,64 @@
+"""Packages that are not installed: stood in for where a script cannot do without them, and only there."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+SETUP = """
+import sys
+from pathlib import Path
+from tilelang_tt.conformance.absent import AbsentPackages
+absent = AbsentPackages(Path(__file__).parent)
+sys.meta_path.append(absent)
+"""
+USE = """
+import no_such_package.testing as testing
+from no_such_package.ops import attention, VERSION
+
+@testing.jit(configs=[1])
+def kernel(): ...
+
+kernel[3, 4](1, out=attention(2) * 2 + 1)
+first, second = attention(1)
+class Special(attention): ...
+assert testing.version >= "2"
+assert absent.names == {"no_such_package"}, absent.names
+"""
+GUARDED = """
+try:
+    import no_such_package
+except ImportError:
+    print("without")
+"""
+
+
+def run(tmp_path: Path, text: str) -> str:
+    script = tmp_path / "script.py"
+    script.write_text(text)
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_everything_can_be_done_with_it(tmp_path: Path) -> None:
+    run(tmp_path, SETUP + USE)
+
+
+def test_a_script_that_knows_better_is_left_alone(tmp_path: Path) -> None:
+    assert run(tmp_path, SETUP + GUARDED) == "without\n"
+
+
+def test_other_packages_are_left_alone(tmp_path: Path) -> None:
+    library = tmp_path / "elsewhere" / "library.py"
+    library.parent.mkdir()
+    library.write_text("import no_such_package\n")
+    checkout = tmp_path / "checkout"
+    checkout.mkdir()
+    text = f"""
+sys.path.insert(0, {str(library.parent)!r})
+try:
+    import library
+except ModuleNotFoundError as error:
+    print(error.name)
+"""
+    assert run(checkout, SETUP + text) == "no_such_package\n"

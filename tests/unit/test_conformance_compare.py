@@ -1,0 +1,53 @@
+"""The judge between a kernel's results and the reference's: what it must see and what it must let pass."""
+
+import torch
+
+from tilelang_tt.conformance.compare import difference
+
+WRITTEN = torch.zeros(100, 100, dtype=torch.bool)
+
+
+def values() -> torch.Tensor:
+    return torch.randn(100, 100, generator=torch.Generator().manual_seed(0))
+
+
+def test_rounding_passes() -> None:
+    assert difference(values().bfloat16(), values(), WRITTEN) == ""
+
+
+def test_a_wrong_factor_is_seen() -> None:
+    assert "elements differ" in difference(values() * 1.05, values(), WRITTEN)
+
+
+def test_one_wrong_row_in_a_hundred_is_seen() -> None:
+    got = values()
+    got[17] = 0
+    assert "elements differ" in difference(got, values(), WRITTEN)
+
+
+def test_a_nan_is_seen() -> None:
+    got = values()
+    got[3, 4] = float("nan")
+    assert difference(got, values(), WRITTEN) == "infinities or NaNs differ"
+
+
+def test_infinities_must_agree() -> None:
+    expected = values()
+    expected[0, 0] = float("-inf")
+    got = expected.clone()
+    assert difference(got, expected, WRITTEN) == ""
+    got[0, 0] = float("inf")
+    assert difference(got, expected, WRITTEN) == "infinities or NaNs differ"
+
+
+def test_elements_nobody_wrote_are_not_compared() -> None:
+    got, untouched = values(), torch.zeros(100, 100, dtype=torch.bool)
+    got[50:], untouched[50:] = 7, True
+    assert difference(got, values(), untouched) == ""
+
+
+def test_whole_numbers_are_compared_exactly() -> None:
+    expected = torch.arange(100)
+    got = expected.clone()
+    got[7] = 8
+    assert difference(got, expected, torch.zeros(100, dtype=torch.bool)) == "1 of 100 elements differ"
