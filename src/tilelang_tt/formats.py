@@ -15,7 +15,30 @@ TILE_BYTES: dict[str, int] = {
     "UInt8": 1024,
 }
 
-_DTYPE_FORMAT = {"bfloat16": "Float16_b", "float32": "Float32", "bfloat8_b": "Bfp8_b"}
+# The tile format that holds every value of an element type. The chip computes with 16- and 32-bit floats and 32-bit
+# integers; a narrower type is kept in a wider format, and the host converts on the way in and out.
+_FORMATS: dict[str, str] = {
+    "bfloat16": "Float16_b",
+    "float32": "Float32",
+    "float8_e4m3": "Float16_b",  # TileLang's other name for float8_e4m3fn
+    "float8_e4m3fn": "Float16_b",
+    "float8_e4m3fnuz": "Float16_b",
+    "float8_e5m2": "Float16_b",
+    "float8_e5m2fnuz": "Float16_b",
+    "bool": "Float16_b",
+    "int8": "Float16_b",
+    "uint8": "Float16_b",
+    "int16": "Float32",
+    "uint16": "Float32",
+    "int32": "Int32",
+    "uint32": "UInt32",
+    "bfloat8_b": "Bfp8_b",  # by target option, for inputs
+}
+
+# Element types of tensors and blocks, as TileLang names them.
+DTYPES = ("float16", *(dtype for dtype in _FORMATS if dtype != "bfloat8_b"))
+INTEGERS = frozenset(("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32"))
+INTEGER_FORMATS = frozenset(("Int32", "UInt32", "UInt16", "UInt8"))
 
 
 def format_of(dtype: str, float16: str) -> str:
@@ -24,4 +47,17 @@ def format_of(dtype: str, float16: str) -> str:
     The SDK's Python side cannot declare float16 buffers, so float16 is stored as float32 by default:
     that keeps its 10 mantissa bits, where bfloat16 would drop three.
     """
-    return _DTYPE_FORMAT[float16 if dtype == "float16" else dtype]
+    return _FORMATS[float16 if dtype == "float16" else dtype]
+
+
+def storage_note(dtype: str, format: str) -> str:
+    """What a user should know about this format for this type; empty where it is the type's own."""
+    if format == "Bfp8_b":
+        return "block floating point by option"
+    if dtype == "float16":
+        return f"float16 is stored as {format}" + (
+            " so that it keeps its 10 mantissa bits" if format == "Float32" else ", which rounds to 7 mantissa bits"
+        )
+    if dtype in ("bfloat16", "float32", "int32", "uint32"):
+        return ""
+    return f"{dtype} is stored as {format}, which holds all of its values"

@@ -13,8 +13,8 @@ The error must point to the line with the comment `# refused`, and show it; wher
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 Build = Callable[[], Any]
@@ -28,6 +28,7 @@ class Refusal:
     help: str
     notes: tuple[str, ...] = ()
     arch: str = "wormhole_b0"
+    options: Mapping[str, Any] = field(default_factory=dict)  # of the target
     kernel: Callable[..., Any] | None = None  # holds the lines, where `build` only calls it
 
     @property

@@ -5,6 +5,8 @@ from typing import Any
 import tilelang.language as T
 from refusals import refused
 
+from tilelang_tt.formats import DTYPES
+
 MEMORY = "use T.alloc_shared or T.alloc_fragment"
 SCALARS = "use + - * // % min max and comparisons of block indices, loop variables, sizes and constants"
 OPERATIONS = "supported tile operations: T.copy, T.fill, T.clear, T.gemm, T.Parallel"
@@ -122,13 +124,13 @@ def buffer_of_unknown_size() -> Any:
 
 @refused(
     "TT110",
-    "'A' has dtype int8, which this version does not support",
-    help="use one of bfloat16, float16, float32",
+    "'A' has dtype int64, which this version does not support",
+    help="the chip has no 64-bit numbers: declare int32, and pass tensor.to(torch.int32)",
 )
 def dtype_of_a_tensor() -> Any:
     @T.prim_func
     def main(
-        A: T.Tensor((32, 32), "int8"),  # refused
+        A: T.Tensor((32, 32), "int64"),  # refused
         B: T.Tensor((32, 32), "float32"),
     ):
         with T.Kernel(1, threads=128):
@@ -141,14 +143,14 @@ def dtype_of_a_tensor() -> Any:
 
 @refused(
     "TT110",
-    "'X' has dtype float8_e4m3, which this version does not support",
-    help="use one of bfloat16, float16, float32",
+    "'X' has dtype float8_e8m0fnu, which this version does not support",
+    help=f"use one of {', '.join(DTYPES)}",
 )
 def dtype_of_a_buffer() -> Any:
     @T.prim_func
     def main(A: T.Tensor((32, 32), "float32")):
         with T.Kernel(1, threads=128):
-            X = T.alloc_shared((32, 32), "float8_e4m3")  # refused
+            X = T.alloc_shared((32, 32), "float8_e8m0fnu")  # refused
             T.copy(A, X)
 
     return main

@@ -10,6 +10,7 @@ import pytest
 import refused_blocks
 import refused_elements
 import refused_gpu
+import refused_integers
 import refused_language
 import tilelang
 import tilelang.language as T
@@ -21,18 +22,18 @@ import tilelang_tt
 from tilelang_tt.diagnostics import ResourceError, TenstorrentError, UnsupportedError
 from tilelang_tt.frontend.refuse import GPU_ONLY, HARMLESS
 
-MODULES = (refused_language, refused_elements, refused_gpu, refused_blocks)
+MODULES = (refused_language, refused_integers, refused_elements, refused_gpu, refused_blocks)
 
 
-def refusal_of(func: Any, arch: str = "wormhole_b0") -> TenstorrentError:
+def refusal_of(func: Any, arch: str = "wormhole_b0", **options: Any) -> TenstorrentError:
     with pytest.raises(TenstorrentError) as caught:
-        tilelang.compile(func, target={"kind": "tenstorrent", "arch": arch})
+        tilelang.compile(func, target={"kind": "tenstorrent", "arch": arch, **options})
     return caught.value
 
 
 @pytest.mark.parametrize("refusal", REFUSALS, ids=lambda refusal: refusal.name)
 def test_refusal(refusal: Refusal) -> None:
-    error = refusal_of(refusal.build(), refusal.arch)
+    error = refusal_of(refusal.build(), refusal.arch, **refusal.options)
     assert str(error) == refusal.text
     assert type(error) is (ResourceError if refusal.code.startswith("TT2") else UnsupportedError)
 

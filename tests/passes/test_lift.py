@@ -201,11 +201,11 @@ def _two_kernels():
     return main
 
 
-def _int8():
+def _int64():
     @T.prim_func
-    def main(A: T.Tensor((32, 32), "int8")):
+    def main(A: T.Tensor((32, 32), "int64")):
         with T.Kernel(1, threads=128):
-            X = T.alloc_shared((32, 32), "int8")
+            X = T.alloc_shared((32, 32), "int64")
             T.copy(A, X)
 
     return main
@@ -383,10 +383,10 @@ test_lift.py: error[TT108]: 'X' has scope 'local', which this version does not s
 test_lift.py: error[TT109]: 'X' has a shape known only at run time: [n, 32]
     X = T.alloc_shared((n, 32), "float32")
   help: on-chip buffers need constant shapes""",
-    _int8: """\
-test_lift.py: error[TT110]: 'A' has dtype int8, which this version does not support
-    def main(A: T.Tensor((32, 32), "int8")):
-  help: use one of bfloat16, float16, float32""",
+    _int64: """\
+test_lift.py: error[TT110]: 'A' has dtype int64, which this version does not support
+    def main(A: T.Tensor((32, 32), "int64")):
+  help: the chip has no 64-bit numbers: declare int32, and pass tensor.to(torch.int32)""",
     _scalar_store: """\
 test_lift.py: error[TT111]: a scalar store outside T.Parallel is not supported by this version
     X[0, 0] = 1.0

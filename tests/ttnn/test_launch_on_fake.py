@@ -56,6 +56,21 @@ def test_dtypes_and_tails(fake: FakeTtnn, dtype: str) -> None:
     assert kernel.last_report.statistics["launches"] == 1
 
 
+@pytest.mark.parametrize("dtype", ["int8", "int32", "float8_e4m3fn"])
+def test_types_without_a_format_of_their_own(fake: FakeTtnn, dtype: str) -> None:
+    @T.prim_func
+    def copy(A: T.Tensor((70, 40), dtype), B: T.Tensor((70, 40), dtype)):
+        with T.Kernel(T.ceildiv(70, 32), threads=128) as by:
+            block = T.alloc_fragment((32, 64), dtype)
+            T.copy(A[by * 32, 0], block)
+            T.copy(block, B[by * 32, 0])
+
+    kernel = compiled(copy, grid=(2, 1))
+    values = (torch.randn(70, 40) * 100).to(getattr(torch, dtype))
+    assert torch.equal(kernel(values).double(), values.double())
+    assert len(fake.programs()) == 1
+
+
 def test_the_virtual_device_gives_the_same_bits(fake: FakeTtnn, monkeypatch: pytest.MonkeyPatch) -> None:
     kernel = compiled(gemm(128, 64, 96), grid=(2, 2), storage="bfloat8_b")
     a, b = torch.randn(128, 96).bfloat16(), torch.randn(96, 64).bfloat16()

@@ -74,7 +74,7 @@ STATIC = Plan(
         Param("C", "tensor", "float32", (70, 33), "write"),
         Param("bias", "tensor", "bfloat16", (40,), "read_write"),
         Param("lse", "tensor", "float32", (2, 40), "write"),
-        Param("scale", "tensor", "float32", (3,)),
+        Param("scale", "tensor", "int8", (3,)),
     ),
     tensors=(
         TensorPlan("A", 0, "Float16_b", 2048, 1, 2, 3, 2, 2),
@@ -82,7 +82,7 @@ STATIC = Plan(
         TensorPlan("C", 2, "Float32", 4096, 0, 1, 3, 2, 1),
         TensorPlan("bias", 3, "Float16_b", 2048, None, 0, 1, 2, 1),
         TensorPlan("lse", 4, "Float32", 4096, 1, None, 2, 1, 2),
-        TensorPlan("scale", 5, "Float32", 4096, None, None, 1, 1, 3),
+        TensorPlan("scale", 5, "Float16_b", 2048, None, None, 1, 1, 3),
     ),
     launches=(
         LaunchPlan("first", (3, 2), 14, "contiguous", (READER, COMPUTE, WRITER), CBS),

@@ -134,6 +134,12 @@ def test_dynamic_plan_takes_sizes_and_scalars(build: Build, tmp_path: Path) -> N
     check_calls(DYNAMIC, run(build(DYNAMIC), tmp_path, *CALL, env=BLACKHOLE))
 
 
+def test_the_header_says_how_narrow_types_are_stored() -> None:
+    listing = host_program(STATIC)
+    assert "//   A.bin, Float16_b: read\n" in listing
+    assert "//   scale.bin, int8 as Float16_b: read\n" in listing
+
+
 def test_order_of_a_run(build: Build, tmp_path: Path) -> None:
     """Upload, all launches, finish, download; workloads outlive the queue's work."""
     write_inputs(STATIC, tmp_path, "A", "bias", "scale")

@@ -21,6 +21,7 @@ from tilelang_tt.codegen import host_support as support
 from tilelang_tt.codegen.host_expression import needs_floor
 from tilelang_tt.codegen.host_launch import workload_function
 from tilelang_tt.codegen.host_names import Names, is_float, one_line, string
+from tilelang_tt.formats import storage_note
 from tilelang_tt.runtime.plan import Param, Plan, Size, TensorPlan
 
 _READ = ("read", "read_write")
@@ -79,7 +80,7 @@ def _extents(plan: Plan, tensor: TensorPlan) -> tuple[Size, Size]:
 
 def _header(plan: Plan) -> str:
     listing = "\n".join(
-        "//   " + _FILES[plan.params[tensor.param].access].format(one_line(tensor.name), tensor.format)
+        "//   " + _FILES[plan.params[tensor.param].access].format(one_line(tensor.name), _storage(plan, tensor))
         for tensor in plan.tensors
     )
     return f"""\
@@ -100,6 +101,12 @@ def _header(plan: Plan) -> str:
 // with it: the largest absolute error must not exceed the tolerance (Float32, Float16_b), or the bytes must
 // be equal (other formats). Exit status: 0, 1 when a result differs, 2 after an error.
 """
+
+
+def _storage(plan: Plan, tensor: TensorPlan) -> str:
+    """The format of the file, and the element type it stands for where that is another."""
+    dtype = plan.params[tensor.param].dtype
+    return f"{dtype} as {tensor.format}" if storage_note(dtype, tensor.format) else tensor.format
 
 
 def _usage(names: Names) -> str:

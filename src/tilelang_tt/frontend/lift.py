@@ -17,8 +17,10 @@ from tvm import tirx
 
 from tilelang_tt.compiled import Decision
 from tilelang_tt.diagnostics import Location, UnsupportedError
+from tilelang_tt.formats import DTYPES
 from tilelang_tt.frontend.elementwise import lift_parallel
 from tilelang_tt.frontend.expression import constant
+from tilelang_tt.frontend.integers import refuse_integer_arithmetic
 from tilelang_tt.frontend.refuse import DROP_BARRIER, HARMLESS, location_of, macro_note, refuse_gpu_code, thread_index
 from tilelang_tt.frontend.shared_passes import run_shared_passes
 from tilelang_tt.ir import scalar
@@ -47,8 +49,6 @@ from tilelang_tt.ir.tile import (
 )
 from tilelang_tt.options import Options
 
-DTYPES = ("bfloat16", "float16", "float32")
-
 _MEMORY = {
     "shared": Memory.SHARED,
     "shared.dyn": Memory.SHARED,
@@ -70,6 +70,13 @@ _REDUCTIONS: dict[str, tuple[str, str | None, str | None]] = {
     "min": ("max", "negate", "negate"),
     "abssum": ("sum", "abs", None),
     "absmax": ("max", "abs", None),
+}
+
+# What to declare instead of an element type the chip has no room for.
+_INSTEAD_OF_DTYPE = {
+    "int64": "the chip has no 64-bit numbers: declare int32, and pass tensor.to(torch.int32)",
+    "uint64": "the chip has no 64-bit numbers: declare uint32, and pass tensor.to(torch.uint32)",
+    "float64": "the chip has no 64-bit numbers: declare float32, and pass tensor.to(torch.float32)",
 }
 
 # Attributes and annotations that only tune GPU code: harmless, but the user is told.
@@ -117,6 +124,8 @@ class _Lifter:
             raise UnsupportedError(
                 "TT103", f"function '{self.name}' has no T.Kernel", help="add one: with T.Kernel(...) as ..."
             )
+        for launch in launches:
+            refuse_integer_arithmetic(launch, self.options)
         return TileProgram(
             self.name, params, tuple(sizes), tuple(launches), self.options, decisions=tuple(self.decisions)
         )
@@ -162,7 +171,7 @@ class _Lifter:
                 "TT110",
                 f"'{buffer.name}' has dtype {dtype}, which this version does not support",
                 location=location,
-                help=f"use one of {', '.join(DTYPES)}",
+                help=_INSTEAD_OF_DTYPE.get(dtype, f"use one of {', '.join(DTYPES)}"),
             )
         return dtype
 

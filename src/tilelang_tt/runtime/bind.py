@@ -8,11 +8,23 @@ from __future__ import annotations
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from tilelang_tt.arch import ARCHS, Arch
 from tilelang_tt.diagnostics import DeviceError
+from tilelang_tt.formats import INTEGER_FORMATS
 from tilelang_tt.runtime.formats import page_bytes
-from tilelang_tt.runtime.plan import KernelPlan, LaunchPlan, Plan, Role, RuntimeArg, TensorPlan, evaluate, work_of_core
+from tilelang_tt.runtime.plan import (
+    CbPlan,
+    KernelPlan,
+    LaunchPlan,
+    Plan,
+    Role,
+    RuntimeArg,
+    TensorPlan,
+    evaluate,
+    work_of_core,
+)
 from tilelang_tt.runtime.program import (
     ACCESSOR_DRAM,
     DRAM_BASE,
@@ -26,6 +38,8 @@ from tilelang_tt.runtime.program import (
     TensorRun,
     round_up,
 )
+
+Stored = TypeVar("Stored", TensorPlan, CbPlan)
 
 _NOC_OF_ROLE = {"reader": 0, "compute": 0, "writer": 1}
 
@@ -48,7 +62,7 @@ class Call:
 
 @dataclass(frozen=True)
 class _Binding:
-    plan: Plan  # as run; in exact numerics every format is Float32
+    plan: Plan  # as run; in exact numerics floats are Float32
     sources: Mapping[str, str]
     sizes: Mapping[str, int]
     scalars: Mapping[str, int | float]
@@ -56,14 +70,15 @@ class _Binding:
 
 
 def as_float32(plan: Plan) -> Plan:
-    """The plan for exact numerics: every page holds 32-bit numbers. Kernels read page sizes, so they fit."""
-    name, size = "Float32", page_bytes("Float32")
-    tensors = tuple(replace(tensor, format=name, page_bytes=size) for tensor in plan.tensors)
-    launches = tuple(
-        replace(launch, cbs=tuple(replace(cb, format=name, page_bytes=size) for cb in launch.cbs))
-        for launch in plan.launches
-    )
-    return replace(plan, tensors=tensors, launches=launches)
+    """The plan for exact numerics: floats take 32 bits, integers stay. Kernels read page sizes, so they fit."""
+    launches = tuple(replace(launch, cbs=tuple(map(_exact, launch.cbs))) for launch in plan.launches)
+    return replace(plan, tensors=tuple(map(_exact, plan.tensors)), launches=launches)
+
+
+def _exact(stored: Stored) -> Stored:
+    if stored.format in INTEGER_FORMATS:
+        return stored
+    return replace(stored, format="Float32", page_bytes=page_bytes("Float32"))
 
 
 def bind(

@@ -19,6 +19,7 @@ from tilelang_tt.runtime.plan import TensorPlan
 
 BFP_EXPONENTS = 64  # bytes of shared exponents at the start of a block floating point page
 _ELEMENTS = TILE * TILE
+_BITS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}  # by bytes of an element
 
 
 @dataclass(frozen=True)
@@ -163,16 +164,28 @@ def decode(pages: torch.Tensor, plan: TensorPlan, tensor: torch.Tensor, written:
     values = _own(values.view(_in_faces(shape)), shape)
     matrices = tensor.permute(_axes(plan, tensor.dim()))
     if written is None and shape.aligned and matrices.is_contiguous():
-        _tiled(matrices.view(shape.padded), shape).copy_(values)
+        _tiled(matrices.view(shape.padded), shape).copy_(_as_wanted(values, tensor.dtype))
         return
     full = values.new_empty(shape.padded)
     _tiled(full, shape).copy_(values)
-    result = full[:, : shape.rows, : shape.cols].reshape(matrices.shape).to(tensor.dtype)
+    result = _as_wanted(full[:, : shape.rows, : shape.cols].reshape(matrices.shape), tensor.dtype).to(tensor.dtype)
     if written is not None:
         mask = written.view(shape.batch, shape.row_tiles, shape.col_tiles)
         mask = mask.repeat_interleave(shape.height, 1).repeat_interleave(shape.width, 2)
-        result = torch.where(mask[:, : shape.rows, : shape.cols].reshape(matrices.shape), result, matrices)
+        mask = mask[:, : shape.rows, : shape.cols].reshape(matrices.shape)
+        bits = _BITS[tensor.element_size()]  # torch.where knows fewer types than there are
+        result = torch.where(mask, result.view(bits), matrices.view(bits)).view(tensor.dtype)
     matrices.copy_(result)
+
+
+def _as_wanted(values: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """Floats that stand for integers, as integers: to the nearest, wrapped to the type's range by the copy after it.
+
+    A kernel leaves whole numbers here, since its casts truncate; rounding only heals what arithmetic in floats may
+    have lost. Truth values are what is not 0, and floats are rounded by the copy itself.
+    """
+    whole = not dtype.is_floating_point and dtype is not torch.bool
+    return values.float().round().to(torch.int64) if whole and values.is_floating_point() else values
 
 
 def _check(plan: TensorPlan, shape: TileShape, pages: torch.Tensor) -> None:

@@ -2,9 +2,9 @@
 //
 // It carries out tt.plan.json. Kernels are looked for in the working directory; tensors are files in DIR
 // (default: the working directory):
-//   A.bin, Float32: read
-//   B.bin, Float32: read
-//   C.out.bin, Float32: written; C.bin may say what the tensor holds before (zeros otherwise)
+//   A.bin, float16 as Float32: read
+//   B.bin, float16 as Float32: read
+//   C.out.bin, float16 as Float32: written; C.bin may say what the tensor holds before (zeros otherwise)
 //
 // A file holds a tensor's tiles exactly as they lie in DRAM: 32x32 tiles of four 16x16 faces, tile (r, c) of
 // batch entry b in page (b * row_tiles + r) * col_tiles + c, the last tile row and column padded with zeros.

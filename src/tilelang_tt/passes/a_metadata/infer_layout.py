@@ -15,7 +15,7 @@ from dataclasses import replace
 from tilelang_tt.arch import TILE
 from tilelang_tt.compiled import Decision
 from tilelang_tt.diagnostics import Location, UnsupportedError
-from tilelang_tt.formats import TILE_BYTES, format_of
+from tilelang_tt.formats import INTEGERS, TILE_BYTES, format_of, storage_note
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.scalar import Expr
 from tilelang_tt.ir.tile import Copy, Region, Tensor, TensorLayout, TileProgram, walk
@@ -82,10 +82,10 @@ def _default_axes(tensor: Tensor) -> TileAxes:
 
 
 def _storage(tensor: Tensor, written: bool, options: Options) -> str:
-    """The storage type: an option may narrow inputs; outputs keep their own type."""
+    """The storage type: an option may narrow inputs; outputs and integers keep their own type."""
     choices = dict(options.storage)
     choice = choices.get(tensor.name, choices.get("*"))
-    return choice if choice is not None and not written else tensor.dtype
+    return choice if choice is not None and not written and tensor.dtype not in INTEGERS else tensor.dtype
 
 
 def _layout(tensor: Tensor, row_axis: int | None, col_axis: int | None, format: str) -> TensorLayout:
@@ -104,9 +104,6 @@ def _describe(tensor: Tensor, layout: TensorLayout) -> str:
     repeated = [side for side, axis in (("rows", layout.row_axis), ("columns", layout.col_axis)) if axis is None]
     tiles += f" of equal {' and '.join(repeated)}" if repeated else ""
     batch = "" if scalar.int_value(layout.batch) == 1 else f" in {scalar.to_python(layout.batch)} batches"
-    note = ""
-    if tensor.dtype == "float16" and layout.format == "Float32":
-        note = "; float16 is stored as Float32 so that it keeps its 10 mantissa bits"
-    elif layout.format == "Bfp8_b":
-        note = "; block floating point by option"
-    return f"{tensor.dtype} [{shape}] -> {tiles}{batch}, {layout.format} pages of {layout.page_bytes} B{note}"
+    storage = f"{layout.format} pages of {layout.page_bytes} B"
+    note = storage_note(tensor.dtype, layout.format)
+    return "; ".join(filter(None, [f"{tensor.dtype} [{shape}] -> {tiles}{batch}, {storage}", note]))
