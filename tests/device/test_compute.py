@@ -115,8 +115,7 @@ def test_relu_of_the_packer() -> None:
         "tile_regs_release(); cb_push_back(out, 1); cb_pop_front(x, 1); cb_pop_front(y, 1); continue;"
     )
     assert torch.equal(run(COPY + on + off, x), x.relu())
-    with pytest.raises(DeviceError, match="the kernel ends with the packer's ReLU on"):
-        run(COPY + on, x)
+    assert torch.equal(run(COPY + on, x), x.relu())  # the next kernel's start-up sets it anew
 
 
 def layout_kernel(calls: str) -> dict[str, str]:

@@ -226,3 +226,21 @@ def test_a_running_maximum_of_rows_is_taken_from_row_0_of_the_faces(within: int)
     if not within:  # row 0 of the copied tile holds one number that is not zero
         seen[0], seen[16] = x[0, 0], x[16, 0]
     assert torch.equal(out[:, 0].double(), torch.maximum(seen.double(), x[:, 32:].double().amax(1)))
+
+
+@pytest.mark.parametrize("numerics", ["fast", "chip"])
+@pytest.mark.parametrize("valid", [1, 7, 16, 23, 31])
+@pytest.mark.parametrize("dim", ["REDUCE_ROW", "REDUCE_COL"])
+def test_a_scaler_that_ends_early_leaves_the_rest_out(dim: str, valid: int, numerics: str) -> None:
+    """As for the last tile of a tensor that is no multiple of 32 wide or high."""
+    x, scaler = tensors(1.0)
+    scaler.zero_()
+    for face in range(4):
+        first = 16 * (face % 2 if dim == "REDUCE_ROW" else face // 2)
+        count = min(max(valid - first, 0), 16)
+        scaler[16 * (face // 2), 16 * (face % 2) : 16 * (face % 2) + count] = 1.0
+    out = program(compute("SUM", dim)).run(x, scaler, numerics=numerics)
+    kept = x.clone()
+    for tile in (kept[:, :32], kept[:, 32:]):
+        (tile[:, valid:] if dim == "REDUCE_ROW" else tile[valid:]).zero_()
+    torch.testing.assert_close(out[:, :32].double(), reference("SUM", dim, kept, 1.0), rtol=2**-8, atol=1e-2)

@@ -40,6 +40,7 @@ _JOINED_UNITS = (
     ),
     (
         *("engine", "move", "tilize", "reduce", "binary", "matmul", "typecast", "integers", "sfpu_tiles"),
+        *("welford", "random", "sfpu_reduce"),
         *("sfpu_binary", "chip_vector", "chip_vector_exp", "chip_vector_gelu", "chip_vector_power"),
     ),
 )

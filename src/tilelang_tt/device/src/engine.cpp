@@ -51,6 +51,7 @@ const char* family_name(Family family) {
         case Family::None: return "none";
         case Family::Copy: return "copy";
         case Family::Transpose: return "transpose";
+        case Family::TransposeDest: return "transpose_dest";
         case Family::Matmul: return "matmul";
         case Family::MatmulBlock: return "matmul_block";
         case Family::Binary: return "eltwise binary";
@@ -79,6 +80,7 @@ void begin_family(Family family, const char* init) {
                family_name(engine.family), family_name(engine.family));
     }
     engine.family = family;
+    engine.only_unary_startup = false;
 }
 
 void require_family(Family wanted, const char* what, const char* init) {
@@ -107,7 +109,7 @@ void require_wide_dst(DataFormat format, const char* what) {
 
 void reset_engine() {
     Engine& engine = core->engine;
-    engine.started = engine.reversed = engine.l1_acc = engine.accumulate = false;
+    engine.started = engine.reversed = engine.only_unary_startup = engine.l1_acc = engine.accumulate = false;
     engine.overwrite_calls = 0;
     engine.dst_state = DstState::Released;
     engine.family = Family::None;
@@ -121,7 +123,6 @@ void check_engine_at_end() {
     if (engine.dst_state != DstState::Released) {
         breach("dst-protocol", "the kernel ends while DST is %s", kDstNames[static_cast<uint32_t>(engine.dst_state)]);
     }
-    if (engine.relu != 0) breach("pack-relu", "the kernel ends with the packer's ReLU on");
     if (engine.l1_acc) {
         breach("l1-accumulate", "the kernel ends with packer L1 accumulation on (since line %u)", engine.l1_acc_line);
     }
@@ -206,7 +207,11 @@ uint32_t vd_common_arg(uint32_t index, uint32_t line) {
 void vd_startup(uint32_t srca_cb, uint32_t srcb_cb, uint32_t out_cb, bool reversed, uint32_t line) {
     enter(line);
     Engine& engine = core->engine;
-    if (engine.started) breach("startup", "compute_kernel_hw_startup is called twice");
+    // init_sfpu is a start-up of its own; what follows it before any operation takes its place.
+    if (engine.started && !engine.only_unary_startup) {
+        breach("startup", "compute_kernel_hw_startup is called twice");
+    }
+    engine.only_unary_startup = false;
     cb_config(srca_cb);
     cb_config(srcb_cb);
     cb_config(out_cb);
@@ -220,10 +225,12 @@ void vd_startup(uint32_t srca_cb, uint32_t srcb_cb, uint32_t out_cb, bool revers
 void vd_unary_startup(uint32_t icb, uint32_t ocb, uint32_t line) {
     enter(line);
     Engine& engine = core->engine;
-    if (!engine.started) vd_startup(icb, icb, ocb, false, line);
+    const bool first = !engine.started;
+    if (first) vd_startup(icb, icb, ocb, false, line);
     vd_reconfig_srca(icb, line);
     vd_reconfig_pack(ocb, line);
     vd_copy_init(icb, false, false, line);
+    engine.only_unary_startup = first;
 }
 
 void vd_reconfig_srca(uint32_t cb, uint32_t line) {
@@ -238,6 +245,17 @@ void vd_reconfig_srcb(uint32_t cb, uint32_t line) {
     require_started("reconfig_data_format_srcb");
     cb_config(cb);
     core->engine.srcb = {cb, false};
+}
+
+// Even when nothing changes, the kernel has said what the register is for: the order of the start-up no longer counts.
+void vd_switch_srca(uint32_t before, uint32_t after, uint32_t line) {
+    if (!vd_same_format(before, after, line)) return vd_reconfig_srca(after, line);
+    core->engine.srca.from_startup = false;
+}
+
+void vd_switch_srcb(uint32_t before, uint32_t after, uint32_t line) {
+    if (!vd_same_format(before, after, line)) return vd_reconfig_srcb(after, line);
+    core->engine.srcb.from_startup = false;
 }
 
 void vd_reconfig_pack(uint32_t cb, uint32_t line) {

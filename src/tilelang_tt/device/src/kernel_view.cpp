@@ -42,6 +42,11 @@ uint32_t vd_cb_page_bytes(uint32_t cb, uint32_t line) {
     return cb_config(cb).page_bytes;
 }
 
+uint32_t vd_tile_address(uint32_t cb, uint32_t tile, uint32_t line) {
+    enter(line);
+    return l1_address(static_cast<uint32_t>(readable_tile(cb, tile) - core->l1));
+}
+
 uint32_t vd_cb_field(uint32_t cb, uint32_t field) {
     const CbConfig& config = cb_config(cb);
     const CbState& state = core->cbs[cb];

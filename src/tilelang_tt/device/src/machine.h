@@ -49,6 +49,10 @@ struct alignas(64) Tile {
     float at[4][kFace][kFace];
 };
 
+inline float& element(Tile& tile, uint32_t row, uint32_t col) {
+    return tile.at[row / kFace * 2 + col / kFace][row % kFace][col % kFace];
+}
+
 // A tensor: pages spread over banks. A bank is a DRAM bank, or the L1 of the core with that number (y * grid_x + x).
 // Interleaved: page i lies in bank i % banks at address + (i / banks) * page_bytes. Sharded: each page has a place of
 // its own. On the host, DRAM pages are stored one after the other (sharded: bank by bank); L1 pages lie in the L1 that
@@ -204,6 +208,7 @@ enum class Family : uint8_t {
     None,
     Copy,
     Transpose,
+    TransposeDest,
     Matmul,
     MatmulBlock,
     Binary,
@@ -229,6 +234,11 @@ struct PackUntilize {
 // Reduced: written by a reduction, whose running maximum of rows lies where the next one looks for it.
 enum class DstTile : uint8_t { Zero, Written, Reduced };
 
+// Running statistics of 32 columns, kept in registers of the vector unit.
+struct Welford {
+    float mean[32], m2[32];
+};
+
 // Which CB a source register or the packer was last configured for.
 struct Source {
     uint32_t cb = 0;
@@ -237,6 +247,7 @@ struct Source {
 
 struct Engine {
     bool started, reversed;
+    bool only_unary_startup;  // init_sfpu started the engine, and nothing has happened since
     Source srca, srcb;
     uint32_t pack_cb;
     bool l1_acc;
@@ -257,6 +268,8 @@ struct Engine {
     uint32_t relu, relu_threshold;  // as in ckernel::ReluType; 16 bits
     SfpuCall sfpu;                  // the last init of the vector unit
     float running[2][kFace];        // sums that cumsum_tile carries to the tile below
+    Welford welford;
+    uint64_t random;                // state of the generator of random numbers
     DstTile tiles[16];
     Tile* dst;
     Tile *srca_tiles, *srcb_tiles;  // unpacked operands of one call

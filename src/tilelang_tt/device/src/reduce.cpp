@@ -29,12 +29,40 @@ void require_reduce(PoolType pool, ReduceDim dim) {
     if (!engine.mask.on) breach("init", "reduce_tile after reduce_uninit: reduce_init must be called again");
 }
 
-// Row 0 of each face of the scaler tile is used: it must be filled, with one factor.
-void check_scaler(const Tile& scaler, uint32_t cb, PoolType pool, uint32_t faces) {
+// How many of the 32 elements along the reduced axis the faces `first` and `second` of a scaler tile let through.
+uint32_t filled(const Tile& scaler, uint32_t first, uint32_t second) {
+    uint32_t count = 0;
+    while (count < 2 * kFace && scaler.at[count < kFace ? first : second][0][count % kFace] != 0.0f) ++count;
+    return count;
+}
+
+// Element k of row 0 of a face weighs column k (REDUCE_ROW) or row k (REDUCE_COL) of that face of the data. A sum may let
+// through the first elements only: the last tile of a tensor that is no multiple of 32.
+uint32_t valid_elements(const Tile& scaler, PoolType pool, ReduceDim dim) {
+    if (pool == PoolType::MAX || dim == ReduceDim::REDUCE_SCALAR) return 2 * kFace;
+    const bool row = dim == ReduceDim::REDUCE_ROW;
+    const uint32_t count = filled(scaler, 0, row ? 1 : 2);
+    return count != 0 && count == filled(scaler, row ? 2 : 1, 3) ? count : 2 * kFace;
+}
+
+void drop_invalid(Tile& data, ReduceDim dim, uint32_t valid) {
+    const bool row = dim == ReduceDim::REDUCE_ROW;
+    for (uint32_t face = 0; face < 4; ++face) {
+        const uint32_t begin = (row ? face % 2 : face / 2) * kFace;
+        for (uint32_t i = 0; i < kFace * kFace; ++i) {
+            if (begin + (row ? i % kFace : i / kFace) >= valid) data.at[face][i / kFace][i % kFace] = 0.0f;
+        }
+    }
+}
+
+// Row 0 of each face of the scaler tile is used: it must be filled as far as elements are valid, with one factor.
+void check_scaler(const Tile& scaler, uint32_t cb, PoolType pool, uint32_t faces, ReduceDim dim, uint32_t valid) {
     const float factor = scaler.at[0][0][0];
     for (uint32_t i = 0; i < faces * kFace; ++i) {
         const float value = scaler.at[i / kFace][0][i % kFace];
-        if (value == factor && value != 0.0f) continue;
+        const uint32_t half = dim == ReduceDim::REDUCE_ROW ? i / kFace % 2 : i / kFace / 2;
+        const bool expected = half * kFace + i % kFace < valid;
+        if (value == (expected ? factor : 0.0f) && factor != 0.0f) continue;
         if (value != 0.0f) vd_unimplemented("a reduce scaler with different factors", fiber->line);
         breach("reduce-scaler",
                "row 0 of face %u of the scaler tile in CB %u '%s' holds a zero at column %u: fill the first row of each "
@@ -129,7 +157,9 @@ void vd_reduce_tile(uint32_t pool_number, uint32_t dim_number, uint32_t in, uint
     Tile& factors = engine.srcb_tiles[0];
     load_operand(in, tile, data);
     load_operand(scaler, scaler_tile, factors);
-    check_scaler(factors, scaler, pool, 4);
+    const uint32_t valid = valid_elements(factors, pool, dim);
+    check_scaler(factors, scaler, pool, 4, dim, valid);
+    if (valid < 2 * kFace) drop_invalid(data, dim, valid);
     reduce_into(dst, data, factors.at[0][0][0], pool, dim, cb_config(in).declared);
 }
 
@@ -176,7 +206,7 @@ void vd_block_max(uint32_t tiles, uint32_t in, uint32_t scaler, uint32_t first, 
     Tile& data = engine.srca_tiles[0];
     Tile& factors = engine.srcb_tiles[0];
     load_operand(scaler, 0, factors);
-    check_scaler(factors, scaler, PoolType::MAX, 1);
+    check_scaler(factors, scaler, PoolType::MAX, 1, ReduceDim::REDUCE_ROW, 2 * kFace);
     for (uint32_t t = 0; t < tiles; ++t) {
         load_operand(in, first + t, data);
         reduce_into(dst, data, 1.0f, PoolType::MAX, ReduceDim::REDUCE_ROW, DataFormat::Float16_b);

@@ -23,6 +23,10 @@ bool chosen(float condition, DataFormat format) {
     return wide ? bits_of(condition) != 0 : condition != 0.0f;
 }
 
+// The larger one carries the sum; infinities of the same sign have no difference.
+float logaddexp(float a, float b) { return a == b ? a + 0.69314718f : std::fmax(a, b) + std::log1p(std::exp(-std::fabs(a - b))); }
+float logaddexp2(float a, float b) { return a == b ? a + 1.0f : std::fmax(a, b) + std::log2(1.0f + std::exp2(-std::fabs(a - b))); }
+
 // clang-format off
 const FloatRow kRows[] = {
     {Sfpu::BinaryAdd, Sfpu::BinaryAdd, "add_binary_tile", 2, kCut, VD_FLOAT(a + b)},
@@ -42,6 +46,8 @@ const FloatRow kRows[] = {
     {Sfpu::BinaryFmod, Sfpu::BinaryFmod, "fmod_binary_tile", 2, kCut, VD_FLOAT(std::fmod(a, b))},
     {Sfpu::BinaryRemainder, Sfpu::BinaryRemainder, "remainder_binary_tile", 2, kCut, VD_FLOAT(remainder(a, b))},
     {Sfpu::Atan2, Sfpu::Atan2, "atan2_binary_tile", 2, kEven, VD_FLOAT(std::atan2(a, b))},
+    {Sfpu::Logaddexp, Sfpu::Logaddexp, "logaddexp_binary_tile", 2, kEven, VD_FLOAT(logaddexp(a, b))},
+    {Sfpu::Logaddexp2, Sfpu::Logaddexp2, "logaddexp2_binary_tile", 2, kEven, VD_FLOAT(logaddexp2(a, b))},
     {Sfpu::Xlogy, Sfpu::Xlogy, "xlogy_binary_tile", 2, kEven, VD_FLOAT(a == 0.0f && b == b ? 0.0f : a * std::log(b))},
     {Sfpu::Isclose, Sfpu::Isclose, "isclose_binary_tile", 2, kCut, VD_FLOAT(truth(close(a, b, s)))},
     {Sfpu::Logsigmoid, Sfpu::Logsigmoid, "logsigmoid_tile", 2, kEven, VD_FLOAT(a < 0.0f ? a - std::log1p(std::exp(a)) : -std::log1p(b))},

@@ -48,10 +48,16 @@ void vd_cumsum(uint32_t dst, bool first, uint32_t line) {
     finish_sfpu(dst, Store::Truncate);
 }
 
+// The matrix engine does this, not the vector unit: its init takes the place of another such operation's.
+void vd_transpose_dest_init(uint32_t line) {
+    enter(line);
+    begin_family(Family::TransposeDest, "transpose_dest_init");
+}
+
 void vd_transpose_dest(uint32_t dst, bool faces, uint32_t line) {
     enter(line);
     require_math("transpose_dest");
-    require_sfpu_init(Sfpu::TransposeDest, "transpose_dest");
+    require_family(Family::TransposeDest, "transpose_dest", "transpose_dest_init");
     if (!faces) vd_unimplemented("transpose_dest of the faces alone", line);
     transpose_in_place(written_dst_tile(dst, "transpose_dest"));
 }

@@ -34,6 +34,10 @@ float divide_rounded(float numerator, float x, uint32_t rounding) {
     return rounding == 1 ? std::trunc(quotient) : rounding == 2 ? std::floor(quotient) : quotient;
 }
 
+float xielu(float x, float positive, float negative) {
+    return 0.5f * x + (x > 0.0f ? positive * x * x : negative * (std::expm1(std::fmin(x, -1e-6f)) - x));
+}
+
 // Newton steps on the error function from Giles' approximation.
 float erfinv(float x) {
     if (x <= -1.0f || x >= 1.0f) return x == 1.0f ? kInfinity : x == -1.0f ? -kInfinity : __builtin_nanf("");
@@ -132,6 +136,7 @@ const FloatRow kRows[] = {
     {Sfpu::Threshold, Sfpu::Threshold, "threshold_tile", 1, kCut, VD_FLOAT(a <= s.f[0] ? s.f[1] : a)},
     {Sfpu::UnaryMax, Sfpu::UnaryMax, "unary_max_tile", 1, kCut, VD_FLOAT(a > s.f[0] ? a : s.f[0])},
     {Sfpu::UnaryMin, Sfpu::UnaryMin, "unary_min_tile", 1, kCut, VD_FLOAT(a < s.f[0] ? a : s.f[0])},
+    {Sfpu::Xielu, Sfpu::Xielu, "xielu_tile", 1, kEven, VD_FLOAT(xielu(a, s.f[0], s.f[1]))},
     // whole numbers
     {Sfpu::Ceil, Sfpu::Rounding, "ceil_tile", 1, kCut, VD_FLOAT(std::ceil(a))},
     {Sfpu::Floor, Sfpu::Rounding, "floor_tile", 1, kCut, VD_FLOAT(std::floor(a))},

@@ -31,6 +31,7 @@ void vd_cb_push_back(uint32_t cb, uint32_t pages, uint32_t line);
 void vd_cb_wait_front(uint32_t cb, uint32_t pages, uint32_t line);
 void vd_cb_pop_front(uint32_t cb, uint32_t pages, uint32_t line);
 uint32_t vd_cb_pages(uint32_t cb, uint32_t line);
+uint32_t vd_tile_address(uint32_t cb, uint32_t tile, uint32_t line);  // of a tile that was waited for
 uint32_t vd_cb_write_ptr(uint32_t cb, uint32_t line);
 uint32_t vd_cb_read_ptr(uint32_t cb, uint32_t line);
 uint32_t vd_cb_page_bytes(uint32_t cb, uint32_t line);
@@ -43,6 +44,8 @@ bool vd_cb_available(uint32_t cb, uint32_t pages, uint32_t line);
 void vd_startup(uint32_t srca_cb, uint32_t srcb_cb, uint32_t out_cb, bool reversed, uint32_t line);
 void vd_reconfig_srca(uint32_t cb, uint32_t line);
 void vd_reconfig_srcb(uint32_t cb, uint32_t line);
+void vd_switch_srca(uint32_t before, uint32_t after, uint32_t line);  // nothing to do when the formats are equal
+void vd_switch_srcb(uint32_t before, uint32_t after, uint32_t line);
 void vd_reconfig_pack(uint32_t cb, uint32_t line);
 bool vd_same_format(uint32_t cb, uint32_t other, uint32_t line);
 void vd_pack_l1_acc(uint32_t enable, uint32_t line);
@@ -108,7 +111,19 @@ void vd_typecast(uint32_t from, uint32_t to, uint32_t dst, uint32_t line);
 void vd_copy_dest(uint32_t from, uint32_t to, uint32_t line);
 void vd_bcast_in_dst(uint32_t op, bool column, uint32_t data, uint32_t vector, uint32_t line);
 void vd_cumsum(uint32_t dst, bool first, uint32_t line);
+void vd_transpose_dest_init(uint32_t line);
 void vd_transpose_dest(uint32_t dst, bool faces, uint32_t line);
+
+void vd_welford_clear(uint32_t line);
+void vd_welford_update(uint32_t dst, uint32_t first_index, uint32_t first_row, uint32_t rows, const uint32_t* table,
+                       uint32_t entries, uint32_t line);
+void vd_welford_finalize(uint32_t dst, uint32_t scale_index, const uint32_t* table, uint32_t entries, uint32_t line);
+void vd_welford_save(uint32_t dst, uint32_t line);
+void vd_welford_restore(uint32_t dst, uint32_t line);
+void vd_random_init(uint32_t op, uint32_t seed, uint32_t line);
+void vd_rand_tile(uint32_t dst, uint32_t from, uint32_t scale, uint32_t line);
+void vd_dropout_tile(uint32_t dst, uint32_t probability, uint32_t scale, uint32_t line);
+void vd_sfpu_reduce(uint32_t pool, uint32_t dim, uint32_t format, uint32_t dst, uint32_t line);
 
 // Stops the run: the name exists in the SDK but not in this device.
 [[noreturn]] void vd_unimplemented(const char* name, uint32_t line);

@@ -43,13 +43,13 @@ ALWI void llk_pack_reduce_mask_clear(uint32_t = 0, VD_LINE) {
 // ---- source registers ------------------------------------------------------------------------------
 template <auto...>
 ALWI void llk_unpack_reconfig_data_format_srca(uint32_t before, uint32_t after, VD_LINE) {
-    if (!vd_same_format(before, after, line)) vd_reconfig_srca(after, line);
+    vd_switch_srca(before, after, line);
 }
 template <auto...>
 ALWI void llk_math_reconfig_data_format_srca(uint32_t, uint32_t) {}
 template <auto...>
 ALWI void llk_unpack_reconfig_data_format_srcb(uint32_t before, uint32_t after, VD_LINE) {
-    if (!vd_same_format(before, after, line)) vd_reconfig_srcb(after, line);
+    vd_switch_srcb(before, after, line);
 }
 template <auto...>
 ALWI void llk_math_reconfig_data_format_srcb(uint32_t, uint32_t) {}

@@ -5,11 +5,6 @@
 
 namespace ckernel {
 
-// api/compute/cb_api.h
-VD_MISSING(get_tile_l1_byte_address)
-VD_MISSING(get_tile_address)
-VD_MISSING(read_tile_value)
-
 // api/compute/clamped_silu_glu.h
 VD_MISSING(clamped_silu_glu_tile)
 VD_MISSING(clamped_silu_glu_tile_init)
@@ -33,10 +28,6 @@ VD_MISSING(hash_cb_sfpu)
 VD_MISSING(digamma_tile)
 VD_MISSING(digamma_tile_init)
 
-// api/compute/eltwise_unary/dropout.h
-VD_MISSING(dropout_tile)
-VD_MISSING(dropout_kernel_init)
-
 // api/compute/eltwise_unary/lgamma.h
 VD_MISSING(lgamma_stirling_tile)
 VD_MISSING(lgamma_stirling_tile_init)
@@ -49,32 +40,16 @@ VD_MISSING(lgamma_adjusted_tile_init)
 VD_MISSING(polygamma_tile)
 VD_MISSING(polygamma_tile_init)
 
-// api/compute/eltwise_unary/rand.h
-VD_MISSING(rand_tile)
-VD_MISSING(rand_tile_init)
-
 // api/compute/eltwise_unary/sfpu_int_sum.h
 VD_MISSING(sfpu_sum_int_init)
 VD_MISSING(sfpu_sum_int_col)
 VD_MISSING(sfpu_sum_int_row)
 VD_MISSING(sfpu_add_int)
 
-// api/compute/eltwise_unary/xielu.h
-VD_MISSING(xielu_tile)
-VD_MISSING(xielu_tile_init)
-
 // api/compute/ema.h
 VD_MISSING(ema_init)
 VD_MISSING(ema_clear_previous_output)
 VD_MISSING(ema_tile)
-
-// api/compute/logaddexp.h
-VD_MISSING(logaddexp_binary_tile)
-VD_MISSING(logaddexp_binary_tile_init)
-
-// api/compute/logaddexp2.h
-VD_MISSING(logaddexp2_binary_tile)
-VD_MISSING(logaddexp2_binary_tile_init)
 
 // api/compute/matmul.h
 VD_MISSING(mm_uninit)
@@ -136,14 +111,6 @@ VD_MISSING(triangle_solve_tile)
 VD_MISSING(triangle_solve_tile_init)
 
 // api/compute/welford.h
-VD_MISSING(welford_init)
-VD_MISSING(welford_reinit)
-VD_MISSING(welford_clear)
-VD_MISSING(welford_update)
-VD_MISSING(welford_update_rows)
-VD_MISSING(welford_save_state)
-VD_MISSING(welford_restore_state)
-VD_MISSING(welford_finalize_to_row)
 VD_MISSING(welford_finalize_to_face)
 VD_MISSING(two_pass_stats_init_shifted)
 VD_MISSING(two_pass_stats_update_rows)

@@ -53,13 +53,13 @@ enum class Sfpu : uint8_t {
     Identity, Isfinite, Isinf, Isnan, Isneginf, Isposinf, LeakyRelu, Log, Log1p, LogWithBase, LogicalNot, Mish,
     Negative, Power, PowerIterative, Prelu, Rdiv, Recip, Relu, ReluMax, ReluMin, Remainder, Rpow, Rsqrt, Rsub, Selu,
     Sigmoid, Sign, Signbit, Silu, Sin, Sinh, Softcap, Softplus, Softshrink, Softsign, Sqrt, Square, Tan, Tanh,
-    TanhDerivative, Tanhshrink, Threshold, UnaryMax, UnaryMin,
+    TanhDerivative, Tanhshrink, Threshold, UnaryMax, UnaryMin, Xielu,
     Rounding, Ceil, Floor, Frac, Round, Trunc,                        // Rounding: the init they share
     Scalar, AddScalar, SubScalar, MulScalar, DivScalar, RsubScalar,   // Scalar: the init they share
     Eqz, Nez, Gtz, Gez, Ltz, Lez, UnaryEq, UnaryNe, UnaryGt, UnaryGe, UnaryLt, UnaryLe,
     // two or three float tiles
     BinaryAdd, BinarySub, BinaryMul, BinaryDiv, BinaryRsub, BinaryPower, BinaryMax, BinaryMin, BinaryEq, BinaryNe,
-    BinaryLt, BinaryGt, BinaryLe, BinaryGe, BinaryFmod, BinaryRemainder, Atan2, Xlogy, Isclose, Logsigmoid, Mask,
+    BinaryLt, BinaryGt, BinaryLe, BinaryGe, BinaryFmod, BinaryRemainder, Atan2, Logaddexp, Logaddexp2, Xlogy, Isclose, Logsigmoid, Mask,
     MaskPosinf, Where, Addcmul, Addcdiv, Lerp, Mac, SnakeBeta,
     // integers
     AbsInt, AddScalarInt, SubScalarInt, BitwiseAnd, BitwiseOr, BitwiseXor, BitwiseNot, ClampInt, EqzInt, NezInt,
@@ -70,7 +70,7 @@ enum class Sfpu : uint8_t {
     BinaryBitwise, AndInt, OrInt, XorInt, BinaryShift, ShiftLeft, ShiftRight, ShiftRightLogical, DivInt, DivFloorInt,
     DivTruncInt, BinaryFmodInt, BinaryRemainderInt, BinaryRemainderUint, Gcd, Lcm,
     // whole tiles
-    Typecast, CopyDest, BcastCol, BcastRow, Cumsum, TransposeDest,
+    Typecast, CopyDest, BcastCol, BcastRow, Cumsum, Welford, Rand, Dropout, Reduce,
     None,
     // clang-format on
 };

@@ -58,6 +58,17 @@ VD_OP1(unary_min, UnaryMin)
 VD_OP1(unary_min_int32, UnaryMinInt)
 VD_OP1(unary_min_uint32, UnaryMinUint)
 
+template <PoolType pool, DataFormat format, auto...>
+ALWI void sfpu_reduce_init(VD_LINE) {
+    const vd::SfpuCall call{vd::Sfpu::Reduce, 0, {}, {static_cast<uint32_t>(pool), 0, 0}, format};
+    vd_sfpu_init(&call, line);
+}
+template <PoolType pool, DataFormat format, ReduceDim dim = ReduceDim::REDUCE_COL, auto...>
+ALWI void sfpu_reduce(uint32_t idst, uint32_t ct_dim = 1, uint32_t rt_dim = 1, VD_LINE) {
+    if (ct_dim != 1 || rt_dim != 1) vd_unimplemented("sfpu_reduce of several tiles", line);
+    vd_sfpu_reduce(static_cast<uint32_t>(pool), static_cast<uint32_t>(dim), static_cast<uint32_t>(format), idst, line);
+}
+
 VD_MISSING(tiled_prod_tile)
 VD_MISSING(tiled_prod_tile_init)
 VD_MISSING(topk_local_sort)
@@ -67,8 +78,6 @@ VD_MISSING(topk_tile_init)
 VD_MISSING(topk_uint16_prepare_value_tile_for_pack)
 VD_MISSING(max_reduce_with_indices)
 VD_MISSING(max_reduce_with_indices_init)
-VD_MISSING(sfpu_reduce)
-VD_MISSING(sfpu_reduce_init)
 VD_MISSING(alt_complex_rotate90_tile)
 VD_MISSING(alt_complex_rotate90_tile_init)
 VD_MISSING(get_compute_special_value_flags)

@@ -1,4 +1,10 @@
-// Not on this device: its names stop the run.
+// log2(2^a + 2^b).
 #pragma once
 
-#include "vd/missing_names.h"
+#include "vd/sfpu.h"
+
+namespace ckernel {
+
+VD_BINARY_OP(logaddexp2_binary, Logaddexp2)
+
+}  // namespace ckernel

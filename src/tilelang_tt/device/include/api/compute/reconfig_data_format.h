@@ -6,16 +6,8 @@
 
 namespace vd {
 
-ALWI void reconfig_srca(uint32_t before, uint32_t after, uint32_t line) {
-    if (!vd_same_format(before, after, line)) {
-        vd_reconfig_srca(after, line);
-    }
-}
-ALWI void reconfig_srcb(uint32_t before, uint32_t after, uint32_t line) {
-    if (!vd_same_format(before, after, line)) {
-        vd_reconfig_srcb(after, line);
-    }
-}
+ALWI void reconfig_srca(uint32_t before, uint32_t after, uint32_t line) { vd_switch_srca(before, after, line); }
+ALWI void reconfig_srcb(uint32_t before, uint32_t after, uint32_t line) { vd_switch_srcb(before, after, line); }
 
 }  // namespace vd
 

@@ -2,14 +2,13 @@
 #pragma once
 
 #include "api/compute/common.h"
-#include "vd/sfpu.h"
+#include "vd/compute.h"
 
 namespace ckernel {
 
 template <bool is_32bit = false, bool transpose_of_faces = true, auto...>
 ALWI void transpose_dest_init(uint32_t = 0, VD_LINE) {
-    const vd::SfpuCall call{vd::Sfpu::TransposeDest, 0, {}, {is_32bit, transpose_of_faces, 0}};
-    vd_sfpu_init(&call, line);
+    vd_transpose_dest_init(line);
 }
 template <bool is_32bit = false, bool transpose_of_faces = true, auto...>
 ALWI void transpose_dest(uint32_t idst, VD_LINE) {

@@ -6,9 +6,8 @@
 namespace ckernel {
 
 template <bool is_32bit = false, bool transpose_of_faces = true>
-ALWI void transpose_wh_dest_init_short(uint32_t operand = 0, VD_LINE) {
-    const vd::SfpuCall call{vd::Sfpu::TransposeDest, operand, {}, {is_32bit, transpose_of_faces, 0}};
-    vd_sfpu_init(&call, line);
+ALWI void transpose_wh_dest_init_short(uint32_t = 0, VD_LINE) {
+    vd_transpose_dest_init(line);
 }
 template <bool is_32bit = false, bool transpose_of_faces = true>
 ALWI void transpose_wh_dest(uint32_t idst, VD_LINE) {

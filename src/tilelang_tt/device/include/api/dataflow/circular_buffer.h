@@ -23,6 +23,11 @@ public:
     }
     uint32_t get_write_ptr(VD_LINE) const { return vd_cb_write_ptr(cb_id_, line); }
     uint32_t get_read_ptr(VD_LINE) const { return vd_cb_read_ptr(cb_id_, line); }
+    uint32_t get_tile_address(uint32_t tile, VD_LINE) const { return vd_tile_address(cb_id_, tile, line); }
+    uint32_t read_tile_value(uint32_t tile, uint32_t element, VD_LINE) const {
+        return reinterpret_cast<const volatile uint32_t*>(
+            static_cast<uintptr_t>(vd_tile_address(cb_id_, tile, line)))[element];
+    }
     uint32_t get_tile_size() const { return static_cast<uint32_t>(::get_tile_size(static_cast<int32_t>(cb_id_))); }
     uint32_t get_tile_hw() const { return 1024; }
     DataFormat get_dataformat() const { return ::get_dataformat(static_cast<int32_t>(cb_id_)); }

@@ -52,6 +52,11 @@ public:
     }
     uint32_t get_write_ptr(VD_LINE) const { return vd_cb_write_ptr(id_, line); }
     uint32_t get_read_ptr(VD_LINE) const { return vd_cb_read_ptr(id_, line); }
+    uint32_t get_tile_address(uint32_t tile, VD_LINE) const { return vd_tile_address(id_, tile, line); }
+    template <typename T = uint32_t>
+    T read_tile_value(uint32_t tile, uint32_t element, VD_LINE) const {
+        return reinterpret_cast<const volatile T*>(static_cast<uintptr_t>(vd_tile_address(id_, tile, line)))[element];
+    }
     uint32_t get_tile_size() const { return static_cast<uint32_t>(::get_tile_size(id_)); }
     uint32_t get_tile_hw() const { return 1024; }
     uint32_t get_tile_r_dim() const { return 32; }

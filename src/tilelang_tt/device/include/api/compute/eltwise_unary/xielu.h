@@ -1,4 +1,10 @@
-// Not on this device: its names stop the run.
+// xIELU with one factor for positive and one for negative inputs.
 #pragma once
 
-#include "vd/missing_names.h"
+#include "vd/sfpu.h"
+
+namespace ckernel {
+
+VD_OP2(xielu, Xielu)
+
+}  // namespace ckernel

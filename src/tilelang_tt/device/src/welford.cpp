@@ -1,0 +1,91 @@
+// Running mean and sum of squared differences of 32 columns, in registers of the vector unit (Welford's method).
+#include <cmath>
+#include <cstring>
+
+#include "numerics.h"
+#include "sfpu.h"
+
+using namespace vd;
+
+namespace {
+
+constexpr uint32_t kColumns = 32, kRows = 32;
+
+void require_welford(const char* what) {
+    require_vector_unit(false, what);
+    require_sfpu_init(Sfpu::Welford, what);
+}
+
+// One over the number of values up to and including number `index`: from the kernel's table, or divided.
+float one_over(const uint32_t* table, uint32_t entries, uint32_t index) {
+    if (entries == 0) return 1.0f / static_cast<float>(index + 1);
+    if (index >= entries) undefined("welford reads entry %u of a table of %u reciprocals", index, entries);
+    return float_of(table[index]);
+}
+
+// Row 0 of two neighbouring DST tiles; the rest of them is not a number that anyone may use.
+void store_rows(uint32_t dst, const float* first, const float* second, Store how) {
+    const float* rows[2] = {first, second};
+    for (uint32_t i = 0; i < 2; ++i) {
+        Tile& tile = dst_tile(dst + i);
+        std::memset(&tile, 0xFF, sizeof tile);
+        for (uint32_t col = 0; col < kColumns; ++col) element(tile, 0, col) = rows[i][col];
+        finish_sfpu(dst + i, how);
+    }
+}
+
+}  // namespace
+
+extern "C" {
+
+void vd_welford_clear(uint32_t line) {
+    enter(line);
+    require_sfpu_init(Sfpu::Welford, "welford_clear");
+    std::memset(&core->engine.welford, 0, sizeof core->engine.welford);
+}
+
+void vd_welford_update(uint32_t dst, uint32_t first_index, uint32_t first_row, uint32_t rows, const uint32_t* table,
+                       uint32_t entries, uint32_t line) {
+    enter(line);
+    require_welford("welford_update");
+    if (first_row + rows > kRows) undefined("welford_update_rows of rows %u to %u", first_row, first_row + rows);
+    Tile& tile = written_dst_tile(dst, "welford_update");
+    Welford& state = core->engine.welford;
+    for (uint32_t row = 0; row < rows; ++row) {
+        const float weight = one_over(table, entries, first_index + row);
+        for (uint32_t col = 0; col < kColumns; ++col) {
+            const float value = element(tile, first_row + row, col), delta = value - state.mean[col];
+            state.mean[col] = std::fma(delta, weight, state.mean[col]);
+            state.m2[col] = std::fma(delta, value - state.mean[col], state.m2[col]);
+        }
+    }
+}
+
+void vd_welford_finalize(uint32_t dst, uint32_t scale_index, const uint32_t* table, uint32_t entries, uint32_t line) {
+    enter(line);
+    require_welford("welford_finalize_to_row");
+    const Welford& state = core->engine.welford;
+    float variance[kColumns];
+    const float weight = one_over(table, entries, scale_index);
+    for (uint32_t col = 0; col < kColumns; ++col) variance[col] = state.m2[col] * weight;
+    store_rows(dst, state.mean, variance, Store::Truncate);
+}
+
+void vd_welford_save(uint32_t dst, uint32_t line) {
+    enter(line);
+    require_welford("welford_save_state");
+    store_rows(dst, core->engine.welford.mean, core->engine.welford.m2, Store::Truncate);
+}
+
+void vd_welford_restore(uint32_t dst, uint32_t line) {
+    enter(line);
+    require_welford("welford_restore_state");
+    Tile& mean = written_dst_tile(dst, "welford_restore_state");
+    Tile& m2 = written_dst_tile(dst + 1, "welford_restore_state");
+    for (uint32_t col = 0; col < kColumns; ++col) {
+        core->engine.welford.mean[col] = element(mean, 0, col);
+        core->engine.welford.m2[col] = element(m2, 0, col);
+    }
+}
+
+}  // extern "C"
