@@ -53,17 +53,8 @@ _RENAMED = {
     "__sin": "sin",
     "__cos": "cos",
     "__tan": "tan",
-    "ieee_add": "add",
-    "ieee_sub": "sub",
-    "ieee_mul": "mul",
-    "ieee_fmaf": "fma",
-    "ieee_fdiv": "div",
-    "ieee_frcp": "reciprocal",
-    "ieee_fsqrt": "sqrt",
-    "ieee_frsqrt": "rsqrt",
 }
 _FLOATS = ("bfloat16", "float16", "float32")
-_TAKES_ROUNDING_MODE = "ieee_"
 
 
 @dataclass(frozen=True)
@@ -97,17 +88,14 @@ class ExpressionLifter:
 
     def call(self, expr: Any) -> ElementExpr:
         name = operator(expr).rpartition(".")[2]
-        args = list(expr.args)
         if name == "pow_of_int":
-            return power_of_int(self.value(args[0]), int(args[1]))
+            return power_of_int(self.value(expr.args[0]), int(expr.args[1]))
         if name == "likely":
-            return self.value(args[0])
-        if name.startswith(_TAKES_ROUNDING_MODE):
-            args = [arg for arg in args if not isinstance(arg, tirx.StringImm)]
+            return self.value(expr.args[0])
         op = _RENAMED.get(name, name)
         if op not in ELEMENT_OPS and op not in DERIVED:
             raise self.unsupported(expr)
-        return _apply(op, tuple(map(self.value, args)))
+        return _apply(op, tuple(map(self.value, expr.args)))
 
     def unsupported(self, expr: Any) -> UnsupportedError:
         return UnsupportedError(
@@ -138,7 +126,7 @@ class ExpressionLifter:
 
 
 def _apply(op: str, args: tuple[ElementExpr, ...]) -> ElementExpr:
-    return DERIVED[op](*args) if op in DERIVED else apply(op, *args)
+    return DERIVED[op].tree(*args) if op in DERIVED else apply(op, *args)
 
 
 def _loads(expr: Any) -> bool:

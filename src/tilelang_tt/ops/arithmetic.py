@@ -17,7 +17,7 @@ from tilelang_tt.ops.row import (
     with_number,
 )
 
-_NAN_ORDER = "a NaN counts as a number beyond infinity of its sign"
+_NAN = "with a NaN the result is either operand"
 
 
 def _scalar(operands: str, call: str) -> Instruction:
@@ -64,11 +64,18 @@ ROWS = (
         Accuracy(1.5),
         note="by a number known at compile time: a product with its reciprocal",
     ),
-    ElementOp("max", np.maximum, (_RELU, *_extremum("max")), EXACT, commutative=True, note=_NAN_ORDER),
-    ElementOp("min", np.minimum, _extremum("min"), EXACT, commutative=True, note=_NAN_ORDER),
+    ElementOp("max", np.maximum, (_RELU, *_extremum("max")), EXACT, commutative=True, note=_NAN),
+    ElementOp("min", np.minimum, _extremum("min"), EXACT, commutative=True, note=_NAN),
     unary("abs", KERNEL_API, np.abs, EXACT),
     unary("sign", KERNEL_API, np.sign, EXACT),
-    ElementOp("pow", np.power, (of_tiles("power_binary_tile"),), Accuracy(4.0, domain=(0.0, 16.0))),
+    ElementOp(
+        "pow",
+        np.power,
+        (of_tiles("power_binary_tile"),),
+        Accuracy(8.0, domain=(0.25, 4.0)),
+        note="results between 2^-8 and 2^8; further out the error grows with the exponent. "
+        "With a whole number known at compile time: products instead",
+    ),
     ElementOp(
         "fmod",
         np.fmod,

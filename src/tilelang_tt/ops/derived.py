@@ -1,15 +1,25 @@
 """Operations that the chip has no instruction for, as expressions of those it has.
 
-`DERIVED` has the trees; what they cost and how accurate they are follows from their parts.
+`DERIVED` has the trees. A part that occurs several times in one is computed once where DST has room.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from tilelang_tt.ir.tile import Apply, ElementExpr, Number
 from tilelang_tt.ops import ELEMENT_OPS
+from tilelang_tt.ops.row import EXACT, Accuracy
+
+
+@dataclass(frozen=True)
+class Derived:
+    name: str
+    tree: Callable[..., ElementExpr]
+    accuracy: Accuracy
+    note: str = ""
 
 
 def apply(op: str, *args: ElementExpr) -> ElementExpr:
@@ -33,7 +43,14 @@ def log10(x: ElementExpr) -> ElementExpr:
 
 
 def exp10(x: ElementExpr) -> ElementExpr:
-    return apply("pow", Number(10.0), x)
+    """2^n * e^(r ln 10), where x = n log10(2) + r and n is whole: no digit of a large x is lost.
+
+    n has 8 bits and the first part of log10(2) has 14, so that their product is exact.
+    """
+    n = apply("rint", apply("mul", x, Number(math.log2(10))))
+    first = round(math.log10(2) * 2**15) / 2**15
+    r = apply("sub", apply("sub", x, apply("mul", n, Number(first))), apply("mul", n, Number(math.log10(2) - first)))
+    return apply("mul", apply("exp2", n), apply("exp", apply("mul", r, Number(math.log(10)))))
 
 
 def hypot(x: ElementExpr, y: ElementExpr) -> ElementExpr:
@@ -45,14 +62,10 @@ def fma(x: ElementExpr, y: ElementExpr, z: ElementExpr) -> ElementExpr:
     return apply("add", apply("mul", x, y), z)
 
 
-def reciprocal(x: ElementExpr) -> ElementExpr:
-    return apply("div", Number(1.0), x)
-
-
 def power_of_int(x: ElementExpr, exponent: int) -> ElementExpr:
     """Products by repeated squaring; the squares are shared."""
     if exponent < 0:
-        return reciprocal(power_of_int(x, -exponent))
+        return apply("div", Number(1.0), power_of_int(x, -exponent))
     if exponent == 0:
         return Number(1.0)
     if exponent == 1:
@@ -78,15 +91,19 @@ def floor_mod(a: ElementExpr, b: ElementExpr) -> ElementExpr:
     return apply("sub", a, apply("mul", floor_div(a, b), b))
 
 
-DERIVED: dict[str, Callable[..., ElementExpr]] = {
-    "clamp": clamp,
-    "exp10": exp10,
-    "floor_div": floor_div,
-    "floor_mod": floor_mod,
-    "fma": fma,
-    "hypot": hypot,
-    "log2": log2,
-    "log10": log10,
-    "reciprocal": reciprocal,
-    "round": round_half_away,
+_POSITIVE = (2.0**-126, 3e38)
+
+DERIVED: dict[str, Derived] = {
+    row.name: row
+    for row in (
+        Derived("clamp", clamp, EXACT),
+        Derived("exp10", exp10, Accuracy(3.0, domain=(-37.0, 38.0))),
+        Derived("floor_div", floor_div, EXACT, "whole numbers below 2^22, divisor above zero"),
+        Derived("floor_mod", floor_mod, EXACT, "whole numbers below 2^22, divisor above zero"),
+        Derived("fma", fma, Accuracy(1.0), "two roundings; of the larger of product and sum"),
+        Derived("hypot", hypot, Accuracy(3.0, domain=(-1e18, 1e18))),
+        Derived("log2", log2, Accuracy(2.5, domain=_POSITIVE)),
+        Derived("log10", log10, Accuracy(2.5, domain=_POSITIVE)),
+        Derived("round", round_half_away, EXACT, "halves go away from zero"),
+    )
 }

@@ -22,11 +22,10 @@ _erf = np.vectorize(math.erf, otypes=[np.float64])
 ROWS = (
     unary("exp", f"{UNARY}/exp.h", np.exp, Accuracy(1.0, domain=(-87.0, 88.0))),
     unary("exp2", KERNEL_API, np.exp2, Accuracy(1.0, domain=(-126.0, 127.0))),
-    unary("expm1", KERNEL_API, np.expm1, Accuracy(1.0, domain=(-80.0, 88.0))),
     unary("log", KERNEL_API, np.log, Accuracy(1.0, domain=(_TINY, 3e38))),
     unary("log1p", f"{UNARY}/log1p.h", np.log1p, Accuracy(1.0, domain=(-0.99, 3e38))),
     unary("sqrt", f"{UNARY}/sqrt.h", np.sqrt, Accuracy(1.0, domain=(0.0, 3e38))),
-    unary("rsqrt", f"{UNARY}/rsqrt.h", lambda x: 1 / np.sqrt(x), Accuracy(1.0, domain=(_TINY, 3e38))),
+    unary("rsqrt", f"{UNARY}/rsqrt.h", lambda x: 1 / np.sqrt(x), Accuracy(1.5, domain=(_TINY, 3e38))),
     unary("sigmoid", KERNEL_API, _sigmoid, Accuracy(3.0, domain=(-80.0, 80.0))),
     unary("tanh", KERNEL_API, np.tanh, Accuracy(2.0)),
     ElementOp(
