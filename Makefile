@@ -13,7 +13,7 @@ EXTRAS    := dev$(if $(CXX_FOUND),,$(comma)zig)
 WORKERS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-ttnn lint format golden bench sdk-table doctor clean
+.PHONY: help demo test test-ttnn lint format truth golden bench sdk-table doctor clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
@@ -35,6 +35,9 @@ format: $(STAMP)  ## let ruff rewrite the sources
 
 test-ttnn: $(STAMP)  ## what a real ttnn can show, on a card or simulator also launches; says what was NOT RUN
 	$(BIN)/pytest -v -rs tests/ttnn/real/check_ttnn.py
+
+truth: $(STAMP)  ## measure every recorded case in every numerics mode; rewrites docs/reference/truth.md (minutes)
+	$(BIN)/python tests/numerics/truth_table.py
 
 golden: $(STAMP)  ## rewrite the golden files of tests/golden; review the diff
 	UPDATE_GOLDEN=1 $(BIN)/pytest tests/golden

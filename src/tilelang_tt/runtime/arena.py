@@ -12,6 +12,8 @@ import threading
 
 import torch
 
+from tilelang_tt.diagnostics import DeviceError
+
 _KEPT_ARENAS = 2
 _KEPT_BYTES = 256 << 20  # larger arenas are given back after the call
 _GRAIN = 1 << 20
@@ -23,8 +25,16 @@ class Arena:
     def __init__(self, size: int) -> None:
         self.size = max(_GRAIN, -(-size // _GRAIN) * _GRAIN)
         self.descriptor = os.memfd_create("tilelang-tt-dram")
-        os.ftruncate(self.descriptor, self.size)
-        self._map = mmap.mmap(self.descriptor, self.size)
+        try:
+            os.ftruncate(self.descriptor, self.size)
+            self._map = mmap.mmap(self.descriptor, self.size)
+        except OSError as error:
+            os.close(self.descriptor)
+            raise DeviceError(
+                "TT415",
+                f"no memory for the tensors of the device: {self.size >> 20:,} MiB",
+                notes=(error.strerror or str(error),),
+            ) from error
         self.bytes = torch.frombuffer(self._map, dtype=torch.uint8)
 
     def close(self) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import time
 from collections.abc import Callable
@@ -27,6 +28,7 @@ SEED_VARIABLE = "TILELANG_TT_SEED"  # of the schedule: order of kernels, cores a
 DEFAULT_TIMEOUT = 300.0  # seconds
 _MAX_THREADS = 64
 _GRACE = 10.0  # seconds the runner has to report after its own time limit
+_OUTPUT_LINES = 40  # of a runner that ended without a report, shown to the user
 
 
 @dataclass(frozen=True)
@@ -127,9 +129,20 @@ def _report(runner: str, description: str, memory: Arena, limit: float) -> dict[
     try:
         report: dict[str, Any] = json.loads(done.stdout)
     except ValueError:
-        raise DeviceError(
-            "TT408",
-            f"the device runtime ended without a report (exit status {done.returncode})",
-            notes=tuple(done.stderr.decode(errors="replace").splitlines()[:10]),
-        ) from None
+        raise _without_report(done.returncode, done.stderr, memory) from None
     return report
+
+
+def _without_report(status: int, output: bytes, memory: Arena) -> DeviceError:
+    notes = tuple(output.decode(errors="replace").splitlines()[:_OUTPUT_LINES])
+    if status >= 0:
+        return DeviceError("TT408", f"the device runtime ended without a report (exit status {status})", notes=notes)
+    killed = -status == signal.SIGKILL
+    return DeviceError(
+        "TT408",
+        f"the device runtime was ended by {signal.Signals(-status).name}",
+        notes=notes,
+        help=f"the system ends processes like this when memory runs out; the tensors take {memory.size >> 20:,} MiB"
+        if killed
+        else None,
+    )

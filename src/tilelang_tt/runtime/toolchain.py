@@ -38,15 +38,16 @@ class Toolchain:
         return "ziglang" in self.command
 
     def common_flags(self) -> tuple[str, ...]:
-        flags = ("-std=c++17", "-fPIC", "-fno-exceptions", "-fno-rtti", *WARNINGS_OFF)
+        flags = ("-std=c++17", "-fPIC", "-fno-exceptions", "-fno-rtti", "-ffp-contract=off", *WARNINGS_OFF)
         # zig instruments C++ by default; the traps it inserts are not breaches of the device.
         return (*flags, "-fno-sanitize=undefined") if self.is_zig else flags
 
     def native_flags(self) -> tuple[str, ...]:
-        """Flags of the loops that do the arithmetic: this processor, its widest vectors."""
-        if platform.machine() in ("arm64", "aarch64"):
-            return ("-mcpu=native",)
-        return ("-march=native", "-mprefer-vector-width=512")
+        """Flags of the loops that do the arithmetic: this processor, its widest vectors. Bits are the same without."""
+        machine = platform.machine().lower()
+        if machine in ("x86_64", "amd64"):
+            return ("-march=native", "-mprefer-vector-width=512")
+        return ("-mcpu=native",) if machine in ("arm64", "aarch64") else ()
 
     def executable_flags(self) -> tuple[str, ...]:
         """Link flags of the runner: it exports its functions to the kernels it loads."""

@@ -4,9 +4,11 @@
 // what each line holds.
 #include <dlfcn.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/time.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -273,6 +275,7 @@ int main(int argc, char** argv) {
         std::fprintf(stderr, "usage: runner MEMORY_DESCRIPTOR < DESCRIPTION (started by tilelang_tt.runtime.virtual)\n");
         return 1;
     }
+    prctl(PR_SET_PDEATHSIG, SIGKILL);  // a caller that is gone waits for nothing
     install_signal_handlers();
     install_thread_signal_stack();
     device.memory = std::atoi(argv[1]);

@@ -252,6 +252,16 @@ constexpr int kRows = 4;
 constexpr int kRows = 2;
 #endif
 
+// sum + a * row in one rounding. Where the processor has no such instruction, lane by lane and slowly: the bits must not
+// depend on the machine. (The products of source registers are exact in fp32; those of `exact` numerics are not.)
+inline void multiply_add(Vec& sum, float a, const Vec& row) {
+#if defined(__FMA__) || defined(__AVX512F__) || defined(__ARM_FEATURE_FMA) || defined(__riscv_f)
+    sum += a * row;  // this file is compiled with -ffp-contract=fast
+#else
+    for (int lane = 0; lane < 16; ++lane) sum[lane] = __builtin_fmaf(a, row[lane], sum[lane]);
+#endif
+}
+
 // Rows [0, kRows) of one face: dst (+)= a0 * b0 + a1 * b1, where a0, a1 are neighbours along K.
 template <bool kRound>
 inline void multiply_rows(float* dst, const float* a0, const float* a1, const float* b0, const float* b1, bool zero) {
@@ -269,7 +279,7 @@ inline void multiply_rows(float* dst, const float* a0, const float* a1, const fl
             const Vec row = load<Vec>(b + k * 16);
 #pragma GCC unroll 16
             for (int i = 0; i < kRows; ++i) {
-                sum[i] += a[i * 16 + k] * row;
+                multiply_add(sum[i], a[i * 16 + k], row);
             }
         }
         if (kRound) {

@@ -29,6 +29,7 @@ uint64_t draw() {
 uint8_t* map_window(uint32_t slot) {
     void* want = reinterpret_cast<void*>(kWindowsBase + static_cast<uintptr_t>(slot) * device.l1_window);
     void* got = mmap(want, device.l1_window, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (got == MAP_FAILED) broken_input("no memory for the L1 of a core");
     if (got != want) broken_input("cannot map the L1 of a core below 4 GiB");
     return static_cast<uint8_t*>(got);
 }
