@@ -35,10 +35,12 @@ from tilelang_tt.passes.c_tile.lower_positions import lower_positions
 from tilelang_tt.passes.c_tile.lower_reductions import lower_reductions
 from tilelang_tt.passes.c_tile.lower_shared_to_cb import lower_shared_to_cb
 from tilelang_tt.passes.c_tile.lower_tile_intrinsics import lower_tile_intrinsics
+from tilelang_tt.passes.c_tile.mask_padding import mask_padding
 from tilelang_tt.passes.c_tile.separate_roles import separate_roles
 from tilelang_tt.passes.d_split.configure_tensor_accessors import configure_tensor_accessors
 from tilelang_tt.passes.d_split.insert_compute_init import insert_compute_init
 from tilelang_tt.passes.d_split.insert_dst_management import insert_dst_management
+from tilelang_tt.passes.d_split.load_tables import load_tables
 from tilelang_tt.passes.d_split.lower_cb_intrinsics import lower_cb_intrinsics
 from tilelang_tt.passes.d_split.lower_compute_tasks import lower_compute_tasks
 from tilelang_tt.passes.d_split.split_device_kernel import split_device_kernel
@@ -59,6 +61,7 @@ TILE_PASSES: tuple[Callable[[TileProgram], TileProgram], ...] = (
     map_grid_to_cores,
     # C  tile lowering: still one body, no protocol, no roles
     drop_dead_writes,
+    mask_padding,
     lower_positions,
     lower_reductions,
     separate_roles,
@@ -76,6 +79,7 @@ KERNEL_PASSES: tuple[Callable[[KernelSet], KernelSet], ...] = (
     lower_compute_tasks,
     insert_compute_init,
     insert_dst_management,
+    load_tables,
     # E  finalize
     finalize_persistent_signature,
 )

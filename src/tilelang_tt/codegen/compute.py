@@ -17,6 +17,7 @@ from tilelang_tt.ir.kernel import (
     MatmulBlock,
     MatmulMode,
     PackTile,
+    ReadTable,
     Reconfig,
     ReduceMode,
     ReduceTile,
@@ -38,6 +39,7 @@ _HEADERS: tuple[tuple[type, str], ...] = (
     (MatmulBlock, "api/compute/matmul.h"),
     (ReduceTile, "api/compute/reduce.h"),
     (PackTile, "api/compute/pack.h"),
+    (ReadTable, "api/compute/cb_api.h"),
     (Reconfig, "api/compute/reconfig_data_format.h"),
     (CopyTile, "api/compute/tile_move_copy.h"),
     (TransposeTile, "api/compute/transpose.h"),
@@ -89,6 +91,10 @@ class _Compute(Printer):
 
     def call(self, stmt: KernelStmt) -> str:
         match stmt:
+            case ReadTable():
+                assert stmt.cb is not None
+                value = f"read_tile_value({self.cbs[stmt.cb]}, 0, {self.expr(stmt.index)})"
+                return f"const uint32_t {self.declare(stmt.var)} = {value}"
             case CbCall():
                 return f"{stmt.kind.value}({self.cbs[stmt.cb]}, {stmt.pages})"
             case DstCall():

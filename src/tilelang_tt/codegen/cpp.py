@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 from tilelang_tt.diagnostics import Location
 from tilelang_tt.ir import scalar
-from tilelang_tt.ir.kernel import ArgKind, Cb, For, If, Kernel, KernelStmt, Let, Source, expressions, numbers, walk
+from tilelang_tt.ir.kernel import ArgKind, Assign, Cb, For, If, Kernel, KernelStmt, Let, ReadTable, Source, expressions, numbers, walk
 from tilelang_tt.ir.scalar import Expr, Var
 from tilelang_tt.ir.tile import Tensor
 from tilelang_tt.ops import ELEMENT_OPS, Instruction
@@ -111,6 +111,7 @@ class Printer:
     def helpers(self, kernel: Kernel) -> None:
         """Print what expressions of this kernel need beside the SDK."""
         self.signed = {arg.var for arg in kernel.args if arg.kind is ArgKind.SCALAR}
+        self.signed |= {stmt.var for stmt in walk(kernel.body) if isinstance(stmt, ReadTable | Assign)}
         if any(scalar.divides_below_zero(e, self.signed) for stmt in walk(kernel.body) for e in expressions(stmt)):
             self.line()
             self.lines += _FLOOR_DIVISION.split("\n")
@@ -165,6 +166,8 @@ class Printer:
         elif isinstance(stmt, Let):
             value = self.expr(stmt.value)
             self.line(f"const uint32_t {self.declare(stmt.var)} = {value};")
+        elif isinstance(stmt, Assign):
+            self.line(f"{self.name(stmt.var)} = {self.expr(stmt.value)};")
         elif isinstance(stmt, Source):
             self.source(stmt.location)
         else:
@@ -203,6 +206,8 @@ class Printer:
                 comment = scalar.to_python(arg.size)
             note = f"  // {comment}" if comment else ""
             self.line(f"const uint32_t {name} = get_arg_val<uint32_t>({index});{note}")
+        for var in dict.fromkeys(stmt.var for stmt in walk(kernel.body) if isinstance(stmt, Assign)):
+            self.line(f"uint32_t {self.declare(var)} = 0;")
 
 
 _ARG_COMMENT = {

@@ -11,6 +11,7 @@ from tilelang_tt.ir.kernel import (
     KernelStmt,
     MakeTile,
     Pointer,
+    ReadTable,
     ReadTile,
     WriteTile,
     ZeroTile,
@@ -111,6 +112,10 @@ class _Dataflow(Printer):
         if isinstance(stmt, Pointer):
             function = "get_write_ptr" if stmt.write else "get_read_ptr"
             return f"const uint32_t {self.declare(stmt.var)} = {function}({self.cbs[stmt.cb]})"
+        if isinstance(stmt, ReadTable):
+            assert stmt.base is not None
+            words = f"reinterpret_cast<volatile tt_l1_ptr uint32_t*>({self.name(stmt.base)})"
+            return f"const uint32_t {self.declare(stmt.var)} = {words}[{self.expr(stmt.index)}]"
         if isinstance(stmt, MakeTile):
             constant = stmt.constant
             return f"constant_tile({self.name(stmt.base)}, {constant.base}, {constant.row}, {constant.col})"

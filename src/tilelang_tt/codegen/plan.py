@@ -7,7 +7,7 @@ from typing import Literal
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.kernel import Arg, ArgKind, Kernel, KernelSet, ReadTile, WriteTile, walk
 from tilelang_tt.ir.scalar import Expr
-from tilelang_tt.ir.tile import Role, ScalarParam, Tensor, TileProgram
+from tilelang_tt.ir.tile import Role, ScalarParam, Tensor, TileProgram, Window
 from tilelang_tt.runtime.plan import (
     Access,
     CbPlan,
@@ -21,6 +21,7 @@ from tilelang_tt.runtime.plan import (
     Size,
     SourceLine,
     TensorPlan,
+    WindowPlan,
 )
 
 
@@ -40,7 +41,9 @@ def build_plan(
         device=options.device,
         sizes=tuple(str(var.name) for var in program.sizes),
         params=tuple(_param(param, sets) for param in program.params),
-        tensors=tuple(_tensor(program, tensor) for tensor in program.tensors if _accesses(sets, tensor)),
+        tensors=tuple(
+            _tensor(program, tensor) for tensor in (*program.tensors, *program.tables) if _accesses(sets, tensor)
+        ),
         launches=tuple(_launch(kernels, index, sources, source_map[index]) for index, kernels in enumerate(sets)),
         generator=generator,
     )
@@ -67,7 +70,8 @@ def _accesses(sets: tuple[KernelSet, ...], tensor: Tensor) -> set[Literal["read"
 def _param(param: Tensor | ScalarParam, sets: tuple[KernelSet, ...]) -> Param:
     if isinstance(param, ScalarParam):
         return Param(param.name, "scalar", param.dtype)
-    accesses = _accesses(sets, param)
+    tables = [table for table in (sets[0].program.tables if sets else ()) if table.param == param.param]
+    accesses = {access for tensor in (param, *tables) for access in _accesses(sets, tensor)}
     access: Access = "read_write" if len(accesses) == 2 else accesses.pop() if accesses else "unused"
     return Param(param.name, "tensor", param.dtype, tuple(size(e) for e in param.shape), access)
 
@@ -84,7 +88,14 @@ def _tensor(program: TileProgram, tensor: Tensor) -> TensorPlan:
         size(layout.row_tiles),
         size(layout.col_tiles),
         size(layout.batch),
+        table=layout.table,
+        row_window=_window(layout.row_window),
+        col_window=_window(layout.col_window),
     )
+
+
+def _window(window: Window | None) -> WindowPlan | None:
+    return None if window is None else WindowPlan(window.step, window.extent)
 
 
 def _launch(

@@ -145,7 +145,7 @@ class _Assignment:
         if repeated or len(self.axis_of) != len(order):
             self.refuse_target(target, store.indices)
         lifter = ExpressionLifter(self.load, self.scalar, self.location)
-        value = lifter.value(without_cast_to(store.value, target.dtype))
+        value = lifter.value(self.with_numbers(without_cast_to(store.value, target.dtype)))
         if isinstance(target, Buffer):
             self.check_whole(target, walks, store.indices)
             block, after = target, []
@@ -156,8 +156,20 @@ class _Assignment:
             if condition is not None:
                 self.before.append(Copy(region, whole(block), self.location))
         if condition is not None:
-            value = apply("where", lifter.value(condition), value, Element(block))
+            value = apply("where", lifter.value(self.with_numbers(condition)), value, Element(block))
         return [*self.before, Map(block, value, self.location), *after]
+
+    def with_numbers(self, expr: Any) -> Any:
+        """`expr` with variables for the numbers it takes from tensors, the same for every element."""
+        walked = {var for var, _ in self.loops}
+
+        def uniform(load: Any) -> bool:
+            whole_number = not str(load.buffer.dtype).startswith(("float", "bfloat"))
+            return whole_number and self.lifter.is_number(load.buffer) and not any(
+                var in walked for index in load.indices for var in scalar.variables(index)
+            )
+
+        return scalar.replace_loads(expr, lambda load: self.lifter.element(load, self.location), uniform)
 
     # --- accesses ---------------------------------------------------------------------------------
 

@@ -17,7 +17,7 @@ from tvm import tirx
 
 from tilelang_tt.compiled import Decision
 from tilelang_tt.diagnostics import Location, UnsupportedError
-from tilelang_tt.formats import DTYPES
+from tilelang_tt.formats import DTYPES, INTEGERS
 from tilelang_tt.frontend.elementwise import lift_parallel
 from tilelang_tt.frontend.expression import constant
 from tilelang_tt.frontend.integers import refuse_integer_arithmetic
@@ -38,26 +38,33 @@ from tilelang_tt.ir.tile import (
     Loop,
     Map,
     Memory,
+    Number,
+    Read,
     Reduce,
     Region,
     ScalarParam,
+    Set,
     Stmt,
     Tensor,
     TileProgram,
     unique_name,
     whole,
 )
+from tilelang_tt.ops.derived import apply
 from tilelang_tt.options import Options
 
 _MEMORY = {
     "shared": Memory.SHARED,
     "shared.dyn": Memory.SHARED,
     "local.fragment": Memory.FRAGMENT,
+    "local": Memory.FRAGMENT,
+    "local.var": Memory.FRAGMENT,  # a float: whole numbers are variables of the kernels
 }
+
+_SAME_TYPE = {"custom[tfloat32]": "float32"}  # what the matrix engine makes of it anyway
 
 # What to write instead of a buffer that lives elsewhere.
 _INSTEAD_OF_SCOPE = {
-    "local.var": "use a loop variable, or a Python number known when the kernel is built",
     "global": "pass it as a tensor parameter",
     "shared.barrier": DROP_BARRIER,
     "shared.tmem": "use T.alloc_fragment for accumulators",
@@ -108,7 +115,11 @@ class _Lifter:
         self.values: dict[Var, Expr] = {}  # loop variables that start elsewhere than 0
         self.decisions: list[Decision] = []
         self.location: Location | None = None  # of the statement being lifted
-        self.signed: set[Var] = set()  # scalar parameters
+        self.signed: set[Var] = set()  # scalar parameters, and elements of tables
+        self.tables: dict[Tensor, Tensor] = {}  # tensor -> the view of it as a table
+        self.cells: dict[Any, Var] = {}  # T.alloc_var of whole numbers -> its variable
+        self.copies: dict[Any, Region] = {}  # on-chip integers -> the box of a tensor they are a copy of
+        self.pending: list[Read] = []  # elements of tables that the statement being lifted needs
 
     # --- the function -----------------------------------------------------------------------------
 
@@ -127,7 +138,13 @@ class _Lifter:
         for launch in launches:
             refuse_integer_arithmetic(launch, self.options)
         return TileProgram(
-            self.name, params, tuple(sizes), tuple(launches), self.options, decisions=tuple(self.decisions)
+            self.name,
+            params,
+            tuple(sizes),
+            tuple(launches),
+            self.options,
+            decisions=tuple(self.decisions),
+            tables=tuple(self.tables.values()),
         )
 
     @property
@@ -165,7 +182,7 @@ class _Lifter:
             expected = scalar.simplify(expected * extent)
 
     def dtype(self, buffer: Any, location: Location | None) -> str:
-        dtype = str(buffer.dtype)
+        dtype = _SAME_TYPE.get(str(buffer.dtype), str(buffer.dtype))
         if dtype not in DTYPES:
             raise UnsupportedError(
                 "TT110",
@@ -230,6 +247,10 @@ class _Lifter:
 
     def allocate(self, buffer: Any) -> None:
         scope, location = str(buffer.scope()), location_of(buffer)
+        if scope == "local.var" and not str(buffer.dtype).startswith("float"):
+            self.cells[buffer] = cell = tirx.Var(self.unique(str(buffer.name)), "int32")
+            self.signed.add(cell)
+            return
         if scope not in _MEMORY:
             raise UnsupportedError(
                 "TT108",
@@ -262,10 +283,12 @@ class _Lifter:
     def body(self, stmt: Any) -> tuple[Stmt, ...]:
         if isinstance(stmt, tirx.SeqStmt):
             return tuple(lifted for part in stmt.seq for lifted in self.body(part))
-        around = self.location
+        around, outer = self.location, self.pending
         self.location = location = location_of(stmt) or around
+        self.pending = []
         result = self.located(stmt, location)
-        self.location = around
+        result = (*self.pending, *result)
+        self.location, self.pending = around, outer
         return result
 
     def located(self, stmt: Any, location: Location | None) -> tuple[Stmt, ...]:
@@ -284,10 +307,17 @@ class _Lifter:
             return (Branch(self.expr(stmt.condition, location), self.body(stmt.then_case), otherwise, location),)
         if isinstance(stmt, tirx.Evaluate):
             return self.evaluate(stmt, location)
+        if isinstance(stmt, tirx.BufferStore) and stmt.buffer in self.cells:
+            return (Set(self.cells[stmt.buffer], self.expr(stmt.value, location), location),)
+        if isinstance(stmt, tirx.BufferStore) and self.is_scalar(stmt.buffer):
+            return lift_parallel(self, stmt, location)
         what, instead = type(stmt).__name__, "express it with T.serial, T.Parallel and tile operations"
         if isinstance(stmt, tirx.BufferStore):
             what, instead = "a scalar store outside T.Parallel", "use T.Parallel over a whole block, or T.copy"
         raise UnsupportedError("TT111", f"{what} is not supported by this version", location=location, help=instead)
+
+    def is_scalar(self, buffer: Any) -> bool:
+        return buffer in self.buffers and not self.buffers[buffer].shape
 
     def loop(self, stmt: Any, location: Location | None) -> tuple[Stmt, ...]:
         if stmt.kind == tirx.ForKind.PARALLEL:
@@ -306,6 +336,7 @@ class _Lifter:
     def expr(self, expr: Any, location: Location | None) -> Expr:
         """A scalar of the program, with shifted loop variables made explicit."""
         result = scalar.substitute(expr, self.values) if self.values else scalar.simplify(expr)
+        result = scalar.replace_loads(result, lambda load: self.element(load, location))
         if not scalar.supported(result):
             raise UnsupportedError(
                 "TT112",
@@ -314,6 +345,47 @@ class _Lifter:
                 help="use + - * // % min max and comparisons of block indices, loop variables, sizes and constants",
             )
         return result
+
+    def is_number(self, buffer: Any) -> bool:
+        """Whether elements of a buffer are numbers that every kernel can know: of tensors, copies of them, T.alloc_var."""
+        return buffer in self.tensors or buffer in self.cells or buffer in self.copies
+
+    def element(self, load: Any, location: Location | None) -> Var:
+        """The variable that holds an element of a tensor: read before the statement being lifted."""
+        if load.buffer in self.cells:
+            return self.cells[load.buffer]
+        if load.buffer in self.copies:
+            region = self.copies[load.buffer]
+            starts = iter(load.indices)
+            indices = [
+                start + next(starts) if extent != 1 else start
+                for start, extent in zip(region.mins, region.extents, strict=True)
+            ]
+            return self.number_of(region.source, indices, location)
+        source = self.source(load.buffer, location)
+        if isinstance(source, Buffer):
+            raise UnsupportedError(
+                "TT138",
+                f"an element of '{source.name}' steers the kernel; it is computed on the chip",
+                location=location,
+                help="read the number from a tensor parameter",
+            )
+        return self.number_of(source, load.indices, location)
+
+    def number_of(self, source: Any, indices: Any, location: Location | None) -> Var:
+        number = scalar.const(0)
+        for extent, index in zip(source.shape, indices, strict=True):
+            number = number * extent + self.expr(index, location)
+        number = scalar.simplify(number)
+        for read in self.pending:
+            if self.tables.get(source) is read.table and scalar.same_form(read.index, number):
+                return read.var
+        table = self.tables.setdefault(source, replace(source, name=self.unique(f"{source.name}_table")))
+        dtype = "float32" if "float" in source.dtype else "int32"
+        var = tirx.Var(self.unique(f"{source.name}_value"), dtype)
+        self.signed.add(var)
+        self.pending.append(Read(var, table, number, location))
+        return var
 
     def evaluate(self, stmt: Any, location: Location | None) -> tuple[Stmt, ...]:
         call = stmt.value
@@ -411,6 +483,9 @@ class _Lifter:
 
     def copy(self, call: Any, location: Location | None) -> tuple[Stmt, ...]:
         src, dst = self.region(call.args[0], location), self.region(call.args[1], location)
+        target = call.args[1].args[0].buffer
+        if isinstance(src.source, Tensor) and isinstance(dst.source, Buffer) and dst.source.dtype in INTEGERS:
+            self.copies[target] = src
         for region in (src, dst):
             if isinstance(region.source, Buffer):
                 self.check_whole(region, location)
@@ -460,12 +535,12 @@ class _Lifter:
         result: list[Stmt] = []
         if before is not None:
             block = self.temporary(src.name, src.dtype, src.shape, location)
-            result.append(Map(block, Apply(before, (Element(src),)), location))
+            result.append(Map(block, _prepared(before, src), location))
             src = block
         if after is None and (clear or op == "sum"):
             return (*result, Reduce(op, src, dst, axis, clear, location))
         part = self.temporary(dst.name, dst.dtype, dst.shape, location)
-        value = Element(part) if after is None else Apply(after, (Element(part),))
+        value = Element(part) if after is None else _prepared(after, part)
         if not clear:
             value = Apply("max" if after is None else "min", (Element(dst), value))
         return (*result, Reduce(op, src, part, axis, True, location), Map(dst, value, location))
@@ -483,6 +558,11 @@ class _Lifter:
                 location=location,
                 help="give it an accumulator of its own",
             )
+
+
+def _prepared(function: str, buffer: Buffer) -> ElementExpr:
+    """What is done to elements before or after a reduction."""
+    return apply("mul", Element(buffer), Number(-1.0)) if function == "negate" else apply(function, Element(buffer))
 
 
 def _numbered(launches: list[Launch]) -> list[Launch]:

@@ -45,10 +45,12 @@ from tilelang_tt.ir.tile import (
     Map,
     Number,
     Publish,
+    Read,
     Reduce,
     Region,
     Scalar,
     ScalarParam,
+    Set,
     Stmt,
     Store,
     Tensor,
@@ -170,6 +172,11 @@ class _Machine:
                 self.run(stmt.then if self.number(stmt.condition) else stmt.otherwise)
             case InDst():
                 self.run(stmt.body)
+            case Read():
+                table = self.memory[self.program.tensors_by_param[stmt.table.param]]
+                self.values[stmt.var] = table.flat[self.number(stmt.index)].item()
+            case Set():
+                self.values[stmt.var] = self.number(stmt.value)
             case Copy():
                 self.put(stmt.dst.source, self.box(stmt.dst), self.get(stmt.src.source, self.box(stmt.src)))
             case Load():
@@ -294,8 +301,15 @@ class _Machine:
         self.check(access, "row", row, access.rows, access.guard_rows, layout.row_tiles)
         self.check(access, "column", col, access.cols, access.guard_cols, layout.col_tiles)
         self.check(access, "batch", batch, 1, False, layout.batch)
-        sides = ((layout.row_axis, row, access.rows), (layout.col_axis, col, access.cols))
-        box = {axis: (start * TILE, count * TILE) for axis, start, count in sides if axis is not None}
+        sides = (
+            (layout.row_axis, row, access.height or access.rows * TILE, layout.row_window),
+            (layout.col_axis, col, access.width or access.cols * TILE, layout.col_window),
+        )
+        box = {
+            axis: (start * TILE if window is None else start // window.tiles * window.step, extent)
+            for axis, start, extent, window in sides
+            if axis is not None
+        }
         shape = self.memory[access.tensor].shape
         others = [axis for axis in range(len(shape)) if axis not in box]
         for axis in reversed(others):

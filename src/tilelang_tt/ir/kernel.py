@@ -1,10 +1,10 @@
 """The kernel set: what each of the three kernels does, call by call.
 
     kernels    = reader, compute, writer over shared circular buffers
-    statement  = For | If | Let | Source                              control
+    statement  = For | If | Let | Assign | Source                              control
                | Task | Receive | Hand | Held                         left by `split_device_kernel`
                | CbCall                                               from `lower_cb_intrinsics`
-               | Pointer | MakeTile | ReadTile | ZeroTile | WriteTile | Barrier  data movement
+               | Pointer | MakeTile | ReadTable | ReadTile | ZeroTile | WriteTile | Barrier  data movement
                | MatmulBlock | ReduceTile | CopyTile | TransposeTile | FillTile | Sfpu | PackTile      in DST
                | Section | DstCall                                    DST protocol
                | Startup | Init | Uninit | Reconfig | L1Accumulate             engine state, from `insert_compute_init`
@@ -75,6 +75,14 @@ class If:
 
 @dataclass(frozen=True)
 class Let:
+    var: Var
+    value: Expr
+
+
+@dataclass(frozen=True)
+class Assign:
+    """A variable that changes gets a new value."""
+
     var: Var
     value: Expr
 
@@ -152,6 +160,17 @@ class MakeTile:
     constant: Constant
     cb: Cb
     base: Var
+
+
+@dataclass(frozen=True)
+class ReadTable:
+    """var = word `index` of a table in L1: at `base` for a data-movement kernel, by its buffer for compute."""
+
+    var: Var
+    table: Tensor
+    index: Expr
+    cb: Cb | None = None  # from `load_tables`
+    base: Var | None = None
 
 
 @dataclass(frozen=True)
@@ -378,6 +397,7 @@ KernelStmt = (
     For
     | If
     | Let
+    | Assign
     | Source
     | Task
     | Receive
@@ -386,6 +406,7 @@ KernelStmt = (
     | CbCall
     | Pointer
     | MakeTile
+    | ReadTable
     | ReadTile
     | ZeroTile
     | WriteTile
@@ -502,12 +523,14 @@ def expressions(stmt: KernelStmt) -> tuple[Expr, ...]:
             return (stmt.start, stmt.stop)
         case If():
             return (stmt.condition,)
-        case Let():
+        case Let() | Assign():
             return (stmt.value,)
         case ReadTile() | WriteTile():
             return (stmt.page, stmt.slot)
         case ZeroTile():
             return (stmt.slot,)
+        case ReadTable():
+            return (stmt.index,)
         case MatmulBlock():
             return (stmt.a_index, stmt.b_index)
         case ReduceTile() | CopyTile() | TransposeTile():

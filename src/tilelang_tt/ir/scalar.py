@@ -6,6 +6,7 @@ proofs are `tvm.arith.Analyzer`'s. Nothing outside `frontend/` and this file imp
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -144,6 +145,38 @@ def variables(expr: Expr) -> list[Var]:
     return list(found)
 
 
+def replace_loads(
+    expr: Expr, element: Callable[[Any], Var], wanted: Callable[[Any], bool] = lambda load: True
+) -> Expr:
+    """`expr` with variables in place of the elements it reads, those that are wanted."""
+    found: list[Any] = []
+    tirx.stmt_functor.post_order_visit(expr, lambda node: found.append(node) if _is_load(node) and wanted(node) else None)
+    if not found:
+        return expr
+    outermost = [load for load in found if not any(_contains(other, load) for other in found if other is not load)]
+
+    values = [element(load) for load in outermost]
+
+    def rewrite(node: Any) -> Any:
+        for load, value in zip(outermost, values, strict=True):
+            if load.same_as(node):
+                return value if str(value.dtype) == str(load.dtype) else tirx.Cast(load.dtype, value)
+        return None
+
+    body = tirx.stmt_functor.ir_transform(tirx.Evaluate(expr), rewrite, None, ["tirx.BufferLoad"])
+    return body.value
+
+
+def _is_load(node: Any) -> bool:
+    return isinstance(node, tirx.BufferLoad)
+
+
+def _contains(outer: Any, inner: Any) -> bool:
+    found: list[Any] = []
+    tirx.stmt_functor.post_order_visit(outer, found.append)
+    return any(node.same_as(inner) for node in found)
+
+
 def linear(expr: Expr, over: list[Var]) -> tuple[Any, ...] | None:
     """Factors (numbers) of the variables `over` and the rest, if `expr` is linear in them."""
     parts = list(arith.detect_linear_equation(simplify(expr), over))
@@ -151,6 +184,12 @@ def linear(expr: Expr, over: list[Var]) -> tuple[Any, ...] | None:
     if not parts or None in factors:
         return None
     return (*factors, simplify(parts[-1]))
+
+
+def granularity(expr: Expr) -> int:
+    """The largest number that surely divides `expr`; 0 if it is zero."""
+    found = arith.Analyzer().modular_set(simplify(expr))
+    return math.gcd(int(found.coeff), int(found.base))
 
 
 def hoist(expr: Expr, known: set[Var], name: Callable[[Expr], Var]) -> Expr:
@@ -172,6 +211,11 @@ def ceil_parts(expr: Expr) -> tuple[Var, int] | None:
         return None
     divisor, rounding = int_value(expr.b), int_value(expr.a.b)
     return (expr.a.a, divisor) if divisor is not None and rounding == divisor - 1 else None
+
+
+def is_choice(expr: Expr) -> bool:
+    """Whether `expr` is T.if_then_else."""
+    return isinstance(expr, tirx.Call) and str(getattr(expr.op, "name", "")) == "tirx.if_then_else"
 
 
 class Facts:
@@ -302,8 +346,9 @@ class _Text:
             return f"!{inner}" if self.language == _C else f"(not {inner})"
         if isinstance(expr, tirx.Min | tirx.Max):
             return self.extremum(expr)
-        if isinstance(expr, tirx.Select):
-            test, yes, no = (self.of(part, 1) for part in (expr.condition, expr.true_value, expr.false_value))
+        if isinstance(expr, tirx.Select) or is_choice(expr):
+            parts = expr.args if is_choice(expr) else (expr.condition, expr.true_value, expr.false_value)
+            test, yes, no = (self.of(part, 1) for part in parts)
             return f"({test} ? {yes} : {no})" if self.language == _C else f"({yes} if {test} else {no})"
         return self.binary(expr, outer)
 

@@ -39,11 +39,13 @@ from tilelang_tt.ir.tile import (
     Map,
     Number,
     Publish,
+    Read,
     Reduce,
     Region,
     Role,
     Scalar,
     ScalarParam,
+    Set,
     Stmt,
     Store,
     Stream,
@@ -228,6 +230,10 @@ def stmt_text(stmt: Stmt, names: Names) -> str:
             return f"Loop {names(stmt.var)} < {names.expr(stmt.extent)}"
         case Branch():
             return f"Branch {names.expr(stmt.condition)}"
+        case Read():
+            return f"Read {names.bind(stmt.var)} = {names(stmt.table)}[{names.expr(stmt.index)}]"
+        case Set():
+            return f"Set {names.bind(stmt.var)} = {names.expr(stmt.value)}"
         case Copy():
             return f"Copy {_region(stmt.src, names)} -> {_region(stmt.dst, names)}"
         case Fill():

@@ -3,6 +3,7 @@
     program    = params, launches
     launch     = grid block variables, on-chip buffers, body
     statement  = Loop | Branch                                       control
+               | Read | Set                                          numbers that steer
                | Copy | Fill | Gemm | Map | Reduce                   as lifted from TileLang
                | Load | Store                                        Copy after `attach_tensor_accessors`
                | Transpose | InDst                                   from `lower_tile_intrinsics`
@@ -18,6 +19,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
+from tilelang_tt.arch import TILE
 from tilelang_tt.compiled import Decision
 from tilelang_tt.diagnostics import Location
 from tilelang_tt.ir import scalar
@@ -164,6 +166,25 @@ class Branch:
 
 
 @dataclass(frozen=True)
+class Read:
+    """var = element `index` (row-major) of a tensor kept as a table: a number that steers loops, addresses or values."""
+
+    var: Var
+    table: Tensor
+    index: Expr
+    location: Location | None = None
+
+
+@dataclass(frozen=True)
+class Set:
+    """var = value, a whole number of the program that changes (T.alloc_var)."""
+
+    var: Var
+    value: Expr
+    location: Location | None = None
+
+
+@dataclass(frozen=True)
 class Copy:
     """T.copy as written; the element type changes if the two differ."""
 
@@ -237,7 +258,10 @@ class Transpose:
 
 @dataclass(frozen=True)
 class TileAccess:
-    """A box of whole tiles of a tensor: `rows` x `cols` tiles from (row, col) of batch `batch`."""
+    """A box of whole tiles of a tensor: `rows` x `cols` tiles from (row, col) of batch `batch`.
+
+    Of these tiles `height` x `width` elements are meant (1 where the tensor repeats); the rest is padding.
+    """
 
     tensor: Tensor
     batch: Expr
@@ -248,6 +272,8 @@ class TileAccess:
     guard_rows: bool  # may reach beyond the tensor's last tile row
     guard_cols: bool
     guard: Expr | None = None  # condition on the other axes, where they are not provably inside
+    height: int = 0  # 0: all of its rows
+    width: int = 0
 
 
 @dataclass(frozen=True)
@@ -285,10 +311,22 @@ class InDst:
     location: Location | None = None
 
 
-Stmt = Loop | Branch | Copy | Fill | Gemm | Map | Reduce | Transpose | Load | Store | Publish | InDst
+Stmt = Loop | Branch | Read | Set | Copy | Fill | Gemm | Map | Reduce | Transpose | Load | Store | Publish | InDst
 
 
 # --- facts that passes attach ---------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Window:
+    """An axis kept as windows of `extent` elements, one every `step`, each in tiles of its own."""
+
+    step: int
+    extent: int
+
+    @property
+    def tiles(self) -> int:
+        return -(-self.extent // TILE)
 
 
 @dataclass(frozen=True)
@@ -305,6 +343,9 @@ class TensorLayout:
     batch: Expr
     format: str
     page_bytes: int
+    table: bool = False  # no tiles: 32-bit words in row-major order, 1024 to a page
+    row_window: Window | None = None  # None: tiles follow each other along the axis
+    col_window: Window | None = None
 
 
 @dataclass(frozen=True)
@@ -431,10 +472,20 @@ class TileProgram:
     options: Options
     layouts: dict[Tensor, TensorLayout] = field(default_factory=dict)
     decisions: tuple[Decision, ...] = ()
+    tables: tuple[Tensor, ...] = ()  # views of parameters whose elements the kernels read one by one
 
     @property
     def tensors(self) -> tuple[Tensor, ...]:
         return tuple(param for param in self.params if isinstance(param, Tensor))
+
+    @property
+    def tensors_by_param(self) -> dict[int, Tensor]:
+        return {tensor.param: tensor for tensor in self.tensors}
+
+    @property
+    def read_vars(self) -> set[Var]:
+        """Variables that hold elements of tables: they may be anything."""
+        return {stmt.var for launch in self.launches for stmt in walk(launch.body) if isinstance(stmt, Read | Set)}
 
     def with_decisions(self, *decisions: Decision) -> TileProgram:
         return replace(self, decisions=self.decisions + decisions)

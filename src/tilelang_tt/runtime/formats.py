@@ -15,7 +15,7 @@ import torch
 
 from tilelang_tt.arch import FACE, TILE
 from tilelang_tt.diagnostics import InternalError
-from tilelang_tt.runtime.plan import TensorPlan
+from tilelang_tt.runtime.plan import TensorPlan, WindowPlan
 
 BFP_EXPONENTS = 64  # bytes of shared exponents at the start of a block floating point page
 _ELEMENTS = TILE * TILE
@@ -91,9 +91,38 @@ class TileShape:
 
 def tile_shape(plan: TensorPlan, shape: tuple[int, ...]) -> TileShape:
     others = [size for axis, size in enumerate(shape) if axis not in (plan.row_axis, plan.col_axis)]
-    rows, height = (1, 1) if plan.row_axis is None else (shape[plan.row_axis], TILE)
-    cols, width = (1, 1) if plan.col_axis is None else (shape[plan.col_axis], TILE)
+    rows, height = (1, 1) if plan.row_axis is None else (_length(shape[plan.row_axis], plan.row_window), TILE)
+    cols, width = (1, 1) if plan.col_axis is None else (_length(shape[plan.col_axis], plan.col_window), TILE)
     return TileShape(math.prod(others), rows, cols, height, width)
+
+
+def _length(extent: int, window: WindowPlan | None) -> int:
+    """Elements along an axis as stored: windows fill whole tiles."""
+    return extent if window is None else -(-extent // window.step) * -(-window.extent // TILE) * TILE
+
+
+def _spread(matrices: torch.Tensor, dim: int, window: WindowPlan) -> torch.Tensor:
+    """The windows of an axis one after the other, zeros between them."""
+    extent = matrices.shape[dim]
+    padded = -(-window.extent // TILE) * TILE
+    inside = torch.arange(padded)
+    places = torch.arange(0, extent, window.step)[:, None] + inside
+    outside = (inside >= window.extent) | (places >= extent)
+    result = matrices.index_select(dim, places.clamp(max=extent - 1).flatten())
+    shape = [1, 1, 1]
+    shape[dim] = -1
+    return result.masked_fill(outside.reshape(shape), 0)
+
+
+def _gather(matrices: torch.Tensor, dim: int, window: WindowPlan, extent: int) -> torch.Tensor:
+    """An axis put together again from its windows."""
+    places = torch.arange(extent)
+    padded = -(-window.extent // TILE) * TILE
+    return matrices.index_select(dim, places // window.step * padded + places % window.step)
+
+
+def _windows(plan: TensorPlan) -> list[tuple[int, WindowPlan]]:
+    return [(dim, window) for dim, window in ((1, plan.row_window), (2, plan.col_window)) if window is not None]
 
 
 def _axes(plan: TensorPlan, rank: int) -> list[int]:
@@ -105,7 +134,11 @@ def _axes(plan: TensorPlan, rank: int) -> list[int]:
 def _as_matrices(tensor: torch.Tensor, plan: TensorPlan, shape: TileShape) -> torch.Tensor:
     """[batch, rows, cols], a view where strides allow."""
     moved = tensor.permute(_axes(plan, tensor.dim()))
-    return moved.reshape(shape.batch, shape.rows, shape.cols)
+    extents = [1 if axis is None else tensor.shape[axis] for axis in (plan.row_axis, plan.col_axis)]
+    result = moved.reshape(shape.batch, *extents)
+    for dim, window in _windows(plan):
+        result = _spread(result, dim, window)
+    return result
 
 
 def _faces(extent: int) -> tuple[int, int]:
@@ -140,6 +173,10 @@ def _padded(matrices: torch.Tensor, shape: TileShape) -> torch.Tensor:
 
 def encode(tensor: torch.Tensor, plan: TensorPlan, pages: torch.Tensor) -> None:
     """Write `tensor` into `pages`, uint8 [pages, page_bytes], in the plan's format."""
+    if plan.table:
+        words = torch.float32 if tensor.is_floating_point() else torch.int32
+        pages.view(words).flatten()[: tensor.numel()] = tensor.reshape(-1).to(words)
+        return
     shape = tile_shape(plan, tuple(tensor.shape))
     _check(plan, shape, pages)
     if shape.pages == 0:
@@ -163,19 +200,28 @@ def decode(pages: torch.Tensor, plan: TensorPlan, tensor: torch.Tensor, written:
     values = _decode_bfp(pages, form) if form.element is None else pages.view(form.element)
     values = _own(values.view(_in_faces(shape)), shape)
     matrices = tensor.permute(_axes(plan, tensor.dim()))
-    if written is None and shape.aligned and matrices.is_contiguous():
+    if written is None and shape.aligned and matrices.is_contiguous() and not _windows(plan):
         _tiled(matrices.view(shape.padded), shape).copy_(_as_wanted(values, tensor.dtype))
         return
     full = values.new_empty(shape.padded)
     _tiled(full, shape).copy_(values)
-    result = _as_wanted(full[:, : shape.rows, : shape.cols].reshape(matrices.shape), tensor.dtype).to(tensor.dtype)
+    full = _put_together(full[:, : shape.rows, : shape.cols], plan, tensor)
+    result = _as_wanted(full.reshape(matrices.shape), tensor.dtype).to(tensor.dtype)
     if written is not None:
         mask = written.view(shape.batch, shape.row_tiles, shape.col_tiles)
         mask = mask.repeat_interleave(shape.height, 1).repeat_interleave(shape.width, 2)
-        mask = mask[:, : shape.rows, : shape.cols].reshape(matrices.shape)
+        mask = _put_together(mask[:, : shape.rows, : shape.cols], plan, tensor).reshape(matrices.shape)
         bits = _BITS[tensor.element_size()]  # torch.where knows fewer types than there are
         result = torch.where(mask, result.view(bits), matrices.view(bits)).view(tensor.dtype)
     matrices.copy_(result)
+
+
+def _put_together(matrices: torch.Tensor, plan: TensorPlan, tensor: torch.Tensor) -> torch.Tensor:
+    for dim, window in _windows(plan):
+        axis = plan.row_axis if dim == 1 else plan.col_axis
+        assert axis is not None
+        matrices = _gather(matrices, dim, window, tensor.shape[axis])
+    return matrices
 
 
 def _as_wanted(values: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:

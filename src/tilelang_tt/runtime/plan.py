@@ -40,6 +40,14 @@ class Param:
 
 
 @dataclass(frozen=True)
+class WindowPlan:
+    """An axis kept as windows of `extent` elements, one every `step`, each in ceil(extent / 32) tiles of its own."""
+
+    step: int
+    extent: int
+
+
+@dataclass(frozen=True)
 class TensorPlan:
     """How one tensor lies in device memory: 32x32 tiles over at most two of its axes, one tile per page.
 
@@ -63,6 +71,9 @@ class TensorPlan:
     row_tiles: Size
     col_tiles: Size
     batch: Size  # product of the remaining axes
+    table: bool = False  # no tiles: 32-bit words in row-major order, 1024 to a page
+    row_window: WindowPlan | None = None
+    col_window: WindowPlan | None = None
     memory: Literal["dram_interleaved"] = "dram_interleaved"
 
 
@@ -248,6 +259,11 @@ def validate(data: Any) -> None:
     _validator().validate(data)
 
 
+def _tensor(data: dict[str, Any]) -> TensorPlan:
+    windows = {side: WindowPlan(**data[side]) if data[side] else None for side in ("row_window", "col_window")}
+    return TensorPlan(**{**data, **windows})
+
+
 def _plan(data: dict[str, Any]) -> Plan:
     launches = tuple(
         LaunchPlan(
@@ -276,7 +292,7 @@ def _plan(data: dict[str, Any]) -> Plan:
             **data,
             "sizes": tuple(data["sizes"]),
             "params": tuple(Param(**{**param, "shape": tuple(param["shape"])}) for param in data["params"]),
-            "tensors": tuple(TensorPlan(**tensor) for tensor in data["tensors"]),
+            "tensors": tuple(_tensor(tensor) for tensor in data["tensors"]),
             "launches": launches,
         }
     )

@@ -33,6 +33,7 @@ from tilelang_tt.ir.tile import (
     Tensor,
     TileAccess,
     TileProgram,
+    Window,
     children,
     unique_name,
     with_children,
@@ -116,8 +117,8 @@ class _Rewriter:
         tensor = region.source
         assert isinstance(tensor, Tensor)
         layout = self.program.layouts[tensor]
-        row, rows = self.tiles(region, layout.row_axis, facts, location)
-        col, cols = self.tiles(region, layout.col_axis, facts, location)
+        row, rows, height = self.tiles(region, layout.row_axis, layout.row_window, facts, location)
+        col, cols, width = self.tiles(region, layout.col_axis, layout.col_window, facts, location)
         batch, guard = self.batch(region, (layout.row_axis, layout.col_axis), facts)
         return TileAccess(
             tensor,
@@ -129,22 +130,29 @@ class _Rewriter:
             guard_rows=not (facts.proves(row >= 0) and facts.proves(row + rows <= layout.row_tiles)),
             guard_cols=not (facts.proves(col >= 0) and facts.proves(col + cols <= layout.col_tiles)),
             guard=guard,
+            height=height,
+            width=width,
         )
 
-    def tiles(self, region: Region, axis: int | None, facts: Facts, location: Location | None) -> tuple[Expr, int]:
-        """First tile and number of tiles along a side."""
+    def tiles(
+        self, region: Region, axis: int | None, window: Window | None, facts: Facts, location: Location | None
+    ) -> tuple[Expr, int, int]:
+        """First tile, number of tiles and of elements along a side."""
         if axis is None:
-            return scalar.const(0), 1
-        start = region.mins[axis]
+            return scalar.const(0), 1, 1
+        start, extent = region.mins[axis], region.extents[axis]
+        count = -(-extent // TILE)
+        if window is not None:
+            return scalar.simplify(scalar.floordiv(start, window.step) * window.tiles), count, extent
         if not facts.divisible(start, TILE):
             raise UnsupportedError(
                 "TT124",
                 f"block of '{region.source.name}' starts at element {scalar.to_python(start)} of axis {axis}, "
                 "which is not always the start of a 32x32 tile",
                 location=location,
-                help="let blocks start at multiples of 32",
+                help="let blocks start at multiples of 32, or at multiples of their own size everywhere",
             )
-        return scalar.simplify(scalar.floordiv(start, TILE)), region.extents[axis] // TILE
+        return scalar.simplify(scalar.floordiv(start, TILE)), count, extent
 
     def batch(self, region: Region, tile_axes: tuple[int | None, int | None], facts: Facts) -> tuple[Expr, Expr | None]:
         """Row-major number of the remaining axes, and the condition that it exists."""

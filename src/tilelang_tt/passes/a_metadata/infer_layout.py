@@ -5,11 +5,13 @@
 
 The choice follows the blocks the kernel copies: the axes a block extends over are the tile axes, all
 others are batches. All copies of a tensor must agree. A block over one axis only makes tiles whose rows, or columns,
-are all equal: the host stores them so.
+are all equal: the host stores them so. Blocks that do not start at tiles get windows: the host lays the elements of
+every block in tiles of its own, which may mean several times.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 from tilelang_tt.arch import TILE
@@ -18,7 +20,7 @@ from tilelang_tt.diagnostics import Location, UnsupportedError
 from tilelang_tt.formats import INTEGERS, TILE_BYTES, format_of, storage_note
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.scalar import Expr
-from tilelang_tt.ir.tile import Copy, Region, Tensor, TensorLayout, TileProgram, walk
+from tilelang_tt.ir.tile import Copy, Region, Tensor, TensorLayout, TileProgram, Window, walk
 from tilelang_tt.options import Options
 from tilelang_tt.passes.a_metadata.orient import Side, Sides, orient
 
@@ -29,7 +31,8 @@ TileAxes = tuple[int | None, int | None]  # rows, columns; None: the tiles repea
 def infer_layout(program: TileProgram) -> TileProgram:
     sides = orient(program)
     axes: dict[Tensor, TileAxes] = {}
-    written: set[Tensor] = set()
+    boxes: dict[Tensor, list[Region]] = {}
+    written: dict[Tensor, list[Region]] = {}
     for launch in program.launches:
         for stmt in walk(launch.body):
             if not isinstance(stmt, Copy):
@@ -37,16 +40,39 @@ def infer_layout(program: TileProgram) -> TileProgram:
             for region in (stmt.src, stmt.dst):
                 if isinstance(region.source, Tensor):
                     _agree(axes, region.source, _tile_axes(region, sides, stmt.location), stmt.location)
+                    boxes.setdefault(region.source, []).append(region)
             if isinstance(stmt.dst.source, Tensor):
-                written.add(stmt.dst.source)
+                written.setdefault(stmt.dst.source, []).append(stmt.dst)
     layouts: dict[Tensor, TensorLayout] = {}
     decisions: list[Decision] = []
     for tensor in program.tensors:
-        row_axis, col_axis = axes.get(tensor, _default_axes(tensor))
         storage = _storage(tensor, tensor in written, program.options)
-        layouts[tensor] = layout = _layout(tensor, row_axis, col_axis, format_of(storage, program.options.float16))
+        layouts[tensor] = layout = _layout(
+            tensor,
+            axes.get(tensor, _default_axes(tensor)),
+            boxes.get(tensor, []),
+            written.get(tensor, []),
+            format_of(storage, program.options.float16),
+        )
         decisions.append(Decision("infer_layout", tensor.name, _describe(tensor, layout)))
+    for table in program.tables:
+        layouts[table] = _table(table)
+        text = f"{table.dtype} table of {scalar.to_python(scalar.product(table.shape))} numbers, kept in L1 by kernels"
+        decisions.append(Decision("infer_layout", table.name, text))
     return replace(program, layouts=layouts).with_decisions(*decisions)
+
+
+def _table(table: Tensor) -> TensorLayout:
+    """Words in row-major order, 1024 to a page."""
+    pages = scalar.ceildiv(scalar.product(table.shape), TILE * TILE)
+    if scalar.int_value(pages) is None:
+        raise UnsupportedError(
+            "TT139",
+            f"elements of '{table.name}' steer the kernel, and its size is known only at run time",
+            help="give it a constant shape",
+        )
+    one = scalar.const(1)
+    return TensorLayout(None, None, pages, one, one, "UInt32", TILE_BYTES["UInt32"], table=True)
 
 
 def _tile_axes(region: Region, sides: Sides, location: Location | None) -> TileAxes:
@@ -88,14 +114,51 @@ def _storage(tensor: Tensor, written: bool, options: Options) -> str:
     return choice if choice is not None and not written and tensor.dtype not in INTEGERS else tensor.dtype
 
 
-def _layout(tensor: Tensor, row_axis: int | None, col_axis: int | None, format: str) -> TensorLayout:
-    others = [extent for axis, extent in enumerate(tensor.shape) if axis not in (row_axis, col_axis)]
+def _layout(
+    tensor: Tensor, axes: TileAxes, boxes: list[Region], written: list[Region], format: str
+) -> TensorLayout:
+    others = [extent for axis, extent in enumerate(tensor.shape) if axis not in axes]
+    windows = [None if axis is None else _window(tensor, axis, boxes, written) for axis in axes]
 
-    def tiles(axis: int | None) -> Expr:
-        return scalar.const(1) if axis is None else scalar.ceildiv(tensor.shape[axis], TILE)
+    def tiles(axis: int | None, window: Window | None) -> Expr:
+        if axis is None:
+            return scalar.const(1)
+        length = tensor.shape[axis]
+        if window is None:
+            return scalar.ceildiv(length, TILE)
+        return scalar.simplify(scalar.ceildiv(length, window.step) * window.tiles)
 
+    row_tiles, col_tiles = (tiles(axis, window) for axis, window in zip(axes, windows, strict=True))
     batch = scalar.product(others)
-    return TensorLayout(row_axis, col_axis, tiles(row_axis), tiles(col_axis), batch, format, TILE_BYTES[format])
+    return TensorLayout(
+        *axes, row_tiles, col_tiles, batch, format, TILE_BYTES[format], row_window=windows[0], col_window=windows[1]
+    )
+
+
+_MOST_COPIES = 32  # of an element, in windows: beyond that the tensor would swell too much
+
+
+def _window(tensor: Tensor, axis: int, boxes: list[Region], written: list[Region]) -> Window | None:
+    """None where every block starts at a tile and ends at one, or at the tensor's end."""
+    starts = [scalar.granularity(box.mins[axis]) for box in boxes]
+    step = math.gcd(*starts)
+    extent = max((box.extents[axis] for box in boxes), default=TILE)
+    whole = [box.extents[axis] % TILE == 0 or _reaches_end(tensor, axis, box) for box in boxes]
+    if step % TILE == 0 and all(whole):
+        return None
+    step = step or extent
+    window = Window(step, extent)
+    stored = max((box.extents[axis] for box in written), default=0)
+    if stored > step or window.tiles * TILE > _MOST_COPIES * step:
+        return None  # refused where the block is read or written
+    return window
+
+
+def _reaches_end(tensor: Tensor, axis: int, box: Region) -> bool:
+    facts = scalar.Facts()
+    for size in scalar.variables(tensor.shape[axis]):
+        facts.positive(size)
+    return facts.proves(box.mins[axis] + box.extents[axis] >= tensor.shape[axis])
 
 
 def _describe(tensor: Tensor, layout: TensorLayout) -> str:
@@ -103,6 +166,8 @@ def _describe(tensor: Tensor, layout: TensorLayout) -> str:
     tiles = f"{scalar.to_python(layout.row_tiles)} x {scalar.to_python(layout.col_tiles)} tiles"
     repeated = [side for side, axis in (("rows", layout.row_axis), ("columns", layout.col_axis)) if axis is None]
     tiles += f" of equal {' and '.join(repeated)}" if repeated else ""
+    for side, window in (("rows", layout.row_window), ("columns", layout.col_window)):
+        tiles += f", {side} by windows of {window.extent} every {window.step}" if window else ""
     batch = "" if scalar.int_value(layout.batch) == 1 else f" in {scalar.to_python(layout.batch)} batches"
     storage = f"{layout.format} pages of {layout.page_bytes} B"
     note = storage_note(tensor.dtype, layout.format)

@@ -48,7 +48,7 @@ def orient(program: TileProgram) -> Sides:
     ties = [tie for launch in program.launches for stmt in walk(launch.body) for tie in _ties(stmt)]
     _spread(sides, ties)
     for a, b in ties:
-        if a not in sides and b not in sides and len(a[0].shape) == 1:
+        if a not in sides and b not in sides and any(len(axis[0].shape) == 1 for axis in (a, b)):
             sides[a] = Side.COL
             _spread(sides, ties)
     for launch in program.launches:

@@ -47,19 +47,18 @@ def propagate_layout(program: TileProgram) -> TileProgram:
 
 
 def buffer_layout(buffer: Buffer, format: str, sides: Sides, order: TileOrder = TileOrder.ROWS) -> BufferLayout:
-    """Tiles of a buffer; refuses shapes that are no whole tiles."""
+    """Tiles of a buffer, the last ones padded."""
     shape = buffer.shape
-    if len(shape) > 2 or any(extent % TILE for extent in shape):
-        fitting = "x".join(str(-(-extent // TILE) * TILE) for extent in shape[-2:])
+    if len(shape) > 2:
         raise ResourceError(
             "TT201",
-            f"'{buffer.name}' has shape {'x'.join(map(str, shape))}; blocks are made of 32x32 tiles",
+            f"'{buffer.name}' has shape {'x'.join(map(str, shape))}; blocks of this version have up to two axes",
             location=buffer.location,
-            help=f"up to two axes, multiples of 32, work, such as {fitting}; tails of tensors are padded for you",
+            help="loop over the outer axes and use a block of two axes",
         )
     axis_of = {sides[buffer, axis]: axis for axis in range(len(shape))}
     row, col = axis_of.get(Side.ROW), axis_of.get(Side.COL)
-    rows, cols = (1 if axis is None else shape[axis] // TILE for axis in (row, col))
+    rows, cols = (1 if axis is None else -(-shape[axis] // TILE) for axis in (row, col))
     return BufferLayout(rows, cols, format, TILE_BYTES[format], order, row, col)
 
 

@@ -108,7 +108,8 @@ def _whole_block(condition: Apply, shape: tuple[int, ...]) -> tuple[Expr, Expr]:
     """Tests whether a condition holds, or fails, for every element of a block."""
     index = condition.args[0]
     assert isinstance(index, Index)
-    reach = [factor * (extent - 1) for factor, extent in zip(index.factors, shape, strict=True)]
+    padded = [-(-extent // TILE) * TILE for extent in shape]  # what lies behind the block's end counts, too
+    reach = [factor * (extent - 1) for factor, extent in zip(index.factors, padded, strict=True)]
     least = scalar.simplify(index.base + sum(min(0, part) for part in reach))
     most = scalar.simplify(index.base + sum(max(0, part) for part in reach))
     tests = {

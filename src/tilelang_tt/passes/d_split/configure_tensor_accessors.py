@@ -114,6 +114,7 @@ class _Pages:
         """The loops over a block's tiles, row by row of the tensor."""
         tensor = self.kernels.program.layouts[access.tensor]
         signed = {param.var for param in self.kernels.program.params if isinstance(param, ScalarParam)}
+        signed |= self.kernels.program.read_vars
         i, j = scalar.var("i"), scalar.var("j")
         row = access.row + i if access.rows > 1 else access.row
         col = access.col + j if access.cols > 1 else access.col

@@ -16,11 +16,14 @@ from tilelang_tt.ir import scalar
 from tilelang_tt.ir.kernel import (
     Arg,
     ArgKind,
+    Assign,
     For,
+    If,
     Kernel,
     KernelSet,
     KernelStmt,
     Let,
+    ReadTable,
     children,
     expressions,
     walk,
@@ -41,7 +44,7 @@ def used_variables(body: tuple[KernelStmt, ...]) -> set[Var]:
 
 
 def _finalize(kernel: Kernel, kernels: KernelSet) -> Kernel:
-    body = _without_unused_lets(kernel.body)
+    body = without_unused_values(kernel.body)
     work = kernels.launch.work
     assert work is not None
     if not any(work.unit in scalar.variables(e) for stmt in walk(body) for e in expressions(stmt)):
@@ -100,8 +103,8 @@ _EXPRESSION_FIELDS = frozenset(
 )
 
 
-def _without_unused_lets(body: tuple[KernelStmt, ...]) -> tuple[KernelStmt, ...]:
-    """Drop Lets, innermost first, whose variable nothing mentions."""
+def without_unused_values(body: tuple[KernelStmt, ...]) -> tuple[KernelStmt, ...]:
+    """Drop variables, innermost first, that nothing mentions."""
     while True:
         before = sum(1 for _ in walk(body))
         body = _drop(body, used_variables(body))
@@ -113,5 +116,10 @@ def _drop(body: tuple[KernelStmt, ...], used: set[Var]) -> tuple[KernelStmt, ...
     return tuple(
         with_children(stmt, tuple(_drop(nested, used) for nested in children(stmt)))
         for stmt in body
-        if not (isinstance(stmt, Let) and stmt.var not in used)
+        if not (isinstance(stmt, Let | Assign | ReadTable) and stmt.var not in used) and not _empty(stmt)
     )
+
+
+def _empty(stmt: KernelStmt) -> bool:
+    """Whether a loop or branch has nothing left in it."""
+    return isinstance(stmt, For | If) and not any(children(stmt))

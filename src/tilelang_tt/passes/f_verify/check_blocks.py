@@ -138,7 +138,7 @@ class _Run:
                 if cb.producer is not cb.consumer:
                     state.pages[page] = _Page.EMPTY  # the consumer's from here on
             state.next[cb] = (first + call.pages) % cb.pages
-        elif call.kind is CbKind.POP and self.role is Role.WRITER:
+        elif call.kind is CbKind.POP and self.role is Role.WRITER and cb.producer is not Role.WRITER:
             for place in range(call.pages):
                 if (cb, place) not in state.written:
                     raise fail("TT947", f"tile {place} of '{cb.name}' is popped without having been written out")
@@ -222,7 +222,7 @@ def _places(stmt: KernelStmt) -> tuple[Expr, ...]:
             return (stmt.slot,)
         case PackTile():
             return (stmt.index, stmt.dst)
-        case CopyTile() | TransposeTile() | FillTile():
+        case ReduceTile() | CopyTile() | TransposeTile() | FillTile():
             return (stmt.dst,)
         case Sfpu():
             return (*stmt.operands, stmt.out)

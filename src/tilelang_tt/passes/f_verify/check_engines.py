@@ -11,6 +11,7 @@ from typing import Any
 
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.kernel import (
+    CbCall,
     For,
     If,
     Init,
@@ -35,7 +36,7 @@ _FIELD = {Unit.SRC_A: "srca", Unit.SRC_B: "srcb", Unit.PACK: "pack"}
 def check_engines(kernels: KernelSet) -> None:
     body = kernels.kernel(Role.COMPUTE).body
     startups = [index for index, stmt in enumerate(body) if isinstance(stmt, Startup)]
-    if body and startups != [0]:
+    if body and startups != [index for index, stmt in enumerate(body) if not isinstance(stmt, CbCall)][:1]:
         raise fail("TT960", "compute_kernel_hw_startup must come first, and once")
     final = _run(body, EngineState())
     if body and not same_setting("accumulate", final.accumulate, scalar.false()):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.kernel import (
+    Assign,
     Barrier,
     CbCall,
     For,
@@ -16,6 +17,7 @@ from tilelang_tt.ir.kernel import (
     Let,
     MakeTile,
     Pointer,
+    ReadTable,
     ReadTile,
     Receive,
     Section,
@@ -32,10 +34,10 @@ from tilelang_tt.ir.tile import Role
 from tilelang_tt.passes.f_verify.verify_program import fail
 
 _UNLOWERED = (Task, Receive, Hand, Held, Section)
-_ANYWHERE = (For, If, Let, Source, CbCall)
+_ANYWHERE = (For, If, Let, Assign, ReadTable, Source, CbCall)
 _DATA_MOVEMENT = {
     Role.READER: (Pointer, MakeTile, ReadTile, ZeroTile, Barrier),
-    Role.WRITER: (Pointer, WriteTile, Barrier),
+    Role.WRITER: (Pointer, ReadTile, WriteTile, Barrier),
 }
 
 
@@ -47,6 +49,7 @@ def check_form(kernels: KernelSet) -> None:
             if not isinstance(stmt, _ANYWHERE) and not _belongs(stmt, kernel.role):
                 raise fail("TT911", f"{type(stmt).__name__} does not belong into the {kernel.role.value} kernel")
         known = {arg.var for arg in kernel.args if arg.var is not None}
+        known |= {stmt.var for stmt in walk(kernel.body) if isinstance(stmt, Assign)}
         _check_variables(kernel, kernel.body, known)
 
 
@@ -64,7 +67,7 @@ def _check_variables(kernel: Kernel, body: tuple[KernelStmt, ...], known: set[Va
             used.add(stmt.base)
         for var in used - known:
             raise fail("TT912", f"variable '{var.name}' of the {kernel.role.value} kernel has no value")
-        if isinstance(stmt, Let | Pointer):
+        if isinstance(stmt, Let | ReadTable | Pointer):
             known.add(stmt.var)
         inner = known | {stmt.var} if isinstance(stmt, For) else known
         for nested in children(stmt):

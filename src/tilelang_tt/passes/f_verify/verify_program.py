@@ -24,6 +24,7 @@ _ORDER = (
     "partition_work",
     "map_grid_to_cores",
     "drop_dead_writes",
+    "mask_padding",
     "lower_positions",
     "lower_reductions",
     "separate_roles",

@@ -1,0 +1,96 @@
+"""C: blocks whose sides are no whole tiles, where the lanes behind their end count.
+
+    before   Reduce m = max of S[64 x 48] along j
+    after    Map S_masked = where([j + -48] < 0, S, -inf) ; Reduce m = max of S_masked along j
+
+Padding lanes hold anything. Element by element that does no harm; a reduction along them, or a product over them,
+needs its neutral value there. Blocks that only loads and zero fills write have zeros already: the host pads with zeros.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from tilelang_tt.arch import TILE
+from tilelang_tt.diagnostics import Location
+from tilelang_tt.ir import scalar
+from tilelang_tt.ir.tile import (
+    Apply,
+    Buffer,
+    Element,
+    Fill,
+    Gemm,
+    Index,
+    Launch,
+    Load,
+    Map,
+    Memory,
+    Number,
+    Reduce,
+    Stmt,
+    Store,
+    Tensor,
+    TileProgram,
+    children,
+    unique_name,
+    walk,
+    with_children,
+    writes,
+)
+
+
+def mask_padding(program: TileProgram) -> TileProgram:
+    stored = {
+        stmt.dst.tensor for launch in program.launches for stmt in walk(launch.body) if isinstance(stmt, Store)
+    }
+    return replace(program, launches=tuple(_Masking(launch, stored).run() for launch in program.launches))
+
+
+class _Masking:
+    def __init__(self, launch: Launch, stored: set[Tensor]) -> None:
+        self.launch = launch
+        self.stored = stored
+
+    def run(self) -> Launch:
+        body = self.body(self.launch.body)
+        return replace(self.launch, body=body)
+
+    def body(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+        result: list[Stmt] = []
+        for stmt in body:
+            if isinstance(stmt, Reduce):
+                neutral = 0.0 if stmt.op == "sum" else -math.inf
+                src = self.masked(stmt.src, stmt.axis, neutral, stmt.location, result)
+                result.append(replace(stmt, src=src))
+            elif isinstance(stmt, Gemm):
+                a = self.masked(stmt.a, 0 if stmt.transpose_a else 1, 0.0, stmt.location, result)
+                b = self.masked(stmt.b, 1 if stmt.transpose_b else 0, 0.0, stmt.location, result)
+                result.append(replace(stmt, a=a, b=b))
+            else:
+                result.append(with_children(stmt, tuple(self.body(nested) for nested in children(stmt))))
+        return tuple(result)
+
+    def masked(
+        self, buffer: Buffer, axis: int, neutral: float, location: Location | None, before: list[Stmt]
+    ) -> Buffer:
+        extent = buffer.shape[axis]
+        if extent % TILE == 0 or (neutral == 0 and self.zero_behind(buffer)):
+            return buffer
+        name = unique_name(f"{buffer.name}_masked", self.launch.names)
+        block = Buffer(name, buffer.dtype, buffer.shape, Memory.SHARED, location)
+        layouts = {**self.launch.layouts, block: self.launch.layouts[buffer]}
+        self.launch = replace(self.launch, buffers=(*self.launch.buffers, block), layouts=layouts)
+        factors = tuple(int(along == axis) for along in range(len(buffer.shape)))
+        inside = Apply("lt", (Index(factors, scalar.const(-extent)), Number(0.0)))
+        before.append(Map(block, Apply("where", (inside, Element(buffer), Number(neutral))), location))
+        return block
+
+    def zero_behind(self, buffer: Buffer) -> bool:
+        """Whether only loads of what the host padded, and zeros, ever come into the block."""
+        filling = [stmt for stmt in walk(self.launch.body) if buffer in writes(stmt)]
+        return all(
+            (isinstance(stmt, Load) and stmt.src.tensor not in self.stored)
+            or (isinstance(stmt, Fill) and stmt.value == 0)
+            for stmt in filling
+        )
