@@ -49,6 +49,8 @@ def host_program(plan: Plan) -> str:
     ]
     if any(launch.semaphores for launch in plan.launches):
         parts.append(support.SEMAPHORE)
+    if any(cb.shares is not None for launch in plan.launches for cb in launch.cbs):
+        parts.append(support.SECOND_VIEW)
     if any(needs_floor(size, names.size_values) for size in _sizes(plan)):
         parts.append(support.FLOOR_DIV)
     parts.append(_tensors(plan, names))

@@ -50,11 +50,15 @@ def _head(launch: LaunchPlan, function: str, names: Names) -> str:
 
 def _circular_buffers(launch: LaunchPlan) -> str:
     text = ""
+    views = {cb.shares: cb.id for cb in launch.cbs if cb.shares is not None}
     for cb in launch.cbs:
+        if cb.shares is not None:
+            continue
+        view = f", /*view=*/tt::CBIndex::c_{views[cb.id]}" if cb.id in views else ""
         text += (
             f"    // {one_line(cb.name)}: {cb.producer} to {cb.consumer}\n"
             f"    create_cb(program, cores, tt::CBIndex::c_{cb.id}, tt::DataFormat::{cb.format}, "
-            f"/*pages=*/{cb.pages}, /*page_bytes=*/{cb.page_bytes});\n"
+            f"/*pages=*/{cb.pages}, /*page_bytes=*/{cb.page_bytes}{view});\n"
         )
     return text
 

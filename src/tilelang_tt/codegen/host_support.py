@@ -308,6 +308,23 @@ void create_cb(
 }
 """
 
+SECOND_VIEW = """\
+// A circular buffer whose pages have a second number, so that they can be unpacked in another way.
+void create_cb(
+    Program& program,
+    const tt::tt_metal::CoreRange& cores,
+    tt::CBIndex index,
+    tt::DataFormat format,
+    uint32_t pages,
+    uint32_t page_bytes,
+    tt::CBIndex view) {
+    CircularBufferConfig config(pages * page_bytes, {{index, format}, {view, format}});
+    config.set_page_size(index, page_bytes);
+    config.set_page_size(view, page_bytes);
+    CreateCircularBuffer(program, cores, config);
+}
+"""
+
 SEMAPHORE = """\
 // Kernels name semaphores by number, so the number must be the one they were compiled with.
 void create_semaphore(Program& program, const tt::tt_metal::CoreRange& cores, uint32_t id, uint32_t initial) {

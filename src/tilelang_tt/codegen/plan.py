@@ -120,8 +120,9 @@ def _launch(
                 cb.producer.value,
                 cb.consumer.value,
                 cb.unpack_to_dest,
+                cb.shares,
             )
-            for cb in sorted(kernels.cbs.values(), key=lambda cb: cb.id)
+            for cb in sorted(kernels.all_cbs, key=lambda cb: cb.id)
         ),
         compute_config=ComputeConfig(
             math_fidelity=options.math_fidelity,

@@ -15,7 +15,7 @@ Printing is a walk: every decision is already here.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from tilelang_tt.compiled import Decision
@@ -41,6 +41,7 @@ class Cb:
     unpack_to_dest: bool
     shape: tuple[int, int]  # tiles of a block
     location: Location | None
+    shares: int | None = None  # a second view: number of the buffer whose pages these are
 
     @property
     def pages(self) -> int:
@@ -48,7 +49,7 @@ class Cb:
 
     @property
     def bytes(self) -> int:
-        return self.pages * self.page_bytes
+        return 0 if self.shares is not None else self.pages * self.page_bytes
 
 
 # --- control --------------------------------------------------------------------------------------
@@ -469,6 +470,11 @@ class KernelSet:
     unit_start: Var
     unit_count: Var
     decisions: tuple[Decision, ...] = ()
+    views: dict[Buffer, Cb] = field(default_factory=dict)  # second views of buffers, unpacked to DST
+
+    @property
+    def all_cbs(self) -> tuple[Cb, ...]:
+        return (*self.cbs.values(), *self.views.values())
 
     def kernel(self, role: Role) -> Kernel:
         return next(kernel for kernel in self.kernels if kernel.role is role)

@@ -407,6 +407,7 @@ class Stream:
     consumer: Role
     depth: int
     unpack_to_dest: bool = False
+    second_view: bool = False  # the same pages under a second number, unpacked to DST
 
     @property
     def private(self) -> bool:

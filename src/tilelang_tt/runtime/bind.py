@@ -150,16 +150,18 @@ def compile_time_words(plan: Plan, kernel: KernelPlan) -> list[int]:
 
 def _cb_offsets(launch: LaunchPlan, chip: Arch, *, exact: bool) -> list[int]:
     """L1 offset of each CB in plan order; exact numerics may exceed L1."""
-    offsets: list[int] = []
+    offsets: dict[int, int] = {}
     at = chip.l1_base
     for cb in launch.cbs:
+        if cb.shares is not None:
+            continue
         if cb.page_bytes != page_bytes(cb.format):
             raise DeviceError(
                 "TT410",
                 f"CB {cb.id} '{cb.name}' has pages of {cb.page_bytes} B; "
                 f"a {cb.format} tile has {page_bytes(cb.format)} B",
             )
-        offsets.append(at)
+        offsets[cb.id] = at
         at = round_up(at + cb.page_bytes * cb.pages)
     if at > chip.l1_bytes and not exact:
         budget = tuple(
@@ -172,7 +174,7 @@ def _cb_offsets(launch: LaunchPlan, chip: Arch, *, exact: bool) -> list[int]:
             f"{chip.title} has {chip.l1_usable:,} B",
             notes=budget,
         )
-    return offsets
+    return [offsets[cb.id if cb.shares is None else cb.shares] for cb in launch.cbs]
 
 
 def _cores(binding: _Binding, launch: LaunchPlan) -> tuple[CoreRun, ...]:

@@ -89,6 +89,7 @@ class CbPlan:
     producer: Role
     consumer: Role
     unpack_to_dest: bool = False  # UnpackToDestFp32: copy_tile keeps all 32 bits
+    shares: int | None = None  # a second view: the id of the circular buffer whose pages these are
 
 
 @dataclass(frozen=True)

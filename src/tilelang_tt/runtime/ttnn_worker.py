@@ -63,13 +63,16 @@ def build_program(ttnn: Any, launch: dict[str, Any], addresses: dict[str, int], 
             core_ranges=cores,
             format_descriptors=[
                 ttnn.CBFormatDescriptor(
-                    buffer_index=cb["id"],
-                    data_format=getattr(ttnn, DTYPES[cb["format"]]),
-                    page_size=cb["page_bytes"],
+                    buffer_index=view["id"],
+                    data_format=getattr(ttnn, DTYPES[view["format"]]),
+                    page_size=view["page_bytes"],
                 )
+                for view in launch["cbs"]
+                if cb["id"] in (view["id"], view.get("shares"))
             ],
         )
         for cb in launch["cbs"]
+        if cb.get("shares") is None
     ]
     semaphores = [
         ttnn.SemaphoreDescriptor(id=item["id"], core_ranges=cores, initial_value=item["initial"])

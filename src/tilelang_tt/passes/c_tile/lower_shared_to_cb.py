@@ -6,7 +6,8 @@
 Who fills and who drains a buffer follows from the statements that write and read it. Streams between kernels
 are as deep as the user's num_stages, else two blocks; a buffer that only compute touches is one block, which is
 what makes updates in place possible. Float32 blocks that reach a Float32 result by copies alone are unpacked
-straight to DST, because the way through the source registers keeps only 10 mantissa bits.
+straight to DST, because the way through the source registers keeps only 10 mantissa bits. Where the matrix engine
+reads such a block, too, it gets a second number for the same pages.
 """
 
 from __future__ import annotations
@@ -67,8 +68,11 @@ def _stream(launch: Launch, buffer: Buffer, fp32_acc: bool) -> Stream:
     producer = filling.pop()
     consumer = draining.pop() if draining else Role.COMPUTE
     private = producer is Role.COMPUTE and consumer is Role.COMPUTE
-    depth = 1 if private else max(_stages(launch.body, buffer), 0) or DEFAULT_DEPTH
-    return Stream(producer, consumer, depth, fp32_acc and _unpack_to_dest(launch, buffer))
+    wide, direct = _keeps_32_bits(launch, buffer)
+    second_view = fp32_acc and wide and not direct
+    # A second view has a front of its own that never moves: the buffer must be one block long.
+    depth = 1 if private or second_view else max(_stages(launch.body, buffer), 0) or DEFAULT_DEPTH
+    return Stream(producer, consumer, depth, fp32_acc and wide and direct, second_view)
 
 
 def _first_use(launch: Launch, buffer: Buffer) -> Location | None:
@@ -87,10 +91,10 @@ def _stages(body: tuple[Stmt, ...], buffer: Buffer, stages: int = 0) -> int:
     return found
 
 
-def _unpack_to_dest(launch: Launch, buffer: Buffer) -> bool:
-    """All reads are copies to DST, and some result is kept in 32 bits."""
+def _keeps_32_bits(launch: Launch, buffer: Buffer) -> tuple[bool, bool]:
+    """Whether some element-wise result of a buffer is kept in 32 bits, and whether it is read element-wise alone."""
     if launch.layouts[buffer].format != "Float32":
-        return False
+        return False, False
     users = [stmt for stmt in walk(launch.body) if buffer in unpacks(stmt)]
     wide = any(isinstance(stmt, Map) and launch.layouts[stmt.dst].format == "Float32" for stmt in users)
-    return wide and all(isinstance(stmt, Map) for stmt in users)
+    return wide, all(isinstance(stmt, Map) for stmt in users)

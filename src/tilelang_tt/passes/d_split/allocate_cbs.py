@@ -8,6 +8,8 @@ A depth the user asked for is kept or refused; the default depth of two blocks s
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tilelang_tt.arch import MAX_CB_PAGES, Arch
 from tilelang_tt.compiled import Decision
 from tilelang_tt.diagnostics import ResourceError
@@ -41,6 +43,22 @@ def allocate_cbs(program: TileProgram, launch: Launch) -> tuple[dict[Buffer, Cb]
         )
     _check_l1(launch, cbs, arch)
     return cbs, [_describe(buffer, cb) for buffer, cb in cbs.items()]
+
+
+def second_views(program: TileProgram, launch: Launch, cbs: dict[Buffer, Cb]) -> tuple[dict[Buffer, Cb], list[Decision]]:
+    """Second numbers for the pages of buffers that are unpacked to the source registers and to DST."""
+    taken = {cb.id for cb in cbs.values()}
+    free = iter(number for number in reversed(range(program.options.chip.cb_count)) if number not in taken)
+    views: dict[Buffer, Cb] = {}
+    decisions = []
+    for buffer, stream in launch.streams.items():
+        number = next(free, None) if stream.second_view else None
+        if number is not None:  # without a number left the way through the source registers remains
+            cb = cbs[buffer]
+            views[buffer] = replace(cb, id=number, name=f"{cb.name}_fp32", unpack_to_dest=True, shares=cb.id)
+            text = f"cb{number} <- the pages of cb{cb.id}, unpacked to DST: all 32 bits reach element-wise code"
+            decisions.append(Decision("allocate_cbs", views[buffer].name, text, buffer.location))
+    return views, decisions
 
 
 def _bytes(launch: Launch, depths: dict[Buffer, int]) -> int:

@@ -83,7 +83,7 @@ def _buffer(kernels: KernelSet, role: Role, table: Tensor) -> Cb:
     layout = kernels.program.layouts[table]
     pages = scalar.int_value(layout.row_tiles)
     assert pages is not None
-    taken = {cb.id for cb in kernels.cbs.values()}
+    taken = {cb.id for cb in kernels.all_cbs}
     chip = kernels.program.options.chip
     number = next((number for number in range(chip.cb_count - 1, -1, -1) if number not in taken), None)
     used = sum(cb.bytes for cb in kernels.cbs.values())

@@ -282,6 +282,9 @@ class _Lowering:
         """What one step of a program does for tile t of the group."""
         if isinstance(step, Fetch):
             cb, layout = self.kernels.cbs[step.buffer], self.kernels.launch.layouts[step.buffer]
+            view = self.kernels.views.get(step.buffer)
+            if view is not None:  # its front stays where the block begins
+                return lambda t: (CopyTile(view, place.tile_of(layout, t), step.slot * group + t),)
             if cb is rotating:
                 return lambda t: (CopyTile(cb, t, step.slot * group + t),)
             return lambda t: (CopyTile(cb, place.tile_of(layout, t), step.slot * group + t),)

@@ -36,7 +36,7 @@ from tilelang_tt.ir.tile import (
     TileProgram,
     Transpose,
 )
-from tilelang_tt.passes.d_split.allocate_cbs import allocate_cbs
+from tilelang_tt.passes.d_split.allocate_cbs import allocate_cbs, second_views
 
 
 def split_device_kernel(program: TileProgram) -> tuple[KernelSet, ...]:
@@ -45,12 +45,13 @@ def split_device_kernel(program: TileProgram) -> tuple[KernelSet, ...]:
 
 def _split(program: TileProgram, launch: Launch) -> KernelSet:
     cbs, decisions = allocate_cbs(program, launch)
+    views, more = second_views(program, launch, cbs)
     start, count = scalar.var("unit_start"), scalar.var("unit_count")
     reader, compute, writer = (
         Kernel(role, _kernel(launch, role, cbs, start, count))
         for role in (Role.READER, Role.COMPUTE, Role.WRITER)
     )
-    return KernelSet(program, launch, (reader, compute, writer), cbs, start, count, tuple(decisions))
+    return KernelSet(program, launch, (reader, compute, writer), cbs, start, count, (*decisions, *more), views)
 
 
 def _kernel(

@@ -11,7 +11,7 @@ from tilelang_tt.passes.f_verify.verify_program import fail
 def check_limits(kernels: KernelSet) -> None:
     arch = kernels.program.options.chip
     seen: set[int] = set()
-    for cb in kernels.cbs.values():
+    for cb in kernels.all_cbs:
         if cb.id in seen or not 0 <= cb.id < arch.cb_count:
             raise fail("TT913", f"circular buffer id {cb.id} of '{cb.name}' is taken or beyond {arch.cb_count}")
         seen.add(cb.id)

@@ -128,6 +128,8 @@ def _leaf(stmt: KernelStmt, held: _Held, facts: Facts) -> None:
 
 def _inside(cb: Cb, index: Expr, reach: int, pages: dict[Cb, int], facts: Facts, what: str) -> None:
     held = pages.get(cb, 0)
+    if cb.shares is not None:  # counted from the block's begin, wherever the front of the buffer is
+        held = cb.tiles if any(other.id == cb.shares and count for other, count in pages.items()) else 0
     if not facts.proves(index + reach < held):
         shown = scalar.to_python(index)
         raise fail("TT944", f"tile {shown} of '{cb.name}' is {what}; the kernel holds {held} pages")
