@@ -144,7 +144,8 @@ class _Assignment:
         repeated = [var for loop, (var, extent) in enumerate(self.loops) if loop not in self.axis_of and extent > 1]
         if repeated or len(self.axis_of) != len(order):
             self.refuse_target(target, store.indices)
-        lifter = ExpressionLifter(self.load, self.scalar, self.location)
+        keeps_float32 = target.dtype == "float32" and self.lifter.options.fp32_acc
+        lifter = ExpressionLifter(self.load, self.scalar, self.location, keeps_float32)
         value = lifter.value(self.with_numbers(without_cast_to(store.value, target.dtype)))
         if isinstance(target, Buffer):
             self.check_whole(target, walks, store.indices)

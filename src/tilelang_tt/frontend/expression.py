@@ -19,7 +19,7 @@ from tvm import tirx
 from tilelang_tt.diagnostics import Location, UnsupportedError
 from tilelang_tt.ir.tile import ElementExpr, Number
 from tilelang_tt.ops import ELEMENT_OPS
-from tilelang_tt.ops.derived import DERIVED, apply, power_of_int
+from tilelang_tt.ops.derived import DERIVED, ERF_TO_FLOAT32, apply, power_of_int
 
 _BINARY: dict[Any, str] = {
     tirx.Add: "add",
@@ -64,6 +64,7 @@ class ExpressionLifter:
     load: Callable[[Any], ElementExpr]  # the meaning of a BufferLoad
     scalar: Callable[[Any], ElementExpr | None]  # of an expression without loads; None: look at its parts
     location: Location | None
+    keeps_float32: bool  # the result is computed and stored in 32 bits
 
     def value(self, expr: Any) -> ElementExpr:
         number = constant(expr)
@@ -93,6 +94,8 @@ class ExpressionLifter:
         if name == "likely":
             return self.value(expr.args[0])
         op = _RENAMED.get(name, name)
+        if op == "erf" and self.keeps_float32:
+            op = ERF_TO_FLOAT32
         if op not in ELEMENT_OPS and op not in DERIVED:
             raise self.unsupported(expr)
         return _apply(op, tuple(map(self.value, expr.args)))

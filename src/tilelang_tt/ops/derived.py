@@ -53,6 +53,21 @@ def exp10(x: ElementExpr) -> ElementExpr:
     return apply("mul", apply("exp2", n), apply("exp", apply("mul", r, Number(math.log(10)))))
 
 
+# Coefficients of Abramowitz and Stegun, Handbook of Mathematical Functions, 7.1.26; largest error 1.5e-7.
+_ERF_P = 0.3275911
+_ERF_A = (0.254829592, -0.284496736, 1.421413741, -1.453152027, 1.061405429)
+
+
+def erf(x: ElementExpr) -> ElementExpr:
+    """sign(x) (1 - (a1 t + ... + a5 t^5) e^(-x^2)) with t = 1 / (1 + p |x|)."""
+    t = apply("div", Number(1.0), apply("add", apply("mul", apply("abs", x), Number(_ERF_P)), Number(1.0)))
+    polynomial: ElementExpr = Number(0.0)
+    for coefficient in reversed(_ERF_A):
+        polynomial = apply("mul", apply("add", polynomial, Number(coefficient)), t)
+    bell = apply("exp", apply("mul", apply("mul", x, x), Number(-1.0)))
+    return apply("mul", apply("sign", x), apply("sub", Number(1.0), apply("mul", polynomial, bell)))
+
+
 def hypot(x: ElementExpr, y: ElementExpr) -> ElementExpr:
     return apply("sqrt", apply("add", apply("mul", x, x), apply("mul", y, y)))
 
@@ -91,12 +106,14 @@ def floor_mod(a: ElementExpr, b: ElementExpr) -> ElementExpr:
     return apply("sub", a, apply("mul", floor_div(a, b), b))
 
 
+ERF_TO_FLOAT32 = "erf_to_float32"
 _POSITIVE = (2.0**-126, 3e38)
 
 DERIVED: dict[str, Derived] = {
     row.name: row
     for row in (
         Derived("clamp", clamp, EXACT),
+        Derived(ERF_TO_FLOAT32, erf, Accuracy(0.0, absolute=5e-7), "instead of `erf` where the target is float32"),
         Derived("exp10", exp10, Accuracy(3.0, domain=(-37.0, 38.0))),
         Derived("floor_div", floor_div, EXACT, "whole numbers below 2^22, divisor above zero"),
         Derived("floor_mod", floor_mod, EXACT, "whole numbers below 2^22, divisor above zero"),

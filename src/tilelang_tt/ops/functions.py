@@ -33,7 +33,7 @@ ROWS = (
         _erf,
         (Instruction("t", "erf_tile_init<false>()", "erf_tile<false>({a})", f"{UNARY}/erf_erfc.h"),),
         Accuracy(0.0, absolute=4e-3),
-        note="the SDK's function is made for bfloat16 results",
+        note="made for 16-bit results",
     ),
     unary("sin", _TRIGONOMETRY, np.sin, Accuracy(2.0, absolute=1.5e-7, domain=(-30.0, 30.0))),
     unary("cos", _TRIGONOMETRY, np.cos, Accuracy(2.0, absolute=1.5e-7, domain=(-30.0, 30.0))),
