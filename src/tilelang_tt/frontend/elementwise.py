@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from tvm import tirx
 
+from tilelang_tt.arch import TILE
 from tilelang_tt.diagnostics import Location, UnsupportedError
 from tilelang_tt.frontend.expression import ExpressionLifter, operator, without_cast_to
 from tilelang_tt.frontend.refuse import location_of
@@ -31,10 +32,12 @@ from tilelang_tt.ir.tile import (
     Index,
     Map,
     Number,
+    Part,
     Region,
     Scalar,
     Stmt,
     Tensor,
+    element_buffers,
     whole,
 )
 from tilelang_tt.ops.derived import apply
@@ -148,8 +151,10 @@ class _Assignment:
         lifter = ExpressionLifter(self.load, self.scalar, self.location, keeps_float32)
         value = lifter.value(self.with_numbers(without_cast_to(store.value, target.dtype)))
         if isinstance(target, Buffer):
-            self.check_whole(target, walks, store.indices)
+            part = self.part(target, walks, store.indices)
             block, after = target, []
+            if part is not None:
+                return self.partial(target, part, value, condition, lifter)
         else:
             block = self.lifter.temporary(target.name, target.dtype, self.box(walks), self.location)
             region = self.region(target, walks)
@@ -171,6 +176,22 @@ class _Assignment:
             )
 
         return scalar.replace_loads(expr, lambda load: self.lifter.element(load, self.location), uniform)
+
+    def partial(
+        self, target: Buffer, part: Part, value: ElementExpr, condition: Any, lifter: ExpressionLifter
+    ) -> list[Stmt]:
+        """Compute a part of a block beside it, then put it in: what is read of the block is its old contents."""
+        shape = tuple(extent for extent in part.extents if extent != 1)
+        if condition is not None:
+            walked = iter(range(len(shape)))
+            axes = tuple(None if extent == 1 else next(walked) for extent in part.extents)
+            old = Element(target, axes, part.origin)
+            value = apply("where", lifter.value(self.with_numbers(condition)), value, old)
+        if target not in element_buffers(value):
+            return [*self.before, Map(target, value, self.location, part)]
+        block = self.lifter.temporary(target.name, target.dtype, shape, self.location)
+        put = Map(target, Element(block), self.location, part)
+        return [*self.before, Map(block, value, self.location), put]
 
     # --- accesses ---------------------------------------------------------------------------------
 
@@ -196,18 +217,32 @@ class _Assignment:
         extents = tuple(1 if walk.loop is None else self.loops[walk.loop][1] for walk in walks)
         return Region(tensor, tuple(walk.base for walk in walks), extents)
 
-    def check_whole(self, buffer: Buffer, walks: list[_Walk], indices: Any) -> None:
-        starts = [scalar.int_value(walk.base) for walk in walks]
-        if self.box(walks) != buffer.shape or any(start != 0 for start in starts):
+    def part(self, buffer: Buffer, walks: list[_Walk], indices: Any) -> Part | None:
+        """The box of a block that an access walks; None for the whole of it."""
+        extents = tuple(1 if walk.loop is None else self.loops[walk.loop][1] for walk in walks)
+        origin = tuple(walk.base for walk in walks)
+        if extents == buffer.shape and all(scalar.int_value(start) == 0 for start in origin):
+            return None
+        for axis, (walk, extent, start) in enumerate(zip(walks, extents, origin, strict=True)):
+            if axis < len(buffer.shape) - 2:
+                continue  # whole matrices, whichever
+            ends = scalar.equal(start + extent, buffer.shape[axis])
+            if walk.loop is None or scalar.granularity(start) % TILE or (extent % TILE and not ends):
+                self.refuse_index(buffer, indices)
+        if any(walk.loop is not None for walk in walks[: len(buffer.shape) - 2]):
             self.refuse_index(buffer, indices)
+        return Part(origin, extents)
 
     def load(self, expr: Any) -> ElementExpr:
         source = self.lifter.source(expr.buffer, self.location)
         walks = self.walks(source, expr.buffer, expr.indices)
-        if isinstance(source, Buffer):
-            self.check_whole(source, walks, expr.indices)
         if any(walk.loop is not None and walk.loop not in self.axis_of for walk in walks):
             self.refuse_index(source, expr.indices)
+        part = self.part(source, walks, expr.indices) if isinstance(source, Buffer) else None
+        if part is not None:
+            assert isinstance(source, Buffer)
+            towards = tuple(None if walk.loop is None else self.axis_of[walk.loop] for walk in walks)
+            return Element(source, towards, part.origin)
         axes = tuple(self.axis_of[walk.loop] for walk in walks if walk.loop is not None)
         if isinstance(source, Tensor):
             block = self.lifter.temporary(source.name, source.dtype, self.box(walks), self.location)

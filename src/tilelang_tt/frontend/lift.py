@@ -10,11 +10,12 @@ Meaning comes from operators, scopes, indices and loop kinds, never from names.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tvm import tirx
 
+from tilelang_tt.arch import TILE
 from tilelang_tt.compiled import Decision
 from tilelang_tt.diagnostics import Location, UnsupportedError
 from tilelang_tt.formats import DTYPES, INTEGERS
@@ -39,6 +40,7 @@ from tilelang_tt.ir.tile import (
     Map,
     Memory,
     Number,
+    Part,
     Read,
     Reduce,
     Region,
@@ -48,6 +50,7 @@ from tilelang_tt.ir.tile import (
     Tensor,
     TileProgram,
     unique_name,
+    walk,
     whole,
 )
 from tilelang_tt.ops.derived import apply
@@ -97,6 +100,15 @@ _IGNORED_HINTS = {
     "tl.assume": "",  # T.assume, and what TileLang knows about shapes
     "tl.launch_threads": "",  # every T.Kernel has it
 }
+
+
+@dataclass(frozen=True)
+class _Operand:
+    """A block that an operation works on: the user's, or a copy of a part of it."""
+
+    buffer: Buffer
+    take: tuple[Stmt, ...]  # fills the copy
+    put: tuple[Stmt, ...]  # puts it back
 
 
 def lift(func: tirx.PrimFunc, options: Options) -> TileProgram:
@@ -225,6 +237,7 @@ class _Lifter:
         for key in block.annotations:
             self.hint(str(key), location)
         body = self.body(block.body)
+        body = (*_blank_around_parts(body), *body)
         return Launch(
             self.name,
             tuple((var, scalar.simplify(extent)) for var, extent in blocks),
@@ -398,9 +411,10 @@ class _Lifter:
         if op == "tl.tileop.copy":
             return self.copy(call, location)
         if op == "tl.tileop.fill":
-            return (Fill(self.whole(call.args[0], location), self.number(call.args[1], location), location),)
+            target = self.block(call.args[0], location)
+            return (Fill(target.buffer, self.number(call.args[1], location), location), *target.put)
         if op == "tl.tileop.gemm":
-            return (self.gemm(call, location),)
+            return self.gemm(call, location)
         if op == "tl.tileop.reduce":
             return self.reduce(call, location)
         raise UnsupportedError(
@@ -456,8 +470,8 @@ class _Lifter:
             help="use the buffer itself",
         )
 
-    def whole(self, call: Any, location: Location | None) -> Buffer:
-        """The on-chip buffer a region covers completely."""
+    def block(self, call: Any, location: Location | None) -> _Operand:
+        """The on-chip block that a region is, or a copy of the part that it covers."""
         region = self.region(call, location)
         if isinstance(region.source, Tensor):
             raise UnsupportedError(
@@ -466,18 +480,30 @@ class _Lifter:
                 location=location,
                 help="T.copy it to a T.alloc_shared block first",
             )
-        self.check_whole(region, location)
-        return region.source
+        return self.operand(region, location)
 
-    def check_whole(self, region: Region, location: Location | None) -> None:
+    def operand(self, region: Region, location: Location | None) -> _Operand:
         source = region.source
-        if region.extents != source.shape or any(scalar.int_value(low) != 0 for low in region.mins):
-            raise UnsupportedError(
-                "TT118",
-                f"part of '{source.name}' is used; this version works on whole on-chip buffers",
-                location=location,
-                help="allocate a buffer of the size of the part",
-            )
+        assert isinstance(source, Buffer)
+        if region.extents == source.shape and all(scalar.int_value(low) == 0 for low in region.mins):
+            return _Operand(source, (), ())
+        for axis, (low, extent) in enumerate(zip(region.mins, region.extents, strict=True)):
+            ends = scalar.equal(low + extent, source.shape[axis])
+            tiles = scalar.granularity(low) % TILE == 0 and (extent % TILE == 0 or ends)
+            if not (tiles if axis >= len(source.shape) - 2 else extent == 1):
+                raise UnsupportedError(
+                    "TT118",
+                    f"part of '{source.name}' is used that is not made of whole 32x32 tiles",
+                    location=location,
+                    help="let parts of on-chip buffers start and end at multiples of 32",
+                )
+        shape = tuple(extent for extent in region.extents if extent != 1)
+        copy = self.temporary(source.name, source.dtype, shape, location)
+        walked = iter(range(len(shape)))
+        axes = tuple(None if extent == 1 else next(walked) for extent in region.extents)
+        take = Map(copy, Element(source, axes, region.mins), location)
+        put = Map(source, Element(copy), location, Part(region.mins, region.extents))
+        return _Operand(copy, (take,), (put,))
 
     # --- tile operations --------------------------------------------------------------------------
 
@@ -486,15 +512,20 @@ class _Lifter:
         target = call.args[1].args[0].buffer
         if isinstance(src.source, Tensor) and isinstance(dst.source, Buffer) and dst.source.dtype in INTEGERS:
             self.copies[target] = src
-        for region in (src, dst):
-            if isinstance(region.source, Buffer):
-                self.check_whole(region, location)
         self.check_same_box(src, dst, location)
+        before: tuple[Stmt, ...] = ()
+        after: tuple[Stmt, ...] = ()
+        if isinstance(src.source, Buffer):
+            source = self.operand(src, location)
+            src, before = whole(source.buffer), source.take
+        if isinstance(dst.source, Buffer):
+            result = self.operand(dst, location)
+            dst, after = whole(result.buffer), result.put
         if isinstance(src.source, Tensor) and isinstance(dst.source, Tensor):
             box = tuple(extent for extent in src.extents if extent != 1)
             middle = whole(self.temporary(src.source.name, src.source.dtype, box, location))
             return (Copy(src, middle, location), Copy(middle, dst, location))
-        return (Copy(src, dst, location),)
+        return (*before, Copy(src, dst, location), *after)
 
     def check_same_box(self, src: Region, dst: Region, location: Location | None) -> None:
         if [e for e in src.extents if e != 1] != [e for e in dst.extents if e != 1]:
@@ -506,16 +537,20 @@ class _Lifter:
                 help="make the shapes equal",
             )
 
-    def gemm(self, call: Any, location: Location | None) -> Gemm:
-        a, b, c = (self.whole(arg, location) for arg in call.args[:3])
+    def gemm(self, call: Any, location: Location | None) -> tuple[Stmt, ...]:
+        a, b, c = (self.block(arg, location) for arg in call.args[:3])
         transpose_a, transpose_b = bool(call.args[3]), bool(call.args[4])
         clear = self.expr(call.args[9], location)
-        self.check_gemm(a, b, c, location)
-        return Gemm(a, b, c, transpose_a, transpose_b, clear, location=location)
+        self.check_gemm(a.buffer, b.buffer, c.buffer, location)
+        product = Gemm(a.buffer, b.buffer, c.buffer, transpose_a, transpose_b, clear, location=location)
+        old = () if scalar.int_value(clear) == 1 else c.take
+        return (*a.take, *b.take, *old, product, *c.put)
 
     def reduce(self, call: Any, location: Location | None) -> tuple[Stmt, ...]:
         """Sums and maxima as they are; the others by way of |x| or -x."""
-        src, dst = (self.whole(arg, location) for arg in call.args[:2])
+        source, result_block = (self.block(arg, location) for arg in call.args[:2])
+        src, dst = source.buffer, result_block.buffer
+        old = () if bool(call.args[4]) else result_block.take
         kind, clear = str(call.args[2].value), bool(call.args[4])
         shape = call.args[0].args[0].buffer.shape
         dim = int(call.args[3]) % len(shape)
@@ -530,20 +565,22 @@ class _Lifter:
         if scalar.int_value(shape[dim]) == 1:
             value: ElementExpr = Apply("abs", (Element(src),)) if kind.startswith("abs") else Element(src)
             combine = {"sum": "add", "max": "min" if kind == "min" else "max"}[op]
-            return (Map(dst, value if clear else Apply(combine, (Element(dst), value)), location),)
+            value = value if clear else Apply(combine, (Element(dst), value))
+            return (*source.take, *old, Map(dst, value, location), *result_block.put)
         axis = sum(1 for extent in list(shape)[:dim] if scalar.int_value(extent) != 1)
-        result: list[Stmt] = []
+        result: list[Stmt] = [*source.take, *old]
         if before is not None:
             block = self.temporary(src.name, src.dtype, src.shape, location)
             result.append(Map(block, _prepared(before, src), location))
             src = block
         if after is None and (clear or op == "sum"):
-            return (*result, Reduce(op, src, dst, axis, clear, location))
+            return (*result, Reduce(op, src, dst, axis, clear, location), *result_block.put)
         part = self.temporary(dst.name, dst.dtype, dst.shape, location)
         value = Element(part) if after is None else _prepared(after, part)
         if not clear:
             value = Apply("max" if after is None else "min", (Element(dst), value))
-        return (*result, Reduce(op, src, part, axis, True, location), Map(dst, value, location))
+        reduce = Reduce(op, src, part, axis, True, location)
+        return (*result, reduce, Map(dst, value, location), *result_block.put)
 
     def check_gemm(self, a: Buffer, b: Buffer, c: Buffer, location: Location | None) -> None:
         """Shapes agree already: T.gemm itself checks them."""
@@ -558,6 +595,12 @@ class _Lifter:
                 location=location,
                 help="give it an accumulator of its own",
             )
+
+
+def _blank_around_parts(body: tuple[Stmt, ...]) -> list[Stmt]:
+    """Zeros for blocks that are written part by part: all their tiles go together when they are read."""
+    parts = dict.fromkeys(stmt.dst for stmt in walk(body) if isinstance(stmt, Map) and stmt.part is not None)
+    return [Fill(buffer, 0.0) for buffer in parts]
 
 
 def _prepared(function: str, buffer: Buffer) -> ElementExpr:

@@ -190,8 +190,7 @@ class _Machine:
             case Fill():
                 self.write(stmt.dst, np.full(stmt.dst.shape, stmt.value))
             case Map():
-                self.target = stmt.dst
-                self.write(stmt.dst, self.element(stmt.value, stmt.dst.shape))
+                self.map(stmt)
             case Gemm():
                 self.gemm(stmt)
             case Reduce():
@@ -202,6 +201,15 @@ class _Machine:
                 pass
             case _:
                 raise TypeError(f"no meaning for {type(stmt).__name__}")
+
+    def map(self, stmt: Map) -> None:
+        self.target = stmt.dst
+        value = self.element(stmt.value, stmt.shape)
+        if stmt.part is None:
+            self.write(stmt.dst, value)
+            return
+        starts = [self.number(start) for start in stmt.part.origin]
+        self.put(stmt.dst, tuple(zip(starts, stmt.part.extents, strict=True)), value)
 
     def gemm(self, gemm: Gemm) -> None:
         """Sums in float64, so that the order of summation does not show after rounding to float32."""
@@ -233,7 +241,13 @@ class _Machine:
         walked, values = element.walked, self.read(element.buffer)
         if element.buffer in self.constants:  # the same tile everywhere
             return np.tile(values, [-(-extent // TILE) for extent in shape])[tuple(slice(extent) for extent in shape)]
-        values = values.transpose(sorted(range(len(walked)), key=lambda axis: walked[axis]))
+        if element.origin is not None:
+            starts = [self.number(start) for start in element.origin]
+            extents = [1 if axis is None else shape[axis] for axis in walked]
+            box = tuple(slice(start, start + extent) for start, extent in zip(starts, extents, strict=True))
+            values = values[box].reshape([extent for extent, axis in zip(extents, walked, strict=True) if axis is not None])
+            walked = tuple(axis for axis in walked if axis is not None)
+        values = values.transpose(sorted(range(len(walked)), key=lambda axis: walked[axis] or 0))
         lengths = [extent if axis in walked else 1 for axis, extent in enumerate(shape)]
         return np.broadcast_to(values.reshape(lengths), shape)
 

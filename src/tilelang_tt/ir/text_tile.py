@@ -120,12 +120,31 @@ def element_text(expr: ElementExpr, names: Names, *, nested: bool = False) -> st
     if isinstance(expr, Scalar):
         return f"[{names.expr(expr.expr)}]"
     if isinstance(expr, Element):
-        walked = "" if expr.axes is None else f"[{', '.join(AXES[axis] for axis in expr.axes)}]"
-        return f"{names(expr.buffer)}{walked}"
+        return f"{names(expr.buffer)}{_walk(expr, names)}"
     if expr.op in _INFIX:
         text = f" {_INFIX[expr.op]} ".join(element_text(arg, names, nested=True) for arg in expr.args)
         return f"({text})" if nested else text
     return f"{expr.op}({', '.join(element_text(arg, names) for arg in expr.args)})"
+
+
+def _walk(element: Element, names: Names) -> str:
+    """How an element is found, where it is not at the same place."""
+    if element.axes is None and element.origin is None:
+        return ""
+    places = []
+    for number, axis in enumerate(element.walked):
+        start = None if element.origin is None else element.origin[number]
+        text = [] if axis is None else [AXES[axis]]
+        if start is not None and (axis is None or scalar.int_value(start) != 0):
+            text.append(names.expr(start))
+        places.append(" + ".join(text))
+    return f"[{', '.join(places)}]"
+
+
+def _part(stmt: Map, names: Names) -> str:
+    if stmt.part is None:
+        return ""
+    return f"[{', '.join(map(names.expr, stmt.part.origin))} : {' x '.join(map(str, stmt.part.extents))}]"
 
 
 class _TileText:
@@ -241,7 +260,7 @@ def stmt_text(stmt: Stmt, names: Names) -> str:
         case Gemm():
             return _gemm(stmt, names)
         case Map():
-            return f"Map {names(stmt.dst)} = {element_text(stmt.value, names)}"
+            return f"Map {names(stmt.dst)}{_part(stmt, names)} = {element_text(stmt.value, names)}"
         case Reduce():
             sign = "=" if stmt.clear else f"{stmt.op}="
             return f"Reduce {names(stmt.dst)} {sign} {stmt.op} of {names(stmt.src)} along {AXES[stmt.axis]}"

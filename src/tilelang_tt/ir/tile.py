@@ -15,6 +15,7 @@ Tensors and buffers are compared by identity; their names are for people.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from enum import Enum
@@ -75,6 +76,14 @@ def whole(buffer: Buffer) -> Region:
     return Region(buffer, tuple(scalar.const(0) for _ in buffer.shape), buffer.shape)
 
 
+@dataclass(frozen=True)
+class Part:
+    """A box of a buffer, in elements."""
+
+    origin: tuple[Expr, ...]
+    extents: tuple[int, ...]
+
+
 # --- element-wise expressions ---------------------------------------------------------------------
 
 
@@ -83,14 +92,16 @@ class Element:
     """The element of `buffer` at the position being computed.
 
     Axis k of the buffer is walked by axis `axes[k]` of the block being computed; axes of that block which the buffer
-    lacks repeat it. None: the same axes in the same order.
+    lacks repeat it. None: the same axes in the same order. An axis may be walked from `origin[k]` on, or stay there
+    (its place in `axes` is None).
     """
 
     buffer: Buffer
-    axes: tuple[int, ...] | None = None
+    axes: tuple[int | None, ...] | None = None
+    origin: tuple[Expr, ...] | None = None  # None: from the start
 
     @property
-    def walked(self) -> tuple[int, ...]:
+    def walked(self) -> tuple[int | None, ...]:
         return tuple(range(len(self.buffer.shape))) if self.axes is None else self.axes
 
 
@@ -224,11 +235,20 @@ class Gemm:
 
 @dataclass(frozen=True)
 class Map:
-    """dst[i, j] = value, for every element."""
+    """dst[i, j] = value, for every element of the block, or of a part of it.
+
+    A part keeps its place along axes that are not walked: those of extent 1.
+    """
 
     dst: Buffer
     value: ElementExpr
     location: Location | None = None
+    part: Part | None = None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of what is computed."""
+        return self.dst.shape if self.part is None else tuple(e for e in self.part.extents if e != 1)
 
 
 @dataclass(frozen=True)
@@ -363,11 +383,21 @@ class BufferLayout:
     order: TileOrder = TileOrder.ROWS
     row_axis: int | None = 0
     col_axis: int | None = 1
+    outer: tuple[int, ...] = ()  # extents of the axes before these: matrices one after the other
     constant: bool = False  # all tiles are the same, and stored once
 
     @property
     def tiles(self) -> int:
-        return 1 if self.constant else self.rows * self.cols
+        return 1 if self.constant else math.prod(self.outer) * self.rows * self.cols
+
+    def offset(self, origin: tuple[Expr, ...]) -> Expr:
+        """Position of the first tile of a part that begins at `origin`."""
+        matrix: Expr | int = 0
+        for extent, start in zip(self.outer, origin, strict=False):
+            matrix = matrix * extent + start
+        row, col = (0 if axis is None else scalar.floordiv(origin[axis], TILE) for axis in (self.row_axis, self.col_axis))
+        within = row * self.cols + col if self.order is TileOrder.ROWS else col * self.rows + row
+        return scalar.simplify(scalar.as_expr(matrix * (self.rows * self.cols) + within))
 
     def index(self, row: Expr | int, col: Expr | int) -> Expr:
         """Position of a tile inside the block."""
@@ -534,7 +564,8 @@ def reads(stmt: Stmt) -> tuple[Buffer, ...]:
     if isinstance(stmt, Gemm):
         return (stmt.a, stmt.b) if int_value(stmt.clear) else (stmt.a, stmt.b, stmt.c)
     if isinstance(stmt, Map):
-        return tuple(element_buffers(stmt.value))
+        kept = () if stmt.part is None else (stmt.dst,)
+        return tuple(dict.fromkeys((*element_buffers(stmt.value), *kept)))
     if isinstance(stmt, Reduce):
         return (stmt.src,) if stmt.clear else (stmt.src, stmt.dst)
     if isinstance(stmt, Transpose | Store):
@@ -546,6 +577,8 @@ def reads(stmt: Stmt) -> tuple[Buffer, ...]:
 
 def unpacks(stmt: Stmt) -> tuple[Buffer, ...]:
     """Buffers a statement's consumer takes out of L1. An accumulator is not one: the packer adds in place."""
+    if isinstance(stmt, Map):
+        return tuple(element_buffers(stmt.value))
     return (stmt.a, stmt.b) if isinstance(stmt, Gemm) else reads(stmt)
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tilelang_tt.compiled import Decision
-from tilelang_tt.diagnostics import Location
+from tilelang_tt.diagnostics import Location, UnsupportedError
 from tilelang_tt.ir.tile import (
     Apply,
     Buffer,
@@ -30,6 +30,7 @@ from tilelang_tt.ir.tile import (
     unique_name,
     with_children,
 )
+from tilelang_tt.passes.a_metadata.orient import targets_of
 
 
 def align_operands(program: TileProgram) -> TileProgram:
@@ -68,13 +69,18 @@ class _Aligner:
         if not isinstance(expr, Element):
             return expr
         source, target = self.layouts[expr.buffer], self.layouts[stmt.dst]
-        walked = expr.walked
-        aligned = all(
-            axis is None or walked[axis] == side
-            for axis, side in ((source.row_axis, target.row_axis), (source.col_axis, target.col_axis))
-        )
-        if aligned:
+        walked, targets = expr.walked, targets_of(stmt)
+        sides = ((source.row_axis, target.row_axis), (source.col_axis, target.col_axis))
+        towards = [(None if axis is None else walked[axis], side) for axis, side in sides]
+        if all(to is None or targets[to] == side for to, side in towards):
             return expr
+        if expr.origin is not None:
+            raise UnsupportedError(
+                "TT143",
+                f"a part of '{expr.buffer.name}' is used along the other side of its tiles",
+                location=stmt.location,
+                help="copy the part to a block of its own first",
+            )
         turned = self.turned(expr.buffer, stmt.location)
         if not any(isinstance(s, Transpose) and s.dst is turned for s in before):
             before.append(Transpose(expr.buffer, turned, stmt.location))

@@ -14,7 +14,6 @@ from dataclasses import replace
 
 from tilelang_tt.arch import TILE
 from tilelang_tt.compiled import Decision
-from tilelang_tt.diagnostics import ResourceError
 from tilelang_tt.formats import TILE_BYTES, format_of
 from tilelang_tt.ir.tile import (
     Buffer,
@@ -49,17 +48,10 @@ def propagate_layout(program: TileProgram) -> TileProgram:
 def buffer_layout(buffer: Buffer, format: str, sides: Sides, order: TileOrder = TileOrder.ROWS) -> BufferLayout:
     """Tiles of a buffer, the last ones padded."""
     shape = buffer.shape
-    if len(shape) > 2:
-        raise ResourceError(
-            "TT201",
-            f"'{buffer.name}' has shape {'x'.join(map(str, shape))}; blocks of this version have up to two axes",
-            location=buffer.location,
-            help="loop over the outer axes and use a block of two axes",
-        )
-    axis_of = {sides[buffer, axis]: axis for axis in range(len(shape))}
+    axis_of = {sides[buffer, axis]: axis for axis in range(len(shape)) if (buffer, axis) in sides}
     row, col = axis_of.get(Side.ROW), axis_of.get(Side.COL)
     rows, cols = (1 if axis is None else -(-shape[axis] // TILE) for axis in (row, col))
-    return BufferLayout(rows, cols, format, TILE_BYTES[format], order, row, col)
+    return BufferLayout(rows, cols, format, TILE_BYTES[format], order, row, col, shape[:-2])
 
 
 def _layout(program: TileProgram, launch: Launch, buffer: Buffer, sides: Sides) -> BufferLayout:

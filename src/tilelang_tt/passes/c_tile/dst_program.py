@@ -26,10 +26,11 @@ def dst_tiles(fp32_acc: bool) -> int:
 
 @dataclass(frozen=True)
 class Fetch:
-    """slot = the tile of `buffer`."""
+    """slot = the tile of `buffer`, counted from `origin` on."""
 
     buffer: Buffer
     slot: int
+    origin: tuple[Expr, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -173,7 +174,7 @@ class _Builder:
             return self.places[expr]
         if isinstance(expr, Element):
             slot = self.take()
-            self.steps.append(Fetch(expr.buffer, slot))
+            self.steps.append(Fetch(expr.buffer, slot, expr.origin))
         elif isinstance(expr, Number | Scalar):
             slot = self.take()
             self.steps.append(SetNumber(_value(expr), slot))

@@ -27,6 +27,7 @@ from tilelang_tt.ir.tile import (
     all_reads,
     all_writes,
     children,
+    element_buffers,
     walk,
     with_children,
     writes,
@@ -49,7 +50,8 @@ def substitute(expr: ElementExpr, buffer: Buffer, value: ElementExpr) -> Element
     if isinstance(expr, Element):
         if expr.buffer is not buffer:
             return expr
-        return replace(expr, buffer=value.buffer) if isinstance(value, Element) and value.axes is None else value
+        plain = isinstance(value, Element) and value.axes is None and value.origin is None
+        return replace(expr, buffer=value.buffer) if isinstance(value, Element) and plain else value
     if isinstance(expr, Apply):
         return Apply(expr.op, tuple(substitute(arg, buffer, value) for arg in expr.args))
     return expr
@@ -88,7 +90,7 @@ class _Fuser:
     def fuse(self, stmts: list[Stmt], index: int, outer: Path, is_loop: bool) -> bool:
         """Merge the map at `index` into the next statement, if that is a map too."""
         first, second = stmts[index], stmts[index + 1] if index + 1 < len(stmts) else None
-        if not (isinstance(first, Map) and isinstance(second, Map)):
+        if not (isinstance(first, Map) and isinstance(second, Map)) or first.part is not None:
             return False
         middle = first.dst
         if occurrences(second.value, middle) != 1 or not self.may_inline(first, second):
@@ -97,7 +99,8 @@ class _Fuser:
         if not overwritten and live_after((*outer, (tuple(stmts), index + 1, is_loop)), middle):
             return False
         value = substitute(second.value, middle, first.value)
-        stmts[index : index + 2] = [Map(second.dst, value, first.location if _plain(second) else second.location)]
+        location = first.location if _plain(second) else second.location
+        stmts[index : index + 2] = [replace(second, value=value, location=location)]
         text = f"computed in one pass with '{second.dst.name}': '{middle.name}' makes no trip through L1 in between"
         self.decisions.append(Decision("fuse_maps", middle.name, text, second.location))
         return True
@@ -107,15 +110,18 @@ class _Fuser:
         layouts = self.launch.layouts
         middle, target = layouts[first.dst], layouts[second.dst]
         wide = middle.format == "Float32" or middle.format == target.format
-        if any(element.axes is not None for element in elements(second.value) if element.buffer is first.dst):
+        uses = [element for element in elements(second.value) if element.buffer is first.dst]
+        if any(element.axes is not None or element.origin is not None for element in uses):
             return False  # computed once, used along a whole row or column
         fused = substitute(second.value, first.dst, first.value)
+        if second.part is not None and second.dst in element_buffers(fused):
+            return False  # a part is put into a block whose old contents it was computed from
         return wide and middle.order is target.order and dst_program(fused).slots <= self.capacity
 
     def forward(self, stmts: list[Stmt], index: int, outer: Path, is_loop: bool) -> bool:
         """Let readers of a plain copy read the original, if both keep their contents as long."""
         stmt = stmts[index]
-        if not (isinstance(stmt, Map) and isinstance(stmt.value, Element) and stmt.value.axes is None):
+        if not (isinstance(stmt, Map) and _plain(stmt) and isinstance(stmt.value, Element)) or stmt.part is not None:
             return False
         source, copy = stmt.value.buffer, stmt.dst
         layouts = self.launch.layouts
@@ -138,7 +144,7 @@ class _Fuser:
 
 
 def _plain(stmt: Map) -> bool:
-    return isinstance(stmt.value, Element)
+    return isinstance(stmt.value, Element) and stmt.value.axes is None and stmt.value.origin is None
 
 
 def _stores(stmt: Stmt, buffer: Buffer) -> bool:

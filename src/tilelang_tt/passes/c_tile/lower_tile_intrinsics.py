@@ -44,6 +44,7 @@ from tilelang_tt.ir.tile import (
     walk,
     with_children,
 )
+from tilelang_tt.passes.a_metadata.orient import elements
 from tilelang_tt.passes.c_tile.dst_program import dst_program, dst_tiles
 from tilelang_tt.passes.c_tile.liveness import mentions
 
@@ -144,8 +145,10 @@ class _Lowering:
     def fitting_accumulator(self, sums: Stmt, result: Stmt) -> Buffer | None:
         """The accumulator, if `sums` only adds products up from zero and `result` is its only reader."""
         found = _sum_of_products(sums, None)
-        if found is None or not isinstance(result, Map) or result.dst is found.c:
+        if found is None or not isinstance(result, Map) or result.dst is found.c or result.part is not None:
             return None
+        if any(element.axes is not None or element.origin is not None for element in elements(result.value)):
+            return None  # spread over a larger block, or a part of it
         buffer, sub = found.c, found.sub_block
         layout = self.layouts[buffer]
         if sub is None or (sub.rows, sub.cols) != (layout.rows, layout.cols):

@@ -37,7 +37,7 @@ from tilelang_tt.ir.kernel import (
     walk,
 )
 from tilelang_tt.ir.scalar import int_value, simplify
-from tilelang_tt.ir.tile import Buffer, Fill, Gemm, Map, Reduce, Role, Store, Transpose, element_buffers
+from tilelang_tt.ir.tile import Buffer, Fill, Gemm, Map, Reduce, Role, Store, Transpose, element_buffers, writes
 
 
 class State(Enum):
@@ -92,7 +92,7 @@ def requirements(stmt: KernelStmt) -> States:
         sources = dict.fromkeys(element_buffers(task.value), State.WAITED)
         # A block updated in place is waited for group by group, inside the task.
         target = State.AVAILABLE if updated_in_place(task) else State.RESERVED
-        return sources | {task.dst: target}
+        return sources | {task.dst: State.RESERVED if task.part is not None else target}
     if isinstance(task, Transpose | Reduce):
         return {task.src: State.WAITED, task.dst: State.RESERVED}
     if isinstance(task, Fill):
@@ -167,7 +167,7 @@ class _Protocol:
     def leaf(self, stmt: KernelStmt, out: _List, states: States) -> None:
         needs = {b: state for b, state in requirements(stmt).items() if self.moves(b)}
         for buffer, state in sorted(needs.items(), key=lambda need: need[1] in _WRITABLE):
-            if _takes_contents(stmt, buffer) and _surely(stmt) and states.get(buffer, State.FREE) is State.FREE:
+            if _takes_contents(stmt, buffer) and (_surely(stmt) or not _is_result(stmt, buffer)) and states.get(buffer, State.FREE) is State.FREE:
                 raise _not_filled(buffer, _location(stmt))
             self.move(buffer, state, out, states, _location(stmt))
         if isinstance(stmt, Receive):
@@ -323,7 +323,15 @@ def _location_of_next(rest: Rest, buffer: Buffer) -> Location | None:
 
 def _surely(stmt: KernelStmt) -> bool:
     """Whether a statement needs contents in every round; a product may overwrite in the first."""
-    return not (isinstance(stmt, Task) and isinstance(stmt.stmt, Gemm) and int_value(stmt.stmt.clear) is None)
+    if not isinstance(stmt, Task):
+        return True
+    if isinstance(stmt.stmt, Map):
+        return stmt.stmt.part is None
+    return not (isinstance(stmt.stmt, Gemm) and int_value(stmt.stmt.clear) is None)
+
+
+def _is_result(stmt: KernelStmt, buffer: Buffer) -> bool:
+    return isinstance(stmt, Task) and buffer in writes(stmt.stmt)
 
 
 def _first_user(body: tuple[KernelStmt, ...], buffer: Buffer) -> KernelStmt | None:
@@ -335,6 +343,8 @@ def _takes_contents(stmt: KernelStmt, buffer: Buffer) -> bool:
     """Whether a statement needs what is in the block, rather than just its place."""
     if isinstance(stmt, Task) and isinstance(stmt.stmt, Gemm) and stmt.stmt.c is buffer:
         return int_value(stmt.stmt.clear) != 1
+    if isinstance(stmt, Task) and isinstance(stmt.stmt, Map) and stmt.stmt.part is not None and stmt.stmt.dst is buffer:
+        return True  # what lies around the part
     return isinstance(stmt, Hand) or requirements(stmt)[buffer] in (State.AVAILABLE, State.WAITED)
 
 

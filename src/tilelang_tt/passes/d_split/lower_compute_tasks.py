@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
+from tilelang_tt.arch import TILE
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.kernel import (
     Cb,
@@ -223,9 +224,10 @@ class _Lowering:
 
     def map(self, stmt: Map) -> tuple[KernelStmt, ...]:
         program, cb = dst_program(stmt.value), self.kernels.cbs[stmt.dst]
+        start = 0 if stmt.part is None else self.kernels.launch.layouts[stmt.dst].offset(stmt.part.origin)
 
         def section(place: _Place, group: int) -> tuple[KernelStmt, ...]:
-            pack = repeat(group, "t", lambda t: (self.pack(program.result * group + t, cb, place.tile(t)),))
+            pack = repeat(group, "t", lambda t: (self.pack(program.result * group + t, cb, start + place.tile(t)),))
             return (Section(self.steps(program, group, place), pack),)
 
         return self.over_tiles(stmt, program, section)
@@ -251,6 +253,8 @@ class _Lowering:
         """A section for every group of tiles: one run through the block, or row by row if something is repeated."""
         layouts = self.kernels.launch.layouts
         block = layouts[stmt.dst]
+        if stmt.part is not None or any(isinstance(s, Fetch) and s.origin is not None for s in program.steps):
+            return self.over_part(stmt, program, section)
         alike = all((layouts[b].rows, layouts[b].cols) == (block.rows, block.cols) for b in element_buffers(stmt.value))
         alike = alike and not _depends_on_tile(program)
         limit = self.capacity // program.slots
@@ -262,6 +266,18 @@ class _Lowering:
             block.rows,
             "i",
             lambda i: repeat(block.cols, "j", lambda j: section(_RowPart(block, i, j), group), group),
+        )
+
+    def over_part(
+        self, stmt: Map, program: DstProgram, section: Callable[[_Place, int], tuple[KernelStmt, ...]]
+    ) -> tuple[KernelStmt, ...]:
+        """A section for every group of tiles of a part, row by row, matrix by matrix."""
+        block = self.kernels.launch.layouts[stmt.dst]
+        extents = stmt.dst.shape if stmt.part is None else stmt.part.extents
+        rows, cols = (1 if axis is None else -(-extents[axis] // TILE) for axis in (block.row_axis, block.col_axis))
+        group = largest_divisor(cols, self.capacity // program.slots)
+        return repeat(
+            rows, "i", lambda i: repeat(cols, "j", lambda j: section(_RowPart(block, i, j), group), group)
         )
 
     def steps(
@@ -283,11 +299,12 @@ class _Lowering:
         if isinstance(step, Fetch):
             cb, layout = self.kernels.cbs[step.buffer], self.kernels.launch.layouts[step.buffer]
             view = self.kernels.views.get(step.buffer)
+            start = 0 if step.origin is None else layout.offset(step.origin)
             if view is not None:  # its front stays where the block begins
-                return lambda t: (CopyTile(view, place.tile_of(layout, t), step.slot * group + t),)
+                return lambda t: (CopyTile(view, start + place.tile_of(layout, t), step.slot * group + t),)
             if cb is rotating:
                 return lambda t: (CopyTile(cb, t, step.slot * group + t),)
-            return lambda t: (CopyTile(cb, place.tile_of(layout, t), step.slot * group + t),)
+            return lambda t: (CopyTile(cb, start + place.tile_of(layout, t), step.slot * group + t),)
         if isinstance(step, Compute):
             return lambda t: (self.compute(step, group, t, place),)
         return lambda t: (FillTile(step.slot * group + t, place.number(step.value, t)),)
