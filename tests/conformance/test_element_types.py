@@ -69,6 +69,107 @@ def test_a_float_becomes_the_nearest_float8(numerics: str) -> None:
     assert torch.equal(result.double(), values.to(torch.float8_e4m3fn).double())
 
 
+CASTS = [
+    ("float32", "int32"), ("float32", "uint32"), ("float32", "int16"), ("float32", "int8"), ("float32", "bool"),
+    ("bfloat16", "uint8"), ("int32", "float32"), ("uint32", "float32"), ("int8", "int32"), ("uint8", "int16"),
+    ("bool", "uint32"), ("int32", "bfloat16"), ("int32", "bool"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("numerics", NUMERICS)
+@pytest.mark.parametrize(("source", "target"), CASTS, ids=["-".join(pair) for pair in CASTS])
+def test_casts_are_those_of_c(source: str, target: str, numerics: str) -> None:
+    """Towards zero, for numbers that the target can hold; the copies to and from blocks cast on the way too."""
+
+    @T.prim_func
+    def main(
+        A: T.Tensor((100, 70), source),
+        B: T.Tensor((100, 70), target),
+        C: T.Tensor((100, 70), target),
+        D: T.Tensor((100, 70), target),
+    ):
+        with T.Kernel(T.ceildiv(70, 32), T.ceildiv(100, 64), threads=128) as (bx, by):
+            X = T.alloc_shared((64, 32), source)
+            Y = T.alloc_fragment((64, 32), target)
+            T.copy(A[by * 64, bx * 32], X)
+            T.copy(X, Y)  # block to block
+            T.copy(Y, B[by * 64, bx * 32])
+            T.copy(X, C[by * 64, bx * 32])  # block to tensor
+            T.copy(A[by * 64, bx * 32], Y)  # tensor to block
+            T.copy(Y, D[by * 64, bx * 32])
+
+    kernel = tilelang.compile(main, target={"kind": "tenstorrent", "grid": "2x1", "numerics": numerics})
+    low = 0 if "u" in (source[0], target[0]) else -120
+    values = torch.rand(100, 70, generator=torch.Generator().manual_seed(0)) * (120 - low) + low
+    values[0, :4] = torch.tensor([0.0, 0.75, 1.0, 119.99])
+    values = values.to(getattr(torch, source))
+    expected = values.to(getattr(torch, target))
+    results = [torch.full_like(expected, 3) for _ in range(3)]
+    kernel(values, *results)
+    for result in results:
+        assert torch.equal(result.double(), expected.double())
+
+
+INTEGER_TYPES = ("int8", "uint8", "int16", "uint16", "int32", "uint32")
+
+
+@pytest.mark.parametrize("numerics", NUMERICS)
+@pytest.mark.parametrize("dtype", INTEGER_TYPES)
+def test_quantise_compute_and_scale_back(dtype: str, numerics: str) -> None:
+    @T.prim_func
+    def main(
+        A: T.Tensor((100, 70), "float32"),
+        S: T.Tensor((100,), "float32"),
+        B: T.Tensor((100, 70), dtype),
+        C: T.Tensor((100, 70), "float32"),
+    ):
+        with T.Kernel(T.ceildiv(70, 32), T.ceildiv(100, 64), threads=128) as (bx, by):
+            X = T.alloc_shared((64, 32), "float32")
+            scale = T.alloc_shared((64,), "float32")
+            Q = T.alloc_fragment((64, 32), dtype)
+            F = T.alloc_fragment((64, 32), dtype)
+            Y = T.alloc_fragment((64, 32), "float32")
+            T.copy(A[by * 64, bx * 32], X)
+            T.copy(S[by * 64], scale)
+            T.fill(F, 3)
+            for i, j in T.Parallel(64, 32):
+                Q[i, j] = T.cast(T.clamp(X[i, j] * scale[i], 0.0, 100.0), dtype)
+            for i, j in T.Parallel(64, 32):
+                Q[i, j] = T.min(Q[i, j] + F[i, j], T.cast(90, dtype))
+            for i, j in T.Parallel(64, 32):
+                Y[i, j] = T.cast(Q[i, j], "float32") * scale[i]
+            T.copy(Q, B[by * 64, bx * 32])
+            T.copy(Y, C[by * 64, bx * 32])
+
+    generator = torch.Generator().manual_seed(0)
+    x, scale = torch.rand(100, 70, generator=generator) * 100, torch.rand(100, generator=generator)
+    wanted = getattr(torch, dtype)
+    whole = ((x * scale[:, None]).clamp(0, 100).trunc() + 3).clamp(max=90)
+    q, y = torch.zeros(100, 70, dtype=wanted), torch.zeros(100, 70)
+    tilelang.compile(main, target={"kind": "tenstorrent", "grid": "2x1", "numerics": numerics})(x, scale, q, y)
+    assert torch.equal(q.float(), whole)
+    assert bool(((y - whole * scale[:, None]).abs() <= 2.0**-22 * y.abs()).all())
+
+
+@pytest.mark.parametrize("numerics", NUMERICS)
+def test_masks_are_truth_values(numerics: str) -> None:
+    @T.prim_func
+    def main(A: T.Tensor((64, 64), "float32"), M: T.Tensor((64, 64), "bool"), B: T.Tensor((64, 64), "bool")):
+        with T.Kernel(2, threads=128) as by:
+            X = T.alloc_shared((32, 64), "float32")
+            mask = T.alloc_shared((32, 64), "bool")
+            result = T.alloc_fragment((32, 64), "bool")
+            T.copy(A[by * 32, 0], X)
+            T.copy(M[by * 32, 0], mask)
+            for i, j in T.Parallel(32, 64):
+                result[i, j] = T.if_then_else(mask[i, j], X[i, j] > 0.5, X[i, j] < -0.5)
+            T.copy(result, B[by * 32, 0])
+
+    x, mask = any_bits(torch.float32, (64, 64)) / 30, any_bits(torch.bool, (64, 64))
+    result = compiled(main, numerics=numerics)(x, mask)
+    assert torch.equal(result, torch.where(mask, x > 0.5, x < -0.5))
+
+
 def gemm(dtype: str, out: str) -> Any:
     @T.prim_func
     def main(A: T.Tensor((100, 130), dtype), B: T.Tensor((70, 130), dtype), C: T.Tensor((100, 70), out)):
@@ -97,6 +198,14 @@ def test_product_of_float8(dtype: str, numerics: str) -> None:
     assert torch.equal(result, compiled(gemm("bfloat16", "float32"), numerics=numerics)(*wide))
     if numerics != "chip":  # whose sums round more than the bound allows
         assert_product(result, wide[0], wide[1].T)
+
+
+@pytest.mark.parametrize("numerics", ["fast", "exact"])
+def test_product_of_int8_in_float32(numerics: str) -> None:
+    """Whole numbers below 2^24, each sum of them exact."""
+    a, b = any_bits(torch.int8, (100, 130)), any_bits(torch.int8, (70, 130))
+    result = compiled(gemm("int8", "int32"), numerics=numerics)(a, b)
+    assert torch.equal(result.double(), a.double() @ b.double().T)
 
 
 def test_options_narrow_no_integers() -> None:

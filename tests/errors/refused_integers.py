@@ -1,56 +1,24 @@
-"""Kernels that do more with integers than moving them."""
+"""Kernels that want more of integers than casts and element-wise arithmetic in floats."""
 
 from typing import Any
 
 import tilelang.language as T
 from refusals import refused
 
-
-@refused(
-    "TT140",
-    "'X' has dtype int8; this version copies integers, it does not compute with them",
-    help="T.copy it to a float32 block and compute there",
-)
-def sum_of_integers() -> Any:
-    @T.prim_func
-    def main(A: T.Tensor((32, 32), "int8"), B: T.Tensor((32, 32), "int8")):
-        with T.Kernel(1, threads=128):
-            X = T.alloc_shared((32, 32), "int8")
-            T.copy(A, X)
-            for i, j in T.Parallel(32, 32):
-                X[i, j] = X[i, j] + X[i, j]  # refused
-            T.copy(X, B)
-
-    return main
+INSTEAD = "make it a float32 block; T.copy casts it from and to integers"
 
 
 @refused(
     "TT140",
-    "'X' has dtype int32; this version copies integers, it does not compute with them",
-    help="T.copy it to a float32 block and compute there",
-)
-def fill_with_an_integer() -> Any:
-    @T.prim_func
-    def main(B: T.Tensor((32, 32), "int32")):
-        with T.Kernel(1, threads=128):
-            X = T.alloc_shared((32, 32), "int32")
-            T.fill(X, 7)  # refused
-            T.copy(X, B)
-
-    return main
-
-
-@refused(
-    "TT140",
-    "'X' has dtype int8; this version copies integers, it does not compute with them",
-    help="T.copy it to a float32 block and compute there",
+    "'Y' has dtype int32; this version computes sums and products in float32",
+    help=INSTEAD,
 )
 def product_of_integers() -> Any:
     @T.prim_func
-    def main(A: T.Tensor((32, 32), "int8"), B: T.Tensor((32, 32), "float32")):
+    def main(A: T.Tensor((32, 32), "int8"), B: T.Tensor((32, 32), "int32")):
         with T.Kernel(1, threads=128):
             X = T.alloc_shared((32, 32), "int8")
-            Y = T.alloc_fragment((32, 32), "float32")
+            Y = T.alloc_fragment((32, 32), "int32")
             T.copy(A, X)
             T.gemm(X, X, Y, clear_accum=True)  # refused
             T.copy(Y, B)
@@ -59,33 +27,35 @@ def product_of_integers() -> Any:
 
 
 @refused(
-    "TT141",
-    "T.copy from float32 to int8: this version has no such cast",
-    help="make 'B' a float32 block",
+    "TT140",
+    "'X' has dtype int32; this version computes sums and products in float32",
+    help=INSTEAD,
 )
-def float_to_integer() -> Any:
+def sum_of_integers() -> Any:
     @T.prim_func
-    def main(A: T.Tensor((32, 32), "float32"), B: T.Tensor((32, 32), "int8")):
-        with T.Kernel(1, threads=128):
-            X = T.alloc_shared((32, 32), "float32")
+    def main(A: T.Tensor((32, 32), "int32"), B: T.Tensor((32,), "int32")):
+        with T.Kernel(1, threads=128):  # refused: TileLang gives its reductions no line of their own
+            X = T.alloc_fragment((32, 32), "int32")
+            Y = T.alloc_fragment((32,), "int32")
             T.copy(A, X)
-            T.copy(X, B)  # refused
+            T.reduce_sum(X, Y, dim=1)
+            T.copy(Y, B)
 
     return main
 
 
 @refused(
     "TT141",
-    "T.copy from int32 to float32: this version has no such cast",
-    help="integers of 8 and 16 bits can be copied to floats",
+    "T.copy from int32 to int8: this version does not wrap integers",
+    help="declare 'B' as int32",
 )
-def wide_integer_to_float() -> Any:
+def wrapping_copy() -> Any:
     @T.prim_func
-    def main(A: T.Tensor((32, 32), "int32"), B: T.Tensor((32, 32), "float32")):
+    def main(A: T.Tensor((32, 32), "int32"), B: T.Tensor((32, 32), "int8")):
         with T.Kernel(1, threads=128):
-            X = T.alloc_shared((32, 32), "float32")
-            T.copy(A, X)  # refused
-            T.copy(X, B)
+            X = T.alloc_shared((32, 32), "int32")
+            T.copy(A, X)
+            T.copy(X, B)  # refused
 
     return main
 

@@ -1,34 +1,64 @@
-"""Refuse what this version cannot compute with integers: it moves them, and turns narrow ones into floats.
+"""Integers in a machine that computes with floats: casts become operations, and what has none is refused.
 
-Integers of 8 and 16 bits lie in float formats, so a copy to a float block is their value. Everything else needs
-integer instructions, or a cast that truncates, which no pass emits yet.
+    before   Map C = A * 2          A : int32, C : float32
+    after    Map C = from_int32(A) * 2
+    before   Copy x -> Y            x : float32, Y : int8
+    after    Map Y = trunc(x)
+
+Integers of 8 and 16 bits lie in float formats: their values are floats already, and stay whole. Those of 32 bits lie
+as they are; every expression casts them when it reads or writes them, so that it sees 24 bits of them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
 from tilelang_tt.diagnostics import Location, UnsupportedError
 from tilelang_tt.formats import INTEGER_FORMATS, INTEGERS, format_of
-from tilelang_tt.ir.tile import Buffer, Copy, Launch, reads, walk, writes
+from tilelang_tt.ir.tile import (
+    Apply,
+    Buffer,
+    Copy,
+    Element,
+    ElementExpr,
+    Fill,
+    Index,
+    Launch,
+    Map,
+    Memory,
+    Number,
+    Region,
+    Stmt,
+    children,
+    reads,
+    unique_name,
+    whole,
+    with_children,
+    writes,
+)
 from tilelang_tt.options import Options
 
+_TRUTH = frozenset(("eq", "ne", "lt", "le", "gt", "ge", "and", "or", "not"))
+_WHOLE = _TRUTH | {"floor", "ceil", "trunc", "rint"}  # whatever the operands
+_KEEPS_WHOLE = frozenset(("add", "sub", "mul", "max", "min", "negate", "abs", "where"))  # of whole operands
 
-def refuse_integer_arithmetic(launch: Launch, options: Options) -> None:
+
+def lower_integers(launch: Launch, options: Options) -> Launch:
+    lowering = _Lowering(launch)
+    body = lowering.body(launch.body)
+    buffers = (*launch.buffers, *lowering.new)
     if not options.fp32_acc:
-        for buffer in launch.buffers:
+        for buffer in buffers:
             _check_width(buffer)
-    for stmt in walk(launch.body):
-        if isinstance(stmt, Copy):
-            _check_copy(stmt)
-            continue
-        for buffer in (*reads(stmt), *writes(stmt)):
-            if buffer.dtype in INTEGERS:
-                raise UnsupportedError(
-                    "TT140",
-                    f"'{buffer.name}' has dtype {buffer.dtype}; this version copies integers, it does not compute "
-                    "with them",
-                    location=stmt.location,
-                    help="T.copy it to a float32 block and compute there",
-                )
+    return replace(launch, buffers=buffers, body=body)
+
+
+def _is_wide(dtype: str) -> bool:
+    """Whether the type lies as 32-bit integers."""
+    return dtype in INTEGERS and format_of(dtype, "float32") in INTEGER_FORMATS
 
 
 def _check_width(buffer: Buffer) -> None:
@@ -41,17 +71,122 @@ def _check_width(buffer: Buffer) -> None:
         )
 
 
-def _check_copy(copy: Copy) -> None:
+class _Lowering:
+    def __init__(self, launch: Launch) -> None:
+        self.names = launch.names
+        self.new: list[Buffer] = []
+
+    def body(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+        return tuple(lowered for stmt in body for lowered in self.stmt(stmt))
+
+    def stmt(self, stmt: Stmt) -> Iterator[Stmt]:
+        if nested := children(stmt):
+            yield with_children(stmt, tuple(map(self.body, nested)))
+        elif isinstance(stmt, Copy):
+            yield from self.copy(stmt)
+        elif isinstance(stmt, Map):
+            yield replace(stmt, value=_stored(stmt.value, stmt.dst.dtype))
+        elif isinstance(stmt, Fill) and stmt.dst.dtype in INTEGERS:
+            yield Map(stmt.dst, _stored(Number(stmt.value), stmt.dst.dtype), stmt.location)
+        else:
+            _check_floats(stmt)
+            yield stmt
+
+    def copy(self, copy: Copy) -> Iterator[Stmt]:
+        """A cast is computed; from and to tensors it takes a block on the way."""
+        source, target = copy.src.source, copy.dst.source
+        if not _is_computed(source.dtype, target.dtype):
+            yield copy
+            return
+        _check_cast(copy)
+        src = self.block(copy.src, copy.location)
+        dst = self.block(copy.dst, copy.location)
+        if src is not source:
+            yield Copy(copy.src, whole(src), copy.location)
+        yield Map(dst, _stored(Element(src), target.dtype), copy.location)
+        if dst is not target:
+            yield Copy(whole(dst), copy.dst, copy.location)
+
+    def block(self, region: Region, location: Location | None) -> Buffer:
+        """The block that a region is, or a new one for it."""
+        if isinstance(region.source, Buffer) and region.extents == region.source.shape:
+            return region.source
+        shape = tuple(extent for extent in region.extents if extent != 1)
+        name = unique_name(f"{region.source.name}_cast", self.names)
+        buffer = Buffer(name, region.source.dtype, shape, Memory.SHARED, location)
+        self.names.add(name)
+        self.new.append(buffer)
+        return buffer
+
+
+def _is_computed(source: str, target: str) -> bool:
+    """Whether a copy between these types must change the numbers, not only their format."""
+    if source == target:
+        return False
+    return _is_wide(source) or (target in INTEGERS and not (source in INTEGERS and _holds(target, source)))
+
+
+def _holds(target: str, source: str) -> bool:
+    """Whether a copy alone brings every value of an integer type into another."""
+    return not _is_wide(target) and np.can_cast(source, target)
+
+
+def _check_cast(copy: Copy) -> None:
     source, target = copy.src.source, copy.dst.source
-    if source.dtype == target.dtype:
-        return
-    if target.dtype in INTEGERS:
-        _refuse_cast(source.dtype, target.dtype, f"make '{target.name}' a {source.dtype} block", copy.location)
-    if format_of(source.dtype, "float32") in INTEGER_FORMATS:
-        _refuse_cast(source.dtype, target.dtype, "integers of 8 and 16 bits can be copied to floats", copy.location)
+    numbers = INTEGERS - {"bool"}
+    if source.dtype in INTEGERS and target.dtype in numbers and not np.can_cast(source.dtype, target.dtype):
+        raise UnsupportedError(
+            "TT141",
+            f"T.copy from {source.dtype} to {target.dtype}: this version does not wrap integers",
+            location=copy.location,
+            help=f"declare '{target.name}' as {source.dtype}",
+        )
 
 
-def _refuse_cast(source: str, target: str, help: str, location: Location | None) -> None:
-    raise UnsupportedError(
-        "TT141", f"T.copy from {source} to {target}: this version has no such cast", location=location, help=help
-    )
+def _check_floats(stmt: Stmt) -> None:
+    """Matrix products and reductions take whole numbers in as floats, and give floats."""
+    narrow = {buffer for buffer in reads(stmt) if not _is_wide(buffer.dtype)} - set(writes(stmt))
+    for buffer in (*reads(stmt), *writes(stmt)):
+        if buffer.dtype in INTEGERS and buffer not in narrow:
+            raise UnsupportedError(
+                "TT140",
+                f"'{buffer.name}' has dtype {buffer.dtype}; this version computes sums and products in float32",
+                location=stmt.location,
+                help="make it a float32 block; T.copy casts it from and to integers",
+            )
+
+
+def _stored(value: ElementExpr, dtype: str) -> ElementExpr:
+    """What is left in DST for a block of `dtype`."""
+    if isinstance(value, Element) and value.buffer.dtype == dtype:
+        return value
+    value = _loaded(value)
+    if dtype == "bool":
+        return value if _is_truth(value) else Apply("ne", (value, Number(0.0)))
+    if _is_wide(dtype):
+        return Apply(f"to_{dtype}", (value,))
+    return Apply("trunc", (value,)) if dtype in INTEGERS and not _is_whole(value) else value
+
+
+def _loaded(value: ElementExpr) -> ElementExpr:
+    """An expression over floats."""
+    if isinstance(value, Element) and _is_wide(value.buffer.dtype):
+        return Apply(f"from_{value.buffer.dtype}", (value,))
+    return Apply(value.op, tuple(map(_loaded, value.args))) if isinstance(value, Apply) else value
+
+
+def _is_truth(value: ElementExpr) -> bool:
+    if isinstance(value, Element):
+        return value.buffer.dtype == "bool"
+    return value.op in _TRUTH if isinstance(value, Apply) else value in (Number(0.0), Number(1.0))
+
+
+def _is_whole(value: ElementExpr) -> bool:
+    if isinstance(value, Element):
+        return value.buffer.dtype in INTEGERS
+    if isinstance(value, Number):
+        return value.value.is_integer()
+    if isinstance(value, Apply):
+        known = value.op in _WHOLE or value.op.startswith("from_")
+        return known or (value.op in _KEEPS_WHOLE and all(map(_is_whole, value.args)))
+    return isinstance(value, Index)

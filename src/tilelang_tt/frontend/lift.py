@@ -21,7 +21,7 @@ from tilelang_tt.diagnostics import Location, UnsupportedError
 from tilelang_tt.formats import DTYPES, INTEGERS
 from tilelang_tt.frontend.elementwise import lift_parallel
 from tilelang_tt.frontend.expression import constant
-from tilelang_tt.frontend.integers import refuse_integer_arithmetic
+from tilelang_tt.frontend.integers import lower_integers
 from tilelang_tt.frontend.refuse import DROP_BARRIER, HARMLESS, location_of, macro_note, refuse_gpu_code, thread_index
 from tilelang_tt.frontend.shared_passes import run_shared_passes
 from tilelang_tt.ir import scalar
@@ -147,8 +147,7 @@ class _Lifter:
             raise UnsupportedError(
                 "TT103", f"function '{self.name}' has no T.Kernel", help="add one: with T.Kernel(...) as ..."
             )
-        for launch in launches:
-            refuse_integer_arithmetic(launch, self.options)
+        launches = [lower_integers(launch, self.options) for launch in launches]
         return TileProgram(
             self.name,
             params,

@@ -6,7 +6,7 @@ it by kind of operand, and how accurate that is. One file per family.
 
 from __future__ import annotations
 
-from tilelang_tt.ops import arithmetic, functions, logic, rounding
+from tilelang_tt.ops import arithmetic, conversion, functions, logic, rounding
 from tilelang_tt.ops.row import Accuracy, ElementOp, Instruction
 
 FAMILIES: dict[str, tuple[ElementOp, ...]] = {
@@ -14,6 +14,7 @@ FAMILIES: dict[str, tuple[ElementOp, ...]] = {
     "Functions": functions.ROWS,
     "Rounding": rounding.ROWS,
     "Comparison, logic, choice": logic.ROWS,
+    "Integers": conversion.ROWS,
 }
 
 ELEMENT_OPS: dict[str, ElementOp] = {op.name: op for rows in FAMILIES.values() for op in rows}

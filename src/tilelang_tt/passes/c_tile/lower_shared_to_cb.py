@@ -15,6 +15,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tilelang_tt.diagnostics import Location, UnsupportedError
+from tilelang_tt.formats import INTEGERS
 from tilelang_tt.ir.scalar import int_value
 from tilelang_tt.ir.tile import (
     Buffer,
@@ -92,9 +93,13 @@ def _stages(body: tuple[Stmt, ...], buffer: Buffer, stages: int = 0) -> int:
 
 
 def _keeps_32_bits(launch: Launch, buffer: Buffer) -> tuple[bool, bool]:
-    """Whether some element-wise result of a buffer is kept in 32 bits, and whether it is read element-wise alone."""
+    """Whether some element-wise result of a buffer is kept in 32 bits or cut to whole numbers, and whether it is read
+    element-wise alone."""
     if launch.layouts[buffer].format != "Float32":
         return False, False
     users = [stmt for stmt in walk(launch.body) if buffer in unpacks(stmt)]
-    wide = any(isinstance(stmt, Map) and launch.layouts[stmt.dst].format == "Float32" for stmt in users)
+    wide = any(
+        isinstance(stmt, Map) and (launch.layouts[stmt.dst].format == "Float32" or stmt.dst.dtype in INTEGERS)
+        for stmt in users
+    )
     return wide, all(isinstance(stmt, Map) for stmt in users)
