@@ -39,8 +39,8 @@ test-ttnn: $(STAMP)  ## what a real ttnn can show, on a card or simulator also l
 truth: $(STAMP)  ## measure every recorded case in every numerics mode; rewrites docs/reference/truth.md (minutes)
 	$(BIN)/python tests/numerics/truth_table.py
 
-golden: $(STAMP)  ## rewrite the golden files of tests/golden; review the diff
-	UPDATE_GOLDEN=1 $(BIN)/pytest tests/golden
+golden: $(STAMP)  ## rewrite the golden files of tests/golden and docs/reference; review the diff
+	UPDATE_GOLDEN=1 $(BIN)/pytest tests/golden tests/sdk/test_device_api.py
 
 bench: $(STAMP)  ## compile time against TileLang's CUDA lowering, virtual device against torch
 	$(BIN)/python -m benchmarks

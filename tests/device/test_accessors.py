@@ -1,7 +1,8 @@
-"""Ways through the pages of a tensor: shard by shard."""
+"""Ways through the pages of tensors: shard by shard, and several tensors under one type."""
 
 from __future__ import annotations
 
+import pytest
 import torch
 from hand_written import DATAFLOW, READER, cb, kernel, words
 
@@ -16,6 +17,7 @@ from tilelang_tt.device import (
     TensorMemoryLayout,
     open_device,
 )
+from tilelang_tt.diagnostics import DeviceError
 
 COPY_SHARDS = f"""{DATAFLOW}
 void kernel_main() {{
@@ -48,3 +50,43 @@ def test_the_pages_of_every_shard_are_the_tensor() -> None:
         copy = kernel(COPY_SHARDS, READER, args=args, compile_args=words(source, target))
         device.run(ProgramDescriptor([copy], cbs=[cb(0, 1)]))
         assert torch.equal(target.to_torch(), values)
+
+
+CHOOSE = f"""{DATAFLOW}
+#include "api/dataflow/circular_buffer.h"
+void kernel_main() {{
+    constexpr auto args = make_tensor_accessor_args_tuple<3, 0>();
+    const auto accessors = make_tensor_accessor_tuple(args, 0);
+    const auto tensors = make_abstract_tensor_accessor_wrappers(accessors);
+    Noc noc;
+    CircularBuffer here(0);
+    for (uint32_t page = 0; page < 4; ++page) {{
+        noc.async_read(tensors[page % 2], here, 2048, {{.page_id = page}}, {{.offset_bytes = 0}});
+        noc.async_read_barrier();
+        const auto filled = use<CircularBuffer::AddrSelector::WRITE_PTR>(here);
+        noc.async_write(filled, tensors[2], 2048, {{}}, {{.page_id = page}});
+        noc.async_write_barrier();
+    }}
+}}
+"""
+
+
+def test_a_tensor_is_chosen_by_its_number() -> None:
+    generator = torch.Generator().manual_seed(6)
+    even, odd = (torch.randn(32, 128, generator=generator).bfloat16() for _ in range(2))
+    with open_device("wormhole_b0") as device:
+        tensors = [device.from_torch(even), device.from_torch(odd), device.allocate_tensor((32, 128))]
+        addresses = [tensor.buffer_address() for tensor in tensors]
+        choose = kernel(CHOOSE, READER, args=addresses, compile_args=words(*tensors))
+        device.run(ProgramDescriptor([choose], cbs=[cb(0, 1)]))
+        tiles = [even[:, :32], odd[:, 32:64], even[:, 64:96], odd[:, 96:]]
+        assert torch.equal(tensors[2].to_torch(), torch.cat(tiles, 1))
+
+
+def test_a_method_that_is_missing_stops_by_its_name() -> None:
+    text = f"""{DATAFLOW}
+    #include "api/dataflow/dataflow_buffer.h"
+    void kernel_main() {{ DataflowBuffer(0).evil_set_read_ptr(0); }}"""
+    with open_device("wormhole_b0") as device, pytest.raises(DeviceError, match="evil_set_read_ptr") as caught:
+        device.run(ProgramDescriptor([kernel(text, READER)], cbs=[cb(0, 1)]))
+    assert caught.value.code == "TT402"

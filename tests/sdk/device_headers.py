@@ -25,7 +25,7 @@ MODES = (
 PRIVATE = ("vd", "detail")  # namespaces that are not for kernels
 LINE = "Line"  # the invisible last parameter that tells the device where it was called
 _MARKER = re.compile(r'^# \d+ "([^"]*)"[^\n]*$', re.MULTILINE)
-_MISSING = re.compile(r"\bVD_MISSING\((\w+)\)")
+_MISSING = re.compile(r"\bVD_MISSING(?:_METHOD)?\((\w+)\)")
 
 
 def headers() -> list[str]:

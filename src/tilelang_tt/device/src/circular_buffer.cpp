@@ -49,6 +49,7 @@ uint32_t page_offset(uint32_t cb, uint32_t page) {
 // A page that nobody holds is marked, so that a kernel which pushes it again unwritten is found out, even
 // though it may store through pointers, which leaves no other trace.
 void mark_free(uint8_t* page, uint32_t bytes) {
+    depart_from(page, bytes);  // a mark is no write of the program's: what is on its way from here keeps its bytes
     for (uint32_t at = 0; at < bytes; at += kMarkStep) {
         std::memset(page + at, kPoison, bytes - at < kMarkBytes ? bytes - at : kMarkBytes);
     }

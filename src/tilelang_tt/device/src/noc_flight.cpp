@@ -143,6 +143,12 @@ void depart_all(const Fiber& owner, uint32_t noc, int32_t trid) {
     }
 }
 
+void depart_from(const uint8_t* from, uint32_t bytes) {
+    for (Flight& flight : flights) {
+        if (flight.source < from + bytes && from < flight.source + flight.bytes) depart(flight);
+    }
+}
+
 bool awaits(const Fiber& owner) {
     for (const Flight& flight : flights) {
         const bool kind = owner.wait_atomics == (flight.kind == Arrival::Add);

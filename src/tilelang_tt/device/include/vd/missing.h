@@ -1,7 +1,7 @@
 // Names the SDK declares and this device does not have: they compile with any arguments and stop the run when called.
 #pragma once
 
-#include "vd/compute.h"
+#include "vd/kernel.h"
 
 namespace vd {
 
@@ -26,5 +26,11 @@ struct Nothing {
     ALWI vd::Nothing NAME(vd::Anything = {}, vd::Anything = {}, vd::Anything = {}, vd::Anything = {},         \
                           vd::Anything = {}, vd::Anything = {}, vd::Anything = {}, vd::Anything = {},         \
                           vd::Anything = {}, vd::Anything = {}, vd::Anything = {}, vd::Anything = {}, VD_LINE) { \
+        vd_unimplemented(#NAME, line);                                                                        \
+    }
+
+// The same for a method.
+#define VD_MISSING_METHOD(NAME)                                                                               \
+    vd::Nothing NAME(vd::Anything = {}, vd::Anything = {}, vd::Anything = {}, vd::Anything = {}, VD_LINE) const { \
         vd_unimplemented(#NAME, line);                                                                        \
     }

@@ -1,6 +1,7 @@
 // Every function of the SDK's compute headers (ttnn 0.77 through 0.81) that this device does not have.
 #pragma once
 
+#include "vd/compute.h"
 #include "vd/missing.h"
 
 namespace ckernel {

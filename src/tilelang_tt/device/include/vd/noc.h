@@ -110,6 +110,9 @@ FORCE_INLINE bool cb_pages_available_at_front(int32_t cb, int32_t pages, VD_LINE
     return vd_cb_available(static_cast<uint32_t>(cb), static_cast<uint32_t>(pages), line);
 }
 
+#define RISC_POST_HEARTBEAT(value)
+inline bool is_l1_address(uint64_t address) { return (address & 0xFFFFFFFF) < 0xFFB00000; }  // registers lie above
+
 // The cache is off by default; loops that look at L1 again and again call this, so others may run here.
 inline void invalidate_l1_cache(VD_LINE) { vd_poll(line); }
 

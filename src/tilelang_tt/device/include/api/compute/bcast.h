@@ -79,4 +79,11 @@ ALWI void unary_bcast_uninit(uint32_t cb, VD_LINE) {
     vd_unary_bcast_uninit(cb, line);
 }
 
+// The older start-up of a kernel whose first operation is a broadcast.
+template <EltwiseBinaryType type, BroadcastType dim, auto...>
+ALWI void init_bcast(uint32_t icb0, uint32_t icb1, uint32_t ocb, VD_LINE) {
+    vd_startup(icb0, icb1, ocb, false, line);
+    vd_binary_init(vd::number(type), vd::number(dim), icb0, icb1, false, line);
+}
+
 }  // namespace ckernel

@@ -1,6 +1,7 @@
 // Vector-unit operations that live in the SDK's general header.
 #pragma once
 
+#include "vd/compute.h"
 #include "vd/missing.h"
 #include "vd/sfpu.h"
 #include "vd/missing_names.h"

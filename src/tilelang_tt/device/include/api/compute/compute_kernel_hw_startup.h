@@ -2,6 +2,7 @@
 #pragma once
 
 #include "api/compute/common.h"
+#include "vd/compute.h"
 #include "vd/missing.h"
 
 namespace ckernel {
@@ -15,5 +16,8 @@ ALWI void compute_kernel_hw_startup(uint32_t icb, uint32_t ocb, VD_LINE) { vd_st
 
 VD_MISSING(enable_fp32_dest_acc)
 VD_MISSING(disable_fp32_dest_acc)
+
+VD_MISSING(set_fp32_dest_acc)
+VD_MISSING(restore_fp32_dest_acc)
 
 }  // namespace ckernel

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "api/compute/common.h"
+#include "vd/compute.h"
 #include "vd/missing.h"
 #include "vd/missing_names.h"
 

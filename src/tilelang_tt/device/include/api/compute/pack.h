@@ -1,6 +1,7 @@
 // Packer: DST to circular buffer.
 #pragma once
 
+#include "vd/compute.h"
 #include "vd/missing.h"
 
 namespace ckernel {

@@ -2,6 +2,7 @@
 // equal.
 #pragma once
 
+#include "vd/compute.h"
 #include "vd/missing.h"
 
 namespace vd {

@@ -3,6 +3,7 @@
 
 #include "api/compute/common.h"
 #include "api/compute/reconfig_data_format.h"
+#include "vd/compute.h"
 #include "vd/missing.h"
 
 namespace ckernel {

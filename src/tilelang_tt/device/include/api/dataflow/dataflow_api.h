@@ -8,6 +8,7 @@
 #include "vd/cb_interface.h"
 #include "vd/cores.h"
 #include "vd/kernel.h"
+#include "vd/missing_dataflow.h"
 #include "vd/noc.h"
 #include "vd/noc_state.h"
 #include "vd/noc_trid.h"

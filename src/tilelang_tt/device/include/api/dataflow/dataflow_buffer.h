@@ -3,6 +3,7 @@
 
 #include "api/core_local_mem.h"
 #include "api/dataflow/circular_buffer.h"
+#include "vd/missing.h"
 
 struct DFBBindingToken {
     explicit constexpr DFBBindingToken(uint16_t id) noexcept : id_(id) {}
@@ -63,7 +64,22 @@ public:
     uint32_t get_tile_c_dim() const { return 32; }
     uint32_t get_tile_num_faces() const { return 4; }
     uint32_t get_face_r_dim() const { return 16; }
+    uint32_t get_num_faces_r_dim() const { return 2; }
+    uint32_t get_num_faces_c_dim() const { return 2; }
+    uint32_t get_partial_face() const { return 0; }
+    uint32_t get_narrow_tile() const { return 0; }
+    uint32_t get_ring_span_num_entries(VD_LINE) const { return vd_cb_pages(id_, line); }
+    uint32_t get_ring_span_bytes(VD_LINE) const { return vd_cb_pages(id_, line) * vd_cb_page_bytes(id_, line); }
     DataFormat get_dataformat() const { return ::get_dataformat(id_); }
+    VD_MISSING_METHOD(evil_set_read_ptr)
+    VD_MISSING_METHOD(evil_set_write_ptr)
+    VD_MISSING_METHOD(get_consumer_share)
+    VD_MISSING_METHOD(get_producer_share)
+    VD_MISSING_METHOD(get_consumer_stride_tiles)
+    VD_MISSING_METHOD(get_producer_stride_tiles)
+    VD_MISSING_METHOD(get_pack_src_format)
+    VD_MISSING_METHOD(get_pack_dst_format)
+    VD_MISSING_METHOD(get_unpack_dst_format)
     void finish() {}
     void write_barrier(const Noc& noc, VD_LINE) const { vd_noc_write_barrier(noc.get_noc_id(), -1, line); }
     [[nodiscard]] auto scoped_write_lock(uint16_t = 1, VD_LINE) { return DfbScopedLock<true>(get_write_ptr(line)); }

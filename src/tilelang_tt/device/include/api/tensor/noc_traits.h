@@ -44,6 +44,8 @@ struct ShardView {
 
 template <typename DSpec>
 struct noc_traits_t<TensorAccessor<DSpec>> : vd::PageTraits<TensorAccessor<DSpec>> {};
+template <>
+struct noc_traits_t<AbstractTensorAccessorWrapper> : vd::PageTraits<AbstractTensorAccessorWrapper> {};
 template <typename Accessor>
 struct noc_traits_t<PageView<Accessor>> : vd::PageTraits<PageView<Accessor>> {};
 template <typename Accessor>

@@ -7,6 +7,7 @@
 #include "api/tensor/page.h"
 #include "api/tensor/tensor_accessor_args.h"
 #include "vd/cores.h"
+#include "vd/missing.h"
 #include "vd/noc.h"
 
 namespace vd {
@@ -112,6 +113,12 @@ struct TensorAccessor {
     auto pages(uint32_t first = 0, uint32_t end = 0, uint8_t noc = noc_index) const {
         return tensor_accessor::Pages<TensorAccessor>(*this, first, end, noc);
     }
+    // A kernel has one thread here, so its share is all of them.
+    auto strided_pages(uint8_t noc = noc_index) const {
+        return pages(0, static_cast<uint32_t>(dspec_.tensor_volume()), noc);
+    }
+    VD_MISSING_METHOD(strided_shard_pages)
+    VD_MISSING_METHOD(get_bank_and_offset)
     auto shard_pages(uint32_t shard, uint32_t first = 0, uint32_t end = 0, uint8_t noc = noc_index) const {
         static_assert(!DSpec::is_interleaved, "interleaved tensors have no shards");
         const uint32_t all = static_cast<uint32_t>(dspec_.shard_volume());
@@ -148,6 +155,35 @@ auto make_tensor_accessor_tuple(const std::tuple<Args...>& args, uint32_t first_
             return std::tuple{TensorAccessor(each, get_arg_val<uint32_t>(static_cast<int>(index++)))...};
         },
         args);
+}
+
+// Accessors of different tensors under one type, so that a kernel can choose one by a number.
+class AbstractTensorAccessorWrapper {
+public:
+    AbstractTensorAccessorWrapper() = default;
+    template <typename Accessor>
+    AbstractTensorAccessorWrapper(const Accessor& accessor)
+        : accessor_(&accessor), address_([](const void* of, uint32_t page, uint32_t offset, uint32_t line) {
+              const auto* typed = static_cast<const Accessor*>(of);
+              return typed->get_noc_addr(page, offset, noc_index, vd::Line::here(static_cast<int>(line)));
+          }) {}
+    uint64_t get_noc_addr(uint32_t page, uint32_t offset = 0, uint8_t = noc_index, VD_LINE) const {
+        return address_(accessor_, page, offset, line);
+    }
+
+private:
+    const void* accessor_ = nullptr;
+    uint64_t (*address_)(const void*, uint32_t, uint32_t, uint32_t) = nullptr;
+};
+template <typename... Accessors>
+std::array<AbstractTensorAccessorWrapper, sizeof...(Accessors)> make_abstract_tensor_accessor_wrappers(
+    const std::tuple<Accessors...>& accessors) {
+    return std::apply(
+        [](const Accessors&... each) {
+            return std::array<AbstractTensorAccessorWrapper, sizeof...(Accessors)>{
+                AbstractTensorAccessorWrapper(each)...};
+        },
+        accessors);
 }
 
 template <typename T, typename = void>

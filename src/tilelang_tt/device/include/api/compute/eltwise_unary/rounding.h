@@ -1,6 +1,7 @@
 // Round to whole numbers; one init for all.
 #pragma once
 
+#include "vd/compute.h"
 #include "vd/missing.h"
 #include "vd/sfpu.h"
 
