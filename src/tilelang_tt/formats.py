@@ -38,6 +38,8 @@ _FORMATS: dict[str, str] = {
 # Element types of tensors and blocks, as TileLang names them.
 DTYPES = ("float16", *(dtype for dtype in _FORMATS if dtype != "bfloat8_b"))
 INTEGERS = frozenset(("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32"))
+# Floats of 8 bits by the layout of those bits; the others are stored, but nothing rounds to them.
+FLOAT8 = {"float8_e4m3": "e4m3", "float8_e4m3fn": "e4m3", "float8_e5m2": "e5m2"}
 INTEGER_FORMATS = frozenset(("Int32", "UInt32", "UInt16", "UInt8"))
 
 

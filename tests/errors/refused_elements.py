@@ -128,8 +128,8 @@ def position_as_a_value() -> Any:
 
 @refused(
     "TT135",
-    "cast from float32 to float8_e4m3 inside an expression",
-    help="assign to a float8_e4m3 block first: storing rounds",
+    "cast from float32 to float8_e4m3fnuz inside an expression",
+    help="assign to a float8_e4m3fnuz block first: storing rounds",
 )
 def narrowing_inside_an_expression() -> Any:
     @T.prim_func
@@ -138,6 +138,6 @@ def narrowing_inside_an_expression() -> Any:
             X = T.alloc_shared((32, 32), "float32")
             T.copy(A, X)
             for i, j in T.Parallel(32, 32):
-                X[i, j] = T.cast(T.cast(X[i, j], "float8_e4m3"), "float32") * 2.0  # refused
+                X[i, j] = T.cast(T.cast(X[i, j], "float8_e4m3fnuz"), "float32") * 2.0  # refused
 
     return main

@@ -364,7 +364,7 @@ def _narrowing():
             X = T.alloc_shared((32, 32), "float32")
             T.copy(A, X)
             for i, j in T.Parallel(32, 32):
-                X[i, j] = T.cast(T.cast(X[i, j], "float8_e4m3"), "float32") * 2.0
+                X[i, j] = T.cast(T.cast(X[i, j], "float8_e4m3fnuz"), "float32") * 2.0
 
     return main
 
@@ -432,9 +432,9 @@ test_lift.py: error[TT134]: 'T.nextafter(X[i, j], T.float32(0.0))' has no elemen
     X[i, j] = T.nextafter(X[i, j], 0.0)
   help: docs/reference/operations.md lists the operations there are""",
     _narrowing: """\
-test_lift.py: error[TT135]: cast from float32 to float8_e4m3 inside an expression
-    X[i, j] = T.cast(T.cast(X[i, j], "float8_e4m3"), "float32") * 2.0
-  help: assign to a float8_e4m3 block first: storing rounds""",
+test_lift.py: error[TT135]: cast from float32 to float8_e4m3fnuz inside an expression
+    X[i, j] = T.cast(T.cast(X[i, j], "float8_e4m3fnuz"), "float32") * 2.0
+  help: assign to a float8_e4m3fnuz block first: storing rounds""",
 }
 
 

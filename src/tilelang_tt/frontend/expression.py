@@ -17,9 +17,10 @@ from typing import Any
 from tvm import tirx
 
 from tilelang_tt.diagnostics import Location, UnsupportedError
+from tilelang_tt.formats import FLOAT8
 from tilelang_tt.ir.tile import ElementExpr, Number
 from tilelang_tt.ops import ELEMENT_OPS
-from tilelang_tt.ops.derived import DERIVED, ERF_TO_FLOAT32, apply, power_of_int
+from tilelang_tt.ops.derived import DERIVED, ERF_TO_FLOAT32, apply, power_of_int, to_float8
 
 _BINARY: dict[Any, str] = {
     tirx.Add: "add",
@@ -120,6 +121,8 @@ class ExpressionLifter:
             return apply("trunc", value) if source in _FLOATS else value
         if target in _FLOATS:
             return value  # float16 is kept in 32 bits, as in its blocks
+        if target in FLOAT8:
+            return to_float8(value, target)
         raise UnsupportedError(
             "TT135",
             f"cast from {source} to {target} inside an expression",

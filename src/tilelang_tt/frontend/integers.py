@@ -1,4 +1,4 @@
-"""Integers in a machine that computes with floats: casts become operations, and what has none is refused.
+"""Integers and float8 in a machine that computes with wider floats: casts become operations, what has none is refused.
 
     before   Map C = A * 2          A : int32, C : float32
     after    Map C = from_int32(A) * 2
@@ -17,7 +17,7 @@ from dataclasses import replace
 import numpy as np
 
 from tilelang_tt.diagnostics import Location, UnsupportedError
-from tilelang_tt.formats import INTEGER_FORMATS, INTEGERS, format_of
+from tilelang_tt.formats import FLOAT8, INTEGER_FORMATS, INTEGERS, format_of
 from tilelang_tt.ir.tile import (
     Apply,
     Buffer,
@@ -39,6 +39,7 @@ from tilelang_tt.ir.tile import (
     with_children,
     writes,
 )
+from tilelang_tt.ops.derived import to_float8
 from tilelang_tt.options import Options
 
 _TRUTH = frozenset(("eq", "ne", "lt", "le", "gt", "ge", "and", "or", "not"))
@@ -123,7 +124,9 @@ def _is_computed(source: str, target: str) -> bool:
     """Whether a copy between these types must change the numbers, not only their format."""
     if source == target:
         return False
-    return _is_wide(source) or (target in INTEGERS and not (source in INTEGERS and _holds(target, source)))
+    if _is_wide(source) or target in FLOAT8:
+        return True
+    return target in INTEGERS and not (source in INTEGERS and _holds(target, source))
 
 
 def _holds(target: str, source: str) -> bool:
@@ -161,6 +164,8 @@ def _stored(value: ElementExpr, dtype: str) -> ElementExpr:
     if isinstance(value, Element) and value.buffer.dtype == dtype:
         return value
     value = _loaded(value)
+    if dtype in FLOAT8:
+        return to_float8(value, dtype)
     if dtype == "bool":
         return value if _is_truth(value) else Apply("ne", (value, Number(0.0)))
     if _is_wide(dtype):

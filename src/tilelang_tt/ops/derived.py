@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from tilelang_tt.formats import FLOAT8
 from tilelang_tt.ir.tile import Apply, ElementExpr, Number
 from tilelang_tt.ops import ELEMENT_OPS
 from tilelang_tt.ops.row import EXACT, Accuracy
@@ -25,7 +26,7 @@ class Derived:
 def apply(op: str, *args: ElementExpr) -> ElementExpr:
     """An operation on expressions; on numbers alone, their result."""
     numbers = [arg.value for arg in args if isinstance(arg, Number)]
-    if len(numbers) == len(args):
+    if len(numbers) == len(args) and not ELEMENT_OPS[op].changes_bits:
         return Number(float(ELEMENT_OPS[op].meaning(*numbers)))
     return Apply(op, args)
 
@@ -97,6 +98,33 @@ def round_half_away(x: ElementExpr) -> ElementExpr:
     return apply("add", whole, apply("mul", apply("sign", x), half_left))
 
 
+def to_float8(x: ElementExpr, dtype: str) -> ElementExpr:
+    """x rounded to an 8-bit float type."""
+    return DERIVED[f"to_float8_{FLOAT8[dtype]}"].tree(x)
+
+
+def _to_few_bits(x: ElementExpr, bits: int, lowest: int, largest: float) -> ElementExpr:
+    """x rounded to `bits` significant bits, or to multiples of the smallest step below 2^lowest; largest at most.
+
+    Both roundings are to nearest even: a sum whose last place is the wanted one rounds there, and the large part is
+    taken away again without loss.
+    """
+    spread = apply("mul", x, Number(2.0 ** (24 - bits) + 1))
+    normal = apply("sub", spread, apply("sub", spread, x))
+    shift = Number(1.5 * 2.0 ** (23 + lowest + 1 - bits))
+    subnormal = apply("sub", apply("add", x, shift), shift)
+    rounded = apply("where", apply("lt", apply("abs", x), Number(2.0**lowest)), subnormal, normal)
+    return clamp(rounded, Number(-largest), Number(largest))
+
+
+def to_float8_e4m3(x: ElementExpr) -> ElementExpr:
+    return _to_few_bits(x, 4, -6, 448.0)
+
+
+def to_float8_e5m2(x: ElementExpr) -> ElementExpr:
+    return _to_few_bits(x, 3, -14, 57344.0)
+
+
 def floor_div(a: ElementExpr, b: ElementExpr) -> ElementExpr:
     """Of whole numbers below 2^22, b positive: the half keeps the quotient clear of rounding."""
     return apply("floor", apply("div", apply("add", a, Number(0.5)), b))
@@ -106,6 +134,7 @@ def floor_mod(a: ElementExpr, b: ElementExpr) -> ElementExpr:
     return apply("sub", a, apply("mul", floor_div(a, b), b))
 
 
+_FLOAT8 = "to the nearest, ties to even; beyond the largest number that one"
 ERF_TO_FLOAT32 = "erf_to_float32"
 _POSITIVE = (2.0**-126, 3e38)
 
@@ -121,6 +150,8 @@ DERIVED: dict[str, Derived] = {
         Derived("hypot", hypot, Accuracy(3.0, domain=(-1e18, 1e18))),
         Derived("log2", log2, Accuracy(2.5, domain=_POSITIVE)),
         Derived("log10", log10, Accuracy(2.5, domain=_POSITIVE)),
+        Derived("to_float8_e4m3", to_float8_e4m3, EXACT, _FLOAT8),
+        Derived("to_float8_e5m2", to_float8_e5m2, EXACT, _FLOAT8),
         Derived("round", round_half_away, EXACT, "halves go away from zero"),
     )
 }

@@ -32,7 +32,7 @@ def _comparison(name: str, swapped: str, meaning: Callable[..., Any], note: str 
         with_number("nt", f"unary_{swapped}_tile", _COMPARE),
         of_tiles(f"{name}_binary_tile"),
     )
-    return ElementOp(name, _truth(meaning), rows, EXACT, note=note)
+    return ElementOp(name, _truth(meaning), rows, EXACT, note=note, jumps=True)
 
 
 def _test(name: str, meaning: Callable[..., Any]) -> ElementOp:

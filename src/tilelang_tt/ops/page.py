@@ -22,9 +22,9 @@ device calls the C library). The tests hold every operation to it. A result stor
 **Numbers**: an instruction with `n` takes a number without a tile for it. Whole numbers known when the kernel runs
 (indices, sizes) become the nearest float32; a float parameter arrives as it is.
 
-**Casts**: to bfloat16 rounds to nearest even; float16 is kept in 32 bits, as in its blocks; to an integer type cuts
-the fraction off, and the value must be in the type's range; truth values are 1 and 0. Integers are computed in
-float32: exact up to 2^24.
+**Casts**: to bfloat16 and float8 rounds to nearest even; float16 is kept in 32 bits, as in its blocks; to an integer
+type cuts the fraction off, and the value must be in the type's range; truth values are 1 and 0. Integers are computed
+in float32: exact up to 2^24.
 """
 
 _TABLE = "| operation | TileLang | chip | accuracy | where it holds | note |\n|---|---|---|---|---|---|"
@@ -53,6 +53,8 @@ _WRITTEN = {
     "to_int32": "assignment to an int32 block",
     "to_uint32": "assignment to a uint32 block",
     "erf_to_float32": "`T.erf`",
+    "to_float8_e4m3": '`T.cast(x, "float8_e4m3fn")`',
+    "to_float8_e5m2": '`T.cast(x, "float8_e5m2")`',
     "floor_div": "`x // y`",
     "floor_mod": "`x % y`",
 }

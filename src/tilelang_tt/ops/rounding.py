@@ -13,7 +13,7 @@ from tilelang_tt.ops.row import EXACT, UNARY, ElementOp, Instruction
 
 def _whole(name: str, call: str, meaning: Callable[..., Any], note: str = "") -> ElementOp:
     row = Instruction("t", "rounding_op_tile_init()", call, f"{UNARY}/rounding.h")
-    return ElementOp(name, meaning, (row,), EXACT, note=note)
+    return ElementOp(name, meaning, (row,), EXACT, note=note, jumps=True)
 
 
 _FORMATS = "(uint32_t)DataFormat::Float32, (uint32_t)DataFormat::Float16_b"

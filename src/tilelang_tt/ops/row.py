@@ -59,6 +59,8 @@ class ElementOp:
     accuracy: Accuracy
     commutative: bool = False
     note: str = ""  # what a user must know beyond the accuracy
+    jumps: bool = False  # a small change of an operand may change the result by much
+    changes_bits: bool = False  # the result is not a float32
 
     @property
     def arity(self) -> int:

@@ -179,6 +179,7 @@ class _Builder:
             slot = self.take()
             self.steps.append(SetNumber(_value(expr), slot))
         else:
+            assert isinstance(expr, Apply)  # positions are lowered by now
             slot = self.apply(expr)
         self.readers[slot] = self.uses.get(expr, 1)
         if expr in self.kept:

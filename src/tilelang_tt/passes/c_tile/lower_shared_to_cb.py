@@ -15,10 +15,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tilelang_tt.diagnostics import Location, UnsupportedError
-from tilelang_tt.formats import INTEGERS
 from tilelang_tt.ir.scalar import int_value
 from tilelang_tt.ir.tile import (
+    Apply,
     Buffer,
+    ElementExpr,
     Gemm,
     Launch,
     Load,
@@ -29,11 +30,13 @@ from tilelang_tt.ir.tile import (
     Stream,
     TileProgram,
     children,
+    element_buffers,
     reads,
     unpacks,
     walk,
     writes,
 )
+from tilelang_tt.ops import ELEMENT_OPS
 from tilelang_tt.passes.c_tile.separate_roles import consumers, producers
 
 DEFAULT_DEPTH = 2  # blocks of a stream: one being filled while the other is drained
@@ -93,13 +96,18 @@ def _stages(body: tuple[Stmt, ...], buffer: Buffer, stages: int = 0) -> int:
 
 
 def _keeps_32_bits(launch: Launch, buffer: Buffer) -> tuple[bool, bool]:
-    """Whether some element-wise result of a buffer is kept in 32 bits or cut to whole numbers, and whether it is read
-    element-wise alone."""
+    """Whether some element-wise result shows the last bits of a buffer, and whether it is read element-wise alone."""
     if launch.layouts[buffer].format != "Float32":
         return False, False
     users = [stmt for stmt in walk(launch.body) if buffer in unpacks(stmt)]
-    wide = any(
-        isinstance(stmt, Map) and (launch.layouts[stmt.dst].format == "Float32" or stmt.dst.dtype in INTEGERS)
-        for stmt in users
-    )
-    return wide, all(isinstance(stmt, Map) for stmt in users)
+    maps = [stmt for stmt in users if isinstance(stmt, Map)]
+    wide = any(launch.layouts[stmt.dst].format == "Float32" or _jumps(stmt.value, buffer) for stmt in maps)
+    return wide, len(maps) == len(users)
+
+
+def _jumps(value: ElementExpr, buffer: Buffer) -> bool:
+    """Whether a small change of `buffer` may change the value by much: it is compared or rounded."""
+    if not isinstance(value, Apply):
+        return False
+    here = ELEMENT_OPS[value.op].jumps and buffer in element_buffers(value)
+    return here or any(_jumps(arg, buffer) for arg in value.args)

@@ -1,0 +1,120 @@
+"""Rounding to float8 and to integers, and arithmetic of integers, bit by bit."""
+
+from typing import Any
+
+import pytest
+import tilelang
+import tilelang.language as T
+import torch
+
+SETTINGS = [("wormhole_b0", "chip"), ("blackhole", "chip"), ("wormhole_b0", "fast"), ("blackhole", "exact")]
+
+
+def run(func: Any, setting: tuple[str, str], *inputs: torch.Tensor) -> Any:
+    arch, numerics = setting
+    target = {"kind": "tenstorrent", "grid": "1x1", "arch": arch, "numerics": numerics}
+    return tilelang.compile(func, out_idx=[-1], target=target)(*inputs)
+
+
+@pytest.mark.parametrize("setting", SETTINGS[:2])
+@pytest.mark.parametrize(("dtype", "lowest"), [("float8_e4m3fn", -6), ("float8_e5m2", -14)])
+def test_rounding_to_float8(dtype: str, lowest: int, setting: tuple[str, str]) -> None:
+    """To nearest even, also halfway and below the smallest normal number, whichever way it is written."""
+
+    @T.prim_func
+    def main(A: T.Tensor((64, 64), "float32"), C: T.Tensor((192, 64), dtype)):
+        with T.Kernel(1, threads=128) as _:
+            X = T.alloc_shared((64, 64), "float32")
+            Y = T.alloc_fragment((64, 64), dtype)
+            Z = T.alloc_fragment((64, 64), "float32")
+            T.copy(A, X)
+            for i, j in T.Parallel(64, 64):
+                Y[i, j] = X[i, j]
+            T.copy(Y, C[0, 0])
+            T.copy(X, Y)
+            T.copy(Y, C[64, 0])
+            for i, j in T.Parallel(64, 64):
+                Z[i, j] = T.cast(T.cast(X[i, j], dtype), "float32") * 2.0
+            for i, j in T.Parallel(64, 64):
+                Z[i, j] = Z[i, j] * 0.5
+            T.copy(Z, C[128, 0])
+
+    random = torch.Generator().manual_seed(0)
+    exponents = torch.randint(lowest - 4, 8, (64, 64), generator=random)
+    halves = torch.randint(16, 32, (64, 64), generator=random) / 16.0  # many ties
+    x = torch.exp2(exponents.float()) * halves * torch.randint(0, 2, (64, 64), generator=random).mul(2).sub(1)
+    x[32:] += torch.randn(32, 64, generator=random) * 0.01 * x[32:]
+    wanted = x.to(getattr(torch, dtype)).float()
+    for part in run(main, setting, x).float().split(64):
+        assert torch.equal(part, wanted)
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_quantise_to_int8_and_back(setting: tuple[str, str]) -> None:
+    @T.prim_func
+    def main(A: T.Tensor((64, 64), "float32"), Q: T.Tensor((64, 64), "int8"), B: T.Tensor((64, 64), "float32")):
+        with T.Kernel(1, threads=128) as _:
+            X = T.alloc_shared((64, 64), "float32")
+            Y = T.alloc_fragment((64, 64), "int8")
+            T.copy(A, X)
+            for i, j in T.Parallel(64, 64):
+                Y[i, j] = T.cast(T.clamp(T.round(X[i, j] * 32.0), -128.0, 127.0), "int8")
+            for i, j in T.Parallel(64, 64):
+                X[i, j] = T.cast(Y[i, j], "float32") / 32.0
+            T.copy(Y, Q)
+            T.copy(X, B)
+
+    x = torch.randn(64, 64, generator=torch.Generator().manual_seed(0)) * 3
+    quantised = torch.empty(64, 64, dtype=torch.int8)
+    back = run(main, setting, x, quantised)
+    scaled = x * 32
+    wanted = (scaled.sign() * (scaled.abs() + 0.5).floor()).clamp(-128, 127)
+    assert torch.equal(quantised.float(), wanted)
+    assert torch.equal(back, wanted / 32)
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+@pytest.mark.parametrize("dtype", ["int32", "uint32", "uint8"])
+def test_arithmetic_of_integers(dtype: str, setting: tuple[str, str]) -> None:
+    @T.prim_func
+    def main(A: T.Tensor((32, 64), dtype), B: T.Tensor((32, 64), dtype), C: T.Tensor((192, 64), dtype)):
+        with T.Kernel(1, threads=128) as _:
+            X = T.alloc_shared((32, 64), dtype)
+            Y = T.alloc_shared((32, 64), dtype)
+            Z = T.alloc_fragment((32, 64), dtype)
+            T.copy(A, X)
+            T.copy(B, Y)
+            for i, j in T.Parallel(32, 64):
+                Z[i, j] = X[i, j] + Y[i, j]
+            T.copy(Z, C[0, 0])
+            for i, j in T.Parallel(32, 64):
+                Z[i, j] = T.if_then_else(X[i, j] > Y[i, j], X[i, j] - Y[i, j], 7)
+            T.copy(Z, C[32, 0])
+            for i, j in T.Parallel(32, 64):
+                Z[i, j] = X[i, j] // 3
+            T.copy(Z, C[64, 0])
+            T.fill(Z, 9)
+            T.copy(Z, C[96, 0])
+            for i, j in T.Parallel(32, 64):
+                if X[i, j] > 50:
+                    Z[i, j] = X[i, j]
+            T.copy(Z, C[128, 0])
+            for i, j in T.Parallel(32, 64):
+                Z[i, j] = T.if_then_else(i >= j, 5, 6)
+            T.copy(Z, C[160, 0])
+
+    random = torch.Generator().manual_seed(0)
+    kind = getattr(torch, dtype)
+    x, y = (torch.randint(0, 100, (32, 64), generator=random) for _ in range(2))
+    got = run(main, setting, x.to(kind), y.to(kind)).long().split(32)
+    below = torch.ones(32, 64).tril().bool()
+    wanted = (
+        x + y,
+        torch.where(x > y, x - y, 7),
+        x // 3,
+        torch.full_like(x, 9),
+        torch.where(x > 50, x, 9),
+        torch.where(below, 5, 6),
+    )
+    for number, (part, want) in enumerate(zip(got, wanted, strict=True)):
+        assert torch.equal(part, want), f"part {number}"
