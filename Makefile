@@ -13,7 +13,7 @@ EXTRAS    := dev$(if $(CXX_FOUND),,$(comma)zig)
 WORKERS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-ttnn lint format truth golden bench sdk-table doctor clean
+.PHONY: help demo test test-ttnn ttnn-table lint format truth golden bench sdk-table doctor clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
@@ -38,6 +38,9 @@ test-ttnn: $(STAMP)  ## what a real ttnn can show, on a card or simulator also l
 
 truth: $(STAMP)  ## measure every recorded case in every numerics mode; rewrites docs/reference/truth.md (minutes)
 	$(BIN)/python tests/numerics/truth_table.py
+
+ttnn-table: $(STAMP)  ## the same, and write its results to docs/ttnn_results.md; TTNN_DEVICE_NAME says what the device is
+	UPDATE_TTNN_TABLE=1 $(BIN)/pytest -v -rs tests/ttnn/real/check_ttnn.py
 
 golden: $(STAMP)  ## rewrite the golden files of tests/golden and docs/reference; review the diff
 	UPDATE_GOLDEN=1 $(BIN)/pytest tests/golden tests/sdk/test_device_api.py

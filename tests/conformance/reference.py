@@ -11,15 +11,24 @@ u_fidelity  what the multiplier leaves out of bfloat16 operands: HiFi2 takes 7 b
 u_sum     one rounding of a sum: 2^-24 with a 32-bit DST, 2^-8 with a 16-bit one (there only once per product step)
 u_reload  2^-10 where a Float32 accumulator passes through a source register on its way to a 16-bit result
 u_out     one rounding to the result's type
+
+The chip's own arithmetic (`CHIP`) adds products in groups of 8, each rounded to 10 fraction bits of the largest:
+half a unit of 2^-10 times that product's power of two, for 8 products and a little for the lower fidelity phases. On
+Wormhole its sums may be wrong by a factor of 2^27 where they cancel to exactly minus one unit: isolated outliers.
 """
 
 from __future__ import annotations
 
 import torch
 
+CHIP: str | None = None  # the chip that computes, where results are not those of the modes `fast` and `exact`
+
 UNIT = {torch.bfloat16: 2.0**-8, torch.float16: 2.0**-11, torch.float32: 2.0**-24}
 TF32 = 2.0**-10
 BFP8 = 2.0**-7
+GROUP = 8  # products that are aligned to the largest of them
+GROUP_ERROR = GROUP * 2.0**-11 * 1.05  # of the largest product of a group; 5 % for the lower fidelity phases
+OUTLIERS = {"wormhole_b0": 1e-4}  # share of elements that may be beyond the bound
 FIDELITY = {"HiFi4": 0.0, "HiFi3": 0.0, "HiFi2": 2.0**-6, "LoFi": 2.0**-6 + 2.0**-4}
 
 
@@ -34,6 +43,7 @@ def product_bound(
     fidelity: str = "HiFi4",
 ) -> torch.Tensor:
     """The largest permitted error of each element of a @ b."""
+    exact_mode = exact_mode and CHIP is None
     a64, b64 = a.double(), b.double()
     length = a.shape[-1]
     stored_wide = a.dtype is torch.float32 and not exact_mode
@@ -49,7 +59,18 @@ def product_bound(
         u_in = BFP8
     u_fidelity = 0.0 if exact_mode else FIDELITY[fidelity]
     error = (UNIT[out] + u_reload) * (a64 @ b64).abs() + (2 * u_in + u_in**2 + u_fidelity + u_sum) * spread
+    if CHIP is not None:
+        error += GROUP_ERROR * (1 + TF32) ** 2 * _group_maxima(a64, b64)
     return error + torch.finfo(out).tiny
+
+
+def _group_maxima(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    """Sum over groups of consecutive products of the largest magnitude in each."""
+    total = torch.zeros_like(a @ b)
+    for start in range(0, a.shape[-1], GROUP):
+        left, right = a[..., start : start + GROUP].abs(), b[..., start : start + GROUP, :].abs()
+        total += (left.unsqueeze(-1) * right.unsqueeze(-3)).amax(-2)
+    return total
 
 
 def _block_maximum(x: torch.Tensor) -> torch.Tensor:
@@ -69,4 +90,7 @@ def assert_product(got: torch.Tensor, a: torch.Tensor, b: torch.Tensor, relu: bo
     error = (got.double() - exact).abs()
     worst = (error / bound).max().item()
     assert not torch.isnan(got).any(), "the result holds NaN"
-    assert worst <= 1, f"error is {worst:.3g} times the bound; {(error > bound).sum().item()} elements beyond it"
+    beyond = (error > bound).sum().item()
+    if CHIP is not None and beyond <= OUTLIERS.get(CHIP, 0.0) * error.numel():
+        return
+    assert worst <= 1, f"error is {worst:.3g} times the bound; {beyond} elements beyond it"

@@ -12,6 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from tilelang_tt.diagnostics import EnvironmentProblem
+from tilelang_tt.runtime.build_cache import cache_directory
 
 PYTHON_VARIABLE = "TILELANG_TT_TTNN_PYTHON"
 SIMULATOR_VARIABLE = "TT_METAL_SIMULATOR"
@@ -123,6 +124,8 @@ def find_ttnn() -> Ttnn:
 def worker_environment(python: str) -> dict[str, str]:
     """The environment of the worker; modules on this Python's PYTHONPATH are not made for another Python."""
     variables = dict(os.environ)
+    # The SDK writes reports on every run, into the working directory unless told otherwise.
+    variables.setdefault("TT_METAL_LOGS_PATH", str(cache_directory() / "ttnn"))
     if Path(python) != Path(sys.executable):
         variables.pop("PYTHONPATH", None)
     if variables.get(SIMULATOR_VARIABLE):

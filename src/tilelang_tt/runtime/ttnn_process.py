@@ -184,7 +184,7 @@ def close() -> None:
     """End the worker, if there is one; the next call starts another."""
     global _worker
     with _lock:
-        if _worker is not None:
+        if _worker is not None and _worker.process.poll() is None:
             _worker.leave()
         _worker = None
 

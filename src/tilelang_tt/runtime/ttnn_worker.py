@@ -149,6 +149,8 @@ def run_launches(
     stage: Callable[[str], None] = lambda _name: None,
 ) -> float:
     """Every launch in order on tensors that are on the device; the seconds they took."""
+    if not tensors:
+        return 0.0  # nobody could see what it did, and ttnn takes no program without a tensor
     addresses = {name: tensor.buffer_address() for name, tensor in tensors.items()}
     accessors = {name: _accessor(ttnn, name, tensor) for name, tensor in tensors.items()}
     # Outputs come last; a list of one tensor would leave no input, so it is named as both.

@@ -4,8 +4,8 @@ NOT ttnn, and nothing it shows is proven on a device. Parameter names and their 
 bindings; `test_real_bindings.py` compares them with a real ttnn where there is one. `generic_op` writes what it was
 given to the file $FAKE_TTNN_RECORD, one JSON line per program, and then hands it to `tilelang_tt.device`.
 
-$FAKE_TTNN_MODE makes it fail: hang_open, hang_run, die_run, raise_run. $FAKE_TTNN_ARCH and $FAKE_TTNN_GRID say
-what device is found.
+$FAKE_TTNN_MODE makes it fail: hang_open, hang_run, die_run, raise_run. $FAKE_TTNN_ARCH, $FAKE_TTNN_GRID
+and $FAKE_TTNN_NUMERICS say what device is found.
 """
 
 from __future__ import annotations
@@ -155,7 +155,8 @@ class _Device:
     def __init__(self) -> None:
         from tilelang_tt.device import open_device
 
-        self.virtual = open_device(os.environ.get("FAKE_TTNN_ARCH", "wormhole_b0"))
+        numerics = os.environ.get("FAKE_TTNN_NUMERICS", "fast")
+        self.virtual = open_device(os.environ.get("FAKE_TTNN_ARCH", "wormhole_b0"), numerics=numerics)
         self.programs: set[str] = set()
 
     def id(self) -> int:

@@ -6,6 +6,7 @@ simulator: the conformance kernels, computed there.
 
 from __future__ import annotations
 
+import datetime
 import inspect
 import json
 import os
@@ -15,7 +16,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from table import replace_section, section
 
+from tilelang_tt.arch import ARCHS
 from tilelang_tt.diagnostics import DeviceError, EnvironmentProblem
 from tilelang_tt.runtime import ttnn_worker
 from tilelang_tt.runtime.formats import FORMATS
@@ -26,6 +29,7 @@ from tilelang_tt.runtime.ttnn_process import Worker
 
 TESTS = Path(__file__).parents[2]
 GOLDENS = sorted(path.parent for path in (TESTS / "golden").glob("*/tt.plan.json"))
+TABLE = TESTS.parent / "docs" / "ttnn_results.md"
 SIZES = {"m": 200, "n": 130, "k": 96}  # for plans with sizes bound at the call
 
 sys.path.insert(0, str(TESTS / "ttnn" / "fake"))
@@ -137,14 +141,29 @@ def test_raw_pages_survive_a_host_tensor(answer: dict[str, Any]) -> None:
     assert answer["pages"]
 
 
-def test_conformance_kernels_on_the_device(ttnn: Ttnn) -> None:
+def test_conformance_kernels_on_the_device(ttnn: Ttnn, tmp_path: Path) -> None:
+    """Every test of tests/conformance, computed there and compared bit by bit with the virtual device."""
     if not cards() and not simulator():
         pytest.skip("NOT RUN, nothing was launched: no Tenstorrent card and no simulator (TT_METAL_SIMULATOR)")
+    results = tmp_path / "results.json"
+    path = os.pathsep.join([str(Path(__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")])])
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", str(TESTS / "conformance")],
-        env={**os.environ, "TILELANG_TT_DEVICE": "ttnn"},
+        [sys.executable, "-m", "pytest", "-rs", "-p", "on_device", "-p", "no:xdist", str(TESTS / "conformance")],
+        env={**os.environ, "PYTHONPATH": path, "TTNN_RESULTS": str(results)},
     )
+    if os.environ.get("UPDATE_TTNN_TABLE") == "1":
+        write_table(json.loads(results.read_text()))
     assert done.returncode == 0
+
+
+def write_table(results: dict[str, Any]) -> None:
+    device = results["device"]
+    kind = os.environ.get("TTNN_DEVICE_NAME") or ("a simulator" if simulator() else "a card")
+    chip = ARCHS[device["arch"]].title
+    day = datetime.datetime.now(datetime.timezone.utc).date()
+    title = f"{chip}: ttnn {device['ttnn']} on {kind}, {day}"
+    page = TABLE.read_text() if TABLE.exists() else ""
+    TABLE.write_text(replace_section(page, device["arch"], section(results, title)))
 
 
 def test_without_a_device_the_worker_says_so(ttnn: Ttnn) -> None:

@@ -12,18 +12,20 @@ inline const float* elements(const Tile& tile) { return &tile.at[0][0][0]; }
 // Both operands aligned to the larger exponent and rounded to 10 fraction bits, ties away from zero.
 template <bool k32Bit>
 void add(float* dst, const float* a, const float* b, uint32_t flip, bool accumulate_dst) {
+    const int32_t slip = slip_of_chip();
     for (uint32_t i = 0; i < kTileElements; ++i) {
         const uint32_t left = bits_of(a[i]), right = bits_of(b[i]) ^ flip;
         const int32_t ea = exponent_of(left), eb = exponent_of(right), e = larger(ea, eb);
         const int32_t sum = with_sign(left, shift_half_up(significand(left), e - ea)) +
                             with_sign(right, shift_half_up(significand(right), e - eb));
         const uint32_t old = accumulate_dst ? bits_of(dst[i]) : 0u;
-        dst[i] = float_of(accumulate<k32Bit>(old, sum, e, 0, kNone));
+        dst[i] = float_of(accumulate<k32Bit>(old, sum, e, 0, kNone, slip));
     }
 }
 
 template <bool k32Bit>
 void multiply(float* dst, const float* a, const float* b, bool accumulate_dst, int32_t phases) {
+    const int32_t slip = slip_of_chip();
     for (uint32_t i = 0; i < kTileElements; ++i) {
         const uint32_t left = bits_of(a[i]), right = bits_of(b[i]);
         const int32_t exponent = exponent_of(left) + exponent_of(right);
@@ -32,7 +34,7 @@ void multiply(float* dst, const float* a, const float* b, bool accumulate_dst, i
             const int32_t e = exponent - phase_step(phase);
             const bool dropped = e < kSmallest;
             const int32_t product = srca_part(left, srca_low(phase)) * srcb_part(right, srcb_low(phase));
-            sum = accumulate<k32Bit>(sum, dropped ? 0 : product, dropped ? kNone : e, 0, kNone);
+            sum = accumulate<k32Bit>(sum, dropped ? 0 : product, dropped ? kNone : e, 0, kNone, slip);
         }
         dst[i] = float_of(sum);
     }

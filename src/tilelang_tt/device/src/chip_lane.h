@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "machine.h"
 #include "numerics.h"
 
 namespace vd {
@@ -65,12 +66,16 @@ inline int32_t shift_half_up(int32_t x, int32_t shift) {
     return (x + static_cast<int32_t>((1u << by) >> 1)) >> by;
 }
 
+// Wormhole's normaliser takes a sum of exactly minus one unit of a 32-bit DST, whose bits are all sign, for a number that
+// many binades larger: a rare, isolated error of the chip, not of the kernel.
+inline int32_t slip_of_chip() { return device.chip.blackhole ? 0 : 27; }
+
 // DST + first + second, where a term counts in units of 2^(exponent - 10): aligned to the largest exponent with 10 or 23
 // fraction bits, DST with ties away from zero, terms with ties upwards; the sum enters DST with ties away from zero.
-// Beyond the largest number is infinity, below the smallest normal number is +0.
+// Beyond the largest number is infinity, below the smallest normal number is +0. `slip` is what `slip_of_chip` says.
 template <bool k32Bit>
 inline uint32_t accumulate(uint32_t dst, int32_t first, int32_t first_exponent, int32_t second,
-                           int32_t second_exponent) {
+                           int32_t second_exponent, int32_t slip) {
     constexpr int32_t kFraction = k32Bit ? 23 : kSumFraction, kStored = k32Bit ? 23 : 7;
     const int32_t dst_exponent = exponent_of(dst);
     const int32_t exponent = larger(dst_exponent, larger(first_exponent, second_exponent));
@@ -86,7 +91,8 @@ inline uint32_t accumulate(uint32_t dst, int32_t first, int32_t first_exponent, 
     const int32_t down = larger(top - kStored, 0), up = smaller(larger(kStored - top, 0), 31);
     const uint32_t rounded = ((size << up) + ((1u << down) >> 1)) >> down;
     const uint32_t carry = rounded >> (kStored + 1);
-    const int32_t field = exponent - kFraction + top + 127 + static_cast<int32_t>(carry);
+    const int32_t slipped = k32Bit && sum == -1 ? slip : 0;
+    const int32_t field = exponent - kFraction + top + 127 + static_cast<int32_t>(carry) + slipped;
     const uint32_t fraction = carry != 0 ? 0u : (rounded & ((1u << kStored) - 1u)) << (23 - kStored);
     const uint32_t normal = field >= 255 ? 0x7F800000u : (static_cast<uint32_t>(field) << 23) | fraction;
     const uint32_t sign = sum < 0 ? 0x80000000u : 0u;
@@ -149,6 +155,7 @@ inline void multiply_row(uint32_t* dst, const LeftRow<kDepth>& left, const Right
             }
         }
     }
+    const int32_t slip = slip_of_chip();
     for (int32_t phase = 0; phase < phases; ++phase) {
         const auto& a = right.part[srca_low(phase)];
         const auto& b = left.part[srcb_low(phase)];
@@ -171,7 +178,7 @@ inline void multiply_row(uint32_t* dst, const LeftRow<kDepth>& left, const Right
             for (int lane = 0; lane < kLanes; ++lane) {
                 const int32_t e0 = largest[group][lane] - step, e1 = largest[group + 1][lane] - step;
                 dst[lane] = accumulate<k32Bit>(dst[lane], sum[group][lane], e0 < kSmallest ? kNone : e0,
-                                               sum[group + 1][lane], e1 < kSmallest ? kNone : e1);
+                                               sum[group + 1][lane], e1 < kSmallest ? kNone : e1, slip);
             }
         }
     }

@@ -1,0 +1,72 @@
+"""The results of `make test-ttnn` as a page of the documentation: one section per device, one row per test.
+
+results of the plugin `on_device` (JSON)  ->  docs/ttnn_results.md, where the section of that device is replaced
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+PAGE_HEAD = """# Conformance kernels on ttnn
+
+Written by `make ttnn-table`. Each row is one test of `tests/conformance`. *Passed*: the result that ttnn computed
+is within the test's bound of its float64 reference, and every element has the bits of the virtual device in
+numerics `chip`. *Not run*: the reasons are below the table.
+"""
+COLUMNS = ("test", "cases", "passed", "failed", "not run", "launches", "elements compared", "bits differ")
+
+
+def section(results: Mapping[str, Any], title: str) -> str:
+    """The table of one device under `title`, with what failed and what was not run."""
+    groups: dict[str, list[Mapping[str, Any]]] = {}
+    for case in results["cases"]:
+        groups.setdefault(name_of(case["test"]), []).append(case)
+    rows = [_row(name, cases) for name, cases in sorted(groups.items())]
+    rows.append(_row("**all**", results["cases"]))
+    lines = [f"## {title}", "", _line(COLUMNS), _line(["---", *["---:"] * (len(COLUMNS) - 1)]), *map(_line, rows)]
+    for outcome, words in (("failed", "Failed"), ("skipped", "Not run")):
+        reasons = _reasons(results["cases"], outcome)
+        if reasons:
+            lines += ["", f"{words}:", "", *reasons]
+    return "\n".join(lines) + "\n"
+
+
+def name_of(test: str) -> str:
+    """`tests/conformance/test_idioms.py::test_options[x]` -> `idioms: options`."""
+    file, _, function = test.partition("::")
+    return f"{Path(file).stem.removeprefix('test_')}: {function.partition('[')[0].removeprefix('test_')}".replace(
+        "_", " "
+    )
+
+
+def replace_section(page: str, device: str, text: str) -> str:
+    """`page` with the section of `device`, between marks, replaced or appended."""
+    start, end = f"<!-- {device} -->\n", f"<!-- end {device} -->\n"
+    marked = f"{start}{text}{end}"
+    if start in page:
+        return re.sub(re.escape(start) + ".*?" + re.escape(end), lambda _: marked, page, flags=re.DOTALL)
+    return f"{page or PAGE_HEAD}\n{marked}"
+
+
+def _row(name: str, cases: Sequence[Mapping[str, Any]]) -> list[str]:
+    outcomes = [case["outcome"] for case in cases]
+    numbers = [len(cases), *(outcomes.count(kind) for kind in ("passed", "failed", "skipped"))]
+    numbers += [sum(case[key] for case in cases) for key in ("launches", "elements", "differing")]
+    return [name, *(f"{number:,}" for number in numbers)]
+
+
+def _reasons(cases: Sequence[Mapping[str, Any]], outcome: str) -> list[str]:
+    """Each reason once, with the tests it concerns."""
+    found: dict[str, dict[str, None]] = {}
+    for case in cases:
+        if case["outcome"] == outcome:
+            reason = "; ".join(case["problems"]).removeprefix("NOT RUN: ") or "no reason given"
+            found.setdefault(reason, {})[name_of(case["test"])] = None
+    return [f"- {reason}: {', '.join(names)}" for reason, names in found.items()]
+
+
+def _line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"

@@ -1,0 +1,141 @@
+"""The plugin of `make test-ttnn`: a right device passes, another number fails, what cannot run is said; the table."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fake_ttnn import FakeTtnn
+
+REAL = Path(__file__).parent / "real"
+sys.path.insert(0, str(REAL))
+
+from table import COLUMNS, name_of, replace_section, section  # noqa: E402
+
+KERNEL = """
+import pytest
+import tilelang
+import tilelang.language as T
+import tilelang_tt
+import torch
+
+
+@pytest.mark.parametrize("arch", ["wormhole_b0", "blackhole"])
+@pytest.mark.parametrize("dtype", ["bfloat16", "float32"])
+def test_product(arch, dtype):
+    @T.prim_func
+    def product(A: T.Tensor((32, 32), dtype), B: T.Tensor((32, 32), dtype), C: T.Tensor((32, 32), dtype)):
+        with T.Kernel(1, threads=128):
+            a = T.alloc_shared((32, 32), dtype)
+            b = T.alloc_shared((32, 32), dtype)
+            c = T.alloc_fragment((32, 32), "float32")
+            T.copy(A, a)
+            T.copy(B, b)
+            T.gemm(a, b, c, clear_accum=True)
+            T.copy(c, C)
+
+    target = {"kind": "tenstorrent", "arch": arch, "grid": "1x1"}
+    a, b = (torch.randn(32, 32, generator=torch.Generator().manual_seed(s)).to(getattr(torch, dtype)) for s in (0, 1))
+    got = tilelang.compile(product, out_idx=[-1], target=target)(a, b)
+    assert (got.double() - a.double() @ b.double()).abs().max() < 0.1
+
+
+def test_without_a_kernel():
+    pass
+
+
+def test_for_a_newer_sdk():
+    @T.prim_func
+    def copy(A: T.Tensor((32, 32), "bfloat16"), B: T.Tensor((32, 32), "bfloat16")):
+        with T.Kernel(1, threads=128):
+            a = T.alloc_shared((32, 32), "bfloat16")
+            T.copy(A, a)
+            T.copy(a, B)
+
+    target = {"kind": "tenstorrent", "grid": "1x1", "sdk": "0.81"}
+    tilelang.compile(copy, out_idx=[-1], target=target)(torch.zeros(32, 32).bfloat16())
+"""
+
+
+def run(fake: FakeTtnn, folder: Path, numerics: str) -> tuple[int, dict[str, Any]]:
+    fake.change(arch="blackhole")
+    (folder / "test_kernels.py").write_text(KERNEL)
+    results = folder / "results.json"
+    variables = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([str(REAL), *sys.path]),
+        "FAKE_TTNN_NUMERICS": numerics,
+        "TTNN_RESULTS": str(results),
+    }
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "on_device", "-p", "no:xdist", "-p", "no:cacheprovider"]
+    done = subprocess.run(
+        [*command, "--rootdir", str(folder), str(folder)], env=variables, capture_output=True, text=True, check=False
+    )
+    assert results.exists(), done.stdout + done.stderr
+    found: dict[str, Any] = json.loads(results.read_text())
+    return done.returncode, found
+
+
+def test_a_device_with_the_chips_numbers(fake: FakeTtnn, tmp_path: Path) -> None:
+    status, results = run(fake, tmp_path, "chip")
+    assert status == 0
+    assert results["device"]["arch"] == "blackhole"
+    outcomes = {case["test"].partition("::")[2]: case for case in results["cases"]}
+    assert set(outcomes) == {
+        "test_product[bfloat16-blackhole]",
+        "test_product[float32-blackhole]",
+        "test_without_a_kernel",
+        "test_for_a_newer_sdk",
+    }
+    product = outcomes["test_product[bfloat16-blackhole]"]
+    assert (product["outcome"], product["launches"], product["elements"], product["differing"]) == (
+        "passed",
+        1,
+        1024,
+        0,
+    )
+    newer = outcomes["test_for_a_newer_sdk"]
+    assert newer["outcome"] == "skipped"
+    assert newer["problems"] == ["NOT RUN: the kernel uses the API of ttnn 0.81"]
+    text = section(results, "Blackhole")
+    assert "| kernels: product | 2 | 2 | 0 | 0 | 2 | 2,048 | 0 |" in text
+    assert "| **all** | 4 | 3 | 0 | 1 | 2 | 2,048 | 0 |" in text
+    assert "- the kernel uses the API of ttnn 0.81: kernels: for a newer sdk" in text
+
+
+def test_a_device_with_other_numbers_fails(fake: FakeTtnn, tmp_path: Path) -> None:
+    """Sums in plain float32 are within any bound, but not the chip's bits."""
+    status, results = run(fake, tmp_path, "fast")
+    assert status == 1
+    product = next(case for case in results["cases"] if "float32" in case["test"])
+    assert product["outcome"] == "failed"
+    assert product["differing"] > 0
+    assert "elements of 'C' differ from the virtual device, first [0, 0]: ttnn " in product["problems"][0]
+    assert "Failed:\n\n- product: " in section(results, "Blackhole")
+
+
+def test_a_section_replaces_its_own() -> None:
+    first = replace_section("", "wormhole_b0", "## one\n")
+    both = replace_section(first, "blackhole", "## two\n")
+    again = replace_section(both, "wormhole_b0", "## three \\1\n")
+    assert both.count("## one") == both.count("## two") == 1
+    assert again == both.replace("## one", "## three \\1")
+    assert again.startswith("# Conformance kernels on ttnn\n")
+
+
+def test_names_of_rows() -> None:
+    assert name_of("tests/conformance/test_idioms.py::test_two_kernels[wormhole_b0]") == "idioms: two kernels"
+    assert len(COLUMNS) == 8
+
+
+@pytest.mark.parametrize("outcome", ["failed", "skipped"])
+def test_a_reason_is_given_once(outcome: str) -> None:
+    case = {"outcome": outcome, "launches": 0, "elements": 0, "differing": 0, "problems": ["NOT RUN: no card"]}
+    cases = [{**case, "test": f"t/test_a.py::test_{name}"} for name in ("x", "x", "y")]
+    text = section({"cases": cases}, "T")
+    assert "- no card: a: x, a: y\n" in text
