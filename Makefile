@@ -13,7 +13,7 @@ EXTRAS    := dev$(if $(CXX_FOUND),,$(comma)zig)
 WORKERS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-ttnn ttnn-table lint format truth golden bench sdk-table doctor clean
+.PHONY: help demo test test-ttnn ttnn-table lint format truth golden bench sanitize sdk-table doctor clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
@@ -47,6 +47,11 @@ golden: $(STAMP)  ## rewrite the golden files of tests/golden and docs/reference
 
 bench: $(STAMP)  ## compile time against TileLang's CUDA lowering, virtual device against torch
 	$(BIN)/python -m benchmarks
+
+sanitize: $(STAMP)  ## the device suite with ASan and UBSan in the runner, its threads with TSan (minutes)
+	TILELANG_TT_RUNNER_BUILD=address $(BIN)/pytest -q -n $(WORKERS) tests/device
+	TILELANG_TT_RUNNER_BUILD=thread $(BIN)/pytest -q -n $(WORKERS) tests/device/test_gemm.py tests/device/test_launch.py \
+	    tests/device/test_schedules.py tests/device/test_failures.py
 
 sdk-table: $(STAMP)  ## read the SDK's declarations anew from the ttnn wheels on PyPI; reports differences
 	$(BIN)/python maint/sdk_table.py

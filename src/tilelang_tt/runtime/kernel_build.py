@@ -6,6 +6,7 @@ and tile sizes, modes) arrives in a generated prefix that is included before it.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -13,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from tilelang_tt.diagnostics import DeviceError
+from tilelang_tt.diagnostics import DeviceError, EnvironmentProblem
 from tilelang_tt.runtime.build_cache import build_cache, digest
 from tilelang_tt.runtime.elf import mutable_globals
 from tilelang_tt.runtime.formats import FORMATS
@@ -45,6 +46,15 @@ _JOINED_UNITS = (
         *("sfpu_binary", "chip_vector", "chip_vector_exp", "chip_vector_gelu", "chip_vector_power"),
     ),
 )
+# For developers: builds of the runner besides the ordinary one, chosen by an environment variable.
+BUILD_VARIABLE = "TILELANG_TT_RUNNER_BUILD"
+_DEBUG = ("-g1", "-fno-omit-frame-pointer", "-fno-sanitize-recover=all")
+RUNNER_BUILDS: dict[str, tuple[str, ...]] = {
+    "": (),
+    "address": ("-fsanitize=address,undefined", "-fno-sanitize=vptr", *_DEBUG),  # out of bounds, undefined behaviour
+    "thread": ("-fsanitize=thread", *_DEBUG),  # data races
+    "unchecked": ("-DVD_UNCHECKED",),  # without the contract checks; `make bench` measures what they cost
+}
 _PARALLEL_BUILDS = 4
 _CB_SLOTS = 64
 _INVALID_FORMAT = 255
@@ -103,16 +113,29 @@ def _obtain(artifacts: list[Artifact]) -> list[Path]:
 
 def runner(toolchain: Toolchain) -> Artifact:
     """The device runtime as an executable."""
-    key = digest("runner", toolchain.identity, *toolchain.native_flags(), _tree_digest())
-    return Artifact(key, "runner", lambda path: _compile_runner(toolchain, path))
+    variant = _runner_build()
+    key = digest("runner", toolchain.identity, *toolchain.native_flags(), *variant, _tree_digest())
+    return Artifact(key, "runner", lambda path: _compile_runner(toolchain, variant, path))
 
 
-def _compile_runner(toolchain: Toolchain, target: Path) -> None:
+def _runner_build() -> tuple[str, ...]:
+    name = os.environ.get(BUILD_VARIABLE, "")
+    if name not in RUNNER_BUILDS:
+        raise EnvironmentProblem(
+            "TT504",
+            f"{BUILD_VARIABLE} names no build of the device runtime: {name!r}",
+            help=f"valid: {', '.join(filter(None, RUNNER_BUILDS))}",
+        )
+    return RUNNER_BUILDS[name]
+
+
+def _compile_runner(toolchain: Toolchain, variant: tuple[str, ...], target: Path) -> None:
     def compile_unit(unit: Path) -> Path:
         hot = _HOT_UNITS.get(unit.name)
         optimise = (*hot, *toolchain.native_flags()) if hot else ("-O1",)
         result = target.parent / f"{unit.stem}.o"
-        done = toolchain.run(*toolchain.common_flags(), *optimise, "-I", INCLUDE, "-c", unit, "-o", result)
+        flags = (*toolchain.common_flags(), *optimise, *variant)
+        done = toolchain.run(*flags, "-I", INCLUDE, "-c", unit, "-o", result)
         if done.returncode != 0:
             raise _compile_error(f"the device runtime ({unit.name})", toolchain, done.stderr)
         return result
@@ -123,7 +146,7 @@ def _compile_runner(toolchain: Toolchain, target: Path) -> None:
     alone.sort(key=lambda unit: unit.name not in _HOT_UNITS)
     with ThreadPoolExecutor(max_workers=2) as pool:
         objects = list(pool.map(compile_unit, [*joined, *alone]))  # the longest first
-    done = toolchain.run(*objects, "-o", target, *toolchain.executable_flags())
+    done = toolchain.run(*objects, "-o", target, *variant, *toolchain.executable_flags())
     if done.returncode != 0:
         raise _compile_error("the device runtime (link)", toolchain, done.stderr)
     for item in (*objects, *joined):

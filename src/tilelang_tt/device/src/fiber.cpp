@@ -1,6 +1,7 @@
 // Fibers: a stack per kernel and a switch that saves the registers a function call must keep.
 #include <sys/mman.h>
 
+#include "fiber_notes.h"
 #include "machine.h"
 
 extern "C" void vd_switch(void** save, void* load);
@@ -70,6 +71,7 @@ constexpr std::size_t kGuardBytes = 64 * 1024;  // below the stack: an overflow 
 
 // First function of every fiber; never returns.
 void fiber_main() {
+    fiber_was_entered(*core, nullptr);
     core->group->kernels[static_cast<uint32_t>(fiber->role)].entry();
     check_noc_at_end();
     if (fiber->role == Role::Compute) check_engine_at_end();
@@ -88,6 +90,7 @@ void prepare_fiber(Fiber& which) {
         mprotect(memory, kGuardBytes, PROT_NONE);
         which.stack = static_cast<uint8_t*>(memory) + kGuardBytes;
     }
+    fiber_is_new(which.notes, which.stack, kStackBytes);
     void** top = reinterpret_cast<void**>(static_cast<uint8_t*>(which.stack) + kStackBytes);
 #if defined(__x86_64__)
     top -= 2;  // a return address at 16n + 8, as after a call
@@ -110,10 +113,16 @@ void resume_fiber(Core& at, Fiber& which) {
     core = &at;
     fiber = &which;
     ++at.statistics.switches;
+    leave_scheduler(at, which.notes);
     vd_switch(&at.scheduler_sp, which.stack_pointer);
+    scheduler_was_entered(at);
     fiber = nullptr;
 }
 
-void yield_to_scheduler() { vd_switch(&fiber->stack_pointer, core->scheduler_sp); }
+void yield_to_scheduler() {
+    leave_fiber(*core, fiber->notes);
+    vd_switch(&fiber->stack_pointer, core->scheduler_sp);
+    fiber_was_entered(*core, fiber->notes.fake);
+}
 
 }  // namespace vd

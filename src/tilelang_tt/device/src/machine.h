@@ -177,11 +177,20 @@ struct CommandState {
 };
 constexpr uint32_t kCommands = 4;
 
+// What a sanitizer must know of a stack to follow a switch to it; unused in an ordinary build.
+struct StackNotes {
+    void* handle = nullptr;
+    void* fake = nullptr;
+    const void* bottom = nullptr;
+    std::size_t size = 0;
+};
+
 struct Fiber {
     Role role;
     bool live = false, started = false;
     void* stack = nullptr;
     void* stack_pointer = nullptr;
+    StackNotes notes;
     uint32_t line = 0;  // of the last call into the device
     Wait wait = Wait::None;
     uint32_t wait_cb = 0, wait_pages = 0;
@@ -290,6 +299,7 @@ struct Core {
     Engine engine;
     Statistics statistics;
     void* scheduler_sp;
+    StackNotes scheduler_notes;
 };
 
 struct Device {
@@ -326,6 +336,9 @@ const char* format_name(DataFormat format);
 
 // ---- report.cpp: every way a run can end -----------------------------------------------------------
 [[noreturn]] void breach(const char* category, const char* format, ...) __attribute__((format(printf, 2, 3)));
+#ifdef VD_UNCHECKED  // `make bench` measures what checks cost: the compiler drops whatever leads to a breach
+#define breach(...) __builtin_unreachable()
+#endif
 [[noreturn]] void undefined(const char* format, ...) __attribute__((format(printf, 1, 2)));
 [[noreturn]] void broken_input(const char* format, ...) __attribute__((format(printf, 1, 2)));
 [[noreturn]] void report_deadlock(Core* const* cores, uint32_t count);

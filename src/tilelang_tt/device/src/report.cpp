@@ -180,6 +180,7 @@ void on_time_limit(int) {
 
 }  // namespace
 
+#undef breach
 void breach(const char* category, const char* format, ...) {
     char message[1024];
     va_list args;
