@@ -177,6 +177,36 @@ def test_numbers_known_when_the_kernel_runs(arch: str) -> None:
         assert bool(((kernel(x, s, n).double() - (first + second)).abs() <= bound).all())
 
 
+@pytest.mark.parametrize("fp32_acc", [True, False])
+def test_an_expression_larger_than_dst(fp32_acc: bool) -> None:
+    """A balanced tree of 32 different leaves: six tiles at once, where a 32-bit DST holds four."""
+
+    def tree(x: Any, y: Any, low: int, high: int) -> Any:
+        if high - low == 1:
+            return x * (low + 1.0) + y
+        middle = (low + high) // 2
+        return tree(x, y, low, middle) * 0.5 - tree(y, x, middle, high) * 0.25
+
+    @T.prim_func
+    def main(A: T.Tensor((32, 64), "float32"), B: T.Tensor((32, 64), "float32"), C: T.Tensor((32, 64), "float32")):
+        with T.Kernel(1, threads=128) as _:
+            X = T.alloc_shared((32, 64), "float32")
+            Y = T.alloc_shared((32, 64), "float32")
+            T.copy(A, X)
+            T.copy(B, Y)
+            for i, j in T.Parallel(32, 64):
+                X[i, j] = tree(X[i, j], Y[i, j], 0, 32)
+            T.copy(X, C)
+
+    target = {"kind": "tenstorrent", "grid": "1x1", "fp32_acc": fp32_acc}
+    random = torch.Generator().manual_seed(0)
+    x, y = (torch.rand(32, 64, generator=random) for _ in range(2))
+    result = tilelang.compile(main, out_idx=[-1], target=target)(x, y)
+    exact = tree(x.double(), y.double(), 0, 32)
+    unit = 2.0**-23 if fp32_acc else 2.0**-7
+    assert bool(((result - exact).abs() <= 12 * unit * 33).all())  # a dozen roundings of numbers up to 33
+
+
 def test_every_operation_has_a_case() -> None:
     tested = {case.op for cases in FAMILIES.values() for case in cases} | SPECIAL
     tested |= {case.to_float32 for case in FUNCTIONS if case.to_float32}

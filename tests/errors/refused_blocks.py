@@ -318,27 +318,3 @@ def too_many_pages() -> Any:
             T.copy(X, B)
 
     return main
-
-
-@refused(
-    "TT207",
-    "the expression for 'Y' needs 5 tiles of DST at once; it holds 4",
-    help="compute a part of it into a block of its own first",
-)
-def too_deep_an_expression() -> Any:
-    def balanced(x: Any, s: float) -> Any:
-        left = (x + s) * (x - s) + (x * s) * (x / s)
-        right = T.max(x, s) * T.min(x, s) - T.exp(x) * T.abs(x)
-        return left * right
-
-    @T.prim_func
-    def main(A: T.Tensor((32, 32), "float32"), B: T.Tensor((32, 32), "float32")):
-        with T.Kernel(1, threads=128):
-            X = T.alloc_fragment((32, 32), "float32")
-            Y = T.alloc_fragment((32, 32), "float32")
-            T.copy(A, X)
-            for i, j in T.Parallel(32, 32):
-                Y[i, j] = balanced(X[i, j], 2.0) + balanced(X[i, j], 3.0)  # refused
-            T.copy(Y, B)
-
-    return main

@@ -17,7 +17,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tilelang_tt.compiled import Decision
-from tilelang_tt.diagnostics import ResourceError
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.scalar import Expr
 from tilelang_tt.ir.tile import (
@@ -85,22 +84,9 @@ class _Lowering:
         for stmt in body:
             if isinstance(stmt, Gemm):
                 result += self.gemm(stmt)
-            elif isinstance(stmt, Map):
-                self.check_slots(stmt)
-                result.append(stmt)
             else:
                 result.append(with_children(stmt, tuple(self.body(nested) for nested in children(stmt))))
         return tuple(result)
-
-    def check_slots(self, stmt: Map) -> None:
-        slots = dst_program(stmt.value).slots
-        if slots > self.capacity:
-            raise ResourceError(
-                "TT207",
-                f"the expression for '{stmt.dst.name}' needs {slots} tiles of DST at once; it holds {self.capacity}",
-                location=stmt.location,
-                help="compute a part of it into a block of its own first",
-            )
 
     def gemm(self, gemm: Gemm) -> list[Stmt]:
         before: list[Stmt] = []

@@ -29,6 +29,7 @@ _ORDER = (
     "lower_reductions",
     "separate_roles",
     "fuse_maps",
+    "split_expressions",
     "fold_clear",
     "lower_shared_to_cb",
     "lower_tile_intrinsics",

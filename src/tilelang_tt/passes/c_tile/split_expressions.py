@@ -1,0 +1,92 @@
+"""C: compute expressions that are too large for DST part by part.
+
+    before   Map Y = (big) * (bigger)                              needs 5 tiles of DST at once; it holds 4
+    after    Map Y_part = (bigger) ; Map Y = (big) * Y_part
+
+The operand that needs most goes to a block of its own first. That is a trip through L1 which `fuse_maps` and the
+sharing inside DST could not avoid. A part that occurs twice is computed once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tilelang_tt.compiled import Decision
+from tilelang_tt.formats import TILE_BYTES
+from tilelang_tt.ir.tile import (
+    Apply,
+    Buffer,
+    Element,
+    ElementExpr,
+    Launch,
+    Map,
+    Memory,
+    Stmt,
+    TileProgram,
+    children,
+    unique_name,
+    with_children,
+)
+from tilelang_tt.passes.c_tile.dst_program import dst_program, dst_tiles
+
+
+def split_expressions(program: TileProgram) -> TileProgram:
+    splitters = [_Splitter(launch, program.options.fp32_acc) for launch in program.launches]
+    launches = tuple(splitter.run() for splitter in splitters)
+    decisions = [decision for splitter in splitters for decision in splitter.decisions]
+    return replace(program, launches=launches).with_decisions(*decisions)
+
+
+class _Splitter:
+    def __init__(self, launch: Launch, fp32_acc: bool) -> None:
+        self.launch = launch
+        self.capacity = dst_tiles(fp32_acc)
+        self.dtype, self.format = ("float32", "Float32") if fp32_acc else ("bfloat16", "Float16_b")
+        self.decisions: list[Decision] = []
+
+    def run(self) -> Launch:
+        body = self.body(self.launch.body)
+        return replace(self.launch, body=body)
+
+    def body(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+        result: list[Stmt] = []
+        for stmt in body:
+            if isinstance(stmt, Map):
+                result += self.map(stmt)
+            else:
+                result.append(with_children(stmt, tuple(self.body(nested) for nested in children(stmt))))
+        return tuple(result)
+
+    def map(self, stmt: Map) -> list[Stmt]:
+        if self.fits(stmt.value):
+            return [stmt]
+        parts: dict[ElementExpr, Map] = {}
+        value = self.split(stmt.value, stmt, parts)
+        text = f"{dst_program(stmt.value).slots} tiles of DST at once are too many: computed in {len(parts) + 1} steps"
+        self.decisions.append(Decision("split_expressions", stmt.dst.name, text, stmt.location))
+        return [*parts.values(), replace(stmt, value=value)]
+
+    def fits(self, value: ElementExpr) -> bool:
+        return dst_program(value).slots <= self.capacity
+
+    def split(self, value: ElementExpr, stmt: Map, parts: dict[ElementExpr, Map]) -> ElementExpr:
+        """`value` with parts taken out until it fits; what is taken out is added to `parts`, in order."""
+        if not isinstance(value, Apply) or self.fits(value):
+            return value
+        value = Apply(value.op, tuple(self.split(arg, stmt, parts) for arg in value.args))
+        while not self.fits(value):
+            largest = max((arg for arg in value.args if isinstance(arg, Apply)), key=lambda arg: dst_program(arg).slots)
+            if largest not in parts:
+                parts[largest] = Map(self.block(stmt), largest, stmt.location)
+            kept = Element(parts[largest].dst)
+            value = Apply(value.op, tuple(kept if arg == largest else arg for arg in value.args))
+        return value
+
+    def block(self, stmt: Map) -> Buffer:
+        """A block of the target's shape in the format of DST."""
+        name = unique_name(f"{stmt.dst.name}_part", self.launch.names)
+        block = Buffer(name, self.dtype, stmt.dst.shape, Memory.FRAGMENT, stmt.location)
+        layout = replace(self.launch.layouts[stmt.dst], format=self.format, page_bytes=TILE_BYTES[self.format])
+        layouts = {**self.launch.layouts, block: layout}
+        self.launch = replace(self.launch, buffers=(*self.launch.buffers, block), layouts=layouts)
+        return block
