@@ -11,9 +11,12 @@ from tilelang_tt.ir.kernel import (
     KernelStmt,
     MakeTile,
     Pointer,
+    ReadRow,
     ReadTable,
     ReadTile,
+    WriteRow,
     WriteTile,
+    ZeroRow,
     ZeroTile,
     walk,
 )
@@ -48,6 +51,48 @@ inline void constant_tile(uint32_t l1, int32_t base, int32_t row, int32_t col) {
 }"""
 
 
+_ROW_CHUNK = """\
+// L1 address of 16 elements of a row of Float32 tiles: a row of a face. Tiles of a block are `row_step` apart
+// downwards and `col_step` sideways.
+FORCE_INLINE uint32_t row_chunk(uint32_t l1, uint32_t row, uint32_t chunk, uint32_t row_step, uint32_t col_step) {
+    const uint32_t tile = row / 32 * row_step + chunk / 2 * col_step;
+    const uint32_t face = row % 32 / 16 * 2 + chunk % 2;
+    return l1 + tile * 4096 + face * 1024 + row % 16 * 64;
+}"""
+
+_READ_ROW = """\
+// Reads a row of a tensor, from tile column `col` on, into row `row` of the block at `l1`.
+template <typename Tensor>
+inline void read_row(const Tensor& tensor, uint32_t page, uint32_t col, uint32_t l1, uint32_t row, uint32_t tiles,
+                     uint32_t row_step, uint32_t col_step) {
+    for (uint32_t chunk = 0; chunk < 2 * tiles; ++chunk) {
+        const uint64_t from = tensor.get_noc_addr(page, (2 * col + chunk) * 64);
+        noc_async_read(from, row_chunk(l1, row, chunk, row_step, col_step), 64);
+    }
+}"""
+
+_ZERO_ROW = """\
+// Fills row `row` of the block at `l1` with zeros.
+inline void zero_row(uint32_t l1, uint32_t row, uint32_t tiles, uint32_t row_step, uint32_t col_step) {
+    for (uint32_t chunk = 0; chunk < 2 * tiles; ++chunk) {
+        noc_async_read(get_noc_addr(MEM_ZEROS_BASE), row_chunk(l1, row, chunk, row_step, col_step), 64);
+    }
+}"""
+
+_WRITE_ROW = """\
+// Writes row `row` of the block at `l1` to a row of a tensor, from tile column `col` on.
+template <typename Tensor>
+inline void write_row(const Tensor& tensor, uint32_t page, uint32_t col, uint32_t l1, uint32_t row, uint32_t tiles,
+                      uint32_t row_step, uint32_t col_step) {
+    for (uint32_t chunk = 0; chunk < 2 * tiles; ++chunk) {
+        const uint64_t to = tensor.get_noc_addr(page, (2 * col + chunk) * 64);
+        noc_async_write(row_chunk(l1, row, chunk, row_step, col_step), to, 64);
+    }
+}"""
+
+_ROWS: tuple[tuple[type, str], ...] = ((ReadRow, _READ_ROW), (ZeroRow, _ZERO_ROW), (WriteRow, _WRITE_ROW))
+
+
 def print_dataflow(kernel: Kernel, file: str, title: str) -> Printer:
     printer = _Dataflow(file)
     printer.file_of(kernel, title)
@@ -70,6 +115,10 @@ class _Dataflow(Printer):
         if any(isinstance(stmt, ZeroTile) for stmt in walk(kernel.body)):
             self.line()
             self.lines += _ZERO_TILE.split("\n")
+        rows = [text for kind, text in _ROWS if any(isinstance(stmt, kind) for stmt in walk(kernel.body))]
+        if rows:
+            self.line()
+            self.lines += "\n\n".join([_ROW_CHUNK, *rows]).split("\n")
         if any(isinstance(stmt, MakeTile) for stmt in walk(kernel.body)):
             self.line()
             self.lines += [*FLOAT_OF.split("\n"), "", *_CONSTANT_TILE.split("\n")]
@@ -121,10 +170,21 @@ class _Dataflow(Printer):
             return f"constant_tile({self.name(stmt.base)}, {constant.base}, {constant.row}, {constant.col})"
         if isinstance(stmt, ZeroTile):
             return f"zero_tile<{self.tile_bytes[stmt.cb]}>({self.place(stmt.cb, self.name(stmt.base), stmt.slot)})"
+        if isinstance(stmt, ReadRow | ZeroRow | WriteRow):
+            return self.row(stmt)
         assert isinstance(stmt, ReadTile | WriteTile), stmt
         function = "noc_async_read_page" if isinstance(stmt, ReadTile) else "noc_async_write_page"
         place = self.place(stmt.cb, self.name(stmt.base), stmt.slot)
         return f"{function}({self.expr(stmt.page)}, {self.accessor_names[stmt.tensor]}, {place})"
+
+    def row(self, stmt: ReadRow | ZeroRow | WriteRow) -> str:
+        place = stmt.place
+        where = f"{self.name(place.base)}, {self.expr(place.row)}, {place.tiles}, {place.row_step}, {place.col_step}"
+        if isinstance(stmt, ZeroRow):
+            return f"zero_row({where})"
+        function = "read_row" if isinstance(stmt, ReadRow) else "write_row"
+        source = f"{self.accessor_names[stmt.tensor]}, {self.expr(stmt.page)}, {self.expr(stmt.col)}"
+        return f"{function}({source}, {where})"
 
     def place(self, cb: Cb, base: str, slot: Expr) -> str:
         """L1 address of a tile of the block."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from tilelang_tt.ir import scalar
-from tilelang_tt.ir.kernel import Arg, ArgKind, Kernel, KernelSet, ReadTile, WriteTile, walk
+from tilelang_tt.ir.kernel import Arg, ArgKind, Kernel, KernelSet, ReadRow, ReadTile, WriteRow, WriteTile, walk
 from tilelang_tt.ir.scalar import Expr
 from tilelang_tt.ir.tile import Role, ScalarParam, Tensor, TileProgram, Window
 from tilelang_tt.runtime.plan import (
@@ -60,9 +60,9 @@ def _accesses(sets: tuple[KernelSet, ...], tensor: Tensor) -> set[Literal["read"
     for kernels in sets:
         for kernel in kernels.kernels:
             for stmt in walk(kernel.body):
-                if isinstance(stmt, ReadTile) and stmt.tensor is tensor:
+                if isinstance(stmt, ReadTile | ReadRow) and stmt.tensor is tensor:
                     found.add("read")
-                if isinstance(stmt, WriteTile) and stmt.tensor is tensor:
+                if isinstance(stmt, WriteTile | WriteRow) and stmt.tensor is tensor:
                     found.add("write")
     return found
 
@@ -88,6 +88,7 @@ def _tensor(program: TileProgram, tensor: Tensor) -> TensorPlan:
         size(layout.row_tiles),
         size(layout.col_tiles),
         size(layout.batch),
+        by_rows=layout.by_rows,
         table=layout.table,
         row_window=_window(layout.row_window),
         col_window=_window(layout.col_window),

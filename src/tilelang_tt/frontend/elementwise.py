@@ -12,7 +12,7 @@ assignment under a condition keeps the old value where the condition fails.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from tvm import tirx
@@ -24,6 +24,7 @@ from tilelang_tt.frontend.refuse import location_of
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.scalar import Expr, Var
 from tilelang_tt.ir.tile import (
+    Apply,
     Branch,
     Buffer,
     Copy,
@@ -111,6 +112,32 @@ def _loads(expr: Any) -> bool:
     return any(isinstance(node, tirx.BufferLoad) for node in found)
 
 
+def _conjuncts(condition: ElementExpr) -> Iterator[ElementExpr]:
+    if isinstance(condition, Apply) and condition.op == "and":
+        for part in condition.args:
+            yield from _conjuncts(part)
+    else:
+        yield condition
+
+
+def _first_few(test: ElementExpr) -> tuple[int, Expr] | None:
+    """(axis, count) if a test holds for the first `count` places along an axis, and for no other."""
+    if not (isinstance(test, Apply) and isinstance(test.args[0], Index) and test.args[1:] == (Number(0.0),)):
+        return None
+    index = test.args[0]
+    along = [axis for axis, factor in enumerate(index.factors) if factor]
+    if len(along) != 1:
+        return None
+    counts = {
+        (1, "lt"): -index.base,
+        (1, "le"): 1 - index.base,
+        (-1, "gt"): index.base,
+        (-1, "ge"): index.base + 1,
+    }
+    count = counts.get((index.factors[along[0]], test.op))
+    return None if count is None else (along[0], scalar.simplify(count))
+
+
 _COMPARED: dict[Any, str] = {
     tirx.EQ: "eq",
     tirx.NE: "ne",
@@ -158,12 +185,30 @@ class _Assignment:
         else:
             block = self.lifter.temporary(target.name, target.dtype, self.box(walks), self.location)
             region = self.region(target, walks)
-            after = [Copy(whole(block), region, self.location)]
-            if condition is not None:
+            cut = None if condition is None else self.cut(region, lifter.value(self.with_numbers(condition)))
+            after = [Copy(whole(block), cut or region, self.location)]
+            if cut is not None:
+                condition = None
+            elif condition is not None:
                 self.before.append(Copy(region, whole(block), self.location))
         if condition is not None:
             value = apply("where", lifter.value(self.with_numbers(condition)), value, Element(block))
         return [*self.before, Map(block, value, self.location), *after]
+
+    def cut(self, region: Region, condition: ElementExpr) -> Region | None:
+        """The box that is left of a region where a condition holds, if it is one that begins where the region does."""
+        walked = [axis for axis, extent in enumerate(region.extents) if extent != 1]
+        for test in _conjuncts(condition):
+            found = _first_few(test)
+            if found is None:
+                return None
+            axis, count = walked[found[0]], found[1]
+            if scalar.equal(region.mins[axis] + count, region.source.shape[axis]):
+                continue  # what lies beyond the tensor is dropped anyway
+            if region.limit is not None:
+                return None
+            region = replace(region, limit=(axis, count))
+        return region
 
     def with_numbers(self, expr: Any) -> Any:
         """`expr` with variables for the numbers it takes from tensors, the same for every element."""

@@ -57,8 +57,11 @@ from tilelang_tt.ir.tile import (
     TileAccess,
     TileProgram,
     Transpose,
+    Window,
 )
 from tilelang_tt.ops import ELEMENT_OPS
+
+_ROW = Window(1, 1)  # rows one after the other
 
 Array = npt.NDArray[np.float32]
 Box = tuple[tuple[int, int], ...]  # (start, extent) of each axis, in elements
@@ -178,7 +181,13 @@ class _Machine:
             case Set():
                 self.values[stmt.var] = self.number(stmt.value)
             case Copy():
-                self.put(stmt.dst.source, self.box(stmt.dst), self.get(stmt.src.source, self.box(stmt.src)))
+                value = self.get(stmt.src.source, self.box(stmt.src)).reshape(stmt.dst.extents)
+                box = list(self.box(stmt.dst))
+                if stmt.dst.limit is not None:
+                    axis, count = stmt.dst.limit
+                    box[axis] = (box[axis][0], max(0, min(box[axis][1], self.number(count))))
+                    value = value[tuple(slice(extent) for _, extent in box)]
+                self.put(stmt.dst.source, tuple(box), value)
             case Load():
                 inside = self.tiles(stmt.src)
                 tiles = self.get(stmt.src.tensor, inside) if inside else np.zeros(stmt.dst.shape)
@@ -186,7 +195,7 @@ class _Machine:
             case Store():
                 inside = self.tiles(stmt.dst)
                 if inside:
-                    self.put(stmt.dst.tensor, inside, self.read(stmt.src))
+                    self.put(stmt.dst.tensor, *self.limited(stmt, inside))
             case Fill():
                 self.write(stmt.dst, np.full(stmt.dst.shape, stmt.value))
             case Map():
@@ -201,6 +210,16 @@ class _Machine:
                 pass
             case _:
                 raise TypeError(f"no meaning for {type(stmt).__name__}")
+
+    def limited(self, store: Store, box: Box) -> tuple[Box, Array]:
+        """What a store writes: all of the block, or its first rows."""
+        value = self.read(store.src).reshape([extent for _, extent in box])
+        axis = self.program.layouts[store.dst.tensor].row_axis
+        if store.dst.limit is None or axis is None:
+            return box, value
+        count = max(0, min(box[axis][1], self.number(store.dst.limit)))
+        cut = tuple((start, count if place == axis else extent) for place, (start, extent) in enumerate(box))
+        return cut, value[tuple(slice(extent) for _, extent in cut)]
 
     def map(self, stmt: Map) -> None:
         self.target = stmt.dst
@@ -312,11 +331,12 @@ class _Machine:
             return None
         layout = self.program.layouts[access.tensor]
         row, col, batch = map(self.number, (access.row, access.col, access.batch))
-        self.check(access, "row", row, access.rows, access.guard_rows, layout.row_tiles)
+        count = access.height if layout.by_rows else access.rows
+        self.check(access, "row", row, count, access.guard_rows, layout.row_tiles)
         self.check(access, "column", col, access.cols, access.guard_cols, layout.col_tiles)
         self.check(access, "batch", batch, 1, False, layout.batch)
         sides = (
-            (layout.row_axis, row, access.height or access.rows * TILE, layout.row_window),
+            (layout.row_axis, row, access.height or access.rows * TILE, _ROW if layout.by_rows else layout.row_window),
             (layout.col_axis, col, access.width or access.cols * TILE, layout.col_window),
         )
         box = {

@@ -4,7 +4,7 @@
     statement  = For | If | Let | Assign | Source                              control
                | Task | Receive | Hand | Held                         left by `split_device_kernel`
                | CbCall                                               from `lower_cb_intrinsics`
-               | Pointer | MakeTile | ReadTable | ReadTile | ZeroTile | WriteTile | Barrier  data movement
+               | Pointer | MakeTile | ReadTable | ReadRow | ZeroRow | WriteRow | ReadTile | ZeroTile | WriteTile | Barrier  data movement
                | MatmulBlock | ReduceTile | CopyTile | TransposeTile | FillTile | Sfpu | PackTile      in DST
                | Section | DstCall                                    DST protocol
                | Startup | Init | Uninit | Reconfig | L1Accumulate             engine state, from `insert_compute_init`
@@ -183,6 +183,41 @@ class ReadTile:
     cb: Cb
     base: Var
     slot: Expr
+
+
+@dataclass(frozen=True)
+class RowPlace:
+    """Row `row` of the block at `base`: `tiles` tiles side by side, `row_step` and `col_step` tiles apart."""
+
+    cb: Cb
+    base: Var
+    row: Expr
+    tiles: int
+    row_step: int
+    col_step: int
+
+
+@dataclass(frozen=True)
+class ReadRow:
+    """Start reading a row of a tensor, from tile column `col` on, to a row of a block."""
+
+    tensor: Tensor
+    page: Expr
+    col: Expr
+    place: RowPlace
+
+
+@dataclass(frozen=True)
+class ZeroRow:
+    place: RowPlace
+
+
+@dataclass(frozen=True)
+class WriteRow:
+    tensor: Tensor
+    page: Expr
+    col: Expr
+    place: RowPlace
 
 
 @dataclass(frozen=True)
@@ -409,6 +444,9 @@ KernelStmt = (
     | MakeTile
     | ReadTable
     | ReadTile
+    | ReadRow
+    | ZeroRow
+    | WriteRow
     | ZeroTile
     | WriteTile
     | Barrier
@@ -535,6 +573,10 @@ def expressions(stmt: KernelStmt) -> tuple[Expr, ...]:
             return (stmt.page, stmt.slot)
         case ZeroTile():
             return (stmt.slot,)
+        case ReadRow() | WriteRow():
+            return (stmt.page, stmt.col, stmt.place.row)
+        case ZeroRow():
+            return (stmt.place.row,)
         case ReadTable():
             return (stmt.index,)
         case MatmulBlock():

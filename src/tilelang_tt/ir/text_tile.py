@@ -306,6 +306,7 @@ def _access(access: TileAccess, names: Names) -> str:
     sides = [side for side, cut in (("rows", access.guard_rows), ("columns", access.guard_cols)) if cut]
     guards = f", guarded {' and '.join(sides)}" if sides else ""
     condition = f", if {names.expr(access.guard)}" if access.guard is not None else ""
+    condition += f", {names.expr(access.limit)} rows" if access.limit is not None else ""
     return f"{names(access.tensor)} tiles {box}{guards}{condition}"
 
 

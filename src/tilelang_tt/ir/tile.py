@@ -65,11 +65,12 @@ class Buffer:
 
 @dataclass(frozen=True)
 class Region:
-    """A box of a tensor or buffer, in elements."""
+    """A box of a tensor or buffer, in elements; along `limit`'s axis only so many of them, if that is fewer."""
 
     source: Tensor | Buffer
     mins: tuple[Expr, ...]
     extents: tuple[int, ...]
+    limit: tuple[int, Expr] | None = None
 
 
 def whole(buffer: Buffer) -> Region:
@@ -280,7 +281,8 @@ class Transpose:
 class TileAccess:
     """A box of whole tiles of a tensor: `rows` x `cols` tiles from (row, col) of batch `batch`.
 
-    Of these tiles `height` x `width` elements are meant (1 where the tensor repeats); the rest is padding.
+    Of these tiles `height` x `width` elements are meant (1 where the tensor repeats); the rest is padding. Of a tensor
+    that lies row by row, `row` is a row, not a tile.
     """
 
     tensor: Tensor
@@ -292,6 +294,7 @@ class TileAccess:
     guard_rows: bool  # may reach beyond the tensor's last tile row
     guard_cols: bool
     guard: Expr | None = None  # condition on the other axes, where they are not provably inside
+    limit: Expr | None = None  # of the rows only so many
     height: int = 0  # 0: all of its rows
     width: int = 0
 
@@ -363,6 +366,7 @@ class TensorLayout:
     batch: Expr
     format: str
     page_bytes: int
+    by_rows: bool = False  # no tiles: a page is a row of the row axis, Float32; `row_tiles` counts rows
     table: bool = False  # no tiles: 32-bit words in row-major order, 1024 to a page
     row_window: Window | None = None  # None: tiles follow each other along the axis
     col_window: Window | None = None

@@ -76,7 +76,7 @@ def as_float32(plan: Plan) -> Plan:
 
 
 def _exact(stored: Stored) -> Stored:
-    if stored.format in INTEGER_FORMATS:
+    if stored.format in INTEGER_FORMATS or getattr(stored, "by_rows", False):
         return stored
     return replace(stored, format="Float32", page_bytes=page_bytes("Float32"))
 

@@ -177,6 +177,10 @@ def encode(tensor: torch.Tensor, plan: TensorPlan, pages: torch.Tensor) -> None:
         words = torch.float32 if tensor.is_floating_point() else torch.int32
         pages.view(words).flatten()[: tensor.numel()] = tensor.reshape(-1).to(words)
         return
+    if plan.by_rows:
+        rows = _rows(tensor, plan)
+        pages.view(torch.float32)[:, : rows.shape[1]] = rows
+        return
     shape = tile_shape(plan, tuple(tensor.shape))
     _check(plan, shape, pages)
     if shape.pages == 0:
@@ -192,6 +196,14 @@ def encode(tensor: torch.Tensor, plan: TensorPlan, pages: torch.Tensor) -> None:
 
 def decode(pages: torch.Tensor, plan: TensorPlan, tensor: torch.Tensor, written: torch.Tensor | None = None) -> None:
     """Read `pages` back into `tensor`, in place; only the pages marked in `written`, when given."""
+    if plan.by_rows:
+        rows = _rows(tensor, plan)
+        width = 1 if plan.col_axis is None else tensor.shape[plan.col_axis]
+        found = pages.view(torch.float32)[:, :width]
+        result = found if written is None else torch.where(written.view(-1, 1), found, rows[:, :width])
+        matrices = tensor.permute(_axes(plan, tensor.dim()))
+        matrices.copy_(_as_wanted(result.reshape(matrices.shape), tensor.dtype).to(tensor.dtype))
+        return
     shape = tile_shape(plan, tuple(tensor.shape))
     _check(plan, shape, pages)
     if shape.pages == 0:
@@ -214,6 +226,14 @@ def decode(pages: torch.Tensor, plan: TensorPlan, tensor: torch.Tensor, written:
         bits = _BITS[tensor.element_size()]  # torch.where knows fewer types than there are
         result = torch.where(mask, result.view(bits), matrices.view(bits)).view(tensor.dtype)
     matrices.copy_(result)
+
+
+def _rows(tensor: torch.Tensor, plan: TensorPlan) -> torch.Tensor:
+    """[batch * rows, elements of a row] as float32; without an axis of columns a row is one value 32 times."""
+    moved = tensor.permute(_axes(plan, tensor.dim())).to(torch.float32)
+    if plan.col_axis is None:
+        return moved.reshape(-1, 1).expand(-1, TILE)
+    return moved.reshape(-1, tensor.shape[plan.col_axis])
 
 
 def _put_together(matrices: torch.Tensor, plan: TensorPlan, tensor: torch.Tensor) -> torch.Tensor:

@@ -71,6 +71,7 @@ class TensorPlan:
     row_tiles: Size
     col_tiles: Size
     batch: Size  # product of the remaining axes
+    by_rows: bool = False  # no tiles: page b * row_tiles + r is row r of batch b, Float32, padded to 32 elements
     table: bool = False  # no tiles: 32-bit words in row-major order, 1024 to a page
     row_window: WindowPlan | None = None
     col_window: WindowPlan | None = None

@@ -15,6 +15,7 @@ from dataclasses import replace
 from tilelang_tt.arch import TILE
 from tilelang_tt.compiled import Decision
 from tilelang_tt.diagnostics import Location, UnsupportedError
+from tilelang_tt.formats import TILE_BYTES
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.scalar import Expr, Facts
 from tilelang_tt.ir.tile import (
@@ -107,7 +108,7 @@ class _Rewriter:
         here = self.layouts[buffer]
         if not self.laid_alike(tensor, buffer):  # `align_operands` turns it
             here = replace(here, rows=here.cols, cols=here.rows, row_axis=here.col_axis, col_axis=here.row_axis)
-        self.layouts[block] = replace(here, format=layout.format, page_bytes=layout.page_bytes)
+        self.layouts[block] = replace(here, format=layout.format, page_bytes=TILE_BYTES[layout.format])
         formats = f"{self.layouts[buffer].format} and {layout.format}"
         text = f"staging block for '{tensor.name}': compute converts between {formats}"
         self.decisions.append(Decision("attach_tensor_accessors", block.name, text, location))
@@ -117,9 +118,20 @@ class _Rewriter:
         tensor = region.source
         assert isinstance(tensor, Tensor)
         layout = self.program.layouts[tensor]
-        row, rows, height = self.tiles(region, layout.row_axis, layout.row_window, facts, location)
+        row_window = Window(1, 1) if layout.by_rows else layout.row_window
+        row, rows, height = self.tiles(region, layout.row_axis, row_window, facts, location)
         col, cols, width = self.tiles(region, layout.col_axis, layout.col_window, facts, location)
+        reach = height if layout.by_rows else rows
         batch, guard = self.batch(region, (layout.row_axis, layout.col_axis), facts)
+        limit = None if region.limit is None else region.limit[1]
+        if region.limit is not None and not (layout.by_rows and region.limit[0] == layout.row_axis):
+            raise UnsupportedError(
+                "TT145",
+                f"a part of a block is stored to '{tensor.name}', cut along axis {region.limit[0]}, which runs along "
+                "tile columns",
+                location=location,
+                help="store whole blocks, or cut them along rows",
+            )
         return TileAccess(
             tensor,
             batch,
@@ -127,9 +139,11 @@ class _Rewriter:
             col,
             rows,
             cols,
-            guard_rows=not (facts.proves(row >= 0) and facts.proves(row + rows <= layout.row_tiles)),
-            guard_cols=not (facts.proves(col >= 0) and facts.proves(col + cols <= layout.col_tiles)),
+            guard_rows=not (facts.proves(row >= 0) and facts.proves(row + reach <= layout.row_tiles)),
+            guard_cols=not layout.by_rows
+            and not (facts.proves(col >= 0) and facts.proves(col + cols <= layout.col_tiles)),
             guard=guard,
+            limit=limit,
             height=height,
             width=width,
         )

@@ -118,6 +118,8 @@ def _layout(
     tensor: Tensor, axes: TileAxes, boxes: list[Region], written: list[Region], format: str
 ) -> TensorLayout:
     others = [extent for axis, extent in enumerate(tensor.shape) if axis not in axes]
+    if axes[0] is not None and _needs_rows(tensor, axes[0], boxes, written):
+        return _by_rows(tensor, axes, scalar.product(others))
     windows = [None if axis is None else _window(tensor, axis, boxes, written) for axis in axes]
 
     def tiles(axis: int | None, window: Window | None) -> Expr:
@@ -154,6 +156,30 @@ def _window(tensor: Tensor, axis: int, boxes: list[Region], written: list[Region
     return window
 
 
+def _needs_rows(tensor: Tensor, axis: int, boxes: list[Region], written: list[Region]) -> bool:
+    """Whether blocks start anywhere along an axis."""
+    if any(box.limit is not None and box.limit[0] == axis for box in written):
+        return True  # whole tiles would overwrite what lies behind
+    aligned = all(scalar.granularity(box.mins[axis]) % TILE == 0 for box in boxes)
+    return not aligned and _window(tensor, axis, boxes, written) is None and "float" in tensor.dtype
+
+
+def _by_rows(tensor: Tensor, axes: TileAxes, batch: Expr) -> TensorLayout:
+    """A page for every row: kernels put tiles together row by row."""
+    row, col = axes
+    assert row is not None
+    width = TILE if col is None else scalar.int_value(tensor.shape[col])
+    if width is None:
+        raise UnsupportedError(
+            "TT144",
+            f"blocks of '{tensor.name}' start anywhere along axis {row}, and axis {col} is known only at run time",
+            help="let blocks start at multiples of 32, or give that axis a constant length",
+        )
+    bytes_of_row = -(-width // TILE) * TILE * 4
+    one = scalar.const(1)
+    return TensorLayout(row, col, scalar.as_expr(tensor.shape[row]), one, batch, "Float32", bytes_of_row, by_rows=True)
+
+
 def _reaches_end(tensor: Tensor, axis: int, box: Region) -> bool:
     facts = scalar.Facts()
     for size in scalar.variables(tensor.shape[axis]):
@@ -166,6 +192,8 @@ def _describe(tensor: Tensor, layout: TensorLayout) -> str:
     tiles = f"{scalar.to_python(layout.row_tiles)} x {scalar.to_python(layout.col_tiles)} tiles"
     repeated = [side for side, axis in (("rows", layout.row_axis), ("columns", layout.col_axis)) if axis is None]
     tiles += f" of equal {' and '.join(repeated)}" if repeated else ""
+    if layout.by_rows:
+        return f"{tensor.dtype} [{shape}] -> a page of {layout.page_bytes} B, Float32, for every row: blocks start anywhere"
     for side, window in (("rows", layout.row_window), ("columns", layout.col_window)):
         tiles += f", {side} by windows of {window.extent} every {window.step}" if window else ""
     batch = "" if scalar.int_value(layout.batch) == 1 else f" in {scalar.to_python(layout.batch)} batches"

@@ -28,17 +28,21 @@ from tilelang_tt.ir.kernel import (
     KernelSet,
     KernelStmt,
     Pointer,
+    ReadRow,
     ReadTile,
+    RowPlace,
     Source,
     Task,
+    WriteRow,
     WriteTile,
+    ZeroRow,
     ZeroTile,
     children,
     walk,
     with_children,
 )
 from tilelang_tt.ir.scalar import Expr, Var
-from tilelang_tt.ir.tile import BufferLayout, Load, Role, ScalarParam, Store, Tensor, TileAccess
+from tilelang_tt.ir.tile import BufferLayout, Load, Role, ScalarParam, Store, Tensor, TileAccess, TileOrder
 
 
 def configure_tensor_accessors(kernels: KernelSet) -> KernelSet:
@@ -49,7 +53,7 @@ def configure_tensor_accessors(kernels: KernelSet) -> KernelSet:
     for role, body in ((Role.READER, reader), (Role.WRITER, writer)):
         tensors: dict[Tensor, None] = {}
         for stmt in walk(body):
-            if isinstance(stmt, ReadTile | WriteTile):
+            if isinstance(stmt, ReadTile | WriteTile | ReadRow | WriteRow):
                 tensors[stmt.tensor] = None
         kernels = kernels.with_kernel(Kernel(role, body, tensors=tuple(tensors)))
     return kernels
@@ -113,6 +117,8 @@ class _Pages:
     def tiles(self, access: TileAccess, layout: BufferLayout, transfer: _Transfer) -> KernelStmt:
         """The loops over a block's tiles, row by row of the tensor."""
         tensor = self.kernels.program.layouts[access.tensor]
+        if tensor.by_rows:
+            return self.rows(access, layout, transfer)
         signed = {param.var for param in self.kernels.program.params if isinstance(param, ScalarParam)}
         signed |= self.kernels.program.read_vars
         i, j = scalar.var("i"), scalar.var("j")
@@ -136,8 +142,28 @@ class _Pages:
         return body
 
 
+    def rows(self, access: TileAccess, layout: BufferLayout, transfer: _Transfer) -> KernelStmt:
+        """The loop over a block's rows."""
+        tensor = self.kernels.program.layouts[access.tensor]
+        i = scalar.var("i")
+        row = access.row + i
+        inside = access.guard
+        if access.guard_rows:
+            inside = scalar.both(scalar.both(inside, row >= 0), row < tensor.row_tiles)
+        if access.limit is not None:
+            inside = scalar.both(inside, i < access.limit)
+        page = access.batch * tensor.row_tiles + row
+        steps = (layout.cols, 1) if layout.order is TileOrder.ROWS else (1, layout.rows)
+        body = transfer.row(page, access.col, i, access.cols, steps, inside)
+        return For(i, scalar.const(0), scalar.const(access.height), 1, (body,))
+
+
 class _Transfer(Protocol):
     def tile(self, page: Expr, slot: Expr, inside: Expr | None) -> KernelStmt: ...
+
+    def row(
+        self, page: Expr, col: Expr, row: Expr, tiles: int, steps: tuple[int, int], inside: Expr | None
+    ) -> KernelStmt: ...
 
 
 @dataclass(frozen=True)
@@ -150,6 +176,13 @@ class _Read:
         read = ReadTile(self.tensor, page, self.cb, self.base, slot)
         return read if inside is None else If(inside, (read,), (ZeroTile(self.cb, self.base, slot),))
 
+    def row(
+        self, page: Expr, col: Expr, row: Expr, tiles: int, steps: tuple[int, int], inside: Expr | None
+    ) -> KernelStmt:
+        place = RowPlace(self.cb, self.base, row, tiles, *steps)
+        read = ReadRow(self.tensor, page, col, place)
+        return read if inside is None else If(inside, (read,), (ZeroRow(place),))
+
 
 @dataclass(frozen=True)
 class _Write:
@@ -159,4 +192,10 @@ class _Write:
 
     def tile(self, page: Expr, slot: Expr, inside: Expr | None) -> KernelStmt:
         write = WriteTile(self.tensor, page, self.cb, self.base, slot)
+        return write if inside is None else If(inside, (write,))
+
+    def row(
+        self, page: Expr, col: Expr, row: Expr, tiles: int, steps: tuple[int, int], inside: Expr | None
+    ) -> KernelStmt:
+        write = WriteRow(self.tensor, page, col, RowPlace(self.cb, self.base, row, tiles, *steps))
         return write if inside is None else If(inside, (write,))

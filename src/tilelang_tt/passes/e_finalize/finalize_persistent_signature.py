@@ -99,7 +99,7 @@ def _host_sizes(body: tuple[KernelStmt, ...], known: set[Var]) -> tuple[tuple[Ke
 
 
 _EXPRESSION_FIELDS = frozenset(
-    ("start", "stop", "condition", "value", "number", "page", "slot", "index", "a_index", "b_index", "on")
+    ("start", "stop", "condition", "value", "number", "page", "col", "slot", "index", "a_index", "b_index", "on")
 )
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from types import CodeType
 
+from tilelang_tt.arch import TILE
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.kernel import (
     Cb,
@@ -31,11 +32,15 @@ from tilelang_tt.ir.kernel import (
     MakeTile,
     MatmulBlock,
     PackTile,
+    ReadRow,
     ReadTile,
     ReduceTile,
+    RowPlace,
     Sfpu,
     TransposeTile,
+    WriteRow,
     WriteTile,
+    ZeroRow,
     ZeroTile,
     walk,
 )
@@ -155,6 +160,12 @@ class _Run:
                 state.pages[self.page(stmt.cb, scalar.const(0), state, values)] = _Page.FILLED
             case ReadTile() | ZeroTile():
                 state.pages[self.page(stmt.cb, stmt.slot, state, values)] = _Page.FILLED
+            case ReadRow() | ZeroRow():
+                first = state.next.get(stmt.place.cb, 0)
+                for tile in self.row_tiles(stmt.place, values):
+                    state.pages[stmt.place.cb, (first + tile) % stmt.place.cb.pages] = _Page.FILLED
+            case WriteRow():
+                state.written |= {(stmt.place.cb, tile) for tile in self.row_tiles(stmt.place, values)}
             case WriteTile():
                 state.written.add((stmt.cb, self.evaluate(stmt.slot, values)))
             case PackTile():
@@ -176,6 +187,10 @@ class _Run:
                 for tile, used in state.dst.items():
                     if not used:
                         raise fail("TT957", f"DST[{tile}] is released, but nothing used it")
+
+    def row_tiles(self, place: RowPlace, values: Values) -> list[int]:
+        first = self.evaluate(place.row, values) // TILE * place.row_step
+        return [first + tile * place.col_step for tile in range(place.tiles)]
 
     def pack(self, stmt: PackTile, state: _State, values: Values) -> None:
         page = self.page(stmt.cb, stmt.index, state, values)
@@ -220,6 +235,8 @@ def _places(stmt: KernelStmt) -> tuple[Expr, ...]:
     match stmt:
         case ReadTile() | ZeroTile() | WriteTile():
             return (stmt.slot,)
+        case ReadRow() | ZeroRow() | WriteRow():
+            return (stmt.place.row,)
         case PackTile():
             return (stmt.index, stmt.dst)
         case ReduceTile() | CopyTile() | TransposeTile() | FillTile():

@@ -17,13 +17,16 @@ from tilelang_tt.ir.kernel import (
     Let,
     MakeTile,
     Pointer,
+    ReadRow,
     ReadTable,
     ReadTile,
     Receive,
     Section,
     Source,
     Task,
+    WriteRow,
     WriteTile,
+    ZeroRow,
     ZeroTile,
     children,
     expressions,
@@ -36,8 +39,8 @@ from tilelang_tt.passes.f_verify.verify_program import fail
 _UNLOWERED = (Task, Receive, Hand, Held, Section)
 _ANYWHERE = (For, If, Let, Assign, ReadTable, Source, CbCall)
 _DATA_MOVEMENT = {
-    Role.READER: (Pointer, MakeTile, ReadTile, ZeroTile, Barrier),
-    Role.WRITER: (Pointer, ReadTile, WriteTile, Barrier),
+    Role.READER: (Pointer, MakeTile, ReadTile, ZeroTile, ReadRow, ZeroRow, Barrier),
+    Role.WRITER: (Pointer, ReadTile, WriteTile, WriteRow, Barrier),
 }
 
 
@@ -55,7 +58,9 @@ def check_form(kernels: KernelSet) -> None:
 
 def _belongs(stmt: KernelStmt, role: Role) -> bool:
     if role is Role.COMPUTE:
-        return not isinstance(stmt, Pointer | MakeTile | ReadTile | ZeroTile | WriteTile | Barrier)
+        return not isinstance(
+            stmt, Pointer | MakeTile | ReadTile | ZeroTile | WriteTile | ReadRow | ZeroRow | WriteRow | Barrier
+        )
     return isinstance(stmt, _DATA_MOVEMENT[role])
 
 
@@ -65,6 +70,8 @@ def _check_variables(kernel: Kernel, body: tuple[KernelStmt, ...], known: set[Va
         used = {v for e in expressions(stmt) for v in scalar.variables(e)}
         if isinstance(stmt, MakeTile | ReadTile | ZeroTile | WriteTile):
             used.add(stmt.base)
+        if isinstance(stmt, ReadRow | ZeroRow | WriteRow):
+            used.add(stmt.place.base)
         for var in used - known:
             raise fail("TT912", f"variable '{var.name}' of the {kernel.role.value} kernel has no value")
         if isinstance(stmt, Let | ReadTable | Pointer):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tilelang_tt.arch import TILE
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.kernel import (
     Cb,
@@ -16,10 +17,14 @@ from tilelang_tt.ir.kernel import (
     Let,
     MatmulBlock,
     PackTile,
+    ReadRow,
     ReadTile,
     ReduceTile,
+    RowPlace,
     TransposeTile,
+    WriteRow,
     WriteTile,
+    ZeroRow,
     ZeroTile,
     children,
 )
@@ -117,6 +122,10 @@ def _leaf(stmt: KernelStmt, held: _Held, facts: Facts) -> None:
     elif isinstance(stmt, MatmulBlock):
         _inside(stmt.a, stmt.a_index, (stmt.rows - 1) * stmt.a_stride, held.waited, facts, "read")
         _inside(stmt.b, stmt.b_index, stmt.cols - 1, held.waited, facts, "read")
+    elif isinstance(stmt, WriteRow):
+        _inside(stmt.place.cb, *_reach(stmt.place), held.waited, facts, "written out")
+    elif isinstance(stmt, ReadRow | ZeroRow):
+        _inside(stmt.place.cb, *_reach(stmt.place), held.reserved, facts, "filled")
     elif isinstance(stmt, WriteTile):
         _inside(stmt.cb, stmt.slot, 0, held.waited, facts, "written out")
     elif isinstance(stmt, ReadTile | ZeroTile):
@@ -124,6 +133,11 @@ def _leaf(stmt: KernelStmt, held: _Held, facts: Facts) -> None:
     elif isinstance(stmt, PackTile):
         _inside(stmt.cb, stmt.index, 0, held.reserved, facts, "packed")
     assert not children(stmt) or isinstance(stmt, Let)
+
+
+def _reach(place: RowPlace) -> tuple[Expr, int]:
+    """The first tile of a row of a block, and how far the last one is from it."""
+    return scalar.floordiv(place.row, TILE) * place.row_step, (place.tiles - 1) * place.col_step
 
 
 def _inside(cb: Cb, index: Expr, reach: int, pages: dict[Cb, int], facts: Facts, what: str) -> None:

@@ -11,8 +11,11 @@ from tilelang_tt.ir.kernel import (
     CbKind,
     Kernel,
     KernelStmt,
+    ReadRow,
     ReadTile,
+    WriteRow,
     WriteTile,
+    ZeroRow,
     ZeroTile,
     children,
 )
@@ -37,9 +40,9 @@ def check_transfers(kernel: Kernel) -> None:
 
 def _run(body: tuple[KernelStmt, ...], flight: _Flight) -> None:
     for stmt in body:
-        if isinstance(stmt, ReadTile | ZeroTile):
+        if isinstance(stmt, ReadTile | ZeroTile | ReadRow | ZeroRow):
             flight.reading = True
-        elif isinstance(stmt, WriteTile):
+        elif isinstance(stmt, WriteTile | WriteRow):
             flight.leaving = flight.unacknowledged = True
         elif isinstance(stmt, Barrier):
             _barrier(stmt.kind, flight)
