@@ -25,6 +25,7 @@ from tilelang_tt.passes.a_metadata.align_operands import align_operands
 from tilelang_tt.passes.a_metadata.attach_tensor_accessors import attach_tensor_accessors
 from tilelang_tt.passes.a_metadata.infer_layout import infer_layout
 from tilelang_tt.passes.a_metadata.propagate_layout import propagate_layout
+from tilelang_tt.passes.a_metadata.separate_views import separate_views
 from tilelang_tt.passes.b_partition.map_grid_to_cores import map_grid_to_cores
 from tilelang_tt.passes.b_partition.partition_work import partition_work
 from tilelang_tt.passes.c_tile.build_tile_dfg import build_tile_dfg
@@ -53,6 +54,7 @@ from tilelang_tt.version import __version__
 
 TILE_PASSES: tuple[Callable[[TileProgram], TileProgram], ...] = (
     # A  metadata: where tensors and buffers lie
+    separate_views,
     infer_layout,
     propagate_layout,
     attach_tensor_accessors,

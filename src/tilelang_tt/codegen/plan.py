@@ -42,7 +42,7 @@ def build_plan(
         sizes=tuple(str(var.name) for var in program.sizes),
         params=tuple(_param(param, sets) for param in program.params),
         tensors=tuple(
-            _tensor(program, tensor) for tensor in (*program.tensors, *program.tables) if _accesses(sets, tensor)
+            _tensor(program, tensor) for tensor in (*program.tensors, *program.views) if _accesses(sets, tensor)
         ),
         launches=tuple(_launch(kernels, index, sources, source_map[index]) for index, kernels in enumerate(sets)),
         generator=generator,
@@ -70,8 +70,8 @@ def _accesses(sets: tuple[KernelSet, ...], tensor: Tensor) -> set[Literal["read"
 def _param(param: Tensor | ScalarParam, sets: tuple[KernelSet, ...]) -> Param:
     if isinstance(param, ScalarParam):
         return Param(param.name, "scalar", param.dtype)
-    tables = [table for table in (sets[0].program.tables if sets else ()) if table.param == param.param]
-    accesses = {access for tensor in (param, *tables) for access in _accesses(sets, tensor)}
+    views = [view for view in (sets[0].program.views if sets else ()) if view.param == param.param]
+    accesses = {access for tensor in (param, *views) for access in _accesses(sets, tensor)}
     access: Access = "read_write" if len(accesses) == 2 else accesses.pop() if accesses else "unused"
     return Param(param.name, "tensor", param.dtype, tuple(size(e) for e in param.shape), access)
 

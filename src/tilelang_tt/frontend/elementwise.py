@@ -178,7 +178,7 @@ class _Assignment:
         lifter = ExpressionLifter(self.load, self.scalar, self.location, keeps_float32)
         value = lifter.value(self.with_numbers(without_cast_to(store.value, target.dtype)))
         if isinstance(target, Buffer):
-            part = self.part(target, walks, store.indices)
+            part = self.part(target, walks, store.indices, written=True)
             block, after = target, []
             if part is not None:
                 return self.partial(target, part, value, condition, lifter)
@@ -262,7 +262,7 @@ class _Assignment:
         extents = tuple(1 if walk.loop is None else self.loops[walk.loop][1] for walk in walks)
         return Region(tensor, tuple(walk.base for walk in walks), extents)
 
-    def part(self, buffer: Buffer, walks: list[_Walk], indices: Any) -> Part | None:
+    def part(self, buffer: Buffer, walks: list[_Walk], indices: Any, *, written: bool) -> Part | None:
         """The box of a block that an access walks; None for the whole of it."""
         extents = tuple(1 if walk.loop is None else self.loops[walk.loop][1] for walk in walks)
         origin = tuple(walk.base for walk in walks)
@@ -272,7 +272,8 @@ class _Assignment:
             if axis < len(buffer.shape) - 2:
                 continue  # whole matrices, whichever
             ends = scalar.equal(start + extent, buffer.shape[axis])
-            if walk.loop is None or scalar.granularity(start) % TILE or (extent % TILE and not ends):
+            cut = written and extent % TILE and not ends  # what lies behind in the tile is not to be touched
+            if walk.loop is None or scalar.granularity(start) % TILE or cut:
                 self.refuse_index(buffer, indices)
         if any(walk.loop is not None for walk in walks[: len(buffer.shape) - 2]):
             self.refuse_index(buffer, indices)
@@ -283,7 +284,7 @@ class _Assignment:
         walks = self.walks(source, expr.buffer, expr.indices)
         if any(walk.loop is not None and walk.loop not in self.axis_of for walk in walks):
             self.refuse_index(source, expr.indices)
-        part = self.part(source, walks, expr.indices) if isinstance(source, Buffer) else None
+        part = self.part(source, walks, expr.indices, written=False) if isinstance(source, Buffer) else None
         if part is not None:
             assert isinstance(source, Buffer)
             towards = tuple(None if walk.loop is None else self.axis_of[walk.loop] for walk in walks)

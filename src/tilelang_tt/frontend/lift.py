@@ -155,7 +155,7 @@ class _Lifter:
             tuple(launches),
             self.options,
             decisions=tuple(self.decisions),
-            tables=tuple(self.tables.values()),
+            views=tuple(self.tables.values()),
         )
 
     @property
@@ -410,7 +410,7 @@ class _Lifter:
         if op == "tl.tileop.copy":
             return self.copy(call, location)
         if op == "tl.tileop.fill":
-            target = self.block(call.args[0], location)
+            target = self.block(call.args[0], location, written=True)
             return (Fill(target.buffer, self.number(call.args[1], location), location), *target.put)
         if op == "tl.tileop.gemm":
             return self.gemm(call, location)
@@ -469,7 +469,7 @@ class _Lifter:
             help="use the buffer itself",
         )
 
-    def block(self, call: Any, location: Location | None) -> _Operand:
+    def block(self, call: Any, location: Location | None, *, written: bool = False) -> _Operand:
         """The on-chip block that a region is, or a copy of the part that it covers."""
         region = self.region(call, location)
         if isinstance(region.source, Tensor):
@@ -479,16 +479,17 @@ class _Lifter:
                 location=location,
                 help="T.copy it to a T.alloc_shared block first",
             )
-        return self.operand(region, location)
+        return self.operand(region, location, written=written)
 
-    def operand(self, region: Region, location: Location | None) -> _Operand:
+    def operand(self, region: Region, location: Location | None, *, written: bool) -> _Operand:
+        """A part that is read may end inside a tile: what it brings along lies behind its end."""
         source = region.source
         assert isinstance(source, Buffer)
         if region.extents == source.shape and all(scalar.int_value(low) == 0 for low in region.mins):
             return _Operand(source, (), ())
         for axis, (low, extent) in enumerate(zip(region.mins, region.extents, strict=True)):
             ends = scalar.equal(low + extent, source.shape[axis])
-            tiles = scalar.granularity(low) % TILE == 0 and (extent % TILE == 0 or ends)
+            tiles = scalar.granularity(low) % TILE == 0 and (extent % TILE == 0 or ends or not written)
             if not (tiles if axis >= len(source.shape) - 2 else extent == 1):
                 raise UnsupportedError(
                     "TT118",
@@ -515,10 +516,10 @@ class _Lifter:
         before: tuple[Stmt, ...] = ()
         after: tuple[Stmt, ...] = ()
         if isinstance(src.source, Buffer):
-            source = self.operand(src, location)
+            source = self.operand(src, location, written=False)
             src, before = whole(source.buffer), source.take
         if isinstance(dst.source, Buffer):
-            result = self.operand(dst, location)
+            result = self.operand(dst, location, written=True)
             dst, after = whole(result.buffer), result.put
         if isinstance(src.source, Tensor) and isinstance(dst.source, Tensor):
             box = tuple(extent for extent in src.extents if extent != 1)
@@ -537,7 +538,8 @@ class _Lifter:
             )
 
     def gemm(self, call: Any, location: Location | None) -> tuple[Stmt, ...]:
-        a, b, c = (self.block(arg, location) for arg in call.args[:3])
+        a, b = (self.block(arg, location) for arg in call.args[:2])
+        c = self.block(call.args[2], location, written=True)
         transpose_a, transpose_b = bool(call.args[3]), bool(call.args[4])
         clear = self.expr(call.args[9], location)
         self.check_gemm(a.buffer, b.buffer, c.buffer, location)
@@ -547,7 +549,8 @@ class _Lifter:
 
     def reduce(self, call: Any, location: Location | None) -> tuple[Stmt, ...]:
         """Sums and maxima as they are; the others by way of |x| or -x."""
-        source, result_block = (self.block(arg, location) for arg in call.args[:2])
+        source = self.block(call.args[0], location)
+        result_block = self.block(call.args[1], location, written=True)
         src, dst = source.buffer, result_block.buffer
         old = () if bool(call.args[4]) else result_block.take
         kind, clear = str(call.args[2].value), bool(call.args[4])

@@ -125,6 +125,8 @@ class _Machine:
             if given is not None and given.shape != shape:
                 raise ValueError(f"'{tensor.name}' has shape {given.shape}; the program wants {shape}")
             self.memory[tensor] = np.full(shape, np.nan, np.float32) if given is None else self.rounded(tensor, given)
+        for view in program.views:
+            self.memory[view] = self.memory[program.tensors_by_param[view.param]]
 
     def number(self, expr: Expr | int) -> int:
         return scalar.evaluate(expr, self.values)
@@ -176,7 +178,7 @@ class _Machine:
             case InDst():
                 self.run(stmt.body)
             case Read():
-                table = self.memory[self.program.tensors_by_param[stmt.table.param]]
+                table = self.memory[stmt.table]
                 self.values[stmt.var] = table.flat[self.number(stmt.index)].item()
             case Set():
                 self.values[stmt.var] = self.number(stmt.value)

@@ -507,7 +507,7 @@ class TileProgram:
     options: Options
     layouts: dict[Tensor, TensorLayout] = field(default_factory=dict)
     decisions: tuple[Decision, ...] = ()
-    tables: tuple[Tensor, ...] = ()  # views of parameters whose elements the kernels read one by one
+    views: tuple[Tensor, ...] = ()  # parameters again, laid in another way: for other blocks, or as tables
 
     @property
     def tensors(self) -> tuple[Tensor, ...]:

@@ -20,7 +20,7 @@ from tilelang_tt.diagnostics import Location, UnsupportedError
 from tilelang_tt.formats import INTEGERS, TILE_BYTES, format_of, storage_note
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.scalar import Expr
-from tilelang_tt.ir.tile import Copy, Region, Tensor, TensorLayout, TileProgram, Window, walk
+from tilelang_tt.ir.tile import Copy, Read, Region, Tensor, TensorLayout, TileProgram, Window, walk
 from tilelang_tt.options import Options
 from tilelang_tt.passes.a_metadata.orient import Side, Sides, orient
 
@@ -45,7 +45,10 @@ def infer_layout(program: TileProgram) -> TileProgram:
                 written.setdefault(stmt.dst.source, []).append(stmt.dst)
     layouts: dict[Tensor, TensorLayout] = {}
     decisions: list[Decision] = []
-    for tensor in program.tensors:
+    tables = {stmt.table for launch in program.launches for stmt in walk(launch.body) if isinstance(stmt, Read)}
+    for tensor in (*program.tensors, *program.views):
+        if tensor in tables:
+            continue
         storage = _storage(tensor, tensor in written, program.options)
         layouts[tensor] = layout = _layout(
             tensor,
@@ -55,7 +58,7 @@ def infer_layout(program: TileProgram) -> TileProgram:
             format_of(storage, program.options.float16),
         )
         decisions.append(Decision("infer_layout", tensor.name, _describe(tensor, layout)))
-    for table in program.tables:
+    for table in [view for view in program.views if view in tables]:
         layouts[table] = _table(table)
         text = f"{table.dtype} table of {scalar.to_python(scalar.product(table.shape))} numbers, kept in L1 by kernels"
         decisions.append(Decision("infer_layout", table.name, text))

@@ -1,0 +1,48 @@
+"""A: a view of its own for each way in which an input is walked.
+
+    before   Copy G[b, i : 64 x 128] -> X ; Copy G[b, 63, h : 128] -> g
+    after    Copy G[b, i : 64 x 128] -> X ; Copy G_1[b, 63, h : 128] -> g           G_1: G again, for the host to lay otherwise
+
+A tensor lies in tiles over the axes that blocks of it extend over. An input that kernels only read can lie in
+memory several times, once for every choice of axes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tilelang_tt.ir.tile import Copy, Region, Stmt, Tensor, TileProgram, children, unique_name, walk, with_children
+
+
+def separate_views(program: TileProgram) -> TileProgram:
+    copies = [s for launch in program.launches for s in walk(launch.body) if isinstance(s, Copy)]
+    written = {copy.dst.source for copy in copies}
+    ways: dict[Tensor, dict[tuple[int, ...], Tensor]] = {}
+    names = {param.name for param in program.params} | {view.name for view in program.views}
+    for copy in copies:
+        tensor = copy.src.source
+        if not isinstance(tensor, Tensor) or tensor in written:
+            continue
+        known = ways.setdefault(tensor, {})
+        if _axes(copy.src) not in known:
+            view = replace(tensor, name=unique_name(tensor.name, names)) if known else tensor
+            names.add(view.name)
+            known[_axes(copy.src)] = view
+
+    def rewrite(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+        result: list[Stmt] = []
+        for stmt in body:
+            if isinstance(stmt, Copy) and stmt.src.source in ways:
+                view = ways[stmt.src.source][_axes(stmt.src)]
+                result.append(replace(stmt, src=replace(stmt.src, source=view)))
+            else:
+                result.append(with_children(stmt, tuple(rewrite(nested) for nested in children(stmt))))
+        return tuple(result)
+
+    launches = tuple(replace(launch, body=rewrite(launch.body)) for launch in program.launches)
+    more = [view for tensor, known in ways.items() for view in known.values() if view is not tensor]
+    return replace(program, launches=launches, views=(*program.views, *more))
+
+
+def _axes(region: Region) -> tuple[int, ...]:
+    return tuple(axis for axis, extent in enumerate(region.extents) if extent != 1)
