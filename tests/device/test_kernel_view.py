@@ -41,6 +41,14 @@ def test_arguments_are_words_of_l1() -> None:
     assert row_written_by(body, common_runtime_args=[40, 41])[:4] == [7, 8, 9, 41]
 
 
+def test_a_kernel_may_count_in_its_arguments() -> None:
+    body = """
+        volatile uint32_t* list = reinterpret_cast<volatile uint32_t*>(get_arg_addr(1));
+        list[0] += 5;
+        row[0] = *reinterpret_cast<volatile uint32_t*>(get_arg_addr(1));"""
+    assert row_written_by(body)[0] == 12
+
+
 def test_an_argument_behind_the_end_has_no_address() -> None:
     with pytest.raises(DeviceError, match="address of runtime argument 5: this kernel has 4"):
         row_written_by("row[0] = get_arg_addr(5);")

@@ -25,6 +25,13 @@ NOT_DECLARED = {
     **dict.fromkeys(("thread_sync_init", "wait_threads", "Semaphore::wait_not_full"), _THREADS),
     **dict.fromkeys(("Noc::write_zeros_dram_barrier", "make_dfb_scoped_lock", "DataflowBuffer::front"), _PARTS),
     "DataflowBuffer::back": _PARTS,
+    **{
+        f"RemoteCircularBuffer::{name}": "of a class whose free functions stop"
+        for name in (
+            *("RemoteCircularBuffer", "barrier", "commit", "pop_front", "push_back", "reserve_back", "scoped_lock"),
+            *("set_receiver_page_size", "set_sender_page_size", "wait_front"),
+        )
+    },
     **dict.fromkeys(("compute_sdpa_chunk", "compute_sdpa_recip"), "compositions of names that stop"),
     **{f"IteratorPageNocTraits::{name}": _TEMPLATE for name in ("src_addr", "dst_addr")},
     **{f"AccessorPage::{name}": _TEMPLATE for name in ("AccessorPage", "accessor", "noc_addr")},

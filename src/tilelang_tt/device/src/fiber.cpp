@@ -106,6 +106,7 @@ void prepare_fiber(Fiber& which) {
     which.reads.clear();
     which.writes.clear();
     which.polling = false;
+    which.arguments_placed[0] = which.arguments_placed[1] = false;
     forget_transfers(which);
 }
 

@@ -30,10 +30,11 @@ uint32_t vd_arg_addr(uint32_t index, bool common, uint32_t line) {
     if (index > count) breach("arg-index", "address of runtime argument %u: this kernel has %u", index, count);
     if (count * sizeof(uint32_t) > kArgumentBytes) vd_unimplemented("get_arg_addr of more than 512 arguments", line);
     const uint32_t offset = arguments_offset(common);
-    for (uint32_t i = 0; i < count; ++i) {
+    for (uint32_t i = 0; i < count && !fiber->arguments_placed[common]; ++i) {
         const uint32_t value = args.at(i);
         std::memcpy(core->l1 + offset + i * sizeof value, &value, sizeof value);
     }
+    fiber->arguments_placed[common] = true;
     return l1_address(offset) + index * static_cast<uint32_t>(sizeof(uint32_t));
 }
 

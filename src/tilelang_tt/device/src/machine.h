@@ -199,6 +199,7 @@ struct Fiber {
     uint32_t wait_noc = 0;                        // of a barrier
     int32_t wait_trid = kAnyTrid;
     bool wait_atomics = false;
+    bool arguments_placed[2] = {};                // its own and the common ones stand in L1, where it may change them
     bool polling = false;                         // gave way inside a loop that looks again
     uint32_t unacknowledged[kNocs][kTrids] = {};  // line of a write that no barrier has awaited
     uint32_t linked_line[kNocs] = {};             // of a linked multicast that has no successor yet

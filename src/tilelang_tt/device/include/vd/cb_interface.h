@@ -43,9 +43,10 @@ inline constexpr CbInterfaces cb_interfaces{};
 
 }  // namespace vd
 
-FORCE_INLINE const LocalCBInterface& get_local_cb_interface(uint32_t cb, VD_LINE) {
+// Kernels bind it to a plain reference; nothing can be stored through one.
+FORCE_INLINE LocalCBInterface& get_local_cb_interface(uint32_t cb, VD_LINE) {
     vd_cb_pages(cb, line);
-    return vd::cb_interfaces.at[cb];
+    return const_cast<LocalCBInterface&>(vd::cb_interfaces.at[cb]);
 }
 
 // Shift from this processor's unit to bytes.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "vd/compute.h"
+#include "vd/mailbox.h"
 
 enum class p_dim_stride_target { IGNORE, FACE_ROW_MAJOR };
 
@@ -10,7 +11,6 @@ namespace ckernel {
 
 enum class DataCopyType : uint8_t { A2D, B2D };
 enum class PackMode : uint8_t { Default, Untilize, Tilize };
-enum ThreadId : uint32_t { UnpackThreadId, MathThreadId, PackThreadId, BriscThreadId };
 constexpr bool UnpackToDestEn = true, UnpackToDestDis = false;
 
 // ---- packer ----------------------------------------------------------------------------------------
@@ -54,6 +54,14 @@ ALWI void llk_unpack_reconfig_data_format_srcb(uint32_t before, uint32_t after, 
 template <auto...>
 ALWI void llk_math_reconfig_data_format_srcb(uint32_t, uint32_t) {}
 
+template <auto...>
+ALWI void llk_unpack_reconfig_data_format(uint32_t before0, uint32_t after0, uint32_t before1, uint32_t after1, VD_LINE) {
+    vd_switch_srca(before0, after0, line);
+    vd_switch_srcb(before1, after1, line);
+}
+template <auto...>
+ALWI void llk_math_reconfig_data_format(uint32_t, uint32_t, uint32_t, uint32_t) {}
+
 // ---- inits of operations ---------------------------------------------------------------------------
 template <EltwiseBinaryType type, BroadcastType broadcast, auto...>
 ALWI void llk_math_eltwise_binary_init(uint32_t icb0, uint32_t icb1, uint32_t accumulate = 0, VD_LINE) {
@@ -73,9 +81,5 @@ ALWI void llk_unpack_A_init(uint32_t transpose_of_faces, uint32_t within_face_16
 }
 template <auto...>
 ALWI void llk_math_eltwise_unary_datacopy_init(uint32_t) {}
-
-// ---- words between processors ----------------------------------------------------------------------
-ALWI uint32_t mailbox_read(uint8_t, VD_LINE) { vd_unimplemented("mailbox_read", line); }
-ALWI void mailbox_write(uint8_t, uint32_t, VD_LINE) { vd_unimplemented("mailbox_write", line); }
 
 }  // namespace ckernel

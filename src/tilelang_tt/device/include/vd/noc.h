@@ -33,6 +33,7 @@ constexpr uint32_t NOC_MULTICAST_WRITE_VC = 4;
 constexpr uint8_t write_cmd_buf = 0, read_cmd_buf = 1, write_reg_cmd_buf = 2, write_at_cmd_buf = 3;
 
 // Bits of a NoC address: 36 of local address, then x and y, 6 each; a rectangle has two more.
+constexpr uint32_t NOC_MAX_TRANSACTION_ID = 15;
 constexpr uint32_t NOC_LOCAL_BITS = 36;
 constexpr uint32_t NOC_NODE_BITS = 6;
 

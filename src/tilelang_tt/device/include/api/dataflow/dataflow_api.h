@@ -3,11 +3,13 @@
 
 #include "api/compile_time_args.h"
 #include "api/debug/assert.h"
+#include "api/debug/dprint.h"
 #include "api/tensor/tensor_accessor.h"
 #include "vd/address_generators.h"
 #include "vd/cb_interface.h"
 #include "vd/cores.h"
 #include "vd/kernel.h"
+#include "vd/mailbox.h"
 #include "vd/missing_dataflow.h"
 #include "vd/noc.h"
 #include "vd/noc_state.h"
