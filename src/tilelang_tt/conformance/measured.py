@@ -1,11 +1,13 @@
 """Kernels that tell the journal how far they came, and let the script go on whatever happens.
 
-A kernel this backend refuses, or whose call fails, hands back zeros: the next kernels of the script are still
-compiled and run. Arguments and results of the first call of each kernel are kept for the reference.
+A kernel this backend refuses, or whose call fails, is computed by TileLang's CPU backend instead, or hands back zeros
+if that cannot either: the next kernels of the script are still reached. Arguments and results of the first call of
+each kernel are kept for the reference.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +22,7 @@ from tvm import tirx
 
 from tilelang_tt.conformance.events import Journal, KernelEvent
 from tilelang_tt.conformance.features import features_of
+from tilelang_tt.conformance.upstream_cpu import CpuKernel
 from tilelang_tt.diagnostics import TenstorrentError
 from tilelang_tt.execution.kernel_cache import TenstorrentKernelCache
 from tilelang_tt.execution.profiler import TenstorrentProfiler
@@ -58,6 +61,7 @@ class MeasuredKernel:
         self.record = record
         self._kernel = kernel  # None: refused
         self._journal = journal
+        self._substitute: CpuKernel | None = None
         self.adapter = self.func = self.torch_function = self
 
     @property
@@ -78,11 +82,20 @@ class MeasuredKernel:
             self._journal.write(event)
         if results is None:
             results = self._zeros(args)
+            self._compute_elsewhere(self._all(list(args), results))
         elif before is not None and sum(_size(arg) for arg in args) <= KEPT_BYTES:
             self.record.call = Call(
                 self._all(before, [None] * len(results)), self._all([_kept(arg) for arg in args], results)
             )
         return results[0] if len(results) == 1 else results or None
+
+    def _compute_elsewhere(self, values: list[Any]) -> None:
+        """Results a refused kernel would have given, for what the script does with them next."""
+        try:
+            self._substitute = self._substitute or CpuKernel(self.prim_func)
+            self._substitute(*values)
+        except Exception as error:
+            print(f"{self.record.event.key}: no result, zeros instead: {error}", file=sys.stderr)
 
     def _all(self, inputs: list[Any], results: list[Any]) -> list[Any]:
         """Every parameter's value, outputs in their places."""

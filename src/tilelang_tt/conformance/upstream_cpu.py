@@ -12,9 +12,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import tilelang
 import torch
 import tvm
+from tilelang.cache import cached
 from tilelang.transform import PassConfigKey
 from tvm import tirx
 
@@ -27,7 +27,7 @@ class CpuKernel:
     """A function compiled to C by TileLang; a call writes its result tensors in place."""
 
     def __init__(self, func: tirx.PrimFunc) -> None:
-        self._kernel = tilelang.compile(
+        self._kernel = cached(
             plain_loops(func),
             target="c",
             execution_backend="cython",
