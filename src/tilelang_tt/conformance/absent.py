@@ -103,12 +103,10 @@ class AbsentPackages(MetaPathFinder, Loader):
         self.names: set[str] = set()  # of the packages that were stood in for
 
     def find_spec(self, name: str, _path: Any, _target: Any = None) -> ModuleSpec | None:
-        package = name.split(".")[0]
-        if package not in self.names:
-            importer = _importer()
-            if importer is None or not self._is_bare_import(*importer):
-                return None
-        self.names.add(package)
+        importer = _importer()
+        if importer is None or not self._is_bare_import(*importer):
+            return None
+        self.names.add(name.split(".")[0])
         return ModuleSpec(name, self, is_package=True)
 
     def create_module(self, spec: ModuleSpec) -> Absent:

@@ -1,11 +1,12 @@
 """Small shapes for a script that names its sizes: smaller literals, by what their names say.
 
     parser.add_argument("--seq_len", type=int, default=4096)     ->  default=256
-    def main(batch=8, heads=32, dim=128):                        ->  batch=2, heads=4, dim=128
+    def main(batch=8, heads=128, dim=512):                       ->  batch=2, heads=32, dim=512
     M, N = 8192, 8192;  run_test(B=1, S=32768)                   ->  M, N = 256, 256;  S=256
 
 The virtual device is a host program; a GPU's shapes would take hours. Only numbers bound to the name of a count
-(batch), of heads, or of a length shrink; widths and block sizes, which decide what a kernel is, stay.
+(batch), of heads, or of a length shrink; widths and block sizes, which decide what a kernel is, stay. Heads keep the
+32 of a tile: kernels that walk them as rows would else become kernels of part tiles.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ class Shrink:
 
 # Tried in this order: a script may not accept every mixture of small sizes.
 LADDER = (
-    Shrink("small", batch=2, heads=4, length=256, top=64),
+    Shrink("small", batch=2, heads=32, length=256, top=64),
     Shrink("medium", batch=1, length=512),
     Shrink("full"),
 )
