@@ -22,6 +22,11 @@ from tvm import tirx
 _REWRITTEN = {"shared.dyn": "local", "shared": "local", "local.fragment": "local", "bfloat16": "float32"}
 _WIDER = {torch.bfloat16: torch.float32}
 
+# TVM has no rule for the absolute value of floats in C.
+tvm.ir.register_intrin_lowering(
+    "tirx.fabs", "c", f=lambda call: tirx.call_pure_extern(call.dtype, "fabsf", call.args[0])
+)
+
 
 class CpuKernel:
     """A function compiled to C by TileLang; a call writes its result tensors in place."""
@@ -48,7 +53,7 @@ def plain_loops(func: tirx.PrimFunc) -> tirx.PrimFunc:
     for name in ("tilelang_out_idx", "tilelang_pass_configs", "tilelang_compile_flags"):
         if plain.attrs and name in plain.attrs:
             plain = plain.without_attr(name)
-    return plain.with_body(tirx.stmt_functor.ir_transform(plain.body, None, _plain, ["tirx.For", "tirx.SBlock"]))
+    return plain.with_body(tirx.stmt_functor.ir_transform(plain.body, None, _changed, ["tirx.For", "tirx.SBlock"]))
 
 
 def _rewritten(value: Any) -> Any:
@@ -59,17 +64,24 @@ def _rewritten(value: Any) -> Any:
     return _REWRITTEN.get(value, value) if isinstance(value, str) else value
 
 
-def _plain(stmt: tirx.For | tirx.SBlock) -> tirx.For | tirx.SBlock | None:
-    """A parallel loop as a serial one; a block without the layouts that were annotated for a GPU."""
-    if isinstance(stmt, tirx.SBlock):
-        if "layout_map" not in stmt.annotations:
-            return None
-        kept = {key: value for key, value in stmt.annotations.items() if str(key) != "layout_map"}
-        parts = (stmt.iter_vars, stmt.reads, stmt.writes, stmt.name_hint, stmt.body, stmt.init)
-        return tirx.SBlock(*parts, stmt.alloc_buffers, stmt.match_buffers, kept)
-    if stmt.kind != tirx.ForKind.PARALLEL:
+def _serial(loop: tirx.For) -> tirx.For | None:
+    if loop.kind != tirx.ForKind.PARALLEL:
         return None
-    return tirx.For(stmt.loop_var, stmt.min, stmt.extent, tirx.ForKind.SERIAL, stmt.body)
+    return tirx.For(loop.loop_var, loop.min, loop.extent, tirx.ForKind.SERIAL, loop.body)
+
+
+def _without_layouts(block: tirx.SBlock) -> tirx.SBlock | None:
+    """Layouts are annotated for a GPU."""
+    if "layout_map" not in block.annotations:
+        return None
+    kept = {key: value for key, value in block.annotations.items() if str(key) != "layout_map"}
+    parts = (block.iter_vars, block.reads, block.writes, block.name_hint, block.body, block.init)
+    return tirx.SBlock(*parts, block.alloc_buffers, block.match_buffers, kept)
+
+
+def _changed(stmt: tirx.Stmt) -> tirx.Stmt | None:
+    """What C gets instead of a statement; None: the statement itself."""
+    return _without_layouts(stmt) if isinstance(stmt, tirx.SBlock) else _serial(stmt)
 
 
 def _host_copy(tensor: torch.Tensor) -> torch.Tensor:

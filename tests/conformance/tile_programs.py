@@ -1,0 +1,263 @@
+"""Small random tile programs, as source text, drawn by hypothesis.
+
+A program loads blocks and vectors from tensors of odd shapes, fills, computes element-wise over blocks, row vectors,
+column vectors, numbers and positions, multiplies, reduces along either axis, in loops and branches, and stores to
+places of its own. Values stay whole numbers between -8 and 8 wherever they are stored, so that every sum is an exact
+float32 number, in any order: what differs between two ways of running a program is a bug, not rounding.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from hypothesis import strategies as st
+
+ROWS = (32, 64)
+COLS = (32, 64, 96)
+SIZES = {"A": (100, 130), "B": (96, 64), "R": (100,), "W": (130,)}  # no multiple of a tile, except B
+BOUND = 8
+MOST_ROUNDS = 2
+STORE_ROWS, STORE_COLS = max(ROWS), max(COLS)  # room for the largest block
+
+
+@dataclass(frozen=True)
+class Buffer:
+    name: str
+    shape: tuple[int, ...]
+    memory: str
+    dtype: str
+
+    @property
+    def declaration(self) -> str:
+        return f'{self.name} = T.alloc_{self.memory}({self.shape}, "{self.dtype}")'
+
+
+@dataclass
+class Program:
+    """A function `main(A, B, R, W, C, D)`: blocks are stored to rows of C, vectors to parts of D."""
+
+    source: str
+    rows: int
+    length: int
+
+
+@st.composite
+def tile_programs(draw: st.DrawFn) -> Program:
+    return _Writer(draw).program()
+
+
+@dataclass
+class _Writer:
+    draw: st.DrawFn
+    lines: list[str] = field(default_factory=list)
+    rows: int = 0  # of C, used so far
+    length: int = 0  # of D, used so far
+    grid: int = 1
+    blocks: list[Buffer] = field(default_factory=list)
+    vectors: list[Buffer] = field(default_factory=list)
+
+    def program(self) -> Program:
+        self.grid = self.number(1, 2)
+        for n in range(self.number(1, 3)):
+            shape = (self.pick(ROWS), self.pick(COLS))
+            self.blocks.append(Buffer(f"b{n}", shape, self.pick(("fragment", "shared")), self.dtype()))
+        lengths = sorted({length for block in self.blocks for length in block.shape})
+        for n in range(self.number(1, 3)):
+            self.vectors.append(Buffer(f"v{n}", (self.pick(lengths),), "fragment", "float32"))
+        filled = self.load(2, frozenset(), ())
+        filled = self.statements(2, filled, (), 2)
+        for buffer in (*self.blocks, *self.vectors):
+            if buffer in filled:
+                self.store(2, buffer, ())
+        head = [
+            "import tilelang.language as T",
+            "",
+            "@T.prim_func",
+            "def main(",
+            *(f'    {name}: T.Tensor({shape}, "float32"),' for name, shape in SIZES.items()),
+            f'    C: T.Tensor(({max(self.rows, 1)}, {STORE_COLS}), "float32"),',
+            f'    D: T.Tensor(({max(self.length, 1)},), "float32"),',
+            "):",
+            f"    with T.Kernel({self.grid}, threads=128) as bx:",
+            *(f"        {buffer.declaration}" for buffer in (*self.blocks, *self.vectors)),
+        ]
+        return Program("\n".join([*head, *self.lines]) + "\n", max(self.rows, 1), max(self.length, 1))
+
+    # --- choices --------------------------------------------------------------------------------------
+
+    def pick(self, values: Any) -> Any:
+        return self.draw(st.sampled_from(list(values)))
+
+    def number(self, low: int, high: int) -> int:
+        return self.draw(st.integers(low, high))
+
+    def chance(self, in_ten: int) -> bool:
+        return self.number(1, 10) <= in_ten
+
+    def dtype(self) -> str:
+        return str(self.pick(("float32", "float32", "bfloat16", "float16")))
+
+    def emit(self, depth: int, line: str) -> None:
+        self.lines.append("    " * depth + line)
+
+    # --- statements: each returns the buffers that hold values afterwards -----------------------------
+
+    def statements(
+        self, depth: int, filled: frozenset[Buffer], loops: tuple[str, ...], nesting: int
+    ) -> frozenset[Buffer]:
+        plain = (
+            self.load,
+            self.fill,
+            self.map,
+            self.map,
+            self.map_vector,
+            self.reduce,
+            self.reduce,
+            self.gemm,
+            self.gemm,
+        )
+        for _ in range(self.number(1, 4)):
+            if nesting and self.chance(3):
+                filled = self.pick((self.loop, self.branch))(depth, filled, loops, nesting - 1)
+            else:
+                filled = self.pick(plain)(depth, filled, loops)
+        return filled
+
+    def load(self, depth: int, filled: frozenset[Buffer], loops: tuple[str, ...]) -> frozenset[Buffer]:
+        """A box that may reach beyond the tensor."""
+        starts = ["0", "32", "bx * 32", *(f"(bx + {var}) * 32" for var in loops)]
+        buffer = self.pick((*self.blocks, *self.vectors))
+        if buffer in self.vectors:
+            self.emit(depth, f"T.copy({self.pick('RW')}[{self.pick(starts)}], {buffer.name})")
+        else:
+            self.emit(depth, f"T.copy({self.pick('AB')}[{self.pick(starts)}, {self.pick(starts)}], {buffer.name})")
+        return filled | {buffer}
+
+    def fill(self, depth: int, filled: frozenset[Buffer], _loops: tuple[str, ...]) -> frozenset[Buffer]:
+        buffer = self.pick((*self.blocks, *self.vectors))
+        self.emit(depth, f"T.fill({buffer.name}, {self.number(-2, 2)})")
+        return filled | {buffer}
+
+    def map(self, depth: int, filled: frozenset[Buffer], loops: tuple[str, ...]) -> frozenset[Buffer]:
+        block = self.pick(self.blocks)
+        rows, cols = block.shape
+        operands = [f"{b.name}[i, j]" for b in self.blocks if b in filled and b.shape == block.shape]
+        operands += [f"{v.name}[i]" for v in self.vectors if v in filled and v.shape == (rows,)]
+        operands += [f"{v.name}[j]" for v in self.vectors if v in filled and v.shape == (cols,)]
+        positions = ["i", "j", "bx * 32 + i", *(f"{var} * 32 + j" for var in loops)]
+        self.emit(depth, f"for i, j in T.Parallel({rows}, {cols}):")
+        self.emit(depth + 1, f"{block.name}[i, j] = {self.bounded(self.expression(operands, positions))}")
+        return filled | {block}
+
+    def map_vector(self, depth: int, filled: frozenset[Buffer], _loops: tuple[str, ...]) -> frozenset[Buffer]:
+        vector = self.pick(self.vectors)
+        operands = [f"{v.name}[i]" for v in self.vectors if v in filled and v.shape == vector.shape]
+        self.emit(depth, f"for i in T.Parallel({vector.shape[0]}):")
+        self.emit(depth + 1, f"{vector.name}[i] = {self.bounded(self.expression(operands, ['i']))}")
+        return filled | {vector}
+
+    def bounded(self, value: str) -> str:
+        return f"T.max(T.min({value}, {BOUND}.0), -{BOUND}.0)"
+
+    def expression(self, operands: list[str], positions: list[str], depth: int = 0) -> str:
+        if depth > 2 or self.chance(3):
+            return str(self.pick(operands)) if operands and self.chance(8) else f"{self.number(-3, 3)}.0"
+        left, right = (self.expression(operands, positions, depth + 1) for _ in range(2))
+        kind = self.pick(("+", "-", "+", "-", "*", "T.max", "T.min", "abs", "mask", "select"))
+        if kind == "abs":
+            return f"T.abs({left})"
+        if kind == "mask":
+            first, second = self.pick(positions), self.pick((*positions, str(self.number(0, 64))))
+            return f"T.if_then_else({first} {self.pick(('>=', '<'))} {second}, {left}, {right})"
+        if kind == "select":
+            return f"T.if_then_else({left} {self.pick(('>', '<='))} {right}, {left}, {self.number(-3, 3)}.0)"
+        return f"{kind}({left}, {right})" if kind[0] == "T" else f"({left} {kind} {right})"
+
+    def reduce(self, depth: int, filled: frozenset[Buffer], _loops: tuple[str, ...]) -> frozenset[Buffer]:
+        """Of float32 blocks: TileLang's CPU backend wants one dtype for block and vector."""
+        fitting = [
+            (block, vector, axis)
+            for block in self.blocks
+            for vector in self.vectors
+            for axis in (0, 1)
+            if block in filled and vector.shape == (block.shape[1 - axis],) and block.dtype == vector.dtype
+        ]
+        if not fitting:
+            return filled
+        block, vector, axis = self.pick(fitting)
+        kind = self.pick(("sum", "max", "min", "abssum", "absmax"))
+        keep = vector in filled and kind in ("sum", "max", "min") and self.chance(4)
+        clear = ", clear=False" if keep else ""
+        self.emit(depth, f"T.reduce_{kind}({block.name}, {vector.name}, dim={axis}{clear})")
+        self.emit(depth, f"for i in T.Parallel({vector.shape[0]}):")
+        self.emit(depth + 1, f"{vector.name}[i] = {self.bounded(f'{vector.name}[i]')}")
+        return filled | {vector}
+
+    def gemm(self, depth: int, filled: frozenset[Buffer], loops: tuple[str, ...]) -> frozenset[Buffer]:
+        """Operands of one dtype, as T.gemm wants them; the accumulator is float32."""
+        fitting = [
+            (a, b, c, trans_a, trans_b)
+            for a in self.blocks
+            for b in self.blocks
+            for c in self.blocks
+            for trans_a in (False, True)
+            for trans_b in (False, True)
+            if {a, b} <= filled
+            and c not in (a, b)
+            and a.dtype == b.dtype
+            and c.dtype == "float32"
+            and _product_shape(a, b, trans_a, trans_b) == c.shape
+        ]
+        if not fitting:
+            return filled
+        a, b, c, trans_a, trans_b = self.pick(fitting)
+        clear = "True"
+        if c in filled:
+            clear = self.pick(("True", "False", f"{loops[-1]} == 0" if loops else "False"))
+        self.emit(depth, f"T.gemm({a.name}, {b.name}, {c.name}, {trans_a}, {trans_b}, clear_accum={clear})")
+        self.emit(depth, f"for i, j in T.Parallel({c.shape[0]}, {c.shape[1]}):")
+        self.emit(depth + 1, f"{c.name}[i, j] = {self.bounded(f'{c.name}[i, j]')}")
+        return filled | {c}
+
+    def store(self, depth: int, buffer: Buffer, loops: tuple[str, ...]) -> None:
+        """To a place that no other store, unit or round writes."""
+        place = "bx"
+        for var in loops:
+            place = f"({place} * {MOST_ROUNDS} + {var})"
+        places = self.grid * MOST_ROUNDS ** len(loops)
+        if buffer in self.blocks:
+            self.emit(depth, f"T.copy({buffer.name}, C[{self.rows} + {place} * {STORE_ROWS}, 0])")
+            self.rows += places * STORE_ROWS
+        else:
+            self.emit(depth, f"T.copy({buffer.name}, D[{self.length} + {place} * {STORE_COLS}])")
+            self.length += places * STORE_COLS
+
+    def loop(self, depth: int, filled: frozenset[Buffer], loops: tuple[str, ...], nesting: int) -> frozenset[Buffer]:
+        var, rounds = f"k{depth}", self.number(1, MOST_ROUNDS)
+        kind = self.pick((f"T.serial({rounds})", f"T.Pipelined({rounds}, num_stages=2)"))
+        self.emit(depth, f"for {var} in {kind}:")
+        return self.nested(depth, filled, (*loops, var), nesting)
+
+    def branch(self, depth: int, filled: frozenset[Buffer], loops: tuple[str, ...], nesting: int) -> frozenset[Buffer]:
+        conditions = ("bx == 0", "bx % 2 == 1", *(f"{var} < 1" for var in loops))
+        self.emit(depth, f"if {self.pick(conditions)}:")
+        then = self.nested(depth, filled, loops, nesting)
+        if self.chance(5):
+            return filled
+        self.emit(depth, "else:")
+        return then & self.nested(depth, filled, loops, nesting)
+
+    def nested(self, depth: int, filled: frozenset[Buffer], loops: tuple[str, ...], nesting: int) -> frozenset[Buffer]:
+        before = len(self.lines)
+        result = self.statements(depth + 1, filled, loops, nesting)
+        stored = [buffer for buffer in (*self.blocks, *self.vectors) if buffer in result]
+        if stored and self.chance(3):
+            self.store(depth + 1, self.pick(stored), loops)
+        if len(self.lines) == before:  # Python wants a statement
+            result = self.fill(depth + 1, result, loops)
+        return result
+
+
+def _product_shape(a: Buffer, b: Buffer, trans_a: bool, trans_b: bool) -> tuple[int, ...] | None:
+    m, k = reversed(a.shape) if trans_a else a.shape
+    k_b, n = reversed(b.shape) if trans_b else b.shape
+    return (m, n) if k == k_b else None
