@@ -13,7 +13,7 @@ EXTRAS    := dev$(if $(CXX_FOUND),,$(comma)zig)
 WORKERS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-ttnn ttnn-table lint format truth golden bench sanitize sdk-table doctor clean
+.PHONY: help demo test test-ttnn ttnn-table lint format truth random golden bench sanitize sdk-table doctor clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
@@ -41,6 +41,10 @@ truth: $(STAMP)  ## measure every recorded case in every numerics mode; rewrites
 
 ttnn-table: $(STAMP)  ## the same, and write its results to docs/ttnn_results.md; TTNN_DEVICE_NAME says what the device is
 	UPDATE_TTNN_TABLE=1 $(BIN)/pytest -v -rs tests/ttnn/real/check_ttnn.py
+
+COUNT ?= 100
+random: $(STAMP)  ## new random tile programs: device, interpreter and TileLang's CPU backend agree; COUNT=500 for more
+	RANDOM_PROGRAMS=$(COUNT) $(BIN)/pytest -s tests/conformance/test_tile_programs.py
 
 golden: $(STAMP)  ## rewrite the golden files of tests/golden and docs/reference; review the diff
 	UPDATE_GOLDEN=1 $(BIN)/pytest tests/golden tests/sdk/test_device_api.py

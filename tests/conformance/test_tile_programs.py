@@ -10,10 +10,9 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import hypothesis
 import numpy as np
 import torch
-from hypothesis import HealthCheck, Phase, given, note, settings
+from hypothesis import HealthCheck, Phase, given, note, settings, strategies
 from tile_programs import SIZES, STORE_COLS, Program, tile_programs
 
 from tilelang_tt.conformance.upstream_cpu import CpuKernel
@@ -28,8 +27,7 @@ COUNT = int(os.environ.get("RANDOM_PROGRAMS", "0"))  # 0: the fixed ones
 FIXED = 8
 OPTIONS = Options(grid=(2, 1))
 UNWRITTEN = float("nan")
-
-verdicts: Counter[str] = Counter()
+NUMERICS = "fast"  # its formats hold whole numbers this small exactly
 
 
 def build(program: Program, folder: Path) -> Any:
@@ -64,7 +62,7 @@ def check(program: Program, seed: int) -> str:
             return f"refused {refusal.code}"
         arrays = {name: tensor.numpy() for name, tensor in tensors.items()}
         meaning = interpret(tile_program, arrays, exact=True)
-        launch(compiled.plan, compiled.files, tensors | results, {}, numerics="exact", timeout=60)
+        launch(compiled.plan, compiled.files, tensors | results, {}, numerics=NUMERICS, timeout=60)
     for name, reference in references.items():
         if name in meaning:
             np.testing.assert_array_equal(
@@ -76,27 +74,26 @@ def check(program: Program, seed: int) -> str:
     return "equal"
 
 
-@settings(
-    max_examples=COUNT or FIXED,
-    derandomize=not COUNT,
-    database=None,
-    deadline=None,
-    print_blob=True,
-    phases=(Phase.generate, Phase.shrink),
-    suppress_health_check=list(HealthCheck),
-)
-@given(program=tile_programs(), seed=hypothesis.strategies.integers(0, 2**16))
-def test_three_ways_agree(program: Program, seed: int) -> None:
-    note(program.source)
-    verdicts[check(program, seed)] += 1
+def test_three_ways_agree() -> None:
+    verdicts: Counter[str] = Counter()
 
+    @settings(
+        max_examples=COUNT or FIXED,
+        derandomize=not COUNT,
+        database=None,
+        deadline=None,
+        print_blob=True,
+        phases=(Phase.generate, Phase.shrink),
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(program=tile_programs(), seed=strategies.integers(0, 2**16))
+    def run(program: Program, seed: int) -> None:
+        note(program.source)
+        verdicts[check(program, seed)] += 1
 
-def test_most_programs_are_taken() -> None:
-    """After the test above: refusals must not hide what it is for."""
-    total = sum(verdicts.values())
-    assert total >= (COUNT or FIXED)
-    assert verdicts["equal"] >= total // 2, verdicts
-    print(verdicts)
+    run()
+    print(dict(verdicts))
+    assert verdicts["equal"] >= 0.75 * sum(verdicts.values()), verdicts  # refusals must not hide what this is for
 
 
 def test_the_programs_are_worth_it() -> None:
@@ -110,4 +107,4 @@ def test_the_programs_are_worth_it() -> None:
         seen.update(word for word in words if word in program.source)
 
     draw()
-    assert all(seen[word] >= 10 for word in words), seen
+    assert all(seen[word] >= 5 for word in words), seen
