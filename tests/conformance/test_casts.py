@@ -118,3 +118,63 @@ def test_arithmetic_of_integers(dtype: str, setting: tuple[str, str]) -> None:
     )
     for number, (part, want) in enumerate(zip(got, wanted, strict=True)):
         assert torch.equal(part, want), f"part {number}"
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+@pytest.mark.parametrize("dtype", ["int32", "uint32"])
+def test_bits_of_integers(dtype: str, setting: tuple[str, str]) -> None:
+    """All 32 of them."""
+
+    @T.prim_func
+    def main(A: T.Tensor((32, 64), dtype), B: T.Tensor((32, 64), dtype), C: T.Tensor((128, 64), dtype)):
+        with T.Kernel(1, threads=128) as _:
+            X = T.alloc_shared((32, 64), dtype)
+            Y = T.alloc_shared((32, 64), dtype)
+            Z = T.alloc_fragment((32, 64), dtype)
+            T.copy(A, X)
+            T.copy(B, Y)
+            for i, j in T.Parallel(32, 64):
+                Z[i, j] = (X[i, j] & Y[i, j]) | (X[i, j] & T.cast(0xF0F0F0, dtype))
+            T.copy(Z, C[0, 0])
+            for i, j in T.Parallel(32, 64):
+                Z[i, j] = X[i, j] ^ Y[i, j]
+            T.copy(Z, C[32, 0])
+            for i, j in T.Parallel(32, 64):
+                Z[i, j] = X[i, j] >> T.cast(5, dtype)
+            T.copy(Z, C[64, 0])
+            for i, j in T.Parallel(32, 64):
+                Z[i, j] = (Y[i, j] << T.cast(7, dtype)) ^ X[i, j]
+            T.copy(Z, C[96, 0])
+
+    random = torch.Generator().manual_seed(0)
+    low = -(2**31) if dtype == "int32" else 0
+    x, y = (torch.randint(low, low + 2**32, (32, 64), generator=random) for _ in range(2))
+    kind = getattr(torch, dtype)
+    got = run(main, setting, x.to(kind), y.to(kind)).long().split(32)
+    word = 0xFFFFFFFF
+    wanted = (x & y | x & 0xF0F0F0, x ^ y, x >> 5, y << 7 ^ x)
+    for number, (part, want) in enumerate(zip(got, wanted, strict=True)):
+        assert torch.equal(part & word, want & word), f"part {number}"
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_powers_of_two_by_their_bits(setting: tuple[str, str]) -> None:
+    """The smallest power of two that is not below x, as quantisers compute it."""
+
+    def ceil_log2(x: Any) -> Any:
+        bits = T.reinterpret(x, "uint32")
+        exponent = (bits >> 23) & 0xFF
+        return T.cast(exponent - 127 + T.if_then_else((bits & 0x7FFFFF) != 0, 1, 0), "int32")
+
+    @T.prim_func
+    def main(A: T.Tensor((32, 64), "float32"), C: T.Tensor((32, 64), "float32")):
+        with T.Kernel(1, threads=128) as _:
+            X = T.alloc_shared((32, 64), "float32")
+            T.copy(A, X)
+            for i, j in T.Parallel(32, 64):
+                X[i, j] = T.reinterpret((ceil_log2(X[i, j]) + 127) << 23, "float32")
+            T.copy(X, C)
+
+    x = torch.exp2(torch.rand(32, 64, generator=torch.Generator().manual_seed(0)) * 40 - 20)
+    x[0] = torch.exp2(torch.arange(64) - 32.0)
+    assert torch.equal(run(main, setting, x), torch.exp2(x.double().log2().ceil()).float())

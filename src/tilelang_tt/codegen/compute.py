@@ -154,6 +154,7 @@ class _Compute(Printer):
                     **dict(zip("abc", map(self.expr, stmt.operands), strict=False)),
                     out=self.expr(stmt.out),
                     bits=self.bits(stmt.number) if stmt.number is not None else "",
+                    whole=self.whole(stmt.number) if stmt.number is not None else "",
                     format=self.dst_format,
                 )
         raise AssertionError(f"no printed form for {type(stmt).__name__}")

@@ -9,7 +9,22 @@ from contextlib import contextmanager
 
 from tilelang_tt.diagnostics import Location
 from tilelang_tt.ir import scalar
-from tilelang_tt.ir.kernel import ArgKind, Assign, Cb, For, If, Kernel, KernelStmt, Let, ReadTable, Source, expressions, numbers, walk
+from tilelang_tt.ir.kernel import (
+    ArgKind,
+    Assign,
+    Cb,
+    For,
+    If,
+    Kernel,
+    KernelStmt,
+    Let,
+    ReadTable,
+    Sfpu,
+    Source,
+    expressions,
+    numbers,
+    walk,
+)
 from tilelang_tt.ir.scalar import Expr, Var
 from tilelang_tt.ir.tile import Tensor
 from tilelang_tt.ops import ELEMENT_OPS, Instruction
@@ -31,8 +46,9 @@ _RESERVED = frozenset(
     namespace new noexcept not not_eq nullptr operator or or_eq private protected public register reinterpret_cast
     requires return short signed sizeof static static_assert static_cast struct switch template this thread_local throw
     true try typedef typeid typename union unsigned using virtual void volatile wchar_t while xor xor_eq
-    int32_t uint32_t uint64_t std tt kernel_main zero_tile constant_tile row_chunk read_row zero_row write_row floor_div floor_mod ALWI FORCE_INLINE UNPACK MATH PACK
-    TensorAccessor TensorAccessorArgs MEM_ZEROS_BASE MEM_ZEROS_SIZE SrcOrder DataFormat float_of
+    int32_t uint32_t uint64_t std tt kernel_main zero_tile constant_tile row_chunk read_row zero_row write_row floor_div
+    floor_mod ALWI FORCE_INLINE UNPACK MATH PACK TensorAccessor TensorAccessorArgs MEM_ZEROS_BASE MEM_ZEROS_SIZE SrcOrder
+    DataFormat float_of
     cb_reserve_back cb_push_back cb_wait_front cb_pop_front get_write_ptr get_read_ptr get_tile_size get_arg_val
     get_noc_addr get_compile_time_arg_val noc_async_read noc_async_read_page noc_async_write_page noc_async_read_barrier
     noc_async_write_barrier noc_async_writes_flushed compute_kernel_hw_startup matmul_block matmul_block_init copy_tile
@@ -115,9 +131,14 @@ class Printer:
         if any(scalar.divides_below_zero(e, self.signed) for stmt in walk(kernel.body) for e in expressions(stmt)):
             self.line()
             self.lines += _FLOOR_DIVISION.split("\n")
-        if any(scalar.is_whole(number) for stmt in walk(kernel.body) for number in numbers(stmt)):
+        cast = [stmt for stmt in walk(kernel.body) if not _takes_whole(stmt)]
+        if any(scalar.is_whole(number) for stmt in cast for number in numbers(stmt)):
             self.line()
             self.lines += FLOAT_OF.split("\n")
+
+    def whole(self, number: float | Expr) -> str:
+        """A whole number itself, as 32 bits."""
+        return self.expr(number) if scalar.is_expr(number) else f"{hex(int(number) & 0xFFFFFFFF)}u"
 
     def bits(self, number: float | Expr) -> str:
         """The float32 bits of a number, known now or computed by the kernel."""
@@ -208,6 +229,10 @@ class Printer:
             self.line(f"const uint32_t {name} = get_arg_val<uint32_t>({index});{note}")
         for var in dict.fromkeys(stmt.var for stmt in walk(kernel.body) if isinstance(stmt, Assign)):
             self.line(f"uint32_t {self.declare(var)} = 0;")
+
+
+def _takes_whole(stmt: KernelStmt) -> bool:
+    return isinstance(stmt, Sfpu) and "{whole}" in stmt.instruction.call
 
 
 _ARG_COMMENT = {

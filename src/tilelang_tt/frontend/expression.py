@@ -18,7 +18,7 @@ from tvm import tirx
 
 from tilelang_tt.diagnostics import Location, UnsupportedError
 from tilelang_tt.formats import FLOAT8
-from tilelang_tt.ir.tile import ElementExpr, Number
+from tilelang_tt.ir.tile import Apply, Element, ElementExpr, Number, Scalar
 from tilelang_tt.ops import ELEMENT_OPS
 from tilelang_tt.ops.derived import DERIVED, ERF_TO_FLOAT32, apply, power_of_int, to_float8
 
@@ -55,6 +55,14 @@ _RENAMED = {
     "__cos": "cos",
     "__tan": "tan",
 }
+_BITWISE = {
+    "bitwise_and": "bit_and",
+    "bitwise_or": "bit_or",
+    "bitwise_xor": "bit_xor",
+    "shift_left": "shift_left",
+    "shift_right": "shift_right",
+}
+_INTEGERS_OF_BITS = ("int32", "uint32")
 _FLOATS = ("bfloat16", "float16", "float32")
 
 
@@ -94,12 +102,34 @@ class ExpressionLifter:
             return power_of_int(self.value(expr.args[0]), int(expr.args[1]))
         if name == "likely":
             return self.value(expr.args[0])
+        if name == "reinterpret":
+            return self.reinterpret(expr)
+        if name in _BITWISE:
+            return self.bitwise(expr, _BITWISE[name])
         op = _RENAMED.get(name, name)
         if op == "erf" and self.keeps_float32:
             op = ERF_TO_FLOAT32
         if op not in ELEMENT_OPS and op not in DERIVED:
             raise self.unsupported(expr)
         return _apply(op, tuple(map(self.value, expr.args)))
+
+    def bitwise(self, expr: Any, op: str) -> ElementExpr:
+        """On the bits of integers; the result is a number again."""
+        kind = _kind(expr)
+        a, b = (_bits(self.value(arg), kind) for arg in expr.args)
+        if op.startswith("shift") and not isinstance(b, Number | Scalar):
+            raise self.unsupported(expr)
+        return Apply(f"from_{kind}", (Apply(f"{op}_{kind}" if op == "shift_right" else op, (a, b)),))
+
+    def reinterpret(self, expr: Any) -> ElementExpr:
+        """Bits taken for another type: between float32 and 32-bit integers."""
+        source, target = str(expr.args[0].dtype), str(expr.dtype)
+        value = self.value(expr.args[0])
+        if source == "float32" and target in _INTEGERS_OF_BITS:
+            return Apply(f"from_{target}", (Apply("bits_of", (value,)),))
+        if source in _INTEGERS_OF_BITS and target == "float32":
+            return Apply("float_of_bits", (_bits(value, source),))
+        raise self.unsupported(expr)
 
     def unsupported(self, expr: Any) -> UnsupportedError:
         return UnsupportedError(
@@ -129,6 +159,20 @@ class ExpressionLifter:
             location=self.location,
             help=f"assign to a {target} block first: storing rounds",
         )
+
+
+def _kind(expr: Any) -> str:
+    """The 32-bit integers that an integer expression is computed in, bit by bit."""
+    return "uint32" if str(expr.dtype) == "uint32" else "int32"
+
+
+def _bits(value: ElementExpr, kind: str) -> ElementExpr:
+    """The bits of a number that is an integer."""
+    if isinstance(value, Apply) and value.op.startswith("from_"):
+        return value.args[0]
+    if isinstance(value, Number | Scalar) or (isinstance(value, Element) and value.buffer.dtype in _INTEGERS_OF_BITS):
+        return value
+    return Apply(f"to_{kind}", (value,))
 
 
 def _apply(op: str, args: tuple[ElementExpr, ...]) -> ElementExpr:

@@ -39,6 +39,7 @@ from tilelang_tt.ir.tile import (
     with_children,
     writes,
 )
+from tilelang_tt.ops import ELEMENT_OPS
 from tilelang_tt.ops.derived import to_float8
 from tilelang_tt.options import Options
 
@@ -169,7 +170,8 @@ def _stored(value: ElementExpr, dtype: str) -> ElementExpr:
     if dtype == "bool":
         return value if _is_truth(value) else Apply("ne", (value, Number(0.0)))
     if _is_wide(dtype):
-        return Apply(f"to_{dtype}", (value,))
+        as_it_lies = isinstance(value, Apply) and value.op == f"from_{dtype}"
+        return value.args[0] if as_it_lies else Apply(f"to_{dtype}", (value,))
     return Apply("trunc", (value,)) if dtype in INTEGERS and not _is_whole(value) else value
 
 
@@ -177,7 +179,10 @@ def _loaded(value: ElementExpr) -> ElementExpr:
     """An expression over floats."""
     if isinstance(value, Element) and _is_wide(value.buffer.dtype):
         return Apply(f"from_{value.buffer.dtype}", (value,))
-    return Apply(value.op, tuple(map(_loaded, value.args))) if isinstance(value, Apply) else value
+    if not isinstance(value, Apply):
+        return value
+    as_it_lies = Element if ELEMENT_OPS[value.op].takes_bits else ()
+    return Apply(value.op, tuple(arg if isinstance(arg, as_it_lies) else _loaded(arg) for arg in value.args))
 
 
 def _is_truth(value: ElementExpr) -> bool:

@@ -6,7 +6,7 @@ it by kind of operand, and how accurate that is. One file per family.
 
 from __future__ import annotations
 
-from tilelang_tt.ops import arithmetic, conversion, functions, logic, rounding
+from tilelang_tt.ops import arithmetic, bits, conversion, functions, logic, rounding
 from tilelang_tt.ops.row import Accuracy, ElementOp, Instruction
 
 FAMILIES: dict[str, tuple[ElementOp, ...]] = {
@@ -15,6 +15,7 @@ FAMILIES: dict[str, tuple[ElementOp, ...]] = {
     "Rounding": rounding.ROWS,
     "Comparison, logic, choice": logic.ROWS,
     "Integers": conversion.ROWS,
+    "Bits of 32-bit integers": bits.ROWS,
 }
 
 ELEMENT_OPS: dict[str, ElementOp] = {op.name: op for rows in FAMILIES.values() for op in rows}

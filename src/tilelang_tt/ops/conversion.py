@@ -15,7 +15,16 @@ def _cast(name: str, source: str, target: str, meaning: Callable[..., Any], accu
     row = Instruction(
         "t", f"typecast_tile_init<{formats}>()", f"typecast_tile<{formats}>({{a}})", f"{UNARY}/typecast.h"
     )
-    return ElementOp(name, meaning, (row,), accuracy, note=note, jumps=target != "Float32", changes_bits=True)
+    return ElementOp(
+        name,
+        meaning,
+        (row,),
+        accuracy,
+        note=note,
+        jumps=target != "Float32",
+        takes_bits=source != "Float32",
+        changes_bits=True,
+    )
 
 
 def _same(x: Any) -> Any:

@@ -24,7 +24,7 @@ device calls the C library). The tests hold every operation to it. A result stor
 
 **Casts**: to bfloat16 and float8 rounds to nearest even; float16 is kept in 32 bits, as in its blocks; to an integer
 type cuts the fraction off, and the value must be in the type's range; truth values are 1 and 0. Integers are computed
-in float32: exact up to 2^24.
+in float32: exact up to 2^24. Operations on their bits, and copies, keep all 32.
 """
 
 _TABLE = "| operation | TileLang | chip | accuracy | where it holds | note |\n|---|---|---|---|---|---|"
@@ -55,6 +55,14 @@ _WRITTEN = {
     "erf_to_float32": "`T.erf`",
     "to_float8_e4m3": '`T.cast(x, "float8_e4m3fn")`',
     "to_float8_e5m2": '`T.cast(x, "float8_e5m2")`',
+    "bits_of": '`T.reinterpret(x, "uint32")`',
+    "float_of_bits": '`T.reinterpret(x, "float32")`',
+    "bit_and": "`x & y`",
+    "bit_or": "`x \\| y`",
+    "bit_xor": "`x ^ y`",
+    "shift_left": "`x << n`",
+    "shift_right_uint32": "`x >> n`, unsigned",
+    "shift_right_int32": "`x >> n`",
     "floor_div": "`x // y`",
     "floor_mod": "`x % y`",
 }
@@ -78,6 +86,8 @@ def _row(name: str, chip: str, accuracy: Accuracy, note: str) -> str:
 
 def _chip(op: ElementOp) -> str:
     """Each instruction once, with the operands it takes."""
+    if not op.instructions:
+        return "nothing to do"
     found: dict[str, list[str]] = {}
     for row in op.instructions:
         only = "" if row.number is None else f" = {row.number:g}"

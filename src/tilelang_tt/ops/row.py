@@ -18,8 +18,8 @@ class Instruction:
     """One way the SFPU carries out an operation.
 
     `operands` has a letter per operand: `t` a tile in DST, `n` a number, the same for the whole tile. In `call`,
-    {a} {b} {c} {out} are DST indices, {bits} the number's float32 bits, {format} the format of DST. A call without
-    {out} works in place on {a}.
+    {a} {b} {c} {out} are DST indices, {bits} the number's float32 bits, {whole} the number itself, {format} the
+    format of DST. A call without {out} works in place on {a}.
     """
 
     operands: str
@@ -60,11 +60,8 @@ class ElementOp:
     commutative: bool = False
     note: str = ""  # what a user must know beyond the accuracy
     jumps: bool = False  # a small change of an operand may change the result by much
+    takes_bits: bool = False  # tile operands are 32-bit integers as they are
     changes_bits: bool = False  # the result is not a float32
-
-    @property
-    def arity(self) -> int:
-        return len(self.instructions[0].operands)
 
 
 def unary(name: str, header: str, meaning: Callable[..., Any], accuracy: Accuracy, note: str = "") -> ElementOp:

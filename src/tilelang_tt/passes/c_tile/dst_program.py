@@ -66,6 +66,7 @@ class DstProgram:
 
 
 def dst_program(value: ElementExpr) -> DstProgram:
+    value = _executed(value)
     kept: set[ElementExpr] = set()
     best = _Builder(value, kept).program()
     for part in _repeated(value):
@@ -75,6 +76,14 @@ def dst_program(value: ElementExpr) -> DstProgram:
             kept.add(part)
             best = program
     return best
+
+
+def _executed(value: ElementExpr) -> ElementExpr:
+    """The expression without operations that need no instruction."""
+    if not isinstance(value, Apply):
+        return value
+    args = tuple(map(_executed, value.args))
+    return Apply(value.op, args) if ELEMENT_OPS[value.op].instructions else args[0]
 
 
 def _repeated(value: ElementExpr) -> list[ElementExpr]:

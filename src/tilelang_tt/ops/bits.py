@@ -1,0 +1,73 @@
+"""Operations on the bits of 32-bit integers. Between them and arithmetic stand the casts of `conversion`.
+
+`bits_of` and `float_of_bits` change what the bits in DST are taken for, and nothing else: they have no instruction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tilelang_tt.ops.row import EXACT, UNARY, ElementOp, Instruction
+
+_WORD = 2**32
+
+
+def _words(meaning: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of 32-bit words, on whole numbers kept as floats."""
+
+    def of_floats(*operands: Any) -> Any:
+        words = (np.asarray(operand, np.float64).astype(np.int64) % _WORD for operand in operands)
+        return np.asarray(meaning(*words) % _WORD).astype(np.float64)
+
+    return of_floats
+
+
+def _bits_of(x: Any) -> Any:
+    return np.asarray(x, np.float32).view(np.uint32).astype(np.float64)
+
+
+def _float_of_bits(x: Any) -> Any:
+    return np.asarray(x, np.float64).astype(np.uint32).view(np.float32)
+
+
+def _bitwise(name: str, meaning: Callable[..., Any]) -> ElementOp:
+    rows = (
+        Instruction(
+            "tn",
+            f"bitwise_{name}_tile_init()",
+            f"bitwise_{name}_tile<DataFormat::Int32>({{a}}, {{whole}})",
+            f"{UNARY}/bitwise.h",
+        ),
+        Instruction(
+            "tt",
+            "binary_bitwise_tile_init()",
+            f"bitwise_{name}_binary_tile<DataFormat::Int32>({{a}}, {{b}}, {{out}})",
+            "api/compute/binary_bitwise_sfpu.h",
+        ),
+    )
+    return ElementOp(f"bit_{name}", _words(meaning), rows, EXACT, commutative=True, takes_bits=True, changes_bits=True)
+
+
+def _shift(name: str, call: str, format: str, meaning: Callable[..., Any]) -> ElementOp:
+    row = Instruction("tn", f"{call}_init()", f"{call}<DataFormat::{format}>({{a}}, {{whole}})", f"{UNARY}/shift.h")
+    note = "by a number, the same for the whole block"
+    return ElementOp(name, meaning, (row,), EXACT, takes_bits=True, changes_bits=True, note=note)
+
+
+def _signed_right(x: Any, n: Any) -> Any:
+    return np.floor(np.asarray(x, np.float64) / 2.0 ** np.asarray(n, np.float64))
+
+
+ROWS = (
+    ElementOp("bits_of", _bits_of, (), EXACT, jumps=True, changes_bits=True),
+    ElementOp("float_of_bits", _float_of_bits, (), EXACT, takes_bits=True, changes_bits=True),
+    _bitwise("and", np.bitwise_and),
+    _bitwise("or", np.bitwise_or),
+    _bitwise("xor", np.bitwise_xor),
+    _shift("shift_left", "left_shift_tile", "Int32", _words(np.left_shift)),
+    _shift("shift_right_uint32", "right_shift_tile", "UInt32", _words(np.right_shift)),
+    _shift("shift_right_int32", "right_shift_tile", "Int32", _signed_right),
+)
