@@ -163,10 +163,17 @@ COMPUTE = {
     ),
     "push of a page nobody packed": Broken(
         "compute.cpp",
-        "                store(cb_out, r, c);",
-        "                if (unit == 0) store(cb_out, r, c);",
+        "        pack_tile<true>(i, cb, ",
+        "        if (cb != cb_out || i != 0) pack_tile<true>(i, cb, ",
         "cb-unwritten",
         "cb_push_back(cb_out",
+    ),
+    "results that nobody packs": Broken(
+        "compute.cpp",
+        "                store(cb_out, r, c);",
+        "                if (unit == 0) store(cb_out, r, c);",
+        "dst-unpacked",
+        "tile_regs_release",
     ),
     "unwaited tile": Broken(
         "compute.cpp", "k * block_n + c0, 0", "4 + k * block_n + c0, 0", "cb-unwaited-read", "matmul_block"

@@ -191,6 +191,7 @@ def _kernel_compiler(toolchain: Toolchain, kernel: KernelRun, prefix: str) -> Ca
             *toolchain.common_flags(),
             "-O1",
             "-fvisibility=hidden",
+            *(() if kernel.role == "compute" else toolchain.watched_flags()),
             *("-I", INCLUDE),
             *(flag for directory in kernel.include_dirs for flag in ("-I", directory)),
             *("-include", prefix_file),

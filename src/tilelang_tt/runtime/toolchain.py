@@ -49,6 +49,14 @@ class Toolchain:
             return ("-march=native", "-mprefer-vector-width=512")
         return ("-mcpu=native",) if machine in ("arm64", "aarch64") else ()
 
+    def watched_flags(self) -> tuple[str, ...]:
+        """Flags of a data movement kernel: loads and stores through pointers call the device (src/pointer.cpp).
+
+        zig insists on a sanitizer's runtime, and a kernel built with another sanitizer cannot have this one too.
+        """
+        sanitized = any(word.startswith("-fsanitize") for word in self.command)
+        return () if self.is_zig or sanitized else ("-fsanitize=thread",)
+
     def executable_flags(self) -> tuple[str, ...]:
         """Link flags of the runner: it exports its functions to the kernels it loads."""
         static = () if self.is_zig else ("-static-libgcc", "-static-libstdc++")

@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "machine.h"
+#include "order.h"
 
 namespace vd {
 namespace {
@@ -103,13 +104,23 @@ void require_data(uint32_t cb, uint32_t pages) {
     }
 }
 
+// Whether some kernel of this core still sends the page.
+bool is_leaving(uint32_t cb, uint32_t number) {
+    uint32_t line = 0;
+    for (const Fiber& one : core->fibers) {
+        if (overlaps_pending(one.writes, page_offset(cb, number), cb_config(cb).page_bytes, line)) return true;
+    }
+    return false;
+}
+
 void free_pages(uint32_t cb, uint32_t pages) {
     const CbConfig& config = cb_config(cb);
     CbState& state = core->cbs[cb];
     if (state.producer == Role::Compute && state.consumer == Role::Compute) return;  // may be updated in place
     for (uint32_t number = state.read_page; number < state.read_page + pages; ++number) {
         state.pages[number] = Page{};
-        if (state.producer != Role::Compute && !config.on_tensor) mark_free(core->l1 + page_offset(cb, number), config.page_bytes);
+        if (state.producer == Role::Compute || config.on_tensor || is_leaving(cb, number)) continue;
+        mark_free(core->l1 + page_offset(cb, number), config.page_bytes);
     }
 }
 
@@ -306,6 +317,7 @@ void vd_cb_reserve_back(uint32_t cb, uint32_t pages, uint32_t line) {
         yield_to_scheduler();
     }
     if (core->cbs[cb].reserved < pages) core->cbs[cb].reserved = pages;
+    order_reserve(cb);
 }
 
 void vd_cb_push_back(uint32_t cb, uint32_t pages, uint32_t line) {
@@ -326,6 +338,8 @@ void vd_cb_push_back(uint32_t cb, uint32_t pages, uint32_t line) {
     require_no_pending(fiber->reads, cb, state.write_page, pages, "noc-read-barrier", "cb_push_back",
                        "noc_async_read_barrier must come first");
     require_data(cb, pages);
+    order_l1_use(page_offset(cb, state.write_page), pages * config.page_bytes, "pushed");
+    order_push(cb);
     state.pushed += pages;
     state.write_page = (state.write_page + pages) % config.pages;
     state.reserved -= pages;
@@ -343,6 +357,7 @@ void vd_cb_wait_front(uint32_t cb, uint32_t pages, uint32_t line) {
         yield_to_scheduler();
     }
     if (core->cbs[cb].waited < pages) core->cbs[cb].waited = pages;
+    order_wait(cb);
 }
 
 void vd_cb_pop_front(uint32_t cb, uint32_t pages, uint32_t line) {
@@ -362,6 +377,7 @@ void vd_cb_pop_front(uint32_t cb, uint32_t pages, uint32_t line) {
     require_no_pending(fiber->writes, cb, state.read_page, pages, "noc-write-flush", "cb_pop_front",
                        "noc_async_writes_flushed or noc_async_write_barrier must come first");
     free_pages(cb, pages);
+    order_pop(cb);
     state.popped += pages;
     state.read_page = (state.read_page + pages) % config.pages;
     state.waited -= pages;

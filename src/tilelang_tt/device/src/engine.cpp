@@ -15,6 +15,16 @@ void step_dst(DstState from, DstState to, const char* call) {
     engine.dst_state = to;
 }
 
+// What was computed between acquire and release is gone after it.
+void require_packed(const char* call) {
+    const Engine& engine = core->engine;
+    if (engine.packed) return;
+    for (uint32_t index = 0; index < core->group->dst_tiles(); ++index) {
+        if (engine.tiles[index] == DstTile::Zero) continue;
+        breach("dst-unpacked", "%s, but nothing of what was computed since tile_regs_acquire has been packed", call);
+    }
+}
+
 void require_source(const Source& source, uint32_t cb, const char* register_name, const char* reconfig,
                     const char* what) {
     const CbConfig& wanted = cb_config(cb);
@@ -111,6 +121,7 @@ void reset_engine() {
     Engine& engine = core->engine;
     engine.started = engine.reversed = engine.only_unary_startup = engine.l1_acc = engine.accumulate = false;
     engine.overwrite_calls = 0;
+    engine.l1_acc_cb = kMaxCbs;
     engine.dst_state = DstState::Released;
     engine.family = Family::None;
     engine.sfpu.op = Sfpu::None;
@@ -276,6 +287,7 @@ void vd_pack_l1_acc(uint32_t enable, uint32_t line) {
     require_started("pack_reconfig_l1_acc");
     core->engine.l1_acc = enable != 0;
     core->engine.l1_acc_line = line;
+    core->engine.l1_acc_cb = kMaxCbs;
     if (enable == 0) ++core->engine.overwrite_calls;
 }
 
@@ -284,6 +296,7 @@ void vd_regs_acquire(uint32_t line) {
     require_started("tile_regs_acquire");
     step_dst(DstState::Released, DstState::Acquired, "tile_regs_acquire");
     for (DstTile& tile : core->engine.tiles) tile = DstTile::Zero;
+    core->engine.packed = false;
 }
 
 void vd_regs_commit(uint32_t line) {
@@ -299,6 +312,7 @@ void vd_regs_wait(uint32_t line) {
 void vd_regs_release(uint32_t line) {
     enter(line);
     step_dst(DstState::Waited, DstState::Released, "tile_regs_release");
+    require_packed("tile_regs_release");
 }
 
 void vd_dst_acquire(uint32_t line) {
@@ -309,6 +323,7 @@ void vd_dst_acquire(uint32_t line) {
 void vd_dst_release(uint32_t line) {
     enter(line);
     step_dst(DstState::Shared, DstState::Released, "release_dst");
+    require_packed("release_dst");
 }
 
 void vd_pack_relu(uint32_t mode, uint32_t threshold, uint32_t line) {

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "machine.h"
+#include "order.h"
 #include "vd/noc_abi.h"
 
 namespace vd {
@@ -66,6 +67,7 @@ void run_connected() {
         core_at[at->y * device.chip.grid_x + at->x] = at;
     }
     forget_flights();
+    begin_order(cores);
     std::vector<std::pair<Core*, Fiber*>> round;
     for (list_fibers(round); !round.empty(); list_fibers(round)) {
         if (run_round(round) || land_any() || anyone_polls()) continue;
@@ -81,6 +83,7 @@ void run_connected() {
         check_cbs_at_end();
     }
     fiber = nullptr;
+    end_order();
 }
 
 Place noc_place(uint32_t x, uint32_t y) {

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "vd/abi.h"
@@ -140,6 +141,7 @@ struct Page {
     bool written = false;  // holds a value that the packer may add to
     bool packed = false;   // packed and not yet pushed
     uint32_t overwrite_calls = 0;  // Engine::overwrite_calls when it was packed
+    uint32_t packed_line = 0;
 };
 
 struct CbState {
@@ -175,7 +177,7 @@ struct CommandState {
     uint32_t bytes = 0, value = 0;
     bool set = false;
 };
-constexpr uint32_t kCommands = 4;
+constexpr uint32_t kCommands = 6;  // VD_STATE_*
 
 // What a sanitizer must know of a stack to follow a switch to it; unused in an ordinary build.
 struct StackNotes {
@@ -262,6 +264,7 @@ struct Engine {
     uint32_t pack_cb;
     bool l1_acc;
     uint32_t l1_acc_line;
+    uint32_t l1_acc_cb;  // first buffer packed to since accumulation was last switched; kMaxCbs: none yet
     uint32_t overwrite_calls;  // times pack_reconfig_l1_acc(0) was called
     DstState dst_state;
     Family family;
@@ -281,6 +284,7 @@ struct Engine {
     Welford welford;
     uint64_t random;                // state of the generator of random numbers
     DstTile tiles[16];
+    bool packed;  // something of this DST section
     Tile* dst;
     Tile *srca_tiles, *srcb_tiles;  // unpacked operands of one call
 };
@@ -421,6 +425,8 @@ bool overlaps_pending(const std::vector<Transfer>& transfers, uint32_t offset, u
 
 // ---- noc_flight.cpp: writes and atomics between issue and arrival, in connected launches -------------
 enum class Arrival : uint8_t { Write, Add, Word };
+using Clock = std::vector<uint32_t>;  // see order.h
+using Stamp = std::shared_ptr<const Clock>;
 struct Flight {
     Core* core;    // issuer
     Fiber* fiber;  // issuer
@@ -432,6 +438,7 @@ struct Flight {
     uint8_t noc, trid, channel, buffer;
     bool posted, departed;
     std::vector<uint8_t> data;  // once departed
+    Stamp order;                // what the sender knew
 };
 void launch_flight(Flight flight);
 bool land_any();  // false: nothing is under way
@@ -474,6 +481,7 @@ void load_operand(uint32_t cb, uint32_t tile, Tile& out);  // a tile on its way 
 void broadcast_in_place(Broadcast broadcast, uint32_t row, Tile& tile);  // binary.cpp
 bool goes_to_dst(uint32_t cb);  // all bits reach DST: integers, and unpack-to-DST buffers
 void check_packer(uint32_t cb, const char* what);
+void mark_packed(Page& page);
 void store_tile(uint32_t cb, const Tile& tile, bool accumulate, uint8_t* page);
 
 // ---- integers.cpp ----------------------------------------------------------------------------------

@@ -94,6 +94,13 @@ void check_packer(uint32_t cb, const char* what) {
     require_wide_dst(config.declared, what);
 }
 
+void mark_packed(Page& page) {
+    page.written = page.packed = true;
+    page.overwrite_calls = core->engine.overwrite_calls;
+    page.packed_line = fiber->line;
+    core->engine.packed = true;
+}
+
 void store_tile(uint32_t cb, const Tile& tile, bool accumulate, uint8_t* page) {
     const Engine& engine = core->engine;
     const CbConfig& config = cb_config(cb);
@@ -190,13 +197,21 @@ void vd_pack_tile(uint32_t dst, uint32_t cb, bool indexed, uint32_t index, uint3
         breach("l1-accumulate", "the packer adds onto page %u of CB %u '%s', which holds no sum to add to", page, cb,
                config.name);
     }
-    // Switching accumulation off in between says that the page is meant to be overwritten.
-    if (!engine.l1_acc && target.packed && target.overwrite_calls == engine.overwrite_calls) {
+    if (engine.l1_acc_cb == kMaxCbs) engine.l1_acc_cb = cb;
+    if (engine.l1_acc && !target.packed && engine.l1_acc_cb != cb) {
+        breach("l1-accumulate",
+               "the packer adds onto what page %u of CB %u '%s' held before: accumulation was switched on for CB %u "
+               "(line %u)",
+               page, cb, config.name, engine.l1_acc_cb, engine.l1_acc_line);
+    }
+    // Switching accumulation off in between says that the page is meant to be overwritten, but not by the same call
+    // again: that is a sum whose terms get lost.
+    if (!engine.l1_acc && target.packed &&
+        (target.overwrite_calls == engine.overwrite_calls || target.packed_line == line)) {
         breach("cb-overwrite", "pack_tile overwrites page %u of CB %u '%s', packed before and not yet pushed", page, cb,
                config.name);
     }
-    target.written = target.packed = true;
-    target.overwrite_calls = engine.overwrite_calls;
+    mark_packed(target);
     store_tile(cb, tile, engine.l1_acc, to);
 }
 

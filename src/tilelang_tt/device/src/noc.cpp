@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "machine.h"
+#include "order.h"
 #include "vd/noc_abi.h"
 
 namespace vd {
@@ -126,6 +127,19 @@ void require_not_leaving(uint32_t offset, uint32_t bytes) {
     }
 }
 
+// Bytes that fill a transfer up to an alignment may be anything; one that is mostly unwritten is a mistake.
+void require_written(const uint8_t* from, uint32_t bytes, const char* name) {
+    uint8_t poison[kMarkBytes];
+    std::memset(poison, kPoison, sizeof poison);
+    uint32_t unwritten = 0, at = 0;
+    for (; at + kMarkBytes <= bytes; at += kMarkBytes) {
+        if (std::memcmp(from + at, poison, kMarkBytes) == 0) unwritten += kMarkBytes;
+    }
+    if (std::memcmp(from + at, poison, bytes - at) == 0) unwritten += bytes - at;
+    if (2 * unwritten <= bytes) return;
+    breach("l1-uninitialised", "%u of these %u bytes of '%s' were never written", unwritten, bytes, name);
+}
+
 bool in_zeros(uint32_t offset, uint32_t bytes) {
     const uint32_t zeros = device.chip.zeros_base;
     return offset >= zeros && offset + bytes <= zeros + kZerosBytes;
@@ -191,19 +205,17 @@ void require_readable(uint32_t offset, uint32_t bytes) {
     if (in_zeros(offset, bytes) || is_semaphore(*core, offset, bytes)) return;
     CbSpan span;
     if (!find_cb(offset, bytes, span)) {
-        if (tensor_span(false, core->y * device.chip.grid_x + core->x, offset, bytes).tensor) return;
+        const Span tensor = tensor_span(false, core->y * device.chip.grid_x + core->x, offset, bytes);
+        if (tensor.tensor) return require_written(tensor.bytes, bytes, tensor.tensor->name);
         breach("noc-bounds", "%u bytes at L1 address 0x%x lie in no circular buffer and no tensor", bytes, offset);
     }
-    if (is_scratch(span)) return;
+    const char* const name = core->group->cbs[span.cb].name;
+    if (is_scratch(span)) return require_written(core->l1 + offset, bytes, name);
     if (!is_waited(span) && !is_reserved(span)) {
         breach("cb-unwaited-read", "pages %u..%u of CB %u '%s' are read, but this kernel has not waited for them",
-               span.first_page, span.last_page, span.cb, core->group->cbs[span.cb].name);
+               span.first_page, span.last_page, span.cb, name);
     }
-    if (is_waited(span) || core->cbs[span.cb].pages[span.first_page].landed != 0) return;
-    if (core->l1[offset] == kPoison && std::memcmp(core->l1 + offset, core->l1 + offset + 1, bytes - 1) == 0) {
-        breach("l1-uninitialised", "page %u of CB %u '%s' was never written", span.first_page, span.cb,
-               core->group->cbs[span.cb].name);
-    }
+    if (!is_waited(span)) require_written(core->l1 + offset, bytes, name);
 }
 
 // L1 of a core that something of this launch occupies.
@@ -321,6 +333,7 @@ void vd_noc_read(uint64_t source, uint32_t l1_addr, uint32_t bytes, VdHow how, u
     if (far.tensor) {
         if (device.launch->connected()) {
             require_arrived(far, bytes);
+            order_tensor_read(far, bytes);
         } else {
             note_read(far);
         }
@@ -328,7 +341,9 @@ void vd_noc_read(uint64_t source, uint32_t l1_addr, uint32_t bytes, VdHow how, u
         require_readable(far.address, bytes);
     } else if (!in_zeros(far.address, bytes)) {
         require_known_l1(*far.at, far.address, bytes);
+        order_remote_read(*far.at);
     }
+    order_l1_use(target, bytes, "written");
     require_writable(target, bytes);
     require_not_leaving(target, bytes);
     fiber->reads.push_back({core->l1 + target, far.bytes, target, bytes, line, how.noc, how.trid});
@@ -345,10 +360,12 @@ void vd_noc_write(uint32_t l1_addr, uint64_t target, uint32_t bytes, VdHow how, 
     require_aligned(far, source, false);
     require_landed(source, bytes);
     require_readable(source, bytes);
+    order_l1_use(source, bytes, "sent");
     core->statistics.noc_write_bytes += bytes;
     if (device.launch->connected()) {
         if (far.tensor) {
             far.tensor->marks[far.page] = 1;
+            order_tensor_write(far, bytes, how);
         } else {
             require_known_l1(*far.at, far.address, bytes);
         }

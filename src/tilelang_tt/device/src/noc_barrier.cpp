@@ -1,7 +1,9 @@
 // Barriers and flushes: where a kernel waits for its transfers, and what stateful calls remember.
 #include <cstring>
+#include <iterator>
 
 #include "machine.h"
+#include "order.h"
 #include "vd/noc_abi.h"
 
 namespace vd {
@@ -110,6 +112,7 @@ void vd_noc_write_barrier(uint32_t noc, int32_t trid, uint32_t line) {
     maybe_give_way();
     await_arrival(noc, trid, false);
     let_leave(noc, trid, false, true);
+    order_write_barrier(noc, trid);
     for (uint32_t id = 0; id < kTrids; ++id) {
         if (trid == kAnyTrid || static_cast<uint32_t>(trid) == id) fiber->unacknowledged[noc][id] = 0;
     }
@@ -126,13 +129,16 @@ void vd_noc_atomic_barrier(uint32_t noc, uint32_t line) {
 void vd_noc_set_state(uint32_t command, uint64_t address, uint32_t bytes, uint32_t value, uint32_t noc, uint32_t line) {
     enter(line);
     require_unlinked(noc);
+    // Forms for one packet and for any length keep their state in the same registers, and differ in what they keep.
+    constexpr uint32_t kOther[] = {VD_STATE_READ_PACKET, VD_STATE_READ, VD_STATE_WRITE_PACKET, VD_STATE_WRITE};
+    if (command < std::size(kOther)) fiber->states[noc][kOther[command]].set = false;
     fiber->states[noc][command] = {address, bytes, value, true};
 }
 
 uint64_t vd_noc_state_address(uint32_t command, uint32_t noc, uint32_t low, uint32_t line) {
     enter(line);
     const CommandState& state = fiber->states[noc][command];
-    if (!state.set) breach("noc-state", "a transfer with state, but no call has set the state of NoC %u", noc);
+    if (!state.set) breach("noc-state", "a transfer with state, but no call of its form has set the state of NoC %u", noc);
     return (state.address & ~0xFFFFFFFFull) | low;
 }
 
@@ -158,6 +164,7 @@ uint32_t vd_noc_trid(bool write, uint32_t noc) { return (write ? fiber->write_tr
 void vd_poll(uint32_t line) {
     enter(line);
     poll();
+    order_poll();
 }
 
 }  // extern "C"

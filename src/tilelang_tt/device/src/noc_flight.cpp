@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "machine.h"
+#include "order.h"
 
 namespace vd {
 namespace {
@@ -44,7 +45,8 @@ void require_room_there(const Flight& flight) {
         const uint32_t first = (flight.offset - config.offset) / config.page_bytes;
         const uint32_t last = (flight.offset + flight.bytes - 1 - config.offset) / config.page_bytes;
         const bool plain = state.producer == Role::Any && state.consumer == Role::Any;
-        if (!plain && (first < state.write_page || last >= state.write_page + state.reserved)) {
+        const bool fresh = state.pushed == 0 && state.reserved == 0;  // nobody has touched the buffer yet
+        if (!plain && !fresh && (first < state.write_page || last >= state.write_page + state.reserved)) {
             refused = refused == kMaxCbs ? id : refused;
             continue;
         }
@@ -65,6 +67,7 @@ void require_room_there(const Flight& flight) {
 
 void arrive(Flight& flight) {
     if (flight.to && !is_semaphore(*flight.to, flight.offset, flight.bytes)) require_room_there(flight);
+    order_arrival(flight);
     switch (flight.kind) {
         case Arrival::Write:
             std::memmove(flight.target, flight.departed ? flight.data.data() : flight.source, flight.bytes);
@@ -114,6 +117,7 @@ bool belongs(const Flight& flight, const Fiber& owner, uint32_t noc, int32_t tri
 
 void launch_flight(Flight flight) {
     flight.flushes = fiber->flushes;
+    flight.order = stamp_of_issue();
     flights.push_back(std::move(flight));
 }
 

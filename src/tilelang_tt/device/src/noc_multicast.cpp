@@ -1,5 +1,6 @@
 // One sender, a rectangle of cores; and the short messages: words and atomic additions.
 #include "machine.h"
+#include "order.h"
 #include "vd/noc_abi.h"
 
 namespace vd {
@@ -103,6 +104,7 @@ void vd_noc_write_multicast(uint32_t l1_addr, uint64_t target, uint32_t bytes, u
     require_aligned({nullptr, offset, false, nullptr, 0, nullptr}, source, false);
     require_landed(source, bytes);
     require_readable(source, bytes);
+    order_l1_use(source, bytes, "sent");
     for (Core* to : receivers) {
         require_known_l1(*to, offset, bytes);
         Flight flight = flight_to(to, offset, bytes, how, line);

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "machine.h"
+#include "order.h"
 #include "vd/noc_abi.h"
 
 namespace vd {
@@ -111,6 +112,7 @@ void vd_semaphore_wait(uint32_t l1_addr, uint32_t value, bool at_least, uint32_t
         yield_to_scheduler();
     }
     fiber->wait = Wait::None;
+    order_passed(fiber->wait_offset);
 }
 
 void vd_semaphore_set(uint32_t l1_addr, uint32_t value, uint32_t line) {
@@ -127,6 +129,7 @@ void vd_semaphore_set(uint32_t l1_addr, uint32_t value, uint32_t line) {
                "%s is set to %u while the increment of core (%u,%u), line %u, is on its way: one of them is lost",
                name_of(*core, offset, name), value, who->x, who->y, other);
     }
+    order_set(offset, value);
     store(*core, offset, value);
     if (is_semaphore(*core, offset, 4)) core->semaphores[id_at(offset)].signals.clear();
     maybe_give_way();
@@ -136,6 +139,7 @@ uint32_t vd_semaphore_value(uint32_t l1_addr, uint32_t line) {
     enter(line);
     const uint32_t offset = word_offset(l1_addr, "a load");
     poll();
+    order_passed(offset);
     return load(*core, offset);
 }
 

@@ -75,12 +75,6 @@ void require_free_dst(const char* what) {
     }
 }
 
-void mark_packed(uint32_t cb, uint32_t page) {
-    Page& target = core->cbs[cb].pages[page];
-    target.written = target.packed = true;
-    target.overwrite_calls = core->engine.overwrite_calls;
-}
-
 // One tile to its place in a row-major block of `full` tiles that starts at tile `first` of the buffer.
 void store_rows(const Tile& tile, uint32_t cb, uint32_t first, uint32_t full, uint32_t column) {
     const uint32_t element = element_bytes(cb, "untilizing");
@@ -89,7 +83,7 @@ void store_rows(const Tile& tile, uint32_t cb, uint32_t first, uint32_t full, ui
     uint32_t page = 0;
     for (uint32_t t = 0; t < full; ++t) {
         packable_tile(cb, first + t, page);
-        mark_packed(cb, page);
+        mark_packed(core->cbs[cb].pages[page]);
     }
     uint8_t* base = packable_tile(cb, first, page);
     scatter_faces(faces, element, base + std::size_t{column} * 32 * element, std::size_t{full} * 32 * element);
@@ -140,7 +134,7 @@ void vd_tilize_block(uint32_t in, uint32_t tiles, uint32_t out, uint32_t first_i
         load_page(in, faces, engine.dst[0]);
         uint32_t page = 0;
         uint8_t* to = packable_tile(out, first_out + t, page);
-        mark_packed(out, page);
+        mark_packed(core->cbs[out].pages[page]);
         store_tile(out, engine.dst[0], engine.l1_acc, to);
     }
 }

@@ -16,7 +16,14 @@ struct VdHow {
 enum : uint8_t { VD_WRITE_BUFFER = 0, VD_REGISTER_BUFFER = 1, VD_ATOMIC_BUFFER = 2 };
 
 // Which state a stateful call keeps or uses: vd::Command.
-enum : uint32_t { VD_STATE_READ = 0, VD_STATE_WRITE = 1, VD_STATE_WRITE_TRID = 2, VD_STATE_INLINE = 3 };
+enum : uint32_t {
+    VD_STATE_READ,
+    VD_STATE_READ_PACKET,
+    VD_STATE_WRITE,
+    VD_STATE_WRITE_PACKET,
+    VD_STATE_WRITE_TRID,
+    VD_STATE_INLINE,
+};
 
 extern "C" {
 

@@ -82,8 +82,8 @@ public:
     void set_async_read_state(const Src& src, uint32_t bytes, const src_args_t<Src>& src_args,
                               const NocOptVals& values = {}, VD_LINE) const {
         if constexpr (has_flag(opts, NocOptions::TXN_ID)) vd_noc_set_trid(false, values.trid, noc_id_, line);
-        vd_noc_set_state(VD_STATE_READ, noc_traits_t<Src>::template src_addr<kFar>(src, *this, src_args, line), bytes,
-                         0, noc_id_, line);
+        vd_noc_set_state(max_page_size <= NOC_MAX_BURST_SIZE ? VD_STATE_READ_PACKET : VD_STATE_READ,
+                         noc_traits_t<Src>::template src_addr<kFar>(src, *this, src_args, line), bytes, 0, noc_id_, line);
     }
     template <NocOptions opts = NocOptions::DEFAULT, uint32_t max_page_size = NOC_MAX_BURST_SIZE + 1, typename Src,
               typename Dst>
@@ -93,8 +93,9 @@ public:
                       "NocOptions::TXN_ID for async_read_with_state requires one-packet mode");
         const uint64_t source = noc_traits_t<Src>::template src_addr<kFar>(src, *this, src_args, line);
         constexpr bool one_packet = max_page_size <= NOC_MAX_BURST_SIZE;
-        vd_noc_read(vd_noc_state_address(VD_STATE_READ, noc_id_, static_cast<uint32_t>(source), line),
-                    near_dst(dst, dst_args, line), one_packet ? vd_noc_state_bytes(VD_STATE_READ, noc_id_) : bytes,
+        constexpr uint32_t state = one_packet ? VD_STATE_READ_PACKET : VD_STATE_READ;
+        vd_noc_read(vd_noc_state_address(state, noc_id_, static_cast<uint32_t>(source), line),
+                    near_dst(dst, dst_args, line), one_packet ? vd_noc_state_bytes(state, noc_id_) : bytes,
                     how<opts, max_page_size>(vd::reading(noc_id_), values, line), line);
     }
 
@@ -124,8 +125,8 @@ public:
     void set_async_write_state(const Dst& dst, uint32_t bytes, const dst_args_t<Dst>& dst_args, const NocOptVals& = {},
                                VD_LINE) const {
         static_assert(!has_flag(opts, NocOptions::TXN_ID), "TXN_ID is not supported for set_async_write_state");
-        vd_noc_set_state(VD_STATE_WRITE, noc_traits_t<Dst>::template dst_addr<kFar>(dst, *this, dst_args, line), bytes,
-                         0, noc_id_, line);
+        vd_noc_set_state(max_page_size <= NOC_MAX_BURST_SIZE ? VD_STATE_WRITE_PACKET : VD_STATE_WRITE,
+                         noc_traits_t<Dst>::template dst_addr<kFar>(dst, *this, dst_args, line), bytes, 0, noc_id_, line);
     }
     template <NocOptions opts = NocOptions::DEFAULT, uint32_t max_page_size = NOC_MAX_BURST_SIZE + 1, typename Src,
               typename Dst>
@@ -134,9 +135,10 @@ public:
         static_assert(!has_flag(opts, NocOptions::TXN_ID), "TXN_ID is not supported for async_write_with_state");
         const uint64_t target = noc_traits_t<Dst>::template dst_addr<kFar>(dst, *this, dst_args, line);
         constexpr bool one_packet = max_page_size <= NOC_MAX_BURST_SIZE;
+        constexpr uint32_t state = one_packet ? VD_STATE_WRITE_PACKET : VD_STATE_WRITE;
         vd_noc_write(near_src(src, src_args, line),
-                     vd_noc_state_address(VD_STATE_WRITE, noc_id_, static_cast<uint32_t>(target), line),
-                     one_packet ? vd_noc_state_bytes(VD_STATE_WRITE, noc_id_) : bytes,
+                     vd_noc_state_address(state, noc_id_, static_cast<uint32_t>(target), line),
+                     one_packet ? vd_noc_state_bytes(state, noc_id_) : bytes,
                      how<opts, max_page_size>(vd::writing(noc_id_), values, line), line);
     }
     template <NocOptions opts = NocOptions::DEFAULT, typename Dst>

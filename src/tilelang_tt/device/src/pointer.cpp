@@ -1,0 +1,118 @@
+// Loads and stores of data movement kernels through pointers.
+//
+// Kernels reach their L1 through plain pointers, which call nothing. Their files are therefore compiled with the
+// compiler's instrumentation for thread sanitizers (-fsanitize=thread), which calls the functions below before every
+// load and store that is not of a local variable; no sanitizer is linked. A runner that is itself built with that
+// sanitizer leaves them out.
+#include <cstring>
+
+#include "machine.h"
+#include "order.h"
+
+#if !defined(__SANITIZE_THREAD__)
+
+namespace vd {
+namespace {
+
+constexpr uintptr_t kAboveL1 = uintptr_t{1} << 32;  // L1 lies below, everything else of this process above
+
+void require_transfers_done(uint32_t offset, uint32_t bytes, bool store) {
+    uint32_t line = 0;
+    if (!fiber->reads.empty() && overlaps_pending(fiber->reads, offset, bytes, line)) {
+        breach("noc-read-barrier", "after this line L1 address 0x%x is %s through a pointer, while the read of line %u "
+               "is under way", offset, store ? "stored to" : "loaded", line);
+    }
+    if (store && !fiber->writes.empty() && overlaps_pending(fiber->writes, offset, bytes, line)) {
+        breach("noc-write-flush", "after this line L1 address 0x%x is stored to through a pointer, before the write of "
+               "line %u has left", offset, line);
+    }
+}
+
+// The producer may store to what it has reserved, the consumer may load what it has waited for; of buffers without
+// protocol, and of those that lie on a tensor, nothing is known.
+void require_granted(const CbSpan& span, bool store) {
+    const CbConfig& config = core->group->cbs[span.cb];
+    const CbState& state = core->cbs[span.cb];
+    if (config.on_tensor || is_reserved(span) || is_waited(span)) return;
+    if (store && state.producer == fiber->role) {
+        breach("cb-unreserved-write", "after this line page %u of CB %u '%s' is stored to through a pointer, but this "
+               "kernel has not reserved it", span.first_page, span.cb, config.name);
+    }
+    if (!store && state.consumer == fiber->role) {
+        breach("cb-unwaited-read", "after this line page %u of CB %u '%s' is loaded through a pointer, but this kernel "
+               "has not waited for it", span.first_page, span.cb, config.name);
+    }
+}
+
+void require_initialised(uint32_t offset, const CbSpan& span) {
+    uint8_t poison[kMarkBytes];
+    std::memset(poison, kPoison, sizeof poison);
+    if (std::memcmp(core->l1 + offset / kMarkBytes * kMarkBytes, poison, sizeof poison) != 0) return;
+    breach("l1-uninitialised", "after this line L1 address 0x%x, in CB %u '%s', is loaded through a pointer, and nobody "
+           "has written it", offset, span.cb, core->group->cbs[span.cb].name);
+}
+
+void access(const void* address, uint32_t bytes, bool store) {
+    const uintptr_t at = reinterpret_cast<uintptr_t>(address);
+    if (at >= kAboveL1 || !fiber) return;
+    const uintptr_t base = reinterpret_cast<uintptr_t>(core->l1);
+    if (at < base || at + bytes > base + device.l1_window) return;
+    const uint32_t offset = static_cast<uint32_t>(at - base);
+    require_transfers_done(offset, bytes, store);
+    CbSpan span;
+    if (!find_cb(offset, bytes, span)) return;
+    require_granted(span, store);
+    if (!store) require_initialised(offset, span);
+    order_l1_use(offset, bytes, store ? "stored to" : "loaded");
+}
+
+}  // namespace
+}  // namespace vd
+
+extern "C" {
+
+#define VD_ACCESS(bytes)                                                                       \
+    void __tsan_read##bytes(void* at) { vd::access(at, bytes, false); }                        \
+    void __tsan_write##bytes(void* at) { vd::access(at, bytes, true); }                        \
+    void __tsan_unaligned_read##bytes(void* at) { vd::access(at, bytes, false); }              \
+    void __tsan_unaligned_write##bytes(void* at) { vd::access(at, bytes, true); }              \
+    void __tsan_volatile_read##bytes(void* at) { vd::access(at, bytes, false); }               \
+    void __tsan_volatile_write##bytes(void* at) { vd::access(at, bytes, true); }               \
+    void __tsan_unaligned_volatile_read##bytes(void* at) { vd::access(at, bytes, false); }     \
+    void __tsan_unaligned_volatile_write##bytes(void* at) { vd::access(at, bytes, true); }     \
+    void __tsan_read_write##bytes(void* at) { vd::access(at, bytes, false), vd::access(at, bytes, true); } \
+    void __tsan_unaligned_read_write##bytes(void* at) { vd::access(at, bytes, false), vd::access(at, bytes, true); }
+
+VD_ACCESS(1)
+VD_ACCESS(2)
+VD_ACCESS(4)
+VD_ACCESS(8)
+VD_ACCESS(16)
+#undef VD_ACCESS
+
+void __tsan_read_range(void* at, std::size_t bytes) { vd::access(at, static_cast<uint32_t>(bytes), false); }
+void __tsan_write_range(void* at, std::size_t bytes) { vd::access(at, static_cast<uint32_t>(bytes), true); }
+void* __tsan_memcpy(void* to, const void* from, std::size_t bytes) {
+    __tsan_read_range(const_cast<void*>(from), bytes);
+    __tsan_write_range(to, bytes);
+    return std::memcpy(to, from, bytes);
+}
+void* __tsan_memmove(void* to, const void* from, std::size_t bytes) {
+    __tsan_read_range(const_cast<void*>(from), bytes);
+    __tsan_write_range(to, bytes);
+    return std::memmove(to, from, bytes);
+}
+void* __tsan_memset(void* to, int value, std::size_t bytes) {
+    __tsan_write_range(to, bytes);
+    return std::memset(to, value, bytes);
+}
+
+void __tsan_init() {}
+void __tsan_func_entry(void*) {}
+void __tsan_func_exit() {}
+void __tsan_vptr_update(void**, void*) {}
+void __tsan_vptr_read(void**) {}
+
+}  // extern "C"
+
+#endif

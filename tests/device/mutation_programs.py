@@ -1,0 +1,80 @@
+"""The programs whose protocol calls are mutated: generated matrix products and the hand-written kernels of this folder."""
+
+import importlib.util
+import runpy
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import test_dataflow
+import test_multicast
+import test_objects
+import test_programs
+import test_softmax_calls
+from core_programs import random_pages
+from device_programs import Gemm
+from tvm.target import Target
+
+from tilelang_tt.cli.fuzz import results_of
+from tilelang_tt.options import Options
+from tilelang_tt.pipeline import compile_function
+from tilelang_tt.target import options_of
+
+TESTS = Path(__file__).parent.parent
+sys.path.insert(0, str(TESTS / "conformance"))
+from gemm_cases import Case, gemm  # noqa: E402
+
+Program = Callable[[], object]
+
+
+def golden(name: str) -> Program:
+    def run() -> object:
+        path = TESTS / "golden" / "test_golden.py"
+        spec = importlib.util.spec_from_file_location("test_golden", path)
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        func, kernel = module.load(name)
+        return results_of(compile_function(func, options_of(Target(kernel.TARGET))), 0)
+
+    return run
+
+
+def generated(case: Case) -> Program:
+    return lambda: results_of(compile_function(gemm(case), Options(arch=case.arch, grid=(2, 1))), 0)
+
+
+_PLAIN = Case("bfloat16", "bfloat16", "NN", (64, 64, 32), 2, "odd", "static", "wormhole_b0", "fast", "none")
+
+GENERATED: dict[str, Program] = {
+    **{f"golden {path.parent.name}": golden(path.parent.name) for path in sorted(TESTS.glob("golden/*/kernel.py"))},
+    "gemm, tails": generated(_PLAIN),
+    "gemm, tails, sums in L1": generated(replace(_PLAIN, block=(64, 96, 32), stages=3)),
+    "gemm, ReLU": generated(replace(_PLAIN, sizes="dynamic", epilogue="relu", arch="blackhole")),
+    "gemm, epilogue through L1": generated(replace(_PLAIN, dtype="float16", out="float16", epilogue="through_shared")),
+}
+
+HAND_WRITTEN: dict[str, Program] = {
+    "vector add": lambda: runpy.run_path(str(test_programs.EXAMPLES / "vector_add" / "vector_add.py"), run_name="__main__"),
+    "tutorial": test_programs.run_tutorial,
+    "L1 loopback": lambda: test_programs.test_loopback_through_a_buffer_in_l1("wormhole_b0"),
+    "SFPU chain": lambda: test_programs.test_sfpu_chain("wormhole_b0", "fast"),
+    "matmul": lambda: test_programs.test_matmul_on_one_and_many_cores("wormhole_b0", (3, 2), "fast"),
+    "blocked matmul": lambda: test_programs.test_blocked_matmul_with_reuse("wormhole_b0"),
+    "matmul with tails": lambda: Gemm(grid=(2, 1)).run(100, 200, 70),
+    "sharded add": lambda: test_programs.test_add_of_shards_without_copies("wormhole_b0", "height", "fast"),
+    "pad": lambda: test_programs.test_pad_of_rows("wormhole_b0", test_programs.MemoryConfig()),
+    "two buffers over the same bytes": test_programs.test_two_buffers_over_the_same_bytes,
+    "softmax": lambda: test_softmax_calls.run(test_softmax_calls.KERNEL),
+    "every NoC form": lambda: test_dataflow.test_every_form_moves_its_bytes("wormhole_b0"),
+    "multicast": lambda: test_multicast.test_one_core_sends_to_the_others("wormhole_b0", (3, 1)),
+    "multicast, Blackhole": lambda: test_multicast.test_one_core_sends_to_the_others("blackhole", (3, 1)),
+    "ring": lambda: test_multicast.test_ring("wormhole_b0", 3),
+    "core to core": lambda: test_objects.pipe(),
+    "matmul with multicast": lambda: test_objects.grid_gemm((3, 2), 4, "wormhole_b0"),
+    "matmul with multicast, Blackhole": lambda: test_objects.grid_gemm((3, 2), 4, "blackhole"),
+}
+
+PROGRAMS: dict[str, Program] = GENERATED | HAND_WRITTEN
