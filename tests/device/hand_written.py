@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import torch
+
 from tilelang_tt.device import (
     CBDescriptor,
     CBFormatDescriptor,
@@ -14,6 +16,7 @@ from tilelang_tt.device import (
     DataMovementConfigDescriptor,
     DataType,
     KernelDescriptor,
+    ProgramDescriptor,
     ReaderConfigDescriptor,
     Tensor,
     TensorAccessorArgs,
@@ -66,3 +69,73 @@ def cb(number: int, pages: int, dtype: DataType = DataType.BFLOAT16, cores: Core
 
 def words(*tensors: Tensor) -> list[int]:
     return [word for tensor in tensors for word in TensorAccessorArgs(tensor).get_compile_time_args()]
+
+
+STREAM_IN = (
+    DATAFLOW
+    + """
+void kernel_main() {
+    const uint32_t first = get_arg_val<uint32_t>(1), count = get_arg_val<uint32_t>(2);
+    constexpr auto args = TensorAccessorArgs<0>();
+    const auto in = TensorAccessor(args, get_arg_val<uint32_t>(0));
+    for (uint32_t page = first; page < first + count; ++page) {
+        cb_reserve_back(0, 1);
+        noc_async_read_page(page, in, get_write_ptr(0));
+        noc_async_read_barrier();
+        cb_push_back(0, 1);
+    }
+}
+"""
+)
+STREAM_OUT = (
+    DATAFLOW
+    + """
+void kernel_main() {
+    const uint32_t first = get_arg_val<uint32_t>(1), count = get_arg_val<uint32_t>(2);
+    constexpr uint32_t cb = get_named_compile_time_arg_val("cb");
+    constexpr auto args = TensorAccessorArgs<0>();
+    const auto out = TensorAccessor(args, get_arg_val<uint32_t>(0));
+    for (uint32_t page = first; page < first + count; ++page) {
+        cb_wait_front(cb, 1);
+        noc_async_write_page(page, out, get_read_ptr(cb));
+        noc_async_writes_flushed();
+        cb_pop_front(cb, 1);
+    }
+    noc_async_write_barrier();
+}
+"""
+)
+
+
+def random(*shape: int, seed: int = 0) -> torch.Tensor:
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed)).bfloat16()
+
+
+def relative_error(got: torch.Tensor, want: torch.Tensor) -> float:
+    return float((got.double() - want.double()).norm() / want.double().norm())
+
+
+def copy_program(
+    source: Tensor, out: Tensor, cores: CoreRangeSet, shares: dict[CoreCoord, list[int]]
+) -> ProgramDescriptor:
+    """Pages through one buffer; no compute kernel."""
+    return ProgramDescriptor(
+        [
+            kernel(
+                STREAM_IN,
+                READER,
+                cores,
+                args={core: [source.buffer_address(), *share] for core, share in shares.items()},
+                compile_args=words(source),
+            ),
+            kernel(
+                STREAM_OUT,
+                WRITER,
+                cores,
+                args={core: [out.buffer_address(), *share] for core, share in shares.items()},
+                compile_args=words(out),
+                named_compile_time_args=[("cb", 0)],
+            ),
+        ],
+        cbs=[cb(0, 3, source.dtype, cores)],
+    )

@@ -1,10 +1,10 @@
 """Run every mutant of a program's kernels on the virtual device, and say what became of each.
 
-    detected      the device reported it: the category of the breach, "deadlock", "undefined", ...
-    unwritten     no report, but a page of a tensor that the program writes is not written any more
-    refused       the C++ compiler cannot accept it: the moved call uses a name before its declaration
-    survived      the same bytes in every tensor, under every schedule that was tried
-    WRONG         other bytes and no report: a hole of the device
+detected      the device reported it: the category of the breach, "deadlock", "undefined", ...
+unwritten     no report, but a page of a tensor that the program writes is not written any more
+refused       the C++ compiler cannot accept it: the moved call uses a name before its declaration
+survived      the same bytes in every tensor, under every schedule that was tried
+WRONG         other bytes and no report: a hole of the device
 """
 
 from __future__ import annotations

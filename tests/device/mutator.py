@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import tree_sitter_cpp
+from independence import functions_of, independent, touches
 from tree_sitter import Language, Node, Parser
 
 Kind = Literal["drop", "double", "swap"]
@@ -45,6 +46,7 @@ class Mutant:
     earlier: bool = False  # the call moves to the front of its neighbour
     count: int = 1  # which of several equal ones in the file
     unbound: str = ""  # a name of the neighbour's declaration that the moved call uses: it cannot compile
+    independent: bool = False  # of its neighbour
 
     @property
     def name(self) -> str:
@@ -77,10 +79,12 @@ class _Mutator:
         self.absent: dict[tuple[int, int], list[int]] = {}  # statement -> mutants in which it is not at its place
         self.twice: dict[tuple[int, int], int] = {}
         self.seen: Counter[str] = Counter()
+        self.functions: dict[str, Node] = {}
 
     def run(self) -> Mutated:
         blank = _MACROS.sub(lambda found: " " * len(found[0]), self.text.decode())
         root = _PARSER.parse(blank.encode()).root_node
+        self.functions = functions_of(root)
         for statements in _sequences(root):
             self._sequence(statements)
         return Mutated(self._printed(), tuple(self.mutants))
@@ -115,8 +119,21 @@ class _Mutator:
         call, past = _flat(statement), _flat(neighbour) if neighbour else ""
         key = f"{kind} {call} {earlier} {past}"
         self.seen[key] += 1
+        free = neighbour is not None and independent(
+            touches(statement, self.functions), touches(neighbour, self.functions)
+        )
         self.mutants.append(
-            Mutant(self.file, self.next, kind, call.rstrip(";"), past.rstrip(";"), earlier, self.seen[key], unbound)
+            Mutant(
+                self.file,
+                self.next,
+                kind,
+                call.rstrip(";"),
+                past.rstrip(";"),
+                earlier,
+                self.seen[key],
+                unbound,
+                free,
+            )
         )
         self.next += 1
         return self.next - 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 from core_programs import DRAM, TILE_BYTES, Cores, Kernel, address, random_pages
-from test_breaches import category_of, code_line
+from reports import category_of, code_line
 
 from tilelang_tt.arch import ARCHS
 from tilelang_tt.diagnostics import DeviceError
@@ -197,51 +197,6 @@ def test_cores_know_where_they_are(arch: str) -> None:
     for index in range(6):
         x, y = index % 3, index // 3
         assert result[index, :8].tolist() == [*ARCHS[arch].noc_coordinates(x, y), x, y, x, y, 0, 2]
-
-
-def test_a_forgotten_barrier_shows_within_twenty_schedules() -> None:
-    """Core (0,0) signals that a page is in DRAM without waiting until it is."""
-    text = (
-        HEAD
-        + """
-    const uint32_t semaphore = get_semaphore(0);
-    if (get_absolute_logical_x() == 0) {
-        noc_async_read_page(0, source, l1);
-        noc_async_read_barrier();
-        noc_async_write_page(0, target, l1);
-        noc_semaphore_inc(get_noc_addr(get_arg_val<uint32_t>(1), get_arg_val<uint32_t>(2), semaphore), 1);
-        noc_async_full_barrier();
-    } else {
-        noc_semaphore_wait(reinterpret_cast<volatile tt_l1_ptr uint32_t*>(semaphore), 1);
-        noc_async_read_page(0, target, l1);
-        noc_async_read_barrier();
-        noc_async_write_page(1, target, l1);
-        noc_async_write_barrier();
-    }
-}
-"""
-    )
-    tensors = {"source": 1, "target": 2}
-    other = ARCHS["wormhole_b0"].noc_coordinates(1, 0)
-
-    def run(kernel: str, seed: int) -> torch.Tensor:
-        reader = Kernel(
-            kernel, lambda _x, _y: (address(tensors, "source"), *other), ACCESSOR,
-            common_args=(address(tensors, "target"),),
-        )  # fmt: skip
-        program = Cores({"reader": reader}, tensors, (2, 1), ((0, 8),), semaphores={0: 0}, seed=seed)
-        return program.run(source=random_pages(1))["target"]
-
-    right = text.replace("noc_semaphore_inc", "noc_async_write_barrier();\n        noc_semaphore_inc")
-    caught: list[DeviceError] = []
-    for seed in range(20):
-        assert torch.equal(run(right, seed), random_pages(1).repeat(2, 1))
-        try:
-            run(text, seed)
-        except DeviceError as error:
-            caught.append(error)
-    assert caught
-    assert {category_of(error) for error in caught} == {"dram-race"}
 
 
 def test_printing_is_silent_and_its_format_is_checked() -> None:

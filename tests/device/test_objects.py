@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 from core_programs import DRAM, TILE_BYTES, Cores, Kernel, address, random_pages
-from test_breaches import category_of, code_line
+from reports import category_of, code_line
 
 from tilelang_tt.arch import ARCHS
 from tilelang_tt.diagnostics import DeviceError

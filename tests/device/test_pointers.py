@@ -1,0 +1,69 @@
+"""Kernels that reach their L1 through pointers: what transfers and buffers allow, and each rule broken once."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from core_programs import random_pages
+from reports import category_of
+from test_dataflow import END, HEAD, PAGES, READ_ALL, WRITE_ALL, single
+
+from tilelang_tt.diagnostics import DeviceError
+
+WORDS = "volatile tt_l1_ptr uint32_t* words = reinterpret_cast<volatile tt_l1_ptr uint32_t*>(l1);\n"
+
+
+def test_words_may_be_changed_between_the_barrier_and_the_write() -> None:
+    source = random_pages(PAGES)
+    text = HEAD + WORDS + READ_ALL + "words[3] += 5;\n" + WRITE_ALL + END
+    expected = source.view(torch.int32).clone()
+    expected[0, 3] += 5
+    assert torch.equal(single(text).run(source=source)["target"].view(torch.int32), expected)
+
+
+# body after the head, category, part of the message
+BREACHES = {
+    "load before the read barrier": (
+        "noc_async_read_page(0, source, l1);\nconst uint32_t early = words[7];\nnoc_async_read_barrier();\n"
+        "words[0] = early;\n}",
+        "noc-read-barrier",
+        "is loaded through a pointer, while the read of line 13 is under way",
+    ),
+    "store before the read barrier": (
+        "noc_async_read_page(0, source, l1);\nwords[7] = 1;\nnoc_async_read_barrier();\n}",
+        "noc-read-barrier",
+        "is stored to through a pointer, while the read of line 13 is under way",
+    ),
+    "store before the write has left": (
+        READ_ALL + WRITE_ALL + "words[7] = 1;\n" + END,
+        "noc-write-flush",
+        "is stored to through a pointer, before the write of line",
+    ),
+    "store to a page that was handed on": (
+        READ_ALL + "cb_push_back(0, 8);\nwords[0] = 1;\n}",
+        "cb-unreserved-write",
+        "page 0 of CB 0 'cb0' is stored to through a pointer, but this kernel has not reserved it",
+    ),
+    "load of a page not waited for": (
+        READ_ALL + "cb_push_back(0, 8);\ncb_wait_front(0, 1);\nconst uint32_t early = words[bytes / 4];\n"
+        "cb_wait_front(0, 8);\nwords[0] = early;\ncb_pop_front(0, 8);\n}",
+        "cb-unwaited-read",
+        "page 1 of CB 0 'cb0' is loaded through a pointer, but this kernel has not waited for it",
+    ),
+    "load of what nobody has written": ("words[0] = words[1];\n}", "l1-uninitialised", "nobody has written it"),
+    "load of a page that is free again": (
+        READ_ALL + "cb_push_back(0, 8);\ncb_wait_front(0, 8);\ncb_pop_front(0, 8);\ncb_reserve_back(0, 1);\n"
+        "words[1] = words[0];\n}",
+        "l1-uninitialised",
+        "nobody has written it",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BREACHES)
+def test_breach(name: str) -> None:
+    body, category, says = BREACHES[name]
+    with pytest.raises(DeviceError) as caught:
+        single(HEAD + WORDS + body).run(source=random_pages(PAGES))
+    assert category_of(caught.value) == category, str(caught.value)
+    assert says in caught.value.message
