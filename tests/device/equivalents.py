@@ -32,3 +32,15 @@ def name_of(call: str) -> str:
     """Of the function or method: `if (x) object.name<T>(...)` -> name."""
     call = re.sub(r"^if \(.*?\) (?=[\w.]+[<(])", "", call)
     return re.split(r"[<(]", call, maxsplit=1)[0].rsplit(".", 1)[-1]
+
+
+def reason_of(program: str, mutant: Mutant) -> str:
+    """Why a mutant of this program is the same program; nothing when it must be detected."""
+    return NAMED.get(program, {}).get(mutant.name, "") or by_rule(mutant)
+
+
+def why_twice() -> list[str]:
+    return [f"- `{pattern}`: {why}" for pattern, why in _TWICE]
+
+
+NAMED: dict[str, dict[str, str]] = {}

@@ -32,12 +32,12 @@ _OTHER_CALLS: tuple[tuple[str, dict[str, bool]], ...] = (
     (r"(noc_)?async_full_barrier", {"reads": _CHANGES, "landed": _CHANGES, "writes": _CHANGES, "atomics": _CHANGES}),
     (r"noc_async_read\w*_set_state", {"read state": _CHANGES}),
     (r"noc_async_write\w*_set_state", {"write state": _CHANGES}),
-    (r"noc_async_read\w*_with_state", {"read state": _RELIES, "reads": _RELIES, "trid": _RELIES, "l1": _CHANGES}),
-    (r"noc_async_write\w*_with_state", {"write state": _RELIES, "writes": _RELIES, "l1": _RELIES, "landed": _RELIES}),
+    (r"noc_async_read\w*_with_state", {"read state": _CHANGES, "reads": _RELIES, "trid": _RELIES, "l1": _RELIES}),
+    (r"noc_async_write\w*_with_state", {"write state": _CHANGES, "writes": _RELIES, "l1": _RELIES, "landed": _RELIES}),
     (r"noc_async_read_set_trid", {"trid": _CHANGES}),
     # An ordinary transfer takes the registers in which the stateful forms keep their state.
-    (r"(noc_)?async_read\w*", {"reads": _RELIES, "trid": _RELIES, "read state": _CHANGES, "l1": _CHANGES}),
-    (r"(noc_)?async_write\w*", {"writes": _RELIES, "write state": _CHANGES, "l1": _RELIES, "landed": _RELIES}),
+    (r"(noc_)?async_read\w*", {"reads": _RELIES, "trid": _RELIES, "read state": _RELIES, "l1": _RELIES}),
+    (r"(noc_)?async_write\w*", {"writes": _RELIES, "write state": _RELIES, "l1": _RELIES, "landed": _RELIES}),
     # A signal says that all that was done before is done.
     (r"noc_semaphore_set_multicast|set_multicast", {"writes": _CHANGES, "semaphore": _CHANGES}),
     (r"noc_semaphore_inc|up", {"atomics": _RELIES, "semaphore": _CHANGES, "writes": _CHANGES}),
@@ -118,10 +118,11 @@ def _of_call(call: Node, functions: Mapping[str, Node], depth: int) -> dict[Touc
         if re.fullmatch(pattern_text, name):
             whose = target or (args[0] if args else "")
             own = {(what, whose if what == "own semaphore" else ""): changes for what, changes in effects.items()}
+            named = [of for _, of in found] or ["?"]  # buffers whose pages move, as far as pointers tell
             if effects.get("reads") is _RELIES:
-                own["back", "?"] = _RELIES
+                own |= {("back", of): _RELIES for of in named}
             if effects.get("writes") is _RELIES:
-                own["front", "?"] = own["back", "?"] = _RELIES
+                own |= {(end, of): _RELIES for of in named for end in ("front", "back")}
             if "own semaphore" in effects:
                 own["semaphore", ""] = _RELIES
             return found | own

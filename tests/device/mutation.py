@@ -67,7 +67,7 @@ class Examination:
 
     def __init__(self, run: Run, memory: Arena) -> None:
         self.memory = memory
-        self.regions = list(_regions(run))
+        self.regions = [place for tensor in run.tensors for place in _places(run, tensor)]
         self.start = self._bytes()
         self.run, self.mutants = _instrumented(run)
         self.expected = self._finished(0, 0)
@@ -86,14 +86,13 @@ class Examination:
             got = self._finished(mutant.number, seed)
             if isinstance(got, DeviceError):
                 return Outcome(mutant, _category(got), seed, str(got))
-            different = [not torch.equal(one, other) for one, other in zip(got, self.expected, strict=True)]
-            if any(different):
-                return Outcome(mutant, "unwritten" if self._lacks_pages(got) else "WRONG", seed)
+            if not all(map(torch.equal, got, self.expected)):
+                return Outcome(mutant, "unwritten" if self._only_lacks(got) else "WRONG", seed)
         return Outcome(mutant, "survived")
 
-    def _lacks_pages(self, got: list[torch.Tensor]) -> bool:
-        marks = [at for at, (_, _, is_marks) in enumerate(self.regions) if is_marks]
-        return any(bool((self.expected[at] > got[at]).any()) for at in marks)
+    def _only_lacks(self, got: list[torch.Tensor]) -> bool:
+        triples = zip(got, self.expected, self.start, strict=True)
+        return all(bool(((now == right) | (now == before)).all()) for now, right, before in triples)
 
     def _finished(self, mutant: int, seed: int) -> list[torch.Tensor] | DeviceError:
         """The tensors after a run from the start, or what the device said."""
@@ -105,10 +104,10 @@ class Examination:
         return self._bytes()
 
     def _bytes(self) -> list[torch.Tensor]:
-        return [self.memory.bytes[start:stop].clone() for start, stop, _ in self.regions]
+        return [self.memory.bytes[start:stop].clone() for start, stop in self.regions]
 
     def _restore(self) -> None:
-        for (start, stop, _), before in zip(self.regions, self.start, strict=True):
+        for (start, stop), before in zip(self.regions, self.start, strict=True):
             self.memory.bytes[start:stop] = before
 
 
@@ -118,14 +117,8 @@ def _category(error: DeviceError) -> str:
     return _STATUS.get(error.code, error.code)
 
 
-def _regions(run: Run) -> Iterator[tuple[int, int, bool]]:
-    """Where tensors and the marks of their written pages lie in the shared memory."""
-    for tensor in run.tensors:
-        yield from ((start, stop, False) for start, stop in _places(run, tensor))
-        yield tensor.marks, tensor.marks + tensor.pages, True
-
-
 def _places(run: Run, tensor: TensorRun) -> Iterator[tuple[int, int]]:
+    """Where a tensor lies in the shared memory."""
     banks = run.arch.dram_banks if tensor.memory == "dram" else run.grid[0] * run.grid[1]
     slots = tensor.slots or -(-tensor.pages // banks)
     if tensor.memory == "dram":

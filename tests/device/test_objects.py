@@ -209,7 +209,7 @@ BROKEN = {
         ),
         SEND,
         "noc-read-barrier",
-        "async_write(",
+        "CoreLocalMem<uint32_t> words",
     ),
     "no such core": (READ, SEND.replace("= other_x", "= other_x + 9"), "noc-bounds", "async_write("),
     "past the L1 buffer": (

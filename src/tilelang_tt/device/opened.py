@@ -24,13 +24,12 @@ from tilelang_tt.device.memory import (
     Placement,
     place_shards,
 )
-from tilelang_tt.device.tensor import Tensor, pages_of, stored_format
+from tilelang_tt.device.tensor import POISON, Tensor, pages_of, stored_format
 from tilelang_tt.diagnostics import ArgumentError, DeviceError
 from tilelang_tt.runtime.arena import Arena
 from tilelang_tt.runtime.program import DRAM_BASE, Memory, Run, TensorRun
 from tilelang_tt.runtime.runner import RunReport, execute, numerics_mode
 
-_POISON = 0xA5  # contents of memory nobody has written
 _L1_ALIGN = 16  # bytes between tensors in L1
 _WIDE_L1 = 4  # exact numerics: L1 addresses reach this many times further, since pages grow
 _DTYPES = {
@@ -226,14 +225,14 @@ class Device:
         run = tensor.run
         if run.memory == "dram":
             pages = run.slots * self.arch.dram_banks if run.slots else run.pages
-            self._bytes(run.offset, pages * run.page_bytes).fill_(_POISON)
+            self._bytes(run.offset, pages * run.page_bytes).fill_(POISON)
             return
         banks: Iterable[int] = range(math.prod(self.grid))
         if tensor.placement:
             banks = (core.y * self.grid[0] + core.x for core in tensor.placement.banks)
         slots = run.slots or -(-run.pages // math.prod(self.grid))
         for bank in banks:
-            self._bytes(self._l1_offset(bank) + run.address, slots * run.page_bytes).fill_(_POISON)
+            self._bytes(self._l1_offset(bank) + run.address, slots * run.page_bytes).fill_(POISON)
 
 
 def open_device(

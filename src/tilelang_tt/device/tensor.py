@@ -19,6 +19,9 @@ from tilelang_tt.runtime.program import L1Address, TensorRun
 if TYPE_CHECKING:
     from tilelang_tt.device.opened import Device
 
+POISON = 0xA5  # contents of memory nobody has written
+_RUN = 16  # bytes of poison in a row that no data has by chance
+
 
 def stored_format(dtype: DataType, layout: Layout, numerics: str) -> str:
     """How the pages hold the numbers. `exact` numerics keep every float in tiles as Float32."""
@@ -114,6 +117,14 @@ class Tensor:
         data = dense.view(self.pages.rows, self.pages.cols, self.pages.stride)[..., : self.pages.page_bytes]
         rows = data.reshape(self.pages.rows, self.pages.cols * self.pages.page_bytes).contiguous()
         return rows.view(element)[:, : self.shape[-1]].reshape(self.shape).clone()
+
+    def unwritten_pages(self) -> list[int]:
+        """Pages in which something is left that neither you nor a kernel has written: such memory holds poison."""
+        self._require_live()
+        whole = self.pages.page_bytes // _RUN * _RUN
+        runs = self._gather()[:, :whole].reshape(self.run.pages, -1, _RUN)
+        pages: list[int] = (runs == POISON).all(2).any(1).nonzero().flatten().tolist()
+        return pages
 
     def to_numpy(self) -> np.ndarray[Any, Any]:
         """As `to_torch`; bfloat16, which NumPy lacks, as float32."""

@@ -3,6 +3,7 @@
 // what it would meet on the chip.
 #include <cstdio>
 #include <cstring>
+#include <initializer_list>
 
 #include "machine.h"
 #include "order.h"
@@ -138,6 +139,11 @@ void require_written(const uint8_t* from, uint32_t bytes, const char* name) {
     if (std::memcmp(from + at, poison, bytes - at) == 0) unwritten += bytes - at;
     if (2 * unwritten <= bytes) return;
     breach("l1-uninitialised", "%u of these %u bytes of '%s' were never written", unwritten, bytes, name);
+}
+
+// An ordinary transfer uses the registers in which the stateful forms keep theirs.
+void forget_state(uint32_t noc, std::initializer_list<uint32_t> commands) {
+    for (const uint32_t command : commands) fiber->states[noc][command].set = false;
 }
 
 bool in_zeros(uint32_t offset, uint32_t bytes) {
@@ -327,6 +333,7 @@ void vd_noc_read(uint64_t source, uint32_t l1_addr, uint32_t bytes, VdHow how, u
     enter(line);
     require_length(bytes, how.one_packet != 0);
     require_unlinked(how.noc);
+    if (!how.stateful) forget_state(how.noc, {VD_STATE_READ, VD_STATE_READ_PACKET});
     const Span far = far_end(source, bytes);
     const uint32_t target = l1_offset(l1_addr);
     require_aligned(far, target, true);
@@ -355,6 +362,7 @@ void vd_noc_write(uint32_t l1_addr, uint64_t target, uint32_t bytes, VdHow how, 
     enter(line);
     require_length(bytes, how.one_packet != 0);
     require_unlinked(how.noc);
+    if (!how.stateful) forget_state(how.noc, {VD_STATE_WRITE, VD_STATE_WRITE_PACKET, VD_STATE_WRITE_TRID});
     const Span far = far_end(target, bytes);
     const uint32_t source = l1_offset(l1_addr);
     require_aligned(far, source, false);

@@ -138,7 +138,7 @@ void vd_noc_set_state(uint32_t command, uint64_t address, uint32_t bytes, uint32
 uint64_t vd_noc_state_address(uint32_t command, uint32_t noc, uint32_t low, uint32_t line) {
     enter(line);
     const CommandState& state = fiber->states[noc][command];
-    if (!state.set) breach("noc-state", "a transfer with state, but no call of its form has set the state of NoC %u", noc);
+    if (!state.set) breach("noc-state", "a transfer with state, but no call of its form has set the state of NoC %u, or an ordinary transfer has replaced it", noc);
     return (state.address & ~0xFFFFFFFFull) | low;
 }
 

@@ -38,7 +38,19 @@ from tilelang_tt.ir.kernel import (
     with_children,
 )
 from tilelang_tt.ir.scalar import Expr
-from tilelang_tt.ir.tile import ONES, TILE_COL, TILE_ROW, BufferLayout, Fill, Gemm, Map, Reduce, Role, Transpose, element_buffers
+from tilelang_tt.ir.tile import (
+    ONES,
+    TILE_COL,
+    TILE_ROW,
+    BufferLayout,
+    Fill,
+    Gemm,
+    Map,
+    Reduce,
+    Role,
+    Transpose,
+    element_buffers,
+)
 from tilelang_tt.passes.c_tile.dst_program import Compute, DstProgram, Fetch, SetNumber, Step, dst_program, dst_tiles
 from tilelang_tt.passes.d_split.lower_cb_intrinsics import updated_in_place
 
@@ -63,7 +75,11 @@ def largest_divisor(number: int, limit: int) -> int:
 
 
 def _depends_on_tile(program: DstProgram) -> bool:
-    numbers = [step.value if isinstance(step, SetNumber) else step.number for step in program.steps if not isinstance(step, Fetch)]
+    numbers = [
+        step.value if isinstance(step, SetNumber) else step.number
+        for step in program.steps
+        if not isinstance(step, Fetch)
+    ]
     used = {var for number in numbers if scalar.is_expr(number) for var in scalar.variables(number)}
     return bool({TILE_ROW, TILE_COL} & used)
 

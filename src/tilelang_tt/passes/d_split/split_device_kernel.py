@@ -48,8 +48,7 @@ def _split(program: TileProgram, launch: Launch) -> KernelSet:
     views, more = second_views(program, launch, cbs)
     start, count = scalar.var("unit_start"), scalar.var("unit_count")
     reader, compute, writer = (
-        Kernel(role, _kernel(launch, role, cbs, start, count))
-        for role in (Role.READER, Role.COMPUTE, Role.WRITER)
+        Kernel(role, _kernel(launch, role, cbs, start, count)) for role in (Role.READER, Role.COMPUTE, Role.WRITER)
     )
     return KernelSet(program, launch, (reader, compute, writer), cbs, start, count, (*decisions, *more), views)
 
@@ -61,7 +60,10 @@ def _kernel(
     units = _unit_loop(launch, start, count, _Split(launch, role).body(launch.body))
     constants = [cbs[buffer] for buffer in launch.constants]
     if role is Role.READER:
-        return (*(call for cb, kind in zip(constants, launch.constants.values(), strict=True) for call in _make(cb, kind)), *units)
+        return (
+            *(call for cb, kind in zip(constants, launch.constants.values(), strict=True) for call in _make(cb, kind)),
+            *units,
+        )
     if role is Role.COMPUTE:
         wait, pop = ([k.CbCall(kind, cb, cb.tiles) for cb in constants] for kind in (k.CbKind.WAIT, k.CbKind.POP))
         return (*wait, *units, *pop)

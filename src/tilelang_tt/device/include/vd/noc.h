@@ -56,6 +56,11 @@ constexpr VdHow packet(VdHow made) {
     return made;
 }
 
+constexpr VdHow stateful(VdHow made) {
+    made.stateful = 1;
+    return made;
+}
+
 constexpr VdHow posted(VdHow made, bool is) {
     made.posted = is;
     return made;

@@ -12,6 +12,7 @@ struct VdHow {
     uint8_t one_packet = 0;
     uint8_t linked = 0;
     uint8_t loopback = 0;
+    uint8_t stateful = 0;  // uses what a *_set_state call has left
 };
 enum : uint8_t { VD_WRITE_BUFFER = 0, VD_REGISTER_BUFFER = 1, VD_ATOMIC_BUFFER = 2 };
 

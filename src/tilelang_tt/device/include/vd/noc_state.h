@@ -12,7 +12,7 @@ template <bool inc_num_issued = true, bool use_vc = false>
 FORCE_INLINE void noc_async_read_one_packet_with_state(uint32_t source, uint32_t l1_addr, const uint32_t = 0,
                                                        uint8_t noc = noc_index, VD_LINE) {
     vd_noc_read(vd_noc_state_address(VD_STATE_READ_PACKET, noc, source, line), l1_addr,
-                vd_noc_state_bytes(VD_STATE_READ_PACKET, noc), vd::packet(vd::reading(noc)), line);
+                vd_noc_state_bytes(VD_STATE_READ_PACKET, noc), vd::stateful(vd::packet(vd::reading(noc))), line);
 }
 FORCE_INLINE void noc_async_read_set_state(uint64_t source, uint8_t noc = noc_index, VD_LINE) {
     vd_noc_set_state(VD_STATE_READ, source, 0, 0, noc, line);
@@ -20,7 +20,8 @@ FORCE_INLINE void noc_async_read_set_state(uint64_t source, uint8_t noc = noc_in
 template <bool inc_num_issued = true, bool skip_cmdbuf_chk = false>
 FORCE_INLINE void noc_async_read_with_state(uint32_t source, uint32_t l1_addr, uint32_t bytes, uint8_t noc = noc_index,
                                             VD_LINE) {
-    vd_noc_read(vd_noc_state_address(VD_STATE_READ, noc, source, line), l1_addr, bytes, vd::reading(noc), line);
+    vd_noc_read(vd_noc_state_address(VD_STATE_READ, noc, source, line), l1_addr, bytes,
+                vd::stateful(vd::reading(noc)), line);
 }
 
 template <bool posted = false>
@@ -32,7 +33,7 @@ template <bool posted = false>
 FORCE_INLINE void noc_async_write_one_packet_with_state(uint32_t l1_addr, uint32_t target, uint8_t noc = noc_index,
                                                         VD_LINE) {
     vd_noc_write(l1_addr, vd_noc_state_address(VD_STATE_WRITE_PACKET, noc, target, line),
-                 vd_noc_state_bytes(VD_STATE_WRITE_PACKET, noc), vd::packet(vd::posted(vd::writing(noc), posted)), line);
+                 vd_noc_state_bytes(VD_STATE_WRITE_PACKET, noc), vd::stateful(vd::packet(vd::posted(vd::writing(noc), posted))), line);
 }
 template <bool posted = false>
 FORCE_INLINE void noc_async_write_set_state(uint64_t target, uint8_t noc = noc_index, uint8_t = NOC_UNICAST_WRITE_VC,
@@ -43,7 +44,7 @@ template <bool posted = false, bool update_counter = true, bool skip_cmdbuf_chk 
 FORCE_INLINE void noc_async_write_with_state(uint32_t l1_addr, uint32_t target, uint32_t bytes, uint8_t noc = noc_index,
                                              VD_LINE) {
     vd_noc_write(l1_addr, vd_noc_state_address(VD_STATE_WRITE, noc, target, line), bytes,
-                 vd::posted(vd::writing(noc), posted), line);
+                 vd::stateful(vd::posted(vd::writing(noc), posted)), line);
 }
 
 // ---- words -----------------------------------------------------------------------------------------

@@ -33,7 +33,8 @@ FORCE_INLINE void noc_async_read_one_packet_with_state_with_trid(uint32_t source
                                                                  uint32_t l1_addr, uint32_t trid = 0,
                                                                  uint8_t noc = noc_index, VD_LINE) {
     vd_noc_read(vd_noc_state_address(VD_STATE_READ_PACKET, noc, source_base + source, line), l1_addr,
-                vd_noc_state_bytes(VD_STATE_READ_PACKET, noc), vd::with_trid(vd::packet(vd::how(noc)), trid, line), line);
+                vd_noc_state_bytes(VD_STATE_READ_PACKET, noc),
+                vd::stateful(vd::with_trid(vd::packet(vd::how(noc)), trid, line)), line);
 }
 template <bool update_counter = true, bool posted = false>
 FORCE_INLINE void noc_async_write_one_packet_with_trid(uint32_t l1_addr, uint64_t target, uint32_t bytes, uint32_t trid,
@@ -52,5 +53,5 @@ FORCE_INLINE void noc_async_write_one_packet_with_trid_with_state(uint32_t l1_ad
                                                                   uint32_t trid, uint8_t = write_cmd_buf,
                                                                   uint8_t noc = noc_index, VD_LINE) {
     vd_noc_write(l1_addr, vd_noc_state_address(VD_STATE_WRITE_TRID, noc, target, line), bytes,
-                 vd::with_trid(vd::packet(vd::posted(vd::how(noc), posted)), trid, line), line);
+                 vd::stateful(vd::with_trid(vd::packet(vd::posted(vd::how(noc), posted)), trid, line)), line);
 }

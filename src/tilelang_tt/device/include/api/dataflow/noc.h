@@ -96,7 +96,7 @@ public:
         constexpr uint32_t state = one_packet ? VD_STATE_READ_PACKET : VD_STATE_READ;
         vd_noc_read(vd_noc_state_address(state, noc_id_, static_cast<uint32_t>(source), line),
                     near_dst(dst, dst_args, line), one_packet ? vd_noc_state_bytes(state, noc_id_) : bytes,
-                    how<opts, max_page_size>(vd::reading(noc_id_), values, line), line);
+                    vd::stateful(how<opts, max_page_size>(vd::reading(noc_id_), values, line)), line);
     }
 
     // ---- writes ------------------------------------------------------------------------------------
@@ -139,7 +139,7 @@ public:
         vd_noc_write(near_src(src, src_args, line),
                      vd_noc_state_address(state, noc_id_, static_cast<uint32_t>(target), line),
                      one_packet ? vd_noc_state_bytes(state, noc_id_) : bytes,
-                     how<opts, max_page_size>(vd::writing(noc_id_), values, line), line);
+                     vd::stateful(how<opts, max_page_size>(vd::writing(noc_id_), values, line)), line);
     }
     template <NocOptions opts = NocOptions::DEFAULT, typename Dst>
     void inline_dw_write(const Dst& dst, uint32_t value, const dst_args_t<Dst>& dst_args, uint8_t byte_enable = 0xF,
