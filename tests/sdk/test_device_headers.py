@@ -13,7 +13,7 @@ MOST = 20  # arguments; stands for "any number"
 _INTERNAL = "the SDK declares it in a header outside api/, which the table does not read"
 _TRAITS = "called by Noc, not by kernels; the device passes the length of a transfer along"
 _HELPER = "a helper of the device's own class that kernels have no use for"
-_REFUSES = "takes anything and stops the run when called"
+_NOTHING = "takes anything and does nothing: tiles are whole here, and the device counts transfers itself"
 
 # What the device takes and the SDK does not -> why it may.
 EXPLAINED: dict[str, str] = {
@@ -33,8 +33,8 @@ EXPLAINED: dict[str, str] = {
     **{f"noc_traits_t::{name}": _TRAITS for name in ("dst_addr", "dst_addr_mcast", "src_addr")},
     "invalidate_l1_cache": _INTERNAL,
     "ncrisc_noc_read_with_transaction_id_flushed": _INTERNAL,
-    "reconfig_tile_shape": _REFUSES,
-    "reset_noc_trid_barrier_counter": _REFUSES,
+    "reconfig_tile_shape": _NOTHING,
+    "reset_noc_trid_barrier_counter": _NOTHING,
 }
 
 
