@@ -36,24 +36,8 @@ def gemm(block: int, stages: int, size: int = 2048) -> Any:
 
 @refused(
     "TT122",
-    "block 128 of 'A' is not two-dimensional",
-    help="this version copies 2-D blocks; both sides a multiple of 32",
-)
-def vector() -> Any:
-    @T.prim_func
-    def main(A: T.Tensor((128,), "float32"), B: T.Tensor((128,), "float32")):
-        with T.Kernel(1, threads=128):
-            X = T.alloc_shared((128,), "float32")
-            T.copy(A, X)  # refused
-            T.copy(X, B)
-
-    return main
-
-
-@refused(
-    "TT122",
-    "block 2x32x32 of 'A' is not two-dimensional",
-    help="this version copies 2-D blocks; both sides a multiple of 32",
+    "block 2x32x32 of 'A' has more than two axes",
+    help="this version copies blocks over one or two axes",
 )
 def block_of_three_dimensions() -> Any:
     @T.prim_func
@@ -69,7 +53,7 @@ def block_of_three_dimensions() -> Any:
 @refused(
     "TT123",
     "'A' is copied by blocks over axes (1, 2) and over axes (0, 2)",
-    help="walk a tensor by blocks over the same two axes everywhere",
+    help="walk a tensor by blocks over the same axes everywhere",
 )
 def one_tensor_two_layouts() -> Any:
     @T.prim_func
@@ -86,48 +70,33 @@ def one_tensor_two_layouts() -> Any:
 
 @refused(
     "TT124",
-    "block of 'A' starts at element bx * 16 of axis 0, which is not always the start of a 32x32 tile",
-    help="let blocks start at multiples of 32",
+    "block of 'B' starts at element bx * 16 of axis 0, which is not always the start of a 32x32 tile",
+    help="let blocks start at multiples of 32, or at multiples of their own size everywhere",
 )
-def block_inside_a_tile() -> Any:
+def blocks_that_overlap() -> Any:
     @T.prim_func
     def main(A: T.Tensor((64, 32), "float32"), B: T.Tensor((64, 32), "float32")):
         with T.Kernel(2, threads=128) as bx:
             X = T.alloc_shared((32, 32), "float32")
-            T.copy(A[bx * 16, 0], X)  # refused
-            T.copy(X, B[bx * 32, 0])
+            T.copy(A[bx * 32, 0], X)
+            T.copy(X, B[bx * 16, 0])  # refused
 
     return main
 
 
 @refused(
-    "TT201",
-    "'X' has shape 16x16; blocks are made of 32x32 tiles",
-    help="a 2-D shape of multiples of 32 works, such as 32x32; tails of tensors are padded for you",
+    "TT208",
+    "table 'N_table' (1,048,576 B) does not fit beside the blocks of the kernel",
+    help="use smaller blocks, or a smaller table",
 )
-def block_smaller_than_a_tile() -> Any:
+def table_beyond_l1() -> Any:
     @T.prim_func
-    def main(A: T.Tensor((32, 32), "float32"), B: T.Tensor((32, 32), "float32")):
-        with T.Kernel(2, 2, threads=128) as (bx, by):
-            X = T.alloc_shared((16, 16), "float32")  # refused
-            T.copy(A[by * 16, bx * 16], X)
-            T.copy(X, B[by * 16, bx * 16])
-
-    return main
-
-
-@refused(
-    "TT201",
-    "'X' has shape 33x33; blocks are made of 32x32 tiles",
-    help="a 2-D shape of multiples of 32 works, such as 64x64; tails of tensors are padded for you",
-)
-def block_of_odd_sides() -> Any:
-    @T.prim_func
-    def main(A: T.Tensor((33, 33), "float32"), B: T.Tensor((33, 33), "float32")):
-        with T.Kernel(1, threads=128):
-            X = T.alloc_shared((33, 33), "float32")  # refused
+    def main(A: T.Tensor((512, 512), "float32"), N: T.Tensor((1 << 18,), "int32"), B: T.Tensor((512, 512), "float32")):
+        with T.Kernel(1, threads=128) as bx:  # refused
+            X = T.alloc_shared((512, 512), "float32")
             T.copy(A, X)
-            T.copy(X, B)
+            if N[bx] > 0:
+                T.copy(X, B)
 
     return main
 

@@ -6,7 +6,7 @@ import tilelang.language as T
 from refusals import refused
 
 ELEMENTS = "docs/reference/operations.md lists the operations there are"
-SAME_PLACE = "this version computes block[i, j] from other blocks at [i, j], over their whole shape"
+WHOLE = "index each axis by a variable of T.Parallel, over the block's whole extent"
 
 
 @refused("TT130", "T.Parallel extent 'n' is known only at run time", help="loop over a block of constant size")
@@ -25,25 +25,8 @@ def parallel_of_unknown_size() -> Any:
 
 @refused(
     "TT131",
-    "IfThenElse inside T.Parallel is not supported by this version",
-    help="assign elements of a block, without conditions",
-)
-def condition_per_element() -> Any:
-    @T.prim_func
-    def main(A: T.Tensor((32, 32), "float32")):
-        with T.Kernel(1, threads=128):
-            X = T.alloc_shared((32, 32), "float32")
-            for i, j in T.Parallel(32, 32):
-                if i > j:  # refused
-                    X[i, j] = A[i, j]
-
-    return main
-
-
-@refused(
-    "TT131",
     "tl.atomic_add_elem_op inside T.Parallel is not supported by this version",
-    help="assign elements of a block, without conditions",
+    help="assign elements of blocks, under conditions if need be",
 )
 def atomic_addition_per_element() -> Any:
     @T.prim_func
@@ -57,45 +40,33 @@ def atomic_addition_per_element() -> Any:
     return main
 
 
-@refused("TT132", "'Y[j, i]' is not the element being computed", help=SAME_PLACE)
-def transposed_access() -> Any:
+@refused("TT132", "'Y[i, i]' does not walk the whole of the block", help=WHOLE)
+def diagonal() -> Any:
     @T.prim_func
-    def main(A: T.Tensor((32, 32), "float32")):
+    def main(A: T.Tensor((32, 32), "float32"), B: T.Tensor((32,), "float32")):
         with T.Kernel(1, threads=128):
-            X = T.alloc_shared((32, 32), "float32")
+            X = T.alloc_shared((32,), "float32")
             Y = T.alloc_shared((32, 32), "float32")
             T.copy(A, Y)
-            for i, j in T.Parallel(32, 32):
-                X[i, j] = Y[j, i]  # refused
-
-    return main
-
-
-@refused("TT132", "'X[i, j]' is not the element being computed", help=SAME_PLACE)
-def half_of_a_block() -> Any:
-    @T.prim_func
-    def main(A: T.Tensor((64, 32), "float32")):
-        with T.Kernel(1, threads=128):
-            X = T.alloc_shared((64, 32), "float32")
-            for i, j in T.Parallel(32, 32):
-                X[i, j] = 1.0  # refused
-            T.copy(X, A)
+            for i in T.Parallel(32):
+                X[i] = Y[i, i]  # refused
+            T.copy(X, B)
 
     return main
 
 
 @refused(
     "TT133",
-    "'A[j, i]' does not walk a box of the tensor in order",
-    help="index each axis by base + loop variable, axes in the order of T.Parallel",
+    "'A[i * 2, j]' does not walk a box of the tensor",
+    help="index each axis by base + a variable of T.Parallel, or by a number",
 )
-def transposed_walk() -> Any:
+def every_other_row() -> Any:
     @T.prim_func
-    def main(A: T.Tensor((32, 32), "float32")):
+    def main(A: T.Tensor((64, 32), "float32")):
         with T.Kernel(1, threads=128):
             X = T.alloc_shared((32, 32), "float32")
             for i, j in T.Parallel(32, 32):
-                X[i, j] = A[j, i]  # refused
+                X[i, j] = A[i * 2, j]  # refused
 
     return main
 
@@ -113,15 +84,19 @@ def next_number() -> Any:
     return main
 
 
-@refused("TT134", "'i' has no element-wise form in this version", help=ELEMENTS)
-def position_as_a_value() -> Any:
+@refused(
+    "TT136",
+    "several iterations of T.Parallel assign to the same element of 'X[i]'",
+    help="walk each axis of the target by a variable of its own, or use T.reduce_sum and its like",
+)
+def one_element_for_a_row() -> Any:
     @T.prim_func
-    def main(A: T.Tensor((32, 32), "float32")):
+    def main(A: T.Tensor((32, 32), "float32"), B: T.Tensor((32,), "float32")):
         with T.Kernel(1, threads=128):
-            X = T.alloc_shared((32, 32), "float32")
+            X = T.alloc_shared((32,), "float32")
             for i, j in T.Parallel(32, 32):
-                X[i, j] = X[i, j] + i  # refused
-            T.copy(X, A)
+                X[i] = A[i, j]  # refused
+            T.copy(X, B)
 
     return main
 

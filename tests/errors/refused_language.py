@@ -7,9 +7,8 @@ from refusals import refused
 
 from tilelang_tt.formats import DTYPES
 
-MEMORY = "use T.alloc_shared or T.alloc_fragment"
 SCALARS = "use + - * // % min max and comparisons of block indices, loop variables, sizes and constants"
-OPERATIONS = "supported tile operations: T.copy, T.fill, T.clear, T.gemm, T.Parallel"
+OPERATIONS = "supported tile operations: T.copy, T.fill, T.clear, T.gemm, T.reduce_*, T.Parallel"
 
 
 # --- functions and launches -----------------------------------------------------------------------
@@ -67,35 +66,6 @@ def unknown_annotation() -> Any:
 
 
 # --- buffers --------------------------------------------------------------------------------------
-
-
-@refused("TT108", "'X' has scope 'local', which this version does not support", help=MEMORY)
-def registers() -> Any:
-    @T.prim_func
-    def main(A: T.Tensor((32, 32), "float32")):
-        with T.Kernel(1, threads=128):
-            X = T.alloc_local((32, 32), "float32")  # refused
-            T.copy(A, X)
-
-    return main
-
-
-@refused(
-    "TT108",
-    "'count' has scope 'local.var', which this version does not support",
-    help="use a loop variable, or a Python number known when the kernel is built",
-)
-def variable() -> Any:
-    @T.prim_func
-    def main(A: T.Tensor((32, 32), "float32")):
-        with T.Kernel(1, threads=128):
-            X = T.alloc_shared((32, 32), "float32")
-            count = T.alloc_var("int32", init=0)  # refused
-            while count < 2:
-                T.copy(A, X)
-                count = count + 1
-
-    return main
 
 
 @refused("TT108", "'G' has scope 'global', which this version does not support", help="pass it as a tensor parameter")
@@ -206,9 +176,9 @@ def while_loop() -> Any:
 
 
 @refused(
-    "TT112",
-    "index or condition 'T.float32(0.0) < X[0, 0]' is more than whole-number arithmetic on known values",
-    help=SCALARS,
+    "TT138",
+    "an element of 'X' steers the kernel; it is computed on the chip",
+    help="read the number from a tensor parameter",
 )
 def condition_on_data() -> Any:
     @T.prim_func
@@ -327,15 +297,51 @@ def product_of_tensors() -> Any:
 
 @refused(
     "TT118",
-    "part of 'X' is used; this version works on whole on-chip buffers",
-    help="allocate a buffer of the size of the part",
+    "part of 'X' is used that is not made of whole 32x32 tiles",
+    help="let parts of on-chip buffers start and end at multiples of 32",
 )
 def part_of_a_buffer() -> Any:
     @T.prim_func
     def main(A: T.Tensor((32, 32), "float32")):
         with T.Kernel(1, threads=128):
             X = T.alloc_shared((64, 32), "float32")
-            T.copy(A, X[32:64, 0:32])  # refused
+            T.copy(A, X[16:48, 0:32])  # refused
+
+    return main
+
+
+@refused(
+    "TT143", "a part of 'X' is used along the other side of its tiles", help="copy the part to a block of its own first"
+)
+def part_of_a_buffer_transposed() -> Any:
+    @T.prim_func
+    def main(A: T.Tensor((64, 32), "float32"), B: T.Tensor((32, 32), "float32")):
+        with T.Kernel(1, threads=128):
+            X = T.alloc_shared((64, 32), "float32")
+            Y = T.alloc_shared((32, 32), "float32")
+            T.copy(A, X)
+            for i, j in T.Parallel(32, 32):
+                Y[i, j] = X[32 + j, i]  # refused
+            T.copy(Y, B)
+
+    return main
+
+
+@refused(
+    "TT139",
+    "elements of 'N_table' steer the kernel, and its size is known only at run time",
+    help="give it a constant shape",
+)
+def table_of_unknown_size() -> Any:
+    n = T.dynamic("n")
+
+    @T.prim_func
+    def main(A: T.Tensor((128, 32), "float32"), N: T.Tensor((n,), "int32"), B: T.Tensor((128, 32), "float32")):
+        with T.Kernel(4, threads=128) as bx:
+            X = T.alloc_shared((32, 32), "float32")
+            T.copy(A[bx * 32, 0], X)
+            if N[bx] > 0:
+                T.copy(X, B[bx * 32, 0])
 
     return main
 
@@ -352,16 +358,18 @@ def copy_to_another_shape() -> Any:
 
 
 @refused("TT120", "T.gemm needs 2-D operands", help="allocate them without unit axes")
-def product_of_3d_blocks() -> Any:
+def product_of_one_row() -> Any:
     @T.prim_func
-    def main(B: T.Tensor((32, 32), "float32")):
+    def main(A: T.Tensor((1, 32), "float32"), B: T.Tensor((32, 32), "float32")):
         with T.Kernel(1, threads=128):
-            X = T.alloc_shared((1, 32, 32), "float32")
-            C = T.alloc_fragment((32, 32), "float32")
-            T.fill(X, 1.0)
+            X = T.alloc_shared((1, 32), "float32")
+            Y = T.alloc_shared((32, 32), "float32")
+            C = T.alloc_fragment((1, 32), "float32")
+            T.copy(A, X)
+            T.copy(B, Y)
             T.clear(C)
-            T.gemm(X, X, C)  # refused
-            T.copy(C, B)
+            T.gemm(X, Y, C)  # refused
+            T.copy(C, A)
 
     return main
 

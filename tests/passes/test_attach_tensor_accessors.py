@@ -149,19 +149,19 @@ def test_meaning_of_tails() -> None:
     assert keeps_meaning(attach_tensor_accessors, cast_copy(), small_integers({"A": (100, 70)}))
 
 
-def test_a_block_that_starts_inside_a_tile_is_refused() -> None:
+def test_stored_blocks_that_overlap_inside_a_tile_are_refused() -> None:
     @T.prim_func
     def main(A: T.Tensor((64, 64), "float32"), B: T.Tensor((64, 64), "float32")):
         with T.Kernel(2, threads=128) as bx:
             X = T.alloc_shared((32, 64), "float32")
-            T.copy(A[bx * 16, 0], X)
-            T.copy(X, B[bx * 32, 0])
+            T.copy(A[bx * 32, 0], X)
+            T.copy(X, B[bx * 16, 0])
 
     assert (
         refusal(lambda: after(attach_tensor_accessors, main))
         == """\
-test_attach_tensor_accessors.py: error[TT124]: block of 'A' starts at element bx * 16 of axis 0, \
+test_attach_tensor_accessors.py: error[TT124]: block of 'B' starts at element bx * 16 of axis 0, \
 which is not always the start of a 32x32 tile
-    T.copy(A[bx * 16, 0], X)
-  help: let blocks start at multiples of 32"""
+    T.copy(X, B[bx * 16, 0])
+  help: let blocks start at multiples of 32, or at multiples of their own size everywhere"""
     )

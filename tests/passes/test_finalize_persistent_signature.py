@@ -21,10 +21,9 @@ def _heads(func) -> list[str]:
 
 def test_before_and_after() -> None:
     before = kernels_before(finalize_persistent_signature, gemm())
-    assert kernel_body(before, "compute").splitlines()[2:5] == [
+    assert kernel_body(before, "compute").splitlines()[2:4] == [
         "for unit in unit_start .. unit_start + unit_count",
-        "  let bx = unit % 2",
-        "  let by = unit // 2",
+        "  acquire",
     ]
     after = finalize_persistent_signature(before)
     assert kernel_body(after, "compute").splitlines()[2:4] == ["for unit in 0 .. unit_count", "  acquire"]

@@ -81,11 +81,11 @@ def test_blocks_over_different_axes_are_refused() -> None:
         == """\
 test_infer_layout.py: error[TT123]: 'A' is copied by blocks over axes (1, 2) and over axes (0, 2)
     T.copy(A[0:64, 0, 0:64], X)
-  help: walk a tensor by blocks over the same two axes everywhere"""
+  help: walk a tensor by blocks over the same axes everywhere"""
     )
 
 
-def test_rows_of_a_tensor_are_refused() -> None:
+def test_a_tensor_walked_by_rows_lies_in_tiles_of_equal_rows() -> None:
     @T.prim_func
     def main(A: T.Tensor((64, 64), "float32"), B: T.Tensor((64, 64), "float32")):
         with T.Kernel(64, threads=128) as bx:
@@ -93,10 +93,6 @@ def test_rows_of_a_tensor_are_refused() -> None:
             T.copy(A[bx, 0], X)
             T.copy(X, B[bx, 0])
 
-    assert (
-        refusal(lambda: after(infer_layout, main))
-        == """\
-test_infer_layout.py: error[TT122]: block 1x64 of 'A' is not two-dimensional
-    T.copy(A[bx, 0], X)
-  help: this version copies 2-D blocks; both sides a multiple of 32"""
-    )
+    (a, _) = facts(after(infer_layout, main), "tensor")
+    assert a == "A: float32[64, 64]; rows axis None, columns axis 1, 64 x [1, 2] tiles Float32 of 4096 B"
+    assert keeps_meaning(infer_layout, main, small_integers({"A": (64, 64)}))

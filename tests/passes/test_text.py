@@ -42,9 +42,16 @@ InDst Y  # user.py:7
     t.Copy(t.Region(TENSOR, (BATCH * 32, COL), (32, 64)), t.Region(X, (scalar.const(0),) * 2, (32, 64))): (
         "Copy A[b * 32, col : 32 x 64] -> X"
     ),
+    t.Read(scalar.var("n"), TENSOR, COL + 1): "Read n = A[col + 1]",
+    t.Set(ROW, ROW + 1): "Set row = row + 1",
     t.Fill(Y, 1e-30, HERE): "Fill Y = 1e-30  # user.py:7",
     GEMM: "Gemm Y += X^T @ X^T, overwriting where row == 0, sub-blocks 1 x 2  # user.py:7",
     t.Map(Y, t.Apply("max", (t.Apply("mul", (t.Element(X), t.Number(2))), t.Number(0)))): "Map Y = max(X * 2, 0)",
+    t.Map(Y, t.Apply("where", (t.Index((1, -2), COL), t.Element(Y, (1, 0)), t.Scalar(ROW)))): (
+        "Map Y = where([i + -2 * j + col], Y[j, i], [row])"
+    ),
+    t.Reduce("max", X, Y, 1): "Reduce Y = max of X along j",
+    t.Reduce("sum", X, Y, 0, clear=False): "Reduce Y sum= sum of X along i",
     t.Transpose(X, Y): "Transpose X -> Y",
     t.Load(ACCESS, X): "Load A tiles (b: row, col + 2) 1 x 2, guarded rows and columns, if b < 3 -> X",
     t.Store(X, ACCESS): "Store X -> A tiles (b: row, col + 2) 1 x 2, guarded rows and columns, if b < 3",
@@ -195,6 +202,19 @@ KERNEL_LINES: list[tuple[tuple[k.KernelStmt, ...], str]] = [
         (k.MatmulBlock(CB, CB, scalar.const(1), scalar.const(2), 0, True, 4, 2, 8),),
         "matmul X[1], X[2]^T -> DST[0], 2 x 4 tiles, A stride 8",
     ),
+    (
+        (POINTER, k.MakeTile(t.ONES, CB, BASE)),
+        "let X_l1 = write address of X\nmake 1 -> X at X_l1",
+    ),
+    (
+        (POINTER, k.MakeTile(t.Constant(row=-1, col=1), CB, BASE)),
+        "let X_l1 = write address of X\nmake -1 * i + j -> X at X_l1",
+    ),
+    ((k.ReduceTile(CB, OUT, scalar.const(1), scalar.const(2), True, OUT),), "maxima of each row of X[1] -> DST[2]"),
+    ((k.Init(k.ReduceMode(CB, CB, OUT, False)),), "init maxima of each column of X by X -> Y"),
+    ((k.Uninit(CB),), "undo maxima of X"),
+    ((k.ReadTable(INDEX, TENSOR, scalar.const(3), CB), k.Assign(INDEX, INDEX + 1)), "let i = A[3] in X\nset i = i + 1"),
+    ((k.ReadTable(INDEX, TENSOR, scalar.const(3)),), "let i = A[3]"),
     ((k.TransposeTile(CB, scalar.const(1), scalar.const(2)),), "transpose X[1] -> DST[2]"),
     ((k.FillTile(scalar.const(2), -1.5),), "fill DST[2] = -1.5"),
     (

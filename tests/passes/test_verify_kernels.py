@@ -32,11 +32,14 @@ from tilelang_tt.ir.kernel import (
     Pointer,
     ReadTile,
     Reconfig,
+    ReduceMode,
+    ReduceTile,
     Section,
     Sfpu,
     SfpuMode,
     Source,
     Startup,
+    Uninit,
     WriteTile,
     walk,
 )
@@ -89,10 +92,24 @@ def gemm_updated_in_place() -> Any:
     return main
 
 
+def maxima_of_rows() -> Any:
+    @T.prim_func
+    def main(A: T.Tensor((64, 64), "bfloat16"), B: T.Tensor((64,), "bfloat16")):
+        with T.Kernel(2, threads=128) as bx:
+            X = T.alloc_fragment((32, 64), "bfloat16")
+            m = T.alloc_fragment((32,), "bfloat16")
+            T.copy(A[bx * 32, 0], X)
+            T.reduce_max(X, m, dim=1)
+            T.copy(m, B[bx * 32])
+
+    return main
+
+
 SETS: dict[str, Callable[[], Any]] = {
     "accumulator in L1": lambda: gemm(100, 130, 96, (128, 128, 32)),
     "accumulator in DST": gemm,
     "updated in place": gemm_updated_in_place,
+    "maxima": maxima_of_rows,
 }
 
 
@@ -216,6 +233,18 @@ def with_another_sfpu() -> KernelSet:
     return inserted(kernels, COMPUTE, place, replace(sfpu, instruction=replace(sfpu.instruction, call="sin_tile({a})")))
 
 
+def maxima_for_another_block() -> KernelSet:
+    """The packer is set up for another block than the one that is packed."""
+    kernels = kernels_of("maxima")
+    other = next(cb for cb in kernels.cbs.values() if cb.name == "m")
+    place = find(kernels, COMPUTE, lambda s: isinstance(s, Init) and isinstance(s.mode, ReduceMode))
+    init = at(kernels.kernel(COMPUTE).body, place)
+    assert isinstance(init, Init)
+    assert isinstance(init.mode, ReduceMode)
+    kernels = altered(kernels, COMPUTE, place, mode=replace(init.mode, out=other))
+    return with_fields(COMPUTE, ReduceTile, kernels, out=other)
+
+
 def not_named(mode: Any) -> Callable[[Any], bool]:
     return lambda stmt: isinstance(stmt, Init) and not isinstance(stmt.mode, mode)
 
@@ -321,6 +350,8 @@ BREAKS: dict[str, tuple[Callable[[], KernelSet], ...]] = {
         lambda: without(COMPUTE, L1Accumulate),
         lambda: with_fields(COMPUTE, MatmulBlock, transpose=True),
     ),
+    "TT964": (lambda: without(COMPUTE, Uninit, kernels=kernels_of("maxima")),),
+    "TT965": (maxima_for_another_block,),
 }
 
 

@@ -47,7 +47,8 @@ _RESERVED = frozenset(
     requires return short signed sizeof static static_assert static_cast struct switch template this thread_local throw
     true try typedef typeid typename union unsigned using virtual void volatile wchar_t while xor xor_eq
     int32_t uint32_t uint64_t std tt kernel_main zero_tile constant_tile row_chunk read_row zero_row write_row floor_div
-    floor_mod ALWI FORCE_INLINE UNPACK MATH PACK TensorAccessor TensorAccessorArgs MEM_ZEROS_BASE MEM_ZEROS_SIZE SrcOrder
+    floor_mod ALWI FORCE_INLINE UNPACK MATH PACK TensorAccessor TensorAccessorArgs MEM_ZEROS_BASE
+    MEM_ZEROS_SIZE SrcOrder reduce_tile reduce_init reduce_uninit PoolType ReduceDim
     DataFormat float_of
     cb_reserve_back cb_push_back cb_wait_front cb_pop_front get_write_ptr get_read_ptr get_tile_size get_arg_val
     get_noc_addr get_compile_time_arg_val noc_async_read noc_async_read_page noc_async_write_page noc_async_read_barrier

@@ -4,8 +4,8 @@
                  acc[i, j] = acc[i, j] * scale[i]
     after    Map acc = acc * scale[i]
 
-The axes of the block being computed are those of the target. What is read may lack some of them (it is repeated) or have
-them in another order. Elements of a tensor at `base + position` are carried by a temporary block and a copy. An
+The axes of the block being computed are those of the target. What is read may lack some of them (it is repeated) or
+have them in another order. Elements of a tensor at `base + position` are carried by a temporary block and a copy. An
 assignment under a condition keeps the old value where the condition fails.
 """
 
@@ -216,8 +216,10 @@ class _Assignment:
 
         def uniform(load: Any) -> bool:
             whole_number = not str(load.buffer.dtype).startswith(("float", "bfloat"))
-            return whole_number and self.lifter.is_number(load.buffer) and not any(
-                var in walked for index in load.indices for var in scalar.variables(index)
+            return (
+                whole_number
+                and self.lifter.is_number(load.buffer)
+                and not any(var in walked for index in load.indices for var in scalar.variables(index))
             )
 
         return scalar.replace_loads(expr, lambda load: self.lifter.element(load, self.location), uniform)
@@ -290,6 +292,8 @@ class _Assignment:
             towards = tuple(None if walk.loop is None else self.axis_of[walk.loop] for walk in walks)
             return Element(source, towards, part.origin)
         axes = tuple(self.axis_of[walk.loop] for walk in walks if walk.loop is not None)
+        if len(set(axes)) != len(axes):
+            self.refuse_index(source, expr.indices)
         if isinstance(source, Tensor):
             block = self.lifter.temporary(source.name, source.dtype, self.box(walks), self.location)
             self.before.append(Copy(self.region(source, walks), whole(block), self.location))
@@ -303,7 +307,7 @@ class _Assignment:
             if scalar.is_whole(expr) or scalar.is_truth(expr):
                 return Scalar(self.lifter.expr(expr, self.location))
             return Scalar(expr) if scalar.is_var(expr) else None
-        if isinstance(expr, tuple(_COMPARED)) and scalar.is_whole(expr.a):
+        if type(expr) in _COMPARED and scalar.is_whole(expr.a):
             index = self.index(expr.a - expr.b, walked)
             return apply(_COMPARED[type(expr)], index, Number(0.0)) if index is not None else None
         return self.index(expr, walked) if scalar.is_whole(expr) else None

@@ -359,7 +359,7 @@ class _Lifter:
         return result
 
     def is_number(self, buffer: Any) -> bool:
-        """Whether elements of a buffer are numbers that every kernel can know: of tensors, copies of them, T.alloc_var."""
+        """Whether elements of a buffer are numbers that every kernel can know: tensors, copies of them, T.alloc_var."""
         return buffer in self.tensors or buffer in self.cells or buffer in self.copies
 
     def element(self, load: Any, location: Location | None) -> Var:
@@ -558,7 +558,7 @@ class _Lifter:
         dim = int(call.args[3]) % len(shape)
         if kind not in _REDUCTIONS:
             raise UnsupportedError(
-                "TT137",
+                "TT113",
                 f"T.reduce_{kind} is not supported by this version",
                 location=location,
                 help=f"supported: {', '.join(_REDUCTIONS)}",
@@ -615,4 +615,3 @@ def _numbered(launches: list[Launch]) -> list[Launch]:
     if len(launches) == 1:
         return launches
     return [replace(launch, name=f"{launch.name}_{number}") for number, launch in enumerate(launches)]
-

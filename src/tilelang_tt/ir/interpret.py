@@ -26,9 +26,9 @@ from tilelang_tt.arch import TILE
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.scalar import Expr, Var
 from tilelang_tt.ir.tile import (
-    Branch,
     TILE_COL,
     TILE_ROW,
+    Branch,
     Buffer,
     BufferLayout,
     Constant,
@@ -37,8 +37,8 @@ from tilelang_tt.ir.tile import (
     ElementExpr,
     Fill,
     Gemm,
-    InDst,
     Index,
+    InDst,
     Launch,
     Load,
     Loop,
@@ -266,7 +266,9 @@ class _Machine:
             starts = [self.number(start) for start in element.origin]
             extents = [1 if axis is None else shape[axis] for axis in walked]
             box = tuple(slice(start, start + extent) for start, extent in zip(starts, extents, strict=True))
-            values = values[box].reshape([extent for extent, axis in zip(extents, walked, strict=True) if axis is not None])
+            values = values[box].reshape(
+                [extent for extent, axis in zip(extents, walked, strict=True) if axis is not None]
+            )
             walked = tuple(axis for axis in walked if axis is not None)
         values = values.transpose(sorted(range(len(walked)), key=lambda axis: walked[axis] or 0))
         lengths = [extent if axis in walked else 1 for axis, extent in enumerate(shape)]
@@ -290,7 +292,7 @@ class _Machine:
             return np.full(shape, expr.value, np.float32)
         if isinstance(expr, Index):
             places = zip(expr.factors, np.indices(shape), strict=True)
-            return np.float32(self.number(expr.base) + sum(factor * place for factor, place in places))
+            return np.asarray(self.number(expr.base) + sum(factor * place for factor, place in places), np.float32)
         if isinstance(expr, Scalar):
             return self.scalar(expr, shape)
         if isinstance(expr, Element):
@@ -363,7 +365,7 @@ class _Machine:
 
 def _constant(constant: Constant, shape: tuple[int, ...]) -> Array:
     rows, cols = np.indices(shape)
-    return np.float32(constant.base + constant.row * rows + constant.col * cols)
+    return np.asarray(constant.base + constant.row * rows + constant.col * cols, np.float32)
 
 
 def _sizes(

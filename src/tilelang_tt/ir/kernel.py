@@ -4,7 +4,8 @@
     statement  = For | If | Let | Assign | Source                              control
                | Task | Receive | Hand | Held                         left by `split_device_kernel`
                | CbCall                                               from `lower_cb_intrinsics`
-               | Pointer | MakeTile | ReadTable | ReadRow | ZeroRow | WriteRow | ReadTile | ZeroTile | WriteTile | Barrier  data movement
+               | Pointer | MakeTile | ReadTable | ReadRow | ZeroRow | WriteRow
+               | ReadTile | ZeroTile | WriteTile | Barrier            data movement
                | MatmulBlock | ReduceTile | CopyTile | TransposeTile | FillTile | Sfpu | PackTile      in DST
                | Section | DstCall                                    DST protocol
                | Startup | Init | Uninit | Reconfig | L1Accumulate             engine state, from `insert_compute_init`

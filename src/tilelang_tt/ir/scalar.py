@@ -145,12 +145,12 @@ def variables(expr: Expr) -> list[Var]:
     return list(found)
 
 
-def replace_loads(
-    expr: Expr, element: Callable[[Any], Var], wanted: Callable[[Any], bool] = lambda load: True
-) -> Expr:
+def replace_loads(expr: Expr, element: Callable[[Any], Var], wanted: Callable[[Any], bool] = lambda _: True) -> Expr:
     """`expr` with variables in place of the elements it reads, those that are wanted."""
     found: list[Any] = []
-    tirx.stmt_functor.post_order_visit(expr, lambda node: found.append(node) if _is_load(node) and wanted(node) else None)
+    tirx.stmt_functor.post_order_visit(
+        expr, lambda node: found.append(node) if _is_load(node) and wanted(node) else None
+    )
     if not found:
         return expr
     outermost = [load for load in found if not any(_contains(other, load) for other in found if other is not load)]

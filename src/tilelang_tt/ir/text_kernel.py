@@ -21,6 +21,7 @@ from collections.abc import Iterator
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.kernel import (
     Arg,
+    Assign,
     Barrier,
     BarrierKind,
     Cb,
@@ -41,14 +42,18 @@ from tilelang_tt.ir.kernel import (
     KernelStmt,
     L1Accumulate,
     Let,
+    MakeTile,
     MatmulBlock,
     MatmulMode,
     Mode,
     PackTile,
     Pointer,
+    ReadTable,
     ReadTile,
     Receive,
     Reconfig,
+    ReduceMode,
+    ReduceTile,
     Section,
     Sfpu,
     SfpuMode,
@@ -57,12 +62,13 @@ from tilelang_tt.ir.kernel import (
     Task,
     TransposeMode,
     TransposeTile,
+    Uninit,
     Unit,
     WriteTile,
     ZeroTile,
 )
 from tilelang_tt.ir.scalar import Expr, Var
-from tilelang_tt.ir.text_tile import INDENT, Names, number_text, place, size, stmt_text
+from tilelang_tt.ir.text_tile import INDENT, Names, constant_text, number_text, place, size, stmt_text
 from tilelang_tt.ir.tile import Buffer, ScalarParam
 
 _CB_WORD = {CbKind.RESERVE: "reserve", CbKind.PUSH: "push", CbKind.WAIT: "wait", CbKind.POP: "pop"}
@@ -173,22 +179,30 @@ class _KernelText:
             bound.append(stmt.var)
             end = "write" if stmt.write else "read"
             return f"let {self.names.bind(stmt.var)} = {end} address of {self.cb_names[stmt.cb]}"
+        if isinstance(stmt, ReadTable):
+            word = f"{self.names(stmt.table)}[{self.names.expr(stmt.index)}]"
+            where = "" if stmt.cb is None else f" in {self.cb_names[stmt.cb]}"
+            bound.append(stmt.var)
+            return f"let {self.names.bind(stmt.var)} = {word}{where}"
         return self.leaf(stmt)
 
     def leaf(
         self,
         stmt: If
+        | Assign
         | Source
         | Task
         | Receive
         | Hand
         | Held
         | CbCall
+        | MakeTile
         | ReadTile
         | ZeroTile
         | WriteTile
         | Barrier
         | MatmulBlock
+        | ReduceTile
         | CopyTile
         | TransposeTile
         | FillTile
@@ -198,6 +212,7 @@ class _KernelText:
         | DstCall
         | Startup
         | Init
+        | Uninit
         | Reconfig
         | L1Accumulate,
     ) -> str:
@@ -205,6 +220,8 @@ class _KernelText:
         match stmt:
             case If():
                 return f"if {names.expr(stmt.condition)}"
+            case Assign():
+                return f"set {names.see(stmt.var)} = {names.expr(stmt.value)}"
             case Source():
                 return place(stmt.location).strip()
             case Task():
@@ -217,6 +234,8 @@ class _KernelText:
                 return f"held {names(stmt.buffer)}"
             case CbCall():
                 return f"{_CB_WORD[stmt.kind]} {cbs[stmt.cb]} {stmt.pages}"
+            case MakeTile():
+                return f"make {constant_text(stmt.constant)} -> {cbs[stmt.cb]} at {names(stmt.base)}"
             case ReadTile():
                 page = f"{names(stmt.tensor)} page {names.expr(stmt.page)}"
                 return f"read {page} -> {self.slot(stmt.cb, stmt.slot)} at {names(stmt.base)}"
@@ -227,13 +246,13 @@ class _KernelText:
                 return f"write {self.slot(stmt.cb, stmt.slot)} at {names(stmt.base)} -> {page}"
             case Barrier():
                 return _BARRIER_WORD[stmt.kind]
-            case MatmulBlock() | CopyTile() | TransposeTile() | FillTile() | Sfpu() | PackTile():
+            case MatmulBlock() | ReduceTile() | CopyTile() | TransposeTile() | FillTile() | Sfpu() | PackTile():
                 return self.in_dst(stmt)
             case Section():
                 return "math"
             case DstCall():
                 return _DST_WORD[stmt.kind]
-            case Startup() | Init() | Reconfig() | L1Accumulate():
+            case Startup() | Init() | Uninit() | Reconfig() | L1Accumulate():
                 return self.engine(stmt)
 
     def slot(self, cb: Cb, index: Expr) -> str:
@@ -242,13 +261,16 @@ class _KernelText:
     def dst(self, index: Expr | int) -> str:
         return f"DST[{index if isinstance(index, int) else self.names.expr(index)}]"
 
-    def in_dst(self, stmt: MatmulBlock | CopyTile | TransposeTile | FillTile | Sfpu | PackTile) -> str:
+    def in_dst(self, stmt: MatmulBlock | ReduceTile | CopyTile | TransposeTile | FillTile | Sfpu | PackTile) -> str:
         match stmt:
             case MatmulBlock():
                 a, b = self.slot(stmt.a, stmt.a_index), self.slot(stmt.b, stmt.b_index)
                 transposed = "^T" if stmt.transpose else ""
                 shape = f"{size(stmt.rows, stmt.cols)} tiles, A stride {stmt.a_stride}"
                 return f"matmul {a}, {b}{transposed} -> {self.dst(stmt.dst)}, {shape}"
+            case ReduceTile():
+                along = "row" if stmt.along_columns else "column"
+                return f"maxima of each {along} of {self.slot(stmt.cb, stmt.index)} -> {self.dst(stmt.dst)}"
             case CopyTile():
                 return f"copy {self.slot(stmt.cb, stmt.index)} -> {self.dst(stmt.dst)}"
             case TransposeTile():
@@ -273,7 +295,7 @@ class _KernelText:
             operands.append(self.number(stmt.number))
         return f"sfpu {call} {', '.join(operands)} -> {self.dst(stmt.out)}"
 
-    def engine(self, stmt: Startup | Init | Reconfig | L1Accumulate) -> str:
+    def engine(self, stmt: Startup | Init | Uninit | Reconfig | L1Accumulate) -> str:
         cbs = self.cb_names
         match stmt:
             case Startup():
@@ -281,6 +303,8 @@ class _KernelText:
                 return f"startup {cbs[stmt.a]}, {cbs[stmt.b]} -> {cbs[stmt.out]}{order}"
             case Init():
                 return f"init {self.mode(stmt.mode)}"
+            case Uninit():
+                return f"undo maxima of {cbs[stmt.cb]}"
             case Reconfig():
                 old = f"{cbs[stmt.old]} -> " if stmt.old is not None else ""
                 return f"reconfig {_UNIT_WORD[stmt.unit]} {old}{cbs[stmt.new]}"
@@ -293,6 +317,10 @@ class _KernelText:
                 transposed = "^T" if mode.transpose else ""
                 shape = f"{size(mode.rows, mode.cols)} tiles, A stride {mode.a_stride}"
                 return f"matmul {self.cb_names[mode.a]}, {self.cb_names[mode.b]}{transposed}, {shape}"
+            case ReduceMode():
+                along = "row" if mode.along_columns else "column"
+                cb, scaler, out = (self.cb_names[cb] for cb in (mode.cb, mode.scaler, mode.out))
+                return f"maxima of each {along} of {cb} by {scaler} -> {out}"
             case CopyMode():
                 return f"copy {self.cb_names[mode.cb]}"
             case TransposeMode():

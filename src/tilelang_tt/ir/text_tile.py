@@ -25,14 +25,15 @@ from tilelang_tt.ir.tile import (
     Branch,
     Buffer,
     BufferLayout,
+    Constant,
     Copy,
     Edge,
     Element,
     ElementExpr,
     Fill,
     Gemm,
-    InDst,
     Index,
+    InDst,
     Launch,
     Load,
     Loop,
@@ -84,6 +85,10 @@ class Names:
         self._names[thing] = candidate
         return candidate
 
+    def see(self, thing: Var) -> str:
+        """The name of a thing that may be in sight already."""
+        return self._names[thing] if thing in self._names else self.bind(thing)
+
     def release(self, thing: Var | Buffer | Tensor) -> None:
         del self._names[thing]
 
@@ -103,6 +108,16 @@ def place(location: Location | None) -> str:
 def number_text(value: float) -> str:
     """The shortest text that reads back as the same number."""
     return repr(float(value)).removesuffix(".0")
+
+
+def constant_text(constant: Constant) -> str:
+    """A constant tile by the value of its element (i, j)."""
+    terms = [
+        axis if factor == 1 else f"{factor} * {axis}"
+        for factor, axis in ((constant.row, "i"), (constant.col, "j"))
+        if factor
+    ]
+    return " + ".join([*terms, str(constant.base)] if constant.base or not terms else terms)
 
 
 def size(rows: int, cols: int) -> str:
@@ -210,6 +225,7 @@ class _TileText:
         text = f"{self.names.bind(buffer)}: {buffer.memory.value} {buffer.dtype}[{shape}]"
         layout, stream = launch.layouts.get(buffer), launch.streams.get(buffer)
         text += buffer_layout_text(layout) if layout else ""
+        text += f"; all {constant_text(launch.constants[buffer])}" if buffer in launch.constants else ""
         if stream is None:
             return f"{text}; in DST" if launch.streams else text
         return text + stream_text(stream)
@@ -250,9 +266,9 @@ def stmt_text(stmt: Stmt, names: Names) -> str:
         case Branch():
             return f"Branch {names.expr(stmt.condition)}"
         case Read():
-            return f"Read {names.bind(stmt.var)} = {names(stmt.table)}[{names.expr(stmt.index)}]"
+            return f"Read {names.see(stmt.var)} = {names(stmt.table)}[{names.expr(stmt.index)}]"
         case Set():
-            return f"Set {names.bind(stmt.var)} = {names.expr(stmt.value)}"
+            return f"Set {names.see(stmt.var)} = {names.expr(stmt.value)}"
         case Copy():
             return f"Copy {_region(stmt.src, names)} -> {_region(stmt.dst, names)}"
         case Fill():

@@ -179,7 +179,7 @@ class Branch:
 
 @dataclass(frozen=True)
 class Read:
-    """var = element `index` (row-major) of a tensor kept as a table: a number that steers loops, addresses or values."""
+    """var = element `index` (row-major) of a tensor kept as a table: it steers loops, addresses or values."""
 
     var: Var
     table: Tensor
@@ -399,7 +399,9 @@ class BufferLayout:
         matrix: Expr | int = 0
         for extent, start in zip(self.outer, origin, strict=False):
             matrix = matrix * extent + start
-        row, col = (0 if axis is None else scalar.floordiv(origin[axis], TILE) for axis in (self.row_axis, self.col_axis))
+        row, col = (
+            0 if axis is None else scalar.floordiv(origin[axis], TILE) for axis in (self.row_axis, self.col_axis)
+        )
         within = row * self.cols + col if self.order is TileOrder.ROWS else col * self.rows + row
         return scalar.simplify(scalar.as_expr(matrix * (self.rows * self.cols) + within))
 

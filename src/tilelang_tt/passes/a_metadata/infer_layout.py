@@ -24,7 +24,6 @@ from tilelang_tt.ir.tile import Copy, Read, Region, Tensor, TensorLayout, TilePr
 from tilelang_tt.options import Options
 from tilelang_tt.passes.a_metadata.orient import Side, Sides, orient
 
-
 TileAxes = tuple[int | None, int | None]  # rows, columns; None: the tiles repeat there
 
 
@@ -117,9 +116,7 @@ def _storage(tensor: Tensor, written: bool, options: Options) -> str:
     return choice if choice is not None and not written and tensor.dtype not in INTEGERS else tensor.dtype
 
 
-def _layout(
-    tensor: Tensor, axes: TileAxes, boxes: list[Region], written: list[Region], format: str
-) -> TensorLayout:
+def _layout(tensor: Tensor, axes: TileAxes, boxes: list[Region], written: list[Region], format: str) -> TensorLayout:
     others = [extent for axis, extent in enumerate(tensor.shape) if axis not in axes]
     if axes[0] is not None and _needs_rows(tensor, axes[0], boxes, written):
         return _by_rows(tensor, axes, scalar.product(others))
@@ -196,7 +193,8 @@ def _describe(tensor: Tensor, layout: TensorLayout) -> str:
     repeated = [side for side, axis in (("rows", layout.row_axis), ("columns", layout.col_axis)) if axis is None]
     tiles += f" of equal {' and '.join(repeated)}" if repeated else ""
     if layout.by_rows:
-        return f"{tensor.dtype} [{shape}] -> a page of {layout.page_bytes} B, Float32, for every row: blocks start anywhere"
+        page = f"a page of {layout.page_bytes} B, Float32, for every row"
+        return f"{tensor.dtype} [{shape}] -> {page}: blocks start anywhere"
     for side, window in (("rows", layout.row_window), ("columns", layout.col_window)):
         tiles += f", {side} by windows of {window.extent} every {window.step}" if window else ""
     batch = "" if scalar.int_value(layout.batch) == 1 else f" in {scalar.to_python(layout.batch)} batches"

@@ -3,8 +3,8 @@
     acc[64, 128] : rows, columns          Reduce m = max of acc along j  :  m[64] : rows
     Map acc = acc * s[i] + b[j]           s[64] : rows, b[128] : columns
 
-Matrices on chip are known: their last two axes. Vectors take the side of what they are copied from or computed with, and
-tensors that of the blocks they are copied to. A vector that nothing ties to a matrix lies along columns.
+Matrices on chip are known: their last two axes. Vectors take the side of what they are copied from or computed with,
+and tensors that of the blocks they are copied to. A vector that nothing ties to a matrix lies along columns.
 """
 
 from __future__ import annotations

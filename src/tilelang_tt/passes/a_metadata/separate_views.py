@@ -1,7 +1,7 @@
 """A: a view of its own for each way in which an input is walked.
 
     before   Copy G[b, i : 64 x 128] -> X ; Copy G[b, 63, h : 128] -> g
-    after    Copy G[b, i : 64 x 128] -> X ; Copy G_1[b, 63, h : 128] -> g           G_1: G again, for the host to lay otherwise
+    after    Copy G[b, i : 64 x 128] -> X ; Copy G_1[b, 63, h : 128] -> g    G_1: G again, for the host to lay otherwise
 
 A tensor lies in tiles over the axes that blocks of it extend over. An input that kernels only read can lie in
 memory several times, once for every choice of axes.

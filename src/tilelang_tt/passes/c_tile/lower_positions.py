@@ -70,10 +70,8 @@ class _Lowering:
             decided = [(test, case) for test, case in ((holds, always), (fails, never)) if scalar.int_value(test) != 0]
             result: Stmt = mixed
             for test, case in reversed(decided):
-                if scalar.int_value(test) == 1:
-                    result = case
-                else:
-                    result = Branch(test, (case,), (result,), stmt.location)
+                certain = scalar.int_value(test) == 1
+                result = case if certain else Branch(test, (case,), (result,), stmt.location)
             return result
         if isinstance(stmt.value, Number):
             return Fill(stmt.dst, stmt.value.value, stmt.location)

@@ -41,9 +41,7 @@ from tilelang_tt.ir.tile import (
 
 
 def mask_padding(program: TileProgram) -> TileProgram:
-    stored = {
-        stmt.dst.tensor for launch in program.launches for stmt in walk(launch.body) if isinstance(stmt, Store)
-    }
+    stored = {stmt.dst.tensor for launch in program.launches for stmt in walk(launch.body) if isinstance(stmt, Store)}
     return replace(program, launches=tuple(_Masking(launch, stored).run() for launch in program.launches))
 
 

@@ -45,7 +45,9 @@ def allocate_cbs(program: TileProgram, launch: Launch) -> tuple[dict[Buffer, Cb]
     return cbs, [_describe(buffer, cb) for buffer, cb in cbs.items()]
 
 
-def second_views(program: TileProgram, launch: Launch, cbs: dict[Buffer, Cb]) -> tuple[dict[Buffer, Cb], list[Decision]]:
+def second_views(
+    program: TileProgram, launch: Launch, cbs: dict[Buffer, Cb]
+) -> tuple[dict[Buffer, Cb], list[Decision]]:
     """Second numbers for the pages of buffers that are unpacked to the source registers and to DST."""
     taken = {cb.id for cb in cbs.values()}
     free = iter(number for number in reversed(range(program.options.chip.cb_count)) if number not in taken)

@@ -141,7 +141,6 @@ class _Pages:
                 body = For(var, scalar.const(0), scalar.const(extent), 1, (body,))
         return body
 
-
     def rows(self, access: TileAccess, layout: BufferLayout, transfer: _Transfer) -> KernelStmt:
         """The loop over a block's rows."""
         tensor = self.kernels.program.layouts[access.tensor]

@@ -71,11 +71,11 @@ COMPONENTS = tuple(field.name for field in fields(EngineState))
 def needs(stmt: KernelStmt) -> EngineState:
     """The state a leaf statement needs."""
     if isinstance(stmt, MatmulBlock):
-        mode = MatmulMode(stmt.a, stmt.b, stmt.transpose, stmt.cols, stmt.rows, stmt.a_stride)
-        return EngineState(srca=stmt.b, srcb=stmt.a, mode=mode)  # matmul feeds its second operand through SrcA
+        product = MatmulMode(stmt.a, stmt.b, stmt.transpose, stmt.cols, stmt.rows, stmt.a_stride)
+        return EngineState(srca=stmt.b, srcb=stmt.a, mode=product)  # matmul feeds its second operand through SrcA
     if isinstance(stmt, ReduceTile):
-        mode = ReduceMode(stmt.cb, stmt.scaler, stmt.out, stmt.along_columns)
-        return EngineState(srca=stmt.cb, srcb=stmt.scaler, mode=mode)
+        maxima = ReduceMode(stmt.cb, stmt.scaler, stmt.out, stmt.along_columns)
+        return EngineState(srca=stmt.cb, srcb=stmt.scaler, mode=maxima)
     if isinstance(stmt, CopyTile):
         return EngineState(srca=stmt.cb, mode=CopyMode(stmt.cb))
     if isinstance(stmt, TransposeTile):

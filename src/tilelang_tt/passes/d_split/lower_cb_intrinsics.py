@@ -167,7 +167,11 @@ class _Protocol:
     def leaf(self, stmt: KernelStmt, out: _List, states: States) -> None:
         needs = {b: state for b, state in requirements(stmt).items() if self.moves(b)}
         for buffer, state in sorted(needs.items(), key=lambda need: need[1] in _WRITABLE):
-            if _takes_contents(stmt, buffer) and (_surely(stmt) or not _is_result(stmt, buffer)) and states.get(buffer, State.FREE) is State.FREE:
+            if (
+                _takes_contents(stmt, buffer)
+                and (_surely(stmt) or not _is_result(stmt, buffer))
+                and states.get(buffer, State.FREE) is State.FREE
+            ):
                 raise _not_filled(buffer, _location(stmt))
             self.move(buffer, state, out, states, _location(stmt))
         if isinstance(stmt, Receive):

@@ -91,11 +91,11 @@ class _Place(Protocol):
         """Place of the t-th tile in the block being computed."""
         ...
 
-    def tile_of(self, layout: BufferLayout, t: Expr) -> Expr:
+    def tile_of(self, layout: BufferLayout, t: Expr, /) -> Expr:
         """Place of what meets it in a block of another layout."""
         ...
 
-    def number(self, number: float | Expr, t: Expr) -> float | Expr:
+    def number(self, number: float | Expr, t: Expr, /) -> float | Expr:
         """A number as it is for the t-th tile."""
         ...
 
@@ -109,10 +109,10 @@ class _Run:
     def tile(self, t: Expr) -> Expr:
         return self.base + t
 
-    def tile_of(self, layout: BufferLayout, t: Expr) -> Expr:
+    def tile_of(self, _: BufferLayout, t: Expr) -> Expr:
         return self.base + t
 
-    def number(self, number: float | Expr, t: Expr) -> float | Expr:
+    def number(self, number: float | Expr, _: Expr) -> float | Expr:
         return number
 
 
@@ -292,9 +292,7 @@ class _Lowering:
         extents = stmt.dst.shape if stmt.part is None else stmt.part.extents
         rows, cols = (1 if axis is None else -(-extents[axis] // TILE) for axis in (block.row_axis, block.col_axis))
         group = largest_divisor(cols, self.capacity // program.slots)
-        return repeat(
-            rows, "i", lambda i: repeat(cols, "j", lambda j: section(_RowPart(block, i, j), group), group)
-        )
+        return repeat(rows, "i", lambda i: repeat(cols, "j", lambda j: section(_RowPart(block, i, j), group), group))
 
     def steps(
         self, program: DstProgram, group: int, place: _Place, rotating: Cb | None = None, held: bool = False
