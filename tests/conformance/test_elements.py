@@ -109,6 +109,13 @@ def test_operation(family: str, arch: str, numerics: str, dtype: str, fp32_acc: 
     assert not wrong, "\n".join(wrong)
 
 
+@pytest.mark.parametrize("family", FAMILIES)
+def test_calls_are_those_of_the_later_sdk(family: str) -> None:
+    """Compiling checks every call against the SDK's declarations (conftest.py)."""
+    target = {"kind": "tenstorrent", "grid": "1x1", "sdk": "0.81"}
+    tilelang.compile(kernel_of(FAMILIES[family], "float32"), out_idx=[-1], target=target)
+
+
 @pytest.mark.parametrize("arch", ["wormhole_b0", "blackhole"])
 def test_infinity_and_nan(arch: str) -> None:
     """In float32, which reaches DST with all its bits."""
