@@ -52,34 +52,33 @@ def block_of_three_dimensions() -> Any:
 
 @refused(
     "TT123",
-    "'A' is copied by blocks over axes (1, 2) and over axes (0, 2)",
+    "'B' is copied by blocks over axes (1, 2) and over axes (0, 2)",
     help="walk a tensor by blocks over the same axes everywhere",
 )
 def one_tensor_two_layouts() -> Any:
     @T.prim_func
-    def main(A: T.Tensor((32, 32, 32), "float32"), B: T.Tensor((32, 32), "float32")):
+    def main(A: T.Tensor((32, 32), "float32"), B: T.Tensor((32, 32, 32), "float32")):
         with T.Kernel(1, threads=128):
             X = T.alloc_shared((32, 32), "float32")
-            T.copy(A[0, 0:32, 0:32], X)
-            T.copy(X, B)
-            T.copy(A[0:32, 0, 0:32], X)  # refused
-            T.copy(X, B)
+            T.copy(A, X)
+            T.copy(X, B[0, 0:32, 0:32])
+            T.copy(X, B[0:32, 0, 0:32])  # refused
 
     return main
 
 
 @refused(
     "TT124",
-    "block of 'B' starts at element bx * 16 of axis 0, which is not always the start of a 32x32 tile",
+    "block of 'B' starts at element bx * 16 of axis 1, which is not always the start of a 32x32 tile",
     help="let blocks start at multiples of 32, or at multiples of their own size everywhere",
 )
 def blocks_that_overlap() -> Any:
     @T.prim_func
-    def main(A: T.Tensor((64, 32), "float32"), B: T.Tensor((64, 32), "float32")):
+    def main(A: T.Tensor((64, 64), "float32"), B: T.Tensor((64, 64), "float32")):
         with T.Kernel(2, threads=128) as bx:
             X = T.alloc_shared((32, 32), "float32")
             T.copy(A[bx * 32, 0], X)
-            T.copy(X, B[bx * 16, 0])  # refused
+            T.copy(X, B[0, bx * 16])  # refused
 
     return main
 
@@ -97,6 +96,42 @@ def table_beyond_l1() -> Any:
             T.copy(A, X)
             if N[bx] > 0:
                 T.copy(X, B)
+
+    return main
+
+
+@refused(
+    "TT144",
+    "blocks of 'B' start anywhere along axis 0, and axis 1 is known only at run time",
+    help="let blocks start at multiples of 32, or give that axis a constant length",
+)
+def rows_of_unknown_length() -> Any:
+    n = T.dynamic("n")
+
+    @T.prim_func
+    def main(A: T.Tensor((64, n), "float32"), B: T.Tensor((64, n), "float32")):
+        with T.Kernel(2, threads=128) as bx:
+            X = T.alloc_shared((32, 32), "float32")
+            T.copy(A[bx * 32, 0], X)
+            T.copy(X, B[bx * 16, 0])
+
+    return main
+
+
+@refused(
+    "TT145",
+    "a part of a block is stored to 'B', cut along axis 1, which runs along tile columns",
+    help="store whole blocks, or cut them along rows",
+)
+def store_cut_along_columns() -> Any:
+    @T.prim_func
+    def main(A: T.Tensor((32, 64), "float32"), N: T.Tensor((2,), "int32"), B: T.Tensor((32, 64), "float32")):
+        with T.Kernel(2, threads=128) as bx:
+            X = T.alloc_shared((32, 32), "float32")
+            T.copy(A[0, bx * 32], X)
+            for i, j in T.Parallel(32, 32):
+                if bx * 32 + j < N[0]:
+                    B[i, bx * 32 + j] = X[i, j]  # refused
 
     return main
 

@@ -155,13 +155,13 @@ def test_stored_blocks_that_overlap_inside_a_tile_are_refused() -> None:
         with T.Kernel(2, threads=128) as bx:
             X = T.alloc_shared((32, 64), "float32")
             T.copy(A[bx * 32, 0], X)
-            T.copy(X, B[bx * 16, 0])
+            T.copy(X, B[0, bx * 16])
 
     assert (
         refusal(lambda: after(attach_tensor_accessors, main))
         == """\
-test_attach_tensor_accessors.py: error[TT124]: block of 'B' starts at element bx * 16 of axis 0, \
+test_attach_tensor_accessors.py: error[TT124]: block of 'B' starts at element bx * 16 of axis 1, \
 which is not always the start of a 32x32 tile
-    T.copy(X, B[bx * 16, 0])
+    T.copy(X, B[0, bx * 16])
   help: let blocks start at multiples of 32, or at multiples of their own size everywhere"""
     )

@@ -69,18 +69,18 @@ def test_meaning() -> None:
 
 def test_blocks_over_different_axes_are_refused() -> None:
     @T.prim_func
-    def main(A: T.Tensor((64, 64, 64), "float32"), B: T.Tensor((64, 64), "float32")):
+    def main(A: T.Tensor((64, 64), "float32"), B: T.Tensor((64, 64, 64), "float32")):
         with T.Kernel(1, threads=128):
             X = T.alloc_shared((64, 64), "float32")
-            T.copy(A[0, 0:64, 0:64], X)
-            T.copy(X, B)
-            T.copy(A[0:64, 0, 0:64], X)
+            T.copy(A, X)
+            T.copy(X, B[0, 0:64, 0:64])
+            T.copy(X, B[0:64, 0, 0:64])
 
     assert (
         refusal(lambda: after(infer_layout, main))
         == """\
-test_infer_layout.py: error[TT123]: 'A' is copied by blocks over axes (1, 2) and over axes (0, 2)
-    T.copy(A[0:64, 0, 0:64], X)
+test_infer_layout.py: error[TT123]: 'B' is copied by blocks over axes (1, 2) and over axes (0, 2)
+    T.copy(X, B[0:64, 0, 0:64])
   help: walk a tensor by blocks over the same axes everywhere"""
     )
 

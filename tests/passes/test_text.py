@@ -168,6 +168,7 @@ OUT = k.Cb(16, "Y", "Float32", 4096, 2, 1, t.Role.COMPUTE, t.Role.WRITER, True, 
 INDEX, BASE = scalar.var("i"), scalar.var("X_l1")
 ADD, RELU = ELEMENT_OPS["add"].instructions[1], ELEMENT_OPS["max"].instructions[0]
 POINTER = k.Pointer(BASE, CB, write=True)
+ROW_PLACE = k.RowPlace(CB, BASE, scalar.const(3), 2, 4, 1)
 
 KERNEL_LINES: list[tuple[tuple[k.KernelStmt, ...], str]] = [
     (
@@ -215,6 +216,15 @@ KERNEL_LINES: list[tuple[tuple[k.KernelStmt, ...], str]] = [
     ((k.Uninit(CB),), "undo maxima of X"),
     ((k.ReadTable(INDEX, TENSOR, scalar.const(3), CB), k.Assign(INDEX, INDEX + 1)), "let i = A[3] in X\nset i = i + 1"),
     ((k.ReadTable(INDEX, TENSOR, scalar.const(3)),), "let i = A[3]"),
+    (
+        (POINTER, k.ReadRow(TENSOR, scalar.const(5), scalar.const(1), ROW_PLACE), k.ZeroRow(ROW_PLACE)),
+        "let X_l1 = write address of X\nread A page 5 from tile 1 -> X row 3 at X_l1, 2 tiles, steps 4 and 1\n"
+        "zero X row 3 at X_l1, 2 tiles, steps 4 and 1",
+    ),
+    (
+        (POINTER, k.WriteRow(TENSOR, scalar.const(5), scalar.const(0), ROW_PLACE)),
+        "let X_l1 = write address of X\nwrite X row 3 at X_l1, 2 tiles, steps 4 and 1 -> A page 5 from tile 0",
+    ),
     ((k.TransposeTile(CB, scalar.const(1), scalar.const(2)),), "transpose X[1] -> DST[2]"),
     ((k.FillTile(scalar.const(2), -1.5),), "fill DST[2] = -1.5"),
     (

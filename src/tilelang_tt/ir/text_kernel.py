@@ -48,12 +48,14 @@ from tilelang_tt.ir.kernel import (
     Mode,
     PackTile,
     Pointer,
+    ReadRow,
     ReadTable,
     ReadTile,
     Receive,
     Reconfig,
     ReduceMode,
     ReduceTile,
+    RowPlace,
     Section,
     Sfpu,
     SfpuMode,
@@ -64,7 +66,9 @@ from tilelang_tt.ir.kernel import (
     TransposeTile,
     Uninit,
     Unit,
+    WriteRow,
     WriteTile,
+    ZeroRow,
     ZeroTile,
 )
 from tilelang_tt.ir.scalar import Expr, Var
@@ -197,6 +201,9 @@ class _KernelText:
         | Held
         | CbCall
         | MakeTile
+        | ReadRow
+        | ZeroRow
+        | WriteRow
         | ReadTile
         | ZeroTile
         | WriteTile
@@ -236,6 +243,12 @@ class _KernelText:
                 return f"{_CB_WORD[stmt.kind]} {cbs[stmt.cb]} {stmt.pages}"
             case MakeTile():
                 return f"make {constant_text(stmt.constant)} -> {cbs[stmt.cb]} at {names(stmt.base)}"
+            case ReadRow():
+                return f"read {self.row_of(stmt)} -> {self.row(stmt.place)}"
+            case ZeroRow():
+                return f"zero {self.row(stmt.place)}"
+            case WriteRow():
+                return f"write {self.row(stmt.place)} -> {self.row_of(stmt)}"
             case ReadTile():
                 page = f"{names(stmt.tensor)} page {names.expr(stmt.page)}"
                 return f"read {page} -> {self.slot(stmt.cb, stmt.slot)} at {names(stmt.base)}"
@@ -254,6 +267,14 @@ class _KernelText:
                 return _DST_WORD[stmt.kind]
             case Startup() | Init() | Uninit() | Reconfig() | L1Accumulate():
                 return self.engine(stmt)
+
+    def row_of(self, stmt: ReadRow | WriteRow) -> str:
+        return f"{self.names(stmt.tensor)} page {self.names.expr(stmt.page)} from tile {self.names.expr(stmt.col)}"
+
+    def row(self, place: RowPlace) -> str:
+        steps = f"steps {place.row_step} and {place.col_step}"
+        row = f"{self.cb_names[place.cb]} row {self.names.expr(place.row)}"
+        return f"{row} at {self.names(place.base)}, {place.tiles} tiles, {steps}"
 
     def slot(self, cb: Cb, index: Expr) -> str:
         return f"{self.cb_names[cb]}[{self.names.expr(index)}]"
