@@ -19,7 +19,8 @@ from no_such_package.ops import attention, VERSION
 def kernel(): ...
 
 kernel[3, 4](1, out=attention(2) * 2 + 1)
-first, second = attention(1)
+first, second = attention(7)
+assert first == attention(7)[0] == 7
 class Special(attention): ...
 assert testing.version >= "2"
 assert absent.names == {"no_such_package"}, absent.names

@@ -66,9 +66,9 @@ def test_report(checkout: Path, tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert main(command) == 0
     assert "pure: 2 kernels, 2 compiled, 2 ran, 2 right\nirregular: 1 kernels, 0 compiled" in capsys.readouterr().out
     text = page.read_text()
-    assert "| examples/good.py:kernel | right |  |" in text
-    assert "| examples/wrong_reference.py:kernel | right |  |" in text  # the kernel is right, the script is not
-    assert "| examples/refused.py:kernel | refused | bits; TT" in text
+    assert "| examples/good.py:11 kernel | right |  |" in text
+    assert "| examples/wrong_reference.py:11 kernel | right |  |" in text  # the kernel is right, the script is not
+    assert "| examples/refused.py:11 kernel | refused | bits; TT" in text
     assert "| examples/no_kernel.py | ValueError: no GPU (line 4) |" in text
 
     scripts = {values["script"]: values for values in map(json.loads, results.read_text().splitlines())}

@@ -1,7 +1,7 @@
 """Stand-ins for packages a script imports and this machine has not.
 
-Everything in such a package can be called, indexed and computed with, and gives more of the same; what a script
-compares with it proves nothing. Imports inside `try`, where the script itself knows what to do, are left alone,
+Everything in such a package can be called, indexed and computed with, and gives more of the same; the first
+result of a call is its first argument. What a script compares with it proves nothing. Imports inside `try`, where the script itself knows what to do, are left alone,
 and so are imports by installed packages.
 """
 
@@ -44,16 +44,18 @@ class Absent(ModuleType):
             raise AttributeError(name)
         return Absent(f"{self.__name__}.{name}")
 
-    def __call__(self, *_: Any, **__: Any) -> Absent:
-        return Absent(f"{self.__name__}()")
+    def __call__(self, *args: Any, **_: Any) -> Absent:
+        result = Absent(f"{self.__name__}()")
+        result.__dict__["first"] = args[0] if args else result
+        return result
 
-    def __getitem__(self, _key: Any) -> Absent:
-        return Absent(f"{self.__name__}[]")
+    def __getitem__(self, key: Any) -> Any:
+        return self.__dict__.get("first", self) if key == 0 else Absent(f"{self.__name__}[]")
 
     def __setitem__(self, _key: Any, _value: Any) -> None: ...
 
-    def __iter__(self) -> Iterator[Absent]:
-        return iter((Absent(self.__name__), Absent(self.__name__)))
+    def __iter__(self) -> Iterator[Any]:
+        return iter((self.__dict__.get("first", self), Absent(self.__name__)))
 
     def __mro_entries__(self, _bases: Any) -> tuple[type, ...]:
         return (object,)

@@ -14,6 +14,7 @@ class KernelEvent:
 
     number: int
     file: str  # relative to the checkout
+    line: int  # of its first statement
     name: str
     irregular: list[str] = field(default_factory=list)
     features: list[str] = field(default_factory=list)
@@ -26,7 +27,7 @@ class KernelEvent:
 
     @property
     def key(self) -> str:
-        return f"{self.file}:{self.name}"
+        return f"{self.file}:{self.line} {self.name}"
 
 
 @dataclass

@@ -154,9 +154,8 @@ class Measurement:
         features = features_of(func)
         self._count += 1
         name = str(func.attrs["global_symbol"]) if func.attrs and "global_symbol" in func.attrs else "main"
-        event = KernelEvent(
-            self._count, self._file(func), name, sorted(features.irregular), features=sorted(features.used)
-        )
+        irregular, used = sorted(features.irregular), sorted(features.used)
+        event = KernelEvent(self._count, *self._place(func), name, irregular, used)
         self.journal.write(event)
         context: BackendContext = create_backend_context(self.target, None, "auto")
         outputs = [out_idx] if isinstance(out_idx, int) else [int(number) for number in out_idx or ()]
@@ -199,18 +198,21 @@ class Measurement:
                 self.journal.write(kernel.record.event)
         return chosen
 
-    def _file(self, func: tirx.PrimFunc) -> str:
-        """The file of the kernel's last statement that lies in the checkout."""
-        files: list[Path] = []
+    def _place(self, func: tirx.PrimFunc) -> tuple[str, int]:
+        """File and first line of the kernel; statements of macros may lie in other files."""
+        lines: dict[Path, list[int]] = {}
 
         def visit(node: Any) -> None:
             span = get_stmt_span(node) if isinstance(node, tirx.Stmt) else None
             if span is not None:
-                files.append(Path(str(span.source_name.name)))
+                lines.setdefault(Path(str(span.source_name.name)).resolve(), []).append(int(span.line))
 
         tirx.stmt_functor.post_order_visit(func.body, visit)
-        inside = [file for file in files if file.resolve().is_relative_to(self.checkout)]
-        return str(inside[-1].resolve().relative_to(self.checkout)) if inside else "?"
+        inside = {file: found for file, found in lines.items() if file.is_relative_to(self.checkout)}
+        if not inside:
+            return "?", 0
+        file = max(inside, key=lambda file: len(inside[file]))
+        return str(file.relative_to(self.checkout)), min(inside[file])
 
 
 def note_failure(event: KernelEvent, error: Exception) -> None:

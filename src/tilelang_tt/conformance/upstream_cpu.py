@@ -44,7 +44,7 @@ class CpuKernel:
         self._kernel(*copies)
         for arg, copy in zip(args, copies, strict=True):
             if isinstance(arg, torch.Tensor) and arg.numel():
-                arg.copy_(copy)
+                arg.data.copy_(copy)  # not seen by autograd, as a kernel's writes are not
 
 
 def plain_loops(func: tirx.PrimFunc) -> tirx.PrimFunc:

@@ -16,7 +16,7 @@ STAGES = ("right", "ran", "wrong", "compiled", "refused")
 class Row:
     """One kernel of the checkout, over all scripts and variants that use it."""
 
-    kernel: str  # file:name
+    kernel: str  # file:line name
     stage: str
     code: str
     why: str
@@ -29,7 +29,7 @@ class Row:
 
 
 def rows_of(results: list[ScriptResult]) -> list[Row]:
-    """Kernels by file and name. One with several variants is as good as its worst."""
+    """Kernels by place and name. One with several variants is as good as its worst."""
     variants: dict[str, list[tuple[KernelEvent, ScriptEvent]]] = {}
     for result in results:
         for kernel in result.kernels:
