@@ -1,8 +1,8 @@
 """Stand-ins for packages a script imports and this machine has not.
 
-Everything in such a package can be called, indexed and computed with, and gives more of the same; the first
-result of a call is its first argument. What a script compares with it proves nothing. Imports inside `try`, where the script itself knows what to do, are left alone,
-and so are imports by installed packages.
+Everything in such a package can be called, indexed and computed with, and gives more of the same; the first result of a
+call is its first argument. What a script compares with it proves nothing. Imports inside `try`, where the script itself
+knows what to do, are left alone, and so are imports by installed packages.
 """
 
 from __future__ import annotations
