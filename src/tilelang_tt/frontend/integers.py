@@ -170,8 +170,9 @@ def _stored(value: ElementExpr, dtype: str) -> ElementExpr:
     if dtype == "bool":
         return value if _is_truth(value) else Apply("ne", (value, Number(0.0)))
     if _is_wide(dtype):
-        as_it_lies = isinstance(value, Apply) and value.op == f"from_{dtype}"
-        return value.args[0] if as_it_lies else Apply(f"to_{dtype}", (value,))
+        if isinstance(value, Apply) and value.op == f"from_{dtype}":
+            return value.args[0]  # as it lies
+        return Apply(f"to_{dtype}", (value,))
     return Apply("trunc", (value,)) if dtype in INTEGERS and not _is_whole(value) else value
 
 
