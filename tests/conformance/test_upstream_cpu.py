@@ -11,7 +11,7 @@ import torch
 
 from tilelang_tt.conformance.upstream_cpu import CpuKernel
 
-EPSILON = {"float16": 2.0**-11, "bfloat16": 2.0**-8, "float32": 2.0**-24}
+EPSILON = {"float8_e4m3fn": 2.0**-4, "float16": 2.0**-11, "bfloat16": 2.0**-8, "float32": 2.0**-24}
 
 
 def random(shape: tuple[int, ...], dtype: str, seed: int) -> torch.Tensor:
@@ -39,7 +39,9 @@ def gemm(M: int, N: int, K: int, dtype: str) -> Any:
     return main
 
 
-@pytest.mark.parametrize(("shape", "dtype"), [((64, 96, 128), "float16"), ((50, 40, 70), "bfloat16")])
+@pytest.mark.parametrize(
+    ("shape", "dtype"), [((64, 96, 128), "float16"), ((50, 40, 70), "bfloat16"), ((64, 32, 64), "float8_e4m3fn")]
+)
 def test_gemm(shape: tuple[int, int, int], dtype: str) -> None:
     """Also where blocks reach beyond the tensors."""
     M, N, K = shape

@@ -31,8 +31,10 @@ class ScriptResult:
 
     @property
     def complete(self) -> bool:
-        """Nothing but this backend stood in the way: smaller or larger sizes would not help."""
-        return self.event.end == "ok" or any(kernel.code for kernel in self.kernels)
+        """Nothing but this backend stood in the way: other sizes would not help. TT3xx, an argument of another shape
+        than the kernel's, says that the script's sizes do not fit each other any more."""
+        codes = [kernel.code for kernel in self.kernels if kernel.code]
+        return not any(code.startswith("TT3") for code in codes) and (self.event.end == "ok" or bool(codes))
 
 
 def find_scripts(directory: Path) -> list[Path]:

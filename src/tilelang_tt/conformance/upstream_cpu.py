@@ -4,7 +4,8 @@
     after    S in scope "local";                          two plain loops
 
 With every on-chip buffer an ordinary array and every parallel loop a serial one, TileLang lowers the function to C
-without a line of this backend. bfloat16, which its C has not, is computed in float32 and rounded in results.
+without a line of this backend. bfloat16 and 8-bit floats, which its C has not, are computed in float32 and rounded in
+results.
 """
 
 from __future__ import annotations
@@ -18,9 +19,11 @@ from tilelang.cache import cached
 from tilelang.transform import PassConfigKey
 from tvm import tirx
 
-# Values of the serialised function that change: where buffers live, and the one dtype C has not.
-_REWRITTEN = {"shared.dyn": "local", "shared": "local", "local.fragment": "local", "bfloat16": "float32"}
-_WIDER = {torch.bfloat16: torch.float32}
+# Dtypes C has not, as TVM and torch name them.
+_NOT_IN_C = ("bfloat16", "float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz")
+_WIDER = {getattr(torch, name): torch.float32 for name in _NOT_IN_C}
+# Values of the serialised function that change: dtypes, and where buffers live.
+_REWRITTEN = dict.fromkeys(("shared.dyn", "shared", "local.fragment"), "local") | dict.fromkeys(_NOT_IN_C, "float32")
 
 # TVM has no rule for the absolute value of floats in C.
 tvm.ir.register_intrin_lowering(
