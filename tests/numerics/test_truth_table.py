@@ -6,7 +6,7 @@ import pytest
 from recorded_cases import cases
 from truth_table import MODES, PAGE, measure, page, rows
 
-STEP = 12  # every so many of the cases
+STEP = 24  # every so many of the cases
 # Vector functions come from the host's mathematical library in these modes, whose last bits are its own affair.
 SAME_EVERYWHERE = ("copy", "matmul", "binary", "reduce", "layout")
 
