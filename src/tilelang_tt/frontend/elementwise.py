@@ -174,8 +174,9 @@ class _Assignment:
         repeated = [var for loop, (var, extent) in enumerate(self.loops) if loop not in self.axis_of and extent > 1]
         if repeated or len(self.axis_of) != len(order):
             self.refuse_target(target, store.indices)
-        keeps_float32 = target.dtype == "float32" and self.lifter.options.fp32_acc
-        lifter = ExpressionLifter(self.load, self.scalar, self.location, keeps_float32)
+        wide_dst = self.lifter.options.fp32_acc
+        keeps_float32 = target.dtype == "float32" and wide_dst
+        lifter = ExpressionLifter(self.load, self.scalar, self.location, keeps_float32, wide_dst)
         value = lifter.value(self.with_numbers(without_cast_to(store.value, target.dtype)))
         if isinstance(target, Buffer):
             part = self.part(target, walks, store.indices, written=True)

@@ -74,6 +74,7 @@ class ExpressionLifter:
     scalar: Callable[[Any], ElementExpr | None]  # of an expression without loads; None: look at its parts
     location: Location | None
     keeps_float32: bool  # the result is computed and stored in 32 bits
+    wide_dst: bool  # numbers are computed in 32 bits; otherwise each is a bfloat16 already
 
     def value(self, expr: Any) -> ElementExpr:
         number = constant(expr)
@@ -144,7 +145,7 @@ class ExpressionLifter:
         source, target = str(expr.value.dtype), str(expr.dtype)
         value = self.value(expr.value)
         if target == "bfloat16" and source == "float32":
-            return apply("to_bfloat16", value)
+            return apply("to_bfloat16", value) if self.wide_dst else value
         if target == "bool":
             return value if source == "bool" else apply("ne", value, Number(0.0))
         if _is_whole(target):

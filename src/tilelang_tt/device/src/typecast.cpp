@@ -71,6 +71,9 @@ void vd_typecast(uint32_t from_number, uint32_t to_number, uint32_t dst, uint32_
     if (!is_known(from) || !is_known(to)) vd_unimplemented("typecast_tile of this pair of formats", line);
     require_wide_dst(from, "typecast_tile");
     require_wide_dst(to, "typecast_tile");
+    if (from == DataFormat::Float32 && !core->group->fp32_dest && is_float(to)) {
+        breach("data-format", "typecast_tile from Float32 needs a 32-bit DST (fp32_dest_acc_en)");  // zeros on the chip
+    }
     Tile& tile = written_dst_tile(dst, "typecast_tile");
     float* at = &tile.at[0][0][0];
     if (!is_float(from) || !is_float(to)) {
