@@ -170,6 +170,26 @@ def test_masks_are_truth_values(numerics: str) -> None:
     assert torch.equal(result, torch.where(mask, x > 0.5, x < -0.5))
 
 
+@pytest.mark.parametrize("numerics", NUMERICS)
+@pytest.mark.parametrize("dtype", ["int8", "int32", "bfloat16"])
+def test_rows_that_start_anywhere(dtype: str, numerics: str) -> None:
+    @T.prim_func
+    def main(A: T.Tensor((100, 40), dtype), starts: T.Tensor((4,), "int32"), B: T.Tensor((100, 40), dtype)):
+        with T.Kernel(3, threads=128) as bx:
+            X = T.alloc_shared((32, 40), dtype)
+            T.copy(A[starts[bx], 0], X)
+            for i, j in T.Parallel(32, 40):
+                if starts[bx] + i < starts[bx + 1]:
+                    B[starts[bx] + i, j] = X[i, j]
+
+    values = any_bits(getattr(torch, dtype), (100, 40))
+    result = torch.full_like(values, 7)
+    starts = torch.tensor([0, 20, 45, 77], dtype=torch.int32)
+    tilelang.compile(main, target={"kind": "tenstorrent", "grid": "2x1", "numerics": numerics})(values, starts, result)
+    assert torch.equal(result[:77], values[:77])
+    assert bool((result[77:] == 7).all())
+
+
 def gemm(dtype: str, out: str) -> Any:
     @T.prim_func
     def main(A: T.Tensor((100, 130), dtype), B: T.Tensor((70, 130), dtype), C: T.Tensor((100, 70), out)):

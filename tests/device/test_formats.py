@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
 
 from tilelang_tt.diagnostics import InternalError
 from tilelang_tt.runtime.formats import FORMATS, decode, encode, page_bytes, tile_shape
-from tilelang_tt.runtime.plan import TensorPlan
+from tilelang_tt.runtime.plan import TensorPlan, WindowPlan
 
 DTYPES = {
     "Float32": torch.float32,
@@ -159,6 +161,106 @@ def test_only_written_pages_of_replicated_values_come_back(row_axis: int | None,
     assert torch.equal(back[0, 32:], x[0, 32:] + 100)
     assert torch.equal(back[1, :32], x[1, :32] + 100)
     assert torch.equal(back[1, 32:], x[1, 32:])
+
+
+WINDOWS = [
+    # length, step, extent, windows each element lies in
+    (70, 16, 16, 1),
+    (70, 48, 48, 1),
+    (70, 8, 40, 5),
+    (64, 20, 32, 2),
+    (1, 16, 16, 1),
+]
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize(("length", "step", "extent", "times"), WINDOWS)
+def test_windows_lie_in_tiles_of_their_own(length: int, step: int, extent: int, times: int, axis: int) -> None:
+    x = torch.arange(1, 3 * length + 1, dtype=torch.int32).view(3, length)
+    x = x if axis == 1 else x.T.contiguous()
+    item = replace(plan("Int32"), **{("row_window", "col_window")[axis]: WindowPlan(step, extent)})  # type: ignore[arg-type]
+    pages = pages_for(x, item)
+    encode(x, item, pages)
+    padded, pieces = -(-extent // 32) * 32, -(-length // step)
+    assert len(pages) == pieces * padded // 32
+    full = torch.zeros((3, pieces * padded) if axis == 1 else (pieces * padded, 3), dtype=torch.int32)
+    decode(pages, plan("Int32"), full)
+    stored = full if axis == 1 else full.T
+    values = x if axis == 1 else x.T
+    for piece in range(pieces):
+        for place in range(padded):
+            at = piece * step + place
+            inside = place < extent and at < length
+            assert stored[:, piece * padded + place].tolist() == (values[:, at].tolist() if inside else [0, 0, 0])
+    assert int((stored > 0).sum()) <= times * x.numel()
+    back = torch.zeros_like(x)
+    decode(pages, item, back)
+    assert torch.equal(back, x)
+
+
+def test_only_written_windows_come_back() -> None:
+    x, item = torch.randn(3, 40), replace(plan("Float32"), col_window=WindowPlan(16, 16))
+    pages = pages_for(x, item)
+    encode(x + 100, item, pages)
+    back = x.clone()
+    decode(pages, item, back, torch.tensor([True, False, True]))
+    assert torch.equal(back[:, :16], x[:, :16] + 100)
+    assert torch.equal(back[:, 16:32], x[:, 16:32])
+    assert torch.equal(back[:, 32:], x[:, 32:] + 100)
+
+
+ROWS = [
+    # shape, axis of rows, axis of columns, elements of a page
+    ((5, 40), 0, 1, 64),
+    ((40, 2, 5), 2, 0, 64),
+    ((2, 7), 1, None, 32),
+]
+
+
+@pytest.mark.parametrize("dtype", [torch.int32, torch.bfloat16, torch.uint8, torch.float8_e5m2])
+@pytest.mark.parametrize(("shape", "row_axis", "col_axis", "width"), ROWS)
+def test_pages_of_rows(
+    shape: tuple[int, ...], row_axis: int, col_axis: int | None, width: int, dtype: torch.dtype
+) -> None:
+    form = "Int32" if dtype is torch.int32 else "Float32"
+    item = replace(plan(form, row_axis, col_axis), page_bytes=4 * width, by_rows=True)
+    x = (torch.rand(shape) * 100).to(dtype)
+    others = [axis for axis in range(len(shape)) if axis not in (row_axis, col_axis)]
+    rows = x.double().permute([*others, row_axis, *([] if col_axis is None else [col_axis])])
+    rows = rows.reshape(-1, 1 if col_axis is None else shape[col_axis])
+    pages = torch.full((len(rows), 4 * width), 0xEE, dtype=torch.uint8)
+    encode(x, item, pages)
+    stored = pages.view(FORMATS[form].element).double()
+    if col_axis is None:
+        assert torch.equal(stored, rows.expand(-1, 32))
+    else:
+        assert torch.equal(stored[:, : shape[col_axis]], rows)
+        assert not bool(stored[:, shape[col_axis] :].any())
+    back = torch.zeros(shape).to(dtype)
+    decode(pages, item, back)
+    assert torch.equal(back.double(), x.double())
+    back = torch.zeros(shape).to(dtype)
+    decode(pages, item, back, torch.arange(len(rows)) == 1)
+    kept = back.double().permute([*others, row_axis, *([] if col_axis is None else [col_axis])]).reshape(rows.shape)
+    assert torch.equal(kept[1], rows[1])
+    assert not bool(kept[2:].any())
+
+
+def test_tables_are_words_in_row_major_order() -> None:
+    item = replace(plan("UInt32", None, None), table=True, view=True)
+    for values, words in (
+        (torch.arange(1500, dtype=torch.int32).view(30, 50), torch.int32),
+        (torch.tensor([[1, 0], [0, 1]], dtype=torch.bool), torch.int32),
+        (torch.tensor([2**32 - 1, 7], dtype=torch.uint32), torch.uint32),
+        (torch.tensor([-1.5, 0.25]).bfloat16(), torch.float32),
+    ):
+        pages = torch.zeros(-(-values.numel() // 1024), 4096, dtype=torch.uint8)
+        encode(values, item, pages)
+        assert pages.view(words).flatten()[: values.numel()].tolist() == values.flatten().tolist()
+        with pytest.raises(InternalError, match="nothing is read back"):
+            decode(pages, item, values)
+    with pytest.raises(InternalError, match="TT901"):
+        encode(torch.zeros(1025), item, torch.zeros(1, 4096, dtype=torch.uint8))
 
 
 def test_a_tensor_with_strides_comes_back_in_place() -> None:

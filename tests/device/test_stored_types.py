@@ -10,7 +10,7 @@ import torch
 from tilelang_tt.formats import DTYPES, INTEGERS, format_of, storage_note
 from tilelang_tt.runtime.bind import as_float32
 from tilelang_tt.runtime.formats import FORMATS, decode, encode, page_bytes
-from tilelang_tt.runtime.plan import CbPlan, LaunchPlan, Plan, TensorPlan
+from tilelang_tt.runtime.plan import CbPlan, LaunchPlan, Plan, TensorPlan, WindowPlan
 
 TORCH = {
     "float8_e4m3": torch.float8_e4m3fn,
@@ -69,6 +69,19 @@ def test_only_written_pages_come_back(dtype: str) -> None:
     expected[:32, 32:] = 1
     expected[32:, :32] = 1
     assert torch.equal(old.float(), expected)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_windows_of_every_type(dtype: str) -> None:
+    item = replace(plan(format_of(dtype, "float32")), col_window=WindowPlan(16, 16))
+    values = torch.ones(3, 40).to(TORCH[dtype])
+    pages = torch.full((3, item.page_bytes), 0xEE, dtype=torch.uint8)
+    encode(values, item, pages)
+    assert int((pages.view(FORMATS[item.format].element).float() != 0).sum()) == 3 * 40
+    for written in (None, torch.tensor([True, True, True])):
+        back = torch.zeros(3, 40).to(TORCH[dtype])
+        decode(pages, item, back, written)
+        assert torch.equal(back.float(), torch.ones(3, 40))
 
 
 def test_integers_in_floats_come_back_rounded_and_wrapped() -> None:

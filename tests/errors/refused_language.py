@@ -391,3 +391,24 @@ def product_onto_its_operand() -> Any:
             T.copy(X, B)
 
     return main
+
+
+@refused(
+    "TT145",
+    "elements of 'N' steer the kernel, and the same function writes 'N'",
+    help="write it in a function of its own, and call that one first",
+)
+def table_written_by_the_function() -> Any:
+    @T.prim_func
+    def main(A: T.Tensor((64, 32), "float32"), M: T.Tensor((32,), "int32"), N: T.Tensor((32,), "int32")):
+        with T.Kernel(1, threads=128):
+            numbers = T.alloc_shared((32,), "int32")
+            T.copy(M, numbers)
+            T.copy(numbers, N)
+        with T.Kernel(1, threads=128):
+            X = T.alloc_shared((32, 32), "float32")
+            for k in T.serial(N[0]):  # refused
+                T.copy(A[k * 32, 0], X)
+                T.copy(X, A[k * 32, 0])
+
+    return main

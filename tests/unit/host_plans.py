@@ -21,6 +21,7 @@ from tilelang_tt.runtime.plan import (
     RuntimeArg,
     SemaphorePlan,
     TensorPlan,
+    WindowPlan,
     evaluate,
     work_of_core,
 )
@@ -75,6 +76,8 @@ STATIC = Plan(
         Param("bias", "tensor", "bfloat16", (40,), "read_write"),
         Param("lse", "tensor", "float32", (2, 40), "write"),
         Param("scale", "tensor", "int8", (3,)),
+        Param("odd", "tensor", "float32", (5, 40), "write"),
+        Param("varlen", "tensor", "float32", (2, 7, 40), "write"),
     ),
     tensors=(
         TensorPlan("A", 0, "Float16_b", 2048, 1, 2, 3, 2, 2),
@@ -83,6 +86,9 @@ STATIC = Plan(
         TensorPlan("bias", 3, "Float16_b", 2048, None, 0, 1, 2, 1),
         TensorPlan("lse", 4, "Float32", 4096, 1, None, 2, 1, 2),
         TensorPlan("scale", 5, "Float16_b", 2048, None, None, 1, 1, 3),
+        TensorPlan("odd", 6, "Float32", 4096, 0, 1, 1, 3, 1, col_window=WindowPlan(16, 16)),
+        TensorPlan("odd_table", 6, "UInt32", 4096, None, None, 1, 1, 1, table=True, view=True),
+        TensorPlan("varlen", 7, "Float32", 256, 1, 2, 7, 1, 2, by_rows=True),
     ),
     launches=(
         LaunchPlan("first", (3, 2), 14, "contiguous", (READER, COMPUTE, WRITER), CBS),

@@ -120,7 +120,7 @@ def check_calls(plan: Plan, result: Run) -> None:
 
 
 def test_static_plan_of_two_launches(build: Build, tmp_path: Path) -> None:
-    write_inputs(STATIC, tmp_path, "A", "bias", "scale")
+    write_inputs(STATIC, tmp_path, "A", "bias", "scale", "odd_table")
     result = run(build(STATIC), tmp_path)
     check_calls(STATIC, result)
     assert result.calls("CreateSemaphore") == [
@@ -138,27 +138,29 @@ def test_the_header_says_how_narrow_types_are_stored() -> None:
     listing = host_program(STATIC)
     assert "//   A.bin, Float16_b: read\n" in listing
     assert "//   scale.bin, int8 as Float16_b: read\n" in listing
+    assert "//   varlen.out.bin, Float32, a page for every row: written;" in listing
+    assert "//   odd_table.bin, odd as 32-bit words in row-major order: read\n" in listing
 
 
 def test_order_of_a_run(build: Build, tmp_path: Path) -> None:
     """Upload, all launches, finish, download; workloads outlive the queue's work."""
-    write_inputs(STATIC, tmp_path, "A", "bias", "scale")
+    write_inputs(STATIC, tmp_path, "A", "bias", "scale", "odd_table")
     log = [call["call"] for call in run(build(STATIC), tmp_path, "--device=3").log]
     run_part = log[log.index("EnqueueMeshWorkload") :]
     assert run_part == [
         *["EnqueueMeshWorkload"] * 2,
         "Finish",
-        *["EnqueueReadMeshBuffer"] * 3,
+        *["EnqueueReadMeshBuffer"] * 5,
         "close",
         *["~MeshWorkload"] * 2,
     ]
     uploads = [i for i, call in enumerate(log) if call == "EnqueueWriteMeshBuffer"]
-    assert len(uploads) == 5  # A, C, bias, lse, scale; B is unused
+    assert len(uploads) == 8  # all but B, which is unused
     assert uploads[-1] < log.index("EnqueueMeshWorkload")
 
 
 def test_device_number(build: Build, tmp_path: Path) -> None:
-    write_inputs(STATIC, tmp_path, "A", "bias", "scale")
+    write_inputs(STATIC, tmp_path, "A", "bias", "scale", "odd_table")
     assert run(build(STATIC), tmp_path, "--device=3").calls("create_unit_mesh") == [{"device": 3}]
 
 
@@ -166,11 +168,13 @@ def test_device_number(build: Build, tmp_path: Path) -> None:
 
 
 def test_results_are_the_bytes_in_dram(build: Build, tmp_path: Path) -> None:
-    write_inputs(STATIC, tmp_path, "A", "bias", "scale")
+    write_inputs(STATIC, tmp_path, "A", "bias", "scale", "odd_table")
     assert run(build(STATIC), tmp_path).out == (
         f"C: {tmp_path}/C.out.bin, not compared (no {tmp_path}/C.ref.bin)\n"
         f"bias: {tmp_path}/bias.out.bin, not compared (no {tmp_path}/bias.ref.bin)\n"
         f"lse: {tmp_path}/lse.out.bin, not compared (no {tmp_path}/lse.ref.bin)\n"
+        f"odd: {tmp_path}/odd.out.bin, not compared (no {tmp_path}/odd.ref.bin)\n"
+        f"varlen: {tmp_path}/varlen.out.bin, not compared (no {tmp_path}/varlen.ref.bin)\n"
     )
     assert (tmp_path / "bias.out.bin").read_bytes() == (tmp_path / "bias.bin").read_bytes()
     assert (tmp_path / "C.out.bin").read_bytes() == bytes(6 * 4096)
@@ -184,7 +188,7 @@ def test_results_are_the_bytes_in_dram(build: Build, tmp_path: Path) -> None:
 def test_comparison_within_a_tolerance(
     build: Build, tmp_path: Path, tolerance: str | None, status: int, verdict: str
 ) -> None:
-    tensors = write_inputs(STATIC, tmp_path, "A", "C", "bias", "scale")
+    tensors = write_inputs(STATIC, tmp_path, "A", "C", "bias", "scale", "odd_table")
     reference = tensors["C"].clone()
     reference[1, 2] = 0.5
     reference[69, 32] = -0.0
@@ -204,7 +208,7 @@ def test_comparison_within_a_tolerance(
 
 
 def test_comparison_of_bfloat16_and_not_a_number(build: Build, tmp_path: Path) -> None:
-    bias = write_inputs(STATIC, tmp_path, "A", "bias", "scale")["bias"]
+    bias = write_inputs(STATIC, tmp_path, "A", "bias", "scale", "odd_table")["bias"]
     bias[33] = 1.0
     pages_of(STATIC, "bias", bias).numpy().tofile(tmp_path / "bias.bin")
     bias[33] = 1.0078125  # the next bfloat16
@@ -218,7 +222,7 @@ def test_comparison_of_bfloat16_and_not_a_number(build: Build, tmp_path: Path) -
 
 
 def test_padding_is_not_compared(build: Build, tmp_path: Path) -> None:
-    write_inputs(STATIC, tmp_path, "A", "bias", "scale")
+    write_inputs(STATIC, tmp_path, "A", "bias", "scale", "odd_table")
     padded = replace(STATIC, params=(*STATIC.params[:2], Param("C", "tensor", "float32", (96, 64), "write")))
     full = torch.ones(96, 64)
     full[:70, :33] = 0
@@ -230,7 +234,7 @@ def test_padding_is_not_compared(build: Build, tmp_path: Path) -> None:
 
 
 def test_of_equal_columns_the_first_is_compared(build: Build, tmp_path: Path) -> None:
-    lse = write_inputs(STATIC, tmp_path, "A", "bias", "scale", "lse")["lse"]
+    lse = write_inputs(STATIC, tmp_path, "A", "bias", "scale", "odd_table", "lse")["lse"]
     pages = pages_of(STATIC, "lse", lse)
     pages.view(torch.float32)[:, 1] += 1  # row 0, column 1 of every tile: a copy, not the tensor's
     pages.numpy().tofile(tmp_path / "lse.ref.bin")
@@ -242,6 +246,28 @@ def test_of_equal_columns_the_first_is_compared(build: Build, tmp_path: Path) ->
     result = run(build(STATIC), tmp_path)
     assert "1 of 80 elements differ, max abs error 0.5 " in result.out
     assert result.status == 1
+
+
+def test_elements_are_found_in_windows(build: Build, tmp_path: Path) -> None:
+    odd = write_inputs(STATIC, tmp_path, "A", "bias", "scale", "odd", "odd_table")["odd"]
+    for at, differing in (((4, 39), 1), ((0, 16), 2)):
+        odd[at] += 0.5
+        pages = pages_of(STATIC, "odd", odd)
+        pages.view(torch.float32)[:, 256] += 1  # column 16 of each tile: padding of a window
+        pages.numpy().tofile(tmp_path / "odd.ref.bin")
+        result = run(build(STATIC), tmp_path)
+        assert f"{differing} of 200 elements differ, max abs error 0.5 " in result.out
+        assert result.status == 1
+
+
+def test_elements_are_found_in_rows(build: Build, tmp_path: Path) -> None:
+    varlen = write_inputs(STATIC, tmp_path, "A", "bias", "scale", "odd_table", "varlen")["varlen"]
+    for at, differing in (((1, 6, 39), 1), ((0, 1, 16), 2)):
+        varlen[at] += 0.5
+        pages = pages_of(STATIC, "varlen", varlen)
+        pages.view(torch.float32)[:, 40] += 1  # padding
+        pages.numpy().tofile(tmp_path / "varlen.ref.bin")
+        assert f"{differing} of 560 elements differ, max abs error 0.5 " in run(build(STATIC), tmp_path).out
 
 
 def test_integers_are_compared_by_their_bytes(build: Build, tmp_path: Path) -> None:
@@ -269,7 +295,7 @@ def test_missing_and_wrong_files(build: Build, tmp_path: Path) -> None:
     assert refusal(run(build(STATIC), tmp_path)) == (
         f"error: {tmp_path}/A.bin has 5 bytes; tensor 'A' has 24576 (2 x 3 x 2 tiles of 2048 B)\n"
     )
-    write_inputs(STATIC, tmp_path, "A", "bias", "scale")
+    write_inputs(STATIC, tmp_path, "A", "bias", "scale", "odd_table")
     (tmp_path / "C.ref.bin").write_bytes(b"")
     result = run(build(STATIC), tmp_path)
     assert refusal(result) == (
@@ -298,7 +324,7 @@ def test_wrong_command_lines(build: Build, tmp_path: Path, words: list[str], mes
 
 
 def test_wrong_device(build: Build, tmp_path: Path) -> None:
-    write_inputs(STATIC, tmp_path, "A", "bias", "scale")
+    write_inputs(STATIC, tmp_path, "A", "bias", "scale", "odd_table")
     assert refusal(run(build(STATIC), tmp_path, env=BLACKHOLE)) == (
         "error: the kernels were compiled for Wormhole; this device is another chip\n"
     )

@@ -16,8 +16,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tilelang_tt.arch import ARCHS
+from tilelang_tt.arch import ARCHS, TILE
 from tilelang_tt.codegen import host_support as support
+from tilelang_tt.codegen import host_tensor
 from tilelang_tt.codegen.host_expression import needs_floor
 from tilelang_tt.codegen.host_launch import workload_function
 from tilelang_tt.codegen.host_names import Names, is_float, one_line, string
@@ -43,8 +44,8 @@ def host_program(plan: Plan) -> str:
         _usage(names),
         support.COMMAND_LINE,
         _command_line(names),
-        support.TENSOR,
-        support.COMPARISON,
+        host_tensor.TENSOR,
+        host_tensor.COMPARISON,
         support.LAUNCH,
     ]
     if any(launch.semaphores for launch in plan.launches):
@@ -82,7 +83,7 @@ def _extents(plan: Plan, tensor: TensorPlan) -> tuple[Size, Size]:
 
 def _header(plan: Plan) -> str:
     listing = "\n".join(
-        "//   " + _FILES[plan.params[tensor.param].access].format(one_line(tensor.name), _storage(plan, tensor))
+        "//   " + _FILES[plan.access(tensor)].format(one_line(tensor.name), _storage(plan, tensor))
         for tensor in plan.tensors
     )
     return f"""\
@@ -94,7 +95,8 @@ def _header(plan: Plan) -> str:
 //
 // A file holds a tensor's tiles exactly as they lie in DRAM: 32x32 tiles of four 16x16 faces, tile (r, c) of
 // batch entry b in page (b * row_tiles + r) * col_tiles + c, the last tile row and column padded with zeros.
-// A tensor without an axis of rows (columns) has the same values in all 32 rows (columns) of a tile.
+// A tensor without an axis of rows (columns) has the same values in all 32 rows (columns) of a tile. An axis with a
+// window in tt.plan.json lies in pieces, each in tiles of its own.
 // tilelang_tt writes one with
 //   pages = torch.zeros(number_of_pages, page_bytes, dtype=torch.uint8)
 //   tilelang_tt.runtime.formats.encode(tensor, plan.tensor("NAME"), pages)
@@ -106,9 +108,13 @@ def _header(plan: Plan) -> str:
 
 
 def _storage(plan: Plan, tensor: TensorPlan) -> str:
-    """The format of the file, and the element type it stands for where that is another."""
-    dtype = plan.params[tensor.param].dtype
-    return f"{dtype} as {tensor.format}" if storage_note(dtype, tensor.format) else tensor.format
+    """The format of the file, and what it stands for where that does not go without saying."""
+    param = plan.params[tensor.param]
+    if tensor.table:
+        return f"{one_line(param.name)} as 32-bit words in row-major order"
+    text = f"{param.dtype} as {tensor.format}" if storage_note(param.dtype, tensor.format) else tensor.format
+    text += ", a page for every row" if tensor.by_rows else ""
+    return f"{text}, {one_line(param.name)} in another layout" if tensor.view else text
 
 
 def _usage(names: Names) -> str:
@@ -177,12 +183,23 @@ def _tensor(plan: Plan, tensor: TensorPlan, names: Names) -> str:
              .row_tiles = {names.size(tensor.row_tiles)},
              .col_tiles = {names.size(tensor.col_tiles)},
              .rows = {names.size(rows)},
-             .cols = {names.size(cols)}}},
+             .cols = {names.size(cols)}{_other_layout(tensor)}}},
 """
 
 
+def _other_layout(tensor: TensorPlan) -> str:
+    """Elements of a piece, and those it takes in its tiles, for axes that lie in pieces; or that there are no tiles."""
+    windows = (("row_window", tensor.row_window), ("col_window", tensor.col_window))
+    rows = ",\n             .by_rows = true" if tensor.by_rows else ""
+    return rows + "".join(
+        f",\n             .{field} = {{{window.step}, {-(-window.extent // TILE) * TILE}}}"
+        for field, window in windows
+        if window is not None
+    )
+
+
 def _run(plan: Plan, names: Names) -> str:
-    by_access = [(plan.params[tensor.param].access, names.tensor(tensor.name)) for tensor in plan.tensors]
+    by_access = [(plan.access(tensor), names.tensor(tensor.name)) for tensor in plan.tensors]
     used = [(access, tensor) for access, tensor in by_access if access != "unused"]
     written = [tensor for access, tensor in by_access if access in _WRITTEN]
     args = "line.args" if names.has_arguments else ""

@@ -92,6 +92,7 @@ def _tensor(program: TileProgram, tensor: Tensor) -> TensorPlan:
         table=layout.table,
         row_window=_window(layout.row_window),
         col_window=_window(layout.col_window),
+        view=tensor in program.views,
     )
 
 

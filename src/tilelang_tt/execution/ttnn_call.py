@@ -23,8 +23,9 @@ class TtnnCall(Signature):
 
     def __init__(self, ttnn: Any, signature: Signature, args: Sequence[Any]) -> None:
         super().__init__(signature.plan, signature.dtypes, signature.outputs)
+        ttnn_tensors.check_layouts(self.plan)
         self.ttnn = ttnn
-        self.layouts = {item.param: item for item in self.plan.tensors}
+        self.layouts = {item.param: item for item in self.plan.tensors if not item.view}
         first = next(value for value in args if isinstance(value, ttnn.Tensor))
         self.device = first.device()  # None: on the host
         self.call = self.bind(args)

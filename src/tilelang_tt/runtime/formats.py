@@ -108,10 +108,12 @@ def _spread(matrices: torch.Tensor, dim: int, window: WindowPlan) -> torch.Tenso
     inside = torch.arange(padded)
     places = torch.arange(0, extent, window.step)[:, None] + inside
     outside = (inside >= window.extent) | (places >= extent)
-    result = matrices.index_select(dim, places.clamp(max=extent - 1).flatten())
+    # As bits, because torch computes with fewer types than there are; a zero is all zeros in every type.
+    bits = matrices.view(_BITS[matrices.element_size()])
+    result = bits.index_select(dim, places.clamp(max=extent - 1).flatten())
     shape = [1, 1, 1]
     shape[dim] = -1
-    return result.masked_fill(outside.reshape(shape), 0)
+    return result.masked_fill_(outside.reshape(shape), 0).view(matrices.dtype)
 
 
 def _gather(matrices: torch.Tensor, dim: int, window: WindowPlan, extent: int) -> torch.Tensor:
@@ -174,15 +176,13 @@ def _padded(matrices: torch.Tensor, shape: TileShape) -> torch.Tensor:
 def encode(tensor: torch.Tensor, plan: TensorPlan, pages: torch.Tensor) -> None:
     """Write `tensor` into `pages`, uint8 [pages, page_bytes], in the plan's format."""
     if plan.table:
-        words = torch.float32 if tensor.is_floating_point() else torch.int32
-        pages.view(words).flatten()[: tensor.numel()] = tensor.reshape(-1).to(words)
+        _encode_table(tensor, plan, pages)
         return
     if plan.by_rows:
-        rows = _rows(tensor, plan)
-        pages.view(torch.float32)[:, : rows.shape[1]] = rows
+        _encode_rows(tensor, plan, pages)
         return
     shape = tile_shape(plan, tuple(tensor.shape))
-    _check(plan, shape, pages)
+    _check(plan, shape.pages, pages)
     if shape.pages == 0:
         return
     source = _tiled(_padded(_as_matrices(tensor, plan, shape), shape), shape)
@@ -196,16 +196,13 @@ def encode(tensor: torch.Tensor, plan: TensorPlan, pages: torch.Tensor) -> None:
 
 def decode(pages: torch.Tensor, plan: TensorPlan, tensor: torch.Tensor, written: torch.Tensor | None = None) -> None:
     """Read `pages` back into `tensor`, in place; only the pages marked in `written`, when given."""
+    if plan.view:
+        raise InternalError("TT901", f"'{plan.name}' is one more view of an input; nothing is read back from it")
     if plan.by_rows:
-        rows = _rows(tensor, plan)
-        width = 1 if plan.col_axis is None else tensor.shape[plan.col_axis]
-        found = pages.view(torch.float32)[:, :width]
-        result = found if written is None else torch.where(written.view(-1, 1), found, rows[:, :width])
-        matrices = tensor.permute(_axes(plan, tensor.dim()))
-        matrices.copy_(_as_wanted(result.reshape(matrices.shape), tensor.dtype).to(tensor.dtype))
+        _decode_rows(pages, plan, tensor, written)
         return
     shape = tile_shape(plan, tuple(tensor.shape))
-    _check(plan, shape, pages)
+    _check(plan, shape.pages, pages)
     if shape.pages == 0:
         return
     form = FORMATS[plan.format]
@@ -223,17 +220,8 @@ def decode(pages: torch.Tensor, plan: TensorPlan, tensor: torch.Tensor, written:
         mask = written.view(shape.batch, shape.row_tiles, shape.col_tiles)
         mask = mask.repeat_interleave(shape.height, 1).repeat_interleave(shape.width, 2)
         mask = _put_together(mask[:, : shape.rows, : shape.cols], plan, tensor).reshape(matrices.shape)
-        bits = _BITS[tensor.element_size()]  # torch.where knows fewer types than there are
-        result = torch.where(mask, result.view(bits), matrices.view(bits)).view(tensor.dtype)
+        result = _merged(mask, result, matrices)
     matrices.copy_(result)
-
-
-def _rows(tensor: torch.Tensor, plan: TensorPlan) -> torch.Tensor:
-    """[batch * rows, elements of a row] as float32; without an axis of columns a row is one value 32 times."""
-    moved = tensor.permute(_axes(plan, tensor.dim())).to(torch.float32)
-    if plan.col_axis is None:
-        return moved.reshape(-1, 1).expand(-1, TILE)
-    return moved.reshape(-1, tensor.shape[plan.col_axis])
 
 
 def _put_together(matrices: torch.Tensor, plan: TensorPlan, tensor: torch.Tensor) -> torch.Tensor:
@@ -254,8 +242,50 @@ def _as_wanted(values: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
     return values.float().round().to(torch.int64) if whole and values.is_floating_point() else values
 
 
-def _check(plan: TensorPlan, shape: TileShape, pages: torch.Tensor) -> None:
-    expected = (shape.pages, page_bytes(plan.format))
+def _encode_table(tensor: torch.Tensor, plan: TensorPlan, pages: torch.Tensor) -> None:
+    """Words in row-major order: float32, or 32-bit integers."""
+    _check(plan, -(-tensor.numel() // _ELEMENTS), pages)
+    words = torch.float32 if tensor.is_floating_point() else torch.int32
+    pages.view(words).flatten()[: tensor.numel()] = tensor.reshape(-1).to(words)
+
+
+def _encode_rows(tensor: torch.Tensor, plan: TensorPlan, pages: torch.Tensor) -> None:
+    """A page for every row; without an axis of columns a row is one value 32 times."""
+    width = 1 if plan.col_axis is None else tensor.shape[plan.col_axis]
+    rows = tensor.permute(_axes(plan, tensor.dim())).reshape(-1, width)
+    words = _words(pages, plan)
+    if plan.col_axis is None:
+        words.copy_(rows)
+    else:
+        words[:, :width] = rows
+        words[:, width:] = 0
+
+
+def _decode_rows(pages: torch.Tensor, plan: TensorPlan, tensor: torch.Tensor, written: torch.Tensor | None) -> None:
+    width = 1 if plan.col_axis is None else tensor.shape[plan.col_axis]
+    matrices = tensor.permute(_axes(plan, tensor.dim()))
+    found = _words(pages, plan)[:, :width].reshape(matrices.shape)
+    result = _as_wanted(found, tensor.dtype).to(tensor.dtype)
+    if written is not None:
+        mask = written.view(-1, 1).expand(-1, width).reshape(matrices.shape)
+        result = _merged(mask, result, matrices)
+    matrices.copy_(result)
+
+
+def _words(pages: torch.Tensor, plan: TensorPlan) -> torch.Tensor:
+    element = FORMATS[plan.format].element
+    assert element is not None  # rows are no block floating point
+    return pages.view(element)
+
+
+def _merged(mask: torch.Tensor, new: torch.Tensor, old: torch.Tensor) -> torch.Tensor:
+    """`new` where the mask says so; as bits, because torch.where knows fewer types than there are."""
+    bits = _BITS[old.element_size()]
+    return torch.where(mask, new.view(bits), old.view(bits)).view(old.dtype)
+
+
+def _check(plan: TensorPlan, count: int, pages: torch.Tensor) -> None:
+    expected = (count, page_bytes(plan.format))
     if tuple(pages.shape) != expected:
         raise InternalError(
             "TT901", f"tensor '{plan.name}' needs pages {expected}, the plan gives {tuple(pages.shape)}"

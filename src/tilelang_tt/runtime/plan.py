@@ -60,6 +60,9 @@ class TensorPlan:
         bias [N]        rows None, columns 0      tiles of 32 equal rows
         lse [B, H, S]   rows 2, columns None      tiles of 32 equal columns, B * H batches
         scale [H]       rows None, columns None   H tiles of one value each
+
+    An axis with a window is cut into pieces before it is cut into tiles: element i of the axis is element i % step of
+    piece i // step, and a piece goes on to `extent` elements with what the next one begins with.
     """
 
     name: str
@@ -71,10 +74,11 @@ class TensorPlan:
     row_tiles: Size
     col_tiles: Size
     batch: Size  # product of the remaining axes
-    by_rows: bool = False  # no tiles: page b * row_tiles + r is row r of batch b, Float32, padded to 32 elements
+    by_rows: bool = False  # no tiles: page b * row_tiles + r is row r of batch b, padded to a multiple of 32 elements
     table: bool = False  # no tiles: 32-bit words in row-major order, 1024 to a page
     row_window: WindowPlan | None = None
     col_window: WindowPlan | None = None
+    view: bool = False  # one more way in which an input lies; kernels only read it
     memory: Literal["dram_interleaved"] = "dram_interleaved"
 
 
@@ -180,6 +184,10 @@ class Plan:
 
     def tensor(self, name: str) -> TensorPlan:
         return next(tensor for tensor in self.tensors if tensor.name == name)
+
+    def access(self, tensor: TensorPlan) -> Access:
+        """What kernels do with the tensor as it lies here."""
+        return "read" if tensor.view else self.params[tensor.param].access
 
     def to_json(self) -> str:
         data = json.loads(json.dumps(asdict(self)))  # tuples become lists

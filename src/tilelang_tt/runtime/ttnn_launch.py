@@ -76,7 +76,7 @@ def resolve(
     tensors, offset = [], 0
     for tensor in plan.tensors:
         pages = evaluate(tensor.batch, sizes) * evaluate(tensor.row_tiles, sizes) * evaluate(tensor.col_tiles, sizes)
-        written = plan.params[tensor.param].access in ("write", "read_write")
+        written = plan.access(tensor) in ("write", "read_write")
         item = {"name": tensor.name, "pages": pages, "page_bytes": tensor.page_bytes}
         tensors.append({**item, "offset": offset, "written": written})
         offset += round_up(pages * tensor.page_bytes)

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tilelang_tt.arch import TILE
+from tilelang_tt.diagnostics import DeviceError
 from tilelang_tt.runtime.plan import Plan, TensorPlan
 from tilelang_tt.runtime.runner import RunReport
 from tilelang_tt.runtime.ttnn_find import simulator
@@ -55,6 +56,19 @@ def layout_text(item: TensorPlan, rank: int) -> str:
     rows = ", always converted: 32 equal rows" if item.row_axis is None else ""
     columns = ", always converted: 32 equal columns" if item.col_axis is None else ""
     return f"{DTYPES.get(item.format, item.format)}, TILE_LAYOUT, interleaved{order}{rows}{columns}"
+
+
+def check_layouts(plan: Plan) -> None:
+    """Refuse layouts that a ttnn tensor cannot be converted to on the device."""
+    for item in plan.tensors:
+        in_pieces = item.row_window is not None or item.col_window is not None
+        if item.table or item.by_rows or in_pieces:
+            how = "in pieces that do not begin at tiles" if in_pieces else "as 32-bit words, not in tiles"
+            raise DeviceError(
+                "TT412",
+                f"kernel '{plan.name}' takes '{plan.params[item.param].name}' {how}; no ttnn tensor lies so",
+                help="pass torch tensors",
+            )
 
 
 @dataclass(frozen=True)
@@ -147,7 +161,7 @@ def launch(
     placed, notes = {}, []
     for item, wanted in zip(plan.tensors, request["tensors"], strict=True):
         tensor = tensors[item.name]
-        if plan.params[item.param].access in ("read", "unused"):
+        if plan.access(item) in ("read", "unused"):
             conversion = Conversion.of(ttnn, item, tensor)
             tensor = conversion.run(ttnn, item, tensor)
             if conversion.steps:

@@ -7,7 +7,8 @@
 //
 // A file holds a tensor's tiles exactly as they lie in DRAM: 32x32 tiles of four 16x16 faces, tile (r, c) of
 // batch entry b in page (b * row_tiles + r) * col_tiles + c, the last tile row and column padded with zeros.
-// A tensor without an axis of rows (columns) has the same values in all 32 rows (columns) of a tile.
+// A tensor without an axis of rows (columns) has the same values in all 32 rows (columns) of a tile. An axis with a
+// window in tt.plan.json lies in pieces, each in tiles of its own.
 // tilelang_tt writes one with
 //   pages = torch.zeros(number_of_pages, page_bytes, dtype=torch.uint8)
 //   tilelang_tt.runtime.formats.encode(tensor, plan.tensor("NAME"), pages)
@@ -124,6 +125,13 @@ CommandLine parse(int argc, char** argv) {
 // Tiles as they lie in DRAM, page after page.
 using Pages = std::vector<uint8_t>;
 
+// An axis lies in pieces of `step` elements, each in tiles of its own, `padded` elements long.
+struct Window {
+    int64_t step = TILE_WIDTH, padded = TILE_WIDTH;
+
+    int64_t place(int64_t element) const { return element / step * padded + element % step; }
+};
+
 // A tensor in DRAM: 32x32 tiles, one per page, pages interleaved over the banks.
 struct TileTensor {
     std::string name;
@@ -131,6 +139,8 @@ struct TileTensor {
     uint32_t page_bytes;
     int64_t batch, row_tiles, col_tiles;
     int64_t rows, cols;  // elements of one batch entry; the rest of its last tiles is padding
+    bool by_rows = false;  // no tiles: a page is a row, `row_tiles` of them to a batch entry
+    Window row_window{}, col_window{};
     std::shared_ptr<distributed::MeshBuffer> buffer = nullptr;
 
     uint64_t bytes() const { return static_cast<uint64_t>(batch * row_tiles * col_tiles) * page_bytes; }
@@ -232,6 +242,9 @@ double value_of(tt::DataFormat format, const uint8_t* element) {
 
 // Byte offset of an element: four faces make a tile, two beside two.
 uint64_t offset_of(const TileTensor& tensor, int64_t b, int64_t row, int64_t col, uint32_t width) {
+    if (tensor.by_rows) {
+        return static_cast<uint64_t>(b * tensor.row_tiles + row) * tensor.page_bytes + col * width;
+    }
     const int64_t page = (b * tensor.row_tiles + row / TILE_HEIGHT) * tensor.col_tiles + col / TILE_WIDTH;
     const int64_t face = row % TILE_HEIGHT / FACE_HEIGHT * 2 + col % TILE_WIDTH / FACE_WIDTH;
     const int64_t element = face * FACE_HW + row % FACE_HEIGHT * FACE_WIDTH + col % FACE_WIDTH;
@@ -272,7 +285,8 @@ Difference difference_of(const TileTensor& tensor, const Pages& result, const Pa
     for (int64_t b = 0; b < tensor.batch; ++b) {
         for (int64_t row = 0; row < tensor.rows; ++row) {
             for (int64_t col = 0; col < tensor.cols; ++col) {
-                const uint64_t at = offset_of(tensor, b, row, col, width);
+                const int64_t tile_row = tensor.row_window.place(row), tile_col = tensor.col_window.place(col);
+                const uint64_t at = offset_of(tensor, b, tile_row, tile_col, width);
                 compare(difference, tensor.format, &result[at], &reference[at], width);
             }
         }

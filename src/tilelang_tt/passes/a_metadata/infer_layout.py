@@ -17,7 +17,7 @@ from dataclasses import replace
 from tilelang_tt.arch import TILE
 from tilelang_tt.compiled import Decision
 from tilelang_tt.diagnostics import Location, UnsupportedError
-from tilelang_tt.formats import INTEGERS, TILE_BYTES, format_of, storage_note
+from tilelang_tt.formats import INTEGER_FORMATS, INTEGERS, TILE_BYTES, format_of, storage_note
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.scalar import Expr
 from tilelang_tt.ir.tile import Copy, Read, Region, Tensor, TensorLayout, TileProgram, Window, walk
@@ -119,7 +119,7 @@ def _storage(tensor: Tensor, written: bool, options: Options) -> str:
 def _layout(tensor: Tensor, axes: TileAxes, boxes: list[Region], written: list[Region], format: str) -> TensorLayout:
     others = [extent for axis, extent in enumerate(tensor.shape) if axis not in axes]
     if axes[0] is not None and _needs_rows(tensor, axes[0], boxes, written):
-        return _by_rows(tensor, axes, scalar.product(others))
+        return _by_rows(tensor, axes, scalar.product(others), format)
     windows = [None if axis is None else _window(tensor, axis, boxes, written) for axis in axes]
 
     def tiles(axis: int | None, window: Window | None) -> Expr:
@@ -150,8 +150,8 @@ def _window(tensor: Tensor, axis: int, boxes: list[Region], written: list[Region
         return None
     step = step or extent
     window = Window(step, extent)
-    stored = max((box.extents[axis] for box in written), default=0)
-    if stored > step or window.tiles * TILE > _MOST_COPIES * step:
+    overlap = extent > step  # then an element lies in several places, which a store would have to reach
+    if (written and overlap) or window.tiles * TILE > _MOST_COPIES * step:
         return None  # refused where the block is read or written
     return window
 
@@ -161,11 +161,11 @@ def _needs_rows(tensor: Tensor, axis: int, boxes: list[Region], written: list[Re
     if any(box.limit is not None and box.limit[0] == axis for box in written):
         return True  # whole tiles would overwrite what lies behind
     aligned = all(scalar.granularity(box.mins[axis]) % TILE == 0 for box in boxes)
-    return not aligned and _window(tensor, axis, boxes, written) is None and "float" in tensor.dtype
+    return not aligned and _window(tensor, axis, boxes, written) is None
 
 
-def _by_rows(tensor: Tensor, axes: TileAxes, batch: Expr) -> TensorLayout:
-    """A page for every row: kernels put tiles together row by row."""
+def _by_rows(tensor: Tensor, axes: TileAxes, batch: Expr, format: str) -> TensorLayout:
+    """A page of 32-bit numbers for every row: kernels put tiles together row by row."""
     row, col = axes
     assert row is not None
     width = TILE if col is None else scalar.int_value(tensor.shape[col])
@@ -177,7 +177,8 @@ def _by_rows(tensor: Tensor, axes: TileAxes, batch: Expr) -> TensorLayout:
         )
     bytes_of_row = -(-width // TILE) * TILE * 4
     one = scalar.const(1)
-    return TensorLayout(row, col, scalar.as_expr(tensor.shape[row]), one, batch, "Float32", bytes_of_row, by_rows=True)
+    words = format if format in INTEGER_FORMATS else "Float32"
+    return TensorLayout(row, col, scalar.as_expr(tensor.shape[row]), one, batch, words, bytes_of_row, by_rows=True)
 
 
 def _reaches_end(tensor: Tensor, axis: int, box: Region) -> bool:
@@ -193,7 +194,7 @@ def _describe(tensor: Tensor, layout: TensorLayout) -> str:
     repeated = [side for side, axis in (("rows", layout.row_axis), ("columns", layout.col_axis)) if axis is None]
     tiles += f" of equal {' and '.join(repeated)}" if repeated else ""
     if layout.by_rows:
-        page = f"a page of {layout.page_bytes} B, Float32, for every row"
+        page = f"a page of {layout.page_bytes} B, {layout.format}, for every row"
         return f"{tensor.dtype} [{shape}] -> {page}: blocks start anywhere"
     for side, window in (("rows", layout.row_window), ("columns", layout.col_window)):
         tiles += f", {side} by windows of {window.extent} every {window.step}" if window else ""

@@ -11,12 +11,25 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tilelang_tt.ir.tile import Copy, Region, Stmt, Tensor, TileProgram, children, unique_name, walk, with_children
+from tilelang_tt.diagnostics import UnsupportedError
+from tilelang_tt.ir.tile import (
+    Copy,
+    Read,
+    Region,
+    Stmt,
+    Tensor,
+    TileProgram,
+    children,
+    unique_name,
+    walk,
+    with_children,
+)
 
 
 def separate_views(program: TileProgram) -> TileProgram:
     copies = [s for launch in program.launches for s in walk(launch.body) if isinstance(s, Copy)]
     written = {copy.dst.source for copy in copies}
+    _check_tables(program, {tensor.param for tensor in written if isinstance(tensor, Tensor)})
     ways: dict[Tensor, dict[tuple[int, ...], Tensor]] = {}
     names = {param.name for param in program.params} | {view.name for view in program.views}
     for copy in copies:
@@ -42,6 +55,20 @@ def separate_views(program: TileProgram) -> TileProgram:
     launches = tuple(replace(launch, body=rewrite(launch.body)) for launch in program.launches)
     more = [view for tensor, known in ways.items() for view in known.values() if view is not tensor]
     return replace(program, launches=launches, views=(*program.views, *more))
+
+
+def _check_tables(program: TileProgram, written: set[int]) -> None:
+    """The host lays a table before the first launch: what kernels write to the tensor does not reach it."""
+    for launch in program.launches:
+        for stmt in walk(launch.body):
+            if isinstance(stmt, Read) and stmt.table.param in written:
+                name = program.params[stmt.table.param].name
+                raise UnsupportedError(
+                    "TT145",
+                    f"elements of '{name}' steer the kernel, and the same function writes '{name}'",
+                    location=stmt.location,
+                    help="write it in a function of its own, and call that one first",
+                )
 
 
 def _axes(region: Region) -> tuple[int, ...]:
