@@ -46,6 +46,9 @@ COUNT ?= 100
 random: $(STAMP)  ## new random tile programs: device, interpreter and TileLang's CPU backend agree; COUNT=500 for more
 	RANDOM_PROGRAMS=$(COUNT) $(BIN)/pytest -s tests/conformance/test_tile_programs.py
 
+mutate: $(STAMP)  ## every protocol call of many kernels left out, doubled, moved; rewrites docs/reference/mutation.md (minutes)
+	$(BIN)/python tests/device/mutation_table.py
+
 golden: $(STAMP)  ## rewrite the golden files of tests/golden and docs/reference; review the diff
 	UPDATE_GOLDEN=1 $(BIN)/pytest tests/golden tests/sdk/test_device_api.py
 

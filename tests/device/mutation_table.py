@@ -62,13 +62,15 @@ def _heading(name: str, outcome: Outcome) -> str:
     return next(heading for heading, starts in _KINDS.items() if outcome.result.startswith(starts))
 
 
-def page(rows: list[list[str | int]]) -> str:
+def page(rows: list[list[str | int]], schedules: str) -> str:
     totals = ["all", *(sum(int(line[at]) for line in rows) for at in range(1, len(columns())))]
     table = [columns(), ["---"] * len(columns()), *rows, totals]
     lines = ["| " + " | ".join(map(str, line)) + " |" for line in table]
     named = [f"- **{program}**" + "".join(f"\n  - `{mutant}`: {why}" for mutant, why in entries.items())
              for program, entries in NAMED.items()]  # fmt: skip
-    return _TEXT.format(table="\n".join(lines), twice="\n".join(why_twice()), named="\n".join(named))
+    return _TEXT.format(
+        schedules=schedules, table="\n".join(lines), twice="\n".join(why_twice()), named="\n".join(named)
+    )
 
 
 _TEXT = """# Mutation test
@@ -77,6 +79,8 @@ Written by `make mutate`. Every protocol call of these kernels (circular buffers
 reconfigurations, packs) is left out, made twice, and moved past the statement before and after it, one change at a
 time. The virtual device must report the change, under the fixed schedule or one of twenty seeds, or the mutant must be
 the same program: by a rule below or by name, and then it must give the same bytes under all 21 schedules.
+
+Schedules tried for this table: {schedules}.
 
 {table}
 
@@ -106,10 +110,10 @@ def main(names: list[str]) -> int:
         rows.append(row(name, outcomes))
         problems += [f"{name}: {finding}" for finding in findings(name, outcomes)]
         print(f"{name}: {len(outcomes)} mutants, {time.perf_counter() - started:.0f} s", file=sys.stderr, flush=True)
-    print(page(rows))
-    print("\n".join(problems))
+    text = page(rows, f"{len(SCHEDULES)} for every mutant that no schedule before had shown")
+    print(text, *problems, sep="\n")
     if not names:
-        PAGE.write_text(page(rows))
+        PAGE.write_text(text)
     return 1 if problems else 0
 
 

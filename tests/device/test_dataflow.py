@@ -108,6 +108,21 @@ BREACHES = {
     "state that was not set": (
         "noc_async_read_one_packet_with_state(0, l1);}", "noc-state", "with_state"
     ),
+    "state of another form": (
+        "noc_async_read_one_packet_set_state(source.get_noc_addr(0), bytes);\n"
+        "noc_async_read_with_state(static_cast<uint32_t>(source.get_noc_addr(0)), l1, bytes);}",
+        "noc-state",
+        "read_with_state",
+    ),
+    "state that an ordinary read has replaced": (
+        "noc_async_read_set_state(source.get_noc_addr(0));\nnoc_async_read_page(1, source, l1 + bytes);\n"
+        "noc_async_read_with_state(static_cast<uint32_t>(source.get_noc_addr(0)), l1, bytes);}",
+        "noc-state",
+        "read_with_state",
+    ),
+    "sending what nobody has written": (
+        "noc_async_write_page(0, target, l1);\n" + END, "l1-uninitialised", "noc_async_write_page"
+    ),
     "barrier of another trid": (
         "noc_async_read_set_trid(1);\nnoc_async_read_page(0, source, l1);\nnoc_async_read_barrier_with_trid(2);\n"
         "noc_async_write_page(0, target, l1);\n}",

@@ -354,6 +354,16 @@ def test_different_kernels_on_different_cores() -> None:
         assert report.statistics["cores_used"] == 2
 
 
+def test_what_nobody_wrote_is_named() -> None:
+    values = random(64, 32)
+    with open_device() as device:
+        source, out = device.from_torch(values), device.allocate_tensor((64, 32))
+        assert source.unwritten_pages() == []
+        assert out.unwritten_pages() == [0, 1]
+        device.run(copy_program(source, out, ONE_CORE, {CoreCoord(0, 0): [1, 1]}))
+        assert out.unwritten_pages() == [0]
+
+
 def test_two_buffers_over_the_same_bytes() -> None:
     """Compute fills CB 2 and hands the same tiles on as CB 3."""
     text = (
@@ -403,6 +413,7 @@ EMPTY = DATAFLOW + "void kernel_main() {}"
     ("reader", "writer", "message"),
     [
         ("cb_reserve_back(0, 1);", "cb_reserve_back(0, 1);", "CB 0 'cb0' by the writer, but the reader is its"),
+        ("cb_wait_front(0, 1);", "cb_wait_front(0, 1);", "CB 0 'cb0' by the writer, but the reader is its consumer"),
         ("cb_wait_front(0, 1);", "", "waits in cb_wait_front for 1 pages of CB 0 'cb0': 0 are there"),
         ("cb_reserve_back(5, 1);", "", "the program gives this core no CB 5"),
         ("get_arg_val<uint32_t>(0);", "", "runtime argument 0: this kernel has 0"),
