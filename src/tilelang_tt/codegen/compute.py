@@ -130,6 +130,14 @@ class _Compute(Printer):
         name = COPY_INIT[self.sdk] if isinstance(mode, CopyMode) else "transpose_init"
         return f"{name}({self.cbs[mode.cb]})"
 
+    def number(self, stmt: Sfpu) -> dict[str, str]:
+        """The number of a call in the form it wants: the bits of a float32, or the whole number itself."""
+        if stmt.number is None:
+            return {}
+        if "{whole}" in stmt.instruction.call:
+            return {"whole": self.whole(stmt.number)}
+        return {"bits": self.bits(stmt.number)}
+
     def operation(self, stmt: KernelStmt) -> str:
         match stmt:
             case MatmulBlock():
@@ -153,8 +161,7 @@ class _Compute(Printer):
                 return stmt.instruction.call.format(
                     **dict(zip("abc", map(self.expr, stmt.operands), strict=False)),
                     out=self.expr(stmt.out),
-                    bits=self.bits(stmt.number) if stmt.number is not None else "",
-                    whole=self.whole(stmt.number) if stmt.number is not None else "",
+                    **self.number(stmt),
                     format=self.dst_format,
                 )
         raise AssertionError(f"no printed form for {type(stmt).__name__}")
