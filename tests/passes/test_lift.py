@@ -140,6 +140,24 @@ def test_a_condition_on_elements_selects() -> None:
     assert (interpret(program, tensors)["B"] == np.where(below, 7, tensors["A"])).all()
 
 
+def test_both_cases_of_a_condition_on_data_see_the_same_data() -> None:
+    @T.prim_func
+    def main(A: T.Tensor((32, 32), "float32"), B: T.Tensor((32, 32), "float32")):
+        with T.Kernel(1, threads=128):
+            X = T.alloc_shared((32, 32), "float32")
+            T.copy(A, X)
+            for i, j in T.Parallel(32, 32):
+                if X[i, j] > 0.0:
+                    X[i, j] = -1.0
+                else:
+                    X[i, j] = 2.0
+            T.copy(X, B)
+
+    tensors = small_integers({"A": (32, 32)})
+    found = interpret(lift(main, Options()), tensors)["B"]
+    assert (found == np.where(tensors["A"] > 0, -1, 2)).all()
+
+
 def test_reductions_of_all_kinds() -> None:
     @T.prim_func
     def main(A: T.Tensor((32, 64), "float32"), B: T.Tensor((32,), "float32")):

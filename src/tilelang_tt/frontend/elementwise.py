@@ -90,7 +90,10 @@ def _body(
 def _conditional(
     lifter: _Lifter, loops: list[tuple[Var, int]], stmt: Any, condition: Any, location: Location | None
 ) -> Iterator[Stmt]:
-    """A condition that is the same for all elements is a branch; any other selects element by element."""
+    """A condition that is the same for all elements is a branch; any other selects element by element.
+
+    What the condition reads and the cases change is kept as it was, for the next assignment to be under the same one.
+    """
     walked = {var for var, _ in loops}
     cases = [(stmt.condition, stmt.then_case), (tirx.Not(stmt.condition), stmt.else_case)]
     uniform = not any(var in walked for var in scalar.variables(stmt.condition)) and not _loads(stmt.condition)
@@ -100,16 +103,32 @@ def _conditional(
         )
         yield Branch(lifter.expr(stmt.condition, location), then, otherwise, location)
         return
+    changed = _stored(stmt) & {node.buffer for node in _nodes(stmt.condition, tirx.BufferLoad)}
+    kept = {buffer: lifter.kept(buffer, location) for buffer in changed if buffer in lifter.buffers}
+    yield from (Map(copy, Element(lifter.buffers[buffer]), location) for buffer, (_, copy) in kept.items())
+
+    def as_it_was(load: Any) -> Any:
+        return tirx.BufferLoad(kept[load.buffer][0], load.indices)
+
     for test, case in cases:
         if case is not None:
+            test = scalar.replace_loads(test, as_it_was, lambda load: load.buffer in kept)
             both = test if condition is None else tirx.And(condition, test)
             yield from _body(lifter, loops, case, both, location)
 
 
-def _loads(expr: Any) -> bool:
+def _nodes(tree: Any, kind: Any) -> list[Any]:
     found: list[Any] = []
-    tirx.stmt_functor.post_order_visit(expr, found.append)
-    return any(isinstance(node, tirx.BufferLoad) for node in found)
+    tirx.stmt_functor.post_order_visit(tree, found.append)
+    return [node for node in found if isinstance(node, kind)]
+
+
+def _loads(expr: Any) -> bool:
+    return bool(_nodes(expr, tirx.BufferLoad))
+
+
+def _stored(stmt: Any) -> set[Any]:
+    return {node.buffer for node in _nodes(stmt, tirx.BufferStore)}
 
 
 def _conjuncts(condition: ElementExpr) -> Iterator[ElementExpr]:

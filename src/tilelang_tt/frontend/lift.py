@@ -290,6 +290,14 @@ class _Lifter:
         self.buffers[buffer] = buffer
         return buffer
 
+    def kept(self, tir: Any, location: Location | None) -> tuple[Any, Buffer]:
+        """A block like another one, under a TIR buffer of its own."""
+        like = self.buffers[tir]
+        copy = self.temporary(like.name, like.dtype, like.shape, location)
+        key = tirx.decl_buffer(tir.shape, tir.dtype, copy.name)
+        self.buffers[key] = self.buffers.pop(copy)
+        return key, copy
+
     # --- statements -------------------------------------------------------------------------------
 
     def body(self, stmt: Any) -> tuple[Stmt, ...]:

@@ -39,6 +39,8 @@ from tilelang_tt.ir.tile import (
 from tilelang_tt.ops.derived import apply
 from tilelang_tt.passes.c_tile.lower_reductions import constant_tile
 
+BFLOAT16_WHOLE = 256  # whole numbers up to here are exact: 8 bits of significand
+
 
 def lower_positions(program: TileProgram) -> TileProgram:
     return replace(program, launches=tuple(_Lowering(launch).run() for launch in program.launches))
@@ -84,9 +86,20 @@ class _Lowering:
             return expr
         layout = self.launch.layouts[dst]
         row, col = (0 if axis is None else expr.factors[axis] for axis in (layout.row_axis, layout.col_axis))
-        self.launch, tile = constant_tile(self.launch, Constant(row=row, col=col), "index", "Float16_b", "bfloat16")
         start = scalar.simplify(expr.base + (TILE_ROW * row + TILE_COL * col) * TILE)
-        return Apply("add", (Element(tile, tuple(range(len(dst.shape)))), Scalar(start)))
+        return Apply("add", (self.inside(row, col, len(dst.shape)), Scalar(start)))
+
+    def inside(self, row: int, col: int, rank: int) -> ElementExpr:
+        """row * i + col * j inside a tile: a constant tile, where bfloat16 holds all of its numbers."""
+        if (abs(row) + abs(col)) * (TILE - 1) <= BFLOAT16_WHOLE:
+            return self.tile(Constant(row=row, col=col), rank)
+        sides = ((row, Constant(row=1)), (col, Constant(col=1)))
+        parts = [Apply("mul", (self.tile(places, rank), Number(float(factor)))) for factor, places in sides if factor]
+        return parts[0] if len(parts) == 1 else Apply("add", tuple(parts))
+
+    def tile(self, constant: Constant, rank: int) -> Element:
+        self.launch, tile = constant_tile(self.launch, constant, "index", "Float16_b", "bfloat16")
+        return Element(tile, tuple(range(rank)))
 
 
 def _conditions(expr: ElementExpr) -> Iterator[Apply]:

@@ -108,12 +108,17 @@ def insert_compute_init(kernels: KernelSet) -> KernelSet:
 
 
 def _startup(body: tuple[KernelStmt, ...], first: EngineState) -> Startup:
-    """Start with the operands of the first operation, and the packer as the persistent loop leaves it."""
+    """Start with the operands of the first operation, and the packer as the persistent loop leaves it.
+
+    In the order of products if there is one anywhere: it may find its formats set and program them no more.
+    """
     final = _insert(body[-1].body if isinstance(body[-1], For) else body, EngineState())[1]
     out = final.pack or first.pack
     assert out is not None
+    reverse = any(isinstance(stmt, MatmulBlock) for stmt in walk(body))
     if isinstance(first.mode, ReduceMode):
-        return Startup(first.mode.cb, first.mode.scaler, out, reverse=False)
+        operands = (first.mode.cb, first.mode.scaler)
+        return Startup(*(reversed(operands) if reverse else operands), out, reverse)
     if isinstance(first.mode, MatmulMode):
         return Startup(first.mode.a, first.mode.b, out, reverse=True)
     operand = first.srca or out
