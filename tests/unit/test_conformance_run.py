@@ -40,7 +40,7 @@ if __name__ == "__main__":
 GOOD = HEAD.format(body="a[i, j] + a[i, j]", check="torch.testing.assert_close(b, a + a)")
 WRONG_REFERENCE = HEAD.format(body="a[i, j] + a[i, j]", check="torch.testing.assert_close(b, a)")
 REFUSED = HEAD.format(body="T.Cast('float32', T.get_thread_binding(0))", check="")
-NO_KERNEL = "import tilelang\n\nif __name__ == '__main__':\n    raise ValueError('no GPU')\n"
+NO_KERNEL = "import tilelang\n\nif __name__ == '__main__':\n    raise ValueError('no GPU in /usr/lib/gpu.so')\n"
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +69,7 @@ def test_report(checkout: Path, tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert "| examples/good.py:11 kernel | right |  |" in text
     assert "| examples/wrong_reference.py:11 kernel | right |  |" in text  # the kernel is right, the script is not
     assert "| examples/refused.py:11 kernel | refused | thread index; TT101 " in text
-    assert "| examples/no_kernel.py | ValueError: no GPU (line 4) |" in text
+    assert "| examples/no_kernel.py | ValueError: no GPU in gpu.so (line 4) |" in text
 
     scripts = {values["script"]: values for values in map(json.loads, results.read_text().splitlines())}
     assert sorted(scripts) == [

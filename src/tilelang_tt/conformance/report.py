@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 
@@ -16,6 +17,7 @@ on the virtual device. A kernel is a function with a `T.Kernel`, told by its pla
 counts as its worst. *Pure* kernels are made of copies, fills, products, reductions, `T.Parallel`, and loops and
 conditions over them; what makes the others irregular is in their list. *Right*: the first call equals TileLang's CPU
 backend on the same inputs (within 1 %), or, where that has no reference, the script's own comparisons held."""
+_FOLDERS = re.compile(r"(?<![\w.])/(?:[\w.+-]+/)+")
 _LONGEST_REASON = 160  # characters; the rest of a message is in the results file
 
 
@@ -73,5 +75,6 @@ def _by_code(rows: list[Row]) -> list[tuple[str, list[Row]]]:
 
 
 def _cell(text: str) -> str:
-    line = " ".join(text.split()).replace("|", "\\|")
+    """One line, with the names of files but not where this machine keeps them."""
+    line = _FOLDERS.sub("", " ".join(text.split())).replace("|", "\\|")
     return line if len(line) <= _LONGEST_REASON else line[: _LONGEST_REASON - 1] + "…"
