@@ -38,14 +38,18 @@ FORCE_INLINE void zero_tile(uint32_t l1) {
 }"""
 
 _CONSTANT_TILE = """\
-// A bfloat16 tile whose element (i, j) is base + row * i + col * j, a whole number of at most 256.
+// A tile whose element (i, j) is base + row * i + col * j, a whole number of at most 256: in bfloat16, or in
+// float32 where the buffer's tiles are that large.
+template <uint32_t tile_bytes>
 inline void constant_tile(uint32_t l1, int32_t base, int32_t row, int32_t col) {
-    volatile tt_l1_ptr uint16_t* element = reinterpret_cast<volatile tt_l1_ptr uint16_t*>(l1);
-    for (uint32_t face = 0; face < 4; ++face) {
-        for (uint32_t i = face / 2 * 16; i < face / 2 * 16 + 16; ++i) {
-            for (uint32_t j = face % 2 * 16; j < face % 2 * 16 + 16; ++j) {
-                *element++ = float_of(base + row * int32_t(i) + col * int32_t(j)) >> 16;
-            }
+    for (uint32_t element = 0; element < 1024; ++element) {
+        const uint32_t face = element / 256;
+        const uint32_t i = face / 2 * 16 + element % 256 / 16, j = face % 2 * 16 + element % 16;
+        const uint32_t bits = float_of(base + row * int32_t(i) + col * int32_t(j));
+        if (tile_bytes == 4096) {
+            reinterpret_cast<volatile tt_l1_ptr uint32_t*>(l1)[element] = bits;
+        } else {
+            reinterpret_cast<volatile tt_l1_ptr uint16_t*>(l1)[element] = bits >> 16;
         }
     }
 }"""
@@ -167,7 +171,8 @@ class _Dataflow(Printer):
             return f"const uint32_t {self.declare(stmt.var)} = {words}[{self.expr(stmt.index)}]"
         if isinstance(stmt, MakeTile):
             constant = stmt.constant
-            return f"constant_tile({self.name(stmt.base)}, {constant.base}, {constant.row}, {constant.col})"
+            size = self.tile_bytes[stmt.cb]
+            return f"constant_tile<{size}>({self.name(stmt.base)}, {constant.base}, {constant.row}, {constant.col})"
         if isinstance(stmt, ZeroTile):
             return f"zero_tile<{self.tile_bytes[stmt.cb]}>({self.place(stmt.cb, self.name(stmt.base), stmt.slot)})"
         if isinstance(stmt, ReadRow | ZeroRow | WriteRow):
