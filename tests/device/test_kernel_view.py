@@ -28,7 +28,7 @@ def row_written_by(body: str, config: object = WRITER, headers: str = DATAFLOW, 
         out = device.allocate_tensor((1, WORDS), DataType.UINT32, layout=Layout.ROW_MAJOR)
         args = [out.buffer_address(), 7, 8, 9]
         one = kernel(text, config, args=args, compile_args=words(out), **more)  # type: ignore[arg-type]
-        device.run(ProgramDescriptor([one], cbs=[cb(0, 3)]))
+        device.run(ProgramDescriptor([one], cbs=[cb(0, 3), cb(1, 1)]))
         return [int(value) for value in out.to_torch().flatten()]
 
 
@@ -79,6 +79,7 @@ def test_an_entry_is_a_page_of_the_buffer_and_not_a_tile() -> None:
         const auto out = TensorAccessor(layout, get_arg_val<uint32_t>(0));
         DataflowBuffer buffer(0);
         volatile uint32_t* row = reinterpret_cast<volatile uint32_t*>(buffer.get_write_ptr());
+        for (uint32_t i = 2; i < 16; ++i) row[i] = 0;
         row[0] = buffer.get_entry_size();
         row[1] = buffer.get_total_size_bytes();
         noc_async_write_page(0, out, buffer.get_write_ptr());
@@ -156,3 +157,9 @@ def test_compute_kernels_are_built_for_all_three_threads_at_once() -> None:
     }}"""
     with open_device("wormhole_b0", time_limit=20) as device:
         device.run(ProgramDescriptor([kernel(text, COMPUTE)], cbs=[cb(0, 1)]))
+
+
+def test_no_pages_are_always_there() -> None:
+    """Kernels compute how many pages of padding there are; often none."""
+    body = "cb_wait_front(1, 0); cb_pop_front(1, 0); cb_reserve_back(1, 0); cb_push_back(1, 0); row[0] = 3;"
+    assert row_written_by(body)[0] == 3

@@ -37,7 +37,7 @@ void require_consumer(uint32_t cb, const char* call) {
 
 void require_capacity(uint32_t cb, uint32_t pages, const char* call) {
     const CbConfig& config = cb_config(cb);
-    if (pages == 0 || pages > config.pages) {
+    if (pages > config.pages) {
         breach("cb-capacity", "%s(%u, %u): CB %u '%s' has %u pages", call, cb, pages, cb, config.name, config.pages);
     }
 }

@@ -444,6 +444,7 @@ void launch_flight(Flight flight);
 bool land_any();  // false: nothing is under way
 void land_now_and_then();
 void depart_all(const Fiber& owner, uint32_t noc, int32_t trid);
+bool is_flying_from(const Fiber& owner, const uint8_t* from, uint32_t bytes);
 void depart_from(const uint8_t* from, uint32_t bytes);  // before a mark is written there
 bool awaits(const Fiber& owner);  // whether what its barrier waits for is under way
 bool atomics_under_way(const Fiber& owner, uint32_t& line);

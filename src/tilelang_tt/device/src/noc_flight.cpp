@@ -153,6 +153,14 @@ void depart_from(const uint8_t* from, uint32_t bytes) {
     }
 }
 
+bool is_flying_from(const Fiber& owner, const uint8_t* from, uint32_t bytes) {
+    for (const Flight& flight : flights) {
+        if (flight.fiber != &owner || flight.kind != Arrival::Write) continue;
+        if (flight.source < from + bytes && from < flight.source + flight.bytes) return true;
+    }
+    return false;
+}
+
 bool awaits(const Fiber& owner) {
     for (const Flight& flight : flights) {
         const bool kind = owner.wait_atomics == (flight.kind == Arrival::Add);
