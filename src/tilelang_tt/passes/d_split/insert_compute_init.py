@@ -117,8 +117,8 @@ def _startup(body: tuple[KernelStmt, ...], first: EngineState) -> Startup:
     assert out is not None
     reverse = any(isinstance(stmt, MatmulBlock) for stmt in walk(body))
     if isinstance(first.mode, ReduceMode):
-        operands = (first.mode.cb, first.mode.scaler)
-        return Startup(*(reversed(operands) if reverse else operands), out, reverse)
+        a, b = (first.mode.scaler, first.mode.cb) if reverse else (first.mode.cb, first.mode.scaler)
+        return Startup(a, b, out, reverse)
     if isinstance(first.mode, MatmulMode):
         return Startup(first.mode.a, first.mode.b, out, reverse=True)
     operand = first.srca or out
