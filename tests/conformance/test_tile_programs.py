@@ -27,7 +27,7 @@ COUNT = int(os.environ.get("RANDOM_PROGRAMS", "0"))  # 0: the fixed ones
 FIXED = 8
 OPTIONS = Options(grid=(2, 1))
 UNWRITTEN = float("nan")
-NUMERICS = "fast"  # its formats hold whole numbers this small exactly
+NUMERICS = "exact"
 
 
 def build(program: Program, folder: Path) -> Any:

@@ -22,8 +22,9 @@ from tvm import tirx
 # Dtypes C has not, as TVM and torch name them.
 _NOT_IN_C = ("bfloat16", "float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz")
 _WIDER = {getattr(torch, name): torch.float32 for name in _NOT_IN_C}
-# Values of the serialised function that change: dtypes, and where buffers live.
-_REWRITTEN = dict.fromkeys(("shared.dyn", "shared", "local.fragment"), "local") | dict.fromkeys(_NOT_IN_C, "float32")
+# Values of the serialised function that change: where buffers live, and dtypes; one has a second name in TVM.
+_REWRITTEN = dict.fromkeys(("shared.dyn", "shared", "local.fragment"), "local")
+_REWRITTEN |= dict.fromkeys((*_NOT_IN_C, "float8_e4m3"), "float32")
 
 # TVM has no rule for the absolute value of floats in C.
 tvm.ir.register_intrin_lowering(
