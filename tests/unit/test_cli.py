@@ -129,7 +129,7 @@ def test_compile(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compile", write(tmp_path, BUILDABLE), "-o", str(out)]) == 0
     names = ["reader.cpp", "compute.cpp", "writer.cpp", "main.cpp", "tt.plan.json"]
     assert capsys.readouterr().out == "".join(f"{out / name}\n" for name in names)
-    assert sorted(path.name for path in out.iterdir()) == sorted([*names, "README.md"])
+    assert sorted(path.name for path in out.iterdir()) == sorted([*names, "CMakeLists.txt", "README.md"])
 
 
 def test_compile_does_not_replace_another_kernel(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
