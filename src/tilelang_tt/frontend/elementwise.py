@@ -19,7 +19,7 @@ from tvm import tirx
 
 from tilelang_tt.arch import TILE
 from tilelang_tt.diagnostics import Location, UnsupportedError
-from tilelang_tt.frontend.expression import ExpressionLifter, operator, without_cast_to
+from tilelang_tt.frontend.expression import ExpressionLifter, loads, operator, without_cast_to
 from tilelang_tt.frontend.refuse import location_of
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.scalar import Expr, Var
@@ -96,7 +96,7 @@ def _conditional(
     """
     walked = {var for var, _ in loops}
     cases = [(stmt.condition, stmt.then_case), (tirx.Not(stmt.condition), stmt.else_case)]
-    uniform = not any(var in walked for var in scalar.variables(stmt.condition)) and not _loads(stmt.condition)
+    uniform = not any(var in walked for var in scalar.variables(stmt.condition)) and not loads(stmt.condition)
     if uniform and condition is None:
         then, otherwise = (
             tuple(_body(lifter, loops, case, None, location)) if case is not None else () for _, case in cases
@@ -121,10 +121,6 @@ def _nodes(tree: Any, kind: Any) -> list[Any]:
     found: list[Any] = []
     tirx.stmt_functor.post_order_visit(tree, found.append)
     return [node for node in found if isinstance(node, kind)]
-
-
-def _loads(expr: Any) -> bool:
-    return bool(_nodes(expr, tirx.BufferLoad))
 
 
 def _stored(stmt: Any) -> set[Any]:

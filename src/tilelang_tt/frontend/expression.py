@@ -82,7 +82,7 @@ class ExpressionLifter:
             return Number(number)
         if isinstance(expr, tirx.BufferLoad):
             return self.load(expr)
-        if not _loads(expr) and (known := self.scalar(expr)) is not None:
+        if not loads(expr) and (known := self.scalar(expr)) is not None:
             return known
         if isinstance(expr, tirx.Cast):
             return self.cast(expr)
@@ -180,7 +180,7 @@ def _apply(op: str, args: tuple[ElementExpr, ...]) -> ElementExpr:
     return DERIVED[op].tree(*args) if op in DERIVED else apply(op, *args)
 
 
-def _loads(expr: Any) -> bool:
+def loads(expr: Any) -> bool:
     """Whether an expression reads an element of a block or tensor."""
     found: list[Any] = []
     tirx.stmt_functor.post_order_visit(expr, lambda node: found.append(isinstance(node, tirx.BufferLoad)))

@@ -140,19 +140,21 @@ class Apply:
 ElementExpr = Element | Index | Number | Scalar | Apply
 
 
+def parts(expr: ElementExpr) -> Iterator[ElementExpr]:
+    """An expression and everything in it, outer before inner."""
+    yield expr
+    if isinstance(expr, Apply):
+        for arg in expr.args:
+            yield from parts(arg)
+
+
+def elements(expr: ElementExpr) -> Iterator[Element]:
+    return (part for part in parts(expr) if isinstance(part, Element))
+
+
 def element_buffers(expr: ElementExpr) -> Iterator[Buffer]:
     """Buffers an expression reads, in order of first appearance, each once."""
-    seen: dict[Buffer, None] = {}
-
-    def visit(node: ElementExpr) -> None:
-        if isinstance(node, Element):
-            seen[node.buffer] = None
-        elif isinstance(node, Apply):
-            for arg in node.args:
-                visit(arg)
-
-    visit(expr)
-    yield from seen
+    yield from dict.fromkeys(element.buffer for element in elements(expr))
 
 
 # --- statements -----------------------------------------------------------------------------------

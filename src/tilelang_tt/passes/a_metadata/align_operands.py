@@ -81,8 +81,9 @@ class _Aligner:
                 location=stmt.location,
                 help="copy the part to a block of its own first",
             )
-        turned = self.turned(expr.buffer, stmt.location)
-        if not any(isinstance(s, Transpose) and s.dst is turned for s in before):
+        turned = next((s.dst for s in before if isinstance(s, Transpose) and s.src is expr.buffer), None)
+        if turned is None:
+            turned = self.turned(expr.buffer, stmt.location)
             before.append(Transpose(expr.buffer, turned, stmt.location))
         if len(turned.shape) < 2:
             return Element(turned, expr.axes)

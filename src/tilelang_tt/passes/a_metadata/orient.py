@@ -13,17 +13,15 @@ from collections.abc import Iterator
 from enum import Enum
 
 from tilelang_tt.ir.tile import (
-    Apply,
     Buffer,
     Copy,
-    Element,
-    ElementExpr,
     Map,
     Reduce,
     Region,
     Stmt,
     Tensor,
     TileProgram,
+    elements,
     walk,
 )
 
@@ -97,11 +95,3 @@ def targets_of(stmt: Map) -> list[int]:
 
 def _walked(region: Region) -> list[int]:
     return [axis for axis, extent in enumerate(region.extents) if extent != 1]
-
-
-def elements(expr: ElementExpr) -> Iterator[Element]:
-    if isinstance(expr, Element):
-        yield expr
-    elif isinstance(expr, Apply):
-        for arg in expr.args:
-            yield from elements(arg)

@@ -10,12 +10,11 @@ and kept, as long as a 32-bit DST has room for it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from tilelang_tt.arch import DST_TILES_16BIT, DST_TILES_32BIT
 from tilelang_tt.ir.scalar import Expr
-from tilelang_tt.ir.tile import Apply, Buffer, Element, ElementExpr, Number, Scalar
+from tilelang_tt.ir.tile import Apply, Buffer, Element, ElementExpr, Number, Scalar, parts
 from tilelang_tt.ops import ELEMENT_OPS, ElementOp, Instruction
 
 
@@ -88,16 +87,9 @@ def _executed(value: ElementExpr) -> ElementExpr:
 
 def _repeated(value: ElementExpr) -> list[ElementExpr]:
     """Parts that occur more than once, larger before smaller."""
-    counts = Counter(_parts(value))
+    counts = Counter(parts(value))
     found = [part for part, count in counts.items() if count > 1 and not isinstance(part, Number | Scalar)]
-    return sorted(found, key=lambda part: -sum(1 for _ in _parts(part)))
-
-
-def _parts(expr: ElementExpr) -> Iterable[ElementExpr]:
-    yield expr
-    if isinstance(expr, Apply):
-        for arg in expr.args:
-            yield from _parts(arg)
+    return sorted(found, key=lambda part: -sum(1 for _ in parts(part)))
 
 
 def _uses(value: ElementExpr, kept: set[ElementExpr]) -> Counter[ElementExpr]:

@@ -28,11 +28,11 @@ from tilelang_tt.ir.tile import (
     all_writes,
     children,
     element_buffers,
+    elements,
     walk,
     with_children,
     writes,
 )
-from tilelang_tt.passes.a_metadata.orient import elements
 from tilelang_tt.passes.c_tile.dst_program import dst_program, dst_tiles
 from tilelang_tt.passes.c_tile.liveness import Path, live_after
 from tilelang_tt.passes.c_tile.separate_roles import used_only

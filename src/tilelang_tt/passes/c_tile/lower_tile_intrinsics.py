@@ -39,11 +39,11 @@ from tilelang_tt.ir.tile import (
     Transpose,
     children,
     element_buffers,
+    elements,
     unique_name,
     walk,
     with_children,
 )
-from tilelang_tt.passes.a_metadata.orient import elements
 from tilelang_tt.passes.c_tile.dst_program import dst_program, dst_tiles
 from tilelang_tt.passes.c_tile.liveness import mentions
 
