@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tilelang_tt import costs
 from tilelang_tt.codegen.compute import print_compute
 from tilelang_tt.codegen.dataflow import print_dataflow
 from tilelang_tt.codegen.host import host_program
@@ -119,7 +120,11 @@ def compile_function(func: Any, options: Options, *, stages: bool = False) -> Co
             texts.append((name, text))
 
     program, sets = run_passes(func, options, snapshot)
-    decisions = (*program.decisions, *(d for kernels in sets for d in kernels.decisions))
+    decisions = (
+        *program.decisions,
+        *(decision for kernels in sets for decision in kernels.decisions),
+        *(costs.describe(kernels, counted=stages) for kernels in sets),
+    )
     return Compiled(program.name, print_files(program, sets), decisions, tuple(texts))
 
 
