@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tvm import tirx
 
@@ -21,6 +21,7 @@ from tilelang_tt.arch import TILE
 from tilelang_tt.diagnostics import Location, UnsupportedError
 from tilelang_tt.frontend.expression import ExpressionLifter, loads, operator, without_cast_to
 from tilelang_tt.frontend.refuse import location_of
+from tilelang_tt.frontend.scope import Scope
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.scalar import Expr, Var
 from tilelang_tt.ir.tile import (
@@ -43,11 +44,8 @@ from tilelang_tt.ir.tile import (
 )
 from tilelang_tt.ops.derived import apply
 
-if TYPE_CHECKING:
-    from tilelang_tt.frontend.lift import _Lifter
 
-
-def lift_parallel(lifter: _Lifter, stmt: Any, location: Location | None) -> tuple[Stmt, ...]:
+def lift_parallel(scope: Scope, stmt: Any, location: Location | None) -> tuple[Stmt, ...]:
     """The maps (and copies from and to tensors) that a T.Parallel nest means."""
     loops: list[tuple[Var, int]] = []
     while isinstance(stmt, tirx.For) and stmt.kind == tirx.ForKind.PARALLEL:
@@ -61,22 +59,22 @@ def lift_parallel(lifter: _Lifter, stmt: Any, location: Location | None) -> tupl
             )
         loops.append((stmt.loop_var, extent))
         stmt = stmt.body
-    return tuple(_body(lifter, loops, stmt, None, location))
+    return tuple(_body(scope, loops, stmt, None, location))
 
 
 def _body(
-    lifter: _Lifter, loops: list[tuple[Var, int]], stmt: Any, condition: Any, location: Location | None
+    scope: Scope, loops: list[tuple[Var, int]], stmt: Any, condition: Any, location: Location | None
 ) -> Iterator[Stmt]:
     location = location_of(stmt) or location
     if isinstance(stmt, tirx.SeqStmt):
         for part in stmt.seq:
-            yield from _body(lifter, loops, part, condition, location)
+            yield from _body(scope, loops, part, condition, location)
     elif isinstance(stmt, tirx.BufferStore):
-        yield from _Assignment(lifter, loops, location).lift(stmt, condition)
+        yield from _Assignment(scope, loops, location).lift(stmt, condition)
     elif isinstance(stmt, tirx.IfThenElse):
-        yield from _conditional(lifter, loops, stmt, condition, location)
+        yield from _conditional(scope, loops, stmt, condition, location)
     elif isinstance(stmt, tirx.AttrStmt):
-        yield from _body(lifter, loops, stmt.body, condition, location)
+        yield from _body(scope, loops, stmt.body, condition, location)
     else:
         what = operator(stmt.value) if isinstance(stmt, tirx.Evaluate) else type(stmt).__name__
         raise UnsupportedError(
@@ -88,7 +86,7 @@ def _body(
 
 
 def _conditional(
-    lifter: _Lifter, loops: list[tuple[Var, int]], stmt: Any, condition: Any, location: Location | None
+    scope: Scope, loops: list[tuple[Var, int]], stmt: Any, condition: Any, location: Location | None
 ) -> Iterator[Stmt]:
     """A condition that is the same for all elements is a branch; any other selects element by element.
 
@@ -99,13 +97,13 @@ def _conditional(
     uniform = not any(var in walked for var in scalar.variables(stmt.condition)) and not loads(stmt.condition)
     if uniform and condition is None:
         then, otherwise = (
-            tuple(_body(lifter, loops, case, None, location)) if case is not None else () for _, case in cases
+            tuple(_body(scope, loops, case, None, location)) if case is not None else () for _, case in cases
         )
-        yield Branch(lifter.expr(stmt.condition, location), then, otherwise, location)
+        yield Branch(scope.expr(stmt.condition, location), then, otherwise, location)
         return
     changed = _stored(stmt) & {node.buffer for node in _nodes(stmt.condition, tirx.BufferLoad)}
-    kept = {buffer: lifter.kept(buffer, location) for buffer in changed if buffer in lifter.buffers}
-    yield from (Map(copy, Element(lifter.buffers[buffer]), location) for buffer, (_, copy) in kept.items())
+    kept = {buffer: scope.kept(buffer, location) for buffer in changed if buffer in scope.buffers}
+    yield from (Map(copy, Element(scope.buffers[buffer]), location) for buffer, (_, copy) in kept.items())
 
     def as_it_was(load: Any) -> Any:
         return tirx.BufferLoad(kept[load.buffer][0], load.indices)
@@ -114,7 +112,7 @@ def _conditional(
         if case is not None:
             test = scalar.replace_loads(test, as_it_was, lambda load: load.buffer in kept)
             both = test if condition is None else tirx.And(condition, test)
-            yield from _body(lifter, loops, case, both, location)
+            yield from _body(scope, loops, case, both, location)
 
 
 def _nodes(tree: Any, kind: Any) -> list[Any]:
@@ -174,22 +172,22 @@ class _Walk:
 class _Assignment:
     """One `target[i, j] = value` under a T.Parallel nest."""
 
-    def __init__(self, lifter: _Lifter, loops: list[tuple[Var, int]], location: Location | None) -> None:
-        self.lifter = lifter
+    def __init__(self, scope: Scope, loops: list[tuple[Var, int]], location: Location | None) -> None:
+        self.scope = scope
         self.loops = loops
         self.location = location
         self.before: list[Stmt] = []
         self.axis_of: dict[int, int] = {}  # loop -> axis of the block being computed
 
     def lift(self, store: Any, condition: Any) -> list[Stmt]:
-        target = self.lifter.source(store.buffer, self.location)
+        target = self.scope.source(store.buffer, self.location)
         walks = self.walks(target, store.buffer, store.indices)
         order = [walk.loop for walk in walks if walk.loop is not None]
         self.axis_of = {loop: axis for axis, loop in enumerate(order)}
         repeated = [var for loop, (var, extent) in enumerate(self.loops) if loop not in self.axis_of and extent > 1]
         if repeated or len(self.axis_of) != len(order):
             self.refuse_target(target, store.indices)
-        wide_dst = self.lifter.options.fp32_acc
+        wide_dst = self.scope.options.fp32_acc
         keeps_float32 = target.dtype == "float32" and wide_dst
         lifter = ExpressionLifter(self.load, self.scalar, self.location, keeps_float32, wide_dst)
         value = lifter.value(self.with_numbers(without_cast_to(store.value, target.dtype)))
@@ -199,7 +197,7 @@ class _Assignment:
             if part is not None:
                 return self.partial(target, part, value, condition, lifter)
         else:
-            block = self.lifter.temporary(target.name, target.dtype, self.box(walks), self.location)
+            block = self.scope.temporary(target.name, target.dtype, self.box(walks), self.location)
             region = self.region(target, walks)
             cut = None if condition is None else self.cut(region, lifter.value(self.with_numbers(condition)))
             after = [Copy(whole(block), cut or region, self.location)]
@@ -234,11 +232,11 @@ class _Assignment:
             whole_number = not str(load.buffer.dtype).startswith(("float", "bfloat"))
             return (
                 whole_number
-                and self.lifter.is_number(load.buffer)
+                and self.scope.is_number(load.buffer)
                 and not any(var in walked for index in load.indices for var in scalar.variables(index))
             )
 
-        return scalar.replace_loads(expr, lambda load: self.lifter.element(load, self.location), uniform)
+        return scalar.replace_loads(expr, lambda load: self.scope.element(load, self.location), uniform)
 
     def partial(
         self, target: Buffer, part: Part, value: ElementExpr, condition: Any, lifter: ExpressionLifter
@@ -252,7 +250,7 @@ class _Assignment:
             value = apply("where", lifter.value(self.with_numbers(condition)), value, old)
         if target not in element_buffers(value):
             return [*self.before, Map(target, value, self.location, part)]
-        block = self.lifter.temporary(target.name, target.dtype, shape, self.location)
+        block = self.scope.temporary(target.name, target.dtype, shape, self.location)
         put = Map(target, Element(block), self.location, part)
         return [*self.before, Map(block, value, self.location), put]
 
@@ -270,7 +268,7 @@ class _Assignment:
             if len(used) > 1 or (used and variables[used[0]] in scalar.variables(base)):
                 self.refuse_index(source, indices)
             loop = used[0] if used and self.loops[used[0]][1] > 1 else None
-            result.append(_Walk(loop, self.lifter.expr(base, self.location)))
+            result.append(_Walk(loop, self.scope.expr(base, self.location)))
         return result
 
     def box(self, walks: list[_Walk]) -> tuple[int, ...]:
@@ -298,7 +296,7 @@ class _Assignment:
         return Part(origin, extents)
 
     def load(self, expr: Any) -> ElementExpr:
-        source = self.lifter.source(expr.buffer, self.location)
+        source = self.scope.source(expr.buffer, self.location)
         walks = self.walks(source, expr.buffer, expr.indices)
         if any(walk.loop is not None and walk.loop not in self.axis_of for walk in walks):
             self.refuse_index(source, expr.indices)
@@ -311,7 +309,7 @@ class _Assignment:
         if len(set(axes)) != len(axes):
             self.refuse_index(source, expr.indices)
         if isinstance(source, Tensor):
-            block = self.lifter.temporary(source.name, source.dtype, self.box(walks), self.location)
+            block = self.scope.temporary(source.name, source.dtype, self.box(walks), self.location)
             self.before.append(Copy(self.region(source, walks), whole(block), self.location))
             source = block
         return Element(source, None if axes == tuple(range(len(self.axis_of))) else axes)
@@ -321,7 +319,7 @@ class _Assignment:
         walked = [self.loops[loop][0] for loop in self.axis_of]
         if not any(var in scalar.variables(expr) for var, _ in self.loops):
             if scalar.is_whole(expr) or scalar.is_truth(expr):
-                return Scalar(self.lifter.expr(expr, self.location))
+                return Scalar(self.scope.expr(expr, self.location))
             return Scalar(expr) if scalar.is_var(expr) else None
         if type(expr) in _COMPARED and scalar.is_whole(expr.a):
             index = self.index(expr.a - expr.b, walked)
@@ -333,7 +331,7 @@ class _Assignment:
         if factors is None:
             return None
         *along, base = factors
-        return Index(tuple(along), self.lifter.expr(base, self.location))
+        return Index(tuple(along), self.scope.expr(base, self.location))
 
     # --- refusals ---------------------------------------------------------------------------------
 

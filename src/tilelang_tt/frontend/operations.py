@@ -1,0 +1,172 @@
+"""Lift tile operations: T.copy, T.fill, T.gemm, T.reduce_*.
+
+before   T.copy(T.region(A[by * 128, k * 64], 1, 128, 64), T.region(A_s[0, 0], 2, 128, 64))
+after    Copy A[by * 128, k * 64 : 128 x 64] -> A_s
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tvm import tirx
+
+from tilelang_tt.diagnostics import Location, UnsupportedError
+from tilelang_tt.formats import INTEGERS
+from tilelang_tt.frontend.expression import constant
+from tilelang_tt.frontend.operands import block_of, operand, region_of
+from tilelang_tt.frontend.scope import Scope
+from tilelang_tt.ir import scalar
+from tilelang_tt.ir.tile import (
+    Apply,
+    Buffer,
+    Copy,
+    Element,
+    ElementExpr,
+    Fill,
+    Gemm,
+    Map,
+    Number,
+    Reduce,
+    Region,
+    Stmt,
+    Tensor,
+    whole,
+)
+from tilelang_tt.ops.derived import apply
+
+# kind of T.reduce -> (reduction, applied before, applied after)
+_REDUCTIONS: dict[str, tuple[str, str | None, str | None]] = {
+    "sum": ("sum", None, None),
+    "max": ("max", None, None),
+    "min": ("max", "negate", "negate"),
+    "abssum": ("sum", "abs", None),
+    "absmax": ("max", "abs", None),
+}
+
+
+def _copy(scope: Scope, call: Any, location: Location | None) -> tuple[Stmt, ...]:
+    src, dst = region_of(scope, call.args[0], location), region_of(scope, call.args[1], location)
+    target = call.args[1].args[0].buffer
+    if isinstance(src.source, Tensor) and isinstance(dst.source, Buffer) and dst.source.dtype in INTEGERS:
+        scope.copies[target] = src
+    _check_same_box(src, dst, location)
+    before: tuple[Stmt, ...] = ()
+    after: tuple[Stmt, ...] = ()
+    if isinstance(src.source, Buffer):
+        source = operand(scope, src, location, written=False)
+        src, before = whole(source.buffer), source.take
+    if isinstance(dst.source, Buffer):
+        result = operand(scope, dst, location, written=True)
+        dst, after = whole(result.buffer), result.put
+    if isinstance(src.source, Tensor) and isinstance(dst.source, Tensor):
+        box = tuple(extent for extent in src.extents if extent != 1)
+        middle = whole(scope.temporary(src.source.name, src.source.dtype, box, location))
+        return (Copy(src, middle, location), Copy(middle, dst, location))
+    return (*before, Copy(src, dst, location), *after)
+
+
+def _check_same_box(src: Region, dst: Region, location: Location | None) -> None:
+    if [e for e in src.extents if e != 1] != [e for e in dst.extents if e != 1]:
+        shape = ["x".join(map(str, region.extents)) for region in (src, dst)]
+        raise UnsupportedError(
+            "TT119",
+            f"T.copy between boxes of different shape: {shape[0]} to {shape[1]}",
+            location=location,
+            help="make the shapes equal",
+        )
+
+
+def _fill(scope: Scope, call: Any, location: Location | None) -> tuple[Stmt, ...]:
+    target = block_of(scope, call.args[0], location, written=True)
+    return (Fill(target.buffer, _number(call.args[1], location), location), *target.put)
+
+
+def _number(value: Any, location: Location | None) -> float:
+    if isinstance(value, tirx.Cast):
+        return _number(value.value, location)
+    number = constant(value)
+    if number is not None:
+        return number
+    raise UnsupportedError(
+        "TT114",
+        f"T.fill with '{value}': only constants are supported",
+        location=location,
+        help="fill with a number",
+    )
+
+
+def _gemm(scope: Scope, call: Any, location: Location | None) -> tuple[Stmt, ...]:
+    a, b = (block_of(scope, arg, location) for arg in call.args[:2])
+    c = block_of(scope, call.args[2], location, written=True)
+    transpose_a, transpose_b = bool(call.args[3]), bool(call.args[4])
+    clear = scope.expr(call.args[9], location)
+    _check_gemm(a.buffer, b.buffer, c.buffer, location)
+    product = Gemm(a.buffer, b.buffer, c.buffer, transpose_a, transpose_b, clear, location=location)
+    old = () if scalar.int_value(clear) == 1 else c.take
+    return (*a.take, *b.take, *old, product, *c.put)
+
+
+def _check_gemm(a: Buffer, b: Buffer, c: Buffer, location: Location | None) -> None:
+    """Shapes agree already: T.gemm itself checks them."""
+    if any(len(buffer.shape) != 2 for buffer in (a, b, c)):
+        raise UnsupportedError(
+            "TT120", "T.gemm needs 2-D operands", location=location, help="allocate them without unit axes"
+        )
+    if c in (a, b):
+        raise UnsupportedError(
+            "TT121",
+            f"T.gemm adds to '{c.name}', which is also one of its operands",
+            location=location,
+            help="give it an accumulator of its own",
+        )
+
+
+def _reduce(scope: Scope, call: Any, location: Location | None) -> tuple[Stmt, ...]:
+    """Sums and maxima as they are; the others by way of |x| or -x."""
+    source = block_of(scope, call.args[0], location)
+    result_block = block_of(scope, call.args[1], location, written=True)
+    src, dst = source.buffer, result_block.buffer
+    old = () if bool(call.args[4]) else result_block.take
+    kind, clear = str(call.args[2].value), bool(call.args[4])
+    shape = call.args[0].args[0].buffer.shape
+    dim = int(call.args[3]) % len(shape)
+    if kind not in _REDUCTIONS:
+        raise UnsupportedError(
+            "TT113",
+            f"T.reduce_{kind} is not supported by this version",
+            location=location,
+            help=f"supported: {', '.join(_REDUCTIONS)}",
+        )
+    op, before, after = _REDUCTIONS[kind]
+    if scalar.int_value(shape[dim]) == 1:
+        value: ElementExpr = Apply("abs", (Element(src),)) if kind.startswith("abs") else Element(src)
+        combine = {"sum": "add", "max": "min" if kind == "min" else "max"}[op]
+        value = value if clear else Apply(combine, (Element(dst), value))
+        return (*source.take, *old, Map(dst, value, location), *result_block.put)
+    axis = sum(1 for extent in list(shape)[:dim] if scalar.int_value(extent) != 1)
+    result: list[Stmt] = [*source.take, *old]
+    if before is not None:
+        block = scope.temporary(src.name, src.dtype, src.shape, location)
+        result.append(Map(block, _prepared(before, src), location))
+        src = block
+    if after is None and (clear or op == "sum"):
+        return (*result, Reduce(op, src, dst, axis, clear, location), *result_block.put)
+    part = scope.temporary(dst.name, dst.dtype, dst.shape, location)
+    value = Element(part) if after is None else _prepared(after, part)
+    if not clear:
+        value = Apply("max" if after is None else "min", (Element(dst), value))
+    reduce = Reduce(op, src, part, axis, True, location)
+    return (*result, reduce, Map(dst, value, location), *result_block.put)
+
+
+def _prepared(function: str, buffer: Buffer) -> ElementExpr:
+    """What is done to elements before or after a reduction."""
+    return apply("mul", Element(buffer), Number(-1.0)) if function == "negate" else apply(function, Element(buffer))
+
+
+TILE_OPERATIONS = {
+    "tl.tileop.copy": _copy,
+    "tl.tileop.fill": _fill,
+    "tl.tileop.gemm": _gemm,
+    "tl.tileop.reduce": _reduce,
+}

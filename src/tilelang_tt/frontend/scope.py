@@ -1,0 +1,218 @@
+"""What is known of a function while it is lifted: its tensors, blocks, names, and the numbers that steer it.
+
+A : TIR buffer of a parameter      -> Tensor
+A_shared : TIR buffer of a block   -> Buffer
+table[bx] in an index              -> a variable, and a Read of it before the statement
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from tvm import tirx
+
+from tilelang_tt.compiled import Decision
+from tilelang_tt.diagnostics import Location, UnsupportedError
+from tilelang_tt.formats import DTYPES
+from tilelang_tt.frontend.refuse import DROP_BARRIER, location_of
+from tilelang_tt.ir import scalar
+from tilelang_tt.ir.scalar import Expr, Var
+from tilelang_tt.ir.tile import Buffer, Memory, Read, Region, ScalarParam, Tensor, unique_name
+from tilelang_tt.options import Options
+
+_MEMORY = {
+    "shared": Memory.SHARED,
+    "shared.dyn": Memory.SHARED,
+    "local.fragment": Memory.FRAGMENT,
+    "local": Memory.FRAGMENT,
+    "local.var": Memory.FRAGMENT,  # a float: whole numbers are variables of the kernels
+}
+
+_SAME_TYPE = {"custom[tfloat32]": "float32"}  # what the matrix engine makes of it anyway
+
+# What to write instead of a buffer that lives elsewhere.
+_INSTEAD_OF_SCOPE = {
+    "global": "pass it as a tensor parameter",
+    "shared.barrier": DROP_BARRIER,
+    "shared.tmem": "use T.alloc_fragment for accumulators",
+}
+
+# What to declare instead of an element type the chip has no room for.
+_INSTEAD_OF_DTYPE = {
+    "int64": "the chip has no 64-bit numbers: declare int32, and pass tensor.to(torch.int32)",
+    "uint64": "the chip has no 64-bit numbers: declare uint32, and pass tensor.to(torch.uint32)",
+    "float64": "the chip has no 64-bit numbers: declare float32, and pass tensor.to(torch.float32)",
+}
+
+
+class Scope:
+    def __init__(self, func: tirx.PrimFunc, options: Options) -> None:
+        self.func = func
+        self.options = options
+        self.tensors: dict[Any, Tensor] = {}  # TIR buffer -> tensor
+        self.buffers: dict[Any, Buffer] = {}  # TIR buffer -> on-chip buffer, of the launch being lifted
+        self.names: set[str] = set()
+        self.values: dict[Var, Expr] = {}  # loop variables that start elsewhere than 0
+        self.decisions: list[Decision] = []
+        self.location: Location | None = None  # of the statement being lifted
+        self.signed: set[Var] = set()  # scalar parameters, and elements of tables
+        self.tables: dict[Tensor, Tensor] = {}  # tensor -> the view of it as a table
+        self.cells: dict[Any, Var] = {}  # T.alloc_var of whole numbers -> its variable
+        self.copies: dict[Any, Region] = {}  # on-chip integers -> the box of a tensor they are a copy of
+        self.pending: list[Read] = []  # elements of tables that the statement being lifted needs
+
+    # --- declarations -----------------------------------------------------------------------------
+
+    def unique(self, name: str) -> str:
+        """A C++ identifier near `name` that nothing else in the program has."""
+        base = "".join(c if c.isalnum() or c == "_" else "_" for c in name) or "buffer"
+        base = base if not base[0].isdigit() else f"_{base}"
+        candidate = unique_name(base, self.names)
+        self.names.add(candidate)
+        return candidate
+
+    def param(self, index: int, var: Any) -> Tensor | ScalarParam:
+        if var not in self.func.buffer_map:
+            return ScalarParam(self.unique(str(var.name)), str(var.dtype), var)
+        buffer = self.func.buffer_map[var]
+        dtype = self.dtype(buffer, location_of(buffer))
+        tensor = Tensor(self.unique(str(buffer.name)), index, dtype, tuple(buffer.shape))
+        self.check_contiguous(buffer, tensor)
+        self.tensors[buffer] = tensor
+        return tensor
+
+    def check_contiguous(self, buffer: Any, tensor: Tensor) -> None:
+        expected: Expr = scalar.const(1)
+        for extent, stride in zip(reversed(tensor.shape), reversed(list(buffer.strides)), strict=False):
+            if not scalar.equal(stride, expected):
+                raise UnsupportedError(
+                    "TT105",
+                    f"tensor '{tensor.name}' has strides; only contiguous tensors are supported",
+                    location=location_of(buffer),
+                    help="declare it as T.Tensor and pass a contiguous tensor",
+                )
+            expected = scalar.simplify(expected * extent)
+
+    def dtype(self, buffer: Any, location: Location | None) -> str:
+        dtype = _SAME_TYPE.get(str(buffer.dtype), str(buffer.dtype))
+        if dtype not in DTYPES:
+            raise UnsupportedError(
+                "TT110",
+                f"'{buffer.name}' has dtype {dtype}, which this version does not support",
+                location=location,
+                help=_INSTEAD_OF_DTYPE.get(dtype, f"use one of {', '.join(DTYPES)}"),
+            )
+        return dtype
+
+    def allocate(self, buffer: Any) -> None:
+        scope, location = str(buffer.scope()), location_of(buffer)
+        if scope == "local.var" and not str(buffer.dtype).startswith("float"):
+            self.cells[buffer] = cell = tirx.Var(self.unique(str(buffer.name)), "int32")
+            self.signed.add(cell)
+            return
+        if scope not in _MEMORY:
+            raise UnsupportedError(
+                "TT108",
+                f"'{buffer.name}' has scope '{scope}', which this version does not support",
+                location=location,
+                help=_INSTEAD_OF_SCOPE.get(scope, "use T.alloc_shared or T.alloc_fragment"),
+            )
+        shape = tuple(scalar.int_value(extent) for extent in buffer.shape)
+        static = tuple(extent for extent in shape if extent is not None)
+        if len(static) != len(shape):
+            raise UnsupportedError(
+                "TT109",
+                f"'{buffer.name}' has a shape known only at run time: {list(buffer.shape)}",
+                location=location,
+                help="on-chip buffers need constant shapes",
+            )
+        axes = tuple(extent for extent in static if extent != 1)  # the others have nothing to say
+        self.buffers[buffer] = Buffer(
+            self.unique(str(buffer.name)), self.dtype(buffer, location), axes, _MEMORY[scope], location
+        )
+
+    def temporary(self, like: str, dtype: str, shape: tuple[int, ...], location: Location | None) -> Buffer:
+        """A block the user did not name, to carry tensor elements through L1."""
+        buffer = Buffer(self.unique(f"{like}_tile"), dtype, shape, Memory.SHARED, location)
+        self.buffers[buffer] = buffer
+        return buffer
+
+    def kept(self, tir: Any, location: Location | None) -> tuple[Any, Buffer]:
+        """A block like another one, under a TIR buffer of its own."""
+        like = self.buffers[tir]
+        copy = self.temporary(like.name, like.dtype, like.shape, location)
+        key = tirx.decl_buffer(tir.shape, tir.dtype, copy.name)
+        self.buffers[key] = self.buffers.pop(copy)
+        return key, copy
+
+    def source(self, buffer: Any, location: Location | None) -> Tensor | Buffer:
+        if buffer in self.tensors:
+            return self.tensors[buffer]
+        if buffer in self.buffers:
+            return self.buffers[buffer]
+        raise UnsupportedError(
+            "TT116",
+            f"'{buffer.name}' is a view or alias of another buffer",
+            location=location,
+            help="use the buffer itself",
+        )
+
+    def is_scalar(self, buffer: Any) -> bool:
+        return buffer in self.buffers and not self.buffers[buffer].shape
+
+    # --- numbers ----------------------------------------------------------------------------------
+
+    def expr(self, expr: Any, location: Location | None) -> Expr:
+        """A scalar of the program, with shifted loop variables made explicit."""
+        result = scalar.substitute(expr, self.values) if self.values else scalar.simplify(expr)
+        result = scalar.replace_loads(result, lambda load: self.element(load, location))
+        if not scalar.supported(result):
+            raise UnsupportedError(
+                "TT112",
+                f"index or condition '{result}' is more than whole-number arithmetic on known values",
+                location=location,
+                help="use + - * // % min max and comparisons of block indices, loop variables, sizes and constants",
+            )
+        return result
+
+    def is_number(self, buffer: Any) -> bool:
+        """Whether elements of a buffer are numbers that every kernel can know: tensors, copies of them, T.alloc_var."""
+        return buffer in self.tensors or buffer in self.cells or buffer in self.copies
+
+    def element(self, load: Any, location: Location | None) -> Var:
+        """The variable that holds an element of a tensor: read before the statement being lifted."""
+        if load.buffer in self.cells:
+            return self.cells[load.buffer]
+        if load.buffer in self.copies:
+            region = self.copies[load.buffer]
+            starts = iter(load.indices)
+            indices = [
+                start + next(starts) if extent != 1 else start
+                for start, extent in zip(region.mins, region.extents, strict=True)
+            ]
+            return self.number_of(region.source, indices, location)
+        source = self.source(load.buffer, location)
+        if isinstance(source, Buffer):
+            raise UnsupportedError(
+                "TT138",
+                f"an element of '{source.name}' steers the kernel; it is computed on the chip",
+                location=location,
+                help="read the number from a tensor parameter",
+            )
+        return self.number_of(source, load.indices, location)
+
+    def number_of(self, source: Any, indices: Any, location: Location | None) -> Var:
+        number = scalar.const(0)
+        for extent, index in zip(source.shape, indices, strict=True):
+            number = number * extent + self.expr(index, location)
+        number = scalar.simplify(number)
+        for read in self.pending:
+            if self.tables.get(source) is read.table and scalar.same_form(read.index, number):
+                return read.var
+        table = self.tables.setdefault(source, replace(source, name=self.unique(f"{source.name}_table")))
+        dtype = "float32" if "float" in source.dtype else "int32"
+        var = tirx.Var(self.unique(f"{source.name}_value"), dtype)
+        self.signed.add(var)
+        self.pending.append(Read(var, table, number, location))
+        return var
