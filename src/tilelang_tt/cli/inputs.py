@@ -30,14 +30,17 @@ class Inputs:
 
 
 def random_inputs(plan: Plan, sizes: Mapping[str, int] | None = None, seed: int = 0) -> Inputs:
-    """Normally distributed tensors, outputs too; scalars are 1, sizes that are not given `DYNAMIC_SIZE`."""
+    """Normally distributed tensors, outputs too; scalars are 1, and sizes that are not given `DYNAMIC_SIZE`."""
     bound = dict.fromkeys(plan.sizes, DYNAMIC_SIZE) | dict(sizes or {})
     tensors = {
         param.name: _tensor(param, seed * len(plan.params) + number, bound)
         for number, param in enumerate(plan.params)
         if param.kind == "tensor" and param.access != "unused"
     }
-    return Inputs(tensors, bound, {param.name: 1 for param in plan.params if param.kind == "scalar"})
+    scalars: dict[str, int | float] = {
+        param.name: bound.get(param.name, 1) for param in plan.params if param.kind == "scalar"
+    }
+    return Inputs(tensors, bound, scalars)
 
 
 def written(plan: Plan) -> list[str]:

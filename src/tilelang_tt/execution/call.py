@@ -58,6 +58,7 @@ class Signature:
             if param.kind == "scalar":
                 scalars[param.name] = self._scalar(index, param, value)
                 if param.name in self.plan.sizes:
+                    self._check_size(index, scalars[param.name])
                     self._bind_size(param.name, int(scalars[param.name]), f"'{param.name}'", sizes)
             else:
                 self._check_tensor(index, param, value)
@@ -242,6 +243,14 @@ class Signature:
         if not low <= number <= high:
             raise ArgumentError("TT312", f"{self._place(index)} is {number}, which {param.dtype} cannot hold")
         return int(number)
+
+    def _check_size(self, index: int, value: Scalar) -> None:
+        if value < 1:
+            raise ArgumentError(
+                "TT314",
+                f"{self._place(index)} is {value}; the kernel takes it for a size, which is at least 1",
+                help="where there is nothing to compute, leave out the call",
+            )
 
     def _allocate(self, index: int, sizes: Mapping[str, int]) -> torch.Tensor:
         return torch.empty(self._resolve(self.plan.params[index], sizes), dtype=self.dtypes[index], device="cpu")

@@ -57,11 +57,10 @@ class _Lifter:
 
     def program(self) -> TileProgram:
         params = tuple(self.scope.param(index, var) for index, var in enumerate(self.func.params))
-        self.scope.signed = scalars = {param.var for param in params if isinstance(param, ScalarParam)}
-        sizes: dict[Var, None] = {}
-        for tensor in self.scope.tensors.values():
-            for extent in tensor.shape:
-                sizes.update((v, None) for v in scalar.variables(extent) if v not in scalars)
+        extents = [extent for tensor in self.scope.tensors.values() for extent in tensor.shape]
+        sizes = dict.fromkeys(v for extent in extents + _grid_extents(self.func) for v in scalar.variables(extent))
+        scalars = {param.var for param in params if isinstance(param, ScalarParam)}
+        self.scope.signed = scalars - sizes.keys()
         launches = _numbered(self.launches(self.func.body, ()))
         if not launches:
             raise UnsupportedError(
@@ -216,3 +215,10 @@ def _numbered(launches: list[Launch]) -> list[Launch]:
     if len(launches) == 1:
         return launches
     return [replace(launch, name=f"{launch.name}_{number}") for number, launch in enumerate(launches)]
+
+
+def _grid_extents(func: tirx.PrimFunc) -> list[Expr]:
+    """Of every T.Kernel. Whole numbers that the caller passes for them are sizes, as those of tensors are."""
+    found: list[Any] = []
+    tirx.stmt_functor.post_order_visit(func.body, found.append)
+    return [node.value for node in found if isinstance(node, tirx.AttrStmt) and node.attr_key == "thread_extent"]

@@ -54,7 +54,8 @@ def _finalize(kernel: Kernel, kernels: KernelSet) -> Kernel:
             else stmt
             for stmt in body
         )
-    body, sizes = _host_sizes(body, set(kernels.program.sizes))
+    known = set(kernels.program.sizes)
+    body, sizes = _host_sizes(body, known)
     used = used_variables(body)
     args = [Arg(f"{tensor.name}_addr", ArgKind.ADDRESS, tensor=tensor) for tensor in kernel.tensors]
     for var, kind in ((kernels.unit_start, ArgKind.START), (kernels.unit_count, ArgKind.COUNT)):
@@ -63,7 +64,7 @@ def _finalize(kernel: Kernel, kernels: KernelSet) -> Kernel:
     args += [Arg(str(v.name), ArgKind.SIZE, v, size=v) for v in kernels.program.sizes if v in used]
     args += [Arg(str(v.name), ArgKind.SIZE, v, size=expr) for v, expr in sizes]
     scalars = [p for p in kernels.program.params if isinstance(p, ScalarParam)]
-    args += [Arg(p.name, ArgKind.SCALAR, p.var) for p in scalars if p.var in used]
+    args += [Arg(p.name, ArgKind.SCALAR, p.var) for p in scalars if p.var in used and p.var not in known]
     return replace(kernel, body=body, args=tuple(args))
 
 
