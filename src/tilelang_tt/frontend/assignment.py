@@ -1,0 +1,278 @@
+"""Lift one assignment under T.Parallel: `target[i, j] = value` for every element of a block, or of a box of a tensor.
+
+    before   acc[i, j] = acc[i, j] * scale[i]
+    after    Map acc = acc * scale[i]
+
+The axes of the block being computed are those of the target. What is read may lack some of them (it is repeated) or
+have them in another order. Elements of a tensor at `base + position` are carried by a temporary block and a copy. An
+assignment under a condition keeps the old value where the condition fails.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tvm import tirx
+
+from tilelang_tt.arch import TILE
+from tilelang_tt.diagnostics import Location, UnsupportedError
+from tilelang_tt.frontend.expression import ExpressionLifter, without_cast_to
+from tilelang_tt.frontend.scope import Scope
+from tilelang_tt.ir import scalar
+from tilelang_tt.ir.scalar import Expr, Var
+from tilelang_tt.ir.tile import (
+    Apply,
+    Buffer,
+    Copy,
+    Element,
+    ElementExpr,
+    Index,
+    Map,
+    Number,
+    Part,
+    Region,
+    Scalar,
+    Stmt,
+    Tensor,
+    element_buffers,
+    whole,
+)
+from tilelang_tt.ops.derived import apply
+
+
+def _conjuncts(condition: ElementExpr) -> Iterator[ElementExpr]:
+    if isinstance(condition, Apply) and condition.op == "and":
+        for part in condition.args:
+            yield from _conjuncts(part)
+    else:
+        yield condition
+
+
+def _first_few(test: ElementExpr) -> tuple[int, Expr] | None:
+    """(axis, count) if a test holds for the first `count` places along an axis, and for no other."""
+    if not (isinstance(test, Apply) and isinstance(test.args[0], Index) and test.args[1:] == (Number(0.0),)):
+        return None
+    index = test.args[0]
+    along = [axis for axis, factor in enumerate(index.factors) if factor]
+    if len(along) != 1:
+        return None
+    counts = {
+        (1, "lt"): -index.base,
+        (1, "le"): 1 - index.base,
+        (-1, "gt"): index.base,
+        (-1, "ge"): index.base + 1,
+    }
+    count = counts.get((index.factors[along[0]], test.op))
+    return None if count is None else (along[0], scalar.simplify(count))
+
+
+_COMPARED: dict[Any, str] = {
+    tirx.EQ: "eq",
+    tirx.NE: "ne",
+    tirx.LT: "lt",
+    tirx.LE: "le",
+    tirx.GT: "gt",
+    tirx.GE: "ge",
+}
+
+
+@dataclass(frozen=True)
+class _Walk:
+    """One axis of an access: at `base`, walked by loop `loop` of the nest if that is not None."""
+
+    loop: int | None
+    base: Expr
+
+
+class Assignment:
+    """One `target[i, j] = value` under a T.Parallel nest."""
+
+    def __init__(self, scope: Scope, loops: list[tuple[Var, int]], location: Location | None) -> None:
+        self.scope = scope
+        self.loops = loops
+        self.location = location
+        self.before: list[Stmt] = []
+        self.axis_of: dict[int, int] = {}  # loop -> axis of the block being computed
+
+    def lift(self, store: Any, condition: Any) -> list[Stmt]:
+        target = self.scope.source(store.buffer, self.location)
+        walks = self.walks(target, store.buffer, store.indices)
+        order = [walk.loop for walk in walks if walk.loop is not None]
+        self.axis_of = {loop: axis for axis, loop in enumerate(order)}
+        repeated = [var for loop, (var, extent) in enumerate(self.loops) if loop not in self.axis_of and extent > 1]
+        if repeated or len(self.axis_of) != len(order):
+            self.refuse_target(target, store.indices)
+        wide_dst = self.scope.options.fp32_acc
+        keeps_float32 = target.dtype == "float32" and wide_dst
+        lifter = ExpressionLifter(self.load, self.scalar, self.location, keeps_float32, wide_dst)
+        value = lifter.value(self.with_numbers(without_cast_to(store.value, target.dtype)))
+        if isinstance(target, Buffer):
+            part = self.part(target, walks, store.indices, written=True)
+            block, after = target, []
+            if part is not None:
+                return self.partial(target, part, value, condition, lifter)
+        else:
+            block = self.scope.temporary(target.name, target.dtype, self.box(walks), self.location)
+            region = self.region(target, walks)
+            cut = None if condition is None else self.cut(region, lifter.value(self.with_numbers(condition)))
+            after = [Copy(whole(block), cut or region, self.location)]
+            if cut is not None:
+                condition = None
+            elif condition is not None:
+                self.before.append(Copy(region, whole(block), self.location))
+        if condition is not None:
+            value = apply("where", lifter.value(self.with_numbers(condition)), value, Element(block))
+        return [*self.before, Map(block, value, self.location), *after]
+
+    def cut(self, region: Region, condition: ElementExpr) -> Region | None:
+        """The box that is left of a region where a condition holds, if it is one that begins where the region does."""
+        walked = [axis for axis, extent in enumerate(region.extents) if extent != 1]
+        for test in _conjuncts(condition):
+            found = _first_few(test)
+            if found is None:
+                return None
+            axis, count = walked[found[0]], found[1]
+            if scalar.equal(region.mins[axis] + count, region.source.shape[axis]):
+                continue  # what lies beyond the tensor is dropped anyway
+            if region.limit is not None:
+                return None
+            region = replace(region, limit=(axis, count))
+        return region
+
+    def with_numbers(self, expr: Any) -> Any:
+        """`expr` with variables for the numbers it takes from tensors, the same for every element."""
+        walked = {var for var, _ in self.loops}
+
+        def uniform(load: Any) -> bool:
+            whole_number = not str(load.buffer.dtype).startswith(("float", "bfloat"))
+            return (
+                whole_number
+                and self.scope.is_number(load.buffer)
+                and not any(var in walked for index in load.indices for var in scalar.variables(index))
+            )
+
+        return scalar.replace_loads(expr, lambda load: self.scope.element(load, self.location), uniform)
+
+    def partial(
+        self, target: Buffer, part: Part, value: ElementExpr, condition: Any, lifter: ExpressionLifter
+    ) -> list[Stmt]:
+        """Compute a part of a block beside it, then put it in: what is read of the block is its old contents."""
+        shape = tuple(extent for extent in part.extents if extent != 1)
+        if condition is not None:
+            walked = iter(range(len(shape)))
+            axes = tuple(None if extent == 1 else next(walked) for extent in part.extents)
+            old = Element(target, axes, part.origin)
+            value = apply("where", lifter.value(self.with_numbers(condition)), value, old)
+        if target not in element_buffers(value):
+            return [*self.before, Map(target, value, self.location, part)]
+        block = self.scope.temporary(target.name, target.dtype, shape, self.location)
+        put = Map(target, Element(block), self.location, part)
+        return [*self.before, Map(block, value, self.location), put]
+
+    # --- accesses ---------------------------------------------------------------------------------
+
+    def walks(self, source: Tensor | Buffer, tir: Any, indices: Any) -> list[_Walk]:
+        """How each axis of an access moves; axes of length 1 of an on-chip buffer are not there."""
+        variables = [var for var, _ in self.loops]
+        result = []
+        for extent, index in zip(tir.shape, indices, strict=True):
+            if isinstance(source, Buffer) and scalar.int_value(extent) == 1:
+                continue
+            used = [loop for loop, var in enumerate(variables) if var in scalar.variables(index)]
+            base = scalar.simplify(index - variables[used[0]]) if len(used) == 1 else index
+            if len(used) > 1 or (used and variables[used[0]] in scalar.variables(base)):
+                self.refuse_index(source, indices)
+            loop = used[0] if used and self.loops[used[0]][1] > 1 else None
+            result.append(_Walk(loop, self.scope.expr(base, self.location)))
+        return result
+
+    def box(self, walks: list[_Walk]) -> tuple[int, ...]:
+        return tuple(self.loops[walk.loop][1] for walk in walks if walk.loop is not None)
+
+    def region(self, tensor: Tensor, walks: list[_Walk]) -> Region:
+        extents = tuple(1 if walk.loop is None else self.loops[walk.loop][1] for walk in walks)
+        return Region(tensor, tuple(walk.base for walk in walks), extents)
+
+    def part(self, buffer: Buffer, walks: list[_Walk], indices: Any, *, written: bool) -> Part | None:
+        """The box of a block that an access walks; None for the whole of it."""
+        extents = tuple(1 if walk.loop is None else self.loops[walk.loop][1] for walk in walks)
+        origin = tuple(walk.base for walk in walks)
+        if extents == buffer.shape and all(scalar.int_value(start) == 0 for start in origin):
+            return None
+        for axis, (walk, extent, start) in enumerate(zip(walks, extents, origin, strict=True)):
+            if axis < len(buffer.shape) - 2:
+                continue  # whole matrices, whichever
+            ends = scalar.equal(start + extent, buffer.shape[axis])
+            cut = written and extent % TILE and not ends  # what lies behind in the tile is not to be touched
+            if walk.loop is None or scalar.granularity(start) % TILE or cut:
+                self.refuse_index(buffer, indices)
+        if any(walk.loop is not None for walk in walks[: len(buffer.shape) - 2]):
+            self.refuse_index(buffer, indices)
+        return Part(origin, extents)
+
+    def load(self, expr: Any) -> ElementExpr:
+        source = self.scope.source(expr.buffer, self.location)
+        walks = self.walks(source, expr.buffer, expr.indices)
+        if any(walk.loop is not None and walk.loop not in self.axis_of for walk in walks):
+            self.refuse_index(source, expr.indices)
+        part = self.part(source, walks, expr.indices, written=False) if isinstance(source, Buffer) else None
+        if part is not None:
+            assert isinstance(source, Buffer)
+            towards = tuple(None if walk.loop is None else self.axis_of[walk.loop] for walk in walks)
+            return Element(source, towards, part.origin)
+        axes = tuple(self.axis_of[walk.loop] for walk in walks if walk.loop is not None)
+        if len(set(axes)) != len(axes):
+            self.refuse_index(source, expr.indices)
+        if isinstance(source, Tensor):
+            block = self.scope.temporary(source.name, source.dtype, self.box(walks), self.location)
+            self.before.append(Copy(self.region(source, walks), whole(block), self.location))
+            source = block
+        return Element(source, None if axes == tuple(range(len(self.axis_of))) else axes)
+
+    def scalar(self, expr: Any) -> ElementExpr | None:
+        """An expression that reads no element: the same for the whole block, or linear in the position."""
+        walked = [self.loops[loop][0] for loop in self.axis_of]
+        if not any(var in scalar.variables(expr) for var, _ in self.loops):
+            if scalar.is_whole(expr) or scalar.is_truth(expr):
+                return Scalar(self.scope.expr(expr, self.location))
+            return Scalar(expr) if scalar.is_var(expr) else None
+        if type(expr) in _COMPARED and scalar.is_whole(expr.a):
+            index = self.index(expr.a - expr.b, walked)
+            return apply(_COMPARED[type(expr)], index, Number(0.0)) if index is not None else None
+        return self.index(expr, walked) if scalar.is_whole(expr) else None
+
+    def index(self, expr: Any, walked: list[Var]) -> ElementExpr | None:
+        factors = scalar.linear(expr, walked)
+        if factors is None:
+            return None
+        *along, base = factors
+        return Index(tuple(along), self.scope.expr(base, self.location))
+
+    # --- refusals ---------------------------------------------------------------------------------
+
+    def refuse_index(self, source: Tensor | Buffer, indices: Any) -> None:
+        shown = ", ".join(str(index) for index in indices)
+        if isinstance(source, Buffer):
+            raise UnsupportedError(
+                "TT132",
+                f"'{source.name}[{shown}]' does not walk the whole of the block",
+                location=self.location,
+                help="index each axis by a variable of T.Parallel, over the block's whole extent",
+            )
+        raise UnsupportedError(
+            "TT133",
+            f"'{source.name}[{shown}]' does not walk a box of the tensor",
+            location=self.location,
+            help="index each axis by base + a variable of T.Parallel, or by a number",
+        )
+
+    def refuse_target(self, target: Tensor | Buffer, indices: Any) -> None:
+        shown = ", ".join(str(index) for index in indices)
+        raise UnsupportedError(
+            "TT136",
+            f"several iterations of T.Parallel assign to the same element of '{target.name}[{shown}]'",
+            location=self.location,
+            help="walk each axis of the target by a variable of its own, or use T.reduce_sum and its like",
+        )
