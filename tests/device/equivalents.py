@@ -51,6 +51,7 @@ _ANY_ID = "the read barrier right after waits for reads of every transaction id"
 _IN_ORDER = "Wormhole delivers what one core sends to another over one channel in order"
 _ANSWERED = "the flag that the kernel has waited for was sent after its increment had arrived"
 _NEXT_FLUSH = "the flush of the next round comes before the page is reserved again, and the flag never changes"
+_NEXT_WORD = "receivers ask for the next page once this one has arrived, and its place is used again after that"
 _OTHER_BUFFER = "the loop fills the other buffer"
 
 _MULTICAST = {
@@ -140,6 +141,7 @@ NAMED: dict[str, dict[str, str]] = {
     },
     "core to core, Blackhole": _CORE_TO_CORE,
     "matmul with multicast": {
+        "reader.cpp: drop noc.async_writes_flushed()": f"{_IN_ORDER}; {_NEXT_WORD}",
         "reader.cpp: swap noc.async_writes_flushed() before"
         " noc.async_write_multicast(use<CircularBuffer::AddrSelecto...": f"{_IN_ORDER}; {_NEXT_FLUSH}",
         "reader.cpp: swap valid.set_multicast(noc, line.x0, line.y0, line.x1, line.y1, line.receivers) before"
