@@ -40,6 +40,64 @@ def atomic_addition_per_element() -> Any:
     return main
 
 
+@refused(
+    "TT131",
+    "a loop inside T.Parallel runs from 0 for i rounds, not the same for every element",
+    help="let it run over everything, and put what it does under a condition",
+)
+def loop_as_long_as_the_row() -> Any:
+    @T.prim_func
+    def main(A: T.Tensor((32, 32), "float32"), B: T.Tensor((32, 32), "float32")):
+        with T.Kernel(1, threads=128):
+            X = T.alloc_shared((32, 32), "float32")
+            T.copy(A, X)
+            for i, j in T.Parallel(32, 32):
+                for _k in T.serial(i):  # refused
+                    X[i, j] = X[i, j] + 1.0
+            T.copy(X, B)
+
+    return main
+
+
+@refused(
+    "TT137",
+    "reducer 'total' is assigned something else than a sum of its element and a value",
+    help="use T.reducer_update",
+)
+def product_of_a_reducer() -> Any:
+    @T.prim_func
+    def main(A: T.Tensor((32, 32), "float32"), B: T.Tensor((32,), "float32")):
+        with T.Kernel(1, threads=128):
+            total = T.alloc_reducer(32, "float32", replication="all")
+            X = T.alloc_shared((32, 32), "float32")
+            T.copy(A, X)
+            T.clear(total)
+            for i, j in T.Parallel(32, 32):
+                total[i] = total[i] * X[i, j]  # refused
+            T.finalize_reducer(total)
+            T.copy(total, B)
+
+    return main
+
+
+@refused("TT107", "a reducer with op='bitor' is not supported by this version", help="supported: sum, max, min")
+def reducer_of_bits() -> Any:
+    @T.prim_func
+    def main(A: T.Tensor((32, 32), "int32"), B: T.Tensor((32,), "int32")):
+        with T.Kernel(1, threads=128):  # refused
+            bits = T.alloc_reducer(32, "int32", op="bitor")
+            X = T.alloc_shared((32, 32), "int32")
+            Y = T.alloc_shared((32,), "int32")
+            T.copy(A, X)
+            T.reducer_init(bits)
+            for i, j in T.Parallel(32, 32):
+                T.reducer_update(bits[i], X[i, j])
+            T.finalize_reducer(bits, Y)
+            T.copy(Y, B)
+
+    return main
+
+
 @refused("TT132", "'Y[i, i]' does not walk the whole of the block", help=WHOLE)
 def diagonal() -> Any:
     @T.prim_func

@@ -143,9 +143,9 @@ def reshaped_view() -> Any:
 
 
 @refused(
-    "TT111",
-    "a scalar store outside T.Parallel is not supported by this version",
-    help="use T.Parallel over a whole block, or T.copy",
+    "TT132",
+    "'X[0, 0]' does not walk the whole of the block",
+    help="index each axis by a variable of T.Parallel, over the block's whole extent",
 )
 def scalar_store() -> Any:
     @T.prim_func

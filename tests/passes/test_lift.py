@@ -321,17 +321,6 @@ def _symbolic_buffer():
     return main
 
 
-def _scalar_store():
-    @T.prim_func
-    def main(A: T.Tensor((32, 32), "float32")):
-        with T.Kernel(1, threads=128):
-            X = T.alloc_shared((32, 32), "float32")
-            X[0, 0] = 1.0
-            T.copy(X, A)
-
-    return main
-
-
 def _symbolic_region():
     n = T.dynamic("n")
 
@@ -435,10 +424,6 @@ test_lift.py: error[TT109]: 'X' has a shape known only at run time: [n, 32]
 test_lift.py: error[TT110]: 'A' has dtype int64, which this version does not support
     def main(A: T.Tensor((32, 32), "int64")):
   help: the chip has no 64-bit numbers: declare int32, and pass tensor.to(torch.int32)""",
-    _scalar_store: """\
-test_lift.py: error[TT111]: a scalar store outside T.Parallel is not supported by this version
-    X[0, 0] = 1.0
-  help: use T.Parallel over a whole block, or T.copy""",
     _fill_with_index: """\
 test_lift.py: error[TT114]: T.fill with 'bx': only constants are supported
     T.fill(X, T.cast(bx, "float32"))

@@ -17,6 +17,7 @@ from tvm import tirx
 from tilelang_tt.diagnostics import Location, UnsupportedError
 from tilelang_tt.frontend.assignment import Assignment
 from tilelang_tt.frontend.expression import loads, operator
+from tilelang_tt.frontend.reducers import Update, is_update
 from tilelang_tt.frontend.refuse import location_of
 from tilelang_tt.frontend.scope import Scope
 from tilelang_tt.ir import scalar
@@ -24,6 +25,7 @@ from tilelang_tt.ir.scalar import Var
 from tilelang_tt.ir.tile import (
     Branch,
     Element,
+    Loop,
     Map,
     Stmt,
 )
@@ -53,10 +55,16 @@ def _body(
     if isinstance(stmt, tirx.SeqStmt):
         for part in stmt.seq:
             yield from _body(scope, loops, part, condition, location)
+    elif is_update(scope, stmt):
+        update = Update(scope, loops, stmt, condition, location)
+        yield from Assignment(scope, loops, location).lift(update.store, None)
+        yield from update.combine()
     elif isinstance(stmt, tirx.BufferStore):
         yield from Assignment(scope, loops, location).lift(stmt, condition)
     elif isinstance(stmt, tirx.IfThenElse):
         yield from _conditional(scope, loops, stmt, condition, location)
+    elif isinstance(stmt, tirx.For) and stmt.kind in (tirx.ForKind.SERIAL, tirx.ForKind.UNROLLED):
+        yield _loop(scope, loops, stmt, condition, location)
     elif isinstance(stmt, tirx.AttrStmt):
         yield from _body(scope, loops, stmt.body, condition, location)
     else:
@@ -67,6 +75,20 @@ def _body(
             location=location,
             help="assign elements of blocks, under conditions if need be",
         )
+
+
+def _loop(scope: Scope, loops: list[tuple[Var, int]], stmt: Any, condition: Any, location: Location | None) -> Stmt:
+    """A loop inside T.Parallel, turned inside out: elements do not see each other's rounds."""
+    if any(var in scalar.variables(bound) for var, _ in loops for bound in (stmt.min, stmt.extent)):
+        raise UnsupportedError(
+            "TT131",
+            f"a loop inside T.Parallel runs from {stmt.min} for {stmt.extent} rounds, not the same for every element",
+            location=location,
+            help="let it run over everything, and put what it does under a condition",
+        )
+    with scope.loop(stmt, location) as extent, scope.reads() as reads:
+        body = tuple(_body(scope, loops, stmt.body, condition, location))
+    return Loop(stmt.loop_var, extent, (*reads, *body), 0, location)
 
 
 def _conditional(
@@ -86,7 +108,11 @@ def _conditional(
         yield Branch(scope.expr(stmt.condition, location), then, otherwise, location)
         return
     changed = _stored(stmt) & {node.buffer for node in _nodes(stmt.condition, tirx.BufferLoad)}
-    kept = {buffer: scope.kept(buffer, location) for buffer in changed if buffer in scope.buffers}
+    kept = {
+        buffer: scope.declared(buffer, tuple(map(int, buffer.shape)), location)
+        for buffer in changed
+        if buffer in scope.buffers
+    }
     yield from (Map(copy, Element(scope.buffers[buffer]), location) for buffer, (_, copy) in kept.items())
 
     def as_it_was(load: Any) -> Any:

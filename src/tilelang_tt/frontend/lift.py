@@ -22,6 +22,7 @@ from tilelang_tt.frontend.elementwise import lift_parallel
 from tilelang_tt.frontend.expression import operator
 from tilelang_tt.frontend.integers import lower_integers
 from tilelang_tt.frontend.operations import TILE_OPERATIONS
+from tilelang_tt.frontend.reducers import REDUCER_HINTS, REDUCER_OPERATIONS, declare_reducers
 from tilelang_tt.frontend.refuse import HARMLESS, location_of, macro_note, refuse_gpu_code, thread_index
 from tilelang_tt.frontend.scope import Scope
 from tilelang_tt.frontend.shared_passes import run_shared_passes
@@ -41,6 +42,8 @@ _IGNORED_HINTS = {
     "tl.assume": "",  # T.assume, and what TileLang knows about shapes
     "tl.launch_threads": "",  # every T.Kernel has it
 }
+
+_OPERATIONS = TILE_OPERATIONS | REDUCER_OPERATIONS
 
 
 def lift(func: tirx.PrimFunc, options: Options) -> TileProgram:
@@ -109,8 +112,7 @@ class _Lifter:
         self.scope.buffers = {}
         for buffer in block.alloc_buffers:
             self.scope.allocate(buffer)
-        for key in block.annotations:
-            self.hint(str(key), location)
+        self.annotations(block, location)
         body = self.body(block.body)
         body = (*_blank_around_parts(body), *body)
         return Launch(
@@ -121,6 +123,13 @@ class _Lifter:
             location,
             tensor_names=frozenset(tensor.name for tensor in self.scope.tensors.values()),
         )
+
+    def annotations(self, block: Any, location: Location | None) -> None:
+        for key, value in block.annotations.items():
+            if str(key) in REDUCER_HINTS:
+                declare_reducers(self.scope, value, location)
+            else:
+                self.hint(str(key), location)
 
     def hint(self, key: str, location: Location | None) -> None:
         if key not in _IGNORED_HINTS:
@@ -138,13 +147,12 @@ class _Lifter:
     def body(self, stmt: Any) -> tuple[Stmt, ...]:
         if isinstance(stmt, tirx.SeqStmt):
             return tuple(lifted for part in stmt.seq for lifted in self.body(part))
-        around, outer = self.scope.location, self.scope.pending
+        around = self.scope.location
         self.scope.location = location = location_of(stmt) or around
-        self.scope.pending = []
-        result = self.located(stmt, location)
-        result = (*self.scope.pending, *result)
-        self.scope.location, self.scope.pending = around, outer
-        return result
+        with self.scope.reads() as reads:
+            result = self.located(stmt, location)
+        self.scope.location = around
+        return (*reads, *result)
 
     def located(self, stmt: Any, location: Location | None) -> tuple[Stmt, ...]:
         """A statement whose line, or the user's line around it, is known."""
@@ -154,6 +162,7 @@ class _Lifter:
         if isinstance(stmt, tirx.SBlockRealize):
             for buffer in stmt.block.alloc_buffers:
                 self.scope.allocate(buffer)
+            self.annotations(stmt.block, location)
             return self.body(stmt.block.body)
         if isinstance(stmt, tirx.For):
             return self.loop(stmt, location)
@@ -164,25 +173,23 @@ class _Lifter:
             return self.evaluate(stmt, location)
         if isinstance(stmt, tirx.BufferStore) and stmt.buffer in self.scope.cells:
             return (Set(self.scope.cells[stmt.buffer], self.scope.expr(stmt.value, location), location),)
-        if isinstance(stmt, tirx.BufferStore) and self.scope.is_scalar(stmt.buffer):
-            return lift_parallel(self.scope, stmt, location)
-        what, instead = type(stmt).__name__, "express it with T.serial, T.Parallel and tile operations"
         if isinstance(stmt, tirx.BufferStore):
-            what, instead = "a scalar store outside T.Parallel", "use T.Parallel over a whole block, or T.copy"
-        raise UnsupportedError("TT111", f"{what} is not supported by this version", location=location, help=instead)
+            return lift_parallel(self.scope, stmt, location)
+        raise UnsupportedError(
+            "TT111",
+            f"{type(stmt).__name__} is not supported by this version",
+            location=location,
+            help="express it with T.serial, T.Parallel and tile operations",
+        )
 
     def loop(self, stmt: Any, location: Location | None) -> tuple[Stmt, ...]:
         if stmt.kind == tirx.ForKind.PARALLEL:
             return lift_parallel(self.scope, stmt, location)
         if stmt.kind == tirx.ForKind.THREAD_BINDING:
             raise thread_index(str(stmt.loop_var.name), location)
-        minimum = self.scope.expr(stmt.min, location)
-        if scalar.int_value(minimum) != 0:
-            self.scope.values[stmt.loop_var] = stmt.loop_var + minimum
         stages = max(0, int(stmt.annotations.get("num_stages", 0)))
-        body = self.body(stmt.body)
-        self.scope.values.pop(stmt.loop_var, None)
-        extent = scalar.at_least_zero(self.scope.expr(stmt.extent, location), self.scope.signed)
+        with self.scope.loop(stmt, location) as extent:
+            body = self.body(stmt.body)
         return (Loop(stmt.loop_var, extent, body, stages, location),)
 
     def evaluate(self, stmt: Any, location: Location | None) -> tuple[Stmt, ...]:
@@ -193,8 +200,8 @@ class _Lifter:
         if op in HARMLESS:
             self.scope.decisions.append(Decision("lift", op, HARMLESS[op], location))
             return ()
-        if op in TILE_OPERATIONS:
-            return TILE_OPERATIONS[op](self.scope, call, location)
+        if op in _OPERATIONS:
+            return _OPERATIONS[op](self.scope, call, location)
         raise UnsupportedError(
             "TT113",
             f"{op} is not supported by this version",

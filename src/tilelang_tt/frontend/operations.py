@@ -122,11 +122,8 @@ def _check_gemm(a: Buffer, b: Buffer, c: Buffer, location: Location | None) -> N
 
 
 def _reduce(scope: Scope, call: Any, location: Location | None) -> tuple[Stmt, ...]:
-    """Sums and maxima as they are; the others by way of |x| or -x."""
     source = block_of(scope, call.args[0], location)
-    result_block = block_of(scope, call.args[1], location, written=True)
-    src, dst = source.buffer, result_block.buffer
-    old = () if bool(call.args[4]) else result_block.take
+    target = block_of(scope, call.args[1], location, written=True)
     kind, clear = str(call.args[2].value), bool(call.args[4])
     shape = call.args[0].args[0].buffer.shape
     dim = int(call.args[3]) % len(shape)
@@ -137,26 +134,34 @@ def _reduce(scope: Scope, call: Any, location: Location | None) -> tuple[Stmt, .
             location=location,
             help=f"supported: {', '.join(_REDUCTIONS)}",
         )
+    one = scalar.int_value(shape[dim]) == 1
+    axis = None if one else sum(1 for extent in list(shape)[:dim] if scalar.int_value(extent) != 1)
+    old = () if clear else target.take
+    result = reduction(scope, kind, source.buffer, target.buffer, axis, clear=clear, location=location)
+    return (*source.take, *old, *result, *target.put)
+
+
+def reduction(
+    scope: Scope, kind: str, src: Buffer, dst: Buffer, axis: int | None, *, clear: bool, location: Location | None
+) -> tuple[Stmt, ...]:
+    """Sums and maxima as they are; the others by way of |x| or -x. Along no axis there is one element to combine."""
     op, before, after = _REDUCTIONS[kind]
-    if scalar.int_value(shape[dim]) == 1:
+    if axis is None:
         value: ElementExpr = Apply("abs", (Element(src),)) if kind.startswith("abs") else Element(src)
         combine = {"sum": "add", "max": "min" if kind == "min" else "max"}[op]
-        value = value if clear else Apply(combine, (Element(dst), value))
-        return (*source.take, *old, Map(dst, value, location), *result_block.put)
-    axis = sum(1 for extent in list(shape)[:dim] if scalar.int_value(extent) != 1)
-    result: list[Stmt] = [*source.take, *old]
+        return (Map(dst, value if clear else Apply(combine, (Element(dst), value)), location),)
+    result: list[Stmt] = []
     if before is not None:
-        block = scope.temporary(src.name, src.dtype, src.shape, location)
-        result.append(Map(block, _prepared(before, src), location))
-        src = block
+        prepared = scope.temporary(src.name, src.dtype, src.shape, location)
+        result.append(Map(prepared, _prepared(before, src), location))
+        src = prepared
     if after is None and (clear or op == "sum"):
-        return (*result, Reduce(op, src, dst, axis, clear, location), *result_block.put)
+        return (*result, Reduce(op, src, dst, axis, clear, location))
     part = scope.temporary(dst.name, dst.dtype, dst.shape, location)
     value = Element(part) if after is None else _prepared(after, part)
     if not clear:
         value = Apply("max" if after is None else "min", (Element(dst), value))
-    reduce = Reduce(op, src, part, axis, True, location)
-    return (*result, reduce, Map(dst, value, location), *result_block.put)
+    return (*result, Reduce(op, src, part, axis, True, location), Map(dst, value, location))
 
 
 def _prepared(function: str, buffer: Buffer) -> ElementExpr:

@@ -7,6 +7,8 @@ table[bx] in an index              -> a variable, and a Read of it before the st
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -26,6 +28,7 @@ _MEMORY = {
     "shared.dyn": Memory.SHARED,
     "local.fragment": Memory.FRAGMENT,
     "local": Memory.FRAGMENT,
+    "local.reducer": Memory.FRAGMENT,
     "local.var": Memory.FRAGMENT,  # a float: whole numbers are variables of the kernels
 }
 
@@ -60,6 +63,7 @@ class Scope:
         self.tables: dict[Tensor, Tensor] = {}  # tensor -> the view of it as a table
         self.cells: dict[Any, Var] = {}  # T.alloc_var of whole numbers -> its variable
         self.copies: dict[Any, Region] = {}  # on-chip integers -> the box of a tensor they are a copy of
+        self.reducers: dict[Var, str] = {}  # data of a T.alloc_reducer -> how it combines
         self.pending: list[Read] = []  # elements of tables that the statement being lifted needs
 
     # --- declarations -----------------------------------------------------------------------------
@@ -138,13 +142,13 @@ class Scope:
         self.buffers[buffer] = buffer
         return buffer
 
-    def kept(self, tir: Any, location: Location | None) -> tuple[Any, Buffer]:
-        """A block like another one, under a TIR buffer of its own."""
-        like = self.buffers[tir]
-        copy = self.temporary(like.name, like.dtype, like.shape, location)
-        key = tirx.decl_buffer(tir.shape, tir.dtype, copy.name)
-        self.buffers[key] = self.buffers.pop(copy)
-        return key, copy
+    def declared(self, like: Any, shape: tuple[int, ...], location: Location | None) -> tuple[Any, Buffer]:
+        """A temporary block that TIR can name, of the element type of another one."""
+        axes = tuple(extent for extent in shape if extent != 1)
+        block = self.temporary(self.buffers[like].name, self.buffers[like].dtype, axes, location)
+        key = tirx.decl_buffer(shape, like.dtype, block.name)
+        self.buffers[key] = self.buffers.pop(block)
+        return key, block
 
     def source(self, buffer: Any, location: Location | None) -> Tensor | Buffer:
         if buffer in self.tensors:
@@ -157,9 +161,6 @@ class Scope:
             location=location,
             help="use the buffer itself",
         )
-
-    def is_scalar(self, buffer: Any) -> bool:
-        return buffer in self.buffers and not self.buffers[buffer].shape
 
     # --- numbers ----------------------------------------------------------------------------------
 
@@ -175,6 +176,22 @@ class Scope:
                 help="use + - * // % min max and comparisons of block indices, loop variables, sizes and constants",
             )
         return result
+
+    @contextmanager
+    def loop(self, stmt: Any, location: Location | None) -> Iterator[Expr]:
+        """The number of rounds; inside, the loop's variable counts from where the user let it start."""
+        minimum = self.expr(stmt.min, location)
+        if scalar.int_value(minimum) != 0:
+            self.values[stmt.loop_var] = stmt.loop_var + minimum
+        yield scalar.at_least_zero(self.expr(stmt.extent, location), self.signed)
+        self.values.pop(stmt.loop_var, None)
+
+    @contextmanager
+    def reads(self) -> Iterator[list[Read]]:
+        """Elements of tables that what is lifted inside needs."""
+        outer, self.pending = self.pending, []
+        yield self.pending
+        self.pending = outer
 
     def is_number(self, buffer: Any) -> bool:
         """Whether elements of a buffer are numbers that every kernel can know: tensors, copies of them, T.alloc_var."""

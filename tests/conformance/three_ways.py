@@ -1,0 +1,61 @@
+"""One kernel in three ways that share no code: generated kernels on the virtual device, the interpreter of the tile IR
+after every pass, and TileLang's own CPU backend.
+
+Inputs are small whole numbers, so that sums are exact in any order: the three agree to the last bit, or within the
+tolerance a test gives where it takes roots and exponentials.
+"""
+
+from typing import Any
+
+import numpy as np
+import torch
+
+from tilelang_tt.conformance.upstream_cpu import CpuKernel
+from tilelang_tt.ir.interpret import interpret
+from tilelang_tt.ir.tile import TileProgram
+from tilelang_tt.options import Options
+from tilelang_tt.pipeline import print_files, run_passes
+from tilelang_tt.runtime.plan import Plan
+from tilelang_tt.runtime.virtual import launch
+
+TWO_CORES = Options(grid=(2, 1))
+
+
+def whole_numbers(*shape: int, low: int = -4, high: int = 5, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+    generator = torch.Generator().manual_seed(sum(shape) + len(shape))
+    return torch.randint(low, high, shape, generator=generator).to(dtype)
+
+
+def agree(
+    func: Any,
+    tensors: dict[str, torch.Tensor],
+    results: tuple[str, ...],
+    *,
+    rtol: float = 0.0,
+    numerics: str = "exact",
+    options: Options = TWO_CORES,
+    reference: dict[str, torch.Tensor] | None = None,
+) -> dict[str, torch.Tensor]:
+    """Runs a kernel, compares the tensors named in `results`, and returns them. `reference` replaces TileLang's."""
+    if reference is None:
+        reference = {name: tensor.clone() for name, tensor in tensors.items()}
+        CpuKernel(func)(*reference.values())
+    arrays = {name: tensor.float().numpy() for name, tensor in tensors.items()}
+
+    def compare(found: Any, name: str, who: str) -> None:
+        wanted = reference[name].float().numpy()
+        np.testing.assert_allclose(found, wanted, rtol, atol=rtol, err_msg=f"{who}: '{name}' differs")
+
+    def meaning(stage: str, state: Any) -> None:
+        if isinstance(state, TileProgram):
+            found = interpret(state, arrays, exact=True)
+            for name in results:
+                compare(found[name], name, f"the interpreter after {stage}")
+
+    program, sets = run_passes(func, options, meaning)
+    files = print_files(program, sets)
+    device = {name: tensor.clone() for name, tensor in tensors.items()}
+    launch(Plan.from_json(files["tt.plan.json"]), files, device, {}, numerics=numerics, timeout=60)
+    for name in results:
+        compare(device[name].float().numpy(), name, "the virtual device")
+    return {name: device[name] for name in results}
