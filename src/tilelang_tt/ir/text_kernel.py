@@ -111,6 +111,10 @@ class _KernelText:
         for buffer, cb in self.kernels.cbs.items():
             self.cb_names[cb] = self.names(buffer)
             yield f"{INDENT}{self.cb(buffer, cb)}{place(cb.location)}"
+        for buffer, view in self.kernels.views.items():
+            self.cb_names[view] = f"{self.names(buffer)}_fp32"
+            pages = self.cb_names[self.kernels.cbs[buffer]]
+            yield f"{INDENT}cb{view.id} {self.cb_names[view]}: the pages of {pages}, unpacked to DST"
         for kernel in self.kernels.kernels:
             yield ""
             yield from self.kernel(kernel)

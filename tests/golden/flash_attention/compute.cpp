@@ -1,0 +1,495 @@
+// compute of 'attention' for Wormhole: computes on tiles in L1.
+#include <cstdint>
+#include "api/compute/common.h"
+#include "api/compute/binary_max_min.h"
+#include "api/compute/compute_kernel_api.h"
+#include "api/compute/compute_kernel_hw_startup.h"
+#include "api/compute/eltwise_binary_sfpu.h"
+#include "api/compute/eltwise_unary/binop_with_scalar.h"
+#include "api/compute/eltwise_unary/comp.h"
+#include "api/compute/eltwise_unary/fill.h"
+#include "api/compute/eltwise_unary/where.h"
+#include "api/compute/matmul.h"
+#include "api/compute/pack.h"
+#include "api/compute/reconfig_data_format.h"
+#include "api/compute/reduce.h"
+#include "api/compute/tile_move_copy.h"
+
+constexpr uint32_t cb_q = tt::CBIndex::c_0;  // 2 blocks of 2 x 2 tiles, Float16_b
+constexpr uint32_t cb_k = tt::CBIndex::c_1;  // 2 x 2 tiles, Float16_b
+constexpr uint32_t cb_v = tt::CBIndex::c_2;  // 2 x 2 tiles, Float16_b
+constexpr uint32_t cb_scores = tt::CBIndex::c_3;  // 2 x 2 tiles, Float32
+constexpr uint32_t cb_weights = tt::CBIndex::c_4;  // 2 x 2 tiles, Float16_b
+constexpr uint32_t cb_out = tt::CBIndex::c_5;  // 2 x 2 tiles, Float32
+constexpr uint32_t cb_largest = tt::CBIndex::c_6;  // 2 x 1 tiles, Float32
+constexpr uint32_t cb_before = tt::CBIndex::c_7;  // 2 x 1 tiles, Float32
+constexpr uint32_t cb_factor = tt::CBIndex::c_8;  // 2 x 1 tiles, Float32
+constexpr uint32_t cb_part = tt::CBIndex::c_9;  // 2 x 1 tiles, Float32
+constexpr uint32_t cb_total = tt::CBIndex::c_10;  // 2 x 1 tiles, Float32
+constexpr uint32_t cb_largest_tile = tt::CBIndex::c_11;  // 2 x 1 tiles, Float32
+constexpr uint32_t cb_out_out = tt::CBIndex::c_12;  // 2 blocks of 2 x 2 tiles, Float16_b
+constexpr uint32_t cb_index = tt::CBIndex::c_13;  // 1 x 1 tiles, Float16_b
+constexpr uint32_t cb_largest_tile_lane = tt::CBIndex::c_14;  // 2 x 1 tiles, Float32
+constexpr uint32_t cb_ones = tt::CBIndex::c_15;  // 1 x 1 tiles, Float16_b
+constexpr uint32_t cb_scores_fp32 = tt::CBIndex::c_31;  // 2 x 2 tiles, Float32
+
+// The bits of the float32 nearest to a whole number: the cores that run this have no floating point.
+inline uint32_t float_of(int32_t number) {
+    uint32_t rest = number < 0 ? 0 - uint32_t(number) : uint32_t(number);
+    if (rest == 0) return 0;
+    uint32_t exponent = 127 + 31;
+    for (; rest < 0x80000000u; rest <<= 1) --exponent;
+    const uint32_t kept = rest >> 8, lost = rest & 0xff;
+    const uint32_t up = lost > 0x80 || (lost == 0x80 && (kept & 1)) ? 1 : 0;
+    return (number < 0 ? 0x80000000u : 0) + (exponent << 23) + (kept & 0x7fffff) + up;
+}
+
+void kernel_main() {
+    const uint32_t unit_start = get_arg_val<uint32_t>(0);  // first unit of work of this core
+    const uint32_t unit_count = get_arg_val<uint32_t>(1);  // units of work of this core
+
+    compute_kernel_hw_startup(cb_index, cb_out);
+    cb_wait_front(cb_index, 1);
+    cb_wait_front(cb_ones, 1);
+    for (uint32_t unit = unit_start; unit < unit_start + unit_count; ++unit) {
+        const uint32_t bx = unit % 2;
+        cb_reserve_back(cb_out, 4);
+        // kernel.py:32  T.fill(out, 0)
+        pack_reconfig_data_format(cb_out);
+        fill_tile_init();
+        tile_regs_acquire();
+        for (uint32_t t = 0; t < 4; ++t) {
+            fill_tile_bitcast(t, 0x00000000u /* 0 */);
+        }
+        tile_regs_commit();
+        tile_regs_wait();
+        for (uint32_t t = 0; t < 4; ++t) {
+            pack_tile<true>(t, cb_out, t);
+        }
+        tile_regs_release();
+        cb_reserve_back(cb_total, 2);
+        // kernel.py:33  T.fill(total, 0)
+        tile_regs_acquire();
+        for (uint32_t t = 0; t < 2; ++t) {
+            fill_tile_bitcast(t, 0x00000000u /* 0 */);
+        }
+        tile_regs_commit();
+        tile_regs_wait();
+        for (uint32_t t = 0; t < 2; ++t) {
+            pack_tile<true>(t, cb_total, t);
+        }
+        tile_regs_release();
+        cb_reserve_back(cb_largest, 2);
+        // kernel.py:34  T.fill(largest, -T.infinity("float32"))
+        tile_regs_acquire();
+        for (uint32_t t = 0; t < 2; ++t) {
+            fill_tile_bitcast(t, 0xff800000u /* -inf */);
+        }
+        tile_regs_commit();
+        tile_regs_wait();
+        for (uint32_t t = 0; t < 2; ++t) {
+            pack_tile<true>(t, cb_largest, t);
+        }
+        tile_regs_release();
+        cb_wait_front(cb_q, 4);
+        cb_push_back(cb_out, 4);
+        cb_push_back(cb_largest, 2);
+        cb_wait_front(cb_largest, 2);
+        cb_push_back(cb_total, 2);
+        reconfig_data_format_srca(cb_index);
+        // kernel.py:35  for n in T.Pipelined(bx + 1, num_stages=1):
+        for (uint32_t n = 0; n < bx + 1; ++n) {
+            if (int32_t(n - bx) < int32_t(0)) {
+                cb_reserve_back(cb_scores, 4);
+                // kernel.py:38  scores[i, j] = T.if_then_else(bx * BLOCK + i >= n * BLOCK + j, 0, -T.infinity("float32"))
+                pack_reconfig_l1_acc(0);
+                fill_tile_init();
+                tile_regs_acquire();
+                for (uint32_t t = 0; t < 4; ++t) {
+                    fill_tile_bitcast(t, 0x00000000u /* 0 */);
+                }
+                tile_regs_commit();
+                tile_regs_wait();
+                for (uint32_t t = 0; t < 4; ++t) {
+                    pack_tile<true>(t, cb_scores, t);
+                }
+                tile_regs_release();
+            } else {
+                if (int32_t(0) < int32_t(n - bx)) {
+                    cb_reserve_back(cb_scores, 4);
+                    // kernel.py:38  scores[i, j] = T.if_then_else(bx * BLOCK + i >= n * BLOCK + j, 0, -T.infinity("float32"))
+                    pack_reconfig_l1_acc(0);
+                    fill_tile_init();
+                    tile_regs_acquire();
+                    for (uint32_t t = 0; t < 4; ++t) {
+                        fill_tile_bitcast(t, 0xff800000u /* -inf */);
+                    }
+                    tile_regs_commit();
+                    tile_regs_wait();
+                    for (uint32_t t = 0; t < 4; ++t) {
+                        pack_tile<true>(t, cb_scores, t);
+                    }
+                    tile_regs_release();
+                } else {
+                    cb_reserve_back(cb_scores, 4);
+                    // kernel.py:38  scores[i, j] = T.if_then_else(bx * BLOCK + i >= n * BLOCK + j, 0, -T.infinity("float32"))
+                    copy_tile_to_dst_init_short(cb_index);
+                    pack_reconfig_l1_acc(0);
+                    for (uint32_t i = 0; i < 2; ++i) {
+                        for (uint32_t j = 0; j < 2; ++j) {
+                            binop_with_scalar_tile_init();
+                            tile_regs_acquire();
+                            copy_tile(cb_index, 0, 0);
+                            add_unary_tile(0, float_of(n * 64 + j * 32 - i * 32 - bx * 64));
+                            lez_tile_init();
+                            lez_tile(0);
+                            fill_tile_init();
+                            fill_tile_bitcast(1, 0x00000000u /* 0 */);
+                            fill_tile_bitcast(2, 0xff800000u /* -inf */);
+                            where_tile_init();
+                            where_tile<DataFormat::Float32>(0, 1, 2, 0);
+                            tile_regs_commit();
+                            tile_regs_wait();
+                            pack_tile<true>(0, cb_scores, i * 2 + j);
+                            tile_regs_release();
+                        }
+                    }
+                }
+            }
+            cb_wait_front(cb_k, 4);
+            // kernel.py:39  T.gemm(q, k, scores, transpose_B=True)
+            matmul_block_init(cb_q, cb_k, /*transpose*/ 1, 2, 2, 2);
+            pack_reconfig_l1_acc(1);
+            tile_regs_acquire();
+            for (uint32_t kk = 0; kk < 2; ++kk) {
+                matmul_block(cb_q, cb_k, kk, kk * 2, 0, /*transpose*/ 1, 2, 2, 2);
+            }
+            tile_regs_commit();
+            tile_regs_wait();
+            for (uint32_t si = 0; si < 2; ++si) {
+                for (uint32_t sj = 0; sj < 2; ++sj) {
+                    pack_tile<true>(si * 2 + sj, cb_scores, si * 2 + sj);
+                }
+            }
+            tile_regs_release();
+            cb_pop_front(cb_k, 4);
+            cb_reserve_back(cb_before, 2);
+            // kernel.py:40  T.copy(largest, before)
+            reconfig_data_format_srca(cb_index, cb_largest);
+            copy_tile_to_dst_init_short(cb_largest);
+            pack_reconfig_l1_acc(0);
+            tile_regs_acquire();
+            for (uint32_t t = 0; t < 2; ++t) {
+                copy_tile(cb_largest, t, t);
+            }
+            tile_regs_commit();
+            tile_regs_wait();
+            for (uint32_t t = 0; t < 2; ++t) {
+                pack_tile<true>(t, cb_before, t);
+            }
+            tile_regs_release();
+            cb_pop_front(cb_largest, 2);
+            cb_reserve_back(cb_largest, 2);
+            // kernel.py:41  T.fill(largest, -T.infinity("float32"))
+            fill_tile_init();
+            tile_regs_acquire();
+            for (uint32_t t = 0; t < 2; ++t) {
+                fill_tile_bitcast(t, 0xff800000u /* -inf */);
+            }
+            tile_regs_commit();
+            tile_regs_wait();
+            for (uint32_t t = 0; t < 2; ++t) {
+                pack_tile<true>(t, cb_largest, t);
+            }
+            tile_regs_release();
+            cb_push_back(cb_scores, 4);
+            cb_wait_front(cb_scores, 4);
+            cb_reserve_back(cb_largest_tile_lane, 2);
+            // kernel.py:35  for n in T.Pipelined(bx + 1, num_stages=1):
+            reconfig_data_format_srca(cb_largest, cb_scores);
+            reduce_init<PoolType::MAX, ReduceDim::REDUCE_ROW>(cb_scores, cb_ones, cb_largest_tile_lane);
+            tile_regs_acquire();
+            for (uint32_t t = 0; t < 2; ++t) {
+                for (uint32_t k = 0; k < 2; ++k) {
+                    reduce_tile<PoolType::MAX, ReduceDim::REDUCE_ROW>(cb_scores, cb_ones, t * 2 + k, 0, t);
+                }
+            }
+            tile_regs_commit();
+            tile_regs_wait();
+            for (uint32_t t = 0; t < 2; ++t) {
+                pack_tile<true>(t, cb_largest_tile_lane, t);
+            }
+            tile_regs_release();
+            reduce_uninit(cb_scores);
+            cb_push_back(cb_largest_tile_lane, 2);
+            cb_wait_front(cb_largest_tile_lane, 2);
+            cb_reserve_back(cb_largest_tile, 2);
+            reconfig_data_format_srca(cb_scores, cb_ones);
+            reconfig_data_format_srcb(cb_index, cb_largest_tile_lane);
+            matmul_block_init(cb_largest_tile_lane, cb_ones, /*transpose*/ 0, 1, 2, 1);
+            tile_regs_acquire();
+            matmul_block(cb_largest_tile_lane, cb_ones, 0, 0, 0, /*transpose*/ 0, 1, 2, 1);
+            tile_regs_commit();
+            tile_regs_wait();
+            for (uint32_t si = 0; si < 2; ++si) {
+                pack_tile<true>(si, cb_largest_tile, si);
+            }
+            tile_regs_release();
+            cb_pop_front(cb_largest_tile_lane, 2);
+            cb_push_back(cb_largest, 2);
+            cb_push_back(cb_largest_tile, 2);
+            cb_wait_front(cb_largest_tile, 2);
+            cb_push_back(cb_before, 2);
+            cb_wait_front(cb_before, 2);
+            // kernel.py:44  largest[i] = T.max(largest[i], before[i])
+            cb_wait_front(cb_largest, 2);
+            reconfig_data_format_srca(cb_ones, cb_largest);
+            copy_tile_to_dst_init_short(cb_largest);
+            binary_max_tile_init();
+            tile_regs_acquire();
+            for (uint32_t t = 0; t < 2; ++t) {
+                copy_tile(cb_largest, t, t);
+            }
+            for (uint32_t t = 0; t < 2; ++t) {
+                copy_tile(cb_largest_tile, t, 2 + t);
+            }
+            for (uint32_t t = 0; t < 2; ++t) {
+                binary_max_tile(t, 2 + t, t);
+            }
+            for (uint32_t t = 0; t < 2; ++t) {
+                copy_tile(cb_before, t, 2 + t);
+            }
+            for (uint32_t t = 0; t < 2; ++t) {
+                binary_max_tile(t, 2 + t, t);
+            }
+            cb_pop_front(cb_largest, 2);
+            tile_regs_commit();
+            tile_regs_wait();
+            cb_reserve_back(cb_largest, 2);
+            for (uint32_t t = 0; t < 2; ++t) {
+                pack_tile<true>(t, cb_largest, t);
+            }
+            cb_push_back(cb_largest, 2);
+            tile_regs_release();
+            cb_pop_front(cb_largest_tile, 2);
+            cb_wait_front(cb_largest, 2);
+            cb_reserve_back(cb_factor, 2);
+            // kernel.py:46  factor[i] = T.exp2(before[i] * SCALE - largest[i] * SCALE)
+            binop_with_scalar_tile_init();
+            tile_regs_acquire();
+            for (uint32_t t = 0; t < 2; ++t) {
+                copy_tile(cb_before, t, t);
+            }
+            for (uint32_t t = 0; t < 2; ++t) {
+                mul_unary_tile(t, 0x3e38aa3bu /* 0.18033688 */);
+            }
+            for (uint32_t t = 0; t < 2; ++t) {
+                copy_tile(cb_largest, t, 2 + t);
+            }
+            for (uint32_t t = 0; t < 2; ++t) {
+                mul_unary_tile(2 + t, 0x3e38aa3bu /* 0.18033688 */);
+            }
+            sub_binary_tile_init();
+            for (uint32_t t = 0; t < 2; ++t) {
+                sub_binary_tile(t, 2 + t, t);
+            }
+            exp2_tile_init();
+            for (uint32_t t = 0; t < 2; ++t) {
+                exp2_tile(t);
+            }
+            tile_regs_commit();
+            tile_regs_wait();
+            for (uint32_t t = 0; t < 2; ++t) {
+                pack_tile<true>(t, cb_factor, t);
+            }
+            tile_regs_release();
+            cb_pop_front(cb_before, 2);
+            // kernel.py:48  scores[i, j] = T.exp2(scores[i, j] * SCALE - largest[i] * SCALE)
+            for (uint32_t i = 0; i < 2; ++i) {
+                cb_wait_front(cb_scores, 2);
+                binop_with_scalar_tile_init();
+                tile_regs_acquire();
+                for (uint32_t t = 0; t < 2; ++t) {
+                    copy_tile(cb_scores_fp32, i * 2 + t, t);
+                }
+                for (uint32_t t = 0; t < 2; ++t) {
+                    mul_unary_tile(t, 0x3e38aa3bu /* 0.18033688 */);
+                }
+                for (uint32_t t = 0; t < 2; ++t) {
+                    copy_tile(cb_largest, i, 2 + t);
+                }
+                for (uint32_t t = 0; t < 2; ++t) {
+                    mul_unary_tile(2 + t, 0x3e38aa3bu /* 0.18033688 */);
+                }
+                sub_binary_tile_init();
+                for (uint32_t t = 0; t < 2; ++t) {
+                    sub_binary_tile(t, 2 + t, t);
+                }
+                exp2_tile_init();
+                for (uint32_t t = 0; t < 2; ++t) {
+                    exp2_tile(t);
+                }
+                cb_pop_front(cb_scores, 2);
+                tile_regs_commit();
+                tile_regs_wait();
+                cb_reserve_back(cb_scores, 2);
+                for (uint32_t t = 0; t < 2; ++t) {
+                    pack_tile<true>(t, cb_scores, t);
+                }
+                cb_push_back(cb_scores, 2);
+                tile_regs_release();
+            }
+            cb_wait_front(cb_scores, 4);
+            cb_reserve_back(cb_part, 2);
+            // kernel.py:35  for n in T.Pipelined(bx + 1, num_stages=1):
+            reconfig_data_format_srca(cb_largest, cb_ones);
+            matmul_block_init(cb_scores, cb_ones, /*transpose*/ 0, 1, 2, 2);
+            tile_regs_acquire();
+            for (uint32_t kk = 0; kk < 2; ++kk) {
+                matmul_block(cb_scores, cb_ones, kk, 0, 0, /*transpose*/ 0, 1, 2, 2);
+            }
+            tile_regs_commit();
+            tile_regs_wait();
+            for (uint32_t si = 0; si < 2; ++si) {
+                pack_tile<true>(si, cb_part, si);
+            }
+            tile_regs_release();
+            cb_push_back(cb_factor, 2);
+            cb_wait_front(cb_factor, 2);
+            cb_push_back(cb_part, 2);
+            cb_wait_front(cb_part, 2);
+            // kernel.py:51  total[i] = total[i] * factor[i] + part[i]
+            cb_wait_front(cb_total, 2);
+            reconfig_data_format_srca(cb_ones, cb_total);
+            copy_tile_to_dst_init_short(cb_total);
+            mul_binary_tile_init();
+            tile_regs_acquire();
+            for (uint32_t t = 0; t < 2; ++t) {
+                copy_tile(cb_total, t, t);
+            }
+            for (uint32_t t = 0; t < 2; ++t) {
+                copy_tile(cb_factor, t, 2 + t);
+            }
+            for (uint32_t t = 0; t < 2; ++t) {
+                mul_binary_tile(t, 2 + t, t);
+            }
+            for (uint32_t t = 0; t < 2; ++t) {
+                copy_tile(cb_part, t, 2 + t);
+            }
+            add_binary_tile_init();
+            for (uint32_t t = 0; t < 2; ++t) {
+                add_binary_tile(t, 2 + t, t);
+            }
+            cb_pop_front(cb_total, 2);
+            tile_regs_commit();
+            tile_regs_wait();
+            cb_reserve_back(cb_total, 2);
+            for (uint32_t t = 0; t < 2; ++t) {
+                pack_tile<true>(t, cb_total, t);
+            }
+            cb_push_back(cb_total, 2);
+            tile_regs_release();
+            cb_pop_front(cb_part, 2);
+            cb_reserve_back(cb_weights, 4);
+            // kernel.py:52  T.copy(scores, weights)
+            pack_reconfig_data_format(cb_out, cb_weights);
+            tile_regs_acquire();
+            for (uint32_t t = 0; t < 4; ++t) {
+                copy_tile(cb_scores_fp32, t, t);
+            }
+            tile_regs_commit();
+            tile_regs_wait();
+            for (uint32_t t = 0; t < 4; ++t) {
+                pack_tile<true>(t, cb_weights, t);
+            }
+            tile_regs_release();
+            cb_pop_front(cb_scores, 4);
+            // kernel.py:54  out[i, j] *= factor[i]
+            pack_reconfig_data_format(cb_weights, cb_out);
+            mul_binary_tile_init();
+            for (uint32_t i = 0; i < 2; ++i) {
+                cb_wait_front(cb_out, 2);
+                tile_regs_acquire();
+                for (uint32_t t = 0; t < 2; ++t) {
+                    copy_tile(cb_out, t, t);
+                }
+                for (uint32_t t = 0; t < 2; ++t) {
+                    copy_tile(cb_factor, i, 2 + t);
+                }
+                for (uint32_t t = 0; t < 2; ++t) {
+                    mul_binary_tile(t, 2 + t, t);
+                }
+                cb_pop_front(cb_out, 2);
+                tile_regs_commit();
+                tile_regs_wait();
+                cb_reserve_back(cb_out, 2);
+                for (uint32_t t = 0; t < 2; ++t) {
+                    pack_tile<true>(t, cb_out, t);
+                }
+                cb_push_back(cb_out, 2);
+                tile_regs_release();
+            }
+            cb_pop_front(cb_factor, 2);
+            cb_push_back(cb_weights, 4);
+            cb_wait_front(cb_weights, 4);
+            cb_wait_front(cb_v, 4);
+            cb_wait_front(cb_out, 4);
+            cb_pop_front(cb_out, 4);
+            cb_reserve_back(cb_out, 4);
+            // kernel.py:56  T.gemm(weights, v, out)
+            reconfig_data_format_srca(cb_total, cb_v);
+            reconfig_data_format_srcb(cb_largest_tile_lane, cb_weights);
+            matmul_block_init(cb_weights, cb_v, /*transpose*/ 0, 2, 2, 2);
+            pack_reconfig_l1_acc(1);
+            tile_regs_acquire();
+            for (uint32_t kk = 0; kk < 2; ++kk) {
+                matmul_block(cb_weights, cb_v, kk, kk * 2, 0, /*transpose*/ 0, 2, 2, 2);
+            }
+            tile_regs_commit();
+            tile_regs_wait();
+            for (uint32_t si = 0; si < 2; ++si) {
+                for (uint32_t sj = 0; sj < 2; ++sj) {
+                    pack_tile<true>(si * 2 + sj, cb_out, si * 2 + sj);
+                }
+            }
+            tile_regs_release();
+            cb_pop_front(cb_v, 4);
+            cb_pop_front(cb_weights, 4);
+            cb_push_back(cb_out, 4);
+        }
+        cb_pop_front(cb_q, 4);
+        cb_pop_front(cb_largest, 2);
+        cb_wait_front(cb_out, 4);
+        cb_wait_front(cb_total, 2);
+        cb_reserve_back(cb_out_out, 4);
+        // kernel.py:58  out[i, j] /= total[i]
+        reconfig_data_format_srca(cb_v, cb_out);
+        copy_tile_to_dst_init_short(cb_out);
+        pack_reconfig_data_format(cb_out, cb_out_out);
+        pack_reconfig_l1_acc(0);
+        div_binary_tile_init();
+        for (uint32_t i = 0; i < 2; ++i) {
+            tile_regs_acquire();
+            for (uint32_t t = 0; t < 2; ++t) {
+                copy_tile(cb_out, i * 2 + t, t);
+            }
+            for (uint32_t t = 0; t < 2; ++t) {
+                copy_tile(cb_total, i, 2 + t);
+            }
+            for (uint32_t t = 0; t < 2; ++t) {
+                div_binary_tile(t, 2 + t, t);
+            }
+            tile_regs_commit();
+            tile_regs_wait();
+            for (uint32_t t = 0; t < 2; ++t) {
+                pack_tile<true>(t, cb_out_out, i * 2 + t);
+            }
+            tile_regs_release();
+        }
+        cb_pop_front(cb_out, 4);
+        cb_pop_front(cb_total, 2);
+        cb_push_back(cb_out_out, 4);
+    }
+    cb_pop_front(cb_index, 1);
+    cb_pop_front(cb_ones, 1);
+}
