@@ -317,6 +317,7 @@ class Case:
     output: str
     meaning: Callable[[Tensors], Array]
     sizes: tuple[tuple[str, int], ...] = ()
+    rtol: float = 0.0  # of results that are not whole numbers
 
 
 def matmul(t: Tensors) -> Array:

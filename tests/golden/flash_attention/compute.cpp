@@ -115,44 +115,27 @@ void kernel_main() {
                 }
                 tile_regs_release();
             } else {
-                if (int32_t(0) < int32_t(n - bx)) {
-                    cb_reserve_back(cb_scores, 4);
-                    // kernel.py:38  scores[i, j] = T.if_then_else(bx * BLOCK + i >= n * BLOCK + j, 0, -T.infinity("float32"))
-                    pack_reconfig_l1_acc(0);
-                    fill_tile_init();
-                    tile_regs_acquire();
-                    for (uint32_t t = 0; t < 4; ++t) {
-                        fill_tile_bitcast(t, 0xff800000u /* -inf */);
-                    }
-                    tile_regs_commit();
-                    tile_regs_wait();
-                    for (uint32_t t = 0; t < 4; ++t) {
-                        pack_tile<true>(t, cb_scores, t);
-                    }
-                    tile_regs_release();
-                } else {
-                    cb_reserve_back(cb_scores, 4);
-                    // kernel.py:38  scores[i, j] = T.if_then_else(bx * BLOCK + i >= n * BLOCK + j, 0, -T.infinity("float32"))
-                    copy_tile_to_dst_init_short(cb_index);
-                    pack_reconfig_l1_acc(0);
-                    for (uint32_t i = 0; i < 2; ++i) {
-                        for (uint32_t j = 0; j < 2; ++j) {
-                            binop_with_scalar_tile_init();
-                            tile_regs_acquire();
-                            copy_tile(cb_index, 0, 0);
-                            add_unary_tile(0, float_of(n * 64 + j * 32 - i * 32 - bx * 64));
-                            lez_tile_init();
-                            lez_tile(0);
-                            fill_tile_init();
-                            fill_tile_bitcast(1, 0x00000000u /* 0 */);
-                            fill_tile_bitcast(2, 0xff800000u /* -inf */);
-                            where_tile_init();
-                            where_tile<DataFormat::Float32>(0, 1, 2, 0);
-                            tile_regs_commit();
-                            tile_regs_wait();
-                            pack_tile<true>(0, cb_scores, i * 2 + j);
-                            tile_regs_release();
-                        }
+                cb_reserve_back(cb_scores, 4);
+                // kernel.py:38  scores[i, j] = T.if_then_else(bx * BLOCK + i >= n * BLOCK + j, 0, -T.infinity("float32"))
+                copy_tile_to_dst_init_short(cb_index);
+                pack_reconfig_l1_acc(0);
+                for (uint32_t i = 0; i < 2; ++i) {
+                    for (uint32_t j = 0; j < 2; ++j) {
+                        binop_with_scalar_tile_init();
+                        tile_regs_acquire();
+                        copy_tile(cb_index, 0, 0);
+                        add_unary_tile(0, float_of(n * 64 + j * 32 - i * 32 - bx * 64));
+                        lez_tile_init();
+                        lez_tile(0);
+                        fill_tile_init();
+                        fill_tile_bitcast(1, 0x00000000u /* 0 */);
+                        fill_tile_bitcast(2, 0xff800000u /* -inf */);
+                        where_tile_init();
+                        where_tile<DataFormat::Float32>(0, 1, 2, 0);
+                        tile_regs_commit();
+                        tile_regs_wait();
+                        pack_tile<true>(0, cb_scores, i * 2 + j);
+                        tile_regs_release();
                     }
                 }
             }

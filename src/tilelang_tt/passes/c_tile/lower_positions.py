@@ -5,7 +5,8 @@
 
 A constant tile holds what differs inside a tile; what differs between tiles is a number that the kernel computes.
 A condition that is the same for all elements of a block is decided for the block: a causal mask is computed
-on the diagonal only, and where it lets everything through, or nothing, it is gone.
+on the diagonal only, and where it lets everything through, or nothing, it is gone. What the bounds of loops rule out
+has no branch.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tilelang_tt.arch import TILE
+from tilelang_tt.diagnostics import Location
 from tilelang_tt.ir import scalar
-from tilelang_tt.ir.scalar import Expr
+from tilelang_tt.ir.scalar import Expr, Facts
 from tilelang_tt.ir.tile import (
     TILE_COL,
     TILE_ROW,
@@ -28,6 +30,7 @@ from tilelang_tt.ir.tile import (
     Fill,
     Index,
     Launch,
+    Loop,
     Map,
     Number,
     Scalar,
@@ -43,41 +46,48 @@ BFLOAT16_WHOLE = 256  # whole numbers up to here are exact: 8 bits of significan
 
 
 def lower_positions(program: TileProgram) -> TileProgram:
-    return replace(program, launches=tuple(_Lowering(launch).run() for launch in program.launches))
+    facts = Facts()
+    for size in program.sizes:
+        facts.positive(size)
+    return replace(program, launches=tuple(_Lowering(launch).run(facts) for launch in program.launches))
 
 
 class _Lowering:
     def __init__(self, launch: Launch) -> None:
         self.launch = launch
 
-    def run(self) -> Launch:
-        body = self.body(self.launch.body)
+    def run(self, facts: Facts) -> Launch:
+        for block, extent in self.launch.blocks:
+            facts = facts.with_loop(block, extent)
+        body = self.body(self.launch.body, facts)
         return replace(self.launch, body=body)
 
-    def body(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+    def body(self, body: tuple[Stmt, ...], facts: Facts) -> tuple[Stmt, ...]:
         result: list[Stmt] = []
         for stmt in body:
             if isinstance(stmt, Map):
-                result.append(self.map(stmt))
+                result += self.map(stmt, facts)
             else:
-                result.append(with_children(stmt, tuple(self.body(nested) for nested in children(stmt))))
+                inside = facts.with_loop(stmt.var, stmt.extent) if isinstance(stmt, Loop) else facts
+                result.append(with_children(stmt, tuple(self.body(nested, inside) for nested in children(stmt))))
         return tuple(result)
 
-    def map(self, stmt: Map) -> Stmt:
+    def map(self, stmt: Map, facts: Facts) -> tuple[Stmt, ...]:
         """Cases in which a mask is the same for the whole block, then the general one."""
         for condition in _conditions(stmt.value):
-            holds, fails = _whole_block(condition, stmt.dst.shape)
-            always, never = (self.map(_with(stmt, condition, Number(value))) for value in (1.0, 0.0))
-            mixed = replace(stmt, value=self.value(stmt.value, stmt.dst))
-            decided = [(test, case) for test, case in ((holds, always), (fails, never)) if scalar.int_value(test) != 0]
-            result: Stmt = mixed
-            for test, case in reversed(decided):
-                certain = scalar.int_value(test) == 1
-                result = case if certain else Branch(test, (case,), (result,), stmt.location)
+            cases = zip(_whole_block(condition, stmt.dst.shape), (1.0, 0.0), strict=True)
+            result: tuple[Stmt, ...] = (replace(stmt, value=self.value(stmt.value, stmt.dst)),)
+            for test, value in reversed([*cases]):
+                if facts.proves(scalar.negate(test)):
+                    continue
+                case = self.map(_with(stmt, condition, Number(value)), facts)
+                result = case if facts.proves(test) else _either(test, case, result, stmt.location)
             return result
         if isinstance(stmt.value, Number):
-            return Fill(stmt.dst, stmt.value.value, stmt.location)
-        return replace(stmt, value=self.value(stmt.value, stmt.dst))
+            return (Fill(stmt.dst, stmt.value.value, stmt.location),)
+        if stmt.value == Element(stmt.dst):
+            return ()  # lets everything through
+        return (replace(stmt, value=self.value(stmt.value, stmt.dst)),)
 
     def value(self, expr: ElementExpr, dst: Buffer) -> ElementExpr:
         if isinstance(expr, Apply):
@@ -100,6 +110,14 @@ class _Lowering:
     def tile(self, constant: Constant, rank: int) -> Element:
         self.launch, tile = constant_tile(self.launch, constant, "index", "Float16_b", "bfloat16")
         return Element(tile, tuple(range(rank)))
+
+
+def _either(
+    test: Expr, then: tuple[Stmt, ...], otherwise: tuple[Stmt, ...], location: Location | None
+) -> tuple[Stmt, ...]:
+    if not then:
+        test, then, otherwise = scalar.negate(test), otherwise, then
+    return (Branch(test, then, otherwise, location),) if then else ()
 
 
 def _conditions(expr: ElementExpr) -> Iterator[Apply]:

@@ -1,0 +1,50 @@
+"""C lower_positions: what depends on the place is a constant tile and a number; masks of whole blocks are decided."""
+
+from tilelang_tt.passes.c_tile.lower_positions import lower_positions
+
+from .kernels import small_integers
+from .stages import after, before, body, facts, keeps_meaning
+from .vector_kernels import attention, band, padded_maxima
+
+
+def test_before_and_after() -> None:
+    assert "Map x_masked = where(lt([j + -40], 0), x, -inf)\n" in body(before(lower_positions, padded_maxima()))
+    program = after(lower_positions, padded_maxima())
+    assert "Map x_masked = where(lt(index[i, j] + [?tile_col * 32 - 40], 0), x, -inf)\n" in body(program)
+    assert facts(program, "buffer")[-1] == (
+        "index: shared bfloat16[32, 32]; 1 x 1 tiles Float16_b of 2048 B, stored once; all j"
+    )
+    assert keeps_meaning(lower_positions, padded_maxima(), small_integers({"A": (40, 40)}))
+
+
+def test_a_causal_mask_is_computed_on_the_diagonal_alone() -> None:
+    """Blocks above the diagonal have no case: the loop ends before them."""
+    assert """\
+  Branch n - bx < 0
+    Fill scores = 0
+  Else
+    Map scores = where(le(index[i, j] + [n * 32 + ?tile_col * 32 - bx * 32 - ?tile_row * 32], 0), 0, -inf)
+  Gemm scores += q @ k^T
+""" in body(after(lower_positions, attention()))
+    assert keeps_meaning(lower_positions, attention(), small_integers(dict.fromkeys("QKV", (128, 32))))
+
+
+def test_two_conditions_and_nothing_to_do() -> None:
+    """Three blocks along each side: none is more than 64 columns right of the diagonal."""
+    assert (
+        body(after(lower_positions, band()))
+        == """\
+Load A tiles (by, bx) 1 x 1 -> x
+Branch by - bx < 0
+  Branch 1 <= bx - by
+    Map x = where(lt(index_1[i, j] + [bx * 32 + ?tile_col * 32 - by * 32 - ?tile_row * 32 - 40], 0), x, 0)
+Else
+  Branch 1 < by - bx
+    Fill x = 0
+  Else
+    Map x = where(and(lt(index[i, j] + [by * 32 + ?tile_row * 32 - bx * 32 - ?tile_col * 32 - 8], 0), \
+lt(index_1[i, j] + [bx * 32 + ?tile_col * 32 - by * 32 - ?tile_row * 32 - 40], 0)), x, 0)
+Store x -> B tiles (by, bx) 1 x 1
+"""
+    )
+    assert keeps_meaning(lower_positions, band(), small_integers({"A": (96, 96)}))
