@@ -55,3 +55,89 @@ def test_an_argument_sizes_the_grid() -> None:
         "error[TT314]: argument 3 ('longest') of kernel 'scaled' is 0; the kernel takes it for a size, which is at "
         "least 1\n  help: where there is nothing to compute, leave out the call"
     )
+
+
+@pytest.mark.parametrize("block", [64, 40])
+def test_rows_looked_up_in_a_table(block: int) -> None:
+    """Rows, repeated rows, and rows that are not there; the same table as numbers."""
+    rows, D, count = 70, 96, 2 * block
+
+    @T.prim_func
+    def gather(
+        A: T.Tensor((2, rows, D), "bfloat16"),
+        places: T.Tensor((2, count), "int32"),
+        B: T.Tensor((2, count, D), "float32"),
+    ):
+        with T.Kernel(2, 2, threads=128) as (bx, by):
+            values = T.alloc_fragment((block, 32), "float32")
+            known = T.alloc_fragment((block,), "bool")
+            for i in T.Parallel(block):
+                known[i] = places[by, bx * block + i] >= 0
+            for k in T.serial(D // 32):
+                for i, j in T.Parallel(block, 32):
+                    values[i, j] = A[by, places[by, bx * block + i], k * 32 + j]
+                for i, j in T.Parallel(block, 32):
+                    values[i, j] = T.if_then_else(known[i], values[i, j], -1.0)
+                T.copy(values, B[by, bx * block, k * 32])
+
+    a = random(2, rows, D)
+    places = torch.randint(-1, rows, (2, count), generator=torch.Generator().manual_seed(3), dtype=torch.int32)
+    places[0, :3] = ints(5, 5, -1)
+    got = tilelang.compile(gather, out_idx=[-1], target=TWO_CORES)(a, places)
+    found = torch.stack([a[n, places[n].long().clamp(min=0)] for n in range(2)]).float()
+    assert torch.equal(got, torch.where(places.unsqueeze(-1) >= 0, found, -1.0))
+
+
+def test_rows_by_arithmetic_and_by_pages() -> None:
+    """A row number may be any whole-number expression of its place: strides, repeats, a page table."""
+    D, page, pages = 64, 8, 12
+
+    @T.prim_func
+    def paged(
+        A: T.Tensor((page * pages, D), "float32"),
+        table: T.Tensor((2, 8), "int32"),
+        B: T.Tensor((2, 64, D), "float32"),
+        C: T.Tensor((32, D), "float32"),
+    ):
+        with T.Kernel(2, threads=128) as bx:
+            block = T.alloc_shared((64, D), "float32")
+            for i, j in T.Parallel(64, D):
+                block[i, j] = A[table[bx, i // page] * page + i % page, j]
+            T.copy(block, B[bx, 0, 0])
+            if bx == 0:
+                for i, j in T.Parallel(32, D):
+                    C[i, j] = A[i * 3, j] + A[i // 4, j]
+
+    a = random(page * pages, D, dtype=torch.float32)
+    table = ints([3, 0, 11, 7, 7, 1, 2, 4], [5, 6, 8, 9, 10, 0, 0, 3])
+    b, c = tilelang.compile(paged, out_idx=[-2, -1], target=TWO_CORES)(a, table)
+    assert torch.equal(b, a.reshape(pages, page, D)[table.long()].reshape(2, 64, D))
+    assert torch.equal(c, a[torch.arange(32) * 3] + a[torch.arange(32) // 4])
+
+
+def test_rows_wider_than_what_is_left_of_the_tensor() -> None:
+    """Blocks of 64 columns of tensors that have 96, at rows that are looked up, and from row 3 on."""
+
+    @T.prim_func
+    def wide(
+        A: T.Tensor((40, 96), "float32"),
+        places: T.Tensor((32,), "int32"),
+        B: T.Tensor((32, 96), "float32"),
+        C: T.Tensor((40, 96), "float32"),
+    ):
+        with T.Kernel(3, threads=128) as bx:
+            block = T.alloc_shared((32, 64), "float32")
+            for i, j in T.Parallel(32, 64):
+                block[i, j] = A[places[i], bx * 64 + j]
+            T.copy(block, B[0, bx * 64])
+            for i, j in T.Parallel(32, 64):
+                if i < places[0]:
+                    C[places[1] + i, bx * 64 + j] = block[i, j]
+
+    a, places = random(40, 96, dtype=torch.float32), ints(*reversed(range(7, 39)))
+    b, c = torch.zeros(32, 96), torch.zeros(40, 96)
+    places[0:2] = ints(5, 3)
+    tilelang.compile(wide, target=TWO_CORES)(a, places, b, c)
+    assert torch.equal(b, a[places.long()])
+    assert torch.equal(c[3:8], b[:5])
+    assert c[:3].count_nonzero() == c[8:].count_nonzero() == 0

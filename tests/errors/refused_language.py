@@ -394,7 +394,7 @@ def product_onto_its_operand() -> Any:
 
 
 @refused(
-    "TT145",
+    "TT150",
     "elements of 'N' steer the kernel, and the same function writes 'N'",
     help="write it in a function of its own, and call that one first",
 )

@@ -28,10 +28,12 @@ from tilelang_tt.ir.tile import (
     Copy,
     Element,
     ElementExpr,
+    Gather,
     Index,
     Map,
     Number,
     Part,
+    Read,
     Region,
     Scalar,
     Stmt,
@@ -80,10 +82,14 @@ _COMPARED: dict[Any, str] = {
 
 @dataclass(frozen=True)
 class _Walk:
-    """One axis of an access: at `base`, walked by loop `loop` of the nest if that is not None."""
+    """One axis of an access: at `base`, walked by loop `loop` of the nest if that is not None.
+
+    With a gather, round i of the loop is anywhere along the axis.
+    """
 
     loop: int | None
     base: Expr
+    gather: Gather | None = None
 
 
 class Assignment:
@@ -98,7 +104,7 @@ class Assignment:
 
     def lift(self, store: Any, condition: Any) -> list[Stmt]:
         target = self.scope.source(store.buffer, self.location)
-        walks = self.walks(target, store.buffer, store.indices)
+        walks = self.walks(target, store.buffer, store.indices, written=True)
         order = [walk.loop for walk in walks if walk.loop is not None]
         self.axis_of = {loop: axis for axis, loop in enumerate(order)}
         repeated = [var for loop, (var, extent) in enumerate(self.loops) if loop not in self.axis_of and extent > 1]
@@ -173,27 +179,51 @@ class Assignment:
 
     # --- accesses ---------------------------------------------------------------------------------
 
-    def walks(self, source: Tensor | Buffer, tir: Any, indices: Any) -> list[_Walk]:
+    def walks(self, source: Tensor | Buffer, tir: Any, indices: Any, *, written: bool = False) -> list[_Walk]:
         """How each axis of an access moves; axes of length 1 of an on-chip buffer are not there."""
         variables = [var for var, _ in self.loops]
         result = []
-        for extent, index in zip(tir.shape, indices, strict=True):
+        for axis, (extent, index) in enumerate(zip(tir.shape, indices, strict=True)):
             if isinstance(source, Buffer) and scalar.int_value(extent) == 1:
                 continue
             used = [loop for loop, var in enumerate(variables) if var in scalar.variables(index)]
             base = scalar.simplify(index - variables[used[0]]) if len(used) == 1 else index
             if len(used) > 1 or (used and variables[used[0]] in scalar.variables(base)):
-                self.refuse_index(source, indices)
+                if len(used) > 1 or isinstance(source, Buffer) or written:
+                    self.refuse_index(source, indices)
+                if self.loops[used[0]][1] > 1:
+                    gather = self.gather(axis, variables[used[0]], index)
+                    result.append(_Walk(used[0], scalar.const(0), gather))
+                    continue
+                base = scalar.substitute(index, {variables[used[0]]: scalar.const(0)})
             loop = used[0] if used and self.loops[used[0]][1] > 1 else None
             result.append(_Walk(loop, self.scope.expr(base, self.location)))
         return result
+
+    def gather(self, axis: int, var: Var, index: Any) -> Gather:
+        """Places that depend on `var` in any way; what they look up without it is read once, before."""
+        outer, self.scope.pending = self.scope.pending, []
+        place = self.scope.expr(index, self.location)
+        reads: list[Read] = []
+        varying = {var}
+        for read in self.scope.pending:
+            if varying.isdisjoint(scalar.variables(read.index)):
+                outer.append(read)
+            else:
+                reads.append(read)
+                varying.add(read.var)
+        self.scope.pending = outer
+        return Gather(axis, var, tuple(reads), place)
 
     def box(self, walks: list[_Walk]) -> tuple[int, ...]:
         return tuple(self.loops[walk.loop][1] for walk in walks if walk.loop is not None)
 
     def region(self, tensor: Tensor, walks: list[_Walk]) -> Region:
         extents = tuple(1 if walk.loop is None else self.loops[walk.loop][1] for walk in walks)
-        return Region(tensor, tuple(walk.base for walk in walks), extents)
+        gathers = [walk.gather for walk in walks if walk.gather is not None]
+        if len(gathers) > 1:
+            self.refuse_gathers(tensor)
+        return Region(tensor, tuple(walk.base for walk in walks), extents, gather=next(iter(gathers), None))
 
     def part(self, buffer: Buffer, walks: list[_Walk], indices: Any, *, written: bool) -> Part | None:
         """The box of a block that an access walks; None for the whole of it."""
@@ -266,6 +296,14 @@ class Assignment:
             f"'{source.name}[{shown}]' does not walk a box of the tensor",
             location=self.location,
             help="index each axis by base + a variable of T.Parallel, or by a number",
+        )
+
+    def refuse_gathers(self, tensor: Tensor) -> None:
+        raise UnsupportedError(
+            "TT152",
+            f"places along several axes of '{tensor.name}' are looked up at once",
+            location=self.location,
+            help="look up places along one axis, and walk the others",
         )
 
     def refuse_target(self, target: Tensor | Buffer, indices: Any) -> None:

@@ -36,6 +36,7 @@ from tilelang_tt.ir.tile import (
     Element,
     ElementExpr,
     Fill,
+    Gather,
     Gemm,
     Index,
     InDst,
@@ -178,12 +179,11 @@ class _Machine:
             case InDst():
                 self.run(stmt.body)
             case Read():
-                table = self.memory[stmt.table]
-                self.values[stmt.var] = table.flat[self.number(stmt.index)].item()
+                self.look_up(stmt)
             case Set():
                 self.values[stmt.var] = self.number(stmt.value)
             case Copy():
-                value = self.get(stmt.src.source, self.box(stmt.src)).reshape(stmt.dst.extents)
+                value = self.get(stmt.src.source, self.box(stmt.src), stmt.src.gather).reshape(stmt.dst.extents)
                 box = list(self.box(stmt.dst))
                 if stmt.dst.limit is not None:
                     axis, count = stmt.dst.limit
@@ -192,7 +192,7 @@ class _Machine:
                 self.put(stmt.dst.source, tuple(box), value)
             case Load():
                 inside = self.tiles(stmt.src)
-                tiles = self.get(stmt.src.tensor, inside) if inside else np.zeros(stmt.dst.shape)
+                tiles = self.get(stmt.src.tensor, inside, stmt.src.gather) if inside else np.zeros(stmt.dst.shape)
                 self.write(stmt.dst, tiles)
             case Store():
                 inside = self.tiles(stmt.dst)
@@ -311,8 +311,25 @@ class _Machine:
         """Replace the whole block; axes of length 1 may differ."""
         self.memory[buffer] = self.rounded(buffer, value.reshape(buffer.shape))
 
-    def get(self, place: Tensor | Buffer, box: Box) -> Array:
+    def look_up(self, read: Read) -> None:
+        self.values[read.var] = self.memory[read.table].flat[self.number(read.index)].item()
+
+    def gathered(self, place: Tensor | Buffer, box: Box, gather: Gather) -> Array:
+        """A box whose places along one axis are looked up one by one."""
+        rows = []
+        for number in range(box[gather.axis][1]):
+            self.values[gather.var] = number
+            for read in gather.reads:
+                self.look_up(read)
+            row = list(box)
+            row[gather.axis] = (self.number(gather.index), 1)
+            rows.append(self.get(place, tuple(row)))
+        return np.concatenate(rows, axis=gather.axis)
+
+    def get(self, place: Tensor | Buffer, box: Box, gather: Gather | None = None) -> Array:
         """A box of elements, zero where it is outside."""
+        if gather is not None:
+            return self.gathered(place, box, gather)
         source, result = self.read(place), np.zeros([extent for _, extent in box], np.float32)
         there, here = _overlap(box, source.shape)
         result[here] = source[there]
@@ -334,10 +351,12 @@ class _Machine:
         if access.guard is not None and not self.number(access.guard):
             return None
         layout = self.program.layouts[access.tensor]
-        row, col, batch = map(self.number, (access.row, access.col, access.batch))
+        row = 0 if access.gather is not None else self.number(access.row)
+        col, batch = map(self.number, (access.col, access.batch))
         count = access.height if layout.by_rows else access.rows
         self.check(access, "row", row, count, access.guard_rows, layout.row_tiles)
-        self.check(access, "column", col, access.cols, access.guard_cols, layout.col_tiles)
+        cols, col_end = (1, layout.row_width) if layout.by_rows else (access.cols, layout.col_tiles)
+        self.check(access, "column", col, cols, access.guard_cols, col_end)
         self.check(access, "batch", batch, 1, False, layout.batch)
         sides = (
             (layout.row_axis, row, access.height or access.rows * TILE, _ROW if layout.by_rows else layout.row_window),
@@ -355,7 +374,7 @@ class _Machine:
             box[axis] = (index, 1)
         return tuple(box[axis] for axis in range(len(shape)))
 
-    def check(self, access: TileAccess, what: str, start: int, count: int, guarded: bool, extent: Expr) -> None:
+    def check(self, access: TileAccess, what: str, start: int, count: int, guarded: bool, extent: Expr | int) -> None:
         """An access without a guard has promised to stay inside."""
         end = self.number(extent)
         if not guarded and not 0 <= start <= end - count:

@@ -31,6 +31,7 @@ from tilelang_tt.ir.tile import (
     Element,
     ElementExpr,
     Fill,
+    Gather,
     Gemm,
     Index,
     InDst,
@@ -313,17 +314,27 @@ def _region(region: Region, names: Names) -> str:
     if isinstance(source, Buffer) and region.extents == source.shape and not any(low != 0 for low in starts):
         return names(source)
     mins = ", ".join(map(names.expr, region.mins))
-    return f"{names(source)}[{mins} : {' x '.join(map(str, region.extents))}]"
+    return f"{names(source)}[{mins} : {' x '.join(map(str, region.extents))}]{_gather(region.gather, names)}"
+
+
+def _gather(gather: Gather | None, names: Names) -> str:
+    """Which row of the tensor each row of a block is."""
+    if gather is None:
+        return ""
+    var = names.see(gather.var)
+    reads = "".join(f"{stmt_text(read, names)}, " for read in gather.reads)
+    return f", row {var} looked up: {reads}{names.expr(gather.index)}"
 
 
 def _access(access: TileAccess, names: Names) -> str:
+    gather = _gather(access.gather, names)
     batch = "" if scalar.int_value(access.batch) == 0 else f"{names.expr(access.batch)}: "
     box = f"({batch}{names.expr(access.row)}, {names.expr(access.col)}) {size(access.rows, access.cols)}"
     sides = [side for side, cut in (("rows", access.guard_rows), ("columns", access.guard_cols)) if cut]
     guards = f", guarded {' and '.join(sides)}" if sides else ""
     condition = f", if {names.expr(access.guard)}" if access.guard is not None else ""
     condition += f", {names.expr(access.limit)} rows" if access.limit is not None else ""
-    return f"{names(access.tensor)} tiles {box}{guards}{condition}"
+    return f"{names(access.tensor)} tiles {box}{guards}{condition}{gather}"
 
 
 def _gemm(gemm: Gemm, names: Names) -> str:

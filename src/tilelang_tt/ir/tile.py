@@ -64,13 +64,27 @@ class Buffer:
 
 
 @dataclass(frozen=True)
+class Gather:
+    """Row `var` of a block is at place `index` of the tensor's axis: a number over `var` and what `reads` bring."""
+
+    axis: int
+    var: Var
+    reads: tuple[Read, ...]
+    index: Expr
+
+
+@dataclass(frozen=True)
 class Region:
-    """A box of a tensor or buffer, in elements; along `limit`'s axis only so many of them, if that is fewer."""
+    """A box of a tensor or buffer, in elements; along `limit`'s axis only so many of them, if that is fewer.
+
+    Along the axis of a gather every place is one of its own.
+    """
 
     source: Tensor | Buffer
     mins: tuple[Expr, ...]
     extents: tuple[int, ...]
     limit: tuple[int, Expr] | None = None
+    gather: Gather | None = None
 
 
 def whole(buffer: Buffer) -> Region:
@@ -284,7 +298,7 @@ class TileAccess:
     """A box of whole tiles of a tensor: `rows` x `cols` tiles from (row, col) of batch `batch`.
 
     Of these tiles `height` x `width` elements are meant (1 where the tensor repeats); the rest is padding. Of a tensor
-    that lies row by row, `row` is a row, not a tile.
+    that lies row by row, `row` is a row, not a tile: the first one, or with a gather the one for its variable.
     """
 
     tensor: Tensor
@@ -297,6 +311,7 @@ class TileAccess:
     guard_cols: bool
     guard: Expr | None = None  # condition on the other axes, where they are not provably inside
     limit: Expr | None = None  # of the rows only so many
+    gather: Gather | None = None
     height: int = 0  # 0: all of its rows
     width: int = 0
 
@@ -369,6 +384,7 @@ class TensorLayout:
     format: str
     page_bytes: int
     by_rows: bool = False  # no tiles: a page is a row of the row axis, Float32; `row_tiles` counts rows
+    row_width: int = 0  # of such a row, in tiles; its page may have room behind
     table: bool = False  # no tiles: 32-bit words in row-major order, 1024 to a page
     row_window: Window | None = None  # None: tiles follow each other along the axis
     col_window: Window | None = None
@@ -524,7 +540,9 @@ class TileProgram:
     @property
     def read_vars(self) -> set[Var]:
         """Variables that hold elements of tables: they may be anything."""
-        return {stmt.var for launch in self.launches for stmt in walk(launch.body) if isinstance(stmt, Read | Set)}
+        stmts = [stmt for launch in self.launches for stmt in walk(launch.body)]
+        changing = {stmt.var for stmt in stmts if isinstance(stmt, Set)}
+        return changing | {read.var for stmt in stmts for read in table_reads(stmt)}
 
     def with_decisions(self, *decisions: Decision) -> TileProgram:
         return replace(self, decisions=self.decisions + decisions)
@@ -565,6 +583,15 @@ def walk(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
         yield stmt
         for nested in children(stmt):
             yield from walk(nested)
+
+
+def table_reads(stmt: Stmt) -> tuple[Read, ...]:
+    """What a statement itself reads from tables."""
+    if isinstance(stmt, Read):
+        return (stmt,)
+    if isinstance(stmt, Copy | Load):
+        return stmt.src.gather.reads if stmt.src.gather is not None else ()
+    return ()
 
 
 def reads(stmt: Stmt) -> tuple[Buffer, ...]:

@@ -23,6 +23,7 @@ from tilelang_tt.ir.tile import (
     BufferLayout,
     Copy,
     Element,
+    Gather,
     Launch,
     Load,
     Loop,
@@ -32,6 +33,7 @@ from tilelang_tt.ir.tile import (
     Stmt,
     Store,
     Tensor,
+    TensorLayout,
     TileAccess,
     TileProgram,
     Window,
@@ -122,6 +124,8 @@ class _Rewriter:
         row, rows, height = self.tiles(region, layout.row_axis, row_window, facts, location)
         col, cols, width = self.tiles(region, layout.col_axis, layout.col_window, facts, location)
         reach = height if layout.by_rows else rows
+        # A page of a row has room behind its end: a block has only to begin inside.
+        ends_inside = col < layout.row_width if layout.by_rows else col + cols <= layout.col_tiles
         batch, guard = self.batch(region, (layout.row_axis, layout.col_axis), facts)
         limit = None if region.limit is None else region.limit[1]
         if region.limit is not None and not (layout.by_rows and region.limit[0] == layout.row_axis):
@@ -132,6 +136,8 @@ class _Rewriter:
                 location=location,
                 help="store whole blocks, or cut them along rows",
             )
+        if region.gather is not None:
+            row = self.gathered(region.gather, layout, tensor, location)
         return TileAccess(
             tensor,
             batch,
@@ -139,14 +145,27 @@ class _Rewriter:
             col,
             rows,
             cols,
-            guard_rows=not (facts.proves(row >= 0) and facts.proves(row + reach <= layout.row_tiles)),
-            guard_cols=not layout.by_rows
-            and not (facts.proves(col >= 0) and facts.proves(col + cols <= layout.col_tiles)),
+            guard_rows=region.gather is not None
+            or not (facts.proves(row >= 0) and facts.proves(row + reach <= layout.row_tiles)),
+            guard_cols=not (facts.proves(col >= 0) and facts.proves(ends_inside)),
             guard=guard,
             limit=limit,
+            gather=region.gather,
             height=height,
             width=width,
         )
+
+    def gathered(self, gather: Gather, layout: TensorLayout, tensor: Tensor, location: Location | None) -> Expr:
+        """The row that is looked up for each row of a block."""
+        if gather.axis != layout.row_axis:
+            raise UnsupportedError(
+                "TT151",
+                f"places along axis {gather.axis} of '{tensor.name}' are looked up one by one, and it runs along tile "
+                "columns",
+                location=location,
+                help="look up rows: let the looked-up axis come first in the block",
+            )
+        return gather.index
 
     def tiles(
         self, region: Region, axis: int | None, window: Window | None, facts: Facts, location: Location | None

@@ -20,7 +20,7 @@ from tilelang_tt.diagnostics import Location, UnsupportedError
 from tilelang_tt.formats import INTEGER_FORMATS, INTEGERS, TILE_BYTES, format_of, storage_note
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.scalar import Expr
-from tilelang_tt.ir.tile import Copy, Read, Region, Tensor, TensorLayout, TileProgram, Window, walk
+from tilelang_tt.ir.tile import Copy, Region, Tensor, TensorLayout, TileProgram, Window, table_reads, walk
 from tilelang_tt.options import Options
 from tilelang_tt.passes.a_metadata.orient import Side, Sides, orient
 
@@ -44,7 +44,7 @@ def infer_layout(program: TileProgram) -> TileProgram:
                 written.setdefault(stmt.dst.source, []).append(stmt.dst)
     layouts: dict[Tensor, TensorLayout] = {}
     decisions: list[Decision] = []
-    tables = {stmt.table for launch in program.launches for stmt in walk(launch.body) if isinstance(stmt, Read)}
+    tables = {read.table for launch in program.launches for stmt in walk(launch.body) for read in table_reads(stmt)}
     for tensor in (*program.tensors, *program.views):
         if tensor in tables:
             continue
@@ -119,7 +119,7 @@ def _storage(tensor: Tensor, written: bool, options: Options) -> str:
 def _layout(tensor: Tensor, axes: TileAxes, boxes: list[Region], written: list[Region], format: str) -> TensorLayout:
     others = [extent for axis, extent in enumerate(tensor.shape) if axis not in axes]
     if axes[0] is not None and _needs_rows(tensor, axes[0], boxes, written):
-        return _by_rows(tensor, axes, scalar.product(others), format)
+        return _by_rows(tensor, axes, boxes, scalar.product(others), format)
     windows = [None if axis is None else _window(tensor, axis, boxes, written) for axis in axes]
 
     def tiles(axis: int | None, window: Window | None) -> Expr:
@@ -137,6 +137,7 @@ def _layout(tensor: Tensor, axes: TileAxes, boxes: list[Region], written: list[R
     )
 
 
+WORD_BYTES = 4  # of a number in a tensor that lies row by row
 _MOST_COPIES = 32  # of an element, in windows: beyond that the tensor would swell too much
 
 
@@ -157,15 +158,20 @@ def _window(tensor: Tensor, axis: int, boxes: list[Region], written: list[Region
 
 
 def _needs_rows(tensor: Tensor, axis: int, boxes: list[Region], written: list[Region]) -> bool:
-    """Whether blocks start anywhere along an axis."""
+    """Whether blocks start anywhere along an axis, or every row of theirs lies anywhere."""
+    if any(box.gather is not None for box in boxes):
+        return True
     if any(box.limit is not None and box.limit[0] == axis for box in written):
         return True  # whole tiles would overwrite what lies behind
     aligned = all(scalar.granularity(box.mins[axis]) % TILE == 0 for box in boxes)
     return not aligned and _window(tensor, axis, boxes, written) is None
 
 
-def _by_rows(tensor: Tensor, axes: TileAxes, batch: Expr, format: str) -> TensorLayout:
-    """A page of 32-bit numbers for every row: kernels put tiles together row by row."""
+def _by_rows(tensor: Tensor, axes: TileAxes, boxes: list[Region], batch: Expr, format: str) -> TensorLayout:
+    """A page of 32-bit numbers for every row: kernels put tiles together row by row.
+
+    A block that begins inside a row may end behind it: pages have room for that.
+    """
     row, col = axes
     assert row is not None
     width = TILE if col is None else scalar.int_value(tensor.shape[col])
@@ -175,10 +181,21 @@ def _by_rows(tensor: Tensor, axes: TileAxes, batch: Expr, format: str) -> Tensor
             f"blocks of '{tensor.name}' start anywhere along axis {row}, and axis {col} is known only at run time",
             help="let blocks start at multiples of 32, or give that axis a constant length",
         )
-    bytes_of_row = -(-width // TILE) * TILE * 4
-    one = scalar.const(1)
+    room = tiles = -(-width // TILE)
+    if col is not None and not all(_fits(box, col, width) for box in boxes):
+        room += max(-(-box.extents[col] // TILE) for box in boxes) - 1
     words = format if format in INTEGER_FORMATS else "Float32"
-    return TensorLayout(row, col, scalar.as_expr(tensor.shape[row]), one, batch, words, bytes_of_row, by_rows=True)
+    rows, one = scalar.as_expr(tensor.shape[row]), scalar.const(1)
+    page_bytes = room * TILE * WORD_BYTES
+    return TensorLayout(row, col, rows, one, batch, words, page_bytes, by_rows=True, row_width=tiles)
+
+
+def _fits(box: Region, axis: int, length: int) -> bool:
+    """Whether a box that begins inside an axis surely ends inside it."""
+    start, extent = scalar.int_value(box.mins[axis]), box.extents[axis]
+    if start is not None:
+        return start + extent <= length
+    return length % extent == 0 and scalar.granularity(box.mins[axis]) % extent == 0
 
 
 def _reaches_end(tensor: Tensor, axis: int, box: Region) -> bool:
@@ -195,7 +212,7 @@ def _describe(tensor: Tensor, layout: TensorLayout) -> str:
     tiles += f" of equal {' and '.join(repeated)}" if repeated else ""
     if layout.by_rows:
         page = f"a page of {layout.page_bytes} B, {layout.format}, for every row"
-        return f"{tensor.dtype} [{shape}] -> {page}: blocks start anywhere"
+        return f"{tensor.dtype} [{shape}] -> {page}: kernels read them one by one"
     for side, window in (("rows", layout.row_window), ("columns", layout.col_window)):
         tiles += f", {side} by windows of {window.extent} every {window.step}" if window else ""
     batch = "" if scalar.int_value(layout.batch) == 1 else f" in {scalar.to_python(layout.batch)} batches"

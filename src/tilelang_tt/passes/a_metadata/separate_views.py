@@ -14,39 +14,41 @@ from dataclasses import replace
 from tilelang_tt.diagnostics import UnsupportedError
 from tilelang_tt.ir.tile import (
     Copy,
-    Read,
     Region,
     Stmt,
     Tensor,
     TileProgram,
     children,
+    table_reads,
     unique_name,
     walk,
     with_children,
 )
+
+_Way = tuple[tuple[int, ...], bool]  # what `_way` finds
 
 
 def separate_views(program: TileProgram) -> TileProgram:
     copies = [s for launch in program.launches for s in walk(launch.body) if isinstance(s, Copy)]
     written = {copy.dst.source for copy in copies}
     _check_tables(program, {tensor.param for tensor in written if isinstance(tensor, Tensor)})
-    ways: dict[Tensor, dict[tuple[int, ...], Tensor]] = {}
+    ways: dict[Tensor, dict[_Way, Tensor]] = {}
     names = {param.name for param in program.params} | {view.name for view in program.views}
     for copy in copies:
         tensor = copy.src.source
         if not isinstance(tensor, Tensor) or tensor in written:
             continue
         known = ways.setdefault(tensor, {})
-        if _axes(copy.src) not in known:
+        if _way(copy.src) not in known:
             view = replace(tensor, name=unique_name(tensor.name, names)) if known else tensor
             names.add(view.name)
-            known[_axes(copy.src)] = view
+            known[_way(copy.src)] = view
 
     def rewrite(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
         result: list[Stmt] = []
         for stmt in body:
             if isinstance(stmt, Copy) and stmt.src.source in ways:
-                view = ways[stmt.src.source][_axes(stmt.src)]
+                view = ways[stmt.src.source][_way(stmt.src)]
                 result.append(replace(stmt, src=replace(stmt.src, source=view)))
             else:
                 result.append(with_children(stmt, tuple(rewrite(nested) for nested in children(stmt))))
@@ -61,15 +63,17 @@ def _check_tables(program: TileProgram, written: set[int]) -> None:
     """The host lays a table before the first launch: what kernels write to the tensor does not reach it."""
     for launch in program.launches:
         for stmt in walk(launch.body):
-            if isinstance(stmt, Read) and stmt.table.param in written:
-                name = program.params[stmt.table.param].name
-                raise UnsupportedError(
-                    "TT145",
-                    f"elements of '{name}' steer the kernel, and the same function writes '{name}'",
-                    location=stmt.location,
-                    help="write it in a function of its own, and call that one first",
-                )
+            for read in table_reads(stmt):
+                if read.table.param in written:
+                    name = program.params[read.table.param].name
+                    raise UnsupportedError(
+                        "TT150",
+                        f"elements of '{name}' steer the kernel, and the same function writes '{name}'",
+                        location=read.location,
+                        help="write it in a function of its own, and call that one first",
+                    )
 
 
-def _axes(region: Region) -> tuple[int, ...]:
-    return tuple(axis for axis, extent in enumerate(region.extents) if extent != 1)
+def _way(region: Region) -> _Way:
+    """The axes a box extends over, and whether each of its rows is looked up."""
+    return tuple(axis for axis, extent in enumerate(region.extents) if extent != 1), region.gather is not None

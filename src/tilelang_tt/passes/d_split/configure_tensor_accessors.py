@@ -14,6 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
+from tilelang_tt.arch import TILE
 from tilelang_tt.diagnostics import Location
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.kernel import (
@@ -29,6 +30,7 @@ from tilelang_tt.ir.kernel import (
     KernelStmt,
     Pointer,
     ReadRow,
+    ReadTable,
     ReadTile,
     RowPlace,
     Source,
@@ -89,7 +91,8 @@ class _Pages:
             base = scalar.var(f"{cb.name}_l1")
             transfer = _Read(load.src.tensor, cb, base)
             result += [*self.source(load.location), Pointer(base, cb, write=True)]
-            result.append(self.tiles(load.src, self.kernels.launch.layouts[load.dst], transfer))
+            layout = self.kernels.launch.layouts[load.dst]
+            result += [self.tiles(load.src, layout, transfer), *self.blank_rows(load.src, layout, cb, base)]
         result.append(Barrier(BarrierKind.READ))
         return result + [CbCall(CbKind.PUSH, cb, cb.tiles) for cb in cbs]
 
@@ -144,17 +147,34 @@ class _Pages:
     def rows(self, access: TileAccess, layout: BufferLayout, transfer: _Transfer) -> KernelStmt:
         """The loop over a block's rows."""
         tensor = self.kernels.program.layouts[access.tensor]
-        i = scalar.var("i")
-        row = access.row + i
+        gather = access.gather
+        i = scalar.var("i") if gather is None else gather.var
+        row = access.row + i if gather is None else access.row
+        reads = () if gather is None else (ReadTable(read.var, read.table, read.index) for read in gather.reads)
         inside = access.guard
         if access.guard_rows:
             inside = scalar.both(scalar.both(inside, row >= 0), row < tensor.row_tiles)
+        if access.guard_cols:
+            inside = scalar.both(scalar.both(inside, access.col >= 0), access.col < tensor.row_width)
         if access.limit is not None:
             inside = scalar.both(inside, i < access.limit)
         page = access.batch * tensor.row_tiles + row
-        steps = (layout.cols, 1) if layout.order is TileOrder.ROWS else (1, layout.rows)
-        body = transfer.row(page, access.col, i, access.cols, steps, inside)
-        return For(i, scalar.const(0), scalar.const(access.height), 1, (body,))
+        body = transfer.row(page, access.col, i, access.cols, _steps(layout), inside)
+        return For(i, scalar.const(0), scalar.const(access.height), 1, (*reads, body))
+
+    def blank_rows(self, access: TileAccess, layout: BufferLayout, cb: Cb, base: Var) -> list[KernelStmt]:
+        """Zeros in what is left of the last tiles of a block that was put together row by row."""
+        left = access.rows * TILE - access.height
+        if not self.kernels.program.layouts[access.tensor].by_rows or not left:
+            return []
+        i = scalar.var("i")
+        place = RowPlace(cb, base, i + access.height, access.cols, *_steps(layout))
+        return [For(i, scalar.const(0), scalar.const(left), 1, (ZeroRow(place),))]
+
+
+def _steps(layout: BufferLayout) -> tuple[int, int]:
+    """How far tiles of a block are apart, downwards and sideways."""
+    return (layout.cols, 1) if layout.order is TileOrder.ROWS else (1, layout.rows)
 
 
 class _Transfer(Protocol):
