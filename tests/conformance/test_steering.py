@@ -141,3 +141,47 @@ def test_rows_wider_than_what_is_left_of_the_tensor() -> None:
     assert torch.equal(b, a[places.long()])
     assert torch.equal(c[3:8], b[:5])
     assert c[:3].count_nonzero() == c[8:].count_nonzero() == 0
+
+
+def test_tables_of_any_size() -> None:
+    """Lengths of a number that only the call knows, and places in a table of 40 pages: all three kernels use them."""
+    n, D = T.dynamic("n"), 32
+
+    @T.prim_func
+    def sums(
+        A: T.Tensor((96, D), "float32"),
+        lengths: T.Tensor((n,), "int32"),
+        places: T.Tensor((n, 5000), "int32"),
+        B: T.Tensor((8 * n, 32, D), "float32"),
+    ):
+        with T.Kernel(n, threads=128) as bx:
+            block = T.alloc_shared((32, D), "float32")
+            total = T.alloc_fragment((32, D), "float32")
+            T.clear(total)
+            for k in T.serial(lengths[bx]):
+                if places[bx, 1500 * k] >= 0:
+                    T.copy(A[places[bx, 1500 * k] * 32, 0], block)
+                    for i, j in T.Parallel(32, D):
+                        total[i, j] += block[i, j] * places[bx, 1500 * k + 1]
+            for i, j in T.Parallel(32, D):
+                total[i, j] += A[places[bx, 1020 + i], j]  # across pages
+            T.copy(total, B[places[bx, 4999], 0, 0])
+
+    kernel = tilelang.compile(sums, target=TWO_CORES)
+    for count in (1, 3, 8):
+        a = random(96, D, dtype=torch.float32)
+        lengths = torch.arange(count, dtype=torch.int32) % 4
+        places = torch.randint(-1, 3, (count, 5000), generator=torch.Generator().manual_seed(1), dtype=torch.int32)
+        places[:, 1020:1052] = ints(*range(40, 72))
+        places[:, 4999] = torch.arange(count, dtype=torch.int32) * 5 % (8 * count)
+        b = torch.zeros(8 * count, 32, D)
+        kernel(a, lengths, places, b)
+        expected = torch.zeros_like(b)
+        for unit in range(count):
+            where = places[unit].tolist()
+            total = torch.zeros(32, D)
+            for k in range(int(lengths[unit])):
+                if where[1500 * k] >= 0:
+                    total += a[where[1500 * k] * 32 :][:32] * where[1500 * k + 1]
+            expected[where[4999]] = total + a[40:72]
+        assert torch.equal(b, expected), count

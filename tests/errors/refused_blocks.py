@@ -85,14 +85,14 @@ def blocks_that_overlap() -> Any:
 
 @refused(
     "TT208",
-    "table 'N_table' (1,048,576 B) does not fit beside the blocks of the kernel",
+    "table 'N' (32,768 B) does not fit beside the blocks of the kernel",
     help="use smaller blocks, or a smaller table",
 )
 def table_beyond_l1() -> Any:
     @T.prim_func
-    def main(A: T.Tensor((512, 512), "float32"), N: T.Tensor((1 << 18,), "int32"), B: T.Tensor((512, 512), "float32")):
+    def main(A: T.Tensor((512, 672), "float32"), N: T.Tensor((8192,), "int32"), B: T.Tensor((512, 672), "float32")):
         with T.Kernel(1, threads=128) as bx:  # refused
-            X = T.alloc_shared((512, 512), "float32")
+            X = T.alloc_shared((512, 672), "float32")
             T.copy(A, X)
             if N[bx] > 0:
                 T.copy(X, B)

@@ -327,25 +327,6 @@ def part_of_a_buffer_transposed() -> Any:
     return main
 
 
-@refused(
-    "TT139",
-    "elements of 'N_table' steer the kernel, and its size is known only at run time",
-    help="give it a constant shape",
-)
-def table_of_unknown_size() -> Any:
-    n = T.dynamic("n")
-
-    @T.prim_func
-    def main(A: T.Tensor((128, 32), "float32"), N: T.Tensor((n,), "int32"), B: T.Tensor((128, 32), "float32")):
-        with T.Kernel(4, threads=128) as bx:
-            X = T.alloc_shared((32, 32), "float32")
-            T.copy(A[bx * 32, 0], X)
-            if N[bx] > 0:
-                T.copy(X, B[bx * 32, 0])
-
-    return main
-
-
 @refused("TT119", "T.copy between boxes of different shape: 32x32 to 64x32", help="make the shapes equal")
 def copy_to_another_shape() -> Any:
     @T.prim_func

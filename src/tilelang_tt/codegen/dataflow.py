@@ -94,6 +94,18 @@ inline void write_row(const Tensor& tensor, uint32_t page, uint32_t col, uint32_
     }
 }"""
 
+_TABLE_WORD = """\
+// Word `index` of a table of which one page is in L1, at `l1`: page `page`. Another one is fetched where it lies there.
+template <typename Tensor>
+inline uint32_t table_word(const Tensor& table, uint32_t index, uint32_t l1, uint32_t& page) {
+    if (page != index / 1024) {
+        page = index / 1024;
+        noc_async_read_page(page, table, l1);
+        noc_async_read_barrier();
+    }
+    return reinterpret_cast<volatile tt_l1_ptr uint32_t*>(l1)[index % 1024];
+}"""
+
 _ROWS: tuple[tuple[type, str], ...] = ((ReadRow, _READ_ROW), (ZeroRow, _ZERO_ROW), (WriteRow, _WRITE_ROW))
 
 
@@ -123,6 +135,9 @@ class _Dataflow(Printer):
         if rows:
             self.line()
             self.lines += "\n\n".join([_ROW_CHUNK, *rows]).split("\n")
+        if any(isinstance(stmt, ReadTable) and stmt.page is not None for stmt in walk(kernel.body)):
+            self.line()
+            self.lines += _TABLE_WORD.split("\n")
         if any(isinstance(stmt, MakeTile) for stmt in walk(kernel.body)):
             self.line()
             self.lines += [*FLOAT_OF.split("\n"), "", *_CONSTANT_TILE.split("\n")]
@@ -167,6 +182,9 @@ class _Dataflow(Printer):
             return f"const uint32_t {self.declare(stmt.var)} = {function}({self.cbs[stmt.cb]})"
         if isinstance(stmt, ReadTable):
             assert stmt.base is not None
+            if stmt.page is not None:
+                where = f"{self.accessor_names[stmt.table]}, {self.expr(stmt.index)}, {self.name(stmt.base)}"
+                return f"const uint32_t {self.declare(stmt.var)} = table_word({where}, {self.name(stmt.page)})"
             words = f"reinterpret_cast<volatile tt_l1_ptr uint32_t*>({self.name(stmt.base)})"
             return f"const uint32_t {self.declare(stmt.var)} = {words}[{self.expr(stmt.index)}]"
         if isinstance(stmt, MakeTile):

@@ -5,7 +5,18 @@ from __future__ import annotations
 from typing import Literal
 
 from tilelang_tt.ir import scalar
-from tilelang_tt.ir.kernel import Arg, ArgKind, Kernel, KernelSet, ReadRow, ReadTile, WriteRow, WriteTile, walk
+from tilelang_tt.ir.kernel import (
+    Arg,
+    ArgKind,
+    Kernel,
+    KernelSet,
+    ReadRow,
+    ReadTable,
+    ReadTile,
+    WriteRow,
+    WriteTile,
+    walk,
+)
 from tilelang_tt.ir.scalar import Expr
 from tilelang_tt.ir.tile import Role, ScalarParam, Tensor, TileProgram, Window
 from tilelang_tt.runtime.plan import (
@@ -61,6 +72,8 @@ def _accesses(sets: tuple[KernelSet, ...], tensor: Tensor) -> set[Literal["read"
         for kernel in kernels.kernels:
             for stmt in walk(kernel.body):
                 if isinstance(stmt, ReadTile | ReadRow) and stmt.tensor is tensor:
+                    found.add("read")
+                if isinstance(stmt, ReadTable) and stmt.page is not None and stmt.table is tensor:
                     found.add("read")
                 if isinstance(stmt, WriteTile | WriteRow) and stmt.tensor is tensor:
                     found.add("write")

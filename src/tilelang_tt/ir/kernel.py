@@ -166,13 +166,17 @@ class MakeTile:
 
 @dataclass(frozen=True)
 class ReadTable:
-    """var = word `index` of a table in L1: at `base` for a data-movement kernel, by its buffer for compute."""
+    """var = word `index` of a table in L1: at `base` for a data-movement kernel, by its buffer for compute.
+
+    Where there is room for one page of the table only, `page` says which one it is; another one is fetched.
+    """
 
     var: Var
     table: Tensor
     index: Expr
     cb: Cb | None = None  # from `load_tables`
     base: Var | None = None
+    page: Var | None = None
 
 
 @dataclass(frozen=True)
@@ -579,7 +583,7 @@ def expressions(stmt: KernelStmt) -> tuple[Expr, ...]:
         case ZeroRow():
             return (stmt.place.row,)
         case ReadTable():
-            return (stmt.index,)
+            return (stmt.index,) if stmt.page is None else (stmt.index, stmt.page)
         case MatmulBlock():
             return (stmt.a_index, stmt.b_index)
         case ReduceTile() | CopyTile() | TransposeTile():

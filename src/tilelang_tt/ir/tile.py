@@ -369,6 +369,9 @@ class Window:
         return -(-self.extent // TILE)
 
 
+KEPT_PAGES = 8  # of a table: 32 KiB of L1 for each kernel that uses it
+
+
 @dataclass(frozen=True)
 class TensorLayout:
     """Which axes of a tensor are tile rows and columns, and the format in device memory.
@@ -388,6 +391,12 @@ class TensorLayout:
     table: bool = False  # no tiles: 32-bit words in row-major order, 1024 to a page
     row_window: Window | None = None  # None: tiles follow each other along the axis
     col_window: Window | None = None
+
+    @property
+    def kept(self) -> bool:
+        """Whether kernels keep a table in L1 as a whole; of another they fetch the page they need."""
+        pages = int_value(self.row_tiles)
+        return pages is not None and pages <= KEPT_PAGES
 
 
 @dataclass(frozen=True)

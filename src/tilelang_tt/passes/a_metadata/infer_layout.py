@@ -59,20 +59,15 @@ def infer_layout(program: TileProgram) -> TileProgram:
         decisions.append(Decision("infer_layout", tensor.name, _describe(tensor, layout)))
     for table in [view for view in program.views if view in tables]:
         layouts[table] = _table(table)
-        text = f"{table.dtype} table of {scalar.to_python(scalar.product(table.shape))} numbers, kept in L1 by kernels"
+        where = "kept in L1 by kernels" if layouts[table].kept else "fetched by kernels page by page"
+        text = f"{table.dtype} table of {scalar.to_python(scalar.product(table.shape))} numbers, {where}"
         decisions.append(Decision("infer_layout", table.name, text))
     return replace(program, layouts=layouts).with_decisions(*decisions)
 
 
 def _table(table: Tensor) -> TensorLayout:
     """Words in row-major order, 1024 to a page."""
-    pages = scalar.ceildiv(scalar.product(table.shape), TILE * TILE)
-    if scalar.int_value(pages) is None:
-        raise UnsupportedError(
-            "TT139",
-            f"elements of '{table.name}' steer the kernel, and its size is known only at run time",
-            help="give it a constant shape",
-        )
+    pages = scalar.ceildiv(scalar.product(table.shape), WORDS)
     one = scalar.const(1)
     return TensorLayout(None, None, pages, one, one, "UInt32", TILE_BYTES["UInt32"], table=True)
 
@@ -137,6 +132,7 @@ def _layout(tensor: Tensor, axes: TileAxes, boxes: list[Region], written: list[R
     )
 
 
+WORDS = TILE * TILE  # of a page of a table
 WORD_BYTES = 4  # of a number in a tensor that lies row by row
 _MOST_COPIES = 32  # of an element, in windows: beyond that the tensor would swell too much
 
