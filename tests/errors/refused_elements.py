@@ -98,17 +98,20 @@ def reducer_of_bits() -> Any:
     return main
 
 
-@refused("TT132", "'Y[i, i]' does not walk the whole of the block", help=WHOLE)
-def diagonal() -> Any:
+@refused("TT132", "'total[i + 1]' does not walk the whole of the block", help=WHOLE)
+def reducer_off_by_one() -> Any:
     @T.prim_func
-    def main(A: T.Tensor((32, 32), "float32"), B: T.Tensor((32,), "float32")):
+    def main(A: T.Tensor((32, 32), "float32"), B: T.Tensor((64,), "float32")):
         with T.Kernel(1, threads=128):
-            X = T.alloc_shared((32,), "float32")
-            Y = T.alloc_shared((32, 32), "float32")
-            T.copy(A, Y)
-            for i in T.Parallel(32):
-                X[i] = Y[i, i]  # refused
-            T.copy(X, B)
+            total = T.alloc_reducer(64, "float32")
+            X = T.alloc_shared((32, 32), "float32")
+            Y = T.alloc_shared((64,), "float32")
+            T.copy(A, X)
+            T.reducer_init(total)
+            for i, j in T.Parallel(32, 32):
+                T.reducer_update(total[i + 1], X[i, j])  # refused
+            T.finalize_reducer(total, Y)
+            T.copy(Y, B)
 
     return main
 

@@ -143,22 +143,6 @@ def reshaped_view() -> Any:
 
 
 @refused(
-    "TT132",
-    "'X[0, 0]' does not walk the whole of the block",
-    help="index each axis by a variable of T.Parallel, over the block's whole extent",
-)
-def scalar_store() -> Any:
-    @T.prim_func
-    def main(A: T.Tensor((32, 32), "float32")):
-        with T.Kernel(1, threads=128):
-            X = T.alloc_shared((32, 32), "float32")
-            X[0, 0] = 1.0  # refused
-            T.copy(X, A)
-
-    return main
-
-
-@refused(
     "TT111",
     "While is not supported by this version",
     help="express it with T.serial, T.Parallel and tile operations",

@@ -16,9 +16,9 @@ from typing import Any
 
 from tvm import tirx
 
-from tilelang_tt.arch import TILE
 from tilelang_tt.diagnostics import Location, UnsupportedError
 from tilelang_tt.frontend.expression import ExpressionLifter, without_cast_to
+from tilelang_tt.frontend.places import pick
 from tilelang_tt.frontend.scope import Scope
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.scalar import Expr, Var
@@ -100,6 +100,7 @@ class Assignment:
         self.loops = loops
         self.location = location
         self.before: list[Stmt] = []
+        self.picks: list[tuple[Buffer, Buffer, int, Expr]] = []
         self.axis_of: dict[int, int] = {}  # loop -> axis of the block being computed
 
     def lift(self, store: Any, condition: Any) -> list[Stmt]:
@@ -115,7 +116,7 @@ class Assignment:
         lifter = ExpressionLifter(self.load, self.scalar, self.location, keeps_float32, wide_dst)
         value = lifter.value(self.with_numbers(without_cast_to(store.value, target.dtype)))
         if isinstance(target, Buffer):
-            part = self.part(target, walks, store.indices, written=True)
+            part = self.part(target, walks)
             block, after = target, []
             if part is not None:
                 return self.partial(target, part, value, condition, lifter)
@@ -189,7 +190,8 @@ class Assignment:
             used = [loop for loop, var in enumerate(variables) if var in scalar.variables(index)]
             base = scalar.simplify(index - variables[used[0]]) if len(used) == 1 else index
             if len(used) > 1 or (used and variables[used[0]] in scalar.variables(base)):
-                if len(used) > 1 or isinstance(source, Buffer) or written:
+                assert isinstance(source, Tensor)  # `places` leaves no others
+                if len(used) > 1 or written:
                     self.refuse_index(source, indices)
                 if self.loops[used[0]][1] > 1:
                     gather = self.gather(axis, variables[used[0]], index)
@@ -225,41 +227,62 @@ class Assignment:
             self.refuse_gathers(tensor)
         return Region(tensor, tuple(walk.base for walk in walks), extents, gather=next(iter(gathers), None))
 
-    def part(self, buffer: Buffer, walks: list[_Walk], indices: Any, *, written: bool) -> Part | None:
-        """The box of a block that an access walks; None for the whole of it."""
+    def part(self, buffer: Buffer, walks: list[_Walk]) -> Part | None:
+        """The box of a block that an access walks, by whole tiles (`places` sees to that); None for the whole of it."""
         extents = tuple(1 if walk.loop is None else self.loops[walk.loop][1] for walk in walks)
         origin = tuple(walk.base for walk in walks)
         if extents == buffer.shape and all(scalar.int_value(start) == 0 for start in origin):
             return None
-        for axis, (walk, extent, start) in enumerate(zip(walks, extents, origin, strict=True)):
-            if axis < len(buffer.shape) - 2:
-                continue  # whole matrices, whichever
-            ends = scalar.equal(start + extent, buffer.shape[axis])
-            cut = written and extent % TILE and not ends  # what lies behind in the tile is not to be touched
-            if walk.loop is None or scalar.granularity(start) % TILE or cut:
-                self.refuse_index(buffer, indices)
-        if any(walk.loop is not None for walk in walks[: len(buffer.shape) - 2]):
-            self.refuse_index(buffer, indices)
         return Part(origin, extents)
 
     def load(self, expr: Any) -> ElementExpr:
         source = self.scope.source(expr.buffer, self.location)
         walks = self.walks(source, expr.buffer, expr.indices)
-        if any(walk.loop is not None and walk.loop not in self.axis_of for walk in walks):
-            self.refuse_index(source, expr.indices)
-        part = self.part(source, walks, expr.indices, written=False) if isinstance(source, Buffer) else None
+        if isinstance(source, Buffer):
+            source, walks = self.picked(source, walks)
+        part = self.part(source, walks) if isinstance(source, Buffer) else None
         if part is not None:
             assert isinstance(source, Buffer)
             towards = tuple(None if walk.loop is None else self.axis_of[walk.loop] for walk in walks)
             return Element(source, towards, part.origin)
         axes = tuple(self.axis_of[walk.loop] for walk in walks if walk.loop is not None)
-        if len(set(axes)) != len(axes):
-            self.refuse_index(source, expr.indices)
         if isinstance(source, Tensor):
+            if len(set(axes)) != len(axes):
+                self.refuse_index(source, expr.indices)
             block = self.scope.temporary(source.name, source.dtype, self.box(walks), self.location)
             self.before.append(Copy(self.region(source, walks), whole(block), self.location))
             source = block
         return Element(source, None if axes == tuple(range(len(self.axis_of))) else axes)
+
+    def picked(self, source: Buffer, walks: list[_Walk]) -> tuple[Buffer, list[_Walk]]:
+        """A block, and an access to it, without the axes of tiles along which the access stays at a place."""
+        outer = max(0, len(source.shape) - 2)
+        if all(walk.loop is not None for walk in walks[outer:]):
+            return source, walks
+        if outer:
+            source, walks = self.matrix(source, walks[:outer]), walks[outer:]
+        for axis in reversed(range(len(walks))):
+            if walks[axis].loop is None:
+                source = self.at(source, axis, walks[axis].base)
+                walks = walks[:axis] + walks[axis + 1 :]
+        return source, walks
+
+    def matrix(self, source: Buffer, walks: list[_Walk]) -> Buffer:
+        """One of the matrices of a block."""
+        block = self.scope.temporary(source.name, source.dtype, source.shape[-2:], self.location)
+        origin = (*(walk.base for walk in walks), scalar.const(0), scalar.const(0))
+        self.before.append(Map(block, Element(source, (*(None for _ in walks), 0, 1), origin), self.location))
+        return block
+
+    def at(self, source: Buffer, axis: int, place: Expr) -> Buffer:
+        """What a block holds at a place along an axis; once, however often the assignment reads it."""
+        for block, *known, there in self.picks:
+            if known == [source, axis] and scalar.same_form(there, place):
+                return block
+        block, filling = pick(self.scope, source, axis, place, self.location)
+        self.before += filling
+        self.picks.append((block, source, axis, place))
+        return block
 
     def scalar(self, expr: Any) -> ElementExpr | None:
         """An expression that reads no element: the same for the whole block, or linear in the position."""
@@ -282,15 +305,8 @@ class Assignment:
 
     # --- refusals ---------------------------------------------------------------------------------
 
-    def refuse_index(self, source: Tensor | Buffer, indices: Any) -> None:
+    def refuse_index(self, source: Tensor, indices: Any) -> None:
         shown = ", ".join(str(index) for index in indices)
-        if isinstance(source, Buffer):
-            raise UnsupportedError(
-                "TT132",
-                f"'{source.name}[{shown}]' does not walk the whole of the block",
-                location=self.location,
-                help="index each axis by a variable of T.Parallel, over the block's whole extent",
-            )
         raise UnsupportedError(
             "TT133",
             f"'{source.name}[{shown}]' does not walk a box of the tensor",

@@ -17,11 +17,11 @@ from tvm import tirx
 from tilelang_tt.diagnostics import Location, UnsupportedError
 from tilelang_tt.frontend.assignment import Assignment
 from tilelang_tt.frontend.expression import loads, operator
+from tilelang_tt.frontend.places import Loops, serial_loops, widened
 from tilelang_tt.frontend.reducers import Update, is_update
 from tilelang_tt.frontend.refuse import location_of
 from tilelang_tt.frontend.scope import Scope
 from tilelang_tt.ir import scalar
-from tilelang_tt.ir.scalar import Var
 from tilelang_tt.ir.tile import (
     Branch,
     Element,
@@ -33,7 +33,7 @@ from tilelang_tt.ir.tile import (
 
 def lift_parallel(scope: Scope, stmt: Any, location: Location | None) -> tuple[Stmt, ...]:
     """The maps (and copies from and to tensors) that a T.Parallel nest means."""
-    loops: list[tuple[Var, int]] = []
+    loops: Loops = []
     while isinstance(stmt, tirx.For) and stmt.kind == tirx.ForKind.PARALLEL:
         extent = scalar.int_value(stmt.extent)
         if extent is None or scalar.int_value(stmt.min) != 0:
@@ -48,9 +48,7 @@ def lift_parallel(scope: Scope, stmt: Any, location: Location | None) -> tuple[S
     return tuple(_body(scope, loops, stmt, None, location))
 
 
-def _body(
-    scope: Scope, loops: list[tuple[Var, int]], stmt: Any, condition: Any, location: Location | None
-) -> Iterator[Stmt]:
+def _body(scope: Scope, loops: Loops, stmt: Any, condition: Any, location: Location | None) -> Iterator[Stmt]:
     location = location_of(stmt) or location
     if isinstance(stmt, tirx.SeqStmt):
         for part in stmt.seq:
@@ -60,7 +58,7 @@ def _body(
         yield from Assignment(scope, loops, location).lift(update.store, None)
         yield from update.combine()
     elif isinstance(stmt, tirx.BufferStore):
-        yield from Assignment(scope, loops, location).lift(stmt, condition)
+        yield from _store(scope, loops, stmt, condition, location)
     elif isinstance(stmt, tirx.IfThenElse):
         yield from _conditional(scope, loops, stmt, condition, location)
     elif isinstance(stmt, tirx.For) and stmt.kind in (tirx.ForKind.SERIAL, tirx.ForKind.UNROLLED):
@@ -77,7 +75,22 @@ def _body(
         )
 
 
-def _loop(scope: Scope, loops: list[tuple[Var, int]], stmt: Any, condition: Any, location: Location | None) -> Stmt:
+def _store(scope: Scope, loops: Loops, stmt: Any, condition: Any, location: Location | None) -> Iterator[Stmt]:
+    serial = serial_loops(scope, loops, stmt, condition)
+    if serial:
+        inner = [loop for loop in loops if loop not in serial]
+        with scope.reads() as reads:
+            body: tuple[Stmt, ...] = tuple(_store(scope, inner, stmt, condition, location))
+        body = (*reads, *body)
+        for var, extent in reversed(serial):
+            body = (Loop(var, scalar.const(extent), body, 0, location),)
+        yield from body
+        return
+    loops, stmt, condition = widened(scope, loops, stmt, condition)
+    yield from Assignment(scope, loops, location).lift(stmt, condition)
+
+
+def _loop(scope: Scope, loops: Loops, stmt: Any, condition: Any, location: Location | None) -> Stmt:
     """A loop inside T.Parallel, turned inside out: elements do not see each other's rounds."""
     if any(var in scalar.variables(bound) for var, _ in loops for bound in (stmt.min, stmt.extent)):
         raise UnsupportedError(
@@ -91,9 +104,7 @@ def _loop(scope: Scope, loops: list[tuple[Var, int]], stmt: Any, condition: Any,
     return Loop(stmt.loop_var, extent, (*reads, *body), 0, location)
 
 
-def _conditional(
-    scope: Scope, loops: list[tuple[Var, int]], stmt: Any, condition: Any, location: Location | None
-) -> Iterator[Stmt]:
+def _conditional(scope: Scope, loops: Loops, stmt: Any, condition: Any, location: Location | None) -> Iterator[Stmt]:
     """A condition that is the same for all elements is a branch; any other selects element by element.
 
     What the condition reads and the cases change is kept as it was, for the next assignment to be under the same one.

@@ -62,6 +62,7 @@ _BITWISE = {
     "shift_left": "shift_left",
     "shift_right": "shift_right",
 }
+SAME_TYPE = {"custom[tfloat32]": "float32"}  # what the matrix engine makes of it anyway
 _INTEGERS_OF_BITS = ("int32", "uint32")
 _FLOATS = ("bfloat16", "float16", "float32")
 
@@ -142,7 +143,7 @@ class ExpressionLifter:
 
     def cast(self, expr: Any) -> ElementExpr:
         """DST holds float32: a wider type changes nothing, bfloat16 rounds, whole numbers are cut."""
-        source, target = str(expr.value.dtype), str(expr.dtype)
+        source, target = (SAME_TYPE.get(str(dtype), str(dtype)) for dtype in (expr.value.dtype, expr.dtype))
         value = self.value(expr.value)
         if target == "bfloat16" and source == "float32":
             return apply("to_bfloat16", value) if self.wide_dst else value

@@ -11,6 +11,7 @@ statements; `operations` lifts tile operations, `elementwise` T.Parallel, `scope
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -28,7 +29,7 @@ from tilelang_tt.frontend.scope import Scope
 from tilelang_tt.frontend.shared_passes import run_shared_passes
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.scalar import Expr, Var
-from tilelang_tt.ir.tile import Branch, Fill, Launch, Loop, Map, ScalarParam, Set, Stmt, TileProgram, walk
+from tilelang_tt.ir.tile import Branch, Buffer, Fill, Launch, Loop, Map, ScalarParam, Set, Stmt, TileProgram, walk
 from tilelang_tt.options import Options
 
 # Attributes and annotations that only tune GPU code: harmless, but the user is told.
@@ -109,12 +110,12 @@ class _Lifter:
     def launch(self, stmt: Any, blocks: tuple[tuple[Var, Expr], ...]) -> Launch:
         block, location = stmt.block, location_of(stmt)
         self.scope.location = location
-        self.scope.buffers = {}
+        self.scope.buffers, self.scope.partly_written = {}, {}
         for buffer in block.alloc_buffers:
             self.scope.allocate(buffer)
         self.annotations(block, location)
         body = self.body(block.body)
-        body = (*_blank_around_parts(body), *body)
+        body = (*_blank_around_parts(body, self.scope.partly_written), *body)
         return Launch(
             self.name,
             tuple((var, scalar.simplify(extent)) for var, extent in blocks),
@@ -211,10 +212,10 @@ class _Lifter:
         )
 
 
-def _blank_around_parts(body: tuple[Stmt, ...]) -> list[Stmt]:
+def _blank_around_parts(body: tuple[Stmt, ...], partly_written: Iterable[Buffer]) -> list[Stmt]:
     """Zeros for blocks that are written part by part: all their tiles go together when they are read."""
     parts = dict.fromkeys(stmt.dst for stmt in walk(body) if isinstance(stmt, Map) and stmt.part is not None)
-    return [Fill(buffer, 0.0) for buffer in parts]
+    return [Fill(buffer, 0.0) for buffer in dict.fromkeys((*parts, *partly_written))]
 
 
 def _numbered(launches: list[Launch]) -> list[Launch]:

@@ -17,6 +17,7 @@ from tvm import tirx
 from tilelang_tt.compiled import Decision
 from tilelang_tt.diagnostics import Location, UnsupportedError
 from tilelang_tt.formats import DTYPES
+from tilelang_tt.frontend.expression import SAME_TYPE
 from tilelang_tt.frontend.refuse import DROP_BARRIER, location_of
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.scalar import Expr, Var
@@ -31,8 +32,6 @@ _MEMORY = {
     "local.reducer": Memory.FRAGMENT,
     "local.var": Memory.FRAGMENT,  # a float: whole numbers are variables of the kernels
 }
-
-_SAME_TYPE = {"custom[tfloat32]": "float32"}  # what the matrix engine makes of it anyway
 
 # What to write instead of a buffer that lives elsewhere.
 _INSTEAD_OF_SCOPE = {
@@ -63,6 +62,7 @@ class Scope:
         self.tables: dict[Tensor, Tensor] = {}  # tensor -> the view of it as a table
         self.cells: dict[Any, Var] = {}  # T.alloc_var of whole numbers -> its variable
         self.copies: dict[Any, Region] = {}  # on-chip integers -> the box of a tensor they are a copy of
+        self.partly_written: dict[Buffer, None] = {}  # blocks that get single elements
         self.reducers: dict[Var, str] = {}  # data of a T.alloc_reducer -> how it combines
         self.pending: list[Read] = []  # elements of tables that the statement being lifted needs
 
@@ -99,7 +99,7 @@ class Scope:
             expected = scalar.simplify(expected * extent)
 
     def dtype(self, buffer: Any, location: Location | None) -> str:
-        dtype = _SAME_TYPE.get(str(buffer.dtype), str(buffer.dtype))
+        dtype = SAME_TYPE.get(str(buffer.dtype), str(buffer.dtype))
         if dtype not in DTYPES:
             raise UnsupportedError(
                 "TT110",
@@ -136,9 +136,11 @@ class Scope:
             self.unique(str(buffer.name)), self.dtype(buffer, location), axes, _MEMORY[scope], location
         )
 
-    def temporary(self, like: str, dtype: str, shape: tuple[int, ...], location: Location | None) -> Buffer:
-        """A block the user did not name, to carry tensor elements through L1."""
-        buffer = Buffer(self.unique(f"{like}_tile"), dtype, shape, Memory.SHARED, location)
+    def temporary(
+        self, like: str, dtype: str, shape: tuple[int, ...], location: Location | None, suffix: str = "tile"
+    ) -> Buffer:
+        """A block the user did not name."""
+        buffer = Buffer(self.unique(f"{like}_{suffix}"), dtype, shape, Memory.SHARED, location)
         self.buffers[buffer] = buffer
         return buffer
 

@@ -237,7 +237,7 @@ class _Machine:
         a, b = (self.read(operand).astype(np.float64) for operand in (gemm.a, gemm.b))
         a, b = (a.T if gemm.transpose_a else a), (b.T if gemm.transpose_b else b)
         if gemm.b in self.constants:  # one tile stands for as many as there are along K
-            b = np.ones((a.shape[1], 1))
+            b = np.ones((a.shape[-1], 1))
         if gemm.a in self.constants:
             a = np.ones((1, b.shape[0]))
         result = a @ b
@@ -261,7 +261,7 @@ class _Machine:
         """A buffer over the block being computed: its axes where they are walked, repeated along the others."""
         walked, values = element.walked, self.read(element.buffer)
         if element.buffer in self.constants:  # the same tile everywhere
-            return np.tile(values, [-(-extent // TILE) for extent in shape])[tuple(slice(extent) for extent in shape)]
+            return self.tiled(values, shape)
         if element.origin is not None:
             starts = [self.number(start) for start in element.origin]
             extents = [1 if axis is None else shape[axis] for axis in walked]
@@ -273,6 +273,13 @@ class _Machine:
         values = values.transpose(sorted(range(len(walked)), key=lambda axis: walked[axis] or 0))
         lengths = [extent if axis in walked else 1 for axis, extent in enumerate(shape)]
         return np.broadcast_to(values.reshape(lengths), shape)
+
+    def tiled(self, tile: Array, shape: tuple[int, ...]) -> Array:
+        """A tile repeated over the block being computed."""
+        assert isinstance(self.stmt, Map)
+        layout, places, axes = self.layouts[self.stmt.dst], np.indices(shape, sparse=True), self.stmt.axes
+        row, col = (places[axes.index(a)] % TILE if a in axes else 0 for a in (layout.row_axis, layout.col_axis))
+        return np.broadcast_to(tile[row, col], shape)
 
     def scalar(self, expr: Scalar, shape: tuple[int, ...]) -> Array:
         """A number; one that depends on the tile it is used in, tile by tile."""

@@ -267,6 +267,12 @@ class Map:
         """Of what is computed."""
         return self.dst.shape if self.part is None else tuple(e for e in self.part.extents if e != 1)
 
+    @property
+    def axes(self) -> list[int]:
+        """The axis of the target behind each axis of what is computed."""
+        extents = self.dst.shape if self.part is None else self.part.extents
+        return [axis for axis, extent in enumerate(extents) if self.part is None or extent != 1]
+
 
 @dataclass(frozen=True)
 class Reduce:

@@ -30,7 +30,6 @@ from tilelang_tt.ir.tile import (
     unique_name,
     with_children,
 )
-from tilelang_tt.passes.a_metadata.orient import targets_of
 
 
 def align_operands(program: TileProgram) -> TileProgram:
@@ -69,7 +68,7 @@ class _Aligner:
         if not isinstance(expr, Element):
             return expr
         source, target = self.layouts[expr.buffer], self.layouts[stmt.dst]
-        walked, targets = expr.walked, targets_of(stmt)
+        walked, targets = expr.walked, stmt.axes
         sides = ((source.row_axis, target.row_axis), (source.col_axis, target.col_axis))
         towards = [(None if axis is None else walked[axis], side) for axis, side in sides]
         if all(to is None or targets[to] == side for to, side in towards):

@@ -75,22 +75,14 @@ def _ties(stmt: Stmt) -> Iterator[tuple[Axis, Axis]]:
         yield from (((stmt.src.source, a), (stmt.dst.source, b)) for a, b in pairs)
     elif isinstance(stmt, Map):
         for element in elements(stmt.value):
-            targets = targets_of(stmt)
             yield from (
-                ((element.buffer, axis), (stmt.dst, targets[to]))
+                ((element.buffer, axis), (stmt.dst, stmt.axes[to]))
                 for axis, to in enumerate(element.walked)
                 if to is not None
             )
     elif isinstance(stmt, Reduce):
         kept = [axis for axis in range(len(stmt.src.shape)) if axis != stmt.axis]
         yield from (((stmt.src, axis), (stmt.dst, to)) for to, axis in enumerate(kept))
-
-
-def targets_of(stmt: Map) -> list[int]:
-    """The axis of the target behind each axis of what is computed."""
-    if stmt.part is None:
-        return list(range(len(stmt.dst.shape)))
-    return [axis for axis, extent in enumerate(stmt.part.extents) if extent != 1]
 
 
 def _walked(region: Region) -> list[int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tilelang_tt.ir.kernel import (
     Barrier,
@@ -22,7 +22,7 @@ from tilelang_tt.ir.kernel import (
 from tilelang_tt.passes.f_verify.verify_program import fail
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Flight:
     """What may still be under way."""
 
@@ -31,34 +31,39 @@ class _Flight:
     unacknowledged: bool = False
 
 
+Known = dict[tuple[int, _Flight], _Flight]  # (statements, before) -> after: nested loops are walked once for each
+
+
 def check_transfers(kernel: Kernel) -> None:
-    flight = _Flight()
-    _run(kernel.body, flight)
-    if flight.reading or flight.leaving or flight.unacknowledged:
+    if _run(kernel.body, _Flight(), {}) != _Flight():
         raise fail("TT930", f"the {kernel.role.value} kernel ends with transfers under way")
 
 
-def _run(body: tuple[KernelStmt, ...], flight: _Flight) -> None:
+def _run(body: tuple[KernelStmt, ...], before: _Flight, known: Known) -> _Flight:
+    if (id(body), before) in known:
+        return known[id(body), before]
+    flight = before
     for stmt in body:
         if isinstance(stmt, ReadTile | ZeroTile | ReadRow | ZeroRow):
-            flight.reading = True
+            flight = replace(flight, reading=True)
         elif isinstance(stmt, WriteTile | WriteRow):
-            flight.leaving = flight.unacknowledged = True
+            flight = replace(flight, leaving=True, unacknowledged=True)
         elif isinstance(stmt, Barrier):
-            _barrier(stmt.kind, flight)
+            flight = _barrier(stmt.kind, flight)
         elif isinstance(stmt, CbCall):
             if stmt.kind is CbKind.PUSH and flight.reading:
                 raise fail("TT931", f"'{stmt.cb.name}' is pushed before its reads have landed")
             if stmt.kind is CbKind.POP and flight.leaving:
                 raise fail("TT932", f"'{stmt.cb.name}' is popped before its writes have left")
         for nested in children(stmt):
-            _run(nested, flight)
-            _run(nested, flight)  # again: what a round leaves under way meets the next round
+            flight = _run(nested, flight, known)
+            flight = _run(nested, flight, known)  # again: what a round leaves under way meets the next round
+    known[id(body), before] = flight
+    return flight
 
 
-def _barrier(kind: BarrierKind, flight: _Flight) -> None:
+def _barrier(kind: BarrierKind, flight: _Flight) -> _Flight:
     if kind is BarrierKind.READ:
-        flight.reading = False
-    else:
-        flight.leaving = False
-        flight.unacknowledged = flight.unacknowledged and kind is not BarrierKind.WRITE
+        return replace(flight, reading=False)
+    acknowledged = kind is BarrierKind.WRITE
+    return replace(flight, leaving=False, unacknowledged=flight.unacknowledged and not acknowledged)

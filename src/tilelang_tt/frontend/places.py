@@ -1,0 +1,147 @@
+"""Elements of blocks at places that are no whole tiles: `x[k]`, `x[i, 3]`, `x[i, 4 * k + j]`, `x[i // 4]`.
+
+    before   for i, j in T.Parallel(64, 4):
+                 y[i, j] = x[i, 4 * k + j]
+    after    Loop j < 4
+                 Map x_rest = where([column] == 4 * k + j, x, 0) ; Reduce x_at = sum of x_rest along columns
+                 Map y = where([column] == j, x_at[i], y)
+
+Three steps, each of which leaves less to say:
+- A loop whose variable walks no whole tiles becomes a serial one: iterations of T.Parallel do not see each other.
+- A store that stays at a place along an axis is a store along the whole axis under the condition that it is that place.
+- A load that stays at a place is a sum along the axis, of that element and zeros.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from tvm import tirx
+
+from tilelang_tt.arch import TILE
+from tilelang_tt.diagnostics import Location
+from tilelang_tt.frontend.scope import Scope
+from tilelang_tt.ir import scalar
+from tilelang_tt.ir.scalar import Expr, Var
+from tilelang_tt.ir.tile import Apply, Buffer, Element, ElementExpr, Index, Map, Number, Reduce, Stmt
+
+Loops = list[tuple[Var, int]]
+
+_NARROW = ("bfloat16", "float16")  # the matrix engine takes these in as they are
+
+
+def serial_loops(scope: Scope, loops: Loops, store: Any, condition: Any) -> Loops:
+    """The loops that walk some block otherwise than by whole tiles."""
+    found: set[int] = set()
+    trees = [tree for tree in (store.value, condition) if tree is not None]
+    accesses = [(load, False) for tree in trees for load in _loads(tree)] + [(store, True)]
+    for access, written in accesses:
+        if access.buffer in scope.buffers:
+            found |= _irregular(scope.buffers[access.buffer], access, loops, written)
+    return [loop for number, loop in enumerate(loops) if number in found]
+
+
+def _loads(tree: Any) -> list[Any]:
+    """Elements that an expression reads; those that only say where another one is are none of it."""
+    found: list[Any] = []
+    tirx.stmt_functor.post_order_visit(tree, found.append)
+    found = [node for node in found if isinstance(node, tirx.BufferLoad)]
+    inner: list[Any] = []
+    for load in found:
+        for index in load.indices:
+            tirx.stmt_functor.post_order_visit(index, inner.append)
+    return [load for load in found if not any(load.same_as(node) for node in inner)]
+
+
+def _irregular(block: Buffer, access: Any, loops: Loops, written: bool) -> set[int]:
+    axes = [axis for axis, extent in enumerate(access.buffer.shape) if scalar.int_value(extent) != 1]
+    used = [_used(access.indices[axis], loops) for axis in axes]
+    found: set[int] = set()
+    whole = all(
+        len(walking) == 1
+        and scalar.same_form(access.indices[axis], loops[walking[0]][0])
+        and loops[walking[0]][1] == scalar.int_value(access.buffer.shape[axis])
+        for axis, walking in zip(axes, used, strict=True)
+    )
+    for number, (axis, walking) in enumerate(zip(axes, used, strict=True)):
+        if not walking or (whole and used.count(walking) == 1):
+            continue
+        var, extent = loops[walking[0]]
+        start = scalar.simplify(access.indices[axis] - var)
+        outer = number < len(block.shape) - 2
+        ends = scalar.equal(start + extent, access.buffer.shape[axis])
+        if (
+            len(walking) > 1
+            or var in scalar.variables(start)
+            or used.count(walking) > 1
+            or outer
+            or scalar.granularity(start) % TILE
+            or (written and extent % TILE and not ends)
+        ):
+            found.update(walking)
+    return found
+
+
+def _used(index: Expr, loops: Loops) -> list[int]:
+    variables = scalar.variables(index)
+    return [number for number, (var, extent) in enumerate(loops) if extent > 1 and var in variables]
+
+
+def widened(scope: Scope, loops: Loops, store: Any, condition: Any) -> tuple[Loops, Any, Any]:
+    """A store that stays at a place along the tiles of a block, as one along the whole axis under a condition."""
+    if store.buffer not in scope.buffers:
+        return loops, store, condition
+    block = scope.buffers[store.buffer]
+    axes = [axis for axis, extent in enumerate(store.buffer.shape) if scalar.int_value(extent) != 1][-2:]
+    staying = [axis for axis in axes if not _used(store.indices[axis], loops)]
+    if not staying:
+        return loops, store, condition
+    scope.partly_written[block] = None
+    indices, more = list(store.indices), []
+    for axis in staying:
+        var = tirx.Var(f"place_{axis}", "int32")
+        here = tirx.EQ(var, indices[axis])
+        condition = here if condition is None else tirx.And(here, condition)
+        indices[axis] = var
+        more.append((var, int(store.buffer.shape[axis])))
+
+    def same_place(load: Any) -> bool:
+        return load.buffer.same_as(store.buffer) and all(map(scalar.same_form, load.indices, store.indices))
+
+    value = scalar.replace_loads(store.value, lambda _: tirx.BufferLoad(store.buffer, indices), same_place)
+    return [*loops, *more], tirx.BufferStore(store.buffer, value, indices), condition
+
+
+def pick(scope: Scope, source: Buffer, axis: int, place: Expr, location: Location | None) -> tuple[Buffer, list[Stmt]]:
+    """A block of what `source` holds at a place along an axis, and the statements that fill it."""
+    factors = tuple(int(along == axis) for along in range(len(source.shape)))
+    here = Apply("eq", (Index(factors, scalar.simplify(-place)), Number(0.0)))
+    alone = Apply("where", (here, Element(source), Number(0.0)))
+    shape = tuple(extent for along, extent in enumerate(source.shape) if along != axis)
+    narrow = source.dtype in _NARROW
+    dtype = source.dtype if narrow else "float32"
+    rest = scope.temporary(source.name, dtype, source.shape, location, "rest")
+    result = scope.temporary(source.name, dtype, shape, location, "at")
+    if narrow:
+        return result, [Map(rest, alone, location), Reduce("sum", rest, result, axis, True, location)]
+    return result, list(_in_pieces(scope, alone, rest, result, axis, location))
+
+
+def _in_pieces(
+    scope: Scope, alone: ElementExpr, rest: Buffer, result: Buffer, axis: int, location: Location | None
+) -> Iterator[Stmt]:
+    """A sum that keeps 32-bit floats: three pieces of 8 bits, because the matrix engine takes in 11."""
+    piece = scope.temporary(rest.name, "bfloat16", rest.shape, location, "piece")
+    left = Apply(  # an infinity leaves nothing
+        "where",
+        (
+            Apply("eq", (Element(rest), Element(piece))),
+            Number(0.0),
+            Apply("sub", (Element(rest), Element(piece))),
+        ),
+    )
+    for number, value in enumerate((alone, left, left)):
+        yield Map(rest, value, location)
+        yield Map(piece, Element(rest), location)
+        yield Reduce("sum", piece, result, axis, number == 0, location)

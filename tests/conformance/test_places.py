@@ -1,0 +1,147 @@
+"""Elements of blocks at single places, and at places that are no whole tiles: three ways agree."""
+
+from typing import Any
+
+import pytest
+import tilelang.language as T
+import torch
+from three_ways import agree, whole_numbers
+
+
+def last_of_a_vector(dtype: str) -> Any:
+    @T.prim_func
+    def main(G: T.Tensor((3, 64), dtype), A: T.Tensor((3, 64, 64), dtype), B: T.Tensor((3, 64, 64), dtype)):
+        with T.Kernel(3, threads=128) as bx:
+            g = T.alloc_shared((64,), dtype)
+            a = T.alloc_shared((64, 64), dtype)
+            b = T.alloc_fragment((64, 64), dtype)
+            T.copy(G[bx, 0], g)
+            T.copy(A[bx, 0, 0], a)
+            last = g[63]
+            for i, j in T.Parallel(64, 64):
+                b[i, j] = (last - g[i]) * a[i, j]
+            T.copy(b, B[bx, 0, 0])
+
+    return main
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float32"])
+def test_one_element_of_a_vector(dtype: str) -> None:
+    of = getattr(torch, dtype)
+    g, a = whole_numbers(3, 64, dtype=of), whole_numbers(3, 64, 64, dtype=of)
+    agree(last_of_a_vector(dtype), {"G": g, "A": a, "B": torch.zeros(3, 64, 64, dtype=of)}, ("B",))
+
+
+def one_row_of_many() -> Any:
+    """Rows and columns of small matrices, by the round of a loop."""
+
+    @T.prim_func
+    def main(
+        A: T.Tensor((2, 4, 4), "float32"),
+        B: T.Tensor((2, 4, 96), "float32"),
+        C: T.Tensor((2, 4, 96), "float32"),
+    ):
+        with T.Kernel(2, threads=128) as bx:
+            a = T.alloc_fragment((4, 4), "float32")
+            b = T.alloc_fragment((4, 96), "float32")
+            c = T.alloc_fragment((4, 96), "float32")
+            T.copy(A[bx, 0, 0], a)
+            T.copy(B[bx, 0, 0], b)
+            for i, j in T.Parallel(4, 96):
+                c[i, j] = b[0, j]
+                for k in T.serial(4):
+                    c[i, j] += a[k, i] * b[k, j]
+            T.copy(c, C[bx, 0, 0])
+
+    return main
+
+
+def test_rows_and_columns_at_the_round_of_a_loop() -> None:
+    tensors = {"A": whole_numbers(2, 4, 4), "B": whole_numbers(2, 4, 96), "C": torch.zeros(2, 4, 96)}
+    agree(one_row_of_many(), tensors, ("C",))
+
+
+def third_row() -> Any:
+    @T.prim_func
+    def main(A: T.Tensor((4, 96), "float32"), C: T.Tensor((96,), "float32")):
+        with T.Kernel(1, threads=128):
+            a = T.alloc_shared((4, 96), "float32")
+            c = T.alloc_fragment((96,), "float32")
+            T.copy(A, a)
+            for j in T.Parallel(96):
+                c[j] = a[2, j]
+            T.copy(c, C)
+
+    return main
+
+
+@pytest.mark.parametrize("numerics", ["fast", "chip"])
+def test_all_bits_of_an_element_arrive(numerics: str) -> None:
+    """Nothing of the neighbours does, be they infinite or no numbers."""
+    a = torch.randn(4, 96, generator=torch.Generator().manual_seed(0))
+    a[2, :4] = torch.tensor([torch.inf, -torch.inf, 3e38, -1e-30])
+    a[1, 0], a[1, 1], a[0, 2] = torch.nan, torch.inf, torch.inf
+    tensors = {"A": a, "C": torch.zeros(96)}
+    agree(third_row(), tensors, ("C",), reference={"C": a[2]}, numerics=numerics)
+
+
+def squares_by_fours() -> Any:
+    """Columns `4 * k + j` of a block, added up in columns `j` of a small one."""
+
+    @T.prim_func
+    def main(A: T.Tensor((32, 24), "float32"), S: T.Tensor((32, 4), "float32")):
+        with T.Kernel(1, threads=128):
+            a = T.alloc_fragment((32, 24), "float32")
+            s = T.alloc_fragment((32, 4), "float32")
+            T.copy(A, a)
+            T.clear(s)
+            for k in T.serial(6):
+                for i, j in T.Parallel(32, 4):
+                    s[i, j] += a[i, k * 4 + j] * a[i, k * 4 + j]
+            T.copy(s, S)
+
+    return main
+
+
+def test_columns_by_fours() -> None:
+    agree(squares_by_fours(), {"A": whole_numbers(32, 24), "S": torch.zeros(32, 4)}, ("S",))
+
+
+def turned_and_spread() -> Any:
+    """A vector backwards, one value for every eight, and single elements stored."""
+
+    @T.prim_func
+    def main(D: T.Tensor((24,), "float32"), E: T.Tensor((24,), "float32")):
+        with T.Kernel(1, threads=128):
+            d = T.alloc_fragment((24,), "float32")
+            e = T.alloc_fragment((24,), "float32")
+            T.copy(D, d)
+            for i in T.Parallel(24):
+                e[i] = d[23 - i] + d[i // 8]
+            e[7] = 100.0
+            T.copy(e, E)
+
+    return main
+
+
+def test_reversals_and_repeats() -> None:
+    agree(turned_and_spread(), {"D": whole_numbers(24), "E": torch.zeros(24)}, ("E",))
+
+
+def diagonal() -> Any:
+    @T.prim_func
+    def main(A: T.Tensor((24, 24), "float32"), D: T.Tensor((24,), "float32")):
+        with T.Kernel(1, threads=128):
+            a = T.alloc_shared((24, 24), "float32")
+            d = T.alloc_fragment((24,), "float32")
+            T.copy(A, a)
+            for i in T.Parallel(24):
+                d[i] = a[i, i]
+            d[11] = d[11] + a[3, 2]
+            T.copy(d, D)
+
+    return main
+
+
+def test_a_diagonal() -> None:
+    agree(diagonal(), {"A": whole_numbers(24, 24), "D": torch.zeros(24)}, ("D",))
