@@ -185,3 +185,93 @@ def test_tables_of_any_size() -> None:
                     total += a[where[1500 * k] * 32 :][:32] * where[1500 * k + 1]
             expected[where[4999]] = total + a[40:72]
         assert torch.equal(b, expected), count
+
+
+def test_one_number_inside_another_and_beside_it() -> None:
+    """`token` is part of an index of another table, and compared with what is found there."""
+
+    @T.prim_func
+    def main(
+        A: T.Tensor((4, 32, 32), "float32"),
+        tokens: T.Tensor((4, 2), "int32"),
+        blocks: T.Tensor((8,), "int32"),
+        B: T.Tensor((4, 32, 32), "float32"),
+    ):
+        with T.Kernel(4, threads=128) as bx:
+            tile = T.alloc_shared((32, 32), "float32")
+            first, token = tokens[bx, 0], tokens[bx, 1]
+            block = blocks[first + token] * 2
+            if block <= token and block >= 0:
+                T.copy(A[bx, 0, 0], tile)
+            else:
+                T.fill(tile, 1.0)
+            T.copy(tile, B[bx, 0, 0])
+
+    a = random(4, 32, 32, dtype=torch.float32)
+    tokens, blocks = ints([0, 4], [1, 3], [2, 2], [3, 4]), ints(0, 0, 0, 0, 2, 7, 0, -1)
+    got = tilelang.compile(main, out_idx=[-1], target=TWO_CORES)(a, tokens, blocks)
+    expected = torch.ones_like(a)
+    for unit, (first, token) in enumerate(tokens.tolist()):
+        if 0 <= blocks[first + token] * 2 <= token:
+            expected[unit] = a[unit]
+    assert (expected != 1).any()
+    assert torch.equal(got, expected)
+
+
+@pytest.mark.parametrize("numerics", ["fast", "exact"])
+def test_conditions_on_computed_numbers(numerics: str) -> None:
+    """The combination of split attention: empty splits have no sum, and the last one that is there ends the rounds."""
+    splits, D, heads = 5, 64, 3
+
+    @T.prim_func
+    def combine(
+        lse: T.Tensor((heads, splits), "float32"),
+        parts: T.Tensor((heads, splits, D), "float32"),
+        out: T.Tensor((heads, D), "float32"),
+        last: T.Tensor((heads,), "int32"),
+        flags: T.Tensor((heads, D), "float32"),
+    ):
+        with T.Kernel(heads, threads=128) as bx:
+            part = T.alloc_fragment((D,), "float32")
+            result = T.alloc_fragment((D,), "float32")
+            one = T.alloc_var("float32")
+            total = T.alloc_var("float32")
+            largest = T.alloc_var("float32")
+            last_split = T.alloc_var("int32")
+            T.clear(total)
+            T.clear(result)
+            largest = -T.infinity("float32")
+            for k in T.serial(splits):
+                one = lse[bx, k]
+                if one != 0:
+                    last_split = k
+                    largest = T.max(largest, one)
+            for k in T.serial(splits):
+                if k <= last_split:
+                    one = lse[bx, k]
+                    total += T.exp2(one - largest)
+            for k in T.serial(splits):
+                if k <= last_split:
+                    T.copy(parts[bx, k, 0:D], part)
+                    for i in T.Parallel(D):
+                        result[i] += part[i] * T.exp2(lse[bx, k] - largest) / total
+            T.copy(result, out[bx, 0:D])
+            if last_split == splits - 1:
+                T.clear(part)
+            else:
+                T.copy(part, flags[bx, 0:D])
+            for _ in T.Parallel(1):
+                last[bx] = last_split
+
+    lse = random(heads, splits, dtype=torch.float32)
+    lse[0, 3:], lse[2, 1:] = 0, 0
+    parts = random(heads, splits, D, dtype=torch.float32, seed=1)
+    output, last, flags = torch.zeros(heads, D), torch.zeros(heads, dtype=torch.int32), torch.ones(heads, D)
+    kernel = tilelang.compile(combine, target={**TWO_CORES, "numerics": numerics})
+    kernel(lse, parts, output, last, flags)
+    for head, count in enumerate((3, 5, 1)):
+        weights = torch.exp2(lse[head, :count].double())
+        exact = (weights[:, None] * parts[head, :count].double()).sum(0) / weights.sum()
+        assert ((output[head].double() - exact).abs() <= 2**-7).all()
+    assert last.tolist() == [2, 4, 0]
+    assert torch.equal(flags, torch.stack([parts[0, 2], torch.ones(D), parts[2, 0]]))

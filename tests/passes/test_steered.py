@@ -37,7 +37,51 @@ def looked_up_rows() -> tuple[Any, Tensors, Tensors]:
     return main, {"A": a, "N": index}, {"B": np.where(there[..., None], rows, 0)}
 
 
-@pytest.mark.parametrize("case", [looked_up_rows], ids=lambda case: case.__name__)
+def computed_conditions() -> tuple[Any, Tensors, Tensors]:
+    @T.prim_func
+    def main(
+        A: T.Tensor((3, 4, 32, 32), "float32"), S: T.Tensor((3, 4), "float32"), B: T.Tensor((3, 32, 32), "float32")
+    ):
+        with T.Kernel(3, threads=128) as bx:
+            X = T.alloc_shared((32, 32), "float32")
+            acc = T.alloc_fragment((32, 32), "float32")
+            m = T.alloc_fragment((32,), "float32")
+            s = T.alloc_var("float32")
+            count = T.alloc_var("int32")
+            T.clear(acc)
+            count = 0
+            for k in T.serial(4):
+                s = S[bx, k]
+                if s > 0:
+                    T.copy(A[bx, k, 0, 0], X)
+                    T.gemm(X, X, acc)
+                    T.reduce_max(X, m, dim=1)
+                    if s > 4:
+                        T.fill(m, 7.0)
+                    for i, j in T.Parallel(32, 32):
+                        acc[i, j] += m[i]
+                    count = count + 1
+                else:
+                    T.clear(X)
+            for i, j in T.Parallel(32, 32):
+                B[bx, i, j] = acc[i, j] + X[i, j] * count
+
+    a, s = numbers(3, 4, 32, 32), numbers(3, 4)
+    s[0], s[1] = -1, 5
+    b = np.zeros((3, 32, 32), np.float32)
+    for unit in range(3):
+        block, count = np.zeros((32, 32), np.float32), 0
+        for k in range(4):
+            block = a[unit, k] if s[unit, k] > 0 else np.zeros_like(block)
+            if s[unit, k] > 0:
+                most = np.full((32, 1), 7.0) if s[unit, k] > 4 else block.max(1, keepdims=True)
+                b[unit] += block @ block + most
+                count += 1
+        b[unit] += block * count
+    return main, {"A": a, "S": s}, {"B": b}
+
+
+@pytest.mark.parametrize("case", [looked_up_rows, computed_conditions], ids=lambda case: case.__name__)
 def test_every_stage_computes_what_numpy_does(case: Any) -> None:
     func, tensors, expected = case()
     program, stage = lift(func, Options()), "lift"

@@ -23,6 +23,7 @@ from tilelang_tt.frontend.elementwise import lift_parallel
 from tilelang_tt.frontend.expression import operator
 from tilelang_tt.frontend.integers import lower_integers
 from tilelang_tt.frontend.operations import TILE_OPERATIONS
+from tilelang_tt.frontend.predicate import Predicate, computed_cells, is_data, truth_of
 from tilelang_tt.frontend.reducers import REDUCER_HINTS, REDUCER_OPERATIONS, declare_reducers
 from tilelang_tt.frontend.refuse import HARMLESS, location_of, macro_note, refuse_gpu_code, thread_index
 from tilelang_tt.frontend.scope import Scope
@@ -111,6 +112,7 @@ class _Lifter:
         block, location = stmt.block, location_of(stmt)
         self.scope.location = location
         self.scope.buffers, self.scope.partly_written = {}, {}
+        self.scope.computed = computed_cells(block.body)
         for buffer in block.alloc_buffers:
             self.scope.allocate(buffer)
         self.annotations(block, location)
@@ -168,6 +170,8 @@ class _Lifter:
         if isinstance(stmt, tirx.For):
             return self.loop(stmt, location)
         if isinstance(stmt, tirx.IfThenElse):
+            if is_data(self.scope, stmt.condition):
+                return self.predicated(stmt, location)
             otherwise = self.body(stmt.else_case) if stmt.else_case is not None else ()
             return (Branch(self.scope.expr(stmt.condition, location), self.body(stmt.then_case), otherwise, location),)
         if isinstance(stmt, tirx.Evaluate):
@@ -182,6 +186,14 @@ class _Lifter:
             location=location,
             help="express it with T.serial, T.Parallel and tile operations",
         )
+
+    def predicated(self, stmt: Any, location: Location | None) -> tuple[Stmt, ...]:
+        """A condition that compute alone can decide, element by element."""
+        store, holds = truth_of(self.scope, stmt.condition, location)
+        predicate = Predicate(self.scope, holds)
+        then = predicate.under(self.body(stmt.then_case), when=True)
+        otherwise = self.body(stmt.else_case) if stmt.else_case is not None else ()
+        return (*lift_parallel(self.scope, store, location), *then, *predicate.under(otherwise, when=False))
 
     def loop(self, stmt: Any, location: Location | None) -> tuple[Stmt, ...]:
         if stmt.kind == tirx.ForKind.PARALLEL:

@@ -61,6 +61,7 @@ class Scope:
         self.signed: set[Var] = set()  # scalar parameters, and elements of tables
         self.tables: dict[Tensor, Tensor] = {}  # tensor -> the view of it as a table
         self.cells: dict[Any, Var] = {}  # T.alloc_var of whole numbers -> its variable
+        self.computed: set[Any] = set()  # those of them that only the chip knows: blocks
         self.copies: dict[Any, Region] = {}  # on-chip integers -> the box of a tensor they are a copy of
         self.partly_written: dict[Buffer, None] = {}  # blocks that get single elements
         self.reducers: dict[Var, str] = {}  # data of a T.alloc_reducer -> how it combines
@@ -111,6 +112,10 @@ class Scope:
 
     def allocate(self, buffer: Any) -> None:
         scope, location = str(buffer.scope()), location_of(buffer)
+        if buffer in self.computed:
+            self.buffers[buffer] = block = Buffer(self.unique(str(buffer.name)), "int32", (), Memory.FRAGMENT, location)
+            self.partly_written[block] = None
+            return
         if scope == "local.var" and not str(buffer.dtype).startswith("float"):
             self.cells[buffer] = cell = tirx.Var(self.unique(str(buffer.name)), "int32")
             self.signed.add(cell)

@@ -146,35 +146,27 @@ def variables(expr: Expr) -> list[Var]:
 
 
 def replace_loads(expr: Expr, element: Callable[[Any], Var], wanted: Callable[[Any], bool] = lambda _: True) -> Expr:
-    """`expr` with variables in place of the elements it reads, those that are wanted."""
-    found: list[Any] = []
-    tirx.stmt_functor.post_order_visit(
-        expr, lambda node: found.append(node) if _is_load(node) and wanted(node) else None
-    )
+    """`expr` with variables in place of the elements it reads, those that are wanted; not inside of them."""
+    found: list[tuple[Any, Var]] = []
+
+    def stand_in(load: Any) -> Var | None:
+        if not wanted(load):
+            return None
+        for known, variable in found:
+            if known.same_as(load):
+                return variable
+        found.append((load, tirx.Var("element", load.dtype)))
+        return found[-1][1]
+
+    body = tirx.stmt_functor.ir_transform(tirx.Evaluate(expr), stand_in, None, ["tirx.BufferLoad"])
     if not found:
         return expr
-    outermost = [load for load in found if not any(_contains(other, load) for other in found if other is not load)]
-
-    values = [element(load) for load in outermost]
-
-    def rewrite(node: Any) -> Any:
-        for load, value in zip(outermost, values, strict=True):
-            if load.same_as(node):
-                return value if str(value.dtype) == str(load.dtype) else tirx.Cast(load.dtype, value)
-        return None
-
-    body = tirx.stmt_functor.ir_transform(tirx.Evaluate(expr), rewrite, None, ["tirx.BufferLoad"])
-    return body.value
+    values = {variable: _of_type(element(load), str(load.dtype)) for load, variable in found}
+    return tirx.stmt_functor.substitute(body.value, values)
 
 
-def _is_load(node: Any) -> bool:
-    return isinstance(node, tirx.BufferLoad)
-
-
-def _contains(outer: Any, inner: Any) -> bool:
-    found: list[Any] = []
-    tirx.stmt_functor.post_order_visit(outer, found.append)
-    return any(node.same_as(inner) for node in found)
+def _of_type(value: Var, dtype: str) -> Expr:
+    return value if str(value.dtype) == dtype else tirx.Cast(dtype, value)
 
 
 def linear(expr: Expr, over: list[Var]) -> tuple[Any, ...] | None:
