@@ -39,6 +39,7 @@ from tilelang_tt.passes.c_tile.lower_shared_to_cb import lower_shared_to_cb
 from tilelang_tt.passes.c_tile.lower_tile_intrinsics import lower_tile_intrinsics
 from tilelang_tt.passes.c_tile.mask_padding import mask_padding
 from tilelang_tt.passes.c_tile.separate_roles import separate_roles
+from tilelang_tt.passes.c_tile.share_blocks import share_blocks
 from tilelang_tt.passes.c_tile.split_expressions import split_expressions
 from tilelang_tt.passes.d_split.configure_tensor_accessors import configure_tensor_accessors
 from tilelang_tt.passes.d_split.insert_compute_init import insert_compute_init
@@ -74,6 +75,7 @@ TILE_PASSES: tuple[Callable[[TileProgram], TileProgram], ...] = (
     fold_clear,
     lower_shared_to_cb,
     lower_tile_intrinsics,
+    share_blocks,
     build_tile_dfg,
 )
 

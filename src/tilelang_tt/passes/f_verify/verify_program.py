@@ -34,6 +34,7 @@ _ORDER = (
     "fold_clear",
     "lower_shared_to_cb",
     "lower_tile_intrinsics",
+    "share_blocks",
     "build_tile_dfg",
 )
 

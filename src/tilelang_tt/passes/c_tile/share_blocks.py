@@ -1,0 +1,129 @@
+"""C: let blocks of compute's own that are never needed at the same time be one block.
+
+    before   Map a = x * 2 ; Map y = y + a ; Map b = x * 3 ; Map y = y + b         33 circular buffers
+    after    Map a = x * 2 ; Map y = y + a ; Map a = x * 3 ; Map y = y + a         32
+
+A chip has 32 circular buffers and little L1. Blocks keep their names and places as long as everything fits; only then
+are those of the same shape, format and use put together, one by one. A block is in another's way if it is read after
+the other one is written, by any way through loops and branches, or by the same statement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from tilelang_tt.arch import Arch
+from tilelang_tt.compiled import Decision
+from tilelang_tt.ir.tile import (
+    Apply,
+    Buffer,
+    Element,
+    ElementExpr,
+    Fill,
+    Gemm,
+    InDst,
+    Launch,
+    Loop,
+    Map,
+    Reduce,
+    Stmt,
+    TileProgram,
+    Transpose,
+    children,
+    reads,
+    with_children,
+    writes,
+)
+from tilelang_tt.passes.c_tile.liveness import Path, live_after
+
+
+def share_blocks(program: TileProgram) -> TileProgram:
+    decisions: list[Decision] = []
+    launches = tuple(_launch(launch, program.options.chip, decisions) for launch in program.launches)
+    return replace(program, launches=launches).with_decisions(*decisions)
+
+
+def _launch(launch: Launch, arch: Arch, decisions: list[Decision]) -> Launch:
+    if _fits(launch, arch):
+        return launch
+    filling = list(_filling(launch.body, (), False))
+    kept: list[Buffer] = []
+    stands_for: dict[Buffer, list[Buffer]] = {}
+    for buffer, stream in launch.streams.items():
+        if not stream.private or _fits(launch, arch):
+            continue
+        for other in kept:
+            if _alike(launch, buffer, other) and not any(
+                _in_the_way(filling, buffer, member) for member in (other, *stands_for[other])
+            ):
+                stands_for[other].append(buffer)
+                launch = _without(launch, buffer, other)
+                text = f"lies where '{other.name}' does: the two are never needed at the same time"
+                decisions.append(Decision("share_blocks", buffer.name, text, buffer.location))
+                break
+        else:
+            kept.append(buffer)
+            stands_for[buffer] = []
+    return launch
+
+
+def _fits(launch: Launch, arch: Arch) -> bool:
+    """Default depths shrink to one block where two do not fit."""
+    numbers = sum(2 if stream.second_view else 1 for stream in launch.streams.values())
+    least = sum(launch.layouts[buffer].tiles * launch.layouts[buffer].page_bytes for buffer in launch.streams)
+    return numbers <= arch.cb_count and least <= arch.l1_usable
+
+
+def _alike(launch: Launch, a: Buffer, b: Buffer) -> bool:
+    facts = [(buffer.shape, buffer.dtype, launch.layouts[buffer], launch.streams[buffer]) for buffer in (a, b)]
+    return facts[0] == facts[1]
+
+
+def _filling(body: tuple[Stmt, ...], outer: Path, is_loop: bool) -> Iterator[tuple[Path, Stmt]]:
+    """Every statement that writes a block, and where it is."""
+    for index, stmt in enumerate(body):
+        path = (*outer, (body, index, is_loop))
+        if not children(stmt):
+            yield path, stmt
+        for nested in children(stmt):
+            yield from _filling(nested, path, isinstance(stmt, Loop))
+
+
+def _in_the_way(filling: list[tuple[Path, Stmt]], a: Buffer, b: Buffer) -> bool:
+    return any(
+        written in writes(stmt) and (other in reads(stmt) or live_after(path, other))
+        for path, stmt in filling
+        for written, other in ((a, b), (b, a))
+    )
+
+
+def _without(launch: Launch, buffer: Buffer, other: Buffer) -> Launch:
+    body = tuple(_renamed(stmt, buffer, other) for stmt in launch.body)
+    layouts, streams = dict(launch.layouts), dict(launch.streams)
+    del layouts[buffer], streams[buffer]
+    return replace(launch, body=body, buffers=tuple(streams), layouts=layouts, streams=streams)
+
+
+def _renamed(stmt: Stmt, old: Buffer, new: Buffer) -> Stmt:
+    def named(buffer: Buffer) -> Buffer:
+        return new if buffer is old else buffer
+
+    match stmt:
+        case Map():
+            return replace(stmt, dst=named(stmt.dst), value=_value(stmt.value, old, new))
+        case Gemm():
+            return replace(stmt, a=named(stmt.a), b=named(stmt.b), c=named(stmt.c))
+        case Reduce() | Transpose():
+            return replace(stmt, src=named(stmt.src), dst=named(stmt.dst))
+        case Fill():
+            return replace(stmt, dst=named(stmt.dst))
+        case InDst():
+            stmt = replace(stmt, buffer=named(stmt.buffer))
+    return with_children(stmt, tuple(tuple(_renamed(s, old, new) for s in nested) for nested in children(stmt)))
+
+
+def _value(expr: ElementExpr, old: Buffer, new: Buffer) -> ElementExpr:
+    if isinstance(expr, Apply):
+        return Apply(expr.op, tuple(_value(arg, old, new) for arg in expr.args))
+    return replace(expr, buffer=new) if isinstance(expr, Element) and expr.buffer is old else expr
