@@ -13,7 +13,7 @@ EXTRAS    := dev$(if $(CXX_FOUND),,$(comma)zig)
 WORKERS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-ttnn ttnn-table lint format truth random golden bench sanitize sdk-table doctor clean
+.PHONY: help demo test test-ttnn ttnn-table lint format truth support random mutate golden bench sanitize sdk-table doctor clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
@@ -45,6 +45,9 @@ ttnn-table: $(STAMP)  ## the same, and write its results to docs/ttnn_results.md
 COUNT ?= 100
 random: $(STAMP)  ## new random tile programs: device, interpreter and TileLang's CPU backend agree; COUNT=500 for more
 	RANDOM_PROGRAMS=$(COUNT) $(BIN)/pytest -s tests/conformance/test_tile_programs.py
+
+support: $(STAMP)  ## operations x types x layouts, measured where tests/conformance/support.txt has no line; docs/reference/support.md
+	$(BIN)/python tests/conformance/support_table.py
 
 mutate: $(STAMP)  ## every protocol call of many kernels left out, doubled, moved; rewrites docs/reference/mutation.md (minutes)
 	$(BIN)/python tests/device/mutation_table.py

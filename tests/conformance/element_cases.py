@@ -4,12 +4,14 @@ A case is a function of two elements x and y. Inputs are drawn from where the ta
 holds, or from `x` and `y`; `whole` cases get whole numbers. Tolerances come from that accuracy.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import tilelang.language as T
 import torch
+from reference import UNIT
 
 from tilelang_tt.ops import ELEMENT_OPS, Accuracy
 from tilelang_tt.ops.derived import DERIVED
@@ -18,6 +20,7 @@ Range = tuple[float, float]
 NARROW = "16-bit DST"  # where every step of a long formula rounds to 8 bits
 UNROUNDED = "exact"  # which rounds nothing
 C_LIBRARY_ULP = 4.0  # of functions nobody has recorded: the virtual device calls the C library for them
+WIDE, SMALL = 2.0**60, 2.0**-60  # numbers "everywhere": no result of an operation here leaves float32
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,34 @@ class Case:
         op = self.to_float32 if self.to_float32 and keeps_float32 else self.op
         row = ELEMENT_OPS[op] if op in ELEMENT_OPS else DERIVED[op]
         return replace(row.accuracy, ulp=C_LIBRARY_ULP) if row.accuracy.ulp is None else row.accuracy
+
+    def draw(self, operand: Range | None, shape: tuple[int, ...], random: torch.Generator) -> torch.Tensor:
+        """Numbers of an operand's range: every other one evenly, the others evenly by magnitude."""
+
+        def uniform(low: float, high: float) -> torch.Tensor:
+            return torch.rand(math.prod(shape), generator=random, dtype=torch.float64) * (high - low) + low
+
+        low, high = (max(-WIDE, min(WIDE, end)) for end in operand or self.accuracy(False).domain)
+        magnitudes = [abs(end) for end in (low, high) if end] + ([SMALL] if low <= 0 <= high else [])
+        sized = torch.exp2(uniform(math.log2(min(magnitudes)), math.log2(max(magnitudes))))
+        sign = -1.0 if high <= 0 else 1.0 if low >= 0 else uniform(-1.0, 1.0).sign()
+        values = uniform(low, high)
+        values[1::2] = (sized * sign).clamp(low, high)[1::2]
+        return (values.round() if self.whole else values).reshape(shape)
+
+    def bound(self, exact: torch.Tensor, out: torch.dtype, fp32_acc: bool = True) -> torch.Tensor:
+        """The largest error each element may have: the operation's, and one rounding to a narrower type."""
+        accuracy = self.accuracy(out is torch.float32 and fp32_acc)
+        assert accuracy.ulp is not None
+        bound = accuracy.ulp * last_place(exact) + accuracy.absolute
+        if out is torch.float32:
+            return bound
+        return bound + UNIT[out] * exact.abs() * (1 if fp32_acc else 4) + torch.finfo(out).smallest_normal * UNIT[out]
+
+
+def last_place(value: torch.Tensor) -> torch.Tensor:
+    """The unit of the last place of a float32 with this value."""
+    return torch.exp2(value.abs().clamp(min=2.0**-126).log2().floor() - 23)
 
 
 def truth(condition: torch.Tensor) -> torch.Tensor:

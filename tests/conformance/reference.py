@@ -23,7 +23,13 @@ import torch
 
 CHIP: str | None = None  # the chip that computes, where results are not those of the modes `fast` and `exact`
 
-UNIT = {torch.bfloat16: 2.0**-8, torch.float16: 2.0**-11, torch.float32: 2.0**-24}
+UNIT = {
+    torch.float32: 2.0**-24,
+    torch.float16: 2.0**-11,
+    torch.bfloat16: 2.0**-8,
+    torch.float8_e4m3fn: 2.0**-4,
+    torch.float8_e5m2: 2.0**-3,
+}
 TF32 = 2.0**-10
 BFP8 = 2.0**-7
 GROUP = 8  # products that are aligned to the largest of them
@@ -60,11 +66,11 @@ def product_bound(
     u_fidelity = 0.0 if exact_mode else FIDELITY[fidelity]
     error = (UNIT[out] + u_reload) * (a64 @ b64).abs() + (2 * u_in + u_in**2 + u_fidelity + u_sum) * spread
     if CHIP is not None:
-        error += GROUP_ERROR * (1 + TF32) ** 2 * _group_maxima(a64, b64)
+        error += GROUP_ERROR * (1 + TF32) ** 2 * group_maxima(a64, b64)
     return error + torch.finfo(out).tiny
 
 
-def _group_maxima(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+def group_maxima(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     """Sum over groups of consecutive products of the largest magnitude in each."""
     total = torch.zeros_like(a @ b)
     for start in range(0, a.shape[-1], GROUP):

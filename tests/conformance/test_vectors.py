@@ -103,6 +103,20 @@ def test_rows_columns_and_a_transposed_operand() -> None:
     assert ((run(main, a, r, c).double() - expected).abs() <= bound * 2.0**-23).all()
 
 
+def test_a_transposed_block() -> None:
+    @T.prim_func
+    def main(A: T.Tensor((100, 70), "bfloat16"), B: T.Tensor((70, 100), "bfloat16")):
+        with T.Kernel(T.ceildiv(70, 32), T.ceildiv(100, 64), threads=128) as (bx, by):
+            X = T.alloc_shared((64, 32), "bfloat16")
+            Y = T.alloc_shared((32, 64), "bfloat16")
+            T.copy(A[by * 64, bx * 32], X)
+            T.transpose(X, Y)
+            T.copy(Y, B[bx * 32, by * 64])
+
+    a = random(100, 70, dtype=torch.bfloat16)
+    assert torch.equal(run(main, a), a.T)
+
+
 @pytest.mark.parametrize("factor", [1, -3, 64, 100])
 def test_positions_are_exact_numbers(factor: int) -> None:
     @T.prim_func

@@ -8,7 +8,7 @@ from refusals import refused
 from tilelang_tt.formats import DTYPES
 
 SCALARS = "use + - * // % min max and comparisons of block indices, loop variables, sizes and constants"
-OPERATIONS = "supported tile operations: T.copy, T.fill, T.clear, T.gemm, T.reduce_*, T.Parallel"
+OPERATIONS = "supported tile operations: T.copy, T.transpose, T.fill, T.clear, T.gemm, T.reduce_*, T.Parallel"
 
 
 # --- functions and launches -----------------------------------------------------------------------
@@ -200,20 +200,6 @@ def atomic_addition() -> Any:
             X = T.alloc_shared((32, 32), "float32")
             T.copy(A, X)
             T.atomic_add(B[0, 0], X)  # refused
-
-    return main
-
-
-@refused("TT113", "tl.tileop.transpose is not supported by this version", help=OPERATIONS)
-def transposition() -> Any:
-    @T.prim_func
-    def main(A: T.Tensor((32, 64), "float32"), B: T.Tensor((64, 32), "float32")):
-        with T.Kernel(1, threads=128):
-            X = T.alloc_shared((32, 64), "float32")
-            Y = T.alloc_shared((64, 32), "float32")
-            T.copy(A, X)
-            T.transpose(X, Y)  # refused
-            T.copy(Y, B)
 
     return main
 

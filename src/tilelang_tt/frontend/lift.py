@@ -220,7 +220,7 @@ class _Lifter:
             f"{op} is not supported by this version",
             location=location,
             notes=macro_note(stmt),
-            help="supported tile operations: T.copy, T.fill, T.clear, T.gemm, T.reduce_*, T.Parallel",
+            help="supported tile operations: T.copy, T.transpose, T.fill, T.clear, T.gemm, T.reduce_*, T.Parallel",
         )
 
 

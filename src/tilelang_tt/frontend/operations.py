@@ -1,4 +1,4 @@
-"""Lift tile operations: T.copy, T.fill, T.gemm, T.reduce_*.
+"""Lift tile operations: T.copy, T.transpose, T.fill, T.gemm, T.reduce_*.
 
 before   T.copy(T.region(A[by * 128, k * 64], 1, 128, 64), T.region(A_s[0, 0], 2, 128, 64))
 after    Copy A[by * 128, k * 64 : 128 x 64] -> A_s
@@ -63,6 +63,15 @@ def _copy(scope: Scope, call: Any, location: Location | None) -> tuple[Stmt, ...
         middle = whole(scope.temporary(src.source.name, src.source.dtype, box, location))
         return (Copy(src, middle, location), Copy(middle, dst, location))
     return (*before, Copy(src, dst, location), *after)
+
+
+def _transpose(scope: Scope, call: Any, location: Location | None) -> tuple[Stmt, ...]:
+    """The last two axes change places; a vector is its own transpose."""
+    source = block_of(scope, call.args[0], location)
+    target = block_of(scope, call.args[1], location, written=True)
+    rank = len(source.buffer.shape)
+    axes = (*range(rank - 2), rank - 1, rank - 2) if rank > 1 else None
+    return (*source.take, Map(target.buffer, Element(source.buffer, axes), location), *target.put)
 
 
 def _check_same_box(src: Region, dst: Region, location: Location | None) -> None:
@@ -171,6 +180,7 @@ def _prepared(function: str, buffer: Buffer) -> ElementExpr:
 
 TILE_OPERATIONS = {
     "tl.tileop.copy": _copy,
+    "tl.tileop.transpose": _transpose,
     "tl.tileop.fill": _fill,
     "tl.tileop.gemm": _gemm,
     "tl.tileop.reduce": _reduce,
