@@ -1,11 +1,14 @@
 """C fold_clear: the first product overwrites the accumulator; a clear that may be needed stays."""
 
+from typing import Any
+
 import tilelang.language as T
 
 from tilelang_tt.passes.c_tile.fold_clear import fold_clear
 
 from .kernels import double_loop_gemm, dynamic_gemm, gemm, small_integers
 from .stages import after, before, body, keeps_meaning
+from .vector_kernels import attention
 
 
 def test_before_and_after() -> None:
@@ -135,3 +138,44 @@ def test_a_block_that_is_read_first_keeps_the_clear() -> None:
 
     assert "Fill C_l = 0\n" in body(after(fold_clear, main))
     assert keeps_meaning(fold_clear, main, small_integers({"A": (64, 64)}))
+
+
+def test_a_clear_in_one_arm_of_a_branch() -> None:
+    text = body(after(fold_clear, attention()))
+    assert (
+        """\
+  Branch bx <= n
+    Map scores = where(le(index[i, j] + [n * 32 + ?tile_col * 32 - bx * 32 - ?tile_row * 32], 0), 0, -inf)
+  Gemm scores += q @ k^T, overwriting where n < bx
+"""
+        in text
+    )
+    assert keeps_meaning(fold_clear, attention(), small_integers(dict.fromkeys("QKV", (128, 32))))
+
+
+def _steered(changes: bool) -> Any:
+    """A number of the program decides whether there is something to add to; it may change before the product."""
+
+    @T.prim_func
+    def main(A: T.Tensor((64, 64), "bfloat16"), S: T.Tensor((2,), "int32"), C: T.Tensor((64, 64), "float32")):
+        with T.Kernel(1, threads=128):
+            A_s = T.alloc_shared((64, 64), "bfloat16")
+            C_l = T.alloc_fragment((64, 64), "float32")
+            flag = T.alloc_var("int32")
+            flag = S[0]
+            T.copy(A, A_s)
+            if flag > 0:
+                T.clear(C_l)
+            else:
+                T.copy(A_s, C_l)
+            if changes:
+                flag = S[1]
+            T.gemm(A_s, A_s, C_l)
+            T.copy(C_l, C)
+
+    return main
+
+
+def test_a_condition_that_may_change_keeps_its_clear() -> None:
+    assert "Fill" not in body(after(fold_clear, _steered(changes=False)))
+    assert "Fill C_l = 0\n" in body(after(fold_clear, _steered(changes=True)))

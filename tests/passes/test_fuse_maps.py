@@ -10,6 +10,7 @@ from tilelang_tt.passes.c_tile.lower_tile_intrinsics import dst_tiles
 
 from .kernels import gemm_relu, scale_in_place, small_integers
 from .stages import after, before, body, facts, keeps_meaning
+from .vector_kernels import attention
 
 
 def test_before_and_after() -> None:
@@ -168,3 +169,29 @@ def test_a_fused_expression_fits_dst(rounds: int) -> None:
 
     maps = [stmt for stmt in walk(after(fuse_maps, main).launches[0].body) if isinstance(stmt, Map)]
     assert all(dst_program(stmt.value).slots <= dst_tiles(fp32_acc=True) for stmt in maps)
+
+
+def test_a_fill_goes_into_the_map_that_reads_it() -> None:
+    """Behind the statements in between, where a maximum with -inf is the other operand."""
+    text = body(after(fuse_maps, attention()))
+    assert text.count("Fill largest = -inf\n") == 1  # before the loop
+    assert "  Map largest = max(largest_tile, before)\n" in text
+    assert keeps_meaning(fuse_maps, attention(), small_integers(dict.fromkeys("QKV", (128, 32))))
+
+
+def test_what_is_changed_in_between_is_not_computed_with_later() -> None:
+    @T.prim_func
+    def main(A: T.Tensor((64, 64), "float32"), B: T.Tensor((64, 64), "float32"), C: T.Tensor((64, 64), "float32")):
+        with T.Kernel(1, threads=128):
+            X = T.alloc_shared((64, 64), "float32")
+            Y = T.alloc_fragment((64, 64), "float32")
+            T.copy(A, X)
+            for i, j in T.Parallel(64, 64):
+                Y[i, j] = X[i, j] * 2.0
+            T.copy(B, X)
+            for i, j in T.Parallel(64, 64):
+                Y[i, j] = Y[i, j] + X[i, j]
+            T.copy(Y, C)
+
+    assert "Map Y = X * 2\n" in body(after(fuse_maps, main))
+    assert keeps_meaning(fuse_maps, main, small_integers({"A": (64, 64), "B": (64, 64)}))

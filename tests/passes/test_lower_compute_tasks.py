@@ -133,15 +133,15 @@ def test_an_update_in_place_rotates() -> None:
 """ in _compute(split_k_reduction())
 
 
-def _fill_and_scale():
+def _sum_and_scale():
     @T.prim_func
-    def main(A: T.Tensor((64, 64), "float32"), B: T.Tensor((64, 64), "float32")):
+    def main(A: T.Tensor((64, 64), "float32"), C: T.Tensor((64, 64), "float32"), B: T.Tensor((64, 64), "float32")):
         with T.Kernel(1, threads=128):
             X = T.alloc_shared((64, 64), "float32")
-            Y = T.alloc_fragment((64, 64), "float32")
+            Y = T.alloc_shared((64, 64), "float32")
             Z = T.alloc_fragment((64, 64), "float32")
             T.copy(A, X)
-            T.fill(Y, 1.5)
+            T.copy(C, Y)
             for i, j in T.Parallel(64, 64):
                 Z[i, j] = T.exp(X[i, j] + Y[i, j]) / 4.0
             T.copy(Z, B)
@@ -150,14 +150,22 @@ def _fill_and_scale():
 
 
 def test_fill() -> None:
+    """One tile of DST goes to every place of the block."""
+
+    @T.prim_func
+    def main(B: T.Tensor((64, 64), "float32")):
+        with T.Kernel(1, threads=128):
+            Y = T.alloc_fragment((64, 64), "float32")
+            T.fill(Y, 1.5)
+            T.copy(Y, B)
+
     assert """\
   math
-    for t in 0 .. 4
-      fill DST[t] = 1.5
+    fill DST[0] = 1.5
   pack
-    for t in 0 .. 4
-      pack DST[t] -> Y[t]
-""" in _compute(_fill_and_scale())
+    for tile in 0 .. 4
+      pack DST[0] -> Y[tile]
+""" in _compute(main)
 
 
 def test_a_group_takes_as_many_tiles_as_dst_has_slots_for() -> None:
@@ -178,8 +186,8 @@ def test_a_group_takes_as_many_tiles_as_dst_has_slots_for() -> None:
     pack
       for t in 0 .. 2
         pack DST[t] -> Z[tile + t]
-""" in _compute(_fill_and_scale())
-    narrow = _compute(_fill_and_scale(), Options(fp32_acc=False))
+""" in _compute(_sum_and_scale())
+    narrow = _compute(_sum_and_scale(), Options(fp32_acc=False))
     assert "    for t in 0 .. 4\n      copy Y[t] -> DST[4 + t]\n" in narrow
 
 

@@ -20,7 +20,7 @@ def test_before_and_after() -> None:
 def test_a_causal_mask_is_computed_on_the_diagonal_alone() -> None:
     """Blocks above the diagonal have no case: the loop ends before them."""
     assert """\
-  Branch n - bx < 0
+  Branch n < bx
     Fill scores = 0
   Else
     Map scores = where(le(index[i, j] + [n * 32 + ?tile_col * 32 - bx * 32 - ?tile_row * 32], 0), 0, -inf)
@@ -35,11 +35,11 @@ def test_two_conditions_and_nothing_to_do() -> None:
         body(after(lower_positions, band()))
         == """\
 Load A tiles (by, bx) 1 x 1 -> x
-Branch by - bx < 0
-  Branch 1 <= bx - by
+Branch by < bx
+  Branch by < bx
     Map x = where(lt(index_1[i, j] + [bx * 32 + ?tile_col * 32 - by * 32 - ?tile_row * 32 - 40], 0), x, 0)
 Else
-  Branch 1 < by - bx
+  Branch bx + 1 < by
     Fill x = 0
   Else
     Map x = where(and(lt(index[i, j] + [by * 32 + ?tile_row * 32 - bx * 32 - ?tile_col * 32 - 8], 0), \

@@ -45,6 +45,7 @@ from tilelang_tt.ir.kernel import (
 )
 from tilelang_tt.ir.tile import Role
 from tilelang_tt.options import Options
+from tilelang_tt.passes.f_verify.check_blocks import check_blocks
 from tilelang_tt.passes.f_verify.verify_kernels import verify_kernels
 from tilelang_tt.pipeline import run_passes
 
@@ -61,6 +62,7 @@ from .edits import (
     swapped,
 )
 from .kernels import gemm
+from .vector_kernels import attention
 
 READER, COMPUTE, WRITER = Role.READER, Role.COMPUTE, Role.WRITER
 
@@ -445,3 +447,23 @@ def test_only_marks_and_index_definitions_are_left_alone() -> None:
             seen = {id(at(kernel.body, place)) for place in places(kernel.body)}
             skipped |= {type(stmt) for stmt in walk(kernel.body) if id(stmt) not in seen}
     assert skipped == {Source, Let}
+
+
+def test_a_sum_that_starts_where_a_branch_put_nothing() -> None:
+    """Scores are masked on the diagonal alone, so the product must overwrite off it: there, and not elsewhere."""
+    _, (kernels,) = run_passes(attention(), Options(), lambda *_: None)
+
+    def sums(stmt: Any) -> bool:
+        return isinstance(stmt, PackTile) and stmt.cb.name == "scores" and scalar.int_value(stmt.overwrite) is None
+
+    place = find(kernels, COMPUTE, sums)
+    (n, bx) = scalar.variables(at(kernels.kernel(COMPUTE).body, place).overwrite)
+
+    def check(overwrite: Any) -> None:
+        broken = altered(kernels, COMPUTE, place, overwrite=overwrite)
+        check_blocks(broken.kernel(COMPUTE), broken)
+
+    check(n <= bx)
+    for overwrite in (scalar.false(), bx < n):
+        with pytest.raises(InternalError, match="TT946"):
+            check(overwrite)

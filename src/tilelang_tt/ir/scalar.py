@@ -109,6 +109,20 @@ def either(a: Expr, b: Expr | None) -> Expr:
     return true() if b is None else simplify(tirx.Or(a, b))
 
 
+def always(condition: Expr) -> bool:
+    """Whether a condition is provably true, whatever its variables are."""
+    return bool(arith.Analyzer().can_prove(condition))
+
+
+def without_difference(test: Expr) -> Expr:
+    """`a - b < c` as `a < b + c`: an order of numbers that are not below zero, where a, b and c are not."""
+    if isinstance(test, _ORDERED) and isinstance(test.a, tirx.Sub):
+        return type(test)(test.a.a, simplify(test.a.b + test.b))
+    if isinstance(test, _ORDERED) and isinstance(test.b, tirx.Sub):
+        return type(test)(simplify(test.b.b + test.a), test.b.a)
+    return test
+
+
 def is_zero(variable: Var) -> Expr:
     return tirx.EQ(variable, const(0))
 

@@ -58,37 +58,31 @@ void kernel_main() {
         pack_reconfig_data_format(cb_out);
         fill_tile_init();
         tile_regs_acquire();
-        for (uint32_t t = 0; t < 4; ++t) {
-            fill_tile_bitcast(t, 0x00000000u /* 0 */);
-        }
+        fill_tile_bitcast(0, 0x00000000u /* 0 */);
         tile_regs_commit();
         tile_regs_wait();
-        for (uint32_t t = 0; t < 4; ++t) {
-            pack_tile<true>(t, cb_out, t);
+        for (uint32_t tile = 0; tile < 4; ++tile) {
+            pack_tile<true>(0, cb_out, tile);
         }
         tile_regs_release();
         cb_reserve_back(cb_total, 2);
         // kernel.py:33  T.fill(total, 0)
         tile_regs_acquire();
-        for (uint32_t t = 0; t < 2; ++t) {
-            fill_tile_bitcast(t, 0x00000000u /* 0 */);
-        }
+        fill_tile_bitcast(0, 0x00000000u /* 0 */);
         tile_regs_commit();
         tile_regs_wait();
-        for (uint32_t t = 0; t < 2; ++t) {
-            pack_tile<true>(t, cb_total, t);
+        for (uint32_t tile = 0; tile < 2; ++tile) {
+            pack_tile<true>(0, cb_total, tile);
         }
         tile_regs_release();
         cb_reserve_back(cb_largest, 2);
         // kernel.py:34  T.fill(largest, -T.infinity("float32"))
         tile_regs_acquire();
-        for (uint32_t t = 0; t < 2; ++t) {
-            fill_tile_bitcast(t, 0xff800000u /* -inf */);
-        }
+        fill_tile_bitcast(0, 0xff800000u /* -inf */);
         tile_regs_commit();
         tile_regs_wait();
-        for (uint32_t t = 0; t < 2; ++t) {
-            pack_tile<true>(t, cb_largest, t);
+        for (uint32_t tile = 0; tile < 2; ++tile) {
+            pack_tile<true>(0, cb_largest, tile);
         }
         tile_regs_release();
         cb_wait_front(cb_q, 4);
@@ -99,23 +93,8 @@ void kernel_main() {
         reconfig_data_format_srca(cb_index);
         // kernel.py:35  for n in T.Pipelined(bx + 1, num_stages=1):
         for (uint32_t n = 0; n < bx + 1; ++n) {
-            if (int32_t(n - bx) < int32_t(0)) {
-                cb_reserve_back(cb_scores, 4);
-                // kernel.py:38  scores[i, j] = T.if_then_else(bx * BLOCK + i >= n * BLOCK + j, 0, -T.infinity("float32"))
-                pack_reconfig_l1_acc(0);
-                fill_tile_init();
-                tile_regs_acquire();
-                for (uint32_t t = 0; t < 4; ++t) {
-                    fill_tile_bitcast(t, 0x00000000u /* 0 */);
-                }
-                tile_regs_commit();
-                tile_regs_wait();
-                for (uint32_t t = 0; t < 4; ++t) {
-                    pack_tile<true>(t, cb_scores, t);
-                }
-                tile_regs_release();
-            } else {
-                cb_reserve_back(cb_scores, 4);
+            cb_reserve_back(cb_scores, 4);
+            if (bx <= n) {
                 // kernel.py:38  scores[i, j] = T.if_then_else(bx * BLOCK + i >= n * BLOCK + j, 0, -T.infinity("float32"))
                 copy_tile_to_dst_init_short(cb_index);
                 pack_reconfig_l1_acc(0);
@@ -142,7 +121,7 @@ void kernel_main() {
             cb_wait_front(cb_k, 4);
             // kernel.py:39  T.gemm(q, k, scores, transpose_B=True)
             matmul_block_init(cb_q, cb_k, /*transpose*/ 1, 2, 2, 2);
-            pack_reconfig_l1_acc(1);
+            pack_reconfig_l1_acc(bx <= n);
             tile_regs_acquire();
             for (uint32_t kk = 0; kk < 2; ++kk) {
                 matmul_block(cb_q, cb_k, kk, kk * 2, 0, /*transpose*/ 1, 2, 2, 2);
@@ -172,19 +151,6 @@ void kernel_main() {
             }
             tile_regs_release();
             cb_pop_front(cb_largest, 2);
-            cb_reserve_back(cb_largest, 2);
-            // kernel.py:41  T.fill(largest, -T.infinity("float32"))
-            fill_tile_init();
-            tile_regs_acquire();
-            for (uint32_t t = 0; t < 2; ++t) {
-                fill_tile_bitcast(t, 0xff800000u /* -inf */);
-            }
-            tile_regs_commit();
-            tile_regs_wait();
-            for (uint32_t t = 0; t < 2; ++t) {
-                pack_tile<true>(t, cb_largest, t);
-            }
-            tile_regs_release();
             cb_push_back(cb_scores, 4);
             cb_wait_front(cb_scores, 4);
             cb_reserve_back(cb_largest_tile_lane, 2);
@@ -219,25 +185,18 @@ void kernel_main() {
             }
             tile_regs_release();
             cb_pop_front(cb_largest_tile_lane, 2);
-            cb_push_back(cb_largest, 2);
             cb_push_back(cb_largest_tile, 2);
             cb_wait_front(cb_largest_tile, 2);
             cb_push_back(cb_before, 2);
             cb_wait_front(cb_before, 2);
+            cb_reserve_back(cb_largest, 2);
             // kernel.py:44  largest[i] = T.max(largest[i], before[i])
-            cb_wait_front(cb_largest, 2);
-            reconfig_data_format_srca(cb_ones, cb_largest);
-            copy_tile_to_dst_init_short(cb_largest);
+            reconfig_data_format_srca(cb_ones, cb_largest_tile);
+            copy_tile_to_dst_init_short(cb_largest_tile);
             binary_max_tile_init();
             tile_regs_acquire();
             for (uint32_t t = 0; t < 2; ++t) {
-                copy_tile(cb_largest, t, t);
-            }
-            for (uint32_t t = 0; t < 2; ++t) {
-                copy_tile(cb_largest_tile, t, 2 + t);
-            }
-            for (uint32_t t = 0; t < 2; ++t) {
-                binary_max_tile(t, 2 + t, t);
+                copy_tile(cb_largest_tile, t, t);
             }
             for (uint32_t t = 0; t < 2; ++t) {
                 copy_tile(cb_before, t, 2 + t);
@@ -245,16 +204,14 @@ void kernel_main() {
             for (uint32_t t = 0; t < 2; ++t) {
                 binary_max_tile(t, 2 + t, t);
             }
-            cb_pop_front(cb_largest, 2);
             tile_regs_commit();
             tile_regs_wait();
-            cb_reserve_back(cb_largest, 2);
             for (uint32_t t = 0; t < 2; ++t) {
                 pack_tile<true>(t, cb_largest, t);
             }
-            cb_push_back(cb_largest, 2);
             tile_regs_release();
             cb_pop_front(cb_largest_tile, 2);
+            cb_push_back(cb_largest, 2);
             cb_wait_front(cb_largest, 2);
             cb_reserve_back(cb_factor, 2);
             // kernel.py:46  factor[i] = T.exp2(before[i] * SCALE - largest[i] * SCALE)
@@ -325,7 +282,7 @@ void kernel_main() {
             cb_wait_front(cb_scores, 4);
             cb_reserve_back(cb_part, 2);
             // kernel.py:35  for n in T.Pipelined(bx + 1, num_stages=1):
-            reconfig_data_format_srca(cb_largest, cb_ones);
+            reconfig_data_format_srca(cb_largest_tile, cb_ones);
             matmul_block_init(cb_scores, cb_ones, /*transpose*/ 0, 1, 2, 2);
             tile_regs_acquire();
             for (uint32_t kk = 0; kk < 2; ++kk) {

@@ -23,13 +23,11 @@ void kernel_main() {
         pack_reconfig_data_format(cb_total_out, cb_total);
         fill_tile_init();
         tile_regs_acquire();
-        for (uint32_t t = 0; t < 4; ++t) {
-            fill_tile_bitcast(t, 0x00000000u /* 0 */);
-        }
+        fill_tile_bitcast(0, 0x00000000u /* 0 */);
         tile_regs_commit();
         tile_regs_wait();
-        for (uint32_t t = 0; t < 4; ++t) {
-            pack_tile<true>(t, cb_total, t);
+        for (uint32_t tile = 0; tile < 4; ++tile) {
+            pack_tile<true>(0, cb_total, tile);
         }
         tile_regs_release();
         cb_push_back(cb_total, 4);

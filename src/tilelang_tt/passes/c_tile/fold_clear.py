@@ -3,6 +3,9 @@
     before   Fill C_local = 0 ; Loop k < 16 : Gemm C_local += A @ B
     after    Loop k < 16 : Gemm C_local (+)= A @ B, overwriting where k == 0
 
+    before   Branch k < bx : Fill S = 0 ; Else : Map S = mask ;; Gemm S += Q @ K
+    after    Branch k >= bx : Map S = mask ;; Gemm S += Q @ K, overwriting where k < bx
+
 The packer then stores the first block and adds the others, and no tile of zeros is ever written.
 """
 
@@ -13,7 +16,20 @@ from dataclasses import replace
 from tilelang_tt.compiled import Decision
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.scalar import Expr, Facts
-from tilelang_tt.ir.tile import Buffer, Fill, Gemm, Loop, Stmt, TileProgram, children, with_children
+from tilelang_tt.ir.tile import (
+    Branch,
+    Buffer,
+    Fill,
+    Gemm,
+    Loop,
+    Read,
+    Set,
+    Stmt,
+    TileProgram,
+    children,
+    walk,
+    with_children,
+)
 from tilelang_tt.passes.c_tile.liveness import mentions
 
 
@@ -26,25 +42,54 @@ def fold_clear(program: TileProgram) -> TileProgram:
     def rewrite(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
         stmts = [with_children(s, tuple(rewrite(nested) for nested in children(s))) for s in body]
         kept: list[Stmt] = []
-        for index, stmt in enumerate(stmts):
-            if isinstance(stmt, Fill) and stmt.value == 0 and fold(stmts, index, stmt):
-                text = "not cleared: the first product overwrites it"
-                decisions.append(Decision("fold_clear", stmt.dst.name, text, stmt.location))
-            else:
-                kept.append(stmts[index])
+        for index in range(len(stmts)):
+            stmt: Stmt | None = stmts[index]
+            for fill, where in _clears(stmts[index]):
+                if fold(stmts, index, fill, where):
+                    stmt = _without(stmt, fill)
+                    text = "not cleared: the first product overwrites it"
+                    decisions.append(Decision("fold_clear", fill.dst.name, text, fill.location))
+            kept += [] if stmt is None else [stmt]
         return tuple(kept)
 
-    def fold(stmts: list[Stmt], index: int, fill: Fill) -> bool:
+    def fold(stmts: list[Stmt], index: int, fill: Fill, where: Expr | None) -> bool:
         for later in range(index + 1, len(stmts)):
             if mentions((stmts[later],), fill.dst):
-                folded = _overwrite_first(stmts[later], fill.dst, None, facts)
+                folded = _overwrite_first(stmts[later], fill.dst, where, facts)
                 if folded is not None:
                     stmts[later] = folded
                 return folded is not None
+            if where is not None and any(isinstance(s, Set | Read) for s in walk((stmts[later],))):
+                return False  # the condition may be another one by then
         return False
 
     launches = tuple(replace(launch, body=rewrite(launch.body)) for launch in program.launches)
     return replace(program, launches=launches).with_decisions(*decisions)
+
+
+def _clears(stmt: Stmt) -> list[tuple[Fill, Expr | None]]:
+    """Clears that are the last word of a statement on their buffer, each with its condition."""
+    if isinstance(stmt, Fill):
+        return [(stmt, None)] if stmt.value == 0 else []
+    if not isinstance(stmt, Branch) or any(isinstance(inner, Set | Read) for inner in walk((stmt,))):
+        return []
+    arms = ((stmt.then, stmt.condition), (stmt.otherwise, scalar.negate(stmt.condition)))
+    return [
+        (inner, where)
+        for arm, where in arms
+        for index, inner in enumerate(arm)
+        if isinstance(inner, Fill) and inner.value == 0 and not mentions(arm[index + 1 :], inner.dst)
+    ]
+
+
+def _without(stmt: Stmt | None, fill: Fill) -> Stmt | None:
+    """A clear, or a branch with one, without it; None if nothing is left."""
+    if not isinstance(stmt, Branch):
+        return None
+    then, otherwise = (tuple(inner for inner in arm if inner is not fill) for arm in children(stmt))
+    if then:
+        return replace(stmt, then=then, otherwise=otherwise)
+    return Branch(scalar.negate(stmt.condition), otherwise, (), stmt.location) if otherwise else None
 
 
 def _overwrite_first(stmt: Stmt, buffer: Buffer, first: Expr | None, facts: Facts) -> Stmt | None:

@@ -1,14 +1,19 @@
-"""C: compute neighbouring element-wise statements in one pass through DST.
+"""C: compute element-wise statements that follow from each other in one pass through DST.
 
     before   Map C_local = max(C_local, 0) ; Map C_out = C_local        (C_local not needed afterwards)
     after    Map C_out = max(C_local, 0)
 
-The middle block's trip through L1, and often the block itself, disappears. A plain copy of a block to one of the
-same format forwards in the same way to the statements that read the copy.
+    before   Fill m = -inf ; Reduce t = max of S ; Map m = max(m, t)
+    after    Reduce t = max of S ; Map m = t
+
+The middle block's trip through L1, and often the block itself, disappears. Statements in between do not matter as
+long as they leave alone what is computed from. A plain copy of a block to one of the same format forwards in the
+same way to the statements that read the copy.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 from tilelang_tt.compiled import Decision
@@ -17,10 +22,12 @@ from tilelang_tt.ir.tile import (
     Buffer,
     Element,
     ElementExpr,
+    Fill,
     Gemm,
     Launch,
     Loop,
     Map,
+    Number,
     Stmt,
     TileProgram,
     Transpose,
@@ -33,8 +40,9 @@ from tilelang_tt.ir.tile import (
     with_children,
     writes,
 )
+from tilelang_tt.ops.derived import apply
 from tilelang_tt.passes.c_tile.dst_program import dst_program, dst_tiles
-from tilelang_tt.passes.c_tile.liveness import Path, live_after
+from tilelang_tt.passes.c_tile.liveness import Path, live_after, mentions
 from tilelang_tt.passes.c_tile.separate_roles import used_only
 
 
@@ -53,14 +61,21 @@ def substitute(expr: ElementExpr, buffer: Buffer, value: ElementExpr) -> Element
         plain = isinstance(value, Element) and value.axes is None and value.origin is None
         return replace(expr, buffer=value.buffer) if isinstance(value, Element) and plain else value
     if isinstance(expr, Apply):
-        return Apply(expr.op, tuple(substitute(arg, buffer, value) for arg in expr.args))
+        args = tuple(substitute(arg, buffer, value) for arg in expr.args)
+        return expr if args == expr.args else _without_neutral(expr.op, args)
     return expr
 
 
-def occurrences(expr: ElementExpr, buffer: Buffer) -> int:
-    if isinstance(expr, Apply):
-        return sum(occurrences(arg, buffer) for arg in expr.args)
-    return int(isinstance(expr, Element) and expr.buffer is buffer)
+# A number that leaves the other operand as it is, and the places where it does.
+_NEUTRAL = {"max": (-math.inf, (0, 1)), "min": (math.inf, (0, 1)), "add": (0.0, (0, 1)), "sub": (0.0, (1,))}
+
+
+def _without_neutral(op: str, args: tuple[ElementExpr, ...]) -> ElementExpr:
+    number, places = _NEUTRAL.get(op, (0.0, ()))
+    for place in places:
+        if args[place] == Number(number):
+            return args[1 - place]
+    return apply(op, *args)
 
 
 class _Fuser:
@@ -88,19 +103,25 @@ class _Fuser:
         return tuple(stmts)
 
     def fuse(self, stmts: list[Stmt], index: int, outer: Path, is_loop: bool) -> bool:
-        """Merge the map at `index` into the next statement, if that is a map too."""
-        first, second = stmts[index], stmts[index + 1] if index + 1 < len(stmts) else None
-        if not (isinstance(first, Map) and isinstance(second, Map)) or first.part is not None:
+        """Merge the map at `index` into the first statement that has to do with its result, if that is a map too."""
+        first = _as_map(stmts[index])
+        if first is None or first.part is not None:
             return False
         middle = first.dst
-        if occurrences(second.value, middle) != 1 or not self.may_inline(first, second):
+        later = next((n for n in range(index + 1, len(stmts)) if mentions((stmts[n],), middle)), index)
+        second = stmts[later]
+        if later == index or not isinstance(second, Map) or not self.may_inline(first, second):
             return False
-        overwritten = second.dst is middle
-        if not overwritten and live_after((*outer, (tuple(stmts), index + 1, is_loop)), middle):
+        operands = set(element_buffers(first.value))
+        if any(operands & all_writes(stmt) for stmt in stmts[index + 1 : later]):
+            return False
+        overwritten = second.dst is middle and second.part is None
+        if not overwritten and live_after((*outer, (tuple(stmts), later, is_loop)), middle):
             return False
         value = substitute(second.value, middle, first.value)
         location = first.location if _plain(second) else second.location
-        stmts[index : index + 2] = [replace(second, value=value, location=location)]
+        stmts[later] = replace(second, value=value, location=location)
+        del stmts[index]
         text = f"computed in one pass with '{second.dst.name}': '{middle.name}' makes no trip through L1 in between"
         self.decisions.append(Decision("fuse_maps", middle.name, text, second.location))
         return True
@@ -111,6 +132,8 @@ class _Fuser:
         middle, target = layouts[first.dst], layouts[second.dst]
         wide = middle.format == "Float32" or middle.format == target.format
         uses = [element for element in elements(second.value) if element.buffer is first.dst]
+        if not uses or (len(uses) > 1 and not isinstance(first.value, Number)):
+            return False
         if any(element.axes is not None or element.origin is not None for element in uses):
             return False  # computed once, used along a whole row or column
         fused = substitute(second.value, first.dst, first.value)
@@ -141,6 +164,12 @@ class _Fuser:
         text = f"not copied: its readers use '{source.name}' itself"
         self.decisions.append(Decision("fuse_maps", copy.name, text, stmt.location))
         return True
+
+
+def _as_map(stmt: Stmt) -> Map | None:
+    if isinstance(stmt, Fill):
+        return Map(stmt.dst, Number(stmt.value), stmt.location)
+    return stmt if isinstance(stmt, Map) else None
 
 
 def _plain(stmt: Map) -> bool:

@@ -148,7 +148,7 @@ def _whole_block(condition: Apply, shape: tuple[int, ...]) -> tuple[Expr, Expr]:
         "lt": (most < 0, least >= 0),
     }
     holds, fails = tests[condition.op]
-    return scalar.simplify(holds), scalar.simplify(fails)
+    return scalar.without_difference(scalar.simplify(holds)), scalar.without_difference(scalar.simplify(fails))
 
 
 def _with(stmt: Map, condition: Apply, value: Number) -> Map:

@@ -259,6 +259,8 @@ class _Protocol:
         for buffer in used:
             if _received(branch, buffer):
                 self.move(buffer, State.FREE, out, states, None)
+            elif states.get(buffer, State.FREE) is State.FREE and _filled_in_part(branch, buffer, rest):
+                self.move(buffer, State.RESERVED, out, states, None)
         then, after_then = self.body(branch.then, states, rest)
         otherwise, after_else = self.body(branch.otherwise, states, rest)
         arms = [(list(then), after_then), (list(otherwise), after_else)]
@@ -290,6 +292,16 @@ _WRITABLE = (State.RESERVED, State.WRITTEN)
 
 def _received(branch: If, buffer: Buffer) -> bool:
     return any(isinstance(stmt, Receive) and stmt.buffer is buffer for stmt in walk((branch,)))
+
+
+def _filled_in_part(branch: If, buffer: Buffer, rest: Rest) -> bool:
+    """Whether what comes next overwrites a block where the branch has not filled it."""
+    inside = [_first_user(arm, buffer) for arm in (branch.then, branch.otherwise)]
+    if any(user is not None and _takes_contents(user, buffer) for user in inside):
+        return False
+    users = (_first_user(part, buffer) for part, _ in rest)
+    user = next((user for user in users if user is not None), None)
+    return user is not None and _is_result(user, buffer) and not _surely(user)
 
 
 def _needed(rest: Rest, buffer: Buffer) -> bool:

@@ -375,11 +375,7 @@ class _Lowering:
         return repeat(dst.rows, "i", lambda i: repeat(dst.cols, "j", lambda j: section(i, j), cols), rows)
 
     def fill(self, stmt: Fill) -> tuple[KernelStmt, ...]:
-        cb = self.kernels.cbs[stmt.dst]
-        group = largest_divisor(cb.tiles, self.capacity)
-
-        def section(base: Expr) -> tuple[KernelStmt, ...]:
-            math = repeat(group, "t", lambda t: (FillTile(t, stmt.value),))
-            return (Section(math, repeat(group, "t", lambda t: (self.pack(t, cb, base + t),))),)
-
-        return repeat(cb.tiles, "tile", section, group)
+        """One tile of DST, packed to every place of the block."""
+        cb, first = self.kernels.cbs[stmt.dst], scalar.const(0)
+        pack = repeat(cb.tiles, "tile", lambda tile: (self.pack(first, cb, tile),))
+        return (Section((FillTile(first, stmt.value),), pack),)

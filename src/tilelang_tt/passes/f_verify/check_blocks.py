@@ -68,9 +68,11 @@ class _State:
     next: dict[Cb, int] = field(default_factory=dict)
     written: set[tuple[Cb, int]] = field(default_factory=set)  # places of the block the writer has sent
     dst: dict[int, bool] = field(default_factory=dict)  # tiles computed since acquire: whether anything used them
+    # Pages that only one arm of a branch filled: where they hold nothing, in this round of every loop.
+    empty_where: dict[tuple[Cb, int], Expr] = field(default_factory=dict)
 
     def copy(self) -> _State:
-        return _State(dict(self.pages), dict(self.next), set(self.written), dict(self.dst))
+        return _State(dict(self.pages), dict(self.next), set(self.written), dict(self.dst), dict(self.empty_where))
 
 
 def check_blocks(kernel: Kernel, kernels: KernelSet) -> None:
@@ -99,7 +101,9 @@ class _Run:
                 other = state.copy()
                 self.body(stmt.then, state, values)
                 self.body(stmt.otherwise, other, values)
+                empty = _filled_in_one(state, other, stmt.condition)
                 _join(state, other)
+                state.empty_where |= empty
             elif isinstance(stmt, CbCall):
                 self.call(stmt, state)
             else:
@@ -110,8 +114,10 @@ class _Run:
             self.loops[id(loop)] = _Rounds(_name(loop.var), _rounds(loop), self.runs(loop))
         rounds = self.loops[id(loop)]
         before = None if rounds.some else state.copy()
+        outer = dict(state.empty_where)
         for value in rounds.values:
             self.body(loop.body, state, values if value is None else {**values, rounds.name: value})
+            state.empty_where = {page: where for page, where in state.empty_where.items() if outer.get(page) is where}
         if before is not None:
             _join(state, before)
 
@@ -135,6 +141,7 @@ class _Run:
         if call.kind is CbKind.RESERVE:
             for page in block:
                 state.pages[page] = min(state.pages.get(page, _Page.EMPTY), _Page.OLD)
+                state.empty_where.pop(page, None)
         elif call.kind is CbKind.PUSH:
             for page in block:
                 enough = _Page.OLD if cb.producer is cb.consumer else _Page.FILLED
@@ -194,7 +201,11 @@ class _Run:
 
     def pack(self, stmt: PackTile, state: _State, values: Values) -> None:
         page = self.page(stmt.cb, stmt.index, state, values)
-        if state.pages.get(page, _Page.EMPTY) is _Page.EMPTY and not self.holds(stmt.overwrite, values):
+        empty = state.empty_where.get(page)
+        overwritten = empty is not None and scalar.always(scalar.either(stmt.overwrite, scalar.negate(empty)))
+        if state.pages.get(page, _Page.EMPTY) is _Page.EMPTY and not (
+            overwritten or self.holds(stmt.overwrite, values)
+        ):
             raise fail("TT946", f"the packer adds to page {page[1]} of '{stmt.cb.name}', which holds nothing")
         state.pages[page] = _Page.FILLED
 
@@ -244,6 +255,16 @@ def _places(stmt: KernelStmt) -> tuple[Expr, ...]:
         case Sfpu():
             return (*stmt.operands, stmt.out)
     return ()
+
+
+def _filled_in_one(then: _State, otherwise: _State, condition: Expr) -> dict[tuple[Cb, int], Expr]:
+    """Pages that are filled in one arm of a branch alone, and where they are not."""
+    result = {}
+    for page in {**then.pages, **otherwise.pages}:
+        filled = [way.pages.get(page, _Page.EMPTY) is _Page.FILLED for way in (then, otherwise)]
+        if filled[0] is not filled[1]:
+            result[page] = scalar.negate(condition) if filled[0] else condition
+    return result
 
 
 def _join(state: _State, other: _State) -> None:
