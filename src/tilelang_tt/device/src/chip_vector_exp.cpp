@@ -80,7 +80,6 @@ static float newton_reciprocal(float x, int32_t steps) {
 // Blackhole has a table of 128 reciprocals with 8 bits each.
 float table_reciprocal(float x) {
     const int32_t field = exponent_field(x);
-    if (is_nan(x)) return 0.0f;
     if (field == 0) return with_sign_of(kInfinity, x);
     if (field >= 253) return with_sign_of(0.0f, x);
     const uint32_t middle = 2 * (128 + ((to_bits(x) >> 16) & 127u)) + 1;

@@ -27,7 +27,7 @@ uint32_t float_to_uint32(float x) {
 // Half away from zero.
 uint32_t float_to_uint16(float x) {
     x = ordered(x);
-    return x <= 0.0f ? 0u : x >= 65535.0f ? 0xFFFFu : static_cast<uint32_t>(std::floor(x + 0.5f));
+    return x <= 0.0f ? 0u : x >= 65535.0f ? 0xFFFFu : static_cast<uint32_t>(static_cast<double>(x) + 0.5);
 }
 float int32_to_float(uint32_t bits) { return static_cast<float>(static_cast<int32_t>(bits)); }
 // The low 31 bits first, then 2^31: rounded twice.
@@ -48,6 +48,12 @@ uint32_t convert(uint32_t bits, DataFormat from, DataFormat to) {
     }
     if (is_float(to)) return bits_of(from == DataFormat::UInt32 ? uint32_to_float(bits) : int32_to_float(bits));
     return to == DataFormat::UInt16 ? to_uint16(bits, from) : bits;
+}
+
+// To even, done on the bits: a NaN rounds like a number. What has no exponent then is stored as zero.
+uint32_t nearest_even_bf16(uint32_t bits) {
+    const uint32_t rounded = (bits + 0x7FFFu + ((bits >> 16) & 1u)) & 0xFFFF0000u;
+    return rounded & 0x7F800000u ? rounded : rounded & 0x80000000u;
 }
 
 bool is_known(DataFormat format) {
@@ -75,21 +81,24 @@ void vd_typecast(uint32_t from_number, uint32_t to_number, uint32_t dst, uint32_
         breach("data-format", "typecast_tile from Float32 needs a 32-bit DST (fp32_dest_acc_en)");  // zeros on the chip
     }
     Tile& tile = written_dst_tile(dst, "typecast_tile");
-    float* at = &tile.at[0][0][0];
+    const auto each = [&](auto change) {
+        float* at = &tile.at[0][0][0];
+        for (uint32_t i = 0; i < kTileElements; ++i) {
+            const uint32_t bits = change(bits_of(at[i]));
+            std::memcpy(at + i, &bits, sizeof bits);
+        }
+    };
     if (!is_float(from) || !is_float(to)) {
         // 16-bit integers lie in the upper half of a 32-bit DST until they are cast.
         const uint32_t shift = from == DataFormat::UInt16 && core->group->fp32_dest ? 16 : 0;
-        for (uint32_t i = 0; i < kTileElements; ++i) {
-            const uint32_t bits = convert(bits_of(at[i]) >> shift, from, to);
-            std::memcpy(at + i, &bits, sizeof bits);
-        }
+        each([&](uint32_t bits) { return convert(bits >> shift, from, to); });
     }
     finish_sfpu(dst, Store::Bits);
     if (!is_float(to) || device.exact) return;
     // Integers round half away into bf16, floats to even; block formats are rounded by the packer.
     const bool narrow = to == DataFormat::Float16_b || !core->group->fp32_dest;
     if (narrow && !is_float(from)) round_to_16bit_dst(tile);
-    if (to == DataFormat::Float16_b && is_float(from)) nearest_even_to_16bit_dst(tile);
+    if (to == DataFormat::Float16_b && is_float(from)) each(nearest_even_bf16);
 }
 
 }  // extern "C"
