@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tilelang_tt.cli.main import main
+from tilelang_tt.conformance.runner import Runner
 
 HEAD = """
 import torch
@@ -82,3 +83,11 @@ def test_report(checkout: Path, tmp_path: Path, capsys: pytest.CaptureFixture[st
     lines = results.read_text()
     assert main(command) == 0  # resumes: nothing is left to run
     assert results.read_text() == lines
+
+
+def test_a_script_that_does_not_end_is_stopped(tmp_path: Path) -> None:
+    """After so much processor time, whatever the clock says."""
+    script = tmp_path / "endless.py"
+    script.write_text("import tilelang\n\nif __name__ == '__main__':\n    while True:\n        pass\n")
+    result = Runner(tmp_path, "tenstorrent", seconds=0.2).run(script)
+    assert (result.event.end, result.event.message) == ("stopped", "stopped after 0 s of processor time")

@@ -93,7 +93,11 @@ def _parser() -> argparse.ArgumentParser:
     measure.add_argument("--target", type=_target, default=_default_target(), help="default: %(default)s")
     measure.add_argument("-j", "--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="scripts at a time")
     measure.add_argument(
-        "--timeout", type=float, default=300, metavar="SECONDS", help="per script and size (default: %(default)s)"
+        "--timeout",
+        type=float,
+        default=300,
+        metavar="SECONDS",
+        help="of processor time, per script and size (default: %(default)s)",
     )
     measure.add_argument(
         "--results",

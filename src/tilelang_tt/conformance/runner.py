@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass, field
@@ -20,6 +21,7 @@ from tilelang_tt.conformance.sizes import LADDER
 
 # Files of a checkout that are no examples: tests and benchmarks of the examples, pytest's own.
 _NOT_EXAMPLES = ("test_", "regression_", "conftest")
+_STANDSTILL = 20  # times its processor time a script may take by the clock, on a machine that has other work
 
 
 @dataclass
@@ -58,7 +60,7 @@ def _is_example(path: Path) -> bool:
 class Runner:
     checkout: Path
     target: str
-    seconds: float  # per script and step of the ladder
+    seconds: float  # of processor time, per script and step of the ladder
     _processes: set[subprocess.Popen[str]] = field(default_factory=set)
     _stopped: bool = False
 
@@ -93,7 +95,11 @@ class Runner:
             output, stopped = self._process(json.dumps(request), folder)
             kernels, event = read_journal(journal)
         if event is None:
-            reason = f"stopped after {self.seconds:.0f} s" if stopped else f"the process died: {output[-300:].strip()}"
+            reason = (
+                f"stopped after {self.seconds:.0f} s of processor time"
+                if stopped
+                else f"the process died: {output[-300:].strip()}"
+            )
             event = ScriptEvent("stopped" if stopped else "died", reason)
         return ScriptResult(str(script.relative_to(self.checkout)), sizes, event, kernels)
 
@@ -115,14 +121,30 @@ class Runner:
         try:
             if self._stopped:
                 _kill(process)
-            output, _ = process.communicate(timeout=self.seconds)
-            return output, False
-        except subprocess.TimeoutExpired:
-            _kill(process)
-            output, _ = process.communicate()
-            return output, True
+            return self._wait(process)
         finally:
             self._processes.discard(process)
+
+    def _wait(self, process: subprocess.Popen[str]) -> tuple[str, bool]:
+        """Until it ends, or has to be stopped: it has used its processor time, or stands still."""
+        start = time.monotonic()
+        while True:
+            try:
+                return process.communicate(timeout=1.0)[0], False
+            except subprocess.TimeoutExpired:
+                waited = time.monotonic() - start
+            if processor_seconds(process.pid, waited) > self.seconds or waited > _STANDSTILL * self.seconds:
+                _kill(process)
+                return process.communicate()[0], True
+
+
+def processor_seconds(pid: int, otherwise: float) -> float:
+    """Of a process and the children it has waited for; `otherwise` where the system does not tell (no /proc)."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return otherwise
+    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
 
 
 def _kill(process: subprocess.Popen[str]) -> None:
