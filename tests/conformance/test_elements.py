@@ -1,6 +1,7 @@
 """Every element-wise operation, in every arithmetic of the virtual device, against float64."""
 
 import linecache
+import operator
 from typing import Any
 
 import pytest
@@ -128,6 +129,24 @@ def test_infinity_and_nan(arch: str) -> None:
     )
     for got, want in zip(result, wanted, strict=True):
         assert torch.equal(got, want)
+
+
+@pytest.mark.parametrize("arch", ["wormhole_b0", "blackhole"])
+def test_comparisons_with_infinity(arch: str) -> None:
+    """The chip's comparison with a number subtracts it, which makes NaNs of equal infinities."""
+    comparisons = (operator.eq, operator.ne, operator.lt, operator.gt, operator.le, operator.ge)
+    whole = tuple(
+        Case(op.__name__, lambda x, y, f=f: T.cast(f(x), "float32"), lambda x, y, f=f: f(x).double())
+        for op in comparisons
+        for end in (torch.inf, -torch.inf)
+        for f in (lambda x, op=op, end=end: op(x, end), lambda x, op=op, end=end: op(end, x))
+    )
+    target = {"kind": "tenstorrent", "grid": "1x1", "arch": arch, "numerics": "chip"}
+    x = torch.tensor([0.0, 1.5, -3.0, torch.inf, -torch.inf, 3e38, -1e-30, 7.0]).repeat(8 * 32 * len(whole))
+    x = x.reshape(32 * len(whole), COLUMNS)
+    result = tilelang.compile(kernel_of(whole, "float32"), out_idx=[-1], target=target)(x, x)
+    wanted = torch.cat([case.reference(part, part) for case, part in zip(whole, x.double().split(32), strict=True)])
+    assert torch.equal(result.double(), wanted)
 
 
 @pytest.mark.parametrize("arch", ["wormhole_b0", "blackhole"])

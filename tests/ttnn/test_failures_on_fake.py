@@ -114,6 +114,31 @@ def test_ttnn_raises(fake: FakeTtnn) -> None:
     assert_works(fake, call)
 
 
+def test_a_large_program_gets_a_device_with_more_room(fake: FakeTtnn) -> None:
+    fake.change(mode="large_200000")
+    eye = torch.eye(64).bfloat16()
+    assert torch.equal(kernel()(eye, eye), eye)
+
+
+def test_large_buffers_take_the_room_back(fake: FakeTtnn) -> None:
+    """The first kernel's program leaves 100,000 B for buffers; the second kernel needs more."""
+    fake.change(mode="large_1400000")
+    for size in (64, 256, 64):
+        eye = torch.eye(size).bfloat16()
+        assert torch.equal(compiled(gemm(size, size, size, block=size), grid=(1, 1))(eye, eye), eye)
+
+
+def test_a_program_that_fits_beside_no_buffers(fake: FakeTtnn) -> None:
+    fake.change(mode="large_1490000")
+    call = kernel()
+    assert str(error_of(call)) == (
+        "error[TT416]: too large: its machine code takes 1,490,000 B and its circular buffers 49,152 B of L1; a core "
+        "has 1,500,000 B for both (running launch 'matmul')\n"
+        "  help: smaller blocks or num_stages take less for buffers; two kernels in a row take less for each"
+    )
+    assert_works(fake, call)
+
+
 def test_another_chip(fake: FakeTtnn) -> None:
     fake.change(arch="blackhole")
     assert str(error_of(kernel())) == (

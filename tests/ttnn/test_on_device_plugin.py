@@ -45,6 +45,22 @@ def test_product(arch, dtype):
     assert (got.double() - a.double() @ b.double()).abs().max() < 0.1
 
 
+@pytest.mark.parametrize("dtype", ["float32"])
+def test_sum(dtype):
+    @T.prim_func
+    def double(A: T.Tensor((32, 32), dtype), B: T.Tensor((32, 32), dtype)):
+        with T.Kernel(1, threads=128):
+            a = T.alloc_shared((32, 32), dtype)
+            T.copy(A, a)
+            for i, j in T.Parallel(32, 32):
+                a[i, j] = a[i, j] + a[i, j]
+            T.copy(a, B)
+
+    a = torch.randn(32, 32, generator=torch.Generator().manual_seed(2))
+    got = tilelang.compile(double, out_idx=[-1], target={"kind": "tenstorrent", "grid": "1x1"})(a)
+    assert torch.equal(got, a + a)
+
+
 def test_without_a_kernel():
     pass
 
@@ -62,8 +78,10 @@ def test_for_a_newer_sdk():
 """
 
 
-def run(fake: FakeTtnn, folder: Path, numerics: str) -> tuple[int, dict[str, Any]]:
-    fake.change(arch="blackhole")
+def run(
+    fake: FakeTtnn, folder: Path, numerics: str, arch: str = "blackhole", **settings: str
+) -> tuple[int, dict[str, Any]]:
+    fake.change(arch=arch)
     (folder / "test_kernels.py").write_text(KERNEL)
     results = folder / "results.json"
     variables = {
@@ -71,6 +89,7 @@ def run(fake: FakeTtnn, folder: Path, numerics: str) -> tuple[int, dict[str, Any
         "PYTHONPATH": os.pathsep.join([str(REAL), *sys.path]),
         "FAKE_TTNN_NUMERICS": numerics,
         "TTNN_RESULTS": str(results),
+        **settings,
     }
     command = [sys.executable, "-m", "pytest", "-q", "-p", "on_device", "-p", "no:xdist", "-p", "no:cacheprovider"]
     done = subprocess.run(
@@ -89,6 +108,7 @@ def test_a_device_with_the_chips_numbers(fake: FakeTtnn, tmp_path: Path) -> None
     assert set(outcomes) == {
         "test_product[bfloat16-blackhole]",
         "test_product[float32-blackhole]",
+        "test_sum[float32]",
         "test_without_a_kernel",
         "test_for_a_newer_sdk",
     }
@@ -103,9 +123,10 @@ def test_a_device_with_the_chips_numbers(fake: FakeTtnn, tmp_path: Path) -> None
     assert newer["outcome"] == "skipped"
     assert newer["problems"] == ["NOT RUN: the kernel uses the API of ttnn 0.81"]
     text = section(results, "Blackhole")
-    assert "| kernels: product | 2 | 2 | 0 | 0 | 2 | 2,048 | 0 |" in text
-    assert "| **all** | 4 | 3 | 0 | 1 | 2 | 2,048 | 0 |" in text
-    assert "- the kernel uses the API of ttnn 0.81: kernels: for a newer sdk" in text
+    assert "| kernels: product | 2 | 2 | 0 | 0 | 2 | 0 | 2,048 | 0 |" in text
+    assert "without a kernel" not in text
+    assert "| **all** | 4 | 3 | 0 | 1 | 3 | 0 | 3,072 | 0 |" in text
+    assert "- the kernel uses the API of ttnn 0.81: kernels: for a newer sdk (1)" in text
 
 
 def test_a_device_with_other_numbers_fails(fake: FakeTtnn, tmp_path: Path) -> None:
@@ -119,6 +140,25 @@ def test_a_device_with_other_numbers_fails(fake: FakeTtnn, tmp_path: Path) -> No
     assert "Failed:\n\n- product: " in section(results, "Blackhole")
 
 
+def test_what_was_computed_before_is_compared_again(fake: FakeTtnn, tmp_path: Path) -> None:
+    """The second run launches nothing; the third has another device with other numbers."""
+    programs = []
+    for numerics, arch in (("chip", "blackhole"), ("fast", "blackhole"), ("fast", "wormhole_b0")):
+        status, _ = run(fake, tmp_path, numerics, arch, TTNN_RECORDED=str(tmp_path / "recorded"))
+        programs.append((status, len(fake.programs())))
+    assert programs == [(0, 3), (0, 3), (1, 6)]
+
+
+def test_the_wormhole_simulator_runs_without_unpack_to_dst(fake: FakeTtnn, tmp_path: Path) -> None:
+    status, results = run(fake, tmp_path, "chip", "wormhole_b0", TT_METAL_SIMULATOR="libsim.so")
+    outcomes = {case["test"].partition("::")[2]: case for case in results["cases"]}
+    assert status == 0
+    assert outcomes["test_product[float32-wormhole_b0]"]["narrowed"] == 0
+    added = outcomes["test_sum[float32]"]
+    assert (added["outcome"], added["launches"], added["narrowed"]) == ("passed", 1, 1)
+    assert not any(program["kernels"]["compute"]["direct"] for program in fake.programs())
+
+
 def test_a_section_replaces_its_own() -> None:
     first = replace_section("", "wormhole_b0", "## one\n")
     both = replace_section(first, "blackhole", "## two\n")
@@ -130,12 +170,13 @@ def test_a_section_replaces_its_own() -> None:
 
 def test_names_of_rows() -> None:
     assert name_of("tests/conformance/test_idioms.py::test_two_kernels[wormhole_b0]") == "idioms: two kernels"
-    assert len(COLUMNS) == 8
+    assert len(COLUMNS) == 9
 
 
 @pytest.mark.parametrize("outcome", ["failed", "skipped"])
 def test_a_reason_is_given_once(outcome: str) -> None:
-    case = {"outcome": outcome, "launches": 0, "elements": 0, "differing": 0, "problems": ["NOT RUN: no card"]}
+    case = {"outcome": outcome, "launches": 0, "elements": 0, "differing": 0, "narrowed": 0}
+    case["problems"] = ["NOT RUN: no card"]
     cases = [{**case, "test": f"t/test_a.py::test_{name}"} for name in ("x", "x", "y")]
     text = section({"cases": cases}, "T")
-    assert "- no card: a: x, a: y\n" in text
+    assert "- no card: a: x (2), a: y (1)\n" in text

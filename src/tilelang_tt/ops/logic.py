@@ -13,6 +13,11 @@ _COMPARE = f"{UNARY}/comp.h"
 _NAN_UNARY = "with a number, a NaN counts as a number beyond infinity of its sign; with a tile or zero, as in IEEE 754"
 
 
+def _with_finite(operands: str, name: str) -> Instruction:
+    """The chip subtracts the number, which makes a NaN of two equal infinities; of two tiles it compares the bits."""
+    return with_number(operands, f"unary_{name}_tile", _COMPARE, finite=True)
+
+
 def _truth(meaning: Callable[..., Any]) -> Callable[..., Any]:
     """A comparison of NumPy as ones and zeros."""
     return lambda *operands: np.asarray(meaning(*operands)).astype(np.float32)
@@ -28,8 +33,8 @@ def _comparison(name: str, swapped: str, meaning: Callable[..., Any], note: str 
     rows = (
         with_zero("tn", name),
         with_zero("nt", swapped),
-        with_number("tn", f"unary_{name}_tile", _COMPARE),
-        with_number("nt", f"unary_{swapped}_tile", _COMPARE),
+        _with_finite("tn", name),
+        _with_finite("nt", swapped),
         of_tiles(f"{name}_binary_tile"),
     )
     return ElementOp(name, _truth(meaning), rows, EXACT, note=note, jumps=True)

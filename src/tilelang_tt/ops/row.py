@@ -27,6 +27,7 @@ class Instruction:
     call: str
     header: str
     number: float | None = None  # only for this number
+    finite: bool = False  # not for an infinite number
     prepare: Callable[[float], float] | None = None  # the number the call wants, of one known at compile time
 
     @property

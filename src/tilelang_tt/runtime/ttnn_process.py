@@ -21,7 +21,7 @@ from typing import Any
 
 from tilelang_tt.diagnostics import DeviceError
 from tilelang_tt.runtime.ttnn_find import find_python, worker_environment
-from tilelang_tt.runtime.ttnn_worker import HEADER
+from tilelang_tt.runtime.ttnn_worker import HEADER, ProgramSizeError
 
 _LOG_LINES = 12  # of the worker's output, in an error
 _LEAVE_SECONDS = 5.0  # to close the device when asked to
@@ -113,6 +113,12 @@ class Worker:
         return bytes(data)
 
     def _refused(self, error: dict[str, str]) -> DeviceError:
+        if error["kind"] == ProgramSizeError.__name__:
+            return DeviceError(
+                "TT416",
+                f"too large: {error['text']} ({error['stage']})",
+                help="smaller blocks or num_stages take less for buffers; two kernels in a row take less for each",
+            )
         lines = [line for line in error["text"].splitlines() if line.strip()]
         shown = lines[: next((n for n, line in enumerate(lines) if line.startswith("backtrace")), len(lines))]
         first, *rest = shown or [error["kind"]]

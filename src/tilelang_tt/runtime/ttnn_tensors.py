@@ -21,7 +21,7 @@ from tilelang_tt.runtime.plan import Plan, TensorPlan
 from tilelang_tt.runtime.runner import RunReport
 from tilelang_tt.runtime.ttnn_find import simulator
 from tilelang_tt.runtime.ttnn_launch import check_device, resolve
-from tilelang_tt.runtime.ttnn_worker import DTYPES, check_pages, device_facts, run_launches
+from tilelang_tt.runtime.ttnn_worker import DTYPES, check_pages, device_facts, l1_beside, program_bytes, run_launches
 
 
 def ttnn_of(values: Sequence[Any]) -> Any:
@@ -169,7 +169,19 @@ def launch(
         check_pages(wanted, tensor)
         placed[item.name] = tensor
     ready = time.perf_counter()
-    seconds = run_launches(ttnn, device, request, placed)
+    try:
+        seconds = run_launches(ttnn, device, request, placed)
+    except RuntimeError as error:
+        found = program_bytes(error)
+        if found is None:
+            raise
+        program, room = found
+        raise DeviceError(
+            "TT416",
+            f"the machine code of kernel '{plan.name}' takes {program:,} B of L1; the device was opened with room for "
+            f"{room:,} B",
+            help=f"open the device with worker_l1_size={l1_beside(ttnn, program)}, or split the kernel",
+        ) from error
     return RunReport(
         numerics="simulator" if simulator() else "card",
         build_seconds=0.0,

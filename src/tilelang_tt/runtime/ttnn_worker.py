@@ -9,6 +9,9 @@ opened; stdout and stderr belong to ttnn and its compiler.
 
 A tensor is raw pages on the device: a row-major uint32 tensor with one row per tile. ttnn converts nothing, so
 the device holds the very bytes of the plan's formats, and an accessor sees pages of exactly a tile's size.
+
+Machine code lies in L1 too, below the circular buffers, in room that is set aside when the device is opened. A program
+that exceeds it, and leaves enough for its buffers, gets a device that is opened anew with more.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ from __future__ import annotations
 import faulthandler
 import json
 import mmap
+import re
 import socket
 import struct
 import sys
@@ -40,6 +44,24 @@ DTYPES = {
     "UInt16": "uint16",
     "UInt8": "uint8",
 }
+
+# ttnn's words for a program beyond the room that its device was opened with.
+_BEYOND_ROOM = re.compile(r"Program size \((\d+)\) too large for kernel config buffer \((\d+)\)")
+
+
+class ProgramSizeError(RuntimeError):
+    """Machine code and circular buffers together exceed a core's L1."""
+
+
+def program_bytes(error: Exception) -> tuple[int, int] | None:
+    """What a program takes and what there was, in bytes, when that is what ttnn says; None otherwise."""
+    found = _BEYOND_ROOM.search(str(error))
+    return (int(found[1]), int(found[2])) if found else None
+
+
+def l1_beside(ttnn: Any, program: int) -> int:
+    """Bytes of L1 for circular buffers and tensors beside a program: `worker_l1_size` of `ttnn.open_device`."""
+    return int(ttnn.get_max_worker_l1_unreserved_size()) - program
 
 
 def build_program(ttnn: Any, launch: dict[str, Any], addresses: dict[str, int], accessors: dict[str, list[int]]) -> Any:
@@ -180,14 +202,48 @@ class Device:
     def __init__(self, ttnn: Any, stage: Callable[[str], None]) -> None:
         self.ttnn = ttnn
         self.stage = stage
-        stage("opening the device")
-        self.device = ttnn.open_device(device_id=0)
-        self.device.enable_program_cache()
+        self.program_room = 0  # bytes set aside for machine code; 0: as many as ttnn likes
+        self.device = self._open()
+
+    def _open(self) -> Any:
+        self.stage("opening the device")
+        settings = {"worker_l1_size": l1_beside(self.ttnn, self.program_room)} if self.program_room else {}
+        device = self.ttnn.open_device(device_id=0, **settings)
+        device.enable_program_cache()
+        return device
+
+    def _open_again(self, program_room: int) -> None:
+        self.stage("closing the device")
+        self.ttnn.close_device(self.device)
+        self.program_room = program_room
+        self.device = self._open()
+
+    def close(self) -> None:
+        self.ttnn.close_device(self.device)
 
     def facts(self) -> dict[str, Any]:
         return device_facts(self.device)
 
     def call(self, request: dict[str, Any], memory: mmap.mmap) -> dict[str, Any]:
+        buffers = max(_buffer_bytes(launch) for launch in request["launches"])
+        if self.program_room and buffers > l1_beside(self.ttnn, self.program_room):
+            self._open_again(0)
+        try:
+            return self._call(request, memory)
+        except RuntimeError as error:
+            found = program_bytes(error)
+            if found is None:
+                raise
+        program, _ = found
+        if buffers > l1_beside(self.ttnn, program):
+            raise ProgramSizeError(
+                f"its machine code takes {program:,} B and its circular buffers {buffers:,} B of L1; a core has "
+                f"{l1_beside(self.ttnn, 0):,} B for both"
+            )
+        self._open_again(program)
+        return self._call(request, memory)
+
+    def _call(self, request: dict[str, Any], memory: mmap.mmap) -> dict[str, Any]:
         tensors: dict[str, Any] = {}
         try:
             for item in request["tensors"]:
@@ -220,6 +276,10 @@ class Device:
         data = self.ttnn.from_device(tensor).to_numpy().tobytes()
         size = item["pages"] * item["page_bytes"]
         memory[item["offset"] : item["offset"] + size] = data[:size]
+
+
+def _buffer_bytes(launch: dict[str, Any]) -> int:
+    return sum(cb["pages"] * cb["page_bytes"] for cb in launch["cbs"] if cb.get("shares") is None)
 
 
 class Channel:
@@ -298,7 +358,7 @@ def serve(channel: Channel) -> int:
         finally:
             channel.rest()
             socket.close(descriptor)
-    ttnn.close_device(device.device)
+    device.close()
     return 0
 
 

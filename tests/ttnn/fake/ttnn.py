@@ -4,8 +4,8 @@ NOT ttnn, and nothing it shows is proven on a device. Parameter names and their 
 bindings; `test_real_bindings.py` compares them with a real ttnn where there is one. `generic_op` writes what it was
 given to the file $FAKE_TTNN_RECORD, one JSON line per program, and then hands it to `tilelang_tt.device`.
 
-$FAKE_TTNN_MODE makes it fail: hang_open, hang_run, die_run, raise_run. $FAKE_TTNN_ARCH, $FAKE_TTNN_GRID
-and $FAKE_TTNN_NUMERICS say what device is found.
+$FAKE_TTNN_MODE makes it fail: hang_open, hang_run, die_run, raise_run; large_N: the first program takes N bytes.
+$FAKE_TTNN_ARCH, $FAKE_TTNN_GRID and $FAKE_TTNN_NUMERICS say what device is found.
 """
 
 from __future__ import annotations
@@ -151,13 +151,17 @@ class Shape:
         self.sizes = list(shape)
 
 
+_L1, _PROGRAM_ROOM = 1_500_000, 70_656  # bytes; the second unless a device is opened otherwise
+
+
 class _Device:
-    def __init__(self) -> None:
+    def __init__(self, program_room: int) -> None:
         from tilelang_tt.device import open_device
 
         numerics = os.environ.get("FAKE_TTNN_NUMERICS", "fast")
         self.virtual = open_device(os.environ.get("FAKE_TTNN_ARCH", "wormhole_b0"), numerics=numerics)
         self.programs: set[str] = set()
+        self.program_room = program_room
 
     def id(self) -> int:
         return id(self)
@@ -220,11 +224,15 @@ class TensorAccessorArgs:
         return []
 
 
-def open_device(*, device_id: int) -> _Device:
+def open_device(*, device_id: int, worker_l1_size: int = _L1 - _PROGRAM_ROOM) -> _Device:
     assert device_id == 0
     if _mode() == "hang_open":
         _hang()
-    return _Device()
+    return _Device(_L1 - worker_l1_size)
+
+
+def get_max_worker_l1_unreserved_size() -> int:
+    return _L1
 
 
 def close_device(device: _Device) -> None:
@@ -256,6 +264,22 @@ def synchronize_device(device: _Device) -> None:
     device.virtual.compute_with_storage_grid_size()
 
 
+_first_program: list[str] = []  # its kernels
+
+
+def _check_l1(device: _Device, program: ProgramDescriptor) -> None:
+    kernels, room = [kernel.kernel_source for kernel in program.kernels], device.program_room
+    _first_program[:] = _first_program or kernels
+    size = int(_mode()[len("large_") :]) if _mode().startswith("large_") and kernels == _first_program else 0
+    if size > room:
+        raise RuntimeError(
+            "TT_FATAL @ program.cpp:1: state.offset <= max_size\ninfo:\n"
+            f"Program size ({size}) too large for kernel config buffer ({room}) on TENSIX"
+        )
+    if sum(cb.total_size for cb in program.cbs) > _L1 - room:
+        raise RuntimeError("TT_THROW @ program.cpp:2: Statically allocated circular buffers grow beyond max L1 size")
+
+
 def generic_op(io_tensors: list[Tensor], program_descriptor: ProgramDescriptor) -> Tensor:
     if _mode() == "hang_run":
         _hang()
@@ -264,6 +288,7 @@ def generic_op(io_tensors: list[Tensor], program_descriptor: ProgramDescriptor) 
     if _mode() == "raise_run":
         raise RuntimeError("TT_FATAL @ somewhere.cpp:12: size > 0\ninfo:\nthe buffers clash\nbacktrace:\n --- x")
     assert len(io_tensors) >= 2
+    _check_l1(io_tensors[0].device(), program_descriptor)
     from fake_run import record, run
 
     text = record(program_descriptor)

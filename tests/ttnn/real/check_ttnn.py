@@ -6,7 +6,6 @@ simulator: the conformance kernels, computed there.
 
 from __future__ import annotations
 
-import datetime
 import inspect
 import json
 import os
@@ -16,9 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from table import replace_section, section
+from table import write_table
 
-from tilelang_tt.arch import ARCHS
 from tilelang_tt.diagnostics import DeviceError, EnvironmentProblem
 from tilelang_tt.runtime import ttnn_worker
 from tilelang_tt.runtime.formats import FORMATS
@@ -29,7 +27,7 @@ from tilelang_tt.runtime.ttnn_process import Worker
 
 TESTS = Path(__file__).parents[2]
 GOLDENS = sorted(path.parent for path in (TESTS / "golden").glob("*/tt.plan.json"))
-TABLE = TESTS.parent / "docs" / "ttnn_results.md"
+LAUNCHING = ("conformance", "golden/test_golden.py::test_golden_kernel_runs", "unit/test_examples.py::test_example")
 SIZES = {"m": 200, "n": 130, "k": 96}  # for plans with sizes bound at the call
 
 sys.path.insert(0, str(TESTS / "ttnn" / "fake"))
@@ -51,6 +49,7 @@ FUNCTIONS = [
     "deallocate",
     "synchronize_device",
     "generic_op",
+    "get_max_worker_l1_unreserved_size",
 ]
 VALUES = ["DRAM_MEMORY_CONFIG", "RuntimeArgs", "TensorAccessorArgs", "UnpackToDestMode", "MathFidelity"]
 TENSOR = ["buffer_address", "buffer_num_pages", "buffer_page_size", "buffer_aligned_page_size", "to_numpy"]
@@ -142,28 +141,22 @@ def test_raw_pages_survive_a_host_tensor(answer: dict[str, Any]) -> None:
 
 
 def test_conformance_kernels_on_the_device(ttnn: Ttnn, tmp_path: Path) -> None:
-    """Every test of tests/conformance, computed there and compared bit by bit with the virtual device."""
+    """Every conformance test, golden kernel and example, computed there and compared bit by bit with `chip`.
+
+    $TTNN_RECORDED names a folder that keeps what was computed: a run that was stopped, or a compiler that has changed a
+    few kernels, launches only what is not there.
+    """
     if not cards() and not simulator():
         pytest.skip("NOT RUN, nothing was launched: no Tenstorrent card and no simulator (TT_METAL_SIMULATOR)")
-    results = tmp_path / "results.json"
+    results, paths = tmp_path / "results.json", [TESTS / part for part in LAUNCHING]
     path = os.pathsep.join([str(Path(__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")])])
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-rs", "-p", "on_device", "-p", "no:xdist", str(TESTS / "conformance")],
+        [sys.executable, "-m", "pytest", "-rs", "-p", "on_device", "-p", "no:xdist", *map(str, paths)],
         env={**os.environ, "PYTHONPATH": path, "TTNN_RESULTS": str(results)},
     )
     if os.environ.get("UPDATE_TTNN_TABLE") == "1":
         write_table(json.loads(results.read_text()))
     assert done.returncode == 0
-
-
-def write_table(results: dict[str, Any]) -> None:
-    device = results["device"]
-    kind = os.environ.get("TTNN_DEVICE_NAME") or ("a simulator" if simulator() else "a card")
-    chip = ARCHS[device["arch"]].title
-    day = datetime.datetime.now(datetime.timezone.utc).date()
-    title = f"{chip}: ttnn {device['ttnn']} on {kind}, {day}"
-    page = TABLE.read_text() if TABLE.exists() else ""
-    TABLE.write_text(replace_section(page, device["arch"], section(results, title)))
 
 
 def test_without_a_device_the_worker_says_so(ttnn: Ttnn) -> None:

@@ -13,6 +13,9 @@ struct Row {
 };
 
 float truth(bool holds) { return holds ? 1.0f : 0.0f; }
+// Comparisons with a number look at the sign and the bits of a difference: equal infinities differ by a NaN, and numbers
+// that are less than the smallest normal number apart are equal.
+bool is_positive(float difference) { return !is_negative(difference) && to_bits(difference) != 0; }
 // Zero times anything is zero in a 16-bit DST, as in the matrix engine.
 float product(float a, float b, const Variant& v) {
     return !v.wide && (to_bits(a) == 0 || to_bits(b) == 0) ? 0.0f : rounded_to_even(mul(a, b), v);
@@ -57,10 +60,12 @@ const Row kRows[] = {
     {Sfpu::BinaryGt, VD_CHIP(truth(flushed(a) > flushed(b)))},
     {Sfpu::BinaryLe, VD_CHIP(truth(flushed(a) <= flushed(b)))},
     {Sfpu::BinaryGe, VD_CHIP(truth(flushed(a) >= flushed(b)))},
-    {Sfpu::UnaryGt, VD_CHIP(truth(rank(a) > order(v.scalar)))},
-    {Sfpu::UnaryGe, VD_CHIP(truth(rank(a) >= order(v.scalar)))},
-    {Sfpu::UnaryLt, VD_CHIP(truth(rank(a) < order(v.scalar)))},
-    {Sfpu::UnaryLe, VD_CHIP(truth(rank(a) <= order(v.scalar)))},
+    {Sfpu::UnaryEq, VD_CHIP(truth(to_bits(sub(a, v.scalar)) == 0))},
+    {Sfpu::UnaryNe, VD_CHIP(truth(to_bits(sub(a, v.scalar)) != 0))},
+    {Sfpu::UnaryLt, VD_CHIP(truth(is_negative(sub(a, v.scalar))))},
+    {Sfpu::UnaryGe, VD_CHIP(truth(!is_negative(sub(a, v.scalar))))},
+    {Sfpu::UnaryGt, VD_CHIP(truth(is_positive(sub(a, v.scalar))))},
+    {Sfpu::UnaryLe, VD_CHIP(truth(!is_positive(sub(a, v.scalar))))},
     {Sfpu::Cos, VD_CHIP(cosine(a, v))},
     {Sfpu::Erf, VD_CHIP(error_function(a, v))},
     {Sfpu::Exp, VD_CHIP(exponential(v.scalar == 1.0f ? a : mul(a, v.scalar), v))},

@@ -9,6 +9,7 @@ and kept, as long as a 32-bit DST has room for it.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import dataclass, field
 
@@ -133,7 +134,9 @@ def _suits(row: Instruction, kind: str, arg: ElementExpr) -> bool:
         return "n" not in row.operands or not isinstance(arg, Number | Scalar)
     if isinstance(arg, Scalar):
         return row.number is None and row.prepare is None
-    return isinstance(arg, Number) and row.number in (None, arg.value)
+    if not isinstance(arg, Number) or (row.finite and math.isinf(arg.value)):
+        return False
+    return row.number in (None, arg.value)
 
 
 def _value(expr: ElementExpr) -> float | Expr:
