@@ -52,7 +52,7 @@ def block_of_three_dimensions() -> Any:
 
 @refused(
     "TT123",
-    "'B' is copied by blocks over axes (1, 2) and over axes (0, 2)",
+    "'B' is copied by blocks over axes (1, 2) and over axes (0, 1)",
     help="walk a tensor by blocks over the same axes everywhere",
 )
 def one_tensor_two_layouts() -> Any:
@@ -62,7 +62,7 @@ def one_tensor_two_layouts() -> Any:
             X = T.alloc_shared((32, 32), "float32")
             T.copy(A, X)
             T.copy(X, B[0, 0:32, 0:32])
-            T.copy(X, B[0:32, 0, 0:32])  # refused
+            T.copy(X, B[0:32, 0:32, 0])  # refused
 
     return main
 

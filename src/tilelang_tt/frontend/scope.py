@@ -63,7 +63,7 @@ class Scope:
         self.cells: dict[Any, Var] = {}  # T.alloc_var of whole numbers -> its variable
         self.computed: set[Any] = set()  # those of them that only the chip knows: blocks
         self.copies: dict[Any, Region] = {}  # on-chip integers -> the box of a tensor they are a copy of
-        self.partly_written: dict[Buffer, None] = {}  # blocks that get single elements
+        self.partly_written: dict[Buffer, None] = {}  # blocks that hold zeros at first
         self.reducers: dict[Var, str] = {}  # data of a T.alloc_reducer -> how it combines
         self.pending: list[Read] = []  # elements of tables that the statement being lifted needs
 

@@ -24,6 +24,7 @@ import numpy.typing as npt
 
 from tilelang_tt.arch import TILE
 from tilelang_tt.ir import scalar
+from tilelang_tt.ir.boxes import Box, overlap, row_box, tile_box
 from tilelang_tt.ir.scalar import Expr, Var
 from tilelang_tt.ir.tile import (
     TILE_COL,
@@ -58,14 +59,10 @@ from tilelang_tt.ir.tile import (
     TileAccess,
     TileProgram,
     Transpose,
-    Window,
 )
 from tilelang_tt.ops import ELEMENT_OPS
 
-_ROW = Window(1, 1)  # rows one after the other
-
 Array = npt.NDArray[np.float32]
-Box = tuple[tuple[int, int], ...]  # (start, extent) of each axis, in elements
 
 
 @dataclass(frozen=True)
@@ -191,11 +188,11 @@ class _Machine:
                     value = value[tuple(slice(extent) for _, extent in box)]
                 self.put(stmt.dst.source, tuple(box), value)
             case Load():
-                inside = self.tiles(stmt.src)
+                inside = self.elements(stmt.src)
                 tiles = self.get(stmt.src.tensor, inside, stmt.src.gather) if inside else np.zeros(stmt.dst.shape)
                 self.write(stmt.dst, tiles)
             case Store():
-                inside = self.tiles(stmt.dst)
+                inside = self.elements(stmt.dst)
                 if inside:
                     self.put(stmt.dst.tensor, *self.limited(stmt, inside))
             case Fill():
@@ -216,7 +213,7 @@ class _Machine:
     def limited(self, store: Store, box: Box) -> tuple[Box, Array]:
         """What a store writes: all of the block, or its first rows."""
         value = self.read(store.src).reshape([extent for _, extent in box])
-        axis = self.program.layouts[store.dst.tensor].row_axis
+        axis = None if store.dst.pages is None else store.dst.pages.axis
         if store.dst.limit is None or axis is None:
             return box, value
         count = max(0, min(box[axis][1], self.number(store.dst.limit)))
@@ -338,14 +335,14 @@ class _Machine:
         if gather is not None:
             return self.gathered(place, box, gather)
         source, result = self.read(place), np.zeros([extent for _, extent in box], np.float32)
-        there, here = _overlap(box, source.shape)
+        there, here = overlap(box, source.shape)
         result[here] = source[there]
         return result
 
     def put(self, place: Tensor | Buffer, box: Box, value: Array) -> None:
         """Write a box of elements, dropping what is outside."""
         target, stored = self.read(place), self.rounded(place, value).reshape([extent for _, extent in box])
-        there, here = _overlap(box, target.shape)
+        there, here = overlap(box, target.shape)
         target[there] = stored[here]
         if self.stores is not None and self.stmt is not None and isinstance(place, Tensor):
             self.stores.append(Written(place, there, self.stmt, self.unit))
@@ -353,40 +350,13 @@ class _Machine:
     def box(self, region: Region) -> Box:
         return tuple((self.number(low), extent) for low, extent in zip(region.mins, region.extents, strict=True))
 
-    def tiles(self, access: TileAccess) -> Box | None:
+    def elements(self, access: TileAccess) -> Box | None:
         """The elements of a tile access; None where its condition fails."""
         if access.guard is not None and not self.number(access.guard):
             return None
-        layout = self.program.layouts[access.tensor]
-        row = 0 if access.gather is not None else self.number(access.row)
-        col, batch = map(self.number, (access.col, access.batch))
-        count = access.height if layout.by_rows else access.rows
-        self.check(access, "row", row, count, access.guard_rows, layout.row_tiles)
-        cols, col_end = (1, layout.row_width) if layout.by_rows else (access.cols, layout.col_tiles)
-        self.check(access, "column", col, cols, access.guard_cols, col_end)
-        self.check(access, "batch", batch, 1, False, layout.batch)
-        sides = (
-            (layout.row_axis, row, access.height or access.rows * TILE, _ROW if layout.by_rows else layout.row_window),
-            (layout.col_axis, col, access.width or access.cols * TILE, layout.col_window),
-        )
-        box = {
-            axis: (start * TILE if window is None else start // window.tiles * window.step, extent)
-            for axis, start, extent, window in sides
-            if axis is not None
-        }
-        shape = self.memory[access.tensor].shape
-        others = [axis for axis in range(len(shape)) if axis not in box]
-        for axis in reversed(others):
-            batch, index = divmod(batch, shape[axis])
-            box[axis] = (index, 1)
-        return tuple(box[axis] for axis in range(len(shape)))
-
-    def check(self, access: TileAccess, what: str, start: int, count: int, guarded: bool, extent: Expr | int) -> None:
-        """An access without a guard has promised to stay inside."""
-        end = self.number(extent)
-        if not guarded and not 0 <= start <= end - count:
-            shown = f"tile {what} {start}..{start + count - 1}"
-            raise IndexError(f"unguarded access of '{access.tensor.name}': {shown} of {end}")
+        layout, shape = self.program.layouts[access.tensor], self.memory[access.tensor].shape
+        box = tile_box if access.pages is None else row_box
+        return box(access, layout, shape, self.number)
 
 
 def _constant(constant: Constant, shape: tuple[int, ...]) -> Array:
@@ -406,13 +376,3 @@ def _sizes(
     values.update((var, scalars[var.name]) for var in program.sizes if var.name in scalars)
     parameters = [param for param in program.params if isinstance(param, ScalarParam)]
     return values | {param.var: scalars[param.name] for param in parameters}
-
-
-def _overlap(box: Box, shape: tuple[int, ...]) -> tuple[tuple[slice, ...], tuple[slice, ...]]:
-    """The part of a box that is inside an array of `shape`: where in the array, and where in the box."""
-    there, here = [], []
-    for (start, extent), length in zip(box, shape, strict=True):
-        first, last = max(start, 0), max(min(start + extent, length), max(start, 0))
-        there.append(slice(first, last))
-        here.append(slice(first - start, last - start))
-    return tuple(there), tuple(here)

@@ -300,11 +300,25 @@ class Transpose:
 
 
 @dataclass(frozen=True)
+class RowPages:
+    """Where rows lie that have a page each: row r of `extent` rows along `axis` is page r * step after the first.
+
+    Without an axis there is one row, and it is repeated.
+    """
+
+    axis: int | None
+    step: Expr
+    extent: Expr
+
+
+@dataclass(frozen=True)
 class TileAccess:
     """A box of whole tiles of a tensor: `rows` x `cols` tiles from (row, col) of batch `batch`.
 
-    Of these tiles `height` x `width` elements are meant (1 where the tensor repeats); the rest is padding. Of a tensor
-    that lies row by row, `row` is a row, not a tile: the first one, or with a gather the one for its variable.
+    Of these tiles `height` x `width` elements are meant (1 where the tensor repeats); the rest is padding.
+
+    A tensor that lies row by row has `pages`: then `batch` is the page of row 0, and `row` is a row, not a tile: the
+    first one, or with a gather the one for its variable.
     """
 
     tensor: Tensor
@@ -317,6 +331,7 @@ class TileAccess:
     guard_cols: bool
     guard: Expr | None = None  # condition on the other axes, where they are not provably inside
     limit: Expr | None = None  # of the rows only so many
+    pages: RowPages | None = None
     gather: Gather | None = None
     height: int = 0  # 0: all of its rows
     width: int = 0
@@ -392,7 +407,7 @@ class TensorLayout:
     batch: Expr
     format: str
     page_bytes: int
-    by_rows: bool = False  # no tiles: a page is a row of the row axis, Float32; `row_tiles` counts rows
+    by_rows: bool = False  # no tiles: a page holds what lies along the column axis, Float32; `row_tiles` counts rows
     row_width: int = 0  # of such a row, in tiles; its page may have room behind
     table: bool = False  # no tiles: 32-bit words in row-major order, 1024 to a page
     row_window: Window | None = None  # None: tiles follow each other along the axis

@@ -23,13 +23,13 @@ from tilelang_tt.ir.tile import (
     BufferLayout,
     Copy,
     Element,
-    Gather,
     Launch,
     Load,
     Loop,
     Map,
     Memory,
     Region,
+    RowPages,
     Stmt,
     Store,
     Tensor,
@@ -79,36 +79,50 @@ class _Rewriter:
         src, dst, location = copy.src.source, copy.dst.source, copy.location
         if isinstance(src, Tensor) and isinstance(dst, Buffer):
             access = self.access(copy.src, facts, location)
-            if self.fits(src, dst):
+            if self.fits(copy.src, dst):
                 return (Load(access, dst, location),)
-            staging = self.staging(f"{dst.name}_in", src, dst, location)
+            staging = self.staging(f"{dst.name}_in", copy.src, dst, location)
             return (Load(access, staging, location), Map(dst, Element(staging), location))
         if isinstance(src, Buffer) and isinstance(dst, Tensor):
             access = self.access(copy.dst, facts, location)
-            if self.fits(dst, src):
+            if self.fits(copy.dst, src):
                 return (Store(src, access, location),)
-            staging = self.staging(f"{src.name}_out", dst, src, location)
+            staging = self.staging(f"{src.name}_out", copy.dst, src, location)
             return (Map(staging, Element(src), location), Store(staging, access, location))
         assert isinstance(src, Buffer)
         assert isinstance(dst, Buffer)
         return (Map(dst, Element(src), location),)
 
-    def fits(self, tensor: Tensor, buffer: Buffer) -> bool:
+    def fits(self, region: Region, buffer: Buffer) -> bool:
         """Whether the tensor's tiles are the buffer's as they are."""
-        there, here = self.program.layouts[tensor], self.layouts[buffer]
-        return there.format == here.format and self.laid_alike(tensor, buffer)
+        there, here = self.layout(region), self.layouts[buffer]
+        return there.format == here.format and self.laid_alike(region, buffer)
 
-    def laid_alike(self, tensor: Tensor, buffer: Buffer) -> bool:
-        there, here = self.program.layouts[tensor], self.layouts[buffer]
-        return len(buffer.shape) != 1 or (there.row_axis is None) == (here.row_axis is None)
+    def laid_alike(self, region: Region, buffer: Buffer) -> bool:
+        here = self.layouts[buffer]
+        return len(buffer.shape) != 1 or (self.row_axis(region) is None) == (here.row_axis is None)
 
-    def staging(self, name: str, tensor: Tensor, buffer: Buffer, location: Location | None) -> Buffer:
+    def layout(self, region: Region) -> TensorLayout:
+        assert isinstance(region.source, Tensor)
+        return self.program.layouts[region.source]
+
+    def row_axis(self, region: Region) -> int | None:
+        """The axis of a tensor that a block walks along its rows."""
+        layout = self.layout(region)
+        if not layout.by_rows:
+            return layout.row_axis
+        walked = [axis for axis, extent in enumerate(region.extents) if extent != 1 and axis != layout.col_axis]
+        return walked[0] if walked else None
+
+    def staging(self, name: str, region: Region, buffer: Buffer, location: Location | None) -> Buffer:
         """A block like `buffer` in the tensor's format."""
+        tensor = region.source
+        assert isinstance(tensor, Tensor)
         layout = self.program.layouts[tensor]
         taken = self.launch.names | {block.name for block in self.layouts}
         block = Buffer(unique_name(name, taken), tensor.dtype, buffer.shape, Memory.SHARED, location)
         here = self.layouts[buffer]
-        if not self.laid_alike(tensor, buffer):  # `align_operands` turns it
+        if not self.laid_alike(region, buffer):  # `align_operands` turns it
             here = replace(here, rows=here.cols, cols=here.rows, row_axis=here.col_axis, col_axis=here.row_axis)
         self.layouts[block] = replace(here, format=layout.format, page_bytes=TILE_BYTES[layout.format])
         formats = f"{self.layouts[buffer].format} and {layout.format}"
@@ -117,27 +131,15 @@ class _Rewriter:
         return block
 
     def access(self, region: Region, facts: Facts, location: Location | None) -> TileAccess:
-        tensor = region.source
+        tensor, layout = region.source, self.layout(region)
         assert isinstance(tensor, Tensor)
-        layout = self.program.layouts[tensor]
-        row_window = Window(1, 1) if layout.by_rows else layout.row_window
-        row, rows, height = self.tiles(region, layout.row_axis, row_window, facts, location)
+        self.check_rows(tensor, region, location)
+        if layout.by_rows:
+            return self.row_access(tensor, region, facts, location)
+        row, rows, height = self.tiles(region, layout.row_axis, layout.row_window, facts, location)
         col, cols, width = self.tiles(region, layout.col_axis, layout.col_window, facts, location)
-        reach = height if layout.by_rows else rows
-        # A page of a row has room behind its end: a block has only to begin inside.
-        ends_inside = col < layout.row_width if layout.by_rows else col + cols <= layout.col_tiles
-        batch, guard = self.batch(region, (layout.row_axis, layout.col_axis), facts)
-        limit = None if region.limit is None else region.limit[1]
-        if region.limit is not None and not (layout.by_rows and region.limit[0] == layout.row_axis):
-            raise UnsupportedError(
-                "TT145",
-                f"a part of a block is stored to '{tensor.name}', cut along axis {region.limit[0]}, which runs along "
-                "tile columns",
-                location=location,
-                help="store whole blocks, or cut them along rows",
-            )
-        if region.gather is not None:
-            row = self.gathered(region.gather, layout, tensor, location)
+        others = [axis for axis in range(len(region.mins)) if axis not in (layout.row_axis, layout.col_axis)]
+        batch, guard = self.number(region, others, facts)
         return TileAccess(
             tensor,
             batch,
@@ -145,27 +147,63 @@ class _Rewriter:
             col,
             rows,
             cols,
-            guard_rows=region.gather is not None
-            or not (facts.proves(row >= 0) and facts.proves(row + reach <= layout.row_tiles)),
-            guard_cols=not (facts.proves(col >= 0) and facts.proves(ends_inside)),
+            guard_rows=not (facts.proves(row >= 0) and facts.proves(row + rows <= layout.row_tiles)),
+            guard_cols=not (facts.proves(col >= 0) and facts.proves(col + cols <= layout.col_tiles)),
             guard=guard,
-            limit=limit,
+            height=height,
+            width=width,
+        )
+
+    def row_access(self, tensor: Tensor, region: Region, facts: Facts, location: Location | None) -> TileAccess:
+        """A block that is put together from rows, each a page; or one row that is repeated."""
+        layout, axis, mins = self.layout(region), self.row_axis(region), list(region.mins)
+        row, height, extent, step = scalar.const(0), 1, scalar.const(1), scalar.const(0)
+        order = [at for at in range(len(mins)) if at not in (layout.row_axis, layout.col_axis)]
+        order += [] if layout.row_axis is None else [layout.row_axis]
+        if axis is not None:
+            row, height, extent = mins[axis], region.extents[axis], scalar.as_expr(tensor.shape[axis])
+            step = scalar.product(tensor.shape[at] for at in order[order.index(axis) + 1 :])
+            mins[axis] = scalar.const(0)
+        col, cols, width = self.tiles(region, layout.col_axis, None, facts, location)
+        page, guard = self.number(replace(region, mins=tuple(mins)), order, facts)
+        inside = region.gather is None and facts.proves(row >= 0) and facts.proves(row + height <= extent)
+        return TileAccess(
+            tensor,
+            page,
+            row if region.gather is None else region.gather.index,
+            col,
+            -(-height // TILE),
+            cols,
+            guard_rows=not inside,
+            # A page has room behind the end of its row: a block has only to begin inside.
+            guard_cols=not (facts.proves(col >= 0) and facts.proves(col < layout.row_width)),
+            guard=guard,
+            limit=region.limit and region.limit[1],
+            pages=RowPages(axis, step, extent),
             gather=region.gather,
             height=height,
             width=width,
         )
 
-    def gathered(self, gather: Gather, layout: TensorLayout, tensor: Tensor, location: Location | None) -> Expr:
-        """The row that is looked up for each row of a block."""
-        if gather.axis != layout.row_axis:
+    def check_rows(self, tensor: Tensor, region: Region, location: Location | None) -> None:
+        """Single rows can be left out or looked up; nothing smaller can."""
+        axis = self.row_axis(region)
+        if region.gather is not None and region.gather.axis != axis:
             raise UnsupportedError(
                 "TT151",
-                f"places along axis {gather.axis} of '{tensor.name}' are looked up one by one, and it runs along tile "
-                "columns",
+                f"places along axis {region.gather.axis} of '{tensor.name}' are looked up one by one, and it runs "
+                "along tile columns",
                 location=location,
                 help="look up rows: let the looked-up axis come first in the block",
             )
-        return gather.index
+        if region.limit is not None and region.limit[0] != axis:
+            raise UnsupportedError(
+                "TT145",
+                f"a part of a block is stored to '{tensor.name}', cut along axis {region.limit[0]}, which runs along "
+                "tile columns",
+                location=location,
+                help="store whole blocks, or cut them along rows",
+            )
 
     def tiles(
         self, region: Region, axis: int | None, window: Window | None, facts: Facts, location: Location | None
@@ -187,13 +225,11 @@ class _Rewriter:
             )
         return scalar.simplify(scalar.floordiv(start, TILE)), count, extent
 
-    def batch(self, region: Region, tile_axes: tuple[int | None, int | None], facts: Facts) -> tuple[Expr, Expr | None]:
-        """Row-major number of the remaining axes, and the condition that it exists."""
+    def number(self, region: Region, axes: list[int], facts: Facts) -> tuple[Expr, Expr | None]:
+        """Row-major number of a place along some axes, and the condition that it exists."""
         number, guard = scalar.const(0), None
-        for axis, start in enumerate(region.mins):
-            if axis in tile_axes:
-                continue
-            extent = region.source.shape[axis]
+        for axis in axes:
+            start, extent = region.mins[axis], region.source.shape[axis]
             number = number * extent + start
             if not facts.proves(start >= 0):
                 guard = scalar.both(guard, start >= 0)

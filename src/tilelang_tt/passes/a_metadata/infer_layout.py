@@ -29,7 +29,7 @@ TileAxes = tuple[int | None, int | None]  # rows, columns; None: the tiles repea
 
 def infer_layout(program: TileProgram) -> TileProgram:
     sides = orient(program)
-    axes: dict[Tensor, TileAxes] = {}
+    ways: dict[Tensor, dict[TileAxes, Location | None]] = {}
     boxes: dict[Tensor, list[Region]] = {}
     written: dict[Tensor, list[Region]] = {}
     for launch in program.launches:
@@ -38,7 +38,8 @@ def infer_layout(program: TileProgram) -> TileProgram:
                 continue
             for region in (stmt.src, stmt.dst):
                 if isinstance(region.source, Tensor):
-                    _agree(axes, region.source, _tile_axes(region, sides, stmt.location), stmt.location)
+                    found = _tile_axes(region, sides, stmt.location)
+                    ways.setdefault(region.source, {}).setdefault(found, stmt.location)
                     boxes.setdefault(region.source, []).append(region)
             if isinstance(stmt.dst.source, Tensor):
                 written.setdefault(stmt.dst.source, []).append(stmt.dst)
@@ -51,7 +52,7 @@ def infer_layout(program: TileProgram) -> TileProgram:
         storage = _storage(tensor, tensor in written, program.options)
         layouts[tensor] = layout = _layout(
             tensor,
-            axes.get(tensor, _default_axes(tensor)),
+            ways.get(tensor, {_default_axes(tensor): None}),
             boxes.get(tensor, []),
             written.get(tensor, []),
             format_of(storage, program.options.float16),
@@ -89,14 +90,23 @@ def _tile_axes(region: Region, sides: Sides, location: Location | None) -> TileA
     return (row[0] if row else None), (col[0] if col else None)
 
 
-def _agree(axes: dict[Tensor, TileAxes], tensor: Tensor, found: TileAxes, location: Location | None) -> None:
-    if axes.setdefault(tensor, found) != found:
-        raise UnsupportedError(
-            "TT123",
-            f"'{tensor.name}' is copied by blocks over axes {axes[tensor]} and over axes {found}",
-            location=location,
-            help="walk a tensor by blocks over the same axes everywhere",
-        )
+def _common(tensor: Tensor, ways: dict[TileAxes, Location | None]) -> TileAxes:
+    """Axes for a tensor that is walked in several ways: rows of it serve all that agree on what lies along a row.
+
+    A row may be a single number; then blocks over any one axis are put together from such rows.
+    """
+    rows, cols = ([way[side] for way in ways if way[side] is not None] for side in (0, 1))
+    if len({col for _, col in ways}) == 1:
+        return rows[0], next(iter(ways))[1]
+    if all(None in way for way in ways):
+        return (rows + cols)[0], None
+    (first, _), (other, location) = list(ways.items())[:2]
+    raise UnsupportedError(
+        "TT123",
+        f"'{tensor.name}' is copied by blocks over axes {first} and over axes {other}",
+        location=location,
+        help="walk a tensor by blocks over the same axes everywhere",
+    )
 
 
 def _default_axes(tensor: Tensor) -> TileAxes:
@@ -111,9 +121,18 @@ def _storage(tensor: Tensor, written: bool, options: Options) -> str:
     return choice if choice is not None and not written and tensor.dtype not in INTEGERS else tensor.dtype
 
 
-def _layout(tensor: Tensor, axes: TileAxes, boxes: list[Region], written: list[Region], format: str) -> TensorLayout:
+def _layout(
+    tensor: Tensor,
+    ways: dict[TileAxes, Location | None],
+    boxes: list[Region],
+    written: list[Region],
+    format: str,
+) -> TensorLayout:
+    axes = next(iter(ways)) if len(ways) == 1 else _common(tensor, ways)
+    if axes[0] is None and axes[1] is not None and _needs_rows(tensor, axes[1], boxes, written):
+        axes = (axes[1], None)  # a vector: each number a row
     others = [extent for axis, extent in enumerate(tensor.shape) if axis not in axes]
-    if axes[0] is not None and _needs_rows(tensor, axes[0], boxes, written):
+    if len(ways) > 1 or (axes[0] is not None and _needs_rows(tensor, axes[0], boxes, written)):
         return _by_rows(tensor, axes, boxes, scalar.product(others), format)
     windows = [None if axis is None else _window(tensor, axis, boxes, written) for axis in axes]
 

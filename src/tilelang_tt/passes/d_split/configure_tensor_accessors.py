@@ -120,7 +120,7 @@ class _Pages:
     def tiles(self, access: TileAccess, layout: BufferLayout, transfer: _Transfer) -> KernelStmt:
         """The loops over a block's tiles, row by row of the tensor."""
         tensor = self.kernels.program.layouts[access.tensor]
-        if tensor.by_rows:
+        if access.pages is not None:
             return self.rows(access, layout, transfer)
         signed = {param.var for param in self.kernels.program.params if isinstance(param, ScalarParam)}
         signed |= self.kernels.program.read_vars
@@ -146,26 +146,27 @@ class _Pages:
 
     def rows(self, access: TileAccess, layout: BufferLayout, transfer: _Transfer) -> KernelStmt:
         """The loop over a block's rows."""
-        tensor = self.kernels.program.layouts[access.tensor]
+        tensor, pages = self.kernels.program.layouts[access.tensor], access.pages
+        assert pages is not None
         gather = access.gather
         i = scalar.var("i") if gather is None else gather.var
         row = access.row + i if gather is None else access.row
         reads = () if gather is None else (ReadTable(read.var, read.table, read.index) for read in gather.reads)
         inside = access.guard
         if access.guard_rows:
-            inside = scalar.both(scalar.both(inside, row >= 0), row < tensor.row_tiles)
+            inside = scalar.both(scalar.both(inside, row >= 0), row < pages.extent)
         if access.guard_cols:
             inside = scalar.both(scalar.both(inside, access.col >= 0), access.col < tensor.row_width)
         if access.limit is not None:
             inside = scalar.both(inside, i < access.limit)
-        page = access.batch * tensor.row_tiles + row
-        body = transfer.row(page, access.col, i, access.cols, _steps(layout), inside)
-        return For(i, scalar.const(0), scalar.const(access.height), 1, (*reads, body))
+        body = transfer.row(access.batch + row * pages.step, access.col, i, access.cols, _steps(layout), inside)
+        repeated = pages.axis is None and transfer.repeats
+        return For(i, scalar.const(0), scalar.const(TILE if repeated else access.height), 1, (*reads, body))
 
     def blank_rows(self, access: TileAccess, layout: BufferLayout, cb: Cb, base: Var) -> list[KernelStmt]:
         """Zeros in what is left of the last tiles of a block that was put together row by row."""
         left = access.rows * TILE - access.height
-        if not self.kernels.program.layouts[access.tensor].by_rows or not left:
+        if access.pages is None or access.pages.axis is None or not left:
             return []
         i = scalar.var("i")
         place = RowPlace(cb, base, i + access.height, access.cols, *_steps(layout))
@@ -178,6 +179,9 @@ def _steps(layout: BufferLayout) -> tuple[int, int]:
 
 
 class _Transfer(Protocol):
+    @property
+    def repeats(self) -> bool: ...  # whether all rows of a tile are meant where the tensor has one
+
     def tile(self, page: Expr, slot: Expr, inside: Expr | None) -> KernelStmt: ...
 
     def row(
@@ -190,6 +194,7 @@ class _Read:
     tensor: Tensor
     cb: Cb
     base: Var
+    repeats: bool = True
 
     def tile(self, page: Expr, slot: Expr, inside: Expr | None) -> KernelStmt:
         read = ReadTile(self.tensor, page, self.cb, self.base, slot)
@@ -208,6 +213,7 @@ class _Write:
     tensor: Tensor
     cb: Cb
     base: Var
+    repeats: bool = False
 
     def tile(self, page: Expr, slot: Expr, inside: Expr | None) -> KernelStmt:
         write = WriteTile(self.tensor, page, self.cb, self.base, slot)

@@ -1,0 +1,99 @@
+"""Tensors that one launch writes and another reads in another way; vectors that start anywhere."""
+
+import pytest
+import tilelang
+import tilelang.language as T
+import torch
+from test_steering import TWO_CORES, ints, random
+
+
+@pytest.mark.parametrize("heads", [64, 40])
+def test_one_launch_writes_blocks_and_the_next_reads_rows_and_numbers(heads: int) -> None:
+    """Split and combine: sums over heads are read number by number, blocks of heads row by row."""
+    splits, D = 3, 96
+
+    @T.prim_func
+    def main(
+        A: T.Tensor((splits, heads, D), "bfloat16"),
+        sums: T.Tensor((heads, splits), "float32"),
+        parts: T.Tensor((heads, splits, D), "float32"),
+        B: T.Tensor((heads, D), "float32"),
+    ):
+        with T.Kernel(splits, threads=128) as bx:
+            block = T.alloc_shared((heads, D), "bfloat16")
+            values = T.alloc_fragment((heads, D), "float32")
+            total = T.alloc_fragment((heads,), "float32")
+            T.copy(A[bx, 0, 0], block)
+            T.copy(block, values)
+            T.reduce_sum(values, total, dim=1)
+            for i in T.Parallel(heads):
+                sums[i, bx] = total[i]
+            for i, j in T.Parallel(heads, D):
+                parts[i, bx, j] = values[i, j]
+        with T.Kernel(heads, threads=128) as by:
+            row = T.alloc_fragment((D,), "float32")
+            result = T.alloc_fragment((D,), "float32")
+            T.clear(result)
+            for k in T.serial(splits):
+                T.copy(parts[by, k, 0:D], row)
+                for j in T.Parallel(D):
+                    result[j] += row[j] * sums[by, k]
+            T.copy(result, B[by, 0:D])
+
+    a = random(splits, heads, D)
+    sums, parts, b = torch.zeros(heads, splits), torch.zeros(heads, splits, D), torch.zeros(heads, D)
+    tilelang.compile(main, target={**TWO_CORES, "numerics": "exact"})(a, sums, parts, b)
+    a64 = a.double()
+    assert torch.equal(parts, a.float().transpose(0, 1))
+    torch.testing.assert_close(sums.double(), a64.sum(2).T, atol=1e-4, rtol=0)
+    exact = (a64 * a64.sum(2, keepdim=True)).sum(0)
+    torch.testing.assert_close(b.double(), exact, atol=1e-3, rtol=0)
+
+
+def test_vectors_that_start_anywhere() -> None:
+    """Along tile columns, from and to offsets of a table; a part of one is stored."""
+    total, D = 100, 64
+
+    @T.prim_func
+    def main(
+        A: T.Tensor((total, D), "float32"),
+        V: T.Tensor((2, total), "float32"),
+        starts: T.Tensor((4,), "int32"),
+        W: T.Tensor((2, total), "float32"),
+        S: T.Tensor((3, 2, 32, D), "float32"),
+    ):
+        with T.Kernel(3, 2, threads=128) as (bx, by):
+            v = T.alloc_fragment((32,), "float32")
+            block = T.alloc_fragment((D, 32), "float32")
+            T.copy(V[by, starts[bx] : starts[bx] + 32], v)
+            for j in T.Parallel(32):
+                if j < starts[bx + 1] - starts[bx]:
+                    W[by, starts[bx] + j] = v[j] * 2
+            for i, j in T.Parallel(D, 32):
+                block[i, j] = A[starts[bx] + j, i] + v[j]
+            for i, j in T.Parallel(32, D):
+                S[bx, by, i, j] = block[j, i]
+
+    a, v = (10 * random(total, D)).float().round(), (10 * random(2, total)).float().round()  # a transpose keeps them
+    w, s = torch.zeros(2, total), torch.zeros(3, 2, 32, D)
+    tilelang.compile(main, target=TWO_CORES)(a, v, ints(0, 5, 37, 68), w, s)
+    assert torch.equal(w[:, :68], 2 * v[:, :68])
+    assert w[:, 68:].count_nonzero() == 0
+    for unit, start in enumerate((0, 5, 37)):
+        rows = slice(start, start + 32)
+        assert torch.equal(s[unit], a[rows].expand(2, 32, D) + v[:, rows, None])
+
+
+def test_numbers_looked_up_in_a_vector() -> None:
+    @T.prim_func
+    def main(V: T.Tensor((200,), "float32"), N: T.Tensor((2, 48), "int32"), W: T.Tensor((2, 48), "float32")):
+        with T.Kernel(2, threads=128) as bx:
+            w = T.alloc_fragment((48,), "float32")
+            for j in T.Parallel(48):
+                w[j] = V[N[bx, j]] + 1
+            T.copy(w, W[bx, 0:48])
+
+    v = random(200).float()
+    index = torch.randint(0, 200, (2, 48), dtype=torch.int32, generator=torch.Generator().manual_seed(0))
+    got = tilelang.compile(main, out_idx=[-1], target=TWO_CORES)(v, index)
+    assert torch.equal(got, v[index.long()] + 1)
