@@ -20,6 +20,7 @@ class BlockCase:
     bound: Bound
     result: str = MATRIX
     not_in: str = ""
+    upstream: bool = True
 
 
 def _exactly(*_: torch.Tensor) -> torch.Tensor:

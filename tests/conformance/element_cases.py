@@ -33,6 +33,7 @@ class Case:
     whole: bool = False
     not_in: str = ""  # the arithmetic this case is not for
     to_float32: str = ""  # the operation that takes its place where float32 is kept
+    upstream: bool = True  # TileLang's CPU backend rounds as written; it computes bfloat16 in float32
 
     def accuracy(self, keeps_float32: bool) -> Accuracy:
         op = self.to_float32 if self.to_float32 and keeps_float32 else self.op
@@ -135,7 +136,7 @@ LOGIC = (
     Case("floor", lambda x, y: T.floor(x), lambda x, y: x.floor()),
     Case("ceil", lambda x, y: T.ceil(x), lambda x, y: x.ceil()),
     Case("trunc", lambda x, y: T.trunc(x), lambda x, y: x.trunc()),
-    Case("trunc", lambda x, y: T.cast(T.cast(x, "int32"), "float32"), lambda x, y: x.trunc()),
+    Case("trunc", lambda x, y: T.cast(T.cast(x, "int32"), "float32"), lambda x, y: x.trunc(), (-1e6, 1e6)),
     Case("rint", lambda x, y: T.nearbyint(x * 0.5), lambda x, y: (x * 0.5).round(), (-8, 8), whole=True),
     Case("round", lambda x, y: T.round(x), lambda x, y: torch.sign(x) * (x.abs() + 0.5).floor()),
     Case(
@@ -150,6 +151,7 @@ LOGIC = (
         lambda x, y: number(T.cast(x, "bfloat16")),
         lambda x, y: x.float().bfloat16().double(),
         not_in=UNROUNDED,
+        upstream=False,
     ),
     Case(
         "floor_div", lambda x, y: number(T.cast(x, "int32") // 7), lambda x, y: (x / 7).floor(), (-99, 99), whole=True
@@ -188,5 +190,7 @@ LOGIC = (
     Case("not", lambda x, y: number(T.Not(T.And(x > 1.0, y > 1.0))), lambda x, y: truth(~((x > 1) & (y > 1)))),
     Case("where", lambda x, y: T.if_then_else(x > y, x, y * 2.0), lambda x, y: torch.where(x > y, x, y * 2)),
     Case("where", lambda x, y: T.Select(x < 0.0, 0.5, x), lambda x, y: torch.where(x < 0, 0.5, x)),
-    Case("sqrt", lambda x, y: T.if_then_else(x > 0.0, T.sqrt(x), -1.0), lambda x, y: x.sqrt().nan_to_num(nan=-1.0)),
+    Case(
+        "sqrt", lambda x, y: T.if_then_else(x > 0.0, T.sqrt(x), -1.0), lambda x, y: torch.where(x > 0, x.sqrt(), -1.0)
+    ),
 )

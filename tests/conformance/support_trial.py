@@ -59,7 +59,7 @@ class Trial(ABC):
         for k in range(len(self.cases)):
             part = place.part(tensor, k, self.sizes)
             part.copy_(place.drawn(self.draw(k, name, tuple(part.shape))))
-        return tensor.to(self.dtype)
+        return (tensor.to(self.dtype).double() + 0.0).to(self.dtype)  # no zero is negative: the chip keeps no such sign
 
     def unset(self, *shape: int) -> torch.Tensor:
         return torch.full(shape, 77.0).to(self.dtype)

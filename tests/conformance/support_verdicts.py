@@ -78,7 +78,7 @@ _no_code: set[AnyCase] = set()  # cases TileLang's CPU backend cannot compile, a
 
 def upstream_results(group: Group, cases: Sequence[AnyCase]) -> dict[AnyCase, torch.Tensor]:
     """By TileLang's CPU backend; cases it has no code for are found by halving."""
-    cases = [case for case in cases if case not in _no_code]
+    cases = [case for case in cases if case.upstream and case not in _no_code]
     if not cases:
         return {}
     try:
