@@ -13,7 +13,7 @@ EXTRAS    := dev$(if $(CXX_FOUND),,$(comma)zig)
 WORKERS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-ttnn ttnn-table lint format truth support random mutate golden bench sanitize sdk-table doctor clean
+.PHONY: help demo test test-ttnn ttnn-table lint format truth support numerics random mutate golden bench sanitize sdk-table doctor clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
@@ -48,6 +48,9 @@ random: $(STAMP)  ## new random tile programs: device, interpreter and TileLang'
 
 support: $(STAMP)  ## operations x types x layouts, measured where tests/conformance/support.txt has no line; docs/reference/support.md
 	$(BIN)/python tests/conformance/support_table.py
+
+numerics: $(STAMP)  ## errors of softmax, norms and attention in every numerics mode; rewrites docs/reference/numerics.md
+	$(BIN)/python tests/numerics/kernel_errors.py
 
 mutate: $(STAMP)  ## every protocol call of many kernels left out, doubled, moved; rewrites docs/reference/mutation.md (minutes)
 	$(BIN)/python tests/device/mutation_table.py
