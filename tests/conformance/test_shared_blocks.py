@@ -1,4 +1,4 @@
-"""More blocks than a chip has circular buffers: those never needed at the same time share one, and the answer is right."""
+"""More blocks than a chip has circular buffers: those never needed at the same time share one."""
 
 from pathlib import Path
 from typing import Any

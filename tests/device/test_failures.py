@@ -61,7 +61,7 @@ def test_hang_without_device_calls() -> None:
     failing("reader.cpp", *edit, timeout=0.5)  # builds
     start = time.perf_counter()
     error = failing("reader.cpp", *edit, timeout=0.5)
-    assert time.perf_counter() - start < 8
+    assert time.perf_counter() - start < 30  # far from the default limit, on a busy machine too
     assert error.code == "TT405"
     assert error.message == "time limit: the kernels did not end within 0.5 s"
     assert any("reader reader.cpp:" in note and note.endswith(" runs") for note in error.notes)
