@@ -58,7 +58,7 @@ mutate: $(STAMP)  ## every protocol call of many kernels left out, doubled, move
 golden: $(STAMP)  ## rewrite the golden files of tests/golden and docs/reference; review the diff
 	UPDATE_GOLDEN=1 $(BIN)/pytest tests/golden tests/sdk/test_device_api.py
 
-bench: $(STAMP)  ## compile time against TileLang's CUDA lowering, virtual device against torch
+bench: $(STAMP)  ## compile time, virtual device against torch, DRAM and DST against what is needed
 	$(BIN)/python -m benchmarks
 
 sanitize: $(STAMP)  ## the device suite with ASan and UBSan in the runner, its threads with TSan (minutes)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import logging
 
 import tilelang_tt  # noqa: F401
-from benchmarks import compile_time, device_costs, device_rate, first_call
+from benchmarks import compile_time, device_costs, device_rate, first_call, tile_kernels
 from benchmarks.report import print_table
 
 
 def main() -> None:
     logging.getLogger("tilelang").setLevel(logging.WARNING)
-    print_table([*compile_time.measure(), *device_rate.measure(), *device_costs.measure(), *first_call.measure()])
+    parts = (compile_time, device_rate, tile_kernels, device_costs, first_call)
+    print_table([row for part in parts for row in part.measure()])
 
 
 main()

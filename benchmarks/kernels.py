@@ -1,4 +1,4 @@
-"""The GEMM every benchmark uses."""
+"""Kernels of the benchmarks that are no examples."""
 
 from typing import Any
 
@@ -23,3 +23,22 @@ def gemm(size: int, dtype: str = "bfloat16") -> Any:
             T.copy(C_local, C[by * block_m, bx * block_n])
 
     return matmul
+
+
+def addition(size: int, dtype: str = "bfloat16") -> Any:
+    """Element by element, blocks of 128 x 128."""
+    block = 128
+
+    @T.prim_func
+    def add(A: T.Tensor((size, size), dtype), B: T.Tensor((size, size), dtype), C: T.Tensor((size, size), dtype)):
+        with T.Kernel(T.ceildiv(size, block), T.ceildiv(size, block), threads=128) as (bx, by):
+            a = T.alloc_shared((block, block), dtype)
+            b = T.alloc_shared((block, block), dtype)
+            c = T.alloc_fragment((block, block), dtype)
+            T.copy(A[by * block, bx * block], a)
+            T.copy(B[by * block, bx * block], b)
+            for i, j in T.Parallel(block, block):
+                c[i, j] = a[i, j] + b[i, j]
+            T.copy(c, C[by * block, bx * block])
+
+    return add

@@ -6,7 +6,7 @@ from kernel_errors import CHIPS, DTYPES, KERNELS, PAGE, measured
 from tilelang_tt.arch import ARCHS
 
 
-@pytest.mark.parametrize(("number", "arch"), enumerate(CHIPS))
+@pytest.mark.parametrize(("number", "arch"), list(enumerate(CHIPS)))
 def test_a_row_of_the_page(number: int, arch: str) -> None:
     kernel = KERNELS[number]
     errors = " | ".join(measured(kernel, DTYPES[0], arch))
