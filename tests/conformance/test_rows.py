@@ -97,3 +97,47 @@ def test_numbers_looked_up_in_a_vector() -> None:
     index = torch.randint(0, 200, (2, 48), dtype=torch.int32, generator=torch.Generator().manual_seed(0))
     got = tilelang.compile(main, out_idx=[-1], target=TWO_CORES)(v, index)
     assert torch.equal(got, v[index.long()] + 1)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int32"])
+def test_the_next_launch_finds_zeros_behind_the_end_of_a_tensor(dtype: str) -> None:
+    n = T.dynamic("n")
+
+    @T.prim_func
+    def main(
+        A: T.Tensor((n, n), dtype),
+        M: T.Tensor((n, n), dtype),
+        V: T.Tensor((n,), "float32"),
+        S: T.Tensor((n,), "float32"),
+    ):
+        with T.Kernel(T.ceildiv(n, 64), T.ceildiv(n, 64), threads=128) as (bx, by):
+            block = T.alloc_shared((64, 64), dtype)
+            ones = T.alloc_fragment((64,), "float32")
+            T.copy(A[by * 64, bx * 64], block)
+            for i, j in T.Parallel(64, 64):
+                block[i, j] = block[i, j] + 5
+            T.copy(block, M[by * 64, bx * 64])
+            if by == 0:
+                T.fill(ones, 1.0)
+                T.copy(ones, V[bx * 64])
+        with T.Kernel(T.ceildiv(n, 64), threads=128) as by:
+            block = T.alloc_shared((64, 64), dtype)
+            values = T.alloc_fragment((64, 64), "float32")
+            weights = T.alloc_fragment((64,), "float32")
+            total = T.alloc_fragment((64,), "float32")
+            T.clear(total)
+            for k in T.serial(T.ceildiv(n, 64)):
+                T.copy(M[by * 64, k * 64], block)
+                T.copy(V[k * 64], weights)
+                for i, j in T.Parallel(64, 64):
+                    values[i, j] = block[i, j] + weights[j]
+                T.reduce_sum(values, total, dim=1, clear=False)
+            T.copy(total, S[by * 64])
+
+    kernel = tilelang.compile(main, target=TWO_CORES)
+    for size in (100, 70, 64):
+        a = torch.randint(-4, 5, (size, size), generator=torch.Generator().manual_seed(0)).to(getattr(torch, dtype))
+        m, v, s = torch.zeros_like(a), torch.zeros(size), torch.zeros(size)
+        kernel(a, m, v, s)
+        assert torch.equal(m, a + 5)
+        assert torch.equal(s, (a.float() + 6).sum(1))

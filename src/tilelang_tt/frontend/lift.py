@@ -28,6 +28,7 @@ from tilelang_tt.frontend.reducers import REDUCER_HINTS, REDUCER_OPERATIONS, dec
 from tilelang_tt.frontend.refuse import HARMLESS, location_of, macro_note, refuse_gpu_code, thread_index
 from tilelang_tt.frontend.scope import Scope
 from tilelang_tt.frontend.shared_passes import run_shared_passes
+from tilelang_tt.frontend.tails import blank_tails
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.scalar import Expr, Var
 from tilelang_tt.ir.tile import Branch, Buffer, Fill, Launch, Loop, Map, ScalarParam, Set, Stmt, TileProgram, walk
@@ -71,7 +72,7 @@ class _Lifter:
             raise UnsupportedError(
                 "TT103", f"function '{self.name}' has no T.Kernel", help="add one: with T.Kernel(...) as ..."
             )
-        launches = [lower_integers(launch, self.options) for launch in launches]
+        launches = [lower_integers(launch, self.options) for launch in blank_tails(launches, sizes)]
         return TileProgram(
             self.name,
             params,
