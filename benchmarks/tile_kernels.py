@@ -129,9 +129,7 @@ def measure_case(case: Case) -> list[Row]:
     moved = counted["noc_read_bytes"] + counted["noc_write_bytes"]
     needed = sum(tensor.numel() * tensor.element_size() for tensor in (*inputs, result))
     return [
-        Row(
-            case.title, f"{compiling * 1e3:.0f} ms", "codegen, processor time", "1 s", compiling < COMPILE_GOAL
-        ),
+        Row(case.title, f"{compiling * 1e3:.0f} ms", "codegen, processor time", "1 s", compiling < COMPILE_GOAL),
         Row("  virtual device", f"{device * 1e3:.0f} ms", f"torch bf16 {host * 1e3:.0f} ms", "", None),
         _dram(moved, needed, case.streams),
         _engine(func, case.by_hand),

@@ -19,6 +19,12 @@ def test_a_wrong_factor_is_seen() -> None:
     assert "elements differ" in difference(values() * 1.05, values(), WRITTEN)
 
 
+def test_one_step_of_an_8_bit_float_passes() -> None:
+    step = torch.finfo(torch.float8_e4m3fn).eps
+    assert difference(values() * 1.1, values(), WRITTEN, step) == ""
+    assert "elements differ" in difference(values() * 1.3, values(), WRITTEN, step)
+
+
 def test_one_wrong_row_in_a_hundred_is_seen() -> None:
     got = values()
     got[17] = 0

@@ -29,7 +29,7 @@ def reference_verdict(func: Any, call: Call) -> str:
     for number, values in enumerate(zip(unset, expected, call.after, strict=True)):
         if isinstance(values[0], torch.Tensor):
             before, reference, got = (_comparable(value) for value in values)
-            problem = difference(got, reference, _same(before, reference))
+            problem = difference(got, reference, _same(before, reference), _relative(values[2].dtype))
             if problem:
                 return f"differs: parameter {number}: {problem}"
     return "equal"
@@ -38,6 +38,11 @@ def reference_verdict(func: Any, call: Call) -> str:
 def _unset_like(tensor: torch.Tensor) -> torch.Tensor:
     """A result tensor before the call; an element that keeps this value was never written."""
     return torch.full_like(tensor, float("nan") if tensor.dtype.is_floating_point else 77)
+
+
+def _relative(dtype: torch.dtype) -> float:
+    """A step of 8-bit floats is larger: two roundings of nearly the same number may be one step apart."""
+    return max(RELATIVE, torch.finfo(dtype).eps) if dtype.is_floating_point else RELATIVE
 
 
 def _comparable(tensor: torch.Tensor) -> torch.Tensor:
@@ -50,7 +55,7 @@ def _same(before: torch.Tensor, after: torch.Tensor) -> torch.Tensor:
     return (before == after) | (before.isnan() & after.isnan())
 
 
-def difference(got: torch.Tensor, expected: torch.Tensor, untouched: torch.Tensor) -> str:
+def difference(got: torch.Tensor, expected: torch.Tensor, untouched: torch.Tensor, relative: float = RELATIVE) -> str:
     """What is wrong with `got`, or ""; elements the reference did not write are not compared."""
     if not expected.dtype.is_floating_point:
         count = int(((got != expected) & ~untouched).sum())
@@ -63,8 +68,8 @@ def difference(got: torch.Tensor, expected: torch.Tensor, untouched: torch.Tenso
         return "infinities or NaNs differ"
     error, size = (ours[~odd] - theirs[~odd]).abs(), theirs[~odd].abs()
     scale = size.square().mean().sqrt() if size.numel() else torch.tensor(0.0)
-    outside = int((error > RELATIVE * (size + scale)).sum())
-    if outside > OUTLIERS * error.numel() or float(error.square().sum()) > RELATIVE**2 * float(size.square().sum()):
+    outside = int((error > relative * (size + scale)).sum())
+    if outside > OUTLIERS * error.numel() or float(error.square().sum()) > relative**2 * float(size.square().sum()):
         return (
             f"{outside} of {error.numel()} elements differ, by up to {float(error.max()):.3g} (rms {float(scale):.3g})"
         )
