@@ -24,6 +24,7 @@ from tilelang_tt.ir.tile import Role, TileProgram
 from tilelang_tt.options import Options
 from tilelang_tt.passes.a_metadata.align_operands import align_operands
 from tilelang_tt.passes.a_metadata.attach_tensor_accessors import attach_tensor_accessors
+from tilelang_tt.passes.a_metadata.fold_vectors import fold_vectors
 from tilelang_tt.passes.a_metadata.infer_layout import infer_layout
 from tilelang_tt.passes.a_metadata.propagate_layout import propagate_layout
 from tilelang_tt.passes.a_metadata.separate_views import separate_views
@@ -56,6 +57,7 @@ from tilelang_tt.version import __version__
 
 TILE_PASSES: tuple[Callable[[TileProgram], TileProgram], ...] = (
     # A  metadata: where tensors and buffers lie
+    fold_vectors,
     separate_views,
     infer_layout,
     propagate_layout,

@@ -306,7 +306,7 @@ def sum_of_blocks(count: int) -> Any:
 
 @refused(
     "TT205",
-    "kernel 'main' needs 42 circular buffers; Wormhole has 32",
+    "kernel 'main' needs 41 circular buffers; Wormhole has 32",
     help="use fewer on-chip buffers",
     kernel=sum_of_blocks,
 )

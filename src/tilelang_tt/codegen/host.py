@@ -74,7 +74,7 @@ def _sizes(plan: Plan) -> Iterator[Size]:
 
 def _extents(plan: Plan, tensor: TensorPlan) -> tuple[Size, Size]:
     """Rows and columns of a tensor, in elements; 1 where all of a tile's are the same."""
-    shape = plan.params[tensor.param].shape
+    shape = tensor.shape_of(plan.params[tensor.param].shape)
     return (
         1 if tensor.row_axis is None else shape[tensor.row_axis],
         1 if tensor.col_axis is None else shape[tensor.col_axis],
@@ -96,7 +96,7 @@ def _header(plan: Plan) -> str:
 // A file holds a tensor's tiles exactly as they lie in DRAM: 32x32 tiles of four 16x16 faces, tile (r, c) of
 // batch entry b in page (b * row_tiles + r) * col_tiles + c, the last tile row and column padded with zeros.
 // A tensor without an axis of rows (columns) has the same values in all 32 rows (columns) of a tile. An axis with a
-// window in tt.plan.json lies in pieces, each in tiles of its own.
+// window in tt.plan.json lies in pieces, each in tiles of its own; one that is folded is two, rows of 32 elements.
 // tilelang_tt writes one with
 //   pages = torch.zeros(number_of_pages, page_bytes, dtype=torch.uint8)
 //   tilelang_tt.runtime.formats.encode(tensor, plan.tensor("NAME"), pages)

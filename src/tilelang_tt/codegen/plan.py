@@ -53,7 +53,9 @@ def build_plan(
         sizes=tuple(str(var.name) for var in program.sizes),
         params=tuple(_param(param, sets) for param in program.params),
         tensors=tuple(
-            _tensor(program, tensor) for tensor in (*program.tensors, *program.views) if _accesses(sets, tensor)
+            _tensor(program, tensor, "write" in accesses)
+            for tensor in (*program.tensors, *program.views)
+            if (accesses := _accesses(sets, tensor))
         ),
         launches=tuple(_launch(kernels, index, sources, source_map[index]) for index, kernels in enumerate(sets)),
         generator=generator,
@@ -89,7 +91,7 @@ def _param(param: Tensor | ScalarParam, sets: tuple[KernelSet, ...]) -> Param:
     return Param(param.name, "tensor", param.dtype, tuple(size(e) for e in param.shape), access)
 
 
-def _tensor(program: TileProgram, tensor: Tensor) -> TensorPlan:
+def _tensor(program: TileProgram, tensor: Tensor, written: bool) -> TensorPlan:
     layout = program.layouts[tensor]
     return TensorPlan(
         tensor.name,
@@ -105,7 +107,8 @@ def _tensor(program: TileProgram, tensor: Tensor) -> TensorPlan:
         table=layout.table,
         row_window=_window(layout.row_window),
         col_window=_window(layout.col_window),
-        view=tensor in program.views,
+        fold=tensor.fold,
+        view=tensor in program.views and not written,
     )
 
 

@@ -14,7 +14,6 @@ Three steps, each of which leaves less to say:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from tvm import tirx
@@ -23,8 +22,9 @@ from tilelang_tt.arch import TILE
 from tilelang_tt.diagnostics import Location
 from tilelang_tt.frontend.scope import Scope
 from tilelang_tt.ir import scalar
+from tilelang_tt.ir.exact_sum import exact_sum
 from tilelang_tt.ir.scalar import Expr, Var
-from tilelang_tt.ir.tile import Apply, Buffer, Element, ElementExpr, Index, Map, Number, Reduce, Stmt
+from tilelang_tt.ir.tile import Apply, Buffer, Element, Index, Map, Number, Reduce, Stmt
 
 Loops = list[tuple[Var, int]]
 
@@ -125,23 +125,5 @@ def pick(scope: Scope, source: Buffer, axis: int, place: Expr, location: Locatio
     result = scope.temporary(source.name, dtype, shape, location, "at")
     if narrow:
         return result, [Map(rest, alone, location), Reduce("sum", rest, result, axis, True, location)]
-    return result, list(_in_pieces(scope, alone, rest, result, axis, location))
-
-
-def _in_pieces(
-    scope: Scope, alone: ElementExpr, rest: Buffer, result: Buffer, axis: int, location: Location | None
-) -> Iterator[Stmt]:
-    """A sum that keeps 32-bit floats: three pieces of 8 bits, because the matrix engine takes in 11."""
     piece = scope.temporary(rest.name, "bfloat16", rest.shape, location, "piece")
-    left = Apply(  # an infinity leaves nothing
-        "where",
-        (
-            Apply("eq", (Element(rest), Element(piece))),
-            Number(0.0),
-            Apply("sub", (Element(rest), Element(piece))),
-        ),
-    )
-    for number, value in enumerate((alone, left, left)):
-        yield Map(rest, value, location)
-        yield Map(piece, Element(rest), location)
-        yield Reduce("sum", piece, result, axis, number == 0, location)
+    return result, list(exact_sum(alone, rest, piece, result, axis, location=location))

@@ -124,7 +124,8 @@ class _Machine:
                 raise ValueError(f"'{tensor.name}' has shape {given.shape}; the program wants {shape}")
             self.memory[tensor] = np.full(shape, np.nan, np.float32) if given is None else self.rounded(tensor, given)
         for view in program.views:
-            self.memory[view] = self.memory[program.tensors_by_param[view.param]]
+            shape = tuple(scalar.evaluate(extent, self.values) for extent in view.shape)
+            self.memory[view] = self.memory[program.tensors_by_param[view.param]].reshape(shape)
 
     def number(self, expr: Expr | int) -> int:
         return scalar.evaluate(expr, self.values)

@@ -181,6 +181,8 @@ class _TileText:
                 yield f"{INDENT}scalar {self.names.bind(param.var)}: {param.dtype}"
         for tensor in self.program.tensors:
             yield f"{INDENT}tensor {self.tensor(tensor)}"
+        for view in self.program.views:
+            yield f"{INDENT}view of {self.program.params[view.param].name} {self.tensor(view)}"
         for launch in self.program.launches:
             yield ""
             yield from self.launch(launch)

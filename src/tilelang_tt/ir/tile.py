@@ -50,6 +50,7 @@ class Tensor:
     param: int
     dtype: str
     shape: tuple[Expr, ...]
+    fold: int | None = None  # `shape` is the parameter's with this axis seen as two: rows of 32 elements
 
 
 @dataclass(frozen=True, eq=False)

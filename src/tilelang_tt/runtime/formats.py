@@ -96,6 +96,16 @@ def tile_shape(plan: TensorPlan, shape: tuple[int, ...]) -> TileShape:
     return TileShape(math.prod(others), rows, cols, height, width)
 
 
+def folded(tensor: torch.Tensor, plan: TensorPlan) -> torch.Tensor:
+    """The tensor with the axes that the plan numbers: a view."""
+    if plan.fold is None:
+        return tensor
+    shape, strides = list(tensor.shape), list(tensor.stride())
+    shape[plan.fold : plan.fold + 1] = [shape[plan.fold] // TILE, TILE]
+    strides[plan.fold : plan.fold + 1] = [strides[plan.fold] * TILE, strides[plan.fold]]
+    return tensor.as_strided(shape, strides)
+
+
 def _length(extent: int, window: WindowPlan | None) -> int:
     """Elements along an axis as stored: windows fill whole tiles."""
     return extent if window is None else -(-extent // window.step) * -(-window.extent // TILE) * TILE
@@ -175,6 +185,7 @@ def _padded(matrices: torch.Tensor, shape: TileShape) -> torch.Tensor:
 
 def encode(tensor: torch.Tensor, plan: TensorPlan, pages: torch.Tensor) -> None:
     """Write `tensor` into `pages`, uint8 [pages, page_bytes], in the plan's format."""
+    tensor = folded(tensor, plan)
     if plan.table:
         _encode_table(tensor, plan, pages)
         return
@@ -198,6 +209,7 @@ def decode(pages: torch.Tensor, plan: TensorPlan, tensor: torch.Tensor, written:
     """Read `pages` back into `tensor`, in place; only the pages marked in `written`, when given."""
     if plan.view:
         raise InternalError("TT901", f"'{plan.name}' is one more view of an input; nothing is read back from it")
+    tensor = folded(tensor, plan)
     if plan.by_rows:
         _decode_rows(pages, plan, tensor, written)
         return

@@ -19,6 +19,8 @@ from importlib import resources
 from threading import Lock
 from typing import Any, Literal
 
+from tilelang_tt.arch import TILE
+
 SCHEMA_VERSION = 1
 
 # A size: a number, or an expression over the plan's `sizes`.
@@ -63,6 +65,8 @@ class TensorPlan:
 
     An axis with a window is cut into pieces before it is cut into tiles: element i of the axis is element i % step of
     piece i // step, and a piece goes on to `extent` elements with what the next one begins with.
+
+    A folded axis of length n counts as two, of n / 32 and of 32, before any of this.
     """
 
     name: str
@@ -78,8 +82,19 @@ class TensorPlan:
     table: bool = False  # no tiles: 32-bit words in row-major order, 1024 to a page
     row_window: WindowPlan | None = None
     col_window: WindowPlan | None = None
+    fold: int | None = (
+        None  # an axis of the parameter seen as two, rows of 32; the other axes here are numbered after it
+    )
     view: bool = False  # one more way in which an input lies; kernels only read it
     memory: Literal["dram_interleaved"] = "dram_interleaved"
+
+    def shape_of(self, shape: tuple[Size, ...]) -> tuple[Size, ...]:
+        """The parameter's shape, with the axes that this record numbers."""
+        if self.fold is None:
+            return shape
+        length = shape[self.fold]
+        assert isinstance(length, int)
+        return (*shape[: self.fold], length // TILE, TILE, *shape[self.fold + 1 :])
 
 
 @dataclass(frozen=True)

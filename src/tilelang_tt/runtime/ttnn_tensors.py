@@ -62,8 +62,9 @@ def check_layouts(plan: Plan) -> None:
     """Refuse layouts that a ttnn tensor cannot be converted to on the device."""
     for item in plan.tensors:
         in_pieces = item.row_window is not None or item.col_window is not None
-        if item.table or item.by_rows or in_pieces:
+        if item.table or item.by_rows or in_pieces or item.fold is not None:
             how = "in pieces that do not begin at tiles" if in_pieces else "as 32-bit words, not in tiles"
+            how = how if item.fold is None else f"with axis {item.fold} in rows of 32"
             raise DeviceError(
                 "TT412",
                 f"kernel '{plan.name}' takes '{plan.params[item.param].name}' {how}; no ttnn tensor lies so",

@@ -17,6 +17,7 @@ from tilelang_tt.passes.c_tile.separate_roles import consumers, producers
 
 _ORDER = (
     "lift",
+    "fold_vectors",
     "separate_views",
     "infer_layout",
     "propagate_layout",

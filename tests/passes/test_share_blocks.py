@@ -1,0 +1,67 @@
+"""C share_blocks: blocks that are never needed at the same time, where the chip has too few circular buffers."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import tilelang.language as T
+
+from tilelang_tt.ir.tile import TileProgram
+from tilelang_tt.passes.c_tile import share_blocks as module
+from tilelang_tt.passes.c_tile.share_blocks import share_blocks
+
+from .stages import before, body
+
+
+def three_maxima() -> Any:
+    """`a` and `b` follow each other; `kept` is needed after both."""
+
+    @T.prim_func
+    def main(X: T.Tensor((32, 64), "float32"), Y: T.Tensor((32,), "float32")):
+        with T.Kernel(1, threads=128):
+            x = T.alloc_fragment((32, 64), "float32")
+            kept = T.alloc_fragment((32,), "float32")
+            a = T.alloc_fragment((32,), "float32")
+            b = T.alloc_fragment((32,), "float32")
+            T.copy(X, x)
+            T.reduce_max(x, kept, dim=1)
+            T.reduce_sum(x, a, dim=1)
+            for i, j in T.Parallel(32, 64):
+                x[i, j] = x[i, j] * a[i]
+            T.reduce_sum(x, b, dim=1)
+            for i, j in T.Parallel(32, 64):
+                x[i, j] = x[i, j] - b[i]
+            T.reduce_sum(x, a, dim=1)
+            for i in T.Parallel(32):
+                a[i] = a[i] * kept[i]
+            T.copy(a, Y)
+
+    return main
+
+
+def with_few(monkeypatch: pytest.MonkeyPatch, program: TileProgram, least: int) -> TileProgram:
+    """As if the chip had one circular buffer less than needed, down to `least`."""
+    monkeypatch.setattr(module, "_fits", lambda launch, arch: len(launch.streams) <= least)
+    return share_blocks(program)
+
+
+def test_nothing_changes_where_everything_fits() -> None:
+    program = before(share_blocks, three_maxima())
+    assert share_blocks(program) == replace(program)
+
+
+def test_blocks_that_follow_each_other_become_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = before(share_blocks, three_maxima())
+    shared = with_few(monkeypatch, program, 0)
+    pairs = {(decision.subject, decision.text.split("'")[1]) for decision in shared.decisions[len(program.decisions) :]}
+    assert ("b", "kept") not in pairs
+    assert ("a", "kept") not in pairs
+    assert pairs
+    assert len(shared.launches[0].streams) == len(program.launches[0].streams) - len(pairs)
+    assert "kept" in body(shared)
+
+
+def test_no_more_than_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = before(share_blocks, three_maxima())
+    count = len(program.launches[0].streams)
+    assert len(with_few(monkeypatch, program, count - 1).launches[0].streams) == count - 1
