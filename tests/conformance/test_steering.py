@@ -1,5 +1,6 @@
 """Kernels steered by numbers of their tensors and arguments: lengths, offsets, index lists."""
 
+import math
 from typing import Any
 
 import pytest
@@ -275,3 +276,66 @@ def test_conditions_on_computed_numbers(numerics: str) -> None:
         assert ((output[head].double() - exact).abs() <= 2**-7).all()
     assert last.tolist() == [2, 4, 0]
     assert torch.equal(flags, torch.stack([parts[0, 2], torch.ones(D), parts[2, 0]]))
+
+
+def test_attention_over_chosen_blocks() -> None:
+    """Causal flash attention that skips blocks by a mask: what a block of scores starts from depends on its place."""
+    heads, N, D = 2, 256, 64
+
+    @T.prim_func
+    def attention(
+        Q: T.Tensor((heads, N, D), "bfloat16"),
+        K: T.Tensor((heads, N, D), "bfloat16"),
+        V: T.Tensor((heads, N, D), "bfloat16"),
+        chosen: T.Tensor((heads, 4, 4), "int8"),
+        out: T.Tensor((heads, N, D), "float32"),
+    ):
+        with T.Kernel(4, heads, threads=128) as (bx, by):
+            q = T.alloc_shared((64, D), "bfloat16")
+            k = T.alloc_shared((64, D), "bfloat16")
+            v = T.alloc_shared((64, D), "bfloat16")
+            scores = T.alloc_fragment((64, 64), "float32")
+            weights = T.alloc_fragment((64, 64), "bfloat16")
+            acc = T.alloc_fragment((64, D), "float32")
+            most = T.alloc_fragment((64,), "float32")
+            before = T.alloc_fragment((64,), "float32")
+            total = T.alloc_fragment((64,), "float32")
+            part = T.alloc_fragment((64,), "float32")
+            mask = T.alloc_local((4,), "int8")
+            T.copy(Q[by, bx * 64, 0], q)
+            T.clear(acc)
+            T.clear(total)
+            T.fill(most, -T.infinity("float32"))
+            T.copy(chosen[by, bx, :], mask)
+            for n in T.Pipelined(bx + 1, num_stages=1):
+                if mask[n] != 0:
+                    T.copy(K[by, n * 64, 0], k)
+                    for i, j in T.Parallel(64, 64):
+                        scores[i, j] = T.if_then_else(bx * 64 + i >= n * 64 + j, 0, -T.infinity("float32"))
+                    T.gemm(q, k, scores, transpose_B=True)
+                    T.copy(most, before)
+                    T.reduce_max(scores, most, dim=1, clear=False)
+                    for i in T.Parallel(64):
+                        before[i] = T.exp2((before[i] - most[i]) * 0.125)
+                    for i, j in T.Parallel(64, 64):
+                        scores[i, j] = T.exp2((scores[i, j] - most[i]) * 0.125)
+                    T.reduce_sum(scores, part, dim=1)
+                    for i in T.Parallel(64):
+                        total[i] = total[i] * before[i] + part[i]
+                    T.copy(scores, weights)
+                    for i, j in T.Parallel(64, D):
+                        acc[i, j] *= before[i]
+                    T.copy(V[by, n * 64, 0], v)
+                    T.gemm(weights, v, acc)
+            for i, j in T.Parallel(64, D):
+                acc[i, j] /= total[i]
+            T.copy(acc, out[by, bx * 64, 0])
+
+    q, k, v = (random(heads, N, D, seed=seed) for seed in range(3))
+    chosen = torch.ones(heads, 4, 4, dtype=torch.int8)
+    chosen[0, 2, 1] = chosen[0, 3, 0] = chosen[1, 3, 1] = chosen[1, 3, 2] = 0
+    got = tilelang.compile(attention, out_idx=[-1], target=TWO_CORES)(q, k, v, chosen)
+    seen = chosen.bool().repeat_interleave(64, 1).repeat_interleave(64, 2) & torch.ones(N, N, dtype=torch.bool).tril()
+    scores = (q.double() @ k.double().transpose(1, 2)) * 0.125 * math.log(2)
+    exact = scores.masked_fill(~seen, -math.inf).softmax(2) @ v.double()
+    assert ((got.double() - exact).abs() <= 2**-6 * v.double().abs().amax()).all()

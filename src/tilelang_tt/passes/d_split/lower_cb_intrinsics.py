@@ -22,7 +22,9 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from tilelang_tt.diagnostics import Location, UnsupportedError
+from tilelang_tt.ir import scalar
 from tilelang_tt.ir.kernel import (
+    Assign,
     CbCall,
     CbKind,
     For,
@@ -31,12 +33,13 @@ from tilelang_tt.ir.kernel import (
     If,
     KernelSet,
     KernelStmt,
+    ReadTable,
     Receive,
     Task,
     children,
     walk,
 )
-from tilelang_tt.ir.scalar import int_value, simplify
+from tilelang_tt.ir.scalar import Expr, int_value, simplify
 from tilelang_tt.ir.tile import Buffer, Fill, Gemm, Map, Reduce, Role, Store, Transpose, element_buffers, writes
 
 
@@ -315,16 +318,30 @@ def _needed(rest: Rest, buffer: Buffer) -> bool:
 
 def _wants(body: tuple[KernelStmt, ...], buffer: Buffer) -> bool | None:
     """True: contents may be wanted; False: the block is surely filled anew before; None: neither."""
+    filled = scalar.false()  # where the block has been filled so far
     for stmt in body:
         nested = [_wants(inner, buffer) for inner in children(stmt)]
+        if any(isinstance(inner, Assign | ReadTable) for inner in walk((stmt,))):
+            filled = scalar.false()  # conditions may be others from here on
         if True in nested:
             return True
         surely_runs = not isinstance(stmt, For) or _runs(stmt)
         if nested and surely_runs and all(answer is False for answer in nested):
             return False
+        if isinstance(stmt, If):
+            arms = zip((stmt.condition, scalar.negate(stmt.condition)), nested, strict=True)
+            for condition in (condition for condition, answer in arms if answer is False):
+                filled = scalar.either(filled, condition)
         if not nested and buffer in requirements(stmt):
-            return _takes_contents(stmt, buffer)
+            return _takes_contents(stmt, buffer) and int_value(scalar.either(filled, _overwrites(stmt, buffer))) != 1
     return None
+
+
+def _overwrites(stmt: KernelStmt, buffer: Buffer) -> Expr:
+    """Where a product overwrites what it would otherwise add to."""
+    if isinstance(stmt, Task) and isinstance(stmt.stmt, Gemm) and stmt.stmt.c is buffer:
+        return stmt.stmt.clear
+    return scalar.false()
 
 
 def _runs(loop: For) -> bool:
