@@ -48,6 +48,7 @@ from tilelang_tt.passes.d_split.insert_dst_management import insert_dst_manageme
 from tilelang_tt.passes.d_split.load_tables import load_tables
 from tilelang_tt.passes.d_split.lower_cb_intrinsics import lower_cb_intrinsics
 from tilelang_tt.passes.d_split.lower_compute_tasks import lower_compute_tasks
+from tilelang_tt.passes.d_split.separate_vector_inits import separate_vector_inits
 from tilelang_tt.passes.d_split.split_device_kernel import split_device_kernel
 from tilelang_tt.passes.e_finalize.finalize_persistent_signature import finalize_persistent_signature
 from tilelang_tt.passes.f_verify.verify_kernels import verify_kernels
@@ -88,6 +89,7 @@ KERNEL_PASSES: tuple[Callable[[KernelSet], KernelSet], ...] = (
     lower_compute_tasks,
     insert_compute_init,
     insert_dst_management,
+    separate_vector_inits,
     load_tables,
     # E  finalize
     finalize_persistent_signature,

@@ -3,11 +3,13 @@
 from typing import Any
 
 import pytest
+import reference
 import tilelang
 import tilelang.language as T
 import torch
 
 CHIPS = ("wormhole_b0", "blackhole")
+CHIP_MAXIMUM = {0: 2 * 2.0**-10, 1: 2.0**-7 + 2.0**-10}  # cut twice; along columns to bfloat16 first
 ENGINE = 2.0**-10  # float32 reaches the matrix engine with 10 fraction bits; it cuts the others off
 
 
@@ -51,7 +53,8 @@ def test_reduction(kind: str, dim: int) -> None:
     expected = REDUCTIONS[kind][1](a.double(), dim)
     scale = a.double().abs().sum(dim) if "sum" in kind else expected.abs()
     error = (run(reduction(kind, dim), a).double() - expected).abs()
-    assert (error <= scale * ENGINE).all(), f"{(error / scale).max():.1e} of the operands"
+    unit = CHIP_MAXIMUM[dim] if reference.CHIP and "sum" not in kind else ENGINE
+    assert (error <= scale * unit).all(), f"{(error / scale).max():.1e} of the operands"
 
 
 def softmax(dtype: str) -> Any:

@@ -311,6 +311,8 @@ INTEGER: dict[str, tuple[str, Function]] = {
     "not": ("bitwise_not_tile_init(); bitwise_not_tile(0);", lambda a, _b: ~a),
     "left": (f"left_shift_tile_init(); left_shift_tile<{F32}>(0, 3);", lambda a, _b: wrap(a.long() << 3)),
     "right": (f"right_shift_tile_init(); right_shift_tile<{F32}>(0, 3);", lambda a, _b: a >> 3),
+    "right of UInt32": ("right_shift_tile_init(); right_shift_tile<DataFormat::UInt32>(0, 3);", lambda a, _b: a >> 3),
+    "right out": (f"right_shift_tile_init(); right_shift_tile<{F32}>(0, 40);", lambda a, _b: a >> 31),
     "floor": (
         "div_int32_floor_tile_init(); div_int32_floor_tile(0, 1, 0);",
         lambda a, b: torch.div(a, b, rounding_mode="floor"),

@@ -2,6 +2,7 @@
 
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.tile import Apply, Buffer, Element, ElementExpr, Memory, Number, Scalar
+from tilelang_tt.ops.derived import DERIVED
 from tilelang_tt.passes.c_tile.dst_program import Compute, Fetch, dst_program
 
 X = Element(Buffer("X", "float32", (32, 32), Memory.SHARED))
@@ -52,5 +53,5 @@ def test_the_instruction_depends_on_the_numbers() -> None:
 
 
 def test_views_of_bits_need_no_instruction() -> None:
-    exponent = Apply("shift_right_uint32", (Apply("bits_of", (X,)), Number(23.0)))
-    assert calls(exponent) == ["right_shift_tile<DataFormat::UInt32>"]
+    exponent = DERIVED["shift_right_uint32"].tree(Apply("bits_of", (X,)), Number(23.0))
+    assert calls(exponent) == ["right_shift_tile<DataFormat::Int32>", "bitwise_and_tile<DataFormat::Int32>"]

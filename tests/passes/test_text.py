@@ -214,6 +214,7 @@ KERNEL_LINES: list[tuple[tuple[k.KernelStmt, ...], str]] = [
     ((k.ReduceTile(CB, OUT, scalar.const(1), scalar.const(2), True, OUT),), "maxima of each row of X[1] -> DST[2]"),
     ((k.Init(k.ReduceMode(CB, CB, OUT, False)),), "init maxima of each column of X by X -> Y"),
     ((k.Uninit(CB),), "undo maxima of X"),
+    ((k.EndBlock(),), "end of block"),
     ((k.ReadTable(INDEX, TENSOR, scalar.const(3), CB), k.Assign(INDEX, INDEX + 1)), "let i = A[3] in X\nset i = i + 1"),
     ((k.ReadTable(INDEX, TENSOR, scalar.const(3)),), "let i = A[3]"),
     (

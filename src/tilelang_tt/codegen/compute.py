@@ -9,6 +9,7 @@ from tilelang_tt.ir.kernel import (
     CopyMode,
     CopyTile,
     DstCall,
+    EndBlock,
     FillTile,
     Init,
     Kernel,
@@ -46,6 +47,14 @@ _HEADERS: tuple[tuple[type, str], ...] = (
 )
 
 
+_END_BLOCK = """\
+// Ends a basic block: the SDK's compiler may replay recorded instructions across calls inside one, which record others.
+inline __attribute__((always_inline)) void end_block() {
+    __asm__ goto("" : : : : next);
+next:;
+}"""
+
+
 def print_compute(kernel: Kernel, file: str, title: str, options: Options) -> Printer:
     printer = _Compute(file, options)
     printer.file_of(kernel, title)
@@ -68,6 +77,9 @@ class _Compute(Printer):
         cbs = _cbs(kernel)
         self.cb_constants(cbs)
         self.helpers(kernel)
+        if any(isinstance(stmt, EndBlock) for stmt in walk(kernel.body)):
+            self.line()
+            self.lines += _END_BLOCK.split("\n")
         if cbs:
             self.line()
         with self.block("void kernel_main()"):
@@ -106,6 +118,8 @@ class _Compute(Printer):
                 return f"compute_kernel_hw_startup{order}({', '.join(self.cbs[cb] for cb in operands)})"
             case Init():
                 return self.init(stmt)
+            case EndBlock():
+                return "end_block()"
             case Uninit():
                 return f"reduce_uninit({self.cbs[stmt.cb]})"
             case Reconfig():

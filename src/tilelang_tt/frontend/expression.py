@@ -119,9 +119,10 @@ class ExpressionLifter:
         """On the bits of integers; the result is a number again."""
         kind = _kind(expr)
         a, b = (_bits(self.value(arg), kind) for arg in expr.args)
-        if op.startswith("shift") and not isinstance(b, Number | Scalar):
+        op = f"{op}_{kind}" if op == "shift_right" else op
+        if op.startswith("shift") and not isinstance(b, Number if op in DERIVED else Number | Scalar):
             raise self.unsupported(expr)
-        return Apply(f"from_{kind}", (Apply(f"{op}_{kind}" if op == "shift_right" else op, (a, b)),))
+        return Apply(f"from_{kind}", (DERIVED[op].tree(a, b) if op in DERIVED else Apply(op, (a, b)),))
 
     def reinterpret(self, expr: Any) -> ElementExpr:
         """Bits taken for another type: between float32 and 32-bit integers."""

@@ -9,6 +9,7 @@
                | MatmulBlock | ReduceTile | CopyTile | TransposeTile | FillTile | Sfpu | PackTile      in DST
                | Section | DstCall                                    DST protocol
                | Startup | Init | Uninit | Reconfig | L1Accumulate             engine state, from `insert_compute_init`
+               | EndBlock                                                      from `separate_vector_inits`
 
 Printing is a walk: every decision is already here.
 """
@@ -412,6 +413,11 @@ class Uninit:
     cb: Cb
 
 
+@dataclass(frozen=True)
+class EndBlock:
+    """Nothing for the chip; for the SDK's compiler the end of a basic block (`separate_vector_inits`)."""
+
+
 class Unit(Enum):
     SRC_A = "reconfig_data_format_srca"
     SRC_B = "reconfig_data_format_srcb"
@@ -467,6 +473,7 @@ KernelStmt = (
     | Startup
     | Init
     | Uninit
+    | EndBlock
     | Reconfig
     | L1Accumulate
 )

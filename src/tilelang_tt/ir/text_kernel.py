@@ -31,6 +31,7 @@ from tilelang_tt.ir.kernel import (
     CopyTile,
     DstCall,
     DstKind,
+    EndBlock,
     FillTile,
     For,
     Hand,
@@ -224,6 +225,7 @@ class _KernelText:
         | Startup
         | Init
         | Uninit
+        | EndBlock
         | Reconfig
         | L1Accumulate,
     ) -> str:
@@ -269,6 +271,8 @@ class _KernelText:
                 return "math"
             case DstCall():
                 return _DST_WORD[stmt.kind]
+            case EndBlock():
+                return "end of block"
             case Startup() | Init() | Uninit() | Reconfig() | L1Accumulate():
                 return self.engine(stmt)
 

@@ -51,8 +51,8 @@ def _bitwise(name: str, meaning: Callable[..., Any]) -> ElementOp:
     return ElementOp(f"bit_{name}", _words(meaning), rows, EXACT, commutative=True, takes_bits=True, changes_bits=True)
 
 
-def _shift(name: str, call: str, format: str, meaning: Callable[..., Any]) -> ElementOp:
-    row = Instruction("tn", f"{call}_init()", f"{call}<DataFormat::{format}>({{a}}, {{whole}})", f"{UNARY}/shift.h")
+def _shift(name: str, call: str, meaning: Callable[..., Any]) -> ElementOp:
+    row = Instruction("tn", f"{call}_init()", f"{call}<DataFormat::Int32>({{a}}, {{whole}})", f"{UNARY}/shift.h")
     note = "by a number, the same for the whole block"
     return ElementOp(name, meaning, (row,), EXACT, takes_bits=True, changes_bits=True, note=note)
 
@@ -67,7 +67,6 @@ ROWS = (
     _bitwise("and", np.bitwise_and),
     _bitwise("or", np.bitwise_or),
     _bitwise("xor", np.bitwise_xor),
-    _shift("shift_left", "left_shift_tile", "Int32", _words(np.left_shift)),
-    _shift("shift_right_uint32", "right_shift_tile", "UInt32", _words(np.right_shift)),
-    _shift("shift_right_int32", "right_shift_tile", "Int32", _signed_right),
+    _shift("shift_left", "left_shift_tile", _words(np.left_shift)),
+    _shift("shift_right_int32", "right_shift_tile", _signed_right),
 )

@@ -134,6 +134,12 @@ def floor_mod(a: ElementExpr, b: ElementExpr) -> ElementExpr:
     return apply("sub", a, apply("mul", floor_div(a, b), b))
 
 
+def shift_right_uint32(a: ElementExpr, by: ElementExpr) -> ElementExpr:
+    """The chip's shift repeats the sign of every 32-bit type: what it brings in is cut off."""
+    assert isinstance(by, Number)
+    return Apply("bit_and", (Apply("shift_right_int32", (a, by)), Number(float(0xFFFFFFFF >> int(by.value)))))
+
+
 _FLOAT8 = "to the nearest, ties to even; beyond the largest number that one"
 ERF_TO_FLOAT32 = "erf_to_float32"
 _POSITIVE = (2.0**-126, 3e38)
@@ -153,5 +159,6 @@ DERIVED: dict[str, Derived] = {
         Derived("to_float8_e4m3", to_float8_e4m3, EXACT, _FLOAT8),
         Derived("to_float8_e5m2", to_float8_e5m2, EXACT, _FLOAT8),
         Derived("round", round_half_away, EXACT, "halves go away from zero"),
+        Derived("shift_right_uint32", shift_right_uint32, EXACT, "by a number known when the kernel is compiled"),
     )
 }

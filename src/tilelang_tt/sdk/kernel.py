@@ -114,6 +114,8 @@ class _Reader:
             self.inside([child for child in node.named_children if child.type == "parameter_list"], scope)
         elif kind in ("call_expression", "identifier", "qualified_identifier", "type_identifier", "field_expression"):
             self.expression(node, scope)
+        elif kind == "gnu_asm_goto_list":
+            return  # labels
         elif kind in ("template_declaration", "function_definition", "compound_statement", "for_statement"):
             self.inside(node.children, Scope(scope))
         else:

@@ -12,6 +12,12 @@ constexpr uint32_t cb_part = tt::CBIndex::c_0;  // 2 blocks of 2 x 2 tiles, Floa
 constexpr uint32_t cb_total_out = tt::CBIndex::c_16;  // 2 blocks of 2 x 2 tiles, Float16_b
 constexpr uint32_t cb_total = tt::CBIndex::c_24;  // 2 x 2 tiles, Float32
 
+// Ends a basic block: the SDK's compiler may replay recorded instructions across calls inside one, which record others.
+inline __attribute__((always_inline)) void end_block() {
+    __asm__ goto("" : : : : next);
+next:;
+}
+
 void kernel_main() {
     const uint32_t unit_count = get_arg_val<uint32_t>(0);  // units of work of this core
 
@@ -31,6 +37,7 @@ void kernel_main() {
         }
         tile_regs_release();
         cb_push_back(cb_total, 4);
+        end_block();
         add_binary_tile_init();
         // kernel.py:14  for s in T.serial(4):
         for (uint32_t s = 0; s < 4; ++s) {

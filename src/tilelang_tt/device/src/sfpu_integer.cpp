@@ -33,11 +33,11 @@ uint32_t unsigned_rest(uint32_t x, uint32_t y) {
     refuse_zero(y, "integer remainder");
     return x % y;
 }
-// Shifts by more than the width leave nothing.
+// Shifts to the left by more than the width leave nothing. To the right, 32-bit types repeat their sign, UInt32 too.
 uint32_t left(uint32_t x, uint32_t by) { return by < 32 ? x << by : 0; }
 uint32_t right(uint32_t x, uint32_t by, DataFormat format) {
-    if (format == DataFormat::UInt16 || format == DataFormat::UInt32) return by < 32 ? x >> by : 0;
-    return by < 32 ? u(i(x) >> by) : 0;
+    if (format == DataFormat::UInt16) return by < 32 ? x >> by : 0;
+    return u(i(x) >> (by < 32 ? by : 31));
 }
 
 // clang-format off
