@@ -82,6 +82,61 @@ def cleared_twice_over() -> Any:
     return main
 
 
+@computes(lambda A: 2 * A @ A)
+def cleared_in_the_middle() -> Any:
+    @T.prim_func
+    def main(A: T.Tensor((64, 64), "float32"), B: T.Tensor((64, 64), "float32")):
+        with T.Kernel(1, threads=128):
+            X = T.alloc_shared((64, 64), "float32")
+            Y = T.alloc_shared((64, 64), "float32")
+            C = T.alloc_fragment((64, 64), "float32")
+            T.fill(C, 1.0)
+            for k in T.serial(3):
+                T.copy(A, X)
+                T.copy(A, Y)
+                T.gemm(X, Y, C, clear_accum=(k == 1))
+            T.copy(C, B)
+
+    return main
+
+
+@computes(lambda A: 2 * A @ A)
+def first_product_thrown_away() -> Any:
+    """The first product overwrites, and so does the second."""
+
+    @T.prim_func
+    def main(A: T.Tensor((64, 64), "float32"), B: T.Tensor((64, 64), "float32")):
+        with T.Kernel(2, threads=128) as bx:
+            X = T.alloc_shared((32, 64), "float32")
+            Y = T.alloc_shared((64, 64), "float32")
+            C = T.alloc_fragment((32, 64), "float32")
+            T.clear(C)
+            for k in T.serial(3):
+                T.copy(A[bx * 32, 0], X)
+                T.copy(A, Y)
+                T.gemm(X, Y, C, clear_accum=(k == 1))
+            T.copy(C, B[bx * 32, 0])
+
+    return main
+
+
+@computes(lambda A: A @ A)
+def all_but_the_last_product_thrown_away() -> Any:
+    @T.prim_func
+    def main(A: T.Tensor((64, 64), "float32"), B: T.Tensor((64, 64), "float32")):
+        with T.Kernel(2, threads=128) as bx:
+            X = T.alloc_shared((32, 64), "float32")
+            Y = T.alloc_shared((64, 64), "float32")
+            C = T.alloc_fragment((32, 64), "float32")
+            for _ in T.serial(3):
+                T.copy(A[bx * 32, 0], X)
+                T.copy(A, Y)
+                T.gemm(X, Y, C, clear_accum=True)
+            T.copy(C, B[bx * 32, 0])
+
+    return main
+
+
 @computes(lambda A: torch.cat([A[32:], A[:32]]))
 def blocks_exchanged() -> Any:
     @T.prim_func

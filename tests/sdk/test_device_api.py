@@ -21,6 +21,7 @@ NOT_DECLARED = {
     **{f"reconfig_{what}_{where}": _PARTS for what in ("df", "ts") for where in ("both", "srca", "srcb")},
     **dict.fromkeys(("deepseek_first_present_cb", "sdpa_fidelity_from_sel", "dummy_pack", "dummy_unpack"), _PARTS),
     **dict.fromkeys(("topk_tie_order_from_global_direction", "sfpu_reduce_format_supported"), _PARTS),
+    **dict.fromkeys(("TensorBindingToken::TensorBindingToken", "LocalTensorAccessor::scoped_lock"), _PARTS),
     **dict.fromkeys(("get_barrier_id", "sync_dm_compute_threads", "tensix_global_sem_barrier"), _THREADS),
     **dict.fromkeys(("thread_sync_init", "wait_threads", "Semaphore::wait_not_full"), _THREADS),
     **dict.fromkeys(("Noc::write_zeros_dram_barrier", "make_dfb_scoped_lock", "DataflowBuffer::front"), _PARTS),

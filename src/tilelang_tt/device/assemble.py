@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tilelang_tt.arch import MAX_CB_PAGES, MAX_RUNTIME_ARGS
+from tilelang_tt.device.bindings import bind
 from tilelang_tt.device.cores import CoreCoord, Cores, cores_of
 from tilelang_tt.device.descriptors import (
     CBDescriptor,
@@ -159,12 +160,13 @@ def _kernel(kernel: KernelDescriptor, device: Device) -> _Kernel:
         if core not in cores:
             raise ArgumentError("TT321", f"kernel {file} has arguments for core {tuple(core)}, where it does not run")
         args[core] = _words(values, f"runtime argument of kernel {file} on core {tuple(core)}", MAX_RUNTIME_ARGS)
+    bound = bind(kernel, file)
     run = KernelRun(
         role=role,  # type: ignore[arg-type]
         file=file,
         text=text,
         noc=noc,
-        compile_args=_words(kernel.compile_time_args, f"compile-time argument of kernel {file}"),
+        compile_args=_words(bound.compile_time_args, f"compile-time argument of kernel {file}"),
         named_args=tuple(
             zip(
                 (name for name, _ in kernel.named_compile_time_args),
@@ -173,8 +175,9 @@ def _kernel(kernel: KernelDescriptor, device: Device) -> _Kernel:
             )
         ),
         defines=tuple((name, str(value)) for name, value in kernel.defines),
-        common_args=_words(kernel.common_runtime_args, f"common argument of kernel {file}", MAX_RUNTIME_ARGS),
+        common_args=_words(bound.common_runtime_args, f"common argument of kernel {file}", MAX_RUNTIME_ARGS),
         include_dirs=directories,
+        declarations=bound.declarations,
     )
     return _Kernel(run, cores, args, compute)
 

@@ -107,6 +107,22 @@ class _Column:
         return self.args.of_core[CoreCoord(self.x, y)]
 
 
+@dataclass(frozen=True)
+class KernelBindings:
+    """Names by which a kernel finds what it is given, instead of positions and ids; ProgramSpec has them in the SDK.
+
+    args::rows    runtime and common runtime arguments in the order of their values, compile-time arguments with them
+    dfb::in       a circular buffer      sem::done    a semaphore      tensor::src    an accessor with its address
+    """
+
+    runtime_args: Sequence[str] = ()  # unnamed ones may follow: get_vararg(0), get_vararg(1), ...
+    common_runtime_args: Sequence[str] = ()
+    compile_time_args: Mapping[str, int] = field(default_factory=dict)
+    buffers: Mapping[str, int] = field(default_factory=dict)
+    semaphores: Mapping[str, int] = field(default_factory=dict)
+    tensors: Mapping[str, Tensor] = field(default_factory=dict)
+
+
 @dataclass
 class KernelDescriptor:
     """One kernel on a set of cores; `kernel_source` is a path, or the text itself with SOURCE_CODE."""
@@ -123,6 +139,7 @@ class KernelDescriptor:
     runtime_args: RuntimeArgs | Sequence[tuple[CoreCoord, Sequence[int]]] = ()
     common_runtime_args: Sequence[int] = ()
     compiler_include_paths: Sequence[str | Path] = ()
+    bindings: KernelBindings | None = None
 
     def args_by_core(self) -> dict[CoreCoord, Sequence[int]]:
         if isinstance(self.runtime_args, RuntimeArgs):

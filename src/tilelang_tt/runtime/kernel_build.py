@@ -42,7 +42,7 @@ _JOINED_UNITS = (
     ),
     (
         *("engine", "move", "tilize", "reduce", "binary", "matmul", "typecast", "integers", "sfpu_tiles"),
-        *("welford", "random", "sfpu_reduce"),
+        *("welford", "random", "sfpu_reduce", "sfpi"),
         *("sfpu_binary", "chip_vector", "chip_vector_exp", "chip_vector_gelu", "chip_vector_power"),
     ),
 )
@@ -233,7 +233,8 @@ def kernel_prefix(run: Run, group: GroupRun, kernel: KernelRun) -> str:
     lines = [f"#define {name} {value}" for name, value in defines.items()]
     # The SDK's own build brings this header to every data movement kernel.
     header = [] if kernel.role == "compute" else ['#include "api/dataflow/dataflow_api.h"']
-    return "\n".join([*lines, *header, '__attribute__((visibility("default"))) void kernel_main();', ""])
+    entry = '__attribute__((visibility("default"))) void kernel_main();'
+    return "\n".join([*lines, *header, kernel.declarations, entry, ""])
 
 
 @cache

@@ -87,6 +87,7 @@ class KernelRun:
     defines: tuple[tuple[str, str], ...] = ()
     common_args: tuple[int, ...] = ()
     include_dirs: tuple[Path, ...] = ()
+    declarations: str = ""  # C++ before the first line of the text
     source_map: tuple[SourceLine, ...] = ()
 
 

@@ -87,11 +87,13 @@ void require_data(uint32_t cb, uint32_t pages) {
     const CbConfig& config = cb_config(cb);
     CbState& state = core->cbs[cb];
     const bool by_compute = state.producer == Role::Compute;
+    bool any = false;
+    for (uint32_t i = 0; i < pages; ++i) any = any || state.pages[state.write_page + i].packed;
     for (uint32_t i = 0; i < pages; ++i) {
         const uint32_t number = state.write_page + i;
         Page& page = state.pages[number];
         // A buffer of compute's own keeps its contents when it is taken back: they may be handed on again.
-        const bool kept = state.consumer == Role::Compute && page.written;
+        const bool kept = state.consumer == Role::Compute && page.written && (any || !page.stale);
         const auto unmarked = [&] { return !has_mark(core->l1 + page_offset(cb, number), config.page_bytes); };
         const bool whole = by_compute ? page.packed || kept || (config.on_tensor && unmarked())
                                       : page.landed >= config.page_bytes || unmarked();
@@ -116,7 +118,11 @@ bool is_leaving(uint32_t cb, uint32_t number) {
 void free_pages(uint32_t cb, uint32_t pages) {
     const CbConfig& config = cb_config(cb);
     CbState& state = core->cbs[cb];
-    if (state.producer == Role::Compute && state.consumer == Role::Compute) return;  // may be updated in place
+    const bool own = state.producer == Role::Compute && state.consumer == Role::Compute;  // may be updated in place
+    for (uint32_t number = state.read_page; own && number < state.read_page + pages; ++number) {
+        state.pages[number].freed_in = core->engine.sections;
+    }
+    if (own) return;
     for (uint32_t number = state.read_page; number < state.read_page + pages; ++number) {
         state.pages[number] = Page{};
         if (state.producer == Role::Compute || config.on_tensor || is_leaving(cb, number)) continue;
@@ -316,7 +322,11 @@ void vd_cb_reserve_back(uint32_t cb, uint32_t pages, uint32_t line) {
         fiber->wait_pages = pages;
         yield_to_scheduler();
     }
-    if (core->cbs[cb].reserved < pages) core->cbs[cb].reserved = pages;
+    CbState& state = core->cbs[cb];
+    for (; state.reserved < pages; ++state.reserved) {
+        Page& page = state.pages[(state.write_page + state.reserved) % cb_config(cb).pages];
+        page.stale = state.consumer == Role::Compute && page.freed_in != core->engine.sections;
+    }
     order_reserve(cb);
 }
 

@@ -120,8 +120,8 @@ void require_wide_dst(DataFormat format, const char* what) {
 void reset_engine() {
     Engine& engine = core->engine;
     engine.started = engine.reversed = engine.only_unary_startup = engine.l1_acc = engine.accumulate = false;
-    engine.overwrite_calls = 0;
-    engine.l1_acc_cb = kMaxCbs;
+    engine.overwrite_calls = engine.sections = 0;
+    engine.l1_acc_cb = kNeverSwitched;
     engine.dst_state = DstState::Released;
     engine.family = Family::None;
     engine.sfpu.op = Sfpu::None;
@@ -287,7 +287,7 @@ void vd_pack_l1_acc(uint32_t enable, uint32_t line) {
     require_started("pack_reconfig_l1_acc");
     core->engine.l1_acc = enable != 0;
     core->engine.l1_acc_line = line;
-    core->engine.l1_acc_cb = kMaxCbs;
+    core->engine.l1_acc_cb = kNoneYet;
     if (enable == 0) ++core->engine.overwrite_calls;
 }
 
@@ -297,6 +297,7 @@ void vd_regs_acquire(uint32_t line) {
     step_dst(DstState::Released, DstState::Acquired, "tile_regs_acquire");
     for (DstTile& tile : core->engine.tiles) tile = DstTile::Zero;
     core->engine.packed = false;
+    ++core->engine.sections;
 }
 
 void vd_regs_commit(uint32_t line) {

@@ -11,6 +11,7 @@
 
 #include "vd/abi.h"
 #include "vd/ops.h"
+#include "vd/sfpi_abi.h"
 
 namespace vd {
 
@@ -142,6 +143,9 @@ struct Page {
     bool packed = false;   // packed and not yet pushed
     uint32_t overwrite_calls = 0;  // Engine::overwrite_calls when it was packed
     uint32_t packed_line = 0;
+    uint32_t freed_in = 0;  // DST section in which a buffer of compute's own was popped
+    bool stale = false;     // reserved in a later section than popped: what it holds was given up
+    bool packed_as_set = false;  // accumulation was switched (on or off) for its buffer when it was packed
 };
 
 struct CbState {
@@ -257,6 +261,8 @@ struct Source {
     bool from_startup = true;
 };
 
+constexpr uint32_t kNoneYet = kMaxCbs, kNeverSwitched = kMaxCbs + 1;
+
 struct Engine {
     bool started, reversed;
     bool only_unary_startup;  // init_sfpu started the engine, and nothing has happened since
@@ -264,7 +270,7 @@ struct Engine {
     uint32_t pack_cb;
     bool l1_acc;
     uint32_t l1_acc_line;
-    uint32_t l1_acc_cb;  // first buffer packed to since accumulation was last switched; kMaxCbs: none yet
+    uint32_t l1_acc_cb;  // first buffer packed to since accumulation was last switched; or kNoneYet, kNeverSwitched
     uint32_t overwrite_calls;  // times pack_reconfig_l1_acc(0) was called
     DstState dst_state;
     Family family;
@@ -282,9 +288,11 @@ struct Engine {
     SfpuCall sfpu;                  // the last init of the vector unit
     float running[2][kFace];        // sums that cumsum_tile carries to the tile below
     Welford welford;
+    SfpiState sfpi;
     uint64_t random;                // state of the generator of random numbers
     DstTile tiles[16];
     bool packed;  // something of this DST section
+    uint32_t sections;  // DST sections begun
     Tile* dst;
     Tile *srca_tiles, *srcb_tiles;  // unpacked operands of one call
 };

@@ -197,21 +197,22 @@ void vd_pack_tile(uint32_t dst, uint32_t cb, bool indexed, uint32_t index, uint3
         breach("l1-accumulate", "the packer adds onto page %u of CB %u '%s', which holds no sum to add to", page, cb,
                config.name);
     }
-    if (engine.l1_acc_cb == kMaxCbs) engine.l1_acc_cb = cb;
+    if (engine.l1_acc_cb == kNoneYet) engine.l1_acc_cb = cb;
     if (engine.l1_acc && !target.packed && engine.l1_acc_cb != cb) {
         breach("l1-accumulate",
                "the packer adds onto what page %u of CB %u '%s' held before: accumulation was switched on for CB %u "
                "(line %u)",
                page, cb, config.name, engine.l1_acc_cb, engine.l1_acc_line);
     }
-    // Switching accumulation off in between says that the page is meant to be overwritten, but not by the same call
-    // again: that is a sum whose terms get lost.
-    if (!engine.l1_acc && target.packed &&
-        (target.overwrite_calls == engine.overwrite_calls || target.packed_line == line)) {
+    // Switching accumulation off in between says that the page is meant to be overwritten. Not so if the same call
+    // packed it before anything was switched for this buffer: then the switch comes a round late, and a term gets lost.
+    const bool late = target.packed_line == line && !target.packed_as_set;
+    if (!engine.l1_acc && target.packed && (target.overwrite_calls == engine.overwrite_calls || late)) {
         breach("cb-overwrite", "pack_tile overwrites page %u of CB %u '%s', packed before and not yet pushed", page, cb,
                config.name);
     }
     mark_packed(target);
+    target.packed_as_set = engine.l1_acc_cb == cb;
     store_tile(cb, tile, engine.l1_acc, to);
 }
 

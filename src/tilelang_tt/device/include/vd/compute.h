@@ -63,3 +63,4 @@ constexpr uint32_t number(ckernel::BroadcastType type) {
 }  // namespace vd
 
 #include "vd/llk.h"
+#include "vd/llk_sfpu.h"

@@ -5,7 +5,7 @@
 #include <type_traits>
 
 #include "api/tensor/page.h"
-#include "api/tensor/tensor_accessor_args.h"
+#include "api/tensor/tensor_binding_token.h"
 #include "vd/cores.h"
 #include "vd/missing.h"
 #include "vd/noc.h"
@@ -65,6 +65,9 @@ struct TensorAccessor {
     }
     TensorAccessor(const Args& args, std::size_t base, uint32_t page_bytes)
         : bank_base_address(static_cast<uint32_t>(base)), page_size(page_bytes), dspec_(args) {}
+    template <uint32_t CTA_OFFSET, uint32_t ADDR_CRTA_OFFSET>
+    TensorAccessor(tensor_accessor::TensorBindingToken<CTA_OFFSET, ADDR_CRTA_OFFSET> token, VD_LINE)
+        : TensorAccessor(token.args, get_common_arg_val<uint32_t>(ADDR_CRTA_OFFSET / sizeof(uint32_t), line), line) {}
 
     const DSpec& dspec() const { return dspec_; }
     uint32_t get_aligned_page_size() const { return page_size; }
@@ -146,6 +149,10 @@ private:
 template <std::size_t CTA, std::size_t CRTA, typename... More>
 TensorAccessor(const TensorAccessorArgs<CTA, CRTA>&, std::size_t, More...)
     -> TensorAccessor<vd::Distribution<TensorAccessorArgs<CTA, CRTA>>>;
+
+template <uint32_t CTA_OFFSET, uint32_t ADDR_CRTA_OFFSET>
+TensorAccessor(tensor_accessor::TensorBindingToken<CTA_OFFSET, ADDR_CRTA_OFFSET>)
+    -> TensorAccessor<vd::Distribution<TensorAccessorArgs<CTA_OFFSET>>>;
 
 template <typename... Args>
 auto make_tensor_accessor_tuple(const std::tuple<Args...>& args, uint32_t first_address_arg) {
