@@ -270,7 +270,7 @@ DATAFLOW = {
         "noc_async_read_page(page, tensor, to);",
         "noc_async_read(tensor.get_noc_addr(page), to, 1024);",
         "cb-unwritten",
-        "cb_push_back(cb_a",
+        "cb_push_back(cb_b",
     ),
     "page beyond the tensor": Broken(
         "reader.cpp", "r * inner + k, to", "r * inner + k + 1000, to", "noc-bounds", "noc_async_read_page"

@@ -1,4 +1,4 @@
-"""Buffers that compute fills and empties itself: what their pages hold when they are taken back."""
+"""What pages hold: of buffers that compute fills and empties itself, and of those pushed unwritten or in part."""
 
 import pytest
 import torch
@@ -11,6 +11,7 @@ from tilelang_tt.device import (
     CoreRange,
     KernelDescriptor,
     ProgramDescriptor,
+    ReaderConfigDescriptor,
     WriterConfigDescriptor,
     open_device,
 )
@@ -61,12 +62,20 @@ void kernel_main() {
     pop(own, LEFT);
 }
 """
+READER = """
+#include <cstdint>
+#include "api/dataflow/dataflow_api.h"
+void kernel_main() {
+    BODY
+}
+"""
 WRITER = """
 #include <cstdint>
 #include "api/dataflow/dataflow_api.h"
 void kernel_main() {
     constexpr auto args = TensorAccessorArgs<0>();
     const auto target = TensorAccessor(args, get_arg_val<uint32_t>(0));
+    BEFORE
     cb_wait_front(16, 1);
     noc_async_write_page(0, target, get_read_ptr(16));
     noc_async_write_barrier();
@@ -75,7 +84,7 @@ void kernel_main() {
 """
 
 
-def first_element(body: str, pages: int = 1) -> float:
+def first_element(body: str, pages: int = 1, writer: str = "", reader: str = "") -> float:
     text = KernelDescriptor.SourceType.SOURCE_CODE
     with open_device() as device:
         target = device.from_torch(torch.zeros(32, 32))
@@ -83,10 +92,18 @@ def first_element(body: str, pages: int = 1) -> float:
         words = TensorAccessorArgs(target).get_compile_time_args()
         compute = COMPUTE.replace("BODY", body).replace("LEFT", str(pages))
         kernels = [
+            KernelDescriptor(READER.replace("BODY", reader), CORE, ReaderConfigDescriptor(), text),
             KernelDescriptor(compute, CORE, ComputeConfigDescriptor(fp32_dest_acc_en=True), text),
-            KernelDescriptor(WRITER, CORE, WriterConfigDescriptor(), text, words, runtime_args=writer_args),
+            KernelDescriptor(
+                WRITER.replace("BEFORE", writer),
+                CORE,
+                WriterConfigDescriptor(),
+                text,
+                words,
+                runtime_args=writer_args,
+            ),
         ]
-        sizes = {24: pages, 25: 1, 16: 1}
+        sizes = {0: 1, 24: pages, 25: 1, 16: 1}
         cbs = [
             CBDescriptor(4096 * count, CORE, [CBFormatDescriptor(cb, "Float32", 4096)]) for cb, count in sizes.items()
         ]
@@ -112,6 +129,17 @@ LEGAL = {
         1,
         7,
     ),
+    "a page that only brings the counts round": (
+        "cb_reserve_back(own, 1); cb_push_back(own, 1); pop(own); push(own, 3);",
+        1,
+        3,
+    ),
+    "all pages of a push after a wait for one of them": (
+        "cb_reserve_back(own, 2); pack(own, 3, 0); pack(own, 4, 1); cb_push_back(own, 2); cb_wait_front(own, 1);"
+        "cb_pop_front(own, 2); cb_reserve_back(own, 2); pack(own, 5, 0); pack(own, 6, 1); cb_push_back(own, 2);",
+        2,
+        5,
+    ),
     "a sum that begins anew": (
         "cb_reserve_back(own, 1); for (uint32_t k = 0; k < 3; ++k) { pack_reconfig_l1_acc(k == 2); pack(own, k + 1); }"
         "pack_reconfig_l1_acc(0); cb_push_back(own, 1);",
@@ -132,6 +160,11 @@ BROKEN = {
         "push(own, 3); pop(own); push(other, 9); pop(other); cb_reserve_back(own, 1); cb_push_back(own, 1);",
         "cb-unwritten",
     ),
+    "pages of two pushes after a wait for one": (
+        "for (uint32_t k = 0; k < 2; ++k) push(own, 3); cb_wait_front(own, 1); cb_pop_front(own, 2);",
+        "cb-pop-without-wait",
+    ),
+    "never written": ("cb_reserve_back(own, 1); cb_push_back(own, 1);", "cb-unwritten"),
     "accumulation switched a round late": (
         "cb_reserve_back(own, 1); for (uint32_t k = 0; k < 3; ++k) { pack(own, k + 1); pack_reconfig_l1_acc(k != 0); }"
         "pack_reconfig_l1_acc(0); cb_push_back(own, 1);",
@@ -148,5 +181,54 @@ BROKEN = {
 def test_contents_that_are_lost_or_stale(name: str) -> None:
     body, category = BROKEN[name]
     with pytest.raises(DeviceError) as caught:
-        first_element(body)
+        first_element(body, 2 if "pushes" in name else 1)
     assert category_of(caught.value) == category
+
+
+SIGNAL = """
+    cb_reserve_back(out, 1);
+    cb_push_back(out, 1);
+    push(own, 3);
+"""
+
+
+def test_a_page_that_the_writer_pops_unread() -> None:
+    assert first_element(SIGNAL, writer="cb_wait_front(16, 1); cb_pop_front(16, 1);") == 3
+
+
+def test_a_page_that_nobody_packed_is_sent() -> None:
+    with pytest.raises(DeviceError) as caught:
+        first_element(SIGNAL, writer="cb_wait_front(16, 1); noc_async_write_page(0, target, get_read_ptr(16));")
+    assert category_of(caught.value) == "cb-unwritten"
+    assert "was not packed since it was free, and line 7 of the writer uses it" in str(caught.value)
+    assert "cb_push_back(out, 1);" in str(caught.value)
+
+
+HAND_ON = """
+    cb_wait_front(0, 1);
+    cb_reserve_back(own, 1);
+    tile_regs_acquire();
+    copy_tile(0, 0, 0);
+    tile_regs_commit();
+    tile_regs_wait();
+    pack_tile(0, own);
+    tile_regs_release();
+    cb_pop_front(0, 1);
+    cb_push_back(own, 1);
+"""
+
+
+def test_a_page_of_which_the_reader_stores_one_element() -> None:
+    """A number per row in the first column, say: the rest is anything, and does not matter."""
+    reader = """
+    cb_reserve_back(0, 1);
+    reinterpret_cast<volatile uint32_t*>(get_write_ptr(0))[0] = 0x40400000;
+    cb_push_back(0, 1);
+    """
+    assert first_element(HAND_ON, reader=reader) == 3
+
+
+def test_a_page_that_the_reader_only_pushes() -> None:
+    with pytest.raises(DeviceError, match=r"page 0 of CB 0 'cb0' was not wholly written since it was free") as caught:
+        first_element(HAND_ON, reader="cb_reserve_back(0, 1); cb_push_back(0, 1);")
+    assert category_of(caught.value) == "cb-unwritten"

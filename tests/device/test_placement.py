@@ -151,7 +151,7 @@ def test_a_shard_nobody_packed_is_found() -> None:
         out = device.allocate_tensor((128, 128), memory_config=config)
         program = sharded_add(a, b, out, cores)
         program.kernels = [program.kernels[0], kernel(lazy, COMPUTE, cores, compile_args=[4])]
-        with pytest.raises(DeviceError, match=r"cb_push_back\(16, 4\): page 1 of CB 16 '.*' was not packed"):
+        with pytest.raises(DeviceError, match=r"page 1 of CB 16 '.*', a tensor's, was not packed"):
             device.run(program)
 
 

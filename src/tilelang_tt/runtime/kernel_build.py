@@ -37,8 +37,8 @@ _HOT_UNITS = {
 # Units compiled together, because most of their compile time is headers; a unit not named here is compiled alone.
 _JOINED_UNITS = (
     (
-        *("main", "scheduler", "fiber", "grid", "tensor", "semaphore", "circular_buffer", "kernel_view"),
-        *("noc", "noc_flight", "noc_multicast", "noc_barrier"),
+        *("main", "scheduler", "fiber", "grid", "tensor", "semaphore", "kernel_view"),
+        *("circular_buffer", "page_contents", "noc", "noc_flight", "noc_multicast", "noc_barrier"),
     ),
     (
         *("engine", "move", "tilize", "reduce", "binary", "matmul", "typecast", "integers", "sfpu_tiles"),

@@ -1,14 +1,9 @@
 // Circular buffers: the four protocol calls, and who may touch which page when.
-#include <cstring>
-
-#include "machine.h"
+#include "circular_buffer.h"
 #include "order.h"
 
 namespace vd {
 namespace {
-
-constexpr const char* kRoleNames[kRoles + 1] = {"reader", "compute", "writer", "other kernel"};
-const char* name_of(Role role) { return kRoleNames[static_cast<uint32_t>(role)]; }
 
 // A buffer has one producer and one consumer: those of the configuration, else the first kernels that act as such.
 void require_role(uint32_t cb, Role& known, const char* call, const char* side) {
@@ -16,7 +11,7 @@ void require_role(uint32_t cb, Role& known, const char* call, const char* side) 
     const CbState& state = core->cbs[cb];
     if (known != Role::Any) {
         breach("cb-role", "%s on CB %u '%s' by the %s, but the %s is its %s", call, cb, cb_config(cb).name,
-               name_of(fiber->role), name_of(known), side);
+               role_name(fiber->role), role_name(known), side);
     }
     if (state.scratch) {
         breach("cb-unreserved-write", "%s on CB %u '%s', which line %u of a kernel used as plain memory", call, cb,
@@ -42,94 +37,6 @@ void require_capacity(uint32_t cb, uint32_t pages, const char* call) {
     }
 }
 
-uint32_t page_offset(uint32_t cb, uint32_t page) {
-    const CbConfig& config = cb_config(cb);
-    return config.offset + page * config.page_bytes;
-}
-
-// A page that nobody holds is marked, so that a kernel which pushes it again unwritten is found out, even
-// though it may store through pointers, which leaves no other trace.
-void mark_free(uint8_t* page, uint32_t bytes) {
-    depart_from(page, bytes);  // a mark is no write of the program's: what is on its way from here keeps its bytes
-    for (uint32_t at = 0; at < bytes; at += kMarkStep) {
-        std::memset(page + at, kPoison, bytes - at < kMarkBytes ? bytes - at : kMarkBytes);
-    }
-}
-
-bool has_mark(const uint8_t* page, uint32_t bytes) {
-    uint8_t mark[kMarkBytes];
-    std::memset(mark, kPoison, sizeof mark);
-    for (uint32_t at = 0; at + kMarkBytes <= bytes; at += kMarkStep) {
-        if (std::memcmp(page + at, mark, sizeof mark) == 0) return true;
-    }
-    return false;
-}
-
-// Whether another buffer over the same bytes holds something there: it was filled under that name.
-bool filled_as_alias(uint32_t cb, uint32_t number) {
-    const CbConfig& config = cb_config(cb);
-    const uint32_t begin = page_offset(cb, number), end = begin + config.page_bytes;
-    for (const uint32_t id : core->group->cb_ids) {
-        const CbConfig& other = core->group->cbs[id];
-        if (id == cb || begin < other.offset || end > other.offset + other.pages * other.page_bytes) continue;
-        const CbState& state = core->cbs[id];
-        bool whole = true;
-        for (uint32_t page = (begin - other.offset) / other.page_bytes; page * other.page_bytes < end - other.offset;
-             ++page) {
-            whole = whole && (state.pages[page].written || state.pages[page].packed);
-        }
-        if (whole) return true;
-    }
-    return false;
-}
-
-void require_data(uint32_t cb, uint32_t pages) {
-    const CbConfig& config = cb_config(cb);
-    CbState& state = core->cbs[cb];
-    const bool by_compute = state.producer == Role::Compute;
-    bool any = false;
-    for (uint32_t i = 0; i < pages; ++i) any = any || state.pages[state.write_page + i].packed;
-    for (uint32_t i = 0; i < pages; ++i) {
-        const uint32_t number = state.write_page + i;
-        Page& page = state.pages[number];
-        // A buffer of compute's own keeps its contents when it is taken back: they may be handed on again.
-        const bool kept = state.consumer == Role::Compute && page.written && (any || !page.stale);
-        const auto unmarked = [&] { return !has_mark(core->l1 + page_offset(cb, number), config.page_bytes); };
-        const bool whole = by_compute ? page.packed || kept || (config.on_tensor && unmarked())
-                                      : page.landed >= config.page_bytes || unmarked();
-        if (!whole && !(by_compute && filled_as_alias(cb, number))) {
-            breach("cb-unwritten", "cb_push_back(%u, %u): page %u of CB %u '%s' was not %s since it was free", cb,
-                   pages, number, cb, config.name, by_compute ? "packed" : "wholly written");
-        }
-        page.written = true;
-        page.packed = false;
-    }
-}
-
-// Whether some kernel of this core still sends the page.
-bool is_leaving(uint32_t cb, uint32_t number) {
-    uint32_t line = 0;
-    for (const Fiber& one : core->fibers) {
-        if (overlaps_pending(one.writes, page_offset(cb, number), cb_config(cb).page_bytes, line)) return true;
-    }
-    return false;
-}
-
-void free_pages(uint32_t cb, uint32_t pages) {
-    const CbConfig& config = cb_config(cb);
-    CbState& state = core->cbs[cb];
-    const bool own = state.producer == Role::Compute && state.consumer == Role::Compute;  // may be updated in place
-    for (uint32_t number = state.read_page; own && number < state.read_page + pages; ++number) {
-        state.pages[number].freed_in = core->engine.sections;
-    }
-    if (own) return;
-    for (uint32_t number = state.read_page; number < state.read_page + pages; ++number) {
-        state.pages[number] = Page{};
-        if (state.producer == Role::Compute || config.on_tensor || is_leaving(cb, number)) continue;
-        mark_free(core->l1 + page_offset(cb, number), config.page_bytes);
-    }
-}
-
 void require_no_pending(const std::vector<Transfer>& transfers, uint32_t cb, uint32_t page, uint32_t pages,
                         const char* category, const char* call, const char* advice) {
     const CbConfig& config = cb_config(cb);
@@ -146,6 +53,17 @@ bool within(uint32_t base, uint32_t granted, const CbSpan& span) {
 }
 
 }  // namespace
+
+const char* role_name(Role role) {
+    constexpr const char* kNames[kRoles + 1] = {"reader", "compute", "writer", "other kernel"};
+    return kNames[static_cast<uint32_t>(role)];
+}
+
+uint32_t page_offset(uint32_t cb, uint32_t page) {
+    const CbConfig& config = cb_config(cb);
+    return config.offset + page * config.page_bytes;
+}
+
 
 const CbConfig& cb_config(uint32_t cb) {
     if (cb >= device.chip.cb_count) {
@@ -205,7 +123,7 @@ const uint8_t* readable_tile(uint32_t cb, uint32_t tile) {
         breach("cb-wrap", "tile %u of CB %u '%s' lies past the end of the buffer (front at page %u of %u)", tile, cb,
                config.name, state.read_page, config.pages);
     }
-    return core->l1 + page_offset(cb, state.read_page + tile);
+    return published_page(cb, state.read_page + tile);
 }
 
 uint8_t* packable_tile(uint32_t cb, uint32_t tile, uint32_t& page) {
@@ -273,16 +191,6 @@ bool is_past_wrap(uint32_t offset, uint32_t& cb) {
     return false;
 }
 
-void note_landed(uint32_t offset, uint32_t bytes) {
-    CbSpan span;
-    if (!find_cb(offset, bytes, span)) return;
-    for (uint32_t number = span.first_page; number <= span.last_page; ++number) {
-        const uint32_t begin = page_offset(span.cb, number), end = page_offset(span.cb, number + 1);
-        const uint32_t from = offset > begin ? offset : begin, to = offset + bytes < end ? offset + bytes : end;
-        core->cbs[span.cb].pages[number].landed += to - from;
-    }
-}
-
 void check_cbs_at_end() {
     for (const uint32_t id : core->group->cb_ids) {
         const CbConfig& config = core->group->cbs[id];
@@ -347,10 +255,11 @@ void vd_cb_push_back(uint32_t cb, uint32_t pages, uint32_t line) {
     }
     require_no_pending(fiber->reads, cb, state.write_page, pages, "noc-read-barrier", "cb_push_back",
                        "noc_async_read_barrier must come first");
-    require_data(cb, pages);
+    note_unwritten(cb, pages);
     order_l1_use(page_offset(cb, state.write_page), pages * config.page_bytes, "pushed");
     order_push(cb);
     state.pushed += pages;
+    state.push_ends.push_back(state.pushed);
     state.write_page = (state.write_page + pages) % config.pages;
     state.reserved -= pages;
     state.pack_cursor = 0;
@@ -366,7 +275,12 @@ void vd_cb_wait_front(uint32_t cb, uint32_t pages, uint32_t line) {
         fiber->wait_pages = pages;
         yield_to_scheduler();
     }
-    if (core->cbs[cb].waited < pages) core->cbs[cb].waited = pages;
+    CbState& state = core->cbs[cb];
+    if (state.waited < pages) state.waited = pages;
+    for (const uint64_t end : state.push_ends) {
+        if (state.sure >= state.popped + pages) break;
+        state.sure = end;
+    }
     order_wait(cb);
 }
 
@@ -376,7 +290,8 @@ void vd_cb_pop_front(uint32_t cb, uint32_t pages, uint32_t line) {
     CbState& state = core->cbs[cb];
     require_consumer(cb, "cb_pop_front");
     take_shard(cb);
-    if (pages > state.waited) {
+    // Pages come push by push: who has waited for some of them may pop all.
+    if (pages > state.waited && state.popped + pages > state.sure) {
         breach("cb-pop-without-wait", "cb_pop_front(%u, %u): cb_wait_front has granted %u pages of '%s'", cb, pages,
                state.waited, config.name);
     }
@@ -390,7 +305,10 @@ void vd_cb_pop_front(uint32_t cb, uint32_t pages, uint32_t line) {
     order_pop(cb);
     state.popped += pages;
     state.read_page = (state.read_page + pages) % config.pages;
-    state.waited -= pages;
+    state.waited -= pages < state.waited ? pages : state.waited;
+    while (!state.push_ends.empty() && state.push_ends.front() <= state.popped) {
+        state.push_ends.erase(state.push_ends.begin());
+    }
 }
 
 uint32_t vd_cb_pages(uint32_t cb, uint32_t line) {

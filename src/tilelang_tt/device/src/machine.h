@@ -139,11 +139,13 @@ struct Launch {
 // State of one CB page beyond its bytes.
 struct Page {
     uint32_t landed = 0;   // bytes that NoC transfers brought since the page was free
+    bool stored = false;   // to by a kernel through a pointer since the page was free
     bool written = false;  // holds a value that the packer may add to
     bool packed = false;   // packed and not yet pushed
     uint32_t overwrite_calls = 0;  // Engine::overwrite_calls when it was packed
     uint32_t packed_line = 0;
     uint32_t freed_in = 0;  // DST section in which a buffer of compute's own was popped
+    uint32_t unwritten_line = 0;  // of the push that published it unwritten; 0: it was written
     bool stale = false;     // reserved in a later section than popped: what it holds was given up
     bool packed_as_set = false;  // accumulation was switched (on or off) for its buffer when it was packed
 };
@@ -152,6 +154,8 @@ struct CbState {
     uint64_t pushed, popped;
     uint32_t write_page, read_page;  // 0 .. pages-1
     uint32_t reserved, waited;       // pages granted and not yet pushed / popped
+    uint64_t sure;                   // pages that must have been pushed, since a wait has seen the last push of them
+    std::vector<uint64_t> push_ends;  // `pushed` after each push whose pages are not all popped
     uint32_t pack_cursor;            // next page of sequential packing
     Role producer, consumer;         // as configured, else the first kernel that acts as one
     bool scratch;                    // used as plain memory: no protocol call may follow
@@ -399,9 +403,11 @@ struct CbSpan {
 bool find_cb(uint32_t offset, uint32_t bytes, CbSpan& span);
 bool is_scratch(const CbSpan& span);  // a CB without protocol calls is plain memory; this use makes it so
 bool is_reserved(const CbSpan& span);
+void require_published(const CbSpan& span, uint32_t offset, uint32_t bytes);  // its bytes were written before the push
 bool is_waited(const CbSpan& span);
 bool is_past_wrap(uint32_t offset, uint32_t& cb);  // where reserved pages would be without a wrap
 void note_landed(uint32_t offset, uint32_t bytes);
+void note_stored(const CbSpan& span);
 void check_cbs_at_end();
 
 // ---- tensor.cpp ------------------------------------------------------------------------------------

@@ -223,7 +223,8 @@ void require_readable(uint32_t offset, uint32_t bytes) {
         breach("cb-unwaited-read", "pages %u..%u of CB %u '%s' are read, but this kernel has not waited for them",
                span.first_page, span.last_page, span.cb, name);
     }
-    if (!is_waited(span)) require_written(core->l1 + offset, bytes, name);
+    if (!is_waited(span)) return require_written(core->l1 + offset, bytes, name);
+    require_published(span, offset, bytes);
 }
 
 // L1 of a core that something of this launch occupies.

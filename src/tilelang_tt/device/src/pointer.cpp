@@ -62,7 +62,9 @@ void access(const void* address, uint32_t bytes, bool store) {
     CbSpan span;
     if (!find_cb(offset, bytes, span)) return;
     require_granted(span, store);
+    if (store) note_stored(span);
     if (!store) require_initialised(offset, span);
+    if (!store && is_waited(span)) require_published(span, offset, bytes);
     order_l1_use(offset, bytes, store ? "stored to" : "loaded");
 }
 

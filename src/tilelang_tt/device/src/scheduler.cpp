@@ -117,6 +117,8 @@ void reset_core(Core& at, uint32_t index) {
         state.pushed = state.popped = 0;
         state.write_page = state.read_page = 0;
         state.reserved = state.waited = state.pack_cursor = 0;
+        state.sure = 0;
+        state.push_ends.clear();
         state.pages.assign(config.pages, Page{});
         state.producer = config.producer;
         state.consumer = config.consumer;
