@@ -6,25 +6,31 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from recorded_cases import Case, cases, run_with
+from recorded_cases import cases, run_with
 
-TILE_BYTES = 4096
+TILE = {"fp32": (4096, np.uint32), "bf16": (2048, np.uint16), "uint16": (2048, np.uint16), "bfp8_b": (1088, np.uint8)}
 
 
-def _through_dst(name: str) -> Case:
-    """The kernels of a recorded case on Blackhole, with one Float32 tile in, unpacked to DST, and one out."""
+def _through_dst(name: str, given: list[int], source: str = "fp32", target: str = "fp32") -> list[int]:
+    """A tile that begins with the given bits, by the kernels of a recorded case on Blackhole; unpacked to DST."""
     found = next(case for case in cases() if case.name == name)
+    sizes = {0: TILE[source][0], 16: TILE[target][0]}
+    forms = {0: source, 16: target}
     facts = {
         **found.facts,
         "arch": "blackhole",
-        "compile_time_args": {"reader": [2, TILE_BYTES], "compute": [], "writer": [2, TILE_BYTES]},
+        "compile_time_args": {"reader": [2, sizes[0]], "compute": [], "writer": [2, sizes[16]]},
         "runtime_args": {"reader": ["$in0", 1], "compute": [1], "writer": ["$out", 1]},
-        "inputs": [{**found.facts["inputs"][0], "format": "fp32"}],
-        "output": {**found.facts["output"], "format": "fp32"},
-        "cbs": [{**cb, "format": "fp32", "page_size": TILE_BYTES} for cb in found.facts["cbs"]],
+        "inputs": [{**found.facts["inputs"][0], "format": source}],
+        "output": {**found.facts["output"], "format": target},
+        "cbs": [{**cb, "format": forms[cb["index"]], "page_size": sizes[cb["index"]]} for cb in found.facts["cbs"]],
         "compute_config": {**found.facts["compute_config"], "fp32_dest_acc_en": True, "unpack_to_dest_fp32": [0]},
     }
-    return replace(found, facts=facts)
+    tile = np.zeros(1024, TILE[source][1])
+    tile[: len(given)] = given
+    inputs = {"in0": tile.view(np.uint8).reshape(1, -1)}
+    pages, _ = run_with(replace(found, facts=facts), "chip", inputs, (1, sizes[16]))
+    return [int(bits) for bits in pages.view(TILE[target][1])[0]]
 
 
 @pytest.mark.parametrize(
@@ -40,20 +46,23 @@ def _through_dst(name: str) -> Case:
     ],
 )
 def test_values_are_those_of_the_chip(name: str, expected: dict[int, int]) -> None:
-    tile = np.zeros(1024, np.uint32)
-    tile[: len(expected)] = list(expected)
-    pages, _ = run_with(_through_dst(name), "chip", {"in0": tile.view(np.uint8).reshape(1, -1)}, (1, TILE_BYTES))
-    results = pages.view(np.uint32)[0, : len(expected)]
+    results = _through_dst(name, list(expected))[: len(expected)]
     assert list(map(hex, results)) == list(map(hex, expected.values()))
 
 
 def test_cast_to_uint16_rounds_the_number_itself() -> None:
     """The number below one half is zero: nothing is added to it in float32."""
-    case = _through_dst("typecast_fp32_uint16_d32_srca")
-    facts = {**case.facts, "compile_time_args": {**case.facts["compile_time_args"], "writer": [2, 2048]}}
-    facts["output"] = {**facts["output"], "format": "uint16"}
-    facts["cbs"] = [{**cb, "format": "uint16", "page_size": 2048} if cb["index"] == 16 else cb for cb in facts["cbs"]]
-    tile = np.zeros(1024, np.float32)
-    tile[:4] = np.array([0x3EFFFFFF, 0x3F000000, 0x3FC00000, 0x477FFF00], np.uint32).view(np.float32)
-    pages, _ = run_with(replace(case, facts=facts), "chip", {"in0": tile.view(np.uint8).reshape(1, -1)}, (1, 2048))
-    assert pages.view(np.uint16)[0, :4].tolist() == [0, 1, 2, 65535]
+    given = [0x3EFFFFFF, 0x3F000000, 0x3FC00000, 0x477FFF00]
+    assert _through_dst("typecast_fp32_uint16_d32_srca", given, target="uint16")[:4] == [0, 1, 2, 65535]
+
+
+def test_the_mode_changes_nothing_for_16_bit_formats() -> None:
+    """They go through a source register, which has no NaN, no denormals and no -0."""
+    results = _through_dst("copy_bf16_fp32_d32", [0x7FD0, 0x8047, 0xFFE2, 0x8000, 0xBF81], source="bf16")
+    assert list(map(hex, results[:5])) == ["0x7f800000", "0x0", "0xff800000", "0x0", "0xbf810000"]
+
+
+def test_denormals_that_round_up_to_a_number_are_packed_in_blocks() -> None:
+    results = _through_dst("copy_fp32_bfp8_u2d", [0x007F0000, 0x807FFFFF, 0x007EFFFF, 0x80010000], target="bfp8_b")
+    assert results[0] == 1  # the exponent of the first 16
+    assert list(map(hex, results[64:68])) == ["0x40", "0xc0", "0x0", "0x0"]

@@ -180,7 +180,8 @@ void read_cb(Words& words, CoreGroup& group) {
     cb.offset = words.word32();
     cb.producer = role_of(words.required());
     cb.consumer = role_of(words.required());
-    cb.to_dest = words.number() != 0;
+    const bool wide = cb.declared == DataFormat::Float32 || is_32bit_integer(cb.declared);
+    cb.to_dest = words.number() != 0 && wide;  // the unpacker ignores the mode for narrower formats
     cb.on_tensor = words.number() != 0;
 }
 

@@ -205,8 +205,7 @@ void pack_bfp8_row(const float* from, uint8_t& shared, uint8_t* datums) {
         } else {
             const uint32_t rounded = bits + (1u << 16);  // half of the last of 6 fraction bits
             exponents[i] = rounded >> 23;
-            // A denormal is zero before it is rounded.
-            magnitudes[i] = bits < 0x00800000u ? 0 : 64u | ((rounded >> 17) & 63u);
+            magnitudes[i] = exponents[i] == 0 ? 0 : 64u | ((rounded >> 17) & 63u);  // denormals are zero once rounded
         }
         if (magnitudes[i] != 0 && exponents[i] > largest) largest = exponents[i];
     }
