@@ -145,3 +145,36 @@ def diagonal() -> Any:
 
 def test_a_diagonal() -> None:
     agree(diagonal(), {"A": whole_numbers(24, 24), "D": torch.zeros(24)}, ("D",))
+
+
+def copied_parts() -> Any:
+    """T.copy, T.fill and T.reduce_* of parts that are no whole tiles."""
+
+    @T.prim_func
+    def main(A: T.Tensor((3, 32), "float32"), B: T.Tensor((8, 32), "float32"), S: T.Tensor((32,), "float32")):
+        with T.Kernel(1, threads=128):
+            a = T.alloc_fragment((3, 32), "float32")
+            b = T.alloc_fragment((8, 32), "float32")
+            row = T.alloc_fragment((32,), "float32")
+            T.copy(A, a)
+            T.fill(b, 1)
+            T.copy(a[1:3, :], b[4:6, :])
+            T.fill(b[7, :], 9)
+            for k in T.serial(3):
+                T.copy(a[k, :], row)
+                for i in T.Parallel(32):
+                    row[i] = row[i] * k
+                T.copy(row, b[k, :])
+            T.reduce_sum(b[4:8, :], row, dim=0)
+            T.copy(b, B)
+            T.copy(row, S)
+
+    return main
+
+
+def test_parts_of_blocks() -> None:
+    a = whole_numbers(3, 32)
+    b = torch.ones(8, 32)
+    b[4:6], b[7], b[:3] = a[1:3], 9, a * torch.arange(3)[:, None]
+    tensors = {"A": a, "B": torch.zeros(8, 32), "S": torch.zeros(32)}
+    agree(copied_parts(), tensors, ("B", "S"), reference={"B": b, "S": b[4:].sum(0)})

@@ -56,6 +56,9 @@ def agree(
     files = print_files(program, sets)
     device = {name: tensor.clone() for name, tensor in tensors.items()}
     plan = Plan.from_json(files["tt.plan.json"])
+    for param in plan.params:
+        if param.workspace:
+            device[param.name] = torch.empty(tuple(map(int, param.shape)), dtype=getattr(torch, param.dtype))
     lying = {item.name: device[plan.params[item.param].name] for item in plan.tensors}
     launch(plan, files, lying, {}, numerics=numerics, timeout=60)
     for name in results:

@@ -266,21 +266,6 @@ def product_of_tensors() -> Any:
 
 
 @refused(
-    "TT118",
-    "part of 'X' is used that is not made of whole 32x32 tiles",
-    help="let parts of on-chip buffers start and end at multiples of 32",
-)
-def part_of_a_buffer() -> Any:
-    @T.prim_func
-    def main(A: T.Tensor((32, 32), "float32")):
-        with T.Kernel(1, threads=128):
-            X = T.alloc_shared((64, 32), "float32")
-            T.copy(A, X[16:48, 0:32])  # refused
-
-    return main
-
-
-@refused(
     "TT143", "a part of 'X' is used along the other side of its tiles", help="copy the part to a block of its own first"
 )
 def part_of_a_buffer_transposed() -> Any:

@@ -333,16 +333,6 @@ def _symbolic_region():
     return main
 
 
-def _part_of_a_buffer():
-    @T.prim_func
-    def main(A: T.Tensor((32, 32), "float32")):
-        with T.Kernel(1, threads=128):
-            X = T.alloc_shared((64, 32), "float32")
-            T.copy(A, X[16:48, 0:32])
-
-    return main
-
-
 def _different_boxes():
     @T.prim_func
     def main(A: T.Tensor((64, 32), "float32")):
@@ -436,10 +426,6 @@ test_lift.py: error[TT115]: region of 'A' has an extent known only at run time
 test_lift.py: error[TT117]: 'A' is a tensor; this operation works on on-chip buffers
     T.clear(A)
   help: T.copy it to a T.alloc_shared block first""",
-    _part_of_a_buffer: """\
-test_lift.py: error[TT118]: part of 'X' is used that is not made of whole 32x32 tiles
-    T.copy(A, X[16:48, 0:32])
-  help: let parts of on-chip buffers start and end at multiples of 32""",
     _different_boxes: """\
 test_lift.py: error[TT119]: T.copy between boxes of different shape: 32x32 to 64x32
     T.copy(A[0:32, 0:32], X)

@@ -88,7 +88,7 @@ def _param(param: Tensor | ScalarParam, sets: tuple[KernelSet, ...]) -> Param:
     views = [view for view in (sets[0].program.views if sets else ()) if view.param == param.param]
     accesses = {access for tensor in (param, *views) for access in _accesses(sets, tensor)}
     access: Access = "read_write" if len(accesses) == 2 else accesses.pop() if accesses else "unused"
-    return Param(param.name, "tensor", param.dtype, tuple(size(e) for e in param.shape), access)
+    return Param(param.name, "tensor", param.dtype, tuple(size(e) for e in param.shape), access, param.workspace)
 
 
 def _tensor(program: TileProgram, tensor: Tensor, written: bool) -> TensorPlan:

@@ -43,9 +43,11 @@ class Signature:
 
     def __init__(self, plan: Plan, dtypes: Sequence[torch.dtype], outputs: Sequence[int]) -> None:
         self.plan = plan
-        self.dtypes = tuple(dtypes)
         self.outputs = tuple(outputs)
-        self.inputs = tuple(index for index in range(len(plan.params)) if index not in self.outputs)
+        self.workspaces = tuple(index for index, param in enumerate(plan.params) if param.workspace)
+        self.dtypes = (*dtypes, *(getattr(torch, plan.params[index].dtype) for index in self.workspaces))
+        ours = (*self.outputs, *self.workspaces)
+        self.inputs = tuple(index for index in range(len(plan.params)) if index not in ours)
 
     def bind(self, args: Sequence[Any]) -> BoundCall:
         self._check_count(args)
@@ -67,7 +69,8 @@ class Signature:
         self._check_shapes(tensors, sizes)
         self._check_writes(tensors)
         results = {index: self._allocate(index, sizes) for index in self.outputs}
-        return self._bound({**tensors, **results}, sizes, scalars, results)
+        workspaces = {index: self._allocate(index, sizes) for index in self.workspaces}
+        return self._bound({**tensors, **results, **workspaces}, sizes, scalars, results)
 
     def _bound(
         self,

@@ -68,6 +68,7 @@ class _Lifter:
         scalars = {param.var for param in params if isinstance(param, ScalarParam)}
         self.scope.signed = scalars - sizes.keys()
         launches = _numbered(self.launches(self.func.body, ()))
+        workspaces = [tensor for tensor in self.scope.tensors.values() if tensor.workspace]
         if not launches:
             raise UnsupportedError(
                 "TT103", f"function '{self.name}' has no T.Kernel", help="add one: with T.Kernel(...) as ..."
@@ -75,7 +76,7 @@ class _Lifter:
         launches = [lower_integers(launch, self.options) for launch in blank_tails(launches, sizes)]
         return TileProgram(
             self.name,
-            params,
+            (*params, *workspaces),
             tuple(sizes),
             tuple(launches),
             self.options,
@@ -99,6 +100,9 @@ class _Lifter:
         if isinstance(stmt, tirx.SBlockRealize):
             if blocks:
                 return [self.launch(stmt, blocks)]
+            for buffer in stmt.block.alloc_buffers:
+                others = sum(tensor.workspace for tensor in self.scope.tensors.values())
+                self.scope.workspace(len(self.func.params) + others, buffer)
             return self.launches(stmt.block.body, blocks)
         if isinstance(stmt, tirx.Evaluate) and not isinstance(stmt.value, tirx.Call):
             return []  # what an empty function consists of

@@ -7,14 +7,17 @@ An operation works on whole blocks. A part of one is taken out before it, and pu
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from tilelang_tt.arch import TILE
+from tvm import tirx
+
 from tilelang_tt.diagnostics import Location, UnsupportedError
+from tilelang_tt.frontend.elementwise import lift_parallel
 from tilelang_tt.frontend.scope import Scope
 from tilelang_tt.ir import scalar
-from tilelang_tt.ir.tile import Buffer, Element, Map, Part, Region, Stmt, Tensor
+from tilelang_tt.ir.tile import Buffer, Region, Stmt, Tensor
 
 
 @dataclass(frozen=True)
@@ -22,8 +25,8 @@ class Operand:
     """A block that an operation works on: the user's, or a copy of a part of it."""
 
     buffer: Buffer
-    take: tuple[Stmt, ...]  # fills the copy
-    put: tuple[Stmt, ...]  # puts it back
+    take: Callable[[], tuple[Stmt, ...]]  # fills the copy
+    put: Callable[[], tuple[Stmt, ...]]  # puts it back
 
 
 def region_of(scope: Scope, call: Any, location: Location | None) -> Region:
@@ -45,7 +48,7 @@ def region_of(scope: Scope, call: Any, location: Location | None) -> Region:
     return Region(source, mins, static)
 
 
-def block_of(scope: Scope, call: Any, location: Location | None, *, written: bool = False) -> Operand:
+def block_of(scope: Scope, call: Any, location: Location | None) -> Operand:
     """The on-chip block that a region is, or a copy of the part that it covers."""
     region = region_of(scope, call, location)
     if isinstance(region.source, Tensor):
@@ -55,29 +58,30 @@ def block_of(scope: Scope, call: Any, location: Location | None, *, written: boo
             location=location,
             help="T.copy it to a T.alloc_shared block first",
         )
-    return operand(scope, region, location, written=written)
+    return operand(scope, call, region, location)
 
 
-def operand(scope: Scope, region: Region, location: Location | None, *, written: bool) -> Operand:
-    """A part that is read may end inside a tile: what it brings along lies behind its end."""
+def operand(scope: Scope, call: Any, region: Region, location: Location | None) -> Operand:
+    """A part of a block is taken out and put back element by element, as T.Parallel would."""
     source = region.source
     assert isinstance(source, Buffer)
     if region.extents == source.shape and all(scalar.int_value(low) == 0 for low in region.mins):
-        return Operand(source, (), ())
-    for axis, (low, extent) in enumerate(zip(region.mins, region.extents, strict=True)):
-        ends = scalar.equal(low + extent, source.shape[axis])
-        tiles = scalar.granularity(low) % TILE == 0 and (extent % TILE == 0 or ends or not written)
-        if not (tiles if axis >= len(source.shape) - 2 else extent == 1):
-            raise UnsupportedError(
-                "TT118",
-                f"part of '{source.name}' is used that is not made of whole 32x32 tiles",
-                location=location,
-                help="let parts of on-chip buffers start and end at multiples of 32",
-            )
-    shape = tuple(extent for extent in region.extents if extent != 1)
-    copy = scope.temporary(source.name, source.dtype, shape, location)
-    walked = iter(range(len(shape)))
-    axes = tuple(None if extent == 1 else next(walked) for extent in region.extents)
-    take = Map(copy, Element(source, axes, region.mins), location)
-    put = Map(source, Element(copy), location, Part(region.mins, region.extents))
-    return Operand(copy, (take,), (put,))
+        return Operand(source, lambda: (), lambda: ())
+    load, extents = call.args[0], [int(extent) for extent in call.args[2:]]
+    loops = [(tirx.Var(f"part_{axis}", "int32"), extent) for axis, extent in enumerate(extents)]
+    walked = [(var, extent) for var, extent in loops if extent != 1]
+    places = [low + var if extent != 1 else low for low, (var, extent) in zip(load.indices, loops, strict=True)]
+    key, copy = scope.declared(load.buffer, tuple(extent for _, extent in walked), location)
+    inside = [var for var, _ in walked]
+
+    def assigned(target: Any, at: list[Any], value: Any) -> tuple[Stmt, ...]:
+        stmt = tirx.BufferStore(target, value, at)
+        for var, extent in reversed(walked):
+            stmt = tirx.For(var, 0, extent, tirx.ForKind.PARALLEL, stmt)
+        return lift_parallel(scope, stmt, location)
+
+    return Operand(
+        copy,
+        lambda: assigned(key, inside, tirx.BufferLoad(load.buffer, places)),
+        lambda: assigned(load.buffer, places, tirx.BufferLoad(key, inside)),
+    )

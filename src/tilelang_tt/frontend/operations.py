@@ -14,34 +14,21 @@ from tilelang_tt.diagnostics import Location, UnsupportedError
 from tilelang_tt.formats import INTEGERS
 from tilelang_tt.frontend.expression import constant
 from tilelang_tt.frontend.operands import block_of, operand, region_of
+from tilelang_tt.frontend.reductions import REDUCTIONS, reduction
 from tilelang_tt.frontend.scope import Scope
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.tile import (
-    Apply,
     Buffer,
     Copy,
     Element,
-    ElementExpr,
     Fill,
     Gemm,
     Map,
-    Number,
-    Reduce,
     Region,
     Stmt,
     Tensor,
     whole,
 )
-from tilelang_tt.ops.derived import apply
-
-# kind of T.reduce -> (reduction, applied before, applied after)
-_REDUCTIONS: dict[str, tuple[str, str | None, str | None]] = {
-    "sum": ("sum", None, None),
-    "max": ("max", None, None),
-    "min": ("max", "negate", "negate"),
-    "abssum": ("sum", "abs", None),
-    "absmax": ("max", "abs", None),
-}
 
 
 def _copy(scope: Scope, call: Any, location: Location | None) -> tuple[Stmt, ...]:
@@ -53,11 +40,11 @@ def _copy(scope: Scope, call: Any, location: Location | None) -> tuple[Stmt, ...
     before: tuple[Stmt, ...] = ()
     after: tuple[Stmt, ...] = ()
     if isinstance(src.source, Buffer):
-        source = operand(scope, src, location, written=False)
-        src, before = whole(source.buffer), source.take
+        source = operand(scope, call.args[0], src, location)
+        src, before = whole(source.buffer), source.take()
     if isinstance(dst.source, Buffer):
-        result = operand(scope, dst, location, written=True)
-        dst, after = whole(result.buffer), result.put
+        result = operand(scope, call.args[1], dst, location)
+        dst, after = whole(result.buffer), result.put()
     if isinstance(src.source, Tensor) and isinstance(dst.source, Tensor):
         box = tuple(extent for extent in src.extents if extent != 1)
         middle = whole(scope.temporary(src.source.name, src.source.dtype, box, location))
@@ -68,10 +55,10 @@ def _copy(scope: Scope, call: Any, location: Location | None) -> tuple[Stmt, ...
 def _transpose(scope: Scope, call: Any, location: Location | None) -> tuple[Stmt, ...]:
     """The last two axes change places; a vector is its own transpose."""
     source = block_of(scope, call.args[0], location)
-    target = block_of(scope, call.args[1], location, written=True)
+    target = block_of(scope, call.args[1], location)
     rank = len(source.buffer.shape)
     axes = (*range(rank - 2), rank - 1, rank - 2) if rank > 1 else None
-    return (*source.take, Map(target.buffer, Element(source.buffer, axes), location), *target.put)
+    return (*source.take(), Map(target.buffer, Element(source.buffer, axes), location), *target.put())
 
 
 def _check_same_box(src: Region, dst: Region, location: Location | None) -> None:
@@ -86,8 +73,8 @@ def _check_same_box(src: Region, dst: Region, location: Location | None) -> None
 
 
 def _fill(scope: Scope, call: Any, location: Location | None) -> tuple[Stmt, ...]:
-    target = block_of(scope, call.args[0], location, written=True)
-    return (Fill(target.buffer, _number(call.args[1], location), location), *target.put)
+    target = block_of(scope, call.args[0], location)
+    return (Fill(target.buffer, _number(call.args[1], location), location), *target.put())
 
 
 def _number(value: Any, location: Location | None) -> float:
@@ -106,13 +93,13 @@ def _number(value: Any, location: Location | None) -> float:
 
 def _gemm(scope: Scope, call: Any, location: Location | None) -> tuple[Stmt, ...]:
     a, b = (block_of(scope, arg, location) for arg in call.args[:2])
-    c = block_of(scope, call.args[2], location, written=True)
+    c = block_of(scope, call.args[2], location)
     transpose_a, transpose_b = bool(call.args[3]), bool(call.args[4])
     clear = scope.expr(call.args[9], location)
     _check_gemm(a.buffer, b.buffer, c.buffer, location)
     product = Gemm(a.buffer, b.buffer, c.buffer, transpose_a, transpose_b, clear, location=location)
-    old = () if scalar.int_value(clear) == 1 else c.take
-    return (*a.take, *b.take, *old, product, *c.put)
+    old = () if scalar.int_value(clear) == 1 else c.take()
+    return (*a.take(), *b.take(), *old, product, *c.put())
 
 
 def _check_gemm(a: Buffer, b: Buffer, c: Buffer, location: Location | None) -> None:
@@ -132,50 +119,22 @@ def _check_gemm(a: Buffer, b: Buffer, c: Buffer, location: Location | None) -> N
 
 def _reduce(scope: Scope, call: Any, location: Location | None) -> tuple[Stmt, ...]:
     source = block_of(scope, call.args[0], location)
-    target = block_of(scope, call.args[1], location, written=True)
+    target = block_of(scope, call.args[1], location)
     kind, clear = str(call.args[2].value), bool(call.args[4])
     shape = call.args[0].args[0].buffer.shape
     dim = int(call.args[3]) % len(shape)
-    if kind not in _REDUCTIONS:
+    if kind not in REDUCTIONS:
         raise UnsupportedError(
             "TT113",
             f"T.reduce_{kind} is not supported by this version",
             location=location,
-            help=f"supported: {', '.join(_REDUCTIONS)}",
+            help=f"supported: {', '.join(REDUCTIONS)}",
         )
     one = scalar.int_value(shape[dim]) == 1
     axis = None if one else sum(1 for extent in list(shape)[:dim] if scalar.int_value(extent) != 1)
-    old = () if clear else target.take
+    old = () if clear else target.take()
     result = reduction(scope, kind, source.buffer, target.buffer, axis, clear=clear, location=location)
-    return (*source.take, *old, *result, *target.put)
-
-
-def reduction(
-    scope: Scope, kind: str, src: Buffer, dst: Buffer, axis: int | None, *, clear: bool, location: Location | None
-) -> tuple[Stmt, ...]:
-    """Sums and maxima as they are; the others by way of |x| or -x. Along no axis there is one element to combine."""
-    op, before, after = _REDUCTIONS[kind]
-    if axis is None:
-        value: ElementExpr = Apply("abs", (Element(src),)) if kind.startswith("abs") else Element(src)
-        combine = {"sum": "add", "max": "min" if kind == "min" else "max"}[op]
-        return (Map(dst, value if clear else Apply(combine, (Element(dst), value)), location),)
-    result: list[Stmt] = []
-    if before is not None:
-        prepared = scope.temporary(src.name, src.dtype, src.shape, location)
-        result.append(Map(prepared, _prepared(before, src), location))
-        src = prepared
-    if after is None and (clear or op == "sum"):
-        return (*result, Reduce(op, src, dst, axis, clear, location))
-    part = scope.temporary(dst.name, dst.dtype, dst.shape, location)
-    value = Element(part) if after is None else _prepared(after, part)
-    if not clear:
-        value = Apply("max" if after is None else "min", (Element(dst), value))
-    return (*result, Reduce(op, src, part, axis, True, location), Map(dst, value, location))
-
-
-def _prepared(function: str, buffer: Buffer) -> ElementExpr:
-    """What is done to elements before or after a reduction."""
-    return apply("mul", Element(buffer), Number(-1.0)) if function == "negate" else apply(function, Element(buffer))
+    return (*source.take(), *old, *result, *target.put())
 
 
 TILE_OPERATIONS = {

@@ -17,7 +17,7 @@ from typing import Any
 from tvm import tirx
 
 from tilelang_tt.diagnostics import Location, UnsupportedError
-from tilelang_tt.frontend.operations import reduction
+from tilelang_tt.frontend.reductions import reduction
 from tilelang_tt.frontend.scope import Scope
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.scalar import Var

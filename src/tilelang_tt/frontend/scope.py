@@ -87,6 +87,13 @@ class Scope:
         self.tensors[buffer] = tensor
         return tensor
 
+    def workspace(self, index: int, buffer: Any) -> Tensor:
+        """T.alloc_global outside T.Kernel: DRAM between the launches of a function."""
+        dtype = self.dtype(buffer, location_of(buffer))
+        tensor = Tensor(self.unique(str(buffer.name)), index, dtype, tuple(buffer.shape), workspace=True)
+        self.tensors[buffer] = tensor
+        return tensor
+
     def check_contiguous(self, buffer: Any, tensor: Tensor) -> None:
         expected: Expr = scalar.const(1)
         for extent, stride in zip(reversed(tensor.shape), reversed(list(buffer.strides)), strict=False):

@@ -50,6 +50,7 @@ class Tensor:
     param: int
     dtype: str
     shape: tuple[Expr, ...]
+    workspace: bool = False  # not a parameter of the user's: every call brings one, for launches to hand on data
     fold: int | None = None  # `shape` is the parameter's with this axis seen as two: rows of 32 elements
 
 

@@ -39,6 +39,7 @@ class Param:
     dtype: str
     shape: tuple[Size, ...] = ()
     access: Access = "read"
+    workspace: bool = False  # no argument: the call brings it, and nobody looks at it afterwards
 
 
 @dataclass(frozen=True)
@@ -202,7 +203,8 @@ class Plan:
 
     def access(self, tensor: TensorPlan) -> Access:
         """What kernels do with the tensor as it lies here."""
-        return "read" if tensor.view else self.params[tensor.param].access
+        param = self.params[tensor.param]
+        return "read" if tensor.view else "write" if param.workspace else param.access
 
     def to_json(self) -> str:
         data = json.loads(json.dumps(asdict(self)))  # tuples become lists

@@ -61,6 +61,12 @@ def layout_text(item: TensorPlan, rank: int) -> str:
 def check_layouts(plan: Plan) -> None:
     """Refuse layouts that a ttnn tensor cannot be converted to on the device."""
     for item in plan.tensors:
+        if plan.params[item.param].workspace:
+            raise DeviceError(
+                "TT412",
+                f"kernel '{plan.name}' has a workspace, '{item.name}', that lies beside torch tensors",
+                help="pass torch tensors",
+            )
         in_pieces = item.row_window is not None or item.col_window is not None
         if item.table or item.by_rows or in_pieces or item.fold is not None:
             how = "in pieces that do not begin at tiles" if in_pieces else "as 32-bit words, not in tiles"

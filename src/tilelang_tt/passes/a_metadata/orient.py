@@ -44,6 +44,7 @@ def orient(program: TileProgram) -> Sides:
                 sides[buffer, len(buffer.shape) - 2] = Side.ROW
                 sides[buffer, len(buffer.shape) - 1] = Side.COL
     ties = [tie for launch in program.launches for stmt in walk(launch.body) for tie in _ties(stmt)]
+    _spread(sides, [tie for tie in ties if _of_matrix(tie)])  # where a vector says otherwise, it is the one to turn
     _spread(sides, ties)
     for a, b in ties:
         if a not in sides and b not in sides and any(len(axis[0].shape) == 1 for axis in (a, b)):
@@ -54,6 +55,13 @@ def orient(program: TileProgram) -> Sides:
             if len(buffer.shape) == 1:
                 sides.setdefault((buffer, 0), Side.COL)
     return sides
+
+
+def _of_matrix(tie: tuple[Axis, Axis]) -> bool:
+    """Whether a tie is one of a tensor and a block of matrices."""
+    return any(isinstance(a[0], Buffer) and len(a[0].shape) >= 2 for a in tie) and any(
+        isinstance(a[0], Tensor) for a in tie
+    )
 
 
 def _spread(sides: Sides, ties: list[tuple[Axis, Axis]]) -> None:
