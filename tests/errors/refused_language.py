@@ -177,6 +177,49 @@ def condition_on_data() -> Any:
 
 
 @refused(
+    "TT138",
+    "an element of 'n' steers the kernel; it is computed on the chip",
+    help="read the number from a tensor parameter",
+)
+def condition_on_a_copy_that_changes() -> Any:
+    @T.prim_func
+    def main(N: T.Tensor((32,), "int32"), A: T.Tensor((32, 32), "float32"), B: T.Tensor((32, 32), "float32")):
+        with T.Kernel(1, threads=128):
+            n = T.alloc_shared((32,), "int32")
+            X = T.alloc_shared((32, 32), "float32")
+            T.copy(N, n)
+            T.copy(A, X)
+            for i in T.Parallel(32):
+                n[i] = n[i] - 1
+            if n[0] > 0:  # refused
+                T.copy(X, B)
+
+    return main
+
+
+@refused(
+    "TT138",
+    "an element of 'n' steers the kernel; it is computed on the chip",
+    help="read the number from a tensor parameter",
+)
+def condition_on_a_copy_from_a_place_that_changes() -> Any:
+    @T.prim_func
+    def main(N: T.Tensor((4, 32), "int32"), A: T.Tensor((32, 32), "float32"), B: T.Tensor((32, 32), "float32")):
+        with T.Kernel(1, threads=128):
+            n = T.alloc_shared((32,), "int32")
+            X = T.alloc_shared((32, 32), "float32")
+            row = T.alloc_var("int32")
+            row = 1
+            T.copy(N[row, 0:32], n)
+            row = 2
+            T.copy(A, X)
+            if n[0] > 0:  # refused
+                T.copy(X, B)
+
+    return main
+
+
+@refused(
     "TT112",
     "index or condition 'T.bitwise_xor(bx, 1) * 32' is more than whole-number arithmetic on known values",
     help=SCALARS,

@@ -35,7 +35,7 @@ def _copy(scope: Scope, call: Any, location: Location | None) -> tuple[Stmt, ...
     src, dst = region_of(scope, call.args[0], location), region_of(scope, call.args[1], location)
     target = call.args[1].args[0].buffer
     if isinstance(src.source, Tensor) and isinstance(dst.source, Buffer) and dst.source.dtype in INTEGERS:
-        scope.copies[target] = src
+        scope.remember_copy(target, src)
     _check_same_box(src, dst, location)
     before: tuple[Stmt, ...] = ()
     after: tuple[Stmt, ...] = ()

@@ -17,7 +17,7 @@ from tvm import tirx
 from tilelang_tt.compiled import Decision
 from tilelang_tt.diagnostics import Location, UnsupportedError
 from tilelang_tt.formats import DTYPES
-from tilelang_tt.frontend.expression import SAME_TYPE
+from tilelang_tt.frontend.expression import SAME_TYPE, operator
 from tilelang_tt.frontend.refuse import DROP_BARRIER, location_of
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.scalar import Expr, Var
@@ -199,6 +199,11 @@ class Scope:
             self.values[stmt.loop_var] = stmt.loop_var + minimum
         yield scalar.at_least_zero(self.expr(stmt.extent, location), self.signed)
         self.values.pop(stmt.loop_var, None)
+        self.copies = {
+            buffer: region
+            for buffer, region in self.copies.items()
+            if not any(stmt.loop_var in scalar.variables(low) for low in region.mins)
+        }
 
     @contextmanager
     def reads(self) -> Iterator[list[Read]]:
@@ -210,6 +215,21 @@ class Scope:
     def is_number(self, buffer: Any) -> bool:
         """Whether elements of a buffer are numbers that every kernel can know: tensors, copies of them, T.alloc_var."""
         return buffer in self.tensors or buffer in self.cells or buffer in self.copies
+
+    def remember_copy(self, buffer: Any, region: Region) -> None:
+        """Elements of a block can steer if they are those of a tensor, now and whenever they are used."""
+        changing = set(self.cells.values())
+        if self.written_once(buffer) and not any(changing & set(scalar.variables(low)) for low in region.mins):
+            self.copies[buffer] = region
+
+    def written_once(self, buffer: Any) -> bool:
+        """Whether one statement alone writes to a block."""
+        found: list[Any] = []
+        tirx.stmt_functor.post_order_visit(self.func.body, found.append)
+        stores = [node for node in found if isinstance(node, tirx.BufferStore) and node.buffer.same_as(buffer)]
+        regions = [node for node in found if isinstance(node, tirx.Call) and operator(node) == "tl.region"]
+        written = [node for node in regions if int(node.args[1]) & 2 and node.args[0].buffer.same_as(buffer)]
+        return len(stores) + len(written) == 1
 
     def element(self, load: Any, location: Location | None) -> Var:
         """The variable that holds an element of a tensor: read before the statement being lifted."""
