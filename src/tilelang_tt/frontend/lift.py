@@ -29,6 +29,7 @@ from tilelang_tt.frontend.refuse import HARMLESS, location_of, macro_note, refus
 from tilelang_tt.frontend.scope import Scope
 from tilelang_tt.frontend.shared_passes import run_shared_passes
 from tilelang_tt.frontend.tails import blank_tails
+from tilelang_tt.frontend.views import without_views
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.scalar import Expr, Var
 from tilelang_tt.ir.tile import Branch, Buffer, Fill, Launch, Loop, Map, ScalarParam, Set, Stmt, TileProgram, walk
@@ -52,7 +53,7 @@ _OPERATIONS = TILE_OPERATIONS | REDUCER_OPERATIONS
 def lift(func: tirx.PrimFunc, options: Options) -> TileProgram:
     """The tile program of a function as the user wrote it."""
     refuse_gpu_code(func)
-    return _Lifter(run_shared_passes(func), options).program()
+    return _Lifter(without_views(run_shared_passes(func)), options).program()
 
 
 class _Lifter:

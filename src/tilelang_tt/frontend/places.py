@@ -67,13 +67,15 @@ def _irregular(block: Buffer, access: Any, loops: Loops, written: bool) -> set[i
     for number, (axis, walking) in enumerate(zip(axes, used, strict=True)):
         if not walking or (whole and used.count(walking) == 1):
             continue
+        if len(walking) > 1:
+            found.update(_all_but_one(access.indices[axis], loops, walking))
+            continue
         var, extent = loops[walking[0]]
         start = scalar.simplify(access.indices[axis] - var)
         outer = number < len(block.shape) - 2
         ends = scalar.equal(start + extent, access.buffer.shape[axis])
         if (
-            len(walking) > 1
-            or var in scalar.variables(start)
+            var in scalar.variables(start)
             or used.count(walking) > 1
             or outer
             or scalar.granularity(start) % TILE
@@ -81,6 +83,16 @@ def _irregular(block: Buffer, access: Any, loops: Loops, written: bool) -> set[i
         ):
             found.update(walking)
     return found
+
+
+def _all_but_one(index: Expr, loops: Loops, walking: list[int]) -> list[int]:
+    """Of the loops of `32 * i + j` all but the one that walks whole tiles, wherever the others are."""
+    for number in walking:
+        var, extent = loops[number]
+        start = scalar.simplify(index - var)
+        if extent % TILE == 0 and var not in scalar.variables(start) and scalar.granularity(start) % TILE == 0:
+            return [other for other in walking if other != number]
+    return walking
 
 
 def _used(index: Expr, loops: Loops) -> list[int]:
