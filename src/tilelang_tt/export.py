@@ -77,7 +77,7 @@ ttnn {plan.sdk}.
 
 `main.cpp` needs the C++ host headers and libraries of tt-metal: a source build
 (https://github.com/tenstorrent/tt-metal, `./build_metal.sh`) that `TT_METAL_HOME` names, or its `tt-metalium`
-development package. The Python wheel `ttnn` brings device headers alone.
+development package. The Python wheel `ttnn` brings the libraries and the device headers, but no host headers.
 
 ```sh
 export TT_METAL_HOME=/path/to/tt-metal

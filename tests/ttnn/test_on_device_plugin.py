@@ -15,6 +15,7 @@ from fake_ttnn import FakeTtnn
 REAL = Path(__file__).parent / "real"
 sys.path.insert(0, str(REAL))
 
+import table  # noqa: E402
 from table import COLUMNS, name_of, replace_section, section  # noqa: E402
 
 KERNEL = """
@@ -166,6 +167,24 @@ def test_a_section_replaces_its_own() -> None:
     assert both.count("## one") == both.count("## two") == 1
     assert again == both.replace("## one", "## three \\1")
     assert again.startswith("# Conformance kernels on ttnn\n")
+
+
+def test_a_later_run_replaces_its_cases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = tmp_path / "page.md"
+    monkeypatch.setattr(table, "TABLE", page)
+    case = {"launches": 1, "narrowed": 0, "elements": 5, "differing": 0, "problems": []}
+    facts = {"device": {"arch": "blackhole", "ttnn": "0.77.0"}}
+    first = [{**case, "test": f"t/test_a.py::test_{name}", "outcome": "failed", "problems": ["bad"]} for name in "xyz"]
+    later = [{**case, "test": "t/test_a.py::test_y", "outcome": "passed"}]
+    runs = [
+        {**facts, "run": {"day": "D", "device": "S", "commit": commit}, "cases": cases}
+        for commit, cases in (("one", first), ("two", later))
+    ]
+    table.write_table(*runs)
+    text = page.read_text()
+    assert "## Blackhole: ttnn 0.77.0 on S, D, commit one; 1 cases of two\n" in text
+    assert "| **all** | 3 | 1 | 2 | 0 | 3 | 0 | 15 | 0 |" in text
+    assert "- bad: a: x (1), a: z (1)\n" in text
 
 
 def test_names_of_rows() -> None:

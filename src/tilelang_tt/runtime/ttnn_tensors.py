@@ -69,7 +69,8 @@ def check_layouts(plan: Plan) -> None:
             )
         in_pieces = item.row_window is not None or item.col_window is not None
         if item.table or item.by_rows or in_pieces or item.fold is not None:
-            how = "in pieces that do not begin at tiles" if in_pieces else "as 32-bit words, not in tiles"
+            in_words = item.table or item.by_rows
+            how = "as 32-bit words, not in tiles" if in_words else "in pieces that do not begin at tiles"
             how = how if item.fold is None else f"with axis {item.fold} in rows of 32"
             raise DeviceError(
                 "TT412",

@@ -2,7 +2,8 @@
 
     results of the plugin `on_device` (JSON)  ->  docs/ttnn_results.md, where the section of that device is replaced
 
-`python tests/ttnn/real/table.py RESULTS.json ...` does it for results that are there already.
+`python tests/ttnn/real/table.py RESULTS.json ...` does it for results that are there already; of several files of one
+device, a later one replaces the cases it has.
 """
 
 from __future__ import annotations
@@ -28,11 +29,19 @@ compared with those of `chip` without it too, but the bound is checked on what `
 COLUMNS = ("test", "cases", "passed", "failed", "not run", "launches", "narrowed", "elements compared", "bits differ")
 
 
-def write_table(results: Mapping[str, Any]) -> None:
-    device, run = results["device"], results["run"]
-    title = f"{CHIPS[device['arch']]}: ttnn {device['ttnn']} on {run['device']}, {run['day']}, commit {run['commit']}"
+def write_table(*runs: Mapping[str, Any]) -> None:
+    """The section of one device; a later run replaces the cases it has."""
+    cases = {case["test"]: {**case, "commit": run["run"]["commit"]} for run in runs for case in run["cases"]}
+    device, last = runs[0]["device"], runs[-1]["run"]
+    title = f"{CHIPS[device['arch']]}: ttnn {device['ttnn']} on {last['device']}, {last['day']}, {_commits(cases)}"
     page = TABLE.read_text() if TABLE.exists() else ""
-    TABLE.write_text(replace_section(page, device["arch"], section(results, title)))
+    TABLE.write_text(replace_section(page, device["arch"], section({"cases": list(cases.values())}, title)))
+
+
+def _commits(cases: Mapping[str, Mapping[str, Any]]) -> str:
+    """The commit most cases are of, and how many are of others."""
+    (most, _), *others = Counter(case["commit"] for case in cases.values()).most_common()
+    return "; ".join([f"commit {most}", *(f"{count} cases of {commit}" for commit, count in others)])
 
 
 def section(results: Mapping[str, Any], title: str) -> str:
@@ -93,5 +102,8 @@ def _line(cells: Sequence[str]) -> str:
 
 
 if __name__ == "__main__":
-    for file in sys.argv[1:]:
-        write_table(json.loads(Path(file).read_text()))
+    files = [json.loads(Path(file).read_text()) for file in sys.argv[1:]]
+    for chip in CHIPS:
+        chosen = [file for file in files if file["device"]["arch"] == chip]
+        if chosen:
+            write_table(*chosen)
