@@ -32,8 +32,11 @@ from tilelang_tt.passes.b_partition.map_grid_to_cores import map_grid_to_cores
 from tilelang_tt.passes.b_partition.partition_work import partition_work
 from tilelang_tt.passes.c_tile.build_tile_dfg import build_tile_dfg
 from tilelang_tt.passes.c_tile.drop_dead_writes import drop_dead_writes
+from tilelang_tt.passes.c_tile.factor_numbers import factor_numbers
 from tilelang_tt.passes.c_tile.fold_clear import fold_clear
 from tilelang_tt.passes.c_tile.fuse_maps import fuse_maps
+from tilelang_tt.passes.c_tile.join_maps import join_maps
+from tilelang_tt.passes.c_tile.keep_in_dst import keep_in_dst
 from tilelang_tt.passes.c_tile.lower_positions import lower_positions
 from tilelang_tt.passes.c_tile.lower_reductions import lower_reductions
 from tilelang_tt.passes.c_tile.lower_shared_to_cb import lower_shared_to_cb
@@ -72,12 +75,15 @@ TILE_PASSES: tuple[Callable[[TileProgram], TileProgram], ...] = (
     mask_padding,
     lower_positions,
     lower_reductions,
+    factor_numbers,
     separate_roles,
     fuse_maps,
     split_expressions,
+    join_maps,
     fold_clear,
     lower_shared_to_cb,
     lower_tile_intrinsics,
+    keep_in_dst,
     share_blocks,
     build_tile_dfg,
 )

@@ -1,7 +1,7 @@
 """dst_program: which instructions an expression becomes, in which tiles of DST."""
 
 from tilelang_tt.ir import scalar
-from tilelang_tt.ir.tile import Apply, Buffer, Element, ElementExpr, Memory, Number, Scalar
+from tilelang_tt.ir.tile import TILE_COL, Apply, Buffer, Element, ElementExpr, Memory, Number, Scalar
 from tilelang_tt.ops.derived import DERIVED
 from tilelang_tt.passes.c_tile.dst_program import Compute, Fetch, dst_program
 
@@ -55,3 +55,65 @@ def test_the_instruction_depends_on_the_numbers() -> None:
 def test_views_of_bits_need_no_instruction() -> None:
     exponent = DERIVED["shift_right_uint32"].tree(Apply("bits_of", (X,)), Number(23.0))
     assert calls(exponent) == ["right_shift_tile<DataFormat::Int32>", "bitwise_and_tile<DataFormat::Int32>"]
+
+
+V = Element(Buffer("V", "float32", (32,), Memory.SHARED), (0,))
+
+
+def text(*values: ElementExpr) -> list[str]:
+    """The steps of a program for a row of tiles that all meet the same tile of V: `*` is done once for the row."""
+    program = dst_program(*values, repeats={V.buffer})
+    lines = []
+    for step in program.steps:
+        mark = "*" if program.is_common(step) else ""
+        if isinstance(step, Compute):
+            name = step.instruction.call.partition("(")[0].partition("<")[0]
+            lines.append(f"{mark}{step.out} = {name} {' '.join(map(str, step.operands))}")
+        else:
+            what = step.buffer.name if isinstance(step, Fetch) else step.value
+            lines.append(f"{mark}{step.slot} = {what}")
+    return [*lines, f"results {program.results}, {program.slots} slots and {program.common}"]
+
+
+def test_what_repeats_along_a_row_is_there_once() -> None:
+    assert text(Apply("exp", (Apply("sub", (X, Apply("mul", (V, Number(2.0))))),))) == [
+        "0 = X",
+        "*1 = V",
+        "*1 = mul_unary_tile 1",
+        "0 = sub_binary_tile 0 1",
+        "0 = exp_tile 0",
+        "results (0,), 1 slots and 1",
+    ]
+
+
+def test_numbers_in_place_of_tiles_are_there_once() -> None:
+    assert text(Apply("where", (Apply("le", (X, Number(0.0))), Number(0.0), Number(-1.0)))) == [
+        "0 = X",
+        "0 = lez_tile 0",
+        "*1 = 0.0",
+        "*2 = -1.0",
+        "0 = where_tile 0 1 2",
+        "results (0,), 1 slots and 2",
+    ]
+
+
+def test_what_is_changed_or_packed_each_tile_has_for_itself() -> None:
+    assert text(V) == ["0 = V", "results (0,), 1 slots and 0"]
+    assert text(Apply("exp", (V,))) == [
+        "*1 = V",
+        "*1 = exp_tile 1",
+        "0 = copy_dest_values 1",
+        "results (0,), 1 slots and 1",
+    ]
+    shifted = Apply("add", (V, Scalar(TILE_COL)))  # a number that differs from tile to tile
+    assert text(shifted) == ["0 = V", "0 = add_unary_tile 0", "results (0,), 1 slots and 0"]
+
+
+def test_several_results_share_their_parts() -> None:
+    """A maximum, and the exponential of how far it is from one operand, which is in DST beforehand."""
+    held = Element(Buffer("H", "float32", (32, 32), Memory.SHARED))
+    largest = Apply("max", (held, X))
+    program = dst_program(largest, Apply("exp", (Apply("sub", (X, largest)),)), held=held.buffer)
+    assert program.steps[0] == Fetch(held.buffer, 0)
+    assert (program.slots, program.results) == (2, (0, 1))
+    assert len(program.steps) == 5  # two operands, one maximum, one difference, one exponential

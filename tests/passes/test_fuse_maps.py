@@ -1,5 +1,8 @@
 """C fuse_maps: neighbouring element-wise statements in one pass through DST, where nothing is lost."""
 
+import tempfile
+from typing import Any
+
 import pytest
 import tilelang.language as T
 
@@ -195,3 +198,41 @@ def test_what_is_changed_in_between_is_not_computed_with_later() -> None:
 
     assert "Map Y = X * 2\n" in body(after(fuse_maps, main))
     assert keeps_meaning(fuse_maps, main, small_integers({"A": (64, 64), "B": (64, 64)}))
+
+
+def _softmax_of(dtype: str) -> Any:
+    """The maximum of what was loaded, then the block is overwritten."""
+    source = f'''
+import tilelang.language as T
+
+@T.prim_func
+def main(A: T.Tensor((64, 64), "{dtype}"), B: T.Tensor((64, 64), "{dtype}")):
+    with T.Kernel(2, threads=128) as bx:
+        x = T.alloc_fragment((32, 64), "float32")
+        largest = T.alloc_fragment((32,), "float32")
+        T.copy(A[bx * 32, 0], x)
+        T.reduce_max(x, largest, dim=1)
+        for i, j in T.Parallel(32, 64):
+            x[i, j] = x[i, j] - largest[i]
+        T.reduce_max(x, largest, dim=1)
+        for i, j in T.Parallel(32, 64):
+            x[i, j] = x[i, j] + largest[i]
+        T.copy(x, B[bx * 32, 0])
+'''
+    scope: dict[str, Any] = {}
+    with tempfile.NamedTemporaryFile("w", suffix=".py") as file:
+        file.write(source)
+        file.flush()
+        exec(compile(source, file.name, "exec", dont_inherit=True), scope)
+        return scope["main"]
+
+
+@pytest.mark.parametrize(("dtype", "copied"), [("bfloat16", False), ("float32", True)])
+def test_a_copy_that_only_widens_is_left_out_until_it_is_overwritten(dtype: str, copied: bool) -> None:
+    func = _softmax_of(dtype)
+    text = body(after(fuse_maps, func))
+    assert ("Map x = x_in\n" in text) is copied
+    assert ("Reduce largest_lane = max of x_in along j\n" in text) is not copied
+    assert ("Map x = x_in - largest[i]\n" in text) is not copied
+    assert "max of x along j\n" in text  # the second maximum is of the new contents
+    assert keeps_meaning(fuse_maps, func, small_integers({"A": (64, 64)}))

@@ -32,9 +32,8 @@ for unit in unit_start .. unit_start + unit_count
       math
         matmul A_s[i], B_s[0] -> DST[0], 2 x 2 tiles, A stride 1
       pack
-        for si in 0 .. 2
-          for sj in 0 .. 2
-            pack DST[si * 2 + sj] -> C_l[(i + si) * 2 + sj], adding unless k == 0
+        for t in 0 .. 4
+          pack DST[t] -> C_l[i * 2 + t], adding unless k == 0
     pop A_s 4
     pop B_s 2
   push C_l 8
@@ -165,6 +164,46 @@ def test_fill() -> None:
   pack
     for tile in 0 .. 4
       pack DST[0] -> Y[tile]
+""" in _compute(main)
+
+
+def test_fills_side_by_side_share_a_section() -> None:
+    """A tile of DST for every number; nothing but reservations lies between them."""
+
+    @T.prim_func
+    def main(A: T.Tensor((64, 64), "float32"), B: T.Tensor((64, 64), "float32")):
+        with T.Kernel(1, threads=128):
+            X = T.alloc_shared((64, 64), "float32")
+            Y = T.alloc_fragment((64, 64), "float32")
+            m = T.alloc_fragment((64,), "float32")
+            n = T.alloc_fragment((64,), "float32")
+            T.fill(Y, 1.5)
+            T.fill(m, 0)
+            T.fill(n, 1.5)
+            for _ in T.serial(2):
+                T.copy(A, X)
+                for i in T.Parallel(64):
+                    n[i] = n[i] + m[i]
+                for i in T.Parallel(64):
+                    m[i] = m[i] * 2.0
+                for i, j in T.Parallel(64, 64):
+                    Y[i, j] = Y[i, j] + X[i, j] * m[i] + n[i]
+            T.copy(Y, B)
+
+    assert """\
+  reserve Y 4
+  reserve m 2
+  reserve n 2
+  math
+    fill DST[0] = 1.5
+    fill DST[1] = 0
+  pack
+    for tile in 0 .. 4
+      pack DST[0] -> Y[tile]
+    for tile in 0 .. 2
+      pack DST[1] -> m[tile]
+    for tile in 0 .. 2
+      pack DST[0] -> n[tile]
 """ in _compute(main)
 
 

@@ -7,7 +7,7 @@ from tilelang_tt.ir.tile import SubBlock
 from tilelang_tt.options import Options
 from tilelang_tt.passes.c_tile.lower_tile_intrinsics import choose_sub_block, lower_tile_intrinsics
 
-from .kernels import double_loop_gemm, dynamic_gemm, gemm, gemm_relu, small_integers
+from .kernels import gemm, small_integers
 from .stages import after, before, body, facts, keeps_meaning
 
 
@@ -79,63 +79,6 @@ def test_a_transposed_second_operand_that_lies_by_rows_goes_column_by_column() -
 
     assert "Gemm C_l = A_s @ A_s^T, sub-blocks 2 x 1\n" in body(after(lower_tile_intrinsics, main))
     assert keeps_meaning(lower_tile_intrinsics, main, small_integers({"A": (64, 64)}))
-
-
-@pytest.mark.parametrize("func", [gemm(), dynamic_gemm()], ids=["static", "symbolic"])
-def test_an_accumulator_that_fits_stays_in_dst(func) -> None:
-    program = after(lower_tile_intrinsics, func)
-    text = body(program)
-    assert text.startswith("InDst C_l\n  Loop k < ")
-    assert "\n  Map C_l_out = C_l\nStore C_l_out" in text
-    (line,) = (line for line in facts(program, "buffer") if line.startswith("C_l:"))
-    assert line == "C_l: fragment float32[64, 64]; 2 x 2 tiles Float32 of 4096 B; in DST"
-
-
-def test_a_nest_of_sums_stays_in_dst() -> None:
-    text = body(after(lower_tile_intrinsics, double_loop_gemm()))
-    assert text.startswith("Loop row < 2\n  InDst C_l\n    Loop outer < 2\n")
-    tensors = small_integers({"A": (128, 128), "B": (128, 64)})
-    assert keeps_meaning(lower_tile_intrinsics, double_loop_gemm(), tensors)
-
-
-def test_an_accumulator_bigger_than_dst_goes_through_l1() -> None:
-    assert "InDst" not in body(after(lower_tile_intrinsics, gemm_relu()))
-
-
-def test_an_accumulator_that_is_read_twice_goes_through_l1() -> None:
-    @T.prim_func
-    def main(
-        A: T.Tensor((32, 32), "bfloat16"),
-        C: T.Tensor((32, 32), "bfloat16"),
-        D: T.Tensor((32, 32), "bfloat16"),
-    ):
-        with T.Kernel(1, threads=128):
-            A_s = T.alloc_shared((32, 32), "bfloat16")
-            C_l = T.alloc_fragment((32, 32), "float32")
-            D_l = T.alloc_fragment((32, 32), "float32")
-            T.copy(A, A_s)
-            T.gemm(A_s, A_s, C_l, clear_accum=True)
-            for i, j in T.Parallel(32, 32):
-                D_l[i, j] = C_l[i, j] * 2.0
-            T.copy(D_l, D)
-            T.copy(C_l, C)
-
-    assert "InDst" not in body(after(lower_tile_intrinsics, main))
-    assert keeps_meaning(lower_tile_intrinsics, main, small_integers({"A": (32, 32)}))
-
-
-def test_a_sum_that_does_not_start_from_zero_goes_through_l1() -> None:
-    @T.prim_func
-    def main(A: T.Tensor((32, 32), "bfloat16"), C: T.Tensor((32, 32), "bfloat16")):
-        with T.Kernel(1, threads=128):
-            A_s = T.alloc_shared((32, 32), "bfloat16")
-            C_l = T.alloc_fragment((32, 32), "float32")
-            T.copy(A, A_s)
-            T.fill(C_l, 1.0)
-            T.gemm(A_s, A_s, C_l)
-            T.copy(C_l, C)
-
-    assert "InDst" not in body(after(lower_tile_intrinsics, main))
 
 
 def test_two_transposed_copies_have_two_names() -> None:

@@ -36,6 +36,7 @@ Branch b < 3  # user.py:7
   Fill Y = 1
 Else
   Fill Y = -2""",
+    t.Maps((t.Map(X, t.Element(Y)), t.Map(Y, t.Element(X))), HERE): "Maps X = Y; Y = X  # user.py:7",
     t.InDst(Y, (t.Map(X, t.Element(Y)),), HERE): """\
 InDst Y  # user.py:7
   Map X = Y""",

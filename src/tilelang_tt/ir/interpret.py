@@ -45,6 +45,7 @@ from tilelang_tt.ir.tile import (
     Load,
     Loop,
     Map,
+    Maps,
     Number,
     Publish,
     Read,
@@ -200,6 +201,10 @@ class _Machine:
                 self.write(stmt.dst, np.full(stmt.dst.shape, stmt.value))
             case Map():
                 self.map(stmt)
+            case Maps():
+                values = [self.value(one) for one in stmt.results]
+                for one, value in zip(stmt.results, values, strict=True):
+                    self.write(one.dst, value)
             case Gemm():
                 self.gemm(stmt)
             case Reduce():
@@ -222,13 +227,16 @@ class _Machine:
         return cut, value[tuple(slice(extent) for _, extent in cut)]
 
     def map(self, stmt: Map) -> None:
-        self.target = stmt.dst
-        value = self.element(stmt.value, stmt.shape)
+        value = self.value(stmt)
         if stmt.part is None:
             self.write(stmt.dst, value)
             return
         starts = [self.number(start) for start in stmt.part.origin]
         self.put(stmt.dst, tuple(zip(starts, stmt.part.extents, strict=True)), value)
+
+    def value(self, stmt: Map) -> Array:
+        self.target = stmt.dst
+        return self.element(stmt.value, stmt.shape)
 
     def gemm(self, gemm: Gemm) -> None:
         """Sums in float64, so that the order of summation does not show after rounding to float32."""

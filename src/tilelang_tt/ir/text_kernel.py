@@ -74,7 +74,7 @@ from tilelang_tt.ir.kernel import (
 )
 from tilelang_tt.ir.scalar import Expr, Var
 from tilelang_tt.ir.text_tile import INDENT, Names, constant_text, number_text, place, size, stmt_text
-from tilelang_tt.ir.tile import Buffer, ScalarParam
+from tilelang_tt.ir.tile import Buffer, InDst, ScalarParam
 
 _CB_WORD = {CbKind.RESERVE: "reserve", CbKind.PUSH: "push", CbKind.WAIT: "wait", CbKind.POP: "pop"}
 _BARRIER_WORD = {
@@ -238,7 +238,8 @@ class _KernelText:
             case Source():
                 return place(stmt.location).strip()
             case Task():
-                return f"{stmt_text(stmt.stmt, names)}{place(stmt.stmt.location)}"
+                parts = stmt.stmt.body if isinstance(stmt.stmt, InDst) else (stmt.stmt,)
+                return f"{'; '.join(stmt_text(part, names) for part in parts)}{place(stmt.stmt.location)}"
             case Receive():
                 return f"receive {names(stmt.buffer)}"
             case Hand():

@@ -39,6 +39,7 @@ from tilelang_tt.ir.tile import (
     Load,
     Loop,
     Map,
+    Maps,
     Number,
     Publish,
     Read,
@@ -280,6 +281,8 @@ def stmt_text(stmt: Stmt, names: Names) -> str:
             return _gemm(stmt, names)
         case Map():
             return f"Map {names(stmt.dst)}{_part(stmt, names)} = {element_text(stmt.value, names)}"
+        case Maps():
+            return f"Maps {'; '.join(stmt_text(one, names).removeprefix('Map ') for one in stmt.results)}"
         case Reduce():
             sign = "=" if stmt.clear else f"{stmt.op}="
             return f"Reduce {names(stmt.dst)} {sign} {stmt.op} of {names(stmt.src)} along {AXES[stmt.axis]}"

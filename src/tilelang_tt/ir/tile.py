@@ -6,6 +6,7 @@
                | Read | Set                                          numbers that steer
                | Copy | Fill | Gemm | Map | Reduce                   as lifted from TileLang
                | Load | Store                                        Copy after `attach_tensor_accessors`
+               | Maps                                                from `join_maps`
                | Transpose | InDst                                   from `lower_tile_intrinsics`
                | Publish                                             from `build_tile_dfg`
 
@@ -277,6 +278,14 @@ class Map:
 
 
 @dataclass(frozen=True)
+class Maps:
+    """Several blocks of equal tiles, computed in one pass through DST from what every block held before."""
+
+    results: tuple[Map, ...]  # of whole blocks
+    location: Location | None = None
+
+
+@dataclass(frozen=True)
 class Reduce:
     """dst = `op` ("sum" or "max") of src along `axis`; without `clear` what dst holds is taken in.
 
@@ -367,14 +376,16 @@ class Publish:
 
 @dataclass(frozen=True)
 class InDst:
-    """`body` with `buffer` held in DST throughout: products summed, then read once by the last statement."""
+    """`body` with `buffer` held in DST throughout: products summed, then read by the last statement alone."""
 
     buffer: Buffer
     body: tuple[Stmt, ...]
     location: Location | None = None
 
 
-Stmt = Loop | Branch | Read | Set | Copy | Fill | Gemm | Map | Reduce | Transpose | Load | Store | Publish | InDst
+Stmt = (
+    Loop | Branch | Read | Set | Copy | Fill | Gemm | Map | Maps | Reduce | Transpose | Load | Store | Publish | InDst
+)
 
 
 # --- facts that passes attach ---------------------------------------------------------------------
@@ -626,6 +637,11 @@ def table_reads(stmt: Stmt) -> tuple[Read, ...]:
     return ()
 
 
+def maps_of(stmt: Stmt) -> tuple[Map, ...]:
+    """The blocks that a statement computes element by element, each as a statement of its own."""
+    return stmt.results if isinstance(stmt, Maps) else (stmt,) if isinstance(stmt, Map) else ()
+
+
 def reads(stmt: Stmt) -> tuple[Buffer, ...]:
     """Buffers whose old contents a statement uses (not those of nested statements)."""
     if isinstance(stmt, Gemm):
@@ -633,6 +649,8 @@ def reads(stmt: Stmt) -> tuple[Buffer, ...]:
     if isinstance(stmt, Map):
         kept = () if stmt.part is None else (stmt.dst,)
         return tuple(dict.fromkeys((*element_buffers(stmt.value), *kept)))
+    if isinstance(stmt, Maps):
+        return tuple(dict.fromkeys(buffer for one in stmt.results for buffer in reads(one)))
     if isinstance(stmt, Reduce):
         return (stmt.src,) if stmt.clear else (stmt.src, stmt.dst)
     if isinstance(stmt, Transpose | Store):
@@ -644,8 +662,8 @@ def reads(stmt: Stmt) -> tuple[Buffer, ...]:
 
 def unpacks(stmt: Stmt) -> tuple[Buffer, ...]:
     """Buffers a statement's consumer takes out of L1. An accumulator is not one: the packer adds in place."""
-    if isinstance(stmt, Map):
-        return tuple(element_buffers(stmt.value))
+    if isinstance(stmt, Map | Maps):
+        return tuple(dict.fromkeys(buffer for one in maps_of(stmt) for buffer in element_buffers(one.value)))
     return (stmt.a, stmt.b) if isinstance(stmt, Gemm) else reads(stmt)
 
 
@@ -653,6 +671,8 @@ def writes(stmt: Stmt) -> tuple[Buffer, ...]:
     """Buffers a statement changes (not those of nested statements)."""
     if isinstance(stmt, Gemm):
         return (stmt.c,)
+    if isinstance(stmt, Maps):
+        return tuple(one.dst for one in stmt.results)
     if isinstance(stmt, Fill | Map | Reduce | Transpose | Load):
         return (stmt.dst,)
     if isinstance(stmt, Copy) and isinstance(stmt.dst.source, Buffer):

@@ -18,19 +18,16 @@
 constexpr uint32_t cb_q = tt::CBIndex::c_0;  // 2 blocks of 2 x 2 tiles, Float16_b
 constexpr uint32_t cb_k = tt::CBIndex::c_1;  // 2 x 2 tiles, Float16_b
 constexpr uint32_t cb_v = tt::CBIndex::c_2;  // 2 x 2 tiles, Float16_b
-constexpr uint32_t cb_scores = tt::CBIndex::c_3;  // 2 x 2 tiles, Float32
-constexpr uint32_t cb_weights = tt::CBIndex::c_4;  // 2 x 2 tiles, Float16_b
-constexpr uint32_t cb_out = tt::CBIndex::c_5;  // 2 x 2 tiles, Float32
-constexpr uint32_t cb_largest = tt::CBIndex::c_6;  // 2 x 1 tiles, Float32
-constexpr uint32_t cb_before = tt::CBIndex::c_7;  // 2 x 1 tiles, Float32
-constexpr uint32_t cb_factor = tt::CBIndex::c_8;  // 2 x 1 tiles, Float32
-constexpr uint32_t cb_part = tt::CBIndex::c_9;  // 2 x 1 tiles, Float32
-constexpr uint32_t cb_total = tt::CBIndex::c_10;  // 2 x 1 tiles, Float32
-constexpr uint32_t cb_largest_tile = tt::CBIndex::c_11;  // 2 x 1 tiles, Float32
-constexpr uint32_t cb_out_out = tt::CBIndex::c_12;  // 2 blocks of 2 x 2 tiles, Float16_b
-constexpr uint32_t cb_index = tt::CBIndex::c_13;  // 1 x 1 tiles, Float16_b
-constexpr uint32_t cb_largest_tile_lane = tt::CBIndex::c_14;  // 2 x 1 tiles, Float32
-constexpr uint32_t cb_ones = tt::CBIndex::c_15;  // 1 x 1 tiles, Float16_b
+constexpr uint32_t cb_index = tt::CBIndex::c_3;  // 1 x 1 tiles, Float16_b
+constexpr uint32_t cb_ones = tt::CBIndex::c_4;  // 1 x 1 tiles, Float16_b
+constexpr uint32_t cb_out_out = tt::CBIndex::c_16;  // 2 blocks of 2 x 2 tiles, Float16_b
+constexpr uint32_t cb_scores = tt::CBIndex::c_24;  // 2 x 2 tiles, Float32
+constexpr uint32_t cb_weights = tt::CBIndex::c_25;  // 2 x 2 tiles, Float16_b
+constexpr uint32_t cb_out = tt::CBIndex::c_26;  // 2 x 2 tiles, Float32
+constexpr uint32_t cb_largest = tt::CBIndex::c_27;  // 2 x 1 tiles, Float32
+constexpr uint32_t cb_factor = tt::CBIndex::c_28;  // 2 x 1 tiles, Float32
+constexpr uint32_t cb_total = tt::CBIndex::c_29;  // 2 x 1 tiles, Float32
+constexpr uint32_t cb_largest_tile_lane = tt::CBIndex::c_30;  // 2 x 1 tiles, Float32
 constexpr uint32_t cb_scores_fp32 = tt::CBIndex::c_31;  // 2 x 2 tiles, Float32
 
 // The bits of the float32 nearest to a whole number: the cores that run this have no floating point.
@@ -60,41 +57,31 @@ void kernel_main() {
     for (uint32_t unit = unit_start; unit < unit_start + unit_count; ++unit) {
         const uint32_t bx = unit % 2;
         cb_reserve_back(cb_out, 4);
+        cb_reserve_back(cb_total, 2);
+        cb_reserve_back(cb_largest, 2);
         // kernel.py:32  T.fill(out, 0)
+        // kernel.py:33  T.fill(total, 0)
+        // kernel.py:34  T.fill(largest, -T.infinity("float32"))
         pack_reconfig_data_format(cb_out);
         fill_tile_init();
         tile_regs_acquire();
         fill_tile_bitcast(0, 0x00000000u /* 0 */);
+        fill_tile_bitcast(1, 0xff800000u /* -inf */);
         tile_regs_commit();
         tile_regs_wait();
         for (uint32_t tile = 0; tile < 4; ++tile) {
             pack_tile<true>(0, cb_out, tile);
         }
-        tile_regs_release();
-        cb_reserve_back(cb_total, 2);
-        // kernel.py:33  T.fill(total, 0)
-        tile_regs_acquire();
-        fill_tile_bitcast(0, 0x00000000u /* 0 */);
-        tile_regs_commit();
-        tile_regs_wait();
         for (uint32_t tile = 0; tile < 2; ++tile) {
             pack_tile<true>(0, cb_total, tile);
         }
-        tile_regs_release();
-        cb_reserve_back(cb_largest, 2);
-        // kernel.py:34  T.fill(largest, -T.infinity("float32"))
-        tile_regs_acquire();
-        fill_tile_bitcast(0, 0xff800000u /* -inf */);
-        tile_regs_commit();
-        tile_regs_wait();
         for (uint32_t tile = 0; tile < 2; ++tile) {
-            pack_tile<true>(0, cb_largest, tile);
+            pack_tile<true>(1, cb_largest, tile);
         }
         tile_regs_release();
         cb_wait_front(cb_q, 4);
         cb_push_back(cb_out, 4);
         cb_push_back(cb_largest, 2);
-        cb_wait_front(cb_largest, 2);
         cb_push_back(cb_total, 2);
         reconfig_data_format_srca(cb_index);
         // kernel.py:35  for n in T.Pipelined(bx + 1, num_stages=1):
@@ -105,27 +92,35 @@ void kernel_main() {
                 copy_tile_to_dst_init_short(cb_index);
                 pack_reconfig_l1_acc(0);
                 for (uint32_t i = 0; i < 2; ++i) {
-                    for (uint32_t j = 0; j < 2; ++j) {
-                        end_block();
-                        binop_with_scalar_tile_init();
-                        tile_regs_acquire();
-                        copy_tile(cb_index, 0, 0);
-                        add_unary_tile(0, float_of(n * 64 + j * 32 - i * 32 - bx * 64));
-                        end_block();
-                        lez_tile_init();
-                        lez_tile(0);
-                        end_block();
-                        fill_tile_init();
-                        fill_tile_bitcast(1, 0x00000000u /* 0 */);
-                        fill_tile_bitcast(2, 0xff800000u /* -inf */);
-                        end_block();
-                        where_tile_init();
-                        where_tile<DataFormat::Float32>(0, 1, 2, 0);
-                        tile_regs_commit();
-                        tile_regs_wait();
-                        pack_tile<true>(0, cb_scores, i * 2 + j);
-                        tile_regs_release();
+                    end_block();
+                    binop_with_scalar_tile_init();
+                    tile_regs_acquire();
+                    for (uint32_t t = 0; t < 2; ++t) {
+                        copy_tile(cb_index, 0, t);
                     }
+                    for (uint32_t t = 0; t < 2; ++t) {
+                        add_unary_tile(t, float_of(n * 64 + t * 32 - i * 32 - bx * 64));
+                    }
+                    end_block();
+                    lez_tile_init();
+                    for (uint32_t t = 0; t < 2; ++t) {
+                        lez_tile(t);
+                    }
+                    end_block();
+                    fill_tile_init();
+                    fill_tile_bitcast(2, 0x00000000u /* 0 */);
+                    fill_tile_bitcast(3, 0xff800000u /* -inf */);
+                    end_block();
+                    where_tile_init();
+                    for (uint32_t t = 0; t < 2; ++t) {
+                        where_tile<DataFormat::Float32>(t, 2, 3, t);
+                    }
+                    tile_regs_commit();
+                    tile_regs_wait();
+                    for (uint32_t t = 0; t < 2; ++t) {
+                        pack_tile<true>(t, cb_scores, i * 2 + t);
+                    }
+                    tile_regs_release();
                 }
             }
             cb_wait_front(cb_k, 4);
@@ -138,35 +133,18 @@ void kernel_main() {
             }
             tile_regs_commit();
             tile_regs_wait();
-            for (uint32_t si = 0; si < 2; ++si) {
-                for (uint32_t sj = 0; sj < 2; ++sj) {
-                    pack_tile<true>(si * 2 + sj, cb_scores, si * 2 + sj);
-                }
+            for (uint32_t t = 0; t < 4; ++t) {
+                pack_tile<true>(t, cb_scores, t);
             }
             tile_regs_release();
             cb_pop_front(cb_k, 4);
-            cb_reserve_back(cb_before, 2);
-            // kernel.py:40  T.copy(largest, before)
-            reconfig_data_format_srca(cb_index, cb_largest);
-            copy_tile_to_dst_init_short(cb_largest);
-            pack_reconfig_l1_acc(0);
-            tile_regs_acquire();
-            for (uint32_t t = 0; t < 2; ++t) {
-                copy_tile(cb_largest, t, t);
-            }
-            tile_regs_commit();
-            tile_regs_wait();
-            for (uint32_t t = 0; t < 2; ++t) {
-                pack_tile<true>(t, cb_before, t);
-            }
-            tile_regs_release();
-            cb_pop_front(cb_largest, 2);
             cb_push_back(cb_scores, 4);
             cb_wait_front(cb_scores, 4);
             cb_reserve_back(cb_largest_tile_lane, 2);
             // kernel.py:35  for n in T.Pipelined(bx + 1, num_stages=1):
-            reconfig_data_format_srca(cb_largest, cb_scores);
+            reconfig_data_format_srca(cb_index, cb_scores);
             reduce_init<PoolType::MAX, ReduceDim::REDUCE_ROW>(cb_scores, cb_ones, cb_largest_tile_lane);
+            pack_reconfig_l1_acc(0);
             tile_regs_acquire();
             for (uint32_t t = 0; t < 2; ++t) {
                 for (uint32_t k = 0; k < 2; ++k) {
@@ -182,103 +160,71 @@ void kernel_main() {
             reduce_uninit(cb_scores);
             cb_push_back(cb_largest_tile_lane, 2);
             cb_wait_front(cb_largest_tile_lane, 2);
-            cb_reserve_back(cb_largest_tile, 2);
+            cb_reserve_back(cb_factor, 2);
+            // kernel.py:44  largest[i] = T.max(largest[i], before[i])
+            cb_wait_front(cb_largest, 2);
             reconfig_data_format_srca(cb_scores, cb_ones);
             reconfig_data_format_srcb(cb_index, cb_largest_tile_lane);
             matmul_block_init(cb_largest_tile_lane, cb_ones, /*transpose*/ 0, 1, 2, 1);
-            tile_regs_acquire();
-            matmul_block(cb_largest_tile_lane, cb_ones, 0, 0, 0, /*transpose*/ 0, 1, 2, 1);
-            tile_regs_commit();
-            tile_regs_wait();
-            for (uint32_t si = 0; si < 2; ++si) {
-                pack_tile<true>(si, cb_largest_tile, si);
-            }
-            tile_regs_release();
-            cb_pop_front(cb_largest_tile_lane, 2);
-            cb_push_back(cb_largest_tile, 2);
-            cb_wait_front(cb_largest_tile, 2);
-            cb_push_back(cb_before, 2);
-            cb_wait_front(cb_before, 2);
-            cb_reserve_back(cb_largest, 2);
-            // kernel.py:44  largest[i] = T.max(largest[i], before[i])
-            reconfig_data_format_srca(cb_ones, cb_largest_tile);
-            copy_tile_to_dst_init_short(cb_largest_tile);
             binary_max_tile_init();
             tile_regs_acquire();
-            for (uint32_t t = 0; t < 2; ++t) {
-                copy_tile(cb_largest_tile, t, t);
-            }
-            for (uint32_t t = 0; t < 2; ++t) {
-                copy_tile(cb_before, t, 2 + t);
-            }
-            for (uint32_t t = 0; t < 2; ++t) {
-                binary_max_tile(t, 2 + t, t);
-            }
-            tile_regs_commit();
-            tile_regs_wait();
-            for (uint32_t t = 0; t < 2; ++t) {
-                pack_tile<true>(t, cb_largest, t);
-            }
-            tile_regs_release();
-            cb_pop_front(cb_largest_tile, 2);
-            cb_push_back(cb_largest, 2);
-            cb_wait_front(cb_largest, 2);
-            cb_reserve_back(cb_factor, 2);
-            // kernel.py:46  factor[i] = T.exp2(before[i] * SCALE - largest[i] * SCALE)
-            end_block();
-            binop_with_scalar_tile_init();
-            tile_regs_acquire();
-            for (uint32_t t = 0; t < 2; ++t) {
-                copy_tile(cb_before, t, t);
-            }
-            for (uint32_t t = 0; t < 2; ++t) {
-                mul_unary_tile(t, 0x3e38aa3bu /* 0.18033688 */);
-            }
+            matmul_block(cb_largest_tile_lane, cb_ones, 0, 0, 0, /*transpose*/ 0, 1, 2, 1);
+            reconfig_data_format_srca(cb_ones, cb_largest);
+            copy_tile_to_dst_init_short(cb_largest);
             for (uint32_t t = 0; t < 2; ++t) {
                 copy_tile(cb_largest, t, 2 + t);
             }
             for (uint32_t t = 0; t < 2; ++t) {
-                mul_unary_tile(2 + t, 0x3e38aa3bu /* 0.18033688 */);
+                binary_max_tile(t, 2 + t, t);
             }
             end_block();
             sub_binary_tile_init();
             for (uint32_t t = 0; t < 2; ++t) {
-                sub_binary_tile(t, 2 + t, t);
+                sub_binary_tile(2 + t, t, 2 + t);
+            }
+            end_block();
+            binop_with_scalar_tile_init();
+            for (uint32_t t = 0; t < 2; ++t) {
+                mul_unary_tile(2 + t, 0x3e38aa3bu /* 0.18033688 */);
             }
             end_block();
             exp2_tile_init();
             for (uint32_t t = 0; t < 2; ++t) {
-                exp2_tile(t);
+                exp2_tile(2 + t);
             }
+            cb_pop_front(cb_largest, 2);
             tile_regs_commit();
             tile_regs_wait();
+            cb_reserve_back(cb_largest, 2);
             for (uint32_t t = 0; t < 2; ++t) {
-                pack_tile<true>(t, cb_factor, t);
+                pack_tile<true>(t, cb_largest, t);
+            }
+            cb_push_back(cb_largest, 2);
+            for (uint32_t t = 0; t < 2; ++t) {
+                pack_tile<true>(2 + t, cb_factor, t);
             }
             tile_regs_release();
-            cb_pop_front(cb_before, 2);
+            cb_pop_front(cb_largest_tile_lane, 2);
+            cb_wait_front(cb_largest, 2);
+            cb_reserve_back(cb_weights, 4);
             // kernel.py:48  scores[i, j] = T.exp2(scores[i, j] * SCALE - largest[i] * SCALE)
             for (uint32_t i = 0; i < 2; ++i) {
                 cb_wait_front(cb_scores, 2);
+                pack_reconfig_data_format(cb_scores);
                 end_block();
-                binop_with_scalar_tile_init();
+                sub_binary_tile_init();
                 tile_regs_acquire();
                 for (uint32_t t = 0; t < 2; ++t) {
                     copy_tile(cb_scores_fp32, i * 2 + t, t);
                 }
+                copy_tile(cb_largest, i, 2);
                 for (uint32_t t = 0; t < 2; ++t) {
-                    mul_unary_tile(t, 0x3e38aa3bu /* 0.18033688 */);
-                }
-                for (uint32_t t = 0; t < 2; ++t) {
-                    copy_tile(cb_largest, i, 2 + t);
-                }
-                for (uint32_t t = 0; t < 2; ++t) {
-                    mul_unary_tile(2 + t, 0x3e38aa3bu /* 0.18033688 */);
+                    sub_binary_tile(t, 2, t);
                 }
                 end_block();
-                sub_binary_tile_init();
+                binop_with_scalar_tile_init();
                 for (uint32_t t = 0; t < 2; ++t) {
-                    sub_binary_tile(t, 2 + t, t);
+                    mul_unary_tile(t, 0x3e38aa3bu /* 0.18033688 */);
                 }
                 end_block();
                 exp2_tile_init();
@@ -293,77 +239,46 @@ void kernel_main() {
                     pack_tile<true>(t, cb_scores, t);
                 }
                 cb_push_back(cb_scores, 2);
+                pack_reconfig_data_format(cb_scores, cb_weights);
+                for (uint32_t t = 0; t < 2; ++t) {
+                    pack_tile<true>(t, cb_weights, i * 2 + t);
+                }
                 tile_regs_release();
             }
             cb_wait_front(cb_scores, 4);
-            cb_reserve_back(cb_part, 2);
-            // kernel.py:35  for n in T.Pipelined(bx + 1, num_stages=1):
-            reconfig_data_format_srca(cb_largest_tile, cb_ones);
-            matmul_block_init(cb_scores, cb_ones, /*transpose*/ 0, 1, 2, 2);
-            tile_regs_acquire();
-            for (uint32_t kk = 0; kk < 2; ++kk) {
-                matmul_block(cb_scores, cb_ones, kk, 0, 0, /*transpose*/ 0, 1, 2, 2);
-            }
-            tile_regs_commit();
-            tile_regs_wait();
-            for (uint32_t si = 0; si < 2; ++si) {
-                pack_tile<true>(si, cb_part, si);
-            }
-            tile_regs_release();
             cb_push_back(cb_factor, 2);
             cb_wait_front(cb_factor, 2);
-            cb_push_back(cb_part, 2);
-            cb_wait_front(cb_part, 2);
+            // kernel.py:35  for n in T.Pipelined(bx + 1, num_stages=1):
             // kernel.py:51  total[i] = total[i] * factor[i] + part[i]
-            cb_wait_front(cb_total, 2);
-            reconfig_data_format_srca(cb_ones, cb_total);
-            copy_tile_to_dst_init_short(cb_total);
-            end_block();
-            mul_binary_tile_init();
-            tile_regs_acquire();
-            for (uint32_t t = 0; t < 2; ++t) {
-                copy_tile(cb_total, t, t);
+            pack_reconfig_data_format(cb_total);
+            for (uint32_t i = 0; i < 2; ++i) {
+                cb_wait_front(cb_total, 1);
+                reconfig_data_format_srca(cb_largest, cb_ones);
+                matmul_block_init(cb_scores, cb_ones, /*transpose*/ 0, 1, 1, 2);
+                end_block();
+                mul_binary_tile_init();
+                tile_regs_acquire();
+                for (uint32_t kk = 0; kk < 2; ++kk) {
+                    matmul_block(cb_scores, cb_ones, i * 2 + kk, 0, 0, /*transpose*/ 0, 1, 1, 2);
+                }
+                reconfig_data_format_srca(cb_ones, cb_total);
+                copy_tile_to_dst_init_short(cb_total);
+                copy_tile(cb_total, 0, 1);
+                copy_tile(cb_factor, i, 2);
+                mul_binary_tile(1, 2, 1);
+                end_block();
+                add_binary_tile_init();
+                add_binary_tile(1, 0, 1);
+                cb_pop_front(cb_total, 1);
+                tile_regs_commit();
+                tile_regs_wait();
+                cb_reserve_back(cb_total, 1);
+                pack_tile<true>(1, cb_total, 0);
+                cb_push_back(cb_total, 1);
+                tile_regs_release();
             }
-            for (uint32_t t = 0; t < 2; ++t) {
-                copy_tile(cb_factor, t, 2 + t);
-            }
-            for (uint32_t t = 0; t < 2; ++t) {
-                mul_binary_tile(t, 2 + t, t);
-            }
-            for (uint32_t t = 0; t < 2; ++t) {
-                copy_tile(cb_part, t, 2 + t);
-            }
-            end_block();
-            add_binary_tile_init();
-            for (uint32_t t = 0; t < 2; ++t) {
-                add_binary_tile(t, 2 + t, t);
-            }
-            cb_pop_front(cb_total, 2);
-            tile_regs_commit();
-            tile_regs_wait();
-            cb_reserve_back(cb_total, 2);
-            for (uint32_t t = 0; t < 2; ++t) {
-                pack_tile<true>(t, cb_total, t);
-            }
-            cb_push_back(cb_total, 2);
-            tile_regs_release();
-            cb_pop_front(cb_part, 2);
-            cb_reserve_back(cb_weights, 4);
-            // kernel.py:52  T.copy(scores, weights)
-            pack_reconfig_data_format(cb_out, cb_weights);
-            tile_regs_acquire();
-            for (uint32_t t = 0; t < 4; ++t) {
-                copy_tile(cb_scores_fp32, t, t);
-            }
-            tile_regs_commit();
-            tile_regs_wait();
-            for (uint32_t t = 0; t < 4; ++t) {
-                pack_tile<true>(t, cb_weights, t);
-            }
-            tile_regs_release();
             cb_pop_front(cb_scores, 4);
             // kernel.py:54  out[i, j] *= factor[i]
-            pack_reconfig_data_format(cb_weights, cb_out);
             end_block();
             mul_binary_tile_init();
             for (uint32_t i = 0; i < 2; ++i) {
@@ -372,11 +287,9 @@ void kernel_main() {
                 for (uint32_t t = 0; t < 2; ++t) {
                     copy_tile(cb_out, t, t);
                 }
+                copy_tile(cb_factor, i, 2);
                 for (uint32_t t = 0; t < 2; ++t) {
-                    copy_tile(cb_factor, i, 2 + t);
-                }
-                for (uint32_t t = 0; t < 2; ++t) {
-                    mul_binary_tile(t, 2 + t, t);
+                    mul_binary_tile(t, 2, t);
                 }
                 cb_pop_front(cb_out, 2);
                 tile_regs_commit();
@@ -406,10 +319,8 @@ void kernel_main() {
             }
             tile_regs_commit();
             tile_regs_wait();
-            for (uint32_t si = 0; si < 2; ++si) {
-                for (uint32_t sj = 0; sj < 2; ++sj) {
-                    pack_tile<true>(si * 2 + sj, cb_out, si * 2 + sj);
-                }
+            for (uint32_t t = 0; t < 4; ++t) {
+                pack_tile<true>(t, cb_out, t);
             }
             tile_regs_release();
             cb_pop_front(cb_v, 4);
@@ -417,14 +328,13 @@ void kernel_main() {
             cb_push_back(cb_out, 4);
         }
         cb_pop_front(cb_q, 4);
-        cb_pop_front(cb_largest, 2);
         cb_wait_front(cb_out, 4);
         cb_wait_front(cb_total, 2);
         cb_reserve_back(cb_out_out, 4);
         // kernel.py:58  out[i, j] /= total[i]
         reconfig_data_format_srca(cb_v, cb_out);
         copy_tile_to_dst_init_short(cb_out);
-        pack_reconfig_data_format(cb_out, cb_out_out);
+        pack_reconfig_data_format(cb_total, cb_out_out);
         pack_reconfig_l1_acc(0);
         div_binary_tile_init();
         for (uint32_t i = 0; i < 2; ++i) {
@@ -432,11 +342,9 @@ void kernel_main() {
             for (uint32_t t = 0; t < 2; ++t) {
                 copy_tile(cb_out, i * 2 + t, t);
             }
+            copy_tile(cb_total, i, 2);
             for (uint32_t t = 0; t < 2; ++t) {
-                copy_tile(cb_total, i, 2 + t);
-            }
-            for (uint32_t t = 0; t < 2; ++t) {
-                div_binary_tile(t, 2 + t, t);
+                div_binary_tile(t, 2, t);
             }
             tile_regs_commit();
             tile_regs_wait();
@@ -448,6 +356,8 @@ void kernel_main() {
         cb_pop_front(cb_out, 4);
         cb_pop_front(cb_total, 2);
         cb_push_back(cb_out_out, 4);
+        cb_wait_front(cb_largest, 2);
+        cb_pop_front(cb_largest, 2);
     }
     cb_pop_front(cb_index, 1);
     cb_pop_front(cb_ones, 1);

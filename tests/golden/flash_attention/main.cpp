@@ -435,32 +435,26 @@ distributed::MeshWorkload attention_workload(
     create_cb(program, cores, tt::CBIndex::c_1, tt::DataFormat::Float16_b, /*pages=*/4, /*page_bytes=*/2048);
     // v: reader to compute
     create_cb(program, cores, tt::CBIndex::c_2, tt::DataFormat::Float16_b, /*pages=*/4, /*page_bytes=*/2048);
-    // scores: compute to compute
-    create_cb(program, cores, tt::CBIndex::c_3, tt::DataFormat::Float32, /*pages=*/4, /*page_bytes=*/4096, /*view=*/tt::CBIndex::c_31);
-    // weights: compute to compute
-    create_cb(program, cores, tt::CBIndex::c_4, tt::DataFormat::Float16_b, /*pages=*/4, /*page_bytes=*/2048);
-    // out: compute to compute
-    create_cb(program, cores, tt::CBIndex::c_5, tt::DataFormat::Float32, /*pages=*/4, /*page_bytes=*/4096);
-    // largest: compute to compute
-    create_cb(program, cores, tt::CBIndex::c_6, tt::DataFormat::Float32, /*pages=*/2, /*page_bytes=*/4096);
-    // before: compute to compute
-    create_cb(program, cores, tt::CBIndex::c_7, tt::DataFormat::Float32, /*pages=*/2, /*page_bytes=*/4096);
-    // factor: compute to compute
-    create_cb(program, cores, tt::CBIndex::c_8, tt::DataFormat::Float32, /*pages=*/2, /*page_bytes=*/4096);
-    // part: compute to compute
-    create_cb(program, cores, tt::CBIndex::c_9, tt::DataFormat::Float32, /*pages=*/2, /*page_bytes=*/4096);
-    // total: compute to compute
-    create_cb(program, cores, tt::CBIndex::c_10, tt::DataFormat::Float32, /*pages=*/2, /*page_bytes=*/4096);
-    // largest_tile: compute to compute
-    create_cb(program, cores, tt::CBIndex::c_11, tt::DataFormat::Float32, /*pages=*/2, /*page_bytes=*/4096);
-    // out_out: compute to writer
-    create_cb(program, cores, tt::CBIndex::c_12, tt::DataFormat::Float16_b, /*pages=*/8, /*page_bytes=*/2048);
     // index: reader to compute
-    create_cb(program, cores, tt::CBIndex::c_13, tt::DataFormat::Float16_b, /*pages=*/1, /*page_bytes=*/2048);
-    // largest_tile_lane: compute to compute
-    create_cb(program, cores, tt::CBIndex::c_14, tt::DataFormat::Float32, /*pages=*/2, /*page_bytes=*/4096);
+    create_cb(program, cores, tt::CBIndex::c_3, tt::DataFormat::Float16_b, /*pages=*/1, /*page_bytes=*/2048);
     // ones: reader to compute
-    create_cb(program, cores, tt::CBIndex::c_15, tt::DataFormat::Float16_b, /*pages=*/1, /*page_bytes=*/2048);
+    create_cb(program, cores, tt::CBIndex::c_4, tt::DataFormat::Float16_b, /*pages=*/1, /*page_bytes=*/2048);
+    // out_out: compute to writer
+    create_cb(program, cores, tt::CBIndex::c_16, tt::DataFormat::Float16_b, /*pages=*/8, /*page_bytes=*/2048);
+    // scores: compute to compute
+    create_cb(program, cores, tt::CBIndex::c_24, tt::DataFormat::Float32, /*pages=*/4, /*page_bytes=*/4096, /*view=*/tt::CBIndex::c_31);
+    // weights: compute to compute
+    create_cb(program, cores, tt::CBIndex::c_25, tt::DataFormat::Float16_b, /*pages=*/4, /*page_bytes=*/2048);
+    // out: compute to compute
+    create_cb(program, cores, tt::CBIndex::c_26, tt::DataFormat::Float32, /*pages=*/4, /*page_bytes=*/4096);
+    // largest: compute to compute
+    create_cb(program, cores, tt::CBIndex::c_27, tt::DataFormat::Float32, /*pages=*/2, /*page_bytes=*/4096);
+    // factor: compute to compute
+    create_cb(program, cores, tt::CBIndex::c_28, tt::DataFormat::Float32, /*pages=*/2, /*page_bytes=*/4096);
+    // total: compute to compute
+    create_cb(program, cores, tt::CBIndex::c_29, tt::DataFormat::Float32, /*pages=*/2, /*page_bytes=*/4096);
+    // largest_tile_lane: compute to compute
+    create_cb(program, cores, tt::CBIndex::c_30, tt::DataFormat::Float32, /*pages=*/2, /*page_bytes=*/4096);
 
     std::vector<uint32_t> reader_compile_args;
     TensorAccessorArgs(*tensors.Q.buffer).append_to(reader_compile_args);  // Q
@@ -475,13 +469,10 @@ distributed::MeshWorkload attention_workload(
     // Float32 tiles that copy_tile takes to DST with all their bits.
     using ToDest = tt::tt_metal::UnpackToDestMode;
     std::vector<ToDest> unpack_modes(NUM_CIRCULAR_BUFFERS, ToDest::Default);
-    unpack_modes[tt::CBIndex::c_5] = ToDest::UnpackToDestFp32;  // out
-    unpack_modes[tt::CBIndex::c_6] = ToDest::UnpackToDestFp32;  // largest
-    unpack_modes[tt::CBIndex::c_7] = ToDest::UnpackToDestFp32;  // before
-    unpack_modes[tt::CBIndex::c_8] = ToDest::UnpackToDestFp32;  // factor
-    unpack_modes[tt::CBIndex::c_9] = ToDest::UnpackToDestFp32;  // part
-    unpack_modes[tt::CBIndex::c_10] = ToDest::UnpackToDestFp32;  // total
-    unpack_modes[tt::CBIndex::c_11] = ToDest::UnpackToDestFp32;  // largest_tile
+    unpack_modes[tt::CBIndex::c_26] = ToDest::UnpackToDestFp32;  // out
+    unpack_modes[tt::CBIndex::c_27] = ToDest::UnpackToDestFp32;  // largest
+    unpack_modes[tt::CBIndex::c_28] = ToDest::UnpackToDestFp32;  // factor
+    unpack_modes[tt::CBIndex::c_29] = ToDest::UnpackToDestFp32;  // total
     unpack_modes[tt::CBIndex::c_31] = ToDest::UnpackToDestFp32;  // scores_fp32
     const KernelHandle compute = CreateKernel(
         program,

@@ -5,8 +5,8 @@
 constexpr uint32_t cb_q = tt::CBIndex::c_0;  // 2 blocks of 2 x 2 tiles, Float16_b
 constexpr uint32_t cb_k = tt::CBIndex::c_1;  // 2 x 2 tiles, Float16_b
 constexpr uint32_t cb_v = tt::CBIndex::c_2;  // 2 x 2 tiles, Float16_b
-constexpr uint32_t cb_index = tt::CBIndex::c_13;  // 1 x 1 tiles, Float16_b
-constexpr uint32_t cb_ones = tt::CBIndex::c_15;  // 1 x 1 tiles, Float16_b
+constexpr uint32_t cb_index = tt::CBIndex::c_3;  // 1 x 1 tiles, Float16_b
+constexpr uint32_t cb_ones = tt::CBIndex::c_4;  // 1 x 1 tiles, Float16_b
 
 // The bits of the float32 nearest to a whole number: the cores that run this have no floating point.
 inline uint32_t float_of(int32_t number) {

@@ -2,7 +2,7 @@
 #include <cstdint>
 #include "api/dataflow/dataflow_api.h"
 
-constexpr uint32_t cb_out_out = tt::CBIndex::c_12;  // 2 blocks of 2 x 2 tiles, Float16_b
+constexpr uint32_t cb_out_out = tt::CBIndex::c_16;  // 2 blocks of 2 x 2 tiles, Float16_b
 
 void kernel_main() {
     const uint32_t Out_addr = get_arg_val<uint32_t>(0);

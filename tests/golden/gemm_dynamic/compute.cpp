@@ -33,10 +33,8 @@ void kernel_main() {
                 matmul_block(cb_A_shared, cb_B_shared, i, 0, 0, /*transpose*/ 0, 2, 2, 1);
                 tile_regs_commit();
                 tile_regs_wait();
-                for (uint32_t si = 0; si < 2; ++si) {
-                    for (uint32_t sj = 0; sj < 2; ++sj) {
-                        pack_tile<true>(si * 2 + sj, cb_C_local, (i + si) * 2 + sj);
-                    }
+                for (uint32_t t = 0; t < 4; ++t) {
+                    pack_tile<true>(t, cb_C_local, i * 2 + t);
                 }
                 tile_regs_release();
             }

@@ -17,7 +17,6 @@ constexpr uint32_t cb_x = tt::CBIndex::c_24;  // 2 x 8 tiles, Float32
 constexpr uint32_t cb_largest = tt::CBIndex::c_25;  // 2 x 1 tiles, Float32
 constexpr uint32_t cb_total = tt::CBIndex::c_26;  // 2 x 1 tiles, Float32
 constexpr uint32_t cb_largest_lane = tt::CBIndex::c_27;  // 2 x 1 tiles, Float32
-constexpr uint32_t cb_x_fp32 = tt::CBIndex::c_31;  // 2 x 8 tiles, Float32
 
 // Ends a basic block: the SDK's compiler may replay recorded instructions across calls inside one, which record others.
 inline __attribute__((always_inline)) void end_block() {
@@ -28,39 +27,20 @@ next:;
 void kernel_main() {
     const uint32_t unit_count = get_arg_val<uint32_t>(0);  // units of work of this core
 
-    compute_kernel_hw_startup(cb_x_in, cb_x);
+    compute_kernel_hw_startup<SrcOrder::Reverse>(cb_ones, cb_x_in, cb_largest_lane);
     cb_wait_front(cb_ones, 1);
     for (uint32_t unit = 0; unit < unit_count; ++unit) {
         cb_wait_front(cb_x_in, 16);
-        cb_reserve_back(cb_x, 16);
-        // kernel.py:14  T.copy(X[bx * 64, 0], x)
-        reconfig_data_format_srca(cb_x_in);
-        copy_tile_to_dst_init_short(cb_x_in);
-        pack_reconfig_data_format(cb_x);
-        for (uint32_t tile = 0; tile < 16; tile += 4) {
-            tile_regs_acquire();
-            for (uint32_t t = 0; t < 4; ++t) {
-                copy_tile(cb_x_in, tile + t, t);
-            }
-            tile_regs_commit();
-            tile_regs_wait();
-            for (uint32_t t = 0; t < 4; ++t) {
-                pack_tile<true>(t, cb_x, tile + t);
-            }
-            tile_regs_release();
-        }
-        cb_pop_front(cb_x_in, 16);
-        cb_push_back(cb_x, 16);
-        cb_wait_front(cb_x, 16);
         cb_reserve_back(cb_largest_lane, 2);
         // kernel.py:10  with T.Kernel(2, threads=128) as bx:
-        reconfig_data_format_srca(cb_x_in, cb_x);
+        reconfig_data_format_srca(cb_x_in);
         reconfig_data_format_srcb(cb_ones);
-        reduce_init<PoolType::MAX, ReduceDim::REDUCE_ROW>(cb_x, cb_ones, cb_largest_lane);
+        reduce_init<PoolType::MAX, ReduceDim::REDUCE_ROW>(cb_x_in, cb_ones, cb_largest_lane);
+        pack_reconfig_data_format(cb_largest_lane);
         tile_regs_acquire();
         for (uint32_t t = 0; t < 2; ++t) {
             for (uint32_t k = 0; k < 8; ++k) {
-                reduce_tile<PoolType::MAX, ReduceDim::REDUCE_ROW>(cb_x, cb_ones, t * 8 + k, 0, t);
+                reduce_tile<PoolType::MAX, ReduceDim::REDUCE_ROW>(cb_x_in, cb_ones, t * 8 + k, 0, t);
             }
         }
         tile_regs_commit();
@@ -69,63 +49,61 @@ void kernel_main() {
             pack_tile<true>(t, cb_largest_lane, t);
         }
         tile_regs_release();
-        reduce_uninit(cb_x);
+        reduce_uninit(cb_x_in);
         cb_push_back(cb_largest_lane, 2);
         cb_wait_front(cb_largest_lane, 2);
         cb_reserve_back(cb_largest, 2);
-        reconfig_data_format_srca(cb_x, cb_ones);
         reconfig_data_format_srcb(cb_ones, cb_largest_lane);
         matmul_block_init(cb_largest_lane, cb_ones, /*transpose*/ 0, 1, 2, 1);
         tile_regs_acquire();
         matmul_block(cb_largest_lane, cb_ones, 0, 0, 0, /*transpose*/ 0, 1, 2, 1);
         tile_regs_commit();
         tile_regs_wait();
-        for (uint32_t si = 0; si < 2; ++si) {
-            pack_tile<true>(si, cb_largest, si);
+        for (uint32_t t = 0; t < 2; ++t) {
+            pack_tile<true>(t, cb_largest, t);
         }
         tile_regs_release();
         cb_pop_front(cb_largest_lane, 2);
         cb_push_back(cb_largest, 2);
         cb_wait_front(cb_largest, 2);
+        cb_reserve_back(cb_x, 16);
         // kernel.py:17  x[i, j] = T.exp(x[i, j] - largest[i])
-        reconfig_data_format_srca(cb_ones, cb_x_fp32);
-        copy_tile_to_dst_init_short(cb_x_fp32);
         for (uint32_t i = 0; i < 2; ++i) {
             for (uint32_t j = 0; j < 8; j += 2) {
-                cb_wait_front(cb_x, 2);
+                reconfig_data_format_srca(cb_x_in);
+                copy_tile_to_dst_init_short(cb_x_in);
                 end_block();
                 sub_binary_tile_init();
                 tile_regs_acquire();
                 for (uint32_t t = 0; t < 2; ++t) {
-                    copy_tile(cb_x_fp32, i * 8 + j + t, t);
+                    copy_tile(cb_x_in, i * 8 + j + t, t);
                 }
+                reconfig_data_format_srca(cb_x_in, cb_largest);
+                copy_tile_to_dst_init_short(cb_largest);
+                copy_tile(cb_largest, i, 2);
                 for (uint32_t t = 0; t < 2; ++t) {
-                    copy_tile(cb_largest, i, 2 + t);
-                }
-                for (uint32_t t = 0; t < 2; ++t) {
-                    sub_binary_tile(t, 2 + t, t);
+                    sub_binary_tile(t, 2, t);
                 }
                 end_block();
                 exp_tile_init();
                 for (uint32_t t = 0; t < 2; ++t) {
                     exp_tile(t);
                 }
-                cb_pop_front(cb_x, 2);
                 tile_regs_commit();
                 tile_regs_wait();
-                cb_reserve_back(cb_x, 2);
                 for (uint32_t t = 0; t < 2; ++t) {
-                    pack_tile<true>(t, cb_x, t);
+                    pack_tile<true>(t, cb_x, i * 8 + j + t);
                 }
-                cb_push_back(cb_x, 2);
                 tile_regs_release();
             }
         }
+        cb_pop_front(cb_x_in, 16);
         cb_pop_front(cb_largest, 2);
+        cb_push_back(cb_x, 16);
         cb_wait_front(cb_x, 16);
         cb_reserve_back(cb_total, 2);
         // kernel.py:10  with T.Kernel(2, threads=128) as bx:
-        reconfig_data_format_srca(cb_x_fp32, cb_ones);
+        reconfig_data_format_srca(cb_ones);
         matmul_block_init(cb_x, cb_ones, /*transpose*/ 0, 1, 2, 8);
         tile_regs_acquire();
         for (uint32_t kk = 0; kk < 8; ++kk) {
@@ -133,32 +111,28 @@ void kernel_main() {
         }
         tile_regs_commit();
         tile_regs_wait();
-        for (uint32_t si = 0; si < 2; ++si) {
-            pack_tile<true>(si, cb_total, si);
+        for (uint32_t t = 0; t < 2; ++t) {
+            pack_tile<true>(t, cb_total, t);
         }
         tile_regs_release();
         cb_push_back(cb_total, 2);
         cb_wait_front(cb_total, 2);
         cb_reserve_back(cb_x_out, 16);
         // kernel.py:20  x[i, j] /= total[i]
-        pack_reconfig_data_format(cb_x, cb_x_out);
+        reconfig_data_format_srca(cb_ones, cb_x);
+        copy_tile_to_dst_init_short(cb_x);
+        pack_reconfig_data_format(cb_largest_lane, cb_x_out);
         end_block();
         div_binary_tile_init();
         for (uint32_t i = 0; i < 2; ++i) {
             for (uint32_t j = 0; j < 8; j += 2) {
-                reconfig_data_format_srca(cb_x_fp32);
-                copy_tile_to_dst_init_short(cb_x_fp32);
                 tile_regs_acquire();
                 for (uint32_t t = 0; t < 2; ++t) {
-                    copy_tile(cb_x_fp32, i * 8 + j + t, t);
+                    copy_tile(cb_x, i * 8 + j + t, t);
                 }
-                reconfig_data_format_srca(cb_x_fp32, cb_total);
-                copy_tile_to_dst_init_short(cb_total);
+                copy_tile(cb_total, i, 2);
                 for (uint32_t t = 0; t < 2; ++t) {
-                    copy_tile(cb_total, i, 2 + t);
-                }
-                for (uint32_t t = 0; t < 2; ++t) {
-                    div_binary_tile(t, 2 + t, t);
+                    div_binary_tile(t, 2, t);
                 }
                 tile_regs_commit();
                 tile_regs_wait();

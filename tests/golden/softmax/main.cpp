@@ -356,21 +356,6 @@ void create_cb(
         CircularBufferConfig(pages * page_bytes, {{index, format}}).set_page_size(index, page_bytes));
 }
 
-// A circular buffer whose pages have a second number, so that they can be unpacked in another way.
-void create_cb(
-    Program& program,
-    const tt::tt_metal::CoreRange& cores,
-    tt::CBIndex index,
-    tt::DataFormat format,
-    uint32_t pages,
-    uint32_t page_bytes,
-    tt::CBIndex view) {
-    CircularBufferConfig config(pages * page_bytes, {{index, format}, {view, format}});
-    config.set_page_size(index, page_bytes);
-    config.set_page_size(view, page_bytes);
-    CreateCircularBuffer(program, cores, config);
-}
-
 struct Tensors {
     TileTensor X;
     TileTensor Y;
@@ -414,7 +399,7 @@ distributed::MeshWorkload softmax_workload(
     // x_out: compute to writer
     create_cb(program, cores, tt::CBIndex::c_16, tt::DataFormat::Float16_b, /*pages=*/32, /*page_bytes=*/2048);
     // x: compute to compute
-    create_cb(program, cores, tt::CBIndex::c_24, tt::DataFormat::Float32, /*pages=*/16, /*page_bytes=*/4096, /*view=*/tt::CBIndex::c_31);
+    create_cb(program, cores, tt::CBIndex::c_24, tt::DataFormat::Float32, /*pages=*/16, /*page_bytes=*/4096);
     // largest: compute to compute
     create_cb(program, cores, tt::CBIndex::c_25, tt::DataFormat::Float32, /*pages=*/2, /*page_bytes=*/4096);
     // total: compute to compute
@@ -434,7 +419,6 @@ distributed::MeshWorkload softmax_workload(
     using ToDest = tt::tt_metal::UnpackToDestMode;
     std::vector<ToDest> unpack_modes(NUM_CIRCULAR_BUFFERS, ToDest::Default);
     unpack_modes[tt::CBIndex::c_25] = ToDest::UnpackToDestFp32;  // largest
-    unpack_modes[tt::CBIndex::c_31] = ToDest::UnpackToDestFp32;  // x_fp32
     const KernelHandle compute = CreateKernel(
         program,
         OVERRIDE_KERNEL_PREFIX "compute.cpp",

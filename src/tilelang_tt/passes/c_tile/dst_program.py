@@ -4,18 +4,39 @@
 
 A slot is one tile of DST. The deeper operand is computed first, so that an expression needs as few slots as
 possible; the rest of DST takes more tiles of the block at once. A part that occurs several times is computed once
-and kept, as long as a 32-bit DST has room for it.
+and kept, as long as a 32-bit DST has room for it. Several expressions make one program with a result each; what is
+in DST beforehand, a sum of products, has slot 0.
+
+What is the same for all tiles of a group (a row's element of a vector, a number, what is computed from such) has a slot
+for the whole group: slots from `slots` on.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 
 from tilelang_tt.arch import DST_TILES_16BIT, DST_TILES_32BIT
+from tilelang_tt.ir import scalar
 from tilelang_tt.ir.scalar import Expr
-from tilelang_tt.ir.tile import Apply, Buffer, Element, ElementExpr, Number, Scalar, parts
+from tilelang_tt.ir.tile import (
+    TILE_COL,
+    TILE_ROW,
+    Apply,
+    Buffer,
+    BufferLayout,
+    Element,
+    ElementExpr,
+    Map,
+    Maps,
+    Number,
+    Scalar,
+    maps_of,
+    parts,
+    unpacks,
+)
 from tilelang_tt.ops import ELEMENT_OPS, ElementOp, Instruction
 
 
@@ -61,21 +82,64 @@ COPY_SLOT = Instruction(
 @dataclass(frozen=True)
 class DstProgram:
     steps: tuple[Step, ...]
-    slots: int
-    result: int
+    slots: int  # for each tile
+    results: tuple[int, ...]
+    common: int = 0  # slots for the whole group
+
+    def room(self, capacity: int) -> int:
+        """Tiles that a DST of so many tiles computes at once."""
+        return max(0, capacity - self.common) // self.slots
+
+    def index(self, slot: int, t: Expr, group: int) -> Expr:
+        """Where in DST a slot of the t-th tile of a group is."""
+        return slot * group + t if slot < self.slots else scalar.const(self.slots * group + slot - self.slots)
+
+    def is_common(self, step: Step) -> bool:
+        """Whether a step is done once for the whole group."""
+        return (step.out if isinstance(step, Compute) else step.slot) >= self.slots
+
+    @property
+    def depends_on_tile(self) -> bool:
+        """Whether a number differs from tile to tile."""
+        numbers = [
+            step.value if isinstance(step, SetNumber) else step.number
+            for step in self.steps
+            if not isinstance(step, Fetch)
+        ]
+        used = {var for number in numbers if scalar.is_expr(number) for var in scalar.variables(number)}
+        return bool({TILE_ROW, TILE_COL} & used)
 
 
-def dst_program(value: ElementExpr) -> DstProgram:
-    value = _executed(value)
-    kept: set[ElementExpr] = set()
-    best = _Builder(value, kept).program()
-    for part in _repeated(value):
-        program = _Builder(value, kept | {part}).program()
-        room = max(best.slots, DST_TILES_32BIT) if isinstance(part, Apply) else best.slots
-        if program.slots <= room and len(program.steps) < len(best.steps):
+def dst_program(
+    *values: ElementExpr, held: Buffer | None = None, repeats: Collection[Buffer] | None = None
+) -> DstProgram:
+    """The steps for some expressions. `held` is a block whose tile the first step brings to slot 0.
+
+    `repeats` are blocks with one tile for the whole group; None: every tile has slots of its own.
+    """
+    values = tuple(map(_executed, values))
+    kept: set[ElementExpr] = set() if held is None else {Element(held)}
+    best = _Builder(values, kept, held, repeats).program()
+    for part in _repeated(values):
+        program = _Builder(values, kept | {part}, held, repeats).program()
+        used = best.slots + best.common
+        room = max(used, DST_TILES_32BIT) if isinstance(part, Apply) else used
+        if program.slots + program.common <= room and len(program.steps) < len(best.steps):
             kept.add(part)
             best = program
     return best
+
+
+def element_program(
+    layouts: Mapping[Buffer, BufferLayout], capacity: int, stmt: Map | Maps, held: Buffer | None = None
+) -> DstProgram:
+    """The program of a statement: with common slots for what repeats along a row, if as many tiles fit DST that way."""
+    maps = maps_of(stmt)
+    values, cols = [one.value for one in maps], layouts[maps[0].dst].cols
+    own = dst_program(*values, held=held)
+    repeats = {buffer for buffer in unpacks(stmt) if layouts[buffer].constant or layouts[buffer].cols == 1 < cols}
+    shared = dst_program(*values, held=held, repeats=repeats)
+    return shared if shared.room(capacity) >= own.room(capacity) else own
 
 
 def _executed(value: ElementExpr) -> ElementExpr:
@@ -86,15 +150,15 @@ def _executed(value: ElementExpr) -> ElementExpr:
     return Apply(value.op, args) if ELEMENT_OPS[value.op].instructions else args[0]
 
 
-def _repeated(value: ElementExpr) -> list[ElementExpr]:
+def _repeated(values: tuple[ElementExpr, ...]) -> list[ElementExpr]:
     """Parts that occur more than once, larger before smaller."""
-    counts = Counter(parts(value))
+    counts = Counter(part for value in values for part in parts(value))
     found = [part for part, count in counts.items() if count > 1 and not isinstance(part, Number | Scalar)]
     return sorted(found, key=lambda part: -sum(1 for _ in parts(part)))
 
 
-def _uses(value: ElementExpr, kept: set[ElementExpr]) -> Counter[ElementExpr]:
-    """How often each kept part is an operand, where every kept part is computed once."""
+def _uses(values: tuple[ElementExpr, ...], kept: set[ElementExpr]) -> Counter[ElementExpr]:
+    """How often each kept part is an operand or a result, where every kept part is computed once."""
     uses: Counter[ElementExpr] = Counter()
 
     def visit(expr: ElementExpr) -> None:
@@ -106,7 +170,8 @@ def _uses(value: ElementExpr, kept: set[ElementExpr]) -> Counter[ElementExpr]:
             for arg in expr.args:
                 visit(arg)
 
-    visit(value)
+    for value in values:
+        visit(value)
     return uses
 
 
@@ -147,23 +212,54 @@ def _value(expr: ElementExpr) -> float | Expr:
 
 @dataclass
 class _Builder:
-    value: ElementExpr
+    values: tuple[ElementExpr, ...]
     kept: set[ElementExpr]
+    held: Buffer | None
+    repeats: Collection[Buffer] | None
     steps: list[Step] = field(default_factory=list)
     free: list[int] = field(default_factory=list)
     slots: int = 0
+    common: int = 0  # slots of the group have negative numbers while the program is built
     readers: Counter[int] = field(default_factory=Counter)  # slot -> operands that will still read it
     places: dict[ElementExpr, int] = field(default_factory=dict)  # kept part -> slot
     uses: Counter[ElementExpr] = field(default_factory=Counter)
 
     def program(self) -> DstProgram:
-        self.uses = _uses(self.value, self.kept)
-        result = self.place(self.value)
-        return DstProgram(tuple(self.steps), self.slots, result)
+        self.uses = _uses(self.values, self.kept)
+        if self.held is not None:
+            self.place(Element(self.held))
+        results = tuple(self.place(value, own=True) for value in self.values)
+        self.slots = max(self.slots, 1)
 
-    def take(self) -> int:
-        if self.free:
-            return self.free.pop(0)
+        def final(slot: int) -> int:
+            return slot if slot >= 0 else self.slots - 1 - slot
+
+        steps = tuple(
+            replace(step, operands=tuple(map(final, step.operands)), out=final(step.out))
+            if isinstance(step, Compute)
+            else replace(step, slot=final(step.slot))
+            for step in self.steps
+        )
+        return DstProgram(steps, self.slots, results, self.common)
+
+    def repeated(self, expr: ElementExpr) -> bool:
+        """Whether a value is the same for all tiles of a group."""
+        if self.repeats is None:
+            return False
+        if isinstance(expr, Apply):
+            return all(map(self.repeated, expr.args))
+        if isinstance(expr, Element):
+            return expr.buffer in self.repeats
+        return not isinstance(expr, Scalar) or TILE_COL not in scalar.variables(expr.expr)
+
+    def take(self, *, common: bool = False) -> int:
+        found = next((slot for slot in self.free if (slot < 0) is common), None)
+        if found is not None:
+            self.free.remove(found)
+            return found
+        if common:
+            self.common += 1
+            return -self.common
         self.slots += 1
         return self.slots - 1
 
@@ -172,47 +268,60 @@ class _Builder:
         self.readers.subtract(operands)
         self.free = sorted({*self.free, *(slot for slot in operands if self.readers[slot] == 0)})
 
-    def place(self, expr: ElementExpr) -> int:
-        """Emit steps that leave the value in a slot, unless it is in one already; that slot."""
+    def place(self, expr: ElementExpr, *, own: bool = False) -> int:
+        """Emit steps that leave the value in a slot, unless it is in one already; that slot.
+
+        `own`: a slot that each tile has for itself, to be changed or packed.
+        """
+        common = self.repeated(expr)
         if expr in self.places:
-            return self.places[expr]
-        if isinstance(expr, Element):
-            slot = self.take()
-            self.steps.append(Fetch(expr.buffer, slot, expr.origin))
-        elif isinstance(expr, Number | Scalar):
-            slot = self.take()
-            self.steps.append(SetNumber(_value(expr), slot))
-        else:
-            assert isinstance(expr, Apply)  # positions are lowered by now
+            return self.copied(self.places[expr]) if own and common else self.places[expr]
+        if isinstance(expr, Apply):
             slot = self.apply(expr)
+            if own and common:
+                self.readers[slot] = self.uses.get(expr, 1)
+                return self.copied(slot)
+        else:
+            slot = self.take(common=common and not own)
+            leaf = Fetch(expr.buffer, slot, expr.origin) if isinstance(expr, Element) else SetNumber(_value(expr), slot)
+            self.steps.append(leaf)
+            if own and common:
+                self.readers[slot] = 1
+                return slot
         self.readers[slot] = self.uses.get(expr, 1)
         if expr in self.kept:
             self.places[expr] = slot
         return slot
 
+    def copied(self, slot: int, *, common: bool = False) -> int:
+        """A copy of a slot, which has one reader less."""
+        copy = self.take(common=common)
+        self.steps.append(Compute(COPY_SLOT, (slot,), copy, None))
+        self.release((slot,))
+        self.readers[copy] = 1
+        return copy
+
     def apply(self, expr: Apply) -> int:
         row, args = select(ELEMENT_OPS[expr.op], expr.args)
+        common = self.repeated(expr)
         number = next((_value(arg) for kind, arg in zip(row.operands, args, strict=True) if kind == "n"), None)
         if number is not None and row.prepare is not None:
             number = row.prepare(number)
-        operands = self.operands([arg for kind, arg in zip(row.operands, args, strict=True) if kind == "t"])
+        tiles = [arg for kind, arg in zip(row.operands, args, strict=True) if kind == "t"]
+        operands = self.operands(tiles, own=row.in_place and not common)
         if row.in_place and self.readers[operands[0]] > 1:
-            copy = self.take()
-            self.steps.append(Compute(COPY_SLOT, operands[:1], copy, None))
-            self.release(operands[:1])
-            operands = (copy, *operands[1:])
-            self.readers[copy] = 1
+            operands = (self.copied(operands[0], common=common), *operands[1:])
         self.release(operands)
-        out = operands[0] if row.in_place else next((slot for slot in operands if slot in self.free), None)
+        out = operands[0] if row.in_place else next((s for s in operands if s in self.free and (s < 0) is common), None)
         if out is None:
-            out = self.take()
+            out = self.take(common=common)
         else:
             self.free.remove(out)
         self.steps.append(Compute(row, operands, out, number))
         return out
 
-    def operands(self, args: list[ElementExpr]) -> tuple[int, ...]:
-        """Slots of the operands, the deepest computed first."""
+    def operands(self, args: list[ElementExpr], *, own: bool) -> tuple[int, ...]:
+        """Slots of the operands, the deepest computed first; the first of them each tile's own where asked."""
         order = sorted(range(len(args)), key=lambda index: -_need(args[index]))
-        placed = {index: self.place(args[index]) for index in order}
+        placed = {index: self.place(args[index], own=own and index == 0) for index in order}
         return tuple(placed[index] for index in range(len(args)))

@@ -23,25 +23,21 @@ from tilelang_tt.ir.tile import (
     Element,
     ElementExpr,
     Fill,
-    Gemm,
     Launch,
     Loop,
     Map,
     Number,
     Stmt,
     TileProgram,
-    Transpose,
-    all_reads,
     all_writes,
     children,
     element_buffers,
     elements,
-    walk,
     with_children,
-    writes,
 )
 from tilelang_tt.ops.derived import apply
 from tilelang_tt.passes.c_tile.dst_program import dst_program, dst_tiles
+from tilelang_tt.passes.c_tile.forward_copy import forward_copy, is_plain_copy
 from tilelang_tt.passes.c_tile.liveness import Path, live_after, mentions
 from tilelang_tt.passes.c_tile.separate_roles import used_only
 
@@ -102,6 +98,11 @@ class _Fuser:
             index += 1
         return tuple(stmts)
 
+    def forward(self, stmts: list[Stmt], index: int, outer: Path, is_loop: bool) -> bool:
+        decision = forward_copy(self.launch, stmts, index, outer, is_loop)
+        self.decisions += [decision] if decision else []
+        return decision is not None
+
     def fuse(self, stmts: list[Stmt], index: int, outer: Path, is_loop: bool) -> bool:
         """Merge the map at `index` into the first statement that has to do with its result, if that is a map too."""
         first = _as_map(stmts[index])
@@ -119,7 +120,7 @@ class _Fuser:
         if not overwritten and live_after((*outer, (tuple(stmts), later, is_loop)), middle):
             return False
         value = substitute(second.value, middle, first.value)
-        location = first.location if _plain(second) else second.location
+        location = first.location if is_plain_copy(second) else second.location
         stmts[later] = replace(second, value=value, location=location)
         del stmts[index]
         text = f"computed in one pass with '{second.dst.name}': '{middle.name}' makes no trip through L1 in between"
@@ -141,53 +142,8 @@ class _Fuser:
             return False  # a part is put into a block whose old contents it was computed from
         return wide and middle.order is target.order and dst_program(fused).slots <= self.capacity
 
-    def forward(self, stmts: list[Stmt], index: int, outer: Path, is_loop: bool) -> bool:
-        """Let readers of a plain copy read the original, if both keep their contents as long."""
-        stmt = stmts[index]
-        if not (isinstance(stmt, Map) and _plain(stmt) and isinstance(stmt.value, Element)) or stmt.part is not None:
-            return False
-        source, copy = stmt.value.buffer, stmt.dst
-        layouts = self.launch.layouts
-        if source is copy or layouts[source] != layouts[copy]:
-            return False
-        if [s for s in walk(self.launch.body) if copy in writes(s)] != [stmt]:
-            return False
-        end = index + 1
-        while end < len(stmts) and source not in all_writes(stmts[end]):
-            end += 1
-        readers = stmts[index + 1 : end]
-        if not any(copy in all_reads(s) for s in readers) or any(_stores(s, copy) for s in readers):
-            return False
-        if live_after((*outer, (tuple(stmts), end - 1, is_loop)), copy):
-            return False
-        stmts[index:end] = [_rename(s, copy, source) for s in readers]
-        text = f"not copied: its readers use '{source.name}' itself"
-        self.decisions.append(Decision("fuse_maps", copy.name, text, stmt.location))
-        return True
-
 
 def _as_map(stmt: Stmt) -> Map | None:
     if isinstance(stmt, Fill):
         return Map(stmt.dst, Number(stmt.value), stmt.location)
     return stmt if isinstance(stmt, Map) else None
-
-
-def _plain(stmt: Map) -> bool:
-    return isinstance(stmt.value, Element) and stmt.value.axes is None and stmt.value.origin is None
-
-
-def _stores(stmt: Stmt, buffer: Buffer) -> bool:
-    """Whether `buffer` is read by anything but compute statements that can be renamed."""
-    return any(
-        buffer in all_reads(s) and not isinstance(s, Gemm | Map | Transpose) for s in walk((stmt,)) if not children(s)
-    )
-
-
-def _rename(stmt: Stmt, old: Buffer, new: Buffer) -> Stmt:
-    if isinstance(stmt, Gemm):
-        return replace(stmt, a=new if stmt.a is old else stmt.a, b=new if stmt.b is old else stmt.b)
-    if isinstance(stmt, Map):
-        return replace(stmt, value=substitute(stmt.value, old, Element(new)))
-    if isinstance(stmt, Transpose):
-        return replace(stmt, src=new if stmt.src is old else stmt.src)
-    return with_children(stmt, tuple(tuple(_rename(s, old, new) for s in body) for body in children(stmt)))

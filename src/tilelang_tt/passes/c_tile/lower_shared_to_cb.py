@@ -24,13 +24,13 @@ from tilelang_tt.ir.tile import (
     Launch,
     Load,
     Loop,
-    Map,
     Role,
     Stmt,
     Stream,
     TileProgram,
     children,
     element_buffers,
+    maps_of,
     reads,
     unpacks,
     walk,
@@ -100,9 +100,9 @@ def _keeps_32_bits(launch: Launch, buffer: Buffer) -> tuple[bool, bool]:
     if launch.layouts[buffer].format != "Float32":
         return False, False
     users = [stmt for stmt in walk(launch.body) if buffer in unpacks(stmt)]
-    maps = [stmt for stmt in users if isinstance(stmt, Map)]
-    wide = any(launch.layouts[stmt.dst].format == "Float32" or _jumps(stmt.value, buffer) for stmt in maps)
-    return wide, len(maps) == len(users)
+    maps = [one for stmt in users for one in maps_of(stmt) if buffer in element_buffers(one.value)]
+    wide = any(launch.layouts[one.dst].format == "Float32" or _jumps(one.value, buffer) for one in maps)
+    return wide, all(maps_of(stmt) for stmt in users)
 
 
 def _jumps(value: ElementExpr, buffer: Buffer) -> bool:

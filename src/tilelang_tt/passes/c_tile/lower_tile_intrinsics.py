@@ -8,8 +8,6 @@
   through `transpose_tile`.
 - DST takes a sub-block of the accumulator at a time. The largest one wins; among equals the squarest, because
   `matmul_block` unpacks 1 + 1/max(rows, cols) tiles per product.
-- An accumulator that fits DST as a whole and is read once, element-wise, after its sum stays in DST: it never
-  touches L1.
 """
 
 from __future__ import annotations
@@ -17,18 +15,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tilelang_tt.compiled import Decision
-from tilelang_tt.ir import scalar
-from tilelang_tt.ir.scalar import Expr
 from tilelang_tt.ir.tile import (
     Buffer,
     BufferLayout,
-    Fill,
     Gemm,
-    InDst,
     Launch,
-    Load,
-    Loop,
-    Map,
     Memory,
     Role,
     Stmt,
@@ -38,14 +29,10 @@ from tilelang_tt.ir.tile import (
     TileProgram,
     Transpose,
     children,
-    element_buffers,
-    elements,
     unique_name,
-    walk,
     with_children,
 )
-from tilelang_tt.passes.c_tile.dst_program import dst_program, dst_tiles
-from tilelang_tt.passes.c_tile.liveness import mentions
+from tilelang_tt.passes.c_tile.dst_program import dst_tiles
 
 
 def lower_tile_intrinsics(program: TileProgram) -> TileProgram:
@@ -76,7 +63,6 @@ class _Lowering:
 
     def run(self) -> Launch:
         body = self.body(self.launch.body)
-        body = self.keep_in_dst(body)
         return replace(self.launch, body=body, buffers=tuple(self.streams), layouts=self.layouts, streams=self.streams)
 
     def body(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
@@ -111,48 +97,3 @@ class _Lowering:
         text = f"transposed copy of '{source.name}': the engine transposes only its second operand"
         self.decisions.append(Decision("lower_tile_intrinsics", block.name, text, gemm.location))
         return block
-
-    # --- accumulators that fit DST ----------------------------------------------------------------
-
-    def keep_in_dst(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-        stmts = [with_children(s, tuple(self.keep_in_dst(nested) for nested in children(s))) for s in body]
-        index = 0
-        while index + 1 < len(stmts):
-            sums, result = stmts[index], stmts[index + 1]
-            buffer = self.fitting_accumulator(sums, result)
-            if buffer is not None:
-                stmts[index : index + 2] = [InDst(buffer, (sums, result), result.location)]
-                del self.streams[buffer]
-                text = f"{self.layouts[buffer].tiles} tiles stay in DST from the first product to the result"
-                self.decisions.append(Decision("lower_tile_intrinsics", buffer.name, text, sums.location))
-            index += 1
-        return tuple(stmts)
-
-    def fitting_accumulator(self, sums: Stmt, result: Stmt) -> Buffer | None:
-        """The accumulator, if `sums` only adds products up from zero and `result` is its only reader."""
-        found = _sum_of_products(sums, None)
-        if found is None or not isinstance(result, Map) or result.dst is found.c or result.part is not None:
-            return None
-        if any(element.axes is not None or element.origin is not None for element in elements(result.value)):
-            return None  # spread over a larger block, or a part of it
-        buffer, sub = found.c, found.sub_block
-        layout = self.layouts[buffer]
-        if sub is None or (sub.rows, sub.cols) != (layout.rows, layout.cols):
-            return None
-        if list(element_buffers(result.value)) != [buffer] or dst_program(result.value).slots != 1:
-            return None
-        accesses = sum(mentions((stmt,), buffer) for stmt in walk(self.launch.body) if not children(stmt))
-        return buffer if accesses == 2 else None
-
-
-def _sum_of_products(stmt: Stmt, first: Expr | None) -> Gemm | None:
-    """The one product that a loop nest adds up, overwriting in its very first step and only there."""
-    if isinstance(stmt, Gemm):
-        expected = scalar.true() if first is None else first
-        return stmt if scalar.same_form(stmt.clear, expected) else None
-    if not isinstance(stmt, Loop):
-        return None
-    computing = [inner for inner in stmt.body if not isinstance(inner, Load)]
-    if len(computing) != 1 or isinstance(computing[0], Fill):
-        return None
-    return _sum_of_products(computing[0], scalar.both(first, scalar.is_zero(stmt.var)))

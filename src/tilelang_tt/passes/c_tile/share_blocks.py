@@ -26,14 +26,15 @@ from tilelang_tt.ir.tile import (
     Launch,
     Loop,
     Map,
+    Maps,
     Reduce,
     Stmt,
     TileProgram,
     Transpose,
+    all_reads,
+    all_writes,
     children,
-    reads,
     with_children,
-    writes,
 )
 from tilelang_tt.passes.c_tile.liveness import Path, live_after
 
@@ -84,15 +85,17 @@ def _filling(body: tuple[Stmt, ...], outer: Path, is_loop: bool) -> Iterator[tup
     """Every statement that writes a block, and where it is."""
     for index, stmt in enumerate(body):
         path = (*outer, (body, index, is_loop))
-        if not children(stmt):
+        if not children(stmt) or isinstance(stmt, InDst):  # a sum in DST is read tile by tile, while others are written
             yield path, stmt
+            continue
         for nested in children(stmt):
             yield from _filling(nested, path, isinstance(stmt, Loop))
 
 
 def _in_the_way(filling: list[tuple[Path, Stmt]], a: Buffer, b: Buffer) -> bool:
     return any(
-        written in writes(stmt) and (other in reads(stmt) or live_after(path, other))
+        written in all_writes(stmt)
+        and (other in all_reads(stmt) or other in all_writes(stmt) or live_after(path, other))
         for path, stmt in filling
         for written, other in ((a, b), (b, a))
     )
@@ -112,6 +115,9 @@ def _renamed(stmt: Stmt, old: Buffer, new: Buffer) -> Stmt:
     match stmt:
         case Map():
             return replace(stmt, dst=named(stmt.dst), value=_value(stmt.value, old, new))
+        case Maps():
+            results = tuple(replace(one, dst=named(one.dst), value=_value(one.value, old, new)) for one in stmt.results)
+            return replace(stmt, results=results)
         case Gemm():
             return replace(stmt, a=named(stmt.a), b=named(stmt.b), c=named(stmt.c))
         case Reduce() | Transpose():

@@ -40,7 +40,23 @@ from tilelang_tt.ir.kernel import (
     walk,
 )
 from tilelang_tt.ir.scalar import Expr, int_value, simplify
-from tilelang_tt.ir.tile import Buffer, Fill, Gemm, Map, Reduce, Role, Store, Transpose, element_buffers, writes
+from tilelang_tt.ir.tile import (
+    Buffer,
+    Fill,
+    Gemm,
+    InDst,
+    Map,
+    Maps,
+    Reduce,
+    Role,
+    Stmt,
+    Store,
+    Transpose,
+    element_buffers,
+    maps_of,
+    unpacks,
+    writes,
+)
 
 
 class State(Enum):
@@ -91,11 +107,16 @@ def requirements(stmt: KernelStmt) -> States:
         overwrites = int_value(task.clear) == 1
         result = State.RESERVED if overwrites else State.WRITTEN
         return {task.a: State.WAITED, task.b: State.WAITED, task.c: result}
-    if isinstance(task, Map):
-        sources = dict.fromkeys(element_buffers(task.value), State.WAITED)
+    if isinstance(task, InDst):
+        product, reading = task.body
+        return requirements(Task(product)) | requirements(Task(reading))
+    if isinstance(task, Map | Maps):
+        sources = dict.fromkeys(unpacks(task), State.WAITED)
         # A block updated in place is waited for group by group, inside the task.
-        target = State.AVAILABLE if updated_in_place(task) else State.RESERVED
-        return sources | {task.dst: State.RESERVED if task.part is not None else target}
+        return sources | {
+            one.dst: State.AVAILABLE if one.part is None and one.dst in sources else State.RESERVED
+            for one in maps_of(task)
+        }
     if isinstance(task, Transpose | Reduce):
         return {task.src: State.WAITED, task.dst: State.RESERVED}
     if isinstance(task, Fill):
@@ -104,8 +125,11 @@ def requirements(stmt: KernelStmt) -> States:
     return {task.src: State.WAITED}
 
 
-def updated_in_place(task: Map) -> bool:
-    return task.dst in element_buffers(task.value)
+def updated_in_place(stmt: Stmt) -> set[Buffer]:
+    """Blocks that an element-wise statement computes from themselves."""
+    maps = maps_of(stmt.body[-1] if isinstance(stmt, InDst) else stmt)
+    sources = {buffer for one in maps for buffer in element_buffers(one.value)}
+    return {one.dst for one in maps if one.dst in sources}
 
 
 @dataclass
@@ -185,8 +209,8 @@ class _Protocol:
         else:
             out.add(stmt, set(needs))
             states.update((buffer, State.WRITTEN) for buffer, state in needs.items() if state in _WRITABLE)
-            if isinstance(stmt, Task) and isinstance(stmt.stmt, Map) and updated_in_place(stmt.stmt):
-                states[stmt.stmt.dst] = State.AVAILABLE  # its tiles were popped and pushed one group at a time
+            if isinstance(stmt, Task):  # these tiles were popped and pushed one group at a time
+                states.update(dict.fromkeys(updated_in_place(stmt.stmt), State.AVAILABLE))
 
     def moves(self, buffer: Buffer) -> bool:
         """Whether a block goes round: one held in DST has no buffer, and a constant tile stays where it is."""

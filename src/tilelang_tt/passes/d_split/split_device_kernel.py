@@ -26,6 +26,7 @@ from tilelang_tt.ir.tile import (
     Load,
     Loop,
     Map,
+    Maps,
     Publish,
     Read,
     Reduce,
@@ -120,11 +121,11 @@ class _Split:
             return self.hand_over(stmt.dst, k.Task(stmt))
         if isinstance(stmt, Publish):
             return self.hand_over(stmt.buffer, k.Hand(stmt.buffer, stmt.location))
-        if isinstance(stmt, InDst):
+        if isinstance(stmt, InDst) and not isinstance(stmt.body[0], Gemm):
             body = self.body(stmt.body)
             return (k.Held(stmt.buffer, body),) if self.role is Role.COMPUTE else body
         role = Role.WRITER if isinstance(stmt, Store) else Role.COMPUTE
-        assert isinstance(stmt, Store | Gemm | Map | Fill | Reduce | Transpose)
+        assert isinstance(stmt, Store | Gemm | Map | Maps | Fill | Reduce | Transpose | InDst)
         return (k.Task(stmt),) if self.role is role else ()
 
     def hand_over(self, buffer: Buffer, producing: KernelStmt) -> tuple[KernelStmt, ...]:

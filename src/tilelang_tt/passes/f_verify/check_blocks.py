@@ -70,9 +70,19 @@ class _State:
     dst: dict[int, bool] = field(default_factory=dict)  # tiles computed since acquire: whether anything used them
     # Pages that only one arm of a branch filled: where they hold nothing, in this round of every loop.
     empty_where: dict[tuple[Cb, int], Expr] = field(default_factory=dict)
+    packing: bool = False  # between tile_regs_wait and tile_regs_release
+    expected: set[tuple[Cb, int]] = field(default_factory=set)  # pages reserved while packing
 
     def copy(self) -> _State:
-        return _State(dict(self.pages), dict(self.next), set(self.written), dict(self.dst), dict(self.empty_where))
+        return _State(
+            dict(self.pages),
+            dict(self.next),
+            set(self.written),
+            dict(self.dst),
+            dict(self.empty_where),
+            self.packing,
+            set(self.expected),
+        )
 
 
 def check_blocks(kernel: Kernel, kernels: KernelSet) -> None:
@@ -142,9 +152,12 @@ class _Run:
             for page in block:
                 state.pages[page] = min(state.pages.get(page, _Page.EMPTY), _Page.OLD)
                 state.empty_where.pop(page, None)
+                state.expected |= {page} if state.packing else set()
         elif call.kind is CbKind.PUSH:
             for page in block:
-                enough = _Page.OLD if cb.producer is cb.consumer else _Page.FILLED
+                keeps = cb.producer is cb.consumer and page not in state.expected
+                enough = _Page.OLD if keeps else _Page.FILLED
+                state.expected.discard(page)
                 if state.pages.get(page, _Page.EMPTY) < enough:
                     raise fail("TT945", f"page {page[1]} of '{cb.name}' is pushed without having been filled")
                 if cb.producer is not cb.consumer:
@@ -190,7 +203,10 @@ class _Run:
                 _put(self.evaluate(stmt.out, values), state)
             case DstCall(DstKind.ACQUIRE):
                 state.dst = {}
+            case DstCall(DstKind.WAIT):
+                state.packing = True
             case DstCall(DstKind.RELEASE):
+                state.packing = False
                 for tile, used in state.dst.items():
                     if not used:
                         raise fail("TT957", f"DST[{tile}] is released, but nothing used it")

@@ -5,12 +5,13 @@ Every other operation shows in the tiles it makes (`check_blocks`); one that wor
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.kernel import KernelSet, Sfpu, walk
 from tilelang_tt.ir.scalar import Expr
-from tilelang_tt.ir.tile import Map, Role
-from tilelang_tt.ir.tile import walk as walk_tiles
-from tilelang_tt.passes.c_tile.dst_program import Compute, dst_program
+from tilelang_tt.ir.tile import InDst, Map, Maps, Role, Stmt, children
+from tilelang_tt.passes.c_tile.dst_program import Compute, DstProgram, dst_tiles, element_program
 from tilelang_tt.passes.f_verify.verify_program import fail
 
 
@@ -19,12 +20,22 @@ def _number(number: float | Expr | None) -> float | str | None:
     return "at run time" if scalar.is_expr(number) else number
 
 
+def _programs(kernels: KernelSet, body: tuple[Stmt, ...]) -> Iterator[DstProgram]:
+    layouts, capacity = kernels.launch.layouts, dst_tiles(kernels.program.options.fp32_acc)
+    for stmt in body:
+        last = stmt.body[-1] if isinstance(stmt, InDst) else stmt
+        if isinstance(last, Map | Maps):
+            yield element_program(layouts, capacity, last, stmt.buffer if isinstance(stmt, InDst) else None)
+        else:
+            for nested in children(stmt):
+                yield from _programs(kernels, nested)
+
+
 def check_operations(kernels: KernelSet) -> None:
     asked = {
         (step.instruction.call, _number(step.number))
-        for stmt in walk_tiles(kernels.launch.body)
-        if isinstance(stmt, Map)
-        for step in dst_program(stmt.value).steps
+        for program in _programs(kernels, kernels.launch.body)
+        for step in program.steps
         if isinstance(step, Compute)
     }
     found = {

@@ -1,0 +1,179 @@
+"""C: hand sums to the element-wise statement that reads them without leaving DST.
+
+    before   Gemm part = P @ ones ; Map total = total * factor + part            (part not needed afterwards)
+    after    InDst part: Gemm part = P @ ones ; Map total = total * factor + part
+
+The sum never touches L1. Of a single product as many tiles are computed at a time as the whole expression leaves room
+for; a sum over the rounds of a loop must fit DST as a whole.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tilelang_tt.compiled import Decision
+from tilelang_tt.ir import scalar
+from tilelang_tt.ir.scalar import Expr
+from tilelang_tt.ir.tile import (
+    Buffer,
+    Element,
+    Fill,
+    Gemm,
+    InDst,
+    Launch,
+    Load,
+    Loop,
+    Map,
+    Maps,
+    Stmt,
+    SubBlock,
+    TileOrder,
+    TileProgram,
+    children,
+    elements,
+    maps_of,
+    unique_name,
+    unpacks,
+    walk,
+    with_children,
+    writes,
+)
+from tilelang_tt.passes.c_tile.dst_program import DstProgram, dst_tiles, element_program
+from tilelang_tt.passes.c_tile.fuse_maps import substitute
+from tilelang_tt.passes.c_tile.liveness import Path, live_after, mentions
+
+SAVED_MOVES = 2  # of a tile that stays in DST: it is not packed, and not unpacked again
+
+
+def keep_in_dst(program: TileProgram) -> TileProgram:
+    keepers = [_Keeper(launch, dst_tiles(program.options.fp32_acc)) for launch in program.launches]
+    launches = tuple(keeper.run() for keeper in keepers)
+    decisions = [decision for keeper in keepers for decision in keeper.decisions]
+    return replace(program, launches=launches).with_decisions(*decisions)
+
+
+class _Keeper:
+    def __init__(self, launch: Launch, capacity: int) -> None:
+        self.launch = launch
+        self.capacity = capacity
+        self.layouts, self.streams = dict(launch.layouts), dict(launch.streams)
+        self.decisions: list[Decision] = []
+
+    def run(self) -> Launch:
+        body = self.body(self.launch.body, (), is_loop=False)
+        return replace(self.launch, body=body, buffers=tuple(self.streams), layouts=self.layouts, streams=self.streams)
+
+    def body(self, body: tuple[Stmt, ...], outer: Path, *, is_loop: bool) -> tuple[Stmt, ...]:
+        result: list[Stmt] = []
+        index = 0
+        while index < len(body):
+            here, behind = ((*outer, (body, place, is_loop)) for place in (index, index + 1))
+            kept = self.kept(body[index], body[index + 1], behind) if index + 1 < len(body) else None
+            if kept is not None:
+                result.append(kept)
+                index += 2
+                continue
+            stmt = body[index]
+            nested = tuple(self.body(inner, here, is_loop=isinstance(stmt, Loop)) for inner in children(stmt))
+            result.append(with_children(stmt, nested))
+            index += 1
+        return tuple(result)
+
+    def kept(self, sums: Stmt, result: Stmt, behind: Path) -> InDst | None:
+        """Both statements with the sum in DST, if `result` is the only one that reads it and there is room."""
+        product = _sum_of_products(sums, None)
+        if product is None or not isinstance(result, Map | Maps) or not self.meets(product.c, result):
+            return None
+        buffer = product.c
+        accesses = sum(mentions((stmt,), buffer) for stmt in walk(self.launch.body) if not children(stmt))
+        if accesses > 2 and buffer not in writes(result) and live_after(behind, buffer):
+            return None
+        if {product.a, product.b} & set(writes(result)):
+            return None  # still needed for the next tiles
+        sub = self.sub_block(product, result) if sums is product else self.whole(product, result)
+        if sub is None:
+            return None
+        text = f"{sub.rows * sub.cols} tiles stay in DST from the first product to the result"
+        self.decisions.append(Decision("keep_in_dst", buffer.name, text, sums.location))
+        sums = _renamed(sums, buffer, buffer, sub)
+        if accesses == 2:
+            del self.streams[buffer]
+            return InDst(buffer, (sums, result), result.location)
+        held = replace(buffer, name=unique_name(f"{buffer.name}_sum", {other.name for other in self.layouts}))
+        self.layouts[held] = self.layouts[buffer]
+        return InDst(held, (_renamed(sums, buffer, held, sub), _reading(result, buffer, held)), result.location)
+
+    def meets(self, buffer: Buffer, result: Map | Maps) -> bool:
+        """Whether the sum is read tile by tile, for tiles in the same order as its own."""
+        read = [element for one in maps_of(result) for element in elements(one.value)]
+        uses = [element for element in read if element.buffer is buffer]
+        layouts = [self.layouts[place] for place in (buffer, *(one.dst for one in maps_of(result)))]
+        return (
+            bool(uses)
+            and all(element.axes is None for element in uses)
+            and all(element.origin is None for element in read)
+            and all(one.part is None for one in maps_of(result))
+            and all(layout.order is TileOrder.ROWS and not layout.outer for layout in layouts)
+            and len({(layout.rows, layout.cols) for layout in layouts}) == 1
+        )
+
+    def program(self, product: Gemm, result: Map | Maps) -> DstProgram:
+        return element_program(self.layouts, self.capacity, result, held=product.c)
+
+    def whole(self, product: Gemm, result: Map | Maps) -> SubBlock | None:
+        """All tiles of a sum over several rounds, which nothing else shares DST with."""
+        layout, sub = self.layouts[product.c], product.sub_block
+        alone = isinstance(result, Map) and unpacks(result) == (product.c,) and product.c is not result.dst
+        fits = sub is not None and (sub.rows, sub.cols) == (layout.rows, layout.cols)
+        return sub if alone and fits and self.program(product, result).slots == 1 else None
+
+    def sub_block(self, product: Gemm, result: Map | Maps) -> SubBlock | None:
+        """The most consecutive tiles that DST has room for, unless smaller sub-blocks cost more than is saved."""
+        block, program = self.layouts[product.c], self.program(product, result)
+        operands = [self.layouts[buffer] for buffer in unpacks(result)]
+        alike = all((o.rows, o.cols, o.order) == (block.rows, block.cols, block.order) for o in operands)
+        rows_at_once = block.rows if alike and not program.depends_on_tile else 1
+        one_column = product.transpose_b and self.layouts[product.b].order is TileOrder.ROWS
+        fitting = [
+            SubBlock(rows, cols)
+            for rows in range(1, rows_at_once + 1)
+            for cols in range(1, block.cols + 1)
+            if block.rows % rows == 0 and block.cols % cols == 0
+            if rows * cols <= program.room(self.capacity)
+            if (rows == 1 or cols == block.cols) and (cols == 1 or not one_column)
+        ]
+        if not fitting or product.sub_block is None:
+            return None
+        best = max(fitting, key=lambda sub: sub.rows * sub.cols)
+        a, b = self.layouts[product.a], self.layouts[product.b]
+        length = a.cols if b.constant else b.cols if product.transpose_b else b.rows
+        return best if length * (_unpacks(best) - _unpacks(product.sub_block)) <= SAVED_MOVES else None
+
+
+def _unpacks(sub: SubBlock) -> float:
+    """Operand tiles that `matmul_block` takes in for one tile product."""
+    return (sub.rows + sub.cols) / (sub.rows * sub.cols)
+
+
+def _renamed(sums: Stmt, old: Buffer, new: Buffer, sub: SubBlock) -> Stmt:
+    if isinstance(sums, Gemm):
+        return replace(sums, c=new, sub_block=sub) if sums.c is old else sums
+    return with_children(sums, tuple(tuple(_renamed(s, old, new, sub) for s in body) for body in children(sums)))
+
+
+def _reading(stmt: Map | Maps, old: Buffer, new: Buffer) -> Stmt:
+    results = tuple(replace(one, value=substitute(one.value, old, Element(new))) for one in maps_of(stmt))
+    return replace(stmt, results=results) if isinstance(stmt, Maps) else results[0]
+
+
+def _sum_of_products(stmt: Stmt, first: Expr | None) -> Gemm | None:
+    """The one product that a loop nest adds up, overwriting in its very first step and only there."""
+    if isinstance(stmt, Gemm):
+        expected = scalar.true() if first is None else first
+        return stmt if scalar.same_form(stmt.clear, expected) else None
+    if not isinstance(stmt, Loop):
+        return None
+    computing = [inner for inner in stmt.body if not isinstance(inner, Load)]
+    if len(computing) != 1 or isinstance(computing[0], Fill):
+        return None
+    return _sum_of_products(computing[0], scalar.both(first, scalar.is_zero(stmt.var)))

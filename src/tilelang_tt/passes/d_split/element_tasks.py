@@ -1,0 +1,212 @@
+"""Element-wise statements as DST sections: part of `lower_compute_tasks`.
+
+    Map Y = exp(X + v[i])    for i: for j by 2: section { copy X, copy v ; add ; exp, two tiles at a time } { pack Y }
+
+A block that is updated in place rotates through its circular buffer: a group of tiles is popped, computed and pushed
+again where it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from typing import Protocol
+
+from tilelang_tt.arch import TILE
+from tilelang_tt.ir import scalar
+from tilelang_tt.ir.kernel import (
+    Cb,
+    CbCall,
+    CbKind,
+    CopyTile,
+    FillTile,
+    For,
+    KernelSet,
+    KernelStmt,
+    PackTile,
+    Section,
+    Sfpu,
+)
+from tilelang_tt.ir.scalar import Expr
+from tilelang_tt.ir.tile import TILE_COL, TILE_ROW, BufferLayout, Map, Maps, maps_of, unpacks
+from tilelang_tt.passes.c_tile.dst_program import Compute, DstProgram, Fetch, Step, dst_tiles, element_program
+from tilelang_tt.passes.d_split.lower_cb_intrinsics import updated_in_place
+
+
+def repeat(
+    count: int, name: str, body: Callable[[Expr], tuple[KernelStmt, ...]], step: int = 1
+) -> tuple[KernelStmt, ...]:
+    """`body` for 0, step, ... below `count`; no loop around a single round."""
+    if count <= step:
+        return body(scalar.const(0))
+    var = scalar.var(name)
+    return (For(var, scalar.const(0), scalar.const(count), step, body(var)),)
+
+
+def largest_divisor(number: int, limit: int) -> int:
+    return next(d for d in range(min(number, limit), 0, -1) if number % d == 0)
+
+
+class Place(Protocol):
+    """Where a group of tiles lies."""
+
+    def tile(self, t: Expr) -> Expr:
+        """Place of the t-th tile in the block being computed."""
+        ...
+
+    def tile_of(self, layout: BufferLayout, t: Expr, /) -> Expr:
+        """Place of what meets it in a block of another layout."""
+        ...
+
+    def number(self, number: float | Expr, t: Expr, /) -> float | Expr:
+        """A number as it is for the t-th tile."""
+        ...
+
+
+@dataclass(frozen=True)
+class Run:
+    """Consecutive tiles of blocks that are all alike."""
+
+    base: Expr
+
+    def tile(self, t: Expr) -> Expr:
+        return self.base + t
+
+    def tile_of(self, _: BufferLayout, t: Expr) -> Expr:
+        return self.base + t
+
+    def number(self, number: float | Expr, _: Expr) -> float | Expr:
+        return number
+
+
+@dataclass(frozen=True)
+class RowPart:
+    """Consecutive tiles of a row; a vector repeats along its side."""
+
+    block: BufferLayout
+    row: Expr
+    col: Expr
+
+    def tile(self, t: Expr) -> Expr:
+        return self.tile_of(self.block, t)
+
+    def tile_of(self, layout: BufferLayout, t: Expr) -> Expr:
+        return layout.index(self.row, self.col + t)
+
+    def number(self, number: float | Expr, t: Expr) -> float | Expr:
+        if not scalar.is_expr(number):
+            return number
+        return scalar.substitute(number, {TILE_ROW: self.row, TILE_COL: scalar.as_expr(self.col + t)})
+
+
+def pack_tile(dst: Expr, cb: Cb, index: Expr, overwrite: Expr | None = None) -> PackTile:
+    return PackTile(dst, cb, index, scalar.true() if overwrite is None else overwrite)
+
+
+class ElementTasks:
+    def __init__(self, kernels: KernelSet) -> None:
+        self.kernels = kernels
+        self.capacity = dst_tiles(kernels.program.options.fp32_acc)
+
+    def map(self, stmt: Map | Maps) -> tuple[KernelStmt, ...]:
+        program = element_program(self.kernels.launch.layouts, self.capacity, stmt)
+        return self.over_tiles(stmt, program, lambda place, group: self.section(stmt, program, place, group))
+
+    def section(
+        self, stmt: Map | Maps, program: DstProgram, place: Place, group: int, held: tuple[KernelStmt, ...] = ()
+    ) -> tuple[KernelStmt, ...]:
+        """One group of tiles; `held` are the statements that leave a sum in slot 0."""
+        cbs = self.kernels.cbs
+        rotating = [cbs[one.dst] for one in maps_of(stmt) if one.dst in updated_in_place(stmt)]
+        pack: list[KernelStmt] = []
+        for one, slot in zip(maps_of(stmt), program.results, strict=True):
+            pack += self.packs(one, slot, place, group, rotates=cbs[one.dst] in rotating)
+        return (
+            *(CbCall(CbKind.WAIT, cb, group) for cb in rotating),
+            Section(
+                (
+                    *held,
+                    *self.steps(program, group, place, rotating, held=bool(held)),
+                    *(CbCall(CbKind.POP, cb, group) for cb in rotating),
+                ),
+                tuple(pack),
+            ),
+        )
+
+    def packs(self, stmt: Map, slot: int, place: Place, group: int, *, rotates: bool) -> tuple[KernelStmt, ...]:
+        cb = self.kernels.cbs[stmt.dst]
+        if rotates:
+            pack = repeat(group, "t", lambda t: (pack_tile(slot * group + t, cb, t),))
+            return (CbCall(CbKind.RESERVE, cb, group), *pack, CbCall(CbKind.PUSH, cb, group))
+        start = 0 if stmt.part is None else self.kernels.launch.layouts[stmt.dst].offset(stmt.part.origin)
+        return repeat(group, "t", lambda t: (pack_tile(slot * group + t, cb, start + place.tile(t)),))
+
+    def over_tiles(
+        self, stmt: Map | Maps, program: DstProgram, section: Callable[[Place, int], tuple[KernelStmt, ...]]
+    ) -> tuple[KernelStmt, ...]:
+        """A section for every group of tiles: one run through the block, or row by row if something is repeated."""
+        layouts, first = self.kernels.launch.layouts, maps_of(stmt)[0]
+        block = layouts[first.dst]
+        if first.part is not None or any(isinstance(s, Fetch) and s.origin is not None for s in program.steps):
+            return self.over_part(first, program, section)
+        alike = all((layouts[b].rows, layouts[b].cols) == (block.rows, block.cols) for b in unpacks(stmt))
+        alike = alike and not program.depends_on_tile
+        limit = program.room(self.capacity)
+        if alike:
+            group = largest_divisor(block.tiles, limit)
+            return repeat(block.tiles, "tile", lambda tile: section(Run(tile), group), group)
+        group = largest_divisor(block.cols, limit)
+        return repeat(
+            block.rows,
+            "i",
+            lambda i: repeat(block.cols, "j", lambda j: section(RowPart(block, i, j), group), group),
+        )
+
+    def over_part(
+        self, stmt: Map, program: DstProgram, section: Callable[[Place, int], tuple[KernelStmt, ...]]
+    ) -> tuple[KernelStmt, ...]:
+        """A section for every group of tiles of a part, row by row, matrix by matrix."""
+        block = self.kernels.launch.layouts[stmt.dst]
+        extents = stmt.dst.shape if stmt.part is None else stmt.part.extents
+        rows, cols = (1 if axis is None else -(-extents[axis] // TILE) for axis in (block.row_axis, block.col_axis))
+        group = largest_divisor(cols, program.room(self.capacity))
+        return repeat(rows, "i", lambda i: repeat(cols, "j", lambda j: section(RowPart(block, i, j), group), group))
+
+    def steps(
+        self, program: DstProgram, group: int, place: Place, rotating: Collection[Cb] = (), *, held: bool = False
+    ) -> tuple[KernelStmt, ...]:
+        """The program for `group` tiles, step by step."""
+        result: list[KernelStmt] = []
+        for step in program.steps[1:] if held else program.steps:  # a sum that is held is already in its slot
+            count = 1 if program.is_common(step) else group
+            result += repeat(count, "t", self.step_of(step, program, group, place, rotating))
+        return tuple(result)
+
+    def step_of(
+        self, step: Step, program: DstProgram, group: int, place: Place, rotating: Collection[Cb]
+    ) -> Callable[[Expr], tuple[KernelStmt, ...]]:
+        """What one step of a program does for tile t of the group."""
+
+        def at(slot: int, t: Expr) -> Expr:
+            return program.index(slot, t, group)
+
+        if isinstance(step, Fetch):
+            cb, layout = self.kernels.cbs[step.buffer], self.kernels.launch.layouts[step.buffer]
+            view = self.kernels.views.get(step.buffer)
+            start = 0 if step.origin is None else layout.offset(step.origin)
+            if view is not None:  # its front stays where the block begins
+                return lambda t: (CopyTile(view, start + place.tile_of(layout, t), at(step.slot, t)),)
+            if cb in rotating:
+                return lambda t: (CopyTile(cb, t, at(step.slot, t)),)
+            return lambda t: (CopyTile(cb, start + place.tile_of(layout, t), at(step.slot, t)),)
+        if isinstance(step, Compute):
+            number = step.number
+            return lambda t: (
+                Sfpu(
+                    step.instruction,
+                    tuple(at(slot, t) for slot in step.operands),
+                    at(step.out, t),
+                    None if number is None else place.number(number, t),
+                ),
+            )
+        return lambda t: (FillTile(at(step.slot, t), place.number(step.value, t)),)
