@@ -232,3 +232,13 @@ def test_a_page_that_the_reader_only_pushes() -> None:
     with pytest.raises(DeviceError, match=r"page 0 of CB 0 'cb0' was not wholly written since it was free") as caught:
         first_element(HAND_ON, reader="cb_reserve_back(0, 1); cb_push_back(0, 1);")
     assert category_of(caught.value) == "cb-unwritten"
+
+
+def test_a_buffer_that_only_the_reader_uses_is_its_own_memory() -> None:
+    assert first_element("push(own, 3);", reader="cb_reserve_back(0, 1); cb_push_back(0, 1);") == 3
+
+
+def test_a_result_that_nobody_takes() -> None:
+    with pytest.raises(DeviceError, match="at the end CB 25 'cb25' still holds 1 pages: 1 pushed, 0 popped") as caught:
+        first_element("push(other, 9); push(own, 3);")
+    assert category_of(caught.value) == "cb-unbalanced"

@@ -1,7 +1,7 @@
 """Find the mutable globals of a compiled kernel.
 
-On the chip every core has its own copy of a kernel's globals; in one process they would be shared, and a
-value left by one core would reach the next. Such kernels are refused rather than run wrongly.
+On the chip every core has its own copy of a kernel's globals; in one process they are shared, so the device
+must know of them and carry their values from switch to switch.
 """
 
 from __future__ import annotations

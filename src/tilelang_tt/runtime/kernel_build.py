@@ -38,7 +38,7 @@ _HOT_UNITS = {
 _JOINED_UNITS = (
     (
         *("main", "scheduler", "fiber", "grid", "tensor", "semaphore", "kernel_view"),
-        *("circular_buffer", "page_contents", "noc", "noc_flight", "noc_multicast", "noc_barrier"),
+        *("globals", "circular_buffer", "page_contents", "noc", "noc_flight", "noc_multicast", "noc_barrier"),
     ),
     (
         *("engine", "move", "tilize", "reduce", "binary", "matmul", "typecast", "integers", "sfpu_tiles"),
@@ -191,6 +191,7 @@ def _kernel_compiler(toolchain: Toolchain, kernel: KernelRun, prefix: str) -> Ca
             *toolchain.common_flags(),
             "-O1",
             "-fvisibility=hidden",
+            "-fno-threadsafe-statics",
             *(() if kernel.role == "compute" else toolchain.watched_flags()),
             *("-I", INCLUDE),
             *(flag for directory in kernel.include_dirs for flag in ("-I", directory)),
@@ -200,8 +201,8 @@ def _kernel_compiler(toolchain: Toolchain, kernel: KernelRun, prefix: str) -> Ca
         )
         if done.returncode != 0:
             raise _kernel_error(kernel.file, toolchain, done.stderr.replace(f"{target.parent}/", ""))
-        _refuse_mutable_globals(kernel.file, unit)
-        done = toolchain.run(unit, "-o", target, *toolchain.library_flags())
+        marks = ("-Wl,--defsym=vd_kernel_has_globals=1",) if mutable_globals(unit) else ()  # src/globals.cpp
+        done = toolchain.run(unit, "-o", target, *toolchain.library_flags(), *marks)
         if done.returncode != 0:
             raise _compile_error(f"kernel {kernel.file} (link)", toolchain, done.stderr)
         unit.unlink()
@@ -242,17 +243,6 @@ def _tree_digest() -> str:
     """Changes whenever a file of the device changes."""
     files = sorted(path for path in DEVICE.rglob("*") if path.suffix in (".h", ".cpp"))
     return digest(*(part for path in files for part in (str(path.relative_to(DEVICE)), path.read_bytes())))
-
-
-def _refuse_mutable_globals(file: str, unit: Path) -> None:
-    found = mutable_globals(unit)
-    if found:
-        sizes = ", ".join(f"{size} B in {section}" for section, size in found.items())
-        raise DeviceError(
-            "TT402",
-            f"not implemented by the virtual device: mutable global variables in {file} ({sizes})",
-            help="make them constexpr, or local to kernel_main",
-        )
 
 
 def _kernel_error(file: str, toolchain: Toolchain, output: str) -> DeviceError:

@@ -198,7 +198,9 @@ void check_cbs_at_end() {
         const uint64_t left = state.pushed - state.popped;
         // Constant tiles are pushed once, waited for and never popped: nothing is lost. Nor is a tensor's shard.
         const bool constant = state.popped == 0 && state.waited == state.pushed;
-        if (left != 0 && !constant && !config.on_tensor) {
+        // Nor what a data movement kernel pushes to a buffer that no kernel waits for, pops or reads: its own memory.
+        const bool private_memory = state.consumer == Role::Any && state.producer != Role::Compute;
+        if (left != 0 && !constant && !private_memory && !config.on_tensor) {
             const Role side = state.consumer == Role::Any ? state.producer : state.consumer;
             fiber = &core->fibers[static_cast<uint32_t>(side)];
             breach("cb-unbalanced", "at the end CB %u '%s' still holds %llu pages: %llu pushed, %llu popped", id,

@@ -114,9 +114,12 @@ void resume_fiber(Core& at, Fiber& which) {
     core = &at;
     fiber = &which;
     ++at.statistics.switches;
+    const KernelConfig& kernel = at.group->kernels[static_cast<uint32_t>(which.role)];
+    put_globals(kernel, which);
     leave_scheduler(at, which.notes);
     vd_switch(&at.scheduler_sp, which.stack_pointer);
     scheduler_was_entered(at);
+    keep_globals(kernel, which);
     fiber = nullptr;
 }
 

@@ -101,6 +101,8 @@ struct KernelConfig {
     void (*entry)() = nullptr;
     uint8_t noc = 0;
     Arguments common_args;
+    uint8_t* globals = nullptr;  // where its mutable globals lie, if it has any
+    std::vector<uint8_t> initial_globals;
 };
 
 struct SemaphoreConfig {
@@ -131,6 +133,7 @@ struct Launch {
     std::vector<CoreConfig> cores;  // those with a kernel, in the order of the program
     bool semaphores = false;        // any group has one
     bool reaches_cores = false;     // a kernel can name another core
+    bool globals = false;           // a kernel has mutable globals
 
     // Cores talk to each other: all of them run on one thread, each in an L1 of its own.
     bool connected() const { return semaphores || reaches_cores; }
@@ -216,6 +219,7 @@ struct Fiber {
     uint32_t flushes = 0;  // what is issued after a flush stays behind what was issued before it
     uint32_t read_trid[kNocs] = {}, write_trid[kNocs] = {};
     CommandState states[kNocs][kCommands];
+    std::vector<uint8_t> globals;  // those of its kernel while another fiber runs
 };
 
 // Who changed a semaphore since its own core last set it.
@@ -367,6 +371,11 @@ void register_running(Core* running);
 // ---- fiber.cpp -------------------------------------------------------------------------------------
 void prepare_fiber(Fiber& fiber);
 void resume_fiber(Core& core, Fiber& fiber);
+
+// globals.cpp
+void find_globals(void* library, KernelConfig& kernel);
+void put_globals(const KernelConfig& kernel, const Fiber& fiber);
+void keep_globals(const KernelConfig& kernel, Fiber& fiber);
 void yield_to_scheduler();
 
 // ---- scheduler.cpp ---------------------------------------------------------------------------------

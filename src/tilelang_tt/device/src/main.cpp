@@ -196,6 +196,10 @@ void read_kernel(Words& words, Launch& launch) {
     if (!kernel.entry) broken_input("no kernel_main in %s", path);
     // A kernel that can name another core carries this symbol (vd/cores.h).
     if (dlsym(library, "vd_kernel_reaches_cores")) launch.reaches_cores = true;
+    if (dlsym(library, "vd_kernel_has_globals")) {
+        find_globals(library, kernel);
+        launch.globals = true;
+    }
     kernel.noc = static_cast<uint8_t>(words.number());
     kernel.common_args = read_arguments(words);
 }

@@ -130,7 +130,9 @@ void reset_core(Core& at, uint32_t index) {
     for (uint32_t role = 0; role < kRoles; ++role) {
         at.fibers[role].role = static_cast<Role>(role);
         at.fibers[role].live = false;
-        if (at.group->kernels[role].used) prepare_fiber(at.fibers[role]);
+        if (!at.group->kernels[role].used) continue;
+        prepare_fiber(at.fibers[role]);
+        at.fibers[role].globals = at.group->kernels[role].initial_globals;
     }
     core = &at;
     reset_engine();
@@ -174,11 +176,12 @@ void run_launch() {
     }
     if (workers.empty()) create_workers();
     next_core = 0;
-    for (std::size_t i = 1; i < workers.size(); ++i) {
+    const std::size_t threads = device.launch->globals ? 1 : workers.size();
+    for (std::size_t i = 1; i < threads; ++i) {
         if (pthread_create(&workers[i].thread, nullptr, work, &workers[i]) != 0) broken_input("cannot start a thread");
     }
     work(&workers[0]);
-    for (std::size_t i = 1; i < workers.size(); ++i) pthread_join(workers[i].thread, nullptr);
+    for (std::size_t i = 1; i < threads; ++i) pthread_join(workers[i].thread, nullptr);
 }
 
 Statistics total_statistics() {
