@@ -58,7 +58,7 @@ def lower_integers(launch: Launch, options: Options) -> Launch:
     return replace(launch, buffers=buffers, body=body)
 
 
-def _is_wide(dtype: str) -> bool:
+def is_wide(dtype: str) -> bool:
     """Whether the type lies as 32-bit integers."""
     return dtype in INTEGERS and format_of(dtype, "float32") in INTEGER_FORMATS
 
@@ -125,14 +125,14 @@ def _is_computed(source: str, target: str) -> bool:
     """Whether a copy between these types must change the numbers, not only their format."""
     if source == target:
         return False
-    if _is_wide(source) or target in FLOAT8:
+    if is_wide(source) or target in FLOAT8:
         return True
     return target in INTEGERS and not (source in INTEGERS and _holds(target, source))
 
 
 def _holds(target: str, source: str) -> bool:
     """Whether a copy alone brings every value of an integer type into another."""
-    return not _is_wide(target) and np.can_cast(source, target)
+    return not is_wide(target) and np.can_cast(source, target)
 
 
 def _check_cast(copy: Copy) -> None:
@@ -149,7 +149,7 @@ def _check_cast(copy: Copy) -> None:
 
 def _check_floats(stmt: Stmt) -> None:
     """Matrix products and reductions take whole numbers in as floats, and give floats."""
-    narrow = {buffer for buffer in reads(stmt) if not _is_wide(buffer.dtype)} - set(writes(stmt))
+    narrow = {buffer for buffer in reads(stmt) if not is_wide(buffer.dtype)} - set(writes(stmt))
     for buffer in (*reads(stmt), *writes(stmt)):
         if buffer.dtype in INTEGERS and buffer not in narrow:
             raise UnsupportedError(
@@ -169,7 +169,7 @@ def _stored(value: ElementExpr, dtype: str) -> ElementExpr:
         return to_float8(value, dtype)
     if dtype == "bool":
         return value if _is_truth(value) else Apply("ne", (value, Number(0.0)))
-    if _is_wide(dtype):
+    if is_wide(dtype):
         if isinstance(value, Apply) and value.op == f"from_{dtype}":
             return value.args[0]  # as it lies
         return Apply(f"to_{dtype}", (value,))
@@ -178,7 +178,7 @@ def _stored(value: ElementExpr, dtype: str) -> ElementExpr:
 
 def _loaded(value: ElementExpr) -> ElementExpr:
     """An expression over floats."""
-    if isinstance(value, Element) and _is_wide(value.buffer.dtype):
+    if isinstance(value, Element) and is_wide(value.buffer.dtype):
         return Apply(f"from_{value.buffer.dtype}", (value,))
     if not isinstance(value, Apply):
         return value

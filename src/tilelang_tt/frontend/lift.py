@@ -20,6 +20,7 @@ from tvm import tirx
 from tilelang_tt.compiled import Decision
 from tilelang_tt.diagnostics import Location, UnsupportedError
 from tilelang_tt.frontend.elementwise import lift_parallel
+from tilelang_tt.frontend.exact_maxima import exact_maxima
 from tilelang_tt.frontend.expression import operator
 from tilelang_tt.frontend.integers import lower_integers
 from tilelang_tt.frontend.operations import TILE_OPERATIONS
@@ -74,7 +75,7 @@ class _Lifter:
             raise UnsupportedError(
                 "TT103", f"function '{self.name}' has no T.Kernel", help="add one: with T.Kernel(...) as ..."
             )
-        launches = [lower_integers(launch, self.options) for launch in blank_tails(launches, sizes)]
+        launches = [lower_integers(exact_maxima(launch), self.options) for launch in blank_tails(launches, sizes)]
         return TileProgram(
             self.name,
             (*params, *workspaces),
