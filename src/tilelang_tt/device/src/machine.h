@@ -1,4 +1,4 @@
-// The state of the virtual device: chip, launch, core, circular buffers, fibers, compute engine.
+// The state of the virtual device while it runs: cores, circular buffers, fibers; and the functions between its files.
 //
 // Machinery only; what an operation means stands in its own file (matmul.cpp, binary.cpp, sfpu.cpp,
 // formats.cpp). A worker thread runs one core at a time; `core` and `fiber` below say which.
@@ -9,135 +9,10 @@
 #include <memory>
 #include <vector>
 
-#include "vd/abi.h"
-#include "vd/ops.h"
-#include "vd/sfpi_abi.h"
+#include "engine_state.h"
+#include "launch.h"
 
 namespace vd {
-
-constexpr uint32_t kFace = 16;
-constexpr uint32_t kTileElements = 1024;
-constexpr uint32_t kMaxCbs = 64;
-constexpr uint32_t kZerosBytes = 512;  // MEM_ZEROS_SIZE
-constexpr uint8_t kPoison = 0xA5;      // L1 contents before anything is written
-constexpr uint32_t kMarkStep = 512;    // a free page carries a poison mark at every so many bytes
-constexpr uint32_t kMarkBytes = 16;
-constexpr uint32_t kNocLocalBits = 36;  // bits of a NoC address, see dataflow_api.h
-constexpr uint32_t kNocNodeBits = 6;
-constexpr uint32_t kDramRow = 63;  // y coordinate that stands for "DRAM bank x"
-
-constexpr uint8_t kManyCores = 255;
-
-enum class Fidelity : uint8_t { LoFi, HiFi2, HiFi3, HiFi4 };
-
-// A processor of a core, named after its usual work: RISCV_1 reads, RISCV_0 writes. Any: not known (yet).
-enum class Role : uint8_t { Reader, Compute, Writer, Any };
-constexpr uint32_t kRoles = 3;
-constexpr uint32_t kMaxSemaphores = 16;     // NUM_SEMAPHORES
-constexpr uint32_t kSemaphoreStride = 16;   // bytes; each has an L1 word of its own alignment
-constexpr uint32_t kNoPage = 0xffffffff;
-
-struct Chip {
-    uint32_t l1_bytes, l1_base, cb_count, dram_banks, dram_read_align, noc_align, zeros_base, grid_x, grid_y;
-    bool blackhole;
-
-    uint32_t cores() const { return grid_x * grid_y; }
-    // Semaphores lie in the kernel configuration area, just below what programs may allocate.
-    uint32_t semaphore_offset(uint32_t id) const { return l1_base - (kMaxSemaphores - id) * kSemaphoreStride; }
-};
-
-// Decoded tile, faces in order: F0 top-left, F1 top-right, F2 bottom-left, F3 bottom-right.
-struct alignas(64) Tile {
-    float at[4][kFace][kFace];
-};
-
-inline float& element(Tile& tile, uint32_t row, uint32_t col) {
-    return tile.at[row / kFace * 2 + col / kFace][row % kFace][col % kFace];
-}
-
-// A tensor: pages spread over banks. A bank is a DRAM bank, or the L1 of the core with that number (y * grid_x + x).
-// Interleaved: page i lies in bank i % banks at address + (i / banks) * page_bytes. Sharded: each page has a place of
-// its own. On the host, DRAM pages are stored one after the other (sharded: bank by bank); L1 pages lie in the L1 that
-// every core shares with Python, so that buffers placed on a tensor are that tensor.
-struct Tensor {
-    char name[64];
-    bool dram = true, sharded = false;
-    uint32_t address = 0, page_bytes = 0, pages = 0;
-    uint32_t banks = 0, slots = 0;  // sharded: slots of every bank
-    uint8_t* bytes = nullptr;       // DRAM only
-    uint8_t* marks = nullptr;       // one byte per page: set when a kernel writes it
-    std::vector<uint32_t> place_of;  // sharded: bank * slots + slot of each page
-    std::vector<uint32_t> page_at;   // sharded: the inverse, kNoPage where no page lies
-    // Per page, who touched it in this launch: 0, a core's index + 1, or kManyCores.
-    std::vector<uint8_t> readers, writers;
-
-    uint32_t bank_of(uint32_t page) const { return sharded ? place_of[page] / slots : page % banks; }
-    uint32_t slot_of(uint32_t page) const { return sharded ? place_of[page] % slots : page / banks; }
-    uint32_t page_of(uint32_t bank, uint64_t slot) const;  // kNoPage when none lies there
-    uint8_t* page_bytes_at(uint32_t page) const;
-};
-
-struct CbConfig {
-    bool used = false;
-    char name[64] = "";
-    DataFormat declared = DataFormat::Invalid;  // what the program says: checked against the configuration
-    DataFormat storage = DataFormat::Invalid;   // what the bytes are: Float32 throughout in exact numerics
-    uint32_t page_bytes = 0, pages = 0, offset = 0;
-    Role producer = Role::Any, consumer = Role::Any;  // Any: whoever comes first
-    bool to_dest = false;
-    bool on_tensor = false;  // its pages are the shard of a tensor in L1
-};
-
-// Runtime arguments. Addresses of L1 become pointers into the L1 of the core that asks.
-struct Arguments {
-    std::vector<uint32_t> values;
-    std::vector<uint32_t> l1_addresses;  // indices
-
-    uint32_t at(uint32_t index) const;
-};
-
-struct KernelConfig {
-    bool used = false;
-    void (*entry)() = nullptr;
-    uint8_t noc = 0;
-    Arguments common_args;
-    uint8_t* globals = nullptr;  // where its mutable globals lie, if it has any
-    std::vector<uint8_t> initial_globals;
-};
-
-struct SemaphoreConfig {
-    bool used = false;
-    uint32_t initial = 0;
-};
-
-// What cores with the same kernels and buffers have in common.
-struct CoreGroup {
-    bool fp32_dest = false, full_sync = false, math_approx = false;
-    Fidelity fidelity = Fidelity::HiFi4;
-    CbConfig cbs[kMaxCbs];
-    std::vector<uint32_t> cb_ids;  // the used ones
-    KernelConfig kernels[kRoles];
-    SemaphoreConfig semaphores[kMaxSemaphores];
-
-    uint32_t dst_tiles() const { return (full_sync ? 16u : 8u) / (fp32_dest ? 2u : 1u); }
-};
-
-struct CoreConfig {
-    uint32_t x, y, group;
-    Arguments args[kRoles];
-};
-
-struct Launch {
-    char name[64];
-    std::vector<CoreGroup> groups;
-    std::vector<CoreConfig> cores;  // those with a kernel, in the order of the program
-    bool semaphores = false;        // any group has one
-    bool reaches_cores = false;     // a kernel can name another core
-    bool globals = false;           // a kernel has mutable globals
-
-    // Cores talk to each other: all of them run on one thread, each in an L1 of its own.
-    bool connected() const { return semaphores || reaches_cores; }
-};
 
 // State of one CB page beyond its bytes.
 struct Page {
@@ -227,84 +102,6 @@ struct SemaphoreLog {
     std::vector<uint16_t> signals;  // indices of cores, in order of arrival
 };
 
-enum class DstState : uint8_t { Released, Acquired, Committed, Waited, Shared };
-enum class Family : uint8_t {
-    None,
-    Copy,
-    Transpose,
-    TransposeDest,
-    Matmul,
-    MatmulBlock,
-    Binary,
-    Reuse,
-    UnaryBcast,
-    Reduce,
-    BlockMax,
-    Tilize,
-    Untilize,
-};
-// What a copy turns round: the order of the faces, the elements inside them.
-enum Transpose : uint32_t { kFacesTransposed = 1, kWithinTransposed = 2 };
-// What the packer or the unpacker keeps doing until its uninit.
-struct PackMask {
-    bool on = false;
-    ckernel::ReduceDim dim = ckernel::ReduceDim::REDUCE_ROW;
-    uint32_t line = 0;
-};
-struct PackUntilize {
-    bool on = false;
-    uint32_t block = 0, full = 0, line = 0;  // tiles
-};
-// Reduced: written by a reduction, whose running maximum of rows lies where the next one looks for it.
-enum class DstTile : uint8_t { Zero, Written, Reduced };
-
-// Running statistics of 32 columns, kept in registers of the vector unit.
-struct Welford {
-    float mean[32], m2[32];
-};
-
-// Which CB a source register or the packer was last configured for.
-struct Source {
-    uint32_t cb = 0;
-    bool from_startup = true;
-};
-
-constexpr uint32_t kNoneYet = kMaxCbs, kNeverSwitched = kMaxCbs + 1;
-
-struct Engine {
-    bool started, reversed;
-    bool only_unary_startup;  // init_sfpu started the engine, and nothing has happened since
-    Source srca, srcb;
-    uint32_t pack_cb;
-    bool l1_acc;
-    uint32_t l1_acc_line;
-    uint32_t l1_acc_cb;  // first buffer packed to since accumulation was last switched; or kNoneYet, kNeverSwitched
-    uint32_t overwrite_calls;  // times pack_reconfig_l1_acc(0) was called
-    DstState dst_state;
-    Family family;
-    uint32_t transpose;  // of a matmul: 0 or 1; of a copy: Transpose
-    uint32_t ct, rt, kt;
-    Binary binary;
-    Broadcast broadcast;
-    bool accumulate;
-    Reuse reuse;
-    ckernel::PoolType pool;
-    ckernel::ReduceDim dim;
-    PackMask mask;
-    PackUntilize untilize;
-    uint32_t relu, relu_threshold;  // as in ckernel::ReluType; 16 bits
-    SfpuCall sfpu;                  // the last init of the vector unit
-    float running[2][kFace];        // sums that cumsum_tile carries to the tile below
-    Welford welford;
-    SfpiState sfpi;
-    uint64_t random;                // state of the generator of random numbers
-    DstTile tiles[16];
-    bool packed;  // something of this DST section
-    uint32_t sections;  // DST sections begun
-    Tile* dst;
-    Tile *srca_tiles, *srcb_tiles;  // unpacked operands of one call
-};
-
 struct Statistics {
     uint64_t noc_read_bytes, noc_write_bytes, tile_products, tiles_packed, tiles_unpacked, sfpu_tiles, switches;
 };
@@ -371,12 +168,12 @@ void register_running(Core* running);
 // ---- fiber.cpp -------------------------------------------------------------------------------------
 void prepare_fiber(Fiber& fiber);
 void resume_fiber(Core& core, Fiber& fiber);
+void yield_to_scheduler();
 
-// globals.cpp
+// ---- globals.cpp -----------------------------------------------------------------------------------
 void find_globals(void* library, KernelConfig& kernel);
 void put_globals(const KernelConfig& kernel, const Fiber& fiber);
 void keep_globals(const KernelConfig& kernel, Fiber& fiber);
-void yield_to_scheduler();
 
 // ---- scheduler.cpp ---------------------------------------------------------------------------------
 void run_launch();
