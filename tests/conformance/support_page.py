@@ -8,7 +8,7 @@ from pathlib import Path
 
 from support_layouts import BLOCK_LAYOUTS, LAYOUTS
 from support_table import Table, groups
-from support_verdicts import FAMILIES, WHOLE_BLOCKS, Verdict
+from support_verdicts import FAMILIES, WHOLE_BLOCKS, Group
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "support.md"
 SECTIONS = {
@@ -54,31 +54,32 @@ def _page(table: Table) -> Iterator[str]:
         yield from ("", f"## {title}", "", f"Element types: {dtypes}.", "")
         yield f"| operation | {' | '.join(layouts)} | largest error | CPU |"
         yield "|---|" + "---|" * len(layouts) + "---:|---|"
-        for family in families:
-            for operation in dict.fromkeys(case.op for case in FAMILIES[family][0]):
-                yield _row(table, family, operation, layouts)
+        for operation in dict.fromkeys(case.op for family in families for case in FAMILIES[family][0]):
+            yield _row(table, families, operation, layouts)
 
 
-def _row(table: Table, family: str, operation: str, layouts: tuple[str, ...]) -> str:
-    found = [verdicts[operation] for group, verdicts in table.items() if group.family == family]
-    cells = [_cell(table, family, operation, layout) for layout in layouts]
+def _row(table: Table, families: tuple[str, ...], operation: str, layouts: tuple[str, ...]) -> str:
+    found = [verdicts[operation] for group, verdicts in table.items() if _has(group, families, operation)]
+    cells = [_cell(table, families, operation, layout) for layout in layouts]
     right = [verdict for verdict in found if not verdict.problem]
     error = f"{max(verdict.error for verdict in right):.2f}" if right else ""
     upstream = ("agrees" if any(verdict.upstream for verdict in right) else "no code") if right else ""
     return f"| `{operation}` | {' | '.join(cells)} | {error} | {upstream} |"
 
 
-def _cell(table: Table, family: str, operation: str, layout: str) -> str:
-    asked = [group for group in groups() if (group.family, group.layout) == (family, layout)]
-    found: dict[str, Verdict] = {
-        f"{group.dtype} {group.ending}": table[group][operation] for group in asked if group in table
-    }
+def _has(group: Group, families: tuple[str, ...], operation: str) -> bool:
+    return group.family in families and any(case.op == operation for case in FAMILIES[group.family][0])
+
+
+def _cell(table: Table, families: tuple[str, ...], operation: str, layout: str) -> str:
+    asked = [group for group in groups() if group.layout == layout and _has(group, families, operation)]
+    found = {group: table[group][operation] for group in asked if group in table}
     if not found:
         return ""
     problems: dict[str, list[str]] = defaultdict(list)
-    for where, verdict in found.items():
+    for group, verdict in found.items():
         if verdict.problem:
-            problems[verdict.problem].append(where)
+            problems[verdict.problem].append(f"{group.dtype} {group.ending}")
     text = "; ".join(
         problem if len(places) == len(found) else f"{problem} ({', '.join(places)})"
         for problem, places in problems.items()
