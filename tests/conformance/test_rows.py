@@ -141,3 +141,37 @@ def test_the_next_launch_finds_zeros_behind_the_end_of_a_tensor(dtype: str) -> N
         kernel(a, m, v, s)
         assert torch.equal(m, a + 5)
         assert torch.equal(s, (a.float() + 6).sum(1))
+
+
+def test_blocks_leave_what_lies_behind_them() -> None:
+    """Blocks of 40 every 96, of 16 rows and of 64 in one tensor: nothing but them is written."""
+
+    @T.prim_func
+    def main(
+        A: T.Tensor((64, 64), "float32"),
+        V: T.Tensor((200,), "float32"),
+        B: T.Tensor((192, 96), "float32"),
+        W: T.Tensor((250,), "float32"),
+    ):
+        with T.Kernel(2, threads=128) as bx:
+            few = T.alloc_shared((16, 32), "float32")
+            many = T.alloc_shared((64, 64), "float32")
+            v = T.alloc_shared((40,), "float32")
+            T.copy(A[bx * 32, 0], few)
+            T.copy(A, many)
+            T.copy(few, B[bx * 32, 0])
+            if bx == 0:
+                T.copy(many, B[64, 32])
+            T.copy(V[bx * 32], v)
+            T.copy(v, W[bx * 96])
+
+    a, v = random(64, 64).float(), random(200, seed=1).float()
+    b, w = torch.full((192, 96), 7.0), torch.full((250,), 7.0)
+    tilelang.compile(main, target=TWO_CORES)(a, v, b, w)
+    expected_b, expected_w = torch.full_like(b, 7.0), torch.full_like(w, 7.0)
+    for unit in range(2):
+        expected_b[unit * 32 : unit * 32 + 16, :32] = a[unit * 32 : unit * 32 + 16, :32]
+        expected_w[unit * 96 : unit * 96 + 40] = v[unit * 32 : unit * 32 + 40]
+    expected_b[64:128, 32:96] = a
+    assert torch.equal(w, expected_w)
+    assert torch.equal(b, expected_b)

@@ -138,6 +138,26 @@ def store_cut_along_columns() -> Any:
     return main
 
 
+@refused(
+    "TT153",
+    "16 elements along axis 1 of 'B' are stored here, and elsewhere another number: what lies behind them would be "
+    "overwritten",
+    help="store blocks of one size, or blocks that end at multiples of 32",
+)
+def narrow_block_beside_wide_ones() -> Any:
+    @T.prim_func
+    def main(A: T.Tensor((32, 64), "float32"), B: T.Tensor((64, 64), "float32")):
+        with T.Kernel(1, threads=128):
+            X = T.alloc_shared((32, 64), "float32")
+            Y = T.alloc_shared((32, 16), "float32")
+            T.copy(A, X)
+            T.copy(A[0:32, 0:16], Y)
+            T.copy(X, B[0, 0])
+            T.copy(Y, B[32, 0])  # refused
+
+    return main
+
+
 # --- what blocks hold -----------------------------------------------------------------------------
 
 

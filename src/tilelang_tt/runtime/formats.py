@@ -130,7 +130,18 @@ def _gather(matrices: torch.Tensor, dim: int, window: WindowPlan, extent: int) -
     """An axis put together again from its windows."""
     places = torch.arange(extent)
     padded = -(-window.extent // TILE) * TILE
-    return matrices.index_select(dim, places // window.step * padded + places % window.step)
+    return matrices.index_select(dim, places // window.step * padded + (places % window.step).clamp(max=padded - 1))
+
+
+def _covered(plan: TensorPlan, shape: tuple[int, ...]) -> torch.Tensor | None:
+    """Which elements of [batch, rows, cols] lie in a window; None: all."""
+    result = None
+    for dim, window in _windows(plan):
+        if window.extent < window.step:
+            inside = torch.arange(shape[dim]) % window.step < window.extent
+            inside = inside.view([-1 if other == dim else 1 for other in range(3)]).expand(shape)
+            result = inside if result is None else result & inside
+    return result
 
 
 def _windows(plan: TensorPlan) -> list[tuple[int, WindowPlan]]:
@@ -228,11 +239,14 @@ def decode(pages: torch.Tensor, plan: TensorPlan, tensor: torch.Tensor, written:
     _tiled(full, shape).copy_(values)
     full = _put_together(full[:, : shape.rows, : shape.cols], plan, tensor)
     result = _as_wanted(full.reshape(matrices.shape), tensor.dtype).to(tensor.dtype)
+    meant = _covered(plan, tuple(full.shape))
     if written is not None:
         mask = written.view(shape.batch, shape.row_tiles, shape.col_tiles)
         mask = mask.repeat_interleave(shape.height, 1).repeat_interleave(shape.width, 2)
-        mask = _put_together(mask[:, : shape.rows, : shape.cols], plan, tensor).reshape(matrices.shape)
-        result = _merged(mask, result, matrices)
+        mask = _put_together(mask[:, : shape.rows, : shape.cols], plan, tensor)
+        meant = mask if meant is None else mask & meant
+    if meant is not None:
+        result = _merged(meant.reshape(matrices.shape), result, matrices)
     matrices.copy_(result)
 
 

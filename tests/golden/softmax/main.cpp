@@ -129,7 +129,8 @@ using Pages = std::vector<uint8_t>;
 struct Window {
     int64_t step = TILE_WIDTH, padded = TILE_WIDTH;
 
-    int64_t place(int64_t element) const { return element / step * padded + element % step; }
+    // What lies between two pieces is nowhere: its place is that of the last element of a piece.
+    int64_t place(int64_t element) const { return element / step * padded + std::min(element % step, padded - 1); }
 };
 
 // A tensor in DRAM: 32x32 tiles, one per page, pages interleaved over the banks.

@@ -41,6 +41,7 @@ from tilelang_tt.ir.tile import (
     unique_name,
     with_children,
 )
+from tilelang_tt.passes.a_metadata.infer_layout import ends_with_tile
 
 
 def attach_tensor_accessors(program: TileProgram) -> TileProgram:
@@ -84,6 +85,7 @@ class _Rewriter:
             staging = self.staging(f"{dst.name}_in", copy.src, dst, location)
             return (Load(access, staging, location), Map(dst, Element(staging), location))
         if isinstance(src, Buffer) and isinstance(dst, Tensor):
+            self.check_store(copy.dst, location)
             access = self.access(copy.dst, facts, location)
             if self.fits(copy.dst, src):
                 return (Store(src, access, location),)
@@ -184,6 +186,21 @@ class _Rewriter:
             height=height,
             width=width,
         )
+
+    def check_store(self, region: Region, location: Location | None) -> None:
+        """Whole tiles are stored, or whole rows of them: nothing else may lie in the last one."""
+        tensor, layout = region.source, self.layout(region)
+        assert isinstance(tensor, Tensor)
+        sides = ((None if layout.by_rows else layout.row_axis, layout.row_window), (layout.col_axis, layout.col_window))
+        for axis, window in sides:
+            if axis is not None and window is None and not ends_with_tile(tensor, axis, region):
+                raise UnsupportedError(
+                    "TT153",
+                    f"{region.extents[axis]} elements along axis {axis} of '{tensor.name}' are stored here, and "
+                    "elsewhere another number: what lies behind them would be overwritten",
+                    location=location,
+                    help="store blocks of one size, or blocks that end at multiples of 32",
+                )
 
     def check_rows(self, tensor: Tensor, region: Region, location: Location | None) -> None:
         """Single rows can be left out or looked up; nothing smaller can."""

@@ -161,13 +161,13 @@ def _window(tensor: Tensor, axis: int, boxes: list[Region], written: list[Region
     starts = [scalar.granularity(box.mins[axis]) for box in boxes]
     step = math.gcd(*starts)
     extent = max((box.extents[axis] for box in boxes), default=TILE)
-    whole = [box.extents[axis] % TILE == 0 or _reaches_end(tensor, axis, box) for box in boxes]
-    if step % TILE == 0 and all(whole):
+    if step % TILE == 0 and all(ends_with_tile(tensor, axis, box) for box in boxes):
         return None
     step = step or extent
     window = Window(step, extent)
     overlap = extent > step  # then an element lies in several places, which a store would have to reach
-    if (written and overlap) or window.tiles * TILE > _MOST_COPIES * step:
+    shorter = any(box.extents[axis] != extent and not ends_with_tile(tensor, axis, box) for box in written)
+    if (written and overlap) or shorter or window.tiles * TILE > _MOST_COPIES * step:
         return None  # refused where the block is read or written
     return window
 
@@ -179,7 +179,8 @@ def _needs_rows(tensor: Tensor, axis: int, boxes: list[Region], written: list[Re
     if any(box.limit is not None and box.limit[0] == axis for box in written):
         return True  # whole tiles would overwrite what lies behind
     aligned = all(scalar.granularity(box.mins[axis]) % TILE == 0 for box in boxes)
-    return not aligned and _window(tensor, axis, boxes, written) is None
+    exact = all(ends_with_tile(tensor, axis, box) for box in written)
+    return not (aligned and exact) and _window(tensor, axis, boxes, written) is None
 
 
 def _by_rows(tensor: Tensor, axes: TileAxes, boxes: list[Region], batch: Expr, format: str) -> TensorLayout:
@@ -211,6 +212,11 @@ def _fits(box: Region, axis: int, length: int) -> bool:
     if start is not None:
         return start + extent <= length
     return length % extent == 0 and scalar.granularity(box.mins[axis]) % extent == 0
+
+
+def ends_with_tile(tensor: Tensor, axis: int, box: Region) -> bool:
+    """Whether nothing lies behind a box that starts at a tile, in the last tile of it."""
+    return box.extents[axis] % TILE == 0 or _reaches_end(tensor, axis, box)
 
 
 def _reaches_end(tensor: Tensor, axis: int, box: Region) -> bool:
