@@ -1,5 +1,7 @@
 """`separate_vector_inits`: where basic blocks end."""
 
+import re
+
 import tilelang.language as T
 
 from tilelang_tt.options import Options
@@ -19,8 +21,7 @@ def inits(columns: int) -> list[str]:
             T.copy(x, B)
 
     text = compile_function(main, Options(grid=(1, 1))).files["compute.cpp"]
-    lines = [line.strip().partition("(")[0] for line in text.partition("void kernel_main")[2].splitlines()]
-    steps = [line for line in lines if line.startswith(("exp_tile", "sigmoid_tile", "end_block"))]
+    steps = re.findall(r"\b(?:(?:exp|sigmoid)_tile\w*|end_block)\b", text.partition("void kernel_main")[2])
     return [step for step, before in zip(steps, ["", *steps], strict=False) if step != before]  # several tiles in a row
 
 

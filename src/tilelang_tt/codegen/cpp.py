@@ -31,6 +31,7 @@ from tilelang_tt.ops import ELEMENT_OPS, Instruction
 from tilelang_tt.runtime.plan import SourceLine
 
 _INDENT = "    "
+_WIDTH = 120  # columns of a line that holds a whole loop
 
 
 def _called(row: Instruction) -> tuple[str, str]:
@@ -165,6 +166,16 @@ class Printer:
         self.depth -= 1
         self.line("}")
 
+    def join(self, start: int) -> None:
+        """A loop over one call is one line, if that is short."""
+        head, *body, _ = self.lines[start:]
+        if len(body) == 1 and body[0].endswith(");"):
+            line = f"{head.removesuffix('{')}{body[0].strip()}"
+            if len(line) <= _WIDTH and not body[0].lstrip().startswith("for "):
+                self.lines[start:] = [line]
+                while self.source_map and self.source_map[-1].line > len(self.lines):
+                    self.source_map.pop()
+
     def source(self, location: Location) -> None:
         """A comment with the user's line, once where it changes."""
         if location != self.location:
@@ -180,8 +191,10 @@ class Printer:
             self.scopes.append({})
             var = self.declare(stmt.var)
             step = f"++{var}" if stmt.step == 1 else f"{var} += {stmt.step}"
+            before = len(self.lines)
             with self.block(f"for (uint32_t {var} = {start}; {var} < {stop}; {step})"):
                 self.body(stmt.body)
+            self.join(before)
             self.scopes.pop()
         elif isinstance(stmt, If):
             self.branch(stmt)

@@ -69,15 +69,9 @@ void kernel_main() {
         fill_tile_bitcast(1, 0xff800000u /* -inf */);
         tile_regs_commit();
         tile_regs_wait();
-        for (uint32_t tile = 0; tile < 4; ++tile) {
-            pack_tile<true>(0, cb_out, tile);
-        }
-        for (uint32_t tile = 0; tile < 2; ++tile) {
-            pack_tile<true>(0, cb_total, tile);
-        }
-        for (uint32_t tile = 0; tile < 2; ++tile) {
-            pack_tile<true>(1, cb_largest, tile);
-        }
+        for (uint32_t tile = 0; tile < 4; ++tile) pack_tile<true>(0, cb_out, tile);
+        for (uint32_t tile = 0; tile < 2; ++tile) pack_tile<true>(0, cb_total, tile);
+        for (uint32_t tile = 0; tile < 2; ++tile) pack_tile<true>(1, cb_largest, tile);
         tile_regs_release();
         cb_wait_front(cb_q, 4);
         cb_push_back(cb_out, 4);
@@ -95,31 +89,21 @@ void kernel_main() {
                     end_block();
                     binop_with_scalar_tile_init();
                     tile_regs_acquire();
-                    for (uint32_t t = 0; t < 2; ++t) {
-                        copy_tile(cb_index, 0, t);
-                    }
-                    for (uint32_t t = 0; t < 2; ++t) {
-                        add_unary_tile(t, float_of(n * 64 + t * 32 - i * 32 - bx * 64));
-                    }
+                    for (uint32_t t = 0; t < 2; ++t) copy_tile(cb_index, 0, t);
+                    for (uint32_t t = 0; t < 2; ++t) add_unary_tile(t, float_of(n * 64 + t * 32 - i * 32 - bx * 64));
                     end_block();
                     lez_tile_init();
-                    for (uint32_t t = 0; t < 2; ++t) {
-                        lez_tile(t);
-                    }
+                    for (uint32_t t = 0; t < 2; ++t) lez_tile(t);
                     end_block();
                     fill_tile_init();
                     fill_tile_bitcast(2, 0x00000000u /* 0 */);
                     fill_tile_bitcast(3, 0xff800000u /* -inf */);
                     end_block();
                     where_tile_init();
-                    for (uint32_t t = 0; t < 2; ++t) {
-                        where_tile<DataFormat::Float32>(t, 2, 3, t);
-                    }
+                    for (uint32_t t = 0; t < 2; ++t) where_tile<DataFormat::Float32>(t, 2, 3, t);
                     tile_regs_commit();
                     tile_regs_wait();
-                    for (uint32_t t = 0; t < 2; ++t) {
-                        pack_tile<true>(t, cb_scores, i * 2 + t);
-                    }
+                    for (uint32_t t = 0; t < 2; ++t) pack_tile<true>(t, cb_scores, i * 2 + t);
                     tile_regs_release();
                 }
             }
@@ -128,14 +112,10 @@ void kernel_main() {
             matmul_block_init(cb_q, cb_k, /*transpose*/ 1, 2, 2, 2);
             pack_reconfig_l1_acc(bx <= n);
             tile_regs_acquire();
-            for (uint32_t kk = 0; kk < 2; ++kk) {
-                matmul_block(cb_q, cb_k, kk, kk * 2, 0, /*transpose*/ 1, 2, 2, 2);
-            }
+            for (uint32_t kk = 0; kk < 2; ++kk) matmul_block(cb_q, cb_k, kk, kk * 2, 0, /*transpose*/ 1, 2, 2, 2);
             tile_regs_commit();
             tile_regs_wait();
-            for (uint32_t t = 0; t < 4; ++t) {
-                pack_tile<true>(t, cb_scores, t);
-            }
+            for (uint32_t t = 0; t < 4; ++t) pack_tile<true>(t, cb_scores, t);
             tile_regs_release();
             cb_pop_front(cb_k, 4);
             cb_push_back(cb_scores, 4);
@@ -153,9 +133,7 @@ void kernel_main() {
             }
             tile_regs_commit();
             tile_regs_wait();
-            for (uint32_t t = 0; t < 2; ++t) {
-                pack_tile<true>(t, cb_largest_tile_lane, t);
-            }
+            for (uint32_t t = 0; t < 2; ++t) pack_tile<true>(t, cb_largest_tile_lane, t);
             tile_regs_release();
             reduce_uninit(cb_scores);
             cb_push_back(cb_largest_tile_lane, 2);
@@ -171,38 +149,24 @@ void kernel_main() {
             matmul_block(cb_largest_tile_lane, cb_ones, 0, 0, 0, /*transpose*/ 0, 1, 2, 1);
             reconfig_data_format_srca(cb_ones, cb_largest);
             copy_tile_to_dst_init_short(cb_largest);
-            for (uint32_t t = 0; t < 2; ++t) {
-                copy_tile(cb_largest, t, 2 + t);
-            }
-            for (uint32_t t = 0; t < 2; ++t) {
-                binary_max_tile(t, 2 + t, t);
-            }
+            for (uint32_t t = 0; t < 2; ++t) copy_tile(cb_largest, t, 2 + t);
+            for (uint32_t t = 0; t < 2; ++t) binary_max_tile(t, 2 + t, t);
             end_block();
             sub_binary_tile_init();
-            for (uint32_t t = 0; t < 2; ++t) {
-                sub_binary_tile(2 + t, t, 2 + t);
-            }
+            for (uint32_t t = 0; t < 2; ++t) sub_binary_tile(2 + t, t, 2 + t);
             end_block();
             binop_with_scalar_tile_init();
-            for (uint32_t t = 0; t < 2; ++t) {
-                mul_unary_tile(2 + t, 0x3e38aa3bu /* 0.18033688 */);
-            }
+            for (uint32_t t = 0; t < 2; ++t) mul_unary_tile(2 + t, 0x3e38aa3bu /* 0.18033688 */);
             end_block();
             exp2_tile_init();
-            for (uint32_t t = 0; t < 2; ++t) {
-                exp2_tile(2 + t);
-            }
+            for (uint32_t t = 0; t < 2; ++t) exp2_tile(2 + t);
             cb_pop_front(cb_largest, 2);
             tile_regs_commit();
             tile_regs_wait();
             cb_reserve_back(cb_largest, 2);
-            for (uint32_t t = 0; t < 2; ++t) {
-                pack_tile<true>(t, cb_largest, t);
-            }
+            for (uint32_t t = 0; t < 2; ++t) pack_tile<true>(t, cb_largest, t);
             cb_push_back(cb_largest, 2);
-            for (uint32_t t = 0; t < 2; ++t) {
-                pack_tile<true>(2 + t, cb_factor, t);
-            }
+            for (uint32_t t = 0; t < 2; ++t) pack_tile<true>(2 + t, cb_factor, t);
             tile_regs_release();
             cb_pop_front(cb_largest_tile_lane, 2);
             cb_wait_front(cb_largest, 2);
@@ -214,35 +178,23 @@ void kernel_main() {
                 end_block();
                 sub_binary_tile_init();
                 tile_regs_acquire();
-                for (uint32_t t = 0; t < 2; ++t) {
-                    copy_tile(cb_scores_fp32, i * 2 + t, t);
-                }
+                for (uint32_t t = 0; t < 2; ++t) copy_tile(cb_scores_fp32, i * 2 + t, t);
                 copy_tile(cb_largest, i, 2);
-                for (uint32_t t = 0; t < 2; ++t) {
-                    sub_binary_tile(t, 2, t);
-                }
+                for (uint32_t t = 0; t < 2; ++t) sub_binary_tile(t, 2, t);
                 end_block();
                 binop_with_scalar_tile_init();
-                for (uint32_t t = 0; t < 2; ++t) {
-                    mul_unary_tile(t, 0x3e38aa3bu /* 0.18033688 */);
-                }
+                for (uint32_t t = 0; t < 2; ++t) mul_unary_tile(t, 0x3e38aa3bu /* 0.18033688 */);
                 end_block();
                 exp2_tile_init();
-                for (uint32_t t = 0; t < 2; ++t) {
-                    exp2_tile(t);
-                }
+                for (uint32_t t = 0; t < 2; ++t) exp2_tile(t);
                 cb_pop_front(cb_scores, 2);
                 tile_regs_commit();
                 tile_regs_wait();
                 cb_reserve_back(cb_scores, 2);
-                for (uint32_t t = 0; t < 2; ++t) {
-                    pack_tile<true>(t, cb_scores, t);
-                }
+                for (uint32_t t = 0; t < 2; ++t) pack_tile<true>(t, cb_scores, t);
                 cb_push_back(cb_scores, 2);
                 pack_reconfig_data_format(cb_scores, cb_weights);
-                for (uint32_t t = 0; t < 2; ++t) {
-                    pack_tile<true>(t, cb_weights, i * 2 + t);
-                }
+                for (uint32_t t = 0; t < 2; ++t) pack_tile<true>(t, cb_weights, i * 2 + t);
                 tile_regs_release();
             }
             cb_wait_front(cb_scores, 4);
@@ -284,20 +236,14 @@ void kernel_main() {
             for (uint32_t i = 0; i < 2; ++i) {
                 cb_wait_front(cb_out, 2);
                 tile_regs_acquire();
-                for (uint32_t t = 0; t < 2; ++t) {
-                    copy_tile(cb_out, t, t);
-                }
+                for (uint32_t t = 0; t < 2; ++t) copy_tile(cb_out, t, t);
                 copy_tile(cb_factor, i, 2);
-                for (uint32_t t = 0; t < 2; ++t) {
-                    mul_binary_tile(t, 2, t);
-                }
+                for (uint32_t t = 0; t < 2; ++t) mul_binary_tile(t, 2, t);
                 cb_pop_front(cb_out, 2);
                 tile_regs_commit();
                 tile_regs_wait();
                 cb_reserve_back(cb_out, 2);
-                for (uint32_t t = 0; t < 2; ++t) {
-                    pack_tile<true>(t, cb_out, t);
-                }
+                for (uint32_t t = 0; t < 2; ++t) pack_tile<true>(t, cb_out, t);
                 cb_push_back(cb_out, 2);
                 tile_regs_release();
             }
@@ -314,14 +260,10 @@ void kernel_main() {
             matmul_block_init(cb_weights, cb_v, /*transpose*/ 0, 2, 2, 2);
             pack_reconfig_l1_acc(1);
             tile_regs_acquire();
-            for (uint32_t kk = 0; kk < 2; ++kk) {
-                matmul_block(cb_weights, cb_v, kk, kk * 2, 0, /*transpose*/ 0, 2, 2, 2);
-            }
+            for (uint32_t kk = 0; kk < 2; ++kk) matmul_block(cb_weights, cb_v, kk, kk * 2, 0, /*transpose*/ 0, 2, 2, 2);
             tile_regs_commit();
             tile_regs_wait();
-            for (uint32_t t = 0; t < 4; ++t) {
-                pack_tile<true>(t, cb_out, t);
-            }
+            for (uint32_t t = 0; t < 4; ++t) pack_tile<true>(t, cb_out, t);
             tile_regs_release();
             cb_pop_front(cb_v, 4);
             cb_pop_front(cb_weights, 4);
@@ -339,18 +281,12 @@ void kernel_main() {
         div_binary_tile_init();
         for (uint32_t i = 0; i < 2; ++i) {
             tile_regs_acquire();
-            for (uint32_t t = 0; t < 2; ++t) {
-                copy_tile(cb_out, i * 2 + t, t);
-            }
+            for (uint32_t t = 0; t < 2; ++t) copy_tile(cb_out, i * 2 + t, t);
             copy_tile(cb_total, i, 2);
-            for (uint32_t t = 0; t < 2; ++t) {
-                div_binary_tile(t, 2, t);
-            }
+            for (uint32_t t = 0; t < 2; ++t) div_binary_tile(t, 2, t);
             tile_regs_commit();
             tile_regs_wait();
-            for (uint32_t t = 0; t < 2; ++t) {
-                pack_tile<true>(t, cb_out_out, i * 2 + t);
-            }
+            for (uint32_t t = 0; t < 2; ++t) pack_tile<true>(t, cb_out_out, i * 2 + t);
             tile_regs_release();
         }
         cb_pop_front(cb_out, 4);

@@ -33,9 +33,7 @@ void kernel_main() {
                 matmul_block(cb_A_shared, cb_B_shared, i, 0, 0, /*transpose*/ 0, 2, 2, 1);
                 tile_regs_commit();
                 tile_regs_wait();
-                for (uint32_t t = 0; t < 4; ++t) {
-                    pack_tile<true>(t, cb_C_local, i * 2 + t);
-                }
+                for (uint32_t t = 0; t < 4; ++t) pack_tile<true>(t, cb_C_local, i * 2 + t);
                 tile_regs_release();
             }
             cb_pop_front(cb_A_shared, 4);
@@ -51,14 +49,10 @@ void kernel_main() {
         pack_reconfig_l1_acc(0);
         for (uint32_t tile = 0; tile < 8; tile += 4) {
             tile_regs_acquire();
-            for (uint32_t t = 0; t < 4; ++t) {
-                copy_tile(cb_C_local, tile + t, t);
-            }
+            for (uint32_t t = 0; t < 4; ++t) copy_tile(cb_C_local, tile + t, t);
             tile_regs_commit();
             tile_regs_wait();
-            for (uint32_t t = 0; t < 4; ++t) {
-                pack_tile<true>(t, cb_C_local_out, tile + t);
-            }
+            for (uint32_t t = 0; t < 4; ++t) pack_tile<true>(t, cb_C_local_out, tile + t);
             tile_regs_release();
         }
         cb_pop_front(cb_C_local, 8);

@@ -28,15 +28,11 @@ void kernel_main() {
             cb_pop_front(cb_B_shared, 2);
         }
         cb_reserve_back(cb_C_local_out, 4);
-        for (uint32_t t = 0; t < 4; ++t) {
-            relu_tile(t);
-        }
+        for (uint32_t t = 0; t < 4; ++t) relu_tile(t);
         tile_regs_commit();
         tile_regs_wait();
         // kernel.py:22  C_local[i, j] = T.max(C_local[i, j], 0)
-        for (uint32_t t = 0; t < 4; ++t) {
-            pack_tile<true>(t, cb_C_local_out, t);
-        }
+        for (uint32_t t = 0; t < 4; ++t) pack_tile<true>(t, cb_C_local_out, t);
         tile_regs_release();
         cb_push_back(cb_C_local_out, 4);
     }

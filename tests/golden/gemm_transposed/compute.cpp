@@ -27,14 +27,10 @@ void kernel_main() {
             pack_reconfig_data_format(cb_A_shared_t);
             pack_reconfig_l1_acc(0);
             tile_regs_acquire();
-            for (uint32_t t = 0; t < 2; ++t) {
-                transpose_tile(cb_A_shared, t, t);
-            }
+            for (uint32_t t = 0; t < 2; ++t) transpose_tile(cb_A_shared, t, t);
             tile_regs_commit();
             tile_regs_wait();
-            for (uint32_t t = 0; t < 2; ++t) {
-                pack_tile<true>(t, cb_A_shared_t, t);
-            }
+            for (uint32_t t = 0; t < 2; ++t) pack_tile<true>(t, cb_A_shared_t, t);
             tile_regs_release();
             cb_pop_front(cb_A_shared, 2);
             cb_push_back(cb_A_shared_t, 2);
@@ -49,9 +45,7 @@ void kernel_main() {
                 tile_regs_commit();
                 tile_regs_wait();
                 for (uint32_t si = 0; si < 2; ++si) {
-                    for (uint32_t sj = 0; sj < 2; ++sj) {
-                        pack_tile<true>(si * 2 + sj, cb_C_local, si * 4 + j + sj);
-                    }
+                    for (uint32_t sj = 0; sj < 2; ++sj) pack_tile<true>(si * 2 + sj, cb_C_local, si * 4 + j + sj);
                 }
                 tile_regs_release();
             }

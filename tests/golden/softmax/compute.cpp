@@ -45,9 +45,7 @@ void kernel_main() {
         }
         tile_regs_commit();
         tile_regs_wait();
-        for (uint32_t t = 0; t < 2; ++t) {
-            pack_tile<true>(t, cb_largest_lane, t);
-        }
+        for (uint32_t t = 0; t < 2; ++t) pack_tile<true>(t, cb_largest_lane, t);
         tile_regs_release();
         reduce_uninit(cb_x_in);
         cb_push_back(cb_largest_lane, 2);
@@ -59,9 +57,7 @@ void kernel_main() {
         matmul_block(cb_largest_lane, cb_ones, 0, 0, 0, /*transpose*/ 0, 1, 2, 1);
         tile_regs_commit();
         tile_regs_wait();
-        for (uint32_t t = 0; t < 2; ++t) {
-            pack_tile<true>(t, cb_largest, t);
-        }
+        for (uint32_t t = 0; t < 2; ++t) pack_tile<true>(t, cb_largest, t);
         tile_regs_release();
         cb_pop_front(cb_largest_lane, 2);
         cb_push_back(cb_largest, 2);
@@ -75,25 +71,17 @@ void kernel_main() {
                 end_block();
                 sub_binary_tile_init();
                 tile_regs_acquire();
-                for (uint32_t t = 0; t < 2; ++t) {
-                    copy_tile(cb_x_in, i * 8 + j + t, t);
-                }
+                for (uint32_t t = 0; t < 2; ++t) copy_tile(cb_x_in, i * 8 + j + t, t);
                 reconfig_data_format_srca(cb_x_in, cb_largest);
                 copy_tile_to_dst_init_short(cb_largest);
                 copy_tile(cb_largest, i, 2);
-                for (uint32_t t = 0; t < 2; ++t) {
-                    sub_binary_tile(t, 2, t);
-                }
+                for (uint32_t t = 0; t < 2; ++t) sub_binary_tile(t, 2, t);
                 end_block();
                 exp_tile_init();
-                for (uint32_t t = 0; t < 2; ++t) {
-                    exp_tile(t);
-                }
+                for (uint32_t t = 0; t < 2; ++t) exp_tile(t);
                 tile_regs_commit();
                 tile_regs_wait();
-                for (uint32_t t = 0; t < 2; ++t) {
-                    pack_tile<true>(t, cb_x, i * 8 + j + t);
-                }
+                for (uint32_t t = 0; t < 2; ++t) pack_tile<true>(t, cb_x, i * 8 + j + t);
                 tile_regs_release();
             }
         }
@@ -106,14 +94,10 @@ void kernel_main() {
         reconfig_data_format_srca(cb_ones);
         matmul_block_init(cb_x, cb_ones, /*transpose*/ 0, 1, 2, 8);
         tile_regs_acquire();
-        for (uint32_t kk = 0; kk < 8; ++kk) {
-            matmul_block(cb_x, cb_ones, kk, 0, 0, /*transpose*/ 0, 1, 2, 8);
-        }
+        for (uint32_t kk = 0; kk < 8; ++kk) matmul_block(cb_x, cb_ones, kk, 0, 0, /*transpose*/ 0, 1, 2, 8);
         tile_regs_commit();
         tile_regs_wait();
-        for (uint32_t t = 0; t < 2; ++t) {
-            pack_tile<true>(t, cb_total, t);
-        }
+        for (uint32_t t = 0; t < 2; ++t) pack_tile<true>(t, cb_total, t);
         tile_regs_release();
         cb_push_back(cb_total, 2);
         cb_wait_front(cb_total, 2);
@@ -127,18 +111,12 @@ void kernel_main() {
         for (uint32_t i = 0; i < 2; ++i) {
             for (uint32_t j = 0; j < 8; j += 2) {
                 tile_regs_acquire();
-                for (uint32_t t = 0; t < 2; ++t) {
-                    copy_tile(cb_x, i * 8 + j + t, t);
-                }
+                for (uint32_t t = 0; t < 2; ++t) copy_tile(cb_x, i * 8 + j + t, t);
                 copy_tile(cb_total, i, 2);
-                for (uint32_t t = 0; t < 2; ++t) {
-                    div_binary_tile(t, 2, t);
-                }
+                for (uint32_t t = 0; t < 2; ++t) div_binary_tile(t, 2, t);
                 tile_regs_commit();
                 tile_regs_wait();
-                for (uint32_t t = 0; t < 2; ++t) {
-                    pack_tile<true>(t, cb_x_out, i * 8 + j + t);
-                }
+                for (uint32_t t = 0; t < 2; ++t) pack_tile<true>(t, cb_x_out, i * 8 + j + t);
                 tile_regs_release();
             }
         }

@@ -32,9 +32,7 @@ void kernel_main() {
         fill_tile_bitcast(0, 0x00000000u /* 0 */);
         tile_regs_commit();
         tile_regs_wait();
-        for (uint32_t tile = 0; tile < 4; ++tile) {
-            pack_tile<true>(0, cb_total, tile);
-        }
+        for (uint32_t tile = 0; tile < 4; ++tile) pack_tile<true>(0, cb_total, tile);
         tile_regs_release();
         cb_push_back(cb_total, 4);
         end_block();
@@ -46,22 +44,14 @@ void kernel_main() {
             for (uint32_t tile = 0; tile < 4; tile += 2) {
                 cb_wait_front(cb_total, 2);
                 tile_regs_acquire();
-                for (uint32_t t = 0; t < 2; ++t) {
-                    copy_tile(cb_total, t, t);
-                }
-                for (uint32_t t = 0; t < 2; ++t) {
-                    copy_tile(cb_part, tile + t, 2 + t);
-                }
-                for (uint32_t t = 0; t < 2; ++t) {
-                    add_binary_tile(t, 2 + t, t);
-                }
+                for (uint32_t t = 0; t < 2; ++t) copy_tile(cb_total, t, t);
+                for (uint32_t t = 0; t < 2; ++t) copy_tile(cb_part, tile + t, 2 + t);
+                for (uint32_t t = 0; t < 2; ++t) add_binary_tile(t, 2 + t, t);
                 cb_pop_front(cb_total, 2);
                 tile_regs_commit();
                 tile_regs_wait();
                 cb_reserve_back(cb_total, 2);
-                for (uint32_t t = 0; t < 2; ++t) {
-                    pack_tile<true>(t, cb_total, t);
-                }
+                for (uint32_t t = 0; t < 2; ++t) pack_tile<true>(t, cb_total, t);
                 cb_push_back(cb_total, 2);
                 tile_regs_release();
             }
@@ -72,14 +62,10 @@ void kernel_main() {
         // kernel.py:18  T.copy(total, C[by * 64, bx * 64])
         pack_reconfig_data_format(cb_total, cb_total_out);
         tile_regs_acquire();
-        for (uint32_t t = 0; t < 4; ++t) {
-            copy_tile(cb_total, t, t);
-        }
+        for (uint32_t t = 0; t < 4; ++t) copy_tile(cb_total, t, t);
         tile_regs_commit();
         tile_regs_wait();
-        for (uint32_t t = 0; t < 4; ++t) {
-            pack_tile<true>(t, cb_total_out, t);
-        }
+        for (uint32_t t = 0; t < 4; ++t) pack_tile<true>(t, cb_total_out, t);
         tile_regs_release();
         cb_pop_front(cb_total, 4);
         cb_push_back(cb_total_out, 4);
