@@ -14,6 +14,7 @@ from typing import Any
 
 from tvm import tirx
 
+from tilelang_tt.compiled import Decision
 from tilelang_tt.diagnostics import Location, UnsupportedError
 from tilelang_tt.frontend.assignment import Assignment
 from tilelang_tt.frontend.expression import loads, operator
@@ -79,6 +80,9 @@ def _store(scope: Scope, loops: Loops, stmt: Any, condition: Any, location: Loca
     serial = serial_loops(scope, loops, stmt, condition)
     if serial:
         inner = [loop for loop in loops if loop not in serial]
+        for var, extent in serial:
+            text = f"one of {extent} rounds after the other: something is not walked by whole tiles of 32"
+            scope.decisions.append(Decision("lift", str(var.name), text, location))
         with scope.reads() as reads:
             body: tuple[Stmt, ...] = tuple(_store(scope, inner, stmt, condition, location))
         body = (*reads, *body)

@@ -117,7 +117,7 @@ class _Machine:
         self.memory: dict[Tensor | Buffer, Array] = {}
         self.constants: dict[Buffer, Constant] = {}
         self.layouts: dict[Buffer, BufferLayout] = {}
-        self.target: Buffer | None = None  # of the map being computed
+        self.target: Map | None = None  # being computed
         for tensor in program.tensors:
             shape = tuple(scalar.evaluate(extent, self.values) for extent in tensor.shape)
             given = tensors.get(tensor.name)
@@ -235,7 +235,7 @@ class _Machine:
         self.put(stmt.dst, tuple(zip(starts, stmt.part.extents, strict=True)), value)
 
     def value(self, stmt: Map) -> Array:
-        self.target = stmt.dst
+        self.target = stmt
         return self.element(stmt.value, stmt.shape)
 
     def gemm(self, gemm: Gemm) -> None:
@@ -282,8 +282,8 @@ class _Machine:
 
     def tiled(self, tile: Array, shape: tuple[int, ...]) -> Array:
         """A tile repeated over the block being computed."""
-        assert isinstance(self.stmt, Map)
-        layout, places, axes = self.layouts[self.stmt.dst], np.indices(shape, sparse=True), self.stmt.axes
+        assert self.target is not None
+        layout, places, axes = self.layouts[self.target.dst], np.indices(shape, sparse=True), self.target.axes
         row, col = (places[axes.index(a)] % TILE if a in axes else 0 for a in (layout.row_axis, layout.col_axis))
         return np.broadcast_to(tile[row, col], shape)
 
@@ -294,7 +294,7 @@ class _Machine:
         result = np.empty(shape, np.float32)
         assert self.target is not None
         for place in np.ndindex(*(-(-extent // TILE) for extent in shape)):
-            layout = self.layouts[self.target]
+            layout = self.layouts[self.target.dst]
             sides = ((TILE_ROW, layout.row_axis), (TILE_COL, layout.col_axis))
             self.values.update((var, 0 if axis is None else place[axis]) for var, axis in sides)
             result[tuple(slice(at * TILE, at * TILE + TILE) for at in place)] = self.number(expr.expr)
