@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 from hypothesis import HealthCheck, Phase, given, note, settings, strategies
-from tile_programs import SIZES, STORE_COLS, Program, tile_programs
+from tile_programs import PLACES, SIZES, STORE_COLS, Program, tile_programs
 
 from tilelang_tt.conformance.upstream_cpu import CpuKernel
 from tilelang_tt.diagnostics import ResourceError, UnsupportedError
@@ -41,7 +41,8 @@ def build(program: Program, folder: Path) -> Any:
 
 def inputs(seed: int) -> dict[str, torch.Tensor]:
     generator = torch.Generator().manual_seed(seed)
-    return {name: torch.randint(-2, 3, shape, generator=generator).float() for name, shape in SIZES.items()}
+    tensors = {name: torch.randint(-2, 3, shape, generator=generator).float() for name, shape in SIZES.items()}
+    return tensors | {"N": torch.randint(0, 90, PLACES, generator=generator, dtype=torch.int32)}
 
 
 def check(program: Program, seed: int) -> str:
@@ -62,7 +63,10 @@ def check(program: Program, seed: int) -> str:
             return f"refused {refusal.code}"
         arrays = {name: tensor.numpy() for name, tensor in tensors.items()}
         meaning = interpret(tile_program, arrays, exact=True)
-        launch(compiled.plan, compiled.files, tensors | results, {}, numerics=NUMERICS, timeout=60)
+        given = {
+            item.name: (tensors | results)[compiled.plan.params[item.param].name] for item in compiled.plan.tensors
+        }
+        launch(compiled.plan, compiled.files, given, program.sizes, numerics=NUMERICS, timeout=60)
     for name, reference in references.items():
         if name in meaning:
             np.testing.assert_array_equal(
@@ -99,9 +103,10 @@ def test_three_ways_agree() -> None:
 def test_the_programs_are_worth_it() -> None:
     """What is drawn holds every kind of statement."""
     words = ("T.gemm", "T.reduce_", "T.Parallel", "T.if_then_else", "for k", "if bx", "[i]", "[j]", "bfloat16")
+    words += ("T.dynamic", "int32", "[N[i]", "if number", "(40,", "48)")
     seen: Counter[str] = Counter()
 
-    @settings(max_examples=100, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=400, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
     @given(tile_programs())
     def draw(program: Program) -> None:
         seen.update(word for word in words if word in program.source)

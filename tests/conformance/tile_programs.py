@@ -1,9 +1,10 @@
 """Small random tile programs, as source text, drawn by hypothesis.
 
-A program loads blocks and vectors from tensors of odd shapes, fills, computes element-wise over blocks, row vectors,
-column vectors, numbers and positions, multiplies, reduces along either axis, in loops and branches, and stores to
-places of its own. Values stay whole numbers between -8 and 8 wherever they are stored, so that every sum is an exact
-float32 number, in any order: what differs between two ways of running a program is a bug, not rounding.
+A program loads blocks and vectors from tensors of odd shapes, known or not, looks up rows, fills, computes element-wise
+over blocks, row vectors, column vectors, numbers and positions, multiplies, reduces along either axis, in loops, in
+branches, and under conditions on its own data, and stores to places of its own. Values stay whole numbers between -8
+and 8 wherever they are stored, so that every sum is an exact float32 number, in any order: what differs between two
+ways of running a program is a bug, not rounding.
 """
 
 from dataclasses import dataclass, field
@@ -11,9 +12,12 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-ROWS = (32, 64)
-COLS = (32, 64, 96)
+ROWS, ODD_ROWS = (32, 64), (16, 40)
+COLS, ODD_COLS = (32, 64, 96), (48,)
 SIZES = {"A": (100, 130), "B": (96, 64), "R": (100,), "W": (130,)}  # no multiple of a tile, except B
+SYMBOLS = {"A": "(m, n)", "B": "(96, 64)", "R": "(m,)", "W": "(n,)"}
+DYNAMIC = {"m": 100, "n": 130}
+PLACES = (64,)  # of the table "N", which says which rows are looked up
 BOUND = 8
 MOST_ROUNDS = 2
 STORE_ROWS, STORE_COLS = max(ROWS), max(COLS)  # room for the largest block
@@ -33,11 +37,12 @@ class Buffer:
 
 @dataclass
 class Program:
-    """A function `main(A, B, R, W, C, D)`: blocks are stored to rows of C, vectors to parts of D."""
+    """A function `main(A, B, R, W, N, C, D)`: blocks are stored to rows of C, vectors to parts of D."""
 
     source: str
     rows: int
     length: int
+    sizes: dict[str, int]
 
 
 @st.composite
@@ -54,11 +59,14 @@ class _Writer:
     grid: int = 1
     blocks: list[Buffer] = field(default_factory=list)
     vectors: list[Buffer] = field(default_factory=list)
+    storing: bool = True
+    dynamic: bool = False
 
     def program(self) -> Program:
         self.grid = self.number(1, 2)
+        odd, self.dynamic = self.chance(3), self.chance(3)
         for n in range(self.number(1, 3)):
-            shape = (self.pick(ROWS), self.pick(COLS))
+            shape = (self.pick(ODD_ROWS if odd else ROWS), self.pick(ODD_COLS if odd and self.chance(3) else COLS))
             self.blocks.append(Buffer(f"b{n}", shape, self.pick(("fragment", "shared")), self.dtype()))
         lengths = sorted({length for block in self.blocks for length in block.shape})
         for n in range(self.number(1, 3)):
@@ -68,19 +76,25 @@ class _Writer:
         for buffer in (*self.blocks, *self.vectors):
             if buffer in filled:
                 self.store(2, buffer, ())
+        shapes = SYMBOLS if self.dynamic else SIZES
         head = [
             "import tilelang.language as T",
+            *(['m, n = T.dynamic("m, n")'] if self.dynamic else []),
             "",
             "@T.prim_func",
             "def main(",
-            *(f'    {name}: T.Tensor({shape}, "float32"),' for name, shape in SIZES.items()),
+            *(f'    {name}: T.Tensor({shape}, "float32"),' for name, shape in shapes.items()),
+            f'    N: T.Tensor({PLACES}, "int32"),',
             f'    C: T.Tensor(({max(self.rows, 1)}, {STORE_COLS}), "float32"),',
             f'    D: T.Tensor(({max(self.length, 1)},), "float32"),',
             "):",
             f"    with T.Kernel({self.grid}, threads=128) as bx:",
             *(f"        {buffer.declaration}" for buffer in (*self.blocks, *self.vectors)),
+            '        number = T.alloc_var("float32")',
+            "        number = R[bx]",
         ]
-        return Program("\n".join([*head, *self.lines]) + "\n", max(self.rows, 1), max(self.length, 1))
+        source = "\n".join([*head, *self.lines]) + "\n"
+        return Program(source, max(self.rows, 1), max(self.length, 1), DYNAMIC if self.dynamic else {})
 
     # --- choices --------------------------------------------------------------------------------------
 
@@ -94,7 +108,7 @@ class _Writer:
         return self.number(1, 10) <= in_ten
 
     def dtype(self) -> str:
-        return str(self.pick(("float32", "float32", "bfloat16", "float16")))
+        return str(self.pick(("float32", "float32", "float32", "float32", "bfloat16", "float16", "int32", "int8")))
 
     def emit(self, depth: int, line: str) -> None:
         self.lines.append("    " * depth + line)
@@ -106,6 +120,7 @@ class _Writer:
     ) -> frozenset[Buffer]:
         plain = (
             self.load,
+            self.look_up,
             self.fill,
             self.map,
             self.map,
@@ -114,10 +129,11 @@ class _Writer:
             self.reduce,
             self.gemm,
             self.gemm,
+            self.gemm,
         )
         for _ in range(self.number(1, 4)):
             if nesting and self.chance(3):
-                filled = self.pick((self.loop, self.branch))(depth, filled, loops, nesting - 1)
+                filled = self.pick((self.loop, self.branch, self.condition))(depth, filled, loops, nesting - 1)
             else:
                 filled = self.pick(plain)(depth, filled, loops)
         return filled
@@ -132,6 +148,17 @@ class _Writer:
             self.emit(depth, f"T.copy({self.pick('AB')}[{self.pick(starts)}, {self.pick(starts)}], {buffer.name})")
         return filled | {buffer}
 
+    def look_up(self, depth: int, filled: frozenset[Buffer], _loops: tuple[str, ...]) -> frozenset[Buffer]:
+        """Rows by a table, or by arithmetic; inside a tensor whose rows have a known length."""
+        block = self.pick(self.blocks)
+        rows, cols = block.shape
+        if self.dynamic:
+            return filled
+        row = self.pick(("N[i]", "i // 2", "N[i // 4] + i % 4", "99 - i"))
+        self.emit(depth, f"for i, j in T.Parallel({rows}, {cols}):")
+        self.emit(depth + 1, f"{block.name}[i, j] = A[{row}, {self.pick((0, 32))} + j]")
+        return filled | {block}
+
     def fill(self, depth: int, filled: frozenset[Buffer], _loops: tuple[str, ...]) -> frozenset[Buffer]:
         buffer = self.pick((*self.blocks, *self.vectors))
         self.emit(depth, f"T.fill({buffer.name}, {self.number(-2, 2)})")
@@ -140,7 +167,7 @@ class _Writer:
     def map(self, depth: int, filled: frozenset[Buffer], loops: tuple[str, ...]) -> frozenset[Buffer]:
         block = self.pick(self.blocks)
         rows, cols = block.shape
-        operands = [f"{b.name}[i, j]" for b in self.blocks if b in filled and b.shape == block.shape]
+        operands = [_value(b, "i, j") for b in self.blocks if b in filled and b.shape == block.shape]
         operands += [f"{v.name}[i]" for v in self.vectors if v in filled and v.shape == (rows,)]
         operands += [f"{v.name}[j]" for v in self.vectors if v in filled and v.shape == (cols,)]
         positions = ["i", "j", "bx * 32 + i", *(f"{var} * 32 + j" for var in loops)]
@@ -204,6 +231,7 @@ class _Writer:
             if {a, b} <= filled
             and c not in (a, b)
             and a.dtype == b.dtype
+            and not a.dtype.startswith("int")
             and c.dtype == "float32"
             and _product_shape(a, b, trans_a, trans_b) == c.shape
         ]
@@ -246,15 +274,33 @@ class _Writer:
         self.emit(depth, "else:")
         return then & self.nested(depth, filled, loops, nesting)
 
-    def nested(self, depth: int, filled: frozenset[Buffer], loops: tuple[str, ...], nesting: int) -> frozenset[Buffer]:
+    def condition(
+        self, depth: int, filled: frozenset[Buffer], loops: tuple[str, ...], nesting: int
+    ) -> frozenset[Buffer]:
+        """On data: what is not filled before is not filled after."""
+        self.emit(depth, f"if number {self.pick(('>', '<=', '!='))} {self.number(-1, 1)}:")
+        self.nested(depth, filled, loops, nesting, stores=False)
+        return filled
+
+    def nested(
+        self, depth: int, filled: frozenset[Buffer], loops: tuple[str, ...], nesting: int, stores: bool = True
+    ) -> frozenset[Buffer]:
+        """Nothing is stored under a condition on data: what lies there would have to be loaded before."""
         before = len(self.lines)
+        self.storing = self.storing and stores
         result = self.statements(depth + 1, filled, loops, nesting)
         stored = [buffer for buffer in (*self.blocks, *self.vectors) if buffer in result]
-        if stored and self.chance(3):
+        if stored and self.storing and self.chance(3):
             self.store(depth + 1, self.pick(stored), loops)
         if len(self.lines) == before:  # Python wants a statement
             result = self.fill(depth + 1, result, loops)
+        self.storing = self.storing or not stores
         return result
+
+
+def _value(buffer: Buffer, place: str) -> str:
+    element = f"{buffer.name}[{place}]"
+    return f'T.cast({element}, "float32")' if buffer.dtype.startswith("int") else element
 
 
 def _product_shape(a: Buffer, b: Buffer, trans_a: bool, trans_b: bool) -> tuple[int, ...] | None:
