@@ -63,6 +63,7 @@ class OnDevice:
             self.facts = dict(worker.facts)
         folder = os.environ.get(RECORDED_VARIABLE)
         self.recorded = Recorded(Path(folder), self.facts) if folder else None
+        self.run_facts = _run_facts()
         self.cases: dict[str, Case] = {}
         self.current: Case | None = None
         self.real, self.model = ttnn_launch.launch, virtual.launch
@@ -165,13 +166,13 @@ class OnDevice:
         self.patch.undo()
         if RESULTS_VARIABLE in os.environ:
             cases = [asdict(case) for case in self.cases.values()]
-            data = {"device": self.facts, "run": _run_facts(), "cases": cases}
+            data = {"device": self.facts, "run": self.run_facts, "cases": cases}
             Path(os.environ[RESULTS_VARIABLE]).write_text(json.dumps(data, indent=1))
 
 
 def _run_facts() -> dict[str, str]:
     day = datetime.datetime.now(datetime.timezone.utc).date()
-    git = ["git", "-C", str(Path(__file__).parent), "log", "-1", "--format=%h"]
+    git = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty=+", "--exclude=*"]
     commit = subprocess.run(git, capture_output=True, text=True, check=False).stdout.strip()
     kind = os.environ.get(NAME_VARIABLE) or ("a simulator" if simulator() else "a card")
     return {"day": str(day), "commit": commit or "unknown", "device": kind}

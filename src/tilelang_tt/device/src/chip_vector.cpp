@@ -1,6 +1,8 @@
 // `chip` numerics of the vector unit: which function belongs to which operation.
 #include "chip_vector.h"
 
+#include <cmath>
+
 #include "chip_vector_functions.h"
 
 namespace vd {
@@ -27,6 +29,19 @@ float quotient(float a, float b, const Variant& v) {
     const float inverse = reciprocal_in_steps(b, 2), first = mul(a, inverse);
     if (!v.wide || exponent_field(first) == 255) return rounded_to_even(first, v);
     return mad(minus_product(a, first, b), inverse, first);
+}
+
+// Ties to even: adding 2^23 to a magnitude leaves no room for a fraction.
+float nearest_whole(float a) {
+    const float size = from_bits(to_bits(a) & 0x7FFFFFFFu);
+    return exponent_field(a) < 127 + 23 ? with_sign_of(add(add(size, 8388608.0f), -8388608.0f), a) : a;
+}
+// Products of zero have no sign; Blackhole's compiler leaves out products with one.
+float rounded_to_decimals(float a, const Variant& v) {
+    const int32_t decimals = static_cast<int32_t>(to_bits(v.scalar));
+    if (device.chip.blackhole && decimals == 0) return nearest_whole(a);
+    const float up = static_cast<float>(std::pow(10.0, decimals)), down = static_cast<float>(std::pow(10.0, -decimals));
+    return mul(down, nearest_whole(mul(a, up)));
 }
 
 #define VD_CHIP(...)                                               \
@@ -75,6 +90,7 @@ const Row kRows[] = {
     {Sfpu::Log, VD_CHIP(logarithm(a, v))},
     {Sfpu::Log1p, VD_CHIP(logarithm_plus_one(a, v))},
     {Sfpu::Recip, VD_CHIP(reciprocal(a, v))},
+    {Sfpu::Round, VD_CHIP(rounded_to_decimals(a, v))},
     {Sfpu::Rsqrt, VD_CHIP(reciprocal_root(a, v))},
     {Sfpu::Sigmoid, VD_CHIP(sigmoid(a, v))},
     {Sfpu::Silu, VD_CHIP(silu(a, v))},
