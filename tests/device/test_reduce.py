@@ -183,7 +183,7 @@ def test_scaler_tile_must_be_filled_in_every_face() -> None:
 
 
 def test_buffer_that_unpacks_to_dst_is_refused() -> None:
-    error = refused(compute("MAX", "REDUCE_ROW"), direct=True)
+    error = refused(compute("MAX", "REDUCE_ROW"), x_format="Float32", direct=True)
     assert "reads CB 0 'x', which unpacks to DST: only copy_tile may read it" in str(error)
 
 

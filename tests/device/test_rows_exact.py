@@ -111,7 +111,7 @@ def test_tiles_become_rows() -> None:
 @pytest.mark.parametrize(
     ("calls", "layout", "breach"),
     [
-        (TILIZE, Layout.ROW_MAJOR, "page 0 of CB 0 'cb0' was not wholly written"),  # the reader's rows fill half of it
+        (TILIZE, Layout.ROW_MAJOR, "CB 0 'cb0' holds rows, but .* needs layout=Layout.ROW_MAJOR"),
         (UNTILIZE, Layout.TILE, "CB 16 'cb16' holds rows, but .* needs layout=Layout.ROW_MAJOR"),
     ],
     ids=["tilize", "untilize"],
