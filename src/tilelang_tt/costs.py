@@ -39,8 +39,9 @@ from tilelang_tt.ir.kernel import (
     expressions,
     walk,
 )
+from tilelang_tt.ir.layout import Role
+from tilelang_tt.ir.places import Tensor
 from tilelang_tt.ir.scalar import Expr, Var
-from tilelang_tt.ir.tile import Role, Tensor
 
 ROW_BYTES = TILE_BYTES["Float32"] // TILE  # of one row of a tile, in tensors that lie row by row
 

@@ -11,8 +11,8 @@ from dataclasses import replace
 from typing import Any
 
 from tilelang_tt.ir.kernel import KernelSet, KernelStmt, Let, Source, children, with_children
+from tilelang_tt.ir.layout import Role
 from tilelang_tt.ir.text_kernel import kernel_text
-from tilelang_tt.ir.tile import Role
 
 Place = tuple[tuple[int, int], ...]
 Body = tuple[KernelStmt, ...]

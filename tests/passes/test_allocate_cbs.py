@@ -3,8 +3,10 @@
 import re
 from dataclasses import replace
 
+from tilelang_tt.ir.layout import BufferLayout, Role, Stream
+from tilelang_tt.ir.places import Buffer, Memory
 from tilelang_tt.ir.text_kernel import kernel_text
-from tilelang_tt.ir.tile import Buffer, BufferLayout, Launch, Memory, Role, Stream, TileProgram
+from tilelang_tt.ir.tile import Launch, TileProgram
 from tilelang_tt.options import Options
 from tilelang_tt.passes.d_split.allocate_cbs import allocate_cbs
 

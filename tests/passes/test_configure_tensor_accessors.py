@@ -2,7 +2,7 @@
 
 import tilelang.language as T
 
-from tilelang_tt.ir.tile import Role
+from tilelang_tt.ir.layout import Role
 from tilelang_tt.passes.d_split.configure_tensor_accessors import configure_tensor_accessors
 
 from .kernels import batched_gemm, cast_copy, gemm

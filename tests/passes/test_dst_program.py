@@ -1,7 +1,8 @@
 """dst_program: which instructions an expression becomes, in which tiles of DST."""
 
 from tilelang_tt.ir import scalar
-from tilelang_tt.ir.tile import TILE_COL, Apply, Buffer, Element, ElementExpr, Memory, Number, Scalar
+from tilelang_tt.ir.elements import TILE_COL, Apply, Element, ElementExpr, Number, Scalar
+from tilelang_tt.ir.places import Buffer, Memory
 from tilelang_tt.ops.derived import DERIVED
 from tilelang_tt.passes.c_tile.dst_program import Compute, Fetch, dst_program
 

@@ -3,7 +3,7 @@
 import pytest
 
 from tilelang_tt.ir.kernel import DstCall, DstKind, Section, walk
-from tilelang_tt.ir.tile import Role
+from tilelang_tt.ir.layout import Role
 from tilelang_tt.passes.d_split.insert_dst_management import insert_dst_management
 
 from .kernels import CASES, Case, gemm

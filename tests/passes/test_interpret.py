@@ -9,25 +9,22 @@ import pytest
 
 from tilelang_tt.frontend.lift import lift
 from tilelang_tt.ir import scalar
+from tilelang_tt.ir.elements import Element
 from tilelang_tt.ir.interpret import interpret
+from tilelang_tt.ir.layout import TensorLayout
+from tilelang_tt.ir.places import Buffer, Memory, Region, Tensor
 from tilelang_tt.ir.tile import (
     Branch,
-    Buffer,
     Copy,
-    Element,
     Fill,
     InDst,
     Launch,
     Load,
     Map,
-    Memory,
     Publish,
-    Region,
     ScalarParam,
     Stmt,
     Store,
-    Tensor,
-    TensorLayout,
     TileAccess,
     TileProgram,
     Transpose,

@@ -3,7 +3,8 @@
 import pytest
 import tilelang.language as T
 
-from tilelang_tt.ir.tile import Apply, Buffer, Element, Memory, Number
+from tilelang_tt.ir.elements import Apply, Element, Number
+from tilelang_tt.ir.places import Buffer, Memory
 from tilelang_tt.options import Options
 from tilelang_tt.passes.c_tile.dst_program import Compute, Fetch, SetNumber, dst_program
 from tilelang_tt.passes.d_split.lower_compute_tasks import largest_divisor, lower_compute_tasks

@@ -2,7 +2,7 @@
 
 import tilelang.language as T
 
-from tilelang_tt.ir.tile import Role
+from tilelang_tt.ir.layout import Role
 from tilelang_tt.passes.c_tile.separate_roles import consumers, producers, separate_roles
 
 from .kernels import gemm, running_sum, scale_in_place, small_integers

@@ -3,8 +3,9 @@
 import tilelang.language as T
 
 from tilelang_tt.ir.kernel import Hand, Receive, Task, walk
+from tilelang_tt.ir.layout import Role
 from tilelang_tt.ir.text_tile import tile_text
-from tilelang_tt.ir.tile import Load, Role, Store
+from tilelang_tt.ir.tile import Load, Store
 from tilelang_tt.passes.c_tile.build_tile_dfg import build_tile_dfg
 
 from .kernels import CASES, cast_copy, gemm_relu

@@ -43,7 +43,7 @@ from tilelang_tt.ir.kernel import (
     WriteTile,
     walk,
 )
-from tilelang_tt.ir.tile import Role
+from tilelang_tt.ir.layout import Role
 from tilelang_tt.options import Options
 from tilelang_tt.passes.f_verify.check_blocks import check_blocks
 from tilelang_tt.passes.f_verify.verify_kernels import verify_kernels

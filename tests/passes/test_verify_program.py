@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from tilelang_tt.diagnostics import InternalError
-from tilelang_tt.ir.tile import Gemm, Loop, Role, Stmt, SubBlock, TileProgram, children, with_children
+from tilelang_tt.ir.layout import Role
+from tilelang_tt.ir.tile import Gemm, Loop, Stmt, SubBlock, TileProgram, children, with_children
 from tilelang_tt.passes.a_metadata.propagate_layout import propagate_layout
 from tilelang_tt.passes.f_verify import verify_program as module
 from tilelang_tt.passes.f_verify.verify_program import verify_program

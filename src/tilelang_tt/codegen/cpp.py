@@ -25,8 +25,8 @@ from tilelang_tt.ir.kernel import (
     numbers,
     walk,
 )
+from tilelang_tt.ir.places import Tensor
 from tilelang_tt.ir.scalar import Expr, Var
-from tilelang_tt.ir.tile import Tensor
 from tilelang_tt.ops import ELEMENT_OPS, Instruction
 from tilelang_tt.runtime.plan import SourceLine
 

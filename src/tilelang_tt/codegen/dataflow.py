@@ -20,8 +20,9 @@ from tilelang_tt.ir.kernel import (
     ZeroTile,
     walk,
 )
+from tilelang_tt.ir.layout import Role
+from tilelang_tt.ir.places import Tensor
 from tilelang_tt.ir.scalar import Expr, int_value
-from tilelang_tt.ir.tile import Role, Tensor
 
 _PURPOSE = {Role.READER: "moves tiles from DRAM to L1", Role.WRITER: "moves finished tiles from L1 to DRAM"}
 

@@ -17,8 +17,10 @@ from tilelang_tt.ir.kernel import (
     WriteTile,
     walk,
 )
+from tilelang_tt.ir.layout import Role, Window
+from tilelang_tt.ir.places import Tensor
 from tilelang_tt.ir.scalar import Expr
-from tilelang_tt.ir.tile import Role, ScalarParam, Tensor, TileProgram, Window
+from tilelang_tt.ir.tile import ScalarParam, TileProgram
 from tilelang_tt.runtime.plan import (
     Access,
     CbPlan,

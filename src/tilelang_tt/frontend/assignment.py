@@ -21,26 +21,10 @@ from tilelang_tt.frontend.expression import ExpressionLifter, without_cast_to
 from tilelang_tt.frontend.places import pick
 from tilelang_tt.frontend.scope import Scope
 from tilelang_tt.ir import scalar
+from tilelang_tt.ir.elements import Apply, Element, ElementExpr, Index, Number, Scalar, element_buffers
+from tilelang_tt.ir.places import Buffer, Gather, Part, Read, Region, Tensor, whole
 from tilelang_tt.ir.scalar import Expr, Var
-from tilelang_tt.ir.tile import (
-    Apply,
-    Buffer,
-    Copy,
-    Element,
-    ElementExpr,
-    Gather,
-    Index,
-    Map,
-    Number,
-    Part,
-    Read,
-    Region,
-    Scalar,
-    Stmt,
-    Tensor,
-    element_buffers,
-    whole,
-)
+from tilelang_tt.ir.tile import Copy, Map, Stmt
 from tilelang_tt.ops.derived import apply
 
 

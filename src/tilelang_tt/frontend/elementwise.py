@@ -23,13 +23,8 @@ from tilelang_tt.frontend.reducers import Update, is_update
 from tilelang_tt.frontend.refuse import location_of
 from tilelang_tt.frontend.scope import Scope
 from tilelang_tt.ir import scalar
-from tilelang_tt.ir.tile import (
-    Branch,
-    Element,
-    Loop,
-    Map,
-    Stmt,
-)
+from tilelang_tt.ir.elements import Element
+from tilelang_tt.ir.tile import Branch, Loop, Map, Stmt
 
 
 def lift_parallel(scope: Scope, stmt: Any, location: Location | None) -> tuple[Stmt, ...]:

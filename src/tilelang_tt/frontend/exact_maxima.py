@@ -18,23 +18,9 @@ from dataclasses import replace
 
 from tilelang_tt.formats import INTEGERS
 from tilelang_tt.frontend.integers import is_wide
-from tilelang_tt.ir.tile import (
-    Apply,
-    Buffer,
-    Element,
-    ElementExpr,
-    Launch,
-    Map,
-    Memory,
-    Number,
-    Reduce,
-    Stmt,
-    children,
-    parts,
-    unique_name,
-    walk,
-    with_children,
-)
+from tilelang_tt.ir.elements import Apply, Element, ElementExpr, Number, parts
+from tilelang_tt.ir.places import Buffer, Memory
+from tilelang_tt.ir.tile import Launch, Map, Reduce, Stmt, children, unique_name, walk, with_children
 
 PIECES = 3  # of 8 bits: a float32 has 24
 

@@ -18,7 +18,7 @@ from tvm import tirx
 
 from tilelang_tt.diagnostics import Location, UnsupportedError
 from tilelang_tt.formats import FLOAT8
-from tilelang_tt.ir.tile import Apply, Element, ElementExpr, Number, Scalar
+from tilelang_tt.ir.elements import Apply, Element, ElementExpr, Number, Scalar
 from tilelang_tt.ops import ELEMENT_OPS
 from tilelang_tt.ops.derived import DERIVED, ERF_TO_FLOAT32, apply, power_of_int, to_float8
 

@@ -18,27 +18,9 @@ import numpy as np
 
 from tilelang_tt.diagnostics import Location, UnsupportedError
 from tilelang_tt.formats import FLOAT8, INTEGER_FORMATS, INTEGERS, format_of
-from tilelang_tt.ir.tile import (
-    Apply,
-    Buffer,
-    Copy,
-    Element,
-    ElementExpr,
-    Fill,
-    Index,
-    Launch,
-    Map,
-    Memory,
-    Number,
-    Region,
-    Stmt,
-    children,
-    reads,
-    unique_name,
-    whole,
-    with_children,
-    writes,
-)
+from tilelang_tt.ir.elements import Apply, Element, ElementExpr, Index, Number
+from tilelang_tt.ir.places import Buffer, Memory, Region, whole
+from tilelang_tt.ir.tile import Copy, Fill, Launch, Map, Stmt, children, reads, unique_name, with_children, writes
 from tilelang_tt.ops import ELEMENT_OPS
 from tilelang_tt.ops.derived import to_float8
 from tilelang_tt.options import Options

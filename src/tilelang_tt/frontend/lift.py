@@ -32,8 +32,9 @@ from tilelang_tt.frontend.shared_passes import run_shared_passes
 from tilelang_tt.frontend.tails import blank_tails
 from tilelang_tt.frontend.views import without_views
 from tilelang_tt.ir import scalar
+from tilelang_tt.ir.places import Buffer
 from tilelang_tt.ir.scalar import Expr, Var
-from tilelang_tt.ir.tile import Branch, Buffer, Fill, Launch, Loop, Map, ScalarParam, Set, Stmt, TileProgram, walk
+from tilelang_tt.ir.tile import Branch, Fill, Launch, Loop, Map, ScalarParam, Set, Stmt, TileProgram, walk
 from tilelang_tt.options import Options
 
 # Attributes and annotations that only tune GPU code: harmless, but the user is told.

@@ -17,7 +17,8 @@ from tilelang_tt.diagnostics import Location, UnsupportedError
 from tilelang_tt.frontend.elementwise import lift_parallel
 from tilelang_tt.frontend.scope import Scope
 from tilelang_tt.ir import scalar
-from tilelang_tt.ir.tile import Buffer, Region, Stmt, Tensor
+from tilelang_tt.ir.places import Buffer, Region, Tensor
+from tilelang_tt.ir.tile import Stmt
 
 
 @dataclass(frozen=True)

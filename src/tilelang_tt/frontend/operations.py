@@ -17,18 +17,9 @@ from tilelang_tt.frontend.operands import block_of, operand, region_of
 from tilelang_tt.frontend.reductions import REDUCTIONS, reduction
 from tilelang_tt.frontend.scope import Scope
 from tilelang_tt.ir import scalar
-from tilelang_tt.ir.tile import (
-    Buffer,
-    Copy,
-    Element,
-    Fill,
-    Gemm,
-    Map,
-    Region,
-    Stmt,
-    Tensor,
-    whole,
-)
+from tilelang_tt.ir.elements import Element
+from tilelang_tt.ir.places import Buffer, Region, Tensor, whole
+from tilelang_tt.ir.tile import Copy, Fill, Gemm, Map, Stmt
 
 
 def _copy(scope: Scope, call: Any, location: Location | None) -> tuple[Stmt, ...]:

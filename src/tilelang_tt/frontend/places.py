@@ -22,9 +22,11 @@ from tilelang_tt.arch import TILE
 from tilelang_tt.diagnostics import Location
 from tilelang_tt.frontend.scope import Scope
 from tilelang_tt.ir import scalar
+from tilelang_tt.ir.elements import Apply, Element, Index, Number
 from tilelang_tt.ir.exact_sum import exact_sum
+from tilelang_tt.ir.places import Buffer
 from tilelang_tt.ir.scalar import Expr, Var
-from tilelang_tt.ir.tile import Apply, Buffer, Element, Index, Map, Number, Reduce, Stmt
+from tilelang_tt.ir.tile import Map, Reduce, Stmt
 
 Loops = list[tuple[Var, int]]
 

@@ -18,23 +18,9 @@ from tvm import tirx
 
 from tilelang_tt.diagnostics import Location
 from tilelang_tt.frontend.scope import Scope
-from tilelang_tt.ir.tile import (
-    Buffer,
-    Copy,
-    Element,
-    ElementExpr,
-    Fill,
-    Gemm,
-    Map,
-    Number,
-    Reduce,
-    Region,
-    Stmt,
-    Tensor,
-    children,
-    whole,
-    with_children,
-)
+from tilelang_tt.ir.elements import Element, ElementExpr, Number
+from tilelang_tt.ir.places import Buffer, Region, Tensor, whole
+from tilelang_tt.ir.tile import Copy, Fill, Gemm, Map, Reduce, Stmt, children, with_children
 from tilelang_tt.ops.derived import apply
 
 

@@ -20,8 +20,10 @@ from tilelang_tt.diagnostics import Location, UnsupportedError
 from tilelang_tt.frontend.reductions import reduction
 from tilelang_tt.frontend.scope import Scope
 from tilelang_tt.ir import scalar
+from tilelang_tt.ir.elements import Apply, Element
+from tilelang_tt.ir.places import whole
 from tilelang_tt.ir.scalar import Var
-from tilelang_tt.ir.tile import Apply, Copy, Element, Fill, Map, Stmt, whole
+from tilelang_tt.ir.tile import Copy, Fill, Map, Stmt
 
 REDUCER_HINTS = ("reducer_info", "reducer_info_v2")
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from tilelang_tt.diagnostics import Location
 from tilelang_tt.frontend.scope import Scope
-from tilelang_tt.ir.tile import Apply, Buffer, Element, ElementExpr, Map, Number, Reduce, Stmt
+from tilelang_tt.ir.elements import Apply, Element, ElementExpr, Number
+from tilelang_tt.ir.places import Buffer
+from tilelang_tt.ir.tile import Map, Reduce, Stmt
 from tilelang_tt.ops.derived import apply
 
 # kind of T.reduce -> (reduction, applied before, applied after)

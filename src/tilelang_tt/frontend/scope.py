@@ -20,8 +20,9 @@ from tilelang_tt.formats import DTYPES
 from tilelang_tt.frontend.expression import SAME_TYPE, operator
 from tilelang_tt.frontend.refuse import DROP_BARRIER, location_of
 from tilelang_tt.ir import scalar
+from tilelang_tt.ir.places import Buffer, Memory, Read, Region, Tensor
 from tilelang_tt.ir.scalar import Expr, Var
-from tilelang_tt.ir.tile import Buffer, Memory, Read, Region, ScalarParam, Tensor, unique_name
+from tilelang_tt.ir.tile import ScalarParam, unique_name
 from tilelang_tt.options import Options
 
 _MEMORY = {

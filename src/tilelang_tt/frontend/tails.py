@@ -14,28 +14,10 @@ from dataclasses import replace
 
 from tilelang_tt.arch import TILE
 from tilelang_tt.ir import scalar
+from tilelang_tt.ir.elements import Apply, Element, ElementExpr, Index, Number
+from tilelang_tt.ir.places import Buffer, Memory, Region, Tensor, whole
 from tilelang_tt.ir.scalar import Facts, Var
-from tilelang_tt.ir.tile import (
-    Apply,
-    Buffer,
-    Copy,
-    Element,
-    ElementExpr,
-    Index,
-    Launch,
-    Loop,
-    Map,
-    Memory,
-    Number,
-    Region,
-    Stmt,
-    Tensor,
-    children,
-    unique_name,
-    walk,
-    whole,
-    with_children,
-)
+from tilelang_tt.ir.tile import Copy, Launch, Loop, Map, Stmt, children, unique_name, walk, with_children
 
 
 def blank_tails(launches: list[Launch], sizes: Iterable[Var]) -> list[Launch]:

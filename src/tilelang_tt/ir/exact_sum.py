@@ -11,7 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tilelang_tt.diagnostics import Location
-from tilelang_tt.ir.tile import Apply, Buffer, Element, ElementExpr, Map, Number, Reduce, Stmt
+from tilelang_tt.ir.elements import Apply, Element, ElementExpr, Number
+from tilelang_tt.ir.places import Buffer
+from tilelang_tt.ir.tile import Map, Reduce, Stmt
 
 
 def exact_sum(

@@ -25,38 +25,27 @@ import numpy.typing as npt
 from tilelang_tt.arch import TILE
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.boxes import Box, overlap, row_box, tile_box
+from tilelang_tt.ir.elements import TILE_COL, TILE_ROW, Element, ElementExpr, Index, Number, Scalar
+from tilelang_tt.ir.layout import BufferLayout, Constant
+from tilelang_tt.ir.places import Buffer, Gather, Read, Region, Tensor
 from tilelang_tt.ir.scalar import Expr, Var
 from tilelang_tt.ir.tile import (
-    TILE_COL,
-    TILE_ROW,
     Branch,
-    Buffer,
-    BufferLayout,
-    Constant,
     Copy,
-    Element,
-    ElementExpr,
     Fill,
-    Gather,
     Gemm,
-    Index,
     InDst,
     Launch,
     Load,
     Loop,
     Map,
     Maps,
-    Number,
     Publish,
-    Read,
     Reduce,
-    Region,
-    Scalar,
     ScalarParam,
     Set,
     Stmt,
     Store,
-    Tensor,
     TileAccess,
     TileProgram,
     Transpose,

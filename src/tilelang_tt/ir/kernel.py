@@ -22,8 +22,10 @@ from enum import Enum
 
 from tilelang_tt.compiled import Decision
 from tilelang_tt.diagnostics import Location
+from tilelang_tt.ir.layout import Constant, Role
+from tilelang_tt.ir.places import Buffer, Tensor
 from tilelang_tt.ir.scalar import Expr, Var, is_expr
-from tilelang_tt.ir.tile import Buffer, Constant, Launch, Role, Tensor, TileProgram
+from tilelang_tt.ir.tile import Launch, TileProgram
 from tilelang_tt.ir.tile import Stmt as TileStmt
 from tilelang_tt.ops import Instruction
 

@@ -72,9 +72,10 @@ from tilelang_tt.ir.kernel import (
     ZeroRow,
     ZeroTile,
 )
+from tilelang_tt.ir.places import Buffer
 from tilelang_tt.ir.scalar import Expr, Var
 from tilelang_tt.ir.text_tile import INDENT, Names, constant_text, number_text, place, size, stmt_text
-from tilelang_tt.ir.tile import Buffer, InDst, ScalarParam
+from tilelang_tt.ir.tile import InDst, ScalarParam
 
 _CB_WORD = {CbKind.RESERVE: "reserve", CbKind.PUSH: "push", CbKind.WAIT: "wait", CbKind.POP: "pop"}
 _BARRIER_WORD = {

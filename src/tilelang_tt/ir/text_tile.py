@@ -20,45 +20,31 @@ from pathlib import PurePath
 
 from tilelang_tt.diagnostics import Location
 from tilelang_tt.ir import scalar
+from tilelang_tt.ir.elements import Element, ElementExpr, Index, Number, Scalar
+from tilelang_tt.ir.layout import BufferLayout, Constant, Role, Stream, TensorLayout, TileOrder, Work
+from tilelang_tt.ir.places import Buffer, Gather, Read, Region, Tensor
 from tilelang_tt.ir.scalar import Expr, Var
 from tilelang_tt.ir.tile import (
     Branch,
-    Buffer,
-    BufferLayout,
-    Constant,
     Copy,
     Edge,
-    Element,
-    ElementExpr,
     Fill,
-    Gather,
     Gemm,
-    Index,
     InDst,
     Launch,
     Load,
     Loop,
     Map,
     Maps,
-    Number,
     Publish,
-    Read,
     Reduce,
-    Region,
-    Role,
-    Scalar,
     ScalarParam,
     Set,
     Stmt,
     Store,
-    Stream,
-    Tensor,
-    TensorLayout,
     TileAccess,
-    TileOrder,
     TileProgram,
     Transpose,
-    Work,
 )
 
 INDENT = "  "

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from tilelang_tt.formats import FLOAT8
-from tilelang_tt.ir.tile import Apply, ElementExpr, Number
+from tilelang_tt.ir.elements import Apply, ElementExpr, Number
 from tilelang_tt.ops import ELEMENT_OPS
 from tilelang_tt.ops.row import EXACT, Accuracy
 

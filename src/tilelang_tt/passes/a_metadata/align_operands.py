@@ -12,24 +12,10 @@ from dataclasses import replace
 
 from tilelang_tt.compiled import Decision
 from tilelang_tt.diagnostics import Location, UnsupportedError
-from tilelang_tt.ir.tile import (
-    Apply,
-    Buffer,
-    BufferLayout,
-    Element,
-    ElementExpr,
-    Launch,
-    Map,
-    Memory,
-    Reduce,
-    Stmt,
-    TileOrder,
-    TileProgram,
-    Transpose,
-    children,
-    unique_name,
-    with_children,
-)
+from tilelang_tt.ir.elements import Apply, Element, ElementExpr
+from tilelang_tt.ir.layout import BufferLayout, TileOrder
+from tilelang_tt.ir.places import Buffer, Memory
+from tilelang_tt.ir.tile import Launch, Map, Reduce, Stmt, TileProgram, Transpose, children, unique_name, with_children
 
 
 def align_operands(program: TileProgram) -> TileProgram:

@@ -17,26 +17,21 @@ from tilelang_tt.compiled import Decision
 from tilelang_tt.diagnostics import Location, UnsupportedError
 from tilelang_tt.formats import TILE_BYTES
 from tilelang_tt.ir import scalar
+from tilelang_tt.ir.elements import Element
+from tilelang_tt.ir.layout import BufferLayout, TensorLayout, Window
+from tilelang_tt.ir.places import Buffer, Memory, Region, Tensor
 from tilelang_tt.ir.scalar import Expr, Facts
 from tilelang_tt.ir.tile import (
-    Buffer,
-    BufferLayout,
     Copy,
-    Element,
     Launch,
     Load,
     Loop,
     Map,
-    Memory,
-    Region,
     RowPages,
     Stmt,
     Store,
-    Tensor,
-    TensorLayout,
     TileAccess,
     TileProgram,
-    Window,
     children,
     unique_name,
     with_children,

@@ -17,30 +17,21 @@ from dataclasses import dataclass, field, replace
 from tilelang_tt.arch import TILE
 from tilelang_tt.compiled import Decision
 from tilelang_tt.ir import scalar
+from tilelang_tt.ir.elements import Apply, Element, ElementExpr, Index, elements
 from tilelang_tt.ir.exact_sum import exact_sum
+from tilelang_tt.ir.places import Buffer, Memory, Read, Region, Tensor, whole
 from tilelang_tt.ir.tile import (
-    Apply,
-    Buffer,
     Copy,
-    Element,
-    ElementExpr,
     Fill,
-    Index,
     Launch,
     Map,
-    Memory,
-    Read,
     Reduce,
-    Region,
     Stmt,
-    Tensor,
     TileProgram,
     children,
-    elements,
     reads,
     unique_name,
     walk,
-    whole,
     with_children,
     writes,
 )

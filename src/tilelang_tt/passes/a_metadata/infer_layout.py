@@ -19,8 +19,10 @@ from tilelang_tt.compiled import Decision
 from tilelang_tt.diagnostics import Location, UnsupportedError
 from tilelang_tt.formats import INTEGER_FORMATS, INTEGERS, TILE_BYTES, format_of, storage_note
 from tilelang_tt.ir import scalar
+from tilelang_tt.ir.layout import TensorLayout, Window
+from tilelang_tt.ir.places import Region, Tensor
 from tilelang_tt.ir.scalar import Expr
-from tilelang_tt.ir.tile import Copy, Region, Tensor, TensorLayout, TileProgram, Window, table_reads, walk
+from tilelang_tt.ir.tile import Copy, TileProgram, table_reads, walk
 from tilelang_tt.options import Options
 from tilelang_tt.passes.a_metadata.orient import Side, Sides, orient
 

@@ -12,18 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from enum import Enum
 
-from tilelang_tt.ir.tile import (
-    Buffer,
-    Copy,
-    Map,
-    Reduce,
-    Region,
-    Stmt,
-    Tensor,
-    TileProgram,
-    elements,
-    walk,
-)
+from tilelang_tt.ir.elements import elements
+from tilelang_tt.ir.places import Buffer, Region, Tensor
+from tilelang_tt.ir.tile import Copy, Map, Reduce, Stmt, TileProgram, walk
 
 
 class Side(Enum):

@@ -15,19 +15,9 @@ from dataclasses import replace
 from tilelang_tt.arch import TILE
 from tilelang_tt.compiled import Decision
 from tilelang_tt.formats import TILE_BYTES, format_of
-from tilelang_tt.ir.tile import (
-    Buffer,
-    BufferLayout,
-    Copy,
-    Gemm,
-    Launch,
-    Tensor,
-    TileOrder,
-    TileProgram,
-    reads,
-    walk,
-    writes,
-)
+from tilelang_tt.ir.layout import BufferLayout, TileOrder
+from tilelang_tt.ir.places import Buffer, Tensor
+from tilelang_tt.ir.tile import Copy, Gemm, Launch, TileProgram, reads, walk, writes
 from tilelang_tt.passes.a_metadata.orient import Side, Sides, orient
 
 

@@ -12,18 +12,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tilelang_tt.diagnostics import UnsupportedError
-from tilelang_tt.ir.tile import (
-    Copy,
-    Region,
-    Stmt,
-    Tensor,
-    TileProgram,
-    children,
-    table_reads,
-    unique_name,
-    walk,
-    with_children,
-)
+from tilelang_tt.ir.places import Region, Tensor
+from tilelang_tt.ir.tile import Copy, Stmt, TileProgram, children, table_reads, unique_name, walk, with_children
 
 _Way = tuple[tuple[int, ...], bool]  # what `_way` finds
 

@@ -10,8 +10,9 @@ from dataclasses import replace
 
 from tilelang_tt.compiled import Decision
 from tilelang_tt.ir import scalar
+from tilelang_tt.ir.layout import Work
 from tilelang_tt.ir.scalar import Expr, Var
-from tilelang_tt.ir.tile import Launch, TileProgram, Work
+from tilelang_tt.ir.tile import Launch, TileProgram
 
 
 def partition_work(program: TileProgram) -> TileProgram:

@@ -14,22 +14,9 @@ from dataclasses import replace
 
 from tilelang_tt.diagnostics import UnsupportedError
 from tilelang_tt.ir import scalar
-from tilelang_tt.ir.tile import (
-    Buffer,
-    Edge,
-    Launch,
-    Load,
-    Loop,
-    Role,
-    Stmt,
-    Store,
-    Tensor,
-    TileProgram,
-    children,
-    reads,
-    walk,
-    writes,
-)
+from tilelang_tt.ir.layout import Role
+from tilelang_tt.ir.places import Buffer, Tensor
+from tilelang_tt.ir.tile import Edge, Launch, Load, Loop, Stmt, Store, TileProgram, children, reads, walk, writes
 from tilelang_tt.passes.c_tile.publish import publish
 from tilelang_tt.passes.c_tile.separate_roles import consumers, producers
 

@@ -20,23 +20,11 @@ from dataclasses import dataclass, field, replace
 
 from tilelang_tt.arch import DST_TILES_16BIT, DST_TILES_32BIT
 from tilelang_tt.ir import scalar
+from tilelang_tt.ir.elements import TILE_COL, TILE_ROW, Apply, Element, ElementExpr, Number, Scalar, parts
+from tilelang_tt.ir.layout import BufferLayout
+from tilelang_tt.ir.places import Buffer
 from tilelang_tt.ir.scalar import Expr
-from tilelang_tt.ir.tile import (
-    TILE_COL,
-    TILE_ROW,
-    Apply,
-    Buffer,
-    BufferLayout,
-    Element,
-    ElementExpr,
-    Map,
-    Maps,
-    Number,
-    Scalar,
-    maps_of,
-    parts,
-    unpacks,
-)
+from tilelang_tt.ir.tile import Map, Maps, maps_of, unpacks
 from tilelang_tt.ops import ELEMENT_OPS, ElementOp, Instruction
 
 

@@ -11,7 +11,8 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from tilelang_tt.ir.tile import Apply, ElementExpr, Map, Number, Stmt, TileProgram, children, with_children
+from tilelang_tt.ir.elements import Apply, ElementExpr, Number
+from tilelang_tt.ir.tile import Map, Stmt, TileProgram, children, with_children
 
 
 def factor_numbers(program: TileProgram) -> TileProgram:

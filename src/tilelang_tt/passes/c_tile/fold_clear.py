@@ -15,21 +15,9 @@ from dataclasses import replace
 
 from tilelang_tt.compiled import Decision
 from tilelang_tt.ir import scalar
+from tilelang_tt.ir.places import Buffer, Read
 from tilelang_tt.ir.scalar import Expr, Facts
-from tilelang_tt.ir.tile import (
-    Branch,
-    Buffer,
-    Fill,
-    Gemm,
-    Loop,
-    Read,
-    Set,
-    Stmt,
-    TileProgram,
-    children,
-    walk,
-    with_children,
-)
+from tilelang_tt.ir.tile import Branch, Fill, Gemm, Loop, Set, Stmt, TileProgram, children, walk, with_children
 from tilelang_tt.passes.c_tile.liveness import mentions
 
 

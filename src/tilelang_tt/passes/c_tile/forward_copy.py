@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tilelang_tt.compiled import Decision
+from tilelang_tt.ir.elements import Apply, Element, ElementExpr
+from tilelang_tt.ir.layout import BufferLayout
+from tilelang_tt.ir.places import Buffer
 from tilelang_tt.ir.tile import (
-    Apply,
-    Buffer,
-    BufferLayout,
-    Element,
-    ElementExpr,
     Gemm,
     Launch,
     Load,

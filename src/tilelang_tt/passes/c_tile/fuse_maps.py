@@ -17,24 +17,9 @@ import math
 from dataclasses import replace
 
 from tilelang_tt.compiled import Decision
-from tilelang_tt.ir.tile import (
-    Apply,
-    Buffer,
-    Element,
-    ElementExpr,
-    Fill,
-    Launch,
-    Loop,
-    Map,
-    Number,
-    Stmt,
-    TileProgram,
-    all_writes,
-    children,
-    element_buffers,
-    elements,
-    with_children,
-)
+from tilelang_tt.ir.elements import Apply, Element, ElementExpr, Number, element_buffers, elements
+from tilelang_tt.ir.places import Buffer
+from tilelang_tt.ir.tile import Fill, Launch, Loop, Map, Stmt, TileProgram, all_writes, children, with_children
 from tilelang_tt.ops.derived import apply
 from tilelang_tt.passes.c_tile.dst_program import dst_program, dst_tiles
 from tilelang_tt.passes.c_tile.forward_copy import forward_copy, is_plain_copy

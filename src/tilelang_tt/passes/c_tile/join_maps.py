@@ -16,10 +16,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tilelang_tt.compiled import Decision
+from tilelang_tt.ir.elements import Apply, Element, ElementExpr, element_buffers, elements
 from tilelang_tt.ir.tile import (
-    Apply,
-    Element,
-    ElementExpr,
     Launch,
     Loop,
     Map,
@@ -29,8 +27,6 @@ from tilelang_tt.ir.tile import (
     all_reads,
     all_writes,
     children,
-    element_buffers,
-    elements,
     maps_of,
     reads,
     with_children,

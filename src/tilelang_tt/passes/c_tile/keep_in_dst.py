@@ -13,10 +13,11 @@ from dataclasses import replace
 
 from tilelang_tt.compiled import Decision
 from tilelang_tt.ir import scalar
+from tilelang_tt.ir.elements import Element, elements
+from tilelang_tt.ir.layout import TileOrder
+from tilelang_tt.ir.places import Buffer
 from tilelang_tt.ir.scalar import Expr
 from tilelang_tt.ir.tile import (
-    Buffer,
-    Element,
     Fill,
     Gemm,
     InDst,
@@ -27,10 +28,8 @@ from tilelang_tt.ir.tile import (
     Maps,
     Stmt,
     SubBlock,
-    TileOrder,
     TileProgram,
     children,
-    elements,
     maps_of,
     unique_name,
     unpacks,

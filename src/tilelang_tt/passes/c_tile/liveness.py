@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import Enum
 
+from tilelang_tt.ir.places import Buffer
 from tilelang_tt.ir.scalar import int_value
-from tilelang_tt.ir.tile import Branch, Buffer, Loop, Stmt, children, reads, walk, writes
+from tilelang_tt.ir.tile import Branch, Loop, Stmt, children, reads, walk, writes
 
 # The buffers a statement reads, for the purpose at hand.
 Uses = Callable[[Stmt], tuple[Buffer, ...]]

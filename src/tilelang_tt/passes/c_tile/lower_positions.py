@@ -17,28 +17,11 @@ from dataclasses import replace
 from tilelang_tt.arch import TILE
 from tilelang_tt.diagnostics import Location
 from tilelang_tt.ir import scalar
+from tilelang_tt.ir.elements import TILE_COL, TILE_ROW, Apply, Element, ElementExpr, Index, Number, Scalar
+from tilelang_tt.ir.layout import Constant
+from tilelang_tt.ir.places import Buffer
 from tilelang_tt.ir.scalar import Expr, Facts
-from tilelang_tt.ir.tile import (
-    TILE_COL,
-    TILE_ROW,
-    Apply,
-    Branch,
-    Buffer,
-    Constant,
-    Element,
-    ElementExpr,
-    Fill,
-    Index,
-    Launch,
-    Loop,
-    Map,
-    Number,
-    Scalar,
-    Stmt,
-    TileProgram,
-    children,
-    with_children,
-)
+from tilelang_tt.ir.tile import Branch, Fill, Launch, Loop, Map, Stmt, TileProgram, children, with_children
 from tilelang_tt.ops.derived import apply
 from tilelang_tt.passes.c_tile.lower_reductions import constant_tile
 

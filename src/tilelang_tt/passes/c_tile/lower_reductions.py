@@ -15,21 +15,9 @@ from dataclasses import replace
 from tilelang_tt.arch import TILE
 from tilelang_tt.formats import TILE_BYTES
 from tilelang_tt.ir import scalar
-from tilelang_tt.ir.tile import (
-    ONES,
-    Buffer,
-    BufferLayout,
-    Constant,
-    Gemm,
-    Launch,
-    Memory,
-    Reduce,
-    Stmt,
-    TileProgram,
-    children,
-    unique_name,
-    with_children,
-)
+from tilelang_tt.ir.layout import ONES, BufferLayout, Constant
+from tilelang_tt.ir.places import Buffer, Memory
+from tilelang_tt.ir.tile import Gemm, Launch, Reduce, Stmt, TileProgram, children, unique_name, with_children
 
 
 def lower_reductions(program: TileProgram) -> TileProgram:

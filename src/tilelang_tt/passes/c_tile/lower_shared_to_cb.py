@@ -15,21 +15,18 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tilelang_tt.diagnostics import Location, UnsupportedError
+from tilelang_tt.ir.elements import Apply, ElementExpr, element_buffers
+from tilelang_tt.ir.layout import Role, Stream
+from tilelang_tt.ir.places import Buffer
 from tilelang_tt.ir.scalar import int_value
 from tilelang_tt.ir.tile import (
-    Apply,
-    Buffer,
-    ElementExpr,
     Gemm,
     Launch,
     Load,
     Loop,
-    Role,
     Stmt,
-    Stream,
     TileProgram,
     children,
-    element_buffers,
     maps_of,
     reads,
     unpacks,

@@ -15,17 +15,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tilelang_tt.compiled import Decision
+from tilelang_tt.ir.layout import BufferLayout, Role, Stream, TileOrder
+from tilelang_tt.ir.places import Buffer, Memory
 from tilelang_tt.ir.tile import (
-    Buffer,
-    BufferLayout,
     Gemm,
     Launch,
-    Memory,
-    Role,
     Stmt,
-    Stream,
     SubBlock,
-    TileOrder,
     TileProgram,
     Transpose,
     children,

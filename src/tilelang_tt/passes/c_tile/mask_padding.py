@@ -15,22 +15,17 @@ from dataclasses import replace
 from tilelang_tt.arch import TILE
 from tilelang_tt.diagnostics import Location
 from tilelang_tt.ir import scalar
+from tilelang_tt.ir.elements import Apply, Element, Index, Number
+from tilelang_tt.ir.places import Buffer, Memory, Tensor
 from tilelang_tt.ir.tile import (
-    Apply,
-    Buffer,
-    Element,
     Fill,
     Gemm,
-    Index,
     Launch,
     Load,
     Map,
-    Memory,
-    Number,
     Reduce,
     Stmt,
     Store,
-    Tensor,
     TileProgram,
     children,
     unique_name,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tilelang_tt.ir.tile import Buffer, Publish, Stmt, Store, children, walk, with_children, writes
+from tilelang_tt.ir.places import Buffer
+from tilelang_tt.ir.tile import Publish, Stmt, Store, children, walk, with_children, writes
 
 
 def publish(body: tuple[Stmt, ...], buffer: Buffer) -> tuple[Stmt, ...] | None:

@@ -10,17 +10,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tilelang_tt.ir.elements import Element
+from tilelang_tt.ir.layout import BufferLayout, Role
+from tilelang_tt.ir.places import Buffer, Memory
 from tilelang_tt.ir.tile import (
-    Buffer,
-    BufferLayout,
-    Element,
     Gemm,
     Launch,
     Load,
     Loop,
     Map,
-    Memory,
-    Role,
     Stmt,
     Store,
     TileProgram,

@@ -15,11 +15,9 @@ from dataclasses import replace
 
 from tilelang_tt.arch import Arch
 from tilelang_tt.compiled import Decision
+from tilelang_tt.ir.elements import Apply, Element, ElementExpr
+from tilelang_tt.ir.places import Buffer
 from tilelang_tt.ir.tile import (
-    Apply,
-    Buffer,
-    Element,
-    ElementExpr,
     Fill,
     Gemm,
     InDst,

@@ -13,20 +13,9 @@ from dataclasses import replace
 
 from tilelang_tt.compiled import Decision
 from tilelang_tt.formats import TILE_BYTES
-from tilelang_tt.ir.tile import (
-    Apply,
-    Buffer,
-    Element,
-    ElementExpr,
-    Launch,
-    Map,
-    Memory,
-    Stmt,
-    TileProgram,
-    children,
-    unique_name,
-    with_children,
-)
+from tilelang_tt.ir.elements import Apply, Element, ElementExpr
+from tilelang_tt.ir.places import Buffer, Memory
+from tilelang_tt.ir.tile import Launch, Map, Stmt, TileProgram, children, unique_name, with_children
 from tilelang_tt.passes.c_tile.dst_program import dst_program, dst_tiles
 
 

@@ -14,7 +14,9 @@ from tilelang_tt.arch import MAX_CB_PAGES, Arch
 from tilelang_tt.compiled import Decision
 from tilelang_tt.diagnostics import ResourceError
 from tilelang_tt.ir.kernel import Cb
-from tilelang_tt.ir.tile import Buffer, Launch, Load, Loop, Role, TileProgram, walk
+from tilelang_tt.ir.layout import Role
+from tilelang_tt.ir.places import Buffer
+from tilelang_tt.ir.tile import Launch, Load, Loop, TileProgram, walk
 
 # Ids by use, as hand-written kernels have them: inputs from 0, outputs from 16, compute's own from 24.
 _FIRST_ID = {"in": 0, "out": 16, "own": 24}

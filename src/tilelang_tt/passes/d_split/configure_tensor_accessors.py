@@ -43,8 +43,10 @@ from tilelang_tt.ir.kernel import (
     walk,
     with_children,
 )
+from tilelang_tt.ir.layout import BufferLayout, Role, TileOrder
+from tilelang_tt.ir.places import Tensor
 from tilelang_tt.ir.scalar import Expr, Var
-from tilelang_tt.ir.tile import BufferLayout, Load, Role, ScalarParam, Store, Tensor, TileAccess, TileOrder
+from tilelang_tt.ir.tile import Load, ScalarParam, Store, TileAccess
 
 
 def configure_tensor_accessors(kernels: KernelSet) -> KernelSet:

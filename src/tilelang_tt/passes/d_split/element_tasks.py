@@ -14,6 +14,7 @@ from typing import Protocol
 
 from tilelang_tt.arch import TILE
 from tilelang_tt.ir import scalar
+from tilelang_tt.ir.elements import TILE_COL, TILE_ROW
 from tilelang_tt.ir.kernel import (
     Cb,
     CbCall,
@@ -27,8 +28,9 @@ from tilelang_tt.ir.kernel import (
     Section,
     Sfpu,
 )
+from tilelang_tt.ir.layout import BufferLayout
 from tilelang_tt.ir.scalar import Expr
-from tilelang_tt.ir.tile import TILE_COL, TILE_ROW, BufferLayout, Map, Maps, maps_of, unpacks
+from tilelang_tt.ir.tile import Map, Maps, maps_of, unpacks
 from tilelang_tt.passes.c_tile.dst_program import Compute, DstProgram, Fetch, Step, dst_tiles, element_program
 from tilelang_tt.passes.d_split.lower_cb_intrinsics import updated_in_place
 

@@ -47,8 +47,8 @@ from tilelang_tt.ir.kernel import (
     children,
     walk,
 )
+from tilelang_tt.ir.layout import Role
 from tilelang_tt.ir.scalar import Expr
-from tilelang_tt.ir.tile import Role
 
 FILL_MODE = SfpuMode("fill_tile_init()", "api/compute/eltwise_unary/fill.h")
 

@@ -7,7 +7,7 @@ after    acquire ; matmul_block ... ; commit ; wait ; pack_tile ... ; release
 from __future__ import annotations
 
 from tilelang_tt.ir.kernel import DstCall, DstKind, KernelSet, KernelStmt, Section, children, with_children
-from tilelang_tt.ir.tile import Role
+from tilelang_tt.ir.layout import Role
 
 
 def insert_dst_management(kernels: KernelSet) -> KernelSet:

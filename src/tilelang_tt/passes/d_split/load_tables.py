@@ -35,8 +35,9 @@ from tilelang_tt.ir.kernel import (
     walk,
     with_children,
 )
+from tilelang_tt.ir.layout import Role
+from tilelang_tt.ir.places import Buffer, Memory, Tensor
 from tilelang_tt.ir.scalar import Var
-from tilelang_tt.ir.tile import Buffer, Memory, Role, Tensor
 from tilelang_tt.passes.e_finalize.finalize_persistent_signature import without_unused_values
 
 WORDS = TILE * TILE  # of a page

@@ -23,6 +23,7 @@ from enum import Enum
 
 from tilelang_tt.diagnostics import Location, UnsupportedError
 from tilelang_tt.ir import scalar
+from tilelang_tt.ir.elements import element_buffers
 from tilelang_tt.ir.kernel import (
     Assign,
     CbCall,
@@ -39,24 +40,10 @@ from tilelang_tt.ir.kernel import (
     children,
     walk,
 )
+from tilelang_tt.ir.layout import Role
+from tilelang_tt.ir.places import Buffer
 from tilelang_tt.ir.scalar import Expr, int_value, simplify
-from tilelang_tt.ir.tile import (
-    Buffer,
-    Fill,
-    Gemm,
-    InDst,
-    Map,
-    Maps,
-    Reduce,
-    Role,
-    Stmt,
-    Store,
-    Transpose,
-    element_buffers,
-    maps_of,
-    unpacks,
-    writes,
-)
+from tilelang_tt.ir.tile import Fill, Gemm, InDst, Map, Maps, Reduce, Stmt, Store, Transpose, maps_of, unpacks, writes
 
 
 class State(Enum):

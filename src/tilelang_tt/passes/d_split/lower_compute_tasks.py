@@ -31,20 +31,9 @@ from tilelang_tt.ir.kernel import (
     children,
     with_children,
 )
+from tilelang_tt.ir.layout import ONES, Role, TileOrder
 from tilelang_tt.ir.scalar import Expr
-from tilelang_tt.ir.tile import (
-    ONES,
-    Fill,
-    Gemm,
-    InDst,
-    Map,
-    Maps,
-    Reduce,
-    Role,
-    Stmt,
-    TileOrder,
-    Transpose,
-)
+from tilelang_tt.ir.tile import Fill, Gemm, InDst, Map, Maps, Reduce, Stmt, Transpose
 from tilelang_tt.passes.c_tile.dst_program import dst_tiles, element_program
 from tilelang_tt.passes.d_split.element_tasks import ElementTasks, RowPart, Run, largest_divisor, pack_tile, repeat
 

@@ -23,8 +23,8 @@ from tilelang_tt.ir.kernel import (
     walk,
     with_children,
 )
+from tilelang_tt.ir.layout import Role
 from tilelang_tt.ir.scalar import int_value
-from tilelang_tt.ir.tile import Role
 
 UNROLLED = 16  # iterations that GCC unrolls completely, at most (max-completely-peel-times)
 

@@ -15,10 +15,10 @@ from __future__ import annotations
 from tilelang_tt.ir import kernel as k
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.kernel import Kernel, KernelSet, KernelStmt
+from tilelang_tt.ir.layout import Constant, Role
+from tilelang_tt.ir.places import Buffer, Read
 from tilelang_tt.ir.tile import (
     Branch,
-    Buffer,
-    Constant,
     Fill,
     Gemm,
     InDst,
@@ -28,9 +28,7 @@ from tilelang_tt.ir.tile import (
     Map,
     Maps,
     Publish,
-    Read,
     Reduce,
-    Role,
     Set,
     Stmt,
     Store,

@@ -44,8 +44,8 @@ from tilelang_tt.ir.kernel import (
     ZeroTile,
     walk,
 )
+from tilelang_tt.ir.layout import Role
 from tilelang_tt.ir.scalar import Expr, Facts, Var
-from tilelang_tt.ir.tile import Role
 from tilelang_tt.passes.f_verify.verify_program import fail
 
 _FUNCTIONS = {"min": min, "max": max}  # of scalar expressions printed as Python

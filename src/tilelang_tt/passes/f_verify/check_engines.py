@@ -26,7 +26,7 @@ from tilelang_tt.ir.kernel import (
     Uninit,
     Unit,
 )
-from tilelang_tt.ir.tile import Role
+from tilelang_tt.ir.layout import Role
 from tilelang_tt.passes.d_split.insert_compute_init import COMPONENTS, EngineState, meet, needs, same_setting
 from tilelang_tt.passes.f_verify.verify_program import fail
 

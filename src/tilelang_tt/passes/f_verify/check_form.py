@@ -32,8 +32,8 @@ from tilelang_tt.ir.kernel import (
     expressions,
     walk,
 )
+from tilelang_tt.ir.layout import Role
 from tilelang_tt.ir.scalar import Var
-from tilelang_tt.ir.tile import Role
 from tilelang_tt.passes.f_verify.verify_program import fail
 
 _UNLOWERED = (Task, Receive, Hand, Held, Section)

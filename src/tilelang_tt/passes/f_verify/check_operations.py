@@ -9,8 +9,9 @@ from collections.abc import Iterator
 
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.kernel import KernelSet, Sfpu, walk
+from tilelang_tt.ir.layout import Role
 from tilelang_tt.ir.scalar import Expr
-from tilelang_tt.ir.tile import InDst, Map, Maps, Role, Stmt, children
+from tilelang_tt.ir.tile import InDst, Map, Maps, Stmt, children
 from tilelang_tt.passes.c_tile.dst_program import Compute, DstProgram, dst_tiles, element_program
 from tilelang_tt.passes.f_verify.verify_program import fail
 

@@ -1,0 +1,83 @@
+"""Element-wise expressions: what a Map computes for each element."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tilelang_tt.ir import scalar
+from tilelang_tt.ir.places import Buffer
+from tilelang_tt.ir.scalar import Expr
+
+
+@dataclass(frozen=True)
+class Element:
+    """The element of `buffer` at the position being computed.
+
+    Axis k of the buffer is walked by axis `axes[k]` of the block being computed; axes of that block which the buffer
+    lacks repeat it. None: the same axes in the same order. An axis may be walked from `origin[k]` on, or stay there
+    (its place in `axes` is None).
+    """
+
+    buffer: Buffer
+    axes: tuple[int | None, ...] | None = None
+    origin: tuple[Expr, ...] | None = None  # None: from the start
+
+    @property
+    def walked(self) -> tuple[int | None, ...]:
+        return tuple(range(len(self.buffer.shape))) if self.axes is None else self.axes
+
+
+@dataclass(frozen=True)
+class Index:
+    """A whole number that depends on where the element is: base + the sum of factor * coordinate along each axis."""
+
+    factors: tuple[int, ...]  # one for every axis of the block being computed
+    base: Expr
+
+
+@dataclass(frozen=True)
+class Number:
+    value: float
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """A number known when the kernel runs, the same for a whole tile.
+
+    A whole number, a truth value (one or zero), or a float32 parameter of the kernel.
+    """
+
+    expr: Expr
+
+
+@dataclass(frozen=True)
+class Apply:
+    """An operation of `tilelang_tt.ops`, by name, on element expressions."""
+
+    op: str
+    args: tuple[ElementExpr, ...]
+
+
+ElementExpr = Element | Index | Number | Scalar | Apply
+
+
+def parts(expr: ElementExpr) -> Iterator[ElementExpr]:
+    """An expression and everything in it, outer before inner."""
+    yield expr
+    if isinstance(expr, Apply):
+        for arg in expr.args:
+            yield from parts(arg)
+
+
+def elements(expr: ElementExpr) -> Iterator[Element]:
+    return (part for part in parts(expr) if isinstance(part, Element))
+
+
+def element_buffers(expr: ElementExpr) -> Iterator[Buffer]:
+    """Buffers an expression reads, in order of first appearance, each once."""
+    yield from dict.fromkeys(element.buffer for element in elements(expr))
+
+
+# In a Scalar of a Map: the tile being computed.
+TILE_ROW, TILE_COL = scalar.var("tile_row"), scalar.var("tile_col")

@@ -1,0 +1,146 @@
+"""Facts that passes attach to the tile program: tiles of tensors and buffers, circular buffers, work."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import Enum
+
+from tilelang_tt.arch import TILE
+from tilelang_tt.ir import scalar
+from tilelang_tt.ir.scalar import Expr, Var, int_value
+
+
+class TileOrder(Enum):
+    """Order of a block's tiles inside its circular buffer."""
+
+    ROWS = "rows"  # tile (r, c) at r * cols + c
+    COLUMNS = "columns"  # tile (r, c) at c * rows + r
+
+
+@dataclass(frozen=True)
+class Window:
+    """An axis kept as windows of `extent` elements, one every `step`, each in tiles of its own."""
+
+    step: int
+    extent: int
+
+    @property
+    def tiles(self) -> int:
+        return -(-self.extent // TILE)
+
+
+KEPT_PAGES = 8  # of a table: 32 KiB of L1 for each kernel that uses it
+
+
+@dataclass(frozen=True)
+class TensorLayout:
+    """Which axes of a tensor are tile rows and columns, and the format in device memory.
+
+    Along an axis that is None the values are repeated: all rows, or all columns, of its tiles are equal.
+    """
+
+    row_axis: int | None
+    col_axis: int | None
+    row_tiles: Expr
+    col_tiles: Expr
+    batch: Expr
+    format: str
+    page_bytes: int
+    by_rows: bool = False  # no tiles: a page holds what lies along the column axis, Float32; `row_tiles` counts rows
+    row_width: int = 0  # of such a row, in tiles; its page may have room behind
+    table: bool = False  # no tiles: 32-bit words in row-major order, 1024 to a page
+    row_window: Window | None = None  # None: tiles follow each other along the axis
+    col_window: Window | None = None
+
+    @property
+    def kept(self) -> bool:
+        """Whether kernels keep a table in L1 as a whole; of another they fetch the page they need."""
+        pages = int_value(self.row_tiles)
+        return pages is not None and pages <= KEPT_PAGES
+
+
+@dataclass(frozen=True)
+class BufferLayout:
+    """A buffer as tiles.
+
+    A vector is a matrix whose columns (`col_axis` None) or rows (`row_axis` None) are all the same: one tile wide or
+    high, and every lane of the tile holds the value, so that it meets matrices element by element.
+    """
+
+    rows: int
+    cols: int
+    format: str
+    page_bytes: int
+    order: TileOrder = TileOrder.ROWS
+    row_axis: int | None = 0
+    col_axis: int | None = 1
+    outer: tuple[int, ...] = ()  # extents of the axes before these: matrices one after the other
+    constant: bool = False  # all tiles are the same, and stored once
+
+    @property
+    def tiles(self) -> int:
+        return 1 if self.constant else math.prod(self.outer) * self.rows * self.cols
+
+    def offset(self, origin: tuple[Expr, ...]) -> Expr:
+        """Position of the first tile of a part that begins at `origin`."""
+        matrix: Expr | int = 0
+        for extent, start in zip(self.outer, origin, strict=False):
+            matrix = matrix * extent + start
+        row, col = (
+            0 if axis is None else scalar.floordiv(origin[axis], TILE) for axis in (self.row_axis, self.col_axis)
+        )
+        within = row * self.cols + col if self.order is TileOrder.ROWS else col * self.rows + row
+        return scalar.simplify(scalar.as_expr(matrix * (self.rows * self.cols) + within))
+
+    def index(self, row: Expr | int, col: Expr | int) -> Expr:
+        """Position of a tile inside the block."""
+        if self.constant:
+            return scalar.const(0)
+        row, col = (0 if self.rows == 1 else row), (0 if self.cols == 1 else col)
+        place = row * self.cols + col if self.order is TileOrder.ROWS else col * self.rows + row
+        return scalar.as_expr(place)
+
+
+@dataclass(frozen=True)
+class Constant:
+    """A tile that the reader makes once, before the first unit: element (i, j) is base + row * i + col * j."""
+
+    base: int = 0
+    row: int = 0
+    col: int = 0
+
+
+ONES = Constant(base=1)
+
+
+class Role(Enum):
+    READER = "reader"
+    COMPUTE = "compute"
+    WRITER = "writer"
+
+
+@dataclass(frozen=True)
+class Stream:
+    """The circular buffer a buffer becomes: who fills it, who drains it, how many blocks deep."""
+
+    producer: Role
+    consumer: Role
+    depth: int
+    unpack_to_dest: bool = False
+    second_view: bool = False  # the same pages under a second number, unpacked to DST
+
+    @property
+    def private(self) -> bool:
+        """Owned by the compute kernel alone."""
+        return self.producer is Role.COMPUTE and self.consumer is Role.COMPUTE
+
+
+@dataclass(frozen=True)
+class Work:
+    """How grid blocks become units of work, and units are shared by cores."""
+
+    units: Expr
+    unit: Var
+    indices: tuple[tuple[Var, Expr], ...]  # block variable = expression over `unit`
+    grid: tuple[int, int] | None = None

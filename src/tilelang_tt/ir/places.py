@@ -1,0 +1,86 @@
+"""Where numbers lie: tensors in device memory, on-chip buffers, regions of both, and numbers read from tables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from tilelang_tt.diagnostics import Location
+from tilelang_tt.ir import scalar
+from tilelang_tt.ir.scalar import Expr, Var
+
+
+class Memory(Enum):
+    """Where a buffer of the user's kernel lives, by TileLang scope."""
+
+    SHARED = "shared"
+    FRAGMENT = "fragment"
+
+
+@dataclass(frozen=True, eq=False)
+class Tensor:
+    """A tensor parameter, in DRAM."""
+
+    name: str
+    param: int
+    dtype: str
+    shape: tuple[Expr, ...]
+    workspace: bool = False  # not a parameter of the user's: every call brings one, for launches to hand on data
+    fold: int | None = None  # `shape` is the parameter's with this axis seen as two: rows of 32 elements
+
+
+@dataclass(frozen=True, eq=False)
+class Buffer:
+    """An on-chip block of the user's kernel, or one a pass added."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    memory: Memory
+    location: Location | None = None
+
+
+@dataclass(frozen=True)
+class Gather:
+    """Row `var` of a block is at place `index` of the tensor's axis: a number over `var` and what `reads` bring."""
+
+    axis: int
+    var: Var
+    reads: tuple[Read, ...]
+    index: Expr
+
+
+@dataclass(frozen=True)
+class Region:
+    """A box of a tensor or buffer, in elements; along `limit`'s axis only so many of them, if that is fewer.
+
+    Along the axis of a gather every place is one of its own.
+    """
+
+    source: Tensor | Buffer
+    mins: tuple[Expr, ...]
+    extents: tuple[int, ...]
+    limit: tuple[int, Expr] | None = None
+    gather: Gather | None = None
+
+
+def whole(buffer: Buffer) -> Region:
+    return Region(buffer, tuple(scalar.const(0) for _ in buffer.shape), buffer.shape)
+
+
+@dataclass(frozen=True)
+class Part:
+    """A box of a buffer, in elements."""
+
+    origin: tuple[Expr, ...]
+    extents: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Read:
+    """var = element `index` (row-major) of a tensor kept as a table: it steers loops, addresses or values."""
+
+    var: Var
+    table: Tensor
+    index: Expr
+    location: Location | None = None
