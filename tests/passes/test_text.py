@@ -12,6 +12,9 @@ from tilelang_tt.diagnostics import Location
 from tilelang_tt.ir import kernel as k
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir import tile as t
+from tilelang_tt.ir.elements import Apply, Element, Index, Number, Scalar
+from tilelang_tt.ir.layout import ONES, BufferLayout, Constant, Role, Stream, TensorLayout, TileOrder, Work
+from tilelang_tt.ir.places import Buffer, Memory, Read, Region, Tensor
 from tilelang_tt.ir.text_kernel import kernel_text
 from tilelang_tt.ir.text_tile import tile_text
 from tilelang_tt.ops import ELEMENT_OPS
@@ -21,9 +24,9 @@ from .stages import kernel_body
 
 HERE = Location("/some/folder/user.py", 7)
 ROW, COL, BATCH = scalar.var("row"), scalar.var("col"), scalar.var("b")
-TENSOR = t.Tensor("A", 0, "bfloat16", (scalar.const(128), scalar.var("N")))
-X = t.Buffer("X", "bfloat16", (32, 64), t.Memory.SHARED, HERE)
-Y = t.Buffer("Y", "float32", (32, 64), t.Memory.FRAGMENT)
+TENSOR = Tensor("A", 0, "bfloat16", (scalar.const(128), scalar.var("N")))
+X = Buffer("X", "bfloat16", (32, 64), Memory.SHARED, HERE)
+Y = Buffer("Y", "float32", (32, 64), Memory.FRAGMENT)
 ACCESS = t.TileAccess(TENSOR, BATCH, ROW, COL + 2, 1, 2, True, True, BATCH < 3)
 GEMM = t.Gemm(X, X, Y, True, True, scalar.is_zero(ROW), t.SubBlock(1, 2), HERE)
 
@@ -36,19 +39,19 @@ Branch b < 3  # user.py:7
   Fill Y = 1
 Else
   Fill Y = -2""",
-    t.Maps((t.Map(X, t.Element(Y)), t.Map(Y, t.Element(X))), HERE): "Maps X = Y; Y = X  # user.py:7",
-    t.InDst(Y, (t.Map(X, t.Element(Y)),), HERE): """\
+    t.Maps((t.Map(X, Element(Y)), t.Map(Y, Element(X))), HERE): "Maps X = Y; Y = X  # user.py:7",
+    t.InDst(Y, (t.Map(X, Element(Y)),), HERE): """\
 InDst Y  # user.py:7
   Map X = Y""",
-    t.Copy(t.Region(TENSOR, (BATCH * 32, COL), (32, 64)), t.Region(X, (scalar.const(0),) * 2, (32, 64))): (
+    t.Copy(Region(TENSOR, (BATCH * 32, COL), (32, 64)), Region(X, (scalar.const(0),) * 2, (32, 64))): (
         "Copy A[b * 32, col : 32 x 64] -> X"
     ),
-    t.Read(scalar.var("n"), TENSOR, COL + 1): "Read n = A[col + 1]",
+    Read(scalar.var("n"), TENSOR, COL + 1): "Read n = A[col + 1]",
     t.Set(ROW, ROW + 1): "Set row = row + 1",
     t.Fill(Y, 1e-30, HERE): "Fill Y = 1e-30  # user.py:7",
     GEMM: "Gemm Y += X^T @ X^T, overwriting where row == 0, sub-blocks 1 x 2  # user.py:7",
-    t.Map(Y, t.Apply("max", (t.Apply("mul", (t.Element(X), t.Number(2))), t.Number(0)))): "Map Y = max(X * 2, 0)",
-    t.Map(Y, t.Apply("where", (t.Index((1, -2), COL), t.Element(Y, (1, 0)), t.Scalar(ROW)))): (
+    t.Map(Y, Apply("max", (Apply("mul", (Element(X), Number(2))), Number(0)))): "Map Y = max(X * 2, 0)",
+    t.Map(Y, Apply("where", (Index((1, -2), COL), Element(Y, (1, 0)), Scalar(ROW)))): (
         "Map Y = where([i + -2 * j + col], Y[j, i], [row])"
     ),
     t.Reduce("max", X, Y, 1): "Reduce Y = max of X along j",
@@ -107,7 +110,7 @@ Loop n < 2
 
 
 def test_what_nothing_defines_is_marked() -> None:
-    stray = t.Buffer("stray", "float32", (32, 32), t.Memory.SHARED)
+    stray = Buffer("stray", "float32", (32, 32), Memory.SHARED)
     loop = t.Loop(scalar.var("n"), scalar.var("m"), (t.Publish(stray),))
     assert _body(tile_text(_program((loop,)))) == "Loop n < ?m\n  Publish ?stray"
 
@@ -122,18 +125,18 @@ def test_facts_of_passes() -> None:
         HERE,
         hints=(("swizzle", "ignored"),),
         layouts={
-            X: t.BufferLayout(1, 2, "Float16_b", 2048, t.TileOrder.COLUMNS),
-            Y: t.BufferLayout(1, 2, "Float32", 4096),
+            X: BufferLayout(1, 2, "Float16_b", 2048, TileOrder.COLUMNS),
+            Y: BufferLayout(1, 2, "Float32", 4096),
         },
-        streams={X: t.Stream(t.Role.READER, t.Role.COMPUTE, 3, unpack_to_dest=True)},
-        work=t.Work(scalar.const(4), unit, ((ROW, unit),), (8, 8)),
+        streams={X: Stream(Role.READER, Role.COMPUTE, 3, unpack_to_dest=True)},
+        work=Work(scalar.const(4), unit, ((ROW, unit),), (8, 8)),
         graph=(
-            t.Edge(X, (t.Role.READER,), (t.Role.COMPUTE, t.Role.WRITER)),
-            t.Edge(Y, (t.Role.COMPUTE,), ()),
+            t.Edge(X, (Role.READER,), (Role.COMPUTE, Role.WRITER)),
+            t.Edge(Y, (Role.COMPUTE,), ()),
         ),
     )
     size, scale = TENSOR.shape[1], t.ScalarParam("scale", "int32", scalar.var("scale"))
-    layout = t.TensorLayout(0, 1, scalar.const(4), scalar.ceildiv(size, 32), scale.var, "Float16_b", 2048)
+    layout = TensorLayout(0, 1, scalar.const(4), scalar.ceildiv(size, 32), scale.var, "Float16_b", 2048)
     program = t.TileProgram(
         "mm", (TENSOR, scale), (size,), (launch,), Options(arch="blackhole", fp32_acc=False), {TENSOR: layout}
     )
@@ -164,8 +167,8 @@ reader -> compute, 3 blocks, unpacked to DST  # user.py:7
 
 # --- kernels --------------------------------------------------------------------------------------
 
-CB = k.Cb(0, "X", "Float16_b", 2048, 2, 3, t.Role.READER, t.Role.COMPUTE, False, (1, 2), HERE)
-OUT = k.Cb(16, "Y", "Float32", 4096, 2, 1, t.Role.COMPUTE, t.Role.WRITER, True, (1, 2), None)
+CB = k.Cb(0, "X", "Float16_b", 2048, 2, 3, Role.READER, Role.COMPUTE, False, (1, 2), HERE)
+OUT = k.Cb(16, "Y", "Float32", 4096, 2, 1, Role.COMPUTE, Role.WRITER, True, (1, 2), None)
 INDEX, BASE = scalar.var("i"), scalar.var("X_l1")
 ADD, RELU = ELEMENT_OPS["add"].instructions[1], ELEMENT_OPS["max"].instructions[0]
 POINTER = k.Pointer(BASE, CB, write=True)
@@ -205,11 +208,11 @@ KERNEL_LINES: list[tuple[tuple[k.KernelStmt, ...], str]] = [
         "matmul X[1], X[2]^T -> DST[0], 2 x 4 tiles, A stride 8",
     ),
     (
-        (POINTER, k.MakeTile(t.ONES, CB, BASE)),
+        (POINTER, k.MakeTile(ONES, CB, BASE)),
         "let X_l1 = write address of X\nmake 1 -> X at X_l1",
     ),
     (
-        (POINTER, k.MakeTile(t.Constant(row=-1, col=1), CB, BASE)),
+        (POINTER, k.MakeTile(Constant(row=-1, col=1), CB, BASE)),
         "let X_l1 = write address of X\nmake -1 * i + j -> X at X_l1",
     ),
     ((k.ReduceTile(CB, OUT, scalar.const(1), scalar.const(2), True, OUT),), "maxima of each row of X[1] -> DST[2]"),
@@ -263,7 +266,7 @@ KERNEL_LINES: list[tuple[tuple[k.KernelStmt, ...], str]] = [
 
 def _kernels(body: tuple[k.KernelStmt, ...]) -> k.KernelSet:
     program = _program(())
-    kernels = tuple(k.Kernel(role, body if role is t.Role.COMPUTE else ()) for role in t.Role)
+    kernels = tuple(k.Kernel(role, body if role is Role.COMPUTE else ()) for role in Role)
     start, count = scalar.var("unit_start"), scalar.var("unit_count")
     return k.KernelSet(program, program.launches[0], kernels, {X: CB, Y: OUT}, start, count)  # type: ignore[arg-type]
 
@@ -284,7 +287,7 @@ def test_kernel_set_head_arguments_and_places() -> None:
     kernels = _kernels((k.Source(HERE), k.Hand(X)))
     size = TENSOR.shape[1]
     args = (k.Arg("A_addr", k.ArgKind.ADDRESS, tensor=TENSOR), k.Arg("columns", k.ArgKind.SIZE, size, size=size + 1))
-    kernels = kernels.with_kernel(k.Kernel(t.Role.READER, (k.Let(INDEX, size),), args, (TENSOR,)))
+    kernels = kernels.with_kernel(k.Kernel(Role.READER, (k.Let(INDEX, size),), args, (TENSOR,)))
     assert (
         kernel_text(kernels)
         == """\
