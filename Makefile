@@ -63,8 +63,8 @@ bench: $(STAMP)  ## compile time, virtual device against torch, DRAM and DST aga
 
 sanitize: $(STAMP)  ## the device suite with ASan and UBSan in the runner, its threads with TSan (minutes)
 	TILELANG_TT_RUNNER_BUILD=address $(BIN)/pytest -q -n $(WORKERS) tests/device
-	TILELANG_TT_RUNNER_BUILD=thread $(BIN)/pytest -q -n $(WORKERS) tests/device/test_gemm.py tests/device/test_launch.py \
-	    tests/device/test_schedules.py tests/device/test_failures.py
+	TSAN_OPTIONS=atexit_sleep_ms=0 TILELANG_TT_RUNNER_BUILD=thread $(BIN)/pytest -q -n $(WORKERS) \
+	    tests/device/test_gemm.py tests/device/test_launch.py tests/device/test_schedules.py tests/device/test_failures.py
 
 sdk-table: $(STAMP)  ## read the SDK's declarations anew from the ttnn wheels on PyPI; reports differences
 	$(BIN)/python maint/sdk_table.py
