@@ -153,3 +153,25 @@ def test_an_annotated_layout_is_no_matter() -> None:
     a, c = random((64, 64), "float32", 9), torch.zeros((64, 64))
     CpuKernel(main)(a, c)
     assert torch.equal(a, c)
+
+
+def test_what_c_has_not() -> None:
+    """Parameters of truth values, numbers of 19 bits, hints to a GPU."""
+
+    @T.prim_func
+    def main(A: T.Tensor((32, 32), "float32"), On: T.Tensor((2,), "bool"), B: T.Tensor((32, 32), "float32")):
+        with T.Kernel(1, threads=128):
+            a = T.alloc_shared((32, 32), "float32")
+            b = T.alloc_fragment((32, 32), "float32")
+            T.no_set_max_nreg()
+            T.clear(b)
+            T.copy(A, a)
+            for k in T.serial(2):
+                if On[k]:
+                    for i, j in T.Parallel(32, 32):
+                        b[i, j] += T.Cast("float32", T.Cast("custom[tfloat32]", a[i, j])) * (k + 1)
+            T.copy(b, B)
+
+    a, b = random((32, 32), "float32", 1), torch.zeros(32, 32)
+    CpuKernel(main)(a, torch.tensor([False, True]), b)
+    assert torch.equal(b, 2 * a)

@@ -197,6 +197,43 @@ def one_element_for_a_row() -> Any:
 
 
 @refused(
+    "TT154",
+    "elements 0 to 63 of axis 0 of 'X' are used; it has 32",
+    help="let T.Parallel go no further than the block, or make the block as long",
+)
+def more_elements_than_the_block_has() -> Any:
+    @T.prim_func
+    def main(A: T.Tensor((4,), "float32"), B: T.Tensor((64,), "float32")):
+        with T.Kernel(1, threads=128):
+            X = T.alloc_fragment((32,), "float32")
+            for i in T.Parallel(64):
+                X[i] = A[0]  # refused
+            for i in T.Parallel(64):
+                B[i] = X[i] * 2.0
+
+    return main
+
+
+@refused(
+    "TT154",
+    "elements 32 to 63 of axis 1 of 'X' are used; it has 32",
+    help="let T.Parallel go no further than the block, or make the block as long",
+)
+def elements_behind_the_block() -> Any:
+    @T.prim_func
+    def main(A: T.Tensor((32, 32), "float32"), B: T.Tensor((32, 32), "float32")):
+        with T.Kernel(1, threads=128):
+            X = T.alloc_shared((32, 32), "float32")
+            Y = T.alloc_shared((32, 32), "float32")
+            T.copy(A, X)
+            for i, j in T.Parallel(32, 32):
+                Y[i, j] = X[i, 32 + j]  # refused
+            T.copy(Y, B)
+
+    return main
+
+
+@refused(
     "TT135",
     "cast from float32 to float8_e4m3fnuz inside an expression",
     help="assign to a float8_e4m3fnuz block first: storing rounds",

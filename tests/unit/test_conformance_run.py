@@ -91,3 +91,59 @@ def test_a_script_that_does_not_end_is_stopped(tmp_path: Path) -> None:
     script.write_text("import tilelang\n\nif __name__ == '__main__':\n    while True:\n        pass\n")
     result = Runner(tmp_path, "tenstorrent", seconds=0.2).run(script)
     assert (result.event.end, result.event.message) == ("stopped", "stopped after 0 s of processor time")
+
+
+def test_what_a_stopped_script_did_is_judged(tmp_path: Path) -> None:
+    script = tmp_path / "endless.py"
+    waiting = "import os, signal\n    os.kill(os.getpid(), signal.SIGTERM)\n    while True:\n        pass"
+    script.write_text(HEAD.format(body="a[i, j] + a[i, j]", check=waiting))
+    result = Runner(tmp_path, "tenstorrent", seconds=60).run(script)
+    assert (result.event.end, result.event.message) == ("stopped", "stopped: its processor time was used up")
+    assert [kernel.reference for kernel in result.kernels] == ["equal"]
+
+
+TUNED = """
+import torch
+import tilelang
+import tilelang.language as T
+
+
+@tilelang.autotune(configs=[{"block": 32}, {"block": 64}])
+@tilelang.jit(out_idx=[-1])
+def twice(N, block=32):
+    @T.prim_func
+    def kernel(A: T.Tensor((N // block, block), "float32"), B: T.Tensor((N // block, block), "float32")):
+        with T.Kernel(1, threads=128):
+            a = T.alloc_fragment((N // block, block), "float32")
+            T.copy(A, a)
+            for i, j in T.Parallel(N // block, block):
+                a[i, j] = a[i, j] * 2.0
+            T.copy(a, B)
+
+    return kernel
+
+
+if __name__ == "__main__":
+    a = torch.randn(32, 64)
+    torch.testing.assert_close(twice(2048, block=64)(a), a + a)
+"""
+
+
+def test_a_configuration_that_the_script_chose_is_not_tuned(tmp_path: Path) -> None:
+    script = tmp_path / "tuned.py"
+    script.write_text(TUNED)
+    result = Runner(tmp_path, "tenstorrent", seconds=60).run(script)
+    assert (result.event.end, result.event.comparisons, len(result.kernels)) == ("ok", 1, 1)
+
+
+def test_sizes_that_do_not_fit_each_other_are_tried_larger(tmp_path: Path) -> None:
+    """A loop over a block's length, of a block as long as there are heads."""
+    script = tmp_path / "heads.py"
+    text = GOOD.replace('(32, 32), "float32")', '(heads, 32), "float32")').replace(
+        "T.Parallel(32, 32)", "T.Parallel(64, 32)"
+    )
+    text = text.replace("by * 32", "by * 64").replace("T.ceildiv(M, 32)", "T.ceildiv(M, 64)")
+    text = text.replace("def twice(M, N)", "def twice(M, N, heads=64)").replace("M == 256", "M in (256, 512)")
+    script.write_text(text)
+    result = Runner(tmp_path, "tenstorrent", seconds=60).run(script)
+    assert (result.sizes, result.event.end) == ("medium", "ok")

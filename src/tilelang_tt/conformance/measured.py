@@ -171,6 +171,11 @@ class Measurement:
         count = len(func.params)
         return MeasuredKernel(record, [number % count for number in outputs], kernel, self.journal)
 
+    def one_of_each_first(self) -> list[Record]:
+        """All records: first one of each kernel, then the other variants."""
+        first = {record.event.key: record for record in reversed(self.records)}
+        return sorted(self.records, key=lambda record: record is not first[record.event.key])
+
     def tune(
         self, compile_: Callable[..., MeasuredKernel], configs: list[dict[str, Any]]
     ) -> tuple[MeasuredKernel, dict[str, Any]]:

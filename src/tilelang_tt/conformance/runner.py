@@ -21,6 +21,10 @@ from tilelang_tt.conformance.sizes import LADDER
 
 # Files of a checkout that are no examples: tests and benchmarks of the examples, pytest's own.
 _NOT_EXAMPLES = ("test_", "regression_", "conftest")
+# What says that the script's sizes do not fit each other any more: arguments of another shape than the kernel's, loops
+# that go beyond their blocks.
+_MISFITS = ("TT3", "TT154")
+_JUDGING = 2  # times its processor time a script may take with the comparisons behind it
 _STANDSTILL = 20  # times its processor time a script may take by the clock, on a machine that has other work
 
 
@@ -33,10 +37,9 @@ class ScriptResult:
 
     @property
     def complete(self) -> bool:
-        """Nothing but this backend stood in the way: other sizes would not help. TT3xx, an argument of another shape
-        than the kernel's, says that the script's sizes do not fit each other any more."""
+        """Nothing but this backend stood in the way: other sizes would not help."""
         codes = [kernel.code for kernel in self.kernels if kernel.code]
-        return not any(code.startswith("TT3") for code in codes) and (self.event.end == "ok" or bool(codes))
+        return not any(code.startswith(_MISFITS) for code in codes) and (self.event.end == "ok" or bool(codes))
 
 
 def find_scripts(directory: Path) -> list[Path]:
@@ -126,14 +129,19 @@ class Runner:
             self._processes.discard(process)
 
     def _wait(self, process: subprocess.Popen[str]) -> tuple[str, bool]:
-        """Until it ends, or has to be stopped: it has used its processor time, or stands still."""
+        """What it printed, and whether it had to be stopped: it has used its processor time, or stands still."""
         start = time.monotonic()
+        asked = False
         while True:
             try:
-                return process.communicate(timeout=1.0)[0], False
+                return process.communicate(timeout=1.0)[0], asked
             except subprocess.TimeoutExpired:
                 waited = time.monotonic() - start
-            if processor_seconds(process.pid, waited) > self.seconds or waited > _STANDSTILL * self.seconds:
+            used = processor_seconds(process.pid, waited)
+            if used > self.seconds and not asked:
+                process.terminate()  # the script; what it did is judged
+                asked = True
+            if used > _JUDGING * self.seconds or waited > _STANDSTILL * self.seconds:
                 _kill(process)
                 return process.communicate()[0], True
 

@@ -5,7 +5,7 @@
 
 With every on-chip buffer an ordinary array and every parallel loop a serial one, TileLang lowers the function to C
 without a line of this backend. bfloat16 and 8-bit floats, which its C has not, are computed in float32 and rounded in
-results.
+results; hints to a GPU are left out.
 """
 
 from __future__ import annotations
@@ -16,20 +16,26 @@ from typing import Any
 import torch
 import tvm
 from tilelang.cache import cached
+from tilelang.jit.adapter.wrapper import TLCPUSourceWrapper
 from tilelang.transform import PassConfigKey
 from tvm import tirx
+
+from tilelang_tt.frontend.expression import SAME_TYPE, operator
+from tilelang_tt.frontend.refuse import HARMLESS
 
 # Dtypes C has not, as TVM and torch name them.
 _NOT_IN_C = ("bfloat16", "float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz")
 _WIDER = {getattr(torch, name): torch.float32 for name in _NOT_IN_C}
 # Values of the serialised function that change: where buffers live, and dtypes; one has a second name in TVM.
 _REWRITTEN = dict.fromkeys(("shared.dyn", "shared", "local.fragment"), "local")
-_REWRITTEN |= dict.fromkeys((*_NOT_IN_C, "float8_e4m3"), "float32")
+_REWRITTEN |= dict.fromkeys((*_NOT_IN_C, "float8_e4m3"), "float32") | SAME_TYPE
 
 # TVM has no rule for the absolute value of floats in C.
 tvm.ir.register_intrin_lowering(
     "tirx.fabs", "c", f=lambda call: tirx.call_pure_extern(call.dtype, "fabsf", call.args[0])
 )
+# The kernel's own parameter has this type, the function that calls it another one.
+TLCPUSourceWrapper._TYPE_MAP["bool"] = "int8_t"
 
 
 class CpuKernel:
@@ -57,7 +63,7 @@ def plain_loops(func: tirx.PrimFunc) -> tirx.PrimFunc:
     for name in ("tilelang_out_idx", "tilelang_pass_configs", "tilelang_compile_flags"):
         if plain.attrs and name in plain.attrs:
             plain = plain.without_attr(name)
-    return plain.with_body(tirx.stmt_functor.ir_transform(plain.body, None, _changed, ["tirx.For", "tirx.SBlock"]))
+    return plain.with_body(tirx.stmt_functor.ir_transform(plain.body, None, _changed, _CHANGED))
 
 
 def _rewritten(value: Any) -> Any:
@@ -83,9 +89,17 @@ def _without_layouts(block: tirx.SBlock) -> tirx.SBlock | None:
     return tirx.SBlock(*parts, block.alloc_buffers, block.match_buffers, kept)
 
 
+def _without_hints(stmt: tirx.Evaluate) -> tirx.Stmt | None:
+    return tirx.Evaluate(0) if operator(stmt.value) in HARMLESS else None
+
+
+_CHANGES = {tirx.For: _serial, tirx.SBlock: _without_layouts, tirx.Evaluate: _without_hints}
+_CHANGED = ["tirx.For", "tirx.SBlock", "tirx.Evaluate"]
+
+
 def _changed(stmt: tirx.Stmt) -> tirx.Stmt | None:
     """What C gets instead of a statement; None: the statement itself."""
-    return _without_layouts(stmt) if isinstance(stmt, tirx.SBlock) else _serial(stmt)
+    return _CHANGES[type(stmt)](stmt)
 
 
 def _host_copy(tensor: torch.Tensor) -> torch.Tensor:

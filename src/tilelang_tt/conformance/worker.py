@@ -1,8 +1,8 @@
 """One script of a checkout, run in this process: `python -m tilelang_tt.conformance.worker '{...}'`.
 
 CUDA becomes the host, every kernel goes to one Tenstorrent target, sizes are small, timing runs a program once,
-packages that are not installed are stood in for. After the script, the first call of each kernel is repeated by
-TileLang's CPU backend and compared.
+packages that are not installed are stood in for. After the script, or when it is told that it has had its time
+(SIGTERM), the first call of each kernel is repeated by TileLang's CPU backend and compared.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import contextlib
 import importlib.machinery
 import importlib.util
 import json
+import signal
 import sys
 import time
 import traceback
@@ -83,12 +84,37 @@ class Comparisons:
         return counted
 
 
+class OutOfTimeError(BaseException):
+    """Ends a script, whatever errors it expects."""
+
+
+@contextlib.contextmanager
+def stopped_by_signal() -> Iterator[None]:
+    def stop(*_: Any) -> None:
+        raise OutOfTimeError
+
+    signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # what comes next is short
+
+
 def once(function: Callable[..., Any], *_: Any, quantiles: Any = None, **__: Any) -> Any:
     """Timing: one run."""
     start = time.perf_counter()
     function()
     elapsed = (time.perf_counter() - start) * 1e3
     return [elapsed] * len(quantiles) if quantiles else elapsed
+
+
+def chosen_by_caller(tuner: Any) -> bool:
+    """Whether a call gives a value for what would be tuned: TileLang then tunes nothing."""
+    if tuner._kernel_parameters is None:
+        return False
+    args, kwargs = tuner._kernel_parameters
+    given = {*list(tuner._function_parameters)[: len(args)], *dict(kwargs)}
+    return not given.isdisjoint(next(iter(tuner.configs), {}))
 
 
 @contextlib.contextmanager
@@ -118,7 +144,7 @@ def run(script: Path, checkout: Path, shrink: Shrink, target: str, journal: Jour
             args, kwargs = self._kernel_parameters
             self.configs = self.configs(*args, **dict(kwargs))
         compile_, _ = self._ensure_jit_functions()
-        kernel, config = measurement.tune(compile_, list(self.configs))
+        kernel, config = measurement.tune(compile_, [{}] if chosen_by_caller(self) else list(self.configs))
         kernel.config = config
         return AutotuneResult(1.0, config, 1.0, "", kernel.prim_func, kernel)
 
@@ -139,7 +165,7 @@ def run(script: Path, checkout: Path, shrink: Shrink, target: str, journal: Jour
         end, message = execute(script)
     event = ScriptEvent(end, message, comparisons.held, sorted(absent.names), time.perf_counter() - start)
     journal.write(event)
-    for record in measurement.records:
+    for record in measurement.one_of_each_first():
         if record.call is not None and not record.event.discarded:
             record.event.reference = reference_verdict(record.func, record.call)
             journal.write(record.event)
@@ -153,7 +179,10 @@ def execute(script: Path) -> tuple[str, str]:
     module.__file__ = str(script)
     sys.modules["__main__"] = module
     try:
-        exec(loader.get_code("__main__"), module.__dict__)
+        with stopped_by_signal():
+            exec(loader.get_code("__main__"), module.__dict__)
+    except OutOfTimeError:
+        return "stopped", "stopped: its processor time was used up"
     except SystemExit as stop:
         return ("ok", "") if stop.code in (None, 0) else ("exit", f"exit status {stop.code}")
     except Exception as error:

@@ -217,6 +217,9 @@ class Assignment:
         origin = tuple(walk.base for walk in walks)
         if extents == buffer.shape and all(scalar.int_value(start) == 0 for start in origin):
             return None
+        for axis, (start, extent) in enumerate(zip(origin, extents, strict=True)):
+            if (scalar.int_value(start) or 0) + extent > buffer.shape[axis]:
+                self.refuse_beyond(buffer, axis, start, extent)
         return Part(origin, extents)
 
     def load(self, expr: Any) -> ElementExpr:
@@ -296,6 +299,15 @@ class Assignment:
             f"'{source.name}[{shown}]' does not walk a box of the tensor",
             location=self.location,
             help="index each axis by base + a variable of T.Parallel, or by a number",
+        )
+
+    def refuse_beyond(self, buffer: Buffer, axis: int, start: Expr, extent: int) -> None:
+        raise UnsupportedError(
+            "TT154",
+            f"elements {start} to {scalar.simplify(start + extent - 1)} of axis {axis} of '{buffer.name}' are used; "
+            f"it has {buffer.shape[axis]}",
+            location=self.location,
+            help="let T.Parallel go no further than the block, or make the block as long",
         )
 
     def refuse_gathers(self, tensor: Tensor) -> None:
