@@ -86,6 +86,10 @@ cmake --build build
 ./build/{compiled.name} DIR
 ```
 
+The program tells tt-metal where its own files are: those of the tt-metal that it was built with, unless
+`TT_METAL_RUNTIME_ROOT` names others. On Tenstorrent's simulator set `TT_METAL_SIMULATOR` to its library,
+`TT_METAL_SLOW_DISPATCH_MODE=1` and `TT_METAL_DISABLE_SFPLOADMACRO=1`.
+
 tt-metal compiles the kernels of this directory when the program starts. `DIR` holds the tensors as files; the
 head of `main.cpp` names them, says how they are laid out and how to write one, and how a result is compared with
 a reference.
@@ -96,29 +100,49 @@ def cmake_project(name: str) -> str:
     return f"""cmake_minimum_required(VERSION 3.22)
 project({name} LANGUAGES CXX)
 
-# tt-metal's build_metal.sh installs the package and what it depends on below its build folder. The build folder
-# itself holds a copy of the package file that cannot be used, so the right one is named.
+# build_metal.sh of tt-metal installs the package and what it depends on below its build folder. The build folder
+# itself holds a copy of the package file that cannot be used, so the right one is named. TT_METAL_HOME may also be the
+# folder that tt-metal was installed to.
 if(DEFINED ENV{{TT_METAL_HOME}})
     find_path(
         TT-Metalium_DIR
         tt-metalium-config.cmake
-        PATHS
-            "$ENV{{TT_METAL_HOME}}/build/lib/cmake/tt-metalium"
-            "$ENV{{TT_METAL_HOME}}/build/lib64/cmake/tt-metalium"
+        PATHS "$ENV{{TT_METAL_HOME}}/build" "$ENV{{TT_METAL_HOME}}"
+        PATH_SUFFIXES lib/cmake/tt-metalium lib64/cmake/tt-metalium
         NO_DEFAULT_PATH
     )
     if(NOT TT-Metalium_DIR)
-        message(FATAL_ERROR "no tt-metal is built in TT_METAL_HOME=$ENV{{TT_METAL_HOME}}: run ./build_metal.sh there")
+        message(
+            FATAL_ERROR
+            "no tt-metal is built in TT_METAL_HOME=$ENV{{TT_METAL_HOME}}: run ./build_metal.sh there. If it was "
+            "installed elsewhere, unset TT_METAL_HOME and name that folder: cmake -B build -DCMAKE_PREFIX_PATH=FOLDER"
+        )
     endif()
-    list(APPEND CMAKE_PREFIX_PATH "$ENV{{TT_METAL_HOME}}/build")
+    list(APPEND CMAKE_PREFIX_PATH "${{TT-Metalium_DIR}}/../../..")
 else()
     message(STATUS "TT_METAL_HOME is not set: looking for an installed tt-metalium package")
 endif()
 find_package(TT-Metalium REQUIRED)
 
+# What tt-metal needs when it runs: device headers, firmware, the compiler for the chip.
+find_path(
+    TT_METAL_ROOT
+    tt_metal
+    PATHS "$ENV{{TT_METAL_HOME}}" "${{TT-Metalium_DIR}}/../../../libexec/tt-metalium"
+    NO_DEFAULT_PATH
+)
+if(NOT TT_METAL_ROOT)
+    set(TT_METAL_ROOT "")
+endif()
+
 add_executable(host main.cpp)
 set_target_properties(host PROPERTIES OUTPUT_NAME "{name}")
 target_compile_features(host PRIVATE cxx_std_20)
-target_compile_definitions(host PRIVATE OVERRIDE_KERNEL_PREFIX="${{CMAKE_CURRENT_SOURCE_DIR}}/")
+target_compile_definitions(
+    host
+    PRIVATE
+        OVERRIDE_KERNEL_PREFIX="${{CMAKE_CURRENT_SOURCE_DIR}}/"
+        TT_METAL_ROOT="${{TT_METAL_ROOT}}"
+)
 target_link_libraries(host PRIVATE TT::Metalium)
 """

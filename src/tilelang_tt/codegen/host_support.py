@@ -37,6 +37,12 @@ using namespace tt::tt_metal;
 #ifndef OVERRIDE_KERNEL_PREFIX
 #define OVERRIDE_KERNEL_PREFIX ""
 #endif
+
+// Where tt-metal finds its own files when it runs, if the variable TT_METAL_RUNTIME_ROOT does not say. The build
+// knows it; empty: where a package of tt-metal puts them.
+#ifndef TT_METAL_ROOT
+#define TT_METAL_ROOT ""
+#endif
 """
 
 COMMAND_LINE = """\
@@ -152,6 +158,9 @@ int64_t floor_mod(int64_t a, int64_t b) { return a - floor_div(a, b) * b; }
 
 MAIN = """\
 int main(int argc, char** argv) {
+    if (*TT_METAL_ROOT != '\\0') {
+        setenv("TT_METAL_RUNTIME_ROOT", TT_METAL_ROOT, /*overwrite=*/0);
+    }
     try {
         return run(parse(argc, argv)) ? EXIT_SUCCESS : kMismatch;
     } catch (const std::exception& e) {

@@ -49,6 +49,12 @@ using namespace tt::tt_metal;
 #define OVERRIDE_KERNEL_PREFIX ""
 #endif
 
+// Where tt-metal finds its own files when it runs, if the variable TT_METAL_RUNTIME_ROOT does not say. The build
+// knows it; empty: where a package of tt-metal puts them.
+#ifndef TT_METAL_ROOT
+#define TT_METAL_ROOT ""
+#endif
+
 constexpr const char* kUsage = "main [DIR] [--device=0] [--tolerance=0]";
 
 // Exit status, beside EXIT_SUCCESS.
@@ -509,6 +515,9 @@ bool run(const CommandLine& line) {
 }
 
 int main(int argc, char** argv) {
+    if (*TT_METAL_ROOT != '\0') {
+        setenv("TT_METAL_RUNTIME_ROOT", TT_METAL_ROOT, /*overwrite=*/0);
+    }
     try {
         return run(parse(argc, argv)) ? EXIT_SUCCESS : kMismatch;
     } catch (const std::exception& e) {

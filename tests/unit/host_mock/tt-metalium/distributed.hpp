@@ -22,7 +22,8 @@ class MeshCommandQueue {};
 class MeshDevice {
 public:
     static std::shared_ptr<MeshDevice> create_unit_mesh(int device_id) {
-        mock::log("create_unit_mesh", "device", device_id);
+        const char* root = std::getenv("TT_METAL_RUNTIME_ROOT");
+        mock::log("create_unit_mesh", "device", device_id, "root", root != nullptr ? root : "");
         return std::make_shared<MeshDevice>();
     }
     tt::ARCH arch() const {
