@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from tilelang_tt.cli.main import main
-from tilelang_tt.conformance.runner import Runner
+from tilelang_tt.conformance.events import KernelEvent, ScriptEvent
+from tilelang_tt.conformance.runner import Runner, ScriptResult
+from tilelang_tt.conformance.verdict import rows_of
 
 HEAD = """
 import torch
@@ -147,3 +149,18 @@ def test_sizes_that_do_not_fit_each_other_are_tried_larger(tmp_path: Path) -> No
     script.write_text(text)
     result = Runner(tmp_path, "tenstorrent", seconds=60).run(script)
     assert (result.sizes, result.event.end) == ("medium", "ok")
+
+
+def test_a_variant_that_was_only_compiled_does_not_count() -> None:
+    """Unless there is no other, or it could not even be compiled."""
+    called = KernelEvent(1, "a.py", 3, "kernel", [], [], compiled=True, calls=1, reference="equal")
+    compiled = KernelEvent(2, "a.py", 3, "kernel", [], [], compiled=True)
+    refused = KernelEvent(3, "a.py", 3, "kernel", [], [], code="TT101", message="no")
+    for kernels, stage in (
+        ([called], "right"),
+        ([called, compiled], "right"),
+        ([compiled], "compiled"),
+        ([called, compiled, refused], "refused"),
+    ):
+        rows = rows_of([ScriptResult("a.py", "small", ScriptEvent("ok", ""), kernels)])
+        assert [row.stage for row in rows] == [stage]

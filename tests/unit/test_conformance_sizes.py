@@ -24,6 +24,8 @@ def shrunk(source: str, step: int = 0) -> str:
         ("def mm(M, N, block): pass\nmm(1024, 512, 128)", "mm(256, 256, 128)"),
         ("n_ctx = 2 ** 14", "n_ctx = 256"),
         ("topk = 2048", "topk = 64"),
+        ("repeat = 512", "repeat = 2"),
+        ("def test(n, h): pass\ntest(n=4096, h=64)", "test(n=256, h=32)"),
     ],
 )
 def test_small(before: str, after: str) -> None:
@@ -32,7 +34,15 @@ def test_small(before: str, after: str) -> None:
 
 @pytest.mark.parametrize(
     "source",
-    ["block_N = 4096", "x = torch.randn(4096, 4096)", "M = 64", "dim = 8192", "seq_len = None", "M = 1024.0"],
+    [
+        "def ceildiv(a, b): pass\nceildiv(7, 128)",
+        "block_N = 4096",
+        "x = torch.randn(4096, 4096)",
+        "M = 64",
+        "dim = 8192",
+        "seq_len = None",
+        "M = 1024.0",
+    ],
 )
 def test_what_stays(source: str) -> None:
     assert shrunk(source) == ast.unparse(ast.parse(source))

@@ -14,10 +14,10 @@ _INTRODUCTION = """\
 
 Written by `tilelang-tt conformance` on {date} for {checkout}: {scripts} scripts, run unmodified with small sizes
 on the virtual device. A kernel is a function with a `T.Kernel`, told by its place and name; with several variants it
-counts as its worst. *Pure* kernels are made of copies, fills, products, reductions, `T.Parallel`, and loops and
-conditions over them; what makes the others irregular is in their list. *Right*: the first call equals TileLang's CPU
-backend on the same inputs (within 1 %, or one step of an 8-bit float), or, where that has no reference, the script's
-own comparisons held."""
+counts as the worst of those that were called. *Pure* kernels are made of copies, fills, products, reductions,
+`T.Parallel`, and loops and conditions over them; what makes the others irregular is in their list. *Right*: the first
+call equals TileLang's CPU backend on the same inputs (within 1 %, or one step of an 8-bit float), or, where that has no
+reference, the script's own comparisons held."""
 _FOLDERS = re.compile(r"(?<![\w.])/(?:[\w.+-]+/)+")
 _LONGEST_REASON = 160  # characters; the rest of a message is in the results file
 

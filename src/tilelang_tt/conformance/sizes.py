@@ -5,8 +5,9 @@
     M, N = 8192, 8192;  run_test(B=1, S=32768)                   ->  M, N = 256, 256;  S=256
 
 The virtual device is a host program; a GPU's shapes would take hours. Only numbers bound to the name of a count
-(batch), of heads, or of a length shrink; widths and block sizes, which decide what a kernel is, stay. Heads keep the
-32 of a tile: kernels that walk them as rows would else become kernels of part tiles.
+(batch), of heads, of a length, or of repetitions shrink; widths and block sizes, which decide what a kernel is, stay.
+Heads keep the 32 of a tile: kernels that walk them as rows would else become kernels of part tiles. The `b` of
+`def ceildiv(a, b)` is no batch: a small letter says what a number is only where the number is written next to it.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ _LENGTH = re.compile(
     r"m_?total|n_?ctx"
 )
 _TOP = re.compile(r"top_?k")
+_REPEATS = re.compile(r"(n_|num_)?repeats?")
 
 
 @dataclass(frozen=True)
@@ -35,10 +37,12 @@ class Shrink:
     heads: int | None = None
     length: int | None = None
     top: int | None = None
+    repeats: int | None = None
 
     def cap(self, name: str) -> int | None:
         word = name.lstrip("-").replace("-", "_").lower()
-        for pattern, cap in ((_BATCH, self.batch), (_HEADS, self.heads), (_LENGTH, self.length), (_TOP, self.top)):
+        kinds = (_BATCH, self.batch), (_HEADS, self.heads), (_LENGTH, self.length), (_TOP, self.top)
+        for pattern, cap in (*kinds, (_REPEATS, self.repeats)):
             if pattern.fullmatch(word):
                 return cap
         return None
@@ -46,8 +50,8 @@ class Shrink:
 
 # Tried in this order: a script may not accept every mixture of small sizes.
 LADDER = (
-    Shrink("small", batch=2, heads=32, length=256, top=64),
-    Shrink("medium", batch=1, length=512),
+    Shrink("small", batch=2, heads=32, length=256, top=64, repeats=2),
+    Shrink("medium", batch=1, length=512, repeats=2),
     Shrink("full"),
 )
 
@@ -110,6 +114,8 @@ class _Sizes(ast.NodeTransformer):
             return node
         called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
         for position, name in enumerate(self._signatures.get(called, ())[: len(node.args)]):
+            if len(name) == 1 and name.islower():
+                continue
             node.args[position] = self.small(name, node.args[position])
         for keyword in node.keywords:
             if keyword.arg is not None:

@@ -29,11 +29,14 @@ class Row:
 
 
 def rows_of(results: list[ScriptResult]) -> list[Row]:
-    """Kernels by place and name. One with several variants is as good as its worst."""
+    """Kernels by place and name. One with several variants is as good as its worst; those that a script only compiled
+    (to print their source, or because it was stopped then) do not count beside others that it called."""
     variants: dict[str, list[tuple[KernelEvent, ScriptEvent]]] = {}
     for result in results:
+        called = {kernel.key for kernel in result.kernels if kernel.calls}
         for kernel in result.kernels:
-            variants.setdefault(kernel.key, []).append((kernel, result.event))
+            if kernel.calls or kernel.code or kernel.key not in called:
+                variants.setdefault(kernel.key, []).append((kernel, result.event))
     return [_row(key, variants[key]) for key in sorted(variants)]
 
 
