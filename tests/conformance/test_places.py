@@ -8,6 +8,7 @@ import torch
 from three_ways import TWO_CORES, agree, whole_numbers
 
 from tilelang_tt.frontend.lift import lift
+from tilelang_tt.options import Options
 
 
 def last_of_a_vector(dtype: str) -> Any:
@@ -182,3 +183,31 @@ def test_parts_of_blocks() -> None:
     b[4:6], b[7], b[:3] = a[1:3], 9, a * torch.arange(3)[:, None]
     tensors = {"A": a, "B": torch.zeros(8, 32), "S": torch.zeros(32)}
     agree(copied_parts(), tensors, ("B", "S"), reference={"B": b, "S": b[4:].sum(0)})
+
+
+@pytest.mark.parametrize("arch", ["wormhole_b0", "blackhole"])
+def test_columns_that_start_anywhere(arch: str) -> None:
+    """Blocks of four rows, whose columns begin where a table says: one row after the other."""
+
+    @T.prim_func
+    def shifted(
+        A: T.Tensor((8, 100), "float32"),
+        starts: T.Tensor((2,), "int32"),
+        B: T.Tensor((8, 100), "float32"),
+    ):
+        with T.Kernel(2, threads=128) as bx:
+            x = T.alloc_fragment((32, 4), "float32")
+            start = starts[bx]
+            for n in T.serial(2):
+                for b, i in T.Parallel(4, 32):
+                    x[i, b] = A[bx * 4 + b, start + n * 32 + i]
+                for b, i in T.Parallel(4, 32):
+                    B[bx * 4 + b, start + n * 32 + i] = x[i, b] * 2.0
+
+    a, starts = whole_numbers(8, 100), torch.tensor([3, 61], dtype=torch.int32)
+    tensors = {"A": a, "starts": starts, "B": torch.full((8, 100), 7.0)}
+    result = agree(shifted, tensors, ("B",), options=Options(arch, grid=(2, 1)))["B"]
+    expected = torch.full((8, 100), 7.0)
+    expected[:4, 3:67] = 2 * a[:4, 3:67]
+    expected[4:, 61:] = 2 * a[4:, 61:]  # what lies beyond the tensor is dropped
+    assert torch.equal(result, expected)

@@ -41,6 +41,8 @@ def serial_loops(scope: Scope, loops: Loops, store: Any, condition: Any) -> Loop
     for access, written in accesses:
         if access.buffer in scope.buffers:
             found |= _irregular(scope.buffers[access.buffer], access, loops, written)
+        else:
+            found |= _beside_anywhere(access, loops)
     return [loop for number, loop in enumerate(loops) if number in found]
 
 
@@ -85,6 +87,19 @@ def _irregular(block: Buffer, access: Any, loops: Loops, written: bool) -> set[i
         ):
             found.update(walking)
     return found
+
+
+def _beside_anywhere(access: Any, loops: Loops) -> set[int]:
+    """Of a box of a tensor that starts anywhere along one axis, and inside a tile along others, the loops of the others.
+
+    Tensors can lie so that blocks start anywhere along their rows; what lies along a row has to start at tiles.
+    """
+    starts: dict[int, int] = {}
+    for index in access.indices:
+        for number in _used(index, loops):
+            starts[number] = scalar.granularity(index - loops[number][0])
+    anywhere = [number for number, start in starts.items() if start == 1]
+    return {number for number, start in starts.items() if anywhere and number != anywhere[-1] and start % TILE}
 
 
 def _all_but_one(index: Expr, loops: Loops, walking: list[int]) -> list[int]:
