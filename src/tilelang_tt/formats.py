@@ -32,11 +32,13 @@ _FORMATS: dict[str, str] = {
     "uint16": "Float32",
     "int32": "Int32",
     "uint32": "UInt32",
+    "int64": "Int32",  # of numbers that steer, which a call checks
     "bfloat8_b": "Bfp8_b",  # by target option, for inputs
 }
 
 # Element types of tensors and blocks, as TileLang names them.
-DTYPES = ("float16", *(dtype for dtype in _FORMATS if dtype != "bfloat8_b"))
+DTYPES = ("float16", *(dtype for dtype in _FORMATS if dtype not in ("bfloat8_b", "int64")))
+STEERING_DTYPES = ("int64",)  # more of them, for tensors whose elements steer and do nothing else
 INTEGERS = frozenset(("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32"))
 # Floats of 8 bits by the layout of those bits; the others are stored, but nothing rounds to them.
 FLOAT8 = {"float8_e4m3": "e4m3", "float8_e4m3fn": "e4m3", "float8_e5m2": "e5m2"}

@@ -339,3 +339,43 @@ def test_attention_over_chosen_blocks() -> None:
     scores = (q.double() @ k.double().transpose(1, 2)) * 0.125 * math.log(2)
     exact = scores.masked_fill(~seen, -math.inf).softmax(2) @ v.double()
     assert ((got.double() - exact).abs() <= 2**-6 * v.double().abs().amax()).all()
+
+
+def test_indices_of_64_bits() -> None:
+    """As torch.topk gives them: places of blocks, and of rows looked up one by one."""
+    rows, D = 128, 64
+
+    @T.prim_func
+    def picked(
+        A: T.Tensor((rows, D), "bfloat16"),
+        blocks: T.Tensor((2, 2), "int64"),
+        places: T.Tensor((32,), "int64"),
+        B: T.Tensor((2, 2, 32, D), "float32"),
+        C: T.Tensor((32, D), "bfloat16"),
+    ):
+        with T.Kernel(2, threads=128) as bx:
+            block = T.alloc_shared((32, D), "bfloat16")
+            for n in T.serial(2):
+                first = T.cast(blocks[bx, n], "int32") * 32
+                T.copy(A[first, 0], block)
+                for i, j in T.Parallel(32, D):
+                    B[bx, n, i, j] = T.if_then_else(blocks[bx, n] * 32 + i < 100, block[i, j], -1.0)
+            if bx == 0:
+                for i, j in T.Parallel(32, D):
+                    block[i, j] = A[places[i], j]
+                T.copy(block, C)
+
+    kernel = tilelang.compile(picked, target=TWO_CORES)
+    a, blocks = random(rows, D), torch.tensor([[3, 0], [2, 3]])
+    places = torch.randperm(rows, generator=torch.Generator().manual_seed(1))[:32]
+    b, c = torch.zeros(2, 2, 32, D), torch.zeros(32, D, dtype=torch.bfloat16)
+    kernel(a, blocks, places, b, c)
+    known = torch.where(torch.arange(rows)[:, None] < 100, a.float(), torch.tensor(-1.0)).view(4, 32, D)
+    assert torch.equal(b, known[blocks])
+    assert torch.equal(c, a[places])
+    with pytest.raises(ArgumentError) as caught:
+        kernel(a, blocks + 2**33, places, b, c)
+    assert str(caught.value) == (
+        "error[TT315]: argument 2 ('blocks') of kernel 'picked' holds 8589934592 to 8589934595; the kernel takes it "
+        "for indices of 32 bits\n  help: pass indices from -2**31 to 2**31 - 1"
+    )

@@ -411,8 +411,8 @@ test_lift.py: error[TT109]: 'X' has a shape known only at run time: [n, 32]
     X = T.alloc_shared((n, 32), "float32")
   help: on-chip buffers need constant shapes""",
     _int64: """\
-test_lift.py: error[TT110]: 'A' has dtype int64, which this version does not support
-    def main(A: T.Tensor((32, 32), "int64")):
+test_lift.py: error[TT110]: 'X' has dtype int64, which this version does not support
+    X = T.alloc_shared((32, 32), "int64")
   help: the chip has no 64-bit numbers: declare int32, and pass tensor.to(torch.int32)""",
     _fill_with_index: """\
 test_lift.py: error[TT114]: T.fill with 'bx': only constants are supported

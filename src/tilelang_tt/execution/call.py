@@ -139,6 +139,13 @@ class Signature:
                 "TT304",
                 f"{self._place(index)} has {value.dim()} dimensions; the kernel takes {_shape(param.shape)}",
             )
+        if value.dtype == torch.int64 and value.numel() and not _fits_32_bits(value):
+            raise ArgumentError(
+                "TT315",
+                f"{self._place(index)} holds {int(value.min())} to {int(value.max())}; the kernel takes it for indices "
+                "of 32 bits",
+                help="pass indices from -2**31 to 2**31 - 1",
+            )
         if value.device.type != "cpu":
             raise ArgumentError(
                 "TT307",
@@ -271,6 +278,11 @@ def _plain(tensor: torch.Tensor) -> torch.Tensor:
 def _shape(shape: Sequence[int | str]) -> str:
     text = ", ".join(str(size) for size in shape)
     return f"({text},)" if len(shape) == 1 else f"({text})"
+
+
+def _fits_32_bits(value: torch.Tensor) -> bool:
+    low, high = _integer_range("int32")
+    return low <= int(value.min()) and int(value.max()) <= high
 
 
 def _integer_range(dtype: str) -> tuple[int, int]:

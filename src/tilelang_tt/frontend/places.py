@@ -90,14 +90,17 @@ def _irregular(block: Buffer, access: Any, loops: Loops, written: bool) -> set[i
 
 
 def _beside_anywhere(access: Any, loops: Loops) -> set[int]:
-    """Of a box of a tensor that starts anywhere along one axis, and inside a tile along others, the loops of the others.
+    """Of a box of a tensor that starts anywhere along one axis, and inside a tile along others, the others' loops.
 
     Tensors can lie so that blocks start anywhere along their rows; what lies along a row has to start at tiles.
     """
     starts: dict[int, int] = {}
     for index in access.indices:
         for number in _used(index, loops):
-            starts[number] = scalar.granularity(index - loops[number][0])
+            start = scalar.simplify(index - loops[number][0])
+            if loops[number][0] in scalar.variables(start):
+                return set()  # no box
+            starts[number] = scalar.granularity(start)
     anywhere = [number for number, start in starts.items() if start == 1]
     return {number for number, start in starts.items() if anywhere and number != anywhere[-1] and start % TILE}
 

@@ -16,7 +16,7 @@ from tvm import tirx
 
 from tilelang_tt.compiled import Decision
 from tilelang_tt.diagnostics import Location, UnsupportedError
-from tilelang_tt.formats import DTYPES
+from tilelang_tt.formats import DTYPES, STEERING_DTYPES
 from tilelang_tt.frontend.expression import SAME_TYPE, operator
 from tilelang_tt.frontend.refuse import DROP_BARRIER, location_of
 from tilelang_tt.ir import scalar
@@ -82,7 +82,8 @@ class Scope:
         if var not in self.func.buffer_map:
             return ScalarParam(self.unique(str(var.name)), str(var.dtype), var)
         buffer = self.func.buffer_map[var]
-        dtype = self.dtype(buffer, location_of(buffer))
+        dtype = str(buffer.dtype)
+        dtype = dtype if dtype in STEERING_DTYPES else self.dtype(buffer, location_of(buffer))
         tensor = Tensor(self.unique(str(buffer.name)), index, dtype, tuple(buffer.shape))
         self.check_contiguous(buffer, tensor)
         self.tensors[buffer] = tensor
@@ -166,7 +167,9 @@ class Scope:
         return key, block
 
     def source(self, buffer: Any, location: Location | None) -> Tensor | Buffer:
+        """Where a block of numbers is."""
         if buffer in self.tensors:
+            self.dtype(buffer, location_of(buffer))
             return self.tensors[buffer]
         if buffer in self.buffers:
             return self.buffers[buffer]
@@ -244,7 +247,7 @@ class Scope:
                 for start, extent in zip(region.mins, region.extents, strict=True)
             ]
             return self.number_of(region.source, indices, location)
-        source = self.source(load.buffer, location)
+        source = self.tensors[load.buffer] if load.buffer in self.tensors else self.source(load.buffer, location)
         if isinstance(source, Buffer):
             raise UnsupportedError(
                 "TT138",
