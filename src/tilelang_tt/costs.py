@@ -18,6 +18,7 @@ from tilelang_tt.formats import TILE_BYTES
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.kernel import (
     Assign,
+    BinaryTiles,
     CopyTile,
     DstCall,
     DstKind,
@@ -52,7 +53,7 @@ class Costs:
 
     dst_sections: int = 0  # uses of DST: acquire, compute, pack, release
     l1_trips: int = 0  # tiles that compute packs for itself, to take them out of L1 again later
-    unpacked_tiles: int = 0  # tiles that come from L1 to DST, or to the source registers of a reduction
+    unpacked_tiles: int = 0  # tiles that come from L1 to DST, or to the source registers for anything but a product
     tile_products: int = 0
     packed_tiles: int = 0
     dram_read: int = 0  # bytes
@@ -107,6 +108,8 @@ def _leaf(kernels: KernelSet, stmt: KernelStmt) -> dict[str, int]:
             return {"dst_sections": 1}
         case CopyTile() | TransposeTile() | ReduceTile():
             return {"unpacked_tiles": 1}
+        case BinaryTiles():
+            return {"unpacked_tiles": 2}
         case MatmulBlock():
             return {"tile_products": stmt.rows * stmt.cols}
         case PackTile():

@@ -32,6 +32,7 @@ from tilelang_tt.passes.a_metadata.separate_views import separate_views
 from tilelang_tt.passes.b_partition.map_grid_to_cores import map_grid_to_cores
 from tilelang_tt.passes.b_partition.partition_work import partition_work
 from tilelang_tt.passes.c_tile.build_tile_dfg import build_tile_dfg
+from tilelang_tt.passes.c_tile.choose_engine import choose_engine
 from tilelang_tt.passes.c_tile.drop_dead_writes import drop_dead_writes
 from tilelang_tt.passes.c_tile.factor_numbers import factor_numbers
 from tilelang_tt.passes.c_tile.fold_clear import fold_clear
@@ -86,6 +87,7 @@ TILE_PASSES: tuple[Callable[[TileProgram], TileProgram], ...] = (
     lower_tile_intrinsics,
     keep_in_dst,
     share_blocks,
+    choose_engine,
     build_tile_dfg,
 )
 

@@ -116,12 +116,47 @@ def test_equal_formats_need_no_reconfiguration() -> None:
             T.copy(A, X)
             T.copy(B, Y)
             for i, j in T.Parallel(64, 64):
-                Z[i, j] = X[i, j] + Y[i, j]
+                Z[i, j] = T.max(X[i, j], Y[i, j])
             T.copy(Z, C)
 
     text = _settings(main)
     assert "reconfig" not in text
     assert text.count("init copy") == 1
+
+
+def test_sums_by_the_matrix_engine() -> None:
+    @T.prim_func
+    def main(
+        A: T.Tensor((64, 64), "bfloat16"),
+        B: T.Tensor((64, 64), "float32"),
+        W: T.Tensor((64,), "bfloat16"),
+        C: T.Tensor((64, 64), "bfloat16"),
+    ):
+        with T.Kernel(1, threads=128):
+            X = T.alloc_shared((64, 64), "bfloat16")
+            V = T.alloc_shared((64,), "bfloat16")
+            Y = T.alloc_shared((64, 64), "float32")
+            Z = T.alloc_fragment((64, 64), "bfloat16")
+            T.copy(A, X)
+            T.copy(W, V)
+            T.copy(B, Y)
+            for i, j in T.Parallel(64, 64):
+                Z[i, j] = T.max(X[i, j] * Y[i, j], X[i, j] - V[j])
+            T.copy(Z, C)
+
+    assert (
+        _settings(main)
+        == """\
+startup X, Y -> Z
+init sfpu binary_max_tile_init()
+for unit in unit_start .. unit_start + unit_count
+    reconfig srcb Y
+    init mul_tiles X, Y
+      reconfig srcb Y -> V
+      init sub_tiles X, V
+        sfpu binary_max_tile DST[t], DST[2 + t] -> DST[t]
+"""
+    )
 
 
 def test_branches_forget_what_only_one_arm_set() -> None:

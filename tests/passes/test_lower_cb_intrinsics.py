@@ -206,7 +206,7 @@ for unit in unit_start .. unit_start + unit_count
     wait X 2
     wait Y 2
     reserve Z 2
-    Map Z = X + Y
+    Map Z = add_tiles(X, Y)
     pop X 2
     pop Y 2
   else

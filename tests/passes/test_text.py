@@ -170,7 +170,8 @@ reader -> compute, 3 blocks, unpacked to DST  # user.py:7
 CB = k.Cb(0, "X", "Float16_b", 2048, 2, 3, Role.READER, Role.COMPUTE, False, (1, 2), HERE)
 OUT = k.Cb(16, "Y", "Float32", 4096, 2, 1, Role.COMPUTE, Role.WRITER, True, (1, 2), None)
 INDEX, BASE = scalar.var("i"), scalar.var("X_l1")
-ADD, RELU = ELEMENT_OPS["add"].instructions[1], ELEMENT_OPS["max"].instructions[0]
+ADD, ADD_TILES = ELEMENT_OPS["add"].instructions[1:]
+RELU = ELEMENT_OPS["max"].instructions[0]
 POINTER = k.Pointer(BASE, CB, write=True)
 ROW_PLACE = k.RowPlace(CB, BASE, scalar.const(3), 2, 4, 1)
 
@@ -230,6 +231,11 @@ KERNEL_LINES: list[tuple[tuple[k.KernelStmt, ...], str]] = [
         (POINTER, k.WriteRow(TENSOR, scalar.const(5), scalar.const(0), ROW_PLACE)),
         "let X_l1 = write address of X\nwrite X row 3 at X_l1, 2 tiles, steps 4 and 1 -> A page 5 from tile 0",
     ),
+    (
+        (k.BinaryTiles(ADD_TILES, CB, OUT, scalar.const(1), scalar.const(2), scalar.const(3)),),
+        "add_tiles X[1], Y[2] -> DST[3]",
+    ),
+    ((k.Init(k.BinaryMode(ADD_TILES, CB, OUT)),), "init add_tiles X, Y"),
     ((k.TransposeTile(CB, scalar.const(1), scalar.const(2)),), "transpose X[1] -> DST[2]"),
     ((k.FillTile(scalar.const(2), -1.5),), "fill DST[2] = -1.5"),
     (

@@ -16,6 +16,7 @@ from tilelang_tt.ir import scalar
 from tilelang_tt.ir.kernel import (
     Barrier,
     BarrierKind,
+    BinaryTiles,
     Cb,
     CbCall,
     CbKind,
@@ -107,11 +108,26 @@ def maxima_of_rows() -> Any:
     return main
 
 
+def product_of_blocks() -> Any:
+    @T.prim_func
+    def main(A: T.Tensor((64, 64), "bfloat16"), B: T.Tensor((64, 64), "bfloat16")):
+        with T.Kernel(2, threads=128) as bx:
+            X = T.alloc_shared((32, 64), "bfloat16")
+            Y = T.alloc_fragment((32, 64), "bfloat16")
+            T.copy(A[bx * 32, 0], X)
+            for i, j in T.Parallel(32, 64):
+                Y[i, j] = X[i, j] * X[i, j]
+            T.copy(Y, B[bx * 32, 0])
+
+    return main
+
+
 SETS: dict[str, Callable[[], Any]] = {
     "accumulator in L1": lambda: gemm(100, 130, 96, (128, 128, 32)),
     "accumulator in DST": gemm,
     "updated in place": gemm_updated_in_place,
     "maxima": maxima_of_rows,
+    "product of blocks": product_of_blocks,
 }
 
 
@@ -235,6 +251,12 @@ def with_another_sfpu() -> KernelSet:
     return inserted(kernels, COMPUTE, place, replace(sfpu, instruction=replace(sfpu.instruction, call="sin_tile({a})")))
 
 
+def product_onto_a_product() -> KernelSet:
+    kernels = kernels_of("product of blocks")
+    place = find(kernels, COMPUTE, BinaryTiles)
+    return doubled(kernels, COMPUTE, place)
+
+
 def maxima_for_another_block() -> KernelSet:
     """The packer is set up for another block than the one that is packed."""
     kernels = kernels_of("maxima")
@@ -354,6 +376,7 @@ BREAKS: dict[str, tuple[Callable[[], KernelSet], ...]] = {
     ),
     "TT964": (lambda: without(COMPUTE, Uninit, kernels=kernels_of("maxima")),),
     "TT965": (maxima_for_another_block,),
+    "TT966": (product_onto_a_product,),
 }
 
 

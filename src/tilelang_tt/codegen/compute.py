@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from tilelang_tt.codegen.cpp import Printer
 from tilelang_tt.ir.kernel import (
+    BinaryMode,
+    BinaryTiles,
     Cb,
     CbCall,
     CopyMode,
@@ -94,6 +96,8 @@ class _Compute(Printer):
             found |= {header for kind, header in _HEADERS if isinstance(stmt, kind)}
             if isinstance(stmt, Init) and isinstance(stmt.mode, SfpuMode):
                 found.add(stmt.mode.header)
+            elif isinstance(stmt, BinaryTiles):
+                found.add(stmt.instruction.header)
         return sorted(found)
 
     def body(self, body: tuple[KernelStmt, ...]) -> None:
@@ -141,6 +145,8 @@ class _Compute(Printer):
         if isinstance(mode, ReduceMode):
             operands = ", ".join(self.cbs[cb] for cb in (mode.cb, mode.scaler, mode.out))
             return f"reduce_init<{_reduction(mode.along_columns)}>({operands})"
+        if isinstance(mode, BinaryMode):
+            return mode.instruction.init.format(cb_a=self.cbs[mode.a], cb_b=self.cbs[mode.b])
         name = COPY_INIT[self.sdk] if isinstance(mode, CopyMode) else "transpose_init"
         return f"{name}({self.cbs[mode.cb]})"
 
@@ -163,6 +169,14 @@ class _Compute(Printer):
             case ReduceTile():
                 operands = f"{self.cbs[stmt.cb]}, {self.cbs[stmt.scaler]}, {self.expr(stmt.index)}, 0"
                 return f"reduce_tile<{_reduction(stmt.along_columns)}>({operands}, {self.expr(stmt.dst)})"
+            case BinaryTiles():
+                return stmt.instruction.call.format(
+                    cb_a=self.cbs[stmt.a],
+                    cb_b=self.cbs[stmt.b],
+                    a=self.expr(stmt.a_index),
+                    b=self.expr(stmt.b_index),
+                    out=self.expr(stmt.dst),
+                )
             case CopyTile():
                 return f"copy_tile({self.cbs[stmt.cb]}, {self.expr(stmt.index)}, {self.expr(stmt.dst)})"
             case TransposeTile():
@@ -192,6 +206,6 @@ def _cbs(kernel: Kernel) -> list[Cb]:
             found[stmt.cb.id] = stmt.cb
         elif isinstance(stmt, ReduceTile):
             found |= {stmt.cb.id: stmt.cb, stmt.scaler.id: stmt.scaler}
-        elif isinstance(stmt, MatmulBlock):
+        elif isinstance(stmt, MatmulBlock | BinaryTiles):
             found |= {stmt.a.id: stmt.a, stmt.b.id: stmt.b}
     return [found[number] for number in sorted(found)]

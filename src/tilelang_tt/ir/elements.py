@@ -53,10 +53,14 @@ class Scalar:
 
 @dataclass(frozen=True)
 class Apply:
-    """An operation of `tilelang_tt.ops`, by name, on element expressions."""
+    """An operation of `tilelang_tt.ops`, by name, on element expressions.
+
+    `of_blocks`: by the matrix engine, which takes both operands, elements, from their blocks (`choose_engine`).
+    """
 
     op: str
     args: tuple[ElementExpr, ...]
+    of_blocks: bool = False
 
 
 ElementExpr = Element | Index | Number | Scalar | Apply

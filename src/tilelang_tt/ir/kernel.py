@@ -6,7 +6,7 @@
                | CbCall                                               from `lower_cb_intrinsics`
                | Pointer | MakeTile | ReadTable | ReadRow | ZeroRow | WriteRow
                | ReadTile | ZeroTile | WriteTile | Barrier            data movement
-               | MatmulBlock | ReduceTile | CopyTile | TransposeTile | FillTile | Sfpu | PackTile      in DST
+               | MatmulBlock | ReduceTile | BinaryTiles | CopyTile | TransposeTile | FillTile | Sfpu | PackTile  in DST
                | Section | DstCall                                    DST protocol
                | Startup | Init | Uninit | Reconfig | L1Accumulate             engine state, from `insert_compute_init`
                | EndBlock                                                      from `separate_vector_inits`
@@ -290,6 +290,22 @@ class ReduceTile:
 
 
 @dataclass(frozen=True)
+class BinaryTiles:
+    """DST[dst] = a sum of two tiles; a product is added to what is there."""
+
+    instruction: Instruction
+    a: Cb
+    b: Cb
+    a_index: Expr
+    b_index: Expr
+    dst: Expr
+
+    @property
+    def adds(self) -> bool:
+        return self.instruction.init.startswith("mul")
+
+
+@dataclass(frozen=True)
 class CopyTile:
     cb: Cb
     index: Expr
@@ -363,6 +379,15 @@ class MatmulMode:
 
 
 @dataclass(frozen=True)
+class BinaryMode:
+    """What the init of an instruction of the matrix engine programs."""
+
+    instruction: Instruction
+    a: Cb
+    b: Cb
+
+
+@dataclass(frozen=True)
 class CopyMode:
     cb: Cb
 
@@ -390,7 +415,7 @@ class ReduceMode:
     along_columns: bool
 
 
-Mode = MatmulMode | ReduceMode | CopyMode | TransposeMode
+Mode = MatmulMode | ReduceMode | BinaryMode | CopyMode | TransposeMode
 
 
 @dataclass(frozen=True)
@@ -465,6 +490,7 @@ KernelStmt = (
     | Barrier
     | MatmulBlock
     | ReduceTile
+    | BinaryTiles
     | CopyTile
     | TransposeTile
     | FillTile
@@ -595,6 +621,8 @@ def expressions(stmt: KernelStmt) -> tuple[Expr, ...]:
             return (stmt.index,) if stmt.page is None else (stmt.index, stmt.page)
         case MatmulBlock():
             return (stmt.a_index, stmt.b_index)
+        case BinaryTiles():
+            return (stmt.a_index, stmt.b_index, stmt.dst)
         case ReduceTile() | CopyTile() | TransposeTile():
             return (stmt.index, stmt.dst)
         case FillTile():

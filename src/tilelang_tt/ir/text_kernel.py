@@ -24,6 +24,8 @@ from tilelang_tt.ir.kernel import (
     Assign,
     Barrier,
     BarrierKind,
+    BinaryMode,
+    BinaryTiles,
     Cb,
     CbCall,
     CbKind,
@@ -76,6 +78,7 @@ from tilelang_tt.ir.places import Buffer
 from tilelang_tt.ir.scalar import Expr, Var
 from tilelang_tt.ir.text_tile import INDENT, Names, constant_text, number_text, place, size, stmt_text
 from tilelang_tt.ir.tile import InDst, ScalarParam
+from tilelang_tt.ops import Instruction
 
 _CB_WORD = {CbKind.RESERVE: "reserve", CbKind.PUSH: "push", CbKind.WAIT: "wait", CbKind.POP: "pop"}
 _BARRIER_WORD = {
@@ -95,6 +98,10 @@ _UNIT_WORD = {Unit.SRC_A: "srca", Unit.SRC_B: "srcb", Unit.PACK: "pack"}
 def kernel_text(kernels: KernelSet) -> str:
     """The whole set, ending in a newline."""
     return "\n".join(_KernelText(kernels).lines()) + "\n"
+
+
+def call_name(instruction: Instruction) -> str:
+    return instruction.call.partition("(")[0]
 
 
 class _KernelText:
@@ -216,6 +223,7 @@ class _KernelText:
         | Barrier
         | MatmulBlock
         | ReduceTile
+        | BinaryTiles
         | CopyTile
         | TransposeTile
         | FillTile
@@ -267,7 +275,16 @@ class _KernelText:
                 return f"write {self.slot(stmt.cb, stmt.slot)} at {names(stmt.base)} -> {page}"
             case Barrier():
                 return _BARRIER_WORD[stmt.kind]
-            case MatmulBlock() | ReduceTile() | CopyTile() | TransposeTile() | FillTile() | Sfpu() | PackTile():
+            case (
+                MatmulBlock()
+                | ReduceTile()
+                | BinaryTiles()
+                | CopyTile()
+                | TransposeTile()
+                | FillTile()
+                | Sfpu()
+                | PackTile()
+            ):
                 return self.in_dst(stmt)
             case Section():
                 return "math"
@@ -292,7 +309,9 @@ class _KernelText:
     def dst(self, index: Expr | int) -> str:
         return f"DST[{index if isinstance(index, int) else self.names.expr(index)}]"
 
-    def in_dst(self, stmt: MatmulBlock | ReduceTile | CopyTile | TransposeTile | FillTile | Sfpu | PackTile) -> str:
+    def in_dst(
+        self, stmt: MatmulBlock | ReduceTile | BinaryTiles | CopyTile | TransposeTile | FillTile | Sfpu | PackTile
+    ) -> str:
         match stmt:
             case MatmulBlock():
                 a, b = self.slot(stmt.a, stmt.a_index), self.slot(stmt.b, stmt.b_index)
@@ -302,6 +321,9 @@ class _KernelText:
             case ReduceTile():
                 along = "row" if stmt.along_columns else "column"
                 return f"maxima of each {along} of {self.slot(stmt.cb, stmt.index)} -> {self.dst(stmt.dst)}"
+            case BinaryTiles():
+                a, b = self.slot(stmt.a, stmt.a_index), self.slot(stmt.b, stmt.b_index)
+                return f"{call_name(stmt.instruction)} {a}, {b} -> {self.dst(stmt.dst)}"
             case CopyTile():
                 return f"copy {self.slot(stmt.cb, stmt.index)} -> {self.dst(stmt.dst)}"
             case TransposeTile():
@@ -320,11 +342,10 @@ class _KernelText:
 
     def sfpu(self, stmt: Sfpu) -> str:
         """The instruction by the name of its call."""
-        call = stmt.instruction.call.split("(", 1)[0]
         operands = [self.dst(index) for index in stmt.operands]
         if stmt.number is not None:
             operands.append(self.number(stmt.number))
-        return f"sfpu {call} {', '.join(operands)} -> {self.dst(stmt.out)}"
+        return f"sfpu {call_name(stmt.instruction)} {', '.join(operands)} -> {self.dst(stmt.out)}"
 
     def engine(self, stmt: Startup | Init | Uninit | Reconfig | L1Accumulate) -> str:
         cbs = self.cb_names
@@ -352,6 +373,8 @@ class _KernelText:
                 along = "row" if mode.along_columns else "column"
                 cb, scaler, out = (self.cb_names[cb] for cb in (mode.cb, mode.scaler, mode.out))
                 return f"maxima of each {along} of {cb} by {scaler} -> {out}"
+            case BinaryMode():
+                return f"{call_name(mode.instruction)} {self.cb_names[mode.a]}, {self.cb_names[mode.b]}"
             case CopyMode():
                 return f"copy {self.cb_names[mode.cb]}"
             case TransposeMode():

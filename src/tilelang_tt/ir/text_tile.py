@@ -124,6 +124,8 @@ def element_text(expr: ElementExpr, names: Names, *, nested: bool = False) -> st
         return f"[{names.expr(expr.expr)}]"
     if isinstance(expr, Element):
         return f"{names(expr.buffer)}{_walk(expr, names)}"
+    if expr.of_blocks:
+        return f"{expr.op}_tiles({', '.join(element_text(arg, names) for arg in expr.args)})"
     if expr.op in _INFIX:
         text = f" {_INFIX[expr.op]} ".join(element_text(arg, names, nested=True) for arg in expr.args)
         return f"({text})" if nested else text

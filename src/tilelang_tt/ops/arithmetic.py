@@ -12,12 +12,19 @@ from tilelang_tt.ops.row import (
     Accuracy,
     ElementOp,
     Instruction,
+    of_blocks,
     of_tiles,
     unary,
     with_number,
 )
 
 _NAN = "with a NaN the result is either operand"
+_BLOCKS = "`b`: two bfloat16 blocks into one, relative error 2^-10"
+# The engine rounds both operands to 10 fraction bits of the larger one's exponent. Operands close enough to cancel
+# have no bits beyond those, so the error is relative to the result.
+_TEN_BITS = (2.0**-10, 0.0)
+# A product is the sum of four, of the upper and the lower bits of both operands; those below 2^-126 are lost.
+_FOUR_PARTS = (0.0, 3 * 2.0**-126)
 
 
 def _scalar(operands: str, call: str) -> Instruction:
@@ -43,30 +50,46 @@ _DIVIDE = Instruction(
 )
 
 ROWS = (
-    ElementOp("add", np.add, (_scalar("tn", "add_unary_tile"), of_tiles("add_binary_tile")), ROUNDED, commutative=True),
+    ElementOp(
+        "add",
+        np.add,
+        (_scalar("tn", "add_unary_tile"), of_tiles("add_binary_tile"), of_blocks("add", _TEN_BITS)),
+        ROUNDED,
+        commutative=True,
+        note=_BLOCKS,
+    ),
     ElementOp(
         "sub",
         np.subtract,
-        (_scalar("tn", "sub_unary_tile"), _scalar("nt", "rsub_unary_tile"), of_tiles("sub_binary_tile")),
+        (
+            _scalar("tn", "sub_unary_tile"),
+            _scalar("nt", "rsub_unary_tile"),
+            of_tiles("sub_binary_tile"),
+            of_blocks("sub", _TEN_BITS),
+        ),
         ROUNDED,
+        note=_BLOCKS,
     ),
     ElementOp(
         "mul",
         np.multiply,
-        (_NEGATIVE, _scalar("tn", "mul_unary_tile"), of_tiles("mul_binary_tile")),
+        (_NEGATIVE, _scalar("tn", "mul_unary_tile"), of_tiles("mul_binary_tile"), of_blocks("mul", _FOUR_PARTS)),
         ROUNDED,
         commutative=True,
+        note="`b`: two blocks; exact for 16-bit floats, but for results below 2^-114",
+        steady=(0, 1),
     ),
     ElementOp(
         "div",
         np.divide,
         (_DIVIDE, of_tiles("div_binary_tile")),
         Accuracy(1.5),
+        steady=(0, 1),
         note="by a number known at compile time: a product with its reciprocal",
     ),
-    ElementOp("max", np.maximum, (_RELU, *_extremum("max")), EXACT, commutative=True, note=_NAN),
-    ElementOp("min", np.minimum, _extremum("min"), EXACT, commutative=True, note=_NAN),
-    unary("abs", KERNEL_API, np.abs, EXACT),
+    ElementOp("max", np.maximum, (_RELU, *_extremum("max")), EXACT, commutative=True, note=_NAN, steady=(0, 1)),
+    ElementOp("min", np.minimum, _extremum("min"), EXACT, commutative=True, note=_NAN, steady=(0, 1)),
+    unary("abs", KERNEL_API, np.abs, EXACT, steady=True),
     unary("sign", KERNEL_API, np.sign, EXACT),
     ElementOp(
         "pow",

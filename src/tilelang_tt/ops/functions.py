@@ -24,8 +24,8 @@ ROWS = (
     unary("exp2", KERNEL_API, np.exp2, Accuracy(1.0, domain=(-126.0, 127.0))),
     unary("log", KERNEL_API, np.log, Accuracy(1.0, domain=(_TINY, 3e38))),
     unary("log1p", f"{UNARY}/log1p.h", np.log1p, Accuracy(1.0, domain=(-0.99, 3e38))),
-    unary("sqrt", f"{UNARY}/sqrt.h", np.sqrt, Accuracy(1.0, domain=(0.0, 3e38))),
-    unary("rsqrt", f"{UNARY}/rsqrt.h", lambda x: 1 / np.sqrt(x), Accuracy(1.5, domain=(_TINY, 3e38))),
+    unary("sqrt", f"{UNARY}/sqrt.h", np.sqrt, Accuracy(1.0, domain=(0.0, 3e38)), steady=True),
+    unary("rsqrt", f"{UNARY}/rsqrt.h", lambda x: 1 / np.sqrt(x), Accuracy(1.5, domain=(_TINY, 3e38)), steady=True),
     unary("sigmoid", KERNEL_API, _sigmoid, Accuracy(3.0, domain=(-80.0, 80.0))),
     unary("tanh", KERNEL_API, np.tanh, Accuracy(2.0)),
     ElementOp(

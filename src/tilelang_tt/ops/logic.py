@@ -80,6 +80,7 @@ ROWS = (
         ),
         EXACT,
         note="takes a truth value first; the branch not chosen may hold anything, also infinity or NaN",
+        steady=(1, 2),
     ),
     _test("isnan", np.isnan),
     _test("isfinite", np.isfinite),

@@ -35,6 +35,7 @@ ROWS = (
             ),
         ),
         EXACT,
+        steady=(0,),
         note="to the nearest, ties to even",
     ),
 )

@@ -15,10 +15,11 @@ EVERYWHERE = (-float("inf"), float("inf"))
 
 @dataclass(frozen=True)
 class Instruction:
-    """One way the SFPU carries out an operation.
+    """One way an engine carries out an operation.
 
-    `operands` has a letter per operand: `t` a tile in DST, `n` a number, the same for the whole tile. In `call`,
-    {a} {b} {c} {out} are DST indices, {bits} the number's float32 bits, {whole} the number itself, {format} the
+    `operands` has a letter per operand: `t` a tile in DST, `n` a number, the same for the whole tile; both are the
+    SFPU's. `b` is a tile in a circular buffer, taken by the matrix engine. In `call`, {a} {b} {c} {out} are DST indices
+    (for `b`: places in {cb_a} and {cb_b}), {bits} the number's float32 bits, {whole} the number itself, {format} the
     format of DST. A call without {out} works in place on {a}.
     """
 
@@ -29,10 +30,16 @@ class Instruction:
     number: float | None = None  # only for this number
     finite: bool = False  # not for an infinite number
     prepare: Callable[[float], float] | None = None  # the number the call wants, of one known at compile time
+    error: tuple[float, float] = (0.0, 0.0)  # beyond the operation's accuracy: relative to the result, and absolute
 
     @property
     def in_place(self) -> bool:
         return "{out}" not in self.call
+
+    @property
+    def of_blocks(self) -> bool:
+        """Whether the matrix engine carries it out, on tiles in circular buffers."""
+        return "b" in self.operands
 
 
 @dataclass(frozen=True)
@@ -61,14 +68,17 @@ class ElementOp:
     commutative: bool = False
     note: str = ""  # what a user must know beyond the accuracy
     jumps: bool = False  # a small change of an operand may change the result by much
+    steady: tuple[int, ...] = ()  # operands whose relative error the result takes over and does not make larger
     takes_bits: bool = False  # tile operands are 32-bit integers as they are
     changes_bits: bool = False  # the result is not a float32
 
 
-def unary(name: str, header: str, meaning: Callable[..., Any], accuracy: Accuracy, note: str = "") -> ElementOp:
+def unary(
+    name: str, header: str, meaning: Callable[..., Any], accuracy: Accuracy, note: str = "", *, steady: bool = False
+) -> ElementOp:
     """An operation on one tile, in place, called as it is named."""
     row = Instruction("t", f"{name}_tile_init()", f"{name}_tile({{a}})", header)
-    return ElementOp(name, meaning, (row,), accuracy, note=note)
+    return ElementOp(name, meaning, (row,), accuracy, note=note, steady=(0,) if steady else ())
 
 
 def with_number(operands: str, call: str, header: str, init: str | None = None, **extra: Any) -> Instruction:
@@ -79,3 +89,9 @@ def with_number(operands: str, call: str, header: str, init: str | None = None, 
 def of_tiles(call: str, header: str = BINARY_SFPU) -> Instruction:
     """`call(a, b, out)`."""
     return Instruction("tt", f"{call}_init()", f"{call}({{a}}, {{b}}, {{out}})", header)
+
+
+def of_blocks(name: str, error: tuple[float, float]) -> Instruction:
+    """`name_tiles(cb_a, cb_b, a, b, out)` of the matrix engine."""
+    init, call = f"{name}_init({{cb_a}}, {{cb_b}})", f"{name}_tiles({{cb_a}}, {{cb_b}}, {{a}}, {{b}}, {{out}})"
+    return Instruction("bb", init, call, "api/compute/eltwise_binary.h", error=error)

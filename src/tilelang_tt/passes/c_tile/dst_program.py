@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from tilelang_tt.arch import DST_TILES_16BIT, DST_TILES_32BIT
@@ -60,7 +60,16 @@ class Compute:
     number: float | Expr | None
 
 
-Step = Fetch | SetNumber | Compute
+@dataclass(frozen=True)
+class ComputeFromBlocks:
+    """One instruction of the matrix engine on a tile of each block. A product adds to `slot`, which is still zero."""
+
+    instruction: Instruction
+    operands: tuple[Fetch, Fetch]  # their slots mean nothing
+    slot: int
+
+
+Step = Fetch | SetNumber | Compute | ComputeFromBlocks
 
 COPY_SLOT = Instruction(
     "t", "copy_dest_values_init()", "copy_dest_values<{format}>({a}, {out})", "api/compute/copy_dest_values.h"
@@ -82,6 +91,14 @@ class DstProgram:
         """Where in DST a slot of the t-th tile of a group is."""
         return slot * group + t if slot < self.slots else scalar.const(self.slots * group + slot - self.slots)
 
+    @property
+    def fetched(self) -> tuple[Fetch, ...]:
+        """Everything that is taken from a block."""
+        found: list[Fetch] = []
+        for step in self.steps:
+            found += step.operands if isinstance(step, ComputeFromBlocks) else [step] if isinstance(step, Fetch) else []
+        return tuple(found)
+
     def is_common(self, step: Step) -> bool:
         """Whether a step is done once for the whole group."""
         return (step.out if isinstance(step, Compute) else step.slot) >= self.slots
@@ -92,7 +109,7 @@ class DstProgram:
         numbers = [
             step.value if isinstance(step, SetNumber) else step.number
             for step in self.steps
-            if not isinstance(step, Fetch)
+            if isinstance(step, SetNumber | Compute)
         ]
         used = {var for number in numbers if scalar.is_expr(number) for var in scalar.variables(number)}
         return bool({TILE_ROW, TILE_COL} & used)
@@ -135,14 +152,26 @@ def _executed(value: ElementExpr) -> ElementExpr:
     if not isinstance(value, Apply):
         return value
     args = tuple(map(_executed, value.args))
-    return Apply(value.op, args) if ELEMENT_OPS[value.op].instructions else args[0]
+    return replace(value, args=args) if ELEMENT_OPS[value.op].instructions else args[0]
 
 
 def _repeated(values: tuple[ElementExpr, ...]) -> list[ElementExpr]:
     """Parts that occur more than once, larger before smaller."""
-    counts = Counter(part for value in values for part in parts(value))
+    counts = Counter(part for value in values for part in _in_dst(value))
     found = [part for part, count in counts.items() if count > 1 and not isinstance(part, Number | Scalar)]
     return sorted(found, key=lambda part: -sum(1 for _ in parts(part)))
+
+
+def _in_dst(expr: ElementExpr) -> Iterator[ElementExpr]:
+    """An expression and what is in DST for it, outer before inner."""
+    yield expr
+    for arg in _operands(expr):
+        yield from _in_dst(arg)
+
+
+def _operands(expr: ElementExpr) -> tuple[ElementExpr, ...]:
+    """What must be in DST for an expression."""
+    return expr.args if isinstance(expr, Apply) and not expr.of_blocks else ()
 
 
 def _uses(values: tuple[ElementExpr, ...], kept: set[ElementExpr]) -> Counter[ElementExpr]:
@@ -154,9 +183,8 @@ def _uses(values: tuple[ElementExpr, ...], kept: set[ElementExpr]) -> Counter[El
             uses[expr] += 1
             if uses[expr] > 1:
                 return
-        if isinstance(expr, Apply):
-            for arg in expr.args:
-                visit(arg)
+        for arg in _operands(expr):
+            visit(arg)
 
     for value in values:
         visit(value)
@@ -165,7 +193,7 @@ def _uses(values: tuple[ElementExpr, ...], kept: set[ElementExpr]) -> Counter[El
 
 def _need(expr: ElementExpr) -> int:
     """Slots an expression needs (Sethi and Ullman's number)."""
-    if not isinstance(expr, Apply):
+    if not isinstance(expr, Apply) or expr.of_blocks:
         return 1
     needs = sorted((_need(arg) for arg in expr.args if not isinstance(arg, Number | Scalar)), reverse=True)
     return max((need + before for before, need in enumerate(needs)), default=1)
@@ -174,7 +202,7 @@ def _need(expr: ElementExpr) -> int:
 def select(op: ElementOp, args: tuple[ElementExpr, ...]) -> tuple[Instruction, tuple[ElementExpr, ...]]:
     """The first instruction whose numbers are numbers here, and the operands in its order."""
     orders = [args, args[::-1]] if op.commutative else [args]
-    for row in op.instructions:
+    for row in (row for row in op.instructions if not row.of_blocks):
         for order in orders:
             if all(_suits(row, kind, arg) for kind, arg in zip(row.operands, order, strict=True)):
                 return row, order
@@ -240,8 +268,9 @@ class _Builder:
             return expr.buffer in self.repeats
         return not isinstance(expr, Scalar) or TILE_COL not in scalar.variables(expr.expr)
 
-    def take(self, *, common: bool = False) -> int:
-        found = next((slot for slot in self.free if (slot < 0) is common), None)
+    def take(self, *, common: bool = False, fresh: bool = False) -> int:
+        """A free slot; `fresh`: one that nothing was put into yet."""
+        found = None if fresh else next((slot for slot in self.free if (slot < 0) is common), None)
         if found is not None:
             self.free.remove(found)
             return found
@@ -289,7 +318,16 @@ class _Builder:
         self.readers[copy] = 1
         return copy
 
+    def from_blocks(self, expr: Apply) -> int:
+        row = next(row for row in ELEMENT_OPS[expr.op].instructions if row.of_blocks)
+        slot = self.take(common=self.repeated(expr), fresh=True)
+        a, b = (Fetch(arg.buffer, slot, arg.origin) for arg in expr.args if isinstance(arg, Element))
+        self.steps.append(ComputeFromBlocks(row, (a, b), slot))
+        return slot
+
     def apply(self, expr: Apply) -> int:
+        if expr.of_blocks:
+            return self.from_blocks(expr)
         row, args = select(ELEMENT_OPS[expr.op], expr.args)
         common = self.repeated(expr)
         number = next((_value(arg) for kind, arg in zip(row.operands, args, strict=True) if kind == "n"), None)

@@ -40,15 +40,27 @@ from tilelang_tt.ir.tile import (
 from tilelang_tt.passes.c_tile.dst_program import DstProgram, dst_tiles, element_program
 from tilelang_tt.passes.c_tile.fuse_maps import substitute
 from tilelang_tt.passes.c_tile.liveness import Path, live_after, mentions
+from tilelang_tt.passes.c_tile.lower_shared_to_cb import unpacked
 
 SAVED_MOVES = 2  # of a tile that stays in DST: it is not packed, and not unpacked again
 
 
 def keep_in_dst(program: TileProgram) -> TileProgram:
     keepers = [_Keeper(launch, dst_tiles(program.options.fp32_acc)) for launch in program.launches]
-    launches = tuple(keeper.run() for keeper in keepers)
+    launches = tuple(_unpacked_again(keeper.run(), program.options.fp32_acc) for keeper in keepers)
     decisions = [decision for keeper in keepers for decision in keeper.decisions]
     return replace(program, launches=launches).with_decisions(*decisions)
+
+
+def _unpacked_again(launch: Launch, fp32_acc: bool) -> Launch:
+    """What read the last bits of a block may now read a sum in DST instead."""
+    streams = {
+        buffer: unpacked(stream, launch, buffer, fp32_acc)
+        if (stream.unpack_to_dest or stream.second_view) and buffer not in launch.constants
+        else stream
+        for buffer, stream in launch.streams.items()
+    }
+    return replace(launch, streams=streams)
 
 
 class _Keeper:

@@ -69,11 +69,16 @@ def _stream(launch: Launch, buffer: Buffer, fp32_acc: bool) -> Stream:
     producer = filling.pop()
     consumer = draining.pop() if draining else Role.COMPUTE
     private = producer is Role.COMPUTE and consumer is Role.COMPUTE
-    wide, direct = _keeps_32_bits(launch, buffer)
-    second_view = fp32_acc and wide and not direct
+    stream = unpacked(Stream(producer, consumer, 1), launch, buffer, fp32_acc)
     # A second view has a front of its own that never moves: the buffer must be one block long.
-    depth = 1 if private or second_view else max(_stages(launch.body, buffer), 0) or DEFAULT_DEPTH
-    return Stream(producer, consumer, depth, fp32_acc and wide and direct, second_view)
+    one = private or stream.second_view
+    return stream if one else replace(stream, depth=_stages(launch.body, buffer) or DEFAULT_DEPTH)
+
+
+def unpacked(stream: Stream, launch: Launch, buffer: Buffer, fp32_acc: bool) -> Stream:
+    """The stream with the ways to DST that the statements ask for."""
+    wide, direct = _keeps_32_bits(launch, buffer)
+    return replace(stream, unpack_to_dest=fp32_acc and wide and direct, second_view=fp32_acc and wide and not direct)
 
 
 def _first_use(launch: Launch, buffer: Buffer) -> Location | None:

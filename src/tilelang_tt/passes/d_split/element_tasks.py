@@ -16,6 +16,7 @@ from tilelang_tt.arch import TILE
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.elements import TILE_COL, TILE_ROW
 from tilelang_tt.ir.kernel import (
+    BinaryTiles,
     Cb,
     CbCall,
     CbKind,
@@ -31,7 +32,15 @@ from tilelang_tt.ir.kernel import (
 from tilelang_tt.ir.layout import BufferLayout
 from tilelang_tt.ir.scalar import Expr
 from tilelang_tt.ir.tile import Map, Maps, maps_of, unpacks
-from tilelang_tt.passes.c_tile.dst_program import Compute, DstProgram, Fetch, Step, dst_tiles, element_program
+from tilelang_tt.passes.c_tile.dst_program import (
+    Compute,
+    ComputeFromBlocks,
+    DstProgram,
+    Fetch,
+    Step,
+    dst_tiles,
+    element_program,
+)
 from tilelang_tt.passes.d_split.lower_cb_intrinsics import updated_in_place
 
 
@@ -149,7 +158,7 @@ class ElementTasks:
         """A section for every group of tiles: one run through the block, or row by row if something is repeated."""
         layouts, first = self.kernels.launch.layouts, maps_of(stmt)[0]
         block = layouts[first.dst]
-        if first.part is not None or any(isinstance(s, Fetch) and s.origin is not None for s in program.steps):
+        if first.part is not None or any(fetch.origin is not None for fetch in program.fetched):
             return self.over_part(first, program, section)
         alike = all((layouts[b].rows, layouts[b].cols) == (block.rows, block.cols) for b in unpacks(stmt))
         alike = alike and not program.depends_on_tile
@@ -192,15 +201,23 @@ class ElementTasks:
         def at(slot: int, t: Expr) -> Expr:
             return program.index(slot, t, group)
 
-        if isinstance(step, Fetch):
-            cb, layout = self.kernels.cbs[step.buffer], self.kernels.launch.layouts[step.buffer]
-            view = self.kernels.views.get(step.buffer)
-            start = 0 if step.origin is None else layout.offset(step.origin)
-            if view is not None:  # its front stays where the block begins
-                return lambda t: (CopyTile(view, start + place.tile_of(layout, t), at(step.slot, t)),)
+        def tile(fetch: Fetch, cb: Cb, t: Expr) -> Expr:
             if cb in rotating:
-                return lambda t: (CopyTile(cb, t, at(step.slot, t)),)
-            return lambda t: (CopyTile(cb, start + place.tile_of(layout, t), at(step.slot, t)),)
+                return t
+            layout = self.kernels.launch.layouts[fetch.buffer]
+            start = 0 if fetch.origin is None else layout.offset(fetch.origin)
+            return start + place.tile_of(layout, t)
+
+        cbs = self.kernels.cbs
+        if isinstance(step, Fetch):  # a second view has a front of its own, which stays where the block begins
+            cb = self.kernels.views.get(step.buffer, cbs[step.buffer])
+            return lambda t: (CopyTile(cb, tile(step, cb, t), at(step.slot, t)),)
+        if isinstance(step, ComputeFromBlocks):
+            a, b = step.operands
+            cb_a, cb_b = cbs[a.buffer], cbs[b.buffer]
+            return lambda t: (
+                BinaryTiles(step.instruction, cb_a, cb_b, tile(a, cb_a, t), tile(b, cb_b, t), at(step.slot, t)),
+            )
         if isinstance(step, Compute):
             number = step.number
             return lambda t: (

@@ -19,6 +19,8 @@ from typing import Any
 
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.kernel import (
+    BinaryMode,
+    BinaryTiles,
     Cb,
     CopyMode,
     CopyTile,
@@ -76,6 +78,8 @@ def needs(stmt: KernelStmt) -> EngineState:
     if isinstance(stmt, ReduceTile):
         maxima = ReduceMode(stmt.cb, stmt.scaler, stmt.out, stmt.along_columns)
         return EngineState(srca=stmt.cb, srcb=stmt.scaler, mode=maxima)
+    if isinstance(stmt, BinaryTiles):
+        return EngineState(srca=stmt.a, srcb=stmt.b, mode=BinaryMode(stmt.instruction, stmt.a, stmt.b))
     if isinstance(stmt, CopyTile):
         return EngineState(srca=stmt.cb, mode=CopyMode(stmt.cb))
     if isinstance(stmt, TransposeTile):
@@ -121,6 +125,9 @@ def _startup(body: tuple[KernelStmt, ...], first: EngineState) -> Startup:
         return Startup(a, b, out, reverse)
     if isinstance(first.mode, MatmulMode):
         return Startup(first.mode.a, first.mode.b, out, reverse=True)
+    if isinstance(first.mode, BinaryMode):
+        a, b = (first.mode.b, first.mode.a) if reverse else (first.mode.a, first.mode.b)
+        return Startup(a, b, out, reverse)
     operand = first.srca or out
     return Startup(operand, operand, out, reverse=False)
 
@@ -138,6 +145,8 @@ def _key(component: str, value: object) -> Hashable:
         return (value.a.format, value.b.format, value.transpose, value.cols, value.rows, value.a_stride)
     if isinstance(value, ReduceMode):
         return ("reduce", value.cb.format, value.scaler.format, value.out.format, value.along_columns)
+    if isinstance(value, BinaryMode):
+        return (value.instruction.init, value.a.format, value.b.format)
     if isinstance(value, SfpuMode):
         return value.init
     return None

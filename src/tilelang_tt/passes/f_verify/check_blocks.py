@@ -17,6 +17,7 @@ from types import CodeType
 from tilelang_tt.arch import TILE
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.kernel import (
+    BinaryTiles,
     Cb,
     CbCall,
     CbKind,
@@ -195,6 +196,11 @@ class _Run:
                 state.dst.update(dict.fromkeys(range(stmt.dst, stmt.dst + stmt.rows * stmt.cols), False))
             case ReduceTile():
                 state.dst[self.evaluate(stmt.dst, values)] = False  # it goes on with what is there
+            case BinaryTiles():
+                tile = self.evaluate(stmt.dst, values)
+                if stmt.adds and tile in state.dst:
+                    raise fail("TT966", f"a product is added to DST[{tile}], which is not zero any more")
+                _put(tile, state)
             case CopyTile() | TransposeTile() | FillTile():
                 _put(self.evaluate(stmt.dst, values), state)
             case Sfpu():
@@ -266,7 +272,7 @@ def _places(stmt: KernelStmt) -> tuple[Expr, ...]:
             return (stmt.place.row,)
         case PackTile():
             return (stmt.index, stmt.dst)
-        case ReduceTile() | CopyTile() | TransposeTile() | FillTile():
+        case ReduceTile() | BinaryTiles() | CopyTile() | TransposeTile() | FillTile():
             return (stmt.dst,)
         case Sfpu():
             return (*stmt.operands, stmt.out)

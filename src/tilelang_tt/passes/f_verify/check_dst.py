@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tilelang_tt.ir.kernel import (
+    BinaryTiles,
     CopyTile,
     DstCall,
     DstKind,
@@ -63,7 +64,7 @@ def _leaf(stmt: KernelStmt, state: DstKind, facts: Facts, capacity: int) -> None
         needed, indices = DstKind.WAIT, [stmt.dst]
     elif isinstance(stmt, MatmulBlock):
         needed, indices = DstKind.ACQUIRE, [const(stmt.dst + stmt.rows * stmt.cols - 1)]
-    elif isinstance(stmt, ReduceTile | CopyTile | TransposeTile | FillTile):
+    elif isinstance(stmt, ReduceTile | BinaryTiles | CopyTile | TransposeTile | FillTile):
         needed, indices = DstKind.ACQUIRE, [stmt.dst]
     elif isinstance(stmt, Sfpu):
         needed, indices = DstKind.ACQUIRE, [*stmt.operands, stmt.out]

@@ -1,4 +1,4 @@
-"""Operations: compute runs the SFPU instructions that the tile program asks for, and no others.
+"""Operations: compute runs the element-wise instructions that the tile program asks for, and no others.
 
 Every other operation shows in the tiles it makes (`check_blocks`); one that works in place does not.
 """
@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tilelang_tt.ir import scalar
-from tilelang_tt.ir.kernel import KernelSet, Sfpu, walk
+from tilelang_tt.ir.kernel import BinaryTiles, KernelSet, Sfpu, walk
 from tilelang_tt.ir.layout import Role
 from tilelang_tt.ir.scalar import Expr
 from tilelang_tt.ir.tile import InDst, Map, Maps, Stmt, children
-from tilelang_tt.passes.c_tile.dst_program import Compute, DstProgram, dst_tiles, element_program
+from tilelang_tt.passes.c_tile.dst_program import Compute, ComputeFromBlocks, DstProgram, dst_tiles, element_program
 from tilelang_tt.passes.f_verify.verify_program import fail
 
 
@@ -34,15 +34,15 @@ def _programs(kernels: KernelSet, body: tuple[Stmt, ...]) -> Iterator[DstProgram
 
 def check_operations(kernels: KernelSet) -> None:
     asked = {
-        (step.instruction.call, _number(step.number))
+        (step.instruction.call, _number(step.number) if isinstance(step, Compute) else None)
         for program in _programs(kernels, kernels.launch.body)
         for step in program.steps
-        if isinstance(step, Compute)
+        if isinstance(step, Compute | ComputeFromBlocks)
     }
     found = {
-        (stmt.instruction.call, _number(stmt.number))
+        (stmt.instruction.call, _number(stmt.number) if isinstance(stmt, Sfpu) else None)
         for stmt in walk(kernels.kernel(Role.COMPUTE).body)
-        if isinstance(stmt, Sfpu)
+        if isinstance(stmt, Sfpu | BinaryTiles)
     }
     for call, _ in asked - found:
         raise fail("TT958", f"{call} is missing from the compute kernel")

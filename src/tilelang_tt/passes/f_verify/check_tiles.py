@@ -5,6 +5,7 @@ from __future__ import annotations
 from tilelang_tt.arch import TILE
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.kernel import (
+    BinaryTiles,
     Cb,
     CbCall,
     CbKind,
@@ -122,6 +123,9 @@ def _leaf(stmt: KernelStmt, held: _Held, facts: Facts) -> None:
     elif isinstance(stmt, MatmulBlock):
         _inside(stmt.a, stmt.a_index, (stmt.rows - 1) * stmt.a_stride, held.waited, facts, "read")
         _inside(stmt.b, stmt.b_index, stmt.cols - 1, held.waited, facts, "read")
+    elif isinstance(stmt, BinaryTiles):
+        _inside(stmt.a, stmt.a_index, 0, held.waited, facts, "read")
+        _inside(stmt.b, stmt.b_index, 0, held.waited, facts, "read")
     elif isinstance(stmt, WriteRow):
         _inside(stmt.place.cb, *_reach(stmt.place), held.waited, facts, "written out")
     elif isinstance(stmt, ReadRow | ZeroRow):

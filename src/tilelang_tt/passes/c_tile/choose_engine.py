@@ -1,0 +1,114 @@
+"""C: let the matrix engine add and multiply where the result does not show it.
+
+    before   Map C = A + B                              copy A, copy B to DST ; add_binary_tile
+    after    Map C = add_tiles(A, B)                    add_tiles: both come straight from their blocks
+
+The SFPU computes in float32, on tiles that were copied to DST before. The matrix engine takes two tiles from L1 at once
+and is several times as fast, but its operands have 11 significant bits, and of a sum only 10 bits behind the
+larger operand's first count. So it is used
+
+- for products of blocks with at most 8 significant bits: exact (at full fidelity, in a 32-bit DST);
+- for sums of such blocks, and products with one float32 block, where the result is stored with 8 bits and nothing on
+  the way there makes a relative error larger (`steady` in the table of operations);
+- unless both operands are in DST for something else anyway.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from tilelang_tt.compiled import Decision
+from tilelang_tt.ir.elements import Apply, Element, ElementExpr
+from tilelang_tt.ir.places import Buffer
+from tilelang_tt.ir.tile import InDst, Launch, Map, Maps, Stmt, TileProgram, children, maps_of, with_children
+from tilelang_tt.ops import ELEMENT_OPS
+from tilelang_tt.options import Options
+
+_EIGHT_BITS = ("Float16_b", "Bfp8_b", "Bfp4_b")  # formats of numbers with at most 8 significant bits
+
+
+def choose_engine(program: TileProgram) -> TileProgram:
+    choosers = [_Chooser(launch, program.options) for launch in program.launches]
+    launches = tuple(
+        replace(launch, body=chooser.body(launch.body, None))
+        for launch, chooser in zip(program.launches, choosers, strict=True)
+    )
+    decisions = [decision for chooser in choosers for decision in chooser.decisions]
+    return replace(program, launches=launches).with_decisions(*decisions)
+
+
+class _Chooser:
+    def __init__(self, launch: Launch, options: Options) -> None:
+        self.launch = launch
+        self.exact_products = options.fp32_acc and options.math_fidelity == "HiFi4"
+        self.decisions: list[Decision] = []
+
+    def body(self, body: tuple[Stmt, ...], held: Buffer | None) -> tuple[Stmt, ...]:
+        return tuple(self.statement(stmt, held) for stmt in body)
+
+    def statement(self, stmt: Stmt, held: Buffer | None) -> Stmt:
+        """`held` is in DST, and in no block."""
+        if isinstance(stmt, Map | Maps):
+            return self.chosen(stmt, held)
+        held = stmt.buffer if isinstance(stmt, InDst) else held
+        return with_children(stmt, tuple(self.body(nested, held) for nested in children(stmt)))
+
+    def chosen(self, stmt: Map | Maps, held: Buffer | None) -> Map | Maps:
+        maps = maps_of(stmt)
+        uses = [use for one in maps for use in self.uses(one.value, held, self.narrow(one.dst))]
+        candidates = {expr for expr, suits in uses if suits} - {expr for expr, suits in uses if not suits}
+        in_dst = {part for one in maps for part in _besides(one.value, candidates)}
+        taken = {expr for expr in candidates if isinstance(expr, Apply) and not in_dst.issuperset(expr.args)}
+        if not taken:
+            return stmt
+        results = tuple(replace(one, value=self.placed(one.value, taken, stmt)) for one in maps)
+        return replace(stmt, results=results) if isinstance(stmt, Maps) else results[0]
+
+    def uses(self, expr: ElementExpr, held: Buffer | None, relative: bool) -> Iterator[tuple[ElementExpr, bool]]:
+        """Every part of an expression, and whether the matrix engine may compute it.
+
+        `relative`: an error of 2^-10 of a number, such as storing it leaves, does not show in the result.
+        """
+        yield expr, isinstance(expr, Apply) and self.suits(expr, held, relative)
+        if isinstance(expr, Apply):
+            for index, arg in enumerate(expr.args):
+                yield from self.uses(arg, held, relative and index in ELEMENT_OPS[expr.op].steady)
+
+    def suits(self, expr: Apply, held: Buffer | None, relative: bool) -> bool:
+        blocks = [arg.buffer for arg in expr.args if isinstance(arg, Element) and arg.buffer is not held]
+        known = any(row.of_blocks for row in ELEMENT_OPS[expr.op].instructions)
+        if not known or len(blocks) != 2 or any(self.launch.streams[block].unpack_to_dest for block in blocks):
+            return False
+        wide = [block for block in blocks if not self.narrow(block)]
+        if expr.op != "mul":
+            return relative and not wide
+        return self.exact_products and (not wide or (relative and len(wide) == 1 and self.is_float(wide[0])))
+
+    def narrow(self, block: Buffer) -> bool:
+        return self.launch.layouts[block].format in _EIGHT_BITS
+
+    def is_float(self, block: Buffer) -> bool:
+        return self.launch.layouts[block].format == "Float32"
+
+    def placed(self, expr: ElementExpr, taken: set[Apply], stmt: Map | Maps) -> ElementExpr:
+        if not isinstance(expr, Apply):
+            return expr
+        if expr not in taken:
+            return replace(expr, args=tuple(self.placed(arg, taken, stmt) for arg in expr.args))
+        a, b = (arg for arg in expr.args if isinstance(arg, Element))
+        if expr.op == "mul" and not self.narrow(a.buffer):
+            a, b = b, a  # of the first operand of a product the engine uses 9 fraction bits, of the second 10
+        text = f"{expr.op} of {a.buffer.name} and {b.buffer.name} by the matrix engine, straight from their blocks"
+        self.decisions.append(Decision("choose_engine", maps_of(stmt)[0].dst.name, text, stmt.location))
+        return Apply(expr.op, (a, b), of_blocks=True)
+
+
+def _besides(expr: ElementExpr, candidates: set[ElementExpr]) -> Iterator[ElementExpr]:
+    """Parts of an expression outside the candidates."""
+    if expr in candidates:
+        return
+    yield expr
+    if isinstance(expr, Apply):
+        for arg in expr.args:
+            yield from _besides(arg, candidates)
