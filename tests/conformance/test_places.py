@@ -211,3 +211,30 @@ def test_columns_that_start_anywhere(arch: str) -> None:
     expected[:4, 3:67] = 2 * a[:4, 3:67]
     expected[4:, 61:] = 2 * a[4:, 61:]  # what lies beyond the tensor is dropped
     assert torch.equal(result, expected)
+
+
+@pytest.mark.parametrize("arch", ["wormhole_b0", "blackhole"])
+def test_two_cases_fill_blocks_together(arch: str) -> None:
+    """Neither case alone fills them; the second assignment of each case sees the first."""
+
+    @T.prim_func
+    def padded(A: T.Tensor((90, 64), "bfloat16"), starts: T.Tensor((3,), "int32"), B: T.Tensor((2, 64, 64), "float32")):
+        with T.Kernel(2, 2, threads=128) as (bx, by):
+            a = T.alloc_fragment((32, 64), "float32")
+            b = T.alloc_fragment((32, 64), "float32")
+            start = starts[by]
+            length = starts[by + 1] - start
+            for i, j in T.Parallel(32, 64):
+                if bx * 32 + i < length:
+                    a[i, j] = A[start + bx * 32 + i, j]
+                    b[i, j] = a[i, j] + 1.0
+                else:
+                    a[i, j] = -2.0
+                    b[i, j] = a[i, j] * 4.0
+            for i, j in T.Parallel(32, 64):
+                a[i, j] = a[i, j] + b[i, j]
+            T.copy(a, B[by, bx * 32, 0])
+
+    starts = torch.tensor([0, 37, 90], dtype=torch.int32)
+    tensors = {"A": whole_numbers(90, 64, dtype=torch.bfloat16), "starts": starts, "B": torch.zeros(2, 64, 64)}
+    agree(padded, tensors, ("B",), options=Options(arch, grid=(2, 1)))

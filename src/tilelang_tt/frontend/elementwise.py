@@ -106,7 +106,8 @@ def _loop(scope: Scope, loops: Loops, stmt: Any, condition: Any, location: Locat
 def _conditional(scope: Scope, loops: Loops, stmt: Any, condition: Any, location: Location | None) -> Iterator[Stmt]:
     """A condition that is the same for all elements is a branch; any other selects element by element.
 
-    What the condition reads and the cases change is kept as it was, for the next assignment to be under the same one.
+    Where both cases assign to the same elements in the same order, each assignment selects between two values. What
+    the condition reads and the cases change is kept as it was, for the next assignment to be under the same one.
     """
     walked = {var for var, _ in loops}
     cases = [(stmt.condition, stmt.then_case), (tirx.Not(stmt.condition), stmt.else_case)]
@@ -128,11 +129,30 @@ def _conditional(scope: Scope, loops: Loops, stmt: Any, condition: Any, location
     def as_it_was(load: Any) -> Any:
         return tirx.BufferLoad(kept[load.buffer][0], load.indices)
 
+    cases = [(scalar.replace_loads(test, as_it_was, lambda load: load.buffer in kept), case) for test, case in cases]
+    if pairs := _same_targets(scope, stmt.then_case, stmt.else_case):
+        for then, otherwise in pairs:
+            value = tirx.Select(cases[0][0], then.value, otherwise.value)
+            yield from _body(scope, loops, tirx.BufferStore(then.buffer, value, then.indices), condition, location)
+        return
     for test, case in cases:
         if case is not None:
-            test = scalar.replace_loads(test, as_it_was, lambda load: load.buffer in kept)
             both = test if condition is None else tirx.And(condition, test)
             yield from _body(scope, loops, case, both, location)
+
+
+def _same_targets(scope: Scope, then: Any, otherwise: Any) -> list[tuple[Any, Any]] | None:
+    """The assignments of two cases in pairs, if each pair assigns to the same element."""
+    parts = [list(case.seq) if isinstance(case, tirx.SeqStmt) else [case] for case in (then, otherwise)]
+    if len(parts[0]) != len(parts[1]) or any(is_update(scope, stmt) for case in parts for stmt in case):
+        return None
+    pairs = list(zip(*parts, strict=True))
+    for a, b in pairs:
+        if not (isinstance(a, tirx.BufferStore) and isinstance(b, tirx.BufferStore) and a.buffer.same_as(b.buffer)):
+            return None
+        if not all(map(scalar.same_form, a.indices, b.indices)):
+            return None
+    return pairs
 
 
 def _nodes(tree: Any, kind: Any) -> list[Any]:
