@@ -13,14 +13,14 @@ way, as everywhere: 24 bits.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from tilelang_tt.formats import INTEGERS
 from tilelang_tt.frontend.integers import is_wide
 from tilelang_tt.ir.elements import Apply, Element, ElementExpr, Number, parts
 from tilelang_tt.ir.places import Buffer, Memory
-from tilelang_tt.ir.tile import Launch, Map, Reduce, Stmt, children, unique_name, walk, with_children
+from tilelang_tt.ir.tile import Launch, Map, Reduce, Stmt, rewritten, unique_name, walk
 
 PIECES = 3  # of 8 bits: a float32 has 24
 
@@ -59,17 +59,11 @@ class _Rewriter:
         self.new: list[Buffer] = []
 
     def run(self) -> Launch:
-        body = self.body(self.launch.body)
+        body = rewritten(self.launch.body, self.stmt)
         return replace(self.launch, body=body, buffers=(*self.launch.buffers, *self.new))
 
-    def body(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-        result: list[Stmt] = []
-        for stmt in body:
-            if isinstance(stmt, Reduce) and stmt in self.exact:
-                result += self.maximum(stmt)
-            else:
-                result.append(with_children(stmt, tuple(self.body(nested) for nested in children(stmt))))
-        return tuple(result)
+    def stmt(self, stmt: Stmt) -> Iterable[Stmt] | None:
+        return self.maximum(stmt) if isinstance(stmt, Reduce) and stmt in self.exact else None
 
     def maximum(self, stmt: Reduce) -> Iterator[Stmt]:
         src, dst, at = stmt.src, stmt.dst, stmt.location

@@ -16,7 +16,7 @@ Tensors and buffers are compared by identity; their names are for people.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from tilelang_tt.compiled import Decision
@@ -335,6 +335,17 @@ def walk(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
         yield stmt
         for nested in children(stmt):
             yield from walk(nested)
+
+
+def rewritten(body: tuple[Stmt, ...], change: Callable[[Stmt], Iterable[Stmt] | None]) -> tuple[Stmt, ...]:
+    """Every statement replaced by what `change` makes of it; None: it stays, and what is inside it is rewritten."""
+    result: list[Stmt] = []
+    for stmt in body:
+        new = change(stmt)
+        if new is None:
+            new = (with_children(stmt, tuple(rewritten(nested, change) for nested in children(stmt))),)
+        result += new
+    return tuple(result)
 
 
 def table_reads(stmt: Stmt) -> tuple[Read, ...]:

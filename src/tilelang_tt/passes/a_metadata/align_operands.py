@@ -8,6 +8,7 @@ Element-wise code works on tiles: what is computed together must run along the s
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from tilelang_tt.compiled import Decision
@@ -15,7 +16,7 @@ from tilelang_tt.diagnostics import Location, UnsupportedError
 from tilelang_tt.ir.elements import Apply, Element, ElementExpr
 from tilelang_tt.ir.layout import BufferLayout, TileOrder
 from tilelang_tt.ir.places import Buffer, Memory
-from tilelang_tt.ir.tile import Launch, Map, Reduce, Stmt, TileProgram, Transpose, children, unique_name, with_children
+from tilelang_tt.ir.tile import Launch, Map, Reduce, Stmt, TileProgram, Transpose, rewritten, unique_name
 
 
 def align_operands(program: TileProgram) -> TileProgram:
@@ -32,21 +33,15 @@ class _Aligner:
         self.decisions: list[Decision] = []
 
     def run(self) -> Launch:
-        body = self.body(self.launch.body)
+        body = rewritten(self.launch.body, self.stmt)
         return replace(self.launch, body=body, buffers=tuple(self.layouts), layouts=self.layouts)
 
-    def body(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-        result: list[Stmt] = []
-        for stmt in body:
-            if isinstance(stmt, Map):
-                before: list[Stmt] = []
-                value = self.value(stmt.value, stmt, before)
-                result += [*before, replace(stmt, value=value)]
-            elif isinstance(stmt, Reduce):
-                result += self.reduce(stmt)
-            else:
-                result.append(with_children(stmt, tuple(self.body(nested) for nested in children(stmt))))
-        return tuple(result)
+    def stmt(self, stmt: Stmt) -> Iterable[Stmt] | None:
+        if isinstance(stmt, Map):
+            before: list[Stmt] = []
+            value = self.value(stmt.value, stmt, before)
+            return [*before, replace(stmt, value=value)]
+        return self.reduce(stmt) if isinstance(stmt, Reduce) else None
 
     def value(self, expr: ElementExpr, stmt: Map, before: list[Stmt]) -> ElementExpr:
         if isinstance(expr, Apply):

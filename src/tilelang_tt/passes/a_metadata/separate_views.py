@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from tilelang_tt.diagnostics import UnsupportedError
 from tilelang_tt.ir.places import Region, Tensor
-from tilelang_tt.ir.tile import Copy, Stmt, TileProgram, children, table_reads, unique_name, walk, with_children
+from tilelang_tt.ir.tile import Copy, Stmt, TileProgram, rewritten, table_reads, unique_name, walk
 
 _Way = tuple[tuple[int, ...], bool]  # what `_way` finds
 
@@ -34,17 +34,13 @@ def separate_views(program: TileProgram) -> TileProgram:
             names.add(view.name)
             known[_way(copy.src)] = view
 
-    def rewrite(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-        result: list[Stmt] = []
-        for stmt in body:
-            if isinstance(stmt, Copy) and stmt.src.source in ways:
-                view = ways[stmt.src.source][_way(stmt.src)]
-                result.append(replace(stmt, src=replace(stmt.src, source=view)))
-            else:
-                result.append(with_children(stmt, tuple(rewrite(nested) for nested in children(stmt))))
-        return tuple(result)
+    def of_view(stmt: Stmt) -> tuple[Stmt] | None:
+        if not isinstance(stmt, Copy) or stmt.src.source not in ways:
+            return None
+        view = ways[stmt.src.source][_way(stmt.src)]
+        return (replace(stmt, src=replace(stmt.src, source=view)),)
 
-    launches = tuple(replace(launch, body=rewrite(launch.body)) for launch in program.launches)
+    launches = tuple(replace(launch, body=rewritten(launch.body, of_view)) for launch in program.launches)
     more = [view for tensor, known in ways.items() for view in known.values() if view is not tensor]
     return replace(program, launches=launches, views=(*program.views, *more))
 

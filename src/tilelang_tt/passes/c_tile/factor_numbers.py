@@ -12,20 +12,16 @@ import math
 from dataclasses import replace
 
 from tilelang_tt.ir.elements import Apply, ElementExpr, Number
-from tilelang_tt.ir.tile import Map, Stmt, TileProgram, children, with_children
+from tilelang_tt.ir.tile import Map, Stmt, TileProgram, rewritten
 
 
 def factor_numbers(program: TileProgram) -> TileProgram:
-    return replace(program, launches=tuple(replace(launch, body=_body(launch.body)) for launch in program.launches))
+    launches = tuple(replace(launch, body=rewritten(launch.body, _map)) for launch in program.launches)
+    return replace(program, launches=launches)
 
 
-def _body(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-    return tuple(
-        replace(stmt, value=_factored(stmt.value))
-        if isinstance(stmt, Map)
-        else with_children(stmt, tuple(map(_body, children(stmt))))
-        for stmt in body
-    )
+def _map(stmt: Stmt) -> tuple[Stmt] | None:
+    return (replace(stmt, value=_factored(stmt.value)),) if isinstance(stmt, Map) else None
 
 
 def _factored(expr: ElementExpr) -> ElementExpr:

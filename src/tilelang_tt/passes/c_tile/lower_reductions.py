@@ -17,7 +17,7 @@ from tilelang_tt.formats import TILE_BYTES
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.layout import ONES, BufferLayout, Constant
 from tilelang_tt.ir.places import Buffer, Memory
-from tilelang_tt.ir.tile import Gemm, Launch, Reduce, Stmt, TileProgram, children, unique_name, with_children
+from tilelang_tt.ir.tile import Gemm, Launch, Reduce, Stmt, TileProgram, rewritten, unique_name
 
 
 def lower_reductions(program: TileProgram) -> TileProgram:
@@ -47,19 +47,12 @@ class _Lowering:
         self.launch = launch
 
     def run(self) -> Launch:
-        body = self.body(self.launch.body)
+        body = rewritten(self.launch.body, self.reduce)
         return replace(self.launch, body=body)
 
-    def body(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-        result: list[Stmt] = []
-        for stmt in body:
-            if isinstance(stmt, Reduce):
-                result += self.reduce(stmt)
-            else:
-                result.append(with_children(stmt, tuple(self.body(nested) for nested in children(stmt))))
-        return tuple(result)
-
-    def reduce(self, stmt: Reduce) -> list[Stmt]:
+    def reduce(self, stmt: Stmt) -> list[Stmt] | None:
+        if not isinstance(stmt, Reduce):
+            return None
         if stmt.op == "sum":
             return [self.sum(stmt.src, stmt)]
         assert stmt.clear

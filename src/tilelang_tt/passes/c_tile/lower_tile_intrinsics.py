@@ -24,9 +24,8 @@ from tilelang_tt.ir.tile import (
     SubBlock,
     TileProgram,
     Transpose,
-    children,
+    rewritten,
     unique_name,
-    with_children,
 )
 from tilelang_tt.passes.c_tile.dst_program import dst_tiles
 
@@ -58,19 +57,12 @@ class _Lowering:
         self.decisions: list[Decision] = []
 
     def run(self) -> Launch:
-        body = self.body(self.launch.body)
+        body = rewritten(self.launch.body, self.gemm)
         return replace(self.launch, body=body, buffers=tuple(self.streams), layouts=self.layouts, streams=self.streams)
 
-    def body(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-        result: list[Stmt] = []
-        for stmt in body:
-            if isinstance(stmt, Gemm):
-                result += self.gemm(stmt)
-            else:
-                result.append(with_children(stmt, tuple(self.body(nested) for nested in children(stmt))))
-        return tuple(result)
-
-    def gemm(self, gemm: Gemm) -> list[Stmt]:
+    def gemm(self, gemm: Stmt) -> list[Stmt] | None:
+        if not isinstance(gemm, Gemm):
+            return None
         before: list[Stmt] = []
         a = gemm.a
         if gemm.transpose_a:

@@ -27,10 +27,9 @@ from tilelang_tt.ir.tile import (
     Stmt,
     Store,
     TileProgram,
-    children,
+    rewritten,
     unique_name,
     walk,
-    with_children,
     writes,
 )
 
@@ -46,23 +45,20 @@ class _Masking:
         self.stored = stored
 
     def run(self) -> Launch:
-        body = self.body(self.launch.body)
+        body = rewritten(self.launch.body, self.stmt)
         return replace(self.launch, body=body)
 
-    def body(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-        result: list[Stmt] = []
-        for stmt in body:
-            if isinstance(stmt, Reduce):
-                neutral = 0.0 if stmt.op == "sum" else -math.inf
-                src = self.masked(stmt.src, stmt.axis, neutral, stmt.location, result)
-                result.append(replace(stmt, src=src))
-            elif isinstance(stmt, Gemm):
-                a = self.masked(stmt.a, 0 if stmt.transpose_a else 1, 0.0, stmt.location, result)
-                b = self.masked(stmt.b, 1 if stmt.transpose_b else 0, 0.0, stmt.location, result)
-                result.append(replace(stmt, a=a, b=b))
-            else:
-                result.append(with_children(stmt, tuple(self.body(nested) for nested in children(stmt))))
-        return tuple(result)
+    def stmt(self, stmt: Stmt) -> list[Stmt] | None:
+        before: list[Stmt] = []
+        if isinstance(stmt, Reduce):
+            neutral = 0.0 if stmt.op == "sum" else -math.inf
+            src = self.masked(stmt.src, stmt.axis, neutral, stmt.location, before)
+            return [*before, replace(stmt, src=src)]
+        if isinstance(stmt, Gemm):
+            a = self.masked(stmt.a, 0 if stmt.transpose_a else 1, 0.0, stmt.location, before)
+            b = self.masked(stmt.b, 1 if stmt.transpose_b else 0, 0.0, stmt.location, before)
+            return [*before, replace(stmt, a=a, b=b)]
+        return None
 
     def masked(
         self, buffer: Buffer, axis: int, neutral: float, location: Location | None, before: list[Stmt]

@@ -24,10 +24,10 @@ from tilelang_tt.ir.tile import (
     TileProgram,
     children,
     reads,
+    rewritten,
     unique_name,
     unpacks,
     walk,
-    with_children,
     writes,
 )
 from tilelang_tt.passes.c_tile.liveness import Path, live_after
@@ -81,20 +81,16 @@ def _stage(launch: Launch, suffix: str, buffers: list[Buffer]) -> Launch:
         staged[buffer] = Buffer(name, buffer.dtype, buffer.shape, Memory.SHARED, buffer.location)
         layouts[staged[buffer]] = layouts[buffer]
 
-    def rewrite(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-        result: list[Stmt] = []
-        for stmt in body:
-            if suffix == "_in" and isinstance(stmt, Load) and stmt.dst in staged:
-                block = staged[stmt.dst]
-                result += [replace(stmt, dst=block), Map(stmt.dst, Element(block), stmt.location)]
-            elif suffix == "_out" and isinstance(stmt, Store) and stmt.src in staged:
-                block = staged[stmt.src]
-                result += [Map(block, Element(stmt.src), stmt.location), replace(stmt, src=block)]
-            else:
-                result.append(with_children(stmt, tuple(rewrite(nested) for nested in children(stmt))))
-        return tuple(result)
+    def through(stmt: Stmt) -> tuple[Stmt, ...] | None:
+        if suffix == "_in" and isinstance(stmt, Load) and stmt.dst in staged:
+            block = staged[stmt.dst]
+            return replace(stmt, dst=block), Map(stmt.dst, Element(block), stmt.location)
+        if suffix == "_out" and isinstance(stmt, Store) and stmt.src in staged:
+            block = staged[stmt.src]
+            return Map(block, Element(stmt.src), stmt.location), replace(stmt, src=block)
+        return None
 
-    return used_only(replace(launch, body=rewrite(launch.body)), layouts) if staged else launch
+    return used_only(replace(launch, body=rewritten(launch.body, through)), layouts) if staged else launch
 
 
 def _outlives_its_load(launch: Launch, buffer: Buffer) -> bool:

@@ -15,7 +15,7 @@ from tilelang_tt.compiled import Decision
 from tilelang_tt.formats import TILE_BYTES
 from tilelang_tt.ir.elements import Apply, Element, ElementExpr
 from tilelang_tt.ir.places import Buffer, Memory
-from tilelang_tt.ir.tile import Launch, Map, Stmt, TileProgram, children, unique_name, with_children
+from tilelang_tt.ir.tile import Launch, Map, Stmt, TileProgram, rewritten, unique_name
 from tilelang_tt.passes.c_tile.dst_program import dst_program, dst_tiles
 
 
@@ -34,21 +34,12 @@ class _Splitter:
         self.decisions: list[Decision] = []
 
     def run(self) -> Launch:
-        body = self.body(self.launch.body)
+        body = rewritten(self.launch.body, self.map)
         return replace(self.launch, body=body)
 
-    def body(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-        result: list[Stmt] = []
-        for stmt in body:
-            if isinstance(stmt, Map):
-                result += self.map(stmt)
-            else:
-                result.append(with_children(stmt, tuple(self.body(nested) for nested in children(stmt))))
-        return tuple(result)
-
-    def map(self, stmt: Map) -> list[Stmt]:
-        if self.fits(stmt.value):
-            return [stmt]
+    def map(self, stmt: Stmt) -> list[Stmt] | None:
+        if not isinstance(stmt, Map) or self.fits(stmt.value):
+            return None
         parts: dict[ElementExpr, Map] = {}
         value = self.split(stmt.value, stmt, parts)
         text = f"{dst_program(stmt.value).slots} tiles of DST at once are too many: computed in {len(parts) + 1} steps"
