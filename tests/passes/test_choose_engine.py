@@ -109,3 +109,14 @@ def test_a_part_of_two_results_must_suit_both() -> None:
     assert "_tiles" not in body(program)
     program = after(choose_engine, kernel(lambda a, b, v: a * b, "bbb", twice=True))
     assert body(program).count("mul_tiles(a, b)") == 2
+
+
+def test_products_take_no_room_from_tiles() -> None:
+    """Each product needs a slot that is still zero: the fifth and sixth do not get one."""
+
+    def value(a: Any, b: Any, v: Any) -> Any:
+        return T.max(T.max(T.max(a * b, a * v), T.max(b * v, a * a)), T.max(b * b, v * v))
+
+    assert body(after(choose_engine, kernel(value))).count("mul_tiles") == 4
+    sums = kernel(lambda a, b, v: T.max(T.max(T.max(a + b, a + v), T.max(b + v, a - b)), T.max(a - v, b - v)))
+    assert body(after(choose_engine, sums)).count("_tiles") == 6

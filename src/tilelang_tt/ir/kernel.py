@@ -300,10 +300,6 @@ class BinaryTiles:
     b_index: Expr
     dst: Expr
 
-    @property
-    def adds(self) -> bool:
-        return self.instruction.init.startswith("mul")
-
 
 @dataclass(frozen=True)
 class CopyTile:

@@ -37,6 +37,11 @@ class Instruction:
         return "{out}" not in self.call
 
     @property
+    def adds(self) -> bool:
+        """Whether the result is added to what {out} holds: the matrix engine's way with products."""
+        return self.call.startswith("mul_tiles")
+
+    @property
     def of_blocks(self) -> bool:
         """Whether the matrix engine carries it out, on tiles in circular buffers."""
         return "b" in self.operands

@@ -15,7 +15,7 @@ larger operand's first count. So it is used
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 
 from tilelang_tt.compiled import Decision
@@ -24,6 +24,7 @@ from tilelang_tt.ir.places import Buffer
 from tilelang_tt.ir.tile import InDst, Launch, Map, Maps, Stmt, TileProgram, children, maps_of, with_children
 from tilelang_tt.ops import ELEMENT_OPS
 from tilelang_tt.options import Options
+from tilelang_tt.passes.c_tile.dst_program import dst_tiles, element_program
 
 _EIGHT_BITS = ("Float16_b", "Bfp8_b", "Bfp4_b")  # formats of numbers with at most 8 significant bits
 
@@ -41,6 +42,7 @@ def choose_engine(program: TileProgram) -> TileProgram:
 class _Chooser:
     def __init__(self, launch: Launch, options: Options) -> None:
         self.launch = launch
+        self.capacity = dst_tiles(options.fp32_acc)
         self.exact_products = options.fp32_acc and options.math_fidelity == "HiFi4"
         self.decisions: list[Decision] = []
 
@@ -57,13 +59,22 @@ class _Chooser:
     def chosen(self, stmt: Map | Maps, held: Buffer | None) -> Map | Maps:
         maps = maps_of(stmt)
         uses = [use for one in maps for use in self.uses(one.value, held, self.narrow(one.dst))]
-        candidates = {expr for expr, suits in uses if suits} - {expr for expr, suits in uses if not suits}
+        unsuited = {expr for expr, suits in uses if not suits}
+        candidates = dict.fromkeys(expr for expr, suits in uses if suits and expr not in unsuited)
         in_dst = {part for one in maps for part in _besides(one.value, candidates)}
-        taken = {expr for expr in candidates if isinstance(expr, Apply) and not in_dst.issuperset(expr.args)}
-        if not taken:
-            return stmt
-        results = tuple(replace(one, value=self.placed(one.value, taken, stmt)) for one in maps)
-        return replace(stmt, results=results) if isinstance(stmt, Maps) else results[0]
+        for expr in candidates:
+            if isinstance(expr, Apply) and not in_dst.issuperset(expr.args):
+                changed = self.placed(stmt, expr)
+                if self.room(changed, held) >= self.room(stmt, held):  # a product needs a slot of its own
+                    stmt = changed
+                    a, b = (arg.buffer.name for arg in expr.args if isinstance(arg, Element))
+                    text = f"{expr.op} of {a} and {b} by the matrix engine, straight from their blocks"
+                    self.decisions.append(Decision("choose_engine", maps[0].dst.name, text, stmt.location))
+        return stmt
+
+    def room(self, stmt: Map | Maps, held: Buffer | None) -> int:
+        """Tiles of the block that DST has room for at a time."""
+        return element_program(self.launch.layouts, self.capacity, stmt, held).room(self.capacity)
 
     def uses(self, expr: ElementExpr, held: Buffer | None, relative: bool) -> Iterator[tuple[ElementExpr, bool]]:
         """Every part of an expression, and whether the matrix engine may compute it.
@@ -91,20 +102,23 @@ class _Chooser:
     def is_float(self, block: Buffer) -> bool:
         return self.launch.layouts[block].format == "Float32"
 
-    def placed(self, expr: ElementExpr, taken: set[Apply], stmt: Map | Maps) -> ElementExpr:
-        if not isinstance(expr, Apply):
-            return expr
-        if expr not in taken:
-            return replace(expr, args=tuple(self.placed(arg, taken, stmt) for arg in expr.args))
+    def placed(self, stmt: Map | Maps, expr: Apply) -> Map | Maps:
+        """The statement with this part of it on the matrix engine."""
         a, b = (arg for arg in expr.args if isinstance(arg, Element))
         if expr.op == "mul" and not self.narrow(a.buffer):
             a, b = b, a  # of the first operand of a product the engine uses 9 fraction bits, of the second 10
-        text = f"{expr.op} of {a.buffer.name} and {b.buffer.name} by the matrix engine, straight from their blocks"
-        self.decisions.append(Decision("choose_engine", maps_of(stmt)[0].dst.name, text, stmt.location))
-        return Apply(expr.op, (a, b), of_blocks=True)
+        new = Apply(expr.op, (a, b), of_blocks=True)
+
+        def value(old: ElementExpr) -> ElementExpr:
+            if old == expr:
+                return new
+            return replace(old, args=tuple(map(value, old.args))) if isinstance(old, Apply) else old
+
+        results = tuple(replace(one, value=value(one.value)) for one in maps_of(stmt))
+        return replace(stmt, results=results) if isinstance(stmt, Maps) else results[0]
 
 
-def _besides(expr: ElementExpr, candidates: set[ElementExpr]) -> Iterator[ElementExpr]:
+def _besides(expr: ElementExpr, candidates: Collection[ElementExpr]) -> Iterator[ElementExpr]:
     """Parts of an expression outside the candidates."""
     if expr in candidates:
         return

@@ -320,7 +320,7 @@ class _Builder:
 
     def from_blocks(self, expr: Apply) -> int:
         row = next(row for row in ELEMENT_OPS[expr.op].instructions if row.of_blocks)
-        slot = self.take(common=self.repeated(expr), fresh=True)
+        slot = self.take(common=self.repeated(expr), fresh=row.adds)
         a, b = (Fetch(arg.buffer, slot, arg.origin) for arg in expr.args if isinstance(arg, Element))
         self.steps.append(ComputeFromBlocks(row, (a, b), slot))
         return slot

@@ -198,7 +198,7 @@ class _Run:
                 state.dst[self.evaluate(stmt.dst, values)] = False  # it goes on with what is there
             case BinaryTiles():
                 tile = self.evaluate(stmt.dst, values)
-                if stmt.adds and tile in state.dst:
+                if stmt.instruction.adds and tile in state.dst:
                     raise fail("TT966", f"a product is added to DST[{tile}], which is not zero any more")
                 _put(tile, state)
             case CopyTile() | TransposeTile() | FillTile():
