@@ -81,6 +81,8 @@ def test_report(checkout: Path, tmp_path: Path, capsys: pytest.CaptureFixture[st
     good = scripts["examples/good.py"]
     assert (good["sizes"], good["event"]["end"], good["event"]["comparisons"]) == ("small", "ok", 1)
     assert good["kernels"][0]["reference"] == "equal"
+    other = scripts["examples/wrong_reference.py"]  # larger sizes would not help
+    assert (other["sizes"], other["event"]["end"], other["event"]["differed"]) == ("small", "exception", True)
 
     lines = results.read_text()
     assert main(command) == 0  # resumes: nothing is left to run

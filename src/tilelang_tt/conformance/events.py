@@ -39,6 +39,7 @@ class ScriptEvent:
     comparisons: int = 0  # assertions on tensors that held
     absent: list[str] = field(default_factory=list)  # packages stood in for
     seconds: float = 0.0
+    differed: bool = False  # an assertion on tensors did not hold
 
 
 class Journal:

@@ -69,14 +69,19 @@ class CheckoutModules(importlib.machinery.PathFinder):
 
 
 class Comparisons:
-    """Counts the assertions on tensors that hold."""
+    """Counts the assertions on tensors that hold, and notes whether one does not."""
 
     def __init__(self) -> None:
         self.held = 0
+        self.differed = False
 
     def counting(self, function: Callable[..., Any]) -> Callable[..., Any]:
         def counted(*args: Any, **kwargs: Any) -> Any:
-            result = function(*args, **kwargs)
+            try:
+                result = function(*args, **kwargs)
+            except AssertionError:
+                self.differed = True
+                raise
             if result is not False:
                 self.held += 1
             return result
@@ -163,7 +168,8 @@ def run(script: Path, checkout: Path, shrink: Shrink, target: str, journal: Jour
     ]
     with resolved, host_stand_ins(options_of(resolved).chip), replaced(changes):
         end, message = execute(script)
-    event = ScriptEvent(end, message, comparisons.held, sorted(absent.names), time.perf_counter() - start)
+    seconds = time.perf_counter() - start
+    event = ScriptEvent(end, message, comparisons.held, sorted(absent.names), seconds, comparisons.differed)
     journal.write(event)
     for record in measurement.one_of_each_first():
         if record.call is not None and not record.event.discarded:
