@@ -54,6 +54,12 @@ def _first_few(test: ElementExpr) -> tuple[int, Expr] | None:
     return None if count is None else (along[0], scalar.simplify(count))
 
 
+def _same_box(a: Region, b: Region) -> bool:
+    if a.gather is not None or b.gather is not None:
+        return False
+    return a.source is b.source and a.extents == b.extents and all(map(scalar.same_form, a.mins, b.mins))
+
+
 _COMPARED: dict[Any, str] = {
     tirx.EQ: "eq",
     tirx.NE: "ne",
@@ -85,6 +91,7 @@ class Assignment:
         self.location = location
         self.before: list[Stmt] = []
         self.picks: list[tuple[Buffer, Buffer, int, Expr]] = []
+        self.loaded: list[tuple[Region, tuple[int, ...], Buffer]] = []  # boxes of tensors, along which axes, and blocks
         self.axis_of: dict[int, int] = {}  # loop -> axis of the block being computed
 
     def lift(self, store: Any, condition: Any) -> list[Stmt]:
@@ -236,10 +243,20 @@ class Assignment:
         if isinstance(source, Tensor):
             if len(set(axes)) != len(axes):
                 self.refuse_index(source, expr.indices)
-            block = self.scope.temporary(source.name, source.dtype, self.box(walks), self.location)
-            self.before.append(Copy(self.region(source, walks), whole(block), self.location))
-            source = block
+            source = self.fetched(self.region(source, walks), axes)
         return Element(source, None if axes == tuple(range(len(self.axis_of))) else axes)
+
+    def fetched(self, region: Region, axes: tuple[int, ...]) -> Buffer:
+        """A block with what a box of a tensor holds; once, however often the assignment reads it in the same way."""
+        for known, along, block in self.loaded:
+            if along == axes and _same_box(known, region):
+                return block
+        assert isinstance(region.source, Tensor)
+        shape = tuple(extent for extent in region.extents if extent != 1)
+        block = self.scope.temporary(region.source.name, region.source.dtype, shape, self.location)
+        self.before.append(Copy(region, whole(block), self.location))
+        self.loaded.append((region, axes, block))
+        return block
 
     def picked(self, source: Buffer, walks: list[_Walk]) -> tuple[Buffer, list[_Walk]]:
         """A block, and an access to it, without the axes of tiles along which the access stays at a place."""
