@@ -23,6 +23,7 @@ from tilelang_tt.frontend.elementwise import lift_parallel
 from tilelang_tt.frontend.exact_maxima import exact_maxima
 from tilelang_tt.frontend.expression import operator
 from tilelang_tt.frontend.integers import lower_integers
+from tilelang_tt.frontend.matrices import with_matrices
 from tilelang_tt.frontend.operations import TILE_OPERATIONS
 from tilelang_tt.frontend.predicate import Predicate, computed_cells, is_data, truth_of
 from tilelang_tt.frontend.reducers import REDUCER_HINTS, REDUCER_OPERATIONS, declare_reducers
@@ -55,7 +56,7 @@ _OPERATIONS = TILE_OPERATIONS | REDUCER_OPERATIONS
 def lift(func: tirx.PrimFunc, options: Options) -> TileProgram:
     """The tile program of a function as the user wrote it."""
     refuse_gpu_code(func)
-    return _Lifter(without_views(run_shared_passes(func)), options).program()
+    return _Lifter(with_matrices(without_views(run_shared_passes(func))), options).program()
 
 
 class _Lifter:
