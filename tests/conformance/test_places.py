@@ -238,3 +238,34 @@ def test_two_cases_fill_blocks_together(arch: str) -> None:
     starts = torch.tensor([0, 37, 90], dtype=torch.int32)
     tensors = {"A": whole_numbers(90, 64, dtype=torch.bfloat16), "starts": starts, "B": torch.zeros(2, 64, 64)}
     agree(padded, tensors, ("B",), options=Options(arch, grid=(2, 1)))
+
+
+def halves_of_rows() -> Any:
+    """Rotary embedding: both halves of a row of the result, from both halves of a row."""
+
+    @T.prim_func
+    def main(
+        X: T.Tensor((64, 2, 64), "bfloat16"),
+        C: T.Tensor((64, 32), "float32"),
+        S: T.Tensor((64, 32), "float32"),
+        Y: T.Tensor((64, 2, 64), "bfloat16"),
+    ):
+        with T.Kernel(2, 2, threads=128) as (bx, head):
+            x = T.alloc_shared((32, 64), "bfloat16")
+            c = T.alloc_shared((32, 32), "float32")
+            s = T.alloc_shared((32, 32), "float32")
+            y = T.alloc_fragment((32, 64), "bfloat16")
+            T.copy(X[bx * 32 : (bx + 1) * 32, head, :], x)
+            T.copy(C[bx * 32, 0], c)
+            T.copy(S[bx * 32, 0], s)
+            for i, j in T.Parallel(32, 32):
+                y[i, j] = x[i, j] * c[i, j] - x[i, j + 32] * s[i, j]
+                y[i, j + 32] = x[i, j] * s[i, j] + x[i, j + 32] * c[i, j]
+            T.copy(y, Y[bx * 32 : (bx + 1) * 32, head, :])
+
+    return main
+
+
+def test_parts_of_a_block_that_is_stored() -> None:
+    x, c, s = whole_numbers(64, 2, 64, dtype=torch.bfloat16), whole_numbers(64, 32), whole_numbers(64, 32, low=-3)
+    agree(halves_of_rows(), {"X": x, "C": c, "S": s, "Y": torch.zeros(64, 2, 64, dtype=torch.bfloat16)}, ("Y",))

@@ -150,3 +150,35 @@ def test_both_cases_of_a_condition_see_the_same_data() -> None:
 
     a = random(64, 32)
     assert torch.equal(run(main, a), torch.where(a > 0, -1.0, 2.0))
+
+
+@pytest.mark.parametrize("arch", CHIPS)
+def test_group_norm(arch: str) -> None:
+    """A block of vectors is summed up to one number, twice over the same vector."""
+    channels, length = 8, 96
+
+    @T.prim_func
+    def main(A: T.Tensor((6, channels, length), "float32"), B: T.Tensor((6, channels, length), "float32")):
+        with T.Kernel(6, threads=128) as bx:
+            x = T.alloc_fragment((channels, length), "float32")
+            square = T.alloc_fragment((channels, length), "float32")
+            row = T.alloc_fragment((channels,), "float32")
+            mean = T.alloc_fragment((1,), "float32")
+            variance = T.alloc_fragment((1,), "float32")
+            T.copy(A[bx, 0, 0], x)
+            T.reduce_sum(x, row, dim=1)
+            T.reduce_sum(row, mean, dim=0)
+            for i, j in T.Parallel(channels, length):
+                x[i, j] = x[i, j] - mean[0] / (channels * length)
+            for i, j in T.Parallel(channels, length):
+                square[i, j] = x[i, j] * x[i, j]
+            T.reduce_sum(square, row, dim=1)
+            T.reduce_sum(row, variance, dim=0)
+            for i, j in T.Parallel(channels, length):
+                x[i, j] = x[i, j] * T.rsqrt(variance[0] / (channels * length) + 1e-5)
+            T.copy(x, B[bx, 0, 0])
+
+    a = random(6, channels, length)
+    expected = torch.nn.functional.layer_norm(a.double(), (channels, length))
+    # Each number meets the engine in both sums; the mean is small beside the numbers, so its error is absolute.
+    assert ((run(main, a, arch=arch).double() - expected).abs() <= ENGINE * (1 + 2 * expected.abs())).all()

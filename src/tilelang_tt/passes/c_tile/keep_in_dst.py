@@ -67,12 +67,15 @@ class _Keeper:
     def __init__(self, launch: Launch, capacity: int) -> None:
         self.launch = launch
         self.capacity = capacity
-        self.layouts, self.streams = dict(launch.layouts), dict(launch.streams)
+        self.layouts = dict(launch.layouts)
         self.decisions: list[Decision] = []
 
     def run(self) -> Launch:
         body = self.body(self.launch.body, (), is_loop=False)
-        return replace(self.launch, body=body, buffers=tuple(self.streams), layouts=self.layouts, streams=self.streams)
+        in_dst = {stmt.buffer for stmt in walk(body) if isinstance(stmt, InDst)}
+        in_l1 = {buffer for stmt in walk(body) for buffer in (*unpacks(stmt), *writes(stmt))} - in_dst
+        streams = {buffer: stream for buffer, stream in self.launch.streams.items() if buffer in in_l1}
+        return replace(self.launch, body=body, buffers=tuple(streams), layouts=self.layouts, streams=streams)
 
     def body(self, body: tuple[Stmt, ...], outer: Path, *, is_loop: bool) -> tuple[Stmt, ...]:
         result: list[Stmt] = []
@@ -108,7 +111,6 @@ class _Keeper:
         self.decisions.append(Decision("keep_in_dst", buffer.name, text, sums.location))
         sums = _renamed(sums, buffer, buffer, sub)
         if accesses == 2:
-            del self.streams[buffer]
             return InDst(buffer, (sums, result), result.location)
         held = replace(buffer, name=unique_name(f"{buffer.name}_sum", {other.name for other in self.layouts}))
         self.layouts[held] = self.layouts[buffer]

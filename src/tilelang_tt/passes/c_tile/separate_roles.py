@@ -69,6 +69,8 @@ def _leaves_mixed(launch: Launch, buffer: Buffer) -> bool:
         return len(consumers(launch, buffer)) > 1
     if len(consumers(launch, buffer)) > 1 or publish(launch.body, buffer) is None:
         return True
+    if any(isinstance(stmt, Map) and stmt.part is not None and stmt.dst is buffer for stmt in walk(launch.body)):
+        return True  # what lies around a part stays: compute takes the block back before it goes on
     return _overwritten_unseen(launch.body, buffer, (), False)
 
 
