@@ -91,6 +91,13 @@ BROKEN = [
         "A_args.following_compile",
         "TensorAccessorArgs::following_compile",
     ),
+    ("reader.cpp", "k * 2 + j, A,", "k * 2 + j, nullptr,", "argument 2 is a pointer, needs an object"),
+    (
+        "compute.cpp",
+        "pack_reconfig_l1_acc(0)",
+        "pack_reconfig_l1_acc(nullptr)",
+        "argument 1 is a pointer, needs uint32",
+    ),
     ("reader.cpp", "noc_async_read_barrier();", "noc_async_read_barrier(", "cannot be read as C++"),
     ("reader.cpp", "get_write_ptr(cb_A_shared)", "MEM_ONES_BASE", "there is no MEM_ONES_BASE"),
 ]

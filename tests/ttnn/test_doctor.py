@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -9,9 +10,10 @@ import pytest
 from tilelang_tt.cli import doctor_hardware
 from tilelang_tt.cli.doctor import doctor
 from tilelang_tt.diagnostics import EnvironmentProblem
+from tilelang_tt.runtime import ttnn_find
 from tilelang_tt.runtime.ttnn_find import PYTHON_VARIABLE, SIMULATOR_VARIABLE, Ttnn
 
-TOO_OLD = "-> releases 0.77 to 0.81 are supported: python3 -m pip install ttnn==0.77.*\n"
+TOO_OLD = "-> releases 0.77 to 0.81 are supported: python3 -m pip install ttnn==0.77.0\n"
 
 
 class Machine:
@@ -19,7 +21,7 @@ class Machine:
 
     def __init__(self, root: Path, patch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
         self.root, self.patch, self.capsys = root, patch, capsys
-        for name in [SIMULATOR_VARIABLE, PYTHON_VARIABLE, "TT_METAL_HOME", "TT_METAL_SLOW_DISPATCH_MODE"]:
+        for name in [PYTHON_VARIABLE, *(name for name in os.environ if name.startswith("TT_METAL_"))]:
             patch.delenv(name, raising=False)
         self.ttnn = root / "ttnn"
         self.write("ttnn/tt_metal/sfpi-version", "sfpi_repo='https://x'\nsfpi_version='7.69.0'\n")
@@ -30,7 +32,7 @@ class Machine:
         patch.setattr(doctor_hardware, "SFPI_OF_SYSTEM", root / "opt")
         patch.setattr(doctor_hardware, "CARD_FACTS", root / "sys")
         patch.setattr(doctor_hardware, "DRIVER_VERSION", self.write("version", "2.6.0\n"))
-        patch.setattr(doctor_hardware, "cards", lambda: [self.card])
+        patch.setattr(ttnn_find, "CARD_DIRECTORY", self.card.parent)
         self.version("0.77.0")
 
     def write(self, name: str, text: str) -> Path:
@@ -78,12 +80,12 @@ def test_nothing_there(machine: Machine) -> None:
 
     machine.patch.setattr(doctor_hardware, "find_ttnn", nothing)
     machine.patch.setattr(doctor_hardware, "SFPI_OF_SYSTEM", machine.root / "nowhere")
-    machine.patch.setattr(doctor_hardware, "cards", list)
+    machine.card.unlink()
     report = machine.report(can_run=False)
-    assert "none     ttnn          there is no ttnn\n                       -> pip install ttnn\n" in report
+    assert "no       ttnn          there is no ttnn\n                       -> pip install ttnn\n" in report
     nowhere = machine.root / "nowhere"
-    assert f"none     sfpi          the compiler for the chip's cores is not in {nowhere}\n" in report
-    assert "none     device        no Tenstorrent card, no simulator\n" in report
+    assert f"no       sfpi          the compiler for the chip's cores is not in {nowhere}\n" in report
+    assert "no       device        no Tenstorrent card, no simulator\n" in report
     assert "Device 'ttnn' cannot run: ttnn, sfpi, device missing or wrong.\n" in report
 
 
@@ -91,7 +93,7 @@ def test_nothing_there(machine: Machine) -> None:
 def test_another_release_of_ttnn(machine: Machine, version: str) -> None:
     machine.version(version)
     report = machine.report(can_run=False)
-    assert f"none     ttnn          {version} in python3" in report
+    assert f"no       ttnn          {version} in python3" in report
     assert TOO_OLD in report
 
 
@@ -103,7 +105,7 @@ def test_the_compiler_beside_ttnn_comes_first(machine: Machine) -> None:
 def test_a_compiler_of_another_release(machine: Machine) -> None:
     machine.compiler("opt", "tenstorrent/sfpi:7.50.1[3]")
     report = machine.report(can_run=False)
-    assert f"none     sfpi          7.50.1 in {machine.root / 'opt'}; this ttnn is made for 7.69.0\n" in report
+    assert f"no       sfpi          7.50.1 in {machine.root / 'opt'}; this ttnn is made for 7.69.0\n" in report
     assert f"-> install sfpi 7.69.0 into {machine.root / 'opt'}: " in report
 
 
@@ -115,7 +117,7 @@ def test_a_compiler_that_does_not_say_what_it_is(machine: Machine) -> None:
 def test_a_compiler_for_another_machine(machine: Machine) -> None:
     path = machine.compiler("opt", "x")
     path.write_bytes(b"\x7fELF of something else")
-    assert f"none     sfpi          {path} does not run\n" in machine.report(can_run=False)
+    assert f"no       sfpi          {path} does not run\n" in machine.report(can_run=False)
 
 
 def test_an_older_driver_tells_less(machine: Machine) -> None:
@@ -145,7 +147,7 @@ def test_a_simulator_without_its_chip(machine: Machine) -> None:
     library = machine.write("sim/libsim.so", "")
     machine.patch.setenv(SIMULATOR_VARIABLE, str(library))
     report = machine.report(can_run=False)
-    assert f"none     device        simulator {library}, without soc_descriptor.yaml beside it\n" in report
+    assert f"no       device        simulator {library}, without soc_descriptor.yaml beside it\n" in report
     assert (
         f"-> copy the chip's file of ttnn's tt_metal/soc_descriptors to {library.parent}/soc_descriptor.yaml\n"
         in report
@@ -155,22 +157,34 @@ def test_a_simulator_without_its_chip(machine: Machine) -> None:
 def test_a_simulator_that_is_not_there(machine: Machine) -> None:
     machine.patch.setenv(SIMULATOR_VARIABLE, "/nowhere/libsim.so")
     report = machine.report(can_run=False)
-    assert "none     device        TT_METAL_SIMULATOR names /nowhere/libsim.so, which is not there\n" in report
+    assert "no       device        TT_METAL_SIMULATOR names /nowhere/libsim.so, which is not there\n" in report
 
 
 def test_a_wrong_setting_for_the_simulator(machine: Machine) -> None:
     library = machine.write("sim/libsim.so", "")
     machine.write("sim/soc_descriptor.yaml", "arch_name: WORMHOLE_B0\n")
-    machine.patch.setenv("TT_METAL_SLOW_DISPATCH_MODE", "0")
+    machine.patch.setenv("TT_METAL_DISABLE_SFPLOADMACRO", "0")
     machine.report(can_run=True)  # a card runs with it
     machine.patch.setenv(SIMULATOR_VARIABLE, str(library))
     report = machine.report(can_run=False)
-    assert "-> the simulator needs TT_METAL_SLOW_DISPATCH_MODE=1\n" in report
+    assert "-> the simulator needs TT_METAL_DISABLE_SFPLOADMACRO=1; unset, it is set for you\n" in report
     assert "Device 'ttnn' cannot run: setting missing or wrong.\n" in report
 
 
-def test_a_home_that_is_none(machine: Machine) -> None:
-    machine.patch.setenv("TT_METAL_HOME", str(machine.root))
+def test_slow_dispatch_on_a_card(machine: Machine) -> None:
+    """The SDK asks whether the variable is there, not what it says."""
+    machine.patch.setenv("TT_METAL_SLOW_DISPATCH_MODE", "0")
+    report = machine.report(can_run=True)
+    fact = "TT_METAL_SLOW_DISPATCH_MODE=0: slow dispatch, whatever the value; unset it for fast dispatch"
+    assert f"ok       setting       {fact}\n" in report
+
+
+def test_a_root_that_is_none(machine: Machine) -> None:
+    machine.patch.setenv("TT_METAL_HOME", str(machine.root))  # ttnn does not read it
+    machine.patch.setenv("TT_METAL_RUNTIME_ROOT", str(machine.root))
+    machine.patch.setenv(SIMULATOR_VARIABLE, "/nowhere/libsim.so")
     report = machine.report(can_run=False)
-    assert f"none     setting       TT_METAL_HOME={machine.root} holds no tt_metal\n" in report
-    assert "-> unset TT_METAL_HOME: ttnn knows its own files\n" in report
+    assert f"ok       setting       TT_METAL_HOME={machine.root}\n" in report
+    assert f"no       setting       TT_METAL_RUNTIME_ROOT={machine.root} holds no tt_metal\n" in report
+    assert "-> unset TT_METAL_RUNTIME_ROOT: ttnn knows its own files\n" in report
+    assert "Device 'ttnn' cannot run: device, setting missing or wrong.\n" in report

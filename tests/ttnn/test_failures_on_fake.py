@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import threading
 import time
+from pathlib import Path
 
 import pytest
 import torch
@@ -15,7 +16,7 @@ from test_launch_on_fake import compiled, gemm
 
 from tilelang_tt.diagnostics import DeviceError, EnvironmentProblem, TenstorrentError
 from tilelang_tt.execution.kernel import TenstorrentKernel
-from tilelang_tt.runtime import ttnn_process
+from tilelang_tt.runtime import ttnn_find, ttnn_process
 
 
 def kernel() -> TenstorrentKernel:
@@ -114,6 +115,22 @@ def test_ttnn_raises(fake: FakeTtnn) -> None:
     assert_works(fake, call)
 
 
+@pytest.mark.parametrize(
+    ("simulator", "help_"),
+    [
+        ("", "no Tenstorrent card, no simulator: install the driver tt-kmd for a card, or set"),
+        ("/nowhere/sim.so", "TT_METAL_SIMULATOR names /nowhere/sim.so, which is not there: set"),
+    ],
+)
+def test_no_device(fake: FakeTtnn, tmp_path: Path, simulator: str, help_: str) -> None:
+    fake.change(mode="raise_open")
+    fake.patch.setattr(ttnn_find, "CARD_DIRECTORY", tmp_path)
+    fake.patch.setenv(ttnn_find.SIMULATOR_VARIABLE, simulator)
+    error = error_of(kernel())
+    assert error.message == "ttnn failed while 'opening the device': TT_FATAL @ somewhere.cpp:7: num_chips > 0"
+    assert str(error.help).startswith(help_)
+
+
 def test_a_large_program_gets_a_device_with_more_room(fake: FakeTtnn) -> None:
     fake.change(mode="large_200000")
     eye = torch.eye(64).bfloat16()
@@ -160,7 +177,7 @@ def test_an_older_ttnn(fake: FakeTtnn) -> None:
     assert isinstance(error, EnvironmentProblem)
     assert str(error) == (
         "error[TT508]: kernel 'matmul' uses the API of ttnn 0.81; ttnn 0.77.0 is installed\n"
-        "  help: pip install ttnn==0.81.*, or target option sdk=0.77"
+        "  help: pip install 'ttnn==0.81.*', or target option sdk=0.77"
     )
 
 

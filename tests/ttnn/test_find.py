@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import stat
+import sys
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from tilelang_tt.execution import device
 from tilelang_tt.runtime import ttnn_find
 from tilelang_tt.runtime.plan import CbPlan, LaunchPlan, Plan
 from tilelang_tt.runtime.ttnn_launch import check_plan
+from tilelang_tt.runtime.ttnn_process import HeldWorker
 
 
 @pytest.fixture
@@ -31,13 +33,28 @@ def put_card(patch: pytest.MonkeyPatch, directory: Path) -> None:
 
 
 def test_no_ttnn(without_ttnn: pytest.MonkeyPatch) -> None:
+    without_ttnn.setattr(ttnn_find.platform, "python_version", lambda: "3.12.4")
     with pytest.raises(EnvironmentProblem) as caught:
         ttnn_find.find_python()
     assert str(caught.value) == (
         "error[TT507]: device 'ttnn' needs ttnn, and this Python does not have it\n"
-        "  help: pip install ttnn, or, because its wheels are for Python 3.10 and 3.12 alone, install it in another "
-        "Python and set TILELANG_TT_TTNN_PYTHON to that"
+        f"  help: {sys.executable} -m pip install ttnn==0.77.0"
     )
+
+
+def test_an_interpreter_that_ttnn_has_no_wheel_for() -> None:
+    assert ttnn_find.install_help("python3.11", "3.11.7") == (
+        "ttnn has wheels for Python 3.10 and 3.12, this is 3.11.7: python3.12 -m venv ttnn-venv; "
+        "ttnn-venv/bin/pip install ttnn==0.77.0; export TILELANG_TT_TTNN_PYTHON=$PWD/ttnn-venv/bin/python"
+    )
+
+
+def test_an_interpreter_without_ttnn(without_ttnn: pytest.MonkeyPatch) -> None:
+    """What a launch says; nothing is opened first."""
+    without_ttnn.setenv(ttnn_find.PYTHON_VARIABLE, sys.executable)
+    with pytest.raises(EnvironmentProblem) as caught, HeldWorker(60):
+        pass
+    assert caught.value.message == f"{sys.executable} does not have ttnn"
 
 
 def test_a_folder_named_ttnn_is_not_ttnn(without_ttnn: pytest.MonkeyPatch) -> None:

@@ -152,6 +152,34 @@ def test_tails_are_zeroed_before_they_are_read(ttnn: Any, device: Any) -> None:
     assert ttnn.calls == ["fill_implicit_tile_padding"] * 2
 
 
+def test_a_result_with_a_tail_is_summed_by_the_next_kernel(ttnn: Any, device: Any) -> None:
+    """What the first leaves behind the end of a row is one, and the second takes it for zero."""
+    M, N = 64, 40
+
+    @T.prim_func
+    def add_one(A: T.Tensor((M, N), "bfloat16"), B: T.Tensor((M, N), "bfloat16")):
+        with T.Kernel(1):
+            block = T.alloc_fragment((M, N), "float32")
+            T.copy(A, block)
+            for i, j in T.Parallel(M, N):
+                block[i, j] += 1
+            T.copy(block, B)
+
+    @T.prim_func
+    def row_sums(B: T.Tensor((M, N), "bfloat16"), S: T.Tensor((M,), "float32")):
+        with T.Kernel(1):
+            block = T.alloc_fragment((M, N), "float32")
+            total = T.alloc_fragment((M,), "float32")
+            T.copy(B, block)
+            T.reduce_sum(block, total, dim=1)
+            T.copy(total, S)
+
+    between = compiled(add_one)(place(ttnn, device, torch.zeros(M, N).bfloat16()))
+    sums = compiled(row_sums)(between)
+    assert torch.equal(sums.to_torch(), torch.full((M,), float(N)))
+    assert ttnn.calls.count("fill_implicit_tile_padding") == 2
+
+
 def test_axes_in_another_order(ttnn: Any, device: Any) -> None:
     """Heads between sequence and features: tiles lie over the first and last axis."""
     S, H, D = 64, 3, 64

@@ -39,7 +39,7 @@ def doctor(*, strict: bool = False) -> int:
 
 
 def _verdict(device: str, findings: list[Finding]) -> bool:
-    missing = [finding.subject for finding in findings if not finding.found]
+    missing = dict.fromkeys(finding.subject for finding in findings if not finding.found)
     if missing:
         print(f"{device} cannot run: {', '.join(missing)} missing or wrong.")
         return False

@@ -15,11 +15,13 @@ from tilelang_tt.runtime.ttnn_find import (
     NEWEST,
     OLDEST,
     PYTHON_VARIABLE,
-    SIMULATOR_SETTINGS,
+    SIMULATOR_DESCRIPTOR,
     SIMULATOR_VARIABLE,
     Ttnn,
     cards,
+    device_problem,
     find_ttnn,
+    install_help,
     simulator,
 )
 
@@ -32,8 +34,6 @@ SFPI_VERSION_IN_TTNN = Path("tt_metal", "sfpi-version")  # the release that this
 # What the kernel driver tells about itself and about card N, in the folder `tenstorrent!N`.
 DRIVER_VERSION = Path("/sys/module/tenstorrent/version")
 CARD_FACTS = Path("/sys/class/tenstorrent")
-
-SIMULATOR_DESCRIPTOR = "soc_descriptor.yaml"  # the chip's description, beside the simulator's library
 
 
 @dataclass(frozen=True)
@@ -50,14 +50,13 @@ class Finding:
     def mark(self) -> str:
         if self.found:
             return "ok"
-        return "MISSING" if self.needed else "none"
+        return "MISSING" if self.needed else "no"
 
 
 def hardware() -> list[Finding]:
     """What device 'ttnn' needs, in the order in which it is needed."""
     found, ttnn = _ttnn()
-    device = [_simulator(Path(chosen))] if (chosen := simulator()) else _cards()
-    return [ttnn, _sfpi(found), *device, *_settings()]
+    return [ttnn, _sfpi(found), *_devices(), *_settings()]
 
 
 def _finding(subject: str, fact: str, found: bool, advice: str | None = None) -> Finding:
@@ -73,7 +72,7 @@ def _ttnn() -> tuple[Ttnn | None, Finding]:
     release = found.release
     fits = release is not None and OLDEST <= release <= NEWEST
     fact = f"{found.version or 'unknown version'} in {found.python} (Python {found.python_version})"
-    advice = f"releases {span} are supported: {found.python} -m pip install ttnn=={OLDEST[0]}.{OLDEST[1]}.*"
+    advice = f"releases {span} are supported: {install_help(found.python, found.python_version)}"
     return found, _finding("ttnn", fact, fits, advice)
 
 
@@ -114,31 +113,17 @@ def _said_by(compiler: Path) -> str | None:
     return done.stdout.partition("\n")[0] if done.returncode == 0 else None
 
 
-def _simulator(library: Path) -> Finding:
-    advice = f"set {SIMULATOR_VARIABLE} to the simulator's library"
-    if not library.exists():
-        return _finding("device", f"{SIMULATOR_VARIABLE} names {library}, which is not there", False, advice)
-    descriptor = library.parent / SIMULATOR_DESCRIPTOR
-    if not descriptor.is_file():
-        return _finding(
-            "device",
-            f"simulator {library}, without {SIMULATOR_DESCRIPTOR} beside it",
-            False,
-            f"copy the chip's file of ttnn's tt_metal/soc_descriptors to {descriptor}",
-        )
-    chip = re.search(r"^arch_name: *(\w+)", descriptor.read_text(), re.MULTILINE)
-    return _finding("device", f"simulator {library}, {chip[1].lower() if chip else 'of an unknown chip'}", True)
-
-
-def _cards() -> list[Finding]:
-    found = cards()
-    if not found:
-        advice = f"install the driver tt-kmd for a card, or set {SIMULATOR_VARIABLE} to the simulator's library"
-        return [_finding("device", "no Tenstorrent card, no simulator", False, advice)]
+def _devices() -> list[Finding]:
+    if problem := device_problem():
+        return [_finding("device", problem[0], False, problem[1])]
+    if chosen := simulator():
+        description = Path(chosen).parent.joinpath(SIMULATOR_DESCRIPTOR).read_text()
+        chip = re.search(r"^arch_name: *(\w+)", description, re.MULTILINE)
+        return [_finding("device", f"simulator {chosen}, {chip[1].lower() if chip else 'of an unknown chip'}", True)]
     driver = _content(DRIVER_VERSION)
     return [
         _finding("driver", f"tt-kmd {driver or 'of unknown version'}", True),
-        *(_card(path) for path in found),
+        *(_card(path) for path in cards()),
     ]
 
 
@@ -161,10 +146,8 @@ def _content(file: Path) -> str | None:
 
 def _settings() -> list[Finding]:
     """Every TT_METAL_* variable, because each changes what the SDK does; wrong ones stand out."""
-    findings = []
-    for name, value in sorted(os.environ.items()):
-        if name.startswith("TT_METAL_"):
-            findings.append(_setting(name, value))
+    names = sorted(name for name in os.environ if name.startswith("TT_METAL_") and name != SIMULATOR_VARIABLE)
+    findings = [_setting(name, os.environ[name]) for name in names]
     if os.environ.get(PYTHON_VARIABLE):
         findings.append(_finding("setting", f"{PYTHON_VARIABLE}={os.environ[PYTHON_VARIABLE]}", True))
     return findings
@@ -172,8 +155,10 @@ def _settings() -> list[Finding]:
 
 def _setting(name: str, value: str) -> Finding:
     fact = f"{name}={value}"
-    if simulator() and SIMULATOR_SETTINGS.get(name, value) != value:
-        return _finding("setting", fact, False, f"the simulator needs {name}={SIMULATOR_SETTINGS[name]}")
-    if name in ("TT_METAL_HOME", "TT_METAL_RUNTIME_ROOT") and not Path(value, "tt_metal").is_dir():
+    if name == "TT_METAL_DISABLE_SFPLOADMACRO" and simulator() and not value.startswith("1"):
+        return _finding("setting", fact, False, f"the simulator needs {name}=1; unset, it is set for you")
+    if name == "TT_METAL_SLOW_DISPATCH_MODE" and not simulator():
+        return _finding("setting", f"{fact}: slow dispatch, whatever the value; unset it for fast dispatch", True)
+    if name == "TT_METAL_RUNTIME_ROOT" and not Path(value, "tt_metal").is_dir():
         return _finding("setting", f"{fact} holds no tt_metal", False, f"unset {name}: ttnn knows its own files")
     return _finding("setting", fact, True)

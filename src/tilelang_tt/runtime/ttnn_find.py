@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -17,12 +18,17 @@ from tilelang_tt.runtime.build_cache import cache_directory
 PYTHON_VARIABLE = "TILELANG_TT_TTNN_PYTHON"
 SIMULATOR_VARIABLE = "TT_METAL_SIMULATOR"
 
+SIMULATOR_DESCRIPTOR = "soc_descriptor.yaml"  # the chip's description, beside the simulator's library
+
 # Where the kernel driver of Tenstorrent cards (tt-kmd) puts one file per card.
 CARD_DIRECTORY = Path("/dev/tenstorrent")
 
 # Releases whose bindings and device API this package is written for.
 OLDEST = (0, 77)
 NEWEST = (0, 81)
+
+# Pythons that it has wheels for.
+WHEELS = ((3, 10), (3, 12))
 
 # What the simulator cannot run without: it has no dispatch cores, and one vector instruction is missing.
 SIMULATOR_SETTINGS = {"TT_METAL_SLOW_DISPATCH_MODE": "1", "TT_METAL_DISABLE_SFPLOADMACRO": "1"}
@@ -71,6 +77,22 @@ def simulator() -> str | None:
     return os.environ.get(SIMULATOR_VARIABLE) or None
 
 
+def device_problem() -> tuple[str, str] | None:
+    """Why no device can be opened and what helps, as far as files tell; None when one may be there."""
+    chosen = simulator()
+    if chosen is None:
+        advice = f"install the driver tt-kmd for a card, or set {SIMULATOR_VARIABLE} to the simulator's library"
+        return None if cards() else ("no Tenstorrent card, no simulator", advice)
+    if not Path(chosen).exists():
+        advice = f"set {SIMULATOR_VARIABLE} to the simulator's library, or unset it to use a card"
+        return f"{SIMULATOR_VARIABLE} names {chosen}, which is not there", advice
+    descriptor = Path(chosen).parent / SIMULATOR_DESCRIPTOR
+    if not descriptor.is_file():
+        fact = f"simulator {chosen}, without {SIMULATOR_DESCRIPTOR} beside it"
+        return fact, f"copy the chip's file of ttnn's tt_metal/soc_descriptors to {descriptor}"
+    return None
+
+
 def find_python() -> str:
     """The interpreter that runs ttnn: the one a user names, or this one when it has ttnn."""
     named = os.environ.get(PYTHON_VARIABLE)
@@ -88,10 +110,22 @@ def find_python() -> str:
         raise EnvironmentProblem(
             "TT507",
             "device 'ttnn' needs ttnn, and this Python does not have it",
-            help="pip install ttnn, or, because its wheels are for Python 3.10 and 3.12 alone, install it in another "
-            f"Python and set {PYTHON_VARIABLE} to that",
+            help=install_help(sys.executable, platform.python_version()),
         )
     return sys.executable
+
+
+def install_help(python: str, python_version: str) -> str:
+    """How to get ttnn: in this interpreter, if there is a wheel for it, or in another one beside it."""
+    package = f"ttnn=={OLDEST[0]}.{OLDEST[1]}.0"
+    if release_of(python_version) in WHEELS:
+        return f"{python} -m pip install {package}"
+    newest = ".".join(map(str, WHEELS[-1]))
+    return (
+        f"ttnn has wheels for Python {' and '.join(f'{a}.{b}' for a, b in WHEELS)}, this is {python_version}: "
+        f"python{newest} -m venv ttnn-venv; ttnn-venv/bin/pip install {package}; "
+        f"export {PYTHON_VARIABLE}=$PWD/ttnn-venv/bin/python"
+    )
 
 
 def find_ttnn() -> Ttnn:
@@ -114,9 +148,7 @@ def find_ttnn() -> Ttnn:
             help=f"set {PYTHON_VARIABLE} to a Python that has ttnn",
         ) from None
     if not answer["found"]:
-        raise EnvironmentProblem(
-            "TT507", f"{python} does not have ttnn", help=f"{python} -m pip install ttnn=={OLDEST[0]}.{OLDEST[1]}.*"
-        )
+        raise EnvironmentProblem("TT507", f"{python} does not have ttnn", help=install_help(python, answer["python"]))
     folder = Path(answer["folder"][0]) if answer["folder"] else None
     return Ttnn(python, answer["python"], answer["version"], folder)
 

@@ -111,7 +111,8 @@ def check_device(plan: Plan, facts: Mapping[str, Any]) -> None:
         raise EnvironmentProblem(
             "TT508",
             f"kernel '{plan.name}' uses the API of ttnn {plan.sdk}; ttnn {facts['ttnn']} is installed",
-            help=f"pip install ttnn=={needed[0]}.{needed[1]}.*, or target option sdk={OLDEST[0]}.{OLDEST[1]}",
+            help=f"pip install 'ttnn=={needed[0]}.{needed[1]}.*'"
+            + (f", or target option sdk={OLDEST[0]}.{OLDEST[1]}" if release >= OLDEST else ""),
         )
     if release is not None and release > NEWEST:
         logger.warning("ttnn %s is newer than %d.%d, the newest this package knows", facts["ttnn"], *NEWEST)

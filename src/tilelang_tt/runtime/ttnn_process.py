@@ -20,8 +20,8 @@ from importlib import resources
 from typing import Any
 
 from tilelang_tt.diagnostics import DeviceError
-from tilelang_tt.runtime.ttnn_find import find_python, worker_environment
-from tilelang_tt.runtime.ttnn_worker import HEADER, ProgramSizeError
+from tilelang_tt.runtime.ttnn_find import device_problem, find_ttnn, worker_environment
+from tilelang_tt.runtime.ttnn_worker import HEADER, OPENING, ProgramSizeError
 
 _LOG_LINES = 12  # of the worker's output, in an error
 _LEAVE_SECONDS = 5.0  # to close the device when asked to
@@ -31,7 +31,7 @@ class Worker:
     """A running worker whose device is open."""
 
     def __init__(self, limit: float) -> None:
-        python = find_python()
+        python = find_ttnn().python
         ours, theirs = socket.socketpair()
         self.connection = ours
         self.stage = "starting"
@@ -122,11 +122,12 @@ class Worker:
         lines = [line for line in error["text"].splitlines() if line.strip()]
         shown = lines[: next((n for n, line in enumerate(lines) if line.startswith("backtrace")), len(lines))]
         first, *rest = shown or [error["kind"]]
+        known = device_problem() if error["stage"] == OPENING else None
         return DeviceError(
             "TT411",
             f"ttnn failed while '{error['stage']}': {first}",
             notes=tuple(rest[:_LOG_LINES]),
-            help="tilelang-tt doctor --strict checks ttnn and the device",
+            help=": ".join(known) if known else "tilelang-tt doctor --strict checks ttnn and the device",
         )
 
     def end(self) -> tuple[str, ...]:

@@ -30,6 +30,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 HEADER = struct.Struct("<Q")  # bytes of the JSON text that follows
+OPENING = "opening the device"  # a stage
 GRACE = 10.0  # seconds after the parent's own time limit until this process ends itself
 CB_MODES = 64  # length of unpack_to_dest_mode on the host: NUM_CIRCULAR_BUFFERS of the largest chip
 
@@ -206,7 +207,7 @@ class Device:
         self.device = self._open()
 
     def _open(self) -> Any:
-        self.stage("opening the device")
+        self.stage(OPENING)
         settings = {"worker_l1_size": l1_beside(self.ttnn, self.program_room)} if self.program_room else {}
         device = self.ttnn.open_device(device_id=0, **settings)
         device.enable_program_cache()

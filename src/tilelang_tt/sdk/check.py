@@ -127,7 +127,7 @@ class _Checker:
         if wanted == "float":
             return kind in ("float", LITERAL)
         if wanted == "object":
-            return not number and kind not in ("float", "type")
+            return not number and kind not in ("float", "pointer", "type")
         return kind == wanted
 
     def is_plain_enum(self, kind: str) -> bool:

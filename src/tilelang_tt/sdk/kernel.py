@@ -170,6 +170,8 @@ class _Reader:
             return "float" if is_float else LITERAL
         if kind in ("true", "false"):
             return "bool"
+        if text_of(node) == "nullptr":
+            return "pointer"
         if kind in ("string_literal", "pointer_expression") and not text_of(node).startswith("*"):
             self.inside(node.named_children, scope)
             return "pointer"

@@ -4,7 +4,8 @@ NOT ttnn, and nothing it shows is proven on a device. Parameter names and their 
 bindings; `test_real_bindings.py` compares them with a real ttnn where there is one. `generic_op` writes what it was
 given to the file $FAKE_TTNN_RECORD, one JSON line per program, and then hands it to `tilelang_tt.device`.
 
-$FAKE_TTNN_MODE makes it fail: hang_open, hang_run, die_run, raise_run; large_N: the first program takes N bytes.
+$FAKE_TTNN_MODE makes it fail: hang_open, raise_open, hang_run, die_run, raise_run;
+large_N: the first program takes N bytes.
 $FAKE_TTNN_ARCH, $FAKE_TTNN_GRID and $FAKE_TTNN_NUMERICS say what device is found.
 """
 
@@ -228,6 +229,8 @@ def open_device(*, device_id: int, worker_l1_size: int = _L1 - _PROGRAM_ROOM) ->
     assert device_id == 0
     if _mode() == "hang_open":
         _hang()
+    if _mode() == "raise_open":
+        raise RuntimeError("TT_FATAL @ somewhere.cpp:7: num_chips > 0\ninfo:\nNo chips detected")
     return _Device(_L1 - worker_l1_size)
 
 
