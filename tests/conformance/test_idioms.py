@@ -215,6 +215,41 @@ def test_two_kernels_in_one_function(arch: str) -> None:
     assert parts.shape == (split, M, N)
 
 
+@pytest.mark.parametrize("block", [64, 128])
+def test_persistent_blocks(block: int) -> None:
+    """A fixed grid goes through all blocks in waves; in the last one some have nothing to do."""
+    size, depth, cores = 384, 128, 5
+    across = size // block
+    waves = -(-across * across // cores)
+
+    @T.prim_func
+    def main(
+        A: T.Tensor((size, depth), "bfloat16"),
+        B: T.Tensor((depth, size), "bfloat16"),
+        C: T.Tensor((size, size), "bfloat16"),
+    ):
+        with T.Kernel(cores, threads=128) as core:
+            a = T.alloc_shared((block, 32), "bfloat16")
+            b = T.alloc_shared((32, block), "bfloat16")
+            c = T.alloc_fragment((block, block), "float32")
+            c_shared = T.alloc_shared((block, block), "bfloat16")
+            for wave in T.serial(waves):
+                number = cores * wave + core
+                bx = number % across
+                by = number // across
+                if by < across:
+                    T.clear(c)
+                    for k in T.Pipelined(depth // 32, num_stages=2):
+                        T.copy(A[by * block, k * 32], a)
+                        T.copy(B[k * 32, bx * block], b)
+                        T.gemm(a, b, c)
+                    T.copy(c, c_shared)
+                    T.copy(c_shared, C[by * block, bx * block])
+
+    a, b = random(size, depth), random(depth, size, seed=1)
+    assert_product(tilelang.compile(main, out_idx=[-1], target=on())(a, b), a, b)
+
+
 def test_clear_accum_and_nested_loops() -> None:
     M, N, K = 128, 128, 256
 

@@ -18,6 +18,7 @@ still has at its end is done once before the loop.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
@@ -42,7 +43,7 @@ from tilelang_tt.ir.kernel import (
 )
 from tilelang_tt.ir.layout import Role
 from tilelang_tt.ir.places import Buffer
-from tilelang_tt.ir.scalar import Expr, int_value, simplify
+from tilelang_tt.ir.scalar import Expr, Var, int_value, simplify
 from tilelang_tt.ir.tile import Fill, Gemm, InDst, Map, Maps, Reduce, Stmt, Store, Transpose, maps_of, unpacks, writes
 
 
@@ -257,7 +258,7 @@ class _Protocol:
         first = _first_user(loop.body, buffer)
         assert first is not None
         need = requirements(first)[buffer]
-        if need is State.FREE or _takes_contents(first, buffer):
+        if need is State.FREE or _wants(loop.body, buffer):
             return need
         trial = {b: self.first_need(loop.body, b) or State.FREE for b in self.used(loop.body)}
         _, ends = self.body(loop.body, {**states, **trial}, ((loop.body, True), *rest))
@@ -327,11 +328,15 @@ def _needed(rest: Rest, buffer: Buffer) -> bool:
     return False
 
 
-def _wants(body: tuple[KernelStmt, ...], buffer: Buffer) -> bool | None:
-    """True: contents may be wanted; False: the block is surely filled anew before; None: neither."""
+def _wants(body: tuple[KernelStmt, ...], buffer: Buffer, first: Mapping[Var, Expr] | None = None) -> bool | None:
+    """True: contents may be wanted; False: the block is surely filled anew before; None: neither.
+
+    `first`: variables of loops inside which this is, as they are in the first round.
+    """
     filled = scalar.false()  # where the block has been filled so far
     for stmt in body:
-        nested = [_wants(inner, buffer) for inner in children(stmt)]
+        inside = {**(first or {}), stmt.var: stmt.start} if isinstance(stmt, For) else first
+        nested = [_wants(inner, buffer, inside) for inner in children(stmt)]
         if any(isinstance(inner, Assign | ReadTable) for inner in walk((stmt,))):
             filled = scalar.false()  # conditions may be others from here on
         if True in nested:
@@ -344,7 +349,8 @@ def _wants(body: tuple[KernelStmt, ...], buffer: Buffer) -> bool | None:
             for condition in (condition for condition, answer in arms if answer is False):
                 filled = scalar.either(filled, condition)
         if not nested and buffer in requirements(stmt):
-            return _takes_contents(stmt, buffer) and int_value(scalar.either(filled, _overwrites(stmt, buffer))) != 1
+            overwritten = scalar.substitute(_overwrites(stmt, buffer), first or {})
+            return _takes_contents(stmt, buffer) and int_value(scalar.either(filled, overwritten)) != 1
     return None
 
 
