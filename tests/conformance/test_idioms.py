@@ -215,6 +215,50 @@ def test_two_kernels_in_one_function(arch: str) -> None:
     assert parts.shape == (split, M, N)
 
 
+@pytest.mark.parametrize("numerics", ["fast", "chip"])
+@pytest.mark.parametrize("first", ["product", "gate"])
+def test_both_uses_of_the_matrix_engine(first: str, numerics: str) -> None:
+    """A product of matrices and one element by element take their operands in different order."""
+
+    @T.prim_func
+    def main(
+        A: T.Tensor((64, 64), "bfloat16"),
+        B: T.Tensor((64, 64), "bfloat16"),
+        G: T.Tensor((64, 64), "bfloat16"),
+        C: T.Tensor((64, 64), "bfloat16"),
+    ):
+        with T.Kernel(2, threads=128) as bx:
+            a = T.alloc_shared((32, 64), "bfloat16")
+            g = T.alloc_shared((32, 64), "bfloat16")
+            gated = T.alloc_shared((32, 64), "bfloat16")
+            b = T.alloc_shared((64, 64), "bfloat16")
+            c = T.alloc_fragment((32, 64), "float32")
+            out = T.alloc_shared((32, 64), "bfloat16")
+            T.copy(A[bx * 32, 0], a)
+            T.copy(G[bx * 32, 0], g)
+            T.copy(B, b)
+            if first == "gate":
+                for i, j in T.Parallel(32, 64):
+                    gated[i, j] = a[i, j] * g[i, j]
+                T.gemm(gated, b, c, clear_accum=True)
+                T.copy(c, out)
+            else:
+                T.gemm(a, b, c, clear_accum=True)
+                T.copy(c, gated)
+                for i, j in T.Parallel(32, 64):
+                    out[i, j] = g[i, j] - gated[i, j]
+            T.copy(out, C[bx * 32, 0])
+
+    a, b, g = random(64, 64), random(64, 64, seed=1), random(64, 64, seed=2)
+    found = tilelang.compile(main, out_idx=[-1], target=on(numerics=numerics))(a, b, g).double()
+    left = (a * g).double() if first == "gate" else a.double()
+    exact, length = left @ b.double(), left.abs() @ b.double().abs()
+    exact, size = (exact, 0) if first == "gate" else (g.double() - exact, g.double().abs())
+    bfloat16 = UNIT[torch.bfloat16]
+    # Of every product 10 bits count; then the result is rounded, once or on both sides of the difference.
+    assert ((found - exact).abs() <= 2.0**-10 * length + 2 * bfloat16 * (length + size)).all()
+
+
 @pytest.mark.parametrize("block", [64, 128])
 def test_persistent_blocks(block: int) -> None:
     """A fixed grid goes through all blocks in waves; in the last one some have nothing to do."""

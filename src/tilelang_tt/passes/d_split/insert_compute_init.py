@@ -99,16 +99,18 @@ def insert_compute_init(kernels: KernelSet) -> KernelSet:
     if first == EngineState():
         return kernels
     startup = _startup(body, first)
-    entry = EngineState(
-        srca=startup.b if startup.reverse else startup.a,
-        srcb=startup.a if startup.reverse else startup.b,
-        pack=startup.out,
-        accumulate=scalar.false(),
-    )
-    result, final = _insert(body, entry)
+    result, final = _insert(body, after_startup(startup, body))
     if not same_setting("accumulate", final.accumulate, scalar.false()):
         result = (*result, L1Accumulate(scalar.false()))  # leave the packer as it was found
     return kernels.with_body(Role.COMPUTE, (startup, *result))
+
+
+def after_startup(startup: Startup, body: tuple[KernelStmt, ...]) -> EngineState:
+    """What the startup sets. Its order of operands suits products or sums, not both: then each sets its own."""
+    srca, srcb = (startup.b, startup.a) if startup.reverse else (startup.a, startup.b)
+    state = EngineState(srca=srca, srcb=srcb, pack=startup.out, accumulate=scalar.false())
+    mixed = startup.reverse and any(isinstance(stmt, BinaryTiles) for stmt in walk(body))
+    return replace(state, srca=None, srcb=None) if mixed else state
 
 
 def _startup(body: tuple[KernelStmt, ...], first: EngineState) -> Startup:
@@ -126,8 +128,7 @@ def _startup(body: tuple[KernelStmt, ...], first: EngineState) -> Startup:
     if isinstance(first.mode, MatmulMode):
         return Startup(first.mode.a, first.mode.b, out, reverse=True)
     if isinstance(first.mode, BinaryMode):
-        a, b = (first.mode.b, first.mode.a) if reverse else (first.mode.a, first.mode.b)
-        return Startup(a, b, out, reverse)
+        return Startup(first.mode.a, first.mode.b, out, reverse)
     operand = first.srca or out
     return Startup(operand, operand, out, reverse=False)
 

@@ -27,7 +27,14 @@ from tilelang_tt.ir.kernel import (
     Unit,
 )
 from tilelang_tt.ir.layout import Role
-from tilelang_tt.passes.d_split.insert_compute_init import COMPONENTS, EngineState, meet, needs, same_setting
+from tilelang_tt.passes.d_split.insert_compute_init import (
+    COMPONENTS,
+    EngineState,
+    after_startup,
+    meet,
+    needs,
+    same_setting,
+)
 from tilelang_tt.passes.f_verify.verify_program import fail
 
 _FIELD = {Unit.SRC_A: "srca", Unit.SRC_B: "srcb", Unit.PACK: "pack"}
@@ -35,10 +42,10 @@ _FIELD = {Unit.SRC_A: "srca", Unit.SRC_B: "srcb", Unit.PACK: "pack"}
 
 def check_engines(kernels: KernelSet) -> None:
     body = kernels.kernel(Role.COMPUTE).body
-    startups = [index for index, stmt in enumerate(body) if isinstance(stmt, Startup)]
-    if body and startups != [index for index, stmt in enumerate(body) if not isinstance(stmt, CbCall)][:1]:
+    startups = [stmt for stmt in body if isinstance(stmt, Startup)]
+    if body and startups != [stmt for stmt in body if not isinstance(stmt, CbCall)][:1]:
         raise fail("TT960", "compute_kernel_hw_startup must come first, and once")
-    final = _run(body, EngineState())
+    final = _run(body, after_startup(startups[0], body) if startups else EngineState())
     if body and not same_setting("accumulate", final.accumulate, scalar.false()):
         raise fail("TT961", "the packer is left accumulating")
 
@@ -88,9 +95,6 @@ def _outcome(body: tuple[KernelStmt, ...], state: EngineState) -> EngineState:
 
 
 def _set(stmt: KernelStmt, state: EngineState) -> EngineState:
-    if isinstance(stmt, Startup):
-        srca, srcb = (stmt.b, stmt.a) if stmt.reverse else (stmt.a, stmt.b)
-        return EngineState(srca=srca, srcb=srcb, pack=stmt.out, accumulate=scalar.false())
     if isinstance(stmt, Reconfig):
         unit = _FIELD[stmt.unit]
         if stmt.old is not None and not same_setting(unit, stmt.old, getattr(state, unit)):
