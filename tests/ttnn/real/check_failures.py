@@ -11,31 +11,14 @@ import tilelang.language as T
 import torch
 
 from tilelang_tt.arch import TILE
-from tilelang_tt.diagnostics import DeviceError, EnvironmentProblem
+from tilelang_tt.diagnostics import DeviceError
 from tilelang_tt.options import Options
 from tilelang_tt.pipeline import compile_function
 from tilelang_tt.runtime import ttnn_process
 from tilelang_tt.runtime.plan import Plan
-from tilelang_tt.runtime.runner import default_timeout
-from tilelang_tt.runtime.ttnn_find import cards, find_ttnn, simulator
 from tilelang_tt.runtime.ttnn_launch import launch
-from tilelang_tt.runtime.ttnn_process import HeldWorker
 
 LIMIT = float(os.environ.get("TTNN_SHORT_LIMIT", "60"))  # seconds; a right launch must be done by then
-
-
-@pytest.fixture(scope="module")
-def arch() -> Iterator[str]:
-    try:
-        find_ttnn()
-    except EnvironmentProblem as problem:
-        pytest.skip(f"NOT RUN: {problem.message}")
-    if not cards() and not simulator():
-        pytest.skip("NOT RUN, nothing was launched: no Tenstorrent card and no simulator (TT_METAL_SIMULATOR)")
-    with HeldWorker(default_timeout()) as worker:
-        found = str(worker.facts["arch"])
-    yield found
-    ttnn_process.close()
 
 
 class Copy:
