@@ -16,8 +16,8 @@ loop indices, sizes, scalar parameters, and the operations below on any of them.
 float32 (with target option `fp32_acc=false`: every step rounds to bfloat16).
 
 **Accuracy** is the largest error in a 32-bit DST against the exact result for float32 operands, in units of the
-result's last place, in the arithmetic of the vendor's stack ("not recorded": nobody has recorded it, and the virtual
-device calls the C library). The tests hold every operation to it. A result stored in 16 bits is rounded once more.
+result's last place, in the arithmetic of the vendor's stack. The tests hold every operation to it. A result stored in
+16 bits is rounded once more.
 
 **Numbers**: an instruction with `n` takes a number without a tile for it. Whole numbers known when the kernel runs
 (indices, sizes) become the nearest float32; a float parameter arrives as it is.
@@ -100,8 +100,6 @@ def _chip(op: ElementOp) -> str:
 
 
 def _error(accuracy: Accuracy) -> str:
-    if accuracy.ulp is None:
-        return "not recorded"
     if accuracy.absolute:
         beside = f"{accuracy.absolute:g} absolute"
         return f"{accuracy.ulp:g} or {beside}" if accuracy.ulp else beside

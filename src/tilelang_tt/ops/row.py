@@ -51,11 +51,11 @@ class Instruction:
 class Accuracy:
     """Largest error in a 32-bit DST against the exact result, where the operand lies in `domain`.
 
-    `ulp`: in units of the last place of the float32 result; None: nobody has recorded it on a chip or simulator.
+    `ulp`: in units of the last place of the float32 result.
     `absolute`: an error that is permitted beside it.
     """
 
-    ulp: float | None
+    ulp: float
     absolute: float = 0.0
     domain: tuple[float, float] = EVERYWHERE
 

@@ -42,8 +42,11 @@ _JOINED_UNITS = (
     ),
     (
         *("engine", "move", "tilize", "reduce", "binary", "matmul", "typecast", "integers", "sfpu_tiles"),
-        *("welford", "random", "sfpu_reduce", "sfpi"),
-        *("sfpu_binary", "chip_vector", "chip_vector_exp", "chip_vector_gelu", "chip_vector_power"),
+        *("welford", "random", "sfpu_reduce", "sfpi", "sfpu_binary"),
+    ),
+    (
+        *("chip_vector", "chip_vector_exp", "chip_vector_root", "chip_vector_power", "chip_vector_gelu"),
+        *("chip_vector_activation", "chip_vector_angle", "chip_vector_hyperbolic", "chip_vector_rest"),
     ),
 )
 # For developers: builds of the runner besides the ordinary one, chosen by an environment variable.

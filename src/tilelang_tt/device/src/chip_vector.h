@@ -21,17 +21,18 @@ namespace chip {
 struct Variant {
     bool fast, legacy, approximate;
     bool wide;  // 32-bit DST
-    float scalar;
+    float scalar[3];
 };
 
-using VectorFunction = float (*)(float a, float b, const Variant& variant);
+using VectorFunction = float (*)(float a, float b, float c, const Variant& variant);
 
-// What this operation does to an element of its first tile (and its second), or nullptr when no rule is known.
+// What this operation does to an element of each of its tiles, or nullptr when no rule is known.
 VectorFunction vector_function(Sfpu op);
 Variant variant_of(const SfpuCall& call);
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+constexpr float kLog2OfE = 1.442695f;
 constexpr float kWholeBias = 12582912.0f;  // 1.5 * 2^23: adding it leaves the whole part in the lowest bits
 
 inline int32_t exponent_field(float value) { return static_cast<int32_t>((to_bits(value) >> 23) & 255u); }
@@ -49,6 +50,10 @@ inline int32_t order(float value) {
 // Blackhole makes it positive.
 inline int32_t rank(float value) { return device.chip.blackhole && is_nan(value) ? 0x7FFFFFFF : order(value); }
 inline bool is_at_least(float a, float b) { return rank(a) >= order(b); }
+inline bool is_above(float x, float limit) {
+    const float rest = mad(limit, -1.0f, x);
+    return !is_negative(rest) && to_bits(rest) != 0;
+}
 // Here -0 lies below +0.
 inline bool is_below(float a, float b) {
     return order(a) != order(b) ? order(a) < order(b) : is_negative(a) && !is_negative(b);
@@ -83,6 +88,11 @@ inline float rounded(float value, const Variant& variant) {
 inline float rounded_to_even(float value, const Variant& variant) {
     const uint32_t bits = to_bits(value);
     return variant.wide ? value : from_bits((bits + 0x7FFFu + ((bits >> 16) & 1u)) & 0xFFFF0000u);
+}
+
+// What a function that keeps a number in DST reads back: cut when that is narrow, and -0 becomes +0.
+inline float through_dst(float value, const Variant& variant) {
+    return (to_bits(value) << 1) == 0 ? 0.0f : from_bits(to_bits(value) & (variant.wide ? ~0u : 0xFFFF0000u));
 }
 
 inline float with_exponent(float value, int32_t field) {

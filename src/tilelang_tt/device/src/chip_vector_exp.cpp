@@ -41,6 +41,8 @@ float whole(float x) {
     return with_sign_of(static_cast<float>(size < 32767u ? size : 32767u), x);
 }
 
+float whole_size(float x) { return std::fmin(std::fabs(whole(x)), 255.0f); }
+
 float accurate_exponential(float x) {
     const float j = whole(mul(1.442695f, x));
     const float f = mad(j, -1.42860677e-6f, mad(j, -6.93145752e-1f, x));
@@ -57,6 +59,10 @@ float exponential(float x, const Variant& v) {
     if (v.wide) return accurate_exponential(x);
     constexpr float kConstant = 1.001953125f;
     return rounded(power_of_two(limited(mad(x, 1.4426950216293335f, 127.0f)), kConstant), v);
+}
+
+float short_exponential(float x, const Variant& v) {
+    return rounded(power_of_two(limited(add(mul(x, 1.4426950216293335f), 127.0f)), 1.0017248f), v);
 }
 
 float exponential2(float x, const Variant& v) {
@@ -100,6 +106,21 @@ float reciprocal_in_steps(float x, int32_t steps) {
     return device.chip.blackhole ? refined_reciprocal(x, steps) : newton_reciprocal(x, steps == 0 ? 1 : steps);
 }
 
+float positive_reciprocal(float x, const Variant& v) {
+    if (device.chip.blackhole) {
+        float y = table_reciprocal(x);
+        for (int32_t i = v.wide ? 2 : 1; i > 0; --i) y = mad(y, mad(-x, y, 1.0f), y);
+        return y;
+    }
+    float y = from_bits(0xFEF392E0u - to_bits(x));  // negative
+    float e = mad(x, y, 1.0f);
+    if (v.wide) {
+        y = mad(y, e, y);
+        e = mad(x, y, 1.0f);
+    }
+    return mad(-y, mad(e, e, e), -y);
+}
+
 float logistic(float x, const Variant& v) {
     const float power = v.wide ? accurate_exponential(-x)
                                : power_of_two(limited(add(mul(-x, 1.4426950216293335f), 127.0f)), 1.0017248f);
@@ -118,13 +139,13 @@ float sigmoid(float x, const Variant& v) {
 float silu(float x, const Variant& v) { return rounded(mul(x, logistic(x, v)), v); }
 
 // expm1(2x) / (expm1(2x) + 2), halved, with one correction of the quotient.
-static float accurate_tangent(float x) {
+float accurate_tangent(float x, bool immediate) {
     const float size = magnitude(add(x, x));
-    const float steps = mul(x, 2.0f * 1.442695f);
-    const float i = smaller_of(std::floor(magnitude(steps) + 0.5f), 255.0f);
+    const float i = whole_size(mul(x, 2.0f * 1.442695f));
     const float f = mad(i, -0.6931471805599453f, size);
-    const float r = polynomial(f, {1.974105835e-04f, 1.393318176e-3f, 8.331298828e-3f, 4.166680202e-2f, 1.666667163e-1f,
-                                   0.5f});
+    constexpr float kFirst = 1.974105835e-04f, kSecond = 1.393318176e-3f;
+    const float first = immediate ? add(mul(f, kFirst), kSecond) : mad(f, kFirst, kSecond);
+    const float r = polynomial(f, {first, 8.331298828e-3f, 4.166680202e-2f, 1.666667163e-1f, 0.5f});
     const float scale = from_bits(((static_cast<uint32_t>(i) + 126u) & 255u) << 23);
     const float x0 = mad(mad(r, mul(f, f), f), scale, add(scale, -0.5f)), x1 = add(x0, 1.0f);
     float y = mad(from_bits(to_bits(size) - 1), 0.0f, 1.0f);
@@ -149,6 +170,13 @@ static float accurate_tangent(float x) {
     return flushed(with_sign_of(y, x));
 }
 
+float polynomial_tangent(float x) {
+    const float sum = polynomial(magnitude(x), {5.876733921468257904052734375e-3f, -6.6649019718170166015625e-2f,
+                                                0.281917631626129150390625f, -0.4890659749507904052734375f,
+                                                3.0897438526153564453125e-2f, 0.999004364013671875f, 0.0f});
+    return with_sign_of(smaller_of(sum, 1.0f), x);
+}
+
 float hyperbolic_tangent(float x, const Variant& v) {
     const float size = magnitude(x);
     if (v.fast) {
@@ -157,11 +185,8 @@ float hyperbolic_tangent(float x, const Variant& v) {
                                          : mad(0.0f, size, 1.0f);
         return with_sign_of(line, x);
     }
-    if (v.wide) return accurate_tangent(x);
-    const float sum = polynomial(size, {5.876733921468257904052734375e-3f, -6.6649019718170166015625e-2f,
-                                        0.281917631626129150390625f, -0.4890659749507904052734375f,
-                                        3.0897438526153564453125e-2f, 0.999004364013671875f, 0.0f});
-    return rounded(with_sign_of(smaller_of(sum, 1.0f), x), v);
+    if (v.wide) return accurate_tangent(x, false);
+    return rounded(polynomial_tangent(x), v);
 }
 
 // Where 2^(j - 2) leaves the range of exponents: -1 or infinity.

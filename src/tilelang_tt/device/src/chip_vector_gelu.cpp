@@ -60,6 +60,28 @@ float gelu(float x, const Variant& v) {
     return v.fast ? gelu_of_lines(x) : v.wide ? accurate_gelu(x) : rounded(short_gelu(x), v);
 }
 
+float gelu_by_tangent(float x, const Variant& v) {
+    const float cubic = mul(x, mad(mul(x, x), 0.044715f, 1.0f)), half = mul(x, 0.5f);
+    return rounded(mad(half, accurate_tangent(mul(cubic, 0.7978845608028654f), true), half), v);
+}
+
+// A polynomial in the middle; the tail is x * exp(-x^2 / 2) with the first terms of an asymptotic series.
+float gelu_derivative(float x, const Variant& v) {
+    if (!is_negative(sub(x, 3.1719f))) return 1.0f;
+    const float square = mul(x, x);
+    if (!is_negative(sub(x, -3.0f))) {
+        const float odd = polynomial(square, {4.2734988881e-09f, -2.3764030743e-07f, 6.0921474869e-06f, -9.7448595625e-05f,
+                                              1.1061388068e-03f, -9.4142099842e-03f, 5.9766173363e-02f, -2.6593554020e-01f,
+                                              7.9788309336e-01f});
+        return rounded(add(mul(x, odd), 0.5f), v);
+    }
+    if (!is_above(x, -13.375f)) return 0.0f;
+    const float tail = mul(times_exponential(x, mul(square, -0.5f)), 0.3989422804014327f);
+    if (v.fast) return rounded(tail, v);
+    const float inverse = reciprocal_in_steps(square, v.wide ? 2 : 1);
+    return rounded(mul(tail, mad(inverse, inverse, sub(1.0f, inverse))), v);
+}
+
 // A quotient of polynomials, saturated.
 float error_function(float x, const Variant& v) {
     const float limited = with_sign_of(smaller_of(magnitude(x), 10.0f), x), square = mul(limited, limited);
@@ -68,6 +90,24 @@ float error_function(float x, const Variant& v) {
     const float below = polynomial(square, {2.4813862145e-05f, 8.2844606784e-03f, 1.3675764810e-01f, 5.7439188334e-01f,
                                             1.0f});
     return clamped(mul(above, reciprocal_in_steps(below, v.fast ? 0 : 2)), 1.0f);
+}
+
+// Another one for each half of 0 .. 5; 2 minus it for negative numbers.
+float error_function_complement(float x) {
+    const float size = smaller_of(magnitude(x), 5.0f);
+    const bool far = !is_negative(sub(size, 2.5f));
+    const float above =
+        far ? polynomial(size, {-4.7387182178e-08f, 9.1439767402e-07f, -6.6162156145e-06f, 2.1275576728e-05f,
+                                -2.5655237550e-05f})
+            : polynomial(size, {1.3746744953e-02f, -1.5691982210e-01f, 6.8185544014e-01f, -1.3375675678e+00f,
+                                1.0000233650e+00f});
+    const float below =
+        far ? polynomial(size, {-2.1375391632e-02f, 1.2677097321e-01f, -1.3888636231e-01f, -2.0572184026e-01f,
+                                -1.6457208991e-01f, 1.0f})
+            : polynomial(size, {2.8375532478e-02f, 2.5104774162e-02f, -3.4568668343e-03f, 4.3667086959e-01f,
+                                -2.0801517367e-01f, 1.0f});
+    const float r = mul(above, reciprocal_in_steps(below, 0));
+    return is_negative(x) ? add(-r, 2.0f) : r;
 }
 
 }  // namespace chip

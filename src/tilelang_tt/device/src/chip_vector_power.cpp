@@ -6,7 +6,7 @@ namespace vd {
 namespace chip {
 namespace {
 
-constexpr float kLog2OfE = 1.442695f, kLowest = -127.0f;
+constexpr float kLowest = -127.0f;
 
 // A positive number cut to an integer; 31 bits at most.
 uint32_t cut(float value) {
@@ -33,14 +33,18 @@ float short_power(float base, float exponent) {
     return with_exponent(from_bits(mantissa), static_cast<int32_t>(fixed >> 23));
 }
 
-// log2(base) as exponent and log2 of a significand around 1, the product with the exponent in two numbers.
-float accurate_power(float base, float exponent) {
+// exponent * log2(base) as a sum and what it lost: log2 as exponent and log2 of a significand around 1. The reciprocal of
+// the significand plus one starts from a line.
+struct Product {
+    float sum, rest;
+};
+Product times_log2(float base, float exponent, float line_offset, float line_slope) {
     const float size = magnitude(base);
     float m = with_exponent(size, 127);
     int32_t whole_part = exponent_field(size) - 127;
     if (is_at_least(m, 1.4142135381698608f)) m = mul(m, 0.5f), ++whole_part;
     const float m_plus_one = add(m, 1.0f);
-    float inverse = minus_product(1.0f, 0.2426406871192851f, m_plus_one);
+    float inverse = minus_product(line_offset, line_slope, m_plus_one);
     for (int32_t i = 0; i < 3; ++i) inverse = mul(inverse, sub(2.0f, mul(m_plus_one, inverse)));
     const float z = mad(m, inverse, -inverse), square = mul(z, z);
     const float series = polynomial(square, {0.09090909090909091f, 0.1111111111111111f, 0.14285714285714285f, 0.2f,
@@ -51,7 +55,12 @@ float accurate_power(float base, float exponent) {
     const float split = mul(exponent, 4097.0f);
     const float upper = sub(split, sub(split, exponent)), lower = sub(exponent, upper);
     const float high = mul(upper, whole_log), low = mad(lower, whole_log, mul(exponent, log_m));
-    float sum = add(high, low), rest = sub(low, sub(sum, high));
+    const float sum = add(high, low);
+    return {sum, sub(low, sub(sum, high))};
+}
+
+float accurate_power(float base, float exponent) {
+    auto [sum, rest] = times_log2(base, exponent, 1.0f, 0.2426406871192851f);
     if (!is_at_least(sum, kLowest)) sum = kLowest, rest = 0.0f;
     const float biased = add(sum, kWholeBias), nearest = sub(biased, kWholeBias);
     const int32_t steps = static_cast<int32_t>(to_bits(biased) - to_bits(kWholeBias));
@@ -60,11 +69,19 @@ float accurate_power(float base, float exponent) {
     return field >= 255 ? kInfinity : with_exponent(y, field);
 }
 
-}  // namespace
+// With one exponent for all elements.
+float accurate_power_of_tile(float base, float exponent) {
+    const auto [sum, rest] = times_log2(base, exponent, 1.003f, 0.244f);
+    const float z = larger_of(sum, -0x7e.ffff8p0f), biased = add(z, kWholeBias);
+    if (!is_negative(sub(z, 128.0f))) return kInfinity;
+    const float f = add(sub(z, sub(biased, kWholeBias)), rest);
+    const float r = mad(f, 0.693359375f, mul(f, -2.12194440e-4f));
+    const float terms = polynomial(r, {1.0f / 5040, 1.0f / 720, 1.0f / 120, 1.0f / 24, 1.0f / 6});
+    const float p = mad(r, mad(r, add(mul(r, terms), 0.5f), 1.0f), 1.0f);
+    return with_exponent(p, exponent_field(p) + static_cast<int32_t>(to_bits(biased) - to_bits(kWholeBias)));
+}
 
-float power(float base, float exponent, const Variant& v) {
-    float y = v.wide ? accurate_power(base, exponent) : short_power(base, exponent);
-    const bool zero = v.wide ? to_bits(base) == 0 : (to_bits(base) << 1) == 0;
+float with_edges(float y, bool zero, float base, float exponent, const Variant& v) {
     if (zero && is_negative(exponent)) y = kNan;
     if (is_negative(base)) {  // whole exponents only
         const float nearest = whole(exponent);
@@ -72,6 +89,20 @@ float power(float base, float exponent, const Variant& v) {
         if (to_bits(sub(nearest, exponent)) != 0) y = kNan;
     }
     return rounded(flushed(y), v);
+}
+
+}  // namespace
+
+float power(float base, float exponent, const Variant& v) {
+    const float y = v.wide ? accurate_power(base, exponent) : short_power(base, exponent);
+    const bool zero = v.wide ? to_bits(base) == 0 : (to_bits(base) << 1) == 0;
+    return with_edges(y, zero, base, exponent, v);
+}
+
+float power_of_tile(float base, const Variant& v) {
+    const float exponent = v.scalar[0];
+    const float y = v.wide ? accurate_power_of_tile(base, exponent) : short_power(base, exponent);
+    return with_edges(y, (to_bits(base) << 1) == 0, base, exponent, v);
 }
 
 }  // namespace chip

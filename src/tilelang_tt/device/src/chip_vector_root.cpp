@@ -44,6 +44,8 @@ float legacy_reciprocal(float x, const Variant& v) {
     return flushed(is_negative(x) ? -sized : sized);
 }
 
+}  // namespace
+
 float legacy_root(float x) {
     if (x == 0.0f) return x;
     float guess = from_bits(0x5F370000u - (to_bits(x) >> 1));
@@ -51,17 +53,29 @@ float legacy_root(float x) {
     return mul(guess, x);
 }
 
-}  // namespace
-
 float square_root(float x, const Variant& v) { return rounded(root(x, false, v), v); }
 
 float reciprocal_root(float x, const Variant& v) {
     if (!v.legacy) return rounded(root(x, true, v), v);
-    // The root goes through DST: cut when that is narrow, and -0 becomes +0.
-    const float root_of = legacy_root(x);
-    const float between = (to_bits(root_of) << 1) == 0 ? 0.0f : from_bits(to_bits(root_of) & (v.wide ? ~0u : 0xFFFF0000u));
-    const float result = legacy_reciprocal(between, v);
+    const float result = legacy_reciprocal(through_dst(legacy_root(x), v), v);
     return v.approximate ? result : rounded(result, v);
+}
+
+// A guess of 1 / cbrt(x) by a third of the bits as a number; x y^2 with one correction, in a 32-bit DST with two.
+float cube_root(float x, const Variant& v) {
+    constexpr float kMagic = 1418472267.0f / 256.0f + 8388608.0f, kC0 = 0x1.c09806p0f, kC1 = -0x1.403e6cp0f,
+                    kC2 = 0x1.04cdb2p-1f;
+    const float size = magnitude(x);
+    const float bits = with_sign_of(static_cast<float>(to_bits(size) & ~kSign), size);
+    float y = from_bits(to_bits(mad(bits, -0x1.555556p-10f, kMagic)) << 8);
+    if (!v.wide) {
+        const float d = mul(size, mul(y, y)), c = mul(d, y), t = mad(c, mad(kC2, c, kC1), kC0);
+        return rounded(mul(with_sign_of(d, x), mul(t, t)), v);
+    }
+    const float c = mul(mul(size, y), mul(y, y));
+    y = mul(y, mad(c, mad(kC2, c, kC1), kC0));
+    const float d = mul(size, mul(y, y)), t = mad(mad(d, y, -1.0f), -0x1.555556p-2f, 1.0f);
+    return mul(with_sign_of(d, x), mul(t, t));
 }
 
 // Blackhole: the table, then e + e^2 + e^3 of its error; for a 16-bit DST, half a unit more and what the
@@ -97,13 +111,13 @@ static float log_terms(float m) {  // all but the last, -1/2
 // The exponent bits k << 23 for which 2^-k * x lies in [0.75, 1.5).
 static uint32_t exponent_bits(float x) { return (to_bits(x) - to_bits(0.75f)) & 0xFF800000u; }
 
-float logarithm(float x, const Variant& v) {
+static float logarithm_times(float x, float scale, const Variant& v) {
     const uint32_t offset = exponent_bits(x);
     const float a = v.fast ? x : mad(x, 1.0f, 0.0f);
     if (is_negative(a)) return kNan;
     const float m = add(from_bits(to_bits(a) - offset), -1.0f);
     const float terms = v.wide ? mad(log_terms(m), m, -0.5f) : short_log_terms(m);
-    const float result = log_of(m, terms, static_cast<int32_t>(offset));
+    const float result = mul(log_of(m, terms, static_cast<int32_t>(offset)), scale);
     // Zero, infinity and NaN: multiplying by infinity or NaN keeps the sign that the formula gave.
     const int32_t field = exponent_field(a);
     if (field == 255) return rounded(mul(result, a), v);
@@ -111,7 +125,10 @@ float logarithm(float x, const Variant& v) {
     return rounded(result, v);
 }
 
-float logarithm_plus_one(float x, const Variant& v) {
+float logarithm(float x, const Variant& v) { return logarithm_times(x, 1.0f, v); }
+float scaled_logarithm(float x, const Variant& v) { return logarithm_times(x, v.scalar[0], v); }
+
+float log_of_one_plus(float x, const Variant& v) {
     const float u = add(x, 1.0f);
     if (is_negative(u)) return kNan;
     if (order(u) >= order(kInfinity)) return u;
@@ -119,8 +136,9 @@ float logarithm_plus_one(float x, const Variant& v) {
     const float scale = from_bits(to_bits(-4.0f) - offset);
     const float m = add(from_bits(to_bits(x) - offset), mad(-0.25f, scale, -1.0f));
     const float terms = v.wide ? add(mul(log_terms(m), m), -0.5f) : short_log_terms(m);
-    return rounded(log_of(m, terms, static_cast<int32_t>(offset)), v);
+    return log_of(m, terms, static_cast<int32_t>(offset));
 }
+float logarithm_plus_one(float x, const Variant& v) { return rounded(log_of_one_plus(x, v), v); }
 
 // sin(angle + quarter turns), from the remainder of x / pi and the parity of the quotient.
 static float sine_of(float remainder, uint32_t quotient_bits, const Variant& v) {

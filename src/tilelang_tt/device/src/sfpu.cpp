@@ -104,7 +104,7 @@ void run_float(const SfpuCall& call, const FloatRow& row) {
     for (uint32_t face = 0; face < 4; ++face) {
         const uint32_t first = face * kFace * kFace;
         if (rule != nullptr) {
-            for (uint32_t i = first; i < first + extent.elements[face]; ++i) to[i] = rule(a[i], b[i], variant);
+            for (uint32_t i = first; i < first + extent.elements[face]; ++i) to[i] = rule(a[i], b[i], c[i], variant);
         } else {
             for (uint32_t i = first; i < first + extent.elements[face]; ++i) to[i] = row.apply(a[i], b[i], c[i], s);
         }
