@@ -188,3 +188,13 @@ def test_a_root_that_is_none(machine: Machine) -> None:
     assert f"no       setting       TT_METAL_RUNTIME_ROOT={machine.root} holds no tt_metal\n" in report
     assert "-> unset TT_METAL_RUNTIME_ROOT: ttnn knows its own files\n" in report
     assert "Device 'ttnn' cannot run: device, setting missing or wrong.\n" in report
+
+
+def test_a_folder_that_takes_no_files(machine: Machine) -> None:
+    file = machine.write("not_a_folder", "")
+    machine.patch.setenv("TT_METAL_CACHE", str(file))
+    machine.patch.setenv("TT_METAL_LOGS_PATH", str(machine.root / "not" / "yet"))
+    report = machine.report(can_run=False)
+    assert f"no       setting       TT_METAL_CACHE={file} cannot be written\n" in report
+    assert "-> unset TT_METAL_CACHE, or name a folder you may write to\n" in report
+    assert f"ok       setting       TT_METAL_LOGS_PATH={machine.root / 'not' / 'yet'}\n" in report

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import platform
 import tempfile
 from pathlib import Path
 
-from tilelang_tt.cli.doctor_hardware import Finding, hardware
+from tilelang_tt.cli.doctor_hardware import Finding, can_write, hardware
 from tilelang_tt.diagnostics import EnvironmentProblem
 from tilelang_tt.environment import installed_version
 from tilelang_tt.runtime.build_cache import cache_directory
@@ -77,10 +76,8 @@ def _compiles(toolchain: Toolchain) -> bool:
 
 
 def _cache() -> Finding:
-    """The directory, or the nearest one above it that exists, must take files."""
     directory = cache_directory()
-    nearest = next(path for path in (directory, *directory.parents) if path.exists())
-    writable = nearest.is_dir() and os.access(nearest, os.W_OK | os.X_OK)
+    writable = can_write(directory)
     return Finding(
         "build cache",
         f"{directory}" if writable else f"{directory} cannot be written",

@@ -35,6 +35,8 @@ SFPI_VERSION_IN_TTNN = Path("tt_metal", "sfpi-version")  # the release that this
 DRIVER_VERSION = Path("/sys/module/tenstorrent/version")
 CARD_FACTS = Path("/sys/class/tenstorrent")
 
+WRITTEN_TO = ("TT_METAL_CACHE", "TT_METAL_LOGS_PATH")  # settings that name a folder of the SDK's own files
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -161,4 +163,15 @@ def _setting(name: str, value: str) -> Finding:
         return _finding("setting", f"{fact}: slow dispatch, whatever the value; unset it for fast dispatch", True)
     if name == "TT_METAL_RUNTIME_ROOT" and not Path(value, "tt_metal").is_dir():
         return _finding("setting", f"{fact} holds no tt_metal", False, f"unset {name}: ttnn knows its own files")
+    if name in WRITTEN_TO and not can_write(Path(value)):
+        return _finding(
+            "setting", f"{fact} cannot be written", False, f"unset {name}, or name a folder you may write to"
+        )
     return _finding("setting", fact, True)
+
+
+def can_write(directory: Path) -> bool:
+    """The directory, or the nearest one above it that exists, must take files."""
+    absolute = directory.absolute()
+    nearest = next(path for path in (absolute, *absolute.parents) if path.exists())
+    return nearest.is_dir() and os.access(nearest, os.W_OK | os.X_OK)
