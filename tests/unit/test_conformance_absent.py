@@ -21,6 +21,9 @@ def kernel(): ...
 kernel[3, 4](1, out=attention(2) * 2 + 1)
 first, second = attention(7)
 assert first == attention(7)[0] == 7
+first, *_ = attention(7)
+first, second, third, fourth = attention(7)
+assert first == 7 and len(list(attention(7))) == 2
 class Special(attention): ...
 assert testing.version >= "2"
 assert absent.names == {"no_such_package"}, absent.names
@@ -30,6 +33,25 @@ try:
     import no_such_package
 except ImportError:
     print("without")
+"""
+
+
+KNOWS_WITHOUT = """
+try:
+    from no_such_package import attention
+except ImportError:
+    def attention(x):
+        return x + 1
+print(attention(1))
+"""
+USED_ALL_THE_SAME = """
+try:
+    import no_such_package
+    print(no_such_package.__file__)
+    from no_such_package.ops import attention
+except ImportError:
+    no_such_package = None
+print(attention(5)[0])
 """
 
 
@@ -47,6 +69,11 @@ def test_everything_can_be_done_with_it(tmp_path: Path) -> None:
 
 def test_a_script_that_knows_better_is_left_alone(tmp_path: Path) -> None:
     assert run(tmp_path, SETUP + GUARDED) == "without\n"
+    assert run(tmp_path, SETUP + KNOWS_WITHOUT) == "2\n"
+
+
+def test_a_script_that_goes_on_with_what_it_has_not(tmp_path: Path) -> None:
+    assert run(tmp_path, SETUP + USED_ALL_THE_SAME) == "(not installed)\n5\n"
 
 
 def test_other_packages_are_left_alone(tmp_path: Path) -> None:

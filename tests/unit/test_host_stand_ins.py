@@ -32,6 +32,14 @@ def test_factories(device: object) -> None:
 
 
 @pytest.mark.usefixtures("on_host")
+@pytest.mark.parametrize("device", ["cuda", "cuda:0", torch.device("cuda"), "cpu"])
+def test_generators(device: object) -> None:
+    draws = [torch.rand(3, generator=torch.Generator(device=device).manual_seed(7), device="cuda") for _ in range(2)]
+    assert torch.equal(draws[0], draws[1])
+    assert isinstance(torch.Generator(device), torch.Generator)
+
+
+@pytest.mark.usefixtures("on_host")
 def test_moves_copy_as_between_devices() -> None:
     host = torch.zeros(4)
     moved = [

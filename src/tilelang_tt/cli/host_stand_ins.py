@@ -82,6 +82,13 @@ def _names_device(func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[
     return len(args) > 1 and isinstance(args[1], (str, torch.device, int)) and not isinstance(args[1], bool)
 
 
+class Generator(torch.Generator):
+    """torch.Generator of a GPU: one of the host."""
+
+    def __new__(cls, device: Any = "cpu") -> Generator:
+        return super().__new__(cls, _on_host(device))
+
+
 class Event:
     """torch.cuda.Event on the host's clock."""
 
@@ -177,6 +184,7 @@ def host_stand_ins(chip: Arch) -> Iterator[None]:
     set_default_device = torch.set_default_device
     replaced: list[tuple[Any, str, Any]] = [(torch.cuda, name, value) for name, value in cuda_stand_ins(chip).items()]
     replaced.append((torch, "set_default_device", lambda device: set_default_device(_on_host(device))))
+    replaced.append((torch, "Generator", Generator))
     replaced.append((tilelang.profiler, "do_bench", host_bench))
     originals = [(owner, name, getattr(owner, name)) for owner, name, _ in replaced]
     try:

@@ -1,19 +1,21 @@
 """Stand-ins for packages a script imports and this machine has not.
 
 Everything in such a package can be called, indexed and computed with, and gives more of the same; the first result of a
-call is its first argument. What a script compares with it proves nothing. Imports inside `try`, where the script itself
-knows what to do, are left alone, and so are imports by installed packages.
+call is its first argument. What a script compares with it proves nothing. Imports inside `try` are left alone where the
+script knows what to do without them: its `except` gives other meanings to the names it goes on to use. So are those of
+installed packages.
 """
 
 from __future__ import annotations
 
 import ast
+import dis
 import sys
 from collections.abc import Iterator
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from pathlib import Path
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import Any
 
 _OPERATORS = [
@@ -37,6 +39,7 @@ class Absent(ModuleType):
     """A module, function, class or value of a package that is not there."""
 
     __path__ = []  # noqa: RUF012 - a package, to the import system
+    __file__ = "(not installed)"
     __version__ = "999"  # passes a script's check for a minimum
 
     def __getattr__(self, name: str) -> Any:
@@ -55,7 +58,8 @@ class Absent(ModuleType):
     def __setitem__(self, _key: Any, _value: Any) -> None: ...
 
     def __iter__(self) -> Iterator[Any]:
-        return iter((self.__dict__.get("first", self), Absent(self.__name__)))
+        others = (Absent(self.__name__) for _ in range(_unpacked(sys._getframe(1)) - 1))
+        return iter((self.__dict__.get("first", self), *others))
 
     def __mro_entries__(self, _bases: Any) -> tuple[type, ...]:
         return (object,)
@@ -86,6 +90,12 @@ class Absent(ModuleType):
 
     def __ge__(self, _other: Any) -> bool:
         return True
+
+
+def _unpacked(frame: FrameType) -> int:
+    """To how many names the running statement assigns the parts of a value; 2 where it does something else."""
+    operation, count = frame.f_code.co_code[frame.f_lasti : frame.f_lasti + 2]
+    return count if dis.opname[operation] == "UNPACK_SEQUENCE" else 2
 
 
 def _itself(absent: Absent, _other: Any) -> Absent:
@@ -120,8 +130,30 @@ class AbsentPackages(MetaPathFinder, Loader):
         path = Path(file)
         if not path.is_file() or not path.resolve().is_relative_to(self._checkout):
             return False
-        tries = (node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Try) and node.handlers)
-        return not any(node.body[0].lineno <= line <= (node.body[-1].end_lineno or 0) for node in tries)
+        module = ast.parse(path.read_text())
+        tries = (node for node in ast.walk(module) if isinstance(node, ast.Try) and node.handlers)
+        around = [node for node in tries if node.body[0].lineno <= line <= (node.body[-1].end_lineno or 0)]
+        return not any(_does_without(node, module) for node in around)
+
+
+def _does_without(attempt: ast.Try, module: ast.Module) -> bool:
+    """Whether everything that a `try` imports has a meaning without it, or is used nowhere else."""
+    imported = {name for stmt in attempt.body for name in _bound(stmt)}
+    otherwise = {name for handler in attempt.handlers for name in _bound(handler)}
+    inside = set(ast.walk(attempt))
+    used = {node.id for node in ast.walk(module) if isinstance(node, ast.Name) and node not in inside}
+    return not (imported - otherwise) & used
+
+
+def _bound(tree: ast.AST) -> Iterator[str]:
+    """Names that a statement gives a meaning, anywhere in it."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.alias):
+            yield node.asname or node.name.split(".")[0]
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+            yield node.name
 
 
 def _importer() -> tuple[str, int] | None:
