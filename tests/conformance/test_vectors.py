@@ -182,3 +182,20 @@ def test_group_norm(arch: str) -> None:
     expected = torch.nn.functional.layer_norm(a.double(), (channels, length))
     # Each number meets the engine in both sums; the mean is small beside the numbers, so its error is absolute.
     assert ((run(main, a, arch=arch).double() - expected).abs() <= ENGINE * (1 + 2 * expected.abs())).all()
+
+
+@pytest.mark.parametrize("arch", CHIPS)
+def test_a_vector_read_both_ways_keeps_all_its_bits(arch: str) -> None:
+    """Along rows and along columns: its differences with itself are zero on the diagonal."""
+
+    @T.prim_func
+    def main(A: T.Tensor((64, 64), "float32"), G: T.Tensor((2, 64), "float32"), B: T.Tensor((2, 64, 64), "float32")):
+        with T.Kernel(2, threads=128) as bx:
+            X = T.alloc_fragment((64, 64), "float32")
+            T.copy(A, X)
+            for i, j in T.Parallel(64, 64):
+                X[i, j] = T.if_then_else(G[bx, i] - G[bx, j] <= 0, X[i, j], 0.0)
+            T.copy(X, B[bx, 0, 0])
+
+    a, g = random(64, 64), random(2, 64)
+    assert torch.equal(run(main, a, g, arch=arch), torch.where(g[:, :, None] <= g[:, None, :], a, 0.0))

@@ -86,7 +86,7 @@ class Generator(torch.Generator):
     """torch.Generator of a GPU: one of the host."""
 
     def __new__(cls, device: Any = "cpu") -> Generator:
-        return super().__new__(cls, _on_host(device))
+        return super().__new__(cls, _on_host(device))  # type: ignore[call-arg] # torch's stub has no __new__
 
 
 class Event:

@@ -70,7 +70,7 @@ def _spread(sides: Sides, ties: list[tuple[Axis, Axis]]) -> None:
 def _ties(stmt: Stmt) -> Iterator[tuple[Axis, Axis]]:
     """Pairs of axes that a statement walks together."""
     if isinstance(stmt, Copy):
-        pairs = zip(_walked(stmt.src), _walked(stmt.dst), strict=True)
+        pairs = zip(walked(stmt.src), walked(stmt.dst), strict=True)
         yield from (((stmt.src.source, a), (stmt.dst.source, b)) for a, b in pairs)
     elif isinstance(stmt, Map):
         for element in elements(stmt.value):
@@ -84,5 +84,6 @@ def _ties(stmt: Stmt) -> Iterator[tuple[Axis, Axis]]:
         yield from (((stmt.src, axis), (stmt.dst, to)) for to, axis in enumerate(kept))
 
 
-def _walked(region: Region) -> list[int]:
+def walked(region: Region) -> list[int]:
+    """The axes that a box extends over."""
     return [axis for axis, extent in enumerate(region.extents) if extent != 1]

@@ -4,7 +4,8 @@
     after    Copy G[b, i : 64 x 128] -> X ; Copy G_1[b, 63, h : 128] -> g    G_1: G again, for the host to lay otherwise
 
 A tensor lies in tiles over the axes that blocks of it extend over. An input that kernels only read can lie in
-memory several times, once for every choice of axes.
+memory several times, once for every choice of axes. A vector that is read along tile rows here and along tile columns
+there has a view for each: turning it on the chip would cost a tile operation, and float32 its last bits.
 """
 
 from __future__ import annotations
@@ -12,10 +13,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tilelang_tt.diagnostics import UnsupportedError
-from tilelang_tt.ir.places import Region, Tensor
+from tilelang_tt.ir.places import Tensor
 from tilelang_tt.ir.tile import Copy, Stmt, TileProgram, rewritten, table_reads, unique_name, walk
+from tilelang_tt.passes.a_metadata.orient import Sides, orient, walked
 
-_Way = tuple[tuple[int, ...], bool]  # what `_way` finds
+_Way = tuple[tuple[int, ...], bool, bool]  # what `_way` finds
 
 
 def separate_views(program: TileProgram) -> TileProgram:
@@ -24,20 +26,21 @@ def separate_views(program: TileProgram) -> TileProgram:
     _check_tables(program, {tensor.param for tensor in written if isinstance(tensor, Tensor)})
     ways: dict[Tensor, dict[_Way, Tensor]] = {}
     names = {param.name for param in program.params} | {view.name for view in program.views}
+    sides = orient(program)
     for copy in copies:
         tensor = copy.src.source
         if not isinstance(tensor, Tensor) or tensor in written:
             continue
         known = ways.setdefault(tensor, {})
-        if _way(copy.src) not in known:
+        if _way(copy, sides) not in known:
             view = replace(tensor, name=unique_name(tensor.name, names)) if known else tensor
             names.add(view.name)
-            known[_way(copy.src)] = view
+            known[_way(copy, sides)] = view
 
     def of_view(stmt: Stmt) -> tuple[Stmt] | None:
         if not isinstance(stmt, Copy) or stmt.src.source not in ways:
             return None
-        view = ways[stmt.src.source][_way(stmt.src)]
+        view = ways[stmt.src.source][_way(stmt, sides)]
         return (replace(stmt, src=replace(stmt.src, source=view)),)
 
     launches = tuple(replace(launch, body=rewritten(launch.body, of_view)) for launch in program.launches)
@@ -60,6 +63,8 @@ def _check_tables(program: TileProgram, written: set[int]) -> None:
                     )
 
 
-def _way(region: Region) -> _Way:
-    """The axes a box extends over, and whether each of its rows is looked up."""
-    return tuple(axis for axis, extent in enumerate(region.extents) if extent != 1), region.gather is not None
+def _way(copy: Copy, sides: Sides) -> _Way:
+    """The axes a box extends over, whether each of its rows is looked up, and whether it is a vector turned round."""
+    axes, to = walked(copy.src), walked(copy.dst)
+    turned = len(axes) == 1 and sides.get((copy.src.source, axes[0])) is not sides.get((copy.dst.source, to[0]))
+    return tuple(axes), copy.src.gather is not None, turned
