@@ -99,6 +99,7 @@ const Row kRows[] = {
     {Sfpu::Elu, VD_CHIP(exponential_linear(a, v.scalar[0], a, a, v))},
     {Sfpu::Erf, VD_CHIP(error_function(a, v))},
     {Sfpu::Erfc, VD_CHIP(error_function_complement(a))},
+    {Sfpu::Erfinv, VD_CHIP(inverse_error_function(a))},
     {Sfpu::Exp, VD_CHIP(exponential(v.scalar[0] == 1.0f ? a : mul(a, v.scalar[0]), v))},
     {Sfpu::Exp2, VD_CHIP(exponential2(a, v))},
     {Sfpu::Expm1, VD_CHIP(exponential_minus_one(a, v))},
@@ -106,6 +107,8 @@ const Row kRows[] = {
     {Sfpu::Fmod, VD_CHIP(rest_of_scalar(a, v))},
     {Sfpu::GeluDerivative, VD_CHIP(gelu_derivative(a, v))},
     {Sfpu::GeluTanh, VD_CHIP(gelu_by_tangent(a, v))},
+    {Sfpu::I0, VD_CHIP(bessel0(a))},
+    {Sfpu::I1, VD_CHIP(bessel1(a))},
     {Sfpu::Lerp, VD_CHIP(rounded_to_even(mad(c, sub(b, a), a), v))},
     {Sfpu::Log, VD_CHIP(logarithm(a, v))},
     {Sfpu::Log1p, VD_CHIP(logarithm_plus_one(a, v))},
@@ -135,6 +138,7 @@ const Row kRows[] = {
     {Sfpu::TanhDerivative, VD_CHIP(tangent_derivative(a, v))},
     {Sfpu::Tanhshrink, VD_CHIP(tangent_shrink(a, v))},
     {Sfpu::Xielu, VD_CHIP(xielu(a, v))},
+    {Sfpu::Xlogy, VD_CHIP(times_logarithm(a, b, v))},
 };
 
 }  // namespace

@@ -26,6 +26,7 @@ float power(float base, float exponent, const Variant& v);
 float power_of_tile(float base, const Variant& v);  // the exponent is a scalar
 float logarithm(float x, const Variant& v);
 float scaled_logarithm(float x, const Variant& v);
+float times_logarithm(float a, float b, const Variant& v);  // a * log(b)
 float logarithm_plus_one(float x, const Variant& v);
 float gelu(float x, const Variant& v);
 float gelu_derivative(float x, const Variant& v);
@@ -39,6 +40,9 @@ float xielu(float x, const Variant& v);
 float snake(float x, float a, float b, const Variant& v);
 float error_function(float x, const Variant& v);
 float error_function_complement(float x);
+float inverse_error_function(float x);
+float bessel0(float x);
+float bessel1(float x);
 float softplus(float x, const Variant& v);
 // `above` where x >= 0, otherwise scale * (exp(power) - 1).
 float exponential_linear(float x, float scale, float power, float above, const Variant& v);
@@ -62,6 +66,7 @@ float table_reciprocal(float x);  // the guess of Blackhole
 // The same for x > 0, with refinements that follow from the width of DST.
 float positive_reciprocal(float x, const Variant& v);
 float legacy_root(float x);
+float short_logarithm(float x);  // for 16 bits, not rounded yet
 float log_of_one_plus(float x, const Variant& v);  // not rounded yet
 float accurate_exponential(float x);
 float short_exponential(float x, const Variant& v);  // as other functions use it

@@ -1,4 +1,4 @@
-// `chip` numerics of the vector unit: the error function and GELU.
+// `chip` numerics of the vector unit: the error function, GELU and Bessel functions.
 #include "chip_vector.h"
 #include "chip_vector_functions.h"
 
@@ -92,6 +92,14 @@ float error_function(float x, const Variant& v) {
     return clamped(mul(above, reciprocal_in_steps(below, v.fast ? 0 : 2)), 1.0f);
 }
 
+// By the logarithm of 1 - x^2 and two roots, after Winitzki.
+float inverse_error_function(float x) {
+    const float log = short_logarithm(minus_product(1.0f, x, x));
+    const float tmp = add(mul(log, -0.5f), -4.330746750799873f);
+    const float root = legacy_root(mad(tmp, tmp, -mul(log, 6.802721088435375f)));
+    return with_sign_of(legacy_root(add(tmp, root)), x);
+}
+
 // Another one for each half of 0 .. 5; 2 minus it for negative numbers.
 float error_function_complement(float x) {
     const float size = smaller_of(magnitude(x), 5.0f);
@@ -108,6 +116,29 @@ float error_function_complement(float x) {
                                 -2.0801517367e-01f, 1.0f});
     const float r = mul(above, reciprocal_in_steps(below, 0));
     return is_negative(x) ? add(-r, 2.0f) : r;
+}
+
+// The modified Bessel functions of order 0, by its series, and of order 1: a quotient of polynomials, from 10 on
+// exp(|x|) / sqrt(|x|) with a correction. Order 1 is rounded to bf16 for every DST.
+float bessel0(float x) {
+    const float square = mul(x, x);
+    const float terms = polynomial(square, {1.50e-22f, 7.24e-20f, 2.90e-17f, 9.39e-15f, 2.40e-12f, 4.71e-10f, 6.78e-08f,
+                                            0.000006781684028f, 0.0004340277778f});
+    return mad(add(mul(add(mul(terms, square), 0.015625f), square), 0.25f), square, 1.0f);
+}
+float bessel1(float x) {
+    const float size = smaller_of(magnitude(x), 88.5f), limited_x = with_sign_of(size, x);
+    const float square = mul(limited_x, limited_x);
+    if (!is_above(size, 10.0f)) {
+        const float above = polynomial(square, {2.0223499130e-05f, 1.6126291630e-03f, 5.4503594600e-02f, 4.9992737740e-01f});
+        const float below = polynomial(square, {-2.5076132990e-07f, 1.0333660750e-04f, -1.6242591070e-02f, 1.0f});
+        return rounded(mul(mul(above, limited_x), reciprocal_in_steps(below, 2)), Variant{});
+    }
+    const float power = power_of_two(add(mul(size, 1.4426950216293335f), 127.0f), 1.0017248f);
+    const float root = reciprocal_root(size, Variant{true, false, false, true, {}});
+    const float correction = polynomial(mul(root, root), {-3.3467922914e-01f, -1.9748322314e-02f, -4.3674591560e-02f,
+                                                          -4.6652925320e-02f, -1.4960495444e-01f, 3.9894228967e-01f});
+    return rounded(with_sign_of(mul(mul(power, root), correction), limited_x), Variant{});
 }
 
 }  // namespace chip

@@ -111,6 +111,7 @@ static float log_terms(float m) {  // all but the last, -1/2
 // The exponent bits k << 23 for which 2^-k * x lies in [0.75, 1.5).
 static uint32_t exponent_bits(float x) { return (to_bits(x) - to_bits(0.75f)) & 0xFF800000u; }
 
+// Not rounded yet.
 static float logarithm_times(float x, float scale, const Variant& v) {
     const uint32_t offset = exponent_bits(x);
     const float a = v.fast ? x : mad(x, 1.0f, 0.0f);
@@ -120,13 +121,21 @@ static float logarithm_times(float x, float scale, const Variant& v) {
     const float result = mul(log_of(m, terms, static_cast<int32_t>(offset)), scale);
     // Zero, infinity and NaN: multiplying by infinity or NaN keeps the sign that the formula gave.
     const int32_t field = exponent_field(a);
-    if (field == 255) return rounded(mul(result, a), v);
-    if (field == 0) return rounded(mul(result, with_exponent(a, 255)), v);
-    return rounded(result, v);
+    if (field == 255) return mul(result, a);
+    return field == 0 ? mul(result, with_exponent(a, 255)) : result;
 }
 
-float logarithm(float x, const Variant& v) { return logarithm_times(x, 1.0f, v); }
-float scaled_logarithm(float x, const Variant& v) { return logarithm_times(x, v.scalar[0], v); }
+float logarithm(float x, const Variant& v) { return rounded(logarithm_times(x, 1.0f, v), v); }
+float scaled_logarithm(float x, const Variant& v) { return rounded(logarithm_times(x, v.scalar[0], v), v); }
+float short_logarithm(float x) { return logarithm_times(x, 1.0f, Variant{}); }
+
+// A cubic for the logarithm, which goes through DST.
+float times_logarithm(float a, float b, const Variant& v) {
+    if (is_negative(b)) return kNan;
+    const float x = with_exponent(b, 127), series = polynomial(x, {0.1058f, -0.7166f, 2.0871f, -1.4753f});
+    const float log = mad(static_cast<float>(exponent_field(b) - 127), 0.692871f, series);
+    return mul(through_dst(to_bits(flushed(b)) == 0 ? -kInfinity : log, v), a);
+}
 
 float log_of_one_plus(float x, const Variant& v) {
     const float u = add(x, 1.0f);

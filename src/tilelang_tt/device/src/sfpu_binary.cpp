@@ -48,7 +48,7 @@ const FloatRow kRows[] = {
     {Sfpu::Atan2, Sfpu::Atan2, "atan2_binary_tile", 2, kEven, VD_FLOAT(std::atan2(a, b))},
     {Sfpu::Logaddexp, Sfpu::Logaddexp, "logaddexp_binary_tile", 2, kEven, VD_FLOAT(logaddexp(a, b))},
     {Sfpu::Logaddexp2, Sfpu::Logaddexp2, "logaddexp2_binary_tile", 2, kEven, VD_FLOAT(logaddexp2(a, b))},
-    {Sfpu::Xlogy, Sfpu::Xlogy, "xlogy_binary_tile", 2, kEven, VD_FLOAT(a == 0.0f && b == b ? 0.0f : a * std::log(b))},
+    {Sfpu::Xlogy, Sfpu::Xlogy, "xlogy_binary_tile", 2, kCut, VD_FLOAT(a == 0.0f && b == b ? 0.0f : a * std::log(b))},
     {Sfpu::Isclose, Sfpu::Isclose, "isclose_binary_tile", 2, kCut, VD_FLOAT(truth(close(a, b, s)))},
     {Sfpu::Logsigmoid, Sfpu::Logsigmoid, "logsigmoid_tile", 2, kCut, VD_FLOAT(a < 0.0f ? a - std::log1p(std::exp(a)) : -std::log1p(b))},
     {Sfpu::Mask, Sfpu::Mask, "mask_tile", 2, kCut, VD_FLOAT(chosen(b, s.format) ? a : 0.0f)},
