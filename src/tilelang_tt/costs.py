@@ -116,7 +116,7 @@ def _leaf(kernels: KernelSet, stmt: KernelStmt) -> dict[str, int]:
             own = stmt.cb.producer is stmt.cb.consumer
             return {"packed_tiles": 1, "l1_trips": int(own)}
         case ReadTile():
-            return {"dram_read": page_bytes(stmt.tensor)}
+            return {"dram_read": page_bytes(stmt.tensor) // (TILE if stmt.first_row else 1)}
         case WriteTile():
             return {"dram_written": page_bytes(stmt.tensor)}
         case ReadRow():

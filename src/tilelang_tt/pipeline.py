@@ -38,6 +38,7 @@ from tilelang_tt.passes.c_tile.factor_numbers import factor_numbers
 from tilelang_tt.passes.c_tile.fold_clear import fold_clear
 from tilelang_tt.passes.c_tile.fuse_maps import fuse_maps
 from tilelang_tt.passes.c_tile.join_maps import join_maps
+from tilelang_tt.passes.c_tile.keep_first_rows import keep_first_rows
 from tilelang_tt.passes.c_tile.keep_in_dst import keep_in_dst
 from tilelang_tt.passes.c_tile.lower_positions import lower_positions
 from tilelang_tt.passes.c_tile.lower_reductions import lower_reductions
@@ -87,6 +88,7 @@ TILE_PASSES: tuple[Callable[[TileProgram], TileProgram], ...] = (
     lower_tile_intrinsics,
     keep_in_dst,
     share_blocks,
+    keep_first_rows,
     choose_engine,
     build_tile_dfg,
 )

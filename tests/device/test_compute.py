@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
-from device_programs import TileProgram
+from device_programs import TILE_READER, TileProgram
 
 from tilelang_tt.diagnostics import DeviceError
 
@@ -12,6 +12,7 @@ COPY = "copy_tile_to_dst_init_short(x); copy_tile(x, 0, 0); "
 COPY_BOTH = COPY + "copy_tile(y, 0, 1); "
 HEADERS = (
     "eltwise_binary.h",
+    "eltwise_binary_sfpu.h",
     "bcast.h",
     "sfpu_binary_bcast.h",
     "cumsum.h",
@@ -86,6 +87,56 @@ def test_broadcasts() -> None:
         a, b = (item[:, 32 * number : 32 * number + 32] for item in (x, y))
         wanted = a - function(b) if number < 3 else function(b)
         torch.testing.assert_close(out[:, 32 * number : 32 * number + 32], wanted, rtol=1e-6, atol=1e-6)
+
+
+WHOLE = "noc_async_read_page(page, tensor, get_write_ptr(index));"
+FIRST_ROW = """
+    const uint64_t from = tensor.get_noc_addr(page);
+    const uint32_t to = get_write_ptr(index), face = get_tile_size(index) / 4, bytes = index == 1 ? face / 16 : face;
+    for (uint32_t at = 0; at < (index == 1 ? 2 : 4) * face; at += face) noc_async_read(from + at, to + at, bytes);
+"""
+
+
+def first_rows(body: str) -> torch.Tensor:
+    """What is added to x. Of the tiles of y only the first row arrives."""
+    assert WHOLE in TILE_READER
+    reader = TILE_READER.replace(WHOLE, FIRST_ROW)
+    x, y = sample(7, 64), sample(8, 64)
+    return run(body, x, y, direct=False, extra={"reader.cpp": reader}) - x
+
+
+def test_rows_that_are_broadcast_are_all_that_must_be_there() -> None:
+    expected = torch.cat([half[:1].expand(32, 32) for half in sample(8, 64).split(32, dim=1)], dim=1)
+    added = first_rows("add_bcast_rows_init(x, y); add_tiles_bcast_rows(x, y, 0, 0, 0);")
+    torch.testing.assert_close(added, expected, rtol=1e-5, atol=1e-5)
+    alone = first_rows(
+        "unary_bcast_init<BroadcastType::ROW>(y); unary_bcast<BroadcastType::ROW>(y, 0, 0); "
+        "copy_tile_to_dst_init_short(x); copy_tile(x, 0, 1); add_binary_tile_init(); add_binary_tile(0, 1, 0);"
+    )
+    torch.testing.assert_close(alone, expected, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "add_init(x, y); add_tiles(x, y, 0, 0, 0);",
+        "add_bcast_cols_init(x, y); add_tiles_bcast_cols(x, y, 0, 0, 0);",
+        "add_bcast_rows_init(x, y); add_tiles_bcast_rows(x, y, 0, 0, 0, 16);",
+    ],
+)
+def test_other_rows_must_be_there(body: str) -> None:
+    with pytest.raises(DeviceError, match=r"cb-unwritten"):
+        first_rows(body)
+
+
+def test_a_row_of_16_bits_has_no_place_in_a_32_bit_dst() -> None:
+    body = "unary_bcast_init<BroadcastType::ROW>(x); unary_bcast<BroadcastType::ROW>(x, 0, 0);"
+    x = torch.ones(32, 32).bfloat16()
+    with pytest.raises(DeviceError, match=r"unary_bcast<ROW> of Float16_b to a 32-bit DST") as caught:
+        run(body, x, direct=False, x_format="Float16_b", out_format="Float16_b")
+    assert caught.value.code == "TT403"
+    forms = {"x_format": "Float16_b", "y_format": "Float16_b", "out_format": "Float16_b"}
+    assert torch.equal(run(body, x, direct=False, fp32_dest=False, **forms), x)
 
 
 IN_DST = {

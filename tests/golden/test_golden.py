@@ -1,4 +1,4 @@
-"""Seven kernels, every stage and every file, as text a reviewer can read. `make golden` rewrites them.
+"""Eight kernels, every stage and every file, as text a reviewer can read. `make golden` rewrites them.
 
 Each folder holds `kernel.py` (one PrimFunc and its TARGET), `stages/` (the program after each pass) and the five
 generated files. A golden says what the compiler wrote; that it is right is said by the same kernel's run here.
@@ -84,11 +84,12 @@ MEANINGS: dict[str, Callable[..., torch.Tensor]] = {
     "gemm_transposed": lambda a, b: a.T @ b.T,
     "sum_of_parts": lambda p: p.sum(0),
     "softmax": lambda x: torch.softmax(x, 1),
+    "rms_norm": lambda x, w: torch.nn.functional.rms_norm(x, (256,), w, 1e-6),
     "flash_attention": attention,
 }
 # Small integers: every format and every order of summation gives the exact result, except where there are
-# exponentials. There: weights and results of 8 bits, a rounding of 2^-9 each.
-TOLERANCES = {"softmax": 2**-8, "flash_attention": 2**-8}
+# exponentials or roots. There: weights and results of 8 bits, a rounding of 2^-9 each.
+TOLERANCES = {"softmax": 2**-8, "rms_norm": 2**-8, "flash_attention": 2**-8}
 
 
 @pytest.mark.parametrize("name", KERNELS)

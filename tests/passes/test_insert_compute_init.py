@@ -153,7 +153,7 @@ for unit in unit_start .. unit_start + unit_count
     reconfig srcb Y
     init mul_tiles X, Y
       reconfig srcb Y -> V
-      init sub_tiles X, V
+      init sub_tiles_bcast_rows X, V
         sfpu binary_max_tile DST[t], DST[2 + t] -> DST[t]
 """
     )

@@ -41,7 +41,7 @@ def three_maxima() -> Any:
 
 def with_few(monkeypatch: pytest.MonkeyPatch, program: TileProgram, least: int) -> TileProgram:
     """As if the chip had one circular buffer less than needed, down to `least`."""
-    monkeypatch.setattr(module, "_fits", lambda launch, arch: len(launch.streams) <= least)
+    monkeypatch.setattr(module, "fits", lambda launch, arch: len(launch.streams) <= least)
     return share_blocks(program)
 
 

@@ -170,7 +170,7 @@ reader -> compute, 3 blocks, unpacked to DST  # user.py:7
 CB = k.Cb(0, "X", "Float16_b", 2048, 2, 3, Role.READER, Role.COMPUTE, False, (1, 2), HERE)
 OUT = k.Cb(16, "Y", "Float32", 4096, 2, 1, Role.COMPUTE, Role.WRITER, True, (1, 2), None)
 INDEX, BASE = scalar.var("i"), scalar.var("X_l1")
-ADD, ADD_TILES = ELEMENT_OPS["add"].instructions[1:]
+ADD, ADD_TILES, ADD_ROWS = ELEMENT_OPS["add"].instructions[1:]
 RELU = ELEMENT_OPS["max"].instructions[0]
 POINTER = k.Pointer(BASE, CB, write=True)
 ROW_PLACE = k.RowPlace(CB, BASE, scalar.const(3), 2, 4, 1)
@@ -236,6 +236,7 @@ KERNEL_LINES: list[tuple[tuple[k.KernelStmt, ...], str]] = [
         "add_tiles X[1], Y[2] -> DST[3]",
     ),
     ((k.Init(k.BinaryMode(ADD_TILES, CB, OUT)),), "init add_tiles X, Y"),
+    ((k.Init(k.BinaryMode(ADD_ROWS, CB, OUT)),), "init add_tiles_bcast_rows X, Y"),
     ((k.TransposeTile(CB, scalar.const(1), scalar.const(2)),), "transpose X[1] -> DST[2]"),
     ((k.FillTile(scalar.const(2), -1.5),), "fill DST[2] = -1.5"),
     (

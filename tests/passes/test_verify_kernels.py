@@ -45,6 +45,7 @@ from tilelang_tt.ir.kernel import (
     walk,
 )
 from tilelang_tt.ir.layout import Role
+from tilelang_tt.ops import ELEMENT_OPS
 from tilelang_tt.options import Options
 from tilelang_tt.passes.f_verify.check_blocks import check_blocks
 from tilelang_tt.passes.f_verify.verify_kernels import verify_kernels
@@ -122,12 +123,38 @@ def product_of_blocks() -> Any:
     return main
 
 
+def rows_of_vectors() -> Any:
+    """`V` is spread on its way to DST, `W` by the instruction that multiplies with it."""
+
+    @T.prim_func
+    def main(
+        A: T.Tensor((64, 64), "bfloat16"),
+        B: T.Tensor((64,), "bfloat16"),
+        C: T.Tensor((64,), "bfloat16"),
+        D: T.Tensor((64, 64), "bfloat16"),
+    ):
+        with T.Kernel(2, threads=128) as bx:
+            X = T.alloc_shared((32, 64), "bfloat16")
+            V = T.alloc_shared((64,), "bfloat16")
+            W = T.alloc_shared((64,), "bfloat16")
+            Y = T.alloc_fragment((32, 64), "bfloat16")
+            T.copy(A[bx * 32, 0], X)
+            T.copy(B, V)
+            T.copy(C, W)
+            for i, j in T.Parallel(32, 64):
+                Y[i, j] = T.max(X[i, j] * W[j], V[j])
+            T.copy(Y, D[bx * 32, 0])
+
+    return main
+
+
 SETS: dict[str, Callable[[], Any]] = {
     "accumulator in L1": lambda: gemm(100, 130, 96, (128, 128, 32)),
     "accumulator in DST": gemm,
     "updated in place": gemm_updated_in_place,
     "maxima": maxima_of_rows,
     "product of blocks": product_of_blocks,
+    "first rows": rows_of_vectors,
 }
 
 
@@ -251,6 +278,22 @@ def with_another_sfpu() -> KernelSet:
     return inserted(kernels, COMPUTE, place, replace(sfpu, instruction=replace(sfpu.instruction, call="sin_tile({a})")))
 
 
+def taking(name: str) -> Callable[[Any], bool]:
+    """The instruction that spreads a row of a block."""
+    return lambda stmt: isinstance(stmt, BinaryTiles) and stmt.b.name == name
+
+
+def with_whole_tiles(name: str) -> KernelSet:
+    whole = next(row for row in ELEMENT_OPS["add"].instructions if row.operands == "bb")
+    return with_fields(COMPUTE, taking(name), kernels_of("first rows"), instruction=whole)
+
+
+def with_a_row_first() -> KernelSet:
+    kernels = kernels_of("first rows")
+    rows = next(cb for cb in kernels.cbs.values() if cb.name == "W")
+    return with_fields(COMPUTE, taking("W"), kernels, a=rows)
+
+
 def product_onto_a_product() -> KernelSet:
     kernels = kernels_of("product of blocks")
     place = find(kernels, COMPUTE, BinaryTiles)
@@ -338,6 +381,12 @@ BREAKS: dict[str, tuple[Callable[[], KernelSet], ...]] = {
     ),
     "TT946": (lambda: with_fields(COMPUTE, PackTile, overwrite=scalar.false()),),
     "TT947": (lambda: without(WRITER, WriteTile),),
+    "TT948": (lambda: with_fields(READER, ReadTile, first_row=True),),
+    "TT949": (
+        lambda: with_whole_tiles("V"),
+        lambda: with_whole_tiles("W"),
+        lambda: with_a_row_first(),
+    ),
     # DST
     "TT950": (lambda: at_end(DstCall(DstKind.ACQUIRE)),),
     "TT951": (

@@ -47,8 +47,8 @@ _RESERVED = frozenset(
     namespace new noexcept not not_eq nullptr operator or or_eq private protected public register reinterpret_cast
     requires return short signed sizeof static static_assert static_cast struct switch template this thread_local throw
     true try typedef typeid typename union unsigned using virtual void volatile wchar_t while xor xor_eq
-    int32_t uint32_t uint64_t std tt kernel_main zero_tile constant_tile row_chunk read_row zero_row write_row floor_div
-    floor_mod ALWI FORCE_INLINE UNPACK MATH PACK TensorAccessor TensorAccessorArgs MEM_ZEROS_BASE
+    int32_t uint32_t uint64_t std tt kernel_main zero_tile constant_tile row_chunk read_row read_first_row zero_row
+    write_row floor_div floor_mod ALWI FORCE_INLINE UNPACK MATH PACK TensorAccessor TensorAccessorArgs MEM_ZEROS_BASE
     MEM_ZEROS_SIZE SrcOrder reduce_tile reduce_init reduce_uninit PoolType ReduceDim
     DataFormat float_of
     cb_reserve_back cb_push_back cb_wait_front cb_pop_front get_write_ptr get_read_ptr get_tile_size get_arg_val
@@ -228,7 +228,9 @@ class Printer:
         for cb in cbs:
             self.cbs[cb] = self.identifier(f"cb_{cb.name}")
             blocks = f"{cb.depth} blocks of " if cb.depth > 1 else ""
-            what = f"{blocks}{cb.shape[0]} x {cb.shape[1]} tiles, {cb.format}"
+            what = (
+                f"{blocks}{cb.shape[0]} x {cb.shape[1]} tiles, {cb.format}{', first rows only' if cb.first_row else ''}"
+            )
             self.line(f"constexpr uint32_t {self.cbs[cb]} = tt::CBIndex::c_{cb.id};  // {what}")
 
     def runtime_args(self, kernel: Kernel) -> None:

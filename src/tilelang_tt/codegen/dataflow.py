@@ -55,6 +55,15 @@ inline void constant_tile(uint32_t l1, int32_t base, int32_t row, int32_t col) {
     }
 }"""
 
+_READ_FIRST_ROW = """\
+// Reads the first row of a tile whose rows are all equal: 16 elements of each of its two upper faces.
+template <uint32_t tile_bytes, typename Tensor>
+FORCE_INLINE void read_first_row(uint32_t page, const Tensor& tensor, uint32_t l1) {
+    constexpr uint32_t face_bytes = tile_bytes / 4, row_bytes = face_bytes / 16;
+    const uint64_t from = tensor.get_noc_addr(page);
+    noc_async_read(from, l1, row_bytes);
+    noc_async_read(from + face_bytes, l1 + face_bytes, row_bytes);
+}"""
 
 _ROW_CHUNK = """\
 // L1 address of 16 elements of a row of Float32 tiles: a row of a face. Tiles of a block are `row_step` apart
@@ -132,6 +141,9 @@ class _Dataflow(Printer):
         if any(isinstance(stmt, ZeroTile) for stmt in walk(kernel.body)):
             self.line()
             self.lines += _ZERO_TILE.split("\n")
+        if any(isinstance(stmt, ReadTile) and stmt.first_row for stmt in walk(kernel.body)):
+            self.line()
+            self.lines += _READ_FIRST_ROW.split("\n")
         rows = [text for kind, text in _ROWS if any(isinstance(stmt, kind) for stmt in walk(kernel.body))]
         if rows:
             self.line()
@@ -198,6 +210,8 @@ class _Dataflow(Printer):
             return self.row(stmt)
         assert isinstance(stmt, ReadTile | WriteTile), stmt
         function = "noc_async_read_page" if isinstance(stmt, ReadTile) else "noc_async_write_page"
+        if isinstance(stmt, ReadTile) and stmt.first_row:
+            function = f"read_first_row<{self.tile_bytes[stmt.cb]}>"
         place = self.place(stmt.cb, self.name(stmt.base), stmt.slot)
         return f"{function}({self.expr(stmt.page)}, {self.accessor_names[stmt.tensor]}, {place})"
 

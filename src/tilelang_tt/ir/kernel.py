@@ -46,6 +46,7 @@ class Cb:
     shape: tuple[int, int]  # tiles of a block
     location: Location | None
     shares: int | None = None  # a second view: number of the buffer whose pages these are
+    first_row: bool = False  # only the first row of its tiles is there
 
     @property
     def pages(self) -> int:
@@ -184,13 +185,14 @@ class ReadTable:
 
 @dataclass(frozen=True)
 class ReadTile:
-    """Start reading a page of a tensor to place `slot` of the block at `base`."""
+    """Start reading a page of a tensor, or the first row of its tile, to place `slot` of the block at `base`."""
 
     tensor: Tensor
     page: Expr
     cb: Cb
     base: Var
     slot: Expr
+    first_row: bool = False
 
 
 @dataclass(frozen=True)

@@ -77,6 +77,7 @@ class BufferLayout:
     col_axis: int | None = 1
     outer: tuple[int, ...] = ()  # extents of the axes before these: matrices one after the other
     constant: bool = False  # all tiles are the same, and stored once
+    first_row: bool = False  # the rows of its tiles are all equal, and only the first one is there
 
     @property
     def tiles(self) -> int:
@@ -112,6 +113,7 @@ class Constant:
 
 
 ONES = Constant(base=1)
+ZEROS = Constant()
 
 
 class Role(Enum):

@@ -131,7 +131,7 @@ class _KernelText:
     def cb(self, buffer: Buffer, cb: Cb) -> str:
         ends = f"{cb.producer.value} -> {cb.consumer.value}"
         blocks = f"{cb.depth} block{'s' if cb.depth > 1 else ''} of {size(*cb.shape)} tiles {cb.format}"
-        direct = ", unpacked to DST" if cb.unpack_to_dest else ""
+        direct = ", first rows only" if cb.first_row else ", unpacked to DST" if cb.unpack_to_dest else ""
         return f"cb{cb.id} {self.names(buffer)}: {ends}, {blocks}, {cb.pages} pages of {cb.page_bytes} B{direct}"
 
     def kernel(self, kernel: Kernel) -> Iterator[str]:
@@ -266,7 +266,8 @@ class _KernelText:
             case WriteRow():
                 return f"write {self.row(stmt.place)} -> {self.row_of(stmt)}"
             case ReadTile():
-                page = f"{names(stmt.tensor)} page {names.expr(stmt.page)}"
+                part = "first row of " if stmt.first_row else ""
+                page = f"{part}{names(stmt.tensor)} page {names.expr(stmt.page)}"
                 return f"read {page} -> {self.slot(stmt.cb, stmt.slot)} at {names(stmt.base)}"
             case ZeroTile():
                 return f"zero {self.slot(stmt.cb, stmt.slot)} at {names(stmt.base)}"

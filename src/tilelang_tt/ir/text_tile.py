@@ -290,7 +290,7 @@ def buffer_layout_text(layout: BufferLayout) -> str:
     order = " by columns" if layout.order is TileOrder.COLUMNS else ""
     repeated = {(True, False): " of equal rows", (False, True): " of equal columns", (True, True): " of one value"}
     lanes = repeated.get((layout.row_axis is None, layout.col_axis is None), "")
-    once = ", stored once" if layout.constant else ""
+    once = ", stored once" if layout.constant else ", first row only" if layout.first_row else ""
     return f"; {size(layout.rows, layout.cols)} tiles{order}{lanes} {layout.format} of {layout.page_bytes} B{once}"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 UNARY = "api/compute/eltwise_unary"
@@ -18,9 +18,9 @@ class Instruction:
     """One way an engine carries out an operation.
 
     `operands` has a letter per operand: `t` a tile in DST, `n` a number, the same for the whole tile; both are the
-    SFPU's. `b` is a tile in a circular buffer, taken by the matrix engine. In `call`, {a} {b} {c} {out} are DST indices
-    (for `b`: places in {cb_a} and {cb_b}), {bits} the number's float32 bits, {whole} the number itself, {format} the
-    format of DST. A call without {out} works in place on {a}.
+    SFPU's. The matrix engine takes `b`, a tile in a circular buffer, and `r`, the first row of one for all rows. In
+    `call`, {a} {b} {c} {out} are DST indices (for `b`, `r`: places in {cb_a} and {cb_b}), {bits} the number's float32
+    bits, {whole} the number itself, {format} the format of DST. A call without {out} works in place on {a}.
     """
 
     operands: str
@@ -96,7 +96,9 @@ def of_tiles(call: str, header: str = BINARY_SFPU) -> Instruction:
     return Instruction("tt", f"{call}_init()", f"{call}({{a}}, {{b}}, {{out}})", header)
 
 
-def of_blocks(name: str, error: tuple[float, float]) -> Instruction:
-    """`name_tiles(cb_a, cb_b, a, b, out)` of the matrix engine."""
+def of_blocks(name: str, error: tuple[float, float]) -> tuple[Instruction, Instruction]:
+    """`name_tiles(cb_a, cb_b, a, b, out)` of the matrix engine, and the form that spreads the first row of `b`."""
     init, call = f"{name}_init({{cb_a}}, {{cb_b}})", f"{name}_tiles({{cb_a}}, {{cb_b}}, {{a}}, {{b}}, {{out}})"
-    return Instruction("bb", init, call, "api/compute/eltwise_binary.h", error=error)
+    whole = Instruction("bb", init, call, "api/compute/eltwise_binary.h", error=error)
+    init, call = init.replace("_init", "_bcast_rows_init"), call.replace("_tiles", "_tiles_bcast_rows")
+    return whole, replace(whole, operands="br", init=init, call=call, header="api/compute/bcast.h")

@@ -86,7 +86,7 @@ void vd_binary_tile(uint32_t op_number, uint32_t broadcast_number, uint32_t in0,
     Tile& a = engine.srca_tiles[0];
     Tile& b = engine.srcb_tiles[0];
     load_operand(in0, tile0, a);
-    load_operand(in1, tile1, b);
+    load_operand(in1, tile1, b, broadcast == Broadcast::Rows ? row : kAllRows);
     broadcast_in_place(broadcast, row, b);
     combine(op, a, b, engine.accumulate && engine.tiles[dst] != DstTile::Zero, out);
     engine.tiles[dst] = DstTile::Written;

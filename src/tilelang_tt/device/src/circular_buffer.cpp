@@ -110,7 +110,16 @@ static void refuse_taken(uint32_t cb, const char* call) {
            cb_config(cb).name, core->cbs[cb].taken_line);
 }
 
-const uint8_t* readable_tile(uint32_t cb, uint32_t tile) {
+// One row of a tile lies in two faces side by side.
+static void require_row(uint32_t cb, uint32_t number, uint32_t row) {
+    const uint32_t face_bytes = cb_config(cb).page_bytes / 4, row_bytes = face_bytes / kFace;
+    for (uint32_t face = row / kFace * 2, last = face + 1; face <= last; ++face) {
+        const uint32_t at = page_offset(cb, number) + face * face_bytes + row % kFace * row_bytes;
+        require_published({cb, number, number}, at, row_bytes);
+    }
+}
+
+const uint8_t* readable_tile(uint32_t cb, uint32_t tile, uint32_t row) {
     const CbConfig& config = cb_config(cb);
     const CbState& state = core->cbs[cb];
     if (config.on_tensor) take_shard(cb);
@@ -123,7 +132,11 @@ const uint8_t* readable_tile(uint32_t cb, uint32_t tile) {
         breach("cb-wrap", "tile %u of CB %u '%s' lies past the end of the buffer (front at page %u of %u)", tile, cb,
                config.name, state.read_page, config.pages);
     }
-    return published_page(cb, state.read_page + tile);
+    const uint32_t page = state.read_page + tile;
+    const bool block = config.storage == DataFormat::Bfp8_b || config.storage == DataFormat::Bfp4_b;
+    if (row == kAllRows || block) return published_page(cb, page);
+    require_row(cb, page, row);
+    return core->l1 + page_offset(cb, page);
 }
 
 uint8_t* packable_tile(uint32_t cb, uint32_t tile, uint32_t& page) {

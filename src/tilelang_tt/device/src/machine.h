@@ -200,7 +200,8 @@ uint32_t max_packet();                               // bytes of one NoC packet
 const CbConfig& cb_config(uint32_t cb);
 bool cb_has_room(const Core& core, uint32_t cb, uint32_t pages);
 bool cb_has_data(const Core& core, uint32_t cb, uint32_t pages);
-const uint8_t* readable_tile(uint32_t cb, uint32_t tile);
+constexpr uint32_t kAllRows = ~0u;
+const uint8_t* readable_tile(uint32_t cb, uint32_t tile, uint32_t row = kAllRows);  // of which that row is used
 uint8_t* packable_tile(uint32_t cb, uint32_t tile, uint32_t& page);
 // The CB page at an L1 offset, or false when the offset lies in no CB.
 struct CbSpan {
@@ -298,7 +299,8 @@ bool is_integer(DataFormat format);
 bool is_32bit_integer(DataFormat format);
 
 // ---- move.cpp --------------------------------------------------------------------------------------
-void load_operand(uint32_t cb, uint32_t tile, Tile& out);  // a tile on its way through a source register
+// A tile on its way through a source register, or one row of it: the others may be anything.
+void load_operand(uint32_t cb, uint32_t tile, Tile& out, uint32_t row = kAllRows);
 void broadcast_in_place(Broadcast broadcast, uint32_t row, Tile& tile);  // binary.cpp
 bool goes_to_dst(uint32_t cb);  // all bits reach DST: integers, and unpack-to-DST buffers
 void check_packer(uint32_t cb, const char* what);

@@ -9,12 +9,13 @@ namespace {
 
 constexpr const char* kDims[] = {"REDUCE_ROW", "REDUCE_COL", "REDUCE_SCALAR"};
 
-void unpack_to_dst(uint32_t cb, uint32_t tile, uint32_t dst, uint32_t transpose, const char* what) {
+void unpack_to_dst(uint32_t cb, uint32_t tile, uint32_t dst, uint32_t transpose, const char* what,
+                   uint32_t row = kAllRows) {
     const CbConfig& config = cb_config(cb);
     require_srca(cb, what);
     require_wide_dst(config.declared, what);
     Tile& out = dst_tile(dst);
-    load_operand(cb, tile, out);
+    load_operand(cb, tile, out, row);
     if (!goes_to_dst(cb)) source_to_dst(out);
     if (transpose & kWithinTransposed) transpose_in_place(out);
     // Both at once are the transpose of a tile, which has moved the faces already.
@@ -57,9 +58,9 @@ void apply_relu(uint32_t mode, uint32_t threshold_bits, Tile& tile) {
 
 }  // namespace
 
-void load_operand(uint32_t cb, uint32_t tile, Tile& out) {
+void load_operand(uint32_t cb, uint32_t tile, Tile& out, uint32_t row) {
     const CbConfig& config = cb_config(cb);
-    const uint8_t* page = readable_tile(cb, tile);
+    const uint8_t* page = readable_tile(cb, tile, row);
     if (is_integer(config.storage)) {
         ++core->statistics.tiles_unpacked;
         return unpack_integers(config.storage, page, out);
@@ -163,8 +164,15 @@ void vd_unary_bcast(uint32_t broadcast, uint32_t cb, uint32_t tile, uint32_t dst
     if (core->engine.broadcast != static_cast<Broadcast>(broadcast)) {
         breach("init-mismatch", "unary_bcast of another broadcast type than its init");
     }
-    unpack_to_dst(cb, tile, dst, false, "unary_bcast");
-    broadcast_in_place(static_cast<Broadcast>(broadcast), 0, core->engine.dst[dst]);
+    const Broadcast type = static_cast<Broadcast>(broadcast);
+    // The row is moved from SrcB as it is: 16-bit numbers in 16-bit rows, which are elsewhere in a 32-bit DST.
+    const DataFormat format = cb_config(cb).declared;
+    const bool wide = format == DataFormat::Float32 || is_32bit_integer(format);
+    if (type == Broadcast::Rows && core->group->fp32_dest && !wide) {
+        undefined("unary_bcast<ROW> of %s to a 32-bit DST", format_name(format));
+    }
+    unpack_to_dst(cb, tile, dst, false, "unary_bcast", type == Broadcast::Rows ? 0 : kAllRows);
+    broadcast_in_place(type, 0, core->engine.dst[dst]);
 }
 
 void vd_unary_bcast_uninit(uint32_t cb, uint32_t line) {

@@ -11,6 +11,9 @@ larger operand's first count. So it is used
 - for sums of such blocks, and products with one float32 block, where the result is stored with 8 bits and nothing on
   the way there makes a relative error larger (`steady` in the table of operations);
 - unless both operands are in DST for something else anyway.
+
+Of a tile whose first row alone is there (`keep_first_rows`) it takes that row for all rows, as its second operand;
+where such a tile goes to DST, it is added to a tile of zeros.
 """
 
 from __future__ import annotations
@@ -21,10 +24,11 @@ from dataclasses import replace
 from tilelang_tt.compiled import Decision
 from tilelang_tt.ir.elements import Apply, Element, ElementExpr
 from tilelang_tt.ir.places import Buffer
-from tilelang_tt.ir.tile import InDst, Launch, Map, Maps, Stmt, TileProgram, children, maps_of, with_children
+from tilelang_tt.ir.tile import InDst, Launch, Map, Maps, Stmt, TileProgram, children, maps_of, walk, with_children
 from tilelang_tt.ops import ELEMENT_OPS
 from tilelang_tt.options import Options
-from tilelang_tt.passes.c_tile.dst_program import dst_tiles, element_program
+from tilelang_tt.passes.c_tile.dst_program import dst_tiles, element_program, in_dst
+from tilelang_tt.passes.c_tile.keep_first_rows import with_zeros
 
 _EIGHT_BITS = ("Float16_b", "Bfp8_b", "Bfp4_b")  # formats of numbers with at most 8 significant bits
 
@@ -32,11 +36,17 @@ _EIGHT_BITS = ("Float16_b", "Bfp8_b", "Bfp4_b")  # formats of numbers with at mo
 def choose_engine(program: TileProgram) -> TileProgram:
     choosers = [_Chooser(launch, program.options) for launch in program.launches]
     launches = tuple(
-        replace(launch, body=chooser.body(launch.body, None))
+        _with_zeros_for_rows(replace(launch, body=chooser.body(launch.body, None)))
         for launch, chooser in zip(program.launches, choosers, strict=True)
     )
     decisions = [decision for chooser in choosers for decision in chooser.decisions]
     return replace(program, launches=launches).with_decisions(*decisions)
+
+
+def _with_zeros_for_rows(launch: Launch) -> Launch:
+    values = [one.value for stmt in walk(launch.body) for one in maps_of(stmt)]
+    fetched = {part.buffer for value in values for part in in_dst(value) if isinstance(part, Element)}
+    return with_zeros(launch) if any(launch.layouts[buffer].first_row for buffer in fetched) else launch
 
 
 class _Chooser:
@@ -61,9 +71,9 @@ class _Chooser:
         uses = [use for one in maps for use in self.uses(one.value, held, self.narrow(one.dst))]
         unsuited = {expr for expr, suits in uses if not suits}
         candidates = dict.fromkeys(expr for expr, suits in uses if suits and expr not in unsuited)
-        in_dst = {part for one in maps for part in _besides(one.value, candidates)}
+        besides = {part for one in maps for part in _besides(one.value, candidates)}
         for expr in candidates:
-            if isinstance(expr, Apply) and not in_dst.issuperset(expr.args):
+            if isinstance(expr, Apply) and not besides.issuperset(expr.args):
                 changed = self.placed(stmt, expr)
                 if self.room(changed, held) >= self.room(stmt, held):  # a product needs a slot of its own
                     stmt = changed
@@ -92,6 +102,10 @@ class _Chooser:
         if not known or len(blocks) != 2 or any(self.launch.streams[block].unpack_to_dest for block in blocks):
             return False
         wide = [block for block in blocks if not self.narrow(block)]
+        rows = [self.is_row(block) for block in blocks]
+        second = sum(row or block in wide for row, block in zip(rows, blocks, strict=True))
+        if any(rows) and (second > 1 or (rows[0] and not ELEMENT_OPS[expr.op].commutative)):
+            return False  # a row, and a wide operand, must be the second one
         if expr.op != "mul":
             return relative and not wide
         return self.exact_products and (not wide or (relative and len(wide) == 1 and self.is_float(wide[0])))
@@ -102,11 +116,15 @@ class _Chooser:
     def is_float(self, block: Buffer) -> bool:
         return self.launch.layouts[block].format == "Float32"
 
+    def is_row(self, block: Buffer) -> bool:
+        return self.launch.layouts[block].first_row
+
     def placed(self, stmt: Map | Maps, expr: Apply) -> Map | Maps:
         """The statement with this part of it on the matrix engine."""
         a, b = (arg for arg in expr.args if isinstance(arg, Element))
-        if expr.op == "mul" and not self.narrow(a.buffer):
-            a, b = b, a  # of the first operand of a product the engine uses 9 fraction bits, of the second 10
+        if self.is_row(a.buffer) or (expr.op == "mul" and not self.narrow(a.buffer)):
+            # A row is spread from there. Of the first operand of a product 9 fraction bits are used, of the second 10.
+            a, b = b, a
         new = Apply(expr.op, (a, b), of_blocks=True)
 
         def value(old: ElementExpr) -> ElementExpr:

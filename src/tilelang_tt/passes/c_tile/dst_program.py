@@ -35,7 +35,7 @@ def dst_tiles(fp32_acc: bool) -> int:
 
 @dataclass(frozen=True)
 class Fetch:
-    """slot = the tile of `buffer`, counted from `origin` on."""
+    """slot = the tile of `buffer`, counted from `origin` on; the first row in all rows, where nothing else is there."""
 
     buffer: Buffer
     slot: int
@@ -70,6 +70,9 @@ class ComputeFromBlocks:
 
 
 Step = Fetch | SetNumber | Compute | ComputeFromBlocks
+
+# How the first row of a tile comes to every row of a slot: added to a tile of zeros.
+SPREAD_ROW = next(row for row in ELEMENT_OPS["add"].instructions if row.operands == "br")
 
 COPY_SLOT = Instruction(
     "t", "copy_dest_values_init()", "copy_dest_values<{format}>({a}, {out})", "api/compute/copy_dest_values.h"
@@ -116,17 +119,21 @@ class DstProgram:
 
 
 def dst_program(
-    *values: ElementExpr, held: Buffer | None = None, repeats: Collection[Buffer] | None = None
+    *values: ElementExpr,
+    held: Buffer | None = None,
+    repeats: Collection[Buffer] | None = None,
+    rows: Collection[Buffer] = (),
 ) -> DstProgram:
     """The steps for some expressions. `held` is a block whose tile the first step brings to slot 0.
 
-    `repeats` are blocks with one tile for the whole group; None: every tile has slots of its own.
+    `repeats` are blocks with one tile for the whole group; None: every tile has slots of its own. `rows` are blocks of
+    whose tiles only the first row is there.
     """
     values = tuple(map(_executed, values))
     kept: set[ElementExpr] = set() if held is None else {Element(held)}
-    best = _Builder(values, kept, held, repeats).program()
+    best = _Builder(values, kept, held, repeats, rows).program()
     for part in _repeated(values):
-        program = _Builder(values, kept | {part}, held, repeats).program()
+        program = _Builder(values, kept | {part}, held, repeats, rows).program()
         used = best.slots + best.common
         room = max(used, DST_TILES_32BIT) if isinstance(part, Apply) else used
         if program.slots + program.common <= room and len(program.steps) < len(best.steps):
@@ -141,9 +148,10 @@ def element_program(
     """The program of a statement: with common slots for what repeats along a row, if as many tiles fit DST that way."""
     maps = maps_of(stmt)
     values, cols = [one.value for one in maps], layouts[maps[0].dst].cols
-    own = dst_program(*values, held=held)
+    rows = {buffer for buffer in unpacks(stmt) if layouts[buffer].first_row}
+    own = dst_program(*values, held=held, rows=rows)
     repeats = {buffer for buffer in unpacks(stmt) if layouts[buffer].constant or layouts[buffer].cols == 1 < cols}
-    shared = dst_program(*values, held=held, repeats=repeats)
+    shared = dst_program(*values, held=held, repeats=repeats, rows=rows)
     return shared if shared.room(capacity) >= own.room(capacity) else own
 
 
@@ -157,16 +165,16 @@ def _executed(value: ElementExpr) -> ElementExpr:
 
 def _repeated(values: tuple[ElementExpr, ...]) -> list[ElementExpr]:
     """Parts that occur more than once, larger before smaller."""
-    counts = Counter(part for value in values for part in _in_dst(value))
+    counts = Counter(part for value in values for part in in_dst(value))
     found = [part for part, count in counts.items() if count > 1 and not isinstance(part, Number | Scalar)]
     return sorted(found, key=lambda part: -sum(1 for _ in parts(part)))
 
 
-def _in_dst(expr: ElementExpr) -> Iterator[ElementExpr]:
+def in_dst(expr: ElementExpr) -> Iterator[ElementExpr]:
     """An expression and what is in DST for it, outer before inner."""
     yield expr
     for arg in _operands(expr):
-        yield from _in_dst(arg)
+        yield from in_dst(arg)
 
 
 def _operands(expr: ElementExpr) -> tuple[ElementExpr, ...]:
@@ -232,6 +240,7 @@ class _Builder:
     kept: set[ElementExpr]
     held: Buffer | None
     repeats: Collection[Buffer] | None
+    rows: Collection[Buffer]
     steps: list[Step] = field(default_factory=list)
     free: list[int] = field(default_factory=list)
     slots: int = 0
@@ -319,10 +328,12 @@ class _Builder:
         return copy
 
     def from_blocks(self, expr: Apply) -> int:
-        row = next(row for row in ELEMENT_OPS[expr.op].instructions if row.of_blocks)
+        a, b = (arg for arg in expr.args if isinstance(arg, Element))
+        operands = "br" if b.buffer in self.rows else "bb"
+        row = next(row for row in ELEMENT_OPS[expr.op].instructions if row.operands == operands)
         slot = self.take(common=self.repeated(expr), fresh=row.adds)
-        a, b = (Fetch(arg.buffer, slot, arg.origin) for arg in expr.args if isinstance(arg, Element))
-        self.steps.append(ComputeFromBlocks(row, (a, b), slot))
+        fetched = Fetch(a.buffer, slot, a.origin), Fetch(b.buffer, slot, b.origin)
+        self.steps.append(ComputeFromBlocks(row, fetched, slot))
         return slot
 
     def apply(self, expr: Apply) -> int:

@@ -44,13 +44,13 @@ def share_blocks(program: TileProgram) -> TileProgram:
 
 
 def _launch(launch: Launch, arch: Arch, decisions: list[Decision]) -> Launch:
-    if _fits(launch, arch):
+    if fits(launch, arch):
         return launch
     filling = list(_filling(launch.body, (), False))
     kept: list[Buffer] = []
     stands_for: dict[Buffer, list[Buffer]] = {}
     for buffer, stream in launch.streams.items():
-        if not stream.private or _fits(launch, arch):
+        if not stream.private or fits(launch, arch):
             continue
         for other in kept:
             if _alike(launch, buffer, other) and not any(
@@ -67,7 +67,7 @@ def _launch(launch: Launch, arch: Arch, decisions: list[Decision]) -> Launch:
     return launch
 
 
-def _fits(launch: Launch, arch: Arch) -> bool:
+def fits(launch: Launch, arch: Arch) -> bool:
     """Default depths shrink to one block where two do not fit."""
     numbers = sum(2 if stream.second_view else 1 for stream in launch.streams.values())
     least = sum(launch.layouts[buffer].tiles * launch.layouts[buffer].page_bytes for buffer in launch.streams)

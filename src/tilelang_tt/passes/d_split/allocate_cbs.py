@@ -42,6 +42,7 @@ def allocate_cbs(program: TileProgram, launch: Launch) -> tuple[dict[Buffer, Cb]
             stream.unpack_to_dest,
             (layout.rows, layout.cols),
             buffer.location,
+            first_row=layout.first_row,
         )
     _check_l1(launch, cbs, arch)
     return cbs, [_describe(buffer, cb) for buffer, cb in cbs.items()]

@@ -199,7 +199,7 @@ class _Read:
     repeats: bool = True
 
     def tile(self, page: Expr, slot: Expr, inside: Expr | None) -> KernelStmt:
-        read = ReadTile(self.tensor, page, self.cb, self.base, slot)
+        read = ReadTile(self.tensor, page, self.cb, self.base, slot, self.cb.first_row)
         return read if inside is None else If(inside, (read,), (ZeroTile(self.cb, self.base, slot),))
 
     def row(

@@ -29,10 +29,11 @@ from tilelang_tt.ir.kernel import (
     Section,
     Sfpu,
 )
-from tilelang_tt.ir.layout import BufferLayout
+from tilelang_tt.ir.layout import ZEROS, BufferLayout
 from tilelang_tt.ir.scalar import Expr
 from tilelang_tt.ir.tile import Map, Maps, maps_of, unpacks
 from tilelang_tt.passes.c_tile.dst_program import (
+    SPREAD_ROW,
     Compute,
     ComputeFromBlocks,
     DstProgram,
@@ -118,6 +119,11 @@ class ElementTasks:
     def __init__(self, kernels: KernelSet) -> None:
         self.kernels = kernels
         self.capacity = dst_tiles(kernels.program.options.fp32_acc)
+
+    @property
+    def zeros(self) -> Cb:
+        constants = self.kernels.launch.constants
+        return next(self.kernels.cbs[buffer] for buffer, constant in constants.items() if constant == ZEROS)
 
     def map(self, stmt: Map | Maps) -> tuple[KernelStmt, ...]:
         program = element_program(self.kernels.launch.layouts, self.capacity, stmt)
@@ -211,6 +217,10 @@ class ElementTasks:
         cbs = self.kernels.cbs
         if isinstance(step, Fetch):  # a second view has a front of its own, which stays where the block begins
             cb = self.kernels.views.get(step.buffer, cbs[step.buffer])
+            if cb.first_row:
+                return lambda t: (
+                    BinaryTiles(SPREAD_ROW, self.zeros, cb, scalar.const(0), tile(step, cb, t), at(step.slot, t)),
+                )
             return lambda t: (CopyTile(cb, tile(step, cb, t), at(step.slot, t)),)
         if isinstance(step, ComputeFromBlocks):
             a, b = step.operands

@@ -15,7 +15,7 @@ from __future__ import annotations
 from tilelang_tt.ir import kernel as k
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.kernel import Kernel, KernelSet, KernelStmt
-from tilelang_tt.ir.layout import Constant, Role
+from tilelang_tt.ir.layout import ZEROS, Constant, Role
 from tilelang_tt.ir.places import Buffer, Read
 from tilelang_tt.ir.tile import (
     Branch,
@@ -71,10 +71,11 @@ def _kernel(
 
 def _make(cb: k.Cb, constant: Constant) -> tuple[KernelStmt, ...]:
     base = scalar.var(f"{cb.name}_l1")
+    zeros = (k.ZeroTile(cb, base, scalar.const(0)), k.Barrier(k.BarrierKind.READ))
     return (
         k.CbCall(k.CbKind.RESERVE, cb, cb.tiles),
         k.Pointer(base, cb, write=True),
-        k.MakeTile(constant, cb, base),
+        *(zeros if constant == ZEROS else (k.MakeTile(constant, cb, base),)),
         k.CbCall(k.CbKind.PUSH, cb, cb.tiles),
     )
 

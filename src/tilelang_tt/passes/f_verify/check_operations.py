@@ -12,7 +12,15 @@ from tilelang_tt.ir.kernel import BinaryTiles, KernelSet, Sfpu, walk
 from tilelang_tt.ir.layout import Role
 from tilelang_tt.ir.scalar import Expr
 from tilelang_tt.ir.tile import InDst, Map, Maps, Stmt, children
-from tilelang_tt.passes.c_tile.dst_program import Compute, ComputeFromBlocks, DstProgram, dst_tiles, element_program
+from tilelang_tt.passes.c_tile.dst_program import (
+    SPREAD_ROW,
+    Compute,
+    ComputeFromBlocks,
+    DstProgram,
+    Fetch,
+    dst_tiles,
+    element_program,
+)
 from tilelang_tt.passes.f_verify.verify_program import fail
 
 
@@ -33,12 +41,14 @@ def _programs(kernels: KernelSet, body: tuple[Stmt, ...]) -> Iterator[DstProgram
 
 
 def check_operations(kernels: KernelSet) -> None:
+    steps = [step for program in _programs(kernels, kernels.launch.body) for step in program.steps]
     asked = {
         (step.instruction.call, _number(step.number) if isinstance(step, Compute) else None)
-        for program in _programs(kernels, kernels.launch.body)
-        for step in program.steps
+        for step in steps
         if isinstance(step, Compute | ComputeFromBlocks)
     }
+    if any(isinstance(step, Fetch) and kernels.launch.layouts[step.buffer].first_row for step in steps):
+        asked.add((SPREAD_ROW.call, None))
     found = {
         (stmt.instruction.call, _number(stmt.number) if isinstance(stmt, Sfpu) else None)
         for stmt in walk(kernels.kernel(Role.COMPUTE).body)

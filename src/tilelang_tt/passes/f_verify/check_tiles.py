@@ -1,4 +1,4 @@
-"""Tiles: operands are waited for, results reserved, and every index is inside."""
+"""Tiles: operands are waited for, results reserved, every index is inside, and what is used of a tile is there."""
 
 from __future__ import annotations
 
@@ -115,6 +115,7 @@ def _call(call: CbCall, held: _Held) -> None:
 
 
 def _leaf(stmt: KernelStmt, held: _Held, facts: Facts) -> None:
+    _check_rows(stmt)
     if isinstance(stmt, CopyTile | TransposeTile):
         _inside(stmt.cb, stmt.index, 0, held.waited, facts, "read")
     elif isinstance(stmt, ReduceTile):
@@ -137,6 +138,29 @@ def _leaf(stmt: KernelStmt, held: _Held, facts: Facts) -> None:
     elif isinstance(stmt, PackTile):
         _inside(stmt.cb, stmt.index, 0, held.reserved, facts, "packed")
     assert not children(stmt) or isinstance(stmt, Let)
+
+
+def _check_rows(stmt: KernelStmt) -> None:
+    """Of some buffers only the first row of each tile is filled: nothing uses the others."""
+    if isinstance(stmt, ReadTile) and stmt.first_row and not stmt.cb.first_row:
+        raise fail("TT948", f"the first row of tiles of '{stmt.cb.name}' is read, but all rows are used")
+    for cb in _whole(stmt):
+        if cb.first_row:
+            raise fail("TT949", f"all rows of a tile of '{cb.name}' are used, but the first one alone is there")
+
+
+def _whole(stmt: KernelStmt) -> tuple[Cb, ...]:
+    """Buffers of which a statement uses whole tiles."""
+    match stmt:
+        case CopyTile() | TransposeTile() | ReduceTile() | WriteTile():
+            return (stmt.cb,)
+        case WriteRow():
+            return (stmt.place.cb,)
+        case MatmulBlock():
+            return (stmt.a, stmt.b)
+        case BinaryTiles():
+            return (stmt.a,) if stmt.instruction.operands == "br" else (stmt.a, stmt.b)
+    return ()
 
 
 def _reach(place: RowPlace) -> tuple[Expr, int]:

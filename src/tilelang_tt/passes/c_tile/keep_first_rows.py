@@ -1,0 +1,66 @@
+"""C: read and keep only the first row of tiles whose rows are all equal.
+
+    before   Load W tiles (0, 0) 1 x 64 -> w ; Map y = max(x, w[j])        w : 64 tiles, 2048 B read of each
+    after    the same                                                      w : their first rows, 64 B read of each
+
+A value per column of a tensor lies in tiles of 32 equal rows. Where element-wise statements alone read such a block,
+the reader brings one row of each tile, and the matrix engine spreads it (`choose_engine`): as the second operand of a
+sum or product, or on the way to DST, added to every row of a tile of zeros. Blocks that are unpacked straight to
+DST stay whole.
+
+`unary_bcast` would do without zeros, but it moves 16-bit rows as they are, to places that a 32-bit DST has elsewhere.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tilelang_tt.arch import TILE
+from tilelang_tt.compiled import Decision
+from tilelang_tt.ir.layout import ZEROS, Role, Stream
+from tilelang_tt.ir.places import Buffer
+from tilelang_tt.ir.tile import Launch, Load, TileProgram, maps_of, unpacks, walk, writes
+from tilelang_tt.passes.c_tile.lower_reductions import constant_tile
+from tilelang_tt.passes.c_tile.share_blocks import fits
+
+# Formats whose elements lie one after the other, and which the matrix engine adds.
+_FORMATS = frozenset(("Float32", "Float16", "Float16_b"))
+
+
+def keep_first_rows(program: TileProgram) -> TileProgram:
+    decisions: list[Decision] = []
+    launches = tuple(_launch(program, launch, decisions) for launch in program.launches)
+    return replace(program, launches=launches).with_decisions(*decisions)
+
+
+def with_zeros(launch: Launch) -> Launch:
+    """The launch with a tile of zeros, onto which rows are spread."""
+    launch, zeros = constant_tile(launch, ZEROS, "zeros", "Float16_b", "bfloat16")
+    return replace(launch, streams={**launch.streams, zeros: Stream(Role.READER, Role.COMPUTE, 1)})
+
+
+def _launch(program: TileProgram, launch: Launch, decisions: list[Decision]) -> Launch:
+    rows = [buffer for buffer in launch.streams if _may(program, launch, buffer)]
+    if not rows or not fits(with_zeros(launch), program.options.chip):
+        return launch
+    layouts = dict(launch.layouts)
+    for buffer in rows:
+        layouts[buffer] = layout = replace(layouts[buffer], first_row=True)
+        text = f"{layout.page_bytes // TILE} B are read of each tile, not {layout.page_bytes} B: its rows are all equal"
+        decisions.append(Decision("keep_first_rows", buffer.name, text, buffer.location))
+    return replace(launch, layouts=layouts)
+
+
+def _may(program: TileProgram, launch: Launch, buffer: Buffer) -> bool:
+    """Whether loads of equal rows fill a block, and the matrix engine can pass it on to all that read it."""
+    layout, stream = launch.layouts[buffer], launch.streams[buffer]
+    if layout.row_axis is not None or layout.format not in _FORMATS or stream.unpack_to_dest:
+        return False
+    stmts = list(walk(launch.body))
+    filling = [stmt for stmt in stmts if buffer in writes(stmt)]
+    sources = [program.layouts[stmt.src.tensor] for stmt in filling if isinstance(stmt, Load)]
+    return (
+        0 < len(sources) == len(filling)
+        and all(source.row_axis is None and not source.by_rows for source in sources)
+        and all(maps_of(stmt) for stmt in stmts if buffer in unpacks(stmt))
+    )

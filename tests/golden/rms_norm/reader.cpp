@@ -1,0 +1,97 @@
+// reader of 'rms_norm' for Wormhole: moves tiles from DRAM to L1.
+#include <cstdint>
+#include "api/dataflow/dataflow_api.h"
+
+constexpr uint32_t cb_weight_in = tt::CBIndex::c_0;  // 2 blocks of 1 x 8 tiles, Float16_b, first rows only
+constexpr uint32_t cb_x_in = tt::CBIndex::c_1;  // 2 blocks of 1 x 8 tiles, Float16_b
+constexpr uint32_t cb_ones = tt::CBIndex::c_2;  // 1 x 1 tiles, Float16_b
+constexpr uint32_t cb_zeros = tt::CBIndex::c_3;  // 1 x 1 tiles, Float16_b
+
+// Fills one tile with zeros by reading the zero-filled region every core keeps in L1: no processor
+// stores, and the read barrier of the block completes it.
+template <uint32_t tile_bytes>
+FORCE_INLINE void zero_tile(uint32_t l1) {
+    const uint64_t zeros = get_noc_addr(MEM_ZEROS_BASE);
+    for (uint32_t done = 0; done < tile_bytes; done += MEM_ZEROS_SIZE) {
+        const uint32_t left = tile_bytes - done;
+        noc_async_read(zeros, l1 + done, left < MEM_ZEROS_SIZE ? left : MEM_ZEROS_SIZE);
+    }
+}
+
+// Reads the first row of a tile whose rows are all equal: 16 elements of each of its two upper faces.
+template <uint32_t tile_bytes, typename Tensor>
+FORCE_INLINE void read_first_row(uint32_t page, const Tensor& tensor, uint32_t l1) {
+    constexpr uint32_t face_bytes = tile_bytes / 4, row_bytes = face_bytes / 16;
+    const uint64_t from = tensor.get_noc_addr(page);
+    noc_async_read(from, l1, row_bytes);
+    noc_async_read(from + face_bytes, l1 + face_bytes, row_bytes);
+}
+
+// The bits of the float32 nearest to a whole number: the cores that run this have no floating point.
+inline uint32_t float_of(int32_t number) {
+    uint32_t rest = number < 0 ? 0 - uint32_t(number) : uint32_t(number);
+    if (rest == 0) return 0;
+    uint32_t exponent = 127 + 31;
+    for (; rest < 0x80000000u; rest <<= 1) --exponent;
+    const uint32_t kept = rest >> 8, lost = rest & 0xff;
+    const uint32_t up = lost > 0x80 || (lost == 0x80 && (kept & 1)) ? 1 : 0;
+    return (number < 0 ? 0x80000000u : 0) + (exponent << 23) + (kept & 0x7fffff) + up;
+}
+
+// A tile whose element (i, j) is base + row * i + col * j, a whole number of at most 256: in bfloat16, or in
+// float32 where the buffer's tiles are that large.
+template <uint32_t tile_bytes>
+inline void constant_tile(uint32_t l1, int32_t base, int32_t row, int32_t col) {
+    for (uint32_t element = 0; element < 1024; ++element) {
+        const uint32_t face = element / 256;
+        const uint32_t i = face / 2 * 16 + element % 256 / 16, j = face % 2 * 16 + element % 16;
+        const uint32_t bits = float_of(base + row * int32_t(i) + col * int32_t(j));
+        if (tile_bytes == 4096) {
+            reinterpret_cast<volatile tt_l1_ptr uint32_t*>(l1)[element] = bits;
+        } else {
+            reinterpret_cast<volatile tt_l1_ptr uint16_t*>(l1)[element] = bits >> 16;
+        }
+    }
+}
+
+void kernel_main() {
+    const uint32_t W_addr = get_arg_val<uint32_t>(0);
+    const uint32_t X_addr = get_arg_val<uint32_t>(1);
+    const uint32_t unit_start = get_arg_val<uint32_t>(2);  // first unit of work of this core
+    const uint32_t unit_count = get_arg_val<uint32_t>(3);  // units of work of this core
+
+    constexpr auto W_args = TensorAccessorArgs<0>();
+    const auto W = TensorAccessor(W_args, W_addr);
+    constexpr auto X_args = TensorAccessorArgs<W_args.next_compile_time_args_offset()>();
+    const auto X = TensorAccessor(X_args, X_addr);
+    constexpr uint32_t weight_in_tile_bytes = get_tile_size(cb_weight_in);
+    constexpr uint32_t x_in_tile_bytes = get_tile_size(cb_x_in);
+    constexpr uint32_t ones_tile_bytes = get_tile_size(cb_ones);
+    constexpr uint32_t zeros_tile_bytes = get_tile_size(cb_zeros);
+
+    cb_reserve_back(cb_ones, 1);
+    const uint32_t ones_l1 = get_write_ptr(cb_ones);
+    constant_tile<ones_tile_bytes>(ones_l1, 1, 0, 0);
+    cb_push_back(cb_ones, 1);
+    cb_reserve_back(cb_zeros, 1);
+    const uint32_t zeros_l1 = get_write_ptr(cb_zeros);
+    zero_tile<zeros_tile_bytes>(zeros_l1);
+    noc_async_read_barrier();
+    cb_push_back(cb_zeros, 1);
+    for (uint32_t unit = unit_start; unit < unit_start + unit_count; ++unit) {
+        const uint32_t bx = unit;
+        cb_reserve_back(cb_weight_in, 8);
+        cb_reserve_back(cb_x_in, 8);
+        // kernel.py:15  T.copy(W, weight)
+        const uint32_t weight_in_l1 = get_write_ptr(cb_weight_in);
+        for (uint32_t j = 0; j < 8; ++j) {
+            read_first_row<weight_in_tile_bytes>(j, W, weight_in_l1 + j * weight_in_tile_bytes);
+        }
+        // kernel.py:16  T.copy(X[bx * 32, 0], x)
+        const uint32_t x_in_l1 = get_write_ptr(cb_x_in);
+        for (uint32_t j = 0; j < 8; ++j) noc_async_read_page(bx * 8 + j, X, x_in_l1 + j * x_in_tile_bytes);
+        noc_async_read_barrier();
+        cb_push_back(cb_weight_in, 8);
+        cb_push_back(cb_x_in, 8);
+    }
+}
