@@ -93,10 +93,6 @@ float tangent_shrink(float x, const Variant& v) {
 }
 
 float tangent_derivative(float x, const Variant& v) {
-    if (v.fast) {
-        const float t = hyperbolic_tangent(x, v);
-        return mad(t, -t, 1.0f);
-    }
     const float size = magnitude(x);
     float y = 0.0f;
     if (is_negative(sub(size, 3.0f))) {
