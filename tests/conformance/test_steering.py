@@ -379,3 +379,22 @@ def test_indices_of_64_bits() -> None:
         "error[TT315]: argument 2 ('blocks') of kernel 'picked' holds 8589934592 to 8589934595; the kernel takes it "
         "for indices of 32 bits\n  help: pass indices from -2**31 to 2**31 - 1"
     )
+
+
+def test_a_table_beside_blocks_that_fill_l1() -> None:
+    """Two of them would take 1,392,640 B of 1,393,280: the second is given up for the table's 16,384 B."""
+    rows, D = 160, 1088
+
+    @T.prim_func
+    def chosen(
+        A: T.Tensor((4, rows, D), "float32"), N: T.Tensor((4096,), "int32"), B: T.Tensor((2, rows, D), "float32")
+    ):
+        with T.Kernel(2, threads=128) as bx:
+            X = T.alloc_shared((rows, D), "float32")
+            T.copy(A[N[bx], 0, 0], X)
+            T.copy(X, B[bx, 0, 0])
+
+    kernel = tilelang.compile(chosen, out_idx=[-1], target=TWO_CORES)
+    a, n = random(4, rows, D, dtype=torch.float32), torch.zeros(4096, dtype=torch.int32)
+    n[0], n[1] = 3, 1
+    assert torch.equal(kernel(a, n), a[[3, 1]])

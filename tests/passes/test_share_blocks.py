@@ -41,11 +41,11 @@ def three_maxima() -> Any:
 
 def with_few(monkeypatch: pytest.MonkeyPatch, program: TileProgram, least: int) -> TileProgram:
     """As if the chip had one circular buffer less than needed, down to `least`."""
-    monkeypatch.setattr(module, "fits", lambda launch, arch: len(launch.streams) <= least)
+    monkeypatch.setattr(module, "fits", lambda launch, arch, tables: len(launch.streams) <= least)
     return share_blocks(program)
 
 
-def test_nothing_changes_where_everything_fits() -> None:
+def test_nothing_changes_where_everythingfits() -> None:
     program = before(share_blocks, three_maxima())
     assert share_blocks(program) == replace(program)
 

@@ -35,22 +35,24 @@ from tilelang_tt.ir.tile import (
     with_children,
 )
 from tilelang_tt.passes.c_tile.liveness import Path, live_after
+from tilelang_tt.passes.c_tile.table_room import NO_TABLES, TableRoom, table_room
 
 
 def share_blocks(program: TileProgram) -> TileProgram:
     decisions: list[Decision] = []
-    launches = tuple(_launch(launch, program.options.chip, decisions) for launch in program.launches)
+    launches = tuple(_launch(program, launch, decisions) for launch in program.launches)
     return replace(program, launches=launches).with_decisions(*decisions)
 
 
-def _launch(launch: Launch, arch: Arch, decisions: list[Decision]) -> Launch:
-    if fits(launch, arch):
+def _launch(program: TileProgram, launch: Launch, decisions: list[Decision]) -> Launch:
+    arch, tables = program.options.chip, table_room(program, launch)
+    if fits(launch, arch, tables):
         return launch
     filling = list(_filling(launch.body, (), False))
     kept: list[Buffer] = []
     stands_for: dict[Buffer, list[Buffer]] = {}
     for buffer, stream in launch.streams.items():
-        if not stream.private or fits(launch, arch):
+        if not stream.private or fits(launch, arch, tables):
             continue
         for other in kept:
             if _alike(launch, buffer, other) and not any(
@@ -67,11 +69,11 @@ def _launch(launch: Launch, arch: Arch, decisions: list[Decision]) -> Launch:
     return launch
 
 
-def fits(launch: Launch, arch: Arch) -> bool:
+def fits(launch: Launch, arch: Arch, tables: TableRoom = NO_TABLES) -> bool:
     """Default depths shrink to one block where two do not fit."""
     numbers = sum(2 if stream.second_view else 1 for stream in launch.streams.values())
     least = sum(launch.layouts[buffer].tiles * launch.layouts[buffer].page_bytes for buffer in launch.streams)
-    return numbers <= arch.cb_count and least <= arch.l1_usable
+    return numbers + tables.numbers <= arch.cb_count and least + tables.bytes <= arch.l1_usable
 
 
 def _alike(launch: Launch, a: Buffer, b: Buffer) -> bool:

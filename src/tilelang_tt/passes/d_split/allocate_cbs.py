@@ -17,6 +17,7 @@ from tilelang_tt.ir.kernel import Cb
 from tilelang_tt.ir.layout import Role
 from tilelang_tt.ir.places import Buffer
 from tilelang_tt.ir.tile import Launch, Load, Loop, TileProgram, walk
+from tilelang_tt.passes.c_tile.table_room import table_room
 
 # Ids by use, as hand-written kernels have them: inputs from 0, outputs from 16, compute's own from 24.
 _FIRST_ID = {"in": 0, "out": 16, "own": 24}
@@ -25,7 +26,7 @@ _FIRST_ID = {"in": 0, "out": 16, "own": 24}
 def allocate_cbs(program: TileProgram, launch: Launch) -> tuple[dict[Buffer, Cb], list[Decision]]:
     arch = program.options.chip
     depths = {buffer: stream.depth for buffer, stream in launch.streams.items()}
-    _shrink_defaults(launch, depths, arch)
+    _shrink_defaults(launch, depths, arch.l1_usable - table_room(program, launch).bytes)
     ids = _numbers(launch, arch)
     cbs: dict[Buffer, Cb] = {}
     for buffer, stream in launch.streams.items():
@@ -81,13 +82,13 @@ def _pipelined(launch: Launch) -> set[Buffer]:
     }
 
 
-def _shrink_defaults(launch: Launch, depths: dict[Buffer, int], arch: Arch) -> None:
+def _shrink_defaults(launch: Launch, depths: dict[Buffer, int], usable: int) -> None:
     """Take the second block from default streams, largest first, until everything fits."""
     chosen = _pipelined(launch)
     optional = [buffer for buffer, depth in depths.items() if depth > 1 and buffer not in chosen]
     optional.sort(key=lambda b: -launch.layouts[b].tiles * launch.layouts[b].page_bytes)
     for buffer in optional:
-        if _bytes(launch, depths) <= arch.l1_usable:
+        if _bytes(launch, depths) <= usable:
             return
         depths[buffer] = 1
 
