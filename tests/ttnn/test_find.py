@@ -12,7 +12,7 @@ from fake_ttnn import FakeTtnn
 
 from tilelang_tt.diagnostics import DeviceError, EnvironmentProblem
 from tilelang_tt.execution import device
-from tilelang_tt.runtime import ttnn_find
+from tilelang_tt.runtime import ttnn_find, ttnn_process
 from tilelang_tt.runtime.plan import CbPlan, LaunchPlan, Plan
 from tilelang_tt.runtime.ttnn_launch import check_plan
 from tilelang_tt.runtime.ttnn_process import HeldWorker
@@ -51,6 +51,7 @@ def test_an_interpreter_that_ttnn_has_no_wheel_for() -> None:
 
 def test_an_interpreter_without_ttnn(without_ttnn: pytest.MonkeyPatch) -> None:
     """What a launch says; nothing is opened first."""
+    ttnn_process.close()  # another test's
     without_ttnn.setenv(ttnn_find.PYTHON_VARIABLE, sys.executable)
     with pytest.raises(EnvironmentProblem) as caught, HeldWorker(60):
         pass
