@@ -44,7 +44,7 @@ def main():
         expected = wide / wide.abs().amax(1, keepdim=True).clamp(min=1)
         error = (kernel(x).double() - expected).abs().max().item()
         print(f"{shape}: largest error {error:.2e}")
-        assert error < 2**-7 + 2**-9, "more than a maximum of a row loses: the chip's engine keeps bfloat16's bits of it"
+        assert error < 2**-7 + 2**-9, "more than a maximum loses: the chip's engine keeps bfloat16's bits of it"
 
 
 if __name__ == "__main__":
