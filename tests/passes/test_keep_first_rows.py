@@ -189,5 +189,5 @@ def test_a_vector_that_is_also_reduced_stays_whole() -> None:
 def test_without_room_for_zeros_tiles_stay_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     program = before(keep_first_rows, kernel(CASES["both operands"][0]))
     there = len(program.launches[0].streams)
-    monkeypatch.setattr(module, "fits", lambda launch, arch: len(launch.streams) <= there)
+    monkeypatch.setattr(module, "fits", lambda launch, arch, tables: len(launch.streams) <= there)
     assert keep_first_rows(program) == program
