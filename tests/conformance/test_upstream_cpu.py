@@ -175,3 +175,32 @@ def test_what_c_has_not() -> None:
     a, b = random((32, 32), "float32", 1), torch.zeros(32, 32)
     CpuKernel(main)(a, torch.tensor([False, True]), b)
     assert torch.equal(b, 2 * a)
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float8_e4m3fn", "float8_e5m2"])
+def test_blocks_round_to_their_type(dtype: str) -> None:
+    """Whether they are copied to or assigned to; normal numbers, those below them, and ties."""
+
+    @T.prim_func
+    def main(A: T.Tensor((32, 64), "float32"), B: T.Tensor((2, 32, 64), "float32")):
+        with T.Kernel(1, threads=128):
+            a = T.alloc_fragment((32, 64), "float32")
+            copied = T.alloc_shared((32, 64), dtype)
+            assigned = T.alloc_fragment((32, 64), dtype)
+            T.copy(A, a)
+            T.copy(a, copied)
+            for i, j in T.Parallel(32, 64):
+                assigned[i, j] = a[i, j]
+            for i, j in T.Parallel(32, 64):
+                B[0, i, j] = copied[i, j]
+                B[1, i, j] = assigned[i, j]
+
+    scales = 2.0 ** torch.arange(-20, 8).repeat(74)[:2048].view(32, 64)
+    a = random((32, 64), "float32", 1) * scales
+    a[0, :8] = torch.tensor([1.0625, 1.1875, 2.0**-9 * 1.5, 2.0**-9 * 2.5, -1.125, 0.0, 300.0, 2.0**-17])
+    b = torch.zeros(2, 32, 64)
+    CpuKernel(main, rounds=True)(a, b)
+    expected = a.to(getattr(torch, dtype)).float()
+    wrong = (b[0] != expected).nonzero().tolist()
+    assert not wrong, [(a[i, j].item(), b[0, i, j].item(), expected[i, j].item()) for i, j in wrong[:5]]
+    assert torch.equal(b[1], expected)

@@ -20,6 +20,7 @@ from tilelang.jit.adapter.wrapper import TLCPUSourceWrapper
 from tilelang.transform import PassConfigKey
 from tvm import tirx
 
+from tilelang_tt.conformance.rounding import with_roundings
 from tilelang_tt.frontend.expression import SAME_TYPE, operator
 from tilelang_tt.frontend.refuse import HARMLESS
 
@@ -39,11 +40,14 @@ TLCPUSourceWrapper._TYPE_MAP["bool"] = "int8_t"
 
 
 class CpuKernel:
-    """A function compiled to C by TileLang; a call writes its result tensors in place."""
+    """A function compiled to C by TileLang; a call writes its result tensors in place.
 
-    def __init__(self, func: tirx.PrimFunc) -> None:
+    `rounds`: on-chip blocks round to their type, as they do on a chip; otherwise to C's.
+    """
+
+    def __init__(self, func: tirx.PrimFunc, *, rounds: bool = False) -> None:
         self._kernel = cached(
-            plain_loops(func),
+            plain_loops(with_roundings(func) if rounds else func),
             target="c",
             execution_backend="cython",
             pass_configs={PassConfigKey.TIR_DISABLE_VECTORIZE: True},
