@@ -199,3 +199,30 @@ def test_a_vector_read_both_ways_keeps_all_its_bits(arch: str) -> None:
 
     a, g = random(64, 64), random(2, 64)
     assert torch.equal(run(main, a, g, arch=arch), torch.where(g[:, :, None] <= g[:, None, :], a, 0.0))
+
+
+@pytest.mark.parametrize("numerics", ["fast", "chip"])
+def test_a_vector_meets_itself_with_all_its_bits(numerics: str) -> None:
+    """Along rows and along columns: on the diagonal the difference is nothing."""
+
+    @T.prim_func
+    def main(G: T.Tensor((64,), "float32"), A: T.Tensor((64, 64), "float32"), B: T.Tensor((64, 64), "float32")):
+        with T.Kernel(1, threads=128):
+            g = T.alloc_shared((64,), "float32")
+            a = T.alloc_fragment((64, 64), "float32")
+            b = T.alloc_fragment((64, 64), "float32")
+            T.copy(G, g)
+            T.copy(A, a)
+            for i, j in T.Parallel(64, 64):
+                b[i, j] = T.if_then_else(g[i] - g[j] <= 0, a[j, i], g[i] - g[j])
+            T.copy(b, B)
+
+    g, a = -random(64).abs().cumsum(0), random(64, 64)
+    g[7], a[3, 5] = torch.inf, -torch.inf
+    target = {"kind": "tenstorrent", "grid": "1x1", "numerics": numerics}
+    found = tilelang.compile(main, out_idx=[-1], target=target)(g, a)
+    difference = g[:, None] - g[None]
+    expected = torch.where(difference <= 0, a.T, difference)
+    finite = torch.ones(64, 64, dtype=torch.bool)
+    finite[7, 7] = False  # the difference of infinities is not a number, and packs as one of them
+    assert torch.equal(found[finite], expected[finite])

@@ -9,7 +9,7 @@ from .vector_kernels import column_sums, turned_vector
 
 def test_before_and_after() -> None:
     assert (
-        body(before(align_operands, turned_vector()))
+        body(before(align_operands, turned_vector("bfloat16")))
         == """\
 Load A tiles (0, 0) 2 x 2 -> x
 Reduce total = sum of x along j
@@ -17,7 +17,7 @@ Map y = x[j, i] + total[j]
 Store y -> B tiles (0, 0) 2 x 2
 """
     )
-    program = after(align_operands, turned_vector())
+    program = after(align_operands, turned_vector("bfloat16"))
     assert (
         body(program)
         == """\
@@ -32,6 +32,25 @@ Store y -> B tiles (0, 0) 2 x 2
     buffers = facts(program, "buffer")
     assert "total: fragment float32[64]; 2 x 1 tiles of equal columns Float32 of 4096 B" in buffers
     assert "total_t: shared float32[64]; 1 x 2 tiles of equal rows Float32 of 4096 B" in buffers
+    assert keeps_meaning(align_operands, turned_vector("bfloat16"), small_integers({"A": (64, 64)}))
+
+
+def test_a_float32_whose_last_bits_show_goes_in_pieces() -> None:
+    """The engine keeps 11 bits of what it transposes; a bfloat16 has 8."""
+    text = body(after(align_operands, turned_vector()))
+    left = """\
+Map total_rest = where(eq(total_rest, total_piece), 0, total_rest - total_piece)
+Map total_piece = total_rest
+Transpose total_piece -> total_t_piece
+Map total_t = total_t + total_t_piece
+"""
+    first = """\
+Map total_rest = total
+Map total_piece = total_rest
+Transpose total_piece -> total_t_piece
+Map total_t = total_t_piece
+"""
+    assert first + left + left + "Map y = x_t + total_t[j]\n" in text
     assert keeps_meaning(align_operands, turned_vector(), small_integers({"A": (64, 64)}))
 
 

@@ -139,14 +139,14 @@ def padded_maxima() -> Any:
     return main
 
 
-def turned_vector() -> Any:
+def turned_vector(result: str = "float32") -> Any:
     """Sums of rows meet the matrix along its columns."""
 
     @T.prim_func
-    def main(A: T.Tensor((64, 64), "float32"), B: T.Tensor((64, 64), "float32")):
+    def main(A: T.Tensor((64, 64), "float32"), B: T.Tensor((64, 64), result)):
         with T.Kernel(1, threads=128):
             x = T.alloc_fragment((64, 64), "float32")
-            y = T.alloc_fragment((64, 64), "float32")
+            y = T.alloc_fragment((64, 64), result)
             total = T.alloc_fragment((64,), "float32")
             T.copy(A, x)
             T.reduce_sum(x, total, dim=1)

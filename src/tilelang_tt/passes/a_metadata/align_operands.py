@@ -13,10 +13,13 @@ from dataclasses import replace
 
 from tilelang_tt.compiled import Decision
 from tilelang_tt.diagnostics import Location, UnsupportedError
+from tilelang_tt.formats import TILE_BYTES
 from tilelang_tt.ir.elements import Apply, Element, ElementExpr
+from tilelang_tt.ir.exact_sum import exact_transpose
 from tilelang_tt.ir.layout import BufferLayout, TileOrder
 from tilelang_tt.ir.places import Buffer, Memory
 from tilelang_tt.ir.tile import Launch, Map, Reduce, Stmt, TileProgram, Transpose, rewritten, unique_name
+from tilelang_tt.passes.c_tile.lower_shared_to_cb import jumps
 
 
 def align_operands(program: TileProgram) -> TileProgram:
@@ -31,6 +34,7 @@ class _Aligner:
         self.launch = launch
         self.layouts: dict[Buffer, BufferLayout] = dict(launch.layouts)
         self.decisions: list[Decision] = []
+        self.found: dict[Buffer, Buffer] = {}  # transposed blocks of the statement
 
     def run(self) -> Launch:
         body = rewritten(self.launch.body, self.stmt)
@@ -39,6 +43,7 @@ class _Aligner:
     def stmt(self, stmt: Stmt) -> Iterable[Stmt] | None:
         if isinstance(stmt, Map):
             before: list[Stmt] = []
+            self.found = {}
             value = self.value(stmt.value, stmt, before)
             return [*before, replace(stmt, value=value)]
         return self.reduce(stmt) if isinstance(stmt, Reduce) else None
@@ -61,10 +66,10 @@ class _Aligner:
                 location=stmt.location,
                 help="copy the part to a block of its own first",
             )
-        turned = next((s.dst for s in before if isinstance(s, Transpose) and s.src is expr.buffer), None)
+        turned = self.found.get(expr.buffer)
         if turned is None:
-            turned = self.turned(expr.buffer, stmt.location)
-            before.append(Transpose(expr.buffer, turned, stmt.location))
+            turned = self.found[expr.buffer] = self.turned(expr.buffer, stmt.location)
+            before += self.transpose(expr.buffer, turned, stmt)
         if len(turned.shape) < 2:
             return Element(turned, expr.axes)
         return Element(turned)
@@ -78,6 +83,22 @@ class _Aligner:
         part = self.turned(stmt.dst, stmt.location)
         before = [] if stmt.clear else [Transpose(stmt.dst, part, stmt.location)]
         return [*before, replace(stmt, dst=part), Transpose(part, stmt.dst, stmt.location)]
+
+    def transpose(self, buffer: Buffer, turned: Buffer, stmt: Map) -> Iterable[Stmt]:
+        """The engine keeps 11 bits of what it transposes. If the result shows more, a float32 goes in pieces."""
+        shows = self.layouts[stmt.dst].format == "Float32" or jumps(stmt.value, buffer)
+        if buffer.dtype != "float32" or not shows:
+            return [Transpose(buffer, turned, stmt.location)]
+        rest = self.like(buffer, "rest", "float32", "Float32")
+        piece, turned_piece = (self.like(block, "piece", "bfloat16", "Float16_b") for block in (buffer, turned))
+        return exact_transpose(buffer, rest, piece, turned_piece, turned, stmt.location)
+
+    def like(self, buffer: Buffer, suffix: str, dtype: str, format: str) -> Buffer:
+        """A block that lies as `buffer` does."""
+        name = unique_name(f"{buffer.name}_{suffix}", self.launch.names | {block.name for block in self.layouts})
+        block = replace(buffer, name=name, dtype=dtype, memory=Memory.SHARED)
+        self.layouts[block] = replace(self.layouts[buffer], format=format, page_bytes=TILE_BYTES[format])
+        return block
 
     def turned(self, buffer: Buffer, location: Location | None) -> Buffer:
         """A block like `buffer` with rows and columns exchanged."""

@@ -103,13 +103,13 @@ def _keeps_32_bits(launch: Launch, buffer: Buffer) -> tuple[bool, bool]:
         return False, False
     users = [stmt for stmt in walk(launch.body) if buffer in unpacks(stmt)]
     maps = [one for stmt in users for one in maps_of(stmt) if buffer in element_buffers(one.value)]
-    wide = any(launch.layouts[one.dst].format == "Float32" or _jumps(one.value, buffer) for one in maps)
+    wide = any(launch.layouts[one.dst].format == "Float32" or jumps(one.value, buffer) for one in maps)
     return wide, all(maps_of(stmt) for stmt in users)
 
 
-def _jumps(value: ElementExpr, buffer: Buffer) -> bool:
+def jumps(value: ElementExpr, buffer: Buffer) -> bool:
     """Whether a small change of `buffer` may change the value by much: it is compared or rounded."""
     if not isinstance(value, Apply):
         return False
     here = ELEMENT_OPS[value.op].jumps and buffer in element_buffers(value)
-    return here or any(_jumps(arg, buffer) for arg in value.args)
+    return here or any(jumps(arg, buffer) for arg in value.args)
