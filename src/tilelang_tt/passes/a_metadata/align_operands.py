@@ -23,15 +23,16 @@ from tilelang_tt.passes.c_tile.lower_shared_to_cb import jumps
 
 
 def align_operands(program: TileProgram) -> TileProgram:
-    aligners = [_Aligner(launch) for launch in program.launches]
+    aligners = [_Aligner(launch, program.options.chip.cb_count) for launch in program.launches]
     launches = tuple(aligner.run() for aligner in aligners)
     decisions = [decision for aligner in aligners for decision in aligner.decisions]
     return replace(program, launches=launches).with_decisions(*decisions)
 
 
 class _Aligner:
-    def __init__(self, launch: Launch) -> None:
+    def __init__(self, launch: Launch, most_blocks: int) -> None:
         self.launch = launch
+        self.most_blocks = most_blocks
         self.layouts: dict[Buffer, BufferLayout] = dict(launch.layouts)
         self.decisions: list[Decision] = []
         self.found: dict[Buffer, Buffer] = {}  # transposed blocks of the statement
@@ -85,9 +86,12 @@ class _Aligner:
         return [*before, replace(stmt, dst=part), Transpose(part, stmt.dst, stmt.location)]
 
     def transpose(self, buffer: Buffer, turned: Buffer, stmt: Map) -> Iterable[Stmt]:
-        """The engine keeps 11 bits of what it transposes. If the result shows more, a float32 goes in pieces."""
-        shows = self.layouts[stmt.dst].format == "Float32" or jumps(stmt.value, buffer)
-        if buffer.dtype != "float32" or not shows:
+        """The engine keeps 11 bits of what it transposes. A float32 goes in pieces if the result shows more.
+
+        That takes three blocks: where there may be no room for them, only what is compared or rounded.
+        """
+        shows = self.layouts[stmt.dst].format == "Float32" and len(self.layouts) + 3 <= self.most_blocks
+        if buffer.dtype != "float32" or not (shows or jumps(stmt.value, buffer)):
             return [Transpose(buffer, turned, stmt.location)]
         rest = self.like(buffer, "rest", "float32", "Float32")
         piece, turned_piece = (self.like(block, "piece", "bfloat16", "Float16_b") for block in (buffer, turned))
