@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from tilelang_tt.codegen.cpp import Printer
+from tilelang_tt.codegen.cpp import Printer, used_cbs
 from tilelang_tt.ir.kernel import (
     BinaryMode,
     BinaryTiles,
-    Cb,
     CbCall,
     CopyMode,
     CopyTile,
@@ -76,7 +75,7 @@ class _Compute(Printer):
         for header in self.headers(kernel):
             self.line(f'#include "{header}"')
         self.line()
-        cbs = _cbs(kernel)
+        cbs = used_cbs(kernel)
         self.cb_constants(cbs)
         self.helpers(kernel)
         if any(isinstance(stmt, EndBlock) for stmt in walk(kernel.body)):
@@ -197,15 +196,3 @@ class _Compute(Printer):
 
 def _reduction(along_columns: bool) -> str:
     return f"PoolType::MAX, ReduceDim::{'REDUCE_ROW' if along_columns else 'REDUCE_COL'}"
-
-
-def _cbs(kernel: Kernel) -> list[Cb]:
-    found: dict[int, Cb] = {}
-    for stmt in walk(kernel.body):
-        if isinstance(stmt, CbCall | CopyTile | TransposeTile | PackTile):
-            found[stmt.cb.id] = stmt.cb
-        elif isinstance(stmt, ReduceTile):
-            found |= {stmt.cb.id: stmt.cb, stmt.scaler.id: stmt.scaler}
-        elif isinstance(stmt, MatmulBlock | BinaryTiles):
-            found |= {stmt.a.id: stmt.a, stmt.b.id: stmt.b}
-    return [found[number] for number in sorted(found)]

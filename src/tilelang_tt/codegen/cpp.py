@@ -12,15 +12,22 @@ from tilelang_tt.ir import scalar
 from tilelang_tt.ir.kernel import (
     ArgKind,
     Assign,
+    BinaryTiles,
     Cb,
+    CbCall,
+    CopyTile,
     For,
     If,
     Kernel,
     KernelStmt,
     Let,
+    MatmulBlock,
+    PackTile,
     ReadTable,
+    ReduceTile,
     Sfpu,
     Source,
+    TransposeTile,
     expressions,
     numbers,
     walk,
@@ -261,3 +268,16 @@ def float_bits(value: float) -> str:
     """A float32 as the SFPU takes it: its bits, with the number beside them."""
     bits = struct.unpack("<I", struct.pack("<f", value))[0]
     return f"0x{bits:08x}u /* {value:.9g} */"
+
+
+def used_cbs(kernel: Kernel) -> list[Cb]:
+    """The circular buffers a kernel names, by number. A second view of one has no calls of its own."""
+    found: dict[int, Cb] = {}
+    for stmt in walk(kernel.body):
+        if isinstance(stmt, CbCall | CopyTile | TransposeTile | PackTile):
+            found[stmt.cb.id] = stmt.cb
+        elif isinstance(stmt, ReduceTile):
+            found |= {stmt.cb.id: stmt.cb, stmt.scaler.id: stmt.scaler}
+        elif isinstance(stmt, MatmulBlock | BinaryTiles):
+            found |= {stmt.a.id: stmt.a, stmt.b.id: stmt.b}
+    return [found[number] for number in sorted(found)]

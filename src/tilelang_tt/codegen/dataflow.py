@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tilelang_tt.codegen.cpp import FLOAT_OF, Printer
+from tilelang_tt.codegen.cpp import FLOAT_OF, Printer, used_cbs
 from tilelang_tt.ir.kernel import (
     Barrier,
     Cb,
@@ -136,7 +136,7 @@ class _Dataflow(Printer):
         self.line("#include <cstdint>")
         self.line('#include "api/dataflow/dataflow_api.h"')
         self.line()
-        cbs = _cbs(kernel)
+        cbs = used_cbs(kernel)
         self.cb_constants(cbs)
         if any(isinstance(stmt, ZeroTile) for stmt in walk(kernel.body)):
             self.line()
@@ -231,8 +231,3 @@ class _Dataflow(Printer):
         text = self.expr(slot)
         text = text if text.isidentifier() or text.isdigit() else f"({text})"
         return f"{base} + {text} * {self.tile_bytes[cb]}"
-
-
-def _cbs(kernel: Kernel) -> list[Cb]:
-    found = {stmt.cb.id: stmt.cb for stmt in walk(kernel.body) if isinstance(stmt, CbCall)}
-    return [found[number] for number in sorted(found)]

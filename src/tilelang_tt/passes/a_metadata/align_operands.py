@@ -99,21 +99,17 @@ class _Aligner:
 
     def like(self, buffer: Buffer, suffix: str, dtype: str, format: str) -> Buffer:
         """A block that lies as `buffer` does."""
-        name = unique_name(f"{buffer.name}_{suffix}", self.launch.names | {block.name for block in self.layouts})
-        block = replace(buffer, name=name, dtype=dtype, memory=Memory.SHARED)
+        block = replace(buffer, name=self.name(buffer, suffix), dtype=dtype, memory=Memory.SHARED)
         self.layouts[block] = replace(self.layouts[buffer], format=format, page_bytes=TILE_BYTES[format])
         return block
 
+    def name(self, buffer: Buffer, suffix: str) -> str:
+        return unique_name(f"{buffer.name}_{suffix}", self.launch.names | {block.name for block in self.layouts})
+
     def turned(self, buffer: Buffer, location: Location | None) -> Buffer:
         """A block like `buffer` with rows and columns exchanged."""
-        taken = self.launch.names | {block.name for block in self.layouts}
-        block = Buffer(
-            unique_name(f"{buffer.name}_t", taken),
-            buffer.dtype,
-            tuple(reversed(buffer.shape)),
-            Memory.SHARED,
-            location,
-        )
+        shape = tuple(reversed(buffer.shape))
+        block = Buffer(self.name(buffer, "t"), buffer.dtype, shape, Memory.SHARED, location)
         old = self.layouts[buffer]
         matrix = old.row_axis is not None and old.col_axis is not None
         self.layouts[block] = replace(

@@ -35,7 +35,7 @@ from tilelang_tt.ir.tile import (
     with_children,
 )
 from tilelang_tt.passes.c_tile.liveness import Path, live_after
-from tilelang_tt.passes.c_tile.table_room import NO_TABLES, TableRoom, table_room
+from tilelang_tt.passes.c_tile.table_room import TableRoom, table_room
 
 
 def share_blocks(program: TileProgram) -> TileProgram:
@@ -69,7 +69,7 @@ def _launch(program: TileProgram, launch: Launch, decisions: list[Decision]) -> 
     return launch
 
 
-def fits(launch: Launch, arch: Arch, tables: TableRoom = NO_TABLES) -> bool:
+def fits(launch: Launch, arch: Arch, tables: TableRoom) -> bool:
     """Default depths shrink to one block where two do not fit."""
     numbers = sum(2 if stream.second_view else 1 for stream in launch.streams.values())
     least = sum(launch.layouts[buffer].tiles * launch.layouts[buffer].page_bytes for buffer in launch.streams)

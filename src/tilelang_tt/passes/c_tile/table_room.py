@@ -19,9 +19,6 @@ class TableRoom:
     bytes: int  # of L1
 
 
-NO_TABLES = TableRoom(0, 0)
-
-
 def table_room(program: TileProgram, launch: Launch) -> TableRoom:
     """At most: a kernel that does not need a table will have none."""
     tables = {read.table for stmt in walk(launch.body) for read in table_reads(stmt)}
