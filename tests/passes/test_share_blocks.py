@@ -10,7 +10,8 @@ from tilelang_tt.ir.tile import TileProgram
 from tilelang_tt.passes.c_tile import share_blocks as module
 from tilelang_tt.passes.c_tile.share_blocks import share_blocks
 
-from .stages import before, body
+from .kernels import small_integers
+from .stages import before, body, keeps_meaning
 
 
 def three_maxima() -> Any:
@@ -65,3 +66,35 @@ def test_no_more_than_needed(monkeypatch: pytest.MonkeyPatch) -> None:
     program = before(share_blocks, three_maxima())
     count = len(program.launches[0].streams)
     assert len(with_few(monkeypatch, program, count - 1).launches[0].streams) == count - 1
+
+
+def two_transfers() -> Any:
+    """`a` and `b` follow each other, and so do the blocks that go out; `kept` is loaded before and read after."""
+
+    @T.prim_func
+    def main(X: T.Tensor((96, 32), "float32"), Y: T.Tensor((64, 32), "float32")):
+        with T.Kernel(1, threads=128):
+            kept = T.alloc_shared((32, 32), "float32")
+            a = T.alloc_shared((32, 32), "float32")
+            b = T.alloc_shared((32, 32), "float32")
+            p = T.alloc_fragment((32, 32), "float32")
+            q = T.alloc_fragment((32, 32), "float32")
+            T.copy(X[64, 0], kept)
+            T.copy(X[0, 0], a)
+            for i, j in T.Parallel(32, 32):
+                p[i, j] = a[i, j] * 2
+            T.copy(p, Y[0, 0])
+            T.copy(X[32, 0], b)
+            for i, j in T.Parallel(32, 32):
+                q[i, j] = b[i, j] * kept[i, j]
+            T.copy(q, Y[32, 0])
+
+    return main
+
+
+def test_blocks_between_kernels_share_by_the_same_rule(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = before(share_blocks, two_transfers())
+    assert [buffer.name for buffer in program.launches[0].streams] == ["kept", "a", "b", "p", "q"]
+    shared = with_few(monkeypatch, program, 0)
+    assert [buffer.name for buffer in shared.launches[0].streams] == ["kept", "a", "p"]
+    assert keeps_meaning(share_blocks, two_transfers(), small_integers({"X": (96, 32)}))

@@ -1,4 +1,4 @@
-"""Whether a buffer's contents are still needed after a statement."""
+"""Whether a buffer's contents are still needed after a statement, and which buffers are needed at the same time."""
 
 from __future__ import annotations
 
@@ -7,7 +7,19 @@ from enum import Enum
 
 from tilelang_tt.ir.places import Buffer
 from tilelang_tt.ir.scalar import int_value
-from tilelang_tt.ir.tile import Branch, Loop, Stmt, children, reads, walk, writes
+from tilelang_tt.ir.tile import (
+    Branch,
+    Gemm,
+    InDst,
+    Loop,
+    Stmt,
+    all_reads,
+    all_writes,
+    children,
+    reads,
+    walk,
+    writes,
+)
 
 # The buffers a statement reads, for the purpose at hand.
 Uses = Callable[[Stmt], tuple[Buffer, ...]]
@@ -65,3 +77,39 @@ def live_after(path: Path, buffer: Buffer, uses: Uses = reads) -> bool:
         if is_loop and first_access(body[: index + 1], buffer, uses) is Access.READ:
             return True
     return False
+
+
+class Conflicts:
+    """Pairs of buffers of which one is written while the other one is needed, by any way through loops and branches."""
+
+    def __init__(self, body: tuple[Stmt, ...]) -> None:
+        self._pairs: set[tuple[Buffer, Buffer]] = set()
+        self._before(body, frozenset())
+
+    def between(self, a: Buffer, b: Buffer) -> bool:
+        return (a, b) in self._pairs or (b, a) in self._pairs
+
+    def _before(self, body: tuple[Stmt, ...], live: frozenset[Buffer]) -> frozenset[Buffer]:
+        """The buffers needed before `body`, given those needed behind it."""
+        for stmt in reversed(body):
+            live = self._before_one(stmt, live)
+        return live
+
+    def _before_one(self, stmt: Stmt, live: frozenset[Buffer]) -> frozenset[Buffer]:
+        if isinstance(stmt, Branch):
+            return self._before(stmt.then, live) | self._before(stmt.otherwise, live)
+        if isinstance(stmt, Loop):
+            found = live
+            while not (first := self._before(stmt.body, found)) <= found:
+                found |= first  # the next round needs it
+            return first if runs(stmt) else first | live
+        if children(stmt) and not _interleaved(stmt):
+            return self._before(children(stmt)[0], live)
+        needed, written = all_reads(stmt), all_writes(stmt)
+        self._pairs |= {(one, other) for one in written for other in live | needed | written if one is not other}
+        return (live - written) | needed
+
+
+def _interleaved(stmt: Stmt) -> bool:
+    """A product in DST is read tile by tile, while other tiles are still being computed."""
+    return isinstance(stmt, InDst) and isinstance(stmt.body[0], Gemm)

@@ -74,6 +74,13 @@ def _leaves_mixed(launch: Launch, buffer: Buffer) -> bool:
     return _overwritten_unseen(launch.body, buffer, (), False)
 
 
+def handed_over(launch: Launch, buffer: Buffer) -> bool:
+    """Whether every block of `buffer` that the writer is to have is complete in one place, and is taken once."""
+    if Role.WRITER not in consumers(launch, buffer):
+        return True
+    return not _leaves_mixed(launch, buffer) and buffer not in _kept_after_store(launch.body, (), False)
+
+
 def _stage(launch: Launch, suffix: str, buffers: list[Buffer]) -> Launch:
     """Let loads (`_in`) or stores (`_out`) of `buffers` go through blocks of their own."""
     layouts = dict(launch.layouts)

@@ -1,16 +1,16 @@
-"""C: let blocks of compute's own that are never needed at the same time be one block.
+"""C: let blocks that are never needed at the same time be one block.
 
     before   Map a = x * 2 ; Map y = y + a ; Map b = x * 3 ; Map y = y + b         33 circular buffers
     after    Map a = x * 2 ; Map y = y + a ; Map a = x * 3 ; Map y = y + a         32
 
 A chip has 32 circular buffers and little L1. Blocks keep their names and places as long as everything fits; only then
-are those of the same shape, format and use put together, one by one. A block is in another's way if it is read after
-the other one is written, by any way through loops and branches, or by the same statement.
+are those of the same shape, format and use put together, one by one: first compute's own, then those on their way
+from the reader or to the writer, which costs time, because less is read ahead. A block is in another's way if it is
+read after the other one is written, by any way through loops and branches, or by the same statement.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 from tilelang_tt.arch import Arch
@@ -22,19 +22,19 @@ from tilelang_tt.ir.tile import (
     Gemm,
     InDst,
     Launch,
-    Loop,
+    Load,
     Map,
     Maps,
     Reduce,
     Stmt,
+    Store,
     TileProgram,
     Transpose,
-    all_reads,
-    all_writes,
     children,
     with_children,
 )
-from tilelang_tt.passes.c_tile.liveness import Path, live_after
+from tilelang_tt.passes.c_tile.liveness import Conflicts
+from tilelang_tt.passes.c_tile.separate_roles import handed_over
 from tilelang_tt.passes.c_tile.table_room import TableRoom, table_room
 
 
@@ -48,24 +48,23 @@ def _launch(program: TileProgram, launch: Launch, decisions: list[Decision]) -> 
     arch, tables = program.options.chip, table_room(program, launch)
     if fits(launch, arch, tables):
         return launch
-    filling = list(_filling(launch.body, (), False))
-    kept: list[Buffer] = []
-    stands_for: dict[Buffer, list[Buffer]] = {}
-    for buffer, stream in launch.streams.items():
-        if not stream.private or fits(launch, arch, tables):
-            continue
-        for other in kept:
-            if _alike(launch, buffer, other) and not any(
-                _in_the_way(filling, buffer, member) for member in (other, *stands_for[other])
-            ):
-                stands_for[other].append(buffer)
-                launch = _without(launch, buffer, other)
+    conflicts = Conflicts(launch.body)
+    members: dict[Buffer, list[Buffer]] = {}  # of each block that stays: those that lie where it does, and itself
+    for buffer in sorted(launch.streams, key=lambda buffer: not launch.streams[buffer].private):
+        if fits(launch, arch, tables):
+            break
+        for other, sharing in members.items():
+            if _alike(launch, buffer, other) and not any(conflicts.between(buffer, one) for one in sharing):
+                shared = _without(launch, buffer, other)
+                if not handed_over(shared, other):
+                    continue
+                launch = shared
+                sharing.append(buffer)
                 text = f"lies where '{other.name}' does: the two are never needed at the same time"
                 decisions.append(Decision("share_blocks", buffer.name, text, buffer.location))
                 break
         else:
-            kept.append(buffer)
-            stands_for[buffer] = []
+            members[buffer] = [buffer]
     return launch
 
 
@@ -77,28 +76,10 @@ def fits(launch: Launch, arch: Arch, tables: TableRoom) -> bool:
 
 
 def _alike(launch: Launch, a: Buffer, b: Buffer) -> bool:
+    if a in launch.constants or b in launch.constants:
+        return False
     facts = [(buffer.shape, buffer.dtype, launch.layouts[buffer], launch.streams[buffer]) for buffer in (a, b)]
     return facts[0] == facts[1]
-
-
-def _filling(body: tuple[Stmt, ...], outer: Path, is_loop: bool) -> Iterator[tuple[Path, Stmt]]:
-    """Every statement that writes a block, and where it is."""
-    for index, stmt in enumerate(body):
-        path = (*outer, (body, index, is_loop))
-        if not children(stmt) or isinstance(stmt, InDst):  # a sum in DST is read tile by tile, while others are written
-            yield path, stmt
-            continue
-        for nested in children(stmt):
-            yield from _filling(nested, path, isinstance(stmt, Loop))
-
-
-def _in_the_way(filling: list[tuple[Path, Stmt]], a: Buffer, b: Buffer) -> bool:
-    return any(
-        written in all_writes(stmt)
-        and (other in all_reads(stmt) or other in all_writes(stmt) or live_after(path, other))
-        for path, stmt in filling
-        for written, other in ((a, b), (b, a))
-    )
 
 
 def _without(launch: Launch, buffer: Buffer, other: Buffer) -> Launch:
@@ -122,8 +103,10 @@ def _renamed(stmt: Stmt, old: Buffer, new: Buffer) -> Stmt:
             return replace(stmt, a=named(stmt.a), b=named(stmt.b), c=named(stmt.c))
         case Reduce() | Transpose():
             return replace(stmt, src=named(stmt.src), dst=named(stmt.dst))
-        case Fill():
+        case Fill() | Load():
             return replace(stmt, dst=named(stmt.dst))
+        case Store():
+            return replace(stmt, src=named(stmt.src))
         case InDst():
             stmt = replace(stmt, buffer=named(stmt.buffer))
     return with_children(stmt, tuple(tuple(_renamed(s, old, new) for s in nested) for nested in children(stmt)))

@@ -66,6 +66,10 @@ def configure_tensor_accessors(kernels: KernelSet) -> KernelSet:
 class _Pages:
     def __init__(self, kernels: KernelSet) -> None:
         self.kernels = kernels
+        tasks = [stmt.stmt for stmt in walk(kernels.kernel(Role.READER).body) if isinstance(stmt, Task)]
+        loads = [task.dst for task in tasks if isinstance(task, Load)]
+        # Room for one block that several loads fill: compute may need what is read before to give the last one back.
+        self.turns = {dst for dst in loads if loads.count(dst) > 1 and kernels.cbs[dst].depth == 1}
 
     def reader(self, body: tuple[KernelStmt, ...]) -> tuple[KernelStmt, ...]:
         result: list[KernelStmt] = []
@@ -73,7 +77,7 @@ class _Pages:
         for stmt in body:
             if isinstance(stmt, Task):
                 assert isinstance(stmt.stmt, Load)
-                if any(load.dst is stmt.stmt.dst for load in run):
+                if stmt.stmt.dst in self.turns or any(load.dst is stmt.stmt.dst for load in run):
                     result += self.load(run)
                     run = []
                 run.append(stmt.stmt)
