@@ -44,6 +44,19 @@ except ImportError:
         return x + 1
 print(attention(1))
 """
+ONLY_INSIDE = """
+try:
+    import no_such_package
+except ImportError:
+    pass
+x = no_such_package.f(1)[0]
+try:
+    from no_such_package.ops import attention
+    x = attention(x)
+except ImportError:
+    pass
+print(x)
+"""
 USED_ALL_THE_SAME = """
 try:
     import no_such_package
@@ -70,6 +83,7 @@ def test_everything_can_be_done_with_it(tmp_path: Path) -> None:
 def test_a_script_that_knows_better_is_left_alone(tmp_path: Path) -> None:
     assert run(tmp_path, SETUP + GUARDED) == "without\n"
     assert run(tmp_path, SETUP + KNOWS_WITHOUT) == "2\n"
+    assert run(tmp_path, SETUP + ONLY_INSIDE) == "1\n"
 
 
 def test_a_script_that_goes_on_with_what_it_has_not(tmp_path: Path) -> None:

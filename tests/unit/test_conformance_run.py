@@ -7,6 +7,7 @@ import pytest
 
 from tilelang_tt.cli.main import main
 from tilelang_tt.conformance.events import KernelEvent, ScriptEvent
+from tilelang_tt.conformance.report import report
 from tilelang_tt.conformance.runner import Runner, ScriptResult
 from tilelang_tt.conformance.verdict import rows_of
 
@@ -166,3 +167,46 @@ def test_a_variant_that_was_only_compiled_does_not_count() -> None:
     ):
         rows = rows_of([ScriptResult("a.py", "small", ScriptEvent("ok", ""), kernels)])
         assert [row.stage for row in rows] == [stage]
+
+
+NEGATION = """
+import no_such_package
+
+
+@tilelang.jit
+def negated(N):
+    @T.prim_func
+    def negation(A: T.Tensor((256, N), "float32")):
+        with T.Kernel(N // 32, 8, threads=128) as (bx, by):
+            a = T.alloc_fragment((32, 32), "float32")
+            T.copy(A[by * 32, bx * 32], a)
+            for i, j in T.Parallel(32, 32):
+                a[i, j] = -a[i, j]
+            T.copy(a, A[by * 32, bx * 32])
+
+    return negation
+
+
+if __name__ == "__main__":
+    b = twice(256, 64)(no_such_package.scaled(torch.ones(256, 64)))
+    negated(64)(b)
+"""
+
+
+def test_results_and_inputs_are_a_kernels_own(tmp_path: Path) -> None:
+    """A result that a later kernel changes is judged as it was; a stand-in is replaced by what went into it."""
+    script = tmp_path / "in_place.py"
+    script.write_text(HEAD.partition("def main(")[0].format(body="a[i, j] + a[i, j]") + NEGATION)
+    result = Runner(tmp_path, "tenstorrent", seconds=60).run(script)
+    assert (result.event.end, result.event.absent) == ("ok", ["no_such_package"])
+    twice, negation = result.kernels
+    assert (twice.reference, twice.own_inputs) == ("equal", ["A"])
+    assert (negation.reference, negation.own_inputs) == ("equal", [])
+
+
+def test_a_kernel_that_the_script_does_not_call_is_called_with_random_numbers(tmp_path: Path) -> None:
+    script = tmp_path / "uncalled.py"
+    script.write_text(GOOD.replace("twice(M, N)(a)", "twice(M, N) and a + a"))
+    result = Runner(tmp_path, "tenstorrent", seconds=60).run(script)
+    assert [(kernel.calls, kernel.reference, kernel.own_inputs) for kernel in result.kernels] == [(1, "equal", ["A"])]
+    assert "| right | random inputs: A |" in report([result], "checkout", "2026-11-15")

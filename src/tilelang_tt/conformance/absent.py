@@ -138,7 +138,8 @@ class AbsentPackages(MetaPathFinder, Loader):
 
 def _does_without(attempt: ast.Try, module: ast.Module) -> bool:
     """Whether everything that a `try` imports has a meaning without it, or is used nowhere else."""
-    imported = {name for stmt in attempt.body for name in _bound(stmt)}
+    imports = (stmt for stmt in attempt.body if isinstance(stmt, ast.Import | ast.ImportFrom))
+    imported = {name for stmt in imports for name in _bound(stmt)}
     otherwise = {name for handler in attempt.handlers for name in _bound(handler)}
     inside = set(ast.walk(attempt))
     used = {node.id for node in ast.walk(module) if isinstance(node, ast.Name) and node not in inside}

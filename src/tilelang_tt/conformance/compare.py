@@ -1,7 +1,12 @@
-"""A kernel's call, repeated by TileLang's CPU backend, and whether the results agree."""
+"""A kernel's call, repeated by TileLang's CPU backend, and whether the results agree.
+
+A recurrence may enlarge every rounding. By how much, the kernel's own types say: the reference is computed a second
+time with blocks that do not round, and its two results lie so far apart. Ours may be twice as far from the reference.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -13,6 +18,31 @@ from tilelang_tt.conformance.upstream_cpu import CpuKernel
 # the errors has the same bound, so that one wrong row in a hundred does not hide among the outliers.
 RELATIVE = 1e-2
 OUTLIERS = 0.01  # share of elements that may lie outside
+ENLARGED = 2.0  # times the errors that the kernel's own roundings make
+MEANINGLESS = 0.1  # errors of this size, root mean square, and there is nothing to compare with
+
+
+@dataclass(frozen=True)
+class Bounds:
+    relative: float = RELATIVE  # of an element, and of all errors' root mean square
+    outliers: float = OUTLIERS
+    mean: float = RELATIVE
+
+
+@dataclass(frozen=True)
+class Errors:
+    """How far floating-point results lie from the expected ones."""
+
+    outside: int  # elements beyond the relative bound
+    count: int
+    mean: float  # root mean square, in parts of the expected elements'
+    largest: float
+    scale: float  # root mean square of the expected elements
+
+    def problem(self, bounds: Bounds) -> str:
+        if self.outside <= bounds.outliers * self.count and self.mean <= bounds.mean:
+            return ""
+        return f"{self.outside} of {self.count} elements differ, by up to {self.largest:.3g} (rms {self.scale:.3g})"
 
 
 def reference_verdict(func: Any, call: Call) -> str:
@@ -20,19 +50,46 @@ def reference_verdict(func: Any, call: Call) -> str:
     unset = [
         _unset_like(after) if before is None else before for before, after in zip(call.before, call.after, strict=True)
     ]
-    expected = [value.clone() if isinstance(value, torch.Tensor) else value for value in unset]
     try:
-        CpuKernel(func, rounds=True)(*expected)
+        rounded = _computed(func, unset, rounds=True)
+        problem = _first_problem(unset, rounded, call.after, None)
+        if problem:
+            problem = _first_problem(unset, rounded, call.after, _computed(func, unset, rounds=False))
     except Exception as error:
         text = str(error).strip().splitlines()
         return f"none: {type(error).__name__}: {text[0] if text else ''}"
-    for number, values in enumerate(zip(unset, expected, call.after, strict=True)):
-        if isinstance(values[0], torch.Tensor):
-            before, reference, got = (_comparable(value) for value in values)
-            problem = difference(got, reference, _same(before, reference), _relative(values[2].dtype))
-            if problem:
-                return f"differs: parameter {number}: {problem}"
-    return "equal"
+    return problem or "equal"
+
+
+def _computed(func: Any, values: list[Any], *, rounds: bool) -> list[Any]:
+    results = [value.clone() if isinstance(value, torch.Tensor) else value for value in values]
+    CpuKernel(func, rounds=rounds)(*results)
+    return results
+
+
+def _first_problem(before: list[Any], expected: list[Any], got: list[Any], unrounded: list[Any] | None) -> str:
+    for number, value in enumerate(expected):
+        if not isinstance(value, torch.Tensor):
+            continue
+        bounds = Bounds(relative := _relative(value.dtype), mean=relative)
+        old, reference, ours = (_comparable(values[number]) for values in (before, expected, got))
+        untouched = _same(old, reference)
+        if unrounded is not None:
+            roundings = errors(reference, _comparable(unrounded[number]), untouched, bounds)
+            if isinstance(roundings, Errors):
+                if roundings.mean > MEANINGLESS:
+                    return f"none: parameter {number}: the kernel's own roundings change it by {roundings.mean:.0%}"
+                bounds = enlarged(bounds, roundings)
+        problem = difference(ours, reference, untouched, bounds)
+        if problem:
+            return f"differs: parameter {number}: {problem}"
+    return ""
+
+
+def enlarged(bounds: Bounds, roundings: Errors) -> Bounds:
+    """What may be expected of results whose roundings are not the reference's, but of the same size."""
+    outliers = ENLARGED * roundings.outside / roundings.count
+    return Bounds(bounds.relative, max(bounds.outliers, outliers), max(bounds.mean, ENLARGED * roundings.mean))
 
 
 def _unset_like(tensor: torch.Tensor) -> torch.Tensor:
@@ -55,22 +112,28 @@ def _same(before: torch.Tensor, after: torch.Tensor) -> torch.Tensor:
     return (before == after) | (before.isnan() & after.isnan())
 
 
-def difference(got: torch.Tensor, expected: torch.Tensor, untouched: torch.Tensor, relative: float = RELATIVE) -> str:
+def difference(got: torch.Tensor, expected: torch.Tensor, untouched: torch.Tensor, bounds: Bounds | None = None) -> str:
     """What is wrong with `got`, or ""; elements the reference did not write are not compared."""
     if not expected.dtype.is_floating_point:
         count = int(((got != expected) & ~untouched).sum())
         return f"{count} of {got.numel()} elements differ" if count else ""
+    bounds = bounds or Bounds()
+    found = errors(got, expected, untouched, bounds)
+    if found is None:
+        return "infinities or NaNs differ"
+    return found.problem(bounds)
+
+
+def errors(got: torch.Tensor, expected: torch.Tensor, untouched: torch.Tensor, bounds: Bounds) -> Errors | None:
+    """Of the elements that the reference wrote; None: not the same ones are finite."""
     ours, theirs = got[~untouched].double(), expected[~untouched].double()
-    if ours.numel() == 0:
-        return ""
     odd = ~torch.isfinite(theirs)
     if not torch.equal(ours[odd].nan_to_num(), theirs[odd].nan_to_num()) or not torch.isfinite(ours[~odd]).all():
-        return "infinities or NaNs differ"
+        return None
     error, size = (ours[~odd] - theirs[~odd]).abs(), theirs[~odd].abs()
-    scale = size.square().mean().sqrt() if size.numel() else torch.tensor(0.0)
-    outside = int((error > relative * (size + scale)).sum())
-    if outside > OUTLIERS * error.numel() or float(error.square().sum()) > relative**2 * float(size.square().sum()):
-        return (
-            f"{outside} of {error.numel()} elements differ, by up to {float(error.max()):.3g} (rms {float(scale):.3g})"
-        )
-    return ""
+    if error.numel() == 0:
+        return Errors(0, 1, 0.0, 0.0, 0.0)
+    scale, mean = (float(values.square().mean().sqrt()) for values in (size, error))
+    outside = int((error > bounds.relative * (size + scale)).sum())
+    part = mean / scale if scale else 0.0  # beside zeros every error is outside
+    return Errors(outside, error.numel(), part, float(error.max()), scale)

@@ -24,6 +24,7 @@ class KernelEvent:
     message: str = ""
     discarded: bool = False  # a tuning configuration that was not chosen
     reference: str = ""  # "equal", "differs: ...", "none: ..." or "" if not asked
+    own_inputs: list[str] = field(default_factory=list)  # parameters for which the runner made up values
 
     @property
     def key(self) -> str:

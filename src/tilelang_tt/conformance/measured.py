@@ -20,8 +20,10 @@ from tilelang.ir import get_stmt_span
 from tilelang.profiler import TensorSupplyType
 from tvm import tirx
 
+from tilelang_tt.conformance.absent import Absent
 from tilelang_tt.conformance.events import Journal, KernelEvent
 from tilelang_tt.conformance.features import features_of
+from tilelang_tt.conformance.own_inputs import extent, instead_of, own_argument
 from tilelang_tt.conformance.upstream_cpu import CpuKernel
 from tilelang_tt.diagnostics import TenstorrentError
 from tilelang_tt.execution.kernel_cache import TenstorrentKernelCache
@@ -29,7 +31,6 @@ from tilelang_tt.execution.profiler import TenstorrentProfiler
 
 KEPT_BYTES = 1 << 28  # of tensors per kernel; larger calls get no reference
 TUNING_TRIALS = 8  # configurations
-UNKNOWN_SIZE = 64  # of a symbolic size no argument tells
 
 
 @dataclass
@@ -70,6 +71,7 @@ class MeasuredKernel:
 
     def __call__(self, *args: Any) -> Any:
         event = self.record.event
+        args = tuple(map(self._real, self._numbers(len(args)), args))
         before = [_kept(arg) for arg in args] if self.record.call is None else None
         results: list[torch.Tensor] | None = None
         if self._kernel is not None and not event.code:
@@ -83,11 +85,38 @@ class MeasuredKernel:
         if results is None:
             results = self._zeros(args)
             self._compute_elsewhere(self._all(list(args), results))
-        elif before is not None and sum(_size(arg) for arg in args) <= KEPT_BYTES:
-            self.record.call = Call(
-                self._all(before, [None] * len(results)), self._all([_kept(arg) for arg in args], results)
-            )
+        elif before is not None:
+            size = sum(map(_size, (*args, *results)))
+            if size <= KEPT_BYTES:
+                after = self._all([_kept(arg) for arg in args], [_kept(result) for result in results])
+                self.record.call = Call(self._all(before, [None] * len(results)), after)
+            else:
+                event.reference = f"none: tensors of {size:,} bytes are too large for the reference"
         return results[0] if len(results) == 1 else results or None
+
+    def call_with_own_inputs(self) -> None:
+        """For a kernel that the script does not call; one whose inputs nobody can make up stays uncalled."""
+        numbers = self._numbers(len(self.params) - len(self.out_idx))
+        args = [own_argument(self.params[number], number) for number in numbers]
+        if all(arg is not None for arg in args):
+            self.record.event.own_inputs = [self._name(number) for number in numbers]
+            self(*args)
+
+    def _real(self, number: int, arg: Any) -> Any:
+        """An argument as it is, or something in the place of what a missing package would have computed."""
+        if not isinstance(arg, Absent):
+            return arg
+        if self._name(number) not in self.record.event.own_inputs:
+            self.record.event.own_inputs.append(self._name(number))
+        return instead_of(arg, self.params[number], number)
+
+    def _numbers(self, count: int) -> list[int]:
+        """Which parameters the arguments of a call are: all, or those that are no outputs."""
+        numbers = range(len(self.params))
+        return [number for number in numbers if count == len(numbers) or number not in self.out_idx]
+
+    def _name(self, number: int) -> str:
+        return str(self.prim_func.params[number].name).removesuffix("_handle")
 
     def _compute_elsewhere(self, values: list[Any]) -> None:
         """Results a refused kernel would have given, for what the script does with them next."""
@@ -107,13 +136,13 @@ class MeasuredKernel:
     def _zeros(self, args: tuple[Any, ...]) -> list[torch.Tensor]:
         if len(args) == len(self.params):
             return []
-        inputs = [param for number, param in enumerate(self.params) if number not in self.out_idx]
         sizes: dict[str, int] = {}
-        for param, arg in zip(inputs, args, strict=False):
+        for number, arg in zip(self._numbers(len(args)), args, strict=False):
             if isinstance(arg, torch.Tensor):
-                sizes.update((str(name), size) for name, size in zip(param.shape, arg.shape, strict=False))
+                names = map(str, self.params[number].shape)
+                sizes.update(zip(names, arg.shape, strict=False))
         return [
-            torch.zeros([_extent(extent, sizes) for extent in param.shape], dtype=param.torch_dtype())
+            torch.zeros([extent(size, sizes) for size in param.shape], dtype=param.torch_dtype())
             for param in (self.params[number] for number in self.out_idx)
         ]
 
@@ -145,7 +174,7 @@ class Measurement:
     checkout: Path
     target: str
     journal: Journal
-    records: list[Record] = field(default_factory=list)
+    kernels: list[MeasuredKernel] = field(default_factory=list)
     _cache: TenstorrentKernelCache = field(default_factory=TenstorrentKernelCache)
     _count: int = 0
 
@@ -166,15 +195,24 @@ class Measurement:
         except Exception as error:
             note_failure(event, error)
         self.journal.write(event)
-        record = Record(event, func)
-        self.records.append(record)
-        count = len(func.params)
-        return MeasuredKernel(record, [number % count for number in outputs], kernel, self.journal)
+        numbers = [number % len(func.params) for number in outputs]
+        self.kernels.append(MeasuredKernel(Record(event, func), numbers, kernel, self.journal))
+        return self.kernels[-1]
 
-    def one_of_each_first(self) -> list[Record]:
-        """All records: first one of each kernel, then the other variants."""
-        first = {record.event.key: record for record in reversed(self.records)}
-        return sorted(self.records, key=lambda record: record is not first[record.event.key])
+    def records(self) -> list[Record]:
+        """First one of each kernel, then the other variants."""
+        records = [kernel.record for kernel in self.kernels if not kernel.record.event.discarded]
+        first = {record.event.key: record for record in reversed(records)}
+        return sorted(records, key=lambda record: record is not first[record.event.key])
+
+    def call_the_uncalled(self) -> None:
+        """One variant of each kernel that the script compiled and never called."""
+        done = {kernel.record.event.key for kernel in self.kernels if kernel.record.event.calls}
+        for kernel in self.kernels:
+            event = kernel.record.event
+            if event.compiled and not event.code and not event.discarded and event.key not in done:
+                done.add(event.key)
+                kernel.call_with_own_inputs()
 
     def tune(
         self, compile_: Callable[..., MeasuredKernel], configs: list[dict[str, Any]]
@@ -232,10 +270,6 @@ def note_failure(event: KernelEvent, error: Exception) -> None:
 
 def _param(func: tirx.PrimFunc, param: Any) -> KernelParam:
     return KernelParam.from_buffer(func.buffer_map[param]) if param in func.buffer_map else KernelParam.from_var(param)
-
-
-def _extent(extent: Any, sizes: dict[str, int]) -> int:
-    return extent if isinstance(extent, int) else sizes.get(str(extent), UNKNOWN_SIZE)
 
 
 def _kept(value: Any) -> Any:

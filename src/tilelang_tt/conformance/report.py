@@ -53,8 +53,7 @@ def _page(
         yield "| kernel | got to | why not further |"
         yield "|---|---|---|"
         for row in rows:
-            nature = "" if row.pure else f"{', '.join(row.irregular)}; "
-            yield f"| {row.kernel} | {row.stage} | {_cell(nature + ' '.join(filter(None, (row.code, row.why))))} |"
+            yield f"| {row.kernel} | {row.stage} | {_cell('; '.join(filter(None, _remarks(row))))} |"
     yield ""
     yield "## Scripts that did not reach a kernel"
     yield ""
@@ -65,6 +64,13 @@ def _page(
             absent = f" (not installed: {', '.join(result.event.absent)})" if result.event.absent else ""
             why = result.event.message or "it ran and used none"
             yield f"| {result.script} | {_cell(why + absent)} |"
+
+
+def _remarks(row: Row) -> Iterator[str]:
+    yield ", ".join(row.irregular)
+    yield f"{row.code} {row.why}".strip()
+    if row.own_inputs:
+        yield f"random inputs: {', '.join(row.own_inputs)}"
 
 
 def _by_code(rows: list[Row]) -> list[tuple[str, list[Row]]]:

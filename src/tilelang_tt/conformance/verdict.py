@@ -22,6 +22,7 @@ class Row:
     why: str
     variants: int
     irregular: tuple[str, ...]
+    own_inputs: tuple[str, ...]  # parameters for which the runner made up values
 
     @property
     def pure(self) -> bool:
@@ -43,7 +44,8 @@ def rows_of(results: list[ScriptResult]) -> list[Row]:
 def _row(key: str, variants: list[tuple[KernelEvent, ScriptEvent]]) -> Row:
     stage, code, why = max((judge(kernel, script) for kernel, script in variants), key=lambda j: STAGES.index(j[0]))
     irregular = sorted({reason for kernel, _ in variants for reason in kernel.irregular})
-    return Row(key, stage, code, why, len(variants), tuple(irregular))
+    own_inputs = sorted({name for kernel, _ in variants for name in kernel.own_inputs})
+    return Row(key, stage, code, why, len(variants), tuple(irregular), tuple(own_inputs))
 
 
 def judge(kernel: KernelEvent, script: ScriptEvent) -> tuple[str, str, str]:
