@@ -1,4 +1,4 @@
-"""Errors a user meets: a code, a place, a fact and a way out.
+"""Errors and warnings a user meets: a code, a place, a fact and a way out.
 
     matmul.py:21: error[TT204]: kernel 'mm' needs 1,610,612 B of L1 per core; Wormhole has 1,393,280 B
         T.gemm(A_shared, B_shared, C_local)
@@ -7,12 +7,13 @@
 
 Code ranges: TT1xx what the frontend cannot take, TT2xx chip limits, TT3xx arguments of a call,
 TT4xx breaches and failures while kernels run, TT5xx the environment (compiler, cache, versions),
-TT6xx target options, TT9xx broken invariants of this compiler (please report).
+TT6xx target options, TT7xx warnings, TT9xx broken invariants of this compiler (please report).
 """
 
 from __future__ import annotations
 
 import linecache
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,17 +54,23 @@ class TenstorrentError(Exception):
         super().__init__(self.render())
 
     def render(self) -> str:
-        place = f"{self.location}: " if self.location else ""
-        lines = [f"{place}error[{self.code}]: {self.message}"]
-        if self.location and self.location.text:
-            lines.append(f"    {self.location.text}")
-        lines += [f"  note: {note}" for note in self.notes]
-        if self.help:
-            lines.append(f"  help: {self.help}")
-        return "\n".join(lines)
+        return _rendered("error", self.code, self.message, self.location, self.notes, self.help)
 
     def __reduce__(self) -> Any:
         return (_rebuild, (type(self), self.__dict__.copy()))
+
+
+def _rendered(
+    kind: str, code: str, message: str, location: Location | None, notes: tuple[str, ...], help: str | None
+) -> str:
+    place = f"{location}: " if location else ""
+    lines = [f"{place}{kind}[{code}]: {message}"]
+    if location and location.text:
+        lines.append(f"    {location.text}")
+    lines += [f"  note: {note}" for note in notes]
+    if help:
+        lines.append(f"  help: {help}")
+    return "\n".join(lines)
 
 
 def _rebuild(cls: type[TenstorrentError], state: dict[str, Any]) -> TenstorrentError:
@@ -99,3 +106,17 @@ class TargetError(TenstorrentError, ValueError):
 
 class InternalError(TenstorrentError):
     """A verifier found a broken invariant: a bug of this compiler (TT9xx)."""
+
+
+class TenstorrentWarning(UserWarning):
+    """Something that compiles and that a user should know of."""
+
+
+_warned: dict[str | tuple[str, type[Warning], int], int] = {}  # so that Python shows each warning of a process once
+
+
+def warn(code: str, message: str, *, location: Location | None, help: str | None = None) -> None:
+    """Python's own warning, at the user's line."""
+    text = _rendered("warning", code, message, location, (), help)
+    file, line = (location.file, location.line) if location else ("", 0)
+    warnings.warn_explicit(text, TenstorrentWarning, file, line, registry=_warned)

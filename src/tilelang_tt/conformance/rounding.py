@@ -8,6 +8,7 @@ Without them a long recurrence, or a block of 8-bit floats, would be compared wi
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from tvm import ir, tirx
@@ -45,9 +46,18 @@ def _narrow(buffer: Any) -> bool:
 
 def _whole(buffer: Any) -> Any:
     """Every element of a block, to the nearest number of its type."""
+
+    def rounded(places: list[Any]) -> Any:
+        value = _nearest(tirx.BufferLoad(buffer, places), str(buffer.dtype))
+        return tirx.BufferStore(buffer, value, places)
+
+    return every_element(buffer, rounded)
+
+
+def every_element(buffer: Any, change: Callable[[list[Any]], Any]) -> Any:
+    """Plain loops over a block."""
     places = [tirx.Var(f"at_{axis}", "int32") for axis in range(len(buffer.shape))]
-    value = _nearest(tirx.BufferLoad(buffer, places), str(buffer.dtype))
-    stmt: Any = tirx.BufferStore(buffer, value, places)
+    stmt = change(places)
     for var, extent in reversed(list(zip(places, buffer.shape, strict=True))):
         stmt = tirx.For(var, 0, extent, tirx.ForKind.SERIAL, stmt)
     return stmt

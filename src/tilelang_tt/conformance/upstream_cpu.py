@@ -20,7 +20,7 @@ from tilelang.jit.adapter.wrapper import TLCPUSourceWrapper
 from tilelang.transform import PassConfigKey
 from tvm import tirx
 
-from tilelang_tt.conformance.rounding import with_roundings
+from tilelang_tt.conformance.rounding import every_element, with_roundings
 from tilelang_tt.frontend.expression import SAME_TYPE, operator
 from tilelang_tt.frontend.refuse import HARMLESS
 
@@ -84,20 +84,27 @@ def _serial(loop: tirx.For) -> tirx.For | None:
     return tirx.For(loop.loop_var, loop.min, loop.extent, tirx.ForKind.SERIAL, loop.body)
 
 
-def _without_layouts(block: tirx.SBlock) -> tirx.SBlock | None:
-    """Layouts are annotated for a GPU."""
-    if "layout_map" not in block.annotations:
+def _plain_block(block: tirx.SBlock) -> tirx.SBlock | None:
+    """Without layouts, which are annotated for a GPU; arrays start as zeros, as our blocks do."""
+    arrays = [buffer for buffer in block.alloc_buffers if str(buffer.scope()) == "local"]
+    if "layout_map" not in block.annotations and not arrays:
         return None
     kept = {key: value for key, value in block.annotations.items() if str(key) != "layout_map"}
-    parts = (block.iter_vars, block.reads, block.writes, block.name_hint, block.body, block.init)
+    body = tirx.SeqStmt([*map(_zeros, arrays), block.body]) if arrays else block.body
+    parts = (block.iter_vars, block.reads, block.writes, block.name_hint, body, block.init)
     return tirx.SBlock(*parts, block.alloc_buffers, block.match_buffers, kept)
+
+
+def _zeros(buffer: Any) -> Any:
+    zero = tirx.const(0, buffer.dtype)
+    return every_element(buffer, lambda places: tirx.BufferStore(buffer, zero, places))
 
 
 def _without_hints(stmt: tirx.Evaluate) -> tirx.Stmt | None:
     return tirx.Evaluate(0) if operator(stmt.value) in HARMLESS else None
 
 
-_CHANGES = {tirx.For: _serial, tirx.SBlock: _without_layouts, tirx.Evaluate: _without_hints}
+_CHANGES = {tirx.For: _serial, tirx.SBlock: _plain_block, tirx.Evaluate: _without_hints}
 _CHANGED = ["tirx.For", "tirx.SBlock", "tirx.Evaluate"]
 
 

@@ -22,6 +22,7 @@ from tilelang_tt.diagnostics import Location, UnsupportedError
 from tilelang_tt.frontend.elementwise import lift_parallel
 from tilelang_tt.frontend.exact_maxima import exact_maxima
 from tilelang_tt.frontend.expression import operator
+from tilelang_tt.frontend.first_rounds import blank_first_rounds
 from tilelang_tt.frontend.integers import lower_integers
 from tilelang_tt.frontend.matrices import with_matrices
 from tilelang_tt.frontend.operations import TILE_OPERATIONS
@@ -127,6 +128,7 @@ class _Lifter:
         self.annotations(block, location)
         body = self.body(block.body)
         body = (*_blank_around_parts(body, self.scope.partly_written), *body)
+        body = blank_first_rounds(self.scope, body)
         return Launch(
             self.name,
             tuple((var, scalar.simplify(extent)) for var, extent in blocks),
