@@ -1,7 +1,8 @@
 """A kernel's call, repeated by TileLang's CPU backend, and whether the results agree.
 
-A recurrence may enlarge every rounding. By how much, the kernel's own types say: the reference is computed a second
-time with blocks that do not round, and its two results lie so far apart. Ours may be twice as far from the reference.
+A recurrence may enlarge every rounding. By how much, the kernel's own types say: where results differ, the reference is
+computed a second time, with blocks that do not round. The reference that rounds lies so far from that; ours may lie
+twice as far.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from tilelang_tt.conformance.upstream_cpu import CpuKernel
 # the errors has the same bound, so that one wrong row in a hundred does not hide among the outliers.
 RELATIVE = 1e-2
 OUTLIERS = 0.01  # share of elements that may lie outside
-ENLARGED = 2.0  # times the errors that the kernel's own roundings make
+ENLARGED = 2.0  # times the errors that the kernel's own roundings make, ours may be
 MEANINGLESS = 0.1  # errors of this size, root mean square, and there is nothing to compare with
 
 
@@ -75,11 +76,12 @@ def _first_problem(before: list[Any], expected: list[Any], got: list[Any], unrou
         old, reference, ours = (_comparable(values[number]) for values in (before, expected, got))
         untouched = _same(old, reference)
         if unrounded is not None:
-            roundings = errors(reference, _comparable(unrounded[number]), untouched, bounds)
-            if isinstance(roundings, Errors):
+            exact = _comparable(unrounded[number])
+            roundings = errors(reference, exact, untouched, bounds) if exact.dtype.is_floating_point else None
+            if roundings is not None:
                 if roundings.mean > MEANINGLESS:
                     return f"none: parameter {number}: the kernel's own roundings change it by {roundings.mean:.0%}"
-                bounds = enlarged(bounds, roundings)
+                bounds, reference = enlarged(bounds, roundings), exact
         problem = difference(ours, reference, untouched, bounds)
         if problem:
             return f"differs: parameter {number}: {problem}"
@@ -87,7 +89,7 @@ def _first_problem(before: list[Any], expected: list[Any], got: list[Any], unrou
 
 
 def enlarged(bounds: Bounds, roundings: Errors) -> Bounds:
-    """What may be expected of results whose roundings are not the reference's, but of the same size."""
+    """What may be expected of results that round elsewhere, by as much."""
     outliers = ENLARGED * roundings.outside / roundings.count
     return Bounds(bounds.relative, max(bounds.outliers, outliers), max(bounds.mean, ENLARGED * roundings.mean))
 

@@ -25,7 +25,7 @@ from tilelang_tt.conformance.events import Journal, KernelEvent
 from tilelang_tt.conformance.features import features_of
 from tilelang_tt.conformance.own_inputs import extent, instead_of, own_argument
 from tilelang_tt.conformance.upstream_cpu import CpuKernel
-from tilelang_tt.diagnostics import TenstorrentError
+from tilelang_tt.diagnostics import ArgumentError, TenstorrentError
 from tilelang_tt.execution.kernel_cache import TenstorrentKernelCache
 from tilelang_tt.execution.profiler import TenstorrentProfiler
 
@@ -80,6 +80,8 @@ class MeasuredKernel:
                 results = [returned] if isinstance(returned, torch.Tensor) else list(returned or [])
                 event.calls += 1
             except Exception as error:
+                if event.calls and isinstance(error, ArgumentError):
+                    raise  # the script's own mistake
                 note_failure(event, error)
             self._journal.write(event)
         if results is None:

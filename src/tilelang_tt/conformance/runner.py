@@ -21,9 +21,9 @@ from tilelang_tt.conformance.sizes import LADDER
 
 # Files of a checkout that are no examples: tests and benchmarks of the examples, pytest's own.
 _NOT_EXAMPLES = ("test_", "regression_", "conftest")
-# What says that the script's sizes do not fit each other any more: arguments of another shape than the kernel's, loops
-# that go beyond their blocks.
-_MISFITS = ("TT3", "TT154")
+# What says that the script's sizes do not fit each other any more: arguments of another shape than the kernel's, copies
+# between blocks of different shape, loops that go beyond their blocks.
+_MISFITS = ("TT3", "TT119", "TT154")
 _JUDGING = 2  # times its processor time a script may take with the comparisons behind it
 _STANDSTILL = 20  # times its processor time a script may take by the clock, on a machine that has other work
 

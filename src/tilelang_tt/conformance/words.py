@@ -132,8 +132,13 @@ class Notes:
                 self.use(f"element load from {self.place(node.buffer)}")
 
     def call(self, call: Any) -> str:
-        """Its operator; an irregular one is noted."""
+        """Its operator; an irregular one is noted. Conditions joined by `&` and `|` are no play with bits."""
         op = operator_of(call)
+        if "bitwise_" in op and str(call.dtype) == "bool":
+            return op
+        if "reinterpret" in op and str(call.dtype) == "handle":
+            self.irregular("pointer")
+            return op
         for part, reason in _IRREGULAR:
             if part in op:
                 self.irregular(reason)
