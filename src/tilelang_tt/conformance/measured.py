@@ -29,7 +29,7 @@ from tilelang_tt.diagnostics import ArgumentError, TenstorrentError
 from tilelang_tt.execution.kernel_cache import TenstorrentKernelCache
 from tilelang_tt.execution.profiler import TenstorrentProfiler
 
-KEPT_BYTES = 1 << 28  # of tensors per kernel; larger calls get no reference
+KEPT_BYTES = 1 << 29  # of tensors per kernel; larger calls get no reference
 TUNING_TRIALS = 8  # configurations
 
 
