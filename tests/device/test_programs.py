@@ -67,9 +67,8 @@ def run_tutorial() -> None:
 def test_the_tutorial_is_a_program_that_runs(capsys: pytest.CaptureFixture[str]) -> None:
     run_tutorial()
     shown = re.findall(r"```\n(error.*?)```", (DOCS / "device.md").read_text(), re.DOTALL)
-    printed = re.sub(
-        r"core \([0-3],0\)", "core (0,0)", capsys.readouterr().out
-    )  # all four break the rule; one is first
+    # All four cores break the rule; one is first.
+    printed = re.sub(r"core \([0-3],0\)", "core (0,0)", capsys.readouterr().out)
     assert printed == f"32768 4\n{shown[0]}"
 
 
