@@ -45,6 +45,7 @@ from tilelang_tt.passes.c_tile.lower_reductions import lower_reductions
 from tilelang_tt.passes.c_tile.lower_shared_to_cb import lower_shared_to_cb
 from tilelang_tt.passes.c_tile.lower_tile_intrinsics import lower_tile_intrinsics
 from tilelang_tt.passes.c_tile.mask_padding import mask_padding
+from tilelang_tt.passes.c_tile.pool_blocks import pool_blocks
 from tilelang_tt.passes.c_tile.separate_roles import separate_roles
 from tilelang_tt.passes.c_tile.share_blocks import share_blocks
 from tilelang_tt.passes.c_tile.split_expressions import split_expressions
@@ -54,6 +55,7 @@ from tilelang_tt.passes.d_split.insert_dst_management import insert_dst_manageme
 from tilelang_tt.passes.d_split.load_tables import load_tables
 from tilelang_tt.passes.d_split.lower_cb_intrinsics import lower_cb_intrinsics
 from tilelang_tt.passes.d_split.lower_compute_tasks import lower_compute_tasks
+from tilelang_tt.passes.d_split.rotate_pools import rotate_pools
 from tilelang_tt.passes.d_split.separate_vector_inits import separate_vector_inits
 from tilelang_tt.passes.d_split.split_device_kernel import split_device_kernel
 from tilelang_tt.passes.e_finalize.finalize_persistent_signature import finalize_persistent_signature
@@ -88,6 +90,7 @@ TILE_PASSES: tuple[Callable[[TileProgram], TileProgram], ...] = (
     lower_tile_intrinsics,
     keep_in_dst,
     share_blocks,
+    pool_blocks,
     keep_first_rows,
     choose_engine,
     build_tile_dfg,
@@ -98,6 +101,7 @@ KERNEL_PASSES: tuple[Callable[[KernelSet], KernelSet], ...] = (
     lower_cb_intrinsics,
     configure_tensor_accessors,
     lower_compute_tasks,
+    rotate_pools,
     insert_compute_init,
     insert_dst_management,
     separate_vector_inits,

@@ -73,6 +73,43 @@ def main(A: T.Tensor(({count}, 64, 64), "float32"), B: T.Tensor(({count}, 64, 64
 """
 
 
+# More blocks that are needed at the same time than there are circular buffers: sums of products in float32, and blocks
+# of several tiles in bfloat16, updated in place.
+ALL_AT_ONCE = """
+import tilelang.language as T
+
+@T.prim_func
+def main(A: T.Tensor((128, 64), "bfloat16"), B: T.Tensor((64, 64), "float32")):
+    with T.Kernel(2, threads=128) as bx:
+        a = T.alloc_shared((32, 64), "bfloat16")
+        total = T.alloc_fragment((32, 32), "float32")
+        top = T.alloc_fragment((32,), "float32")
+{allocations}
+        for k in T.Pipelined(2, num_stages=1):
+            T.copy(A[(bx * 2 + k) * 32, 0], a)
+{rounds}
+        T.clear(total)
+{ends}
+        T.reduce_max(total, top, dim=1)
+        T.copy(total, B[bx * 32, 0])
+        for i, j in T.Parallel(32, 32):
+            total[i, j] = total[i, j] - top[i]
+        T.copy(total, B[bx * 32, 32])
+"""
+ALLOCATIONS = """
+        sum_{n} = T.alloc_fragment((32, 32), "float32")
+        block_{n} = T.alloc_fragment((32, 64), "bfloat16")
+        T.clear(sum_{n})
+        T.fill(block_{n}, {n} - 8)"""
+ROUNDS = """
+            for i, j in T.Parallel(32, 64):
+                block_{n}[i, j] = T.max(a[i, j] - {n} % 3, block_{n}[i, j])
+            T.gemm(a, block_{n}, sum_{n}, transpose_B=True)"""
+ENDS = """
+        for i, j in T.Parallel(32, 32):
+            total[i, j] = T.max(total[i, j], sum_{n}[i, j] + block_{n}[i, j + 32])"""
+
+
 def kernel_of(folder: Path, source: str) -> Any:
     """TileLang reads a kernel's source from its file."""
     path = folder / "kernel.py"
@@ -102,6 +139,19 @@ def test_blocks_from_the_reader_and_to_the_writer_share(tmp_path: Path, numerics
     decisions = compile_function(func, TWO_CORES).decisions
     shared = {decision.subject for decision in decisions if decision.stage == "share_blocks"}
     assert {name[0] for name in shared} == {"x", "y"}  # and neither kept nor carried
+
+
+@pytest.mark.parametrize("numerics", ["fast", "chip"])
+def test_blocks_needed_at_the_same_time_lie_in_one_buffer(tmp_path: Path, numerics: str) -> None:
+    parts = {"allocations": ALLOCATIONS, "rounds": ROUNDS, "ends": ENDS}
+    steps = {part: "".join(text.format(n=n) for n in range(18)) for part, text in parts.items()}
+    func = kernel_of(tmp_path, ALL_AT_ONCE.format(**steps))
+    numbers = whole_numbers(128, 64, low=-1, high=2, dtype=torch.bfloat16)
+    agree(func, {"A": numbers, "B": torch.zeros(64, 64)}, ("B",), numerics=numerics)
+    compiled = compile_function(func, TWO_CORES)
+    pooled = {decision.subject for decision in compiled.decisions if decision.stage == "pool_blocks"}
+    assert pooled
+    assert len(compiled.plan.launches[0].cbs) <= 32
 
 
 def test_a_block_that_is_filled_again_waits_for_its_turn() -> None:

@@ -326,8 +326,12 @@ def sum_of_blocks(count: int) -> Any:
 
 @refused(
     "TT205",
-    "kernel 'main' needs 41 circular buffers; Wormhole has 32",
-    help="use fewer on-chip buffers",
+    "kernel 'main' needs 41 circular buffers at the same time; Wormhole has 32",
+    notes=(
+        f"40 from the reader: {', '.join(['block', *(f'block_{number}' for number in range(1, 40))])}",
+        "1 to the writer: total_out",
+    ),
+    help="read a block when it is needed, not before: blocks that follow each other share a circular buffer",
     kernel=sum_of_blocks,
 )
 def too_many_buffers() -> Any:

@@ -62,8 +62,11 @@ def test_more_buffers_than_the_chip_has_are_refused() -> None:
     assert (
         refusal(lambda: allocate_cbs(*_many_inputs(33, "wormhole_b0")))
         == """\
-error[TT205]: kernel 'main' needs 33 circular buffers; Wormhole has 32
-  help: use fewer on-chip buffers"""
+error[TT205]: kernel 'main' needs 33 circular buffers at the same time; Wormhole has 32
+  note: 33 from the reader: """
+        + ", ".join(f"X{number}" for number in range(33))
+        + """
+  help: read a block when it is needed, not before: blocks that follow each other share a circular buffer"""
     )
     cbs, _ = allocate_cbs(*_many_inputs(64, "blackhole"))
     assert [cb.id for cb in cbs.values()] == list(range(64))

@@ -235,10 +235,11 @@ class Printer:
         for cb in cbs:
             self.cbs[cb] = self.identifier(f"cb_{cb.name}")
             blocks = f"{cb.depth} blocks of " if cb.depth > 1 else ""
-            what = (
-                f"{blocks}{cb.shape[0]} x {cb.shape[1]} tiles, {cb.format}{', first rows only' if cb.first_row else ''}"
-            )
+            note = ", first rows only" if cb.first_row else ", several blocks of compute's own" if cb.pool else ""
+            what = f"{blocks}{cb.shape[0]} x {cb.shape[1]} tiles, {cb.format}{note}"
             self.line(f"constexpr uint32_t {self.cbs[cb]} = tt::CBIndex::c_{cb.id};  // {what}")
+            for block in cb.pool if cb.shares is None else ():
+                self.line(f"constexpr uint32_t {self.declare(block.first)} = {block.place};")
 
     def runtime_args(self, kernel: Kernel) -> None:
         for index, arg in enumerate(kernel.args):

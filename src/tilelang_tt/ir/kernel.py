@@ -30,6 +30,15 @@ from tilelang_tt.ir.tile import Stmt as TileStmt
 from tilelang_tt.ops import Instruction
 
 
+@dataclass(frozen=True)
+class PoolBlock:
+    """One of several blocks of a circular buffer: `tiles` from `place` on, which statements call `first`."""
+
+    first: Var
+    place: int
+    tiles: int
+
+
 @dataclass(frozen=True, eq=False)
 class Cb:
     """A circular buffer: `depth` blocks of `tiles` pages."""
@@ -47,6 +56,7 @@ class Cb:
     location: Location | None
     shares: int | None = None  # a second view: number of the buffer whose pages these are
     first_row: bool = False  # only the first row of its tiles is there
+    pool: tuple[PoolBlock, ...] = ()  # compute's own blocks that lie in it, if there are several
 
     @property
     def pages(self) -> int:
@@ -550,7 +560,11 @@ class KernelSet:
 
     @property
     def all_cbs(self) -> tuple[Cb, ...]:
-        return (*self.cbs.values(), *self.views.values())
+        return tuple(dict.fromkeys((*self.cbs.values(), *self.views.values())))
+
+    @property
+    def pool_places(self) -> dict[Var, int]:
+        return {block.first: block.place for cb in self.all_cbs for block in cb.pool}
 
     def kernel(self, role: Role) -> Kernel:
         return next(kernel for kernel in self.kernels if kernel.role is role)

@@ -8,6 +8,7 @@ from enum import Enum
 
 from tilelang_tt.arch import TILE
 from tilelang_tt.ir import scalar
+from tilelang_tt.ir.places import Buffer
 from tilelang_tt.ir.scalar import Expr, Var, int_value
 
 
@@ -78,13 +79,14 @@ class BufferLayout:
     outer: tuple[int, ...] = ()  # extents of the axes before these: matrices one after the other
     constant: bool = False  # all tiles are the same, and stored once
     first_row: bool = False  # the rows of its tiles are all equal, and only the first one is there
+    first: Var | None = None  # stands for the place of its first tile, where it lies in a pool
 
     @property
     def tiles(self) -> int:
         return 1 if self.constant else math.prod(self.outer) * self.rows * self.cols
 
     def offset(self, origin: tuple[Expr, ...]) -> Expr:
-        """Position of the first tile of a part that begins at `origin`."""
+        """Position of the first tile of a part that begins at `origin`, counted from the first of the block."""
         matrix: Expr | int = 0
         for extent, start in zip(self.outer, origin, strict=False):
             matrix = matrix * extent + start
@@ -95,12 +97,15 @@ class BufferLayout:
         return scalar.simplify(scalar.as_expr(matrix * (self.rows * self.cols) + within))
 
     def index(self, row: Expr | int, col: Expr | int) -> Expr:
-        """Position of a tile inside the block."""
+        """Position of a tile of the block."""
         if self.constant:
             return scalar.const(0)
         row, col = (0 if self.rows == 1 else row), (0 if self.cols == 1 else col)
-        place = row * self.cols + col if self.order is TileOrder.ROWS else col * self.rows + row
-        return scalar.as_expr(place)
+        return self.at(row * self.cols + col if self.order is TileOrder.ROWS else col * self.rows + row)
+
+    def at(self, tile: Expr | int) -> Expr:
+        """Position of the block's tile number `tile`."""
+        return scalar.as_expr(tile if self.first is None else self.first + tile)
 
 
 @dataclass(frozen=True)
@@ -136,6 +141,14 @@ class Stream:
     def private(self) -> bool:
         """Owned by the compute kernel alone."""
         return self.producer is Role.COMPUTE and self.consumer is Role.COMPUTE
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Blocks of compute's own that lie behind each other in one circular buffer."""
+
+    whole: Buffer  # stands for all of them
+    blocks: dict[Buffer, int]  # and the place of their first tiles
 
 
 @dataclass(frozen=True)

@@ -247,6 +247,11 @@ class Facts:
         self._known.append((Facts.positive, (variable,)))
         self._analyzer.update(variable, arith.ConstIntBound(1, 2**31 - 1))
 
+    def equal(self, variable: Var, value: int) -> None:
+        """variable is a name for a number."""
+        self._known.append((Facts.equal, (variable, value)))
+        self._analyzer.bind(variable, const(value))
+
     def with_loop(self, variable: Var, extent: Expr, step: int = 1) -> Facts:
         facts = Facts()
         for learn, arguments in self._known:

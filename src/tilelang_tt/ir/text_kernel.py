@@ -118,9 +118,15 @@ class _KernelText:
         for buffer in dict.fromkeys((*self.kernels.cbs, *launch.layouts)):
             self.names.bind(buffer)
         for buffer, cb in self.kernels.cbs.items():
+            if cb in self.cb_names:
+                continue  # a pool, which comes before its blocks
             self.cb_names[cb] = self.names(buffer)
             yield f"{INDENT}{self.cb(buffer, cb)}{place(cb.location)}"
+            for block in cb.pool:
+                yield f"{INDENT * 2}{self.names.bind(block.first)} = {block.place}: {block.tiles} tiles"
         for buffer, view in self.kernels.views.items():
+            if view in self.cb_names:
+                continue
             self.cb_names[view] = f"{self.names(buffer)}_fp32"
             pages = self.cb_names[self.kernels.cbs[buffer]]
             yield f"{INDENT}cb{view.id} {self.cb_names[view]}: the pages of {pages}, unpacked to DST"

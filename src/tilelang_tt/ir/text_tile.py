@@ -220,7 +220,8 @@ class _TileText:
         text += f"; all {constant_text(launch.constants[buffer])}" if buffer in launch.constants else ""
         if stream is None:
             return f"{text}; in DST" if launch.streams else text
-        return text + stream_text(stream)
+        pooled = (f", at tile {p.blocks[buffer]} of {p.whole.name}" for p in launch.pools if buffer in p.blocks)
+        return text + stream_text(stream) + "".join(pooled)
 
     def edge(self, edge: Edge) -> str:
         producers, consumers = (_roles(roles) for roles in (edge.producers, edge.consumers))

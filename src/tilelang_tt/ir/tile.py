@@ -22,7 +22,7 @@ from dataclasses import dataclass, field, replace
 from tilelang_tt.compiled import Decision
 from tilelang_tt.diagnostics import Location
 from tilelang_tt.ir.elements import ElementExpr, element_buffers
-from tilelang_tt.ir.layout import BufferLayout, Constant, Role, Stream, TensorLayout, Work
+from tilelang_tt.ir.layout import BufferLayout, Constant, Pool, Role, Stream, TensorLayout, Work
 from tilelang_tt.ir.places import Buffer, Gather, Part, Read, Region, Tensor
 from tilelang_tt.ir.scalar import Expr, Var, int_value
 from tilelang_tt.options import Options
@@ -255,6 +255,7 @@ class Launch:
     streams: dict[Buffer, Stream] = field(default_factory=dict)
     work: Work | None = None
     graph: tuple[Edge, ...] = ()
+    pools: tuple[Pool, ...] = ()
     tensor_names: frozenset[str] = frozenset()
 
     @property

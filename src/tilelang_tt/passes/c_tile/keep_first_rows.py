@@ -21,6 +21,7 @@ from tilelang_tt.ir.layout import ZEROS, Role, Stream
 from tilelang_tt.ir.places import Buffer
 from tilelang_tt.ir.tile import Launch, Load, TileProgram, maps_of, unpacks, walk, writes
 from tilelang_tt.passes.c_tile.lower_reductions import constant_tile
+from tilelang_tt.passes.c_tile.pool_blocks import stored
 from tilelang_tt.passes.c_tile.share_blocks import fits
 from tilelang_tt.passes.c_tile.table_room import table_room
 
@@ -42,7 +43,7 @@ def with_zeros(launch: Launch) -> Launch:
 
 def _launch(program: TileProgram, launch: Launch, decisions: list[Decision]) -> Launch:
     rows = [buffer for buffer in launch.streams if _may(program, launch, buffer)]
-    if not rows or not fits(with_zeros(launch), program.options.chip, table_room(program, launch)):
+    if not rows or not fits(stored(with_zeros(launch)), program.options.chip, table_room(program, launch)):
         return launch
     layouts = dict(launch.layouts)
     for buffer in rows:

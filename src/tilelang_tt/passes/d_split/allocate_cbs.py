@@ -13,10 +13,11 @@ from dataclasses import replace
 from tilelang_tt.arch import MAX_CB_PAGES, Arch
 from tilelang_tt.compiled import Decision
 from tilelang_tt.diagnostics import ResourceError
-from tilelang_tt.ir.kernel import Cb
-from tilelang_tt.ir.layout import Role
+from tilelang_tt.ir.kernel import Cb, PoolBlock
+from tilelang_tt.ir.layout import Pool, Role
 from tilelang_tt.ir.places import Buffer
 from tilelang_tt.ir.tile import Launch, Load, Loop, TileProgram, walk
+from tilelang_tt.passes.c_tile.pool_blocks import stored
 from tilelang_tt.passes.c_tile.table_room import table_room
 
 # Ids by use, as hand-written kernels have them: inputs from 0, outputs from 16, compute's own from 24.
@@ -24,11 +25,13 @@ _FIRST_ID = {"in": 0, "out": 16, "own": 24}
 
 
 def allocate_cbs(program: TileProgram, launch: Launch) -> tuple[dict[Buffer, Cb], list[Decision]]:
-    arch = program.options.chip
+    arch, whole = program.options.chip, launch
+    launch = stored(whole)
     depths = {buffer: stream.depth for buffer, stream in launch.streams.items()}
     _shrink_defaults(launch, depths, arch.l1_usable - table_room(program, launch).bytes)
     ids = _numbers(launch, arch)
     cbs: dict[Buffer, Cb] = {}
+    pools = {pool.whole: _pool_blocks(whole, pool) for pool in whole.pools}
     for buffer, stream in launch.streams.items():
         layout = launch.layouts[buffer]
         cbs[buffer] = Cb(
@@ -44,26 +47,41 @@ def allocate_cbs(program: TileProgram, launch: Launch) -> tuple[dict[Buffer, Cb]
             (layout.rows, layout.cols),
             buffer.location,
             first_row=layout.first_row,
+            pool=pools.get(buffer, ()),
         )
     _check_l1(launch, cbs, arch)
-    return cbs, [_describe(buffer, cb) for buffer, cb in cbs.items()]
+    decisions = [_describe(buffer, cb) for buffer, cb in cbs.items()]
+    return {**cbs, **{block: cbs[pool.whole] for pool in whole.pools for block in pool.blocks}}, decisions
+
+
+def _pool_blocks(launch: Launch, pool: Pool) -> tuple[PoolBlock, ...]:
+    return tuple(
+        PoolBlock(layout.first, place, layout.tiles)
+        for layout, place in ((launch.layouts[buffer], place) for buffer, place in pool.blocks.items())
+        if layout.first is not None
+    )
 
 
 def second_views(
     program: TileProgram, launch: Launch, cbs: dict[Buffer, Cb]
 ) -> tuple[dict[Buffer, Cb], list[Decision]]:
     """Second numbers for the pages of buffers that are unpacked to the source registers and to DST."""
+    whole, launch = launch, stored(launch)
     taken = {cb.id for cb in cbs.values()}
     free = iter(number for number in reversed(range(program.options.chip.cb_count)) if number not in taken)
     views: dict[Buffer, Cb] = {}
     decisions = []
-    for buffer, stream in launch.streams.items():
+    pools = {pool.whole for pool in whole.pools}  # their numbers were counted
+    for buffer, stream in sorted(launch.streams.items(), key=lambda item: item[0] not in pools):
         number = next(free, None) if stream.second_view else None
         if number is not None:  # without a number left the way through the source registers remains
             cb = cbs[buffer]
             views[buffer] = replace(cb, id=number, name=f"{cb.name}_fp32", unpack_to_dest=True, shares=cb.id)
             text = f"cb{number} <- the pages of cb{cb.id}, unpacked to DST: all 32 bits reach element-wise code"
             decisions.append(Decision("allocate_cbs", views[buffer].name, text, buffer.location))
+    for pool in whole.pools:
+        exact = [b for b in pool.blocks if whole.streams[b].unpack_to_dest or whole.streams[b].second_view]
+        views |= {block: views[pool.whole] for block in exact if pool.whole in views}
     return views, decisions
 
 
@@ -94,21 +112,32 @@ def _shrink_defaults(launch: Launch, depths: dict[Buffer, int], usable: int) -> 
 
 
 def _numbers(launch: Launch, arch: Arch) -> dict[Buffer, int]:
-    if len(launch.streams) > arch.cb_count:
-        raise ResourceError(
-            "TT205",
-            f"kernel '{launch.name}' needs {len(launch.streams)} circular buffers; {arch.title} has {arch.cb_count}",
-            location=launch.location,
-            help="use fewer on-chip buffers",
-        )
     groups: dict[str, list[Buffer]] = {"in": [], "out": [], "own": []}
     for buffer, stream in launch.streams.items():
         use = "in" if stream.producer is Role.READER else "own" if stream.private else "out"
         groups[use].append(buffer)
+    views = sum(launch.streams[pool.whole].second_view for pool in launch.pools)
+    if len(launch.streams) + views > arch.cb_count:
+        raise _too_many(launch, arch, groups, len(launch.streams) + views)
     tidy = len(groups["in"]) <= 16 and len(groups["out"]) <= 8 and len(groups["own"]) <= arch.cb_count - 24
     if not tidy:
         return {buffer: number for number, buffer in enumerate(launch.streams)}
     return {b: _FIRST_ID[use] + n for use, members in groups.items() for n, b in enumerate(members)}
+
+
+def _too_many(launch: Launch, arch: Arch, groups: dict[str, list[Buffer]], needed: int) -> ResourceError:
+    uses = {"in": "from the reader", "out": "to the writer", "own": "of compute's own"}
+    return ResourceError(
+        "TT205",
+        f"kernel '{launch.name}' needs {needed} circular buffers at the same time; {arch.title} has {arch.cb_count}",
+        location=launch.location,
+        notes=tuple(
+            f"{len(members)} {uses[use]}: {', '.join(buffer.name for buffer in members)}"
+            for use, members in groups.items()
+            if members
+        ),
+        help="read a block when it is needed, not before: blocks that follow each other share a circular buffer",
+    )
 
 
 def _check_l1(launch: Launch, cbs: dict[Buffer, Cb], arch: Arch) -> None:

@@ -62,12 +62,8 @@ def largest_divisor(number: int, limit: int) -> int:
 class Place(Protocol):
     """Where a group of tiles lies."""
 
-    def tile(self, t: Expr) -> Expr:
-        """Place of the t-th tile in the block being computed."""
-        ...
-
     def tile_of(self, layout: BufferLayout, t: Expr, /) -> Expr:
-        """Place of what meets it in a block of another layout."""
+        """Place of the t-th tile, or of what meets it, in a block."""
         ...
 
     def number(self, number: float | Expr, t: Expr, /) -> float | Expr:
@@ -81,11 +77,8 @@ class Run:
 
     base: Expr
 
-    def tile(self, t: Expr) -> Expr:
-        return self.base + t
-
-    def tile_of(self, _: BufferLayout, t: Expr) -> Expr:
-        return self.base + t
+    def tile_of(self, layout: BufferLayout, t: Expr) -> Expr:
+        return layout.at(self.base + t)
 
     def number(self, number: float | Expr, _: Expr) -> float | Expr:
         return number
@@ -98,9 +91,6 @@ class RowPart:
     block: BufferLayout
     row: Expr
     col: Expr
-
-    def tile(self, t: Expr) -> Expr:
-        return self.tile_of(self.block, t)
 
     def tile_of(self, layout: BufferLayout, t: Expr) -> Expr:
         return layout.index(self.row, self.col + t)
@@ -134,7 +124,8 @@ class ElementTasks:
     ) -> tuple[KernelStmt, ...]:
         """One group of tiles; `held` are the statements that leave a sum in slot 0."""
         cbs = self.kernels.cbs
-        rotating = [cbs[one.dst] for one in maps_of(stmt) if one.dst in updated_in_place(stmt)]
+        in_place = [cbs[one.dst] for one in maps_of(stmt) if one.dst in updated_in_place(stmt)]
+        rotating = [cb for cb in in_place if not cb.pool]
         pack: list[KernelStmt] = []
         for one, slot in zip(maps_of(stmt), program.results, strict=True):
             pack += self.packs(one, slot, place, group, rotates=cbs[one.dst] in rotating)
@@ -155,8 +146,9 @@ class ElementTasks:
         if rotates:
             pack = repeat(group, "t", lambda t: (pack_tile(slot * group + t, cb, t),))
             return (CbCall(CbKind.RESERVE, cb, group), *pack, CbCall(CbKind.PUSH, cb, group))
-        start = 0 if stmt.part is None else self.kernels.launch.layouts[stmt.dst].offset(stmt.part.origin)
-        return repeat(group, "t", lambda t: (pack_tile(slot * group + t, cb, start + place.tile(t)),))
+        layout = self.kernels.launch.layouts[stmt.dst]
+        start = 0 if stmt.part is None else layout.offset(stmt.part.origin)
+        return repeat(group, "t", lambda t: (pack_tile(slot * group + t, cb, start + place.tile_of(layout, t)),))
 
     def over_tiles(
         self, stmt: Map | Maps, program: DstProgram, section: Callable[[Place, int], tuple[KernelStmt, ...]]

@@ -140,7 +140,7 @@ def _buffer(kernels: KernelSet, role: Role, table: Tensor, pages: int, how: str)
     taken = {cb.id for cb in kernels.all_cbs}
     chip = kernels.program.options.chip
     number = next((number for number in range(chip.cb_count - 1, -1, -1) if number not in taken), None)
-    used = sum(cb.bytes for cb in kernels.cbs.values())
+    used = sum(cb.bytes for cb in kernels.all_cbs)
     if number is None or used + pages * layout.page_bytes > chip.l1_usable:
         raise ResourceError(
             "TT208",

@@ -216,6 +216,8 @@ class _Protocol:
         early = state is State.WAITED
         while state not in _SUFFICES.get(target, (target,)):
             kind, state = _STEP[state]
+            if self.kernels.cbs[buffer].pool:
+                continue  # `rotate_pools` takes it round with the others
             if kind is CbKind.POP and early:
                 out.pop_early(buffer, self.call(kind, buffer))
             else:

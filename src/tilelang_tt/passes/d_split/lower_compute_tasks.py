@@ -13,7 +13,6 @@ from collections.abc import Iterator
 
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.kernel import (
-    Cb,
     CbCall,
     CbKind,
     FillTile,
@@ -32,6 +31,7 @@ from tilelang_tt.ir.kernel import (
     with_children,
 )
 from tilelang_tt.ir.layout import ONES, Role, TileOrder
+from tilelang_tt.ir.places import Buffer
 from tilelang_tt.ir.scalar import Expr
 from tilelang_tt.ir.tile import Fill, Gemm, InDst, Map, Maps, Reduce, Stmt, Transpose
 from tilelang_tt.passes.c_tile.dst_program import dst_tiles, element_program
@@ -146,9 +146,9 @@ class _Lowering:
         assert isinstance(result.stmt, Map)
         program = element_program(self.kernels.launch.layouts, self.capacity, result.stmt, held=held.buffer)
         tiles = self.kernels.launch.layouts[held.buffer].tiles
-        cb = self.kernels.cbs[result.stmt.dst]
+        cb, block = self.kernels.cbs[result.stmt.dst], self.kernels.launch.layouts[result.stmt.dst]
         math = self.held_sums(tuple(sums)) + self.elements.steps(program, tiles, Run(scalar.const(0)), held=True)
-        pack = repeat(tiles, "t", lambda t: (pack_tile(t, cb, t),))
+        pack = repeat(tiles, "t", lambda t: (pack_tile(t, cb, block.at(t)),))
         return Section(math, (*_source(result.stmt), *pack))
 
     def held_sums(self, body: tuple[KernelStmt, ...]) -> tuple[KernelStmt, ...]:
@@ -178,7 +178,7 @@ class _Lowering:
 
         def section(base: Expr) -> tuple[KernelStmt, ...]:
             math = repeat(group, "t", lambda t: repeat(length, "k", lambda k: one(base, t, k)))
-            pack = repeat(group, "t", lambda t: (pack_tile(t, cbs[stmt.dst], scalar.simplify(base + t)),))
+            pack = repeat(group, "t", lambda t: (pack_tile(t, cbs[stmt.dst], result.at(scalar.simplify(base + t))),))
             return (Section(math, pack),)
 
         assert result.tiles == lines
@@ -228,13 +228,13 @@ class _Lowering:
         slots = {value: scalar.const(slot) for slot, value in enumerate(dict.fromkeys(fill.value for fill in fills))}
         pack: list[KernelStmt] = []
         for fill in fills:
-            cb, slot = self.kernels.cbs[fill.dst], slots[fill.value]
-            pack += self.pack_everywhere(cb, slot)
+            pack += self.pack_everywhere(fill.dst, slots[fill.value])
         sources = [source for fill in fills for source in _source(fill)]
         return (*sources, Section(tuple(FillTile(slot, value) for value, slot in slots.items()), tuple(pack)))
 
-    def pack_everywhere(self, cb: Cb, slot: Expr) -> tuple[KernelStmt, ...]:
-        return repeat(cb.tiles, "tile", lambda tile: (pack_tile(slot, cb, tile),))
+    def pack_everywhere(self, buffer: Buffer, slot: Expr) -> tuple[KernelStmt, ...]:
+        cb, block = self.kernels.cbs[buffer], self.kernels.launch.layouts[buffer]
+        return repeat(block.tiles, "tile", lambda tile: (pack_tile(slot, cb, block.at(tile)),))
 
 
 def _source(stmt: Stmt) -> tuple[KernelStmt, ...]:

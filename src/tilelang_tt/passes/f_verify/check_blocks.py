@@ -87,7 +87,8 @@ class _State:
 
 
 def check_blocks(kernel: Kernel, kernels: KernelSet) -> None:
-    _Run(kernel, kernels).body(kernel.body, _State(), {})
+    places = {_name(variable): place for variable, place in kernels.pool_places.items()}
+    _Run(kernel, kernels).body(kernel.body, _State(), places)
 
 
 class _Run:
@@ -150,12 +151,12 @@ class _Run:
         cb, first = call.cb, state.next.get(call.cb, 0)
         block = [(cb, (first + place) % cb.pages) for place in range(call.pages)]
         if call.kind is CbKind.RESERVE:
-            for page in block:
+            for page in block if not cb.pool else ():  # a pool's pages stay as they are
                 state.pages[page] = min(state.pages.get(page, _Page.EMPTY), _Page.OLD)
                 state.empty_where.pop(page, None)
                 state.expected |= {page} if state.packing else set()
         elif call.kind is CbKind.PUSH:
-            for page in block:
+            for page in block if not cb.pool else ():
                 keeps = cb.producer is cb.consumer and page not in state.expected
                 enough = _Page.OLD if keeps else _Page.FILLED
                 state.expected.discard(page)

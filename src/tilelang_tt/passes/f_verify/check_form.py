@@ -51,7 +51,7 @@ def check_form(kernels: KernelSet) -> None:
                 raise fail("TT910", f"{type(stmt).__name__} was left in the {kernel.role.value} kernel")
             if not isinstance(stmt, _ANYWHERE) and not _belongs(stmt, kernel.role):
                 raise fail("TT911", f"{type(stmt).__name__} does not belong into the {kernel.role.value} kernel")
-        known = {arg.var for arg in kernel.args if arg.var is not None}
+        known = {arg.var for arg in kernel.args if arg.var is not None} | set(kernels.pool_places)
         known |= {stmt.var for stmt in walk(kernel.body) if isinstance(stmt, Assign)}
         _check_variables(kernel, kernel.body, known)
 

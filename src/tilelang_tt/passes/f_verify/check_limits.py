@@ -19,7 +19,7 @@ def check_limits(kernels: KernelSet) -> None:
             raise fail("TT914", f"'{cb.name}' has pages of {cb.page_bytes} B for {cb.format}")
         if not 0 < cb.pages <= MAX_CB_PAGES:
             raise fail("TT915", f"'{cb.name}' has {cb.pages} pages")
-    used = sum(cb.bytes for cb in kernels.cbs.values())
+    used = sum(cb.bytes for cb in kernels.all_cbs)
     if used > arch.l1_usable:
         raise fail("TT916", f"circular buffers take {used} B of L1, {arch.l1_usable} B are there")
     for kernel in kernels.kernels:

@@ -35,7 +35,7 @@ _Shape = _Count | _Repeat | _Choice
 
 
 def check_streams(kernels: KernelSet) -> None:
-    for cb in kernels.cbs.values():
+    for cb in dict.fromkeys(kernels.cbs.values()):
         for kernel in kernels.kernels:
             for stmt in walk(kernel.body):
                 if isinstance(stmt, CbCall) and stmt.cb is cb:

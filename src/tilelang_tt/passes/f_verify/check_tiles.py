@@ -59,6 +59,8 @@ def check_tiles(kernel: Kernel, kernels: KernelSet) -> None:
     facts = Facts()
     for size in kernels.program.sizes:
         facts.positive(size)
+    for variable, place in kernels.pool_places.items():
+        facts.equal(variable, place)
     held = _Held()
     _run(kernel.body, held, facts)
 
@@ -172,6 +174,8 @@ def _inside(cb: Cb, index: Expr, reach: int, pages: dict[Cb, int], facts: Facts,
     held = pages.get(cb, 0)
     if cb.shares is not None:  # counted from the block's begin, wherever the front of the buffer is
         held = cb.tiles if any(other.id == cb.shares and count for other, count in pages.items()) else 0
-    if not facts.proves(index + reach < held):
+    block = next((block for block in cb.pool if block.first in scalar.variables(index)), None)
+    first, end = (0, held) if block is None else (block.place, min(held, block.place + block.tiles))
+    if not facts.proves(index + reach < end) or not (block is None or facts.proves(index >= first)):
         shown = scalar.to_python(index)
         raise fail("TT944", f"tile {shown} of '{cb.name}' is {what}; the kernel holds {held} pages")

@@ -9,8 +9,8 @@ Streams       a circular buffer is pushed by its producer and popped by its cons
 Transfers     reads have landed before their pages are pushed, writes have left before theirs are popped, and all
               are acknowledged before the kernel ends; places stay inside the block.
 DST           acquire, commit, wait, release in order; computing before commit, packing after wait; indices inside DST.
-Tiles         operands are waited for, results reserved, indices inside what was waited for or reserved; of tiles whose
-              first row alone is read nothing else is used.
+Tiles         operands are waited for, results reserved, indices inside what was waited for or reserved, and inside the
+              block where several lie in one buffer; of tiles whose first row alone is read nothing else is used.
 Blocks        pages are filled before they are pushed, and written out before the writer pops them; the packer adds only
               to pages that hold a sum; DST tiles are computed before they are used, and none is lost.
 Operations    the SFPU instructions are those the tile program asks for.

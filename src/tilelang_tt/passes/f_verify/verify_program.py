@@ -39,6 +39,7 @@ _ORDER = (
     "lower_tile_intrinsics",
     "keep_in_dst",
     "share_blocks",
+    "pool_blocks",
     "keep_first_rows",
     "choose_engine",
     "build_tile_dfg",

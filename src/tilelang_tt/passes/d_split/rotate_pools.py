@@ -1,0 +1,72 @@
+"""D: take a pool of blocks round its circular buffer whenever one of them is written.
+
+    before   section { copy_tile pool[3] ; exp } { pack_tile pool[5] }
+    after    wait pool ; section { copy_tile pool[3] ; exp ; pop pool } { reserve pool ; pack_tile pool[5] ; push pool }
+
+Between sections a pool is always handed over whole, from the packer to the unpacker. The round ends where it began, so
+tiles that are not packed keep their place and what they hold.
+"""
+
+from __future__ import annotations
+
+from tilelang_tt.ir.kernel import (
+    BinaryTiles,
+    Cb,
+    CbCall,
+    CbKind,
+    CopyTile,
+    KernelSet,
+    KernelStmt,
+    MatmulBlock,
+    PackTile,
+    ReduceTile,
+    Section,
+    TransposeTile,
+    children,
+    walk,
+    with_children,
+)
+from tilelang_tt.ir.layout import Role
+
+
+def rotate_pools(kernels: KernelSet) -> KernelSet:
+    pools = [cb for cb in kernels.all_cbs if cb.pool and cb.shares is None]
+    if not pools:
+        return kernels
+    body = tuple(new for stmt in kernels.kernel(Role.COMPUTE).body for new in _rotated(stmt, pools))
+    start = [_call(kind, pool) for pool in pools for kind in (CbKind.RESERVE, CbKind.PUSH)]
+    end = [_call(kind, pool) for pool in pools for kind in (CbKind.WAIT, CbKind.POP)]
+    return kernels.with_body(Role.COMPUTE, (*start, *body, *end))
+
+
+def _rotated(stmt: KernelStmt, pools: list[Cb]) -> tuple[KernelStmt, ...]:
+    if not isinstance(stmt, Section):
+        bodies = (tuple(new for inner in nested for new in _rotated(inner, pools)) for nested in children(stmt))
+        return (with_children(stmt, tuple(bodies)),)
+    read = {cb.id if cb.shares is None else cb.shares for inner in walk(stmt.math) for cb in _operands(inner)}
+    packed = {inner.cb.id for inner in walk(stmt.pack) if isinstance(inner, PackTile)}
+    written = [pool for pool in pools if pool.id in packed]
+    section = Section(
+        (*stmt.math, *(_call(CbKind.POP, pool) for pool in written)),
+        (
+            *(_call(CbKind.RESERVE, pool) for pool in written),
+            *stmt.pack,
+            *(_call(CbKind.PUSH, pool) for pool in written),
+        ),
+    )
+    return (*(_call(CbKind.WAIT, pool) for pool in pools if pool.id in read | packed), section)
+
+
+def _call(kind: CbKind, pool: Cb) -> CbCall:
+    return CbCall(kind, pool, pool.tiles)
+
+
+def _operands(stmt: KernelStmt) -> tuple[Cb, ...]:
+    match stmt:
+        case CopyTile() | TransposeTile():
+            return (stmt.cb,)
+        case ReduceTile():
+            return stmt.cb, stmt.scaler
+        case MatmulBlock() | BinaryTiles():
+            return stmt.a, stmt.b
+    return ()
