@@ -204,3 +204,35 @@ def test_blocks_round_to_their_type(dtype: str) -> None:
     wrong = (b[0] != expected).nonzero().tolist()
     assert not wrong, [(a[i, j].item(), b[0, i, j].item(), expected[i, j].item()) for i, j in wrong[:5]]
     assert torch.equal(b[1], expected)
+
+
+@pytest.mark.parametrize("kind", ["sum", "max", "min", "absmax"])
+def test_reductions_between_types(kind: str) -> None:
+    """Of a part of a block, into a row of another type; the second adds to what is there."""
+    reduce = getattr(T, f"reduce_{kind}")
+
+    @T.prim_func
+    def main(A: T.Tensor((64, 32), "float16"), B: T.Tensor((2, 64), "float32")):
+        with T.Kernel(1, threads=128):
+            a = T.alloc_fragment((64, 32), "float16")
+            rows = T.alloc_fragment((64,), "float32")
+            again = T.alloc_fragment((64, 1), "float32")
+            T.copy(A, a)
+            reduce(a, rows, dim=1)
+            T.fill(again, 3.0)
+            reduce(a, again, dim=1, clear=False)
+            for i in T.Parallel(64):
+                B[0, i] = rows[i]
+                B[1, i] = again[i, 0]
+
+    a, b = random((64, 32), "float16", 0), torch.zeros(2, 64)
+    a[5] = float("-inf") if kind == "max" else 0
+    CpuKernel(main)(a, b)
+    x = a.double()
+    first, after = {
+        "sum": (x.sum(1), x.sum(1) + 3),
+        "max": (x.amax(1), x.amax(1).clamp(min=3)),
+        "min": (x.amin(1), x.amin(1).clamp(max=3)),
+        "absmax": (x.abs().amax(1), x.abs().amax(1).clamp(min=3)),
+    }[kind]
+    torch.testing.assert_close(b.double(), torch.stack([first, after]), rtol=1e-6, atol=1e-5)

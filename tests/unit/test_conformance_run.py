@@ -209,4 +209,4 @@ def test_a_kernel_that_the_script_does_not_call_is_called_with_random_numbers(tm
     script.write_text(GOOD.replace("twice(M, N)(a)", "twice(M, N) and a + a"))
     result = Runner(tmp_path, "tenstorrent", seconds=60).run(script)
     assert [(kernel.calls, kernel.reference, kernel.own_inputs) for kernel in result.kernels] == [(1, "equal", ["A"])]
-    assert "| right | random inputs: A |" in report([result], "checkout", "2026-11-15")
+    assert "| right | own inputs: A |" in report([result], "checkout", "2026-11-15")

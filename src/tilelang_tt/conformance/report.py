@@ -16,8 +16,11 @@ Written by `tilelang-tt conformance` on {date} for {checkout}: {scripts} scripts
 on the virtual device. A kernel is a function with a `T.Kernel`, told by its place and name; with several variants it
 counts as the worst of those that were called. *Pure* kernels are made of copies, fills, products, reductions,
 `T.Parallel`, and loops and conditions over them; what makes the others irregular is in their list. *Right*: the first
-call equals TileLang's CPU backend on the same inputs (within 1 %, or one step of an 8-bit float), or, where that has no
-reference, the script's own comparisons held."""
+call equals TileLang's CPU backend on the same inputs (within 1 %, or one step of an 8-bit float; where a kernel
+enlarges its own roundings, ours may lie twice as far from a reference whose blocks do not round as one whose blocks
+do), or, where that has no reference, the script's own comparisons held. Kernels that a script compiles and does not
+call, and arguments that come from packages which are not installed, get inputs of the runner's own; the list says
+which."""
 _FOLDERS = re.compile(r"(?<![\w.])/(?:[\w.+-]+/)+")
 _LONGEST_REASON = 160  # characters; the rest of a message is in the results file
 
@@ -70,7 +73,7 @@ def _remarks(row: Row) -> Iterator[str]:
     yield ", ".join(row.irregular)
     yield f"{row.code} {row.why}".strip()
     if row.own_inputs:
-        yield f"random inputs: {', '.join(row.own_inputs)}"
+        yield f"own inputs: {', '.join(row.own_inputs)}"
 
 
 def _by_code(rows: list[Row]) -> list[tuple[str, list[Row]]]:
