@@ -37,15 +37,16 @@ def gemm(block: int, stages: int, size: int = 2048) -> Any:
 @refused(
     "TT122",
     "block 2x32x32 of 'A' has more than two axes",
-    help="this version copies blocks over one or two axes",
+    help="look up places of boxes over one or two axes",
 )
-def block_of_three_dimensions() -> Any:
+def places_of_three_dimensions() -> Any:
     @T.prim_func
-    def main(A: T.Tensor((4, 32, 32), "float32"), B: T.Tensor((4, 32, 32), "float32")):
-        with T.Kernel(2, threads=128) as bx:
+    def main(A: T.Tensor((4, 32, 32), "float32"), P: T.Tensor((2,), "int32"), B: T.Tensor((2, 32, 32), "float32")):
+        with T.Kernel(1, threads=128):
             X = T.alloc_shared((2, 32, 32), "float32")
-            T.copy(A[bx * 2, 0, 0], X)  # refused
-            T.copy(X, B[bx * 2, 0, 0])
+            for i, j, k in T.Parallel(2, 32, 32):
+                X[i, j, k] = A[P[i], j, k]  # refused
+            T.copy(X, B)
 
     return main
 

@@ -9,7 +9,11 @@ ELEMENTS = "docs/reference/operations.md lists the operations there are"
 WHOLE = "index each axis by a variable of T.Parallel, over the block's whole extent"
 
 
-@refused("TT130", "T.Parallel extent 'n' is known only at run time", help="loop over a block of constant size")
+@refused(
+    "TT130",
+    "T.Parallel extent 'n' is known only at run time",
+    help="loop over a block of constant size, or over T.min of a number and such a size",
+)
 def parallel_of_unknown_size() -> Any:
     n = T.dynamic("n")
 

@@ -52,13 +52,13 @@ def loop_around_the_launch() -> Any:
     return main
 
 
-@refused("TT107", "annotation 'safe_value_map' is not known to this backend", help="remove it")
+@refused("TT107", "annotation 'tl.non_restrict_params' is not known to this backend", help="remove it")
 def unknown_annotation() -> Any:
     @T.prim_func
     def main(A: T.Tensor((32, 32), "float32"), B: T.Tensor((32, 32), "float32")):
         with T.Kernel(1, threads=128):  # refused
             X = T.alloc_shared((32, 32), "float32")
-            T.annotate_safe_value({A: 1.0})
+            T.annotate_restrict_buffers(A, B)
             T.copy(A, X)
             T.copy(X, B)
 
@@ -262,18 +262,6 @@ def early_exit() -> Any:
     return main
 
 
-@refused("TT114", "T.fill with 'bx': only constants are supported", help="fill with a number")
-def fill_with_an_index() -> Any:
-    @T.prim_func
-    def main(A: T.Tensor((32, 32), "float32")):
-        with T.Kernel(2, threads=128) as bx:
-            X = T.alloc_shared((32, 32), "float32")
-            T.fill(X, T.cast(bx, "float32"))  # refused
-            T.copy(X, A)
-
-    return main
-
-
 @refused(
     "TT115",
     "region of 'A' has an extent known only at run time",
@@ -287,23 +275,6 @@ def copy_of_unknown_size() -> Any:
         with T.Kernel(1, threads=128):
             X = T.alloc_shared((32, 32), "float32")
             T.copy(A[0:n, 0:32], X)  # refused
-
-    return main
-
-
-@refused(
-    "TT117",
-    "'A' is a tensor; this operation works on on-chip buffers",
-    help="T.copy it to a T.alloc_shared block first",
-)
-def product_of_tensors() -> Any:
-    @T.prim_func
-    def main(A: T.Tensor((32, 32), "float32"), B: T.Tensor((32, 32), "float32")):
-        with T.Kernel(1, threads=128):
-            C = T.alloc_fragment((32, 32), "float32")
-            T.clear(C)
-            T.gemm(A, A, C)  # refused
-            T.copy(C, B)
 
     return main
 

@@ -343,26 +343,6 @@ def _different_boxes():
     return main
 
 
-def _fill_with_index():
-    @T.prim_func
-    def main(A: T.Tensor((32, 32), "float32")):
-        with T.Kernel(2, threads=128) as bx:
-            X = T.alloc_shared((32, 32), "float32")
-            T.fill(X, T.cast(bx, "float32"))
-            T.copy(X, A)
-
-    return main
-
-
-def _clear_tensor():
-    @T.prim_func
-    def main(A: T.Tensor((32, 32), "float32")):
-        with T.Kernel(1, threads=128):
-            T.clear(A)
-
-    return main
-
-
 def _symbolic_parallel():
     n = T.dynamic("n")
 
@@ -414,18 +394,10 @@ test_lift.py: error[TT109]: 'X' has a shape known only at run time: [n, 32]
 test_lift.py: error[TT110]: 'X' has dtype int64, which this version does not support
     X = T.alloc_shared((32, 32), "int64")
   help: the chip has no 64-bit numbers: declare int32, and pass tensor.to(torch.int32)""",
-    _fill_with_index: """\
-test_lift.py: error[TT114]: T.fill with 'bx': only constants are supported
-    T.fill(X, T.cast(bx, "float32"))
-  help: fill with a number""",
     _symbolic_region: """\
 test_lift.py: error[TT115]: region of 'A' has an extent known only at run time
     T.copy(A[0:n, 0:32], X)
   help: copy blocks of constant size; tails are cut by the tensor's bounds""",
-    _clear_tensor: """\
-test_lift.py: error[TT117]: 'A' is a tensor; this operation works on on-chip buffers
-    T.clear(A)
-  help: T.copy it to a T.alloc_shared block first""",
     _different_boxes: """\
 test_lift.py: error[TT119]: T.copy between boxes of different shape: 32x32 to 64x32
     T.copy(A[0:32, 0:32], X)
@@ -433,7 +405,7 @@ test_lift.py: error[TT119]: T.copy between boxes of different shape: 32x32 to 64
     _symbolic_parallel: """\
 test_lift.py: error[TT130]: T.Parallel extent 'n' is known only at run time
     for i, j in T.Parallel(n, 32):
-  help: loop over a block of constant size""",
+  help: loop over a block of constant size, or over T.min of a number and such a size""",
     _next_number: """\
 test_lift.py: error[TT134]: 'T.nextafter(X[i, j], T.float32(0.0))' has no element-wise form in this version
     X[i, j] = T.nextafter(X[i, j], 0.0)

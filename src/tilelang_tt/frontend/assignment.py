@@ -121,6 +121,8 @@ class Assignment:
             elif condition is not None:
                 self.before.append(Copy(region, whole(block), self.location))
         if condition is not None:
+            if block not in element_buffers(value):
+                self.scope.selected[block] = None
             value = apply("where", lifter.value(self.with_numbers(condition)), value, Element(block))
         return [*self.before, Map(block, value, self.location), *after]
 

@@ -20,7 +20,7 @@ from tilelang_tt.frontend.assignment import Assignment
 from tilelang_tt.frontend.expression import loads, operator
 from tilelang_tt.frontend.places import Loops, serial_loops, widened
 from tilelang_tt.frontend.reducers import Update, is_update
-from tilelang_tt.frontend.refuse import location_of
+from tilelang_tt.frontend.refuse import HARMLESS, location_of
 from tilelang_tt.frontend.scope import Scope
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.elements import Element
@@ -29,19 +29,7 @@ from tilelang_tt.ir.tile import Branch, Loop, Map, Stmt
 
 def lift_parallel(scope: Scope, stmt: Any, location: Location | None) -> tuple[Stmt, ...]:
     """The maps (and copies from and to tensors) that a T.Parallel nest means."""
-    loops: Loops = []
-    while isinstance(stmt, tirx.For) and stmt.kind == tirx.ForKind.PARALLEL:
-        extent = scalar.int_value(stmt.extent)
-        if extent is None or scalar.int_value(stmt.min) != 0:
-            raise UnsupportedError(
-                "TT130",
-                f"T.Parallel extent '{stmt.extent}' is known only at run time",
-                location=location,
-                help="loop over a block of constant size",
-            )
-        loops.append((stmt.loop_var, extent))
-        stmt = stmt.body
-    return tuple(_body(scope, loops, stmt, None, location))
+    return tuple(_body(scope, [], stmt, None, location))
 
 
 def _body(scope: Scope, loops: Loops, stmt: Any, condition: Any, location: Location | None) -> Iterator[Stmt]:
@@ -57,8 +45,20 @@ def _body(scope: Scope, loops: Loops, stmt: Any, condition: Any, location: Locat
         yield from _store(scope, loops, stmt, condition, location)
     elif isinstance(stmt, tirx.IfThenElse):
         yield from _conditional(scope, loops, stmt, condition, location)
-    elif isinstance(stmt, tirx.For) and stmt.kind in (tirx.ForKind.SERIAL, tirx.ForKind.UNROLLED):
+    elif isinstance(stmt, tirx.For) and stmt.kind == tirx.ForKind.PARALLEL:
+        extent = _most(stmt, location)
+        if scalar.int_value(stmt.extent) is None:
+            inside = stmt.loop_var < stmt.extent
+            condition = inside if condition is None else tirx.And(condition, inside)
+        yield from _body(scope, [*loops, (stmt.loop_var, extent)], stmt.body, condition, location)
+    elif isinstance(stmt, tirx.For) and stmt.kind != tirx.ForKind.THREAD_BINDING:
         yield _loop(scope, loops, stmt, condition, location)
+    elif isinstance(stmt, tirx.Evaluate) and operator(stmt.value) in HARMLESS:
+        scope.decisions.append(Decision("lift", operator(stmt.value), HARMLESS[operator(stmt.value)], location))
+    elif isinstance(stmt, tirx.SBlockRealize):
+        for buffer in stmt.block.alloc_buffers:
+            scope.allocate(buffer)
+        yield from _body(scope, loops, stmt.block.body, condition, location)
     elif isinstance(stmt, tirx.AttrStmt):
         yield from _body(scope, loops, stmt.body, condition, location)
     else:
@@ -69,6 +69,19 @@ def _body(scope: Scope, loops: Loops, stmt: Any, condition: Any, location: Locat
             location=location,
             help="assign elements of blocks, under conditions if need be",
         )
+
+
+def _most(stmt: Any, location: Location | None) -> int:
+    """The number of iterations of T.Parallel, or the largest number of them that there can be."""
+    extent = scalar.largest(stmt.extent)
+    if extent is None or scalar.int_value(stmt.min) != 0:
+        raise UnsupportedError(
+            "TT130",
+            f"T.Parallel extent '{stmt.extent}' is known only at run time",
+            location=location,
+            help="loop over a block of constant size, or over T.min of a number and such a size",
+        )
+    return extent
 
 
 def _store(scope: Scope, loops: Loops, stmt: Any, condition: Any, location: Location | None) -> Iterator[Stmt]:

@@ -45,6 +45,7 @@ _BINARY: dict[Any, str] = {
 _RENAMED = {
     "fabs": "abs",
     "nearbyint": "rint",
+    "round_ties_away_from_zero": "round",
     "if_then_else": "where",
     "__exp": "exp",
     "__exp10": "exp10",

@@ -19,24 +19,44 @@ from tvm import tirx
 
 from tilelang_tt.compiled import Decision
 from tilelang_tt.diagnostics import Location, UnsupportedError
+from tilelang_tt.frontend.boxes import matrix_by_matrix
 from tilelang_tt.frontend.elementwise import lift_parallel
 from tilelang_tt.frontend.exact_maxima import exact_maxima
 from tilelang_tt.frontend.expression import operator
 from tilelang_tt.frontend.first_rounds import blank_first_rounds
+from tilelang_tt.frontend.independent import with_parallel_loops
 from tilelang_tt.frontend.integers import lower_integers
 from tilelang_tt.frontend.matrices import with_matrices
 from tilelang_tt.frontend.operations import TILE_OPERATIONS
 from tilelang_tt.frontend.predicate import Predicate, computed_cells, is_data, truth_of
 from tilelang_tt.frontend.reducers import REDUCER_HINTS, REDUCER_OPERATIONS, declare_reducers
 from tilelang_tt.frontend.refuse import HARMLESS, location_of, macro_note, refuse_gpu_code, thread_index
+from tilelang_tt.frontend.safe_values import with_safe_values
 from tilelang_tt.frontend.scope import Scope
 from tilelang_tt.frontend.shared_passes import run_shared_passes
+from tilelang_tt.frontend.slices import without_slices
+from tilelang_tt.frontend.stacks import without_stacks
 from tilelang_tt.frontend.tails import blank_tails
+from tilelang_tt.frontend.variables import with_plain_variables
 from tilelang_tt.frontend.views import without_views
+from tilelang_tt.frontend.whole_numbers import accumulators
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.places import Buffer
 from tilelang_tt.ir.scalar import Expr, Var
-from tilelang_tt.ir.tile import Branch, Fill, Launch, Loop, Map, ScalarParam, Set, Stmt, TileProgram, walk
+from tilelang_tt.ir.tile import (
+    Branch,
+    Fill,
+    Launch,
+    Loop,
+    Map,
+    ScalarParam,
+    Set,
+    Stmt,
+    TileProgram,
+    reads,
+    walk,
+    writes,
+)
 from tilelang_tt.options import Options
 
 # Attributes and annotations that only tune GPU code: harmless, but the user is told.
@@ -46,18 +66,33 @@ _IGNORED_HINTS = {
     "padding_map": "padding annotation ignored: tails are padded with zero tiles",
     "l2_hit_ratio_map": "T.annotate_l2_hit_ratio ignored: tensors lie in DRAM, there is no L2",
     "cluster_dims": "cluster_dims ignored: every core reads its own tiles",
+    "tl.min_blocks_per_sm": "T.annotate_min_blocks_per_sm ignored: a core runs one block at a time",
     "tl.assume_requires_runtime_check": "T.assume ignored: nothing here depends on it",
     "tl.assume": "",  # T.assume, and what TileLang knows about shapes
     "tl.launch_threads": "",  # every T.Kernel has it
 }
 
+# On TIR, in order: each leaves fewer forms to the next.
+_STEPS = (
+    without_slices,
+    run_shared_passes,
+    with_safe_values,
+    with_plain_variables,
+    without_views,
+    without_stacks,
+    with_parallel_loops,
+    with_matrices,
+)
+_KERNEL = "tilelang_root"  # TileLang's mark of what stands in a T.Kernel; T.Kernel() has no block index to tell by
 _OPERATIONS = TILE_OPERATIONS | REDUCER_OPERATIONS
 
 
 def lift(func: tirx.PrimFunc, options: Options) -> TileProgram:
     """The tile program of a function as the user wrote it."""
     refuse_gpu_code(func)
-    return _Lifter(with_matrices(without_views(run_shared_passes(func))), options).program()
+    for step in _STEPS:
+        func = step(func)
+    return _Lifter(func, options).program()
 
 
 class _Lifter:
@@ -103,7 +138,7 @@ class _Lifter:
             if stmt.attr_key == "tl.assume":
                 return self.launches(stmt.body, blocks)
         if isinstance(stmt, tirx.SBlockRealize):
-            if blocks:
+            if blocks or stmt.block.name_hint == _KERNEL:
                 return [self.launch(stmt, blocks)]
             for buffer in stmt.block.alloc_buffers:
                 others = sum(tensor.workspace for tensor in self.scope.tensors.values())
@@ -121,13 +156,14 @@ class _Lifter:
     def launch(self, stmt: Any, blocks: tuple[tuple[Var, Expr], ...]) -> Launch:
         block, location = stmt.block, location_of(stmt)
         self.scope.location = location
-        self.scope.buffers, self.scope.partly_written = {}, {}
-        self.scope.computed = computed_cells(block.body)
+        self.scope.buffers, self.scope.partly_written, self.scope.selected = {}, {}, {}
+        self.scope.computed, self.scope.accumulators = computed_cells(block.body), accumulators(block.body)
         for buffer in block.alloc_buffers:
             self.scope.allocate(buffer)
         self.annotations(block, location)
-        body = self.body(block.body)
-        body = (*_blank_around_parts(body, self.scope.partly_written), *body)
+        body = matrix_by_matrix(self.scope, self.body(block.body))
+        first_selected = [block for block in self.scope.selected if _selected_first(body, block)]
+        body = (*_blank_around_parts(body, (*self.scope.partly_written, *first_selected)), *body)
         body = blank_first_rounds(self.scope, body)
         return Launch(
             self.name,
@@ -239,6 +275,12 @@ def _blank_around_parts(body: tuple[Stmt, ...], partly_written: Iterable[Buffer]
     """Zeros for blocks that are written part by part: all their tiles go together when they are read."""
     parts = dict.fromkeys(stmt.dst for stmt in walk(body) if isinstance(stmt, Map) and stmt.part is not None)
     return [Fill(buffer, 0.0) for buffer in dict.fromkeys((*parts, *partly_written))]
+
+
+def _selected_first(body: tuple[Stmt, ...], block: Buffer) -> bool:
+    """Whether nothing is done with a block before some of its elements are assigned: the others hold anything."""
+    first = next((stmt for stmt in walk(body) if block in (*reads(stmt), *writes(stmt))), None)
+    return isinstance(first, Map) and first.dst is block
 
 
 def _numbered(launches: list[Launch]) -> list[Launch]:

@@ -17,8 +17,8 @@ from tilelang_tt.diagnostics import Location, UnsupportedError
 from tilelang_tt.frontend.elementwise import lift_parallel
 from tilelang_tt.frontend.scope import Scope
 from tilelang_tt.ir import scalar
-from tilelang_tt.ir.places import Buffer, Region, Tensor
-from tilelang_tt.ir.tile import Stmt
+from tilelang_tt.ir.places import Buffer, Region, Tensor, whole
+from tilelang_tt.ir.tile import Copy, Stmt
 
 
 @dataclass(frozen=True)
@@ -50,15 +50,13 @@ def region_of(scope: Scope, call: Any, location: Location | None) -> Region:
 
 
 def block_of(scope: Scope, call: Any, location: Location | None) -> Operand:
-    """The on-chip block that a region is, or a copy of the part that it covers."""
+    """The on-chip block that a region is, or a copy of the part, or of the box of a tensor, that it covers."""
     region = region_of(scope, call, location)
     if isinstance(region.source, Tensor):
-        raise UnsupportedError(
-            "TT117",
-            f"'{region.source.name}' is a tensor; this operation works on on-chip buffers",
-            location=location,
-            help="T.copy it to a T.alloc_shared block first",
-        )
+        shape = tuple(extent for extent in region.extents if extent != 1)
+        block = scope.temporary(region.source.name, region.source.dtype, shape, location)
+        fetch, store = Copy(region, whole(block), location), Copy(whole(block), region, location)
+        return Operand(block, lambda: (fetch,), lambda: (store,))
     return operand(scope, call, region, location)
 
 

@@ -12,10 +12,12 @@ from tvm import tirx
 
 from tilelang_tt.diagnostics import Location, UnsupportedError
 from tilelang_tt.formats import INTEGERS
+from tilelang_tt.frontend.elementwise import lift_parallel
 from tilelang_tt.frontend.expression import constant
 from tilelang_tt.frontend.operands import block_of, operand, region_of
 from tilelang_tt.frontend.reductions import REDUCTIONS, reduction
 from tilelang_tt.frontend.scope import Scope
+from tilelang_tt.frontend.whole_numbers import BYTES, product_of_bytes
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.elements import Element
 from tilelang_tt.ir.places import Buffer, Region, Tensor, whole
@@ -64,22 +66,19 @@ def _check_same_box(src: Region, dst: Region, location: Location | None) -> None
 
 
 def _fill(scope: Scope, call: Any, location: Location | None) -> tuple[Stmt, ...]:
-    target = block_of(scope, call.args[0], location)
-    return (Fill(target.buffer, _number(call.args[1], location), location), *target.put())
-
-
-def _number(value: Any, location: Location | None) -> float:
-    if isinstance(value, tirx.Cast):
-        return _number(value.value, location)
+    """A constant as such; any other number is assigned to every element."""
+    region, value = call.args[:2]
     number = constant(value)
     if number is not None:
-        return number
-    raise UnsupportedError(
-        "TT114",
-        f"T.fill with '{value}': only constants are supported",
-        location=location,
-        help="fill with a number",
-    )
+        target = block_of(scope, region, location)
+        return (Fill(target.buffer, number, location), *target.put())
+    start, extents = region.args[0], region.args[2:]
+    value = value if value.dtype == start.buffer.dtype else tirx.Cast(start.buffer.dtype, value)
+    loops = [tirx.Var(f"fill_{axis}", "int32") for axis in range(len(extents))]
+    stmt = tirx.BufferStore(start.buffer, value, [low + var for low, var in zip(start.indices, loops, strict=True)])
+    for var, extent in reversed(list(zip(loops, extents, strict=True))):
+        stmt = tirx.For(var, 0, extent, tirx.ForKind.PARALLEL, stmt)
+    return lift_parallel(scope, stmt, location)
 
 
 def _gemm(scope: Scope, call: Any, location: Location | None) -> tuple[Stmt, ...]:
@@ -88,9 +87,17 @@ def _gemm(scope: Scope, call: Any, location: Location | None) -> tuple[Stmt, ...
     transpose_a, transpose_b = bool(call.args[3]), bool(call.args[4])
     clear = scope.expr(call.args[9], location)
     _check_gemm(a.buffer, b.buffer, c.buffer, location)
-    product = Gemm(a.buffer, b.buffer, c.buffer, transpose_a, transpose_b, clear, location=location)
     old = () if scalar.int_value(clear) == 1 else c.take()
-    return (*a.take(), *b.take(), *old, product, *c.put())
+    before: tuple[Stmt, ...] = (*a.take(), *b.take(), *old)
+    if a.buffer.dtype in BYTES and b.buffer.dtype in BYTES:
+        transpose = (transpose_a, transpose_b)
+        return (
+            *before,
+            *product_of_bytes(scope, a.buffer, b.buffer, c.buffer, transpose, clear, location),
+            *c.put(),
+        )
+    product = Gemm(a.buffer, b.buffer, c.buffer, transpose_a, transpose_b, clear, location=location)
+    return (*before, product, *c.put())
 
 
 def _check_gemm(a: Buffer, b: Buffer, c: Buffer, location: Location | None) -> None:

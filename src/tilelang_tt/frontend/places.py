@@ -43,7 +43,19 @@ def serial_loops(scope: Scope, loops: Loops, store: Any, condition: Any) -> Loop
             found |= _irregular(scope.buffers[access.buffer], access, loops, written)
         else:
             found |= _beside_anywhere(access, loops)
+    found |= _counted_with(store, trees, loops)
     return [loop for number, loop in enumerate(loops) if number in found]
+
+
+def _counted_with(store: Any, trees: list[Any], loops: Loops) -> set[int]:
+    """Loops over the matrices of a block, or of a box, whose variables are numbers in what is computed.
+
+    Tiles hold positions along rows and columns, and no others.
+    """
+    walking = [number for index in store.indices for number in _used(index, loops)]
+    computed = [scalar.replace_loads(tree, lambda load: tirx.Var("element", load.dtype)) for tree in trees]
+    numbers = {var for tree in computed for var in scalar.variables(tree)}
+    return {number for number in walking[: max(0, len(walking) - 2)] if loops[number][0] in numbers}
 
 
 def _loads(tree: Any) -> list[Any]:

@@ -18,6 +18,7 @@ from typing import Any
 from tvm import tirx
 
 from tilelang_tt.frontend.expression import operator
+from tilelang_tt.frontend.stacks import by_parts
 from tilelang_tt.ir import scalar
 
 Groups = list[list[int]]  # of each axis of the block, the axes of the view that it is
@@ -91,54 +92,12 @@ def _places(groups: Groups, access: Any) -> list[Any]:
 
 def _reduction(call: Any, view: Any, block: Any, groups: Groups) -> Any:
     """A reduction along the innermost part of an axis: one for each place of the outer parts."""
-    target = call.args[1].args[0].buffer
     dim = int(call.args[3]) % len(view.shape)
     inner = [group[-1] for group in groups if group]
     if dim not in inner:
         return None
-    extents = _shape(view)
-    variables = [tirx.Var(f"part_{axis}", "int32") for axis in range(len(extents))]
-    kept = [axis for axis in inner if axis != dim]
-    part = tirx.decl_buffer([extents[axis] for axis in inner], block.dtype, f"{view.name}_part", scope="local.fragment")
-    row = tirx.decl_buffer(
-        [extents[axis] for axis in kept] or [1], target.dtype, f"{view.name}_row", scope="local.fragment"
-    )
-    inside = [variables[axis] for axis in inner]
-    row_at = [variables[axis] for axis in kept] or [tirx.const(0, "int32")]
-    there = [variables[axis] for axis in range(len(extents)) if axis != dim]
 
-    def over(axes: list[int], stmt: Any, kind: Any) -> Any:
-        for axis in reversed(axes):
-            stmt = tirx.For(variables[axis], 0, extents[axis], kind, stmt)
-        return stmt
+    def element(variables: list[Any]) -> Any:
+        return tirx.BufferLoad(block, _places(groups, tirx.BufferLoad(view, variables)))
 
-    parallel = tirx.ForKind.PARALLEL
-    element = tirx.BufferLoad(block, _places(groups, tirx.BufferLoad(view, variables)))
-    take = over(inner, tirx.BufferStore(part, element, inside), parallel)
-    old = over(kept, tirx.BufferStore(row, tirx.BufferLoad(target, there), row_at), parallel)
-    reduce = tirx.Evaluate(
-        tirx.Call(
-            call.dtype,
-            call.op,
-            [
-                _region(call.args[0], part),
-                _region(call.args[1], row),
-                call.args[2],
-                tirx.const(inner.index(dim), "int32"),
-                *call.args[4:],
-            ],
-        )
-    )
-    put = over(kept, tirx.BufferStore(target, tirx.BufferLoad(row, row_at), there), parallel)
-    steps = [take, reduce, put] if bool(call.args[4]) else [take, old, reduce, put]
-    outer = [axis for axis in range(len(extents)) if axis not in inner]
-    body = over(outer, tirx.SeqStmt(steps), tirx.ForKind.SERIAL)
-    return tirx.SBlockRealize(
-        [], tirx.const(True, "bool"), tirx.SBlock([], [], [], "parts", body, alloc_buffers=[part, row])
-    )
-
-
-def _region(like: Any, buffer: Any) -> Any:
-    """The whole of a buffer, as another region is written."""
-    start = tirx.BufferLoad(buffer, [tirx.const(0, "int32")] * len(buffer.shape))
-    return tirx.Call(like.dtype, like.op, [start, like.args[1], *buffer.shape])
+    return by_parts(call, _shape(view), dim, inner, element)

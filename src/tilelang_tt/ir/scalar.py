@@ -65,6 +65,12 @@ def int_value(expr: Expr | int) -> int | None:
     return int(expr.value) if isinstance(expr, tirx.IntImm) else None
 
 
+def largest(expr: Expr) -> int | None:
+    """The largest number `expr` can be, if that does not depend on anything known only at run time."""
+    found = int(arith.Analyzer().const_int_bound(expr).max_value)
+    return found if found < 2**31 - 1 else None
+
+
 def floordiv(a: Expr | int, b: int) -> Expr:
     return tirx.floordiv(as_expr(a), const(b))
 

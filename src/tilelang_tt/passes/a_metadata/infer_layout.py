@@ -87,7 +87,7 @@ def _tile_axes(region: Region, sides: Sides, location: Location | None) -> TileA
             "TT122",
             f"block {box} of '{region.source.name}' has more than two axes",
             location=location,
-            help="this version copies blocks over one or two axes",
+            help="look up places of boxes over one or two axes",
         )
     return (row[0] if row else None), (col[0] if col else None)
 
