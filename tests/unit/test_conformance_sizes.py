@@ -25,6 +25,8 @@ def shrunk(source: str, step: int = 0) -> str:
         ("n_ctx = 2 ** 14", "n_ctx = 256"),
         ("topk = 2048", "topk = 64"),
         ("repeat = 512", "repeat = 2"),
+        ("parser.add_argument('--num_pages', default=1024)", "default=64"),
+        ("def main(d_hidden=7168, d_expert=2048): pass", "d_hidden=1024, d_expert=1024"),
         ("def test(n, h): pass\ntest(n=4096, h=64)", "test(n=256, h=32)"),
     ],
 )

@@ -5,10 +5,10 @@
     M, N = 8192, 8192;  run_test(B=1, S=32768)                   ->  M, N = 256, 256;  S=256
 
 The virtual device is a host program; a GPU's shapes would take hours. Only numbers bound to the name of a count
-(batch), of heads, of a length, of pages, or of repetitions shrink; widths and block sizes, which decide what a kernel
-is, stay.
-Heads keep the 32 of a tile: kernels that walk them as rows would else become kernels of part tiles. The `b` of
-`def ceildiv(a, b)` is no batch: a small letter says what a number is only where the number is written next to it.
+(batch), of heads, of a length, of pages, or of repetitions shrink, and the width of a whole model; other widths and
+block sizes, which decide what a kernel is, stay. Heads keep the 32 of a tile: kernels that walk them as rows would else
+become kernels of part tiles. The `b` of `def ceildiv(a, b)` is no batch: a small letter says what a number is only
+where the number is written next to it.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ _LENGTH = re.compile(
     r"m_?total|n_?ctx"
 )
 _TOP = re.compile(r"top_?k")
+_WIDTH = re.compile(r"d_(hidden|model|expert)")
 _PAGES = re.compile(r"(n_?|num_)pages")
 _REPEATS = re.compile(r"(n_|num_)?repeats?")
 
@@ -39,13 +40,15 @@ class Shrink:
     heads: int | None = None
     length: int | None = None
     top: int | None = None
+    width: int | None = None
     pages: int | None = None
     repeats: int | None = None
 
     def cap(self, name: str) -> int | None:
         word = name.lstrip("-").replace("-", "_").lower()
         kinds = (_BATCH, self.batch), (_HEADS, self.heads), (_LENGTH, self.length), (_TOP, self.top)
-        for pattern, cap in (*kinds, (_PAGES, self.pages), (_REPEATS, self.repeats)):
+        others = (_WIDTH, self.width), (_PAGES, self.pages), (_REPEATS, self.repeats)
+        for pattern, cap in (*kinds, *others):
             if pattern.fullmatch(word):
                 return cap
         return None
@@ -53,8 +56,8 @@ class Shrink:
 
 # Tried in this order: a script may not accept every mixture of small sizes.
 LADDER = (
-    Shrink("small", batch=2, heads=32, length=256, top=64, pages=64, repeats=2),
-    Shrink("medium", batch=1, length=512, pages=128, repeats=2),
+    Shrink("small", batch=2, heads=32, length=256, top=64, width=1024, pages=64, repeats=2),
+    Shrink("medium", batch=1, length=512, width=2048, pages=128, repeats=2),
     Shrink("full"),
 )
 
