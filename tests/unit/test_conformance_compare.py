@@ -1,8 +1,24 @@
 """The judge between a kernel's results and the reference's: what it must see and what it must let pass."""
 
+from typing import Any
+
+import tilelang.language as T
 import torch
 
-from tilelang_tt.conformance.compare import Bounds, Errors, difference, enlarged
+from tilelang_tt.conformance.compare import Bounds, Errors, difference, enlarged, reference_verdict
+from tilelang_tt.conformance.measured import Call
+
+
+def half_copied() -> Any:
+    @T.prim_func
+    def main(A: T.Tensor((64, 64), "float32"), B: T.Tensor((64, 64), "float32")):
+        with T.Kernel(1, threads=128):
+            a = T.alloc_shared((32, 64), "float32")
+            T.copy(A[0, 0], a)
+            T.copy(a, B[0, 0])
+
+    return main
+
 
 WRITTEN = torch.zeros(100, 100, dtype=torch.bool)
 
@@ -44,6 +60,15 @@ def test_infinities_must_agree() -> None:
     assert difference(got, expected, WRITTEN) == ""
     got[0, 0] = float("inf")
     assert difference(got, expected, WRITTEN) == "infinities or NaNs differ"
+
+
+def test_what_the_reference_leaves_alone_must_stay() -> None:
+    func, before = half_copied(), [values()[:64, :64].contiguous(), torch.full((64, 64), 7.0)]
+    good = before[1].clone()
+    good[:32] = before[0][:32]
+    assert reference_verdict(func, Call(before, [before[0], good])) == "equal"
+    verdict = reference_verdict(func, Call(before, [before[0], before[0]]))
+    assert verdict.startswith("differs: parameter 1 where it should not change: 2048 of 2048 elements differ")
 
 
 def test_elements_nobody_wrote_are_not_compared() -> None:

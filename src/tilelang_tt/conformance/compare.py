@@ -56,6 +56,7 @@ def reference_verdict(func: Any, call: Call) -> str:
         problem = _first_problem(unset, rounded, call.after, None)
         if problem:
             problem = _first_problem(unset, rounded, call.after, _computed(func, unset, rounds=False))
+        problem = problem or _first_change(call.before, rounded, call.after)
     except Exception as error:
         text = str(error).strip().splitlines()
         return f"none: {type(error).__name__}: {text[0] if text else ''}"
@@ -85,6 +86,17 @@ def _first_problem(before: list[Any], expected: list[Any], got: list[Any], unrou
         problem = difference(ours, reference, untouched, bounds)
         if problem:
             return f"differs: parameter {number}: {problem}"
+    return ""
+
+
+def _first_change(before: list[Any], expected: list[Any], got: list[Any]) -> str:
+    """Of tensors that the script brings: what the reference leaves as it was must be so."""
+    for number, old in enumerate(before):
+        if isinstance(old, torch.Tensor):
+            old, reference, ours = (_comparable(value) for value in (old, expected[number], got[number]))
+            problem = difference(ours, old, ~_same(old, reference))
+            if problem:
+                return f"differs: parameter {number} where it should not change: {problem}"
     return ""
 
 
