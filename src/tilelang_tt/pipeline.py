@@ -27,6 +27,7 @@ from tilelang_tt.passes.a_metadata.align_operands import align_operands
 from tilelang_tt.passes.a_metadata.attach_tensor_accessors import attach_tensor_accessors
 from tilelang_tt.passes.a_metadata.fold_vectors import fold_vectors
 from tilelang_tt.passes.a_metadata.infer_layout import infer_layout
+from tilelang_tt.passes.a_metadata.keep_last_bits import keep_last_bits
 from tilelang_tt.passes.a_metadata.propagate_layout import propagate_layout
 from tilelang_tt.passes.a_metadata.separate_views import separate_views
 from tilelang_tt.passes.b_partition.map_grid_to_cores import map_grid_to_cores
@@ -71,6 +72,7 @@ TILE_PASSES: tuple[Callable[[TileProgram], TileProgram], ...] = (
     infer_layout,
     propagate_layout,
     attach_tensor_accessors,
+    keep_last_bits,
     align_operands,
     # B  partition: which core does what
     partition_work,

@@ -26,7 +26,7 @@ SOURCE = """
 import tilelang.language as T
 
 @T.prim_func
-def main(A: T.Tensor((64, 64), "float32"), B: T.Tensor((64, 64), "float32")):
+def main(A: T.Tensor((64, 64), "float32"), B: T.Tensor((64, 64), "bfloat16")):
     with T.Kernel(2, threads=128) as bx:
         x = T.alloc_fragment((32, 64), "float32")
         first = T.alloc_fragment((32, 64), "float32")
@@ -121,7 +121,7 @@ def kernel_of(folder: Path, source: str) -> Any:
 
 def test_blocks_share_where_they_may(tmp_path: Path) -> None:
     func = kernel_of(tmp_path, SOURCE.format(steps="".join(STEP.format(n=n) for n in range(STEPS))))
-    agree(func, {"A": whole_numbers(64, 64), "B": torch.zeros(64, 64)}, ("B",))
+    agree(func, {"A": whole_numbers(64, 64), "B": torch.zeros(64, 64, dtype=torch.bfloat16)}, ("B",))
     compiled = compile_function(func, TWO_CORES)
     shared = {decision.subject for decision in compiled.decisions if decision.stage == "share_blocks"}
     assert shared

@@ -34,8 +34,8 @@ float64 on the same inputs: the root of the mean square, relative to that of the
 largest error, relative to the largest exact element. *Rounded once*: exact results in the element type. *torch*: its
 own function on tensors of that type, on the host.
 
-In `chip` and `fast`, float32 reaches the matrix engine, which also does the sums, with 10 fraction bits; this shows
-where the element type is float32."""
+In `chip` and `fast`, float32 reaches the matrix engine with 10 fraction bits; this shows in attention where the element
+type is float32. Sums and maxima that show with 32 bits are the vector unit's."""
 
 
 @dataclass(frozen=True)

@@ -69,15 +69,7 @@ Loop k < 2
   Map y = x * [32 * i + j + 0]
   Copy y -> B_1[bx, k * 32, 0 : 1 x 32 x 32]
 Reduce x_sum = sum of x along i
-Map x_sum_rest = x_sum
-Map x_sum_piece = x_sum_rest
-Reduce total = sum of x_sum_piece along i
-Map x_sum_rest = where(eq(x_sum_rest, x_sum_piece), 0, x_sum_rest - x_sum_piece)
-Map x_sum_piece = x_sum_rest
-Reduce total sum= sum of x_sum_piece along i
-Map x_sum_rest = where(eq(x_sum_rest, x_sum_piece), 0, x_sum_rest - x_sum_piece)
-Map x_sum_piece = x_sum_rest
-Reduce total sum= sum of x_sum_piece along i
+Reduce total = sum of x_sum along i, exact
 Copy total -> S[bx : 1]
 """
     )

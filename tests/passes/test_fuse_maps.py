@@ -206,7 +206,7 @@ def _softmax_of(dtype: str) -> Any:
 import tilelang.language as T
 
 @T.prim_func
-def main(A: T.Tensor((64, 64), "{dtype}"), B: T.Tensor((64, 64), "{dtype}")):
+def main(A: T.Tensor((64, 64), "{dtype}"), B: T.Tensor((64, 64), "bfloat16")):
     with T.Kernel(2, threads=128) as bx:
         x = T.alloc_fragment((32, 64), "float32")
         largest = T.alloc_fragment((32,), "float32")

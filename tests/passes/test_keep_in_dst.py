@@ -93,7 +93,7 @@ def test_a_sum_over_rounds_needs_the_whole_of_dst() -> None:
 
 def test_the_result_may_take_the_name_of_the_sum() -> None:
     @T.prim_func
-    def main(A: T.Tensor((64, 64), "float32"), M: T.Tensor((64,), "float32")):
+    def main(A: T.Tensor((64, 64), "float32"), M: T.Tensor((64,), "bfloat16")):
         with T.Kernel(1, threads=128):
             x = T.alloc_fragment((64, 64), "float32")
             total = T.alloc_fragment((64,), "float32")

@@ -134,7 +134,7 @@ def _update_and_read(store_x: bool):
     """X is updated in place and read in every round; only with `store_x` is it needed after the loop."""
 
     @T.prim_func
-    def main(A: T.Tensor((64, 64), "float32"), C: T.Tensor((64,), "float32")):
+    def main(A: T.Tensor((64, 64), "float32"), C: T.Tensor((64,), "bfloat16")):
         with T.Kernel(2, threads=128) as bx:
             X = T.alloc_fragment((32, 64), "float32")
             Y = T.alloc_fragment((32,), "float32")
@@ -155,6 +155,7 @@ def test_a_block_updated_in_place_and_read_in_the_same_round() -> None:
     """Waiting again for what was already waited for costs nothing, so the round need not give the block back."""
     assert """\
   push X 2
+  reserve Y 1
   for _ in 0 .. 2
     Map X = X * 2
     wait X 2

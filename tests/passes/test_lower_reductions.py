@@ -9,17 +9,18 @@ from .vector_kernels import column_sums, padded_maxima, softmax
 
 def test_before_and_after() -> None:
     assert (
-        body(before(lower_reductions, softmax()))
+        body(before(lower_reductions, softmax("bfloat16")))
         == """\
 Load A tiles (bx, 0) 1 x 3 -> x
 Reduce largest = max of x along j
 Map x = exp(x - largest[i])
 Reduce total = sum of x along j
 Map x = x / total[i]
-Store x -> B tiles (bx, 0) 1 x 3
+Map x_out = x
+Store x_out -> B tiles (bx, 0) 1 x 3
 """
     )
-    program = after(lower_reductions, softmax())
+    program = after(lower_reductions, softmax("bfloat16"))
     assert (
         body(program)
         == """\
@@ -29,25 +30,37 @@ Gemm largest = largest_lane @ ones
 Map x = exp(x - largest[i])
 Gemm total = x @ ones
 Map x = x / total[i]
-Store x -> B tiles (bx, 0) 1 x 3
+Map x_out = x
+Store x_out -> B tiles (bx, 0) 1 x 3
 """
     )
     assert facts(program, "buffer")[-2:] == [
         "largest_lane: shared float32[32, 32]; 1 x 1 tiles Float32 of 4096 B",
         "ones: shared bfloat16[32, 32]; 1 x 1 tiles Float16_b of 2048 B, stored once; all 1",
     ]
-    assert keeps_meaning(lower_reductions, softmax(), small_integers({"A": (64, 96)}))
+    assert keeps_meaning(lower_reductions, softmax("bfloat16"), small_integers({"A": (64, 96)}))
 
 
 def test_along_rows_the_ones_come_first_and_a_sum_that_is_kept_is_added_to() -> None:
-    assert "  Reduce total sum= sum of x along i\n" in body(before(lower_reductions, column_sums()))
-    assert "  Gemm total += ones @ x\n" in body(after(lower_reductions, column_sums()))
+    assert "  Reduce total sum= sum of x along i\n" in body(before(lower_reductions, column_sums("bfloat16")))
+    assert "  Gemm total += ones @ x\n" in body(after(lower_reductions, column_sums("bfloat16")))
     tensors = small_integers({"A": (128, 64), "R": (64,), "C": (128,)})
-    assert keeps_meaning(lower_reductions, column_sums(), tensors)
+    assert keeps_meaning(lower_reductions, column_sums("bfloat16"), tensors)
 
 
 def test_the_lane_is_a_tile_long_whatever_the_block() -> None:
     assert "largest_lane: shared float32[20, 32]; 1 x 1 tiles Float32 of 4096 B" in facts(
-        after(lower_reductions, padded_maxima()), "buffer"
+        after(lower_reductions, padded_maxima("bfloat16")), "buffer"
     )
-    assert keeps_meaning(lower_reductions, padded_maxima(), small_integers({"A": (40, 40)}))
+    assert keeps_meaning(lower_reductions, padded_maxima("bfloat16"), small_integers({"A": (40, 40)}))
+
+
+def test_exact_reductions_stay_and_what_is_kept_is_added_to_them() -> None:
+    stays = "Reduce largest = max of x along j, exact\n"
+    assert stays in body(before(lower_reductions, softmax()))
+    assert stays in body(after(lower_reductions, softmax()))
+    assert "  Reduce total sum= sum of x along i, exact\n" in body(before(lower_reductions, column_sums()))
+    kept = "  Reduce total_part = sum of x along i, exact\n  Map total = total + total_part\n"
+    assert kept in body(after(lower_reductions, column_sums()))
+    tensors = small_integers({"A": (128, 64), "R": (64,), "C": (128,)})
+    assert keeps_meaning(lower_reductions, column_sums(), tensors)

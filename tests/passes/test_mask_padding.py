@@ -37,7 +37,7 @@ def test_before_and_after() -> None:
         == """\
 Load A tiles (bx, 0) 1 x 2 -> x
 Map x = x - 9
-Reduce largest = max of x along j
+Reduce largest = max of x along j, exact
 Store largest -> M tiles (bx, 0) 1 x 1
 """
     )
@@ -47,7 +47,7 @@ Store largest -> M tiles (bx, 0) 1 x 1
 Load A tiles (bx, 0) 1 x 2 -> x
 Map x = x - 9
 Map x_masked = where(lt([j + -40], 0), x, -inf)
-Reduce largest = max of x_masked along j
+Reduce largest = max of x_masked along j, exact
 Store largest -> M tiles (bx, 0) 1 x 1
 """
     )

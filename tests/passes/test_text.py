@@ -238,6 +238,8 @@ KERNEL_LINES: list[tuple[tuple[k.KernelStmt, ...], str]] = [
     ((k.Init(k.BinaryMode(ADD_TILES, CB, OUT)),), "init add_tiles X, Y"),
     ((k.Init(k.BinaryMode(ADD_ROWS, CB, OUT)),), "init add_tiles_bcast_rows X, Y"),
     ((k.TransposeTile(CB, scalar.const(1), scalar.const(2)),), "transpose X[1] -> DST[2]"),
+    ((k.TransposeDst(scalar.const(2)),), "transpose DST[2]"),
+    ((k.Init(k.TransposeDstMode()),), "init transpose in DST"),
     ((k.FillTile(scalar.const(2), -1.5),), "fill DST[2] = -1.5"),
     (
         (k.Sfpu(ADD, (scalar.const(0), scalar.const(1)), scalar.const(0), None),),

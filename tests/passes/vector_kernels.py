@@ -13,9 +13,9 @@ from tilelang_tt.ir.interpret import Array
 from .kernels import Case, Tensors
 
 
-def softmax() -> Any:
+def softmax(result: str = "float32") -> Any:
     @T.prim_func
-    def main(A: T.Tensor((64, 96), "float32"), B: T.Tensor((64, 96), "float32")):
+    def main(A: T.Tensor((64, 96), "float32"), B: T.Tensor((64, 96), result)):
         with T.Kernel(2, threads=128) as bx:
             x = T.alloc_fragment((32, 96), "float32")
             largest = T.alloc_fragment((32,), "float32")
@@ -94,7 +94,7 @@ def _attention(t: Tensors) -> Array:
     return (weights / weights.sum(1, keepdims=True) @ t["V"]).astype(np.float32)
 
 
-def column_sums() -> Any:
+def column_sums(result: str = "float32") -> Any:
     """A reduction along rows, kept from round to round, of a matrix times a row vector plus a column vector."""
 
     @T.prim_func
@@ -102,7 +102,7 @@ def column_sums() -> Any:
         A: T.Tensor((128, 64), "float32"),
         R: T.Tensor((64,), "float32"),
         C: T.Tensor((128,), "float32"),
-        S: T.Tensor((64,), "float32"),
+        S: T.Tensor((64,), result),
     ):
         with T.Kernel(1, threads=128):
             x = T.alloc_fragment((64, 64), "float32")
@@ -122,11 +122,11 @@ def column_sums() -> Any:
     return main
 
 
-def padded_maxima() -> Any:
+def padded_maxima(result: str = "float32") -> Any:
     """Blocks of 20 x 40 elements: lanes behind their end must not win."""
 
     @T.prim_func
-    def main(A: T.Tensor((40, 40), "float32"), M: T.Tensor((40,), "float32")):
+    def main(A: T.Tensor((40, 40), "float32"), M: T.Tensor((40,), result)):
         with T.Kernel(2, threads=128) as bx:
             x = T.alloc_fragment((20, 40), "float32")
             largest = T.alloc_fragment((20,), "float32")

@@ -26,6 +26,8 @@ from tilelang_tt.ir.kernel import (
     Sfpu,
     SfpuMode,
     Startup,
+    TransposeDst,
+    TransposeDstMode,
     TransposeTile,
     Uninit,
     walk,
@@ -45,6 +47,7 @@ _HEADERS: tuple[tuple[type, str], ...] = (
     (Reconfig, "api/compute/reconfig_data_format.h"),
     (CopyTile, "api/compute/tile_move_copy.h"),
     (TransposeTile, "api/compute/transpose.h"),
+    (TransposeDst, "api/compute/transpose_dest.h"),
 )
 
 
@@ -146,6 +149,8 @@ class _Compute(Printer):
             return f"reduce_init<{_reduction(mode.along_columns)}>({operands})"
         if isinstance(mode, BinaryMode):
             return mode.instruction.init.format(cb_a=self.cbs[mode.a], cb_b=self.cbs[mode.b])
+        if isinstance(mode, TransposeDstMode):
+            return "transpose_dest_init<true>()"
         name = COPY_INIT[self.sdk] if isinstance(mode, CopyMode) else "transpose_init"
         return f"{name}({self.cbs[mode.cb]})"
 
@@ -180,6 +185,8 @@ class _Compute(Printer):
                 return f"copy_tile({self.cbs[stmt.cb]}, {self.expr(stmt.index)}, {self.expr(stmt.dst)})"
             case TransposeTile():
                 return f"transpose_tile({self.cbs[stmt.cb]}, {self.expr(stmt.index)}, {self.expr(stmt.dst)})"
+            case TransposeDst():
+                return f"transpose_dest</*32 bits*/ true>({self.expr(stmt.dst)})"
             case FillTile():
                 return f"fill_tile_bitcast({self.expr(stmt.dst)}, {self.bits(stmt.value)})"
             case PackTile():

@@ -21,10 +21,10 @@ from tilelang_tt.compiled import Decision
 from tilelang_tt.diagnostics import Location, UnsupportedError
 from tilelang_tt.frontend.boxes import matrix_by_matrix
 from tilelang_tt.frontend.elementwise import lift_parallel
-from tilelang_tt.frontend.exact_maxima import exact_maxima
 from tilelang_tt.frontend.expression import operator
 from tilelang_tt.frontend.first_rounds import blank_first_rounds
 from tilelang_tt.frontend.independent import with_parallel_loops
+from tilelang_tt.frontend.integer_reductions import integer_reductions
 from tilelang_tt.frontend.integers import lower_integers
 from tilelang_tt.frontend.matrices import with_matrices
 from tilelang_tt.frontend.operations import TILE_OPERATIONS
@@ -113,7 +113,7 @@ class _Lifter:
             raise UnsupportedError(
                 "TT103", f"function '{self.name}' has no T.Kernel", help="add one: with T.Kernel(...) as ..."
             )
-        launches = [lower_integers(exact_maxima(launch), self.options) for launch in blank_tails(launches, sizes)]
+        launches = [lower_integers(integer_reductions(launch), self.options) for launch in blank_tails(launches, sizes)]
         return TileProgram(
             self.name,
             (*params, *workspaces),

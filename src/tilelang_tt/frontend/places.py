@@ -23,7 +23,6 @@ from tilelang_tt.diagnostics import Location
 from tilelang_tt.frontend.scope import Scope
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.elements import Apply, Element, Index, Number
-from tilelang_tt.ir.exact_sum import exact_sum
 from tilelang_tt.ir.places import Buffer
 from tilelang_tt.ir.scalar import Expr, Var
 from tilelang_tt.ir.tile import Map, Reduce, Stmt
@@ -167,7 +166,5 @@ def pick(scope: Scope, source: Buffer, axis: int, place: Expr, location: Locatio
     dtype = source.dtype if narrow else "float32"
     rest = scope.temporary(source.name, dtype, source.shape, location, "rest")
     result = scope.temporary(source.name, dtype, shape, location, "at")
-    if narrow:
-        return result, [Map(rest, alone, location), Reduce("sum", rest, result, axis, True, location)]
-    piece = scope.temporary(rest.name, "bfloat16", rest.shape, location, "piece")
-    return result, list(exact_sum(alone, rest, piece, result, axis, location=location))
+    total = Reduce("sum", rest, result, axis, True, location, exact=not narrow)
+    return result, [Map(rest, alone, location), total]

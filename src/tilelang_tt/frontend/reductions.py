@@ -7,9 +7,7 @@ after    Map X_tile = -X ; Reduce m_tile = max of X_tile along j ; Map m = -m_ti
 from __future__ import annotations
 
 from tilelang_tt.diagnostics import Location
-from tilelang_tt.formats import INTEGERS
 from tilelang_tt.frontend.scope import Scope
-from tilelang_tt.frontend.whole_numbers import WORDS, whole_sum
 from tilelang_tt.ir.elements import Apply, Element, ElementExpr, Number
 from tilelang_tt.ir.places import Buffer
 from tilelang_tt.ir.tile import Map, Reduce, Stmt
@@ -39,8 +37,6 @@ def reduction(
         prepared = scope.temporary(src.name, src.dtype, src.shape, location)
         result.append(Map(prepared, _prepared(before, src), location))
         src = prepared
-    if op == "sum" and src.dtype in INTEGERS and dst.dtype in WORDS:
-        return (*result, *whole_sum(scope, src, dst, axis, clear, location))
     if after is None and (clear or op == "sum"):
         return (*result, Reduce(op, src, dst, axis, clear, location))
     part = scope.temporary(dst.name, dst.dtype, dst.shape, location)

@@ -1,11 +1,11 @@
-"""Products and sums of whole numbers that lose nothing in an engine made for floats.
+"""Products of whole numbers that lose nothing in an engine made for floats.
 
     before   Gemm c += a @ b                               a, b : int8, c : int32
     after    Map a_high = floor(a / 16) * 16 ; Map a_low = a - a_high ; the same of b
              Gemm c += a_high @ b_high ; c += a_high @ b_low ; c += a_low @ b_high ; c += a_low @ b_low      c : float32
 
 The matrix engine rounds a product to 10 bits: that of two bytes has 16, that of two halves of a byte has 8. What such
-products, or whole numbers, are summed up in is float32: a sum is exact below 2^24.
+products are summed up in is float32: a sum is exact below 2^24.
 """
 
 from __future__ import annotations
@@ -22,13 +22,12 @@ from tilelang_tt.ir import scalar
 from tilelang_tt.ir.elements import Element, ElementExpr, Number
 from tilelang_tt.ir.places import Buffer
 from tilelang_tt.ir.scalar import Expr
-from tilelang_tt.ir.tile import Gemm, Map, Reduce, Stmt
+from tilelang_tt.ir.tile import Gemm, Map, Stmt
 from tilelang_tt.ops.derived import apply
 
 BYTES = ("int8", "uint8")
 WORDS = ("int32", "uint32")
 _HALF = 4  # bits of half a byte
-_PIECES = (16, 8)  # the first bits of the upper two pieces of a whole number below 2^24
 
 
 def accumulators(body: Any) -> set[Any]:
@@ -54,27 +53,6 @@ def product_of_bytes(
         yield Gemm(left, right, c, *transpose, clear if number == 0 else scalar.false(), location=location)
 
 
-def whole_sum(
-    scope: Scope, src: Buffer, dst: Buffer, axis: int, clear: bool, location: Location | None
-) -> Iterator[Stmt]:
-    """dst = the sum of whole numbers along an axis, in pieces of 8 bits: the engine takes these in as they are."""
-    rest = scope.temporary(src.name, "float32", src.shape, location, "rest")
-    piece = scope.temporary(src.name, "bfloat16", src.shape, location, "piece")
-    total: ElementExpr | None = None if clear else Element(dst)
-    yield Map(rest, Element(src), location)
-    for bit in (0,) if src.dtype in BYTES else (*_PIECES, 0):
-        result = scope.temporary(dst.name, "float32", dst.shape, location, "sum")
-        yield Map(piece, _from_bit(Element(rest), bit), location)
-        yield Reduce("sum", piece, result, axis, True, location)
-        total = Element(result) if total is None else apply("add", total, Element(result))
-        if bit:
-            yield Map(rest, apply("sub", Element(rest), Element(piece)), location)
-    assert total is not None
-    yield Map(dst, total, location)
-
-
 def _from_bit(value: ElementExpr, bit: int) -> ElementExpr:
     """The largest multiple of 2^bit that is not above a whole number."""
-    if bit == 0:
-        return value
     return apply("mul", apply("floor", apply("mul", value, Number(2.0**-bit))), Number(2.0**bit))

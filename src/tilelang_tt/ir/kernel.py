@@ -6,7 +6,8 @@
                | CbCall                                               from `lower_cb_intrinsics`
                | Pointer | MakeTile | ReadTable | ReadRow | ZeroRow | WriteRow
                | ReadTile | ZeroTile | WriteTile | Barrier            data movement
-               | MatmulBlock | ReduceTile | BinaryTiles | CopyTile | TransposeTile | FillTile | Sfpu | PackTile  in DST
+               | MatmulBlock | ReduceTile | BinaryTiles | CopyTile
+               | TransposeTile | TransposeDst | FillTile | Sfpu | PackTile     in DST
                | Section | DstCall                                    DST protocol
                | Startup | Init | Uninit | Reconfig | L1Accumulate             engine state, from `insert_compute_init`
                | EndBlock                                                      from `separate_vector_inits`
@@ -328,6 +329,13 @@ class TransposeTile:
 
 
 @dataclass(frozen=True)
+class TransposeDst:
+    """DST[dst] transposed where it is, with all 32 bits."""
+
+    dst: Expr
+
+
+@dataclass(frozen=True)
 class FillTile:
     dst: Expr
     value: float | Expr
@@ -406,6 +414,11 @@ class TransposeMode:
 
 
 @dataclass(frozen=True)
+class TransposeDstMode:
+    """The matrix unit moves tiles inside DST."""
+
+
+@dataclass(frozen=True)
 class SfpuMode:
     """Constants and address modes of one SFPU instruction, by its init call."""
 
@@ -423,7 +436,7 @@ class ReduceMode:
     along_columns: bool
 
 
-Mode = MatmulMode | ReduceMode | BinaryMode | CopyMode | TransposeMode
+Mode = MatmulMode | ReduceMode | BinaryMode | CopyMode | TransposeMode | TransposeDstMode
 
 
 @dataclass(frozen=True)
@@ -501,6 +514,7 @@ KernelStmt = (
     | BinaryTiles
     | CopyTile
     | TransposeTile
+    | TransposeDst
     | FillTile
     | Sfpu
     | PackTile
@@ -572,6 +586,10 @@ class KernelSet:
     def with_body(self, role: Role, body: tuple[KernelStmt, ...]) -> KernelSet:
         return self.with_kernel(replace(self.kernel(role), body=body))
 
+    def direct(self, buffer: Buffer) -> Cb:
+        """The number under which a block is unpacked straight to DST, if it has one."""
+        return self.views.get(buffer, self.cbs[buffer])
+
     def with_kernel(self, new: Kernel) -> KernelSet:
         reader, compute, writer = (new if kernel.role is new.role else kernel for kernel in self.kernels)
         return replace(self, kernels=(reader, compute, writer))
@@ -637,6 +655,8 @@ def expressions(stmt: KernelStmt) -> tuple[Expr, ...]:
             return (stmt.a_index, stmt.b_index, stmt.dst)
         case ReduceTile() | CopyTile() | TransposeTile():
             return (stmt.index, stmt.dst)
+        case TransposeDst():
+            return (stmt.dst,)
         case FillTile():
             return (stmt.dst, *numbers(stmt))
         case PackTile():

@@ -65,6 +65,8 @@ from tilelang_tt.ir.kernel import (
     Source,
     Startup,
     Task,
+    TransposeDst,
+    TransposeDstMode,
     TransposeMode,
     TransposeTile,
     Uninit,
@@ -232,6 +234,7 @@ class _KernelText:
         | BinaryTiles
         | CopyTile
         | TransposeTile
+        | TransposeDst
         | FillTile
         | Sfpu
         | PackTile
@@ -288,6 +291,7 @@ class _KernelText:
                 | BinaryTiles()
                 | CopyTile()
                 | TransposeTile()
+                | TransposeDst()
                 | FillTile()
                 | Sfpu()
                 | PackTile()
@@ -317,7 +321,16 @@ class _KernelText:
         return f"DST[{index if isinstance(index, int) else self.names.expr(index)}]"
 
     def in_dst(
-        self, stmt: MatmulBlock | ReduceTile | BinaryTiles | CopyTile | TransposeTile | FillTile | Sfpu | PackTile
+        self,
+        stmt: MatmulBlock
+        | ReduceTile
+        | BinaryTiles
+        | CopyTile
+        | TransposeTile
+        | TransposeDst
+        | FillTile
+        | Sfpu
+        | PackTile,
     ) -> str:
         match stmt:
             case MatmulBlock():
@@ -335,6 +348,8 @@ class _KernelText:
                 return f"copy {self.slot(stmt.cb, stmt.index)} -> {self.dst(stmt.dst)}"
             case TransposeTile():
                 return f"transpose {self.slot(stmt.cb, stmt.index)} -> {self.dst(stmt.dst)}"
+            case TransposeDst():
+                return f"transpose {self.dst(stmt.dst)}"
             case FillTile():
                 return f"fill {self.dst(stmt.dst)} = {self.number(stmt.value)}"
             case Sfpu():
@@ -386,5 +401,7 @@ class _KernelText:
                 return f"copy {self.cb_names[mode.cb]}"
             case TransposeMode():
                 return f"transpose {self.cb_names[mode.cb]}"
+            case TransposeDstMode():
+                return "transpose in DST"
             case SfpuMode():
                 return f"sfpu {mode.init}"

@@ -274,9 +274,10 @@ def stmt_text(stmt: Stmt, names: Names) -> str:
             return f"Maps {'; '.join(stmt_text(one, names).removeprefix('Map ') for one in stmt.results)}"
         case Reduce():
             sign = "=" if stmt.clear else f"{stmt.op}="
-            return f"Reduce {names(stmt.dst)} {sign} {stmt.op} of {names(stmt.src)} along {AXES[stmt.axis]}"
+            exact = ", exact" if stmt.exact else ""
+            return f"Reduce {names(stmt.dst)} {sign} {stmt.op} of {names(stmt.src)} along {AXES[stmt.axis]}{exact}"
         case Transpose():
-            return f"Transpose {names(stmt.src)} -> {names(stmt.dst)}"
+            return f"Transpose {names(stmt.src)} -> {names(stmt.dst)}{', exact' if stmt.exact else ''}"
         case Load():
             return f"Load {_access(stmt.src, names)} -> {names(stmt.dst)}"
         case Store():

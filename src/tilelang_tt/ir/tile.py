@@ -132,8 +132,8 @@ class Maps:
 class Reduce:
     """dst = `op` ("sum" or "max") of src along `axis`; without `clear` what dst holds is taken in.
 
-    As lifted, dst lacks the axis. `lower_reductions` leaves maxima only, into blocks that have it, one tile long: the
-    maximum at its start, zeros behind.
+    dst lacks the axis. `lower_reductions` leaves those that are `exact`, which the vector unit does, and the matrix
+    engine's maxima, into blocks that have the axis, one tile long: the maximum at its start, zeros behind.
     """
 
     op: str
@@ -142,6 +142,7 @@ class Reduce:
     axis: int
     clear: bool = True
     location: Location | None = None
+    exact: bool = False  # 32-bit floats are taken in with all their bits
 
 
 @dataclass(frozen=True)
@@ -151,6 +152,7 @@ class Transpose:
     src: Buffer
     dst: Buffer
     location: Location | None = None
+    exact: bool = False  # 32-bit floats keep all their bits
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,7 @@ from dataclasses import replace
 
 from tilelang_tt.compiled import Decision
 from tilelang_tt.diagnostics import Location, UnsupportedError
-from tilelang_tt.formats import TILE_BYTES
 from tilelang_tt.ir.elements import Apply, Element, ElementExpr
-from tilelang_tt.ir.exact_sum import exact_transpose
 from tilelang_tt.ir.layout import BufferLayout, TileOrder
 from tilelang_tt.ir.places import Buffer, Memory
 from tilelang_tt.ir.tile import Launch, Map, Reduce, Stmt, TileProgram, Transpose, rewritten, unique_name
@@ -23,16 +21,16 @@ from tilelang_tt.passes.c_tile.lower_shared_to_cb import jumps
 
 
 def align_operands(program: TileProgram) -> TileProgram:
-    aligners = [_Aligner(launch, program.options.chip.cb_count) for launch in program.launches]
+    aligners = [_Aligner(launch, program.options.fp32_acc) for launch in program.launches]
     launches = tuple(aligner.run() for aligner in aligners)
     decisions = [decision for aligner in aligners for decision in aligner.decisions]
     return replace(program, launches=launches).with_decisions(*decisions)
 
 
 class _Aligner:
-    def __init__(self, launch: Launch, most_blocks: int) -> None:
+    def __init__(self, launch: Launch, wide_dst: bool) -> None:
         self.launch = launch
-        self.most_blocks = most_blocks
+        self.wide_dst = wide_dst
         self.layouts: dict[Buffer, BufferLayout] = dict(launch.layouts)
         self.decisions: list[Decision] = []
         self.found: dict[Buffer, Buffer] = {}  # transposed blocks of the statement
@@ -70,7 +68,7 @@ class _Aligner:
         turned = self.found.get(expr.buffer)
         if turned is None:
             turned = self.found[expr.buffer] = self.turned(expr.buffer, stmt.location)
-            before += self.transpose(expr.buffer, turned, stmt)
+            before.append(Transpose(expr.buffer, turned, stmt.location, self.shows(expr.buffer, stmt)))
         if len(turned.shape) < 2:
             return Element(turned, expr.axes)
         return Element(turned)
@@ -82,34 +80,19 @@ class _Aligner:
         if (target.row_axis is not None) == along_rows:
             return [stmt]
         part = self.turned(stmt.dst, stmt.location)
-        before = [] if stmt.clear else [Transpose(stmt.dst, part, stmt.location)]
-        return [*before, replace(stmt, dst=part), Transpose(part, stmt.dst, stmt.location)]
+        before = [] if stmt.clear else [Transpose(stmt.dst, part, stmt.location, stmt.exact)]
+        return [*before, replace(stmt, dst=part), Transpose(part, stmt.dst, stmt.location, stmt.exact)]
 
-    def transpose(self, buffer: Buffer, turned: Buffer, stmt: Map) -> Iterable[Stmt]:
-        """The engine keeps 11 bits of what it transposes. A float32 goes in pieces if the result shows more.
-
-        That takes three blocks: where there may be no room for them, only what is compared or rounded.
-        """
-        shows = self.layouts[stmt.dst].format == "Float32" and len(self.layouts) + 3 <= self.most_blocks
-        if buffer.dtype != "float32" or not (shows or jumps(stmt.value, buffer)):
-            return [Transpose(buffer, turned, stmt.location)]
-        rest = self.like(buffer, "rest", "float32", "Float32")
-        piece, turned_piece = (self.like(block, "piece", "bfloat16", "Float16_b") for block in (buffer, turned))
-        return exact_transpose(buffer, rest, piece, turned_piece, turned, stmt.location)
-
-    def like(self, buffer: Buffer, suffix: str, dtype: str, format: str) -> Buffer:
-        """A block that lies as `buffer` does."""
-        block = replace(buffer, name=self.name(buffer, suffix), dtype=dtype, memory=Memory.SHARED)
-        self.layouts[block] = replace(self.layouts[buffer], format=format, page_bytes=TILE_BYTES[format])
-        return block
-
-    def name(self, buffer: Buffer, suffix: str) -> str:
-        return unique_name(f"{buffer.name}_{suffix}", self.launch.names | {block.name for block in self.layouts})
+    def shows(self, buffer: Buffer, stmt: Map) -> bool:
+        """Whether a result shows the last bits of a float32."""
+        formats = self.layouts[buffer].format, self.layouts[stmt.dst].format
+        return self.wide_dst and formats[0] == "Float32" and (formats[1] == "Float32" or jumps(stmt.value, buffer))
 
     def turned(self, buffer: Buffer, location: Location | None) -> Buffer:
         """A block like `buffer` with rows and columns exchanged."""
         shape = tuple(reversed(buffer.shape))
-        block = Buffer(self.name(buffer, "t"), buffer.dtype, shape, Memory.SHARED, location)
+        name = unique_name(f"{buffer.name}_t", self.launch.names | {block.name for block in self.layouts})
+        block = Buffer(name, buffer.dtype, shape, Memory.SHARED, location)
         old = self.layouts[buffer]
         matrix = old.row_axis is not None and old.col_axis is not None
         self.layouts[block] = replace(

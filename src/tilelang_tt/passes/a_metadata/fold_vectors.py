@@ -18,7 +18,6 @@ from tilelang_tt.arch import TILE
 from tilelang_tt.compiled import Decision
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.elements import Apply, Element, ElementExpr, Index, elements
-from tilelang_tt.ir.exact_sum import exact_sum
 from tilelang_tt.ir.places import Buffer, Memory, Read, Region, Tensor, whole
 from tilelang_tt.ir.tile import (
     Copy,
@@ -176,20 +175,18 @@ class _Folder:
         return expr
 
     def reduce(self, stmt: Reduce) -> Iterator[Stmt]:
-        """All rows to one, and that to a number: the second sum is of 32 numbers, so that exactness costs little."""
+        """All rows to one, and that to a number: the second sum is of 32 numbers, exactness costs little there."""
         source = self.buffers[stmt.src]
         dtype = "float32" if stmt.op == "sum" else source.dtype
         row = self.block(f"{source.name}_{stmt.op}", dtype, (TILE,))
-        yield Reduce(stmt.op, source, row, 0, True, stmt.location)
+        yield Reduce(stmt.op, source, row, 0, True, stmt.location, stmt.exact)
         if stmt.op == "max":
             yield replace(stmt, src=row)
             return
-        rest = self.block(f"{row.name}_rest", "float32", (TILE,))
-        piece = self.block(f"{row.name}_piece", "bfloat16", (TILE,))
         wide = stmt.dst.dtype == "float32"  # another type is rounded to once, at the end
         total = stmt.dst if wide else self.block(f"{stmt.dst.name}_wide", "float32", ())
         clear = stmt.clear or not wide
-        yield from exact_sum(Element(row), rest, piece, total, 0, clear=clear, location=stmt.location)
+        yield Reduce("sum", row, total, 0, clear, stmt.location, exact=True)
         if not wide:
             value = Element(total) if stmt.clear else Apply("add", (Element(stmt.dst), Element(total)))
             yield Map(stmt.dst, value, stmt.location)

@@ -1,11 +1,13 @@
 """C: reductions by the matrix engine.
 
-    before   Reduce s = sum of X along j ; Reduce m = max of X along j
+    before   Reduce s = sum of X along j ; Reduce m = max of X along j ; Reduce t += sum of X along j, exact
     after    Gemm s = X @ ones ; Reduce m_lane = max of X along j ; Gemm m = m_lane @ ones
+             Reduce t_part = sum of X along j, exact ; Map t = t + t_part
 
 A sum is a product with a tile of ones, which leaves it in every lane of the result: a vector as the rest of the
 program wants it. The engine's maximum comes in the first lane with zeros behind it, so that the sum of its lanes
-spreads it. The tile of ones is made once per kernel.
+spreads it. The tile of ones is made once per kernel. Exact reductions are the vector unit's and stay, one after
+the other; what was there before is added to them.
 """
 
 from __future__ import annotations
@@ -15,9 +17,10 @@ from dataclasses import replace
 from tilelang_tt.arch import TILE
 from tilelang_tt.formats import TILE_BYTES
 from tilelang_tt.ir import scalar
+from tilelang_tt.ir.elements import Apply, Element
 from tilelang_tt.ir.layout import ONES, BufferLayout, Constant
 from tilelang_tt.ir.places import Buffer, Memory
-from tilelang_tt.ir.tile import Gemm, Launch, Reduce, Stmt, TileProgram, rewritten, unique_name
+from tilelang_tt.ir.tile import Gemm, Launch, Map, Reduce, Stmt, TileProgram, rewritten, unique_name
 
 
 def lower_reductions(program: TileProgram) -> TileProgram:
@@ -53,11 +56,23 @@ class _Lowering:
     def reduce(self, stmt: Stmt) -> list[Stmt] | None:
         if not isinstance(stmt, Reduce):
             return None
+        if stmt.exact:
+            return self.exact(stmt)
         if stmt.op == "sum":
             return [self.sum(stmt.src, stmt)]
         assert stmt.clear
         lane = self.lane(stmt)
         return [replace(stmt, dst=lane), self.sum(lane, stmt)]
+
+    def exact(self, stmt: Reduce) -> list[Stmt]:
+        if stmt.clear:
+            return [stmt]
+        name = unique_name(f"{stmt.dst.name}_part", self.launch.names)
+        part = replace(stmt.dst, name=name, memory=Memory.SHARED)
+        layouts = {**self.launch.layouts, part: self.launch.layouts[stmt.dst]}
+        self.launch = replace(self.launch, buffers=(*self.launch.buffers, part), layouts=layouts)
+        total = Apply("add", (Element(stmt.dst), Element(part)))
+        return [replace(stmt, dst=part, clear=True), Map(stmt.dst, total, stmt.location)]
 
     def sum(self, src: Buffer, stmt: Reduce) -> Gemm:
         self.launch, ones = constant_tile(self.launch, ONES, "ones", "Float16_b", "bfloat16")

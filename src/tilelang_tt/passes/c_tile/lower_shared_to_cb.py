@@ -24,8 +24,10 @@ from tilelang_tt.ir.tile import (
     Launch,
     Load,
     Loop,
+    Reduce,
     Stmt,
     TileProgram,
+    Transpose,
     children,
     maps_of,
     reads,
@@ -98,13 +100,14 @@ def _stages(body: tuple[Stmt, ...], buffer: Buffer, stages: int = 0) -> int:
 
 
 def _keeps_32_bits(launch: Launch, buffer: Buffer) -> tuple[bool, bool]:
-    """Whether some element-wise result shows the last bits of a buffer, and whether it is read element-wise alone."""
+    """Whether some result shows the last bits of a buffer, and whether all that reads it can take them from DST."""
     if launch.layouts[buffer].format != "Float32":
         return False, False
     users = [stmt for stmt in walk(launch.body) if buffer in unpacks(stmt)]
     maps = [one for stmt in users for one in maps_of(stmt) if buffer in element_buffers(one.value)]
+    exact = [isinstance(stmt, Reduce | Transpose) and stmt.exact for stmt in users]
     wide = any(launch.layouts[one.dst].format == "Float32" or jumps(one.value, buffer) for one in maps)
-    return wide, all(maps_of(stmt) for stmt in users)
+    return wide or any(exact), all(maps_of(stmt) or by_bits for stmt, by_bits in zip(users, exact, strict=True))
 
 
 def jumps(value: ElementExpr, buffer: Buffer) -> bool:

@@ -42,6 +42,8 @@ from tilelang_tt.ir.kernel import (
     Sfpu,
     SfpuMode,
     Startup,
+    TransposeDst,
+    TransposeDstMode,
     TransposeMode,
     TransposeTile,
     Uninit,
@@ -84,6 +86,8 @@ def needs(stmt: KernelStmt) -> EngineState:
         return EngineState(srca=stmt.cb, mode=CopyMode(stmt.cb))
     if isinstance(stmt, TransposeTile):
         return EngineState(srca=stmt.cb, mode=TransposeMode(stmt.cb))
+    if isinstance(stmt, TransposeDst):
+        return EngineState(mode=TransposeDstMode())
     if isinstance(stmt, FillTile):
         return EngineState(sfpu=FILL_MODE)
     if isinstance(stmt, Sfpu):
@@ -148,6 +152,8 @@ def _key(component: str, value: object) -> Hashable:
         return ("reduce", value.cb.format, value.scaler.format, value.out.format, value.along_columns)
     if isinstance(value, BinaryMode):
         return (value.instruction.init, value.a.format, value.b.format)
+    if isinstance(value, TransposeDstMode):
+        return type(value).__name__
     if isinstance(value, SfpuMode):
         return value.init
     return None

@@ -4,7 +4,7 @@
     after    for i, j by 2: section { for k: matmul_block A, B -> DST } { pack DST -> C, adding }
 
 One section computes as many tiles as DST holds, then packs them. A sum that only one element-wise statement reads
-is handed to it inside DST. Element-wise statements are in `element_tasks.py`.
+is handed to it inside DST. Element-wise statements are in `element_tasks.py`, reductions in `reduce_tasks.py`.
 """
 
 from __future__ import annotations
@@ -15,27 +15,28 @@ from tilelang_tt.ir import scalar
 from tilelang_tt.ir.kernel import (
     CbCall,
     CbKind,
+    CopyTile,
     FillTile,
     Held,
     KernelSet,
     KernelStmt,
     MatmulBlock,
     PackTile,
-    ReduceTile,
     Section,
     Source,
     Task,
+    TransposeDst,
     TransposeTile,
-    Uninit,
     children,
     with_children,
 )
-from tilelang_tt.ir.layout import ONES, Role, TileOrder
+from tilelang_tt.ir.layout import Role, TileOrder
 from tilelang_tt.ir.places import Buffer
 from tilelang_tt.ir.scalar import Expr
 from tilelang_tt.ir.tile import Fill, Gemm, InDst, Map, Maps, Reduce, Stmt, Transpose
 from tilelang_tt.passes.c_tile.dst_program import dst_tiles, element_program
 from tilelang_tt.passes.d_split.element_tasks import ElementTasks, RowPart, Run, largest_divisor, pack_tile, repeat
+from tilelang_tt.passes.d_split.reduce_tasks import ReduceTasks
 
 
 def lower_compute_tasks(kernels: KernelSet) -> KernelSet:
@@ -48,6 +49,7 @@ class _Lowering:
         self.kernels = kernels
         self.capacity = dst_tiles(kernels.program.options.fp32_acc)
         self.elements = ElementTasks(kernels)
+        self.reductions = ReduceTasks(kernels)
 
     def body(self, body: tuple[KernelStmt, ...]) -> tuple[KernelStmt, ...]:
         result: list[KernelStmt] = []
@@ -76,7 +78,7 @@ class _Lowering:
         if isinstance(stmt, InDst):
             return self.in_dst(stmt)
         if isinstance(stmt, Reduce):
-            return self.reduce(stmt)
+            return self.reductions.exact(stmt) if stmt.exact else self.reductions.maxima(stmt)
         assert isinstance(stmt, Transpose)
         return self.transpose(stmt)
 
@@ -163,27 +165,6 @@ class _Lowering:
                 result.append(with_children(stmt, tuple(self.held_sums(nested) for nested in children(stmt))))
         return tuple(result)
 
-    def reduce(self, stmt: Reduce) -> tuple[KernelStmt, ...]:
-        """Maxima of rows or columns, as many at a time as DST holds."""
-        launch, cbs = self.kernels.launch, self.kernels.cbs
-        source, result = launch.layouts[stmt.src], launch.layouts[stmt.dst]
-        along_columns = source.col_axis == stmt.axis
-        ones = next(buffer for buffer, constant in launch.constants.items() if constant == ONES)
-        lines, length = (source.rows, source.cols) if along_columns else (source.cols, source.rows)
-        group = largest_divisor(lines, self.capacity)
-
-        def one(base: Expr, t: Expr, k: Expr) -> tuple[KernelStmt, ...]:
-            index = source.index(base + t, k) if along_columns else source.index(k, base + t)
-            return (ReduceTile(cbs[stmt.src], cbs[ones], index, t, along_columns, cbs[stmt.dst]),)
-
-        def section(base: Expr) -> tuple[KernelStmt, ...]:
-            math = repeat(group, "t", lambda t: repeat(length, "k", lambda k: one(base, t, k)))
-            pack = repeat(group, "t", lambda t: (pack_tile(t, cbs[stmt.dst], result.at(scalar.simplify(base + t))),))
-            return (Section(math, pack),)
-
-        assert result.tiles == lines
-        return (*repeat(lines, "line", section, group), Uninit(cbs[stmt.src]))
-
     # --- the rest ---------------------------------------------------------------------------------
 
     def transpose(self, stmt: Transpose) -> tuple[KernelStmt, ...]:
@@ -197,11 +178,15 @@ class _Lowering:
             def place(t: Expr) -> tuple[Expr, Expr]:
                 return (row, col + t) if rows == 1 else (row + t, col)
 
-            def move(t: Expr) -> TransposeTile:
+            def move(t: Expr) -> tuple[KernelStmt, ...]:
                 r, c = place(t)
-                return TransposeTile(cbs[stmt.src], src.index(c, r), t)
+                if stmt.exact:
+                    return (CopyTile(self.kernels.direct(stmt.src), src.index(c, r), t),)
+                return (TransposeTile(cbs[stmt.src], src.index(c, r), t),)
 
-            math = repeat(rows * cols, "t", lambda t: (move(t),))
+            math = repeat(rows * cols, "t", move)
+            if stmt.exact:
+                math = (*math, *repeat(rows * cols, "t", lambda t: (TransposeDst(t),)))
             pack = repeat(rows * cols, "t", lambda t: (pack_tile(t, cbs[stmt.dst], dst.index(*place(t))),))
             return (Section(math, pack),)
 

@@ -38,6 +38,7 @@ from tilelang_tt.ir.kernel import (
     ReduceTile,
     RowPlace,
     Sfpu,
+    TransposeDst,
     TransposeTile,
     WriteRow,
     WriteTile,
@@ -204,6 +205,9 @@ class _Run:
                 _put(tile, state)
             case CopyTile() | TransposeTile() | FillTile():
                 _put(self.evaluate(stmt.dst, values), state)
+            case TransposeDst():
+                _use(self.evaluate(stmt.dst, values), "transposed", state)
+                _put(self.evaluate(stmt.dst, values), state)
             case Sfpu():
                 for operand in stmt.operands:
                     _use(self.evaluate(operand, values), "computed with", state)
@@ -273,7 +277,7 @@ def _places(stmt: KernelStmt) -> tuple[Expr, ...]:
             return (stmt.place.row,)
         case PackTile():
             return (stmt.index, stmt.dst)
-        case ReduceTile() | BinaryTiles() | CopyTile() | TransposeTile() | FillTile():
+        case ReduceTile() | BinaryTiles() | CopyTile() | TransposeTile() | TransposeDst() | FillTile():
             return (stmt.dst,)
         case Sfpu():
             return (*stmt.operands, stmt.out)

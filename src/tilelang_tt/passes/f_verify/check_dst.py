@@ -17,6 +17,7 @@ from tilelang_tt.ir.kernel import (
     PackTile,
     ReduceTile,
     Sfpu,
+    TransposeDst,
     TransposeTile,
 )
 from tilelang_tt.ir.scalar import Expr, Facts, const
@@ -64,7 +65,7 @@ def _leaf(stmt: KernelStmt, state: DstKind, facts: Facts, capacity: int) -> None
         needed, indices = DstKind.WAIT, [stmt.dst]
     elif isinstance(stmt, MatmulBlock):
         needed, indices = DstKind.ACQUIRE, [const(stmt.dst + stmt.rows * stmt.cols - 1)]
-    elif isinstance(stmt, ReduceTile | BinaryTiles | CopyTile | TransposeTile | FillTile):
+    elif isinstance(stmt, ReduceTile | BinaryTiles | CopyTile | TransposeTile | TransposeDst | FillTile):
         needed, indices = DstKind.ACQUIRE, [stmt.dst]
     elif isinstance(stmt, Sfpu):
         needed, indices = DstKind.ACQUIRE, [*stmt.operands, stmt.out]

@@ -11,7 +11,10 @@ from tilelang_tt.ir import scalar
 from tilelang_tt.ir.kernel import BinaryTiles, KernelSet, Sfpu, walk
 from tilelang_tt.ir.layout import Role
 from tilelang_tt.ir.scalar import Expr
-from tilelang_tt.ir.tile import InDst, Map, Maps, Stmt, children
+from tilelang_tt.ir.tile import InDst, Map, Maps, Reduce, Stmt, children
+from tilelang_tt.ir.tile import walk as walk_tiles
+from tilelang_tt.ops import Instruction
+from tilelang_tt.ops.reductions import DOWN_COLUMNS, SPREAD, TOGETHER
 from tilelang_tt.passes.c_tile.dst_program import (
     SPREAD_ROW,
     Compute,
@@ -40,6 +43,14 @@ def _programs(kernels: KernelSet, body: tuple[Stmt, ...]) -> Iterator[DstProgram
                 yield from _programs(kernels, nested)
 
 
+def _of_reductions(kernels: KernelSet) -> Iterator[Instruction]:
+    for stmt in walk_tiles(kernels.launch.body):
+        if isinstance(stmt, Reduce) and stmt.exact:
+            yield from (DOWN_COLUMNS[stmt.op], SPREAD)
+            if kernels.launch.layouts[stmt.src].tiles > kernels.launch.layouts[stmt.dst].tiles:
+                yield TOGETHER[stmt.op]
+
+
 def check_operations(kernels: KernelSet) -> None:
     steps = [step for program in _programs(kernels, kernels.launch.body) for step in program.steps]
     asked = {
@@ -49,6 +60,7 @@ def check_operations(kernels: KernelSet) -> None:
     }
     if any(isinstance(step, Fetch) and kernels.launch.layouts[step.buffer].first_row for step in steps):
         asked.add((SPREAD_ROW.call, None))
+    asked |= {(instruction.call, None) for instruction in _of_reductions(kernels)}
     found = {
         (stmt.instruction.call, _number(stmt.number) if isinstance(stmt, Sfpu) else None)
         for stmt in walk(kernels.kernel(Role.COMPUTE).body)

@@ -94,8 +94,12 @@ def _run_loop(loop: For, held: _Held, facts: Facts) -> None:
 
 
 def _in_loop(loop: For, facts: Facts) -> Facts:
-    """Loop variables of stepped loops take multiples of the step, so the last block stays inside."""
-    if scalar.int_value(loop.start) == 0:
+    """Loop variables of stepped loops take multiples of the step, so the last block stays inside.
+
+    Of a loop that starts later it is enough to know where it ends.
+    """
+    start = scalar.int_value(loop.start)
+    if start == 0 or (start is not None and start > 0 and loop.step == 1):
         return facts.with_loop(loop.var, loop.stop, loop.step)
     return facts
 

@@ -22,6 +22,7 @@ _ORDER = (
     "infer_layout",
     "propagate_layout",
     "attach_tensor_accessors",
+    "keep_last_bits",
     "align_operands",
     "partition_work",
     "map_grid_to_cores",

@@ -1,0 +1,26 @@
+"""The vector unit's instructions for reductions with all bits of a float32: `op` of a Reduce -> instruction."""
+
+from __future__ import annotations
+
+from tilelang_tt.ops import ELEMENT_OPS
+from tilelang_tt.ops.row import KERNEL_API, Instruction
+
+
+def _of_tiles(op: str) -> Instruction:
+    return next(row for row in ELEMENT_OPS[op].instructions if row.operands == "tt")
+
+
+def _down_columns(pool: str) -> Instruction:
+    kind = f"PoolType::{pool}, DataFormat::Float32"
+    call = f"sfpu_reduce<{kind}, ReduceDim::REDUCE_COL>({{a}})"
+    return Instruction("t", f"sfpu_reduce_init<{kind}>()", call, KERNEL_API)
+
+
+TOGETHER = {"sum": _of_tiles("add"), "max": _of_tiles("max")}  # two tiles to one
+DOWN_COLUMNS = {
+    "sum": _down_columns("SUM"),
+    "max": _down_columns("MAX"),
+}  # into the first row, the others hold anything
+SPREAD = Instruction(  # the first row of b, added to every row of a
+    "tt", "sfpu_add_bcast_row_init()", "sfpu_add_bcast_row({a}, {b})", "api/compute/sfpu_binary_bcast.h"
+)

@@ -1,0 +1,106 @@
+"""A: which reductions take in all bits of a float32.
+
+    before   Reduce s = sum of X along j ; Store s -> S          X, S : float32
+    after    Reduce s = sum of X along j, exact ; Store s -> S
+
+The matrix engine reduces fast, and takes in 11 bits of a float32, in maxima along columns 8. The vector unit takes in
+24 and is slower. It is chosen where the difference shows: the result reaches a tensor or a comparison with 32 bits
+all the way, and the operand has them, which a result of the matrix engine has not. A maximum that is compared for
+equality must be one of the numbers whatever they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from tilelang_tt.ir.elements import Apply, Element, Number, element_buffers, parts
+from tilelang_tt.ir.places import Buffer
+from tilelang_tt.ir.tile import Gemm, Launch, Map, Reduce, Stmt, Store, TileProgram, rewritten, walk
+from tilelang_tt.passes.c_tile.lower_shared_to_cb import jumps
+
+
+def keep_last_bits(program: TileProgram) -> TileProgram:
+    launches = tuple(
+        replace(launch, body=_Choice(program, launch).body if program.options.fp32_acc else _none(launch))
+        for launch in program.launches
+    )
+    return replace(program, launches=launches)
+
+
+def _none(launch: Launch) -> tuple[Stmt, ...]:
+    """A 16-bit DST has nothing to keep."""
+    return rewritten(launch.body, lambda stmt: [replace(stmt, exact=False)] if isinstance(stmt, Reduce) else None)
+
+
+class _Choice:
+    def __init__(self, program: TileProgram, launch: Launch) -> None:
+        self.program = program
+        self.launch = launch
+        self.flows = [(source, result) for stmt in walk(launch.body) for source, result in _flows(stmt)]
+        self.shown = self.where_bits_show()
+        self.coarse = self.of_matrix_engine()
+        self.compared = _compared(launch)
+
+    @property
+    def body(self) -> tuple[Stmt, ...]:
+        return rewritten(self.launch.body, self.stmt)
+
+    def stmt(self, stmt: Stmt) -> list[Stmt] | None:
+        return [replace(stmt, exact=self.exact(stmt))] if isinstance(stmt, Reduce) else None
+
+    def exact(self, stmt: Reduce) -> bool:
+        if not self.is_wide(stmt.src):
+            return False
+        shows = stmt.dst in self.shown and stmt.src not in self.coarse
+        return stmt.exact or shows or stmt.dst in self.compared
+
+    def is_wide(self, buffer: Buffer) -> bool:
+        return self.launch.layouts[buffer].format == "Float32"
+
+    def where_bits_show(self) -> set[Buffer]:
+        """Blocks whose last bits reach a tensor, are compared or rounded."""
+        shown = set()
+        for stmt in walk(self.launch.body):
+            if isinstance(stmt, Store) and self.program.layouts[stmt.dst.tensor].format == "Float32":
+                shown.add(stmt.src)
+            elif isinstance(stmt, Map):
+                shown |= {buffer for buffer in element_buffers(stmt.value) if jumps(stmt.value, buffer)}
+        kept = [(result, source) for source, result in self.flows if self.is_wide(result)]
+        return _reached(shown, kept)
+
+    def of_matrix_engine(self) -> set[Buffer]:
+        """Blocks computed from products, which are right to about 11 bits."""
+        products = {stmt.c for stmt in walk(self.launch.body) if isinstance(stmt, Gemm)}
+        return _reached(products, self.flows)
+
+
+def _flows(stmt: Stmt) -> Iterator[tuple[Buffer, Buffer]]:
+    """(operand, result) of a statement that works element by element or reduces."""
+    if isinstance(stmt, Map):
+        for buffer in element_buffers(stmt.value):
+            yield buffer, stmt.dst
+    elif isinstance(stmt, Reduce):
+        yield stmt.src, stmt.dst
+
+
+def _reached(start: set[Buffer], edges: list[tuple[Buffer, Buffer]]) -> set[Buffer]:
+    found, news = set(start), set(start)
+    while news:
+        news = {after for before, after in edges if before in news} - found
+        found |= news
+    return found
+
+
+def _compared(launch: Launch) -> set[Buffer]:
+    """Blocks whose elements are compared for equality with something that is not a constant."""
+    found: set[Buffer] = set()
+    for stmt in walk(launch.body):
+        for expr in parts(stmt.value) if isinstance(stmt, Map) else ():
+            if (
+                isinstance(expr, Apply)
+                and expr.op in ("eq", "ne")
+                and not any(isinstance(arg, Number) for arg in expr.args)
+            ):
+                found |= {arg.buffer for arg in expr.args if isinstance(arg, Element)}
+    return found

@@ -1,0 +1,101 @@
+"""Reductions as DST sections: part of `lower_compute_tasks`.
+
+    Reduce m_lane = max of X    for line: section { for k: reduce_tile X -> DST } { pack m_lane }
+    Reduce s = sum of X, exact  for line: section { for k: copy X, add ; transpose ; column sums ; spread ; transpose }
+                                { pack s }
+
+The matrix engine takes in 11 bits of a float32, and 8 for maxima along columns. The vector unit takes in all: tiles
+along the axis are put together element by element, and it goes down the columns of the one that is left. Its result
+stands in the first row of the tile and is spread from there, so that all lanes of a column hold it. Rows are columns
+of a transposed tile.
+"""
+
+from __future__ import annotations
+
+from tilelang_tt.ir import scalar
+from tilelang_tt.ir.kernel import (
+    CopyTile,
+    FillTile,
+    For,
+    KernelSet,
+    KernelStmt,
+    ReduceTile,
+    Section,
+    Sfpu,
+    TransposeDst,
+    Uninit,
+)
+from tilelang_tt.ir.layout import ONES
+from tilelang_tt.ir.scalar import Expr
+from tilelang_tt.ir.tile import Reduce
+from tilelang_tt.ops.reductions import DOWN_COLUMNS, SPREAD, TOGETHER
+from tilelang_tt.passes.c_tile.dst_program import dst_tiles
+from tilelang_tt.passes.d_split.element_tasks import largest_divisor, pack_tile, repeat
+
+
+class ReduceTasks:
+    def __init__(self, kernels: KernelSet) -> None:
+        self.kernels = kernels
+        self.capacity = dst_tiles(kernels.program.options.fp32_acc)
+
+    def maxima(self, stmt: Reduce) -> tuple[KernelStmt, ...]:
+        """By the matrix engine, of as many rows or columns at a time as DST holds."""
+        launch, cbs = self.kernels.launch, self.kernels.cbs
+        source, result = launch.layouts[stmt.src], launch.layouts[stmt.dst]
+        along_columns, lines, length = self.sides(stmt)
+        ones = next(buffer for buffer, constant in launch.constants.items() if constant == ONES)
+        group = largest_divisor(lines, self.capacity)
+
+        def one(base: Expr, t: Expr, k: Expr) -> tuple[KernelStmt, ...]:
+            index = source.index(base + t, k) if along_columns else source.index(k, base + t)
+            return (ReduceTile(cbs[stmt.src], cbs[ones], index, t, along_columns, cbs[stmt.dst]),)
+
+        def section(base: Expr) -> tuple[KernelStmt, ...]:
+            math = repeat(group, "t", lambda t: repeat(length, "k", lambda k: one(base, t, k)))
+            pack = repeat(group, "t", lambda t: (pack_tile(t, cbs[stmt.dst], result.at(scalar.simplify(base + t))),))
+            return (Section(math, pack),)
+
+        assert result.tiles == lines
+        return (*repeat(lines, "line", section, group), Uninit(cbs[stmt.src]))
+
+    def exact(self, stmt: Reduce) -> tuple[KernelStmt, ...]:
+        """By the vector unit. A line takes two tiles of DST: what is put together, and the result."""
+        layouts, cb = self.kernels.launch.layouts, self.kernels.cbs[stmt.dst]
+        source, result = layouts[stmt.src], layouts[stmt.dst]
+        along_columns, lines, length = self.sides(stmt)
+        group = largest_divisor(lines, self.capacity // 2)
+
+        def fetch(line: Expr, k: Expr, dst: Expr) -> CopyTile:
+            index = source.index(line, k) if along_columns else source.index(k, line)
+            return CopyTile(self.kernels.direct(stmt.src), index, dst)
+
+        def together(line: Expr, t: Expr) -> tuple[KernelStmt, ...]:
+            """One tile of a whole line, in DST[t]; the others come through the place of the result."""
+            first, last, k = fetch(line, scalar.const(0), t), scalar.as_expr(group + t), scalar.var("k")
+            step = (fetch(line, k, last), Sfpu(TOGETHER[stmt.op], (t, last), t, None))
+            rest = (For(k, scalar.const(1), scalar.const(length), 1, step),) if length > 1 else ()
+            return (first, *rest)
+
+        def each(*stmts: KernelStmt) -> tuple[KernelStmt, ...]:
+            return stmts
+
+        def section(base: Expr) -> tuple[KernelStmt, ...]:
+            math = [*repeat(group, "t", lambda t: together(scalar.simplify(base + t), t))]
+            if along_columns:
+                math += repeat(group, "t", lambda t: each(TransposeDst(t)))
+            math += repeat(group, "t", lambda t: each(Sfpu(DOWN_COLUMNS[stmt.op], (t,), t, None)))
+            math += repeat(group, "t", lambda t: each(FillTile(group + t, 0.0)))
+            math += repeat(group, "t", lambda t: each(Sfpu(SPREAD, (group + t, t), group + t, None)))
+            if along_columns:
+                math += repeat(group, "t", lambda t: each(TransposeDst(group + t)))
+            pack = repeat(group, "t", lambda t: each(pack_tile(group + t, cb, result.at(scalar.simplify(base + t)))))
+            return (Section(tuple(math), pack),)
+
+        return repeat(lines, "line", section, group)
+
+    def sides(self, stmt: Reduce) -> tuple[bool, int, int]:
+        """Whether rows are reduced, along their columns; how many lines of tiles there are, and how long they are."""
+        source = self.kernels.launch.layouts[stmt.src]
+        if source.col_axis == stmt.axis:
+            return True, source.rows, source.cols
+        return False, source.cols, source.rows
