@@ -33,8 +33,9 @@ def _read_too_early(body: tuple[Stmt, ...]) -> dict[Buffer, Location | None]:
 
     def visit(body: tuple[Stmt, ...], loops: tuple[Loop, ...]) -> None:
         for stmt in body:
-            for buffer in set(reads(stmt)) - set(writes(stmt)) - mentioned:
-                if any(_overwrites(loop, buffer) for loop in loops):
+            for buffer in reads(stmt):
+                known = buffer in mentioned or buffer in writes(stmt)
+                if not known and any(_overwrites(loop, buffer) for loop in loops):
                     found[buffer] = stmt.location
             mentioned.update(reads(stmt), writes(stmt))
             for inner in children(stmt):
