@@ -16,31 +16,19 @@ from tilelang_tt.arch import TILE
 from tilelang_tt.compiled import Decision
 from tilelang_tt.formats import TILE_BYTES
 from tilelang_tt.ir import scalar
-from tilelang_tt.ir.kernel import (
-    Assign,
+from tilelang_tt.ir.engine import (
     BinaryTiles,
     CopyTile,
     DstCall,
     DstKind,
-    For,
-    If,
-    KernelSet,
-    KernelStmt,
-    Let,
     MatmulBlock,
     PackTile,
-    ReadRow,
-    ReadTable,
-    ReadTile,
     ReduceTile,
     TransposeTile,
-    WriteRow,
-    WriteTile,
-    children,
-    expressions,
-    walk,
 )
+from tilelang_tt.ir.kernel import Assign, For, If, KernelSet, KernelStmt, Let, children, expressions, walk
 from tilelang_tt.ir.layout import Role
+from tilelang_tt.ir.movement import ReadRow, ReadTable, ReadTile, WriteRow, WriteTile
 from tilelang_tt.ir.places import Tensor
 from tilelang_tt.ir.scalar import Expr, Var
 

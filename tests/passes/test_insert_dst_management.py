@@ -2,7 +2,8 @@
 
 import pytest
 
-from tilelang_tt.ir.kernel import DstCall, DstKind, Section, walk
+from tilelang_tt.ir.engine import DstCall, DstKind, Section
+from tilelang_tt.ir.kernel import walk
 from tilelang_tt.ir.layout import Role
 from tilelang_tt.passes.d_split.insert_dst_management import insert_dst_management
 

@@ -6,7 +6,8 @@ import pytest
 import tilelang.language as T
 
 from tilelang_tt.diagnostics import InternalError
-from tilelang_tt.ir.kernel import CbCall, PackTile
+from tilelang_tt.ir.cb import CbCall
+from tilelang_tt.ir.engine import PackTile
 from tilelang_tt.ir.layout import Role
 from tilelang_tt.ir.tile import TileProgram
 from tilelang_tt.options import Options

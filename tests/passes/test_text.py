@@ -12,8 +12,51 @@ from tilelang_tt.diagnostics import Location
 from tilelang_tt.ir import kernel as k
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir import tile as t
+from tilelang_tt.ir.cb import Cb, CbCall, CbKind
 from tilelang_tt.ir.elements import Apply, Element, Index, Number, Scalar
+from tilelang_tt.ir.engine import (
+    BinaryMode,
+    BinaryTiles,
+    CopyMode,
+    CopyTile,
+    DstCall,
+    DstKind,
+    EndBlock,
+    FillTile,
+    Init,
+    L1Accumulate,
+    MatmulBlock,
+    MatmulMode,
+    PackTile,
+    Reconfig,
+    ReduceMode,
+    ReduceTile,
+    Section,
+    Sfpu,
+    SfpuMode,
+    Startup,
+    TransposeDst,
+    TransposeDstMode,
+    TransposeMode,
+    TransposeTile,
+    Uninit,
+    Unit,
+)
 from tilelang_tt.ir.layout import ONES, BufferLayout, Constant, Role, Stream, TensorLayout, TileOrder, Work
+from tilelang_tt.ir.movement import (
+    Barrier,
+    BarrierKind,
+    MakeTile,
+    Pointer,
+    ReadRow,
+    ReadTable,
+    ReadTile,
+    RowPlace,
+    WriteRow,
+    WriteTile,
+    ZeroRow,
+    ZeroTile,
+)
 from tilelang_tt.ir.places import Buffer, Memory, Read, Region, Tensor
 from tilelang_tt.ir.text_kernel import kernel_text
 from tilelang_tt.ir.text_tile import tile_text
@@ -167,109 +210,109 @@ reader -> compute, 3 blocks, unpacked to DST  # user.py:7
 
 # --- kernels --------------------------------------------------------------------------------------
 
-CB = k.Cb(0, "X", "Float16_b", 2048, 2, 3, Role.READER, Role.COMPUTE, False, (1, 2), HERE)
-OUT = k.Cb(16, "Y", "Float32", 4096, 2, 1, Role.COMPUTE, Role.WRITER, True, (1, 2), None)
+CB = Cb(0, "X", "Float16_b", 2048, 2, 3, Role.READER, Role.COMPUTE, False, (1, 2), HERE)
+OUT = Cb(16, "Y", "Float32", 4096, 2, 1, Role.COMPUTE, Role.WRITER, True, (1, 2), None)
 INDEX, BASE = scalar.var("i"), scalar.var("X_l1")
 ADD, ADD_TILES, ADD_ROWS = ELEMENT_OPS["add"].instructions[1:]
 RELU = ELEMENT_OPS["max"].instructions[0]
-POINTER = k.Pointer(BASE, CB, write=True)
-ROW_PLACE = k.RowPlace(CB, BASE, scalar.const(3), 2, 4, 1)
+POINTER = Pointer(BASE, CB, write=True)
+ROW_PLACE = RowPlace(CB, BASE, scalar.const(3), 2, 4, 1)
 
 KERNEL_LINES: list[tuple[tuple[k.KernelStmt, ...], str]] = [
     (
-        (k.For(INDEX, scalar.const(0), scalar.const(8), 2, (k.CopyTile(CB, INDEX, INDEX + 1),), HERE),),
+        (k.For(INDEX, scalar.const(0), scalar.const(8), 2, (CopyTile(CB, INDEX, INDEX + 1),), HERE),),
         "for i in 0 .. 8 by 2\n  copy X[i] -> DST[i + 1]",
     ),
     (
         (k.If(k_ := scalar.const(1) < scalar.const(2), (k.Hand(X),), (k.Receive(X),)),),
         f"if {scalar.to_python(k_)}\n  hand X\nelse\n  receive X",
     ),
-    ((k.Let(INDEX, scalar.const(3)), k.ZeroTile(CB, INDEX, INDEX)), "let i = 3\nzero X[i] at i"),
+    ((k.Let(INDEX, scalar.const(3)), ZeroTile(CB, INDEX, INDEX)), "let i = 3\nzero X[i] at i"),
     ((k.Task(t.Publish(X)),), "Publish X"),
     ((k.Receive(X),), "receive X"),
     ((k.Hand(Y),), "hand Y"),
     ((k.Held(Y, (k.Task(t.Fill(Y, 0)),)),), "held Y\n  Fill Y = 0"),
     *[
-        ((k.CbCall(kind, CB, 2),), f"{word} X 2")
-        for kind, word in zip(k.CbKind, ("reserve", "push", "wait", "pop"), strict=True)
+        ((CbCall(kind, CB, 2),), f"{word} X 2")
+        for kind, word in zip(CbKind, ("reserve", "push", "wait", "pop"), strict=True)
     ],
     (
-        (POINTER, k.ReadTile(TENSOR, scalar.const(5), CB, BASE, scalar.const(1))),
+        (POINTER, ReadTile(TENSOR, scalar.const(5), CB, BASE, scalar.const(1))),
         "let X_l1 = write address of X\nread A page 5 -> X[1] at X_l1",
     ),
     (
-        (k.Pointer(BASE, CB, write=False), k.WriteTile(TENSOR, scalar.const(5), CB, BASE, scalar.const(1))),
+        (Pointer(BASE, CB, write=False), WriteTile(TENSOR, scalar.const(5), CB, BASE, scalar.const(1))),
         "let X_l1 = read address of X\nwrite X[1] at X_l1 -> A page 5",
     ),
-    ((k.Barrier(k.BarrierKind.READ),), "read barrier"),
-    ((k.Barrier(k.BarrierKind.FLUSH),), "writes flushed"),
-    ((k.Barrier(k.BarrierKind.WRITE),), "write barrier"),
+    ((Barrier(BarrierKind.READ),), "read barrier"),
+    ((Barrier(BarrierKind.FLUSH),), "writes flushed"),
+    ((Barrier(BarrierKind.WRITE),), "write barrier"),
     (
-        (k.MatmulBlock(CB, CB, scalar.const(1), scalar.const(2), 0, True, 4, 2, 8),),
+        (MatmulBlock(CB, CB, scalar.const(1), scalar.const(2), 0, True, 4, 2, 8),),
         "matmul X[1], X[2]^T -> DST[0], 2 x 4 tiles, A stride 8",
     ),
     (
-        (POINTER, k.MakeTile(ONES, CB, BASE)),
+        (POINTER, MakeTile(ONES, CB, BASE)),
         "let X_l1 = write address of X\nmake 1 -> X at X_l1",
     ),
     (
-        (POINTER, k.MakeTile(Constant(row=-1, col=1), CB, BASE)),
+        (POINTER, MakeTile(Constant(row=-1, col=1), CB, BASE)),
         "let X_l1 = write address of X\nmake -1 * i + j -> X at X_l1",
     ),
-    ((k.ReduceTile(CB, OUT, scalar.const(1), scalar.const(2), True, OUT),), "maxima of each row of X[1] -> DST[2]"),
-    ((k.Init(k.ReduceMode(CB, CB, OUT, False)),), "init maxima of each column of X by X -> Y"),
-    ((k.Uninit(CB),), "undo maxima of X"),
-    ((k.EndBlock(),), "end of block"),
-    ((k.ReadTable(INDEX, TENSOR, scalar.const(3), CB), k.Assign(INDEX, INDEX + 1)), "let i = A[3] in X\nset i = i + 1"),
-    ((k.ReadTable(INDEX, TENSOR, scalar.const(3)),), "let i = A[3]"),
+    ((ReduceTile(CB, OUT, scalar.const(1), scalar.const(2), True, OUT),), "maxima of each row of X[1] -> DST[2]"),
+    ((Init(ReduceMode(CB, CB, OUT, False)),), "init maxima of each column of X by X -> Y"),
+    ((Uninit(CB),), "undo maxima of X"),
+    ((EndBlock(),), "end of block"),
+    ((ReadTable(INDEX, TENSOR, scalar.const(3), CB), k.Assign(INDEX, INDEX + 1)), "let i = A[3] in X\nset i = i + 1"),
+    ((ReadTable(INDEX, TENSOR, scalar.const(3)),), "let i = A[3]"),
     (
-        (POINTER, k.ReadRow(TENSOR, scalar.const(5), scalar.const(1), ROW_PLACE), k.ZeroRow(ROW_PLACE)),
+        (POINTER, ReadRow(TENSOR, scalar.const(5), scalar.const(1), ROW_PLACE), ZeroRow(ROW_PLACE)),
         "let X_l1 = write address of X\nread A page 5 from tile 1 -> X row 3 at X_l1, 2 tiles, steps 4 and 1\n"
         "zero X row 3 at X_l1, 2 tiles, steps 4 and 1",
     ),
     (
-        (POINTER, k.WriteRow(TENSOR, scalar.const(5), scalar.const(0), ROW_PLACE)),
+        (POINTER, WriteRow(TENSOR, scalar.const(5), scalar.const(0), ROW_PLACE)),
         "let X_l1 = write address of X\nwrite X row 3 at X_l1, 2 tiles, steps 4 and 1 -> A page 5 from tile 0",
     ),
     (
-        (k.BinaryTiles(ADD_TILES, CB, OUT, scalar.const(1), scalar.const(2), scalar.const(3)),),
+        (BinaryTiles(ADD_TILES, CB, OUT, scalar.const(1), scalar.const(2), scalar.const(3)),),
         "add_tiles X[1], Y[2] -> DST[3]",
     ),
-    ((k.Init(k.BinaryMode(ADD_TILES, CB, OUT)),), "init add_tiles X, Y"),
-    ((k.Init(k.BinaryMode(ADD_ROWS, CB, OUT)),), "init add_tiles_bcast_rows X, Y"),
-    ((k.TransposeTile(CB, scalar.const(1), scalar.const(2)),), "transpose X[1] -> DST[2]"),
-    ((k.TransposeDst(scalar.const(2)),), "transpose DST[2]"),
-    ((k.Init(k.TransposeDstMode()),), "init transpose in DST"),
-    ((k.FillTile(scalar.const(2), -1.5),), "fill DST[2] = -1.5"),
+    ((Init(BinaryMode(ADD_TILES, CB, OUT)),), "init add_tiles X, Y"),
+    ((Init(BinaryMode(ADD_ROWS, CB, OUT)),), "init add_tiles_bcast_rows X, Y"),
+    ((TransposeTile(CB, scalar.const(1), scalar.const(2)),), "transpose X[1] -> DST[2]"),
+    ((TransposeDst(scalar.const(2)),), "transpose DST[2]"),
+    ((Init(TransposeDstMode()),), "init transpose in DST"),
+    ((FillTile(scalar.const(2), -1.5),), "fill DST[2] = -1.5"),
     (
-        (k.Sfpu(ADD, (scalar.const(0), scalar.const(1)), scalar.const(0), None),),
+        (Sfpu(ADD, (scalar.const(0), scalar.const(1)), scalar.const(0), None),),
         "sfpu add_binary_tile DST[0], DST[1] -> DST[0]",
     ),
     (
-        (k.Sfpu(RELU, (scalar.const(0),), scalar.const(0), 0.0),),
+        (Sfpu(RELU, (scalar.const(0),), scalar.const(0), 0.0),),
         "sfpu relu_tile DST[0], 0 -> DST[0]",
     ),
-    ((k.PackTile(scalar.const(0), OUT, scalar.const(1), scalar.true()),), "pack DST[0] -> Y[1]"),
-    ((k.PackTile(scalar.const(0), OUT, scalar.const(1), scalar.false()),), "pack DST[0] -> Y[1], adding"),
+    ((PackTile(scalar.const(0), OUT, scalar.const(1), scalar.true()),), "pack DST[0] -> Y[1]"),
+    ((PackTile(scalar.const(0), OUT, scalar.const(1), scalar.false()),), "pack DST[0] -> Y[1], adding"),
     (
-        (k.Let(INDEX, scalar.const(3)), k.PackTile(INDEX, OUT, scalar.const(1), scalar.is_zero(INDEX))),
+        (k.Let(INDEX, scalar.const(3)), PackTile(INDEX, OUT, scalar.const(1), scalar.is_zero(INDEX))),
         "let i = 3\npack DST[i] -> Y[1], adding unless i == 0",
     ),
-    ((k.Section((k.Hand(X),), (k.Hand(Y),)),), "math\n  hand X\npack\n  hand Y"),
+    ((Section((k.Hand(X),), (k.Hand(Y),)),), "math\n  hand X\npack\n  hand Y"),
     *[
-        ((k.DstCall(kind),), word)
-        for kind, word in zip(k.DstKind, ("acquire", "commit", "wait DST", "release"), strict=True)
+        ((DstCall(kind),), word)
+        for kind, word in zip(DstKind, ("acquire", "commit", "wait DST", "release"), strict=True)
     ],
-    ((k.Startup(CB, OUT, OUT, reverse=True),), "startup X, Y -> Y, reversed"),
-    ((k.Startup(CB, CB, OUT, reverse=False),), "startup X, X -> Y"),
-    ((k.Init(k.MatmulMode(CB, OUT, True, 4, 2, 8)),), "init matmul X, Y^T, 2 x 4 tiles, A stride 8"),
-    ((k.Init(k.CopyMode(CB)),), "init copy X"),
-    ((k.Init(k.TransposeMode(CB)),), "init transpose X"),
-    ((k.Init(k.SfpuMode("exp_tile_init()", "exp.h")),), "init sfpu exp_tile_init()"),
-    ((k.Reconfig(k.Unit.SRC_A, None, CB),), "reconfig srca X"),
-    ((k.Reconfig(k.Unit.SRC_B, OUT, CB),), "reconfig srcb Y -> X"),
-    ((k.Reconfig(k.Unit.PACK, CB, OUT),), "reconfig pack X -> Y"),
-    ((k.L1Accumulate(scalar.false()),), "accumulate in L1 where False"),
+    ((Startup(CB, OUT, OUT, reverse=True),), "startup X, Y -> Y, reversed"),
+    ((Startup(CB, CB, OUT, reverse=False),), "startup X, X -> Y"),
+    ((Init(MatmulMode(CB, OUT, True, 4, 2, 8)),), "init matmul X, Y^T, 2 x 4 tiles, A stride 8"),
+    ((Init(CopyMode(CB)),), "init copy X"),
+    ((Init(TransposeMode(CB)),), "init transpose X"),
+    ((Init(SfpuMode("exp_tile_init()", "exp.h")),), "init sfpu exp_tile_init()"),
+    ((Reconfig(Unit.SRC_A, None, CB),), "reconfig srca X"),
+    ((Reconfig(Unit.SRC_B, OUT, CB),), "reconfig srcb Y -> X"),
+    ((Reconfig(Unit.PACK, CB, OUT),), "reconfig pack X -> Y"),
+    ((L1Accumulate(scalar.false()),), "accumulate in L1 where False"),
 ]
 
 

@@ -13,38 +13,27 @@ import tilelang.language as T
 import tilelang_tt.passes.f_verify as f_verify
 from tilelang_tt.diagnostics import InternalError
 from tilelang_tt.ir import scalar
-from tilelang_tt.ir.kernel import (
-    Barrier,
-    BarrierKind,
+from tilelang_tt.ir.cb import Cb, CbCall, CbKind
+from tilelang_tt.ir.engine import (
     BinaryTiles,
-    Cb,
-    CbCall,
-    CbKind,
     DstCall,
     DstKind,
-    For,
-    If,
     Init,
-    KernelSet,
     L1Accumulate,
-    Let,
     MatmulBlock,
     PackTile,
-    Pointer,
-    ReadTile,
     Reconfig,
     ReduceMode,
     ReduceTile,
     Section,
     Sfpu,
     SfpuMode,
-    Source,
     Startup,
     Uninit,
-    WriteTile,
-    walk,
 )
+from tilelang_tt.ir.kernel import For, If, KernelSet, Let, Source, walk
 from tilelang_tt.ir.layout import Role
+from tilelang_tt.ir.movement import Barrier, BarrierKind, Pointer, ReadTile, WriteTile
 from tilelang_tt.ops import ELEMENT_OPS
 from tilelang_tt.options import Options
 from tilelang_tt.passes.f_verify.check_blocks import check_blocks

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from tilelang_tt.codegen.cpp import Printer, used_cbs
-from tilelang_tt.ir.kernel import (
+from tilelang_tt.ir.cb import CbCall
+from tilelang_tt.ir.engine import (
     BinaryMode,
     BinaryTiles,
-    CbCall,
     CopyMode,
     CopyTile,
     DstCall,
     EndBlock,
     FillTile,
     Init,
-    Kernel,
-    KernelStmt,
     L1Accumulate,
     MatmulBlock,
     MatmulMode,
     PackTile,
-    ReadTable,
     Reconfig,
     ReduceMode,
     ReduceTile,
@@ -30,8 +27,9 @@ from tilelang_tt.ir.kernel import (
     TransposeDstMode,
     TransposeTile,
     Uninit,
-    walk,
 )
+from tilelang_tt.ir.kernel import Kernel, KernelStmt, walk
+from tilelang_tt.ir.movement import ReadTable
 from tilelang_tt.ir.scalar import int_value
 from tilelang_tt.options import Options
 

@@ -9,29 +9,10 @@ from contextlib import contextmanager
 
 from tilelang_tt.diagnostics import Location
 from tilelang_tt.ir import scalar
-from tilelang_tt.ir.kernel import (
-    ArgKind,
-    Assign,
-    BinaryTiles,
-    Cb,
-    CbCall,
-    CopyTile,
-    For,
-    If,
-    Kernel,
-    KernelStmt,
-    Let,
-    MatmulBlock,
-    PackTile,
-    ReadTable,
-    ReduceTile,
-    Sfpu,
-    Source,
-    TransposeTile,
-    expressions,
-    numbers,
-    walk,
-)
+from tilelang_tt.ir.cb import Cb, CbCall
+from tilelang_tt.ir.engine import BinaryTiles, CopyTile, MatmulBlock, PackTile, ReduceTile, Sfpu, TransposeTile
+from tilelang_tt.ir.kernel import ArgKind, Assign, For, If, Kernel, KernelStmt, Let, Source, expressions, numbers, walk
+from tilelang_tt.ir.movement import ReadTable
 from tilelang_tt.ir.places import Tensor
 from tilelang_tt.ir.scalar import Expr, Var
 from tilelang_tt.ops import ELEMENT_OPS, Instruction

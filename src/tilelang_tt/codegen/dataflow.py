@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from tilelang_tt.codegen.cpp import FLOAT_OF, Printer, used_cbs
-from tilelang_tt.ir.kernel import (
+from tilelang_tt.ir.cb import Cb, CbCall
+from tilelang_tt.ir.kernel import Kernel, KernelStmt, walk
+from tilelang_tt.ir.layout import Role
+from tilelang_tt.ir.movement import (
     Barrier,
-    Cb,
-    CbCall,
-    Kernel,
-    KernelStmt,
     MakeTile,
     Pointer,
     ReadRow,
@@ -18,9 +17,7 @@ from tilelang_tt.ir.kernel import (
     WriteTile,
     ZeroRow,
     ZeroTile,
-    walk,
 )
-from tilelang_tt.ir.layout import Role
 from tilelang_tt.ir.places import Tensor
 from tilelang_tt.ir.scalar import Expr, int_value
 

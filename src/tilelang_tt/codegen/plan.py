@@ -5,19 +5,9 @@ from __future__ import annotations
 from typing import Literal
 
 from tilelang_tt.ir import scalar
-from tilelang_tt.ir.kernel import (
-    Arg,
-    ArgKind,
-    Kernel,
-    KernelSet,
-    ReadRow,
-    ReadTable,
-    ReadTile,
-    WriteRow,
-    WriteTile,
-    walk,
-)
+from tilelang_tt.ir.kernel import Arg, ArgKind, Kernel, KernelSet, walk
 from tilelang_tt.ir.layout import Role, Window
+from tilelang_tt.ir.movement import ReadRow, ReadTable, ReadTile, WriteRow, WriteTile
 from tilelang_tt.ir.places import Tensor
 from tilelang_tt.ir.scalar import Expr
 from tilelang_tt.ir.tile import ScalarParam, TileProgram

@@ -12,7 +12,7 @@
                | Startup | Init | Uninit | Reconfig | L1Accumulate             engine state, from `insert_compute_init`
                | EndBlock                                                      from `separate_vector_inits`
 
-Printing is a walk: every decision is already here.
+Printing is a walk: every decision is already here. Data movement is in `movement.py`, DST and engines in `engine.py`.
 """
 
 from __future__ import annotations
@@ -23,50 +23,43 @@ from enum import Enum
 
 from tilelang_tt.compiled import Decision
 from tilelang_tt.diagnostics import Location
-from tilelang_tt.ir.layout import Constant, Role
+from tilelang_tt.ir.cb import Cb, CbCall
+from tilelang_tt.ir.engine import (
+    BinaryTiles,
+    CopyTile,
+    DstCall,
+    EndBlock,
+    FillTile,
+    Init,
+    L1Accumulate,
+    MatmulBlock,
+    PackTile,
+    Reconfig,
+    ReduceTile,
+    Section,
+    Sfpu,
+    Startup,
+    TransposeDst,
+    TransposeTile,
+    Uninit,
+)
+from tilelang_tt.ir.layout import Role
+from tilelang_tt.ir.movement import (
+    Barrier,
+    MakeTile,
+    Pointer,
+    ReadRow,
+    ReadTable,
+    ReadTile,
+    WriteRow,
+    WriteTile,
+    ZeroRow,
+    ZeroTile,
+)
 from tilelang_tt.ir.places import Buffer, Tensor
 from tilelang_tt.ir.scalar import Expr, Var, is_expr
 from tilelang_tt.ir.tile import Launch, TileProgram
 from tilelang_tt.ir.tile import Stmt as TileStmt
-from tilelang_tt.ops import Instruction
-
-
-@dataclass(frozen=True)
-class PoolBlock:
-    """One of several blocks of a circular buffer: `tiles` from `place` on, which statements call `first`."""
-
-    first: Var
-    place: int
-    tiles: int
-
-
-@dataclass(frozen=True, eq=False)
-class Cb:
-    """A circular buffer: `depth` blocks of `tiles` pages."""
-
-    id: int
-    name: str
-    format: str
-    page_bytes: int
-    tiles: int
-    depth: int
-    producer: Role
-    consumer: Role
-    unpack_to_dest: bool
-    shape: tuple[int, int]  # tiles of a block
-    location: Location | None
-    shares: int | None = None  # a second view: number of the buffer whose pages these are
-    first_row: bool = False  # only the first row of its tiles is there
-    pool: tuple[PoolBlock, ...] = ()  # compute's own blocks that lie in it, if there are several
-
-    @property
-    def pages(self) -> int:
-        return self.tiles * self.depth
-
-    @property
-    def bytes(self) -> int:
-        return 0 if self.shares is not None else self.pages * self.page_bytes
-
 
 # --- control --------------------------------------------------------------------------------------
 
@@ -142,350 +135,6 @@ class Held:
 
     buffer: Buffer
     body: tuple[KernelStmt, ...]
-
-
-# --- circular buffers and data movement -----------------------------------------------------------
-
-
-class CbKind(Enum):
-    RESERVE = "cb_reserve_back"
-    PUSH = "cb_push_back"
-    WAIT = "cb_wait_front"
-    POP = "cb_pop_front"
-
-
-@dataclass(frozen=True)
-class CbCall:
-    kind: CbKind
-    cb: Cb
-    pages: int
-
-
-@dataclass(frozen=True)
-class Pointer:
-    """var = L1 address of the block being filled (`write`) or drained."""
-
-    var: Var
-    cb: Cb
-    write: bool
-
-
-@dataclass(frozen=True)
-class MakeTile:
-    """Write a constant tile, word by word, to the page at `base`."""
-
-    constant: Constant
-    cb: Cb
-    base: Var
-
-
-@dataclass(frozen=True)
-class ReadTable:
-    """var = word `index` of a table in L1: at `base` for a data-movement kernel, by its buffer for compute.
-
-    Where there is room for one page of the table only, `page` says which one it is; another one is fetched.
-    """
-
-    var: Var
-    table: Tensor
-    index: Expr
-    cb: Cb | None = None  # from `load_tables`
-    base: Var | None = None
-    page: Var | None = None
-
-
-@dataclass(frozen=True)
-class ReadTile:
-    """Start reading a page of a tensor, or the first row of its tile, to place `slot` of the block at `base`."""
-
-    tensor: Tensor
-    page: Expr
-    cb: Cb
-    base: Var
-    slot: Expr
-    first_row: bool = False
-
-
-@dataclass(frozen=True)
-class RowPlace:
-    """Row `row` of the block at `base`: `tiles` tiles side by side, `row_step` and `col_step` tiles apart."""
-
-    cb: Cb
-    base: Var
-    row: Expr
-    tiles: int
-    row_step: int
-    col_step: int
-
-
-@dataclass(frozen=True)
-class ReadRow:
-    """Start reading a row of a tensor, from tile column `col` on, to a row of a block."""
-
-    tensor: Tensor
-    page: Expr
-    col: Expr
-    place: RowPlace
-
-
-@dataclass(frozen=True)
-class ZeroRow:
-    place: RowPlace
-
-
-@dataclass(frozen=True)
-class WriteRow:
-    tensor: Tensor
-    page: Expr
-    col: Expr
-    place: RowPlace
-
-
-@dataclass(frozen=True)
-class ZeroTile:
-    """Start filling place `slot` of the block at `base` with zeros."""
-
-    cb: Cb
-    base: Var
-    slot: Expr
-
-
-@dataclass(frozen=True)
-class WriteTile:
-    """Start writing place `slot` of the block at `base` to a page of a tensor."""
-
-    tensor: Tensor
-    page: Expr
-    cb: Cb
-    base: Var
-    slot: Expr
-
-
-class BarrierKind(Enum):
-    READ = "noc_async_read_barrier"
-    FLUSH = "noc_async_writes_flushed"
-    WRITE = "noc_async_write_barrier"
-
-
-@dataclass(frozen=True)
-class Barrier:
-    kind: BarrierKind
-
-
-# --- compute --------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class MatmulBlock:
-    """DST[dst ...] += one K step of a (rows x 1) by (1 x cols) block of tile products."""
-
-    a: Cb
-    b: Cb
-    a_index: Expr
-    b_index: Expr
-    dst: int
-    transpose: bool
-    cols: int
-    rows: int
-    a_stride: int
-
-
-@dataclass(frozen=True)
-class ReduceTile:
-    """DST[dst] = the larger of it and the maxima of a tile's rows (`along_columns`) or columns."""
-
-    cb: Cb
-    scaler: Cb
-    index: Expr
-    dst: Expr
-    along_columns: bool
-    out: Cb
-
-
-@dataclass(frozen=True)
-class BinaryTiles:
-    """DST[dst] = a sum of two tiles; a product is added to what is there."""
-
-    instruction: Instruction
-    a: Cb
-    b: Cb
-    a_index: Expr
-    b_index: Expr
-    dst: Expr
-
-
-@dataclass(frozen=True)
-class CopyTile:
-    cb: Cb
-    index: Expr
-    dst: Expr
-
-
-@dataclass(frozen=True)
-class TransposeTile:
-    cb: Cb
-    index: Expr
-    dst: Expr
-
-
-@dataclass(frozen=True)
-class TransposeDst:
-    """DST[dst] transposed where it is, with all 32 bits."""
-
-    dst: Expr
-
-
-@dataclass(frozen=True)
-class FillTile:
-    dst: Expr
-    value: float | Expr
-
-
-@dataclass(frozen=True)
-class Sfpu:
-    instruction: Instruction
-    operands: tuple[Expr, ...]
-    out: Expr
-    number: float | Expr | None
-
-
-@dataclass(frozen=True)
-class PackTile:
-    """Place `index` of the reserved block = DST[dst]; added to what is there unless `overwrite` holds."""
-
-    dst: Expr
-    cb: Cb
-    index: Expr
-    overwrite: Expr
-
-
-@dataclass(frozen=True)
-class Section:
-    """One use of DST: computing, then packing."""
-
-    math: tuple[KernelStmt, ...]
-    pack: tuple[KernelStmt, ...]
-
-
-class DstKind(Enum):
-    ACQUIRE = "tile_regs_acquire"
-    COMMIT = "tile_regs_commit"
-    WAIT = "tile_regs_wait"
-    RELEASE = "tile_regs_release"
-
-
-@dataclass(frozen=True)
-class DstCall:
-    kind: DstKind
-
-
-# --- engine state ---------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class MatmulMode:
-    """What matmul_block_init programs."""
-
-    a: Cb
-    b: Cb
-    transpose: bool
-    cols: int
-    rows: int
-    a_stride: int
-
-
-@dataclass(frozen=True)
-class BinaryMode:
-    """What the init of an instruction of the matrix engine programs."""
-
-    instruction: Instruction
-    a: Cb
-    b: Cb
-
-
-@dataclass(frozen=True)
-class CopyMode:
-    cb: Cb
-
-
-@dataclass(frozen=True)
-class TransposeMode:
-    cb: Cb
-
-
-@dataclass(frozen=True)
-class TransposeDstMode:
-    """The matrix unit moves tiles inside DST."""
-
-
-@dataclass(frozen=True)
-class SfpuMode:
-    """Constants and address modes of one SFPU instruction, by its init call."""
-
-    init: str
-    header: str
-
-
-@dataclass(frozen=True)
-class ReduceMode:
-    """What reduce_init programs: it also makes the packer blank all but the first lane."""
-
-    cb: Cb
-    scaler: Cb
-    out: Cb
-    along_columns: bool
-
-
-Mode = MatmulMode | ReduceMode | BinaryMode | CopyMode | TransposeMode | TransposeDstMode
-
-
-@dataclass(frozen=True)
-class Startup:
-    """compute_kernel_hw_startup, first and once. Matmul feeds its operands in reversed order."""
-
-    a: Cb
-    b: Cb
-    out: Cb
-    reverse: bool
-
-
-@dataclass(frozen=True)
-class Init:
-    mode: Mode | SfpuMode
-
-
-@dataclass(frozen=True)
-class Uninit:
-    """reduce_uninit: undo what reduce_init did to the math unit and the packer."""
-
-    cb: Cb
-
-
-@dataclass(frozen=True)
-class EndBlock:
-    """Nothing for the chip; for the SDK's compiler the end of a basic block (`separate_vector_inits`)."""
-
-
-class Unit(Enum):
-    SRC_A = "reconfig_data_format_srca"
-    SRC_B = "reconfig_data_format_srcb"
-    PACK = "pack_reconfig_data_format"
-
-
-@dataclass(frozen=True)
-class Reconfig:
-    """Switch a unit's data format to that of `new`; `old` is named when it is known."""
-
-    unit: Unit
-    old: Cb | None
-    new: Cb
-
-
-@dataclass(frozen=True)
-class L1Accumulate:
-    """The packer adds to L1 from here on where `on` holds, and overwrites elsewhere."""
-
-    on: Expr
 
 
 KernelStmt = (

@@ -13,7 +13,7 @@ from dataclasses import replace
 from tilelang_tt.arch import MAX_CB_PAGES, Arch
 from tilelang_tt.compiled import Decision
 from tilelang_tt.diagnostics import ResourceError
-from tilelang_tt.ir.kernel import Cb, PoolBlock
+from tilelang_tt.ir.cb import Cb, PoolBlock
 from tilelang_tt.ir.layout import Pool, Role
 from tilelang_tt.ir.places import Buffer
 from tilelang_tt.ir.tile import Launch, Load, Loop, TileProgram, walk

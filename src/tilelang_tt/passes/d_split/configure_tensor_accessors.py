@@ -17,33 +17,22 @@ from typing import Protocol
 from tilelang_tt.arch import TILE
 from tilelang_tt.diagnostics import Location
 from tilelang_tt.ir import scalar
-from tilelang_tt.ir.kernel import (
+from tilelang_tt.ir.cb import Cb, CbCall, CbKind
+from tilelang_tt.ir.kernel import For, If, Kernel, KernelSet, KernelStmt, Source, Task, children, walk, with_children
+from tilelang_tt.ir.layout import BufferLayout, Role, TileOrder
+from tilelang_tt.ir.movement import (
     Barrier,
     BarrierKind,
-    Cb,
-    CbCall,
-    CbKind,
-    For,
-    If,
-    Kernel,
-    KernelSet,
-    KernelStmt,
     Pointer,
     ReadRow,
     ReadTable,
     ReadTile,
     RowPlace,
-    Source,
-    Task,
     WriteRow,
     WriteTile,
     ZeroRow,
     ZeroTile,
-    children,
-    walk,
-    with_children,
 )
-from tilelang_tt.ir.layout import BufferLayout, Role, TileOrder
 from tilelang_tt.ir.places import Tensor
 from tilelang_tt.ir.scalar import Expr, Var
 from tilelang_tt.ir.tile import Load, ScalarParam, Store, TileAccess

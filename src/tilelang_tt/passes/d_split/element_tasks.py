@@ -14,21 +14,10 @@ from typing import Protocol
 
 from tilelang_tt.arch import TILE
 from tilelang_tt.ir import scalar
+from tilelang_tt.ir.cb import Cb, CbCall, CbKind
 from tilelang_tt.ir.elements import TILE_COL, TILE_ROW
-from tilelang_tt.ir.kernel import (
-    BinaryTiles,
-    Cb,
-    CbCall,
-    CbKind,
-    CopyTile,
-    FillTile,
-    For,
-    KernelSet,
-    KernelStmt,
-    PackTile,
-    Section,
-    Sfpu,
-)
+from tilelang_tt.ir.engine import BinaryTiles, CopyTile, FillTile, PackTile, Section, Sfpu
+from tilelang_tt.ir.kernel import For, KernelSet, KernelStmt
 from tilelang_tt.ir.layout import ZEROS, BufferLayout
 from tilelang_tt.ir.scalar import Expr
 from tilelang_tt.ir.tile import Map, Maps, maps_of, unpacks

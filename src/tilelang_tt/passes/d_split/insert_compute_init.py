@@ -18,18 +18,14 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from tilelang_tt.ir import scalar
-from tilelang_tt.ir.kernel import (
+from tilelang_tt.ir.cb import Cb
+from tilelang_tt.ir.engine import (
     BinaryMode,
     BinaryTiles,
-    Cb,
     CopyMode,
     CopyTile,
     FillTile,
-    For,
-    If,
     Init,
-    KernelSet,
-    KernelStmt,
     L1Accumulate,
     MatmulBlock,
     MatmulMode,
@@ -48,9 +44,8 @@ from tilelang_tt.ir.kernel import (
     TransposeTile,
     Uninit,
     Unit,
-    children,
-    walk,
 )
+from tilelang_tt.ir.kernel import For, If, KernelSet, KernelStmt, children, walk
 from tilelang_tt.ir.layout import Role
 from tilelang_tt.ir.scalar import Expr
 

@@ -6,7 +6,8 @@ after    acquire ; matmul_block ... ; commit ; wait ; pack_tile ... ; release
 
 from __future__ import annotations
 
-from tilelang_tt.ir.kernel import DstCall, DstKind, KernelSet, KernelStmt, Section, children, with_children
+from tilelang_tt.ir.engine import DstCall, DstKind, Section
+from tilelang_tt.ir.kernel import KernelSet, KernelStmt, children, with_children
 from tilelang_tt.ir.layout import Role
 
 

@@ -18,24 +18,10 @@ from tilelang_tt.arch import TILE
 from tilelang_tt.compiled import Decision
 from tilelang_tt.diagnostics import ResourceError
 from tilelang_tt.ir import scalar
-from tilelang_tt.ir.kernel import (
-    Assign,
-    Barrier,
-    BarrierKind,
-    Cb,
-    CbCall,
-    CbKind,
-    For,
-    KernelSet,
-    KernelStmt,
-    Pointer,
-    ReadTable,
-    ReadTile,
-    children,
-    walk,
-    with_children,
-)
+from tilelang_tt.ir.cb import Cb, CbCall, CbKind
+from tilelang_tt.ir.kernel import Assign, For, KernelSet, KernelStmt, children, walk, with_children
 from tilelang_tt.ir.layout import Role
+from tilelang_tt.ir.movement import Barrier, BarrierKind, Pointer, ReadTable, ReadTile
 from tilelang_tt.ir.places import Buffer, Memory, Tensor
 from tilelang_tt.ir.scalar import Var
 from tilelang_tt.passes.e_finalize.finalize_persistent_signature import without_unused_values

@@ -24,24 +24,11 @@ from enum import Enum
 
 from tilelang_tt.diagnostics import Location, UnsupportedError
 from tilelang_tt.ir import scalar
+from tilelang_tt.ir.cb import CbCall, CbKind
 from tilelang_tt.ir.elements import element_buffers
-from tilelang_tt.ir.kernel import (
-    Assign,
-    CbCall,
-    CbKind,
-    For,
-    Hand,
-    Held,
-    If,
-    KernelSet,
-    KernelStmt,
-    ReadTable,
-    Receive,
-    Task,
-    children,
-    walk,
-)
+from tilelang_tt.ir.kernel import Assign, For, Hand, Held, If, KernelSet, KernelStmt, Receive, Task, children, walk
 from tilelang_tt.ir.layout import Role
+from tilelang_tt.ir.movement import ReadTable
 from tilelang_tt.ir.places import Buffer
 from tilelang_tt.ir.scalar import Expr, Var, int_value, simplify
 from tilelang_tt.ir.tile import Fill, Gemm, InDst, Map, Maps, Reduce, Stmt, Store, Transpose, maps_of, unpacks, writes

@@ -12,24 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tilelang_tt.ir import scalar
-from tilelang_tt.ir.kernel import (
-    CbCall,
-    CbKind,
-    CopyTile,
-    FillTile,
-    Held,
-    KernelSet,
-    KernelStmt,
-    MatmulBlock,
-    PackTile,
-    Section,
-    Source,
-    Task,
-    TransposeDst,
-    TransposeTile,
-    children,
-    with_children,
-)
+from tilelang_tt.ir.cb import CbCall, CbKind
+from tilelang_tt.ir.engine import CopyTile, FillTile, MatmulBlock, PackTile, Section, TransposeDst, TransposeTile
+from tilelang_tt.ir.kernel import Held, KernelSet, KernelStmt, Source, Task, children, with_children
 from tilelang_tt.ir.layout import Role, TileOrder
 from tilelang_tt.ir.places import Buffer
 from tilelang_tt.ir.scalar import Expr

@@ -13,18 +13,8 @@ of a transposed tile.
 from __future__ import annotations
 
 from tilelang_tt.ir import scalar
-from tilelang_tt.ir.kernel import (
-    CopyTile,
-    FillTile,
-    For,
-    KernelSet,
-    KernelStmt,
-    ReduceTile,
-    Section,
-    Sfpu,
-    TransposeDst,
-    Uninit,
-)
+from tilelang_tt.ir.engine import CopyTile, FillTile, ReduceTile, Section, Sfpu, TransposeDst, Uninit
+from tilelang_tt.ir.kernel import For, KernelSet, KernelStmt
 from tilelang_tt.ir.layout import ONES
 from tilelang_tt.ir.scalar import Expr
 from tilelang_tt.ir.tile import Reduce

@@ -9,23 +9,9 @@ tiles that are not packed keep their place and what they hold.
 
 from __future__ import annotations
 
-from tilelang_tt.ir.kernel import (
-    BinaryTiles,
-    Cb,
-    CbCall,
-    CbKind,
-    CopyTile,
-    KernelSet,
-    KernelStmt,
-    MatmulBlock,
-    PackTile,
-    ReduceTile,
-    Section,
-    TransposeTile,
-    children,
-    walk,
-    with_children,
-)
+from tilelang_tt.ir.cb import Cb, CbCall, CbKind
+from tilelang_tt.ir.engine import BinaryTiles, CopyTile, MatmulBlock, PackTile, ReduceTile, Section, TransposeTile
+from tilelang_tt.ir.kernel import KernelSet, KernelStmt, children, walk, with_children
 from tilelang_tt.ir.layout import Role
 
 

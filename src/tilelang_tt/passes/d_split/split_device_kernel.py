@@ -14,8 +14,10 @@ from __future__ import annotations
 
 from tilelang_tt.ir import kernel as k
 from tilelang_tt.ir import scalar
+from tilelang_tt.ir.cb import Cb, CbCall, CbKind
 from tilelang_tt.ir.kernel import Kernel, KernelSet, KernelStmt
 from tilelang_tt.ir.layout import ZEROS, Constant, Role
+from tilelang_tt.ir.movement import Barrier, BarrierKind, MakeTile, Pointer, ReadTable, ZeroTile
 from tilelang_tt.ir.places import Buffer, Read
 from tilelang_tt.ir.tile import (
     Branch,
@@ -53,7 +55,7 @@ def _split(program: TileProgram, launch: Launch) -> KernelSet:
 
 
 def _kernel(
-    launch: Launch, role: Role, cbs: dict[Buffer, k.Cb], start: scalar.Var, count: scalar.Var
+    launch: Launch, role: Role, cbs: dict[Buffer, Cb], start: scalar.Var, count: scalar.Var
 ) -> tuple[KernelStmt, ...]:
     """The units of this core; around them constant tiles are made, kept and given back."""
     units = _unit_loop(launch, start, count, _Split(launch, role).body(launch.body))
@@ -64,19 +66,19 @@ def _kernel(
             *units,
         )
     if role is Role.COMPUTE:
-        wait, pop = ([k.CbCall(kind, cb, cb.tiles) for cb in constants] for kind in (k.CbKind.WAIT, k.CbKind.POP))
+        wait, pop = ([CbCall(kind, cb, cb.tiles) for cb in constants] for kind in (CbKind.WAIT, CbKind.POP))
         return (*wait, *units, *pop)
     return units
 
 
-def _make(cb: k.Cb, constant: Constant) -> tuple[KernelStmt, ...]:
+def _make(cb: Cb, constant: Constant) -> tuple[KernelStmt, ...]:
     base = scalar.var(f"{cb.name}_l1")
-    zeros = (k.ZeroTile(cb, base, scalar.const(0)), k.Barrier(k.BarrierKind.READ))
+    zeros = (ZeroTile(cb, base, scalar.const(0)), Barrier(BarrierKind.READ))
     return (
-        k.CbCall(k.CbKind.RESERVE, cb, cb.tiles),
-        k.Pointer(base, cb, write=True),
-        *(zeros if constant == ZEROS else (k.MakeTile(constant, cb, base),)),
-        k.CbCall(k.CbKind.PUSH, cb, cb.tiles),
+        CbCall(CbKind.RESERVE, cb, cb.tiles),
+        Pointer(base, cb, write=True),
+        *(zeros if constant == ZEROS else (MakeTile(constant, cb, base),)),
+        CbCall(CbKind.PUSH, cb, cb.tiles),
     )
 
 
@@ -115,7 +117,7 @@ class _Split:
         if isinstance(stmt, Set):
             return (k.Assign(stmt.var, stmt.value),)
         if isinstance(stmt, Read):
-            return (k.ReadTable(stmt.var, stmt.table, stmt.index),)
+            return (ReadTable(stmt.var, stmt.table, stmt.index),)
         if isinstance(stmt, Load):
             return self.hand_over(stmt.dst, k.Task(stmt))
         if isinstance(stmt, Publish):

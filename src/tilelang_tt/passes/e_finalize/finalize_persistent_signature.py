@@ -23,12 +23,12 @@ from tilelang_tt.ir.kernel import (
     KernelSet,
     KernelStmt,
     Let,
-    ReadTable,
     children,
     expressions,
     walk,
     with_children,
 )
+from tilelang_tt.ir.movement import ReadTable
 from tilelang_tt.ir.scalar import Expr, Var
 from tilelang_tt.ir.tile import ScalarParam
 

@@ -16,37 +16,23 @@ from types import CodeType
 
 from tilelang_tt.arch import TILE
 from tilelang_tt.ir import scalar
-from tilelang_tt.ir.kernel import (
+from tilelang_tt.ir.cb import Cb, CbCall, CbKind
+from tilelang_tt.ir.engine import (
     BinaryTiles,
-    Cb,
-    CbCall,
-    CbKind,
     CopyTile,
     DstCall,
     DstKind,
     FillTile,
-    For,
-    If,
-    Kernel,
-    KernelSet,
-    KernelStmt,
-    MakeTile,
     MatmulBlock,
     PackTile,
-    ReadRow,
-    ReadTile,
     ReduceTile,
-    RowPlace,
     Sfpu,
     TransposeDst,
     TransposeTile,
-    WriteRow,
-    WriteTile,
-    ZeroRow,
-    ZeroTile,
-    walk,
 )
+from tilelang_tt.ir.kernel import For, If, Kernel, KernelSet, KernelStmt, walk
 from tilelang_tt.ir.layout import Role
+from tilelang_tt.ir.movement import MakeTile, ReadRow, ReadTile, RowPlace, WriteRow, WriteTile, ZeroRow, ZeroTile
 from tilelang_tt.ir.scalar import Expr, Facts, Var
 from tilelang_tt.passes.f_verify.verify_program import fail
 

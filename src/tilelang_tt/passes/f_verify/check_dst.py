@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from tilelang_tt.ir.kernel import (
+from tilelang_tt.ir.engine import (
     BinaryTiles,
     CopyTile,
     DstCall,
     DstKind,
     FillTile,
-    For,
-    If,
-    Kernel,
-    KernelSet,
-    KernelStmt,
     MatmulBlock,
     PackTile,
     ReduceTile,
@@ -20,6 +15,7 @@ from tilelang_tt.ir.kernel import (
     TransposeDst,
     TransposeTile,
 )
+from tilelang_tt.ir.kernel import For, If, Kernel, KernelSet, KernelStmt
 from tilelang_tt.ir.scalar import Expr, Facts, const
 from tilelang_tt.passes.c_tile.dst_program import dst_tiles
 from tilelang_tt.passes.f_verify.check_tiles import _in_loop

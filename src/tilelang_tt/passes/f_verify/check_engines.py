@@ -10,22 +10,9 @@ from dataclasses import replace
 from typing import Any
 
 from tilelang_tt.ir import scalar
-from tilelang_tt.ir.kernel import (
-    CbCall,
-    For,
-    If,
-    Init,
-    KernelSet,
-    KernelStmt,
-    L1Accumulate,
-    PackTile,
-    Reconfig,
-    ReduceMode,
-    SfpuMode,
-    Startup,
-    Uninit,
-    Unit,
-)
+from tilelang_tt.ir.cb import CbCall
+from tilelang_tt.ir.engine import Init, L1Accumulate, PackTile, Reconfig, ReduceMode, SfpuMode, Startup, Uninit, Unit
+from tilelang_tt.ir.kernel import For, If, KernelSet, KernelStmt
 from tilelang_tt.ir.layout import Role
 from tilelang_tt.passes.d_split.insert_compute_init import (
     COMPONENTS,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from tilelang_tt.ir import scalar
+from tilelang_tt.ir.cb import CbCall
+from tilelang_tt.ir.engine import Section
 from tilelang_tt.ir.kernel import (
     Assign,
-    Barrier,
-    CbCall,
     For,
     Hand,
     Held,
@@ -15,24 +15,26 @@ from tilelang_tt.ir.kernel import (
     KernelSet,
     KernelStmt,
     Let,
-    MakeTile,
-    Pointer,
-    ReadRow,
-    ReadTable,
-    ReadTile,
     Receive,
-    Section,
     Source,
     Task,
-    WriteRow,
-    WriteTile,
-    ZeroRow,
-    ZeroTile,
     children,
     expressions,
     walk,
 )
 from tilelang_tt.ir.layout import Role
+from tilelang_tt.ir.movement import (
+    Barrier,
+    MakeTile,
+    Pointer,
+    ReadRow,
+    ReadTable,
+    ReadTile,
+    WriteRow,
+    WriteTile,
+    ZeroRow,
+    ZeroTile,
+)
 from tilelang_tt.ir.scalar import Var
 from tilelang_tt.passes.f_verify.verify_program import fail
 

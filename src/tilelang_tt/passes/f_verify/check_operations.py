@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tilelang_tt.ir import scalar
-from tilelang_tt.ir.kernel import BinaryTiles, KernelSet, Sfpu, walk
+from tilelang_tt.ir.engine import BinaryTiles, Sfpu
+from tilelang_tt.ir.kernel import KernelSet, walk
 from tilelang_tt.ir.layout import Role
 from tilelang_tt.ir.scalar import Expr
 from tilelang_tt.ir.tile import InDst, Map, Maps, Reduce, Stmt, children

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tilelang_tt.ir import scalar
-from tilelang_tt.ir.kernel import Cb, CbCall, CbKind, For, If, Kernel, KernelSet, KernelStmt, children, walk
+from tilelang_tt.ir.cb import Cb, CbCall, CbKind
+from tilelang_tt.ir.kernel import For, If, Kernel, KernelSet, KernelStmt, children, walk
 from tilelang_tt.ir.layout import Role
 from tilelang_tt.ir.scalar import Expr, Var, int_value
 from tilelang_tt.passes.f_verify.verify_program import fail

@@ -4,31 +4,10 @@ from __future__ import annotations
 
 from tilelang_tt.arch import TILE
 from tilelang_tt.ir import scalar
-from tilelang_tt.ir.kernel import (
-    BinaryTiles,
-    Cb,
-    CbCall,
-    CbKind,
-    CopyTile,
-    For,
-    If,
-    Kernel,
-    KernelSet,
-    KernelStmt,
-    Let,
-    MatmulBlock,
-    PackTile,
-    ReadRow,
-    ReadTile,
-    ReduceTile,
-    RowPlace,
-    TransposeTile,
-    WriteRow,
-    WriteTile,
-    ZeroRow,
-    ZeroTile,
-    children,
-)
+from tilelang_tt.ir.cb import Cb, CbCall, CbKind
+from tilelang_tt.ir.engine import BinaryTiles, CopyTile, MatmulBlock, PackTile, ReduceTile, TransposeTile
+from tilelang_tt.ir.kernel import For, If, Kernel, KernelSet, KernelStmt, Let, children
+from tilelang_tt.ir.movement import ReadRow, ReadTile, RowPlace, WriteRow, WriteTile, ZeroRow, ZeroTile
 from tilelang_tt.ir.scalar import Expr, Facts
 from tilelang_tt.passes.f_verify.verify_program import fail
 

@@ -4,21 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from tilelang_tt.ir.kernel import (
-    Barrier,
-    BarrierKind,
-    CbCall,
-    CbKind,
-    Kernel,
-    KernelStmt,
-    ReadRow,
-    ReadTile,
-    WriteRow,
-    WriteTile,
-    ZeroRow,
-    ZeroTile,
-    children,
-)
+from tilelang_tt.ir.cb import CbCall, CbKind
+from tilelang_tt.ir.kernel import Kernel, KernelStmt, children
+from tilelang_tt.ir.movement import Barrier, BarrierKind, ReadRow, ReadTile, WriteRow, WriteTile, ZeroRow, ZeroTile
 from tilelang_tt.passes.f_verify.verify_program import fail
 
 

@@ -1,0 +1,61 @@
+"""Circular buffers of the three kernels, and the calls that move their fronts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from tilelang_tt.diagnostics import Location
+from tilelang_tt.ir.layout import Role
+from tilelang_tt.ir.scalar import Var
+
+
+@dataclass(frozen=True)
+class PoolBlock:
+    """One of several blocks of a circular buffer: `tiles` from `place` on, which statements call `first`."""
+
+    first: Var
+    place: int
+    tiles: int
+
+
+@dataclass(frozen=True, eq=False)
+class Cb:
+    """A circular buffer: `depth` blocks of `tiles` pages."""
+
+    id: int
+    name: str
+    format: str
+    page_bytes: int
+    tiles: int
+    depth: int
+    producer: Role
+    consumer: Role
+    unpack_to_dest: bool
+    shape: tuple[int, int]  # tiles of a block
+    location: Location | None
+    shares: int | None = None  # a second view: number of the buffer whose pages these are
+    first_row: bool = False  # only the first row of its tiles is there
+    pool: tuple[PoolBlock, ...] = ()  # compute's own blocks that lie in it, if there are several
+
+    @property
+    def pages(self) -> int:
+        return self.tiles * self.depth
+
+    @property
+    def bytes(self) -> int:
+        return 0 if self.shares is not None else self.pages * self.page_bytes
+
+
+class CbKind(Enum):
+    RESERVE = "cb_reserve_back"
+    PUSH = "cb_push_back"
+    WAIT = "cb_wait_front"
+    POP = "cb_pop_front"
+
+
+@dataclass(frozen=True)
+class CbCall:
+    kind: CbKind
+    cb: Cb
+    pages: int

@@ -1,0 +1,227 @@
+"""What compute does in DST, and what its engines are set to: statements of `ir/kernel.py`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from tilelang_tt.ir.cb import Cb
+from tilelang_tt.ir.scalar import Expr
+from tilelang_tt.ops import Instruction
+
+if TYPE_CHECKING:
+    from tilelang_tt.ir.kernel import KernelStmt
+
+
+@dataclass(frozen=True)
+class MatmulBlock:
+    """DST[dst ...] += one K step of a (rows x 1) by (1 x cols) block of tile products."""
+
+    a: Cb
+    b: Cb
+    a_index: Expr
+    b_index: Expr
+    dst: int
+    transpose: bool
+    cols: int
+    rows: int
+    a_stride: int
+
+
+@dataclass(frozen=True)
+class ReduceTile:
+    """DST[dst] = the larger of it and the maxima of a tile's rows (`along_columns`) or columns."""
+
+    cb: Cb
+    scaler: Cb
+    index: Expr
+    dst: Expr
+    along_columns: bool
+    out: Cb
+
+
+@dataclass(frozen=True)
+class BinaryTiles:
+    """DST[dst] = a sum of two tiles; a product is added to what is there."""
+
+    instruction: Instruction
+    a: Cb
+    b: Cb
+    a_index: Expr
+    b_index: Expr
+    dst: Expr
+
+
+@dataclass(frozen=True)
+class CopyTile:
+    cb: Cb
+    index: Expr
+    dst: Expr
+
+
+@dataclass(frozen=True)
+class TransposeTile:
+    cb: Cb
+    index: Expr
+    dst: Expr
+
+
+@dataclass(frozen=True)
+class TransposeDst:
+    """DST[dst] transposed where it is, with all 32 bits."""
+
+    dst: Expr
+
+
+@dataclass(frozen=True)
+class FillTile:
+    dst: Expr
+    value: float | Expr
+
+
+@dataclass(frozen=True)
+class Sfpu:
+    instruction: Instruction
+    operands: tuple[Expr, ...]
+    out: Expr
+    number: float | Expr | None
+
+
+@dataclass(frozen=True)
+class PackTile:
+    """Place `index` of the reserved block = DST[dst]; added to what is there unless `overwrite` holds."""
+
+    dst: Expr
+    cb: Cb
+    index: Expr
+    overwrite: Expr
+
+
+@dataclass(frozen=True)
+class Section:
+    """One use of DST: computing, then packing."""
+
+    math: tuple[KernelStmt, ...]
+    pack: tuple[KernelStmt, ...]
+
+
+class DstKind(Enum):
+    ACQUIRE = "tile_regs_acquire"
+    COMMIT = "tile_regs_commit"
+    WAIT = "tile_regs_wait"
+    RELEASE = "tile_regs_release"
+
+
+@dataclass(frozen=True)
+class DstCall:
+    kind: DstKind
+
+
+# --- engine state ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class MatmulMode:
+    """What matmul_block_init programs."""
+
+    a: Cb
+    b: Cb
+    transpose: bool
+    cols: int
+    rows: int
+    a_stride: int
+
+
+@dataclass(frozen=True)
+class BinaryMode:
+    """What the init of an instruction of the matrix engine programs."""
+
+    instruction: Instruction
+    a: Cb
+    b: Cb
+
+
+@dataclass(frozen=True)
+class CopyMode:
+    cb: Cb
+
+
+@dataclass(frozen=True)
+class TransposeMode:
+    cb: Cb
+
+
+@dataclass(frozen=True)
+class TransposeDstMode:
+    """The matrix unit moves tiles inside DST."""
+
+
+@dataclass(frozen=True)
+class SfpuMode:
+    """Constants and address modes of one SFPU instruction, by its init call."""
+
+    init: str
+    header: str
+
+
+@dataclass(frozen=True)
+class ReduceMode:
+    """What reduce_init programs: it also makes the packer blank all but the first lane."""
+
+    cb: Cb
+    scaler: Cb
+    out: Cb
+    along_columns: bool
+
+
+Mode = MatmulMode | ReduceMode | BinaryMode | CopyMode | TransposeMode | TransposeDstMode
+
+
+@dataclass(frozen=True)
+class Startup:
+    """compute_kernel_hw_startup, first and once. Matmul feeds its operands in reversed order."""
+
+    a: Cb
+    b: Cb
+    out: Cb
+    reverse: bool
+
+
+@dataclass(frozen=True)
+class Init:
+    mode: Mode | SfpuMode
+
+
+@dataclass(frozen=True)
+class Uninit:
+    """reduce_uninit: undo what reduce_init did to the math unit and the packer."""
+
+    cb: Cb
+
+
+@dataclass(frozen=True)
+class EndBlock:
+    """Nothing for the chip; for the SDK's compiler the end of a basic block (`separate_vector_inits`)."""
+
+
+class Unit(Enum):
+    SRC_A = "reconfig_data_format_srca"
+    SRC_B = "reconfig_data_format_srcb"
+    PACK = "pack_reconfig_data_format"
+
+
+@dataclass(frozen=True)
+class Reconfig:
+    """Switch a unit's data format to that of `new`; `old` is named when it is known."""
+
+    unit: Unit
+    old: Cb | None
+    new: Cb
+
+
+@dataclass(frozen=True)
+class L1Accumulate:
+    """The packer adds to L1 from here on where `on` holds, and overwrites elsewhere."""
+
+    on: Expr

@@ -1,0 +1,122 @@
+"""What readers and writers do between DRAM and L1: statements of `ir/kernel.py`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from tilelang_tt.ir.cb import Cb
+from tilelang_tt.ir.layout import Constant
+from tilelang_tt.ir.places import Tensor
+from tilelang_tt.ir.scalar import Expr, Var
+
+
+@dataclass(frozen=True)
+class Pointer:
+    """var = L1 address of the block being filled (`write`) or drained."""
+
+    var: Var
+    cb: Cb
+    write: bool
+
+
+@dataclass(frozen=True)
+class MakeTile:
+    """Write a constant tile, word by word, to the page at `base`."""
+
+    constant: Constant
+    cb: Cb
+    base: Var
+
+
+@dataclass(frozen=True)
+class ReadTable:
+    """var = word `index` of a table in L1: at `base` for a data-movement kernel, by its buffer for compute.
+
+    Where there is room for one page of the table only, `page` says which one it is; another one is fetched.
+    """
+
+    var: Var
+    table: Tensor
+    index: Expr
+    cb: Cb | None = None  # from `load_tables`
+    base: Var | None = None
+    page: Var | None = None
+
+
+@dataclass(frozen=True)
+class ReadTile:
+    """Start reading a page of a tensor, or the first row of its tile, to place `slot` of the block at `base`."""
+
+    tensor: Tensor
+    page: Expr
+    cb: Cb
+    base: Var
+    slot: Expr
+    first_row: bool = False
+
+
+@dataclass(frozen=True)
+class RowPlace:
+    """Row `row` of the block at `base`: `tiles` tiles side by side, `row_step` and `col_step` tiles apart."""
+
+    cb: Cb
+    base: Var
+    row: Expr
+    tiles: int
+    row_step: int
+    col_step: int
+
+
+@dataclass(frozen=True)
+class ReadRow:
+    """Start reading a row of a tensor, from tile column `col` on, to a row of a block."""
+
+    tensor: Tensor
+    page: Expr
+    col: Expr
+    place: RowPlace
+
+
+@dataclass(frozen=True)
+class ZeroRow:
+    place: RowPlace
+
+
+@dataclass(frozen=True)
+class WriteRow:
+    tensor: Tensor
+    page: Expr
+    col: Expr
+    place: RowPlace
+
+
+@dataclass(frozen=True)
+class ZeroTile:
+    """Start filling place `slot` of the block at `base` with zeros."""
+
+    cb: Cb
+    base: Var
+    slot: Expr
+
+
+@dataclass(frozen=True)
+class WriteTile:
+    """Start writing place `slot` of the block at `base` to a page of a tensor."""
+
+    tensor: Tensor
+    page: Expr
+    cb: Cb
+    base: Var
+    slot: Expr
+
+
+class BarrierKind(Enum):
+    READ = "noc_async_read_barrier"
+    FLUSH = "noc_async_writes_flushed"
+    WRITE = "noc_async_write_barrier"
+
+
+@dataclass(frozen=True)
+class Barrier:
+    kind: BarrierKind
