@@ -1,4 +1,5 @@
 // Vector-unit operations that look beyond one element: copies, broadcasts, running sums and transposes inside DST.
+#include "chip_vector.h"
 #include "numerics.h"
 #include "sfpu.h"
 
@@ -27,7 +28,12 @@ void vd_bcast_in_dst(uint32_t op_number, bool column, uint32_t data, uint32_t ve
     float* to = &tile.at[0][0][0];
     const float* from = &right.at[0][0][0];
     for (uint32_t i = 0; i < kTileElements; ++i) {
-        to[i] = op == Binary::Add ? to[i] + from[i] : op == Binary::Sub ? to[i] - from[i] : to[i] * from[i];
+        const float a = to[i], b = from[i];
+        if (device.bit_true) {
+            to[i] = op == Binary::Add ? chip::add(a, b) : op == Binary::Sub ? chip::sub(a, b) : chip::mul(a, b);
+        } else {
+            to[i] = op == Binary::Add ? a + b : op == Binary::Sub ? a - b : a * b;
+        }
     }
     finish_sfpu(data, Store::Truncate);
 }
