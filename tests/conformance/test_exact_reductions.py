@@ -63,3 +63,29 @@ def test_infinities(dim: int, numerics: str) -> None:
     x[:, 7] = -torch.inf
     x[9, 9] = torch.inf
     check(x, dim, numerics, "LN")
+
+
+def last_of_rounds() -> Any:
+    """A block that is reduced in every round, while others are computed; its last contents are stored."""
+
+    @T.prim_func
+    def main(X: T.Tensor((64, 32), "float32"), S: T.Tensor((32,), "float32"), Y: T.Tensor((32, 32), "float32")):
+        with T.Kernel(1, threads=128):
+            x = T.alloc_fragment((32, 32), "float32")
+            total = T.alloc_fragment((32,), "float32")
+            T.clear(total)
+            for k in T.serial(2):
+                T.copy(X[k * 32, 0], x)
+                T.reduce_sum(x, total, dim=0, clear=False)
+                for i in T.Parallel(32):
+                    total[i] = T.max(total[i], 0)
+            T.copy(total, S)
+            T.copy(x, Y)
+
+    return main
+
+
+@pytest.mark.parametrize("numerics", NUMERICS)
+def test_a_reduced_block_is_still_there_behind_the_loop(numerics: str) -> None:
+    x = whole_numbers(64, 32)
+    agree(last_of_rounds(), {"X": x, "S": torch.zeros(32), "Y": torch.zeros(32, 32)}, ("S", "Y"), numerics=numerics)

@@ -12,8 +12,8 @@ FREE by pushing. Compute's own blocks take the whole round, and because they are
 contents stay in place when they are taken back for writing (pop, reserve).
 
 A task needs its operands WAITED and its result RESERVED; a product that adds takes a result WRITTEN before as it is.
-Transitions are made as late as possible, except pops, which follow the last use; what a loop needs at its start and
-still has at its end is done once before the loop.
+Transitions are made as late as possible, except pops, which follow the last use, unless the contents are needed after
+the loop; what a loop needs at its start and still has at its end is done once before the loop.
 """
 
 from __future__ import annotations
@@ -191,8 +191,17 @@ class _Protocol:
         """Whether a block goes round: one held in DST has no buffer, and a constant tile stays where it is."""
         return buffer in self.kernels.cbs and buffer not in self.kernels.launch.constants
 
-    def move(self, buffer: Buffer, target: State, out: _List, states: States, location: Location | None) -> None:
-        """Bring a block to `target`, round the ring."""
+    def move(
+        self,
+        buffer: Buffer,
+        target: State,
+        out: _List,
+        states: States,
+        location: Location | None,
+        *,
+        keep: bool = False,
+    ) -> None:
+        """Bring a block to `target`, round the ring; with `keep`, what it holds is needed then, so it is popped late."""
         state = states.get(buffer, State.FREE)
         private = self.kernels.launch.streams[buffer].private
         if state is State.FREE and target in (State.AVAILABLE, State.WAITED):
@@ -200,7 +209,7 @@ class _Protocol:
         if state is State.RESERVED and target is State.FREE and private:
             states[buffer] = State.FREE  # asking for room has no effect that would have to be undone
             return
-        early = state is State.WAITED
+        early = state is State.WAITED and not keep
         while state not in _SUFFICES.get(target, (target,)):
             kind, state = _STEP[state]
             if self.kernels.cbs[buffer].pool:
@@ -237,7 +246,7 @@ class _Protocol:
             uses = self.used((item.stmt,)) | ({called} if called else set())
             tail.last_use.update((buffer, item) for buffer in uses)
         for buffer in used:
-            self.move(buffer, invariant[buffer], tail, ends, None)
+            self.move(buffer, invariant[buffer], tail, ends, None, keep=_needed(rest, buffer))
         out.add(replace(loop, body=tail.result()), set(used))
         for buffer in used:  # what the last round left beyond the invariant, no round at all would not have
             states[buffer] = ends[buffer] if invariant[buffer] is State.WRITTEN else invariant[buffer]
