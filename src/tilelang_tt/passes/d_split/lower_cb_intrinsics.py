@@ -201,7 +201,7 @@ class _Protocol:
         *,
         keep: bool = False,
     ) -> None:
-        """Bring a block to `target`, round the ring; with `keep`, what it holds is needed then, so it is popped late."""
+        """Bring a block to `target`, round the ring; with `keep`, what it holds is needed then: it is popped late."""
         state = states.get(buffer, State.FREE)
         private = self.kernels.launch.streams[buffer].private
         if state is State.FREE and target in (State.AVAILABLE, State.WAITED):
