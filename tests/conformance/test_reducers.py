@@ -115,3 +115,47 @@ def scaled_rows() -> Any:
 def test_one_element_stored_outside_parallel() -> None:
     tensors = {"A": whole_numbers(4, 64, 64), "B": torch.zeros(4, 64, 64), "Largest": torch.zeros(4)}
     agree(scaled_rows(), tensors, ("B", "Largest"))
+
+
+def outer_products(n: int, *, parallel: bool) -> Any:
+    """A reducer that more than two loops walk, or that serial loops around T.Parallel do, and one that starts later."""
+    around = T.Parallel if parallel else T.serial
+
+    @T.prim_func
+    def main(
+        A: T.Tensor((4, n), "float32"),
+        B: T.Tensor((3, n), "float32"),
+        P: T.Tensor((4, 3), "float32"),
+        S: T.Tensor((5,), "float32"),
+    ):
+        with T.Kernel(1, threads=128):
+            a = T.alloc_fragment((4, n), "float32")
+            b = T.alloc_fragment((3, n), "float32")
+            product = T.alloc_reducer((4, 3), "float32", op="sum")
+            sums = T.alloc_reducer(5, "float32", op="sum")
+            p = T.alloc_fragment((4, 3), "float32")
+            s = T.alloc_fragment(5, "float32")
+            T.copy(A, a)
+            T.copy(B, b)
+            T.reducer_init(product)
+            T.reducer_init(sums)
+            for i in around(4):
+                for j in around(3):
+                    for k in T.Parallel(n):
+                        T.reducer_update(product[i, j], a[i, k] * b[j, k])
+            for i, k in T.Parallel(4, n):
+                T.reducer_update(sums[i + 1], a[i, k])
+            T.finalize_reducer(product, p)
+            T.finalize_reducer(sums, s)
+            T.copy(p, P)
+            T.copy(s, S)
+
+    return main
+
+
+@pytest.mark.parametrize("parallel", [True, False])
+def test_a_reducer_at_any_place(parallel: bool) -> None:
+    a, b = whole_numbers(4, 64), whole_numbers(3, 64)
+    found = {"P": a @ b.T, "S": torch.cat([torch.zeros(1), a.sum(1)])}
+    tensors = {"A": a, "B": b, "P": torch.zeros(4, 3), "S": torch.zeros(5)}
+    agree(outer_products(64, parallel=parallel), tensors, ("P", "S"), reference=found)

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+import tilelang
 import tilelang.language as T
 import torch
 from three_ways import agree, whole_numbers
@@ -169,7 +170,8 @@ def of_tensors() -> Any:
         with T.Kernel():
             T.transpose(A, B)
             T.gemm(A[0:64, 32:96], A[0:64, 0:64], C, clear_accum=True)
-            D[0:64] = A[3, 32:96]
+            row = A[3, 32:96]
+            D[0:64] = row
 
     return main
 
@@ -201,3 +203,22 @@ def test_what_lies_beyond_a_tensor_is_said() -> None:
     found[:70, :75] = a
     tensors = {"A": a, "B": torch.zeros(96, 96), "C": torch.zeros(96, 96)}
     agree(padded(), tensors, ("B", "C"), reference={"B": found, "C": found + 1})
+
+
+def strided(columns: Any) -> Any:
+    @T.prim_func
+    def main(A: T.StridedTensor((64, 96), (columns, 1), "float32"), B: T.StridedTensor((64, 96), (1, 64), "float32")):
+        with T.Kernel(2, threads=128) as bx:
+            X = T.alloc_shared((32, 96), "float32")
+            T.copy(A[bx * 32, 0], X)
+            T.copy(X, B[bx * 32, 0])
+
+    return main
+
+
+@pytest.mark.parametrize("columns", [128, None])
+def test_tensors_that_lie_with_strides(columns: int | None) -> None:
+    kernel = tilelang.compile(strided(columns or T.dynamic("columns")), target="tenstorrent")
+    a, b = whole_numbers(64, 128), torch.zeros(96, 64)
+    kernel(a[:, :96], b.T)
+    assert torch.equal(b.T, a[:, :96])

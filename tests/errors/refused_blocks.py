@@ -185,6 +185,20 @@ def filled_too_late() -> Any:
     return main
 
 
+@refused("TT127", "'X' is used here, but filled only where a number from a tensor says so", help=FILL_IT)
+def filled_where_a_table_says_so() -> Any:
+    @T.prim_func
+    def main(A: T.Tensor((64, 32), "float32"), M: T.Tensor((2,), "int32"), B: T.Tensor((32, 32), "float32")):
+        with T.Kernel(1, threads=128):
+            X = T.alloc_shared((32, 32), "float32")
+            for k in T.serial(2):
+                if M[k] != 0:
+                    T.copy(A[k * 32, 0], X)
+            T.copy(X, B)  # refused
+
+    return main
+
+
 @refused("TT127", "'X' is used here, but nothing that was put into it is still there", help=FILL_IT)
 def filled_on_one_way_only() -> Any:
     @T.prim_func

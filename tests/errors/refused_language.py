@@ -25,16 +25,20 @@ def empty_function() -> Any:
 
 @refused(
     "TT105",
-    "tensor 'A' has strides; only contiguous tensors are supported",
-    help="declare it as T.Tensor and pass a contiguous tensor",
+    "the kernel computes with 'ld', a stride of 'A'",
+    help="index the tensor by its axes, or pass the number as a parameter of its own",
 )
-def strided_tensor() -> Any:
+def stride_as_a_number() -> Any:
+    ld = T.dynamic("ld")
+
     @T.prim_func
-    def main(A: T.StridedTensor((32, 32), (64, 1), "float32"), B: T.Tensor((32, 32), "float32")):  # refused
+    def main(
+        A: T.StridedTensor((32, 32), (ld, 1), "float32"),  # refused
+        B: T.Tensor((32, 32), "float32"),
+    ):
         with T.Kernel(1, threads=128):
-            X = T.alloc_shared((32, 32), "float32")
-            T.copy(A, X)
-            T.copy(X, B)
+            for i, j in T.Parallel(32, 32):
+                B[i, j] = A[i, j] + ld
 
     return main
 

@@ -9,7 +9,7 @@ This file walks what stands inside the loops; `assignment` lifts the assignments
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from tvm import tirx
@@ -19,7 +19,7 @@ from tilelang_tt.diagnostics import Location, UnsupportedError
 from tilelang_tt.frontend.assignment import Assignment
 from tilelang_tt.frontend.expression import loads, operator
 from tilelang_tt.frontend.places import Loops, serial_loops, widened
-from tilelang_tt.frontend.reducers import Update, is_update
+from tilelang_tt.frontend.reducers import Update, is_update, rounds_of
 from tilelang_tt.frontend.refuse import HARMLESS, location_of
 from tilelang_tt.frontend.scope import Scope
 from tilelang_tt.ir import scalar
@@ -38,9 +38,7 @@ def _body(scope: Scope, loops: Loops, stmt: Any, condition: Any, location: Locat
         for part in stmt.seq:
             yield from _body(scope, loops, part, condition, location)
     elif is_update(scope, stmt):
-        update = Update(scope, loops, stmt, condition, location)
-        yield from Assignment(scope, loops, location).lift(update.store, None)
-        yield from update.combine()
+        yield from _update(scope, loops, stmt, condition, location)
     elif isinstance(stmt, tirx.BufferStore):
         yield from _store(scope, loops, stmt, condition, location)
     elif isinstance(stmt, tirx.IfThenElse):
@@ -87,19 +85,41 @@ def _most(stmt: Any, location: Location | None) -> int:
 def _store(scope: Scope, loops: Loops, stmt: Any, condition: Any, location: Location | None) -> Iterator[Stmt]:
     serial = serial_loops(scope, loops, stmt, condition)
     if serial:
-        inner = [loop for loop in loops if loop not in serial]
-        for var, extent in serial:
-            text = f"one of {extent} rounds after the other: something is not walked by whole tiles of 32"
-            scope.decisions.append(Decision("lift", str(var.name), text, location))
-        with scope.reads() as reads:
-            body: tuple[Stmt, ...] = tuple(_store(scope, inner, stmt, condition, location))
-        body = (*reads, *body)
-        for var, extent in reversed(serial):
-            body = (Loop(var, scalar.const(extent), body, 0, location),)
-        yield from body
+        why = "something is not walked by whole tiles of 32"
+        rest = [loop for loop in loops if loop not in serial]
+        yield from _in_rounds(scope, serial, why, location, lambda: _store(scope, rest, stmt, condition, location))
         return
     loops, stmt, condition = widened(scope, loops, stmt, condition)
     yield from Assignment(scope, loops, location).lift(stmt, condition)
+
+
+def _update(scope: Scope, loops: Loops, stmt: Any, condition: Any, location: Location | None) -> Iterator[Stmt]:
+    serial = rounds_of(scope, loops, stmt, location)
+    if serial:
+        why = "a reducer takes in a matrix of contributions at a time"
+        rest = [loop for loop in loops if loop not in serial]
+        yield from _in_rounds(scope, serial, why, location, lambda: _update(scope, rest, stmt, condition, location))
+        return
+    update = Update(scope, loops, stmt, condition, location)
+    yield from Assignment(scope, loops, location).lift(update.store, None)
+    yield from update.combine()
+    if update.put is not None:
+        yield from _store(scope, update.kept, update.put, None, location)
+
+
+def _in_rounds(
+    scope: Scope, serial: Loops, why: str, location: Location | None, lifted: Callable[[], Iterator[Stmt]]
+) -> tuple[Stmt, ...]:
+    """What is lifted with some loops around it, one round after the other."""
+    for var, extent in serial:
+        text = f"one of {extent} rounds after the other: {why}"
+        scope.decisions.append(Decision("lift", str(var.name), text, location))
+    with scope.reads() as reads:
+        body: tuple[Stmt, ...] = tuple(lifted())
+    body = (*reads, *body)
+    for var, extent in reversed(serial):
+        body = (Loop(var, scalar.const(extent), body, 0, location),)
+    return body
 
 
 def _loop(scope: Scope, loops: Loops, stmt: Any, condition: Any, location: Location | None) -> Stmt:

@@ -35,6 +35,7 @@ from tilelang_tt.frontend.safe_values import with_safe_values
 from tilelang_tt.frontend.scope import Scope
 from tilelang_tt.frontend.shared_passes import run_shared_passes
 from tilelang_tt.frontend.slices import without_slices
+from tilelang_tt.frontend.some_ways import check_filled_on_all_ways
 from tilelang_tt.frontend.stacks import without_stacks
 from tilelang_tt.frontend.tails import blank_tails
 from tilelang_tt.frontend.variables import with_plain_variables
@@ -146,6 +147,8 @@ class _Lifter:
             return self.launches(stmt.block.body, blocks)
         if isinstance(stmt, tirx.Evaluate) and not isinstance(stmt.value, tirx.Call):
             return []  # what an empty function consists of
+        if isinstance(stmt, tirx.AssertStmt) and scalar.always(stmt.condition):
+            return []  # that sizes agree, which they do
         raise UnsupportedError(
             "TT106",
             f"{type(stmt).__name__} outside a T.Kernel",
@@ -165,6 +168,7 @@ class _Lifter:
         first_selected = [block for block in self.scope.selected if _selected_first(body, block)]
         body = (*_blank_around_parts(body, (*self.scope.partly_written, *first_selected)), *body)
         body = blank_first_rounds(self.scope, body)
+        check_filled_on_all_ways(body)
         return Launch(
             self.name,
             tuple((var, scalar.simplify(extent)) for var, extent in blocks),

@@ -17,18 +17,18 @@ from typing import Any
 from tvm import tirx
 
 from tilelang_tt.diagnostics import Location, UnsupportedError
+from tilelang_tt.frontend.places import Loops
 from tilelang_tt.frontend.reductions import reduction
 from tilelang_tt.frontend.scope import Scope
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.elements import Apply, Element
-from tilelang_tt.ir.places import whole
-from tilelang_tt.ir.scalar import Var
+from tilelang_tt.ir.places import Buffer, whole
 from tilelang_tt.ir.tile import Copy, Fill, Map, Stmt
 
 REDUCER_HINTS = ("reducer_info", "reducer_info_v2")
 
 _NEUTRAL = {"sum": 0.0, "max": -math.inf, "min": math.inf}
-_COMBINED = {"sum": (tirx.Add, "add"), "max": (tirx.Max, "max"), "min": (tirx.Min, "min")}
+_COMBINED: dict[str, tuple[Any, str]] = {"sum": (tirx.Add, "add"), "max": (tirx.Max, "max"), "min": (tirx.Min, "min")}
 
 
 def declare_reducers(scope: Scope, annotation: Any, location: Location | None) -> None:
@@ -68,39 +68,55 @@ def is_update(scope: Scope, stmt: Any) -> bool:
     )
 
 
-class Update:
-    """One contribution: `store` fills a block of all iterations', `combine` takes it into the reducer."""
+def rounds_of(scope: Scope, loops: Loops, stmt: Any, location: Location | None) -> Loops:
+    """The loops that an update runs one round after the other: those that walk the reducer otherwise than over the
+    whole of an axis, and all but two of the others, because contributions are a matrix at a time."""
+    target, _ = _contribution(scope, stmt, location)
+    kept = _kept(target, loops)
+    odd = [loop for loop in loops if loop not in kept and any(loop[0] in scalar.variables(i) for i in target.indices)]
+    rest = [loop for loop in loops if loop[1] > 1 and loop not in kept and loop not in odd]
+    return odd + [*kept, *rest][: max(0, len(kept) + len(rest) - 2)]
 
-    def __init__(
-        self, scope: Scope, loops: list[tuple[Var, int]], stmt: Any, condition: Any, location: Location | None
-    ) -> None:
+
+class Update:
+    """One contribution: `store` fills a block of all iterations', `combine` takes it into the reducer, or into a block
+    for the place in it where `put` stores the result."""
+
+    def __init__(self, scope: Scope, loops: Loops, stmt: Any, condition: Any, location: Location | None) -> None:
         self.scope = scope
         self.location = location
         target, value = _contribution(scope, stmt, location)
         self.reducer = scope.buffers[target.buffer]
         self.kind = scope.reducers[target.buffer.data]
-        walked = [_walked(target, axis, loops, location) for axis in range(len(target.indices))]
-        kept = [loop for loop in walked if loop is not None]
-        self.summed = [loop for loop in loops if loop[1] > 1 and loop not in kept]
-        order = [*kept, *self.summed]
-        key, self.parts = scope.declared(target.buffer, tuple(extent for _, extent in order), location)
+        self.kept = _kept(target, loops)
+        self.summed = [loop for loop in loops if loop[1] > 1 and loop not in self.kept]
+        order = [*self.kept, *self.summed]
+        key, self.parts = scope.declared(target.buffer, tuple(extent for _, extent in order) or (1,), location)
         if condition is not None:
             neutral = tirx.const(_NEUTRAL[self.kind], value.dtype)
             value = tirx.Select(condition, value, neutral)
-        self.store = tirx.BufferStore(key, value, [var for var, _ in order])
+        self.store = tirx.BufferStore(key, value, [var for var, _ in order] or [tirx.const(0, "int32")])
+        self.put: Any = None
+        if tuple(extent for _, extent in self.kept) != self.reducer.shape:
+            shape = tuple(extent for _, extent in self.kept) or (1,)
+            key, self.reducer = scope.declared(target.buffer, shape, location)
+            new = tirx.BufferLoad(key, [var for var, _ in self.kept] or [tirx.const(0, "int32")])
+            self.put = tirx.BufferStore(target.buffer, _COMBINED[self.kind][0](target, new), list(target.indices))
 
     def combine(self) -> Iterator[Stmt]:
-        parts, rank = self.parts, len(self.parts.shape)
+        parts, clear = self.parts, self.put is not None
         if not self.summed:
-            value = Apply(_COMBINED[self.kind][1], (Element(self.reducer), Element(parts)))
-            yield Map(self.reducer, value, self.location)
-        for axis in range(rank - 1, rank - len(self.summed), -1):
-            fewer = self.scope.temporary(parts.name, parts.dtype, parts.shape[:-1], self.location)
-            yield from reduction(self.scope, self.kind, parts, fewer, axis, clear=True, location=self.location)
-            parts = fewer
-        if self.summed:
-            axis = rank - len(self.summed)
-            yield from reduction(self.scope, self.kind, parts, self.reducer, axis, clear=False, location=self.location)
+            both = Apply(_COMBINED[self.kind][1], (Element(self.reducer), Element(parts)))
+            yield Map(self.reducer, Element(parts) if clear else both, self.location)
+        for number in range(len(self.summed), 0, -1):
+            last, axis = number == 1, len(self.kept) + number - 1
+            into = self.reducer if last else self._fewer(parts)
+            add = clear or not last
+            yield from reduction(self.scope, self.kind, parts, into, axis, clear=add, location=self.location)
+            parts = into
+
+    def _fewer(self, parts: Buffer) -> Buffer:
+        return self.scope.temporary(parts.name, parts.dtype, parts.shape[:-1], self.location)
 
 
 def _contribution(scope: Scope, stmt: Any, location: Location | None) -> tuple[Any, Any]:
@@ -122,20 +138,15 @@ def _contribution(scope: Scope, stmt: Any, location: Location | None) -> tuple[A
     )
 
 
-def _walked(target: Any, axis: int, loops: list[tuple[Var, int]], location: Location | None) -> tuple[Var, int] | None:
-    """The loop that walks an axis of the reducer; None along an axis of one element."""
-    extent, index = scalar.int_value(target.buffer.shape[axis]), target.indices[axis]
-    if extent == 1:
-        return None
-    for var, count in loops:
-        if scalar.same_form(index, var) and count == extent:
-            return var, count
-    raise UnsupportedError(
-        "TT132",
-        f"'{target.buffer.name}[{', '.join(map(str, target.indices))}]' does not walk the whole of the block",
-        location=location,
-        help="index each axis by a variable of T.Parallel, over the block's whole extent",
-    )
+def _kept(target: Any, loops: Loops) -> Loops:
+    """The loops that walk an axis of the reducer, each the whole of it and nothing else."""
+    found = []
+    for extent, index in zip(target.buffer.shape, target.indices, strict=True):
+        for var, count in loops:
+            others = sum(var in scalar.variables(other) for other in target.indices)
+            if others == 1 and scalar.same_form(index, var) and count == scalar.int_value(extent) != 1:
+                found.append((var, count))
+    return found
 
 
 REDUCER_OPERATIONS = {

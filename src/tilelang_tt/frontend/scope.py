@@ -87,7 +87,7 @@ class Scope:
         dtype = str(buffer.dtype)
         dtype = dtype if dtype in STEERING_DTYPES else self.dtype(buffer, location_of(buffer))
         tensor = Tensor(self.unique(str(buffer.name)), index, dtype, tuple(buffer.shape))
-        self.check_contiguous(buffer, tensor)
+        self.check_strides(buffer)
         self.tensors[buffer] = tensor
         return tensor
 
@@ -98,17 +98,20 @@ class Scope:
         self.tensors[buffer] = tensor
         return tensor
 
-    def check_contiguous(self, buffer: Any, tensor: Tensor) -> None:
-        expected: Expr = scalar.const(1)
-        for extent, stride in zip(reversed(tensor.shape), reversed(list(buffer.strides)), strict=False):
-            if not scalar.equal(stride, expected):
-                raise UnsupportedError(
-                    "TT105",
-                    f"tensor '{tensor.name}' has strides; only contiguous tensors are supported",
-                    location=location_of(buffer),
-                    help="declare it as T.Tensor and pass a contiguous tensor",
-                )
-            expected = scalar.simplify(expected * extent)
+    def check_strides(self, buffer: Any) -> None:
+        """The host knows how a tensor lies (T.StridedTensor); kernels see its elements, and no strides."""
+        sizes = {
+            var for other in self.func.buffer_map.values() for extent in other.shape for var in scalar.variables(extent)
+        }
+        strides = {var for stride in buffer.strides for var in scalar.variables(stride)} - sizes - set(self.func.params)
+        used = [var for var in _used_variables(self.func.body) if var in strides]
+        if used:
+            raise UnsupportedError(
+                "TT105",
+                f"the kernel computes with '{used[0].name}', a stride of '{buffer.name}'",
+                location=location_of(buffer),
+                help="index the tensor by its axes, or pass the number as a parameter of its own",
+            )
 
     def dtype(self, buffer: Any, location: Location | None) -> str:
         dtype = SAME_TYPE.get(str(buffer.dtype), str(buffer.dtype))
@@ -273,3 +276,12 @@ class Scope:
         self.signed.add(var)
         self.pending.append(Read(var, table, number, location))
         return var
+
+
+def _used_variables(body: Any) -> list[Var]:
+    """Variables of statements, without what TileLang itself assumes of them."""
+
+    def without_assumption(stmt: Any) -> Any:
+        return stmt.body if str(stmt.attr_key) == "tl.assume" else None
+
+    return scalar.variables(tirx.stmt_functor.ir_transform(body, None, without_assumption, ["tirx.AttrStmt"]))

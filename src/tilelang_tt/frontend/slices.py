@@ -15,12 +15,21 @@ _VECTORS = ["tirx.Ramp", "tirx.Broadcast", "tirx.BufferLoad", "tirx.Cast", "tirx
 
 
 def without_slices(func: tirx.PrimFunc) -> tirx.PrimFunc:
+    lets: dict[Any, Any] = {}  # of slices
+
+    def note(node: Any) -> None:
+        if isinstance(node, tirx.Bind) and "x" in str(node.var.dtype):
+            lets[node.var] = tirx.stmt_functor.substitute(node.value, lets)
+
+    tirx.stmt_functor.post_order_visit(func.body, note)
+
     def rewrite(store: Any) -> Any:
         lanes = next((int(index.lanes) for index in store.indices if isinstance(index, tirx.Ramp)), None)
         if lanes is None:
             return None
         lane = tirx.Var("lane", "int32")
-        one = tirx.BufferStore(store.buffer, _at(store.value, lane), [_at(index, lane) for index in store.indices])
+        value = tirx.stmt_functor.substitute(store.value, lets)
+        one = tirx.BufferStore(store.buffer, _at(value, lane), [_at(index, lane) for index in store.indices])
         loop = tirx.For(lane, 0, lanes, tirx.ForKind.PARALLEL, one)
         stamp_stmt_spans(loop, get_stmt_span(store))
         return loop
