@@ -72,6 +72,22 @@ def test_two_loops_that_are_one() -> None:
     assert not any(isinstance(stmt, Loop) for stmt in walk(launch.body))
 
 
+def row_by_row(count: int) -> Any:
+    @T.prim_func
+    def main(A: T.Tensor((count, 32, 64), "float32"), B: T.Tensor((count, 32, 64), "float32")):
+        with T.Kernel(1, threads=128):
+            for n in T.serial(count):
+                for i, j in T.Parallel(32, 64):
+                    B[n, i, j] = A[n, i, j] * 2
+
+    return main
+
+
+def test_a_loop_over_matrices_needs_one_at_a_time() -> None:
+    launch = lift(row_by_row(400), Options()).launches[0]
+    assert {buffer.shape for buffer in launch.buffers} == {(32, 64)}
+
+
 def running(step: int) -> Any:
     @T.prim_func
     def main(A: T.Tensor((8, 64), "float32"), B: T.Tensor((8, 64), "float32")):

@@ -6,8 +6,8 @@
 
 Such a loop does nothing but assign elements, and everything it writes is written, and read, at a place of its own along
 some axis: `i`, or `i` and a number that is the same for all rounds. Whole tiles are then computed at a time, where a
-serial loop would go from place to place. Two loops whose variables only ever occur as `8 * i + v`, where v counts to 8,
-are one loop over all of it.
+serial loop would go from place to place; up to a matrix of some size, which lies in L1. Two loops whose variables only
+ever occur as `8 * i + v`, where v counts to 8, are one loop over all of it.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from tilelang_tt.ir import scalar
 
 _ASSIGNS = (tirx.For, tirx.SeqStmt, tirx.IfThenElse, tirx.BufferStore)
 _TAKEN_APART = (tirx.FloorDiv, tirx.FloorMod, tirx.Div, tirx.Mod, tirx.Call)
+_MOST_ELEMENTS = 1 << 15  # 128 KiB of float32, of the 1.4 MB of a core
 _SERIAL = (tirx.ForKind.SERIAL, tirx.ForKind.UNROLLED, tirx.ForKind.VECTORIZED)
 
 
@@ -65,12 +66,29 @@ def _independent(loop: Any) -> bool:
         return False
     if not all(isinstance(node, _ASSIGNS) for node in nodes if isinstance(node, tirx.Stmt)):
         return False
+    if not _fits(loop):
+        return False
     stores = [node for node in nodes if isinstance(node, tirx.BufferStore)]
     accesses = [node for node in nodes if isinstance(node, tirx.BufferStore | tirx.BufferLoad)]
     return _regular(loop.loop_var, nodes, accesses) and all(
         _apart(loop.loop_var, [access for access in accesses if access.buffer.same_as(store.buffer)])
         for store in stores
     )
+
+
+def _fits(loop: Any) -> bool:
+    """Whether the loop and those of T.Parallel inside of it are over a matrix, and one that a core has room for.
+
+    Of a box of a tensor a serial loop needs a row at a time.
+    """
+    inner = _parallel_loops(loop.body)
+    extents = [scalar.largest(one.extent) or _MOST_ELEMENTS for one in inner]
+    small = int(loop.extent) * max(extents, default=1) <= _MOST_ELEMENTS
+    return small and not any(_parallel_loops(one.body) for one in inner)
+
+
+def _parallel_loops(tree: Any) -> list[Any]:
+    return [node for node in _nodes(tree) if isinstance(node, tirx.For) and node.kind == tirx.ForKind.PARALLEL]
 
 
 def _apart(var: Any, accesses: list[Any]) -> bool:
