@@ -8,7 +8,7 @@ each kernel are kept for the reference.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -207,14 +207,14 @@ class Measurement:
         first = {record.event.key: record for record in reversed(records)}
         return sorted(records, key=lambda record: record is not first[record.event.key])
 
-    def call_the_uncalled(self) -> None:
+    def uncalled(self) -> Iterator[MeasuredKernel]:
         """One variant of each kernel that the script compiled and never called."""
         done = {kernel.record.event.key for kernel in self.kernels if kernel.record.event.calls}
         for kernel in self.kernels:
             event = kernel.record.event
             if event.compiled and not event.code and not event.discarded and event.key not in done:
                 done.add(event.key)
-                kernel.call_with_own_inputs()
+                yield kernel
 
     def tune(
         self, compile_: Callable[..., MeasuredKernel], configs: list[dict[str, Any]]

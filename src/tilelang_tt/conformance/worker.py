@@ -2,8 +2,8 @@
 
 CUDA becomes the host, every kernel goes to one Tenstorrent target, sizes are small, timing runs a program once,
 packages that are not installed are stood in for. After the script, or when it is told that it has had its time
-(SIGTERM), kernels that it compiled and did not call are called with random numbers, and the first call of each kernel
-is repeated by TileLang's CPU backend and compared.
+(SIGTERM), the first call of each kernel is repeated by TileLang's CPU backend and compared; kernels that it compiled
+and did not call are called with random numbers.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from tilelang_tt.cli.host_stand_ins import host_stand_ins
 from tilelang_tt.conformance.absent import Absent, AbsentPackages
 from tilelang_tt.conformance.compare import reference_verdict
 from tilelang_tt.conformance.events import Journal, ScriptEvent
-from tilelang_tt.conformance.measured import Measurement
+from tilelang_tt.conformance.measured import Measurement, Record
 from tilelang_tt.conformance.sizes import LADDER, Shrink, shrink_source
 from tilelang_tt.target import normalize, options_of
 
@@ -174,11 +174,17 @@ def run(script: Path, checkout: Path, shrink: Shrink, target: str, journal: Jour
     seconds = time.perf_counter() - start
     event = ScriptEvent(end, message, comparisons.held, sorted(absent.names), seconds, comparisons.differed)
     journal.write(event)
-    measurement.call_the_uncalled()
     for record in measurement.records():
-        if record.call is not None:
-            record.event.reference = reference_verdict(record.func, record.call)
-            journal.write(record.event)
+        judge(record, journal)
+    for kernel in measurement.uncalled():
+        kernel.call_with_own_inputs()
+        judge(kernel.record, journal)
+
+
+def judge(record: Record, journal: Journal) -> None:
+    if record.call is not None:
+        record.event.reference = reference_verdict(record.func, record.call)
+        journal.write(record.event)
 
 
 def execute(script: Path) -> tuple[str, str]:
