@@ -33,7 +33,6 @@ class Place:
     index: str  # of the element that meets element i, j of the others
     part: Callable[[torch.Tensor, int, Sizes], torch.Tensor]  # of case k
     spread: Callable[[torch.Tensor], torch.Tensor] = lambda part: part  # the part beside a matrix, as torch broadcasts
-    drawn: Callable[[torch.Tensor], torch.Tensor] = lambda values: values  # numbers that reach compute unchanged
 
 
 @dataclass(frozen=True)
@@ -87,14 +86,13 @@ _COLUMN = Place(
     lambda t, k, s: t[k],
     lambda part: part[:, None],
 )
-_TRANSPOSED = Place(  # float32 is transposed in the source registers, which hold 10 fraction bits
+_TRANSPOSED = Place(
     lambda s: (s.cases, s.columns, s.rows),
     "{k}, bx * 64, by * 32",
     lambda s: s.step[::-1],
     "j, i",
     lambda t, k, s: t[k],
     lambda part: part.T,
-    lambda values: (values.float().view(torch.int32) & ~0x1FFF).view(torch.float32).double(),
 )
 
 LAYOUTS = {

@@ -37,9 +37,8 @@ operand is `y[j]`, `y[i]`, `y[j, i]`. *windows*: blocks of 20 rows, which start 
 start at a row read from a tensor. *rank 1*: vectors. *rank 3*: a batch of matrices. *rank 4*: batch, row, head,
 column. Outside *tile* the first form of each operation is measured.
 
-**What the bounds do not promise** of float32 in the modes `chip` and `fast`: numbers that are transposed, summed or
-multiplied by the matrix engine go through source registers with 10 fraction bits (the operands of *transposed* have no
-more); of a maximum along columns, `chip` keeps bfloat16's bits."""
+**What the bounds do not promise** of float32 in the modes `chip` and `fast`: numbers that are multiplied by the matrix
+engine go through source registers with 10 fraction bits."""
 
 
 def page(table: Table) -> str:
