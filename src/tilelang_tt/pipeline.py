@@ -50,6 +50,7 @@ from tilelang_tt.passes.c_tile.pool_blocks import pool_blocks
 from tilelang_tt.passes.c_tile.separate_roles import separate_roles
 from tilelang_tt.passes.c_tile.share_blocks import share_blocks
 from tilelang_tt.passes.c_tile.split_expressions import split_expressions
+from tilelang_tt.passes.c_tile.stage_blocks import stage_blocks
 from tilelang_tt.passes.d_split.configure_tensor_accessors import configure_tensor_accessors
 from tilelang_tt.passes.d_split.insert_compute_init import insert_compute_init
 from tilelang_tt.passes.d_split.insert_dst_management import insert_dst_management
@@ -91,6 +92,7 @@ TILE_PASSES: tuple[Callable[[TileProgram], TileProgram], ...] = (
     lower_shared_to_cb,
     lower_tile_intrinsics,
     keep_in_dst,
+    stage_blocks,
     share_blocks,
     pool_blocks,
     keep_first_rows,

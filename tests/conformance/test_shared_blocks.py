@@ -110,6 +110,29 @@ ENDS = """
             total[i, j] = T.max(total[i, j], sum_{n}[i, j] + block_{n}[i, j + 32])"""
 
 
+# Blocks that all come before the first one is used, and all go after the last one was computed.
+COMING = """
+        x_{n} = T.alloc_shared((32, 64), "{dtype}")
+        T.copy(A[{n}, 0, 0], x_{n})"""
+MEETING = """
+        y_{n} = T.alloc_fragment((32, 64), "{dtype}")
+        for i, j in T.Parallel(32, 64):
+            total[i, j] = total[i, j] + x_{n}[i, j]
+        for i, j in T.Parallel(32, 64):
+            y_{n}[i, j] = total[i, j] * 2 - {n}"""
+GOING = """
+        T.copy(y_{n}, B[{n}, 0, 0])"""
+MEETINGS = """
+import tilelang.language as T
+
+@T.prim_func
+def main(A: T.Tensor(({count}, 32, 64), "{dtype}"), B: T.Tensor(({count}, 32, 64), "{dtype}")):
+    with T.Kernel(1, threads=128):
+        total = T.alloc_fragment((32, 64), "{dtype}")
+        T.clear(total){steps}
+"""
+
+
 def kernel_of(folder: Path, source: str) -> Any:
     """TileLang reads a kernel's source from its file."""
     path = folder / "kernel.py"
@@ -152,6 +175,18 @@ def test_blocks_needed_at_the_same_time_lie_in_one_buffer(tmp_path: Path, numeri
     pooled = {decision.subject for decision in compiled.decisions if decision.stage == "pool_blocks"}
     assert pooled
     assert len(compiled.plan.launches[0].cbs) <= 32
+
+
+@pytest.mark.parametrize(("dtype", "numerics"), [("bfloat16", "chip"), ("float32", "fast")])
+def test_blocks_that_all_come_first_and_all_go_last_are_copied(tmp_path: Path, dtype: str, numerics: str) -> None:
+    count = 20
+    steps = "".join(step.format(n=n, dtype=dtype) for step in (COMING, MEETING, GOING) for n in range(count))
+    func = kernel_of(tmp_path, MEETINGS.format(count=count, dtype=dtype, steps=steps))
+    numbers = whole_numbers(count, 32, 64, low=-1, high=2, dtype=getattr(torch, dtype))
+    agree(func, {"A": numbers, "B": torch.zeros_like(numbers)}, ("B",), numerics=numerics)
+    decisions = compile_function(func, TWO_CORES).decisions
+    assert {decision.subject[0] for decision in decisions if decision.stage == "stage_blocks"} <= {"x", "y"}
+    assert any(decision.stage == "stage_blocks" for decision in decisions)
 
 
 def test_a_block_that_is_filled_again_waits_for_its_turn() -> None:

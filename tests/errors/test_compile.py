@@ -54,7 +54,7 @@ def test_every_kernel_is_in_the_list() -> None:
         for value in vars(module).values()
         if inspect.isfunction(value) and value.__module__ == module.__name__
     }
-    helpers = {"gemm", "budget", "sum_of_blocks"}
+    helpers = {"gemm", "budget", "copies"}
     assert builders - helpers == {refusal.build.__name__ for refusal in REFUSALS}
 
 
@@ -82,7 +82,7 @@ def test_one_stage_more_than_the_help_suggests_does_not_fit() -> None:
 
 
 def test_blackhole_has_more_circular_buffers() -> None:
-    tilelang.compile(refused_blocks.sum_of_blocks(40), target="tenstorrent/blackhole")
+    tilelang.compile(refused_blocks.copies(40), target="tenstorrent/blackhole")
 
 
 # --- through each way to compile ------------------------------------------------------------------

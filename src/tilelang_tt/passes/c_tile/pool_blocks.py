@@ -25,13 +25,13 @@ from tilelang_tt.passes.c_tile.table_room import table_room
 
 def pool_blocks(program: TileProgram) -> TileProgram:
     decisions: list[Decision] = []
-    launches = tuple(_launch(program, launch, decisions) for launch in program.launches)
+    launches = tuple(pooled(program, launch, decisions) for launch in program.launches)
     return replace(program, launches=launches).with_decisions(*decisions)
 
 
-def _launch(program: TileProgram, launch: Launch, decisions: list[Decision]) -> Launch:
+def pooled(program: TileProgram, launch: Launch, decisions: list[Decision]) -> Launch:
     arch, tables = program.options.chip, table_room(program, launch)
-    depths = dict(sorted(_depths(launch.body, 0), key=lambda found: found[1]))  # the deepest counts
+    depths = depths_of_writes(launch.body)
     own = sorted((b for b, stream in launch.streams.items() if stream.private), key=lambda b: depths.get(b, 0))
     for form, count in Counter(launch.layouts[buffer].format for buffer in own).most_common():
         blocks = [buffer for buffer in own if launch.layouts[buffer].format == form]
@@ -39,7 +39,7 @@ def _launch(program: TileProgram, launch: Launch, decisions: list[Decision]) -> 
         for size in range(2, count + 1):
             if fits(stored(launch), arch, tables):
                 break
-            launch = _pooled(before, form, tuple(blocks[:size]))
+            launch = _with_pool(before, form, tuple(blocks[:size]))
     for pool in launch.pools:
         for buffer, place in pool.blocks.items():
             text = f"lies at tile {place} of '{pool.whole.name}', beside other blocks of compute's own"
@@ -47,15 +47,19 @@ def _launch(program: TileProgram, launch: Launch, decisions: list[Decision]) -> 
     return launch
 
 
+def depths_of_writes(body: tuple[Stmt, ...]) -> dict[Buffer, int]:
+    """The blocks that are written, and inside how many loops at most."""
+    return dict(sorted(_depths(body, 0), key=lambda found: found[1]))
+
+
 def _depths(body: tuple[Stmt, ...], depth: int) -> Iterator[tuple[Buffer, int]]:
-    """The blocks that are written, and inside how many loops."""
     for stmt in body:
         yield from ((buffer, depth) for buffer in writes(stmt))
         for nested in children(stmt):
             yield from _depths(nested, depth + isinstance(stmt, Loop))
 
 
-def _pooled(launch: Launch, form: str, blocks: tuple[Buffer, ...]) -> Launch:
+def _with_pool(launch: Launch, form: str, blocks: tuple[Buffer, ...]) -> Launch:
     layouts, tiles = dict(launch.layouts), 0
     places: dict[Buffer, int] = {}
     for buffer in blocks:

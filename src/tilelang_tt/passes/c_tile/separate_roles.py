@@ -55,9 +55,10 @@ def consumers(launch: Launch, buffer: Buffer) -> set[Role]:
 
 
 def _launch(launch: Launch) -> Launch:
-    launch = _stage(launch, "_in", [b for b in launch.buffers if _arrives_mixed(launch, b)])
+    launch, _ = staged(launch, "_in", [b for b in launch.buffers if _arrives_mixed(launch, b)])
     kept = _kept_after_store(launch.body, (), False)
-    return _stage(launch, "_out", [b for b in launch.buffers if b in kept or _leaves_mixed(launch, b)])
+    launch, _ = staged(launch, "_out", [b for b in launch.buffers if b in kept or _leaves_mixed(launch, b)])
+    return launch
 
 
 def _arrives_mixed(launch: Launch, buffer: Buffer) -> bool:
@@ -81,25 +82,27 @@ def handed_over(launch: Launch, buffer: Buffer) -> bool:
     return not _leaves_mixed(launch, buffer) and buffer not in _kept_after_store(launch.body, (), False)
 
 
-def _stage(launch: Launch, suffix: str, buffers: list[Buffer]) -> Launch:
-    """Let loads (`_in`) or stores (`_out`) of `buffers` go through blocks of their own."""
+def staged(launch: Launch, suffix: str, buffers: list[Buffer]) -> tuple[Launch, dict[Buffer, Buffer]]:
+    """The launch with loads (`_in`) or stores (`_out`) of `buffers` through blocks of their own, and those blocks."""
     layouts = dict(launch.layouts)
-    staged: dict[Buffer, Buffer] = {}
+    stages: dict[Buffer, Buffer] = {}
     for buffer in buffers:
         name = unique_name(buffer.name + suffix, launch.names | {b.name for b in layouts})
-        staged[buffer] = Buffer(name, buffer.dtype, buffer.shape, Memory.SHARED, buffer.location)
-        layouts[staged[buffer]] = layouts[buffer]
+        stages[buffer] = Buffer(name, buffer.dtype, buffer.shape, Memory.SHARED, buffer.location)
+        layouts[stages[buffer]] = layouts[buffer]
 
     def through(stmt: Stmt) -> tuple[Stmt, ...] | None:
-        if suffix == "_in" and isinstance(stmt, Load) and stmt.dst in staged:
-            block = staged[stmt.dst]
+        if suffix == "_in" and isinstance(stmt, Load) and stmt.dst in stages:
+            block = stages[stmt.dst]
             return replace(stmt, dst=block), Map(stmt.dst, Element(block), stmt.location)
-        if suffix == "_out" and isinstance(stmt, Store) and stmt.src in staged:
-            block = staged[stmt.src]
+        if suffix == "_out" and isinstance(stmt, Store) and stmt.src in stages:
+            block = stages[stmt.src]
             return Map(block, Element(stmt.src), stmt.location), replace(stmt, src=block)
         return None
 
-    return used_only(replace(launch, body=rewritten(launch.body, through)), layouts) if staged else launch
+    if not stages:
+        return launch, {}
+    return used_only(replace(launch, body=rewritten(launch.body, through)), layouts), stages
 
 
 def _outlives_its_load(launch: Launch, buffer: Buffer) -> bool:

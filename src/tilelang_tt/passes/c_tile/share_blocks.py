@@ -40,11 +40,11 @@ from tilelang_tt.passes.c_tile.table_room import TableRoom, table_room
 
 def share_blocks(program: TileProgram) -> TileProgram:
     decisions: list[Decision] = []
-    launches = tuple(_launch(program, launch, decisions) for launch in program.launches)
+    launches = tuple(shared(program, launch, decisions) for launch in program.launches)
     return replace(program, launches=launches).with_decisions(*decisions)
 
 
-def _launch(program: TileProgram, launch: Launch, decisions: list[Decision]) -> Launch:
+def shared(program: TileProgram, launch: Launch, decisions: list[Decision]) -> Launch:
     arch, tables = program.options.chip, table_room(program, launch)
     if fits(launch, arch, tables):
         return launch
@@ -55,10 +55,10 @@ def _launch(program: TileProgram, launch: Launch, decisions: list[Decision]) -> 
             break
         for other, sharing in members.items():
             if _alike(launch, buffer, other) and not any(conflicts.between(buffer, one) for one in sharing):
-                shared = _without(launch, buffer, other)
-                if not handed_over(shared, other):
+                merged = _without(launch, buffer, other)
+                if not handed_over(merged, other):
                     continue
-                launch = shared
+                launch = merged
                 sharing.append(buffer)
                 text = f"lies where '{other.name}' does: the two are never needed at the same time"
                 decisions.append(Decision("share_blocks", buffer.name, text, buffer.location))

@@ -39,6 +39,7 @@ _ORDER = (
     "lower_shared_to_cb",
     "lower_tile_intrinsics",
     "keep_in_dst",
+    "stage_blocks",
     "share_blocks",
     "pool_blocks",
     "keep_first_rows",
