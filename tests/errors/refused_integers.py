@@ -10,14 +10,14 @@ INSTEAD = "make it a float32 block; T.copy casts it from and to integers"
 
 @refused(
     "TT140",
-    "'X' has dtype int32; this version computes sums and products in float32",
+    "'Y' has dtype int32; this version computes sums and products in float32",
     help=INSTEAD,
 )
 def product_of_integers() -> Any:
     @T.prim_func
-    def main(A: T.Tensor((32, 32), "int32"), B: T.Tensor((32, 32), "int32")):
+    def main(A: T.Tensor((32, 32), "int16"), B: T.Tensor((32, 32), "int32")):
         with T.Kernel(1, threads=128):
-            X = T.alloc_shared((32, 32), "int32")
+            X = T.alloc_shared((32, 32), "int16")
             Y = T.alloc_fragment((32, 32), "int32")
             T.copy(A, X)
             T.gemm(X, X, Y, clear_accum=True)  # refused

@@ -31,12 +31,12 @@ _HALF = 4  # bits of half a byte
 
 
 def accumulators(body: Any) -> set[Any]:
-    """Blocks of 32-bit integers that products are added to: they are computed in float32."""
+    """Blocks of 32-bit integers that products of bytes are added to: they are computed in float32."""
     found: list[Any] = []
     tirx.stmt_functor.post_order_visit(body, found.append)
     products = [node for node in found if isinstance(node, tirx.Call) and operator(node) == "tl.tileop.gemm"]
-    targets = {call.args[2].args[0].buffer for call in products}
-    return {buffer for buffer in targets if str(buffer.dtype) in WORDS}
+    blocks = [[region.args[0].buffer for region in call.args[:3]] for call in products]
+    return {c for a, b, c in blocks if str(c.dtype) in WORDS and all(str(factor.dtype) in BYTES for factor in (a, b))}
 
 
 def product_of_bytes(
