@@ -1,5 +1,6 @@
 """C pool_blocks and D rotate_pools: several blocks of compute's own in one circular buffer."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -52,7 +53,7 @@ def three_sums() -> Any:
 
 def numbers(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
     """As if the chip had `most` circular buffers."""
-    monkeypatch.setattr(module, "fits", lambda launch, arch, tables: len(launch.streams) <= most)
+    monkeypatch.setattr(module, "few_enough", lambda launch, arch, tables: len(launch.streams) <= most)
 
 
 def pools(program: TileProgram) -> list[str]:
@@ -63,6 +64,13 @@ def pools(program: TileProgram) -> list[str]:
 
 def test_a_block_has_its_own_buffer_where_they_suffice() -> None:
     program = before(pool_blocks, three_sums())
+    assert pool_blocks(program) == program
+
+
+def test_too_little_l1_is_no_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = before(pool_blocks, three_sums())
+    tight = replace(program.options.chip, l1_bytes=program.options.chip.l1_bytes - program.options.chip.l1_usable)
+    monkeypatch.setattr(Options, "chip", property(lambda _: tight))
     assert pool_blocks(program) == program
 
 

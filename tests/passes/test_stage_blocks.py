@@ -42,8 +42,9 @@ def numbers(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
     def fits(launch: Launch, *_: object) -> bool:
         return sum(1 + stream.second_view for stream in launch.streams.values()) <= most
 
-    for user in (module, share_blocks, pool_blocks):
-        monkeypatch.setattr(user, "fits", fits)
+    monkeypatch.setattr(module, "few_enough", fits)
+    monkeypatch.setattr(share_blocks, "fits", fits)
+    monkeypatch.setattr(pool_blocks, "few_enough", fits)
 
 
 def test_nothing_is_copied_where_there_is_room(monkeypatch: pytest.MonkeyPatch) -> None:

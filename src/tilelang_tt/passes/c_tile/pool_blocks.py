@@ -19,7 +19,7 @@ from tilelang_tt.ir import scalar
 from tilelang_tt.ir.layout import BufferLayout, Pool, Role, Stream
 from tilelang_tt.ir.places import Buffer, Memory
 from tilelang_tt.ir.tile import Launch, Loop, Stmt, TileProgram, children, unique_name, writes
-from tilelang_tt.passes.c_tile.share_blocks import fits
+from tilelang_tt.passes.c_tile.share_blocks import few_enough
 from tilelang_tt.passes.c_tile.table_room import table_room
 
 
@@ -37,7 +37,7 @@ def pooled(program: TileProgram, launch: Launch, decisions: list[Decision]) -> L
         blocks = [buffer for buffer in own if launch.layouts[buffer].format == form]
         before = launch
         for size in range(2, count + 1):
-            if fits(stored(launch), arch, tables):
+            if few_enough(stored(launch), arch, tables):
                 break
             launch = _with_pool(before, form, tuple(blocks[:size]))
     for pool in launch.pools:

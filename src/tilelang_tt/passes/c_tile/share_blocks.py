@@ -70,9 +70,13 @@ def shared(program: TileProgram, launch: Launch, decisions: list[Decision]) -> L
 
 def fits(launch: Launch, arch: Arch, tables: TableRoom) -> bool:
     """Default depths shrink to one block where two do not fit."""
-    numbers = sum(2 if stream.second_view else 1 for stream in launch.streams.values())
     least = sum(launch.layouts[buffer].tiles * launch.layouts[buffer].page_bytes for buffer in launch.streams)
-    return numbers + tables.numbers <= arch.cb_count and least + tables.bytes <= arch.l1_usable
+    return few_enough(launch, arch, tables) and least + tables.bytes <= arch.l1_usable
+
+
+def few_enough(launch: Launch, arch: Arch, tables: TableRoom) -> bool:
+    numbers = sum(2 if stream.second_view else 1 for stream in launch.streams.values())
+    return numbers + tables.numbers <= arch.cb_count
 
 
 def _alike(launch: Launch, a: Buffer, b: Buffer) -> bool:

@@ -19,7 +19,7 @@ from tilelang_tt.ir.tile import InDst, Launch, Load, TileProgram, walk
 from tilelang_tt.passes.c_tile.lower_shared_to_cb import unpacked
 from tilelang_tt.passes.c_tile.pool_blocks import depths_of_writes, pooled, stored
 from tilelang_tt.passes.c_tile.separate_roles import staged
-from tilelang_tt.passes.c_tile.share_blocks import fits, shared
+from tilelang_tt.passes.c_tile.share_blocks import few_enough, shared
 from tilelang_tt.passes.c_tile.table_room import table_room
 
 
@@ -30,7 +30,7 @@ def stage_blocks(program: TileProgram) -> TileProgram:
 
 
 def _launch(program: TileProgram, launch: Launch, decisions: list[Decision]) -> Launch:
-    if _will_fit(program, launch):
+    if _few_enough_in_the_end(program, launch):
         return launch
     depths = depths_of_writes(launch.body)
     blocks = sorted((buffer for buffer in launch.streams if _may(launch, buffer)), key=lambda buffer: depths[buffer])
@@ -38,16 +38,18 @@ def _launch(program: TileProgram, launch: Launch, decisions: list[Decision]) -> 
     while count < 2 * len(blocks):
         count *= 2
         trial = _staged(launch, blocks[:count], program.options.fp32_acc)
-        if _will_fit(program, trial):
+        if _few_enough_in_the_end(program, trial):
             text = "is copied when it comes or goes: too many blocks are needed at the same time"
             decisions += [Decision("stage_blocks", b.name, text, b.location) for b in blocks[:count]]
             return trial
     return launch
 
 
-def _will_fit(program: TileProgram, launch: Launch) -> bool:
+def _few_enough_in_the_end(program: TileProgram, launch: Launch) -> bool:
     chip, tables = program.options.chip, table_room(program, launch)
-    return fits(launch, chip, tables) or fits(stored(pooled(program, shared(program, launch, []), [])), chip, tables)
+    if few_enough(launch, chip, tables):
+        return True
+    return few_enough(stored(pooled(program, shared(program, launch, []), [])), chip, tables)
 
 
 def _may(launch: Launch, buffer: Buffer) -> bool:
