@@ -238,3 +238,17 @@ def test_tensors_that_lie_with_strides(columns: int | None) -> None:
     a, b = whole_numbers(64, 128), torch.zeros(96, 64)
     kernel(a[:, :96], b.T)
     assert torch.equal(b.T, a[:, :96])
+
+
+def counted() -> Any:
+    @T.prim_func
+    def main(N: T.Tensor((4, 8), "int32")):
+        with T.Kernel(4, 8, threads=128) as (bx, by):
+            N[bx, by] += 1
+
+    return main
+
+
+def test_a_whole_number_of_a_tensor_is_counted_up() -> None:
+    numbers = whole_numbers(4, 8, dtype=torch.int32)
+    agree(counted(), {"N": numbers}, ("N",), reference={"N": numbers + 1})

@@ -142,7 +142,10 @@ class Assignment:
         return region
 
     def with_numbers(self, expr: Any) -> Any:
-        """`expr` with variables for the numbers it takes from tensors, the same for every element."""
+        """`expr` with variables for the numbers it takes from tensors, the same for every element.
+
+        Of a tensor that the function writes no kernel can keep a table: its numbers are blocks of one element.
+        """
         walked = {var for var, _ in self.loops}
 
         def uniform(load: Any) -> bool:
@@ -150,6 +153,7 @@ class Assignment:
             return (
                 whole_number
                 and self.scope.is_number(load.buffer)
+                and not (load.buffer in self.scope.tensors and self.scope.writes_to(load.buffer))
                 and not any(var in walked for index in load.indices for var in scalar.variables(index))
             )
 

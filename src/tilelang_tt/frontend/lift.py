@@ -136,7 +136,8 @@ class _Lifter:
         if isinstance(stmt, tirx.AttrStmt):
             if stmt.attr_key == "thread_extent":
                 return self.launches(stmt.body, (*blocks, (stmt.node.var, stmt.value)))
-            if stmt.attr_key == "tl.assume":
+            if str(stmt.attr_key) in _IGNORED_HINTS:
+                self.hint(str(stmt.attr_key), location_of(stmt))
                 return self.launches(stmt.body, blocks)
         if isinstance(stmt, tirx.SBlockRealize):
             if blocks or stmt.block.name_hint == _KERNEL:

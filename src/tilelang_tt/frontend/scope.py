@@ -233,12 +233,16 @@ class Scope:
 
     def written_once(self, buffer: Any) -> bool:
         """Whether one statement alone writes to a block."""
+        return self.writes_to(buffer) == 1
+
+    def writes_to(self, buffer: Any) -> int:
+        """How many statements write to a block or tensor."""
         found: list[Any] = []
         tirx.stmt_functor.post_order_visit(self.func.body, found.append)
         stores = [node for node in found if isinstance(node, tirx.BufferStore) and node.buffer.same_as(buffer)]
         regions = [node for node in found if isinstance(node, tirx.Call) and operator(node) == "tl.region"]
         written = [node for node in regions if int(node.args[1]) & 2 and node.args[0].buffer.same_as(buffer)]
-        return len(stores) + len(written) == 1
+        return len(stores) + len(written)
 
     def element(self, load: Any, location: Location | None) -> Var:
         """The variable that holds an element of a tensor: read before the statement being lifted."""
