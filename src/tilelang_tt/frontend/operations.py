@@ -47,10 +47,17 @@ def _copy(scope: Scope, call: Any, location: Location | None) -> tuple[Stmt, ...
 
 def _transpose(scope: Scope, call: Any, location: Location | None) -> tuple[Stmt, ...]:
     """The last two axes change places; a vector is its own transpose."""
+    extents = [scalar.int_value(extent) for extent in call.args[0].args[2:]]
+    if any(extent != 1 for extent in extents[:-2]):
+        raise UnsupportedError(
+            "TT155",
+            f"T.transpose of a block with more than two axes: {'x'.join(map(str, extents))}",
+            location=location,
+            help="transpose one matrix of it at a time",
+        )
     source = block_of(scope, call.args[0], location)
     target = block_of(scope, call.args[1], location)
-    rank = len(source.buffer.shape)
-    axes = (*range(rank - 2), rank - 1, rank - 2) if rank > 1 else None
+    axes = (1, 0) if len(source.buffer.shape) == 2 else None
     return (*source.take(), Map(target.buffer, Element(source.buffer, axes), location), *target.put())
 
 
