@@ -210,3 +210,11 @@ def test_a_kernel_that_the_script_does_not_call_is_called_with_random_numbers(tm
     result = Runner(tmp_path, "tenstorrent", seconds=60).run(script)
     assert [(kernel.calls, kernel.reference, kernel.own_inputs) for kernel in result.kernels] == [(1, "equal", ["A"])]
     assert "| right | own inputs: A |" in report([result], "checkout", "2026-11-15")
+
+
+def test_a_script_that_ends_at_a_stand_in_is_not_tried_larger() -> None:
+    kernel = KernelEvent(1, "a.py", 3, "main", compiled=True, calls=1, reference="equal")
+    stopped = ScriptEvent("exception", "TypeError: must be Tensor, not Absent", absent=["fla"])
+    assert ScriptResult("a.py", "small", stopped, [kernel]).complete
+    assert not ScriptResult("a.py", "small", stopped, []).complete
+    assert not ScriptResult("a.py", "small", ScriptEvent("exception", "sizes"), [kernel]).complete
