@@ -70,6 +70,25 @@ def transpose_of_three_dimensions() -> Any:
 
 
 @refused(
+    "TT155",
+    "axes of 'X', a block with more than two (2x32x64), are exchanged",
+    help="transpose one matrix of it at a time",
+)
+def exchanged_axes_of_three() -> Any:
+    @T.prim_func
+    def main(A: T.Tensor((2, 32, 64), "float32"), B: T.Tensor((2, 64, 32), "float32")):
+        with T.Kernel(1, threads=128):
+            X = T.alloc_shared((2, 32, 64), "float32")
+            Y = T.alloc_shared((2, 64, 32), "float32")
+            T.copy(A, X)
+            for n, i, j in T.Parallel(2, 64, 32):
+                Y[n, i, j] = X[n, j, i]  # refused
+            T.copy(Y, B)
+
+    return main
+
+
+@refused(
     "TT123",
     "'B' is copied by blocks over axes (1, 2) and over axes (None, 0)",
     help="walk a tensor by blocks over the same axes everywhere",

@@ -250,6 +250,8 @@ class Assignment:
             if len(set(axes)) != len(axes):
                 self.refuse_index(source, expr.indices)
             source = self.fetched(self.region(source, walks), axes)
+        if len(axes) > 2 and list(axes) != sorted(axes):
+            self.refuse_order(source)
         return Element(source, None if axes == tuple(range(len(self.axis_of))) else axes)
 
     def fetched(self, region: Region, axes: tuple[int, ...]) -> Buffer:
@@ -322,6 +324,15 @@ class Assignment:
             f"'{source.name}[{shown}]' does not walk a box of the tensor",
             location=self.location,
             help="index each axis by base + a variable of T.Parallel, or by a number",
+        )
+
+    def refuse_order(self, buffer: Buffer) -> None:
+        shape = "x".join(map(str, buffer.shape))
+        raise UnsupportedError(
+            "TT155",
+            f"axes of '{buffer.name}', a block with more than two ({shape}), are exchanged",
+            location=self.location,
+            help="transpose one matrix of it at a time",
         )
 
     def refuse_beyond(self, buffer: Buffer, axis: int, start: Expr, extent: int) -> None:
