@@ -71,19 +71,20 @@ def transpose_of_three_dimensions() -> Any:
 
 @refused(
     "TT155",
-    "axes of 'X', a block with more than two (2x32x64), are exchanged",
-    help="transpose one matrix of it at a time",
+    "3 axes are computed at once, and 'V' has not these, in this order",
+    help="walk the last two axes by T.Parallel, and those before by T.serial around it",
 )
-def exchanged_axes_of_three() -> Any:
+def rows_of_three_axes() -> Any:
     @T.prim_func
-    def main(A: T.Tensor((2, 32, 64), "float32"), B: T.Tensor((2, 64, 32), "float32")):
+    def main(A: T.Tensor((2, 64, 32), "float32"), R: T.Tensor((64,), "float32"), B: T.Tensor((2, 64, 32), "float32")):
         with T.Kernel(1, threads=128):
-            X = T.alloc_shared((2, 32, 64), "float32")
-            Y = T.alloc_shared((2, 64, 32), "float32")
+            X = T.alloc_shared((2, 64, 32), "float32")
+            V = T.alloc_shared((64,), "float32")
             T.copy(A, X)
+            T.copy(R, V)
             for n, i, j in T.Parallel(2, 64, 32):
-                Y[n, i, j] = X[n, j, i]  # refused
-            T.copy(Y, B)
+                X[n, i, j] = X[n, i, j] * V[i]  # refused
+            T.copy(X, B)
 
     return main
 

@@ -250,8 +250,8 @@ class Assignment:
             if len(set(axes)) != len(axes):
                 self.refuse_index(source, expr.indices)
             source = self.fetched(self.region(source, walks), axes)
-        if len(axes) > 2 and list(axes) != sorted(axes):
-            self.refuse_order(source)
+        if len(self.axis_of) > 2 and axes != tuple(range(len(self.axis_of))):
+            self.refuse_axes(source)
         return Element(source, None if axes == tuple(range(len(self.axis_of))) else axes)
 
     def fetched(self, region: Region, axes: tuple[int, ...]) -> Buffer:
@@ -326,13 +326,12 @@ class Assignment:
             help="index each axis by base + a variable of T.Parallel, or by a number",
         )
 
-    def refuse_order(self, buffer: Buffer) -> None:
-        shape = "x".join(map(str, buffer.shape))
+    def refuse_axes(self, buffer: Buffer) -> None:
         raise UnsupportedError(
             "TT155",
-            f"axes of '{buffer.name}', a block with more than two ({shape}), are exchanged",
+            f"{len(self.axis_of)} axes are computed at once, and '{buffer.name}' has not these, in this order",
             location=self.location,
-            help="transpose one matrix of it at a time",
+            help="walk the last two axes by T.Parallel, and those before by T.serial around it",
         )
 
     def refuse_beyond(self, buffer: Buffer, axis: int, start: Expr, extent: int) -> None:
