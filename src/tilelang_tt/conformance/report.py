@@ -42,13 +42,10 @@ def _page(
     for title, rows in (("pure", pure), ("irregular", irregular)):
         count = counts(rows)
         yield f"| {title} | {count['kernels']} | {count['compiled']} | {count['ran']} | {count['right']} |"
-    yield ""
-    yield "## Why pure kernels fall short"
-    yield ""
-    yield "| code | kernels | for example |"
-    yield "|---|---:|---|"
-    for code, group in _by_code(pure):
-        yield f"| {code} | {len(group)} | {_cell(group[0].why)} |"
+    if short := list(_by_code(pure)):
+        yield from ("", "## Why pure kernels fall short", "", "| code | kernels | for example |", "|---|---:|---|")
+        for code, group in short:
+            yield f"| {code} | {len(group)} | {_cell(group[0].why)} |"
     for title, rows in (("Pure kernels", pure), ("Irregular kernels", irregular)):
         yield ""
         yield f"## {title}"
