@@ -151,7 +151,7 @@ def _conditional(scope: Scope, loops: Loops, stmt: Any, condition: Any, location
         )
         yield Branch(scope.expr(stmt.condition, location), then, otherwise, location)
         return
-    changed = _stored(stmt) & {node.buffer for node in _nodes(stmt.condition, tirx.BufferLoad)}
+    changed = _stored(stmt) & {node.buffer for node in scalar.nodes(stmt.condition, tirx.BufferLoad)}
     kept = {
         buffer: scope.declared(buffer, tuple(map(int, buffer.shape)), location)
         for buffer in changed
@@ -188,11 +188,5 @@ def _same_targets(scope: Scope, then: Any, otherwise: Any) -> list[tuple[Any, An
     return pairs
 
 
-def _nodes(tree: Any, kind: Any) -> list[Any]:
-    found: list[Any] = []
-    tirx.stmt_functor.post_order_visit(tree, found.append)
-    return [node for node in found if isinstance(node, kind)]
-
-
 def _stored(stmt: Any) -> set[Any]:
-    return {node.buffer for node in _nodes(stmt, tirx.BufferStore)}
+    return {node.buffer for node in scalar.nodes(stmt, tirx.BufferStore)}

@@ -55,13 +55,13 @@ def _fused(outer: Any) -> Any:
         return scalar.simplify(node) if str(node.dtype).startswith("int") else None
 
     body = tirx.stmt_functor.ir_transform(together, None, plain, ["tirx.Add"])
-    if any(each in scalar.variables(node) for node in _nodes(body) if isinstance(node, _TAKEN_APART[:2])):
+    if any(each in scalar.variables(node) for node in scalar.nodes(body) if isinstance(node, _TAKEN_APART[:2])):
         return None
     return tirx.For(each, 0, rounds, tirx.ForKind.PARALLEL, body)
 
 
 def _independent(loop: Any) -> bool:
-    nodes = _nodes(loop.body)
+    nodes = scalar.nodes(loop.body)
     if scalar.int_value(loop.extent) is None or scalar.int_value(loop.min) != 0 or "num_stages" in loop.annotations:
         return False
     if not all(isinstance(node, _ASSIGNS) for node in nodes if isinstance(node, tirx.Stmt)):
@@ -88,7 +88,7 @@ def _fits(loop: Any) -> bool:
 
 
 def _parallel_loops(tree: Any) -> list[Any]:
-    return [node for node in _nodes(tree) if isinstance(node, tirx.For) and node.kind == tirx.ForKind.PARALLEL]
+    return [node for node in scalar.nodes(tree) if isinstance(node, tirx.For) and node.kind == tirx.ForKind.PARALLEL]
 
 
 def _apart(var: Any, accesses: list[Any]) -> bool:
@@ -113,9 +113,3 @@ def _regular(var: Any, nodes: list[Any], accesses: list[Any]) -> bool:
         if isinstance(node, tirx.For) and var in {*scalar.variables(node.min), *scalar.variables(node.extent)}:
             return False
     return True
-
-
-def _nodes(tree: Any) -> list[Any]:
-    found: list[Any] = []
-    tirx.stmt_functor.post_order_visit(tree, found.append)
-    return found

@@ -297,6 +297,5 @@ def _numbered(launches: list[Launch]) -> list[Launch]:
 
 def _grid_extents(func: tirx.PrimFunc) -> list[Expr]:
     """Of every T.Kernel. Whole numbers that the caller passes for them are sizes, as those of tensors are."""
-    found: list[Any] = []
-    tirx.stmt_functor.post_order_visit(func.body, found.append)
-    return [node.value for node in found if isinstance(node, tirx.AttrStmt) and node.attr_key == "thread_extent"]
+    attributes = scalar.nodes(func.body, tirx.AttrStmt)
+    return [node.value for node in attributes if node.attr_key == "thread_extent"]

@@ -48,18 +48,12 @@ def with_matrices(func: tirx.PrimFunc) -> tirx.PrimFunc:
     return func.with_body(tirx.stmt_functor.ir_transform(body, None, after, ["tirx.SBlock"]))
 
 
-def _nodes(tree: Any, *kinds: Any) -> list[Any]:
-    found: list[Any] = []
-    tirx.stmt_functor.post_order_visit(tree, found.append)
-    return [node for node in found if isinstance(node, kinds)]
-
-
 def _widths(body: Any) -> dict[Any, int]:
     """Loop variables that are taken apart into a row and a column, and how many columns there are."""
     widths: dict[Any, int] = {}
-    for loop in _nodes(body, tirx.For):
+    for loop in scalar.nodes(body, tirx.For):
         extent, var = scalar.int_value(loop.extent), loop.loop_var
-        quotients = [node for node in _nodes(loop.body, *_QUOTIENTS) if node.a.same_as(var)]
+        quotients = [node for node in scalar.nodes(loop.body, *_QUOTIENTS) if node.a.same_as(var)]
         found = {scalar.int_value(node.b) for node in quotients}
         kinds = {type(node) for node in quotients}
         if loop.kind != tirx.ForKind.PARALLEL or extent is None or len(found) != 1 or len(kinds) != len(_QUOTIENTS):
@@ -74,19 +68,19 @@ def _vectors(body: Any, widths: dict[Any, int]) -> dict[Any, Any]:
     """Vectors that become matrices, with what they become; loops that walk others are taken out of `widths`."""
     vectors = {
         buffer: set[int | None]()
-        for block in _nodes(body, tirx.SBlock)
+        for block in scalar.nodes(body, tirx.SBlock)
         for buffer in block.alloc_buffers
         if len(buffer.shape) == 1
     }
     walked: dict[Any, set[Any]] = {}
     whole = {
         region.args[0]: scalar.equal(region.args[2], region.args[0].buffer.shape[0])
-        for call in _nodes(body, tirx.Call)
+        for call in scalar.nodes(body, tirx.Call)
         if operator(call) in _WHOLE
         for region in call.args[:1]
         if len(region.args) == 3
     }
-    for access in _nodes(body, tirx.BufferLoad, tirx.BufferStore):
+    for access in scalar.nodes(body, tirx.BufferLoad, tirx.BufferStore):
         if access.buffer not in vectors or whole.get(access):
             continue
         (index,) = access.indices

@@ -59,13 +59,8 @@ def _counted_with(store: Any, trees: list[Any], loops: Loops) -> set[int]:
 
 def _loads(tree: Any) -> list[Any]:
     """Elements that an expression reads; those that only say where another one is are none of it."""
-    found: list[Any] = []
-    tirx.stmt_functor.post_order_visit(tree, found.append)
-    found = [node for node in found if isinstance(node, tirx.BufferLoad)]
-    inner: list[Any] = []
-    for load in found:
-        for index in load.indices:
-            tirx.stmt_functor.post_order_visit(index, inner.append)
+    found = scalar.nodes(tree, tirx.BufferLoad)
+    inner = [node for load in found for index in load.indices for node in scalar.nodes(index)]
     return [load for load in found if not any(load.same_as(node) for node in inner)]
 
 

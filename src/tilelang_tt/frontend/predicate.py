@@ -18,6 +18,7 @@ from tvm import tirx
 
 from tilelang_tt.diagnostics import Location
 from tilelang_tt.frontend.scope import Scope
+from tilelang_tt.ir import scalar
 from tilelang_tt.ir.elements import Element, ElementExpr, Number
 from tilelang_tt.ir.places import Buffer, Region, Tensor, whole
 from tilelang_tt.ir.tile import Copy, Fill, Gemm, Map, Reduce, Stmt, children, with_children
@@ -29,7 +30,7 @@ def computed_cells(body: Any) -> set[Any]:
     found: set[Any] = set()
 
     def computed(expr: Any) -> bool:
-        return any(is_computed(load.buffer) or load.buffer in found for load in _loads(expr))
+        return any(is_computed(load.buffer) or load.buffer in found for load in scalar.nodes(expr, tirx.BufferLoad))
 
     def visit(stmt: Any, conditional: bool) -> None:
         if isinstance(stmt, tirx.SeqStmt):
@@ -62,15 +63,11 @@ def _is_whole_cell(buffer: Any) -> bool:
     return str(buffer.scope()) == "local.var" and not str(buffer.dtype).startswith("float")
 
 
-def _loads(expr: Any) -> list[Any]:
-    found: list[Any] = []
-    tirx.stmt_functor.post_order_visit(expr, found.append)
-    return [node for node in found if isinstance(node, tirx.BufferLoad)]
-
-
 def is_data(scope: Scope, condition: Any) -> bool:
     """Whether a condition depends on single numbers that are computed on the chip."""
-    blocks = [scope.buffers[load.buffer] for load in _loads(condition) if load.buffer in scope.buffers]
+    blocks = [
+        scope.buffers[load.buffer] for load in scalar.nodes(condition, tirx.BufferLoad) if load.buffer in scope.buffers
+    ]
     return bool(blocks) and all(not block.shape for block in blocks)
 
 

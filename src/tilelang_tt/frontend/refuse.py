@@ -11,6 +11,7 @@ from tilelang.ir import get_buffer_span, get_stmt_span
 from tvm import tirx
 
 from tilelang_tt.diagnostics import Location, UnsupportedError
+from tilelang_tt.ir import scalar
 
 _TILELANG = str(Path(tilelang.__file__).parent)
 
@@ -136,9 +137,7 @@ def thread_index(name: str, location: Location | None, notes: tuple[str, ...] = 
 
 
 def _check_expression(expr: Any, threads: set[Any], location: Location | None, notes: tuple[str, ...]) -> None:
-    nodes: list[Any] = []
-    tirx.stmt_functor.post_order_visit(expr, nodes.append)
-    for node in nodes:
+    for node in scalar.nodes(expr):
         if isinstance(node, tirx.Var) and node in threads:
             raise thread_index(str(node.name), location, notes)
         op = str(getattr(node.op, "name", "")) if isinstance(node, tirx.Call) else ""

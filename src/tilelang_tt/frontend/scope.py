@@ -237,10 +237,9 @@ class Scope:
 
     def writes_to(self, buffer: Any) -> int:
         """How many statements write to a block or tensor."""
-        found: list[Any] = []
-        tirx.stmt_functor.post_order_visit(self.func.body, found.append)
-        stores = [node for node in found if isinstance(node, tirx.BufferStore) and node.buffer.same_as(buffer)]
-        regions = [node for node in found if isinstance(node, tirx.Call) and operator(node) == "tl.region"]
+        body = self.func.body
+        stores = [store for store in scalar.nodes(body, tirx.BufferStore) if store.buffer.same_as(buffer)]
+        regions = [call for call in scalar.nodes(body, tirx.Call) if operator(call) == "tl.region"]
         written = [node for node in regions if int(node.args[1]) & 2 and node.args[0].buffer.same_as(buffer)]
         return len(stores) + len(written)
 

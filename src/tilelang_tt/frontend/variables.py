@@ -28,12 +28,6 @@ def with_plain_variables(func: tirx.PrimFunc) -> tirx.PrimFunc:
     return _steering_elements(_one_for_each(_tests_of_all(func)))
 
 
-def _nodes(tree: Any, *kinds: Any) -> list[Any]:
-    found: list[Any] = []
-    tirx.stmt_functor.post_order_visit(tree, found.append)
-    return [node for node in found if isinstance(node, kinds)]
-
-
 def _renamed(tree: Any, old: Any, new: Any, indices: list[Any]) -> Any:
     """`tree` with another buffer in place of one, at other indices."""
 
@@ -89,10 +83,10 @@ def _assigned_first(body: Any) -> list[Any]:
     found: list[Any] = []
     seen: set[Any] = set()
     for part in list(body.seq) if isinstance(body, tirx.SeqStmt) else [body]:
-        seen |= {load.buffer for load in _nodes(part, tirx.BufferLoad)}
+        seen |= {load.buffer for load in scalar.nodes(part, tirx.BufferLoad)}
         if isinstance(part, tirx.BufferStore) and str(part.buffer.scope()) == "local.var" and part.buffer not in seen:
             found.append(part)
-        seen |= {store.buffer for store in _nodes(part, tirx.BufferStore)}
+        seen |= {store.buffer for store in scalar.nodes(part, tirx.BufferStore)}
     return found
 
 
@@ -102,11 +96,11 @@ def _assigned_first(body: Any) -> list[Any]:
 def _steering_elements(func: tirx.PrimFunc) -> tirx.PrimFunc:
     """Blocks of one whole number that say where something is, as variables."""
     body = func.body
-    steering = {load.buffer for where in _addresses(body) for load in _nodes(where, tirx.BufferLoad)}
-    in_regions = {call.args[0].buffer for call in _nodes(body, tirx.Call) if operator(call) == "tl.region"}
-    parallel = [loop for loop in _nodes(body, tirx.For) if loop.kind == tirx.ForKind.PARALLEL]
-    in_parallel = {store.buffer for loop in parallel for store in _nodes(loop, tirx.BufferStore)}
-    for block in _nodes(body, tirx.SBlock):
+    steering = {load.buffer for where in _addresses(body) for load in scalar.nodes(where, tirx.BufferLoad)}
+    in_regions = {call.args[0].buffer for call in scalar.nodes(body, tirx.Call) if operator(call) == "tl.region"}
+    parallel = [loop for loop in scalar.nodes(body, tirx.For) if loop.kind == tirx.ForKind.PARALLEL]
+    in_parallel = {store.buffer for loop in parallel for store in scalar.nodes(loop, tirx.BufferStore)}
+    for block in scalar.nodes(body, tirx.SBlock):
         for buffer in block.alloc_buffers:
             one = all(scalar.int_value(extent) == 1 for extent in buffer.shape)
             whole = str(buffer.dtype) in ("int32", "int64", "uint32") and str(buffer.scope()) != "local.var"
@@ -119,8 +113,8 @@ def _steering_elements(func: tirx.PrimFunc) -> tirx.PrimFunc:
 
 def _addresses(body: Any) -> list[Any]:
     """Expressions that say where an element or a box is, or how often something is done."""
-    found = [index for access in _nodes(body, tirx.BufferLoad, tirx.BufferStore) for index in access.indices]
-    return found + [bound for loop in _nodes(body, tirx.For) for bound in (loop.min, loop.extent)]
+    found = [index for access in scalar.nodes(body, tirx.BufferLoad, tirx.BufferStore) for index in access.indices]
+    return found + [bound for loop in scalar.nodes(body, tirx.For) for bound in (loop.min, loop.extent)]
 
 
 def _allocated_instead(body: Any, old: Any, new: Any) -> Any:

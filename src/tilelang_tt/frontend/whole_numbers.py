@@ -32,9 +32,7 @@ _HALF = 4  # bits of half a byte
 
 def accumulators(body: Any) -> set[Any]:
     """Blocks of 32-bit integers that products of bytes are added to: they are computed in float32."""
-    found: list[Any] = []
-    tirx.stmt_functor.post_order_visit(body, found.append)
-    products = [node for node in found if isinstance(node, tirx.Call) and operator(node) == "tl.tileop.gemm"]
+    products = [call for call in scalar.nodes(body, tirx.Call) if operator(call) == "tl.tileop.gemm"]
     blocks = [[region.args[0].buffer for region in call.args[:3]] for call in products]
     return {c for a, b, c in blocks if str(c.dtype) in WORDS and all(str(factor.dtype) in BYTES for factor in (a, b))}
 

@@ -153,6 +153,13 @@ def substitute(expr: Expr, values: Mapping[Var, Expr]) -> Expr:
     return simplify(tirx.stmt_functor.substitute(expr, dict(values)))
 
 
+def nodes(tree: Any, *kinds: Any) -> list[Any]:
+    """The nodes of an expression or statement, inner ones first; of these kinds, if some are named."""
+    found: list[Any] = []
+    tirx.stmt_functor.post_order_visit(tree, found.append)
+    return [node for node in found if isinstance(node, kinds)] if kinds else found
+
+
 def variables(expr: Expr) -> list[Var]:
     """Free variables, each once, in order of appearance."""
     found: dict[Var, None] = {}
@@ -333,9 +340,7 @@ def at_least_zero(expr: Expr, signed: Collection[Var] = ()) -> Expr:
 
 def divides_below_zero(expr: Expr, signed: Collection[Var] = ()) -> bool:
     """Whether printing `expr` needs `floor_div` or `floor_mod`."""
-    found: list[Any] = []
-    tirx.stmt_functor.post_order_visit(expr, found.append)
-    return any(isinstance(n, tirx.FloorDiv | tirx.FloorMod) and not nonnegative(n.a, signed) for n in found)
+    return any(not nonnegative(node.a, signed) for node in nodes(expr, tirx.FloorDiv, tirx.FloorMod))
 
 
 _C, _PYTHON = 1, 2  # columns of _PRECEDENCE

@@ -66,19 +66,16 @@ class ReduceTasks:
             rest = (For(k, scalar.const(1), scalar.const(length), 1, step),) if length > 1 else ()
             return (first, *rest)
 
-        def each(*stmts: KernelStmt) -> tuple[KernelStmt, ...]:
-            return stmts
-
         def section(base: Expr) -> tuple[KernelStmt, ...]:
             math = [*repeat(group, "t", lambda t: together(scalar.simplify(base + t), t))]
             if along_columns:
-                math += repeat(group, "t", lambda t: each(TransposeDst(t)))
-            math += repeat(group, "t", lambda t: each(Sfpu(DOWN_COLUMNS[stmt.op], (t,), t, None)))
-            math += repeat(group, "t", lambda t: each(FillTile(group + t, 0.0)))
-            math += repeat(group, "t", lambda t: each(Sfpu(SPREAD, (group + t, t), group + t, None)))
+                math += repeat(group, "t", lambda t: (TransposeDst(t),))
+            math += repeat(group, "t", lambda t: (Sfpu(DOWN_COLUMNS[stmt.op], (t,), t, None),))
+            math += repeat(group, "t", lambda t: (FillTile(group + t, 0.0),))
+            math += repeat(group, "t", lambda t: (Sfpu(SPREAD, (group + t, t), group + t, None),))
             if along_columns:
-                math += repeat(group, "t", lambda t: each(TransposeDst(group + t)))
-            pack = repeat(group, "t", lambda t: each(pack_tile(group + t, cb, result.at(scalar.simplify(base + t)))))
+                math += repeat(group, "t", lambda t: (TransposeDst(group + t),))
+            pack = repeat(group, "t", lambda t: (pack_tile(group + t, cb, result.at(scalar.simplify(base + t))),))
             return (Section(tuple(math), pack),)
 
         return repeat(lines, "line", section, group)
