@@ -133,6 +133,34 @@ def test_reversals_and_repeats() -> None:
     agree(turned_and_spread(), {"D": whole_numbers(24), "E": torch.zeros(24)}, ("E",))
 
 
+def other_sides() -> Any:
+    """Parts of a matrix and of a vector that are used along the other side of their tiles."""
+
+    @T.prim_func
+    def main(
+        A: T.Tensor((72, 128), "float32"),
+        V: T.Tensor((104,), "float32"),
+        B: T.Tensor((64, 40), "float32"),
+    ):
+        with T.Kernel(1, threads=128):
+            X = T.alloc_shared((72, 128), "float32")
+            v = T.alloc_shared((104,), "float32")
+            Y = T.alloc_shared((64, 40), "float32")
+            T.copy(A, X)
+            T.copy(V, v)
+            for i, j in T.Parallel(64, 40):
+                Y[i, j] = X[32 + j, 64 + i] * v[32 + i] + v[64 + j]
+            T.copy(Y, B)
+
+    return main
+
+
+def test_parts_along_the_other_side() -> None:
+    a, v = whole_numbers(72, 128), whole_numbers(104)
+    found = a[32:, 64:].mT * v[32:96, None] + v[64:]
+    agree(other_sides(), {"A": a, "V": v, "B": torch.zeros(64, 40)}, ("B",), reference={"B": found})
+
+
 def diagonal() -> Any:
     @T.prim_func
     def main(A: T.Tensor((24, 24), "float32"), D: T.Tensor((24,), "float32")):

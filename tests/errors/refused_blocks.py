@@ -36,55 +36,17 @@ def gemm(block: int, stages: int, size: int = 2048) -> Any:
 
 @refused(
     "TT122",
-    "block 2x32x32 of 'A' has more than two axes",
-    help="look up places of boxes over one or two axes",
+    "block 1x32x32 of 'B' lies along axes (1, 2), and another one across one of these",
+    help="walk a tensor by blocks over the same axes everywhere",
 )
-def places_of_three_dimensions() -> Any:
+def columns_here_and_rows_there() -> Any:
     @T.prim_func
-    def main(A: T.Tensor((4, 32, 32), "float32"), P: T.Tensor((2,), "int32"), B: T.Tensor((2, 32, 32), "float32")):
+    def main(A: T.Tensor((32, 32), "float32"), B: T.Tensor((32, 32, 32), "float32")):
         with T.Kernel(1, threads=128):
-            X = T.alloc_shared((2, 32, 32), "float32")
-            for i, j, k in T.Parallel(2, 32, 32):
-                X[i, j, k] = A[P[i], j, k]  # refused
-            T.copy(X, B)
-
-    return main
-
-
-@refused(
-    "TT155",
-    "T.transpose of a block with more than two axes: 2x32x64",
-    help="transpose one matrix of it at a time",
-)
-def transpose_of_three_dimensions() -> Any:
-    @T.prim_func
-    def main(A: T.Tensor((2, 32, 64), "float32"), B: T.Tensor((2, 64, 32), "float32")):
-        with T.Kernel(1, threads=128):
-            X = T.alloc_shared((2, 32, 64), "float32")
-            Y = T.alloc_shared((2, 64, 32), "float32")
+            X = T.alloc_shared((32, 32), "float32")
             T.copy(A, X)
-            T.transpose(X, Y)  # refused
-            T.copy(Y, B)
-
-    return main
-
-
-@refused(
-    "TT155",
-    "3 axes are computed at once, and 'V' has not these, in this order",
-    help="walk the last two axes by T.Parallel, and those before by T.serial around it",
-)
-def rows_of_three_axes() -> Any:
-    @T.prim_func
-    def main(A: T.Tensor((2, 64, 32), "float32"), R: T.Tensor((64,), "float32"), B: T.Tensor((2, 64, 32), "float32")):
-        with T.Kernel(1, threads=128):
-            X = T.alloc_shared((2, 64, 32), "float32")
-            V = T.alloc_shared((64,), "float32")
-            T.copy(A, X)
-            T.copy(R, V)
-            for n, i, j in T.Parallel(2, 64, 32):
-                X[n, i, j] = X[n, i, j] * V[i]  # refused
-            T.copy(X, B)
+            T.copy(X, B[0:32, 0:32, 5])
+            T.copy(X, B[5, 0:32, 0:32])  # refused
 
     return main
 

@@ -283,23 +283,6 @@ def copy_of_unknown_size() -> Any:
     return main
 
 
-@refused(
-    "TT143", "a part of 'X' is used along the other side of its tiles", help="copy the part to a block of its own first"
-)
-def part_of_a_buffer_transposed() -> Any:
-    @T.prim_func
-    def main(A: T.Tensor((64, 32), "float32"), B: T.Tensor((32, 32), "float32")):
-        with T.Kernel(1, threads=128):
-            X = T.alloc_shared((64, 32), "float32")
-            Y = T.alloc_shared((32, 32), "float32")
-            T.copy(A, X)
-            for i, j in T.Parallel(32, 32):
-                Y[i, j] = X[32 + j, i]  # refused
-            T.copy(Y, B)
-
-    return main
-
-
 @refused("TT119", "T.copy between boxes of different shape: 32x32 to 64x32", help="make the shapes equal")
 def copy_to_another_shape() -> Any:
     @T.prim_func

@@ -9,7 +9,8 @@ from typing import Any
 
 from tvm import arith, tirx
 
-from tilelang_tt.conformance.words import PLAIN_CALLS, TILE, Notes, mentions, nodes_of, number_of, operator_of
+from tilelang_tt.conformance.words import PLAIN_CALLS, TILE, Notes, mentions, number_of, operator_of
+from tilelang_tt.ir import scalar
 
 _NODE_OPS: dict[Any, str] = {
     tirx.Add: "add",
@@ -96,12 +97,12 @@ class _Body:
 
     def elements(self, value: Any) -> None:
         inside_index: set[int] = set()  # nodes by TVM's hash, which is their address
-        for node in nodes_of(value):
+        for node in scalar.nodes(value):
             if isinstance(node, tirx.BufferLoad):
                 self.access(node.buffer, node.indices, "operand")
                 for index in node.indices:
-                    inside_index.update(hash(part) for part in nodes_of(index))
-        for node in nodes_of(value):
+                    inside_index.update(hash(part) for part in scalar.nodes(index))
+        for node in scalar.nodes(value):
             if isinstance(node, tirx.Var) and node in self.notes.threads:
                 self.notes.irregular("thread index")
             if hash(node) in inside_index:
@@ -112,10 +113,10 @@ class _Body:
         name = next((op for kind, op in _NODE_OPS.items() if isinstance(node, kind)), None)
         if name is not None:
             position = mentions(node, self.axes) and not any(
-                isinstance(part, tirx.BufferLoad) for part in nodes_of(node)
+                isinstance(part, tirx.BufferLoad) for part in scalar.nodes(node)
             )
             integer = str(node.a.dtype).startswith(("int", "uint")) if hasattr(node, "a") else False
-            if position or (integer and not any(isinstance(part, tirx.BufferLoad) for part in nodes_of(node))):
+            if position or (integer and not any(isinstance(part, tirx.BufferLoad) for part in scalar.nodes(node))):
                 self.notes.use("position arithmetic in body" if position else "index arithmetic in body")
             else:
                 self.notes.use(f"op {name}" + (" integer" if integer else ""))

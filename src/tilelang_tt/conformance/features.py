@@ -16,8 +16,9 @@ from tvm import tirx
 
 from tilelang_tt.conformance.element_words import note_body
 from tilelang_tt.conformance.tile_words import note_tile_op
-from tilelang_tt.conformance.words import PLAIN_CALLS, Features, Notes, nodes_of, number_of, operator_of
+from tilelang_tt.conformance.words import PLAIN_CALLS, Features, Notes, number_of, operator_of
 from tilelang_tt.frontend.refuse import HARMLESS
+from tilelang_tt.ir import scalar
 
 _IRREGULAR_ANNOTATIONS = {
     "pragma_import_c": "extern",
@@ -50,7 +51,7 @@ class _Walk:
         self.notes.use(f"tensor rank {len(buffer.shape)}")
         self.notes.dtype(buffer.dtype)
         for extent in buffer.shape:
-            self.notes.sizes.update(node for node in nodes_of(extent) if isinstance(node, tirx.Var))
+            self.notes.sizes.update(node for node in scalar.nodes(extent) if isinstance(node, tirx.Var))
         if any(number_of(extent) is None for extent in buffer.shape):
             self.notes.use("dynamic shape")
         if any(number_of(stride) is None and isinstance(stride, tirx.Var) for stride in buffer.strides):

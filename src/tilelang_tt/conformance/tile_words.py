@@ -6,7 +6,8 @@ from typing import Any
 
 from tvm import tirx
 
-from tilelang_tt.conformance.words import TILE, Notes, nodes_of, number_of, operator_of
+from tilelang_tt.conformance.words import TILE, Notes, number_of, operator_of
+from tilelang_tt.ir import scalar
 
 
 def note_tile_op(notes: Notes, call: Any) -> bool:
@@ -65,9 +66,9 @@ def _fill(notes: Notes, call: Any) -> None:
     where, live = _box(notes, call.args[0], "fill")
     notes.use(f"fill {where}" + (" rank 1" if len(live) < 2 else ""))
     value = call.args[1]
-    if any(operator_of(node) == "tl.infinity" for node in nodes_of(value)):
+    if any(operator_of(node) == "tl.infinity" for node in scalar.nodes(value)):
         notes.use("fill with infinity")
-    elif any(isinstance(node, (tirx.Var, tirx.BufferLoad)) for node in nodes_of(value)):
+    elif any(isinstance(node, (tirx.Var, tirx.BufferLoad)) for node in scalar.nodes(value)):
         notes.use("fill with expression")
 
 

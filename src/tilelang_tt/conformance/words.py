@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from tvm import tirx
 
 from tilelang_tt.frontend.refuse import GPU_ONLY
+from tilelang_tt.ir import scalar
 
 TILE = 32  # rows and columns of a hardware tile
 
@@ -104,7 +104,7 @@ class Notes:
         """Nodes of an expression and of the lets it stands on."""
         found, pending = [], [expr]
         while pending:
-            for node in nodes_of(pending.pop()):
+            for node in scalar.nodes(pending.pop()):
                 found.append(node)
                 if isinstance(node, tirx.Var) and node in self.lets:
                     pending.append(self.lets[node])
@@ -123,7 +123,7 @@ class Notes:
                 self.use(f"{what} from {name}")
 
     def expression(self, expr: Any, where: str) -> None:
-        for node in nodes_of(expr):
+        for node in scalar.nodes(expr):
             if isinstance(node, tirx.Var) and node in self.threads:
                 self.irregular("thread index")
             elif isinstance(node, tirx.Call):
@@ -150,14 +150,8 @@ class Notes:
         return op
 
 
-def nodes_of(expr: Any) -> Iterator[Any]:
-    found: list[Any] = []
-    tirx.stmt_functor.post_order_visit(expr, found.append)
-    yield from found
-
-
 def mentions(expr: Any, variables: Any) -> bool:
-    return any(isinstance(node, tirx.Var) and node in variables for node in nodes_of(expr))
+    return any(isinstance(node, tirx.Var) and node in variables for node in scalar.nodes(expr))
 
 
 def number_of(expr: Any) -> int | None:

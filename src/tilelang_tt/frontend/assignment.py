@@ -131,7 +131,7 @@ class Assignment:
         walked = [axis for axis, extent in enumerate(region.extents) if extent != 1]
         for test in _conjuncts(condition):
             found = _first_few(test)
-            if found is None:
+            if found is None or found[0] < len(walked) - 2:
                 return None
             axis, count = walked[found[0]], found[1]
             if scalar.equal(region.mins[axis] + count, region.source.shape[axis]):
@@ -250,8 +250,6 @@ class Assignment:
             if len(set(axes)) != len(axes):
                 self.refuse_index(source, expr.indices)
             source = self.fetched(self.region(source, walks), axes)
-        if len(self.axis_of) > 2 and axes != tuple(range(len(self.axis_of))):
-            self.refuse_axes(source)
         return Element(source, None if axes == tuple(range(len(self.axis_of))) else axes)
 
     def fetched(self, region: Region, axes: tuple[int, ...]) -> Buffer:
@@ -324,14 +322,6 @@ class Assignment:
             f"'{source.name}[{shown}]' does not walk a box of the tensor",
             location=self.location,
             help="index each axis by base + a variable of T.Parallel, or by a number",
-        )
-
-    def refuse_axes(self, buffer: Buffer) -> None:
-        raise UnsupportedError(
-            "TT155",
-            f"{len(self.axis_of)} axes are computed at once, and '{buffer.name}' has not these, in this order",
-            location=self.location,
-            help="walk the last two axes by T.Parallel, and those before by T.serial around it",
         )
 
     def refuse_beyond(self, buffer: Buffer, axis: int, start: Expr, extent: int) -> None:

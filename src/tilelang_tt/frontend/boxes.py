@@ -27,8 +27,7 @@ def _stmt(scope: Scope, stmt: Stmt) -> Stmt:
     if isinstance(stmt, Copy):
         box = stmt.src if isinstance(stmt.src.source, Tensor) else stmt.dst
         block = stmt.dst.source if box is stmt.src else stmt.src.source
-        plain = box.limit is None and box.gather is None
-        if isinstance(box.source, Tensor) and isinstance(block, Buffer) and len(block.shape) > _MATRIX and plain:
+        if isinstance(box.source, Tensor) and isinstance(block, Buffer) and len(block.shape) > _MATRIX:
             return _loops(scope, stmt, box, block)
         return stmt
     return with_children(stmt, tuple(matrix_by_matrix(scope, nested) for nested in children(stmt)))

@@ -17,6 +17,7 @@ from tilelang.ir import get_buffer_span, get_stmt_span, set_buffer_span, stamp_s
 from tvm import tirx
 
 from tilelang_tt.frontend.expression import operator
+from tilelang_tt.frontend.nests import nest, region_like
 from tilelang_tt.ir import scalar
 
 _WHOLE = ("tl.tileop.fill", "tl.tileop.reduce")  # operations on the whole of a vector that a matrix has too
@@ -118,9 +119,7 @@ def _over_rows_and_columns(loop: Any, width: int, vectors: dict[Any, Any]) -> An
     kinds = ["tirx.FloorDiv", "tirx.FloorMod", "tirx.BufferLoad", "tirx.BufferStore"]
     body = tirx.stmt_functor.ir_transform(loop.body, None, there, kinds)
     body = tirx.stmt_functor.substitute(body, {var: row * width + col})
-    parallel = tirx.ForKind.PARALLEL
-    body = tirx.For(col, 0, width, parallel, body)
-    return tirx.For(row, 0, int(loop.extent) // width, parallel, body)
+    return nest([(row, int(loop.extent) // width), (col, width)], body)
 
 
 def _of_whole(call: Any, vectors: dict[Any, Any]) -> Any:
@@ -128,21 +127,16 @@ def _of_whole(call: Any, vectors: dict[Any, Any]) -> Any:
     matrix = vectors.get(source.args[0].buffer)
     if matrix is None:
         return None
-    whole = _region(source, matrix)
+    whole = region_like(source, matrix)
     if operator(call) == "tl.tileop.fill":
         return tirx.Evaluate(tirx.Call(call.dtype, call.op, [whole, *call.args[1:]]))
     target, kind, _, clear, *rest = call.args[1:]
     rows = tirx.decl_buffer([matrix.shape[0]], target.args[0].buffer.dtype, f"{matrix.name}_rows", scope=matrix.scope())
     along, across = tirx.const(1, "int32"), tirx.const(0, "int32")
-    first = tirx.Call(call.dtype, call.op, [whole, _region(target, rows), kind, along, tirx.const(True, "bool"), *rest])
+    each = region_like(target, rows)
+    first = tirx.Call(call.dtype, call.op, [whole, each, kind, along, tirx.const(True, "bool"), *rest])
     again = tirx.StringImm(kind.value.removeprefix("abs"))  # what is not negative any more
-    second = tirx.Call(call.dtype, call.op, [_region(source, rows), target, again, across, clear, *rest])
+    second = tirx.Call(call.dtype, call.op, [region_like(source, rows), target, again, across, clear, *rest])
     steps = tirx.SeqStmt([tirx.Evaluate(first), tirx.Evaluate(second)])
     block = tirx.SBlock([], [], [], "rows", steps, alloc_buffers=[rows])
     return tirx.SBlockRealize([], tirx.const(True, "bool"), block)
-
-
-def _region(like: Any, buffer: Any) -> Any:
-    """The whole of a buffer, as another region is written."""
-    start = tirx.BufferLoad(buffer, [tirx.const(0, "int32")] * len(buffer.shape))
-    return tirx.Call(like.dtype, like.op, [start, like.args[1], *buffer.shape])

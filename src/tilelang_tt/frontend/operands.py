@@ -15,6 +15,7 @@ from tvm import tirx
 
 from tilelang_tt.diagnostics import Location, UnsupportedError
 from tilelang_tt.frontend.elementwise import lift_parallel
+from tilelang_tt.frontend.nests import nest
 from tilelang_tt.frontend.scope import Scope
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.places import Buffer, Region, Tensor, whole
@@ -74,10 +75,7 @@ def operand(scope: Scope, call: Any, region: Region, location: Location | None) 
     inside = [var for var, _ in walked]
 
     def assigned(target: Any, at: list[Any], value: Any) -> tuple[Stmt, ...]:
-        stmt = tirx.BufferStore(target, value, at)
-        for var, extent in reversed(walked):
-            stmt = tirx.For(var, 0, extent, tirx.ForKind.PARALLEL, stmt)
-        return lift_parallel(scope, stmt, location)
+        return lift_parallel(scope, nest(walked, tirx.BufferStore(target, value, at)), location)
 
     return Operand(
         copy,

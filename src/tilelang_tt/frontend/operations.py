@@ -14,6 +14,7 @@ from tilelang_tt.diagnostics import Location, UnsupportedError
 from tilelang_tt.formats import INTEGERS
 from tilelang_tt.frontend.elementwise import lift_parallel
 from tilelang_tt.frontend.expression import constant
+from tilelang_tt.frontend.nests import assigned, box, nest, variables, walked
 from tilelang_tt.frontend.operands import block_of, operand, region_of
 from tilelang_tt.frontend.reductions import REDUCTIONS, reduction
 from tilelang_tt.frontend.scope import Scope
@@ -22,6 +23,8 @@ from tilelang_tt.ir import scalar
 from tilelang_tt.ir.elements import Element
 from tilelang_tt.ir.places import Buffer, Region, Tensor, whole
 from tilelang_tt.ir.tile import Copy, Fill, Gemm, Map, Stmt
+
+_MATRIX = 2  # axes
 
 
 def _copy(scope: Scope, call: Any, location: Location | None) -> tuple[Stmt, ...]:
@@ -46,15 +49,14 @@ def _copy(scope: Scope, call: Any, location: Location | None) -> tuple[Stmt, ...
 
 
 def _transpose(scope: Scope, call: Any, location: Location | None) -> tuple[Stmt, ...]:
-    """The last two axes change places; a vector is its own transpose."""
-    extents = [scalar.int_value(extent) for extent in call.args[0].args[2:]]
-    if any(extent != 1 for extent in extents[:-2]):
-        raise UnsupportedError(
-            "TT155",
-            f"T.transpose of a block with more than two axes: {'x'.join(map(str, extents))}",
-            location=location,
-            help="transpose one matrix of it at a time",
-        )
+    """The last two axes change places; a vector is its own transpose. Matrices of a block go one by one."""
+    (buffer, starts, extents), (target_buffer, there, _) = box(call.args[0]), box(call.args[1])
+    if walked(extents[:-_MATRIX]):
+        loops = variables(len(extents), "place")
+        turned = [*loops[:-2], loops[-1], loops[-2]]
+        value = tirx.BufferLoad(buffer, [low + var for low, var in zip(starts, loops, strict=True)])
+        store = assigned(target_buffer, [low + var for low, var in zip(there, turned, strict=True)], value)
+        return lift_parallel(scope, nest(zip(loops, extents, strict=True), store), location)
     source = block_of(scope, call.args[0], location)
     target = block_of(scope, call.args[1], location)
     axes = (1, 0) if len(source.buffer.shape) == 2 else None
@@ -79,13 +81,10 @@ def _fill(scope: Scope, call: Any, location: Location | None) -> tuple[Stmt, ...
     if number is not None:
         target = block_of(scope, region, location)
         return (Fill(target.buffer, number, location), *target.put())
-    start, extents = region.args[0], region.args[2:]
-    value = value if value.dtype == start.buffer.dtype else tirx.Cast(start.buffer.dtype, value)
-    loops = [tirx.Var(f"fill_{axis}", "int32") for axis in range(len(extents))]
-    stmt = tirx.BufferStore(start.buffer, value, [low + var for low, var in zip(start.indices, loops, strict=True)])
-    for var, extent in reversed(list(zip(loops, extents, strict=True))):
-        stmt = tirx.For(var, 0, extent, tirx.ForKind.PARALLEL, stmt)
-    return lift_parallel(scope, stmt, location)
+    buffer, starts, extents = box(region)
+    loops = variables(len(extents), "fill")
+    store = assigned(buffer, [low + var for low, var in zip(starts, loops, strict=True)], value)
+    return lift_parallel(scope, nest(zip(loops, extents, strict=True), store), location)
 
 
 def _gemm(scope: Scope, call: Any, location: Location | None) -> tuple[Stmt, ...]:

@@ -29,6 +29,7 @@ from tilelang_tt.ir.tile import Map, Reduce, Stmt
 
 Loops = list[tuple[Var, int]]
 
+_MATRIX = 2  # axes
 _NARROW = ("bfloat16", "float16")  # the matrix engine takes these in as they are
 
 
@@ -43,7 +44,34 @@ def serial_loops(scope: Scope, loops: Loops, store: Any, condition: Any) -> Loop
         else:
             found |= _beside_anywhere(access, loops)
     found |= _counted_with(store, trees, loops)
+    if not found:
+        found = _matrix_by_matrix(scope, accesses, loops)
     return [loop for number, loop in enumerate(loops) if number in found]
+
+
+def _matrix_by_matrix(scope: Scope, accesses: list[tuple[Any, bool]], loops: Loops) -> set[int]:
+    """Of more than two loops those outside of matrices, unless all boxes are walked alike: axis by axis, in order.
+
+    They are those that walk the outer axes of blocks; if none does, all but the last two of the target's.
+    """
+    walks = [[(index, number) for index in access.indices for number in _used(index, loops)] for access, _ in accesses]
+    order = [number for _, number in walks[-1]]
+    if len(order) <= _MATRIX:
+        return set()
+    boxes = all(_is_plain(index, loops[number][0]) for walk in walks for index, number in walk)
+    if boxes and all([number for _, number in walk] == order for walk in walks):
+        return set()
+    outer: set[int] = set()
+    for access, _ in accesses:
+        if access.buffer in scope.buffers:
+            axes = [axis for axis, extent in enumerate(access.buffer.shape) if scalar.int_value(extent) != 1]
+            outer.update(number for axis in axes[:-_MATRIX] for number in _used(access.indices[axis], loops))
+    return outer or set(order[:-_MATRIX])
+
+
+def _is_plain(index: Expr, var: Var) -> bool:
+    """Whether an axis is walked place by place, from anywhere on."""
+    return var not in scalar.variables(scalar.simplify(index - var))
 
 
 def _counted_with(store: Any, trees: list[Any], loops: Loops) -> set[int]:

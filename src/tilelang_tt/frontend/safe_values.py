@@ -14,6 +14,7 @@ from tilelang.ir import get_stmt_span, stamp_stmt_spans
 from tvm import tirx
 
 from tilelang_tt.frontend.expression import operator
+from tilelang_tt.frontend.nests import along, assigned, box, nest, variables, walked
 from tilelang_tt.ir import scalar
 
 _KEY = "safe_value_map"
@@ -63,16 +64,9 @@ def _safe(load: Any, value: Any) -> Any:
 
 def _elements(source: Any, target: Any, values: dict[Any, Any]) -> Any:
     """A copy, element by element."""
-    boxes = [(region.args[0], list(region.args[2:])) for region in (source, target)]
-    walked = [[axis for axis, extent in enumerate(box[1]) if scalar.int_value(extent) != 1] for box in boxes]
-    loops = [tirx.Var(f"place_{axis}", "int32") for axis in range(len(walked[0]))]
-    load, store = (
-        [low + loops[axes.index(axis)] if axis in axes else low for axis, low in enumerate(start.indices)]
-        for (start, _), axes in zip(boxes, walked, strict=True)
-    )
-    value = _safe(tirx.BufferLoad(boxes[0][0].buffer, load), values[boxes[0][0].buffer])
-    there = boxes[1][0].buffer
-    stmt = tirx.BufferStore(there, value if value.dtype == there.dtype else tirx.Cast(there.dtype, value), store)
-    for var, axis in reversed(list(zip(loops, walked[0], strict=True))):
-        stmt = tirx.For(var, 0, boxes[0][1][axis], tirx.ForKind.PARALLEL, stmt)
-    return stmt
+    (tensor, low, extents), (block, there, places) = box(source), box(target)
+    axes = walked(extents)
+    loops = variables(len(axes), "place")
+    load = tirx.BufferLoad(tensor, along(low, axes, loops))
+    store = assigned(block, along(there, walked(places), loops), _safe(load, values[tensor]))
+    return nest(zip(loops, (extents[axis] for axis in axes), strict=True), store)

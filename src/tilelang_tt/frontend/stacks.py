@@ -17,6 +17,7 @@ from tilelang.ir import get_stmt_span, stamp_stmt_spans
 from tvm import tirx
 
 from tilelang_tt.frontend.expression import operator
+from tilelang_tt.frontend.nests import PARALLEL, assigned, box, nest, region_like, variables, walked
 from tilelang_tt.ir import scalar
 
 _MATRIX = 2  # axes
@@ -33,17 +34,18 @@ def without_stacks(func: tirx.PrimFunc) -> tirx.PrimFunc:
     def rewrite(stmt: Any) -> Any:
         if operator(stmt.value) != "tl.tileop.reduce":
             return None
-        start, extents = stmt.value.args[0].args[0], [scalar.int_value(e) or 0 for e in stmt.value.args[0].args[2:]]
-        walked = [axis for axis, extent in enumerate(extents) if extent != 1]
-        if len(walked) <= _MATRIX:
+        buffer, starts, sizes = box(stmt.value.args[0])
+        extents = [scalar.int_value(extent) or 0 for extent in sizes]
+        axes = walked(extents)
+        if len(axes) <= _MATRIX:
             return None
         dim = int(stmt.value.args[3]) % len(extents)
 
         def element(variables: list[Any]) -> Any:
-            return tirx.BufferLoad(start.buffer, [low + var for low, var in zip(start.indices, variables, strict=True)])
+            return tirx.BufferLoad(buffer, [low + var for low, var in zip(starts, variables, strict=True)])
 
-        if dim in walked[-_MATRIX:]:
-            changed = by_parts(stmt.value, extents, dim, walked[-_MATRIX:], element)
+        if dim in axes[-_MATRIX:]:
+            changed = by_parts(stmt.value, extents, dim, axes[-_MATRIX:], element)
         elif str(stmt.value.args[2].value) in _COMBINE:
             changed = _by_elements(stmt.value, extents, dim, element)
         else:
@@ -57,26 +59,23 @@ def without_stacks(func: tirx.PrimFunc) -> tirx.PrimFunc:
 def by_parts(call: Any, extents: list[int], dim: int, inner: list[int], element: Callable[[list[Any]], Any]) -> Any:
     """A reduction of a part over the axes `inner`, one for each place along the others."""
     source = call.args[0].args[0].buffer
-    variables = [tirx.Var(f"part_{axis}", "int32") for axis in range(len(extents))]
+    each = variables(len(extents), "part")
     kept = [axis for axis in inner if axis != dim]
     part = tirx.decl_buffer([extents[axis] for axis in inner], source.dtype, f"{source.name}_part", scope=_CHIP)
     row_shape = [extents[axis] for axis in kept] or [1]
-    target, there = _target(call, dim, variables)
+    target, there = _target(call, dim, each)
     row = tirx.decl_buffer(row_shape, target.dtype, f"{source.name}_row", scope=_CHIP)
-    inside = [variables[axis] for axis in inner]
-    row_at = [variables[axis] for axis in kept] or [tirx.const(0, "int32")]
+    row_at = [each[axis] for axis in kept] or [tirx.const(0, "int32")]
 
-    def over(axes: list[int], stmt: Any, kind: Any) -> Any:
-        for axis in reversed(axes):
-            stmt = tirx.For(variables[axis], 0, extents[axis], kind, stmt)
-        return stmt
+    def over(axes: list[int], stmt: Any, kind: Any = PARALLEL) -> Any:
+        return nest([(each[axis], extents[axis]) for axis in axes], stmt, kind)
 
-    take = over(inner, tirx.BufferStore(part, element(variables), inside), tirx.ForKind.PARALLEL)
-    old = over(kept, tirx.BufferStore(row, tirx.BufferLoad(target, there), row_at), tirx.ForKind.PARALLEL)
-    regions = [_region(call.args[0], part), _region(call.args[1], row)]
+    take = over(inner, tirx.BufferStore(part, element(each), [each[axis] for axis in inner]))
+    old = over(kept, tirx.BufferStore(row, tirx.BufferLoad(target, there), row_at))
+    regions = [region_like(call.args[0], part), region_like(call.args[1], row)]
     along = tirx.const(inner.index(dim), "int32")
     reduce = tirx.Evaluate(tirx.Call(call.dtype, call.op, [*regions, call.args[2], along, *call.args[4:]]))
-    put = over(kept, tirx.BufferStore(target, tirx.BufferLoad(row, row_at), there), tirx.ForKind.PARALLEL)
+    put = over(kept, tirx.BufferStore(target, tirx.BufferLoad(row, row_at), there))
     steps = [take, reduce, put] if bool(call.args[4]) else [take, old, reduce, put]
     outer = [axis for axis in range(len(extents)) if axis not in inner]
     body = over(outer, tirx.SeqStmt(steps), tirx.ForKind.SERIAL)
@@ -90,34 +89,23 @@ _CHIP = "local.fragment"
 def _by_elements(call: Any, extents: list[int], dim: int, element: Callable[[list[Any]], Any]) -> Any:
     """A reduction along an axis that is no side of a matrix: matrices are combined element by element."""
     combine, clear = _COMBINE[str(call.args[2].value)], bool(call.args[4])
-    variables = [tirx.Var(f"part_{axis}", "int32") for axis in range(len(extents))]
-    target, there = _target(call, dim, variables)
-
-    def assigned(value: Any) -> Any:
-        stmt = tirx.BufferStore(target, tirx.Cast(target.dtype, value) if value.dtype != target.dtype else value, there)
-        for axis in reversed([axis for axis in range(len(extents)) if axis != dim]):
-            stmt = tirx.For(variables[axis], 0, extents[axis], tirx.ForKind.PARALLEL, stmt)
-        return stmt
-
-    at_first = [tirx.const(0, "int32") if axis == dim else var for axis, var in enumerate(variables)]
-    first = element(at_first)
+    each = variables(len(extents), "part")
+    target, there = _target(call, dim, each)
+    others = [(each[axis], extents[axis]) for axis in range(len(extents)) if axis != dim]
+    first = element([tirx.const(0, "int32") if axis == dim else var for axis, var in enumerate(each)])
     absolute = str(call.args[2].value).startswith("abs")
-    value = combine(tirx.BufferLoad(target, there), tirx.Cast(target.dtype, element(variables)))
+    value = combine(tirx.BufferLoad(target, there), tirx.Cast(target.dtype, element(each)))
     start = tirx.const(1 if clear else 0, "int32")
-    rest = tirx.For(variables[dim], start, extents[dim] - start, tirx.ForKind.SERIAL, assigned(value))
-    return tirx.SeqStmt([assigned(tirx.abs(first) if absolute else first), rest]) if clear else rest
+    again = nest(others, assigned(target, there, value))
+    rest = tirx.For(each[dim], start, extents[dim] - start, tirx.ForKind.SERIAL, again)
+    begin = nest(others, assigned(target, there, tirx.abs(first) if absolute else first))
+    return tirx.SeqStmt([begin, rest]) if clear else rest
 
 
-def _target(call: Any, dim: int, variables: list[Any]) -> tuple[Any, list[Any]]:
+def _target(call: Any, dim: int, each: list[Any]) -> tuple[Any, list[Any]]:
     """The buffer of the result, and where an element is in it; the axis that is reduced may be there, of length 1."""
     start = call.args[1].args[0]
-    places = [tirx.const(0, "int32") if axis == dim else var for axis, var in enumerate(variables)]
+    places = [tirx.const(0, "int32") if axis == dim else var for axis, var in enumerate(each)]
     if len(start.indices) != len(places):
         del places[dim]
     return start.buffer, [low + place for low, place in zip(start.indices, places, strict=True)]
-
-
-def _region(like: Any, buffer: Any) -> Any:
-    """The whole of a buffer, as another region is written."""
-    start = tirx.BufferLoad(buffer, [tirx.const(0, "int32")] * len(buffer.shape))
-    return tirx.Call(like.dtype, like.op, [start, like.args[1], *buffer.shape])

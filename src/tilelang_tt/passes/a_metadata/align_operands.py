@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from tilelang_tt.arch import TILE
 from tilelang_tt.compiled import Decision
-from tilelang_tt.diagnostics import Location, UnsupportedError
+from tilelang_tt.diagnostics import Location
 from tilelang_tt.ir.elements import Apply, Element, ElementExpr
 from tilelang_tt.ir.layout import BufferLayout, TileOrder
 from tilelang_tt.ir.places import Buffer, Memory
@@ -59,12 +60,10 @@ class _Aligner:
         if all(to is None or targets[to] == side for to, side in towards):
             return expr
         if expr.origin is not None:
-            raise UnsupportedError(
-                "TT143",
-                f"a part of '{expr.buffer.name}' is used along the other side of its tiles",
-                location=stmt.location,
-                help="copy the part to a block of its own first",
-            )
+            part = self.part(expr, stmt)
+            before.append(part)
+            straight = [to for to in walked if to is not None]
+            expr = Element(part.dst, tuple(straight) if len(straight) < 2 else (1, 0))
         turned = self.found.get(expr.buffer)
         if turned is None:
             turned = self.found[expr.buffer] = self.turned(expr.buffer, stmt.location)
@@ -88,11 +87,26 @@ class _Aligner:
         formats = self.layouts[buffer].format, self.layouts[stmt.dst].format
         return self.wide_dst and formats[0] == "Float32" and (formats[1] == "Float32" or jumps(stmt.value, buffer))
 
+    def part(self, expr: Element, stmt: Map) -> Map:
+        """A block of its own for what is used of another: outer axes stay at a place, those of tiles are walked."""
+        assert expr.origin is not None
+        old = self.layouts[expr.buffer]
+        kept = [axis for axis, to in enumerate(expr.walked) if to is not None]
+        shape = tuple(stmt.shape[to] for to in expr.walked if to is not None)
+        axes = tuple(kept.index(axis) if axis in kept else None for axis in range(len(expr.walked)))
+        block = self.block(f"{expr.buffer.name}_part", expr.buffer, shape, stmt.location)
+        row, col = (None if axis is None else axes[axis] for axis in (old.row_axis, old.col_axis))
+        rows, cols = (1 if axis is None else -(-shape[axis] // TILE) for axis in (row, col))
+        self.layouts[block] = replace(old, rows=rows, cols=cols, row_axis=row, col_axis=col, outer=())
+        return Map(block, Element(expr.buffer, axes, expr.origin), stmt.location)
+
+    def block(self, name: str, like: Buffer, shape: tuple[int, ...], location: Location | None) -> Buffer:
+        name = unique_name(name, self.launch.names | {block.name for block in self.layouts})
+        return Buffer(name, like.dtype, shape, Memory.SHARED, location)
+
     def turned(self, buffer: Buffer, location: Location | None) -> Buffer:
         """A block like `buffer` with rows and columns exchanged."""
-        shape = tuple(reversed(buffer.shape))
-        name = unique_name(f"{buffer.name}_t", self.launch.names | {block.name for block in self.layouts})
-        block = Buffer(name, buffer.dtype, shape, Memory.SHARED, location)
+        block = self.block(f"{buffer.name}_t", buffer, tuple(reversed(buffer.shape)), location)
         old = self.layouts[buffer]
         matrix = old.row_axis is not None and old.col_axis is not None
         self.layouts[block] = replace(

@@ -78,16 +78,16 @@ def _table(table: Tensor) -> TensorLayout:
 def _tile_axes(region: Region, sides: Sides, location: Location | None) -> TileAxes:
     """The axes a block extends over, by side; a block over one axis or none leaves a side free."""
     assert isinstance(region.source, Tensor)
-    axes = [axis for axis, extent in enumerate(region.extents) if extent != 1]
+    axes = [axis for axis, extent in enumerate(region.extents) if extent != 1]  # at most two: lifting sees to that
     row = [axis for axis in axes if sides.get((region.source, axis)) is Side.ROW]
     col = [axis for axis in axes if sides.get((region.source, axis)) is Side.COL]
     if len(row) > 1 or len(col) > 1 or len(row) + len(col) != len(axes):
         box = "x".join(str(extent) for extent in region.extents)
         raise UnsupportedError(
             "TT122",
-            f"block {box} of '{region.source.name}' has more than two axes",
+            f"block {box} of '{region.source.name}' lies along axes {tuple(axes)}, and another one across one of these",
             location=location,
-            help="look up places of boxes over one or two axes",
+            help="walk a tensor by blocks over the same axes everywhere",
         )
     return (row[0] if row else None), (col[0] if col else None)
 
