@@ -175,3 +175,55 @@ def test_blocks_leave_what_lies_behind_them() -> None:
     expected_b[64:128, 32:96] = a
     assert torch.equal(w, expected_w)
     assert torch.equal(b, expected_b)
+
+
+@pytest.mark.parametrize(
+    ("block", "down", "right"),
+    [
+        ((32, 32), -1, 0),
+        ((32, 32), 0, -2),
+        ((32, 32), -1, 3),
+        ((64, 32), -40, 0),
+        ((16, 16), -3, -20),
+        ((64, 64), -32, -32),
+    ],
+)
+def test_blocks_that_begin_before_the_tensor(block: tuple[int, int], down: int, right: int) -> None:
+    """What lies before it is zeros, and the rest of such a block is there: windows, rows and tiles."""
+    M, N, (height, width) = 100, 70, block
+
+    @T.prim_func
+    def main(A: T.Tensor((M, N), "float32"), B: T.Tensor((M, N), "float32")):
+        with T.Kernel(T.ceildiv(N, width), T.ceildiv(M, height), threads=128) as (bx, by):
+            a = T.alloc_shared((height, width), "float32")
+            top, left = by * height + down, bx * width + right
+            T.copy(A[top : top + height, left : left + width], a)
+            T.copy(a, B[by * height, bx * width])
+
+    a = random(M, N).float()
+    got = tilelang.compile(main, out_idx=[-1], target=TWO_CORES)(a)
+    beyond = torch.nn.functional.pad(a, (64, 64, 64, 64))
+    assert torch.equal(got, beyond[64 + down :, 64 + right :][:M, :N])
+
+
+def test_conditions_on_a_size_smaller_than_the_block() -> None:
+    """The host computes `n - 127` for the kernels, which is below zero here."""
+    n = T.dynamic("n")
+
+    @T.prim_func
+    def main(A: T.Tensor((40, n), "float32"), S: T.Tensor((40,), "float32")):
+        with T.Kernel(2, threads=128) as bx:
+            a = T.alloc_fragment((32, 128), "float32")
+            s = T.alloc_fragment((32,), "float32")
+            T.clear(s)
+            for k in T.serial(T.ceildiv(n, 128)):
+                T.copy(A[bx * 32, k * 128], a)
+                for i, j in T.Parallel(32, 128):
+                    a[i, j] = T.if_then_else(k * 128 + j < n, a[i, j] + 1, 0)
+                T.reduce_sum(a, s, dim=1, clear=False)
+            T.copy(s, S[bx * 32])
+
+    kernel = tilelang.compile(main, out_idx=[-1], target=TWO_CORES)
+    for size in (1, 33, 127, 128, 300):
+        a = (8 * random(40, size, dtype=torch.float32)).round()
+        assert torch.equal(kernel(a), (a + 1).sum(1))

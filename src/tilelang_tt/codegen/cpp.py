@@ -117,6 +117,7 @@ class Printer:
     def helpers(self, kernel: Kernel) -> None:
         """Print what expressions of this kernel need beside the SDK."""
         self.signed = {arg.var for arg in kernel.args if arg.kind is ArgKind.SCALAR}
+        self.signed |= {arg.var for arg in kernel.args if arg.size is not None and not scalar.nonnegative(arg.size)}
         self.signed |= {stmt.var for stmt in walk(kernel.body) if isinstance(stmt, ReadTable | Assign)}
         if any(scalar.divides_below_zero(e, self.signed) for stmt in walk(kernel.body) for e in expressions(stmt)):
             self.line()

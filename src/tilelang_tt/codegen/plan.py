@@ -105,7 +105,7 @@ def _tensor(program: TileProgram, tensor: Tensor, written: bool) -> TensorPlan:
 
 
 def _window(window: Window | None) -> WindowPlan | None:
-    return None if window is None else WindowPlan(window.step, window.extent)
+    return None if window is None else WindowPlan(window.step, window.extent, window.before)
 
 
 def _launch(

@@ -29,7 +29,7 @@ def tile_box(access: TileAccess, layout: TensorLayout, shape: tuple[int, ...], n
         (layout.col_axis, col, access.width or access.cols * TILE, layout.col_window),
     )
     box = {
-        axis: (start * TILE if window is None else start // window.tiles * window.step, extent)
+        axis: (start * TILE if window is None else (start // window.tiles - window.before) * window.step, extent)
         for axis, start, extent, window in sides
         if axis is not None
     }

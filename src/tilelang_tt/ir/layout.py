@@ -25,6 +25,7 @@ class Window:
 
     step: int
     extent: int
+    before: int = 0  # windows that begin before the axis and reach into it
 
     @property
     def tiles(self) -> int:

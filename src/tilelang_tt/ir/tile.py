@@ -299,6 +299,11 @@ class TileProgram:
         changing = {stmt.var for stmt in stmts if isinstance(stmt, Set)}
         return changing | {read.var for stmt in stmts for read in table_reads(stmt)}
 
+    @property
+    def signed(self) -> set[Var]:
+        """Variables that may be below zero: scalar parameters, and what holds elements of tables."""
+        return self.read_vars | {param.var for param in self.params if isinstance(param, ScalarParam)}
+
     def with_decisions(self, *decisions: Decision) -> TileProgram:
         return replace(self, decisions=self.decisions + decisions)
 

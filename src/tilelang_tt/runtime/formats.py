@@ -108,7 +108,9 @@ def folded(tensor: torch.Tensor, plan: TensorPlan) -> torch.Tensor:
 
 def _length(extent: int, window: WindowPlan | None) -> int:
     """Elements along an axis as stored: windows fill whole tiles."""
-    return extent if window is None else -(-extent // window.step) * -(-window.extent // TILE) * TILE
+    if window is None:
+        return extent
+    return (window.before + -(-extent // window.step)) * -(-window.extent // TILE) * TILE
 
 
 def _spread(matrices: torch.Tensor, dim: int, window: WindowPlan) -> torch.Tensor:
@@ -116,11 +118,11 @@ def _spread(matrices: torch.Tensor, dim: int, window: WindowPlan) -> torch.Tenso
     extent = matrices.shape[dim]
     padded = -(-window.extent // TILE) * TILE
     inside = torch.arange(padded)
-    places = torch.arange(0, extent, window.step)[:, None] + inside
-    outside = (inside >= window.extent) | (places >= extent)
+    places = torch.arange(-window.before * window.step, extent, window.step)[:, None] + inside
+    outside = (inside >= window.extent) | (places < 0) | (places >= extent)
     # As bits, because torch computes with fewer types than there are; a zero is all zeros in every type.
     bits = matrices.view(_BITS[matrices.element_size()])
-    result = bits.index_select(dim, places.clamp(max=extent - 1).flatten())
+    result = bits.index_select(dim, places.clamp(0, extent - 1).flatten())
     shape = [1, 1, 1]
     shape[dim] = -1
     return result.masked_fill_(outside.reshape(shape), 0).view(matrices.dtype)

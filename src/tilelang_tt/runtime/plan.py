@@ -44,10 +44,14 @@ class Param:
 
 @dataclass(frozen=True)
 class WindowPlan:
-    """An axis kept as windows of `extent` elements, one every `step`, each in ceil(extent / 32) tiles of its own."""
+    """An axis kept as windows of `extent` elements, one every `step`, each in ceil(extent / 32) tiles of its own.
+
+    The first one begins at element -before * step.
+    """
 
     step: int
     extent: int
+    before: int = 0
 
 
 @dataclass(frozen=True)
@@ -65,7 +69,7 @@ class TensorPlan:
         scale [H]       rows None, columns None   H tiles of one value each
 
     An axis with a window is cut into pieces before it is cut into tiles: element i of the axis is element i % step of
-    piece i // step, and a piece goes on to `extent` elements with what the next one begins with.
+    piece before + i // step, and a piece goes on to `extent` elements with what the next one begins with.
 
     A folded axis of length n counts as two, of n / 32 and of 32, before any of this.
     """

@@ -226,7 +226,8 @@ class _Rewriter:
         start, extent = region.mins[axis], region.extents[axis]
         count = -(-extent // TILE)
         if window is not None:
-            return scalar.simplify(scalar.floordiv(start, window.step) * window.tiles), count, extent
+            number = scalar.floordiv(start, window.step) + window.before
+            return scalar.simplify(number * window.tiles), count, extent
         if not facts.divisible(start, TILE):
             raise UnsupportedError(
                 "TT124",

@@ -12,6 +12,7 @@ every block in tiles of its own, which may mean several times.
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from dataclasses import replace
 
 from tilelang_tt.arch import TILE
@@ -21,7 +22,7 @@ from tilelang_tt.formats import INTEGER_FORMATS, INTEGERS, TILE_BYTES, format_of
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.layout import TensorLayout, Window
 from tilelang_tt.ir.places import Region, Tensor
-from tilelang_tt.ir.scalar import Expr
+from tilelang_tt.ir.scalar import Expr, Var
 from tilelang_tt.ir.tile import Copy, TileProgram, table_reads, walk
 from tilelang_tt.options import Options
 from tilelang_tt.passes.a_metadata.orient import Side, Sides, orient
@@ -58,6 +59,7 @@ def infer_layout(program: TileProgram) -> TileProgram:
             boxes.get(tensor, []),
             written.get(tensor, []),
             format_of(storage, program.options.float16),
+            program.signed,
         )
         decisions.append(Decision("infer_layout", tensor.name, _describe(tensor, layout)))
     for table in [view for view in program.views if view in tables]:
@@ -129,6 +131,7 @@ def _layout(
     boxes: list[Region],
     written: list[Region],
     format: str,
+    signed: set[Var],
 ) -> TensorLayout:
     axes = next(iter(ways)) if len(ways) == 1 else _common(tensor, ways)
     if axes[0] is None and axes[1] is not None and _needs_rows(tensor, axes[1], boxes, written):
@@ -136,7 +139,7 @@ def _layout(
     others = [extent for axis, extent in enumerate(tensor.shape) if axis not in axes]
     if len(ways) > 1 or (axes[0] is not None and _needs_rows(tensor, axes[0], boxes, written)):
         return _by_rows(tensor, axes, boxes, scalar.product(others), format)
-    windows = [None if axis is None else _window(tensor, axis, boxes, written) for axis in axes]
+    windows = [None if axis is None else _window(tensor, axis, boxes, written, signed) for axis in axes]
 
     def tiles(axis: int | None, window: Window | None) -> Expr:
         if axis is None:
@@ -144,7 +147,7 @@ def _layout(
         length = tensor.shape[axis]
         if window is None:
             return scalar.ceildiv(length, TILE)
-        return scalar.simplify(scalar.ceildiv(length, window.step) * window.tiles)
+        return scalar.simplify((scalar.ceildiv(length, window.step) + window.before) * window.tiles)
 
     row_tiles, col_tiles = (tiles(axis, window) for axis, window in zip(axes, windows, strict=True))
     batch = scalar.product(others)
@@ -158,7 +161,9 @@ WORD_BYTES = 4  # of a number in a tensor that lies row by row
 _MOST_COPIES = 32  # of an element, in windows: beyond that the tensor would swell too much
 
 
-def _window(tensor: Tensor, axis: int, boxes: list[Region], written: list[Region]) -> Window | None:
+def _window(
+    tensor: Tensor, axis: int, boxes: list[Region], written: list[Region], signed: Collection[Var] = ()
+) -> Window | None:
     """None where every block starts at a tile and ends at one, or at the tensor's end."""
     starts = [scalar.granularity(box.mins[axis]) for box in boxes]
     step = math.gcd(*starts)
@@ -166,7 +171,8 @@ def _window(tensor: Tensor, axis: int, boxes: list[Region], written: list[Region
     if step % TILE == 0 and all(ends_with_tile(tensor, axis, box) for box in boxes):
         return None
     step = step or extent
-    window = Window(step, extent)
+    inside = all(scalar.nonnegative(box.mins[axis], signed) for box in boxes)
+    window = Window(step, extent, before=0 if inside else (extent - 1) // step)
     overlap = extent > step  # then an element lies in several places, which a store would have to reach
     shorter = any(box.extents[axis] != extent and not ends_with_tile(tensor, axis, box) for box in written)
     if (written and overlap) or shorter or window.tiles * TILE > _MOST_COPIES * step:

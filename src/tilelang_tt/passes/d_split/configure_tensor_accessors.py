@@ -35,7 +35,7 @@ from tilelang_tt.ir.movement import (
 )
 from tilelang_tt.ir.places import Tensor
 from tilelang_tt.ir.scalar import Expr, Var
-from tilelang_tt.ir.tile import Load, ScalarParam, Store, TileAccess
+from tilelang_tt.ir.tile import Load, Store, TileAccess
 
 
 def configure_tensor_accessors(kernels: KernelSet) -> KernelSet:
@@ -117,8 +117,7 @@ class _Pages:
         tensor = self.kernels.program.layouts[access.tensor]
         if access.pages is not None:
             return self.rows(access, layout, transfer)
-        signed = {param.var for param in self.kernels.program.params if isinstance(param, ScalarParam)}
-        signed |= self.kernels.program.read_vars
+        signed = self.kernels.program.signed
         i, j = scalar.var("i"), scalar.var("j")
         row = access.row + i if access.rows > 1 else access.row
         col = access.col + j if access.cols > 1 else access.col
