@@ -34,7 +34,7 @@ from tilelang_tt.device import (
     open_device,
 )
 from tilelang_tt.runtime.build_cache import DIRECTORY_VARIABLE
-from tilelang_tt.runtime.kernel_build import BUILD_VARIABLE, runner
+from tilelang_tt.runtime.runner_build import BUILD_VARIABLE, runner
 from tilelang_tt.runtime.toolchain import find_toolchain
 
 CHIP_GOAL = 1.5  # GFLOP/s per core

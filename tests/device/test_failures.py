@@ -10,8 +10,8 @@ import torch
 from device_programs import Gemm, TileProgram
 
 from tilelang_tt.diagnostics import DeviceError, EnvironmentProblem
-from tilelang_tt.runtime.kernel_build import BUILD_VARIABLE
 from tilelang_tt.runtime.progress import progress
+from tilelang_tt.runtime.runner_build import BUILD_VARIABLE
 from tilelang_tt.runtime.virtual import launch
 
 LOOP = "    for (uint32_t unit = 0; unit < count; ++unit) {\n"

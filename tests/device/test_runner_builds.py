@@ -6,7 +6,7 @@ import pytest
 from device_programs import Gemm
 
 from tilelang_tt.diagnostics import DeviceError, EnvironmentProblem
-from tilelang_tt.runtime.kernel_build import BUILD_VARIABLE, RUNNER_BUILDS, runner
+from tilelang_tt.runtime.runner_build import BUILD_VARIABLE, RUNNER_BUILDS, runner
 from tilelang_tt.runtime.toolchain import find_toolchain
 
 UNWRITTEN = {"reader.cpp": ("            cb_push_back(cb_a, block_m * block_k);\n", "")}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 import signal
@@ -17,7 +18,7 @@ from device_programs import Gemm
 
 from tilelang_tt.diagnostics import DeviceError
 from tilelang_tt.runtime import arena, runner
-from tilelang_tt.runtime.kernel_build import BUILD_VARIABLE
+from tilelang_tt.runtime.runner_build import BUILD_VARIABLE
 
 ENDLESS = {
     "reader.cpp": (
@@ -32,7 +33,8 @@ def children(pid: int | str = "self") -> set[int]:
     """Processes that this one has started and not waited for: the running ones and the zombies."""
     found: set[int] = set()
     for task in Path(f"/proc/{pid}/task").iterdir():
-        found |= set(map(int, (task / "children").read_text().split()))
+        with contextlib.suppress(FileNotFoundError):  # a thread that has just ended
+            found |= set(map(int, (task / "children").read_text().split()))
     return found
 
 

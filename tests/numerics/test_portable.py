@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from recorded_cases import Bytes, Case, cases, run
 
-from tilelang_tt.runtime.kernel_build import runner
 from tilelang_tt.runtime.program import NUMERICS
+from tilelang_tt.runtime.runner_build import runner
 from tilelang_tt.runtime.toolchain import Toolchain, find_toolchain
 
 STEP = 40  # every so many of the recorded cases

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from recorded_cases import FOLDER, Case, cases, compare
 
-from tilelang_tt.runtime.kernel_build import DEVICE
+from tilelang_tt.runtime.artifact import DEVICE
 
 MODES = ("chip", "fast", "exact")
 FAMILIES = {

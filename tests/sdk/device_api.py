@@ -10,7 +10,7 @@ from pathlib import Path
 
 from device_headers import DEFINES, MODES, headers, names_without_meaning, offered
 
-from tilelang_tt.runtime.kernel_build import INCLUDE
+from tilelang_tt.runtime.artifact import INCLUDE
 from tilelang_tt.runtime.toolchain import find_toolchain
 from tilelang_tt.sdk import load
 

@@ -7,7 +7,7 @@ import subprocess
 from functools import cache
 from pathlib import Path
 
-from tilelang_tt.runtime.kernel_build import INCLUDE
+from tilelang_tt.runtime.artifact import INCLUDE
 from tilelang_tt.runtime.toolchain import find_toolchain
 from tilelang_tt.sdk.declarations import read_declarations
 from tilelang_tt.sdk.table import Function

@@ -3,6 +3,7 @@
 chip <l1 bytes> <l1 base> <CB ids> <DRAM banks> <DRAM read alignment> <NoC alignment> <zeros base> <grid x> <grid y>
      <Blackhole 0|1>
 run <numerics: 0 fast, 1 exact, 2 chip> <threads> <L1 window bytes> <time limit, ms> <seed>
+    [<library of chip numerics>]
 memory <DRAM bytes> <offset of the shared L1> <L1 address of the first tensor, or 0>
 tensor <name> <dram|l1> <address> <page bytes> <pages> <offset in shared memory> <offset of its page marks>
        <slots per bank, 0 when interleaved> [<pages> <bank * slots + slot of each>]
@@ -22,12 +23,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tilelang_tt.runtime.formats import FORMATS
-from tilelang_tt.runtime.kernel_build import ZEROS_BASE
+from tilelang_tt.runtime.kernel_build import ZEROS_BASE, Built
 from tilelang_tt.runtime.plan import Role
 from tilelang_tt.runtime.program import NUMERICS, ROLES, CoreRun, GroupRun, L1Address, Run, TensorRun
 
 _FIDELITIES = ("LoFi", "HiFi2", "HiFi3", "HiFi4")
-Libraries = list[list[dict[Role, Path]]]  # per launch and group
 
 
 def l1_window(run: Run) -> int:
@@ -42,17 +42,18 @@ def l1_window(run: Run) -> int:
     return 1 << (top - 1).bit_length()
 
 
-def describe(run: Run, libraries: Libraries, *, threads: int, time_limit: float) -> str:
+def describe(run: Run, built: Built, *, threads: int, time_limit: float) -> str:
     chip = run.arch
     lines = [
         f"chip {chip.l1_bytes} {chip.l1_base} {chip.cb_count} {chip.dram_banks} {chip.dram_read_align} "
         f"{chip.noc_align} {ZEROS_BASE[chip.name]} {run.grid[0]} {run.grid[1]} "
         f"{int(chip.name == 'blackhole')}",
-        f"run {NUMERICS.index(run.numerics)} {threads} {l1_window(run)} {max(1, int(time_limit * 1000))} {run.seed}",
+        f"run {NUMERICS.index(run.numerics)} {threads} {l1_window(run)} {max(1, int(time_limit * 1000))} {run.seed}"
+        + (f" {built.chip}" if built.chip else ""),
         f"memory {run.memory.dram_bytes} {run.memory.l1_shared} {run.memory.l1_heap}",
         *map(_tensor, run.tensors),
     ]
-    for launch, of_groups in zip(run.launches, libraries, strict=True):
+    for launch, of_groups in zip(run.launches, built.kernels, strict=True):
         lines.append(f"launch {_word(launch.name)}")
         for group, of_roles in zip(launch.groups, of_groups, strict=True):
             lines += _group(group, of_roles)

@@ -54,13 +54,13 @@ def execute(
     limit = timeout if timeout is not None else default_timeout()
     started = time.perf_counter()
     with progress(f"building the kernels of {run.name} for the virtual device"):
-        runner, libraries = build_all(run)
+        found = build_all(run)
     built = time.perf_counter()
     run = replace(run, seed=run.seed or default_seed())
-    text = describe(run, libraries, threads=_threads(run), time_limit=limit)
+    text = describe(run, found, threads=_threads(run), time_limit=limit)
     shared = memory()
     with progress(f"running {run.name} on the virtual device ({run.numerics} numerics)"):
-        report = _report(str(runner), text, shared, limit)
+        report = _report(str(found.runner), text, shared, limit)
     if report["status"] != "ok":
         raise device_error(report, run, limit)
     after()

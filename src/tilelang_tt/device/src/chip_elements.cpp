@@ -1,5 +1,5 @@
 // `chip` numerics: element-wise operations and reductions of the matrix engine, accumulation in L1.
-#include "chip_engine.h"
+#include "chip_library.h"
 #include "chip_lane.h"
 
 namespace vd {

@@ -1,5 +1,5 @@
 // `chip` numerics: products of tiles.
-#include "chip_engine.h"
+#include "chip_library.h"
 #include "chip_lane.h"
 
 namespace vd {

@@ -15,9 +15,12 @@
 #include <ctime>
 #include <utility>
 
+#include "chip_library.h"
 #include "machine.h"
 
 using namespace vd;
+
+const chip::Library* chip::library;
 
 namespace {
 
@@ -94,6 +97,13 @@ void read_chip(Words& words) {
     chip.blackhole = words.number() != 0;
 }
 
+void load_chip_numerics(const char* path) {
+    void* const library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!library) broken_input("cannot load chip numerics: %s", dlerror());
+    chip::library = static_cast<const chip::Library*>(dlsym(library, "vd_chip_library"));
+    if (!chip::library) broken_input("no chip numerics in %s", path);
+}
+
 void read_run(Words& words) {
     const uint32_t numerics = words.word32();  // order of NUMERICS in runtime/program.py
     device.exact = numerics == 1;
@@ -102,6 +112,7 @@ void read_run(Words& words) {
     device.l1_window = words.word32();
     device.time_limit = static_cast<double>(words.number()) * 1e-3;
     device.seed = words.number();
+    if (device.bit_true) load_chip_numerics(words.required());
 }
 
 std::vector<uint32_t> read_list(Words& words) {

@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "chip_engine.h"
+#include "chip_library.h"
 
 namespace vd {
 namespace {
@@ -373,7 +373,7 @@ void pack_tile(DataFormat format, const Tile& tile, bool accumulate, uint8_t* pa
         } else {
             pack_float16_b(from, false, packed);
         }
-        return chip::accumulate_page(format, packed, page);
+        return chip::library->accumulate_page(format, packed, page);
     }
     switch (format) {
         case DataFormat::Float32:
@@ -388,7 +388,7 @@ void pack_tile(DataFormat format, const Tile& tile, bool accumulate, uint8_t* pa
 
 void multiply_tile(Tile& dst, const Tile& left, const Tile& right, bool dst_is_zero) {
     ++core->statistics.tile_products;
-    if (device.bit_true) return chip::multiply_tile(dst, left, right, dst_is_zero);
+    if (device.bit_true) return chip::library->multiply_tile(dst, left, right, dst_is_zero);
     if (dst_is_16bit()) {
         multiply<true>(dst, left, right, dst_is_zero);
     } else {

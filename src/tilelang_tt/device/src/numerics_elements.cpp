@@ -1,5 +1,5 @@
 // Matrix engine besides products of tiles: element-wise operations and reductions, in `fast` and `exact` plain fp32.
-#include "chip_engine.h"
+#include "chip_library.h"
 #include "numerics.h"
 
 namespace vd {
@@ -42,7 +42,7 @@ void reduce(Tile& dst, const Tile& data, ReduceAxis axis, float scaler, bool zer
 }  // namespace
 
 void add_elements(Tile& dst, const Tile& a, const Tile& b, bool subtract, bool accumulate) {
-    if (device.bit_true) return chip::add_elements(dst, a, b, subtract, accumulate);
+    if (device.bit_true) return chip::library->add_elements(dst, a, b, subtract, accumulate);
     float* to = elements(dst);
     const float *left = elements(a), *right = elements(b);
     for (uint32_t i = 0; i < kTileElements; ++i) {
@@ -53,7 +53,7 @@ void add_elements(Tile& dst, const Tile& a, const Tile& b, bool subtract, bool a
 }
 
 void multiply_elements(Tile& dst, const Tile& a, const Tile& b, bool accumulate) {
-    if (device.bit_true) return chip::multiply_elements(dst, a, b, accumulate);
+    if (device.bit_true) return chip::library->multiply_elements(dst, a, b, accumulate);
     Tile left = a, right = b;
     cut_to_fidelity(left, true);
     cut_to_fidelity(right, false);
@@ -66,12 +66,12 @@ void multiply_elements(Tile& dst, const Tile& a, const Tile& b, bool accumulate)
 }
 
 void reduce_sum(Tile& dst, const Tile& data, float scaler, ReduceAxis axis, DataFormat format, bool dst_is_zero) {
-    if (device.bit_true) return chip::reduce_sum(dst, data, scaler, axis, format, dst_is_zero);
+    if (device.bit_true) return chip::library->reduce_sum(dst, data, scaler, axis, format, dst_is_zero);
     reduce(dst, data, axis, scaler, dst_is_zero, false, [](float a, float b) { return a + b; });
 }
 
 void reduce_max(Tile& dst, const Tile& data, ReduceAxis axis, DataFormat format, bool dst_is_zero) {
-    if (device.bit_true) return chip::reduce_max(dst, data, axis, format, dst_is_zero);
+    if (device.bit_true) return chip::library->reduce_max(dst, data, axis, format, dst_is_zero);
     reduce(dst, data, axis, 1.0f, dst_is_zero, true, larger);
 }
 

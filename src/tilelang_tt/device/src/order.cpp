@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <map>
 #include <unordered_map>
-
 
 namespace vd {
 namespace {
@@ -22,6 +20,7 @@ struct Clocked {
 };
 
 struct Word {
+    uint32_t offset;
     Clock signals;               // joined clocks of all that changed it
     std::vector<Moment> arrived;  // signals since its own core set it
     Moment set;
@@ -40,8 +39,20 @@ struct OrderedBuffer {
 
 struct OrderedCore {
     Clock arrived;
-    std::map<uint32_t, Word> words;
+    std::vector<Word> words;  // a few
     OrderedBuffer buffers[kMaxCbs];
+
+    Word* find(uint32_t offset) {
+        for (Word& word : words) {
+            if (word.offset == offset) return &word;
+        }
+        return nullptr;
+    }
+    Word& word_at(uint32_t offset) {
+        if (Word* const known = find(offset)) return *known;
+        words.push_back({offset, {}, {}, {}, 0});
+        return words.back();
+    }
 };
 
 struct TensorPage {
@@ -122,7 +133,7 @@ OrderedBuffer* buffer_at(const Core& at, uint32_t offset, uint32_t bytes, uint32
 }
 
 void arrive_in_word(Flight& flight) {
-    Word& word = cores[flight.to->index].words[flight.offset];
+    Word& word = cores[flight.to->index].word_at(flight.offset);
     const Clock& sender = *flight.order;
     if (!knows(sender, word.set)) {
         breach("semaphore", "this signal and the store of %u to the same word by %s: nothing orders the two, so one may "
@@ -183,14 +194,14 @@ uint32_t within_page(const Span& far) {
 
 void begin_order(uint32_t count) {
     ordering = true;
-    kernels.assign(std::size_t{count} * kRoles, Clocked{});
+    kernels = std::vector<Clocked>(std::size_t{count} * kRoles);
     for (std::size_t i = 0; i < kernels.size(); ++i) {
-        kernels[i].known.assign(kernels.size(), 0);
+        kernels[i].known = Clock(kernels.size());
         kernels[i].known[i] = 1;
     }
-    cores.assign(count, OrderedCore{});
+    cores = std::vector<OrderedCore>(count);
     tensor_pages.clear();
-    unacknowledged.assign(kernels.size(), {});
+    unacknowledged = std::vector<std::vector<TensorPage*>>(kernels.size());
 }
 
 void end_order() { ordering = false; }
@@ -299,7 +310,7 @@ void order_write_barrier(uint32_t noc, int32_t trid) {
 void order_set(uint32_t offset, uint32_t value) {
     if (!ordering) return;
     OrderedCore& at = cores[core->index];
-    Word& word = at.words[offset];
+    Word& word = at.word_at(offset);
     for (const Moment& signal : word.arrived) {
         if (knows(kernels[here()].known, signal)) continue;
         breach("semaphore", "this store of %u and the signal of %s to the same word: nothing orders the two, so one may be "
@@ -315,8 +326,8 @@ void order_set(uint32_t offset, uint32_t value) {
 void order_passed(uint32_t offset) {
     if (!ordering) return;
     OrderedCore& at = cores[core->index];
-    const auto word = at.words.find(offset);
-    learn(word == at.words.end() ? at.arrived : word->second.signals);
+    const Word* const word = at.find(offset);
+    learn(word ? word->signals : at.arrived);
 }
 
 void order_poll() {

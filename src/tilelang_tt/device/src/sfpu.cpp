@@ -1,7 +1,7 @@
 // The vector unit: finds the row of a call, checks what it relies on, applies it to the elements it covers.
 #include "sfpu.h"
 
-#include "chip_vector.h"
+#include "chip_library.h"
 #include "numerics.h"
 
 namespace vd {
@@ -95,8 +95,8 @@ void run_float(const SfpuCall& call, const FloatRow& row) {
     require_variant(call, row.name);
     const Scalars s = scalars_of(call);
     const Extent extent = extent_of(call, row.name);
-    const chip::VectorFunction rule = device.bit_true ? chip::vector_function(call.op) : nullptr;
-    const chip::Variant variant = chip::variant_of(call);
+    const chip::VectorFunction rule = device.bit_true ? chip::library->vector_function(call.op) : nullptr;
+    const chip::Variant variant = rule ? chip::library->variant_of(call) : chip::Variant{};
     float* to = &dst_tile(call.out).at[0][0][0];
     const float* a = writes_only(row.op) ? to : operand(call.in[0], row.name);
     const float* b = row.operands > 1 ? operand(call.in[1], row.name) : a;

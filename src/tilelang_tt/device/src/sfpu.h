@@ -2,6 +2,7 @@
 // operation needs, how many DST tiles it reads, and how its result enters a 16-bit DST.
 #pragma once
 
+#include <cmath>
 #include <cstring>
 
 #include "machine.h"
@@ -13,6 +14,7 @@ enum class Store : uint8_t {
     NearestEven,  // operations that round in software first
     Bits,         // integers
 };
+constexpr Store kCut = Store::Truncate, kEven = Store::NearestEven;
 
 inline float float_of(uint32_t bits) {
     float value;
@@ -48,6 +50,13 @@ struct IntRow {
     uint8_t operands;
     uint32_t (*apply)(uint32_t a, uint32_t b, const Scalars& s);
 };
+
+inline float truth(bool holds) { return holds ? 1.0f : 0.0f; }
+// With the sign of the divisor.
+inline float remainder(float x, float divisor) {
+    const float rest = std::fmod(x, divisor);
+    return rest != 0.0f && (rest < 0.0f) != (divisor < 0.0f) ? rest + divisor : rest;
+}
 
 const FloatRow* find_unary(Sfpu op);
 const FloatRow* find_binary(Sfpu op);  // two or three operands

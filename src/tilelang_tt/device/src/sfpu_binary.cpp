@@ -1,18 +1,9 @@
 // Vector-unit functions of two or three tiles. Columns as in sfpu_unary.cpp.
-#include <cmath>
-
 #include "sfpu.h"
 
 namespace vd {
 namespace {
 
-constexpr Store kCut = Store::Truncate, kEven = Store::NearestEven;
-
-float truth(bool holds) { return holds ? 1.0f : 0.0f; }
-float remainder(float x, float divisor) {
-    const float rest = std::fmod(x, divisor);
-    return rest != 0.0f && (rest < 0.0f) != (divisor < 0.0f) ? rest + divisor : rest;
-}
 bool close(float x, float y, const Scalars& s) {
     if (x != x || y != y) return s.u[2] != 0 && x != x && y != y;
     return x == y || std::fabs(x - y) <= s.f[1] + s.f[0] * std::fabs(y);
@@ -28,7 +19,7 @@ float logaddexp(float a, float b) { return a == b ? a + 0.69314718f : std::fmax(
 float logaddexp2(float a, float b) { return a == b ? a + 1.0f : std::fmax(a, b) + std::log2(1.0f + std::exp2(-std::fabs(a - b))); }
 
 // clang-format off
-const FloatRow kRows[] = {
+const FloatRow kBinaryRows[] = {
     {Sfpu::BinaryAdd, Sfpu::BinaryAdd, "add_binary_tile", 2, kCut, VD_FLOAT(a + b)},
     {Sfpu::BinarySub, Sfpu::BinarySub, "sub_binary_tile", 2, kCut, VD_FLOAT(a - b)},
     {Sfpu::BinaryMul, Sfpu::BinaryMul, "mul_binary_tile", 2, kEven, VD_FLOAT(a * b)},
@@ -65,7 +56,7 @@ const FloatRow kRows[] = {
 }  // namespace
 
 const FloatRow* find_binary(Sfpu op) {
-    for (const FloatRow& row : kRows) {
+    for (const FloatRow& row : kBinaryRows) {
         if (row.op == op) return &row;
     }
     return nullptr;

@@ -1,6 +1,4 @@
 // Vector-unit operations on integers: two's complement, wrapping. Columns: operation, its init, name, operands, meaning.
-#include <cmath>
-
 #include "sfpu.h"
 
 namespace vd {
@@ -41,7 +39,7 @@ uint32_t right(uint32_t x, uint32_t by, DataFormat format) {
 }
 
 // clang-format off
-const IntRow kRows[] = {
+const IntRow kIntegerRows[] = {
     {Sfpu::AbsInt, Sfpu::Abs, "abs_tile_int32", 1, VD_INT(magnitude(a))},
     {Sfpu::AddScalarInt, Sfpu::Scalar, "add_unary_tile_int32", 1, VD_INT(a + s.u[0])},
     {Sfpu::SubScalarInt, Sfpu::Scalar, "sub_unary_tile_int32", 1, VD_INT(a - s.u[0])},
@@ -113,7 +111,7 @@ const IntRow kRows[] = {
 }  // namespace
 
 const IntRow* find_integer(Sfpu op) {
-    for (const IntRow& row : kRows) {
+    for (const IntRow& row : kIntegerRows) {
         if (row.op == op) return &row;
     }
     return nullptr;

@@ -1,12 +1,9 @@
 // Vector-unit functions of one tile. Columns: operation, its init, name, operands, rounding into a 16-bit DST, meaning.
-#include <cmath>
-
 #include "sfpu.h"
 
 namespace vd {
 namespace {
 
-constexpr Store kCut = Store::Truncate, kEven = Store::NearestEven;
 constexpr float kInfinity = __builtin_inff();
 
 float sigmoid(float x) { return 1.0f / (1.0f + std::exp(-x)); }
@@ -17,17 +14,12 @@ float gelu_derivative(float x) {
 }
 float clamp(float x, float low, float high) { return x < low ? low : x > high ? high : x; }
 float sign(float x) { return x > 0.0f ? 1.0f : x < 0.0f ? -1.0f : 0.0f; }
-float truth(bool holds) { return holds ? 1.0f : 0.0f; }
 float softplus(float x, float beta, float reciprocal, float threshold) {
     return beta * x > threshold ? x : std::log1p(std::exp(beta * x)) * reciprocal;
 }
 float round_decimals(float x, int decimals) {
     const double scale = std::pow(10.0, decimals);
     return static_cast<float>(std::nearbyint(static_cast<double>(x) * scale) / scale);
-}
-float remainder(float x, float divisor) {
-    const float rest = std::fmod(x, divisor);
-    return rest != 0.0f && (rest < 0.0f) != (divisor < 0.0f) ? rest + divisor : rest;
 }
 float divide_rounded(float numerator, float x, uint32_t rounding) {
     const float quotient = numerator / x;
@@ -59,7 +51,7 @@ float bessel(float x, int order) {
 }
 
 // clang-format off
-const FloatRow kRows[] = {
+const FloatRow kUnaryRows[] = {
     {Sfpu::Abs, Sfpu::Abs, "abs_tile", 1, kCut, VD_FLOAT(std::fabs(a))},
     {Sfpu::Acos, Sfpu::Acos, "acos_tile", 1, kEven, VD_FLOAT(std::acos(a))},
     {Sfpu::Acosh, Sfpu::Acosh, "acosh_tile", 1, kEven, VD_FLOAT(std::acosh(a))},
@@ -168,7 +160,7 @@ const FloatRow kRows[] = {
 }  // namespace
 
 const FloatRow* find_unary(Sfpu op) {
-    for (const FloatRow& row : kRows) {
+    for (const FloatRow& row : kUnaryRows) {
         if (row.op == op) return &row;
     }
     return nullptr;
