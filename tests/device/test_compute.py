@@ -116,6 +116,46 @@ def test_rows_that_are_broadcast_are_all_that_must_be_there() -> None:
     torch.testing.assert_close(alone, expected, rtol=1e-5, atol=1e-5)
 
 
+SPREAD_TO_X = "sfpu_bcast_row_init(); sfpu_add_bcast_row(0, 1);"
+ROWS_IN_DST = {
+    "the row itself": ("", lambda row: row),
+    "what is computed from it": ("mul_binary_tile_init(); mul_binary_tile(1, 1, 1);", lambda row: row * row),
+    "a copy": ("copy_dest_values_init(); copy_dest_values<DataFormat::Float32>(1, 2);", lambda row: row),
+    "a row spread over it": ("sfpu_bcast_row_init(); sfpu_mul_bcast_row(1, 1);", lambda row: row * row),
+}
+
+
+@pytest.mark.parametrize("case", ROWS_IN_DST)
+def test_in_dst_the_row_that_is_spread_is_all_that_must_be_there(case: str) -> None:
+    calls, value = ROWS_IN_DST[case]
+    rows = torch.cat([half[:1].expand(32, 32) for half in sample(8, 64).split(32, dim=1)], dim=1)
+    added = first_rows(COPY_BOTH + calls + SPREAD_TO_X)
+    torch.testing.assert_close(added, value(rows), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("case", ROWS_IN_DST)
+def test_other_rows_of_dst_must_not_be_packed(case: str) -> None:
+    last = 2 if case == "a copy" else 1
+    calls = f"{ROWS_IN_DST[case][0]} add_binary_tile_init(); add_binary_tile(0, {last}, 0);"
+    with pytest.raises(DeviceError, match=r"page 0 of CB 1 .* was not wholly written since it was free, and line") as e:
+        first_rows(COPY_BOTH + calls)
+    assert "note: category: cb-unwritten" in str(e.value)
+
+
+@pytest.mark.parametrize(
+    "calls",
+    [
+        "transpose_dest_init<true>(); transpose_dest<true>(1);",
+        "sfpu_add_bcast_col_init(); sfpu_add_bcast_col(0, 1);",
+        "cumsum_tile_init(); cumsum_tile(1);",
+        "add_init(x, y, true); add_tiles(x, x, 0, 0, 1);",
+    ],
+)
+def test_other_rows_of_dst_must_not_be_moved(calls: str) -> None:
+    with pytest.raises(DeviceError, match=r"cb-unwritten"):
+        first_rows(COPY_BOTH + calls)
+
+
 @pytest.mark.parametrize(
     "body",
     [

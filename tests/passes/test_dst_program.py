@@ -2,9 +2,10 @@
 
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.elements import TILE_COL, Apply, Element, ElementExpr, Number, Scalar
+from tilelang_tt.ir.layout import Engine
 from tilelang_tt.ir.places import Buffer, Memory
 from tilelang_tt.ops.derived import DERIVED
-from tilelang_tt.passes.c_tile.dst_program import Compute, Fetch, dst_program
+from tilelang_tt.passes.c_tile.dst_program import Compute, DstProgram, Fetch, dst_program
 
 X = Element(Buffer("X", "float32", (32, 32), Memory.SHARED))
 
@@ -63,7 +64,10 @@ V = Element(Buffer("V", "float32", (32,), Memory.SHARED), (0,))
 
 def text(*values: ElementExpr) -> list[str]:
     """The steps of a program for a row of tiles that all meet the same tile of V: `*` is done once for the row."""
-    program = dst_program(*values, repeats={V.buffer})
+    return lines_of(dst_program(*values, repeats={V.buffer}))
+
+
+def lines_of(program: DstProgram) -> list[str]:
     lines = []
     for step in program.steps:
         mark = "*" if program.is_common(step) else ""
@@ -118,3 +122,49 @@ def test_several_results_share_their_parts() -> None:
     assert program.steps[0] == Fetch(held.buffer, 0)
     assert (program.slots, program.results) == (2, (0, 1))
     assert len(program.steps) == 5  # two operands, one maximum, one difference, one exponential
+
+
+def of_rows(*values: ElementExpr) -> list[str]:
+    """The steps where of V's tiles the first row alone is there, and the vector unit spreads it."""
+    return lines_of(dst_program(*values, rows={V.buffer: Engine.VECTOR}))
+
+
+def test_an_instruction_spreads_the_row_it_takes() -> None:
+    assert of_rows(Apply("sub", (Apply("mul", (V, X)), V))) == [
+        "0 = X",
+        "1 = V",
+        "0 = sfpu_mul_bcast_row 0 1",
+        "0 = sfpu_sub_bcast_row 0 1",
+        "results (0,), 2 slots and 0",
+    ]
+
+
+def test_what_is_computed_from_rows_is_a_row() -> None:
+    assert of_rows(Apply("mul", (X, Apply("add", (V, Number(1.0)))))) == [
+        "0 = X",
+        "1 = V",
+        "1 = add_unary_tile 1",
+        "0 = sfpu_mul_bcast_row 0 1",
+        "results (0,), 2 slots and 0",
+    ]
+
+
+def test_a_row_is_spread_before_it_meets_what_takes_whole_tiles() -> None:
+    """-0 + -0 is -0, and -0 + 0 is 0: no sign is lost. The row comes first, when its second slot costs nothing."""
+    assert of_rows(Apply("max", (X, V))) == [
+        "1 = V",
+        "0 = -0.0",
+        "0 = sfpu_add_bcast_row 0 1",
+        "1 = X",
+        "1 = binary_max_tile 1 0",
+        "results (1,), 2 slots and 0",
+    ]
+    assert of_rows(V) == ["1 = V", "0 = -0.0", "0 = sfpu_add_bcast_row 0 1", "results (0,), 2 slots and 0"]
+
+
+def test_a_row_that_is_spread_anywhere_is_a_tile_everywhere() -> None:
+    assert of_rows(Apply("mul", (Apply("max", (X, V)), V)))[-3:] == [
+        "1 = binary_max_tile 1 0",
+        "1 = mul_binary_tile 1 0",
+        "results (1,), 2 slots and 0",
+    ]

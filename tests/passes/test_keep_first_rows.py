@@ -1,5 +1,6 @@
-"""C keep_first_rows: of tiles whose rows are all equal one row is read, where the matrix engine can spread it."""
+"""C keep_first_rows: of tiles whose rows are all equal one row is read, where compute can spread it."""
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -7,6 +8,7 @@ import pytest
 import tilelang.language as T
 
 from tilelang_tt import costs
+from tilelang_tt.ir.layout import Engine
 from tilelang_tt.ir.tile import TileProgram
 from tilelang_tt.passes.c_tile import keep_first_rows as module
 from tilelang_tt.passes.c_tile.choose_engine import choose_engine
@@ -147,11 +149,33 @@ def test_vectors_of_compute_stay_whole() -> None:
     assert rows_of(after(keep_first_rows, gemm_with_a_row())) == ["v", "w"]
 
 
-def test_all_32_bits_stay_whole() -> None:
-    """Where the result keeps 32 bits a float32 vector is unpacked straight to DST."""
-    assert rows_of(after(keep_first_rows, kernel(with_product, ("float32", "float32")))) == []
-    assert rows_of(after(keep_first_rows, kernel(with_product, ("bfloat16", "float32")))) == ["v", "w"]
-    assert rows_of(after(keep_first_rows, kernel(with_product, ("float32", "bfloat16")))) == ["v", "w"]
+@pytest.mark.parametrize("dtypes", [*itertools.product(("bfloat16", "float32"), repeat=2)])
+def test_the_vector_unit_spreads_what_keeps_32_bits(dtypes: tuple[str, str]) -> None:
+    """Where the result shows 32 bits, a float32 vector is unpacked straight to DST."""
+    program = after(choose_engine, kernel(with_product, dtypes))
+    layouts = program.launches[0].layouts
+    wide = dtypes == ("float32", "float32")
+    engine = Engine.VECTOR if wide else Engine.MATRIX
+    assert {b.name: layout.first_row for b, layout in layouts.items() if layout.first_row} == {"v": engine, "w": engine}
+    assert not (wide and has_zeros(program))
+
+
+def test_without_room_in_dst_a_vector_of_32_bits_stays_whole() -> None:
+    """Spreading `w` takes a second tile while the other operand is in DST, which here leaves no room for it."""
+
+    def tree(a: Any, depth: int) -> Any:
+        """Needs as many tiles of DST as it is deep."""
+        return T.max(tree(a + depth, depth - 1), tree(a - depth, depth - 1)) if depth > 1 else T.exp(a)
+
+    def narrow(a: Any, v: Any, w: Any) -> Any:
+        return tree(a * v, 4) - (tree(a, 3) - T.max(tree(a, 2), w))
+
+    def roomy(a: Any, v: Any, w: Any) -> Any:
+        return tree(a * v, 3) - T.max(tree(a, 2), w)
+
+    for value, rows in ((narrow, ["v"]), (roomy, ["v", "w"])):
+        func = kernel(value, ("float32", "float32"))
+        assert rows_of(after(keep_first_rows, func)) == rows
 
 
 def test_a_value_per_row_stays_whole() -> None:

@@ -213,7 +213,7 @@ reader -> compute, 3 blocks, unpacked to DST  # user.py:7
 CB = Cb(0, "X", "Float16_b", 2048, 2, 3, Role.READER, Role.COMPUTE, False, (1, 2), HERE)
 OUT = Cb(16, "Y", "Float32", 4096, 2, 1, Role.COMPUTE, Role.WRITER, True, (1, 2), None)
 INDEX, BASE = scalar.var("i"), scalar.var("X_l1")
-ADD, ADD_TILES, ADD_ROWS = ELEMENT_OPS["add"].instructions[1:]
+ADD, ADD_TILES, ADD_ROWS = ELEMENT_OPS["add"].instructions[2:]
 RELU = ELEMENT_OPS["max"].instructions[0]
 POINTER = Pointer(BASE, CB, write=True)
 ROW_PLACE = RowPlace(CB, BASE, scalar.const(3), 2, 4, 1)

@@ -62,6 +62,11 @@ class TensorLayout:
         return pages is not None and pages <= KEPT_PAGES
 
 
+class Engine(Enum):
+    MATRIX = "matrix engine"
+    VECTOR = "vector unit"
+
+
 @dataclass(frozen=True)
 class BufferLayout:
     """A buffer as tiles.
@@ -79,7 +84,7 @@ class BufferLayout:
     col_axis: int | None = 1
     outer: tuple[int, ...] = ()  # extents of the axes before these: matrices one after the other
     constant: bool = False  # all tiles are the same, and stored once
-    first_row: bool = False  # the rows of its tiles are all equal, and only the first one is there
+    first_row: Engine | None = None  # the rows of its tiles are all equal, only the first is there; who spreads it
     first: Var | None = None  # stands for the place of its first tile, where it lies in a pool
 
     @property

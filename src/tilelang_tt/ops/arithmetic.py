@@ -16,6 +16,7 @@ from tilelang_tt.ops.row import (
     of_tiles,
     unary,
     with_number,
+    with_row,
 )
 
 _NAN = "with a NaN the result is either operand"
@@ -53,7 +54,12 @@ ROWS = (
     ElementOp(
         "add",
         np.add,
-        (_scalar("tn", "add_unary_tile"), of_tiles("add_binary_tile"), *of_blocks("add", _TEN_BITS)),
+        (
+            _scalar("tn", "add_unary_tile"),
+            with_row("add"),
+            of_tiles("add_binary_tile"),
+            *of_blocks("add", _TEN_BITS),
+        ),
         ROUNDED,
         commutative=True,
         note=_BLOCKS,
@@ -64,6 +70,7 @@ ROWS = (
         (
             _scalar("tn", "sub_unary_tile"),
             _scalar("nt", "rsub_unary_tile"),
+            with_row("sub"),
             of_tiles("sub_binary_tile"),
             *of_blocks("sub", _TEN_BITS),
         ),
@@ -73,7 +80,13 @@ ROWS = (
     ElementOp(
         "mul",
         np.multiply,
-        (_NEGATIVE, _scalar("tn", "mul_unary_tile"), of_tiles("mul_binary_tile"), *of_blocks("mul", _FOUR_PARTS)),
+        (
+            _NEGATIVE,
+            _scalar("tn", "mul_unary_tile"),
+            with_row("mul"),
+            of_tiles("mul_binary_tile"),
+            *of_blocks("mul", _FOUR_PARTS),
+        ),
         ROUNDED,
         commutative=True,
         note="`b`: two blocks; exact for 16-bit floats, but for results below 2^-114",

@@ -23,9 +23,9 @@ result's last place, in the arithmetic of the vendor's stack. The tests hold eve
 (indices, sizes) become the nearest float32; a float parameter arrives as it is.
 
 **Engines**: instructions with `t` and `n` are the vector unit's, on tiles copied to DST. One with `b` is the matrix
-engine's, which takes both tiles straight from L1 (`r`: the first row of one, where all rows are equal). It is used
-for blocks of 16-bit and narrower floats where the result does not show the difference (`explain` says where). An
-infinity is the next number after the largest to it.
+engine's, which takes both tiles straight from L1. It is used for blocks of 16-bit and narrower floats where the result
+does not show the difference (`explain` says where). An infinity is the next number after the largest to it. `r` is the
+first row of a tile whose rows are all equal, a value per column.
 
 **Casts**: to bfloat16 and float8 rounds to nearest even; float16 is kept in 32 bits, as in its blocks; to an integer
 type cuts the fraction off, and the value must be in the type's range; truth values are 1 and 0. Integers are computed

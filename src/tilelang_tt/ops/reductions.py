@@ -6,8 +6,8 @@ from tilelang_tt.ops import ELEMENT_OPS
 from tilelang_tt.ops.row import KERNEL_API, Instruction
 
 
-def _of_tiles(op: str) -> Instruction:
-    return next(row for row in ELEMENT_OPS[op].instructions if row.operands == "tt")
+def _instruction(op: str, operands: str) -> Instruction:
+    return next(row for row in ELEMENT_OPS[op].instructions if row.operands == operands)
 
 
 def _down_columns(pool: str) -> Instruction:
@@ -16,11 +16,9 @@ def _down_columns(pool: str) -> Instruction:
     return Instruction("t", f"sfpu_reduce_init<{kind}>()", call, KERNEL_API)
 
 
-TOGETHER = {"sum": _of_tiles("add"), "max": _of_tiles("max")}  # two tiles to one
+TOGETHER = {"sum": _instruction("add", "tt"), "max": _instruction("max", "tt")}  # two tiles to one
 DOWN_COLUMNS = {
     "sum": _down_columns("SUM"),
     "max": _down_columns("MAX"),
 }  # into the first row, the others hold anything
-SPREAD = Instruction(  # the first row of b, added to every row of a
-    "tt", "sfpu_add_bcast_row_init()", "sfpu_add_bcast_row({a}, {b})", "api/compute/sfpu_binary_bcast.h"
-)
+SPREAD = _instruction("add", "tr")  # the first row of b, added to every row of a

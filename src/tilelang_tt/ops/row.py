@@ -18,9 +18,10 @@ class Instruction:
     """One way an engine carries out an operation.
 
     `operands` has a letter per operand: `t` a tile in DST, `n` a number, the same for the whole tile; both are the
-    SFPU's. The matrix engine takes `b`, a tile in a circular buffer, and `r`, the first row of one for all rows. In
-    `call`, {a} {b} {c} {out} are DST indices (for `b`, `r`: places in {cb_a} and {cb_b}), {bits} the number's float32
-    bits, {whole} the number itself, {format} the format of DST. A call without {out} works in place on {a}.
+    SFPU's. The matrix engine takes `b`, a tile in a circular buffer. Beside either, `r` is the first row of such a
+    tile, for all rows. In `call`, {a} {b} {c} {out} are DST indices (beside `b`: places in {cb_a} and {cb_b}), {bits}
+    the number's float32 bits, {whole} the number itself, {format} the format of DST. A call without {out} works in
+    place on {a}.
     """
 
     operands: str
@@ -94,6 +95,12 @@ def with_number(operands: str, call: str, header: str, init: str | None = None, 
 def of_tiles(call: str, header: str = BINARY_SFPU) -> Instruction:
     """`call(a, b, out)`."""
     return Instruction("tt", f"{call}_init()", f"{call}({{a}}, {{b}}, {{out}})", header)
+
+
+def with_row(name: str) -> Instruction:
+    """`a = a name (the first row of b)`, in place."""
+    call = f"sfpu_{name}_bcast_row({{a}}, {{b}})"
+    return Instruction("tr", "sfpu_bcast_row_init()", call, "api/compute/sfpu_binary_bcast.h")
 
 
 def of_blocks(name: str, error: tuple[float, float]) -> tuple[Instruction, Instruction]:

@@ -88,7 +88,8 @@ void vd_binary_tile(uint32_t op_number, uint32_t broadcast_number, uint32_t in0,
     load_operand(in0, tile0, a);
     load_operand(in1, tile1, b, broadcast == Broadcast::Rows ? row : kAllRows);
     broadcast_in_place(broadcast, row, b);
-    combine(op, a, b, engine.accumulate && engine.tiles[dst] != DstTile::Zero, out);
+    const bool adds = engine.accumulate && engine.tiles[dst] != DstTile::Zero;
+    combine(op, a, b, adds, adds ? written_dst_tile(dst, name) : out);
     engine.tiles[dst] = DstTile::Written;
 }
 

@@ -139,6 +139,12 @@ const uint8_t* readable_tile(uint32_t cb, uint32_t tile, uint32_t row) {
     return core->l1 + page_offset(cb, page);
 }
 
+UnwrittenPage unwritten_page(uint32_t cb, uint32_t tile) {
+    const CbState& state = core->cbs[cb];
+    const uint32_t number = state.read_page + tile;
+    return {cb, number, number < cb_config(cb).pages ? state.pages[number].unwritten_line : 0};
+}
+
 uint8_t* packable_tile(uint32_t cb, uint32_t tile, uint32_t& page) {
     const CbConfig& config = cb_config(cb);
     CbState& state = core->cbs[cb];

@@ -166,7 +166,22 @@ Tile& written_dst_tile(uint32_t index, const char* what) {
         breach("dst-uninitialised", "%s reads DST tile %u, which nothing has written since tile_regs_acquire", what,
                index);
     }
+    if (const UnwrittenPage* page = first_row_alone(index)) refuse_unwritten(*page);
     return tile;
+}
+
+Tile& dst_rows(uint32_t index, const char* what) {
+    return first_row_alone(index) ? dst_tile(index) : written_dst_tile(index, what);
+}
+
+const UnwrittenPage* first_row_alone(uint32_t index) {
+    dst_tile(index);
+    return core->engine.tiles[index] == DstTile::FirstRow ? &core->engine.first_rows[index] : nullptr;
+}
+
+void mark_first_row(uint32_t index, const UnwrittenPage& page) {
+    core->engine.tiles[index] = DstTile::FirstRow;
+    core->engine.first_rows[index] = page;
 }
 
 void require_srca(uint32_t cb, const char* what) {

@@ -35,7 +35,13 @@ struct PackUntilize {
     uint32_t block = 0, full = 0, line = 0;  // tiles
 };
 // Reduced: written by a reduction, whose running maximum of rows lies where the next one looks for it.
-enum class DstTile : uint8_t { Zero, Written, Reduced };
+// FirstRow: computed from a page of which the first row alone was written; the others may be anything.
+enum class DstTile : uint8_t { Zero, Written, Reduced, FirstRow };
+
+// A page that was pushed before it was wholly written.
+struct UnwrittenPage {
+    uint32_t cb, number, pushed_line;
+};
 
 // Running statistics of 32 columns, kept in registers of the vector unit.
 struct Welford {
@@ -78,6 +84,7 @@ struct Engine {
     SfpiState sfpi;
     uint64_t random;                // state of the generator of random numbers
     DstTile tiles[16];
+    UnwrittenPage first_rows[16];  // of tiles that are FirstRow: where from
     bool packed;  // something of this DST section
     uint32_t sections;  // DST sections begun
     Tile* dst;

@@ -203,6 +203,8 @@ bool cb_has_data(const Core& core, uint32_t cb, uint32_t pages);
 constexpr uint32_t kAllRows = ~0u;
 const uint8_t* readable_tile(uint32_t cb, uint32_t tile, uint32_t row = kAllRows);  // of which that row is used
 uint8_t* packable_tile(uint32_t cb, uint32_t tile, uint32_t& page);
+UnwrittenPage unwritten_page(uint32_t cb, uint32_t tile);  // `pushed_line` 0: it was written
+[[noreturn]] void refuse_unwritten(const UnwrittenPage& page);
 // The CB page at an L1 offset, or false when the offset lies in no CB.
 struct CbSpan {
     uint32_t cb, first_page, last_page;
@@ -287,6 +289,10 @@ void require_started(const char* what);
 void require_math(const char* what);  // DST acquired and not yet committed
 Tile& dst_tile(uint32_t index);
 Tile& written_dst_tile(uint32_t index, const char* what);
+// Operands that are used row by row: of one in `FirstRow` the result is, too.
+Tile& dst_rows(uint32_t index, const char* what);
+const UnwrittenPage* first_row_alone(uint32_t index);
+void mark_first_row(uint32_t index, const UnwrittenPage& page);
 void require_srca(uint32_t cb, const char* what);
 void require_srcb(uint32_t cb, const char* what);
 void require_order(bool reversed, const char* what);

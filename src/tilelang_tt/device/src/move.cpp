@@ -134,7 +134,11 @@ void vd_copy_tile(uint32_t cb, uint32_t tile, uint32_t dst, uint32_t line) {
     enter(line);
     require_math("copy_tile");
     require_family(Family::Copy, "copy_tile", "copy_tile_to_dst_init_short");
-    unpack_to_dst(cb, tile, dst, core->engine.transpose, "copy_tile");
+    const uint32_t transpose = core->engine.transpose;
+    const UnwrittenPage page = unwritten_page(cb, tile);
+    const bool first_row = page.pushed_line != 0 && transpose == 0;  // is enough if nothing uses the others
+    unpack_to_dst(cb, tile, dst, transpose, "copy_tile", first_row ? 0 : kAllRows);
+    if (first_row) mark_first_row(dst, page);
 }
 
 void vd_transpose_init(uint32_t cb, uint32_t line) {

@@ -69,17 +69,6 @@ bool has_alias(uint32_t cb) {
     return false;
 }
 
-// Told where it was pushed: there a write is missing.
-[[noreturn]] void refuse_unwritten(uint32_t cb, uint32_t number) {
-    const CbState& state = core->cbs[cb];
-    const Fiber& user = *fiber;
-    fiber = &core->fibers[static_cast<uint32_t>(state.producer)];
-    fiber->line = state.pages[number].unwritten_line;
-    breach("cb-unwritten", "page %u of CB %u '%s' was not %s since it was free, and line %u of the %s uses it", number, cb,
-           cb_config(cb).name, state.producer == Role::Compute ? "packed" : "wholly written", user.line,
-           role_name(user.role));
-}
-
 // Whether some kernel of this core still sends the page.
 bool is_leaving(uint32_t cb, uint32_t number) {
     uint32_t line = 0;
@@ -129,8 +118,20 @@ void free_pages(uint32_t cb, uint32_t pages) {
     }
 }
 
+// Told where it was pushed: there a write is missing.
+void refuse_unwritten(const UnwrittenPage& page) {
+    const CbState& state = core->cbs[page.cb];
+    const Fiber& user = *fiber;
+    fiber = &core->fibers[static_cast<uint32_t>(state.producer)];
+    fiber->line = page.pushed_line;
+    breach("cb-unwritten", "page %u of CB %u '%s' was not %s since it was free, and line %u of the %s uses it",
+           page.number, page.cb, cb_config(page.cb).name,
+           state.producer == Role::Compute ? "packed" : "wholly written", user.line, role_name(user.role));
+}
+
 const uint8_t* published_page(uint32_t cb, uint32_t number) {
-    if (core->cbs[cb].pages[number].unwritten_line != 0) refuse_unwritten(cb, number);
+    const uint32_t line = core->cbs[cb].pages[number].unwritten_line;
+    if (line != 0) refuse_unwritten({cb, number, line});
     return core->l1 + page_offset(cb, number);
 }
 
@@ -142,7 +143,9 @@ void require_published(const CbSpan& span, uint32_t offset, uint32_t bytes) {
         const uint32_t begin = page_offset(span.cb, number), end = page_offset(span.cb, number + 1);
         const uint32_t from = offset > begin ? offset - begin : 0;
         const uint32_t to = (offset + bytes < end ? offset + bytes : end) - begin;
-        if (state.producer == Role::Compute || marks_of(core->l1 + begin, from, to).left != 0) refuse_unwritten(span.cb, number);
+        if (state.producer == Role::Compute || marks_of(core->l1 + begin, from, to).left != 0) {
+            refuse_unwritten({span.cb, number, state.pages[number].unwritten_line});
+        }
     }
 }
 

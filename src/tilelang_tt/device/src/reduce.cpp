@@ -103,6 +103,7 @@ void reduce_into(uint32_t dst, const Tile& data, float factor, PoolType pool, Re
     Engine& engine = core->engine;
     const bool fresh = engine.tiles[dst] == DstTile::Zero;
     if (fresh) poison(engine.dst[dst]);
+    if (!fresh) written_dst_tile(dst, "reduce_tile");
     if (engine.tiles[dst] == DstTile::Written && pool == PoolType::MAX && dim == ReduceDim::REDUCE_ROW) {
         take_row_maxima(engine.dst[dst]);
     }

@@ -85,9 +85,19 @@ Scalars scalars_of(const SfpuCall& call) {
     return s;
 }
 
-const float* operand(uint32_t dst, const char* name) { return &written_dst_tile(dst, name).at[0][0][0]; }
+const float* operand(uint32_t dst, const char* name) { return &dst_rows(dst, name).at[0][0][0]; }
+
 
 bool writes_only(Sfpu op) { return op == Sfpu::Fill || op == Sfpu::FillInt; }
+
+// What is computed element by element from tiles that are right in their first row is right there alone.
+UnwrittenPage partial_operand(const SfpuCall& call, uint32_t operands) {
+    UnwrittenPage page{};
+    for (uint32_t i = 0; i < operands && !writes_only(call.op); ++i) {
+        if (const UnwrittenPage* row = first_row_alone(call.in[i])) page = *row;
+    }
+    return page;
+}
 
 void run_float(const SfpuCall& call, const FloatRow& row) {
     require_vector_unit(call.on_pack, row.name);
@@ -101,6 +111,7 @@ void run_float(const SfpuCall& call, const FloatRow& row) {
     const float* a = writes_only(row.op) ? to : operand(call.in[0], row.name);
     const float* b = row.operands > 1 ? operand(call.in[1], row.name) : a;
     const float* c = row.operands > 2 ? operand(call.in[2], row.name) : a;
+    const UnwrittenPage partial = partial_operand(call, row.operands);
     for (uint32_t face = 0; face < 4; ++face) {
         const uint32_t first = face * kFace * kFace;
         if (rule != nullptr) {
@@ -109,10 +120,11 @@ void run_float(const SfpuCall& call, const FloatRow& row) {
             for (uint32_t i = first; i < first + extent.elements[face]; ++i) to[i] = row.apply(a[i], b[i], c[i], s);
         }
     }
-    if (rule != nullptr) return finish_sfpu(call.out, row.store == Store::Bits ? Store::Bits : Store::Truncate);
     const bool rounds = row.store == Store::NearestEven ||
                         (row.operands == 2 && row.op <= Sfpu::BinaryRsub && call.param[0] == 1);
-    finish_sfpu(call.out, rounds ? Store::NearestEven : row.store);
+    const Store exactly = row.store == Store::Bits ? Store::Bits : Store::Truncate;
+    finish_sfpu(call.out, rule != nullptr ? exactly : rounds ? Store::NearestEven : row.store);
+    if (partial.pushed_line != 0) mark_first_row(call.out, partial);
 }
 
 void run_integer(const SfpuCall& call, const IntRow& row) {
@@ -127,11 +139,13 @@ void run_integer(const SfpuCall& call, const IntRow& row) {
     float* to = &dst_tile(call.out).at[0][0][0];
     const float* a = writes_only(row.op) ? to : operand(call.in[0], row.name);
     const float* b = row.operands > 1 ? operand(call.in[1], row.name) : a;
+    const UnwrittenPage partial = partial_operand(call, row.operands);
     for (uint32_t i = 0; i < kTileElements; ++i) {
         const uint32_t bits = row.apply(bits_of(a[i]), bits_of(b[i]), s) & mask;
         std::memcpy(to + i, &bits, sizeof bits);
     }
     finish_sfpu(call.out, Store::Bits);
+    if (partial.pushed_line != 0) mark_first_row(call.out, partial);
 }
 
 }  // namespace

@@ -11,9 +11,10 @@ void vd_copy_dest(uint32_t from, uint32_t to, uint32_t line) {
     enter(line);
     require_vector_unit(false, "copy_dest_values");
     require_sfpu_init(Sfpu::CopyDest, "copy_dest_values");
-    const Tile& source = written_dst_tile(from, "copy_dest_values");
+    const Tile& source = dst_rows(from, "copy_dest_values");
     dst_tile(to) = source;
     finish_sfpu(to, Store::Bits);
+    if (const UnwrittenPage* row = first_row_alone(from)) mark_first_row(to, *row);
 }
 
 void vd_bcast_in_dst(uint32_t op_number, bool column, uint32_t data, uint32_t vector, uint32_t line) {
@@ -22,8 +23,9 @@ void vd_bcast_in_dst(uint32_t op_number, bool column, uint32_t data, uint32_t ve
     const char* name = column ? "sfpu_*_bcast_col" : "sfpu_*_bcast_row";
     require_vector_unit(false, name);
     require_sfpu_init(column ? Sfpu::BcastCol : Sfpu::BcastRow, name);
-    Tile& tile = written_dst_tile(data, name);
-    Tile right = written_dst_tile(vector, name);
+    Tile& tile = column ? written_dst_tile(data, name) : dst_rows(data, name);
+    Tile right = column ? written_dst_tile(vector, name) : dst_rows(vector, name);
+    const bool first_row = first_row_alone(data) != nullptr;
     broadcast_in_place(column ? Broadcast::Cols : Broadcast::Rows, 0, right);
     float* to = &tile.at[0][0][0];
     const float* from = &right.at[0][0][0];
@@ -36,6 +38,7 @@ void vd_bcast_in_dst(uint32_t op_number, bool column, uint32_t data, uint32_t ve
         }
     }
     finish_sfpu(data, Store::Truncate);
+    if (first_row) core->engine.tiles[data] = DstTile::FirstRow;
 }
 
 void vd_cumsum(uint32_t dst, bool first, uint32_t line) {

@@ -23,6 +23,7 @@ from dataclasses import replace
 
 from tilelang_tt.compiled import Decision
 from tilelang_tt.ir.elements import Apply, Element, ElementExpr
+from tilelang_tt.ir.layout import Engine
 from tilelang_tt.ir.places import Buffer
 from tilelang_tt.ir.tile import InDst, Launch, Map, Maps, Stmt, TileProgram, children, maps_of, walk, with_children
 from tilelang_tt.ops import ELEMENT_OPS
@@ -46,7 +47,7 @@ def choose_engine(program: TileProgram) -> TileProgram:
 def _with_zeros_for_rows(launch: Launch) -> Launch:
     values = [one.value for stmt in walk(launch.body) for one in maps_of(stmt)]
     fetched = {part.buffer for value in values for part in in_dst(value) if isinstance(part, Element)}
-    return with_zeros(launch) if any(launch.layouts[buffer].first_row for buffer in fetched) else launch
+    return with_zeros(launch) if any(launch.layouts[b].first_row is Engine.MATRIX for b in fetched) else launch
 
 
 class _Chooser:
@@ -117,7 +118,7 @@ class _Chooser:
         return self.launch.layouts[block].format == "Float32"
 
     def is_row(self, block: Buffer) -> bool:
-        return self.launch.layouts[block].first_row
+        return self.launch.layouts[block].first_row is not None
 
     def placed(self, stmt: Map | Maps, expr: Apply) -> Map | Maps:
         """The statement with this part of it on the matrix engine."""

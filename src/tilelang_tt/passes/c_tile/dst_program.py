@@ -13,7 +13,6 @@ for the whole group: slots from `slots` on.
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -21,11 +20,13 @@ from dataclasses import dataclass, field, replace
 from tilelang_tt.arch import DST_TILES_16BIT, DST_TILES_32BIT
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.elements import TILE_COL, TILE_ROW, Apply, Element, ElementExpr, Number, Scalar, parts
-from tilelang_tt.ir.layout import BufferLayout
+from tilelang_tt.ir.layout import BufferLayout, Engine
 from tilelang_tt.ir.places import Buffer
 from tilelang_tt.ir.scalar import Expr
 from tilelang_tt.ir.tile import Map, Maps, maps_of, unpacks
-from tilelang_tt.ops import ELEMENT_OPS, ElementOp, Instruction
+from tilelang_tt.ops import ELEMENT_OPS, Instruction
+from tilelang_tt.ops.reductions import SPREAD
+from tilelang_tt.passes.c_tile.select_instruction import left_as_rows, select
 
 
 def dst_tiles(fp32_acc: bool) -> int:
@@ -35,7 +36,7 @@ def dst_tiles(fp32_acc: bool) -> int:
 
 @dataclass(frozen=True)
 class Fetch:
-    """slot = the tile of `buffer`, counted from `origin` on; the first row in all rows, where nothing else is there."""
+    """slot = the tile of `buffer`, counted from `origin` on. A row that the matrix engine spreads is in all rows."""
 
     buffer: Buffer
     slot: int
@@ -71,7 +72,7 @@ class ComputeFromBlocks:
 
 Step = Fetch | SetNumber | Compute | ComputeFromBlocks
 
-# How the first row of a tile comes to every row of a slot: added to a tile of zeros.
+# How the matrix engine brings the first row of a tile to every row of a slot: added to a tile of zeros.
 SPREAD_ROW = next(row for row in ELEMENT_OPS["add"].instructions if row.operands == "br")
 
 COPY_SLOT = Instruction(
@@ -122,14 +123,14 @@ def dst_program(
     *values: ElementExpr,
     held: Buffer | None = None,
     repeats: Collection[Buffer] | None = None,
-    rows: Collection[Buffer] = (),
+    rows: Mapping[Buffer, Engine] | None = None,
 ) -> DstProgram:
     """The steps for some expressions. `held` is a block whose tile the first step brings to slot 0.
 
     `repeats` are blocks with one tile for the whole group; None: every tile has slots of its own. `rows` are blocks of
-    whose tiles only the first row is there.
+    whose tiles only the first row is there, and the engines that spread it.
     """
-    values = tuple(map(_executed, values))
+    values, rows = tuple(map(_executed, values)), rows or {}
     kept: set[ElementExpr] = set() if held is None else {Element(held)}
     best = _Builder(values, kept, held, repeats, rows).program()
     for part in _repeated(values):
@@ -148,7 +149,7 @@ def element_program(
     """The program of a statement: with common slots for what repeats along a row, if as many tiles fit DST that way."""
     maps = maps_of(stmt)
     values, cols = [one.value for one in maps], layouts[maps[0].dst].cols
-    rows = {buffer for buffer in unpacks(stmt) if layouts[buffer].first_row}
+    rows = {buffer: engine for buffer in unpacks(stmt) if (engine := layouts[buffer].first_row) is not None}
     own = dst_program(*values, held=held, rows=rows)
     repeats = {buffer for buffer in unpacks(stmt) if layouts[buffer].constant or layouts[buffer].cols == 1 < cols}
     shared = dst_program(*values, held=held, repeats=repeats, rows=rows)
@@ -199,35 +200,6 @@ def _uses(values: tuple[ElementExpr, ...], kept: set[ElementExpr]) -> Counter[El
     return uses
 
 
-def _need(expr: ElementExpr) -> int:
-    """Slots an expression needs (Sethi and Ullman's number)."""
-    if not isinstance(expr, Apply) or expr.of_blocks:
-        return 1
-    needs = sorted((_need(arg) for arg in expr.args if not isinstance(arg, Number | Scalar)), reverse=True)
-    return max((need + before for before, need in enumerate(needs)), default=1)
-
-
-def select(op: ElementOp, args: tuple[ElementExpr, ...]) -> tuple[Instruction, tuple[ElementExpr, ...]]:
-    """The first instruction whose numbers are numbers here, and the operands in its order."""
-    orders = [args, args[::-1]] if op.commutative else [args]
-    for row in (row for row in op.instructions if not row.of_blocks):
-        for order in orders:
-            if all(_suits(row, kind, arg) for kind, arg in zip(row.operands, order, strict=True)):
-                return row, order
-    raise AssertionError(f"no instruction of '{op.name}' takes tiles alone")
-
-
-def _suits(row: Instruction, kind: str, arg: ElementExpr) -> bool:
-    if kind == "t":
-        # A number in place of a tile costs a slot: only where no instruction takes the number itself.
-        return "n" not in row.operands or not isinstance(arg, Number | Scalar)
-    if isinstance(arg, Scalar):
-        return row.number is None and row.prepare is None
-    if not isinstance(arg, Number) or (row.finite and math.isinf(arg.value)):
-        return False
-    return row.number in (None, arg.value)
-
-
 def _value(expr: ElementExpr) -> float | Expr:
     """The number for a whole tile, known now or when the kernel runs."""
     assert isinstance(expr, Number | Scalar)
@@ -240,7 +212,7 @@ class _Builder:
     kept: set[ElementExpr]
     held: Buffer | None
     repeats: Collection[Buffer] | None
-    rows: Collection[Buffer]
+    rows: Mapping[Buffer, Engine]
     steps: list[Step] = field(default_factory=list)
     free: list[int] = field(default_factory=list)
     slots: int = 0
@@ -248,6 +220,11 @@ class _Builder:
     readers: Counter[int] = field(default_factory=Counter)  # slot -> operands that will still read it
     places: dict[ElementExpr, int] = field(default_factory=dict)  # kept part -> slot
     uses: Counter[ElementExpr] = field(default_factory=Counter)
+
+    def __post_init__(self) -> None:
+        in_dst = {buffer for buffer, engine in self.rows.items() if engine is Engine.VECTOR}
+        self.left_as_rows = left_as_rows(self.values, in_dst)
+        self.spread = in_dst - self.left_as_rows
 
     def program(self) -> DstProgram:
         self.uses = _uses(self.values, self.kept)
@@ -308,15 +285,27 @@ class _Builder:
                 self.readers[slot] = self.uses.get(expr, 1)
                 return self.copied(slot)
         else:
-            slot = self.take(common=common and not own)
-            leaf = Fetch(expr.buffer, slot, expr.origin) if isinstance(expr, Element) else SetNumber(_value(expr), slot)
-            self.steps.append(leaf)
+            slot = self.leaf(expr, common=common and not own)
             if own and common:
                 self.readers[slot] = 1
                 return slot
         self.readers[slot] = self.uses.get(expr, 1)
         if expr in self.kept:
             self.places[expr] = slot
+        return slot
+
+    def leaf(self, expr: ElementExpr, *, common: bool) -> int:
+        """A block's tile or a number in a slot. A row that must be a tile is added to zeros: -0 keeps either sign."""
+        slot = self.take(common=common)
+        if not isinstance(expr, Element):
+            self.steps.append(SetNumber(_value(expr), slot))
+        elif expr.buffer not in self.spread:
+            self.steps.append(Fetch(expr.buffer, slot, expr.origin))
+        else:
+            row = self.take(common=common)
+            fetch, zeros = Fetch(expr.buffer, row, expr.origin), SetNumber(-0.0, slot)
+            self.steps += [fetch, zeros, Compute(SPREAD, (slot, row), slot, None)]
+            self.free = sorted({*self.free, row})
         return slot
 
     def copied(self, slot: int, *, common: bool = False) -> int:
@@ -339,12 +328,12 @@ class _Builder:
     def apply(self, expr: Apply) -> int:
         if expr.of_blocks:
             return self.from_blocks(expr)
-        row, args = select(ELEMENT_OPS[expr.op], expr.args)
+        row, args = select(ELEMENT_OPS[expr.op], expr.args, self.left_as_rows)
         common = self.repeated(expr)
         number = next((_value(arg) for kind, arg in zip(row.operands, args, strict=True) if kind == "n"), None)
         if number is not None and row.prepare is not None:
             number = row.prepare(number)
-        tiles = [arg for kind, arg in zip(row.operands, args, strict=True) if kind == "t"]
+        tiles = [arg for kind, arg in zip(row.operands, args, strict=True) if kind != "n"]
         operands = self.operands(tiles, own=row.in_place and not common)
         if row.in_place and self.readers[operands[0]] > 1:
             operands = (self.copied(operands[0], common=common), *operands[1:])
@@ -359,6 +348,15 @@ class _Builder:
 
     def operands(self, args: list[ElementExpr], *, own: bool) -> tuple[int, ...]:
         """Slots of the operands, the deepest computed first; the first of them each tile's own where asked."""
-        order = sorted(range(len(args)), key=lambda index: -_need(args[index]))
+        order = sorted(range(len(args)), key=lambda index: -self.need(args[index]))
         placed = {index: self.place(args[index], own=own and index == 0) for index in order}
         return tuple(placed[index] for index in range(len(args)))
+
+    def need(self, expr: ElementExpr) -> int:
+        """Slots an expression needs (Sethi and Ullman's number)."""
+        if isinstance(expr, Element) and expr.buffer in self.spread:
+            return 2
+        if not isinstance(expr, Apply) or expr.of_blocks:
+            return 1
+        needs = sorted((self.need(arg) for arg in expr.args if not isinstance(arg, Number | Scalar)), reverse=True)
+        return max((need + before for before, need in enumerate(needs)), default=1)

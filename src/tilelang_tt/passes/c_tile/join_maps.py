@@ -17,6 +17,7 @@ from dataclasses import replace
 
 from tilelang_tt.compiled import Decision
 from tilelang_tt.ir.elements import Apply, Element, ElementExpr, element_buffers, elements
+from tilelang_tt.ir.layout import Engine
 from tilelang_tt.ir.tile import (
     Launch,
     Loop,
@@ -33,21 +34,27 @@ from tilelang_tt.ir.tile import (
 )
 from tilelang_tt.passes.c_tile.dst_program import dst_program, dst_tiles
 from tilelang_tt.passes.c_tile.forward_copy import forward_copy
+from tilelang_tt.passes.c_tile.keep_first_rows import may_keep_first_row
 from tilelang_tt.passes.c_tile.liveness import Path
 from tilelang_tt.passes.c_tile.separate_roles import used_only
 
 
 def join_maps(program: TileProgram) -> TileProgram:
-    joiners = [_Joiner(launch, dst_tiles(program.options.fp32_acc)) for launch in program.launches]
+    joiners = [_Joiner(program, launch) for launch in program.launches]
     launches = tuple(joiner.run() for joiner in joiners)
     decisions = [decision for joiner in joiners for decision in joiner.decisions]
     return replace(program, launches=launches).with_decisions(*decisions)
 
 
 class _Joiner:
-    def __init__(self, launch: Launch, capacity: int) -> None:
+    def __init__(self, program: TileProgram, launch: Launch) -> None:
         self.launch = launch
-        self.capacity = capacity
+        self.capacity = dst_tiles(program.options.fp32_acc)
+        self.rows = {  # spreading them may take room in DST
+            buffer: Engine.VECTOR
+            for buffer, layout in launch.layouts.items()
+            if layout.format == "Float32" and may_keep_first_row(program, launch, buffer)
+        }
         self.decisions: list[Decision] = []
 
     def run(self) -> Launch:
@@ -121,7 +128,7 @@ class _Joiner:
             if read and layout.format not in ("Float32", target.format):
                 return False
         values = [*(one.value for one in first), _through(second, first).value]
-        return dst_program(*values).slots <= self.capacity
+        return dst_program(*values, rows=self.rows).slots <= self.capacity
 
     def join(self, stmt: Stmt, second: Stmt) -> Maps:
         first = maps_of(stmt)

@@ -4,22 +4,41 @@
     after    the same                                                      w : their first rows, 64 B read of each
 
 A value per column of a tensor lies in tiles of 32 equal rows. Where element-wise statements alone read such a block,
-the reader brings one row of each tile, and the matrix engine spreads it (`choose_engine`): as the second operand of a
-sum or product, or on the way to DST, added to every row of a tile of zeros. Blocks that are unpacked straight to
-DST stay whole.
+the reader brings one row of each tile, and compute spreads it:
+
+- the matrix engine (`choose_engine`), as the second operand of a sum or product, or on the way to DST, added to every
+  row of a tile of zeros;
+- of a Float32 block that is unpacked straight to DST, the vector unit, in the instruction that uses it, or before
+  (`select_instruction`). Such a block stays whole where DST has no room for that.
 
 `unary_bcast` would do without zeros, but it moves 16-bit rows as they are, to places that a 32-bit DST has elsewhere.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from tilelang_tt.arch import TILE
 from tilelang_tt.compiled import Decision
-from tilelang_tt.ir.layout import ZEROS, Role, Stream
+from tilelang_tt.ir.layout import ZEROS, BufferLayout, Engine, Role, Stream
 from tilelang_tt.ir.places import Buffer
-from tilelang_tt.ir.tile import Launch, Load, TileProgram, maps_of, unpacks, walk, writes
+from tilelang_tt.ir.tile import (
+    Gemm,
+    InDst,
+    Launch,
+    Load,
+    Map,
+    Maps,
+    Stmt,
+    TileProgram,
+    children,
+    maps_of,
+    unpacks,
+    walk,
+    writes,
+)
+from tilelang_tt.passes.c_tile.dst_program import dst_tiles, element_program
 from tilelang_tt.passes.c_tile.lower_reductions import constant_tile
 from tilelang_tt.passes.c_tile.pool_blocks import stored
 from tilelang_tt.passes.c_tile.share_blocks import fits
@@ -42,21 +61,27 @@ def with_zeros(launch: Launch) -> Launch:
 
 
 def _launch(program: TileProgram, launch: Launch, decisions: list[Decision]) -> Launch:
-    rows = [buffer for buffer in launch.streams if _may(program, launch, buffer)]
-    if not rows or not fits(stored(with_zeros(launch)), program.options.chip, table_room(program, launch)):
-        return launch
+    rows = [buffer for buffer in launch.streams if may_keep_first_row(program, launch, buffer)]
+    room_for_zeros = rows and fits(stored(with_zeros(launch)), program.options.chip, table_room(program, launch))
     layouts = dict(launch.layouts)
     for buffer in rows:
-        layouts[buffer] = layout = replace(layouts[buffer], first_row=True)
+        engine = Engine.VECTOR if launch.streams[buffer].unpack_to_dest else Engine.MATRIX
+        layout = replace(layouts[buffer], first_row=engine)
+        changed = {**layouts, buffer: layout}
+        if engine is Engine.MATRIX and not room_for_zeros:
+            continue
+        if engine is Engine.VECTOR and not _fits_dst(launch, changed, buffer):
+            continue
+        layouts = changed
         text = f"{layout.page_bytes // TILE} B are read of each tile, not {layout.page_bytes} B: its rows are all equal"
         decisions.append(Decision("keep_first_rows", buffer.name, text, buffer.location))
     return replace(launch, layouts=layouts)
 
 
-def _may(program: TileProgram, launch: Launch, buffer: Buffer) -> bool:
-    """Whether loads of equal rows fill a block, and the matrix engine can pass it on to all that read it."""
-    layout, stream = launch.layouts[buffer], launch.streams[buffer]
-    if layout.row_axis is not None or layout.format not in _FORMATS or stream.unpack_to_dest:
+def may_keep_first_row(program: TileProgram, launch: Launch, buffer: Buffer) -> bool:
+    """Whether loads of equal rows fill a block, and element-wise statements alone read it."""
+    layout = launch.layouts[buffer]
+    if layout.row_axis is not None or layout.format not in _FORMATS:
         return False
     stmts = list(walk(launch.body))
     filling = [stmt for stmt in stmts if buffer in writes(stmt)]
@@ -66,3 +91,27 @@ def _may(program: TileProgram, launch: Launch, buffer: Buffer) -> bool:
         and all(source.row_axis is None and not source.by_rows for source in sources)
         and all(maps_of(stmt) for stmt in stmts if buffer in unpacks(stmt))
     )
+
+
+def _fits_dst(launch: Launch, layouts: dict[Buffer, BufferLayout], buffer: Buffer) -> bool:
+    """Whether DST has room to spread the rows of a block in every statement that reads it."""
+    capacity = dst_tiles(fp32_acc=True)
+    return all(
+        element_program(layouts, capacity, stmt, held).room(capacity) >= tiles
+        for stmt, held, tiles in _maps(launch.body)
+        if buffer in unpacks(stmt)
+    )
+
+
+def _maps(body: tuple[Stmt, ...]) -> Iterator[tuple[Map | Maps, Buffer | None, int]]:
+    """Every element-wise statement, the block that is in DST before it, and how many tiles of it at least."""
+    for stmt in body:
+        if isinstance(stmt, Map | Maps):
+            yield stmt, None, 1
+        elif isinstance(stmt, InDst):
+            subs = [inner.sub_block for inner in walk(stmt.body) if isinstance(inner, Gemm)]
+            tiles = max(sub.rows * sub.cols for sub in subs if sub is not None)
+            yield from ((last, stmt.buffer, tiles) for last in stmt.body if isinstance(last, Map | Maps))
+        else:
+            for nested in children(stmt):
+                yield from _maps(nested)

@@ -46,7 +46,7 @@ def allocate_cbs(program: TileProgram, launch: Launch) -> tuple[dict[Buffer, Cb]
             stream.unpack_to_dest,
             (layout.rows, layout.cols),
             buffer.location,
-            first_row=layout.first_row,
+            first_row=layout.first_row is not None,
             pool=pools.get(buffer, ()),
         )
     _check_l1(launch, cbs, arch)

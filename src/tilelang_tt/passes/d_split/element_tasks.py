@@ -198,7 +198,7 @@ class ElementTasks:
         cbs = self.kernels.cbs
         if isinstance(step, Fetch):  # a second view has a front of its own, which stays where the block begins
             cb = self.kernels.direct(step.buffer)
-            if cb.first_row:
+            if cb.first_row and not cb.unpack_to_dest:
                 return lambda t: (
                     BinaryTiles(SPREAD_ROW, self.zeros, cb, scalar.const(0), tile(step, cb, t), at(step.slot, t)),
                 )

@@ -56,6 +56,7 @@ class _State:
     next: dict[Cb, int] = field(default_factory=dict)
     written: set[tuple[Cb, int]] = field(default_factory=set)  # places of the block the writer has sent
     dst: dict[int, bool] = field(default_factory=dict)  # tiles computed since acquire: whether anything used them
+    rows: set[int] = field(default_factory=set)  # of them: those that are right in their first row alone
     # Pages that only one arm of a branch filled: where they hold nothing, in this round of every loop.
     empty_where: dict[tuple[Cb, int], Expr] = field(default_factory=dict)
     packing: bool = False  # between tile_regs_wait and tile_regs_release
@@ -67,6 +68,7 @@ class _State:
             dict(self.next),
             set(self.written),
             dict(self.dst),
+            set(self.rows),
             dict(self.empty_where),
             self.packing,
             set(self.expected),
@@ -179,9 +181,12 @@ class _Run:
                 state.written.add((stmt.cb, self.evaluate(stmt.slot, values)))
             case PackTile():
                 _use(self.evaluate(stmt.dst, values), "packed", state)
+                _require_whole(self.evaluate(stmt.dst, values), state)
                 self.pack(stmt, state, values)
             case MatmulBlock():
-                state.dst.update(dict.fromkeys(range(stmt.dst, stmt.dst + stmt.rows * stmt.cols), False))
+                tiles = range(stmt.dst, stmt.dst + stmt.rows * stmt.cols)
+                state.dst.update(dict.fromkeys(tiles, False))
+                state.rows.difference_update(tiles)
             case ReduceTile():
                 state.dst[self.evaluate(stmt.dst, values)] = False  # it goes on with what is there
             case BinaryTiles():
@@ -189,17 +194,23 @@ class _Run:
                 if stmt.instruction.adds and tile in state.dst:
                     raise fail("TT966", f"a product is added to DST[{tile}], which is not zero any more")
                 _put(tile, state)
-            case CopyTile() | TransposeTile() | FillTile():
+            case CopyTile():
+                _put(self.evaluate(stmt.dst, values), state, row=stmt.cb.first_row)
+            case TransposeTile() | FillTile():
                 _put(self.evaluate(stmt.dst, values), state)
             case TransposeDst():
                 _use(self.evaluate(stmt.dst, values), "transposed", state)
+                _require_whole(self.evaluate(stmt.dst, values), state)
                 _put(self.evaluate(stmt.dst, values), state)
             case Sfpu():
-                for operand in stmt.operands:
-                    _use(self.evaluate(operand, values), "computed with", state)
-                _put(self.evaluate(stmt.out, values), state)
+                tiles_in = [self.evaluate(operand, values) for operand in stmt.operands]
+                for tile in tiles_in:
+                    _use(tile, "computed with", state)
+                kinds = stmt.instruction.operands.replace("n", "")
+                row = any(kind == "t" and tile in state.rows for kind, tile in zip(kinds, tiles_in, strict=True))
+                _put(self.evaluate(stmt.out, values), state, row=row)
             case DstCall(DstKind.ACQUIRE):
-                state.dst = {}
+                state.dst, state.rows = {}, set()
             case DstCall(DstKind.WAIT):
                 state.packing = True
             case DstCall(DstKind.RELEASE):
@@ -286,6 +297,7 @@ def _join(state: _State, other: _State) -> None:
         ways = [way.pages.get(page, _Page.EMPTY) for way in (state, other)]
         state.pages[page] = _Page.EMPTY if _Page.EMPTY in ways else max(ways)
     state.written |= other.written  # a tile outside the tensor is not written
+    state.rows |= other.rows
     state.dst = {tile: state.dst[tile] and other.dst[tile] for tile in state.dst if tile in other.dst}
 
 
@@ -295,7 +307,14 @@ def _use(tile: int, what: str, state: _State) -> None:
     state.dst[tile] = True
 
 
-def _put(tile: int, state: _State) -> None:
+def _require_whole(tile: int, state: _State) -> None:
+    if tile in state.rows:
+        raise fail("TT949", f"all rows of DST[{tile}] are used, but the first one alone is there")
+
+
+def _put(tile: int, state: _State, *, row: bool = False) -> None:
     if not state.dst.get(tile, True):
         raise fail("TT957", f"DST[{tile}] is overwritten, but nothing used it")
     state.dst[tile] = False
+    state.rows.discard(tile)
+    state.rows |= {tile} if row else set()

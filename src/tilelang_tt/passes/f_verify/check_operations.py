@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.engine import BinaryTiles, Sfpu
 from tilelang_tt.ir.kernel import KernelSet, walk
-from tilelang_tt.ir.layout import Role
+from tilelang_tt.ir.layout import Engine, Role
 from tilelang_tt.ir.scalar import Expr
 from tilelang_tt.ir.tile import InDst, Map, Maps, Reduce, Stmt, children
 from tilelang_tt.ir.tile import walk as walk_tiles
@@ -59,7 +59,8 @@ def check_operations(kernels: KernelSet) -> None:
         for step in steps
         if isinstance(step, Compute | ComputeFromBlocks)
     }
-    if any(isinstance(step, Fetch) and kernels.launch.layouts[step.buffer].first_row for step in steps):
+    layouts = kernels.launch.layouts
+    if any(isinstance(step, Fetch) and layouts[step.buffer].first_row is Engine.MATRIX for step in steps):
         asked.add((SPREAD_ROW.call, None))
     asked |= {(instruction.call, None) for instruction in _of_reductions(kernels)}
     found = {

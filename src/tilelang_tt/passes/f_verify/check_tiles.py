@@ -135,9 +135,11 @@ def _check_rows(stmt: KernelStmt) -> None:
 
 
 def _whole(stmt: KernelStmt) -> tuple[Cb, ...]:
-    """Buffers of which a statement uses whole tiles."""
+    """Buffers of which a statement uses whole tiles; what happens to one in DST is for `check_blocks`."""
     match stmt:
-        case CopyTile() | TransposeTile() | ReduceTile() | WriteTile():
+        case CopyTile():
+            return () if stmt.cb.unpack_to_dest else (stmt.cb,)
+        case TransposeTile() | ReduceTile() | WriteTile():
             return (stmt.cb,)
         case WriteRow():
             return (stmt.place.cb,)

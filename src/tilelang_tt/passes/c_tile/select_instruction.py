@@ -1,0 +1,73 @@
+"""Which instruction carries out an operation, by kind of operand.
+
+    x * 2       mul_unary_tile       tn    a number without a tile for it
+    x * w[j]    sfpu_mul_bcast_row   tr    of w's tile the first row alone is there, and spread by the instruction
+    max(x, w)   binary_max_tile      tt    w's row is spread over a tile of its own before
+
+What is computed from rows and numbers alone is a row, too: whatever its other rows hold is never used.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator
+
+from tilelang_tt.ir.elements import Apply, ElementExpr, Number, Scalar, element_buffers
+from tilelang_tt.ir.places import Buffer
+from tilelang_tt.ops import ELEMENT_OPS, ElementOp, Instruction
+
+
+def select(
+    op: ElementOp, args: tuple[ElementExpr, ...], rows: Collection[Buffer] = ()
+) -> tuple[Instruction, tuple[ElementExpr, ...]]:
+    """The vector unit's first instruction that suits the operands, and the operands in its order.
+
+    `rows`: blocks of whose tiles the first row alone comes to DST.
+    """
+    orders = [args, args[::-1]] if op.commutative else [args]
+    for row in (row for row in op.instructions if not row.of_blocks):
+        for order in orders:
+            if all(_suits(row, kind, arg, rows) for kind, arg in zip(row.operands, order, strict=True)):
+                return row, order
+    raise AssertionError(f"no instruction of '{op.name}' takes tiles alone")
+
+
+def _suits(row: Instruction, kind: str, arg: ElementExpr, rows: Collection[Buffer]) -> bool:
+    if kind == "r":
+        return _is_row(arg, rows)
+    if kind == "t":
+        # A number in place of a tile costs a slot: only where no instruction takes the number itself.
+        return "n" not in row.operands or not isinstance(arg, Number | Scalar)
+    if isinstance(arg, Scalar):
+        return row.number is None and row.prepare is None
+    if not isinstance(arg, Number) or (row.finite and math.isinf(arg.value)):
+        return False
+    return row.number in (None, arg.value)
+
+
+def _is_row(expr: ElementExpr, rows: Collection[Buffer]) -> bool:
+    """Whether a value is computed from rows, and is right in the first row alone."""
+    buffers = set(element_buffers(expr))
+    return bool(buffers) and buffers.issubset(rows)
+
+
+def left_as_rows(values: tuple[ElementExpr, ...], rows: Collection[Buffer]) -> set[Buffer]:
+    """Those of `rows` whose every use is an instruction that spreads a row; the others must be spread before."""
+    left = set(rows)
+    while left:
+        spread = {buffer for value in values for buffer in _used_whole(value, left)}
+        if not spread:
+            break
+        left -= spread
+    return left
+
+
+def _used_whole(expr: ElementExpr, rows: Collection[Buffer]) -> Iterator[Buffer]:
+    """Rows that an expression uses where a whole tile is needed, as its result is."""
+    if _is_row(expr, rows):
+        yield from element_buffers(expr)
+    elif isinstance(expr, Apply) and not expr.of_blocks:
+        row, args = select(ELEMENT_OPS[expr.op], expr.args, rows)
+        for kind, arg in zip(row.operands, args, strict=True):
+            if kind != "r":
+                yield from _used_whole(arg, rows)
