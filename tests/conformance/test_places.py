@@ -297,3 +297,31 @@ def halves_of_rows() -> Any:
 def test_parts_of_a_block_that_is_stored() -> None:
     x, c, s = whole_numbers(64, 2, 64, dtype=torch.bfloat16), whole_numbers(64, 32), whole_numbers(64, 32, low=-3)
     agree(halves_of_rows(), {"X": x, "C": c, "S": s, "Y": torch.zeros(64, 2, 64, dtype=torch.bfloat16)}, ("Y",))
+
+
+def cases_of_a_row() -> Any:
+    """Halves of a row change places, and a part of a block goes elsewhere: conditions keep every access inside."""
+
+    @T.prim_func
+    def main(A: T.Tensor((40, 96), "float32"), B: T.Tensor((40, 96), "float32"), C: T.Tensor((40, 64), "float32")):
+        with T.Kernel(2, threads=128) as bx:
+            a = T.alloc_shared((32, 96), "float32")
+            b = T.alloc_fragment((32, 96), "float32")
+            c = T.alloc_fragment((32, 64), "float32")
+            T.copy(A[bx * 32, 0], a)
+            T.fill(c, 1)
+            for i, j in T.Parallel(32, 96):
+                turned = T.if_then_else(j < 64, -a[i, j + 32], a[i, j - 64])
+                b[i, j] = 3 * a[i, j] + turned
+            for i, j in T.Parallel(32, 96):
+                if j >= 64 and i < 20:
+                    c[i, j - 32] = a[i, j]
+            T.copy(b, B[bx * 32, 0])
+            T.copy(c, C[bx * 32, 0])
+
+    return main
+
+
+def test_conditions_that_keep_accesses_inside_a_block() -> None:
+    tensors = {"A": whole_numbers(40, 96), "B": torch.zeros(40, 96), "C": torch.zeros(40, 64)}
+    agree(cases_of_a_row(), tensors, ("B", "C"))

@@ -219,6 +219,63 @@ def elements_behind_the_block() -> Any:
 
 
 @refused(
+    "TT154",
+    "elements -32 to 31 of axis 1 of 'X' are used; it has 64",
+    help="let T.Parallel go no further than the block, or make the block as long",
+)
+def elements_before_the_block() -> Any:
+    @T.prim_func
+    def main(A: T.Tensor((32, 64), "float32"), B: T.Tensor((32, 64), "float32")):
+        with T.Kernel(1, threads=128):
+            X = T.alloc_shared((32, 64), "float32")
+            Y = T.alloc_shared((32, 64), "float32")
+            T.copy(A, X)
+            for i, j in T.Parallel(32, 64):
+                Y[i, j] = X[i, j - 32]  # refused
+            T.copy(Y, B)
+
+    return main
+
+
+@refused(
+    "TT154",
+    "elements 1 to 64 of axis 1 of 'X' are used; it has 64",
+    help="let T.Parallel go no further than the block, or make the block as long",
+)
+def a_neighbour_behind_the_block() -> Any:
+    @T.prim_func
+    def main(A: T.Tensor((32, 64), "float32"), B: T.Tensor((32, 64), "float32")):
+        with T.Kernel(1, threads=128):
+            X = T.alloc_shared((32, 64), "float32")
+            Y = T.alloc_shared((32, 64), "float32")
+            T.copy(A, X)
+            for i, j in T.Parallel(32, 64):
+                Y[i, j] = X[i, j] + X[i, j + 1]  # refused
+            T.copy(Y, B)
+
+    return main
+
+
+@refused(
+    "TT154",
+    "element 40 of axis 0 of 'X' is used; it has 32",
+    help="let T.Parallel go no further than the block, or make the block as long",
+)
+def a_row_the_block_has_not() -> Any:
+    @T.prim_func
+    def main(A: T.Tensor((32, 64), "float32"), B: T.Tensor((32, 64), "float32")):
+        with T.Kernel(1, threads=128):
+            X = T.alloc_shared((32, 64), "float32")
+            Y = T.alloc_shared((32, 64), "float32")
+            T.copy(A, X)
+            for i, j in T.Parallel(32, 64):
+                Y[i, j] = X[40, j]  # refused
+            T.copy(Y, B)
+
+    return main
+
+
+@refused(
     "TT135",
     "cast from float32 to float8_e4m3fnuz inside an expression",
     help="assign to a float8_e4m3fnuz block first: storing rounds",

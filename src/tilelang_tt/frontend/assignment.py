@@ -18,7 +18,7 @@ from tvm import tirx
 
 from tilelang_tt.diagnostics import Location, UnsupportedError
 from tilelang_tt.frontend.expression import ExpressionLifter, without_cast_to
-from tilelang_tt.frontend.places import pick
+from tilelang_tt.frontend.places import pick, refuse_beyond
 from tilelang_tt.frontend.scope import Scope
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.elements import Apply, Element, ElementExpr, Index, Number, Scalar, element_buffers
@@ -231,8 +231,10 @@ class Assignment:
         if extents == buffer.shape and all(scalar.int_value(start) == 0 for start in origin):
             return None
         for axis, (start, extent) in enumerate(zip(origin, extents, strict=True)):
-            if (scalar.int_value(start) or 0) + extent > buffer.shape[axis]:
-                self.refuse_beyond(buffer, axis, start, extent)
+            first = scalar.int_value(start) or 0
+            if first < 0 or first + extent > buffer.shape[axis]:
+                last = scalar.simplify(start + extent - 1)
+                refuse_beyond(buffer.name, axis, start, last, buffer.shape[axis], self.location)
         return Part(origin, extents)
 
     def load(self, expr: Any) -> ElementExpr:
@@ -322,15 +324,6 @@ class Assignment:
             f"'{source.name}[{shown}]' does not walk a box of the tensor",
             location=self.location,
             help="index each axis by base + a variable of T.Parallel, or by a number",
-        )
-
-    def refuse_beyond(self, buffer: Buffer, axis: int, start: Expr, extent: int) -> None:
-        raise UnsupportedError(
-            "TT154",
-            f"elements {start} to {scalar.simplify(start + extent - 1)} of axis {axis} of '{buffer.name}' are used; "
-            f"it has {buffer.shape[axis]}",
-            location=self.location,
-            help="let T.Parallel go no further than the block, or make the block as long",
         )
 
     def refuse_gathers(self, tensor: Tensor) -> None:

@@ -18,7 +18,7 @@ from tilelang_tt.compiled import Decision
 from tilelang_tt.diagnostics import Location, UnsupportedError
 from tilelang_tt.frontend.assignment import Assignment
 from tilelang_tt.frontend.expression import loads, operator
-from tilelang_tt.frontend.places import Loops, serial_loops, widened
+from tilelang_tt.frontend.places import Loops, check_inside, serial_loops, widened
 from tilelang_tt.frontend.reducers import Update, is_update, rounds_of
 from tilelang_tt.frontend.refuse import HARMLESS, location_of
 from tilelang_tt.frontend.scope import Scope
@@ -51,6 +51,8 @@ def _body(scope: Scope, loops: Loops, stmt: Any, condition: Any, location: Locat
         yield from _body(scope, [*loops, (stmt.loop_var, extent)], stmt.body, condition, location)
     elif isinstance(stmt, tirx.For) and stmt.kind != tirx.ForKind.THREAD_BINDING:
         yield _loop(scope, loops, stmt, condition, location)
+    elif isinstance(stmt, tirx.Evaluate) and isinstance(stmt.value, tirx.IntImm):
+        return  # TVM's way to say nothing
     elif isinstance(stmt, tirx.Evaluate) and operator(stmt.value) in HARMLESS:
         scope.decisions.append(Decision("lift", operator(stmt.value), HARMLESS[operator(stmt.value)], location))
     elif isinstance(stmt, tirx.SBlockRealize):
@@ -83,6 +85,7 @@ def _most(stmt: Any, location: Location | None) -> int:
 
 
 def _store(scope: Scope, loops: Loops, stmt: Any, condition: Any, location: Location | None) -> Iterator[Stmt]:
+    check_inside(scope, loops, stmt, condition, location)
     serial = serial_loops(scope, loops, stmt, condition)
     if serial:
         why = "something is not walked by whole tiles of 32"

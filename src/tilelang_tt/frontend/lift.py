@@ -20,6 +20,7 @@ from tvm import tirx
 from tilelang_tt.compiled import Decision
 from tilelang_tt.diagnostics import Location, UnsupportedError
 from tilelang_tt.frontend.boxes import matrix_by_matrix
+from tilelang_tt.frontend.cases import with_separate_cases
 from tilelang_tt.frontend.elementwise import lift_parallel
 from tilelang_tt.frontend.expression import operator
 from tilelang_tt.frontend.first_rounds import blank_first_rounds
@@ -82,6 +83,7 @@ _STEPS = (
     without_views,
     without_stacks,
     with_parallel_loops,
+    with_separate_cases,
     with_matrices,
 )
 _KERNEL = "tilelang_root"  # TileLang's mark of what stands in a T.Kernel; T.Kernel() has no block index to tell by

@@ -14,12 +14,12 @@ Three steps, each of which leaves less to say:
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 from tvm import tirx
 
 from tilelang_tt.arch import TILE
-from tilelang_tt.diagnostics import Location
+from tilelang_tt.diagnostics import Location, UnsupportedError
 from tilelang_tt.frontend.scope import Scope
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.elements import Apply, Element, Index, Number
@@ -47,6 +47,35 @@ def serial_loops(scope: Scope, loops: Loops, store: Any, condition: Any) -> Loop
     if not found:
         found = _matrix_by_matrix(scope, accesses, loops)
     return [loop for number, loop in enumerate(loops) if number in found]
+
+
+def check_inside(scope: Scope, loops: Loops, store: Any, condition: Any, location: Location | None) -> None:
+    """Refuse an element that no block has, where no condition keeps it from being used."""
+    if condition is not None:
+        return
+    choices = [node for node in scalar.nodes(store.value) if scalar.is_choice(node) or isinstance(node, tirx.Select)]
+    guarded = [load for choice in choices for load in scalar.nodes(choice, tirx.BufferLoad)]
+    unguarded = [load for load in _loads(store.value) if not any(load.same_as(other) for other in guarded)]
+    for access in [access for access in (store, *unguarded) if access.buffer in scope.buffers]:
+        for axis, (index, size) in enumerate(zip(access.indices, access.buffer.shape, strict=True)):
+            *factors, base = scalar.linear(index, [var for var, _ in loops]) or (None,)
+            first = scalar.int_value(base) if base is not None else None
+            if first is None:
+                continue
+            steps = [factor * (extent - 1) for factor, (_, extent) in zip(factors, loops, strict=True)]
+            low, high = first + sum(min(0, step) for step in steps), first + sum(max(0, step) for step in steps)
+            if low < 0 or high >= int(size):
+                refuse_beyond(access.buffer.name, axis, scalar.const(low), scalar.const(high), int(size), location)
+
+
+def refuse_beyond(name: str, axis: int, first: Expr, last: Expr, size: int, location: Location | None) -> NoReturn:
+    used = f"element {first}" if scalar.equal(first, last) else f"elements {first} to {last}"
+    raise UnsupportedError(
+        "TT154",
+        f"{used} of axis {axis} of '{name}' {'is' if ' to ' not in used else 'are'} used; it has {size}",
+        location=location,
+        help="let T.Parallel go no further than the block, or make the block as long",
+    )
 
 
 def _matrix_by_matrix(scope: Scope, accesses: list[tuple[Any, bool]], loops: Loops) -> set[int]:
