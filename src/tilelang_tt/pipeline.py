@@ -47,6 +47,7 @@ from tilelang_tt.passes.c_tile.lower_shared_to_cb import lower_shared_to_cb
 from tilelang_tt.passes.c_tile.lower_tile_intrinsics import lower_tile_intrinsics
 from tilelang_tt.passes.c_tile.mask_padding import mask_padding
 from tilelang_tt.passes.c_tile.pool_blocks import pool_blocks
+from tilelang_tt.passes.c_tile.preload import preload
 from tilelang_tt.passes.c_tile.separate_roles import separate_roles
 from tilelang_tt.passes.c_tile.share_blocks import share_blocks
 from tilelang_tt.passes.c_tile.split_expressions import split_expressions
@@ -89,6 +90,7 @@ TILE_PASSES: tuple[Callable[[TileProgram], TileProgram], ...] = (
     split_expressions,
     join_maps,
     fold_clear,
+    preload,
     lower_shared_to_cb,
     lower_tile_intrinsics,
     keep_in_dst,

@@ -145,7 +145,7 @@ def test_a_clear_in_one_arm_of_a_branch() -> None:
     assert (
         """\
   Branch bx <= n
-    Map scores = where(le(index[i, j] + [n * 32 + ?tile_col * 32 - bx * 32 - ?tile_row * 32], 0), 0, -inf)
+    Map scores = mask[tile 0]
   Gemm scores += q @ k^T, overwriting where n < bx
 """
         in text

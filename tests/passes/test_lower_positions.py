@@ -10,9 +10,10 @@ from .vector_kernels import attention, band, padded_maxima
 def test_before_and_after() -> None:
     assert "Map x_masked = where(lt([j + -40], 0), x, -inf)\n" in body(before(lower_positions, padded_maxima()))
     program = after(lower_positions, padded_maxima())
-    assert "Map x_masked = where(lt(index[i, j] + [?tile_col * 32 - 40], 0), x, -inf)\n" in body(program)
+    assert "Map x_masked = where(mask[tile (0 if 0 < ?tile_col else 1)], x, -inf)\n" in body(program)
     assert facts(program, "buffer")[-1] == (
-        "index: shared bfloat16[32, 32]; 1 x 1 tiles Float16_b of 2048 B, stored once; all j"
+        "mask: shared bfloat16[64, 32]; 2 x 1 tiles Float16_b of 2048 B, stored once; "
+        "1 where -1 * j + 7 >= 0 else 0 | 1"
     )
     assert keeps_meaning(lower_positions, padded_maxima(), small_integers({"A": (40, 40)}))
 
@@ -23,7 +24,7 @@ def test_a_causal_mask_is_computed_on_the_diagonal_alone() -> None:
   Branch n < bx
     Fill scores = 0
   Else
-    Map scores = where(le(index[i, j] + [n * 32 + ?tile_col * 32 - bx * 32 - ?tile_row * 32], 0), 0, -inf)
+    Map scores = mask[tile 0]
   Gemm scores += q @ k^T
 """ in body(after(lower_positions, attention()))
     assert keeps_meaning(lower_positions, attention(), small_integers(dict.fromkeys("QKV", (128, 32))))
@@ -37,13 +38,15 @@ def test_two_conditions_and_nothing_to_do() -> None:
 Load A tiles (by, bx) 1 x 1 -> x
 Branch by < bx
   Branch by < bx
-    Map x = where(lt(index_1[i, j] + [bx * 32 + ?tile_col * 32 - by * 32 - ?tile_row * 32 - 40], 0), x, 0)
+    Map x = where(mask_1[tile (0 if by + ?tile_row - bx < ?tile_col - 2 else (1 if by + ?tile_row - bx < ?tile_col - 1 \
+else (2 if by + ?tile_row - bx < ?tile_col else 3)))], x, 0)
 Else
   Branch bx + 1 < by
     Fill x = 0
   Else
-    Map x = where(and(lt(index[i, j] + [by * 32 + ?tile_row * 32 - bx * 32 - ?tile_col * 32 - 8], 0), \
-lt(index_1[i, j] + [bx * 32 + ?tile_col * 32 - by * 32 - ?tile_row * 32 - 40], 0)), x, 0)
+    Map x = where(and(mask[tile (0 if bx + ?tile_col - by < ?tile_row - 1 else (1 if bx + ?tile_col - by < ?tile_row \
+else (2 if bx + ?tile_col - by < ?tile_row + 1 else 3)))], mask_1[tile (0 if by + ?tile_row - bx < ?tile_col - 2 else \
+(1 if by + ?tile_row - bx < ?tile_col - 1 else (2 if by + ?tile_row - bx < ?tile_col else 3)))]), x, 0)
 Store x -> B tiles (by, bx) 1 x 1
 """
     )

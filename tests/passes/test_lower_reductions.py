@@ -36,7 +36,7 @@ Store x_out -> B tiles (bx, 0) 1 x 3
     )
     assert facts(program, "buffer")[-2:] == [
         "largest_lane: shared float32[32, 32]; 1 x 1 tiles Float32 of 4096 B",
-        "ones: shared bfloat16[32, 32]; 1 x 1 tiles Float16_b of 2048 B, stored once; all 1",
+        "ones: shared bfloat16[32, 32]; 1 x 1 tiles Float16_b of 2048 B, stored once; 1",
     ]
     assert keeps_meaning(lower_reductions, softmax("bfloat16"), small_integers({"A": (64, 96)}))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import subprocess
 import sys
 from typing import get_args
@@ -42,7 +43,7 @@ from tilelang_tt.ir.engine import (
     Uninit,
     Unit,
 )
-from tilelang_tt.ir.layout import ONES, BufferLayout, Constant, Role, Stream, TensorLayout, TileOrder, Work
+from tilelang_tt.ir.layout import ONES, BufferLayout, Constant, MaskTile, Role, Stream, TensorLayout, TileOrder, Work
 from tilelang_tt.ir.movement import (
     Barrier,
     BarrierKind,
@@ -252,12 +253,20 @@ KERNEL_LINES: list[tuple[tuple[k.KernelStmt, ...], str]] = [
         "matmul X[1], X[2]^T -> DST[0], 2 x 4 tiles, A stride 8",
     ),
     (
-        (POINTER, MakeTile(ONES, CB, BASE)),
-        "let X_l1 = write address of X\nmake 1 -> X at X_l1",
+        (POINTER, MakeTile(ONES, CB, BASE, scalar.const(0))),
+        "let X_l1 = write address of X\nmake 1 -> X[0] at X_l1",
     ),
     (
-        (POINTER, MakeTile(Constant(row=-1, col=1), CB, BASE)),
-        "let X_l1 = write address of X\nmake -1 * i + j -> X at X_l1",
+        (POINTER, MakeTile(Constant(row=-1, col=1), CB, BASE, scalar.const(0))),
+        "let X_l1 = write address of X\nmake -1 * i + j -> X[0] at X_l1",
+    ),
+    (
+        (POINTER, MakeTile(MaskTile(0, 1, -1, 0.0, -math.inf), CB, BASE, scalar.const(1))),
+        "let X_l1 = write address of X\nmake 0 where i + -1 * j >= 0 else -inf -> X[1] at X_l1",
+    ),
+    (
+        (POINTER, MakeTile(MaskTile(-32, 1, -1, 0.0, -math.inf), CB, BASE, scalar.const(2))),
+        "let X_l1 = write address of X\nmake -inf -> X[2] at X_l1",
     ),
     ((ReduceTile(CB, OUT, scalar.const(1), scalar.const(2), True, OUT),), "maxima of each row of X[1] -> DST[2]"),
     ((Init(ReduceMode(CB, CB, OUT, False)),), "init maxima of each column of X by X -> Y"),

@@ -3,6 +3,7 @@
 Annotations are evaluated here, not postponed: T.Tensor needs the shapes of the enclosing function.
 """
 
+import math
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,7 @@ def softmax(result: str = "float32") -> Any:
     return main
 
 
-def attention(block: int = 32) -> Any:
+def attention(block: int = 32, masked: float = -math.inf) -> Any:
     """Causal, with the running maximum kept beside a copy of the old one."""
 
     @T.prim_func
@@ -61,7 +62,7 @@ def attention(block: int = 32) -> Any:
             for n in T.Pipelined(bx + 1, num_stages=1):
                 T.copy(K[n * block, 0], k)
                 for i, j in T.Parallel(block, block):
-                    scores[i, j] = T.if_then_else(bx * block + i >= n * block + j, 0, -T.infinity("float32"))
+                    scores[i, j] = T.if_then_else(bx * block + i >= n * block + j, 0, T.float32(masked))
                 T.gemm(q, k, scores, transpose_B=True)
                 T.copy(largest, before)
                 T.fill(largest, -T.infinity("float32"))

@@ -35,7 +35,8 @@ _RESERVED = frozenset(
     namespace new noexcept not not_eq nullptr operator or or_eq private protected public register reinterpret_cast
     requires return short signed sizeof static static_assert static_cast struct switch template this thread_local throw
     true try typedef typeid typename union unsigned using virtual void volatile wchar_t while xor xor_eq
-    int32_t uint32_t uint64_t std tt kernel_main zero_tile constant_tile row_chunk read_row read_first_row zero_row
+    int32_t uint32_t uint64_t std tt kernel_main zero_tile set_element constant_tile
+    mask_tile row_chunk read_row read_first_row zero_row
     write_row floor_div floor_mod ALWI FORCE_INLINE UNPACK MATH PACK TensorAccessor TensorAccessorArgs MEM_ZEROS_BASE
     MEM_ZEROS_SIZE SrcOrder reduce_tile reduce_init reduce_uninit PoolType ReduceDim
     DataFormat float_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tilelang_tt.codegen.cpp import FLOAT_OF, Printer, used_cbs
 from tilelang_tt.ir.cb import Cb, CbCall
 from tilelang_tt.ir.kernel import Kernel, KernelStmt, walk
-from tilelang_tt.ir.layout import Role
+from tilelang_tt.ir.layout import Constant, MaskTile, Role
 from tilelang_tt.ir.movement import (
     Barrier,
     MakeTile,
@@ -35,19 +35,36 @@ FORCE_INLINE void zero_tile(uint32_t l1) {
     }
 }"""
 
+_SET_ELEMENT = """\
+// Stores a float32 number as element (i, j) of a tile: in bfloat16, or whole where the buffer's tiles are that large.
+template <uint32_t tile_bytes>
+inline void set_element(uint32_t l1, uint32_t i, uint32_t j, uint32_t bits) {
+    const uint32_t element = (i / 16 * 2 + j / 16) * 256 + i % 16 * 16 + j % 16;
+    if (tile_bytes == 4096) {
+        reinterpret_cast<volatile tt_l1_ptr uint32_t*>(l1)[element] = bits;
+    } else {
+        reinterpret_cast<volatile tt_l1_ptr uint16_t*>(l1)[element] = bits >> 16;
+    }
+}"""
+
 _CONSTANT_TILE = """\
-// A tile whose element (i, j) is base + row * i + col * j, a whole number of at most 256: in bfloat16, or in
-// float32 where the buffer's tiles are that large.
+// A tile whose element (i, j) is base + row * i + col * j, a whole number of at most 256.
 template <uint32_t tile_bytes>
 inline void constant_tile(uint32_t l1, int32_t base, int32_t row, int32_t col) {
-    for (uint32_t element = 0; element < 1024; ++element) {
-        const uint32_t face = element / 256;
-        const uint32_t i = face / 2 * 16 + element % 256 / 16, j = face % 2 * 16 + element % 16;
-        const uint32_t bits = float_of(base + row * int32_t(i) + col * int32_t(j));
-        if (tile_bytes == 4096) {
-            reinterpret_cast<volatile tt_l1_ptr uint32_t*>(l1)[element] = bits;
-        } else {
-            reinterpret_cast<volatile tt_l1_ptr uint16_t*>(l1)[element] = bits >> 16;
+    for (uint32_t i = 0; i < 32; ++i) {
+        for (uint32_t j = 0; j < 32; ++j) {
+            set_element<tile_bytes>(l1, i, j, float_of(base + row * int32_t(i) + col * int32_t(j)));
+        }
+    }
+}"""
+
+_MASK_TILE = """\
+// A tile whose element (i, j) is `yes` where offset + row * i + col * j >= 0, and `no` elsewhere.
+template <uint32_t tile_bytes>
+inline void mask_tile(uint32_t l1, int32_t offset, int32_t row, int32_t col, uint32_t yes, uint32_t no) {
+    for (uint32_t i = 0; i < 32; ++i) {
+        for (uint32_t j = 0; j < 32; ++j) {
+            set_element<tile_bytes>(l1, i, j, offset + row * int32_t(i) + col * int32_t(j) >= 0 ? yes : no);
         }
     }
 }"""
@@ -148,9 +165,12 @@ class _Dataflow(Printer):
         if any(isinstance(stmt, ReadTable) and stmt.page is not None for stmt in walk(kernel.body)):
             self.line()
             self.lines += _TABLE_WORD.split("\n")
-        if any(isinstance(stmt, MakeTile) for stmt in walk(kernel.body)):
+        made = {type(stmt.constant) for stmt in walk(kernel.body) if isinstance(stmt, MakeTile)}
+        if made:
             self.line()
-            self.lines += [*FLOAT_OF.split("\n"), "", *_CONSTANT_TILE.split("\n")]
+            texts = {Constant: (FLOAT_OF, _CONSTANT_TILE), MaskTile: (_MASK_TILE,)}
+            used = [text for kind, of_kind in texts.items() if kind in made for text in of_kind]
+            self.lines += "\n\n".join([_SET_ELEMENT, *used]).split("\n")
         self.helpers(kernel)
         if cbs:
             self.line()
@@ -198,9 +218,12 @@ class _Dataflow(Printer):
             words = f"reinterpret_cast<volatile tt_l1_ptr uint32_t*>({self.name(stmt.base)})"
             return f"const uint32_t {self.declare(stmt.var)} = {words}[{self.expr(stmt.index)}]"
         if isinstance(stmt, MakeTile):
-            constant = stmt.constant
+            constant, place = stmt.constant, self.place(stmt.cb, self.name(stmt.base), stmt.slot)
             size = self.tile_bytes[stmt.cb]
-            return f"constant_tile<{size}>({self.name(stmt.base)}, {constant.base}, {constant.row}, {constant.col})"
+            if isinstance(constant, MaskTile):
+                where = f"{constant.offset}, {constant.row}, {constant.col}"
+                return f"mask_tile<{size}>({place}, {where}, {self.bits(constant.yes)}, {self.bits(constant.no)})"
+            return f"constant_tile<{size}>({place}, {constant.base}, {constant.row}, {constant.col})"
         if isinstance(stmt, ZeroTile):
             return f"zero_tile<{self.tile_bytes[stmt.cb]}>({self.place(stmt.cb, self.name(stmt.base), stmt.slot)})"
         if isinstance(stmt, ReadRow | ZeroRow | WriteRow):

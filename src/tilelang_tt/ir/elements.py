@@ -16,12 +16,13 @@ class Element:
 
     Axis k of the buffer is walked by axis `axes[k]` of the block being computed; axes of that block which the buffer
     lacks repeat it. None: the same axes in the same order. An axis may be walked from `origin[k]` on, or stay there
-    (its place in `axes` is None).
+    (its place in `axes` is None). Of a block of constant tiles, `tile` is the one to take for the tile being computed.
     """
 
     buffer: Buffer
     axes: tuple[int | None, ...] | None = None
     origin: tuple[Expr, ...] | None = None  # None: from the start
+    tile: Expr | None = None
 
     @property
     def walked(self) -> tuple[int | None, ...]:

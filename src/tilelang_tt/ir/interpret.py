@@ -26,7 +26,7 @@ from tilelang_tt.arch import TILE
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.boxes import Box, overlap, row_box, tile_box
 from tilelang_tt.ir.elements import TILE_COL, TILE_ROW, Element, ElementExpr, Index, Number, Scalar
-from tilelang_tt.ir.layout import BufferLayout, Constant
+from tilelang_tt.ir.layout import BufferLayout, Constant, Mask
 from tilelang_tt.ir.places import Buffer, Gather, Read, Region, Tensor
 from tilelang_tt.ir.scalar import Expr, Var
 from tilelang_tt.ir.tile import (
@@ -104,7 +104,7 @@ class _Machine:
         self.stmt: Stmt | None = None
         self.values = _sizes(program, tensors, scalars)
         self.memory: dict[Tensor | Buffer, Array] = {}
-        self.constants: dict[Buffer, Constant] = {}
+        self.constants: dict[Buffer, Constant | Mask] = {}
         self.layouts: dict[Buffer, BufferLayout] = {}
         self.target: Map | None = None  # being computed
         for tensor in program.tensors:
@@ -135,7 +135,7 @@ class _Machine:
                 del self.memory[buffer]
             self.constants, self.layouts = launch.constants, launch.layouts
             for buffer, constant in launch.constants.items():
-                self.memory[buffer] = _constant(constant, buffer.shape)
+                self.memory[buffer] = _constant(constant)
             self.run(launch.body)
 
     def units(self, launch: Launch) -> Iterator[dict[Var, int]]:
@@ -237,6 +237,8 @@ class _Machine:
             a = np.ones((1, b.shape[0]))
         result = a @ b
         result = result.reshape(gemm.c.shape)
+        if gemm.start is not None and self.number(gemm.start.where):
+            result = result + self.value(Map(gemm.c, gemm.start.element))
         self.write(gemm.c, result if self.number(gemm.clear) else self.read(gemm.c) + result)
 
     def reduce(self, stmt: Reduce) -> None:
@@ -255,8 +257,8 @@ class _Machine:
     def spread(self, element: Element, shape: tuple[int, ...]) -> Array:
         """A buffer over the block being computed: its axes where they are walked, repeated along the others."""
         walked, values = element.walked, self.read(element.buffer)
-        if element.buffer in self.constants:  # the same tile everywhere
-            return self.tiled(values, shape)
+        if element.buffer in self.constants:
+            return self.tiled(values, element.tile, shape)
         if element.origin is not None:
             starts = [self.number(start) for start in element.origin]
             extents = [1 if axis is None else shape[axis] for axis in walked]
@@ -269,12 +271,13 @@ class _Machine:
         lengths = [extent if axis in walked else 1 for axis, extent in enumerate(shape)]
         return np.broadcast_to(values.reshape(lengths), shape)
 
-    def tiled(self, tile: Array, shape: tuple[int, ...]) -> Array:
-        """A tile repeated over the block being computed."""
+    def tiled(self, tiles: Array, which: Expr | None, shape: tuple[int, ...]) -> Array:
+        """A constant tile repeated over the block being computed; `which`: of several, the one for each tile."""
         assert self.target is not None
         layout, places, axes = self.layouts[self.target.dst], np.indices(shape, sparse=True), self.target.axes
         row, col = (places[axes.index(a)] % TILE if a in axes else 0 for a in (layout.row_axis, layout.col_axis))
-        return np.broadcast_to(tile[row, col], shape)
+        first = 0 if which is None else self.scalar(Scalar(which), shape).astype(int) * TILE
+        return np.broadcast_to(tiles[first + row, col], shape)
 
     def scalar(self, expr: Scalar, shape: tuple[int, ...]) -> Array:
         """A number; one that depends on the tile it is used in, tile by tile."""
@@ -357,9 +360,14 @@ class _Machine:
         return box(access, layout, shape, self.number)
 
 
-def _constant(constant: Constant, shape: tuple[int, ...]) -> Array:
-    rows, cols = np.indices(shape)
-    return np.asarray(constant.base + constant.row * rows + constant.col * cols, np.float32)
+def _constant(constant: Constant | Mask) -> Array:
+    """Constant tiles, one below the other."""
+    rows, cols = np.indices((TILE, TILE))
+    if isinstance(constant, Constant):
+        return np.asarray(constant.base + constant.row * rows + constant.col * cols, np.float32)
+    places = (tile.offset + tile.row * rows + tile.col * cols for tile in constant.tiles)
+    chosen = [np.where(place >= 0, tile.yes, tile.no) for place, tile in zip(places, constant.tiles, strict=True)]
+    return np.concatenate(chosen).astype(np.float32)
 
 
 def _sizes(

@@ -83,13 +83,13 @@ class BufferLayout:
     row_axis: int | None = 0
     col_axis: int | None = 1
     outer: tuple[int, ...] = ()  # extents of the axes before these: matrices one after the other
-    constant: bool = False  # all tiles are the same, and stored once
+    constant: bool = False  # made by the reader: all tiles are the same and stored once, or `Element.tile` says which
     first_row: Engine | None = None  # the rows of its tiles are all equal, only the first is there; who spreads it
     first: Var | None = None  # stands for the place of its first tile, where it lies in a pool
 
     @property
     def tiles(self) -> int:
-        return 1 if self.constant else math.prod(self.outer) * self.rows * self.cols
+        return math.prod(self.outer) * self.rows * self.cols
 
     def offset(self, origin: tuple[Expr, ...]) -> Expr:
         """Position of the first tile of a part that begins at `origin`, counted from the first of the block."""
@@ -121,6 +121,31 @@ class Constant:
     base: int = 0
     row: int = 0
     col: int = 0
+
+
+@dataclass(frozen=True)
+class MaskTile:
+    """A tile that the reader makes once: element (i, j) is `yes` where offset + row * i + col * j >= 0, else `no`."""
+
+    offset: int
+    row: int
+    col: int
+    yes: float
+    no: float
+
+    @property
+    def uniform(self) -> float | None:
+        """The one number that is everywhere in it, if there is one."""
+        ends = ((TILE - 1) * self.row, (TILE - 1) * self.col)
+        least, most = (self.offset + sum(end(0, side) for side in ends) for end in (min, max))
+        return self.yes if least >= 0 else self.no if most < 0 else None
+
+
+@dataclass(frozen=True)
+class Mask:
+    """The tiles that a condition on positions needs."""
+
+    tiles: tuple[MaskTile, ...]
 
 
 ONES = Constant(base=1)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from tilelang_tt.ir.cb import Cb
-from tilelang_tt.ir.layout import Constant
+from tilelang_tt.ir.layout import Constant, MaskTile
 from tilelang_tt.ir.places import Tensor
 from tilelang_tt.ir.scalar import Expr, Var
 
@@ -22,11 +22,12 @@ class Pointer:
 
 @dataclass(frozen=True)
 class MakeTile:
-    """Write a constant tile, word by word, to the page at `base`."""
+    """Write a constant tile, element by element, to place `slot` of the block at `base`."""
 
-    constant: Constant
+    constant: Constant | MaskTile
     cb: Cb
     base: Var
+    slot: Expr
 
 
 @dataclass(frozen=True)

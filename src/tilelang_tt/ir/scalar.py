@@ -207,8 +207,17 @@ def linear(expr: Expr, over: list[Var]) -> tuple[Any, ...] | None:
 
 def granularity(expr: Expr) -> int:
     """The largest number that surely divides `expr`; 0 if it is zero."""
+    return math.gcd(*modular(expr))
+
+
+def modular(expr: Expr) -> tuple[int, int]:
+    """(step, rest): `expr` is rest plus a multiple of step; step is 0 where it is a number."""
     found = arith.Analyzer().modular_set(simplify(expr))
-    return math.gcd(int(found.coeff), int(found.base))
+    return int(found.coeff), int(found.base)
+
+
+def choice(test: Expr, yes: Expr, no: Expr) -> Expr:
+    return tirx.Select(test, yes, no)
 
 
 def hoist(expr: Expr, known: set[Var], name: Callable[[Expr], Var]) -> Expr:

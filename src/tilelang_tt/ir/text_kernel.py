@@ -269,7 +269,8 @@ class _KernelText:
             case CbCall():
                 return f"{_CB_WORD[stmt.kind]} {cbs[stmt.cb]} {stmt.pages}"
             case MakeTile():
-                return f"make {constant_text(stmt.constant)} -> {cbs[stmt.cb]} at {names(stmt.base)}"
+                tile = f"{cbs[stmt.cb]}[{names.expr(stmt.slot)}]"
+                return f"make {constant_text(stmt.constant)} -> {tile} at {names(stmt.base)}"
             case ReadRow():
                 return f"read {self.row_of(stmt)} -> {self.row(stmt.place)}"
             case ZeroRow():

@@ -21,7 +21,7 @@ from pathlib import PurePath
 from tilelang_tt.diagnostics import Location
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.elements import Element, ElementExpr, Index, Number, Scalar
-from tilelang_tt.ir.layout import BufferLayout, Constant, Role, Stream, TensorLayout, TileOrder, Work
+from tilelang_tt.ir.layout import BufferLayout, Constant, Mask, MaskTile, Role, Stream, TensorLayout, TileOrder, Work
 from tilelang_tt.ir.places import Buffer, Gather, Read, Region, Tensor
 from tilelang_tt.ir.scalar import Expr, Var
 from tilelang_tt.ir.tile import (
@@ -98,14 +98,21 @@ def number_text(value: float) -> str:
     return repr(float(value)).removesuffix(".0")
 
 
-def constant_text(constant: Constant) -> str:
-    """A constant tile by the value of its element (i, j)."""
-    terms = [
-        axis if factor == 1 else f"{factor} * {axis}"
-        for factor, axis in ((constant.row, "i"), (constant.col, "j"))
-        if factor
-    ]
-    return " + ".join([*terms, str(constant.base)] if constant.base or not terms else terms)
+def constant_text(constant: Constant | Mask | MaskTile) -> str:
+    """Constant tiles by the value of their element (i, j)."""
+    if isinstance(constant, Mask):
+        return " | ".join(map(constant_text, constant.tiles))
+    if isinstance(constant, MaskTile) and constant.uniform is not None:
+        return number_text(constant.uniform)
+    if isinstance(constant, MaskTile):
+        place = _place_text(constant.row, constant.col, constant.offset)
+        return f"{number_text(constant.yes)} where {place} >= 0 else {number_text(constant.no)}"
+    return _place_text(constant.row, constant.col, constant.base)
+
+
+def _place_text(row: int, col: int, base: int) -> str:
+    terms = [axis if factor == 1 else f"{factor} * {axis}" for factor, axis in ((row, "i"), (col, "j")) if factor]
+    return " + ".join([*terms, str(base)] if base or not terms else terms)
 
 
 def size(rows: int, cols: int) -> str:
@@ -134,6 +141,8 @@ def element_text(expr: ElementExpr, names: Names, *, nested: bool = False) -> st
 
 def _walk(element: Element, names: Names) -> str:
     """How an element is found, where it is not at the same place."""
+    if element.tile is not None:
+        return f"[tile {names.expr(element.tile)}]"
     if element.axes is None and element.origin is None:
         return ""
     places = []
@@ -217,7 +226,7 @@ class _TileText:
         text = f"{self.names.bind(buffer)}: {buffer.memory.value} {buffer.dtype}[{shape}]"
         layout, stream = launch.layouts.get(buffer), launch.streams.get(buffer)
         text += buffer_layout_text(layout) if layout else ""
-        text += f"; all {constant_text(launch.constants[buffer])}" if buffer in launch.constants else ""
+        text += f"; {constant_text(launch.constants[buffer])}" if buffer in launch.constants else ""
         if stream is None:
             return f"{text}; in DST" if launch.streams else text
         pooled = (f", at tile {p.blocks[buffer]} of {p.whole.name}" for p in launch.pools if buffer in p.blocks)
@@ -342,7 +351,14 @@ def _gemm(gemm: Gemm, names: Names) -> str:
     first = f", overwriting where {names.expr(gemm.clear)}" if always is None else ""
     sub = gemm.sub_block
     blocks = f", sub-blocks {size(sub.rows, sub.cols)}" if sub else ""
-    return f"Gemm {names(gemm.c)} {sign} {a} @ {b}{first}{blocks}"
+    return f"Gemm {names(gemm.c)} {sign} {_start(gemm, names)}{a} @ {b}{first}{blocks}"
+
+
+def _start(gemm: Gemm, names: Names) -> str:
+    if gemm.start is None:
+        return ""
+    where = "" if scalar.int_value(gemm.start.where) else f" where {names.expr(gemm.start.where)}"
+    return f"{element_text(gemm.start.element, names)}{where} + "
 
 
 def _roles(roles: tuple[Role, ...]) -> str:

@@ -21,8 +21,8 @@ from dataclasses import dataclass, field, replace
 
 from tilelang_tt.compiled import Decision
 from tilelang_tt.diagnostics import Location
-from tilelang_tt.ir.elements import ElementExpr, element_buffers
-from tilelang_tt.ir.layout import BufferLayout, Constant, Pool, Role, Stream, TensorLayout, Work
+from tilelang_tt.ir.elements import Element, ElementExpr, element_buffers
+from tilelang_tt.ir.layout import BufferLayout, Constant, Mask, Pool, Role, Stream, TensorLayout, Work
 from tilelang_tt.ir.places import Buffer, Gather, Part, Read, Region, Tensor
 from tilelang_tt.ir.scalar import Expr, Var, int_value
 from tilelang_tt.options import Options
@@ -83,8 +83,17 @@ class SubBlock:
 
 
 @dataclass(frozen=True)
+class Start:
+    """What is in DST before a product: constant tiles where `where` holds, else zeros."""
+
+    element: Element
+    where: Expr
+    location: Location | None = None
+
+
+@dataclass(frozen=True)
 class Gemm:
-    """c = op(a) @ op(b) where `clear` holds, c += op(a) @ op(b) elsewhere."""
+    """c = op(a) @ op(b) where `clear` holds, c += op(a) @ op(b) elsewhere; c = start + op(a) @ op(b)."""
 
     a: Buffer
     b: Buffer
@@ -94,6 +103,7 @@ class Gemm:
     clear: Expr
     sub_block: SubBlock | None = None
     location: Location | None = None
+    start: Start | None = None
 
 
 @dataclass(frozen=True)
@@ -252,7 +262,7 @@ class Launch:
     body: tuple[Stmt, ...]
     location: Location | None = None
     hints: tuple[tuple[str, str], ...] = ()  # (hint, what became of it)
-    constants: dict[Buffer, Constant] = field(default_factory=dict)
+    constants: dict[Buffer, Constant | Mask] = field(default_factory=dict)
     layouts: dict[Buffer, BufferLayout] = field(default_factory=dict)
     streams: dict[Buffer, Stream] = field(default_factory=dict)
     work: Work | None = None
@@ -373,7 +383,7 @@ def maps_of(stmt: Stmt) -> tuple[Map, ...]:
 def reads(stmt: Stmt) -> tuple[Buffer, ...]:
     """Buffers whose old contents a statement uses (not those of nested statements)."""
     if isinstance(stmt, Gemm):
-        return (stmt.a, stmt.b) if int_value(stmt.clear) else (stmt.a, stmt.b, stmt.c)
+        return unpacks(stmt) if int_value(stmt.clear) else (*unpacks(stmt), stmt.c)
     if isinstance(stmt, Map):
         kept = () if stmt.part is None else (stmt.dst,)
         return tuple(dict.fromkeys((*element_buffers(stmt.value), *kept)))
@@ -392,7 +402,9 @@ def unpacks(stmt: Stmt) -> tuple[Buffer, ...]:
     """Buffers a statement's consumer takes out of L1. An accumulator is not one: the packer adds in place."""
     if isinstance(stmt, Map | Maps):
         return tuple(dict.fromkeys(buffer for one in maps_of(stmt) for buffer in element_buffers(one.value)))
-    return (stmt.a, stmt.b) if isinstance(stmt, Gemm) else reads(stmt)
+    if isinstance(stmt, Gemm):
+        return (stmt.a, stmt.b) if stmt.start is None else (stmt.a, stmt.b, stmt.start.element.buffer)
+    return reads(stmt)
 
 
 def writes(stmt: Stmt) -> tuple[Buffer, ...]:

@@ -6,9 +6,7 @@
 #include "api/compute/compute_kernel_hw_startup.h"
 #include "api/compute/eltwise_binary_sfpu.h"
 #include "api/compute/eltwise_unary/binop_with_scalar.h"
-#include "api/compute/eltwise_unary/comp.h"
 #include "api/compute/eltwise_unary/fill.h"
-#include "api/compute/eltwise_unary/where.h"
 #include "api/compute/matmul.h"
 #include "api/compute/pack.h"
 #include "api/compute/reconfig_data_format.h"
@@ -18,7 +16,7 @@
 constexpr uint32_t cb_q = tt::CBIndex::c_0;  // 2 blocks of 2 x 2 tiles, Float16_b
 constexpr uint32_t cb_k = tt::CBIndex::c_1;  // 2 x 2 tiles, Float16_b
 constexpr uint32_t cb_v = tt::CBIndex::c_2;  // 2 x 2 tiles, Float16_b
-constexpr uint32_t cb_index = tt::CBIndex::c_3;  // 1 x 1 tiles, Float16_b
+constexpr uint32_t cb_mask = tt::CBIndex::c_3;  // 3 x 1 tiles, Float16_b
 constexpr uint32_t cb_ones = tt::CBIndex::c_4;  // 1 x 1 tiles, Float16_b
 constexpr uint32_t cb_out_out = tt::CBIndex::c_16;  // 2 blocks of 2 x 2 tiles, Float16_b
 constexpr uint32_t cb_scores = tt::CBIndex::c_24;  // 2 x 2 tiles, Float32
@@ -30,17 +28,6 @@ constexpr uint32_t cb_total = tt::CBIndex::c_29;  // 2 x 1 tiles, Float32
 constexpr uint32_t cb_largest_tile_lane = tt::CBIndex::c_30;  // 2 x 1 tiles, Float32
 constexpr uint32_t cb_scores_fp32 = tt::CBIndex::c_31;  // 2 x 2 tiles, Float32
 
-// The bits of the float32 nearest to a whole number: the cores that run this have no floating point.
-inline uint32_t float_of(int32_t number) {
-    uint32_t rest = number < 0 ? 0 - uint32_t(number) : uint32_t(number);
-    if (rest == 0) return 0;
-    uint32_t exponent = 127 + 31;
-    for (; rest < 0x80000000u; rest <<= 1) --exponent;
-    const uint32_t kept = rest >> 8, lost = rest & 0xff;
-    const uint32_t up = lost > 0x80 || (lost == 0x80 && (kept & 1)) ? 1 : 0;
-    return (number < 0 ? 0x80000000u : 0) + (exponent << 23) + (kept & 0x7fffff) + up;
-}
-
 // Ends a basic block: the SDK's compiler may replay recorded instructions across calls inside one, which record others.
 inline __attribute__((always_inline)) void end_block() {
     __asm__ goto("" : : : : next);
@@ -51,8 +38,8 @@ void kernel_main() {
     const uint32_t unit_start = get_arg_val<uint32_t>(0);  // first unit of work of this core
     const uint32_t unit_count = get_arg_val<uint32_t>(1);  // units of work of this core
 
-    compute_kernel_hw_startup(cb_index, cb_out);
-    cb_wait_front(cb_index, 1);
+    compute_kernel_hw_startup(cb_mask, cb_out);
+    cb_wait_front(cb_mask, 3);
     cb_wait_front(cb_ones, 1);
     for (uint32_t unit = unit_start; unit < unit_start + unit_count; ++unit) {
         const uint32_t bx = unit % 2;
@@ -77,41 +64,24 @@ void kernel_main() {
         cb_push_back(cb_out, 4);
         cb_push_back(cb_largest, 2);
         cb_push_back(cb_total, 2);
-        reconfig_data_format_srca(cb_index);
+        reconfig_data_format_srca(cb_mask);
         // kernel.py:35  for n in T.Pipelined(bx + 1, num_stages=1):
         for (uint32_t n = 0; n < bx + 1; ++n) {
+            cb_wait_front(cb_k, 4);
             cb_reserve_back(cb_scores, 4);
+            // kernel.py:38  scores[i, j] = T.if_then_else(bx * BLOCK + i >= n * BLOCK + j, 0, -T.infinity("float32"))
+            // kernel.py:39  T.gemm(q, k, scores, transpose_B=True)
+            copy_tile_to_dst_init_short(cb_mask);
+            pack_reconfig_l1_acc(0);
+            tile_regs_acquire();
             if (bx <= n) {
-                // kernel.py:38  scores[i, j] = T.if_then_else(bx * BLOCK + i >= n * BLOCK + j, 0, -T.infinity("float32"))
-                copy_tile_to_dst_init_short(cb_index);
-                pack_reconfig_l1_acc(0);
-                for (uint32_t i = 0; i < 2; ++i) {
-                    end_block();
-                    binop_with_scalar_tile_init();
-                    tile_regs_acquire();
-                    for (uint32_t t = 0; t < 2; ++t) copy_tile(cb_index, 0, t);
-                    for (uint32_t t = 0; t < 2; ++t) add_unary_tile(t, float_of(n * 64 + t * 32 - i * 32 - bx * 64));
-                    end_block();
-                    lez_tile_init();
-                    for (uint32_t t = 0; t < 2; ++t) lez_tile(t);
-                    end_block();
-                    fill_tile_init();
-                    fill_tile_bitcast(2, 0x00000000u /* 0 */);
-                    fill_tile_bitcast(3, 0xff800000u /* -inf */);
-                    end_block();
-                    where_tile_init();
-                    for (uint32_t t = 0; t < 2; ++t) where_tile<DataFormat::Float32>(t, 2, 3, t);
-                    tile_regs_commit();
-                    tile_regs_wait();
-                    for (uint32_t t = 0; t < 2; ++t) pack_tile<true>(t, cb_scores, i * 2 + t);
-                    tile_regs_release();
+                for (uint32_t si = 0; si < 2; ++si) {
+                    for (uint32_t sj = 0; sj < 2; ++sj) {
+                        copy_tile(cb_mask, (si < sj ? 0 : (si == sj ? 1 : 2)), si * 2 + sj);
+                    }
                 }
             }
-            cb_wait_front(cb_k, 4);
-            // kernel.py:39  T.gemm(q, k, scores, transpose_B=True)
             matmul_block_init(cb_q, cb_k, /*transpose*/ 1, 2, 2, 2);
-            pack_reconfig_l1_acc(bx <= n);
-            tile_regs_acquire();
             for (uint32_t kk = 0; kk < 2; ++kk) matmul_block(cb_q, cb_k, kk, kk * 2, 0, /*transpose*/ 1, 2, 2, 2);
             tile_regs_commit();
             tile_regs_wait();
@@ -122,9 +92,8 @@ void kernel_main() {
             cb_wait_front(cb_scores, 4);
             cb_reserve_back(cb_largest_tile_lane, 2);
             // kernel.py:35  for n in T.Pipelined(bx + 1, num_stages=1):
-            reconfig_data_format_srca(cb_index, cb_scores);
+            reconfig_data_format_srca(cb_mask, cb_scores);
             reduce_init<PoolType::MAX, ReduceDim::REDUCE_ROW>(cb_scores, cb_ones, cb_largest_tile_lane);
-            pack_reconfig_l1_acc(0);
             tile_regs_acquire();
             for (uint32_t t = 0; t < 2; ++t) {
                 for (uint32_t k = 0; k < 2; ++k) {
@@ -142,7 +111,7 @@ void kernel_main() {
             // kernel.py:44  largest[i] = T.max(largest[i], before[i])
             cb_wait_front(cb_largest, 2);
             reconfig_data_format_srca(cb_scores, cb_ones);
-            reconfig_data_format_srcb(cb_index, cb_largest_tile_lane);
+            reconfig_data_format_srcb(cb_mask, cb_largest_tile_lane);
             matmul_block_init(cb_largest_tile_lane, cb_ones, /*transpose*/ 0, 1, 2, 1);
             binary_max_tile_init();
             tile_regs_acquire();
@@ -295,6 +264,6 @@ void kernel_main() {
         cb_wait_front(cb_largest, 2);
         cb_pop_front(cb_largest, 2);
     }
-    cb_pop_front(cb_index, 1);
+    cb_pop_front(cb_mask, 3);
     cb_pop_front(cb_ones, 1);
 }

@@ -442,8 +442,8 @@ distributed::MeshWorkload attention_workload(
     create_cb(program, cores, tt::CBIndex::c_1, tt::DataFormat::Float16_b, /*pages=*/4, /*page_bytes=*/2048);
     // v: reader to compute
     create_cb(program, cores, tt::CBIndex::c_2, tt::DataFormat::Float16_b, /*pages=*/4, /*page_bytes=*/2048);
-    // index: reader to compute
-    create_cb(program, cores, tt::CBIndex::c_3, tt::DataFormat::Float16_b, /*pages=*/1, /*page_bytes=*/2048);
+    // mask: reader to compute
+    create_cb(program, cores, tt::CBIndex::c_3, tt::DataFormat::Float16_b, /*pages=*/3, /*page_bytes=*/2048);
     // ones: reader to compute
     create_cb(program, cores, tt::CBIndex::c_4, tt::DataFormat::Float16_b, /*pages=*/1, /*page_bytes=*/2048);
     // out_out: compute to writer

@@ -5,8 +5,19 @@
 constexpr uint32_t cb_q = tt::CBIndex::c_0;  // 2 blocks of 2 x 2 tiles, Float16_b
 constexpr uint32_t cb_k = tt::CBIndex::c_1;  // 2 x 2 tiles, Float16_b
 constexpr uint32_t cb_v = tt::CBIndex::c_2;  // 2 x 2 tiles, Float16_b
-constexpr uint32_t cb_index = tt::CBIndex::c_3;  // 1 x 1 tiles, Float16_b
+constexpr uint32_t cb_mask = tt::CBIndex::c_3;  // 3 x 1 tiles, Float16_b
 constexpr uint32_t cb_ones = tt::CBIndex::c_4;  // 1 x 1 tiles, Float16_b
+
+// Stores a float32 number as element (i, j) of a tile: in bfloat16, or whole where the buffer's tiles are that large.
+template <uint32_t tile_bytes>
+inline void set_element(uint32_t l1, uint32_t i, uint32_t j, uint32_t bits) {
+    const uint32_t element = (i / 16 * 2 + j / 16) * 256 + i % 16 * 16 + j % 16;
+    if (tile_bytes == 4096) {
+        reinterpret_cast<volatile tt_l1_ptr uint32_t*>(l1)[element] = bits;
+    } else {
+        reinterpret_cast<volatile tt_l1_ptr uint16_t*>(l1)[element] = bits >> 16;
+    }
+}
 
 // The bits of the float32 nearest to a whole number: the cores that run this have no floating point.
 inline uint32_t float_of(int32_t number) {
@@ -19,18 +30,22 @@ inline uint32_t float_of(int32_t number) {
     return (number < 0 ? 0x80000000u : 0) + (exponent << 23) + (kept & 0x7fffff) + up;
 }
 
-// A tile whose element (i, j) is base + row * i + col * j, a whole number of at most 256: in bfloat16, or in
-// float32 where the buffer's tiles are that large.
+// A tile whose element (i, j) is base + row * i + col * j, a whole number of at most 256.
 template <uint32_t tile_bytes>
 inline void constant_tile(uint32_t l1, int32_t base, int32_t row, int32_t col) {
-    for (uint32_t element = 0; element < 1024; ++element) {
-        const uint32_t face = element / 256;
-        const uint32_t i = face / 2 * 16 + element % 256 / 16, j = face % 2 * 16 + element % 16;
-        const uint32_t bits = float_of(base + row * int32_t(i) + col * int32_t(j));
-        if (tile_bytes == 4096) {
-            reinterpret_cast<volatile tt_l1_ptr uint32_t*>(l1)[element] = bits;
-        } else {
-            reinterpret_cast<volatile tt_l1_ptr uint16_t*>(l1)[element] = bits >> 16;
+    for (uint32_t i = 0; i < 32; ++i) {
+        for (uint32_t j = 0; j < 32; ++j) {
+            set_element<tile_bytes>(l1, i, j, float_of(base + row * int32_t(i) + col * int32_t(j)));
+        }
+    }
+}
+
+// A tile whose element (i, j) is `yes` where offset + row * i + col * j >= 0, and `no` elsewhere.
+template <uint32_t tile_bytes>
+inline void mask_tile(uint32_t l1, int32_t offset, int32_t row, int32_t col, uint32_t yes, uint32_t no) {
+    for (uint32_t i = 0; i < 32; ++i) {
+        for (uint32_t j = 0; j < 32; ++j) {
+            set_element<tile_bytes>(l1, i, j, offset + row * int32_t(i) + col * int32_t(j) >= 0 ? yes : no);
         }
     }
 }
@@ -51,13 +66,15 @@ void kernel_main() {
     constexpr uint32_t q_tile_bytes = get_tile_size(cb_q);
     constexpr uint32_t k_tile_bytes = get_tile_size(cb_k);
     constexpr uint32_t v_tile_bytes = get_tile_size(cb_v);
-    constexpr uint32_t index_tile_bytes = get_tile_size(cb_index);
+    constexpr uint32_t mask_tile_bytes = get_tile_size(cb_mask);
     constexpr uint32_t ones_tile_bytes = get_tile_size(cb_ones);
 
-    cb_reserve_back(cb_index, 1);
-    const uint32_t index_l1 = get_write_ptr(cb_index);
-    constant_tile<index_tile_bytes>(index_l1, 0, -1, 1);
-    cb_push_back(cb_index, 1);
+    cb_reserve_back(cb_mask, 3);
+    const uint32_t mask_l1 = get_write_ptr(cb_mask);
+    mask_tile<mask_tile_bytes>(mask_l1, -32, 1, -1, 0x00000000u /* 0 */, 0xff800000u /* -inf */);
+    mask_tile<mask_tile_bytes>(mask_l1 + 1 * mask_tile_bytes, 0, 1, -1, 0x00000000u /* 0 */, 0xff800000u /* -inf */);
+    mask_tile<mask_tile_bytes>(mask_l1 + 2 * mask_tile_bytes, 32, 1, -1, 0x00000000u /* 0 */, 0xff800000u /* -inf */);
+    cb_push_back(cb_mask, 3);
     cb_reserve_back(cb_ones, 1);
     const uint32_t ones_l1 = get_write_ptr(cb_ones);
     constant_tile<ones_tile_bytes>(ones_l1, 1, 0, 0);

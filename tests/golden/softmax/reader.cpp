@@ -5,6 +5,17 @@
 constexpr uint32_t cb_x_in = tt::CBIndex::c_0;  // 2 blocks of 2 x 8 tiles, Float16_b
 constexpr uint32_t cb_ones = tt::CBIndex::c_1;  // 1 x 1 tiles, Float16_b
 
+// Stores a float32 number as element (i, j) of a tile: in bfloat16, or whole where the buffer's tiles are that large.
+template <uint32_t tile_bytes>
+inline void set_element(uint32_t l1, uint32_t i, uint32_t j, uint32_t bits) {
+    const uint32_t element = (i / 16 * 2 + j / 16) * 256 + i % 16 * 16 + j % 16;
+    if (tile_bytes == 4096) {
+        reinterpret_cast<volatile tt_l1_ptr uint32_t*>(l1)[element] = bits;
+    } else {
+        reinterpret_cast<volatile tt_l1_ptr uint16_t*>(l1)[element] = bits >> 16;
+    }
+}
+
 // The bits of the float32 nearest to a whole number: the cores that run this have no floating point.
 inline uint32_t float_of(int32_t number) {
     uint32_t rest = number < 0 ? 0 - uint32_t(number) : uint32_t(number);
@@ -16,18 +27,12 @@ inline uint32_t float_of(int32_t number) {
     return (number < 0 ? 0x80000000u : 0) + (exponent << 23) + (kept & 0x7fffff) + up;
 }
 
-// A tile whose element (i, j) is base + row * i + col * j, a whole number of at most 256: in bfloat16, or in
-// float32 where the buffer's tiles are that large.
+// A tile whose element (i, j) is base + row * i + col * j, a whole number of at most 256.
 template <uint32_t tile_bytes>
 inline void constant_tile(uint32_t l1, int32_t base, int32_t row, int32_t col) {
-    for (uint32_t element = 0; element < 1024; ++element) {
-        const uint32_t face = element / 256;
-        const uint32_t i = face / 2 * 16 + element % 256 / 16, j = face % 2 * 16 + element % 16;
-        const uint32_t bits = float_of(base + row * int32_t(i) + col * int32_t(j));
-        if (tile_bytes == 4096) {
-            reinterpret_cast<volatile tt_l1_ptr uint32_t*>(l1)[element] = bits;
-        } else {
-            reinterpret_cast<volatile tt_l1_ptr uint16_t*>(l1)[element] = bits >> 16;
+    for (uint32_t i = 0; i < 32; ++i) {
+        for (uint32_t j = 0; j < 32; ++j) {
+            set_element<tile_bytes>(l1, i, j, float_of(base + row * int32_t(i) + col * int32_t(j)));
         }
     }
 }

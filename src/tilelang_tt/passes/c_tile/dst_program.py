@@ -36,11 +36,15 @@ def dst_tiles(fp32_acc: bool) -> int:
 
 @dataclass(frozen=True)
 class Fetch:
-    """slot = the tile of `buffer`, counted from `origin` on. A row that the matrix engine spreads is in all rows."""
+    """slot = the tile of `buffer`, counted from `origin` on. A row that the matrix engine spreads is in all rows.
+
+    Of a block of constant tiles, `tile` is the one.
+    """
 
     buffer: Buffer
     slot: int
     origin: tuple[Expr, ...] | None = None
+    tile: Expr | None = None
 
 
 @dataclass(frozen=True)
@@ -109,12 +113,10 @@ class DstProgram:
 
     @property
     def depends_on_tile(self) -> bool:
-        """Whether a number differs from tile to tile."""
-        numbers = [
-            step.value if isinstance(step, SetNumber) else step.number
-            for step in self.steps
-            if isinstance(step, SetNumber | Compute)
-        ]
+        """Whether a number, or which constant is taken, differs from tile to tile."""
+        numbers: list[object] = [fetch.tile for fetch in self.fetched]
+        numbers += [step.value for step in self.steps if isinstance(step, SetNumber)]
+        numbers += [step.number for step in self.steps if isinstance(step, Compute)]
         used = {var for number in numbers if scalar.is_expr(number) for var in scalar.variables(number)}
         return bool({TILE_ROW, TILE_COL} & used)
 
@@ -206,6 +208,10 @@ def _value(expr: ElementExpr) -> float | Expr:
     return expr.value if isinstance(expr, Number) else expr.expr
 
 
+def _fetch(element: Element, slot: int) -> Fetch:
+    return Fetch(element.buffer, slot, element.origin, element.tile)
+
+
 @dataclass
 class _Builder:
     values: tuple[ElementExpr, ...]
@@ -251,7 +257,7 @@ class _Builder:
         if isinstance(expr, Apply):
             return all(map(self.repeated, expr.args))
         if isinstance(expr, Element):
-            return expr.buffer in self.repeats
+            return expr.buffer in self.repeats and (expr.tile is None or TILE_COL not in scalar.variables(expr.tile))
         return not isinstance(expr, Scalar) or TILE_COL not in scalar.variables(expr.expr)
 
     def take(self, *, common: bool = False, fresh: bool = False) -> int:
@@ -300,10 +306,10 @@ class _Builder:
         if not isinstance(expr, Element):
             self.steps.append(SetNumber(_value(expr), slot))
         elif expr.buffer not in self.spread:
-            self.steps.append(Fetch(expr.buffer, slot, expr.origin))
+            self.steps.append(_fetch(expr, slot))
         else:
             row = self.take(common=common)
-            fetch, zeros = Fetch(expr.buffer, row, expr.origin), SetNumber(-0.0, slot)
+            fetch, zeros = _fetch(expr, row), SetNumber(-0.0, slot)
             self.steps += [fetch, zeros, Compute(SPREAD, (slot, row), slot, None)]
             self.free = sorted({*self.free, row})
         return slot
@@ -321,8 +327,7 @@ class _Builder:
         operands = "br" if b.buffer in self.rows else "bb"
         row = next(row for row in ELEMENT_OPS[expr.op].instructions if row.operands == operands)
         slot = self.take(common=self.repeated(expr), fresh=row.adds)
-        fetched = Fetch(a.buffer, slot, a.origin), Fetch(b.buffer, slot, b.origin)
-        self.steps.append(ComputeFromBlocks(row, fetched, slot))
+        self.steps.append(ComputeFromBlocks(row, (_fetch(a, slot), _fetch(b, slot)), slot))
         return slot
 
     def apply(self, expr: Apply) -> int:

@@ -1,9 +1,10 @@
 """C: numbers that depend on where an element is.
 
     before   Map S = where([i + -1 * j + bx * 64] >= 0, 0, -inf)
-    after    Map S = where(index + [bx * 64 + tile_row * 32 - tile_col * 32] >= 0, 0, -inf)
+    after    Map S = mask[tile ...], or Map S = where(index + [bx * 64 + tile_row * 32 - tile_col * 32] >= 0, 0, -inf)
 
-A constant tile holds what differs inside a tile; what differs between tiles is a number that the kernel computes.
+Conditions that need a few different tiles are such tiles, made beforehand (`masks.py`). Otherwise a constant tile holds
+what differs inside a tile, and what differs between tiles is a number that the kernel computes.
 A condition that is the same for all elements of a block is decided for the block: a causal mask is computed
 on the diagonal only, and where it lets everything through, or nothing, it is gone. What the bounds of loops rule out
 has no branch.
@@ -24,7 +25,9 @@ from tilelang_tt.ir.scalar import Expr, Facts
 from tilelang_tt.ir.tile import Branch, Fill, Launch, Loop, Map, Stmt, TileProgram, children, with_children
 from tilelang_tt.ops.derived import apply
 from tilelang_tt.passes.c_tile.lower_reductions import constant_tile
+from tilelang_tt.passes.c_tile.masks import border_of, is_bfloat16, mask
 
+FLOATS = ("float32", "bfloat16", "float16")
 BFLOAT16_WHOLE = 256  # whole numbers up to here are exact: 8 bits of significand
 
 
@@ -59,7 +62,7 @@ class _Lowering:
         """Cases in which a mask is the same for the whole block, then the general one."""
         for condition in _conditions(stmt.value):
             cases = zip(_whole_block(condition, stmt.dst.shape), (1.0, 0.0), strict=True)
-            result: tuple[Stmt, ...] = (replace(stmt, value=self.value(stmt.value, stmt.dst)),)
+            result: tuple[Stmt, ...] = (replace(stmt, value=self.value(stmt.value, stmt.dst, condition)),)
             for test, value in reversed([*cases]):
                 if facts.proves(scalar.negate(test)):
                     continue
@@ -72,15 +75,35 @@ class _Lowering:
             return ()  # lets everything through
         return (replace(stmt, value=self.value(stmt.value, stmt.dst)),)
 
-    def value(self, expr: ElementExpr, dst: Buffer) -> ElementExpr:
+    def value(self, expr: ElementExpr, dst: Buffer, dividing: Apply | None = None) -> ElementExpr:
+        """`expr` over constant tiles. `dividing`: a condition that holds for some elements of the block alone."""
         if isinstance(expr, Apply):
-            return Apply(expr.op, tuple(self.value(arg, dst) for arg in expr.args))
+            masked = self.masked(expr, dst, dividing)
+            return masked or Apply(expr.op, tuple(self.value(arg, dst, dividing) for arg in expr.args))
         if not isinstance(expr, Index):
             return expr
         layout = self.launch.layouts[dst]
         row, col = (0 if axis is None else expr.factors[axis] for axis in (layout.row_axis, layout.col_axis))
         start = scalar.simplify(expr.base + (TILE_ROW * row + TILE_COL * col) * TILE)
         return Apply("add", (self.inside(row, col, len(dst.shape)), Scalar(start)))
+
+    def masked(self, expr: Apply, dst: Buffer, dividing: Apply | None) -> Element | None:
+        """A condition on positions, or a choice between numbers by one, as a mask."""
+        condition, yes, no = expr, 1.0, 0.0
+        if expr.op == "where" and dst.dtype in FLOATS:
+            first, then, otherwise = expr.args
+            if not (isinstance(first, Apply) and isinstance(then, Number) and isinstance(otherwise, Number)):
+                return None
+            condition, yes, no = first, then.value, otherwise.value
+        if not _is_position(condition) or not (is_bfloat16(yes) and is_bfloat16(no)):
+            return None
+        layout = self.launch.layouts[dst]
+        border = border_of(condition, layout)
+        found = None if border is None else mask(border, yes, no, layout, divided=condition is dividing)
+        if found is None:
+            return None
+        self.launch, block = constant_tile(self.launch, found[0], "mask", "Float16_b", "bfloat16")
+        return Element(block, tuple(range(len(dst.shape))), tile=found[1])
 
     def inside(self, row: int, col: int, rank: int) -> ElementExpr:
         """row * i + col * j inside a tile: a constant tile, where bfloat16 holds all of its numbers."""
@@ -107,10 +130,14 @@ def _conditions(expr: ElementExpr) -> Iterator[Apply]:
     """Comparisons of a position with zero that choose between values."""
     if not isinstance(expr, Apply):
         return
-    if expr.op in _ORDERED and isinstance(expr.args[0], Index) and expr.args[1] == Number(0.0):
+    if _is_position(expr):
         yield expr
     for arg in expr.args:
         yield from _conditions(arg)
+
+
+def _is_position(expr: Apply) -> bool:
+    return expr.op in _ORDERED and isinstance(expr.args[0], Index) and expr.args[1] == Number(0.0)
 
 
 _ORDERED = ("ge", "gt", "le", "lt")

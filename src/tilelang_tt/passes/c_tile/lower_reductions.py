@@ -18,7 +18,7 @@ from tilelang_tt.arch import TILE
 from tilelang_tt.formats import TILE_BYTES
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.elements import Apply, Element
-from tilelang_tt.ir.layout import ONES, BufferLayout, Constant
+from tilelang_tt.ir.layout import ONES, BufferLayout, Constant, Mask
 from tilelang_tt.ir.places import Buffer, Memory
 from tilelang_tt.ir.tile import Gemm, Launch, Map, Reduce, Stmt, TileProgram, rewritten, unique_name
 
@@ -27,13 +27,16 @@ def lower_reductions(program: TileProgram) -> TileProgram:
     return replace(program, launches=tuple(_Lowering(launch).run() for launch in program.launches))
 
 
-def constant_tile(launch: Launch, constant: Constant, name: str, format: str, dtype: str) -> tuple[Launch, Buffer]:
-    """The launch with a constant tile in it, and that tile."""
+def constant_tile(
+    launch: Launch, constant: Constant | Mask, name: str, format: str, dtype: str
+) -> tuple[Launch, Buffer]:
+    """The launch with a constant tile in it, or the tiles of a mask, and that block."""
     for buffer, kind in launch.constants.items():
         if kind == constant:
             return launch, buffer
-    buffer = Buffer(unique_name(name, launch.names), dtype, (TILE, TILE), Memory.SHARED, launch.location)
-    layout = BufferLayout(1, 1, format, TILE_BYTES[format], constant=True)
+    tiles = len(constant.tiles) if isinstance(constant, Mask) else 1
+    buffer = Buffer(unique_name(name, launch.names), dtype, (tiles * TILE, TILE), Memory.SHARED, launch.location)
+    layout = BufferLayout(tiles, 1, format, TILE_BYTES[format], constant=True)
     return (
         replace(
             launch,

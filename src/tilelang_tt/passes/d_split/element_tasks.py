@@ -191,6 +191,8 @@ class ElementTasks:
         def tile(fetch: Fetch, cb: Cb, t: Expr) -> Expr:
             if cb in rotating:
                 return t
+            if fetch.tile is not None:
+                return scalar.as_expr(place.number(fetch.tile, t))
             layout = self.kernels.launch.layouts[fetch.buffer]
             start = 0 if fetch.origin is None else layout.offset(fetch.origin)
             return start + place.tile_of(layout, t)

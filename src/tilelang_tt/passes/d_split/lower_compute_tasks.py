@@ -13,8 +13,9 @@ from collections.abc import Iterator
 
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.cb import CbCall, CbKind
+from tilelang_tt.ir.elements import TILE_COL, TILE_ROW
 from tilelang_tt.ir.engine import CopyTile, FillTile, MatmulBlock, PackTile, Section, TransposeDst, TransposeTile
-from tilelang_tt.ir.kernel import Held, KernelSet, KernelStmt, Source, Task, children, with_children
+from tilelang_tt.ir.kernel import Held, If, KernelSet, KernelStmt, Source, Task, children, with_children
 from tilelang_tt.ir.layout import Role, TileOrder
 from tilelang_tt.ir.places import Buffer
 from tilelang_tt.ir.scalar import Expr
@@ -87,7 +88,7 @@ class _Lowering:
         return repeat(block.rows, "i", lambda i: repeat(block.cols, "j", lambda j: section(i, j), sub.cols), sub.rows)
 
     def products(self, gemm: Gemm, i: Expr, j: Expr) -> tuple[KernelStmt, ...]:
-        """DST += one sub-block of a @ b, over the whole K of the blocks."""
+        """DST += one sub-block of a @ b, over the whole K of the blocks; what it starts with is put there first."""
         layouts, cbs = self.kernels.launch.layouts, self.kernels.cbs
         a, b, sub = layouts[gemm.a], layouts[gemm.b], gemm.sub_block
         assert sub is not None
@@ -109,7 +110,21 @@ class _Lowering:
             )
 
         inner = a.cols if b.constant else b.cols if gemm.transpose_b else b.rows
-        return repeat(inner, "kk", step)
+        return (*self.start(gemm, i, j), *repeat(inner, "kk", step))
+
+    def start(self, gemm: Gemm, i: Expr, j: Expr) -> tuple[KernelStmt, ...]:
+        if gemm.start is None:
+            return ()
+        element, where, sub = gemm.start.element, gemm.start.where, gemm.sub_block
+        assert sub is not None
+        cb = self.kernels.cbs[element.buffer]
+
+        def copy(si: Expr, sj: Expr) -> CopyTile:
+            tile = scalar.substitute(element.tile, {TILE_ROW: i + si, TILE_COL: j + sj})
+            return CopyTile(cb, tile, si * sub.cols + sj)
+
+        copies = repeat(sub.rows, "si", lambda si: repeat(sub.cols, "sj", lambda sj: (copy(si, sj),)))
+        return copies if scalar.always(where) else (If(where, copies, ()),)
 
     def in_dst(self, stmt: InDst) -> tuple[KernelStmt, ...]:
         """A product and the one element-wise statement that reads it, sub-block by sub-block."""
@@ -208,4 +223,6 @@ class _Lowering:
 
 
 def _source(stmt: Stmt) -> tuple[KernelStmt, ...]:
-    return (Source(stmt.location),) if stmt.location else ()
+    start = stmt.start if isinstance(stmt, Gemm) else None
+    places = (None if start is None else start.location, stmt.location)
+    return tuple(Source(place) for place in places if place)

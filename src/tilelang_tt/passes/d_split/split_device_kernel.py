@@ -16,7 +16,7 @@ from tilelang_tt.ir import kernel as k
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.cb import Cb, CbCall, CbKind
 from tilelang_tt.ir.kernel import Kernel, KernelSet, KernelStmt
-from tilelang_tt.ir.layout import ZEROS, Constant, Role
+from tilelang_tt.ir.layout import ZEROS, Constant, Mask, MaskTile, Role
 from tilelang_tt.ir.movement import Barrier, BarrierKind, MakeTile, Pointer, ReadTable, ZeroTile
 from tilelang_tt.ir.places import Buffer, Read
 from tilelang_tt.ir.tile import (
@@ -71,13 +71,15 @@ def _kernel(
     return units
 
 
-def _make(cb: Cb, constant: Constant) -> tuple[KernelStmt, ...]:
+def _make(cb: Cb, constant: Constant | Mask) -> tuple[KernelStmt, ...]:
     base = scalar.var(f"{cb.name}_l1")
+    tiles: tuple[Constant | MaskTile, ...] = constant.tiles if isinstance(constant, Mask) else (constant,)
     zeros = (ZeroTile(cb, base, scalar.const(0)), Barrier(BarrierKind.READ))
+    made = tuple(MakeTile(tile, cb, base, scalar.const(slot)) for slot, tile in enumerate(tiles))
     return (
         CbCall(CbKind.RESERVE, cb, cb.tiles),
         Pointer(base, cb, write=True),
-        *(zeros if constant == ZEROS else (MakeTile(constant, cb, base),)),
+        *(zeros if constant == ZEROS else made),
         CbCall(CbKind.PUSH, cb, cb.tiles),
     )
 

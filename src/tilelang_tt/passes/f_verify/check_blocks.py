@@ -167,9 +167,7 @@ class _Run:
 
     def leaf(self, stmt: KernelStmt, state: _State, values: Values) -> None:
         match stmt:
-            case MakeTile():
-                state.pages[self.page(stmt.cb, scalar.const(0), state, values)] = _Page.FILLED
-            case ReadTile() | ZeroTile():
+            case MakeTile() | ReadTile() | ZeroTile():
                 state.pages[self.page(stmt.cb, stmt.slot, state, values)] = _Page.FILLED
             case ReadRow() | ZeroRow():
                 first = state.next.get(stmt.place.cb, 0)

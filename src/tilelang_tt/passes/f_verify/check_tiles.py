@@ -7,7 +7,7 @@ from tilelang_tt.ir import scalar
 from tilelang_tt.ir.cb import Cb, CbCall, CbKind
 from tilelang_tt.ir.engine import BinaryTiles, CopyTile, MatmulBlock, PackTile, ReduceTile, TransposeTile
 from tilelang_tt.ir.kernel import For, If, Kernel, KernelSet, KernelStmt, Let, children
-from tilelang_tt.ir.movement import ReadRow, ReadTile, RowPlace, WriteRow, WriteTile, ZeroRow, ZeroTile
+from tilelang_tt.ir.movement import MakeTile, ReadRow, ReadTile, RowPlace, WriteRow, WriteTile, ZeroRow, ZeroTile
 from tilelang_tt.ir.scalar import Expr, Facts
 from tilelang_tt.passes.f_verify.verify_program import fail
 
@@ -118,7 +118,7 @@ def _leaf(stmt: KernelStmt, held: _Held, facts: Facts) -> None:
         _inside(stmt.place.cb, *_reach(stmt.place), held.reserved, facts, "filled")
     elif isinstance(stmt, WriteTile):
         _inside(stmt.cb, stmt.slot, 0, held.waited, facts, "written out")
-    elif isinstance(stmt, ReadTile | ZeroTile):
+    elif isinstance(stmt, MakeTile | ReadTile | ZeroTile):
         _inside(stmt.cb, stmt.slot, 0, held.reserved, facts, "filled")
     elif isinstance(stmt, PackTile):
         _inside(stmt.cb, stmt.index, 0, held.reserved, facts, "packed")

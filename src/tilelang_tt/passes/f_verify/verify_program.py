@@ -36,6 +36,7 @@ _ORDER = (
     "split_expressions",
     "join_maps",
     "fold_clear",
+    "preload",
     "lower_shared_to_cb",
     "lower_tile_intrinsics",
     "keep_in_dst",

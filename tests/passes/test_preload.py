@@ -1,0 +1,70 @@
+"""C preload: a product begins with the mask it is added to, in DST."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import tilelang.language as T
+
+from tilelang_tt.passes.c_tile.preload import preload
+
+from .kernels import small_integers
+from .stages import after, before, body, keeps_meaning
+from .vector_kernels import attention
+
+SHAPES = dict.fromkeys("QKV", (128, 32))
+
+
+def test_before_and_after() -> None:
+    assert """\
+  Branch bx <= n
+    Map scores = mask[tile 0]
+  Gemm scores += q @ k^T, overwriting where n < bx
+""" in body(before(preload, attention()))
+    assert "  Gemm scores = mask[tile 0] where bx <= n + q @ k^T\n" in body(after(preload, attention()))
+    assert keeps_meaning(preload, attention(), small_integers(SHAPES))
+
+
+def test_a_mask_that_the_vector_unit_computes_stays() -> None:
+    """-1e30 is no bfloat16."""
+    text = body(after(preload, attention(masked=-1e30)))
+    assert "Map scores = where(mask[tile 0], 0, -1e+30)\n" in text
+    assert "Gemm scores += q @ k^T, overwriting where n < bx\n" in text
+    assert keeps_meaning(preload, attention(masked=-1e30), small_integers(SHAPES))
+
+
+def triangle(between: str) -> Any:
+    """C = a triangle, or nothing, + A @ A, with something between the two."""
+
+    @T.prim_func
+    def main(A: T.Tensor((64, 64), "bfloat16"), S: T.Tensor((2,), "int32"), C: T.Tensor((64, 64), "float32")):
+        with T.Kernel(1, threads=128):
+            a = T.alloc_shared((64, 64), "bfloat16")
+            c = T.alloc_fragment((64, 64), "float32")
+            flag = T.alloc_var("int32")
+            flag = S[0]
+            if flag < 1:
+                for i, j in T.Parallel(64, 64):
+                    c[i, j] = T.if_then_else(i >= j, 1.0, 0.0)
+            else:
+                T.clear(c)
+            T.copy(A, a)
+            if between == "another flag":
+                flag = S[1]
+            if between == "scaled":
+                for i, j in T.Parallel(64, 64):
+                    c[i, j] = c[i, j] * 3.0
+            T.gemm(a, a, c)
+            if flag < 3:
+                T.copy(c, C)
+
+    return main
+
+
+@pytest.mark.parametrize(("between", "preloaded"), [("nothing", True), ("another flag", False), ("scaled", False)])
+def test_what_may_stand_between(between: str, preloaded: bool) -> None:
+    func = triangle(between)
+    assert (" + a @ a\n" in body(after(preload, func))) is preloaded
+    for flag in (0, 1):
+        tensors = {**small_integers({"A": (64, 64)}), "S": np.array([flag, 2], np.int32)}
+        assert keeps_meaning(preload, func, tensors)
