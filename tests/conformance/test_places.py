@@ -161,6 +161,28 @@ def test_parts_along_the_other_side() -> None:
     agree(other_sides(), {"A": a, "V": v, "B": torch.zeros(64, 40)}, ("B",), reference={"B": found})
 
 
+def longer_than_asked(n: Any) -> Any:
+    """Copies of boxes that differ: TileLang goes by the extents of the block, whatever is known of the other side."""
+
+    @T.prim_func
+    def main(A: T.Tensor((n, 32), "float32"), B: T.Tensor((n, 32), "float32"), C: T.Tensor((64, 64), "float32")):
+        with T.Kernel(1, threads=128):
+            X = T.alloc_shared((48, 32), "float32")
+            T.copy(A[0:40, 0:32], X)
+            T.copy(X, B[8:16, 0:32])
+            T.copy(A[0:8, 0:3], C[0:8, 0:2])
+
+    return main
+
+
+def test_copies_between_boxes_that_differ() -> None:
+    a = whole_numbers(64, 32)
+    b, c = torch.zeros(64, 32), torch.zeros(64, 64)
+    b[8:56], c[:8, :3] = a[:48], a[:8, :3]
+    tensors = {"A": a, "B": torch.zeros(64, 32), "C": torch.zeros(64, 64)}
+    agree(longer_than_asked(64), tensors, ("B", "C"), reference={"B": b, "C": c})
+
+
 def diagonal() -> Any:
     @T.prim_func
     def main(A: T.Tensor((24, 24), "float32"), D: T.Tensor((24,), "float32")):

@@ -1,5 +1,6 @@
-"""T.reshape of a block: the same elements under more axes."""
+"""T.reshape of a block or tensor: the same elements under more axes, fewer, or others."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -39,3 +40,122 @@ def test_weighted_sums_by_head(queries: int, heads: int, clear: bool) -> None:
     found = (a.view(40, queries, heads).clamp(min=0) * w).sum(2) + (0 if clear else 5)
     tensors = {"A": a, "W": w, "L": torch.zeros(40, queries)}
     agree(heads_of(40, queries, heads, clear=clear), tensors, ("L",), reference={"L": found})
+
+
+# --- views that merge axes ------------------------------------------------------------------------
+
+
+KERNEL = """
+import tilelang.language as T
+
+@T.prim_func
+def main(A: T.Tensor({shape}, "float32"), B: T.Tensor({view}, "float32"), C: T.Tensor({shape}, "float32")):
+    with T.Kernel(1, threads=128):
+        X = T.alloc_shared({shape}, "float32")
+        v = T.reshape(X, {view})
+        T.copy(A, X)
+        for {x} in T.Parallel(*{shape}):
+            X[{x}] = X[{x}] + 1
+        for {y} in T.Parallel(*{view}):
+            v[{y}] = v[{y}] * 2
+        T.copy(v, B)
+        for {x} in T.Parallel(*{shape}):
+            X[{x}] = X[{x}] * 3
+        T.copy(X, C)
+"""
+
+
+def changed_through_both(path: Path, shape: tuple[int, ...], view: tuple[int, ...]) -> Any:
+    """Written as it was allocated, through the view, and as it was allocated again; stored both ways."""
+    x, y = (", ".join("abcd"[: len(axes)]) for axes in (shape, view))
+    path.write_text(KERNEL.format(shape=shape, view=view, x=x, y=y))
+    scope: dict[str, Any] = {}
+    exec(compile(path.read_text(), str(path), "exec", dont_inherit=True), scope)
+    return scope["main"]
+
+
+SHAPES = [
+    ((64, 32), (2048,)),
+    ((2048,), (64, 32)),
+    ((40, 24), (960,)),  # rows that are no whole tiles
+    ((2, 32, 64), (64, 64)),  # one matrix: what the block is
+    ((64, 2, 32), (64, 64)),
+    ((64, 32), (1, 64, 1, 32)),
+    ((4, 16, 32), (2048,)),
+    ((4, 6, 32), (8, 3, 32)),  # axes taken apart and merged
+    ((6, 4), (4, 6)),  # nothing in common
+]
+
+
+@pytest.mark.parametrize(("shape", "view"), SHAPES)
+def test_a_block_and_its_view_are_the_same_elements(
+    tmp_path: Path, shape: tuple[int, ...], view: tuple[int, ...]
+) -> None:
+    a = whole_numbers(*shape)
+    found = {"B": ((a + 1) * 2).view(view), "C": (a + 1) * 6}
+    tensors = {"A": a, "B": torch.zeros(view), "C": torch.zeros(shape)}
+    agree(changed_through_both(tmp_path / "main.py", shape, view), tensors, ("B", "C"), reference=found)
+
+
+def operations() -> Any:
+    """Tile operations on views: a product, a reduction along merged axes, a transpose, parts that are filled."""
+
+    @T.prim_func
+    def main(
+        A: T.Tensor((4096,), "float32"),
+        W: T.Tensor((64, 32), "float32"),
+        P: T.Tensor((2048,), "float32"),
+        R: T.Tensor((4,), "float32"),
+        F: T.Tensor((64, 64), "float32"),
+    ):
+        with T.Kernel(1, threads=128):
+            X = T.alloc_shared((4096,), "float32")
+            Y = T.alloc_shared((64, 64), "float32")
+            weights = T.alloc_shared((64, 32), "float32")
+            product = T.alloc_fragment((2048,), "float32")
+            largest = T.alloc_fragment((4,), "float32")
+            T.copy(A, X)
+            T.copy(W, weights)
+            T.clear(T.reshape(product, (64, 32)))
+            T.gemm(T.reshape(X, (64, 64)), weights, T.reshape(product, (64, 32)))
+            T.copy(product, P)
+            T.transpose(T.reshape(X, (64, 64)), Y)
+            T.reduce_max(T.reshape(Y, (4, 1024)), largest, dim=1)
+            T.copy(largest, R)
+            flat = T.reshape(Y, (4096,))
+            T.fill(flat[100:200], 9)
+            flat[7] = flat[8] + 1
+            T.copy(Y, F)
+
+    return main
+
+
+def test_operations_on_views() -> None:
+    a, w = whole_numbers(4096), whole_numbers(64, 32)
+    x = a.view(64, 64)
+    filled = x.mT.flatten()
+    filled[100:200], filled[7] = 9, filled[8] + 1
+    found = {"P": (x @ w).flatten(), "R": x.mT.reshape(4, 1024).amax(1), "F": filled.view(64, 64)}
+    tensors = {"A": a, "W": w} | {name: torch.zeros(result.shape) for name, result in found.items()}
+    agree(operations(), tensors, tuple(found), reference=found)
+
+
+def tensor_views() -> Any:
+    @T.prim_func
+    def main(A: T.Tensor((2048,), "float32"), B: T.Tensor((2, 1024), "float32"), C: T.Tensor((64, 32), "float32")):
+        with T.Kernel(2, threads=128) as bx:
+            X = T.alloc_shared((32, 32), "float32")
+            rows, parts = T.reshape(A, (64, 32)), T.reshape(B, (2, 32, 32))
+            T.copy(rows[bx * 32, 0], X)
+            T.copy(X, parts[bx, 0:32, 0:32])
+            flat = T.reshape(C, (2048,))
+            for i in T.Parallel(1024):
+                flat[bx * 1024 + i] = A[bx * 1024 + i] * 2
+
+    return main
+
+
+def test_views_of_tensors() -> None:
+    a = whole_numbers(2048)
+    found = {"B": a.view(2, 1024), "C": a.view(64, 32) * 2}
+    agree(tensor_views(), {"A": a, "B": torch.zeros(2, 1024), "C": torch.zeros(64, 32)}, ("B", "C"), reference=found)

@@ -131,12 +131,25 @@ def dtype_of_a_buffer() -> Any:
 
 
 @refused("TT116", "'Y' is a view or alias of another buffer", help="use the buffer itself")
-def reshaped_view() -> Any:
+def view_as_another_type() -> Any:
     @T.prim_func
-    def main(A: T.Tensor((64, 64), "float32"), B: T.Tensor((32, 128), "float32")):
+    def main(A: T.Tensor((64, 64), "float32"), B: T.Tensor((64, 128), "float16")):
         with T.Kernel(1, threads=128):
             X = T.alloc_shared((64, 64), "float32")
-            Y = T.reshape(X, (32, 128))
+            Y = T.view(X, (64, 128), dtype="float16")
+            T.copy(A, X)
+            T.copy(Y, B)  # refused
+
+    return main
+
+
+@refused("TT116", "'Y' is a view or alias of another buffer", help="use the buffer itself")
+def view_with_strides() -> Any:
+    @T.prim_func
+    def main(A: T.Tensor((64, 64), "float32"), B: T.Tensor((64, 64), "float32")):
+        with T.Kernel(1, threads=128):
+            X = T.alloc_shared((64, 64), "float32")
+            Y = T.view(X, (64, 64), strides=(1, 64))
             T.copy(A, X)
             T.copy(Y, B)  # refused
 
@@ -275,21 +288,39 @@ def copy_of_unknown_size() -> Any:
     n = T.dynamic("n")
 
     @T.prim_func
-    def main(A: T.Tensor((n, 32), "float32")):
+    def main(A: T.Tensor((n, 32), "float32"), B: T.Tensor((n, 32), "float32")):
         with T.Kernel(1, threads=128):
-            X = T.alloc_shared((32, 32), "float32")
-            T.copy(A[0:n, 0:32], X)  # refused
+            T.copy(A, B)  # refused
 
     return main
 
 
-@refused("TT119", "T.copy between boxes of different shape: 32x32 to 64x32", help="make the shapes equal")
-def copy_to_another_shape() -> Any:
+@refused(
+    "TT119",
+    "T.copy between boxes of different shape: 64x32 to 32x32",
+    help="make the shapes equal; T.reshape sees a block in another one",
+)
+def copy_to_a_smaller_shape() -> Any:
     @T.prim_func
     def main(A: T.Tensor((64, 32), "float32")):
         with T.Kernel(1, threads=128):
-            X = T.alloc_shared((64, 32), "float32")
-            T.copy(A[0:32, 0:32], X)  # refused
+            X = T.alloc_shared((32, 32), "float32")
+            T.copy(A[0:64, 0:32], X[0:32, 0:32])  # refused
+
+    return main
+
+
+@refused(
+    "TT119",
+    "T.copy between boxes of different shape: 1x32x64 to 2048",
+    help="make the shapes equal; T.reshape sees a block in another one",
+)
+def copy_to_fewer_axes() -> Any:
+    @T.prim_func
+    def main(A: T.Tensor((2, 32, 64), "float32")):
+        with T.Kernel(1, threads=128):
+            X = T.alloc_shared((2048,), "float32")
+            T.copy(A[1, 0:32, 0:64], X)  # refused
 
     return main
 

@@ -325,10 +325,9 @@ def _symbolic_region():
     n = T.dynamic("n")
 
     @T.prim_func
-    def main(A: T.Tensor((n, 32), "float32")):
+    def main(A: T.Tensor((n, 32), "float32"), B: T.Tensor((n, 32), "float32")):
         with T.Kernel(1, threads=128):
-            X = T.alloc_shared((32, 32), "float32")
-            T.copy(A[0:n, 0:32], X)
+            T.copy(A, B)
 
     return main
 
@@ -337,7 +336,7 @@ def _different_boxes():
     @T.prim_func
     def main(A: T.Tensor((64, 32), "float32")):
         with T.Kernel(1, threads=128):
-            X = T.alloc_shared((64, 32), "float32")
+            X = T.alloc_shared((16, 32), "float32")
             T.copy(A[0:32, 0:32], X)
 
     return main
@@ -396,12 +395,12 @@ test_lift.py: error[TT110]: 'X' has dtype int64, which this version does not sup
   help: the chip has no 64-bit numbers: declare int32, and pass tensor.to(torch.int32)""",
     _symbolic_region: """\
 test_lift.py: error[TT115]: region of 'A' has an extent known only at run time
-    T.copy(A[0:n, 0:32], X)
+    T.copy(A, B)
   help: copy blocks of constant size; tails are cut by the tensor's bounds""",
     _different_boxes: """\
-test_lift.py: error[TT119]: T.copy between boxes of different shape: 32x32 to 64x32
+test_lift.py: error[TT119]: T.copy between boxes of different shape: 32x32 to 16x32
     T.copy(A[0:32, 0:32], X)
-  help: make the shapes equal""",
+  help: make the shapes equal; T.reshape sees a block in another one""",
     _symbolic_parallel: """\
 test_lift.py: error[TT130]: T.Parallel extent 'n' is known only at run time
     for i, j in T.Parallel(n, 32):

@@ -21,12 +21,14 @@ from tilelang_tt.compiled import Decision
 from tilelang_tt.diagnostics import Location, UnsupportedError
 from tilelang_tt.frontend.boxes import matrix_by_matrix
 from tilelang_tt.frontend.cases import with_separate_cases
+from tilelang_tt.frontend.digits import with_digits
 from tilelang_tt.frontend.elementwise import lift_parallel
 from tilelang_tt.frontend.expression import operator
 from tilelang_tt.frontend.first_rounds import blank_first_rounds
 from tilelang_tt.frontend.independent import with_parallel_loops
 from tilelang_tt.frontend.integer_reductions import integer_reductions
 from tilelang_tt.frontend.integers import lower_integers
+from tilelang_tt.frontend.lines import with_user_lines
 from tilelang_tt.frontend.matrices import with_matrices
 from tilelang_tt.frontend.operations import TILE_OPERATIONS
 from tilelang_tt.frontend.predicate import Predicate, computed_cells, is_data, truth_of
@@ -85,6 +87,7 @@ _STEPS = (
     with_parallel_loops,
     with_separate_cases,
     with_matrices,
+    with_digits,
 )
 _KERNEL = "tilelang_root"  # TileLang's mark of what stands in a T.Kernel; T.Kernel() has no block index to tell by
 _OPERATIONS = TILE_OPERATIONS | REDUCER_OPERATIONS
@@ -92,6 +95,7 @@ _OPERATIONS = TILE_OPERATIONS | REDUCER_OPERATIONS
 
 def lift(func: tirx.PrimFunc, options: Options) -> TileProgram:
     """The tile program of a function as the user wrote it."""
+    func = with_user_lines(func)
     refuse_gpu_code(func)
     for step in _STEPS:
         func = step(func)

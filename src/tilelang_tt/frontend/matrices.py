@@ -1,12 +1,12 @@
-"""Loops over the elements of a matrix, one after the other, as loops over its rows and columns.
+"""Vectors that are walked row by row and column by column, as the matrices they are.
 
     before   for i in T.Parallel(2048): v[i] = a[i // 32, i % 32] * b[i // 32, i % 32]
              T.reduce_sum(v, s, dim=0)
-    after    for r, c in T.Parallel(64, 32): v[r, c] = a[r, c] * b[r, c]
+    after    for i in T.Parallel(2048): v[i // 32, i % 32] = a[i // 32, i % 32] * b[i // 32, i % 32]
              T.reduce_sum(v, v_rows, dim=1) ; T.reduce_sum(v_rows, s, dim=0)
 
-A vector that such loops walk becomes a matrix itself, if all they do with it is that, and all else that is done with it
-is to fill or to reduce the whole of it. Otherwise loop and vector stay as they are, which is right but slow.
+All that is done with such a vector is that, or to walk it as `32 * r + c`, to fill or to reduce the whole of it. Others
+stay as they are. `digits` then makes loops over rows and columns.
 """
 
 from __future__ import annotations
@@ -14,39 +14,49 @@ from __future__ import annotations
 from typing import Any
 
 from tilelang.ir import get_buffer_span, get_stmt_span, set_buffer_span, stamp_stmt_spans
-from tvm import tirx
+from tvm import arith, tirx
+from tvm.ir import Range
 
 from tilelang_tt.frontend.expression import operator
-from tilelang_tt.frontend.nests import nest, region_like
+from tilelang_tt.frontend.nests import region_like
 from tilelang_tt.ir import scalar
 
 _WHOLE = ("tl.tileop.fill", "tl.tileop.reduce")  # operations on the whole of a vector that a matrix has too
+_ACCESSES = ["tirx.SBlock", "tirx.BufferLoad", "tirx.BufferStore"]
+_MATRIX = 2  # axes
 _QUOTIENTS = (tirx.FloorDiv, tirx.FloorMod)
 
 
 def with_matrices(func: tirx.PrimFunc) -> tirx.PrimFunc:
-    widths = _widths(func.body)
-    vectors = _vectors(func.body, widths)
-    if not widths:
+    vectors = _vectors(func.body)
+    if not vectors:
         return func
+    ranges = arith.Analyzer()
+    for loop in scalar.nodes(func.body, tirx.For):
+        ranges.bind(loop.loop_var, Range.from_min_extent(loop.min, loop.extent))
 
     def before(stmt: Any) -> Any:
-        changed = None
-        if isinstance(stmt, tirx.For) and stmt.loop_var in widths:
-            changed = _over_rows_and_columns(stmt, widths[stmt.loop_var], vectors)
-        if isinstance(stmt, tirx.Evaluate) and operator(stmt.value) in _WHOLE:
-            changed = _of_whole(stmt.value, vectors)
+        changed = _of_whole(stmt.value, vectors) if operator(stmt.value) in _WHOLE else None
         if changed is not None:
             stamp_stmt_spans(changed, get_stmt_span(stmt))
         return changed
 
-    def after(block: Any) -> Any:
-        allocated = [vectors.get(buffer, buffer) for buffer in block.alloc_buffers]
-        parts = (block.iter_vars, block.reads, block.writes, block.name_hint, block.body, block.init)
-        return tirx.SBlock(*parts, allocated, block.match_buffers, block.annotations)
+    def after(node: Any) -> Any:
+        if isinstance(node, tirx.SBlock):
+            allocated = [vectors.get(buffer, buffer) for buffer in node.alloc_buffers]
+            parts = (node.iter_vars, node.reads, node.writes, node.name_hint, node.body, node.init)
+            return tirx.SBlock(*parts, allocated, node.match_buffers, node.annotations)
+        matrix = vectors.get(node.buffer)
+        if matrix is None or len(node.indices) != 1:
+            return None
+        place, width = node.indices[0], matrix.shape[1]
+        there = [ranges.simplify(part) for part in (tirx.floordiv(place, width), tirx.floormod(place, width))]
+        if isinstance(node, tirx.BufferLoad):
+            return tirx.BufferLoad(matrix, there)
+        return tirx.BufferStore(matrix, node.value, there)
 
-    body = tirx.stmt_functor.ir_transform(func.body, before, None, ["tirx.For", "tirx.Evaluate"])
-    return func.with_body(tirx.stmt_functor.ir_transform(body, None, after, ["tirx.SBlock"]))
+    body = tirx.stmt_functor.ir_transform(func.body, before, None, ["tirx.Evaluate"])
+    return func.with_body(tirx.stmt_functor.ir_transform(body, None, after, _ACCESSES))
 
 
 def _widths(body: Any) -> dict[Any, int]:
@@ -65,15 +75,16 @@ def _widths(body: Any) -> dict[Any, int]:
     return widths
 
 
-def _vectors(body: Any, widths: dict[Any, int]) -> dict[Any, Any]:
-    """Vectors that become matrices, with what they become; loops that walk others are taken out of `widths`."""
+def _vectors(body: Any) -> dict[Any, Any]:
+    """Vectors that become matrices, with what they become."""
+    widths = _widths(body)
+    rounds = {loop.loop_var: scalar.int_value(loop.extent) for loop in scalar.nodes(body, tirx.For)}
     vectors = {
         buffer: set[int | None]()
         for block in scalar.nodes(body, tirx.SBlock)
         for buffer in block.alloc_buffers
         if len(buffer.shape) == 1
     }
-    walked: dict[Any, set[Any]] = {}
     whole = {
         region.args[0]: scalar.equal(region.args[2], region.args[0].buffer.shape[0])
         for call in scalar.nodes(body, tirx.Call)
@@ -82,18 +93,28 @@ def _vectors(body: Any, widths: dict[Any, int]) -> dict[Any, Any]:
         if len(region.args) == 3
     }
     for access in scalar.nodes(body, tirx.BufferLoad, tirx.BufferStore):
-        if access.buffer not in vectors or whole.get(access):
-            continue
-        (index,) = access.indices
-        vectors[access.buffer].add(widths.get(index) if isinstance(index, tirx.Var) else None)
-        for var in scalar.variables(index):
-            walked.setdefault(var, set()).add(access.buffer)
-    fit = {buffer for buffer, found in vectors.items() if len(found) == 1 and None not in found}
-    while unfit := [var for var in widths if not walked.get(var, set()) <= fit]:
-        for var in unfit:
-            del widths[var]
-            fit -= walked[var]
-    return {buffer: _matrix(buffer, width) for buffer in fit for width in vectors[buffer] if width is not None}
+        if access.buffer in vectors and not whole.get(access):
+            (index,) = access.indices
+            width = widths.get(index) if isinstance(index, tirx.Var) else _row_length(index, rounds)
+            vectors[access.buffer].add(width)
+    return {
+        buffer: _matrix(buffer, width)
+        for buffer, found in vectors.items()
+        for width in found
+        if len(found) == 1 and width is not None and int(buffer.shape[0]) % width == 0
+    }
+
+
+def _row_length(index: Any, rounds: dict[Any, int | None]) -> int | None:
+    """w if an index is `w * r + c`, where c counts to w."""
+    walked = [var for var in scalar.variables(index) if var in rounds]
+    factors = scalar.linear(index, walked) if len(walked) == _MATRIX else None
+    if factors is None or scalar.int_value(factors[-1]) != 0:
+        return None
+    for row, col in ((0, 1), (1, 0)):
+        if factors[col] == 1 and factors[row] == rounds[walked[col]]:
+            return int(factors[row])
+    return None
 
 
 def _matrix(vector: Any, width: int) -> Any:
@@ -101,25 +122,6 @@ def _matrix(vector: Any, width: int) -> Any:
     matrix = tirx.decl_buffer(shape, vector.dtype, vector.name, scope=vector.scope())
     set_buffer_span(matrix, get_buffer_span(vector))
     return matrix
-
-
-def _over_rows_and_columns(loop: Any, width: int, vectors: dict[Any, Any]) -> Any:
-    var = loop.loop_var
-    row, col = (tirx.Var(f"{var.name}_{side}", var.dtype) for side in ("row", "column"))
-
-    def there(node: Any) -> Any:
-        if isinstance(node, _QUOTIENTS):
-            return (row if isinstance(node, tirx.FloorDiv) else col) if node.a.same_as(var) else None
-        if node.buffer not in vectors:
-            return None
-        if isinstance(node, tirx.BufferLoad):
-            return tirx.BufferLoad(vectors[node.buffer], [row, col])
-        return tirx.BufferStore(vectors[node.buffer], node.value, [row, col])
-
-    kinds = ["tirx.FloorDiv", "tirx.FloorMod", "tirx.BufferLoad", "tirx.BufferStore"]
-    body = tirx.stmt_functor.ir_transform(loop.body, None, there, kinds)
-    body = tirx.stmt_functor.substitute(body, {var: row * width + col})
-    return nest([(row, int(loop.extent) // width), (col, width)], body)
 
 
 def _of_whole(call: Any, vectors: dict[Any, Any]) -> Any:

@@ -14,36 +14,36 @@ from tilelang_tt.diagnostics import Location, UnsupportedError
 from tilelang_tt.formats import INTEGERS
 from tilelang_tt.frontend.elementwise import lift_parallel
 from tilelang_tt.frontend.expression import constant
-from tilelang_tt.frontend.nests import assigned, box, nest, variables, walked
+from tilelang_tt.frontend.nests import assigned, box, matched, nest, variables, walked
 from tilelang_tt.frontend.operands import block_of, operand, region_of
 from tilelang_tt.frontend.reductions import REDUCTIONS, reduction
 from tilelang_tt.frontend.scope import Scope
 from tilelang_tt.frontend.whole_numbers import BYTES, product_of_bytes
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.elements import Element
-from tilelang_tt.ir.places import Buffer, Region, Tensor, whole
+from tilelang_tt.ir.places import Buffer, Tensor, whole
 from tilelang_tt.ir.tile import Copy, Fill, Gemm, Map, Stmt
 
 _MATRIX = 2  # axes
 
 
 def _copy(scope: Scope, call: Any, location: Location | None) -> tuple[Stmt, ...]:
-    src, dst = region_of(scope, call.args[0], location), region_of(scope, call.args[1], location)
-    target = call.args[1].args[0].buffer
+    regions = matched(call, location)
+    src, dst = (region_of(scope, region, location) for region in regions)
+    target = regions[1].args[0].buffer
     if isinstance(src.source, Tensor) and isinstance(dst.source, Buffer) and dst.source.dtype in INTEGERS:
         scope.remember_copy(target, src)
-    _check_same_box(src, dst, location)
     before: tuple[Stmt, ...] = ()
     after: tuple[Stmt, ...] = ()
     if isinstance(src.source, Buffer):
-        source = operand(scope, call.args[0], src, location)
+        source = operand(scope, regions[0], src, location)
         src, before = whole(source.buffer), source.take()
     if isinstance(dst.source, Buffer):
-        result = operand(scope, call.args[1], dst, location)
+        result = operand(scope, regions[1], dst, location)
         dst, after = whole(result.buffer), result.put()
     if isinstance(src.source, Tensor) and isinstance(dst.source, Tensor):
-        box = tuple(extent for extent in src.extents if extent != 1)
-        middle = whole(scope.temporary(src.source.name, src.source.dtype, box, location))
+        shape = tuple(extent for extent in src.extents if extent != 1)
+        middle = whole(scope.temporary(src.source.name, src.source.dtype, shape, location))
         return (Copy(src, middle, location), Copy(middle, dst, location))
     return (*before, Copy(src, dst, location), *after)
 
@@ -61,17 +61,6 @@ def _transpose(scope: Scope, call: Any, location: Location | None) -> tuple[Stmt
     target = block_of(scope, call.args[1], location)
     axes = (1, 0) if len(source.buffer.shape) == 2 else None
     return (*source.take(), Map(target.buffer, Element(source.buffer, axes), location), *target.put())
-
-
-def _check_same_box(src: Region, dst: Region, location: Location | None) -> None:
-    if [e for e in src.extents if e != 1] != [e for e in dst.extents if e != 1]:
-        shape = ["x".join(map(str, region.extents)) for region in (src, dst)]
-        raise UnsupportedError(
-            "TT119",
-            f"T.copy between boxes of different shape: {shape[0]} to {shape[1]}",
-            location=location,
-            help="make the shapes equal",
-        )
 
 
 def _fill(scope: Scope, call: Any, location: Location | None) -> tuple[Stmt, ...]:

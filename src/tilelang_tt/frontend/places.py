@@ -42,7 +42,7 @@ def serial_loops(scope: Scope, loops: Loops, store: Any, condition: Any) -> Loop
         if access.buffer in scope.buffers:
             found |= _irregular(scope.buffers[access.buffer], access, loops, written)
         else:
-            found |= _beside_anywhere(access, loops)
+            found |= _along_one_axis(access, loops) or _beside_anywhere(access, loops)
     found |= _counted_with(store, trees, loops)
     if not found:
         found = _matrix_by_matrix(scope, accesses, loops)
@@ -166,6 +166,19 @@ def _beside_anywhere(access: Any, loops: Loops) -> set[int]:
             starts[number] = scalar.granularity(start)
     anywhere = [number for number, start in starts.items() if start == 1]
     return {number for number, start in starts.items() if anywhere and number != anywhere[-1] and start % TILE}
+
+
+def _along_one_axis(access: Any, loops: Loops) -> set[int]:
+    """Of several loops that walk one axis of a tensor together all but one, which walks it place by place."""
+    found: set[int] = set()
+    for index in access.indices:
+        walking = _used(index, loops)
+        if len(walking) > 1:
+            others = _all_but_one(index, loops, walking)
+            plain = [number for number in walking if _is_plain(index, loops[number][0])]
+            longest = max(plain, key=lambda number: loops[number][1], default=None)
+            found.update(others if len(others) < len(walking) else set(walking) - {longest})
+    return found
 
 
 def _all_but_one(index: Expr, loops: Loops, walking: list[int]) -> list[int]:

@@ -104,12 +104,12 @@ def refuse_gpu_code(func: tirx.PrimFunc) -> None:
     """
     threads = _thread_indices(func)
 
-    for stmt, location in _statements(func.body, None):
+    for stmt, location in statements(func.body, None):
         for expr in _own_expressions(stmt):
             _check_expression(expr, threads, location, macro_note(stmt))
 
 
-def _statements(stmt: Any, around: Location | None) -> Iterator[tuple[Any, Location | None]]:
+def statements(stmt: Any, around: Location | None) -> Iterator[tuple[Any, Location | None]]:
     """Every statement with its line, or the line around it; outer before inner."""
     location = location_of(stmt) or around
     yield stmt, location
@@ -117,7 +117,7 @@ def _statements(stmt: Any, around: Location | None) -> Iterator[tuple[Any, Locat
     parts += [getattr(stmt, name, None) for name in ("body", "block", "then_case", "else_case")]
     for part in parts:
         if part is not None:
-            yield from _statements(part, location)
+            yield from statements(part, location)
 
 
 def _thread_indices(func: tirx.PrimFunc) -> set[Any]:

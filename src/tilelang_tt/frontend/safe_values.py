@@ -14,7 +14,8 @@ from tilelang.ir import get_stmt_span, stamp_stmt_spans
 from tvm import tirx
 
 from tilelang_tt.frontend.expression import operator
-from tilelang_tt.frontend.nests import along, assigned, box, nest, variables, walked
+from tilelang_tt.frontend.nests import copied
+from tilelang_tt.frontend.refuse import location_of
 from tilelang_tt.ir import scalar
 
 _KEY = "safe_value_map"
@@ -41,7 +42,7 @@ def _with(body: Any, values: dict[Any, Any]) -> Any:
             return _safe(node, values[node.buffer]) if node.buffer in values else None
         call = node.value
         if operator(call) == "tl.tileop.copy" and call.args[0].args[0].buffer in values:
-            loops = _elements(call.args[0], call.args[1], values)
+            loops = copied(call, location_of(node), lambda load: _safe(load, values[load.buffer]))
             stamp_stmt_spans(loops, get_stmt_span(node))
             return loops
         return node if operator(call).startswith("tl.tileop.") else None  # their regions are no elements
@@ -60,13 +61,3 @@ def _safe(load: Any, value: Any) -> Any:
     for test in tests[1:]:
         inside = tirx.And(inside, test)
     return tirx.if_then_else(inside, load, tirx.Cast(load.dtype, value))
-
-
-def _elements(source: Any, target: Any, values: dict[Any, Any]) -> Any:
-    """A copy, element by element."""
-    (tensor, low, extents), (block, there, places) = box(source), box(target)
-    axes = walked(extents)
-    loops = variables(len(axes), "place")
-    load = tirx.BufferLoad(tensor, along(low, axes, loops))
-    store = assigned(block, along(there, walked(places), loops), _safe(load, values[tensor]))
-    return nest(zip(loops, (extents[axis] for axis in axes), strict=True), store)

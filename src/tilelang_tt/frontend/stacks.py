@@ -17,7 +17,7 @@ from tilelang.ir import get_stmt_span, stamp_stmt_spans
 from tvm import tirx
 
 from tilelang_tt.frontend.expression import operator
-from tilelang_tt.frontend.nests import PARALLEL, assigned, box, nest, region_like, variables, walked
+from tilelang_tt.frontend.nests import CHIP, PARALLEL, assigned, box, nest, region_like, variables, walked
 from tilelang_tt.ir import scalar
 
 _MATRIX = 2  # axes
@@ -61,10 +61,10 @@ def by_parts(call: Any, extents: list[int], dim: int, inner: list[int], element:
     source = call.args[0].args[0].buffer
     each = variables(len(extents), "part")
     kept = [axis for axis in inner if axis != dim]
-    part = tirx.decl_buffer([extents[axis] for axis in inner], source.dtype, f"{source.name}_part", scope=_CHIP)
+    part = tirx.decl_buffer([extents[axis] for axis in inner], source.dtype, f"{source.name}_part", scope=CHIP)
     row_shape = [extents[axis] for axis in kept] or [1]
     target, there = _target(call, dim, each)
-    row = tirx.decl_buffer(row_shape, target.dtype, f"{source.name}_row", scope=_CHIP)
+    row = tirx.decl_buffer(row_shape, target.dtype, f"{source.name}_row", scope=CHIP)
     row_at = [each[axis] for axis in kept] or [tirx.const(0, "int32")]
 
     def over(axes: list[int], stmt: Any, kind: Any = PARALLEL) -> Any:
@@ -81,9 +81,6 @@ def by_parts(call: Any, extents: list[int], dim: int, inner: list[int], element:
     body = over(outer, tirx.SeqStmt(steps), tirx.ForKind.SERIAL)
     block = tirx.SBlock([], [], [], "parts", body, alloc_buffers=[part, row])
     return tirx.SBlockRealize([], tirx.const(True, "bool"), block)
-
-
-_CHIP = "local.fragment"
 
 
 def _by_elements(call: Any, extents: list[int], dim: int, element: Callable[[list[Any]], Any]) -> Any:
