@@ -91,7 +91,7 @@ void kernel_main() {
             cb_push_back(cb_scores, 4);
             cb_wait_front(cb_scores, 4);
             cb_reserve_back(cb_largest_tile_lane, 2);
-            // kernel.py:35  for n in T.Pipelined(bx + 1, num_stages=1):
+            // kernel.py:42  T.reduce_max(scores, largest, dim=1, clear=False)
             reconfig_data_format_srca(cb_mask, cb_scores);
             reduce_init<PoolType::MAX, ReduceDim::REDUCE_ROW>(cb_scores, cb_ones, cb_largest_tile_lane);
             tile_regs_acquire();
@@ -169,7 +169,7 @@ void kernel_main() {
             cb_wait_front(cb_scores, 4);
             cb_push_back(cb_factor, 2);
             cb_wait_front(cb_factor, 2);
-            // kernel.py:35  for n in T.Pipelined(bx + 1, num_stages=1):
+            // kernel.py:49  T.reduce_sum(scores, part, dim=1)
             // kernel.py:51  total[i] = total[i] * factor[i] + part[i]
             pack_reconfig_data_format(cb_total);
             for (uint32_t i = 0; i < 2; ++i) {

@@ -50,7 +50,7 @@ void kernel_main() {
         cb_push_back(cb_square, 8);
         cb_wait_front(cb_square, 8);
         cb_reserve_back(cb_total, 1);
-        // kernel.py:10  with T.Kernel(4, threads=128) as bx:
+        // kernel.py:19  T.reduce_sum(square, total, dim=1)
         // kernel.py:21  total[i] = T.rsqrt(total[i] / 256 + 1e-6)
         reconfig_data_format_srcb(cb_x_in, cb_square);
         matmul_block_init(cb_square, cb_ones, /*transpose*/ 0, 1, 1, 8);

@@ -32,7 +32,7 @@ void kernel_main() {
     for (uint32_t unit = 0; unit < unit_count; ++unit) {
         cb_wait_front(cb_x_in, 16);
         cb_reserve_back(cb_largest_lane, 2);
-        // kernel.py:10  with T.Kernel(2, threads=128) as bx:
+        // kernel.py:15  T.reduce_max(x, largest, dim=1)
         reconfig_data_format_srca(cb_x_in);
         reconfig_data_format_srcb(cb_ones);
         reduce_init<PoolType::MAX, ReduceDim::REDUCE_ROW>(cb_x_in, cb_ones, cb_largest_lane);
@@ -90,7 +90,7 @@ void kernel_main() {
         cb_push_back(cb_x, 16);
         cb_wait_front(cb_x, 16);
         cb_reserve_back(cb_total, 2);
-        // kernel.py:10  with T.Kernel(2, threads=128) as bx:
+        // kernel.py:18  T.reduce_sum(x, total, dim=1)
         reconfig_data_format_srca(cb_ones);
         matmul_block_init(cb_x, cb_ones, /*transpose*/ 0, 1, 2, 8);
         tile_regs_acquire();
