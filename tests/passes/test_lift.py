@@ -445,7 +445,7 @@ test_lift.py: error[TT101]: the kernel uses the thread index 'tx'
 
 
 def test_an_operation_that_tilelang_expands_is_refused_in_the_users_file() -> None:
-    """T.cumsum of a fragment is a macro, recorded at lines of TileLang; the user's line between its neighbours is named."""
+    """T.cumsum of a fragment is a macro, recorded at lines of TileLang; the user's line is found between others."""
 
     @T.prim_func
     def main(A: T.Tensor((32, 32), "float32")):
