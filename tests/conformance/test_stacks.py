@@ -183,3 +183,39 @@ def test_matrices_are_transposed(shape: tuple[int, ...]) -> None:
     a = whole_numbers(*shape)
     tensors = {"A": a, "B": torch.zeros(a.mT.shape), "C": torch.zeros(a.mT.shape)}
     agree(transposed(shape), tensors, ("B", "C"), reference={"B": a.mT, "C": a.mT})
+
+
+def buffered_by_hand(stages: int) -> Any:
+    """A product whose operands are fetched ahead, into the matrices of a stack in turn: the last rounds fetch none."""
+    M, N, rounds = 64, 32, 5
+
+    @T.prim_func
+    def main(
+        A: T.Tensor((M, rounds * 32), "bfloat16"),
+        B: T.Tensor((rounds * 32, N), "bfloat16"),
+        C: T.Tensor((M, N), "float32"),
+    ):
+        with T.Kernel(1, threads=128):
+            a = T.alloc_shared((stages, M, 32), "bfloat16")
+            b = T.alloc_shared((stages, 32, N), "bfloat16")
+            c = T.alloc_fragment((M, N), "float32")
+            T.clear(c)
+            for k in T.serial(stages - 1):
+                T.copy(A[:, k * 32 : (k + 1) * 32], a[k, :, :])
+                T.copy(B[k * 32 : (k + 1) * 32, :], b[k, :, :])
+            for k in T.serial(rounds):
+                if k + stages - 1 < rounds:
+                    ahead = k + stages - 1
+                    T.copy(A[:, ahead * 32 : (ahead + 1) * 32], a[ahead % stages, :, :])
+                    T.copy(B[ahead * 32 : (ahead + 1) * 32, :], b[ahead % stages, :, :])
+                T.gemm(a[k % stages, :, :], b[k % stages, :, :], c)
+            T.copy(c, C)
+
+    return main
+
+
+@pytest.mark.parametrize("stages", [2, 3])
+def test_a_stack_is_filled_ahead(stages: int) -> None:
+    a, b = whole_numbers(64, 160, dtype=torch.bfloat16), whole_numbers(160, 32, dtype=torch.bfloat16)
+    tensors = {"A": a, "B": b, "C": torch.zeros(64, 32)}
+    agree(buffered_by_hand(stages), tensors, ("C",), reference={"C": a.float() @ b.float()})  # its CPU takes no parts

@@ -12,8 +12,8 @@ FREE by pushing. Compute's own blocks take the whole round, and because they are
 contents stay in place when they are taken back for writing (pop, reserve).
 
 A task needs its operands WAITED and its result RESERVED; a product that adds takes a result WRITTEN before as it is.
-Transitions are made as late as possible, except pops, which follow the last use, unless the contents are needed after
-the loop; what a loop needs at its start and still has at its end is done once before the loop.
+Transitions are made as late as possible, except pops, which follow the last use, unless the contents are needed in the
+next round or after the loop; what a loop needs at its start and still has at its end is done once before the loop.
 """
 
 from __future__ import annotations
@@ -246,7 +246,7 @@ class _Protocol:
             uses = self.used((item.stmt,)) | ({called} if called else set())
             tail.last_use.update((buffer, item) for buffer in uses)
         for buffer in used:
-            self.move(buffer, invariant[buffer], tail, ends, None, keep=_needed(rest, buffer))
+            self.move(buffer, invariant[buffer], tail, ends, None, keep=_needed(again, buffer))
         out.add(replace(loop, body=tail.result()), set(used))
         for buffer in used:  # what the last round left beyond the invariant, no round at all would not have
             states[buffer] = ends[buffer] if invariant[buffer] is State.WRITTEN else invariant[buffer]
