@@ -398,3 +398,23 @@ def test_a_table_beside_blocks_that_fill_l1() -> None:
     a, n = random(4, rows, D, dtype=torch.float32), torch.zeros(4096, dtype=torch.int32)
     n[0], n[1] = 3, 1
     assert torch.equal(kernel(a, n), a[[3, 1]])
+
+
+def test_a_number_that_is_only_counted() -> None:
+    """It steers nothing: kernels that move tiles, and the one that has nothing to compute, do without it."""
+
+    @T.prim_func
+    def main(A: T.Tensor((64, 64), "float32"), B: T.Tensor((64, 64), "float32")):
+        with T.Kernel(2, threads=128) as bx:
+            a = T.alloc_shared((32, 64), "float32")
+            tally = T.alloc_var("int32")
+            tally = bx
+            T.copy(A[bx * 32, 0], a)
+            for k in T.serial(3):
+                tally = tally + k
+            T.copy(a, B[bx * 32, 0])
+
+    a = random(64, 64, dtype=torch.float32)
+    kernel = tilelang.compile(main, out_idx=[-1], target=TWO_CORES)
+    assert torch.equal(kernel(a), a)
+    assert "tally" not in kernel.get_kernel_source()

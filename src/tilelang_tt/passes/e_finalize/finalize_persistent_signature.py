@@ -104,20 +104,34 @@ _EXPRESSION_FIELDS = frozenset(
 )
 
 
+_VALUES = (Let, Assign, ReadTable)
+
+
 def without_unused_values(body: tuple[KernelStmt, ...]) -> tuple[KernelStmt, ...]:
     """Drop variables, innermost first, that nothing mentions."""
     while True:
         before = sum(1 for _ in walk(body))
-        body = _drop(body, used_variables(body))
+        body = _drop(body, _needed_variables(body))
         if sum(1 for _ in walk(body)) == before:
             return body
+
+
+def _needed_variables(body: tuple[KernelStmt, ...]) -> set[Var]:
+    """What loops, conditions and calls use, and what those variables are computed from; a mere count is not needed."""
+    needed: set[Var] = set()
+    while True:
+        wanted = [stmt for stmt in walk(body) if not isinstance(stmt, _VALUES) or stmt.var in needed]
+        found = {v for stmt in wanted for e in expressions(stmt) for v in scalar.variables(e)}
+        if found == needed:
+            return needed
+        needed = found
 
 
 def _drop(body: tuple[KernelStmt, ...], used: set[Var]) -> tuple[KernelStmt, ...]:
     return tuple(
         with_children(stmt, tuple(_drop(nested, used) for nested in children(stmt)))
         for stmt in body
-        if not (isinstance(stmt, Let | Assign | ReadTable) and stmt.var not in used) and not _empty(stmt)
+        if not (isinstance(stmt, _VALUES) and stmt.var not in used) and not _empty(stmt)
     )
 
 
