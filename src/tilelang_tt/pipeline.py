@@ -7,7 +7,7 @@ Each line below is one pass in one file; `explain` shows the program after each.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from tilelang_tt import costs
@@ -16,6 +16,7 @@ from tilelang_tt.codegen.dataflow import print_dataflow
 from tilelang_tt.codegen.host import host_program
 from tilelang_tt.codegen.plan import build_plan
 from tilelang_tt.compiled import PLAN_FILE, Compiled
+from tilelang_tt.diagnostics import ResourceError, UnsupportedError
 from tilelang_tt.frontend.lift import lift
 from tilelang_tt.ir.kernel import KernelSet
 from tilelang_tt.ir.layout import Role
@@ -30,8 +31,10 @@ from tilelang_tt.passes.a_metadata.infer_layout import infer_layout
 from tilelang_tt.passes.a_metadata.keep_last_bits import keep_last_bits
 from tilelang_tt.passes.a_metadata.propagate_layout import propagate_layout
 from tilelang_tt.passes.a_metadata.separate_views import separate_views
+from tilelang_tt.passes.b_partition.block_parts import Side
 from tilelang_tt.passes.b_partition.map_grid_to_cores import map_grid_to_cores
 from tilelang_tt.passes.b_partition.partition_work import partition_work
+from tilelang_tt.passes.b_partition.split_blocks import split_blocks
 from tilelang_tt.passes.c_tile.build_tile_dfg import build_tile_dfg
 from tilelang_tt.passes.c_tile.choose_engine import choose_engine
 from tilelang_tt.passes.c_tile.drop_dead_writes import drop_dead_writes
@@ -67,7 +70,9 @@ from tilelang_tt.passes.f_verify.verify_program import verify_program
 from tilelang_tt.runtime.plan import SourceLine
 from tilelang_tt.version import __version__
 
-TILE_PASSES: tuple[Callable[[TileProgram], TileProgram], ...] = (
+TilePass = Callable[[TileProgram], TileProgram]
+
+PLACING_PASSES: tuple[TilePass, ...] = (
     # A  metadata: where tensors and buffers lie
     fold_vectors,
     separate_views,
@@ -79,6 +84,9 @@ TILE_PASSES: tuple[Callable[[TileProgram], TileProgram], ...] = (
     # B  partition: which core does what
     partition_work,
     map_grid_to_cores,
+)
+
+LOWERING_PASSES: tuple[TilePass, ...] = (
     # C  tile lowering: still one body, no protocol, no roles
     drop_dead_writes,
     mask_padding,
@@ -102,6 +110,8 @@ TILE_PASSES: tuple[Callable[[TileProgram], TileProgram], ...] = (
     build_tile_dfg,
 )
 
+TILE_PASSES = (*PLACING_PASSES, *LOWERING_PASSES)
+
 KERNEL_PASSES: tuple[Callable[[KernelSet], KernelSet], ...] = (
     # D  split and protocol
     lower_cb_intrinsics,
@@ -116,6 +126,8 @@ KERNEL_PASSES: tuple[Callable[[KernelSet], KernelSet], ...] = (
     finalize_persistent_signature,
 )
 
+_PART_TILES = (8, 2)  # longest parts along columns: for speed, and where those do not fit either
+
 Snapshot = Callable[[str, TileProgram | tuple[KernelSet, ...]], None]
 
 
@@ -123,10 +135,39 @@ def run_passes(func: Any, options: Options, snapshot: Snapshot) -> tuple[TilePro
     """Every stage in order; `snapshot` sees the program after each."""
     program = lift(func, options)
     snapshot("lift", program)
-    for tile_pass in TILE_PASSES:
+    program = _through(PLACING_PASSES, program, snapshot)
+    try:
+        return _lowered(program, snapshot)
+    except ResourceError as refusal:
+        if refusal.code != "TT204":
+            raise
+        for smaller in _smaller(program):
+            snapshot("split_blocks", smaller)
+            try:
+                return _lowered(smaller, snapshot)
+            except (ResourceError, UnsupportedError):
+                continue
+        raise
+
+
+def _smaller(program: TileProgram) -> Iterator[TileProgram]:
+    """The program with blocks cut into parts, which need less and less of L1."""
+    program = separate_roles(program)  # blocks that come from tensors or go there are cut for themselves
+    by_rows = split_blocks(program, Side.ROWS, 1)
+    smaller = (by_rows, *(split_blocks(by_rows, Side.COLUMNS, tiles) for tiles in _PART_TILES))
+    yield from (one for one in smaller if len(one.decisions) > len(program.decisions))
+
+
+def _through(passes: tuple[TilePass, ...], program: TileProgram, snapshot: Snapshot) -> TileProgram:
+    for tile_pass in passes:
         program = tile_pass(program)
         verify_program(program, tile_pass.__name__)
         snapshot(tile_pass.__name__, program)
+    return program
+
+
+def _lowered(program: TileProgram, snapshot: Snapshot) -> tuple[TileProgram, tuple[KernelSet, ...]]:
+    program = _through(LOWERING_PASSES, program, snapshot)
     sets = split_device_kernel(program)
     snapshot("split_device_kernel", sets)
     for kernel_pass in KERNEL_PASSES:
