@@ -8,7 +8,7 @@ from refusals import refused
 from tilelang_tt.formats import DTYPES
 
 SCALARS = "use + - * // % min max and comparisons of block indices, loop variables, sizes and constants"
-OPERATIONS = "supported tile operations: T.copy, T.transpose, T.fill, T.clear, T.gemm, T.reduce_*, T.Parallel"
+OPERATIONS = "supported tile operations: T.copy, T.transpose, T.fill, T.clear, T.gemm, T.reduce_*, T.cumsum, T.Parallel"
 
 
 # --- functions and launches -----------------------------------------------------------------------

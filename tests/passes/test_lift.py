@@ -459,5 +459,5 @@ def test_an_operation_that_tilelang_expands_is_refused_in_the_users_file() -> No
         == """\
 test_lift.py: error[TT113]: tl.tileop.cumsum is not supported by this version
     T.cumsum(X, dim=1)
-  help: supported tile operations: T.copy, T.transpose, T.fill, T.clear, T.gemm, T.reduce_*, T.Parallel"""
+  help: supported tile operations: T.copy, T.transpose, T.fill, T.clear, T.gemm, T.reduce_*, T.cumsum, T.Parallel"""
     )

@@ -35,6 +35,7 @@ from tilelang_tt.frontend.predicate import Predicate, computed_cells, is_data, t
 from tilelang_tt.frontend.reducers import REDUCER_HINTS, REDUCER_OPERATIONS, declare_reducers
 from tilelang_tt.frontend.refuse import HARMLESS, location_of, macro_note, refuse_gpu_code, thread_index
 from tilelang_tt.frontend.safe_values import with_safe_values
+from tilelang_tt.frontend.scans import without_scans
 from tilelang_tt.frontend.scope import Scope
 from tilelang_tt.frontend.shared_passes import run_shared_passes
 from tilelang_tt.frontend.slices import without_slices
@@ -84,6 +85,7 @@ _STEPS = (
     with_plain_variables,
     without_views,
     without_stacks,
+    without_scans,
     with_parallel_loops,
     with_separate_cases,
     with_matrices,
@@ -278,7 +280,8 @@ class _Lifter:
             f"{op} is not supported by this version",
             location=location,
             notes=macro_note(stmt),
-            help="supported tile operations: T.copy, T.transpose, T.fill, T.clear, T.gemm, T.reduce_*, T.Parallel",
+            help="supported tile operations: T.copy, T.transpose, T.fill, T.clear, T.gemm, T.reduce_*, T.cumsum, "
+            "T.Parallel",
         )
 
 
