@@ -445,19 +445,20 @@ test_lift.py: error[TT101]: the kernel uses the thread index 'tx'
 
 
 def test_an_operation_that_tilelang_expands_is_refused_in_the_users_file() -> None:
-    """T.cumsum of a fragment is a macro, recorded at lines of TileLang; the user's line is found between others."""
+    """T.reduce_bitand is a macro, recorded at lines of TileLang; the user's line is found between others."""
 
     @T.prim_func
-    def main(A: T.Tensor((32, 32), "float32")):
+    def main(A: T.Tensor((32, 32), "int32")):
         with T.Kernel(1, threads=128):
-            X = T.alloc_fragment((32, 32), "float32")
+            X = T.alloc_fragment((32, 32), "int32")
+            Y = T.alloc_fragment((32,), "int32")
             T.copy(A, X)
-            T.cumsum(X, dim=1)
+            T.reduce_bitand(X, Y, dim=1)
 
     assert (
         refusal(lambda: lift(main, Options()))
         == """\
-test_lift.py: error[TT113]: tl.tileop.cumsum is not supported by this version
-    T.cumsum(X, dim=1)
-  help: supported tile operations: T.copy, T.transpose, T.fill, T.clear, T.gemm, T.reduce_*, T.cumsum, T.Parallel"""
+test_lift.py: error[TT113]: T.reduce_bitand is not supported by this version
+    T.reduce_bitand(X, Y, dim=1)
+  help: supported: sum, max, min, abssum, absmax"""
     )
