@@ -29,6 +29,7 @@ from tilelang_tt.frontend.independent import with_parallel_loops
 from tilelang_tt.frontend.integer_reductions import integer_reductions
 from tilelang_tt.frontend.integers import lower_integers
 from tilelang_tt.frontend.lines import with_user_lines
+from tilelang_tt.frontend.long_integers import with_short_integers
 from tilelang_tt.frontend.matrices import with_matrices
 from tilelang_tt.frontend.operations import TILE_OPERATIONS
 from tilelang_tt.frontend.predicate import Predicate, computed_cells, is_data, truth_of
@@ -106,9 +107,9 @@ def lift(func: tirx.PrimFunc, options: Options) -> TileProgram:
 
 class _Lifter:
     def __init__(self, func: tirx.PrimFunc, options: Options) -> None:
-        self.func = func
+        self.func, short = with_short_integers(func)
         self.options = options
-        self.scope = Scope(func, options)
+        self.scope = Scope(self.func, options, short)
 
     def program(self) -> TileProgram:
         params = tuple(self.scope.param(index, var) for index, var in enumerate(self.func.params))
@@ -130,7 +131,7 @@ class _Lifter:
             tuple(launches),
             self.options,
             decisions=tuple(self.scope.decisions),
-            views=tuple(self.scope.tables.values()),
+            views=(*self.scope.tables.values(), *self.scope.words.values()),
         )
 
     @property

@@ -50,9 +50,11 @@ _INSTEAD_OF_DTYPE = {
 
 
 class Scope:
-    def __init__(self, func: tirx.PrimFunc, options: Options) -> None:
+    def __init__(self, func: tirx.PrimFunc, options: Options, short: dict[Any, Any]) -> None:
         self.func = func
         self.options = options
+        self.short = short  # TIR buffers of 32-bit words -> those of 64 bits that they are
+        self.words: dict[Tensor, Tensor] = {}  # tensor of 64-bit integers -> the view of it in words
         self.tensors: dict[Any, Tensor] = {}  # TIR buffer -> tensor
         self.buffers: dict[Any, Buffer] = {}  # TIR buffer -> on-chip buffer, of the launch being lifted
         self.names: set[str] = set()
@@ -89,6 +91,7 @@ class Scope:
         tensor = Tensor(self.unique(str(buffer.name)), index, dtype, tuple(buffer.shape))
         self.check_strides(buffer)
         self.tensors[buffer] = tensor
+        self.tensors.update((words, tensor) for words, long in self.short.items() if long.same_as(buffer))
         return tensor
 
     def workspace(self, index: int, buffer: Any) -> Tensor:
@@ -173,6 +176,10 @@ class Scope:
 
     def source(self, buffer: Any, location: Location | None) -> Tensor | Buffer:
         """Where a block of numbers is."""
+        if buffer in self.short:
+            tensor = self.tensors[buffer]
+            name = self.unique(f"{tensor.name}_words") if tensor not in self.words else ""
+            return self.words.setdefault(tensor, replace(tensor, name=name, dtype=str(buffer.dtype)))
         if buffer in self.tensors:
             self.dtype(buffer, location_of(buffer))
             return self.tensors[buffer]
