@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 import tilelang.language as T
 
+from tilelang_tt.options import Options
 from tilelang_tt.passes.c_tile.preload import preload
 
 from .kernels import small_integers
-from .stages import after, before, body, keeps_meaning
+from .stages import after, before, body, facts, keeps_meaning
 from .vector_kernels import attention
 
 SHAPES = dict.fromkeys("QKV", (128, 32))
@@ -25,12 +26,17 @@ def test_before_and_after() -> None:
     assert keeps_meaning(preload, attention(), small_integers(SHAPES))
 
 
-def test_a_mask_that_the_vector_unit_computes_stays() -> None:
-    """-1e30 is no bfloat16."""
-    text = body(after(preload, attention(masked=-1e30)))
+def test_a_mask_with_numbers_that_are_no_bfloat16() -> None:
+    """Tiles of float32, which reach a 32-bit DST whole; otherwise the vector unit chooses."""
+    program = after(preload, attention(masked=-1e30))
+    assert "  Gemm scores = mask[tile 0] where bx <= n + q @ k^T\n" in body(program)
+    assert next(fact for fact in facts(program, "buffer") if fact.startswith("mask")) == (
+        "mask: shared float32[32, 32]; 1 x 1 tiles Float32 of 4096 B, stored once; 0 where i + -1 * j >= 0 else -1e+30"
+    )
+    assert keeps_meaning(preload, attention(masked=-1e30), small_integers(SHAPES))
+    text = body(after(preload, attention(masked=-1e30), Options(fp32_acc=False)))
     assert "Map scores = where(mask[tile 0], 0, -1e+30)\n" in text
     assert "Gemm scores += q @ k^T, overwriting where n < bx\n" in text
-    assert keeps_meaning(preload, attention(masked=-1e30), small_integers(SHAPES))
 
 
 def triangle(between: str) -> Any:

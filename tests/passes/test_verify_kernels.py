@@ -526,7 +526,7 @@ def test_only_marks_and_index_definitions_are_left_alone() -> None:
 
 def test_a_sum_that_starts_where_a_branch_put_nothing() -> None:
     """Scores are masked on the diagonal alone, so the product must overwrite off it: there, and not elsewhere."""
-    _, (kernels,) = run_passes(attention(masked=-1e30), Options(), lambda *_: None)
+    _, (kernels,) = run_passes(attention(masked=-1e30), Options(fp32_acc=False), lambda *_: None)
 
     def sums(stmt: Any) -> bool:
         return isinstance(stmt, PackTile) and stmt.cb.name == "scores" and scalar.int_value(stmt.overwrite) is None

@@ -35,12 +35,14 @@ def lower_positions(program: TileProgram) -> TileProgram:
     facts = Facts()
     for size in program.sizes:
         facts.positive(size)
-    return replace(program, launches=tuple(_Lowering(launch).run(facts) for launch in program.launches))
+    lowerings = [_Lowering(launch, program.options.fp32_acc) for launch in program.launches]
+    return replace(program, launches=tuple(lowering.run(facts) for lowering in lowerings))
 
 
 class _Lowering:
-    def __init__(self, launch: Launch) -> None:
+    def __init__(self, launch: Launch, fp32_acc: bool) -> None:
         self.launch = launch
+        self.fp32_acc = fp32_acc
 
     def run(self, facts: Facts) -> Launch:
         for block, extent in self.launch.blocks:
@@ -95,14 +97,16 @@ class _Lowering:
             if not (isinstance(first, Apply) and isinstance(then, Number) and isinstance(otherwise, Number)):
                 return None
             condition, yes, no = first, then.value, otherwise.value
-        if not _is_position(condition) or not (is_bfloat16(yes) and is_bfloat16(no)):
+        narrow = is_bfloat16(yes) and is_bfloat16(no)
+        if not _is_position(condition) or not (narrow or self.fp32_acc):
             return None
         layout = self.launch.layouts[dst]
         border = border_of(condition, layout)
         found = None if border is None else mask(border, yes, no, layout, divided=condition is dividing)
         if found is None:
             return None
-        self.launch, block = constant_tile(self.launch, found[0], "mask", "Float16_b", "bfloat16")
+        format, dtype = ("Float16_b", "bfloat16") if narrow else ("Float32", "float32")
+        self.launch, block = constant_tile(self.launch, found[0], "mask", format, dtype)
         return Element(block, tuple(range(len(dst.shape))), tile=found[1])
 
     def inside(self, row: int, col: int, rank: int) -> ElementExpr:
