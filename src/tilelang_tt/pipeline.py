@@ -37,6 +37,7 @@ from tilelang_tt.passes.b_partition.partition_work import partition_work
 from tilelang_tt.passes.b_partition.split_blocks import split_blocks
 from tilelang_tt.passes.c_tile.build_tile_dfg import build_tile_dfg
 from tilelang_tt.passes.c_tile.choose_engine import choose_engine
+from tilelang_tt.passes.c_tile.complete_parts import complete_parts
 from tilelang_tt.passes.c_tile.drop_dead_writes import drop_dead_writes
 from tilelang_tt.passes.c_tile.factor_numbers import factor_numbers
 from tilelang_tt.passes.c_tile.fold_clear import fold_clear
@@ -88,6 +89,7 @@ PLACING_PASSES: tuple[TilePass, ...] = (
 
 LOWERING_PASSES: tuple[TilePass, ...] = (
     # C  tile lowering: still one body, no protocol, no roles
+    complete_parts,
     drop_dead_writes,
     mask_padding,
     lower_positions,

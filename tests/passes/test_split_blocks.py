@@ -1,7 +1,5 @@
 """B split_blocks: statements on blocks that are too large, in loops over parts of them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

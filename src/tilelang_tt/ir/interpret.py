@@ -220,6 +220,8 @@ class _Machine:
         if stmt.part is None:
             self.write(stmt.dst, value)
             return
+        if stmt.part.begins is not None and self.number(stmt.part.begins):
+            self.write(stmt.dst, np.full(stmt.dst.shape, np.nan))
         starts = [self.number(start) for start in stmt.part.origin]
         self.put(stmt.dst, tuple(zip(starts, stmt.part.extents, strict=True)), value)
 

@@ -7,7 +7,7 @@ from enum import Enum
 
 from tilelang_tt.diagnostics import Location
 from tilelang_tt.ir import scalar
-from tilelang_tt.ir.scalar import Expr, Var
+from tilelang_tt.ir.scalar import Expr, Var, int_value
 
 
 class Memory(Enum):
@@ -70,10 +70,19 @@ def whole(buffer: Buffer) -> Region:
 
 @dataclass(frozen=True)
 class Part:
-    """A box of a buffer, in elements."""
+    """A box of a buffer, in elements.
+
+    Without `begins` what lies around it stays. Otherwise it is one of several that fill a block: where `begins` holds,
+    the first, and nothing that was there before is needed; elsewhere a further one, which nothing has filled yet.
+    """
 
     origin: tuple[Expr, ...]
     extents: tuple[int, ...]
+    begins: Expr | None = None
+
+    @property
+    def is_first(self) -> bool:
+        return self.begins is not None and int_value(self.begins) == 1
 
 
 @dataclass(frozen=True)

@@ -158,7 +158,10 @@ def _walk(element: Element, names: Names) -> str:
 def _part(stmt: Map, names: Names) -> str:
     if stmt.part is None:
         return ""
-    return f"[{', '.join(map(names.expr, stmt.part.origin))} : {' x '.join(map(str, stmt.part.extents))}]"
+    begins = "" if stmt.part.begins is None else f", first if {names.expr(stmt.part.begins)}"
+    if begins and scalar.int_value(stmt.part.begins) is not None:
+        begins = ", first" if stmt.part.is_first else ", more"
+    return f"[{', '.join(map(names.expr, stmt.part.origin))} : {' x '.join(map(str, stmt.part.extents))}{begins}]"
 
 
 class _TileText:

@@ -385,7 +385,7 @@ def reads(stmt: Stmt) -> tuple[Buffer, ...]:
     if isinstance(stmt, Gemm):
         return unpacks(stmt) if int_value(stmt.clear) else (*unpacks(stmt), stmt.c)
     if isinstance(stmt, Map):
-        kept = () if stmt.part is None else (stmt.dst,)
+        kept = () if stmt.part is None or stmt.part.is_first else (stmt.dst,)
         return tuple(dict.fromkeys((*element_buffers(stmt.value), *kept)))
     if isinstance(stmt, Maps):
         return tuple(dict.fromkeys(buffer for one in stmt.results for buffer in reads(one)))

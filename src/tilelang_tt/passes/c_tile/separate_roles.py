@@ -70,8 +70,9 @@ def _leaves_mixed(launch: Launch, buffer: Buffer) -> bool:
         return len(consumers(launch, buffer)) > 1
     if len(consumers(launch, buffer)) > 1 or publish(launch.body, buffer) is None:
         return True
-    if any(isinstance(stmt, Map) and stmt.part is not None and stmt.dst is buffer for stmt in walk(launch.body)):
-        return True  # what lies around a part stays: compute takes the block back before it goes on
+    parts = [stmt.part for stmt in walk(launch.body) if isinstance(stmt, Map) and stmt.dst is buffer]
+    if any(part is not None and part.begins is None for part in parts):
+        return True  # what lies around the part stays: compute takes the block back before it goes on
     return _overwritten_unseen(launch.body, buffer, (), False)
 
 

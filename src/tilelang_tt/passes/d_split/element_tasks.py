@@ -31,7 +31,7 @@ from tilelang_tt.passes.c_tile.dst_program import (
     dst_tiles,
     element_program,
 )
-from tilelang_tt.passes.d_split.lower_cb_intrinsics import updated_in_place
+from tilelang_tt.passes.d_split.block_states import updated_in_place
 
 
 def repeat(

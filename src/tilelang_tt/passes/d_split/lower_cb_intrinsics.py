@@ -20,27 +20,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from enum import Enum
 
 from tilelang_tt.diagnostics import Location, UnsupportedError
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.cb import CbCall, CbKind
-from tilelang_tt.ir.elements import element_buffers
 from tilelang_tt.ir.kernel import Assign, For, Hand, Held, If, KernelSet, KernelStmt, Receive, Task, children, walk
 from tilelang_tt.ir.layout import Role
 from tilelang_tt.ir.movement import ReadTable
 from tilelang_tt.ir.places import Buffer
 from tilelang_tt.ir.scalar import Expr, Var, int_value, simplify
-from tilelang_tt.ir.tile import Fill, Gemm, InDst, Map, Maps, Reduce, Stmt, Store, Transpose, maps_of, unpacks, writes
-
-
-class State(Enum):
-    FREE = "free"
-    RESERVED = "reserved"
-    WRITTEN = "written"  # as a need: reserved, with whatever is in there
-    AVAILABLE = "available"
-    WAITED = "waited"
-
+from tilelang_tt.passes.d_split.block_states import (
+    State,
+    States,
+    first_user,
+    is_result,
+    overwrites,
+    requirements,
+    surely,
+    takes_contents,
+    updated_in_place,
+)
 
 _STEP = {
     State.FREE: (CbKind.RESERVE, State.RESERVED),
@@ -56,7 +55,6 @@ _SUFFICES = {
     State.AVAILABLE: (State.AVAILABLE, State.WAITED),
 }
 
-States = dict[Buffer, State]
 # Statement lists that run next, nearest first; True: perhaps not (the next round of a loop).
 Rest = tuple[tuple[tuple[KernelStmt, ...], bool], ...]
 
@@ -67,44 +65,6 @@ def lower_cb_intrinsics(kernels: KernelSet) -> KernelSet:
         body, _ = protocol.body(kernels.kernel(role).body, {}, (), unit_body=True)
         kernels = kernels.with_body(role, body)
     return kernels
-
-
-def requirements(stmt: KernelStmt) -> States:
-    """States a leaf statement needs beforehand."""
-    if isinstance(stmt, Receive):
-        return {stmt.buffer: State.FREE}
-    if isinstance(stmt, Hand):
-        return {stmt.buffer: State.WRITTEN}
-    if not isinstance(stmt, Task):
-        return {}
-    task = stmt.stmt
-    if isinstance(task, Gemm):
-        overwrites = int_value(task.clear) == 1
-        result = State.RESERVED if overwrites else State.WRITTEN
-        return {task.a: State.WAITED, task.b: State.WAITED, task.c: result}
-    if isinstance(task, InDst):
-        product, reading = task.body
-        return requirements(Task(product)) | requirements(Task(reading))
-    if isinstance(task, Map | Maps):
-        sources = dict.fromkeys(unpacks(task), State.WAITED)
-        # A block updated in place is waited for group by group, inside the task.
-        return sources | {
-            one.dst: State.AVAILABLE if one.part is None and one.dst in sources else State.RESERVED
-            for one in maps_of(task)
-        }
-    if isinstance(task, Transpose | Reduce):
-        return {task.src: State.WAITED, task.dst: State.RESERVED}
-    if isinstance(task, Fill):
-        return {task.dst: State.RESERVED}
-    assert isinstance(task, Store)
-    return {task.src: State.WAITED}
-
-
-def updated_in_place(stmt: Stmt) -> set[Buffer]:
-    """Blocks that an element-wise statement computes from themselves."""
-    maps = maps_of(stmt.body[-1] if isinstance(stmt, InDst) else stmt)
-    sources = {buffer for one in maps for buffer in element_buffers(one.value)}
-    return {one.dst for one in maps if one.dst in sources}
 
 
 @dataclass
@@ -170,8 +130,8 @@ class _Protocol:
         needs = {b: state for b, state in requirements(stmt).items() if self.moves(b)}
         for buffer, state in sorted(needs.items(), key=lambda need: need[1] in _WRITABLE):
             if (
-                _takes_contents(stmt, buffer)
-                and (_surely(stmt) or not _is_result(stmt, buffer))
+                takes_contents(stmt, buffer)
+                and (surely(stmt) or not is_result(stmt, buffer))
                 and states.get(buffer, State.FREE) is State.FREE
             ):
                 raise _not_filled(buffer, _location(stmt))
@@ -235,7 +195,7 @@ class _Protocol:
         invariant: States = {}
         for buffer in used:
             invariant[buffer] = State.FREE if unit_body else self.invariant(loop, buffer, states, rest)
-            first = _first_user(loop.body, buffer)
+            first = first_user(loop.body, buffer)
             self.move(buffer, invariant[buffer], out, states, _location(first) if first else None)
         again = () if unit_body else ((loop.body, True), *rest)
         body, ends = self.body(loop.body, states, again)
@@ -253,7 +213,7 @@ class _Protocol:
 
     def invariant(self, loop: For, buffer: Buffer, states: States, rest: Rest) -> State:
         """The state of a block between rounds: what a round needs first, or FREE if nobody needs its contents."""
-        first = _first_user(loop.body, buffer)
+        first = first_user(loop.body, buffer)
         assert first is not None
         need = requirements(first)[buffer]
         if need is State.FREE or _wants(loop.body, buffer):
@@ -263,7 +223,7 @@ class _Protocol:
         return need if ends[buffer] is need or _needed(rest, buffer) else State.FREE
 
     def first_need(self, body: tuple[KernelStmt, ...], buffer: Buffer) -> State | None:
-        first = _first_user(body, buffer)
+        first = first_user(body, buffer)
         return requirements(first)[buffer] if first is not None else None
 
     def branch(self, branch: If, out: _List, states: States, rest: Rest) -> None:
@@ -309,12 +269,12 @@ def _received(branch: If, buffer: Buffer) -> bool:
 
 def _filled_in_part(branch: If, buffer: Buffer, rest: Rest) -> bool:
     """Whether what comes next overwrites a block where the branch has not filled it."""
-    inside = [_first_user(arm, buffer) for arm in (branch.then, branch.otherwise)]
-    if any(user is not None and _takes_contents(user, buffer) for user in inside):
+    inside = [first_user(arm, buffer) for arm in (branch.then, branch.otherwise)]
+    if any(user is not None and takes_contents(user, buffer) for user in inside):
         return False
-    users = (_first_user(part, buffer) for part, _ in rest)
+    users = (first_user(part, buffer) for part, _ in rest)
     user = next((user for user in users if user is not None), None)
-    return user is not None and _is_result(user, buffer) and not _surely(user)
+    return user is not None and is_result(user, buffer) and not surely(user)
 
 
 def _needed(rest: Rest, buffer: Buffer) -> bool:
@@ -347,16 +307,9 @@ def _wants(body: tuple[KernelStmt, ...], buffer: Buffer, first: Mapping[Var, Exp
             for condition in (condition for condition, answer in arms if answer is False):
                 filled = scalar.either(filled, condition)
         if not nested and buffer in requirements(stmt):
-            overwritten = scalar.substitute(_overwrites(stmt, buffer), first or {})
-            return _takes_contents(stmt, buffer) and int_value(scalar.either(filled, overwritten)) != 1
+            overwritten = scalar.substitute(overwrites(stmt, buffer), first or {})
+            return takes_contents(stmt, buffer) and int_value(scalar.either(filled, overwritten)) != 1
     return None
-
-
-def _overwrites(stmt: KernelStmt, buffer: Buffer) -> Expr:
-    """Where a product overwrites what it would otherwise add to."""
-    if isinstance(stmt, Task) and isinstance(stmt.stmt, Gemm) and stmt.stmt.c is buffer:
-        return stmt.stmt.clear
-    return scalar.false()
 
 
 def _runs(loop: For) -> bool:
@@ -365,35 +318,8 @@ def _runs(loop: For) -> bool:
 
 
 def _location_of_next(rest: Rest, buffer: Buffer) -> Location | None:
-    users = (_first_user(part, buffer) for part, _ in rest)
+    users = (first_user(part, buffer) for part, _ in rest)
     return next((_location(user) for user in users if user is not None), None)
-
-
-def _surely(stmt: KernelStmt) -> bool:
-    """Whether a statement needs contents in every round; a product may overwrite in the first."""
-    if not isinstance(stmt, Task):
-        return True
-    if isinstance(stmt.stmt, Map):
-        return stmt.stmt.part is None
-    return not (isinstance(stmt.stmt, Gemm) and int_value(stmt.stmt.clear) is None)
-
-
-def _is_result(stmt: KernelStmt, buffer: Buffer) -> bool:
-    return isinstance(stmt, Task) and buffer in writes(stmt.stmt)
-
-
-def _first_user(body: tuple[KernelStmt, ...], buffer: Buffer) -> KernelStmt | None:
-    """The first statement that says which state it needs `buffer` in."""
-    return next((s for s in walk(body) if not children(s) and buffer in requirements(s)), None)
-
-
-def _takes_contents(stmt: KernelStmt, buffer: Buffer) -> bool:
-    """Whether a statement needs what is in the block, rather than just its place."""
-    if isinstance(stmt, Task) and isinstance(stmt.stmt, Gemm) and stmt.stmt.c is buffer:
-        return int_value(stmt.stmt.clear) != 1
-    if isinstance(stmt, Task) and isinstance(stmt.stmt, Map) and stmt.stmt.part is not None and stmt.stmt.dst is buffer:
-        return True  # what lies around the part
-    return isinstance(stmt, Hand) or requirements(stmt)[buffer] in (State.AVAILABLE, State.WAITED)
 
 
 def _cb_buffer(kernels: KernelSet, stmt: KernelStmt) -> Buffer | None:

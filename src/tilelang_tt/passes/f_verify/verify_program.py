@@ -26,6 +26,7 @@ _ORDER = (
     "align_operands",
     "partition_work",
     "map_grid_to_cores",
+    "complete_parts",
     "drop_dead_writes",
     "mask_padding",
     "lower_positions",
