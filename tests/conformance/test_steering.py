@@ -381,37 +381,6 @@ def test_indices_of_64_bits() -> None:
     )
 
 
-@pytest.mark.parametrize("form", ["copied", "cast", "compared"])
-def test_labels_of_64_bits(form: str) -> None:
-    """As torch gives them: data to the kernel, in words of 32 bits."""
-    rows, columns = 50, 96
-
-    @T.prim_func
-    def main(A: T.Tensor((rows, columns), "float32"), Y: T.Tensor((rows,), "int64"), B: T.Tensor((rows,), "float32")):
-        with T.Kernel(2, threads=128) as bx:
-            a = T.alloc_fragment((32, columns), "float32")
-            y = T.alloc_fragment((32,), "int32")
-            b = T.alloc_fragment((32,), "float32")
-            T.copy(A[bx * 32, 0], a)
-            if form == "copied":
-                T.copy(Y[bx * 32], y)
-            elif form == "cast":
-                for i in T.Parallel(32):
-                    y[i] = T.cast(Y[bx * 32 + i], "int32")
-            for i, j in T.Parallel(32, columns):
-                if form == "compared":
-                    a[i, j] = T.if_then_else(T.And(Y[bx * 32 + i] == j, Y[bx * 32 + i] != 7), a[i, j], 0)
-                else:
-                    a[i, j] = T.if_then_else(T.And(y[i] == j, y[i] != 7), a[i, j], 0)
-            T.reduce_sum(a, b, dim=1)
-            T.copy(b, B[bx * 32])
-
-    a, labels = random(rows, columns, dtype=torch.float32), torch.arange(rows) * 7 % columns
-    got = tilelang.compile(main, out_idx=[-1], target=TWO_CORES)(a, labels)
-    exact = a.gather(1, labels[:, None])[:, 0]
-    assert torch.equal(got, torch.where(labels == 7, 0.0, exact))
-
-
 def test_a_table_beside_blocks_that_fill_l1() -> None:
     """Two of them would take 1,392,640 B of 1,393,280: the second is given up for the table's 16,384 B."""
     rows, D = 160, 1088
@@ -429,23 +398,3 @@ def test_a_table_beside_blocks_that_fill_l1() -> None:
     a, n = random(4, rows, D, dtype=torch.float32), torch.zeros(4096, dtype=torch.int32)
     n[0], n[1] = 3, 1
     assert torch.equal(kernel(a, n), a[[3, 1]])
-
-
-def test_a_number_that_is_only_counted() -> None:
-    """It steers nothing: kernels that move tiles, and the one that has nothing to compute, do without it."""
-
-    @T.prim_func
-    def main(A: T.Tensor((64, 64), "float32"), B: T.Tensor((64, 64), "float32")):
-        with T.Kernel(2, threads=128) as bx:
-            a = T.alloc_shared((32, 64), "float32")
-            tally = T.alloc_var("int32")
-            tally = bx
-            T.copy(A[bx * 32, 0], a)
-            for k in T.serial(3):
-                tally = tally + k
-            T.copy(a, B[bx * 32, 0])
-
-    a = random(64, 64, dtype=torch.float32)
-    kernel = tilelang.compile(main, out_idx=[-1], target=TWO_CORES)
-    assert torch.equal(kernel(a), a)
-    assert "tally" not in kernel.get_kernel_source()

@@ -111,6 +111,8 @@ class Assignment:
             block, after = target, []
             if part is not None:
                 return self.partial(target, part, value, condition, lifter)
+            if condition is None:
+                self.remember(store.buffer, value)
         else:
             block = self.scope.temporary(target.name, target.dtype, self.box(walks), self.location)
             region = self.region(target, walks)
@@ -125,6 +127,12 @@ class Assignment:
                 self.scope.selected[block] = None
             value = apply("where", lifter.value(self.with_numbers(condition)), value, Element(block))
         return [*self.before, Map(block, value, self.location), *after]
+
+    def remember(self, buffer: Any, value: ElementExpr) -> None:
+        """A block of numbers that are those of a tensor, in the same order."""
+        for region, _, block in self.loaded:
+            if region.gather is None and isinstance(value, Element) and value.buffer is block and value.axes is None:
+                self.scope.remember_copy(buffer, region)
 
     def cut(self, region: Region, condition: ElementExpr) -> Region | None:
         """The box that is left of a region where a condition holds, if it is one that begins where the region does."""

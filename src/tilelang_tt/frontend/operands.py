@@ -18,7 +18,7 @@ from tilelang_tt.frontend.elementwise import lift_parallel
 from tilelang_tt.frontend.nests import nest
 from tilelang_tt.frontend.scope import Scope
 from tilelang_tt.ir import scalar
-from tilelang_tt.ir.places import Buffer, Region, Tensor, whole
+from tilelang_tt.ir.places import Buffer, Region, Tensor, is_whole, whole
 from tilelang_tt.ir.tile import Copy, Stmt
 
 
@@ -65,7 +65,7 @@ def operand(scope: Scope, call: Any, region: Region, location: Location | None) 
     """A part of a block is taken out and put back element by element, as T.Parallel would."""
     source = region.source
     assert isinstance(source, Buffer)
-    if region.extents == source.shape and all(scalar.int_value(low) == 0 for low in region.mins):
+    if is_whole(region):
         return Operand(source, lambda: (), lambda: ())
     load, extents = call.args[0], [int(extent) for extent in call.args[2:]]
     loops = [(tirx.Var(f"part_{axis}", "int32"), extent) for axis, extent in enumerate(extents)]

@@ -11,7 +11,6 @@ from typing import Any
 from tvm import tirx
 
 from tilelang_tt.diagnostics import Location, UnsupportedError
-from tilelang_tt.formats import INTEGERS
 from tilelang_tt.frontend.elementwise import lift_parallel
 from tilelang_tt.frontend.expression import constant
 from tilelang_tt.frontend.nests import assigned, box, matched, nest, variables, walked
@@ -21,7 +20,7 @@ from tilelang_tt.frontend.scope import Scope
 from tilelang_tt.frontend.whole_numbers import BYTES, product_of_bytes
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.elements import Element
-from tilelang_tt.ir.places import Buffer, Tensor, whole
+from tilelang_tt.ir.places import Buffer, Tensor, is_whole, whole
 from tilelang_tt.ir.tile import Copy, Fill, Gemm, Map, Stmt
 
 _MATRIX = 2  # axes
@@ -31,7 +30,7 @@ def _copy(scope: Scope, call: Any, location: Location | None) -> tuple[Stmt, ...
     regions = matched(call, location)
     src, dst = (region_of(scope, region, location) for region in regions)
     target = regions[1].args[0].buffer
-    if isinstance(src.source, Tensor) and isinstance(dst.source, Buffer) and dst.source.dtype in INTEGERS:
+    if isinstance(src.source, Tensor) and is_whole(dst):
         scope.remember_copy(target, src)
     before: tuple[Stmt, ...] = ()
     after: tuple[Stmt, ...] = ()

@@ -16,7 +16,7 @@ from tvm import tirx
 
 from tilelang_tt.compiled import Decision
 from tilelang_tt.diagnostics import Location, UnsupportedError
-from tilelang_tt.formats import DTYPES, STEERING_DTYPES
+from tilelang_tt.formats import DTYPES, INTEGERS, STEERING_DTYPES
 from tilelang_tt.frontend.expression import SAME_TYPE, operator
 from tilelang_tt.frontend.refuse import DROP_BARRIER, location_of
 from tilelang_tt.ir import scalar
@@ -235,6 +235,8 @@ class Scope:
     def remember_copy(self, buffer: Any, region: Region) -> None:
         """Elements of a block can steer if they are those of a tensor, now and whenever they are used."""
         changing = set(self.cells.values())
+        if str(buffer.dtype) not in INTEGERS:
+            return
         if self.written_once(buffer) and not any(changing & set(scalar.variables(low)) for low in region.mins):
             self.copies[buffer] = region
 

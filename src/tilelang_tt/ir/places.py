@@ -68,6 +68,13 @@ def whole(buffer: Buffer) -> Region:
     return Region(buffer, tuple(scalar.const(0) for _ in buffer.shape), buffer.shape)
 
 
+def is_whole(region: Region) -> bool:
+    """Whether a region is the whole of a block."""
+    if not isinstance(region.source, Buffer):
+        return False
+    return region.extents == region.source.shape and all(scalar.int_value(low) == 0 for low in region.mins)
+
+
 @dataclass(frozen=True)
 class Part:
     """A box of a buffer, in elements.
