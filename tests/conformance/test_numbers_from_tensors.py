@@ -88,6 +88,8 @@ def test_a_number_that_is_only_counted() -> None:
             T.copy(A[bx * 32, 0], a)
             for k in T.serial(3):
                 tally = tally + k
+            if tally % 2 == 0:
+                tally = tally + 1
             T.copy(a, B[bx * 32, 0])
 
     a = random(64, 64, dtype=torch.float32)

@@ -104,37 +104,26 @@ _EXPRESSION_FIELDS = frozenset(
 )
 
 
-_VALUES = (Let, Assign, ReadTable)
-
-
 def without_unused_values(body: tuple[KernelStmt, ...]) -> tuple[KernelStmt, ...]:
-    """Drop variables, innermost first, that nothing mentions."""
-    while True:
-        before = sum(1 for _ in walk(body))
-        body = _drop(body, _needed_variables(body))
-        if sum(1 for _ in walk(body)) == before:
-            return body
-
-
-def _needed_variables(body: tuple[KernelStmt, ...]) -> set[Var]:
-    """What loops, conditions and calls use, and what those variables are computed from; a mere count is not needed."""
+    """Drop variables that no call needs, directly or for others, and loops and branches in which no call is left."""
     needed: set[Var] = set()
     while True:
-        wanted = [stmt for stmt in walk(body) if not isinstance(stmt, _VALUES) or stmt.var in needed]
-        found = {v for stmt in wanted for e in expressions(stmt) for v in scalar.variables(e)}
-        if found == needed:
-            return needed
-        needed = found
+        kept = _kept(body, needed)
+        used = used_variables(kept)
+        if used == needed:
+            return kept
+        needed = used
 
 
-def _drop(body: tuple[KernelStmt, ...], used: set[Var]) -> tuple[KernelStmt, ...]:
+def _kept(body: tuple[KernelStmt, ...], needed: set[Var]) -> tuple[KernelStmt, ...]:
     return tuple(
-        with_children(stmt, tuple(_drop(nested, used) for nested in children(stmt)))
+        with_children(stmt, tuple(_kept(nested, needed) for nested in children(stmt)))
         for stmt in body
-        if not (isinstance(stmt, _VALUES) and stmt.var not in used) and not _empty(stmt)
+        if _is_kept(stmt, needed)
     )
 
 
-def _empty(stmt: KernelStmt) -> bool:
-    """Whether a loop or branch has nothing left in it."""
-    return isinstance(stmt, For | If) and not any(children(stmt))
+def _is_kept(stmt: KernelStmt, needed: set[Var]) -> bool:
+    if isinstance(stmt, For | If):
+        return any(_is_kept(inner, needed) for nested in children(stmt) for inner in nested)
+    return not isinstance(stmt, Let | Assign | ReadTable) or stmt.var in needed
