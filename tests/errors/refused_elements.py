@@ -101,56 +101,6 @@ def reducer_of_bits() -> Any:
     return main
 
 
-@refused(
-    "TT133",
-    "'A[i * 2, j]' does not walk a box of the tensor",
-    help="index each axis by base + a variable of T.Parallel, or by a number",
-)
-def every_other_row_written() -> Any:
-    @T.prim_func
-    def main(A: T.Tensor((64, 32), "float32")):
-        with T.Kernel(1, threads=128):
-            X = T.alloc_shared((32, 32), "float32")
-            for i, j in T.Parallel(32, 32):
-                A[i * 2, j] = X[i, j]  # refused
-
-    return main
-
-
-@refused(
-    "TT151",
-    "places along axis 1 of 'A' are looked up one by one, and it runs along tile columns",
-    help="look up rows: let the looked-up axis come first in the block",
-)
-def every_other_column() -> Any:
-    @T.prim_func
-    def main(A: T.Tensor((32, 64), "float32"), B: T.Tensor((32, 32), "float32")):
-        with T.Kernel(1, threads=128):
-            X = T.alloc_shared((32, 32), "float32")
-            for i, j in T.Parallel(32, 32):
-                X[i, j] = A[i, j * 2]  # refused
-            T.copy(X, B)
-
-    return main
-
-
-@refused(
-    "TT152",
-    "places along several axes of 'A' are looked up at once",
-    help="look up places along one axis, and walk the others",
-)
-def every_other_row_and_column() -> Any:
-    @T.prim_func
-    def main(A: T.Tensor((64, 64), "float32"), B: T.Tensor((32, 32), "float32")):
-        with T.Kernel(1, threads=128):
-            X = T.alloc_shared((32, 32), "float32")
-            for i, j in T.Parallel(32, 32):
-                X[i, j] = A[i * 2, j * 2]  # refused
-            T.copy(X, B)
-
-    return main
-
-
 @refused("TT134", "'T.nextafter(X[i, j], T.float32(0.0))' has no element-wise form in this version", help=ELEMENTS)
 def next_number() -> Any:
     @T.prim_func

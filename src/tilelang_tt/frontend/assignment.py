@@ -96,7 +96,7 @@ class Assignment:
 
     def lift(self, store: Any, condition: Any) -> list[Stmt]:
         target = self.scope.source(store.buffer, self.location)
-        walks = self.walks(target, store.buffer, store.indices, written=True)
+        walks = self.walks(target, store.buffer, store.indices)
         order = [walk.loop for walk in walks if walk.loop is not None]
         self.axis_of = {loop: axis for axis, loop in enumerate(order)}
         repeated = [var for loop, (var, extent) in enumerate(self.loops) if loop not in self.axis_of and extent > 1]
@@ -185,26 +185,26 @@ class Assignment:
 
     # --- accesses ---------------------------------------------------------------------------------
 
-    def walks(self, source: Tensor | Buffer, tir: Any, indices: Any, *, written: bool = False) -> list[_Walk]:
+    def walks(self, source: Tensor | Buffer, tir: Any, indices: Any) -> list[_Walk]:
         """How each axis of an access moves; axes of length 1 of an on-chip buffer are not there."""
-        variables = [var for var, _ in self.loops]
+        single = {var: scalar.const(0) for var, extent in self.loops if extent == 1}
         result = []
         for axis, (extent, index) in enumerate(zip(tir.shape, indices, strict=True)):
             if isinstance(source, Buffer) and scalar.int_value(extent) == 1:
                 continue
-            used = [loop for loop, var in enumerate(variables) if var in scalar.variables(index)]
-            base = scalar.simplify(index - variables[used[0]]) if len(used) == 1 else index
-            if len(used) > 1 or (used and variables[used[0]] in scalar.variables(base)):
-                assert isinstance(source, Tensor)  # `places` leaves no others
-                if len(used) > 1 or written:
-                    self.refuse_index(source, indices)
-                if self.loops[used[0]][1] > 1:
-                    gather = self.gather(axis, variables[used[0]], index)
-                    result.append(_Walk(used[0], scalar.const(0), gather))
-                    continue
-                base = scalar.substitute(index, {variables[used[0]]: scalar.const(0)})
-            loop = used[0] if used and self.loops[used[0]][1] > 1 else None
-            result.append(_Walk(loop, self.scope.expr(base, self.location)))
+            index = scalar.substitute(index, single)
+            used = [loop for loop, (var, _) in enumerate(self.loops) if var in scalar.variables(index)]
+            if not used:
+                result.append(_Walk(None, self.scope.expr(index, self.location)))
+                continue
+            (loop,) = used  # `places` leaves no others
+            var = self.loops[loop][0]
+            base = scalar.simplify(index - var)
+            if var in scalar.variables(base):
+                assert isinstance(source, Tensor)  # and is read
+                result.append(_Walk(loop, scalar.const(0), self.gather(axis, var, index)))
+            else:
+                result.append(_Walk(loop, self.scope.expr(base, self.location)))
         return result
 
     def gather(self, axis: int, var: Var, index: Any) -> Gather:
@@ -227,10 +227,8 @@ class Assignment:
 
     def region(self, tensor: Tensor, walks: list[_Walk]) -> Region:
         extents = tuple(1 if walk.loop is None else self.loops[walk.loop][1] for walk in walks)
-        gathers = [walk.gather for walk in walks if walk.gather is not None]
-        if len(gathers) > 1:
-            self.refuse_gathers(tensor)
-        return Region(tensor, tuple(walk.base for walk in walks), extents, gather=next(iter(gathers), None))
+        gather = next((walk.gather for walk in walks if walk.gather is not None), None)  # along one axis at most
+        return Region(tensor, tuple(walk.base for walk in walks), extents, gather=gather)
 
     def part(self, buffer: Buffer, walks: list[_Walk]) -> Part | None:
         """The box of a block that an access walks, by whole tiles (`places` sees to that); None for the whole of it."""
@@ -257,8 +255,6 @@ class Assignment:
             return Element(source, towards, part.origin)
         axes = tuple(self.axis_of[walk.loop] for walk in walks if walk.loop is not None)
         if isinstance(source, Tensor):
-            if len(set(axes)) != len(axes):
-                self.refuse_index(source, expr.indices)
             source = self.fetched(self.region(source, walks), axes)
         return Element(source, None if axes == tuple(range(len(self.axis_of))) else axes)
 
@@ -324,23 +320,6 @@ class Assignment:
         return Index(tuple(along), self.scope.expr(base, self.location))
 
     # --- refusals ---------------------------------------------------------------------------------
-
-    def refuse_index(self, source: Tensor, indices: Any) -> None:
-        shown = ", ".join(str(index) for index in indices)
-        raise UnsupportedError(
-            "TT133",
-            f"'{source.name}[{shown}]' does not walk a box of the tensor",
-            location=self.location,
-            help="index each axis by base + a variable of T.Parallel, or by a number",
-        )
-
-    def refuse_gathers(self, tensor: Tensor) -> None:
-        raise UnsupportedError(
-            "TT152",
-            f"places along several axes of '{tensor.name}' are looked up at once",
-            location=self.location,
-            help="look up places along one axis, and walk the others",
-        )
 
     def refuse_target(self, target: Tensor | Buffer, indices: Any) -> None:
         shown = ", ".join(str(index) for index in indices)

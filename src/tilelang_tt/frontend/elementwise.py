@@ -10,6 +10,7 @@ This file walks what stands inside the loops; `assignment` lifts the assignments
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import reduce
 from typing import Any
 
 from tvm import tirx
@@ -90,10 +91,36 @@ def _store(scope: Scope, loops: Loops, stmt: Any, condition: Any, location: Loca
     if serial:
         why = "something is not walked by whole tiles of 32"
         rest = [loop for loop in loops if loop not in serial]
-        yield from _in_rounds(scope, serial, why, location, lambda: _store(scope, rest, stmt, condition, location))
+        yield from _in_rounds(scope, serial, why, location, lambda: _round(scope, rest, stmt, condition, location))
         return
     loops, stmt, condition = widened(scope, loops, stmt, condition)
     yield from Assignment(scope, loops, location).lift(stmt, condition)
+
+
+def _round(scope: Scope, loops: Loops, stmt: Any, condition: Any, location: Location | None) -> Iterator[Stmt]:
+    """A store with fewer loops around it. What of its condition is the same for all that is stored chooses a branch."""
+    walked = {var for var, _ in loops}
+    tests = _conjuncts(condition) if stmt.buffer in scope.tensors else []
+    uniform = [test for test in tests if not walked & set(scalar.variables(test)) and _steers(scope, test)]
+    if not uniform:
+        yield from _store(scope, loops, stmt, condition, location)
+        return
+    others = [test for test in tests if not any(test.same_as(known) for known in uniform)]
+    rest = reduce(tirx.And, others) if others else None
+    holds = scope.expr(reduce(tirx.And, uniform), location)
+    yield Branch(holds, tuple(_store(scope, loops, stmt, rest, location)), (), location)
+
+
+def _conjuncts(condition: Any) -> list[Any]:
+    if isinstance(condition, tirx.And):
+        return [*_conjuncts(condition.a), *_conjuncts(condition.b)]
+    return [] if condition is None else [condition]
+
+
+def _steers(scope: Scope, test: Any) -> bool:
+    """Whether all that a test reads is known to every kernel."""
+    found = scalar.nodes(test, tirx.BufferLoad)
+    return all(scope.is_number(load.buffer) and not scope.writes_to(load.buffer) for load in found)
 
 
 def _update(scope: Scope, loops: Loops, stmt: Any, condition: Any, location: Location | None) -> Iterator[Stmt]:
@@ -104,7 +131,7 @@ def _update(scope: Scope, loops: Loops, stmt: Any, condition: Any, location: Loc
         yield from _in_rounds(scope, serial, why, location, lambda: _update(scope, rest, stmt, condition, location))
         return
     update = Update(scope, loops, stmt, condition, location)
-    yield from Assignment(scope, loops, location).lift(update.store, None)
+    yield from _store(scope, loops, update.store, None, location)
     yield from update.combine()
     if update.put is not None:
         yield from _store(scope, update.kept, update.put, None, location)

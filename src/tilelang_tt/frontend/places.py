@@ -42,7 +42,7 @@ def serial_loops(scope: Scope, loops: Loops, store: Any, condition: Any) -> Loop
         if access.buffer in scope.buffers:
             found |= _irregular(scope.buffers[access.buffer], access, loops, written)
         else:
-            found |= _along_one_axis(access, loops) or _beside_anywhere(access, loops)
+            found |= _no_box(store, access, loops) or _beside_anywhere(access, loops)
     found |= _counted_with(store, trees, loops)
     if not found:
         found = _matrix_by_matrix(scope, accesses, loops)
@@ -168,16 +168,27 @@ def _beside_anywhere(access: Any, loops: Loops) -> set[int]:
     return {number for number, start in starts.items() if anywhere and number != anywhere[-1] and start % TILE}
 
 
-def _along_one_axis(access: Any, loops: Loops) -> set[int]:
-    """Of several loops that walk one axis of a tensor together all but one, which walks it place by place."""
+def _no_box(store: Any, access: Any, loops: Loops) -> set[int]:
+    """Loops that keep an access of a tensor from being one of a box.
+
+    Of several loops along one axis one may stay, which walks it place by place; no loop can walk several axes. Places
+    may be looked up, or computed otherwise, along what lies along tile rows, and only to be read.
+    """
     found: set[int] = set()
-    for index in access.indices:
-        walking = _used(index, loops)
+    walks = [(index, walking) for index in access.indices if (walking := _used(index, loops))]
+    for index, walking in walks:
         if len(walking) > 1:
             others = _all_but_one(index, loops, walking)
             plain = [number for number in walking if _is_plain(index, loops[number][0])]
             longest = max(plain, key=lambda number: loops[number][1], default=None)
             found.update(others if len(others) < len(walking) else set(walking) - {longest})
+    order = [number for _, walking in walks for number in walking]
+    found.update(number for number in order if order.count(number) > 1)
+    columns = [number for index in store.indices for number in _used(index, loops)][1:]
+    for number, (index, walking) in enumerate(walks):
+        rows = number == 0 and (len(walks) > 1 or walking[0] not in columns)
+        if not _is_plain(index, loops[walking[0]][0]) and (access is store or not rows):
+            found.update(walking)
     return found
 
 

@@ -200,14 +200,7 @@ class _Rewriter:
     def check_rows(self, tensor: Tensor, region: Region, location: Location | None) -> None:
         """Single rows can be left out or looked up; nothing smaller can."""
         axis = self.row_axis(region)
-        if region.gather is not None and region.gather.axis != axis:
-            raise UnsupportedError(
-                "TT151",
-                f"places along axis {region.gather.axis} of '{tensor.name}' are looked up one by one, and it runs "
-                "along tile columns",
-                location=location,
-                help="look up rows: let the looked-up axis come first in the block",
-            )
+        assert region.gather is None or region.gather.axis == axis  # the frontend leaves no others
         if region.limit is not None and region.limit[0] != axis:
             raise UnsupportedError(
                 "TT145",
