@@ -183,6 +183,40 @@ def test_copies_between_boxes_that_differ() -> None:
     agree(longer_than_asked(64), tensors, ("B", "C"), reference={"B": b, "C": c})
 
 
+def lengths_of_tensors() -> Any:
+    """Loops, fills and copies whose lengths a tensor says: no longer than the blocks."""
+
+    @T.prim_func
+    def main(
+        L: T.Tensor((3,), "int32"),
+        A: T.Tensor((192, 40), "float32"),
+        B: T.Tensor((3, 64, 40), "float32"),
+        C: T.Tensor((3, 64, 40), "float32"),
+    ):
+        with T.Kernel(3, threads=128) as bx:
+            X = T.alloc_shared((64, 40), "float32")
+            T.copy(A[bx * 64 : bx * 64 + L[bx], 0:40], X)
+            T.copy(X, C[bx, 0, 0])
+            T.fill(X[L[bx] : 64, 0:40], 5)
+            T.clear(X[0:3, 1 : L[bx] // 2])
+            for i, j in T.Parallel(L[bx], 40):
+                X[i, j] = X[i, j] * 2 + i
+            T.copy(X, B[bx, 0, 0])
+
+    return main
+
+
+def test_lengths_that_tensors_say() -> None:
+    lengths, a = torch.tensor([0, 64, 17], dtype=torch.int32), whole_numbers(192, 40)
+    tensors = {"L": lengths, "A": a, "B": torch.zeros(3, 64, 40), "C": torch.zeros(3, 64, 40)}
+    found = a.view(3, 64, 40).clone()
+    for block, length in zip(found, lengths.tolist(), strict=True):
+        block[length:] = 5
+        block[:3, 1 : length // 2] = 0
+        block[:length] = block[:length] * 2 + torch.arange(length)[:, None]
+    agree(lengths_of_tensors(), tensors, ("B", "C"), reference={"B": found, "C": a.view(3, 64, 40)})
+
+
 def diagonal() -> Any:
     @T.prim_func
     def main(A: T.Tensor((24, 24), "float32"), D: T.Tensor((24,), "float32")):

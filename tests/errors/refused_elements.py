@@ -17,11 +17,10 @@ def parallel_of_unknown_size() -> Any:
     n = T.dynamic("n")
 
     @T.prim_func
-    def main(A: T.Tensor((n, 32), "float32")):
+    def main(A: T.Tensor((n, 32), "float32"), B: T.Tensor((n, 32), "float32")):
         with T.Kernel(1, threads=128):
-            X = T.alloc_shared((32, 32), "float32")
             for i, j in T.Parallel(n, 32):  # refused
-                X[i, j] = A[i, j]
+                B[i, j] = A[i, j]
 
     return main
 

@@ -134,3 +134,44 @@ test_build_tile_dfg.py: error[TT129]: 'B' is stored here and loaded elsewhere in
     T.copy(Z, B[k * 32, 0])
   help: loads run ahead of stores: keep the block in an on-chip buffer, or use a second kernel"""
     )
+
+
+def _two_blocks_overlap():
+    """A round stores two blocks, and the next one loads the second of them."""
+
+    @T.prim_func
+    def main(A: T.Tensor((128, 64), "float32")):
+        with T.Kernel(1, threads=128):
+            X = T.alloc_shared((64, 64), "float32")
+            Z = T.alloc_fragment((64, 64), "float32")
+            for k in T.serial(3):
+                T.copy(A[k * 32, 0], X)
+                for i, j in T.Parallel(64, 64):
+                    Z[i, j] = X[i, j] * 2.0
+                T.copy(Z, A[k * 32, 0])
+
+    return main
+
+
+def _loaded_behind(column: int):
+    """A block is stored, and then the one at a column loaded."""
+
+    @T.prim_func
+    def main(A: T.Tensor((64, 128), "float32"), B: T.Tensor((64, 64), "float32")):
+        with T.Kernel(1, threads=128):
+            X = T.alloc_shared((64, 64), "float32")
+            Y = T.alloc_shared((64, 64), "float32")
+            T.copy(B, X)
+            T.copy(X, A[0, 0])
+            T.copy(A[0, column], Y)
+            T.copy(Y, B)
+
+    return main
+
+
+def test_only_blocks_that_stay_apart_are_loaded_behind_a_store() -> None:
+    refusals = [
+        refusal(lambda func=func: after(build_tile_dfg, func)) for func in (_two_blocks_overlap(), _loaded_behind(32))
+    ]
+    assert ["TT129" in text for text in refusals] == [True, True]
+    assert "Store" in body(after(build_tile_dfg, _loaded_behind(64)))

@@ -45,7 +45,7 @@ def _body(scope: Scope, loops: Loops, stmt: Any, condition: Any, location: Locat
     elif isinstance(stmt, tirx.IfThenElse):
         yield from _conditional(scope, loops, stmt, condition, location)
     elif isinstance(stmt, tirx.For) and stmt.kind == tirx.ForKind.PARALLEL:
-        extent = _most(stmt, location)
+        extent = _most(scope, stmt, location)
         if scalar.int_value(stmt.extent) is None:
             inside = stmt.loop_var < stmt.extent
             condition = inside if condition is None else tirx.And(condition, inside)
@@ -72,9 +72,22 @@ def _body(scope: Scope, loops: Loops, stmt: Any, condition: Any, location: Locat
         )
 
 
-def _most(stmt: Any, location: Location | None) -> int:
-    """The number of iterations of T.Parallel, or the largest number of them that there can be."""
+def _most(scope: Scope, stmt: Any, location: Location | None) -> int:
+    """The number of iterations of T.Parallel, or the largest number of them that there can be.
+
+    Where that is not known, it is no larger than the blocks that the loop walks.
+    """
     extent = scalar.largest(stmt.extent)
+    if extent is None:
+        accesses = scalar.nodes(stmt.body, tirx.BufferLoad, tirx.BufferStore)
+        walked = [
+            int(size) - start
+            for access in accesses
+            if access.buffer in scope.buffers
+            for index, size in zip(access.indices, access.buffer.shape, strict=True)
+            if (start := scalar.int_value(scalar.simplify(index - stmt.loop_var))) is not None and start >= 0
+        ]
+        extent = min(walked, default=None)
     if extent is None or scalar.int_value(stmt.min) != 0:
         raise UnsupportedError(
             "TT130",

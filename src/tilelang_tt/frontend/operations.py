@@ -6,6 +6,7 @@ after    Copy A[by * 128, k * 64 : 128 x 64] -> A_s
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import Any
 
 from tvm import tirx
@@ -66,6 +67,9 @@ def _fill(scope: Scope, call: Any, location: Location | None) -> tuple[Stmt, ...
     """A constant as such; any other number is assigned to every element."""
     region, value = call.args[:2]
     number = constant(value)
+    known = all(scalar.int_value(extent) is not None for extent in region.args[2:])
+    if region.args[0].buffer in scope.buffers and not known:
+        return _fill_between(scope, region, value, location)
     if number is not None:
         target = block_of(scope, region, location)
         return (Fill(target.buffer, number, location), *target.put())
@@ -73,6 +77,16 @@ def _fill(scope: Scope, call: Any, location: Location | None) -> tuple[Stmt, ...
     loops = variables(len(extents), "fill")
     store = assigned(buffer, [low + var for low, var in zip(starts, loops, strict=True)], value)
     return lift_parallel(scope, nest(zip(loops, extents, strict=True), store), location)
+
+
+def _fill_between(scope: Scope, region: Any, value: Any, location: Location | None) -> tuple[Stmt, ...]:
+    """A part of a block whose ends are known when the kernel runs: the elements that are not before or behind it."""
+    buffer, starts, extents = box(region)
+    places = variables(len(extents), "fill")
+    ends = zip(places, starts, extents, strict=True)
+    inside = reduce(tirx.And, [tirx.And(place >= low, place < low + extent) for place, low, extent in ends])
+    store = tirx.IfThenElse(inside, assigned(buffer, places, value), None)
+    return lift_parallel(scope, nest(zip(places, buffer.shape, strict=True), store), location)
 
 
 def _gemm(scope: Scope, call: Any, location: Location | None) -> tuple[Stmt, ...]:

@@ -12,11 +12,26 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from tilelang_tt.arch import TILE
 from tilelang_tt.diagnostics import UnsupportedError
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.layout import Role
-from tilelang_tt.ir.places import Buffer, Tensor
-from tilelang_tt.ir.tile import Edge, Launch, Load, Loop, Stmt, Store, TileProgram, children, reads, walk, writes
+from tilelang_tt.ir.places import Buffer
+from tilelang_tt.ir.scalar import Expr, Var
+from tilelang_tt.ir.tile import (
+    Edge,
+    Launch,
+    Load,
+    Loop,
+    Stmt,
+    Store,
+    TileAccess,
+    TileProgram,
+    children,
+    reads,
+    walk,
+    writes,
+)
 from tilelang_tt.passes.c_tile.publish import publish
 from tilelang_tt.passes.c_tile.separate_roles import consumers, producers
 
@@ -46,33 +61,70 @@ def _launch(launch: Launch) -> Launch:
 
 
 def _check_reread_tensors(launch: Launch) -> None:
-    """Nothing orders the reader and the writer of a core: what one stores, the other may have read before or after.
-
-    Safe is the update in place of one box per unit: loaded once, stored once, from what was loaded, and no loop
-    round comes back to the box.
-    """
+    """Nothing orders the reader and the writer of a core: what one stores, the other may have read before or after."""
     transfers = list(_transfers(launch.body, ()))
-    for store, loops in transfers:
-        others = [found for found in transfers if _tensor_of(found[0]) is _tensor_of(store) and found[0] is not store]
-        if not isinstance(store, Store) or not any(isinstance(other, Load) for other, _ in others):
+    for number, (store, _) in enumerate(transfers):
+        if not isinstance(store, Store):
             continue
-        load, load_loops = others[0]
-        once = len(others) == 1 and load_loops == loops
-        if not (once and isinstance(load, Load) and _updates_in_place(launch, load, store, loops)):
-            raise UnsupportedError(
-                "TT129",
-                f"'{store.dst.tensor.name}' is stored here and loaded elsewhere in the same kernel",
-                location=store.location,
-                help="loads run ahead of stores: keep the block in an on-chip buffer, or use a second kernel",
-            )
+        for other, (load, _) in enumerate(transfers):
+            same = isinstance(load, Load) and load.src.tensor is store.dst.tensor
+            if same and not _keeps_order(launch, transfers, other, number):
+                raise UnsupportedError(
+                    "TT129",
+                    f"'{store.dst.tensor.name}' is stored here and loaded elsewhere in the same kernel",
+                    location=store.location,
+                    help="loads run ahead of stores: keep the block in an on-chip buffer, or use a second kernel",
+                )
 
 
-def _updates_in_place(launch: Launch, load: Load, store: Store, loops: tuple[Loop, ...]) -> bool:
-    old, new = ((box.batch, box.row, box.col) for box in (load.src, store.dst))
-    same_box = all(scalar.equal(a, b) for a, b in zip(old, new, strict=True))
-    same_size = (load.src.rows, load.src.cols) == (store.dst.rows, store.dst.cols)
-    moves_on = all(any(loop.var in scalar.variables(start) for start in old) for loop in loops)
-    return same_box and same_size and moves_on and store.src in _computed_from(launch, load.dst)
+def _keeps_order(launch: Launch, transfers: list[Transfer], reading: int, writing: int) -> bool:
+    """Whether a box is loaded before another one of the same tensor is stored, and not again behind it.
+
+    So it is if they have nothing in common. Otherwise what is stored must have waited for what is loaded, or for
+    something loaded later; and no round of a loop around both may come back to what another one stored.
+    """
+    load, inside = transfers[reading]
+    store, around = transfers[writing]
+    assert isinstance(load, Load)
+    assert isinstance(store, Store)
+    rounds = {stmt.var: scalar.var(f"other_{stmt.var.name}") for stmt in (*inside, *around) if isinstance(stmt, Loop)}
+    if _apart(load.src, store.dst, rounds):
+        return True
+    awaited = [
+        transfer
+        for transfer, place in transfers[reading:writing]
+        if isinstance(transfer, Load) and place == around and store.src in _computed_from(launch, transfer.dst)
+    ]
+    loops = [stmt for stmt in around if isinstance(stmt, Loop)]
+    return (
+        bool(awaited)
+        and inside[: len(around)] == around
+        and all(_moves_on(loop.var, load.src, store.dst) for loop in loops)
+    )
+
+
+def _sides(box: TileAccess) -> tuple[tuple[Expr, int], ...]:
+    """Where a box begins and how far it goes: along matrices, rows and columns."""
+    rows = box.rows if box.pages is None else (box.height or box.rows * TILE)
+    return (box.batch, 1), (box.row, rows), (box.col, box.cols)
+
+
+def _apart(a: TileAccess, b: TileAccess, rounds: dict[Var, Expr]) -> bool:
+    """Whether two boxes have nothing in common, in whatever rounds of loops."""
+    for (start, length), (other, another) in zip(_sides(a), _sides(b), strict=True):
+        other = scalar.substitute(other, rounds)
+        if scalar.always(start + length <= other) or scalar.always(other + another <= start):
+            return True
+    return False
+
+
+def _moves_on(var: Var, a: TileAccess, b: TileAccess) -> bool:
+    """Whether two boxes begin at the same place along a side, and lie behind both of them a round later."""
+    for (start, length), (other, another) in zip(_sides(a), _sides(b), strict=True):
+        factors = scalar.linear(start, [var])
+        if scalar.equal(start, other) and factors is not None and abs(factors[0]) >= max(length, another):
+            return True
+    return False
 
 
 def _computed_from(launch: Launch, source: Buffer) -> set[Buffer]:
@@ -85,13 +137,13 @@ def _computed_from(launch: Launch, source: Buffer) -> set[Buffer]:
         found |= more
 
 
-def _tensor_of(stmt: Stmt) -> Tensor | None:
-    return stmt.src.tensor if isinstance(stmt, Load) else stmt.dst.tensor if isinstance(stmt, Store) else None
+Transfer = tuple[Stmt, tuple[Stmt, ...]]  # a load or store, and the loops and branches around it
 
 
-def _transfers(body: tuple[Stmt, ...], loops: tuple[Loop, ...]) -> Iterator[tuple[Stmt, tuple[Loop, ...]]]:
+def _transfers(body: tuple[Stmt, ...], around: tuple[Stmt, ...]) -> Iterator[Transfer]:
+    """In the order of the program."""
     for stmt in body:
         if isinstance(stmt, Load | Store):
-            yield stmt, loops
+            yield stmt, around
         for nested in children(stmt):
-            yield from _transfers(nested, (*loops, stmt) if isinstance(stmt, Loop) else loops)
+            yield from _transfers(nested, (*around, stmt))
