@@ -34,6 +34,7 @@ from tilelang_tt.passes.a_metadata.separate_views import separate_views
 from tilelang_tt.passes.b_partition.block_parts import Side
 from tilelang_tt.passes.b_partition.map_grid_to_cores import map_grid_to_cores
 from tilelang_tt.passes.b_partition.partition_work import partition_work
+from tilelang_tt.passes.b_partition.recompute_blocks import recompute_blocks
 from tilelang_tt.passes.b_partition.split_blocks import split_blocks
 from tilelang_tt.passes.c_tile.build_tile_dfg import build_tile_dfg
 from tilelang_tt.passes.c_tile.choose_engine import choose_engine
@@ -156,7 +157,11 @@ def _smaller(program: TileProgram) -> Iterator[TileProgram]:
     """The program with blocks cut into parts, which need less and less of L1."""
     program = separate_roles(program)  # blocks that come from tensors or go there are cut for themselves
     by_rows = split_blocks(program, Side.ROWS, 1)
-    smaller = (by_rows, *(split_blocks(by_rows, Side.COLUMNS, tiles) for tiles in _PART_TILES))
+    smaller = (
+        by_rows,
+        *(split_blocks(by_rows, Side.COLUMNS, tiles) for tiles in _PART_TILES),
+        *(split_blocks(recompute_blocks(program), Side.COLUMNS, tiles) for tiles in _PART_TILES),
+    )
     yield from (one for one in smaller if len(one.decisions) > len(program.decisions))
 
 

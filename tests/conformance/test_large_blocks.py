@@ -111,6 +111,8 @@ CASES = {
     "LayerNorm, 32 x 8192 bfloat16": (layer_norm(8192, "bfloat16"), of_layer, 8192, "bfloat16", 2),
     "softmax, 32 x 8192 bfloat16": (softmax(8192, "bfloat16"), of_softmax, 8192, "bfloat16", 0),
     "softmax, 32 x 8192 float32": (softmax(8192, "float32"), of_softmax, 8192, "float32", 0),
+    "LayerNorm, 32 x 16384 bfloat16": (layer_norm(16384, "bfloat16"), of_layer, 16384, "bfloat16", 2),
+    "softmax, 32 x 16384 bfloat16": (softmax(16384, "bfloat16"), of_softmax, 16384, "bfloat16", 0),
     "softmax, 64 x 4096 float32": (softmax(4096, "float32", 64), of_softmax, 4096, "float32", 0),
 }
 

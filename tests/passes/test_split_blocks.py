@@ -232,3 +232,24 @@ def test_a_kernel_that_fits_is_left_alone() -> None:
     stages: list[str] = []
     run_passes(rms_norm(), Options(), lambda stage, _: stages.append(stage))
     assert "split_blocks" not in stages
+
+
+def updated() -> Any:
+    """The second half becomes the first: what is loaded must be what was there before any store."""
+
+    @T.prim_func
+    def main(X: T.Tensor((M, 2 * N), "float32")):
+        with T.Kernel(1, threads=128):
+            x = T.alloc_shared((M, N), "float32")
+            y = T.alloc_fragment((M, N), "float32")
+            T.copy(X[0, 0], x)
+            for i, j in T.Parallel(M, N):
+                y[i, j] = x[i, j] + 1
+            T.copy(y, X[0, N])
+
+    return main
+
+
+def test_kernels_that_load_what_they_store_are_left_alone() -> None:
+    program = placed(updated())
+    assert split_blocks(program, Side.COLUMNS, 1) == program

@@ -7,7 +7,7 @@
 Statements that go through blocks of one length place by place, one after the other, are put into a loop over parts of
 that length. What only they use is as large as a part from then on: q, w and y. What is used before or after, too, stays
 whole: x. A loop ends where something needs all of a sum. Blocks are filled as late as possible, so that this happens
-in the loop that uses them.
+in the loop that uses them. Kernels that load what they store are left alone.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class _Splitter:
         self.mentions = {b: sum(b in (*reads(s), *writes(s)) for s in walk(launch.body)) for b in members}
 
     def run(self) -> Launch:
-        if self.length <= self.cut.tiles * TILE:
+        if self.length <= self.cut.tiles * TILE or _updates_a_tensor(self.launch):
             return self.launch
         body = self.body(self.launch.body)
         used = {buffer for stmt in walk(body) for buffer in (*reads(stmt), *writes(stmt))}
@@ -136,7 +136,8 @@ class _Splitter:
     # --- loops ------------------------------------------------------------------------------------
 
     def body(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-        stmts = _sunk([with_children(stmt, tuple(map(self.body, children(stmt)))) for stmt in body])
+        inner = [with_children(stmt, tuple(map(self.body, children(stmt)))) for stmt in body]
+        stmts = _sunk(inner, self.cut.members)
         whole: set[Buffer] = set()
         while True:
             segments = self.segments(stmts, whole)
@@ -197,6 +198,13 @@ class _Splitter:
         return [*writer.before, Loop(writer.var, scalar.const(count), parts, location=group.stmts[0].location)]
 
 
+def _updates_a_tensor(launch: Launch) -> bool:
+    """Whether a tensor is loaded and stored: then the order of loads and stores means something."""
+    stmts = list(walk(launch.body))
+    loaded = {stmt.src.tensor.param for stmt in stmts if isinstance(stmt, Load)}
+    return any(isinstance(stmt, Store) and stmt.dst.tensor.param in loaded for stmt in stmts)
+
+
 def _longest(launch: Launch, side: Side) -> int:
     """The length along the side of those blocks that fill most of L1."""
     room: dict[int, int] = {}
@@ -215,12 +223,12 @@ def _may(launch: Launch, buffer: Buffer, side: Side, length: int) -> bool:
     return plain and axis is not None and buffer.shape[axis] == length
 
 
-def _sunk(stmts: list[Stmt]) -> list[Stmt]:
-    """Every block is filled right before the first statement that has to do with it, unless its operands change."""
+def _sunk(stmts: list[Stmt], members: set[Buffer]) -> list[Stmt]:
+    """Long blocks are filled right before the first statement that has to do with them, unless operands change."""
     result: list[Stmt] = []
     for stmt in reversed(stmts):
         place = 0
-        if isinstance(stmt, Load | Fill | Map):
+        if isinstance(stmt, Load | Fill | Map) and stmt.dst in members:
             place = next((n for n, later in enumerate(result) if not _may_pass(stmt, later)), 0)
         result.insert(place, stmt)
     return result

@@ -1,0 +1,98 @@
+"""B: let every statement that uses a computed block have one of its own. Only where a kernel does not fit L1.
+
+    before   Map d = x - m[i] ; Map q = d * d ; Reduce s = sum of q ; Map y = d * s[i]
+    after    Map d = x - m[i] ; Map q = d * d ; Reduce s = sum of q ; Map d_1 = x - m[i] ; Map y = d_1 * s[i]
+
+A block that two loops of `split_blocks` use must stay whole in L1 between them. Computed again it need not, and the
+numbers are the same. Whatever overwrites a block makes a new one first, so that what it is computed from stays.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass, field, replace
+
+from tilelang_tt.ir.elements import Apply, Element, ElementExpr, element_buffers
+from tilelang_tt.ir.places import Buffer
+from tilelang_tt.ir.tile import Fill, Launch, Load, Map, Reduce, Stmt, Store, TileProgram, reads, unique_name, writes
+
+
+def recompute_blocks(program: TileProgram) -> TileProgram:
+    launches = tuple(_Versions(launch).run() if _may(launch.body) else launch for launch in program.launches)
+    return replace(program, launches=launches)
+
+
+@dataclass
+class _Versions:
+    """The statements of a unit in order. Each fills a block of its own, which nothing changes afterwards."""
+
+    launch: Launch
+    now: dict[Buffer, Buffer] = field(default_factory=dict)  # block as written -> the one that holds its contents
+    made: dict[Buffer, Map] = field(default_factory=dict)  # block -> how it is computed
+    uses: Counter[Buffer] = field(default_factory=Counter)
+
+    def run(self) -> Launch:
+        body = tuple(new for stmt in self.launch.body for new in self.stmt(stmt))
+        used = {buffer for stmt in body for buffer in (*reads(stmt), *writes(stmt))}
+        layouts = {buffer: layout for buffer, layout in self.launch.layouts.items() if buffer in used}
+        return replace(self.launch, body=body, buffers=tuple(layouts), layouts=layouts)
+
+    def stmt(self, stmt: Stmt) -> Iterator[Stmt]:
+        operands: dict[Buffer, Buffer] = {}
+        for buffer in reads(stmt):
+            operands[buffer] = yield from self.fetched(self.now[buffer])
+        match stmt:
+            case Map():
+                new = replace(stmt, dst=self.version(stmt.dst), value=_renamed(stmt.value, operands))
+                self.made[new.dst] = new
+                yield new
+            case Reduce():
+                yield replace(stmt, src=operands[stmt.src], dst=self.version(stmt.dst))
+            case Store():
+                yield replace(stmt, src=operands[stmt.src])
+            case Load() | Fill():
+                yield replace(stmt, dst=self.version(stmt.dst))
+
+    def version(self, buffer: Buffer) -> Buffer:
+        """The block for what is put into `buffer` now: itself the first time."""
+        self.now[buffer] = self.another(buffer) if buffer in self.now else buffer
+        return self.now[buffer]
+
+    def another(self, buffer: Buffer) -> Buffer:
+        block = replace(buffer, name=unique_name(buffer.name, self.launch.names))
+        self.launch = replace(self.launch, layouts={**self.launch.layouts, block: self.launch.layouts[buffer]})
+        return block
+
+    def fetched(self, block: Buffer) -> Generator[Stmt, None, Buffer]:
+        """A block, or one like it: a matrix that something used before is computed again."""
+        layout = self.launch.layouts[block]
+        self.uses[block] += 1
+        if self.uses[block] == 1 or block not in self.made or None in (layout.row_axis, layout.col_axis):
+            return block
+        made, operands = self.made[block], {}
+        for operand in element_buffers(made.value):
+            operands[operand] = yield from self.fetched(operand)
+        new = replace(made, dst=self.another(block), value=_renamed(made.value, operands))
+        self.made[new.dst] = new
+        self.uses[new.dst] += 1
+        yield new
+        return new.dst
+
+
+def _may(body: tuple[Stmt, ...]) -> bool:
+    """Whether statements follow each other without loops, and fill blocks as a whole before anything reads them."""
+    filled: set[Buffer] = set()
+    for stmt in body:
+        plain = isinstance(stmt, Load | Store | Fill | Map | Reduce)
+        if not plain or any(buffer not in filled for buffer in reads(stmt)):
+            return False
+        filled |= set(writes(stmt))
+    whole = all(stmt.part is None for stmt in body if isinstance(stmt, Map))
+    return whole and all(stmt.clear for stmt in body if isinstance(stmt, Reduce))
+
+
+def _renamed(expr: ElementExpr, blocks: dict[Buffer, Buffer]) -> ElementExpr:
+    if isinstance(expr, Apply):
+        return replace(expr, args=tuple(_renamed(arg, blocks) for arg in expr.args))
+    return replace(expr, buffer=blocks[expr.buffer]) if isinstance(expr, Element) else expr
