@@ -381,3 +381,24 @@ def cases_of_a_row() -> Any:
 def test_conditions_that_keep_accesses_inside_a_block() -> None:
     tensors = {"A": whole_numbers(40, 96), "B": torch.zeros(40, 96), "C": torch.zeros(40, 64)}
     agree(cases_of_a_row(), tensors, ("B", "C"))
+
+
+def numbers_into_parts() -> Any:
+    @T.prim_func
+    def main(A: T.Tensor((64, 96), "float32"), B: T.Tensor((64, 96), "float32")):
+        with T.Kernel(2, threads=128) as bx:
+            a = T.alloc_shared((32, 96), "float32")
+            T.copy(A[bx * 32, 0], a)
+            for k in T.serial(2):
+                for i, j in T.Parallel(32, 32):
+                    a[i, 64 * k + j] = -2.0
+            for i, j in T.Parallel(32, 32):
+                if bx == 1:
+                    a[i, j] = 7.0
+            T.copy(a, B[bx * 32, 0])
+
+    return main
+
+
+def test_a_number_is_assigned_to_a_part_of_a_block() -> None:
+    agree(numbers_into_parts(), {"A": whole_numbers(64, 96), "B": torch.zeros(64, 96)}, ("B",))

@@ -71,9 +71,9 @@ class _Lowering:
                 case = self.map(_with(stmt, condition, Number(value)), facts)
                 result = case if facts.proves(test) else _either(test, case, result, stmt.location)
             return result
-        if isinstance(stmt.value, Number):
+        if isinstance(stmt.value, Number) and stmt.part is None:
             return (Fill(stmt.dst, stmt.value.value, stmt.location),)
-        if stmt.value == Element(stmt.dst):
+        if stmt.value == Element(stmt.dst) and stmt.part is None:
             return ()  # lets everything through
         return (replace(stmt, value=self.value(stmt.value, stmt.dst)),)
 
