@@ -46,12 +46,12 @@ def sum_of_bytes() -> Any:
 
 @refused(
     "TT141",
-    "T.copy from int32 to int8: this version does not wrap integers",
+    "T.copy from int32 to uint32: this version does not wrap integers",
     help="declare 'B' as int32",
 )
 def wrapping_copy() -> Any:
     @T.prim_func
-    def main(A: T.Tensor((32, 32), "int32"), B: T.Tensor((32, 32), "int8")):
+    def main(A: T.Tensor((32, 32), "int32"), B: T.Tensor((32, 32), "uint32")):
         with T.Kernel(1, threads=128):
             X = T.alloc_shared((32, 32), "int32")
             T.copy(A, X)

@@ -18,6 +18,7 @@ from tvm import tirx
 
 from tilelang_tt.diagnostics import Location, UnsupportedError
 from tilelang_tt.formats import FLOAT8
+from tilelang_tt.frontend.wrapping import wrapped
 from tilelang_tt.ir.elements import Apply, Element, ElementExpr, Number, Scalar
 from tilelang_tt.ops import ELEMENT_OPS
 from tilelang_tt.ops.derived import DERIVED, ERF_TO_FLOAT32, apply, power_of_int, to_float8
@@ -152,7 +153,7 @@ class ExpressionLifter:
         if target == "bool":
             return value if source == "bool" else apply("ne", value, Number(0.0))
         if _is_whole(target):
-            return apply("trunc", value) if source in _FLOATS else value
+            return apply("trunc", value) if source in _FLOATS else wrapped(value, target)
         if target in _FLOATS:
             return value  # float16 is kept in 32 bits, as in its blocks
         if target in FLOAT8:

@@ -18,6 +18,7 @@ import numpy as np
 
 from tilelang_tt.diagnostics import Location, UnsupportedError
 from tilelang_tt.formats import FLOAT8, INTEGER_FORMATS, INTEGERS, format_of
+from tilelang_tt.frontend.wrapping import wrapped
 from tilelang_tt.ir.elements import Apply, Element, ElementExpr, Index, Number
 from tilelang_tt.ir.places import Buffer, Memory, Region, whole
 from tilelang_tt.ir.tile import Copy, Fill, Launch, Map, Stmt, children, reads, unique_name, with_children, writes
@@ -119,8 +120,7 @@ def _holds(target: str, source: str) -> bool:
 
 def _check_cast(copy: Copy) -> None:
     source, target = copy.src.source, copy.dst.source
-    numbers = INTEGERS - {"bool"}
-    if source.dtype in INTEGERS and target.dtype in numbers and not np.can_cast(source.dtype, target.dtype):
+    if source.dtype in INTEGERS and is_wide(target.dtype) and not np.can_cast(source.dtype, target.dtype):
         raise UnsupportedError(
             "TT141",
             f"T.copy from {source.dtype} to {target.dtype}: this version does not wrap integers",
@@ -155,7 +155,7 @@ def _stored(value: ElementExpr, dtype: str) -> ElementExpr:
         if isinstance(value, Apply) and value.op == f"from_{dtype}":
             return value.args[0]  # as it lies
         return Apply(f"to_{dtype}", (value,))
-    return Apply("trunc", (value,)) if dtype in INTEGERS and not _is_whole(value) else value
+    return Apply("trunc", (value,)) if dtype in INTEGERS and not _is_whole(value) else wrapped(value, dtype)
 
 
 def _loaded(value: ElementExpr) -> ElementExpr:
