@@ -3,8 +3,8 @@
     y[i, j] = x[i, j] + 100            int8: 100 + 100 is -56
     y[i, j] = T.cast(z[i, j], "int8")  z : int32, of which the last 8 bits count
 
-They lie in float formats, which would take more than their range in and round it. Floats that are cast do not wrap: in C
-that is undefined.
+They lie in float formats, which would take more than their range in and round it. Floats that are cast do not wrap:
+in C that is undefined.
 """
 
 from __future__ import annotations
