@@ -118,10 +118,15 @@ class Assignment:
             region = self.region(target, walks)
             cut = None if condition is None else self.cut(region, lifter.value(self.with_numbers(condition)))
             after = [Copy(whole(block), cut or region, self.location)]
+            old = self.stored(region, tuple(range(len(order))))
             if cut is not None:
                 condition = None
             elif condition is not None:
-                self.before.append(Copy(region, whole(block), self.location))
+                fetch = Copy(region, whole(block), self.location)
+                self.before.append(fetch if old is None else Map(block, Element(old), self.location))
+            self.scope.stored = [known for known in self.scope.stored if known[0].source is not target]
+            if cut is None or cut.limit is None:
+                self.scope.stored.append((region, tuple(range(len(order))), block))
         if condition is not None:
             if block not in element_buffers(value):
                 self.scope.selected[block] = None
@@ -258,8 +263,15 @@ class Assignment:
             source = self.fetched(self.region(source, walks), axes)
         return Element(source, None if axes == tuple(range(len(self.axis_of))) else axes)
 
+    def stored(self, region: Region, axes: tuple[int, ...]) -> Buffer | None:
+        """The block that this T.Parallel has stored to a box of a tensor: what is there now."""
+        found = (block for known, along, block in self.scope.stored if along == axes and _same_box(known, region))
+        return next(found, None)
+
     def fetched(self, region: Region, axes: tuple[int, ...]) -> Buffer:
         """A block with what a box of a tensor holds; once, however often the assignment reads it in the same way."""
+        if (stored := self.stored(region, axes)) is not None:
+            return stored
         for known, along, block in self.loaded:
             if along == axes and _same_box(known, region):
                 return block

@@ -30,7 +30,8 @@ from tilelang_tt.ir.tile import Branch, Loop, Map, Stmt
 
 def lift_parallel(scope: Scope, stmt: Any, location: Location | None) -> tuple[Stmt, ...]:
     """The maps (and copies from and to tensors) that a T.Parallel nest means."""
-    return tuple(_body(scope, [], stmt, None, location))
+    with scope.apart():
+        return tuple(_body(scope, [], stmt, None, location))
 
 
 def _body(scope: Scope, loops: Loops, stmt: Any, condition: Any, location: Location | None) -> Iterator[Stmt]:
@@ -157,7 +158,7 @@ def _in_rounds(
     for var, extent in serial:
         text = f"one of {extent} rounds after the other: {why}"
         scope.decisions.append(Decision("lift", str(var.name), text, location))
-    with scope.reads() as reads:
+    with scope.apart(), scope.reads() as reads:
         body: tuple[Stmt, ...] = tuple(lifted())
     body = (*reads, *body)
     for var, extent in reversed(serial):
@@ -174,7 +175,7 @@ def _loop(scope: Scope, loops: Loops, stmt: Any, condition: Any, location: Locat
             location=location,
             help="let it run over everything, and put what it does under a condition",
         )
-    with scope.loop(stmt, location) as extent, scope.reads() as reads:
+    with scope.apart(), scope.loop(stmt, location) as extent, scope.reads() as reads:
         body = tuple(_body(scope, loops, stmt.body, condition, location))
     return Loop(stmt.loop_var, extent, (*reads, *body), 0, location)
 
@@ -189,9 +190,12 @@ def _conditional(scope: Scope, loops: Loops, stmt: Any, condition: Any, location
     cases = [(stmt.condition, stmt.then_case), (tirx.Not(stmt.condition), stmt.else_case)]
     uniform = not any(var in walked for var in scalar.variables(stmt.condition)) and not loads(stmt.condition)
     if uniform and condition is None:
-        then, otherwise = (
-            tuple(_body(scope, loops, case, None, location)) if case is not None else () for _, case in cases
-        )
+        arms: list[tuple[Stmt, ...]] = []
+        known = scope.stored
+        for _, case in cases:
+            with scope.apart(known):
+                arms.append(tuple(_body(scope, loops, case, None, location)) if case is not None else ())
+        then, otherwise = arms
         yield Branch(scope.expr(stmt.condition, location), then, otherwise, location)
         return
     changed = _stored(stmt) & {node.buffer for node in scalar.nodes(stmt.condition, tirx.BufferLoad)}

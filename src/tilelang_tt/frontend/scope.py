@@ -7,7 +7,7 @@ table[bx] in an index              -> a variable, and a Read of it before the st
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -69,6 +69,8 @@ class Scope:
         self.copies: dict[Any, Region] = {}  # on-chip integers -> the box of a tensor they are a copy of
         self.partly_written: dict[Buffer, None] = {}  # blocks that hold zeros at first
         self.selected: dict[Buffer, None] = {}  # blocks of which some assignment changes only chosen elements
+        # Boxes of tensors that the T.Parallel being lifted has stored, along which of its axes, and from which blocks.
+        self.stored: list[tuple[Region, tuple[int, ...], Buffer]] = []
         self.reducers: dict[Var, str] = {}  # data of a T.alloc_reducer -> how it combines
         self.pending: list[Read] = []  # elements of tables that the statement being lifted needs
 
@@ -220,6 +222,13 @@ class Scope:
             for buffer, region in self.copies.items()
             if not any(stmt.loop_var in scalar.variables(low) for low in region.mins)
         }
+
+    @contextmanager
+    def apart(self, known: Iterable[tuple[Region, tuple[int, ...], Buffer]] = ()) -> Iterator[None]:
+        """What is lifted inside may run often or never: what it stores is unknown outside; inside, `known` is."""
+        self.stored = list(known)
+        yield
+        self.stored = []
 
     @contextmanager
     def reads(self) -> Iterator[list[Read]]:
