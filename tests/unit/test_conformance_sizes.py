@@ -19,7 +19,7 @@ def shrunk(source: str, step: int = 0) -> str:
         ("parser.add_argument('--seq_len', type=int, default=4096)", "default=256"),
         ("parser.add_argument('-m', '--M', default=8192)", "default=256"),
         ("def main(batch=8, heads=128, dim=512, *, kv_heads=8): pass", "batch=2, heads=32, dim=512, *, kv_heads=8"),
-        ("M, N, block_M = 8192, 4 * 1024, 128", "M, N, block_M = (256, 256, 128)"),
+        ("M, N, block_M = 8192, 4 * 1024, 128", " = (256, 256, 128)"),
         ("run_test(B=16, S=32768, DK=128, chunk_size=64)", "B=2, S=256, DK=128, chunk_size=64"),
         ("def mm(M, N, block): pass\nmm(1024, 512, 128)", "mm(256, 256, 128)"),
         ("n_ctx = 2 ** 14", "n_ctx = 256"),
