@@ -1,5 +1,6 @@
 """C lower_positions: what depends on the place is a constant tile and a number; masks of whole blocks are decided."""
 
+from tilelang_tt.ir import scalar
 from tilelang_tt.passes.c_tile.lower_positions import lower_positions
 
 from .kernels import small_integers
@@ -51,3 +52,14 @@ Store x -> B tiles (by, bx) 1 x 1
 """
     )
     assert keeps_meaning(lower_positions, band(), small_integers({"A": (96, 96)}))
+
+
+def test_blocks_of_a_size_begin_inside_it() -> None:
+    """So a tail's mask is computed where a block ends behind the size, and no case is left for one beyond it."""
+    size, block = scalar.var("n"), scalar.var("k")
+    known = scalar.Facts()
+    known.positive(size)
+    known.add(block, scalar.ceildiv(size, 128))
+    assert known.proves(block * 128 < size)
+    assert not known.proves(block * 128 + 1 < size)
+    assert known.with_loop(scalar.var("i"), scalar.const(4)).proves(block * 128 < size)

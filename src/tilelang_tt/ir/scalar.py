@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import ExitStack
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -252,10 +253,13 @@ class Facts:
     def __init__(self) -> None:
         self._analyzer = arith.Analyzer()
         self._known: list[tuple[Callable[..., None], tuple[Any, ...]]] = []
+        self._conditions: list[Expr] = []  # that hold
 
     def add(self, variable: Var, extent: Expr, step: int = 1) -> None:
         """variable is one of 0, step, 2 * step ... below extent."""
         self._known.append((Facts.add, (variable, extent, step)))
+        if parts := ceil_parts(extent):  # blocks of a size: each begins inside it
+            self._conditions.append(variable * parts[1] < parts[0])
         if step == 1:
             self._analyzer.bind(variable, Range.from_min_extent(const(0), extent))
         else:
@@ -285,7 +289,10 @@ class Facts:
         return self._analyzer.simplify(expr)
 
     def proves(self, condition: Expr) -> bool:
-        return bool(self._analyzer.can_prove(condition))
+        with ExitStack() as holding:
+            for known in self._conditions:
+                holding.enter_context(self._analyzer.constraint_scope(known))
+            return bool(self._analyzer.can_prove(condition))
 
     def proves_in_range(self, value: Expr, extent: Expr) -> bool:
         return self.proves(value < extent) and self.proves(value >= const(0))
