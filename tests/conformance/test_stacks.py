@@ -162,6 +162,32 @@ def test_some_of_a_tensor() -> None:
     agree(some_of_a_tensor(), {"A": a, "B": b}, ("B",), reference={"B": found})
 
 
+def numbered() -> Any:
+    """Positions along any axis of a stack, as numbers and in conditions."""
+
+    @T.prim_func
+    def main(A: T.Tensor(SHAPE, "float32"), B: T.Tensor(SHAPE, "float32"), C: T.Tensor(SHAPE, "float32")):
+        with T.Kernel(1, threads=128):
+            X = T.alloc_shared(SHAPE, "float32")
+            Y = T.alloc_shared(SHAPE, "float32")
+            T.copy(A, X)
+            for n, i, j in T.Parallel(N, H, W):
+                Y[n, i, j] = X[n, i, j] + j
+            T.copy(Y, B)
+            for n, i, j in T.Parallel(N, H, W):
+                if i < j + 10:
+                    X[n, i, j] = Y[n, i, j] * i
+            T.copy(X, C)
+
+    return main
+
+
+def test_positions_in_a_stack() -> None:
+    a, i, j = whole_numbers(*SHAPE), torch.arange(H)[:, None], torch.arange(W)
+    found = {"B": a + j, "C": torch.where(i < j + 10, (a + j) * i, a)}
+    agree(numbered(), {"A": a, "B": torch.zeros(SHAPE), "C": torch.zeros(SHAPE)}, ("B", "C"), reference=found)
+
+
 def transposed(shape: tuple[int, ...]) -> Any:
     turned = (*shape[:-2], shape[-1], shape[-2])
 

@@ -77,3 +77,49 @@ def test_sums_of_whole_numbers_are_exact(dtype: str, dim: int, clear: bool) -> N
     r = torch.zeros(96 if dim else 80, dtype=torch.int32)
     kernel(a, r)
     assert torch.equal(r, a.int().sum(dim, dtype=torch.int32) + (0 if clear else 5))
+
+
+def moved_elements(dtype: str) -> Any:
+    """Elements of 32-bit integers at other places, and chosen: none is computed with."""
+
+    @T.prim_func
+    def main(
+        A: T.Tensor((32, 40), dtype),
+        B: T.Tensor((32,), dtype),
+        C: T.Tensor((1280,), dtype),
+        D: T.Tensor((32, 40), dtype),
+        E: T.Tensor((40, 32), dtype),
+    ):
+        with T.Kernel(1, threads=128):
+            X = T.alloc_shared((32, 40), dtype)
+            Y = T.alloc_shared((32, 40), dtype)
+            T.copy(A, X)
+            for i, j in T.Parallel(32, 40):
+                Y[i, j] = T.if_then_else(i > j, X[i, j], X[31 - i, j])
+            T.copy(Y, D)
+            for j in T.Parallel(40):
+                Y[3, j] = X[5, j]
+            T.copy(T.reshape(Y, (1280,)), C)
+            for i in T.Parallel(32):
+                B[i] = X[i, 7]
+            for i, j in T.Parallel(40, 32):
+                E[i, j] = T.if_then_else(j < 16, X[j, i], 3)
+
+    return main
+
+
+@pytest.mark.parametrize(("dtype", "numerics"), [("int32", "chip"), ("uint32", "exact")])
+def test_all_bits_of_moved_elements(dtype: str, numerics: str) -> None:
+    kernel = tilelang.compile(
+        moved_elements(dtype), target={"kind": "tenstorrent", "grid": "1x1", "numerics": numerics}
+    )
+    info, number = torch.iinfo(getattr(torch, dtype)), getattr(torch, dtype)
+    a = torch.randint(info.min, info.max, (32, 40), generator=torch.Generator().manual_seed(0))
+    found = [torch.zeros(shape, dtype=number) for shape in ((32,), (1280,), (32, 40), (40, 32))]
+    kernel(a.to(number), *found)
+    chosen = torch.where(torch.arange(32)[:, None] > torch.arange(40), a, a.flip(0))
+    moved = chosen.clone()
+    moved[3] = a[5]
+    turned = torch.where(torch.arange(32) < 16, a.T, 3)
+    for name, result, wanted in zip("BCDE", found, (a[:, 7], moved.flatten(), chosen, turned), strict=True):
+        assert torch.equal(result.long(), wanted), name

@@ -21,7 +21,7 @@ from tilelang_tt.frontend.expression import ExpressionLifter, without_cast_to
 from tilelang_tt.frontend.places import pick, refuse_beyond
 from tilelang_tt.frontend.scope import Scope
 from tilelang_tt.ir import scalar
-from tilelang_tt.ir.elements import Apply, Element, ElementExpr, Index, Number, Scalar, element_buffers
+from tilelang_tt.ir.elements import Apply, Element, ElementExpr, Index, Number, Scalar, element_buffers, parts
 from tilelang_tt.ir.places import Buffer, Gather, Part, Read, Region, Tensor, whole
 from tilelang_tt.ir.scalar import Expr, Var
 from tilelang_tt.ir.tile import Copy, Map, Stmt
@@ -182,7 +182,8 @@ class Assignment:
             axes = tuple(None if extent == 1 else next(walked) for extent in part.extents)
             old = Element(target, axes, part.origin)
             value = apply("where", lifter.value(self.with_numbers(condition)), value, old)
-        if target not in element_buffers(value):
+        counted = len(shape) < len(target.shape) and any(isinstance(node, Index) for node in parts(value))
+        if target not in element_buffers(value) and not counted:  # positions are those in a matrix
             return [*self.before, Map(target, value, self.location, part)]
         block = self.scope.temporary(target.name, target.dtype, shape, self.location)
         put = Map(target, Element(block), self.location, part)

@@ -146,6 +146,8 @@ def _stored(value: ElementExpr, dtype: str) -> ElementExpr:
     """What is left in DST for a block of `dtype`."""
     if isinstance(value, Element) and value.buffer.dtype == dtype:
         return value
+    if is_wide(dtype) and isinstance(value, Apply) and value.op == "where" and _as_they_lie(value, dtype):
+        return _chosen(value, dtype)
     value = _loaded(value)
     if dtype in FLOAT8:
         return to_float8(value, dtype)
@@ -156,6 +158,33 @@ def _stored(value: ElementExpr, dtype: str) -> ElementExpr:
             return value.args[0]  # as it lies
         return Apply(f"to_{dtype}", (value,))
     return Apply("trunc", (value,)) if dtype in INTEGERS and not _is_whole(value) else wrapped(value, dtype)
+
+
+def _as_they_lie(value: ElementExpr, dtype: str) -> bool:
+    """Whether an expression only chooses among integers of a type, some of them from blocks."""
+    if isinstance(value, Apply) and value.op == "where":
+        cases = value.args[1:]
+        return all(isinstance(case, Number) or _as_they_lie(case, dtype) for case in cases) and not all(
+            isinstance(case, Number) for case in cases
+        )
+    if isinstance(value, Apply):
+        return value.op == f"from_{dtype}"
+    return isinstance(value, Element) and value.buffer.dtype == dtype
+
+
+def _chosen(value: ElementExpr, dtype: str) -> ElementExpr:
+    """The bits of a chosen integer: b ^ ((a ^ b) & mask), where the mask is all ones if a is meant, and zero if not."""
+    if not isinstance(value, Apply):
+        return value
+    if value.op != "where":
+        return value.args[0]
+    condition, *cases = value.args
+    one, other = (_chosen(case, dtype) for case in cases)
+    mask = Apply("to_int32", (Apply("mul", (_loaded(condition), Number(-1.0))),))
+    tile, rest = (other, one) if isinstance(one, Number) else (one, other)
+    differing = tile if rest == Number(0.0) else Apply("bit_xor", (tile, rest))
+    chosen = Apply("bit_and", (differing, mask))
+    return chosen if other == Number(0.0) else Apply("bit_xor", (chosen, other))
 
 
 def _loaded(value: ElementExpr) -> ElementExpr:

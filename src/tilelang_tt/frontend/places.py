@@ -20,9 +20,10 @@ from tvm import tirx
 
 from tilelang_tt.arch import TILE
 from tilelang_tt.diagnostics import Location, UnsupportedError
+from tilelang_tt.frontend.integers import is_wide
 from tilelang_tt.frontend.scope import Scope
 from tilelang_tt.ir import scalar
-from tilelang_tt.ir.elements import Apply, Element, Index, Number
+from tilelang_tt.ir.elements import Apply, Element, ElementExpr, Index, Number
 from tilelang_tt.ir.places import Buffer
 from tilelang_tt.ir.scalar import Expr, Var
 from tilelang_tt.ir.tile import Map, Reduce, Stmt
@@ -30,6 +31,7 @@ from tilelang_tt.ir.tile import Map, Reduce, Stmt
 Loops = list[tuple[Var, int]]
 
 _MATRIX = 2  # axes
+_HALF = 1 << 16  # of a 32-bit integer: sums of floats are exact to 24 bits
 _NARROW = ("bfloat16", "float16")  # the matrix engine takes these in as they are
 
 
@@ -104,14 +106,15 @@ def _is_plain(index: Expr, var: Var) -> bool:
 
 
 def _counted_with(store: Any, trees: list[Any], loops: Loops) -> set[int]:
-    """Loops over the matrices of a block, or of a box, whose variables are numbers in what is computed.
+    """Loops over the matrices of a block, or of a box, if variables are numbers in what is computed.
 
-    Tiles hold positions along rows and columns, and no others.
+    Tiles hold positions along the rows and columns of one matrix.
     """
     walking = [number for index in store.indices for number in _used(index, loops)]
     computed = [scalar.replace_loads(tree, lambda load: tirx.Var("element", load.dtype)) for tree in trees]
     numbers = {var for tree in computed for var in scalar.variables(tree)}
-    return {number for number in walking[: max(0, len(walking) - 2)] if loops[number][0] in numbers}
+    counted = any(loops[number][0] in numbers for number in walking)
+    return set(walking[:-_MATRIX]) if counted else set()
 
 
 def _loads(tree: Any) -> list[Any]:
@@ -187,7 +190,8 @@ def _no_box(store: Any, access: Any, loops: Loops) -> set[int]:
     columns = [number for index in store.indices for number in _used(index, loops)][1:]
     for number, (index, walking) in enumerate(walks):
         rows = number == 0 and (len(walks) > 1 or walking[0] not in columns)
-        if not _is_plain(index, loops[walking[0]][0]) and (access is store or not rows):
+        looked_up = len(walking) == 1 and not _is_plain(index, loops[walking[0]][0])
+        if looked_up and (access is store or not rows):
             found.update(walking)
     return found
 
@@ -239,8 +243,24 @@ def pick(scope: Scope, source: Buffer, axis: int, place: Expr, location: Locatio
     alone = Apply("where", (here, Element(source), Number(0.0)))
     shape = tuple(extent for along, extent in enumerate(source.shape) if along != axis)
     narrow = source.dtype in _NARROW
-    dtype = source.dtype if narrow else "float32"
-    rest = scope.temporary(source.name, dtype, source.shape, location, "rest")
-    result = scope.temporary(source.name, dtype, shape, location, "at")
-    total = Reduce("sum", rest, result, axis, True, location, exact=not narrow)
-    return result, [Map(rest, alone, location), total]
+
+    def summed(value: ElementExpr, dtype: str) -> tuple[Buffer, list[Stmt]]:
+        rest = scope.temporary(source.name, dtype, source.shape, location, "rest")
+        result = scope.temporary(source.name, dtype, shape, location, "at")
+        return result, [Map(rest, value, location), Reduce("sum", rest, result, axis, True, location, exact=not narrow)]
+
+    if not is_wide(source.dtype):
+        return summed(alone, source.dtype if narrow else "float32")
+    rest = scope.temporary(source.name, source.dtype, source.shape, location, "rest")
+    low, adding_low = summed(_number(Apply("bit_and", (Element(rest), Number(float(_HALF - 1))))), "float32")
+    high, adding_high = summed(_number(Apply("shift_right_int32", (Element(rest), Number(16.0)))), "float32")
+    parts = [Apply("to_int32", (Element(half),)) for half in (low, high)]
+    both = Apply("bit_or", (parts[0], Apply("shift_left", (parts[1], Number(16.0)))))
+    result = scope.temporary(source.name, source.dtype, shape, location, "at")
+    joined = Map(result, Apply(f"from_{source.dtype}", (both,)), location)
+    return result, [Map(rest, alone, location), *adding_low, *adding_high, joined]
+
+
+def _number(bits: ElementExpr) -> ElementExpr:
+    """A number of 16 bits and a sign, which float32 holds."""
+    return Apply("from_int32", (bits,))

@@ -29,7 +29,7 @@ first row of a tile whose rows are all equal, a value per column.
 
 **Casts**: to bfloat16 and float8 rounds to nearest even; float16 is kept in 32 bits, as in its blocks; to an integer
 type cuts the fraction off, and the value must be in the type's range; truth values are 1 and 0. Integers are computed
-in float32: exact up to 2^24. Operations on their bits, and copies, keep all 32.
+in float32: exact up to 2^24. Operations on their bits, copies, and choices among elements keep all 32.
 """
 
 _TABLE = "| operation | TileLang | chip | accuracy | where it holds | note |\n|---|---|---|---|---|---|"
