@@ -287,10 +287,10 @@ class _Machine:
             return np.full(shape, self.number(expr.expr), np.float32)
         result = np.empty(shape, np.float32)
         assert self.target is not None
+        layout, axes = self.layouts[self.target.dst], self.target.axes
+        sides = ((TILE_ROW, layout.row_axis), (TILE_COL, layout.col_axis))
         for place in np.ndindex(*(-(-extent // TILE) for extent in shape)):
-            layout = self.layouts[self.target.dst]
-            sides = ((TILE_ROW, layout.row_axis), (TILE_COL, layout.col_axis))
-            self.values.update((var, 0 if axis is None else place[axis]) for var, axis in sides)
+            self.values.update((var, place[axes.index(axis)] if axis in axes else 0) for var, axis in sides)
             result[tuple(slice(at * TILE, at * TILE + TILE) for at in place)] = self.number(expr.expr)
         return result
 
