@@ -8,6 +8,7 @@ equal rounds are counted once. The numbers are those of the whole launch, whatev
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -55,9 +56,14 @@ class UncountableError(Exception):
 def of(kernels: KernelSet, sizes: Mapping[str, int] | None = None) -> Costs:
     """Counts of a launch. `sizes`: the symbolic dimensions and whole-number parameters, by name."""
     total: Counter[str] = Counter()
+    work = kernels.launch.work
+    cores = math.prod(work.grid) if work is not None and work.grid is not None else 1
     for kernel in kernels.kernels:
         counting = _Counting(kernels)
-        total += counting.body(kernel.body, counting.start(kernel.role, sizes or {}))
+        values = counting.start(kernel.role, sizes or {})
+        for stmt in kernel.body:
+            each = counting.body((stmt,), values)  # around the units: done by every core
+            total += each if counting.is_units(stmt) else Counter({name: n * cores for name, n in each.items()})
     return Costs(**{field.name: total[field.name] for field in fields(Costs)})
 
 
@@ -134,6 +140,10 @@ class _Counting:
             self.kernels.unit_start: 0,
             self.kernels.unit_count: self.value(work.units, values),
         }
+
+    def is_units(self, stmt: KernelStmt) -> bool:
+        work = self.kernels.launch.work
+        return isinstance(stmt, For) and work is not None and stmt.var is work.unit
 
     def body(self, body: tuple[KernelStmt, ...], values: dict[Var, int]) -> Counter[str]:
         total: Counter[str] = Counter()

@@ -46,6 +46,7 @@ from tilelang_tt.passes.c_tile.fuse_maps import fuse_maps
 from tilelang_tt.passes.c_tile.join_maps import join_maps
 from tilelang_tt.passes.c_tile.keep_first_rows import keep_first_rows
 from tilelang_tt.passes.c_tile.keep_in_dst import keep_in_dst
+from tilelang_tt.passes.c_tile.load_once import load_once
 from tilelang_tt.passes.c_tile.lower_positions import lower_positions
 from tilelang_tt.passes.c_tile.lower_reductions import lower_reductions
 from tilelang_tt.passes.c_tile.lower_shared_to_cb import lower_shared_to_cb
@@ -108,6 +109,7 @@ LOWERING_PASSES: tuple[TilePass, ...] = (
     stage_blocks,
     share_blocks,
     pool_blocks,
+    load_once,
     keep_first_rows,
     choose_engine,
     build_tile_dfg,

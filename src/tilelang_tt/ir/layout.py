@@ -167,6 +167,7 @@ class Stream:
     depth: int
     unpack_to_dest: bool = False
     second_view: bool = False  # the same pages under a second number, unpacked to DST
+    once: bool = False  # filled before the first unit, and kept for all
 
     @property
     def private(self) -> bool:

@@ -311,7 +311,8 @@ def buffer_layout_text(layout: BufferLayout) -> str:
 def stream_text(stream: Stream) -> str:
     blocks = f"{stream.depth} block{'s' if stream.depth > 1 else ''}"
     direct = ", unpacked to DST" if stream.unpack_to_dest else ""
-    return f"; {stream.producer.value} -> {stream.consumer.value}, {blocks}{direct}"
+    once = ", once" if stream.once else ""
+    return f"; {stream.producer.value} -> {stream.consumer.value}, {blocks}{direct}{once}"
 
 
 def _region(region: Region, names: Names) -> str:

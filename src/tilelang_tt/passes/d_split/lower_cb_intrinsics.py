@@ -148,8 +148,10 @@ class _Protocol:
                 states.update(dict.fromkeys(updated_in_place(stmt.stmt), State.AVAILABLE))
 
     def moves(self, buffer: Buffer) -> bool:
-        """Whether a block goes round: one held in DST has no buffer, and a constant tile stays where it is."""
-        return buffer in self.kernels.cbs and buffer not in self.kernels.launch.constants
+        """Whether a block goes round: one held in DST has no buffer; constant tiles and what all units use stay."""
+        launch = self.kernels.launch
+        kept = buffer in launch.constants or (buffer in launch.streams and launch.streams[buffer].once)
+        return buffer in self.kernels.cbs and not kept
 
     def move(
         self,

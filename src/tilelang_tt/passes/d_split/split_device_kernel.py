@@ -57,16 +57,19 @@ def _split(program: TileProgram, launch: Launch) -> KernelSet:
 def _kernel(
     launch: Launch, role: Role, cbs: dict[Buffer, Cb], start: scalar.Var, count: scalar.Var
 ) -> tuple[KernelStmt, ...]:
-    """The units of this core; around them constant tiles are made, kept and given back."""
+    """The units of this core; around them constant tiles, and blocks for all units, are made, kept and given back."""
     units = _unit_loop(launch, start, count, _Split(launch, role).body(launch.body))
     constants = [cbs[buffer] for buffer in launch.constants]
+    loads = [stmt for stmt in launch.body if isinstance(stmt, Load) and launch.streams[stmt.dst].once]
     if role is Role.READER:
         return (
             *(call for cb, kind in zip(constants, launch.constants.values(), strict=True) for call in _make(cb, kind)),
+            *map(k.Task, loads),
             *units,
         )
     if role is Role.COMPUTE:
-        wait, pop = ([CbCall(kind, cb, cb.tiles) for cb in constants] for kind in (CbKind.WAIT, CbKind.POP))
+        kept = [*constants, *(cbs[load.dst] for load in loads)]
+        wait, pop = ([CbCall(kind, cb, cb.tiles) for cb in kept] for kind in (CbKind.WAIT, CbKind.POP))
         return (*wait, *units, *pop)
     return units
 
@@ -121,7 +124,7 @@ class _Split:
         if isinstance(stmt, Read):
             return (ReadTable(stmt.var, stmt.table, stmt.index),)
         if isinstance(stmt, Load):
-            return self.hand_over(stmt.dst, k.Task(stmt))
+            return () if self.launch.streams[stmt.dst].once else self.hand_over(stmt.dst, k.Task(stmt))
         if isinstance(stmt, Publish):
             return self.hand_over(stmt.buffer, k.Hand(stmt.buffer, stmt.location))
         if isinstance(stmt, InDst) and not isinstance(stmt.body[0], Gemm):

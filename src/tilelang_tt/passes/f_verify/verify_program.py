@@ -44,6 +44,7 @@ _ORDER = (
     "stage_blocks",
     "share_blocks",
     "pool_blocks",
+    "load_once",
     "keep_first_rows",
     "choose_engine",
     "build_tile_dfg",
