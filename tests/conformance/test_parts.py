@@ -77,6 +77,29 @@ def test_rounds_of_a_loop(read: bool, branch: bool) -> None:
     agree(in_rounds(read=read, branch=branch), {"A": whole_numbers(3 * M, N), "B": torch.zeros(3 * M, N)}, ("B",))
 
 
+def unseen() -> Any:
+    """A block is filled part by part in every round, and looked at once, behind the loop."""
+
+    @T.prim_func
+    def main(A: T.Tensor((M, N), "float32"), B: T.Tensor((M, N), "float32")):
+        with T.Kernel(1, threads=128):
+            a = T.alloc_shared((M, N), "float32")
+            b = T.alloc_fragment((M, N), "float32")
+            T.copy(A, a)
+            for k in T.serial(2):
+                T.clear(b)
+                for quarter in T.serial(4):
+                    for i, j in T.Parallel(M, 32):
+                        b[i, quarter * 32 + j] = a[i, quarter * 32 + j] + k
+            T.copy(b, B)
+
+    return main
+
+
+def test_rounds_that_nobody_looks_at() -> None:
+    agree(unseen(), {"A": whole_numbers(M, N), "B": torch.zeros(M, N)}, ("B",))
+
+
 def stacked() -> Any:
     """Two matrices, each computed from the other's halves, then multiplied."""
 

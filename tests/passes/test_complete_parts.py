@@ -78,6 +78,30 @@ def test_rounds_of_a_loop() -> None:
     )
 
 
+def looped_unseen() -> Any:
+    """Nothing looks at y between two rounds: it is filled as before, and begun in no round."""
+
+    @T.prim_func
+    def main(X: T.Tensor((M, N), "float32"), Y: T.Tensor((M, N), "float32")):
+        with T.Kernel(1, threads=128):
+            x = T.alloc_shared((M, N), "float32")
+            y = T.alloc_fragment((M, N), "float32")
+            T.copy(X, x)
+            for _ in T.serial(2):
+                T.clear(y)
+                for c in T.serial(2):
+                    for i, j in T.Parallel(M, H):
+                        y[i, c * H + j] = x[i, c * H + j] + c
+            T.copy(y, Y)
+
+    return main
+
+
+def test_a_loop_begins_only_what_is_taken_afterwards() -> None:
+    assert "first" not in body(after(complete_parts, looped_unseen()))
+    kernels_after(KERNEL_PASSES[-1], looped_unseen())
+
+
 def with_parts(parts: Callable[[Any, Any], None]) -> Any:
     """`parts` assigns to y from x; both have two halves."""
 
@@ -151,7 +175,9 @@ def test_a_part_that_is_overwritten_unseen_goes() -> None:
 SHAPES = {"X": (M, N)}
 
 
-@pytest.mark.parametrize("func", [halves(), looped(), *map(with_parts, [*OTHERS.values(), the_same_half_twice])])
+@pytest.mark.parametrize(
+    "func", [halves(), looped(), looped_unseen(), *map(with_parts, [*OTHERS.values(), the_same_half_twice])]
+)
 def test_what_is_computed_stays(func: Any) -> None:
     tensors = small_integers(SHAPES)
     assert keeps_meaning(complete_parts, func, tensors)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from tilelang_tt.arch import TILE
@@ -22,8 +22,8 @@ from tilelang_tt.ir import scalar
 from tilelang_tt.ir.elements import element_buffers
 from tilelang_tt.ir.places import Buffer
 from tilelang_tt.ir.scalar import Expr, int_value
-from tilelang_tt.ir.tile import Fill, Launch, Loop, Map, Stmt, TileProgram, children, walk, with_children
-from tilelang_tt.passes.c_tile.liveness import mentions
+from tilelang_tt.ir.tile import Fill, Launch, Loop, Map, Stmt, TileProgram, children, unpacks, walk, with_children
+from tilelang_tt.passes.c_tile.liveness import mentions, runs
 
 MOST_ROUNDS = 256  # of a loop that is looked at round by round
 
@@ -52,7 +52,7 @@ def _body(launch: Launch, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
         elif isinstance(stmt, Loop):
             for block in dict.fromkeys(one.dst for one in stmt.body if isinstance(one, Map) and one.part is not None):
                 zeros = _fill_before(stmts, index, block)
-                if zeros is not None and _fills(launch, stmt, block):
+                if zeros is not None and _fills(launch, stmt, block) and _is_taken(stmts[index + 1 :], block):
                     stmts[index] = _begun_in_loop(stmts[index], block)
                     dropped.add(zeros)
     return tuple(stmt for index, stmt in enumerate(stmts) if index not in dropped)
@@ -91,6 +91,14 @@ def _fill_before(stmts: list[Stmt], index: int, block: Buffer) -> int | None:
     """The place of the Fill that is the last statement before `index` to do with a block."""
     place = next((place for place in reversed(range(index)) if mentions((stmts[place],), block)), None)
     return place if place is not None and isinstance(stmts[place], Fill) else None
+
+
+def _is_taken(stmts: Sequence[Stmt], block: Buffer) -> bool:
+    """Whether something surely reads a block before it is begun again: a loop cannot begin what nobody took."""
+    first = next((stmt for stmt in stmts if mentions((stmt,), block)), None)
+    if isinstance(first, Loop):
+        return runs(first) and _is_taken(first.body, block)
+    return first is not None and block in unpacks(first)
 
 
 def _box(stmt: Stmt, block: Buffer, values: dict[scalar.Var, Expr] | None = None) -> Box | None:
