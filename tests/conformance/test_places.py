@@ -217,6 +217,26 @@ def test_lengths_that_tensors_say() -> None:
     agree(lengths_of_tensors(), tensors, ("B", "C"), reference={"B": found, "C": a.view(3, 64, 40)})
 
 
+def first_columns(width: int) -> Any:
+    @T.prim_func
+    def main(A: T.Tensor((32, 64), "float32"), N: T.Tensor((1,), "int32"), B: T.Tensor((32, 64), "float32")):
+        with T.Kernel(64 // width, threads=128) as bx:
+            X = T.alloc_shared((32, width), "float32")
+            T.copy(A[0, bx * width], X)
+            for i, j in T.Parallel(32, width):
+                if bx * width + j < N[0]:
+                    B[i, bx * width + j] = X[i, j]
+
+    return main
+
+
+@pytest.mark.parametrize("width", [32, 16])
+def test_a_store_cut_along_columns(width: int) -> None:
+    a, b, count = whole_numbers(32, 64), torch.full((32, 64), 7.0), torch.tensor([45], dtype=torch.int32)
+    found = torch.where(torch.arange(64) < 45, a, b)
+    agree(first_columns(width), {"A": a, "N": count, "B": b}, ("B",), reference={"B": found})
+
+
 def diagonal() -> Any:
     @T.prim_func
     def main(A: T.Tensor((24, 24), "float32"), D: T.Tensor((24,), "float32")):

@@ -122,24 +122,6 @@ def rows_of_unknown_length() -> Any:
 
 
 @refused(
-    "TT145",
-    "a part of a block is stored to 'B', cut along axis 1, which runs along tile columns",
-    help="store whole blocks, or cut them along rows",
-)
-def store_cut_along_columns() -> Any:
-    @T.prim_func
-    def main(A: T.Tensor((32, 64), "float32"), N: T.Tensor((2,), "int32"), B: T.Tensor((32, 64), "float32")):
-        with T.Kernel(2, threads=128) as bx:
-            X = T.alloc_shared((32, 32), "float32")
-            T.copy(A[0, bx * 32], X)
-            for i, j in T.Parallel(32, 32):
-                if bx * 32 + j < N[0]:
-                    B[i, bx * 32 + j] = X[i, j]  # refused
-
-    return main
-
-
-@refused(
     "TT153",
     "16 elements along axis 1 of 'B' are stored here, and elsewhere another number: what lies behind them would be "
     "overwritten",

@@ -149,7 +149,8 @@ class Assignment:
             axis, count = walked[found[0]], found[1]
             if scalar.equal(region.mins[axis] + count, region.source.shape[axis]):
                 continue  # what lies beyond the tensor is dropped anyway
-            if region.limit is not None:
+            along_columns = len(walked) > 1 and axis == walked[-1]
+            if region.limit is not None or along_columns:
                 return None
             region = replace(region, limit=(axis, count))
         return region

@@ -130,7 +130,7 @@ class _Rewriter:
     def access(self, region: Region, facts: Facts, location: Location | None) -> TileAccess:
         tensor, layout = region.source, self.layout(region)
         assert isinstance(tensor, Tensor)
-        self.check_rows(tensor, region, location)
+        self.check_rows(region)
         if layout.by_rows:
             return self.row_access(tensor, region, facts, location)
         row, rows, height = self.tiles(region, layout.row_axis, layout.row_window, facts, location)
@@ -197,18 +197,11 @@ class _Rewriter:
                     help="store blocks of one size, or blocks that end at multiples of 32",
                 )
 
-    def check_rows(self, tensor: Tensor, region: Region, location: Location | None) -> None:
-        """Single rows can be left out or looked up; nothing smaller can."""
+    def check_rows(self, region: Region) -> None:
+        """Single rows can be left out or looked up; nothing smaller can: the frontend asks for nothing else."""
         axis = self.row_axis(region)
-        assert region.gather is None or region.gather.axis == axis  # the frontend leaves no others
-        if region.limit is not None and region.limit[0] != axis:
-            raise UnsupportedError(
-                "TT145",
-                f"a part of a block is stored to '{tensor.name}', cut along axis {region.limit[0]}, which runs along "
-                "tile columns",
-                location=location,
-                help="store whole blocks, or cut them along rows",
-            )
+        assert region.gather is None or region.gather.axis == axis
+        assert region.limit is None or region.limit[0] == axis
 
     def tiles(
         self, region: Region, axis: int | None, window: Window | None, facts: Facts, location: Location | None
