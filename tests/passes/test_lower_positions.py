@@ -39,15 +39,15 @@ def test_two_conditions_and_nothing_to_do() -> None:
 Load A tiles (by, bx) 1 x 1 -> x
 Branch by < bx
   Branch by < bx
-    Map x = where(mask_1[tile (0 if by + ?tile_row - bx < ?tile_col - 2 else (1 if by + ?tile_row - bx < ?tile_col - 1 \
-else (2 if by + ?tile_row - bx < ?tile_col else 3)))], x, 0)
+    Map x = where(mask_1[tile (0 if by + ?tile_row + 2 < bx + ?tile_col else (1 if by + ?tile_row + 1 < bx + \
+?tile_col else (2 if by + ?tile_row < bx + ?tile_col else 3)))], x, 0)
 Else
   Branch bx + 1 < by
     Fill x = 0
   Else
-    Map x = where(and(mask[tile (0 if bx + ?tile_col - by < ?tile_row - 1 else (1 if bx + ?tile_col - by < ?tile_row \
-else (2 if bx + ?tile_col - by < ?tile_row + 1 else 3)))], mask_1[tile (0 if by + ?tile_row - bx < ?tile_col - 2 else \
-(1 if by + ?tile_row - bx < ?tile_col - 1 else (2 if by + ?tile_row - bx < ?tile_col else 3)))]), x, 0)
+    Map x = where(and(mask[tile (0 if bx + ?tile_col + 1 < by + ?tile_row else (1 if bx + ?tile_col < by + ?tile_row \
+else (2 if bx + ?tile_col < by + ?tile_row + 1 else 3)))], mask_1[tile (0 if by + ?tile_row + 2 < bx + ?tile_col else \
+(1 if by + ?tile_row + 1 < bx + ?tile_col else (2 if by + ?tile_row < bx + ?tile_col else 3)))]), x, 0)
 Store x -> B tiles (by, bx) 1 x 1
 """
     )

@@ -123,10 +123,10 @@ def always(condition: Expr) -> bool:
 
 def without_difference(test: Expr) -> Expr:
     """`a - b < c` as `a < b + c`: an order of numbers that are not below zero, where a, b and c are not."""
-    if isinstance(test, _ORDERED) and isinstance(test.a, tirx.Sub):
-        return type(test)(test.a.a, simplify(test.a.b + test.b))
-    if isinstance(test, _ORDERED) and isinstance(test.b, tirx.Sub):
-        return type(test)(simplify(test.b.b + test.a), test.b.a)
+    while isinstance(test, _ORDERED) and isinstance(test.a, tirx.Sub):
+        test = type(test)(test.a.a, simplify(test.a.b + test.b))
+    while isinstance(test, _ORDERED) and isinstance(test.b, tirx.Sub):
+        test = type(test)(simplify(test.b.b + test.a), test.b.a)
     return test
 
 
