@@ -127,3 +127,24 @@ def stacked() -> Any:
 
 def test_parts_of_operands() -> None:
     agree(stacked(), {"A": whole_numbers(2, M, M), "B": torch.zeros(M, M)}, ("B",))
+
+
+def cleared_first() -> Any:
+    @T.prim_func
+    def main(A: T.Tensor((4, 32), "float32"), B: T.Tensor((4, 32, 32), "float32")):
+        with T.Kernel(1, threads=128):
+            x = T.alloc_shared((4, 32), "float32")
+            y = T.alloc_shared((4, 32, 32), "float32")
+            T.copy(A, x)
+            T.clear(y)
+            for n, i, j in T.Parallel(4, 32, 32):
+                y[n, i, j] = x[n, j]
+            T.copy(y, B)
+
+    return main
+
+
+def test_a_block_that_is_cleared_before_its_parts() -> None:
+    a = whole_numbers(4, 32)
+    found = {"B": a[:, None].expand(4, 32, 32)}
+    agree(cleared_first(), {"A": a, "B": torch.zeros(4, 32, 32)}, ("B",), reference=found)

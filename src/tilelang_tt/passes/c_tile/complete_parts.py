@@ -54,7 +54,9 @@ def _body(launch: Launch, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
                 zeros = _fill_before(stmts, index, block)
                 if zeros is not None and _fills(launch, stmt, block) and _is_taken(stmts[index + 1 :], block):
                     stmts[index] = _begun_in_loop(stmts[index], block)
-                    dropped.add(zeros)
+                    while zeros is not None:  # the user's, and the one for blocks in parts
+                        dropped.add(zeros)
+                        zeros = _fill_before(stmts, zeros, block)
     return tuple(stmt for index, stmt in enumerate(stmts) if index not in dropped)
 
 
