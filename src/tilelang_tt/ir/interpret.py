@@ -123,6 +123,8 @@ class _Machine:
     def rounded(self, place: Tensor | Buffer, value: npt.NDArray[np.floating]) -> Array:
         """A new array of what `place` can hold of `value`."""
         narrow = None if self.exact else _ROUNDED.get(place.dtype)
+        if place.dtype == "int32":  # operations on bits give them without a sign
+            value = (value.astype(np.float64) + 2.0**31) % 2.0**32 - 2.0**31
         return (value if narrow is None else value.astype(narrow)).astype(np.float32)
 
     # --- units ------------------------------------------------------------------------------------
