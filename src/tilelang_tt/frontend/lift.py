@@ -28,6 +28,7 @@ from tilelang_tt.frontend.first_rounds import blank_first_rounds
 from tilelang_tt.frontend.independent import with_parallel_loops
 from tilelang_tt.frontend.integer_reductions import integer_reductions
 from tilelang_tt.frontend.integers import lower_integers
+from tilelang_tt.frontend.lets import with_kept_values
 from tilelang_tt.frontend.lines import with_user_lines
 from tilelang_tt.frontend.long_integers import with_short_integers
 from tilelang_tt.frontend.matrices import with_matrices
@@ -81,6 +82,7 @@ _IGNORED_HINTS = {
 # On TIR, in order: each leaves fewer forms to the next.
 _STEPS = (
     without_slices,
+    with_kept_values,
     run_shared_passes,
     with_safe_values,
     with_plain_variables,

@@ -110,11 +110,11 @@ def _counted_with(store: Any, trees: list[Any], loops: Loops) -> set[int]:
 
     Tiles hold positions along the rows and columns of one matrix.
     """
-    walking = [number for index in store.indices for number in _used(index, loops)]
+    walking = [used for index in store.indices if (used := _used(index, loops))]  # axis by axis
     computed = [scalar.replace_loads(tree, lambda load: tirx.Var("element", load.dtype)) for tree in trees]
     numbers = {var for tree in computed for var in scalar.variables(tree)}
-    counted = any(loops[number][0] in numbers for number in walking)
-    return set(walking[:-_MATRIX]) if counted else set()
+    counted = any(loops[number][0] in numbers for used in walking for number in used)
+    return {number for used in walking[:-_MATRIX] for number in used} if counted else set()
 
 
 def _loads(tree: Any) -> list[Any]:
