@@ -10,7 +10,7 @@ import importlib.util
 import statistics
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from types import ModuleType
@@ -27,8 +27,8 @@ from benchmarks.report import Row
 from tilelang_tt import costs
 from tilelang_tt.options import Options
 from tilelang_tt.pipeline import run_passes
+from tilelang_tt.target import make_target
 
-TARGET = Target("tenstorrent")
 EXAMPLES = Path(__file__).parents[1] / "examples"
 COMPILE_GOAL = 1.0  # seconds
 DRAM_GOAL = 1.05  # of the compulsory bytes
@@ -54,6 +54,7 @@ class Case:
     streams: bool = True  # every byte of DRAM need be moved once only
     by_hand: tuple[int, int] | None = None  # DST sections, and tiles through L1 and back, of the model kernel
     dtype: torch.dtype = torch.bfloat16
+    options: Options = field(default_factory=Options)
 
 
 def attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
@@ -103,6 +104,7 @@ CASES = (
         attention,
         streams=False,
         by_hand=attention_by_hand(),
+        options=Options(fast_math=True),
     ),
 )
 
@@ -113,18 +115,18 @@ def timed(call: Callable[[], object]) -> float:
     return time.perf_counter() - start
 
 
-def compile_time(func: Any) -> float:
+def compile_time(func: Any, target: Target) -> float:
     """Processor time from the kernel as written to its sources."""
     start = time.process_time()
-    with TARGET:
-        lower(func, target=TARGET)
+    with target:
+        lower(func, target=target)
     return time.process_time() - start
 
 
 def measure_case(case: Case) -> list[Row]:
-    func = case.func()
-    compiling = min(compile_time(func) for _ in range(ROUNDS))
-    kernel = tilelang.compile(func, out_idx=[-1], target=TARGET)
+    func, target = case.func(), make_target(case.options)
+    compiling = min(compile_time(func, target) for _ in range(ROUNDS))
+    kernel = tilelang.compile(func, out_idx=[-1], target=target)
     random = torch.Generator().manual_seed(0)
     inputs = [torch.randn(shape, generator=random).to(case.dtype) for shape in case.inputs]
     result = kernel(*inputs)
@@ -140,7 +142,7 @@ def measure_case(case: Case) -> list[Row]:
         Row(case.title, f"{compiling * 1e3:.0f} ms", "codegen, processor time", "1 s", compiling < COMPILE_GOAL),
         Row("  virtual device", f"{device * 1e3:.0f} ms", f"torch {host * 1e3:.0f} ms", "", None),
         _dram(moved, needed, case.streams),
-        _engine(func, case.by_hand),
+        _engine(func, case),
     ]
 
 
@@ -151,11 +153,11 @@ def _dram(moved: int, needed: int, streams: bool) -> Row:
     return Row("  DRAM", what, beside, "at most 1.05 x" if streams else "", ratio <= DRAM_GOAL if streams else None)
 
 
-def _engine(func: Any, by_hand: tuple[int, int] | None) -> Row:
-    _, sets = run_passes(func, Options(), lambda *_: None)
+def _engine(func: Any, case: Case) -> Row:
+    _, sets = run_passes(func, case.options, lambda *_: None)
     counts = [costs.of(kernels) for kernels in sets]
     sections, trips = sum(count.dst_sections for count in counts), sum(count.l1_trips for count in counts)
-    beside = f"by hand {by_hand[0]:,}, {by_hand[1]:,}" if by_hand else ""
+    beside = "by hand {:,}, {:,}".format(*case.by_hand) if case.by_hand else ""
     return Row("  DST sections, tiles through L1", f"{sections:,}, {trips:,}", beside, "", None)
 
 

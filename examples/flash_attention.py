@@ -10,7 +10,7 @@ import torch
 import tilelang_tt  # noqa: F401  (makes the target known)
 
 
-@tilelang.jit(out_idx=[-1], target="tenstorrent")
+@tilelang.jit(out_idx=[-1], target="tenstorrent", pass_configs={tilelang.PassConfigKey.TL_ENABLE_FAST_MATH: True})
 def flash_attention(batch, heads, length, dim, block_M, block_N, dtype="bfloat16"):
     shape = (batch, length, heads, dim)
     scale = dim**-0.5 * 1.44269504  # exp2 instead of exp

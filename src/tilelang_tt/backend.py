@@ -11,6 +11,7 @@ from tilelang.backend.host_codegen import HostCodegen
 from tilelang.backend.module import BackendModule, register_backend
 from tilelang.backend.pass_pipeline import PassPipeline
 from tvm.ir import CallingConv, GlobalVar, IRModule
+from tvm.ir.transform import PassContext
 from tvm.target import Target
 from tvm.tirx import Evaluate, PrimFunc
 
@@ -26,7 +27,7 @@ EXECUTION_BACKEND = "tenstorrent"
 
 def lower(module: IRModule, target: Target) -> IRModule:
     """Compile each function whole; what remains for TileLang to carry is a device function without body."""
-    options = targets.options_of(target)
+    options = targets.options_of(target, PassContext.current().config)
     lowered = {}
     for variable, func in module.functions.items():
         refuse_shared_buffers(func)

@@ -16,7 +16,7 @@ from dataclasses import dataclass, fields
 from tilelang_tt.arch import TILE
 from tilelang_tt.compiled import Decision
 from tilelang_tt.formats import TILE_BYTES
-from tilelang_tt.ir import scalar
+from tilelang_tt.ir import scalar, scalar_text
 from tilelang_tt.ir.engine import (
     BinaryTiles,
     CopyTile,
@@ -160,7 +160,7 @@ class _Counting:
 
     def remember(self, stmt: Let | Assign, values: dict[Var, int]) -> None:
         if all(var in values for var in scalar.variables(stmt.value)):
-            values[stmt.var] = scalar.evaluate(stmt.value, values)
+            values[stmt.var] = scalar_text.evaluate(stmt.value, values)
         else:
             values.pop(stmt.var, None)
 
@@ -191,7 +191,7 @@ class _Counting:
     def value(self, expr: Expr, values: dict[Var, int]) -> int:
         if any(var not in values for var in scalar.variables(expr)):
             raise UncountableError
-        return scalar.evaluate(expr, values)
+        return scalar_text.evaluate(expr, values)
 
     def steering(self, stmt: KernelStmt) -> set[Var]:
         """Variables on which the counts of a loop or branch depend."""

@@ -56,6 +56,7 @@ from tilelang_tt.passes.c_tile.pool_blocks import pool_blocks
 from tilelang_tt.passes.c_tile.preload import preload
 from tilelang_tt.passes.c_tile.separate_roles import separate_roles
 from tilelang_tt.passes.c_tile.share_blocks import share_blocks
+from tilelang_tt.passes.c_tile.skip_first_rounds import skip_first_rounds
 from tilelang_tt.passes.c_tile.split_expressions import split_expressions
 from tilelang_tt.passes.c_tile.stage_blocks import stage_blocks
 from tilelang_tt.passes.d_split.configure_tensor_accessors import configure_tensor_accessors
@@ -101,6 +102,7 @@ LOWERING_PASSES: tuple[TilePass, ...] = (
     fuse_maps,
     split_expressions,
     join_maps,
+    skip_first_rounds,
     fold_clear,
     preload,
     lower_shared_to_cb,

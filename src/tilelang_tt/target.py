@@ -15,12 +15,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
 from typing import Any
 
 from tilelang.backend.target import register_target_normalizer
+from tilelang.transform.pass_config import PassConfigKey
 from tvm.target import Target, register_tag
 
 from tilelang_tt.arch import ARCHS
@@ -59,6 +60,10 @@ def _one_of(name: str, values: tuple[str, ...], doc: str) -> OptionSpec:
 def _parse_flag(value: Any) -> bool:
     words = {"true": True, "1": True, "false": False, "0": False}
     return words[_word(value, tuple(words))]
+
+
+def _flag(name: str, meaning: str) -> OptionSpec:
+    return OptionSpec(name, "true, false", meaning, _parse_flag, lambda flag: str(flag).lower())
 
 
 def _word(value: Any, words: tuple[str, ...]) -> str:
@@ -122,13 +127,8 @@ OPTIONS: dict[str, OptionSpec] = {
             ("LoFi", "HiFi2", "HiFi3", "HiFi4"),
             "how many multiplier phases the matrix engine spends",
         ),
-        OptionSpec(
-            "fp32_acc",
-            "true, false",
-            "32-bit destination registers",
-            _parse_flag,
-            lambda flag: str(flag).lower(),
-        ),
+        _flag("fp32_acc", "32-bit destination registers"),
+        _flag("fast_math", "numbers are finite, so zero times any is zero; as TileLang's TL_ENABLE_FAST_MATH"),
         _one_of(
             "numerics",
             ("fast", "exact", "chip"),
@@ -212,15 +212,18 @@ def is_tenstorrent(target: Target) -> bool:
     return target.kind.name == KIND and NAME in [str(key) for key in target.keys]
 
 
-def options_of(target: Target) -> Options:
-    """The options a target carries, checked again: a Target may have been made by hand."""
+def options_of(target: Target, pass_configs: Mapping[str, Any] | None = None) -> Options:
+    """The options a target carries, checked again: a Target may have been made by hand; and those of TileLang's
+    pass configurations that mean something here."""
     prefix = "feature."
     values = {
         str(name).removeprefix(prefix): str(value)
         for name, value in target.attrs.items()
         if str(name).startswith(prefix) and str(name) != BUILD_FEATURE
     }
-    return parse_options(values)
+    options = parse_options(values)
+    fast_math = (pass_configs or {}).get(PassConfigKey.TL_ENABLE_FAST_MATH.value, False)
+    return replace(options, fast_math=True) if fast_math else options
 
 
 def normalize(target: Any) -> Target | None:

@@ -14,7 +14,7 @@ import test_placement
 import test_programs
 import test_softmax_calls
 from device_programs import Gemm
-from tvm.target import Target
+from tilelang.backend.target import determine_target
 
 from tilelang_tt.cli.fuzz import results_of
 from tilelang_tt.options import Options
@@ -38,7 +38,9 @@ def golden(name: str) -> Program:
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
         func, kernel = module.load(name)
-        compiled = compile_function(func, replace(options_of(Target(kernel.TARGET)), grid=(1, 1)))
+        compiled = compile_function(
+            func, replace(options_of(determine_target(kernel.TARGET, return_object=True)), grid=(1, 1))
+        )
         return results_of(compiled, 0, dict.fromkeys(compiled.plan.sizes, TAIL))
 
     return run

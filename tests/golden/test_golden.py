@@ -17,8 +17,8 @@ import numpy as np
 import pytest
 import tilelang
 import torch
+from tilelang.backend.target import determine_target
 from tvm import tirx
-from tvm.target import Target
 
 from tilelang_tt.pipeline import compile_function
 from tilelang_tt.target import options_of
@@ -40,8 +40,7 @@ def load(name: str) -> tuple[Any, ModuleType]:
 def generated(name: str) -> dict[str, str]:
     """Relative path -> text of everything the compiler says about a kernel."""
     func, module = load(name)
-    target = Target(module.TARGET)
-    compiled = compile_function(func, options_of(target), stages=True)
+    compiled = compile_function(func, options_of(determine_target(module.TARGET, return_object=True)), stages=True)
     texts = {f"stages/{n:02d}_{stage}.txt": text for n, (stage, text) in enumerate(compiled.stages)}
     texts |= compiled.files
     return {path: text.replace(f"{HERE / name}{os.sep}", "") for path, text in texts.items()}

@@ -94,10 +94,14 @@ def _indented_below(lines: list[str], head: str) -> str:
 
 
 def keeps_meaning(
-    tile_pass: TilePass, func: Any, tensors: dict[str, Array], sizes: dict[str, int] | None = None
+    tile_pass: TilePass,
+    func: Any,
+    tensors: dict[str, Array],
+    sizes: dict[str, int] | None = None,
+    options: Options | None = None,
 ) -> bool:
     """Whether the program computes the same before and after a pass, in exact arithmetic."""
-    program = before(tile_pass, func)
+    program = before(tile_pass, func, options)
     expected = interpret(program, tensors, sizes, exact=True)
     found = interpret(tile_pass(program), tensors, sizes, exact=True)
     return all(np.array_equal(expected[name], found[name], equal_nan=True) for name in expected)

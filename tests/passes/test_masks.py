@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tilelang_tt.arch import TILE
-from tilelang_tt.ir import scalar
+from tilelang_tt.ir import scalar, scalar_text
 from tilelang_tt.ir.elements import TILE_COL, TILE_ROW, Apply, Index, Number
 from tilelang_tt.ir.layout import BufferLayout, MaskTile
 from tilelang_tt.passes.c_tile.masks import MAX_TILES, Border, border_of, is_bfloat16, mask
@@ -47,7 +47,7 @@ def test_every_element(row: int, col: int, step: int, start: int, rows: int, col
                 continue
             tiles, which = found
             for place in np.ndindex(rows, cols):
-                number = scalar.evaluate(which, {N: n, TILE_ROW: place[0], TILE_COL: place[1]})
+                number = scalar_text.evaluate(which, {N: n, TILE_ROW: place[0], TILE_COL: place[1]})
                 part = tuple(slice(at * TILE, at * TILE + TILE) for at in place)
                 assert (holds(tiles.tiles[number]) == expected[part]).all()
 

@@ -11,7 +11,7 @@ import pytest
 
 from tilelang_tt.diagnostics import Location
 from tilelang_tt.ir import kernel as k
-from tilelang_tt.ir import scalar
+from tilelang_tt.ir import scalar, scalar_text
 from tilelang_tt.ir import tile as t
 from tilelang_tt.ir.cb import Cb, CbCall, CbKind
 from tilelang_tt.ir.elements import Apply, Element, Index, Number, Scalar
@@ -226,7 +226,7 @@ KERNEL_LINES: list[tuple[tuple[k.KernelStmt, ...], str]] = [
     ),
     (
         (k.If(k_ := scalar.const(1) < scalar.const(2), (k.Hand(X),), (k.Receive(X),)),),
-        f"if {scalar.to_python(k_)}\n  hand X\nelse\n  receive X",
+        f"if {scalar_text.to_python(k_)}\n  hand X\nelse\n  receive X",
     ),
     ((k.Let(INDEX, scalar.const(3)), ZeroTile(CB, INDEX, INDEX)), "let i = 3\nzero X[i] at i"),
     ((k.Task(t.Publish(X)),), "Publish X"),

@@ -205,7 +205,7 @@ def only_if(role: Role, wanted: Any) -> KernelSet:
     kernels = in_l1()
     unit = kernels.launch.work.unit  # type: ignore[union-attr]
     place = find(kernels, role, wanted)
-    return edit(kernels, role, place, lambda b, i: (*b[:i], If(scalar.is_zero(unit), (b[i],)), *b[i + 1 :]))
+    return edit(kernels, role, place, lambda b, i: (*b[:i], If(scalar.floormod(unit, 2) < 1, (b[i],)), *b[i + 1 :]))
 
 
 def at_end(stmt: Any) -> KernelSet:

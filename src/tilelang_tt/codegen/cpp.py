@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from tilelang_tt.diagnostics import Location
-from tilelang_tt.ir import scalar
+from tilelang_tt.ir import scalar, scalar_text
 from tilelang_tt.ir.cb import Cb, CbCall
 from tilelang_tt.ir.engine import BinaryTiles, CopyTile, MatmulBlock, PackTile, ReduceTile, Sfpu, TransposeTile
 from tilelang_tt.ir.kernel import ArgKind, Assign, For, If, Kernel, KernelStmt, Let, Source, expressions, numbers, walk
@@ -113,14 +113,14 @@ class Printer:
         return next(scope[var] for scope in reversed(self.scopes) if var in scope)
 
     def expr(self, expr: Expr) -> str:
-        return scalar.to_c(expr, self.name, self.signed)
+        return scalar_text.to_c(expr, self.name, self.signed)
 
     def helpers(self, kernel: Kernel) -> None:
         """Print what expressions of this kernel need beside the SDK."""
         self.signed = {arg.var for arg in kernel.args if arg.kind is ArgKind.SCALAR}
         self.signed |= {arg.var for arg in kernel.args if arg.size is not None and not scalar.nonnegative(arg.size)}
         self.signed |= {stmt.var for stmt in walk(kernel.body) if isinstance(stmt, ReadTable | Assign)}
-        if any(scalar.divides_below_zero(e, self.signed) for stmt in walk(kernel.body) for e in expressions(stmt)):
+        if any(scalar_text.divides_below_zero(e, self.signed) for stmt in walk(kernel.body) for e in expressions(stmt)):
             self.line()
             self.lines += _FLOOR_DIVISION.split("\n")
         cast = [stmt for stmt in walk(kernel.body) if not _takes_whole(stmt)]
@@ -231,7 +231,7 @@ class Printer:
                 self.addresses[arg.tensor] = name
             comment = _ARG_COMMENT.get(arg.kind, "")
             if arg.size is not None and arg.size is not arg.var:
-                comment = scalar.to_python(arg.size)
+                comment = scalar_text.to_python(arg.size)
             note = f"  // {comment}" if comment else ""
             self.line(f"const uint32_t {name} = get_arg_val<uint32_t>({index});{note}")
         for var in dict.fromkeys(stmt.var for stmt in walk(kernel.body) if isinstance(stmt, Assign)):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from tilelang_tt.ir import scalar
+from tilelang_tt.ir import scalar, scalar_text
 from tilelang_tt.ir.kernel import Arg, ArgKind, Kernel, KernelSet, walk
 from tilelang_tt.ir.layout import Role, Window
 from tilelang_tt.ir.movement import ReadRow, ReadTable, ReadTile, WriteRow, WriteTile
@@ -57,7 +57,7 @@ def build_plan(
 def size(expr: Expr) -> Size:
     """A number, or Python text over the plan's sizes."""
     value = scalar.int_value(expr)
-    return scalar.to_python(expr) if value is None else value
+    return scalar_text.to_python(expr) if value is None else value
 
 
 def _accesses(sets: tuple[KernelSet, ...], tensor: Tensor) -> set[Literal["read", "write"]]:

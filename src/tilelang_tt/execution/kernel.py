@@ -53,7 +53,7 @@ class TenstorrentKernel(JITKernel):
 
     @property
     def options(self) -> Options:
-        return options_of(self.target)
+        return options_of(self.target, self.pass_configs)
 
     @property
     def files(self) -> dict[str, str]:

@@ -18,7 +18,7 @@ from tilelang.ir import get_stmt_span, stamp_stmt_spans
 from tvm import tirx
 
 from tilelang_tt.arch import TILE
-from tilelang_tt.ir import scalar
+from tilelang_tt.ir import scalar, scalar_text
 
 _COMPARISONS = (tirx.LT, tirx.LE, tirx.GT, tirx.GE)
 
@@ -39,7 +39,7 @@ def _cases(loop: Any) -> Any:
     if extent is None or scalar.int_value(loop.min) != 0 or not _leaves(loop.body, loop.loop_var, extent):
         return None
     tests = [test for test in scalar.nodes(loop.body, *_COMPARISONS) if scalar.variables(test) == [loop.loop_var]]
-    truths = [[scalar.evaluate(test, {loop.loop_var: at}) for test in tests] for at in range(extent)]
+    truths = [[scalar_text.evaluate(test, {loop.loop_var: at}) for test in tests] for at in range(extent)]
     starts = [at for at in range(extent) if at == 0 or truths[at] != truths[at - 1]]
     if any(start % TILE for start in starts):
         return None

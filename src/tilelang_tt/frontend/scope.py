@@ -19,7 +19,7 @@ from tilelang_tt.diagnostics import Location, UnsupportedError
 from tilelang_tt.formats import DTYPES, INTEGERS, STEERING_DTYPES
 from tilelang_tt.frontend.expression import SAME_TYPE, operator
 from tilelang_tt.frontend.refuse import DROP_BARRIER, location_of
-from tilelang_tt.ir import scalar
+from tilelang_tt.ir import scalar, scalar_text
 from tilelang_tt.ir.places import Buffer, Memory, Read, Region, Tensor
 from tilelang_tt.ir.scalar import Expr, Var
 from tilelang_tt.ir.tile import ScalarParam, unique_name
@@ -200,7 +200,7 @@ class Scope:
         """A scalar of the program, with shifted loop variables made explicit."""
         result = scalar.substitute(expr, self.values) if self.values else scalar.simplify(expr)
         result = scalar.replace_loads(result, lambda load: self.element(load, location))
-        if not scalar.supported(result):
+        if not scalar_text.supported(result):
             raise UnsupportedError(
                 "TT112",
                 f"index or condition '{result}' is more than whole-number arithmetic on known values",

@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tilelang_tt.arch import TILE
-from tilelang_tt.ir import scalar
+from tilelang_tt.ir import scalar, scalar_text
 from tilelang_tt.ir.boxes import Box, overlap, row_box, tile_box
 from tilelang_tt.ir.elements import TILE_COL, TILE_ROW, Element, ElementExpr, Index, Number, Scalar
 from tilelang_tt.ir.layout import BufferLayout, Constant, Mask
@@ -108,17 +108,17 @@ class _Machine:
         self.layouts: dict[Buffer, BufferLayout] = {}
         self.target: Map | None = None  # being computed
         for tensor in program.tensors:
-            shape = tuple(scalar.evaluate(extent, self.values) for extent in tensor.shape)
+            shape = tuple(scalar_text.evaluate(extent, self.values) for extent in tensor.shape)
             given = tensors.get(tensor.name)
             if given is not None and given.shape != shape:
                 raise ValueError(f"'{tensor.name}' has shape {given.shape}; the program wants {shape}")
             self.memory[tensor] = np.full(shape, np.nan, np.float32) if given is None else self.rounded(tensor, given)
         for view in program.views:
-            shape = tuple(scalar.evaluate(extent, self.values) for extent in view.shape)
+            shape = tuple(scalar_text.evaluate(extent, self.values) for extent in view.shape)
             self.memory[view] = self.memory[program.tensors_by_param[view.param]].reshape(shape)
 
     def number(self, expr: Expr | int) -> int:
-        return scalar.evaluate(expr, self.values)
+        return scalar_text.evaluate(expr, self.values)
 
     def rounded(self, place: Tensor | Buffer, value: npt.NDArray[np.floating]) -> Array:
         """A new array of what `place` can hold of `value`."""

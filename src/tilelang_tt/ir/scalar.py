@@ -1,7 +1,7 @@
 """Scalar arithmetic: TVM's own expressions behind a small wall.
 
 Indices, bounds and predicates are TVM `PrimExpr`s from the frontend to the printer; simplification and
-proofs are `tvm.arith.Analyzer`'s. Nothing outside `frontend/` and this file imports tvm.
+proofs are `tvm.arith.Analyzer`'s. Nothing outside `frontend/`, this file and `scalar_text.py` imports tvm.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import ExitStack
-from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tvm import arith, tirx
@@ -21,6 +20,13 @@ if TYPE_CHECKING:  # TVM ships no types
 else:
     Expr = tirx.PrimExpr
     Var = tirx.Var
+
+
+ORDERED: Any = (tirx.LT, tirx.LE, tirx.GT, tirx.GE)
+BINARY: Any = (
+    *(tirx.Add, tirx.Sub, tirx.Mul, tirx.FloorDiv, tirx.FloorMod, tirx.Div, tirx.Mod),
+    *(*ORDERED, tirx.EQ, tirx.NE, tirx.And, tirx.Or),
+)
 
 
 def is_expr(value: object) -> bool:
@@ -123,9 +129,9 @@ def always(condition: Expr) -> bool:
 
 def without_difference(test: Expr) -> Expr:
     """`a - b < c` as `a < b + c`: an order of numbers that are not below zero, where a, b and c are not."""
-    while isinstance(test, _ORDERED) and isinstance(test.a, tirx.Sub):
+    while isinstance(test, ORDERED) and isinstance(test.a, tirx.Sub):
         test = type(test)(test.a.a, simplify(test.a.b + test.b))
-    while isinstance(test, _ORDERED) and isinstance(test.b, tirx.Sub):
+    while isinstance(test, ORDERED) and isinstance(test.b, tirx.Sub):
         test = type(test)(simplify(test.b.b + test.a), test.b.a)
     return test
 
@@ -223,7 +229,7 @@ def choice(test: Expr, yes: Expr, no: Expr) -> Expr:
 
 def hoist(expr: Expr, known: set[Var], name: Callable[[Expr], Var]) -> Expr:
     """`expr` with every largest compound part over `known` variables alone replaced by `name(part)`."""
-    binary: Any = (*_PRECEDENCE, tirx.Min, tirx.Max)
+    binary: Any = (*BINARY, tirx.Min, tirx.Max)
     if isinstance(expr, tirx.IntImm | tirx.Var):
         return expr
     used = variables(expr)
@@ -303,37 +309,6 @@ class Facts:
         return any(int_value(remainder) == 0 for remainder in remainders)
 
 
-# --- printing -------------------------------------------------------------------------------------
-
-_PRECEDENCE: dict[Any, tuple[int, str, str]] = {  # node -> (binding strength, C, Python)
-    tirx.Mul: (6, "*", "*"),
-    tirx.FloorDiv: (6, "/", "//"),
-    tirx.FloorMod: (6, "%", "%"),
-    tirx.Div: (6, "/", "//"),
-    tirx.Mod: (6, "%", "%"),
-    tirx.Add: (5, "+", "+"),
-    tirx.Sub: (5, "-", "-"),
-    tirx.LT: (4, "<", "<"),
-    tirx.LE: (4, "<=", "<="),
-    tirx.GT: (4, ">", ">"),
-    tirx.GE: (4, ">=", ">="),
-    tirx.EQ: (3, "==", "=="),
-    tirx.NE: (3, "!=", "!="),
-    tirx.And: (2, "&&", "and"),
-    tirx.Or: (1, "||", "or"),
-}
-
-
-def to_c(expr: Expr, names: Callable[[Var], str], signed: Collection[Var] = ()) -> str:
-    """C++ text. Integers are uint32_t; where a number may be below zero, its order is taken as int32_t."""
-    return _Text(names, _C, signed).of(expr, 0)
-
-
-def to_python(expr: Expr, names: Callable[[Var], str] = lambda v: str(v.name)) -> str:
-    """Python text: the language of size expressions in a plan, and of printed IR."""
-    return _Text(names, _PYTHON, ()).of(expr, 0)
-
-
 def nonnegative(expr: Expr, signed: Collection[Var] = ()) -> bool:
     """Whether the form of `expr` shows that it is never below zero.
 
@@ -354,98 +329,10 @@ def at_least_zero(expr: Expr, signed: Collection[Var] = ()) -> Expr:
     return expr if nonnegative(expr, signed) else tirx.Max(expr, const(0))
 
 
-def divides_below_zero(expr: Expr, signed: Collection[Var] = ()) -> bool:
-    """Whether printing `expr` needs `floor_div` or `floor_mod`."""
-    return any(not nonnegative(node.a, signed) for node in nodes(expr, tirx.FloorDiv, tirx.FloorMod))
-
-
-_C, _PYTHON = 1, 2  # columns of _PRECEDENCE
-_ORDERED: Any = (tirx.LT, tirx.LE, tirx.GT, tirx.GE)
-
-
-class _Text:
-    """One way of printing expressions."""
-
-    def __init__(self, names: Callable[[Var], str], language: int, signed: Collection[Var]) -> None:
-        self.names = names
-        self.language = language
-        self.signed = signed
-
-    def of(self, expr: Expr, outer: int) -> str:
-        """The text of `expr`, in brackets if it binds weaker than `outer`."""
-        if isinstance(expr, tirx.IntImm):
-            return self.number(expr)
-        if isinstance(expr, tirx.Var):
-            return self.names(expr)
-        if isinstance(expr, tirx.Cast):
-            return self.of(expr.value, outer)
-        if isinstance(expr, tirx.Not):
-            inner = self.of(expr.a, 9)
-            return f"!{inner}" if self.language == _C else f"(not {inner})"
-        if isinstance(expr, tirx.Min | tirx.Max):
-            return self.extremum(expr)
-        if isinstance(expr, tirx.Select) or is_choice(expr):
-            parts = expr.args if is_choice(expr) else (expr.condition, expr.true_value, expr.false_value)
-            test, yes, no = (self.of(part, 1) for part in parts)
-            return f"({test} ? {yes} : {no})" if self.language == _C else f"({yes} if {test} else {no})"
-        return self.binary(expr, outer)
-
-    def number(self, expr: Expr) -> str:
-        if str(expr.dtype) == "bool":
-            return str(bool(expr.value)).lower() if self.language == _C else str(bool(expr.value))
-        return str(int(expr.value))
-
-    def extremum(self, expr: Expr) -> str:
-        a, b = self.of(expr.a, 5), self.of(expr.b, 5)
-        least = isinstance(expr, tirx.Min)
-        if self.language == _PYTHON:
-            return f"{'min' if least else 'max'}({a}, {b})"
-        test_a, test_b = self.ordered(expr, a, b)
-        return f"({test_a} {'<' if least else '>'} {test_b} ? {a} : {b})"
-
-    def ordered(self, expr: Expr, a: str, b: str) -> tuple[str, str]:
-        """Operands whose order counts: as signed numbers if one may be below zero."""
-        if nonnegative(expr.a, self.signed) and nonnegative(expr.b, self.signed):
-            return a, b
-        return f"int32_t({a})", f"int32_t({b})"
-
-    def binary(self, expr: Expr, outer: int) -> str:
-        kind = next((kind for kind in _PRECEDENCE if isinstance(expr, kind)), None)
-        if kind is None:
-            raise ValueError(f"no scalar form for {type(expr).__name__}: {expr}")
-        strength, symbol = _PRECEDENCE[kind][0], _PRECEDENCE[kind][self.language]
-        if (
-            self.language == _C
-            and isinstance(expr, tirx.FloorDiv | tirx.FloorMod)
-            and not nonnegative(expr.a, self.signed)
-        ):
-            name = "floor_div" if isinstance(expr, tirx.FloorDiv) else "floor_mod"
-            return f"{name}({self.of(expr.a, 0)}, {self.of(expr.b, 0)})"
-        associative = kind in (tirx.Add, tirx.And, tirx.Or) and isinstance(expr.b, kind)
-        left, right = self.of(expr.a, strength), self.of(expr.b, strength if associative else strength + 1)
-        if self.language == _C and isinstance(expr, _ORDERED):
-            left, right = self.ordered(expr, left, right)
-        text = f"{left} {symbol} {right}"
-        return f"({text})" if strength < outer else text
-
-
-def supported(expr: Expr) -> bool:
-    """Whether every node of `expr` has a printed form."""
-    try:
-        to_python(expr)
-    except ValueError:
-        return False
-    return True
-
-
-@cache
-def _compiled(expr: Expr) -> Any:
-    return compile(to_python(expr, lambda v: f"v{hash(v) & (2**64 - 1)}"), "<scalar>", "eval")
-
-
-def evaluate(expr: Expr | int, values: Mapping[Var, int]) -> int:
-    """The number `expr` is under `values` (the interpreter's arithmetic)."""
-    if isinstance(expr, int):
-        return expr
-    scope = {f"v{hash(variable) & (2**64 - 1)}": value for variable, value in values.items()}
-    return int(eval(_compiled(expr), {"min": min, "max": max}, scope))
+def tells_first_round(condition: Expr, variable: Var, start: Expr) -> bool | None:
+    """True: a condition holds in the first round of a loop alone; False: in all others alone; None: neither."""
+    later, facts = var("later"), Facts()
+    facts.add(later, const(2**30))
+    first = int_value(substitute(condition, {variable: start}))
+    others = int_value(facts.simplify(substitute(condition, {variable: start + later + 1})))
+    return bool(first) if None not in (first, others) and first != others else None

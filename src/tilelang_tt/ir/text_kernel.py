@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tilelang_tt.ir import scalar
+from tilelang_tt.ir import scalar, scalar_text
 from tilelang_tt.ir.cb import Cb, CbCall, CbKind
 from tilelang_tt.ir.engine import (
     BinaryMode,
@@ -163,7 +163,7 @@ class _KernelText:
     def arg(self, arg: Arg) -> str:
         """Name, kind and what it stands for: `K_tiles: size (K + 31) // 32`."""
         of = f" of {self.names(arg.tensor)}" if arg.tensor is not None else ""
-        size = f" {scalar.to_python(arg.size)}" if arg.size is not None and arg.size is not arg.var else ""
+        size = f" {scalar_text.to_python(arg.size)}" if arg.size is not None and arg.size is not arg.var else ""
         into = f" -> {self.names(arg.var)}" if arg.var is not None and self.names(arg.var) != arg.name else ""
         return f"{arg.name}: {arg.kind.value}{of}{size}{into}"
 

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from pathlib import PurePath
 
 from tilelang_tt.diagnostics import Location
-from tilelang_tt.ir import scalar
+from tilelang_tt.ir import scalar, scalar_text
 from tilelang_tt.ir.elements import Element, ElementExpr, Index, Number, Scalar
 from tilelang_tt.ir.layout import BufferLayout, Constant, Mask, MaskTile, Role, Stream, TensorLayout, TileOrder, Work
 from tilelang_tt.ir.places import Buffer, Gather, Read, Region, Tensor
@@ -85,7 +85,7 @@ class Names:
         return self._names.get(thing, f"?{thing.name}")
 
     def expr(self, expr: Expr) -> str:
-        return scalar.to_python(expr, self)
+        return scalar_text.to_python(expr, self)
 
 
 def place(location: Location | None) -> str:

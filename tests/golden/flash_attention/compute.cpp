@@ -38,30 +38,26 @@ void kernel_main() {
     const uint32_t unit_start = get_arg_val<uint32_t>(0);  // first unit of work of this core
     const uint32_t unit_count = get_arg_val<uint32_t>(1);  // units of work of this core
 
-    compute_kernel_hw_startup(cb_mask, cb_out);
+    compute_kernel_hw_startup(cb_mask, cb_total);
     cb_wait_front(cb_mask, 3);
     cb_wait_front(cb_ones, 1);
     for (uint32_t unit = unit_start; unit < unit_start + unit_count; ++unit) {
         const uint32_t bx = unit % 2;
-        cb_reserve_back(cb_out, 4);
         cb_reserve_back(cb_total, 2);
         cb_reserve_back(cb_largest, 2);
-        // kernel.py:32  T.fill(out, 0)
         // kernel.py:33  T.fill(total, 0)
         // kernel.py:34  T.fill(largest, -T.infinity("float32"))
-        pack_reconfig_data_format(cb_out);
+        pack_reconfig_data_format(cb_total);
         fill_tile_init();
         tile_regs_acquire();
         fill_tile_bitcast(0, 0x00000000u /* 0 */);
         fill_tile_bitcast(1, 0xff800000u /* -inf */);
         tile_regs_commit();
         tile_regs_wait();
-        for (uint32_t tile = 0; tile < 4; ++tile) pack_tile<true>(0, cb_out, tile);
         for (uint32_t tile = 0; tile < 2; ++tile) pack_tile<true>(0, cb_total, tile);
         for (uint32_t tile = 0; tile < 2; ++tile) pack_tile<true>(1, cb_largest, tile);
         tile_regs_release();
         cb_wait_front(cb_q, 4);
-        cb_push_back(cb_out, 4);
         cb_push_back(cb_largest, 2);
         cb_push_back(cb_total, 2);
         reconfig_data_format_srca(cb_mask);
@@ -199,35 +195,36 @@ void kernel_main() {
                 tile_regs_release();
             }
             cb_pop_front(cb_scores, 4);
-            // kernel.py:54  out[i, j] *= factor[i]
-            end_block();
-            mul_binary_tile_init();
-            for (uint32_t i = 0; i < 2; ++i) {
-                cb_wait_front(cb_out, 2);
-                tile_regs_acquire();
-                for (uint32_t t = 0; t < 2; ++t) copy_tile(cb_out, t, t);
-                copy_tile(cb_factor, i, 2);
-                for (uint32_t t = 0; t < 2; ++t) mul_binary_tile(t, 2, t);
-                cb_pop_front(cb_out, 2);
-                tile_regs_commit();
-                tile_regs_wait();
-                cb_reserve_back(cb_out, 2);
-                for (uint32_t t = 0; t < 2; ++t) pack_tile<true>(t, cb_out, t);
-                cb_push_back(cb_out, 2);
-                tile_regs_release();
+            if (n != 0) {
+                // kernel.py:54  out[i, j] *= factor[i]
+                mul_binary_tile_init();
+                for (uint32_t i = 0; i < 2; ++i) {
+                    cb_wait_front(cb_out, 2);
+                    tile_regs_acquire();
+                    for (uint32_t t = 0; t < 2; ++t) copy_tile(cb_out, t, t);
+                    copy_tile(cb_factor, i, 2);
+                    for (uint32_t t = 0; t < 2; ++t) mul_binary_tile(t, 2, t);
+                    cb_pop_front(cb_out, 2);
+                    tile_regs_commit();
+                    tile_regs_wait();
+                    cb_reserve_back(cb_out, 2);
+                    for (uint32_t t = 0; t < 2; ++t) pack_tile<true>(t, cb_out, t);
+                    cb_push_back(cb_out, 2);
+                    tile_regs_release();
+                }
+                cb_wait_front(cb_out, 4);
+                cb_pop_front(cb_out, 4);
             }
             cb_pop_front(cb_factor, 2);
             cb_push_back(cb_weights, 4);
             cb_wait_front(cb_weights, 4);
             cb_wait_front(cb_v, 4);
-            cb_wait_front(cb_out, 4);
-            cb_pop_front(cb_out, 4);
             cb_reserve_back(cb_out, 4);
             // kernel.py:56  T.gemm(weights, v, out)
             reconfig_data_format_srca(cb_total, cb_v);
             reconfig_data_format_srcb(cb_largest_tile_lane, cb_weights);
             matmul_block_init(cb_weights, cb_v, /*transpose*/ 0, 2, 2, 2);
-            pack_reconfig_l1_acc(1);
+            pack_reconfig_l1_acc(n != 0);
             tile_regs_acquire();
             for (uint32_t kk = 0; kk < 2; ++kk) matmul_block(cb_weights, cb_v, kk, kk * 2, 0, /*transpose*/ 0, 2, 2, 2);
             tile_regs_commit();

@@ -2,7 +2,7 @@
 
 import tilelang.language as T
 
-TARGET = "tenstorrent"
+TARGET = "tenstorrent -fast_math=true"
 
 LENGTH, HEADS, DIM, BLOCK = 128, 2, 64, 64
 SHAPE = (1, LENGTH, HEADS, DIM)

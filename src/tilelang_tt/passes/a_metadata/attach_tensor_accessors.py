@@ -16,7 +16,7 @@ from tilelang_tt.arch import TILE
 from tilelang_tt.compiled import Decision
 from tilelang_tt.diagnostics import Location, UnsupportedError
 from tilelang_tt.formats import TILE_BYTES
-from tilelang_tt.ir import scalar
+from tilelang_tt.ir import scalar, scalar_text
 from tilelang_tt.ir.elements import Element
 from tilelang_tt.ir.layout import BufferLayout, TensorLayout, Window
 from tilelang_tt.ir.places import Buffer, Memory, Region, Tensor
@@ -217,7 +217,7 @@ class _Rewriter:
         if not facts.divisible(start, TILE):
             raise UnsupportedError(
                 "TT124",
-                f"block of '{region.source.name}' starts at element {scalar.to_python(start)} of axis {axis}, "
+                f"block of '{region.source.name}' starts at element {scalar_text.to_python(start)} of axis {axis}, "
                 "which is not always the start of a 32x32 tile",
                 location=location,
                 help="let blocks start at multiples of 32, or at multiples of their own size everywhere",

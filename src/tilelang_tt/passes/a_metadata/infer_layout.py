@@ -19,7 +19,7 @@ from tilelang_tt.arch import TILE
 from tilelang_tt.compiled import Decision
 from tilelang_tt.diagnostics import Location, UnsupportedError
 from tilelang_tt.formats import INTEGER_FORMATS, INTEGERS, TILE_BYTES, format_of, storage_note
-from tilelang_tt.ir import scalar
+from tilelang_tt.ir import scalar, scalar_text
 from tilelang_tt.ir.layout import TensorLayout, Window
 from tilelang_tt.ir.places import Region, Tensor
 from tilelang_tt.ir.scalar import Expr, Var
@@ -65,7 +65,7 @@ def infer_layout(program: TileProgram) -> TileProgram:
     for table in [view for view in program.views if view in tables]:
         layouts[table] = _table(table)
         where = "kept in L1 by kernels" if layouts[table].kept else "fetched by kernels page by page"
-        text = f"{table.dtype} table of {scalar.to_python(scalar.product(table.shape))} numbers, {where}"
+        text = f"{table.dtype} table of {scalar_text.to_python(scalar.product(table.shape))} numbers, {where}"
         decisions.append(Decision("infer_layout", table.name, text))
     return replace(program, layouts=layouts).with_decisions(*decisions)
 
@@ -235,8 +235,8 @@ def _reaches_end(tensor: Tensor, axis: int, box: Region) -> bool:
 
 
 def _describe(tensor: Tensor, layout: TensorLayout) -> str:
-    shape = " x ".join(scalar.to_python(extent) for extent in tensor.shape)
-    tiles = f"{scalar.to_python(layout.row_tiles)} x {scalar.to_python(layout.col_tiles)} tiles"
+    shape = " x ".join(scalar_text.to_python(extent) for extent in tensor.shape)
+    tiles = f"{scalar_text.to_python(layout.row_tiles)} x {scalar_text.to_python(layout.col_tiles)} tiles"
     repeated = [side for side, axis in (("rows", layout.row_axis), ("columns", layout.col_axis)) if axis is None]
     tiles += f" of equal {' and '.join(repeated)}" if repeated else ""
     if layout.by_rows:
@@ -244,7 +244,7 @@ def _describe(tensor: Tensor, layout: TensorLayout) -> str:
         return f"{tensor.dtype} [{shape}] -> {page}: kernels read them one by one"
     for side, window in (("rows", layout.row_window), ("columns", layout.col_window)):
         tiles += f", {side} by windows of {window.extent} every {window.step}" if window else ""
-    batch = "" if scalar.int_value(layout.batch) == 1 else f" in {scalar.to_python(layout.batch)} batches"
+    batch = "" if scalar.int_value(layout.batch) == 1 else f" in {scalar_text.to_python(layout.batch)} batches"
     storage = f"{layout.format} pages of {layout.page_bytes} B"
     note = storage_note(tensor.dtype, layout.format)
     return "; ".join(filter(None, [f"{tensor.dtype} [{shape}] -> {tiles}{batch}, {storage}", note]))

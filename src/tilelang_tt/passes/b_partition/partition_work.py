@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tilelang_tt.compiled import Decision
-from tilelang_tt.ir import scalar
+from tilelang_tt.ir import scalar, scalar_text
 from tilelang_tt.ir.layout import Work
 from tilelang_tt.ir.scalar import Expr, Var
 from tilelang_tt.ir.tile import Launch, TileProgram
@@ -40,5 +40,5 @@ def _work(launch: Launch) -> Work:
 
 def _describe(work: Work | None) -> str:
     assert work is not None
-    parts = ", ".join(f"{var.name} = {scalar.to_python(index)}" for var, index in work.indices)
-    return f"{scalar.to_python(work.units)} units of work: {parts}"
+    parts = ", ".join(f"{var.name} = {scalar_text.to_python(index)}" for var, index in work.indices)
+    return f"{scalar_text.to_python(work.units)} units of work: {parts}"

@@ -3,6 +3,9 @@
     before   Fill C_local = 0 ; Loop k < 16 : Gemm C_local += A @ B
     after    Loop k < 16 : Gemm C_local (+)= A @ B, overwriting where k == 0
 
+    before   Fill O = 0 ; Loop n < 16 : Branch n != 0 : Map O = O * f ;; Gemm O += P @ V
+    after    Loop n < 16 : Branch n != 0 : Map O = O * f ;; Gemm O += P @ V, overwriting where n == 0
+
     before   Branch k < bx : Fill S = 0 ; Else : Map S = mask ;; Gemm S += Q @ K
     after    Branch k >= bx : Map S = mask ;; Gemm S += Q @ K, overwriting where k < bx
 
@@ -16,7 +19,7 @@ from dataclasses import replace
 from tilelang_tt.compiled import Decision
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.places import Buffer, Read
-from tilelang_tt.ir.scalar import Expr, Facts
+from tilelang_tt.ir.scalar import Expr, Facts, Var, int_value
 from tilelang_tt.ir.tile import Branch, Fill, Gemm, Loop, Set, Stmt, TileProgram, children, walk, with_children
 from tilelang_tt.passes.c_tile.liveness import mentions
 
@@ -25,6 +28,8 @@ def fold_clear(program: TileProgram) -> TileProgram:
     facts = Facts()
     for size in program.sizes:
         facts.positive(size)
+    for block, extent in (block for launch in program.launches for block in launch.blocks):
+        facts.add(block, extent)
     decisions: list[Decision] = []
 
     def rewrite(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
@@ -88,9 +93,19 @@ def _overwrite_first(stmt: Stmt, buffer: Buffer, first: Expr | None, facts: Fact
         return replace(stmt, clear=scalar.either(stmt.clear, first))
     if not isinstance(stmt, Loop) or not facts.proves(stmt.extent >= 1):
         return None
-    index = next(i for i, inner in enumerate(stmt.body) if mentions((inner,), buffer))
     condition = scalar.both(first, scalar.is_zero(stmt.var))
-    inner = _overwrite_first(stmt.body[index], buffer, condition, facts.with_loop(stmt.var, stmt.extent))
-    if inner is None:
-        return None
-    return replace(stmt, body=(*stmt.body[:index], inner, *stmt.body[index + 1 :]))
+    for index, inner in enumerate(stmt.body):
+        if not mentions((inner,), buffer) or (first is None and _skipped(inner, stmt.var)):
+            continue
+        folded = _overwrite_first(inner, buffer, condition, facts.with_loop(stmt.var, stmt.extent))
+        return None if folded is None else replace(stmt, body=(*stmt.body[:index], folded, *stmt.body[index + 1 :]))
+    return None
+
+
+def _skipped(stmt: Stmt, var: Var) -> bool:
+    """Whether a statement does nothing in the first round of the loop over `var`."""
+    return (
+        isinstance(stmt, Branch)
+        and not stmt.otherwise
+        and int_value(scalar.substitute(stmt.condition, {var: scalar.const(0)})) == 0
+    )

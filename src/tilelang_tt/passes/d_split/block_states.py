@@ -18,6 +18,7 @@ class State(Enum):
     WRITTEN = "written"  # as a need: reserved, with whatever is in there
     AVAILABLE = "available"
     WAITED = "waited"
+    FIRST = "free in the first round of a loop, available in all others"
 
 
 States = dict[Buffer, State]

@@ -18,28 +18,25 @@ next round or after the loop; what a loop needs at its start and still has at it
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from tilelang_tt.diagnostics import Location, UnsupportedError
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.cb import CbCall, CbKind
-from tilelang_tt.ir.kernel import Assign, For, Hand, Held, If, KernelSet, KernelStmt, Receive, Task, children, walk
+from tilelang_tt.ir.kernel import For, Hand, Held, If, KernelSet, KernelStmt, Receive, Task, walk
 from tilelang_tt.ir.layout import Role
-from tilelang_tt.ir.movement import ReadTable
 from tilelang_tt.ir.places import Buffer
-from tilelang_tt.ir.scalar import Expr, Var, int_value, simplify
 from tilelang_tt.passes.d_split.block_states import (
     State,
     States,
     first_user,
     is_result,
-    overwrites,
     requirements,
     surely,
     takes_contents,
     updated_in_place,
 )
+from tilelang_tt.passes.d_split.contents import Contents, Rest
 
 _STEP = {
     State.FREE: (CbKind.RESERVE, State.RESERVED),
@@ -54,9 +51,6 @@ _SUFFICES = {
     State.WRITTEN: (State.WRITTEN, State.RESERVED),
     State.AVAILABLE: (State.AVAILABLE, State.WAITED),
 }
-
-# Statement lists that run next, nearest first; True: perhaps not (the next round of a loop).
-Rest = tuple[tuple[tuple[KernelStmt, ...], bool], ...]
 
 
 def lower_cb_intrinsics(kernels: KernelSet) -> KernelSet:
@@ -105,6 +99,8 @@ class _Protocol:
     def __init__(self, kernels: KernelSet, role: Role) -> None:
         self.kernels = kernels
         self.role = role
+        self.contents = Contents(kernels)
+        self.loops: dict[Buffer, For] = {}  # in whose first round a block is still empty
 
     def body(
         self, body: tuple[KernelStmt, ...], states: States, after: Rest, *, unit_body: bool = False
@@ -196,6 +192,9 @@ class _Protocol:
         used = sorted(self.used(loop.body), key=lambda buffer: self.kernels.cbs[buffer].id)
         invariant: States = {}
         for buffer in used:
+            if not unit_body and self.starts_empty(loop, buffer, states):
+                states[buffer], self.loops[buffer], invariant[buffer] = State.FIRST, loop, State.AVAILABLE
+                continue
             invariant[buffer] = State.FREE if unit_body else self.invariant(loop, buffer, states, rest)
             first = first_user(loop.body, buffer)
             self.move(buffer, invariant[buffer], out, states, _location(first) if first else None)
@@ -208,21 +207,34 @@ class _Protocol:
             uses = self.used((item.stmt,)) | ({called} if called else set())
             tail.last_use.update((buffer, item) for buffer in uses)
         for buffer in used:
-            self.move(buffer, invariant[buffer], tail, ends, None, keep=_needed(again, buffer))
+            self.move(buffer, invariant[buffer], tail, ends, None, keep=self.contents.needed(again, buffer))
         out.add(replace(loop, body=tail.result()), set(used))
         for buffer in used:  # what the last round left beyond the invariant, no round at all would not have
             states[buffer] = ends[buffer] if invariant[buffer] is State.WRITTEN else invariant[buffer]
+
+    def starts_empty(self, loop: For, buffer: Buffer, states: States) -> bool:
+        """Whether the first round fills a block that the others update, as one branch says."""
+        branch = next(stmt for stmt in loop.body if buffer in self.used((stmt,)))
+        if not isinstance(branch, If) or not self.kernels.launch.streams[buffer].private:
+            return False
+        first = scalar.tells_first_round(branch.condition, loop.var, loop.start)
+        return (
+            first is not None
+            and states.get(buffer, State.FREE) is State.FREE
+            and self.contents.wanted_by((loop,), buffer) is False
+            and self.contents.wanted_by(branch.otherwise if first else branch.then, buffer) is True
+        )
 
     def invariant(self, loop: For, buffer: Buffer, states: States, rest: Rest) -> State:
         """The state of a block between rounds: what a round needs first, or FREE if nobody needs its contents."""
         first = first_user(loop.body, buffer)
         assert first is not None
         need = requirements(first)[buffer]
-        if need is State.FREE or _wants(loop.body, buffer):
+        if need is State.FREE or self.contents.wanted_by(loop.body, buffer):
             return need
         trial = {b: self.first_need(loop.body, b) or State.FREE for b in self.used(loop.body)}
         _, ends = self.body(loop.body, {**states, **trial}, ((loop.body, True), *rest))
-        return need if ends[buffer] is need or _needed(rest, buffer) else State.FREE
+        return need if ends[buffer] is need or self.contents.needed(rest, buffer) else State.FREE
 
     def first_need(self, body: tuple[KernelStmt, ...], buffer: Buffer) -> State | None:
         first = first_user(body, buffer)
@@ -236,14 +248,21 @@ class _Protocol:
                 self.move(buffer, State.FREE, out, states, None)
             elif states.get(buffer, State.FREE) is State.FREE and _filled_in_part(branch, buffer, rest):
                 self.move(buffer, State.RESERVED, out, states, None)
-        then, after_then = self.body(branch.then, states, rest)
-        otherwise, after_else = self.body(branch.otherwise, states, rest)
+        starts = (dict(states), dict(states))
+        started = [buffer for buffer in used if states.get(buffer) is State.FIRST]
+        for buffer in started:
+            loop = self.loops[buffer]
+            first = scalar.tells_first_round(branch.condition, loop.var, loop.start)
+            starts[0][buffer], starts[1][buffer] = (State.FREE, State.AVAILABLE)[:: 1 if first else -1]
+        then, after_then = self.body(branch.then, starts[0], rest)
+        otherwise, after_else = self.body(branch.otherwise, starts[1], rest)
         arms = [(list(then), after_then), (list(otherwise), after_else)]
         for buffer in used:
             ends = [after.get(buffer, State.FREE) for _, after in arms]
-            if State.FREE in ends and ends[0] is not ends[1] and _needed(rest, buffer):
+            lost = State.FREE in ends and ends[0] is not ends[1] and buffer not in started
+            if lost and self.contents.needed(rest, buffer):
                 raise _not_filled(buffer, _location_of_next(rest, buffer))
-            target = self.join(branch, buffer, ends, _needed(rest, buffer))
+            target = self.join(branch, buffer, ends, self.contents.needed(rest, buffer))
             for stmts, after in arms:
                 tail = _List()
                 self.move(buffer, target, tail, after, None)
@@ -277,46 +296,6 @@ def _filled_in_part(branch: If, buffer: Buffer, rest: Rest) -> bool:
     users = (first_user(part, buffer) for part, _ in rest)
     user = next((user for user in users if user is not None), None)
     return user is not None and is_result(user, buffer) and not surely(user)
-
-
-def _needed(rest: Rest, buffer: Buffer) -> bool:
-    """Whether some way from here comes to a statement that wants the contents of a block."""
-    for part, perhaps in rest:
-        wanted = _wants(part, buffer)
-        if wanted or (wanted is False and not perhaps):
-            return wanted
-    return False
-
-
-def _wants(body: tuple[KernelStmt, ...], buffer: Buffer, first: Mapping[Var, Expr] | None = None) -> bool | None:
-    """True: contents may be wanted; False: the block is surely filled anew before; None: neither.
-
-    `first`: variables of loops inside which this is, as they are in the first round.
-    """
-    filled = scalar.false()  # where the block has been filled so far
-    for stmt in body:
-        inside = {**(first or {}), stmt.var: stmt.start} if isinstance(stmt, For) else first
-        nested = [_wants(inner, buffer, inside) for inner in children(stmt)]
-        if any(isinstance(inner, Assign | ReadTable) for inner in walk((stmt,))):
-            filled = scalar.false()  # conditions may be others from here on
-        if True in nested:
-            return True
-        surely_runs = not isinstance(stmt, For) or _runs(stmt)
-        if nested and surely_runs and all(answer is False for answer in nested):
-            return False
-        if isinstance(stmt, If):
-            arms = zip((stmt.condition, scalar.negate(stmt.condition)), nested, strict=True)
-            for condition in (condition for condition, answer in arms if answer is False):
-                filled = scalar.either(filled, condition)
-        if not nested and buffer in requirements(stmt):
-            overwritten = scalar.substitute(overwrites(stmt, buffer), first or {})
-            return takes_contents(stmt, buffer) and int_value(scalar.either(filled, overwritten)) != 1
-    return None
-
-
-def _runs(loop: For) -> bool:
-    length = int_value(simplify(loop.stop - loop.start))
-    return length is not None and length > 0
 
 
 def _location_of_next(rest: Rest, buffer: Buffer) -> Location | None:

@@ -15,7 +15,7 @@ from enum import IntEnum
 from types import CodeType
 
 from tilelang_tt.arch import TILE
-from tilelang_tt.ir import scalar
+from tilelang_tt.ir import scalar, scalar_text
 from tilelang_tt.ir.cb import Cb, CbCall, CbKind
 from tilelang_tt.ir.engine import (
     BinaryTiles,
@@ -91,6 +91,7 @@ class _Run:
             self.facts.positive(size)
         self.codes: dict[int, CodeType] = {}  # by identity of the expression
         self.loops: dict[int, _Rounds] = {}  # by identity of the loop
+        self.around: dict[Var, For] = {}  # loops by their variable
 
     # --- control ----------------------------------------------------------------------------------
 
@@ -99,18 +100,36 @@ class _Run:
             if isinstance(stmt, For):
                 self.loop(stmt, state, values)
             elif isinstance(stmt, If):
-                other = state.copy()
-                self.body(stmt.then, state, values)
-                self.body(stmt.otherwise, other, values)
-                empty = _filled_in_one(state, other, stmt.condition)
-                _join(state, other)
-                state.empty_where |= empty
+                self.branch(stmt, state, values)
             elif isinstance(stmt, CbCall):
                 self.call(stmt, state)
             else:
                 self.leaf(stmt, state, values)
 
+    def branch(self, branch: If, state: _State, values: Values) -> None:
+        if self.tells_first_round(branch.condition, values):
+            arm = branch.then if self.evaluate(branch.condition, values) else branch.otherwise
+            self.body(arm, state, values)
+            return
+        other = state.copy()
+        self.body(branch.then, state, values)
+        self.body(branch.otherwise, other, values)
+        empty = _filled_in_one(state, other, branch.condition)
+        _join(state, other)
+        state.empty_where |= empty
+
+    def tells_first_round(self, condition: Expr, values: Values) -> bool:
+        """Whether a condition asks for nothing but the first round of a loop: two rounds show both of its answers."""
+        variables = scalar.variables(condition)
+        loop = self.around.get(variables[0]) if len(variables) == 1 else None
+        return (
+            loop is not None
+            and _name(loop.var) in values
+            and scalar.tells_first_round(condition, loop.var, loop.start) is not None
+        )
+
     def loop(self, loop: For, state: _State, values: Values) -> None:
+        self.around[loop.var] = loop
         if id(loop) not in self.loops:
             self.loops[id(loop)] = _Rounds(_name(loop.var), _rounds(loop), self.runs(loop))
         rounds = self.loops[id(loop)]
@@ -131,7 +150,7 @@ class _Run:
 
     def evaluate(self, expr: Expr, values: Values) -> int:
         if id(expr) not in self.codes:
-            self.codes[id(expr)] = compile(scalar.to_python(expr, _name), "<place>", "eval")
+            self.codes[id(expr)] = compile(scalar_text.to_python(expr, _name), "<place>", "eval")
         return int(eval(self.codes[id(expr)], _FUNCTIONS, values))
 
     # --- circular buffers -------------------------------------------------------------------------

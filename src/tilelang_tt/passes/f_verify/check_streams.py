@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.cb import Cb, CbCall, CbKind
 from tilelang_tt.ir.kernel import For, If, Kernel, KernelSet, KernelStmt, children, walk
 from tilelang_tt.ir.layout import Role
-from tilelang_tt.ir.scalar import Expr, Var, int_value
+from tilelang_tt.ir.scalar import Expr, Facts, Var, int_value
 from tilelang_tt.passes.f_verify.verify_program import fail
 
 _FILLING = (CbKind.RESERVE, CbKind.PUSH)
@@ -42,7 +42,7 @@ def check_streams(kernels: KernelSet) -> None:
                 if isinstance(stmt, CbCall) and stmt.cb is cb:
                     _check_call(stmt, kernel.role)
         if cb.producer is Role.COMPUTE and cb.consumer is Role.COMPUTE:
-            _check_private(kernels.kernel(Role.COMPUTE), cb)
+            _check_private(kernels, cb)
             continue
         pushed = _shape_of(kernels.kernel(cb.producer), cb, CbKind.PUSH)
         popped = _shape_of(kernels.kernel(cb.consumer), cb, CbKind.POP)
@@ -127,40 +127,76 @@ class _Ring:
     read: int = 0
 
 
-def _check_private(kernel: Kernel, cb: Cb) -> None:
+def _check_private(kernels: KernelSet, cb: Cb) -> None:
     """Run the buffer's calls: one kernel does all of them, so nobody else can make room or fill it."""
     ring = _Ring()
-    _run(kernel.body, cb, ring)
+    _Calls(kernels, cb).run(kernels.kernel(Role.COMPUTE).body, ring, {})
     if ring.filled:
         raise fail("TT924", f"{ring.filled} pages are left in '{cb.name}'")
 
 
-def _run(body: tuple[KernelStmt, ...], cb: Cb, ring: _Ring) -> None:
-    for stmt in body:
-        if isinstance(stmt, CbCall) and stmt.cb is cb:
-            _step(stmt, ring)
-        elif isinstance(stmt, For):
-            _run_loop(stmt, cb, ring)
-        elif isinstance(stmt, If):
-            other = _Ring(ring.filled, ring.write, ring.read)
-            _run(stmt.then, cb, ring)
-            _run(stmt.otherwise, cb, other)
-            if ring != other:
-                raise fail("TT925", f"the arms of a branch leave '{cb.name}' differently")
+class _Calls:
+    """The calls of one buffer. A branch that tells the first round of a loop from the others is followed so."""
 
+    def __init__(self, kernels: KernelSet, cb: Cb) -> None:
+        self.cb = cb
+        self.later = scalar.var("later")  # a round after the first
+        self.facts = Facts()
+        self.facts.add(self.later, scalar.const(2**30))
+        for size in kernels.program.sizes:
+            self.facts.positive(size)
+        for block, extent in kernels.launch.blocks:
+            self.facts.add(block, extent)
 
-def _run_loop(loop: For, cb: Cb, ring: _Ring) -> None:
-    if not any(isinstance(stmt, CbCall) and stmt.cb is cb for stmt in walk(loop.body)):
-        return
-    length = int_value(scalar.simplify(loop.stop - loop.start))
-    before = _Ring(ring.filled, ring.write, ring.read)
-    _run(loop.body, cb, ring)
-    if ring == before:
-        return  # every further round is like the first
-    if length is None:
-        raise fail("TT926", f"a loop of unknown length moves '{cb.name}' on")
-    for _ in range(loop.step, length, loop.step):
-        _run(loop.body, cb, ring)
+    def run(self, body: tuple[KernelStmt, ...], ring: _Ring, values: dict[Var, Expr]) -> None:
+        for stmt in body:
+            if not self.concerned(stmt):
+                continue
+            if isinstance(stmt, CbCall):
+                _step(stmt, ring)
+            elif isinstance(stmt, For):
+                self.loop(stmt, ring, values)
+            elif isinstance(stmt, If):
+                self.branch(stmt, ring, values)
+
+    def concerned(self, stmt: KernelStmt) -> bool:
+        return any(isinstance(inner, CbCall) and inner.cb is self.cb for inner in walk((stmt,)))
+
+    def branch(self, branch: If, ring: _Ring, values: dict[Var, Expr]) -> None:
+        holds = int_value(self.facts.simplify(scalar.substitute(branch.condition, values)))
+        if holds is not None:
+            self.run(branch.then if holds else branch.otherwise, ring, values)
+            return
+        other = replace(ring)
+        self.run(branch.then, ring, values)
+        self.run(branch.otherwise, other, values)
+        if ring != other:
+            raise fail("TT925", f"the arms of a branch leave '{self.cb.name}' differently")
+
+    def loop(self, loop: For, ring: _Ring, values: dict[Var, Expr]) -> None:
+        length = loop.stop - loop.start
+        rounds = int_value(scalar.simplify(length))
+        before, done = replace(ring), 1
+        self.run(loop.body, ring, {**values, loop.var: loop.start})
+        others = {**values, loop.var: loop.start + (self.later + 1) * loop.step}
+        if self.asks_for_round(loop) and rounds != 1:
+            first, done = replace(ring), 2
+            self.run(loop.body, ring, others)
+            if ring == first and (ring == before or self.facts.proves(length >= 1)):
+                return  # every further round is like the second
+        elif ring == before:
+            return  # every further round is like the first
+        if rounds is None:
+            raise fail("TT926", f"a loop of unknown length moves '{self.cb.name}' on")
+        for _ in range(done * loop.step, rounds, loop.step):
+            self.run(loop.body, ring, others)
+
+    def asks_for_round(self, loop: For) -> bool:
+        return any(
+            loop.var in scalar.variables(stmt.condition)
+            for stmt in walk(loop.body)
+            if isinstance(stmt, If) and self.concerned(stmt)
+        )
 
 
 def _step(call: CbCall, ring: _Ring) -> None:

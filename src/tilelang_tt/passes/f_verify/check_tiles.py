@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tilelang_tt.arch import TILE
-from tilelang_tt.ir import scalar
+from tilelang_tt.ir import scalar, scalar_text
 from tilelang_tt.ir.cb import Cb, CbCall, CbKind
 from tilelang_tt.ir.engine import BinaryTiles, CopyTile, MatmulBlock, PackTile, ReduceTile, TransposeTile
 from tilelang_tt.ir.kernel import For, If, Kernel, KernelSet, KernelStmt, Let, children
@@ -162,5 +162,5 @@ def _inside(cb: Cb, index: Expr, reach: int, pages: dict[Cb, int], facts: Facts,
     block = next((block for block in cb.pool if block.first in scalar.variables(index)), None)
     first, end = (0, held) if block is None else (block.place, min(held, block.place + block.tiles))
     if not facts.proves(index + reach < end) or not (block is None or facts.proves(index >= first)):
-        shown = scalar.to_python(index)
+        shown = scalar_text.to_python(index)
         raise fail("TT944", f"tile {shown} of '{cb.name}' is {what}; the kernel holds {held} pages")

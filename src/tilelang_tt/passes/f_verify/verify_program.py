@@ -36,6 +36,7 @@ _ORDER = (
     "fuse_maps",
     "split_expressions",
     "join_maps",
+    "skip_first_rounds",
     "fold_clear",
     "preload",
     "lower_shared_to_cb",

@@ -1,0 +1,75 @@
+"""Whether what a block holds is still wanted: the question behind `lower_cb_intrinsics`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tilelang_tt.ir import scalar
+from tilelang_tt.ir.kernel import Assign, For, If, KernelSet, KernelStmt, children, walk
+from tilelang_tt.ir.movement import ReadTable
+from tilelang_tt.ir.places import Buffer
+from tilelang_tt.ir.scalar import Expr, Facts, Var, int_value
+from tilelang_tt.passes.d_split.block_states import overwrites, requirements, takes_contents
+
+# Statement lists that run next, nearest first; True: perhaps not (the next round of a loop).
+Rest = tuple[tuple[tuple[KernelStmt, ...], bool], ...]
+
+# Variables of loops, as they are in the first round.
+First = Mapping[Var, Expr]
+
+
+class Contents:
+    def __init__(self, kernels: KernelSet) -> None:
+        self._facts = Facts()
+        for size in kernels.program.sizes:
+            self._facts.positive(size)
+        for block, extent in kernels.launch.blocks:
+            self._facts.add(block, extent)
+
+    def needed(self, rest: Rest, buffer: Buffer) -> bool:
+        """Whether some way from here comes to a statement that wants the contents of a block."""
+        for part, perhaps in rest:
+            wanted = self.wanted_by(part, buffer)
+            if wanted or (wanted is False and not perhaps):
+                return wanted
+        return False
+
+    def wanted_by(self, body: tuple[KernelStmt, ...], buffer: Buffer, first: First | None = None) -> bool | None:
+        """True: contents may be wanted; False: the block is surely filled anew before; None: neither."""
+        first = first or {}
+        filled = scalar.false()  # where the block has been filled so far
+        for stmt in body:
+            if any(isinstance(inner, Assign | ReadTable) for inner in walk((stmt,))):
+                filled = scalar.false()  # conditions may be others from here on
+            if isinstance(stmt, If):
+                arms = [(where, self.wanted_by(arm, buffer, first)) for where, arm in _running(stmt, first)]
+                answers = {answer for _, answer in arms}
+                for where in (where for where, answer in arms if answer is False):
+                    filled = scalar.either(filled, where)
+            elif isinstance(stmt, For):
+                answers = {self._wanted_by_loop(stmt, buffer, first)}
+            elif children(stmt):
+                answers = {self.wanted_by(inner, buffer, first) for inner in children(stmt)}
+            elif buffer in requirements(stmt):
+                overwritten = scalar.substitute(overwrites(stmt, buffer), first)
+                return takes_contents(stmt, buffer) and int_value(scalar.either(filled, overwritten)) != 1
+            else:
+                continue
+            if True in answers:
+                return True
+            if answers == {False}:
+                return False
+        return None
+
+    def _wanted_by_loop(self, loop: For, buffer: Buffer, first: First) -> bool | None:
+        answer = self.wanted_by(loop.body, buffer, {**first, loop.var: loop.start})
+        if answer is None:  # not touched in the first round
+            answer = self.wanted_by(loop.body, buffer, first) or None
+        return None if answer is False and not self._facts.proves(loop.stop - loop.start >= 1) else answer
+
+
+def _running(branch: If, first: First) -> list[tuple[Expr, tuple[KernelStmt, ...]]]:
+    """The arms of a branch that may run, each with its condition."""
+    holds = scalar.substitute(branch.condition, first)
+    arms = [(holds, branch.then), (scalar.negate(holds), branch.otherwise)]
+    return [(where, arm) for where, arm in arms if int_value(where) != 0]
