@@ -16,6 +16,7 @@ from tilelang.ir import get_stmt_span, set_buffer_span, stamp_stmt_spans
 from tvm import tirx
 
 from tilelang_tt.frontend.expression import operator
+from tilelang_tt.frontend.nests import block_like
 from tilelang_tt.ir import scalar
 
 
@@ -29,8 +30,7 @@ def _with_variables(block: Any) -> Any:
     body = tirx.stmt_functor.ir_transform(block.body, None, lambda stmts: _kept(stmts, variables), ["tirx.SeqStmt"])
     if not variables:
         return None
-    parts = (block.iter_vars, block.reads, block.writes, block.name_hint, body, block.init)
-    result = tirx.SBlock(*parts, [*block.alloc_buffers, *variables], block.match_buffers, block.annotations)
+    result = block_like(block, body=body, alloc_buffers=[*block.alloc_buffers, *variables])
     stamp_stmt_spans(result, get_stmt_span(block))
     return result
 

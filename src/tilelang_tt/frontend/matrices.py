@@ -18,7 +18,7 @@ from tvm import arith, tirx
 from tvm.ir import Range
 
 from tilelang_tt.frontend.expression import operator
-from tilelang_tt.frontend.nests import region_like
+from tilelang_tt.frontend.nests import block_like, region_like
 from tilelang_tt.ir import scalar
 
 _WHOLE = ("tl.tileop.fill", "tl.tileop.reduce")  # operations on the whole of a vector that a matrix has too
@@ -44,8 +44,7 @@ def with_matrices(func: tirx.PrimFunc) -> tirx.PrimFunc:
     def after(node: Any) -> Any:
         if isinstance(node, tirx.SBlock):
             allocated = [vectors.get(buffer, buffer) for buffer in node.alloc_buffers]
-            parts = (node.iter_vars, node.reads, node.writes, node.name_hint, node.body, node.init)
-            return tirx.SBlock(*parts, allocated, node.match_buffers, node.annotations)
+            return block_like(node, alloc_buffers=allocated)
         matrix = vectors.get(node.buffer)
         if matrix is None or len(node.indices) != 1:
             return None

@@ -25,6 +25,15 @@ def nest(loops: Iterable[tuple[Any, Any]], stmt: Any, kind: Any = PARALLEL) -> A
     return stmt
 
 
+def block_like(block: Any, **changes: Any) -> Any:
+    """A block with another `body`, `alloc_buffers` or `annotations`."""
+    body, allocated, annotations = (
+        changes.get(part, getattr(block, part)) for part in ("body", "alloc_buffers", "annotations")
+    )
+    parts = (block.iter_vars, block.reads, block.writes, block.name_hint, body, block.init)
+    return tirx.SBlock(*parts, allocated, block.match_buffers, annotations)
+
+
 def variables(count: int, name: str) -> list[Any]:
     return [tirx.Var(f"{name}_{axis}", "int32") for axis in range(count)]
 

@@ -14,7 +14,7 @@ from tilelang.ir import get_stmt_span, stamp_stmt_spans
 from tvm import tirx
 
 from tilelang_tt.frontend.expression import operator
-from tilelang_tt.frontend.nests import copied
+from tilelang_tt.frontend.nests import block_like, copied
 from tilelang_tt.frontend.refuse import location_of
 from tilelang_tt.ir import scalar
 
@@ -30,8 +30,7 @@ def with_safe_values(func: tirx.PrimFunc) -> tirx.PrimFunc:
             return None
         values = {tensors[data]: value for data, value in block.annotations[_KEY].items() if data in tensors}
         kept = {key: value for key, value in block.annotations.items() if str(key) != _KEY}
-        parts = (block.iter_vars, block.reads, block.writes, block.name_hint, _with(block.body, values), block.init)
-        return tirx.SBlock(*parts, block.alloc_buffers, block.match_buffers, kept)
+        return block_like(block, body=_with(block.body, values), annotations=kept)
 
     return func.with_body(tirx.stmt_functor.ir_transform(func.body, None, after, ["tirx.SBlock"]))
 

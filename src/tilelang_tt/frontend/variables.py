@@ -19,6 +19,7 @@ from tilelang.ir import get_buffer_span, get_stmt_span, set_buffer_span, stamp_s
 from tvm import tirx
 
 from tilelang_tt.frontend.expression import operator
+from tilelang_tt.frontend.nests import block_like
 from tilelang_tt.ir import scalar
 
 _MOST_TESTS = 64  # elements that T.any_of and T.all_of look at
@@ -122,8 +123,7 @@ def _allocated_instead(body: Any, old: Any, new: Any) -> Any:
         if not any(buffer.same_as(old) for buffer in block.alloc_buffers):
             return None
         allocated = [new if buffer.same_as(old) else buffer for buffer in block.alloc_buffers]
-        parts = (block.iter_vars, block.reads, block.writes, block.name_hint, block.body, block.init)
-        return tirx.SBlock(*parts, allocated, block.match_buffers, block.annotations)
+        return block_like(block, alloc_buffers=allocated)
 
     return tirx.stmt_functor.ir_transform(body, None, after, ["tirx.SBlock"])
 

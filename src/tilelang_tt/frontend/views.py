@@ -26,7 +26,7 @@ from tvm.ir import Range
 
 from tilelang_tt.diagnostics import Location
 from tilelang_tt.frontend.expression import operator
-from tilelang_tt.frontend.nests import CHIP, assigned, box, copied, nest, region_like, variables
+from tilelang_tt.frontend.nests import CHIP, assigned, block_like, box, copied, nest, region_like, variables
 from tilelang_tt.frontend.refuse import location_of
 from tilelang_tt.frontend.stacks import by_parts
 from tilelang_tt.ir import scalar
@@ -160,8 +160,7 @@ class _Rewriter:
     def access(self, node: Any) -> Any:
         if isinstance(node, tirx.SBlock):
             allocated = [self.replaced.get(buffer, buffer) for buffer in node.alloc_buffers]
-            parts = (node.iter_vars, node.reads, node.writes, node.name_hint, node.body, node.init)
-            return tirx.SBlock(*parts, allocated, node.match_buffers, node.annotations)
+            return block_like(node, alloc_buffers=allocated)
         view = self.views.get(node.buffer)
         if view is None:
             return None
