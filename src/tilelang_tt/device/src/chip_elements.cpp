@@ -2,6 +2,9 @@
 #include "chip_library.h"
 #include "chip_lane.h"
 
+#include <cmath>
+#include <limits>
+
 namespace vd {
 namespace chip {
 namespace {
@@ -111,28 +114,38 @@ void keep_max(float& dst, float value, uint32_t mask, bool dst_is_zero) {
     dst = dst_is_zero ? next : larger_number(dst, next);
 }
 
-uint64_t widened(uint32_t bits) {
-    if ((bits & 0x7F800000u) == 0) return 0;
-    const uint64_t sign = bits >> 31, field = (bits >> 23) & 255u, fraction = bits & 0x7FFFFFu;
-    return (sign << 63) | ((field + 896) << 52) | (fraction << 29);
+// --- accumulation in L1 --------------------------------------------------------------------------
+
+constexpr uint32_t kSign = 0x80000000u, kInfinity = 0x7F800000u;
+
+uint32_t without_sign(uint32_t bits) { return bits & ~kSign; }
+uint32_t denormals_to_zero(uint32_t bits) { return without_sign(bits) < 0x800000u ? bits & kSign : bits; }
+
+// Ordinary float32 arithmetic; every NaN comes out as the same one.
+uint32_t float32_sum(uint32_t old, uint32_t add) {
+    const uint32_t sum = bits_of(float_of(denormals_to_zero(old)) + float_of(denormals_to_zero(add)));
+    return without_sign(sum) > kInfinity ? 0x7FC00000u : denormals_to_zero(sum);
 }
 
-// The sum of two numbers rounded to nearest even with `dropped` bits fewer than a double has.
-uint32_t sum_to_even(uint32_t a, uint32_t b, uint32_t dropped) {
-    double left, right;
-    const uint64_t wide_a = widened(a), wide_b = widened(b);
-    std::memcpy(&left, &wide_a, sizeof left);
-    std::memcpy(&right, &wide_b, sizeof right);
-    const double sum = left + right;  // has more than twice the bits of the result, so rounding twice does no harm
-    uint64_t bits;
-    std::memcpy(&bits, &sum, sizeof bits);
-    const uint64_t half = (uint64_t{1} << (dropped - 1)) - 1 + ((bits >> dropped) & 1);
-    const uint64_t rounded = (((bits & ~(uint64_t{1} << 63)) + half) >> dropped) << dropped;
-    const int32_t field = static_cast<int32_t>(rounded >> 52) - 896;
-    const uint32_t sign = static_cast<uint32_t>(bits >> 63) << 31;
-    if (field <= 0) return 0;
-    if (field >= 255) return sign | 0x7F800000u;
-    return sign | (static_cast<uint32_t>(field) << 23) | (static_cast<uint32_t>(rounded >> 29) & 0x7FFFFFu);
+// A Float16_b number, in the upper half of `bits`. What is a NaN elsewhere counts as a number here: 1.m x 2^128, or
+// larger than any if it lay in L1.
+double float16_b_number(uint32_t bits, bool in_l1) {
+    const uint32_t fraction = bits & 0x7FFFFFu;
+    if (without_sign(bits) <= kInfinity) return static_cast<double>(float_of(denormals_to_zero(bits)));
+    const double number = std::ldexp(1.0 + std::ldexp(static_cast<double>(fraction), -23), 128);
+    const double value = in_l1 ? std::numeric_limits<double>::max() : number;
+    return (bits & kSign) != 0 ? -value : value;
+}
+
+// Exact, then rounded to the nearest, ties to even; infinities of either sign together are a NaN.
+uint32_t float16_b_sum(uint32_t old, uint32_t add) {
+    if (without_sign(old) == kInfinity && old == (add ^ kSign)) return 0x7FC00000u;
+    const double sum = float16_b_number(old, true) + float16_b_number(add, false);
+    const uint32_t sign = std::signbit(sum) ? kSign : 0u;
+    if (std::fabs(sum) >= 0x1p128) return sign | kInfinity;
+    if (std::fabs(sum) < 0x1p-126) return sign;
+    const uint32_t bits = bits_of(static_cast<float>(sum));  // more than twice the bits: rounding twice does no harm
+    return (bits + 0x7FFFu + ((bits >> 16) & 1u)) & 0xFFFF0000u;
 }
 
 }  // namespace
@@ -200,12 +213,12 @@ void accumulate_page(DataFormat format, const uint8_t* packed, uint8_t* page) {
         if (wide) {
             std::memcpy(&add, packed + i * 4, 4);
             std::memcpy(&old, page + i * 4, 4);
-            const uint32_t sum = sum_to_even(old, add, 52 - 23);
+            const uint32_t sum = float32_sum(old, add);
             std::memcpy(page + i * 4, &sum, 4);
         } else {
             std::memcpy(reinterpret_cast<uint8_t*>(&add) + 2, packed + i * 2, 2);
             std::memcpy(reinterpret_cast<uint8_t*>(&old) + 2, page + i * 2, 2);
-            const uint16_t sum = static_cast<uint16_t>(sum_to_even(old, add, 52 - 7) >> 16);
+            const uint16_t sum = static_cast<uint16_t>(float16_b_sum(old, add) >> 16);
             std::memcpy(page + i * 2, &sum, 2);
         }
     }
