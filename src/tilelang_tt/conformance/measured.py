@@ -180,8 +180,10 @@ class Measurement:
     _cache: TenstorrentKernelCache = field(default_factory=TenstorrentKernelCache)
     _count: int = 0
 
-    def cached(self, func: tirx.PrimFunc, out_idx: Any = None, *_: Any, **__: Any) -> MeasuredKernel:
-        """Pass options and compiler flags tune GPU code and are left out."""
+    def cached(
+        self, func: tirx.PrimFunc, out_idx: Any = None, *_: Any, pass_configs: dict[str, Any] | None = None, **__: Any
+    ) -> MeasuredKernel:
+        """Compiler flags tune GPU code and are left out."""
         features = features_of(func)
         self._count += 1
         name = str(func.attrs["global_symbol"]) if func.attrs and "global_symbol" in func.attrs else "main"
@@ -192,7 +194,7 @@ class Measurement:
         outputs = [out_idx] if isinstance(out_idx, int) else [int(number) for number in out_idx or ()]
         kernel = None
         try:
-            kernel = self._cache.cached(func, list(outputs) or None, backend_context=context)
+            kernel = self._cache.cached(func, list(outputs) or None, backend_context=context, pass_configs=pass_configs)
             event.compiled = True
         except Exception as error:
             note_failure(event, error)
