@@ -7,6 +7,7 @@ from tilelang_tt.passes.d_split.configure_tensor_accessors import configure_tens
 
 from .kernels import batched_gemm, cast_copy, gemm
 from .stages import kernel_body, kernels_after, kernels_before
+from .vector_kernels import attention
 
 
 def _kernel(func, role: str) -> str:
@@ -131,6 +132,21 @@ for unit in unit_start .. unit_start + unit_count
   push X 1
 """
     )
+
+
+def _handed(func) -> list[str]:
+    """What the reader asks room for and hands over."""
+    lines = (line.split() for line in _kernel(func, "reader").splitlines())
+    return [f"{call} {rest[0]}" for call, *rest in lines if call in ("reserve", "push")]
+
+
+def test_with_room_for_one_block_compute_works_while_the_next_one_is_read() -> None:
+    """Keys are handed over before room is asked for the values, to which compute comes later."""
+    assert _handed(attention())[-4:] == ["reserve k", "push k", "reserve v", "push v"]
+
+
+def test_operands_of_one_product_come_together() -> None:
+    assert _handed(gemm(stages=1)) == ["reserve A_s", "reserve B_s", "push A_s", "push B_s"]
 
 
 def test_accessors_are_the_tensors_of_each_kernel_in_order_of_use() -> None:

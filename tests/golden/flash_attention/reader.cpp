@@ -95,7 +95,6 @@ void kernel_main() {
         // kernel.py:35  for n in T.Pipelined(bx + 1, num_stages=1):
         for (uint32_t n = 0; n < bx + 1; ++n) {
             cb_reserve_back(cb_k, 4);
-            cb_reserve_back(cb_v, 4);
             // kernel.py:36  T.copy(K[bz, n * BLOCK : (n + 1) * BLOCK, by, :], k)
             const uint32_t k_l1 = get_write_ptr(cb_k);
             for (uint32_t i = 0; i < 2; ++i) {
@@ -103,6 +102,9 @@ void kernel_main() {
                     noc_async_read_page((by * 4 + n * 2 + i) * 2 + j, K, k_l1 + (j * 2 + i) * k_tile_bytes);
                 }
             }
+            noc_async_read_barrier();
+            cb_push_back(cb_k, 4);
+            cb_reserve_back(cb_v, 4);
             // kernel.py:55  T.copy(V[bz, n * BLOCK : (n + 1) * BLOCK, by, :], v)
             const uint32_t v_l1 = get_write_ptr(cb_v);
             for (uint32_t i = 0; i < 2; ++i) {
@@ -111,7 +113,6 @@ void kernel_main() {
                 }
             }
             noc_async_read_barrier();
-            cb_push_back(cb_k, 4);
             cb_push_back(cb_v, 4);
         }
     }

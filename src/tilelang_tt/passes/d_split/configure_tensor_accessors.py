@@ -4,19 +4,21 @@
     after    reserve A_s ; for i < 4: for j < 2: read page (by * 4 + i) * 32 + k * 2 + j -> place i * 2 + j ;
              read barrier ; push A_s
 
-Neighbouring loads share one barrier, so that all their reads are in flight together. Tiles outside a tensor are
-not read but filled with zeros, and not written. Every block moves all its pages whatever the tail, which keeps
-the other kernels free of tails.
+Neighbouring loads share one barrier, so that all their reads are in flight together; but not if there is room for one
+block only and compute has something to do before it comes to the next. Tiles outside a tensor are not read but filled
+with zeros, and not written. Every block moves all its pages whatever the tail, which keeps the other kernels free of
+tails.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
 from tilelang_tt.arch import TILE
 from tilelang_tt.diagnostics import Location
-from tilelang_tt.ir import scalar
+from tilelang_tt.ir import scalar, tile
 from tilelang_tt.ir.cb import Cb, CbCall, CbKind
 from tilelang_tt.ir.kernel import For, If, Kernel, KernelSet, KernelStmt, Source, Task, children, walk, with_children
 from tilelang_tt.ir.layout import BufferLayout, Role, TileOrder
@@ -33,9 +35,9 @@ from tilelang_tt.ir.movement import (
     ZeroRow,
     ZeroTile,
 )
-from tilelang_tt.ir.places import Tensor
+from tilelang_tt.ir.places import Buffer, Read, Tensor
 from tilelang_tt.ir.scalar import Expr, Var
-from tilelang_tt.ir.tile import Load, Store, TileAccess
+from tilelang_tt.ir.tile import Load, Set, Stmt, Store, TileAccess
 
 
 def configure_tensor_accessors(kernels: KernelSet) -> KernelSet:
@@ -58,7 +60,25 @@ class _Pages:
         tasks = [stmt.stmt for stmt in walk(kernels.kernel(Role.READER).body) if isinstance(stmt, Task)]
         loads = [task.dst for task in tasks if isinstance(task, Load)]
         # Room for one block that several loads fill: compute may need what is read before to give the last one back.
-        self.turns = {dst for dst in loads if loads.count(dst) > 1 and kernels.cbs[dst].depth == 1}
+        self.turns = {dst for dst in loads if loads.count(dst) > 1 and self.alone(dst)}
+        # Room for one block that compute comes to later: it works on the one before while this one is read.
+        body = kernels.launch.body
+        bodies = [body, *(nested for stmt in tile.walk(body) for nested in tile.children(stmt))]
+        self.turns |= {later.dst for body in bodies for later in self.separate(body)}
+
+    def alone(self, dst: Buffer) -> bool:
+        return self.kernels.cbs[dst].depth == 1
+
+    def separate(self, body: tuple[Stmt, ...]) -> Iterator[Load]:
+        """Loads to or behind a single block, with something for compute in between."""
+        before, works = None, False  # the last load, and whether compute works since
+        for stmt in body:
+            if isinstance(stmt, Load):
+                if before is not None and works and (self.alone(before.dst) or self.alone(stmt.dst)):
+                    yield stmt
+                before, works = stmt, False
+            else:
+                works = works or not isinstance(stmt, Read | Set)
 
     def reader(self, body: tuple[KernelStmt, ...]) -> tuple[KernelStmt, ...]:
         result: list[KernelStmt] = []
