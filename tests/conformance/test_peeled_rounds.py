@@ -57,6 +57,46 @@ def test_a_state_that_decays(arch: str, numerics: str) -> None:
         agree(_decayed(), _tensors(), ("C",), numerics=numerics, options=replace(options, arch=arch))
 
 
+def _of_any_length() -> Any:
+    length = T.dynamic("length")
+
+    @T.prim_func
+    def main(
+        A: T.Tensor((length, 32), "bfloat16"),
+        B: T.Tensor((length, 64), "bfloat16"),
+        D: T.Tensor((length,), "float32"),
+        C: T.Tensor((32, 64), "float32"),
+    ):
+        with T.Kernel(1, threads=128):
+            a = T.alloc_shared((32, 32), "bfloat16")
+            b = T.alloc_shared((32, 64), "bfloat16")
+            decay = T.alloc_fragment((32,), "float32")
+            state = T.alloc_fragment((32, 64), "float32")
+            T.clear(state)
+            for n in T.Pipelined(T.ceildiv(length, 32), num_stages=2):
+                T.copy(A[n * 32, 0], a)
+                T.copy(B[n * 32, 0], b)
+                T.copy(D[n * 32], decay)
+                for i, j in T.Parallel(32, 64):
+                    state[i, j] *= decay[i]
+                T.gemm(a, b, state, transpose_A=True)
+            T.copy(state, C)
+
+    return main
+
+
+@pytest.mark.parametrize("length", [20, 32, 100])
+def test_a_length_known_at_the_call(length: int) -> None:
+    kernel = tilelang.compile(_of_any_length(), out_idx=[-1], target="tenstorrent -fast_math=true")
+    a, b = (whole_numbers(length, width, dtype=torch.bfloat16) for width in (32, 64))
+    decay, expected = whole_numbers(length), torch.zeros(32, 64)
+    for start in range(0, length, 32):
+        rows, factors = slice(start, start + 32), torch.zeros(32)  # behind the end of a tensor there are zeros
+        factors[: len(decay[rows])] = decay[rows]
+        expected = expected * factors[:, None] + a[rows].float().T @ b[rows].float()
+    assert torch.equal(kernel(a, b, decay), expected)
+
+
 def test_fast_math_comes_with_the_pass_configuration() -> None:
     func = _decayed()
     config = {tilelang.PassConfigKey.TL_ENABLE_FAST_MATH: True}

@@ -207,6 +207,11 @@ class Kernel:
     args: tuple[Arg, ...] = ()
     tensors: tuple[Tensor, ...] = ()  # accessed, in the order of their compile-time arguments
 
+    @property
+    def sizes(self) -> dict[Var, Expr]:
+        """Arguments that the host computes from sizes, and how."""
+        return {arg.var: arg.size for arg in self.args if arg.var is not None and arg.size is not None}
+
 
 @dataclass(frozen=True)
 class KernelSet:

@@ -85,7 +85,7 @@ class _Run:
 
     def __init__(self, kernel: Kernel, kernels: KernelSet) -> None:
         self.role = kernel.role
-        self.sizes = {arg.var: arg.size for arg in kernel.args if arg.var is not None and arg.size is not None}
+        self.sizes = kernel.sizes
         self.facts = Facts()
         for size in kernels.program.sizes:
             self.facts.positive(size)

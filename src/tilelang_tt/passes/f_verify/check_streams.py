@@ -78,8 +78,7 @@ def _check_wrap(kernels: KernelSet, cb: Cb) -> None:
 
 
 def _shape_of(kernel: Kernel, cb: Cb, kind: CbKind) -> tuple[_Shape, ...]:
-    sizes = {arg.var: arg.size for arg in kernel.args if arg.var is not None and arg.size is not None}
-    return _shape(kernel.body, cb, kind, sizes)
+    return _shape(kernel.body, cb, kind, kernel.sizes)
 
 
 def _shape(body: tuple[KernelStmt, ...], cb: Cb, kind: CbKind, sizes: dict[Var, Expr]) -> tuple[_Shape, ...]:
@@ -140,6 +139,7 @@ class _Calls:
 
     def __init__(self, kernels: KernelSet, cb: Cb) -> None:
         self.cb = cb
+        self.sizes = kernels.kernel(Role.COMPUTE).sizes
         self.later = scalar.var("later")  # a round after the first
         self.facts = Facts()
         self.facts.add(self.later, scalar.const(2**30))
@@ -174,7 +174,7 @@ class _Calls:
             raise fail("TT925", f"the arms of a branch leave '{self.cb.name}' differently")
 
     def loop(self, loop: For, ring: _Ring, values: dict[Var, Expr]) -> None:
-        length = loop.stop - loop.start
+        length = scalar.substitute(loop.stop - loop.start, self.sizes)
         rounds = int_value(scalar.simplify(length))
         before, done = replace(ring), 1
         self.run(loop.body, ring, {**values, loop.var: loop.start})
