@@ -32,9 +32,10 @@ def explain(compiled: Compiled, options: Options, call_notes: Sequence[str] = ()
 def _heading(plan: Plan, options: Options) -> str:
     x, y = options.core_grid
     accumulate = "32-bit" if options.fp32_acc else "16-bit"
+    finite = ", fast math" if options.fast_math else ""
     return (
         f"kernel '{plan.name}' for {options.chip.title}, {x}x{y} cores, {options.math_fidelity}, "
-        f"{accumulate} DST, numerics {plan.numerics}, sdk {plan.sdk}, device {plan.device}"
+        f"{accumulate} DST{finite}, numerics {plan.numerics}, sdk {plan.sdk}, device {plan.device}"
     )
 
 

@@ -81,3 +81,4 @@ def test_whole_report() -> None:
         "decisions\n"
     )
     assert report.endswith("units per core 1 to 2\n")
+    assert "HiFi4, 32-bit DST, fast math, numerics" in explain(COMPILED, Options(fast_math=True))

@@ -174,7 +174,8 @@ class _TileText:
         wide = "32-bit DST" if options.fp32_acc else "16-bit DST"
         yield f"program {self.program.name}"
         cores = f"{size(*options.core_grid)} cores"
-        yield f"{INDENT}target {options.arch}, {cores}, {options.math_fidelity}, {wide}"
+        finite = ", fast math" if options.fast_math else ""
+        yield f"{INDENT}target {options.arch}, {cores}, {options.math_fidelity}, {wide}{finite}"
         for var in self.program.sizes:
             yield f"{INDENT}size {self.names.bind(var)}"
         for param in self.program.params:
