@@ -35,13 +35,13 @@ from tilelang_tt.passes.d_split.block_states import updated_in_place
 
 
 def repeat(
-    count: int, name: str, body: Callable[[Expr], tuple[KernelStmt, ...]], step: int = 1
+    count: int, name: str, body: Callable[[Expr], tuple[KernelStmt, ...]], step: int = 1, start: int = 0
 ) -> tuple[KernelStmt, ...]:
-    """`body` for 0, step, ... below `count`; no loop around a single round."""
-    if count <= step:
-        return body(scalar.const(0))
+    """`body` for start, start + step, ... below `count`; no loop around a single round."""
+    if count <= start + step:
+        return body(scalar.const(start)) if start < count else ()
     var = scalar.var(name)
-    return (For(var, scalar.const(0), scalar.const(count), step, body(var)),)
+    return (For(var, scalar.const(start), scalar.const(count), step, body(var)),)
 
 
 def largest_divisor(number: int, limit: int) -> int:

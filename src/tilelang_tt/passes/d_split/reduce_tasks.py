@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.engine import CopyTile, FillTile, ReduceTile, Section, Sfpu, TransposeDst, Uninit
-from tilelang_tt.ir.kernel import For, KernelSet, KernelStmt
+from tilelang_tt.ir.kernel import KernelSet, KernelStmt
 from tilelang_tt.ir.layout import ONES
 from tilelang_tt.ir.scalar import Expr
 from tilelang_tt.ir.tile import Reduce
@@ -61,10 +61,9 @@ class ReduceTasks:
 
         def together(line: Expr, t: Expr) -> tuple[KernelStmt, ...]:
             """One tile of a whole line, in DST[t]; the others come through the place of the result."""
-            first, last, k = fetch(line, scalar.const(0), t), scalar.as_expr(group + t), scalar.var("k")
-            step = (fetch(line, k, last), Sfpu(TOGETHER[stmt.op], (t, last), t, None))
-            rest = (For(k, scalar.const(1), scalar.const(length), 1, step),) if length > 1 else ()
-            return (first, *rest)
+            last, combine = scalar.as_expr(group + t), TOGETHER[stmt.op]
+            rest = repeat(length, "k", lambda k: (fetch(line, k, last), Sfpu(combine, (t, last), t, None)), start=1)
+            return (fetch(line, scalar.const(0), t), *rest)
 
         def section(base: Expr) -> tuple[KernelStmt, ...]:
             math = [*repeat(group, "t", lambda t: together(scalar.simplify(base + t), t))]
