@@ -162,8 +162,8 @@ def view_with_strides() -> Any:
 
 @refused(
     "TT111",
-    "While is not supported by this version",
-    help="express it with T.serial, T.Parallel and tile operations",
+    "a while loop is not supported by this version",
+    help="write T.serial over the most rounds there can be, with an if on the condition inside",
 )
 def while_loop() -> Any:
     @T.prim_func

@@ -243,11 +243,14 @@ class _Lifter:
             return (Set(self.scope.cells[stmt.buffer], self.scope.expr(stmt.value, location), location),)
         if isinstance(stmt, tirx.BufferStore):
             return lift_parallel(self.scope, stmt, location)
+        is_while = isinstance(stmt, tirx.While)
         raise UnsupportedError(
             "TT111",
-            f"{type(stmt).__name__} is not supported by this version",
+            f"{'a while loop' if is_while else type(stmt).__name__} is not supported by this version",
             location=location,
-            help="express it with T.serial, T.Parallel and tile operations",
+            help="write T.serial over the most rounds there can be, with an if on the condition inside"
+            if is_while
+            else "express it with T.serial, T.Parallel and tile operations",
         )
 
     def predicated(self, stmt: Any, location: Location | None) -> tuple[Stmt, ...]:
