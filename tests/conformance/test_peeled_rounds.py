@@ -57,6 +57,36 @@ def test_a_state_that_decays(arch: str, numerics: str) -> None:
         agree(_decayed(), _tensors(), ("C",), numerics=numerics, options=replace(options, arch=arch))
 
 
+def _partial_sums(suffix: bool) -> Any:
+    """Block b adds up the first b + 1 products, or those from b on: at least one, as the index of the block tells."""
+
+    @T.prim_func
+    def main(A: T.Tensor((128, 32), "bfloat16"), B: T.Tensor((128, 96), "bfloat16"), C: T.Tensor((128, 96), "float32")):
+        with T.Kernel(4, threads=128) as bx:
+            a = T.alloc_shared((32, 32), "bfloat16")
+            b = T.alloc_shared((32, 96), "bfloat16")
+            total = T.alloc_fragment((32, 96), "float32")
+            T.clear(total)
+            for n in T.Pipelined(bx if suffix else 0, 4 if suffix else bx + 1, num_stages=2):
+                T.copy(A[n * 32, 0], a)
+                T.copy(B[n * 32, 0], b)
+                T.gemm(a, b, total)
+            for i, j in T.Parallel(32, 96):
+                total[i, j] = total[i, j] * 2
+            T.copy(total, C[bx * 32, 0])
+
+    return main
+
+
+@pytest.mark.parametrize("suffix", [False, True], ids=["prefix", "suffix"])
+def test_sums_of_some_rounds_need_no_clear(suffix: bool) -> None:
+    shapes = {"A": (128, 32), "B": (128, 96)}
+    tensors = {name: whole_numbers(*shape, dtype=torch.bfloat16) for name, shape in shapes.items()}
+    func = _partial_sums(suffix)
+    agree(func, {**tensors, "C": torch.zeros(128, 96)}, ("C",))
+    assert "fill_tile" not in tilelang.compile(func, target="tenstorrent").files["compute.cpp"]
+
+
 def _of_any_length() -> Any:
     length = T.dynamic("length")
 

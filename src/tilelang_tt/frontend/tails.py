@@ -21,10 +21,10 @@ from tilelang_tt.ir.tile import Copy, Launch, Loop, Map, Stmt, children, unique_
 
 
 def blank_tails(launches: list[Launch], sizes: Iterable[Var]) -> list[Launch]:
-    facts = Facts()
-    for size in sizes:
-        facts.positive(size)
-    return [_Blanking(launch, _read(launches[number + 1 :])).run(facts) for number, launch in enumerate(launches)]
+    return [
+        _Blanking(launch, _read(launches[number + 1 :])).run(Facts(sizes, launch.blocks))
+        for number, launch in enumerate(launches)
+    ]
 
 
 def _read(launches: list[Launch]) -> set[Tensor | Buffer]:
@@ -39,8 +39,6 @@ class _Blanking:
         self.new: list[Buffer] = []
 
     def run(self, facts: Facts) -> Launch:
-        for var, extent in self.launch.blocks:
-            facts = facts.with_loop(var, extent)
         body = self.body(self.launch.body, facts)
         return replace(self.launch, body=body, buffers=(*self.launch.buffers, *self.new))
 

@@ -256,10 +256,15 @@ def is_choice(expr: Expr) -> bool:
 class Facts:
     """What is known about variables at a point of the program."""
 
-    def __init__(self) -> None:
+    def __init__(self, sizes: Iterable[Var] = (), blocks: Iterable[tuple[Var, Expr]] = ()) -> None:
+        """`sizes` of tensors; `blocks`: variables that count from zero, and where each ends."""
         self._analyzer = arith.Analyzer()
         self._known: list[tuple[Callable[..., None], tuple[Any, ...]]] = []
         self._conditions: list[Expr] = []  # that hold
+        for size in sizes:
+            self.positive(size)
+        for block, extent in blocks:
+            self.add(block, extent)
 
     def add(self, variable: Var, extent: Expr, step: int = 1) -> None:
         """variable is one of 0, step, 2 * step ... below extent."""
@@ -331,8 +336,8 @@ def at_least_zero(expr: Expr, signed: Collection[Var] = ()) -> Expr:
 
 def tells_first_round(condition: Expr, variable: Var, start: Expr) -> bool | None:
     """True: a condition holds in the first round of a loop alone; False: in all others alone; None: neither."""
-    later, facts = var("later"), Facts()
-    facts.add(later, const(2**30))
+    later = var("later")
+    facts = Facts(blocks=[(later, const(2**30))])
     first = int_value(substitute(condition, {variable: start}))
     others = int_value(facts.simplify(substitute(condition, {variable: start + later + 1})))
     return bool(first) if None not in (first, others) and first != others else None

@@ -54,12 +54,7 @@ class _Rewriter:
         self.decisions: list[Decision] = []
 
     def run(self) -> Launch:
-        facts = Facts()
-        for size in self.program.sizes:
-            facts.positive(size)
-        for var, extent in self.launch.blocks:
-            facts.add(var, extent)
-        body = self.body(self.launch.body, facts)
+        body = self.body(self.launch.body, Facts(self.program.sizes, self.launch.blocks))
         return replace(self.launch, body=body, buffers=tuple(self.layouts), layouts=self.layouts)
 
     def body(self, body: tuple[Stmt, ...], facts: Facts) -> tuple[Stmt, ...]:

@@ -228,9 +228,7 @@ def ends_with_tile(tensor: Tensor, axis: int, box: Region) -> bool:
 
 
 def _reaches_end(tensor: Tensor, axis: int, box: Region) -> bool:
-    facts = scalar.Facts()
-    for size in scalar.variables(tensor.shape[axis]):
-        facts.positive(size)
+    facts = scalar.Facts(scalar.variables(tensor.shape[axis]))
     return facts.proves(box.mins[axis] + box.extents[axis] >= tensor.shape[axis])
 
 

@@ -25,11 +25,7 @@ from tilelang_tt.passes.c_tile.liveness import mentions
 
 
 def fold_clear(program: TileProgram) -> TileProgram:
-    facts = Facts()
-    for size in program.sizes:
-        facts.positive(size)
-    for block, extent in (block for launch in program.launches for block in launch.blocks):
-        facts.add(block, extent)
+    facts = Facts(program.sizes, [block for launch in program.launches for block in launch.blocks])
     decisions: list[Decision] = []
 
     def rewrite(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:

@@ -32,11 +32,11 @@ BFLOAT16_WHOLE = 256  # whole numbers up to here are exact: 8 bits of significan
 
 
 def lower_positions(program: TileProgram) -> TileProgram:
-    facts = Facts()
-    for size in program.sizes:
-        facts.positive(size)
-    lowerings = [_Lowering(launch, program.options.fp32_acc) for launch in program.launches]
-    return replace(program, launches=tuple(lowering.run(facts) for lowering in lowerings))
+    launches = (
+        _Lowering(launch, program.options.fp32_acc).run(Facts(program.sizes, launch.blocks))
+        for launch in program.launches
+    )
+    return replace(program, launches=tuple(launches))
 
 
 class _Lowering:
@@ -45,10 +45,8 @@ class _Lowering:
         self.fp32_acc = fp32_acc
 
     def run(self, facts: Facts) -> Launch:
-        for block, extent in self.launch.blocks:
-            facts = facts.with_loop(block, extent)
         body = self.body(self.launch.body, facts)
-        return replace(self.launch, body=body)
+        return replace(self.launch, body=body)  # with the constants that are new
 
     def body(self, body: tuple[Stmt, ...], facts: Facts) -> tuple[Stmt, ...]:
         result: list[Stmt] = []

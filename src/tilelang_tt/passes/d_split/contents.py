@@ -20,11 +20,7 @@ First = Mapping[Var, Expr]
 
 class Contents:
     def __init__(self, kernels: KernelSet) -> None:
-        self._facts = Facts()
-        for size in kernels.program.sizes:
-            self._facts.positive(size)
-        for block, extent in kernels.launch.blocks:
-            self._facts.add(block, extent)
+        self._facts = Facts(kernels.program.sizes, kernels.launch.blocks)
 
     def needed(self, rest: Rest, buffer: Buffer) -> bool:
         """Whether some way from here comes to a statement that wants the contents of a block."""

@@ -86,9 +86,7 @@ class _Run:
     def __init__(self, kernel: Kernel, kernels: KernelSet) -> None:
         self.role = kernel.role
         self.sizes = kernel.sizes
-        self.facts = Facts()
-        for size in kernels.program.sizes:
-            self.facts.positive(size)
+        self.facts = Facts(kernels.program.sizes, kernels.launch.blocks)
         self.codes: dict[int, CodeType] = {}  # by identity of the expression
         self.loops: dict[int, _Rounds] = {}  # by identity of the loop
         self.around: dict[Var, For] = {}  # loops by their variable

@@ -141,12 +141,7 @@ class _Calls:
         self.cb = cb
         self.sizes = kernels.kernel(Role.COMPUTE).sizes
         self.later = scalar.var("later")  # a round after the first
-        self.facts = Facts()
-        self.facts.add(self.later, scalar.const(2**30))
-        for size in kernels.program.sizes:
-            self.facts.positive(size)
-        for block, extent in kernels.launch.blocks:
-            self.facts.add(block, extent)
+        self.facts = Facts(kernels.program.sizes, (*kernels.launch.blocks, (self.later, scalar.const(2**30))))
 
     def run(self, body: tuple[KernelStmt, ...], ring: _Ring, values: dict[Var, Expr]) -> None:
         for stmt in body:

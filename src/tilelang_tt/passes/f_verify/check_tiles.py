@@ -35,9 +35,7 @@ class _Held:
 
 
 def check_tiles(kernel: Kernel, kernels: KernelSet) -> None:
-    facts = Facts()
-    for size in kernels.program.sizes:
-        facts.positive(size)
+    facts = Facts(kernels.program.sizes)
     for variable, place in kernels.pool_places.items():
         facts.equal(variable, place)
     held = _Held()
