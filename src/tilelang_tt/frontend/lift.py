@@ -19,6 +19,7 @@ from tvm import tirx
 
 from tilelang_tt.compiled import Decision
 from tilelang_tt.diagnostics import Location, UnsupportedError
+from tilelang_tt.frontend.bit_reductions import without_bit_reductions
 from tilelang_tt.frontend.boxes import matrix_by_matrix
 from tilelang_tt.frontend.cases import with_separate_cases
 from tilelang_tt.frontend.digits import with_digits
@@ -87,6 +88,7 @@ _STEPS = (
     with_safe_values,
     with_plain_variables,
     without_views,
+    without_bit_reductions,
     without_stacks,
     without_scans,
     with_parallel_loops,

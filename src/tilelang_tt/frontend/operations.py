@@ -12,6 +12,7 @@ from typing import Any
 from tvm import tirx
 
 from tilelang_tt.diagnostics import Location, UnsupportedError
+from tilelang_tt.frontend.bit_reductions import BIT_REDUCTIONS
 from tilelang_tt.frontend.elementwise import lift_parallel
 from tilelang_tt.frontend.expression import constant
 from tilelang_tt.frontend.nests import assigned, box, matched, nest, variables, walked
@@ -132,9 +133,10 @@ def _reduce(scope: Scope, call: Any, location: Location | None) -> tuple[Stmt, .
     if kind not in REDUCTIONS:
         raise UnsupportedError(
             "TT113",
-            f"T.reduce_{kind} is not supported by this version",
+            f"T.reduce_{kind} of {source.buffer.dtype} is not supported by this version",
             location=location,
-            help=f"supported: {', '.join(REDUCTIONS)}",
+            help=f"supported: {', '.join(REDUCTIONS)}; "
+            f"{', '.join(BIT_REDUCTIONS)} of integers of up to 16 bits and int32",
         )
     one = scalar.int_value(shape[dim]) == 1
     axis = None if one else sum(1 for extent in list(shape)[:dim] if scalar.int_value(extent) != 1)
