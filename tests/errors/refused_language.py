@@ -7,7 +7,7 @@ from refusals import refused
 
 from tilelang_tt.formats import DTYPES
 
-SCALARS = "use + - * // % min max and comparisons of block indices, loop variables, sizes and constants"
+SCALARS = "use + - * // % min max, comparisons, and bits with constants, of block indices, loop variables and sizes"
 OPERATIONS = "supported tile operations: T.copy, T.transpose, T.fill, T.clear, T.gemm, T.reduce_*, T.cumsum, T.Parallel"
 
 
@@ -239,15 +239,15 @@ def condition_on_a_copy_from_a_place_that_changes() -> Any:
 
 @refused(
     "TT112",
-    "index or condition 'T.bitwise_xor(bx, 1) * 32' is more than whole-number arithmetic on known values",
+    "index or condition 'T.bitwise_xor(bx, by) * 32' is more than whole-number arithmetic on known values",
     help=SCALARS,
 )
 def swizzled_index() -> Any:
     @T.prim_func
     def main(A: T.Tensor((64, 32), "float32"), B: T.Tensor((64, 32), "float32")):
-        with T.Kernel(2, threads=128) as bx:
+        with T.Kernel(2, 2, threads=128) as (bx, by):
             X = T.alloc_shared((32, 32), "float32")
-            T.copy(A[(bx ^ 1) * 32, 0], X)  # refused
+            T.copy(A[(bx ^ by) * 32, 0], X)  # refused
             T.copy(X, B[bx * 32, 0])
 
     return main

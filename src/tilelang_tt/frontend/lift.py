@@ -27,6 +27,7 @@ from tilelang_tt.frontend.elementwise import lift_parallel
 from tilelang_tt.frontend.expression import operator
 from tilelang_tt.frontend.first_rounds import blank_first_rounds
 from tilelang_tt.frontend.independent import with_parallel_loops
+from tilelang_tt.frontend.index_bits import with_index_arithmetic
 from tilelang_tt.frontend.integer_reductions import integer_reductions
 from tilelang_tt.frontend.integers import lower_integers
 from tilelang_tt.frontend.lets import with_kept_values
@@ -82,6 +83,7 @@ _IGNORED_HINTS = {
 
 # On TIR, in order: each leaves fewer forms to the next.
 _STEPS = (
+    with_index_arithmetic,
     without_slices,
     with_kept_values,
     run_shared_passes,

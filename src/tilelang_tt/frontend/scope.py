@@ -205,7 +205,8 @@ class Scope:
                 "TT112",
                 f"index or condition '{result}' is more than whole-number arithmetic on known values",
                 location=location,
-                help="use + - * // % min max and comparisons of block indices, loop variables, sizes and constants",
+                help="use + - * // % min max, comparisons, and bits with constants, "
+                "of block indices, loop variables and sizes",
             )
         return result
 
