@@ -8,7 +8,12 @@ import tilelang.language as T
 import torch
 from three_ways import agree
 
-STEPS: dict[str, Any] = {"add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b}
+STEPS: dict[str, Any] = {
+    "add": lambda a, b: a + b,
+    "sub": lambda a, b: a - b,
+    "mul": lambda a, b: a * b,
+    "more": lambda a, b: a * b * a - b * b,
+}
 
 
 def all_numbers(*shape: int, dtype: str, seed: int = 0) -> torch.Tensor:
@@ -35,7 +40,14 @@ def stepped(dtype: str, step: str) -> Any:
     return main
 
 
-@pytest.mark.parametrize(("dtype", "step"), [("int8", "mul"), ("uint8", "add"), ("uint8", "sub"), ("int16", "add")])
+@pytest.mark.parametrize(
+    ("dtype", "step"),
+    [
+        *(("int8", "mul"), ("uint8", "add"), ("uint8", "sub"), ("int16", "add")),
+        *((dtype, step) for dtype in ("int16", "uint16") for step in ("mul", "more")),
+        ("int8", "more"),
+    ],
+)
 def test_arithmetic(dtype: str, step: str) -> None:
     a, b = all_numbers(32, 64, dtype=dtype), all_numbers(32, 64, dtype=dtype, seed=1)
     agree(stepped(dtype, step), {"A": a, "B": b, "C": torch.zeros_like(a)}, ("C",))

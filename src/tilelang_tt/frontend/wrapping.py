@@ -19,6 +19,8 @@ from tilelang_tt.ir.elements import Apply, Element, ElementExpr, Index, Number
 _SMALL = ("int8", "uint8", "int16", "uint16")
 _KEEPS_WHOLE = frozenset(("add", "sub", "mul", "max", "min", "negate", "abs"))
 _ANY = (-math.inf, math.inf)
+_EXACT = 2.0**24  # whole numbers up to here are float32
+_BYTE = 256.0
 
 
 def wrapped(value: ElementExpr, dtype: str) -> ElementExpr:
@@ -28,6 +30,31 @@ def wrapped(value: ElementExpr, dtype: str) -> ElementExpr:
     limits, (low, high) = np.iinfo(dtype), _range(value)
     if limits.min <= low and high <= limits.max:
         return value
+    return _brought_back(_modular(value, dtype), dtype)
+
+
+def _modular(value: ElementExpr, dtype: str) -> ElementExpr:
+    """A value with the same last bits, of numbers that a float32 holds: of a large product a byte at a time."""
+    if _is_exact(value) or not isinstance(value, Apply) or value.op not in ("add", "sub", "mul", "negate"):
+        return value
+    args = tuple(wrapped(arg, dtype) for arg in value.args)
+    if value.op != "mul" or _is_exact(Apply("mul", args)):
+        return Apply(value.op, args)
+    a, b = args
+    high = Apply("floor", (Apply("mul", (b, Number(1 / _BYTE))),))
+    low = Apply("sub", (b, Apply("mul", (high, Number(_BYTE)))))
+    upper = _brought_back(Apply("mul", (a, high)), dtype)
+    upper = _brought_back(Apply("mul", (upper, Number(_BYTE))), dtype)
+    return Apply("add", (upper, _brought_back(Apply("mul", (a, low)), dtype)))
+
+
+def _is_exact(value: ElementExpr) -> bool:
+    low, high = _range(value)
+    return low >= -_EXACT and high <= _EXACT
+
+
+def _brought_back(value: ElementExpr, dtype: str) -> ElementExpr:
+    limits = np.iinfo(dtype)
     span = int(limits.max) - int(limits.min) + 1
     value = _last_bits(value, span)
     above = Apply("sub", (value, Number(float(limits.min))))
