@@ -447,17 +447,17 @@ def test_an_operation_that_tilelang_expands_is_refused_in_the_users_file() -> No
     """T.reduce_bitand is a macro, recorded at lines of TileLang; the user's line is found between others."""
 
     @T.prim_func
-    def main(A: T.Tensor((32, 32), "int32")):
+    def main(A: T.Tensor((32, 32), "uint32")):
         with T.Kernel(1, threads=128):
-            X = T.alloc_fragment((32, 32), "int32")
-            Y = T.alloc_fragment((32,), "int32")
+            X = T.alloc_fragment((32, 32), "uint32")
+            Y = T.alloc_fragment((32,), "uint32")
             T.copy(A, X)
             T.reduce_bitand(X, Y, dim=1)
 
     assert (
         refusal(lambda: lift(main, Options()))
         == """\
-test_lift.py: error[TT113]: T.reduce_bitand is not supported by this version
+test_lift.py: error[TT113]: T.reduce_bitand of uint32 is not supported by this version
     T.reduce_bitand(X, Y, dim=1)
-  help: supported: sum, max, min, abssum, absmax"""
+  help: supported: sum, max, min, abssum, absmax; bitand, bitor, bitxor of integers of up to 16 bits and int32"""
     )

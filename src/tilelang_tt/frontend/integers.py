@@ -6,7 +6,8 @@
     after    Map Y = trunc(x)
 
 Integers of 8 and 16 bits lie in float formats: their values are floats already, and stay whole. Those of 32 bits lie
-as they are; every expression casts them when it reads or writes them, so that it sees 24 bits of them.
+as they are; what has no instruction for them (`words.py` has the others) casts them when it reads or writes them, and
+sees 24 bits of them.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import numpy as np
 
 from tilelang_tt.diagnostics import Location, UnsupportedError
 from tilelang_tt.formats import FLOAT8, INTEGER_FORMATS, INTEGERS, format_of
+from tilelang_tt.frontend.words import COMPARISONS, compared_words, word_of
 from tilelang_tt.frontend.wrapping import wrapped
 from tilelang_tt.ir.elements import Apply, Element, ElementExpr, Index, Number
 from tilelang_tt.ir.places import Buffer, Memory, Region, whole
@@ -148,6 +150,8 @@ def _stored(value: ElementExpr, dtype: str) -> ElementExpr:
         return value
     if is_wide(dtype) and isinstance(value, Apply) and value.op == "where" and _as_they_lie(value, dtype):
         return _chosen(value, dtype)
+    if dtype == "int32" and (word := word_of(value)) is not None:
+        return word
     value = _loaded(value)
     if dtype in FLOAT8:
         return to_float8(value, dtype)
@@ -193,6 +197,8 @@ def _loaded(value: ElementExpr) -> ElementExpr:
         return Apply(f"from_{value.buffer.dtype}", (value,))
     if not isinstance(value, Apply):
         return value
+    if value.op in COMPARISONS and (compared := compared_words(value)) is not None:
+        return compared
     as_it_lies = Element if ELEMENT_OPS[value.op].takes_bits else ()
     return Apply(value.op, tuple(arg if isinstance(arg, as_it_lies) else _loaded(arg) for arg in value.args))
 

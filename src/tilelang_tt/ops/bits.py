@@ -13,6 +13,7 @@ import numpy as np
 from tilelang_tt.ops.row import EXACT, UNARY, ElementOp, Instruction
 
 _WORD = 2**32
+_INT32 = "DataFormat::Int32"
 
 
 def _words(meaning: Callable[..., Any]) -> Callable[..., Any]:
@@ -23,6 +24,31 @@ def _words(meaning: Callable[..., Any]) -> Callable[..., Any]:
         return np.asarray(meaning(*words) % _WORD).astype(np.float64)
 
     return of_floats
+
+
+def _signed(meaning: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of signed integers of 32 bits that wraps."""
+
+    def of_floats(*operands: Any) -> Any:
+        words = (np.asarray(operand, np.float64).astype(np.int64) for operand in operands)
+        numbers = ((word + _WORD // 2) % _WORD - _WORD // 2 for word in words)
+        return np.asarray((meaning(*numbers) + _WORD // 2) % _WORD - _WORD // 2).astype(np.float64)
+
+    return of_floats
+
+
+def _arithmetic(name: str, call: str, header: str, meaning: Callable[..., Any], init: str = "") -> ElementOp:
+    calls = init or f"{call.partition('<')[0]}_init()", f"{call}({{a}}, {{b}}, {{out}})"
+    row = Instruction("tt", *calls, f"api/compute/{header}.h")
+    return ElementOp(
+        f"{name}_int32",
+        _signed(meaning),
+        (row,),
+        EXACT,
+        commutative=name != "sub",
+        takes_bits=True,
+        changes_bits=True,
+    )
 
 
 def _bits_of(x: Any) -> Any:
@@ -69,4 +95,9 @@ ROWS = (
     _bitwise("xor", np.bitwise_xor),
     _shift("shift_left", "left_shift_tile", _words(np.left_shift)),
     _shift("shift_right_int32", "right_shift_tile", _signed_right),
+    _arithmetic("add", f"add_int_tile<{_INT32}>", "add_int_sfpu", np.add),
+    _arithmetic("sub", f"sub_int_tile<{_INT32}>", "sub_int_sfpu", np.subtract),
+    _arithmetic("mul", f"mul_int_tile<{_INT32}>", "mul_int_sfpu", np.multiply, f"mul_int_tile_init<{_INT32}>()"),
+    _arithmetic("max", "binary_max_int32_tile", "binary_max_min", np.maximum),
+    _arithmetic("min", "binary_min_int32_tile", "binary_max_min", np.minimum),
 )

@@ -28,8 +28,9 @@ does not show the difference (`explain` says where). An infinity is the next num
 first row of a tile whose rows are all equal, a value per column.
 
 **Casts**: to bfloat16 and float8 rounds to nearest even; float16 is kept in 32 bits, as in its blocks; to an integer
-type cuts the fraction off, and the value must be in the type's range; truth values are 1 and 0. Integers are computed
-in float32: exact up to 2^24. Operations on their bits, copies, and choices among elements keep all 32.
+type cuts the fraction off, and the value must be in the type's range; truth values are 1 and 0. Sums, products,
+extremes and comparisons of int32, operations on bits, copies, and choices among elements keep all 32 bits. Divisions
+and reductions of 32-bit integers, and arithmetic of uint32, are float32's: exact up to 2^24.
 """
 
 _TABLE = "| operation | TileLang | chip | accuracy | where it holds | note |\n|---|---|---|---|---|---|"
@@ -68,6 +69,11 @@ _WRITTEN = {
     "shift_left": "`x << n`",
     "shift_right_uint32": "`x >> n`, unsigned",
     "shift_right_int32": "`x >> n`",
+    "add_int32": "`x + y` of int32",
+    "sub_int32": "`x - y` of int32",
+    "mul_int32": "`x * y` of int32",
+    "max_int32": "`T.max` of int32",
+    "min_int32": "`T.min` of int32",
     "floor_div": "`x // y`",
     "floor_mod": "`x % y`",
 }

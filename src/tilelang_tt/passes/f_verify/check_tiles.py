@@ -35,7 +35,7 @@ class _Held:
 
 
 def check_tiles(kernel: Kernel, kernels: KernelSet) -> None:
-    facts = Facts(kernels.program.sizes)
+    facts = Facts(kernels.program.sizes, kernels.launch.blocks)
     for variable, place in kernels.pool_places.items():
         facts.equal(variable, place)
     held = _Held()
