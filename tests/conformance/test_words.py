@@ -76,6 +76,23 @@ def test_arithmetic(step: str, arch: str, numerics: str) -> None:
     assert torch.equal(got, EXPECTED[step](a, b))
 
 
+@pytest.mark.parametrize("dtype", ["int16", "uint16"])
+def test_products_of_halves(dtype: str) -> None:
+    """Of 16 bits each: 31 bits, and 32 that wrap."""
+
+    @T.prim_func
+    def main(A: T.Tensor((32, 64), dtype), B: T.Tensor((32, 64), dtype), C: T.Tensor((32, 64), "int32")):
+        with T.Kernel(1, threads=128):
+            for i, j in T.Parallel(32, 64):
+                C[i, j] = T.cast(A[i, j], "int32") * T.cast(B[i, j], "int32") + 5
+
+    limits = torch.iinfo(getattr(torch, dtype))
+    random = torch.Generator().manual_seed(0)
+    a, b = (torch.randint(limits.min, limits.max + 1, (32, 64), generator=random).int() for _ in range(2))
+    kernel = tilelang.compile(main, out_idx=[-1], target="tenstorrent")
+    assert torch.equal(kernel(a.to(getattr(torch, dtype)), b.to(getattr(torch, dtype))), a * b + 5)
+
+
 def _moved(which: str) -> Any:
     """A block that all cores have, of which each takes its own part, or one number."""
 

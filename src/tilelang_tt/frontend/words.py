@@ -12,8 +12,9 @@ absolute values) is left to floats.
 
 from __future__ import annotations
 
+from tilelang_tt.frontend.wrapping import is_exact
 from tilelang_tt.ir import scalar
-from tilelang_tt.ir.elements import Apply, Element, ElementExpr, Index, Number, Scalar, elements
+from tilelang_tt.ir.elements import Apply, Element, ElementExpr, Index, Number, Scalar, elements, parts
 
 _DTYPE = "int32"
 _NARROW = ("int8", "uint8", "int16", "uint16", "bool")
@@ -27,7 +28,8 @@ def word_of(value: ElementExpr) -> ElementExpr | None:
     if isinstance(value, Scalar) and scalar.is_whole(value.expr):
         return _word(value)
     computed = isinstance(value, Apply) and value.op in _ARITHMETIC
-    return _word(value) if computed and _has_words(value) else None
+    large = _has_words(value) or not (is_exact(value) or any(isinstance(part, Index) for part in parts(value)))
+    return _word(value) if computed and large else None
 
 
 def compared_words(value: Apply) -> ElementExpr | None:

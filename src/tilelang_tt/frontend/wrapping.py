@@ -35,10 +35,10 @@ def wrapped(value: ElementExpr, dtype: str) -> ElementExpr:
 
 def _modular(value: ElementExpr, dtype: str) -> ElementExpr:
     """A value with the same last bits, of numbers that a float32 holds: of a large product a byte at a time."""
-    if _is_exact(value) or not isinstance(value, Apply) or value.op not in ("add", "sub", "mul", "negate"):
+    if is_exact(value) or not isinstance(value, Apply) or value.op not in ("add", "sub", "mul", "negate"):
         return value
     args = tuple(wrapped(arg, dtype) for arg in value.args)
-    if value.op != "mul" or _is_exact(Apply("mul", args)):
+    if value.op != "mul" or is_exact(Apply("mul", args)):
         return Apply(value.op, args)
     a, b = args
     high = Apply("floor", (Apply("mul", (b, Number(1 / _BYTE))),))
@@ -48,7 +48,8 @@ def _modular(value: ElementExpr, dtype: str) -> ElementExpr:
     return Apply("add", (upper, _brought_back(Apply("mul", (a, low)), dtype)))
 
 
-def _is_exact(value: ElementExpr) -> bool:
+def is_exact(value: ElementExpr) -> bool:
+    """Whether an integer surely is one that a float32 holds."""
     low, high = _range(value)
     return low >= -_EXACT and high <= _EXACT
 
