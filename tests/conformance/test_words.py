@@ -93,6 +93,39 @@ def test_products_of_halves(dtype: str) -> None:
     assert torch.equal(kernel(a.to(getattr(torch, dtype)), b.to(getattr(torch, dtype))), a * b + 5)
 
 
+REDUCED: dict[str, tuple[Any, Callable[..., torch.Tensor]]] = {
+    "sum": (T.reduce_sum, lambda a, dim: a.sum(dim, dtype=torch.int32)),
+    "max": (T.reduce_max, torch.amax),
+    "min": (T.reduce_min, torch.amin),
+}
+
+
+@pytest.mark.parametrize("numerics", ["fast", "exact", "chip"])
+@pytest.mark.parametrize(("dim", "clear"), [(0, True), (1, True), (1, False)])
+@pytest.mark.parametrize("kind", REDUCED)
+def test_reductions(kind: str, dim: int, clear: bool, numerics: str) -> None:
+    reduce, expected = REDUCED[kind]
+    length = 70 if dim == 0 else 40
+
+    @T.prim_func
+    def main(A: T.Tensor((40, 70), "int32"), B: T.Tensor((length,), "int32"), C: T.Tensor((length,), "int32")):
+        with T.Kernel(1, threads=128):
+            a = T.alloc_fragment((40, 70), "int32")
+            b = T.alloc_fragment((length,), "int32")
+            T.copy(A, a)
+            T.copy(B, b)
+            reduce(a, b, dim=dim, clear=clear)
+            T.copy(b, C)
+
+    a, b = words(40, 70), words(length, seed=1)
+    a[1] = torch.clamp(a[0], max=2**31 - 2) + 1
+    target = {"kind": "tenstorrent", "arch": "blackhole", "grid": "1x1", "numerics": numerics}
+    got = tilelang.compile(main, out_idx=[-1], target=target)(a, b)
+    result = expected(a, dim)
+    combine = {"sum": torch.add, "max": torch.maximum, "min": torch.minimum}[kind]
+    assert torch.equal(got, result if clear else combine(result, b))
+
+
 def _moved(which: str) -> Any:
     """A block that all cores have, of which each takes its own part, or one number."""
 

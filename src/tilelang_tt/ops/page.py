@@ -29,8 +29,9 @@ first row of a tile whose rows are all equal, a value per column.
 
 **Casts**: to bfloat16 and float8 rounds to nearest even; float16 is kept in 32 bits, as in its blocks; to an integer
 type cuts the fraction off, and the value must be in the type's range; truth values are 1 and 0. Sums, products,
-extremes and comparisons of int32, operations on bits, copies, and choices among elements keep all 32 bits. Divisions
-and reductions of 32-bit integers, and arithmetic of uint32, are float32's: exact up to 2^24.
+extremes and comparisons of int32, operations on bits, copies, and choices among elements keep all 32 bits, and so do
+`T.reduce_max`, `T.reduce_min`, and `T.reduce_sum` of up to 256 of them. Divisions of 32-bit integers, and arithmetic of
+uint32, are float32's: exact up to 2^24.
 """
 
 _TABLE = "| operation | TileLang | chip | accuracy | where it holds | note |\n|---|---|---|---|---|---|"
