@@ -87,6 +87,7 @@ class _Run:
         self.role = kernel.role
         self.sizes = kernel.sizes
         self.facts = Facts(kernels.program.sizes, kernels.launch.blocks)
+        self.first_block = {_name(block): 0 for block, _ in kernels.launch.blocks}
         self.codes: dict[int, CodeType] = {}  # by identity of the expression
         self.loops: dict[int, _Rounds] = {}  # by identity of the loop
         self.around: dict[Var, For] = {}  # loops by their variable
@@ -178,7 +179,8 @@ class _Run:
             state.written -= {entry for entry in state.written if entry[0] is cb}
 
     def page(self, cb: Cb, place: Expr, state: _State, values: Values) -> tuple[Cb, int]:
-        return cb, (state.next.get(cb, 0) + self.evaluate(place, values)) % cb.pages
+        """The page of a place; of one that the index of the block chooses, that of the first block."""
+        return cb, (state.next.get(cb, 0) + self.evaluate(place, {**self.first_block, **values})) % cb.pages
 
     # --- tiles ------------------------------------------------------------------------------------
 
