@@ -217,3 +217,4 @@ SPECIAL |= {"from_int32", "from_uint32", "to_int32", "to_uint32"}  # test_elemen
 SPECIAL |= {"to_float8_e4m3", "to_float8_e5m2"}  # test_casts.py, as all that follow
 SPECIAL |= {"bits_of", "float_of_bits", "bit_and", "bit_or", "bit_xor"}
 SPECIAL |= {"shift_left", "shift_right_uint32", "shift_right_int32"}
+SPECIAL |= {f"{name}_int32" for name in ("add", "sub", "mul", "max", "min")}  # test_words.py
