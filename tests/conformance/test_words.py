@@ -21,6 +21,9 @@ ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
     "gt": lambda a, b: T.if_then_else(a > b, 1, 0),
     "ge": lambda a, b: T.if_then_else(a >= b + 1, 1, 0),
     "eq": lambda a, b: T.if_then_else(a == b, 1, 0),
+    "choices": lambda a, b: T.if_then_else(a < b, a + b, b) - T.if_then_else(b > 0, b, 0),
+    "bits": lambda a, b: ((a + b) & 0xFFFFFF) * 3 + (b ^ a),
+    "constants": lambda a, b: T.max(a, 1234567891) - T.if_then_else(b >= 1073741825, 3, 1073741827),
     "ne": lambda a, b: T.if_then_else(a != b, 1, 0),
 }
 EXPECTED: dict[str, Callable[[torch.Tensor, torch.Tensor], torch.Tensor]] = {
@@ -36,6 +39,9 @@ EXPECTED: dict[str, Callable[[torch.Tensor, torch.Tensor], torch.Tensor]] = {
     "gt": lambda a, b: (a > b).int(),
     "ge": lambda a, b: (a >= b + 1).int(),
     "eq": lambda a, b: (a == b).int(),
+    "choices": lambda a, b: torch.where(a < b, a + b, b) - b.clamp(min=0),
+    "bits": lambda a, b: ((a + b) & 0xFFFFFF) * 3 + (b ^ a),
+    "constants": lambda a, b: torch.clamp(a, min=1234567891) - torch.where(b >= 1073741825, 3, 1073741827).int(),
     "ne": lambda a, b: (a != b).int(),
 }
 

@@ -150,7 +150,7 @@ def _stored(value: ElementExpr, dtype: str) -> ElementExpr:
         return value
     if is_wide(dtype) and isinstance(value, Apply) and value.op == "where" and _as_they_lie(value, dtype):
         return _chosen(value, dtype)
-    if dtype == "int32" and (word := word_of(value)) is not None:
+    if dtype == "int32" and (word := word_of(value, _loaded)) is not None:
         return word
     value = _loaded(value)
     if dtype in FLOAT8:
@@ -197,7 +197,9 @@ def _loaded(value: ElementExpr) -> ElementExpr:
         return Apply(f"from_{value.buffer.dtype}", (value,))
     if not isinstance(value, Apply):
         return value
-    if value.op in COMPARISONS and (compared := compared_words(value)) is not None:
+    if value.op == "to_int32" and (word := word_of(value.args[0], _loaded)) is not None:
+        return word
+    if value.op in COMPARISONS and (compared := compared_words(value, _loaded)) is not None:
         return compared
     as_it_lies = Element if ELEMENT_OPS[value.op].takes_bits else ()
     return Apply(value.op, tuple(arg if isinstance(arg, as_it_lies) else _loaded(arg) for arg in value.args))

@@ -12,6 +12,8 @@ absolute values) is left to floats.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from tilelang_tt.frontend.wrapping import is_exact
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.elements import Apply, Element, ElementExpr, Index, Number, Scalar, elements, parts
@@ -19,24 +21,30 @@ from tilelang_tt.ir.elements import Apply, Element, ElementExpr, Index, Number, 
 _DTYPE = "int32"
 _NARROW = ("int8", "uint8", "int16", "uint16", "bool")
 _EXACT = 2.0**24  # whole numbers up to here are float32
+_HALF = 2.0**16
 _ARITHMETIC = ("add", "sub", "mul", "max", "min")
 COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
 
+Loaded = Callable[[ElementExpr], ElementExpr]
 
-def word_of(value: ElementExpr) -> ElementExpr | None:
-    """The bits of an integer expression; None if floats hold it anyway, or if it is more than sums and products."""
+
+def word_of(value: ElementExpr, loaded: Loaded) -> ElementExpr | None:
+    """The bits of an integer expression; None if floats hold it anyway, or if it is more than sums and products.
+
+    `loaded`: what becomes of the other parts of it.
+    """
     if isinstance(value, Scalar) and scalar.is_whole(value.expr):
-        return _word(value)
-    computed = isinstance(value, Apply) and value.op in _ARITHMETIC
+        return _word(value, loaded)
+    computed = isinstance(value, Apply) and value.op in (*_ARITHMETIC, "where")
     large = _has_words(value) or not (is_exact(value) or any(isinstance(part, Index) for part in parts(value)))
-    return _word(value) if computed and large else None
+    return _word(value, loaded) if computed and large else None
 
 
-def compared_words(value: Apply) -> ElementExpr | None:
+def compared_words(value: Apply, loaded: Loaded) -> ElementExpr | None:
     """A comparison of two integers that are not known to be small; None of others, which floats decide."""
-    if not all(_has_words(arg) for arg in value.args):
+    if not any(map(_has_words, value.args)) or not all(_has_words(arg) or _is_large(arg) for arg in value.args):
         return None
-    a, b = (_word(arg) for arg in value.args)
+    a, b = (_word(arg, loaded) for arg in value.args)
     if a is None or b is None:
         return None
     if value.op in ("gt", "le"):
@@ -51,19 +59,45 @@ def _has_words(value: ElementExpr) -> bool:
     return any(element.buffer.dtype == _DTYPE for element in elements(value))
 
 
-def _word(value: ElementExpr) -> ElementExpr | None:
+def _is_large(value: ElementExpr) -> bool:
+    return isinstance(value, Number) and value.value.is_integer() and abs(value.value) > _EXACT
+
+
+def _word(value: ElementExpr, loaded: Loaded) -> ElementExpr | None:
+    if isinstance(value, Apply):
+        return _word_of_operation(value, loaded)
     if isinstance(value, Element) and value.buffer.dtype == _DTYPE:
         return value
-    if isinstance(value, Apply) and value.op == "from_int32":
-        return value.args[0]
-    if isinstance(value, Scalar) and scalar.is_whole(value.expr):
-        return Apply("bit_or", (_of_float(Number(0.0)), value))
-    if isinstance(value, Apply) and value.op in _ARITHMETIC:
-        a, b = (_word(arg) for arg in value.args)
-        return None if a is None or b is None else Apply(f"{value.op}_int32", (a, b))
-    small = isinstance(value, Number) and value.value.is_integer() and abs(value.value) <= _EXACT
+    if isinstance(value, Scalar):
+        return Apply("bit_or", (_of_float(Number(0.0)), value)) if scalar.is_whole(value.expr) else None
+    if isinstance(value, Number):
+        return _constant(value.value) if value.value.is_integer() and abs(value.value) <= 2.0**31 else None
     narrow = isinstance(value, Element) and value.buffer.dtype in _NARROW
-    return _of_float(value) if small or narrow or isinstance(value, Index) else None
+    return _of_float(value) if narrow or isinstance(value, Index) else None
+
+
+def _word_of_operation(value: Apply, loaded: Loaded) -> ElementExpr | None:
+    if value.op == "from_int32":
+        inner = loaded(value)
+        assert isinstance(inner, Apply)
+        return inner.args[0]
+    if value.op not in (*_ARITHMETIC, "where"):
+        return None
+    a, b = (_word(arg, loaded) for arg in value.args[-2:])
+    if a is None or b is None:
+        return None
+    if value.op != "where":
+        return Apply(f"{value.op}_int32", (a, b))
+    ones_or_zero = _of_float(Apply("mul", (loaded(value.args[0]), Number(-1.0))))
+    return Apply("bit_xor", (b, Apply("bit_and", (Apply("bit_xor", (a, b)), ones_or_zero))))
+
+
+def _constant(number: float) -> ElementExpr:
+    if abs(number) <= _EXACT:
+        return _of_float(Number(number))
+    high, low = divmod(number, _HALF)
+    upper = Apply("shift_left", (_of_float(Number(high)), Number(16.0)))
+    return Apply("add_int32", (upper, _of_float(Number(low)))) if low else upper
 
 
 def _of_float(value: ElementExpr) -> ElementExpr:
