@@ -98,7 +98,22 @@ def _reduced() -> Any:
     return main
 
 
-KERNELS = (_slices, _product, _columns, _few_rows, _written, _reduced)
+def _larger_than_the_tensor() -> Any:
+    """All blocks reach beyond it by a row of tiles: the writer leaves that out."""
+
+    @T.prim_func
+    def main(A: T.Tensor((64, 64), "float32"), C: T.Tensor((64, 64), "float32")):
+        with T.Kernel(2, threads=128) as bx:
+            a = T.alloc_shared((64, 32), "float32")
+            T.copy(A[32:96, bx * 32 : (bx + 1) * 32], a)
+            for i, j in T.Parallel(64, 32):
+                a[i, j] += 1
+            T.copy(a, C[32:96, bx * 32 : (bx + 1) * 32])
+
+    return main
+
+
+KERNELS = (_larger_than_the_tensor, _slices, _product, _columns, _few_rows, _written, _reduced)
 
 
 @pytest.mark.parametrize("options", [TWO_CORES, Options()], ids=["two cores", "a core for each"])

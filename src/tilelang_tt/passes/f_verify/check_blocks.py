@@ -118,7 +118,12 @@ class _Run:
         state.empty_where |= empty
 
     def tells_first_round(self, condition: Expr, values: Values) -> bool:
-        """Whether a condition asks for nothing but the first round of a loop: two rounds show both of its answers."""
+        """Whether a condition asks for nothing but the first round of a loop: two rounds show both of its answers.
+
+        Not in the writer, where it says which tiles are inside a tensor.
+        """
+        if self.role is not Role.COMPUTE:
+            return False
         variables = scalar.variables(condition)
         loop = self.around.get(variables[0]) if len(variables) == 1 else None
         return (
