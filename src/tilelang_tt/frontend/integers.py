@@ -19,7 +19,7 @@ import numpy as np
 
 from tilelang_tt.diagnostics import Location, UnsupportedError
 from tilelang_tt.formats import FLOAT8, INTEGER_FORMATS, INTEGERS, format_of
-from tilelang_tt.frontend.words import COMPARISONS, compared_words, word_of
+from tilelang_tt.frontend.words import COMPARISONS, bits_inside, chosen, compared_words, word_of
 from tilelang_tt.frontend.wrapping import wrapped
 from tilelang_tt.ir.elements import Apply, Element, ElementExpr, Index, Number
 from tilelang_tt.ir.places import Buffer, Memory, Region, whole
@@ -177,18 +177,12 @@ def _as_they_lie(value: ElementExpr, dtype: str) -> bool:
 
 
 def _chosen(value: ElementExpr, dtype: str) -> ElementExpr:
-    """The bits of a chosen integer: b ^ ((a ^ b) & mask), where the mask is all ones if a is meant, and zero if not."""
     if not isinstance(value, Apply):
         return value
     if value.op != "where":
-        return value.args[0]
+        return bits_inside(value, _loaded)
     condition, *cases = value.args
-    one, other = (_chosen(case, dtype) for case in cases)
-    mask = Apply("to_int32", (Apply("mul", (_loaded(condition), Number(-1.0))),))
-    tile, rest = (other, one) if isinstance(one, Number) else (one, other)
-    differing = tile if rest == Number(0.0) else Apply("bit_xor", (tile, rest))
-    chosen = Apply("bit_and", (differing, mask))
-    return chosen if other == Number(0.0) else Apply("bit_xor", (chosen, other))
+    return chosen(_loaded(condition), *(_chosen(case, dtype) for case in cases))
 
 
 def _loaded(value: ElementExpr) -> ElementExpr:

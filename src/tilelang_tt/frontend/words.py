@@ -14,13 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tilelang_tt.frontend.wrapping import is_exact
+from tilelang_tt.frontend.wrapping import SMALL, is_exact
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.elements import Apply, Element, ElementExpr, Index, Number, Scalar, elements, parts
 
 _DTYPE = "int32"
-_NARROW = ("int8", "uint8", "int16", "uint16", "bool")
-_EXACT = 2.0**24  # whole numbers up to here are float32
+_NARROW = (*SMALL, "bool")
 _HALF = 2.0**16
 _ARITHMETIC = ("add", "sub", "mul", "max", "min")
 COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
@@ -60,7 +59,7 @@ def _has_words(value: ElementExpr) -> bool:
 
 
 def _is_large(value: ElementExpr) -> bool:
-    return isinstance(value, Number) and value.value.is_integer() and abs(value.value) > _EXACT
+    return isinstance(value, Number) and value.value.is_integer() and not is_exact(value)
 
 
 def _word(value: ElementExpr, loaded: Loaded) -> ElementExpr | None:
@@ -78,9 +77,7 @@ def _word(value: ElementExpr, loaded: Loaded) -> ElementExpr | None:
 
 def _word_of_operation(value: Apply, loaded: Loaded) -> ElementExpr | None:
     if value.op == "from_int32":
-        inner = loaded(value)
-        assert isinstance(inner, Apply)
-        return inner.args[0]
+        return bits_inside(value, loaded)
     if value.op not in (*_ARITHMETIC, "where"):
         return None
     a, b = (_word(arg, loaded) for arg in value.args[-2:])
@@ -88,12 +85,27 @@ def _word_of_operation(value: Apply, loaded: Loaded) -> ElementExpr | None:
         return None
     if value.op != "where":
         return Apply(f"{value.op}_int32", (a, b))
-    ones_or_zero = _of_float(Apply("mul", (loaded(value.args[0]), Number(-1.0))))
-    return Apply("bit_xor", (b, Apply("bit_and", (Apply("bit_xor", (a, b)), ones_or_zero))))
+    return chosen(loaded(value.args[0]), a, b)
+
+
+def bits_inside(cast: Apply, loaded: Loaded) -> ElementExpr:
+    """What a cast from an integer is of."""
+    inner = loaded(cast)
+    assert isinstance(inner, Apply)
+    return inner.args[0]
+
+
+def chosen(truth: ElementExpr, one: ElementExpr, other: ElementExpr) -> ElementExpr:
+    """The bits of a chosen integer: b ^ ((a ^ b) & mask), where the mask is all ones if a is meant, and zero if not."""
+    mask = _of_float(Apply("mul", (truth, Number(-1.0))))
+    tile, rest = (other, one) if isinstance(one, Number) else (one, other)
+    differing = tile if rest == Number(0.0) else Apply("bit_xor", (tile, rest))
+    bits = Apply("bit_and", (differing, mask))
+    return bits if other == Number(0.0) else Apply("bit_xor", (bits, other))
 
 
 def _constant(number: float) -> ElementExpr:
-    if abs(number) <= _EXACT:
+    if is_exact(Number(number)):
         return _of_float(Number(number))
     high, low = divmod(number, _HALF)
     upper = Apply("shift_left", (_of_float(Number(high)), Number(16.0)))

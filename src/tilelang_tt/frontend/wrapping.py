@@ -16,7 +16,7 @@ import numpy as np
 from tilelang_tt.formats import INTEGERS
 from tilelang_tt.ir.elements import Apply, Element, ElementExpr, Index, Number
 
-_SMALL = ("int8", "uint8", "int16", "uint16")
+SMALL = ("int8", "uint8", "int16", "uint16")
 _KEEPS_WHOLE = frozenset(("add", "sub", "mul", "max", "min", "negate", "abs"))
 _ANY = (-math.inf, math.inf)
 _EXACT = 2.0**24  # whole numbers up to here are float32
@@ -25,7 +25,7 @@ _BYTE = 256.0
 
 def wrapped(value: ElementExpr, dtype: str) -> ElementExpr:
     """An integer as one of `dtype`; as it is where it surely is one."""
-    if dtype not in _SMALL or not _is_integer(value):
+    if dtype not in SMALL or not _is_integer(value):
         return value
     limits, (low, high) = np.iinfo(dtype), _range(value)
     if limits.min <= low and high <= limits.max:
@@ -91,7 +91,7 @@ def _range(value: ElementExpr) -> tuple[float, float]:
         return value.value, value.value
     if isinstance(value, Element):
         dtype = value.buffer.dtype
-        limits = np.iinfo(dtype) if dtype in _SMALL else None
+        limits = np.iinfo(dtype) if dtype in SMALL else None
         return (0.0, 1.0) if dtype == "bool" else _ANY if limits is None else (float(limits.min), float(limits.max))
     if not isinstance(value, Apply) or value.op.startswith("from_"):
         return _ANY
