@@ -36,6 +36,7 @@ from tilelang_tt.ir.kernel import For, If, KernelSet, Let, Source, walk
 from tilelang_tt.ir.layout import Role
 from tilelang_tt.ir.movement import Barrier, BarrierKind, Pointer, ReadTile, WriteTile
 from tilelang_tt.ops import ELEMENT_OPS
+from tilelang_tt.ops.row import BB, TR, TT
 from tilelang_tt.options import Options
 from tilelang_tt.passes.f_verify.check_blocks import check_blocks
 from tilelang_tt.passes.f_verify.verify_kernels import verify_kernels
@@ -275,17 +276,17 @@ def taking(name: str) -> Callable[[Any], bool]:
 
 
 def with_whole_tiles(name: str) -> KernelSet:
-    whole = next(row for row in ELEMENT_OPS["add"].instructions if row.operands == "bb")
+    whole = ELEMENT_OPS["add"].instruction(BB)
     return with_fields(COMPUTE, taking(name), kernels_of("first rows"), instruction=whole)
 
 
 def row_in_dst_packed() -> KernelSet:
     """The instruction that spreads a row over a tile works on the row itself instead."""
     kernels = kernels_of("first rows in DST")
-    place = find(kernels, COMPUTE, lambda stmt: isinstance(stmt, Sfpu) and stmt.instruction.operands == "tr")
+    place = find(kernels, COMPUTE, lambda stmt: isinstance(stmt, Sfpu) and stmt.instruction.operands == TR)
     spread = at(kernels.kernel(COMPUTE).body, place)
     assert isinstance(spread, Sfpu)
-    whole = next(row for row in ELEMENT_OPS["mul"].instructions if row.operands == "tt")
+    whole = ELEMENT_OPS["mul"].instruction(TT)
     return altered(kernels, COMPUTE, place, instruction=whole)
 
 

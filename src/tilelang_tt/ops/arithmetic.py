@@ -7,11 +7,14 @@ import numpy as np
 from tilelang_tt.ops.row import (
     EXACT,
     KERNEL_API,
+    NT,
     ROUNDED,
+    TN,
     UNARY,
     Accuracy,
     ElementOp,
     Instruction,
+    Operands,
     of_blocks,
     of_tiles,
     unary,
@@ -28,22 +31,22 @@ _TEN_BITS = (2.0**-10, 0.0)
 _FOUR_PARTS = (0.0, 3 * 2.0**-126)
 
 
-def _scalar(operands: str, call: str) -> Instruction:
+def _scalar(operands: Operands, call: str) -> Instruction:
     return with_number(operands, call, f"{UNARY}/binop_with_scalar.h", init="binop_with_scalar_tile")
 
 
 def _extremum(name: str) -> tuple[Instruction, ...]:
     return (
-        with_number("tn", f"unary_{name}_tile", KERNEL_API),
+        with_number(TN, f"unary_{name}_tile", KERNEL_API),
         of_tiles(f"binary_{name}_tile", "api/compute/binary_max_min.h"),
     )
 
 
-_RELU = Instruction("tn", "relu_tile_init()", "relu_tile({a})", f"{UNARY}/relu.h", number=0.0)
-_NEGATIVE = Instruction("tn", "negative_tile_init()", "negative_tile({a})", f"{UNARY}/negative.h", number=-1.0)
+_RELU = Instruction(TN, "relu_tile_init()", "relu_tile({a})", f"{UNARY}/relu.h", number=0.0)
+_NEGATIVE = Instruction(TN, "negative_tile_init()", "negative_tile({a})", f"{UNARY}/negative.h", number=-1.0)
 # div_unary_tile multiplies: the caller passes the reciprocal.
 _DIVIDE = Instruction(
-    "tn",
+    TN,
     "binop_with_scalar_tile_init()",
     "div_unary_tile({a}, {bits})",
     f"{UNARY}/binop_with_scalar.h",
@@ -55,7 +58,7 @@ ROWS = (
         "add",
         np.add,
         (
-            _scalar("tn", "add_unary_tile"),
+            _scalar(TN, "add_unary_tile"),
             with_row("add"),
             of_tiles("add_binary_tile"),
             *of_blocks("add", _TEN_BITS),
@@ -68,8 +71,8 @@ ROWS = (
         "sub",
         np.subtract,
         (
-            _scalar("tn", "sub_unary_tile"),
-            _scalar("nt", "rsub_unary_tile"),
+            _scalar(TN, "sub_unary_tile"),
+            _scalar(NT, "rsub_unary_tile"),
             with_row("sub"),
             of_tiles("sub_binary_tile"),
             *of_blocks("sub", _TEN_BITS),
@@ -82,10 +85,10 @@ ROWS = (
         np.multiply,
         (
             _NEGATIVE,
-            _scalar("tn", "mul_unary_tile"),
+            _scalar(TN, "mul_unary_tile"),
             with_row("mul"),
             of_tiles("mul_binary_tile"),
-            *of_blocks("mul", _FOUR_PARTS),
+            *of_blocks("mul", _FOUR_PARTS, adds=True),
         ),
         ROUNDED,
         commutative=True,

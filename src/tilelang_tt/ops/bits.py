@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tilelang_tt.ops.row import EXACT, UNARY, ElementOp, Instruction
+from tilelang_tt.ops.row import EXACT, TN, TT, UNARY, ElementOp, Instruction
 
 _WORD = 2**32
 _INT32 = "DataFormat::Int32"
@@ -39,7 +39,7 @@ def _signed(meaning: Callable[..., Any]) -> Callable[..., Any]:
 
 def _arithmetic(name: str, call: str, header: str, meaning: Callable[..., Any], init: str = "") -> ElementOp:
     calls = init or f"{call.partition('<')[0]}_init()", f"{call}({{a}}, {{b}}, {{out}})"
-    row = Instruction("tt", *calls, f"api/compute/{header}.h")
+    row = Instruction(TT, *calls, f"api/compute/{header}.h")
     return ElementOp(
         f"{name}_int32",
         _signed(meaning),
@@ -62,13 +62,13 @@ def _float_of_bits(x: Any) -> Any:
 def _bitwise(name: str, meaning: Callable[..., Any]) -> ElementOp:
     rows = (
         Instruction(
-            "tn",
+            TN,
             f"bitwise_{name}_tile_init()",
             f"bitwise_{name}_tile<DataFormat::Int32>({{a}}, {{whole}})",
             f"{UNARY}/bitwise.h",
         ),
         Instruction(
-            "tt",
+            TT,
             "binary_bitwise_tile_init()",
             f"bitwise_{name}_binary_tile<DataFormat::Int32>({{a}}, {{b}}, {{out}})",
             "api/compute/binary_bitwise_sfpu.h",
@@ -78,7 +78,7 @@ def _bitwise(name: str, meaning: Callable[..., Any]) -> ElementOp:
 
 
 def _shift(name: str, call: str, meaning: Callable[..., Any]) -> ElementOp:
-    row = Instruction("tn", f"{call}_init()", f"{call}<DataFormat::Int32>({{a}}, {{whole}})", f"{UNARY}/shift.h")
+    row = Instruction(TN, f"{call}_init()", f"{call}<DataFormat::Int32>({{a}}, {{whole}})", f"{UNARY}/shift.h")
     note = "by a number, the same for the whole block"
     return ElementOp(name, meaning, (row,), EXACT, takes_bits=True, changes_bits=True, note=note)
 

@@ -7,14 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from tilelang_tt.ops.row import EXACT, ROUNDED, UNARY, Accuracy, ElementOp, Instruction
+from tilelang_tt.ops.row import EXACT, ROUNDED, UNARY, Accuracy, ElementOp, Instruction, T
 
 
 def _cast(name: str, source: str, target: str, meaning: Callable[..., Any], accuracy: Accuracy, note: str) -> ElementOp:
     formats = f"(uint32_t)DataFormat::{source}, (uint32_t)DataFormat::{target}"
-    row = Instruction(
-        "t", f"typecast_tile_init<{formats}>()", f"typecast_tile<{formats}>({{a}})", f"{UNARY}/typecast.h"
-    )
+    row = Instruction(T, f"typecast_tile_init<{formats}>()", f"typecast_tile<{formats}>({{a}})", f"{UNARY}/typecast.h")
     return ElementOp(
         name,
         meaning,

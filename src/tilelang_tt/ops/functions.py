@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tilelang_tt.ops.row import KERNEL_API, UNARY, Accuracy, ElementOp, Instruction, of_tiles, unary
+from tilelang_tt.ops.row import KERNEL_API, UNARY, Accuracy, ElementOp, Instruction, T, of_tiles, unary
 
 _TRIGONOMETRY = f"{UNARY}/trigonometry.h"
 _TINY = 2.0**-126
@@ -31,7 +31,7 @@ ROWS = (
     ElementOp(
         "erf",
         _erf,
-        (Instruction("t", "erf_tile_init<false>()", "erf_tile<false>({a})", f"{UNARY}/erf_erfc.h"),),
+        (Instruction(T, "erf_tile_init<false>()", "erf_tile<false>({a})", f"{UNARY}/erf_erfc.h"),),
         Accuracy(0.0, absolute=4e-3),
         note="made for 16-bit results",
     ),

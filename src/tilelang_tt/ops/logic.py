@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from tilelang_tt.ops.row import EXACT, UNARY, ElementOp, Instruction, of_tiles, with_number
+from tilelang_tt.ops.row import EXACT, NT, TN, TTT, UNARY, ElementOp, Instruction, Operands, T, of_tiles, with_number
 
 _COMPARE = f"{UNARY}/comp.h"
 _NAN_UNARY = "with a number, a NaN counts as a number beyond infinity of its sign; with a tile or zero, as in IEEE 754"
 
 
-def _with_finite(operands: str, name: str) -> Instruction:
+def _with_finite(operands: Operands, name: str) -> Instruction:
     """The chip subtracts the number, which makes a NaN of two equal infinities; of two tiles it compares the bits."""
     return with_number(operands, f"unary_{name}_tile", _COMPARE, finite=True)
 
@@ -26,15 +26,15 @@ def _truth(meaning: Callable[..., Any]) -> Callable[..., Any]:
 def _comparison(name: str, swapped: str, meaning: Callable[..., Any], note: str = "") -> ElementOp:
     """`swapped` is the comparison that holds for exchanged operands."""
 
-    def with_zero(operands: str, comparison: str) -> Instruction:
+    def with_zero(operands: Operands, comparison: str) -> Instruction:
         call = f"{comparison}z_tile"
         return Instruction(operands, f"{call}_init()", f"{call}({{a}})", _COMPARE, number=0.0)
 
     rows = (
-        with_zero("tn", name),
-        with_zero("nt", swapped),
-        _with_finite("tn", name),
-        _with_finite("nt", swapped),
+        with_zero(TN, name),
+        with_zero(NT, swapped),
+        _with_finite(TN, name),
+        _with_finite(NT, swapped),
         of_tiles(f"{name}_binary_tile"),
     )
     return ElementOp(name, _truth(meaning), rows, EXACT, note=note, jumps=True)
@@ -42,7 +42,7 @@ def _comparison(name: str, swapped: str, meaning: Callable[..., Any], note: str 
 
 def _test(name: str, meaning: Callable[..., Any]) -> ElementOp:
     """A test of one tile. NaN survives only where float32 is unpacked straight to DST."""
-    row = Instruction("t", f"{name}_tile_init()", f"{name}_tile({{a}})", f"{UNARY}/isinf_isnan.h")
+    row = Instruction(T, f"{name}_tile_init()", f"{name}_tile({{a}})", f"{UNARY}/isinf_isnan.h")
     return ElementOp(name, _truth(meaning), (row,), EXACT, note="NaN becomes infinity on the way to a 16-bit result")
 
 
@@ -64,7 +64,7 @@ ROWS = (
     ElementOp(
         "not",
         _truth(np.logical_not),
-        (Instruction("t", "eqz_tile_init()", "eqz_tile({a})", _COMPARE),),
+        (Instruction(T, "eqz_tile_init()", "eqz_tile({a})", _COMPARE),),
         EXACT,
     ),
     ElementOp(
@@ -72,7 +72,7 @@ ROWS = (
         np.where,
         (
             Instruction(
-                "ttt",
+                TTT,
                 "where_tile_init()",
                 "where_tile<{format}>({a}, {b}, {c}, {out})",
                 f"{UNARY}/where.h",

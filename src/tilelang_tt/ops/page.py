@@ -103,8 +103,9 @@ def _chip(op: ElementOp) -> str:
     found: dict[str, list[str]] = {}
     for row in op.instructions:
         only = "" if row.number is None else f" = {row.number:g}"
-        found.setdefault(row.call.partition("(")[0].partition("<")[0], []).append(row.operands + only)
-    return ", ".join(f"`{call}` ({', '.join(kinds)})" for call, kinds in found.items())
+        kinds = "".join(kind.value for kind in row.operands)
+        found.setdefault(row.call.partition("(")[0].partition("<")[0], []).append(kinds + only)
+    return ", ".join(f"`{call}` ({', '.join(forms)})" for call, forms in found.items())
 
 
 def _error(accuracy: Accuracy) -> str:

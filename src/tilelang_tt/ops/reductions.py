@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from tilelang_tt.ops import ELEMENT_OPS
-from tilelang_tt.ops.row import KERNEL_API, Instruction
-
-
-def _instruction(op: str, operands: str) -> Instruction:
-    return next(row for row in ELEMENT_OPS[op].instructions if row.operands == operands)
+from tilelang_tt.ops.row import KERNEL_API, TR, TT, Instruction, T
 
 
 def _down_columns(pool: str) -> Instruction:
     kind = f"PoolType::{pool}, DataFormat::Float32"
     call = f"sfpu_reduce<{kind}, ReduceDim::REDUCE_COL>({{a}})"
-    return Instruction("t", f"sfpu_reduce_init<{kind}>()", call, KERNEL_API)
+    return Instruction(T, f"sfpu_reduce_init<{kind}>()", call, KERNEL_API)
 
 
-TOGETHER = {"sum": _instruction("add", "tt"), "max": _instruction("max", "tt")}  # two tiles to one
+TOGETHER = {"sum": ELEMENT_OPS["add"].instruction(TT), "max": ELEMENT_OPS["max"].instruction(TT)}  # two tiles to one
 DOWN_COLUMNS = {
     "sum": _down_columns("SUM"),
     "max": _down_columns("MAX"),
 }  # into the first row, the others hold anything
-SPREAD = _instruction("add", "tr")  # the first row of b, added to every row of a
+SPREAD = ELEMENT_OPS["add"].instruction(TR)  # the first row of b, added to every row of a

@@ -8,11 +8,11 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from tilelang_tt.ops.row import EXACT, UNARY, ElementOp, Instruction
+from tilelang_tt.ops.row import EXACT, UNARY, ElementOp, Instruction, T
 
 
 def _whole(name: str, call: str, meaning: Callable[..., Any], note: str = "") -> ElementOp:
-    row = Instruction("t", "rounding_op_tile_init()", call, f"{UNARY}/rounding.h")
+    row = Instruction(T, "rounding_op_tile_init()", call, f"{UNARY}/rounding.h")
     return ElementOp(name, meaning, (row,), EXACT, note=note, jumps=True)
 
 
@@ -28,7 +28,7 @@ ROWS = (
         lambda x: np.asarray(x).astype(ml_dtypes.bfloat16).astype(np.float32),
         (
             Instruction(
-                "t",
+                T,
                 f"typecast_tile_init<{_FORMATS}>()",
                 f"typecast_tile<{_FORMATS}>({{a}})",
                 f"{UNARY}/typecast.h",

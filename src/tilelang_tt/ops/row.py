@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from enum import Enum
 from typing import Any
 
 UNARY = "api/compute/eltwise_unary"
@@ -13,18 +14,31 @@ BINARY_SFPU = "api/compute/eltwise_binary_sfpu.h"
 EVERYWHERE = (-float("inf"), float("inf"))
 
 
+class Operand(Enum):
+    """What an instruction takes. The letters are for the page of operations."""
+
+    TILE = "t"  # in DST, for the vector unit
+    NUMBER = "n"  # the same for the whole tile
+    BLOCK = "b"  # a tile in a circular buffer, for the matrix engine
+    ROW = "r"  # the first row of such a tile, for all rows
+
+
+Operands = tuple[Operand, ...]
+
+T, TT, TTT = ((Operand.TILE,) * count for count in (1, 2, 3))
+TN, NT, TR = (Operand.TILE, Operand.NUMBER), (Operand.NUMBER, Operand.TILE), (Operand.TILE, Operand.ROW)
+BB, BR = (Operand.BLOCK, Operand.BLOCK), (Operand.BLOCK, Operand.ROW)
+
+
 @dataclass(frozen=True)
 class Instruction:
     """One way an engine carries out an operation.
 
-    `operands` has a letter per operand: `t` a tile in DST, `n` a number, the same for the whole tile; both are the
-    SFPU's. The matrix engine takes `b`, a tile in a circular buffer. Beside either, `r` is the first row of such a
-    tile, for all rows. In `call`, {a} {b} {c} {out} are DST indices (beside `b`: places in {cb_a} and {cb_b}), {bits}
-    the number's float32 bits, {whole} the number itself, {format} the format of DST. A call without {out} works in
-    place on {a}.
+    In `call`, {a} {b} {c} {out} are DST indices (of blocks: places in {cb_a} and {cb_b}), {bits} the number's float32
+    bits, {whole} the number itself, {format} the format of DST. A call without {out} works in place on {a}.
     """
 
-    operands: str
+    operands: Operands
     init: str
     call: str
     header: str
@@ -32,20 +46,16 @@ class Instruction:
     finite: bool = False  # not for an infinite number
     prepare: Callable[[float], float] | None = None  # the number the call wants, of one known at compile time
     error: tuple[float, float] = (0.0, 0.0)  # beyond the operation's accuracy: relative to the result, and absolute
+    adds: bool = False  # to what {out} holds: the matrix engine's way with products
 
     @property
     def in_place(self) -> bool:
         return "{out}" not in self.call
 
     @property
-    def adds(self) -> bool:
-        """Whether the result is added to what {out} holds: the matrix engine's way with products."""
-        return self.call.startswith("mul_tiles")
-
-    @property
     def of_blocks(self) -> bool:
         """Whether the matrix engine carries it out, on tiles in circular buffers."""
-        return "b" in self.operands
+        return Operand.BLOCK in self.operands
 
 
 @dataclass(frozen=True)
@@ -78,34 +88,38 @@ class ElementOp:
     takes_bits: bool = False  # tile operands are 32-bit integers as they are
     changes_bits: bool = False  # the result is not a float32
 
+    def instruction(self, operands: Operands) -> Instruction:
+        """The first instruction for these kinds of operands."""
+        return next(row for row in self.instructions if row.operands == operands)
+
 
 def unary(
     name: str, header: str, meaning: Callable[..., Any], accuracy: Accuracy, note: str = "", *, steady: bool = False
 ) -> ElementOp:
     """An operation on one tile, in place, called as it is named."""
-    row = Instruction("t", f"{name}_tile_init()", f"{name}_tile({{a}})", header)
+    row = Instruction(T, f"{name}_tile_init()", f"{name}_tile({{a}})", header)
     return ElementOp(name, meaning, (row,), accuracy, note=note, steady=(0,) if steady else ())
 
 
-def with_number(operands: str, call: str, header: str, init: str | None = None, **extra: Any) -> Instruction:
+def with_number(operands: Operands, call: str, header: str, init: str | None = None, **extra: Any) -> Instruction:
     """`call(a, bits)`, in place."""
     return Instruction(operands, f"{init or call}_init()", f"{call}({{a}}, {{bits}})", header, **extra)
 
 
 def of_tiles(call: str, header: str = BINARY_SFPU) -> Instruction:
     """`call(a, b, out)`."""
-    return Instruction("tt", f"{call}_init()", f"{call}({{a}}, {{b}}, {{out}})", header)
+    return Instruction(TT, f"{call}_init()", f"{call}({{a}}, {{b}}, {{out}})", header)
 
 
 def with_row(name: str) -> Instruction:
     """`a = a name (the first row of b)`, in place."""
     call = f"sfpu_{name}_bcast_row({{a}}, {{b}})"
-    return Instruction("tr", "sfpu_bcast_row_init()", call, "api/compute/sfpu_binary_bcast.h")
+    return Instruction(TR, "sfpu_bcast_row_init()", call, "api/compute/sfpu_binary_bcast.h")
 
 
-def of_blocks(name: str, error: tuple[float, float]) -> tuple[Instruction, Instruction]:
+def of_blocks(name: str, error: tuple[float, float], *, adds: bool = False) -> tuple[Instruction, Instruction]:
     """`name_tiles(cb_a, cb_b, a, b, out)` of the matrix engine, and the form that spreads the first row of `b`."""
     init, call = f"{name}_init({{cb_a}}, {{cb_b}})", f"{name}_tiles({{cb_a}}, {{cb_b}}, {{a}}, {{b}}, {{out}})"
-    whole = Instruction("bb", init, call, "api/compute/eltwise_binary.h", error=error)
+    whole = Instruction(BB, init, call, "api/compute/eltwise_binary.h", error=error, adds=adds)
     init, call = init.replace("_init", "_bcast_rows_init"), call.replace("_tiles", "_tiles_bcast_rows")
-    return whole, replace(whole, operands="br", init=init, call=call, header="api/compute/bcast.h")
+    return whole, replace(whole, operands=BR, init=init, call=call, header="api/compute/bcast.h")

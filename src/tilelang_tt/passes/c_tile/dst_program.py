@@ -26,6 +26,7 @@ from tilelang_tt.ir.scalar import Expr
 from tilelang_tt.ir.tile import Map, Maps, maps_of, unpacks
 from tilelang_tt.ops import ELEMENT_OPS, Instruction
 from tilelang_tt.ops.reductions import SPREAD
+from tilelang_tt.ops.row import BB, BR, Operand, T
 from tilelang_tt.passes.c_tile.select_instruction import left_as_rows, select
 
 
@@ -77,10 +78,10 @@ class ComputeFromBlocks:
 Step = Fetch | SetNumber | Compute | ComputeFromBlocks
 
 # How the matrix engine brings the first row of a tile to every row of a slot: added to a tile of zeros.
-SPREAD_ROW = next(row for row in ELEMENT_OPS["add"].instructions if row.operands == "br")
+SPREAD_ROW = ELEMENT_OPS["add"].instruction(BR)
 
 COPY_SLOT = Instruction(
-    "t", "copy_dest_values_init()", "copy_dest_values<{format}>({a}, {out})", "api/compute/copy_dest_values.h"
+    T, "copy_dest_values_init()", "copy_dest_values<{format}>({a}, {out})", "api/compute/copy_dest_values.h"
 )
 
 
@@ -324,8 +325,7 @@ class _Builder:
 
     def from_blocks(self, expr: Apply) -> int:
         a, b = (arg for arg in expr.args if isinstance(arg, Element))
-        operands = "br" if b.buffer in self.rows else "bb"
-        row = next(row for row in ELEMENT_OPS[expr.op].instructions if row.operands == operands)
+        row = ELEMENT_OPS[expr.op].instruction(BR if b.buffer in self.rows else BB)
         slot = self.take(common=self.repeated(expr), fresh=row.adds)
         self.steps.append(ComputeFromBlocks(row, (_fetch(a, slot), _fetch(b, slot)), slot))
         return slot
@@ -335,10 +335,12 @@ class _Builder:
             return self.from_blocks(expr)
         row, args = select(ELEMENT_OPS[expr.op], expr.args, self.left_as_rows)
         common = self.repeated(expr)
-        number = next((_value(arg) for kind, arg in zip(row.operands, args, strict=True) if kind == "n"), None)
+        number = next(
+            (_value(arg) for kind, arg in zip(row.operands, args, strict=True) if kind is Operand.NUMBER), None
+        )
         if number is not None and row.prepare is not None:
             number = row.prepare(number)
-        tiles = [arg for kind, arg in zip(row.operands, args, strict=True) if kind != "n"]
+        tiles = [arg for kind, arg in zip(row.operands, args, strict=True) if kind is not Operand.NUMBER]
         operands = self.operands(tiles, own=row.in_place and not common)
         if row.in_place and self.readers[operands[0]] > 1:
             operands = (self.copied(operands[0], common=common), *operands[1:])

@@ -15,6 +15,7 @@ from collections.abc import Collection, Iterator
 from tilelang_tt.ir.elements import Apply, ElementExpr, Number, Scalar, element_buffers
 from tilelang_tt.ir.places import Buffer
 from tilelang_tt.ops import ELEMENT_OPS, ElementOp, Instruction
+from tilelang_tt.ops.row import Operand
 
 
 def select(
@@ -32,12 +33,12 @@ def select(
     raise AssertionError(f"no instruction of '{op.name}' takes tiles alone")
 
 
-def _suits(row: Instruction, kind: str, arg: ElementExpr, rows: Collection[Buffer]) -> bool:
-    if kind == "r":
+def _suits(row: Instruction, kind: Operand, arg: ElementExpr, rows: Collection[Buffer]) -> bool:
+    if kind is Operand.ROW:
         return _is_row(arg, rows)
-    if kind == "t":
+    if kind is Operand.TILE:
         # A number in place of a tile costs a slot: only where no instruction takes the number itself.
-        return "n" not in row.operands or not isinstance(arg, Number | Scalar)
+        return Operand.NUMBER not in row.operands or not isinstance(arg, Number | Scalar)
     if isinstance(arg, Scalar):
         return row.number is None and row.prepare is None
     if not isinstance(arg, Number) or (row.finite and math.isinf(arg.value)):
@@ -69,5 +70,5 @@ def _used_whole(expr: ElementExpr, rows: Collection[Buffer]) -> Iterator[Buffer]
     elif isinstance(expr, Apply) and not expr.of_blocks:
         row, args = select(ELEMENT_OPS[expr.op], expr.args, rows)
         for kind, arg in zip(row.operands, args, strict=True):
-            if kind != "r":
+            if kind is not Operand.ROW:
                 yield from _used_whole(arg, rows)

@@ -34,6 +34,7 @@ from tilelang_tt.ir.kernel import For, If, Kernel, KernelSet, KernelStmt, walk
 from tilelang_tt.ir.layout import Role
 from tilelang_tt.ir.movement import MakeTile, ReadRow, ReadTile, RowPlace, WriteRow, WriteTile, ZeroRow, ZeroTile
 from tilelang_tt.ir.scalar import Expr, Facts, Var
+from tilelang_tt.ops.row import Operand
 from tilelang_tt.passes.f_verify.verify_program import fail
 
 _FUNCTIONS = {"min": min, "max": max}  # of scalar expressions printed as Python
@@ -228,8 +229,9 @@ class _Run:
                 tiles_in = [self.evaluate(operand, values) for operand in stmt.operands]
                 for tile in tiles_in:
                     _use(tile, "computed with", state)
-                kinds = stmt.instruction.operands.replace("n", "")
-                row = any(kind == "t" and tile in state.rows for kind, tile in zip(kinds, tiles_in, strict=True))
+                kinds = [kind for kind in stmt.instruction.operands if kind is not Operand.NUMBER]
+                used_whole = [tile for kind, tile in zip(kinds, tiles_in, strict=True) if kind is Operand.TILE]
+                row = not state.rows.isdisjoint(used_whole)
                 _put(self.evaluate(stmt.out, values), state, row=row)
             case DstCall(DstKind.ACQUIRE):
                 state.dst, state.rows = {}, set()

@@ -9,6 +9,7 @@ from tilelang_tt.ir.engine import BinaryTiles, CopyTile, MatmulBlock, PackTile, 
 from tilelang_tt.ir.kernel import For, If, Kernel, KernelSet, KernelStmt, Let, children
 from tilelang_tt.ir.movement import MakeTile, ReadRow, ReadTile, RowPlace, WriteRow, WriteTile, ZeroRow, ZeroTile
 from tilelang_tt.ir.scalar import Expr, Facts
+from tilelang_tt.ops.row import BR
 from tilelang_tt.passes.f_verify.verify_program import fail
 
 
@@ -144,7 +145,7 @@ def _whole(stmt: KernelStmt) -> tuple[Cb, ...]:
         case MatmulBlock():
             return (stmt.a, stmt.b)
         case BinaryTiles():
-            return (stmt.a,) if stmt.instruction.operands == "br" else (stmt.a, stmt.b)
+            return (stmt.a,) if stmt.instruction.operands == BR else (stmt.a, stmt.b)
     return ()
 
 
