@@ -1,0 +1,112 @@
+"""Kernels to count, and what is counted of each: what its code does, how long that is, what compiling it takes."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import json
+import statistics
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from tilelang import tvm
+from tilelang.backend.target import determine_target
+
+from tilelang_tt import costs
+from tilelang_tt.diagnostics import TenstorrentError
+from tilelang_tt.ir.kernel import KernelSet
+from tilelang_tt.ir.layout import Role
+from tilelang_tt.options import Options
+from tilelang_tt.pipeline import print_files, run_passes
+from tilelang_tt.target import options_of, parse_options
+
+GOLDEN = Path(__file__).parent.parent / "tests" / "golden"
+SIZE = 256  # of every dimension, and every whole number, that only a call would tell
+
+
+@dataclass(frozen=True)
+class Kernel:
+    name: str
+    func: Any  # PrimFunc
+    options: Options
+
+
+@dataclass(frozen=True)
+class Counted:
+    """One kernel. `numbers` are the same whenever it is compiled; a refused kernel has none."""
+
+    refused: str = ""  # code of the refusal
+    numbers: dict[str, int] = field(default_factory=dict)
+    files: dict[str, str] = field(default_factory=dict)  # file -> digest of its text
+    milliseconds: float = 0.0
+
+
+def goldens() -> Iterator[Kernel]:
+    for path in sorted(GOLDEN.glob("*/kernel.py")):
+        spec = importlib.util.spec_from_file_location(f"counted_{path.parent.name}", path)
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        func = next(value for value in vars(module).values() if isinstance(value, tvm.tirx.PrimFunc))
+        yield Kernel(path.parent.name, func, options_of(determine_target(module.TARGET, return_object=True)))
+
+
+def traced(folder: Path) -> Iterator[Kernel]:
+    """Kernels that `benchmarks.trace` has written."""
+    for path in sorted(folder.glob("*.json")):
+        kept = json.loads(path.read_text())
+        yield Kernel(path.stem, tvm.ir.load_json(kept["function"]), parse_options(kept["options"]))
+
+
+def _note(stages: list[str], stage: str, _state: object) -> None:
+    stages.append(stage)
+
+
+def count(kernel: Kernel, rounds: int, texts: dict[str, str]) -> Counted:
+    """Compile `rounds` times; `texts` receives the generated files."""
+    seconds = []
+    for _ in range(rounds):
+        stages: list[str] = []
+        start = time.process_time()  # of this process: the machine may have other work
+        try:
+            program, sets = run_passes(kernel.func, kernel.options, partial(_note, stages))
+            files = print_files(program, sets)
+        except TenstorrentError as refusal:
+            return Counted(refusal.code)
+        seconds.append(time.process_time() - start)
+    texts.update(files)
+    numbers = {"tries": max(Counter(stages).values())} | _done(sets) | _lines(files)
+    digests = {name: hashlib.sha256(text.encode()).hexdigest()[:16] for name, text in files.items()}
+    return Counted("", numbers, digests, round(statistics.median(seconds) * 1e3, 1))
+
+
+def _done(sets: tuple[KernelSet, ...]) -> dict[str, int]:
+    """Of all launches together. What depends on a tensor's contents cannot be counted and is left out."""
+    total: Counter[str] = Counter({"sections_in_text": sum(map(costs.sections_in_text, sets))})
+    try:
+        for kernels in sets:
+            total.update(asdict(costs.of(kernels, _sizes(kernels))))
+    except costs.UncountableError:
+        return {"sections_in_text": total["sections_in_text"]}
+    return dict(total)
+
+
+def _sizes(kernels: KernelSet) -> dict[str, int]:
+    names = {str(size.name) for size in kernels.program.sizes}
+    names |= {arg.name for kernel in kernels.kernels for arg in kernel.args}
+    return dict.fromkeys(names, SIZE)
+
+
+def _lines(files: dict[str, str]) -> dict[str, int]:
+    """Lines of the generated kernels, by role; several launches have `NAME_reader.cpp` and so on."""
+    lines: Counter[str] = Counter()
+    for role in Role:
+        texts = [text for name, text in files.items() if name.endswith(f"{role.value}.cpp")]
+        lines[f"{role.value}_lines"] = sum(len(text.splitlines()) for text in texts)
+    return lines
