@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 
-from tilelang_tt.ir import scalar
+from tilelang_tt.ir import fields, scalar
+from tilelang_tt.ir.fields import READ
 from tilelang_tt.ir.places import Buffer
 from tilelang_tt.ir.scalar import Expr
 
@@ -19,7 +20,7 @@ class Element:
     (its place in `axes` is None). Of a block of constant tiles, `tile` is the one to take for the tile being computed.
     """
 
-    buffer: Buffer
+    buffer: Buffer = field(metadata=READ)
     axes: tuple[int | None, ...] | None = None
     origin: tuple[Expr, ...] | None = None  # None: from the start
     tile: Expr | None = None
@@ -73,6 +74,11 @@ def parts(expr: ElementExpr) -> Iterator[ElementExpr]:
     if isinstance(expr, Apply):
         for arg in expr.args:
             yield from parts(arg)
+
+
+def with_parts(expr: ElementExpr, change: Callable[[ElementExpr], ElementExpr | None]) -> ElementExpr:
+    """`expr` with parts replaced, outer before inner; None: a part stays, and those inside it are asked for."""
+    return fields.rebuilt(expr, lambda part, _: change(part) if isinstance(part, ElementExpr) else None)
 
 
 def elements(expr: ElementExpr) -> Iterator[Element]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
 
 from tilelang_tt.ir.cb import Cb
+from tilelang_tt.ir.fields import ASIDE, BODY, NUMBER
 from tilelang_tt.ir.scalar import Expr
 from tilelang_tt.ops import Instruction
 
@@ -77,7 +78,7 @@ class TransposeDst:
 @dataclass(frozen=True)
 class FillTile:
     dst: Expr
-    value: float | Expr
+    value: float | Expr = field(metadata=NUMBER)
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,7 @@ class Sfpu:
     instruction: Instruction
     operands: tuple[Expr, ...]
     out: Expr
-    number: float | Expr | None
+    number: float | Expr | None = field(metadata=NUMBER)
 
 
 @dataclass(frozen=True)
@@ -95,15 +96,15 @@ class PackTile:
     dst: Expr
     cb: Cb
     index: Expr
-    overwrite: Expr
+    overwrite: Expr = field(metadata=ASIDE)
 
 
 @dataclass(frozen=True)
 class Section:
     """One use of DST: computing, then packing."""
 
-    math: tuple[KernelStmt, ...]
-    pack: tuple[KernelStmt, ...]
+    math: tuple[KernelStmt, ...] = field(metadata=BODY)
+    pack: tuple[KernelStmt, ...] = field(metadata=BODY)
 
 
 class DstKind(Enum):

@@ -17,12 +17,13 @@ Printing is a walk: every decision is already here. Data movement is in `movemen
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from tilelang_tt.compiled import Decision
 from tilelang_tt.diagnostics import Location
+from tilelang_tt.ir import fields
 from tilelang_tt.ir.cb import Cb, CbCall
 from tilelang_tt.ir.engine import (
     BinaryTiles,
@@ -43,6 +44,7 @@ from tilelang_tt.ir.engine import (
     TransposeTile,
     Uninit,
 )
+from tilelang_tt.ir.fields import BODY, DEFINES
 from tilelang_tt.ir.layout import Role
 from tilelang_tt.ir.movement import (
     Barrier,
@@ -57,7 +59,7 @@ from tilelang_tt.ir.movement import (
     ZeroTile,
 )
 from tilelang_tt.ir.places import Buffer, Tensor
-from tilelang_tt.ir.scalar import Expr, Var, is_expr
+from tilelang_tt.ir.scalar import Expr, Var
 from tilelang_tt.ir.tile import Launch, TileProgram
 from tilelang_tt.ir.tile import Stmt as TileStmt
 
@@ -68,24 +70,24 @@ from tilelang_tt.ir.tile import Stmt as TileStmt
 class For:
     """for (var = start; var < stop; var += step)"""
 
-    var: Var
+    var: Var = field(metadata=DEFINES)
     start: Expr
     stop: Expr
     step: int
-    body: tuple[KernelStmt, ...]
+    body: tuple[KernelStmt, ...] = field(metadata=BODY)
     location: Location | None = None  # of a loop the user wrote
 
 
 @dataclass(frozen=True)
 class If:
     condition: Expr
-    then: tuple[KernelStmt, ...]
-    otherwise: tuple[KernelStmt, ...] = ()
+    then: tuple[KernelStmt, ...] = field(metadata=BODY)
+    otherwise: tuple[KernelStmt, ...] = field(default=(), metadata=BODY)
 
 
 @dataclass(frozen=True)
 class Let:
-    var: Var
+    var: Var = field(metadata=DEFINES)
     value: Expr
 
 
@@ -93,7 +95,7 @@ class Let:
 class Assign:
     """A variable that changes gets a new value."""
 
-    var: Var
+    var: Var = field(metadata=DEFINES)
     value: Expr
 
 
@@ -134,7 +136,7 @@ class Held:
     """`body` with `buffer` in DST; the last task reads it."""
 
     buffer: Buffer
-    body: tuple[KernelStmt, ...]
+    body: tuple[KernelStmt, ...] = field(metadata=BODY)
 
 
 KernelStmt = (
@@ -250,73 +252,24 @@ class KernelSet:
 
 
 def children(stmt: KernelStmt) -> tuple[tuple[KernelStmt, ...], ...]:
-    if isinstance(stmt, For | Held):
-        return (stmt.body,)
-    if isinstance(stmt, If):
-        return (stmt.then, stmt.otherwise)
-    if isinstance(stmt, Section):
-        return (stmt.math, stmt.pack)
-    return ()
+    return fields.children(stmt)
 
 
 def with_children(stmt: KernelStmt, bodies: tuple[tuple[KernelStmt, ...], ...]) -> KernelStmt:
-    if isinstance(stmt, For | Held):
-        return replace(stmt, body=bodies[0])
-    if isinstance(stmt, If):
-        return replace(stmt, then=bodies[0], otherwise=bodies[1])
-    if isinstance(stmt, Section):
-        return replace(stmt, math=bodies[0], pack=bodies[1])
-    return stmt
+    return fields.with_children(stmt, bodies)
+
+
+def within(stmt: KernelStmt, change: Callable[[tuple[KernelStmt, ...]], tuple[KernelStmt, ...]]) -> KernelStmt:
+    """A statement with each of the lists nested in it changed."""
+    return fields.within(stmt, change)
 
 
 def walk(body: tuple[KernelStmt, ...]) -> Iterator[KernelStmt]:
-    for stmt in body:
-        yield stmt
-        for nested in children(stmt):
-            yield from walk(nested)
+    return fields.walk(body)
 
 
-def numbers(stmt: KernelStmt) -> tuple[Expr, ...]:
-    """Numbers for whole tiles that the kernel computes."""
-    match stmt:
-        case FillTile(value=number) | Sfpu(number=number) if is_expr(number):
-            return (number,)
-    return ()
-
-
-def expressions(stmt: KernelStmt) -> tuple[Expr, ...]:
-    """Scalar expressions of a statement itself."""
-    match stmt:
-        case For():
-            return (stmt.start, stmt.stop)
-        case If():
-            return (stmt.condition,)
-        case Let() | Assign():
-            return (stmt.value,)
-        case ReadTile() | WriteTile():
-            return (stmt.page, stmt.slot)
-        case ZeroTile():
-            return (stmt.slot,)
-        case ReadRow() | WriteRow():
-            return (stmt.page, stmt.col, stmt.place.row)
-        case ZeroRow():
-            return (stmt.place.row,)
-        case ReadTable():
-            return (stmt.index,) if stmt.page is None else (stmt.index, stmt.page)
-        case MatmulBlock():
-            return (stmt.a_index, stmt.b_index)
-        case BinaryTiles():
-            return (stmt.a_index, stmt.b_index, stmt.dst)
-        case ReduceTile() | CopyTile() | TransposeTile():
-            return (stmt.index, stmt.dst)
-        case TransposeDst():
-            return (stmt.dst,)
-        case FillTile():
-            return (stmt.dst, *numbers(stmt))
-        case PackTile():
-            return (stmt.dst, stmt.index)
-        case Sfpu():
-            return (*stmt.operands, stmt.out, *numbers(stmt))
-        case L1Accumulate():
-            return (stmt.on,)
-    return ()
+def rewritten(
+    body: tuple[KernelStmt, ...], change: Callable[[KernelStmt], Iterable[KernelStmt] | None]
+) -> tuple[KernelStmt, ...]:
+    """Every statement replaced by what `change` makes of it; None: it stays, and what is inside it is rewritten."""
+    return fields.rewritten(body, change)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 from tilelang_tt.ir.cb import Cb
+from tilelang_tt.ir.fields import DEFINES
 from tilelang_tt.ir.layout import Constant, MaskTile
 from tilelang_tt.ir.places import Tensor
 from tilelang_tt.ir.scalar import Expr, Var
@@ -15,7 +16,7 @@ from tilelang_tt.ir.scalar import Expr, Var
 class Pointer:
     """var = L1 address of the block being filled (`write`) or drained."""
 
-    var: Var
+    var: Var = field(metadata=DEFINES)
     cb: Cb
     write: bool
 
@@ -37,7 +38,7 @@ class ReadTable:
     Where there is room for one page of the table only, `page` says which one it is; another one is fetched.
     """
 
-    var: Var
+    var: Var = field(metadata=DEFINES)
     table: Tensor
     index: Expr
     cb: Cb | None = None  # from `load_tables`

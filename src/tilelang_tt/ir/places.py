@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 from tilelang_tt.diagnostics import Location
 from tilelang_tt.ir import scalar
+from tilelang_tt.ir.fields import DEFINES
 from tilelang_tt.ir.scalar import Expr, Var, int_value
 
 
@@ -45,7 +46,7 @@ class Gather:
     """Row `var` of a block is at place `index` of the tensor's axis: a number over `var` and what `reads` bring."""
 
     axis: int
-    var: Var
+    var: Var = field(metadata=DEFINES)
     reads: tuple[Read, ...]
     index: Expr
 
@@ -96,7 +97,7 @@ class Part:
 class Read:
     """var = element `index` (row-major) of a tensor kept as a table: it steers loops, addresses or values."""
 
-    var: Var
+    var: Var = field(metadata=DEFINES)
     table: Tensor
     index: Expr
     location: Location | None = None

@@ -33,6 +33,10 @@ def is_expr(value: object) -> bool:
     return isinstance(value, tirx.PrimExpr)
 
 
+def is_expr_class(cls: type) -> bool:
+    return issubclass(cls, tirx.PrimExpr)
+
+
 def is_whole(value: object) -> bool:
     return isinstance(value, tirx.PrimExpr) and str(value.dtype).startswith(("int", "uint"))
 

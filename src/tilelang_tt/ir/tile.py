@@ -21,7 +21,9 @@ from dataclasses import dataclass, field, replace
 
 from tilelang_tt.compiled import Decision
 from tilelang_tt.diagnostics import Location
-from tilelang_tt.ir.elements import Element, ElementExpr, element_buffers
+from tilelang_tt.ir import fields
+from tilelang_tt.ir.elements import Element, ElementExpr
+from tilelang_tt.ir.fields import BODY, DEFINES, READ, WRITE, Mark
 from tilelang_tt.ir.layout import BufferLayout, Constant, Mask, Pool, Role, Stream, TensorLayout, Work
 from tilelang_tt.ir.places import Buffer, Gather, Part, Read, Region, Tensor
 from tilelang_tt.ir.scalar import Expr, Var, int_value
@@ -34,9 +36,9 @@ from tilelang_tt.options import Options
 class Loop:
     """`for var in range(extent)`; `stages` is T.Pipelined's num_stages (0: a serial loop)."""
 
-    var: Var
+    var: Var = field(metadata=DEFINES)
     extent: Expr
-    body: tuple[Stmt, ...]
+    body: tuple[Stmt, ...] = field(metadata=BODY)
     stages: int = 0
     location: Location | None = None
 
@@ -44,8 +46,8 @@ class Loop:
 @dataclass(frozen=True)
 class Branch:
     condition: Expr
-    then: tuple[Stmt, ...]
-    otherwise: tuple[Stmt, ...] = ()
+    then: tuple[Stmt, ...] = field(metadata=BODY)
+    otherwise: tuple[Stmt, ...] = field(default=(), metadata=BODY)
     location: Location | None = None
 
 
@@ -53,7 +55,7 @@ class Branch:
 class Set:
     """var = value, a whole number of the program that changes (T.alloc_var)."""
 
-    var: Var
+    var: Var = field(metadata=DEFINES)
     value: Expr
     location: Location | None = None
 
@@ -62,14 +64,14 @@ class Set:
 class Copy:
     """T.copy as written; the element type changes if the two differ."""
 
-    src: Region
-    dst: Region
+    src: Region = field(metadata=READ)
+    dst: Region = field(metadata=WRITE)
     location: Location | None = None
 
 
 @dataclass(frozen=True)
 class Fill:
-    dst: Buffer
+    dst: Buffer = field(metadata=WRITE)
     value: float
     location: Location | None = None
 
@@ -95,15 +97,20 @@ class Start:
 class Gemm:
     """c = op(a) @ op(b) where `clear` holds, c += op(a) @ op(b) elsewhere; c = start + op(a) @ op(b)."""
 
-    a: Buffer
-    b: Buffer
-    c: Buffer
+    a: Buffer = field(metadata=READ)
+    b: Buffer = field(metadata=READ)
+    c: Buffer = field(metadata=WRITE)
     transpose_a: bool
     transpose_b: bool
     clear: Expr
     sub_block: SubBlock | None = None
     location: Location | None = None
     start: Start | None = None
+
+    @property
+    def keeps(self) -> bool:
+        """Whether what `c` held before may be added to."""
+        return not int_value(self.clear)
 
 
 @dataclass(frozen=True)
@@ -113,10 +120,15 @@ class Map:
     A part keeps its place along axes that are not walked: those of extent 1.
     """
 
-    dst: Buffer
+    dst: Buffer = field(metadata=WRITE)
     value: ElementExpr
     location: Location | None = None
     part: Part | None = None
+
+    @property
+    def keeps(self) -> bool:
+        """Whether something of what `dst` held before stays there."""
+        return self.part is not None and not self.part.is_first
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -147,8 +159,8 @@ class Reduce:
     """
 
     op: str
-    src: Buffer
-    dst: Buffer
+    src: Buffer = field(metadata=READ)
+    dst: Buffer = field(metadata=WRITE)
     axis: int
     clear: bool = True
     location: Location | None = None
@@ -159,8 +171,8 @@ class Reduce:
 class Transpose:
     """dst = src transposed: the axes of a matrix exchanged, or a vector laid the other way."""
 
-    src: Buffer
-    dst: Buffer
+    src: Buffer = field(metadata=READ)
+    dst: Buffer = field(metadata=WRITE)
     location: Location | None = None
     exact: bool = False  # 32-bit floats keep all their bits
 
@@ -208,7 +220,7 @@ class Load:
     """dst = the tiles of `src`; tiles outside the tensor are zero."""
 
     src: TileAccess
-    dst: Buffer
+    dst: Buffer = field(metadata=WRITE)
     location: Location | None = None
 
 
@@ -216,7 +228,7 @@ class Load:
 class Store:
     """The tiles of `dst` = src; tiles outside the tensor are dropped."""
 
-    src: Buffer
+    src: Buffer = field(metadata=READ)
     dst: TileAccess
     location: Location | None = None
 
@@ -234,7 +246,7 @@ class InDst:
     """`body` with `buffer` held in DST throughout: products summed, then read by the last statement alone."""
 
     buffer: Buffer
-    body: tuple[Stmt, ...]
+    body: tuple[Stmt, ...] = field(metadata=BODY)
     location: Location | None = None
 
 
@@ -332,38 +344,26 @@ def unique_name(name: str, taken: set[str]) -> str:
 
 def children(stmt: Stmt) -> tuple[tuple[Stmt, ...], ...]:
     """The statement lists nested directly in a statement."""
-    if isinstance(stmt, Loop | InDst):
-        return (stmt.body,)
-    if isinstance(stmt, Branch):
-        return (stmt.then, stmt.otherwise)
-    return ()
+    return fields.children(stmt)
 
 
 def with_children(stmt: Stmt, bodies: tuple[tuple[Stmt, ...], ...]) -> Stmt:
-    if isinstance(stmt, Loop | InDst):
-        return replace(stmt, body=bodies[0])
-    if isinstance(stmt, Branch):
-        return replace(stmt, then=bodies[0], otherwise=bodies[1])
-    return stmt
+    return fields.with_children(stmt, bodies)
+
+
+def within(stmt: Stmt, change: Callable[[tuple[Stmt, ...]], tuple[Stmt, ...]]) -> Stmt:
+    """A statement with each of the lists nested in it changed."""
+    return fields.within(stmt, change)
 
 
 def walk(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
     """Every statement, outer before inner, in program order."""
-    for stmt in body:
-        yield stmt
-        for nested in children(stmt):
-            yield from walk(nested)
+    return fields.walk(body)
 
 
 def rewritten(body: tuple[Stmt, ...], change: Callable[[Stmt], Iterable[Stmt] | None]) -> tuple[Stmt, ...]:
     """Every statement replaced by what `change` makes of it; None: it stays, and what is inside it is rewritten."""
-    result: list[Stmt] = []
-    for stmt in body:
-        new = change(stmt)
-        if new is None:
-            new = (with_children(stmt, tuple(rewritten(nested, change) for nested in children(stmt))),)
-        result += new
-    return tuple(result)
+    return fields.rewritten(body, change)
 
 
 def table_reads(stmt: Stmt) -> tuple[Read, ...]:
@@ -380,44 +380,23 @@ def maps_of(stmt: Stmt) -> tuple[Map, ...]:
     return stmt.results if isinstance(stmt, Maps) else (stmt,) if isinstance(stmt, Map) else ()
 
 
-def reads(stmt: Stmt) -> tuple[Buffer, ...]:
-    """Buffers whose old contents a statement uses (not those of nested statements)."""
-    if isinstance(stmt, Gemm):
-        return unpacks(stmt) if int_value(stmt.clear) else (*unpacks(stmt), stmt.c)
-    if isinstance(stmt, Map):
-        kept = () if stmt.part is None or stmt.part.is_first else (stmt.dst,)
-        return tuple(dict.fromkeys((*element_buffers(stmt.value), *kept)))
-    if isinstance(stmt, Maps):
-        return tuple(dict.fromkeys(buffer for one in stmt.results for buffer in reads(one)))
-    if isinstance(stmt, Reduce):
-        return (stmt.src,) if stmt.clear else (stmt.src, stmt.dst)
-    if isinstance(stmt, Transpose | Store):
-        return (stmt.src,)
-    if isinstance(stmt, Copy) and isinstance(stmt.src.source, Buffer):
-        return (stmt.src.source,)
-    return ()
-
-
 def unpacks(stmt: Stmt) -> tuple[Buffer, ...]:
     """Buffers a statement's consumer takes out of L1. An accumulator is not one: the packer adds in place."""
-    if isinstance(stmt, Map | Maps):
-        return tuple(dict.fromkeys(buffer for one in maps_of(stmt) for buffer in element_buffers(one.value)))
-    if isinstance(stmt, Gemm):
-        return (stmt.a, stmt.b) if stmt.start is None else (stmt.a, stmt.b, stmt.start.element.buffer)
-    return reads(stmt)
+    operands = fields.things(stmt, Buffer, Mark.READ)
+    taken_in = isinstance(stmt, Reduce) and not stmt.clear
+    return (*operands, *writes(stmt)) if taken_in else operands
+
+
+def reads(stmt: Stmt) -> tuple[Buffer, ...]:
+    """Buffers whose old contents a statement uses (not those of nested statements)."""
+    if isinstance(stmt, Gemm | Map) and stmt.keeps:
+        return tuple(dict.fromkeys((*unpacks(stmt), *writes(stmt))))
+    return unpacks(stmt)
 
 
 def writes(stmt: Stmt) -> tuple[Buffer, ...]:
     """Buffers a statement changes (not those of nested statements)."""
-    if isinstance(stmt, Gemm):
-        return (stmt.c,)
-    if isinstance(stmt, Maps):
-        return tuple(one.dst for one in stmt.results)
-    if isinstance(stmt, Fill | Map | Reduce | Transpose | Load):
-        return (stmt.dst,)
-    if isinstance(stmt, Copy) and isinstance(stmt.dst.source, Buffer):
-        return (stmt.dst.source,)
-    return ()
+    return fields.things(stmt, Buffer, Mark.WRITE)
 
 
 def all_reads(stmt: Stmt) -> set[Buffer]:

@@ -14,7 +14,7 @@ from dataclasses import replace
 from tilelang_tt.arch import TILE
 from tilelang_tt.compiled import Decision
 from tilelang_tt.diagnostics import Location
-from tilelang_tt.ir.elements import Apply, Element, ElementExpr
+from tilelang_tt.ir.elements import Element, ElementExpr, with_parts
 from tilelang_tt.ir.layout import BufferLayout, TileOrder
 from tilelang_tt.ir.places import Buffer, Memory
 from tilelang_tt.ir.tile import Launch, Map, Reduce, Stmt, TileProgram, Transpose, rewritten, unique_name
@@ -44,15 +44,13 @@ class _Aligner:
         if isinstance(stmt, Map):
             before: list[Stmt] = []
             self.found = {}
-            value = self.value(stmt.value, stmt, before)
+            value = with_parts(stmt.value, lambda part: self.element(part, stmt, before))
             return [*before, replace(stmt, value=value)]
         return self.reduce(stmt) if isinstance(stmt, Reduce) else None
 
-    def value(self, expr: ElementExpr, stmt: Map, before: list[Stmt]) -> ElementExpr:
-        if isinstance(expr, Apply):
-            return Apply(expr.op, tuple(self.value(arg, stmt, before) for arg in expr.args))
+    def element(self, expr: ElementExpr, stmt: Map, before: list[Stmt]) -> ElementExpr | None:
         if not isinstance(expr, Element):
-            return expr
+            return None
         source, target = self.layouts[expr.buffer], self.layouts[stmt.dst]
         walked, targets = expr.walked, stmt.axes
         sides = ((source.row_axis, target.row_axis), (source.col_axis, target.col_axis))

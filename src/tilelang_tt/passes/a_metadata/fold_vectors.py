@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from tilelang_tt.arch import TILE
 from tilelang_tt.compiled import Decision
 from tilelang_tt.ir import scalar
-from tilelang_tt.ir.elements import Apply, Element, ElementExpr, Index, elements
+from tilelang_tt.ir.elements import Apply, Element, ElementExpr, Index, elements, with_parts
 from tilelang_tt.ir.places import Buffer, Memory, Read, Region, Tensor, whole
 from tilelang_tt.ir.tile import (
     Copy,
@@ -156,7 +156,7 @@ class _Folder:
         elif not _mentioned(stmt) & self.folding:
             yield stmt
         elif isinstance(stmt, Map):
-            yield replace(stmt, dst=self.buffers[stmt.dst], value=self.value(stmt.value))
+            yield replace(stmt, dst=self.buffers[stmt.dst], value=with_parts(stmt.value, self.folded))
         elif isinstance(stmt, Fill):
             yield replace(stmt, dst=self.buffers[stmt.dst])
         elif isinstance(stmt, Reduce):
@@ -165,14 +165,12 @@ class _Folder:
             assert isinstance(stmt, Copy)
             yield replace(stmt, src=self.region(stmt.src), dst=self.region(stmt.dst))
 
-    def value(self, expr: ElementExpr) -> ElementExpr:
-        if isinstance(expr, Apply):
-            return Apply(expr.op, tuple(map(self.value, expr.args)))
+    def folded(self, expr: ElementExpr) -> ElementExpr | None:
         if isinstance(expr, Index):
             return Index((expr.factors[0] * TILE, expr.factors[0]), expr.base)
         if isinstance(expr, Element) and expr.buffer in self.folding:
             return Element(self.buffers[expr.buffer])
-        return expr
+        return None
 
     def reduce(self, stmt: Reduce) -> Iterator[Stmt]:
         """All rows to one, and that to a number: the second sum is of 32 numbers, exactness costs little there."""

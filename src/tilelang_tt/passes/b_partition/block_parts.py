@@ -15,7 +15,7 @@ from enum import Enum
 from tilelang_tt.arch import TILE
 from tilelang_tt.diagnostics import Location
 from tilelang_tt.ir import scalar
-from tilelang_tt.ir.elements import Apply, Element, ElementExpr, Index, Number
+from tilelang_tt.ir.elements import Apply, Element, ElementExpr, Index, Number, with_parts
 from tilelang_tt.ir.layout import BufferLayout
 from tilelang_tt.ir.places import Buffer, Part
 from tilelang_tt.ir.scalar import Expr, Var
@@ -95,7 +95,7 @@ class PartWriter:
                     yield from self.reduce(stmt)
 
     def map(self, stmt: Map, later: list[Stmt]) -> Iterator[Stmt]:
-        value = self.value(stmt.value, stmt.dst)
+        value = with_parts(stmt.value, lambda part: self.here_of(part, stmt.dst))
         if stmt.dst in self.short:
             yield replace(stmt, dst=self.here[stmt.dst], value=value)
             return
@@ -150,14 +150,13 @@ class PartWriter:
         start = scalar.as_expr(self.var * (self.cut.tiles * TILE))
         return tuple(start if k == self.cut.axis(buffer) else scalar.const(0) for k in range(len(buffer.shape)))
 
-    def value(self, expr: ElementExpr, target: Buffer) -> ElementExpr:
-        if isinstance(expr, Apply):
-            return replace(expr, args=tuple(self.value(arg, target) for arg in expr.args))
+    def here_of(self, expr: ElementExpr, target: Buffer) -> ElementExpr | None:
+        """A position, or an element of a block that is cut, as it is found in this part."""
         if isinstance(expr, Index):
             step = expr.factors[self.cut.axis(target)] * self.cut.tiles * TILE
             return replace(expr, base=scalar.as_expr(expr.base + step * self.var))
         if not isinstance(expr, Element) or expr.buffer not in self.cut.members:
-            return expr
+            return None
         if expr.buffer in self.here:
             return replace(expr, buffer=self.here[expr.buffer])
         return replace(expr, origin=self.origin(expr.buffer))

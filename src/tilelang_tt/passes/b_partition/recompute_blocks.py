@@ -13,7 +13,8 @@ from collections import Counter
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field, replace
 
-from tilelang_tt.ir.elements import Apply, Element, ElementExpr, element_buffers
+from tilelang_tt.ir.elements import element_buffers
+from tilelang_tt.ir.fields import Mark, renamed
 from tilelang_tt.ir.places import Buffer
 from tilelang_tt.ir.tile import Fill, Launch, Load, Map, Reduce, Stmt, Store, TileProgram, reads, unique_name, writes
 
@@ -42,17 +43,11 @@ class _Versions:
         operands: dict[Buffer, Buffer] = {}
         for buffer in reads(stmt):
             operands[buffer] = yield from self.fetched(self.now[buffer])
-        match stmt:
-            case Map():
-                new = replace(stmt, dst=self.version(stmt.dst), value=_renamed(stmt.value, operands))
-                self.made[new.dst] = new
-                yield new
-            case Reduce():
-                yield replace(stmt, src=operands[stmt.src], dst=self.version(stmt.dst))
-            case Store():
-                yield replace(stmt, src=operands[stmt.src])
-            case Load() | Fill():
-                yield replace(stmt, dst=self.version(stmt.dst))
+        stmt = renamed(stmt, operands, Mark.READ)
+        stmt = renamed(stmt, {buffer: self.version(buffer) for buffer in writes(stmt)}, Mark.WRITE)
+        if isinstance(stmt, Map):
+            self.made[stmt.dst] = stmt
+        yield stmt
 
     def version(self, buffer: Buffer) -> Buffer:
         """The block for what is put into `buffer` now: itself the first time."""
@@ -73,7 +68,7 @@ class _Versions:
         made, operands = self.made[block], {}
         for operand in element_buffers(made.value):
             operands[operand] = yield from self.fetched(operand)
-        new = replace(made, dst=self.another(block), value=_renamed(made.value, operands))
+        new = replace(made, dst=self.another(block), value=renamed(made.value, operands))
         self.made[new.dst] = new
         self.uses[new.dst] += 1
         yield new
@@ -90,9 +85,3 @@ def _may(body: tuple[Stmt, ...]) -> bool:
         filled |= set(writes(stmt))
     whole = all(stmt.part is None for stmt in body if isinstance(stmt, Map))
     return whole and all(stmt.clear for stmt in body if isinstance(stmt, Reduce))
-
-
-def _renamed(expr: ElementExpr, blocks: dict[Buffer, Buffer]) -> ElementExpr:
-    if isinstance(expr, Apply):
-        return replace(expr, args=tuple(_renamed(arg, blocks) for arg in expr.args))
-    return replace(expr, buffer=blocks[expr.buffer]) if isinstance(expr, Element) else expr

@@ -34,10 +34,9 @@ from tilelang_tt.ir.tile import (
     TileProgram,
     all_reads,
     all_writes,
-    children,
     reads,
     walk,
-    with_children,
+    within,
     writes,
 )
 from tilelang_tt.passes.b_partition.block_parts import Cut, PartWriter, Side
@@ -136,7 +135,7 @@ class _Splitter:
     # --- loops ------------------------------------------------------------------------------------
 
     def body(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-        inner = [with_children(stmt, tuple(map(self.body, children(stmt)))) for stmt in body]
+        inner = [within(stmt, self.body) for stmt in body]
         stmts = _sunk(inner, self.cut.members)
         whole: set[Buffer] = set()
         while True:

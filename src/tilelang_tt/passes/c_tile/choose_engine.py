@@ -23,6 +23,7 @@ from dataclasses import replace
 
 from tilelang_tt.compiled import Decision
 from tilelang_tt.ir.elements import Apply, Element, ElementExpr
+from tilelang_tt.ir.fields import rebuilt
 from tilelang_tt.ir.layout import Engine
 from tilelang_tt.ir.places import Buffer
 from tilelang_tt.ir.tile import InDst, Launch, Map, Maps, Stmt, TileProgram, children, maps_of, walk, with_children
@@ -127,14 +128,7 @@ class _Chooser:
             # A row is spread from there. Of the first operand of a product 9 fraction bits are used, of the second 10.
             a, b = b, a
         new = Apply(expr.op, (a, b), of_blocks=True)
-
-        def value(old: ElementExpr) -> ElementExpr:
-            if old == expr:
-                return new
-            return replace(old, args=tuple(map(value, old.args))) if isinstance(old, Apply) else old
-
-        results = tuple(replace(one, value=value(one.value)) for one in maps_of(stmt))
-        return replace(stmt, results=results) if isinstance(stmt, Maps) else results[0]
+        return rebuilt(stmt, lambda part, _: new if isinstance(part, Apply) and part == expr else None)
 
 
 def _besides(expr: ElementExpr, candidates: Collection[ElementExpr]) -> Iterator[ElementExpr]:

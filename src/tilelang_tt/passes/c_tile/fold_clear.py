@@ -20,7 +20,7 @@ from tilelang_tt.compiled import Decision
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.places import Buffer, Read
 from tilelang_tt.ir.scalar import Expr, Facts, Var, int_value
-from tilelang_tt.ir.tile import Branch, Fill, Gemm, Loop, Set, Stmt, TileProgram, children, walk, with_children
+from tilelang_tt.ir.tile import Branch, Fill, Gemm, Loop, Set, Stmt, TileProgram, children, walk, within
 from tilelang_tt.passes.c_tile.liveness import mentions
 
 
@@ -29,7 +29,7 @@ def fold_clear(program: TileProgram) -> TileProgram:
     decisions: list[Decision] = []
 
     def rewrite(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-        stmts = [with_children(s, tuple(rewrite(nested) for nested in children(s))) for s in body]
+        stmts = [within(s, rewrite) for s in body]
         kept: list[Stmt] = []
         for index in range(len(stmts)):
             stmt: Stmt | None = stmts[index]

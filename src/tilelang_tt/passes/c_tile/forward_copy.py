@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tilelang_tt.compiled import Decision
-from tilelang_tt.ir.elements import Apply, Element, ElementExpr
+from tilelang_tt.ir.elements import Element
+from tilelang_tt.ir.fields import Mark, renamed
 from tilelang_tt.ir.layout import BufferLayout
 from tilelang_tt.ir.places import Buffer
 from tilelang_tt.ir.tile import (
@@ -23,7 +24,6 @@ from tilelang_tt.ir.tile import (
     maps_of,
     reads,
     walk,
-    with_children,
     writes,
 )
 from tilelang_tt.passes.c_tile.liveness import Path, live_after
@@ -61,7 +61,7 @@ def forward_copy(launch: Launch, stmts: list[Stmt], index: int, outer: Path, is_
     readers = stmts[index + 1 : end]
     if not any(copy in all_reads(other) for other in readers) or any(_stores(other, copy) for other in readers):
         return None
-    stmts[index:end] = [_rename(other, copy, source) for other in readers]
+    stmts[index:end] = renamed(tuple(readers), {copy: source}, Mark.READ)
     text = f"not copied: its readers use '{source.name}' itself"
     return Decision("forward_copy", copy.name, text, stmt.location)
 
@@ -97,21 +97,3 @@ def _stores(stmt: Stmt, buffer: Buffer) -> bool:
         for s in walk((stmt,))
         if not children(s)
     )
-
-
-def _rename(stmt: Stmt, old: Buffer, new: Buffer) -> Stmt:
-    if isinstance(stmt, Gemm):
-        return replace(stmt, a=new if stmt.a is old else stmt.a, b=new if stmt.b is old else stmt.b)
-    if isinstance(stmt, Map):
-        return replace(stmt, value=_renamed(stmt.value, old, new))
-    if isinstance(stmt, Maps):
-        return replace(stmt, results=tuple(replace(m, value=_renamed(m.value, old, new)) for m in stmt.results))
-    if isinstance(stmt, Transpose | Reduce):
-        return replace(stmt, src=new if stmt.src is old else stmt.src)
-    return with_children(stmt, tuple(tuple(_rename(s, old, new) for s in body) for body in children(stmt)))
-
-
-def _renamed(expr: ElementExpr, old: Buffer, new: Buffer) -> ElementExpr:
-    if isinstance(expr, Apply):
-        return Apply(expr.op, tuple(_renamed(arg, old, new) for arg in expr.args))
-    return replace(expr, buffer=new) if isinstance(expr, Element) and expr.buffer is old else expr

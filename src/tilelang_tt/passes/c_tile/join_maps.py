@@ -16,7 +16,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tilelang_tt.compiled import Decision
-from tilelang_tt.ir.elements import Apply, Element, ElementExpr, element_buffers, elements
+from tilelang_tt.ir.elements import Element, element_buffers, elements, with_parts
 from tilelang_tt.ir.layout import Engine
 from tilelang_tt.ir.tile import (
     Launch,
@@ -31,6 +31,7 @@ from tilelang_tt.ir.tile import (
     maps_of,
     reads,
     with_children,
+    within,
 )
 from tilelang_tt.passes.c_tile.dst_program import dst_program, dst_tiles
 from tilelang_tt.passes.c_tile.forward_copy import forward_copy
@@ -63,7 +64,7 @@ class _Joiner:
         return used_only(replace(self.launch, body=body), self.launch.layouts)
 
     def joined(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-        stmts = [with_children(stmt, tuple(map(self.joined, children(stmt)))) for stmt in body]
+        stmts = [within(stmt, self.joined) for stmt in body]
         index = 0
         while index < len(stmts):
             later = next((n for n in range(index + 1, len(stmts)) if self.may_join(stmts, index, n)), None)
@@ -142,10 +143,5 @@ class _Joiner:
 def _through(second: Map, first: tuple[Map, ...]) -> Map:
     """`second` from what the blocks held before `first`."""
     values = {one.dst: one.value for one in first}
-
-    def visit(expr: ElementExpr) -> ElementExpr:
-        if isinstance(expr, Apply):
-            return Apply(expr.op, tuple(map(visit, expr.args)))
-        return values.get(expr.buffer, expr) if isinstance(expr, Element) else expr
-
-    return replace(second, value=visit(second.value))
+    value = with_parts(second.value, lambda part: values.get(part.buffer) if isinstance(part, Element) else None)
+    return replace(second, value=value)

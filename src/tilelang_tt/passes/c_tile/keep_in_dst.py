@@ -13,7 +13,8 @@ from dataclasses import replace
 
 from tilelang_tt.compiled import Decision
 from tilelang_tt.ir import scalar
-from tilelang_tt.ir.elements import Element, elements
+from tilelang_tt.ir.elements import elements
+from tilelang_tt.ir.fields import Mark, rebuilt, renamed
 from tilelang_tt.ir.layout import TileOrder
 from tilelang_tt.ir.places import Buffer
 from tilelang_tt.ir.scalar import Expr
@@ -38,7 +39,6 @@ from tilelang_tt.ir.tile import (
     writes,
 )
 from tilelang_tt.passes.c_tile.dst_program import DstProgram, dst_tiles, element_program
-from tilelang_tt.passes.c_tile.fuse_maps import substitute
 from tilelang_tt.passes.c_tile.liveness import Path, live_after, mentions
 from tilelang_tt.passes.c_tile.lower_shared_to_cb import unpacked
 
@@ -109,12 +109,13 @@ class _Keeper:
             return None
         text = f"{sub.rows * sub.cols} tiles stay in DST from the first product to the result"
         self.decisions.append(Decision("keep_in_dst", buffer.name, text, sums.location))
-        sums = _renamed(sums, buffer, buffer, sub)
+        sums = rebuilt(sums, lambda part, _: replace(product, sub_block=sub) if part is product else None)
         if accesses == 2:
             return InDst(buffer, (sums, result), result.location)
         held = replace(buffer, name=unique_name(f"{buffer.name}_sum", {other.name for other in self.layouts}))
         self.layouts[held] = self.layouts[buffer]
-        return InDst(held, (_renamed(sums, buffer, held, sub), _reading(result, buffer, held)), result.location)
+        sums, result = renamed(sums, {buffer: held}, Mark.WRITE), renamed(result, {buffer: held}, Mark.READ)
+        return InDst(held, (sums, result), result.location)
 
     def meets(self, buffer: Buffer, result: Map | Maps) -> bool:
         """Whether the sum is read tile by tile, for tiles in the same order as its own."""
@@ -166,17 +167,6 @@ class _Keeper:
 def _unpacks(sub: SubBlock) -> float:
     """Operand tiles that `matmul_block` takes in for one tile product."""
     return (sub.rows + sub.cols) / (sub.rows * sub.cols)
-
-
-def _renamed(sums: Stmt, old: Buffer, new: Buffer, sub: SubBlock) -> Stmt:
-    if isinstance(sums, Gemm):
-        return replace(sums, c=new, sub_block=sub) if sums.c is old else sums
-    return with_children(sums, tuple(tuple(_renamed(s, old, new, sub) for s in body) for body in children(sums)))
-
-
-def _reading(stmt: Map | Maps, old: Buffer, new: Buffer) -> Stmt:
-    results = tuple(replace(one, value=substitute(one.value, old, Element(new))) for one in maps_of(stmt))
-    return replace(stmt, results=results) if isinstance(stmt, Maps) else results[0]
 
 
 def _sum_of_products(stmt: Stmt, first: Expr | None) -> Gemm | None:

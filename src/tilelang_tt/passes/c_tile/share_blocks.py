@@ -15,24 +15,9 @@ from dataclasses import replace
 
 from tilelang_tt.arch import Arch
 from tilelang_tt.compiled import Decision
-from tilelang_tt.ir.elements import Apply, Element, ElementExpr
+from tilelang_tt.ir.fields import renamed
 from tilelang_tt.ir.places import Buffer
-from tilelang_tt.ir.tile import (
-    Fill,
-    Gemm,
-    InDst,
-    Launch,
-    Load,
-    Map,
-    Maps,
-    Reduce,
-    Stmt,
-    Store,
-    TileProgram,
-    Transpose,
-    children,
-    with_children,
-)
+from tilelang_tt.ir.tile import Launch, TileProgram
 from tilelang_tt.passes.c_tile.liveness import Conflicts
 from tilelang_tt.passes.c_tile.separate_roles import handed_over
 from tilelang_tt.passes.c_tile.table_room import TableRoom, table_room
@@ -87,36 +72,7 @@ def _alike(launch: Launch, a: Buffer, b: Buffer) -> bool:
 
 
 def _without(launch: Launch, buffer: Buffer, other: Buffer) -> Launch:
-    body = tuple(_renamed(stmt, buffer, other) for stmt in launch.body)
+    body = renamed(launch.body, {buffer: other})
     layouts, streams = dict(launch.layouts), dict(launch.streams)
     del layouts[buffer], streams[buffer]
     return replace(launch, body=body, buffers=tuple(streams), layouts=layouts, streams=streams)
-
-
-def _renamed(stmt: Stmt, old: Buffer, new: Buffer) -> Stmt:
-    def named(buffer: Buffer) -> Buffer:
-        return new if buffer is old else buffer
-
-    match stmt:
-        case Map():
-            return replace(stmt, dst=named(stmt.dst), value=_value(stmt.value, old, new))
-        case Maps():
-            results = tuple(replace(one, dst=named(one.dst), value=_value(one.value, old, new)) for one in stmt.results)
-            return replace(stmt, results=results)
-        case Gemm():
-            return replace(stmt, a=named(stmt.a), b=named(stmt.b), c=named(stmt.c))
-        case Reduce() | Transpose():
-            return replace(stmt, src=named(stmt.src), dst=named(stmt.dst))
-        case Fill() | Load():
-            return replace(stmt, dst=named(stmt.dst))
-        case Store():
-            return replace(stmt, src=named(stmt.src))
-        case InDst():
-            stmt = replace(stmt, buffer=named(stmt.buffer))
-    return with_children(stmt, tuple(tuple(_renamed(s, old, new) for s in nested) for nested in children(stmt)))
-
-
-def _value(expr: ElementExpr, old: Buffer, new: Buffer) -> ElementExpr:
-    if isinstance(expr, Apply):
-        return Apply(expr.op, tuple(_value(arg, old, new) for arg in expr.args))
-    return replace(expr, buffer=new) if isinstance(expr, Element) and expr.buffer is old else expr

@@ -16,7 +16,7 @@ from tilelang_tt.ir import scalar
 from tilelang_tt.ir.elements import Apply, Element, ElementExpr, Number
 from tilelang_tt.ir.places import Buffer
 from tilelang_tt.ir.scalar import Expr
-from tilelang_tt.ir.tile import Branch, Fill, Loop, Map, Stmt, TileProgram, children, with_children
+from tilelang_tt.ir.tile import Branch, Fill, Loop, Map, Stmt, TileProgram, within
 from tilelang_tt.passes.c_tile.liveness import mentions
 
 
@@ -26,7 +26,7 @@ def skip_first_rounds(program: TileProgram) -> TileProgram:
     decisions: list[Decision] = []
 
     def rewrite(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-        stmts = [with_children(stmt, tuple(map(rewrite, children(stmt)))) for stmt in body]
+        stmts = [within(stmt, rewrite) for stmt in body]
         for index, stmt in enumerate(stmts):
             if isinstance(stmt, Fill) and stmt.value == 0:
                 stmts[index + 1 :] = _skipping(stmts[index + 1 :], stmt.dst, None, decisions)

@@ -20,7 +20,18 @@ from tilelang_tt.arch import TILE
 from tilelang_tt.diagnostics import Location
 from tilelang_tt.ir import scalar, tile
 from tilelang_tt.ir.cb import Cb, CbCall, CbKind
-from tilelang_tt.ir.kernel import For, If, Kernel, KernelSet, KernelStmt, Source, Task, children, walk, with_children
+from tilelang_tt.ir.kernel import (
+    For,
+    If,
+    Kernel,
+    KernelSet,
+    KernelStmt,
+    Source,
+    Task,
+    rewritten,
+    walk,
+    within,
+)
 from tilelang_tt.ir.layout import BufferLayout, Role, TileOrder
 from tilelang_tt.ir.movement import (
     Barrier,
@@ -42,7 +53,7 @@ from tilelang_tt.ir.tile import Load, Set, Stmt, Store, TileAccess
 
 def configure_tensor_accessors(kernels: KernelSet) -> KernelSet:
     reader = _Pages(kernels).reader(kernels.kernel(Role.READER).body)
-    writer = _Pages(kernels).writer(kernels.kernel(Role.WRITER).body)
+    writer = rewritten(kernels.kernel(Role.WRITER).body, _Pages(kernels).store)
     if writer:
         writer = (*writer, Barrier(BarrierKind.WRITE))  # all writes acknowledged before the kernel ends
     for role, body in ((Role.READER, reader), (Role.WRITER, writer)):
@@ -93,7 +104,7 @@ class _Pages:
                 continue
             result += self.load(run)
             run = []
-            result.append(with_children(stmt, tuple(self.reader(nested) for nested in children(stmt))))
+            result.append(within(stmt, self.reader))
         return (*result, *self.load(run))
 
     def load(self, run: list[Load]) -> list[KernelStmt]:
@@ -114,18 +125,12 @@ class _Pages:
     def source(self, location: Location | None) -> list[KernelStmt]:
         return [Source(location)] if location else []
 
-    def writer(self, body: tuple[KernelStmt, ...]) -> tuple[KernelStmt, ...]:
-        result: list[KernelStmt] = []
-        for stmt in body:
-            if isinstance(stmt, Task):
-                assert isinstance(stmt.stmt, Store)
-                result += self.store(stmt.stmt)
-            else:
-                result.append(with_children(stmt, tuple(self.writer(nested) for nested in children(stmt))))
-        return tuple(result)
-
-    def store(self, store: Store) -> list[KernelStmt]:
+    def store(self, task: KernelStmt) -> list[KernelStmt] | None:
         """Write a block; it has left L1 before its pages can be popped."""
+        if not isinstance(task, Task):
+            return None
+        store = task.stmt
+        assert isinstance(store, Store)
         cb = self.kernels.cbs[store.src]
         base = scalar.var(f"{cb.name}_l1")
         tiles = self.tiles(store.dst, self.kernels.launch.layouts[store.src], _Write(store.dst.tensor, cb, base))

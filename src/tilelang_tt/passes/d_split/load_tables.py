@@ -19,7 +19,7 @@ from tilelang_tt.compiled import Decision
 from tilelang_tt.diagnostics import ResourceError
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.cb import Cb, CbCall, CbKind
-from tilelang_tt.ir.kernel import Assign, For, KernelSet, KernelStmt, children, walk, with_children
+from tilelang_tt.ir.kernel import Assign, For, KernelSet, KernelStmt, rewritten, walk
 from tilelang_tt.ir.layout import Role
 from tilelang_tt.ir.movement import Barrier, BarrierKind, Pointer, ReadTable, ReadTile
 from tilelang_tt.ir.places import Buffer, Memory, Tensor
@@ -146,10 +146,4 @@ def _buffer(kernels: KernelSet, role: Role, table: Tensor, pages: int, how: str)
 
 def _use(body: Body, table: Tensor, found: Callable[[ReadTable], Body]) -> Body:
     """`body` with other statements where it reads from the table."""
-    result: list[KernelStmt] = []
-    for stmt in body:
-        if isinstance(stmt, ReadTable) and stmt.table is table:
-            result += found(stmt)
-        else:
-            result.append(with_children(stmt, tuple(_use(nested, table, found) for nested in children(stmt))))
-    return tuple(result)
+    return rewritten(body, lambda stmt: found(stmt) if isinstance(stmt, ReadTable) and stmt.table is table else None)

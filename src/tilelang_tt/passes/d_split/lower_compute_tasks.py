@@ -15,7 +15,16 @@ from tilelang_tt.ir import scalar
 from tilelang_tt.ir.cb import CbCall, CbKind
 from tilelang_tt.ir.elements import TILE_COL, TILE_ROW
 from tilelang_tt.ir.engine import CopyTile, FillTile, MatmulBlock, PackTile, Section, TransposeDst, TransposeTile
-from tilelang_tt.ir.kernel import Held, If, KernelSet, KernelStmt, Source, Task, children, with_children
+from tilelang_tt.ir.kernel import (
+    Held,
+    If,
+    KernelSet,
+    KernelStmt,
+    Source,
+    Task,
+    rewritten,
+    within,
+)
 from tilelang_tt.ir.layout import Role, TileOrder
 from tilelang_tt.ir.places import Buffer
 from tilelang_tt.ir.scalar import Expr
@@ -53,7 +62,7 @@ class _Lowering:
                 yield from _source(part)
             yield from self.task(stmt)
         else:
-            yield with_children(stmt, tuple(self.body(nested) for nested in children(stmt)))
+            yield within(stmt, self.body)
 
     def task(self, task: Task) -> tuple[KernelStmt, ...]:
         stmt = task.stmt
@@ -149,21 +158,17 @@ class _Lowering:
         program = element_program(self.kernels.launch.layouts, self.capacity, result.stmt, held=held.buffer)
         tiles = self.kernels.launch.layouts[held.buffer].tiles
         cb, block = self.kernels.cbs[result.stmt.dst], self.kernels.launch.layouts[result.stmt.dst]
-        math = self.held_sums(tuple(sums)) + self.elements.steps(program, tiles, Run(scalar.const(0)), held=True)
+        steps = self.elements.steps(program, tiles, Run(scalar.const(0)), held=True)
+        math = rewritten(tuple(sums), self.held_sum) + steps
         pack = repeat(tiles, "t", lambda t: (pack_tile(t, cb, block.at(t)),))
         return Section(math, (*_source(result.stmt), *pack))
 
-    def held_sums(self, body: tuple[KernelStmt, ...]) -> tuple[KernelStmt, ...]:
-        result: list[KernelStmt] = []
+    def held_sum(self, task: KernelStmt) -> list[KernelStmt] | None:
+        if not isinstance(task, Task):
+            return None
         zero = scalar.const(0)
-        for stmt in body:
-            if isinstance(stmt, Task):
-                assert isinstance(stmt.stmt, Gemm)
-                result += [*_source(stmt.stmt)]
-                result += self.products(stmt.stmt, zero, zero)
-            else:
-                result.append(with_children(stmt, tuple(self.held_sums(nested) for nested in children(stmt))))
-        return tuple(result)
+        assert isinstance(task.stmt, Gemm)
+        return [*_source(task.stmt), *self.products(task.stmt, zero, zero)]
 
     # --- the rest ---------------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from tilelang_tt.ir.cb import Cb, CbCall, CbKind
 from tilelang_tt.ir.engine import BinaryTiles, CopyTile, MatmulBlock, PackTile, ReduceTile, Section, TransposeTile
-from tilelang_tt.ir.kernel import KernelSet, KernelStmt, children, walk, with_children
+from tilelang_tt.ir.kernel import KernelSet, KernelStmt, rewritten, walk
 from tilelang_tt.ir.layout import Role
 
 
@@ -19,16 +19,15 @@ def rotate_pools(kernels: KernelSet) -> KernelSet:
     pools = [cb for cb in kernels.all_cbs if cb.pool and cb.shares is None]
     if not pools:
         return kernels
-    body = tuple(new for stmt in kernels.kernel(Role.COMPUTE).body for new in _rotated(stmt, pools))
+    body = rewritten(kernels.kernel(Role.COMPUTE).body, lambda stmt: _rotated(stmt, pools))
     start = [_call(kind, pool) for pool in pools for kind in (CbKind.RESERVE, CbKind.PUSH)]
     end = [_call(kind, pool) for pool in pools for kind in (CbKind.WAIT, CbKind.POP)]
     return kernels.with_body(Role.COMPUTE, (*start, *body, *end))
 
 
-def _rotated(stmt: KernelStmt, pools: list[Cb]) -> tuple[KernelStmt, ...]:
+def _rotated(stmt: KernelStmt, pools: list[Cb]) -> tuple[KernelStmt, ...] | None:
     if not isinstance(stmt, Section):
-        bodies = (tuple(new for inner in nested for new in _rotated(inner, pools)) for nested in children(stmt))
-        return (with_children(stmt, tuple(bodies)),)
+        return None
     read = {cb.id if cb.shares is None else cb.shares for inner in walk(stmt.math) for cb in _operands(inner)}
     packed = {inner.cb.id for inner in walk(stmt.pack) if isinstance(inner, PackTile)}
     written = [pool for pool in pools if pool.id in packed]

@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from tilelang_tt.arch import TILE
 from tilelang_tt.ir import scalar
+from tilelang_tt.ir.fields import expressions, with_expressions
 from tilelang_tt.ir.kernel import (
     Arg,
     ArgKind,
@@ -24,7 +25,6 @@ from tilelang_tt.ir.kernel import (
     KernelStmt,
     Let,
     children,
-    expressions,
     walk,
     with_children,
 )
@@ -84,24 +84,7 @@ def _host_sizes(body: tuple[KernelStmt, ...], known: set[Var]) -> tuple[tuple[Ke
         found.append((scalar.var(text), expr))
         return found[-1][0]
 
-    def rewrite(body: tuple[KernelStmt, ...]) -> tuple[KernelStmt, ...]:
-        result = []
-        for stmt in body:
-            changed = {
-                field: scalar.hoist(value, known, name)
-                for field, value in vars(stmt).items()
-                if field in _EXPRESSION_FIELDS and scalar.is_expr(value)
-            }
-            stmt = replace(stmt, **changed) if changed else stmt
-            result.append(with_children(stmt, tuple(rewrite(nested) for nested in children(stmt))))
-        return tuple(result)
-
-    return rewrite(body), found
-
-
-_EXPRESSION_FIELDS = frozenset(
-    ("start", "stop", "condition", "value", "number", "page", "col", "slot", "index", "a_index", "b_index", "on")
-)
+    return with_expressions(body, lambda expr: scalar.hoist(expr, known, name)), found
 
 
 def without_unused_values(body: tuple[KernelStmt, ...]) -> tuple[KernelStmt, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.cb import CbCall
 from tilelang_tt.ir.engine import Section
+from tilelang_tt.ir.fields import defined, expressions
 from tilelang_tt.ir.kernel import (
     Assign,
     For,
@@ -19,7 +20,6 @@ from tilelang_tt.ir.kernel import (
     Source,
     Task,
     children,
-    expressions,
     walk,
 )
 from tilelang_tt.ir.layout import Role
@@ -70,14 +70,9 @@ def _check_variables(kernel: Kernel, body: tuple[KernelStmt, ...], known: set[Va
     known = set(known)
     for stmt in body:
         used = {v for e in expressions(stmt) for v in scalar.variables(e)}
-        if isinstance(stmt, MakeTile | ReadTile | ZeroTile | WriteTile):
-            used.add(stmt.base)
-        if isinstance(stmt, ReadRow | ZeroRow | WriteRow):
-            used.add(stmt.place.base)
         for var in used - known:
             raise fail("TT912", f"variable '{var.name}' of the {kernel.role.value} kernel has no value")
-        if isinstance(stmt, Let | ReadTable | Pointer):
-            known.add(stmt.var)
-        inner = known | {stmt.var} if isinstance(stmt, For) else known
-        for nested in children(stmt):
-            _check_variables(kernel, nested, inner)
+        nested = children(stmt)
+        for body in nested:
+            _check_variables(kernel, body, known | set(defined(stmt)))
+        known |= set() if nested else set(defined(stmt))

@@ -1,0 +1,224 @@
+"""What a statement holds is said once, by the fields of its class; walking, renaming and rebuilding follow from it.
+
+    @dataclass(frozen=True)
+    class Transpose:
+        src: Buffer = field(metadata=READ)
+        dst: Buffer = field(metadata=WRITE)
+        exact: bool = False
+
+A field holds scalar expressions, *things* (dataclasses that are compared by identity: buffers, tensors, circular
+buffers), *parts* (all other dataclasses, which are looked into), tuples of these, or plain facts. A mark says more
+about it, and about everything inside that has no mark of its own:
+
+    READ      contents of these buffers are taken out of L1
+    WRITE     contents of these buffers are changed
+    BODY      nested statements
+    DEFINES   a variable that gets its value here
+    NUMBER    a number for a whole tile, as opposed to an index or a size
+    ASIDE     an expression that later passes ask for, but no generated code computes
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import fields, is_dataclass, replace
+from enum import Enum, auto
+from functools import cache
+from typing import Any, TypeVar
+
+from tilelang_tt.ir import scalar
+from tilelang_tt.ir.scalar import Expr, Var
+
+
+class Mark(Enum):
+    READ = auto()
+    WRITE = auto()
+    BODY = auto()
+    DEFINES = auto()
+    NUMBER = auto()
+    ASIDE = auto()
+
+
+READ, WRITE, BODY, DEFINES, NUMBER, ASIDE = ({"mark": mark} for mark in Mark)
+
+Held = tuple[Any, Mark | None]
+Change = Callable[[Any, Mark | None], Any]
+Node = TypeVar("Node")
+Thing = TypeVar("Thing")
+
+
+class _Kind(Enum):
+    FACT = auto()
+    EXPRESSION = auto()
+    THING = auto()
+    PART = auto()
+    TUPLE = auto()
+
+
+def _per_class(find: Callable[[Any], Thing]) -> Callable[[Any], Thing]:
+    return cache(find)
+
+
+@_per_class
+def _kind(cls: Any) -> _Kind:
+    if cls is tuple:
+        return _Kind.TUPLE
+    if scalar.is_expr_class(cls):
+        return _Kind.EXPRESSION
+    if not is_dataclass(cls):
+        return _Kind.FACT
+    return _Kind.THING if cls.__eq__ is object.__eq__ else _Kind.PART
+
+
+@_per_class
+def _marks(cls: Any) -> tuple[tuple[str, Mark | None], ...]:
+    """The fields of a class and their marks."""
+    return tuple((one.name, one.metadata.get("mark")) for one in fields(cls))
+
+
+@_per_class
+def _bodies(cls: Any) -> tuple[str, ...]:
+    return tuple(name for name, mark in _marks(cls) if mark is Mark.BODY)
+
+
+# --- nested statements ----------------------------------------------------------------------------
+
+
+def children(stmt: Any) -> tuple[tuple[Any, ...], ...]:
+    """The statement lists nested directly in a statement."""
+    return tuple(getattr(stmt, name) for name in _bodies(type(stmt)))
+
+
+def with_children(stmt: Node, bodies: tuple[tuple[object, ...], ...]) -> Node:
+    return _replaced(stmt, zip(_bodies(type(stmt)), bodies, strict=True))
+
+
+def _replaced(part: Node, values: Iterable[tuple[str, object]]) -> Node:
+    """A part with some of its fields changed; itself if none is."""
+    changed = {name: new for name, new in values if new is not getattr(part, name)}
+    return replace(part, **changed) if changed else part  # type: ignore[type-var]
+
+
+def within(stmt: Node, change: Callable[[tuple[Any, ...]], tuple[Any, ...]]) -> Node:
+    """A statement with each of the lists nested in it changed."""
+    return with_children(stmt, tuple(map(change, children(stmt))))
+
+
+def walk(body: Iterable[Node]) -> Iterator[Node]:
+    """Every statement, outer before inner, in program order."""
+    for stmt in body:
+        yield stmt
+        for name in _bodies(type(stmt)):
+            yield from walk(getattr(stmt, name))
+
+
+def rewritten(body: tuple[Node, ...], change: Callable[[Node], Iterable[Node] | None]) -> tuple[Node, ...]:
+    """Every statement replaced by what `change` makes of it; None: it stays, and what is inside it is rewritten."""
+    result: list[Node] = []
+    for stmt in body:
+        new = change(stmt)
+        if new is None:
+            new = (within(stmt, lambda nested: rewritten(nested, change)),)
+        result += new
+    return tuple(result)
+
+
+# --- what a statement holds -----------------------------------------------------------------------
+
+
+def held(stmt: Any) -> tuple[Held, ...]:
+    """Things and expressions of a statement itself, in the order of its fields, with their marks."""
+    known: tuple[Held, ...] | None = stmt.__dict__.get("_held")
+    if known is None:
+        found: list[Held] = []
+        _collect(stmt, None, found)
+        known = stmt.__dict__["_held"] = tuple(found)  # a statement never changes
+    return known
+
+
+def _collect(part: Any, outer: Mark | None, found: list[Held]) -> None:
+    for name, mark in _marks(type(part)):
+        if mark is not Mark.BODY:
+            _collect_value(getattr(part, name), mark or outer, found)
+
+
+def _collect_value(value: Any, mark: Mark | None, found: list[Held]) -> None:
+    match _kind(type(value)):
+        case _Kind.TUPLE:
+            for one in value:
+                _collect_value(one, mark, found)
+        case _Kind.PART:
+            _collect(value, mark, found)
+        case _Kind.EXPRESSION | _Kind.THING:
+            found.append((value, mark))
+
+
+def things(stmt: object, kind: type[Thing], mark: Mark) -> tuple[Thing, ...]:
+    """The things of a kind under a mark, each once."""
+    return tuple(dict.fromkeys(one for one, its in held(stmt) if its is mark and isinstance(one, kind)))
+
+
+def expressions(stmt: object) -> tuple[Expr, ...]:
+    """Scalar expressions that a statement itself computes with."""
+    aside = (Mark.DEFINES, Mark.ASIDE)
+    return tuple(one for one, mark in held(stmt) if mark not in aside and scalar.is_expr(one))
+
+
+def numbers(stmt: object) -> tuple[Expr, ...]:
+    """Numbers for whole tiles that a statement computes."""
+    return tuple(one for one, mark in held(stmt) if mark is Mark.NUMBER and scalar.is_expr(one))
+
+
+def defined(stmt: object) -> tuple[Var, ...]:
+    """Variables that get their values in a statement itself."""
+    return tuple(one for one, mark in held(stmt) if mark is Mark.DEFINES)
+
+
+# --- rebuilding -----------------------------------------------------------------------------------
+
+
+def rebuilt(value: Node, change: Change) -> Node:
+    """A statement, an expression, or a tuple of them, with everything replaced that `change` has something new for.
+
+    It is asked for all expressions, things and parts, outer before inner, nested statements included; None: the old one
+    stays, and what is inside it is asked for.
+    """
+    return _rebuilt(value, change, None)  # type: ignore[no-any-return]
+
+
+def _rebuilt(value: Any, change: Change, outer: Mark | None) -> Any:
+    kind = _kind(type(value))
+    if kind is _Kind.FACT:
+        return value
+    if kind is _Kind.TUPLE:
+        items = tuple(_rebuilt(one, change, outer) for one in value)
+        return value if all(new is old for new, old in zip(items, value, strict=True)) else items
+    new = change(value, outer)
+    if new is not None or kind is not _Kind.PART:
+        return value if new is None else new
+    outer = None if outer is Mark.BODY else outer
+    marks = _marks(type(value))
+    return _replaced(value, ((name, _rebuilt(getattr(value, name), change, mark or outer)) for name, mark in marks))
+
+
+def renamed(value: Node, names: Mapping[Thing, Thing], only: Mark | None = None) -> Node:
+    """`value` with other things in place of some; under one mark, or wherever they are."""
+
+    def change(old: Any, mark: Mark | None) -> Any:
+        return names.get(old) if _kind(type(old)) is _Kind.THING and only in (None, mark) else None
+
+    return rebuilt(value, change)
+
+
+def with_expressions(value: Node, change: Callable[[Expr], Expr]) -> Node:
+    """`value` with every expression that it computes with replaced."""
+
+    def changed(old: Any, mark: Mark | None) -> Any:
+        return change(old) if scalar.is_expr(old) and mark not in (Mark.DEFINES, Mark.ASIDE) else None
+
+    return rebuilt(value, changed)
+
+
+def substituted(value: Node, values: Mapping[Var, Expr]) -> Node:
+    """`value` with expressions in place of variables."""
+    return with_expressions(value, lambda expr: scalar.substitute(expr, values))
