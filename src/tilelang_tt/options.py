@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from tilelang_tt.arch import ARCHS, Arch
+from tilelang_tt.arch import ARCHS, DST_TILES_16BIT, DST_TILES_32BIT, Arch
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,11 @@ class Options:
     @property
     def chip(self) -> Arch:
         return ARCHS[self.arch]
+
+    @property
+    def dst_tiles(self) -> int:
+        """Tiles that DST holds between acquire and release."""
+        return DST_TILES_32BIT if self.fp32_acc else DST_TILES_16BIT
 
     @property
     def core_grid(self) -> tuple[int, int]:

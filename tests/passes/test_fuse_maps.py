@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 import tilelang.language as T
 
+from tilelang_tt.arch import DST_TILES_32BIT
 from tilelang_tt.ir.tile import Map, walk
 from tilelang_tt.passes.c_tile.dst_program import dst_program
 from tilelang_tt.passes.c_tile.fuse_maps import fuse_maps
-from tilelang_tt.passes.c_tile.lower_tile_intrinsics import dst_tiles
 
 from .kernels import gemm_relu, scale_in_place, small_integers
 from .stages import after, before, body, facts, keeps_meaning
@@ -171,7 +171,7 @@ def test_a_fused_expression_fits_dst(rounds: int) -> None:
             T.copy(X, B[bx * 32, 0])
 
     maps = [stmt for stmt in walk(after(fuse_maps, main).launches[0].body) if isinstance(stmt, Map)]
-    assert all(dst_program(stmt.value).slots <= dst_tiles(fp32_acc=True) for stmt in maps)
+    assert all(dst_program(stmt.value).slots <= DST_TILES_32BIT for stmt in maps)
 
 
 def test_a_fill_goes_into_the_map_that_reads_it() -> None:

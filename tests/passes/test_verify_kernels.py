@@ -14,8 +14,10 @@ import tilelang_tt.passes.f_verify as f_verify
 from tilelang_tt.diagnostics import InternalError
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.cb import Cb, CbCall, CbKind
+from tilelang_tt.ir.elements import Apply, Element
 from tilelang_tt.ir.engine import (
     BinaryTiles,
+    CopyTile,
     DstCall,
     DstKind,
     EndBlock,
@@ -35,6 +37,7 @@ from tilelang_tt.ir.engine import (
 from tilelang_tt.ir.kernel import For, If, KernelSet, Let, Source, walk
 from tilelang_tt.ir.layout import Role
 from tilelang_tt.ir.movement import Barrier, BarrierKind, Pointer, ReadTile, WriteTile
+from tilelang_tt.ir.tile import Map
 from tilelang_tt.ops import ELEMENT_OPS
 from tilelang_tt.ops.row import BB, TR, TT
 from tilelang_tt.options import Options
@@ -228,8 +231,8 @@ def cb_with(**fields: Any) -> KernelSet:
     return replace(kernels, cbs={**kernels.cbs, buffer: replace(cb, **fields)})
 
 
-def cb(name: str) -> Cb:
-    return next(cb for cb in in_l1().cbs.values() if cb.name == name)
+def cb(name: str, kernels: KernelSet | None = None) -> Cb:
+    return next(cb for cb in (kernels or in_l1()).cbs.values() if cb.name == name)
 
 
 def many_arguments() -> KernelSet:
@@ -268,6 +271,26 @@ def with_another_sfpu() -> KernelSet:
     sfpu = at(kernels.kernel(COMPUTE).body, place)
     assert isinstance(sfpu, Sfpu)
     return inserted(kernels, COMPUTE, place, replace(sfpu, instruction=replace(sfpu.instruction, call="sin_tile({a})")))
+
+
+def with_exchanged_blocks() -> KernelSet:
+    """max(X * V, W) for max(X * W, V): the same instructions in the same order."""
+    kernels = kernels_of("first rows in DST")
+    (place_v, v), (place_w, w) = ((find(kernels, COMPUTE, copying(name)), cb(name, kernels)) for name in "VW")
+    kernels = altered(kernels, COMPUTE, place_v, cb=w)
+    return altered(kernels, COMPUTE, place_w, cb=v)
+
+
+def copying(name: str) -> Callable[[Any], bool]:
+    return lambda stmt: isinstance(stmt, CopyTile) and stmt.cb.name == name
+
+
+def without_a_statement() -> KernelSet:
+    """The tile program says one thing more than compute does."""
+    kernels = kernels_of("updated in place")
+    block = next(buffer for buffer in kernels.cbs if buffer.name == "C_l")
+    body = (*kernels.launch.body, Map(block, Apply("sin", (Element(block),))))
+    return replace(kernels, launch=replace(kernels.launch, body=body))
 
 
 def taking(name: str) -> Callable[[Any], bool]:
@@ -409,19 +432,17 @@ BREAKS: dict[str, tuple[Callable[[], KernelSet], ...]] = {
     "TT956": (lambda: without(COMPUTE, MatmulBlock),),
     "TT957": (lambda: without(COMPUTE, PackTile), lambda: with_fields(COMPUTE, PackTile, dst=scalar.const(0))),
     # operations
-    "TT958": (without_sfpu,),
-    "TT959": (with_another_sfpu,),
+    "TT958": (without_sfpu, with_another_sfpu, with_exchanged_blocks),
+    "TT959": (without_a_statement,),
     # engines
     "TT960": (
         lambda: without(COMPUTE, Startup),
         lambda: doubled(in_l1(), COMPUTE, find(in_l1(), COMPUTE, Startup)),
     ),
     "TT961": (lambda: at_end(L1Accumulate(scalar.true())),),
-    "TT962": (
-        lambda: with_fields(COMPUTE, lambda s: isinstance(s, Reconfig) and s.old, old=cb("C_l")),
-        lambda: without(COMPUTE, Reconfig),
-    ),
+    "TT962": (lambda: with_fields(COMPUTE, lambda s: isinstance(s, Reconfig) and s.old, old=cb("C_l")),),
     "TT963": (
+        lambda: without(COMPUTE, Reconfig),
         lambda: without(COMPUTE, not_named(SfpuMode)),
         lambda: without(COMPUTE, L1Accumulate),
         lambda: with_fields(COMPUTE, MatmulBlock, transpose=True),

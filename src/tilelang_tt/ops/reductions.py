@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tilelang_tt.ops import ELEMENT_OPS
-from tilelang_tt.ops.row import KERNEL_API, TR, TT, Instruction, T
+from tilelang_tt.ops.row import KERNEL_API, TT, Instruction, T
 
 
 def _down_columns(pool: str) -> Instruction:
@@ -17,4 +17,3 @@ DOWN_COLUMNS = {
     "sum": _down_columns("SUM"),
     "max": _down_columns("MAX"),
 }  # into the first row, the others hold anything
-SPREAD = ELEMENT_OPS["add"].instruction(TR)  # the first row of b, added to every row of a

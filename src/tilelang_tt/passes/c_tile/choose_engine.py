@@ -29,7 +29,7 @@ from tilelang_tt.ir.places import Buffer
 from tilelang_tt.ir.tile import InDst, Launch, Map, Maps, Stmt, TileProgram, children, maps_of, walk, with_children
 from tilelang_tt.ops import ELEMENT_OPS
 from tilelang_tt.options import Options
-from tilelang_tt.passes.c_tile.dst_program import dst_tiles, element_program, in_dst
+from tilelang_tt.passes.c_tile.dst_program import element_program, in_dst
 from tilelang_tt.passes.c_tile.keep_first_rows import with_zeros
 
 _EIGHT_BITS = ("Float16_b", "Bfp8_b", "Bfp4_b")  # formats of numbers with at most 8 significant bits
@@ -54,7 +54,7 @@ def _with_zeros_for_rows(launch: Launch) -> Launch:
 class _Chooser:
     def __init__(self, launch: Launch, options: Options) -> None:
         self.launch = launch
-        self.capacity = dst_tiles(options.fp32_acc)
+        self.capacity = options.dst_tiles
         self.exact_products = options.fp32_acc and options.math_fidelity == "HiFi4"
         self.decisions: list[Decision] = []
 

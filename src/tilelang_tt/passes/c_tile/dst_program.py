@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from tilelang_tt.arch import DST_TILES_16BIT, DST_TILES_32BIT
+from tilelang_tt.arch import DST_TILES_32BIT
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.elements import TILE_COL, TILE_ROW, Apply, Element, ElementExpr, Number, Scalar, parts
 from tilelang_tt.ir.layout import BufferLayout, Engine
@@ -25,14 +25,9 @@ from tilelang_tt.ir.places import Buffer
 from tilelang_tt.ir.scalar import Expr
 from tilelang_tt.ir.tile import Map, Maps, maps_of, unpacks
 from tilelang_tt.ops import ELEMENT_OPS, Instruction
-from tilelang_tt.ops.reductions import SPREAD
-from tilelang_tt.ops.row import BB, BR, Operand, T
+from tilelang_tt.ops.moves import COPY_SLOT, SPREAD
+from tilelang_tt.ops.row import BB, BR, Operand
 from tilelang_tt.passes.c_tile.select_instruction import left_as_rows, select
-
-
-def dst_tiles(fp32_acc: bool) -> int:
-    """Tiles between acquire and release, half-sync."""
-    return DST_TILES_32BIT if fp32_acc else DST_TILES_16BIT
 
 
 @dataclass(frozen=True)
@@ -76,13 +71,6 @@ class ComputeFromBlocks:
 
 
 Step = Fetch | SetNumber | Compute | ComputeFromBlocks
-
-# How the matrix engine brings the first row of a tile to every row of a slot: added to a tile of zeros.
-SPREAD_ROW = ELEMENT_OPS["add"].instruction(BR)
-
-COPY_SLOT = Instruction(
-    T, "copy_dest_values_init()", "copy_dest_values<{format}>({a}, {out})", "api/compute/copy_dest_values.h"
-)
 
 
 @dataclass(frozen=True)

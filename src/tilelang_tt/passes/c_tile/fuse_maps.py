@@ -21,15 +21,14 @@ from tilelang_tt.ir.elements import Apply, Element, ElementExpr, Number, element
 from tilelang_tt.ir.places import Buffer
 from tilelang_tt.ir.tile import Fill, Launch, Loop, Map, Stmt, TileProgram, all_writes, children, with_children
 from tilelang_tt.ops.derived import apply
-from tilelang_tt.passes.c_tile.dst_program import dst_program, dst_tiles
+from tilelang_tt.passes.c_tile.dst_program import dst_program
 from tilelang_tt.passes.c_tile.forward_copy import forward_copy, is_plain_copy
 from tilelang_tt.passes.c_tile.liveness import Path, live_after, mentions
 from tilelang_tt.passes.c_tile.separate_roles import used_only
 
 
 def fuse_maps(program: TileProgram) -> TileProgram:
-    capacity = dst_tiles(program.options.fp32_acc)
-    fusers = [_Fuser(launch, capacity) for launch in program.launches]
+    fusers = [_Fuser(launch, program.options.dst_tiles) for launch in program.launches]
     launches = tuple(fuser.run() for fuser in fusers)
     decisions = [decision for fuser in fusers for decision in fuser.decisions]
     return replace(program, launches=launches).with_decisions(*decisions)

@@ -33,7 +33,7 @@ from tilelang_tt.ir.tile import (
     with_children,
     within,
 )
-from tilelang_tt.passes.c_tile.dst_program import dst_program, dst_tiles
+from tilelang_tt.passes.c_tile.dst_program import dst_program
 from tilelang_tt.passes.c_tile.forward_copy import forward_copy
 from tilelang_tt.passes.c_tile.keep_first_rows import may_keep_first_row
 from tilelang_tt.passes.c_tile.liveness import Path
@@ -50,7 +50,7 @@ def join_maps(program: TileProgram) -> TileProgram:
 class _Joiner:
     def __init__(self, program: TileProgram, launch: Launch) -> None:
         self.launch = launch
-        self.capacity = dst_tiles(program.options.fp32_acc)
+        self.capacity = program.options.dst_tiles
         self.rows = {  # spreading them may take room in DST
             buffer: Engine.VECTOR
             for buffer, layout in launch.layouts.items()

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from tilelang_tt.arch import TILE
+from tilelang_tt.arch import DST_TILES_32BIT, TILE
 from tilelang_tt.compiled import Decision
 from tilelang_tt.ir.layout import ZEROS, BufferLayout, Engine, Role, Stream
 from tilelang_tt.ir.places import Buffer
@@ -38,7 +38,7 @@ from tilelang_tt.ir.tile import (
     walk,
     writes,
 )
-from tilelang_tt.passes.c_tile.dst_program import dst_tiles, element_program
+from tilelang_tt.passes.c_tile.dst_program import element_program
 from tilelang_tt.passes.c_tile.lower_reductions import constant_tile
 from tilelang_tt.passes.c_tile.pool_blocks import stored
 from tilelang_tt.passes.c_tile.share_blocks import fits
@@ -95,7 +95,7 @@ def may_keep_first_row(program: TileProgram, launch: Launch, buffer: Buffer) -> 
 
 def _fits_dst(launch: Launch, layouts: dict[Buffer, BufferLayout], buffer: Buffer) -> bool:
     """Whether DST has room to spread the rows of a block in every statement that reads it."""
-    capacity = dst_tiles(fp32_acc=True)
+    capacity = DST_TILES_32BIT
     return all(
         element_program(layouts, capacity, stmt, held).room(capacity) >= tiles
         for stmt, held, tiles in _maps(launch.body)

@@ -38,7 +38,7 @@ from tilelang_tt.ir.tile import (
     with_children,
     writes,
 )
-from tilelang_tt.passes.c_tile.dst_program import DstProgram, dst_tiles, element_program
+from tilelang_tt.passes.c_tile.dst_program import DstProgram, element_program
 from tilelang_tt.passes.c_tile.liveness import Path, live_after, mentions
 from tilelang_tt.passes.c_tile.lower_shared_to_cb import unpacked
 
@@ -46,7 +46,7 @@ SAVED_MOVES = 2  # of a tile that stays in DST: it is not packed, and not unpack
 
 
 def keep_in_dst(program: TileProgram) -> TileProgram:
-    keepers = [_Keeper(launch, dst_tiles(program.options.fp32_acc)) for launch in program.launches]
+    keepers = [_Keeper(launch, program.options.dst_tiles) for launch in program.launches]
     launches = tuple(_unpacked_again(keeper.run(), program.options.fp32_acc) for keeper in keepers)
     decisions = [decision for keeper in keepers for decision in keeper.decisions]
     return replace(program, launches=launches).with_decisions(*decisions)

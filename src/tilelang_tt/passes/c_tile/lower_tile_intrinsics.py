@@ -27,11 +27,10 @@ from tilelang_tt.ir.tile import (
     rewritten,
     unique_name,
 )
-from tilelang_tt.passes.c_tile.dst_program import dst_tiles
 
 
 def lower_tile_intrinsics(program: TileProgram) -> TileProgram:
-    lowerings = [_Lowering(launch, dst_tiles(program.options.fp32_acc)) for launch in program.launches]
+    lowerings = [_Lowering(launch, program.options.dst_tiles) for launch in program.launches]
     launches = tuple(lowering.run() for lowering in lowerings)
     decisions = [decision for lowering in lowerings for decision in lowering.decisions]
     return replace(program, launches=launches).with_decisions(*decisions)

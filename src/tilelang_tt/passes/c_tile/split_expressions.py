@@ -16,21 +16,22 @@ from tilelang_tt.formats import TILE_BYTES
 from tilelang_tt.ir.elements import Apply, Element, ElementExpr
 from tilelang_tt.ir.places import Buffer, Memory
 from tilelang_tt.ir.tile import Launch, Map, Stmt, TileProgram, rewritten, unique_name
-from tilelang_tt.passes.c_tile.dst_program import dst_program, dst_tiles
+from tilelang_tt.options import Options
+from tilelang_tt.passes.c_tile.dst_program import dst_program
 
 
 def split_expressions(program: TileProgram) -> TileProgram:
-    splitters = [_Splitter(launch, program.options.fp32_acc) for launch in program.launches]
+    splitters = [_Splitter(launch, program.options) for launch in program.launches]
     launches = tuple(splitter.run() for splitter in splitters)
     decisions = [decision for splitter in splitters for decision in splitter.decisions]
     return replace(program, launches=launches).with_decisions(*decisions)
 
 
 class _Splitter:
-    def __init__(self, launch: Launch, fp32_acc: bool) -> None:
+    def __init__(self, launch: Launch, options: Options) -> None:
         self.launch = launch
-        self.capacity = dst_tiles(fp32_acc)
-        self.dtype, self.format = ("float32", "Float32") if fp32_acc else ("bfloat16", "Float16_b")
+        self.capacity = options.dst_tiles
+        self.dtype, self.format = ("float32", "Float32") if options.fp32_acc else ("bfloat16", "Float16_b")
         self.decisions: list[Decision] = []
 
     def run(self) -> Launch:

@@ -21,14 +21,13 @@ from tilelang_tt.ir.kernel import For, KernelSet, KernelStmt
 from tilelang_tt.ir.layout import ZEROS, BufferLayout
 from tilelang_tt.ir.scalar import Expr
 from tilelang_tt.ir.tile import Map, Maps, maps_of, unpacks
+from tilelang_tt.ops.moves import SPREAD_ROW
 from tilelang_tt.passes.c_tile.dst_program import (
-    SPREAD_ROW,
     Compute,
     ComputeFromBlocks,
     DstProgram,
     Fetch,
     Step,
-    dst_tiles,
     element_program,
 )
 from tilelang_tt.passes.d_split.block_states import updated_in_place
@@ -97,7 +96,7 @@ def pack_tile(dst: Expr, cb: Cb, index: Expr, overwrite: Expr | None = None) -> 
 class ElementTasks:
     def __init__(self, kernels: KernelSet) -> None:
         self.kernels = kernels
-        self.capacity = dst_tiles(kernels.program.options.fp32_acc)
+        self.capacity = kernels.program.options.dst_tiles
 
     @property
     def zeros(self) -> Cb:

@@ -29,7 +29,7 @@ from tilelang_tt.ir.layout import Role, TileOrder
 from tilelang_tt.ir.places import Buffer
 from tilelang_tt.ir.scalar import Expr
 from tilelang_tt.ir.tile import Fill, Gemm, InDst, Map, Maps, Reduce, Stmt, Transpose
-from tilelang_tt.passes.c_tile.dst_program import dst_tiles, element_program
+from tilelang_tt.passes.c_tile.dst_program import element_program
 from tilelang_tt.passes.d_split.element_tasks import ElementTasks, RowPart, Run, largest_divisor, pack_tile, repeat
 from tilelang_tt.passes.d_split.reduce_tasks import ReduceTasks
 
@@ -42,7 +42,7 @@ def lower_compute_tasks(kernels: KernelSet) -> KernelSet:
 class _Lowering:
     def __init__(self, kernels: KernelSet) -> None:
         self.kernels = kernels
-        self.capacity = dst_tiles(kernels.program.options.fp32_acc)
+        self.capacity = kernels.program.options.dst_tiles
         self.elements = ElementTasks(kernels)
         self.reductions = ReduceTasks(kernels)
 

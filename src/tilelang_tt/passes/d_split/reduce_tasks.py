@@ -18,15 +18,15 @@ from tilelang_tt.ir.kernel import KernelSet, KernelStmt
 from tilelang_tt.ir.layout import ONES
 from tilelang_tt.ir.scalar import Expr
 from tilelang_tt.ir.tile import Reduce
-from tilelang_tt.ops.reductions import DOWN_COLUMNS, SPREAD, TOGETHER
-from tilelang_tt.passes.c_tile.dst_program import dst_tiles
+from tilelang_tt.ops.moves import SPREAD
+from tilelang_tt.ops.reductions import DOWN_COLUMNS, TOGETHER
 from tilelang_tt.passes.d_split.element_tasks import largest_divisor, pack_tile, repeat
 
 
 class ReduceTasks:
     def __init__(self, kernels: KernelSet) -> None:
         self.kernels = kernels
-        self.capacity = dst_tiles(kernels.program.options.fp32_acc)
+        self.capacity = kernels.program.options.dst_tiles
 
     def maxima(self, stmt: Reduce) -> tuple[KernelStmt, ...]:
         """By the matrix engine, of as many rows or columns at a time as DST holds."""

@@ -17,8 +17,7 @@ from tilelang_tt.ir.engine import (
 )
 from tilelang_tt.ir.kernel import For, If, Kernel, KernelSet, KernelStmt
 from tilelang_tt.ir.scalar import Expr, Facts, const
-from tilelang_tt.passes.c_tile.dst_program import dst_tiles
-from tilelang_tt.passes.f_verify.check_tiles import _in_loop
+from tilelang_tt.passes.f_verify.check_tiles import in_loop
 from tilelang_tt.passes.f_verify.verify_program import fail
 
 _NEXT = {
@@ -30,7 +29,7 @@ _NEXT = {
 
 
 def check_dst(kernel: Kernel, kernels: KernelSet) -> None:
-    capacity = dst_tiles(kernels.program.options.fp32_acc)
+    capacity = kernels.program.options.dst_tiles
     state = _run(kernel.body, DstKind.RELEASE, Facts(), capacity)
     if state is not DstKind.RELEASE:
         raise fail("TT950", "the kernel ends without tile_regs_release")
@@ -44,7 +43,7 @@ def _run(body: tuple[KernelStmt, ...], state: DstKind, facts: Facts, capacity: i
                 raise fail("TT951", f"{stmt.kind.value} follows {state.value}")
             state = made
         elif isinstance(stmt, For):
-            if _run(stmt.body, state, _in_loop(stmt, facts), capacity) is not state:
+            if _run(stmt.body, state, in_loop(stmt, facts), capacity) is not state:
                 raise fail("TT952", "a loop does not leave DST as it found it")
         elif isinstance(stmt, If):
             then = _run(stmt.then, state, facts, capacity)

@@ -1,30 +1,50 @@
 """Engines: whatever an operation needs set is set, on every way to it.
 
-An independent walk over the finished kernel: it knows what each call sets and what each operation needs, not where
-`insert_compute_init` meant to put the calls.
+The finished kernel alone is asked: this file says for itself what each call sets and what each operation needs, and
+knows nothing of how `insert_compute_init` found places for the calls. What is set is known by its part of the engines:
+
+    srca, srcb    formats of the source registers          pack         format of the packer
+    mode          what the matrix engine does next         accumulate   where the packer adds to L1
+    sfpu          constants of the vector unit             lane         the one block of which one lane is packed
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any
-
 from tilelang_tt.ir import scalar
-from tilelang_tt.ir.cb import CbCall
-from tilelang_tt.ir.engine import Init, L1Accumulate, PackTile, Reconfig, ReduceMode, SfpuMode, Startup, Uninit, Unit
-from tilelang_tt.ir.kernel import For, If, KernelSet, KernelStmt
-from tilelang_tt.ir.layout import Role
-from tilelang_tt.passes.d_split.insert_compute_init import (
-    COMPONENTS,
-    EngineState,
-    after_startup,
-    meet,
-    needs,
-    same_setting,
+from tilelang_tt.ir.cb import Cb, CbCall
+from tilelang_tt.ir.engine import (
+    BinaryMode,
+    BinaryTiles,
+    CopyMode,
+    CopyTile,
+    FillTile,
+    Init,
+    L1Accumulate,
+    MatmulBlock,
+    MatmulMode,
+    Mode,
+    PackTile,
+    Reconfig,
+    ReduceMode,
+    ReduceTile,
+    Sfpu,
+    SfpuMode,
+    Startup,
+    TransposeDst,
+    TransposeDstMode,
+    TransposeMode,
+    TransposeTile,
+    Uninit,
+    Unit,
 )
+from tilelang_tt.ir.kernel import For, If, KernelSet, KernelStmt, walk
+from tilelang_tt.ir.layout import Role
 from tilelang_tt.passes.f_verify.verify_program import fail
 
-_FIELD = {Unit.SRC_A: "srca", Unit.SRC_B: "srcb", Unit.PACK: "pack"}
+State = dict[str, object]  # part of the engines -> what it is surely set to
+
+_PART = {Unit.SRC_A: "srca", Unit.SRC_B: "srcb", Unit.PACK: "pack"}
+_FILL_INIT = "fill_tile_init()"
 
 
 def check_engines(kernels: KernelSet) -> None:
@@ -32,78 +52,133 @@ def check_engines(kernels: KernelSet) -> None:
     startups = [stmt for stmt in body if isinstance(stmt, Startup)]
     if body and startups != [stmt for stmt in body if not isinstance(stmt, CbCall)][:1]:
         raise fail("TT960", "compute_kernel_hw_startup must come first, and once")
-    final = _run(body, after_startup(startups[0], body) if startups else EngineState())
-    if body and not same_setting("accumulate", final.accumulate, scalar.false()):
+    final = _run(body, _after_startup(startups[0], body) if startups else {}, check=True)
+    if body and not _same(final.get("accumulate"), scalar.false()):
         raise fail("TT961", "the packer is left accumulating")
 
 
-def _run(body: tuple[KernelStmt, ...], state: EngineState) -> EngineState:
-    for stmt in body:
-        if isinstance(stmt, For):
-            state = _loop(stmt, state)
-        elif isinstance(stmt, If):
-            state = meet(_run(stmt.then, state), _run(stmt.otherwise, state))
-        else:
-            state = _set(stmt, state)
-            _check(stmt, state)
+# --- what is set ----------------------------------------------------------------------------------
+
+
+def _source(cb: Cb) -> object:
+    return cb.format, cb.unpack_to_dest
+
+
+def _mode(mode: Mode) -> object:
+    """What the init of the matrix engine programs: it depends on formats, not on the buffers they come from."""
+    match mode:
+        case MatmulMode():
+            return "matmul", mode.a.format, mode.b.format, mode.transpose, mode.cols, mode.rows, mode.a_stride
+        case ReduceMode():
+            return "reduce", mode.cb.format, mode.scaler.format, mode.out, mode.along_columns
+        case BinaryMode():
+            return mode.instruction.init, mode.a.format, mode.b.format
+        case CopyMode() | TransposeMode():
+            return type(mode), _source(mode.cb)
+        case TransposeDstMode():
+            return TransposeDstMode
+
+
+def _after_startup(startup: Startup, body: tuple[KernelStmt, ...]) -> State:
+    """In reversed order, which suits products, nothing is known of the sources if the kernel adds blocks, too."""
+    state: State = {"pack": startup.out.format, "accumulate": scalar.false()}
+    if startup.reverse and any(isinstance(stmt, BinaryTiles) for stmt in walk(body)):
+        return state
+    first, second = (startup.b, startup.a) if startup.reverse else (startup.a, startup.b)
+    return {**state, "srca": _source(first), "srcb": _source(second)}
+
+
+def _after(stmt: KernelStmt, state: State) -> State:
+    match stmt:
+        case Reconfig():
+            part = _PART[stmt.unit]
+            form = (lambda cb: cb.format) if stmt.unit is Unit.PACK else _source
+            if stmt.old is not None and state.get(part) != form(stmt.old):
+                raise fail("TT962", f"{stmt.unit.value} names '{stmt.old.name}' as the old operand, which it is not")
+            return {**state, part: form(stmt.new)}
+        case Uninit():
+            return {part: setting for part, setting in state.items() if part not in ("mode", "lane")}
+        case Init(SfpuMode() as constants):
+            return {**state, "sfpu": constants.init}
+        case Init(mode) if not isinstance(mode, SfpuMode):
+            if "lane" in state:
+                raise fail("TT964", "a reduction is not undone before the engines are set to something else")
+            return {**state, "mode": _mode(mode), **({"lane": mode.out} if isinstance(mode, ReduceMode) else {})}
+        case L1Accumulate():
+            return {**state, "accumulate": stmt.on}
     return state
 
 
-def _loop(loop: For, state: EngineState) -> EngineState:
-    """A round starts as the loop was entered or as the round before ended: only what both agree on is known."""
-    entry = state
-    while True:
-        after = _forget(_outcome(loop.body, entry), loop)
-        agreed = meet(entry, after)
-        if all(same_setting(c, getattr(agreed, c), getattr(entry, c)) for c in COMPONENTS):
-            break
-        entry = agreed
-    _run(loop.body, entry)
+# --- what is needed -------------------------------------------------------------------------------
+
+
+def _needs(stmt: KernelStmt) -> State:
+    match stmt:
+        case MatmulBlock():  # feeds its second operand through SrcA
+            product = MatmulMode(stmt.a, stmt.b, stmt.transpose, stmt.cols, stmt.rows, stmt.a_stride)
+            return {"srca": _source(stmt.b), "srcb": _source(stmt.a), "mode": _mode(product)}
+        case ReduceTile():
+            maxima = ReduceMode(stmt.cb, stmt.scaler, stmt.out, stmt.along_columns)
+            return {"srca": _source(stmt.cb), "srcb": _source(stmt.scaler), "mode": _mode(maxima)}
+        case BinaryTiles():
+            binary = BinaryMode(stmt.instruction, stmt.a, stmt.b)
+            return {"srca": _source(stmt.a), "srcb": _source(stmt.b), "mode": _mode(binary)}
+        case CopyTile():
+            return {"srca": _source(stmt.cb), "mode": _mode(CopyMode(stmt.cb))}
+        case TransposeTile():
+            return {"srca": _source(stmt.cb), "mode": _mode(TransposeMode(stmt.cb))}
+        case TransposeDst():
+            return {"mode": _mode(TransposeDstMode())}
+        case FillTile():
+            return {"sfpu": _FILL_INIT}
+        case Sfpu():
+            return {"sfpu": stmt.instruction.init}
+        case PackTile():
+            return {"pack": stmt.cb.format, "accumulate": scalar.negate(stmt.overwrite)}
+    return {}
+
+
+def _check(stmt: KernelStmt, state: State) -> None:
+    if isinstance(stmt, PackTile) and state.get("lane", stmt.cb) is not stmt.cb:
+        raise fail("TT965", f"'{stmt.cb.name}' is packed while the packer keeps one lane only")
+    for part, wanted in _needs(stmt).items():
+        if part not in state or not _same(wanted, state[part]):
+            raise fail("TT963", f"{type(stmt).__name__} runs with '{part}' not set for it")
+
+
+# --- ways through the kernel ----------------------------------------------------------------------
+
+
+def _run(body: tuple[KernelStmt, ...], state: State, *, check: bool) -> State:
+    for stmt in body:
+        if isinstance(stmt, For):
+            state = _loop(stmt, state, check=check)
+        elif isinstance(stmt, If):
+            state = _meet(_run(stmt.then, state, check=check), _run(stmt.otherwise, state, check=check))
+        else:
+            state = _after(stmt, state)
+            if check:
+                _check(stmt, state)
+    return state
+
+
+def _loop(loop: For, state: State, *, check: bool) -> State:
+    """A round starts as the loop was entered or as the round before ended: only what both agree on is known.
+
+    That is known after one round: no call sets anything that depends on what was set before.
+    """
+    after = _run(loop.body, state, check=False)
+    if "accumulate" in after and loop.var in scalar.variables(after["accumulate"]):
+        after = {part: setting for part, setting in after.items() if part != "accumulate"}
+    entry = _meet(state, after)
+    if check:
+        _run(loop.body, entry, check=True)
     return entry
 
 
-def _forget(state: EngineState, loop: For) -> EngineState:
-    """Outside a loop, a setting that depended on its variable is unknown."""
-    if state.accumulate is not None and loop.var in scalar.variables(state.accumulate):
-        return replace(state, accumulate=None)
-    return state
+def _meet(a: State, b: State) -> State:
+    return {part: setting for part, setting in a.items() if part in b and _same(setting, b[part])}
 
 
-def _outcome(body: tuple[KernelStmt, ...], state: EngineState) -> EngineState:
-    """The state after `body`, without checking."""
-    for stmt in body:
-        if isinstance(stmt, For):
-            state = meet(state, _forget(_outcome(stmt.body, state), stmt))
-        elif isinstance(stmt, If):
-            state = meet(_outcome(stmt.then, state), _outcome(stmt.otherwise, state))
-        else:
-            state = _set(stmt, state)
-    return state
-
-
-def _set(stmt: KernelStmt, state: EngineState) -> EngineState:
-    if isinstance(stmt, Reconfig):
-        unit = _FIELD[stmt.unit]
-        if stmt.old is not None and not same_setting(unit, stmt.old, getattr(state, unit)):
-            raise fail("TT962", f"{stmt.unit.value} names '{stmt.old.name}' as the old operand, which it is not")
-        changed: dict[str, Any] = {unit: stmt.new}
-        return replace(state, **changed)
-    if isinstance(stmt, Uninit):
-        return replace(state, mode=None)
-    if isinstance(stmt, Init) and isinstance(state.mode, ReduceMode) and not isinstance(stmt.mode, SfpuMode):
-        raise fail("TT964", "a reduction is not undone before the engines are set to something else")
-    if isinstance(stmt, Init):
-        return replace(state, sfpu=stmt.mode) if isinstance(stmt.mode, SfpuMode) else replace(state, mode=stmt.mode)
-    if isinstance(stmt, L1Accumulate):
-        return replace(state, accumulate=stmt.on)
-    return state
-
-
-def _check(stmt: KernelStmt, state: EngineState) -> None:
-    need = needs(stmt)
-    if isinstance(stmt, PackTile) and isinstance(state.mode, ReduceMode) and state.mode.out is not stmt.cb:
-        raise fail("TT965", f"'{stmt.cb.name}' is packed while the packer keeps one lane only")
-    for component in COMPONENTS:
-        wanted = getattr(need, component)
-        if wanted is not None and not same_setting(component, wanted, getattr(state, component)):
-            raise fail("TT963", f"{type(stmt).__name__} runs with '{component}' not set for it")
+def _same(a: object, b: object) -> bool:
+    return scalar.same_form(a, b) if scalar.is_expr(a) and scalar.is_expr(b) else a == b

@@ -1,74 +1,192 @@
-"""Operations: compute runs the element-wise instructions that the tile program asks for, and no others.
+"""Operations: what compute packs is what the tile program says, operation by operation.
 
-Every other operation shows in the tiles it makes (`check_blocks`); one that works in place does not.
+    Map Y = exp(X + v[i])       Y: exp_tile(add_binary_tile(X, v))       matches
+                                Y: add_binary_tile(X, v)                 does not: exp is missing
+
+Every value that is packed to a block must be the value of a statement that writes this block, and every statement must
+have such a value. An operation may be carried out by any of its instructions; which one was meant is not asked.
 """
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterator
 
 from tilelang_tt.ir import scalar
-from tilelang_tt.ir.engine import BinaryTiles, Sfpu
-from tilelang_tt.ir.kernel import KernelSet, walk
-from tilelang_tt.ir.layout import Engine, Role
+from tilelang_tt.ir.elements import Apply, Element, ElementExpr, Number, Scalar
+from tilelang_tt.ir.kernel import KernelSet
+from tilelang_tt.ir.layout import Role
+from tilelang_tt.ir.places import Buffer
 from tilelang_tt.ir.scalar import Expr
-from tilelang_tt.ir.tile import InDst, Map, Maps, Reduce, Stmt, children
-from tilelang_tt.ir.tile import walk as walk_tiles
-from tilelang_tt.ops import Instruction
-from tilelang_tt.ops.reductions import DOWN_COLUMNS, SPREAD, TOGETHER
-from tilelang_tt.passes.c_tile.dst_program import (
-    SPREAD_ROW,
-    Compute,
-    ComputeFromBlocks,
-    DstProgram,
-    Fetch,
-    dst_tiles,
-    element_program,
+from tilelang_tt.ir.tile import Fill, Gemm, InDst, Map, Reduce, Stmt, Transpose, children, maps_of, walk, writes
+from tilelang_tt.ops import ELEMENT_OPS, Instruction
+from tilelang_tt.ops.moves import SPREAD, SPREAD_ROW
+from tilelang_tt.ops.reductions import DOWN_COLUMNS, TOGETHER
+from tilelang_tt.ops.row import Operand
+from tilelang_tt.passes.f_verify.dst_values import (
+    Done,
+    Filled,
+    Maxima,
+    Packed,
+    Product,
+    Tile,
+    Turned,
+    Value,
+    packed_values,
 )
 from tilelang_tt.passes.f_verify.verify_program import fail
 
-
-def _number(number: float | Expr | None) -> float | str | None:
-    """A number as far as it is known: what is computed at run time may have been rewritten since."""
-    return "at run time" if scalar.is_expr(number) else number
-
-
-def _programs(kernels: KernelSet, body: tuple[Stmt, ...]) -> Iterator[DstProgram]:
-    layouts, capacity = kernels.launch.layouts, dst_tiles(kernels.program.options.fp32_acc)
-    for stmt in body:
-        last = stmt.body[-1] if isinstance(stmt, InDst) else stmt
-        if isinstance(last, Map | Maps):
-            yield element_program(layouts, capacity, last, stmt.buffer if isinstance(stmt, InDst) else None)
-        else:
-            for nested in children(stmt):
-                yield from _programs(kernels, nested)
-
-
-def _of_reductions(kernels: KernelSet) -> Iterator[Instruction]:
-    for stmt in walk_tiles(kernels.launch.body):
-        if isinstance(stmt, Reduce) and stmt.exact:
-            yield from (DOWN_COLUMNS[stmt.op], SPREAD)
-            if kernels.launch.layouts[stmt.src].tiles > kernels.launch.layouts[stmt.dst].tiles:
-                yield TOGETHER[stmt.op]
+Packing = Gemm | Fill | Transpose | Reduce | Map
 
 
 def check_operations(kernels: KernelSet) -> None:
-    steps = [step for program in _programs(kernels, kernels.launch.body) for step in program.steps]
-    asked = {
-        (step.instruction.call, _number(step.number) if isinstance(step, Compute) else None)
-        for step in steps
-        if isinstance(step, Compute | ComputeFromBlocks)
-    }
-    layouts = kernels.launch.layouts
-    if any(isinstance(step, Fetch) and layouts[step.buffer].first_row is Engine.MATRIX for step in steps):
-        asked.add((SPREAD_ROW.call, None))
-    asked |= {(instruction.call, None) for instruction in _of_reductions(kernels)}
-    found = {
-        (stmt.instruction.call, _number(stmt.number) if isinstance(stmt, Sfpu) else None)
-        for stmt in walk(kernels.kernel(Role.COMPUTE).body)
-        if isinstance(stmt, Sfpu | BinaryTiles)
-    }
-    for call, _ in asked - found:
-        raise fail("TT958", f"{call} is missing from the compute kernel")
-    for call, _ in found - asked:
-        raise fail("TT959", f"{call} is in the compute kernel, but nothing asks for it")
+    check = _Check(kernels)
+    asked = list(check.asked(kernels.launch.body))
+    met: set[int] = set()
+    for packed in packed_values(kernels.kernel(Role.COMPUTE).body):
+        suiting = {place for place, stmt in enumerate(asked) if check.suits(stmt, packed)}
+        if not suiting:
+            raise fail("TT958", f"{packed.value} is packed to '{packed.block}', which no statement asks for")
+        met |= suiting
+    for place, stmt in enumerate(asked):
+        if place not in met:
+            raise fail("TT959", f"'{writes(stmt)[0].name}' is never packed as a statement asks", stmt.location)
+
+
+class _Check:
+    def __init__(self, kernels: KernelSet) -> None:
+        self.kernels = kernels
+        self.products: dict[Buffer, Gemm] = {}  # a sum that stays in DST -> what is added up
+
+    def asked(self, body: tuple[Stmt, ...]) -> Iterator[Packing]:
+        """Every statement whose result is packed."""
+        for stmt in body:
+            yield from maps_of(stmt)
+            if isinstance(stmt, Gemm | Fill | Transpose | Reduce):
+                yield stmt
+            elif isinstance(stmt, InDst):
+                *sums, result = stmt.body
+                self.products |= {inner.c: inner for inner in walk(tuple(sums)) if isinstance(inner, Gemm)}
+                yield from self.asked((result,))
+            else:
+                for nested in children(stmt):
+                    yield from self.asked(nested)
+
+    def suits(self, stmt: Packing, packed: Packed) -> bool:
+        """Whether a value is packed to the block of a statement, and is its result."""
+        if not self.is_tile(packed.block, writes(stmt)[0]):
+            return False
+        match stmt:
+            case Map():
+                return self.matches(stmt.value, packed.value)
+            case Gemm():
+                return self.is_product(stmt, packed.value)
+            case Fill():
+                return _is_number(packed.value, stmt.value)
+            case Transpose():
+                return isinstance(packed.value, Turned) and self.is_tile(packed.value.value, stmt.src)
+            case Reduce():
+                return self.is_reduced(stmt, packed.value)
+
+    # --- blocks -----------------------------------------------------------------------------------
+
+    def is_tile(self, found: Value, buffer: Buffer) -> bool:
+        """Whether a value is a tile of a block as it is, a spread row included."""
+        match found:
+            case Done(instruction, (Filled(value), row)) if instruction is SPREAD and value == 0:
+                found = row
+            case Done(instruction, (_, row)) if instruction is SPREAD_ROW:
+                found = row
+        cb, block = self.kernels.cbs[buffer], self.kernels.launch.layouts[buffer].first
+        return isinstance(found, Tile) and found.cb == cb.id and found.block is block
+
+    def is_product(self, gemm: Gemm, found: Value) -> bool:
+        if not isinstance(found, Product) or not self.is_tile(found.a, gemm.a) or not self.is_tile(found.b, gemm.b):
+            return False
+        return found.start is None or (gemm.start is not None and self.matches(gemm.start.element, found.start))
+
+    # --- reductions -------------------------------------------------------------------------------
+
+    def is_reduced(self, stmt: Reduce, found: Value) -> bool:
+        along_columns = self.kernels.launch.layouts[stmt.src].col_axis == stmt.axis
+        if not stmt.exact:
+            return (
+                isinstance(found, Maxima)
+                and found.along_columns is along_columns
+                and self.is_tile(found.tile, stmt.src)
+            )
+        line = _down(found, DOWN_COLUMNS[stmt.op], turned=along_columns)
+        while (
+            isinstance(line, Done)
+            and line.instruction is TOGETHER[stmt.op]
+            and self.is_tile(line.operands[1], stmt.src)
+        ):
+            line = line.operands[0]
+        return line is not None and self.is_tile(line, stmt.src)
+
+    # --- element by element -----------------------------------------------------------------------
+
+    def matches(self, expr: ElementExpr, found: Value) -> bool:
+        """Whether a value is that of an expression."""
+        if isinstance(expr, Element):
+            held = self.products.get(expr.buffer)
+            return self.is_tile(found, expr.buffer) if held is None else self.is_product(held, found)
+        if not isinstance(expr, Apply):
+            return _is_number(found, _number(expr))
+        op = ELEMENT_OPS[expr.op]
+        if not op.instructions:
+            return self.matches(expr.args[0], found)
+        if not isinstance(found, Done) or not any(found.instruction is row for row in op.instructions):
+            return False
+        return any(
+            self.takes(found, args) for args in ((expr.args, expr.args[::-1]) if op.commutative else (expr.args,))
+        )
+
+    def takes(self, found: Done, args: tuple[ElementExpr, ...]) -> bool:
+        """Whether an instruction was carried out on the values of expressions, in this order."""
+        operands = iter(found.operands)
+        for kind, arg in zip(found.instruction.operands, args, strict=True):
+            if kind is not Operand.NUMBER:
+                if not self.matches(arg, next(operands)):
+                    return False
+            elif isinstance(arg, Element | Apply) or not _same(
+                found.number, _prepared(found.instruction, _number(arg))
+            ):
+                return False
+        return True
+
+
+def _down(found: Value, down: Instruction, *, turned: bool) -> Value | None:
+    """The tile that the vector unit reduced to a result and spread; of rows, turned before and after."""
+    if turned:
+        if not isinstance(found, Turned):
+            return None
+        found = found.value
+    match found:
+        case Done(spread, (Filled(zero), Done(reduction, (line,)))) if spread is SPREAD and zero == 0:
+            if reduction is down and isinstance(line, Turned) is turned:
+                return line.value if isinstance(line, Turned) else line
+    return None
+
+
+# --- numbers --------------------------------------------------------------------------------------
+
+
+def _number(expr: ElementExpr) -> float | Expr:
+    assert isinstance(expr, Number | Scalar)
+    return expr.value if isinstance(expr, Number) else expr.expr
+
+
+def _is_number(found: Value, number: float | Expr) -> bool:
+    return isinstance(found, Filled) and _same(found.value, number)
+
+
+def _prepared(instruction: Instruction, number: float | Expr) -> float | Expr:
+    return number if instruction.prepare is None or scalar.is_expr(number) else instruction.prepare(number)
+
+
+def _same(found: float | Expr | None, number: float | Expr) -> bool:
+    """The same number; what is computed at run time may have been rewritten since."""
+    if scalar.is_expr(found) or scalar.is_expr(number):
+        return scalar.is_expr(found) and scalar.is_expr(number)
+    return found is not None and struct.pack("d", found) == struct.pack("d", number)

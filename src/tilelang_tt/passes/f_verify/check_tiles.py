@@ -48,7 +48,7 @@ def _run(body: tuple[KernelStmt, ...], held: _Held, facts: Facts) -> None:
         if isinstance(stmt, CbCall):
             _call(stmt, held)
         elif isinstance(stmt, For):
-            _run_loop(stmt, held, _in_loop(stmt, facts))
+            _run_loop(stmt, held, in_loop(stmt, facts))
         elif isinstance(stmt, If):
             other = held.copy()
             _run(stmt.then, held, facts)
@@ -71,7 +71,7 @@ def _run_loop(loop: For, held: _Held, facts: Facts) -> None:
         _run(loop.body, held, facts)
 
 
-def _in_loop(loop: For, facts: Facts) -> Facts:
+def in_loop(loop: For, facts: Facts) -> Facts:
     """Loop variables of stepped loops take multiples of the step, so the last block stays inside.
 
     Of a loop that starts later it is enough to know where it ends.

@@ -11,9 +11,9 @@
 from __future__ import annotations
 
 from tilelang_tt.diagnostics import InternalError, Location
-from tilelang_tt.ir.tile import Copy, Gemm, InDst, Launch, TileProgram, reads, unpacks, walk, writes
-from tilelang_tt.passes.c_tile.dst_program import dst_tiles
-from tilelang_tt.passes.c_tile.separate_roles import consumers, producers
+from tilelang_tt.ir.layout import Role
+from tilelang_tt.ir.places import Buffer
+from tilelang_tt.ir.tile import Copy, Gemm, InDst, Launch, Load, Store, TileProgram, reads, unpacks, walk, writes
 
 _ORDER = (
     "lift",
@@ -62,7 +62,7 @@ def verify_program(program: TileProgram, after: str) -> None:
         if stage >= _ORDER.index("lower_shared_to_cb"):
             _streams(launch)
         if stage >= _ORDER.index("lower_tile_intrinsics"):
-            _sub_blocks(launch, dst_tiles(program.options.fp32_acc))
+            _sub_blocks(launch, program.options.dst_tiles)
 
 
 def fail(code: str, message: str, location: Location | None = None) -> InternalError:
@@ -89,14 +89,22 @@ def _no_copy(launch: Launch) -> None:
 
 def _streams(launch: Launch) -> None:
     held = _held(launch)
+    filling = {buffer: {Role.READER} if buffer in launch.constants else set() for buffer in launch.streams}
+    draining: dict[Buffer, set[Role]] = {buffer: set() for buffer in launch.streams}
     for stmt in walk(launch.body):
-        for buffer in (*unpacks(stmt), *writes(stmt)):
-            if buffer not in launch.streams and buffer not in held:
-                raise fail("TT903", f"'{buffer.name}' has no circular buffer", stmt.location)
+        for roles, buffers, role in (
+            (filling, writes(stmt), Role.READER if isinstance(stmt, Load) else Role.COMPUTE),
+            (draining, unpacks(stmt), Role.WRITER if isinstance(stmt, Store) else Role.COMPUTE),
+        ):
+            for buffer in buffers:
+                if buffer in launch.streams:
+                    roles[buffer].add(role)
+                elif buffer not in held:
+                    raise fail("TT903", f"'{buffer.name}' has no circular buffer", stmt.location)
     for buffer, stream in launch.streams.items():
-        if producers(launch, buffer) != {stream.producer}:
+        if filling[buffer] != {stream.producer}:
             raise fail("TT904", f"'{buffer.name}' is not filled by {stream.producer.value} alone")
-        if consumers(launch, buffer) - {stream.consumer}:
+        if draining[buffer] - {stream.consumer}:
             raise fail("TT905", f"'{buffer.name}' is not drained by {stream.consumer.value} alone")
 
 

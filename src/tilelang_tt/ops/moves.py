@@ -1,0 +1,14 @@
+"""Instructions that bring tiles and rows to where they are used: they belong to no operation."""
+
+from __future__ import annotations
+
+from tilelang_tt.ops import ELEMENT_OPS
+from tilelang_tt.ops.row import BR, TR, Instruction, T
+
+COPY_SLOT = Instruction(
+    T, "copy_dest_values_init()", "copy_dest_values<{format}>({a}, {out})", "api/compute/copy_dest_values.h"
+)
+
+# The first row of b, added to every row of a: by the vector unit, in DST, and by the matrix engine, on the way there.
+SPREAD = ELEMENT_OPS["add"].instruction(TR)
+SPREAD_ROW = ELEMENT_OPS["add"].instruction(BR)
