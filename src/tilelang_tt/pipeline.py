@@ -7,7 +7,7 @@ Each line below is one pass in one file; `explain` shows the program after each.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from tilelang_tt import costs
@@ -16,7 +16,6 @@ from tilelang_tt.codegen.dataflow import print_dataflow
 from tilelang_tt.codegen.host import host_program
 from tilelang_tt.codegen.plan import build_plan
 from tilelang_tt.compiled import PLAN_FILE, Compiled
-from tilelang_tt.diagnostics import ResourceError, UnsupportedError
 from tilelang_tt.frontend.lift import lift
 from tilelang_tt.ir.kernel import KernelSet
 from tilelang_tt.ir.layout import Role
@@ -31,11 +30,8 @@ from tilelang_tt.passes.a_metadata.infer_layout import infer_layout
 from tilelang_tt.passes.a_metadata.keep_last_bits import keep_last_bits
 from tilelang_tt.passes.a_metadata.propagate_layout import propagate_layout
 from tilelang_tt.passes.a_metadata.separate_views import separate_views
-from tilelang_tt.passes.b_partition.block_parts import Side
 from tilelang_tt.passes.b_partition.map_grid_to_cores import map_grid_to_cores
 from tilelang_tt.passes.b_partition.partition_work import partition_work
-from tilelang_tt.passes.b_partition.recompute_blocks import recompute_blocks
-from tilelang_tt.passes.b_partition.split_blocks import split_blocks
 from tilelang_tt.passes.c_tile.build_tile_dfg import build_tile_dfg
 from tilelang_tt.passes.c_tile.choose_engine import choose_engine
 from tilelang_tt.passes.c_tile.complete_parts import complete_parts
@@ -52,13 +48,10 @@ from tilelang_tt.passes.c_tile.lower_reductions import lower_reductions
 from tilelang_tt.passes.c_tile.lower_shared_to_cb import lower_shared_to_cb
 from tilelang_tt.passes.c_tile.lower_tile_intrinsics import lower_tile_intrinsics
 from tilelang_tt.passes.c_tile.mask_padding import mask_padding
-from tilelang_tt.passes.c_tile.pool_blocks import pool_blocks
 from tilelang_tt.passes.c_tile.preload import preload
 from tilelang_tt.passes.c_tile.separate_roles import separate_roles
-from tilelang_tt.passes.c_tile.share_blocks import share_blocks
 from tilelang_tt.passes.c_tile.skip_first_rounds import skip_first_rounds
 from tilelang_tt.passes.c_tile.split_expressions import split_expressions
-from tilelang_tt.passes.c_tile.stage_blocks import stage_blocks
 from tilelang_tt.passes.d_split.configure_tensor_accessors import configure_tensor_accessors
 from tilelang_tt.passes.d_split.insert_compute_init import insert_compute_init
 from tilelang_tt.passes.d_split.insert_dst_management import insert_dst_management
@@ -71,6 +64,8 @@ from tilelang_tt.passes.d_split.split_device_kernel import split_device_kernel
 from tilelang_tt.passes.e_finalize.finalize_persistent_signature import finalize_persistent_signature
 from tilelang_tt.passes.f_verify.verify_kernels import verify_kernels
 from tilelang_tt.passes.f_verify.verify_program import verify_program
+from tilelang_tt.passes.fit_l1.fit_l1 import fit_l1
+from tilelang_tt.passes.fit_l1.share_buffers import share_buffers
 from tilelang_tt.runtime.plan import SourceLine
 from tilelang_tt.version import __version__
 
@@ -90,8 +85,8 @@ PLACING_PASSES: tuple[TilePass, ...] = (
     map_grid_to_cores,
 )
 
-LOWERING_PASSES: tuple[TilePass, ...] = (
-    # C  tile lowering: still one body, no protocol, no roles
+BLOCK_PASSES: tuple[TilePass, ...] = (
+    # C  tile lowering: still one body, no protocol, no roles. Which blocks there are is settled here: `fit_l1`
     complete_parts,
     drop_dead_writes,
     mask_padding,
@@ -108,16 +103,18 @@ LOWERING_PASSES: tuple[TilePass, ...] = (
     lower_shared_to_cb,
     lower_tile_intrinsics,
     keep_in_dst,
-    stage_blocks,
-    share_blocks,
-    pool_blocks,
+    share_buffers,
+)
+
+ENGINE_PASSES: tuple[TilePass, ...] = (
+    # C  with the blocks settled
     load_once,
     keep_first_rows,
     choose_engine,
     build_tile_dfg,
 )
 
-TILE_PASSES = (*PLACING_PASSES, *LOWERING_PASSES)
+TILE_PASSES = (*PLACING_PASSES, *BLOCK_PASSES, *ENGINE_PASSES)
 
 KERNEL_PASSES: tuple[Callable[[KernelSet], KernelSet], ...] = (
     # D  split and protocol
@@ -133,8 +130,6 @@ KERNEL_PASSES: tuple[Callable[[KernelSet], KernelSet], ...] = (
     finalize_persistent_signature,
 )
 
-_PART_TILES = (8, 2)  # longest parts along columns: for speed, and where those do not fit either
-
 Snapshot = Callable[[str, TileProgram | tuple[KernelSet, ...]], None]
 
 
@@ -143,42 +138,16 @@ def run_passes(func: Any, options: Options, snapshot: Snapshot) -> tuple[TilePro
     program = lift(func, options)
     snapshot("lift", program)
     program = _through(PLACING_PASSES, program, snapshot)
-    try:
-        return _lowered(program, snapshot)
-    except ResourceError as refusal:
-        if refusal.code != "TT204":
-            raise
-        for smaller in _smaller(program):
-            snapshot("split_blocks", smaller)
-            try:
-                return _lowered(smaller, snapshot)
-            except (ResourceError, UnsupportedError):
-                continue
-        raise
+    steps: list[tuple[str, TileProgram]] = []  # of the way to write the program that fits
 
+    def settled(way: TileProgram) -> TileProgram:
+        steps[:] = [("fit_l1", way)] if way is not program else []
+        return _through(BLOCK_PASSES, way, lambda name, state: steps.append((name, state)))
 
-def _smaller(program: TileProgram) -> Iterator[TileProgram]:
-    """The program with blocks cut into parts, which need less and less of L1."""
-    program = separate_roles(program)  # blocks that come from tensors or go there are cut for themselves
-    by_rows = split_blocks(program, Side.ROWS, 1)
-    smaller = (
-        by_rows,
-        *(split_blocks(by_rows, Side.COLUMNS, tiles) for tiles in _PART_TILES),
-        *(split_blocks(recompute_blocks(program), Side.COLUMNS, tiles) for tiles in _PART_TILES),
-    )
-    yield from (one for one in smaller if len(one.decisions) > len(program.decisions))
-
-
-def _through(passes: tuple[TilePass, ...], program: TileProgram, snapshot: Snapshot) -> TileProgram:
-    for tile_pass in passes:
-        program = tile_pass(program)
-        verify_program(program, tile_pass.__name__)
-        snapshot(tile_pass.__name__, program)
-    return program
-
-
-def _lowered(program: TileProgram, snapshot: Snapshot) -> tuple[TileProgram, tuple[KernelSet, ...]]:
-    program = _through(LOWERING_PASSES, program, snapshot)
+    fitting = fit_l1(program, settled)
+    for name, state in steps:
+        snapshot(name, state)
+    program = _through(ENGINE_PASSES, fitting, snapshot)
     sets = split_device_kernel(program)
     snapshot("split_device_kernel", sets)
     for kernel_pass in KERNEL_PASSES:
@@ -187,6 +156,16 @@ def _lowered(program: TileProgram, snapshot: Snapshot) -> tuple[TileProgram, tup
     for kernels in sets:
         verify_kernels(kernels)  # F, never optional
     return program, sets
+
+
+def _through(
+    passes: tuple[TilePass, ...], program: TileProgram, snapshot: Callable[[str, TileProgram], None]
+) -> TileProgram:
+    for tile_pass in passes:
+        program = tile_pass(program)
+        verify_program(program, tile_pass.__name__)
+        snapshot(tile_pass.__name__, program)
+    return program
 
 
 def compile_function(func: Any, options: Options, *, stages: bool = False) -> Compiled:

@@ -12,6 +12,7 @@ import torch
 
 from tilelang_tt.conformance.upstream_cpu import CpuKernel
 from tilelang_tt.ir.interpret import interpret
+from tilelang_tt.ir.room import room
 from tilelang_tt.ir.tile import TileProgram
 from tilelang_tt.options import Options
 from tilelang_tt.pipeline import print_files, run_passes
@@ -53,6 +54,8 @@ def agree(
                 compare(found[name], name, f"the interpreter after {stage}")
 
     program, sets = run_passes(func, options, meaning)
+    for kernels in sets:
+        assert sum(cb.bytes for cb in kernels.all_cbs) == room(kernels.program, kernels.launch).bytes
     files = print_files(program, sets)
     device = {name: tensor.clone() for name, tensor in tensors.items()}
     plan = Plan.from_json(files["tt.plan.json"])

@@ -328,15 +328,3 @@ def copies(count: int) -> Any:
 )
 def too_many_buffers() -> Any:
     return copies(40)
-
-
-@refused("TT206", "'X' needs 66560 pages; a circular buffer has at most 65535", help="use smaller blocks")
-def too_many_pages() -> Any:
-    @T.prim_func
-    def main(A: T.Tensor((8192, 8320), "float32"), B: T.Tensor((8192, 8320), "float32")):
-        with T.Kernel(1, threads=128):
-            X = T.alloc_shared((8192, 8320), "float32")  # refused
-            T.copy(A, X)
-            T.copy(X, B)
-
-    return main

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from tilelang_tt.ir.interpret import Array, interpret
 from tilelang_tt.ir.kernel import KernelSet
 from tilelang_tt.ir.text_kernel import kernel_text
 from tilelang_tt.ir.text_tile import tile_text
-from tilelang_tt.ir.tile import TileProgram
+from tilelang_tt.ir.tile import Launch, TileProgram
 from tilelang_tt.options import Options
 from tilelang_tt.passes.d_split.split_device_kernel import split_device_kernel
 from tilelang_tt.pipeline import KERNEL_PASSES, TILE_PASSES
@@ -51,6 +52,17 @@ def kernels_before(kernel_pass: KernelPass, func: Any, options: Options | None =
 
 def kernels_after(kernel_pass: KernelPass, func: Any, options: Options | None = None) -> KernelSet:
     return kernel_pass(kernels_before(kernel_pass, func, options))
+
+
+def with_numbers(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
+    """As if chips had `most` circular buffers."""
+    few = replace(Options().chip, cb_count=most)
+    monkeypatch.setattr(Options, "chip", property(lambda _: few))
+
+
+def numbers(launch: Launch) -> int:
+    """How many circular buffers a launch would like to have."""
+    return sum(1 + stream.second_view for stream in launch.streams.values())
 
 
 # --- text -----------------------------------------------------------------------------------------
@@ -102,8 +114,14 @@ def keeps_meaning(
 ) -> bool:
     """Whether the program computes the same before and after a pass, in exact arithmetic."""
     program = before(tile_pass, func, options)
-    expected = interpret(program, tensors, sizes, exact=True)
-    found = interpret(tile_pass(program), tensors, sizes, exact=True)
+    return same_meaning(program, tile_pass(program), tensors, sizes)
+
+
+def same_meaning(
+    program: TileProgram, changed: TileProgram, tensors: dict[str, Array], sizes: dict[str, int] | None = None
+) -> bool:
+    """Whether two programs compute the same in exact arithmetic."""
+    expected, found = (interpret(one, tensors, sizes, exact=True) for one in (program, changed))
     return all(np.array_equal(expected[name], found[name], equal_nan=True) for name in expected)
 
 

@@ -1,4 +1,4 @@
-"""C pool_blocks and D rotate_pools: several blocks of compute's own in one circular buffer."""
+"""pool_blocks and D rotate_pools: several blocks of compute's own in one circular buffer."""
 
 from dataclasses import replace
 from typing import Any
@@ -10,17 +10,18 @@ from tilelang_tt.diagnostics import InternalError
 from tilelang_tt.ir.cb import CbCall
 from tilelang_tt.ir.engine import PackTile
 from tilelang_tt.ir.layout import Role
+from tilelang_tt.ir.room import stored
 from tilelang_tt.ir.tile import TileProgram
 from tilelang_tt.options import Options
-from tilelang_tt.passes.c_tile import pool_blocks as module
-from tilelang_tt.passes.c_tile.pool_blocks import pool_blocks, stored
 from tilelang_tt.passes.d_split.rotate_pools import rotate_pools
 from tilelang_tt.passes.f_verify.verify_kernels import verify_kernels
+from tilelang_tt.passes.fit_l1.pool_blocks import pool_blocks
+from tilelang_tt.passes.fit_l1.share_buffers import share_buffers
 from tilelang_tt.pipeline import run_passes
 
 from .edits import altered, at, find, places, removed
 from .kernels import small_integers
-from .stages import before, facts, keeps_meaning, kernel_body, kernels_after
+from .stages import before, facts, kernel_body, kernels_after, numbers, same_meaning, with_numbers
 
 
 def three_sums() -> Any:
@@ -51,9 +52,9 @@ def three_sums() -> Any:
     return main
 
 
-def numbers(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
-    """As if the chip had `most` circular buffers."""
-    monkeypatch.setattr(module, "few_enough", lambda launch, arch, tables: len(launch.streams) <= most)
+def pooling(program: TileProgram) -> TileProgram:
+    launch, decisions = pool_blocks(program, program.launches[0])
+    return replace(program, launches=(launch,)).with_decisions(*decisions)
 
 
 def pools(program: TileProgram) -> list[str]:
@@ -63,36 +64,36 @@ def pools(program: TileProgram) -> list[str]:
 
 
 def test_a_block_has_its_own_buffer_where_they_suffice() -> None:
-    program = before(pool_blocks, three_sums())
-    assert pool_blocks(program) == program
+    program = before(share_buffers, three_sums())
+    assert pooling(program) == program
 
 
 def test_too_little_l1_is_no_reason(monkeypatch: pytest.MonkeyPatch) -> None:
-    program = before(pool_blocks, three_sums())
+    program = before(share_buffers, three_sums())
     tight = replace(program.options.chip, l1_bytes=program.options.chip.l1_bytes - program.options.chip.l1_usable)
     monkeypatch.setattr(Options, "chip", property(lambda _: tight))
-    assert pool_blocks(program) == program
+    assert pooling(program) == program
 
 
 def test_only_as_many_as_needed_those_outside_of_loops_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    program = before(pool_blocks, three_sums())
-    count = len(program.launches[0].streams)
-    numbers(monkeypatch, count - 1)
-    two = pool_blocks(program)
+    program = before(share_buffers, three_sums())
+    count, most = len(program.launches[0].streams), numbers(program.launches[0])
+    with_numbers(monkeypatch, most - 1)
+    two = pooling(program)
     assert pools(two) == ["a, at tile 1 of pool_Float32", "outer, at tile 0 of pool_Float32"]
     assert [decision.text for decision in two.decisions[len(program.decisions) :]] == [
         "lies at tile 0 of 'pool_Float32', beside other blocks of compute's own",
         "lies at tile 1 of 'pool_Float32', beside other blocks of compute's own",
     ]
-    numbers(monkeypatch, count - 2)
-    three = pool_blocks(program)
+    with_numbers(monkeypatch, most - 2)
+    three = pooling(program)
     assert len(pools(three)) == 3
     assert len(stored(three.launches[0]).streams) == count - 2
-    assert keeps_meaning(pool_blocks, three_sums(), small_integers({"X": (64, 32)}))
+    assert same_meaning(program, three, small_integers({"X": (64, 32)}))
 
 
 def test_every_section_that_writes_takes_the_pool_round(monkeypatch: pytest.MonkeyPatch) -> None:
-    numbers(monkeypatch, 0)
+    with_numbers(monkeypatch, 3)
     kernels = kernels_after(rotate_pools, three_sums())
     text = kernel_body(kernels, "compute")
     assert text.startswith("reserve pool_Float32 3\npush pool_Float32 3\nfor unit in ")
@@ -122,7 +123,7 @@ def test_every_section_that_writes_takes_the_pool_round(monkeypatch: pytest.Monk
 
 
 def test_the_verifier_keeps_blocks_of_a_pool_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    numbers(monkeypatch, 0)
+    with_numbers(monkeypatch, 3)
     _, (kernels,) = run_passes(three_sums(), Options(), lambda *_: None)
     place = find(kernels, Role.COMPUTE, PackTile)
     beyond = at(kernels.kernel(Role.COMPUTE).body, place).index + 1
@@ -131,7 +132,7 @@ def test_the_verifier_keeps_blocks_of_a_pool_apart(monkeypatch: pytest.MonkeyPat
 
 
 def test_no_step_of_a_round_can_be_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    numbers(monkeypatch, 0)
+    with_numbers(monkeypatch, 3)
     _, (kernels,) = run_passes(three_sums(), Options(), lambda *_: None)
     body = kernels.kernel(Role.COMPUTE).body
     steps = [place for place in places(body) if isinstance(at(body, place), CbCall)]

@@ -1,5 +1,6 @@
-"""B recompute_blocks: matrices that several statements use are computed for each of them."""
+"""recompute_blocks: matrices that several statements use are computed for each of them."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -7,16 +8,20 @@ import pytest
 import tilelang.language as T
 
 from tilelang_tt.ir.interpret import interpret
-from tilelang_tt.passes.b_partition.block_parts import Side
-from tilelang_tt.passes.b_partition.recompute_blocks import recompute_blocks
-from tilelang_tt.passes.b_partition.split_blocks import split_blocks
+from tilelang_tt.ir.tile import TileProgram
+from tilelang_tt.passes.fit_l1.block_parts import Side
+from tilelang_tt.passes.fit_l1.recompute_blocks import recompute_blocks
 
 from .kernels import CASES, Case, small_integers
 from .stages import body
-from .test_split_blocks import placed, softmax
+from .test_split_blocks import in_parts, placed, softmax
 from .vector_kernels import VECTOR_CASES
 
 M, N = 32, 128
+
+
+def again(program: TileProgram) -> TileProgram:
+    return replace(program, launches=tuple(map(recompute_blocks, program.launches)))
 
 
 def deviations() -> Any:
@@ -44,7 +49,7 @@ def deviations() -> Any:
 
 def test_each_use_has_a_block() -> None:
     """The second result in `m` is another block: `d` is computed from the first."""
-    assert body(recompute_blocks(placed(deviations()))) == (
+    assert body(again(placed(deviations()))) == (
         "Load X tiles (0, 0) 1 x 4 -> x\n"
         "Map x_frag = x\n"
         "Reduce m = max of x_frag along j, exact\n"
@@ -59,7 +64,7 @@ def test_each_use_has_a_block() -> None:
 
 def test_what_is_computed_again_is_made_of_what_was() -> None:
     """All that stays whole of a softmax is what came from the tensor."""
-    program = split_blocks(recompute_blocks(placed(softmax())), Side.COLUMNS, 2)
+    program = in_parts(again(placed(softmax())), Side.COLUMNS, 2)
     whole = [buffer.name for buffer in program.launches[0].buffers if 256 in buffer.shape]
     assert whole == ["x_in"]
 
@@ -67,7 +72,7 @@ def test_what_is_computed_again_is_made_of_what_was() -> None:
 def test_loops_are_left_alone() -> None:
     case = next(case for case in CASES if case.name == "gemm")
     program = placed(case.build())
-    assert recompute_blocks(program) == program
+    assert again(program) == program
 
 
 @pytest.mark.parametrize("case", [*CASES, *VECTOR_CASES], ids=lambda case: case.name)
@@ -75,6 +80,6 @@ def test_any_kernel_computes_the_same(case: Case) -> None:
     tensors = small_integers(case.inputs)
     program = placed(case.build())
     close = 1e-6 if case.rtol else 0.0
-    for changed in (recompute_blocks(program), split_blocks(recompute_blocks(program), Side.COLUMNS, 1)):
+    for changed in (again(program), in_parts(again(program), Side.COLUMNS, 1)):
         result = interpret(changed, tensors, dict(case.sizes), exact=True)
         np.testing.assert_allclose(result[case.output], case.meaning(tensors), case.rtol, close)

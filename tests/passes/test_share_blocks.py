@@ -1,4 +1,4 @@
-"""C share_blocks: blocks that are never needed at the same time, where the chip has too few circular buffers."""
+"""share_blocks: blocks that are never needed at the same time, where the chip has too few circular buffers."""
 
 from dataclasses import replace
 from typing import Any
@@ -7,11 +7,11 @@ import pytest
 import tilelang.language as T
 
 from tilelang_tt.ir.tile import TileProgram
-from tilelang_tt.passes.c_tile import share_blocks as module
-from tilelang_tt.passes.c_tile.share_blocks import share_blocks
+from tilelang_tt.passes.fit_l1.share_blocks import share_blocks
+from tilelang_tt.passes.fit_l1.share_buffers import share_buffers
 
 from .kernels import small_integers
-from .stages import before, body, keeps_meaning
+from .stages import before, body, numbers, same_meaning, with_numbers
 
 
 def three_maxima() -> Any:
@@ -40,20 +40,21 @@ def three_maxima() -> Any:
     return main
 
 
-def with_few(monkeypatch: pytest.MonkeyPatch, program: TileProgram, least: int) -> TileProgram:
-    """As if the chip had one circular buffer less than needed, down to `least`."""
-    monkeypatch.setattr(module, "fits", lambda launch, arch, tables: len(launch.streams) <= least)
-    return share_blocks(program)
+def sharing(program: TileProgram) -> TileProgram:
+    launch, decisions = share_blocks(program, program.launches[0])
+    return replace(program, launches=(launch,)).with_decisions(*decisions)
 
 
-def test_nothing_changes_where_everythingfits() -> None:
-    program = before(share_blocks, three_maxima())
-    assert share_blocks(program) == replace(program)
+def test_nothing_changes_where_everything_fits() -> None:
+    program = before(share_buffers, three_maxima())
+    assert sharing(program) == program
+    assert share_buffers(program) == program
 
 
 def test_blocks_that_follow_each_other_become_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    program = before(share_blocks, three_maxima())
-    shared = with_few(monkeypatch, program, 0)
+    program = before(share_buffers, three_maxima())
+    with_numbers(monkeypatch, 0)
+    shared = sharing(program)
     pairs = {(decision.subject, decision.text.split("'")[1]) for decision in shared.decisions[len(program.decisions) :]}
     assert ("b", "kept") not in pairs
     assert ("a", "kept") not in pairs
@@ -63,9 +64,10 @@ def test_blocks_that_follow_each_other_become_one(monkeypatch: pytest.MonkeyPatc
 
 
 def test_no_more_than_needed(monkeypatch: pytest.MonkeyPatch) -> None:
-    program = before(share_blocks, three_maxima())
-    count = len(program.launches[0].streams)
-    assert len(with_few(monkeypatch, program, count - 1).launches[0].streams) == count - 1
+    program = before(share_buffers, three_maxima())
+    launch = program.launches[0]
+    with_numbers(monkeypatch, numbers(launch) - 1)
+    assert len(sharing(program).launches[0].streams) == len(launch.streams) - 1
 
 
 def two_transfers() -> Any:
@@ -93,8 +95,9 @@ def two_transfers() -> Any:
 
 
 def test_blocks_between_kernels_share_by_the_same_rule(monkeypatch: pytest.MonkeyPatch) -> None:
-    program = before(share_blocks, two_transfers())
+    program = before(share_buffers, two_transfers())
     assert [buffer.name for buffer in program.launches[0].streams] == ["kept", "a", "b", "p", "q"]
-    shared = with_few(monkeypatch, program, 0)
+    with_numbers(monkeypatch, 0)
+    shared = sharing(program)
     assert [buffer.name for buffer in shared.launches[0].streams] == ["kept", "a", "p"]
-    assert keeps_meaning(share_blocks, two_transfers(), small_integers({"X": (96, 32)}))
+    assert same_meaning(program, shared, small_integers({"X": (96, 32)}))

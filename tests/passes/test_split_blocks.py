@@ -1,6 +1,7 @@
-"""B split_blocks: statements on blocks that are too large, in loops over parts of them."""
+"""split_blocks: statements on blocks that are too large, in loops over parts of them."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,9 @@ from tilelang_tt.frontend.lift import lift
 from tilelang_tt.ir.interpret import interpret
 from tilelang_tt.ir.tile import TileProgram
 from tilelang_tt.options import Options
-from tilelang_tt.passes.b_partition.block_parts import Side
-from tilelang_tt.passes.b_partition.split_blocks import split_blocks
 from tilelang_tt.passes.c_tile.separate_roles import separate_roles
+from tilelang_tt.passes.fit_l1.block_parts import Side
+from tilelang_tt.passes.fit_l1.split_blocks import split_blocks
 from tilelang_tt.pipeline import PLACING_PASSES, run_passes
 
 from .kernels import CASES, Case, small_integers
@@ -29,6 +30,11 @@ def placed(func: Any) -> TileProgram:
     for step in PLACING_PASSES:
         program = step(program)
     return separate_roles(program)
+
+
+def in_parts(program: TileProgram, side: Side, tiles: int) -> TileProgram:
+    launches = tuple(split_blocks(program, launch, side, tiles)[0] for launch in program.launches)
+    return replace(program, launches=launches)
 
 
 def rms_norm() -> Any:
@@ -54,7 +60,7 @@ def rms_norm() -> Any:
 
 def test_by_columns() -> None:
     """What both loops use stays whole; the weight is loaded where it is used; the sum goes over all parts."""
-    program = split_blocks(placed(rms_norm()), Side.COLUMNS, 2)
+    program = in_parts(placed(rms_norm()), Side.COLUMNS, 2)
     assert body(program) == (
         "Load X tiles (0, 0) 2 x 8 -> x\n"
         "Fill s = 0\n"
@@ -77,7 +83,7 @@ def test_by_columns() -> None:
 
 def test_by_rows() -> None:
     """Rows of a norm do not see each other: nothing but the weight stays whole."""
-    assert body(split_blocks(placed(rms_norm()), Side.ROWS, 1)) == (
+    assert body(in_parts(placed(rms_norm()), Side.ROWS, 1)) == (
         "Load W tiles (0, 0) 1 x 8 -> w\n"
         "Loop part < 2\n"
         "  Load X tiles (part, 0) 1 x 8 -> x\n"
@@ -109,7 +115,7 @@ def softmax() -> Any:
 
 def test_a_block_that_is_updated_stays_whole() -> None:
     """Parts are computed beside it and put in if they are needed later. A loop that saves nothing is not made."""
-    assert body(split_blocks(placed(softmax()), Side.COLUMNS, 4)) == (
+    assert body(in_parts(placed(softmax()), Side.COLUMNS, 4)) == (
         "Fill x = 0\n"
         "Fill m = -inf\n"
         "Loop part < 2\n"
@@ -149,8 +155,8 @@ def moved(steer: bool) -> Any:
 
 
 def test_a_load_stays_before_what_changes_its_place() -> None:
-    assert "Load X tiles (0, at * 8 + part * 2)" in body(split_blocks(placed(moved(False)), Side.COLUMNS, 2))
-    kept = body(split_blocks(placed(moved(True)), Side.COLUMNS, 2)).splitlines()
+    assert "Load X tiles (0, at * 8 + part * 2)" in body(in_parts(placed(moved(False)), Side.COLUMNS, 2))
+    kept = body(in_parts(placed(moved(True)), Side.COLUMNS, 2)).splitlines()
     assert next(n for n, line in enumerate(kept) if "Load X" in line) < next(
         n for n, line in enumerate(kept) if line.startswith("Set at = 1")
     )
@@ -175,8 +181,8 @@ def rounded_sum() -> Any:
 
 
 def test_a_sum_that_is_rounded_is_made_at_once() -> None:
-    assert "Loop" not in body(split_blocks(placed(rounded_sum()), Side.COLUMNS, 2)).partition("Reduce")[2]
-    assert "Reduce s = sum of q along j" in body(split_blocks(placed(rounded_sum()), Side.COLUMNS, 2))
+    assert "Loop" not in body(in_parts(placed(rounded_sum()), Side.COLUMNS, 2)).partition("Reduce")[2]
+    assert "Reduce s = sum of q along j" in body(in_parts(placed(rounded_sum()), Side.COLUMNS, 2))
 
 
 def twice_stored() -> Any:
@@ -208,7 +214,7 @@ def test_what_is_computed_stays(name: str, side: Side) -> None:
     program = placed(KERNELS[name]())
     tensors = small_integers({param.name: tuple(map(int, param.shape)) for param in program.tensors})
     expected = interpret(program, tensors, exact=True)
-    found = interpret(split_blocks(program, side, 1), tensors, exact=True)
+    found = interpret(in_parts(program, side, 1), tensors, exact=True)
     for tensor, values in expected.items():
         np.testing.assert_array_equal(found[tensor], values)
 
@@ -219,8 +225,8 @@ def test_any_kernel_computes_the_same_in_parts(case: Case) -> None:
     expected = case.meaning(tensors)
     program = placed(case.build())
     ways: tuple[Callable[[TileProgram], TileProgram], ...] = (
-        lambda whole: split_blocks(whole, Side.COLUMNS, 1),
-        lambda whole: split_blocks(split_blocks(whole, Side.ROWS, 1), Side.COLUMNS, 2),
+        lambda whole: in_parts(whole, Side.COLUMNS, 1),
+        lambda whole: in_parts(in_parts(whole, Side.ROWS, 1), Side.COLUMNS, 2),
     )
     close = 1e-6 if case.rtol else 0.0
     for way in ways:
@@ -231,7 +237,7 @@ def test_any_kernel_computes_the_same_in_parts(case: Case) -> None:
 def test_a_kernel_that_fits_is_left_alone() -> None:
     stages: list[str] = []
     run_passes(rms_norm(), Options(), lambda stage, _: stages.append(stage))
-    assert "split_blocks" not in stages
+    assert "fit_l1" not in stages
 
 
 def updated() -> Any:
@@ -252,4 +258,4 @@ def updated() -> Any:
 
 def test_kernels_that_load_what_they_store_are_left_alone() -> None:
     program = placed(updated())
-    assert split_blocks(program, Side.COLUMNS, 1) == program
+    assert in_parts(program, Side.COLUMNS, 1) == program

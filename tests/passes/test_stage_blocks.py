@@ -1,17 +1,17 @@
-"""C stage_blocks: blocks from and to other kernels that are copied, where too many are needed at the same time."""
+"""stage_blocks: blocks from and to other kernels that are copied, where too many are needed at the same time."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 import tilelang.language as T
 
-from tilelang_tt.ir.tile import Launch
-from tilelang_tt.passes.c_tile import pool_blocks, share_blocks
-from tilelang_tt.passes.c_tile import stage_blocks as module
-from tilelang_tt.passes.c_tile.stage_blocks import stage_blocks
+from tilelang_tt.ir.room import stored
+from tilelang_tt.passes.fit_l1.share_buffers import share_buffers
+from tilelang_tt.passes.fit_l1.stage_blocks import stage_blocks
 
 from .kernels import small_integers
-from .stages import before, body, facts, keeps_meaning
+from .stages import before, body, facts, numbers, same_meaning, with_numbers
 
 
 def two_and_two() -> Any:
@@ -36,28 +36,18 @@ def two_and_two() -> Any:
     return main
 
 
-def numbers(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
-    """As if the chip had `most` circular buffers."""
-
-    def fits(launch: Launch, *_: object) -> bool:
-        return sum(1 + stream.second_view for stream in launch.streams.values()) <= most
-
-    monkeypatch.setattr(module, "few_enough", fits)
-    monkeypatch.setattr(share_blocks, "fits", fits)
-    monkeypatch.setattr(pool_blocks, "few_enough", fits)
-
-
 def test_nothing_is_copied_where_there_is_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    program = before(stage_blocks, two_and_two())
-    assert stage_blocks(program) == program
-    numbers(monkeypatch, len(program.launches[0].streams))
-    assert stage_blocks(program) == program
+    program = before(share_buffers, two_and_two())
+    assert share_buffers(program) == program
+    with_numbers(monkeypatch, numbers(program.launches[0]))
+    assert share_buffers(program) == program
 
 
 def test_blocks_go_through_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    program = before(stage_blocks, two_and_two())
-    numbers(monkeypatch, 3)  # one from the reader, one to the writer, one for all blocks of compute's own
-    copied = stage_blocks(program)
+    program = before(share_buffers, two_and_two())
+    *_, (launch, decisions) = stage_blocks(program, program.launches[0])
+    assert [decision.subject for decision in decisions] == ["a", "b", "p", "q"]
+    copied = replace(program, launches=(launch,))
     assert (
         body(copied)
         == """\
@@ -78,4 +68,15 @@ Store q_out -> Y tiles (1, 0) 1 x 1
         **dict.fromkeys(("a_in", "b_in"), "reader -> compute"),
         **dict.fromkeys(("p_out", "q_out"), "compute -> writer"),
     }
-    assert keeps_meaning(stage_blocks, two_and_two(), small_integers({"X": (64, 32)}))
+    assert same_meaning(program, copied, small_integers({"X": (64, 32)}))
+
+
+def test_they_are_copied_where_there_are_too_few_buffers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One from the reader, one to the writer, one for all blocks of compute's own."""
+    program = before(share_buffers, two_and_two())
+    with_numbers(monkeypatch, 3)
+    fitting = share_buffers(program)
+    assert len(stored(fitting.launches[0]).streams) == 3
+    stages = [decision.stage for decision in fitting.decisions[len(program.decisions) :]]
+    assert stages == ["stage_blocks"] * 4 + ["share_blocks"] * 2 + ["pool_blocks"] * 4
+    assert same_meaning(program, fitting, small_integers({"X": (64, 32)}))

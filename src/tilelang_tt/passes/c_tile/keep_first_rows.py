@@ -23,6 +23,7 @@ from tilelang_tt.arch import DST_TILES_32BIT, TILE
 from tilelang_tt.compiled import Decision
 from tilelang_tt.ir.layout import ZEROS, BufferLayout, Engine, Role, Stream
 from tilelang_tt.ir.places import Buffer
+from tilelang_tt.ir.room import room
 from tilelang_tt.ir.tile import (
     Gemm,
     InDst,
@@ -40,9 +41,6 @@ from tilelang_tt.ir.tile import (
 )
 from tilelang_tt.passes.c_tile.dst_program import element_program
 from tilelang_tt.passes.c_tile.lower_reductions import constant_tile
-from tilelang_tt.passes.c_tile.pool_blocks import stored
-from tilelang_tt.passes.c_tile.share_blocks import fits
-from tilelang_tt.passes.c_tile.table_room import table_room
 
 # Formats whose elements lie one after the other, and which the matrix engine adds.
 _FORMATS = frozenset(("Float32", "Float16", "Float16_b"))
@@ -62,7 +60,7 @@ def with_zeros(launch: Launch) -> Launch:
 
 def _launch(program: TileProgram, launch: Launch, decisions: list[Decision]) -> Launch:
     rows = [buffer for buffer in launch.streams if may_keep_first_row(program, launch, buffer)]
-    room_for_zeros = rows and fits(stored(with_zeros(launch)), program.options.chip, table_room(program, launch))
+    room_for_zeros = rows and room(program, with_zeros(launch)).is_enough(program.options.chip)
     layouts = dict(launch.layouts)
     for buffer in rows:
         engine = Engine.VECTOR if launch.streams[buffer].unpack_to_dest else Engine.MATRIX

@@ -35,7 +35,7 @@ from tilelang_tt.passes.c_tile.publish import publish
 
 
 def separate_roles(program: TileProgram) -> TileProgram:
-    return replace(program, launches=tuple(_launch(launch) for launch in program.launches))
+    return replace(program, launches=tuple(map(separated, program.launches)))
 
 
 def producers(launch: Launch, buffer: Buffer) -> set[Role]:
@@ -54,7 +54,7 @@ def consumers(launch: Launch, buffer: Buffer) -> set[Role]:
     }
 
 
-def _launch(launch: Launch) -> Launch:
+def separated(launch: Launch) -> Launch:
     launch, _ = staged(launch, "_in", [b for b in launch.buffers if _arrives_mixed(launch, b)])
     kept = _kept_after_store(launch.body, (), False)
     launch, _ = staged(launch, "_out", [b for b in launch.buffers if b in kept or _leaves_mixed(launch, b)])

@@ -16,7 +16,6 @@ from dataclasses import replace
 
 from tilelang_tt.arch import TILE
 from tilelang_tt.compiled import Decision
-from tilelang_tt.diagnostics import ResourceError
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.cb import Cb, CbCall, CbKind
 from tilelang_tt.ir.kernel import Assign, For, KernelSet, KernelStmt, rewritten, walk
@@ -125,16 +124,7 @@ def _buffer(kernels: KernelSet, role: Role, table: Tensor, pages: int, how: str)
     layout = kernels.program.layouts[table]
     taken = {cb.id for cb in kernels.all_cbs}
     chip = kernels.program.options.chip
-    number = next((number for number in range(chip.cb_count - 1, -1, -1) if number not in taken), None)
-    used = sum(cb.bytes for cb in kernels.all_cbs)
-    if number is None or used + pages * layout.page_bytes > chip.l1_usable:
-        raise ResourceError(
-            "TT208",
-            f"table '{kernels.program.params[table.param].name}' ({pages * layout.page_bytes:,} B) does not fit "
-            "beside the blocks of the kernel",
-            location=kernels.launch.location,
-            help="use smaller blocks, or a smaller table",
-        )
+    number = next(number for number in range(chip.cb_count - 1, -1, -1) if number not in taken)
     producer = Role.READER if role is Role.COMPUTE else role
     name = f"{table.name}_{role.value}"
     cb = Cb(number, name, layout.format, layout.page_bytes, pages, 1, producer, role, False, (pages, 1), None)

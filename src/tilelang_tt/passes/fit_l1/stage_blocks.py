@@ -1,4 +1,4 @@
-"""C: let blocks from the reader or to the writer go through others, where too many are needed at the same time.
+"""Let blocks from the reader or to the writer go through others: for `share_buffers`.
 
     before   Load A -> a ; Load B -> b ; ... ; Map y = a + b                                40 circular buffers
     after    Load A -> a_in ; Map a = a_in ; Load B -> b_in ; Map b = b_in ; ... ; Map y = a + b
@@ -10,6 +10,7 @@ outside of loops come first, as many as needed.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from tilelang_tt.compiled import Decision
@@ -17,39 +18,20 @@ from tilelang_tt.ir.layout import Role
 from tilelang_tt.ir.places import Buffer
 from tilelang_tt.ir.tile import InDst, Launch, Load, TileProgram, walk
 from tilelang_tt.passes.c_tile.lower_shared_to_cb import unpacked
-from tilelang_tt.passes.c_tile.pool_blocks import depths_of_writes, pooled, stored
 from tilelang_tt.passes.c_tile.separate_roles import staged
-from tilelang_tt.passes.c_tile.share_blocks import few_enough, shared
-from tilelang_tt.passes.c_tile.table_room import table_room
+from tilelang_tt.passes.fit_l1.pool_blocks import depths_of_writes
 
 
-def stage_blocks(program: TileProgram) -> TileProgram:
-    decisions: list[Decision] = []
-    launches = tuple(_launch(program, launch, decisions) for launch in program.launches)
-    return replace(program, launches=launches).with_decisions(*decisions)
-
-
-def _launch(program: TileProgram, launch: Launch, decisions: list[Decision]) -> Launch:
-    if _few_enough_in_the_end(program, launch):
-        return launch
+def stage_blocks(program: TileProgram, launch: Launch) -> Iterator[tuple[Launch, list[Decision]]]:
+    """The launch with 2, 4, 8 ... of its blocks copied."""
     depths = depths_of_writes(launch.body)
     blocks = sorted((buffer for buffer in launch.streams if _may(launch, buffer)), key=lambda buffer: depths[buffer])
+    text = "is copied when it comes or goes: too many blocks are needed at the same time"
     count = 1
     while count < 2 * len(blocks):
         count *= 2
-        trial = _staged(launch, blocks[:count], program.options.fp32_acc)
-        if _few_enough_in_the_end(program, trial):
-            text = "is copied when it comes or goes: too many blocks are needed at the same time"
-            decisions += [Decision("stage_blocks", b.name, text, b.location) for b in blocks[:count]]
-            return trial
-    return launch
-
-
-def _few_enough_in_the_end(program: TileProgram, launch: Launch) -> bool:
-    chip, tables = program.options.chip, table_room(program, launch)
-    if few_enough(launch, chip, tables):
-        return True
-    return few_enough(stored(pooled(program, shared(program, launch, []), [])), chip, tables)
+        decisions = [Decision("stage_blocks", b.name, text, b.location) for b in blocks[:count]]
+        yield _staged(launch, blocks[:count], program.options.fp32_acc), decisions
 
 
 def _may(launch: Launch, buffer: Buffer) -> bool:

@@ -1,4 +1,4 @@
-"""C: let blocks that are never needed at the same time be one block.
+"""Let blocks that are never needed at the same time be one block: for `share_buffers`.
 
     before   Map a = x * 2 ; Map y = y + a ; Map b = x * 3 ; Map y = y + b         33 circular buffers
     after    Map a = x * 2 ; Map y = y + a ; Map a = x * 3 ; Map y = y + a         32
@@ -13,30 +13,21 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tilelang_tt.arch import Arch
 from tilelang_tt.compiled import Decision
 from tilelang_tt.ir.fields import renamed
 from tilelang_tt.ir.places import Buffer
+from tilelang_tt.ir.room import room
 from tilelang_tt.ir.tile import Launch, TileProgram
 from tilelang_tt.passes.c_tile.liveness import Conflicts
 from tilelang_tt.passes.c_tile.separate_roles import handed_over
-from tilelang_tt.passes.c_tile.table_room import TableRoom, table_room
 
 
-def share_blocks(program: TileProgram) -> TileProgram:
+def share_blocks(program: TileProgram, launch: Launch) -> tuple[Launch, list[Decision]]:
     decisions: list[Decision] = []
-    launches = tuple(shared(program, launch, decisions) for launch in program.launches)
-    return replace(program, launches=launches).with_decisions(*decisions)
-
-
-def shared(program: TileProgram, launch: Launch, decisions: list[Decision]) -> Launch:
-    arch, tables = program.options.chip, table_room(program, launch)
-    if fits(launch, arch, tables):
-        return launch
     conflicts = Conflicts(launch.body)
     members: dict[Buffer, list[Buffer]] = {}  # of each block that stays: those that lie where it does, and itself
     for buffer in sorted(launch.streams, key=lambda buffer: not launch.streams[buffer].private):
-        if fits(launch, arch, tables):
+        if room(program, launch).is_enough(program.options.chip):
             break
         for other, sharing in members.items():
             if _alike(launch, buffer, other) and not any(conflicts.between(buffer, one) for one in sharing):
@@ -50,18 +41,7 @@ def shared(program: TileProgram, launch: Launch, decisions: list[Decision]) -> L
                 break
         else:
             members[buffer] = [buffer]
-    return launch
-
-
-def fits(launch: Launch, arch: Arch, tables: TableRoom) -> bool:
-    """Default depths shrink to one block where two do not fit."""
-    least = sum(launch.layouts[buffer].tiles * launch.layouts[buffer].page_bytes for buffer in launch.streams)
-    return few_enough(launch, arch, tables) and least + tables.bytes <= arch.l1_usable
-
-
-def few_enough(launch: Launch, arch: Arch, tables: TableRoom) -> bool:
-    numbers = sum(2 if stream.second_view else 1 for stream in launch.streams.values())
-    return numbers + tables.numbers <= arch.cb_count
+    return launch, decisions
 
 
 def _alike(launch: Launch, a: Buffer, b: Buffer) -> bool:

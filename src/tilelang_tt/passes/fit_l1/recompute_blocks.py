@@ -1,4 +1,4 @@
-"""B: let every statement that uses a computed block have one of its own. Only where a kernel does not fit L1.
+"""Let every statement that uses a computed block have one of its own: for `fit_l1`.
 
     before   Map d = x - m[i] ; Map q = d * d ; Reduce s = sum of q ; Map y = d * s[i]
     after    Map d = x - m[i] ; Map q = d * d ; Reduce s = sum of q ; Map d_1 = x - m[i] ; Map y = d_1 * s[i]
@@ -16,12 +16,11 @@ from dataclasses import dataclass, field, replace
 from tilelang_tt.ir.elements import element_buffers
 from tilelang_tt.ir.fields import Mark, renamed
 from tilelang_tt.ir.places import Buffer
-from tilelang_tt.ir.tile import Fill, Launch, Load, Map, Reduce, Stmt, Store, TileProgram, reads, unique_name, writes
+from tilelang_tt.ir.tile import Fill, Launch, Load, Map, Reduce, Stmt, Store, reads, unique_name, writes
 
 
-def recompute_blocks(program: TileProgram) -> TileProgram:
-    launches = tuple(_Versions(launch).run() if _may(launch.body) else launch for launch in program.launches)
-    return replace(program, launches=launches)
+def recompute_blocks(launch: Launch) -> Launch:
+    return _Versions(launch).run() if _may(launch.body) else launch
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""B: let blocks that are too large for L1 be computed part by part. Only where a kernel does not fit as it is.
+"""Let blocks that are too large for L1 be computed part by part: for `fit_l1`.
 
     before   Load X -> x ; Map q = x * x ; Reduce s = sum of q ; Load W -> w ; Map y = (x * s[i]) * w[j] ; Store y -> Y
     after    Load X -> x ; Fill s = 0 ; loop c { Map q = x[i, 64 c + j] * x[i, 64 c + j] ; Reduce s += sum of q }
@@ -39,15 +39,14 @@ from tilelang_tt.ir.tile import (
     within,
     writes,
 )
-from tilelang_tt.passes.b_partition.block_parts import Cut, PartWriter, Side
+from tilelang_tt.passes.fit_l1.block_parts import Cut, PartWriter, Side
 
 
-def split_blocks(program: TileProgram, side: Side, tiles: int) -> TileProgram:
-    """The program with blocks in parts of at most so many tiles along a side, where that is possible."""
-    splitters = [_Splitter(program, launch, side, tiles) for launch in program.launches]
-    launches = tuple(splitter.run() for splitter in splitters)
-    decisions = [decision for splitter in splitters for decision in splitter.decisions]
-    return replace(program, launches=launches).with_decisions(*decisions)
+def split_blocks(program: TileProgram, launch: Launch, side: Side, tiles: int) -> tuple[Launch, list[Decision]]:
+    """The launch with blocks in parts of at most so many tiles along a side; no decision: nothing gets smaller."""
+    splitter = _Splitter(program, launch, side, tiles)
+    result = splitter.run()
+    return (result if splitter.decisions else launch), splitter.decisions
 
 
 @dataclass

@@ -1,0 +1,99 @@
+"""What a launch needs of L1 and of circular buffers. The only place that knows.
+
+    A_shared : reader -> compute, 2 blocks of 8 tiles of 2048 B        32,768 B    1 number
+    C_local  : compute -> compute, 4 tiles of 4096 B, two views        16,384 B    2 numbers
+    lengths  : a table of 1 page that the reader and compute keep       8,192 B    2 numbers
+
+`share_buffers` and `fit_l1` ask it whether a launch fits, `allocate_cbs` how deep each circular buffer is. A depth that
+the user asked for is kept; the default depth of two blocks shrinks to one where two do not fit, largest blocks first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from tilelang_tt.arch import Arch
+from tilelang_tt.ir.layout import BufferLayout, Role, Stream
+from tilelang_tt.ir.places import Buffer
+from tilelang_tt.ir.tables import Table, tables_of
+from tilelang_tt.ir.tile import Launch, Load, Loop, TileProgram, walk
+
+
+@dataclass(frozen=True)
+class Room:
+    depths: dict[Buffer, int]  # circular buffer -> blocks in it
+    block_bytes: int  # of all circular buffers for blocks
+    numbers: int  # of them
+    views: int  # further numbers for pages that are unpacked in two ways
+    pool_views: int  # those of them that cannot be done without
+    tables: tuple[Table, ...]
+
+    @property
+    def bytes(self) -> int:
+        return self.block_bytes + sum(table.bytes for table in self.tables)
+
+    def has_numbers(self, chip: Arch) -> bool:
+        """Whether there is a number for every buffer, view and table."""
+        return self.numbers + self.views + len(self.tables) <= chip.cb_count
+
+    def is_enough(self, chip: Arch) -> bool:
+        """Whether nothing has to be left out or put together."""
+        return self.has_numbers(chip) and self.bytes <= chip.l1_usable
+
+    def fits(self, chip: Arch) -> bool:
+        """Whether the launch can be built: a second view of a block that is in no pool may be left out."""
+        numbers = self.numbers + self.pool_views + len(self.tables)
+        return self.bytes <= chip.l1_usable and numbers <= chip.cb_count
+
+
+def room(program: TileProgram, launch: Launch) -> Room:
+    tables, usable = tables_of(program, launch), program.options.chip.l1_usable
+    pools = {pool.whole for pool in launch.pools}
+    launch = stored(launch)
+    sizes = {buffer: launch.layouts[buffer].tiles * launch.layouts[buffer].page_bytes for buffer in launch.streams}
+    depths = _depths(launch, sizes, usable - sum(table.bytes for table in tables))
+    viewed = [buffer for buffer, stream in launch.streams.items() if stream.second_view]
+    return Room(
+        depths,
+        sum(sizes[buffer] * depth for buffer, depth in depths.items()),
+        len(depths),
+        len(viewed),
+        len(pools.intersection(viewed)),
+        tables,
+    )
+
+
+def stored(launch: Launch) -> Launch:
+    """The launch as its circular buffers see it: a pool is one block."""
+    layouts, streams = dict(launch.layouts), dict(launch.streams)
+    for pool in launch.pools:
+        inside, parts = [streams.pop(buffer) for buffer in pool.blocks], [layouts[buffer] for buffer in pool.blocks]
+        tiles = sum(part.tiles for part in parts)
+        layouts[pool.whole] = BufferLayout(1, tiles, parts[0].format, parts[0].page_bytes)
+        direct = all(stream.unpack_to_dest for stream in inside)
+        both = not direct and any(stream.unpack_to_dest or stream.second_view for stream in inside)
+        streams[pool.whole] = Stream(Role.COMPUTE, Role.COMPUTE, 1, direct, both)
+    return replace(launch, layouts=layouts, streams=streams)
+
+
+def pipelined(launch: Launch) -> set[Buffer]:
+    """Buffers whose depth the user chose by num_stages."""
+    return {
+        stmt.dst
+        for loop in walk(launch.body)
+        if isinstance(loop, Loop) and loop.stages
+        for stmt in loop.body
+        if isinstance(stmt, Load)
+    }
+
+
+def _depths(launch: Launch, sizes: dict[Buffer, int], usable: int) -> dict[Buffer, int]:
+    """Take the second block from default streams, largest first, until everything fits."""
+    depths = {buffer: stream.depth for buffer, stream in launch.streams.items()}
+    need = sum(sizes[buffer] * depth for buffer, depth in depths.items())
+    optional = {buffer for buffer, depth in depths.items() if depth > 1} - pipelined(launch) if need > usable else set()
+    for buffer in sorted(depths, key=lambda buffer: -sizes[buffer]):
+        if buffer in optional and need > usable:
+            need -= sizes[buffer] * (depths[buffer] - 1)
+            depths[buffer] = 1
+    return depths

@@ -1,0 +1,75 @@
+"""Make every launch fit the L1 of a core: blocks that are too large are computed part by part.
+
+    before   Load X -> x ; Map y = x * x ; Store y -> Y                                     x and y: 2 x 1,048,576 B
+    after    loop c { Load X, part c -> x ; Map y = x * x ; Store y -> Y, part c }          x and y: 2 x 131,072 B
+
+Which blocks a launch has in the end follows from the passes that settle them, so that each way to write it is settled
+and then measured (`room`), the cheapest first: as written; in loops over rows of tiles; over parts of 8, of 2 tile
+columns as well; with what was computed computed again for each use (`recompute_blocks`). The first that fits is the
+program; of the others nothing remains but a decision that says what they need.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from tilelang_tt.compiled import Decision
+from tilelang_tt.ir.room import Room, room
+from tilelang_tt.ir.tile import Launch, TileProgram
+from tilelang_tt.passes.c_tile.separate_roles import separated
+from tilelang_tt.passes.fit_l1.block_parts import Side
+from tilelang_tt.passes.fit_l1.recompute_blocks import recompute_blocks
+from tilelang_tt.passes.fit_l1.refusals import refusal
+from tilelang_tt.passes.fit_l1.split_blocks import split_blocks
+
+_PART_TILES = (8, 2)  # longest parts along columns: for speed, and where those do not fit either
+
+Way = tuple[str, Launch, list[Decision]]  # its name, the launch written so, what to say about it
+
+
+def fit_l1(program: TileProgram, settled: Callable[[TileProgram], TileProgram]) -> TileProgram:
+    """The program as the passes of `settled` leave it, with launches in parts where they do not fit otherwise."""
+    chip = program.options.chip
+    chosen: list[Way] = [("as written", launch, []) for launch in program.launches]
+    others = [_ways(program, launch) for launch in program.launches]
+    measured: list[Decision] = []
+    first = trial = settled(program)
+    while True:
+        needs = [room(trial, launch) for launch in trial.launches]
+        if all(need.fits(chip) for need in needs):
+            split = [(way, need) for way, need in zip(chosen, needs, strict=True) if way[2]]
+            return trial.with_decisions(*(_measured(way, need, "that fits") for way, need in split))
+        for index, need in enumerate(needs):
+            if need.fits(chip):
+                continue
+            measured.append(_measured(chosen[index], need, f"{chip.title} has {chip.l1_usable:,} B"))
+            way = next(others[index], None) if need.bytes > chip.l1_usable else None
+            if way is None:
+                raise refusal(first, first.launches[index])
+            chosen[index] = way
+        decisions = [*measured, *(decision for _, _, made in chosen for decision in made)]
+        trial = settled(replace(program, launches=tuple(way[1] for way in chosen)).with_decisions(*decisions))
+
+
+def _measured(way: Way, need: Room, verdict: str) -> Decision:
+    how, launch, _ = way
+    text = f"{how} it needs {need.bytes:,} B of L1 per core; {verdict}"
+    return Decision("fit_l1", launch.name, text, launch.location)
+
+
+def _ways(program: TileProgram, launch: Launch) -> Iterator[Way]:
+    """The launch with blocks in parts, which need less and less of L1."""
+    launch = separated(launch)  # blocks that come from tensors or go there are cut for themselves
+    by_rows, rows = split_blocks(program, launch, Side.ROWS, 1)
+    if rows:
+        yield "by rows of tiles", by_rows, rows
+    for tiles in _PART_TILES:
+        parts, columns = split_blocks(program, by_rows, Side.COLUMNS, tiles)
+        if columns:
+            yield f"in parts of {tiles} tile columns", parts, [*rows, *columns]
+    again = recompute_blocks(launch)
+    for tiles in _PART_TILES:
+        parts, columns = split_blocks(program, again, Side.COLUMNS, tiles)
+        if columns:
+            yield f"in parts of {tiles} tile columns, computed again for each use,", parts, columns

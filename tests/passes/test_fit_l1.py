@@ -1,0 +1,117 @@
+"""fit_l1 and room: what launches need of L1, and the ways that are tried where that is too much."""
+
+from typing import Any
+
+import pytest
+import tilelang.language as T
+
+from tilelang_tt.compiled import Decision
+from tilelang_tt.ir.room import room
+from tilelang_tt.options import Options
+from tilelang_tt.pipeline import compile_function, run_passes
+
+from .kernels import CASES, Case, gemm
+from .stages import refusal
+from .vector_kernels import VECTOR_CASES
+
+
+def tried(decisions: tuple[Decision, ...]) -> list[str]:
+    return [decision.text for decision in decisions if decision.stage == "fit_l1"]
+
+
+@pytest.mark.parametrize("case", [*CASES, *VECTOR_CASES], ids=lambda case: case.name)
+def test_what_is_allocated_is_what_a_launch_was_said_to_need(case: Case) -> None:
+    program, sets = run_passes(case.build(), Options(), lambda *_: None)
+    for kernels in sets:
+        need = room(program, kernels.launch)
+        assert sum(cb.bytes for cb in kernels.all_cbs) == need.bytes
+        assert len(kernels.all_cbs) == need.numbers + need.views + len(need.tables)
+    assert not tried(program.decisions)
+
+
+def softmax(n: int) -> Any:
+    @T.prim_func
+    def main(X: T.Tensor((32, n), "bfloat16"), Y: T.Tensor((32, n), "bfloat16")):
+        with T.Kernel(1, threads=128):
+            x = T.alloc_fragment((32, n), "float32")
+            m = T.alloc_fragment((32,), "float32")
+            s = T.alloc_fragment((32,), "float32")
+            T.copy(X, x)
+            T.reduce_max(x, m, dim=1)
+            for i, j in T.Parallel(32, n):
+                x[i, j] = T.exp(x[i, j] - m[i])
+            T.reduce_sum(x, s, dim=1)
+            for i, j in T.Parallel(32, n):
+                x[i, j] = x[i, j] / s[i]
+            T.copy(x, Y)
+
+    return main
+
+
+def test_ways_are_tried_in_order_and_nothing_remains_of_those_that_do_not_fit() -> None:
+    stages: list[str] = []
+    program, (kernels,) = run_passes(softmax(16384), Options(), lambda stage, _: stages.append(stage))
+    assert len(stages) == len(set(stages))
+    assert tried(program.decisions) == [
+        "as written it needs 4,208,640 B of L1 per core; Wormhole has 1,393,280 B",
+        "in parts of 8 tile columns it needs 2,144,256 B of L1 per core; Wormhole has 1,393,280 B",
+        "in parts of 2 tile columns it needs 2,119,680 B of L1 per core; Wormhole has 1,393,280 B",
+        "in parts of 8 tile columns, computed again for each use, it needs 1,161,216 B of L1 per core; that fits",
+    ]
+    splits = [decision.text for decision in program.decisions if decision.stage == "split_blocks"]
+    assert set(splits) == {"comes in 64 parts of (32, 256): as a whole it does not fit L1"}
+    assert room(program, kernels.launch).fits(program.options.chip)
+
+
+def two_launches(n: int) -> Any:
+    """Of two launches only the second one has too large blocks."""
+
+    @T.prim_func
+    def main(X: T.Tensor((32, n), "float32"), Y: T.Tensor((32, n), "float32"), Z: T.Tensor((32, n), "float32")):
+        with T.Kernel(n // 64, threads=128) as bx:
+            x = T.alloc_shared((32, 64), "float32")
+            T.copy(X[0, bx * 64], x)
+            for i, j in T.Parallel(32, 64):
+                x[i, j] = x[i, j] + 1
+            T.copy(x, Y[0, bx * 64])
+        with T.Kernel(1, threads=128):
+            y = T.alloc_shared((32, n), "float32")
+            T.copy(Y, y)
+            for i, j in T.Parallel(32, n):
+                y[i, j] = y[i, j] * 2
+            T.copy(y, Z)
+
+    return main
+
+
+def test_a_launch_that_fits_is_left_alone() -> None:
+    program, _ = run_passes(two_launches(16384), Options(), lambda *_: None)
+    subjects = {decision.subject for decision in program.decisions if decision.stage in ("fit_l1", "split_blocks")}
+    assert subjects == {"main_1", "y", "y_in", "y_out"}
+
+
+def test_too_much_for_l1_is_refused_with_the_budget_and_what_fits() -> None:
+    func = gemm(512, 512, 1024, (256, 256, 128), stages=9)
+    assert (
+        refusal(lambda: compile_function(func, Options()))
+        == """\
+kernels.py: error[TT204]: kernel 'main' needs 1,572,864 B of L1 per core; Wormhole has 1,393,280 B
+    with T.Kernel(T.ceildiv(N, bn), T.ceildiv(M, bm), threads=128) as (bx, by):
+  note: A_s 9 x 32 tiles Float16_b ... 589,824 B   (kernels.py)
+  note: B_s 9 x 32 tiles Float16_b ... 589,824 B   (kernels.py)
+  note: C_l 1 x 64 tiles Float32 ... 262,144 B   (kernels.py)
+  note: C_l_out 1 x 64 tiles Float16_b ... 131,072 B   (kernels.py)
+  help: num_stages=7 fits (1,310,720 B)"""
+    )
+    (launch,) = compile_function(gemm(512, 512, 1024, (256, 256, 128), stages=7), Options()).plan.launches
+    assert len(launch.cbs) == 4
+
+
+def test_blocks_too_big_for_any_depth_are_refused() -> None:
+    func = gemm(1024, 1024, 1024, (512, 512, 256), stages=2)
+    text = refusal(lambda: compile_function(func, Options()))
+    assert text.startswith("kernels.py: error[TT204]: kernel 'main' needs 2,621,440 B of L1 per core;")
+    assert text.endswith(
+        "  help: use smaller blocks: even with num_stages=1 the kernel needs 2,097,152 B; "
+        "with at most 1/2 of the tiles in each it fits"
+    )
