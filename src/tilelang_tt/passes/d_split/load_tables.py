@@ -49,7 +49,8 @@ def _keep(kernels: KernelSet, role: Role, table: Tensor) -> KernelSet:
     assert pages is not None
     kernels, cb = _buffer(kernels, role, table, pages, "is kept in L1")
     base = scalar.var(f"{cb.name}_l1")
-    body = _use(kernels.kernel(role).body, table, lambda stmt: (replace(stmt, cb=cb, base=base),))
+    at = None if role is Role.COMPUTE else base  # compute asks its buffer for words
+    body = _use(kernels.kernel(role).body, table, lambda stmt: (replace(stmt, cb=cb, base=at),))
     wait, pop = CbCall(CbKind.WAIT, cb, cb.tiles), CbCall(CbKind.POP, cb, cb.tiles)
     if role is Role.COMPUTE:
         kernels = kernels.with_body(role, (wait, *body, pop))
