@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import itertools
 import json
+import os
 import statistics
 import time
 from collections import Counter
@@ -17,6 +19,7 @@ from typing import Any
 from tilelang import tvm
 from tilelang.backend.target import determine_target
 
+from benchmarks.tile_kernels import example
 from tilelang_tt import costs
 from tilelang_tt.diagnostics import TenstorrentError
 from tilelang_tt.ir.kernel import KernelSet
@@ -25,7 +28,9 @@ from tilelang_tt.options import Options
 from tilelang_tt.pipeline import print_files, run_passes
 from tilelang_tt.target import options_of, parse_options
 
-GOLDEN = Path(__file__).parent.parent / "tests" / "golden"
+ROOT = Path(__file__).parents[1]
+GOLDEN = ROOT / "tests" / "golden"
+LONG_ROWS = ((8192, "float32"), (16384, "bfloat16"))
 SIZE = 256  # of every dimension, and every whole number, that only a call would tell
 
 
@@ -57,6 +62,19 @@ def goldens() -> Iterator[Kernel]:
         yield Kernel(path.parent.name, func, options_of(determine_target(module.TARGET, return_object=True)))
 
 
+def long_rows() -> Iterator[Kernel]:
+    """Kernels of examples/ whose rows do not fit L1 as they are written."""
+    for name, (columns, dtype) in itertools.product(("layer_norm", "rms_norm", "softmax"), LONG_ROWS):
+        func = getattr(example(name), name).get_tir(64, columns, 32, dtype)
+        yield Kernel(f"{name}_{columns}_{dtype}", func, Options())
+
+
+def pinned() -> Iterator[Kernel]:
+    """The kernels of tests/golden/counts.txt."""
+    yield from goldens()
+    yield from long_rows()
+
+
 def traced(folder: Path) -> Iterator[Kernel]:
     """Kernels that `benchmarks.trace` has written."""
     for path in sorted(folder.glob("*.json")):
@@ -80,6 +98,7 @@ def count(kernel: Kernel, rounds: int, texts: dict[str, str]) -> Counted:
         except TenstorrentError as refusal:
             return Counted(refusal.code)
         seconds.append(time.process_time() - start)
+    files = {name: text.replace(f"{ROOT}{os.sep}", "") for name, text in files.items()}  # wherever the tree lies
     texts.update(files)
     numbers = {"tries": max(Counter(stages).values())} | _done(sets) | _lines(files)
     digests = {name: hashlib.sha256(text.encode()).hexdigest()[:16] for name, text in files.items()}

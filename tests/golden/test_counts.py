@@ -1,4 +1,7 @@
-"""What the golden kernels' code does, as a table: a change that costs something shows. `make golden` rewrites it."""
+"""What the code of the golden kernels and of long rows does, as a table: a change that costs something shows.
+
+`make golden` rewrites it.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +9,17 @@ import os
 from pathlib import Path
 
 import pytest
-from benchmarks.counted import Counted, goldens
+from benchmarks.counted import Counted, pinned
 from benchmarks.counts import differences, measure, table
 
 PINNED = Path(__file__).parent / "counts.txt"
 
 
-def test_counts_of_the_golden_kernels() -> None:
-    text = table(measure(goldens(), rounds=1), times=False) + "\n"
+def test_counts() -> None:
+    text = table(measure(pinned(), rounds=1), times=False) + "\n"
     if os.environ.get("UPDATE_GOLDEN") == "1":
         PINNED.write_text(text)
-    assert PINNED.read_text() == text, "counts of the golden kernels; `make golden` rewrites them"
+    assert PINNED.read_text() == text, "`make golden` rewrites the counts"
 
 
 BEFORE = Counted("", {"tries": 2, "dst_sections": 4}, {"compute.cpp": "a", "reader.cpp": "b"}, 10.0)
