@@ -2,7 +2,8 @@
 
     PrimFunc --lift--> TileProgram --A, B, C--> TileProgram --D--> KernelSet --E, F--> KernelSet --print--> files
 
-Each line below is one pass in one file; `explain` shows the program after each.
+Each row below is one pass in one file: its stage (A to E), what must hold before it and what holds after it. Stage F is
+the verifier, which checks that. `explain` shows the program after each.
 """
 
 from __future__ import annotations
@@ -32,7 +33,6 @@ from tilelang_tt.passes.a_metadata.propagate_layout import propagate_layout
 from tilelang_tt.passes.a_metadata.separate_views import separate_views
 from tilelang_tt.passes.b_partition.map_grid_to_cores import map_grid_to_cores
 from tilelang_tt.passes.b_partition.partition_work import partition_work
-from tilelang_tt.passes.c_tile.build_tile_dfg import build_tile_dfg
 from tilelang_tt.passes.c_tile.choose_engine import choose_engine
 from tilelang_tt.passes.c_tile.complete_parts import complete_parts
 from tilelang_tt.passes.c_tile.drop_dead_writes import drop_dead_writes
@@ -49,6 +49,7 @@ from tilelang_tt.passes.c_tile.lower_shared_to_cb import lower_shared_to_cb
 from tilelang_tt.passes.c_tile.lower_tile_intrinsics import lower_tile_intrinsics
 from tilelang_tt.passes.c_tile.mask_padding import mask_padding
 from tilelang_tt.passes.c_tile.preload import preload
+from tilelang_tt.passes.c_tile.publish_blocks import publish_blocks
 from tilelang_tt.passes.c_tile.separate_roles import separate_roles
 from tilelang_tt.passes.c_tile.skip_first_rounds import skip_first_rounds
 from tilelang_tt.passes.c_tile.split_expressions import split_expressions
@@ -62,73 +63,94 @@ from tilelang_tt.passes.d_split.rotate_pools import rotate_pools
 from tilelang_tt.passes.d_split.separate_vector_inits import separate_vector_inits
 from tilelang_tt.passes.d_split.split_device_kernel import split_device_kernel
 from tilelang_tt.passes.e_finalize.finalize_persistent_signature import finalize_persistent_signature
-from tilelang_tt.passes.f_verify.verify_kernels import verify_kernels
-from tilelang_tt.passes.f_verify.verify_program import verify_program
+from tilelang_tt.passes.f_verify.verify_kernels import (
+    DST_PROTOCOL,
+    FINISHED,
+    LIMITS,
+    NO_MARKERS,
+    NO_SECTIONS,
+    NO_TASKS,
+    OWN_STATEMENTS,
+    TRANSFERS,
+)
+from tilelang_tt.passes.f_verify.verify_program import (
+    BUFFER_LAYOUTS,
+    KNOWN_BUFFERS,
+    NO_COPIES,
+    NO_POSITIONS,
+    ONE_ROLE,
+    PUBLISHED,
+    STREAMS,
+    SUB_BLOCKS,
+    TENSOR_LAYOUTS,
+    UNITS,
+)
 from tilelang_tt.passes.fit_l1.fit_l1 import fit_l1
 from tilelang_tt.passes.fit_l1.share_buffers import share_buffers
+from tilelang_tt.passes.record import Pass, Stage, holding, verify
 from tilelang_tt.runtime.plan import SourceLine
 from tilelang_tt.version import __version__
 
-TilePass = Callable[[TileProgram], TileProgram]
+A, B, C, D, E = Stage
+TilePass = Pass[TileProgram]
 
 PLACING_PASSES: tuple[TilePass, ...] = (
-    # A  metadata: where tensors and buffers lie
-    fold_vectors,
-    separate_views,
-    infer_layout,
-    propagate_layout,
-    attach_tensor_accessors,
-    keep_last_bits,
-    align_operands,
-    # B  partition: which core does what
-    partition_work,
-    map_grid_to_cores,
+    Pass(fold_vectors, A),
+    Pass(separate_views, A),
+    Pass(infer_layout, A, ensures=(TENSOR_LAYOUTS,)),
+    Pass(propagate_layout, A, needs=(TENSOR_LAYOUTS,), ensures=(BUFFER_LAYOUTS,)),
+    Pass(attach_tensor_accessors, A, needs=(TENSOR_LAYOUTS, BUFFER_LAYOUTS), ensures=(NO_COPIES,)),
+    Pass(keep_last_bits, A, needs=(BUFFER_LAYOUTS,)),
+    Pass(align_operands, A, needs=(BUFFER_LAYOUTS, NO_COPIES)),
+    Pass(partition_work, B, ensures=(UNITS,)),
+    Pass(map_grid_to_cores, B, needs=(UNITS,)),
 )
 
+# Which blocks there are is settled by these: `fit_l1`
 BLOCK_PASSES: tuple[TilePass, ...] = (
-    # C  tile lowering: still one body, no protocol, no roles. Which blocks there are is settled here: `fit_l1`
-    complete_parts,
-    drop_dead_writes,
-    mask_padding,
-    lower_positions,
-    lower_reductions,
-    factor_numbers,
-    separate_roles,
-    fuse_maps,
-    split_expressions,
-    join_maps,
-    skip_first_rounds,
-    fold_clear,
-    preload,
-    lower_shared_to_cb,
-    lower_tile_intrinsics,
-    keep_in_dst,
-    share_buffers,
+    Pass(complete_parts, C, needs=(NO_COPIES,)),
+    Pass(drop_dead_writes, C, needs=(NO_COPIES,)),
+    Pass(mask_padding, C, needs=(BUFFER_LAYOUTS, NO_COPIES)),
+    Pass(lower_positions, C, needs=(BUFFER_LAYOUTS,), ensures=(NO_POSITIONS,)),
+    Pass(lower_reductions, C, needs=(BUFFER_LAYOUTS,)),
+    Pass(factor_numbers, C),
+    Pass(separate_roles, C, needs=(NO_COPIES,), ensures=(ONE_ROLE,)),
+    Pass(fuse_maps, C, needs=(BUFFER_LAYOUTS, NO_POSITIONS)),
+    Pass(split_expressions, C, needs=(BUFFER_LAYOUTS, NO_POSITIONS)),
+    Pass(join_maps, C, needs=(BUFFER_LAYOUTS, NO_POSITIONS)),
+    Pass(skip_first_rounds, C),
+    Pass(fold_clear, C),
+    Pass(preload, C, needs=(BUFFER_LAYOUTS,)),
+    Pass(lower_shared_to_cb, C, needs=(ONE_ROLE,), ensures=(STREAMS,)),
+    Pass(lower_tile_intrinsics, C, needs=(BUFFER_LAYOUTS,), ensures=(SUB_BLOCKS,)),
+    Pass(keep_in_dst, C, needs=(SUB_BLOCKS,)),
+    Pass(share_buffers, C, needs=(STREAMS,)),
 )
 
 ENGINE_PASSES: tuple[TilePass, ...] = (
-    # C  with the blocks settled
-    load_once,
-    keep_first_rows,
-    choose_engine,
-    build_tile_dfg,
+    Pass(load_once, C, needs=(STREAMS, UNITS)),
+    Pass(keep_first_rows, C, needs=(STREAMS,)),
+    Pass(choose_engine, C, needs=(STREAMS,)),
+    Pass(publish_blocks, C, needs=(STREAMS,), ensures=(PUBLISHED,)),
 )
 
 TILE_PASSES = (*PLACING_PASSES, *BLOCK_PASSES, *ENGINE_PASSES)
 
-KERNEL_PASSES: tuple[Callable[[KernelSet], KernelSet], ...] = (
-    # D  split and protocol
-    lower_cb_intrinsics,
-    configure_tensor_accessors,
-    lower_compute_tasks,
-    rotate_pools,
-    insert_compute_init,
-    insert_dst_management,
-    separate_vector_inits,
-    load_tables,
-    # E  finalize
-    finalize_persistent_signature,
+# Between the two levels: `split_device_kernel`, which needs everything above.
+
+KERNEL_PASSES: tuple[Pass[KernelSet], ...] = (
+    Pass(lower_cb_intrinsics, D, ensures=(NO_MARKERS,)),
+    Pass(configure_tensor_accessors, D, needs=(NO_MARKERS,), ensures=(OWN_STATEMENTS, TRANSFERS)),
+    Pass(lower_compute_tasks, D, needs=(NO_MARKERS,), ensures=(NO_TASKS,)),
+    Pass(rotate_pools, D, needs=(NO_TASKS,)),
+    Pass(insert_compute_init, D, needs=(NO_TASKS,)),
+    Pass(insert_dst_management, D, needs=(NO_TASKS,), ensures=(NO_SECTIONS, DST_PROTOCOL)),
+    Pass(separate_vector_inits, D, needs=(NO_SECTIONS,)),
+    Pass(load_tables, D, needs=(OWN_STATEMENTS,), ensures=(LIMITS,)),
+    Pass(finalize_persistent_signature, E, needs=(NO_TASKS, LIMITS), ensures=FINISHED),
 )
+
+TILE_INVARIANTS = holding(TILE_PASSES, (KNOWN_BUFFERS,))
 
 Snapshot = Callable[[str, TileProgram | tuple[KernelSet, ...]], None]
 
@@ -152,9 +174,9 @@ def run_passes(func: Any, options: Options, snapshot: Snapshot) -> tuple[TilePro
     snapshot("split_device_kernel", sets)
     for kernel_pass in KERNEL_PASSES:
         sets = tuple(kernel_pass(kernels) for kernels in sets)
-        snapshot(kernel_pass.__name__, sets)
-    for kernels in sets:
-        verify_kernels(kernels)  # F, never optional
+        for kernels in sets:
+            verify(kernels, kernel_pass.ensures)
+        snapshot(kernel_pass.name, sets)
     return program, sets
 
 
@@ -163,8 +185,8 @@ def _through(
 ) -> TileProgram:
     for tile_pass in passes:
         program = tile_pass(program)
-        verify_program(program, tile_pass.__name__)
-        snapshot(tile_pass.__name__, program)
+        verify(program, TILE_INVARIANTS[tile_pass.name])
+        snapshot(tile_pass.name, program)
     return program
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,7 @@ KernelPass = Callable[[KernelSet], KernelSet]
 def before(tile_pass: TilePass, func: Any, options: Options | None = None) -> TileProgram:
     """The program as `tile_pass` gets it."""
     program = lift(func, options or Options())
-    for step in TILE_PASSES[: TILE_PASSES.index(tile_pass)]:
+    for step in takewhile(lambda step: step.run is not tile_pass, TILE_PASSES):
         program = step(program)
     return program
 
@@ -39,13 +40,13 @@ def after(tile_pass: TilePass, func: Any, options: Options | None = None) -> Til
 
 def split(func: Any, options: Options | None = None) -> KernelSet:
     """The kernels as `split_device_kernel` leaves them."""
-    (kernels,) = split_device_kernel(after(TILE_PASSES[-1], func, options))
+    (kernels,) = split_device_kernel(after(TILE_PASSES[-1].run, func, options))
     return kernels
 
 
 def kernels_before(kernel_pass: KernelPass, func: Any, options: Options | None = None) -> KernelSet:
     kernels = split(func, options)
-    for step in KERNEL_PASSES[: KERNEL_PASSES.index(kernel_pass)]:
+    for step in takewhile(lambda step: step.run is not kernel_pass, KERNEL_PASSES):
         kernels = step(kernels)
     return kernels
 
@@ -75,7 +76,7 @@ def plain(text: str) -> str:
 
 
 def facts(program: TileProgram, word: str) -> list[str]:
-    """What follows `word` on the lines that start with it: tensor, buffer, units, blocks, edge."""
+    """What follows `word` on the lines that start with it: tensor, buffer, units, blocks."""
     lines = plain(tile_text(program)).splitlines()
     return [line.strip().removeprefix(f"{word} ") for line in lines if line.strip().startswith(f"{word} ")]
 

@@ -42,7 +42,7 @@ def test_halves_of_a_block() -> None:
         "Map y[0, 64 : 32 x 64, more] = x[i, j + 64] + x[i, j]\n"
         "Store y -> Y tiles (0, 0) 1 x 4\n"
     )
-    kernels = kernels_after(KERNEL_PASSES[-1], halves())
+    kernels = kernels_after(KERNEL_PASSES[-1].run, halves())
     assert costs.of(kernels).dst_sections == 2
     calls = [line.strip() for line in kernel_body(kernels, "compute").splitlines() if " y " in line]
     assert [call for call in calls if "pack" not in call] == ["reserve y 4", "push y 4"]
@@ -99,7 +99,7 @@ def looped_unseen() -> Any:
 
 def test_a_loop_begins_only_what_is_taken_afterwards() -> None:
     assert "first" not in body(after(complete_parts, looped_unseen()))
-    kernels_after(KERNEL_PASSES[-1], looped_unseen())
+    kernels_after(KERNEL_PASSES[-1].run, looped_unseen())
 
 
 def with_parts(parts: Callable[[Any, Any], None]) -> Any:

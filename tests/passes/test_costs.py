@@ -15,7 +15,7 @@ PAGE = 2048  # bytes of a bfloat16 tile
 
 
 def finished(func: object) -> KernelSet:
-    return kernels_after(KERNEL_PASSES[-1], func)
+    return kernels_after(KERNEL_PASSES[-1].run, func)
 
 
 def test_a_sum_that_stays_in_dst() -> None:

@@ -11,9 +11,9 @@ from .stages import after, before, facts, keeps_meaning, refusal
 
 def test_before_and_after() -> None:
     assert facts(before(infer_layout, gemm(100, 70, 50)), "tensor") == [
-        "A: bfloat16[100, 50]",
-        "B: bfloat16[50, 70]",
-        "C: bfloat16[100, 70]",
+        "A: bfloat16[100, 50]; along row, column",
+        "B: bfloat16[50, 70]; along row, column",
+        "C: bfloat16[100, 70]; along row, column",
     ]
     assert facts(after(infer_layout, gemm(100, 70, 50)), "tensor") == [
         "A: bfloat16[100, 50]; rows axis 0, columns axis 1, [4, 2] tiles Float16_b of 2048 B",

@@ -104,7 +104,7 @@ def product_with_a_row() -> Any:
 
 
 def test_what_is_read_and_said() -> None:
-    kernels = kernels_after(KERNEL_PASSES[-1], kernel(CASES["both operands"][0]))
+    kernels = kernels_after(KERNEL_PASSES[-1].run, kernel(CASES["both operands"][0]))
     blocks, vectors = 2 * 2 * 2048, 2 * 2 * 2 * 64  # two blocks of two tiles; two vectors, a row of each tile
     assert costs.of(kernels).dram_read == blocks + vectors
     text = next(d.text for d in kernels.program.decisions if d.stage == "keep_first_rows" and d.subject == "v")

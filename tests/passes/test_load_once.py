@@ -71,7 +71,7 @@ def test_anything_else_is_read_for_every_unit(name: str) -> None:
 
 
 def test_around_the_units() -> None:
-    kernels = kernels_after(KERNEL_PASSES[-1], kernel(), TWO_CORES)
+    kernels = kernels_after(KERNEL_PASSES[-1].run, kernel(), TWO_CORES)
     reader = [line for line in kernel_body(kernels, "reader").splitlines() if " v" in line]
     compute = [line for line in kernel_body(kernels, "compute").splitlines() if "wait v" in line or "pop v" in line]
     assert all(not line.startswith(" ") for line in (reader[0], reader[-1], *compute))

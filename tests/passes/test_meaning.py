@@ -26,7 +26,7 @@ def test_every_stage_computes_what_numpy_does(case: Case, options: Options) -> N
     for tile_pass in (None, *TILE_PASSES):
         if tile_pass is not None:
             program = tile_pass(program)
-            stages.append(tile_pass.__name__)
+            stages.append(tile_pass.name)
         result = interpret(program, tensors, dict(case.sizes), exact=True)
         close = 1e-6 if case.rtol else 0.0  # of numbers that are zero but for rounding
         np.testing.assert_allclose(result[case.output], expected, case.rtol, close, err_msg=f"after {stages[-1]}")

@@ -13,9 +13,9 @@ from .stages import after, before, facts, keeps_meaning
 def test_before_and_after() -> None:
     func = gemm(block=(64, 128, 32))
     assert facts(before(propagate_layout, func), "buffer") == [
-        "A_s: shared bfloat16[64, 32]",
-        "B_s: shared bfloat16[32, 128]",
-        "C_l: fragment float32[64, 128]",
+        "A_s: shared bfloat16[64, 32]; along row, column",
+        "B_s: shared bfloat16[32, 128]; along row, column",
+        "C_l: fragment float32[64, 128]; along row, column",
     ]
     assert facts(after(propagate_layout, func), "buffer") == [
         "A_s: shared bfloat16[64, 32]; 2 x 1 tiles Float16_b of 2048 B",

@@ -6,7 +6,7 @@ from tilelang_tt.ir.kernel import Hand, Receive, Task, walk
 from tilelang_tt.ir.layout import Role
 from tilelang_tt.ir.text_tile import tile_text
 from tilelang_tt.ir.tile import Load, Store
-from tilelang_tt.passes.c_tile.build_tile_dfg import build_tile_dfg
+from tilelang_tt.passes.c_tile.publish_blocks import publish_blocks
 
 from .kernels import CASES, cast_copy, gemm_relu
 from .stages import after, body, kernel_body, split
@@ -14,7 +14,7 @@ from .stages import after, body, kernel_body, split
 
 def test_before_and_after() -> None:
     assert (
-        body(after(build_tile_dfg, gemm_relu()))
+        body(after(publish_blocks, gemm_relu()))
         == """\
 Loop k < 2, 3 stages
   Load A tiles (0, k) 4 x 1 -> A_s
@@ -106,5 +106,5 @@ def test_every_statement_has_one_owner_and_every_hand_over_two_ends() -> None:
 
 
 def test_the_program_itself_is_carried_along() -> None:
-    program = after(build_tile_dfg, cast_copy())
+    program = after(publish_blocks, cast_copy())
     assert tile_text(split(cast_copy()).program) == tile_text(program)

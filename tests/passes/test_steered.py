@@ -87,7 +87,7 @@ def test_every_stage_computes_what_numpy_does(case: Any) -> None:
     program, stage = lift(func, Options()), "lift"
     for tile_pass in (None, *TILE_PASSES):
         if tile_pass is not None:
-            program, stage = tile_pass(program), tile_pass.__name__
+            program, stage = tile_pass(program), tile_pass.name
         result = interpret(program, tensors, exact=True)
         for name, values in expected.items():
             np.testing.assert_array_equal(result[name], values, err_msg=f"{name} after {stage}")

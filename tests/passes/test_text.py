@@ -174,10 +174,6 @@ def test_facts_of_passes() -> None:
         },
         streams={X: Stream(Role.READER, Role.COMPUTE, 3, unpack_to_dest=True)},
         work=Work(scalar.const(4), unit, ((ROW, unit),), (8, 8)),
-        graph=(
-            t.Edge(X, (Role.READER,), (Role.COMPUTE, Role.WRITER)),
-            t.Edge(Y, (Role.COMPUTE,), ()),
-        ),
     )
     size, scale = TENSOR.shape[1], t.ScalarParam("scale", "int32", scalar.var("scale"))
     layout = TensorLayout(0, 1, scalar.const(4), scalar.ceildiv(size, 32), scale.var, "Float16_b", 2048)
@@ -201,8 +197,6 @@ launch main  # user.py:7
   buffer X: shared bfloat16[32, 64]; 1 x 2 tiles by columns Float16_b of 2048 B; \
 reader -> compute, 3 blocks, unpacked to DST  # user.py:7
   buffer Y: fragment float32[32, 64]; 1 x 2 tiles Float32 of 4096 B; in DST
-  edge X: reader -> compute and writer
-  edge Y: compute -> nobody
   body
     Publish X
 """

@@ -12,6 +12,6 @@ def test_the_verifier_imports_no_pass() -> None:
         f"{file.name}: {module}"
         for file in folder.glob("*.py")
         for module in re.findall(r"^(?:from|import) (tilelang_tt\.(?:passes|frontend)[\w.]*)", file.read_text(), re.M)
-        if not module.startswith("tilelang_tt.passes.f_verify")
+        if not module.startswith(("tilelang_tt.passes.f_verify", "tilelang_tt.passes.record"))
     }
     assert imported == set()

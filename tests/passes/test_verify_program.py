@@ -12,19 +12,23 @@ from tilelang_tt.diagnostics import InternalError
 from tilelang_tt.ir.layout import Role
 from tilelang_tt.ir.tile import Gemm, Loop, Stmt, SubBlock, TileProgram, children, with_children
 from tilelang_tt.passes.a_metadata.propagate_layout import propagate_layout
+from tilelang_tt.passes.c_tile.lower_positions import lower_positions
+from tilelang_tt.passes.c_tile.separate_roles import separate_roles
 from tilelang_tt.passes.f_verify import verify_program as module
-from tilelang_tt.passes.f_verify.verify_program import verify_program
-from tilelang_tt.pipeline import TILE_PASSES
+from tilelang_tt.passes.record import Pass, verify
+from tilelang_tt.pipeline import TILE_INVARIANTS, TILE_PASSES
 
-from .kernels import gemm
-from .stages import after
+from .kernels import gemm, scale_in_place
+from .stages import after, before
+from .vector_kernels import padded_maxima
 
 LAST = TILE_PASSES[-1]
+EVERYTHING = TILE_INVARIANTS[LAST.name]
 
 
 def finished() -> TileProgram:
     """A GEMM with its accumulator in L1, after the last tile pass."""
-    return after(LAST, gemm(128, 128, 64, (128, 128, 32)))
+    return after(LAST.run, gemm(128, 128, 64, (128, 128, 32)))
 
 
 def with_launch(program: TileProgram, **fields: Any) -> TileProgram:
@@ -70,6 +74,11 @@ BREAKS: dict[str, tuple[Callable[[], TileProgram], ...]] = {
         lambda: with_gemm(sub_block=SubBlock(4, 2)),  # 8 tiles, 32-bit DST holds 4
     ),
     "TT907": (lambda: with_gemm(transpose_a=True),),
+    "TT908": (lambda: replace(finished(), layouts={}), lambda: with_launch(finished(), layouts={})),
+    "TT909": (lambda: with_launch(finished(), work=None),),
+    "TT918": (lambda: before(lower_positions, padded_maxima()),),
+    "TT919": (lambda: before(separate_roles, scale_in_place()),),
+    "TT933": (lambda: before(LAST.run, gemm()),),
 }
 
 
@@ -80,13 +89,13 @@ BREAKS: dict[str, tuple[Callable[[], TileProgram], ...]] = {
 )
 def test_a_broken_invariant_has_its_code(code: str, broken: Callable[[], TileProgram]) -> None:
     with pytest.raises(InternalError) as caught:
-        verify_program(broken(), LAST.__name__)
+        verify(broken(), EVERYTHING)
     assert caught.value.code == code
 
 
 def test_the_error_names_the_line() -> None:
     with pytest.raises(InternalError) as caught:
-        verify_program(with_gemm(transpose_a=True), LAST.__name__)
+        verify(with_gemm(transpose_a=True), EVERYTHING)
     loop = next(stmt for stmt in finished().launches[0].body if isinstance(stmt, Loop))
     product = next(stmt for stmt in loop.body if isinstance(stmt, Gemm))
     assert str(caught.value) == (
@@ -96,9 +105,22 @@ def test_the_error_names_the_line() -> None:
     )
 
 
-@pytest.mark.parametrize("tile_pass", TILE_PASSES, ids=lambda tile_pass: tile_pass.__name__)
-def test_what_each_pass_makes_holds(tile_pass: Callable[[TileProgram], TileProgram]) -> None:
-    verify_program(after(tile_pass, gemm(transpose_A=True)), tile_pass.__name__)
+@pytest.mark.parametrize("tile_pass", TILE_PASSES, ids=lambda tile_pass: tile_pass.name)
+def test_what_each_pass_makes_holds(tile_pass: Pass[TileProgram]) -> None:
+    verify(after(tile_pass.run, gemm(transpose_A=True)), TILE_INVARIANTS[tile_pass.name])
+
+
+@pytest.mark.parametrize("tile_pass", [one for one in TILE_PASSES if one.ensures], ids=lambda one: one.name)
+def test_what_a_pass_ensures_did_not_hold_before(tile_pass: Pass[TileProgram]) -> None:
+    """For one of several kernels at least: otherwise the invariant says nothing about the pass."""
+    for invariant in tile_pass.ensures:
+        broken = 0
+        for func in (gemm(transpose_A=True), scale_in_place(), padded_maxima()):
+            try:
+                verify(before(tile_pass.run, func), (invariant,))
+            except InternalError:
+                broken += 1
+        assert broken, invariant.name
 
 
 def test_every_code_is_broken_here() -> None:

@@ -153,9 +153,14 @@ def _collect_value(value: Any, mark: Mark | None, found: list[Held]) -> None:
             found.append((value, mark))
 
 
-def things(stmt: object, kind: type[Thing], mark: Mark) -> tuple[Thing, ...]:
+def things(stmt: Any, kind: type[Thing], mark: Mark) -> tuple[Thing, ...]:
     """The things of a kind under a mark, each once."""
-    return tuple(dict.fromkeys(one for one, its in held(stmt) if its is mark and isinstance(one, kind)))
+    known: dict[tuple[type, Mark], tuple[Thing, ...]] = stmt.__dict__.setdefault("_things", {})
+    found = known.get((kind, mark))
+    if found is None:
+        found = tuple(dict.fromkeys(one for one, its in held(stmt) if its is mark and isinstance(one, kind)))
+        known[kind, mark] = found
+    return found
 
 
 def expressions(stmt: object) -> tuple[Expr, ...]:

@@ -21,13 +21,12 @@ from pathlib import PurePath
 from tilelang_tt.diagnostics import Location
 from tilelang_tt.ir import scalar, scalar_text
 from tilelang_tt.ir.elements import Element, ElementExpr, Index, Number, Scalar
-from tilelang_tt.ir.layout import BufferLayout, Constant, Mask, MaskTile, Role, Stream, TensorLayout, TileOrder, Work
+from tilelang_tt.ir.layout import BufferLayout, Constant, Mask, MaskTile, Stream, TensorLayout, TileOrder, Work
 from tilelang_tt.ir.places import Buffer, Gather, Read, Region, Tensor
 from tilelang_tt.ir.scalar import Expr, Var
 from tilelang_tt.ir.tile import (
     Branch,
     Copy,
-    Edge,
     Fill,
     Gemm,
     InDst,
@@ -194,7 +193,15 @@ class _TileText:
     def tensor(self, tensor: Tensor) -> str:
         shape = ", ".join(map(self.names.expr, tensor.shape))
         layout = self.program.layouts.get(tensor)
-        return f"{self.names.bind(tensor)}: {tensor.dtype}[{shape}]" + (self.tensor_layout(layout) if layout else "")
+        facts = self.tensor_layout(layout) if layout else self.sides(tensor)
+        return f"{self.names.bind(tensor)}: {tensor.dtype}[{shape}]{facts}"
+
+    def sides(self, place: Tensor | Buffer) -> str:
+        """What each axis runs along, as long as no layout says so."""
+        if not self.program.sides or not place.shape:
+            return ""
+        sides = [self.program.sides.get((place, axis)) for axis in range(len(place.shape))]
+        return f"; along {', '.join('-' if side is None else side.value for side in sides)}"
 
     def tensor_layout(self, layout: TensorLayout) -> str:
         axes = f"rows axis {layout.row_axis}, columns axis {layout.col_axis}"
@@ -212,7 +219,6 @@ class _TileText:
         buffers = dict.fromkeys((*launch.buffers, *launch.layouts))
         for buffer in buffers:
             yield f"{INDENT}buffer {self.buffer(launch, buffer)}{place(buffer.location)}"
-        yield from (f"{INDENT}edge {self.edge(edge)}" for edge in launch.graph)
         yield f"{INDENT}body"
         yield from self.body(launch.body, 2)
         for thing in (*(var for var, _ in launch.blocks), *buffers):
@@ -229,16 +235,12 @@ class _TileText:
         shape = ", ".join(map(str, buffer.shape))
         text = f"{self.names.bind(buffer)}: {buffer.memory.value} {buffer.dtype}[{shape}]"
         layout, stream = launch.layouts.get(buffer), launch.streams.get(buffer)
-        text += buffer_layout_text(layout) if layout else ""
+        text += buffer_layout_text(layout) if layout else self.sides(buffer)
         text += f"; {constant_text(launch.constants[buffer])}" if buffer in launch.constants else ""
         if stream is None:
             return f"{text}; in DST" if launch.streams else text
         pooled = (f", at tile {p.blocks[buffer]} of {p.whole.name}" for p in launch.pools if buffer in p.blocks)
         return text + stream_text(stream) + "".join(pooled)
-
-    def edge(self, edge: Edge) -> str:
-        producers, consumers = (_roles(roles) for roles in (edge.producers, edge.consumers))
-        return f"{self.names(edge.buffer)}: {producers} -> {consumers}"
 
     # --- statements -------------------------------------------------------------------------------
 
@@ -364,7 +366,3 @@ def _start(gemm: Gemm, names: Names) -> str:
         return ""
     where = "" if scalar.int_value(gemm.start.where) else f" where {names.expr(gemm.start.where)}"
     return f"{element_text(gemm.start.element, names)}{where} + "
-
-
-def _roles(roles: tuple[Role, ...]) -> str:
-    return " and ".join(role.value for role in roles) or "nobody"

@@ -8,7 +8,7 @@
                | Load | Store                                        Copy after `attach_tensor_accessors`
                | Maps                                                from `join_maps`
                | Transpose | InDst                                   from `lower_tile_intrinsics`
-               | Publish                                             from `build_tile_dfg`
+               | Publish                                             from `publish_blocks`
 
 One body, no roles, no circular-buffer calls. `ir/interpret.py` gives every statement its meaning.
 Tensors and buffers are compared by identity; their names are for people.
@@ -24,7 +24,7 @@ from tilelang_tt.diagnostics import Location
 from tilelang_tt.ir import fields
 from tilelang_tt.ir.elements import Element, ElementExpr
 from tilelang_tt.ir.fields import BODY, DEFINES, READ, WRITE, Mark
-from tilelang_tt.ir.layout import BufferLayout, Constant, Mask, Pool, Role, Stream, TensorLayout, Work
+from tilelang_tt.ir.layout import BufferLayout, Constant, Mask, Pool, Sides, Stream, TensorLayout, Work
 from tilelang_tt.ir.places import Buffer, Gather, Part, Read, Region, Tensor
 from tilelang_tt.ir.scalar import Expr, Var, int_value
 from tilelang_tt.options import Options
@@ -256,15 +256,6 @@ Stmt = (
 
 
 @dataclass(frozen=True)
-class Edge:
-    """One buffer of the dataflow graph."""
-
-    buffer: Buffer
-    producers: tuple[Role, ...]
-    consumers: tuple[Role, ...]
-
-
-@dataclass(frozen=True)
 class Launch:
     """One T.Kernel."""
 
@@ -278,7 +269,6 @@ class Launch:
     layouts: dict[Buffer, BufferLayout] = field(default_factory=dict)
     streams: dict[Buffer, Stream] = field(default_factory=dict)
     work: Work | None = None
-    graph: tuple[Edge, ...] = ()
     pools: tuple[Pool, ...] = ()
     tensor_names: frozenset[str] = frozenset()
 
@@ -303,6 +293,7 @@ class TileProgram:
     launches: tuple[Launch, ...]
     options: Options
     layouts: dict[Tensor, TensorLayout] = field(default_factory=dict)
+    sides: Sides = field(default_factory=dict)  # until layouts say the same
     decisions: tuple[Decision, ...] = ()
     views: tuple[Tensor, ...] = ()  # parameters again, laid in another way: for other blocks, or as tables
 

@@ -18,7 +18,7 @@ from tilelang_tt.ir.elements import Element, ElementExpr, with_parts
 from tilelang_tt.ir.layout import BufferLayout, TileOrder
 from tilelang_tt.ir.places import Buffer, Memory
 from tilelang_tt.ir.tile import Launch, Map, Reduce, Stmt, TileProgram, Transpose, rewritten, unique_name
-from tilelang_tt.passes.c_tile.lower_shared_to_cb import jumps
+from tilelang_tt.passes.a_metadata.keep_last_bits import jumps
 
 
 def align_operands(program: TileProgram) -> TileProgram:

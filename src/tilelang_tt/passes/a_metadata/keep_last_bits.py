@@ -14,10 +14,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from tilelang_tt.ir.elements import Apply, Element, Number, element_buffers, parts
+from tilelang_tt.ir.elements import Apply, Element, ElementExpr, Number, element_buffers, parts
 from tilelang_tt.ir.places import Buffer
 from tilelang_tt.ir.tile import Gemm, Launch, Map, Reduce, Stmt, Store, TileProgram, rewritten, walk
-from tilelang_tt.passes.c_tile.lower_shared_to_cb import jumps
+from tilelang_tt.ops import ELEMENT_OPS
 
 
 def keep_last_bits(program: TileProgram) -> TileProgram:
@@ -104,3 +104,11 @@ def _compared(launch: Launch) -> set[Buffer]:
             ):
                 found |= {arg.buffer for arg in expr.args if isinstance(arg, Element)}
     return found
+
+
+def jumps(value: ElementExpr, buffer: Buffer) -> bool:
+    """Whether a small change of `buffer` may change the value by much: it is compared or rounded."""
+    if not isinstance(value, Apply):
+        return False
+    here = ELEMENT_OPS[value.op].jumps and buffer in element_buffers(value)
+    return here or any(jumps(arg, buffer) for arg in value.args)

@@ -10,20 +10,13 @@ and tensors that of the blocks they are copied to. A vector that nothing ties to
 from __future__ import annotations
 
 from collections.abc import Iterator
-from enum import Enum
 
 from tilelang_tt.ir.elements import elements
+from tilelang_tt.ir.layout import Side, Sides
 from tilelang_tt.ir.places import Buffer, Region, Tensor
 from tilelang_tt.ir.tile import Copy, Map, Reduce, Stmt, TileProgram, walk
 
-
-class Side(Enum):
-    ROW = "row"
-    COL = "column"
-
-
 Axis = tuple[Tensor | Buffer, int]
-Sides = dict[Axis, Side]
 
 
 def orient(program: TileProgram) -> Sides:

@@ -15,24 +15,22 @@ from dataclasses import replace
 from tilelang_tt.arch import TILE
 from tilelang_tt.compiled import Decision
 from tilelang_tt.formats import TILE_BYTES, format_of
-from tilelang_tt.ir.layout import BufferLayout, TileOrder
+from tilelang_tt.ir.layout import BufferLayout, Side, Sides, TileOrder
 from tilelang_tt.ir.places import Buffer, Tensor
 from tilelang_tt.ir.tile import Copy, Gemm, Launch, TileProgram, reads, walk, writes
-from tilelang_tt.passes.a_metadata.orient import Side, Sides, orient
 
 
 def propagate_layout(program: TileProgram) -> TileProgram:
-    sides = orient(program)
     decisions: list[Decision] = []
     launches = []
     for launch in program.launches:
-        layouts = {buffer: _layout(program, launch, buffer, sides) for buffer in launch.buffers}
+        layouts = {buffer: _layout(program, launch, buffer, program.sides) for buffer in launch.buffers}
         launches.append(replace(launch, layouts=layouts))
         decisions += [
             Decision("propagate_layout", buffer.name, _describe(layout), buffer.location)
             for buffer, layout in layouts.items()
         ]
-    return replace(program, launches=tuple(launches)).with_decisions(*decisions)
+    return replace(program, launches=tuple(launches), sides={}).with_decisions(*decisions)
 
 
 def buffer_layout(buffer: Buffer, format: str, sides: Sides, order: TileOrder = TileOrder.ROWS) -> BufferLayout:

@@ -5,7 +5,8 @@
 
 A tensor lies in tiles over the axes that blocks of it extend over. An input that kernels only read can lie in
 memory several times, once for every choice of axes. A vector that is read along tile rows here and along tile columns
-there has a view for each: turning it on the chip would cost a tile operation, and float32 its last bits.
+there has a view for each: turning it on the chip would cost a tile operation, and float32 its last bits. The side of
+every axis is kept for the next two passes.
 """
 
 from __future__ import annotations
@@ -13,9 +14,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tilelang_tt.diagnostics import UnsupportedError
+from tilelang_tt.ir.layout import Sides
 from tilelang_tt.ir.places import Tensor
 from tilelang_tt.ir.tile import Copy, Stmt, TileProgram, rewritten, table_reads, unique_name, walk
-from tilelang_tt.passes.a_metadata.orient import Sides, orient, walked
+from tilelang_tt.passes.a_metadata.orient import orient, walked
 
 _Way = tuple[tuple[int, ...], bool, bool]  # what `_way` finds
 
@@ -45,7 +47,8 @@ def separate_views(program: TileProgram) -> TileProgram:
 
     launches = tuple(replace(launch, body=rewritten(launch.body, of_view)) for launch in program.launches)
     more = [view for tensor, known in ways.items() for view in known.values() if view is not tensor]
-    return replace(program, launches=launches, views=(*program.views, *more))
+    viewed = replace(program, launches=launches, views=(*program.views, *more))
+    return replace(viewed, sides=orient(viewed) if more else sides)
 
 
 def _check_tables(program: TileProgram, written: set[int]) -> None:

@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tilelang_tt.diagnostics import Location, UnsupportedError
-from tilelang_tt.ir.elements import Apply, ElementExpr, element_buffers
+from tilelang_tt.ir.elements import element_buffers
 from tilelang_tt.ir.layout import Role, Stream
 from tilelang_tt.ir.places import Buffer
 from tilelang_tt.ir.scalar import int_value
@@ -35,7 +35,7 @@ from tilelang_tt.ir.tile import (
     walk,
     writes,
 )
-from tilelang_tt.ops import ELEMENT_OPS
+from tilelang_tt.passes.a_metadata.keep_last_bits import jumps
 from tilelang_tt.passes.c_tile.separate_roles import consumers, producers
 
 DEFAULT_DEPTH = 2  # blocks of a stream: one being filled while the other is drained
@@ -108,11 +108,3 @@ def _keeps_32_bits(launch: Launch, buffer: Buffer) -> tuple[bool, bool]:
     exact = [isinstance(stmt, Reduce | Transpose) and stmt.exact for stmt in users]
     wide = any(launch.layouts[one.dst].format == "Float32" or jumps(one.value, buffer) for one in maps)
     return wide or any(exact), all(maps_of(stmt) or by_bits for stmt, by_bits in zip(users, exact, strict=True))
-
-
-def jumps(value: ElementExpr, buffer: Buffer) -> bool:
-    """Whether a small change of `buffer` may change the value by much: it is compared or rounded."""
-    if not isinstance(value, Apply):
-        return False
-    here = ELEMENT_OPS[value.op].jumps and buffer in element_buffers(value)
-    return here or any(jumps(arg, buffer) for arg in value.args)

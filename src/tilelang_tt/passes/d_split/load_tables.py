@@ -23,7 +23,7 @@ from tilelang_tt.ir.layout import Role
 from tilelang_tt.ir.movement import Barrier, BarrierKind, Pointer, ReadTable, ReadTile
 from tilelang_tt.ir.places import Buffer, Memory, Tensor
 from tilelang_tt.ir.scalar import Var
-from tilelang_tt.passes.e_finalize.finalize_persistent_signature import without_unused_values
+from tilelang_tt.passes.d_split.unused_values import without_unused_values
 
 WORDS = TILE * TILE  # of a page
 

@@ -14,33 +14,16 @@ from dataclasses import replace
 from tilelang_tt.arch import TILE
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.fields import expressions, with_expressions
-from tilelang_tt.ir.kernel import (
-    Arg,
-    ArgKind,
-    Assign,
-    For,
-    If,
-    Kernel,
-    KernelSet,
-    KernelStmt,
-    Let,
-    children,
-    walk,
-    with_children,
-)
-from tilelang_tt.ir.movement import ReadTable
+from tilelang_tt.ir.kernel import Arg, ArgKind, For, Kernel, KernelSet, KernelStmt, walk
 from tilelang_tt.ir.scalar import Expr, Var
 from tilelang_tt.ir.tile import ScalarParam
+from tilelang_tt.passes.d_split.unused_values import used_variables, without_unused_values
 
 
 def finalize_persistent_signature(kernels: KernelSet) -> KernelSet:
     for kernel in kernels.kernels:
         kernels = kernels.with_kernel(_finalize(kernel, kernels))
     return kernels
-
-
-def used_variables(body: tuple[KernelStmt, ...]) -> set[Var]:
-    return {v for stmt in walk(body) for e in expressions(stmt) for v in scalar.variables(e)}
 
 
 def _finalize(kernel: Kernel, kernels: KernelSet) -> Kernel:
@@ -85,28 +68,3 @@ def _host_sizes(body: tuple[KernelStmt, ...], known: set[Var]) -> tuple[tuple[Ke
         return found[-1][0]
 
     return with_expressions(body, lambda expr: scalar.hoist(expr, known, name)), found
-
-
-def without_unused_values(body: tuple[KernelStmt, ...]) -> tuple[KernelStmt, ...]:
-    """Drop variables that no call needs, directly or for others, and loops and branches in which no call is left."""
-    needed: set[Var] = set()
-    while True:
-        kept = _kept(body, needed)
-        used = used_variables(kept)
-        if used == needed:
-            return kept
-        needed = used
-
-
-def _kept(body: tuple[KernelStmt, ...], needed: set[Var]) -> tuple[KernelStmt, ...]:
-    return tuple(
-        with_children(stmt, tuple(_kept(nested, needed) for nested in children(stmt)))
-        for stmt in body
-        if _is_kept(stmt, needed)
-    )
-
-
-def _is_kept(stmt: KernelStmt, needed: set[Var]) -> bool:
-    if isinstance(stmt, For | If):
-        return any(_is_kept(inner, needed) for nested in children(stmt) for inner in nested)
-    return not isinstance(stmt, Let | Assign | ReadTable) or stmt.var in needed

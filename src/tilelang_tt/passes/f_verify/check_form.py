@@ -38,7 +38,6 @@ from tilelang_tt.ir.movement import (
 from tilelang_tt.ir.scalar import Var
 from tilelang_tt.passes.f_verify.verify_program import fail
 
-_UNLOWERED = (Task, Receive, Hand, Held, Section)
 _ANYWHERE = (For, If, Let, Assign, ReadTable, Source, CbCall)
 _DATA_MOVEMENT = {
     Role.READER: (Pointer, MakeTile, ReadTile, ZeroTile, ReadRow, ZeroRow, Barrier),
@@ -46,13 +45,34 @@ _DATA_MOVEMENT = {
 }
 
 
-def check_form(kernels: KernelSet) -> None:
+def check_no_markers(kernels: KernelSet) -> None:
+    _check_none(kernels, Receive, Hand)
+
+
+def check_no_tasks(kernels: KernelSet) -> None:
+    _check_none(kernels, Task, Held)
+
+
+def check_no_sections(kernels: KernelSet) -> None:
+    _check_none(kernels, Section)
+
+
+def _check_none(kernels: KernelSet, *kinds: type[KernelStmt]) -> None:
     for kernel in kernels.kernels:
         for stmt in walk(kernel.body):
-            if isinstance(stmt, _UNLOWERED):
+            if isinstance(stmt, kinds):
                 raise fail("TT910", f"{type(stmt).__name__} was left in the {kernel.role.value} kernel")
+
+
+def check_own_statements(kernels: KernelSet) -> None:
+    for kernel in kernels.kernels:
+        for stmt in walk(kernel.body):
             if not isinstance(stmt, _ANYWHERE) and not _belongs(stmt, kernel.role):
                 raise fail("TT911", f"{type(stmt).__name__} does not belong into the {kernel.role.value} kernel")
+
+
+def check_variables(kernels: KernelSet) -> None:
+    for kernel in kernels.kernels:
         known = {arg.var for arg in kernel.args if arg.var is not None} | set(kernels.pool_places)
         known |= {stmt.var for stmt in walk(kernel.body) if isinstance(stmt, Assign)}
         _check_variables(kernel, kernel.body, known)

@@ -1,46 +1,102 @@
-"""F: what must hold of finished kernels. Runs on every compilation and cannot be switched off.
+"""F: what holds of the kernels of a launch, from the pass on that ensures it (`pipeline.py`).
 
-Form          no task, marker or section is left; each kernel holds only calls of its own kind; every variable is
-              an argument, a loop variable or defined before.
-Limits        circular-buffer ids, pages and bytes, L1, runtime arguments.
-Streams       a circular buffer is pushed by its producer and popped by its consumer only, and both do so the same
-              number of times in the same loops; counts land on the end of the buffer; nothing waits for or reserves
-              more than the buffer holds; compute's own buffers never wait for what they have not pushed.
-Transfers     reads have landed before their pages are pushed, writes have left before theirs are popped, and all
-              are acknowledged before the kernel ends; places stay inside the block.
-DST           acquire, commit, wait, release in order; computing before commit, packing after wait; indices inside DST.
-Tiles         operands are waited for, results reserved, indices inside what was waited for or reserved, and inside the
-              block where several lie in one buffer; of tiles whose first row alone is read nothing else is used.
-Blocks        pages are filled before they are pushed, and written out before the writer pops them; the packer adds only
-              to pages that hold a sum; DST tiles are computed before they are used, and none is lost.
-Operations    the SFPU instructions are those the tile program asks for.
-Engines       whatever an operation needs set (mode, source and pack formats, accumulation, SFPU constants) is set
-              on every way to it; the packer's accumulation is off at the end.
+Checked by that pass, and all of it once more for finished kernels; it cannot be switched off.
 """
 
 from __future__ import annotations
 
-from tilelang_tt.ir.kernel import KernelSet
+from collections.abc import Callable
+
+from tilelang_tt.ir.kernel import Kernel, KernelSet
 from tilelang_tt.passes.f_verify.check_blocks import check_blocks
 from tilelang_tt.passes.f_verify.check_dst import check_dst
 from tilelang_tt.passes.f_verify.check_engines import check_engines
-from tilelang_tt.passes.f_verify.check_form import check_form
+from tilelang_tt.passes.f_verify.check_form import (
+    check_no_markers,
+    check_no_sections,
+    check_no_tasks,
+    check_own_statements,
+    check_variables,
+)
 from tilelang_tt.passes.f_verify.check_limits import check_limits
 from tilelang_tt.passes.f_verify.check_operations import check_operations
 from tilelang_tt.passes.f_verify.check_streams import check_streams
 from tilelang_tt.passes.f_verify.check_tiles import check_tiles
 from tilelang_tt.passes.f_verify.check_transfers import check_transfers
+from tilelang_tt.passes.record import Invariant, verify
+
+
+def _each(check: Callable[[Kernel, KernelSet], None]) -> Callable[[KernelSet], None]:
+    def check_all(kernels: KernelSet) -> None:
+        for kernel in kernels.kernels:
+            check(kernel, kernels)
+
+    return check_all
+
+
+NO_MARKERS = Invariant("no markers", "blocks are handed over by circular-buffer calls alone", check_no_markers)
+NO_TASKS = Invariant("no tasks", "no statement of the tile program is left", check_no_tasks)
+NO_SECTIONS = Invariant("no sections", "every use of DST is four calls of its protocol", check_no_sections)
+OWN_STATEMENTS = Invariant("own statements", "each kernel holds only calls of its own kind", check_own_statements)
+LIMITS = Invariant("limits", "circular-buffer ids, pages and bytes, L1, runtime arguments", check_limits)
+TRANSFERS = Invariant(
+    "transfers",
+    "reads have landed before their pages are pushed, writes have left before theirs are popped, and all are "
+    "acknowledged before the kernel ends",
+    _each(lambda kernel, _: check_transfers(kernel)),
+)
+DST_PROTOCOL = Invariant(
+    "DST protocol",
+    "acquire, commit, wait, release in order; computing before commit, packing after wait; indices inside DST",
+    _each(check_dst),
+)
+VARIABLES = Invariant("variables", "every variable is an argument, a loop variable or defined before", check_variables)
+CB_STREAMS = Invariant(
+    "circular buffers",
+    "a circular buffer is pushed by its producer and popped by its consumer only, and both do so the same number of "
+    "times in the same loops; counts land on the end of the buffer; nothing waits for or reserves more than the buffer "
+    "holds; compute's own buffers never wait for what they have not pushed",
+    check_streams,
+)
+TILES = Invariant(
+    "tiles",
+    "operands are waited for, results reserved, indices inside what was waited for or reserved, and inside the block "
+    "where several lie in one buffer; of tiles whose first row alone is read nothing else is used",
+    _each(check_tiles),
+)
+BLOCKS = Invariant(
+    "blocks",
+    "pages are filled before they are pushed, and written out before the writer pops them; the packer adds only to "
+    "pages that hold a sum; DST tiles are computed before they are used, and none is lost",
+    _each(check_blocks),
+)
+OPERATIONS = Invariant(
+    "operations", "the element-wise instructions are those the tile program asks for", check_operations
+)
+ENGINES = Invariant(
+    "engines",
+    "whatever an operation needs set (mode, source and pack formats, accumulation, SFPU constants) is set on every way "
+    "to it; the packer's accumulation is off at the end",
+    check_engines,
+)
+
+FINISHED = (
+    NO_MARKERS,
+    NO_TASKS,
+    NO_SECTIONS,
+    OWN_STATEMENTS,
+    VARIABLES,
+    LIMITS,
+    CB_STREAMS,
+    TRANSFERS,
+    TILES,
+    DST_PROTOCOL,
+    BLOCKS,
+    OPERATIONS,
+    ENGINES,
+)
 
 
 def verify_kernels(kernels: KernelSet) -> None:
-    """Raise InternalError at the first invariant that does not hold."""
-    check_form(kernels)
-    check_limits(kernels)
-    check_streams(kernels)
-    for kernel in kernels.kernels:
-        check_transfers(kernel)
-        check_tiles(kernel, kernels)
-        check_dst(kernel, kernels)
-        check_blocks(kernel, kernels)
-    check_operations(kernels)
-    check_engines(kernels)
+    """Raise InternalError at the first invariant of finished kernels that does not hold."""
+    verify(kernels, FINISHED)

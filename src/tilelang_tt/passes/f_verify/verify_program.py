@@ -1,113 +1,122 @@
-"""F: what must hold of a tile program after each pass.
-
-- Every buffer a statement mentions belongs to the launch, and every tensor to the program.
-- Once `attach_tensor_accessors` has run, no Copy is left.
-- Once `lower_shared_to_cb` has run, every buffer that lives in L1 has a stream, and its producers and consumers
-  are the ones the statements show.
-- Once `lower_tile_intrinsics` has run, every product has a sub-block that divides its block and fits DST, and no
-  first operand is transposed.
-"""
+"""F: what holds of a tile program, from the pass on that ensures it (`pipeline.py`). Checked after every pass."""
 
 from __future__ import annotations
 
 from tilelang_tt.diagnostics import InternalError, Location
+from tilelang_tt.ir.elements import Index, parts
 from tilelang_tt.ir.layout import Role
 from tilelang_tt.ir.places import Buffer
-from tilelang_tt.ir.tile import Copy, Gemm, InDst, Launch, Load, Store, TileProgram, reads, unpacks, walk, writes
-
-_ORDER = (
-    "lift",
-    "fold_vectors",
-    "separate_views",
-    "infer_layout",
-    "propagate_layout",
-    "attach_tensor_accessors",
-    "keep_last_bits",
-    "align_operands",
-    "partition_work",
-    "map_grid_to_cores",
-    "complete_parts",
-    "drop_dead_writes",
-    "mask_padding",
-    "lower_positions",
-    "lower_reductions",
-    "factor_numbers",
-    "separate_roles",
-    "fuse_maps",
-    "split_expressions",
-    "join_maps",
-    "skip_first_rounds",
-    "fold_clear",
-    "preload",
-    "lower_shared_to_cb",
-    "lower_tile_intrinsics",
-    "keep_in_dst",
-    "share_buffers",
-    "load_once",
-    "keep_first_rows",
-    "choose_engine",
-    "build_tile_dfg",
+from tilelang_tt.ir.tile import (
+    Copy,
+    Gemm,
+    InDst,
+    Launch,
+    Load,
+    Publish,
+    Stmt,
+    Store,
+    TileProgram,
+    maps_of,
+    reads,
+    unpacks,
+    walk,
+    writes,
 )
-
-
-def verify_program(program: TileProgram, after: str) -> None:
-    """Raise InternalError if an invariant of this stage does not hold."""
-    stage = _ORDER.index(after)
-    for launch in program.launches:
-        _mentioned(launch)
-        if stage >= _ORDER.index("attach_tensor_accessors"):
-            _no_copy(launch)
-        if stage >= _ORDER.index("lower_shared_to_cb"):
-            _streams(launch)
-        if stage >= _ORDER.index("lower_tile_intrinsics"):
-            _sub_blocks(launch, program.options.dst_tiles)
+from tilelang_tt.passes.record import Invariant
 
 
 def fail(code: str, message: str, location: Location | None = None) -> InternalError:
     return InternalError(code, message, location=location, help="this is a bug of tilelang-tt: please report it")
 
 
-def _held(launch: Launch) -> set[object]:
+def _held(launch: Launch) -> set[Buffer]:
     return {stmt.buffer for stmt in walk(launch.body) if isinstance(stmt, InDst)}
 
 
-def _mentioned(launch: Launch) -> None:
-    known = set(launch.buffers) | _held(launch)
-    for stmt in walk(launch.body):
-        for buffer in (*reads(stmt), *writes(stmt)):
-            if buffer not in known:
-                raise fail("TT901", f"'{buffer.name}' does not belong to the launch", stmt.location)
+def _statements(program: TileProgram) -> list[tuple[Launch, Stmt]]:
+    return [(launch, stmt) for launch in program.launches for stmt in walk(launch.body)]
 
 
-def _no_copy(launch: Launch) -> None:
-    for stmt in walk(launch.body):
+def _known_buffers(program: TileProgram) -> None:
+    for launch in program.launches:
+        known = set(launch.buffers) | _held(launch)
+        for stmt in walk(launch.body):
+            for buffer in (*reads(stmt), *writes(stmt)):
+                if buffer not in known:
+                    raise fail("TT901", f"'{buffer.name}' does not belong to the launch", stmt.location)
+
+
+def _tensor_layouts(program: TileProgram) -> None:
+    for tensor in (*program.tensors, *program.views):
+        if tensor not in program.layouts:
+            raise fail("TT908", f"tensor '{tensor.name}' has no layout")
+
+
+def _buffer_layouts(program: TileProgram) -> None:
+    for launch in program.launches:
+        for buffer in launch.buffers:
+            if buffer not in launch.layouts:
+                raise fail("TT908", f"'{buffer.name}' has no layout", buffer.location)
+
+
+def _no_copies(program: TileProgram) -> None:
+    for _, stmt in _statements(program):
         if isinstance(stmt, Copy):
             raise fail("TT902", "a copy was not turned into tile traffic", stmt.location)
 
 
-def _streams(launch: Launch) -> None:
-    held = _held(launch)
-    filling = {buffer: {Role.READER} if buffer in launch.constants else set() for buffer in launch.streams}
-    draining: dict[Buffer, set[Role]] = {buffer: set() for buffer in launch.streams}
+def _units(program: TileProgram) -> None:
+    for launch in program.launches:
+        if launch.work is None:
+            raise fail("TT909", f"the blocks of '{launch.name}' are no units of work", launch.location)
+
+
+def _no_positions(program: TileProgram) -> None:
+    for _, stmt in _statements(program):
+        if any(isinstance(part, Index) for one in maps_of(stmt) for part in parts(one.value)):
+            raise fail("TT918", "a number that depends on its position was left", stmt.location)
+
+
+def _roles(launch: Launch) -> tuple[dict[Buffer, set[Role]], dict[Buffer, set[Role]]]:
+    """Who fills each buffer, and who drains it, as the statements show."""
+    filling: dict[Buffer, set[Role]] = {buffer: {Role.READER} for buffer in launch.constants}
+    draining: dict[Buffer, set[Role]] = {}
     for stmt in walk(launch.body):
         for roles, buffers, role in (
             (filling, writes(stmt), Role.READER if isinstance(stmt, Load) else Role.COMPUTE),
             (draining, unpacks(stmt), Role.WRITER if isinstance(stmt, Store) else Role.COMPUTE),
         ):
             for buffer in buffers:
-                if buffer in launch.streams:
-                    roles[buffer].add(role)
-                elif buffer not in held:
+                roles.setdefault(buffer, set()).add(role)
+    return filling, draining
+
+
+def _one_role(program: TileProgram) -> None:
+    for launch in program.launches:
+        for roles in _roles(launch):
+            for buffer, found in roles.items():
+                if len(found) > 1:
+                    raise fail("TT919", f"'{buffer.name}' has several producers or consumers")
+
+
+def _streams(program: TileProgram) -> None:
+    for launch in program.launches:
+        filling, draining = _roles(launch)
+        known = set(launch.streams) | _held(launch)
+        for stmt in walk(launch.body):
+            for buffer in (*unpacks(stmt), *writes(stmt)):
+                if buffer not in known:
                     raise fail("TT903", f"'{buffer.name}' has no circular buffer", stmt.location)
-    for buffer, stream in launch.streams.items():
-        if filling[buffer] != {stream.producer}:
-            raise fail("TT904", f"'{buffer.name}' is not filled by {stream.producer.value} alone")
-        if draining[buffer] - {stream.consumer}:
-            raise fail("TT905", f"'{buffer.name}' is not drained by {stream.consumer.value} alone")
+        for buffer, stream in launch.streams.items():
+            if filling.get(buffer) != {stream.producer}:
+                raise fail("TT904", f"'{buffer.name}' is not filled by {stream.producer.value} alone")
+            if draining.get(buffer, {stream.consumer}) != {stream.consumer}:
+                raise fail("TT905", f"'{buffer.name}' is not drained by {stream.consumer.value} alone")
 
 
-def _sub_blocks(launch: Launch, capacity: int) -> None:
-    for stmt in walk(launch.body):
+def _sub_blocks(program: TileProgram) -> None:
+    capacity = program.options.dst_tiles
+    for launch, stmt in _statements(program):
         if not isinstance(stmt, Gemm):
             continue
         layout, sub = launch.layouts[stmt.c], stmt.sub_block
@@ -115,3 +124,34 @@ def _sub_blocks(launch: Launch, capacity: int) -> None:
             raise fail("TT906", f"sub-block {sub} does not suit '{stmt.c.name}'", stmt.location)
         if stmt.transpose_a:
             raise fail("TT907", "a transposed first operand was left to the matrix engine", stmt.location)
+
+
+def _published(program: TileProgram) -> None:
+    for launch in program.launches:
+        published = {stmt.buffer for stmt in walk(launch.body) if isinstance(stmt, Publish)}
+        for buffer, stream in launch.streams.items():
+            handed = stream.producer is Role.COMPUTE and stream.consumer is Role.WRITER
+            if handed != (buffer in published):
+                raise fail("TT933", f"'{buffer.name}' is not handed to the writer")
+
+
+KNOWN_BUFFERS = Invariant(
+    "known buffers", "every buffer a statement mentions belongs to the launch, or is held in DST", _known_buffers
+)
+TENSOR_LAYOUTS = Invariant("tensor layouts", "every tensor and view has a layout in device memory", _tensor_layouts)
+BUFFER_LAYOUTS = Invariant("buffer layouts", "every buffer of a launch has its tiles", _buffer_layouts)
+NO_COPIES = Invariant("no copies", "whatever a T.copy did is a Load, a Store or a Map", _no_copies)
+UNITS = Invariant("units", "every launch says how its blocks become units of work", _units)
+NO_POSITIONS = Invariant("no positions", "no value depends on the position of an element", _no_positions)
+ONE_ROLE = Invariant("one role", "each buffer has one producer and one consumer among the three kernels", _one_role)
+STREAMS = Invariant(
+    "streams",
+    "every buffer that lives in L1 has a circular buffer, with the producer and the consumer that statements show",
+    _streams,
+)
+SUB_BLOCKS = Invariant(
+    "sub-blocks",
+    "every product has a sub-block that divides its block and fits DST, and no first operand is transposed",
+    _sub_blocks,
+)
+PUBLISHED = Invariant("published", "every block that compute makes for the writer is handed over", _published)

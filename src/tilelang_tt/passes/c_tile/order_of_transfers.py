@@ -1,66 +1,18 @@
-"""C3: make the dataflow explicit: who fills and drains each buffer, and where a block is complete.
-
-    before   Map C_out = C_local ; Store C_out -> C
-    after    Map C_out = C_local ; Publish C_out ; Store C_out -> C           C_out: compute -> writer
-
-A block that the writer drains is published right before the first statement that stores it: there the compute
-kernel hands it over, and there the writer takes it.
-"""
+"""Whether what a kernel stores and loads of one tensor keeps the order of the program: part of `publish_blocks`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from tilelang_tt.arch import TILE
 from tilelang_tt.diagnostics import UnsupportedError
 from tilelang_tt.ir import scalar
-from tilelang_tt.ir.layout import Role
 from tilelang_tt.ir.places import Buffer
 from tilelang_tt.ir.scalar import Expr, Var
-from tilelang_tt.ir.tile import (
-    Edge,
-    Launch,
-    Load,
-    Loop,
-    Stmt,
-    Store,
-    TileAccess,
-    TileProgram,
-    children,
-    reads,
-    walk,
-    writes,
-)
-from tilelang_tt.passes.c_tile.publish import publish
-from tilelang_tt.passes.c_tile.separate_roles import consumers, producers
+from tilelang_tt.ir.tile import Launch, Load, Loop, Stmt, Store, TileAccess, children, reads, walk, writes
 
 
-def build_tile_dfg(program: TileProgram) -> TileProgram:
-    return replace(program, launches=tuple(_launch(launch) for launch in program.launches))
-
-
-def _launch(launch: Launch) -> Launch:
-    _check_reread_tensors(launch)
-    body = launch.body
-    for buffer, stream in launch.streams.items():
-        if stream.producer is Role.COMPUTE and stream.consumer is Role.WRITER:
-            published = publish(body, buffer)
-            assert published is not None  # separate_roles saw to it
-            body = published
-    launch = replace(launch, body=body)
-    graph = tuple(
-        Edge(
-            buffer,
-            tuple(sorted(producers(launch, buffer), key=lambda role: role.value)),
-            tuple(sorted(consumers(launch, buffer), key=lambda role: role.value)),
-        )
-        for buffer in launch.streams
-    )
-    return replace(launch, graph=graph)
-
-
-def _check_reread_tensors(launch: Launch) -> None:
+def check_order_of_transfers(launch: Launch) -> None:
     """Nothing orders the reader and the writer of a core: what one stores, the other may have read before or after."""
     transfers = list(_transfers(launch.body, ()))
     for number, (store, _) in enumerate(transfers):

@@ -1,0 +1,34 @@
+"""Variables of a kernel that nothing in it needs: part of `load_tables` and `finalize_persistent_signature`."""
+
+from __future__ import annotations
+
+from tilelang_tt.ir import scalar
+from tilelang_tt.ir.fields import expressions
+from tilelang_tt.ir.kernel import Assign, For, If, KernelStmt, Let, children, walk, within
+from tilelang_tt.ir.movement import ReadTable
+from tilelang_tt.ir.scalar import Var
+
+
+def used_variables(body: tuple[KernelStmt, ...]) -> set[Var]:
+    return {v for stmt in walk(body) for e in expressions(stmt) for v in scalar.variables(e)}
+
+
+def without_unused_values(body: tuple[KernelStmt, ...]) -> tuple[KernelStmt, ...]:
+    """Drop variables that no call needs, directly or for others, and loops and branches in which no call is left."""
+    needed: set[Var] = set()
+    while True:
+        kept = _kept(body, needed)
+        used = used_variables(kept)
+        if used == needed:
+            return kept
+        needed = used
+
+
+def _kept(body: tuple[KernelStmt, ...], needed: set[Var]) -> tuple[KernelStmt, ...]:
+    return tuple(within(stmt, lambda nested: _kept(nested, needed)) for stmt in body if _is_kept(stmt, needed))
+
+
+def _is_kept(stmt: KernelStmt, needed: set[Var]) -> bool:
+    if isinstance(stmt, For | If):
+        return any(_is_kept(inner, needed) for nested in children(stmt) for inner in nested)
+    return not isinstance(stmt, Let | Assign | ReadTable) or stmt.var in needed

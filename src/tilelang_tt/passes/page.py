@@ -1,0 +1,42 @@
+"""The page docs/reference/passes.md, from the records of passes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from tilelang_tt.passes.record import Invariant, Pass, Stage
+
+_HEAD = """\
+# Passes
+
+Generated from the records in `src/tilelang_tt/pipeline.py`; `make golden` rewrites it, `make test` fails if it is
+stale.
+
+The compiler is this list, in order. What a pass *ensures* is checked behind it and holds from then on: of tile programs
+it is checked after every later pass, of kernels once more at the end. What it *needs* was ensured by one before it.
+`tilelang-tt explain` shows a kernel after each pass.
+"""
+
+_TABLE = "| pass | what it does | needs | ensures |\n|---|---|---|---|"
+
+
+def page(passes: Iterable[Pass[Any]]) -> str:
+    """The whole page."""
+    rows = tuple(passes)
+    parts = [_HEAD]
+    for stage in Stage:
+        own = [_row(one) for one in rows if one.stage is stage]
+        parts.append("\n".join([f"## {stage.name}. {stage.value}\n", _TABLE, *own]) + "\n")
+    known = dict.fromkeys(invariant for one in rows for invariant in (*one.needs, *one.ensures))
+    lines = [f"| {invariant.name} | {invariant.text} |" for invariant in known]
+    parts.append("\n".join(["## What is ensured\n", "| name | meaning |", "|---|---|", *lines]) + "\n")
+    return "\n".join(parts)
+
+
+def _row(one: Pass[Any]) -> str:
+    return f"| `{one.name}` | {one.summary} | {_names(one.needs)} | {_names(one.ensures)} |"
+
+
+def _names(invariants: Iterable[Invariant[Any]]) -> str:
+    return ", ".join(invariant.name for invariant in invariants)
