@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import ExitStack
+from threading import local
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tvm import arith, tirx
@@ -29,12 +30,27 @@ BINARY: Any = (
 )
 
 
+_KEPT = local()
+
+
+def _plain() -> Any:
+    """An analyzer that knows nothing of any variable: making one takes longer than most questions to it."""
+    if not hasattr(_KEPT, "analyzer"):
+        _KEPT.analyzer = arith.Analyzer()
+    return _KEPT.analyzer
+
+
 def is_expr(value: object) -> bool:
-    return isinstance(value, tirx.PrimExpr)
+    return is_expr_class(type(value))
+
+
+_EXPR_CLASSES: dict[type, bool] = {}  # classes that were asked for: TVM's own answer is slow
 
 
 def is_expr_class(cls: type) -> bool:
-    return issubclass(cls, tirx.PrimExpr)
+    if cls not in _EXPR_CLASSES:
+        _EXPR_CLASSES[cls] = issubclass(cls, tirx.PrimExpr)
+    return _EXPR_CLASSES[cls]
 
 
 def is_whole(value: object) -> bool:
@@ -78,7 +94,7 @@ def int_value(expr: Expr | int) -> int | None:
 
 def largest(expr: Expr) -> int | None:
     """The largest number `expr` can be, if that does not depend on anything known only at run time."""
-    found = int(arith.Analyzer().const_int_bound(expr).max_value)
+    found = int(_plain().const_int_bound(expr).max_value)
     return found if found < 2**31 - 1 else None
 
 
@@ -128,7 +144,7 @@ def either(a: Expr, b: Expr | None) -> Expr:
 
 def always(condition: Expr) -> bool:
     """Whether a condition is provably true, whatever its variables are."""
-    return bool(arith.Analyzer().can_prove(condition))
+    return bool(_plain().can_prove(condition))
 
 
 def without_difference(test: Expr) -> Expr:
@@ -146,7 +162,7 @@ def is_zero(variable: Var) -> Expr:
 
 def equal(a: Expr | int, b: Expr | int) -> bool:
     """Whether the two are provably the same number."""
-    return bool(arith.Analyzer().can_prove_equal(as_expr(a), as_expr(b)))
+    return bool(_plain().can_prove_equal(as_expr(a), as_expr(b)))
 
 
 def same_form(a: Expr, b: Expr) -> bool:
@@ -155,7 +171,7 @@ def same_form(a: Expr, b: Expr) -> bool:
 
 
 def simplify(expr: Expr) -> Expr:
-    return arith.Analyzer().simplify(expr)
+    return _plain().simplify(expr)
 
 
 def substitute(expr: Expr, values: Mapping[Var, Expr]) -> Expr:
@@ -223,7 +239,7 @@ def granularity(expr: Expr) -> int:
 
 def modular(expr: Expr) -> tuple[int, int]:
     """(step, rest): `expr` is rest plus a multiple of step; step is 0 where it is a number."""
-    found = arith.Analyzer().modular_set(simplify(expr))
+    found = _plain().modular_set(simplify(expr))
     return int(found.coeff), int(found.base)
 
 

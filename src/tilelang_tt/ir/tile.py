@@ -390,6 +390,15 @@ def writes(stmt: Stmt) -> tuple[Buffer, ...]:
     return fields.things(stmt, Buffer, Mark.WRITE)
 
 
+def mentioned(stmt: Stmt) -> frozenset[Buffer]:
+    """Buffers that a statement, or one inside it, reads or changes."""
+    known: frozenset[Buffer] | None = stmt.__dict__.get("_mentioned")
+    if known is None:
+        nested = (mentioned(inner) for body in children(stmt) for inner in body)
+        known = stmt.__dict__["_mentioned"] = frozenset((*reads(stmt), *writes(stmt))).union(*nested)
+    return known
+
+
 def all_reads(stmt: Stmt) -> set[Buffer]:
     return {buffer for inner in walk((stmt,)) for buffer in reads(inner)}
 

@@ -93,12 +93,13 @@ def needs(stmt: KernelStmt) -> EngineState:
 
 
 def insert_compute_init(kernels: KernelSet) -> KernelSet:
-    body = kernels.kernel(Role.COMPUTE).body
-    first = _first_needs(body)
+    body, insertion = kernels.kernel(Role.COMPUTE).body, _Insertion()
+    first = insertion.first_needs(body)
     if first == EngineState():
         return kernels
-    startup = _startup(body, first)
-    result, final = _insert(body, after_startup(startup, body))
+    unit = body[-1].body if isinstance(body[-1], For) else body
+    startup = _startup(body, first, insertion.insert(unit, EngineState())[1])
+    result, final = insertion.insert(body, after_startup(startup, body))
     if not same_setting("accumulate", final.accumulate, scalar.false()):
         result = (*result, L1Accumulate(scalar.false()))  # leave the packer as it was found
     return kernels.with_body(Role.COMPUTE, (startup, *result))
@@ -112,12 +113,11 @@ def after_startup(startup: Startup, body: tuple[KernelStmt, ...]) -> EngineState
     return replace(state, srca=None, srcb=None) if mixed else state
 
 
-def _startup(body: tuple[KernelStmt, ...], first: EngineState) -> Startup:
+def _startup(body: tuple[KernelStmt, ...], first: EngineState, final: EngineState) -> Startup:
     """Start with the operands of the first operation, and the packer as the persistent loop leaves it.
 
     In the order of products if there is one anywhere: it may find its formats set and program them no more.
     """
-    final = _insert(body[-1].body if isinstance(body[-1], For) else body, EngineState())[1]
     out = final.pack or first.pack
     assert out is not None
     reverse = any(isinstance(stmt, MatmulBlock) for stmt in walk(body))
@@ -155,7 +155,7 @@ def _key(component: str, value: object) -> Hashable:
 
 
 def same_setting(component: str, a: object, b: object) -> bool:
-    if a is None or b is None:
+    if a is b or a is None or b is None:
         return a is b
     if component == "accumulate":
         return scalar.same_form(a, b)
@@ -193,55 +193,82 @@ def meet(a: EngineState, b: EngineState) -> EngineState:
 # --- walking --------------------------------------------------------------------------------------
 
 
-def _first_needs(body: tuple[KernelStmt, ...]) -> EngineState:
-    """For each component, what the first statement that needs it wants."""
-    first = EngineState()
-    for stmt in walk(body):
-        need = needs(stmt)
-        unset = {c: getattr(need, c) for c in COMPONENTS if getattr(first, c) is None}
-        first = replace(first, **unset)
-    return first
+class _Insertion:
+    """Loops are walked twice, and the loops in them each time: what was found about a list of statements is kept."""
+
+    def __init__(self) -> None:
+        self.known_needs: dict[int, EngineState] = {}  # by identity of a statement, or of a list of them
+        self.done: dict[tuple[int, ...], tuple[EngineState, tuple[KernelStmt, ...], EngineState]] = {}
+
+    def needs(self, stmt: KernelStmt) -> EngineState:
+        if id(stmt) not in self.known_needs:
+            self.known_needs[id(stmt)] = needs(stmt)
+        return self.known_needs[id(stmt)]
+
+    def first_needs(self, body: tuple[KernelStmt, ...]) -> EngineState:
+        """For each component, what the first statement that needs it wants."""
+        if id(body) not in self.known_needs:
+            first = EngineState()
+            for stmt in body:
+                nested = children(stmt)
+                for need in map(self.first_needs, nested) if nested else (self.needs(stmt),):
+                    first = _completed(first, need)
+            self.known_needs[id(body)] = first
+        return self.known_needs[id(body)]
+
+    def insert(self, body: tuple[KernelStmt, ...], state: EngineState) -> tuple[tuple[KernelStmt, ...], EngineState]:
+        """The statements with the calls they need, and the state they leave."""
+        first = self.first_needs(body)
+        touched = [c for c in COMPONENTS if c == "mode" or getattr(first, c) is not None]
+        key = (id(body), *(id(getattr(state, c)) for c in touched))
+        if key not in self.done:
+            self.done[key] = (state, *self.inserted(body, state))  # the state stays, so that identities do
+        _, result, after = self.done[key]
+        return result, replace(state, **{c: getattr(after, c) for c in touched})
+
+    def inserted(self, body: tuple[KernelStmt, ...], state: EngineState) -> tuple[tuple[KernelStmt, ...], EngineState]:
+        result: list[KernelStmt] = []
+        for stmt in body:
+            if isinstance(stmt, For):
+                calls, new, state = self.loop(stmt, state)
+                result += [*calls, new]
+            elif isinstance(stmt, If):
+                then, after_then = self.insert(stmt.then, state)
+                otherwise, after_else = self.insert(stmt.otherwise, state)
+                result.append(If(stmt.condition, then, otherwise))
+                state = meet(after_then, after_else)
+            elif isinstance(stmt, Section):
+                calls, state = _change(state, _completed(self.first_needs(stmt.math), self.first_needs(stmt.pack)))
+                math, state = self.insert(stmt.math, state)
+                pack, state = self.insert(stmt.pack, state)
+                result += [*calls, Section(math, pack)]
+            elif isinstance(stmt, Uninit):
+                state = replace(state, mode=None)
+                result.append(stmt)
+            else:
+                calls, state = _change(state, self.needs(stmt))
+                result += [*calls, stmt]
+        return tuple(result), state
+
+    def loop(self, loop: For, state: EngineState) -> tuple[list[KernelStmt], For, EngineState]:
+        """Set before the loop what it needs first and leaves as it was; forget what changes inside."""
+        first = self.first_needs(loop.body)
+        usable = {c: v for c in COMPONENTS if (v := getattr(first, c)) is not None and not _uses(v, loop)}
+        exit_state = self.insert(loop.body, replace(state, **usable))[1]
+        kept = {c: v for c, v in usable.items() if same_setting(c, v, getattr(exit_state, c))}
+        calls, entry = _change(state, EngineState(**kept))
+        changed = [c for c in COMPONENTS if not same_setting(c, getattr(entry, c), getattr(exit_state, c))]
+        unknown = {c: None for c in changed if c not in kept}
+        body, after = self.insert(loop.body, replace(entry, **unknown))
+        if after.accumulate is not None and _uses(after.accumulate, loop):
+            after = replace(after, accumulate=None)
+        return calls, replace(loop, body=body), meet(after, replace(entry, **unknown)) if unknown else after
 
 
-def _insert(body: tuple[KernelStmt, ...], state: EngineState) -> tuple[tuple[KernelStmt, ...], EngineState]:
-    result: list[KernelStmt] = []
-    for stmt in body:
-        if isinstance(stmt, For):
-            calls, new, state = _loop(stmt, state)
-            result += [*calls, new]
-        elif isinstance(stmt, If):
-            then, after_then = _insert(stmt.then, state)
-            otherwise, after_else = _insert(stmt.otherwise, state)
-            result.append(If(stmt.condition, then, otherwise))
-            state = meet(after_then, after_else)
-        elif isinstance(stmt, Section):
-            calls, state = _change(state, _first_needs(children(stmt)[0] + children(stmt)[1]))
-            math, state = _insert(stmt.math, state)
-            pack, state = _insert(stmt.pack, state)
-            result += [*calls, Section(math, pack)]
-        elif isinstance(stmt, Uninit):
-            state = replace(state, mode=None)
-            result.append(stmt)
-        else:
-            calls, state = _change(state, needs(stmt))
-            result += [*calls, stmt]
-    return tuple(result), state
-
-
-def _loop(loop: For, state: EngineState) -> tuple[list[KernelStmt], For, EngineState]:
-    """Set before the loop what it needs first and leaves as it was; forget what changes inside."""
-    first = _first_needs(loop.body)
-    usable = {c: v for c in COMPONENTS if (v := getattr(first, c)) is not None and not _uses(v, loop)}
-    exit_state = _insert(loop.body, replace(state, **usable))[1]
-    kept = {c: v for c, v in usable.items() if same_setting(c, v, getattr(exit_state, c))}
-    calls, entry = _change(state, EngineState(**kept))
-    unknown = {
-        c: None for c in COMPONENTS if c not in kept and not same_setting(c, getattr(entry, c), getattr(exit_state, c))
-    }
-    body, after = _insert(loop.body, replace(entry, **unknown))
-    if after.accumulate is not None and _uses(after.accumulate, loop):
-        after = replace(after, accumulate=None)
-    return calls, replace(loop, body=body), meet(after, replace(entry, **unknown)) if unknown else after
+def _completed(state: EngineState, other: EngineState) -> EngineState:
+    """A state with what it lacks from another one."""
+    lacking = [c for c in COMPONENTS if getattr(state, c) is None and getattr(other, c) is not None]
+    return replace(state, **{c: getattr(other, c) for c in lacking}) if lacking else state
 
 
 def _uses(value: object, loop: For) -> bool:

@@ -10,9 +10,11 @@ tile are run round by round; of any other loop the first two rounds stand for al
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import IntEnum
 from types import CodeType
+from typing import Any
 
 from tilelang_tt.arch import TILE
 from tilelang_tt.ir import scalar, scalar_text
@@ -89,22 +91,18 @@ class _Run:
         self.sizes = kernel.sizes
         self.facts = Facts(kernels.program.sizes, kernels.launch.blocks)
         self.first_block = {_name(block): 0 for block, _ in kernels.launch.blocks}
-        self.codes: dict[int, CodeType] = {}  # by identity of the expression
+        self.steps: dict[int, list[tuple[Step, KernelStmt]]] = {}  # by identity of the list of statements
+        self.codes: dict[int, CodeType | int] = {}  # by identity of the expression
         self.loops: dict[int, _Rounds] = {}  # by identity of the loop
         self.around: dict[Var, For] = {}  # loops by their variable
 
     # --- control ----------------------------------------------------------------------------------
 
     def body(self, body: tuple[KernelStmt, ...], state: _State, values: Values) -> None:
-        for stmt in body:
-            if isinstance(stmt, For):
-                self.loop(stmt, state, values)
-            elif isinstance(stmt, If):
-                self.branch(stmt, state, values)
-            elif isinstance(stmt, CbCall):
-                self.call(stmt, state)
-            else:
-                self.leaf(stmt, state, values)
+        if id(body) not in self.steps:
+            self.steps[id(body)] = [(_STEPS[type(stmt)], stmt) for stmt in body if type(stmt) in _STEPS]
+        for step, stmt in self.steps[id(body)]:
+            step(self, stmt, state, values)
 
     def branch(self, branch: If, state: _State, values: Values) -> None:
         if self.tells_first_round(branch.condition, values):
@@ -142,7 +140,8 @@ class _Run:
         outer = dict(state.empty_where)
         for value in rounds.values:
             self.body(loop.body, state, values if value is None else {**values, rounds.name: value})
-            state.empty_where = {page: where for page, where in state.empty_where.items() if outer.get(page) is where}
+            if state.empty_where:
+                state.empty_where = {page: on for page, on in state.empty_where.items() if outer.get(page) is on}
         if before is not None:
             _join(state, before)
 
@@ -154,26 +153,29 @@ class _Run:
         return self.facts.proves(scalar.substitute(loop.stop - loop.start, self.sizes) >= 1)
 
     def evaluate(self, expr: Expr, values: Values) -> int:
-        if id(expr) not in self.codes:
-            self.codes[id(expr)] = compile(scalar_text.to_python(expr, _name), "<place>", "eval")
-        return int(eval(self.codes[id(expr)], _FUNCTIONS, values))
+        code = self.codes.get(id(expr))
+        if code is None:
+            literal = scalar.int_value(expr)
+            code = compile(scalar_text.to_python(expr, _name), "<place>", "eval") if literal is None else literal
+            self.codes[id(expr)] = code
+        return code if isinstance(code, int) else int(eval(code, _FUNCTIONS, values))
 
     # --- circular buffers -------------------------------------------------------------------------
 
-    def call(self, call: CbCall, state: _State) -> None:
+    def call(self, call: CbCall, state: _State, _: Values) -> None:
         cb, first = call.cb, state.next.get(call.cb, 0)
-        block = [(cb, (first + place) % cb.pages) for place in range(call.pages)]
-        if call.kind is CbKind.RESERVE:
-            for page in block if not cb.pool else ():  # a pool's pages stay as they are
-                state.pages[page] = min(state.pages.get(page, _Page.EMPTY), _Page.OLD)
+        if call.kind is CbKind.RESERVE and not cb.pool:  # a pool's pages stay as they are
+            for page in _pages(cb, first, call.pages):
+                if state.pages.get(page) is _Page.FILLED:
+                    state.pages[page] = _Page.OLD
                 state.empty_where.pop(page, None)
-                state.expected |= {page} if state.packing else set()
+            state.expected.update(_pages(cb, first, call.pages) if state.packing else ())
         elif call.kind is CbKind.PUSH:
-            for page in block if not cb.pool else ():
+            for page in _pages(cb, first, call.pages) if not cb.pool else ():
                 keeps = cb.producer is cb.consumer and page not in state.expected
-                enough = _Page.OLD if keeps else _Page.FILLED
                 state.expected.discard(page)
-                if state.pages.get(page, _Page.EMPTY) < enough:
+                found = state.pages.get(page, _Page.EMPTY)
+                if found is _Page.EMPTY or (found is _Page.OLD and not keeps):
                     raise fail("TT945", f"page {page[1]} of '{cb.name}' is pushed without having been filled")
                 if cb.producer is not cb.consumer:
                     state.pages[page] = _Page.EMPTY  # the consumer's from here on
@@ -190,64 +192,76 @@ class _Run:
 
     # --- tiles ------------------------------------------------------------------------------------
 
-    def leaf(self, stmt: KernelStmt, state: _State, values: Values) -> None:
-        match stmt:
-            case MakeTile() | ReadTile() | ZeroTile():
-                state.pages[self.page(stmt.cb, stmt.slot, state, values)] = _Page.FILLED
-            case ReadRow() | ZeroRow():
-                first = state.next.get(stmt.place.cb, 0)
-                for tile in self.row_tiles(stmt.place, values):
-                    state.pages[stmt.place.cb, (first + tile) % stmt.place.cb.pages] = _Page.FILLED
-            case WriteRow():
-                state.written |= {(stmt.place.cb, tile) for tile in self.row_tiles(stmt.place, values)}
-            case WriteTile():
-                state.written.add((stmt.cb, self.evaluate(stmt.slot, values)))
-            case PackTile():
-                _use(self.evaluate(stmt.dst, values), "packed", state)
-                _require_whole(self.evaluate(stmt.dst, values), state)
-                self.pack(stmt, state, values)
-            case MatmulBlock():
-                tiles = range(stmt.dst, stmt.dst + stmt.rows * stmt.cols)
-                state.dst.update(dict.fromkeys(tiles, False))
-                state.rows.difference_update(tiles)
-            case ReduceTile():
-                state.dst[self.evaluate(stmt.dst, values)] = False  # it goes on with what is there
-            case BinaryTiles():
-                tile = self.evaluate(stmt.dst, values)
-                if stmt.instruction.adds and tile in state.dst:
-                    raise fail("TT966", f"a product is added to DST[{tile}], which is not zero any more")
-                _put(tile, state)
-            case CopyTile():
-                _put(self.evaluate(stmt.dst, values), state, row=stmt.cb.first_row)
-            case TransposeTile() | FillTile():
-                _put(self.evaluate(stmt.dst, values), state)
-            case TransposeDst():
-                _use(self.evaluate(stmt.dst, values), "transposed", state)
-                _require_whole(self.evaluate(stmt.dst, values), state)
-                _put(self.evaluate(stmt.dst, values), state)
-            case Sfpu():
-                tiles_in = [self.evaluate(operand, values) for operand in stmt.operands]
-                for tile in tiles_in:
-                    _use(tile, "computed with", state)
-                kinds = [kind for kind in stmt.instruction.operands if kind is not Operand.NUMBER]
-                used_whole = [tile for kind, tile in zip(kinds, tiles_in, strict=True) if kind is Operand.TILE]
-                row = not state.rows.isdisjoint(used_whole)
-                _put(self.evaluate(stmt.out, values), state, row=row)
-            case DstCall(DstKind.ACQUIRE):
-                state.dst, state.rows = {}, set()
-            case DstCall(DstKind.WAIT):
-                state.packing = True
-            case DstCall(DstKind.RELEASE):
-                state.packing = False
-                for tile, used in state.dst.items():
-                    if not used:
-                        raise fail("TT957", f"DST[{tile}] is released, but nothing used it")
+    def fill(self, stmt: MakeTile | ReadTile | ZeroTile, state: _State, values: Values) -> None:
+        state.pages[self.page(stmt.cb, stmt.slot, state, values)] = _Page.FILLED
+
+    def fill_row(self, stmt: ReadRow | ZeroRow, state: _State, values: Values) -> None:
+        first = state.next.get(stmt.place.cb, 0)
+        for tile in self.row_tiles(stmt.place, values):
+            state.pages[stmt.place.cb, (first + tile) % stmt.place.cb.pages] = _Page.FILLED
+
+    def write(self, stmt: WriteTile, state: _State, values: Values) -> None:
+        state.written.add((stmt.cb, self.evaluate(stmt.slot, values)))
+
+    def write_row(self, stmt: WriteRow, state: _State, values: Values) -> None:
+        state.written |= {(stmt.place.cb, tile) for tile in self.row_tiles(stmt.place, values)}
+
+    def multiply(self, stmt: MatmulBlock, state: _State, _: Values) -> None:
+        tiles = range(stmt.dst, stmt.dst + stmt.rows * stmt.cols)
+        state.dst.update(dict.fromkeys(tiles, False))
+        state.rows.difference_update(tiles)
+
+    def reduce(self, stmt: ReduceTile, state: _State, values: Values) -> None:
+        state.dst[self.evaluate(stmt.dst, values)] = False  # it goes on with what is there
+
+    def combine(self, stmt: BinaryTiles, state: _State, values: Values) -> None:
+        tile = self.evaluate(stmt.dst, values)
+        if stmt.instruction.adds and tile in state.dst:
+            raise fail("TT966", f"a product is added to DST[{tile}], which is not zero any more")
+        _put(tile, state)
+
+    def copy(self, stmt: CopyTile, state: _State, values: Values) -> None:
+        _put(self.evaluate(stmt.dst, values), state, row=stmt.cb.first_row)
+
+    def put(self, stmt: TransposeTile | FillTile, state: _State, values: Values) -> None:
+        _put(self.evaluate(stmt.dst, values), state)
+
+    def transpose(self, stmt: TransposeDst, state: _State, values: Values) -> None:
+        tile = self.evaluate(stmt.dst, values)
+        _use(tile, "transposed", state)
+        _require_whole(tile, state)
+        _put(tile, state)
+
+    def compute(self, stmt: Sfpu, state: _State, values: Values) -> None:
+        tiles_in = [self.evaluate(operand, values) for operand in stmt.operands]
+        for tile in tiles_in:
+            _use(tile, "computed with", state)
+        row = False
+        if state.rows:
+            kinds = [kind for kind in stmt.instruction.operands if kind is not Operand.NUMBER]
+            used_whole = [tile for kind, tile in zip(kinds, tiles_in, strict=True) if kind is Operand.TILE]
+            row = not state.rows.isdisjoint(used_whole)
+        _put(self.evaluate(stmt.out, values), state, row=row)
+
+    def dst_call(self, stmt: DstCall, state: _State, _: Values) -> None:
+        if stmt.kind is DstKind.ACQUIRE:
+            state.dst, state.rows = {}, set()
+        elif stmt.kind is DstKind.WAIT:
+            state.packing = True
+        elif stmt.kind is DstKind.RELEASE:
+            state.packing = False
+            for tile, used in state.dst.items():
+                if not used:
+                    raise fail("TT957", f"DST[{tile}] is released, but nothing used it")
 
     def row_tiles(self, place: RowPlace, values: Values) -> list[int]:
         first = self.evaluate(place.row, values) // TILE * place.row_step
         return [first + tile * place.col_step for tile in range(place.tiles)]
 
     def pack(self, stmt: PackTile, state: _State, values: Values) -> None:
+        tile = self.evaluate(stmt.dst, values)
+        _use(tile, "packed", state)
+        _require_whole(tile, state)
         page = self.page(stmt.cb, stmt.index, state, values)
         empty = state.empty_where.get(page)
         overwritten = empty is not None and scalar.always(scalar.either(stmt.overwrite, scalar.negate(empty)))
@@ -263,11 +277,39 @@ class _Run:
         return known and bool(self.evaluate(condition, values))
 
 
+Step = Callable[[_Run, Any, _State, Values], None]
+
+# What each statement does to pages and DST; others do nothing to them.
+_STEPS: dict[type, Step] = {
+    For: _Run.loop,
+    If: _Run.branch,
+    CbCall: _Run.call,
+    **dict.fromkeys((MakeTile, ReadTile, ZeroTile), _Run.fill),
+    **dict.fromkeys((ReadRow, ZeroRow), _Run.fill_row),
+    WriteTile: _Run.write,
+    WriteRow: _Run.write_row,
+    PackTile: _Run.pack,
+    MatmulBlock: _Run.multiply,
+    ReduceTile: _Run.reduce,
+    BinaryTiles: _Run.combine,
+    CopyTile: _Run.copy,
+    **dict.fromkeys((TransposeTile, FillTile), _Run.put),
+    TransposeDst: _Run.transpose,
+    Sfpu: _Run.compute,
+    DstCall: _Run.dst_call,
+}
+
+
 @dataclass(frozen=True)
 class _Rounds:
     name: str
     values: tuple[int | None, ...]  # of the loop variable, round by round; None: any
     some: bool  # surely runs at least once
+
+
+def _pages(cb: Cb, first: int, count: int) -> list[tuple[Cb, int]]:
+    length = cb.pages
+    return [(cb, place % length) for place in range(first, first + count)]
 
 
 def _name(variable: Var) -> str:
@@ -340,5 +382,7 @@ def _put(tile: int, state: _State, *, row: bool = False) -> None:
     if not state.dst.get(tile, True):
         raise fail("TT957", f"DST[{tile}] is overwritten, but nothing used it")
     state.dst[tile] = False
-    state.rows.discard(tile)
-    state.rows |= {tile} if row else set()
+    if row:
+        state.rows.add(tile)
+    elif state.rows:
+        state.rows.discard(tile)

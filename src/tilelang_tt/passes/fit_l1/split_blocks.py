@@ -34,6 +34,7 @@ from tilelang_tt.ir.tile import (
     TileProgram,
     all_reads,
     all_writes,
+    mentioned,
     reads,
     walk,
     within,
@@ -68,7 +69,7 @@ class _Group:
         """Take away the last statements as far as they only fill blocks for what comes next."""
         count = len(self.stmts)
         while count and isinstance(last := self.stmts[count - 1], Load | Fill | Map):
-            if any(_mentions(stmt, last.dst) for stmt in self.stmts[: count - 1]):
+            if any(last.dst in mentioned(stmt) for stmt in self.stmts[: count - 1]):
                 break
             count -= 1
         self.stmts, waiting = self.stmts[:count], self.stmts[count:]
@@ -76,7 +77,7 @@ class _Group:
 
     def of(self, buffer: Buffer) -> list[Stmt]:
         """The statements that mention a block."""
-        return [stmt for stmt in self.stmts if _mentions(stmt, buffer)]
+        return [stmt for stmt in self.stmts if buffer in mentioned(stmt)]
 
 
 class _Splitter:
@@ -176,7 +177,7 @@ class _Splitter:
     def ends(self, buffer: Buffer, body: tuple[Stmt, ...]) -> bool:
         """Whether nothing outside a list of statements mentions a block, and the list fills it first."""
         here = [stmt for stmt in walk(body) if buffer in (*reads(stmt), *writes(stmt))]
-        first = next((stmt for stmt in body if _mentions(stmt, buffer)), None)
+        first = next((stmt for stmt in body if buffer in mentioned(stmt)), None)
         return first is not None and len(here) == self.mentions[buffer] and buffer not in all_reads(first)
 
     def loop(self, group: _Group, body: tuple[Stmt, ...], behind: list[Stmt]) -> list[Stmt]:
@@ -185,7 +186,7 @@ class _Splitter:
         short = [b for b in there if self.inside(group, b)]
         if not short:
             return group.stmts
-        kept = {b for b in there if any(_mentions(stmt, b) for stmt in behind) or not self.ends(b, body)}
+        kept = {b for b in there if any(b in mentioned(stmt) for stmt in behind) or not self.ends(b, body)}
         filled = {b for b in there if b in reads(group.of(b)[0])}
         writer = PartWriter(self.cut, short, kept, filled)
         parts = tuple(writer.body(group.stmts))
@@ -234,8 +235,4 @@ def _sunk(stmts: list[Stmt], members: set[Buffer]) -> list[Stmt]:
 
 def _may_pass(stmt: Load | Fill | Map, later: Stmt) -> bool:
     steers = any(isinstance(inner, Set | Read) for inner in walk((later,)))
-    return not steers and not _mentions(later, stmt.dst) and not set(reads(stmt)) & all_writes(later)
-
-
-def _mentions(stmt: Stmt, buffer: Buffer) -> bool:
-    return any(buffer in (*reads(inner), *writes(inner)) for inner in walk((stmt,)))
+    return not steers and stmt.dst not in mentioned(later) and not set(reads(stmt)) & all_writes(later)
