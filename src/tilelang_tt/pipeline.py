@@ -33,7 +33,6 @@ from tilelang_tt.passes.a_metadata.propagate_layout import propagate_layout
 from tilelang_tt.passes.a_metadata.separate_views import separate_views
 from tilelang_tt.passes.b_partition.map_grid_to_cores import map_grid_to_cores
 from tilelang_tt.passes.b_partition.partition_work import partition_work
-from tilelang_tt.passes.c_tile.choose_engine import choose_engine
 from tilelang_tt.passes.c_tile.complete_parts import complete_parts
 from tilelang_tt.passes.c_tile.drop_dead_writes import drop_dead_writes
 from tilelang_tt.passes.c_tile.factor_numbers import factor_numbers
@@ -50,6 +49,7 @@ from tilelang_tt.passes.c_tile.lower_tile_intrinsics import lower_tile_intrinsic
 from tilelang_tt.passes.c_tile.mask_padding import mask_padding
 from tilelang_tt.passes.c_tile.preload import preload
 from tilelang_tt.passes.c_tile.publish_blocks import publish_blocks
+from tilelang_tt.passes.c_tile.schedule_sections import schedule_sections
 from tilelang_tt.passes.c_tile.separate_roles import separate_roles
 from tilelang_tt.passes.c_tile.skip_first_rounds import skip_first_rounds
 from tilelang_tt.passes.c_tile.split_expressions import split_expressions
@@ -80,6 +80,7 @@ from tilelang_tt.passes.f_verify.verify_program import (
     NO_POSITIONS,
     ONE_ROLE,
     PUBLISHED,
+    SCHEDULES,
     STREAMS,
     SUB_BLOCKS,
     TENSOR_LAYOUTS,
@@ -130,7 +131,7 @@ BLOCK_PASSES: tuple[TilePass, ...] = (
 ENGINE_PASSES: tuple[TilePass, ...] = (
     Pass(load_once, C, needs=(STREAMS, UNITS)),
     Pass(keep_first_rows, C, needs=(STREAMS,)),
-    Pass(choose_engine, C, needs=(STREAMS,)),
+    Pass(schedule_sections, C, needs=(STREAMS, SUB_BLOCKS), ensures=(SCHEDULES,)),
     Pass(publish_blocks, C, needs=(STREAMS,), ensures=(PUBLISHED,)),
 )
 

@@ -82,9 +82,12 @@ def facts(program: TileProgram, word: str) -> list[str]:
 
 
 def body(program: TileProgram) -> str:
-    """The statements of a program's only launch."""
-    lines = plain(tile_text(program)).splitlines()
-    return _indented_below(lines, "body")
+    """The statements of a program's only launch, without the schedules of its sections."""
+    return re.sub(r"^( *)Schedule .*\n(\1  .*\n)*", "", whole_body(program), flags=re.MULTILINE)
+
+
+def whole_body(program: TileProgram) -> str:
+    return _indented_below(plain(tile_text(program)).splitlines(), "body")
 
 
 def kernel_body(kernels: KernelSet, role: str) -> str:

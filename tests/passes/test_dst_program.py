@@ -4,8 +4,9 @@ from tilelang_tt.ir import scalar
 from tilelang_tt.ir.elements import TILE_COL, Apply, Element, ElementExpr, Number, Scalar
 from tilelang_tt.ir.layout import Engine
 from tilelang_tt.ir.places import Buffer, Memory
+from tilelang_tt.ir.section import Compute, DstProgram, Fetch
 from tilelang_tt.ops.derived import DERIVED
-from tilelang_tt.passes.c_tile.dst_program import Compute, DstProgram, Fetch, dst_program
+from tilelang_tt.passes.c_tile.dst_program import dst_program
 
 X = Element(Buffer("X", "float32", (32, 32), Memory.SHARED))
 
@@ -73,7 +74,7 @@ def lines_of(program: DstProgram) -> list[str]:
         mark = "*" if program.is_common(step) else ""
         if isinstance(step, Compute):
             name = step.instruction.call.partition("(")[0].partition("<")[0]
-            lines.append(f"{mark}{step.out} = {name} {' '.join(map(str, step.operands))}")
+            lines.append(f"{mark}{step.slot} = {name} {' '.join(map(str, step.operands))}")
         else:
             what = step.buffer.name if isinstance(step, Fetch) else step.value
             lines.append(f"{mark}{step.slot} = {what}")

@@ -17,12 +17,12 @@ from tilelang_tt.ir.tile import (
     Branch,
     Copy,
     Fill,
-    InDst,
     Launch,
     Load,
     Map,
     Publish,
     ScalarParam,
+    Section,
     Stmt,
     Store,
     TileAccess,
@@ -178,7 +178,7 @@ def test_transpose_and_dst() -> None:
     block, turned = _block("X", 32, 64), _block("Y", 64, 32)
     body = (
         Copy(Region(source, (ZERO, ZERO), (32, 64)), _everything(block)),
-        InDst(turned, (Transpose(block, turned), Map(turned, Element(turned)))),
+        Section((Map(turned, Element(turned)),), (Transpose(block, turned),), turned),
         Copy(_everything(turned), Region(out, (ZERO, ZERO), (64, 32))),
     )
     given = np.arange(2048, dtype=np.float32).reshape(32, 64)

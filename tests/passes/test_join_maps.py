@@ -35,10 +35,16 @@ def test_before_and_after() -> None:
     assert """\
   Reduce largest_tile_lane = max of scores along j
   Gemm largest_tile = largest_tile_lane @ ones
-  Maps largest = max(largest_tile, largest); factor = exp2((largest - max(largest_tile, largest)) * 0.25)
-  Maps scores = exp2((scores - largest[i]) * 0.25); weights = exp2((scores - largest[i]) * 0.25)
+  Section
+    Map largest = max(largest_tile, largest)
+    Map factor = exp2((largest - max(largest_tile, largest)) * 0.25)
+  Section
+    Map scores = exp2((scores - largest[i]) * 0.25)
+    Map weights = exp2((scores - largest[i]) * 0.25)
   Gemm part = scores @ ones
-  Maps total = (total * factor) + part; out = out * factor[i]
+  Section
+    Map total = (total * factor) + part
+    Map out = out * factor[i]
 """ in body(program)
     assert not any(line.startswith("before:") for line in facts(program, "buffer"))
     assert keeps_meaning(join_maps, attention(), small_integers(QKV))
@@ -88,7 +94,7 @@ def _compiled(source: str, tmp_path: Any) -> Any:
 )
 def test_what_may_join(second: str, between: str, joined: bool, tmp_path: Any) -> None:
     func = _compiled(_chain(second, between), tmp_path)
-    assert ("; z = " in body(after(join_maps, func))) is joined
+    assert ("\n  Map z = " in body(after(join_maps, func))) is joined
     assert keeps_meaning(join_maps, func, small_integers({"A": (64, 64)}))
 
 
@@ -114,5 +120,5 @@ def test_a_third_result_reads_both() -> None:
             T.copy(y, B[1, 0, 0])
             T.copy(z, B[2, 0, 0])
 
-    assert "Maps x = x + y; y = y + (x + y)" in body(after(join_maps, main))
+    assert "Section\n    Map x = x + y\n    Map y = y + (x + y)" in body(after(join_maps, main))
     assert keeps_meaning(join_maps, main, small_integers({"A": (32, 32)}))

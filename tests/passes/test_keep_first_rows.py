@@ -10,8 +10,8 @@ import tilelang.language as T
 from tilelang_tt import costs
 from tilelang_tt.ir.layout import Engine
 from tilelang_tt.ir.tile import TileProgram
-from tilelang_tt.passes.c_tile.choose_engine import choose_engine
 from tilelang_tt.passes.c_tile.keep_first_rows import keep_first_rows
+from tilelang_tt.passes.c_tile.schedule_sections import schedule_sections
 from tilelang_tt.pipeline import KERNEL_PASSES
 
 from .kernels import small_integers
@@ -73,16 +73,16 @@ CASES: dict[str, tuple[Callable[..., Any], str, bool]] = {
 def test_where_the_matrix_engine_spreads_rows(case: str) -> None:
     value, text, zeros = CASES[case]
     func = kernel(value)
-    program = after(choose_engine, func)
+    program = after(schedule_sections, func)
     assert rows_of(program) == ["v", "w"]
     assert result_of(program) == f"Map c = {text}"
     assert has_zeros(program) is zeros
-    assert keeps_meaning(choose_engine, func, small_integers(SHAPES))
+    assert keeps_meaning(schedule_sections, func, small_integers(SHAPES))
 
 
 def test_a_wider_operand_stays_second() -> None:
     """A product counts one bit more of its second operand, so a float32 block takes that place."""
-    program = after(choose_engine, product_with_a_row())
+    program = after(schedule_sections, product_with_a_row())
     assert result_of(program) == "Map c = a * v[j]"
     assert rows_of(program) == ["v"]
 
@@ -151,7 +151,7 @@ def test_vectors_of_compute_stay_whole() -> None:
 @pytest.mark.parametrize("dtypes", [*itertools.product(("bfloat16", "float32"), repeat=2)])
 def test_the_vector_unit_spreads_what_keeps_32_bits(dtypes: tuple[str, str]) -> None:
     """Where the result shows 32 bits, a float32 vector is unpacked straight to DST."""
-    program = after(choose_engine, kernel(with_product, dtypes))
+    program = after(schedule_sections, kernel(with_product, dtypes))
     layouts = program.launches[0].layouts
     wide = dtypes == ("float32", "float32")
     engine = Engine.VECTOR if wide else Engine.MATRIX

@@ -16,16 +16,20 @@ QKV = dict.fromkeys("QKV", (128, 32))
 
 def test_before_and_after() -> None:
     """Blocks of 2 x 2 tiles: a maximum with its factor takes two slots a tile, a running sum three."""
-    assert "InDst" not in body(before(keep_in_dst, attention(64)))
+    assert " in DST" not in body(before(keep_in_dst, attention(64)))
     program = after(keep_in_dst, attention(64))
     assert """\
-  InDst largest_tile
+  Section with largest_tile in DST
     Gemm largest_tile = largest_tile_lane @ ones, sub-blocks 2 x 1
-    Maps largest = max(largest_tile, largest); factor = exp2((largest - max(largest_tile, largest)) * 0.25)
-  Maps scores = exp2((scores - largest[i]) * 0.25); weights = exp2((scores - largest[i]) * 0.25)
-  InDst part
+    Map largest = max(largest_tile, largest)
+    Map factor = exp2((largest - max(largest_tile, largest)) * 0.25)
+  Section
+    Map scores = exp2((scores - largest[i]) * 0.25)
+    Map weights = exp2((scores - largest[i]) * 0.25)
+  Section with part in DST
     Gemm part = scores @ ones, sub-blocks 1 x 1
-    Maps total = (total * factor) + part; out = out * factor[i]
+    Map total = (total * factor) + part
+    Map out = out * factor[i]
 """ in body(program)
     stored = [line.split(":")[0] for line in facts(program, "buffer") if not line.endswith("in DST")]
     assert "part" not in stored
@@ -70,7 +74,7 @@ SHAPES = {"X": (64, 64), "W": (64, 64), "B": (64, 64)}
 def test_another_operand_shares_dst() -> None:
     """Two slots a tile leave room for two tiles of the product, side by side."""
     assert """\
-InDst c
+Section with c in DST
   Gemm c = x @ w, sub-blocks 1 x 2
   Map d = max(c, 0) + b
 """ in body(after(keep_in_dst, product()))
@@ -78,7 +82,7 @@ InDst c
 
 
 def test_a_sum_that_is_needed_again_goes_to_l1() -> None:
-    assert "InDst" not in body(after(keep_in_dst, product(reused=True)))
+    assert " in DST" not in body(after(keep_in_dst, product(reused=True)))
 
 
 def test_a_long_product_keeps_its_larger_sub_blocks() -> None:
@@ -88,7 +92,7 @@ def test_a_long_product_keeps_its_larger_sub_blocks() -> None:
 
 def test_a_sum_over_rounds_needs_the_whole_of_dst() -> None:
     text = body(after(keep_in_dst, gemm_relu()))
-    assert "InDst" not in text  # 4 x 2 tiles
+    assert " in DST" not in text  # 4 x 2 tiles
 
 
 def test_the_result_may_take_the_name_of_the_sum() -> None:
@@ -107,7 +111,7 @@ def test_the_result_may_take_the_name_of_the_sum() -> None:
             T.copy(total, M)
 
     assert """\
-InDst total_sum
+Section with total_sum in DST
   Gemm total_sum = x @ ones, sub-blocks 2 x 1
   Map total = total_sum * 0.5
 """ in body(after(keep_in_dst, main))
@@ -118,7 +122,7 @@ InDst total_sum
 def test_an_accumulator_that_fits_stays_in_dst(func) -> None:
     program = after(keep_in_dst, func)
     text = body(program)
-    assert text.startswith("InDst C_l\n  Loop k < ")
+    assert text.startswith("Section with C_l in DST\n  Loop k < ")
     assert "\n  Map C_l_out = C_l\nStore C_l_out" in text
     (line,) = (line for line in facts(program, "buffer") if line.startswith("C_l:"))
     assert line == "C_l: fragment float32[64, 64]; 2 x 2 tiles Float32 of 4096 B; in DST"
@@ -126,7 +130,7 @@ def test_an_accumulator_that_fits_stays_in_dst(func) -> None:
 
 def test_a_nest_of_sums_stays_in_dst() -> None:
     text = body(after(keep_in_dst, double_loop_gemm()))
-    assert text.startswith("Loop row < 2\n  InDst C_l\n    Loop outer < 2\n")
+    assert text.startswith("Loop row < 2\n  Section with C_l in DST\n    Loop outer < 2\n")
     tensors = small_integers({"A": (128, 128), "B": (128, 64)})
     assert keeps_meaning(keep_in_dst, double_loop_gemm(), tensors)
 
@@ -142,4 +146,4 @@ def test_a_sum_that_does_not_start_from_zero_goes_through_l1() -> None:
             T.gemm(A_s, A_s, C_l)
             T.copy(C_l, C)
 
-    assert "InDst" not in body(after(keep_in_dst, main))
+    assert " in DST" not in body(after(keep_in_dst, main))

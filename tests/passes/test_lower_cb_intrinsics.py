@@ -62,7 +62,7 @@ def test_a_held_accumulator_has_no_protocol() -> None:
 for unit in unit_start .. unit_start + unit_count
   let bx = unit % 2
   let by = unit // 2
-  held C_l
+  held
     for k in 0 .. 4
       wait A_s 2
       wait B_s 2

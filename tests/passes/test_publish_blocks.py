@@ -12,14 +12,16 @@ def test_before_and_after() -> None:
     program = before(publish_blocks, gemm_relu())
     assert body(program).endswith(
         """\
-Map C_l_out = max(C_l, 0)
+Section
+  Map C_l_out = max(C_l, 0)
 Store C_l_out -> C tiles (0, bx * 2) 4 x 2
 """
     )
     program = publish_blocks(program)
     assert body(program).endswith(
         """\
-Map C_l_out = max(C_l, 0)
+Section
+  Map C_l_out = max(C_l, 0)
 Publish C_l_out
 Store C_l_out -> C tiles (0, bx * 2) 4 x 2
 """
@@ -52,7 +54,8 @@ def test_one_block_may_be_stored_twice() -> None:
 
     assert body(after(publish_blocks, main)).endswith(
         """\
-Map Y = X * 2
+Section
+  Map Y = X * 2
 Publish Y
 Store Y -> B tiles (0, 0) 2 x 2
 Store Y -> C tiles (0, 0) 2 x 2
@@ -87,7 +90,8 @@ def test_what_an_earlier_round_filled_is_stored_through_a_block_of_its_own() -> 
                     Y[i, j] = X[i, j] * 2.0
 
     assert """\
-  Map Y_out = Y
+  Section
+    Map Y_out = Y
   Publish Y_out
   Store Y_out -> B""" in body(after(publish_blocks, main))
 

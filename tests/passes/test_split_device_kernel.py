@@ -20,7 +20,8 @@ Loop k < 2, 3 stages
   Load A tiles (0, k) 4 x 1 -> A_s
   Load B tiles (k, bx * 2) 1 x 2 -> B_s
   Gemm C_l += A_s @ B_s, overwriting where k == 0, sub-blocks 2 x 2
-Map C_l_out = max(C_l, 0)
+Section
+  Map C_l_out = max(C_l, 0)
 Publish C_l_out
 Store C_l_out -> C tiles (0, bx * 2) 4 x 2
 """

@@ -55,7 +55,9 @@ Load X tiles (0, 0) 1 x 1 -> a_in
 Map a = a_in
 Load X tiles (1, 0) 1 x 1 -> b_in
 Map b = b_in
-Maps p = a * b; q = a - b
+Section
+  Map p = a * b
+  Map q = a - b
 Map p_out = p
 Store p_out -> Y tiles (0, 0) 1 x 1
 Map q_out = q

@@ -22,6 +22,7 @@ from tilelang_tt.ir.engine import (
     CopyTile,
     DstCall,
     DstKind,
+    DstUse,
     EndBlock,
     FillTile,
     Init,
@@ -32,7 +33,6 @@ from tilelang_tt.ir.engine import (
     Reconfig,
     ReduceMode,
     ReduceTile,
-    Section,
     Sfpu,
     SfpuMode,
     Startup,
@@ -59,9 +59,19 @@ from tilelang_tt.ir.movement import (
     ZeroTile,
 )
 from tilelang_tt.ir.places import Buffer, Memory, Read, Region, Tensor
+from tilelang_tt.ir.section import (
+    Compute,
+    ComputeFromBlocks,
+    DstProgram,
+    Fetch,
+    Schedule,
+    SetNumber,
+    SubBlock,
+)
 from tilelang_tt.ir.text_kernel import kernel_text
 from tilelang_tt.ir.text_tile import tile_text
 from tilelang_tt.ops import ELEMENT_OPS
+from tilelang_tt.ops.row import BB, TN, TT
 from tilelang_tt.options import Options
 
 from .stages import kernel_body
@@ -72,7 +82,21 @@ TENSOR = Tensor("A", 0, "bfloat16", (scalar.const(128), scalar.var("N")))
 X = Buffer("X", "bfloat16", (32, 64), Memory.SHARED, HERE)
 Y = Buffer("Y", "float32", (32, 64), Memory.FRAGMENT)
 ACCESS = t.TileAccess(TENSOR, BATCH, ROW, COL + 2, 1, 2, True, True, BATCH < 3)
-GEMM = t.Gemm(X, X, Y, True, True, scalar.is_zero(ROW), t.SubBlock(1, 2), HERE)
+GEMM = t.Gemm(X, X, Y, True, True, scalar.is_zero(ROW), SubBlock(1, 2), HERE)
+
+PROGRAM = DstProgram(
+    (
+        Fetch(Y, 0),
+        SetNumber(0.5, 1),
+        Compute(ELEMENT_OPS["mul"].instruction(TT), (0, 1), 0, None),
+        ComputeFromBlocks(ELEMENT_OPS["mul"].instruction(BB), (Fetch(X, 1), Fetch(Y, 1)), 1),
+        Compute(ELEMENT_OPS["add"].instruction(TN), (2,), 2, 3.0),
+    ),
+    2,
+    (0,),
+    1,
+)
+SCHEDULE = Schedule(PROGRAM, 1, 2, SubBlock(1, 2), run=True)
 
 TILE_LINES: dict[t.Stmt, str] = {
     t.Loop(ROW, scalar.const(4), (t.Fill(Y, 0.5),), 3, HERE): """\
@@ -83,10 +107,21 @@ Branch b < 3  # user.py:7
   Fill Y = 1
 Else
   Fill Y = -2""",
-    t.Maps((t.Map(X, Element(Y)), t.Map(Y, Element(X))), HERE): "Maps X = Y; Y = X  # user.py:7",
-    t.InDst(Y, (t.Map(X, Element(Y)),), HERE): """\
-InDst Y  # user.py:7
-  Map X = Y""",
+    t.Section((t.Map(X, Element(Y)), t.Map(Y, Element(X))), location=HERE): """\
+Section  # user.py:7
+  Map X = Y
+  Map Y = X""",
+    t.Section((t.Map(X, Element(Y)),), (t.Fill(Y, 0),), Y, SCHEDULE): """\
+Section with Y in DST
+  Fill Y = 0
+  Map X = Y
+  Schedule 1 x 2 tiles by 1 x 2, in a run; slots 2, 1 for the group
+    s0 = Y
+    s1 = 0.5
+    s0 = mul_binary_tile(s0, s1)
+    s1 = mul_tiles(X, Y)
+    s2 = add_unary_tile(s2, 3)
+    X = s0""",
     t.Copy(Region(TENSOR, (BATCH * 32, COL), (32, 64)), Region(X, (scalar.const(0),) * 2, (32, 64))): (
         "Copy A[b * 32, col : 32 x 64] -> X"
     ),
@@ -226,7 +261,7 @@ KERNEL_LINES: list[tuple[tuple[k.KernelStmt, ...], str]] = [
     ((k.Task(t.Publish(X)),), "Publish X"),
     ((k.Receive(X),), "receive X"),
     ((k.Hand(Y),), "hand Y"),
-    ((k.Held(Y, (k.Task(t.Fill(Y, 0)),)),), "held Y\n  Fill Y = 0"),
+    ((k.Held((k.Task(t.Fill(Y, 0)),)),), "held\n  Fill Y = 0"),
     *[
         ((CbCall(kind, CB, 2),), f"{word} X 2")
         for kind, word in zip(CbKind, ("reserve", "push", "wait", "pop"), strict=True)
@@ -301,7 +336,7 @@ KERNEL_LINES: list[tuple[tuple[k.KernelStmt, ...], str]] = [
         (k.Let(INDEX, scalar.const(3)), PackTile(INDEX, OUT, scalar.const(1), scalar.is_zero(INDEX))),
         "let i = 3\npack DST[i] -> Y[1], adding unless i == 0",
     ),
-    ((Section((k.Hand(X),), (k.Hand(Y),)),), "math\n  hand X\npack\n  hand Y"),
+    ((DstUse((k.Hand(X),), (k.Hand(Y),)),), "math\n  hand X\npack\n  hand Y"),
     *[
         ((DstCall(kind),), word)
         for kind, word in zip(DstKind, ("acquire", "commit", "wait DST", "release"), strict=True)

@@ -20,6 +20,7 @@ from tilelang_tt.ir.engine import (
     CopyTile,
     DstCall,
     DstKind,
+    DstUse,
     EndBlock,
     Init,
     L1Accumulate,
@@ -28,7 +29,6 @@ from tilelang_tt.ir.engine import (
     Reconfig,
     ReduceMode,
     ReduceTile,
-    Section,
     Sfpu,
     SfpuMode,
     Startup,
@@ -343,7 +343,7 @@ def not_named(mode: Any) -> Callable[[Any], bool]:
 
 BREAKS: dict[str, tuple[Callable[[], KernelSet], ...]] = {
     # form
-    "TT910": (lambda: with_before(COMPUTE, MatmulBlock, Section((), ())),),
+    "TT910": (lambda: with_before(COMPUTE, MatmulBlock, DstUse((), ())),),
     "TT911": (
         lambda: with_before(COMPUTE, MatmulBlock, Barrier(BarrierKind.READ)),
         lambda: with_before(READER, ReadTile, DstCall(DstKind.ACQUIRE)),

@@ -10,9 +10,11 @@ import pytest
 
 from tilelang_tt.diagnostics import InternalError
 from tilelang_tt.ir.layout import Role
-from tilelang_tt.ir.tile import Gemm, Loop, Stmt, SubBlock, TileProgram, children, with_children
+from tilelang_tt.ir.section import SubBlock
+from tilelang_tt.ir.tile import Gemm, Loop, Section, Stmt, TileProgram, children, rewritten, with_children
 from tilelang_tt.passes.a_metadata.propagate_layout import propagate_layout
 from tilelang_tt.passes.c_tile.lower_positions import lower_positions
+from tilelang_tt.passes.c_tile.schedule_sections import schedule_sections
 from tilelang_tt.passes.c_tile.separate_roles import separate_roles
 from tilelang_tt.passes.f_verify import verify_program as module
 from tilelang_tt.passes.record import Pass, verify
@@ -62,6 +64,18 @@ def with_gemm(**fields: Any) -> TileProgram:
     return with_launch(program, body=tuple(map(change, program.launches[0].body)))
 
 
+def with_schedule(**fields: Any) -> TileProgram:
+    """The one section of the program scheduled differently."""
+    program = finished()
+
+    def change(stmt: Stmt) -> tuple[Stmt] | None:
+        if not isinstance(stmt, Section) or stmt.schedule is None:
+            return None
+        return (replace(stmt, schedule=replace(stmt.schedule, **fields)),)
+
+    return with_launch(program, body=rewritten(program.launches[0].body, change))
+
+
 BREAKS: dict[str, tuple[Callable[[], TileProgram], ...]] = {
     "TT901": (without_buffers,),
     "TT902": (lambda: after(propagate_layout, gemm()),),  # its copies are not turned into loads and stores yet
@@ -79,6 +93,11 @@ BREAKS: dict[str, tuple[Callable[[], TileProgram], ...]] = {
     "TT918": (lambda: before(lower_positions, padded_maxima()),),
     "TT919": (lambda: before(separate_roles, scale_in_place()),),
     "TT933": (lambda: before(LAST.run, gemm()),),
+    "TT934": (lambda: before(schedule_sections, gemm(128, 128, 64, (128, 128, 32))),),
+    "TT935": (
+        lambda: with_schedule(group=SubBlock(1, 8)),  # of 16 tiles, a 32-bit DST holds 4
+        lambda: with_schedule(group=SubBlock(1, 3)),
+    ),
 }
 
 

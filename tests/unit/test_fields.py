@@ -14,7 +14,7 @@ from tilelang_tt.ir.engine import PackTile, Sfpu
 from tilelang_tt.ir.fields import Mark, defined, expressions, rebuilt, renamed, substituted
 from tilelang_tt.ir.movement import ReadRow, RowPlace
 from tilelang_tt.ir.places import Buffer, Gather, Memory, Part, Read, Region, Tensor
-from tilelang_tt.ir.tile import Branch, Copy, Fill, Gemm, InDst, Loop, Map, Maps, Reduce, Start, reads, unpacks, writes
+from tilelang_tt.ir.tile import Branch, Copy, Fill, Gemm, Loop, Map, Reduce, Section, Start, reads, unpacks, writes
 
 a, b, c, d = (Buffer(name, "float32", (32, 32), Memory.SHARED) for name in "abcd")
 n, m = scalar.var("n"), scalar.var("m")
@@ -37,17 +37,18 @@ def test_reads_and_writes() -> None:
     assert (unpacks(part), reads(part)) == ((a,), (a, c))
     assert reads(replace(part, part=Part((n, n), (8, 8), scalar.true()))) == (a,)
     assert unpacks(Reduce("sum", a, c, 0, clear=False)) == (a, c)
-    both = Maps((Map(c, Apply("add", (Element(a), Element(b)))), Map(d, Element(a))))
+    both = Section((Map(c, Apply("add", (Element(a), Element(b)))), Map(d, Element(a))))
     assert (reads(both), writes(both)) == ((a, b), (c, d))
 
 
 def test_renaming_reaches_everything() -> None:
     gemm = Gemm(a, b, c, False, False, scalar.true(), start=Start(Element(a, tile=n), scalar.true()))
-    nest = Loop(n, m, (Branch(m < n, (InDst(a, (gemm,)),), (Fill(a, 0.0),)),), stages=3)
+    nest = Loop(n, m, (Branch(m < n, (Section((Map(b, Element(a)),), (gemm,), a),), (Fill(a, 0.0),)),), stages=3)
     new = renamed(nest, {a: d})
     (branch,) = new.body
     assert isinstance(branch, Branch)
-    assert branch.then == (InDst(d, (replace(gemm, a=d, start=Start(Element(d, tile=n), scalar.true())),)),)
+    turned = replace(gemm, a=d, start=Start(Element(d, tile=n), scalar.true()))
+    assert branch.then == (Section((Map(b, Element(d)),), (turned,), d),)
     assert branch.otherwise == (Fill(d, 0.0),)
     assert new.stages == 3
     assert renamed(nest, {d: a}) is nest

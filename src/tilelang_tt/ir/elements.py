@@ -57,7 +57,7 @@ class Scalar:
 class Apply:
     """An operation of `tilelang_tt.ops`, by name, on element expressions.
 
-    `of_blocks`: by the matrix engine, which takes both operands, elements, from their blocks (`choose_engine`).
+    `of_blocks`: by the matrix engine, which takes both operands, elements, from their blocks (`schedule_sections`).
     """
 
     op: str

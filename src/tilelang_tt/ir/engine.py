@@ -100,7 +100,7 @@ class PackTile:
 
 
 @dataclass(frozen=True)
-class Section:
+class DstUse:
     """One use of DST: computing, then packing."""
 
     math: tuple[KernelStmt, ...] = field(metadata=BODY)

@@ -34,15 +34,14 @@ from tilelang_tt.ir.tile import (
     Copy,
     Fill,
     Gemm,
-    InDst,
     Launch,
     Load,
     Loop,
     Map,
-    Maps,
     Publish,
     Reduce,
     ScalarParam,
+    Section,
     Set,
     Stmt,
     Store,
@@ -166,8 +165,6 @@ class _Machine:
                     self.run(stmt.body)
             case Branch():
                 self.run(stmt.then if self.number(stmt.condition) else stmt.otherwise)
-            case InDst():
-                self.run(stmt.body)
             case Read():
                 self.look_up(stmt)
             case Set():
@@ -191,11 +188,12 @@ class _Machine:
             case Fill():
                 self.write(stmt.dst, np.full(stmt.dst.shape, stmt.value))
             case Map():
-                self.map(stmt)
-            case Maps():
+                self.store(stmt, self.value(stmt))
+            case Section():
+                self.run(stmt.sums)
                 values = [self.value(one) for one in stmt.results]
                 for one, value in zip(stmt.results, values, strict=True):
-                    self.write(one.dst, value)
+                    self.store(one, value)
             case Gemm():
                 self.gemm(stmt)
             case Reduce():
@@ -217,8 +215,7 @@ class _Machine:
         cut = tuple((start, count if place == axis else extent) for place, (start, extent) in enumerate(box))
         return cut, value[tuple(slice(extent) for _, extent in cut)]
 
-    def map(self, stmt: Map) -> None:
-        value = self.value(stmt)
+    def store(self, stmt: Map, value: Array) -> None:
         if stmt.part is None:
             self.write(stmt.dst, value)
             return

@@ -8,7 +8,7 @@
                | ReadTile | ZeroTile | WriteTile | Barrier            data movement
                | MatmulBlock | ReduceTile | BinaryTiles | CopyTile
                | TransposeTile | TransposeDst | FillTile | Sfpu | PackTile     in DST
-               | Section | DstCall                                    DST protocol
+               | DstUse | DstCall                                    DST protocol
                | Startup | Init | Uninit | Reconfig | L1Accumulate             engine state, from `insert_compute_init`
                | EndBlock                                                      from `separate_vector_inits`
 
@@ -29,6 +29,7 @@ from tilelang_tt.ir.engine import (
     BinaryTiles,
     CopyTile,
     DstCall,
+    DstUse,
     EndBlock,
     FillTile,
     Init,
@@ -37,7 +38,6 @@ from tilelang_tt.ir.engine import (
     PackTile,
     Reconfig,
     ReduceTile,
-    Section,
     Sfpu,
     Startup,
     TransposeDst,
@@ -133,9 +133,8 @@ class Hand:
 
 @dataclass(frozen=True)
 class Held:
-    """`body` with `buffer` in DST; the last task reads it."""
+    """`body` with a sum of products in DST; the last task, a section, reads it."""
 
-    buffer: Buffer
     body: tuple[KernelStmt, ...] = field(metadata=BODY)
 
 
@@ -169,7 +168,7 @@ KernelStmt = (
     | FillTile
     | Sfpu
     | PackTile
-    | Section
+    | DstUse
     | DstCall
     | Startup
     | Init

@@ -27,6 +27,7 @@ from tilelang_tt.ir.engine import (
     CopyTile,
     DstCall,
     DstKind,
+    DstUse,
     EndBlock,
     FillTile,
     Init,
@@ -38,7 +39,6 @@ from tilelang_tt.ir.engine import (
     Reconfig,
     ReduceMode,
     ReduceTile,
-    Section,
     Sfpu,
     SfpuMode,
     Startup,
@@ -81,7 +81,7 @@ from tilelang_tt.ir.movement import (
 from tilelang_tt.ir.places import Buffer
 from tilelang_tt.ir.scalar import Expr, Var
 from tilelang_tt.ir.text_tile import INDENT, Names, constant_text, number_text, place, size, stmt_text
-from tilelang_tt.ir.tile import InDst, ScalarParam
+from tilelang_tt.ir.tile import ScalarParam, Section
 from tilelang_tt.ops import Instruction
 
 _CB_WORD = {CbKind.RESERVE: "reserve", CbKind.PUSH: "push", CbKind.WAIT: "wait", CbKind.POP: "pop"}
@@ -187,7 +187,7 @@ class _KernelText:
             if stmt.otherwise:
                 yield f"{INDENT * depth}else"
                 yield from self.body(stmt.otherwise, depth + 1)
-        if isinstance(stmt, Section):
+        if isinstance(stmt, DstUse):
             yield from self.body(stmt.math, depth + 1)
             yield f"{INDENT * depth}pack"
             yield from self.body(stmt.pack, depth + 1)
@@ -240,7 +240,7 @@ class _KernelText:
         | FillTile
         | Sfpu
         | PackTile
-        | Section
+        | DstUse
         | DstCall
         | Startup
         | Init
@@ -258,14 +258,14 @@ class _KernelText:
             case Source():
                 return place(stmt.location).strip()
             case Task():
-                parts = stmt.stmt.body if isinstance(stmt.stmt, InDst) else (stmt.stmt,)
+                parts = (*stmt.stmt.sums, *stmt.stmt.results) if isinstance(stmt.stmt, Section) else (stmt.stmt,)
                 return f"{'; '.join(stmt_text(part, names) for part in parts)}{place(stmt.stmt.location)}"
             case Receive():
                 return f"receive {names(stmt.buffer)}"
             case Hand():
                 return f"hand {names(stmt.buffer)}"
             case Held():
-                return f"held {names(stmt.buffer)}"
+                return "held"
             case CbCall():
                 return f"{_CB_WORD[stmt.kind]} {cbs[stmt.cb]} {stmt.pages}"
             case MakeTile():
@@ -300,7 +300,7 @@ class _KernelText:
                 | PackTile()
             ):
                 return self.in_dst(stmt)
-            case Section():
+            case DstUse():
                 return "math"
             case DstCall():
                 return _DST_WORD[stmt.kind]

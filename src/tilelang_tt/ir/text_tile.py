@@ -23,21 +23,21 @@ from tilelang_tt.ir import scalar, scalar_text
 from tilelang_tt.ir.elements import Element, ElementExpr, Index, Number, Scalar
 from tilelang_tt.ir.layout import BufferLayout, Constant, Mask, MaskTile, Stream, TensorLayout, TileOrder, Work
 from tilelang_tt.ir.places import Buffer, Gather, Read, Region, Tensor
-from tilelang_tt.ir.scalar import Expr, Var
+from tilelang_tt.ir.scalar import Expr, Var, is_expr
+from tilelang_tt.ir.section import Compute, ComputeFromBlocks, Fetch, SetNumber
 from tilelang_tt.ir.tile import (
     Branch,
     Copy,
     Fill,
     Gemm,
-    InDst,
     Launch,
     Load,
     Loop,
     Map,
-    Maps,
     Publish,
     Reduce,
     ScalarParam,
+    Section,
     Set,
     Stmt,
     Store,
@@ -247,8 +247,12 @@ class _TileText:
     def body(self, body: tuple[Stmt, ...], depth: int) -> Iterator[str]:
         for stmt in body:
             yield f"{INDENT * depth}{self.head(stmt)}{place(stmt.location)}"
-            if isinstance(stmt, Loop | InDst):
+            if isinstance(stmt, Loop):
                 yield from self.body(stmt.body, depth + 1)
+            if isinstance(stmt, Section):
+                yield from self.body((*stmt.sums, *stmt.results), depth + 1)
+                if stmt.schedule is not None:
+                    yield from (f"{INDENT * (depth + 1)}{line}" for line in schedule_text(stmt, self.names))
             if isinstance(stmt, Branch):
                 yield from self.body(stmt.then, depth + 1)
                 if stmt.otherwise:
@@ -285,8 +289,8 @@ def stmt_text(stmt: Stmt, names: Names) -> str:
             return _gemm(stmt, names)
         case Map():
             return f"Map {names(stmt.dst)}{_part(stmt, names)} = {element_text(stmt.value, names)}"
-        case Maps():
-            return f"Maps {'; '.join(stmt_text(one, names).removeprefix('Map ') for one in stmt.results)}"
+        case Section():
+            return "Section" if stmt.held is None else f"Section with {names(stmt.held)} in DST"
         case Reduce():
             sign = "=" if stmt.clear else f"{stmt.op}="
             exact = ", exact" if stmt.exact else ""
@@ -299,8 +303,38 @@ def stmt_text(stmt: Stmt, names: Names) -> str:
             return f"Store {names(stmt.src)} -> {_access(stmt.dst, names)}"
         case Publish():
             return f"Publish {names(stmt.buffer)}"
-        case InDst():
-            return f"InDst {names(stmt.buffer)}"
+
+
+def schedule_text(section: Section, names: Names) -> Iterator[str]:
+    """How many tiles at a time, and what is in the slots of DST, step by step."""
+    schedule = section.schedule
+    assert schedule is not None
+    program, group = schedule.program, schedule.group
+    walked = f"{size(schedule.rows, schedule.cols)} tiles by {size(group.rows, group.cols)}"
+    common = f", {program.common} for the group" if program.common else ""
+    yield f"Schedule {walked}{', in a run' if schedule.run else ''}; slots {program.slots}{common}"
+
+    def slot(number: int) -> str:
+        return f"s{number}"
+
+    for step in program.steps:
+        match step:
+            case Fetch():
+                value = names(step.buffer)
+            case SetNumber():
+                value = _number(step.value, names)
+            case Compute():
+                number = [] if step.number is None else [_number(step.number, names)]
+                value = f"{step.instruction.name}({', '.join([*map(slot, step.operands), *number])})"
+            case ComputeFromBlocks():
+                value = f"{step.instruction.name}({', '.join(names(fetch.buffer) for fetch in step.operands)})"
+        yield f"{INDENT}{slot(step.slot)} = {value}"
+    for one, result in zip(section.results, program.results, strict=True):
+        yield f"{INDENT}{names(one.dst)} = {slot(result)}"
+
+
+def _number(number: float | Expr, names: Names) -> str:
+    return names.expr(number) if is_expr(number) else number_text(number)
 
 
 def buffer_layout_text(layout: BufferLayout) -> str:

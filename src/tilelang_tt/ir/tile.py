@@ -6,8 +6,8 @@
                | Read | Set                                          numbers that steer
                | Copy | Fill | Gemm | Map | Reduce                   as lifted from TileLang
                | Load | Store                                        Copy after `attach_tensor_accessors`
-               | Maps                                                from `join_maps`
-               | Transpose | InDst                                   from `lower_tile_intrinsics`
+               | Section                                             from `join_maps`, scheduled by `schedule_sections`
+               | Transpose                                           from `lower_tile_intrinsics`
                | Publish                                             from `publish_blocks`
 
 One body, no roles, no circular-buffer calls. `ir/interpret.py` gives every statement its meaning.
@@ -27,6 +27,7 @@ from tilelang_tt.ir.fields import BODY, DEFINES, READ, WRITE, Mark
 from tilelang_tt.ir.layout import BufferLayout, Constant, Mask, Pool, Sides, Stream, TensorLayout, Work
 from tilelang_tt.ir.places import Buffer, Gather, Part, Read, Region, Tensor
 from tilelang_tt.ir.scalar import Expr, Var, int_value
+from tilelang_tt.ir.section import Schedule, SubBlock
 from tilelang_tt.options import Options
 
 # --- statements -----------------------------------------------------------------------------------
@@ -74,14 +75,6 @@ class Fill:
     dst: Buffer = field(metadata=WRITE)
     value: float
     location: Location | None = None
-
-
-@dataclass(frozen=True)
-class SubBlock:
-    """Tiles of the accumulator that are in DST at once."""
-
-    rows: int
-    cols: int
 
 
 @dataclass(frozen=True)
@@ -143,11 +136,32 @@ class Map:
 
 
 @dataclass(frozen=True)
-class Maps:
-    """Several blocks of equal tiles, computed in one pass through DST from what every block held before."""
+class Section:
+    """Blocks of equal tiles, computed in one pass through DST from what every block held before.
 
-    results: tuple[Map, ...]  # of whole blocks
+    `sums` are products that are added up in DST, where the results find them under the name `held`: either one product
+    of which a group of tiles is computed at a time, or a loop over products of the whole block.
+    """
+
+    results: tuple[Map, ...]  # of whole blocks, if there are several
+    sums: tuple[Stmt, ...] = field(default=(), metadata=BODY)
+    held: Buffer | None = None
+    schedule: Schedule | None = None
     location: Location | None = None
+
+    @property
+    def product(self) -> Gemm | None:
+        """What is added up in DST."""
+        return next((stmt for stmt in walk(self.sums) if isinstance(stmt, Gemm)), None)
+
+    @property
+    def over_rounds(self) -> bool:
+        """Whether sums of a whole block stay in DST from one round of a loop to the next."""
+        return any(not isinstance(stmt, Gemm) for stmt in self.sums)
+
+    @property
+    def keeps(self) -> bool:
+        return any(one.keeps for one in self.results)
 
 
 @dataclass(frozen=True)
@@ -241,18 +255,7 @@ class Publish:
     location: Location | None = None
 
 
-@dataclass(frozen=True)
-class InDst:
-    """`body` with `buffer` held in DST throughout: products summed, then read by the last statement alone."""
-
-    buffer: Buffer
-    body: tuple[Stmt, ...] = field(metadata=BODY)
-    location: Location | None = None
-
-
-Stmt = (
-    Loop | Branch | Read | Set | Copy | Fill | Gemm | Map | Maps | Reduce | Transpose | Load | Store | Publish | InDst
-)
+Stmt = Loop | Branch | Read | Set | Copy | Fill | Gemm | Map | Section | Reduce | Transpose | Load | Store | Publish
 
 
 @dataclass(frozen=True)
@@ -368,7 +371,7 @@ def table_reads(stmt: Stmt) -> tuple[Read, ...]:
 
 def maps_of(stmt: Stmt) -> tuple[Map, ...]:
     """The blocks that a statement computes element by element, each as a statement of its own."""
-    return stmt.results if isinstance(stmt, Maps) else (stmt,) if isinstance(stmt, Map) else ()
+    return stmt.results if isinstance(stmt, Section) else (stmt,) if isinstance(stmt, Map) else ()
 
 
 def unpacks(stmt: Stmt) -> tuple[Buffer, ...]:
@@ -380,7 +383,7 @@ def unpacks(stmt: Stmt) -> tuple[Buffer, ...]:
 
 def reads(stmt: Stmt) -> tuple[Buffer, ...]:
     """Buffers whose old contents a statement uses (not those of nested statements)."""
-    if isinstance(stmt, Gemm | Map) and stmt.keeps:
+    if isinstance(stmt, Gemm | Map | Section) and stmt.keeps:
         return tuple(dict.fromkeys((*unpacks(stmt), *writes(stmt))))
     return unpacks(stmt)
 

@@ -49,6 +49,11 @@ class Instruction:
     adds: bool = False  # to what {out} holds: the matrix engine's way with products
 
     @property
+    def name(self) -> str:
+        """Of the function that is called."""
+        return self.call.partition("(")[0]
+
+    @property
     def in_place(self) -> bool:
         return "{out}" not in self.call
 

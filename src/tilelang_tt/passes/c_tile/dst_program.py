@@ -1,14 +1,10 @@
-"""Element-wise expressions as programs over DST slots.
+"""Element-wise expressions as programs over DST slots: the schedules of sections (`ir/section.py`).
 
-    max(C * 2, D)    fetch C -> s0 ; s0 = s0 * 2 ; fetch D -> s1 ; s0 = max(s0, s1)        2 slots
+    max(C * 2, D)    s0 = C ; s0 = mul_unary_tile(s0, 2) ; s1 = D ; s0 = binary_max_tile(s0, s1)        2 slots
 
-A slot is one tile of DST. The deeper operand is computed first, so that an expression needs as few slots as
-possible; the rest of DST takes more tiles of the block at once. A part that occurs several times is computed once
-and kept, as long as a 32-bit DST has room for it. Several expressions make one program with a result each; what is
-in DST beforehand, a sum of products, has slot 0.
-
-What is the same for all tiles of a group (a row's element of a vector, a number, what is computed from such) has a slot
-for the whole group: slots from `slots` on.
+The deeper operand is computed first, so that an expression needs as few slots as possible; the rest of DST takes more
+tiles of the block at once. A part that occurs several times is computed once and kept, as long as a 32-bit DST has room
+for it. Several expressions make one program with a result each.
 """
 
 from __future__ import annotations
@@ -19,95 +15,23 @@ from dataclasses import dataclass, field, replace
 
 from tilelang_tt.arch import DST_TILES_32BIT
 from tilelang_tt.ir import scalar
-from tilelang_tt.ir.elements import TILE_COL, TILE_ROW, Apply, Element, ElementExpr, Number, Scalar, parts
+from tilelang_tt.ir.elements import TILE_COL, Apply, Element, ElementExpr, Number, Scalar, element_buffers, parts
 from tilelang_tt.ir.layout import BufferLayout, Engine
 from tilelang_tt.ir.places import Buffer
 from tilelang_tt.ir.scalar import Expr
-from tilelang_tt.ir.tile import Map, Maps, maps_of, unpacks
-from tilelang_tt.ops import ELEMENT_OPS, Instruction
+from tilelang_tt.ir.section import (
+    Compute,
+    ComputeFromBlocks,
+    DstProgram,
+    Fetch,
+    SetNumber,
+    Step,
+)
+from tilelang_tt.ir.tile import Map
+from tilelang_tt.ops import ELEMENT_OPS
 from tilelang_tt.ops.moves import COPY_SLOT, SPREAD
 from tilelang_tt.ops.row import BB, BR, Operand
 from tilelang_tt.passes.c_tile.select_instruction import left_as_rows, select
-
-
-@dataclass(frozen=True)
-class Fetch:
-    """slot = the tile of `buffer`, counted from `origin` on. A row that the matrix engine spreads is in all rows.
-
-    Of a block of constant tiles, `tile` is the one.
-    """
-
-    buffer: Buffer
-    slot: int
-    origin: tuple[Expr, ...] | None = None
-    tile: Expr | None = None
-
-
-@dataclass(frozen=True)
-class SetNumber:
-    """slot = a tile full of `value`."""
-
-    value: float | Expr
-    slot: int
-
-
-@dataclass(frozen=True)
-class Compute:
-    """One instruction; one that works in place has `out` as its first operand."""
-
-    instruction: Instruction
-    operands: tuple[int, ...]
-    out: int
-    number: float | Expr | None
-
-
-@dataclass(frozen=True)
-class ComputeFromBlocks:
-    """One instruction of the matrix engine on a tile of each block. A product adds to `slot`, which is still zero."""
-
-    instruction: Instruction
-    operands: tuple[Fetch, Fetch]  # their slots mean nothing
-    slot: int
-
-
-Step = Fetch | SetNumber | Compute | ComputeFromBlocks
-
-
-@dataclass(frozen=True)
-class DstProgram:
-    steps: tuple[Step, ...]
-    slots: int  # for each tile
-    results: tuple[int, ...]
-    common: int = 0  # slots for the whole group
-
-    def room(self, capacity: int) -> int:
-        """Tiles that a DST of so many tiles computes at once."""
-        return max(0, capacity - self.common) // self.slots
-
-    def index(self, slot: int, t: Expr, group: int) -> Expr:
-        """Where in DST a slot of the t-th tile of a group is."""
-        return slot * group + t if slot < self.slots else scalar.const(self.slots * group + slot - self.slots)
-
-    @property
-    def fetched(self) -> tuple[Fetch, ...]:
-        """Everything that is taken from a block."""
-        found: list[Fetch] = []
-        for step in self.steps:
-            found += step.operands if isinstance(step, ComputeFromBlocks) else [step] if isinstance(step, Fetch) else []
-        return tuple(found)
-
-    def is_common(self, step: Step) -> bool:
-        """Whether a step is done once for the whole group."""
-        return (step.out if isinstance(step, Compute) else step.slot) >= self.slots
-
-    @property
-    def depends_on_tile(self) -> bool:
-        """Whether a number, or which constant is taken, differs from tile to tile."""
-        numbers: list[object] = [fetch.tile for fetch in self.fetched]
-        numbers += [step.value for step in self.steps if isinstance(step, SetNumber)]
-        numbers += [step.number for step in self.steps if isinstance(step, Compute)]
-        used = {var for number in numbers if scalar.is_expr(number) for var in scalar.variables(number)}
-        return bool({TILE_ROW, TILE_COL} & used)
 
 
 def dst_program(
@@ -134,15 +58,15 @@ def dst_program(
     return best
 
 
-def element_program(
-    layouts: Mapping[Buffer, BufferLayout], capacity: int, stmt: Map | Maps, held: Buffer | None = None
+def section_program(
+    layouts: Mapping[Buffer, BufferLayout], capacity: int, results: tuple[Map, ...], held: Buffer | None = None
 ) -> DstProgram:
-    """The program of a statement: with common slots for what repeats along a row, if as many tiles fit DST that way."""
-    maps = maps_of(stmt)
-    values, cols = [one.value for one in maps], layouts[maps[0].dst].cols
-    rows = {buffer: engine for buffer in unpacks(stmt) if (engine := layouts[buffer].first_row) is not None}
+    """The program of a section: with common slots for what repeats along a row, if as many tiles fit DST that way."""
+    values, cols = [one.value for one in results], layouts[results[0].dst].cols
+    used = {buffer: layouts[buffer] for value in values for buffer in element_buffers(value)}
+    rows = {buffer: layout.first_row for buffer, layout in used.items() if layout.first_row is not None}
     own = dst_program(*values, held=held, rows=rows)
-    repeats = {buffer for buffer in unpacks(stmt) if layouts[buffer].constant or layouts[buffer].cols == 1 < cols}
+    repeats = {buffer for buffer, layout in used.items() if layout.constant or layout.cols == 1 < cols}
     shared = dst_program(*values, held=held, repeats=repeats, rows=rows)
     return shared if shared.room(capacity) >= own.room(capacity) else own
 
@@ -232,7 +156,7 @@ class _Builder:
             return slot if slot >= 0 else self.slots - 1 - slot
 
         steps = tuple(
-            replace(step, operands=tuple(map(final, step.operands)), out=final(step.out))
+            replace(step, operands=tuple(map(final, step.operands)), slot=final(step.slot))
             if isinstance(step, Compute)
             else replace(step, slot=final(step.slot))
             for step in self.steps

@@ -10,17 +10,18 @@ from tilelang_tt.ir.fields import Mark, renamed
 from tilelang_tt.ir.layout import BufferLayout
 from tilelang_tt.ir.places import Buffer
 from tilelang_tt.ir.tile import (
+    Branch,
     Gemm,
     Launch,
     Load,
+    Loop,
     Map,
-    Maps,
     Reduce,
+    Section,
     Stmt,
     Transpose,
     all_reads,
     all_writes,
-    children,
     maps_of,
     reads,
     walk,
@@ -93,7 +94,7 @@ def is_plain_copy(stmt: Map) -> bool:
 def _stores(stmt: Stmt, buffer: Buffer) -> bool:
     """Whether `buffer` is read by anything but compute statements that can be renamed."""
     return any(
-        buffer in all_reads(s) and not isinstance(s, Gemm | Map | Maps | Reduce | Transpose)
+        buffer in all_reads(s) and not isinstance(s, Gemm | Map | Section | Reduce | Transpose)
         for s in walk((stmt,))
-        if not children(s)
+        if not isinstance(s, Loop | Branch)
     )

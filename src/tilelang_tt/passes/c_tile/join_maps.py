@@ -1,10 +1,10 @@
 """C: compute several blocks in one pass through DST where they are made of the same things.
 
     before   Map m = max(t, old) ; Map f = exp(old - m)
-    after    Maps m = max(t, old); f = exp(old - max(t, old))
+    after    Section Map m = max(t, old) ; Map f = exp(old - max(t, old))
 
     before   Map S = exp(S) ; Gemm s = S @ ones ; Map P = S
-    after    Maps S = exp(S); P = exp(S) ;; Gemm s = S @ ones
+    after    Section Map S = exp(S) ; Map P = exp(S) ;; Gemm s = S @ ones
 
 Common operands are unpacked once and common parts are computed once. The later statement moves up if nothing in
 between has to do with it. All results are computed from what the blocks held before, so that a copy of an old value
@@ -22,7 +22,7 @@ from tilelang_tt.ir.tile import (
     Launch,
     Loop,
     Map,
-    Maps,
+    Section,
     Stmt,
     TileProgram,
     all_reads,
@@ -131,13 +131,13 @@ class _Joiner:
         values = [*(one.value for one in first), _through(second, first).value]
         return dst_program(*values, rows=self.rows).slots <= self.capacity
 
-    def join(self, stmt: Stmt, second: Stmt) -> Maps:
+    def join(self, stmt: Stmt, second: Stmt) -> Section:
         first = maps_of(stmt)
         assert isinstance(second, Map)
         names = " and ".join(f"'{one.dst.name}'" for one in first)
         text = f"computed in one pass with {names}"
         self.decisions.append(Decision("join_maps", second.dst.name, text, second.location))
-        return Maps((*first, _through(second, first)), stmt.location)
+        return Section((*first, _through(second, first)), location=stmt.location)
 
 
 def _through(second: Map, first: tuple[Map, ...]) -> Map:

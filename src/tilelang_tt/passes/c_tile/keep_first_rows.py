@@ -6,8 +6,8 @@
 A value per column of a tensor lies in tiles of 32 equal rows. Where element-wise statements alone read such a block,
 the reader brings one row of each tile, and compute spreads it:
 
-- the matrix engine (`choose_engine`), as the second operand of a sum or product, or on the way to DST, added to every
-  row of a tile of zeros;
+- the matrix engine (`schedule_sections`), as the second operand of a sum or product, or on the way to DST, added to
+  every row of a tile of zeros;
 - of a Float32 block that is unpacked straight to DST, the vector unit, in the instruction that uses it, or before
   (`select_instruction`). Such a block stays whole where DST has no room for that.
 
@@ -16,7 +16,6 @@ the reader brings one row of each tile, and compute spreads it:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 from tilelang_tt.arch import DST_TILES_32BIT, TILE
@@ -25,21 +24,17 @@ from tilelang_tt.ir.layout import ZEROS, BufferLayout, Engine, Role, Stream
 from tilelang_tt.ir.places import Buffer
 from tilelang_tt.ir.room import room
 from tilelang_tt.ir.tile import (
-    Gemm,
-    InDst,
     Launch,
     Load,
-    Map,
-    Maps,
+    Section,
     Stmt,
     TileProgram,
-    children,
     maps_of,
     unpacks,
     walk,
     writes,
 )
-from tilelang_tt.passes.c_tile.dst_program import element_program
+from tilelang_tt.passes.c_tile.dst_program import section_program
 from tilelang_tt.passes.c_tile.lower_reductions import constant_tile
 
 # Formats whose elements lie one after the other, and which the matrix engine adds.
@@ -95,21 +90,15 @@ def _fits_dst(launch: Launch, layouts: dict[Buffer, BufferLayout], buffer: Buffe
     """Whether DST has room to spread the rows of a block in every statement that reads it."""
     capacity = DST_TILES_32BIT
     return all(
-        element_program(layouts, capacity, stmt, held).room(capacity) >= tiles
-        for stmt, held, tiles in _maps(launch.body)
-        if buffer in unpacks(stmt)
+        section_program(layouts, capacity, maps_of(stmt), held).room(capacity) >= tiles
+        for stmt in walk(launch.body)
+        if maps_of(stmt) and buffer in unpacks(stmt)
+        for held, tiles in (_in_dst(stmt),)
     )
 
 
-def _maps(body: tuple[Stmt, ...]) -> Iterator[tuple[Map | Maps, Buffer | None, int]]:
-    """Every element-wise statement, the block that is in DST before it, and how many tiles of it at least."""
-    for stmt in body:
-        if isinstance(stmt, Map | Maps):
-            yield stmt, None, 1
-        elif isinstance(stmt, InDst):
-            subs = [inner.sub_block for inner in walk(stmt.body) if isinstance(inner, Gemm)]
-            tiles = max(sub.rows * sub.cols for sub in subs if sub is not None)
-            yield from ((last, stmt.buffer, tiles) for last in stmt.body if isinstance(last, Map | Maps))
-        else:
-            for nested in children(stmt):
-                yield from _maps(nested)
+def _in_dst(stmt: Stmt) -> tuple[Buffer | None, int]:
+    """What an element-wise statement finds in DST, and how many tiles of it at least."""
+    product = stmt.product if isinstance(stmt, Section) else None
+    sub = None if product is None else product.sub_block
+    return (None, 1) if product is None or sub is None else (product.c, sub.tiles)

@@ -1,7 +1,7 @@
 """C: hand sums to the element-wise statement that reads them without leaving DST.
 
     before   Gemm part = P @ ones ; Map total = total * factor + part            (part not needed afterwards)
-    after    InDst part: Gemm part = P @ ones ; Map total = total * factor + part
+    after    Section with part in DST: Gemm part = P @ ones ; Map total = total * factor + part
 
 The sum never touches L1. Of a single product as many tiles are computed at a time as the whole expression leaves room
 for; a sum over the rounds of a loop must fit DST as a whole.
@@ -18,17 +18,17 @@ from tilelang_tt.ir.fields import Mark, rebuilt, renamed
 from tilelang_tt.ir.layout import TileOrder
 from tilelang_tt.ir.places import Buffer
 from tilelang_tt.ir.scalar import Expr
+from tilelang_tt.ir.section import DstProgram, SubBlock
 from tilelang_tt.ir.tile import (
+    Branch,
     Fill,
     Gemm,
-    InDst,
     Launch,
     Load,
     Loop,
     Map,
-    Maps,
+    Section,
     Stmt,
-    SubBlock,
     TileProgram,
     children,
     maps_of,
@@ -38,7 +38,7 @@ from tilelang_tt.ir.tile import (
     with_children,
     writes,
 )
-from tilelang_tt.passes.c_tile.dst_program import DstProgram, element_program
+from tilelang_tt.passes.c_tile.dst_program import section_program
 from tilelang_tt.passes.c_tile.liveness import Path, live_after, mentions
 from tilelang_tt.passes.c_tile.lower_shared_to_cb import unpacked
 
@@ -72,7 +72,7 @@ class _Keeper:
 
     def run(self) -> Launch:
         body = self.body(self.launch.body, (), is_loop=False)
-        in_dst = {stmt.buffer for stmt in walk(body) if isinstance(stmt, InDst)}
+        in_dst = {stmt.held for stmt in walk(body) if isinstance(stmt, Section)}
         in_l1 = {buffer for stmt in walk(body) for buffer in (*unpacks(stmt), *writes(stmt))} - in_dst
         streams = {buffer: stream for buffer, stream in self.launch.streams.items() if buffer in in_l1}
         return replace(self.launch, body=body, buffers=tuple(streams), layouts=self.layouts, streams=streams)
@@ -93,13 +93,15 @@ class _Keeper:
             index += 1
         return tuple(result)
 
-    def kept(self, sums: Stmt, result: Stmt, behind: Path) -> InDst | None:
+    def kept(self, sums: Stmt, result: Stmt, behind: Path) -> Section | None:
         """Both statements with the sum in DST, if `result` is the only one that reads it and there is room."""
         product = _sum_of_products(sums, None)
-        if product is None or not isinstance(result, Map | Maps) or not self.meets(product.c, result):
+        if product is None or not isinstance(result, Map | Section) or not self.meets(product.c, result):
             return None
         buffer = product.c
-        accesses = sum(mentions((stmt,), buffer) for stmt in walk(self.launch.body) if not children(stmt))
+        accesses = sum(
+            mentions((stmt,), buffer) for stmt in walk(self.launch.body) if not isinstance(stmt, Loop | Branch)
+        )
         if accesses > 2 and buffer not in writes(result) and live_after(behind, buffer):
             return None
         if {product.a, product.b} & set(writes(result)):
@@ -107,17 +109,17 @@ class _Keeper:
         sub = self.sub_block(product, result) if sums is product else self.whole(product, result)
         if sub is None:
             return None
-        text = f"{sub.rows * sub.cols} tiles stay in DST from the first product to the result"
+        text = f"{sub.tiles} tiles stay in DST from the first product to the result"
         self.decisions.append(Decision("keep_in_dst", buffer.name, text, sums.location))
         sums = rebuilt(sums, lambda part, _: replace(product, sub_block=sub) if part is product else None)
         if accesses == 2:
-            return InDst(buffer, (sums, result), result.location)
+            return Section(maps_of(result), (sums,), buffer, location=result.location)
         held = replace(buffer, name=unique_name(f"{buffer.name}_sum", {other.name for other in self.layouts}))
         self.layouts[held] = self.layouts[buffer]
         sums, result = renamed(sums, {buffer: held}, Mark.WRITE), renamed(result, {buffer: held}, Mark.READ)
-        return InDst(held, (sums, result), result.location)
+        return Section(maps_of(result), (sums,), held, location=result.location)
 
-    def meets(self, buffer: Buffer, result: Map | Maps) -> bool:
+    def meets(self, buffer: Buffer, result: Map | Section) -> bool:
         """Whether the sum is read tile by tile, for tiles in the same order as its own."""
         read = [element for one in maps_of(result) for element in elements(one.value)]
         uses = [element for element in read if element.buffer is buffer]
@@ -131,17 +133,17 @@ class _Keeper:
             and len({(layout.rows, layout.cols) for layout in layouts}) == 1
         )
 
-    def program(self, product: Gemm, result: Map | Maps) -> DstProgram:
-        return element_program(self.layouts, self.capacity, result, held=product.c)
+    def program(self, product: Gemm, result: Map | Section) -> DstProgram:
+        return section_program(self.layouts, self.capacity, maps_of(result), held=product.c)
 
-    def whole(self, product: Gemm, result: Map | Maps) -> SubBlock | None:
+    def whole(self, product: Gemm, result: Map | Section) -> SubBlock | None:
         """All tiles of a sum over several rounds, which nothing else shares DST with."""
         layout, sub = self.layouts[product.c], product.sub_block
         alone = isinstance(result, Map) and unpacks(result) == (product.c,) and product.c is not result.dst
         fits = sub is not None and (sub.rows, sub.cols) == (layout.rows, layout.cols)
         return sub if alone and fits and self.program(product, result).slots == 1 else None
 
-    def sub_block(self, product: Gemm, result: Map | Maps) -> SubBlock | None:
+    def sub_block(self, product: Gemm, result: Map | Section) -> SubBlock | None:
         """The most consecutive tiles that DST has room for, unless smaller sub-blocks cost more than is saved."""
         block, program = self.layouts[product.c], self.program(product, result)
         operands = [self.layouts[buffer] for buffer in unpacks(result)]
@@ -158,7 +160,7 @@ class _Keeper:
         ]
         if not fitting or product.sub_block is None:
             return None
-        best = max(fitting, key=lambda sub: sub.rows * sub.cols)
+        best = max(fitting, key=lambda sub: sub.tiles)
         a, b = self.layouts[product.a], self.layouts[product.b]
         length = a.cols if b.constant else b.cols if product.transpose_b else b.rows
         return best if length * (_unpacks(best) - _unpacks(product.sub_block)) <= SAVED_MOVES else None
@@ -166,7 +168,7 @@ class _Keeper:
 
 def _unpacks(sub: SubBlock) -> float:
     """Operand tiles that `matmul_block` takes in for one tile product."""
-    return (sub.rows + sub.cols) / (sub.rows * sub.cols)
+    return (sub.rows + sub.cols) / sub.tiles
 
 
 def _sum_of_products(stmt: Stmt, first: Expr | None) -> Gemm | None:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from enum import Enum
 
 from tilelang_tt.ir.places import Buffer
 from tilelang_tt.ir.scalar import int_value
 from tilelang_tt.ir.tile import (
     Branch,
-    Gemm,
-    InDst,
     Loop,
+    Section,
     Stmt,
     all_reads,
     all_writes,
@@ -43,12 +43,10 @@ def first_access(body: tuple[Stmt, ...], buffer: Buffer, uses: Uses = reads) -> 
 
 
 def _access(stmt: Stmt, buffer: Buffer, uses: Uses) -> Access | None:
-    nested = children(stmt)
-    if not nested:
-        if buffer in uses(stmt):
-            return Access.READ
-        return Access.WRITE if buffer in writes(stmt) else None
-    found = [first_access(body, buffer, uses) for body in nested]
+    found = [first_access(body, buffer, uses) for body in children(stmt)]
+    if not isinstance(stmt, Loop | Branch):
+        here = Access.READ if buffer in uses(stmt) else Access.WRITE if buffer in writes(stmt) else None
+        return next((access for access in found if access is not None), here)
     if Access.READ in found:
         return Access.READ
     if isinstance(stmt, Loop) and not runs(stmt):
@@ -103,13 +101,9 @@ class Conflicts:
             while not (first := self._before(stmt.body, found)) <= found:
                 found |= first  # the next round needs it
             return first if runs(stmt) else first | live
-        if children(stmt) and not _interleaved(stmt):
-            return self._before(children(stmt)[0], live)
+        if isinstance(stmt, Section) and stmt.over_rounds:
+            return self._before(stmt.sums, self._before_one(replace(stmt, sums=()), live))
+        # A single product in DST is read tile by tile, while other tiles are still being computed.
         needed, written = all_reads(stmt), all_writes(stmt)
         self._pairs |= {(one, other) for one in written for other in live | needed | written if one is not other}
         return (live - written) | needed
-
-
-def _interleaved(stmt: Stmt) -> bool:
-    """A product in DST is read tile by tile, while other tiles are still being computed."""
-    return isinstance(stmt, InDst) and isinstance(stmt.body[0], Gemm)

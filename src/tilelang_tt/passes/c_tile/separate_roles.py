@@ -14,6 +14,7 @@ from tilelang_tt.ir.elements import Element
 from tilelang_tt.ir.layout import BufferLayout, Role
 from tilelang_tt.ir.places import Buffer, Memory
 from tilelang_tt.ir.tile import (
+    Branch,
     Gemm,
     Launch,
     Load,
@@ -164,7 +165,7 @@ def _overwritten_unseen(body: tuple[Stmt, ...], buffer: Buffer, outer: Path, is_
 
 
 def _fills(stmt: Stmt, buffer: Buffer) -> bool:
-    return not children(stmt) and buffer in writes(stmt) and buffer not in reads(stmt)
+    return not isinstance(stmt, Loop | Branch) and buffer in writes(stmt) and buffer not in reads(stmt)
 
 
 def _next_event(path: Path, buffer: Buffer) -> str | None:

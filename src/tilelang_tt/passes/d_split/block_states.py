@@ -5,11 +5,10 @@ from __future__ import annotations
 from enum import Enum
 
 from tilelang_tt.ir import scalar
-from tilelang_tt.ir.elements import element_buffers
 from tilelang_tt.ir.kernel import Hand, KernelStmt, Receive, Task, children, walk
-from tilelang_tt.ir.places import Buffer
+from tilelang_tt.ir.places import Buffer, Part
 from tilelang_tt.ir.scalar import Expr, int_value
-from tilelang_tt.ir.tile import Fill, Gemm, InDst, Map, Maps, Reduce, Stmt, Store, Transpose, maps_of, unpacks, writes
+from tilelang_tt.ir.tile import Fill, Gemm, Map, Reduce, Section, Stmt, Store, Transpose, unpacks, writes
 
 
 class State(Enum):
@@ -37,13 +36,11 @@ def requirements(stmt: KernelStmt) -> States:
         overwrites = int_value(task.clear) == 1
         result = State.RESERVED if overwrites else State.WRITTEN
         return {task.a: State.WAITED, task.b: State.WAITED, task.c: result}
-    if isinstance(task, InDst):
-        product, reading = task.body
-        return requirements(Task(product)) | requirements(Task(reading))
-    if isinstance(task, Map | Maps):
+    if isinstance(task, Section):
+        products = {buffer: state for stmt in task.sums for buffer, state in requirements(Task(stmt)).items()}
         sources = dict.fromkeys(unpacks(task), State.WAITED)
         # A block updated in place is waited for group by group, inside the task.
-        return sources | {one.dst: _for_result(one, in_place=one.dst in sources) for one in maps_of(task)}
+        return products | sources | {one.dst: _for_result(one, in_place=one.dst in sources) for one in task.results}
     if isinstance(task, Transpose | Reduce):
         return {task.src: State.WAITED, task.dst: State.RESERVED}
     if isinstance(task, Fill):
@@ -61,17 +58,21 @@ def _for_result(stmt: Map, *, in_place: bool) -> State:
 
 def updated_in_place(stmt: Stmt) -> set[Buffer]:
     """Blocks that an element-wise statement computes from themselves."""
-    maps = maps_of(stmt.body[-1] if isinstance(stmt, InDst) else stmt)
-    sources = {buffer for one in maps for buffer in element_buffers(one.value)}
-    return {one.dst for one in maps if one.dst in sources}
+    return set(writes(stmt)) & set(unpacks(stmt)) if isinstance(stmt, Section) else set()
+
+
+def _part(stmt: KernelStmt, buffer: Buffer) -> Part | None:
+    """The part of a block that a statement computes, if it is not the whole."""
+    maps = stmt.stmt.results if isinstance(stmt, Task) and isinstance(stmt.stmt, Section) else ()
+    return next((one.part for one in maps if one.dst is buffer), None)
 
 
 def takes_contents(stmt: KernelStmt, buffer: Buffer) -> bool:
     """Whether a statement needs what is in the block, rather than just its place."""
     if isinstance(stmt, Task) and isinstance(stmt.stmt, Gemm) and stmt.stmt.c is buffer:
         return int_value(stmt.stmt.clear) != 1
-    if isinstance(stmt, Task) and isinstance(stmt.stmt, Map) and stmt.stmt.part is not None and stmt.stmt.dst is buffer:
-        return not stmt.stmt.part.is_first  # what lies around the part
+    if (part := _part(stmt, buffer)) is not None:
+        return not part.is_first  # what lies around the part
     return isinstance(stmt, Hand) or requirements(stmt)[buffer] in (State.AVAILABLE, State.WAITED)
 
 
@@ -79,8 +80,8 @@ def overwrites(stmt: KernelStmt, buffer: Buffer) -> Expr:
     """Where a product overwrites what it would otherwise add to, or a part is the first of a block."""
     if isinstance(stmt, Task) and isinstance(stmt.stmt, Gemm) and stmt.stmt.c is buffer:
         return stmt.stmt.clear
-    if isinstance(stmt, Task) and isinstance(stmt.stmt, Map) and stmt.stmt.dst is buffer and stmt.stmt.part is not None:
-        return scalar.false() if stmt.stmt.part.begins is None else stmt.stmt.part.begins
+    if (part := _part(stmt, buffer)) is not None:
+        return scalar.false() if part.begins is None else part.begins
     return scalar.false()
 
 
@@ -88,8 +89,8 @@ def surely(stmt: KernelStmt) -> bool:
     """Whether a statement needs contents in every round; a product may overwrite in the first."""
     if not isinstance(stmt, Task):
         return True
-    if isinstance(stmt.stmt, Map):
-        return stmt.stmt.part is None
+    if isinstance(stmt.stmt, Section):
+        return all(one.part is None for one in stmt.stmt.results)
     return not (isinstance(stmt.stmt, Gemm) and int_value(stmt.stmt.clear) is None)
 
 

@@ -12,24 +12,16 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Protocol
 
-from tilelang_tt.arch import TILE
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.cb import Cb, CbCall, CbKind
 from tilelang_tt.ir.elements import TILE_COL, TILE_ROW
-from tilelang_tt.ir.engine import BinaryTiles, CopyTile, FillTile, PackTile, Section, Sfpu
+from tilelang_tt.ir.engine import BinaryTiles, CopyTile, DstUse, FillTile, PackTile, Sfpu
 from tilelang_tt.ir.kernel import For, KernelSet, KernelStmt
 from tilelang_tt.ir.layout import ZEROS, BufferLayout
 from tilelang_tt.ir.scalar import Expr
-from tilelang_tt.ir.tile import Map, Maps, maps_of, unpacks
+from tilelang_tt.ir.section import Compute, ComputeFromBlocks, DstProgram, Fetch, Schedule, Step
+from tilelang_tt.ir.tile import Map, Section
 from tilelang_tt.ops.moves import SPREAD_ROW
-from tilelang_tt.passes.c_tile.dst_program import (
-    Compute,
-    ComputeFromBlocks,
-    DstProgram,
-    Fetch,
-    Step,
-    element_program,
-)
 from tilelang_tt.passes.d_split.block_states import updated_in_place
 
 
@@ -43,8 +35,7 @@ def repeat(
     return (For(var, scalar.const(start), scalar.const(count), step, body(var)),)
 
 
-def largest_divisor(number: int, limit: int) -> int:
-    return next(d for d in range(min(number, limit), 0, -1) if number % d == 0)
+Products = Callable[[Expr, Expr], tuple[KernelStmt, ...]]
 
 
 class Place(Protocol):
@@ -96,33 +87,46 @@ def pack_tile(dst: Expr, cb: Cb, index: Expr, overwrite: Expr | None = None) -> 
 class ElementTasks:
     def __init__(self, kernels: KernelSet) -> None:
         self.kernels = kernels
-        self.capacity = kernels.program.options.dst_tiles
 
     @property
     def zeros(self) -> Cb:
         constants = self.kernels.launch.constants
         return next(self.kernels.cbs[buffer] for buffer, constant in constants.items() if constant == ZEROS)
 
-    def map(self, stmt: Map | Maps) -> tuple[KernelStmt, ...]:
-        program = element_program(self.kernels.launch.layouts, self.capacity, stmt)
-        return self.over_tiles(stmt, program, lambda place, group: self.section(stmt, program, place, group))
-
     def section(
-        self, stmt: Map | Maps, program: DstProgram, place: Place, group: int, held: tuple[KernelStmt, ...] = ()
+        self, stmt: Section, products: Callable[[Expr, Expr], tuple[KernelStmt, ...]]
     ) -> tuple[KernelStmt, ...]:
-        """One group of tiles; `held` are the statements that leave a sum in slot 0."""
-        cbs = self.kernels.cbs
-        in_place = [cbs[one.dst] for one in maps_of(stmt) if one.dst in updated_in_place(stmt)]
+        """A section for every group of tiles; `products` leave the sums of the group at (row, column) in slot 0."""
+        schedule = stmt.schedule
+        assert schedule is not None
+        block, group, cols = self.kernels.launch.layouts[stmt.results[0].dst], schedule.group, schedule.cols
+        strip = schedule.run and schedule.rows == 1
+
+        def at(i: Expr, j: Expr) -> tuple[KernelStmt, ...]:
+            base = j if strip else i * cols + j
+            return self.group(stmt, schedule, Run(base) if schedule.run else RowPart(block, i, j), products(i, j))
+
+        def row(i: Expr) -> tuple[KernelStmt, ...]:
+            return repeat(cols, "tile" if strip else "j", lambda j: at(i, j), group.cols)
+
+        return repeat(schedule.rows, "i", row, group.rows)
+
+    def group(
+        self, stmt: Section, schedule: Schedule, place: Place, products: tuple[KernelStmt, ...]
+    ) -> tuple[KernelStmt, ...]:
+        """One group of tiles."""
+        cbs, program, group = self.kernels.cbs, schedule.program, schedule.group.tiles
+        in_place = [cbs[one.dst] for one in stmt.results if one.dst in updated_in_place(stmt)]
         rotating = [cb for cb in in_place if not cb.pool]
         pack: list[KernelStmt] = []
-        for one, slot in zip(maps_of(stmt), program.results, strict=True):
+        for one, slot in zip(stmt.results, program.results, strict=True):
             pack += self.packs(one, slot, place, group, rotates=cbs[one.dst] in rotating)
         return (
             *(CbCall(CbKind.WAIT, cb, group) for cb in rotating),
-            Section(
+            DstUse(
                 (
-                    *held,
-                    *self.steps(program, group, place, rotating, held=bool(held)),
+                    *products,
+                    *self.steps(program, group, place, rotating, held=stmt.held is not None),
                     *(CbCall(CbKind.POP, cb, group) for cb in rotating),
                 ),
                 tuple(pack),
@@ -137,37 +141,6 @@ class ElementTasks:
         layout = self.kernels.launch.layouts[stmt.dst]
         start = 0 if stmt.part is None else layout.offset(stmt.part.origin)
         return repeat(group, "t", lambda t: (pack_tile(slot * group + t, cb, start + place.tile_of(layout, t)),))
-
-    def over_tiles(
-        self, stmt: Map | Maps, program: DstProgram, section: Callable[[Place, int], tuple[KernelStmt, ...]]
-    ) -> tuple[KernelStmt, ...]:
-        """A section for every group of tiles: one run through the block, or row by row if something is repeated."""
-        layouts, first = self.kernels.launch.layouts, maps_of(stmt)[0]
-        block = layouts[first.dst]
-        if first.part is not None or any(fetch.origin is not None for fetch in program.fetched):
-            return self.over_part(first, program, section)
-        alike = all((layouts[b].rows, layouts[b].cols) == (block.rows, block.cols) for b in unpacks(stmt))
-        alike = alike and not program.depends_on_tile
-        limit = program.room(self.capacity)
-        if alike:
-            group = largest_divisor(block.tiles, limit)
-            return repeat(block.tiles, "tile", lambda tile: section(Run(tile), group), group)
-        group = largest_divisor(block.cols, limit)
-        return repeat(
-            block.rows,
-            "i",
-            lambda i: repeat(block.cols, "j", lambda j: section(RowPart(block, i, j), group), group),
-        )
-
-    def over_part(
-        self, stmt: Map, program: DstProgram, section: Callable[[Place, int], tuple[KernelStmt, ...]]
-    ) -> tuple[KernelStmt, ...]:
-        """A section for every group of tiles of a part, row by row, matrix by matrix."""
-        block = self.kernels.launch.layouts[stmt.dst]
-        extents = stmt.dst.shape if stmt.part is None else stmt.part.extents
-        rows, cols = (1 if axis is None else -(-extents[axis] // TILE) for axis in (block.row_axis, block.col_axis))
-        group = largest_divisor(cols, program.room(self.capacity))
-        return repeat(rows, "i", lambda i: repeat(cols, "j", lambda j: section(RowPart(block, i, j), group), group))
 
     def steps(
         self, program: DstProgram, group: int, place: Place, rotating: Collection[Cb] = (), *, held: bool = False
@@ -216,7 +189,7 @@ class ElementTasks:
                 Sfpu(
                     step.instruction,
                     tuple(at(slot, t) for slot in step.operands),
-                    at(step.out, t),
+                    at(step.slot, t),
                     None if number is None else place.number(number, t),
                 ),
             )

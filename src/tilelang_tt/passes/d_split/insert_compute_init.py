@@ -24,6 +24,7 @@ from tilelang_tt.ir.engine import (
     BinaryTiles,
     CopyMode,
     CopyTile,
+    DstUse,
     FillTile,
     Init,
     L1Accumulate,
@@ -34,7 +35,6 @@ from tilelang_tt.ir.engine import (
     Reconfig,
     ReduceMode,
     ReduceTile,
-    Section,
     Sfpu,
     SfpuMode,
     Startup,
@@ -237,11 +237,11 @@ class _Insertion:
                 otherwise, after_else = self.insert(stmt.otherwise, state)
                 result.append(If(stmt.condition, then, otherwise))
                 state = meet(after_then, after_else)
-            elif isinstance(stmt, Section):
+            elif isinstance(stmt, DstUse):
                 calls, state = _change(state, _completed(self.first_needs(stmt.math), self.first_needs(stmt.pack)))
                 math, state = self.insert(stmt.math, state)
                 pack, state = self.insert(stmt.pack, state)
-                result += [*calls, Section(math, pack)]
+                result += [*calls, DstUse(math, pack)]
             elif isinstance(stmt, Uninit):
                 state = replace(state, mode=None)
                 result.append(stmt)

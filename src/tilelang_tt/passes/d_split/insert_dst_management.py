@@ -6,7 +6,7 @@ after    acquire ; matmul_block ... ; commit ; wait ; pack_tile ... ; release
 
 from __future__ import annotations
 
-from tilelang_tt.ir.engine import DstCall, DstKind, Section
+from tilelang_tt.ir.engine import DstCall, DstKind, DstUse
 from tilelang_tt.ir.kernel import KernelSet, KernelStmt, rewritten
 from tilelang_tt.ir.layout import Role
 
@@ -16,7 +16,7 @@ def insert_dst_management(kernels: KernelSet) -> KernelSet:
 
 
 def _protocol(stmt: KernelStmt) -> tuple[KernelStmt, ...] | None:
-    if not isinstance(stmt, Section):
+    if not isinstance(stmt, DstUse):
         return None
     return (
         DstCall(DstKind.ACQUIRE),

@@ -116,7 +116,7 @@ class _Protocol:
                 self.branch(stmt, out, states, rest)
             elif isinstance(stmt, Held):
                 inner, ends = self.body(stmt.body, states, rest)
-                out.add(Held(stmt.buffer, inner), self.used((stmt,)))
+                out.add(Held(inner), self.used((stmt,)))
                 states.update(ends)
             else:
                 self.leaf(stmt, out, states)

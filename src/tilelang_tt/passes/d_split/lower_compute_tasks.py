@@ -10,11 +10,12 @@ is handed to it inside DST. Element-wise statements are in `element_tasks.py`, r
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.cb import CbCall, CbKind
 from tilelang_tt.ir.elements import TILE_COL, TILE_ROW
-from tilelang_tt.ir.engine import CopyTile, FillTile, MatmulBlock, PackTile, Section, TransposeDst, TransposeTile
+from tilelang_tt.ir.engine import CopyTile, DstUse, FillTile, MatmulBlock, PackTile, TransposeDst, TransposeTile
 from tilelang_tt.ir.kernel import (
     Held,
     If,
@@ -28,9 +29,9 @@ from tilelang_tt.ir.kernel import (
 from tilelang_tt.ir.layout import Role, TileOrder
 from tilelang_tt.ir.places import Buffer
 from tilelang_tt.ir.scalar import Expr
-from tilelang_tt.ir.tile import Fill, Gemm, InDst, Map, Maps, Reduce, Stmt, Transpose
-from tilelang_tt.passes.c_tile.dst_program import element_program
-from tilelang_tt.passes.d_split.element_tasks import ElementTasks, RowPart, Run, largest_divisor, pack_tile, repeat
+from tilelang_tt.ir.section import largest_divisor
+from tilelang_tt.ir.tile import Fill, Gemm, Reduce, Section, Stmt, Transpose
+from tilelang_tt.passes.d_split.element_tasks import ElementTasks, pack_tile, repeat
 from tilelang_tt.passes.d_split.reduce_tasks import ReduceTasks
 
 
@@ -58,7 +59,7 @@ class _Lowering:
         if isinstance(stmt, Held):
             yield self.held(stmt)
         elif isinstance(stmt, Task):
-            for part in stmt.stmt.body if isinstance(stmt.stmt, InDst) else (stmt.stmt,):
+            for part in (*stmt.stmt.sums, stmt.stmt) if isinstance(stmt.stmt, Section) else (stmt.stmt,):
                 yield from _source(part)
             yield from self.task(stmt)
         else:
@@ -68,10 +69,8 @@ class _Lowering:
         stmt = task.stmt
         if isinstance(stmt, Gemm):
             return self.gemm(stmt)
-        if isinstance(stmt, Map | Maps):
-            return self.elements.map(stmt)
-        if isinstance(stmt, InDst):
-            return self.in_dst(stmt)
+        if isinstance(stmt, Section):
+            return self.section(stmt)
         if isinstance(stmt, Reduce):
             return self.reductions.exact(stmt) if stmt.exact else self.reductions.maxima(stmt)
         assert isinstance(stmt, Transpose)
@@ -92,7 +91,7 @@ class _Lowering:
                 packs = repeat(sub.rows * sub.cols, "t", lambda t: (pack_tile(t, cb, start + t, gemm.clear),))
             else:
                 packs = repeat(sub.rows, "si", lambda si: repeat(sub.cols, "sj", lambda sj: (pack(si, sj),)))
-            return (Section(self.products(gemm, i, j), packs),)
+            return (DstUse(self.products(gemm, i, j), packs),)
 
         return repeat(block.rows, "i", lambda i: repeat(block.cols, "j", lambda j: section(i, j), sub.cols), sub.rows)
 
@@ -135,33 +134,20 @@ class _Lowering:
         copies = repeat(sub.rows, "si", lambda si: repeat(sub.cols, "sj", lambda sj: (copy(si, sj),)))
         return copies if scalar.always(where) else (If(where, copies, ()),)
 
-    def in_dst(self, stmt: InDst) -> tuple[KernelStmt, ...]:
-        """A product and the one element-wise statement that reads it, sub-block by sub-block."""
-        gemm, result = stmt.body
-        assert isinstance(gemm, Gemm)
-        assert isinstance(result, Map | Maps)
-        assert gemm.sub_block is not None
-        block, sub = self.kernels.launch.layouts[stmt.buffer], gemm.sub_block
-        program = element_program(self.kernels.launch.layouts, self.capacity, result, held=stmt.buffer)
+    def section(self, stmt: Section) -> tuple[KernelStmt, ...]:
+        """Element-wise results, group by group; a product that they read is computed for the same group before."""
+        product = stmt.product
+        return self.elements.section(stmt, lambda i, j: () if product is None else self.products(product, i, j))
 
-        def section(i: Expr, j: Expr) -> tuple[KernelStmt, ...]:
-            place = RowPart(block, i, j) if sub.rows == 1 else Run(block.index(i, j))
-            return self.elements.section(result, program, place, sub.rows * sub.cols, self.products(gemm, i, j))
-
-        return repeat(block.rows, "i", lambda i: repeat(block.cols, "j", lambda j: section(i, j), sub.cols), sub.rows)
-
-    def held(self, held: Held) -> Section:
-        """A sum of several rounds that stays in DST, and the one element-wise reading of it."""
+    def held(self, held: Held) -> KernelStmt:
+        """A sum of several rounds that stays in DST, and the section that reads it."""
         *sums, result = held.body
         assert isinstance(result, Task)
-        assert isinstance(result.stmt, Map)
-        program = element_program(self.kernels.launch.layouts, self.capacity, result.stmt, held=held.buffer)
-        tiles = self.kernels.launch.layouts[held.buffer].tiles
-        cb, block = self.kernels.cbs[result.stmt.dst], self.kernels.launch.layouts[result.stmt.dst]
-        steps = self.elements.steps(program, tiles, Run(scalar.const(0)), held=True)
-        math = rewritten(tuple(sums), self.held_sum) + steps
-        pack = repeat(tiles, "t", lambda t: (pack_tile(t, cb, block.at(t)),))
-        return Section(math, (*_source(result.stmt), *pack))
+        assert isinstance(result.stmt, Section)
+        math = rewritten(tuple(sums), self.held_sum)
+        (use,) = self.elements.section(result.stmt, lambda *_: math)
+        assert isinstance(use, DstUse)
+        return replace(use, pack=(*_source(result.stmt), *use.pack))
 
     def held_sum(self, task: KernelStmt) -> list[KernelStmt] | None:
         if not isinstance(task, Task):
@@ -193,7 +179,7 @@ class _Lowering:
             if stmt.exact:
                 math = (*math, *repeat(rows * cols, "t", lambda t: (TransposeDst(t),)))
             pack = repeat(rows * cols, "t", lambda t: (pack_tile(t, cbs[stmt.dst], dst.index(*place(t))),))
-            return (Section(math, pack),)
+            return (DstUse(math, pack),)
 
         return repeat(dst.rows, "i", lambda i: repeat(dst.cols, "j", lambda j: section(i, j), cols), rows)
 
@@ -220,7 +206,7 @@ class _Lowering:
         for fill in fills:
             pack += self.pack_everywhere(fill.dst, slots[fill.value])
         sources = [source for fill in fills for source in _source(fill)]
-        return (*sources, Section(tuple(FillTile(slot, value) for value, slot in slots.items()), tuple(pack)))
+        return (*sources, DstUse(tuple(FillTile(slot, value) for value, slot in slots.items()), tuple(pack)))
 
     def pack_everywhere(self, buffer: Buffer, slot: Expr) -> tuple[KernelStmt, ...]:
         cb, block = self.kernels.cbs[buffer], self.kernels.launch.layouts[buffer]

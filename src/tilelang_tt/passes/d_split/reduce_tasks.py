@@ -13,14 +13,15 @@ of a transposed tile.
 from __future__ import annotations
 
 from tilelang_tt.ir import scalar
-from tilelang_tt.ir.engine import CopyTile, FillTile, ReduceTile, Section, Sfpu, TransposeDst, Uninit
+from tilelang_tt.ir.engine import CopyTile, DstUse, FillTile, ReduceTile, Sfpu, TransposeDst, Uninit
 from tilelang_tt.ir.kernel import KernelSet, KernelStmt
 from tilelang_tt.ir.layout import ONES
 from tilelang_tt.ir.scalar import Expr
+from tilelang_tt.ir.section import largest_divisor
 from tilelang_tt.ir.tile import Reduce
 from tilelang_tt.ops.moves import SPREAD
 from tilelang_tt.ops.reductions import DOWN_COLUMNS, TOGETHER
-from tilelang_tt.passes.d_split.element_tasks import largest_divisor, pack_tile, repeat
+from tilelang_tt.passes.d_split.element_tasks import pack_tile, repeat
 
 
 class ReduceTasks:
@@ -43,7 +44,7 @@ class ReduceTasks:
         def section(base: Expr) -> tuple[KernelStmt, ...]:
             math = repeat(group, "t", lambda t: repeat(length, "k", lambda k: one(base, t, k)))
             pack = repeat(group, "t", lambda t: (pack_tile(t, cbs[stmt.dst], result.at(scalar.simplify(base + t))),))
-            return (Section(math, pack),)
+            return (DstUse(math, pack),)
 
         assert result.tiles == lines
         return (*repeat(lines, "line", section, group), Uninit(cbs[stmt.src]))
@@ -75,7 +76,7 @@ class ReduceTasks:
             if along_columns:
                 math += repeat(group, "t", lambda t: (TransposeDst(group + t),))
             pack = repeat(group, "t", lambda t: (pack_tile(group + t, cb, result.at(scalar.simplify(base + t))),))
-            return (Section(tuple(math), pack),)
+            return (DstUse(tuple(math), pack),)
 
         return repeat(lines, "line", section, group)
 

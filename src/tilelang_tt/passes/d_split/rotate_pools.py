@@ -10,7 +10,7 @@ tiles that are not packed keep their place and what they hold.
 from __future__ import annotations
 
 from tilelang_tt.ir.cb import Cb, CbCall, CbKind
-from tilelang_tt.ir.engine import BinaryTiles, CopyTile, MatmulBlock, PackTile, ReduceTile, Section, TransposeTile
+from tilelang_tt.ir.engine import BinaryTiles, CopyTile, DstUse, MatmulBlock, PackTile, ReduceTile, TransposeTile
 from tilelang_tt.ir.kernel import KernelSet, KernelStmt, rewritten, walk
 from tilelang_tt.ir.layout import Role
 
@@ -26,12 +26,12 @@ def rotate_pools(kernels: KernelSet) -> KernelSet:
 
 
 def _rotated(stmt: KernelStmt, pools: list[Cb]) -> tuple[KernelStmt, ...] | None:
-    if not isinstance(stmt, Section):
+    if not isinstance(stmt, DstUse):
         return None
     read = {cb.id if cb.shares is None else cb.shares for inner in walk(stmt.math) for cb in _operands(inner)}
     packed = {inner.cb.id for inner in walk(stmt.pack) if isinstance(inner, PackTile)}
     written = [pool for pool in pools if pool.id in packed]
-    section = Section(
+    section = DstUse(
         (*stmt.math, *(_call(CbKind.POP, pool) for pool in written)),
         (
             *(_call(CbKind.RESERVE, pool) for pool in written),

@@ -12,6 +12,8 @@ both count the same blocks by construction.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tilelang_tt.ir import kernel as k
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.cb import Cb, CbCall, CbKind
@@ -23,14 +25,12 @@ from tilelang_tt.ir.tile import (
     Branch,
     Fill,
     Gemm,
-    InDst,
     Launch,
     Load,
     Loop,
-    Map,
-    Maps,
     Publish,
     Reduce,
+    Section,
     Set,
     Stmt,
     Store,
@@ -127,11 +127,11 @@ class _Split:
             return () if self.launch.streams[stmt.dst].once else self.hand_over(stmt.dst, k.Task(stmt))
         if isinstance(stmt, Publish):
             return self.hand_over(stmt.buffer, k.Hand(stmt.buffer, stmt.location))
-        if isinstance(stmt, InDst) and not isinstance(stmt.body[0], Gemm):
-            body = self.body(stmt.body)
-            return (k.Held(stmt.buffer, body),) if self.role is Role.COMPUTE else body
+        if isinstance(stmt, Section) and stmt.over_rounds:
+            sums = self.body(stmt.sums)
+            return (k.Held((*sums, k.Task(replace(stmt, sums=())))),) if self.role is Role.COMPUTE else sums
         role = Role.WRITER if isinstance(stmt, Store) else Role.COMPUTE
-        assert isinstance(stmt, Store | Gemm | Map | Maps | Fill | Reduce | Transpose | InDst)
+        assert isinstance(stmt, Store | Gemm | Section | Fill | Reduce | Transpose)
         return (k.Task(stmt),) if self.role is role else ()
 
     def hand_over(self, buffer: Buffer, producing: KernelStmt) -> tuple[KernelStmt, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.cb import CbCall
-from tilelang_tt.ir.engine import Section
+from tilelang_tt.ir.engine import DstUse
 from tilelang_tt.ir.fields import defined, expressions
 from tilelang_tt.ir.kernel import (
     Assign,
@@ -54,7 +54,7 @@ def check_no_tasks(kernels: KernelSet) -> None:
 
 
 def check_no_sections(kernels: KernelSet) -> None:
-    _check_none(kernels, Section)
+    _check_none(kernels, DstUse)
 
 
 def _check_none(kernels: KernelSet, *kinds: type[KernelStmt]) -> None:

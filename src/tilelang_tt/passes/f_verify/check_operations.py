@@ -18,7 +18,7 @@ from tilelang_tt.ir.kernel import KernelSet
 from tilelang_tt.ir.layout import Role
 from tilelang_tt.ir.places import Buffer
 from tilelang_tt.ir.scalar import Expr
-from tilelang_tt.ir.tile import Fill, Gemm, InDst, Map, Reduce, Stmt, Transpose, children, maps_of, walk, writes
+from tilelang_tt.ir.tile import Fill, Gemm, Map, Reduce, Section, Stmt, Transpose, children, maps_of, walk, writes
 from tilelang_tt.ops import ELEMENT_OPS, Instruction
 from tilelang_tt.ops.moves import SPREAD, SPREAD_ROW
 from tilelang_tt.ops.reductions import DOWN_COLUMNS, TOGETHER
@@ -64,10 +64,8 @@ class _Check:
             yield from maps_of(stmt)
             if isinstance(stmt, Gemm | Fill | Transpose | Reduce):
                 yield stmt
-            elif isinstance(stmt, InDst):
-                *sums, result = stmt.body
-                self.products |= {inner.c: inner for inner in walk(tuple(sums)) if isinstance(inner, Gemm)}
-                yield from self.asked((result,))
+            elif isinstance(stmt, Section):
+                self.products |= {inner.c: inner for inner in walk(stmt.sums) if isinstance(inner, Gemm)}
             else:
                 for nested in children(stmt):
                     yield from self.asked(nested)

@@ -63,7 +63,7 @@ class Done:
 
     def __str__(self) -> str:
         number = () if self.number is None else (self.number,)
-        return f"{self.instruction.call.partition('(')[0]}({', '.join(map(str, (*self.operands, *number)))})"
+        return f"{self.instruction.name}({', '.join(map(str, (*self.operands, *number)))})"
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,10 @@ from tilelang_tt.ir.places import Buffer
 from tilelang_tt.ir.tile import (
     Copy,
     Gemm,
-    InDst,
     Launch,
     Load,
     Publish,
+    Section,
     Stmt,
     Store,
     TileProgram,
@@ -30,7 +30,7 @@ def fail(code: str, message: str, location: Location | None = None) -> InternalE
 
 
 def _held(launch: Launch) -> set[Buffer]:
-    return {stmt.buffer for stmt in walk(launch.body) if isinstance(stmt, InDst)}
+    return {stmt.held for stmt in walk(launch.body) if isinstance(stmt, Section) and stmt.held is not None}
 
 
 def _statements(program: TileProgram) -> list[tuple[Launch, Stmt]]:
@@ -126,6 +126,19 @@ def _sub_blocks(program: TileProgram) -> None:
             raise fail("TT907", "a transposed first operand was left to the matrix engine", stmt.location)
 
 
+def _schedules(program: TileProgram) -> None:
+    capacity = program.options.dst_tiles
+    for _, stmt in _statements(program):
+        schedule = stmt.schedule if isinstance(stmt, Section) else None
+        if schedule is None and maps_of(stmt):
+            raise fail("TT934", "an element-wise statement has no schedule", stmt.location)
+        if schedule is None:
+            continue
+        tiles = schedule.program.slots * schedule.group.tiles + schedule.program.common
+        if tiles > capacity or schedule.rows % schedule.group.rows or schedule.cols % schedule.group.cols:
+            raise fail("TT935", f"groups of {schedule.group.tiles} tiles do not suit DST or the block", stmt.location)
+
+
 def _published(program: TileProgram) -> None:
     for launch in program.launches:
         published = {stmt.buffer for stmt in walk(launch.body) if isinstance(stmt, Publish)}
@@ -153,5 +166,10 @@ SUB_BLOCKS = Invariant(
     "sub-blocks",
     "every product has a sub-block that divides its block and fits DST, and no first operand is transposed",
     _sub_blocks,
+)
+SCHEDULES = Invariant(
+    "schedules",
+    "every element-wise statement is part of a section, and the groups of tiles of a section fit DST and its block",
+    _schedules,
 )
 PUBLISHED = Invariant("published", "every block that compute makes for the writer is handed over", _published)

@@ -16,7 +16,7 @@ from dataclasses import replace
 from tilelang_tt.compiled import Decision
 from tilelang_tt.ir.layout import Role
 from tilelang_tt.ir.places import Buffer
-from tilelang_tt.ir.tile import InDst, Launch, Load, TileProgram, walk
+from tilelang_tt.ir.tile import Launch, Load, Section, TileProgram, walk
 from tilelang_tt.passes.c_tile.lower_shared_to_cb import unpacked
 from tilelang_tt.passes.c_tile.separate_roles import staged
 from tilelang_tt.passes.fit_l1.pool_blocks import depths_of_writes
@@ -39,7 +39,7 @@ def _may(launch: Launch, buffer: Buffer) -> bool:
     ends = (launch.streams[buffer].producer, launch.streams[buffer].consumer)
     if buffer in launch.constants or ends not in ((Role.READER, Role.COMPUTE), (Role.COMPUTE, Role.WRITER)):
         return False
-    held = [inner for stmt in walk(launch.body) if isinstance(stmt, InDst) for inner in walk(stmt.body)]
+    held = [inner for stmt in walk(launch.body) if isinstance(stmt, Section) for inner in walk(stmt.sums)]
     return not any(isinstance(stmt, Load) and stmt.dst is buffer for stmt in held)
 
 

@@ -1,4 +1,4 @@
-"""C choose_engine: the matrix engine adds and multiplies blocks where the result does not show it."""
+"""C schedule_sections: tiles at a time, slots, and engines of every section."""
 
 from collections.abc import Callable
 from typing import Any
@@ -7,10 +7,10 @@ import pytest
 import tilelang.language as T
 
 from tilelang_tt.options import Options
-from tilelang_tt.passes.c_tile.choose_engine import choose_engine
+from tilelang_tt.passes.c_tile.schedule_sections import schedule_sections
 
 from .kernels import small_integers
-from .stages import after, before, body, keeps_meaning
+from .stages import after, before, body, keeps_meaning, whole_body
 
 SHAPES = {"A": (64, 64), "B": (64, 64), "V": (64,)}
 
@@ -53,9 +53,9 @@ def result_of(program: Any) -> str:
 
 def test_before_and_after() -> None:
     func = kernel(lambda a, b, v: a + b)
-    assert result_of(before(choose_engine, func)) == "Map c = a + b"
-    assert result_of(after(choose_engine, func)) == "Map c = add_tiles(a, b)"
-    assert keeps_meaning(choose_engine, func, small_integers(SHAPES))
+    assert result_of(before(schedule_sections, func)) == "Map c = a + b"
+    assert result_of(after(schedule_sections, func)) == "Map c = add_tiles(a, b)"
+    assert keeps_meaning(schedule_sections, func, small_integers(SHAPES))
 
 
 TAKEN: dict[str, tuple[Callable[..., Any], str, str]] = {
@@ -86,29 +86,61 @@ LEFT: dict[str, tuple[Callable[..., Any], str]] = {
 }
 
 
+# How tiles are walked, and what is in the slots of DST.
+SCHEDULES: dict[str, tuple[Callable[..., Any], str]] = {
+    "blocks that are alike, in one run": (
+        lambda a, b, v: T.exp(a - b),
+        """\
+  Schedule 1 x 4 tiles by 1 x 2, in a run; slots 2
+    s0 = a
+    s1 = b
+    s0 = sub_binary_tile(s0, s1)
+    s0 = exp_tile(s0)
+    c = s0
+""",
+    ),
+    "something that repeats along a side, row by row": (
+        lambda a, b, v: T.max(a * b, v),
+        """\
+  Schedule 2 x 2 tiles by 1 x 2; slots 2
+    s0 = mul_tiles(a, b)
+    s1 = v
+    s0 = binary_max_tile(s0, s1)
+    c = s0
+""",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", SCHEDULES)
+def test_schedule(case: str) -> None:
+    value, text = SCHEDULES[case]
+    assert text in whole_body(after(schedule_sections, kernel(value)))
+
+
 @pytest.mark.parametrize("case", TAKEN)
 def test_taken(case: str) -> None:
     value, types, text = TAKEN[case]
-    assert result_of(after(choose_engine, kernel(value, types))) == f"Map c = {text}"
+    assert result_of(after(schedule_sections, kernel(value, types))) == f"Map c = {text}"
 
 
 @pytest.mark.parametrize("case", LEFT)
 def test_left_to_the_sfpu(case: str) -> None:
     value, types = LEFT[case]
-    assert "_tiles" not in body(after(choose_engine, kernel(value, types)))
+    assert "_tiles" not in body(after(schedule_sections, kernel(value, types)))
 
 
 @pytest.mark.parametrize("options", [{"math_fidelity": "HiFi3"}, {"fp32_acc": False}], ids=str)
 def test_products_are_exact_at_full_fidelity_only(options: dict[str, Any]) -> None:
-    assert "_tiles" not in body(after(choose_engine, kernel(lambda a, b, v: a * b), Options(**options)))
-    assert "add_tiles" in body(after(choose_engine, kernel(lambda a, b, v: a + b), Options(**options)))
+    assert "_tiles" not in body(after(schedule_sections, kernel(lambda a, b, v: a * b), Options(**options)))
+    assert "add_tiles" in body(after(schedule_sections, kernel(lambda a, b, v: a + b), Options(**options)))
 
 
 def test_a_part_of_two_results_must_suit_both() -> None:
-    program = after(choose_engine, kernel(lambda a, b, v: a + b, "bbb", twice=True))
+    program = after(schedule_sections, kernel(lambda a, b, v: a + b, "bbb", twice=True))
     assert "_tiles" not in body(program)
-    program = after(choose_engine, kernel(lambda a, b, v: a * b, "bbb", twice=True))
-    assert body(program).count("mul_tiles(a, b)") == 2
+    program = after(schedule_sections, kernel(lambda a, b, v: a * b, "bbb", twice=True))
+    assert body(program).count(" = mul_tiles(a, b)") == 2
 
 
 def test_products_take_no_room_from_tiles() -> None:
@@ -117,6 +149,6 @@ def test_products_take_no_room_from_tiles() -> None:
     def value(a: Any, b: Any, v: Any) -> Any:
         return T.max(T.max(T.max(a * b, a * v), T.max(b * v, a * a)), T.max(b * b, v * v))
 
-    assert body(after(choose_engine, kernel(value))).count("mul_tiles") == 4
+    assert body(after(schedule_sections, kernel(value))).count("mul_tiles") == 4
     sums = kernel(lambda a, b, v: T.max(T.max(T.max(a + b, a + v), T.max(b + v, a - b)), T.max(a - v, b - v)))
-    assert body(after(choose_engine, sums)).count("_tiles") == 6
+    assert body(after(schedule_sections, sums)).count("_tiles") == 6
