@@ -118,8 +118,9 @@ class Printer:
 
     def helpers(self, kernel: Kernel) -> None:
         """Print what expressions of this kernel need beside the SDK."""
-        self.signed = {arg.var for arg in kernel.args if arg.kind is ArgKind.SCALAR}
-        self.signed |= {arg.var for arg in kernel.args if arg.size is not None and not scalar.nonnegative(arg.size)}
+        computed = {arg.var for arg in kernel.args if arg.size is not None and not scalar.nonnegative(arg.size)}
+        given = {arg.var for arg in kernel.args if arg.kind is ArgKind.SCALAR}
+        self.signed = {var for var in computed | given if var is not None}
         self.signed |= {stmt.var for stmt in walk(kernel.body) if isinstance(stmt, ReadTable | Assign)}
         if any(scalar_text.divides_below_zero(e, self.signed) for stmt in walk(kernel.body) for e in expressions(stmt)):
             self.line()

@@ -53,4 +53,6 @@ def extent(size: Any, known: dict[str, int]) -> int:
     symbols: list[tirx.Var] = []
     tirx.stmt_functor.post_order_visit(size, lambda node: symbols.append(node) if isinstance(node, tirx.Var) else None)
     values = {symbol: tirx.const(known.get(str(symbol), UNKNOWN_SIZE), symbol.dtype) for symbol in symbols}
-    return int(scalar.substitute(size, values))
+    number = scalar.int_value(scalar.substitute(size, values))
+    assert number is not None
+    return number

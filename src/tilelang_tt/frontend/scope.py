@@ -294,7 +294,7 @@ class Scope:
                 return read.var
         table = self.tables.setdefault(source, replace(source, name=self.unique(f"{source.name}_table")))
         dtype = "float32" if "float" in source.dtype else "int32"
-        var = tirx.Var(self.unique(f"{source.name}_value"), dtype)
+        var: Var = tirx.Var(self.unique(f"{source.name}_value"), dtype)
         self.signed.add(var)
         self.pending.append(Read(var, table, number, location))
         return var

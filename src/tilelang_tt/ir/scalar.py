@@ -10,14 +10,34 @@ import math
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import ExitStack
 from threading import local
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from tvm import arith, tirx
 from tvm.ir import Range, structural_equal
 
-if TYPE_CHECKING:  # TVM ships no types
-    Expr: TypeAlias = Any
-    Var: TypeAlias = Any
+if TYPE_CHECKING:  # TVM ships no types: this much of its expressions is used here
+    from typing_extensions import TypeIs
+
+    class Expr:
+        """A whole number, or a truth value, that is computed when the kernel runs."""
+
+        dtype: object
+
+        def __add__(self, other: Expr | int) -> Expr: ...
+        def __radd__(self, other: int) -> Expr: ...
+        def __sub__(self, other: Expr | int) -> Expr: ...
+        def __rsub__(self, other: int) -> Expr: ...
+        def __mul__(self, other: Expr | int) -> Expr: ...
+        def __rmul__(self, other: int) -> Expr: ...
+        def __lt__(self, other: Expr | int) -> Expr: ...
+        def __le__(self, other: Expr | int) -> Expr: ...
+        def __gt__(self, other: Expr | int) -> Expr: ...
+        def __ge__(self, other: Expr | int) -> Expr: ...
+        def __neg__(self) -> Expr: ...
+
+    class Var(Expr):
+        name: str
+
 else:
     Expr = tirx.PrimExpr
     Var = tirx.Var
@@ -40,7 +60,7 @@ def _plain() -> Any:
     return _KEPT.analyzer
 
 
-def is_expr(value: object) -> bool:
+def is_expr(value: object) -> TypeIs[Expr]:
     return is_expr_class(type(value))
 
 
@@ -61,7 +81,7 @@ def is_truth(value: object) -> bool:
     return isinstance(value, tirx.PrimExpr) and str(value.dtype) == "bool"
 
 
-def is_var(value: object) -> bool:
+def is_var(value: object) -> TypeIs[Var]:
     return isinstance(value, tirx.Var)
 
 

@@ -48,14 +48,14 @@ _C, _PYTHON = 1, 2  # columns of _PRECEDENCE
 
 
 class _Text:
-    """One way of printing expressions."""
+    """One way of printing expressions. Its methods look inside nodes, which have the fields of TVM's classes."""
 
     def __init__(self, names: Callable[[Var], str], language: int, signed: Collection[Var]) -> None:
         self.names = names
         self.language = language
         self.signed = signed
 
-    def of(self, expr: Expr, outer: int) -> str:
+    def of(self, expr: Any, outer: int) -> str:
         """The text of `expr`, in brackets if it binds weaker than `outer`."""
         if isinstance(expr, tirx.IntImm):
             return self.number(expr)
@@ -74,12 +74,12 @@ class _Text:
             return f"({test} ? {yes} : {no})" if self.language == _C else f"({yes} if {test} else {no})"
         return self.binary(expr, outer)
 
-    def number(self, expr: Expr) -> str:
+    def number(self, expr: Any) -> str:
         if str(expr.dtype) == "bool":
             return str(bool(expr.value)).lower() if self.language == _C else str(bool(expr.value))
         return str(int(expr.value))
 
-    def extremum(self, expr: Expr) -> str:
+    def extremum(self, expr: Any) -> str:
         a, b = self.of(expr.a, 5), self.of(expr.b, 5)
         least = isinstance(expr, tirx.Min)
         if self.language == _PYTHON:
@@ -87,13 +87,13 @@ class _Text:
         test_a, test_b = self.ordered(expr, a, b)
         return f"({test_a} {'<' if least else '>'} {test_b} ? {a} : {b})"
 
-    def ordered(self, expr: Expr, a: str, b: str) -> tuple[str, str]:
+    def ordered(self, expr: Any, a: str, b: str) -> tuple[str, str]:
         """Operands whose order counts: as signed numbers if one may be below zero."""
         if nonnegative(expr.a, self.signed) and nonnegative(expr.b, self.signed):
             return a, b
         return f"int32_t({a})", f"int32_t({b})"
 
-    def binary(self, expr: Expr, outer: int) -> str:
+    def binary(self, expr: Any, outer: int) -> str:
         kind = next((kind for kind in _PRECEDENCE if isinstance(expr, kind)), None)
         if kind is None:
             raise ValueError(f"no scalar form for {type(expr).__name__}: {expr}")

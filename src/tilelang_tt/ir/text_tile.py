@@ -158,7 +158,7 @@ def _part(stmt: Map, names: Names) -> str:
     if stmt.part is None:
         return ""
     begins = "" if stmt.part.begins is None else f", first if {names.expr(stmt.part.begins)}"
-    if begins and scalar.int_value(stmt.part.begins) is not None:
+    if stmt.part.begins is not None and scalar.int_value(stmt.part.begins) is not None:
         begins = ", first" if stmt.part.is_first else ", more"
     return f"[{', '.join(map(names.expr, stmt.part.origin))} : {' x '.join(map(str, stmt.part.extents))}{begins}]"
 
@@ -221,7 +221,8 @@ class _TileText:
             yield f"{INDENT}buffer {self.buffer(launch, buffer)}{place(buffer.location)}"
         yield f"{INDENT}body"
         yield from self.body(launch.body, 2)
-        for thing in (*(var for var, _ in launch.blocks), *buffers):
+        things: list[Var | Buffer] = [*(var for var, _ in launch.blocks), *buffers]
+        for thing in things:
             self.names.release(thing)
 
     def work(self, work: Work) -> str:

@@ -250,7 +250,7 @@ class _Builder:
         number = next(
             (_value(arg) for kind, arg in zip(row.operands, args, strict=True) if kind is Operand.NUMBER), None
         )
-        if number is not None and row.prepare is not None:
+        if number is not None and row.prepare is not None and not scalar.is_expr(number):
             number = row.prepare(number)
         tiles = [arg for kind, arg in zip(row.operands, args, strict=True) if kind is not Operand.NUMBER]
         operands = self.operands(tiles, own=row.in_place and not common)

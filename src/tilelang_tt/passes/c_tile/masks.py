@@ -53,8 +53,8 @@ def border_of(condition: Apply, layout: BufferLayout) -> Border | None:
 
 def mask(border: Border, yes: float, no: float, layout: BufferLayout, *, divided: bool) -> tuple[Mask, Expr] | None:
     """The tiles, and which one to take; None if there are too many. `divided`: the border goes through the block."""
-    base = _only_base(border, layout) if divided else None
-    base = scalar.simplify(border.base) if base is None else scalar.const(base)
+    only = _only_base(border, layout) if divided else None
+    base = scalar.simplify(border.base) if only is None else scalar.const(only)
     place = scalar.simplify(base + (TILE_ROW * border.row + TILE_COL * border.col) * TILE)
     step, rest = scalar.modular(place)
     step = step or 2 * TILE  # all tiles begin at the same place

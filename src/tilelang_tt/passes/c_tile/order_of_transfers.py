@@ -39,7 +39,8 @@ def _keeps_order(launch: Launch, transfers: list[Transfer], reading: int, writin
     store, around = transfers[writing]
     assert isinstance(load, Load)
     assert isinstance(store, Store)
-    rounds = {stmt.var: scalar.var(f"other_{stmt.var.name}") for stmt in (*inside, *around) if isinstance(stmt, Loop)}
+    others = [stmt.var for stmt in (*inside, *around) if isinstance(stmt, Loop)]
+    rounds: dict[Var, Expr] = {var: scalar.var(f"other_{var.name}") for var in others}
     if _apart(load.src, store.dst, rounds):
         return True
     awaited = [

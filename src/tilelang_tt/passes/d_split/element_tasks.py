@@ -45,8 +45,8 @@ class Place(Protocol):
         """Place of the t-th tile, or of what meets it, in a block."""
         ...
 
-    def number(self, number: float | Expr, t: Expr, /) -> float | Expr:
-        """A number as it is for the t-th tile."""
+    def expr(self, expr: Expr, t: Expr, /) -> Expr:
+        """An expression as it is for the t-th tile."""
         ...
 
 
@@ -59,8 +59,8 @@ class Run:
     def tile_of(self, layout: BufferLayout, t: Expr) -> Expr:
         return layout.at(self.base + t)
 
-    def number(self, number: float | Expr, _: Expr) -> float | Expr:
-        return number
+    def expr(self, expr: Expr, _: Expr) -> Expr:
+        return expr
 
 
 @dataclass(frozen=True)
@@ -74,10 +74,8 @@ class RowPart:
     def tile_of(self, layout: BufferLayout, t: Expr) -> Expr:
         return layout.index(self.row, self.col + t)
 
-    def number(self, number: float | Expr, t: Expr) -> float | Expr:
-        if not scalar.is_expr(number):
-            return number
-        return scalar.substitute(number, {TILE_ROW: self.row, TILE_COL: scalar.as_expr(self.col + t)})
+    def expr(self, expr: Expr, t: Expr) -> Expr:
+        return scalar.substitute(expr, {TILE_ROW: self.row, TILE_COL: scalar.as_expr(self.col + t)})
 
 
 def pack_tile(dst: Expr, cb: Cb, index: Expr, overwrite: Expr | None = None) -> PackTile:
@@ -164,7 +162,7 @@ class ElementTasks:
             if cb in rotating:
                 return t
             if fetch.tile is not None:
-                return scalar.as_expr(place.number(fetch.tile, t))
+                return place.expr(fetch.tile, t)
             layout = self.kernels.launch.layouts[fetch.buffer]
             start = 0 if fetch.origin is None else layout.offset(fetch.origin)
             return start + place.tile_of(layout, t)
@@ -190,7 +188,8 @@ class ElementTasks:
                     step.instruction,
                     tuple(at(slot, t) for slot in step.operands),
                     at(step.slot, t),
-                    None if number is None else place.number(number, t),
+                    place.expr(number, t) if scalar.is_expr(number) else number,
                 ),
             )
-        return lambda t: (FillTile(at(step.slot, t), place.number(step.value, t)),)
+        value = step.value
+        return lambda t: (FillTile(at(step.slot, t), place.expr(value, t) if scalar.is_expr(value) else value),)

@@ -157,7 +157,7 @@ def _key(component: str, value: object) -> Hashable:
 def same_setting(component: str, a: object, b: object) -> bool:
     if a is b or a is None or b is None:
         return a is b
-    if component == "accumulate":
+    if scalar.is_expr(a) and scalar.is_expr(b):
         return scalar.same_form(a, b)
     return _key(component, a) == _key(component, b)
 

@@ -125,10 +125,11 @@ class _Lowering:
             return ()
         element, where, sub = gemm.start.element, gemm.start.where, gemm.sub_block
         assert sub is not None
-        cb = self.kernels.cbs[element.buffer]
+        cb, of_block = self.kernels.cbs[element.buffer], element.tile
+        assert of_block is not None
 
         def copy(si: Expr, sj: Expr) -> CopyTile:
-            tile = scalar.substitute(element.tile, {TILE_ROW: i + si, TILE_COL: j + sj})
+            tile = scalar.substitute(of_block, {TILE_ROW: i + si, TILE_COL: j + sj})
             return CopyTile(cb, tile, si * sub.cols + sj)
 
         copies = repeat(sub.rows, "si", lambda si: repeat(sub.cols, "sj", lambda sj: (copy(si, sj),)))

@@ -168,7 +168,8 @@ def _loop(loop: For, state: State, *, check: bool) -> State:
     That is known after one round: no call sets anything that depends on what was set before.
     """
     after = _run(loop.body, state, check=False)
-    if "accumulate" in after and loop.var in scalar.variables(after["accumulate"]):
+    condition = after.get("accumulate")
+    if scalar.is_expr(condition) and loop.var in scalar.variables(condition):
         after = {part: setting for part, setting in after.items() if part != "accumulate"}
     entry = _meet(state, after)
     if check:
