@@ -58,7 +58,7 @@ def of(kernels: KernelSet, sizes: Mapping[str, int] | None = None) -> Costs:
     """Counts of a launch. `sizes`: the symbolic dimensions and whole-number parameters, by name."""
     total: Counter[str] = Counter()
     work = kernels.launch.work
-    cores = math.prod(work.grid) if work is not None and work.grid is not None else 1
+    cores = math.prod(work.grid) if work is not None else 1
     for kernel in kernels.kernels:
         counting = _Counting(kernels)
         values = counting.start(kernel.role, sizes or {})

@@ -31,7 +31,6 @@ from tilelang_tt.passes.a_metadata.infer_layout import infer_layout
 from tilelang_tt.passes.a_metadata.keep_last_bits import keep_last_bits
 from tilelang_tt.passes.a_metadata.propagate_layout import propagate_layout
 from tilelang_tt.passes.a_metadata.separate_views import separate_views
-from tilelang_tt.passes.b_partition.map_grid_to_cores import map_grid_to_cores
 from tilelang_tt.passes.b_partition.partition_work import partition_work
 from tilelang_tt.passes.c_tile.complete_parts import complete_parts
 from tilelang_tt.passes.c_tile.drop_dead_writes import drop_dead_writes
@@ -104,7 +103,6 @@ PLACING_PASSES: tuple[TilePass, ...] = (
     Pass(keep_last_bits, A, needs=(BUFFER_LAYOUTS,)),
     Pass(align_operands, A, needs=(BUFFER_LAYOUTS, NO_COPIES)),
     Pass(partition_work, B, ensures=(UNITS,)),
-    Pass(map_grid_to_cores, B, needs=(UNITS,)),
 )
 
 # Which blocks there are is settled by these: `fit_l1`

@@ -1,4 +1,4 @@
-"""B1 partition_work and B2 map_grid_to_cores: grid blocks become numbered units, shared out to cores."""
+"""B partition_work: grid blocks become numbered units, shared out to cores."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,6 @@ import tilelang.language as T
 
 from tilelang_tt.ir.interpret import interpret
 from tilelang_tt.options import Options
-from tilelang_tt.passes.b_partition.map_grid_to_cores import map_grid_to_cores
 from tilelang_tt.passes.b_partition.partition_work import partition_work
 
 from .kernels import batched_gemm, double_loop_gemm, dynamic_gemm, gemm, small_integers
@@ -15,7 +14,9 @@ from .stages import after, before, facts, keeps_meaning
 
 def test_before_and_after() -> None:
     assert facts(before(partition_work, gemm(1024, 512, 32)), "units") == []
-    assert facts(after(partition_work, gemm(1024, 512, 32)), "units") == ["128 by unit: bx = unit % 8, by = unit // 8"]
+    assert facts(after(partition_work, gemm(1024, 512, 32)), "units") == [
+        "128 by unit: bx = unit % 8, by = unit // 8; 8 x 8 cores"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -31,7 +32,7 @@ def test_before_and_after() -> None:
     ids=["1-D", "3-D", "symbolic"],
 )
 def test_dimensions(func, units: str) -> None:
-    assert facts(after(partition_work, func), "units") == [units]
+    assert facts(after(partition_work, func), "units") == [f"{units}; 8 x 8 cores"]
 
 
 def _numbered(x: int, y: int, z: int):
@@ -50,7 +51,7 @@ def _numbered(x: int, y: int, z: int):
 @pytest.mark.parametrize("grid", [(1, 1, 1), (3, 2, 2), (1, 5, 1), (2, 1, 3)])
 def test_every_block_is_one_unit(grid: tuple[int, int, int]) -> None:
     x, y, z = grid
-    program = after(map_grid_to_cores, _numbered(x, y, z))
+    program = after(partition_work, _numbered(x, y, z))
     given = small_integers({"A": (z, y * 32, x * 32)})
     np.testing.assert_array_equal(interpret(program, given)["B"], given["A"])
 
@@ -58,8 +59,7 @@ def test_every_block_is_one_unit(grid: tuple[int, int, int]) -> None:
 def test_meaning() -> None:
     sizes = {"M": 72, "N": 96, "K": 64}
     tensors = small_integers({"A": (72, 64), "B": (64, 96)})
-    for tile_pass in (partition_work, map_grid_to_cores):
-        assert keeps_meaning(tile_pass, dynamic_gemm(), tensors, sizes)
+    assert keeps_meaning(partition_work, dynamic_gemm(), tensors, sizes)
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_meaning() -> None:
 )
 def test_cores(options: Options, size: int, cores: str, why: str) -> None:
     blocks = size // 64
-    program = after(map_grid_to_cores, gemm(size, size, 32), options)
+    program = after(partition_work, gemm(size, size, 32), options)
     assert facts(program, "units") == [
         f"{blocks * blocks} by unit: bx = unit % {blocks}, by = unit // {blocks}; {cores} cores"
     ]

@@ -113,7 +113,6 @@ def _launch(
 ) -> LaunchPlan:
     work, options = kernels.launch.work, kernels.program.options
     assert work is not None
-    assert work.grid is not None
     return LaunchPlan(
         name=kernels.launch.name,
         grid=work.grid,

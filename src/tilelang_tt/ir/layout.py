@@ -199,4 +199,4 @@ class Work:
     units: Expr
     unit: Var
     indices: tuple[tuple[Var, Expr], ...]  # block variable = expression over `unit`
-    grid: tuple[int, int] | None = None
+    grid: tuple[int, int]  # cores (x, y)

@@ -229,8 +229,7 @@ class _TileText:
         units, unit = self.names.expr(work.units), self.names.bind(work.unit)
         indices = ", ".join(f"{self.names(var)} = {self.names.expr(index)}" for var, index in work.indices)
         self.names.release(work.unit)
-        cores = f"; {size(*work.grid)} cores" if work.grid else ""
-        return f"{units} by {unit}: {indices}{cores}"
+        return f"{units} by {unit}: {indices}; {size(*work.grid)} cores"
 
     def buffer(self, launch: Launch, buffer: Buffer) -> str:
         shape = ", ".join(map(str, buffer.shape))

@@ -27,7 +27,6 @@ def load_once(program: TileProgram) -> TileProgram:
 
 def _launch(program: TileProgram, launch: Launch, decisions: list[Decision]) -> Launch:
     assert launch.work is not None
-    assert launch.work.grid is not None
     units, cores = scalar.int_value(launch.work.units), math.prod(launch.work.grid)
     if units is None or units <= cores:
         return launch
