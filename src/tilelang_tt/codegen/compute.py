@@ -156,7 +156,7 @@ class _Compute(Printer):
         """The number of a call in the form it wants: the bits of a float32, or the whole number itself."""
         if stmt.number is None:
             return {}
-        if "{whole}" in stmt.instruction.call:
+        if stmt.instruction.takes_whole:
             return {"whole": self.whole(stmt.number)}
         return {"bits": self.bits(stmt.number)}
 

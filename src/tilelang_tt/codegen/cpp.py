@@ -24,7 +24,7 @@ _WIDTH = 120  # columns of a line that holds a whole loop
 
 
 def _called(row: Instruction) -> tuple[str, str]:
-    return row.init.partition("(")[0], row.call.partition("(")[0]
+    return row.init.partition("(")[0], row.name
 
 
 # Names a variable must not take: C++ words, and what generated kernels call by name.
@@ -241,7 +241,7 @@ class Printer:
 
 
 def _takes_whole(stmt: KernelStmt) -> bool:
-    return isinstance(stmt, Sfpu) and "{whole}" in stmt.instruction.call
+    return isinstance(stmt, Sfpu) and stmt.instruction.takes_whole
 
 
 _ARG_COMMENT = {

@@ -82,7 +82,6 @@ from tilelang_tt.ir.places import Buffer
 from tilelang_tt.ir.scalar import Expr, Var
 from tilelang_tt.ir.text_tile import INDENT, Names, constant_text, number_text, place, size, stmt_text
 from tilelang_tt.ir.tile import ScalarParam, Section
-from tilelang_tt.ops import Instruction
 
 _CB_WORD = {CbKind.RESERVE: "reserve", CbKind.PUSH: "push", CbKind.WAIT: "wait", CbKind.POP: "pop"}
 _BARRIER_WORD = {
@@ -102,10 +101,6 @@ _UNIT_WORD = {Unit.SRC_A: "srca", Unit.SRC_B: "srcb", Unit.PACK: "pack"}
 def kernel_text(kernels: KernelSet) -> str:
     """The whole set, ending in a newline."""
     return "\n".join(_KernelText(kernels).lines()) + "\n"
-
-
-def call_name(instruction: Instruction) -> str:
-    return instruction.call.partition("(")[0]
 
 
 class _KernelText:
@@ -346,7 +341,7 @@ class _KernelText:
                 return f"maxima of each {along} of {self.slot(stmt.cb, stmt.index)} -> {self.dst(stmt.dst)}"
             case BinaryTiles():
                 a, b = self.slot(stmt.a, stmt.a_index), self.slot(stmt.b, stmt.b_index)
-                return f"{call_name(stmt.instruction)} {a}, {b} -> {self.dst(stmt.dst)}"
+                return f"{stmt.instruction.name} {a}, {b} -> {self.dst(stmt.dst)}"
             case CopyTile():
                 return f"copy {self.slot(stmt.cb, stmt.index)} -> {self.dst(stmt.dst)}"
             case TransposeTile():
@@ -370,7 +365,7 @@ class _KernelText:
         operands = [self.dst(index) for index in stmt.operands]
         if stmt.number is not None:
             operands.append(self.number(stmt.number))
-        return f"sfpu {call_name(stmt.instruction)} {', '.join(operands)} -> {self.dst(stmt.out)}"
+        return f"sfpu {stmt.instruction.name} {', '.join(operands)} -> {self.dst(stmt.out)}"
 
     def engine(self, stmt: Startup | Init | Uninit | Reconfig | L1Accumulate) -> str:
         cbs = self.cb_names
@@ -399,7 +394,7 @@ class _KernelText:
                 cb, scaler, out = (self.cb_names[cb] for cb in (mode.cb, mode.scaler, mode.out))
                 return f"maxima of each {along} of {cb} by {scaler} -> {out}"
             case BinaryMode():
-                return f"{call_name(mode.instruction)} {self.cb_names[mode.a]}, {self.cb_names[mode.b]}"
+                return f"{mode.instruction.name} {self.cb_names[mode.a]}, {self.cb_names[mode.b]}"
             case CopyMode():
                 return f"copy {self.cb_names[mode.cb]}"
             case TransposeMode():

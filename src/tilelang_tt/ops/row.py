@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import Enum
+from functools import cache
+from string import Formatter
 from typing import Any
 
 UNARY = "api/compute/eltwise_unary"
@@ -55,12 +57,23 @@ class Instruction:
 
     @property
     def in_place(self) -> bool:
-        return "{out}" not in self.call
+        return "out" not in _holes(self.call)
+
+    @property
+    def takes_whole(self) -> bool:
+        """Whether the call takes its number as it is, not its float32 bits."""
+        return "whole" in _holes(self.call)
 
     @property
     def of_blocks(self) -> bool:
         """Whether the matrix engine carries it out, on tiles in circular buffers."""
         return Operand.BLOCK in self.operands
+
+
+@cache
+def _holes(call: str) -> frozenset[str | None]:
+    """What is to be put into a call."""
+    return frozenset(name for _, name, _, _ in Formatter().parse(call))
 
 
 @dataclass(frozen=True)
