@@ -8,8 +8,13 @@ import tilelang.language as T
 
 from tilelang_tt.frontend.lift import lift
 from tilelang_tt.ir.interpret import Array, interpret
+from tilelang_tt.ir.layout import Role
+from tilelang_tt.ir.tables import tables_of
 from tilelang_tt.options import Options
+from tilelang_tt.passes.c_tile.schedule_sections import schedule_sections
 from tilelang_tt.pipeline import TILE_PASSES
+
+from .stages import after, before
 
 Tensors = dict[str, Array]
 
@@ -91,3 +96,21 @@ def test_every_stage_computes_what_numpy_does(case: Any) -> None:
         result = interpret(program, tensors, exact=True)
         for name, values in expected.items():
             np.testing.assert_array_equal(result[name], values, err_msg=f"{name} after {stage}")
+
+
+def test_the_tables_of_each_kernel_are_the_same_before_and_after_sections_are_scheduled() -> None:
+    """Compute multiplies with a number of the table: it has a copy of it, however its statement is written."""
+
+    @T.prim_func
+    def main(A: T.Tensor((64, 64), "float32"), S: T.Tensor((2,), "int32"), C: T.Tensor((64, 64), "float32")):
+        with T.Kernel(1, threads=128):
+            x = T.alloc_fragment((64, 64), "float32")
+            factor = T.alloc_var("int32")
+            factor = S[1]
+            T.copy(A, x)
+            for i, j in T.Parallel(64, 64):
+                x[i, j] = x[i, j] * T.cast(factor, "float32")
+            T.copy(x, C)
+
+    for program in (before(schedule_sections, main), after(schedule_sections, main)):
+        assert [table.role for table in tables_of(program, program.launches[0])] == [Role.COMPUTE]

@@ -16,7 +16,7 @@ from tilelang_tt.ir.fields import children, expressions, walk
 from tilelang_tt.ir.layout import Role
 from tilelang_tt.ir.places import Read, Tensor
 from tilelang_tt.ir.scalar import Var
-from tilelang_tt.ir.tile import Launch, Load, Set, Stmt, Store, TileProgram, table_reads
+from tilelang_tt.ir.tile import Branch, Launch, Load, Loop, Section, Set, Stmt, Store, TileProgram, table_reads
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,10 @@ def _table(program: TileProgram, tensor: Tensor, role: Role) -> Table:
     return Table(tensor, role, pages, pages * layout.page_bytes)
 
 
+# Statements whose numbers one kernel alone computes, though others may wait for it, or work in what is nested.
+_ROLES: dict[type, Role] = {Load: Role.READER, Section: Role.COMPUTE}
+
+
 class _Needed:
     """The variables that one kernel of a launch needs."""
 
@@ -55,15 +59,16 @@ class _Needed:
 
     def body(self, body: tuple[Stmt, ...]) -> Iterator[Var]:
         for stmt in filter(self.works, body):
-            if not isinstance(stmt, Load) or self.role is Role.READER:
+            if self.role is _ROLES.get(type(stmt), self.role):
                 yield from (var for expr in expressions(stmt) for var in scalar.variables(expr))
             for nested in children(stmt):
                 yield from self.body(nested)
 
     def works(self, stmt: Stmt) -> bool:
         """Whether the kernel does anything in or for a statement."""
-        if children(stmt):
-            return any(self.works(inner) for nested in children(stmt) for inner in nested)
+        inside = any(self.works(inner) for nested in children(stmt) for inner in nested)
+        if inside or isinstance(stmt, Loop | Branch):
+            return inside
         if isinstance(stmt, Read | Set):
             return stmt.var in self.vars or stmt.var in self.brought
         if isinstance(stmt, Load):
