@@ -181,7 +181,7 @@ def filled_where_a_table_says_so() -> Any:
     return main
 
 
-@refused("TT127", "'X' is used here, but nothing that was put into it is still there", help=FILL_IT)
+@refused("TT127", "'X' is used here, but filled on some ways to this line only", help=FILL_IT)
 def filled_on_one_way_only() -> Any:
     @T.prim_func
     def main(A: T.Tensor((64, 32), "float32"), B: T.Tensor((64, 32), "float32")):
@@ -189,6 +189,20 @@ def filled_on_one_way_only() -> Any:
             X = T.alloc_shared((32, 32), "float32")
             if bx == 0:
                 T.copy(A[bx * 32, 0], X)
+            T.copy(X, B[bx * 32, 0])  # refused
+
+    return main
+
+
+@refused("TT127", "'X' is used here, but filled on some ways to this line only", help=FILL_IT)
+def filled_in_one_round_only() -> Any:
+    @T.prim_func
+    def main(A: T.Tensor((64, 32), "float32"), B: T.Tensor((64, 32), "float32")):
+        with T.Kernel(2, threads=128) as bx:
+            X = T.alloc_shared((32, 32), "float32")
+            for k in T.serial(4):
+                if k == 3:
+                    T.copy(A[bx * 32, 0], X)
             T.copy(X, B[bx * 32, 0])  # refused
 
     return main

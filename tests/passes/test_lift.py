@@ -294,6 +294,7 @@ def _two_kernels():
             T.copy(A, X)
         with T.Kernel(2, threads=128):
             Y = T.alloc_shared((32, 32), "float32")
+            T.clear(Y)
             T.copy(Y, B)
 
     return main

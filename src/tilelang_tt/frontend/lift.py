@@ -22,6 +22,7 @@ from tilelang_tt.diagnostics import Location, UnsupportedError
 from tilelang_tt.frontend.bit_reductions import without_bit_reductions
 from tilelang_tt.frontend.boxes import matrix_by_matrix
 from tilelang_tt.frontend.cases import with_separate_cases
+from tilelang_tt.frontend.definite_assignment import check_definite_assignment
 from tilelang_tt.frontend.digits import with_digits
 from tilelang_tt.frontend.elementwise import lift_parallel
 from tilelang_tt.frontend.expression import operator
@@ -43,7 +44,6 @@ from tilelang_tt.frontend.scans import without_scans
 from tilelang_tt.frontend.scope import Scope
 from tilelang_tt.frontend.shared_passes import run_shared_passes
 from tilelang_tt.frontend.slices import without_slices
-from tilelang_tt.frontend.some_ways import check_filled_on_all_ways
 from tilelang_tt.frontend.stacks import without_stacks
 from tilelang_tt.frontend.tails import blank_tails
 from tilelang_tt.frontend.variables import with_plain_variables
@@ -184,7 +184,7 @@ class _Lifter:
         first_selected = [block for block in self.scope.selected if _selected_first(body, block)]
         body = (*_blank_around_parts(body, (*self.scope.partly_written, *first_selected)), *body)
         body = blank_first_rounds(self.scope, body)
-        check_filled_on_all_ways(body)
+        check_definite_assignment(body)
         return Launch(
             self.name,
             tuple((var, scalar.simplify(extent)) for var, extent in blocks),

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import ExitStack
 from threading import local
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from tvm import arith, tirx
 from tvm.ir import Range, structural_equal
@@ -150,6 +150,10 @@ def negate(condition: Expr) -> Expr:
     return simplify(tirx.Not(condition))
 
 
+@overload
+def both(a: Expr, b: Expr | None) -> Expr: ...
+@overload
+def both(a: Expr | None, b: Expr | None) -> Expr | None: ...
 def both(a: Expr | None, b: Expr | None) -> Expr | None:
     """Conjunction of two optional conditions (None: always)."""
     if a is None or b is None:

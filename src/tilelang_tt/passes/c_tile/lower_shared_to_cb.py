@@ -14,13 +14,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tilelang_tt.diagnostics import Location, UnsupportedError
 from tilelang_tt.ir.elements import element_buffers
 from tilelang_tt.ir.layout import Role, Stream
 from tilelang_tt.ir.places import Buffer
-from tilelang_tt.ir.scalar import int_value
 from tilelang_tt.ir.tile import (
-    Gemm,
     Launch,
     Load,
     Loop,
@@ -30,10 +27,8 @@ from tilelang_tt.ir.tile import (
     Transpose,
     children,
     maps_of,
-    reads,
     unpacks,
     walk,
-    writes,
 )
 from tilelang_tt.passes.a_metadata.keep_last_bits import jumps
 from tilelang_tt.passes.c_tile.separate_roles import consumers, producers
@@ -53,21 +48,6 @@ def _stream(launch: Launch, buffer: Buffer, fp32_acc: bool) -> Stream:
     if buffer in launch.constants:
         return Stream(Role.READER, Role.COMPUTE, 1, launch.layouts[buffer].format == "Float32" and fp32_acc)
     filling, draining = producers(launch, buffer), consumers(launch, buffer)
-    if not filling:
-        raise UnsupportedError(
-            "TT125",
-            f"'{buffer.name}' is read, but nothing fills it before",
-            location=_first_use(launch, buffer),
-            help="T.copy, T.clear or T.fill it first",
-        )
-    first = next(stmt for stmt in walk(launch.body) if buffer in (*reads(stmt), *writes(stmt)))
-    if isinstance(first, Gemm) and first.c is buffer and int_value(first.clear) == 0:
-        raise UnsupportedError(
-            "TT128",
-            f"'{buffer.name}' is added to but never cleared",
-            location=first.location,
-            help="T.clear it first, or use clear_accum=True",
-        )
     producer = filling.pop()
     consumer = draining.pop() if draining else Role.COMPUTE
     private = producer is Role.COMPUTE and consumer is Role.COMPUTE
@@ -81,10 +61,6 @@ def unpacked(stream: Stream, launch: Launch, buffer: Buffer, fp32_acc: bool) -> 
     """The stream with the ways to DST that the statements ask for."""
     wide, direct = _keeps_32_bits(launch, buffer)
     return replace(stream, unpack_to_dest=fp32_acc and wide and direct, second_view=fp32_acc and wide and not direct)
-
-
-def _first_use(launch: Launch, buffer: Buffer) -> Location | None:
-    return next((stmt.location for stmt in walk(launch.body) if buffer in reads(stmt)), None)
 
 
 def _stages(body: tuple[Stmt, ...], buffer: Buffer, stages: int = 0) -> int:
