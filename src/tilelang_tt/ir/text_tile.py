@@ -313,10 +313,6 @@ def schedule_text(section: Section, names: Names) -> Iterator[str]:
     walked = f"{size(schedule.rows, schedule.cols)} tiles by {size(group.rows, group.cols)}"
     common = f", {program.common} for the group" if program.common else ""
     yield f"Schedule {walked}{', in a run' if schedule.run else ''}; slots {program.slots}{common}"
-
-    def slot(number: int) -> str:
-        return f"s{number}"
-
     for step in program.steps:
         match step:
             case Fetch():
@@ -325,12 +321,13 @@ def schedule_text(section: Section, names: Names) -> Iterator[str]:
                 value = _number(step.value, names)
             case Compute():
                 number = [] if step.number is None else [_number(step.number, names)]
-                value = f"{step.instruction.name}({', '.join([*map(slot, step.operands), *number])})"
+                operands = [*(f"s{slot}" for slot in step.operands), *number]
+                value = f"{step.instruction.name}({', '.join(operands)})"
             case ComputeFromBlocks():
                 value = f"{step.instruction.name}({', '.join(names(fetch.buffer) for fetch in step.operands)})"
-        yield f"{INDENT}{slot(step.slot)} = {value}"
-    for one, result in zip(section.results, program.results, strict=True):
-        yield f"{INDENT}{names(one.dst)} = {slot(result)}"
+        yield f"{INDENT}s{step.slot} = {value}"
+    for one, slot in zip(section.results, program.results, strict=True):
+        yield f"{INDENT}{names(one.dst)} = s{slot}"
 
 
 def _number(number: float | Expr, names: Names) -> str:
