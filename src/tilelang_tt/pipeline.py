@@ -29,6 +29,7 @@ from tilelang_tt.passes.a_metadata.attach_tensor_accessors import attach_tensor_
 from tilelang_tt.passes.a_metadata.fold_vectors import fold_vectors
 from tilelang_tt.passes.a_metadata.infer_layout import infer_layout
 from tilelang_tt.passes.a_metadata.keep_last_bits import keep_last_bits
+from tilelang_tt.passes.a_metadata.legalize_types import legalize_types
 from tilelang_tt.passes.a_metadata.propagate_layout import propagate_layout
 from tilelang_tt.passes.a_metadata.separate_views import separate_views
 from tilelang_tt.passes.b_partition.partition_work import partition_work
@@ -75,6 +76,7 @@ from tilelang_tt.passes.f_verify.verify_kernels import (
 from tilelang_tt.passes.f_verify.verify_program import (
     BUFFER_LAYOUTS,
     KNOWN_BUFFERS,
+    LEGAL_TYPES,
     NO_COPIES,
     NO_POSITIONS,
     ONE_ROLE,
@@ -83,6 +85,7 @@ from tilelang_tt.passes.f_verify.verify_program import (
     STREAMS,
     SUB_BLOCKS,
     TENSOR_LAYOUTS,
+    TYPES,
     UNITS,
 )
 from tilelang_tt.passes.fit_l1.fit_l1 import fit_l1
@@ -95,6 +98,7 @@ A, B, C, D, E = Stage
 TilePass = Pass[TileProgram]
 
 PLACING_PASSES: tuple[TilePass, ...] = (
+    Pass(legalize_types, A, needs=(TYPES,), ensures=(LEGAL_TYPES,)),
     Pass(fold_vectors, A),
     Pass(separate_views, A),
     Pass(infer_layout, A, ensures=(TENSOR_LAYOUTS,)),
@@ -149,7 +153,8 @@ KERNEL_PASSES: tuple[Pass[KernelSet], ...] = (
     Pass(finalize_persistent_signature, E, needs=(NO_TASKS, LIMITS), ensures=FINISHED),
 )
 
-TILE_INVARIANTS = holding(TILE_PASSES, (KNOWN_BUFFERS,))
+LIFTED = (KNOWN_BUFFERS, TYPES)  # what holds of what the frontend gives
+TILE_INVARIANTS = holding(TILE_PASSES, LIFTED)
 
 Snapshot = Callable[[str, TileProgram | tuple[KernelSet, ...]], None]
 
@@ -157,6 +162,7 @@ Snapshot = Callable[[str, TileProgram | tuple[KernelSet, ...]], None]
 def run_passes(func: Any, options: Options, snapshot: Snapshot) -> tuple[TileProgram, tuple[KernelSet, ...]]:
     """Every stage in order; `snapshot` sees the program after each."""
     program = lift(func, options)
+    verify(program, LIFTED)
     snapshot("lift", program)
     program = _through(PLACING_PASSES, program, snapshot)
     steps: list[tuple[str, TileProgram]] = []  # of the way to write the program that fits

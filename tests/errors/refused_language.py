@@ -265,24 +265,6 @@ def atomic_addition() -> Any:
     return main
 
 
-@refused(
-    "TT113",
-    "T.reduce_bitor of uint32 is not supported by this version",
-    help="supported: sum, max, min, abssum, absmax; bitand, bitor, bitxor of integers of up to 16 bits and int32",
-)
-def bits_of_unsigned_words() -> Any:
-    @T.prim_func
-    def main(A: T.Tensor((32, 32), "uint32"), B: T.Tensor((32,), "uint32")):
-        with T.Kernel(1, threads=128):
-            a = T.alloc_fragment((32, 32), "uint32")
-            b = T.alloc_fragment((32,), "uint32")
-            T.copy(A, a)
-            T.reduce_bitor(a, b, dim=1)  # refused
-            T.copy(b, B)
-
-    return main
-
-
 @refused("TT113", "tirx.break_loop is not supported by this version", help=OPERATIONS)
 def early_exit() -> Any:
     @T.prim_func

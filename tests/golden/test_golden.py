@@ -1,7 +1,8 @@
 """Eight kernels, every stage and every file, as text a reviewer can read. `make golden` rewrites them.
 
-Each folder holds `kernel.py` (one PrimFunc and its TARGET), `stages/` (the program after each pass) and the five
-generated files. A golden says what the compiler wrote; that it is right is said by the same kernel's run here.
+Each folder holds `kernel.py` (one PrimFunc and its TARGET), `stages/` (the program after each pass; `order.txt` lists
+them) and the five generated files. A golden says what the compiler wrote; that it is right is said by the same kernel's
+run here.
 """
 
 from __future__ import annotations
@@ -41,7 +42,8 @@ def generated(name: str) -> dict[str, str]:
     """Relative path -> text of everything the compiler says about a kernel."""
     func, module = load(name)
     compiled = compile_function(func, options_of(determine_target(module.TARGET, return_object=True)), stages=True)
-    texts = {f"stages/{n:02d}_{stage}.txt": text for n, (stage, text) in enumerate(compiled.stages)}
+    texts = {f"stages/{stage}.txt": text for stage, text in compiled.stages}
+    texts["stages/order.txt"] = "".join(f"{stage}\n" for stage, _ in compiled.stages)
     texts |= compiled.files
     return {path: text.replace(f"{HERE / name}{os.sep}", "") for path, text in texts.items()}
 

@@ -211,6 +211,19 @@ def scale_in_place() -> Any:
     return main
 
 
+def integer_quotients() -> Any:
+    @T.prim_func
+    def main(A: T.Tensor((32, 32), "int32"), C: T.Tensor((32, 32), "int32")):
+        with T.Kernel(1, threads=128):
+            x = T.alloc_shared((32, 32), "int32")
+            T.copy(A, x)
+            for i, j in T.Parallel(32, 32):
+                x[i, j] = x[i, j] // 7
+            T.copy(x, C)
+
+    return main
+
+
 def triangular_sum() -> Any:
     """Block 0 adds nothing up."""
 

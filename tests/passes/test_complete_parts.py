@@ -71,7 +71,7 @@ def test_rounds_of_a_loop() -> None:
     assert body(after(drop_dead_writes, looped())) == (
         "Load X tiles (0, 0) 1 x 4 -> x\n"
         "Loop c < 2\n"
-        "  Map y[0, c * 64 : 32 x 64, first if c == 0] = x[i, j + c * 64] + [c]\n"
+        "  Map y[0, c * 64 : 32 x 64, first if c == 0] = x[i, j + c * 64] + float32[c]\n"
         "Map z = y * 2\n"
         "Store y -> Y tiles (0, 0) 1 x 4\n"
         "Store z -> Z tiles (0, 0) 1 x 4\n"

@@ -1,11 +1,11 @@
 """dst_program: which instructions an expression becomes, in which tiles of DST."""
 
 from tilelang_tt.ir import scalar
-from tilelang_tt.ir.elements import TILE_COL, Apply, Element, ElementExpr, Number, Scalar
+from tilelang_tt.ir.elements import TILE_COL, Element, ElementExpr, Number, Scalar
 from tilelang_tt.ir.layout import Engine
 from tilelang_tt.ir.places import Buffer, Memory
 from tilelang_tt.ir.section import Compute, DstProgram, Fetch
-from tilelang_tt.ops.derived import DERIVED
+from tilelang_tt.ops.expressions import apply, bitcast
 from tilelang_tt.passes.c_tile.dst_program import dst_program
 
 X = Element(Buffer("X", "float32", (32, 32), Memory.SHARED))
@@ -18,8 +18,8 @@ def calls(value: ElementExpr) -> list[str]:
 
 def test_a_part_that_occurs_twice_is_computed_once() -> None:
     """exp(X) * sigmoid(exp(X)): sigmoid works in place, so that it gets a copy."""
-    part = Apply("exp", (X,))
-    value = Apply("mul", (part, Apply("sigmoid", (part,))))
+    part = apply("exp", X)
+    value = apply("mul", part, apply("sigmoid", part))
     assert calls(value) == ["exp_tile", "copy_dest_values<{format}>", "sigmoid_tile", "mul_binary_tile"]
     assert dst_program(value).slots == 2
 
@@ -31,33 +31,33 @@ def test_a_part_is_computed_again_where_dst_has_no_room_for_it() -> None:
         if depth == 0:
             return first
         other = Element(Buffer("Y", "float32", (32, 32), Memory.SHARED))
-        return Apply("add", (tree(depth - 1, first), tree(depth - 1, other)))
+        return apply("add", tree(depth - 1, first), tree(depth - 1, other))
 
-    part = Apply("exp", (X,))
-    value = Apply("mul", (tree(3, part), part))
+    part = apply("exp", X)
+    value = apply("mul", tree(3, part), part)
     assert dst_program(value).slots == 4
     assert calls(value).count("exp_tile") == 2
 
 
 def test_one_tile_times_itself_needs_one_slot() -> None:
-    program = dst_program(Apply("mul", (X, X)))
+    program = dst_program(apply("mul", X, X))
     assert program.slots == 1
     assert [type(step) for step in program.steps] == [Fetch, Compute]
 
 
 def test_the_instruction_depends_on_the_numbers() -> None:
-    n = Scalar(scalar.var("n"))
-    assert calls(Apply("max", (Number(0.0), X))) == ["relu_tile"]
-    assert calls(Apply("max", (X, Number(1.0)))) == ["unary_max_tile"]
-    assert calls(Apply("lt", (Number(0.0), X))) == ["gtz_tile"]
-    assert calls(Apply("lt", (Number(2.0), X))) == ["unary_gt_tile"]
-    assert calls(Apply("mul", (n, X))) == ["mul_unary_tile"]
-    assert calls(Apply("div", (X, n))) == ["div_binary_tile"]  # nobody takes its reciprocal at run time
+    n = Scalar(scalar.var("n"), "float32")
+    assert calls(apply("max", Number(0.0), X)) == ["relu_tile"]
+    assert calls(apply("max", X, Number(1.0))) == ["unary_max_tile"]
+    assert calls(apply("lt", Number(0.0), X)) == ["gtz_tile"]
+    assert calls(apply("lt", Number(2.0), X)) == ["unary_gt_tile"]
+    assert calls(apply("mul", n, X)) == ["mul_unary_tile"]
+    assert calls(apply("div", X, n)) == ["div_binary_tile"]  # nobody takes its reciprocal at run time
 
 
 def test_views_of_bits_need_no_instruction() -> None:
-    exponent = DERIVED["shift_right_uint32"].tree(Apply("bits_of", (X,)), Number(23.0))
-    assert calls(exponent) == ["right_shift_tile<DataFormat::Int32>", "bitwise_and_tile<DataFormat::Int32>"]
+    exponent = apply("shift_right", bitcast(X, "int32"), Number(23, "int32"))
+    assert calls(bitcast(exponent, "float32")) == ["right_shift_tile<DataFormat::Int32>"]
 
 
 V = Element(Buffer("V", "float32", (32,), Memory.SHARED), (0,))
@@ -82,7 +82,7 @@ def lines_of(program: DstProgram) -> list[str]:
 
 
 def test_what_repeats_along_a_row_is_there_once() -> None:
-    assert text(Apply("exp", (Apply("sub", (X, Apply("mul", (V, Number(2.0))))),))) == [
+    assert text(apply("exp", apply("sub", X, apply("mul", V, Number(2.0))))) == [
         "0 = X",
         "*1 = V",
         "*1 = mul_unary_tile 1",
@@ -93,7 +93,7 @@ def test_what_repeats_along_a_row_is_there_once() -> None:
 
 
 def test_numbers_in_place_of_tiles_are_there_once() -> None:
-    assert text(Apply("where", (Apply("le", (X, Number(0.0))), Number(0.0), Number(-1.0)))) == [
+    assert text(apply("where", apply("le", X, Number(0.0)), Number(0.0), Number(-1.0))) == [
         "0 = X",
         "0 = lez_tile 0",
         "*1 = 0.0",
@@ -105,21 +105,21 @@ def test_numbers_in_place_of_tiles_are_there_once() -> None:
 
 def test_what_is_changed_or_packed_each_tile_has_for_itself() -> None:
     assert text(V) == ["0 = V", "results (0,), 1 slots and 0"]
-    assert text(Apply("exp", (V,))) == [
+    assert text(apply("exp", V)) == [
         "*1 = V",
         "*1 = exp_tile 1",
         "0 = copy_dest_values 1",
         "results (0,), 1 slots and 1",
     ]
-    shifted = Apply("add", (V, Scalar(TILE_COL)))  # a number that differs from tile to tile
+    shifted = apply("add", V, Scalar(TILE_COL, "float32"))  # a number that differs from tile to tile
     assert text(shifted) == ["0 = V", "0 = add_unary_tile 0", "results (0,), 1 slots and 0"]
 
 
 def test_several_results_share_their_parts() -> None:
     """A maximum, and the exponential of how far it is from one operand, which is in DST beforehand."""
     held = Element(Buffer("H", "float32", (32, 32), Memory.SHARED))
-    largest = Apply("max", (held, X))
-    program = dst_program(largest, Apply("exp", (Apply("sub", (X, largest)),)), held=held.buffer)
+    largest = apply("max", held, X)
+    program = dst_program(largest, apply("exp", apply("sub", X, largest)), held=held.buffer)
     assert program.steps[0] == Fetch(held.buffer, 0)
     assert (program.slots, program.results) == (2, (0, 1))
     assert len(program.steps) == 5  # two operands, one maximum, one difference, one exponential
@@ -131,7 +131,7 @@ def of_rows(*values: ElementExpr) -> list[str]:
 
 
 def test_an_instruction_spreads_the_row_it_takes() -> None:
-    assert of_rows(Apply("sub", (Apply("mul", (V, X)), V))) == [
+    assert of_rows(apply("sub", apply("mul", V, X), V)) == [
         "0 = X",
         "1 = V",
         "0 = sfpu_mul_bcast_row 0 1",
@@ -141,7 +141,7 @@ def test_an_instruction_spreads_the_row_it_takes() -> None:
 
 
 def test_what_is_computed_from_rows_is_a_row() -> None:
-    assert of_rows(Apply("mul", (X, Apply("add", (V, Number(1.0)))))) == [
+    assert of_rows(apply("mul", X, apply("add", V, Number(1.0)))) == [
         "0 = X",
         "1 = V",
         "1 = add_unary_tile 1",
@@ -152,7 +152,7 @@ def test_what_is_computed_from_rows_is_a_row() -> None:
 
 def test_a_row_is_spread_before_it_meets_what_takes_whole_tiles() -> None:
     """-0 + -0 is -0, and -0 + 0 is 0: no sign is lost. The row comes first, when its second slot costs nothing."""
-    assert of_rows(Apply("max", (X, V))) == [
+    assert of_rows(apply("max", X, V)) == [
         "1 = V",
         "0 = -0.0",
         "0 = sfpu_add_bcast_row 0 1",
@@ -164,7 +164,7 @@ def test_a_row_is_spread_before_it_meets_what_takes_whole_tiles() -> None:
 
 
 def test_a_row_that_is_spread_anywhere_is_a_tile_everywhere() -> None:
-    assert of_rows(Apply("mul", (Apply("max", (X, V)), V)))[-3:] == [
+    assert of_rows(apply("mul", apply("max", X, V), V))[-3:] == [
         "1 = binary_max_tile 1 0",
         "1 = mul_binary_tile 1 0",
         "results (1,), 2 slots and 0",

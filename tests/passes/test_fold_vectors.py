@@ -54,7 +54,7 @@ def test_before_and_after() -> None:
         == """\
 Loop k < 2
   Copy A[bx, k * 1024 : 1 x 1024] -> x
-  Map y = x * [i + 0]
+  Map y = x * float32([i + 0])
   Copy y -> B[bx, k * 1024 : 1 x 1024]
 Reduce total = sum of x along i
 Copy total -> S[bx : 1]
@@ -66,7 +66,7 @@ Copy total -> S[bx : 1]
         == """\
 Loop k < 2
   Copy A_1[bx, k * 32, 0 : 1 x 32 x 32] -> x
-  Map y = x * [32 * i + j + 0]
+  Map y = x * float32([32 * i + j + 0])
   Copy y -> B_1[bx, k * 32, 0 : 1 x 32 x 32]
 Reduce x_sum = sum of x along i
 Reduce total = sum of x_sum along i, exact

@@ -3,8 +3,9 @@
 import pytest
 import tilelang.language as T
 
-from tilelang_tt.ir.elements import Apply, Element, Number
+from tilelang_tt.ir.elements import Element, Number
 from tilelang_tt.ir.places import Buffer, Memory
+from tilelang_tt.ops.expressions import apply
 from tilelang_tt.options import Options
 from tilelang_tt.passes.c_tile.dst_program import Compute, Fetch, SetNumber, dst_program
 from tilelang_tt.passes.d_split.lower_compute_tasks import largest_divisor, lower_compute_tasks
@@ -236,8 +237,8 @@ X, Y = (Buffer(name, "float32", (32, 32), Memory.SHARED) for name in "XY")
 
 def test_the_deeper_operand_is_computed_first() -> None:
     """X - (Y * 2 + X): the right side needs two slots, so it goes first."""
-    deep = Apply("add", (Apply("mul", (Element(Y), Number(2))), Element(X)))
-    program = dst_program(Apply("sub", (Element(X), deep)))
+    deep = apply("add", apply("mul", Element(Y), Number(2)), Element(X))
+    program = dst_program(apply("sub", Element(X), deep))
     assert program.slots == 2
     fetched = [step.buffer for step in program.steps if isinstance(step, Fetch)]
     assert fetched == [Y, X]  # X is kept: there is room
@@ -248,7 +249,7 @@ def test_the_deeper_operand_is_computed_first() -> None:
 
 def test_numbers_become_operands_or_tiles() -> None:
     def calls(op: str, *args) -> list[str]:
-        steps = dst_program(Apply(op, args)).steps
+        steps = dst_program(apply(op, *args)).steps
         return [step.instruction.call.split("(")[0] for step in steps if isinstance(step, Compute)]
 
     assert calls("add", Number(1), Element(X)) == ["add_unary_tile"]  # commutes
@@ -256,7 +257,7 @@ def test_numbers_become_operands_or_tiles() -> None:
     assert calls("max", Number(0), Element(X)) == ["relu_tile"]
     assert calls("max", Element(X), Number(1)) == ["unary_max_tile"]
     assert calls("div", Number(1), Element(X)) == ["div_binary_tile"]  # no reversed division: a tile of ones
-    assert any(isinstance(step, SetNumber) for step in dst_program(Apply("div", (Number(1), Element(X)))).steps)
+    assert any(isinstance(step, SetNumber) for step in dst_program(apply("div", Number(1), Element(X))).steps)
 
 
 @pytest.mark.parametrize(("number", "limit", "result"), [(8, 4, 4), (6, 4, 3), (7, 4, 1), (3, 8, 3), (1, 1, 1)])

@@ -9,12 +9,11 @@ from .vector_kernels import attention, band, padded_maxima
 
 
 def test_before_and_after() -> None:
-    assert "Map x_masked = where(lt([j + -40], 0), x, -inf)\n" in body(before(lower_positions, padded_maxima()))
+    assert "Map x_masked = where(lt([j + -40], 0i32), x, -inf)\n" in body(before(lower_positions, padded_maxima()))
     program = after(lower_positions, padded_maxima())
     assert "Map x_masked = where(mask[tile (0 if 0 < ?tile_col else 1)], x, -inf)\n" in body(program)
     assert facts(program, "buffer")[-1] == (
-        "mask: shared bfloat16[64, 32]; 2 x 1 tiles Float16_b of 2048 B, stored once; "
-        "1 where -1 * j + 7 >= 0 else 0 | 1"
+        "mask: shared bool[64, 32]; 2 x 1 tiles Float16_b of 2048 B, stored once; 1 where -1 * j + 7 >= 0 else 0 | 1"
     )
     assert keeps_meaning(lower_positions, padded_maxima(), small_integers({"A": (40, 40)}))
 

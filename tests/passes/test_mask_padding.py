@@ -46,7 +46,7 @@ Store largest -> M tiles (bx, 0) 1 x 1
         == """\
 Load A tiles (bx, 0) 1 x 2 -> x
 Map x = x - 9
-Map x_masked = where(lt([j + -40], 0), x, -inf)
+Map x_masked = where(lt([j + -40], 0i32), x, -inf)
 Reduce largest = max of x_masked along j, exact
 Store largest -> M tiles (bx, 0) 1 x 1
 """
@@ -56,7 +56,7 @@ Store largest -> M tiles (bx, 0) 1 x 1
 
 def test_a_product_needs_zeros_along_k_where_something_was_computed() -> None:
     text = body(after(mask_padding, product_of_parts(2.0)))
-    assert "Map b_masked = where(lt([i + -40], 0), b, 0)\n" in text
+    assert "Map b_masked = where(lt([i + -40], 0i32), b, 0)\n" in text
     assert "Gemm c = a @ b_masked\n" in text
     assert keeps_meaning(mask_padding, product_of_parts(2.0), small_integers({"A": (40, 40)}))
 

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from tilelang_tt.arch import TILE
 from tilelang_tt.ir import scalar, scalar_text
-from tilelang_tt.ir.elements import TILE_COL, TILE_ROW, Apply, Index, Number
+from tilelang_tt.ir.elements import TILE_COL, TILE_ROW, Index, Number
 from tilelang_tt.ir.layout import BufferLayout, MaskTile
+from tilelang_tt.ops.expressions import apply
 from tilelang_tt.passes.c_tile.masks import MAX_TILES, Border, border_of, is_bfloat16, mask
 
 N = scalar.var("n")
@@ -74,12 +75,12 @@ def test_border_of() -> None:
     base = scalar.const(5)
     signs = {"ge": (2, -1, 5), "gt": (2, -1, 4), "le": (-2, 1, -5), "lt": (-2, 1, -6)}
     for op, expected in signs.items():
-        border = border_of(Apply(op, (Index((2, -1), base), Number(0.0))), layout(1, 1))
+        border = border_of(apply(op, Index((2, -1), base), Number(0, "int32")), layout(1, 1))
         assert border is not None
         assert (border.row, border.col, scalar.int_value(scalar.simplify(border.base))) == expected
     outer = Index((1, 0, 0), base)
     stack = BufferLayout(1, 1, "Float16_b", 2048, row_axis=1, col_axis=2, outer=(2,))
-    assert border_of(Apply("ge", (outer, Number(0.0))), stack) is None
+    assert border_of(apply("ge", outer, Number(0, "int32")), stack) is None
 
 
 def test_numbers_of_a_mask() -> None:

@@ -14,7 +14,7 @@ from tilelang_tt.ir import kernel as k
 from tilelang_tt.ir import scalar, scalar_text
 from tilelang_tt.ir import tile as t
 from tilelang_tt.ir.cb import Cb, CbCall, CbKind
-from tilelang_tt.ir.elements import Apply, Element, Index, Number, Scalar
+from tilelang_tt.ir.elements import Element, Index, Number, Scalar
 from tilelang_tt.ir.engine import (
     BinaryMode,
     BinaryTiles,
@@ -71,6 +71,7 @@ from tilelang_tt.ir.section import (
 from tilelang_tt.ir.text_kernel import kernel_text
 from tilelang_tt.ir.text_tile import tile_text
 from tilelang_tt.ops import ELEMENT_OPS
+from tilelang_tt.ops.expressions import apply
 from tilelang_tt.ops.row import BB, TN, TT
 from tilelang_tt.options import Options
 
@@ -129,9 +130,9 @@ Section with Y in DST
     t.Set(ROW, ROW + 1): "Set row = row + 1",
     t.Fill(Y, 1e-30, HERE): "Fill Y = 1e-30  # user.py:7",
     GEMM: "Gemm Y += X^T @ X^T, overwriting where row == 0, sub-blocks 1 x 2  # user.py:7",
-    t.Map(Y, Apply("max", (Apply("mul", (Element(X), Number(2))), Number(0)))): "Map Y = max(X * 2, 0)",
-    t.Map(Y, Apply("where", (Index((1, -2), COL), Element(Y, (1, 0)), Scalar(ROW)))): (
-        "Map Y = where([i + -2 * j + col], Y[j, i], [row])"
+    t.Map(Y, apply("max", apply("mul", Element(X), Number(2)), Number(0))): "Map Y = max(X * 2, 0)",
+    t.Map(Y, apply("where", Index((1, -2), COL), Element(Y, (1, 0)), Scalar(ROW, "float32"))): (
+        "Map Y = where([i + -2 * j + col], Y[j, i], float32[row])"
     ),
     t.Reduce("max", X, Y, 1): "Reduce Y = max of X along j",
     t.Reduce("sum", X, Y, 0, clear=False): "Reduce Y sum= sum of X along i",
@@ -243,7 +244,7 @@ reader -> compute, 3 blocks, unpacked to DST  # user.py:7
 CB = Cb(0, "X", "Float16_b", 2048, 2, 3, Role.READER, Role.COMPUTE, False, (1, 2), HERE)
 OUT = Cb(16, "Y", "Float32", 4096, 2, 1, Role.COMPUTE, Role.WRITER, True, (1, 2), None)
 INDEX, BASE = scalar.var("i"), scalar.var("X_l1")
-ADD, ADD_TILES, ADD_ROWS = ELEMENT_OPS["add"].instructions[2:]
+ADD, ADD_TILES, ADD_ROWS = ELEMENT_OPS["add"].instructions[2:5]
 RELU = ELEMENT_OPS["max"].instructions[0]
 POINTER = Pointer(BASE, CB, write=True)
 ROW_PLACE = RowPlace(CB, BASE, scalar.const(3), 2, 4, 1)

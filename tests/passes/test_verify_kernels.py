@@ -14,7 +14,7 @@ import tilelang_tt.passes.f_verify as f_verify
 from tilelang_tt.diagnostics import InternalError
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.cb import Cb, CbCall, CbKind
-from tilelang_tt.ir.elements import Apply, Element
+from tilelang_tt.ir.elements import Element
 from tilelang_tt.ir.engine import (
     BinaryTiles,
     CopyTile,
@@ -39,6 +39,7 @@ from tilelang_tt.ir.layout import Role
 from tilelang_tt.ir.movement import Barrier, BarrierKind, Pointer, ReadTile, WriteTile
 from tilelang_tt.ir.tile import Map
 from tilelang_tt.ops import ELEMENT_OPS
+from tilelang_tt.ops.expressions import apply
 from tilelang_tt.ops.row import BB, TR, TT
 from tilelang_tt.options import Options
 from tilelang_tt.passes.f_verify.check_blocks import check_blocks
@@ -289,7 +290,7 @@ def without_a_statement() -> KernelSet:
     """The tile program says one thing more than compute does."""
     kernels = kernels_of("updated in place")
     block = next(buffer for buffer in kernels.cbs if buffer.name == "C_l")
-    body = (*kernels.launch.body, Map(block, Apply("sin", (Element(block),))))
+    body = (*kernels.launch.body, Map(block, apply("sin", Element(block))))
     return replace(kernels, launch=replace(kernels.launch, body=body))
 
 

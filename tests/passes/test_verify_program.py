@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 
 from tilelang_tt.diagnostics import InternalError
+from tilelang_tt.ir.elements import Apply, ElementExpr, Number
 from tilelang_tt.ir.layout import Role
 from tilelang_tt.ir.section import SubBlock
-from tilelang_tt.ir.tile import Gemm, Loop, Section, Stmt, TileProgram, children, rewritten, with_children
+from tilelang_tt.ir.tile import Gemm, Loop, Map, Section, Stmt, TileProgram, children, rewritten, with_children
+from tilelang_tt.ops.expressions import apply, cast
 from tilelang_tt.passes.a_metadata.propagate_layout import propagate_layout
 from tilelang_tt.passes.c_tile.lower_positions import lower_positions
 from tilelang_tt.passes.c_tile.schedule_sections import schedule_sections
@@ -20,7 +22,7 @@ from tilelang_tt.passes.f_verify import verify_program as module
 from tilelang_tt.passes.record import Pass, verify
 from tilelang_tt.pipeline import TILE_INVARIANTS, TILE_PASSES
 
-from .kernels import gemm, scale_in_place
+from .kernels import gemm, integer_quotients, scale_in_place
 from .stages import after, before
 from .vector_kernels import padded_maxima
 
@@ -76,6 +78,16 @@ def with_schedule(**fields: Any) -> TileProgram:
     return with_launch(program, body=rewritten(program.launches[0].body, change))
 
 
+def with_value(change: Callable[[ElementExpr], ElementExpr]) -> TileProgram:
+    """A kernel that doubles its blocks, with another value."""
+    program = after(separate_roles, scale_in_place())
+
+    def changed(stmt: Stmt) -> list[Stmt] | None:
+        return [replace(stmt, value=change(stmt.value))] if isinstance(stmt, Map) else None
+
+    return with_launch(program, body=rewritten(program.launches[0].body, changed))
+
+
 BREAKS: dict[str, tuple[Callable[[], TileProgram], ...]] = {
     "TT901": (without_buffers,),
     "TT902": (lambda: after(propagate_layout, gemm()),),  # its copies are not turned into loads and stores yet
@@ -89,6 +101,11 @@ BREAKS: dict[str, tuple[Callable[[], TileProgram], ...]] = {
     ),
     "TT907": (lambda: with_gemm(transpose_a=True),),
     "TT908": (lambda: replace(finished(), layouts={}), lambda: with_launch(finished(), layouts={})),
+    "TT936": (
+        lambda: with_value(lambda _: Number(1, "int32")),
+        lambda: with_value(lambda value: Apply("add", (value, Number(1, "int32")), "float32")),
+    ),
+    "TT937": (lambda: with_value(lambda value: cast(apply("floor_div", *[cast(value, "int32")] * 2), "float32")),),
     "TT909": (lambda: with_launch(finished(), work=None),),
     "TT918": (lambda: before(lower_positions, padded_maxima()),),
     "TT919": (lambda: before(separate_roles, scale_in_place()),),
@@ -134,7 +151,7 @@ def test_what_a_pass_ensures_did_not_hold_before(tile_pass: Pass[TileProgram]) -
     """For one of several kernels at least: otherwise the invariant says nothing about the pass."""
     for invariant in tile_pass.ensures:
         broken = 0
-        for func in (gemm(transpose_A=True), scale_in_place(), padded_maxima()):
+        for func in (gemm(transpose_A=True), scale_in_place(), padded_maxima(), integer_quotients()):
             try:
                 verify(before(tile_pass.run, func), (invariant,))
             except InternalError:

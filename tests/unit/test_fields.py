@@ -37,7 +37,7 @@ def test_reads_and_writes() -> None:
     assert (unpacks(part), reads(part)) == ((a,), (a, c))
     assert reads(replace(part, part=Part((n, n), (8, 8), scalar.true()))) == (a,)
     assert unpacks(Reduce("sum", a, c, 0, clear=False)) == (a, c)
-    both = Section((Map(c, Apply("add", (Element(a), Element(b)))), Map(d, Element(a))))
+    both = Section((Map(c, Apply("add", (Element(a), Element(b)), "float32")), Map(d, Element(a))))
     assert (reads(both), writes(both)) == ((a, b), (c, d))
 
 
@@ -55,8 +55,8 @@ def test_renaming_reaches_everything() -> None:
 
 
 def test_renaming_under_a_mark() -> None:
-    stmt = Map(a, Apply("add", (Element(a), Element(b)), of_blocks=True))
-    assert renamed(stmt, {a: c}, Mark.READ) == Map(a, Apply("add", (Element(c), Element(b)), of_blocks=True))
+    stmt = Map(a, Apply("add", (Element(a), Element(b)), "float32", of_blocks=True))
+    assert renamed(stmt, {a: c}, Mark.READ) == Map(a, Apply("add", (Element(c), Element(b)), "float32", of_blocks=True))
     assert renamed(stmt, {a: c}, Mark.WRITE) == replace(stmt, dst=c)
 
 
@@ -81,7 +81,7 @@ def test_substitution_reaches_parts() -> None:
 
 
 def test_rebuilding_asks_outer_before_inner() -> None:
-    inner = Apply("exp", (Element(a),))
-    value = Apply("add", (inner, Element(b)))
+    inner = Apply("exp", (Element(a),), "float32")
+    value = Apply("add", (inner, Element(b)), "float32")
     new = rebuilt(value, lambda part, _: Element(c) if part is inner else None)
-    assert new == Apply("add", (Element(c), Element(b)))
+    assert new == Apply("add", (Element(c), Element(b)), "float32")

@@ -21,11 +21,21 @@ from tilelang_tt.frontend.expression import ExpressionLifter, without_cast_to
 from tilelang_tt.frontend.places import pick, refuse_beyond
 from tilelang_tt.frontend.scope import Scope
 from tilelang_tt.ir import scalar
-from tilelang_tt.ir.elements import Apply, Element, ElementExpr, Index, Number, Scalar, element_buffers, parts
+from tilelang_tt.ir.elements import (
+    Apply,
+    Element,
+    ElementExpr,
+    Index,
+    Number,
+    Scalar,
+    element_buffers,
+    parts,
+    value_type,
+)
 from tilelang_tt.ir.places import Buffer, Gather, Part, Read, Region, Tensor, whole
 from tilelang_tt.ir.scalar import Expr, Var
 from tilelang_tt.ir.tile import Copy, Map, Stmt
-from tilelang_tt.ops.derived import apply
+from tilelang_tt.ops.expressions import apply, cast
 
 
 def _conjuncts(condition: ElementExpr) -> Iterator[ElementExpr]:
@@ -38,7 +48,7 @@ def _conjuncts(condition: ElementExpr) -> Iterator[ElementExpr]:
 
 def _first_few(test: ElementExpr) -> tuple[int, Expr] | None:
     """(axis, count) if a test holds for the first `count` places along an axis, and for no other."""
-    if not (isinstance(test, Apply) and isinstance(test.args[0], Index) and test.args[1:] == (Number(0.0),)):
+    if not (isinstance(test, Apply) and isinstance(test.args[0], Index) and test.args[1:] == (Number(0, "int32"),)):
         return None
     index = test.args[0]
     along = [axis for axis, factor in enumerate(index.factors) if factor]
@@ -105,7 +115,9 @@ class Assignment:
         wide_dst = self.scope.options.fp32_acc
         keeps_float32 = target.dtype == "float32" and wide_dst
         lifter = ExpressionLifter(self.load, self.scalar, self.location, keeps_float32, wide_dst)
-        value = lifter.value(self.with_numbers(without_cast_to(store.value, target.dtype)))
+        value = cast(
+            lifter.value(self.with_numbers(without_cast_to(store.value, target.dtype))), value_type(target.dtype)
+        )
         if isinstance(target, Buffer):
             part = self.part(target, walks)
             block, after = target, []
@@ -319,12 +331,17 @@ class Assignment:
         walked = [self.loops[loop][0] for loop in self.axis_of]
         if not any(var in scalar.variables(expr) for var, _ in self.loops):
             if scalar.is_whole(expr) or scalar.is_truth(expr):
-                return Scalar(self.scope.expr(expr, self.location))
-            return Scalar(expr) if scalar.is_var(expr) else None
+                return self.uniform(expr)
+            return Scalar(expr, "float32") if scalar.is_var(expr) else None
         if type(expr) in _COMPARED and scalar.is_whole(expr.a):
-            index = self.index(expr.a - expr.b, walked)
-            return apply(_COMPARED[type(expr)], index, Number(0.0)) if index is not None else None
-        return self.index(expr, walked) if scalar.is_whole(expr) else None
+            index = self.index(scalar.narrowed(expr.a) - scalar.narrowed(expr.b), walked)
+            return apply(_COMPARED[type(expr)], index, Number(0, "int32")) if index is not None else None
+        return self.index(scalar.narrowed(expr), walked) if scalar.is_whole(expr) else None
+
+    def uniform(self, expr: Any) -> ElementExpr:
+        """A whole number or a truth value that is the same for the whole block."""
+        expr = scalar.narrowed(expr) if scalar.is_whole(expr) else expr
+        return Scalar(self.scope.expr(expr, self.location), str(expr.dtype))
 
     def index(self, expr: Any, walked: list[Var]) -> ElementExpr | None:
         factors = scalar.linear(expr, walked)

@@ -22,7 +22,7 @@ from tilelang_tt.frontend.expression import operator
 from tilelang_tt.frontend.nests import CHIP, assigned, box, nest, region_like, variables
 from tilelang_tt.ir import scalar
 
-_BITS = {"bool": 1, "int8": 8, "uint8": 8, "int16": 16, "uint16": 16, "int32": 32}
+_BITS = {"bool": 1, "int8": 8, "uint8": 8, "int16": 16, "uint16": 16, "int32": 32, "uint32": 32}
 _WORD = "int32"
 # kind -> (reduction of one bit, how two numbers are combined)
 BIT_REDUCTIONS: dict[str, tuple[str, Callable[[Any, Any], Any]]] = {

@@ -18,10 +18,10 @@ from tvm import tirx
 
 from tilelang_tt.diagnostics import Location, UnsupportedError
 from tilelang_tt.formats import FLOAT8
-from tilelang_tt.frontend.wrapping import wrapped
-from tilelang_tt.ir.elements import Apply, Element, ElementExpr, Number, Scalar
+from tilelang_tt.ir.elements import ElementExpr, value_type
 from tilelang_tt.ops import ELEMENT_OPS
-from tilelang_tt.ops.derived import DERIVED, ERF_TO_FLOAT32, apply, power_of_int, to_float8
+from tilelang_tt.ops.derived import DERIVED, ERF_TO_FLOAT32, power_of_int, to_float8
+from tilelang_tt.ops.expressions import apply, bitcast, cast, numeral
 
 _BINARY: dict[Any, str] = {
     tirx.Add: "add",
@@ -29,8 +29,6 @@ _BINARY: dict[Any, str] = {
     tirx.Mul: "mul",
     tirx.Div: "div",
     tirx.Mod: "fmod",
-    tirx.FloorDiv: "floor_div",
-    tirx.FloorMod: "floor_mod",
     tirx.Max: "max",
     tirx.Min: "min",
     tirx.EQ: "eq",
@@ -41,6 +39,12 @@ _BINARY: dict[Any, str] = {
     tirx.GE: "ge",
     tirx.And: "and",
     tirx.Or: "or",
+}
+_DIVISIONS: dict[Any, str] = {  # of integers
+    tirx.Div: "trunc_div",
+    tirx.Mod: "trunc_mod",
+    tirx.FloorDiv: "floor_div",
+    tirx.FloorMod: "floor_mod",
 }
 # Calls whose name here is not the last part of their name there.
 _RENAMED = {
@@ -65,7 +69,7 @@ _BITWISE = {
     "shift_right": "shift_right",
 }
 SAME_TYPE = {"custom[tfloat32]": "float32"}  # what the matrix engine makes of it anyway
-_INTEGERS_OF_BITS = ("int32", "uint32")
+_WORDS = ("int32", "uint32")
 _FLOATS = ("bfloat16", "float16", "float32")
 
 
@@ -80,9 +84,9 @@ class ExpressionLifter:
     wide_dst: bool  # numbers are computed in 32 bits; otherwise each is a bfloat16 already
 
     def value(self, expr: Any) -> ElementExpr:
-        number = constant(expr)
-        if number is not None:
-            return Number(number)
+        constant_value = constant(expr)
+        if constant_value is not None:
+            return numeral(constant_value, value_type(str(expr.dtype)))
         if isinstance(expr, tirx.BufferLoad):
             return self.load(expr)
         if not loads(expr) and (known := self.scalar(expr)) is not None:
@@ -93,12 +97,21 @@ class ExpressionLifter:
             return apply("not", self.value(expr.a))
         if isinstance(expr, tirx.Select):
             return apply("where", *map(self.value, (expr.condition, expr.true_value, expr.false_value)))
+        if isinstance(expr, tuple(_DIVISIONS)) and (not isinstance(expr, tirx.Div | tirx.Mod) or _is_integer(expr)):
+            return self.division(expr)
         for kind, op in _BINARY.items():
-            if isinstance(expr, kind) and not (kind is tirx.Div and _is_whole(str(expr.dtype))):
-                return _apply(op, (self.value(expr.a), self.value(expr.b)))
+            if isinstance(expr, kind):
+                return apply(op, self.value(expr.a), self.value(expr.b))
         if isinstance(expr, tirx.Call):
             return self.call(expr)
         raise self.unsupported(expr)
+
+    def division(self, expr: Any) -> ElementExpr:
+        a, b = self.value(expr.a), self.value(expr.b)
+        if _is_integer(expr):
+            return apply(_DIVISIONS[type(expr)], a, b)
+        quotient = apply("floor", apply("div", a, b))
+        return quotient if isinstance(expr, tirx.FloorDiv) else apply("sub", a, apply("mul", quotient, b))
 
     def call(self, expr: Any) -> ElementExpr:
         name = operator(expr).rpartition(".")[2]
@@ -108,33 +121,23 @@ class ExpressionLifter:
             return self.value(expr.args[0])
         if name == "reinterpret":
             return self.reinterpret(expr)
-        if name in _BITWISE:
-            return self.bitwise(expr, _BITWISE[name])
-        op = _RENAMED.get(name, name)
+        if name == "bitwise_not":
+            value = self.value(expr.args[0])
+            return apply("bit_xor", value, numeral(-1, value.dtype))
+        op = _BITWISE.get(name) or _RENAMED.get(name, name)
         if op == "erf" and self.keeps_float32:
             op = ERF_TO_FLOAT32
         if op not in ELEMENT_OPS and op not in DERIVED:
             raise self.unsupported(expr)
-        return _apply(op, tuple(map(self.value, expr.args)))
-
-    def bitwise(self, expr: Any, op: str) -> ElementExpr:
-        """On the bits of integers; the result is a number again."""
-        kind = _kind(expr)
-        a, b = (_bits(self.value(arg), kind) for arg in expr.args)
-        op = f"{op}_{kind}" if op == "shift_right" else op
-        if op.startswith("shift") and not isinstance(b, Number if op in DERIVED else Number | Scalar):
-            raise self.unsupported(expr)
-        return Apply(f"from_{kind}", (DERIVED[op].tree(a, b) if op in DERIVED else Apply(op, (a, b)),))
+        args = tuple(map(self.value, expr.args))
+        return DERIVED[op].tree(*args) if op in DERIVED else apply(op, *args)
 
     def reinterpret(self, expr: Any) -> ElementExpr:
         """Bits taken for another type: between float32 and 32-bit integers."""
-        source, target = str(expr.args[0].dtype), str(expr.dtype)
-        value = self.value(expr.args[0])
-        if source == "float32" and target in _INTEGERS_OF_BITS:
-            return Apply(f"from_{target}", (Apply("bits_of", (value,)),))
-        if source in _INTEGERS_OF_BITS and target == "float32":
-            return Apply("float_of_bits", (_bits(value, source),))
-        raise self.unsupported(expr)
+        types = {str(expr.args[0].dtype), str(expr.dtype)}
+        if not types.issubset({"float32", *_WORDS}):
+            raise self.unsupported(expr)
+        return bitcast(self.value(expr.args[0]), str(expr.dtype))
 
     def unsupported(self, expr: Any) -> UnsupportedError:
         return UnsupportedError(
@@ -150,38 +153,18 @@ class ExpressionLifter:
         value = self.value(expr.value)
         if target == "bfloat16" and source == "float32":
             return apply("to_bfloat16", value) if self.wide_dst else value
-        if target == "bool":
-            return value if source == "bool" else apply("ne", value, Number(0.0))
-        if _is_whole(target):
-            return apply("trunc", value) if source in _FLOATS else wrapped(value, target)
+        if _is_whole(target) or target == "bool":
+            return cast(value, target)
         if target in _FLOATS:
-            return value  # float16 is kept in 32 bits, as in its blocks
+            return cast(value, "float32")  # float16 is kept in 32 bits, as in its blocks
         if target in FLOAT8:
-            return to_float8(value, target)
+            return to_float8(cast(value, "float32"), target)
         raise UnsupportedError(
             "TT135",
             f"cast from {source} to {target} inside an expression",
             location=self.location,
             help=f"assign to a {target} block first: storing rounds",
         )
-
-
-def _kind(expr: Any) -> str:
-    """The 32-bit integers that an integer expression is computed in, bit by bit."""
-    return "uint32" if str(expr.dtype) == "uint32" else "int32"
-
-
-def _bits(value: ElementExpr, kind: str) -> ElementExpr:
-    """The bits of a number that is an integer."""
-    if isinstance(value, Apply) and value.op.startswith("from_"):
-        return value.args[0]
-    if isinstance(value, Number | Scalar) or (isinstance(value, Element) and value.buffer.dtype in _INTEGERS_OF_BITS):
-        return value
-    return Apply(f"to_{kind}", (value,))
-
-
-def _apply(op: str, args: tuple[ElementExpr, ...]) -> ElementExpr:
-    return DERIVED[op].tree(*args) if op in DERIVED else apply(op, *args)
 
 
 def loads(expr: Any) -> bool:
@@ -191,6 +174,10 @@ def loads(expr: Any) -> bool:
     return any(found)
 
 
+def _is_integer(expr: Any) -> bool:
+    return _is_whole(str(expr.dtype))
+
+
 def _is_whole(dtype: str) -> bool:
     return dtype.startswith(("int", "uint"))
 
@@ -198,12 +185,13 @@ def _is_whole(dtype: str) -> bool:
 def constant(expr: Any) -> float | None:
     """The number an expression is: a literal, T.infinity, or a cast or product of such."""
     if isinstance(expr, tirx.FloatImm | tirx.IntImm):
-        return float(expr.value)
+        return expr.value if isinstance(expr, tirx.FloatImm) else int(expr.value)
     if isinstance(expr, tirx.Cast):
-        return constant(expr.value)
+        value = constant(expr.value)
+        return None if value is None else numeral(value, value_type(str(expr.dtype))).value
     if isinstance(expr, tirx.Mul):
         a, b = constant(expr.a), constant(expr.b)
-        return None if a is None or b is None else a * b
+        return None if a is None or b is None else numeral(a * b, value_type(str(expr.dtype))).value
     if isinstance(expr, tirx.Call) and operator(expr) == "tl.infinity":
         return math.inf
     return None
@@ -215,5 +203,5 @@ def operator(expr: Any) -> str:
 
 
 def without_cast_to(expr: Any, dtype: str) -> Any:
-    """The stored value itself: storing to a block of `dtype` already rounds to it."""
+    """The stored value itself: storing to a block of `dtype` already casts to it."""
     return expr.value if isinstance(expr, tirx.Cast) and str(expr.dtype) == dtype else expr

@@ -29,8 +29,6 @@ from tilelang_tt.frontend.expression import operator
 from tilelang_tt.frontend.first_rounds import blank_first_rounds
 from tilelang_tt.frontend.independent import with_parallel_loops
 from tilelang_tt.frontend.index_bits import with_index_arithmetic
-from tilelang_tt.frontend.integer_reductions import integer_reductions
-from tilelang_tt.frontend.integers import lower_integers
 from tilelang_tt.frontend.lets import with_kept_values
 from tilelang_tt.frontend.lines import with_user_lines
 from tilelang_tt.frontend.long_integers import with_short_integers
@@ -48,7 +46,6 @@ from tilelang_tt.frontend.stacks import without_stacks
 from tilelang_tt.frontend.tails import blank_tails
 from tilelang_tt.frontend.variables import with_plain_variables
 from tilelang_tt.frontend.views import without_views
-from tilelang_tt.frontend.whole_numbers import accumulators
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.places import Buffer
 from tilelang_tt.ir.scalar import Expr, Var
@@ -129,7 +126,7 @@ class _Lifter:
             raise UnsupportedError(
                 "TT103", f"function '{self.name}' has no T.Kernel", help="add one: with T.Kernel(...) as ..."
             )
-        launches = [lower_integers(integer_reductions(launch), self.options) for launch in blank_tails(launches, sizes)]
+        launches = blank_tails(launches, sizes)
         return TileProgram(
             self.name,
             (*params, *workspaces),
@@ -176,7 +173,7 @@ class _Lifter:
         block, location = stmt.block, location_of(stmt)
         self.scope.location = location
         self.scope.buffers, self.scope.partly_written, self.scope.selected = {}, {}, {}
-        self.scope.computed, self.scope.accumulators = computed_cells(block.body), accumulators(block.body)
+        self.scope.computed = computed_cells(block.body)
         for buffer in block.alloc_buffers:
             self.scope.allocate(buffer)
         self.annotations(block, location)

@@ -19,7 +19,6 @@ from tilelang_tt.frontend.nests import assigned, box, matched, nest, variables, 
 from tilelang_tt.frontend.operands import block_of, operand, region_of
 from tilelang_tt.frontend.reductions import REDUCTIONS, reduction
 from tilelang_tt.frontend.scope import Scope
-from tilelang_tt.frontend.whole_numbers import BYTES, product_of_bytes
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.elements import Element
 from tilelang_tt.ir.places import Buffer, Tensor, is_whole, whole
@@ -98,13 +97,6 @@ def _gemm(scope: Scope, call: Any, location: Location | None) -> tuple[Stmt, ...
     _check_gemm(a.buffer, b.buffer, c.buffer, location)
     old = () if scalar.int_value(clear) == 1 else c.take()
     before: tuple[Stmt, ...] = (*a.take(), *b.take(), *old)
-    if a.buffer.dtype in BYTES and b.buffer.dtype in BYTES:
-        transpose = (transpose_a, transpose_b)
-        return (
-            *before,
-            *product_of_bytes(scope, a.buffer, b.buffer, c.buffer, transpose, clear, location),
-            *c.put(),
-        )
     product = Gemm(a.buffer, b.buffer, c.buffer, transpose_a, transpose_b, clear, location=location)
     return (*before, product, *c.put())
 
@@ -135,8 +127,7 @@ def _reduce(scope: Scope, call: Any, location: Location | None) -> tuple[Stmt, .
             "TT113",
             f"T.reduce_{kind} of {source.buffer.dtype} is not supported by this version",
             location=location,
-            help=f"supported: {', '.join(REDUCTIONS)}; "
-            f"{', '.join(BIT_REDUCTIONS)} of integers of up to 16 bits and int32",
+            help=f"supported: {', '.join(REDUCTIONS)}; {', '.join(BIT_REDUCTIONS)} of integers",
         )
     one = scalar.int_value(shape[dim]) == 1
     axis = None if one else sum(1 for extent in list(shape)[:dim] if scalar.int_value(extent) != 1)

@@ -20,18 +20,17 @@ from tvm import tirx
 
 from tilelang_tt.arch import TILE
 from tilelang_tt.diagnostics import Location, UnsupportedError
-from tilelang_tt.frontend.integers import is_wide
 from tilelang_tt.frontend.scope import Scope
 from tilelang_tt.ir import scalar
-from tilelang_tt.ir.elements import Apply, Element, ElementExpr, Index, Number
+from tilelang_tt.ir.elements import Element, Index, Number, value_type
 from tilelang_tt.ir.places import Buffer
 from tilelang_tt.ir.scalar import Expr, Var
 from tilelang_tt.ir.tile import Map, Reduce, Stmt
+from tilelang_tt.ops.expressions import apply, numeral
 
 Loops = list[tuple[Var, int]]
 
 _MATRIX = 2  # axes
-_HALF = 1 << 16  # of a 32-bit integer: sums of floats are exact to 24 bits
 _NARROW = ("bfloat16", "float16")  # the matrix engine takes these in as they are
 
 
@@ -239,28 +238,12 @@ def widened(scope: Scope, loops: Loops, store: Any, condition: Any) -> tuple[Loo
 def pick(scope: Scope, source: Buffer, axis: int, place: Expr, location: Location | None) -> tuple[Buffer, list[Stmt]]:
     """A block of what `source` holds at a place along an axis, and the statements that fill it."""
     factors = tuple(int(along == axis) for along in range(len(source.shape)))
-    here = Apply("eq", (Index(factors, scalar.simplify(-place)), Number(0.0)))
-    alone = Apply("where", (here, Element(source), Number(0.0)))
+    here = apply("eq", Index(factors, scalar.simplify(-place)), Number(0, "int32"))
+    alone = apply("where", here, Element(source), numeral(0, value_type(source.dtype)))
     shape = tuple(extent for along, extent in enumerate(source.shape) if along != axis)
     narrow = source.dtype in _NARROW
-
-    def summed(value: ElementExpr, dtype: str) -> tuple[Buffer, list[Stmt]]:
-        rest = scope.temporary(source.name, dtype, source.shape, location, "rest")
-        result = scope.temporary(source.name, dtype, shape, location, "at")
-        return result, [Map(rest, value, location), Reduce("sum", rest, result, axis, True, location, exact=not narrow)]
-
-    if not is_wide(source.dtype):
-        return summed(alone, source.dtype if narrow else "float32")
-    rest = scope.temporary(source.name, source.dtype, source.shape, location, "rest")
-    low, adding_low = summed(_number(Apply("bit_and", (Element(rest), Number(float(_HALF - 1))))), "float32")
-    high, adding_high = summed(_number(Apply("shift_right_int32", (Element(rest), Number(16.0)))), "float32")
-    parts = [Apply("to_int32", (Element(half),)) for half in (low, high)]
-    both = Apply("bit_or", (parts[0], Apply("shift_left", (parts[1], Number(16.0)))))
-    result = scope.temporary(source.name, source.dtype, shape, location, "at")
-    joined = Map(result, Apply(f"from_{source.dtype}", (both,)), location)
-    return result, [Map(rest, alone, location), *adding_low, *adding_high, joined]
-
-
-def _number(bits: ElementExpr) -> ElementExpr:
-    """A number of 16 bits and a sign, which float32 holds."""
-    return Apply("from_int32", (bits,))
+    dtype = "float32" if value_type(source.dtype) == "float32" and not narrow else source.dtype
+    rest = scope.temporary(source.name, dtype, source.shape, location, "rest")
+    result = scope.temporary(source.name, dtype, shape, location, "at")
+    summed = Reduce("sum", rest, result, axis, True, location, exact=not narrow)
+    return result, [Map(rest, alone, location), summed]

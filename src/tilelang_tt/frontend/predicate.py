@@ -19,10 +19,10 @@ from tvm import tirx
 from tilelang_tt.diagnostics import Location
 from tilelang_tt.frontend.scope import Scope
 from tilelang_tt.ir import scalar
-from tilelang_tt.ir.elements import Element, ElementExpr, Number
+from tilelang_tt.ir.elements import Element, ElementExpr, value_type
 from tilelang_tt.ir.places import Buffer, Region, Tensor, whole
 from tilelang_tt.ir.tile import Copy, Fill, Gemm, Map, Reduce, Stmt, children, with_children
-from tilelang_tt.ops.derived import apply
+from tilelang_tt.ops.expressions import apply, numeral
 
 
 def computed_cells(body: Any) -> set[Any]:
@@ -100,7 +100,9 @@ class Predicate:
             yield from self.map(stmt, when)
             return
         if isinstance(stmt, Fill):
-            yield Map(target, self.chosen(Number(stmt.value), Element(target), when), stmt.location)
+            yield Map(
+                target, self.chosen(numeral(stmt.value, value_type(target.dtype)), Element(target), when), stmt.location
+            )
             return
         beside = self.scope.temporary(target.name, target.dtype, target.shape, stmt.location)
         if isinstance(stmt, Copy):
@@ -149,7 +151,7 @@ def _all_of(region: Region) -> Region:
 
 def truth_of(scope: Scope, condition: Any, location: Location | None) -> tuple[Any, Buffer]:
     """A store of a condition's truth, one or zero, to a new block, and that block."""
-    block = scope.temporary("holds", "float32", (), location)
-    key = tirx.decl_buffer((1,), "float32", block.name)
+    block = scope.temporary("holds", "bool", (), location)
+    key = tirx.decl_buffer((1,), "bool", block.name)
     scope.buffers[key] = scope.buffers.pop(block)
-    return tirx.BufferStore(key, tirx.Cast("float32", condition), [tirx.IntImm("int32", 0)]), block
+    return tirx.BufferStore(key, condition, [tirx.IntImm("int32", 0)]), block

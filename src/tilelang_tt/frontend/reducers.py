@@ -21,9 +21,10 @@ from tilelang_tt.frontend.places import Loops
 from tilelang_tt.frontend.reductions import reduction
 from tilelang_tt.frontend.scope import Scope
 from tilelang_tt.ir import scalar
-from tilelang_tt.ir.elements import Apply, Element
+from tilelang_tt.ir.elements import Element
 from tilelang_tt.ir.places import Buffer, whole
 from tilelang_tt.ir.tile import Copy, Fill, Map, Stmt
+from tilelang_tt.ops.expressions import apply
 
 REDUCER_HINTS = ("reducer_info", "reducer_info_v2")
 
@@ -106,7 +107,7 @@ class Update:
     def combine(self) -> Iterator[Stmt]:
         parts, clear = self.parts, self.put is not None
         if not self.summed:
-            both = Apply(_COMBINED[self.kind][1], (Element(self.reducer), Element(parts)))
+            both = apply(_COMBINED[self.kind][1], Element(self.reducer), Element(parts))
             yield Map(self.reducer, Element(parts) if clear else both, self.location)
         for number in range(len(self.summed), 0, -1):
             last, axis = number == 1, len(self.kept) + number - 1

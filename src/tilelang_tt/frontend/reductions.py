@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from tilelang_tt.diagnostics import Location
 from tilelang_tt.frontend.scope import Scope
-from tilelang_tt.ir.elements import Apply, Element, ElementExpr, Number
+from tilelang_tt.ir.elements import Element, ElementExpr, Number
 from tilelang_tt.ir.places import Buffer
+from tilelang_tt.ir.ranges import type_range
 from tilelang_tt.ir.tile import Map, Reduce, Stmt
-from tilelang_tt.ops.derived import apply
+from tilelang_tt.ops.expressions import apply, numeral
 
 # kind of T.reduce -> (reduction, applied before, applied after)
 REDUCTIONS: dict[str, tuple[str, str | None, str | None]] = {
@@ -29,9 +30,9 @@ def reduction(
     """Sums and maxima as they are; the others by way of |x| or -x. Along no axis there is one element to combine."""
     op, before, after = REDUCTIONS[kind]
     if axis is None:
-        value: ElementExpr = Apply("abs", (Element(src),)) if kind.startswith("abs") else Element(src)
+        value: ElementExpr = apply("abs", Element(src)) if kind.startswith("abs") else Element(src)
         combine = {"sum": "add", "max": "min" if kind == "min" else "max"}[op]
-        return (Map(dst, value if clear else Apply(combine, (Element(dst), value)), location),)
+        return (Map(dst, value if clear else apply(combine, Element(dst), value), location),)
     result: list[Stmt] = []
     if before is not None:
         prepared = scope.temporary(src.name, src.dtype, src.shape, location)
@@ -42,10 +43,16 @@ def reduction(
     part = scope.temporary(dst.name, dst.dtype, dst.shape, location)
     value = Element(part) if after is None else _prepared(after, part)
     if not clear:
-        value = Apply("max" if after is None else "min", (Element(dst), value))
+        value = apply("max" if after is None else "min", Element(dst), value)
     return (*result, Reduce(op, src, part, axis, True, location), Map(dst, value, location))
 
 
 def _prepared(function: str, buffer: Buffer) -> ElementExpr:
     """What is done to elements before or after a reduction."""
-    return apply("mul", Element(buffer), Number(-1.0)) if function == "negate" else apply(function, Element(buffer))
+    element = Element(buffer)
+    if function != "negate":
+        return apply(function, element)
+    if element.dtype == "float32":
+        return apply("mul", element, Number(-1.0))
+    least, most = type_range(element.dtype)
+    return apply("sub", numeral(least + most, element.dtype), element)  # turns the order round, and always fits

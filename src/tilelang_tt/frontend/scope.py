@@ -65,7 +65,6 @@ class Scope:
         self.tables: dict[Tensor, Tensor] = {}  # tensor -> the view of it as a table
         self.cells: dict[Any, Var] = {}  # T.alloc_var of whole numbers -> its variable
         self.computed: set[Any] = set()  # those of them that only the chip knows: blocks
-        self.accumulators: set[Any] = set()  # 32-bit integers that are computed in float32
         self.copies: dict[Any, Region] = {}  # on-chip integers -> the box of a tensor they are a copy of
         self.partly_written: dict[Buffer, None] = {}  # blocks that hold zeros at first
         self.selected: dict[Buffer, None] = {}  # blocks of which some assignment changes only chosen elements
@@ -156,8 +155,7 @@ class Scope:
                 help="on-chip buffers need constant shapes",
             )
         axes = tuple(extent for extent in static if extent != 1)  # the others have nothing to say
-        in_float32 = buffer in self.accumulators and self.options.fp32_acc
-        dtype = "float32" if in_float32 else self.dtype(buffer, location)
+        dtype = self.dtype(buffer, location)
         self.buffers[buffer] = Buffer(self.unique(str(buffer.name)), dtype, axes, _MEMORY[scope], location)
 
     def temporary(

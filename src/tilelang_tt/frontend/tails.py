@@ -14,10 +14,11 @@ from dataclasses import replace
 
 from tilelang_tt.arch import TILE
 from tilelang_tt.ir import scalar
-from tilelang_tt.ir.elements import Apply, Element, ElementExpr, Index, Number
+from tilelang_tt.ir.elements import Element, ElementExpr, Index, Number, value_type
 from tilelang_tt.ir.places import Buffer, Memory, Region, Tensor, whole
 from tilelang_tt.ir.scalar import Facts, Var
 from tilelang_tt.ir.tile import Copy, Launch, Loop, Map, Stmt, children, unique_name, walk, with_children
+from tilelang_tt.ops.expressions import apply, numeral
 
 
 def blank_tails(launches: list[Launch], sizes: Iterable[Var]) -> list[Launch]:
@@ -59,7 +60,7 @@ class _Blanking:
         taken = self.launch.names | {buffer.name for buffer in self.new}
         end = Buffer(unique_name(f"{block.name}_end", taken), block.dtype, block.shape, Memory.SHARED, copy.location)
         self.new.append(end)
-        value = Apply("where", (inside, Element(block), Number(0.0)))
+        value = apply("where", inside, Element(block), numeral(0, value_type(block.dtype)))
         return (Map(end, value, copy.location), replace(copy, src=whole(end)))
 
 
@@ -72,6 +73,6 @@ def _inside(region: Region, facts: Facts) -> ElementExpr | None:
         if facts.divisible(scalar.as_expr(length), TILE) or facts.proves(end <= length):
             continue
         factors = tuple(int(other == place) for other in range(len(walked)))
-        test = Apply("lt", (Index(factors, scalar.simplify(region.mins[axis] - length)), Number(0.0)))
-        result = test if result is None else Apply("and", (result, test))
+        test = apply("lt", Index(factors, scalar.simplify(region.mins[axis] - length)), Number(0, "int32"))
+        result = test if result is None else apply("and", result, test)
     return result

@@ -1,4 +1,9 @@
-"""Element-wise expressions: what a Map computes for each element."""
+"""Element-wise expressions: what a Map computes for each element.
+
+Every expression has a type: `float32`, `bool`, or an integer type by name. Floats of all widths are computed as
+float32; what is stored rounds. Operands of an operation have one type, but for the condition of a choice; only a cast
+changes it. After `legalize_types` what DST holds is a float32, an int32 or a truth value.
+"""
 
 from __future__ import annotations
 
@@ -26,6 +31,10 @@ class Element:
     tile: Expr | None = None
 
     @property
+    def dtype(self) -> str:
+        return value_type(self.buffer.dtype)
+
+    @property
     def walked(self) -> tuple[int | None, ...]:
         return tuple(range(len(self.buffer.shape))) if self.axes is None else self.axes
 
@@ -37,20 +46,26 @@ class Index:
     factors: tuple[int, ...]  # one for every axis of the block being computed
     base: Expr
 
+    @property
+    def dtype(self) -> str:
+        return "int32"
+
 
 @dataclass(frozen=True)
 class Number:
-    value: float
+    value: float  # of integers and truth values an int
+    dtype: str = "float32"
 
 
 @dataclass(frozen=True)
 class Scalar:
     """A number known when the kernel runs, the same for a whole tile.
 
-    A whole number, a truth value (one or zero), or a float32 parameter of the kernel.
+    It is computed as a whole number, a truth value or a float32 parameter of the kernel, and used as a `dtype`.
     """
 
     expr: Expr
+    dtype: str
 
 
 @dataclass(frozen=True)
@@ -62,10 +77,16 @@ class Apply:
 
     op: str
     args: tuple[ElementExpr, ...]
+    dtype: str
     of_blocks: bool = False
 
 
 ElementExpr = Element | Index | Number | Scalar | Apply
+
+
+def value_type(dtype: str) -> str:
+    """The type in which elements of a type are computed."""
+    return dtype if dtype == "bool" or dtype.startswith(("int", "uint")) else "float32"
 
 
 def parts(expr: ElementExpr) -> Iterator[ElementExpr]:

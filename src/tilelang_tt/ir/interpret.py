@@ -1,9 +1,10 @@
 """What a tile program means: a NumPy interpreter for every statement, at every stage.
 
-Units run one after the other, each with fresh buffers. Elements are float32 numbers; storing to a buffer or
-tensor rounds them to its element type. A block of products is summed without rounding, then stored.
+Units run one after the other, each with fresh buffers. An expression is computed in its type: floats as float32, which
+storing to a buffer or tensor rounds to its element type, integers as integers, which wrap. A block of products of
+floats is summed without rounding, then stored.
 
-- Buffers start as NaN, so that reading what nothing wrote shows in the result.
+- Buffers start as NaN, integers as an odd number, so that reading what nothing wrote shows in the result.
 - Elements outside a tensor read as zero, and writes to them are dropped. A tile access that promises to stay
   inside (it has no guard) and does not is an error: the kernels would touch another page.
 - Storage formats, tile orders, streams and cores do not matter here. They must not change an answer.
@@ -25,7 +26,7 @@ import numpy.typing as npt
 from tilelang_tt.arch import TILE
 from tilelang_tt.ir import scalar, scalar_text
 from tilelang_tt.ir.boxes import Box, overlap, row_box, tile_box
-from tilelang_tt.ir.elements import TILE_COL, TILE_ROW, Element, ElementExpr, Index, Number, Scalar
+from tilelang_tt.ir.elements import TILE_COL, TILE_ROW, Element, ElementExpr, Index, Number, Scalar, value_type
 from tilelang_tt.ir.layout import BufferLayout, Constant, Mask
 from tilelang_tt.ir.places import Buffer, Gather, Read, Region, Tensor
 from tilelang_tt.ir.scalar import Expr, Var
@@ -49,9 +50,7 @@ from tilelang_tt.ir.tile import (
     TileProgram,
     Transpose,
 )
-from tilelang_tt.ops import ELEMENT_OPS
-
-Array = npt.NDArray[np.float32]
+from tilelang_tt.ops.expressions import Array, converted, evaluated
 
 
 @dataclass(frozen=True)
@@ -65,11 +64,12 @@ class Written:
 
 
 _ROUNDED: dict[str, npt.DTypeLike] = {"bfloat16": ml_dtypes.bfloat16, "float16": np.float16}
+_UNWRITTEN = 0x5A5A5A5A  # an integer that nothing wrote
 
 
 def interpret(
     program: TileProgram,
-    tensors: Mapping[str, npt.NDArray[np.floating]],
+    tensors: Mapping[str, Array],
     scalars: Mapping[str, int] | None = None,
     *,
     exact: bool = False,
@@ -91,7 +91,7 @@ class _Machine:
     def __init__(
         self,
         program: TileProgram,
-        tensors: Mapping[str, npt.NDArray[np.floating]],
+        tensors: Mapping[str, Array],
         scalars: Mapping[str, int],
         exact: bool,
         stores: list[Written] | None = None,
@@ -111,7 +111,7 @@ class _Machine:
             given = tensors.get(tensor.name)
             if given is not None and given.shape != shape:
                 raise ValueError(f"'{tensor.name}' has shape {given.shape}; the program wants {shape}")
-            self.memory[tensor] = np.full(shape, np.nan, np.float32) if given is None else self.rounded(tensor, given)
+            self.memory[tensor] = _unwritten(tensor.dtype, shape) if given is None else self.rounded(tensor, given)
         for view in program.views:
             shape = tuple(scalar_text.evaluate(extent, self.values) for extent in view.shape)
             self.memory[view] = self.memory[program.tensors_by_param[view.param]].reshape(shape)
@@ -119,12 +119,10 @@ class _Machine:
     def number(self, expr: Expr | int) -> int:
         return scalar_text.evaluate(expr, self.values)
 
-    def rounded(self, place: Tensor | Buffer, value: npt.NDArray[np.floating]) -> Array:
+    def rounded(self, place: Tensor | Buffer, value: Array) -> Array:
         """A new array of what `place` can hold of `value`."""
         narrow = None if self.exact else _ROUNDED.get(place.dtype)
-        if place.dtype == "int32":  # operations on bits give them without a sign
-            value = (value.astype(np.float64) + 2.0**31) % 2.0**32 - 2.0**31
-        return (value if narrow is None else value.astype(narrow)).astype(np.float32)
+        return converted(np.asarray(value if narrow is None else value.astype(narrow)), value_type(place.dtype))
 
     # --- units ------------------------------------------------------------------------------------
 
@@ -220,7 +218,7 @@ class _Machine:
             self.write(stmt.dst, value)
             return
         if stmt.part.begins is not None and self.number(stmt.part.begins):
-            self.write(stmt.dst, np.full(stmt.dst.shape, np.nan))
+            self.memory[stmt.dst] = _unwritten(stmt.dst.dtype, stmt.dst.shape)
         starts = [self.number(start) for start in stmt.part.origin]
         self.put(stmt.dst, tuple(zip(starts, stmt.part.extents, strict=True)), value)
 
@@ -229,8 +227,9 @@ class _Machine:
         return self.element(stmt.value, stmt.shape)
 
     def gemm(self, gemm: Gemm) -> None:
-        """Sums in float64, so that the order of summation does not show after rounding to float32."""
-        a, b = (self.read(operand).astype(np.float64) for operand in (gemm.a, gemm.b))
+        """Sums in float64, so that the order of summation does not show after rounding to float32; or in integers."""
+        wide = np.float64 if value_type(gemm.c.dtype) == "float32" else np.int64
+        a, b = (self.read(operand).astype(wide) for operand in (gemm.a, gemm.b))
         a, b = (a.T if gemm.transpose_a else a), (b.T if gemm.transpose_b else b)
         if gemm.b in self.constants:  # one tile stands for as many as there are along K
             b = np.ones((a.shape[-1], 1))
@@ -243,8 +242,9 @@ class _Machine:
         self.write(gemm.c, result if self.number(gemm.clear) else self.read(gemm.c) + result)
 
     def reduce(self, stmt: Reduce) -> None:
-        """Sums in float64, as products."""
-        values = self.read(stmt.src).astype(np.float64)
+        """Sums in float64, or in integers, as products."""
+        values = self.read(stmt.src)
+        values = values.astype(np.float64 if values.dtype.kind == "f" else np.int64)
         result = values.sum(axis=stmt.axis) if stmt.op == "sum" else values.max(axis=stmt.axis)
         if not stmt.clear:
             old = self.read(stmt.dst)
@@ -277,14 +277,14 @@ class _Machine:
         assert self.target is not None
         layout, places, axes = self.layouts[self.target.dst], np.indices(shape, sparse=True), self.target.axes
         row, col = (places[axes.index(a)] % TILE if a in axes else 0 for a in (layout.row_axis, layout.col_axis))
-        first = 0 if which is None else self.scalar(Scalar(which), shape).astype(int) * TILE
+        first = 0 if which is None else self.scalar(Scalar(which, "int32"), shape) * TILE
         return np.broadcast_to(tiles[first + row, col], shape)
 
     def scalar(self, expr: Scalar, shape: tuple[int, ...]) -> Array:
         """A number; one that depends on the tile it is used in, tile by tile."""
         if not {TILE_ROW, TILE_COL} & set(scalar.variables(expr.expr)):
-            return np.full(shape, self.number(expr.expr), np.float32)
-        result = np.empty(shape, np.float32)
+            return converted(np.full(shape, self.number(expr.expr)), expr.dtype)
+        result = np.empty(shape, expr.dtype)
         assert self.target is not None
         layout, axes = self.layouts[self.target.dst], self.target.axes
         sides = ((TILE_ROW, layout.row_axis), (TILE_COL, layout.col_axis))
@@ -295,25 +295,24 @@ class _Machine:
 
     def element(self, expr: ElementExpr, shape: tuple[int, ...]) -> Array:
         if isinstance(expr, Number):
-            return np.full(shape, expr.value, np.float32)
+            return np.full(shape, expr.value, expr.dtype)
         if isinstance(expr, Index):
             places = zip(expr.factors, np.indices(shape), strict=True)
-            return np.asarray(self.number(expr.base) + sum(factor * place for factor, place in places), np.float32)
+            return np.asarray(self.number(expr.base) + sum(factor * place for factor, place in places)).astype(np.int32)
         if isinstance(expr, Scalar):
             return self.scalar(expr, shape)
         if isinstance(expr, Element):
             return self.spread(expr, shape)
-        result: Array = ELEMENT_OPS[expr.op].meaning(*(self.element(arg, shape) for arg in expr.args))
-        return result
+        return evaluated(expr, *(self.element(arg, shape) for arg in expr.args))
 
     # --- memory -----------------------------------------------------------------------------------
 
     def read(self, place: Tensor | Buffer) -> Array:
         if isinstance(place, Buffer) and place not in self.memory:
-            self.memory[place] = np.full(place.shape, np.nan, np.float32)
+            self.memory[place] = _unwritten(place.dtype, place.shape)
         return self.memory[place]
 
-    def write(self, buffer: Buffer, value: npt.NDArray[np.floating]) -> None:
+    def write(self, buffer: Buffer, value: Array) -> None:
         """Replace the whole block; axes of length 1 may differ."""
         self.memory[buffer] = self.rounded(buffer, value.reshape(buffer.shape))
 
@@ -336,7 +335,8 @@ class _Machine:
         """A box of elements, zero where it is outside."""
         if gather is not None:
             return self.gathered(place, box, gather)
-        source, result = self.read(place), np.zeros([extent for _, extent in box], np.float32)
+        source = self.read(place)
+        result = np.zeros([extent for _, extent in box], source.dtype)
         there, here = overlap(box, source.shape)
         result[here] = source[there]
         return result
@@ -361,6 +361,11 @@ class _Machine:
         return box(access, layout, shape, self.number)
 
 
+def _unwritten(dtype: str, shape: tuple[int, ...]) -> Array:
+    kind = value_type(dtype)
+    return np.full(shape, np.nan, np.float32) if kind == "float32" else np.full(shape, _UNWRITTEN).astype(kind)
+
+
 def _constant(constant: Constant | Mask) -> Array:
     """Constant tiles, one below the other."""
     rows, cols = np.indices((TILE, TILE))
@@ -371,9 +376,7 @@ def _constant(constant: Constant | Mask) -> Array:
     return np.concatenate(chosen).astype(np.float32)
 
 
-def _sizes(
-    program: TileProgram, tensors: Mapping[str, npt.NDArray[np.floating]], scalars: Mapping[str, int]
-) -> dict[Var, int]:
+def _sizes(program: TileProgram, tensors: Mapping[str, Array], scalars: Mapping[str, int]) -> dict[Var, int]:
     """Scalar parameters and symbolic sizes: as given, else as the given tensors show them."""
     values: dict[Var, int] = {}
     for tensor in program.tensors:

@@ -184,6 +184,20 @@ def is_zero(variable: Var) -> Expr:
     return tirx.EQ(variable, const(0))
 
 
+def narrowed(expr: Expr) -> Expr:
+    """A whole number of 64 bits as one of 32, in which kernels compute those that they all know."""
+    if str(expr.dtype) not in ("int64", "uint64"):
+        return expr
+    if isinstance(expr, tirx.IntImm) and -(2**31) <= int(expr.value) < 2**31:
+        return const(int(expr.value))
+    binary: Any = (*BINARY, tirx.Min, tirx.Max)
+    if isinstance(expr, binary):
+        return type(expr)(narrowed(expr.a), narrowed(expr.b))
+    if isinstance(expr, tirx.Cast):
+        return narrowed(expr.value) if is_whole(expr.value) else tirx.Cast("int32", expr.value)
+    return tirx.Cast("int32", expr)
+
+
 def equal(a: Expr | int, b: Expr | int) -> bool:
     """Whether the two are provably the same number."""
     return bool(_plain().can_prove_equal(as_expr(a), as_expr(b)))
@@ -342,6 +356,13 @@ class Facts:
 
     def simplify(self, expr: Expr) -> Expr:
         return self._analyzer.simplify(expr)
+
+    def bounds(self, expr: Expr) -> tuple[int, int]:
+        """Numbers between which an integer surely is; those of its type where nothing is known."""
+        if is_truth(expr):
+            return 0, 1
+        known = self._analyzer.const_int_bound(expr)
+        return max(int(known.min_value), -(2**31)), min(int(known.max_value), 2**31 - 1)
 
     def proves(self, condition: Expr) -> bool:
         with ExitStack() as holding:

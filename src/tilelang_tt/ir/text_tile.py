@@ -121,21 +121,33 @@ def size(rows: int, cols: int) -> str:
 def element_text(expr: ElementExpr, names: Names, *, nested: bool = False) -> str:
     """`max(C * 2, D)`; operators inside operators stand in parentheses."""
     if isinstance(expr, Number):
-        return number_text(expr.value)
+        return typed_number_text(expr)
     if isinstance(expr, Index):
         places = [(factor, AXES[axis]) for axis, factor in enumerate(expr.factors) if factor]
         terms = [axis if factor == 1 else f"{factor} * {axis}" for factor, axis in places]
         return f"[{' + '.join([*terms, names.expr(expr.base)])}]"
     if isinstance(expr, Scalar):
-        return f"[{names.expr(expr.expr)}]"
+        return f"{'' if expr.dtype == 'int32' else expr.dtype}[{names.expr(expr.expr)}]"
     if isinstance(expr, Element):
         return f"{names(expr.buffer)}{_walk(expr, names)}"
     if expr.of_blocks:
         return f"{expr.op}_tiles({', '.join(element_text(arg, names) for arg in expr.args)})"
+    if expr.op in ("cast", "bitcast"):
+        bits = "bits as " if expr.op == "bitcast" else ""
+        return f"{bits}{expr.dtype}({element_text(expr.args[0], names)})"
     if expr.op in _INFIX:
         text = f" {_INFIX[expr.op]} ".join(element_text(arg, names, nested=True) for arg in expr.args)
         return f"({text})" if nested else text
     return f"{expr.op}({', '.join(element_text(arg, names) for arg in expr.args)})"
+
+
+def typed_number_text(number: Number) -> str:
+    """`2` is a float, `2i32` an int32, `2u8` a uint8."""
+    if number.dtype == "float32":
+        return number_text(number.value)
+    if number.dtype == "bool":
+        return "true" if number.value else "false"
+    return f"{number.value}{number.dtype[0]}{number.dtype.removeprefix('u').removeprefix('int')}"
 
 
 def _walk(element: Element, names: Names) -> str:

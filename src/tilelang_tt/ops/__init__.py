@@ -1,7 +1,7 @@
 """Element-wise operations: one row each, read by lifting, selection, printing, interpreter, docs and tests.
 
-An operation works on tiles that are already in DST. Its row says what it means (NumPy, float32), how the chip does
-it by kind of operand, and how accurate that is. One file per family.
+An operation works on tiles that are already in DST. Its row says what it means (NumPy, in the type of its operands),
+how the chip does it by type and kind of operand, and how accurate that is. One file per family.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ FAMILIES: dict[str, tuple[ElementOp, ...]] = {
     "Functions": functions.ROWS,
     "Rounding": rounding.ROWS,
     "Comparison, logic, choice": logic.ROWS,
-    "Integers": conversion.ROWS,
-    "Bits of 32-bit integers": bits.ROWS,
+    "Casts": conversion.ROWS,
+    "Bits of integers": bits.ROWS,
 }
 
 ELEMENT_OPS: dict[str, ElementOp] = {op.name: op for rows in FAMILIES.values() for op in rows}

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+from tilelang_tt.ops import bits
 from tilelang_tt.ops.row import (
     EXACT,
     KERNEL_API,
@@ -39,6 +42,7 @@ def _extremum(name: str) -> tuple[Instruction, ...]:
     return (
         with_number(TN, f"unary_{name}_tile", KERNEL_API),
         of_tiles(f"binary_{name}_tile", "api/compute/binary_max_min.h"),
+        bits.of_words(f"binary_{name}_int32_tile", "binary_max_min"),
     )
 
 
@@ -53,6 +57,11 @@ _DIVIDE = Instruction(
     prepare=lambda number: float(np.divide(1.0, number)),
 )
 
+
+def _trunc_div(a: Any, b: Any) -> Any:
+    return np.floor_divide(a - np.fmod(a, b), b)
+
+
 ROWS = (
     ElementOp(
         "add",
@@ -62,6 +71,7 @@ ROWS = (
             with_row("add"),
             of_tiles("add_binary_tile"),
             *of_blocks("add", _TEN_BITS),
+            bits.ADD,
         ),
         ROUNDED,
         commutative=True,
@@ -76,6 +86,7 @@ ROWS = (
             with_row("sub"),
             of_tiles("sub_binary_tile"),
             *of_blocks("sub", _TEN_BITS),
+            bits.SUB,
         ),
         ROUNDED,
         note=_BLOCKS,
@@ -89,6 +100,7 @@ ROWS = (
             with_row("mul"),
             of_tiles("mul_binary_tile"),
             *of_blocks("mul", _FOUR_PARTS, adds=True),
+            bits.MUL,
         ),
         ROUNDED,
         commutative=True,
@@ -105,6 +117,10 @@ ROWS = (
     ),
     ElementOp("max", np.maximum, (_RELU, *_extremum("max")), EXACT, commutative=True, note=_NAN, steady=(0, 1)),
     ElementOp("min", np.minimum, _extremum("min"), EXACT, commutative=True, note=_NAN, steady=(0, 1)),
+    ElementOp("floor_div", np.floor_divide, (), EXACT, note="of integers"),
+    ElementOp("floor_mod", np.remainder, (), EXACT, note="of integers"),
+    ElementOp("trunc_div", _trunc_div, (), EXACT, note="of integers, towards zero"),
+    ElementOp("trunc_mod", np.fmod, (), EXACT, note="of integers, with the sign of the first"),
     unary("abs", KERNEL_API, np.abs, EXACT, steady=True),
     unary("sign", KERNEL_API, np.sign, EXACT),
     ElementOp(

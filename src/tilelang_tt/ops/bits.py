@@ -1,7 +1,4 @@
-"""Operations on the bits of 32-bit integers. Between them and arithmetic stand the casts of `conversion`.
-
-`bits_of` and `float_of_bits` change what the bits in DST are taken for, and nothing else: they have no instruction.
-"""
+"""Integers of 32 bits: arithmetic that wraps, and operations on their bits."""
 
 from __future__ import annotations
 
@@ -12,51 +9,18 @@ import numpy as np
 
 from tilelang_tt.ops.row import EXACT, TN, TT, UNARY, ElementOp, Instruction
 
-_WORD = 2**32
 _INT32 = "DataFormat::Int32"
 
 
-def _words(meaning: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of 32-bit words, on whole numbers kept as floats."""
-
-    def of_floats(*operands: Any) -> Any:
-        words = (np.asarray(operand, np.float64).astype(np.int64) % _WORD for operand in operands)
-        return np.asarray(meaning(*words) % _WORD).astype(np.float64)
-
-    return of_floats
+def of_words(call: str, header: str, init: str = "") -> Instruction:
+    """`call(a, b, out)` on 32-bit integers."""
+    init = init or f"{call.partition('<')[0]}_init()"
+    return Instruction(TT, init, f"{call}({{a}}, {{b}}, {{out}})", f"api/compute/{header}.h", of="int32")
 
 
-def _signed(meaning: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of signed integers of 32 bits that wraps."""
-
-    def of_floats(*operands: Any) -> Any:
-        words = (np.asarray(operand, np.float64).astype(np.int64) for operand in operands)
-        numbers = ((word + _WORD // 2) % _WORD - _WORD // 2 for word in words)
-        return np.asarray((meaning(*numbers) + _WORD // 2) % _WORD - _WORD // 2).astype(np.float64)
-
-    return of_floats
-
-
-def _arithmetic(name: str, call: str, header: str, meaning: Callable[..., Any], init: str = "") -> ElementOp:
-    calls = init or f"{call.partition('<')[0]}_init()", f"{call}({{a}}, {{b}}, {{out}})"
-    row = Instruction(TT, *calls, f"api/compute/{header}.h")
-    return ElementOp(
-        f"{name}_int32",
-        _signed(meaning),
-        (row,),
-        EXACT,
-        commutative=name != "sub",
-        takes_bits=True,
-        changes_bits=True,
-    )
-
-
-def _bits_of(x: Any) -> Any:
-    return np.asarray(x, np.float32).view(np.uint32).astype(np.float64)
-
-
-def _float_of_bits(x: Any) -> Any:
-    return np.asarray(x, np.float64).astype(np.uint32).view(np.float32)
+ADD = of_words(f"add_int_tile<{_INT32}>", "add_int_sfpu")
+SUB = of_words(f"sub_int_tile<{_INT32}>", "sub_int_sfpu")
+MUL = of_words(f"mul_int_tile<{_INT32}>", "mul_int_sfpu", f"mul_int_tile_init<{_INT32}>()")
 
 
 def _bitwise(name: str, meaning: Callable[..., Any]) -> ElementOp:
@@ -64,40 +28,25 @@ def _bitwise(name: str, meaning: Callable[..., Any]) -> ElementOp:
         Instruction(
             TN,
             f"bitwise_{name}_tile_init()",
-            f"bitwise_{name}_tile<DataFormat::Int32>({{a}}, {{whole}})",
+            f"bitwise_{name}_tile<{_INT32}>({{a}}, {{whole}})",
             f"{UNARY}/bitwise.h",
+            of="int32",
         ),
-        Instruction(
-            TT,
-            "binary_bitwise_tile_init()",
-            f"bitwise_{name}_binary_tile<DataFormat::Int32>({{a}}, {{b}}, {{out}})",
-            "api/compute/binary_bitwise_sfpu.h",
-        ),
+        of_words(f"bitwise_{name}_binary_tile<{_INT32}>", "binary_bitwise_sfpu", "binary_bitwise_tile_init()"),
     )
-    return ElementOp(f"bit_{name}", _words(meaning), rows, EXACT, commutative=True, takes_bits=True, changes_bits=True)
+    return ElementOp(f"bit_{name}", meaning, rows, EXACT, commutative=True)
 
 
 def _shift(name: str, call: str, meaning: Callable[..., Any]) -> ElementOp:
-    row = Instruction(TN, f"{call}_init()", f"{call}<DataFormat::Int32>({{a}}, {{whole}})", f"{UNARY}/shift.h")
-    note = "by a number, the same for the whole block"
-    return ElementOp(name, meaning, (row,), EXACT, takes_bits=True, changes_bits=True, note=note)
-
-
-def _signed_right(x: Any, n: Any) -> Any:
-    return np.floor(np.asarray(x, np.float64) / 2.0 ** np.asarray(n, np.float64))
+    call_with_number = f"{call}<{_INT32}>({{a}}, {{whole}})"
+    row = Instruction(TN, f"{call}_init()", call_with_number, f"{UNARY}/shift.h", of="int32")
+    return ElementOp(name, meaning, (row,), EXACT, note="by less than the number of bits")
 
 
 ROWS = (
-    ElementOp("bits_of", _bits_of, (), EXACT, jumps=True, changes_bits=True),
-    ElementOp("float_of_bits", _float_of_bits, (), EXACT, takes_bits=True, changes_bits=True),
     _bitwise("and", np.bitwise_and),
     _bitwise("or", np.bitwise_or),
     _bitwise("xor", np.bitwise_xor),
-    _shift("shift_left", "left_shift_tile", _words(np.left_shift)),
-    _shift("shift_right_int32", "right_shift_tile", _signed_right),
-    _arithmetic("add", f"add_int_tile<{_INT32}>", "add_int_sfpu", np.add),
-    _arithmetic("sub", f"sub_int_tile<{_INT32}>", "sub_int_sfpu", np.subtract),
-    _arithmetic("mul", f"mul_int_tile<{_INT32}>", "mul_int_sfpu", np.multiply, f"mul_int_tile_init<{_INT32}>()"),
-    _arithmetic("max", "binary_max_int32_tile", "binary_max_min", np.maximum),
-    _arithmetic("min", "binary_min_int32_tile", "binary_max_min", np.minimum),
+    _shift("shift_left", "left_shift_tile", np.left_shift),
+    _shift("shift_right", "right_shift_tile", np.right_shift),
 )

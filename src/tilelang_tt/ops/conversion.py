@@ -1,40 +1,42 @@
-"""Casts between 32-bit integers and floats. Such an integer lies in DST as its bits, for these operations alone."""
+"""Casts: a number as one of another type, or its bits taken for another type.
+
+In DST there are floats, integers of 32 bits and truth values, which are the floats one and zero. Integers of 8 and 16
+bits are floats there, so that a cast between them and a float that is one of their numbers needs no instruction.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-import numpy as np
+from tilelang_tt.ops.row import EXACT, ROUNDED, UNARY, ElementOp, Instruction, T
 
-from tilelang_tt.ops.row import EXACT, ROUNDED, UNARY, Accuracy, ElementOp, Instruction, T
-
-
-def _cast(name: str, source: str, target: str, meaning: Callable[..., Any], accuracy: Accuracy, note: str) -> ElementOp:
-    formats = f"(uint32_t)DataFormat::{source}, (uint32_t)DataFormat::{target}"
-    row = Instruction(T, f"typecast_tile_init<{formats}>()", f"typecast_tile<{formats}>({{a}})", f"{UNARY}/typecast.h")
-    return ElementOp(
-        name,
-        meaning,
-        (row,),
-        accuracy,
-        note=note,
-        jumps=target != "Float32",
-        takes_bits=source != "Float32",
-        changes_bits=True,
-    )
+SMALL_INTEGERS = ("int8", "uint8", "int16", "uint16")
+_WORDS = {"int32": "Int32", "uint32": "UInt32"}
+# (source, target) of casts that leave the bits in DST as they are.
+FREE_CASTS = frozenset(
+    pair for small in (*SMALL_INTEGERS, "bool") for pair in ((small, "float32"), ("float32", small))
+) - {("float32", "bool")}
 
 
-def _same(x: Any) -> Any:
-    return x
+def _cast(source: str, target: str) -> Instruction:
+    names = _WORDS | {"float32": "Float32"}
+    formats = f"(uint32_t)DataFormat::{names[source]}, (uint32_t)DataFormat::{names[target]}"
+    init, call = f"typecast_tile_init<{formats}>()", f"typecast_tile<{formats}>({{a}})"
+    return Instruction(T, init, call, f"{UNARY}/typecast.h", of=source, to=target)
 
 
-_OF_INTEGER = "of an integer; exact up to 2^24"
-_TO_INTEGER = "towards zero; a number that does not fit has no meaning"
+def _needs_type(*_: Any) -> Any:
+    raise TypeError("what a cast means depends on its type")
+
 
 ROWS = (
-    _cast("from_int32", "Int32", "Float32", _same, ROUNDED, _OF_INTEGER),
-    _cast("from_uint32", "UInt32", "Float32", _same, Accuracy(1.0), _OF_INTEGER),
-    _cast("to_int32", "Float32", "Int32", np.trunc, EXACT, _TO_INTEGER),
-    _cast("to_uint32", "Float32", "UInt32", np.trunc, EXACT, _TO_INTEGER),
+    ElementOp(
+        "cast",
+        _needs_type,
+        (_cast("int32", "float32"), _cast("float32", "int32"), _cast("float32", "uint32")),
+        ROUNDED,
+        note="to an integer: towards zero; a number that does not fit has no meaning",
+        jumps=True,
+    ),
+    ElementOp("bitcast", _needs_type, (), EXACT, jumps=True, note="between float32 and integers of 32 bits"),
 )

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from tilelang_tt.formats import FLOAT8
-from tilelang_tt.ir.elements import Apply, ElementExpr, Number
-from tilelang_tt.ops import ELEMENT_OPS
+from tilelang_tt.ir.elements import ElementExpr, Number
+from tilelang_tt.ops.expressions import apply, cast, numeral
 from tilelang_tt.ops.row import EXACT, Accuracy
 
 
@@ -21,14 +21,6 @@ class Derived:
     tree: Callable[..., ElementExpr]
     accuracy: Accuracy
     note: str = ""
-
-
-def apply(op: str, *args: ElementExpr) -> ElementExpr:
-    """An operation on expressions; on numbers alone, their result."""
-    numbers = [arg.value for arg in args if isinstance(arg, Number)]
-    if len(numbers) == len(args) and not ELEMENT_OPS[op].changes_bits:
-        return Number(float(ELEMENT_OPS[op].meaning(*numbers)))
-    return Apply(op, args)
 
 
 def clamp(x: ElementExpr, low: ElementExpr, high: ElementExpr) -> ElementExpr:
@@ -83,7 +75,7 @@ def power_of_int(x: ElementExpr, exponent: int) -> ElementExpr:
     if exponent < 0:
         return apply("div", Number(1.0), power_of_int(x, -exponent))
     if exponent == 0:
-        return Number(1.0)
+        return numeral(1, x.dtype)
     if exponent == 1:
         return x
     half = power_of_int(x, exponent // 2)
@@ -95,7 +87,7 @@ def round_half_away(x: ElementExpr) -> ElementExpr:
     """The whole part, and one more of the sign of x where at least a half is left. Exact for every x."""
     whole = apply("trunc", x)
     half_left = apply("ge", apply("abs", apply("sub", x, whole)), Number(0.5))
-    return apply("add", whole, apply("mul", apply("sign", x), half_left))
+    return apply("add", whole, apply("mul", apply("sign", x), cast(half_left, "float32")))
 
 
 def to_float8(x: ElementExpr, dtype: str) -> ElementExpr:
@@ -125,21 +117,6 @@ def to_float8_e5m2(x: ElementExpr) -> ElementExpr:
     return _to_few_bits(x, 3, -14, 57344.0)
 
 
-def floor_div(a: ElementExpr, b: ElementExpr) -> ElementExpr:
-    """Of whole numbers below 2^22, b positive: the half keeps the quotient clear of rounding."""
-    return apply("floor", apply("div", apply("add", a, Number(0.5)), b))
-
-
-def floor_mod(a: ElementExpr, b: ElementExpr) -> ElementExpr:
-    return apply("sub", a, apply("mul", floor_div(a, b), b))
-
-
-def shift_right_uint32(a: ElementExpr, by: ElementExpr) -> ElementExpr:
-    """The chip's shift repeats the sign of every 32-bit type: what it brings in is cut off."""
-    assert isinstance(by, Number)
-    return Apply("bit_and", (Apply("shift_right_int32", (a, by)), Number(float(0xFFFFFFFF >> int(by.value)))))
-
-
 _FLOAT8 = "to the nearest, ties to even; beyond the largest number that one"
 ERF_TO_FLOAT32 = "erf_to_float32"
 _POSITIVE = (2.0**-126, 3e38)
@@ -150,8 +127,6 @@ DERIVED: dict[str, Derived] = {
         Derived("clamp", clamp, EXACT),
         Derived(ERF_TO_FLOAT32, erf, Accuracy(0.0, absolute=5e-7), "instead of `erf` where the target is float32"),
         Derived("exp10", exp10, Accuracy(3.0, domain=(-37.0, 38.0))),
-        Derived("floor_div", floor_div, EXACT, "whole numbers below 2^22, divisor above zero"),
-        Derived("floor_mod", floor_mod, EXACT, "whole numbers below 2^22, divisor above zero"),
         Derived("fma", fma, Accuracy(1.0), "two roundings; of the larger of product and sum"),
         Derived("hypot", hypot, Accuracy(3.0, domain=(-1e18, 1e18))),
         Derived("log2", log2, Accuracy(2.5, domain=_POSITIVE)),
@@ -159,6 +134,5 @@ DERIVED: dict[str, Derived] = {
         Derived("to_float8_e4m3", to_float8_e4m3, EXACT, _FLOAT8),
         Derived("to_float8_e5m2", to_float8_e5m2, EXACT, _FLOAT8),
         Derived("round", round_half_away, EXACT, "halves go away from zero"),
-        Derived("shift_right_uint32", shift_right_uint32, EXACT, "by a number known when the kernel is compiled"),
     )
 }

@@ -27,11 +27,14 @@ engine's, which takes both tiles straight from L1. It is used for blocks of 16-b
 does not show the difference (`explain` says where). An infinity is the next number after the largest to it. `r` is the
 first row of a tile whose rows are all equal, a value per column.
 
-**Casts**: to bfloat16 and float8 rounds to nearest even; float16 is kept in 32 bits, as in its blocks; to an integer
-type cuts the fraction off, and the value must be in the type's range; truth values are 1 and 0. Sums, products,
-extremes and comparisons of int32, operations on bits, copies, and choices among elements keep all 32 bits, and so do
-`T.reduce_max`, `T.reduce_min`, and `T.reduce_sum` of up to 256 of them. Divisions of 32-bit integers, and arithmetic of
-uint32, are float32's: exact up to 2^24.
+**Casts**: to bfloat16 and float8 rounds to nearest even; float16 is kept in 32 bits, as in its blocks; a float becomes
+an integer by cutting its fraction off, and must be in the type's range; truth values are 1 and 0.
+
+**Integers** of 8, 16 and 32 bits, with and without a sign, keep all of their bits in every operation, in reductions of
+any length and in products of bytes; what does not fit a type wraps. `//` and `%` round down, as in Python,
+`T.truncdiv` and `T.truncmod` towards zero, as in C; a division by zero gives anything. Integers of 8 and 16 bits are
+computed as floats where these hold all results, others as words of 32 bits; a division or a comparison of words takes
+several operations (`explain` shows them). Expressions of 64 bits are computed where 32 hold them.
 """
 
 _TABLE = "| operation | TileLang | chip | accuracy | where it holds | note |\n|---|---|---|---|---|---|"
@@ -54,27 +57,19 @@ _WRITTEN = {
     "where": "`T.if_then_else`, `T.Select`",
     "rint": "`T.nearbyint`",
     "sign": "a part of others",
+    "cast": "`T.cast`, an assignment to another type",
+    "bitcast": '`T.reinterpret(x, "uint32")`',
+    "trunc_div": "`T.truncdiv`",
+    "trunc_mod": "`T.truncmod`",
     "to_bfloat16": '`T.cast(x, "bfloat16")`',
-    "from_int32": "an element of an int32 block",
-    "from_uint32": "an element of a uint32 block",
-    "to_int32": "assignment to an int32 block",
-    "to_uint32": "assignment to a uint32 block",
     "erf_to_float32": "`T.erf`",
     "to_float8_e4m3": '`T.cast(x, "float8_e4m3fn")`',
     "to_float8_e5m2": '`T.cast(x, "float8_e5m2")`',
-    "bits_of": '`T.reinterpret(x, "uint32")`',
-    "float_of_bits": '`T.reinterpret(x, "float32")`',
     "bit_and": "`x & y`",
     "bit_or": "`x \\| y`",
     "bit_xor": "`x ^ y`",
     "shift_left": "`x << n`",
-    "shift_right_uint32": "`x >> n`, unsigned",
-    "shift_right_int32": "`x >> n`",
-    "add_int32": "`x + y` of int32",
-    "sub_int32": "`x - y` of int32",
-    "mul_int32": "`x * y` of int32",
-    "max_int32": "`T.max` of int32",
-    "min_int32": "`T.min` of int32",
+    "shift_right": "`x >> n`",
     "floor_div": "`x // y`",
     "floor_mod": "`x % y`",
 }
@@ -99,7 +94,7 @@ def _row(name: str, chip: str, accuracy: Accuracy, note: str) -> str:
 def _chip(op: ElementOp) -> str:
     """Each instruction once, with the operands it takes."""
     if not op.instructions:
-        return "nothing to do"
+        return "nothing to do" if op.name == "bitcast" else "several operations"
     found: dict[str, list[str]] = {}
     for row in op.instructions:
         only = "" if row.number is None else f" = {row.number:g}"

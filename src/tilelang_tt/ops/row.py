@@ -38,12 +38,16 @@ class Instruction:
 
     In `call`, {a} {b} {c} {out} are DST indices (of blocks: places in {cb_a} and {cb_b}), {bits} the number's float32
     bits, {whole} the number itself, {format} the format of DST. A call without {out} works in place on {a}.
+
+    `of` is the type of what it works on in DST; of a choice, the type of what is chosen. `to` is what a cast gives.
     """
 
     operands: Operands
     init: str
     call: str
     header: str
+    of: str = "float32"
+    to: str = ""
     number: float | None = None  # only for this number
     finite: bool = False  # not for an infinite number
     prepare: Callable[[float], float] | None = None  # the number the call wants, of one known at compile time
@@ -103,8 +107,7 @@ class ElementOp:
     note: str = ""  # what a user must know beyond the accuracy
     jumps: bool = False  # a small change of an operand may change the result by much
     steady: tuple[int, ...] = ()  # operands whose relative error the result takes over and does not make larger
-    takes_bits: bool = False  # tile operands are 32-bit integers as they are
-    changes_bits: bool = False  # the result is not a float32
+    truth: bool = False  # the result is a truth value; otherwise it has the type of the last operand
 
     def instruction(self, operands: Operands) -> Instruction:
         """The first instruction for these kinds of operands."""

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from tilelang_tt.arch import TILE
 from tilelang_tt.compiled import Decision
 from tilelang_tt.ir import scalar
-from tilelang_tt.ir.elements import Apply, Element, ElementExpr, Index, elements, with_parts
+from tilelang_tt.ir.elements import Element, ElementExpr, Index, elements, with_parts
 from tilelang_tt.ir.places import Buffer, Memory, Read, Region, Tensor, whole
 from tilelang_tt.ir.tile import (
     Copy,
@@ -34,6 +34,7 @@ from tilelang_tt.ir.tile import (
     with_children,
     writes,
 )
+from tilelang_tt.ops.expressions import apply
 
 Folded = tuple[Tensor, int]  # a tensor, and the axis of it that vectors walk
 
@@ -186,7 +187,7 @@ class _Folder:
         clear = stmt.clear or not wide
         yield Reduce("sum", row, total, 0, clear, stmt.location, exact=True)
         if not wide:
-            value = Element(total) if stmt.clear else Apply("add", (Element(stmt.dst), Element(total)))
+            value = Element(total) if stmt.clear else apply("add", Element(stmt.dst), Element(total))
             yield Map(stmt.dst, value, stmt.location)
 
     def block(self, name: str, dtype: str, shape: tuple[int, ...]) -> Buffer:

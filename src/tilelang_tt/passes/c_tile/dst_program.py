@@ -18,6 +18,7 @@ from tilelang_tt.ir import scalar
 from tilelang_tt.ir.elements import TILE_COL, Apply, Element, ElementExpr, Number, Scalar, element_buffers, parts
 from tilelang_tt.ir.layout import BufferLayout, Engine
 from tilelang_tt.ir.places import Buffer
+from tilelang_tt.ir.ranges import FLOAT32_WHOLE
 from tilelang_tt.ir.scalar import Expr
 from tilelang_tt.ir.section import (
     Compute,
@@ -29,9 +30,13 @@ from tilelang_tt.ir.section import (
 )
 from tilelang_tt.ir.tile import Map
 from tilelang_tt.ops import ELEMENT_OPS
+from tilelang_tt.ops.expressions import is_free
 from tilelang_tt.ops.moves import COPY_SLOT, SPREAD
-from tilelang_tt.ops.row import BB, BR, Operand
+from tilelang_tt.ops.row import BB, BR, TN, Operand
 from tilelang_tt.passes.c_tile.select_instruction import left_as_rows, select
+
+_TO_INTEGER = next(row for row in ELEMENT_OPS["cast"].instructions if row.to == "int32")
+_SHIFT_LEFT, _OR = (ELEMENT_OPS[op].instruction(TN) for op in ("shift_left", "bit_or"))
 
 
 def dst_program(
@@ -45,7 +50,7 @@ def dst_program(
     `repeats` are blocks with one tile for the whole group; None: every tile has slots of its own. `rows` are blocks of
     whose tiles only the first row is there, and the engines that spread it.
     """
-    values, rows = tuple(map(_executed, values)), rows or {}
+    rows = rows or {}
     kept: set[ElementExpr] = set() if held is None else {Element(held)}
     best = _Builder(values, kept, held, repeats, rows).program()
     for part in _repeated(values):
@@ -71,19 +76,15 @@ def section_program(
     return shared if shared.room(capacity) >= own.room(capacity) else own
 
 
-def _executed(value: ElementExpr) -> ElementExpr:
-    """The expression without operations that need no instruction."""
-    if not isinstance(value, Apply):
-        return value
-    args = tuple(map(_executed, value.args))
-    return replace(value, args=args) if ELEMENT_OPS[value.op].instructions else args[0]
-
-
 def _repeated(values: tuple[ElementExpr, ...]) -> list[ElementExpr]:
     """Parts that occur more than once, larger before smaller."""
     counts = Counter(part for value in values for part in in_dst(value))
-    found = [part for part, count in counts.items() if count > 1 and not isinstance(part, Number | Scalar)]
+    found = [part for part, count in counts.items() if count > 1 and _takes_a_slot(part)]
     return sorted(found, key=lambda part: -sum(1 for _ in parts(part)))
+
+
+def _takes_a_slot(part: ElementExpr) -> bool:
+    return not isinstance(part, Number | Scalar) and not (isinstance(part, Apply) and is_free(part))
 
 
 def in_dst(expr: ElementExpr) -> Iterator[ElementExpr]:
@@ -119,6 +120,21 @@ def _value(expr: ElementExpr) -> float | Expr:
     """The number for a whole tile, known now or when the kernel runs."""
     assert isinstance(expr, Number | Scalar)
     return expr.value if isinstance(expr, Number) else expr.expr
+
+
+def _number_steps(expr: ElementExpr, slot: int) -> list[Step]:
+    """A tile full of a number. An integer of 32 bits is cast from a float, which holds its upper half."""
+    value = _value(expr)
+    if expr.dtype not in ("int32", "uint32"):
+        return [SetNumber(value, slot)]
+    if scalar.is_expr(value):
+        return [SetNumber(0.0, slot), Compute(_OR, (slot,), slot, value)]
+    assert isinstance(value, int)
+    high, low = divmod(value, 1 << 16)
+    if abs(value) <= FLOAT32_WHOLE:
+        return [SetNumber(float(value), slot), Compute(_TO_INTEGER, (slot,), slot, None)]
+    upper: list[Step] = [SetNumber(float(high), slot), Compute(_TO_INTEGER, (slot,), slot, None)]
+    return [*upper, Compute(_SHIFT_LEFT, (slot,), slot, 16), *([Compute(_OR, (slot,), slot, low)] if low else [])]
 
 
 def _fetch(element: Element, slot: int) -> Fetch:
@@ -195,6 +211,8 @@ class _Builder:
 
         `own`: a slot that each tile has for itself, to be changed or packed.
         """
+        if isinstance(expr, Apply) and is_free(expr):
+            return self.place(expr.args[0], own=own)
         common = self.repeated(expr)
         if expr in self.places:
             return self.copied(self.places[expr]) if own and common else self.places[expr]
@@ -217,7 +235,7 @@ class _Builder:
         """A block's tile or a number in a slot. A row that must be a tile is added to zeros: -0 keeps either sign."""
         slot = self.take(common=common)
         if not isinstance(expr, Element):
-            self.steps.append(SetNumber(_value(expr), slot))
+            self.steps += _number_steps(expr, slot)
         elif expr.buffer not in self.spread:
             self.steps.append(_fetch(expr, slot))
         else:
@@ -245,7 +263,7 @@ class _Builder:
     def apply(self, expr: Apply) -> int:
         if expr.of_blocks:
             return self.from_blocks(expr)
-        row, args = select(ELEMENT_OPS[expr.op], expr.args, self.left_as_rows)
+        row, args = select(expr, self.left_as_rows)
         common = self.repeated(expr)
         number = next(
             (_value(arg) for kind, arg in zip(row.operands, args, strict=True) if kind is Operand.NUMBER), None

@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from tilelang_tt.ir.elements import Apply, ElementExpr, Number
 from tilelang_tt.ir.tile import Map, Stmt, TileProgram, rewritten
+from tilelang_tt.ops.expressions import apply
 
 
 def factor_numbers(program: TileProgram) -> TileProgram:
@@ -28,11 +29,11 @@ def _factored(expr: ElementExpr) -> ElementExpr:
     if not isinstance(expr, Apply):
         return expr
     args = tuple(map(_factored, expr.args))
-    if expr.op in ("add", "sub"):
+    if expr.op in ("add", "sub") and expr.dtype == "float32":
         (a, factor), (b, other) = map(_product, args)
         if factor is not None and factor == other:
-            return Apply("mul", (Apply(expr.op, (a, b)), factor))
-    return Apply(expr.op, args)
+            return apply("mul", apply(expr.op, a, b), factor)
+    return replace(expr, args=args)
 
 
 def _product(expr: ElementExpr) -> tuple[ElementExpr, Number | None]:

@@ -17,10 +17,10 @@ import math
 from dataclasses import replace
 
 from tilelang_tt.compiled import Decision
-from tilelang_tt.ir.elements import Apply, Element, ElementExpr, Number, element_buffers, elements
+from tilelang_tt.ir.elements import Apply, Element, ElementExpr, Number, element_buffers, elements, value_type
 from tilelang_tt.ir.places import Buffer
 from tilelang_tt.ir.tile import Fill, Launch, Loop, Map, Stmt, TileProgram, all_writes, children, with_children
-from tilelang_tt.ops.derived import apply
+from tilelang_tt.ops.expressions import numeral, with_operands
 from tilelang_tt.passes.c_tile.dst_program import dst_program
 from tilelang_tt.passes.c_tile.forward_copy import forward_copy, is_plain_copy
 from tilelang_tt.passes.c_tile.liveness import Path, live_after, mentions
@@ -42,7 +42,7 @@ def substitute(expr: ElementExpr, buffer: Buffer, value: ElementExpr) -> Element
         return replace(expr, buffer=value.buffer) if isinstance(value, Element) and plain else value
     if isinstance(expr, Apply):
         args = tuple(substitute(arg, buffer, value) for arg in expr.args)
-        return expr if args == expr.args else _without_neutral(expr.op, args)
+        return expr if args == expr.args else _without_neutral(replace(expr, args=args))
     return expr
 
 
@@ -50,12 +50,12 @@ def substitute(expr: ElementExpr, buffer: Buffer, value: ElementExpr) -> Element
 _NEUTRAL = {"max": (-math.inf, (0, 1)), "min": (math.inf, (0, 1)), "add": (0.0, (0, 1)), "sub": (0.0, (1,))}
 
 
-def _without_neutral(op: str, args: tuple[ElementExpr, ...]) -> ElementExpr:
-    number, places = _NEUTRAL.get(op, (0.0, ()))
+def _without_neutral(expr: Apply) -> ElementExpr:
+    number, places = _NEUTRAL.get(expr.op, (0.0, ()))
     for place in places:
-        if args[place] == Number(number):
-            return args[1 - place]
-    return apply(op, *args)
+        if expr.args[place] == Number(number):
+            return expr.args[1 - place]
+    return with_operands(expr, *expr.args)
 
 
 class _Fuser:
@@ -129,5 +129,5 @@ class _Fuser:
 
 def _as_map(stmt: Stmt) -> Map | None:
     if isinstance(stmt, Fill):
-        return Map(stmt.dst, Number(stmt.value), stmt.location)
+        return Map(stmt.dst, numeral(stmt.value, value_type(stmt.dst.dtype)), stmt.location)
     return stmt if isinstance(stmt, Map) else None

@@ -17,18 +17,22 @@ from dataclasses import replace
 
 from tilelang_tt.arch import TILE
 from tilelang_tt.diagnostics import Location
+from tilelang_tt.formats import format_of
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.elements import TILE_COL, TILE_ROW, Apply, Element, ElementExpr, Index, Number, Scalar
 from tilelang_tt.ir.layout import Constant
 from tilelang_tt.ir.places import Buffer
+from tilelang_tt.ir.ranges import FLOAT32_WHOLE, index_range
 from tilelang_tt.ir.scalar import Expr, Facts
 from tilelang_tt.ir.tile import Branch, Fill, Launch, Loop, Map, Stmt, TileProgram, children, with_children
-from tilelang_tt.ops.derived import apply
+from tilelang_tt.ops.expressions import apply, cast, with_operands
 from tilelang_tt.passes.c_tile.lower_reductions import constant_tile
 from tilelang_tt.passes.c_tile.masks import border_of, is_bfloat16, mask
 
 FLOATS = ("float32", "bfloat16", "float16")
 BFLOAT16_WHOLE = 256  # whole numbers up to here are exact: 8 bits of significand
+TRUE, FALSE = Number(1, "bool"), Number(0, "bool")
+COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
 
 
 def lower_positions(program: TileProgram) -> TileProgram:
@@ -61,31 +65,47 @@ class _Lowering:
     def map(self, stmt: Map, facts: Facts) -> tuple[Stmt, ...]:
         """Cases in which a mask is the same for the whole block, then the general one."""
         for condition in _conditions(stmt.value):
-            cases = zip(_whole_block(condition, stmt.dst.shape), (1.0, 0.0), strict=True)
-            result: tuple[Stmt, ...] = (replace(stmt, value=self.value(stmt.value, stmt.dst, condition)),)
+            cases = zip(_whole_block(condition, stmt.dst.shape), (TRUE, FALSE), strict=True)
+            result: tuple[Stmt, ...] = (replace(stmt, value=self.value(stmt.value, stmt.dst, facts, condition)),)
             for test, value in reversed([*cases]):
                 if facts.proves(scalar.negate(test)):
                     continue
-                case = self.map(_with(stmt, condition, Number(value)), facts)
+                case = self.map(_with(stmt, condition, value), facts)
                 result = case if facts.proves(test) else _either(test, case, result, stmt.location)
             return result
-        if isinstance(stmt.value, Number) and stmt.part is None:
+        if isinstance(stmt.value, Number) and stmt.part is None and stmt.value.dtype not in ("int32", "uint32"):
             return (Fill(stmt.dst, stmt.value.value, stmt.location),)
         if stmt.value == Element(stmt.dst) and stmt.part is None:
             return ()  # lets everything through
-        return (replace(stmt, value=self.value(stmt.value, stmt.dst)),)
+        return (replace(stmt, value=self.value(stmt.value, stmt.dst, facts)),)
 
-    def value(self, expr: ElementExpr, dst: Buffer, dividing: Apply | None = None) -> ElementExpr:
+    def value(self, expr: ElementExpr, dst: Buffer, facts: Facts, dividing: Apply | None = None) -> ElementExpr:
         """`expr` over constant tiles. `dividing`: a condition that holds for some elements of the block alone."""
         if isinstance(expr, Apply):
             masked = self.masked(expr, dst, dividing)
-            return masked or Apply(expr.op, tuple(self.value(arg, dst, dividing) for arg in expr.args))
+            if masked is not None:
+                return masked
+            if expr.op in COMPARISONS and isinstance(expr.args[0], Index):
+                return apply(expr.op, self.position(expr.args[0], dst), Number(0.0))  # the sign is right however large
+            if expr.op == "cast" and isinstance(expr.args[0], Index) and _is_small(expr.args[0], dst, facts):
+                return cast(self.position(expr.args[0], dst), expr.dtype)
+            return replace(expr, args=tuple(self.value(arg, dst, facts, dividing) for arg in expr.args))
         if not isinstance(expr, Index):
             return expr
+        row, col, start = self.steps(expr, dst)
+        inside = cast(self.inside(row, col, len(dst.shape)), "int32")
+        return apply("add", inside, Scalar(start, "int32"))
+
+    def position(self, index: Index, dst: Buffer) -> ElementExpr:
+        """A position as a float32."""
+        row, col, start = self.steps(index, dst)
+        return apply("add", self.inside(row, col, len(dst.shape)), Scalar(start, "float32"))
+
+    def steps(self, index: Index, dst: Buffer) -> tuple[int, int, Expr]:
+        """What a position grows by along rows and columns inside a tile, and where the tile starts."""
         layout = self.launch.layouts[dst]
-        row, col = (0 if axis is None else expr.factors[axis] for axis in (layout.row_axis, layout.col_axis))
-        start = scalar.simplify(expr.base + (TILE_ROW * row + TILE_COL * col) * TILE)
-        return Apply("add", (self.inside(row, col, len(dst.shape)), Scalar(start)))
+        row, col = (0 if axis is None else index.factors[axis] for axis in (layout.row_axis, layout.col_axis))
+        return row, col, scalar.simplify(index.base + (TILE_ROW * row + TILE_COL * col) * TILE)
 
     def masked(self, expr: Apply, dst: Buffer, dividing: Apply | None) -> Element | None:
         """A condition on positions, or a choice between numbers by one, as a mask."""
@@ -103,8 +123,8 @@ class _Lowering:
         found = None if border is None else mask(border, yes, no, layout, divided=condition is dividing)
         if found is None:
             return None
-        format, dtype = ("Float16_b", "bfloat16") if narrow else ("Float32", "float32")
-        self.launch, block = constant_tile(self.launch, found[0], "mask", format, dtype)
+        dtype = "bool" if expr.dtype == "bool" else "bfloat16" if narrow else "float32"
+        self.launch, block = constant_tile(self.launch, found[0], "mask", format_of(dtype, "float32"), dtype)
         return Element(block, tuple(range(len(dst.shape))), tile=found[1])
 
     def inside(self, row: int, col: int, rank: int) -> ElementExpr:
@@ -112,8 +132,8 @@ class _Lowering:
         if (abs(row) + abs(col)) * (TILE - 1) <= BFLOAT16_WHOLE:
             return self.tile(Constant(row=row, col=col), rank)
         sides = ((row, Constant(row=1)), (col, Constant(col=1)))
-        parts = [Apply("mul", (self.tile(places, rank), Number(float(factor)))) for factor, places in sides if factor]
-        return parts[0] if len(parts) == 1 else Apply("add", tuple(parts))
+        parts = [apply("mul", self.tile(places, rank), Number(float(factor))) for factor, places in sides if factor]
+        return parts[0] if len(parts) == 1 else apply("add", *parts)
 
     def tile(self, constant: Constant, rank: int) -> Element:
         self.launch, tile = constant_tile(self.launch, constant, "index", "Float16_b", "bfloat16")
@@ -139,7 +159,7 @@ def _conditions(expr: ElementExpr) -> Iterator[Apply]:
 
 
 def _is_position(expr: Apply) -> bool:
-    return expr.op in _ORDERED and isinstance(expr.args[0], Index) and expr.args[1] == Number(0.0)
+    return expr.op in _ORDERED and isinstance(expr.args[0], Index) and expr.args[1] == Number(0, "int32")
 
 
 _ORDERED = ("ge", "gt", "le", "lt")
@@ -163,6 +183,12 @@ def _whole_block(condition: Apply, shape: tuple[int, ...]) -> tuple[Expr, Expr]:
     return scalar.without_difference(scalar.simplify(holds)), scalar.without_difference(scalar.simplify(fails))
 
 
+def _is_small(index: Index, dst: Buffer, facts: Facts) -> bool:
+    """Whether every position is surely a number that a float32 holds."""
+    low, high = index_range(index, dst.shape, facts)
+    return low >= -FLOAT32_WHOLE and high <= FLOAT32_WHOLE
+
+
 def _with(stmt: Map, condition: Apply, value: Number) -> Map:
     return replace(stmt, value=_replace(stmt.value, condition, value))
 
@@ -181,5 +207,5 @@ def _replace(expr: ElementExpr, condition: Apply, value: Number) -> ElementExpr:
         for this, other in (args, args[::-1]):
             if isinstance(this, Number):
                 decided = (this.value == 0) == (expr.op == "and")
-                return Number(0.0 if expr.op == "and" else 1.0) if decided else other
-    return apply(expr.op, *args)
+                return (FALSE if expr.op == "and" else TRUE) if decided else other
+    return with_operands(expr, *args)

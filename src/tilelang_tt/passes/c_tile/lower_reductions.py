@@ -17,10 +17,11 @@ from dataclasses import replace
 from tilelang_tt.arch import TILE
 from tilelang_tt.formats import TILE_BYTES
 from tilelang_tt.ir import scalar
-from tilelang_tt.ir.elements import Apply, Element
+from tilelang_tt.ir.elements import Element
 from tilelang_tt.ir.layout import ONES, BufferLayout, Constant, Mask
 from tilelang_tt.ir.places import Buffer, Memory
 from tilelang_tt.ir.tile import Gemm, Launch, Map, Reduce, Stmt, TileProgram, rewritten, unique_name
+from tilelang_tt.ops.expressions import apply
 
 
 def lower_reductions(program: TileProgram) -> TileProgram:
@@ -32,7 +33,7 @@ def constant_tile(
 ) -> tuple[Launch, Buffer]:
     """The launch with a constant tile in it, or the tiles of a mask, and that block."""
     for buffer, kind in launch.constants.items():
-        if kind == constant:
+        if kind == constant and buffer.dtype == dtype:
             return launch, buffer
     tiles = len(constant.tiles) if isinstance(constant, Mask) else 1
     buffer = Buffer(unique_name(name, launch.names), dtype, (tiles * TILE, TILE), Memory.SHARED, launch.location)
@@ -74,7 +75,7 @@ class _Lowering:
         part = replace(stmt.dst, name=name, memory=Memory.SHARED)
         layouts = {**self.launch.layouts, part: self.launch.layouts[stmt.dst]}
         self.launch = replace(self.launch, buffers=(*self.launch.buffers, part), layouts=layouts)
-        total = Apply("add", (Element(stmt.dst), Element(part)))
+        total = apply("add", Element(stmt.dst), Element(part))
         return [replace(stmt, dst=part, clear=True), Map(stmt.dst, total, stmt.location)]
 
     def sum(self, src: Buffer, stmt: Reduce) -> Gemm:

@@ -15,8 +15,9 @@ from dataclasses import replace
 from tilelang_tt.arch import TILE
 from tilelang_tt.diagnostics import Location
 from tilelang_tt.ir import scalar
-from tilelang_tt.ir.elements import Apply, Element, Index, Number
+from tilelang_tt.ir.elements import Element, Index, Number, value_type
 from tilelang_tt.ir.places import Buffer, Memory, Tensor
+from tilelang_tt.ir.ranges import type_range
 from tilelang_tt.ir.tile import (
     Fill,
     Gemm,
@@ -32,6 +33,7 @@ from tilelang_tt.ir.tile import (
     walk,
     writes,
 )
+from tilelang_tt.ops.expressions import apply, cast
 
 
 def mask_padding(program: TileProgram) -> TileProgram:
@@ -71,8 +73,12 @@ class _Masking:
         layouts = {**self.launch.layouts, block: self.launch.layouts[buffer]}
         self.launch = replace(self.launch, buffers=(*self.launch.buffers, block), layouts=layouts)
         factors = tuple(int(along == axis) for along in range(len(buffer.shape)))
-        inside = Apply("lt", (Index(factors, scalar.const(-extent)), Number(0.0)))
-        before.append(Map(block, Apply("where", (inside, Element(buffer), Number(neutral))), location))
+        inside = apply("lt", Index(factors, scalar.const(-extent)), Number(0, "int32"))
+        dtype = value_type(buffer.dtype)
+        if dtype != "float32":  # small integers lie as floats, and the least of them stands for minus infinity
+            neutral = max(neutral, type_range(dtype)[0])
+        value = apply("where", inside, cast(Element(buffer), "float32"), Number(float(neutral)))
+        before.append(Map(block, cast(value, dtype), location))
         return block
 
     def zero_behind(self, buffer: Buffer) -> bool:

@@ -34,6 +34,7 @@ from tilelang_tt.ir.places import Buffer
 from tilelang_tt.ir.section import DstProgram, Fetch, Schedule, SubBlock, largest_divisor
 from tilelang_tt.ir.tile import Launch, Map, Section, Stmt, TileProgram, rewritten, unpacks, walk
 from tilelang_tt.ops import ELEMENT_OPS
+from tilelang_tt.ops.expressions import instructions
 from tilelang_tt.options import Options
 from tilelang_tt.passes.c_tile.dst_program import section_program
 from tilelang_tt.passes.c_tile.keep_first_rows import with_zeros
@@ -127,7 +128,7 @@ class _Scheduler:
 
     def suits(self, expr: Apply, held: Buffer | None, relative: bool) -> bool:
         blocks = [arg.buffer for arg in expr.args if isinstance(arg, Element) and arg.buffer is not held]
-        known = any(row.of_blocks for row in ELEMENT_OPS[expr.op].instructions)
+        known = any(row.of_blocks for row in instructions(expr))
         if not known or len(blocks) != 2 or any(self.launch.streams[block].unpack_to_dest for block in blocks):
             return False
         wide = [block for block in blocks if not self.narrow(block)]
@@ -154,7 +155,7 @@ class _Scheduler:
         if self.is_row(a.buffer) or (expr.op == "mul" and not self.narrow(a.buffer)):
             # A row is spread from there. Of the first operand of a product 9 fraction bits are used, of the second 10.
             a, b = b, a
-        new = Apply(expr.op, (a, b), of_blocks=True)
+        new = replace(expr, args=(a, b), of_blocks=True)
         return rebuilt(results, lambda part, _: new if isinstance(part, Apply) and part == expr else None)
 
 

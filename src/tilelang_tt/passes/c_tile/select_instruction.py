@@ -14,23 +14,26 @@ from collections.abc import Collection, Iterator
 
 from tilelang_tt.ir.elements import Apply, ElementExpr, Number, Scalar, element_buffers
 from tilelang_tt.ir.places import Buffer
-from tilelang_tt.ops import ELEMENT_OPS, ElementOp, Instruction
+from tilelang_tt.ops import ELEMENT_OPS, Instruction
+from tilelang_tt.ops.expressions import instructions, is_free
 from tilelang_tt.ops.row import Operand
 
 
-def select(
-    op: ElementOp, args: tuple[ElementExpr, ...], rows: Collection[Buffer] = ()
-) -> tuple[Instruction, tuple[ElementExpr, ...]]:
+def select(expr: Apply, rows: Collection[Buffer] = ()) -> tuple[Instruction, tuple[ElementExpr, ...]]:
     """The vector unit's first instruction that suits the operands, and the operands in its order.
 
     `rows`: blocks of whose tiles the first row alone comes to DST.
     """
-    orders = [args, args[::-1]] if op.commutative else [args]
-    for row in (row for row in op.instructions if not row.of_blocks):
-        for order in orders:
-            if all(_suits(row, kind, arg, rows) for kind, arg in zip(row.operands, order, strict=True)):
-                return row, order
-    raise AssertionError(f"no instruction of '{op.name}' takes tiles alone")
+    args = expr.args
+    orders = [args, args[::-1]] if ELEMENT_OPS[expr.op].commutative else [args]
+    suited = [row for row in instructions(expr) if not row.of_blocks]
+    for row, order in ((row, order) for row in suited for order in orders):
+        if all(_suits(row, kind, arg, rows) for kind, arg in zip(row.operands, order, strict=True)):
+            return row, order
+    for row in suited:  # that take a number: the other one is a tile full of a number
+        if Operand.NUMBER in row.operands and isinstance(args[row.operands.index(Operand.NUMBER)], Number | Scalar):
+            return row, args
+    raise AssertionError(f"no instruction of '{expr.op}' takes tiles of {args[-1].dtype} alone")
 
 
 def _suits(row: Instruction, kind: Operand, arg: ElementExpr, rows: Collection[Buffer]) -> bool:
@@ -67,8 +70,10 @@ def _used_whole(expr: ElementExpr, rows: Collection[Buffer]) -> Iterator[Buffer]
     """Rows that an expression uses where a whole tile is needed, as its result is."""
     if _is_row(expr, rows):
         yield from element_buffers(expr)
+    elif isinstance(expr, Apply) and is_free(expr):
+        yield from _used_whole(expr.args[0], rows)
     elif isinstance(expr, Apply) and not expr.of_blocks:
-        row, args = select(ELEMENT_OPS[expr.op], expr.args, rows)
+        row, args = select(expr, rows)
         for kind, arg in zip(row.operands, args, strict=True):
             if kind is not Operand.ROW:
                 yield from _used_whole(arg, rows)

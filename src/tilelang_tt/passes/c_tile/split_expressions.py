@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tilelang_tt.compiled import Decision
-from tilelang_tt.formats import TILE_BYTES
+from tilelang_tt.formats import TILE_BYTES, format_of
 from tilelang_tt.ir.elements import Apply, Element, ElementExpr
 from tilelang_tt.ir.places import Buffer, Memory
 from tilelang_tt.ir.tile import Launch, Map, Stmt, TileProgram, rewritten, unique_name
@@ -31,7 +31,7 @@ class _Splitter:
     def __init__(self, launch: Launch, options: Options) -> None:
         self.launch = launch
         self.capacity = options.dst_tiles
-        self.dtype, self.format = ("float32", "Float32") if options.fp32_acc else ("bfloat16", "Float16_b")
+        self.dtype = "float32" if options.fp32_acc else "bfloat16"
         self.decisions: list[Decision] = []
 
     def run(self) -> Launch:
@@ -54,20 +54,22 @@ class _Splitter:
         """`value` with parts taken out until it fits; what is taken out is added to `parts`, in order."""
         if not isinstance(value, Apply) or self.fits(value):
             return value
-        value = Apply(value.op, tuple(self.split(arg, stmt, parts) for arg in value.args))
+        value = replace(value, args=tuple(self.split(arg, stmt, parts) for arg in value.args))
         while not self.fits(value):
             largest = max((arg for arg in value.args if isinstance(arg, Apply)), key=lambda arg: dst_program(arg).slots)
             if largest not in parts:
-                parts[largest] = Map(self.block(stmt), largest, stmt.location)
+                parts[largest] = Map(self.block(stmt, largest.dtype), largest, stmt.location)
             kept = Element(parts[largest].dst)
-            value = Apply(value.op, tuple(kept if arg == largest else arg for arg in value.args))
+            value = replace(value, args=tuple(kept if arg == largest else arg for arg in value.args))
         return value
 
-    def block(self, stmt: Map) -> Buffer:
+    def block(self, stmt: Map, dtype: str) -> Buffer:
         """A block of the target's shape in the format of DST."""
+        dtype = self.dtype if dtype == "float32" else dtype
+        format = format_of(dtype, self.dtype)
         name = unique_name(f"{stmt.dst.name}_part", self.launch.names)
-        block = Buffer(name, self.dtype, stmt.dst.shape, Memory.FRAGMENT, stmt.location)
-        layout = replace(self.launch.layouts[stmt.dst], format=self.format, page_bytes=TILE_BYTES[self.format])
+        block = Buffer(name, dtype, stmt.dst.shape, Memory.FRAGMENT, stmt.location)
+        layout = replace(self.launch.layouts[stmt.dst], format=format, page_bytes=TILE_BYTES[format])
         layouts = {**self.launch.layouts, block: layout}
         self.launch = replace(self.launch, buffers=(*self.launch.buffers, block), layouts=layouts)
         return block

@@ -37,7 +37,7 @@ from tilelang_tt.ir.layout import Role
 from tilelang_tt.ir.movement import MakeTile, ReadRow, ReadTile, RowPlace, WriteRow, WriteTile, ZeroRow, ZeroTile
 from tilelang_tt.ir.scalar import Expr, Facts, Var
 from tilelang_tt.ops.row import Operand
-from tilelang_tt.passes.f_verify.verify_program import fail
+from tilelang_tt.passes.f_verify.failure import fail
 
 _FUNCTIONS = {"min": min, "max": max}  # of scalar expressions printed as Python
 Values = dict[str, int]  # of loop variables, by `_name`

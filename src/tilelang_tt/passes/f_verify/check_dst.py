@@ -18,7 +18,7 @@ from tilelang_tt.ir.engine import (
 from tilelang_tt.ir.kernel import For, If, Kernel, KernelSet, KernelStmt
 from tilelang_tt.ir.scalar import Expr, Facts, const
 from tilelang_tt.passes.f_verify.check_tiles import in_loop
-from tilelang_tt.passes.f_verify.verify_program import fail
+from tilelang_tt.passes.f_verify.failure import fail
 
 _NEXT = {
     DstKind.ACQUIRE: (DstKind.RELEASE, DstKind.ACQUIRE),  # call -> (state it needs, state it makes)

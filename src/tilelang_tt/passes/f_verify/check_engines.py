@@ -39,7 +39,7 @@ from tilelang_tt.ir.engine import (
 )
 from tilelang_tt.ir.kernel import For, If, KernelSet, KernelStmt, walk
 from tilelang_tt.ir.layout import Role
-from tilelang_tt.passes.f_verify.verify_program import fail
+from tilelang_tt.passes.f_verify.failure import fail
 
 State = dict[str, object]  # part of the engines -> what it is surely set to
 

@@ -36,7 +36,7 @@ from tilelang_tt.ir.movement import (
     ZeroTile,
 )
 from tilelang_tt.ir.scalar import Var
-from tilelang_tt.passes.f_verify.verify_program import fail
+from tilelang_tt.passes.f_verify.failure import fail
 
 _ANYWHERE = (For, If, Let, Assign, ReadTable, Source, CbCall)
 _DATA_MOVEMENT = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tilelang_tt.arch import MAX_CB_PAGES, MAX_RUNTIME_ARGS
 from tilelang_tt.formats import TILE_BYTES
 from tilelang_tt.ir.kernel import KernelSet
-from tilelang_tt.passes.f_verify.verify_program import fail
+from tilelang_tt.passes.f_verify.failure import fail
 
 
 def check_limits(kernels: KernelSet) -> None:

@@ -20,6 +20,7 @@ from tilelang_tt.ir.places import Buffer
 from tilelang_tt.ir.scalar import Expr
 from tilelang_tt.ir.tile import Fill, Gemm, Map, Reduce, Section, Stmt, Transpose, children, maps_of, walk, writes
 from tilelang_tt.ops import ELEMENT_OPS, Instruction
+from tilelang_tt.ops.expressions import instructions, is_free
 from tilelang_tt.ops.moves import SPREAD, SPREAD_ROW
 from tilelang_tt.ops.reductions import DOWN_COLUMNS, TOGETHER
 from tilelang_tt.ops.row import Operand
@@ -34,7 +35,7 @@ from tilelang_tt.passes.f_verify.dst_values import (
     Value,
     packed_values,
 )
-from tilelang_tt.passes.f_verify.verify_program import fail
+from tilelang_tt.passes.f_verify.failure import fail
 
 Packing = Gemm | Fill | Transpose | Reduce | Map
 
@@ -130,11 +131,11 @@ class _Check:
             held = self.products.get(expr.buffer)
             return self.is_tile(found, expr.buffer) if held is None else self.is_product(held, found)
         if not isinstance(expr, Apply):
-            return _is_number(found, _number(expr))
-        op = ELEMENT_OPS[expr.op]
-        if not op.instructions:
+            return (_is_word if expr.dtype in ("int32", "uint32") else _is_number)(found, _number(expr))
+        if is_free(expr):
             return self.matches(expr.args[0], found)
-        if not isinstance(found, Done) or not any(found.instruction is row for row in op.instructions):
+        op = ELEMENT_OPS[expr.op]
+        if not isinstance(found, Done) or not any(found.instruction is row for row in instructions(expr)):
             return False
         return any(
             self.takes(found, args) for args in ((expr.args, expr.args[::-1]) if op.commutative else (expr.args,))
@@ -177,6 +178,26 @@ def _number(expr: ElementExpr) -> float | Expr:
 
 def _is_number(found: Value, number: float | Expr) -> bool:
     return isinstance(found, Filled) and _same(found.value, number)
+
+
+def _is_word(found: Value, number: float | Expr) -> bool:
+    """Whether a value is an integer of 32 bits: cast from a float, or put together from its bits."""
+    return _same(_word(found), number)
+
+
+def _word(found: Value) -> float | Expr | None:
+    match found:
+        case Done(instruction, (Filled(value),), None) if instruction.to == "int32" and isinstance(value, float):
+            return int(value)
+        case Done(instruction, (Filled(value),), number) if instruction in _OR and value == 0:
+            return number
+        case Done(instruction, (value,), number) if isinstance(number, int) and isinstance(_word(value), int):
+            before = int(_word(value) or 0)
+            return before << number if instruction in _SHIFT else before | number if instruction in _OR else None
+    return None
+
+
+_OR, _SHIFT = ELEMENT_OPS["bit_or"].instructions, ELEMENT_OPS["shift_left"].instructions
 
 
 def _prepared(instruction: Instruction, number: float | Expr) -> float | Expr:

@@ -10,7 +10,7 @@ from tilelang_tt.ir.kernel import For, If, Kernel, KernelSet, KernelStmt, Let, c
 from tilelang_tt.ir.movement import MakeTile, ReadRow, ReadTile, RowPlace, WriteRow, WriteTile, ZeroRow, ZeroTile
 from tilelang_tt.ir.scalar import Expr, Facts
 from tilelang_tt.ops.row import BR
-from tilelang_tt.passes.f_verify.verify_program import fail
+from tilelang_tt.passes.f_verify.failure import fail
 
 
 class _Held:

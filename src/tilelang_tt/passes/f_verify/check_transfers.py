@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from tilelang_tt.ir.cb import CbCall, CbKind
 from tilelang_tt.ir.kernel import Kernel, KernelStmt, children
 from tilelang_tt.ir.movement import Barrier, BarrierKind, ReadRow, ReadTile, WriteRow, WriteTile, ZeroRow, ZeroTile
-from tilelang_tt.passes.f_verify.verify_program import fail
+from tilelang_tt.passes.f_verify.failure import fail
 
 
 @dataclass(frozen=True)

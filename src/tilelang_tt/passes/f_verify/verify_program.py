@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from tilelang_tt.diagnostics import InternalError, Location
-from tilelang_tt.ir.elements import Index, parts
+from tilelang_tt.ir.elements import Apply, ElementExpr, Index, parts, value_type
 from tilelang_tt.ir.layout import Role
 from tilelang_tt.ir.places import Buffer
 from tilelang_tt.ir.tile import (
@@ -22,11 +21,10 @@ from tilelang_tt.ir.tile import (
     walk,
     writes,
 )
+from tilelang_tt.ops import ELEMENT_OPS
+from tilelang_tt.ops.expressions import instructions, is_free
+from tilelang_tt.passes.f_verify.failure import fail
 from tilelang_tt.passes.record import Invariant
-
-
-def fail(code: str, message: str, location: Location | None = None) -> InternalError:
-    return InternalError(code, message, location=location, help="this is a bug of tilelang-tt: please report it")
 
 
 def _held(launch: Launch) -> set[Buffer]:
@@ -44,6 +42,35 @@ def _known_buffers(program: TileProgram) -> None:
             for buffer in (*reads(stmt), *writes(stmt)):
                 if buffer not in known:
                     raise fail("TT901", f"'{buffer.name}' does not belong to the launch", stmt.location)
+
+
+def _types(program: TileProgram) -> None:
+    for _, stmt in _statements(program):
+        for one in maps_of(stmt):
+            if one.value.dtype != value_type(one.dst.dtype):
+                raise fail("TT936", f"'{one.dst.name}' is assigned a {one.value.dtype}", one.location)
+            for expr in _operations(one.value):
+                operands = expr.args[1:] if expr.op == "where" else expr.args
+                result = "bool" if ELEMENT_OPS[expr.op].truth else operands[-1].dtype
+                changed = result != expr.dtype and expr.op not in ("cast", "bitcast")
+                if changed or len({operand.dtype for operand in operands}) > 1:
+                    raise fail("TT936", f"{_signature(expr)} does not agree in its types", one.location)
+
+
+def _legal_types(program: TileProgram) -> None:
+    for _, stmt in _statements(program):
+        for expr in (expr for one in maps_of(stmt) for expr in _operations(one.value)):
+            # What is done with positions has a form behind `lower_positions`.
+            if not isinstance(expr.args[0], Index) and not is_free(expr) and not instructions(expr):
+                raise fail("TT937", f"{_signature(expr)} has no instruction", stmt.location)
+
+
+def _operations(value: ElementExpr) -> list[Apply]:
+    return [part for part in parts(value) if isinstance(part, Apply)]
+
+
+def _signature(expr: Apply) -> str:
+    return f"'{expr.op}' of {', '.join(operand.dtype for operand in expr.args)} to {expr.dtype}"
 
 
 def _tensor_layouts(program: TileProgram) -> None:
@@ -151,6 +178,8 @@ def _published(program: TileProgram) -> None:
 KNOWN_BUFFERS = Invariant(
     "known buffers", "every buffer a statement mentions belongs to the launch, or is held in DST", _known_buffers
 )
+TYPES = Invariant("types", "operands of an operation agree in type, and a block is assigned what it holds", _types)
+LEGAL_TYPES = Invariant("legal types", "the chip has instructions for the types of every operation", _legal_types)
 TENSOR_LAYOUTS = Invariant("tensor layouts", "every tensor and view has a layout in device memory", _tensor_layouts)
 BUFFER_LAYOUTS = Invariant("buffer layouts", "every buffer of a launch has its tiles", _buffer_layouts)
 NO_COPIES = Invariant("no copies", "whatever a T.copy did is a Load, a Store or a Map", _no_copies)

@@ -15,11 +15,12 @@ from enum import Enum
 from tilelang_tt.arch import TILE
 from tilelang_tt.diagnostics import Location
 from tilelang_tt.ir import scalar
-from tilelang_tt.ir.elements import Apply, Element, ElementExpr, Index, Number, with_parts
+from tilelang_tt.ir.elements import Element, ElementExpr, Index, value_type, with_parts
 from tilelang_tt.ir.layout import BufferLayout
 from tilelang_tt.ir.places import Buffer, Part
 from tilelang_tt.ir.scalar import Expr, Var
 from tilelang_tt.ir.tile import Fill, Launch, Load, Map, Reduce, Stmt, Store, TileAccess, reads, unique_name
+from tilelang_tt.ops.expressions import apply, numeral
 
 _NEUTRAL = {"sum": 0.0, "max": -math.inf}
 
@@ -88,7 +89,10 @@ class PartWriter:
                 case Store():
                     yield replace(stmt, src=self.here[stmt.src], dst=self.access(stmt.dst))
                 case Fill():
-                    yield from self.map(Map(stmt.dst, Number(stmt.value), stmt.location), stmts[index + 1 :])
+                    yield from self.map(
+                        Map(stmt.dst, numeral(stmt.value, value_type(stmt.dst.dtype)), stmt.location),
+                        stmts[index + 1 :],
+                    )
                 case Map():
                     yield from self.map(stmt, stmts[index + 1 :])
                 case Reduce():
@@ -134,7 +138,7 @@ class PartWriter:
             return
         result = self.cut.block(stmt.dst, f"{stmt.dst.name}_part", self.cut.launch.layouts[stmt.dst])
         yield replace(stmt, dst=result, clear=True)
-        yield Map(stmt.dst, Apply("max", (Element(stmt.dst), Element(result))), stmt.location)
+        yield Map(stmt.dst, apply("max", Element(stmt.dst), Element(result)), stmt.location)
 
     def put(self, block: Buffer, value: ElementExpr, location: Location | None) -> Iterator[Stmt]:
         """This part of a whole block = value. A block that held nothing before starts as zeros."""
