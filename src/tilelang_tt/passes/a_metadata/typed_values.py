@@ -19,6 +19,7 @@ from dataclasses import replace
 from tilelang_tt.diagnostics import Location, UnsupportedError
 from tilelang_tt.ir.elements import Apply, Element, ElementExpr, Index, Number, Scalar, parts
 from tilelang_tt.ir.ranges import BFLOAT16_WHOLE, FLOAT32_WHOLE, Range, Ranges, fits, type_range
+from tilelang_tt.ops import ELEMENT_OPS
 from tilelang_tt.ops.conversion import SMALL_INTEGERS
 from tilelang_tt.ops.expressions import apply, bitcast, cast, numeral
 
@@ -31,6 +32,7 @@ DIVISIONS = ("floor_div", "floor_mod", "trunc_div", "trunc_mod")
 _RING = ("add", "sub", "mul")  # the last bits of a result come from the last bits of the operands
 _SHIFTS = ("shift_left", "shift_right")
 _BITS = ("bit_and", "bit_or", "bit_xor")
+_LOGIC = {"bit_and": "and", "min": "and", "mul": "and", "bit_or": "or", "max": "or"}  # of truth values
 _SIGN_BIT = Number(-(2**31), WORD)
 _LONG = ("int64", "uint64")  # of expressions; no block has them
 _SIMPLE = 4  # operations that may be computed twice rather than kept
@@ -65,7 +67,19 @@ class Values:
             return self.truth_of(expr.args[0]) if expr.dtype == "bool" else self.float_of(expr.args[0])
         if expr.op == "bitcast":
             return bitcast(self.word(expr.args[0]), expr.dtype)
+        if expr.dtype == "bool":
+            return self.logic(expr)
         return replace(expr, args=tuple(map(self.legal, expr.args)))
+
+    def logic(self, expr: Apply) -> ElementExpr:
+        """Truth values: their bits, extremes and products are logic."""
+        args = tuple(map(self.legal, expr.args))
+        if expr.op == "bit_xor":
+            return apply("ne", *(cast(arg, "float32") for arg in args))
+        op = _LOGIC.get(expr.op, expr.op)
+        if not ELEMENT_OPS[op].truth and op != "where":
+            self.refuse(expr)
+        return apply(op, *args)
 
     # --- integers as floats -----------------------------------------------------------------------
 
