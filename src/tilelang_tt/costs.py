@@ -17,6 +17,7 @@ from tilelang_tt.arch import TILE
 from tilelang_tt.compiled import Decision
 from tilelang_tt.formats import TILE_BYTES
 from tilelang_tt.ir import scalar, scalar_text
+from tilelang_tt.ir.buffers import Tensor
 from tilelang_tt.ir.engine import (
     BinaryTiles,
     CopyTile,
@@ -31,7 +32,6 @@ from tilelang_tt.ir.fields import expressions
 from tilelang_tt.ir.kernel import Assign, For, If, KernelSet, KernelStmt, Let, children, walk
 from tilelang_tt.ir.layout import Role
 from tilelang_tt.ir.movement import ReadRow, ReadTable, ReadTile, WriteRow, WriteTile
-from tilelang_tt.ir.places import Tensor
 from tilelang_tt.ir.scalar import Expr, Var
 
 ROW_BYTES = TILE_BYTES["Float32"] // TILE  # of one row of a tile, in tensors that lie row by row

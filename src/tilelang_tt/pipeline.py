@@ -12,10 +12,10 @@ from collections.abc import Callable
 from typing import Any
 
 from tilelang_tt import costs
+from tilelang_tt.codegen.build_plan import build_plan
 from tilelang_tt.codegen.compute import print_compute
 from tilelang_tt.codegen.dataflow import print_dataflow
 from tilelang_tt.codegen.host import host_program
-from tilelang_tt.codegen.plan import build_plan
 from tilelang_tt.compiled import PLAN_FILE, Compiled
 from tilelang_tt.frontend.lift import lift
 from tilelang_tt.ir.kernel import KernelSet

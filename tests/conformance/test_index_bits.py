@@ -8,7 +8,7 @@ import torch
 from three_ways import agree, whole_numbers
 from tvm import tirx
 
-from tilelang_tt.frontend.index_bits import with_index_arithmetic
+from tilelang_tt.frontend.tir.index_bits_to_arithmetic import index_bits_to_arithmetic
 from tilelang_tt.ir.scalar_text import evaluate
 
 
@@ -92,7 +92,7 @@ def test_the_arithmetic_of_bits(constant: int) -> None:
     number = tirx.const(constant, "int32")
     for name in ("bitwise_and", "bitwise_or", "bitwise_xor"):
         call = getattr(tirx, name)(n, number)
-        func = with_index_arithmetic(tirx.PrimFunc([n], tirx.Evaluate(call)))
+        func = index_bits_to_arithmetic(tirx.PrimFunc([n], tirx.Evaluate(call)))
         assert not isinstance(func.body.value, tirx.Call)
         for value in (*range(-70, 70), 12345, -12345):
             expected = {"bitwise_and": value & constant, "bitwise_or": value | constant}.get(name, value ^ constant)

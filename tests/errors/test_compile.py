@@ -20,7 +20,7 @@ from tvm.ir import Op
 
 import tilelang_tt
 from tilelang_tt.diagnostics import ResourceError, TenstorrentError, UnsupportedError
-from tilelang_tt.frontend.refuse import GPU_ONLY, HARMLESS
+from tilelang_tt.frontend.refuse_gpu_code import GPU_ONLY, HARMLESS
 
 MODULES = (refused_language, refused_integers, refused_elements, refused_gpu, refused_blocks)
 
@@ -41,7 +41,7 @@ def test_refusal(refusal: Refusal) -> None:
 def test_every_refusal_has_a_kernel() -> None:
     """Codes raised in the frontend and the passes against those exercised here."""
     package = Path(tilelang_tt.__file__).parent
-    files = [*package.glob("frontend/*.py"), *package.glob("passes/**/*.py")]
+    files = [*package.glob("frontend/**/*.py"), *package.glob("passes/**/*.py")]
     raised = {code for file in files for code in re.findall(r'"(TT[12]\d\d)"', file.read_text())}
     assert raised == {refusal.code for refusal in REFUSALS}
 

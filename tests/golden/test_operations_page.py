@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from tilelang_tt.ops.page import page
+from tilelang_tt.ops.operations_page import page
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "operations.md"
 

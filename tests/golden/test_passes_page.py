@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from tilelang_tt.passes.page import page
+from tilelang_tt.passes.passes_page import page
 from tilelang_tt.pipeline import KERNEL_PASSES, TILE_PASSES
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "passes.md"

@@ -2,8 +2,8 @@
 
 import re
 
+from tilelang_tt.ir.buffers import Buffer, Memory
 from tilelang_tt.ir.layout import BufferLayout, Role, Stream
-from tilelang_tt.ir.places import Buffer, Memory
 from tilelang_tt.ir.text_kernel import kernel_text
 from tilelang_tt.ir.tile import Launch, TileProgram
 from tilelang_tt.options import Options

@@ -1,9 +1,9 @@
 """dst_program: which instructions an expression becomes, in which tiles of DST."""
 
 from tilelang_tt.ir import scalar
+from tilelang_tt.ir.buffers import Buffer, Memory
 from tilelang_tt.ir.elements import TILE_COL, Element, ElementExpr, Number, Scalar
 from tilelang_tt.ir.layout import Engine
-from tilelang_tt.ir.places import Buffer, Memory
 from tilelang_tt.ir.section import Compute, DstProgram, Fetch
 from tilelang_tt.ops.expressions import apply, bitcast
 from tilelang_tt.passes.c_tile.dst_program import dst_program

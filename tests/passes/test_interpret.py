@@ -9,10 +9,10 @@ import pytest
 
 from tilelang_tt.frontend.lift import lift
 from tilelang_tt.ir import scalar
+from tilelang_tt.ir.buffers import Buffer, Memory, Region, Tensor
 from tilelang_tt.ir.elements import Element
 from tilelang_tt.ir.interpret import interpret
 from tilelang_tt.ir.layout import TensorLayout
-from tilelang_tt.ir.places import Buffer, Memory, Region, Tensor
 from tilelang_tt.ir.tile import (
     Branch,
     Copy,

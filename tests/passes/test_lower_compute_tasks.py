@@ -3,8 +3,8 @@
 import pytest
 import tilelang.language as T
 
+from tilelang_tt.ir.buffers import Buffer, Memory
 from tilelang_tt.ir.elements import Element, Number
-from tilelang_tt.ir.places import Buffer, Memory
 from tilelang_tt.ops.expressions import apply
 from tilelang_tt.options import Options
 from tilelang_tt.passes.c_tile.dst_program import Compute, Fetch, SetNumber, dst_program

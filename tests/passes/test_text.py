@@ -13,6 +13,7 @@ from tilelang_tt.diagnostics import Location
 from tilelang_tt.ir import kernel as k
 from tilelang_tt.ir import scalar, scalar_text
 from tilelang_tt.ir import tile as t
+from tilelang_tt.ir.buffers import Buffer, Memory, Read, Region, Tensor
 from tilelang_tt.ir.cb import Cb, CbCall, CbKind
 from tilelang_tt.ir.elements import Element, Index, Number, Scalar
 from tilelang_tt.ir.engine import (
@@ -58,7 +59,6 @@ from tilelang_tt.ir.movement import (
     ZeroRow,
     ZeroTile,
 )
-from tilelang_tt.ir.places import Buffer, Memory, Read, Region, Tensor
 from tilelang_tt.ir.section import (
     Compute,
     ComputeFromBlocks,

@@ -9,11 +9,11 @@ from typing import get_args
 import pytest
 
 from tilelang_tt.ir import kernel, scalar, tile
+from tilelang_tt.ir.buffers import Buffer, Gather, Memory, Part, Read, Region, Tensor
 from tilelang_tt.ir.elements import Apply, Element
 from tilelang_tt.ir.engine import PackTile, Sfpu
 from tilelang_tt.ir.fields import Mark, defined, expressions, rebuilt, renamed, substituted
 from tilelang_tt.ir.movement import ReadRow, RowPlace
-from tilelang_tt.ir.places import Buffer, Gather, Memory, Part, Read, Region, Tensor
 from tilelang_tt.ir.tile import Branch, Copy, Fill, Gemm, Loop, Map, Reduce, Section, Start, reads, unpacks, writes
 
 a, b, c, d = (Buffer(name, "float32", (32, 32), Memory.SHARED) for name in "abcd")

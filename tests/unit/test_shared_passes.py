@@ -2,7 +2,7 @@
 
 import tilelang.language as T
 
-from tilelang_tt.frontend.shared_passes import run_shared_passes
+from tilelang_tt.frontend.tir.run_tilelang_passes import run_tilelang_passes
 
 
 def test_lets_are_inlined_and_conditions_of_elements_simplified() -> None:
@@ -22,7 +22,7 @@ def test_lets_are_inlined_and_conditions_of_elements_simplified() -> None:
                 if known == 0:
                     B[bx * 32 + i, j] = 0
 
-    text = run_shared_passes(main).script()
+    text = run_tilelang_passes(main).script()
     assert "if i < N[0]:" in text
     assert text.count("T.parallel(") == 2  # i and j; the second T.Parallel does nothing
     assert "left" not in text

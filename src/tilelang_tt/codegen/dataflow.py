@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tilelang_tt.codegen.cpp import FLOAT_OF, Printer, used_cbs
+from tilelang_tt.ir.buffers import Tensor
 from tilelang_tt.ir.cb import Cb, CbCall
 from tilelang_tt.ir.kernel import Kernel, KernelStmt, walk
 from tilelang_tt.ir.layout import Constant, MaskTile, Role
@@ -18,7 +19,6 @@ from tilelang_tt.ir.movement import (
     ZeroRow,
     ZeroTile,
 )
-from tilelang_tt.ir.places import Tensor
 from tilelang_tt.ir.scalar import Expr, int_value
 
 _PURPOSE = {Role.READER: "moves tiles from DRAM to L1", Role.WRITER: "moves finished tiles from L1 to DRAM"}

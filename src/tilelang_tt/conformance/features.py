@@ -17,7 +17,7 @@ from tvm import tirx
 from tilelang_tt.conformance.element_words import note_body
 from tilelang_tt.conformance.tile_words import note_tile_op
 from tilelang_tt.conformance.words import PLAIN_CALLS, Features, Notes, number_of, operator_of
-from tilelang_tt.frontend.refuse import HARMLESS
+from tilelang_tt.frontend.refuse_gpu_code import HARMLESS
 from tilelang_tt.ir import scalar
 
 _IRREGULAR_ANNOTATIONS = {

@@ -22,8 +22,8 @@ from tvm import tirx
 
 from tilelang_tt.conformance.cpu_reductions import written_out
 from tilelang_tt.conformance.rounding import every_element, with_roundings
-from tilelang_tt.frontend.expression import SAME_TYPE, operator
-from tilelang_tt.frontend.refuse import HARMLESS
+from tilelang_tt.frontend.lift_expression import SAME_TYPE, operator
+from tilelang_tt.frontend.refuse_gpu_code import HARMLESS
 
 # Dtypes C has not, as TVM and torch name them.
 _NOT_IN_C = ("bfloat16", "float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz")

@@ -7,7 +7,7 @@ from typing import Any
 
 from tvm import tirx
 
-from tilelang_tt.frontend.refuse import GPU_ONLY
+from tilelang_tt.frontend.refuse_gpu_code import GPU_ONLY
 from tilelang_tt.ir import scalar
 
 TILE = 32  # rows and columns of a hardware tile

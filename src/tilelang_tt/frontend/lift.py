@@ -6,7 +6,8 @@
                  Copy A[by * 128, k * 64 : 128 x 64] -> A_s
 
 Meaning comes from operators, scopes, indices and loop kinds, never from names. This file walks functions, launches and
-statements; `operations` lifts tile operations, `elementwise` T.Parallel, `scope` knows what was declared.
+statements; `lift_tile_operations` lifts tile operations, `lift_parallel` T.Parallel, `scope` knows what was
+declared. `tir/` holds the rewrites from TIR to TIR that run before.
 """
 
 from __future__ import annotations
@@ -19,35 +20,35 @@ from tvm import tirx
 
 from tilelang_tt.compiled import Decision
 from tilelang_tt.diagnostics import Location, UnsupportedError
-from tilelang_tt.frontend.bit_reductions import without_bit_reductions
-from tilelang_tt.frontend.boxes import matrix_by_matrix
-from tilelang_tt.frontend.cases import with_separate_cases
-from tilelang_tt.frontend.definite_assignment import check_definite_assignment
-from tilelang_tt.frontend.digits import with_digits
-from tilelang_tt.frontend.elementwise import lift_parallel
-from tilelang_tt.frontend.expression import operator
-from tilelang_tt.frontend.first_rounds import blank_first_rounds
-from tilelang_tt.frontend.independent import with_parallel_loops
-from tilelang_tt.frontend.index_bits import with_index_arithmetic
-from tilelang_tt.frontend.lets import with_kept_values
-from tilelang_tt.frontend.lines import with_user_lines
-from tilelang_tt.frontend.long_integers import with_short_integers
-from tilelang_tt.frontend.matrices import with_matrices
-from tilelang_tt.frontend.operations import TILE_OPERATIONS
-from tilelang_tt.frontend.predicate import Predicate, computed_cells, is_data, truth_of
-from tilelang_tt.frontend.reducers import REDUCER_HINTS, REDUCER_OPERATIONS, declare_reducers
-from tilelang_tt.frontend.refuse import HARMLESS, location_of, macro_note, refuse_gpu_code, thread_index
-from tilelang_tt.frontend.safe_values import with_safe_values
-from tilelang_tt.frontend.scans import without_scans
+from tilelang_tt.frontend.check_definite_assignment import check_definite_assignment
+from tilelang_tt.frontend.lift_data_conditions import Predicate, computed_cells, is_data, truth_of
+from tilelang_tt.frontend.lift_expression import operator
+from tilelang_tt.frontend.lift_parallel import lift_parallel
+from tilelang_tt.frontend.lift_reducers import REDUCER_HINTS, REDUCER_OPERATIONS, declare_reducers
+from tilelang_tt.frontend.lift_tile_operations import TILE_OPERATIONS
+from tilelang_tt.frontend.refuse_gpu_code import HARMLESS, location_of, macro_note, refuse_gpu_code, thread_index
 from tilelang_tt.frontend.scope import Scope
-from tilelang_tt.frontend.shared_passes import run_shared_passes
-from tilelang_tt.frontend.slices import without_slices
-from tilelang_tt.frontend.stacks import without_stacks
-from tilelang_tt.frontend.tails import blank_tails
-from tilelang_tt.frontend.variables import with_plain_variables
-from tilelang_tt.frontend.views import without_views
+from tilelang_tt.frontend.split_nd_copies import split_nd_copies
+from tilelang_tt.frontend.tir.expand_bit_reductions import expand_bit_reductions
+from tilelang_tt.frontend.tir.expand_safe_values import expand_safe_values
+from tilelang_tt.frontend.tir.expand_scans import expand_scans
+from tilelang_tt.frontend.tir.expand_slices import expand_slices
+from tilelang_tt.frontend.tir.expand_views import expand_views
+from tilelang_tt.frontend.tir.index_bits_to_arithmetic import index_bits_to_arithmetic
+from tilelang_tt.frontend.tir.lets_to_variables import lets_to_variables
+from tilelang_tt.frontend.tir.narrow_int64 import narrow_int64
+from tilelang_tt.frontend.tir.normalize_variables import normalize_variables
+from tilelang_tt.frontend.tir.parallelize_loops import parallelize_loops
+from tilelang_tt.frontend.tir.restore_user_lines import restore_user_lines
+from tilelang_tt.frontend.tir.run_tilelang_passes import run_tilelang_passes
+from tilelang_tt.frontend.tir.split_by_condition import split_by_condition
+from tilelang_tt.frontend.tir.split_flat_loops import split_flat_loops
+from tilelang_tt.frontend.tir.split_nd_reductions import split_nd_reductions
+from tilelang_tt.frontend.tir.vectors_to_matrices import vectors_to_matrices
+from tilelang_tt.frontend.zero_before_first_round import zero_before_first_round
+from tilelang_tt.frontend.zero_tensor_tails import zero_tensor_tails
 from tilelang_tt.ir import scalar
-from tilelang_tt.ir.places import Buffer
+from tilelang_tt.ir.buffers import Buffer
 from tilelang_tt.ir.scalar import Expr, Var
 from tilelang_tt.ir.tile import (
     Branch,
@@ -80,20 +81,20 @@ _IGNORED_HINTS = {
 
 # On TIR, in order: each leaves fewer forms to the next.
 _STEPS = (
-    with_index_arithmetic,
-    without_slices,
-    with_kept_values,
-    run_shared_passes,
-    with_safe_values,
-    with_plain_variables,
-    without_views,
-    without_bit_reductions,
-    without_stacks,
-    without_scans,
-    with_parallel_loops,
-    with_separate_cases,
-    with_matrices,
-    with_digits,
+    index_bits_to_arithmetic,
+    expand_slices,
+    lets_to_variables,
+    run_tilelang_passes,
+    expand_safe_values,
+    normalize_variables,
+    expand_views,
+    expand_bit_reductions,
+    split_nd_reductions,
+    expand_scans,
+    parallelize_loops,
+    split_by_condition,
+    vectors_to_matrices,
+    split_flat_loops,
 )
 _KERNEL = "tilelang_root"  # TileLang's mark of what stands in a T.Kernel; T.Kernel() has no block index to tell by
 _OPERATIONS = TILE_OPERATIONS | REDUCER_OPERATIONS
@@ -101,7 +102,7 @@ _OPERATIONS = TILE_OPERATIONS | REDUCER_OPERATIONS
 
 def lift(func: tirx.PrimFunc, options: Options) -> TileProgram:
     """The tile program of a function as the user wrote it."""
-    func = with_user_lines(func)
+    func = restore_user_lines(func)
     refuse_gpu_code(func)
     for step in _STEPS:
         func = step(func)
@@ -110,7 +111,7 @@ def lift(func: tirx.PrimFunc, options: Options) -> TileProgram:
 
 class _Lifter:
     def __init__(self, func: tirx.PrimFunc, options: Options) -> None:
-        self.func, short = with_short_integers(func)
+        self.func, short = narrow_int64(func)
         self.options = options
         self.scope = Scope(self.func, options, short)
 
@@ -126,7 +127,7 @@ class _Lifter:
             raise UnsupportedError(
                 "TT103", f"function '{self.name}' has no T.Kernel", help="add one: with T.Kernel(...) as ..."
             )
-        launches = blank_tails(launches, sizes)
+        launches = zero_tensor_tails(launches, sizes)
         return TileProgram(
             self.name,
             (*params, *workspaces),
@@ -177,10 +178,10 @@ class _Lifter:
         for buffer in block.alloc_buffers:
             self.scope.allocate(buffer)
         self.annotations(block, location)
-        body = matrix_by_matrix(self.scope, self.body(block.body))
+        body = split_nd_copies(self.scope, self.body(block.body))
         first_selected = [block for block in self.scope.selected if _selected_first(body, block)]
         body = (*_blank_around_parts(body, (*self.scope.partly_written, *first_selected)), *body)
-        body = blank_first_rounds(self.scope, body)
+        body = zero_before_first_round(self.scope, body)
         check_definite_assignment(body)
         return Launch(
             self.name,

@@ -17,10 +17,10 @@ from tvm import tirx
 from tilelang_tt.compiled import Decision
 from tilelang_tt.diagnostics import Location, UnsupportedError
 from tilelang_tt.formats import DTYPES, INTEGERS, STEERING_DTYPES
-from tilelang_tt.frontend.expression import SAME_TYPE, operator
-from tilelang_tt.frontend.refuse import DROP_BARRIER, location_of
+from tilelang_tt.frontend.lift_expression import SAME_TYPE, operator
+from tilelang_tt.frontend.refuse_gpu_code import DROP_BARRIER, location_of
 from tilelang_tt.ir import scalar, scalar_text
-from tilelang_tt.ir.places import Buffer, Memory, Read, Region, Tensor
+from tilelang_tt.ir.buffers import Buffer, Memory, Read, Region, Tensor
 from tilelang_tt.ir.scalar import Expr, Var
 from tilelang_tt.ir.tile import ScalarParam, unique_name
 from tilelang_tt.options import Options

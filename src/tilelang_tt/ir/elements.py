@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from tilelang_tt.ir import fields, scalar
+from tilelang_tt.ir.buffers import Buffer
 from tilelang_tt.ir.fields import READ
-from tilelang_tt.ir.places import Buffer
 from tilelang_tt.ir.scalar import Expr
 
 

@@ -25,10 +25,10 @@ import numpy.typing as npt
 
 from tilelang_tt.arch import TILE
 from tilelang_tt.ir import scalar, scalar_text
-from tilelang_tt.ir.boxes import Box, overlap, row_box, tile_box
+from tilelang_tt.ir.access_boxes import Box, overlap, row_box, tile_box
+from tilelang_tt.ir.buffers import Buffer, Gather, Read, Region, Tensor
 from tilelang_tt.ir.elements import TILE_COL, TILE_ROW, Element, ElementExpr, Index, Number, Scalar, value_type
 from tilelang_tt.ir.layout import BufferLayout, Constant, Mask
-from tilelang_tt.ir.places import Buffer, Gather, Read, Region, Tensor
 from tilelang_tt.ir.scalar import Expr, Var
 from tilelang_tt.ir.tile import (
     Branch,

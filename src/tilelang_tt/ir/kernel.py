@@ -24,6 +24,7 @@ from enum import Enum
 from tilelang_tt.compiled import Decision
 from tilelang_tt.diagnostics import Location
 from tilelang_tt.ir import fields
+from tilelang_tt.ir.buffers import Buffer, Tensor
 from tilelang_tt.ir.cb import Cb, CbCall
 from tilelang_tt.ir.engine import (
     BinaryTiles,
@@ -58,7 +59,6 @@ from tilelang_tt.ir.movement import (
     ZeroRow,
     ZeroTile,
 )
-from tilelang_tt.ir.places import Buffer, Tensor
 from tilelang_tt.ir.scalar import Expr, Var
 from tilelang_tt.ir.tile import Launch, TileProgram
 from tilelang_tt.ir.tile import Stmt as TileStmt

@@ -8,7 +8,7 @@ from enum import Enum
 
 from tilelang_tt.arch import TILE
 from tilelang_tt.ir import scalar
-from tilelang_tt.ir.places import Buffer, Tensor
+from tilelang_tt.ir.buffers import Buffer, Tensor
 from tilelang_tt.ir.scalar import Expr, Var, int_value
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 
+from tilelang_tt.ir.buffers import Tensor
 from tilelang_tt.ir.cb import Cb
 from tilelang_tt.ir.fields import DEFINES
 from tilelang_tt.ir.layout import Constant, MaskTile
-from tilelang_tt.ir.places import Tensor
 from tilelang_tt.ir.scalar import Expr, Var
 
 

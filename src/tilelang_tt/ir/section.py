@@ -12,8 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tilelang_tt.ir import scalar
+from tilelang_tt.ir.buffers import Buffer
 from tilelang_tt.ir.elements import TILE_COL, TILE_ROW
-from tilelang_tt.ir.places import Buffer
 from tilelang_tt.ir.scalar import Expr
 from tilelang_tt.ops import Instruction
 

@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tilelang_tt.ir import scalar
+from tilelang_tt.ir.buffers import Read, Tensor
 from tilelang_tt.ir.fields import children, expressions, walk
 from tilelang_tt.ir.layout import Role
-from tilelang_tt.ir.places import Read, Tensor
 from tilelang_tt.ir.scalar import Var
 from tilelang_tt.ir.tile import Branch, Launch, Load, Loop, Section, Set, Stmt, Store, TileProgram, table_reads
 

@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tilelang_tt.ir import scalar, scalar_text
+from tilelang_tt.ir.buffers import Buffer
 from tilelang_tt.ir.cb import Cb, CbCall, CbKind
 from tilelang_tt.ir.engine import (
     BinaryMode,
@@ -78,7 +79,6 @@ from tilelang_tt.ir.movement import (
     ZeroRow,
     ZeroTile,
 )
-from tilelang_tt.ir.places import Buffer
 from tilelang_tt.ir.scalar import Expr, Var
 from tilelang_tt.ir.text_tile import INDENT, Names, constant_text, number_text, place, size, stmt_text
 from tilelang_tt.ir.tile import ScalarParam, Section

@@ -20,9 +20,9 @@ from pathlib import PurePath
 
 from tilelang_tt.diagnostics import Location
 from tilelang_tt.ir import scalar, scalar_text
+from tilelang_tt.ir.buffers import Buffer, Gather, Read, Region, Tensor
 from tilelang_tt.ir.elements import Element, ElementExpr, Index, Number, Scalar
 from tilelang_tt.ir.layout import BufferLayout, Constant, Mask, MaskTile, Stream, TensorLayout, TileOrder, Work
-from tilelang_tt.ir.places import Buffer, Gather, Read, Region, Tensor
 from tilelang_tt.ir.scalar import Expr, Var, is_expr
 from tilelang_tt.ir.section import Compute, ComputeFromBlocks, Fetch, SetNumber
 from tilelang_tt.ir.tile import (

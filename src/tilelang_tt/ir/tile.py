@@ -22,10 +22,10 @@ from dataclasses import dataclass, field, replace
 from tilelang_tt.compiled import Decision
 from tilelang_tt.diagnostics import Location
 from tilelang_tt.ir import fields
+from tilelang_tt.ir.buffers import Buffer, Gather, Part, Read, Region, Tensor
 from tilelang_tt.ir.elements import Element, ElementExpr
 from tilelang_tt.ir.fields import BODY, DEFINES, READ, WRITE, Mark
 from tilelang_tt.ir.layout import BufferLayout, Constant, Mask, Pool, Sides, Stream, TensorLayout, Work
-from tilelang_tt.ir.places import Buffer, Gather, Part, Read, Region, Tensor
 from tilelang_tt.ir.scalar import Expr, Var, int_value
 from tilelang_tt.ir.section import Schedule, SubBlock
 from tilelang_tt.options import Options

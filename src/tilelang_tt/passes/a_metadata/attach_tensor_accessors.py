@@ -17,9 +17,9 @@ from tilelang_tt.compiled import Decision
 from tilelang_tt.diagnostics import Location, UnsupportedError
 from tilelang_tt.formats import TILE_BYTES
 from tilelang_tt.ir import scalar, scalar_text
+from tilelang_tt.ir.buffers import Buffer, Memory, Region, Tensor
 from tilelang_tt.ir.elements import Element
 from tilelang_tt.ir.layout import BufferLayout, TensorLayout, Window
-from tilelang_tt.ir.places import Buffer, Memory, Region, Tensor
 from tilelang_tt.ir.scalar import Expr, Facts
 from tilelang_tt.ir.tile import (
     Copy,

@@ -17,8 +17,8 @@ from dataclasses import dataclass, field, replace
 from tilelang_tt.arch import TILE
 from tilelang_tt.compiled import Decision
 from tilelang_tt.ir import scalar
+from tilelang_tt.ir.buffers import Buffer, Memory, Read, Region, Tensor, whole
 from tilelang_tt.ir.elements import Element, ElementExpr, Index, elements, with_parts
-from tilelang_tt.ir.places import Buffer, Memory, Read, Region, Tensor, whole
 from tilelang_tt.ir.tile import (
     Copy,
     Fill,

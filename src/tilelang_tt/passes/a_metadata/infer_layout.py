@@ -20,8 +20,8 @@ from tilelang_tt.compiled import Decision
 from tilelang_tt.diagnostics import Location, UnsupportedError
 from tilelang_tt.formats import INTEGER_FORMATS, INTEGERS, TILE_BYTES, format_of, storage_note
 from tilelang_tt.ir import scalar, scalar_text
+from tilelang_tt.ir.buffers import Region, Tensor
 from tilelang_tt.ir.layout import Side, Sides, TensorLayout, Window
-from tilelang_tt.ir.places import Region, Tensor
 from tilelang_tt.ir.scalar import Expr, Var
 from tilelang_tt.ir.tile import Copy, TileProgram, table_reads, walk
 from tilelang_tt.options import Options

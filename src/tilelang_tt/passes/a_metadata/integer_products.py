@@ -17,8 +17,8 @@ from math import prod
 
 from tilelang_tt.formats import INTEGERS
 from tilelang_tt.ir import scalar
+from tilelang_tt.ir.buffers import Buffer
 from tilelang_tt.ir.elements import Element, Number, value_type
-from tilelang_tt.ir.places import Buffer
 from tilelang_tt.ir.ranges import FLOAT32_WHOLE, type_range
 from tilelang_tt.ir.tile import Branch, Fill, Gemm, Launch, Loop, Map, Stmt, children, walk, writes
 from tilelang_tt.ops.expressions import apply, cast, numeral

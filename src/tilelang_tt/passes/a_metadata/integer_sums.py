@@ -17,8 +17,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
+from tilelang_tt.ir.buffers import Buffer
 from tilelang_tt.ir.elements import Element, ElementExpr, Number, value_type
-from tilelang_tt.ir.places import Buffer
 from tilelang_tt.ir.ranges import FLOAT32_WHOLE, type_range
 from tilelang_tt.ir.tile import Map, Reduce, Stmt
 from tilelang_tt.ops.conversion import SMALL_INTEGERS

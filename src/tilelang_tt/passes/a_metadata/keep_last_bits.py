@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from tilelang_tt.ir.buffers import Buffer
 from tilelang_tt.ir.elements import Apply, Element, ElementExpr, Number, element_buffers, parts
-from tilelang_tt.ir.places import Buffer
 from tilelang_tt.ir.tile import Gemm, Launch, Map, Reduce, Stmt, Store, TileProgram, rewritten, walk
 from tilelang_tt.ops import ELEMENT_OPS
 

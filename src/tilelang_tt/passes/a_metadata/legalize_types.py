@@ -19,8 +19,8 @@ from dataclasses import replace
 
 from tilelang_tt.diagnostics import Location, UnsupportedError
 from tilelang_tt.formats import FLOAT8, INTEGERS, format_of
+from tilelang_tt.ir.buffers import Buffer, Memory, Region, whole
 from tilelang_tt.ir.elements import Apply, Element, ElementExpr, Number, value_type
-from tilelang_tt.ir.places import Buffer, Memory, Region, whole
 from tilelang_tt.ir.ranges import Ranges
 from tilelang_tt.ir.scalar import Facts
 from tilelang_tt.ir.tile import (

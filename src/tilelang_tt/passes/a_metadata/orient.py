@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tilelang_tt.ir.buffers import Buffer, Region, Tensor
 from tilelang_tt.ir.elements import elements
 from tilelang_tt.ir.layout import Side, Sides
-from tilelang_tt.ir.places import Buffer, Region, Tensor
 from tilelang_tt.ir.tile import Copy, Map, Reduce, Stmt, TileProgram, walk
 
 Axis = tuple[Tensor | Buffer, int]

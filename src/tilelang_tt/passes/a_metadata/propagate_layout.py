@@ -15,8 +15,8 @@ from dataclasses import replace
 from tilelang_tt.arch import TILE
 from tilelang_tt.compiled import Decision
 from tilelang_tt.formats import TILE_BYTES, format_of
+from tilelang_tt.ir.buffers import Buffer, Tensor
 from tilelang_tt.ir.layout import BufferLayout, Side, Sides, TileOrder
-from tilelang_tt.ir.places import Buffer, Tensor
 from tilelang_tt.ir.tile import Copy, Gemm, Launch, TileProgram, reads, walk, writes
 
 

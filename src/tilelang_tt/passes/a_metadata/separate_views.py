@@ -14,8 +14,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tilelang_tt.diagnostics import UnsupportedError
+from tilelang_tt.ir.buffers import Tensor
 from tilelang_tt.ir.layout import Sides
-from tilelang_tt.ir.places import Tensor
 from tilelang_tt.ir.tile import Copy, Stmt, TileProgram, rewritten, table_reads, unique_name, walk
 from tilelang_tt.passes.a_metadata.orient import orient, walked
 

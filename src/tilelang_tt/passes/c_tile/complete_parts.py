@@ -19,8 +19,8 @@ from dataclasses import replace
 
 from tilelang_tt.arch import TILE
 from tilelang_tt.ir import scalar
+from tilelang_tt.ir.buffers import Buffer
 from tilelang_tt.ir.elements import element_buffers
-from tilelang_tt.ir.places import Buffer
 from tilelang_tt.ir.scalar import Expr, int_value
 from tilelang_tt.ir.tile import Fill, Launch, Loop, Map, Stmt, TileProgram, children, unpacks, walk, with_children
 from tilelang_tt.passes.c_tile.liveness import mentions, runs

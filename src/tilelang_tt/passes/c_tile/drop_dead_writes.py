@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tilelang_tt.compiled import Decision
-from tilelang_tt.ir.places import Buffer
+from tilelang_tt.ir.buffers import Buffer
 from tilelang_tt.ir.tile import (
     Branch,
     Launch,

@@ -15,9 +15,9 @@ from dataclasses import dataclass, field, replace
 
 from tilelang_tt.arch import DST_TILES_32BIT
 from tilelang_tt.ir import scalar
+from tilelang_tt.ir.buffers import Buffer
 from tilelang_tt.ir.elements import TILE_COL, Apply, Element, ElementExpr, Number, Scalar, element_buffers, parts
 from tilelang_tt.ir.layout import BufferLayout, Engine
-from tilelang_tt.ir.places import Buffer
 from tilelang_tt.ir.ranges import FLOAT32_WHOLE
 from tilelang_tt.ir.scalar import Expr
 from tilelang_tt.ir.section import (

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tilelang_tt.compiled import Decision
+from tilelang_tt.ir.buffers import Buffer
 from tilelang_tt.ir.elements import Element
 from tilelang_tt.ir.fields import Mark, renamed
 from tilelang_tt.ir.layout import BufferLayout
-from tilelang_tt.ir.places import Buffer
 from tilelang_tt.ir.tile import (
     Branch,
     Gemm,

@@ -17,8 +17,8 @@ import math
 from dataclasses import replace
 
 from tilelang_tt.compiled import Decision
+from tilelang_tt.ir.buffers import Buffer
 from tilelang_tt.ir.elements import Apply, Element, ElementExpr, Number, element_buffers, elements, value_type
-from tilelang_tt.ir.places import Buffer
 from tilelang_tt.ir.tile import Fill, Launch, Loop, Map, Stmt, TileProgram, all_writes, children, with_children
 from tilelang_tt.ops.expressions import numeral, with_operands
 from tilelang_tt.passes.c_tile.dst_program import dst_program

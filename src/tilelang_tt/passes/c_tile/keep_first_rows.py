@@ -20,8 +20,8 @@ from dataclasses import replace
 
 from tilelang_tt.arch import DST_TILES_32BIT, TILE
 from tilelang_tt.compiled import Decision
+from tilelang_tt.ir.buffers import Buffer
 from tilelang_tt.ir.layout import ZEROS, BufferLayout, Engine, Role, Stream
-from tilelang_tt.ir.places import Buffer
 from tilelang_tt.ir.room import room
 from tilelang_tt.ir.tile import (
     Launch,

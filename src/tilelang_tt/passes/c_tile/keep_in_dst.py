@@ -13,10 +13,10 @@ from dataclasses import replace
 
 from tilelang_tt.compiled import Decision
 from tilelang_tt.ir import scalar
+from tilelang_tt.ir.buffers import Buffer
 from tilelang_tt.ir.elements import elements
 from tilelang_tt.ir.fields import Mark, rebuilt, renamed
 from tilelang_tt.ir.layout import TileOrder
-from tilelang_tt.ir.places import Buffer
 from tilelang_tt.ir.scalar import Expr
 from tilelang_tt.ir.section import DstProgram, SubBlock
 from tilelang_tt.ir.tile import (

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from enum import Enum
 
-from tilelang_tt.ir.places import Buffer
+from tilelang_tt.ir.buffers import Buffer
 from tilelang_tt.ir.scalar import int_value
 from tilelang_tt.ir.tile import (
     Branch,

@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tilelang_tt.ir.buffers import Buffer
 from tilelang_tt.ir.elements import element_buffers
 from tilelang_tt.ir.layout import Role, Stream
-from tilelang_tt.ir.places import Buffer
 from tilelang_tt.ir.tile import (
     Launch,
     Load,

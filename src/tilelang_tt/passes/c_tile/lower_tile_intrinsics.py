@@ -15,8 +15,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tilelang_tt.compiled import Decision
+from tilelang_tt.ir.buffers import Buffer, Memory
 from tilelang_tt.ir.layout import BufferLayout, Role, Stream, TileOrder
-from tilelang_tt.ir.places import Buffer, Memory
 from tilelang_tt.ir.section import SubBlock
 from tilelang_tt.ir.tile import (
     Gemm,

@@ -15,8 +15,8 @@ from dataclasses import replace
 from tilelang_tt.arch import TILE
 from tilelang_tt.diagnostics import Location
 from tilelang_tt.ir import scalar
+from tilelang_tt.ir.buffers import Buffer, Memory, Tensor
 from tilelang_tt.ir.elements import Element, Index, Number, value_type
-from tilelang_tt.ir.places import Buffer, Memory, Tensor
 from tilelang_tt.ir.ranges import type_range
 from tilelang_tt.ir.tile import (
     Fill,

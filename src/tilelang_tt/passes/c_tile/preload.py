@@ -12,9 +12,9 @@ from dataclasses import replace
 
 from tilelang_tt.compiled import Decision
 from tilelang_tt.ir import scalar
+from tilelang_tt.ir.buffers import Buffer, Read
 from tilelang_tt.ir.elements import Element
 from tilelang_tt.ir.layout import TileOrder
-from tilelang_tt.ir.places import Buffer, Read
 from tilelang_tt.ir.tile import (
     Branch,
     Gemm,

@@ -13,8 +13,8 @@ from dataclasses import replace
 
 from tilelang_tt.ir.layout import Role
 from tilelang_tt.ir.tile import Launch, TileProgram
-from tilelang_tt.passes.c_tile.order_of_transfers import check_order_of_transfers
-from tilelang_tt.passes.c_tile.publish import publish
+from tilelang_tt.passes.c_tile.check_order_of_transfers import check_order_of_transfers
+from tilelang_tt.passes.c_tile.publish_points import publish
 
 
 def publish_blocks(program: TileProgram) -> TileProgram:

@@ -12,8 +12,8 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator
 
+from tilelang_tt.ir.buffers import Buffer
 from tilelang_tt.ir.elements import Apply, ElementExpr, Number, Scalar, element_buffers
-from tilelang_tt.ir.places import Buffer
 from tilelang_tt.ops import ELEMENT_OPS, Instruction
 from tilelang_tt.ops.expressions import instructions, is_free
 from tilelang_tt.ops.row import Operand

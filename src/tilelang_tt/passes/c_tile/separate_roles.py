@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tilelang_tt.ir.buffers import Buffer, Memory
 from tilelang_tt.ir.elements import Element
 from tilelang_tt.ir.layout import BufferLayout, Role
-from tilelang_tt.ir.places import Buffer, Memory
 from tilelang_tt.ir.tile import (
     Branch,
     Gemm,
@@ -32,7 +32,7 @@ from tilelang_tt.ir.tile import (
     writes,
 )
 from tilelang_tt.passes.c_tile.liveness import Path, live_after
-from tilelang_tt.passes.c_tile.publish import publish
+from tilelang_tt.passes.c_tile.publish_points import publish
 
 
 def separate_roles(program: TileProgram) -> TileProgram:

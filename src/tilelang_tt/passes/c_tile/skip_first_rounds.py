@@ -13,8 +13,8 @@ from dataclasses import replace
 
 from tilelang_tt.compiled import Decision
 from tilelang_tt.ir import scalar
+from tilelang_tt.ir.buffers import Buffer
 from tilelang_tt.ir.elements import Apply, Element, ElementExpr, Number
-from tilelang_tt.ir.places import Buffer
 from tilelang_tt.ir.scalar import Expr
 from tilelang_tt.ir.tile import Branch, Fill, Loop, Map, Stmt, TileProgram, within
 from tilelang_tt.passes.c_tile.liveness import mentions

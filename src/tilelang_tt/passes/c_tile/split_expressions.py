@@ -13,8 +13,8 @@ from dataclasses import replace
 
 from tilelang_tt.compiled import Decision
 from tilelang_tt.formats import TILE_BYTES, format_of
+from tilelang_tt.ir.buffers import Buffer, Memory
 from tilelang_tt.ir.elements import Apply, Element, ElementExpr
-from tilelang_tt.ir.places import Buffer, Memory
 from tilelang_tt.ir.tile import Launch, Map, Stmt, TileProgram, rewritten, unique_name
 from tilelang_tt.options import Options
 from tilelang_tt.passes.c_tile.dst_program import dst_program

@@ -10,9 +10,9 @@ from dataclasses import replace
 
 from tilelang_tt.arch import Arch
 from tilelang_tt.compiled import Decision
+from tilelang_tt.ir.buffers import Buffer
 from tilelang_tt.ir.cb import Cb, PoolBlock
 from tilelang_tt.ir.layout import Pool, Role
-from tilelang_tt.ir.places import Buffer
 from tilelang_tt.ir.room import room, stored
 from tilelang_tt.ir.tile import Launch, TileProgram
 

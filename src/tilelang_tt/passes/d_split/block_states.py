@@ -5,8 +5,8 @@ from __future__ import annotations
 from enum import Enum
 
 from tilelang_tt.ir import scalar
+from tilelang_tt.ir.buffers import Buffer, Part
 from tilelang_tt.ir.kernel import Hand, KernelStmt, Receive, Task, children, walk
-from tilelang_tt.ir.places import Buffer, Part
 from tilelang_tt.ir.scalar import Expr, int_value
 from tilelang_tt.ir.tile import Fill, Gemm, Map, Reduce, Section, Stmt, Store, Transpose, unpacks, writes
 

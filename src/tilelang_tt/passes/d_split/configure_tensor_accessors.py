@@ -19,6 +19,7 @@ from typing import Protocol
 from tilelang_tt.arch import TILE
 from tilelang_tt.diagnostics import Location
 from tilelang_tt.ir import scalar, tile
+from tilelang_tt.ir.buffers import Buffer, Read, Tensor
 from tilelang_tt.ir.cb import Cb, CbCall, CbKind
 from tilelang_tt.ir.kernel import (
     For,
@@ -46,7 +47,6 @@ from tilelang_tt.ir.movement import (
     ZeroRow,
     ZeroTile,
 )
-from tilelang_tt.ir.places import Buffer, Read, Tensor
 from tilelang_tt.ir.scalar import Expr, Var
 from tilelang_tt.ir.tile import Load, Set, Stmt, Store, TileAccess
 

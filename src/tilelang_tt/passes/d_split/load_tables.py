@@ -17,11 +17,11 @@ from dataclasses import replace
 from tilelang_tt.arch import TILE
 from tilelang_tt.compiled import Decision
 from tilelang_tt.ir import scalar
+from tilelang_tt.ir.buffers import Buffer, Memory, Tensor
 from tilelang_tt.ir.cb import Cb, CbCall, CbKind
 from tilelang_tt.ir.kernel import Assign, For, KernelSet, KernelStmt, rewritten, walk
 from tilelang_tt.ir.layout import Role
 from tilelang_tt.ir.movement import Barrier, BarrierKind, Pointer, ReadTable, ReadTile
-from tilelang_tt.ir.places import Buffer, Memory, Tensor
 from tilelang_tt.ir.scalar import Var
 from tilelang_tt.passes.d_split.unused_values import without_unused_values
 

@@ -22,10 +22,10 @@ from dataclasses import dataclass, field, replace
 
 from tilelang_tt.diagnostics import Location, UnsupportedError
 from tilelang_tt.ir import scalar
+from tilelang_tt.ir.buffers import Buffer
 from tilelang_tt.ir.cb import CbCall, CbKind
 from tilelang_tt.ir.kernel import For, Hand, Held, If, KernelSet, KernelStmt, Receive, Task, walk
 from tilelang_tt.ir.layout import Role
-from tilelang_tt.ir.places import Buffer
 from tilelang_tt.passes.d_split.block_states import (
     State,
     States,

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tilelang_tt.ir import scalar
+from tilelang_tt.ir.buffers import Buffer
 from tilelang_tt.ir.cb import CbCall, CbKind
 from tilelang_tt.ir.elements import TILE_COL, TILE_ROW
 from tilelang_tt.ir.engine import CopyTile, DstUse, FillTile, MatmulBlock, PackTile, TransposeDst, TransposeTile
@@ -27,7 +28,6 @@ from tilelang_tt.ir.kernel import (
     within,
 )
 from tilelang_tt.ir.layout import Role, TileOrder
-from tilelang_tt.ir.places import Buffer
 from tilelang_tt.ir.scalar import Expr
 from tilelang_tt.ir.section import largest_divisor
 from tilelang_tt.ir.tile import Fill, Gemm, Reduce, Section, Stmt, Transpose

@@ -16,11 +16,11 @@ from dataclasses import replace
 
 from tilelang_tt.ir import kernel as k
 from tilelang_tt.ir import scalar
+from tilelang_tt.ir.buffers import Buffer, Read
 from tilelang_tt.ir.cb import Cb, CbCall, CbKind
 from tilelang_tt.ir.kernel import Kernel, KernelSet, KernelStmt
 from tilelang_tt.ir.layout import ZEROS, Constant, Mask, MaskTile, Role
 from tilelang_tt.ir.movement import Barrier, BarrierKind, MakeTile, Pointer, ReadTable, ZeroTile
-from tilelang_tt.ir.places import Buffer, Read
 from tilelang_tt.ir.tile import (
     Branch,
     Fill,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from tilelang_tt.ir.buffers import Buffer
 from tilelang_tt.ir.elements import Apply, ElementExpr, Index, parts, value_type
 from tilelang_tt.ir.layout import Role
-from tilelang_tt.ir.places import Buffer
 from tilelang_tt.ir.tile import (
     Copy,
     Gemm,

@@ -16,8 +16,8 @@ from dataclasses import replace
 
 from tilelang_tt.compiled import Decision
 from tilelang_tt.ir import scalar
+from tilelang_tt.ir.buffers import Buffer, Memory
 from tilelang_tt.ir.layout import Pool
-from tilelang_tt.ir.places import Buffer, Memory
 from tilelang_tt.ir.room import room
 from tilelang_tt.ir.tile import Launch, Loop, Stmt, TileProgram, children, unique_name, writes
 

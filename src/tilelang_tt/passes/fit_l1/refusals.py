@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tilelang_tt.arch import Arch
 from tilelang_tt.diagnostics import ResourceError
+from tilelang_tt.ir.buffers import Buffer
 from tilelang_tt.ir.layout import Role
-from tilelang_tt.ir.places import Buffer
 from tilelang_tt.ir.room import Room, pipelined, room, stored
 from tilelang_tt.ir.tile import Launch, TileProgram
 

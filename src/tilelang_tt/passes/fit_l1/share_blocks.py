@@ -14,8 +14,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tilelang_tt.compiled import Decision
+from tilelang_tt.ir.buffers import Buffer
 from tilelang_tt.ir.fields import renamed
-from tilelang_tt.ir.places import Buffer
 from tilelang_tt.ir.room import room
 from tilelang_tt.ir.tile import Launch, TileProgram
 from tilelang_tt.passes.c_tile.liveness import Conflicts

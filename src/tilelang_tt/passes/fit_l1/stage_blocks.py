@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tilelang_tt.compiled import Decision
+from tilelang_tt.ir.buffers import Buffer
 from tilelang_tt.ir.layout import Role
-from tilelang_tt.ir.places import Buffer
 from tilelang_tt.ir.tile import Launch, Load, Section, TileProgram, walk
 from tilelang_tt.passes.c_tile.lower_shared_to_cb import unpacked
 from tilelang_tt.passes.c_tile.separate_roles import staged

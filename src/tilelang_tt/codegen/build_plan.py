@@ -1,0 +1,162 @@
+"""Write down the launch plan of a compiled program."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from tilelang_tt.ir import scalar, scalar_text
+from tilelang_tt.ir.buffers import Tensor
+from tilelang_tt.ir.kernel import Arg, ArgKind, Kernel, KernelSet, walk
+from tilelang_tt.ir.layout import Role, Window
+from tilelang_tt.ir.movement import ReadRow, ReadTable, ReadTile, WriteRow, WriteTile
+from tilelang_tt.ir.scalar import Expr
+from tilelang_tt.ir.tile import ScalarParam, TileProgram
+from tilelang_tt.runtime.plan import (
+    Access,
+    CbPlan,
+    CompileArg,
+    ComputeConfig,
+    KernelPlan,
+    LaunchPlan,
+    Param,
+    Plan,
+    RuntimeArg,
+    Size,
+    SourceLine,
+    TensorPlan,
+    WindowPlan,
+)
+
+
+def build_plan(
+    program: TileProgram,
+    sets: tuple[KernelSet, ...],
+    sources: dict[tuple[int, Role], str],
+    source_map: dict[int, tuple[SourceLine, ...]],
+    generator: str,
+) -> Plan:
+    options = program.options
+    return Plan(
+        name=program.name,
+        arch=options.arch,
+        sdk=options.sdk,
+        numerics=options.numerics,
+        device=options.device,
+        sizes=tuple(str(var.name) for var in program.sizes),
+        params=tuple(_param(param, sets) for param in program.params),
+        tensors=tuple(
+            _tensor(program, tensor, "write" in accesses)
+            for tensor in (*program.tensors, *program.views)
+            if (accesses := _accesses(sets, tensor))
+        ),
+        launches=tuple(_launch(kernels, index, sources, source_map[index]) for index, kernels in enumerate(sets)),
+        generator=generator,
+    )
+
+
+def size(expr: Expr) -> Size:
+    """A number, or Python text over the plan's sizes."""
+    value = scalar.int_value(expr)
+    return scalar_text.to_python(expr) if value is None else value
+
+
+def _accesses(sets: tuple[KernelSet, ...], tensor: Tensor) -> set[Literal["read", "write"]]:
+    found: set[Literal["read", "write"]] = set()
+    for kernels in sets:
+        for kernel in kernels.kernels:
+            for stmt in walk(kernel.body):
+                if isinstance(stmt, ReadTile | ReadRow) and stmt.tensor is tensor:
+                    found.add("read")
+                if isinstance(stmt, ReadTable) and stmt.page is not None and stmt.table is tensor:
+                    found.add("read")
+                if isinstance(stmt, WriteTile | WriteRow) and stmt.tensor is tensor:
+                    found.add("write")
+    return found
+
+
+def _param(param: Tensor | ScalarParam, sets: tuple[KernelSet, ...]) -> Param:
+    if isinstance(param, ScalarParam):
+        return Param(param.name, "scalar", param.dtype)
+    views = [view for view in (sets[0].program.views if sets else ()) if view.param == param.param]
+    accesses = {access for tensor in (param, *views) for access in _accesses(sets, tensor)}
+    access: Access = "read_write" if len(accesses) == 2 else accesses.pop() if accesses else "unused"
+    return Param(param.name, "tensor", param.dtype, tuple(size(e) for e in param.shape), access, param.workspace)
+
+
+def _tensor(program: TileProgram, tensor: Tensor, written: bool) -> TensorPlan:
+    layout = program.layouts[tensor]
+    return TensorPlan(
+        tensor.name,
+        tensor.param,
+        layout.format,
+        layout.page_bytes,
+        layout.row_axis,
+        layout.col_axis,
+        size(layout.row_tiles),
+        size(layout.col_tiles),
+        size(layout.batch),
+        by_rows=layout.by_rows,
+        table=layout.table,
+        row_window=_window(layout.row_window),
+        col_window=_window(layout.col_window),
+        fold=tensor.fold,
+        view=tensor in program.views and not written,
+    )
+
+
+def _window(window: Window | None) -> WindowPlan | None:
+    return None if window is None else WindowPlan(window.step, window.extent, window.before)
+
+
+def _launch(
+    kernels: KernelSet, index: int, sources: dict[tuple[int, Role], str], source_map: tuple[SourceLine, ...]
+) -> LaunchPlan:
+    work, options = kernels.launch.work, kernels.program.options
+    assert work is not None
+    return LaunchPlan(
+        name=kernels.launch.name,
+        grid=work.grid,
+        units=size(work.units),
+        policy="contiguous",
+        kernels=tuple(_kernel(kernel, sources[index, kernel.role]) for kernel in kernels.kernels),
+        cbs=tuple(
+            CbPlan(
+                cb.id,
+                cb.name,
+                cb.format,
+                cb.page_bytes,
+                cb.pages,
+                cb.producer.value,
+                cb.consumer.value,
+                cb.unpack_to_dest,
+                cb.shares,
+            )
+            for cb in sorted(kernels.all_cbs, key=lambda cb: cb.id)
+        ),
+        compute_config=ComputeConfig(
+            math_fidelity=options.math_fidelity,
+            fp32_dest_acc_en=options.fp32_acc,
+        ),
+        source_map=source_map,
+    )
+
+
+def _kernel(kernel: Kernel, source: str) -> KernelPlan:
+    return KernelPlan(
+        kernel.role.value,
+        source,
+        tuple(CompileArg(tensor.name, accessor=tensor.name) for tensor in kernel.tensors),
+        tuple(_runtime_arg(arg) for arg in kernel.args),
+    )
+
+
+def _runtime_arg(arg: Arg) -> RuntimeArg:
+    if arg.kind is ArgKind.ADDRESS:
+        assert arg.tensor is not None
+        return RuntimeArg(arg.name, address=arg.tensor.name)
+    if arg.kind is ArgKind.SIZE:
+        assert arg.size is not None
+        return RuntimeArg(arg.name, size=size(arg.size))
+    if arg.kind is ArgKind.SCALAR:
+        return RuntimeArg(arg.name, scalar=arg.name)
+    return RuntimeArg(arg.name, work="start" if arg.kind is ArgKind.START else "count")

@@ -1,0 +1,55 @@
+"""Assignments of slices, written out as loops over their elements.
+
+before   B[t, 0:4] = A[t : t + 4] * 2          in TIR: B[t, Ramp(0, 1, 4)] = A[Ramp(t, 1, 4)] * Broadcast(2, 4)
+after    for lane in T.Parallel(4): B[t, lane] = A[t + lane] * 2
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tilelang.ir import get_stmt_span, stamp_stmt_spans
+from tvm import tirx
+
+_VECTORS = ["tirx.Ramp", "tirx.Broadcast", "tirx.BufferLoad", "tirx.Cast", "tirx.Call"]
+
+
+def expand_slices(func: tirx.PrimFunc) -> tirx.PrimFunc:
+    lets: dict[Any, Any] = {}  # of slices
+
+    def note(node: Any) -> None:
+        if isinstance(node, tirx.Bind) and "x" in str(node.var.dtype):
+            lets[node.var] = tirx.stmt_functor.substitute(node.value, lets)
+
+    tirx.stmt_functor.post_order_visit(func.body, note)
+
+    def rewrite(store: Any) -> Any:
+        lanes = next((int(index.lanes) for index in store.indices if isinstance(index, tirx.Ramp)), None)
+        if lanes is None:
+            return None
+        lane = tirx.Var("lane", "int32")
+        value = tirx.stmt_functor.substitute(store.value, lets)
+        one = tirx.BufferStore(store.buffer, _at(value, lane), [_at(index, lane) for index in store.indices])
+        loop = tirx.For(lane, 0, lanes, tirx.ForKind.PARALLEL, one)
+        stamp_stmt_spans(loop, get_stmt_span(store))
+        return loop
+
+    return func.with_body(tirx.stmt_functor.ir_transform(func.body, rewrite, None, ["tirx.BufferStore"]))
+
+
+def _at(expr: Any, lane: Any) -> Any:
+    """An element of a vector expression."""
+
+    def scalar(node: Any) -> Any:
+        if isinstance(node, tirx.Ramp):
+            return node.base + lane * node.stride
+        if isinstance(node, tirx.Broadcast):
+            return node.value
+        if isinstance(node, tirx.BufferLoad):
+            return tirx.BufferLoad(node.buffer, list(node.indices))
+        dtype = str(node.dtype).partition("x")[0]
+        if isinstance(node, tirx.Cast):
+            return tirx.Cast(dtype, node.value)
+        return tirx.Call(dtype, node.op, list(node.args)) if dtype != str(node.dtype) else None
+
+    return tirx.stmt_functor.ir_transform(tirx.Evaluate(expr), None, scalar, _VECTORS).value

@@ -1,0 +1,45 @@
+"""TileLang's own target-independent passes, those that keep tile operations whole."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tilelang.transform as transform
+from tvm import IRModule, tirx
+
+
+def run_tilelang_passes(func: tirx.PrimFunc) -> tirx.PrimFunc:
+    """Launch frames become grid variables, lets are inlined, negative indices and shapes made plain.
+
+    LayoutInference and LowerTileOp are left out on purpose: they dissolve the tiles this backend maps. Once lets are
+    inlined only the bodies of T.Parallel are simplified again: where conditions stand on lets of other conditions,
+    TVM takes ten seconds to simplify what is nested below them.
+    """
+    name = str(func.attrs["global_symbol"]) if "global_symbol" in func.attrs else "main"
+    module = IRModule({name: func})
+    for step in (
+        transform.MaterializeKernelLaunch(
+            lower_grid_binding=True,
+            lower_thread_binding=False,
+            default_threads=None,
+            unsupported_annotations=[],
+        ),
+        transform.LegalizeNegativeIndex(),
+        transform.InjectAssumes(),
+        transform.Simplify(),
+        transform.LetInline(),
+    ):
+        module = step(module)
+    inlined = module[name]
+    return inlined.with_body(tirx.stmt_functor.ir_transform(inlined.body, _simplified, None, ["tirx.For"]))
+
+
+def _simplified(loop: Any) -> Any:
+    """The outermost loop of a T.Parallel with its body; None: any other loop, to look inside."""
+    if loop.kind != tirx.ForKind.PARALLEL:
+        return None
+    simple = transform.Simplify()(IRModule({"loop": tirx.PrimFunc([], loop)}))["loop"].body
+    body = simple
+    while isinstance(body, tirx.For):
+        body = body.body
+    return body if isinstance(body, tirx.Evaluate) and not isinstance(body.value, tirx.Call) else simple

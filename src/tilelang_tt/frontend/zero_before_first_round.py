@@ -1,0 +1,49 @@
+"""Zeros for a block that a loop reads in its first round and fills only later in the round.
+
+    before   loop i { Copy H -> h[i] ; ... ; Copy s -> H }
+    after    Fill H = 0 ; loop i { Copy H -> h[i] ; ... ; Copy s -> H }
+
+On a GPU the first round sees what an earlier kernel left in shared memory; a circular buffer has nothing to hand out
+then. Zeros are what such kernels count on (the state of a recurrence before its first step), and the warning TT701 says
+so. A block that no later statement of the loop fills is refused further on.
+"""
+
+from __future__ import annotations
+
+from tilelang_tt.compiled import Decision
+from tilelang_tt.diagnostics import Location, warn
+from tilelang_tt.frontend.scope import Scope
+from tilelang_tt.ir.buffers import Buffer
+from tilelang_tt.ir.tile import Fill, Loop, Stmt, children, reads, walk, writes
+
+
+def zero_before_first_round(scope: Scope, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+    found = _read_too_early(body)
+    for buffer, location in found.items():
+        fact = f"a loop reads '{buffer.name}' in its first round and fills it only afterwards; it starts as zeros"
+        warn("TT701", fact, location=location, help="T.clear it before the loop to say so")
+        scope.decisions.append(Decision("lift", buffer.name, "TT701: starts as zeros", location))
+    return (*(Fill(buffer, 0.0) for buffer in found), *body)
+
+
+def _read_too_early(body: tuple[Stmt, ...]) -> dict[Buffer, Location | None]:
+    """Blocks whose first mention is a read inside a loop that also overwrites them, and where that read is."""
+    found: dict[Buffer, Location | None] = {}
+    mentioned: set[Buffer] = set()
+
+    def visit(body: tuple[Stmt, ...], loops: tuple[Loop, ...]) -> None:
+        for stmt in body:
+            for buffer in reads(stmt):
+                known = buffer in mentioned or buffer in writes(stmt)
+                if not known and any(_overwrites(loop, buffer) for loop in loops):
+                    found[buffer] = stmt.location
+            mentioned.update(reads(stmt), writes(stmt))
+            for inner in children(stmt):
+                visit(inner, (*loops, stmt) if isinstance(stmt, Loop) else loops)
+
+    visit(body, ())
+    return found
+
+
+def _overwrites(loop: Loop, buffer: Buffer) -> bool:
+    return any(buffer in writes(stmt) and buffer not in reads(stmt) for stmt in walk(loop.body))
