@@ -21,7 +21,7 @@ from tilelang_tt.frontend.lift import lift
 from tilelang_tt.ir.kernel import KernelSet
 from tilelang_tt.ir.layout import Role
 from tilelang_tt.ir.text_kernel import kernel_text
-from tilelang_tt.ir.text_tile import tile_text
+from tilelang_tt.ir.text_program import tile_text
 from tilelang_tt.ir.tile import TileProgram
 from tilelang_tt.options import Options
 from tilelang_tt.passes.a_metadata.align_operands import align_operands

@@ -16,7 +16,7 @@ from tilelang_tt.frontend.lift import lift
 from tilelang_tt.ir.interpret import Array, interpret
 from tilelang_tt.ir.kernel import KernelSet
 from tilelang_tt.ir.text_kernel import kernel_text
-from tilelang_tt.ir.text_tile import tile_text
+from tilelang_tt.ir.text_program import tile_text
 from tilelang_tt.ir.tile import Launch, TileProgram
 from tilelang_tt.options import Options
 from tilelang_tt.passes.d_split.split_device_kernel import split_device_kernel
@@ -71,7 +71,7 @@ def numbers(launch: Launch) -> int:
 
 def plain(text: str) -> str:
     """The text without places of the user's program, which move whenever a test file is edited."""
-    lines = (re.sub(r"\s*# \S+\.py:\d+$", "", line) for line in text.splitlines())
+    lines = (re.sub(r"\s*# \S+\.py:\d+$|, from \w+\.py:\d+", "", line) for line in text.splitlines())
     return "\n".join(line for line in lines if line.strip()) + "\n"
 
 
@@ -91,8 +91,17 @@ def whole_body(program: TileProgram) -> str:
 
 
 def kernel_body(kernels: KernelSet, role: str) -> str:
-    """The statements and accessors of one kernel."""
-    return _indented_below(plain(kernel_text(kernels)).splitlines(), f"{role}(")
+    """The statements and accessors of one kernel; of sections their statements alone, in one line."""
+    return _indented_below(_without_schedules(plain(kernel_text(kernels))).splitlines(), f"{role}(")
+
+
+def _without_schedules(text: str) -> str:
+    text = re.sub(r"^( *)Schedule .*\n(\1  .*\n)*", "", text, flags=re.MULTILINE)
+
+    def joined(section: re.Match[str]) -> str:
+        return section.group(1) + "; ".join(line.strip() for line in section.group(2).splitlines()) + "\n"
+
+    return re.sub(r"^( *)Section.*\n((?:\1  .*\n)+)", joined, text, flags=re.MULTILINE)
 
 
 def _indented_below(lines: list[str], head: str) -> str:

@@ -77,7 +77,7 @@ def test_only_sides_that_may_overrun_are_guarded() -> None:
 def test_symbolic_sizes_are_guarded() -> None:
     text = body(after(attach_tensor_accessors, dynamic_gemm()))
     assert "Load A tiles (by * 2, k) 2 x 1, guarded rows -> A_s\n" in text
-    assert "-> C tiles (by * 2, bx * 2) 2 x 2, guarded rows and columns\n" in text
+    assert "-> C tiles (by * 2, bx * 2) 2 x 2, guarded rows, guarded columns\n" in text
 
 
 def test_batches_are_numbered() -> None:

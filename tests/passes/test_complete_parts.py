@@ -38,8 +38,8 @@ def test_halves_of_a_block() -> None:
     """As rotary embeddings do. The parts go straight into the block that the writer takes."""
     assert body(after(separate_roles, halves())) == (
         "Load X tiles (0, 0) 1 x 4 -> x\n"
-        "Map y[0, 0 : 32 x 64, first] = x[i, j] - x[i, j + 64]\n"
-        "Map y[0, 64 : 32 x 64, more] = x[i, j + 64] + x[i, j]\n"
+        "Map y[0, 0 : 32 x 64, first] = x[i, j + 0] - x[i, j + 64]\n"
+        "Map y[0, 64 : 32 x 64, more] = x[i, j + 64] + x[i, j + 0]\n"
         "Store y -> Y tiles (0, 0) 1 x 4\n"
     )
     kernels = kernels_after(KERNEL_PASSES[-1].run, halves())
@@ -167,7 +167,7 @@ def test_a_part_that_is_overwritten_unseen_goes() -> None:
     assert body(after(drop_dead_writes, with_parts(the_same_half_twice))) == (
         "Load X tiles (0, 0) 1 x 4 -> x\n"
         "Map y[0, 0 : 32 x 64, first] = x[i, j + 64]\n"
-        "Map y[0, 64 : 32 x 64, more] = x[i, j]\n"
+        "Map y[0, 64 : 32 x 64, more] = x[i, j + 0]\n"
         "Store y -> Y tiles (0, 0) 1 x 4\n"
     )
 

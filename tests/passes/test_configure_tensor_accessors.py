@@ -37,11 +37,11 @@ for unit in unit_start .. unit_start + unit_count
     let A_s_l1 = write address of A_s
     for i in 0 .. 4
       for j in 0 .. 2
-        read A page (by * 4 + i) * 4 + k * 2 + j -> A_s[i * 2 + j] at A_s_l1
+        read A page (by * 4 + i) * 4 + (k * 2 + j) -> A_s[i * 2 + j] at A_s_l1
     let B_s_l1 = write address of B_s
     for i in 0 .. 2
       for j in 0 .. 2
-        read B page (k * 2 + i) * 8 + bx * 2 + j -> B_s[i * 2 + j] at B_s_l1
+        read B page (k * 2 + i) * 8 + (bx * 2 + j) -> B_s[i * 2 + j] at B_s_l1
     read barrier
     push A_s 8
     push B_s 4
@@ -61,7 +61,7 @@ for unit in unit_start .. unit_start + unit_count
   let C_l_out_l1 = read address of C_l_out
   for i in 0 .. 2
     for j in 0 .. 2
-      write C_l_out[i * 2 + j] at C_l_out_l1 -> C page (by * 2 + i) * 4 + bx * 2 + j
+      write C_l_out[i * 2 + j] at C_l_out_l1 -> C page (by * 2 + i) * 4 + (bx * 2 + j)
   writes flushed
   pop C_l_out 4
 write barrier
@@ -76,7 +76,7 @@ def test_tiles_outside_are_zero_and_not_written() -> None:
         == """\
   for j in 0 .. 2
     if bx * 2 + j < 3
-      read A page by * 3 + bx * 2 + j -> A_s[j] at A_s_l1
+      read A page by * 3 + (bx * 2 + j) -> A_s[j] at A_s_l1
     else
       zero A_s[j] at A_s_l1"""
     )
@@ -85,7 +85,7 @@ def test_tiles_outside_are_zero_and_not_written() -> None:
         == """\
   for j in 0 .. 2
     if bx * 2 + j < 3
-      write A_s_out[j] at A_s_out_l1 -> B page by * 3 + bx * 2 + j"""
+      write A_s_out[j] at A_s_out_l1 -> B page by * 3 + (bx * 2 + j)"""
     )
 
 
@@ -94,7 +94,7 @@ def test_tiles_by_columns_are_placed_so_by_the_reader() -> None:
     assert """\
     for i in 0 .. 4
       for j in 0 .. 2
-        read B page (bx * 4 + i) * 4 + k * 2 + j -> B_s[j * 4 + i] at B_s_l1
+        read B page (bx * 4 + i) * 4 + (k * 2 + j) -> B_s[j * 4 + i] at B_s_l1
 """ in _kernel(func, "reader")
 
 
@@ -126,8 +126,8 @@ for unit in unit_start .. unit_start + unit_count
   read barrier
   push X 1
   reserve X 1
-  let X_l1_1 = write address of X
-  read A page 1 -> X[0] at X_l1_1
+  let X_l1.1 = write address of X
+  read A page 1 -> X[0] at X_l1.1
   read barrier
   push X 1
 """

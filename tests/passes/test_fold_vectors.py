@@ -65,9 +65,9 @@ Copy total -> S[bx : 1]
         body(program)
         == """\
 Loop k < 2
-  Copy A_1[bx, k * 32, 0 : 1 x 32 x 32] -> x
+  Copy A.1[bx, k * 32, 0 : 1 x 32 x 32] -> x
   Map y = x * float32([32 * i + j + 0])
-  Copy y -> B_1[bx, k * 32, 0 : 1 x 32 x 32]
+  Copy y -> B.1[bx, k * 32, 0 : 1 x 32 x 32]
 Reduce x_sum = sum of x along i
 Reduce total = sum of x_sum along i, exact
 Copy total -> S[bx : 1]

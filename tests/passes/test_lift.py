@@ -6,7 +6,7 @@ import tilelang.language as T
 
 from tilelang_tt.frontend.lift import lift
 from tilelang_tt.ir.interpret import interpret
-from tilelang_tt.ir.text_tile import tile_text
+from tilelang_tt.ir.text_program import tile_text
 from tilelang_tt.options import Options
 
 from .kernels import dynamic_gemm, gemm, small_integers

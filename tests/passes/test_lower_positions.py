@@ -11,9 +11,10 @@ from .vector_kernels import attention, band, padded_maxima
 def test_before_and_after() -> None:
     assert "Map x_masked = where(lt([j + -40], 0i32), x, -inf)\n" in body(before(lower_positions, padded_maxima()))
     program = after(lower_positions, padded_maxima())
-    assert "Map x_masked = where(mask[tile (0 if 0 < ?tile_col else 1)], x, -inf)\n" in body(program)
+    assert "Map x_masked = where(mask[tile (0 if 0 < tile_col else 1)], x, -inf)\n" in body(program)
     assert facts(program, "buffer")[-1] == (
-        "mask: shared bool[64, 32]; 2 x 1 tiles Float16_b of 2048 B, stored once; 1 where -1 * j + 7 >= 0 else 0 | 1"
+        "mask: shared bool[64, 32]; 2 x 1 tiles Float16_b of 2048 B, stored once; "
+        "mask 1 where -1 * j + 7 >= 0 else 0 | all 1"
     )
     assert keeps_meaning(lower_positions, padded_maxima(), small_integers({"A": (40, 40)}))
 
@@ -38,15 +39,15 @@ def test_two_conditions_and_nothing_to_do() -> None:
 Load A tiles (by, bx) 1 x 1 -> x
 Branch by < bx
   Branch by < bx
-    Map x = where(mask_1[tile (0 if by + ?tile_row + 2 < bx + ?tile_col else (1 if by + ?tile_row + 1 < bx + \
-?tile_col else (2 if by + ?tile_row < bx + ?tile_col else 3)))], x, 0)
+    Map x = where(mask_1[tile (0 if by + tile_row + 2 < bx + tile_col else (1 if by + tile_row + 1 < bx + \
+tile_col else (2 if by + tile_row < bx + tile_col else 3)))], x, 0)
 Else
   Branch bx + 1 < by
     Fill x = 0
   Else
-    Map x = where(and(mask[tile (0 if bx + ?tile_col + 1 < by + ?tile_row else (1 if bx + ?tile_col < by + ?tile_row \
-else (2 if bx + ?tile_col < by + ?tile_row + 1 else 3)))], mask_1[tile (0 if by + ?tile_row + 2 < bx + ?tile_col else \
-(1 if by + ?tile_row + 1 < bx + ?tile_col else (2 if by + ?tile_row < bx + ?tile_col else 3)))]), x, 0)
+    Map x = where(and(mask[tile (0 if bx + tile_col + 1 < by + tile_row else (1 if bx + tile_col < by + tile_row \
+else (2 if bx + tile_col < by + tile_row + 1 else 3)))], mask_1[tile (0 if by + tile_row + 2 < bx + tile_col else \
+(1 if by + tile_row + 1 < bx + tile_col else (2 if by + tile_row < bx + tile_col else 3)))]), x, 0)
 Store x -> B tiles (by, bx) 1 x 1
 """
     )

@@ -35,20 +35,20 @@ def test_before_and_after() -> None:
     assert (
         body(before(mask_padding, padded_maxima()))
         == """\
-Load A tiles (bx, 0) 1 x 2 -> x
+Load A tiles (bx, 0) 1 x 2, 20 x 40 elements -> x
 Map x = x - 9
 Reduce largest = max of x along j, exact
-Store largest -> M tiles (bx, 0) 1 x 1
+Store largest -> M tiles (bx, 0) 1 x 1, 20 x 1 elements
 """
     )
     assert (
         body(after(mask_padding, padded_maxima()))
         == """\
-Load A tiles (bx, 0) 1 x 2 -> x
+Load A tiles (bx, 0) 1 x 2, 20 x 40 elements -> x
 Map x = x - 9
 Map x_masked = where(lt([j + -40], 0i32), x, -inf)
 Reduce largest = max of x_masked along j, exact
-Store largest -> M tiles (bx, 0) 1 x 1
+Store largest -> M tiles (bx, 0) 1 x 1, 20 x 1 elements
 """
     )
     assert keeps_meaning(mask_padding, padded_maxima(), small_integers({"A": (40, 40)}))

@@ -58,9 +58,9 @@ def pooling(program: TileProgram) -> TileProgram:
 
 
 def pools(program: TileProgram) -> list[str]:
-    """name, at tile ... of each block that lies in a pool."""
-    lines = [line for line in facts(program, "buffer") if ", at tile" in line]
-    return [line.split(":")[0] + line[line.index(", at tile") :] for line in lines]
+    """name; at tile ... of each block that lies in a pool."""
+    lines = [line for line in facts(program, "buffer") if "; at tile" in line]
+    return [line.split(":")[0] + line[line.index("; at tile") :] for line in lines]
 
 
 def test_a_block_has_its_own_buffer_where_they_suffice() -> None:
@@ -80,7 +80,7 @@ def test_only_as_many_as_needed_those_outside_of_loops_first(monkeypatch: pytest
     count, most = len(program.launches[0].streams), numbers(program.launches[0])
     with_numbers(monkeypatch, most - 1)
     two = pooling(program)
-    assert pools(two) == ["a, at tile 1 of pool_Float32", "outer, at tile 0 of pool_Float32"]
+    assert pools(two) == ["a; at tile 1 of pool_Float32", "outer; at tile 0 of pool_Float32"]
     assert [decision.text for decision in two.decisions[len(program.decisions) :]] == [
         "lies at tile 0 of 'pool_Float32', beside other blocks of compute's own",
         "lies at tile 1 of 'pool_Float32', beside other blocks of compute's own",

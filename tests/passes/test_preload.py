@@ -22,16 +22,17 @@ def test_before_and_after() -> None:
     Map scores = mask[tile 0]
   Gemm scores += q @ k^T, overwriting where n < bx
 """ in body(before(preload, attention()))
-    assert "  Gemm scores = mask[tile 0] where bx <= n + q @ k^T\n" in body(after(preload, attention()))
+    assert "  Gemm scores = (mask[tile 0] where bx <= n) + q @ k^T\n" in body(after(preload, attention()))
     assert keeps_meaning(preload, attention(), small_integers(SHAPES))
 
 
 def test_a_mask_with_numbers_that_are_no_bfloat16() -> None:
     """Tiles of float32, which reach a 32-bit DST whole; otherwise the vector unit chooses."""
     program = after(preload, attention(masked=-1e30))
-    assert "  Gemm scores = mask[tile 0] where bx <= n + q @ k^T\n" in body(program)
+    assert "  Gemm scores = (mask[tile 0] where bx <= n) + q @ k^T\n" in body(program)
     assert next(fact for fact in facts(program, "buffer") if fact.startswith("mask")) == (
-        "mask: shared float32[32, 32]; 1 x 1 tiles Float32 of 4096 B, stored once; 0 where i + -1 * j >= 0 else -1e+30"
+        "mask: shared float32[32, 32]; 1 x 1 tiles Float32 of 4096 B, stored once; "
+        "mask 0 where i + -1 * j >= 0 else -1e+30"
     )
     assert keeps_meaning(preload, attention(masked=-1e30), small_integers(SHAPES))
     text = body(after(preload, attention(masked=-1e30), Options(fp32_acc=False)))

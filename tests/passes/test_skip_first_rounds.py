@@ -61,7 +61,7 @@ def test_before_and_after() -> None:
     assert (
         body(before(skip_first_rounds, _scaled(), FAST))
         == """\
-Load S tiles (0, 0) 1 x 1 -> s
+Load S tiles (0, 0) 1 x 1, all x 1 elements -> s
 Fill C_l = 0
 Loop k < 4
   Load A tiles (0, k) 1 x 1 -> A_s
@@ -74,7 +74,7 @@ Store C_l_out -> C tiles (0, 0) 1 x 1
     assert (
         body(after(skip_first_rounds, _scaled(), FAST))
         == """\
-Load S tiles (0, 0) 1 x 1 -> s
+Load S tiles (0, 0) 1 x 1, all x 1 elements -> s
 Fill C_l = 0
 Loop k < 4
   Load A tiles (0, k) 1 x 1 -> A_s

@@ -68,7 +68,7 @@ def test_by_columns() -> None:
         "  Map q = x[i, j + part * 64] * x[i, j + part * 64]\n"
         "  Reduce s sum= sum of q along j, exact\n"
         "Loop part < 4\n"
-        "  Load W tiles (0, part * 2) 1 x 2 -> w\n"
+        "  Load W tiles (0, part * 2) 1 x 2, 1 x all elements -> w\n"
         "  Map y = (x[i, j + part * 64] * s[i]) * w[j]\n"
         "  Store y -> Y tiles (0, part * 2) 2 x 2\n"
     )
@@ -84,7 +84,7 @@ def test_by_columns() -> None:
 def test_by_rows() -> None:
     """Rows of a norm do not see each other: nothing but the weight stays whole."""
     assert body(in_parts(placed(rms_norm()), Side.ROWS, 1)) == (
-        "Load W tiles (0, 0) 1 x 8 -> w\n"
+        "Load W tiles (0, 0) 1 x 8, 1 x all elements -> w\n"
         "Loop part < 2\n"
         "  Load X tiles (part, 0) 1 x 8 -> x\n"
         "  Map q = x * x\n"

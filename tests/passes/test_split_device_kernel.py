@@ -4,7 +4,7 @@ import tilelang.language as T
 
 from tilelang_tt.ir.kernel import Hand, Receive, Task, walk
 from tilelang_tt.ir.layout import Role
-from tilelang_tt.ir.text_tile import tile_text
+from tilelang_tt.ir.text_program import tile_text
 from tilelang_tt.ir.tile import Load, Store
 from tilelang_tt.passes.c_tile.publish_blocks import publish_blocks
 

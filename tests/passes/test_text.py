@@ -68,8 +68,8 @@ from tilelang_tt.ir.section import (
     SetNumber,
     SubBlock,
 )
-from tilelang_tt.ir.text_kernel import kernel_text
-from tilelang_tt.ir.text_tile import tile_text
+from tilelang_tt.ir.text_kernel import kernel_text, parse_kernels
+from tilelang_tt.ir.text_program import parse_tile, tile_text
 from tilelang_tt.ops import ELEMENT_OPS
 from tilelang_tt.ops.expressions import apply
 from tilelang_tt.ops.row import BB, TN, TT
@@ -137,8 +137,8 @@ Section with Y in DST
     t.Reduce("max", X, Y, 1): "Reduce Y = max of X along j",
     t.Reduce("sum", X, Y, 0, clear=False): "Reduce Y sum= sum of X along i",
     t.Transpose(X, Y): "Transpose X -> Y",
-    t.Load(ACCESS, X): "Load A tiles (b: row, col + 2) 1 x 2, guarded rows and columns, if b < 3 -> X",
-    t.Store(X, ACCESS): "Store X -> A tiles (b: row, col + 2) 1 x 2, guarded rows and columns, if b < 3",
+    t.Load(ACCESS, X): "Load A tiles (b: row, col + 2) 1 x 2, guarded rows, guarded columns, if b < 3 -> X",
+    t.Store(X, ACCESS): "Store X -> A tiles (b: row, col + 2) 1 x 2, guarded rows, guarded columns, if b < 3",
     t.Publish(X): "Publish X",
 }
 
@@ -159,10 +159,12 @@ def test_every_tile_statement_has_a_sample() -> None:
 
 @pytest.mark.parametrize("stmt", TILE_LINES, ids=lambda stmt: type(stmt).__name__)
 def test_tile_statement(stmt: t.Stmt) -> None:
-    expected = TILE_LINES[stmt].replace("Loop row", "Loop row_1")  # block variable `row` is another one
+    expected = TILE_LINES[stmt].replace("Loop row", "Loop row.1")  # block variable `row` is another one
     if isinstance(stmt, t.Loop):
         stmt = t.Loop(scalar.var("row"), *(getattr(stmt, name) for name in ("extent", "body", "stages", "location")))
-    assert _body(tile_text(_program((stmt,)))) == expected
+    text = tile_text(_program((stmt,)))
+    assert _body(text) == expected
+    assert tile_text(parse_tile(text)) == text
 
 
 @pytest.mark.parametrize(
@@ -182,7 +184,7 @@ def test_sibling_loops_may_share_a_name_and_nested_ones_do_not() -> None:
         _body(tile_text(_program((loop(loop(t.Publish(X))), loop(t.Publish(X))))))
         == """\
 Loop n < 2
-  Loop n_1 < 2
+  Loop n.1 < 2
     Publish X
 Loop n < 2
   Publish X"""
@@ -222,9 +224,9 @@ def test_facts_of_passes() -> None:
 program mm
   target blackhole, 13 x 10 cores, HiFi4, 16-bit DST
   size N
-  scalar scale: int32
   tensor A: bfloat16[128, N]; rows axis 0, columns axis 1, \
 scale x [4, (N + 31) // 32] tiles Float16_b of 2048 B
+  scalar scale: int32
 
 launch main  # user.py:7
   blocks row < 4
@@ -296,9 +298,12 @@ KERNEL_LINES: list[tuple[tuple[k.KernelStmt, ...], str]] = [
     ),
     (
         (POINTER, MakeTile(MaskTile(-32, 1, -1, 0.0, -math.inf), CB, BASE, scalar.const(2))),
-        "let X_l1 = write address of X\nmake -inf -> X[2] at X_l1",
+        "let X_l1 = write address of X\nmake 0 where i + -1 * j + -32 >= 0 else -inf -> X[2] at X_l1",
     ),
-    ((ReduceTile(CB, OUT, scalar.const(1), scalar.const(2), True, OUT),), "maxima of each row of X[1] -> DST[2]"),
+    (
+        (ReduceTile(CB, OUT, scalar.const(1), scalar.const(2), True, OUT),),
+        "maxima of each row of X[1] by Y -> DST[2] for Y",
+    ),
     ((Init(ReduceMode(CB, CB, OUT, False)),), "init maxima of each column of X by X -> Y"),
     ((Uninit(CB),), "undo maxima of X"),
     ((EndBlock(),), "end of block"),
@@ -371,7 +376,10 @@ def test_every_kernel_statement_has_a_sample() -> None:
     ("body", "text"), KERNEL_LINES, ids=lambda part: part.split("\n")[0] if isinstance(part, str) else ""
 )
 def test_kernel_statement(body: tuple[k.KernelStmt, ...], text: str) -> None:
-    assert kernel_body(_kernels(body), "compute") == text + "\n"
+    kernels = _kernels(body)
+    assert kernel_body(kernels, "compute") == text + "\n"
+    (again,) = parse_kernels(kernel_text(kernels), kernels.program)
+    assert kernel_text(again) == kernel_text(kernels)
 
 
 def test_kernel_set_head_arguments_and_places() -> None:

@@ -166,6 +166,9 @@ class SfpuMode:
     header: str
 
 
+FILL_MODE = SfpuMode("fill_tile_init()", "api/compute/eltwise_unary/fill.h")
+
+
 @dataclass(frozen=True)
 class ReduceMode:
     """What reduce_init programs: it also makes the packer blank all but the first lane."""

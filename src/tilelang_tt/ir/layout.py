@@ -149,6 +149,11 @@ class MaskTile:
         least, most = (self.offset + sum(end(0, side) for side in ends) for end in (min, max))
         return self.yes if least >= 0 else self.no if most < 0 else None
 
+    @property
+    def simplest(self) -> MaskTile:
+        """The same tile; without a border where it has none."""
+        return self if self.uniform is None else MaskTile(0, 0, 0, self.uniform, self.uniform)
+
 
 @dataclass(frozen=True)
 class Mask:

@@ -89,6 +89,10 @@ def var(name: str) -> Var:
     return tirx.Var(name, "int32")
 
 
+def typed_var(name: str, dtype: str) -> Var:
+    return tirx.Var(name, dtype)
+
+
 def const(value: int) -> Expr:
     return tirx.IntImm("int32", value)
 

@@ -39,6 +39,11 @@ def to_python(expr: Expr, names: Callable[[Var], str] = lambda v: str(v.name)) -
     return _Text(names, _PYTHON, ()).of(expr, 0)
 
 
+def to_text(expr: Expr, names: Callable[[Var], str]) -> str:
+    """The language of printed programs: Python, with the types and groups that `scalar_parse` needs to read it back."""
+    return _ProgramText(names, _PYTHON, ()).of(expr, 0)
+
+
 def divides_below_zero(expr: Expr, signed: Collection[Var] = ()) -> bool:
     """Whether printing `expr` needs `floor_div` or `floor_mod`."""
     return any(not nonnegative(node.a, signed) for node in nodes(expr, tirx.FloorDiv, tirx.FloorMod))
@@ -49,6 +54,8 @@ _C, _PYTHON = 1, 2  # columns of _PRECEDENCE
 
 class _Text:
     """One way of printing expressions. Its methods look inside nodes, which have the fields of TVM's classes."""
+
+    grouped: tuple[Any, ...] = (tirx.Add, tirx.And, tirx.Or)  # a + (b + c) is written without brackets
 
     def __init__(self, names: Callable[[Var], str], language: int, signed: Collection[Var]) -> None:
         self.names = names
@@ -105,12 +112,28 @@ class _Text:
         ):
             name = "floor_div" if isinstance(expr, tirx.FloorDiv) else "floor_mod"
             return f"{name}({self.of(expr.a, 0)}, {self.of(expr.b, 0)})"
-        associative = kind in (tirx.Add, tirx.And, tirx.Or) and isinstance(expr.b, kind)
+        associative = kind in self.grouped and isinstance(expr.b, kind)
         left, right = self.of(expr.a, strength), self.of(expr.b, strength if associative else strength + 1)
         if self.language == _C and isinstance(expr, ORDERED):
             left, right = self.ordered(expr, left, right)
         text = f"{left} {symbol} {right}"
         return f"({text})" if strength < outer else text
+
+
+class _ProgramText(_Text):
+    grouped = ()
+
+    def of(self, expr: Any, outer: int) -> str:
+        if isinstance(expr, tirx.Cast):
+            return f"{expr.dtype}({self.of(expr.value, 0)})"
+        if isinstance(expr, tirx.IntImm) and str(expr.dtype) not in ("int32", "bool"):
+            return f"{expr.dtype}({int(expr.value)})"
+        if is_choice(expr):
+            return f"choice({', '.join(self.of(part, 0) for part in list(expr.args))})"
+        if isinstance(expr, tirx.Div | tirx.Mod):
+            name = "truncdiv" if isinstance(expr, tirx.Div) else "truncmod"
+            return f"{name}({self.of(expr.a, 0)}, {self.of(expr.b, 0)})"
+        return super().of(expr, outer)
 
 
 def supported(expr: Expr) -> bool:

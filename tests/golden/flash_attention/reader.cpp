@@ -71,9 +71,9 @@ void kernel_main() {
 
     cb_reserve_back(cb_mask, 3);
     const uint32_t mask_l1 = get_write_ptr(cb_mask);
-    mask_tile<mask_tile_bytes>(mask_l1, -32, 1, -1, 0x00000000u /* 0 */, 0xff800000u /* -inf */);
+    mask_tile<mask_tile_bytes>(mask_l1, 0, 0, 0, 0xff800000u /* -inf */, 0xff800000u /* -inf */);
     mask_tile<mask_tile_bytes>(mask_l1 + 1 * mask_tile_bytes, 0, 1, -1, 0x00000000u /* 0 */, 0xff800000u /* -inf */);
-    mask_tile<mask_tile_bytes>(mask_l1 + 2 * mask_tile_bytes, 32, 1, -1, 0x00000000u /* 0 */, 0xff800000u /* -inf */);
+    mask_tile<mask_tile_bytes>(mask_l1 + 2 * mask_tile_bytes, 0, 0, 0, 0x00000000u /* 0 */, 0x00000000u /* 0 */);
     cb_push_back(cb_mask, 3);
     cb_reserve_back(cb_ones, 1);
     const uint32_t ones_l1 = get_write_ptr(cb_ones);

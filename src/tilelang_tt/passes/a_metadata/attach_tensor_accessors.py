@@ -142,8 +142,8 @@ class _Rewriter:
             guard_rows=not (facts.proves(row >= 0) and facts.proves(row + rows <= layout.row_tiles)),
             guard_cols=not (facts.proves(col >= 0) and facts.proves(col + cols <= layout.col_tiles)),
             guard=guard,
-            height=height,
-            width=width,
+            height=height % (rows * TILE),
+            width=width % (cols * TILE),
         )
 
     def row_access(self, tensor: Tensor, region: Region, facts: Facts, location: Location | None) -> TileAccess:

@@ -69,8 +69,10 @@ def mask(border: Border, yes: float, no: float, layout: BufferLayout, *, divided
         low, high = (min(max(0, (end - offsets[0]) // step), len(offsets) - 1) for end in ends)
         offsets = offsets[low : high + 1]
     number = scalar.simplify(scalar.floordiv(place - rest, step))
-    tiles = tuple(MaskTile(offset, border.row, border.col, yes, no) for offset in offsets)
-    return Mask(tiles), _chosen(number, [(offset - rest) // step for offset in offsets])
+    tiles = (MaskTile(offset, border.row, border.col, yes, no) for offset in offsets)
+    return Mask(tuple(tile.simplest for tile in tiles)), _chosen(
+        number, [(offset - rest) // step for offset in offsets]
+    )
 
 
 def is_bfloat16(value: float) -> bool:

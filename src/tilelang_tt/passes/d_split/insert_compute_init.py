@@ -20,6 +20,7 @@ from typing import Any
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.cb import Cb
 from tilelang_tt.ir.engine import (
+    FILL_MODE,
     BinaryMode,
     BinaryTiles,
     CopyMode,
@@ -48,8 +49,6 @@ from tilelang_tt.ir.engine import (
 from tilelang_tt.ir.kernel import For, If, KernelSet, KernelStmt, children, walk
 from tilelang_tt.ir.layout import Role
 from tilelang_tt.ir.scalar import Expr
-
-FILL_MODE = SfpuMode("fill_tile_init()", "api/compute/eltwise_unary/fill.h")
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,82 @@
+"""Scalar expressions from their text, node by node as they were printed (`scalar_text.to_text`)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tvm import tirx
+
+from tilelang_tt.ir import scalar
+from tilelang_tt.ir.scalar import Expr
+from tilelang_tt.ir.text import ParseError, Reader
+
+_LEVELS: tuple[dict[str, Any], ...] = (  # weakest first; of two operators that begin alike the longer one first
+    {"or": tirx.Or},
+    {"and": tirx.And},
+    {"==": tirx.EQ, "!=": tirx.NE},
+    {"<=": tirx.LE, ">=": tirx.GE, "<": tirx.LT, ">": tirx.GT},
+    {"+": tirx.Add, "-": tirx.Sub},
+    {"*": tirx.Mul, "//": tirx.FloorDiv, "%": tirx.FloorMod},
+)
+_FUNCTIONS: dict[str, Any] = {"min": tirx.Min, "max": tirx.Max, "truncdiv": tirx.Div, "truncmod": tirx.Mod}
+
+
+def read_expr(reader: Reader, level: int = 0) -> Expr:
+    left: Expr
+    if level == len(_LEVELS):
+        left = _operand(reader)
+        return left
+    left = read_expr(reader, level + 1)
+    while True:
+        if reader.peek("->"):
+            return left
+        found = next((word for word in _LEVELS[level] if reader.maybe(word)), None)
+        if found is None:
+            return left
+        left = _LEVELS[level][found](left, read_expr(reader, level + 1))
+
+
+def _operand(reader: Reader) -> Any:
+    if reader.maybe("("):
+        return _bracket(reader)
+    if reader.peek("-") or reader.text[reader.at : reader.at + 1].isdigit():
+        return scalar.const(reader.int())
+    start, name = reader.at, reader.name()
+    if name in ("True", "False"):
+        return scalar.true() if name == "True" else scalar.false()
+    if reader.maybe("("):
+        return _call(reader, name)
+    known = reader.sight.things.get(name)
+    if not scalar.is_var(known):
+        reader.at = start
+        raise reader.fail("a variable in sight")
+    return known
+
+
+def _bracket(reader: Reader) -> Expr:
+    inner: Expr
+    if reader.maybe("not "):
+        inner = tirx.Not(read_expr(reader))
+    else:
+        inner = read_expr(reader)
+        if reader.maybe("if "):
+            test = read_expr(reader)
+            reader.take("else")
+            inner = tirx.Select(test, inner, read_expr(reader))
+    reader.take(")")
+    return inner
+
+
+def _call(reader: Reader, name: str) -> Any:
+    literal = reader.text[reader.at : reader.at + 1].isdigit() or reader.peek("-")
+    args = reader.separated(lambda: read_expr(reader))
+    reader.take(")")
+    if name in _FUNCTIONS:
+        return _FUNCTIONS[name](*args)
+    if name == "choice":
+        return tirx.if_then_else(*args)
+    if len(args) != 1:
+        raise ParseError(f"no function '{name}' of numbers")
+    if literal and isinstance(args[0], tirx.IntImm):
+        return tirx.IntImm(name, int(args[0].value))
+    return tirx.Cast(name, args[0])

@@ -1,0 +1,194 @@
+"""One line for every statement of the three kernels, from which it is printed and read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tilelang_tt.ir import scalar
+from tilelang_tt.ir.cb import Cb, CbCall, CbKind
+from tilelang_tt.ir.engine import (
+    FILL_MODE,
+    BinaryMode,
+    BinaryTiles,
+    CopyMode,
+    CopyTile,
+    DstCall,
+    DstKind,
+    DstUse,
+    EndBlock,
+    FillTile,
+    Init,
+    L1Accumulate,
+    MatmulBlock,
+    MatmulMode,
+    PackTile,
+    Reconfig,
+    ReduceMode,
+    ReduceTile,
+    Sfpu,
+    SfpuMode,
+    Startup,
+    TransposeDst,
+    TransposeDstMode,
+    TransposeMode,
+    TransposeTile,
+    Uninit,
+    Unit,
+)
+from tilelang_tt.ir.grammar import Codec, Form, Grammar
+from tilelang_tt.ir.kernel import Assign, For, Hand, Held, If, Let, Receive
+from tilelang_tt.ir.movement import (
+    Barrier,
+    BarrierKind,
+    MakeTile,
+    Pointer,
+    ReadRow,
+    ReadTable,
+    ReadTile,
+    RowPlace,
+    WriteRow,
+    WriteTile,
+    ZeroRow,
+    ZeroTile,
+)
+from tilelang_tt.ir.scalar import Expr
+from tilelang_tt.ir.scalar_parse import read_expr
+from tilelang_tt.ir.text import Names, Reader
+from tilelang_tt.ir.text_facts import CODECS, constant_text, read_constant, words
+from tilelang_tt.ir.text_schedule import BLOCK_INSTRUCTION, INSTRUCTION, NUMBER, OPERAND, instructions
+
+_SHAPE = "{rows:int} x {cols:int} tiles, A stride {a_stride:int}"
+_TILES = "{a:cb}[{a_index:expr}], {b:cb}[{b_index:expr}]"
+_BASE = "{cb:cb}[{slot:expr}] at {base:var}"
+_PAGE = "{tensor:tensor} page {page:expr}"
+
+FORMS = (
+    Form(For, "for {var:new} in {start:expr} .. {stop:expr}", {"step": 1}),
+    Form(For, "for {var:new} in {start:expr} .. {stop:expr} by {step:int}"),
+    Form(If, "if {condition:expr}"),
+    Form(Pointer, "let {var:new} = write address of {cb:cb}", {"write": True}),
+    Form(Pointer, "let {var:new} = read address of {cb:cb}", {"write": False}),
+    Form(
+        ReadTable,
+        "let {var:new} = {table:tensor}[{index:expr}](? in {cb:cb}?)(? at {base:var}?)(?, which has page {page:var}?)",
+    ),
+    Form(Let, "let {var:new} = {value:expr}"),
+    Form(Assign, "set {var:see} = {value:expr}"),
+    Form(Receive, "receive {buffer:buffer}"),
+    Form(Hand, "hand {buffer:buffer}"),
+    Form(Held, "held"),
+    Form(DstCall, "{kind:dst_call}"),
+    Form(Barrier, "{kind:barrier}"),
+    Form(CbCall, "{kind:cb_call} {cb:cb} {pages:int}"),
+    Form(MakeTile, f"make {{constant:constant}} -> {_BASE}"),
+    Form(ReadRow, f"read {_PAGE} from tile {{col:expr}} -> {{place:row}}"),
+    Form(ZeroRow, "zero {place:row}"),
+    Form(WriteRow, f"write {{place:row}} -> {_PAGE} from tile {{col:expr}}"),
+    Form(ReadTile, f"read {_PAGE} -> {_BASE}", {"first_row": False}),
+    Form(ReadTile, f"read first row of {_PAGE} -> {_BASE}", {"first_row": True}),
+    Form(ZeroTile, f"zero {_BASE}"),
+    Form(WriteTile, f"write {_BASE} -> {_PAGE}"),
+    Form(MatmulBlock, f"matmul {_TILES}{{transpose?^T}} -> DST[{{dst:int}}], {_SHAPE}"),
+    Form(
+        ReduceTile,
+        "maxima of each {along_columns:along} of {cb:cb}[{index:expr}] by {scaler:cb} -> DST[{dst:expr}] for {out:cb}",
+    ),
+    Form(BinaryTiles, f"{{instruction:block_instruction}} {_TILES} -> DST[{{dst:expr}}]"),
+    Form(CopyTile, "copy {cb:cb}[{index:expr}] -> DST[{dst:expr}]"),
+    Form(TransposeDst, "transpose DST[{dst:expr}]"),
+    Form(TransposeTile, "transpose {cb:cb}[{index:expr}] -> DST[{dst:expr}]"),
+    Form(FillTile, "fill DST[{dst:expr}] = {value:tile_number}"),
+    Form(Sfpu, "sfpu {instruction:instruction} {operands:slots}{number:operand} -> DST[{out:expr}]"),
+    Form(PackTile, "pack DST[{dst:expr}] -> {cb:cb}[{index:expr}]", {"overwrite": scalar.true()}),
+    Form(PackTile, "pack DST[{dst:expr}] -> {cb:cb}[{index:expr}], adding", {"overwrite": scalar.false()}),
+    Form(PackTile, "pack DST[{dst:expr}] -> {cb:cb}[{index:expr}], adding unless {overwrite:expr}"),
+    Form(DstUse, "math"),
+    Form(EndBlock, "end of block"),
+    Form(Startup, "startup {a:cb}, {b:cb} -> {out:cb}{reverse?, reversed}"),
+    Form(Init, "init {mode:mode}"),
+    Form(Uninit, "undo maxima of {cb:cb}"),
+    Form(Reconfig, "reconfig {unit:unit} {new:cb}", {"old": None}),
+    Form(Reconfig, "reconfig {unit:unit} {old:cb} -> {new:cb}"),
+    Form(L1Accumulate, "accumulate in L1 where {on:expr}"),
+)
+
+PARTS = (
+    Form(
+        RowPlace,
+        "{cb:cb} row {row:expr} at {base:var}, {tiles:int} tiles, steps {row_step:int} and {col_step:int}",
+    ),
+    Form(MatmulMode, f"matmul {{a:cb}}, {{b:cb}}{{transpose?^T}}, {_SHAPE}"),
+    Form(ReduceMode, "maxima of each {along_columns:along} of {cb:cb} by {scaler:cb} -> {out:cb}"),
+    Form(TransposeDstMode, "transpose in DST"),
+    Form(CopyMode, "copy {cb:cb}"),
+    Form(TransposeMode, "transpose {cb:cb}"),
+    Form(BinaryMode, "{instruction:block_instruction} {a:cb}, {b:cb}"),
+)
+_MODES = (MatmulMode, ReduceMode, TransposeDstMode, CopyMode, TransposeMode, BinaryMode)
+
+
+def _read_init(reader: Reader) -> SfpuMode:
+    init = reader.rest()
+    modes = (FILL_MODE, *(SfpuMode(row.init, row.header) for row in instructions().values()))
+    found = next((mode for mode in modes if mode.init == init), None)
+    if found is None:
+        raise reader.fail("an init")
+    return found
+
+
+def _read_slots(reader: Reader) -> tuple[Expr, ...]:
+    found = []
+    while reader.maybe("DST["):
+        found.append(read_expr(reader))
+        reader.take("]")
+        if not reader.peek(", DST["):
+            break
+        reader.take(",")
+    return tuple(found)
+
+
+def _mode_text(mode: Any, names: Names) -> str:
+    return f"sfpu {mode.init}" if isinstance(mode, SfpuMode) else GRAMMAR.write(mode, names)
+
+
+def _read_mode(reader: Reader) -> Any:
+    if reader.maybe("sfpu "):
+        return _read_init(reader)
+    return reader.either(*(lambda cls=cls: GRAMMAR.codec(cls).read(reader) for cls in _MODES))
+
+
+KERNEL_CODECS: dict[str, Codec] = {
+    **CODECS,
+    "cb": Codec(lambda cb, names: names(cb), lambda reader: reader.sight.thing(f"cb {reader.name()}", Cb)),
+    "cb_call": words({CbKind.RESERVE: "reserve", CbKind.PUSH: "push", CbKind.WAIT: "wait", CbKind.POP: "pop"}),
+    "barrier": words(
+        {
+            BarrierKind.READ: "read barrier",
+            BarrierKind.FLUSH: "writes flushed",
+            BarrierKind.WRITE: "write barrier",
+        }
+    ),
+    "dst_call": words(
+        {
+            DstKind.ACQUIRE: "acquire",
+            DstKind.COMMIT: "commit",
+            DstKind.WAIT: "wait DST",
+            DstKind.RELEASE: "release",
+        }
+    ),
+    "unit": words({Unit.SRC_A: "srca", Unit.SRC_B: "srcb", Unit.PACK: "pack"}),
+    "along": Codec(
+        lambda columns, _: "row" if columns else "column",
+        lambda reader: reader.name() == "row",
+    ),
+    "constant": Codec(lambda constant, _: constant_text(constant), read_constant),
+    "instruction": INSTRUCTION,
+    "block_instruction": BLOCK_INSTRUCTION,
+    "tile_number": NUMBER,
+    "slots": Codec(lambda slots, names: ", ".join(f"DST[{names.expr(slot)}]" for slot in slots), _read_slots),
+    "operand": OPERAND,
+    "mode": Codec(_mode_text, _read_mode),
+}
+GRAMMAR: Grammar = Grammar((*FORMS, *PARTS), KERNEL_CODECS)
+CALLS = Grammar(FORMS, KERNEL_CODECS)
+KERNEL_CODECS["row"] = GRAMMAR.codec(RowPlace)

@@ -1,0 +1,217 @@
+"""The text of what passes attach to tensors and buffers (layouts, streams, constant tiles), and the way back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import Enum
+from typing import Any, TypeVar
+
+from tilelang_tt.ir import scalar
+from tilelang_tt.ir.buffers import Buffer, Tensor
+from tilelang_tt.ir.grammar import Codec, Form, Grammar
+from tilelang_tt.ir.layout import (
+    BufferLayout,
+    Constant,
+    Engine,
+    Mask,
+    MaskTile,
+    Role,
+    Stream,
+    TensorLayout,
+    TileOrder,
+    Window,
+)
+from tilelang_tt.ir.scalar import Expr
+from tilelang_tt.ir.scalar_parse import read_expr
+from tilelang_tt.ir.text import Names, Reader, number_text, place, size
+
+Word = TypeVar("Word", bound=Enum)
+
+
+def words(kinds: dict[Word, str]) -> Codec:
+    """An enumeration by a word for each member."""
+
+    def read(reader: Reader) -> Word:
+        for kind in sorted(kinds, key=lambda kind: -len(kinds[kind])):
+            if reader.maybe(kinds[kind]):
+                return kind
+        raise reader.fail(f"one of {', '.join(kinds.values())}")
+
+    return Codec(lambda kind, _: kinds[kind], read)
+
+
+def _optional_int(reader: Reader) -> int | None:
+    return None if reader.maybe("None") else reader.int()
+
+
+def _defined(var: Any) -> str:
+    return "" if str(var.dtype) == "int32" else f": {var.dtype}"
+
+
+def _new(reader: Reader) -> Any:
+    name = reader.name()
+    return reader.sight.variable(name, reader.name() if reader.maybe(":") else "int32")
+
+
+def _read_depth(reader: Reader) -> int:
+    depth = reader.int()
+    if not reader.maybe("blocks"):
+        reader.take("block")
+    return depth
+
+
+CODECS: dict[str, Codec] = {
+    "int": Codec(lambda value, _: str(value), Reader.int),
+    "optional_int": Codec(lambda value, _: str(value), _optional_int),
+    "extent": Codec(lambda value, _: str(value or "all"), lambda reader: 0 if reader.maybe("all") else reader.int()),
+    "number": Codec(lambda value, _: number_text(value), Reader.number),
+    "location": Codec(lambda location, _: place(location).removeprefix("  # "), Reader.location),
+    "word": Codec(lambda value, _: value, Reader.name),
+    "expr": Codec(lambda value, names: names.expr(value), read_expr),
+    "new": Codec(lambda var, names: f"{names.bind(var)}{_defined(var)}", _new),
+    "see": Codec(lambda var, names: f"{names.see(var)}{_defined(var)}", _new),
+    "var": Codec(lambda var, names: names(var), read_expr),
+    "buffer": Codec(lambda buffer, names: names(buffer), lambda reader: reader.sight.thing(reader.name(), Buffer)),
+    "tensor": Codec(lambda tensor, names: names(tensor), lambda reader: reader.sight.thing(reader.name(), Tensor)),
+    "role": words({role: role.value for role in Role}),
+    "blocks": Codec(
+        lambda depth, _: f"{depth} block{'s' if depth > 1 else ''}",
+        _read_depth,
+    ),
+}
+
+
+def _times(batch: Expr, names: Names) -> str:
+    return "" if scalar.int_value(batch) == 1 else f"{names.expr(batch)} x "
+
+
+def _read_times(reader: Reader) -> Expr:
+    if reader.peek("["):
+        return scalar.const(1)
+    return reader.then(read_expr(reader), "x")
+
+
+_FORMS = Grammar(
+    (
+        Form(Window, "windows of {extent:int} every {step:int}(? after {before:int} more?)"),
+        Form(
+            TensorLayout,
+            "rows axis {row_axis:optional_int}, columns axis {col_axis:optional_int}, {batch:times}[{row_tiles:expr}, "
+            "{col_tiles:expr}] tiles {format:word} of {page_bytes:int} B{table?, a table}{by_rows?, a page per row}"
+            "(? of {row_width:int} tiles?)(?, rows by {row_window:window}?)(?, columns by {col_window:window}?)",
+        ),
+        Form(
+            Stream,
+            "{producer:role} -> {consumer:role}, {depth:blocks}{unpack_to_dest?, unpacked to DST}"
+            "{second_view?, in two views}{once?, once}",
+        ),
+    ),
+    CODECS,
+)
+CODECS["times"] = Codec(_times, _read_times)
+CODECS["window"] = _FORMS.codec(Window)
+TENSOR_LAYOUT, STREAM = _FORMS.codec(TensorLayout), _FORMS.codec(Stream)
+
+
+# --- blocks as tiles ------------------------------------------------------------------------------
+
+_LANES = {(True, False): " of equal rows", (False, True): " of equal columns", (True, True): " of one value"}
+
+
+def _usual_axes(lanes: tuple[bool, bool], rank: int) -> tuple[int | None, int | None]:
+    """Rows and columns of a block whose tiles repeat along some sides: its last axes."""
+    col = None if lanes[1] else rank - 1
+    return (None if lanes[0] else rank - 1 if lanes[1] else rank - 2), col
+
+
+def buffer_layout_text(layout: BufferLayout, shape: tuple[int, ...], names: Names) -> str:
+    order = " by columns" if layout.order is TileOrder.COLUMNS else ""
+    lanes = (layout.row_axis is None, layout.col_axis is None)
+    text = (
+        f"{size(layout.rows, layout.cols)} tiles{order}{_LANES.get(lanes, '')} {layout.format} of {layout.page_bytes} B"
+    )
+    if (layout.row_axis, layout.col_axis) != _usual_axes(lanes, len(shape)):
+        text += f", rows axis {layout.row_axis}, columns axis {layout.col_axis}"
+    if layout.outer != shape[:-2]:
+        text += f", {' x '.join(map(str, layout.outer)) or 'no'} matrices"
+    text += ", stored once" if layout.constant else ""
+    text += f", first row only, spread by the {layout.first_row.value}" if layout.first_row else ""
+    return text + (f", from {names.bind(layout.first)}" if layout.first is not None else "")
+
+
+def read_buffer_layout(reader: Reader) -> BufferLayout:
+    rows, cols = reader.int("x"), reader.int("tiles")
+    order = TileOrder.COLUMNS if reader.maybe("by columns") else TileOrder.ROWS
+    lanes = next((lanes for lanes, text in _LANES.items() if reader.maybe(text.strip())), (False, False))
+    format, page_bytes = reader.name("of"), reader.int("B")
+    row, col = _usual_axes(lanes, len(reader.shape))
+    if reader.maybe(", rows axis"):
+        row, col = reader.then(_optional_int(reader), ", columns axis"), _optional_int(reader)
+    outer = reader.either(lambda: _read_outer(reader), lambda: reader.shape[:-2])
+    constant = reader.maybe(", stored once")
+    engine = words({engine: engine.value for engine in Engine})
+    first_row = engine.read(reader) if reader.maybe(", first row only, spread by the") else None
+    first = reader.sight.variable(reader.name()) if reader.maybe(", from ") else None
+    return BufferLayout(rows, cols, format, page_bytes, order, row, col, outer, constant, first_row, first)
+
+
+def _read_outer(reader: Reader) -> tuple[int, ...]:
+    reader.take(",")
+    outer = () if reader.maybe("no") else tuple(reader.separated(reader.int, "x"))
+    reader.take("matrices")
+    return outer
+
+
+# --- constant tiles -------------------------------------------------------------------------------
+
+
+def constant_text(constant: Constant | Mask | MaskTile) -> str:
+    """Constant tiles by the value of their element (i, j)."""
+    if isinstance(constant, Mask):
+        return f"mask {' | '.join(map(constant_text, constant.tiles))}"
+    if isinstance(constant, MaskTile) and constant == constant.simplest and constant.uniform is not None:
+        return f"all {number_text(constant.uniform)}"
+    if isinstance(constant, MaskTile):
+        place = _place_text(constant.row, constant.col, constant.offset)
+        return f"{number_text(constant.yes)} where {place} >= 0 else {number_text(constant.no)}"
+    return _place_text(constant.row, constant.col, constant.base)
+
+
+def _place_text(row: int, col: int, base: int) -> str:
+    terms = [axis if factor == 1 else f"{factor} * {axis}" for factor, axis in ((row, "i"), (col, "j")) if factor]
+    return " + ".join([*terms, str(base)] if base or not terms else terms)
+
+
+def read_constant(reader: Reader) -> Constant | Mask | MaskTile:
+    if reader.maybe("mask "):
+        return Mask(tuple(reader.separated(lambda: _read_mask_tile(reader), "|")))
+    ways: tuple[Callable[[], Constant | MaskTile], ...] = (
+        lambda: _read_mask_tile(reader),
+        lambda: Constant(*_read_place(reader)),
+    )
+    return reader.either(*ways)
+
+
+def _read_mask_tile(reader: Reader) -> MaskTile:
+    if reader.maybe("all "):
+        value = reader.number()
+        return MaskTile(0, 0, 0, value, value)
+    yes = reader.then(reader.number(), "where")
+    place = reader.then(_read_place(reader), ">= 0 else")
+    return MaskTile(*place, yes, reader.number())
+
+
+def _read_place(reader: Reader) -> tuple[int, int, int]:
+    """Base, and factors of rows and columns."""
+    found = {"": 0, "i": 0, "j": 0}
+    for factor, axis in reader.separated(lambda: _read_term(reader), "+"):
+        found[axis] = factor
+    return found[""], found["i"], found["j"]
+
+
+def _read_term(reader: Reader) -> tuple[int, str]:
+    for axis in ("i", "j"):
+        if reader.maybe(axis):
+            return 1, axis
+    factor = reader.int()
+    return factor, reader.name() if reader.maybe("*") else ""

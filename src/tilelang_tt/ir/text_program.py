@@ -1,0 +1,311 @@
+"""The text of a whole tile program, and the way back: `tile_text` and `parse_tile`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, replace
+
+from tilelang_tt.ir import scalar
+from tilelang_tt.ir.buffers import Buffer, Memory, Tensor
+from tilelang_tt.ir.layout import Constant, Mask, Pool, Side, Work
+from tilelang_tt.ir.scalar import Expr, Var
+from tilelang_tt.ir.scalar_parse import read_expr
+from tilelang_tt.ir.text import INDENT, Line, Names, ParseError, Reader, Sight, lines_of, place, size
+from tilelang_tt.ir.text_facts import (
+    STREAM,
+    TENSOR_LAYOUT,
+    buffer_layout_text,
+    constant_text,
+    read_buffer_layout,
+    read_constant,
+)
+from tilelang_tt.ir.text_tile import body_text, read_body
+from tilelang_tt.ir.tile import Launch, ScalarParam, TileProgram
+from tilelang_tt.options import Options
+
+
+def tile_text(program: TileProgram) -> str:
+    """The whole program, ending in a newline."""
+    return "\n".join(_TileText(program).lines()) + "\n"
+
+
+class _TileText:
+    def __init__(self, program: TileProgram) -> None:
+        self.program = program
+        self.names = Names()
+
+    def lines(self) -> Iterator[str]:
+        yield f"program {self.program.name}"
+        yield f"{INDENT}target {_target(self.program.options)}"
+        for var in self.program.sizes:
+            yield f"{INDENT}size {self.names.bind(var)}"
+        scalars = [param for param in self.program.params if isinstance(param, ScalarParam)]
+        names = {param: self.names.see(param.var) for param in scalars}  # tensors before them may depend on them
+        for param in self.program.params:
+            if isinstance(param, ScalarParam):
+                known = "" if names[param] == param.name else f" as {names[param]}"
+                yield f"{INDENT}scalar {param.name}: {param.dtype}{known}"
+            else:
+                yield f"{INDENT}tensor {self.tensor(param)}"
+        for view in self.program.views:
+            yield f"{INDENT}view of {self.program.params[view.param].name} {self.tensor(view)}"
+        for launch in self.program.launches:
+            yield ""
+            yield from self.launch(launch)
+
+    def tensor(self, tensor: Tensor) -> str:
+        shape = ", ".join(map(self.names.expr, tensor.shape))
+        layout = self.program.layouts.get(tensor)
+        facts = f"; {TENSOR_LAYOUT.write(layout, self.names)}" if layout else self.sides(tensor)
+        own = "; workspace" if tensor.workspace else ""
+        own += "" if tensor.fold is None else f"; axis {tensor.fold} folded"
+        return f"{self.names.bind(tensor)}: {tensor.dtype}[{shape}]{own}{facts}"
+
+    def sides(self, place: Tensor | Buffer) -> str:
+        """What each axis runs along, as long as no layout says so."""
+        if not self.program.sides or not place.shape:
+            return ""
+        sides = [self.program.sides.get((place, axis)) for axis in range(len(place.shape))]
+        return f"; along {', '.join('-' if side is None else side.value for side in sides)}"
+
+    def launch(self, launch: Launch) -> Iterator[str]:
+        yield f"launch {launch.name}{place(launch.location)}"
+        blocks = [f"{self.names.bind(var)} < {self.names.expr(extent)}" for var, extent in launch.blocks]
+        yield f"{INDENT}blocks {', '.join(blocks)}"
+        if launch.work:
+            yield f"{INDENT}units {self.work(launch.work)}"
+        yield from (f"{INDENT}hint {hint}: {outcome}" for hint, outcome in launch.hints)
+        for pool in launch.pools:
+            yield f"{INDENT}pool {self.block(pool.whole)}"
+        buffers = dict.fromkeys((*launch.buffers, *launch.layouts))
+        for buffer in buffers:
+            yield f"{INDENT}buffer {self.buffer(launch, buffer)}{place(buffer.location)}"
+        yield f"{INDENT}body"
+        yield from body_text(launch.body, self.names, 2)
+        firsts = [layout.first for layout in launch.layouts.values() if layout.first is not None]
+        pools = [pool.whole for pool in launch.pools]
+        things: list[Var | Buffer] = [*(var for var, _ in launch.blocks), *buffers, *firsts, *pools]
+        for thing in things:
+            self.names.release(thing)
+
+    def work(self, work: Work) -> str:
+        units, unit = self.names.expr(work.units), self.names.bind(work.unit)
+        indices = ", ".join(f"{self.names(var)} = {self.names.expr(index)}" for var, index in work.indices)
+        self.names.release(work.unit)
+        return f"{units} by {unit}: {indices}; {size(*work.grid)} cores"
+
+    def block(self, buffer: Buffer) -> str:
+        shape = ", ".join(map(str, buffer.shape))
+        return f"{self.names.bind(buffer)}: {buffer.memory.value} {buffer.dtype}[{shape}]"
+
+    def buffer(self, launch: Launch, buffer: Buffer) -> str:
+        facts = [self.block(buffer)]
+        if layout := launch.layouts.get(buffer):
+            facts.append(buffer_layout_text(layout, buffer.shape, self.names))
+        if buffer in launch.constants:
+            facts.append(constant_text(launch.constants[buffer]))
+        if stream := launch.streams.get(buffer):
+            facts.append(STREAM.write(stream, self.names))
+        for pool in launch.pools:
+            if buffer in pool.blocks:
+                facts.append(f"at tile {pool.blocks[buffer]} of {self.names(pool.whole)}")
+        facts += ["in DST"] if buffer not in launch.buffers else []
+        return "; ".join(facts) + ("" if buffer in launch.layouts else self.sides(buffer))
+
+
+def _target(options: Options) -> str:
+    """What differs from the usual behind the chip, its cores and the width of DST."""
+    wide = "32-bit DST" if options.fp32_acc else "16-bit DST"
+    shown = [options.arch, f"{size(*options.core_grid)} cores", options.math_fidelity, wide]
+    shown += ["fast math"] if options.fast_math else []
+    shown += [f"{name} {value}" for name, value in _others(options).items()]
+    shown += [f"{param} stored as {format}" for param, format in options.storage]
+    return ", ".join(shown)
+
+
+_SHOWN = ("arch", "grid", "math_fidelity", "fp32_acc", "fast_math", "storage")
+
+
+def _others(options: Options) -> dict[str, str]:
+    """Options that the text names only where they are not the usual ones."""
+    others = {one.name: (getattr(options, one.name), one.default) for one in fields(Options) if one.name not in _SHOWN}
+    return {name: str(value) for name, (value, usual) in others.items() if value != usual}
+
+
+# --- reading --------------------------------------------------------------------------------------
+
+
+def parse_tile(text: str, files: Mapping[str, str] | None = None) -> TileProgram:
+    """The program that prints as `text`. `files`: paths of the files that places of the text name."""
+    return _Parser(lines_of(text, files or {}), files or {}).program()
+
+
+class _Parser:
+    def __init__(self, lines: tuple[Line, ...], files: Mapping[str, str]) -> None:
+        self.head, *self.launches = lines
+        self.sight = Sight(files=files)
+        self.found = TileProgram("", (), (), (), Options())
+
+    def program(self) -> TileProgram:
+        self.found = replace(self.found, name=self.head.text.removeprefix("program "))
+        for line in self.head.nested:
+            if line.text.startswith("scalar "):
+                _read_scalar(Reader(line.text, self.sight))  # tensors before it may depend on it
+        for line in self.head.nested:
+            self.fact(Reader(line.text, self.sight))
+        outside = dict(self.sight.things)
+        for line in self.launches:
+            self.sight.things = dict(outside)
+            launch = self.launch(line)
+            self.found = replace(self.found, launches=(*self.found.launches, launch))
+        return self.found
+
+    def fact(self, reader: Reader) -> None:
+        found = self.found
+        if reader.maybe("target "):
+            self.found = replace(found, options=_read_target(reader))
+        elif reader.maybe("size "):
+            self.found = replace(found, sizes=(*found.sizes, self.sight.variable(reader.name())))
+        elif reader.peek("scalar "):
+            self.found = replace(found, params=(*found.params, _read_scalar(reader)))
+        elif reader.maybe("tensor "):
+            tensor = self.tensor(reader, len(found.params))
+            self.found = replace(self.found, params=(*found.params, tensor))
+        elif reader.maybe("view of "):
+            owner = reader.name()
+            param = next(number for number, one in enumerate(found.params) if one.name == owner)
+            view = self.tensor(reader, param)
+            self.found = replace(self.found, views=(*found.views, view))
+        else:
+            raise reader.fail("a fact of the program")
+
+    def tensor(self, reader: Reader, param: int) -> Tensor:
+        name, dtype = reader.name(":"), reader.name("[")
+        shape = () if reader.peek("]") else tuple(reader.separated(lambda: read_expr(reader)))
+        reader.take("]")
+        workspace = reader.maybe("; workspace")
+        fold = reader.int("folded") if reader.maybe("; axis ") else None
+        tensor = Tensor(name.partition(".")[0], param, dtype, shape, workspace, fold)
+        self.sight.things[name] = tensor
+        self.sides(reader, tensor)
+        if reader.maybe("; "):
+            self.found = replace(self.found, layouts={**self.found.layouts, tensor: TENSOR_LAYOUT.read(reader)})
+        return tensor
+
+    def sides(self, reader: Reader, thing: Tensor | Buffer) -> None:
+        if reader.maybe("; along "):
+            for axis, side in enumerate(reader.separated(lambda: None if reader.maybe("-") else Side(reader.name()))):
+                if side is not None:
+                    self.found.sides[thing, axis] = side
+
+    def launch(self, line: Line) -> Launch:
+        names = frozenset(tensor.name for tensor in self.found.tensors)
+        launch = Launch(line.text.removeprefix("launch "), (), (), (), line.location, tensor_names=names)
+        for inner in line.nested:
+            reader = Reader(inner.text, self.sight)
+            if reader.maybe("blocks "):
+                launch = replace(launch, blocks=_read_blocks(reader))
+            elif reader.maybe("units "):
+                launch = replace(launch, work=_read_work(reader))
+            elif reader.maybe("hint "):
+                hint, _, outcome = reader.rest().partition(": ")
+                launch = replace(launch, hints=(*launch.hints, (hint, outcome)))
+            elif reader.maybe("pool "):
+                launch = replace(launch, pools=(*launch.pools, Pool(_read_block(reader, inner), {})))
+            elif reader.maybe("buffer "):
+                launch = self.buffer(launch, reader, inner)
+            else:
+                reader.take("body")
+                launch = replace(launch, body=read_body(inner.nested, self.sight))
+        return launch
+
+    def buffer(self, launch: Launch, reader: Reader, line: Line) -> Launch:
+        buffer = _read_block(reader, line)
+        layouts, streams, constants = dict(launch.layouts), dict(launch.streams), dict(launch.constants)
+        held = False
+        self.sides(reader, buffer)
+        while reader.maybe("; "):
+            if reader.maybe("in DST"):
+                held = True
+            elif reader.maybe("at tile "):
+                tile, whole = reader.int("of"), self.sight.thing(reader.name(), Buffer)
+                next(pool for pool in launch.pools if pool.whole is whole).blocks[buffer] = tile
+            elif buffer not in layouts:
+                layouts[buffer] = read_buffer_layout(reader)
+            else:
+                found = reader.either(lambda: STREAM.read(reader), lambda: read_constant(reader))
+                if isinstance(found, Constant | Mask):
+                    constants[buffer] = found
+                else:
+                    streams[buffer] = found
+        if not reader.done:
+            raise reader.fail("the end")
+        buffers = launch.buffers if held else (*launch.buffers, buffer)
+        return replace(launch, buffers=buffers, layouts=layouts, streams=streams, constants=constants)
+
+
+def _read_scalar(reader: Reader) -> ScalarParam:
+    reader.take("scalar ")
+    name, dtype = reader.name(":"), reader.name()
+    return ScalarParam(name, dtype, reader.sight.variable(reader.name() if reader.maybe("as ") else name, dtype))
+
+
+def _read_block(reader: Reader, line: Line) -> Buffer:
+    name, memory, dtype = reader.name(":"), Memory(reader.name()), reader.name("[")
+    shape = () if reader.peek("]") else tuple(reader.separated(reader.int))
+    reader.take("]")
+    reader.shape = shape
+    buffer = Buffer(name.partition(".")[0], dtype, shape, memory, line.location)
+    reader.sight.things[name] = buffer
+    return buffer
+
+
+def _read_blocks(reader: Reader) -> tuple[tuple[scalar.Var, Expr], ...]:
+    def block() -> tuple[scalar.Var, Expr]:
+        return reader.sight.variable(reader.name("<")), read_expr(reader)
+
+    return () if reader.done else tuple(reader.separated(block))
+
+
+def _read_work(reader: Reader) -> Work:
+    units = reader.then(read_expr(reader), "by")
+    unit = reader.sight.variable(reader.name(":"))
+
+    def index() -> tuple[scalar.Var, Expr]:
+        return reader.sight.variable(reader.name("=")), read_expr(reader)
+
+    indices = () if reader.done or reader.peek(";") else tuple(reader.separated(index))
+    reader.take(";")
+    return Work(units, unit, indices, _read_cores(reader))
+
+
+def _read_cores(reader: Reader) -> tuple[int, int]:
+    return reader.int("x"), reader.int("cores")
+
+
+def _read_target(reader: Reader) -> Options:
+    options = Options(arch=reader.name(","))
+    cores = reader.then(_read_cores(reader), ",")
+    fidelity = reader.name(",")
+    wide = reader.int("-bit DST") == 32
+    fast_math = reader.maybe(", fast math")
+    values: dict[str, str] = {}
+    storage = []
+    while reader.maybe(", "):
+        name, rest = reader.match(re.compile(r"[\w*]+"), "an option"), reader.match(re.compile(r"[^,]+"), "a value")
+        if rest.strip().startswith("stored as "):
+            storage.append((name, rest.strip().removeprefix("stored as ")))
+        else:
+            values[name] = rest.strip()
+    if not reader.done:
+        raise ParseError(f"'{reader.text}' is no target")
+    return replace(
+        options,
+        grid=None if cores == options.chip.grid else cores,
+        math_fidelity=fidelity,  # type: ignore[arg-type]
+        fp32_acc=wide,
+        fast_math=fast_math,
+        storage=tuple(storage),
+        **values,  # type: ignore[arg-type]
+    )

@@ -1,0 +1,154 @@
+"""The text of a section's schedule: tiles at a time, then what is in the slots of DST, step by step; and the way back.
+
+Schedule 2 x 2 tiles by 1 x 2; slots 1, 1 for the group
+  s0 = out
+  s1 = factor
+  s0 = mul_binary_tile(s0, s1)
+  out = s0
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+from tilelang_tt.ir import scalar
+from tilelang_tt.ir.buffers import Buffer
+from tilelang_tt.ir.grammar import Codec, Form, Grammar
+from tilelang_tt.ir.scalar import Expr
+from tilelang_tt.ir.scalar_parse import read_expr
+from tilelang_tt.ir.section import Compute, ComputeFromBlocks, DstProgram, Fetch, Schedule, SetNumber, Step, SubBlock
+from tilelang_tt.ir.text import INDENT, Line, Names, Reader, Sight, number_text, size
+from tilelang_tt.ir.text_facts import CODECS
+from tilelang_tt.ops import ELEMENT_OPS, Instruction
+from tilelang_tt.ops.moves import COPY_SLOT
+from tilelang_tt.ops.reductions import DOWN_COLUMNS
+
+_SLOT = re.compile(r"s\d+\b")
+_MORE_SLOTS = re.compile(r", s\d+\b")
+
+
+def schedule_text(schedule: Schedule, targets: tuple[Buffer, ...], names: Names) -> Iterator[str]:
+    """`targets`: the blocks that the results go to."""
+    program, group = schedule.program, schedule.group
+    walked = f"{size(schedule.rows, schedule.cols)} tiles by {size(group.rows, group.cols)}"
+    common = f", {program.common} for the group" if program.common else ""
+    yield f"Schedule {walked}{', in a run' if schedule.run else ''}; slots {program.slots}{common}"
+    yield from (f"{INDENT}{_STEPS.write(step, names)}" for step in program.steps)
+    for target, result in zip(targets, program.results, strict=True):
+        yield f"{INDENT}{names(target)} = s{result}"
+
+
+def read_schedule(line: Line, sight: Sight) -> Schedule:
+    reader = Reader(line.text, sight)
+    reader.take("Schedule ")
+    rows, cols = reader.int("x"), reader.int("tiles by")
+    group = SubBlock(reader.int("x"), reader.int())
+    run = reader.maybe(", in a run")
+    reader.take("; slots")
+    slots = reader.int()
+    common = reader.int("for the group") if reader.maybe(",") else 0
+    steps: list[Step] = []
+    results: list[int] = []
+    for inner in line.nested:
+        one = Reader(inner.text, sight)
+        if _SLOT.match(inner.text):
+            cls, values = _STEPS.read(one)
+            steps.append(cls(**values))
+        else:
+            one.name("=")
+            results.append(_read_slot(one))
+    return Schedule(DstProgram(tuple(steps), slots, tuple(results), common), rows, cols, group, run)
+
+
+# --- instructions ---------------------------------------------------------------------------------
+
+
+@cache
+def instructions() -> dict[str, Instruction]:
+    """By the name of the call. Rows of one call differ in the order of their operands alone, which is settled here."""
+    rows = [row for op in ELEMENT_OPS.values() for row in op.instructions]
+    return {call_name(row): row for row in reversed([*rows, *DOWN_COLUMNS.values(), COPY_SLOT])}
+
+
+def call_name(instruction: Instruction) -> str:
+    """What is called, with its template arguments."""
+    return instruction.call[: instruction.call.rindex("(")]
+
+
+def _read_instruction(reader: Reader, of_blocks: bool) -> Instruction:
+    for name in sorted(instructions(), key=len, reverse=True):
+        if instructions()[name].of_blocks == of_blocks and reader.maybe(name):
+            return instructions()[name]
+    raise reader.fail("an instruction")
+
+
+INSTRUCTION = Codec(lambda row, _: call_name(row), lambda reader: _read_instruction(reader, False))
+BLOCK_INSTRUCTION = Codec(lambda row, _: call_name(row), lambda reader: _read_instruction(reader, True))
+
+
+# --- steps ----------------------------------------------------------------------------------------
+
+
+def _number_text(number: float | Expr, names: Names) -> str:
+    return f"[{names.expr(number)}]" if scalar.is_expr(number) else number_text(number)
+
+
+def _read_number(reader: Reader) -> float | Expr:
+    return reader.then(read_expr(reader), "]") if reader.maybe("[") else reader.number()
+
+
+NUMBER = Codec(_number_text, _read_number)
+OPERAND = Codec(  # behind others
+    lambda number, names: "" if number is None else f", {_number_text(number, names)}",
+    lambda reader: _read_number(reader) if reader.maybe(",") else None,
+)
+
+
+def _read_slot(reader: Reader) -> int:
+    return int(reader.match(_SLOT, "a slot").removeprefix("s"))
+
+
+def _read_slots(reader: Reader) -> tuple[int, ...]:
+    found = [_read_slot(reader)]
+    while _MORE_SLOTS.match(reader.text, reader.at):
+        reader.take(",")
+        found.append(_read_slot(reader))
+    return tuple(found)
+
+
+def _read_origin(reader: Reader) -> tuple[Expr, ...]:
+    return () if reader.peek(")") else tuple(reader.separated(lambda: read_expr(reader)))
+
+
+_FETCH = "{buffer:buffer}(? from ({origin:origin})?)(?[tile {tile:expr}]?)"
+_BLOCK = Form(Fetch, _FETCH, {"slot": 0})
+
+
+def _read_blocks(reader: Reader) -> tuple[Any, ...]:
+    return tuple(reader.separated(lambda: Fetch(**_BLOCK.read(reader, _STEPS.codecs))))
+
+
+_STEPS: Grammar = Grammar(
+    (
+        Form(Compute, "{slot:slot} = {instruction:instruction}({operands:slots}{number:operand})"),
+        Form(ComputeFromBlocks, "{slot:slot} = {instruction:block_instruction}({operands:blocks})"),
+        Form(SetNumber, "{slot:slot} = {value:tile_number}"),
+        Form(Fetch, f"{{slot:slot}} = {_FETCH}"),
+    ),
+    {
+        **CODECS,
+        "slot": Codec(lambda slot, _: f"s{slot}", _read_slot),
+        "slots": Codec(lambda slots, _: ", ".join(f"s{slot}" for slot in slots), _read_slots),
+        "origin": Codec(lambda origin, names: ", ".join(map(names.expr, origin)), _read_origin),
+        "blocks": Codec(
+            lambda blocks, names: ", ".join(_BLOCK.write(block, names, _STEPS.codecs) for block in blocks), _read_blocks
+        ),
+        "instruction": INSTRUCTION,
+        "block_instruction": BLOCK_INSTRUCTION,
+        "tile_number": NUMBER,
+        "operand": OPERAND,
+    },
+)

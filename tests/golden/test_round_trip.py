@@ -1,0 +1,74 @@
+"""Every printed stage of every golden reads back as the program it was printed from.
+
+The text of what was read is the same, and what the remaining passes make of it are the same files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from test_golden import HERE, KERNELS, load
+from tilelang.backend.target import determine_target
+
+from tilelang_tt.ir.kernel import KernelSet
+from tilelang_tt.ir.text_kernel import kernel_text, parse_kernels
+from tilelang_tt.ir.text_program import parse_tile, tile_text
+from tilelang_tt.ir.tile import TileProgram
+from tilelang_tt.passes.d_split.split_device_kernel import split_device_kernel
+from tilelang_tt.pipeline import KERNEL_PASSES, TILE_PASSES, print_files, run_passes
+from tilelang_tt.target import options_of
+
+Sets = tuple[KernelSet, ...]
+
+
+def stages(name: str) -> list[tuple[str, TileProgram | Sets]]:
+    """The program after each pass, and the finished one at the end."""
+    func, module = load(name)
+    found: list[tuple[str, TileProgram | Sets]] = []
+    options = options_of(determine_target(module.TARGET, return_object=True))
+    run_passes(func, options, lambda stage, state: found.append((stage, state)))
+    return found
+
+
+def finished(program: TileProgram, sets: Sets | None, after: str) -> dict[str, str]:
+    """The files, from the program (or its kernels) as a pass leaves it."""
+    done = sets is None and after == "lift"
+    for step in TILE_PASSES if sets is None else ():
+        program = step(program) if done else program
+        done = done or step.name == after
+    done = sets is None or after == "split_device_kernel"
+    sets = split_device_kernel(program) if sets is None else sets
+    for kernel_step in KERNEL_PASSES:
+        sets = tuple(map(kernel_step, sets)) if done else sets
+        done = done or kernel_step.name == after
+    return print_files(program, sets)
+
+
+def read_back(name: str) -> Iterator[tuple[str, str, str, TileProgram, Sets | None]]:
+    """Of every stage its name, its text, the text of what was read, and that itself."""
+    files = {"kernel.py": str(HERE / name / "kernel.py")}
+    program: TileProgram | None = None
+    for stage, state in stages(name):
+        if isinstance(state, TileProgram):
+            text = tile_text(state)
+            program = parse_tile(text, files)
+            yield stage, text, tile_text(program), program, None
+        else:
+            assert program is not None
+            text = "\n".join(map(kernel_text, state))
+            sets = parse_kernels(text, program, files)
+            yield stage, text, "\n".join(map(kernel_text, sets)), program, sets
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_text_reads_back(name: str) -> None:
+    files = {file: (HERE / name / file).read_text() for file in ("reader.cpp", "compute.cpp", "writer.cpp", "main.cpp")}
+    files["tt.plan.json"] = (HERE / name / "tt.plan.json").read_text()
+    known = ""
+    for stage, text, again, program, sets in read_back(name):
+        assert again == text, stage
+        if text != known:  # a pass that changed nothing leaves nothing new to finish
+            found = {file: made.replace(f"{HERE / name}/", "") for file, made in finished(program, sets, stage).items()}
+            assert found == files, stage
+        known = text
