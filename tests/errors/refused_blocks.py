@@ -5,7 +5,7 @@ from typing import Any
 import tilelang.language as T
 from refusals import refused
 
-FILL_IT = "fill it with T.copy, T.clear or T.fill on every way to this line"
+FILL_IT = "fill it with T.copy, T.clear or T.fill on every path to this line"
 
 
 def gemm(block: int, stages: int, size: int = 2048) -> Any:
@@ -181,7 +181,7 @@ def filled_where_a_table_says_so() -> Any:
     return main
 
 
-@refused("TT127", "'X' is used here, but filled on some ways to this line only", help=FILL_IT)
+@refused("TT127", "'X' is used here, but filled on some paths to this line only", help=FILL_IT)
 def filled_on_one_way_only() -> Any:
     @T.prim_func
     def main(A: T.Tensor((64, 32), "float32"), B: T.Tensor((64, 32), "float32")):
@@ -194,7 +194,7 @@ def filled_on_one_way_only() -> Any:
     return main
 
 
-@refused("TT127", "'X' is used here, but filled on some ways to this line only", help=FILL_IT)
+@refused("TT127", "'X' is used here, but filled on some paths to this line only", help=FILL_IT)
 def filled_in_one_round_only() -> Any:
     @T.prim_func
     def main(A: T.Tensor((64, 32), "float32"), B: T.Tensor((64, 32), "float32")):

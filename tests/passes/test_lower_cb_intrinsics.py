@@ -238,7 +238,7 @@ def test_reading_what_nothing_surely_filled_is_refused() -> None:
     assert (
         refusal(lambda: kernels_after(lower_cb_intrinsics, _filled_in_one_arm()))
         == """\
-test_lower_cb_intrinsics.py: error[TT127]: 'X' is used here, but filled on some ways to this line only
+test_lower_cb_intrinsics.py: error[TT127]: 'X' is used here, but filled on some paths to this line only
     Y[i, j] = X[i, j] * 2.0
-  help: fill it with T.copy, T.clear or T.fill on every way to this line"""
+  help: fill it with T.copy, T.clear or T.fill on every path to this line"""
     )

@@ -1,11 +1,12 @@
-"""Refuse a block that is used before it is filled, on any way through loops and branches.
+"""Refuse a block that some path through loops and branches uses before it is filled.
 
-    if bx == 0 { Copy A -> X } ; Copy X -> B                      TT127: X is filled on some ways to this line only
+    if bx == 0 { Copy A -> X } ; Copy X -> B                      TT127: X is filled on some paths to this line only
     loop k { if k == 0 { Copy A -> X } else { Map X = X + 1 } }    right: the first round fills X
 
-On a GPU such a block holds whatever an earlier kernel left there. Of every block is kept where it is filled, as a
-condition. Loops run at least once; a loop is followed through its first round, with the number its variable has
-there, and then through any other round. What reaches no tensor is left out by later passes, and may be read unfilled.
+On a GPU such a block holds whatever an earlier kernel left there. The check keeps, for every block, the condition under
+which it is filled. Loops run at least once: a loop is followed through its first round, with the loop variable at its
+first value, and then through any later round. A block that never reaches a tensor may be read unfilled, because later
+passes remove it.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from tilelang_tt.ir.scalar import Expr, Var, int_value
 from tilelang_tt.ir.tile import Branch, Gemm, Loop, Set, Stmt, reads, walk, writes
 
 Filled = dict[Buffer, Expr]  # where each block is filled; one that is not there is filled nowhere
-_FILL_IT = "fill it with T.copy, T.clear or T.fill on every way to this line"
+_FILL_IT = "fill it with T.copy, T.clear or T.fill on every path to this line"
 
 
 def check_definite_assignment(body: tuple[Stmt, ...]) -> None:
@@ -29,7 +30,7 @@ def check_definite_assignment(body: tuple[Stmt, ...]) -> None:
 class _Walk:
     def __init__(self, body: tuple[Stmt, ...]) -> None:
         self.numbers = {stmt.var for stmt in walk(body) if isinstance(stmt, Read)}  # from tensors
-        self.filled_before: set[Buffer] = set()  # on any way
+        self.filled_before: set[Buffer] = set()  # on any path
         self.needed = _needed(body)
 
     def body(self, body: tuple[Stmt, ...], filled: Filled, first: Mapping[Var, Expr], where: Expr | None) -> Filled:
@@ -79,7 +80,8 @@ class _Walk:
                 raise self.refusal(stmt, buffer, on)
 
     def refusal(self, stmt: Stmt, buffer: Buffer, on: Expr) -> UnsupportedError:
-        code, fact, help = "TT127", f"'{buffer.name}' is used here, but filled on some ways to this line only", _FILL_IT
+        code, help = "TT127", _FILL_IT
+        fact = f"'{buffer.name}' is used here, but filled on some paths to this line only"
         if self.numbers & set(scalar.variables(on)):
             fact = f"'{buffer.name}' is used here, but filled only where a number from a tensor says so"
         if buffer not in self.filled_before:

@@ -1,11 +1,11 @@
-"""Lift conditions on numbers that are computed on the chip: both ways are gone, and what is not meant is not kept.
+"""Lift a condition on values computed on the chip: both arms are executed, and a select keeps the right result.
 
     before   if lse != 0:
                  m = T.max(m, lse)
     after    Map holds = lse != 0 ; Map m = where(holds, max(m, lse), m)
 
-No kernel but compute sees such a number, and it only sees tiles of it: it cannot steer. A whole number of T.alloc_var
-that changes under such a condition, or with such a number, is one itself.
+Only the compute kernel sees such a value, and it sees whole tiles, so the value cannot control a branch. An integer of
+T.alloc_var that is assigned under such a condition, or from such a value, is computed on the chip too.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ def _body(scope: Scope, loops: Loops, stmt: Any, condition: Any, location: Locat
     elif isinstance(stmt, tirx.For) and stmt.kind != tirx.ForKind.THREAD_BINDING:
         yield _loop(scope, loops, stmt, condition, location)
     elif isinstance(stmt, tirx.Evaluate) and isinstance(stmt.value, tirx.IntImm):
-        return  # TVM's way to say nothing
+        return  # an empty statement in TVM
     elif isinstance(stmt, tirx.Evaluate) and operator(stmt.value) in HARMLESS:
         scope.decisions.append(Decision("lift", operator(stmt.value), HARMLESS[operator(stmt.value)], location))
     elif isinstance(stmt, tirx.SBlockRealize):

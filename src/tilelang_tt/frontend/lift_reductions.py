@@ -1,4 +1,4 @@
-"""Lift T.reduce_*: sums and maxima as they are, the others by way of |x| or -x.
+"""Lift T.reduce_*: sums and maxima directly, the others through |x| or -x.
 
 before   T.reduce_min(X, m, dim=1)
 after    Map X_tile = -X ; Reduce m_tile = max of X_tile along j ; Map m = -m_tile
@@ -27,7 +27,7 @@ REDUCTIONS: dict[str, tuple[str, str | None, str | None]] = {
 def reduction(
     scope: Scope, kind: str, src: Buffer, dst: Buffer, axis: int | None, *, clear: bool, location: Location | None
 ) -> tuple[Stmt, ...]:
-    """Sums and maxima as they are; the others by way of |x| or -x. Along no axis there is one element to combine."""
+    """Sums and maxima directly, the others through |x| or -x. Without an axis there is one element to combine."""
     op, before, after = REDUCTIONS[kind]
     if axis is None:
         value: ElementExpr = apply("abs", Element(src)) if kind.startswith("abs") else Element(src)

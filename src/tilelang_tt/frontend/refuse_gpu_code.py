@@ -1,4 +1,4 @@
-"""What has no meaning on this chip, refused by name with what to write instead."""
+"""Refuse what only makes sense on a GPU, by name, with what to write instead."""
 
 from __future__ import annotations
 

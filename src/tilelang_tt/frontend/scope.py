@@ -1,4 +1,4 @@
-"""What is known of a function while it is lifted: its tensors, blocks, names, and the numbers that steer it.
+"""What is known of a function while it is lifted: tensors, blocks, names, and the numbers that control flow depends on.
 
 A : TIR buffer of a parameter      -> Tensor
 A_shared : TIR buffer of a block   -> Buffer

@@ -1,4 +1,4 @@
-"""Copies of boxes with more than two axes, matrix by matrix: tiles of a tensor lie along two of its axes.
+"""Split copies of boxes with more than two axes into copies of matrices: tiles lie along two axes of a tensor.
 
 before   Copy A[bx, 0, 0, 0 : 1 x 4 x 64 x 64] -> s
 after    for n < 4:

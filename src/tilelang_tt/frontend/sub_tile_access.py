@@ -1,4 +1,4 @@
-"""Elements of blocks at places that are no whole tiles: `x[k]`, `x[i, 3]`, `x[i, 4 * k + j]`, `x[i // 4]`.
+"""Access elements of blocks that do not form whole tiles: `x[k]`, `x[i, 3]`, `x[i, 4 * k + j]`, `x[i // 4]`.
 
     before   for i, j in T.Parallel(64, 4):
                  y[i, j] = x[i, 4 * k + j]
@@ -6,10 +6,10 @@
                  Map x_rest = where([column] == 4 * k + j, x, 0) ; Reduce x_at = sum of x_rest along columns
                  Map y = where([column] == j, x_at[i], y)
 
-Three steps, each of which leaves less to say:
-- A loop whose variable walks no whole tiles becomes a serial one: iterations of T.Parallel do not see each other.
-- A store that stays at a place along an axis is a store along the whole axis under the condition that it is that place.
-- A load that stays at a place is a sum along the axis, of that element and zeros.
+In three steps:
+- A T.Parallel loop whose variable does not cover whole tiles becomes a serial loop; its iterations are independent.
+- A store to one index along an axis becomes a store along the whole axis, under the condition that it is that index.
+- A load from one index becomes a sum along the axis, of that element and zeros.
 """
 
 from __future__ import annotations

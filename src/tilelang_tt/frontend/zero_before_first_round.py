@@ -1,4 +1,4 @@
-"""Zeros for a block that a loop reads in its first round and fills only later in the round.
+"""Fill with zeros a block that a loop reads in its first round before filling it.
 
     before   loop i { Copy H -> h[i] ; ... ; Copy s -> H }
     after    Fill H = 0 ; loop i { Copy H -> h[i] ; ... ; Copy s -> H }

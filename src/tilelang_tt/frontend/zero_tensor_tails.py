@@ -1,10 +1,10 @@
-"""Zeros behind the end of a tensor that a later launch of the same function reads.
+"""Write zeros past the end of a tensor that a later launch of the same function reads.
 
     before   Copy x -> M[by * 64 : 64]      M : [100], read by the next launch
     after    Map x_end = where(by * 64 + i < 100, x, 0) ; Copy x_end -> M[by * 64 : 64]
 
-The last tile of a tensor goes on behind its end. The host fills that with zeros and never looks at it again, but what
-one launch stores there the next one would read.
+The last tile of a tensor reaches past its end. The host fills that padding with zeros once. What one launch stores
+there, the next launch would read.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Which elements of a tensor an access means, for the interpreter.
+"""The elements of a tensor that an access covers, for the interpreter.
 
     Load A tiles (2, 4) 1 x 2    ->   rows 64 to 95, columns 128 to 191
 
-An access that promises to stay inside (it has no guard) and does not is an error.
+An access without a guard promises to stay inside the tensor. One that does not is an error.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Where numbers lie: tensors in device memory, on-chip buffers, regions of both, and numbers read from tables."""
+"""Tensors in device memory, on-chip buffers, regions of both, and numbers read from tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Between which numbers an integer expression surely is.
+"""Lower and upper bounds of integer expressions.
 
     x & 255              0 .. 255                    x : int32
     a * b + 1            -16256 .. 16385             a, b : int8, computed as int16

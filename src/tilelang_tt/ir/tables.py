@@ -1,4 +1,4 @@
-"""The tables that steer a launch, and which of its kernels needs them: each has a copy of its own in L1.
+"""Tables that control flow depends on, and which kernels need them: each kernel has a copy of its own in L1.
 
     n = lengths_table[by] ; loop k < n { Load A[...] -> a ; Map y = y + a } ; Store y -> Y      reader, compute
 

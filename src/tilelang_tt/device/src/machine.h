@@ -1,7 +1,7 @@
 // The state of the virtual device while it runs: cores, circular buffers, fibers; and the functions between its files.
 //
-// Machinery only; what an operation means stands in its own file (matmul.cpp, binary.cpp, sfpu.cpp,
-// formats.cpp). A worker thread runs one core at a time; `core` and `fiber` below say which.
+// Machinery only; what an operation means is in its own file (matmul.cpp, binary.cpp, sfpu.cpp,
+// typecast.cpp ...). A worker thread runs one core at a time; `core` and `fiber` below say which.
 #pragma once
 
 #include <cstddef>

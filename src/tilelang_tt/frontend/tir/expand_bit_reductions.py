@@ -1,4 +1,4 @@
-"""T.reduce_bitand, T.reduce_bitor and T.reduce_bitxor, bit after bit.
+"""Expand T.reduce_bitand, T.reduce_bitor and T.reduce_bitxor into one reduction for each bit.
 
     before   T.reduce_bitor(x, r, dim=1)                              x : int32, 64 x 128
     after    for k in T.serial(32):
@@ -7,7 +7,7 @@
                  for i in T.Parallel(64): word[i] = word[i] | (int32(row[i]) << k)
              for i in T.Parallel(64): r[i] = word[i]
 
-No engine combines the bits of numbers along an axis, but each of them has a maximum, a minimum and a sum.
+No engine combines bits along an axis, but it can take the maximum, minimum or sum of a single bit.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""T.annotate_safe_value: what a tensor holds beyond its end, written out where it is read.
+"""Expand T.annotate_safe_value: reads past the end of a tensor select the annotated value.
 
 before   T.annotate_safe_value({A: -1})
          T.copy(A[bx * 32, 0], s)

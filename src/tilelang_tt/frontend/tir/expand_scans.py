@@ -1,11 +1,11 @@
-"""T.cumsum and T.cummax, written out: place after place along an axis.
+"""Expand T.cumsum and T.cummax into a serial loop along the axis.
 
     before   T.cumsum(x, y, dim=1)                            x, y : 64 x 128
     after    for i, j in T.Parallel(64, 128): y[i, j] = x[i, j]
              for k in T.serial(127):
                  for i in T.Parallel(64): y[i, k + 1] = y[i, k] + y[i, k + 1]
 
-Right for every type and axis, and slow: a few tile operations for each place.
+Correct for every type and axis, and slow: a few tile operations for each index.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Assignments of slices, written out as loops over their elements.
+"""Expand assignments of slices into loops over their elements.
 
 before   B[t, 0:4] = A[t : t + 4] * 2          in TIR: B[t, Ramp(0, 1, 4)] = A[Ramp(t, 1, 4)] * Broadcast(2, 4)
 after    for lane in T.Parallel(4): B[t, lane] = A[t + lane] * 2

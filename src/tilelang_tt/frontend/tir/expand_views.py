@@ -1,4 +1,4 @@
-"""T.reshape and T.view: another shape for the same elements, written out as accesses of one block.
+"""Expand T.reshape and T.view, which give the same elements another shape, into accesses of one block.
 
     before   v = T.reshape(s, (64, 4, 32))                  s : 64 x 128
              v[i, q, h] = ...

@@ -1,4 +1,4 @@
-"""Bits of indices as arithmetic, which the compiler can reason about.
+"""Turn bit operations on indices into arithmetic, which the compiler can reason about.
 
     before   A[(bx >> 1) * 32, (bx & 1) * 32]          i & ~31              i ^ 1
     after    A[bx // 2 * 32, bx % 2 * 32]              i - i % 32           i + 1 - i % 2 * 2

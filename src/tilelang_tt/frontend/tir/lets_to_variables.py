@@ -1,11 +1,11 @@
-"""Names for values that change before the name is used again: variables of their own.
+"""Turn a let into a variable where its value changes before the name is used again.
 
 before   t = x[i, j]                       after    t = T.alloc_var("float32")
          x[i, j] = y[i, j]                          t = x[i, j]
          y[i, j] = t                                x[i, j] = y[i, j]
                                                     y[i, j] = t
 
-TileLang puts the value in place of any other name, which is the same then. `a, b = b, a` has such names, too.
+TileLang inlines every other let. `a, b = b, a` makes such lets, too.
 """
 
 from __future__ import annotations

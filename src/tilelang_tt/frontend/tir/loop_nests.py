@@ -1,4 +1,4 @@
-"""Loops over the elements of boxes, in TIR: what tile operations mean, written out.
+"""Build TIR loops over the elements of boxes: what tile operations mean, element by element.
 
 T.copy(A[3, 0:8], X)   ->   for i in T.Parallel(8): X[i] = A[3, i]
 """

@@ -1,10 +1,10 @@
-"""Elements of 64-bit tensors that are narrowed as soon as they are read: labels, and indices, as torch gives them.
+"""Read 64-bit tensors as 32-bit words where elements are narrowed at once: labels and indices, as torch gives them.
 
     before   labels[i] = T.cast(Y[bx * 32 + i], "int32")    T.copy(Y[bx * 32], labels)    Y[bx * 32 + i] == T.int64(j)
     after    labels[i] = Y32[bx * 32 + i]                   T.copy(Y32[bx * 32], labels)  Y32[bx * 32 + i] == j
 
-Y32 is the same tensor in words of 32 bits: a call checks that its elements are such (TT315). What computes with 64 bits
-stays, and is refused.
+Y32 is the same tensor in words of 32 bits; a call checks that all elements fit (TT315). Arithmetic in 64 bits stays,
+and is refused.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Variables and what steers, in the forms the rest of the frontend knows.
+"""Bring variables and conditions into the forms that the rest of the frontend knows.
 
 before   v = T.alloc_var("float32")                     after    v_each = T.alloc_fragment((64,), "float32")
          for i in T.Parallel(64):                                for i in T.Parallel(64):

@@ -1,4 +1,4 @@
-"""Loops over elements whose rounds do not see each other, as T.Parallel.
+"""Turn serial loops over elements into T.Parallel where their rounds are independent.
 
     before   for i in T.serial(32):
                  for j in T.vectorized(64): C[i, j] = C[i, j] + A[i, k] * B[k, j]

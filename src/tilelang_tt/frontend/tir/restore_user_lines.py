@@ -1,12 +1,12 @@
-"""The user's lines for statements that TileLang's own macros made.
+"""Find the user's line for a statement that one of TileLang's own macros made.
 
     12  T.copy(A[bx * 32, 0], X)
     13  T.reduce_max(X, m, dim=1)      TileLang: reduce_op.py:93
     14  for i, j in T.Parallel(...):
 
-Of what T.reduce_* and its like expand to, TileLang records the lines of its own files. The user's calls stand between
-the lines of the statements around them, in the same order. Where the source between these has as many calls of
-functions of that file as there are operations, or a single one, each is known; otherwise statements stay as they are.
+For what T.reduce_* and similar macros expand to, TileLang records lines of its own files. The user's calls are between
+the lines of the statements around them, in the same order. Where the source between these lines has as many calls of
+functions of that file as there are operations, or a single call, each is known. Otherwise statements stay as they are.
 """
 
 from __future__ import annotations

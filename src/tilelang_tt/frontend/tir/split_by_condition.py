@@ -1,4 +1,4 @@
-"""T.Parallel where a condition on its variable keeps an access inside a block: a loop for each of its cases.
+"""Split T.Parallel by a condition on its variable that keeps an access inside a block: one loop for each case.
 
     before   for i, j in T.Parallel(32, 64):
                  y[i, j] = T.if_then_else(j < 32, -x[i, j + 32], x[i, j - 32])
@@ -6,8 +6,8 @@
                  for j in T.Parallel(32): y[i, j] = -x[i, j + 32]
                  for j in T.Parallel(32): y[i, j + 32] = x[i, j]
 
-A block is computed as a whole, so both values of a condition are, and tiles outside of `x` there are none. Conditions
-that cut inside a tile, and accesses that start inside one, stay: `sub_tile_access` takes them element by element.
+A block is computed as a whole: both values of the condition would be, and `x` has no tiles outside its bounds.
+Conditions that cut inside a tile, and accesses that start inside one, stay: `sub_tile_access` takes them one by one.
 """
 
 from __future__ import annotations

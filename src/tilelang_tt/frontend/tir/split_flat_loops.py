@@ -1,9 +1,9 @@
-"""Loops that take their variable apart, as one loop for each part.
+"""Split a loop that uses `i // 32` and `i % 32` into a loop over each.
 
     before   for i in T.Parallel(2048): B[i] = s[i // 32, i % 32]
     after    for i_0, i_1 in T.Parallel(64, 32): B[i_0 * 32 + i_1] = s[i_0, i_1]
 
-A loop that only divides its variable, or only takes remainders, stays: it repeats or looks up what it reads.
+A loop that uses only the quotient, or only the remainder, stays as it is: it repeats or looks up what it reads.
 """
 
 from __future__ import annotations

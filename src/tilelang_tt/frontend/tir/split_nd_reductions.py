@@ -1,4 +1,4 @@
-"""T.reduce_* of blocks with more than two axes, as reductions of matrices and as element-wise steps.
+"""Split T.reduce_* of blocks with more than two axes into reductions of matrices and element-wise steps.
 
 before   T.reduce_sum(s, r, dim=2)                     s : 4 x 64 x 32
 after    for q in T.serial(4):

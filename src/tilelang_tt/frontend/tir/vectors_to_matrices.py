@@ -1,12 +1,12 @@
-"""Vectors that are walked row by row and column by column, as the matrices they are.
+"""Turn a vector that is only used as `v[32 * r + c]` into a matrix.
 
     before   for i in T.Parallel(2048): v[i] = a[i // 32, i % 32] * b[i // 32, i % 32]
              T.reduce_sum(v, s, dim=0)
     after    for i in T.Parallel(2048): v[i // 32, i % 32] = a[i // 32, i % 32] * b[i // 32, i % 32]
              T.reduce_sum(v, v_rows, dim=1) ; T.reduce_sum(v_rows, s, dim=0)
 
-All that is done with such a vector is that, or to walk it as `32 * r + c`, to fill or to reduce the whole of it. Others
-stay as they are. `split_flat_loops` then makes loops over rows and columns.
+Such a vector is only accessed in one of these two forms, filled as a whole or reduced as a whole. Others stay as they
+are. `split_flat_loops` then makes loops over rows and columns.
 """
 
 from __future__ import annotations

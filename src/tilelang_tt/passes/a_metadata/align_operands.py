@@ -1,4 +1,4 @@
-"""A: lay operands the way they meet.
+"""A: transpose operands that lie along the wrong axis.
 
     before   Map C = A[j, i] + b[i]        A by its own rows and columns, b laid along columns
     after    Transpose A -> A_t ; Transpose b -> b_t ; Map C = A_t + b_t[i]

@@ -1,4 +1,4 @@
-"""Reductions of integers by way of floats, which hold 24 bits.
+"""Reductions of integers through floats, which hold 24 bits.
 
     before   Reduce s = sum of X along j                     X, s : int32, 200 of them along j
     after    Map low = X & 65535 ; Reduce low_sum = sum of low along j, exact

@@ -1,4 +1,4 @@
-"""A: a view of its own for each way in which an input is walked.
+"""A: give an input a view of its own for each pair of axes that its blocks lie along.
 
     before   Copy G[b, i : 64 x 128] -> X ; Copy G[b, 63, h : 128] -> g
     after    Copy G[b, i : 64 x 128] -> X ; Copy G_1[b, 63, h : 128] -> g    G_1: G again, for the host to lay otherwise

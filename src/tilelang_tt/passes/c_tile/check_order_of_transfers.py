@@ -1,4 +1,4 @@
-"""Whether what a kernel stores and loads of one tensor keeps the order of the program: part of `publish_blocks`."""
+"""Check that stores to and loads from one tensor keep the order of the program: part of `publish_blocks`."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
     before   Fill C_local = 0 ; Load A -> A_s ; Gemm C_local = A_s @ B_s (overwriting)      A_s2 filled, never read
     after    Load A -> A_s ; Gemm C_local = A_s @ B_s (overwriting)
 
-A statement goes if its buffer never reaches a store, or if every way from it overwrites the buffer before reading it. A
+A statement is removed if its buffer never reaches a store, or if every path from it overwrites the buffer unread. A
 circular buffer has no place for a block nobody takes, and packing over unread results is what the virtual device
 reports as lost work.
 """

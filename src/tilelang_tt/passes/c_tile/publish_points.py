@@ -1,4 +1,4 @@
-"""Where a block that the writer drains is complete: between its last filling and the first store of it."""
+"""Find where a block for the writer is complete: between the last statement that fills it and its first store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether what a block holds is still wanted: the question behind `lower_cb_intrinsics`."""
+"""Whether the contents of a block are still needed: part of `lower_cb_intrinsics`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Contents:
         self._facts = Facts(kernels.program.sizes, kernels.launch.blocks)
 
     def needed(self, rest: Rest, buffer: Buffer) -> bool:
-        """Whether some way from here comes to a statement that wants the contents of a block."""
+        """Whether some path from here reaches a statement that reads the contents of a block."""
         for part, perhaps in rest:
             wanted = self.wanted_by(part, buffer)
             if wanted or (wanted is False and not perhaps):

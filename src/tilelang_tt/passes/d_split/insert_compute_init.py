@@ -8,7 +8,7 @@
 The engines keep state: what the unpackers and the matrix unit are set up for (`mode`), the data formats of both
 source registers and of the packer, whether the packer adds to L1, and the constants of the SFPU. Walking the kernel,
 a statement that needs another state than the current one gets the call that makes it. What a loop needs first and
-leaves as it was is set before the loop; a state that differs between the ways into a place counts as unknown.
+leaves as it was is set before the loop; a state that differs between the paths to a statement counts as unknown.
 """
 
 from __future__ import annotations
@@ -183,7 +183,7 @@ _UNITS = {"srca": Unit.SRC_A, "srcb": Unit.SRC_B, "pack": Unit.PACK}
 
 
 def meet(a: EngineState, b: EngineState) -> EngineState:
-    """What is known where two ways join."""
+    """What is known where two paths join."""
     return EngineState(
         **{c: getattr(a, c) if same_setting(c, getattr(a, c), getattr(b, c)) else None for c in COMPONENTS}
     )

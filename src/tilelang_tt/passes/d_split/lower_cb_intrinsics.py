@@ -321,5 +321,5 @@ def _not_filled(buffer: Buffer, location: Location | None) -> UnsupportedError:
         "TT127",
         f"'{buffer.name}' is used here, but nothing that was put into it is still there",
         location=location,
-        help="fill it with T.copy, T.clear or T.fill on every way to this line",
+        help="fill it with T.copy, T.clear or T.fill on every path to this line",
     )

@@ -358,7 +358,7 @@ def _filled_in_one(then: _State, otherwise: _State, condition: Expr) -> dict[tup
 
 
 def _join(state: _State, other: _State) -> None:
-    """What is known where two ways meet. A way that leaves a page alone leaves the block it held."""
+    """What is known where two paths meet. A path that does not touch a page leaves the block it held."""
     for page in {**state.pages, **other.pages}:
         ways = [way.pages.get(page, _Page.EMPTY) for way in (state, other)]
         state.pages[page] = _Page.EMPTY if _Page.EMPTY in ways else max(ways)

@@ -1,4 +1,4 @@
-"""Engines: whatever an operation needs set is set, on every way to it.
+"""Engines: whatever an operation needs set is set on every path to it.
 
 The finished kernel alone is asked: this file says for itself what each call sets and what each operation needs, and
 knows nothing of how `insert_compute_init` found places for the calls. What is set is known by its part of the engines:
@@ -146,7 +146,7 @@ def _check(stmt: KernelStmt, state: State) -> None:
             raise fail("TT963", f"{type(stmt).__name__} runs with '{part}' not set for it")
 
 
-# --- ways through the kernel ----------------------------------------------------------------------
+# --- paths through the kernel ---------------------------------------------------------------------
 
 
 def _run(body: tuple[KernelStmt, ...], state: State, *, check: bool) -> State:

@@ -4,7 +4,7 @@
     Y: exp_tile(add_binary_tile(X, v))
 
 A use of DST is followed instruction by instruction. Loops that choose tiles of DST are run round by round, of others
-the first round stands for all. Where a use of DST branches, it is followed both ways.
+the first round stands for all. Where a use of DST branches, both arms are followed.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ def packed_values(body: tuple[KernelStmt, ...]) -> Iterator[Packed]:
 
 
 class _Run:
-    """One way through one use of DST: through the first or the second arms of all branches."""
+    """One path through one use of DST: through the first or the second arms of all branches."""
 
     def __init__(self, taken: bool) -> None:
         self.taken = taken

@@ -75,8 +75,8 @@ OPERATIONS = Invariant(
 )
 ENGINES = Invariant(
     "engines",
-    "whatever an operation needs set (mode, source and pack formats, accumulation, SFPU constants) is set on every way "
-    "to it; the packer's accumulation is off at the end",
+    "whatever an operation needs set (mode, source and pack formats, accumulation, SFPU constants) is set on every "
+    "path to it; the packer's accumulation is off at the end",
     check_engines,
 )
 

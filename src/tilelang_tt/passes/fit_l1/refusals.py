@@ -1,4 +1,4 @@
-"""What is said of a launch that no way makes fit: the blocks as they were written, their bytes, and what would fit."""
+"""The refusal of a launch that does not fit L1: the blocks as written, their bytes, and what would fit."""
 
 from __future__ import annotations
 

@@ -4,9 +4,9 @@
     after    Map a = x * 2 ; Map y = y + a ; Map a = x * 3 ; Map y = y + a         32
 
 A chip has 32 circular buffers and little L1. Blocks keep their names and places as long as everything fits; only then
-are those of the same shape, format and use put together, one by one: first compute's own, then those on their way
-from the reader or to the writer, which costs time, because less is read ahead. A block is in another's way if it is
-read after the other one is written, by any way through loops and branches, or by the same statement.
+are those of the same shape, format and use put together, one by one: first compute's own, then those that come
+from the reader or go to the writer, which costs time, because less is read ahead. Two blocks conflict if one is
+read after the other one is written, on any path through loops and branches, or by the same statement.
 """
 
 from __future__ import annotations
