@@ -55,8 +55,8 @@ numerics: $(STAMP)  ## errors of softmax, norms and attention in every numerics 
 mutate: $(STAMP)  ## every protocol call of many kernels left out, doubled, moved; rewrites docs/reference/mutation.md (minutes)
 	$(BIN)/python tests/device/mutation_table.py
 
-golden: $(STAMP)  ## rewrite the golden files of tests/golden and docs/reference; review the diff
-	UPDATE_GOLDEN=1 $(BIN)/pytest tests/golden tests/sdk/test_device_api.py
+golden: $(STAMP)  ## rewrite the golden files of tests/golden, tests/passes/texts and docs/reference; review the diff
+	UPDATE_GOLDEN=1 $(BIN)/pytest tests/golden tests/passes/test_texts.py tests/sdk/test_device_api.py
 
 bench: $(STAMP)  ## compile time, virtual device against torch, DRAM and DST against what is needed
 	$(BIN)/python -m benchmarks

@@ -1,0 +1,51 @@
+"""Every pass as text in, text out: `texts/<pass>.txt` holds a small program before it, and what it makes of it.
+
+No kernel is lifted and no other pass runs: the program is read from the text. `make golden` rewrites the second half.
+Kernels are written behind the tile program that they were made of.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tilelang_tt.ir.text_kernel import kernel_text, parse_kernels
+from tilelang_tt.ir.text_program import parse_tile, tile_text
+from tilelang_tt.pipeline import KERNEL_PASSES, TILE_PASSES
+
+FOLDER = Path(__file__).parent / "texts"
+BEFORE, AFTER = "--- before\n", "--- after\n"
+RUNS: dict[str, Callable[[Any], Any]] = {row.name: row.run for row in (*TILE_PASSES, *KERNEL_PASSES)}
+OF_KERNELS = {row.name for row in KERNEL_PASSES}
+
+
+def texts(name: str, text: str) -> tuple[str, str]:
+    """The program that `text` is and what a pass makes of it, printed; of kernels alone, without the tile program."""
+    run = RUNS[name]
+    if name not in OF_KERNELS:
+        program = parse_tile(text)
+        return tile_text(program), tile_text(run(program))
+    tiles, _, kernels = text.partition("kernels ")
+    sets = parse_kernels(f"kernels {kernels}", parse_tile(tiles))
+    return "\n".join(map(kernel_text, sets)), "\n".join(kernel_text(run(one)) for one in sets)
+
+
+def test_every_pass_has_a_text() -> None:
+    assert {path.stem for path in FOLDER.glob("*.txt")} == set(RUNS)
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_text_in_text_out(name: str) -> None:
+    path = FOLDER / f"{name}.txt"
+    before, _, after = path.read_text().removeprefix(BEFORE).partition(AFTER)
+    unchanged, found = texts(name, before)
+    assert before.endswith(unchanged)
+    assert found != unchanged
+    if os.environ.get("UPDATE_GOLDEN") == "1":
+        path.write_text(f"{BEFORE}{before}{AFTER}{found}")
+    else:
+        assert found == after
