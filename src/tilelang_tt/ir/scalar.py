@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import ExitStack
+from functools import lru_cache
 from threading import local
 from typing import TYPE_CHECKING, Any, overload
 
@@ -150,6 +151,7 @@ def product(values: Iterable[Expr | int]) -> Expr:
     return simplify(result)
 
 
+@lru_cache(maxsize=1 << 14)
 def negate(condition: Expr) -> Expr:
     return simplify(tirx.Not(condition))
 
@@ -213,11 +215,17 @@ def same_form(a: Expr, b: Expr) -> bool:
 
 
 def simplify(expr: Expr) -> Expr:
+    return expr if isinstance(expr, tirx.IntImm) else _simplified(expr)
+
+
+@lru_cache(maxsize=1 << 14)
+def _simplified(expr: Expr) -> Expr:
+    """Remembered by node: passes ask the same question of the same expression again and again."""
     return _plain().simplify(expr)
 
 
 def substitute(expr: Expr, values: Mapping[Var, Expr]) -> Expr:
-    if not values:
+    if not values or not any(variable in values for variable in variables(expr)):
         return expr
     return simplify(tirx.stmt_functor.substitute(expr, dict(values)))
 
