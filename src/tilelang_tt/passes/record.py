@@ -53,7 +53,7 @@ class Pass(Generic[State]):
     def summary(self) -> str:
         """The first sentence about it in its file."""
         text = str(sys.modules[self.run.__module__].__doc__).partition("\n")[0]
-        return re.sub(r"^[A-F]\d*: ", "", text)
+        return re.sub(r"^[A-F]: ", "", text)
 
 
 def holding(

@@ -1,4 +1,4 @@
-"""A3: turn copies into tile traffic.
+"""A: turn copies into tile traffic.
 
     before   Copy A[by * 128, k * 64 : 128 x 64] -> A_shared
     after    Load A tiles (by * 4, k * 2) 4 x 2 -> A_shared

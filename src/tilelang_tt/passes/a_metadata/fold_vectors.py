@@ -1,12 +1,12 @@
-"""A: vectors that meet no matrix lie 1024 elements to a tile.
+"""A: store vectors that are never combined with a matrix 1024 elements to a tile.
 
     before   Copy X[bx, 0 : 1 x 8192] -> x ; Reduce s = sum of x along i
     after    Copy X[bx, 0, 0 : 1 x 256 x 32] -> x ; Reduce x_sum = sum of x along i ; Reduce s = sum of x_sum along i
 
-A vector beside a matrix is as wide as its tiles: every value 32 times. One that only meets vectors, numbers and its own
-tensors is the same data as a matrix of 32 columns, and so are the rows of those tensors: nothing moves, and a row of a
-norm takes a 32nd of the pages. Vectors that are computed together fold together, or not at all; of a tensor that is
-written, all blocks must fold.
+A vector that is combined with a matrix is stored in whole tiles: every value 32 times. One that is only combined with
+vectors, numbers and its own tensors can be stored as a matrix of 32 columns, and so can the rows of those tensors: no
+data moves, and a row of a norm takes a 32nd of the pages. Vectors that are computed together fold together, or not at
+all; of a tensor that is written, all blocks must fold.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A1: choose which two axes of each tensor are tile rows and tile columns, and its storage format.
+"""A: choose which two axes of each tensor are tile rows and tile columns, and its storage format.
 
     before   A : bfloat16[4, 1024, 512], copied by blocks [1, 128, 64]
     after    A : rows = axis 1, columns = axis 2, 32 x 16 tiles x 4 batches, Float16_b pages of 2048 B

@@ -1,12 +1,12 @@
-"""A: which reductions take in all bits of a float32.
+"""A: choose which reductions read all bits of a float32.
 
     before   Reduce s = sum of X along j ; Store s -> S          X, S : float32
     after    Reduce s = sum of X along j, exact ; Store s -> S
 
-The matrix engine reduces fast, and takes in 11 bits of a float32, in maxima along columns 8. The vector unit takes in
-24 and is slower. It is chosen where the difference shows: the result reaches a tensor or a comparison with 32 bits
-all the way, and the operand has them, which a result of the matrix engine has not. A maximum that is compared for
-equality must be one of the numbers whatever they are.
+The matrix engine is fast, and reads 11 bits of a float32 (8 for maxima along columns). The vector unit reads all 24 and
+is slower. It is chosen where the difference is visible: the result reaches a tensor or a comparison in 32 bits, and
+the operand has that many bits, which a result of the matrix engine does not. A maximum that is compared for equality
+must be exactly one of its operands.
 """
 
 from __future__ import annotations

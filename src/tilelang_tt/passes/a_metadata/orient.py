@@ -1,4 +1,4 @@
-"""Which axis of every tensor and buffer runs along tile rows, and which along tile columns.
+"""Find which axis of every tensor and buffer runs along tile rows, and which along tile columns.
 
     acc[64, 128] : rows, columns          Reduce m = max of acc along j  :  m[64] : rows
     Map acc = acc * s[i] + b[j]           s[64] : rows, b[128] : columns

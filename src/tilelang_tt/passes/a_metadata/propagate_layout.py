@@ -1,4 +1,4 @@
-"""A2: give every on-chip buffer its shape in tiles, its format and its tile order.
+"""A: give every on-chip buffer its shape in tiles, its format and its tile order.
 
     before   B_shared : bfloat16[128, 64], read by T.gemm(..., transpose_B=True)
     after    B_shared : 4 x 2 tiles, Float16_b, tiles by columns

@@ -3,8 +3,8 @@
     before   Copy G[b, i : 64 x 128] -> X ; Copy G[b, 63, h : 128] -> g
     after    Copy G[b, i : 64 x 128] -> X ; Copy G_1[b, 63, h : 128] -> g    G_1: G again, for the host to lay otherwise
 
-A tensor lies in tiles over the axes that blocks of it extend over. An input that kernels only read can lie in
-memory several times, once for every choice of axes. A vector that is read along tile rows here and along tile columns
+A tensor is stored in tiles over the axes that its blocks extend over. An input that kernels only read can be stored
+several times, once for every choice of axes. A vector that is read along tile rows here and along tile columns
 there has a view for each: turning it on the chip would cost a tile operation, and float32 its last bits. The side of
 every axis is kept for the next two passes.
 """

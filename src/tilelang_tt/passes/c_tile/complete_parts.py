@@ -1,4 +1,4 @@
-"""C: parts that make up a whole block begin it: nothing of what it held before is needed.
+"""C: find parts that together fill a whole block, so that nothing of what it held before is needed.
 
     before   Fill y = 0 ; Map y[:, 0 : 64] = a ; Map y[:, 64 : 64] = b                       y : 128 columns
     after    Fill y = 0 ; Map y[:, 0 : 64, first] = a ; Map y[:, 64 : 64, more] = b
@@ -6,7 +6,7 @@
     before   Fill z = 0 ; Loop c < 4 { Map z[:, 32 c : 32] = d }                             z : 128 columns
     after    Loop c < 4 { Map z[:, 32 c : 32, first if c = 0] = d }
 
-`drop_dead_writes` leaves out zeros that nothing reads any more. The parts are packed one after the other into one
+`drop_dead_writes` then removes the zeros that nothing reads any more. The parts are packed one after the other into one
 block, which can be the one that goes out. They must lie apart, and nothing may look at the block in between.
 """
 

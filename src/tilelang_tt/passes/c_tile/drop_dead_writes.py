@@ -1,11 +1,11 @@
-"""C: leave out what nothing reads.
+"""C: remove what nothing reads.
 
     before   Fill C_local = 0 ; Load A -> A_s ; Gemm C_local = A_s @ B_s (overwriting)      A_s2 filled, never read
     after    Load A -> A_s ; Gemm C_local = A_s @ B_s (overwriting)
 
 A statement is removed if its buffer never reaches a store, or if every path from it overwrites the buffer unread. A
-circular buffer has no place for a block nobody takes, and packing over unread results is what the virtual device
-reports as lost work.
+circular buffer cannot drop a block that nobody takes, and the virtual device reports packing over unread results as
+lost work.
 """
 
 from __future__ import annotations

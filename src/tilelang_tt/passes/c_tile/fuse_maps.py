@@ -1,4 +1,4 @@
-"""C: compute element-wise statements that follow from each other in one pass through DST.
+"""C: compute an element-wise statement and the one that reads its result in one pass through DST.
 
     before   Map C_local = max(C_local, 0) ; Map C_out = C_local        (C_local not needed afterwards)
     after    Map C_out = max(C_local, 0)
@@ -6,9 +6,9 @@
     before   Fill m = -inf ; Reduce t = max of S ; Map m = max(m, t)
     after    Reduce t = max of S ; Map m = t
 
-The middle block's trip through L1, and often the block itself, disappears. Statements in between do not matter as
-long as they leave alone what is computed from. A plain copy of a block to one of the same format forwards in the
-same way to the statements that read the copy.
+The middle block's trip through L1, and often the block itself, disappears. Statements in between do not matter as long
+as they do not change the operands. A plain copy of a block to one of the same format forwards in the same way to the
+statements that read the copy.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""C: compute several blocks in one pass through DST where they are made of the same things.
+"""C: compute several blocks in one pass through DST where they share operands.
 
     before   Map m = max(t, old) ; Map f = exp(old - m)
     after    Section Map m = max(t, old) ; Map f = exp(old - max(t, old))
@@ -6,9 +6,9 @@
     before   Map S = exp(S) ; Gemm s = S @ ones ; Map P = S
     after    Section Map S = exp(S) ; Map P = exp(S) ;; Gemm s = S @ ones
 
-Common operands are unpacked once and common parts are computed once. The later statement moves up if nothing in
-between has to do with it. All results are computed from what the blocks held before, so that a copy of an old value
-is not needed beside its update.
+Common operands are unpacked once and common parts are computed once. The later statement moves up if it is independent
+of everything in between. All results are computed from what the blocks held before, so that a copy of an old value is
+not needed beside its update.
 """
 
 from __future__ import annotations

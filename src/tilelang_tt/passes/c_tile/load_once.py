@@ -3,8 +3,8 @@
     before   64 cores, 128 units, each: Load W tiles (0, 0) 1 x 64 -> w ; ...             w : 2 blocks, read 128 times
     after    before the first unit: Load W tiles (0, 0) 1 x 64 -> w                       w : 1 block, read 64 times
 
-A norm's weight, a bias, a table of angles: no block index chooses what is loaded. This is done where every core is
-known to have a unit, and some have more.
+A norm's weight, a bias, a table of angles: what is loaded does not depend on the block index. This is done where every
+core is known to have a unit, and some have more.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
-"""C: numbers that depend on where an element is.
+"""C: compute values that depend on the position of an element.
 
     before   Map S = where([i + -1 * j + bx * 64] >= 0, 0, -inf)
     after    Map S = mask[tile ...], or Map S = where(index + [bx * 64 + tile_row * 32 - tile_col * 32] >= 0, 0, -inf)
 
-Conditions that need a few different tiles are such tiles, made beforehand (`masks.py`). Otherwise a constant tile holds
-what differs inside a tile, and what differs between tiles is a number that the kernel computes.
+A condition that takes only a few different tiles becomes constant tiles (`masks.py`). Otherwise a constant tile holds
+what differs inside a tile, and the kernel computes a number for what differs between tiles.
 A condition that is the same for all elements of a block is decided for the block: a causal mask is computed
-on the diagonal only, and where it lets everything through, or nothing, it is gone. What the bounds of loops rule out
-has no branch.
+on the diagonal only, and removed where it is true, or false, for all elements. A case that the bounds of loops rule out
+gets no branch.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
-"""C: reductions by the matrix engine.
+"""C: write reductions as products with ones, for the matrix engine.
 
     before   Reduce s = sum of X along j ; Reduce m = max of X along j ; Reduce t += sum of X along j, exact
     after    Gemm s = X @ ones ; Reduce m_lane = max of X along j ; Gemm m = m_lane @ ones
              Reduce t_part = sum of X along j, exact ; Map t = t + t_part
 
-A sum is a product with a tile of ones, which leaves it in every lane of the result: a vector as the rest of the
-program wants it. The engine's maximum comes in the first lane with zeros behind it, so that the sum of its lanes
-spreads it. The tile of ones is made once per kernel. Exact reductions are the vector unit's and stay, one after
-the other; what was there before is added to them.
+A sum is a product with a tile of ones, which leaves it in every lane of the result: a vector as the rest of the program
+wants it. The engine leaves a maximum in the first lane and zeros in the others, so the sum of the lanes spreads it. The
+tile of ones is made once per kernel. Exact reductions stay as they are: the vector unit does them, one after the other.
+What the result held before is added afterwards.
 """
 
 from __future__ import annotations

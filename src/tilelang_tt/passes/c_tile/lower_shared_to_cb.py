@@ -1,4 +1,4 @@
-"""C1: say for every buffer which circular buffer it becomes.
+"""C: say for every buffer which circular buffer it becomes.
 
     before   A_shared : filled by Load in a loop of 3 stages, read by Gemm
     after    A_shared : reader -> compute, 3 blocks deep

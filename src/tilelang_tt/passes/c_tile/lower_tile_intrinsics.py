@@ -1,4 +1,4 @@
-"""C2: fit products to the matrix engine.
+"""C: fit products to the matrix engine.
 
     before   Gemm C_local += A_shared^T @ B_shared             C_local 4 x 4 tiles, DST holds 4
     after    Transpose A_shared -> A_shared_t

@@ -1,10 +1,10 @@
-"""C: blocks whose sides are no whole tiles, where the lanes behind their end count.
+"""C: fill the padding of blocks that are not whole tiles, where it would change a result.
 
     before   Reduce m = max of S[64 x 48] along j
     after    Map S_masked = where([j + -48] < 0, S, -inf) ; Reduce m = max of S_masked along j
 
-Padding lanes hold anything. Element by element that does no harm; a reduction along them, or a product over them,
-needs its neutral value there. Blocks that only loads and zero fills write have zeros already: the host pads with zeros.
+Padding lanes hold anything. That is harmless for element-wise code. A reduction or a product over them needs its
+neutral value there. Blocks that only loads and zero fills write have zeros already: the host pads with zeros.
 """
 
 from __future__ import annotations

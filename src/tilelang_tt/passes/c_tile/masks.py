@@ -4,8 +4,8 @@
     mask[tile (tile_row < tile_col ? 0 : (tile_row < tile_col + 1 ? 1 : 2))]
          0: all -inf    1: 0 where i - j >= 0, else -inf    2: all 0
 
-Tiles differ by the position of their first element. Where only a few such positions lie near the border, each has a
-tile, and so have all tiles before and all tiles behind it.
+Tiles differ by the position of their first element. If the border of the condition crosses only a few kinds of tiles,
+each kind gets a constant tile; one more serves all tiles before the border, and one all tiles behind it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""C: let a product begin, in DST, with the mask it is added to.
+"""C: start a product, in DST, from the mask it is added to.
 
     before   Branch bx <= n : Map S = mask[tile ...] ;; Gemm S += Q @ K, overwriting where n < bx
     after    Gemm S = mask[tile ...] where bx <= n, + Q @ K

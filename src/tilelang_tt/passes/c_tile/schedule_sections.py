@@ -7,9 +7,10 @@
 As many tiles are computed at a time as DST has room for; groups of tiles run through the blocks if all are alike, and
 are parts of rows if something repeats along a side. Later passes print this schedule, and decide nothing.
 
-The matrix engine adds and multiplies where the result does not show it. The SFPU computes in float32, on tiles that
-were copied to DST before. The matrix engine takes two tiles from L1 at once and is several times as fast, but its
-operands have 11 significant bits, and of a sum only 10 bits behind the larger operand's first count. So it is used
+The matrix engine adds and multiplies where its lower precision does not reach the stored result. The SFPU computes in
+float32, on tiles that were copied to DST before. The matrix engine takes two tiles from L1 at once and is several times
+as fast, but its operands have 11 significant bits, and of a sum only 10 bits behind the larger operand's first count.
+So it is used
 
 - for products of blocks with at most 8 significant bits: exact (at full fidelity, in a 32-bit DST);
 - for sums of such blocks, and products with one float32 block, where the result is stored with 8 bits and nothing on

@@ -1,4 +1,4 @@
-"""Which instruction carries out an operation, by kind of operand.
+"""Select the instruction for an operation, by kind of operand.
 
     x * 2       mul_unary_tile       tn    a number without a tile for it
     x * w[j]    sfpu_mul_bcast_row   tr    of w's tile the first row alone is there, and spread by the instruction

@@ -1,4 +1,4 @@
-"""C: let every buffer have one producer and one consumer among reader, compute and writer.
+"""C: give every buffer one producer and one consumer among reader, compute and writer.
 
     before   Load A -> X ; Map X = X * 2 ; Store X -> B        X: reader and compute write, compute and writer read
     after    Load A -> X_in ; Map X = X_in ; Map X = X * 2 ; Map X_out = X ; Store X_out -> B

@@ -1,4 +1,4 @@
-"""C: with fast math, skip what would leave a block as it was filled in the first round of a loop.
+"""C: with fast math, skip updates that change nothing in the first round of a loop.
 
     before   Fill O = 0 ; Loop n : ... ; Map O = O * f ; Gemm O += P @ V
     after    Fill O = 0 ; Loop n : ... ; Branch n != 0 : Map O = O * f ;; Gemm O += P @ V

@@ -1,10 +1,10 @@
-"""C: compute expressions that are too large for DST part by part.
+"""C: split expressions that are too large for DST.
 
     before   Map Y = (big) * (bigger)                              needs 5 tiles of DST at once; it holds 4
     after    Map Y_part = (bigger) ; Map Y = (big) * Y_part
 
-The operand that needs most goes to a block of its own first. That is a trip through L1 which `fuse_maps` and the
-sharing inside DST could not avoid. A part that occurs twice is computed once.
+The operand that needs the most slots is computed to a block of its own first, at the cost of a trip through L1. A part
+that occurs twice is computed once.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""D2: spell out loads and stores page by page.
+"""D: spell out loads and stores page by page.
 
     before   Load A tiles (by * 4, k * 2) 4 x 2 -> A_s
     after    reserve A_s ; for i < 4: for j < 2: read page (by * 4 + i) * 32 + k * 2 + j -> place i * 2 + j ;

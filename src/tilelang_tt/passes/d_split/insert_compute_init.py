@@ -1,4 +1,4 @@
-"""D4: program the engines before each operation that needs it, and nowhere else.
+"""D: program the engines before each operation that needs it, and nowhere else.
 
     before   unit: for k: ... matmul_block A, B ... pack C        for t: ... copy C ... pack C_out
     after    startup ; unit: reconfig srca B ; matmul_block_init ; reconfig pack C_out -> C ;

@@ -1,4 +1,4 @@
-"""D5: put the DST protocol around every section.
+"""D: put the DST protocol around every section.
 
 before   section { matmul_block ... } { pack_tile ... }
 after    acquire ; matmul_block ... ; commit ; wait ; pack_tile ... ; release

@@ -1,4 +1,4 @@
-"""D: bring the tables that steer a kernel into L1.
+"""D: bring tables that control flow depends on into L1.
 
     before   reader: unit: ... n = lengths_table[by] ; for k < n: ...
     after    reader: reserve lengths ; read its pages ; barrier ; push ; wait ; unit: ... n = lengths[by] ; ... ; pop

@@ -1,4 +1,4 @@
-"""D3: insert the circular-buffer protocol into compute and writer.
+"""D: insert the circular-buffer protocol into compute and writer.
 
     before   for k: receive A_s ; receive B_s ; Gemm C += A_s @ B_s                       Map C_out = C ; hand C_out
     after    reserve C ; for k: wait A_s ; wait B_s ; Gemm ; pop A_s ; pop B_s ; push C   wait C ; reserve C_out ; ...

@@ -1,4 +1,4 @@
-"""D: carry out compute's tile statements in DST sections.
+"""D: expand compute's tile statements into DST sections.
 
     before   Gemm C += A @ B, sub-blocks 2 x 2
     after    for i, j by 2: section { for k: matmul_block A, B -> DST } { pack DST -> C, adding }

@@ -1,4 +1,4 @@
-"""D: take a pool of blocks round its circular buffer whenever one of them is written.
+"""D: pop and push a whole pool of blocks whenever one of them is written.
 
     before   section { copy_tile pool[3] ; exp } { pack_tile pool[5] }
     after    wait pool ; section { copy_tile pool[3] ; exp ; pop pool } { reserve pool ; pack_tile pool[5] ; push pool }

@@ -1,13 +1,13 @@
-"""D6: no two inits of the vector unit in one basic block.
+"""D: separate two inits of the vector unit by the end of a basic block.
 
     before   exp_tile_init ; exp_tile ... recip_tile_init ; recip_tile ...
     after    exp_tile_init ; exp_tile ... end of block ; recip_tile_init ; recip_tile ...
 
 The SDK's compiler (sfpi 7.69) looks for instructions that occur twice in a basic block, records the first occurrence in
-the replay buffer and replays it in place of the second. It does not count with calls between them, and a vector
-function that it did not inline records its own instructions over those. The constants of an init are such a sequence,
-and functions share them: `erf` after `sigmoid` in a long kernel got others. Conditions and loops end basic blocks too,
-but for short loops, which the compiler unrolls.
+the replay buffer and replays it in place of the second. It ignores calls between them, but a vector
+function that was not inlined records its own instructions over those. The constants of an init are such a sequence,
+and functions share them: `erf` after `sigmoid` in a long kernel got wrong constants. Conditions and loops end basic
+blocks too, except short loops, which the compiler unrolls.
 """
 
 from __future__ import annotations

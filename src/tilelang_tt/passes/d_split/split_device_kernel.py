@@ -1,4 +1,4 @@
-"""D1: give every statement to the kernel that carries it out.
+"""D: give every statement to the kernel that carries it out.
 
     before   Loop k : Load A -> A_s ; Load B -> B_s ; Gemm C += A_s @ B_s          Publish C_out ; Store C_out -> C
     after    reader   unit: for k: Load A ; Load B

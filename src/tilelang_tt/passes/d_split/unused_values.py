@@ -1,4 +1,4 @@
-"""Variables of a kernel that nothing in it needs: part of `load_tables` and `finalize_persistent_signature`."""
+"""Drop variables of a kernel that nothing in it needs: part of `load_tables` and `finalize_persistent_signature`."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Engines: whatever an operation needs set is set on every path to it.
 
-The finished kernel alone is asked: this file says for itself what each call sets and what each operation needs, and
-knows nothing of how `insert_compute_init` found places for the calls. What is set is known by its part of the engines:
+Only the finished kernel is examined: this file states for itself what each call sets and what each operation needs,
+and knows nothing of how `insert_compute_init` placed the calls. What is set is known by its part of the engines:
 
     srca, srcb    formats of the source registers          pack         format of the packer
     mode          what the matrix engine does next         accumulate   where the packer adds to L1

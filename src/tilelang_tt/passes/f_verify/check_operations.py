@@ -4,7 +4,7 @@
                                 Y: add_binary_tile(X, v)                 does not: exp is missing
 
 Every value that is packed to a block must be the value of a statement that writes this block, and every statement must
-have such a value. An operation may be carried out by any of its instructions; which one was meant is not asked.
+have such a value. Any instruction of an operation will do.
 """
 
 from __future__ import annotations

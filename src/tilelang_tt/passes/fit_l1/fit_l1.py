@@ -3,10 +3,10 @@
     before   Load X -> x ; Map y = x * x ; Store y -> Y                                     x and y: 2 x 1,048,576 B
     after    loop c { Load X, part c -> x ; Map y = x * x ; Store y -> Y, part c }          x and y: 2 x 131,072 B
 
-Which blocks a launch has in the end follows from later passes, so each candidate is run through them
-and then measured (`room`), the cheapest first: as written; in loops over rows of tiles; over parts of 8, of 2 tile
-columns as well; with what was computed computed again for each use (`recompute_blocks`). The first that fits is the
-program; of the others nothing remains but a decision that says what they need.
+Which blocks a launch has in the end follows from later passes, so each candidate is run through them and then measured
+(`room`), the cheapest first: as written; in loops over rows of tiles; also over parts of 8, then 2 tile columns; with
+blocks computed again for each use (`recompute_blocks`). The first that fits is the program. The others leave a decision
+that says how much they need.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Let compute's own blocks of one format lie behind each other in one circular buffer, a pool: for `share_buffers`.
+"""Put compute's own blocks of one format into one circular buffer, a pool: part of `share_buffers`.
 
     before   a, b, c : compute -> compute, 1 tile Float32 each                    34 circular buffers
     after    pool_Float32 : a at tile 0, b at tile 1, c at tile 2                 32

@@ -1,10 +1,11 @@
-"""Let every statement that uses a computed block have one of its own: for `fit_l1`.
+"""Compute a block again for every statement that uses it: part of `fit_l1`.
 
     before   Map d = x - m[i] ; Map q = d * d ; Reduce s = sum of q ; Map y = d * s[i]
     after    Map d = x - m[i] ; Map q = d * d ; Reduce s = sum of q ; Map d_1 = x - m[i] ; Map y = d_1 * s[i]
 
-A block that two loops of `split_blocks` use must stay whole in L1 between them. Computed again it need not, and the
-numbers are the same. Whatever overwrites a block makes a new one first, so that what it is computed from stays.
+A block that two loops of `split_blocks` use must stay whole in L1 between them. A block that is computed again need
+not, and its values are the same. Whatever overwrites a block makes a new one first, so that what it is computed from
+stays.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Let blocks that are never needed at the same time be one block: for `share_buffers`.
+"""Merge blocks that are never needed at the same time: part of `share_buffers`.
 
     before   Map a = x * 2 ; Map y = y + a ; Map b = x * 3 ; Map y = y + b         33 circular buffers
     after    Map a = x * 2 ; Map y = y + a ; Map a = x * 3 ; Map y = y + a         32

@@ -1,11 +1,11 @@
-"""C: make do with the circular buffers and the L1 of a chip. Kernels that have room are left alone.
+"""C: share circular buffers where a launch needs more of them, or of L1, than a core has. Others are left alone.
 
     before   33 blocks, each in a circular buffer of its own
     after    those never needed at the same time lie in one
 
-If that is not enough, compute's own blocks of one format lie behind each other in one (`pool_blocks`); if that is not
-either, blocks from and to other kernels are copied to and from compute's own (`stage_blocks`). Each costs more time
-than the one before.
+If that is not enough, compute's own blocks of one format are put into one circular buffer (`pool_blocks`). If that is
+still not enough, blocks from and to other kernels are copied to and from compute's own (`stage_blocks`). Each step
+costs more time than the one before.
 """
 
 from __future__ import annotations

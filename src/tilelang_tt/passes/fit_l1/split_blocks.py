@@ -1,4 +1,4 @@
-"""Let blocks that are too large for L1 be computed part by part: for `fit_l1`.
+"""Compute blocks that are too large for L1 part by part: part of `fit_l1`.
 
     before   Load X -> x ; Map q = x * x ; Reduce s = sum of q ; Load W -> w ; Map y = (x * s[i]) * w[j] ; Store y -> Y
     after    Load X -> x ; Fill s = 0 ; loop c { Map q = x[i, 64 c + j] * x[i, 64 c + j] ; Reduce s += sum of q }

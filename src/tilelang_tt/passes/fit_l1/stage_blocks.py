@@ -1,4 +1,4 @@
-"""Let blocks from the reader or to the writer go through others: for `share_buffers`.
+"""Copy blocks from the reader, or to the writer, through compute's own blocks: part of `share_buffers`.
 
     before   Load A -> a ; Load B -> b ; ... ; Map y = a + b                                40 circular buffers
     after    Load A -> a_in ; Map a = a_in ; Load B -> b_in ; Map b = b_in ; ... ; Map y = a + b
