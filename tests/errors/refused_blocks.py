@@ -37,7 +37,7 @@ def gemm(block: int, stages: int, size: int = 2048) -> Any:
 @refused(
     "TT122",
     "block 1x32x32 of 'B' lies along axes (1, 2), and another one across one of these",
-    help="walk a tensor by blocks over the same axes everywhere",
+    help="copy blocks of a tensor over the same axes everywhere",
 )
 def columns_here_and_rows_there() -> Any:
     @T.prim_func
@@ -54,7 +54,7 @@ def columns_here_and_rows_there() -> Any:
 @refused(
     "TT123",
     "'B' is copied by blocks over axes (1, 2) and over axes (None, 0)",
-    help="walk a tensor by blocks over the same axes everywhere",
+    help="copy blocks of a tensor over the same axes everywhere",
 )
 def one_tensor_two_layouts() -> Any:
     @T.prim_func
@@ -123,8 +123,8 @@ def rows_of_unknown_length() -> Any:
 
 @refused(
     "TT153",
-    "16 elements along axis 1 of 'B' are stored here, and elsewhere another number: what lies behind them would be "
-    "overwritten",
+    "16 elements along axis 1 of 'B' are stored here, and a different number elsewhere: the elements behind them "
+    "would be overwritten",
     help="store blocks of one size, or blocks that end at multiples of 32",
 )
 def narrow_block_beside_wide_ones() -> Any:

@@ -5,7 +5,7 @@ from typing import Any
 import tilelang.language as T
 from refusals import refused
 
-ELEMENTS = "docs/reference/operations.md lists the operations there are"
+ELEMENTS = "docs/reference/operations.md lists the supported operations"
 
 
 @refused(
@@ -28,7 +28,7 @@ def parallel_of_unknown_size() -> Any:
 @refused(
     "TT131",
     "tl.atomic_add_elem_op inside T.Parallel is not supported by this version",
-    help="assign elements of blocks, under conditions if need be",
+    help="assign elements of blocks, under conditions where needed",
 )
 def atomic_addition_per_element() -> Any:
     @T.prim_func
@@ -45,7 +45,7 @@ def atomic_addition_per_element() -> Any:
 @refused(
     "TT131",
     "a loop inside T.Parallel runs from 0 for i rounds, not the same for every element",
-    help="let it run over everything, and put what it does under a condition",
+    help="let it run over the full range, and put its body under a condition",
 )
 def loop_as_long_as_the_row() -> Any:
     @T.prim_func
@@ -63,7 +63,7 @@ def loop_as_long_as_the_row() -> Any:
 
 @refused(
     "TT137",
-    "reducer 'total' is assigned something else than a sum of its element and a value",
+    "reducer 'total' is assigned something other than a sum of its element and a value",
     help="use T.reducer_update",
 )
 def product_of_a_reducer() -> Any:
@@ -116,7 +116,7 @@ def next_number() -> Any:
 @refused(
     "TT136",
     "several iterations of T.Parallel assign to the same element of 'X[i]'",
-    help="walk each axis of the target by a variable of its own, or use T.reduce_sum and its like",
+    help="walk each axis of the target by a variable of its own, or use T.reduce_sum or another reduction",
 )
 def one_element_for_a_row() -> Any:
     @T.prim_func

@@ -163,7 +163,7 @@ def view_with_strides() -> Any:
 @refused(
     "TT111",
     "a while loop is not supported by this version",
-    help="write T.serial over the most rounds there can be, with an if on the condition inside",
+    help="write T.serial over the largest possible number of rounds, with an if on the condition inside",
 )
 def while_loop() -> Any:
     @T.prim_func
@@ -179,7 +179,7 @@ def while_loop() -> Any:
 
 @refused(
     "TT138",
-    "an element of 'X' steers the kernel; it is computed on the chip",
+    "an element of 'X' controls an index, a bound or a branch, but is computed on the chip",
     help="read the number from a tensor parameter",
 )
 def condition_on_data() -> Any:
@@ -196,7 +196,7 @@ def condition_on_data() -> Any:
 
 @refused(
     "TT138",
-    "an element of 'n' steers the kernel; it is computed on the chip",
+    "an element of 'n' controls an index, a bound or a branch, but is computed on the chip",
     help="read the number from a tensor parameter",
 )
 def condition_on_a_copy_that_changes() -> Any:
@@ -217,7 +217,7 @@ def condition_on_a_copy_that_changes() -> Any:
 
 @refused(
     "TT138",
-    "an element of 'n' steers the kernel; it is computed on the chip",
+    "an element of 'n' controls an index, a bound or a branch, but is computed on the chip",
     help="read the number from a tensor parameter",
 )
 def condition_on_a_copy_from_a_place_that_changes() -> Any:
@@ -239,7 +239,7 @@ def condition_on_a_copy_from_a_place_that_changes() -> Any:
 
 @refused(
     "TT112",
-    "index or condition 'T.bitwise_xor(bx, by) * 32' is more than whole-number arithmetic on known values",
+    "index or condition 'T.bitwise_xor(bx, by) * 32' is not integer arithmetic on known values",
     help=SCALARS,
 )
 def swizzled_index() -> Any:
@@ -364,7 +364,7 @@ def product_onto_its_operand() -> Any:
 
 @refused(
     "TT150",
-    "elements of 'N' steer the kernel, and the same function writes 'N'",
+    "elements of 'N' control indices, bounds or branches, and this function writes 'N'",
     help="write it in a function of its own, and call that one first",
 )
 def table_written_by_the_function() -> Any:

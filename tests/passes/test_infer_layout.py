@@ -83,7 +83,7 @@ def test_blocks_over_different_axes_are_refused() -> None:
         == """\
 test_infer_layout.py: error[TT123]: 'B' is copied by blocks over axes (1, 2) and over axes (None, 0)
     T.copy(V, B[0:64, 5, 7])
-  help: walk a tensor by blocks over the same axes everywhere"""
+  help: copy blocks of a tensor over the same axes everywhere"""
     )
 
 

@@ -34,7 +34,7 @@ class _Walk:
         self.needed = _needed(body)
 
     def body(self, body: tuple[Stmt, ...], filled: Filled, first: Mapping[Var, Expr], where: Expr | None) -> Filled:
-        """What is filled behind `body`, which runs where `where` holds. `first`: loop variables in first rounds."""
+        """The blocks filled after `body`, which runs where `where` holds. `first`: loop variables in first rounds."""
         filled = dict(filled)
         for stmt in body:
             if isinstance(stmt, Branch):
@@ -52,7 +52,7 @@ class _Walk:
     def loop(self, loop: Loop, filled: Filled, first: Mapping[Var, Expr], where: Expr | None) -> Filled:
         filled = self.body(loop.body, filled, {**first, loop.var: scalar.const(0)}, where)
         if not any(loop.var in scalar.variables(condition) for condition in _conditions(loop.body)):
-            return filled  # other rounds do the same, with more that is filled
+            return filled  # later rounds do the same, with more blocks filled
         filled = self.body(loop.body, filled, first, where)
         return {b: on for b, on in filled.items() if loop.var not in scalar.variables(on)}
 

@@ -162,7 +162,7 @@ class _Lifter:
         if isinstance(stmt, tirx.Evaluate) and not isinstance(stmt.value, tirx.Call):
             return []  # what an empty function consists of
         if isinstance(stmt, tirx.AssertStmt) and scalar.always(stmt.condition):
-            return []  # that sizes agree, which they do
+            return []  # asserts that sizes agree, which the call checks
         raise UnsupportedError(
             "TT106",
             f"{type(stmt).__name__} outside a T.Kernel",
@@ -250,7 +250,7 @@ class _Lifter:
             "TT111",
             f"{'a while loop' if is_while else type(stmt).__name__} is not supported by this version",
             location=location,
-            help="write T.serial over the most rounds there can be, with an if on the condition inside"
+            help="write T.serial over the largest possible number of rounds, with an if on the condition inside"
             if is_while
             else "express it with T.serial, T.Parallel and tile operations",
         )
@@ -294,25 +294,25 @@ class _Lifter:
 
 
 def _blank_around_parts(body: tuple[Stmt, ...], partly_written: Iterable[Buffer]) -> list[Stmt]:
-    """Zeros for blocks that are written part by part: all their tiles go together when they are read."""
+    """Fill blocks that are written part by part with zeros: a reader gets all their tiles at once."""
     parts = dict.fromkeys(stmt.dst for stmt in walk(body) if isinstance(stmt, Map) and stmt.part is not None)
     return [Fill(buffer, 0.0) for buffer in dict.fromkeys((*parts, *partly_written))]
 
 
 def _selected_first(body: tuple[Stmt, ...], block: Buffer) -> bool:
-    """Whether nothing is done with a block before some of its elements are assigned: the others hold anything."""
+    """Whether the first use of a block assigns only some of its elements: the others are undefined."""
     first = next((stmt for stmt in walk(body) if block in (*reads(stmt), *writes(stmt))), None)
     return isinstance(first, Map) and first.dst is block
 
 
 def _numbered(launches: list[Launch]) -> list[Launch]:
-    """Launches of one function told apart by their names."""
+    """Give the launches of one function different names."""
     if len(launches) == 1:
         return launches
     return [replace(launch, name=f"{launch.name}_{number}") for number, launch in enumerate(launches)]
 
 
 def _grid_extents(func: tirx.PrimFunc) -> list[Expr]:
-    """Of every T.Kernel. Whole numbers that the caller passes for them are sizes, as those of tensors are."""
+    """Grid extents of every T.Kernel. Integers that the caller passes for them are sizes, like those of tensors."""
     attributes = scalar.nodes(func.body, tirx.AttrStmt)
     return [node.value for node in attributes if node.attr_key == "thread_extent"]

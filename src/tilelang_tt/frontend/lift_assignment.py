@@ -358,5 +358,5 @@ class Assignment:
             "TT136",
             f"several iterations of T.Parallel assign to the same element of '{target.name}[{shown}]'",
             location=self.location,
-            help="walk each axis of the target by a variable of its own, or use T.reduce_sum and its like",
+            help="walk each axis of the target by a variable of its own, or use T.reduce_sum or another reduction",
         )

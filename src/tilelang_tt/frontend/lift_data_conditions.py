@@ -72,7 +72,7 @@ def is_data(scope: Scope, condition: Any) -> bool:
 
 
 class Predicate:
-    """What is lifted under a condition: the truth of it, and the blocks that were there before."""
+    """Lifts statements under a condition: knows its truth value, and the blocks that existed before."""
 
     def __init__(self, scope: Scope, holds: Buffer) -> None:
         self.scope = scope
@@ -125,7 +125,7 @@ class Predicate:
         yield replace(stmt, value=Element(beside))
 
     def store(self, stmt: Copy, when: bool) -> Iterator[Stmt]:
-        """What lies there already is stored again where the condition does not hold."""
+        """Where the condition does not hold, the old contents are stored again."""
         block = stmt.src.source
         assert isinstance(block, Buffer)
         old, new = (self.scope.temporary(block.name, block.dtype, block.shape, stmt.location) for _ in range(2))

@@ -144,7 +144,7 @@ class ExpressionLifter:
             "TT134",
             f"'{expr}' has no element-wise form in this version",
             location=self.location,
-            help="docs/reference/operations.md lists the operations there are",
+            help="docs/reference/operations.md lists the supported operations",
         )
 
     def cast(self, expr: Any) -> ElementExpr:

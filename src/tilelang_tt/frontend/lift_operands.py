@@ -62,7 +62,7 @@ def block_of(scope: Scope, call: Any, location: Location | None) -> Operand:
 
 
 def operand(scope: Scope, call: Any, region: Region, location: Location | None) -> Operand:
-    """A part of a block is taken out and put back element by element, as T.Parallel would."""
+    """Copy a part of a block out and back element by element, as T.Parallel would."""
     source = region.source
     assert isinstance(source, Buffer)
     if is_whole(region):

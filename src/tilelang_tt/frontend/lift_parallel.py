@@ -69,7 +69,7 @@ def _body(scope: Scope, loops: Loops, stmt: Any, condition: Any, location: Locat
             "TT131",
             f"{what} inside T.Parallel is not supported by this version",
             location=location,
-            help="assign elements of blocks, under conditions if need be",
+            help="assign elements of blocks, under conditions where needed",
         )
 
 
@@ -112,7 +112,7 @@ def _store(scope: Scope, loops: Loops, stmt: Any, condition: Any, location: Loca
 
 
 def _round(scope: Scope, loops: Loops, stmt: Any, condition: Any, location: Location | None) -> Iterator[Stmt]:
-    """A store with fewer loops around it. What of its condition is the same for all that is stored chooses a branch."""
+    """A store with fewer loops around it. What of its condition is the same for all elements becomes a branch."""
     walked = {var for var, _ in loops}
     tests = _conjuncts(condition) if stmt.buffer in scope.tensors else []
     uniform = [test for test in tests if not walked & set(scalar.variables(test)) and _steers(scope, test)]
@@ -132,7 +132,7 @@ def _conjuncts(condition: Any) -> list[Any]:
 
 
 def _steers(scope: Scope, test: Any) -> bool:
-    """Whether all that a test reads is known to every kernel."""
+    """Whether every kernel knows everything that a test reads."""
     found = scalar.nodes(test, tirx.BufferLoad)
     return all(scope.is_number(load.buffer) and not scope.writes_to(load.buffer) for load in found)
 
@@ -154,7 +154,7 @@ def _update(scope: Scope, loops: Loops, stmt: Any, condition: Any, location: Loc
 def _in_rounds(
     scope: Scope, serial: Loops, why: str, location: Location | None, lifted: Callable[[], Iterator[Stmt]]
 ) -> tuple[Stmt, ...]:
-    """What is lifted with some loops around it, one round after the other."""
+    """Lift the body, with the serial loops around it."""
     for var, extent in serial:
         text = f"one of {extent} rounds after the other: {why}"
         scope.decisions.append(Decision("lift", str(var.name), text, location))
@@ -167,13 +167,13 @@ def _in_rounds(
 
 
 def _loop(scope: Scope, loops: Loops, stmt: Any, condition: Any, location: Location | None) -> Stmt:
-    """A loop inside T.Parallel, turned inside out: elements do not see each other's rounds."""
+    """A serial loop inside T.Parallel becomes a serial loop around it: elements are independent."""
     if any(var in scalar.variables(bound) for var, _ in loops for bound in (stmt.min, stmt.extent)):
         raise UnsupportedError(
             "TT131",
             f"a loop inside T.Parallel runs from {stmt.min} for {stmt.extent} rounds, not the same for every element",
             location=location,
-            help="let it run over everything, and put what it does under a condition",
+            help="let it run over the full range, and put its body under a condition",
         )
     with scope.apart(), scope.loop(stmt, location) as extent, scope.reads() as reads:
         body = tuple(_body(scope, loops, stmt.body, condition, location))

@@ -132,7 +132,7 @@ def _contribution(scope: Scope, stmt: Any, location: Location | None) -> tuple[A
                 return target, value
     raise UnsupportedError(
         "TT137",
-        f"reducer '{stmt.buffer.name}' is assigned something else than a "
+        f"reducer '{stmt.buffer.name}' is assigned something other than a "
         f"{scope.reducers[stmt.buffer.data]} of its element and a value",
         location=location,
         help="use T.reducer_update",

@@ -201,7 +201,7 @@ class Scope:
         if not scalar_text.supported(result):
             raise UnsupportedError(
                 "TT112",
-                f"index or condition '{result}' is more than whole-number arithmetic on known values",
+                f"index or condition '{result}' is not integer arithmetic on known values",
                 location=location,
                 help="use + - * // % min max, comparisons, and bits with constants, "
                 "of block indices, loop variables and sizes",
@@ -224,7 +224,7 @@ class Scope:
 
     @contextmanager
     def apart(self, known: Iterable[tuple[Region, tuple[int, ...], Buffer]] = ()) -> Iterator[None]:
-        """What is lifted inside may run often or never: what it stores is unknown outside; inside, `known` is."""
+        """Lift a body that may run many times or never. What it stores is unknown outside; inside, `known` is known."""
         self.stored = list(known)
         yield
         self.stored = []
@@ -276,7 +276,7 @@ class Scope:
         if isinstance(source, Buffer):
             raise UnsupportedError(
                 "TT138",
-                f"an element of '{source.name}' steers the kernel; it is computed on the chip",
+                f"an element of '{source.name}' controls an index, a bound or a branch, but is computed on the chip",
                 location=location,
                 help="read the number from a tensor parameter",
             )

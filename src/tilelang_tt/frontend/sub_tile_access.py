@@ -35,7 +35,7 @@ _NARROW = ("bfloat16", "float16")  # the matrix engine takes these in as they ar
 
 
 def serial_loops(scope: Scope, loops: Loops, store: Any, condition: Any) -> Loops:
-    """The loops that walk some block otherwise than by whole tiles."""
+    """The loops that access some block other than by whole tiles."""
     found: set[int] = set()
     trees = [tree for tree in (store.value, condition) if tree is not None]
     accesses = [(load, False) for tree in trees for load in _loads(tree)] + [(store, True)]
@@ -51,7 +51,7 @@ def serial_loops(scope: Scope, loops: Loops, store: Any, condition: Any) -> Loop
 
 
 def check_inside(scope: Scope, loops: Loops, store: Any, condition: Any, location: Location | None) -> None:
-    """Refuse an element that no block has, where no condition keeps it from being used."""
+    """Refuse an access outside a block, unless a condition prevents it."""
     if condition is not None:
         return
     choices = [node for node in scalar.nodes(store.value) if scalar.is_choice(node) or isinstance(node, tirx.Select)]
@@ -211,7 +211,7 @@ def _used(index: Expr, loops: Loops) -> list[int]:
 
 
 def widened(scope: Scope, loops: Loops, store: Any, condition: Any) -> tuple[Loops, Any, Any]:
-    """A store that stays at a place along the tiles of a block, as one along the whole axis under a condition."""
+    """Turn a store to one index along a tile axis into a store along the whole axis, under a condition."""
     if store.buffer not in scope.buffers:
         return loops, store, condition
     block = scope.buffers[store.buffer]
@@ -236,7 +236,7 @@ def widened(scope: Scope, loops: Loops, store: Any, condition: Any) -> tuple[Loo
 
 
 def pick(scope: Scope, source: Buffer, axis: int, place: Expr, location: Location | None) -> tuple[Buffer, list[Stmt]]:
-    """A block of what `source` holds at a place along an axis, and the statements that fill it."""
+    """A block of the elements of `source` at one index along an axis, and the statements that fill it."""
     factors = tuple(int(along == axis) for along in range(len(source.shape)))
     here = apply("eq", Index(factors, scalar.simplify(-place)), Number(0, "int32"))
     alone = apply("where", here, Element(source), numeral(0, value_type(source.dtype)))

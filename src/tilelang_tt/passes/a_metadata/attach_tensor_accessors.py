@@ -187,7 +187,7 @@ class _Rewriter:
                 raise UnsupportedError(
                     "TT153",
                     f"{region.extents[axis]} elements along axis {axis} of '{tensor.name}' are stored here, and "
-                    "elsewhere another number: what lies behind them would be overwritten",
+                    "a different number elsewhere: the elements behind them would be overwritten",
                     location=location,
                     help="store blocks of one size, or blocks that end at multiples of 32",
                 )

@@ -88,7 +88,7 @@ def _tile_axes(region: Region, sides: Sides, location: Location | None) -> TileA
             "TT122",
             f"block {box} of '{region.source.name}' lies along axes {tuple(axes)}, and another one across one of these",
             location=location,
-            help="walk a tensor by blocks over the same axes everywhere",
+            help="copy blocks of a tensor over the same axes everywhere",
         )
     return (row[0] if row else None), (col[0] if col else None)
 
@@ -108,7 +108,7 @@ def _common(tensor: Tensor, ways: dict[TileAxes, Location | None]) -> TileAxes:
         "TT123",
         f"'{tensor.name}' is copied by blocks over axes {first} and over axes {other}",
         location=location,
-        help="walk a tensor by blocks over the same axes everywhere",
+        help="copy blocks of a tensor over the same axes everywhere",
     )
 
 

@@ -60,7 +60,7 @@ def _check_tables(program: TileProgram, written: set[int]) -> None:
                     name = program.params[read.table.param].name
                     raise UnsupportedError(
                         "TT150",
-                        f"elements of '{name}' steer the kernel, and the same function writes '{name}'",
+                        f"elements of '{name}' control indices, bounds or branches, and this function writes '{name}'",
                         location=read.location,
                         help="write it in a function of its own, and call that one first",
                     )

@@ -319,7 +319,7 @@ def _location(stmt: KernelStmt) -> Location | None:
 def _not_filled(buffer: Buffer, location: Location | None) -> UnsupportedError:
     return UnsupportedError(
         "TT127",
-        f"'{buffer.name}' is used here, but nothing that was put into it is still there",
+        f"'{buffer.name}' is used here, but its contents have been given up before",
         location=location,
         help="fill it with T.copy, T.clear or T.fill on every path to this line",
     )
