@@ -15,6 +15,7 @@ PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("src/
 MODULES = sorted(ROOT.glob("src/**/*.py"))
 OTHERS = ("CHANGELOG.md", "upstream.md", "device-api.md")  # name files that were there once, of TileLang, of the SDK
 PATH = re.compile(r"(?<![\w./<*-])((?:[\w-]+/)*[\w-]+\.(?:py|md|h|cpp|toml|txt))(?![\w*/])")
+LINK = re.compile(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)")  # but not https://...
 NAME = re.compile(r"`([a-z]\w*_\w+)`")
 
 BLOCK = re.compile(r"^ *```.*?^ *```$", re.MULTILINE | re.DOTALL)  # commands, and what they print
@@ -47,6 +48,12 @@ def _missing(text: str) -> set[str]:
 @pytest.mark.parametrize("page", [p for p in PAGES if p.name not in OTHERS], ids=lambda p: p.name)
 def test_files_named_on_a_page_exist(page: Path) -> None:
     assert _missing(BLOCK.sub("", page.read_text(encoding="utf-8"))) == set()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_links_of_a_page_lead_somewhere(page: Path) -> None:
+    text = BLOCK.sub("", page.read_text(encoding="utf-8"))
+    assert {link for link in LINK.findall(text) if not (page.parent / link).exists()} == set()
 
 
 def test_files_named_in_docstrings_exist() -> None:

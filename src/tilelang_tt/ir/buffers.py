@@ -43,7 +43,7 @@ class Buffer:
 
 @dataclass(frozen=True)
 class Gather:
-    """Row `var` of a block is at place `index` of the tensor's axis: a number over `var` and what `reads` bring."""
+    """Row `var` of a block is at `index` of the tensor's axis: an expression over `var` and the numbers of `reads`."""
 
     axis: int
     var: Var = field(metadata=DEFINES)

@@ -41,7 +41,7 @@ class Element:
 
 @dataclass(frozen=True)
 class Index:
-    """A whole number that depends on where the element is: base + the sum of factor * coordinate along each axis."""
+    """An integer that depends on the position of the element: base + the sum of factor * coordinate along each axis."""
 
     factors: tuple[int, ...]  # one for every axis of the block being computed
     base: Expr

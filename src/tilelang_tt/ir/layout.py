@@ -191,7 +191,7 @@ class Stream:
 
 @dataclass(frozen=True)
 class Pool:
-    """Blocks of compute's own that lie behind each other in one circular buffer."""
+    """Blocks of compute's own that share one circular buffer, one after the other."""
 
     whole: Buffer  # stands for all of them
     blocks: dict[Buffer, int]  # and the place of their first tiles

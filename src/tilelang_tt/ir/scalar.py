@@ -55,7 +55,7 @@ _KEPT = local()
 
 
 def _plain() -> Any:
-    """An analyzer that knows nothing of any variable: making one takes longer than most questions to it."""
+    """An analyzer without facts, made once: making one takes longer than most queries."""
     if not hasattr(_KEPT, "analyzer"):
         _KEPT.analyzer = arith.Analyzer()
     return _KEPT.analyzer
@@ -191,7 +191,7 @@ def is_zero(variable: Var) -> Expr:
 
 
 def narrowed(expr: Expr) -> Expr:
-    """A whole number of 64 bits as one of 32, in which kernels compute those that they all know."""
+    """A 64-bit integer as a 32-bit one: kernels compute indices and bounds in 32 bits."""
     if str(expr.dtype) not in ("int64", "uint64"):
         return expr
     if isinstance(expr, tirx.IntImm) and -(2**31) <= int(expr.value) < 2**31:
@@ -283,7 +283,7 @@ def linear(expr: Expr, over: list[Var]) -> tuple[Any, ...] | None:
 
 
 def granularity(expr: Expr) -> int:
-    """The largest number that surely divides `expr`; 0 if it is zero."""
+    """The largest number that is known to divide `expr`; 0 if it is zero."""
     return math.gcd(*modular(expr))
 
 
@@ -370,7 +370,7 @@ class Facts:
         return self._analyzer.simplify(expr)
 
     def bounds(self, expr: Expr) -> tuple[int, int]:
-        """Numbers between which an integer surely is; those of its type where nothing is known."""
+        """Bounds of an integer; those of its type where nothing is known."""
         if is_truth(expr):
             return 0, 1
         known = self._analyzer.const_int_bound(expr)

@@ -25,7 +25,7 @@ def expand_safe_values(func: tirx.PrimFunc) -> tirx.PrimFunc:
     tensors = {buffer.data: buffer for buffer in func.buffer_map.values()}
 
     def after(block: Any) -> Any:
-        """Inner blocks come first: what they say of a tensor holds inside of them."""
+        """Inner blocks come first: their annotations hold inside them."""
         if _KEY not in block.annotations:
             return None
         values = {tensors[data]: value for data, value in block.annotations[_KEY].items() if data in tensors}

@@ -100,7 +100,7 @@ def _shape(buffer: Any) -> list[int]:
 
 
 def _coarsest(owner: Any, views: list[Any]) -> Any:
-    """The shape of which all others are parts, as it was allocated if need be."""
+    """The shape that all other shapes divide, or else the one it was allocated with."""
     shapes = [owner, *views]
     for block in sorted(shapes, key=lambda buffer: len(_long(buffer))):
         fits = all(_View(block, _segments(_shape(block), _shape(other))).takes_apart for other in shapes)
@@ -121,7 +121,7 @@ def _renamed(shape: Any, owner: Any) -> Any:
 
 
 def _segments(block: list[int], view: list[int]) -> list[Segment]:
-    """Axes of both, in groups as small as can be that hold the same elements; from the last ones to the first."""
+    """Axes of both shapes in the smallest groups that hold the same elements, from last to first."""
     result: list[Segment] = []
     left, right = list(range(len(block))), list(range(len(view)))
     while left or right:
@@ -246,7 +246,7 @@ class _Rewriter:
         return by_parts(call, _shape(buffer), dim, inner, lambda each: tirx.BufferLoad(buffer, each))
 
     def by_blocks(self, call: Any, regions: list[Any]) -> Any:
-        """An operation on blocks of the views' shapes, filled before and put back behind."""
+        """An operation on blocks of the views' shapes, filled before it and copied back after it."""
         before, after, blocks = [], [], {}
         for region in regions:
             buffer, starts, extents = box(region)

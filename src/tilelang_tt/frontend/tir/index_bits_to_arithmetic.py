@@ -84,7 +84,7 @@ def _and(a: Any, constant: int) -> Any:
 
 
 def _runs(number: int) -> Iterator[tuple[int, int]]:
-    """The bits of a number, run by run: where each begins, and how many there are."""
+    """Runs of one bits in a number: where each begins, and how long it is."""
     low = 0
     while number >> low:
         if (number >> low) & 1:

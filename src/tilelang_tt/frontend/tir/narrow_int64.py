@@ -22,7 +22,7 @@ _NODES = ["tirx.Cast", "tirx.Call", *(f"tirx.{kind.__name__}" for kind in _COMPA
 
 
 def narrow_int64(func: tirx.PrimFunc) -> tuple[tirx.PrimFunc, dict[Any, Any]]:
-    """The function, and the buffers of 32-bit words in it with those of 64 bits that they are."""
+    """The function, and its buffers of 32-bit words with the 64-bit buffers they stand for."""
     written = {store.buffer for store in scalar.nodes(func.body, tirx.BufferStore)}
     short = {
         buffer: tirx.decl_buffer(buffer.shape, "int32", str(buffer.name))

@@ -54,7 +54,7 @@ def _declared(shape: list[int], like: Any, scope: str) -> Any:
 
 
 def _one_for_each(func: tirx.PrimFunc) -> tirx.PrimFunc:
-    """Variables that iterations of T.Parallel assign before they read them, as blocks with an element for each."""
+    """Turn variables that iterations of T.Parallel assign before they read them into blocks, one element for each."""
 
     def before(loop: Any) -> Any:
         if loop.kind != tirx.ForKind.PARALLEL:
@@ -95,7 +95,7 @@ def _assigned_first(body: Any) -> list[Any]:
 
 
 def _steering_elements(func: tirx.PrimFunc) -> tirx.PrimFunc:
-    """Blocks of one whole number that say where something is, as variables."""
+    """Turn blocks of a single integer that are used as an index into variables."""
     body = func.body
     steering = {load.buffer for where in _addresses(body) for load in scalar.nodes(where, tirx.BufferLoad)}
     in_regions = {call.args[0].buffer for call in scalar.nodes(body, tirx.Call) if operator(call) == "tl.region"}
@@ -113,7 +113,7 @@ def _steering_elements(func: tirx.PrimFunc) -> tirx.PrimFunc:
 
 
 def _addresses(body: Any) -> list[Any]:
-    """Expressions that say where an element or a box is, or how often something is done."""
+    """Expressions used as an index, a region or a loop bound."""
     found = [index for access in scalar.nodes(body, tirx.BufferLoad, tirx.BufferStore) for index in access.indices]
     return found + [bound for loop in scalar.nodes(body, tirx.For) for bound in (loop.min, loop.extent)]
 

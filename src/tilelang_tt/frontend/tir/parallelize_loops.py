@@ -39,7 +39,7 @@ def parallelize_loops(func: tirx.PrimFunc) -> tirx.PrimFunc:
 
 
 def _fused(outer: Any) -> Any:
-    """One loop for two, if they walk together what one of them would."""
+    """One loop for two, if together they cover what a single loop would."""
     inner = outer.body
     loops = (outer, inner)
     if not all(isinstance(loop, tirx.For) and loop.kind == tirx.ForKind.PARALLEL for loop in loops):
@@ -101,7 +101,7 @@ def _apart(var: Any, accesses: list[Any]) -> bool:
 
 
 def _regular(var: Any, nodes: list[Any], accesses: list[Any]) -> bool:
-    """Whether the variable only walks boxes, is compared and counted with: T.Parallel has words for that."""
+    """Whether the variable is only used to index boxes, in comparisons and in arithmetic, as T.Parallel allows."""
     for access in accesses:
         for index in access.indices:
             if var in scalar.variables(index) and var in scalar.variables(scalar.simplify(index - var)):

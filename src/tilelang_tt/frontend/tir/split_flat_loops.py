@@ -31,7 +31,7 @@ def split_flat_loops(func: tirx.PrimFunc) -> tirx.PrimFunc:
 
 
 def _steps(loop: Any) -> list[int]:
-    """What the places of each digit count, the largest first and 1 last; empty if there is one digit only."""
+    """The divisors that split the variable, largest first and 1 last; empty if it is not split."""
     extent = scalar.int_value(loop.extent)
     if extent is None or scalar.int_value(loop.min) != 0:
         return []

@@ -84,7 +84,7 @@ def by_parts(call: Any, extents: list[int], dim: int, inner: list[int], element:
 
 
 def _by_elements(call: Any, extents: list[int], dim: int, element: Callable[[list[Any]], Any]) -> Any:
-    """A reduction along an axis that is no side of a matrix: matrices are combined element by element."""
+    """A reduction along an axis outside the matrices: matrices are combined element by element."""
     combine, clear = _COMBINE[str(call.args[2].value)], bool(call.args[4])
     each = variables(len(extents), "part")
     target, there = _target(call, dim, each)

@@ -59,7 +59,7 @@ def vectors_to_matrices(func: tirx.PrimFunc) -> tirx.PrimFunc:
 
 
 def _widths(body: Any) -> dict[Any, int]:
-    """Loop variables that are taken apart into a row and a column, and how many columns there are."""
+    """Loop variables that are split into a row and a column, and the number of columns."""
     widths: dict[Any, int] = {}
     for loop in scalar.nodes(body, tirx.For):
         extent, var = scalar.int_value(loop.extent), loop.loop_var

@@ -66,7 +66,7 @@ def _mentioned(stmt: Stmt) -> set[Buffer]:
 
 
 def _refused(stmt: Stmt, folding: set[Buffer]) -> set[Buffer]:
-    """Vectors that a statement uses as something else than a bag of elements, or together with such."""
+    """Vectors that a statement keeps from folding: it uses them, or others with them, other than as plain elements."""
     vectors = _mentioned(stmt) & folding
     if not vectors:
         return set()

@@ -49,7 +49,7 @@ def _of_matrix(tie: tuple[Axis, Axis]) -> bool:
 
 
 def _spread(sides: Sides, ties: list[tuple[Axis, Axis]]) -> None:
-    """Let tied axes take each other's side; one that has a side keeps it."""
+    """Give tied axes the same side; one that already has a side keeps it."""
     changed = True
     while changed:
         changed = False

@@ -52,7 +52,7 @@ def separate_views(program: TileProgram) -> TileProgram:
 
 
 def _check_tables(program: TileProgram, written: set[int]) -> None:
-    """The host lays a table before the first launch: what kernels write to the tensor does not reach it."""
+    """The host stores a table before the first launch, so later writes to the tensor do not reach it."""
     for launch in program.launches:
         for stmt in walk(launch.body):
             for read in table_reads(stmt):

@@ -13,7 +13,7 @@ from tilelang_tt.ir.tile import Launch, Load, Loop, Stmt, Store, TileAccess, chi
 
 
 def check_order_of_transfers(launch: Launch) -> None:
-    """Nothing orders the reader and the writer of a core: what one stores, the other may have read before or after."""
+    """The reader and the writer of a core are not synchronized: a load may run before or after a store."""
     transfers = list(_transfers(launch.body, ()))
     for number, (store, _) in enumerate(transfers):
         if not isinstance(store, Store):
@@ -63,7 +63,7 @@ def _sides(box: TileAccess) -> tuple[tuple[Expr, int], ...]:
 
 
 def _apart(a: TileAccess, b: TileAccess, rounds: dict[Var, Expr]) -> bool:
-    """Whether two boxes have nothing in common, in whatever rounds of loops."""
+    """Whether two boxes are disjoint in all rounds of loops."""
     for (start, length), (other, another) in zip(_sides(a), _sides(b), strict=True):
         other = scalar.substitute(other, rounds)
         if scalar.always(start + length <= other) or scalar.always(other + another <= start):

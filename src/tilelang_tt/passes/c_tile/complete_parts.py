@@ -90,13 +90,13 @@ def _fills(launch: Launch, loop: Loop, block: Buffer) -> bool:
 
 
 def _fill_before(stmts: list[Stmt], index: int, block: Buffer) -> int | None:
-    """The place of the Fill that is the last statement before `index` to do with a block."""
+    """The index of the Fill that is the last statement before `index` to use a block."""
     place = next((place for place in reversed(range(index)) if mentions((stmts[place],), block)), None)
     return place if place is not None and isinstance(stmts[place], Fill) else None
 
 
 def _is_taken(stmts: Sequence[Stmt], block: Buffer) -> bool:
-    """Whether something surely reads a block before it is begun again: a loop cannot begin what nobody took."""
+    """Whether a block is always read before it is filled again: a loop cannot refill what nobody took."""
     first = next((stmt for stmt in stmts if mentions((stmt,), block)), None)
     if isinstance(first, Loop):
         return runs(first) and _is_taken(first.body, block)
@@ -116,7 +116,7 @@ def _box(stmt: Stmt, block: Buffer, values: dict[scalar.Var, Expr] | None = None
 
 
 def _covers(launch: Launch, block: Buffer, boxes: Iterable[Box]) -> bool:
-    """Whether boxes are made of whole tiles, lie apart, and leave nothing of a block."""
+    """Whether boxes are whole tiles, are disjoint, and cover the block."""
     layout = launch.layouts[block]
     sides = [axis for axis in (layout.row_axis, layout.col_axis) if axis is not None]
     tiles: list[tuple[int, ...]] = []

@@ -57,7 +57,7 @@ def fold_clear(program: TileProgram) -> TileProgram:
 
 
 def _clears(stmt: Stmt) -> list[tuple[Fill, Expr | None]]:
-    """Clears that are the last word of a statement on their buffer, each with its condition."""
+    """Clears after which a statement does nothing more to their buffer, each with its condition."""
     if isinstance(stmt, Fill):
         return [(stmt, None)] if stmt.value == 0 else []
     if not isinstance(stmt, Branch) or any(isinstance(inner, Set | Read) for inner in walk((stmt,))):

@@ -88,7 +88,7 @@ class _Fuser:
         return decision is not None
 
     def fuse(self, stmts: list[Stmt], index: int, outer: Path, is_loop: bool) -> bool:
-        """Merge the map at `index` into the first statement that has to do with its result, if that is a map too."""
+        """Merge the map at `index` into the first statement that uses its result, if that is a map too."""
         first = _as_map(stmts[index])
         if first is None or first.part is not None:
             return False

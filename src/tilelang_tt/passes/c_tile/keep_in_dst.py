@@ -53,7 +53,7 @@ def keep_in_dst(program: TileProgram) -> TileProgram:
 
 
 def _unpacked_again(launch: Launch, fp32_acc: bool) -> Launch:
-    """What read the last bits of a block may now read a sum in DST instead."""
+    """Decide again how buffers are unpacked: what needed their last bits may now read a sum in DST instead."""
     streams = {
         buffer: unpacked(stream, launch, buffer, fp32_acc)
         if (stream.unpack_to_dest or stream.second_view) and buffer not in launch.constants

@@ -90,7 +90,7 @@ def _only_base(border: Border, layout: BufferLayout) -> int | None:
 
 
 def _chosen(number: Expr, numbers: Iterable[int]) -> Expr:
-    """The place of a number in a list that goes on below its first and above its last."""
+    """The index of a number in a list, clamped to its first and last."""
     *others, _ = enumerate(numbers)
     result = scalar.const(len(others))
     for place, at in reversed(others):

@@ -179,7 +179,7 @@ def _next_event(path: Path, buffer: Buffer) -> str | None:
 
 
 def _first_event(body: tuple[Stmt, ...], buffer: Buffer) -> str | None:
-    """ "fill" or "store": what may happen to a block first, the worse of two where it depends."""
+    """ "fill" or "store": what may happen to a block first; the worse of the two where branches differ."""
     for stmt in body:
         if _fills(stmt, buffer):
             return "fill"

@@ -31,7 +31,7 @@ class Contents:
         return False
 
     def wanted_by(self, body: tuple[KernelStmt, ...], buffer: Buffer, first: First | None = None) -> bool | None:
-        """True: contents may be wanted; False: the block is surely filled anew before; None: neither."""
+        """True: contents may be needed; False: the block is always refilled before; None: neither."""
         first = first or {}
         filled = scalar.false()  # where the block has been filled so far
         for stmt in body:

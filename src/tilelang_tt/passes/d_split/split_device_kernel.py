@@ -100,7 +100,7 @@ def _unit_loop(
 
 
 def _works(body: tuple[KernelStmt, ...]) -> bool:
-    """Whether there is anything in it: what only brings numbers that nothing uses goes in `load_tables`."""
+    """Whether a body does anything: `load_tables` removes reads of numbers that nothing uses."""
     return bool(body)
 
 

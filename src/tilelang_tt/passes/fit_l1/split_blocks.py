@@ -223,7 +223,7 @@ def _may(launch: Launch, buffer: Buffer, side: Side, length: int) -> bool:
 
 
 def _sunk(stmts: list[Stmt], members: set[Buffer]) -> list[Stmt]:
-    """Long blocks are filled right before the first statement that has to do with them, unless operands change."""
+    """Move fills of long blocks down to the first statement that uses them, unless operands change."""
     result: list[Stmt] = []
     for stmt in reversed(stmts):
         place = 0
