@@ -66,7 +66,7 @@ class Ranges:
         if expr.op == "cast" and expr.args[0].dtype != "float32":
             return self.of(expr.args[0])
         operands = [self.of(arg) for arg in expr.args if arg.dtype == expr.dtype]
-        known = _RESULTS.get(expr.op)
+        known = RESULTS.get(expr.op)
         return type_range(expr.dtype) if known is None else known(*operands)
 
 
@@ -123,7 +123,8 @@ def _shifted_right(a: Range, by: Range) -> Range:
     return _ends(lambda x, n: x >> min(max(n, 0), _LONGEST_SHIFT))(a, by)
 
 
-_RESULTS: dict[str, Callable[..., Range]] = {
+# Of results, by the operands' ranges, before anything wraps.
+RESULTS: dict[str, Callable[..., Range]] = {
     "where": lambda a, b: (min(a[0], b[0]), max(a[1], b[1])),
     "max": lambda a, b: (max(a[0], b[0]), max(a[1], b[1])),
     "min": lambda a, b: (min(a[0], b[0]), min(a[1], b[1])),

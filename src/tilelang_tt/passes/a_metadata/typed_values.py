@@ -18,7 +18,7 @@ from dataclasses import replace
 
 from tilelang_tt.diagnostics import Location, UnsupportedError
 from tilelang_tt.ir.elements import Apply, Element, ElementExpr, Index, Number, Scalar, parts
-from tilelang_tt.ir.ranges import BFLOAT16_WHOLE, FLOAT32_WHOLE, Range, Ranges, fits, type_range
+from tilelang_tt.ir.ranges import BFLOAT16_WHOLE, FLOAT32_WHOLE, RESULTS, Range, Ranges, fits, type_range
 from tilelang_tt.ops import ELEMENT_OPS
 from tilelang_tt.ops.conversion import SMALL_INTEGERS
 from tilelang_tt.ops.expressions import apply, bitcast, cast, numeral
@@ -115,9 +115,25 @@ class Values:
             return self.wrapped(self.float_of_cast(expr), self.ranges.exact(expr), expr.dtype)
         if expr.op in DIVISIONS:
             return self.wrapped(self.float_division(expr), self.ranges.exact(expr), expr.dtype)
+        if expr.op in _RING:
+            return self.wrapped(*self.unwrapped(expr), expr.dtype)
         first = [self.legal(expr.args[0])] if expr.op == "where" else []
         result = apply(expr.op, *first, *(self.float(arg) for arg in expr.args[len(first) :]))
         return self.wrapped(result, self.ranges.exact(expr), expr.dtype)
+
+    def unwrapped(self, expr: ElementExpr) -> tuple[ElementExpr, Range]:
+        """A float, and where it lies, that differs from an integer by a multiple of 2^n, n its bits.
+
+        Operands of sums and products are wrapped only where a float would not hold the result otherwise.
+        """
+        if not (isinstance(expr, Apply) and expr.op in _RING):
+            return self.float(expr), self.ranges.of(expr)
+        operands = [self.unwrapped(arg) for arg in expr.args]
+        reach = RESULTS[expr.op](*(range_ for _, range_ in operands))
+        if fits(reach, self.whole):
+            return apply(expr.op, *(value for value, _ in operands)), reach
+        wrapped = (self.wrapped(*operand, expr.dtype) for operand in operands)
+        return apply(expr.op, *wrapped), self.ranges.exact(expr)
 
     def float_of_cast(self, expr: Apply) -> ElementExpr:
         source = expr.args[0]
