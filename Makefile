@@ -44,7 +44,7 @@ ttnn-table: $(STAMP)  ## the same, and write its results to docs/ttnn_results.md
 
 COUNT ?= 100
 random: $(STAMP)  ## new random tile programs: device, interpreter and TileLang's CPU backend agree; COUNT=500 for more
-	RANDOM_PROGRAMS=$(COUNT) $(BIN)/pytest -s tests/conformance/test_tile_programs.py
+	RANDOM_PROGRAMS=$(COUNT) $(BIN)/pytest -s tests/conformance/test_tile_programs.py tests/conformance/test_typed_programs.py
 
 support: $(STAMP)  ## operations x types x layouts, measured where tests/conformance/support.txt has no line; docs/reference/support.md
 	$(BIN)/python tests/conformance/support_table.py

@@ -17,7 +17,7 @@ from typing import Any
 from tvm import tirx
 
 from tilelang_tt.diagnostics import Location, UnsupportedError
-from tilelang_tt.frontend.lift_expression import ExpressionLifter, without_cast_to
+from tilelang_tt.frontend.lift_expression import ExpressionLifter, is_bitwise, without_cast_to
 from tilelang_tt.frontend.scope import Scope
 from tilelang_tt.frontend.sub_tile_access import pick, refuse_beyond
 from tilelang_tt.ir import scalar
@@ -33,7 +33,8 @@ from tilelang_tt.ir.elements import (
     parts,
     value_type,
 )
-from tilelang_tt.ir.scalar import Expr, Var
+from tilelang_tt.ir.ranges import fits, index_range, type_range
+from tilelang_tt.ir.scalar import Expr, Facts, Var
 from tilelang_tt.ir.tile import Copy, Map, Stmt
 from tilelang_tt.ops.expressions import apply, cast
 
@@ -329,6 +330,8 @@ class Assignment:
     def scalar(self, expr: Any) -> ElementExpr | None:
         """An expression that reads no element: the same for the whole block, or linear in the position."""
         walked = [self.loops[loop][0] for loop in self.axis_of]
+        if not scalar.variables(expr) or any(map(is_bitwise, scalar.nodes(expr, tirx.Call))):
+            return None  # numbers alone, and bits, are computed in their types
         if not any(var in scalar.variables(expr) for var, _ in self.loops):
             if scalar.is_whole(expr) or scalar.is_truth(expr):
                 return self.uniform(expr)
@@ -344,11 +347,16 @@ class Assignment:
         return Scalar(self.scope.expr(expr, self.location), str(expr.dtype))
 
     def index(self, expr: Any, walked: list[Var]) -> ElementExpr | None:
+        """A position, unless it is known to overflow: its parts are elements, which wrap."""
         factors = scalar.linear(expr, walked)
         if factors is None:
             return None
         *along, base = factors
-        return Index(tuple(along), self.scope.expr(base, self.location))
+        index = Index(tuple(along), self.scope.expr(base, self.location))
+        lengths = tuple(self.loops[loop][1] for loop in self.axis_of)
+        known = scalar.int_value(index.base) is not None
+        overflows = known and not fits(index_range(index, lengths, Facts()), type_range(index.dtype))
+        return None if overflows else index
 
     # --- refusals ---------------------------------------------------------------------------------
 

@@ -174,6 +174,12 @@ def loads(expr: Any) -> bool:
     return any(found)
 
 
+def is_bitwise(call: Any) -> bool:
+    """Whether a call is an operation on bits."""
+    name = operator(call).rpartition(".")[2]
+    return name == "bitwise_not" or name in _BITWISE
+
+
 def _is_integer(expr: Any) -> bool:
     return _is_whole(str(expr.dtype))
 

@@ -220,8 +220,14 @@ def simplify(expr: Expr) -> Expr:
 
 @lru_cache(maxsize=1 << 14)
 def _simplified(expr: Expr) -> Expr:
-    """Remembered by node: passes ask the same question of the same expression again and again."""
-    return _plain().simplify(expr)
+    """Remembered by node: passes ask the same question of the same expression again and again.
+
+    An expression stays as it is where TVM fails: a number that it comes to may not fit the expression's type.
+    """
+    try:
+        return _plain().simplify(expr)
+    except ValueError:
+        return expr
 
 
 def substitute(expr: Expr, values: Mapping[Var, Expr]) -> Expr:
@@ -274,8 +280,11 @@ def _of_type(value: Var, dtype: str) -> Expr:
 
 
 def linear(expr: Expr, over: list[Var]) -> tuple[Any, ...] | None:
-    """Factors (numbers) of the variables `over` and the rest, if `expr` is linear in them."""
-    parts = list(arith.detect_linear_equation(simplify(expr), over))
+    """Factors (numbers) of the variables `over` and the rest, if `expr` is linear in them and they fit its type."""
+    try:
+        parts = list(arith.detect_linear_equation(simplify(expr), over))
+    except ValueError:
+        return None
     factors = [int_value(simplify(factor)) for factor in parts[:-1]]
     if not parts or None in factors:
         return None
