@@ -8,7 +8,7 @@ same time, so that a program brings its expected results along: no code of the p
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, is_dataclass
 from functools import partial
 from typing import Any
 
@@ -115,6 +115,13 @@ def numbers(random: Any, dtype: str, denormals: bool) -> Any:
 def ml_tiny(dtype: str) -> float:
     """The smallest normal number."""
     return 2.0**-14 if dtype == "float16" else 2.0**-126
+
+
+def leaves(expr: Any) -> set[Element]:
+    """Elements in an expression."""
+    if isinstance(expr, Element):
+        return {expr}
+    return {leaf for part in vars(expr).values() if is_dataclass(part) for leaf in leaves(part)}
 
 
 @st.composite
@@ -247,8 +254,8 @@ class _Writer:
     def sum(self, dtype: str, operands: list[Element], depth: int) -> Any:
         ops = ("+", "-", "*") if dtype in FLOATS else ("+", "-", "*", *BITS)
         op, left, right = self.pick(ops), *(self.expression(dtype, operands, depth + 1) for _ in range(2))
-        if op == "-" and dtype in FLOATS and left == right:
-            op = "+"  # TileLang's simplifier makes 0 of infinity - infinity
+        if dtype in FLOATS and leaves(left) & leaves(right):
+            op = "*"  # TileLang's simplifier makes 0 of infinity - infinity
         if dtype in INTEGERS and any(isinstance(side, Binary) and side.op in EXTREMES for side in (left, right)):
             op = self.pick(BITS)  # and max(0, b - a) of max(a, b) - a, where b - a may overflow
         return Binary(op, left, right)
@@ -273,9 +280,9 @@ class _Writer:
             return Binary(self.pick(DIVISIONS), part(), divisor)
         if kind == "shift" and dtype in INTEGERS:
             value, amount = part(), Number(self.number(0, width(dtype) - 1), dtype)
-            if self.chance(4) and not isinstance(value, Number):  # the simplifier takes 3 << x for a large number
+            if self.chance(4) and not isinstance(value, Number):  # TVM takes 3 << x for a large number
                 amount = Binary("&", part(), Number(width(dtype) - 1, dtype))
-            return Binary(self.pick(SHIFTS), value, amount)
+            return Binary(">>" if isinstance(value, Number) else self.pick(SHIFTS), value, amount)
         return Binary(self.pick(EXTREMES), part(), part())
 
     def _leaf(self, dtype: str, operands: list[Element], _depth: int) -> Any:
