@@ -17,7 +17,7 @@ from typing import Any
 from tvm import tirx
 
 from tilelang_tt.diagnostics import Location, UnsupportedError
-from tilelang_tt.frontend.lift_expression import ExpressionLifter, is_bitwise, without_cast_to
+from tilelang_tt.frontend.lift_expression import COMPARED, ExpressionLifter, is_bitwise, without_cast_to
 from tilelang_tt.frontend.scope import Scope
 from tilelang_tt.frontend.sub_tile_access import pick, refuse_beyond
 from tilelang_tt.ir import scalar
@@ -69,16 +69,6 @@ def _same_box(a: Region, b: Region) -> bool:
     if a.gather is not None or b.gather is not None:
         return False
     return a.source is b.source and a.extents == b.extents and all(map(scalar.same_form, a.mins, b.mins))
-
-
-_COMPARED: dict[Any, str] = {
-    tirx.EQ: "eq",
-    tirx.NE: "ne",
-    tirx.LT: "lt",
-    tirx.LE: "le",
-    tirx.GT: "gt",
-    tirx.GE: "ge",
-}
 
 
 @dataclass(frozen=True)
@@ -336,9 +326,9 @@ class Assignment:
             if scalar.is_whole(expr) or scalar.is_truth(expr):
                 return self.uniform(expr)
             return Scalar(expr, "float32") if scalar.is_var(expr) else None
-        if type(expr) in _COMPARED and scalar.is_whole(expr.a):
+        if type(expr) in COMPARED and scalar.is_whole(expr.a):
             index = self.index(scalar.narrowed(expr.a) - scalar.narrowed(expr.b), walked)
-            return apply(_COMPARED[type(expr)], index, Number(0, "int32")) if index is not None else None
+            return apply(COMPARED[type(expr)], index, Number(0, "int32")) if index is not None else None
         return self.index(scalar.narrowed(expr), walked) if scalar.is_whole(expr) else None
 
     def uniform(self, expr: Any) -> ElementExpr:

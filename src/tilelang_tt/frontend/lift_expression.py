@@ -20,9 +20,18 @@ from tilelang_tt.diagnostics import Location, UnsupportedError
 from tilelang_tt.formats import FLOAT8
 from tilelang_tt.ir.elements import ElementExpr, value_type
 from tilelang_tt.ops import ELEMENT_OPS
+from tilelang_tt.ops.conversion import WORDS
 from tilelang_tt.ops.derived import DERIVED, ERF_TO_FLOAT32, power_of_int, to_float8
 from tilelang_tt.ops.expressions import apply, bitcast, cast, numeral
 
+COMPARED: dict[Any, str] = {
+    tirx.EQ: "eq",
+    tirx.NE: "ne",
+    tirx.LT: "lt",
+    tirx.LE: "le",
+    tirx.GT: "gt",
+    tirx.GE: "ge",
+}
 _BINARY: dict[Any, str] = {
     tirx.Add: "add",
     tirx.Sub: "sub",
@@ -31,12 +40,7 @@ _BINARY: dict[Any, str] = {
     tirx.Mod: "fmod",
     tirx.Max: "max",
     tirx.Min: "min",
-    tirx.EQ: "eq",
-    tirx.NE: "ne",
-    tirx.LT: "lt",
-    tirx.LE: "le",
-    tirx.GT: "gt",
-    tirx.GE: "ge",
+    **COMPARED,
     tirx.And: "and",
     tirx.Or: "or",
 }
@@ -69,7 +73,6 @@ _BITWISE = {
     "shift_right": "shift_right",
 }
 SAME_TYPE = {"custom[tfloat32]": "float32"}  # what the matrix engine makes of it anyway
-_WORDS = ("int32", "uint32")
 _FLOATS = ("bfloat16", "float16", "float32")
 
 
@@ -135,7 +138,7 @@ class ExpressionLifter:
     def reinterpret(self, expr: Any) -> ElementExpr:
         """Bits taken for another type: between float32 and 32-bit integers."""
         types = {str(expr.args[0].dtype), str(expr.dtype)}
-        if not types.issubset({"float32", *_WORDS}):
+        if not types.issubset({"float32", *WORDS}):
             raise self.unsupported(expr)
         return bitcast(self.value(expr.args[0]), str(expr.dtype))
 

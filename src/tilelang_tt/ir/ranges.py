@@ -18,7 +18,7 @@ from tilelang_tt.ir.scalar import Facts
 Range = tuple[int, int]
 
 FLOAT32_WHOLE = 1 << 24  # whole numbers up to here are float32
-BFLOAT16_WHOLE = 1 << 8
+BFLOAT16_WHOLE = 1 << 8  # and up to here bfloat16
 
 
 def type_range(dtype: str) -> Range:

@@ -11,7 +11,7 @@ from typing import Any
 from tilelang_tt.ops.row import EXACT, ROUNDED, UNARY, ElementOp, Instruction, T
 
 SMALL_INTEGERS = ("int8", "uint8", "int16", "uint16")
-_WORDS = {"int32": "Int32", "uint32": "UInt32"}
+WORDS = ("int32", "uint32")
 # (source, target) of casts that leave the bits in DST as they are.
 FREE_CASTS = frozenset(
     pair for small in (*SMALL_INTEGERS, "bool") for pair in ((small, "float32"), ("float32", small))
@@ -19,7 +19,7 @@ FREE_CASTS = frozenset(
 
 
 def _cast(source: str, target: str) -> Instruction:
-    names = _WORDS | {"float32": "Float32"}
+    names = {"int32": "Int32", "uint32": "UInt32", "float32": "Float32"}
     formats = f"(uint32_t)DataFormat::{names[source]}, (uint32_t)DataFormat::{names[target]}"
     init, call = f"typecast_tile_init<{formats}>()", f"typecast_tile<{formats}>({{a}})"
     return Instruction(T, init, call, f"{UNARY}/typecast.h", of=source, to=target)

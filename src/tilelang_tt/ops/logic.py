@@ -10,6 +10,7 @@ import numpy as np
 
 from tilelang_tt.ops.row import EXACT, NT, TN, TTT, UNARY, ElementOp, Instruction, Operands, T, of_tiles, with_number
 
+COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
 _COMPARE = f"{UNARY}/comp.h"
 _NAN_UNARY = "with a number, a NaN counts as a number beyond infinity of its sign; with a tile or zero, as in IEEE 754"
 

@@ -12,7 +12,7 @@ block from the start, to which the engine adds, and the upper halves are multipl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from math import prod
 
 from tilelang_tt.formats import INTEGERS
@@ -21,9 +21,9 @@ from tilelang_tt.ir.buffers import Buffer
 from tilelang_tt.ir.elements import Element, Number, value_type
 from tilelang_tt.ir.ranges import FLOAT32_WHOLE, type_range
 from tilelang_tt.ir.tile import Branch, Fill, Gemm, Launch, Loop, Map, Stmt, children, walk, writes
+from tilelang_tt.ops.conversion import WORDS
 from tilelang_tt.ops.expressions import apply, cast, numeral
-
-NewBlock = Callable[..., Buffer]  # like which one, of which type and shape
+from tilelang_tt.passes.a_metadata.integer_sums import NewBlock
 
 _HALF = 4  # bits of half a byte
 
@@ -99,7 +99,7 @@ def small_sums(launch: Launch) -> list[Buffer]:
 def _add_up(body: tuple[Stmt, ...], rounds: int | None, most: dict[Buffer, int | None]) -> None:
     """The largest sum that the products of a launch can make up, by block; None where that is not known."""
     for stmt in body:
-        if isinstance(stmt, Gemm) and stmt.c.dtype in ("int32", "uint32") and stmt.a.dtype in INTEGERS:
+        if isinstance(stmt, Gemm) and stmt.c.dtype in WORDS and stmt.a.dtype in INTEGERS:
             depth = stmt.a.shape[0 if stmt.transpose_a else 1]
             largest = prod(max(map(abs, type_range(factor.dtype))) for factor in (stmt.a, stmt.b))
             known = most.get(stmt.c, 0)

@@ -39,12 +39,12 @@ from tilelang_tt.ir.tile import (
     with_children,
     writes,
 )
-from tilelang_tt.ops.conversion import SMALL_INTEGERS
+from tilelang_tt.ops.conversion import SMALL_INTEGERS, WORDS
 from tilelang_tt.ops.derived import to_float8
 from tilelang_tt.ops.expressions import apply, cast, numeral
 from tilelang_tt.passes.a_metadata.integer_products import products, small_sums
 from tilelang_tt.passes.a_metadata.integer_sums import integer_reduction
-from tilelang_tt.passes.a_metadata.typed_values import WORDS, Values
+from tilelang_tt.passes.a_metadata.typed_values import Values
 
 
 def legalize_types(program: TileProgram) -> TileProgram:

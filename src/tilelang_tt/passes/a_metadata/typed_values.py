@@ -20,14 +20,13 @@ from tilelang_tt.diagnostics import Location, UnsupportedError
 from tilelang_tt.ir.elements import Apply, Element, ElementExpr, Index, Number, Scalar, parts
 from tilelang_tt.ir.ranges import BFLOAT16_WHOLE, FLOAT32_WHOLE, RESULTS, Range, Ranges, fits, type_range
 from tilelang_tt.ops import ELEMENT_OPS
-from tilelang_tt.ops.conversion import SMALL_INTEGERS
+from tilelang_tt.ops.conversion import SMALL_INTEGERS, WORDS
 from tilelang_tt.ops.expressions import apply, bitcast, cast, numeral
+from tilelang_tt.ops.logic import COMPARISONS
 
 Keep = Callable[[ElementExpr, str], ElementExpr]  # a value in a block of its own, filled before this statement
 
 WORD = "int32"
-WORDS = ("int32", "uint32")
-COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
 DIVISIONS = ("floor_div", "floor_mod", "trunc_div", "trunc_mod")
 _RING = ("add", "sub", "mul")  # the last bits of a result come from the last bits of the operands
 _SHIFTS = ("shift_left", "shift_right")
@@ -286,7 +285,7 @@ class Values:
 
     def chosen(self, truth: ElementExpr, one: ElementExpr, other: ElementExpr) -> ElementExpr:
         """b ^ ((a ^ b) & mask), where the mask is all ones if a is meant, and zero if not."""
-        mask = cast(apply("mul", cast(truth, "float32"), Number(-1.0)), WORD)
+        mask = _mask(truth)
         zero = Number(0, WORD)
         if other == zero:
             return apply("bit_and", one, mask)
@@ -329,12 +328,16 @@ class Values:
         return self.compared(expr.op, a, b)
 
     def compared(self, op: str, first: ElementExpr, second: ElementExpr) -> ElementExpr:
-        """Equal words differ in no bit; a < b if the larger of them is not a."""
+        """Equal words differ in no bit."""
         a, b = self.number(first), self.number(second)
         if op in ("eq", "ne"):
             return apply(op, cast(apply("bit_xor", a, b), "float32"), Number(0.0))
         if first.dtype == "uint32":
             a, b = _flipped(a), _flipped(b)
+        return self.ordered(op, a, b)
+
+    def ordered(self, op: str, a: ElementExpr, b: ElementExpr) -> ElementExpr:
+        """The order of signed words: a < b if the larger of them is not a."""
         if op in ("gt", "le"):
             a, b = b, a
         a = self.once(a)
@@ -344,7 +347,7 @@ class Values:
     # --- divisions --------------------------------------------------------------------------------
 
     def divided(self, expr: Apply) -> ElementExpr:
-        """A quotient or rest of words; see `_signed_division`."""
+        """A quotient or rest of words."""
         a, b = (self.keep(self.number(arg), WORD) for arg in expr.args)
         quotient, rest = (self._unsigned if expr.dtype == "uint32" else self._signed)(expr.op, a, b)
         return quotient if expr.op.endswith("div") else rest
@@ -383,9 +386,7 @@ class Values:
         doubled = self.chosen(large, Number(0, WORD), apply("shift_left", of_half, Number(1, WORD)))
         quotient = self.keep(doubled, WORD)
         rest = self.keep(apply("sub", a, apply("mul", quotient, b)), WORD)
-        flipped, other = _flipped(rest), _flipped(b)
-        more = apply("eq", cast(apply("bit_xor", apply("max", flipped, other), flipped), "float32"), Number(0.0))
-        more = self.keep(more, "bool")
+        more = self.keep(self.ordered("ge", _flipped(rest), _flipped(b)), "bool")
         one = cast(cast(more, "float32"), WORD)
         return apply("add", quotient, one), apply("sub", rest, apply("bit_and", b, _mask(more)))
 

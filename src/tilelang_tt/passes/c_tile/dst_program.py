@@ -30,6 +30,7 @@ from tilelang_tt.ir.section import (
 )
 from tilelang_tt.ir.tile import Map
 from tilelang_tt.ops import ELEMENT_OPS
+from tilelang_tt.ops.conversion import WORDS
 from tilelang_tt.ops.expressions import is_free
 from tilelang_tt.ops.moves import COPY_SLOT, SPREAD
 from tilelang_tt.ops.row import BB, BR, TN, Operand
@@ -125,7 +126,7 @@ def _value(expr: ElementExpr) -> float | Expr:
 def _number_steps(expr: ElementExpr, slot: int) -> list[Step]:
     """A tile full of a number. An integer of 32 bits is cast from a float, which holds its upper half."""
     value = _value(expr)
-    if expr.dtype not in ("int32", "uint32"):
+    if expr.dtype not in WORDS:
         return [SetNumber(value, slot)]
     if scalar.is_expr(value):
         return [SetNumber(0.0, slot), Compute(_OR, (slot,), slot, value)]

@@ -22,17 +22,17 @@ from tilelang_tt.ir import scalar
 from tilelang_tt.ir.buffers import Buffer
 from tilelang_tt.ir.elements import TILE_COL, TILE_ROW, Apply, Element, ElementExpr, Index, Number, Scalar
 from tilelang_tt.ir.layout import Constant
-from tilelang_tt.ir.ranges import FLOAT32_WHOLE, index_range
+from tilelang_tt.ir.ranges import BFLOAT16_WHOLE, FLOAT32_WHOLE, index_range
 from tilelang_tt.ir.scalar import Expr, Facts
 from tilelang_tt.ir.tile import Branch, Fill, Launch, Loop, Map, Stmt, TileProgram, children, with_children
+from tilelang_tt.ops.conversion import WORDS
 from tilelang_tt.ops.expressions import apply, cast, with_operands
+from tilelang_tt.ops.logic import COMPARISONS
 from tilelang_tt.passes.c_tile.lower_reductions import constant_tile
 from tilelang_tt.passes.c_tile.masks import border_of, is_bfloat16, mask
 
 FLOATS = ("float32", "bfloat16", "float16")
-BFLOAT16_WHOLE = 256  # whole numbers up to here are exact: 8 bits of significand
 TRUE, FALSE = Number(1, "bool"), Number(0, "bool")
-COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
 
 
 def lower_positions(program: TileProgram) -> TileProgram:
@@ -73,7 +73,7 @@ class _Lowering:
                 case = self.map(_with(stmt, condition, value), facts)
                 result = case if facts.proves(test) else _either(test, case, result, stmt.location)
             return result
-        if isinstance(stmt.value, Number) and stmt.part is None and stmt.value.dtype not in ("int32", "uint32"):
+        if isinstance(stmt.value, Number) and stmt.part is None and stmt.value.dtype not in WORDS:
             return (Fill(stmt.dst, stmt.value.value, stmt.location),)
         if stmt.value == Element(stmt.dst) and stmt.part is None:
             return ()  # lets everything through

@@ -20,6 +20,7 @@ from tilelang_tt.ir.layout import Role
 from tilelang_tt.ir.scalar import Expr
 from tilelang_tt.ir.tile import Fill, Gemm, Map, Reduce, Section, Stmt, Transpose, children, maps_of, walk, writes
 from tilelang_tt.ops import ELEMENT_OPS, Instruction
+from tilelang_tt.ops.conversion import WORDS
 from tilelang_tt.ops.expressions import instructions, is_free
 from tilelang_tt.ops.moves import SPREAD, SPREAD_ROW
 from tilelang_tt.ops.reductions import DOWN_COLUMNS, TOGETHER
@@ -131,7 +132,7 @@ class _Check:
             held = self.products.get(expr.buffer)
             return self.is_tile(found, expr.buffer) if held is None else self.is_product(held, found)
         if not isinstance(expr, Apply):
-            return (_is_word if expr.dtype in ("int32", "uint32") else _is_number)(found, _number(expr))
+            return (_is_word if expr.dtype in WORDS else _is_number)(found, _number(expr))
         if is_free(expr):
             return self.matches(expr.args[0], found)
         op = ELEMENT_OPS[expr.op]
