@@ -1,6 +1,7 @@
 """C lower_positions: what depends on the place is a constant tile and a number; masks of whole blocks are decided."""
 
 from tilelang_tt.ir import scalar
+from tilelang_tt.ir.facts import Facts
 from tilelang_tt.passes.c_tile.lower_positions import lower_positions
 
 from .kernels import small_integers
@@ -57,7 +58,7 @@ Store x -> B tiles (by, bx) 1 x 1
 def test_blocks_of_a_size_begin_inside_it() -> None:
     """So a tail's mask is computed where a block ends behind the size, and no case is left for one beyond it."""
     size, block = scalar.var("n"), scalar.var("k")
-    known = scalar.Facts()
+    known = Facts()
     known.positive(size)
     known.add(block, scalar.ceildiv(size, 128))
     assert known.proves(block * 128 < size)

@@ -33,8 +33,9 @@ from tilelang_tt.ir.elements import (
     parts,
     value_type,
 )
+from tilelang_tt.ir.facts import Facts
 from tilelang_tt.ir.ranges import fits, index_range, type_range
-from tilelang_tt.ir.scalar import Expr, Facts, Var
+from tilelang_tt.ir.scalar import Expr, Var
 from tilelang_tt.ir.tile import Copy, Map, Stmt
 from tilelang_tt.ops.expressions import apply, cast
 

@@ -16,7 +16,8 @@ from tilelang_tt.arch import TILE
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.buffers import Buffer, Memory, Region, Tensor, whole
 from tilelang_tt.ir.elements import Element, ElementExpr, Index, Number, value_type
-from tilelang_tt.ir.scalar import Facts, Var
+from tilelang_tt.ir.facts import Facts
+from tilelang_tt.ir.scalar import Var
 from tilelang_tt.ir.tile import Copy, Launch, Loop, Map, Stmt, children, unique_name, walk, with_children
 from tilelang_tt.ops.expressions import apply, numeral
 

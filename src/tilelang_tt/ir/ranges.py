@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 
 from tilelang_tt.ir.elements import Apply, Element, ElementExpr, Index, Number
-from tilelang_tt.ir.scalar import Facts
+from tilelang_tt.ir.facts import Facts
 
 Range = tuple[int, int]
 

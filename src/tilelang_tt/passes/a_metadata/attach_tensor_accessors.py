@@ -19,8 +19,9 @@ from tilelang_tt.formats import TILE_BYTES
 from tilelang_tt.ir import scalar, scalar_text
 from tilelang_tt.ir.buffers import Buffer, Memory, Region, Tensor
 from tilelang_tt.ir.elements import Element
+from tilelang_tt.ir.facts import Facts
 from tilelang_tt.ir.layout import BufferLayout, TensorLayout, Window
-from tilelang_tt.ir.scalar import Expr, Facts
+from tilelang_tt.ir.scalar import Expr
 from tilelang_tt.ir.tile import (
     Copy,
     Launch,

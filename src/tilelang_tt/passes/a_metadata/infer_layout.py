@@ -21,6 +21,7 @@ from tilelang_tt.diagnostics import Location, UnsupportedError
 from tilelang_tt.formats import INTEGER_FORMATS, INTEGERS, TILE_BYTES, format_of, storage_note
 from tilelang_tt.ir import scalar, scalar_text
 from tilelang_tt.ir.buffers import Region, Tensor
+from tilelang_tt.ir.facts import Facts
 from tilelang_tt.ir.layout import Side, Sides, TensorLayout, Window
 from tilelang_tt.ir.scalar import Expr, Var
 from tilelang_tt.ir.tile import Copy, TileProgram, table_reads, walk
@@ -227,7 +228,7 @@ def ends_with_tile(tensor: Tensor, axis: int, box: Region) -> bool:
 
 
 def _reaches_end(tensor: Tensor, axis: int, box: Region) -> bool:
-    facts = scalar.Facts(scalar.variables(tensor.shape[axis]))
+    facts = Facts(scalar.variables(tensor.shape[axis]))
     return facts.proves(box.mins[axis] + box.extents[axis] >= tensor.shape[axis])
 
 

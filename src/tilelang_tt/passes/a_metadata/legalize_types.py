@@ -21,8 +21,8 @@ from tilelang_tt.diagnostics import Location, UnsupportedError
 from tilelang_tt.formats import FLOAT8, INTEGERS, format_of
 from tilelang_tt.ir.buffers import Buffer, Memory, Region, whole
 from tilelang_tt.ir.elements import Apply, Element, ElementExpr, Number, value_type
+from tilelang_tt.ir.facts import Facts
 from tilelang_tt.ir.ranges import Ranges
-from tilelang_tt.ir.scalar import Facts
 from tilelang_tt.ir.tile import (
     Copy,
     Fill,

@@ -19,7 +19,8 @@ from dataclasses import replace
 from tilelang_tt.compiled import Decision
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.buffers import Buffer, Read
-from tilelang_tt.ir.scalar import Expr, Facts, Var, int_value
+from tilelang_tt.ir.facts import Facts
+from tilelang_tt.ir.scalar import Expr, Var, int_value
 from tilelang_tt.ir.tile import Branch, Fill, Gemm, Loop, Set, Stmt, TileProgram, children, walk, within
 from tilelang_tt.passes.c_tile.liveness import mentions
 

@@ -21,9 +21,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from tilelang_tt.diagnostics import Location, UnsupportedError
-from tilelang_tt.ir import scalar
 from tilelang_tt.ir.buffers import Buffer
 from tilelang_tt.ir.cb import CbCall, CbKind
+from tilelang_tt.ir.facts import tells_first_round
 from tilelang_tt.ir.kernel import For, Hand, Held, If, KernelSet, KernelStmt, Receive, Task, walk
 from tilelang_tt.ir.layout import Role
 from tilelang_tt.passes.d_split.block_states import (
@@ -217,7 +217,7 @@ class _Protocol:
         branch = next(stmt for stmt in loop.body if buffer in self.used((stmt,)))
         if not isinstance(branch, If) or not self.kernels.launch.streams[buffer].private:
             return False
-        first = scalar.tells_first_round(branch.condition, loop.var, loop.start)
+        first = tells_first_round(branch.condition, loop.var, loop.start)
         return (
             first is not None
             and states.get(buffer, State.FREE) is State.FREE
@@ -252,7 +252,7 @@ class _Protocol:
         started = [buffer for buffer in used if states.get(buffer) is State.FIRST]
         for buffer in started:
             loop = self.loops[buffer]
-            first = scalar.tells_first_round(branch.condition, loop.var, loop.start)
+            first = tells_first_round(branch.condition, loop.var, loop.start)
             starts[0][buffer], starts[1][buffer] = (State.FREE, State.AVAILABLE)[:: 1 if first else -1]
         then, after_then = self.body(branch.then, starts[0], rest)
         otherwise, after_else = self.body(branch.otherwise, starts[1], rest)

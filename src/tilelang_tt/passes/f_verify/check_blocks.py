@@ -32,10 +32,11 @@ from tilelang_tt.ir.engine import (
     TransposeDst,
     TransposeTile,
 )
+from tilelang_tt.ir.facts import Facts, tells_first_round
 from tilelang_tt.ir.kernel import For, If, Kernel, KernelSet, KernelStmt, walk
 from tilelang_tt.ir.layout import Role
 from tilelang_tt.ir.movement import MakeTile, ReadRow, ReadTile, RowPlace, WriteRow, WriteTile, ZeroRow, ZeroTile
-from tilelang_tt.ir.scalar import Expr, Facts, Var
+from tilelang_tt.ir.scalar import Expr, Var
 from tilelang_tt.ops.row import Operand
 from tilelang_tt.passes.f_verify.failure import fail
 
@@ -128,7 +129,7 @@ class _Run:
         return (
             loop is not None
             and _name(loop.var) in values
-            and scalar.tells_first_round(condition, loop.var, loop.start) is not None
+            and tells_first_round(condition, loop.var, loop.start) is not None
         )
 
     def loop(self, loop: For, state: _State, values: Values) -> None:

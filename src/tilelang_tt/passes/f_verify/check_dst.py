@@ -15,8 +15,9 @@ from tilelang_tt.ir.engine import (
     TransposeDst,
     TransposeTile,
 )
+from tilelang_tt.ir.facts import Facts
 from tilelang_tt.ir.kernel import For, If, Kernel, KernelSet, KernelStmt
-from tilelang_tt.ir.scalar import Expr, Facts, const
+from tilelang_tt.ir.scalar import Expr, const
 from tilelang_tt.passes.f_verify.check_tiles import in_loop
 from tilelang_tt.passes.f_verify.failure import fail
 

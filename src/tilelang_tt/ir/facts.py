@@ -1,0 +1,101 @@
+"""What is known about the variables of a program at one of its points, and what follows from it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack
+from typing import Any
+
+from tvm import arith, tirx
+from tvm.ir import Range
+
+from tilelang_tt.ir.scalar import (
+    Expr,
+    Var,
+    ceil_parts,
+    const,
+    floordiv,
+    floormod,
+    int_value,
+    is_truth,
+    simplify,
+    substitute,
+    var,
+)
+
+
+class Facts:
+    """What is known about variables at a point of the program."""
+
+    def __init__(self, sizes: Iterable[Var] = (), blocks: Iterable[tuple[Var, Expr]] = ()) -> None:
+        """`sizes` of tensors; `blocks`: variables that count from zero, and where each ends."""
+        self._analyzer = arith.Analyzer()
+        self._known: list[tuple[Callable[..., None], tuple[Any, ...]]] = []
+        self._conditions: list[Expr] = []  # that hold
+        for size in sizes:
+            self.positive(size)
+        for block, extent in blocks:
+            self.add(block, extent)
+
+    def add(self, variable: Var, extent: Expr, step: int = 1) -> None:
+        """variable is one of 0, step, 2 * step ... below extent."""
+        self._known.append((Facts.add, (variable, extent, step)))
+        if parts := ceil_parts(extent):  # blocks of a size: each begins inside it
+            self._conditions.append(variable * parts[1] < parts[0])
+        if step == 1:
+            self._analyzer.bind(variable, Range.from_min_extent(const(0), extent))
+        else:
+            round_number = tirx.Var(f"{variable.name}_round", "int32")
+            rounds = floordiv(extent + (step - 1), step)
+            self._analyzer.bind(round_number, Range.from_min_extent(const(0), simplify(rounds)))
+            self._analyzer.bind(variable, round_number * step)
+
+    def positive(self, variable: Var) -> None:
+        """variable >= 1, as for every size of a tensor that is launched."""
+        self._known.append((Facts.positive, (variable,)))
+        self._analyzer.update(variable, arith.ConstIntBound(1, 2**31 - 1))
+
+    def equal(self, variable: Var, value: int) -> None:
+        """variable is a name for a number."""
+        self._known.append((Facts.equal, (variable, value)))
+        self._analyzer.bind(variable, const(value))
+
+    def with_loop(self, variable: Var, extent: Expr, step: int = 1) -> Facts:
+        facts = Facts()
+        for learn, arguments in self._known:
+            learn(facts, *arguments)
+        facts.add(variable, extent, step)
+        return facts
+
+    def simplify(self, expr: Expr) -> Expr:
+        return self._analyzer.simplify(expr)
+
+    def bounds(self, expr: Expr) -> tuple[int, int]:
+        """Bounds of an integer; those of its type where nothing is known."""
+        if is_truth(expr):
+            return 0, 1
+        known = self._analyzer.const_int_bound(expr)
+        return max(int(known.min_value), -(2**31)), min(int(known.max_value), 2**31 - 1)
+
+    def proves(self, condition: Expr) -> bool:
+        with ExitStack() as holding:
+            for known in self._conditions:
+                holding.enter_context(self._analyzer.constraint_scope(known))
+            return bool(self._analyzer.can_prove(condition))
+
+    def proves_in_range(self, value: Expr, extent: Expr) -> bool:
+        return self.proves(value < extent) and self.proves(value >= const(0))
+
+    def divisible(self, expr: Expr, divisor: int) -> bool:
+        # Without ranges first: a loop that may not run has an empty one, which proves odd things.
+        remainders = (simplify(floormod(expr, divisor)), self.simplify(floormod(expr, divisor)))
+        return any(int_value(remainder) == 0 for remainder in remainders)
+
+
+def tells_first_round(condition: Expr, variable: Var, start: Expr) -> bool | None:
+    """True: a condition holds in the first round of a loop alone; False: in all others alone; None: neither."""
+    later = var("later")
+    facts = Facts(blocks=[(later, const(2**30))])
+    first = int_value(substitute(condition, {variable: start}))
+    others = int_value(facts.simplify(substitute(condition, {variable: start + later + 1})))
+    return bool(first) if None not in (first, others) and first != others else None
