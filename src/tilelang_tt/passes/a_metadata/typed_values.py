@@ -13,28 +13,23 @@ extremes, right shifts and casts to floats alone; there unsigned words have form
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 from tilelang_tt.diagnostics import Location, UnsupportedError
-from tilelang_tt.ir.elements import Apply, Element, ElementExpr, Index, Number, Scalar, parts
+from tilelang_tt.ir.elements import Apply, Element, ElementExpr, Index, Number, Scalar
 from tilelang_tt.ir.ranges import BFLOAT16_WHOLE, FLOAT32_WHOLE, RESULTS, Range, Ranges, fits, type_range
 from tilelang_tt.ops import ELEMENT_OPS
 from tilelang_tt.ops.conversion import SMALL_INTEGERS, WORDS
 from tilelang_tt.ops.expressions import apply, bitcast, cast, numeral
 from tilelang_tt.ops.logic import COMPARISONS
+from tilelang_tt.passes.a_metadata.word_arithmetic import WORD, Keep, chosen, divided, flipped, once, ordered, shifted
 
-Keep = Callable[[ElementExpr, str], ElementExpr]  # a value in a block of its own, filled before this statement
-
-WORD = "int32"
 DIVISIONS = ("floor_div", "floor_mod", "trunc_div", "trunc_mod")
 _RING = ("add", "sub", "mul")  # the last bits of a result come from the last bits of the operands
 _SHIFTS = ("shift_left", "shift_right")
 _BITS = ("bit_and", "bit_or", "bit_xor")
 _LOGIC = {"bit_and": "and", "min": "and", "mul": "and", "bit_or": "or", "max": "or"}  # of truth values
-_SIGN_BIT = Number(-(2**31), WORD)
 _LONG = ("int64", "uint64")  # of expressions; no block has them
-_SIMPLE = 4  # operations that may be computed twice rather than kept
 
 
 class Values:
@@ -182,7 +177,7 @@ class Values:
         word = self.number(expr)
         if expr.dtype != "uint32":
             return cast(word, "float32")
-        word = self.once(word)
+        word = once(word, self.keep)
         high = cast(apply("bit_and", apply("shift_right", word, Number(16, WORD)), Number(0xFFFF, WORD)), "float32")
         low = cast(apply("bit_and", word, Number(0xFFFF, WORD)), "float32")
         return apply("add", apply("mul", high, Number(2.0**16)), low)
@@ -227,17 +222,18 @@ class Values:
         if expr.op == "bitcast":
             return bitcast(self.legal(expr.args[0]), WORD)
         if expr.op in DIVISIONS:
-            return self.divided(expr)
+            a, b = (self.keep(self.number(arg), WORD) for arg in expr.args)
+            return divided(expr.op, a, b, self.keep, unsigned=expr.dtype == "uint32")
         if expr.op == "where":
             condition, one, other = expr.args
-            return self.chosen(self.legal(condition), self.word(one), self.word(other))
+            return chosen(self.legal(condition), self.word(one), self.word(other), self.keep)
         if expr.op in ("abs", "sign"):
             return self.word(self.by_zero(expr))
         if expr.op in _SHIFTS:
-            return self.shifted(expr)
+            return self.shifted_word(expr)
         a, b = map(self.word if expr.op in (*_RING, *_BITS) else self.number, expr.args)
         if expr.op in ("max", "min") and expr.dtype == "uint32":
-            return _flipped(apply(expr.op, _flipped(a), _flipped(b)))
+            return flipped(apply(expr.op, flipped(a), flipped(b)))
         if expr.op not in (*_RING, *_BITS, "max", "min"):
             self.refuse(expr)
         return apply(expr.op, a, b)
@@ -269,39 +265,19 @@ class Values:
         gap = Number(32 - (high - low).bit_length(), WORD)
         return apply("shift_right", apply("shift_left", word, gap), gap)
 
-    def shifted(self, expr: Apply) -> ElementExpr:
+    def shifted_word(self, expr: Apply) -> ElementExpr:
         value = (self.number if expr.op == "shift_right" else self.word)(expr.args[0])
         by = expr.args[1]
         unsigned = expr.op == "shift_right" and expr.dtype == "uint32"
         if isinstance(by, Number | Scalar):
-            return _shifted(expr.op, value, self.word(by), unsigned=unsigned)
+            return shifted(expr.op, value, self.word(by), unsigned=unsigned)
         by = self.keep(self.word(by), WORD)
         for bit in range((type_range(expr.dtype)[1].bit_length()).bit_length()):
             value = self.keep(value, WORD)
-            moved = _shifted(expr.op, value, Number(1 << bit, WORD), unsigned=unsigned)
+            moved = shifted(expr.op, value, Number(1 << bit, WORD), unsigned=unsigned)
             taken = apply("ne", cast(apply("bit_and", by, Number(1 << bit, WORD)), "float32"), Number(0.0))
-            value = self.chosen(taken, moved, value)
+            value = chosen(taken, moved, value, self.keep)
         return value
-
-    def chosen(self, truth: ElementExpr, one: ElementExpr, other: ElementExpr) -> ElementExpr:
-        """b ^ ((a ^ b) & mask), where the mask is all ones if a is meant, and zero if not."""
-        mask = _mask(truth)
-        zero = Number(0, WORD)
-        if other == zero:
-            return apply("bit_and", one, mask)
-        if one == zero:
-            inverse = cast(apply("sub", cast(truth, "float32"), Number(1.0)), WORD)
-            return apply("bit_and", other, inverse)
-        if isinstance(one, Number) and isinstance(other, Number):
-            return apply("bit_xor", apply("bit_and", mask, apply("bit_xor", one, other)), other)
-        other = self.once(other)
-        tile, rest = (other, one) if isinstance(one, Number) else (one, other)
-        return apply("bit_xor", apply("bit_and", apply("bit_xor", tile, rest), mask), other)
-
-    def once(self, value: ElementExpr) -> ElementExpr:
-        """A value that is used twice: kept, unless it costs little to compute it again."""
-        count = sum(isinstance(part, Apply) for part in parts(value))
-        return value if count <= _SIMPLE else self.keep(value, value.dtype)
 
     # --- truth ------------------------------------------------------------------------------------
 
@@ -333,62 +309,8 @@ class Values:
         if op in ("eq", "ne"):
             return apply(op, cast(apply("bit_xor", a, b), "float32"), Number(0.0))
         if first.dtype == "uint32":
-            a, b = _flipped(a), _flipped(b)
-        return self.ordered(op, a, b)
-
-    def ordered(self, op: str, a: ElementExpr, b: ElementExpr) -> ElementExpr:
-        """The order of signed words: a < b if the larger of them is not a."""
-        if op in ("gt", "le"):
-            a, b = b, a
-        a = self.once(a)
-        differs = cast(apply("bit_xor", apply("max", a, b), a), "float32")
-        return apply("ne" if op in ("lt", "gt") else "eq", differs, Number(0.0))
-
-    # --- divisions --------------------------------------------------------------------------------
-
-    def divided(self, expr: Apply) -> ElementExpr:
-        """A quotient or rest of words."""
-        a, b = (self.keep(self.number(arg), WORD) for arg in expr.args)
-        quotient, rest = (self._unsigned if expr.dtype == "uint32" else self._signed)(expr.op, a, b)
-        return quotient if expr.op.endswith("div") else rest
-
-    def _signed(self, op: str, a: ElementExpr, b: ElementExpr) -> tuple[ElementExpr, ElementExpr]:
-        """Two approximations in floats, then the rest brought to the side of zero where it belongs.
-
-        The first quotient is off by at most |a / b| 2^-20 and a half, so that its rest is below |b| + 2^11. The second
-        one, of that rest, is off by less than one: the last rest is at most a little more than half of b.
-        """
-        divisor = cast(b, "float32")
-
-        def nearest(number: ElementExpr) -> ElementExpr:
-            return cast(apply("rint", apply("div", cast(number, "float32"), divisor)), WORD)
-
-        first = self.keep(nearest(a), WORD)
-        rest = self.keep(apply("sub", a, apply("mul", first, b)), WORD)
-        second = self.keep(nearest(rest), WORD)
-        rest = self.keep(apply("sub", rest, apply("mul", second, b)), WORD)
-        quotient = apply("add", first, second)
-        model = b if op in ("floor_div", "floor_mod") else a  # whose sign the rest has
-        wrong = self.keep(_opposite(rest, model), "bool")
-        if op in ("floor_div", "floor_mod"):
-            less = cast(cast(wrong, "float32"), WORD)
-            return apply("sub", quotient, less), apply("add", rest, apply("bit_and", b, _mask(wrong)))
-        # Towards b, or away from it: the quotient grows by one where rest and b have the same sign.
-        step = self.keep(self.chosen(_opposite(rest, b), Number(-1, WORD), Number(1, WORD)), WORD)
-        step = self.keep(apply("bit_and", step, _mask(wrong)), WORD)
-        return apply("add", quotient, step), apply("sub", rest, apply("mul", step, b))
-
-    def _unsigned(self, _: str, a: ElementExpr, b: ElementExpr) -> tuple[ElementExpr, ElementExpr]:
-        """Of half of a, doubled, and one more where the rest allows it; a divisor with the first bit fits once."""
-        half = self.keep(_shifted("shift_right", a, Number(1, WORD), unsigned=True), WORD)
-        of_half, _rest = self._signed("floor_div", half, b)
-        large = apply("lt", cast(b, "float32"), Number(0.0))
-        doubled = self.chosen(large, Number(0, WORD), apply("shift_left", of_half, Number(1, WORD)))
-        quotient = self.keep(doubled, WORD)
-        rest = self.keep(apply("sub", a, apply("mul", quotient, b)), WORD)
-        more = self.keep(self.ordered("ge", _flipped(rest), _flipped(b)), "bool")
-        one = cast(cast(more, "float32"), WORD)
-        return apply("add", quotient, one), apply("sub", rest, apply("bit_and", b, _mask(more)))
+            a, b = flipped(a), flipped(b)
+        return ordered(op, a, b, self.keep)
 
     def refuse(self, expr: Apply) -> None:
         raise UnsupportedError(
@@ -397,30 +319,3 @@ class Values:
             location=self.location,
             help='compute it in float32: T.cast(x, "float32")',
         )
-
-
-def _flipped(word: ElementExpr) -> ElementExpr:
-    """A word whose order as a signed number is that of the unsigned one."""
-    return apply("bit_xor", word, _SIGN_BIT)
-
-
-def _mask(truth: ElementExpr) -> ElementExpr:
-    """All ones, or none."""
-    return cast(apply("mul", cast(truth, "float32"), Number(-1.0)), WORD)
-
-
-def _opposite(a: ElementExpr, b: ElementExpr) -> ElementExpr:
-    """Whether one of two words is below zero and the other is above."""
-    signs = apply("mul", apply("sign", cast(a, "float32")), cast(b, "float32"))
-    return apply("lt", signs, Number(0.0))
-
-
-def _shifted(op: str, value: ElementExpr, by: ElementExpr, *, unsigned: bool) -> ElementExpr:
-    """The chip repeats the sign of every 32-bit type in a right shift: of unsigned words that is cut off."""
-    result = apply(op, value, by)
-    if not unsigned:
-        return result
-    if isinstance(by, Number):
-        return apply("bit_and", result, Number(0xFFFFFFFF >> int(by.value), WORD)) if by.value else result
-    brought_in = apply("shift_left", apply("shift_right", _SIGN_BIT, by), Number(1, WORD))
-    return apply("bit_and", result, apply("bit_xor", brought_in, Number(-1, WORD)))
