@@ -12,7 +12,7 @@ from tilelang_tt.ir import kernel, scalar, tile
 from tilelang_tt.ir.buffers import Buffer, Gather, Memory, Part, Read, Region, Tensor
 from tilelang_tt.ir.elements import Apply, Element
 from tilelang_tt.ir.engine import PackTile, Sfpu
-from tilelang_tt.ir.fields import Mark, defined, expressions, rebuilt, renamed, substituted
+from tilelang_tt.ir.fields import Mark, defined, expressions, rebuilt, renamed, with_expressions
 from tilelang_tt.ir.movement import ReadRow, RowPlace
 from tilelang_tt.ir.tile import Branch, Copy, Fill, Gemm, Loop, Map, Reduce, Section, Start, reads, unpacks, writes
 
@@ -72,10 +72,10 @@ def test_expressions_are_those_that_code_computes() -> None:
 
 def test_substitution_reaches_parts() -> None:
     row = ReadRow(None, n, m, RowPlace(None, m, n + 1, 2, 1, 1))  # type: ignore[arg-type]
-    new = substituted(row, {n: scalar.const(4)})
+    new = with_expressions(row, lambda expr: scalar.substitute(expr, {n: scalar.const(4)}))
     assert (int(new.page), int(new.place.row)) == (4, 5)
     assert new.place.tiles == 2
-    loop = substituted(Loop(n, n + m, ()), {n: m})
+    loop = with_expressions(Loop(n, n + m, ()), lambda expr: scalar.substitute(expr, {n: m}))
     assert loop.var is n
     assert scalar.equal(loop.extent, m * 2)
 

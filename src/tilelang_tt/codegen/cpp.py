@@ -12,7 +12,7 @@ from tilelang_tt.ir import scalar, scalar_text
 from tilelang_tt.ir.buffers import Tensor
 from tilelang_tt.ir.cb import Cb, CbCall
 from tilelang_tt.ir.engine import BinaryTiles, CopyTile, MatmulBlock, PackTile, ReduceTile, Sfpu, TransposeTile
-from tilelang_tt.ir.fields import expressions, numbers
+from tilelang_tt.ir.fields import Mark, expressions, marked
 from tilelang_tt.ir.kernel import ArgKind, Assign, For, If, Kernel, KernelStmt, Let, Source, walk
 from tilelang_tt.ir.movement import ReadTable
 from tilelang_tt.ir.scalar import Expr, Var
@@ -126,7 +126,7 @@ class Printer:
             self.line()
             self.lines += _FLOOR_DIVISION.split("\n")
         cast = [stmt for stmt in walk(kernel.body) if not _takes_whole(stmt)]
-        if any(scalar.is_whole(number) for stmt in cast for number in numbers(stmt)):
+        if any(scalar.is_whole(number) for stmt in cast for number in marked(stmt, Mark.NUMBER)):
             self.line()
             self.lines += FLOAT_OF.split("\n")
 

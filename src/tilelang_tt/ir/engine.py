@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from tilelang_tt.ir import scalar
 from tilelang_tt.ir.cb import Cb
-from tilelang_tt.ir.fields import ASIDE, BODY, NUMBER
+from tilelang_tt.ir.fields import ASIDE, BODY, NUMBER, PLACE, SLOT, Mark, marked
 from tilelang_tt.ir.scalar import Expr
 from tilelang_tt.ops import Instruction
 
@@ -29,6 +30,11 @@ class MatmulBlock:
     rows: int
     a_stride: int
 
+    @property
+    def tiles(self) -> range:
+        """The tiles of DST that the products are added to."""
+        return range(self.dst, self.dst + self.rows * self.cols)
+
 
 @dataclass(frozen=True)
 class ReduceTile:
@@ -37,7 +43,7 @@ class ReduceTile:
     cb: Cb
     scaler: Cb
     index: Expr
-    dst: Expr
+    dst: Expr = field(metadata=SLOT)
     along_columns: bool
     out: Cb
 
@@ -51,41 +57,41 @@ class BinaryTiles:
     b: Cb
     a_index: Expr
     b_index: Expr
-    dst: Expr
+    dst: Expr = field(metadata=SLOT)
 
 
 @dataclass(frozen=True)
 class CopyTile:
     cb: Cb
     index: Expr
-    dst: Expr
+    dst: Expr = field(metadata=SLOT)
 
 
 @dataclass(frozen=True)
 class TransposeTile:
     cb: Cb
     index: Expr
-    dst: Expr
+    dst: Expr = field(metadata=SLOT)
 
 
 @dataclass(frozen=True)
 class TransposeDst:
     """DST[dst] transposed where it is, with all 32 bits."""
 
-    dst: Expr
+    dst: Expr = field(metadata=SLOT)
 
 
 @dataclass(frozen=True)
 class FillTile:
-    dst: Expr
+    dst: Expr = field(metadata=SLOT)
     value: float | Expr = field(metadata=NUMBER)
 
 
 @dataclass(frozen=True)
 class Sfpu:
     instruction: Instruction
-    operands: tuple[Expr, ...]
-    out: Expr
+    operands: tuple[Expr, ...] = field(metadata=SLOT)
+    out: Expr = field(metadata=SLOT)
     number: float | Expr | None = field(metadata=NUMBER)
 
 
@@ -93,9 +99,9 @@ class Sfpu:
 class PackTile:
     """Place `index` of the reserved block = DST[dst]; added to what is there unless `overwrite` holds."""
 
-    dst: Expr
+    dst: Expr = field(metadata=SLOT)
     cb: Cb
-    index: Expr
+    index: Expr = field(metadata=PLACE)
     overwrite: Expr = field(metadata=ASIDE)
 
 
@@ -179,7 +185,7 @@ class ReduceMode:
     along_columns: bool
 
 
-Mode = MatmulMode | ReduceMode | BinaryMode | CopyMode | TransposeMode | TransposeDstMode
+Mode = MatmulMode | ReduceMode | TransposeDstMode | CopyMode | TransposeMode | BinaryMode
 
 
 @dataclass(frozen=True)
@@ -229,3 +235,28 @@ class L1Accumulate:
     """The packer adds to L1 from here on where `on` holds, and overwrites elsewhere."""
 
     on: Expr
+
+
+OfTiles = MatmulBlock | ReduceTile | BinaryTiles | CopyTile | TransposeTile
+InDst = TransposeDst | FillTile | Sfpu | PackTile | DstUse | DstCall
+Setting = Startup | Init | Uninit | Reconfig | L1Accumulate | EndBlock
+EngineStmt = OfTiles | InDst | Setting
+
+
+def dst_tiles(stmt: KernelStmt) -> tuple[Expr, ...]:
+    """The tiles of DST that an operation names; of a block of products the last one."""
+    return (scalar.const(stmt.tiles[-1]),) if isinstance(stmt, MatmulBlock) else marked(stmt, Mark.SLOT)
+
+
+def unpacked(stmt: KernelStmt) -> tuple[tuple[Cb, Expr, int], ...]:
+    """What an operation takes from circular buffers: the buffer, its first tile, how far the last one is from it."""
+    match stmt:
+        case CopyTile() | TransposeTile():
+            return ((stmt.cb, stmt.index, 0),)
+        case ReduceTile():
+            return (stmt.cb, stmt.index, 0), (stmt.scaler, scalar.const(0), 0)
+        case BinaryTiles():
+            return (stmt.a, stmt.a_index, 0), (stmt.b, stmt.b_index, 0)
+        case MatmulBlock():
+            return (stmt.a, stmt.a_index, (stmt.rows - 1) * stmt.a_stride), (stmt.b, stmt.b_index, stmt.cols - 1)
+    return ()

@@ -15,6 +15,8 @@ about it, and about everything inside that has no mark of its own:
     BODY      nested statements
     DEFINES   a variable that gets its value here
     NUMBER    a number for a whole tile, as opposed to an index or a size
+    SLOT      a tile of DST
+    PLACE     a tile of the block in L1 that is filled or sent away
     ASIDE     an expression that later passes ask for, but no generated code computes
 """
 
@@ -36,10 +38,12 @@ class Mark(Enum):
     BODY = auto()
     DEFINES = auto()
     NUMBER = auto()
+    SLOT = auto()
+    PLACE = auto()
     ASIDE = auto()
 
 
-READ, WRITE, BODY, DEFINES, NUMBER, ASIDE = ({"mark": mark} for mark in Mark)
+READ, WRITE, BODY, DEFINES, NUMBER, SLOT, PLACE, ASIDE = ({"mark": mark} for mark in Mark)
 
 Held = tuple[Any, Mark | None]
 Change = Callable[[Any, Mark | None], Any]
@@ -169,9 +173,9 @@ def expressions(stmt: object) -> tuple[Expr, ...]:
     return tuple(one for one, mark in held(stmt) if mark not in aside and scalar.is_expr(one))
 
 
-def numbers(stmt: object) -> tuple[Expr, ...]:
-    """Numbers for whole tiles that a statement computes."""
-    return tuple(one for one, mark in held(stmt) if mark is Mark.NUMBER and scalar.is_expr(one))
+def marked(stmt: object, *marks: Mark) -> tuple[Expr, ...]:
+    """Scalar expressions of a statement itself under one of these marks."""
+    return tuple(one for one, mark in held(stmt) if mark in marks and scalar.is_expr(one))
 
 
 def defined(stmt: object) -> tuple[Var, ...]:
@@ -222,8 +226,3 @@ def with_expressions(value: Node, change: Callable[[Expr], Expr]) -> Node:
         return change(old) if scalar.is_expr(old) and mark not in (Mark.DEFINES, Mark.ASIDE) else None
 
     return rebuilt(value, changed)
-
-
-def substituted(value: Node, values: Mapping[Var, Expr]) -> Node:
-    """`value` with expressions in place of variables."""
-    return with_expressions(value, lambda expr: scalar.substitute(expr, values))

@@ -26,39 +26,10 @@ from tilelang_tt.diagnostics import Location
 from tilelang_tt.ir import fields
 from tilelang_tt.ir.buffers import Buffer, Tensor
 from tilelang_tt.ir.cb import Cb, CbCall
-from tilelang_tt.ir.engine import (
-    BinaryTiles,
-    CopyTile,
-    DstCall,
-    DstUse,
-    EndBlock,
-    FillTile,
-    Init,
-    L1Accumulate,
-    MatmulBlock,
-    PackTile,
-    Reconfig,
-    ReduceTile,
-    Sfpu,
-    Startup,
-    TransposeDst,
-    TransposeTile,
-    Uninit,
-)
+from tilelang_tt.ir.engine import EngineStmt
 from tilelang_tt.ir.fields import BODY, DEFINES
 from tilelang_tt.ir.layout import Role
-from tilelang_tt.ir.movement import (
-    Barrier,
-    MakeTile,
-    Pointer,
-    ReadRow,
-    ReadTable,
-    ReadTile,
-    WriteRow,
-    WriteTile,
-    ZeroRow,
-    ZeroTile,
-)
+from tilelang_tt.ir.movement import MovementStmt
 from tilelang_tt.ir.scalar import Expr, Var
 from tilelang_tt.ir.tile import Launch, TileProgram
 from tilelang_tt.ir.tile import Stmt as TileStmt
@@ -138,45 +109,7 @@ class Held:
     body: tuple[KernelStmt, ...] = field(metadata=BODY)
 
 
-KernelStmt = (
-    For
-    | If
-    | Let
-    | Assign
-    | Source
-    | Task
-    | Receive
-    | Hand
-    | Held
-    | CbCall
-    | Pointer
-    | MakeTile
-    | ReadTable
-    | ReadTile
-    | ReadRow
-    | ZeroRow
-    | WriteRow
-    | ZeroTile
-    | WriteTile
-    | Barrier
-    | MatmulBlock
-    | ReduceTile
-    | BinaryTiles
-    | CopyTile
-    | TransposeTile
-    | TransposeDst
-    | FillTile
-    | Sfpu
-    | PackTile
-    | DstUse
-    | DstCall
-    | Startup
-    | Init
-    | Uninit
-    | EndBlock
-    | Reconfig
-    | L1Accumulate
-)
+KernelStmt = For | If | Let | Assign | Source | Task | Receive | Hand | Held | CbCall | MovementStmt | EngineStmt
 
 
 # --- the set --------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from enum import Enum
 
 from tilelang_tt.ir.buffers import Tensor
 from tilelang_tt.ir.cb import Cb
-from tilelang_tt.ir.fields import DEFINES
+from tilelang_tt.ir.fields import DEFINES, PLACE
 from tilelang_tt.ir.layout import Constant, MaskTile
 from tilelang_tt.ir.scalar import Expr, Var
 
@@ -28,7 +28,7 @@ class MakeTile:
     constant: Constant | MaskTile
     cb: Cb
     base: Var
-    slot: Expr
+    slot: Expr = field(metadata=PLACE)
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class ReadTile:
     page: Expr
     cb: Cb
     base: Var
-    slot: Expr
+    slot: Expr = field(metadata=PLACE)
     first_row: bool = False
 
 
@@ -64,7 +64,7 @@ class RowPlace:
 
     cb: Cb
     base: Var
-    row: Expr
+    row: Expr = field(metadata=PLACE)
     tiles: int
     row_step: int
     col_step: int
@@ -99,7 +99,7 @@ class ZeroTile:
 
     cb: Cb
     base: Var
-    slot: Expr
+    slot: Expr = field(metadata=PLACE)
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class WriteTile:
     page: Expr
     cb: Cb
     base: Var
-    slot: Expr
+    slot: Expr = field(metadata=PLACE)
 
 
 class BarrierKind(Enum):
@@ -122,3 +122,6 @@ class BarrierKind(Enum):
 @dataclass(frozen=True)
 class Barrier:
     kind: BarrierKind
+
+
+MovementStmt = Pointer | MakeTile | ReadTable | ReadTile | ReadRow | ZeroRow | WriteRow | ZeroTile | WriteTile | Barrier

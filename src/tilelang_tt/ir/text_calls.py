@@ -2,55 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
-from tilelang_tt.ir import scalar
+from tilelang_tt.ir import engine, movement, scalar
 from tilelang_tt.ir.cb import Cb, CbCall, CbKind
-from tilelang_tt.ir.engine import (
-    FILL_MODE,
-    BinaryMode,
-    BinaryTiles,
-    CopyMode,
-    CopyTile,
-    DstCall,
-    DstKind,
-    DstUse,
-    EndBlock,
-    FillTile,
-    Init,
-    L1Accumulate,
-    MatmulBlock,
-    MatmulMode,
-    PackTile,
-    Reconfig,
-    ReduceMode,
-    ReduceTile,
-    Sfpu,
-    SfpuMode,
-    Startup,
-    TransposeDst,
-    TransposeDstMode,
-    TransposeMode,
-    TransposeTile,
-    Uninit,
-    Unit,
-)
 from tilelang_tt.ir.grammar import Codec, Form, Grammar
 from tilelang_tt.ir.kernel import Assign, For, Hand, Held, If, Let, Receive
-from tilelang_tt.ir.movement import (
-    Barrier,
-    BarrierKind,
-    MakeTile,
-    Pointer,
-    ReadRow,
-    ReadTable,
-    ReadTile,
-    RowPlace,
-    WriteRow,
-    WriteTile,
-    ZeroRow,
-    ZeroTile,
-)
 from tilelang_tt.ir.scalar import Expr
 from tilelang_tt.ir.scalar_parse import read_expr
 from tilelang_tt.ir.text import Names, Reader
@@ -66,10 +23,10 @@ FORMS = (
     Form(For, "for {var:new} in {start:expr} .. {stop:expr}", {"step": 1}),
     Form(For, "for {var:new} in {start:expr} .. {stop:expr} by {step:int}"),
     Form(If, "if {condition:expr}"),
-    Form(Pointer, "let {var:new} = write address of {cb:cb}", {"write": True}),
-    Form(Pointer, "let {var:new} = read address of {cb:cb}", {"write": False}),
+    Form(movement.Pointer, "let {var:new} = write address of {cb:cb}", {"write": True}),
+    Form(movement.Pointer, "let {var:new} = read address of {cb:cb}", {"write": False}),
     Form(
-        ReadTable,
+        movement.ReadTable,
         "let {var:new} = {table:tensor}[{index:expr}](? in {cb:cb}?)(? at {base:var}?)(?, which has page {page:var}?)",
     ),
     Form(Let, "let {var:new} = {value:expr}"),
@@ -77,59 +34,58 @@ FORMS = (
     Form(Receive, "receive {buffer:buffer}"),
     Form(Hand, "hand {buffer:buffer}"),
     Form(Held, "held"),
-    Form(DstCall, "{kind:dst_call}"),
-    Form(Barrier, "{kind:barrier}"),
+    Form(engine.DstCall, "{kind:dst_call}"),
+    Form(movement.Barrier, "{kind:barrier}"),
     Form(CbCall, "{kind:cb_call} {cb:cb} {pages:int}"),
-    Form(MakeTile, f"make {{constant:constant}} -> {_BASE}"),
-    Form(ReadRow, f"read {_PAGE} from tile {{col:expr}} -> {{place:row}}"),
-    Form(ZeroRow, "zero {place:row}"),
-    Form(WriteRow, f"write {{place:row}} -> {_PAGE} from tile {{col:expr}}"),
-    Form(ReadTile, f"read {_PAGE} -> {_BASE}", {"first_row": False}),
-    Form(ReadTile, f"read first row of {_PAGE} -> {_BASE}", {"first_row": True}),
-    Form(ZeroTile, f"zero {_BASE}"),
-    Form(WriteTile, f"write {_BASE} -> {_PAGE}"),
-    Form(MatmulBlock, f"matmul {_TILES}{{transpose?^T}} -> DST[{{dst:int}}], {_SHAPE}"),
+    Form(movement.MakeTile, f"make {{constant:constant}} -> {_BASE}"),
+    Form(movement.ReadRow, f"read {_PAGE} from tile {{col:expr}} -> {{place:row}}"),
+    Form(movement.ZeroRow, "zero {place:row}"),
+    Form(movement.WriteRow, f"write {{place:row}} -> {_PAGE} from tile {{col:expr}}"),
+    Form(movement.ReadTile, f"read {_PAGE} -> {_BASE}", {"first_row": False}),
+    Form(movement.ReadTile, f"read first row of {_PAGE} -> {_BASE}", {"first_row": True}),
+    Form(movement.ZeroTile, f"zero {_BASE}"),
+    Form(movement.WriteTile, f"write {_BASE} -> {_PAGE}"),
+    Form(engine.MatmulBlock, f"matmul {_TILES}{{transpose?^T}} -> DST[{{dst:int}}], {_SHAPE}"),
     Form(
-        ReduceTile,
+        engine.ReduceTile,
         "maxima of each {along_columns:along} of {cb:cb}[{index:expr}] by {scaler:cb} -> DST[{dst:expr}] for {out:cb}",
     ),
-    Form(BinaryTiles, f"{{instruction:block_instruction}} {_TILES} -> DST[{{dst:expr}}]"),
-    Form(CopyTile, "copy {cb:cb}[{index:expr}] -> DST[{dst:expr}]"),
-    Form(TransposeDst, "transpose DST[{dst:expr}]"),
-    Form(TransposeTile, "transpose {cb:cb}[{index:expr}] -> DST[{dst:expr}]"),
-    Form(FillTile, "fill DST[{dst:expr}] = {value:tile_number}"),
-    Form(Sfpu, "sfpu {instruction:instruction} {operands:slots}{number:operand} -> DST[{out:expr}]"),
-    Form(PackTile, "pack DST[{dst:expr}] -> {cb:cb}[{index:expr}]", {"overwrite": scalar.true()}),
-    Form(PackTile, "pack DST[{dst:expr}] -> {cb:cb}[{index:expr}], adding", {"overwrite": scalar.false()}),
-    Form(PackTile, "pack DST[{dst:expr}] -> {cb:cb}[{index:expr}], adding unless {overwrite:expr}"),
-    Form(DstUse, "math"),
-    Form(EndBlock, "end of block"),
-    Form(Startup, "startup {a:cb}, {b:cb} -> {out:cb}{reverse?, reversed}"),
-    Form(Init, "init {mode:mode}"),
-    Form(Uninit, "undo maxima of {cb:cb}"),
-    Form(Reconfig, "reconfig {unit:unit} {new:cb}", {"old": None}),
-    Form(Reconfig, "reconfig {unit:unit} {old:cb} -> {new:cb}"),
-    Form(L1Accumulate, "accumulate in L1 where {on:expr}"),
+    Form(engine.BinaryTiles, f"{{instruction:block_instruction}} {_TILES} -> DST[{{dst:expr}}]"),
+    Form(engine.CopyTile, "copy {cb:cb}[{index:expr}] -> DST[{dst:expr}]"),
+    Form(engine.TransposeDst, "transpose DST[{dst:expr}]"),
+    Form(engine.TransposeTile, "transpose {cb:cb}[{index:expr}] -> DST[{dst:expr}]"),
+    Form(engine.FillTile, "fill DST[{dst:expr}] = {value:tile_number}"),
+    Form(engine.Sfpu, "sfpu {instruction:instruction} {operands:slots}{number:operand} -> DST[{out:expr}]"),
+    Form(engine.PackTile, "pack DST[{dst:expr}] -> {cb:cb}[{index:expr}]", {"overwrite": scalar.true()}),
+    Form(engine.PackTile, "pack DST[{dst:expr}] -> {cb:cb}[{index:expr}], adding", {"overwrite": scalar.false()}),
+    Form(engine.PackTile, "pack DST[{dst:expr}] -> {cb:cb}[{index:expr}], adding unless {overwrite:expr}"),
+    Form(engine.DstUse, "math"),
+    Form(engine.EndBlock, "end of block"),
+    Form(engine.Startup, "startup {a:cb}, {b:cb} -> {out:cb}{reverse?, reversed}"),
+    Form(engine.Init, "init {mode:mode}"),
+    Form(engine.Uninit, "undo maxima of {cb:cb}"),
+    Form(engine.Reconfig, "reconfig {unit:unit} {new:cb}", {"old": None}),
+    Form(engine.Reconfig, "reconfig {unit:unit} {old:cb} -> {new:cb}"),
+    Form(engine.L1Accumulate, "accumulate in L1 where {on:expr}"),
 )
 
 PARTS = (
     Form(
-        RowPlace,
+        movement.RowPlace,
         "{cb:cb} row {row:expr} at {base:var}, {tiles:int} tiles, steps {row_step:int} and {col_step:int}",
     ),
-    Form(MatmulMode, f"matmul {{a:cb}}, {{b:cb}}{{transpose?^T}}, {_SHAPE}"),
-    Form(ReduceMode, "maxima of each {along_columns:along} of {cb:cb} by {scaler:cb} -> {out:cb}"),
-    Form(TransposeDstMode, "transpose in DST"),
-    Form(CopyMode, "copy {cb:cb}"),
-    Form(TransposeMode, "transpose {cb:cb}"),
-    Form(BinaryMode, "{instruction:block_instruction} {a:cb}, {b:cb}"),
+    Form(engine.MatmulMode, f"matmul {{a:cb}}, {{b:cb}}{{transpose?^T}}, {_SHAPE}"),
+    Form(engine.ReduceMode, "maxima of each {along_columns:along} of {cb:cb} by {scaler:cb} -> {out:cb}"),
+    Form(engine.TransposeDstMode, "transpose in DST"),
+    Form(engine.CopyMode, "copy {cb:cb}"),
+    Form(engine.TransposeMode, "transpose {cb:cb}"),
+    Form(engine.BinaryMode, "{instruction:block_instruction} {a:cb}, {b:cb}"),
 )
-_MODES = (MatmulMode, ReduceMode, TransposeDstMode, CopyMode, TransposeMode, BinaryMode)
 
 
-def _read_init(reader: Reader) -> SfpuMode:
+def _read_init(reader: Reader) -> engine.SfpuMode:
     init = reader.rest()
-    modes = (FILL_MODE, *(SfpuMode(row.init, row.header) for row in instructions().values()))
+    modes = (engine.FILL_MODE, *(engine.SfpuMode(row.init, row.header) for row in instructions().values()))
     found = next((mode for mode in modes if mode.init == init), None)
     if found is None:
         raise reader.fail("an init")
@@ -148,13 +104,13 @@ def _read_slots(reader: Reader) -> tuple[Expr, ...]:
 
 
 def _mode_text(mode: Any, names: Names) -> str:
-    return f"sfpu {mode.init}" if isinstance(mode, SfpuMode) else GRAMMAR.write(mode, names)
+    return f"sfpu {mode.init}" if isinstance(mode, engine.SfpuMode) else GRAMMAR.write(mode, names)
 
 
 def _read_mode(reader: Reader) -> Any:
     if reader.maybe("sfpu "):
         return _read_init(reader)
-    return reader.either(*(lambda cls=cls: GRAMMAR.codec(cls).read(reader) for cls in _MODES))
+    return reader.either(*(lambda cls=cls: GRAMMAR.codec(cls).read(reader) for cls in get_args(engine.Mode)))
 
 
 KERNEL_CODECS: dict[str, Codec] = {
@@ -163,20 +119,20 @@ KERNEL_CODECS: dict[str, Codec] = {
     "cb_call": words({CbKind.RESERVE: "reserve", CbKind.PUSH: "push", CbKind.WAIT: "wait", CbKind.POP: "pop"}),
     "barrier": words(
         {
-            BarrierKind.READ: "read barrier",
-            BarrierKind.FLUSH: "writes flushed",
-            BarrierKind.WRITE: "write barrier",
+            movement.BarrierKind.READ: "read barrier",
+            movement.BarrierKind.FLUSH: "writes flushed",
+            movement.BarrierKind.WRITE: "write barrier",
         }
     ),
     "dst_call": words(
         {
-            DstKind.ACQUIRE: "acquire",
-            DstKind.COMMIT: "commit",
-            DstKind.WAIT: "wait DST",
-            DstKind.RELEASE: "release",
+            engine.DstKind.ACQUIRE: "acquire",
+            engine.DstKind.COMMIT: "commit",
+            engine.DstKind.WAIT: "wait DST",
+            engine.DstKind.RELEASE: "release",
         }
     ),
-    "unit": words({Unit.SRC_A: "srca", Unit.SRC_B: "srcb", Unit.PACK: "pack"}),
+    "unit": words({engine.Unit.SRC_A: "srca", engine.Unit.SRC_B: "srcb", engine.Unit.PACK: "pack"}),
     "along": Codec(
         lambda columns, _: "row" if columns else "column",
         lambda reader: reader.name() == "row",
@@ -191,4 +147,4 @@ KERNEL_CODECS: dict[str, Codec] = {
 }
 GRAMMAR: Grammar = Grammar((*FORMS, *PARTS), KERNEL_CODECS)
 CALLS = Grammar(FORMS, KERNEL_CODECS)
-KERNEL_CODECS["row"] = GRAMMAR.codec(RowPlace)
+KERNEL_CODECS["row"] = GRAMMAR.codec(movement.RowPlace)

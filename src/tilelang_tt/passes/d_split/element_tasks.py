@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import Protocol
+from functools import partial
+from typing import Protocol, TypeVar
 
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.cb import Cb, CbCall, CbKind
@@ -19,7 +20,7 @@ from tilelang_tt.ir.engine import BinaryTiles, CopyTile, DstUse, FillTile, PackT
 from tilelang_tt.ir.kernel import For, KernelSet, KernelStmt
 from tilelang_tt.ir.layout import ZEROS, BufferLayout
 from tilelang_tt.ir.scalar import Expr
-from tilelang_tt.ir.section import Compute, ComputeFromBlocks, DstProgram, Fetch, Schedule, Step
+from tilelang_tt.ir.section import Compute, ComputeFromBlocks, DstProgram, Fetch, Schedule, SetNumber, Step
 from tilelang_tt.ir.tile import Map, Section
 from tilelang_tt.ops.moves import SPREAD_ROW
 from tilelang_tt.passes.d_split.block_states import updated_in_place
@@ -36,6 +37,7 @@ def repeat(
 
 
 Products = Callable[[Expr, Expr], tuple[KernelStmt, ...]]
+Number = TypeVar("Number", float | Expr, float | Expr | None)
 
 
 class Place(Protocol):
@@ -67,7 +69,6 @@ class Run:
 class RowPart:
     """Consecutive tiles of a row; a vector repeats along its side."""
 
-    block: BufferLayout
     row: Expr
     col: Expr
 
@@ -86,23 +87,16 @@ class ElementTasks:
     def __init__(self, kernels: KernelSet) -> None:
         self.kernels = kernels
 
-    @property
-    def zeros(self) -> Cb:
-        constants = self.kernels.launch.constants
-        return next(self.kernels.cbs[buffer] for buffer, constant in constants.items() if constant == ZEROS)
-
-    def section(
-        self, stmt: Section, products: Callable[[Expr, Expr], tuple[KernelStmt, ...]]
-    ) -> tuple[KernelStmt, ...]:
+    def section(self, stmt: Section, products: Products) -> tuple[KernelStmt, ...]:
         """A section for every group of tiles; `products` leave the sums of the group at (row, column) in slot 0."""
         schedule = stmt.schedule
         assert schedule is not None
-        block, group, cols = self.kernels.launch.layouts[stmt.results[0].dst], schedule.group, schedule.cols
+        group, cols = schedule.group, schedule.cols
         strip = schedule.run and schedule.rows == 1
 
         def at(i: Expr, j: Expr) -> tuple[KernelStmt, ...]:
             base = j if strip else i * cols + j
-            return self.group(stmt, schedule, Run(base) if schedule.run else RowPart(block, i, j), products(i, j))
+            return self.group(stmt, schedule, Run(base) if schedule.run else RowPart(i, j), products(i, j))
 
         def row(i: Expr) -> tuple[KernelStmt, ...]:
             return repeat(cols, "tile" if strip else "j", lambda j: at(i, j), group.cols)
@@ -141,55 +135,63 @@ class ElementTasks:
         return repeat(group, "t", lambda t: (pack_tile(slot * group + t, cb, start + place.tile_of(layout, t)),))
 
     def steps(
-        self, program: DstProgram, group: int, place: Place, rotating: Collection[Cb] = (), *, held: bool = False
+        self, program: DstProgram, group: int, place: Place, rotating: Collection[Cb], *, held: bool
     ) -> tuple[KernelStmt, ...]:
         """The program for `group` tiles, step by step."""
+        tiles = _Group(self.kernels, program, group, place, rotating)
         result: list[KernelStmt] = []
         for step in program.steps[1:] if held else program.steps:  # a sum that is held is already in its slot
-            count = 1 if program.is_common(step) else group
-            result += repeat(count, "t", self.step_of(step, program, group, place, rotating))
+            result += repeat(1 if program.is_common(step) else group, "t", partial(tiles.step, step))
         return tuple(result)
 
-    def step_of(
-        self, step: Step, program: DstProgram, group: int, place: Place, rotating: Collection[Cb]
-    ) -> Callable[[Expr], tuple[KernelStmt, ...]]:
-        """What one step of a program does for tile t of the group."""
 
-        def at(slot: int, t: Expr) -> Expr:
-            return program.index(slot, t, group)
+@dataclass(frozen=True)
+class _Group:
+    """A group of tiles that go through DST together."""
 
-        def tile(fetch: Fetch, cb: Cb, t: Expr) -> Expr:
-            if cb in rotating:
-                return t
-            if fetch.tile is not None:
-                return place.expr(fetch.tile, t)
-            layout = self.kernels.launch.layouts[fetch.buffer]
-            start = 0 if fetch.origin is None else layout.offset(fetch.origin)
-            return start + place.tile_of(layout, t)
+    kernels: KernelSet
+    program: DstProgram
+    size: int
+    place: Place
+    rotating: Collection[Cb]  # buffers whose front is the group itself
 
-        cbs = self.kernels.cbs
-        if isinstance(step, Fetch):  # a second view has a front of its own, which stays where the block begins
-            cb = self.kernels.direct(step.buffer)
-            if cb.first_row and not cb.unpack_to_dest:
-                return lambda t: (
-                    BinaryTiles(SPREAD_ROW, self.zeros, cb, scalar.const(0), tile(step, cb, t), at(step.slot, t)),
-                )
-            return lambda t: (CopyTile(cb, tile(step, cb, t), at(step.slot, t)),)
-        if isinstance(step, ComputeFromBlocks):
-            a, b = step.operands
-            cb_a, cb_b = cbs[a.buffer], cbs[b.buffer]
-            return lambda t: (
-                BinaryTiles(step.instruction, cb_a, cb_b, tile(a, cb_a, t), tile(b, cb_b, t), at(step.slot, t)),
-            )
-        if isinstance(step, Compute):
-            number = step.number
-            return lambda t: (
-                Sfpu(
-                    step.instruction,
-                    tuple(at(slot, t) for slot in step.operands),
-                    at(step.slot, t),
-                    place.expr(number, t) if scalar.is_expr(number) else number,
-                ),
-            )
-        value = step.value
-        return lambda t: (FillTile(at(step.slot, t), place.expr(value, t) if scalar.is_expr(value) else value),)
+    def step(self, step: Step, t: Expr) -> tuple[KernelStmt, ...]:
+        """What a step of the program does for the t-th tile."""
+        dst = self.slot(step.slot, t)
+        match step:
+            case Fetch():
+                return (self.fetch(step, t, dst),)
+            case ComputeFromBlocks():
+                (a, b), cbs = step.operands, self.kernels.cbs
+                a_cb, b_cb = cbs[a.buffer], cbs[b.buffer]
+                return (BinaryTiles(step.instruction, a_cb, b_cb, self.tile(a, a_cb, t), self.tile(b, b_cb, t), dst),)
+            case Compute():
+                operands = tuple(self.slot(operand, t) for operand in step.operands)
+                return (Sfpu(step.instruction, operands, dst, self.number(step.number, t)),)
+            case SetNumber():
+                return (FillTile(dst, self.number(step.value, t)),)
+
+    def slot(self, slot: int, t: Expr) -> Expr:
+        return self.program.index(slot, t, self.size)
+
+    def fetch(self, fetch: Fetch, t: Expr, dst: Expr) -> KernelStmt:
+        """A second view of a block has a front of its own, which stays where the block begins."""
+        cb = self.kernels.direct(fetch.buffer)
+        tile = self.tile(fetch, cb, t)
+        if not cb.first_row or cb.unpack_to_dest:
+            return CopyTile(cb, tile, dst)
+        constants = self.kernels.launch.constants
+        zeros = next(self.kernels.cbs[buffer] for buffer, constant in constants.items() if constant == ZEROS)
+        return BinaryTiles(SPREAD_ROW, zeros, cb, scalar.const(0), tile, dst)
+
+    def tile(self, fetch: Fetch, cb: Cb, t: Expr) -> Expr:
+        if cb in self.rotating:
+            return t
+        if fetch.tile is not None:
+            return self.place.expr(fetch.tile, t)
+        layout = self.kernels.launch.layouts[fetch.buffer]
+        start = 0 if fetch.origin is None else layout.offset(fetch.origin)
+        return start + self.place.tile_of(layout, t)
+
+    def number(self, number: Number, t: Expr) -> Number:
+        return self.place.expr(number, t) if scalar.is_expr(number) else number

@@ -17,35 +17,8 @@ from collections.abc import Hashable
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from tilelang_tt.ir import scalar
+from tilelang_tt.ir import engine, scalar
 from tilelang_tt.ir.cb import Cb
-from tilelang_tt.ir.engine import (
-    FILL_MODE,
-    BinaryMode,
-    BinaryTiles,
-    CopyMode,
-    CopyTile,
-    DstUse,
-    FillTile,
-    Init,
-    L1Accumulate,
-    MatmulBlock,
-    MatmulMode,
-    Mode,
-    PackTile,
-    Reconfig,
-    ReduceMode,
-    ReduceTile,
-    Sfpu,
-    SfpuMode,
-    Startup,
-    TransposeDst,
-    TransposeDstMode,
-    TransposeMode,
-    TransposeTile,
-    Uninit,
-    Unit,
-)
 from tilelang_tt.ir.kernel import For, If, KernelSet, KernelStmt, children, walk
 from tilelang_tt.ir.layout import Role
 from tilelang_tt.ir.scalar import Expr
@@ -57,10 +30,10 @@ class EngineState:
 
     srca: Cb | None = None
     srcb: Cb | None = None
-    mode: Mode | None = None
+    mode: engine.Mode | None = None
     pack: Cb | None = None
     accumulate: Expr | None = None
-    sfpu: SfpuMode | None = None
+    sfpu: engine.SfpuMode | None = None
 
 
 COMPONENTS = tuple(field.name for field in fields(EngineState))
@@ -68,25 +41,25 @@ COMPONENTS = tuple(field.name for field in fields(EngineState))
 
 def needs(stmt: KernelStmt) -> EngineState:
     """The state a leaf statement needs."""
-    if isinstance(stmt, MatmulBlock):
-        product = MatmulMode(stmt.a, stmt.b, stmt.transpose, stmt.cols, stmt.rows, stmt.a_stride)
+    if isinstance(stmt, engine.MatmulBlock):
+        product = engine.MatmulMode(stmt.a, stmt.b, stmt.transpose, stmt.cols, stmt.rows, stmt.a_stride)
         return EngineState(srca=stmt.b, srcb=stmt.a, mode=product)  # matmul feeds its second operand through SrcA
-    if isinstance(stmt, ReduceTile):
-        maxima = ReduceMode(stmt.cb, stmt.scaler, stmt.out, stmt.along_columns)
+    if isinstance(stmt, engine.ReduceTile):
+        maxima = engine.ReduceMode(stmt.cb, stmt.scaler, stmt.out, stmt.along_columns)
         return EngineState(srca=stmt.cb, srcb=stmt.scaler, mode=maxima)
-    if isinstance(stmt, BinaryTiles):
-        return EngineState(srca=stmt.a, srcb=stmt.b, mode=BinaryMode(stmt.instruction, stmt.a, stmt.b))
-    if isinstance(stmt, CopyTile):
-        return EngineState(srca=stmt.cb, mode=CopyMode(stmt.cb))
-    if isinstance(stmt, TransposeTile):
-        return EngineState(srca=stmt.cb, mode=TransposeMode(stmt.cb))
-    if isinstance(stmt, TransposeDst):
-        return EngineState(mode=TransposeDstMode())
-    if isinstance(stmt, FillTile):
-        return EngineState(sfpu=FILL_MODE)
-    if isinstance(stmt, Sfpu):
-        return EngineState(sfpu=SfpuMode(stmt.instruction.init, stmt.instruction.header))
-    if isinstance(stmt, PackTile):
+    if isinstance(stmt, engine.BinaryTiles):
+        return EngineState(srca=stmt.a, srcb=stmt.b, mode=engine.BinaryMode(stmt.instruction, stmt.a, stmt.b))
+    if isinstance(stmt, engine.CopyTile):
+        return EngineState(srca=stmt.cb, mode=engine.CopyMode(stmt.cb))
+    if isinstance(stmt, engine.TransposeTile):
+        return EngineState(srca=stmt.cb, mode=engine.TransposeMode(stmt.cb))
+    if isinstance(stmt, engine.TransposeDst):
+        return EngineState(mode=engine.TransposeDstMode())
+    if isinstance(stmt, engine.FillTile):
+        return EngineState(sfpu=engine.FILL_MODE)
+    if isinstance(stmt, engine.Sfpu):
+        return EngineState(sfpu=engine.SfpuMode(stmt.instruction.init, stmt.instruction.header))
+    if isinstance(stmt, engine.PackTile):
         return EngineState(pack=stmt.cb, accumulate=scalar.negate(stmt.overwrite))
     return EngineState()
 
@@ -100,35 +73,35 @@ def insert_compute_init(kernels: KernelSet) -> KernelSet:
     startup = _startup(body, first, insertion.insert(unit, EngineState())[1])
     result, final = insertion.insert(body, after_startup(startup, body))
     if not same_setting("accumulate", final.accumulate, scalar.false()):
-        result = (*result, L1Accumulate(scalar.false()))  # leave the packer as it was found
+        result = (*result, engine.L1Accumulate(scalar.false()))  # leave the packer as it was found
     return kernels.with_body(Role.COMPUTE, (startup, *result))
 
 
-def after_startup(startup: Startup, body: tuple[KernelStmt, ...]) -> EngineState:
+def after_startup(startup: engine.Startup, body: tuple[KernelStmt, ...]) -> EngineState:
     """What the startup sets. Its order of operands suits products or sums, not both: then each sets its own."""
     srca, srcb = (startup.b, startup.a) if startup.reverse else (startup.a, startup.b)
     state = EngineState(srca=srca, srcb=srcb, pack=startup.out, accumulate=scalar.false())
-    mixed = startup.reverse and any(isinstance(stmt, BinaryTiles) for stmt in walk(body))
+    mixed = startup.reverse and any(isinstance(stmt, engine.BinaryTiles) for stmt in walk(body))
     return replace(state, srca=None, srcb=None) if mixed else state
 
 
-def _startup(body: tuple[KernelStmt, ...], first: EngineState, final: EngineState) -> Startup:
+def _startup(body: tuple[KernelStmt, ...], first: EngineState, final: EngineState) -> engine.Startup:
     """Start with the operands of the first operation, and the packer as the persistent loop leaves it.
 
     In the order of products if there is one anywhere: it may find its formats set and program them no more.
     """
     out = final.pack or first.pack
     assert out is not None
-    reverse = any(isinstance(stmt, MatmulBlock) for stmt in walk(body))
-    if isinstance(first.mode, ReduceMode):
+    reverse = any(isinstance(stmt, engine.MatmulBlock) for stmt in walk(body))
+    if isinstance(first.mode, engine.ReduceMode):
         a, b = (first.mode.scaler, first.mode.cb) if reverse else (first.mode.cb, first.mode.scaler)
-        return Startup(a, b, out, reverse)
-    if isinstance(first.mode, MatmulMode):
-        return Startup(first.mode.a, first.mode.b, out, reverse=True)
-    if isinstance(first.mode, BinaryMode):
-        return Startup(first.mode.a, first.mode.b, out, reverse)
+        return engine.Startup(a, b, out, reverse)
+    if isinstance(first.mode, engine.MatmulMode):
+        return engine.Startup(first.mode.a, first.mode.b, out, reverse=True)
+    if isinstance(first.mode, engine.BinaryMode):
+        return engine.Startup(first.mode.a, first.mode.b, out, reverse)
     operand = first.srca or out
-    return Startup(operand, operand, out, reverse=False)
+    return engine.Startup(operand, operand, out, reverse=False)
 
 
 # --- comparing and changing states ----------------------------------------------------------------
@@ -138,17 +111,17 @@ def _key(component: str, value: object) -> Hashable:
     """What makes two values of a component the same setting."""
     if isinstance(value, Cb):
         return value.format if component == "pack" else (value.format, value.unpack_to_dest)
-    if isinstance(value, CopyMode | TransposeMode):
+    if isinstance(value, engine.CopyMode | engine.TransposeMode):
         return (type(value).__name__, value.cb.format, value.cb.unpack_to_dest)
-    if isinstance(value, MatmulMode):
+    if isinstance(value, engine.MatmulMode):
         return (value.a.format, value.b.format, value.transpose, value.cols, value.rows, value.a_stride)
-    if isinstance(value, ReduceMode):
+    if isinstance(value, engine.ReduceMode):
         return ("reduce", value.cb.format, value.scaler.format, value.out.format, value.along_columns)
-    if isinstance(value, BinaryMode):
+    if isinstance(value, engine.BinaryMode):
         return (value.instruction.init, value.a.format, value.b.format)
-    if isinstance(value, TransposeDstMode):
+    if isinstance(value, engine.TransposeDstMode):
         return type(value).__name__
-    if isinstance(value, SfpuMode):
+    if isinstance(value, engine.SfpuMode):
         return value.init
     return None
 
@@ -171,15 +144,15 @@ def _change(state: EngineState, need: EngineState) -> tuple[list[KernelStmt], En
             continue
         changed[component] = new
         if component in _UNITS:
-            calls.append(Reconfig(_UNITS[component], old, new))
+            calls.append(engine.Reconfig(_UNITS[component], old, new))
         elif component == "accumulate":
-            calls.append(L1Accumulate(new))
+            calls.append(engine.L1Accumulate(new))
         else:
-            calls.append(Init(new))
+            calls.append(engine.Init(new))
     return calls, replace(state, **changed)
 
 
-_UNITS = {"srca": Unit.SRC_A, "srcb": Unit.SRC_B, "pack": Unit.PACK}
+_UNITS = {"srca": engine.Unit.SRC_A, "srcb": engine.Unit.SRC_B, "pack": engine.Unit.PACK}
 
 
 def meet(a: EngineState, b: EngineState) -> EngineState:
@@ -236,12 +209,12 @@ class _Insertion:
                 otherwise, after_else = self.insert(stmt.otherwise, state)
                 result.append(If(stmt.condition, then, otherwise))
                 state = meet(after_then, after_else)
-            elif isinstance(stmt, DstUse):
+            elif isinstance(stmt, engine.DstUse):
                 calls, state = _change(state, _completed(self.first_needs(stmt.math), self.first_needs(stmt.pack)))
                 math, state = self.insert(stmt.math, state)
                 pack, state = self.insert(stmt.pack, state)
-                result += [*calls, DstUse(math, pack)]
-            elif isinstance(stmt, Uninit):
+                result += [*calls, engine.DstUse(math, pack)]
+            elif isinstance(stmt, engine.Uninit):
                 state = replace(state, mode=None)
                 result.append(stmt)
             else:

@@ -10,7 +10,7 @@ tiles that are not packed keep their place and what they hold.
 from __future__ import annotations
 
 from tilelang_tt.ir.cb import Cb, CbCall, CbKind
-from tilelang_tt.ir.engine import BinaryTiles, CopyTile, DstUse, MatmulBlock, PackTile, ReduceTile, TransposeTile
+from tilelang_tt.ir.engine import DstUse, PackTile, unpacked
 from tilelang_tt.ir.kernel import KernelSet, KernelStmt, rewritten, walk
 from tilelang_tt.ir.layout import Role
 
@@ -28,7 +28,7 @@ def rotate_pools(kernels: KernelSet) -> KernelSet:
 def _rotated(stmt: KernelStmt, pools: list[Cb]) -> tuple[KernelStmt, ...] | None:
     if not isinstance(stmt, DstUse):
         return None
-    read = {cb.id if cb.shares is None else cb.shares for inner in walk(stmt.math) for cb in _operands(inner)}
+    read = {cb.id if cb.shares is None else cb.shares for inner in walk(stmt.math) for cb, _, _ in unpacked(inner)}
     packed = {inner.cb.id for inner in walk(stmt.pack) if isinstance(inner, PackTile)}
     written = [pool for pool in pools if pool.id in packed]
     section = DstUse(
@@ -44,14 +44,3 @@ def _rotated(stmt: KernelStmt, pools: list[Cb]) -> tuple[KernelStmt, ...] | None
 
 def _call(kind: CbKind, pool: Cb) -> CbCall:
     return CbCall(kind, pool, pool.tiles)
-
-
-def _operands(stmt: KernelStmt) -> tuple[Cb, ...]:
-    match stmt:
-        case CopyTile() | TransposeTile():
-            return (stmt.cb,)
-        case ReduceTile():
-            return stmt.cb, stmt.scaler
-        case MatmulBlock() | BinaryTiles():
-            return stmt.a, stmt.b
-    return ()

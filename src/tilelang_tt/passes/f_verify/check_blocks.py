@@ -11,6 +11,7 @@ tile are run round by round; of any other loop the first two rounds stand for al
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass, field
 from enum import IntEnum
 from types import CodeType
@@ -33,6 +34,7 @@ from tilelang_tt.ir.engine import (
     TransposeTile,
 )
 from tilelang_tt.ir.facts import Facts, tells_first_round
+from tilelang_tt.ir.fields import Mark, marked
 from tilelang_tt.ir.kernel import For, If, Kernel, KernelSet, KernelStmt, walk
 from tilelang_tt.ir.layout import Role
 from tilelang_tt.ir.movement import MakeTile, ReadRow, ReadTile, RowPlace, WriteRow, WriteTile, ZeroRow, ZeroTile
@@ -67,16 +69,7 @@ class _State:
     expected: set[tuple[Cb, int]] = field(default_factory=set)  # pages reserved while packing
 
     def copy(self) -> _State:
-        return _State(
-            dict(self.pages),
-            dict(self.next),
-            set(self.written),
-            dict(self.dst),
-            set(self.rows),
-            dict(self.empty_where),
-            self.packing,
-            set(self.expected),
-        )
+        return _State(*map(copy, vars(self).values()))
 
 
 def check_blocks(kernel: Kernel, kernels: KernelSet) -> None:
@@ -208,9 +201,8 @@ class _Run:
         state.written |= {(stmt.place.cb, tile) for tile in self.row_tiles(stmt.place, values)}
 
     def multiply(self, stmt: MatmulBlock, state: _State, _: Values) -> None:
-        tiles = range(stmt.dst, stmt.dst + stmt.rows * stmt.cols)
-        state.dst.update(dict.fromkeys(tiles, False))
-        state.rows.difference_update(tiles)
+        state.dst.update(dict.fromkeys(stmt.tiles, False))
+        state.rows.difference_update(stmt.tiles)
 
     def reduce(self, stmt: ReduceTile, state: _State, values: Values) -> None:
         state.dst[self.evaluate(stmt.dst, values)] = False  # it goes on with what is there
@@ -330,22 +322,8 @@ def _rounds(loop: For) -> tuple[int | None, ...]:
 
 def _chooses(loop: For) -> bool:
     """Whether the loop variable says which page or which tile of DST is meant."""
-    return any(loop.var in scalar.variables(expr) for stmt in walk(loop.body) for expr in _places(stmt))
-
-
-def _places(stmt: KernelStmt) -> tuple[Expr, ...]:
-    match stmt:
-        case ReadTile() | ZeroTile() | WriteTile():
-            return (stmt.slot,)
-        case ReadRow() | ZeroRow() | WriteRow():
-            return (stmt.place.row,)
-        case PackTile():
-            return (stmt.index, stmt.dst)
-        case ReduceTile() | BinaryTiles() | CopyTile() | TransposeTile() | TransposeDst() | FillTile():
-            return (stmt.dst,)
-        case Sfpu():
-            return (*stmt.operands, stmt.out)
-    return ()
+    tiles = (tile for stmt in walk(loop.body) for tile in marked(stmt, Mark.SLOT, Mark.PLACE))
+    return any(loop.var in scalar.variables(tile) for tile in tiles)
 
 
 def _filled_in_one(then: _State, otherwise: _State, condition: Expr) -> dict[tuple[Cb, int], Expr]:

@@ -2,22 +2,10 @@
 
 from __future__ import annotations
 
-from tilelang_tt.ir.engine import (
-    BinaryTiles,
-    CopyTile,
-    DstCall,
-    DstKind,
-    FillTile,
-    MatmulBlock,
-    PackTile,
-    ReduceTile,
-    Sfpu,
-    TransposeDst,
-    TransposeTile,
-)
+from tilelang_tt.ir.engine import DstCall, DstKind, PackTile, dst_tiles
 from tilelang_tt.ir.facts import Facts
 from tilelang_tt.ir.kernel import For, If, Kernel, KernelSet, KernelStmt
-from tilelang_tt.ir.scalar import Expr, const
+from tilelang_tt.ir.scalar import const
 from tilelang_tt.passes.f_verify.check_tiles import in_loop
 from tilelang_tt.passes.f_verify.failure import fail
 
@@ -57,22 +45,9 @@ def _run(body: tuple[KernelStmt, ...], state: DstKind, facts: Facts, capacity: i
 
 
 def _leaf(stmt: KernelStmt, state: DstKind, facts: Facts, capacity: int) -> None:
-    if isinstance(stmt, PackTile):
-        needed, indices = DstKind.WAIT, [stmt.dst]
-    elif isinstance(stmt, MatmulBlock):
-        needed, indices = DstKind.ACQUIRE, [const(stmt.dst + stmt.rows * stmt.cols - 1)]
-    elif isinstance(stmt, ReduceTile | BinaryTiles | CopyTile | TransposeTile | TransposeDst | FillTile):
-        needed, indices = DstKind.ACQUIRE, [stmt.dst]
-    elif isinstance(stmt, Sfpu):
-        needed, indices = DstKind.ACQUIRE, [*stmt.operands, stmt.out]
-    else:
-        return
-    if state is not needed:
+    tiles = dst_tiles(stmt)
+    if tiles and state is not (DstKind.WAIT if isinstance(stmt, PackTile) else DstKind.ACQUIRE):
         raise fail("TT954", f"{type(stmt).__name__} after {state.value}")
-    for index in indices:
-        _check_index(index, facts, capacity)
-
-
-def _check_index(index: Expr, facts: Facts, capacity: int) -> None:
-    if not facts.proves_in_range(index, const(capacity)):
-        raise fail("TT955", f"DST index {index} may be outside 0..{capacity - 1}")
+    for tile in tiles:
+        if not facts.proves_in_range(tile, const(capacity)):
+            raise fail("TT955", f"DST index {tile} may be outside 0..{capacity - 1}")

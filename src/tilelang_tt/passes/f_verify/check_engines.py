@@ -10,46 +10,21 @@ and knows nothing of how `insert_compute_init` placed the calls. What is set is 
 
 from __future__ import annotations
 
-from tilelang_tt.ir import scalar
+from tilelang_tt.ir import engine, scalar
 from tilelang_tt.ir.cb import Cb, CbCall
-from tilelang_tt.ir.engine import (
-    BinaryMode,
-    BinaryTiles,
-    CopyMode,
-    CopyTile,
-    FillTile,
-    Init,
-    L1Accumulate,
-    MatmulBlock,
-    MatmulMode,
-    Mode,
-    PackTile,
-    Reconfig,
-    ReduceMode,
-    ReduceTile,
-    Sfpu,
-    SfpuMode,
-    Startup,
-    TransposeDst,
-    TransposeDstMode,
-    TransposeMode,
-    TransposeTile,
-    Uninit,
-    Unit,
-)
 from tilelang_tt.ir.kernel import For, If, KernelSet, KernelStmt, walk
 from tilelang_tt.ir.layout import Role
 from tilelang_tt.passes.f_verify.failure import fail
 
 State = dict[str, object]  # part of the engines -> what it is surely set to
 
-_PART = {Unit.SRC_A: "srca", Unit.SRC_B: "srcb", Unit.PACK: "pack"}
+_PART = {engine.Unit.SRC_A: "srca", engine.Unit.SRC_B: "srcb", engine.Unit.PACK: "pack"}
 _FILL_INIT = "fill_tile_init()"
 
 
 def check_engines(kernels: KernelSet) -> None:
     body = kernels.kernel(Role.COMPUTE).body
-    startups = [stmt for stmt in body if isinstance(stmt, Startup)]
+    startups = [stmt for stmt in body if isinstance(stmt, engine.Startup)]
     if body and startups != [stmt for stmt in body if not isinstance(stmt, CbCall)][:1]:
         raise fail("TT960", "compute_kernel_hw_startup must come first, and once")
     final = _run(body, _after_startup(startups[0], body) if startups else {}, check=True)
@@ -64,25 +39,25 @@ def _source(cb: Cb) -> object:
     return cb.format, cb.unpack_to_dest
 
 
-def _mode(mode: Mode) -> object:
+def _mode(mode: engine.Mode) -> object:
     """What the init of the matrix engine programs: it depends on formats, not on the buffers they come from."""
     match mode:
-        case MatmulMode():
+        case engine.MatmulMode():
             return "matmul", mode.a.format, mode.b.format, mode.transpose, mode.cols, mode.rows, mode.a_stride
-        case ReduceMode():
+        case engine.ReduceMode():
             return "reduce", mode.cb.format, mode.scaler.format, mode.out, mode.along_columns
-        case BinaryMode():
+        case engine.BinaryMode():
             return mode.instruction.init, mode.a.format, mode.b.format
-        case CopyMode() | TransposeMode():
+        case engine.CopyMode() | engine.TransposeMode():
             return type(mode), _source(mode.cb)
-        case TransposeDstMode():
-            return TransposeDstMode
+        case engine.TransposeDstMode():
+            return engine.TransposeDstMode
 
 
-def _after_startup(startup: Startup, body: tuple[KernelStmt, ...]) -> State:
+def _after_startup(startup: engine.Startup, body: tuple[KernelStmt, ...]) -> State:
     """In reversed order, which suits products, nothing is known of the sources if the kernel adds blocks, too."""
     state: State = {"pack": startup.out.format, "accumulate": scalar.false()}
-    if startup.reverse and any(isinstance(stmt, BinaryTiles) for stmt in walk(body)):
+    if startup.reverse and any(isinstance(stmt, engine.BinaryTiles) for stmt in walk(body)):
         return state
     first, second = (startup.b, startup.a) if startup.reverse else (startup.a, startup.b)
     return {**state, "srca": _source(first), "srcb": _source(second)}
@@ -90,21 +65,21 @@ def _after_startup(startup: Startup, body: tuple[KernelStmt, ...]) -> State:
 
 def _after(stmt: KernelStmt, state: State) -> State:
     match stmt:
-        case Reconfig():
+        case engine.Reconfig():
             part = _PART[stmt.unit]
-            form = (lambda cb: cb.format) if stmt.unit is Unit.PACK else _source
+            form = (lambda cb: cb.format) if stmt.unit is engine.Unit.PACK else _source
             if stmt.old is not None and state.get(part) != form(stmt.old):
                 raise fail("TT962", f"{stmt.unit.value} names '{stmt.old.name}' as the old operand, which it is not")
             return {**state, part: form(stmt.new)}
-        case Uninit():
+        case engine.Uninit():
             return {part: setting for part, setting in state.items() if part not in ("mode", "lane")}
-        case Init(SfpuMode() as constants):
+        case engine.Init(engine.SfpuMode() as constants):
             return {**state, "sfpu": constants.init}
-        case Init(mode) if not isinstance(mode, SfpuMode):
+        case engine.Init(mode) if not isinstance(mode, engine.SfpuMode):
             if "lane" in state:
                 raise fail("TT964", "a reduction is not undone before the engines are set to something else")
-            return {**state, "mode": _mode(mode), **({"lane": mode.out} if isinstance(mode, ReduceMode) else {})}
-        case L1Accumulate():
+            return {**state, "mode": _mode(mode), **({"lane": mode.out} if isinstance(mode, engine.ReduceMode) else {})}
+        case engine.L1Accumulate():
             return {**state, "accumulate": stmt.on}
     return state
 
@@ -114,32 +89,32 @@ def _after(stmt: KernelStmt, state: State) -> State:
 
 def _needs(stmt: KernelStmt) -> State:
     match stmt:
-        case MatmulBlock():  # feeds its second operand through SrcA
-            product = MatmulMode(stmt.a, stmt.b, stmt.transpose, stmt.cols, stmt.rows, stmt.a_stride)
+        case engine.MatmulBlock():  # feeds its second operand through SrcA
+            product = engine.MatmulMode(stmt.a, stmt.b, stmt.transpose, stmt.cols, stmt.rows, stmt.a_stride)
             return {"srca": _source(stmt.b), "srcb": _source(stmt.a), "mode": _mode(product)}
-        case ReduceTile():
-            maxima = ReduceMode(stmt.cb, stmt.scaler, stmt.out, stmt.along_columns)
+        case engine.ReduceTile():
+            maxima = engine.ReduceMode(stmt.cb, stmt.scaler, stmt.out, stmt.along_columns)
             return {"srca": _source(stmt.cb), "srcb": _source(stmt.scaler), "mode": _mode(maxima)}
-        case BinaryTiles():
-            binary = BinaryMode(stmt.instruction, stmt.a, stmt.b)
+        case engine.BinaryTiles():
+            binary = engine.BinaryMode(stmt.instruction, stmt.a, stmt.b)
             return {"srca": _source(stmt.a), "srcb": _source(stmt.b), "mode": _mode(binary)}
-        case CopyTile():
-            return {"srca": _source(stmt.cb), "mode": _mode(CopyMode(stmt.cb))}
-        case TransposeTile():
-            return {"srca": _source(stmt.cb), "mode": _mode(TransposeMode(stmt.cb))}
-        case TransposeDst():
-            return {"mode": _mode(TransposeDstMode())}
-        case FillTile():
+        case engine.CopyTile():
+            return {"srca": _source(stmt.cb), "mode": _mode(engine.CopyMode(stmt.cb))}
+        case engine.TransposeTile():
+            return {"srca": _source(stmt.cb), "mode": _mode(engine.TransposeMode(stmt.cb))}
+        case engine.TransposeDst():
+            return {"mode": _mode(engine.TransposeDstMode())}
+        case engine.FillTile():
             return {"sfpu": _FILL_INIT}
-        case Sfpu():
+        case engine.Sfpu():
             return {"sfpu": stmt.instruction.init}
-        case PackTile():
+        case engine.PackTile():
             return {"pack": stmt.cb.format, "accumulate": scalar.negate(stmt.overwrite)}
     return {}
 
 
 def _check(stmt: KernelStmt, state: State) -> None:
-    if isinstance(stmt, PackTile) and state.get("lane", stmt.cb) is not stmt.cb:
+    if isinstance(stmt, engine.PackTile) and state.get("lane", stmt.cb) is not stmt.cb:
         raise fail("TT965", f"'{stmt.cb.name}' is packed while the packer keeps one lane only")
     for part, wanted in _needs(stmt).items():
         if part not in state or not _same(wanted, state[part]):

@@ -4,24 +4,9 @@ from __future__ import annotations
 
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.cb import CbCall
-from tilelang_tt.ir.engine import DstUse
-from tilelang_tt.ir.fields import defined, expressions
-from tilelang_tt.ir.kernel import (
-    Assign,
-    For,
-    Hand,
-    Held,
-    If,
-    Kernel,
-    KernelSet,
-    KernelStmt,
-    Let,
-    Receive,
-    Source,
-    Task,
-    children,
-    walk,
-)
+from tilelang_tt.ir.engine import DstUse, EngineStmt
+from tilelang_tt.ir.fields import children, defined, expressions, walk
+from tilelang_tt.ir.kernel import Assign, For, Hand, Held, If, Kernel, KernelSet, KernelStmt, Let, Receive, Source, Task
 from tilelang_tt.ir.layout import Role
 from tilelang_tt.ir.movement import (
     Barrier,
@@ -38,11 +23,12 @@ from tilelang_tt.ir.movement import (
 from tilelang_tt.ir.scalar import Var
 from tilelang_tt.passes.f_verify.failure import fail
 
-_ANYWHERE = (For, If, Let, Assign, ReadTable, Source, CbCall)
-_DATA_MOVEMENT = {
-    Role.READER: (Pointer, MakeTile, ReadTile, ZeroTile, ReadRow, ZeroRow, Barrier),
-    Role.WRITER: (Pointer, ReadTile, WriteTile, WriteRow, Barrier),
+_OWN = {
+    Role.READER: Pointer | MakeTile | ReadTile | ZeroTile | ReadRow | ZeroRow | Barrier,
+    Role.COMPUTE: EngineStmt | Task | Held,
+    Role.WRITER: Pointer | ReadTile | WriteTile | WriteRow | Barrier,
 }
+_ANYWHERE = For | If | Let | Assign | ReadTable | Source | CbCall
 
 
 def check_no_markers(kernels: KernelSet) -> None:
@@ -67,7 +53,7 @@ def _check_none(kernels: KernelSet, *kinds: type[KernelStmt]) -> None:
 def check_own_statements(kernels: KernelSet) -> None:
     for kernel in kernels.kernels:
         for stmt in walk(kernel.body):
-            if not isinstance(stmt, _ANYWHERE) and not _belongs(stmt, kernel.role):
+            if not isinstance(stmt, _ANYWHERE | _OWN[kernel.role]):
                 raise fail("TT911", f"{type(stmt).__name__} does not belong into the {kernel.role.value} kernel")
 
 
@@ -76,14 +62,6 @@ def check_variables(kernels: KernelSet) -> None:
         known = {arg.var for arg in kernel.args if arg.var is not None} | set(kernels.pool_places)
         known |= {stmt.var for stmt in walk(kernel.body) if isinstance(stmt, Assign)}
         _check_variables(kernel, kernel.body, known)
-
-
-def _belongs(stmt: KernelStmt, role: Role) -> bool:
-    if role is Role.COMPUTE:
-        return not isinstance(
-            stmt, Pointer | MakeTile | ReadTile | ZeroTile | WriteTile | ReadRow | ZeroRow | WriteRow | Barrier
-        )
-    return isinstance(stmt, _DATA_MOVEMENT[role])
 
 
 def _check_variables(kernel: Kernel, body: tuple[KernelStmt, ...], known: set[Var]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tilelang_tt.arch import TILE
 from tilelang_tt.ir import scalar, scalar_text
 from tilelang_tt.ir.cb import Cb, CbCall, CbKind
-from tilelang_tt.ir.engine import BinaryTiles, CopyTile, MatmulBlock, PackTile, ReduceTile, TransposeTile
+from tilelang_tt.ir.engine import BinaryTiles, CopyTile, PackTile, unpacked
 from tilelang_tt.ir.facts import Facts
 from tilelang_tt.ir.kernel import For, If, Kernel, KernelSet, KernelStmt, Let, children
 from tilelang_tt.ir.movement import MakeTile, ReadRow, ReadTile, RowPlace, WriteRow, WriteTile, ZeroRow, ZeroTile
@@ -40,8 +40,7 @@ def check_tiles(kernel: Kernel, kernels: KernelSet) -> None:
     facts = Facts(kernels.program.sizes, kernels.launch.blocks)
     for variable, place in kernels.pool_places.items():
         facts.equal(variable, place)
-    held = _Held()
-    _run(kernel.body, held, facts)
+    _run(kernel.body, _Held(), facts)
 
 
 def _run(body: tuple[KernelStmt, ...], held: _Held, facts: Facts) -> None:
@@ -101,18 +100,9 @@ def _call(call: CbCall, held: _Held) -> None:
 
 def _leaf(stmt: KernelStmt, held: _Held, facts: Facts) -> None:
     _check_rows(stmt)
-    if isinstance(stmt, CopyTile | TransposeTile):
-        _inside(stmt.cb, stmt.index, 0, held.waited, facts, "read")
-    elif isinstance(stmt, ReduceTile):
-        _inside(stmt.cb, stmt.index, 0, held.waited, facts, "read")
-        _inside(stmt.scaler, scalar.const(0), 0, held.waited, facts, "read")
-    elif isinstance(stmt, MatmulBlock):
-        _inside(stmt.a, stmt.a_index, (stmt.rows - 1) * stmt.a_stride, held.waited, facts, "read")
-        _inside(stmt.b, stmt.b_index, stmt.cols - 1, held.waited, facts, "read")
-    elif isinstance(stmt, BinaryTiles):
-        _inside(stmt.a, stmt.a_index, 0, held.waited, facts, "read")
-        _inside(stmt.b, stmt.b_index, 0, held.waited, facts, "read")
-    elif isinstance(stmt, WriteRow):
+    for cb, index, reach in unpacked(stmt):
+        _inside(cb, index, reach, held.waited, facts, "read")
+    if isinstance(stmt, WriteRow):
         _inside(stmt.place.cb, *_reach(stmt.place), held.waited, facts, "written out")
     elif isinstance(stmt, ReadRow | ZeroRow):
         _inside(stmt.place.cb, *_reach(stmt.place), held.reserved, facts, "filled")
@@ -137,17 +127,15 @@ def _check_rows(stmt: KernelStmt) -> None:
 def _whole(stmt: KernelStmt) -> tuple[Cb, ...]:
     """Buffers of which a statement uses whole tiles; what happens to one in DST is for `check_blocks`."""
     match stmt:
-        case CopyTile():
-            return () if stmt.cb.unpack_to_dest else (stmt.cb,)
-        case TransposeTile() | ReduceTile() | WriteTile():
+        case CopyTile() if stmt.cb.unpack_to_dest:
+            return ()
+        case BinaryTiles() if stmt.instruction.operands == BR:
+            return (stmt.a,)
+        case WriteTile():
             return (stmt.cb,)
         case WriteRow():
             return (stmt.place.cb,)
-        case MatmulBlock():
-            return (stmt.a, stmt.b)
-        case BinaryTiles():
-            return (stmt.a,) if stmt.instruction.operands == BR else (stmt.a, stmt.b)
-    return ()
+    return tuple(cb for cb, _, _ in unpacked(stmt))
 
 
 def _reach(place: RowPlace) -> tuple[Expr, int]:

@@ -26,6 +26,7 @@ from tilelang_tt.ir.engine import (
     Sfpu,
     TransposeDst,
     TransposeTile,
+    dst_tiles,
 )
 from tilelang_tt.ir.kernel import For, If, KernelStmt, children, walk
 from tilelang_tt.ir.scalar import Expr, Var
@@ -170,7 +171,7 @@ class _Run:
                 operands = tile_of(stmt.a, stmt.a_index), tile_of(stmt.b, stmt.b_index)
                 self.dst[at(stmt.dst)] = Done(stmt.instruction, operands)
             case MatmulBlock():
-                for tile in range(stmt.dst, stmt.dst + stmt.rows * stmt.cols):
+                for tile in stmt.tiles:
                     self.dst[tile] = _product(stmt, self.dst.get(tile))
             case ReduceTile():
                 self.dst[at(stmt.dst)] = Maxima(tile_of(stmt.cb, stmt.index), stmt.along_columns)
@@ -191,15 +192,7 @@ def _product(stmt: MatmulBlock, before: Value | None) -> Product:
 
 def _rounds(loop: For) -> range:
     start, stop = scalar.int_value(loop.start), scalar.int_value(loop.stop)
-    if start is not None and stop is not None and any(loop.var in scalar.variables(e) for e in _tiles(loop.body)):
+    chosen = (tile for stmt in walk(loop.body) for tile in dst_tiles(stmt))
+    if start is not None and stop is not None and any(loop.var in scalar.variables(tile) for tile in chosen):
         return range(start, stop, loop.step)
     return range(start or 0, (start or 0) + 1)
-
-
-def _tiles(body: tuple[KernelStmt, ...]) -> Iterator[Expr]:
-    """Which tiles of DST are meant."""
-    for stmt in walk(body):
-        if isinstance(stmt, Sfpu):
-            yield from (*stmt.operands, stmt.out)
-        elif isinstance(stmt, CopyTile | FillTile | BinaryTiles | ReduceTile | TransposeTile | TransposeDst | PackTile):
-            yield stmt.dst
