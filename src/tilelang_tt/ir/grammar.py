@@ -26,6 +26,24 @@ class Codec:
     read: Callable[[Reader], Any]
 
 
+def listed(one: Codec, by: str = ", ") -> Codec:
+    """Any number of values, one behind the other."""
+
+    def read(reader: Reader) -> tuple[Any, ...]:
+        found: list[Any] = []
+        while True:
+            start = reader.at
+            try:
+                if found:
+                    reader.take(by.strip())
+                found.append(one.read(reader))
+            except ParseError:
+                reader.at = start
+                return tuple(found)
+
+    return Codec(lambda values, names: by.join(one.write(value, names) for value in values), read)
+
+
 @dataclass(frozen=True)
 class _Field:
     name: str

@@ -6,7 +6,7 @@ from typing import Any, get_args
 
 from tilelang_tt.ir import engine, movement, scalar
 from tilelang_tt.ir.cb import Cb, CbCall, CbKind
-from tilelang_tt.ir.grammar import Codec, Form, Grammar
+from tilelang_tt.ir.grammar import Codec, Form, Grammar, listed
 from tilelang_tt.ir.kernel import Assign, For, Hand, Held, If, Let, Receive
 from tilelang_tt.ir.scalar import Expr
 from tilelang_tt.ir.scalar_parse import read_expr
@@ -92,15 +92,9 @@ def _read_init(reader: Reader) -> engine.SfpuMode:
     return found
 
 
-def _read_slots(reader: Reader) -> tuple[Expr, ...]:
-    found = []
-    while reader.maybe("DST["):
-        found.append(read_expr(reader))
-        reader.take("]")
-        if not reader.peek(", DST["):
-            break
-        reader.take(",")
-    return tuple(found)
+def _read_dst(reader: Reader) -> Expr:
+    reader.take("DST[")
+    return reader.then(read_expr(reader), "]")
 
 
 def _mode_text(mode: Any, names: Names) -> str:
@@ -116,32 +110,18 @@ def _read_mode(reader: Reader) -> Any:
 KERNEL_CODECS: dict[str, Codec] = {
     **CODECS,
     "cb": Codec(lambda cb, names: names(cb), lambda reader: reader.sight.thing(f"cb {reader.name()}", Cb)),
-    "cb_call": words({CbKind.RESERVE: "reserve", CbKind.PUSH: "push", CbKind.WAIT: "wait", CbKind.POP: "pop"}),
-    "barrier": words(
-        {
-            movement.BarrierKind.READ: "read barrier",
-            movement.BarrierKind.FLUSH: "writes flushed",
-            movement.BarrierKind.WRITE: "write barrier",
-        }
-    ),
-    "dst_call": words(
-        {
-            engine.DstKind.ACQUIRE: "acquire",
-            engine.DstKind.COMMIT: "commit",
-            engine.DstKind.WAIT: "wait DST",
-            engine.DstKind.RELEASE: "release",
-        }
-    ),
+    "cb_call": words(dict(zip(CbKind, ("reserve", "push", "wait", "pop"), strict=True))),
+    "barrier": words(dict(zip(movement.BarrierKind, ("read barrier", "writes flushed", "write barrier"), strict=True))),
+    "dst_call": words(dict(zip(engine.DstKind, ("acquire", "commit", "wait DST", "release"), strict=True))),
     "unit": words({engine.Unit.SRC_A: "srca", engine.Unit.SRC_B: "srcb", engine.Unit.PACK: "pack"}),
-    "along": Codec(
-        lambda columns, _: "row" if columns else "column",
-        lambda reader: reader.name() == "row",
-    ),
+    "along": Codec(lambda columns, _: "row" if columns else "column", lambda reader: reader.name() == "row"),
     "constant": Codec(lambda constant, _: constant_text(constant), read_constant),
     "instruction": INSTRUCTION,
     "block_instruction": BLOCK_INSTRUCTION,
     "tile_number": NUMBER,
-    "slots": Codec(lambda slots, names: ", ".join(f"DST[{names.expr(slot)}]" for slot in slots), _read_slots),
+    "slots": listed(
+        Codec(lambda slot, names: f"DST[{names.expr(slot)}]", _read_dst),
+    ),
     "operand": OPERAND,
     "mode": Codec(_mode_text, _read_mode),
 }

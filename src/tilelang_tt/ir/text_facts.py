@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.buffers import Buffer, Tensor
-from tilelang_tt.ir.grammar import Codec, Form, Grammar
+from tilelang_tt.ir.grammar import Codec, Form, Grammar, listed
 from tilelang_tt.ir.layout import (
     BufferLayout,
     Constant,
@@ -74,10 +74,13 @@ CODECS: dict[str, Codec] = {
     "buffer": Codec(lambda buffer, names: names(buffer), lambda reader: reader.sight.thing(reader.name(), Buffer)),
     "tensor": Codec(lambda tensor, names: names(tensor), lambda reader: reader.sight.thing(reader.name(), Tensor)),
     "role": words({role: role.value for role in Role}),
-    "blocks": Codec(
-        lambda depth, _: f"{depth} block{'s' if depth > 1 else ''}",
-        _read_depth,
-    ),
+    "blocks": Codec(lambda depth, _: f"{depth} block{'s' if depth > 1 else ''}", _read_depth),
+    "sides": Codec(lambda sides, _: size(*sides), lambda reader: (reader.int("x"), reader.int())),
+}
+CODECS |= {
+    "ints": listed(CODECS["int"]),
+    "extents": listed(CODECS["int"], " x "),
+    "exprs": listed(CODECS["expr"]),
 }
 
 
@@ -133,7 +136,7 @@ def buffer_layout_text(layout: BufferLayout, shape: tuple[int, ...], names: Name
     if (layout.row_axis, layout.col_axis) != _usual_axes(lanes, len(shape)):
         text += f", rows axis {layout.row_axis}, columns axis {layout.col_axis}"
     if layout.outer != shape[:-2]:
-        text += f", {' x '.join(map(str, layout.outer)) or 'no'} matrices"
+        text += f", {CODECS['extents'].write(layout.outer, names) or 'no'} matrices"
     text += ", stored once" if layout.constant else ""
     text += f", first row only, spread by the {layout.first_row.value}" if layout.first_row else ""
     return text + (f", from {names.bind(layout.first)}" if layout.first is not None else "")
@@ -155,11 +158,10 @@ def read_buffer_layout(reader: Reader) -> BufferLayout:
     return BufferLayout(rows, cols, format, page_bytes, order, row, col, outer, constant, first_row, first)
 
 
-def _read_outer(reader: Reader) -> tuple[int, ...]:
+def _read_outer(reader: Reader) -> Any:
     reader.take(",")
-    outer = () if reader.maybe("no") else tuple(reader.separated(reader.int, "x"))
-    reader.take("matrices")
-    return outer
+    outer = () if reader.maybe("no") else CODECS["extents"].read(reader)
+    return reader.then(outer, "matrices")
 
 
 # --- constant tiles -------------------------------------------------------------------------------

@@ -25,11 +25,12 @@ from tilelang_tt.ir.buffers import Buffer, Memory, Tensor
 from tilelang_tt.ir.cb import Cb, PoolBlock
 from tilelang_tt.ir.engine import DstUse
 from tilelang_tt.ir.fields import children, defined, with_children
+from tilelang_tt.ir.grammar import Form
 from tilelang_tt.ir.kernel import Arg, ArgKind, Assign, For, Hand, Held, If, Kernel, KernelSet, KernelStmt, Source, Task
 from tilelang_tt.ir.layout import Role
 from tilelang_tt.ir.scalar import Expr, Var
 from tilelang_tt.ir.scalar_parse import read_expr
-from tilelang_tt.ir.text import INDENT, Line, Names, Reader, Sight, lines_of, place, size
+from tilelang_tt.ir.text import INDENT, Line, Names, Reader, Sight, lines_of, place
 from tilelang_tt.ir.text_calls import CALLS
 from tilelang_tt.ir.text_facts import CODECS
 from tilelang_tt.ir.text_tile import body_text, read_stmt
@@ -106,7 +107,7 @@ class _KernelText:
             if cb not in self.names.cbs:  # a pool comes before its blocks
                 table = self.names(buffer).startswith("?")  # it has no block
                 name = self.names.bind_cb(cb, cb.name if table else self.names(buffer))
-                yield f"{INDENT}cb{cb.id} {name}: {_cb_text(cb)}{place(cb.location)}"
+                yield f"{INDENT}cb{cb.id} {name}: {_CB.write(cb, self.names, CODECS)}{place(cb.location)}"
                 for block in cb.pool:
                     yield f"{INDENT * 2}{self.names.bind(block.first)} = {block.place}: {block.tiles} tiles"
         for buffer, view in self.kernels.views.items():
@@ -159,10 +160,11 @@ class _KernelText:
             self.names.release(stmt.var)
 
 
-def _cb_text(cb: Cb) -> str:
-    blocks = f"{CODECS['blocks'].write(cb.depth, None)} of {size(*cb.shape)} tiles {cb.format}"
-    facts = f"{', first rows only' if cb.first_row else ''}{', unpacked to DST' if cb.unpack_to_dest else ''}"
-    return f"{cb.producer.value} -> {cb.consumer.value}, {blocks}, {cb.pages} pages of {cb.page_bytes} B{facts}"
+_CB = Form(
+    Cb,
+    "{producer:role} -> {consumer:role}, {depth:blocks} of {shape:sides} tiles {format:word}, {pages:int} pages of "
+    "{page_bytes:int} B{first_row?, first rows only}{unpack_to_dest?, unpacked to DST}",
+)
 
 
 # --- reading --------------------------------------------------------------------------------------
@@ -212,7 +214,9 @@ class _Parser:
         base = name.partition(".")[0]
         buffer = known if isinstance(known, Buffer) else Buffer(base, "int32", (), Memory.SHARED)
         blocks = tuple(self.pool_block(Reader(block.text, self.sight)) for block in line.nested)
-        cb = replace(_read_cb(reader, number, base, line), pool=blocks)
+        facts = _CB.read(reader, CODECS)
+        tiles = facts.pop("pages") // facts["depth"]
+        cb = Cb(id=number, name=base, tiles=tiles, location=line.location, pool=blocks, **facts)
         self.found.cbs[buffer] = self.sight.things[f"cb {name}"] = cb
 
     def pool_block(self, reader: Reader) -> PoolBlock:
@@ -281,15 +285,3 @@ class _Parser:
         if cls in (For, Held):
             values["body"] = self.body(line.nested)
         return cls(**values)  # type: ignore[no-any-return]
-
-
-def _read_cb(reader: Reader, number: int, name: str, line: Line) -> Cb:
-    producer = reader.then(CODECS["role"].read(reader), "->")
-    consumer = reader.then(CODECS["role"].read(reader), ",")
-    depth = reader.then(CODECS["blocks"].read(reader), "of")
-    shape = reader.int("x"), reader.int("tiles")
-    format, pages, page_bytes = reader.name(","), reader.int("pages of"), reader.int("B")
-    first_row, direct = reader.maybe(", first rows only"), reader.maybe(", unpacked to DST")
-    tiles = pages // depth
-    cb = Cb(number, name, format, page_bytes, tiles, depth, producer, consumer, direct, shape, line.location)
-    return replace(cb, first_row=first_row)

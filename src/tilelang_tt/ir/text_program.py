@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, replace
 
-from tilelang_tt.ir import scalar
 from tilelang_tt.ir.buffers import Buffer, Memory, Tensor
+from tilelang_tt.ir.grammar import Codec, Form, listed
 from tilelang_tt.ir.layout import Constant, Mask, Pool, Side, Work
-from tilelang_tt.ir.scalar import Expr, Var
+from tilelang_tt.ir.scalar import Var
 from tilelang_tt.ir.scalar_parse import read_expr
 from tilelang_tt.ir.text import INDENT, Line, Names, ParseError, Reader, Sight, lines_of, place, size
 from tilelang_tt.ir.text_facts import (
+    CODECS,
     STREAM,
     TENSOR_LAYOUT,
     buffer_layout_text,
@@ -23,6 +24,23 @@ from tilelang_tt.ir.text_facts import (
 from tilelang_tt.ir.text_tile import body_text, read_body
 from tilelang_tt.ir.tile import Launch, ScalarParam, TileProgram
 from tilelang_tt.options import Options
+
+
+def _assigned(sign: str, name: Callable[[Names, Var], str]) -> Codec:
+    """A variable and what it is, or is below: `bx = unit % 8`, `bx < 8`."""
+    return Codec(
+        lambda pair, names: f"{name(names, pair[0])} {sign} {names.expr(pair[1])}",
+        lambda reader: (reader.sight.variable(reader.name(sign)), read_expr(reader)),
+    )
+
+
+_BLOCKS = listed(_assigned("<", Names.bind))
+_WORK = Form(Work, "{units:expr} by {unit:unit}: {indices:indices}; {grid:sides} cores")
+_OF_WORK = {
+    **CODECS,
+    "unit": Codec(lambda var, names: names.bind(var), lambda reader: reader.sight.variable(reader.name())),
+    "indices": listed(_assigned("=", Names.__call__)),
+}
 
 
 def tile_text(program: TileProgram) -> str:
@@ -55,7 +73,7 @@ class _TileText:
             yield from self.launch(launch)
 
     def tensor(self, tensor: Tensor) -> str:
-        shape = ", ".join(map(self.names.expr, tensor.shape))
+        shape = CODECS["exprs"].write(tensor.shape, self.names)
         layout = self.program.layouts.get(tensor)
         facts = f"; {TENSOR_LAYOUT.write(layout, self.names)}" if layout else self.sides(tensor)
         own = "; workspace" if tensor.workspace else ""
@@ -71,10 +89,10 @@ class _TileText:
 
     def launch(self, launch: Launch) -> Iterator[str]:
         yield f"launch {launch.name}{place(launch.location)}"
-        blocks = [f"{self.names.bind(var)} < {self.names.expr(extent)}" for var, extent in launch.blocks]
-        yield f"{INDENT}blocks {', '.join(blocks)}"
+        yield f"{INDENT}blocks {_BLOCKS.write(launch.blocks, self.names)}"
         if launch.work:
-            yield f"{INDENT}units {self.work(launch.work)}"
+            yield f"{INDENT}units {_WORK.write(launch.work, self.names, _OF_WORK)}"
+            self.names.release(launch.work.unit)
         yield from (f"{INDENT}hint {hint}: {outcome}" for hint, outcome in launch.hints)
         for pool in launch.pools:
             yield f"{INDENT}pool {self.block(pool.whole)}"
@@ -88,12 +106,6 @@ class _TileText:
         things: list[Var | Buffer] = [*(var for var, _ in launch.blocks), *buffers, *firsts, *pools]
         for thing in things:
             self.names.release(thing)
-
-    def work(self, work: Work) -> str:
-        units, unit = self.names.expr(work.units), self.names.bind(work.unit)
-        indices = ", ".join(f"{self.names(var)} = {self.names.expr(index)}" for var, index in work.indices)
-        self.names.release(work.unit)
-        return f"{units} by {unit}: {indices}; {size(*work.grid)} cores"
 
     def block(self, buffer: Buffer) -> str:
         shape = ", ".join(map(str, buffer.shape))
@@ -182,8 +194,7 @@ class _Parser:
 
     def tensor(self, reader: Reader, param: int) -> Tensor:
         name, dtype = reader.name(":"), reader.name("[")
-        shape = () if reader.peek("]") else tuple(reader.separated(lambda: read_expr(reader)))
-        reader.take("]")
+        shape = reader.then(CODECS["exprs"].read(reader), "]")
         workspace = reader.maybe("; workspace")
         fold = reader.int("folded") if reader.maybe("; axis ") else None
         tensor = Tensor(name.partition(".")[0], param, dtype, shape, workspace, fold)
@@ -205,9 +216,9 @@ class _Parser:
         for inner in line.nested:
             reader = Reader(inner.text, self.sight)
             if reader.maybe("blocks "):
-                launch = replace(launch, blocks=_read_blocks(reader))
+                launch = replace(launch, blocks=_BLOCKS.read(reader))
             elif reader.maybe("units "):
-                launch = replace(launch, work=_read_work(reader))
+                launch = replace(launch, work=Work(**_WORK.read(reader, _OF_WORK)))
             elif reader.maybe("hint "):
                 hint, _, outcome = reader.rest().partition(": ")
                 launch = replace(launch, hints=(*launch.hints, (hint, outcome)))
@@ -253,40 +264,15 @@ def _read_scalar(reader: Reader) -> ScalarParam:
 
 def _read_block(reader: Reader, line: Line) -> Buffer:
     name, memory, dtype = reader.name(":"), Memory(reader.name()), reader.name("[")
-    shape = () if reader.peek("]") else tuple(reader.separated(reader.int))
-    reader.take("]")
-    reader.shape = shape
+    shape = reader.shape = reader.then(CODECS["ints"].read(reader), "]")
     buffer = Buffer(name.partition(".")[0], dtype, shape, memory, line.location)
     reader.sight.things[name] = buffer
     return buffer
 
 
-def _read_blocks(reader: Reader) -> tuple[tuple[scalar.Var, Expr], ...]:
-    def block() -> tuple[scalar.Var, Expr]:
-        return reader.sight.variable(reader.name("<")), read_expr(reader)
-
-    return () if reader.done else tuple(reader.separated(block))
-
-
-def _read_work(reader: Reader) -> Work:
-    units = reader.then(read_expr(reader), "by")
-    unit = reader.sight.variable(reader.name(":"))
-
-    def index() -> tuple[scalar.Var, Expr]:
-        return reader.sight.variable(reader.name("=")), read_expr(reader)
-
-    indices = () if reader.done or reader.peek(";") else tuple(reader.separated(index))
-    reader.take(";")
-    return Work(units, unit, indices, _read_cores(reader))
-
-
-def _read_cores(reader: Reader) -> tuple[int, int]:
-    return reader.int("x"), reader.int("cores")
-
-
 def _read_target(reader: Reader) -> Options:
     options = Options(arch=reader.name(","))
-    cores = reader.then(_read_cores(reader), ",")
+    cores = reader.then(CODECS["sides"].read(reader), "cores,")
     fidelity = reader.name(",")
     wide = reader.int("-bit DST") == 32
     fast_math = reader.maybe(", fast math")

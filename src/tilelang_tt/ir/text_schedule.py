@@ -12,11 +12,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cache
-from typing import Any
 
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.buffers import Buffer
-from tilelang_tt.ir.grammar import Codec, Form, Grammar
+from tilelang_tt.ir.grammar import Codec, Form, Grammar, listed
 from tilelang_tt.ir.scalar import Expr
 from tilelang_tt.ir.scalar_parse import read_expr
 from tilelang_tt.ir.section import Compute, ComputeFromBlocks, DstProgram, Fetch, Schedule, SetNumber, Step, SubBlock
@@ -27,7 +26,6 @@ from tilelang_tt.ops.moves import COPY_SLOT
 from tilelang_tt.ops.reductions import DOWN_COLUMNS
 
 _SLOT = re.compile(r"s\d+\b")
-_MORE_SLOTS = re.compile(r", s\d+\b")
 
 
 def schedule_text(schedule: Schedule, targets: tuple[Buffer, ...], names: Names) -> Iterator[str]:
@@ -111,26 +109,9 @@ def _read_slot(reader: Reader) -> int:
     return int(reader.match(_SLOT, "a slot").removeprefix("s"))
 
 
-def _read_slots(reader: Reader) -> tuple[int, ...]:
-    found = [_read_slot(reader)]
-    while _MORE_SLOTS.match(reader.text, reader.at):
-        reader.take(",")
-        found.append(_read_slot(reader))
-    return tuple(found)
-
-
-def _read_origin(reader: Reader) -> tuple[Expr, ...]:
-    return () if reader.peek(")") else tuple(reader.separated(lambda: read_expr(reader)))
-
-
-_FETCH = "{buffer:buffer}(? from ({origin:origin})?)(?[tile {tile:expr}]?)"
-_BLOCK = Form(Fetch, _FETCH, {"slot": 0})
-
-
-def _read_blocks(reader: Reader) -> tuple[Any, ...]:
-    return tuple(reader.separated(lambda: Fetch(**_BLOCK.read(reader, _STEPS.codecs))))
-
-
+_SLOT_NAME = Codec(lambda slot, _: f"s{slot}", _read_slot)
+_FETCH = "{buffer:buffer}(? from ({origin:exprs})?)(?[tile {tile:expr}]?)"
+_BLOCK = Form(Fetch, _FETCH, {"slot": 0})  # of an operand: its slot means nothing
 _STEPS: Grammar = Grammar(
     (
         Form(Compute, "{slot:slot} = {instruction:instruction}({operands:slots}{number:operand})"),
@@ -140,11 +121,13 @@ _STEPS: Grammar = Grammar(
     ),
     {
         **CODECS,
-        "slot": Codec(lambda slot, _: f"s{slot}", _read_slot),
-        "slots": Codec(lambda slots, _: ", ".join(f"s{slot}" for slot in slots), _read_slots),
-        "origin": Codec(lambda origin, names: ", ".join(map(names.expr, origin)), _read_origin),
-        "blocks": Codec(
-            lambda blocks, names: ", ".join(_BLOCK.write(block, names, _STEPS.codecs) for block in blocks), _read_blocks
+        "slot": _SLOT_NAME,
+        "slots": listed(_SLOT_NAME),
+        "blocks": listed(
+            Codec(
+                lambda fetch, names: _BLOCK.write(fetch, names, CODECS),
+                lambda reader: Fetch(**_BLOCK.read(reader, CODECS)),
+            )
         ),
         "instruction": INSTRUCTION,
         "block_instruction": BLOCK_INSTRUCTION,
