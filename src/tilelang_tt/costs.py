@@ -28,8 +28,8 @@ from tilelang_tt.ir.engine import (
     ReduceTile,
     TransposeTile,
 )
-from tilelang_tt.ir.fields import expressions
-from tilelang_tt.ir.kernel import Assign, For, If, KernelSet, KernelStmt, Let, children, walk
+from tilelang_tt.ir.fields import children, expressions, walk
+from tilelang_tt.ir.kernel import Assign, For, If, KernelSet, KernelStmt, Let
 from tilelang_tt.ir.layout import Role
 from tilelang_tt.ir.movement import ReadRow, ReadTable, ReadTile, WriteRow, WriteTile
 from tilelang_tt.ir.scalar import Expr, Var

@@ -9,7 +9,8 @@ import torch
 from three_ways import agree, whole_numbers
 
 from tilelang_tt.frontend.lift import lift
-from tilelang_tt.ir.tile import Loop, walk
+from tilelang_tt.ir.fields import walk
+from tilelang_tt.ir.tile import Loop
 from tilelang_tt.options import Options
 
 

@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from tilelang_tt.ir.kernel import KernelSet, KernelStmt, Let, Source, children, with_children
+from tilelang_tt.ir.fields import children, with_children
+from tilelang_tt.ir.kernel import KernelSet, KernelStmt, Let, Source
 from tilelang_tt.ir.layout import Role
 from tilelang_tt.ir.text_kernel import kernel_text
 

@@ -3,7 +3,8 @@
 import pytest
 import tilelang.language as T
 
-from tilelang_tt.ir.kernel import Let, walk
+from tilelang_tt.ir.fields import walk
+from tilelang_tt.ir.kernel import Let
 from tilelang_tt.ir.text_kernel import kernel_text
 from tilelang_tt.options import Options
 from tilelang_tt.passes.e_finalize.finalize_persistent_signature import finalize_persistent_signature

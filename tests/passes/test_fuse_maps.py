@@ -7,7 +7,8 @@ import pytest
 import tilelang.language as T
 
 from tilelang_tt.arch import DST_TILES_32BIT
-from tilelang_tt.ir.tile import Map, walk
+from tilelang_tt.ir.fields import walk
+from tilelang_tt.ir.tile import Map
 from tilelang_tt.passes.c_tile.dst_program import dst_program
 from tilelang_tt.passes.c_tile.fuse_maps import fuse_maps
 

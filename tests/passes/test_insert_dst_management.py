@@ -3,7 +3,7 @@
 import pytest
 
 from tilelang_tt.ir.engine import DstCall, DstKind, DstUse
-from tilelang_tt.ir.kernel import walk
+from tilelang_tt.ir.fields import walk
 from tilelang_tt.ir.layout import Role
 from tilelang_tt.passes.d_split.insert_dst_management import insert_dst_management
 

@@ -2,7 +2,8 @@
 
 import tilelang.language as T
 
-from tilelang_tt.ir.kernel import Hand, Receive, Task, walk
+from tilelang_tt.ir.fields import walk
+from tilelang_tt.ir.kernel import Hand, Receive, Task
 from tilelang_tt.ir.layout import Role
 from tilelang_tt.ir.text_program import tile_text
 from tilelang_tt.ir.tile import Load, Store

@@ -5,8 +5,9 @@ from typing import Any
 import numpy as np
 import tilelang.language as T
 
+from tilelang_tt.ir.fields import walk
 from tilelang_tt.ir.interpret import interpret
-from tilelang_tt.ir.tile import Map, walk
+from tilelang_tt.ir.tile import Map
 from tilelang_tt.passes.c_tile.dst_program import dst_program
 from tilelang_tt.passes.c_tile.split_expressions import split_expressions
 

@@ -44,6 +44,7 @@ from tilelang_tt.ir.engine import (
     Uninit,
     Unit,
 )
+from tilelang_tt.ir.fields import walk
 from tilelang_tt.ir.layout import ONES, BufferLayout, Constant, MaskTile, Role, Stream, TensorLayout, TileOrder, Work
 from tilelang_tt.ir.movement import (
     Barrier,
@@ -368,7 +369,7 @@ def _kernels(body: tuple[k.KernelStmt, ...]) -> k.KernelSet:
 
 
 def test_every_kernel_statement_has_a_sample() -> None:
-    sampled = {type(stmt) for body, _ in KERNEL_LINES for stmt in k.walk(body)}
+    sampled = {type(stmt) for body, _ in KERNEL_LINES for stmt in walk(body)}
     assert sampled == set(get_args(k.KernelStmt)) - {k.Source}  # Source: below
 
 

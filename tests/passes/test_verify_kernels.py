@@ -34,7 +34,8 @@ from tilelang_tt.ir.engine import (
     Startup,
     Uninit,
 )
-from tilelang_tt.ir.kernel import For, If, KernelSet, Let, Source, walk
+from tilelang_tt.ir.fields import walk
+from tilelang_tt.ir.kernel import For, If, KernelSet, Let, Source
 from tilelang_tt.ir.layout import Role
 from tilelang_tt.ir.movement import Barrier, BarrierKind, Pointer, ReadTile, WriteTile
 from tilelang_tt.ir.tile import Map

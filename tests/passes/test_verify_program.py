@@ -10,9 +10,10 @@ import pytest
 
 from tilelang_tt.diagnostics import InternalError
 from tilelang_tt.ir.elements import Apply, ElementExpr, Number
+from tilelang_tt.ir.fields import children, rewritten, with_children
 from tilelang_tt.ir.layout import Role
 from tilelang_tt.ir.section import SubBlock
-from tilelang_tt.ir.tile import Gemm, Loop, Map, Section, Stmt, TileProgram, children, rewritten, with_children
+from tilelang_tt.ir.tile import Gemm, Loop, Map, Section, Stmt, TileProgram
 from tilelang_tt.ops.expressions import apply, cast
 from tilelang_tt.passes.a_metadata.propagate_layout import propagate_layout
 from tilelang_tt.passes.c_tile.lower_positions import lower_positions

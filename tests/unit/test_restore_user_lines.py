@@ -8,7 +8,8 @@ import tilelang.language as T
 
 from tilelang_tt.diagnostics import Location
 from tilelang_tt.frontend.lift import lift
-from tilelang_tt.ir.tile import Reduce, walk
+from tilelang_tt.ir.fields import walk
+from tilelang_tt.ir.tile import Reduce
 from tilelang_tt.options import Options
 
 

@@ -6,7 +6,8 @@ from typing import Literal
 
 from tilelang_tt.ir import scalar, scalar_text
 from tilelang_tt.ir.buffers import Tensor
-from tilelang_tt.ir.kernel import Arg, ArgKind, Kernel, KernelSet, walk
+from tilelang_tt.ir.fields import walk
+from tilelang_tt.ir.kernel import Arg, ArgKind, Kernel, KernelSet
 from tilelang_tt.ir.layout import Role, Window
 from tilelang_tt.ir.movement import ReadRow, ReadTable, ReadTile, WriteRow, WriteTile
 from tilelang_tt.ir.scalar import Expr

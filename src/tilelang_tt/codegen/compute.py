@@ -28,7 +28,8 @@ from tilelang_tt.ir.engine import (
     TransposeTile,
     Uninit,
 )
-from tilelang_tt.ir.kernel import Kernel, KernelStmt, walk
+from tilelang_tt.ir.fields import walk
+from tilelang_tt.ir.kernel import Kernel, KernelStmt
 from tilelang_tt.ir.movement import ReadTable
 from tilelang_tt.ir.scalar import int_value
 from tilelang_tt.options import Options

@@ -12,8 +12,8 @@ from tilelang_tt.ir import scalar, scalar_text
 from tilelang_tt.ir.buffers import Tensor
 from tilelang_tt.ir.cb import Cb, CbCall
 from tilelang_tt.ir.engine import BinaryTiles, CopyTile, MatmulBlock, PackTile, ReduceTile, Sfpu, TransposeTile
-from tilelang_tt.ir.fields import Mark, expressions, marked
-from tilelang_tt.ir.kernel import ArgKind, Assign, For, If, Kernel, KernelStmt, Let, Source, walk
+from tilelang_tt.ir.fields import Mark, expressions, marked, walk
+from tilelang_tt.ir.kernel import ArgKind, Assign, For, If, Kernel, KernelStmt, Let, Source
 from tilelang_tt.ir.movement import ReadTable
 from tilelang_tt.ir.scalar import Expr, Var
 from tilelang_tt.ops import ELEMENT_OPS, Instruction

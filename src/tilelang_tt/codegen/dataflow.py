@@ -5,7 +5,8 @@ from __future__ import annotations
 from tilelang_tt.codegen.cpp import FLOAT_OF, Printer, used_cbs
 from tilelang_tt.ir.buffers import Tensor
 from tilelang_tt.ir.cb import Cb, CbCall
-from tilelang_tt.ir.kernel import Kernel, KernelStmt, walk
+from tilelang_tt.ir.fields import walk
+from tilelang_tt.ir.kernel import Kernel, KernelStmt
 from tilelang_tt.ir.layout import Constant, MaskTile, Role
 from tilelang_tt.ir.movement import (
     Barrier,

@@ -26,10 +26,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
 from enum import Enum, auto
 from functools import cache
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.scalar import Expr, Var
+
+if TYPE_CHECKING:
+    from tilelang_tt.ir.kernel import KernelStmt
+    from tilelang_tt.ir.tile import Stmt
 
 
 class Mark(Enum):
@@ -48,6 +52,7 @@ READ, WRITE, BODY, DEFINES, NUMBER, SLOT, PLACE, ASIDE = ({"mark": mark} for mar
 Held = tuple[Any, Mark | None]
 Change = Callable[[Any, Mark | None], Any]
 Node = TypeVar("Node")
+Statement = TypeVar("Statement", "Stmt", "KernelStmt")
 Thing = TypeVar("Thing")
 
 
@@ -88,12 +93,12 @@ def _bodies(cls: Any) -> tuple[str, ...]:
 # --- nested statements ----------------------------------------------------------------------------
 
 
-def children(stmt: Any) -> tuple[tuple[Any, ...], ...]:
+def children(stmt: Statement) -> tuple[tuple[Statement, ...], ...]:
     """The statement lists nested directly in a statement."""
     return tuple(getattr(stmt, name) for name in _bodies(type(stmt)))
 
 
-def with_children(stmt: Node, bodies: tuple[tuple[object, ...], ...]) -> Node:
+def with_children(stmt: Statement, bodies: tuple[tuple[Statement, ...], ...]) -> Statement:
     return _replaced(stmt, zip(_bodies(type(stmt)), bodies, strict=True))
 
 
@@ -103,12 +108,12 @@ def _replaced(part: Node, values: Iterable[tuple[str, object]]) -> Node:
     return replace(part, **changed) if changed else part  # type: ignore[type-var]
 
 
-def within(stmt: Node, change: Callable[[tuple[Any, ...]], tuple[Any, ...]]) -> Node:
+def within(stmt: Statement, change: Callable[[tuple[Statement, ...]], tuple[Statement, ...]]) -> Statement:
     """A statement with each of the lists nested in it changed."""
     return with_children(stmt, tuple(map(change, children(stmt))))
 
 
-def walk(body: Iterable[Node]) -> Iterator[Node]:
+def walk(body: Iterable[Statement]) -> Iterator[Statement]:
     """Every statement, outer before inner, in program order."""
     for stmt in body:
         yield stmt
@@ -116,9 +121,11 @@ def walk(body: Iterable[Node]) -> Iterator[Node]:
             yield from walk(getattr(stmt, name))
 
 
-def rewritten(body: tuple[Node, ...], change: Callable[[Node], Iterable[Node] | None]) -> tuple[Node, ...]:
+def rewritten(
+    body: tuple[Statement, ...], change: Callable[[Statement], Iterable[Statement] | None]
+) -> tuple[Statement, ...]:
     """Every statement replaced by what `change` makes of it; None: it stays, and what is inside it is rewritten."""
-    result: list[Node] = []
+    result: list[Statement] = []
     for stmt in body:
         new = change(stmt)
         if new is None:

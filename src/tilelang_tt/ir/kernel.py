@@ -17,13 +17,11 @@ Printing is a walk: every decision is already here. Data movement is in `movemen
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from tilelang_tt.compiled import Decision
 from tilelang_tt.diagnostics import Location
-from tilelang_tt.ir import fields
 from tilelang_tt.ir.buffers import Buffer, Tensor
 from tilelang_tt.ir.cb import Cb, CbCall
 from tilelang_tt.ir.engine import EngineStmt
@@ -181,27 +179,3 @@ class KernelSet:
     def with_kernel(self, new: Kernel) -> KernelSet:
         reader, compute, writer = (new if kernel.role is new.role else kernel for kernel in self.kernels)
         return replace(self, kernels=(reader, compute, writer))
-
-
-def children(stmt: KernelStmt) -> tuple[tuple[KernelStmt, ...], ...]:
-    return fields.children(stmt)
-
-
-def with_children(stmt: KernelStmt, bodies: tuple[tuple[KernelStmt, ...], ...]) -> KernelStmt:
-    return fields.with_children(stmt, bodies)
-
-
-def within(stmt: KernelStmt, change: Callable[[tuple[KernelStmt, ...]], tuple[KernelStmt, ...]]) -> KernelStmt:
-    """A statement with each of the lists nested in it changed."""
-    return fields.within(stmt, change)
-
-
-def walk(body: tuple[KernelStmt, ...]) -> Iterator[KernelStmt]:
-    return fields.walk(body)
-
-
-def rewritten(
-    body: tuple[KernelStmt, ...], change: Callable[[KernelStmt], Iterable[KernelStmt] | None]
-) -> tuple[KernelStmt, ...]:
-    """Every statement replaced by what `change` makes of it; None: it stays, and what is inside it is rewritten."""
-    return fields.rewritten(body, change)

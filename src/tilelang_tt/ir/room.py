@@ -14,9 +14,10 @@ from dataclasses import dataclass, replace
 
 from tilelang_tt.arch import Arch
 from tilelang_tt.ir.buffers import Buffer
+from tilelang_tt.ir.fields import walk
 from tilelang_tt.ir.layout import BufferLayout, Role, Stream
 from tilelang_tt.ir.tables import Table, tables_of
-from tilelang_tt.ir.tile import Launch, Load, Loop, TileProgram, walk
+from tilelang_tt.ir.tile import Launch, Load, Loop, TileProgram
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,6 @@ Tensors and buffers are compared by identity; their names are for people.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from tilelang_tt.compiled import Decision
@@ -25,6 +24,11 @@ from tilelang_tt.ir import fields
 from tilelang_tt.ir.buffers import Buffer, Gather, Part, Read, Region, Tensor
 from tilelang_tt.ir.elements import Element, ElementExpr
 from tilelang_tt.ir.fields import BODY, DEFINES, READ, WRITE, Mark
+from tilelang_tt.ir.fields import children as children
+from tilelang_tt.ir.fields import rewritten as rewritten
+from tilelang_tt.ir.fields import walk as walk
+from tilelang_tt.ir.fields import with_children as with_children
+from tilelang_tt.ir.fields import within as within
 from tilelang_tt.ir.layout import BufferLayout, Constant, Mask, Pool, Sides, Stream, TensorLayout, Work
 from tilelang_tt.ir.scalar import Expr, Var, int_value
 from tilelang_tt.ir.section import Schedule, SubBlock
@@ -333,31 +337,7 @@ def unique_name(name: str, taken: set[str]) -> str:
     return candidate
 
 
-# --- walking --------------------------------------------------------------------------------------
-
-
-def children(stmt: Stmt) -> tuple[tuple[Stmt, ...], ...]:
-    """The statement lists nested directly in a statement."""
-    return fields.children(stmt)
-
-
-def with_children(stmt: Stmt, bodies: tuple[tuple[Stmt, ...], ...]) -> Stmt:
-    return fields.with_children(stmt, bodies)
-
-
-def within(stmt: Stmt, change: Callable[[tuple[Stmt, ...]], tuple[Stmt, ...]]) -> Stmt:
-    """A statement with each of the lists nested in it changed."""
-    return fields.within(stmt, change)
-
-
-def walk(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
-    """Every statement, outer before inner, in program order."""
-    return fields.walk(body)
-
-
-def rewritten(body: tuple[Stmt, ...], change: Callable[[Stmt], Iterable[Stmt] | None]) -> tuple[Stmt, ...]:
-    """Every statement replaced by what `change` makes of it; None: it stays, and what is inside it is rewritten."""
-    return fields.rewritten(body, change)
+# --- what statements read and write ---------------------------------------------------------------
 
 
 def table_reads(stmt: Stmt) -> tuple[Read, ...]:

@@ -20,6 +20,7 @@ from tilelang_tt.ir import scalar, scalar_text
 from tilelang_tt.ir.buffers import Buffer, Memory, Region, Tensor
 from tilelang_tt.ir.elements import Element
 from tilelang_tt.ir.facts import Facts
+from tilelang_tt.ir.fields import children, with_children
 from tilelang_tt.ir.layout import BufferLayout, TensorLayout, Window
 from tilelang_tt.ir.scalar import Expr
 from tilelang_tt.ir.tile import (
@@ -33,9 +34,7 @@ from tilelang_tt.ir.tile import (
     Store,
     TileAccess,
     TileProgram,
-    children,
     unique_name,
-    with_children,
 )
 from tilelang_tt.passes.a_metadata.infer_layout import ends_with_tile
 

@@ -22,9 +22,10 @@ from tilelang_tt.formats import INTEGER_FORMATS, INTEGERS, TILE_BYTES, format_of
 from tilelang_tt.ir import scalar, scalar_text
 from tilelang_tt.ir.buffers import Region, Tensor
 from tilelang_tt.ir.facts import Facts
+from tilelang_tt.ir.fields import walk
 from tilelang_tt.ir.layout import Side, Sides, TensorLayout, Window
 from tilelang_tt.ir.scalar import Expr, Var
-from tilelang_tt.ir.tile import Copy, TileProgram, table_reads, walk
+from tilelang_tt.ir.tile import Copy, TileProgram, table_reads
 from tilelang_tt.options import Options
 
 TileAxes = tuple[int | None, int | None]  # rows, columns; None: the tiles repeat there

@@ -19,8 +19,9 @@ from tilelang_tt.formats import INTEGERS
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.buffers import Buffer
 from tilelang_tt.ir.elements import Element, Number, value_type
+from tilelang_tt.ir.fields import children, walk
 from tilelang_tt.ir.ranges import FLOAT32_WHOLE, type_range
-from tilelang_tt.ir.tile import Branch, Fill, Gemm, Launch, Loop, Map, Stmt, children, walk, writes
+from tilelang_tt.ir.tile import Branch, Fill, Gemm, Launch, Loop, Map, Stmt, writes
 from tilelang_tt.ops.conversion import WORDS
 from tilelang_tt.ops.expressions import apply, cast, numeral
 from tilelang_tt.passes.a_metadata.integer_sums import NewBlock

@@ -16,7 +16,8 @@ from dataclasses import replace
 
 from tilelang_tt.ir.buffers import Buffer
 from tilelang_tt.ir.elements import Apply, Element, ElementExpr, Number, element_buffers, parts
-from tilelang_tt.ir.tile import Gemm, Launch, Map, Reduce, Stmt, Store, TileProgram, rewritten, walk
+from tilelang_tt.ir.fields import rewritten, walk
+from tilelang_tt.ir.tile import Gemm, Launch, Map, Reduce, Stmt, Store, TileProgram
 from tilelang_tt.ops import ELEMENT_OPS
 
 

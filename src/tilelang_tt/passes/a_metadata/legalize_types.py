@@ -22,6 +22,7 @@ from tilelang_tt.formats import FLOAT8, INTEGERS, format_of
 from tilelang_tt.ir.buffers import Buffer, Memory, Region, whole
 from tilelang_tt.ir.elements import Apply, Element, ElementExpr, Number, value_type
 from tilelang_tt.ir.facts import Facts
+from tilelang_tt.ir.fields import children, with_children
 from tilelang_tt.ir.ranges import Ranges
 from tilelang_tt.ir.tile import (
     Copy,
@@ -33,10 +34,8 @@ from tilelang_tt.ir.tile import (
     Reduce,
     Stmt,
     TileProgram,
-    children,
     reads,
     unique_name,
-    with_children,
     writes,
 )
 from tilelang_tt.ops.conversion import SMALL_INTEGERS, WORDS

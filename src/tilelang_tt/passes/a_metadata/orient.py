@@ -13,8 +13,9 @@ from collections.abc import Iterator
 
 from tilelang_tt.ir.buffers import Buffer, Region, Tensor
 from tilelang_tt.ir.elements import elements
+from tilelang_tt.ir.fields import walk
 from tilelang_tt.ir.layout import Side, Sides
-from tilelang_tt.ir.tile import Copy, Map, Reduce, Stmt, TileProgram, walk
+from tilelang_tt.ir.tile import Copy, Map, Reduce, Stmt, TileProgram
 
 Axis = tuple[Tensor | Buffer, int]
 

@@ -16,8 +16,9 @@ from tilelang_tt.arch import TILE
 from tilelang_tt.compiled import Decision
 from tilelang_tt.formats import TILE_BYTES, format_of
 from tilelang_tt.ir.buffers import Buffer, Tensor
+from tilelang_tt.ir.fields import walk
 from tilelang_tt.ir.layout import BufferLayout, Side, Sides, TileOrder
-from tilelang_tt.ir.tile import Copy, Gemm, Launch, TileProgram, reads, walk, writes
+from tilelang_tt.ir.tile import Copy, Gemm, Launch, TileProgram, reads, writes
 
 
 def propagate_layout(program: TileProgram) -> TileProgram:

@@ -15,8 +15,9 @@ from dataclasses import replace
 
 from tilelang_tt.diagnostics import UnsupportedError
 from tilelang_tt.ir.buffers import Tensor
+from tilelang_tt.ir.fields import rewritten, walk
 from tilelang_tt.ir.layout import Sides
-from tilelang_tt.ir.tile import Copy, Stmt, TileProgram, rewritten, table_reads, unique_name, walk
+from tilelang_tt.ir.tile import Copy, Stmt, TileProgram, table_reads, unique_name
 from tilelang_tt.passes.a_metadata.orient import orient, walked
 
 _Way = tuple[tuple[int, ...], bool, bool]  # what `_way` finds

@@ -6,7 +6,8 @@ from enum import Enum
 
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.buffers import Buffer, Part
-from tilelang_tt.ir.kernel import Hand, KernelStmt, Receive, Task, children, walk
+from tilelang_tt.ir.fields import children, walk
+from tilelang_tt.ir.kernel import Hand, KernelStmt, Receive, Task
 from tilelang_tt.ir.scalar import Expr, int_value
 from tilelang_tt.ir.tile import Fill, Gemm, Map, Reduce, Section, Stmt, Store, Transpose, unpacks, writes
 

@@ -18,21 +18,11 @@ from typing import Protocol
 
 from tilelang_tt.arch import TILE
 from tilelang_tt.diagnostics import Location
-from tilelang_tt.ir import scalar, tile
+from tilelang_tt.ir import scalar
 from tilelang_tt.ir.buffers import Buffer, Read, Tensor
 from tilelang_tt.ir.cb import Cb, CbCall, CbKind
-from tilelang_tt.ir.kernel import (
-    For,
-    If,
-    Kernel,
-    KernelSet,
-    KernelStmt,
-    Source,
-    Task,
-    rewritten,
-    walk,
-    within,
-)
+from tilelang_tt.ir.fields import children, rewritten, walk, within
+from tilelang_tt.ir.kernel import For, If, Kernel, KernelSet, KernelStmt, Source, Task
 from tilelang_tt.ir.layout import BufferLayout, Role, TileOrder
 from tilelang_tt.ir.movement import (
     Barrier,
@@ -74,7 +64,7 @@ class _Pages:
         self.turns = {dst for dst in loads if loads.count(dst) > 1 and self.alone(dst)}
         # Room for one block that compute comes to later: it works on the one before while this one is read.
         body = kernels.launch.body
-        bodies = [body, *(nested for stmt in tile.walk(body) for nested in tile.children(stmt))]
+        bodies = [body, *(nested for stmt in walk(body) for nested in children(stmt))]
         self.turns |= {later.dst for body in bodies for later in self.separate(body)}
 
     def alone(self, dst: Buffer) -> bool:

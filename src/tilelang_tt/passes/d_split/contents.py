@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.buffers import Buffer
 from tilelang_tt.ir.facts import Facts
-from tilelang_tt.ir.kernel import Assign, For, If, KernelSet, KernelStmt, children, walk
+from tilelang_tt.ir.fields import children, walk
+from tilelang_tt.ir.kernel import Assign, For, If, KernelSet, KernelStmt
 from tilelang_tt.ir.movement import ReadTable
 from tilelang_tt.ir.scalar import Expr, Var, int_value
 from tilelang_tt.passes.d_split.block_states import overwrites, requirements, takes_contents

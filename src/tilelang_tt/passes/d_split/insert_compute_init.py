@@ -19,7 +19,8 @@ from typing import Any
 
 from tilelang_tt.ir import engine, scalar
 from tilelang_tt.ir.cb import Cb
-from tilelang_tt.ir.kernel import For, If, KernelSet, KernelStmt, children, walk
+from tilelang_tt.ir.fields import children, walk
+from tilelang_tt.ir.kernel import For, If, KernelSet, KernelStmt
 from tilelang_tt.ir.layout import Role
 from tilelang_tt.ir.scalar import Expr
 

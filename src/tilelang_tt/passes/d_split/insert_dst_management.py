@@ -7,7 +7,8 @@ after    acquire ; matmul_block ... ; commit ; wait ; pack_tile ... ; release
 from __future__ import annotations
 
 from tilelang_tt.ir.engine import DstCall, DstKind, DstUse
-from tilelang_tt.ir.kernel import KernelSet, KernelStmt, rewritten
+from tilelang_tt.ir.fields import rewritten
+from tilelang_tt.ir.kernel import KernelSet, KernelStmt
 from tilelang_tt.ir.layout import Role
 
 

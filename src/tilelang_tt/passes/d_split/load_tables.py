@@ -19,7 +19,8 @@ from tilelang_tt.compiled import Decision
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.buffers import Buffer, Memory, Tensor
 from tilelang_tt.ir.cb import Cb, CbCall, CbKind
-from tilelang_tt.ir.kernel import Assign, For, KernelSet, KernelStmt, rewritten, walk
+from tilelang_tt.ir.fields import rewritten, walk
+from tilelang_tt.ir.kernel import Assign, For, KernelSet, KernelStmt
 from tilelang_tt.ir.layout import Role
 from tilelang_tt.ir.movement import Barrier, BarrierKind, Pointer, ReadTable, ReadTile
 from tilelang_tt.ir.scalar import Var

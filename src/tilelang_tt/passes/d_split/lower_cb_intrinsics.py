@@ -24,7 +24,8 @@ from tilelang_tt.diagnostics import Location, UnsupportedError
 from tilelang_tt.ir.buffers import Buffer
 from tilelang_tt.ir.cb import CbCall, CbKind
 from tilelang_tt.ir.facts import tells_first_round
-from tilelang_tt.ir.kernel import For, Hand, Held, If, KernelSet, KernelStmt, Receive, Task, walk
+from tilelang_tt.ir.fields import walk
+from tilelang_tt.ir.kernel import For, Hand, Held, If, KernelSet, KernelStmt, Receive, Task
 from tilelang_tt.ir.layout import Role
 from tilelang_tt.passes.d_split.block_states import (
     State,

@@ -17,16 +17,8 @@ from tilelang_tt.ir.buffers import Buffer
 from tilelang_tt.ir.cb import CbCall, CbKind
 from tilelang_tt.ir.elements import TILE_COL, TILE_ROW
 from tilelang_tt.ir.engine import CopyTile, DstUse, FillTile, MatmulBlock, PackTile, TransposeDst, TransposeTile
-from tilelang_tt.ir.kernel import (
-    Held,
-    If,
-    KernelSet,
-    KernelStmt,
-    Source,
-    Task,
-    rewritten,
-    within,
-)
+from tilelang_tt.ir.fields import rewritten, within
+from tilelang_tt.ir.kernel import Held, If, KernelSet, KernelStmt, Source, Task
 from tilelang_tt.ir.layout import Role, TileOrder
 from tilelang_tt.ir.scalar import Expr
 from tilelang_tt.ir.section import largest_divisor

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from tilelang_tt.ir.cb import Cb, CbCall, CbKind
 from tilelang_tt.ir.engine import DstUse, PackTile, unpacked
-from tilelang_tt.ir.kernel import KernelSet, KernelStmt, rewritten, walk
+from tilelang_tt.ir.fields import rewritten, walk
+from tilelang_tt.ir.kernel import KernelSet, KernelStmt
 from tilelang_tt.ir.layout import Role
 
 

@@ -13,7 +13,8 @@ blocks too, except short loops, which the compiler unrolls.
 from __future__ import annotations
 
 from tilelang_tt.ir.engine import EndBlock, Init, SfpuMode
-from tilelang_tt.ir.kernel import For, KernelSet, KernelStmt, children, walk, with_children
+from tilelang_tt.ir.fields import children, walk, with_children
+from tilelang_tt.ir.kernel import For, KernelSet, KernelStmt
 from tilelang_tt.ir.layout import Role
 from tilelang_tt.ir.scalar import int_value
 

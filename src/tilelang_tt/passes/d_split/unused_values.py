@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tilelang_tt.ir import scalar
-from tilelang_tt.ir.fields import expressions
-from tilelang_tt.ir.kernel import Assign, For, If, KernelStmt, Let, children, walk, within
+from tilelang_tt.ir.fields import children, expressions, walk, within
+from tilelang_tt.ir.kernel import Assign, For, If, KernelStmt, Let
 from tilelang_tt.ir.movement import ReadTable
 from tilelang_tt.ir.scalar import Var
 

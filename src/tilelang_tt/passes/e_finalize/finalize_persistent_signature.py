@@ -13,8 +13,8 @@ from dataclasses import replace
 
 from tilelang_tt.arch import TILE
 from tilelang_tt.ir import scalar
-from tilelang_tt.ir.fields import expressions, with_expressions
-from tilelang_tt.ir.kernel import Arg, ArgKind, For, Kernel, KernelSet, KernelStmt, walk
+from tilelang_tt.ir.fields import expressions, walk, with_expressions
+from tilelang_tt.ir.kernel import Arg, ArgKind, For, Kernel, KernelSet, KernelStmt
 from tilelang_tt.ir.scalar import Expr, Var
 from tilelang_tt.ir.tile import ScalarParam
 from tilelang_tt.passes.d_split.unused_values import used_variables, without_unused_values

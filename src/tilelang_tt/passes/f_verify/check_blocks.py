@@ -34,8 +34,8 @@ from tilelang_tt.ir.engine import (
     TransposeTile,
 )
 from tilelang_tt.ir.facts import Facts, tells_first_round
-from tilelang_tt.ir.fields import Mark, marked
-from tilelang_tt.ir.kernel import For, If, Kernel, KernelSet, KernelStmt, walk
+from tilelang_tt.ir.fields import Mark, marked, walk
+from tilelang_tt.ir.kernel import For, If, Kernel, KernelSet, KernelStmt
 from tilelang_tt.ir.layout import Role
 from tilelang_tt.ir.movement import MakeTile, ReadRow, ReadTile, RowPlace, WriteRow, WriteTile, ZeroRow, ZeroTile
 from tilelang_tt.ir.scalar import Expr, Var

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from tilelang_tt.ir import engine, scalar
 from tilelang_tt.ir.cb import Cb, CbCall
-from tilelang_tt.ir.kernel import For, If, KernelSet, KernelStmt, walk
+from tilelang_tt.ir.fields import walk
+from tilelang_tt.ir.kernel import For, If, KernelSet, KernelStmt
 from tilelang_tt.ir.layout import Role
 from tilelang_tt.passes.f_verify.failure import fail
 

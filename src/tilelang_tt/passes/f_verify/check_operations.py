@@ -15,10 +15,11 @@ from collections.abc import Iterator
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.buffers import Buffer
 from tilelang_tt.ir.elements import Apply, Element, ElementExpr, Number, Scalar
+from tilelang_tt.ir.fields import children, walk
 from tilelang_tt.ir.kernel import KernelSet
 from tilelang_tt.ir.layout import Role
 from tilelang_tt.ir.scalar import Expr
-from tilelang_tt.ir.tile import Fill, Gemm, Map, Reduce, Section, Stmt, Transpose, children, maps_of, walk, writes
+from tilelang_tt.ir.tile import Fill, Gemm, Map, Reduce, Section, Stmt, Transpose, maps_of, writes
 from tilelang_tt.ops import ELEMENT_OPS, Instruction
 from tilelang_tt.ops.conversion import WORDS
 from tilelang_tt.ops.expressions import instructions, is_free

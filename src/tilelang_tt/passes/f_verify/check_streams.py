@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.cb import Cb, CbCall, CbKind
 from tilelang_tt.ir.facts import Facts
-from tilelang_tt.ir.kernel import For, If, Kernel, KernelSet, KernelStmt, children, walk
+from tilelang_tt.ir.fields import children, walk
+from tilelang_tt.ir.kernel import For, If, Kernel, KernelSet, KernelStmt
 from tilelang_tt.ir.layout import Role
 from tilelang_tt.ir.scalar import Expr, Var, int_value
 from tilelang_tt.passes.f_verify.failure import fail

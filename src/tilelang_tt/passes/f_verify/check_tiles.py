@@ -7,7 +7,8 @@ from tilelang_tt.ir import scalar, scalar_text
 from tilelang_tt.ir.cb import Cb, CbCall, CbKind
 from tilelang_tt.ir.engine import BinaryTiles, CopyTile, PackTile, unpacked
 from tilelang_tt.ir.facts import Facts
-from tilelang_tt.ir.kernel import For, If, Kernel, KernelSet, KernelStmt, Let, children
+from tilelang_tt.ir.fields import children
+from tilelang_tt.ir.kernel import For, If, Kernel, KernelSet, KernelStmt, Let
 from tilelang_tt.ir.movement import MakeTile, ReadRow, ReadTile, RowPlace, WriteRow, WriteTile, ZeroRow, ZeroTile
 from tilelang_tt.ir.scalar import Expr
 from tilelang_tt.ops.row import BR

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from tilelang_tt.ir.cb import CbCall, CbKind
-from tilelang_tt.ir.kernel import Kernel, KernelStmt, children
+from tilelang_tt.ir.fields import children
+from tilelang_tt.ir.kernel import Kernel, KernelStmt
 from tilelang_tt.ir.movement import Barrier, BarrierKind, ReadRow, ReadTile, WriteRow, WriteTile, ZeroRow, ZeroTile
 from tilelang_tt.passes.f_verify.failure import fail
 

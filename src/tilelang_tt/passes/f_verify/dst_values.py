@@ -28,7 +28,8 @@ from tilelang_tt.ir.engine import (
     TransposeTile,
     dst_tiles,
 )
-from tilelang_tt.ir.kernel import For, If, KernelStmt, children, walk
+from tilelang_tt.ir.fields import children, walk
+from tilelang_tt.ir.kernel import For, If, KernelStmt
 from tilelang_tt.ir.scalar import Expr, Var
 from tilelang_tt.ops import Instruction
 from tilelang_tt.ops.moves import COPY_SLOT

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tilelang_tt.ir.buffers import Buffer
 from tilelang_tt.ir.elements import Apply, ElementExpr, Index, parts, value_type
+from tilelang_tt.ir.fields import walk
 from tilelang_tt.ir.layout import Role
 from tilelang_tt.ir.tile import (
     Copy,
@@ -18,7 +19,6 @@ from tilelang_tt.ir.tile import (
     maps_of,
     reads,
     unpacks,
-    walk,
     writes,
 )
 from tilelang_tt.ops import ELEMENT_OPS

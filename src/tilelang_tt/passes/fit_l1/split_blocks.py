@@ -19,6 +19,7 @@ from tilelang_tt.compiled import Decision
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.buffers import Buffer, Read
 from tilelang_tt.ir.elements import Element, elements
+from tilelang_tt.ir.fields import walk, within
 from tilelang_tt.ir.layout import TileOrder
 from tilelang_tt.ir.tile import (
     Fill,
@@ -36,8 +37,6 @@ from tilelang_tt.ir.tile import (
     all_writes,
     mentioned,
     reads,
-    walk,
-    within,
     writes,
 )
 from tilelang_tt.passes.fit_l1.block_parts import Cut, PartWriter, Side

@@ -15,8 +15,9 @@ from dataclasses import replace
 
 from tilelang_tt.compiled import Decision
 from tilelang_tt.ir.buffers import Buffer
+from tilelang_tt.ir.fields import walk
 from tilelang_tt.ir.layout import Role
-from tilelang_tt.ir.tile import Launch, Load, Section, TileProgram, walk
+from tilelang_tt.ir.tile import Launch, Load, Section, TileProgram
 from tilelang_tt.passes.c_tile.lower_shared_to_cb import unpacked
 from tilelang_tt.passes.c_tile.separate_roles import staged
 from tilelang_tt.passes.fit_l1.pool_blocks import depths_of_writes
