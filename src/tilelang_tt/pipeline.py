@@ -37,8 +37,7 @@ from tilelang_tt.passes.c_tile.complete_parts import complete_parts
 from tilelang_tt.passes.c_tile.drop_dead_writes import drop_dead_writes
 from tilelang_tt.passes.c_tile.factor_numbers import factor_numbers
 from tilelang_tt.passes.c_tile.fold_clear import fold_clear
-from tilelang_tt.passes.c_tile.fuse_maps import fuse_maps
-from tilelang_tt.passes.c_tile.join_maps import join_maps
+from tilelang_tt.passes.c_tile.form_sections import form_sections
 from tilelang_tt.passes.c_tile.keep_first_rows import keep_first_rows
 from tilelang_tt.passes.c_tile.keep_in_dst import keep_in_dst
 from tilelang_tt.passes.c_tile.load_once import load_once
@@ -52,7 +51,6 @@ from tilelang_tt.passes.c_tile.publish_blocks import publish_blocks
 from tilelang_tt.passes.c_tile.schedule_sections import schedule_sections
 from tilelang_tt.passes.c_tile.separate_roles import separate_roles
 from tilelang_tt.passes.c_tile.skip_first_rounds import skip_first_rounds
-from tilelang_tt.passes.c_tile.split_expressions import split_expressions
 from tilelang_tt.passes.d_split.configure_tensor_accessors import configure_tensor_accessors
 from tilelang_tt.passes.d_split.insert_compute_init import insert_compute_init
 from tilelang_tt.passes.d_split.insert_dst_management import insert_dst_management
@@ -118,9 +116,7 @@ BLOCK_PASSES: tuple[TilePass, ...] = (
     Pass(lower_reductions, C, needs=(BUFFER_LAYOUTS,)),
     Pass(factor_numbers, C),
     Pass(separate_roles, C, needs=(NO_COPIES,), ensures=(ONE_ROLE,)),
-    Pass(fuse_maps, C, needs=(BUFFER_LAYOUTS, NO_POSITIONS)),
-    Pass(split_expressions, C, needs=(BUFFER_LAYOUTS, NO_POSITIONS)),
-    Pass(join_maps, C, needs=(BUFFER_LAYOUTS, NO_POSITIONS)),
+    Pass(form_sections, C, needs=(BUFFER_LAYOUTS, NO_POSITIONS)),
     Pass(skip_first_rounds, C),
     Pass(fold_clear, C),
     Pass(preload, C, needs=(BUFFER_LAYOUTS,)),

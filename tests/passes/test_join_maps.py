@@ -1,11 +1,11 @@
-"""C join_maps: blocks made of the same things in one pass through DST; the copy of an old value goes."""
+"""C form_sections: blocks made of the same things in one pass through DST; the copy of an old value goes."""
 
 from typing import Any
 
 import pytest
 import tilelang.language as T
 
-from tilelang_tt.passes.c_tile.join_maps import join_maps
+from tilelang_tt.passes.c_tile.form_sections import form_sections
 
 from .kernels import small_integers
 from .stages import after, before, body, facts, keeps_meaning
@@ -16,13 +16,15 @@ QKV = dict.fromkeys("QKV", (128, 32))
 
 def test_before_and_after() -> None:
     """The running maximum and its factor; scores in two formats; two blocks times the factor. `before` is gone."""
-    text = body(before(join_maps, attention()))
+    text = body(before(form_sections, attention()))
     assert (
         """\
   Map before = largest
+  Fill largest = -inf
   Reduce largest_tile_lane = max of scores along j
   Gemm largest_tile = largest_tile_lane @ ones
-  Map largest = max(largest_tile, before)
+  Map largest = max(largest, largest_tile)
+  Map largest = max(largest, before)
   Map factor = exp2((before - largest) * 0.25)
   Map scores = exp2((scores - largest[i]) * 0.25)
   Gemm part = scores @ ones
@@ -31,7 +33,7 @@ def test_before_and_after() -> None:
 """
         in text
     )
-    program = after(join_maps, attention())
+    program = after(form_sections, attention())
     assert """\
   Reduce largest_tile_lane = max of scores along j
   Gemm largest_tile = largest_tile_lane @ ones
@@ -47,7 +49,7 @@ def test_before_and_after() -> None:
     Map out = out * factor[i]
 """ in body(program)
     assert not any(line.startswith("before:") for line in facts(program, "buffer"))
-    assert keeps_meaning(join_maps, attention(), small_integers(QKV))
+    assert keeps_meaning(form_sections, attention(), small_integers(QKV))
 
 
 def _chain(second: str, between: str) -> str:
@@ -94,8 +96,8 @@ def _compiled(source: str, tmp_path: Any) -> Any:
 )
 def test_what_may_join(second: str, between: str, joined: bool, tmp_path: Any) -> None:
     func = _compiled(_chain(second, between), tmp_path)
-    assert ("\n  Map z = " in body(after(join_maps, func))) is joined
-    assert keeps_meaning(join_maps, func, small_integers({"A": (64, 64)}))
+    assert ("\n  Map z = " in body(after(form_sections, func))) is joined
+    assert keeps_meaning(form_sections, func, small_integers({"A": (64, 64)}))
 
 
 def test_a_third_result_reads_both() -> None:
@@ -120,5 +122,5 @@ def test_a_third_result_reads_both() -> None:
             T.copy(y, B[1, 0, 0])
             T.copy(z, B[2, 0, 0])
 
-    assert "Section\n    Map x = x + y\n    Map y = y + (x + y)" in body(after(join_maps, main))
-    assert keeps_meaning(join_maps, main, small_integers({"A": (32, 32)}))
+    assert "Section\n    Map x = x + y\n    Map y = y + (x + y)" in body(after(form_sections, main))
+    assert keeps_meaning(form_sections, main, small_integers({"A": (32, 32)}))

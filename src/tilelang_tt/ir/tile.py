@@ -6,7 +6,7 @@
                | Read | Set                                          numbers that steer
                | Copy | Fill | Gemm | Map | Reduce                   as lifted from TileLang
                | Load | Store                                        Copy after `attach_tensor_accessors`
-               | Section                                             from `join_maps`, scheduled by `schedule_sections`
+               | Section                                             from `form_sections`, `schedule_sections`
                | Transpose                                           from `lower_tile_intrinsics`
                | Publish                                             from `publish_blocks`
 

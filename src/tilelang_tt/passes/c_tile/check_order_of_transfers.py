@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from tilelang_tt.arch import TILE
 from tilelang_tt.diagnostics import UnsupportedError
 from tilelang_tt.ir import scalar
-from tilelang_tt.ir.buffers import Buffer
+from tilelang_tt.ir.dataflow import sources
 from tilelang_tt.ir.scalar import Expr, Var
-from tilelang_tt.ir.tile import Launch, Load, Loop, Stmt, Store, TileAccess, children, reads, walk, writes
+from tilelang_tt.ir.tile import Launch, Load, Loop, Stmt, Store, TileAccess, children
 
 
 def check_order_of_transfers(launch: Launch) -> None:
@@ -43,10 +43,11 @@ def _keeps_order(launch: Launch, transfers: list[Transfer], reading: int, writin
     rounds: dict[Var, Expr] = {var: scalar.var(f"other_{var.name}") for var in others}
     if _apart(load.src, store.dst, rounds):
         return True
+    waited_for = sources(launch.body, {store.src})
     awaited = [
         transfer
         for transfer, place in transfers[reading:writing]
-        if isinstance(transfer, Load) and place == around and store.src in _computed_from(launch, transfer.dst)
+        if isinstance(transfer, Load) and place == around and transfer.dst in waited_for
     ]
     loops = [stmt for stmt in around if isinstance(stmt, Loop)]
     return (
@@ -78,16 +79,6 @@ def _moves_on(var: Var, a: TileAccess, b: TileAccess) -> bool:
         if scalar.equal(start, other) and factors is not None and abs(factors[0]) >= max(length, another):
             return True
     return False
-
-
-def _computed_from(launch: Launch, source: Buffer) -> set[Buffer]:
-    """Buffers whose contents come, in part, from `source`: what waits for them has waited for it."""
-    found = {source}
-    while True:
-        more = {b for s in walk(launch.body) if found & set(reads(s)) for b in writes(s)}
-        if more <= found:
-            return found
-        found |= more
 
 
 Transfer = tuple[Stmt, tuple[Stmt, ...]]  # a load or store, and the loops and branches around it

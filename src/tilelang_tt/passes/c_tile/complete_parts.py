@@ -20,10 +20,23 @@ from dataclasses import replace
 from tilelang_tt.arch import TILE
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.buffers import Buffer
+from tilelang_tt.ir.dataflow import comes_first
 from tilelang_tt.ir.elements import element_buffers
 from tilelang_tt.ir.scalar import Expr, int_value
-from tilelang_tt.ir.tile import Fill, Launch, Loop, Map, Stmt, TileProgram, children, unpacks, walk, with_children
-from tilelang_tt.passes.c_tile.liveness import mentions, runs
+from tilelang_tt.ir.tile import (
+    Fill,
+    Launch,
+    Loop,
+    Map,
+    Stmt,
+    TileProgram,
+    children,
+    mentioned,
+    unpacks,
+    walk,
+    with_children,
+    writes,
+)
 
 MOST_ROUNDS = 256  # of a loop that is looked at round by round
 
@@ -66,7 +79,7 @@ def _run(launch: Launch, stmts: list[Stmt], first: int, block: Buffer) -> list[i
     places: list[int] = []
     for place in range(first, len(stmts)):
         stmt = stmts[place]
-        if not mentions((stmt,), block):
+        if block not in mentioned(stmt):
             continue
         box = _box(stmt, block)
         if box is None:
@@ -81,7 +94,7 @@ def _run(launch: Launch, stmts: list[Stmt], first: int, block: Buffer) -> list[i
 def _fills(launch: Launch, loop: Loop, block: Buffer) -> bool:
     """Whether the rounds of a loop fill a block part by part."""
     rounds = int_value(loop.extent)
-    stmts = [stmt for stmt in loop.body if mentions((stmt,), block)]
+    stmts = [stmt for stmt in loop.body if block in mentioned(stmt)]
     if rounds is None or not 0 < rounds * len(stmts) <= MOST_ROUNDS:
         return False
     boxes = [_box(stmt, block, {loop.var: scalar.const(number)}) for number in range(rounds) for stmt in stmts]
@@ -91,16 +104,17 @@ def _fills(launch: Launch, loop: Loop, block: Buffer) -> bool:
 
 def _fill_before(stmts: list[Stmt], index: int, block: Buffer) -> int | None:
     """The index of the Fill that is the last statement before `index` to use a block."""
-    place = next((place for place in reversed(range(index)) if mentions((stmts[place],), block)), None)
+    place = next((place for place in reversed(range(index)) if block in mentioned(stmts[place])), None)
     return place if place is not None and isinstance(stmts[place], Fill) else None
 
 
 def _is_taken(stmts: Sequence[Stmt], block: Buffer) -> bool:
     """Whether a block is always read before it is filled again: a loop cannot refill what nobody took."""
-    first = next((stmt for stmt in stmts if mentions((stmt,), block)), None)
-    if isinstance(first, Loop):
-        return runs(first) and _is_taken(first.body, block)
-    return first is not None and block in unpacks(first)
+
+    def refills(stmt: Stmt) -> bool:
+        return block in writes(stmt) and block not in unpacks(stmt)
+
+    return comes_first(tuple(stmts), block, refills, lambda stmt: block in unpacks(stmt)) is False
 
 
 def _box(stmt: Stmt, block: Buffer, values: dict[scalar.Var, Expr] | None = None) -> Box | None:
@@ -137,6 +151,6 @@ def _begun(stmt: Stmt, block: Buffer, begins: Expr) -> Stmt:
 
 def _begun_in_loop(loop: Stmt, block: Buffer) -> Stmt:
     assert isinstance(loop, Loop)
-    first = next(index for index, stmt in enumerate(loop.body) if mentions((stmt,), block))
+    first = next(index for index, stmt in enumerate(loop.body) if block in mentioned(stmt))
     begins = [scalar.is_zero(loop.var) if index == first else scalar.false() for index in range(len(loop.body))]
     return replace(loop, body=tuple(_begun(s, block, b) for s, b in zip(loop.body, begins, strict=True)))

@@ -21,8 +21,7 @@ from tilelang_tt.ir import scalar
 from tilelang_tt.ir.buffers import Buffer, Read
 from tilelang_tt.ir.facts import Facts
 from tilelang_tt.ir.scalar import Expr, Var, int_value
-from tilelang_tt.ir.tile import Branch, Fill, Gemm, Loop, Set, Stmt, TileProgram, children, walk, within
-from tilelang_tt.passes.c_tile.liveness import mentions
+from tilelang_tt.ir.tile import Branch, Fill, Gemm, Loop, Set, Stmt, TileProgram, children, mentioned, walk, within
 
 
 def fold_clear(program: TileProgram) -> TileProgram:
@@ -44,7 +43,7 @@ def fold_clear(program: TileProgram) -> TileProgram:
 
     def fold(stmts: list[Stmt], index: int, fill: Fill, where: Expr | None) -> bool:
         for later in range(index + 1, len(stmts)):
-            if mentions((stmts[later],), fill.dst):
+            if fill.dst in mentioned(stmts[later]):
                 folded = _overwrite_first(stmts[later], fill.dst, where, facts)
                 if folded is not None:
                     stmts[later] = folded
@@ -68,7 +67,7 @@ def _clears(stmt: Stmt) -> list[tuple[Fill, Expr | None]]:
         (inner, where)
         for arm, where in arms
         for index, inner in enumerate(arm)
-        if isinstance(inner, Fill) and inner.value == 0 and not mentions(arm[index + 1 :], inner.dst)
+        if isinstance(inner, Fill) and inner.value == 0 and not any(inner.dst in mentioned(s) for s in arm[index + 1 :])
     ]
 
 
@@ -92,7 +91,7 @@ def _overwrite_first(stmt: Stmt, buffer: Buffer, first: Expr | None, facts: Fact
         return None
     condition = scalar.both(first, scalar.is_zero(stmt.var))
     for index, inner in enumerate(stmt.body):
-        if not mentions((inner,), buffer) or (first is None and _skipped(inner, stmt.var)):
+        if buffer not in mentioned(inner) or (first is None and _skipped(inner, stmt.var)):
             continue
         folded = _overwrite_first(inner, buffer, condition, facts.with_loop(stmt.var, stmt.extent))
         return None if folded is None else replace(stmt, body=(*stmt.body[:index], folded, *stmt.body[index + 1 :]))

@@ -1,11 +1,15 @@
-"""Let the readers of a plain copy read the original: part of `fuse_maps` and `join_maps`."""
+"""Let the readers of a plain copy read the original: a rule of `form_sections`.
+
+before   Map A_local = A_shared ; Gemm C = A_local @ B
+after    Gemm C = A_shared @ B
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from tilelang_tt.compiled import Decision
 from tilelang_tt.ir.buffers import Buffer
+from tilelang_tt.ir.dataflow import Place
 from tilelang_tt.ir.elements import Element
 from tilelang_tt.ir.fields import Mark, renamed
 from tilelang_tt.ir.layout import BufferLayout
@@ -27,44 +31,45 @@ from tilelang_tt.ir.tile import (
     walk,
     writes,
 )
-from tilelang_tt.passes.c_tile.liveness import Path, live_after
+from tilelang_tt.passes.c_tile.section_rule import Setting
 
 
-def forward_copy(launch: Launch, stmts: list[Stmt], index: int, outer: Path, is_loop: bool) -> Decision | None:
-    """Take a copy out of `stmts` if all of its readers find the same in the original; why, if so.
+def forward_copy(place: Place, setting: Setting) -> tuple[Stmt, ...] | None:
+    """The list without a copy, if all of its readers find the same in the original.
 
     The last of them may be the very statement that changes the original, or the copy: it reads before it writes.
     """
-    stmt = stmts[index]
+    stmt, body, launch = place.stmt, place.body, setting.launch
     if not isinstance(stmt, Map) or not is_plain_copy(stmt) or stmt.part is not None:
         return None
     assert isinstance(stmt.value, Element)
     source, copy = stmt.value.buffer, stmt.dst
     if source is copy or not _holds_the_same(launch.layouts[source], launch.layouts[copy]):
         return None
-    end = _changed(stmts, index + 1, source)
-    replaced = _changed(stmts, index + 1, copy)
-    if replaced < len(stmts):
-        if replaced > end or not _replaces(stmts[replaced], copy):
-            return None
-        end = replaced + 1
-        if source in all_writes(stmts[replaced]) and not maps_of(stmts[replaced]):
-            return None
-        if launch.layouts[source].format == "Float32" and any(
-            isinstance(other, Load) and other.dst is source for other in walk(launch.body)
-        ):
-            return None  # both engines may read it: it would be one block deep, and loads would not run ahead
-    else:
-        end += int(end < len(stmts) and bool(maps_of(stmts[end])))
-        others = [other for other in walk(launch.body) if copy in writes(other) and other is not stmt]
-        if others or live_after((*outer, (tuple(stmts), end - 1, is_loop)), copy):
-            return None
-    readers = stmts[index + 1 : end]
+    end = _end_of_use(place, source, copy, launch)
+    readers = () if end is None else body[place.index + 1 : end]
     if not any(copy in all_reads(other) for other in readers) or any(_stores(other, copy) for other in readers):
         return None
-    stmts[index:end] = renamed(tuple(readers), {copy: source}, Mark.READ)
-    text = f"not copied: its readers use '{source.name}' itself"
-    return Decision("forward_copy", copy.name, text, stmt.location)
+    setting.decide(copy, f"not copied: its readers use '{source.name}' itself", stmt.location)
+    return (*body[: place.index], *renamed(readers, {copy: source}, Mark.READ), *body[end:])
+
+
+def _end_of_use(place: Place, source: Buffer, copy: Buffer, launch: Launch) -> int | None:
+    """Where in the list the copy is not needed any more; None: perhaps later than the original holds the same."""
+    body = place.body
+    end, replaced = (_first_change(body, place.index + 1, buffer) for buffer in (source, copy))
+    if replaced < len(body):
+        if replaced > end or not _replaces(body[replaced], copy):
+            return None
+        if source in all_writes(body[replaced]) and not maps_of(body[replaced]):
+            return None
+        loaded = any(isinstance(other, Load) and other.dst is source for other in walk(launch.body))
+        if loaded and launch.layouts[source].format == "Float32":
+            return None  # both engines may read it: it would be one block deep, and loads would not run ahead
+        return replaced + 1
+    end += int(end < len(body) and bool(maps_of(body[end])))
+    others = [other for other in walk(launch.body) if copy in writes(other) and other is not place.stmt]
+    return None if others or place.at(end - 1).live_after(copy) else end
 
 
 def _holds_the_same(source: BufferLayout, copy: BufferLayout) -> bool:
@@ -75,9 +80,9 @@ def _holds_the_same(source: BufferLayout, copy: BufferLayout) -> bool:
     )
 
 
-def _changed(stmts: list[Stmt], start: int, buffer: Buffer) -> int:
+def _first_change(body: tuple[Stmt, ...], start: int, buffer: Buffer) -> int:
     """The first statement from `start` on that writes a buffer."""
-    return next((n for n in range(start, len(stmts)) if buffer in all_writes(stmts[n])), len(stmts))
+    return next((n for n in range(start, len(body)) if buffer in all_writes(body[n])), len(body))
 
 
 def _replaces(stmt: Stmt, buffer: Buffer) -> bool:

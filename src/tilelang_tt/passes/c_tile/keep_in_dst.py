@@ -14,13 +14,13 @@ from dataclasses import replace
 from tilelang_tt.compiled import Decision
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.buffers import Buffer
+from tilelang_tt.ir.dataflow import Place, changed
 from tilelang_tt.ir.elements import elements
 from tilelang_tt.ir.fields import Mark, rebuilt, renamed
 from tilelang_tt.ir.layout import TileOrder
 from tilelang_tt.ir.scalar import Expr
 from tilelang_tt.ir.section import DstProgram, SubBlock
 from tilelang_tt.ir.tile import (
-    Branch,
     Fill,
     Gemm,
     Launch,
@@ -30,16 +30,14 @@ from tilelang_tt.ir.tile import (
     Section,
     Stmt,
     TileProgram,
-    children,
     maps_of,
+    reads,
     unique_name,
     unpacks,
     walk,
-    with_children,
     writes,
 )
 from tilelang_tt.passes.c_tile.dst_program import section_program
-from tilelang_tt.passes.c_tile.liveness import Path, live_after, mentions
 from tilelang_tt.passes.c_tile.lower_shared_to_cb import unpacked
 
 SAVED_MOVES = 2  # of a tile that stays in DST: it is not packed, and not unpacked again
@@ -71,48 +69,35 @@ class _Keeper:
         self.decisions: list[Decision] = []
 
     def run(self) -> Launch:
-        body = self.body(self.launch.body, (), is_loop=False)
+        body = changed(self.launch.body, self.kept)
         in_dst = {stmt.held for stmt in walk(body) if isinstance(stmt, Section)}
         in_l1 = {buffer for stmt in walk(body) for buffer in (*unpacks(stmt), *writes(stmt))} - in_dst
         streams = {buffer: stream for buffer, stream in self.launch.streams.items() if buffer in in_l1}
         return replace(self.launch, body=body, buffers=tuple(streams), layouts=self.layouts, streams=streams)
 
-    def body(self, body: tuple[Stmt, ...], outer: Path, *, is_loop: bool) -> tuple[Stmt, ...]:
-        result: list[Stmt] = []
-        index = 0
-        while index < len(body):
-            here, behind = ((*outer, (body, place, is_loop)) for place in (index, index + 1))
-            kept = self.kept(body[index], body[index + 1], behind) if index + 1 < len(body) else None
-            if kept is not None:
-                result.append(kept)
-                index += 2
-                continue
-            stmt = body[index]
-            nested = tuple(self.body(inner, here, is_loop=isinstance(stmt, Loop)) for inner in children(stmt))
-            result.append(with_children(stmt, nested))
-            index += 1
-        return tuple(result)
+    def kept(self, place: Place) -> tuple[Stmt, ...] | None:
+        """The list with a sum in DST, if the statement behind it is the only one that reads it and there is room."""
+        sums, behind = place.stmt, place.body[place.index + 1 : place.index + 2]
+        product, result = _sum_of_products(sums, None), behind[0] if behind else None
+        if product is None or not isinstance(result, Map | Section) or (isinstance(result, Section) and result.sums):
+            return None
+        section = self.section(place, product, result)
+        return None if section is None else (*place.body[: place.index], section, *place.body[place.index + 2 :])
 
-    def kept(self, sums: Stmt, result: Stmt, behind: Path) -> Section | None:
-        """Both statements with the sum in DST, if `result` is the only one that reads it and there is room."""
-        product = _sum_of_products(sums, None)
-        if product is None or not isinstance(result, Map | Section) or not self.meets(product.c, result):
+    def section(self, place: Place, product: Gemm, result: Map | Section) -> Section | None:
+        sums, buffer = place.stmt, product.c
+        if not self.meets(buffer, result) or {product.a, product.b} & set(writes(result)):
+            return None  # operands are still needed for the next tiles
+        users = [stmt for stmt in walk(self.launch.body) if buffer in (*reads(stmt), *writes(stmt))]
+        if len(users) > 2 and buffer not in writes(result) and place.at(place.index + 1).live_after(buffer):
             return None
-        buffer = product.c
-        accesses = sum(
-            mentions((stmt,), buffer) for stmt in walk(self.launch.body) if not isinstance(stmt, Loop | Branch)
-        )
-        if accesses > 2 and buffer not in writes(result) and live_after(behind, buffer):
-            return None
-        if {product.a, product.b} & set(writes(result)):
-            return None  # still needed for the next tiles
         sub = self.sub_block(product, result) if sums is product else self.whole(product, result)
         if sub is None:
             return None
         text = f"{sub.tiles} tiles stay in DST from the first product to the result"
         self.decisions.append(Decision("keep_in_dst", buffer.name, text, sums.location))
         sums = rebuilt(sums, lambda part, _: replace(product, sub_block=sub) if part is product else None)
-        if accesses == 2:
+        if len(users) == 2:
             return Section(maps_of(result), (sums,), buffer, location=result.location)
         held = replace(buffer, name=unique_name(f"{buffer.name}_sum", {other.name for other in self.layouts}))
         self.layouts[held] = self.layouts[buffer]

@@ -25,10 +25,10 @@ from tilelang_tt.ir.tile import (
     Stmt,
     TileProgram,
     children,
+    mentioned,
     walk,
     with_children,
 )
-from tilelang_tt.passes.c_tile.liveness import mentions
 
 
 def preload(program: TileProgram) -> TileProgram:
@@ -69,7 +69,7 @@ def _product(stmts: list[Stmt], index: int, buffer: Buffer, start: Start, launch
     """The place of the product that is added to the mask there, and overwrites the block elsewhere."""
     for later in range(index + 1, len(stmts)):
         gemm = stmts[later]
-        if not mentions((gemm,), buffer):
+        if buffer not in mentioned(gemm):
             if any(isinstance(inner, Set | Read) for inner in walk((gemm,))):
                 return None  # the condition may be another one by then
             continue

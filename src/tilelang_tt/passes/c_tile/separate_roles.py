@@ -3,7 +3,7 @@
     before   Load A -> X ; Map X = X * 2 ; Store X -> B        X: reader and compute write, compute and writer read
     after    Load A -> X_in ; Map X = X_in ; Map X = X * 2 ; Map X_out = X ; Store X_out -> B
 
-A circular buffer has one producer and one consumer. The extra blocks usually disappear again in `fuse_maps`.
+A circular buffer has one producer and one consumer. The extra blocks usually disappear again in `form_sections`.
 """
 
 from __future__ import annotations
@@ -11,19 +11,17 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tilelang_tt.ir.buffers import Buffer, Memory
+from tilelang_tt.ir.dataflow import Place, places
 from tilelang_tt.ir.elements import Element
 from tilelang_tt.ir.layout import BufferLayout, Role
 from tilelang_tt.ir.tile import (
-    Branch,
     Gemm,
     Launch,
     Load,
-    Loop,
     Map,
     Stmt,
     Store,
     TileProgram,
-    children,
     reads,
     rewritten,
     unique_name,
@@ -31,7 +29,6 @@ from tilelang_tt.ir.tile import (
     walk,
     writes,
 )
-from tilelang_tt.passes.c_tile.liveness import Path, live_after
 from tilelang_tt.passes.c_tile.publish_points import publish
 
 
@@ -57,8 +54,7 @@ def consumers(launch: Launch, buffer: Buffer) -> set[Role]:
 
 def separated(launch: Launch) -> Launch:
     launch, _ = staged(launch, "_in", [b for b in launch.buffers if _arrives_mixed(launch, b)])
-    kept = _kept_after_store(launch.body, (), False)
-    launch, _ = staged(launch, "_out", [b for b in launch.buffers if b in kept or _leaves_mixed(launch, b)])
+    launch, _ = staged(launch, "_out", [b for b in launch.buffers if _leaves_mixed(launch, b)])
     return launch
 
 
@@ -74,14 +70,12 @@ def _leaves_mixed(launch: Launch, buffer: Buffer) -> bool:
     parts = [stmt.part for stmt in walk(launch.body) if isinstance(stmt, Map) and stmt.dst is buffer]
     if any(part is not None and part.begins is None for part in parts):
         return True  # what lies around the part stays: compute takes the block back before it goes on
-    return _overwritten_unseen(launch.body, buffer, (), False)
+    return _overwritten_unseen(launch, buffer) or _kept_after_store(launch, buffer)
 
 
 def handed_over(launch: Launch, buffer: Buffer) -> bool:
     """Whether every block of `buffer` that the writer is to have is complete in one place, and is taken once."""
-    if Role.WRITER not in consumers(launch, buffer):
-        return True
-    return not _leaves_mixed(launch, buffer) and buffer not in _kept_after_store(launch.body, (), False)
+    return Role.WRITER not in consumers(launch, buffer) or not _leaves_mixed(launch, buffer)
 
 
 def staged(launch: Launch, suffix: str, buffers: list[Buffer]) -> tuple[Launch, dict[Buffer, Buffer]]:
@@ -113,87 +107,41 @@ def _outlives_its_load(launch: Launch, buffer: Buffer) -> bool:
     The reader hands blocks over where it loads them, and compute gives them back in the same list of statements; a
     block that must live longer is copied to one of compute's own.
     """
-    loads: list[Path] = []
-    uses: list[Path] = []
-
-    def collect(body: tuple[Stmt, ...], outer: Path) -> None:
-        for index, stmt in enumerate(body):
-            path = (*outer, (body, index, isinstance(stmt, Loop)))
-            if isinstance(stmt, Load) and stmt.dst is buffer:
-                loads.append(path)
-            elif buffer in unpacks(stmt):
-                uses.append(path)
-            for nested in children(stmt):
-                collect(nested, path)
-
-    collect(launch.body, ())
-    lists = {id(path[-1][0]): path for path in loads}
-    nested = any(id(step[0]) in lists for path in lists.values() for step in path[:-1])
-    return bool(loads) and (nested or any(not _behind_one_load(use, loads, set(lists)) for use in uses))
+    users = [place for place in places(launch.body) if buffer in (*unpacks(place.stmt), *writes(place.stmt))]
+    loads = [place for place in users if isinstance(place.stmt, Load)]
+    lists = {id(load.body) for load in loads}
+    nested = any(id(step.body) in lists for load in loads for step in load.around[1:])
+    uses = [place for place in users if buffer in unpacks(place.stmt)]
+    return bool(loads) and (nested or any(not _behind_one_load(use, loads, lists) for use in uses))
 
 
-def _behind_one_load(use: Path, loads: list[Path], lists: set[int]) -> bool:
-    around = [(body, index) for body, index, _ in use if id(body) in lists]
+def _behind_one_load(use: Place, loads: list[Place], lists: set[int]) -> bool:
+    around = [step for step in use.around if id(step.body) in lists]
     if len(around) != 1:
         return False
-    body, index = around[0]
-    return any(load[-1][0] is body and load[-1][1] < index for load in loads)
+    return any(load.body is around[0].body and load.index < around[0].index for load in loads)
 
 
-def _kept_after_store(body: tuple[Stmt, ...], outer: Path, is_loop: bool) -> set[Buffer]:
-    """Accumulators that are stored and then added to: the block handed over is not the one to go on with."""
-    found: set[Buffer] = set()
-    for index, stmt in enumerate(body):
-        path = (*outer, (body, index, is_loop))
-        if isinstance(stmt, Store) and live_after(path, stmt.src, _added_to):
-            found.add(stmt.src)
-        for nested in children(stmt):
-            found |= _kept_after_store(nested, path, isinstance(stmt, Loop))
-    return found
+def _kept_after_store(launch: Launch, buffer: Buffer) -> bool:
+    """Whether an accumulator is stored and then added to: the block handed over is not the one to go on with."""
+
+    def adds(stmt: Stmt) -> bool:
+        return isinstance(stmt, Gemm) and stmt.c is buffer and buffer in reads(stmt)
+
+    stores = [place for place in places(launch.body) if isinstance(place.stmt, Store) and place.stmt.src is buffer]
+    return any(place.reaches(buffer, adds, lambda stmt: buffer in writes(stmt)) for place in stores)
 
 
-def _overwritten_unseen(body: tuple[Stmt, ...], buffer: Buffer, outer: Path, is_loop: bool) -> bool:
+def _overwritten_unseen(launch: Launch, buffer: Buffer) -> bool:
     """Whether a block may be filled again before anything stores it: nobody takes what it held."""
-    for index, stmt in enumerate(body):
-        path = (*outer, (body, index, is_loop))
-        if _fills(stmt, buffer) and _next_event(path, buffer) == "fill":
-            return True
-        for nested in children(stmt):
-            if _overwritten_unseen(nested, buffer, path, isinstance(stmt, Loop)):
-                return True
-    return False
 
+    def fills(stmt: Stmt) -> bool:
+        return buffer in writes(stmt) and buffer not in reads(stmt)
 
-def _fills(stmt: Stmt, buffer: Buffer) -> bool:
-    return not isinstance(stmt, Loop | Branch) and buffer in writes(stmt) and buffer not in reads(stmt)
+    def stores(stmt: Stmt) -> bool:
+        return isinstance(stmt, Store) and stmt.src is buffer
 
-
-def _next_event(path: Path, buffer: Buffer) -> str | None:
-    for body, index, is_loop in reversed(path):
-        event = _first_event(body[index + 1 :], buffer)
-        if event is None and is_loop:
-            event = _first_event(body[: index + 1], buffer)
-        if event is not None:
-            return event
-    return None
-
-
-def _first_event(body: tuple[Stmt, ...], buffer: Buffer) -> str | None:
-    """ "fill" or "store": what may happen to a block first; the worse of the two where branches differ."""
-    for stmt in body:
-        if _fills(stmt, buffer):
-            return "fill"
-        if isinstance(stmt, Store) and stmt.src is buffer:
-            return "store"
-        events = [_first_event(nested, buffer) for nested in children(stmt)]
-        found = [event for event in events if event is not None]
-        if found:
-            return min(found)
-    return None
-
-
-def _added_to(stmt: Stmt) -> tuple[Buffer, ...]:
-    return (stmt.c,) if isinstance(stmt, Gemm) and stmt.c in reads(stmt) else ()
+    return any(place.reaches(buffer, fills, stores) for place in places(launch.body) if fills(place.stmt))
 
 
 def used_only(launch: Launch, layouts: dict[Buffer, BufferLayout]) -> Launch:

@@ -16,8 +16,7 @@ from tilelang_tt.ir import scalar
 from tilelang_tt.ir.buffers import Buffer
 from tilelang_tt.ir.elements import Apply, Element, ElementExpr, Number
 from tilelang_tt.ir.scalar import Expr
-from tilelang_tt.ir.tile import Branch, Fill, Loop, Map, Stmt, TileProgram, within
-from tilelang_tt.passes.c_tile.liveness import mentions
+from tilelang_tt.ir.tile import Branch, Fill, Loop, Map, Stmt, TileProgram, mentioned, within
 
 
 def skip_first_rounds(program: TileProgram) -> TileProgram:
@@ -39,7 +38,7 @@ def skip_first_rounds(program: TileProgram) -> TileProgram:
 def _skipping(body: list[Stmt], zeros: Buffer, first: Expr | None, decisions: list[Decision]) -> list[Stmt]:
     """Statements behind a clear of `zeros`, of which those that leave it are skipped where `first` holds."""
     for index, stmt in enumerate(body):
-        if not mentions((stmt,), zeros):
+        if zeros not in mentioned(stmt):
             continue
         if first is not None and isinstance(stmt, Map) and stmt.dst is zeros and _is_zero(stmt.value, zeros):
             text = "left as it is in the first round: zeros, whatever they are multiplied by (fast math)"

@@ -1,4 +1,4 @@
-"""C fuse_maps: neighbouring element-wise statements in one pass through DST, where nothing is lost."""
+"""C form_sections: an element-wise statement inside the next, and readers of copies, where nothing is lost."""
 
 import tempfile
 from typing import Any
@@ -10,7 +10,7 @@ from tilelang_tt.arch import DST_TILES_32BIT
 from tilelang_tt.ir.fields import walk
 from tilelang_tt.ir.tile import Map
 from tilelang_tt.passes.c_tile.dst_program import dst_program
-from tilelang_tt.passes.c_tile.fuse_maps import fuse_maps
+from tilelang_tt.passes.c_tile.form_sections import form_sections
 
 from .kernels import gemm_relu, scale_in_place, small_integers
 from .stages import after, before, body, facts, keeps_meaning
@@ -18,14 +18,14 @@ from .vector_kernels import attention
 
 
 def test_before_and_after() -> None:
-    assert body(before(fuse_maps, gemm_relu())).endswith(
+    assert body(before(form_sections, gemm_relu())).endswith(
         """\
 Map C_l = max(C_l, 0)
 Map C_l_out = C_l
 Store C_l_out -> C tiles (0, bx * 2) 4 x 2
 """
     )
-    program = after(fuse_maps, gemm_relu())
+    program = after(form_sections, gemm_relu())
     assert body(program).endswith(
         """\
 Map C_l_out = max(C_l, 0)
@@ -36,11 +36,11 @@ Store C_l_out -> C tiles (0, bx * 2) 4 x 2
         "computed in one pass with 'C_l_out': 'C_l' makes no trip through L1 in between"
     )
     tensors = small_integers({"A": (128, 64), "B": (64, 128)})
-    assert keeps_meaning(fuse_maps, gemm_relu(), tensors)
+    assert keeps_meaning(form_sections, gemm_relu(), tensors)
 
 
 def test_a_block_that_is_no_longer_used_disappears() -> None:
-    program = after(fuse_maps, scale_in_place())
+    program = after(form_sections, scale_in_place())
     assert (
         body(program)
         == """\
@@ -50,7 +50,7 @@ Store X_out -> B tiles (bx, 0) 1 x 2
 """
     )
     assert [line.split(":")[0] for line in facts(program, "buffer")] == ["X_in", "X_out"]
-    assert keeps_meaning(fuse_maps, scale_in_place(), small_integers({"A": (64, 64)}))
+    assert keeps_meaning(form_sections, scale_in_place(), small_integers({"A": (64, 64)}))
 
 
 def _two_steps(first: str, second: str, reuse: bool = False):
@@ -75,21 +75,21 @@ def _two_steps(first: str, second: str, reuse: bool = False):
 
 
 def test_a_wide_middle_block_is_fused() -> None:
-    assert "Map Z = (X * 3) + 1\n" in body(after(fuse_maps, _two_steps("float32", "float32")))
+    assert "Map Z = (X * 3) + 1\n" in body(after(form_sections, _two_steps("float32", "float32")))
 
 
 def test_a_rounding_the_user_asked_for_stays() -> None:
     """Y is bfloat16 and Z is float32: computing Z from the unrounded product would give other numbers."""
     func = _two_steps("bfloat16", "float32")
-    program = before(fuse_maps, func)
-    assert body(fuse_maps(program)) == body(program)
+    program = before(form_sections, func)
+    assert body(form_sections(program)) == body(program)
 
 
 def test_a_block_that_is_needed_later_is_kept() -> None:
     func = _two_steps("float32", "float32", reuse=True)
-    text = body(after(fuse_maps, func))
+    text = body(after(form_sections, func))
     assert "Map Y = X * 3\n" in text
-    assert keeps_meaning(fuse_maps, func, small_integers({"A": (64, 64)}))
+    assert keeps_meaning(form_sections, func, small_integers({"A": (64, 64)}))
 
 
 def test_a_block_that_the_next_round_needs_is_kept() -> None:
@@ -106,8 +106,8 @@ def test_a_block_that_the_next_round_needs_is_kept() -> None:
                     Y[i, j] = X[i, j] + 1.0
                 T.copy(Y, B[k * 64, 0])
 
-    assert "  Map X = X * 2\n  Map Y = X + 1\n" in body(after(fuse_maps, main))
-    assert keeps_meaning(fuse_maps, main, small_integers({"A": (64, 64)}))
+    assert "  Section\n    Map X = X * 2\n    Map Y = (X * 2) + 1\n" in body(after(form_sections, main))
+    assert keeps_meaning(form_sections, main, small_integers({"A": (64, 64)}))
 
 
 def test_readers_of_a_plain_copy_read_the_original() -> None:
@@ -124,7 +124,7 @@ def test_readers_of_a_plain_copy_read_the_original() -> None:
             T.gemm(A_l, B_s, C_l, clear_accum=True)
             T.copy(C_l, C)
 
-    program = after(fuse_maps, main)
+    program = after(form_sections, main)
     assert (
         body(program)
         == """\
@@ -135,7 +135,7 @@ Store C_l -> C tiles (0, 0) 2 x 2
 """
     )
     assert program.decisions[-1].text == "not copied: its readers use 'A_s' itself"
-    assert keeps_meaning(fuse_maps, main, small_integers({"A": (64, 64), "B": (64, 64)}))
+    assert keeps_meaning(form_sections, main, small_integers({"A": (64, 64), "B": (64, 64)}))
 
 
 def test_a_copy_outlives_a_change_of_the_original() -> None:
@@ -154,7 +154,7 @@ def test_a_copy_outlives_a_change_of_the_original() -> None:
             T.copy(Z, B)
 
     tensors = small_integers({"A": (64, 64)})
-    assert keeps_meaning(fuse_maps, main, tensors)
+    assert keeps_meaning(form_sections, main, tensors)
 
 
 @pytest.mark.parametrize("rounds", [2, 4, 12])
@@ -171,16 +171,16 @@ def test_a_fused_expression_fits_dst(rounds: int) -> None:
                     X[i, j] = X[i, j] * X[i, j]
             T.copy(X, B[bx * 32, 0])
 
-    maps = [stmt for stmt in walk(after(fuse_maps, main).launches[0].body) if isinstance(stmt, Map)]
+    maps = [stmt for stmt in walk(after(form_sections, main).launches[0].body) if isinstance(stmt, Map)]
     assert all(dst_program(stmt.value).slots <= DST_TILES_32BIT for stmt in maps)
 
 
 def test_a_fill_goes_into_the_map_that_reads_it() -> None:
     """Behind the statements in between, where a maximum with -inf is the other operand."""
-    text = body(after(fuse_maps, attention()))
+    text = body(after(form_sections, attention()))
     assert text.count("Fill largest = -inf\n") == 1  # before the loop
-    assert "  Map largest = max(largest_tile, before)\n" in text
-    assert keeps_meaning(fuse_maps, attention(), small_integers(dict.fromkeys("QKV", (128, 32))))
+    assert "  Map largest = max(largest_tile, largest)\n" in text
+    assert keeps_meaning(form_sections, attention(), small_integers(dict.fromkeys("QKV", (128, 32))))
 
 
 def test_what_is_changed_in_between_is_not_computed_with_later() -> None:
@@ -197,8 +197,8 @@ def test_what_is_changed_in_between_is_not_computed_with_later() -> None:
                 Y[i, j] = Y[i, j] + X[i, j]
             T.copy(Y, C)
 
-    assert "Map Y = X * 2\n" in body(after(fuse_maps, main))
-    assert keeps_meaning(fuse_maps, main, small_integers({"A": (64, 64), "B": (64, 64)}))
+    assert "Map Y = X * 2\n" in body(after(form_sections, main))
+    assert keeps_meaning(form_sections, main, small_integers({"A": (64, 64), "B": (64, 64)}))
 
 
 def _softmax_of(dtype: str) -> Any:
@@ -231,9 +231,9 @@ def main(A: T.Tensor((64, 64), "{dtype}"), B: T.Tensor((64, 64), "bfloat16")):
 @pytest.mark.parametrize(("dtype", "copied"), [("bfloat16", False), ("float32", True)])
 def test_a_copy_that_only_widens_is_left_out_until_it_is_overwritten(dtype: str, copied: bool) -> None:
     func = _softmax_of(dtype)
-    text = body(after(fuse_maps, func))
+    text = body(after(form_sections, func))
     assert ("Map x = x_in\n" in text) is copied
     assert ("Reduce largest_lane = max of x_in along j\n" in text) is not copied
     assert ("Map x = x_in - largest[i]\n" in text) is not copied
     assert "max of x along j\n" in text  # the second maximum is of the new contents
-    assert keeps_meaning(fuse_maps, func, small_integers({"A": (64, 64)}))
+    assert keeps_meaning(form_sections, func, small_integers({"A": (64, 64)}))
