@@ -6,47 +6,12 @@ from tilelang_tt.ir.layout import Role
 from tilelang_tt.passes.d_split.configure_tensor_accessors import configure_tensor_accessors
 
 from .kernels import batched_gemm, cast_copy, gemm
-from .stages import kernel_body, kernels_after, kernels_before
+from .stages import kernel_body, kernels_after
 from .vector_kernels import attention
 
 
 def _kernel(func, role: str) -> str:
     return kernel_body(kernels_after(configure_tensor_accessors, func), role)
-
-
-def test_before_and_after() -> None:
-    func = gemm(256, 256, 128, (128, 64, 64))
-    assert kernel_body(kernels_before(configure_tensor_accessors, func), "reader").endswith(
-        """\
-  for k in 0 .. 2
-    Load A tiles (by * 4, k * 2) 4 x 2 -> A_s
-    Load B tiles (k * 2, bx * 2) 2 x 2 -> B_s
-"""
-    )
-    assert (
-        _kernel(func, "reader")
-        == """\
-accessor 0: A
-accessor 1: B
-for unit in unit_start .. unit_start + unit_count
-  let bx = unit % 4
-  let by = unit // 4
-  for k in 0 .. 2
-    reserve A_s 8
-    reserve B_s 4
-    let A_s_l1 = write address of A_s
-    for i in 0 .. 4
-      for j in 0 .. 2
-        read A page (by * 4 + i) * 4 + (k * 2 + j) -> A_s[i * 2 + j] at A_s_l1
-    let B_s_l1 = write address of B_s
-    for i in 0 .. 2
-      for j in 0 .. 2
-        read B page (k * 2 + i) * 8 + (bx * 2 + j) -> B_s[i * 2 + j] at B_s_l1
-    read barrier
-    push A_s 8
-    push B_s 4
-"""
-    )
 
 
 def test_a_store_leaves_l1_before_its_pages_are_given_back() -> None:

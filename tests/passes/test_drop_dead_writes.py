@@ -8,43 +8,6 @@ from .kernels import CASES, gemm, small_integers, triangular_sum
 from .stages import after, before, body, keeps_meaning
 
 
-def test_before_and_after() -> None:
-    """X2 is computed and never used; the first clear of C_l is overwritten by a product that clears it itself."""
-
-    @T.prim_func
-    def main(A: T.Tensor((64, 64), "bfloat16"), C: T.Tensor((64, 64), "float32")):
-        with T.Kernel(1, threads=128):
-            X = T.alloc_shared((64, 64), "bfloat16")
-            X2 = T.alloc_fragment((64, 64), "bfloat16")
-            C_l = T.alloc_fragment((64, 64), "float32")
-            T.clear(C_l)
-            T.copy(A, X)
-            for i, j in T.Parallel(64, 64):
-                X2[i, j] = X[i, j] * 2.0
-            T.gemm(X, X, C_l, clear_accum=True)
-            T.copy(C_l, C)
-
-    assert (
-        body(before(drop_dead_writes, main))
-        == """\
-Fill C_l = 0
-Load A tiles (0, 0) 2 x 2 -> X
-Map X2 = X * 2
-Gemm C_l = X @ X
-Store C_l -> C tiles (0, 0) 2 x 2
-"""
-    )
-    assert (
-        body(after(drop_dead_writes, main))
-        == """\
-Load A tiles (0, 0) 2 x 2 -> X
-Gemm C_l = X @ X
-Store C_l -> C tiles (0, 0) 2 x 2
-"""
-    )
-    assert keeps_meaning(drop_dead_writes, main, small_integers({"A": (64, 64)}))
-
-
 def test_a_chain_that_reaches_no_store_goes_as_a_whole() -> None:
     @T.prim_func
     def main(A: T.Tensor((64, 64), "float32"), B: T.Tensor((64, 64), "float32")):

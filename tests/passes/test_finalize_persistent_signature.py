@@ -10,29 +10,14 @@ from tilelang_tt.options import Options
 from tilelang_tt.passes.e_finalize.finalize_persistent_signature import finalize_persistent_signature
 from tilelang_tt.pipeline import run_passes
 
-from .kernels import CASES, Case, dynamic_gemm, gemm
-from .stages import kernel_body, kernels_after, kernels_before, plain
+from .kernels import CASES, Case, dynamic_gemm
+from .stages import kernel_body, kernels_after, plain
 
 
 def _heads(func) -> list[str]:
     """The lines that name a kernel and its arguments."""
     text = plain(kernel_text(kernels_after(finalize_persistent_signature, func)))
     return [line for line in text.splitlines() if line[0] != " " and "(" in line]
-
-
-def test_before_and_after() -> None:
-    before = kernels_before(finalize_persistent_signature, gemm())
-    assert kernel_body(before, "compute").splitlines()[2:4] == [
-        "for unit in unit_start .. unit_start + unit_count",
-        "  acquire",
-    ]
-    after = finalize_persistent_signature(before)
-    assert kernel_body(after, "compute").splitlines()[2:4] == ["for unit in 0 .. unit_count", "  acquire"]
-    assert _heads(gemm()) == [
-        "reader(A_addr: address of A, B_addr: address of B, unit_start: start, unit_count: count)",
-        "compute(unit_count: count)",
-        "writer(C_addr: address of C, unit_start: start, unit_count: count)",
-    ]
 
 
 def test_the_host_computes_what_kernels_need_of_symbolic_sizes() -> None:

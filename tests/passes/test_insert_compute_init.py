@@ -7,7 +7,7 @@ import tilelang.language as T
 from tilelang_tt.passes.d_split.insert_compute_init import insert_compute_init
 
 from .kernels import cast_copy, clear_accum_gemm, gemm, gemm_relu
-from .stages import kernel_body, kernels_after, kernels_before
+from .stages import kernel_body, kernels_after
 
 
 def _compute(func) -> str:
@@ -18,31 +18,6 @@ def _settings(func) -> str:
     """Loops, settings and operations, without protocol and packing details."""
     kept = re.compile(r"\s*(startup|init|reconfig|accumulate|for (unit|k|row)|matmul|copy|sfpu|transpose|fill)")
     return "\n".join(line for line in _compute(func).splitlines() if kept.match(line)) + "\n"
-
-
-def test_before_and_after() -> None:
-    before = kernel_body(kernels_before(insert_compute_init, gemm_relu()), "compute")
-    assert not re.search(r"startup|init|reconfig|accumulate", before)
-    assert (
-        _settings(gemm_relu())
-        == """\
-startup A_s, B_s -> C_l_out, reversed
-init sfpu relu_tile_init()
-for unit in unit_start .. unit_start + unit_count
-  reconfig srca B_s
-  init matmul A_s, B_s, 2 x 2 tiles, A stride 1
-  reconfig pack C_l_out -> C_l
-  for k in 0 .. 2
-    accumulate in L1 where k != 0
-        matmul A_s[i], B_s[0] -> DST[0], 2 x 2 tiles, A stride 1
-  reconfig srca B_s -> C_l
-  init copy C_l
-  reconfig pack C_l -> C_l_out
-  accumulate in L1 where False
-        copy C_l[tile + t] -> DST[t]
-        sfpu relu_tile DST[t], 0 -> DST[t]
-"""
-    )
 
 
 def test_one_kind_of_operation_is_set_up_once_before_the_persistent_loop() -> None:

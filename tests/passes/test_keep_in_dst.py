@@ -8,33 +8,9 @@ import tilelang.language as T
 from tilelang_tt.passes.c_tile.keep_in_dst import keep_in_dst
 
 from .kernels import double_loop_gemm, dynamic_gemm, gemm, gemm_relu, small_integers
-from .stages import after, before, body, facts, keeps_meaning
-from .vector_kernels import attention
+from .stages import after, body, facts, keeps_meaning
 
 QKV = dict.fromkeys("QKV", (128, 32))
-
-
-def test_before_and_after() -> None:
-    """Blocks of 2 x 2 tiles: a maximum with its factor takes two slots a tile, a running sum three."""
-    assert " in DST" not in body(before(keep_in_dst, attention(64)))
-    program = after(keep_in_dst, attention(64))
-    assert """\
-  Section with largest_tile in DST
-    Gemm largest_tile = largest_tile_lane @ ones, sub-blocks 2 x 1
-    Map largest = max(largest_tile, largest)
-    Map factor = exp2((largest - max(largest_tile, largest)) * 0.25)
-  Section
-    Map scores = exp2((scores - largest[i]) * 0.25)
-    Map weights = exp2((scores - largest[i]) * 0.25)
-  Section with part in DST
-    Gemm part = scores @ ones, sub-blocks 1 x 1
-    Map total = (total * factor) + part
-    Map out = out * factor[i]
-""" in body(program)
-    stored = [line.split(":")[0] for line in facts(program, "buffer") if not line.endswith("in DST")]
-    assert "part" not in stored
-    assert "largest_tile" not in stored
-    assert keeps_meaning(keep_in_dst, attention(64), small_integers(QKV))
 
 
 def product(*, reused: bool = False, length: int = 64) -> Any:

@@ -14,32 +14,6 @@ def _compute(func) -> str:
     return kernel_body(kernels_after(lower_cb_intrinsics, func), "compute")
 
 
-def test_before_and_after() -> None:
-    before = kernel_body(kernels_before(lower_cb_intrinsics, gemm_relu()), "compute")
-    assert "wait" not in before
-    assert (
-        _compute(gemm_relu())
-        == """\
-for unit in unit_start .. unit_start + unit_count
-  let bx = unit % 2
-  let by = unit // 2
-  reserve C_l 8
-  for k in 0 .. 2
-    wait A_s 4
-    wait B_s 2
-    Gemm C_l += A_s @ B_s, overwriting where k == 0, sub-blocks 2 x 2
-    pop A_s 4
-    pop B_s 2
-  push C_l 8
-  wait C_l 8
-  reserve C_l_out 8
-  Map C_l_out = max(C_l, 0)
-  pop C_l 8
-  push C_l_out 8
-"""
-    )
-
-
 def test_the_writer_waits_stores_and_pops() -> None:
     assert kernel_body(kernels_after(lower_cb_intrinsics, gemm_relu()), "writer").endswith(
         """\

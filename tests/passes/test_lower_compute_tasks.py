@@ -10,50 +10,12 @@ from tilelang_tt.options import Options
 from tilelang_tt.passes.c_tile.dst_program import Compute, Fetch, SetNumber, dst_program
 from tilelang_tt.passes.d_split.lower_compute_tasks import largest_divisor, lower_compute_tasks
 
-from .kernels import gemm, gemm_relu, split_k_reduction
-from .stages import kernel_body, kernels_after, kernels_before
+from .kernels import gemm, split_k_reduction
+from .stages import kernel_body, kernels_after
 
 
 def _compute(func, options: Options | None = None) -> str:
     return kernel_body(kernels_after(lower_compute_tasks, func, options), "compute")
-
-
-def test_before_and_after() -> None:
-    assert "\n    Gemm C_l" in kernel_body(kernels_before(lower_compute_tasks, gemm_relu()), "compute")
-    assert (
-        _compute(gemm_relu())
-        == """\
-for unit in unit_start .. unit_start + unit_count
-  let bx = unit % 2
-  let by = unit // 2
-  reserve C_l 8
-  for k in 0 .. 2
-    wait A_s 4
-    wait B_s 2
-    for i in 0 .. 4 by 2
-      math
-        matmul A_s[i], B_s[0] -> DST[0], 2 x 2 tiles, A stride 1
-      pack
-        for t in 0 .. 4
-          pack DST[t] -> C_l[i * 2 + t], adding unless k == 0
-    pop A_s 4
-    pop B_s 2
-  push C_l 8
-  wait C_l 8
-  reserve C_l_out 8
-  for tile in 0 .. 8 by 4
-    math
-      for t in 0 .. 4
-        copy C_l[tile + t] -> DST[t]
-      for t in 0 .. 4
-        sfpu relu_tile DST[t], 0 -> DST[t]
-    pack
-      for t in 0 .. 4
-        pack DST[t] -> C_l_out[tile + t]
-  pop C_l 8
-  push C_l_out 8
-"""
-    )
 
 
 def test_every_k_tile_of_a_block_adds_up_in_dst() -> None:

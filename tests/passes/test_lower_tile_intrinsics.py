@@ -8,40 +8,7 @@ from tilelang_tt.options import Options
 from tilelang_tt.passes.c_tile.lower_tile_intrinsics import choose_sub_block, lower_tile_intrinsics
 
 from .kernels import gemm, small_integers
-from .stages import after, before, body, facts, keeps_meaning
-
-
-def test_before_and_after() -> None:
-    func = gemm(128, 128, 64, (128, 128, 32), transpose_A=True)
-    assert (
-        body(before(lower_tile_intrinsics, func))
-        == """\
-Loop k < 2, 2 stages
-  Load A tiles (k, 0) 1 x 4 -> A_s
-  Load B tiles (k, 0) 1 x 4 -> B_s
-  Gemm C_l += A_s^T @ B_s, overwriting where k == 0
-Map C_l_out = C_l
-Store C_l_out -> C tiles (0, 0) 4 x 4
-"""
-    )
-    program = after(lower_tile_intrinsics, func)
-    assert (
-        body(program)
-        == """\
-Loop k < 2, 2 stages
-  Load A tiles (k, 0) 1 x 4 -> A_s
-  Load B tiles (k, 0) 1 x 4 -> B_s
-  Transpose A_s -> A_s_t
-  Gemm C_l += A_s_t @ B_s, overwriting where k == 0, sub-blocks 2 x 2
-Map C_l_out = C_l
-Store C_l_out -> C tiles (0, 0) 4 x 4
-"""
-    )
-    assert facts(program, "buffer")[-1] == (
-        "A_s_t: shared bfloat16[128, 32]; 4 x 1 tiles Float16_b of 2048 B; compute -> compute, 1 block"
-    )
-    tensors = small_integers({"A": (64, 128), "B": (64, 128)})
-    assert keeps_meaning(lower_tile_intrinsics, func, tensors)
+from .stages import after, body, keeps_meaning
 
 
 @pytest.mark.parametrize(

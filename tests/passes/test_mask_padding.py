@@ -8,7 +8,6 @@ from tilelang_tt.passes.c_tile.mask_padding import mask_padding
 
 from .kernels import gemm, small_integers
 from .stages import after, before, body, keeps_meaning
-from .vector_kernels import padded_maxima
 
 
 def product_of_parts(scale: float) -> Any:
@@ -29,29 +28,6 @@ def product_of_parts(scale: float) -> Any:
             T.copy(c, C)
 
     return main
-
-
-def test_before_and_after() -> None:
-    assert (
-        body(before(mask_padding, padded_maxima()))
-        == """\
-Load A tiles (bx, 0) 1 x 2, 20 x 40 elements -> x
-Map x = x - 9
-Reduce largest = max of x along j, exact
-Store largest -> M tiles (bx, 0) 1 x 1, 20 x 1 elements
-"""
-    )
-    assert (
-        body(after(mask_padding, padded_maxima()))
-        == """\
-Load A tiles (bx, 0) 1 x 2, 20 x 40 elements -> x
-Map x = x - 9
-Map x_masked = where(lt([j + -40], 0i32), x, -inf)
-Reduce largest = max of x_masked along j, exact
-Store largest -> M tiles (bx, 0) 1 x 1, 20 x 1 elements
-"""
-    )
-    assert keeps_meaning(mask_padding, padded_maxima(), small_integers({"A": (40, 40)}))
 
 
 def test_a_product_needs_zeros_along_k_where_something_was_computed() -> None:

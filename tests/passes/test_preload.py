@@ -10,20 +10,10 @@ from tilelang_tt.options import Options
 from tilelang_tt.passes.c_tile.preload import preload
 
 from .kernels import small_integers
-from .stages import after, before, body, facts, keeps_meaning
+from .stages import after, body, facts, keeps_meaning
 from .vector_kernels import attention
 
 SHAPES = dict.fromkeys("QKV", (128, 32))
-
-
-def test_before_and_after() -> None:
-    assert """\
-  Branch bx <= n
-    Map scores = mask[tile 0]
-  Gemm scores += q @ k^T, overwriting where n < bx
-""" in body(before(preload, attention()))
-    assert "  Gemm scores = (mask[tile 0] where bx <= n) + q @ k^T\n" in body(after(preload, attention()))
-    assert keeps_meaning(preload, attention(), small_integers(SHAPES))
 
 
 def test_a_mask_with_numbers_that_are_no_bfloat16() -> None:

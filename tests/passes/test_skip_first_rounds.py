@@ -57,37 +57,6 @@ def _nested() -> Any:
 TENSORS = small_integers({"A": (32, 128), "S": (32,)})
 
 
-def test_before_and_after() -> None:
-    assert (
-        body(before(skip_first_rounds, _scaled(), FAST))
-        == """\
-Load S tiles (0, 0) 1 x 1, all x 1 elements -> s
-Fill C_l = 0
-Loop k < 4
-  Load A tiles (0, k) 1 x 1 -> A_s
-  Map C_l = C_l * s[i]
-  Gemm C_l += A_s @ A_s
-Map C_l_out = C_l
-Store C_l_out -> C tiles (0, 0) 1 x 1
-"""
-    )
-    assert (
-        body(after(skip_first_rounds, _scaled(), FAST))
-        == """\
-Load S tiles (0, 0) 1 x 1, all x 1 elements -> s
-Fill C_l = 0
-Loop k < 4
-  Load A tiles (0, k) 1 x 1 -> A_s
-  Branch k != 0
-    Map C_l = C_l * s[i]
-  Gemm C_l += A_s @ A_s
-Map C_l_out = C_l
-Store C_l_out -> C tiles (0, 0) 1 x 1
-"""
-    )
-    assert keeps_meaning(skip_first_rounds, _scaled(), TENSORS, options=FAST)
-
-
 def test_the_clear_goes_too() -> None:
     text = body(after(fold_clear, _scaled(), FAST))
     assert "Fill" not in text
