@@ -16,7 +16,7 @@ from tilelang_tt.ir import scalar
 from tilelang_tt.ir.buffers import Buffer
 from tilelang_tt.ir.dataflow import Place, changed
 from tilelang_tt.ir.elements import elements
-from tilelang_tt.ir.fields import Mark, rebuilt, renamed
+from tilelang_tt.ir.fields import Mark, rebuilt, renamed, walk
 from tilelang_tt.ir.layout import TileOrder
 from tilelang_tt.ir.scalar import Expr
 from tilelang_tt.ir.section import DstProgram, SubBlock
@@ -34,7 +34,6 @@ from tilelang_tt.ir.tile import (
     reads,
     unique_name,
     unpacks,
-    walk,
     writes,
 )
 from tilelang_tt.passes.c_tile.dst_program import section_program
