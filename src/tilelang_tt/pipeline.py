@@ -36,21 +36,18 @@ from tilelang_tt.passes.b_partition.partition_work import partition_work
 from tilelang_tt.passes.c_tile.complete_parts import complete_parts
 from tilelang_tt.passes.c_tile.drop_dead_writes import drop_dead_writes
 from tilelang_tt.passes.c_tile.factor_numbers import factor_numbers
-from tilelang_tt.passes.c_tile.fold_clear import fold_clear
+from tilelang_tt.passes.c_tile.fit_products import fit_products
 from tilelang_tt.passes.c_tile.form_sections import form_sections
 from tilelang_tt.passes.c_tile.keep_first_rows import keep_first_rows
-from tilelang_tt.passes.c_tile.keep_in_dst import keep_in_dst
 from tilelang_tt.passes.c_tile.load_once import load_once
 from tilelang_tt.passes.c_tile.lower_positions import lower_positions
 from tilelang_tt.passes.c_tile.lower_reductions import lower_reductions
 from tilelang_tt.passes.c_tile.lower_shared_to_cb import lower_shared_to_cb
-from tilelang_tt.passes.c_tile.lower_tile_intrinsics import lower_tile_intrinsics
 from tilelang_tt.passes.c_tile.mask_padding import mask_padding
-from tilelang_tt.passes.c_tile.preload import preload
 from tilelang_tt.passes.c_tile.publish_blocks import publish_blocks
 from tilelang_tt.passes.c_tile.schedule_sections import schedule_sections
 from tilelang_tt.passes.c_tile.separate_roles import separate_roles
-from tilelang_tt.passes.c_tile.skip_first_rounds import skip_first_rounds
+from tilelang_tt.passes.c_tile.start_sums import start_sums
 from tilelang_tt.passes.d_split.configure_tensor_accessors import configure_tensor_accessors
 from tilelang_tt.passes.d_split.insert_compute_init import insert_compute_init
 from tilelang_tt.passes.d_split.insert_dst_management import insert_dst_management
@@ -117,12 +114,9 @@ BLOCK_PASSES: tuple[TilePass, ...] = (
     Pass(factor_numbers, C),
     Pass(separate_roles, C, needs=(NO_COPIES,), ensures=(ONE_ROLE,)),
     Pass(form_sections, C, needs=(BUFFER_LAYOUTS, NO_POSITIONS)),
-    Pass(skip_first_rounds, C),
-    Pass(fold_clear, C),
-    Pass(preload, C, needs=(BUFFER_LAYOUTS,)),
+    Pass(start_sums, C, needs=(BUFFER_LAYOUTS,)),
+    Pass(fit_products, C, needs=(BUFFER_LAYOUTS,), ensures=(SUB_BLOCKS,)),
     Pass(lower_shared_to_cb, C, needs=(ONE_ROLE,), ensures=(STREAMS,)),
-    Pass(lower_tile_intrinsics, C, needs=(BUFFER_LAYOUTS,), ensures=(SUB_BLOCKS,)),
-    Pass(keep_in_dst, C, needs=(SUB_BLOCKS,)),
     Pass(share_buffers, C, needs=(STREAMS,)),
 )
 

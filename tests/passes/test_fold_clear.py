@@ -1,10 +1,10 @@
-"""C fold_clear: the first product overwrites the accumulator; a clear that may be needed stays."""
+"""C start_sums: the first product overwrites the accumulator; a clear that may be needed stays."""
 
 from typing import Any
 
 import tilelang.language as T
 
-from tilelang_tt.passes.c_tile.fold_clear import fold_clear
+from tilelang_tt.passes.c_tile.start_sums import start_sums
 
 from .kernels import double_loop_gemm, dynamic_gemm, small_integers
 from .stages import after, body, keeps_meaning
@@ -12,14 +12,14 @@ from .vector_kernels import attention
 
 
 def test_the_first_step_of_a_loop_nest() -> None:
-    text = body(after(fold_clear, double_loop_gemm()))
+    text = body(after(start_sums, double_loop_gemm()))
     assert "Fill" not in text
     assert "Gemm C_l += A_s @ B_s, overwriting where outer == 0 and inner == 0\n" in text
-    assert keeps_meaning(fold_clear, double_loop_gemm(), small_integers({"A": (128, 128), "B": (128, 64)}))
+    assert keeps_meaning(start_sums, double_loop_gemm(), small_integers({"A": (128, 128), "B": (128, 64)}))
 
 
 def test_a_symbolic_k_is_at_least_one_block() -> None:
-    text = body(after(fold_clear, dynamic_gemm()))
+    text = body(after(start_sums, dynamic_gemm()))
     assert "Fill" not in text
     assert "overwriting where k == 0\n" in text
 
@@ -37,7 +37,7 @@ def test_a_single_product() -> None:
             T.copy(C_l, C)
 
     assert (
-        body(after(fold_clear, main))
+        body(after(start_sums, main))
         == """\
 Load A tiles (0, 0) 2 x 2 -> A_s
 Gemm C_l = A_s @ A_s
@@ -45,7 +45,7 @@ Gemm C_l += A_s @ A_s
 Store C_l -> C tiles (0, 0) 2 x 2
 """
     )
-    assert keeps_meaning(fold_clear, main, small_integers({"A": (64, 64)}))
+    assert keeps_meaning(start_sums, main, small_integers({"A": (64, 64)}))
 
 
 def _sum(fill: float, triangular: bool = False, branch: bool = False):
@@ -79,20 +79,20 @@ TENSORS = small_integers({"A": (128, 128), "B": (128, 64)})
 def test_a_loop_that_may_not_run_keeps_the_clear() -> None:
     """Block 0 of a triangular sum adds nothing up: its result is the zero of the clear."""
     func = _sum(0, triangular=True)
-    assert body(after(fold_clear, func)).startswith("Fill C_l = 0\nLoop k < bx\n")
-    assert keeps_meaning(fold_clear, func, TENSORS)
+    assert body(after(start_sums, func)).startswith("Fill C_l = 0\nLoop k < bx\n")
+    assert keeps_meaning(start_sums, func, TENSORS)
 
 
 def test_a_conditional_product_keeps_the_clear() -> None:
     func = _sum(0, branch=True)
-    assert body(after(fold_clear, func)).startswith("Fill C_l = 0\n")
-    assert keeps_meaning(fold_clear, func, TENSORS)
+    assert body(after(start_sums, func)).startswith("Fill C_l = 0\n")
+    assert keeps_meaning(start_sums, func, TENSORS)
 
 
 def test_only_zero_is_folded() -> None:
     func = _sum(1.5)
-    assert body(after(fold_clear, func)).startswith("Fill C_l = 1.5\n")
-    assert keeps_meaning(fold_clear, func, TENSORS)
+    assert body(after(start_sums, func)).startswith("Fill C_l = 1.5\n")
+    assert keeps_meaning(start_sums, func, TENSORS)
 
 
 def test_a_block_that_is_read_first_keeps_the_clear() -> None:
@@ -110,21 +110,15 @@ def test_a_block_that_is_read_first_keeps_the_clear() -> None:
             T.copy(C_l, C)
             T.copy(D_l, D)
 
-    assert "Fill C_l = 0\n" in body(after(fold_clear, main))
-    assert keeps_meaning(fold_clear, main, small_integers({"A": (64, 64)}))
+    assert "Fill C_l = 0\n" in body(after(start_sums, main))
+    assert keeps_meaning(start_sums, main, small_integers({"A": (64, 64)}))
 
 
 def test_a_clear_in_one_arm_of_a_branch() -> None:
-    text = body(after(fold_clear, attention()))
-    assert (
-        """\
-  Branch bx <= n
-    Map scores = mask[tile 0]
-  Gemm scores += q @ k^T, overwriting where n < bx
-"""
-        in text
-    )
-    assert keeps_meaning(fold_clear, attention(), small_integers(dict.fromkeys("QKV", (128, 32))))
+    text = body(after(start_sums, attention()))
+    assert "Fill scores" not in text
+    assert "  Gemm scores = (mask[tile 0] where bx <= n) + q @ k^T\n" in text
+    assert keeps_meaning(start_sums, attention(), small_integers(dict.fromkeys("QKV", (128, 32))))
 
 
 def _steered(changes: bool) -> Any:
@@ -151,5 +145,5 @@ def _steered(changes: bool) -> Any:
 
 
 def test_a_condition_that_may_change_keeps_its_clear() -> None:
-    assert "Fill" not in body(after(fold_clear, _steered(changes=False)))
-    assert "Fill C_l = 0\n" in body(after(fold_clear, _steered(changes=True)))
+    assert "Fill" not in body(after(start_sums, _steered(changes=False)))
+    assert "Fill C_l = 0\n" in body(after(start_sums, _steered(changes=True)))

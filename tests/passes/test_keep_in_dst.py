@@ -1,11 +1,11 @@
-"""C keep_in_dst: a sum that one element-wise statement reads stays in DST; any other goes to L1."""
+"""C fit_products: a sum that one element-wise statement reads stays in DST; any other goes to L1."""
 
 from typing import Any
 
 import pytest
 import tilelang.language as T
 
-from tilelang_tt.passes.c_tile.keep_in_dst import keep_in_dst
+from tilelang_tt.passes.c_tile.fit_products import fit_products
 
 from .kernels import double_loop_gemm, dynamic_gemm, gemm, gemm_relu, small_integers
 from .stages import after, body, facts, keeps_meaning
@@ -53,21 +53,21 @@ def test_another_operand_shares_dst() -> None:
 Section with c in DST
   Gemm c = x @ w, sub-blocks 1 x 2
   Map d = max(c, 0) + b
-""" in body(after(keep_in_dst, product()))
-    assert keeps_meaning(keep_in_dst, product(), small_integers(SHAPES))
+""" in body(after(fit_products, product()))
+    assert keeps_meaning(fit_products, product(), small_integers(SHAPES))
 
 
 def test_a_sum_that_is_needed_again_goes_to_l1() -> None:
-    assert " in DST" not in body(after(keep_in_dst, product(reused=True)))
+    assert " in DST" not in body(after(fit_products, product(reused=True)))
 
 
 def test_a_long_product_keeps_its_larger_sub_blocks() -> None:
     """Half a tile more to unpack for each of 32 products costs more than the trip of the result through L1."""
-    assert "Gemm c = x @ w, sub-blocks 2 x 2\n" in body(after(keep_in_dst, product(length=1024)))
+    assert "Gemm c = x @ w, sub-blocks 2 x 2\n" in body(after(fit_products, product(length=1024)))
 
 
 def test_a_sum_over_rounds_needs_the_whole_of_dst() -> None:
-    text = body(after(keep_in_dst, gemm_relu()))
+    text = body(after(fit_products, gemm_relu()))
     assert " in DST" not in text  # 4 x 2 tiles
 
 
@@ -90,13 +90,13 @@ def test_the_result_may_take_the_name_of_the_sum() -> None:
 Section with total_sum in DST
   Gemm total_sum = x @ ones, sub-blocks 2 x 1
   Map total = total_sum * 0.5
-""" in body(after(keep_in_dst, main))
-    assert keeps_meaning(keep_in_dst, main, small_integers({"A": (64, 64)}))
+""" in body(after(fit_products, main))
+    assert keeps_meaning(fit_products, main, small_integers({"A": (64, 64)}))
 
 
 @pytest.mark.parametrize("func", [gemm(), dynamic_gemm()], ids=["static", "symbolic"])
 def test_an_accumulator_that_fits_stays_in_dst(func) -> None:
-    program = after(keep_in_dst, func)
+    program = after(fit_products, func)
     text = body(program)
     assert text.startswith("Section with C_l in DST\n  Loop k < ")
     assert "\n  Map C_l_out = C_l\nStore C_l_out" in text
@@ -105,10 +105,10 @@ def test_an_accumulator_that_fits_stays_in_dst(func) -> None:
 
 
 def test_a_nest_of_sums_stays_in_dst() -> None:
-    text = body(after(keep_in_dst, double_loop_gemm()))
+    text = body(after(fit_products, double_loop_gemm()))
     assert text.startswith("Loop row < 2\n  Section with C_l in DST\n    Loop outer < 2\n")
     tensors = small_integers({"A": (128, 128), "B": (128, 64)})
-    assert keeps_meaning(keep_in_dst, double_loop_gemm(), tensors)
+    assert keeps_meaning(fit_products, double_loop_gemm(), tensors)
 
 
 def test_a_sum_that_does_not_start_from_zero_goes_through_l1() -> None:
@@ -122,4 +122,4 @@ def test_a_sum_that_does_not_start_from_zero_goes_through_l1() -> None:
             T.gemm(A_s, A_s, C_l)
             T.copy(C_l, C)
 
-    assert " in DST" not in body(after(keep_in_dst, main))
+    assert " in DST" not in body(after(fit_products, main))

@@ -1,4 +1,4 @@
-"""C preload: a product begins with the mask it is added to, in DST."""
+"""C start_sums: a product begins with the mask it is added to, in DST."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ import pytest
 import tilelang.language as T
 
 from tilelang_tt.options import Options
-from tilelang_tt.passes.c_tile.preload import preload
+from tilelang_tt.passes.c_tile.start_sums import start_sums
 
 from .kernels import small_integers
 from .stages import after, body, facts, keeps_meaning
@@ -18,14 +18,14 @@ SHAPES = dict.fromkeys("QKV", (128, 32))
 
 def test_a_mask_with_numbers_that_are_no_bfloat16() -> None:
     """Tiles of float32, which reach a 32-bit DST whole; otherwise the vector unit chooses."""
-    program = after(preload, attention(masked=-1e30))
+    program = after(start_sums, attention(masked=-1e30))
     assert "  Gemm scores = (mask[tile 0] where bx <= n) + q @ k^T\n" in body(program)
     assert next(fact for fact in facts(program, "buffer") if fact.startswith("mask")) == (
         "mask: shared float32[32, 32]; 1 x 1 tiles Float32 of 4096 B, stored once; "
         "mask 0 where i + -1 * j >= 0 else -1e+30"
     )
-    assert keeps_meaning(preload, attention(masked=-1e30), small_integers(SHAPES))
-    text = body(after(preload, attention(masked=-1e30), Options(fp32_acc=False)))
+    assert keeps_meaning(start_sums, attention(masked=-1e30), small_integers(SHAPES))
+    text = body(after(start_sums, attention(masked=-1e30), Options(fp32_acc=False)))
     assert "Map scores = where(mask[tile 0], 0, -1e+30)\n" in text
     assert "Gemm scores += q @ k^T, overwriting where n < bx\n" in text
 
@@ -61,7 +61,7 @@ def triangle(between: str) -> Any:
 @pytest.mark.parametrize(("between", "preloaded"), [("nothing", True), ("another flag", False), ("scaled", False)])
 def test_what_may_stand_between(between: str, preloaded: bool) -> None:
     func = triangle(between)
-    assert (" + a @ a\n" in body(after(preload, func))) is preloaded
+    assert (" + a @ a\n" in body(after(start_sums, func))) is preloaded
     for flag in (0, 1):
         tensors = {**small_integers({"A": (64, 64)}), "S": np.array([flag, 2], np.int32)}
-        assert keeps_meaning(preload, func, tensors)
+        assert keeps_meaning(start_sums, func, tensors)

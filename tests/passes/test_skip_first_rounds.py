@@ -1,15 +1,14 @@
-"""C skip_first_rounds: with fast math the first round leaves zeros alone; without, a factor may be infinite."""
+"""C start_sums: with fast math the first round leaves zeros alone; without, a factor may be infinite."""
 
 from typing import Any
 
 import tilelang.language as T
 
 from tilelang_tt.options import Options
-from tilelang_tt.passes.c_tile.fold_clear import fold_clear
-from tilelang_tt.passes.c_tile.skip_first_rounds import skip_first_rounds
+from tilelang_tt.passes.c_tile.start_sums import start_sums
 
 from .kernels import small_integers
-from .stages import after, before, body, keeps_meaning
+from .stages import after, body, keeps_meaning
 
 FAST = Options(fast_math=True)
 
@@ -58,26 +57,25 @@ TENSORS = small_integers({"A": (32, 128), "S": (32,)})
 
 
 def test_the_clear_goes_too() -> None:
-    text = body(after(fold_clear, _scaled(), FAST))
+    text = body(after(start_sums, _scaled(), FAST))
     assert "Fill" not in text
     assert "  Gemm C_l += A_s @ A_s, overwriting where k == 0\n" in text
-    assert keeps_meaning(fold_clear, _scaled(), TENSORS, options=FAST)
+    assert keeps_meaning(start_sums, _scaled(), TENSORS, options=FAST)
 
 
 def test_without_fast_math_nothing_is_skipped() -> None:
-    program = before(skip_first_rounds, _scaled())
-    assert skip_first_rounds(program) is program
+    assert "Branch" not in body(after(start_sums, _scaled()))
 
 
 def test_a_loop_nest_is_skipped_in_its_very_first_round() -> None:
     """Its clear stays: the protocol of circular buffers tells the first round of one loop alone."""
     func = _nested()
-    text = body(after(fold_clear, func, FAST))
+    text = body(after(start_sums, func, FAST))
     assert "Fill C_l = 0\n" in text
     assert "Branch k != 0 or m != 0\n" in text
-    assert keeps_meaning(fold_clear, func, TENSORS, options=FAST)
+    assert keeps_meaning(start_sums, func, TENSORS, options=FAST)
 
 
 def test_only_zeros_stay_zeros() -> None:
     for func in (_scaled(fill=1), _scaled(plus=1)):
-        assert "Branch" not in body(after(skip_first_rounds, func, FAST))
+        assert "Branch" not in body(after(start_sums, func, FAST))

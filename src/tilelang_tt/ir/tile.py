@@ -7,7 +7,7 @@
                | Copy | Fill | Gemm | Map | Reduce                   as lifted from TileLang
                | Load | Store                                        Copy after `attach_tensor_accessors`
                | Section                                             from `form_sections`, `schedule_sections`
-               | Transpose                                           from `lower_tile_intrinsics`
+               | Transpose                                           from `fit_products`
                | Publish                                             from `publish_blocks`
 
 One body, no roles, no circular-buffer calls. `ir/interpret.py` gives every statement its meaning.

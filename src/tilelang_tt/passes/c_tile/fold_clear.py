@@ -1,4 +1,4 @@
-"""C: let the first product of a sum overwrite the accumulator instead of clearing it beforehand.
+"""Let the first product of a sum overwrite the accumulator instead of clearing it beforehand: a rule of `start_sums`.
 
     before   Fill C_local = 0 ; Loop k < 16 : Gemm C_local += A @ B
     after    Loop k < 16 : Gemm C_local (+)= A @ B, overwriting where k == 0
@@ -16,44 +16,38 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tilelang_tt.compiled import Decision
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.buffers import Buffer, Read
+from tilelang_tt.ir.dataflow import Place
 from tilelang_tt.ir.facts import Facts
 from tilelang_tt.ir.scalar import Expr, Var, int_value
-from tilelang_tt.ir.tile import Branch, Fill, Gemm, Loop, Set, Stmt, TileProgram, children, mentioned, walk, within
+from tilelang_tt.ir.tile import Branch, Fill, Gemm, Loop, Set, Stmt, children, mentioned, walk
+from tilelang_tt.passes.c_tile.rules import Setting
 
 
-def fold_clear(program: TileProgram) -> TileProgram:
-    facts = Facts(program.sizes, [block for launch in program.launches for block in launch.blocks])
-    decisions: list[Decision] = []
+def fold_clear(place: Place, setting: Setting) -> tuple[Stmt, ...] | None:
+    body, index = place.body, place.index
+    for fill, where in _clears(place.stmt):
+        later = first_use(body, index + 1, fill.dst, steady=where is not None)
+        folded = None if later is None else _overwrite_first(body[later], fill.dst, where, _facts(setting))
+        if later is not None and folded is not None:
+            setting.decide(fill.dst, "not cleared: the first product overwrites it", fill.location)
+            return (*body[:index], *_without(place.stmt, fill), *body[index + 1 : later], folded, *body[later + 1 :])
+    return None
 
-    def rewrite(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-        stmts = [within(s, rewrite) for s in body]
-        kept: list[Stmt] = []
-        for index in range(len(stmts)):
-            stmt: Stmt | None = stmts[index]
-            for fill, where in _clears(stmts[index]):
-                if fold(stmts, index, fill, where):
-                    stmt = _without(stmt, fill)
-                    text = "not cleared: the first product overwrites it"
-                    decisions.append(Decision("fold_clear", fill.dst.name, text, fill.location))
-            kept += [] if stmt is None else [stmt]
-        return tuple(kept)
 
-    def fold(stmts: list[Stmt], index: int, fill: Fill, where: Expr | None) -> bool:
-        for later in range(index + 1, len(stmts)):
-            if fill.dst in mentioned(stmts[later]):
-                folded = _overwrite_first(stmts[later], fill.dst, where, facts)
-                if folded is not None:
-                    stmts[later] = folded
-                return folded is not None
-            if where is not None and any(isinstance(s, Set | Read) for s in walk((stmts[later],))):
-                return False  # the condition may be another one by then
-        return False
+def _facts(setting: Setting) -> Facts:
+    return Facts(setting.program.sizes, [block for launch in setting.program.launches for block in launch.blocks])
 
-    launches = tuple(replace(launch, body=rewrite(launch.body)) for launch in program.launches)
-    return replace(program, launches=launches).with_decisions(*decisions)
+
+def first_use(body: tuple[Stmt, ...], start: int, buffer: Buffer, *, steady: bool) -> int | None:
+    """The next statement that uses a block; with `steady`, unless a condition may be another one by then."""
+    for later in range(start, len(body)):
+        if buffer in mentioned(body[later]):
+            return later
+        if steady and any(isinstance(stmt, Set | Read) for stmt in walk((body[later],))):
+            return None
+    return None
 
 
 def _clears(stmt: Stmt) -> list[tuple[Fill, Expr | None]]:
@@ -71,14 +65,14 @@ def _clears(stmt: Stmt) -> list[tuple[Fill, Expr | None]]:
     ]
 
 
-def _without(stmt: Stmt | None, fill: Fill) -> Stmt | None:
-    """A clear, or a branch with one, without it; None if nothing is left."""
+def _without(stmt: Stmt, fill: Fill) -> tuple[Stmt, ...]:
+    """A clear, or a branch with one, without it."""
     if not isinstance(stmt, Branch):
-        return None
+        return ()
     then, otherwise = (tuple(inner for inner in arm if inner is not fill) for arm in children(stmt))
     if then:
-        return replace(stmt, then=then, otherwise=otherwise)
-    return Branch(scalar.negate(stmt.condition), otherwise, (), stmt.location) if otherwise else None
+        return (replace(stmt, then=then, otherwise=otherwise),)
+    return (Branch(scalar.negate(stmt.condition), otherwise, (), stmt.location),) if otherwise else ()
 
 
 def _overwrite_first(stmt: Stmt, buffer: Buffer, first: Expr | None, facts: Facts) -> Stmt | None:

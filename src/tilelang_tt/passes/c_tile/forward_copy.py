@@ -31,7 +31,7 @@ from tilelang_tt.ir.tile import (
     walk,
     writes,
 )
-from tilelang_tt.passes.c_tile.section_rule import Setting
+from tilelang_tt.passes.c_tile.rules import Setting
 
 
 def forward_copy(place: Place, setting: Setting) -> tuple[Stmt, ...] | None:

@@ -20,7 +20,7 @@ from tilelang_tt.ir.elements import Apply, Element, ElementExpr, Number, element
 from tilelang_tt.ir.tile import Fill, Map, Stmt, all_writes, mentioned
 from tilelang_tt.ops.expressions import numeral, with_operands
 from tilelang_tt.passes.c_tile.forward_copy import is_plain_copy
-from tilelang_tt.passes.c_tile.section_rule import Setting
+from tilelang_tt.passes.c_tile.rules import Setting
 
 
 def inline_map(place: Place, setting: Setting) -> tuple[Stmt, ...] | None:

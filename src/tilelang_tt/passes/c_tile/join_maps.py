@@ -18,7 +18,7 @@ from tilelang_tt.ir.dataflow import Place
 from tilelang_tt.ir.elements import Element, element_buffers, elements, with_parts
 from tilelang_tt.ir.layout import BufferLayout
 from tilelang_tt.ir.tile import Map, Section, Stmt, all_reads, all_writes, maps_of, reads
-from tilelang_tt.passes.c_tile.section_rule import Setting
+from tilelang_tt.passes.c_tile.rules import Setting
 
 
 def join_maps(place: Place, setting: Setting) -> tuple[Stmt, ...] | None:

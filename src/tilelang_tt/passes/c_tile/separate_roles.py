@@ -13,9 +13,23 @@ from dataclasses import replace
 from tilelang_tt.ir.buffers import Buffer, Memory
 from tilelang_tt.ir.dataflow import Place, places
 from tilelang_tt.ir.elements import Element
-from tilelang_tt.ir.fields import rewritten, walk
 from tilelang_tt.ir.layout import BufferLayout, Role
-from tilelang_tt.ir.tile import Gemm, Launch, Load, Map, Stmt, Store, TileProgram, reads, unique_name, unpacks, writes
+from tilelang_tt.ir.tile import (
+    Gemm,
+    Launch,
+    Load,
+    Map,
+    Section,
+    Stmt,
+    Store,
+    TileProgram,
+    reads,
+    rewritten,
+    unique_name,
+    unpacks,
+    walk,
+    writes,
+)
 from tilelang_tt.passes.c_tile.publish_points import publish
 
 
@@ -132,8 +146,9 @@ def _overwritten_unseen(launch: Launch, buffer: Buffer) -> bool:
 
 
 def used_only(launch: Launch, layouts: dict[Buffer, BufferLayout]) -> Launch:
-    """The launch with just the buffers its body mentions."""
+    """The launch with just the buffers its body mentions; what is held in DST is none."""
     used = {b for stmt in walk(launch.body) for b in (*unpacks(stmt), *writes(stmt))}
+    held = {stmt.held for stmt in walk(launch.body) if isinstance(stmt, Section)}
     kept = {buffer: layout for buffer, layout in layouts.items() if buffer in used}
     constants = {buffer: constant for buffer, constant in launch.constants.items() if buffer in used}
-    return replace(launch, buffers=tuple(kept), layouts=kept, constants=constants)
+    return replace(launch, buffers=tuple(b for b in kept if b not in held), layouts=kept, constants=constants)

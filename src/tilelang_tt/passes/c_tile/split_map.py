@@ -17,7 +17,7 @@ from tilelang_tt.ir.dataflow import Place
 from tilelang_tt.ir.elements import Apply, Element, ElementExpr
 from tilelang_tt.ir.tile import Map, Stmt, unique_name
 from tilelang_tt.passes.c_tile.dst_program import dst_program
-from tilelang_tt.passes.c_tile.section_rule import Setting
+from tilelang_tt.passes.c_tile.rules import Setting
 
 
 def split_map(place: Place, setting: Setting) -> tuple[Stmt, ...] | None:

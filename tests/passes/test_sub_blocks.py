@@ -1,11 +1,13 @@
-"""C2 lower_tile_intrinsics: transposes, sub-blocks that fill DST, accumulators that never leave DST."""
+"""C fit_products: transposes, sub-blocks that fill DST, accumulators that never leave DST."""
 
 import pytest
 import tilelang.language as T
 
+from tilelang_tt.ir.layout import BufferLayout
 from tilelang_tt.ir.tile import SubBlock
 from tilelang_tt.options import Options
-from tilelang_tt.passes.c_tile.lower_tile_intrinsics import choose_sub_block, lower_tile_intrinsics
+from tilelang_tt.passes.c_tile.fit_products import fit_products
+from tilelang_tt.passes.c_tile.sub_blocks import dividing, largest
 
 from .kernels import gemm, small_integers
 from .stages import after, body, keeps_meaning
@@ -26,11 +28,12 @@ from .stages import after, body, keeps_meaning
     ],
 )
 def test_sub_block(block: tuple[int, int], capacity: int, one_column: bool, expected: tuple[int, int]) -> None:
-    assert choose_sub_block(*block, capacity, one_column) == SubBlock(*expected)
+    layout = BufferLayout(*block, "Float32", 4096)
+    assert largest(dividing(layout, capacity, one_column=one_column)) == SubBlock(*expected)
 
 
 def test_dst_holds_twice_as_many_narrow_tiles() -> None:
-    narrow = body(after(lower_tile_intrinsics, gemm(block=(128, 128, 32)), Options(fp32_acc=False)))
+    narrow = body(after(fit_products, gemm(block=(128, 128, 32)), Options(fp32_acc=False)))
     assert "sub-blocks 2 x 4" in narrow
 
 
@@ -44,8 +47,8 @@ def test_a_transposed_second_operand_that_lies_by_rows_goes_column_by_column() -
             T.gemm(A_s, A_s, C_l, transpose_B=True, clear_accum=True)
             T.copy(C_l, C)
 
-    assert "Gemm C_l = A_s @ A_s^T, sub-blocks 2 x 1\n" in body(after(lower_tile_intrinsics, main))
-    assert keeps_meaning(lower_tile_intrinsics, main, small_integers({"A": (64, 64)}))
+    assert "Gemm C_l = A_s @ A_s^T, sub-blocks 2 x 1\n" in body(after(fit_products, main))
+    assert keeps_meaning(fit_products, main, small_integers({"A": (64, 64)}))
 
 
 def test_two_transposed_copies_have_two_names() -> None:
@@ -61,6 +64,6 @@ def test_two_transposed_copies_have_two_names() -> None:
             T.gemm(A_s, A_s, D_l, transpose_A=True, clear_accum=True)
             T.copy(D_l, D)
 
-    names = [buffer.name for buffer in after(lower_tile_intrinsics, main).launches[0].buffers]
+    names = [buffer.name for buffer in after(fit_products, main).launches[0].buffers]
     assert len(set(names)) == len(names)
-    assert keeps_meaning(lower_tile_intrinsics, main, small_integers({"A": (32, 64)}))
+    assert keeps_meaning(fit_products, main, small_integers({"A": (32, 64)}))
