@@ -13,20 +13,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from tilelang_tt.ir.buffers import Buffer
+from tilelang_tt.ir.fields import children, walk, with_children
 from tilelang_tt.ir.scalar import int_value
-from tilelang_tt.ir.tile import (
-    Branch,
-    Loop,
-    Section,
-    Stmt,
-    all_writes,
-    children,
-    mentioned,
-    reads,
-    walk,
-    with_children,
-    writes,
-)
+from tilelang_tt.ir.tile import Branch, Loop, Section, Stmt, all_writes, mentioned, reads, writes
 
 Test = Callable[[Stmt], bool]  # of a statement itself, whatever is nested in it
 

@@ -9,19 +9,8 @@ from typing import Any
 from tvm import arith, tirx
 from tvm.ir import Range
 
-from tilelang_tt.ir.scalar import (
-    Expr,
-    Var,
-    ceil_parts,
-    const,
-    floordiv,
-    floormod,
-    int_value,
-    is_truth,
-    simplify,
-    substitute,
-    var,
-)
+from tilelang_tt.ir import scalar
+from tilelang_tt.ir.scalar import Expr, Var, const, int_value
 
 
 class Facts:
@@ -40,14 +29,14 @@ class Facts:
     def add(self, variable: Var, extent: Expr, step: int = 1) -> None:
         """variable is one of 0, step, 2 * step ... below extent."""
         self._known.append((Facts.add, (variable, extent, step)))
-        if parts := ceil_parts(extent):  # blocks of a size: each begins inside it
+        if parts := scalar.ceil_parts(extent):  # blocks of a size: each begins inside it
             self._conditions.append(variable * parts[1] < parts[0])
         if step == 1:
             self._analyzer.bind(variable, Range.from_min_extent(const(0), extent))
         else:
             round_number = tirx.Var(f"{variable.name}_round", "int32")
-            rounds = floordiv(extent + (step - 1), step)
-            self._analyzer.bind(round_number, Range.from_min_extent(const(0), simplify(rounds)))
+            rounds = scalar.floordiv(extent + (step - 1), step)
+            self._analyzer.bind(round_number, Range.from_min_extent(const(0), scalar.simplify(rounds)))
             self._analyzer.bind(variable, round_number * step)
 
     def positive(self, variable: Var) -> None:
@@ -72,7 +61,7 @@ class Facts:
 
     def bounds(self, expr: Expr) -> tuple[int, int]:
         """Bounds of an integer; those of its type where nothing is known."""
-        if is_truth(expr):
+        if scalar.is_truth(expr):
             return 0, 1
         known = self._analyzer.const_int_bound(expr)
         return max(int(known.min_value), -(2**31)), min(int(known.max_value), 2**31 - 1)
@@ -88,14 +77,14 @@ class Facts:
 
     def divisible(self, expr: Expr, divisor: int) -> bool:
         # Without ranges first: a loop that may not run has an empty one, which proves odd things.
-        remainders = (simplify(floormod(expr, divisor)), self.simplify(floormod(expr, divisor)))
+        remainders = (scalar.simplify(scalar.floormod(expr, divisor)), self.simplify(scalar.floormod(expr, divisor)))
         return any(int_value(remainder) == 0 for remainder in remainders)
 
 
 def tells_first_round(condition: Expr, variable: Var, start: Expr) -> bool | None:
     """True: a condition holds in the first round of a loop alone; False: in all others alone; None: neither."""
-    later = var("later")
+    later = scalar.var("later")
     facts = Facts(blocks=[(later, const(2**30))])
-    first = int_value(substitute(condition, {variable: start}))
-    others = int_value(facts.simplify(substitute(condition, {variable: start + later + 1})))
+    first = int_value(scalar.substitute(condition, {variable: start}))
+    others = int_value(facts.simplify(scalar.substitute(condition, {variable: start + later + 1})))
     return bool(first) if None not in (first, others) and first != others else None

@@ -8,8 +8,9 @@ from tilelang_tt.arch import TILE
 from tilelang_tt.diagnostics import UnsupportedError
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.dataflow import sources
+from tilelang_tt.ir.fields import children
 from tilelang_tt.ir.scalar import Expr, Var
-from tilelang_tt.ir.tile import Launch, Load, Loop, Stmt, Store, TileAccess, children
+from tilelang_tt.ir.tile import Launch, Load, Loop, Stmt, Store, TileAccess
 
 
 def check_order_of_transfers(launch: Launch) -> None:

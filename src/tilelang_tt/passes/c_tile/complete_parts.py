@@ -22,21 +22,9 @@ from tilelang_tt.ir import scalar
 from tilelang_tt.ir.buffers import Buffer
 from tilelang_tt.ir.dataflow import comes_first
 from tilelang_tt.ir.elements import element_buffers
+from tilelang_tt.ir.fields import children, walk, with_children
 from tilelang_tt.ir.scalar import Expr, int_value
-from tilelang_tt.ir.tile import (
-    Fill,
-    Launch,
-    Loop,
-    Map,
-    Stmt,
-    TileProgram,
-    children,
-    mentioned,
-    unpacks,
-    walk,
-    with_children,
-    writes,
-)
+from tilelang_tt.ir.tile import Fill, Launch, Loop, Map, Stmt, TileProgram, mentioned, unpacks, writes
 
 MOST_ROUNDS = 256  # of a loop that is looked at round by round
 

@@ -14,7 +14,8 @@ from dataclasses import replace
 
 from tilelang_tt.compiled import Decision
 from tilelang_tt.ir.dataflow import Place, changed, sources
-from tilelang_tt.ir.tile import Branch, Launch, Loop, Stmt, Store, TileProgram, children, walk, writes
+from tilelang_tt.ir.fields import children, walk
+from tilelang_tt.ir.tile import Branch, Launch, Loop, Stmt, Store, TileProgram, writes
 
 
 def drop_dead_writes(program: TileProgram) -> TileProgram:

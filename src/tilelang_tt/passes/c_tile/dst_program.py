@@ -20,14 +20,7 @@ from tilelang_tt.ir.elements import TILE_COL, Apply, Element, ElementExpr, Numbe
 from tilelang_tt.ir.layout import BufferLayout, Engine
 from tilelang_tt.ir.ranges import FLOAT32_WHOLE
 from tilelang_tt.ir.scalar import Expr
-from tilelang_tt.ir.section import (
-    Compute,
-    ComputeFromBlocks,
-    DstProgram,
-    Fetch,
-    SetNumber,
-    Step,
-)
+from tilelang_tt.ir.section import Compute, ComputeFromBlocks, DstProgram, Fetch, SetNumber, Step
 from tilelang_tt.ir.tile import Map
 from tilelang_tt.ops import ELEMENT_OPS
 from tilelang_tt.ops.conversion import WORDS

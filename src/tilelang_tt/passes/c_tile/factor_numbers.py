@@ -12,7 +12,8 @@ import math
 from dataclasses import replace
 
 from tilelang_tt.ir.elements import Apply, ElementExpr, Number
-from tilelang_tt.ir.tile import Map, Stmt, TileProgram, rewritten
+from tilelang_tt.ir.fields import rewritten
+from tilelang_tt.ir.tile import Map, Stmt, TileProgram
 from tilelang_tt.ops.expressions import apply
 
 

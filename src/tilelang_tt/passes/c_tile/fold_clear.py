@@ -20,8 +20,9 @@ from tilelang_tt.ir import scalar
 from tilelang_tt.ir.buffers import Buffer, Read
 from tilelang_tt.ir.dataflow import Place
 from tilelang_tt.ir.facts import Facts
+from tilelang_tt.ir.fields import children, walk
 from tilelang_tt.ir.scalar import Expr, Var, int_value
-from tilelang_tt.ir.tile import Branch, Fill, Gemm, Loop, Set, Stmt, children, mentioned, walk
+from tilelang_tt.ir.tile import Branch, Fill, Gemm, Loop, Set, Stmt, mentioned
 from tilelang_tt.passes.c_tile.rules import Setting
 
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from tilelang_tt.ir.buffers import Buffer
 from tilelang_tt.ir.dataflow import Place
 from tilelang_tt.ir.elements import Element
-from tilelang_tt.ir.fields import Mark, renamed
+from tilelang_tt.ir.fields import Mark, renamed, walk
 from tilelang_tt.ir.layout import BufferLayout
 from tilelang_tt.ir.tile import (
     Branch,
@@ -28,7 +28,6 @@ from tilelang_tt.ir.tile import (
     all_writes,
     maps_of,
     reads,
-    walk,
     writes,
 )
 from tilelang_tt.passes.c_tile.rules import Setting

@@ -21,19 +21,10 @@ from dataclasses import replace
 from tilelang_tt.arch import DST_TILES_32BIT, TILE
 from tilelang_tt.compiled import Decision
 from tilelang_tt.ir.buffers import Buffer
+from tilelang_tt.ir.fields import walk
 from tilelang_tt.ir.layout import ZEROS, BufferLayout, Engine, Role, Stream
 from tilelang_tt.ir.room import room
-from tilelang_tt.ir.tile import (
-    Launch,
-    Load,
-    Section,
-    Stmt,
-    TileProgram,
-    maps_of,
-    unpacks,
-    walk,
-    writes,
-)
+from tilelang_tt.ir.tile import Launch, Load, Section, Stmt, TileProgram, maps_of, unpacks, writes
 from tilelang_tt.passes.c_tile.dst_program import section_program
 from tilelang_tt.passes.c_tile.lower_reductions import constant_tile
 

@@ -15,8 +15,9 @@ from dataclasses import replace
 from tilelang_tt.compiled import Decision
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.buffers import Buffer
+from tilelang_tt.ir.fields import walk
 from tilelang_tt.ir.layout import Role
-from tilelang_tt.ir.tile import Launch, Load, Store, TileProgram, walk, writes
+from tilelang_tt.ir.tile import Launch, Load, Store, TileProgram, writes
 
 
 def load_once(program: TileProgram) -> TileProgram:

@@ -22,10 +22,11 @@ from tilelang_tt.ir import scalar
 from tilelang_tt.ir.buffers import Buffer
 from tilelang_tt.ir.elements import TILE_COL, TILE_ROW, Apply, Element, ElementExpr, Index, Number, Scalar
 from tilelang_tt.ir.facts import Facts
+from tilelang_tt.ir.fields import children, with_children
 from tilelang_tt.ir.layout import Constant
 from tilelang_tt.ir.ranges import BFLOAT16_WHOLE, FLOAT32_WHOLE, index_range
 from tilelang_tt.ir.scalar import Expr
-from tilelang_tt.ir.tile import Branch, Fill, Launch, Loop, Map, Stmt, TileProgram, children, with_children
+from tilelang_tt.ir.tile import Branch, Fill, Launch, Loop, Map, Stmt, TileProgram
 from tilelang_tt.ops.conversion import WORDS
 from tilelang_tt.ops.expressions import apply, cast, with_operands
 from tilelang_tt.ops.logic import COMPARISONS

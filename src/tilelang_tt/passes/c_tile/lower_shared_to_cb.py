@@ -16,20 +16,9 @@ from dataclasses import replace
 
 from tilelang_tt.ir.buffers import Buffer
 from tilelang_tt.ir.elements import element_buffers
+from tilelang_tt.ir.fields import children, walk
 from tilelang_tt.ir.layout import Role, Stream
-from tilelang_tt.ir.tile import (
-    Launch,
-    Load,
-    Loop,
-    Reduce,
-    Stmt,
-    TileProgram,
-    Transpose,
-    children,
-    maps_of,
-    unpacks,
-    walk,
-)
+from tilelang_tt.ir.tile import Launch, Load, Loop, Reduce, Stmt, TileProgram, Transpose, maps_of, unpacks
 from tilelang_tt.passes.a_metadata.keep_last_bits import jumps
 from tilelang_tt.passes.c_tile.separate_roles import consumers, producers
 

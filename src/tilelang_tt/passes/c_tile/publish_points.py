@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from tilelang_tt.ir.buffers import Buffer
-from tilelang_tt.ir.tile import Publish, Stmt, Store, children, walk, with_children, writes
+from tilelang_tt.ir.fields import children, walk, with_children
+from tilelang_tt.ir.tile import Publish, Stmt, Store, writes
 
 
 def publish(body: tuple[Stmt, ...], buffer: Buffer) -> tuple[Stmt, ...] | None:

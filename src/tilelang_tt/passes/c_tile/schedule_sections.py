@@ -30,10 +30,10 @@ from tilelang_tt.arch import TILE
 from tilelang_tt.compiled import Decision
 from tilelang_tt.ir.buffers import Buffer
 from tilelang_tt.ir.elements import Apply, Element, ElementExpr
-from tilelang_tt.ir.fields import rebuilt
+from tilelang_tt.ir.fields import rebuilt, rewritten, walk
 from tilelang_tt.ir.layout import Engine
 from tilelang_tt.ir.section import DstProgram, Fetch, Schedule, SubBlock, largest_divisor
-from tilelang_tt.ir.tile import Launch, Map, Section, Stmt, TileProgram, rewritten, unpacks, walk
+from tilelang_tt.ir.tile import Launch, Map, Section, Stmt, TileProgram, unpacks
 from tilelang_tt.ops import ELEMENT_OPS
 from tilelang_tt.ops.expressions import instructions
 from tilelang_tt.options import Options

@@ -13,6 +13,7 @@ from dataclasses import replace
 from tilelang_tt.ir.buffers import Buffer, Memory
 from tilelang_tt.ir.dataflow import Place, places
 from tilelang_tt.ir.elements import Element
+from tilelang_tt.ir.fields import rewritten, walk
 from tilelang_tt.ir.layout import BufferLayout, Role
 from tilelang_tt.ir.tile import (
     Gemm,
@@ -24,10 +25,8 @@ from tilelang_tt.ir.tile import (
     Store,
     TileProgram,
     reads,
-    rewritten,
     unique_name,
     unpacks,
-    walk,
     writes,
 )
 from tilelang_tt.passes.c_tile.publish_points import publish

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Protocol
 
 from tilelang_tt.arch import TILE
 from tilelang_tt.diagnostics import Location
@@ -105,7 +104,7 @@ class _Pages:
         result: list[KernelStmt] = [CbCall(CbKind.RESERVE, cb, cb.tiles) for cb in cbs]
         for load, cb in zip(run, cbs, strict=True):
             base = scalar.var(f"{cb.name}_l1")
-            transfer = _Read(load.src.tensor, cb, base)
+            transfer = _Transfer(load.src.tensor, cb, base, reads=True)
             result += [*self.source(load.location), Pointer(base, cb, write=True)]
             layout = self.kernels.launch.layouts[load.dst]
             result += [self.tiles(load.src, layout, transfer), *self.blank_rows(load.src, layout, cb, base)]
@@ -123,7 +122,9 @@ class _Pages:
         assert isinstance(store, Store)
         cb = self.kernels.cbs[store.src]
         base = scalar.var(f"{cb.name}_l1")
-        tiles = self.tiles(store.dst, self.kernels.launch.layouts[store.src], _Write(store.dst.tensor, cb, base))
+        tiles = self.tiles(
+            store.dst, self.kernels.launch.layouts[store.src], _Transfer(store.dst.tensor, cb, base, reads=False)
+        )
         pointer = Pointer(base, cb, write=False)
         return [*self.source(store.location), pointer, tiles, Barrier(BarrierKind.FLUSH)]
 
@@ -169,7 +170,7 @@ class _Pages:
         if access.limit is not None:
             inside = scalar.both(inside, i < access.limit)
         body = transfer.row(access.batch + row * pages.step, access.col, i, access.cols, _steps(layout), inside)
-        repeated = pages.axis is None and transfer.repeats
+        repeated = pages.axis is None and transfer.reads  # to all rows of a tile
         return For(i, scalar.const(0), scalar.const(TILE if repeated else access.height), 1, (*reads, body))
 
     def blank_rows(self, access: TileAccess, layout: BufferLayout, cb: Cb, base: Var) -> list[KernelStmt]:
@@ -187,49 +188,29 @@ def _steps(layout: BufferLayout) -> tuple[int, int]:
     return (layout.cols, 1) if layout.order is TileOrder.ROWS else (1, layout.rows)
 
 
-class _Transfer(Protocol):
-    @property
-    def repeats(self) -> bool: ...  # whether all rows of a tile are meant where the tensor has one
-
-    def tile(self, page: Expr, slot: Expr, inside: Expr | None) -> KernelStmt: ...
-
-    def row(
-        self, page: Expr, col: Expr, row: Expr, tiles: int, steps: tuple[int, int], inside: Expr | None
-    ) -> KernelStmt: ...
-
-
 @dataclass(frozen=True)
-class _Read:
+class _Transfer:
+    """From a tensor to a block, or back. Of what is outside the tensor zeros are read, and nothing is written."""
+
     tensor: Tensor
     cb: Cb
     base: Var
-    repeats: bool = True
+    reads: bool
 
     def tile(self, page: Expr, slot: Expr, inside: Expr | None) -> KernelStmt:
+        if not self.reads:
+            return _where(inside, WriteTile(self.tensor, page, self.cb, self.base, slot))
         read = ReadTile(self.tensor, page, self.cb, self.base, slot, self.cb.first_row)
-        return read if inside is None else If(inside, (read,), (ZeroTile(self.cb, self.base, slot),))
+        return _where(inside, read, ZeroTile(self.cb, self.base, slot))
 
     def row(
         self, page: Expr, col: Expr, row: Expr, tiles: int, steps: tuple[int, int], inside: Expr | None
     ) -> KernelStmt:
         place = RowPlace(self.cb, self.base, row, tiles, *steps)
-        read = ReadRow(self.tensor, page, col, place)
-        return read if inside is None else If(inside, (read,), (ZeroRow(place),))
+        if not self.reads:
+            return _where(inside, WriteRow(self.tensor, page, col, place))
+        return _where(inside, ReadRow(self.tensor, page, col, place), ZeroRow(place))
 
 
-@dataclass(frozen=True)
-class _Write:
-    tensor: Tensor
-    cb: Cb
-    base: Var
-    repeats: bool = False
-
-    def tile(self, page: Expr, slot: Expr, inside: Expr | None) -> KernelStmt:
-        write = WriteTile(self.tensor, page, self.cb, self.base, slot)
-        return write if inside is None else If(inside, (write,))
-
-    def row(
-        self, page: Expr, col: Expr, row: Expr, tiles: int, steps: tuple[int, int], inside: Expr | None
-    ) -> KernelStmt:
-        write = WriteRow(self.tensor, page, col, RowPlace(self.cb, self.base, row, tiles, *steps))
-        return write if inside is None else If(inside, (write,))
+def _where(inside: Expr | None, then: KernelStmt, *otherwise: KernelStmt) -> KernelStmt:
+    return then if inside is None else If(inside, (then,), otherwise)

@@ -93,15 +93,10 @@ def _unit_loop(
     """The persistent loop over this core's units; a kernel without work has no loop."""
     work = launch.work
     assert work is not None
-    if not _works(body):
+    if not body:
         return ()
     indices = tuple(k.Let(var, value) for var, value in work.indices)
     return (k.For(work.unit, start, start + count, 1, (*indices, *body)),)
-
-
-def _works(body: tuple[KernelStmt, ...]) -> bool:
-    """Whether a body does anything: `load_tables` removes reads of numbers that nothing uses."""
-    return bool(body)
 
 
 class _Split:
@@ -115,10 +110,10 @@ class _Split:
     def stmt(self, stmt: Stmt) -> tuple[KernelStmt, ...]:
         if isinstance(stmt, Loop):
             body = self.body(stmt.body)
-            return (k.For(stmt.var, scalar.const(0), stmt.extent, 1, body, stmt.location),) if _works(body) else ()
+            return (k.For(stmt.var, scalar.const(0), stmt.extent, 1, body, stmt.location),) if body else ()
         if isinstance(stmt, Branch):
             then, otherwise = self.body(stmt.then), self.body(stmt.otherwise)
-            return (k.If(stmt.condition, then, otherwise),) if _works(then) or _works(otherwise) else ()
+            return (k.If(stmt.condition, then, otherwise),) if then or otherwise else ()
         if isinstance(stmt, Set):
             return (k.Assign(stmt.var, stmt.value),)
         if isinstance(stmt, Read):
