@@ -82,7 +82,7 @@ class Facts:
 
 
 def tells_first_round(condition: Expr, variable: Var, start: Expr) -> bool | None:
-    """True: a condition holds in the first round of a loop alone; False: in all others alone; None: neither."""
+    """True: a condition holds in the first round of a loop only; False: in all other rounds only; None: neither."""
     later = scalar.var("later")
     facts = Facts(blocks=[(later, const(2**30))])
     first = int_value(scalar.substitute(condition, {variable: start}))

@@ -70,7 +70,7 @@ class Assign:
 
 @dataclass(frozen=True)
 class Source:
-    """What follows stems from this line of the user's program."""
+    """What follows comes from this line of the user's program."""
 
     location: Location
 

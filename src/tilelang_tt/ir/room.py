@@ -1,4 +1,4 @@
-"""What a launch needs of L1 and of circular buffers. The only place that knows.
+"""How much L1 and how many circular buffers a launch needs. Nothing else computes this.
 
     A_shared : reader -> compute, 2 blocks of 8 tiles of 2048 B        32,768 B    1 number
     C_local  : compute -> compute, 4 tiles of 4096 B, two views        16,384 B    2 numbers
@@ -38,7 +38,7 @@ class Room:
         return self.numbers + self.views + len(self.tables) <= chip.cb_count
 
     def is_enough(self, chip: Arch) -> bool:
-        """Whether nothing has to be left out or put together."""
+        """Whether everything fits without leaving out views or merging blocks."""
         return self.has_numbers(chip) and self.bytes <= chip.l1_usable
 
     def fits(self, chip: Arch) -> bool:

@@ -83,7 +83,7 @@ class DstProgram:
     common: int = 0  # slots for the whole group
 
     def room(self, capacity: int) -> int:
-        """Tiles that a DST of so many tiles computes at once."""
+        """How many tiles are computed at once in a DST of `capacity` tiles."""
         return max(0, capacity - self.common) // self.slots
 
     def index(self, slot: int, t: Expr, group: int) -> Expr:

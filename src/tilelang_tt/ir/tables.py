@@ -1,9 +1,9 @@
-"""Tables that control flow depends on, and which kernels need them: each kernel has a copy of its own in L1.
+"""Tables that control flow depends on, and which kernels need them: each keeps its own copy in L1.
 
     n = lengths_table[by] ; loop k < n { Load A[...] -> a ; Map y = y + a } ; Store y -> Y      reader, compute
 
-A kernel needs a number if a loop, a branch or a statement that it carries out does, or another number that it needs.
-Of a table that is too large to be kept each has one page. What compute takes from such a table the reader brings.
+A kernel needs a number that one of its loops, branches or statements uses, or that another number it needs is
+computed from. Of a table that is too large to be kept, each kernel holds one page; the reader fetches those of compute.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The text of what passes attach to tensors and buffers (layouts, streams, constant tiles), and the way back."""
+"""Facts that passes attach to tensors and buffers (layouts, streams, constant tiles), to text and back."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ _LANES = {(True, False): " of equal rows", (False, True): " of equal columns", (
 
 
 def _usual_axes(lanes: tuple[bool, bool], rank: int) -> tuple[int | None, int | None]:
-    """Rows and columns of a block whose tiles repeat along some sides: its last axes."""
+    """The row and column axes that need not be printed: the last ones, leaving out sides along which tiles repeat."""
     col = None if lanes[1] else rank - 1
     return (None if lanes[0] else rank - 1 if lanes[1] else rank - 2), col
 

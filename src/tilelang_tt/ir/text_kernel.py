@@ -10,8 +10,8 @@
         acquire
         matmul A_s[kk], B_s[kk * 4] -> DST[0], 1 x 4 tiles, A stride 2
 
-Circular buffers are written by name, with their numbers in the list at the top. `parse_kernels` reads it back, beside
-the tile program that the kernels were made of. See `text_tile` for what the two texts have in common.
+Circular buffers are called by name; the list at the top gives their numbers. `parse_kernels` reads the text back, given
+the tile program that the kernels were made from. `text_tile` says what the two kinds of text have in common.
 """
 
 from __future__ import annotations

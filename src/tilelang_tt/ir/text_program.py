@@ -1,4 +1,4 @@
-"""The text of a whole tile program, and the way back: `tile_text` and `parse_tile`."""
+"""Whole tile programs to text and back: `tile_text` and `parse_tile`."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ class _TileText:
 
 
 def _target(options: Options) -> str:
-    """What differs from the usual behind the chip, its cores and the width of DST."""
+    """The chip, its cores, the fidelity and the width of DST; then options that differ from their defaults."""
     wide = "32-bit DST" if options.fp32_acc else "16-bit DST"
     shown = [options.arch, f"{size(*options.core_grid)} cores", options.math_fidelity, wide]
     shown += ["fast math"] if options.fast_math else []
@@ -140,7 +140,7 @@ _SHOWN = ("arch", "grid", "math_fidelity", "fp32_acc", "fast_math", "storage")
 
 
 def _others(options: Options) -> dict[str, str]:
-    """Options that the text names only where they are not the usual ones."""
+    """Options that are printed only where they differ from their defaults."""
     others = {one.name: (getattr(options, one.name), one.default) for one in fields(Options) if one.name not in _SHOWN}
     return {name: str(value) for name, (value, usual) in others.items() if value != usual}
 
@@ -285,7 +285,7 @@ def _read_target(reader: Reader) -> Options:
         else:
             values[name] = rest.strip()
     if not reader.done:
-        raise ParseError(f"'{reader.text}' is no target")
+        raise ParseError(f"'{reader.text}' is not a target")
     return replace(
         options,
         grid=None if cores == options.chip.grid else cores,

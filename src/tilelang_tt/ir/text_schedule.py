@@ -1,4 +1,4 @@
-"""The text of a section's schedule: tiles at a time, then what is in the slots of DST, step by step; and the way back.
+"""The schedule of a section to text and back: how many tiles at a time, then what each step puts into a slot of DST.
 
 Schedule 2 x 2 tiles by 1 x 2; slots 1, 1 for the group
   s0 = out
@@ -66,7 +66,7 @@ def read_schedule(line: Line, sight: Sight) -> Schedule:
 
 @cache
 def instructions() -> dict[str, Instruction]:
-    """By the name of the call. Rows of one call differ in the order of their operands alone, which is settled here."""
+    """By the name of the call. Instructions with the same call differ only in how they order operands, now settled."""
     rows = [row for op in ELEMENT_OPS.values() for row in op.instructions]
     return {call_name(row): row for row in reversed([*rows, *DOWN_COLUMNS.values(), COPY_SLOT])}
 

@@ -1,13 +1,13 @@
-"""Products of bytes that lose nothing in an engine made for floats.
+"""Exact products of bytes by an engine made for floats.
 
     before   Gemm c += a @ b                               a, b : int8, c : int32
     after    Map a_high = floor(a / 16) ; Map a_low = a - a_high * 16 ; the same of b
              Gemm t  = a_high @ b_high ; Gemm m = a_high @ b_low ; Gemm m += a_low @ b_high ; Gemm l = a_low @ b_low
              Map c = c + (t << 8) + (m << 4) + l
 
-The matrix engine rounds a product to 10 bits: that of two bytes has 16, that of two halves of a byte has 8. Sums of
-them are float32, exact up to 2^24. Where everything that is ever added to a block stays below that, it is a float32
-block from the start, to which the engine adds, and the upper halves are multiples of 16.
+The matrix engine rounds a product to 10 bits. A product of two bytes has 16; one of two halves of a byte has 8. Their
+sums are float32, exact up to 2^24. If everything that is ever added to a block stays below that, the block is float32
+from the start, the engine adds to it, and the upper halves are multiples of 16.
 """
 
 from __future__ import annotations

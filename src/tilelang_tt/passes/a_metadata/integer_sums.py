@@ -1,4 +1,4 @@
-"""Reductions of integers through floats, which hold 24 bits.
+"""Reductions of integers by reductions of floats, which hold 24 bits.
 
     before   Reduce s = sum of X along j                     X, s : int32, 200 of them along j
     after    Map low = X & 65535 ; Reduce low_sum = sum of low along j, exact
@@ -9,7 +9,7 @@
              Map low = where(high == high_max[i], X & 65535, -1) ; Reduce low_max = max of low along j, exact
              Map m = (high_max << 16) + low_max
 
-A sum of n numbers is taken in pieces of so many bits that n times the largest piece is no more than 2^24.
+A sum of n numbers is split into pieces of as many bits as keep n times the largest piece within 2^24.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def _exact(stmt: Reduce, src: Buffer, dst: Buffer) -> Stmt:
 
 
 def _into(stmt: Reduce, value: ElementExpr) -> Stmt:
-    """The result, with what was there taken in where it is not cleared."""
+    """Assign the result; where the reduction does not clear, combine it with what the block holds."""
     if not stmt.clear:
         value = apply("add" if stmt.op == "sum" else "max", Element(stmt.dst), value)
     return Map(stmt.dst, value, stmt.location)

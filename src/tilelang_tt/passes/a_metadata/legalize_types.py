@@ -1,15 +1,15 @@
-"""A: types that the chip has not, computed in those it has.
+"""A: compute in types that the chip has.
 
     before   Map C = A * B + 1i8                              A, B, C : int8
     after    Map C = a wrap of float32(A) * float32(B) + 1
     before   Copy x -> Y                                      x : float32, Y : int32
     after    Map Y_cast = int32(x) ; Copy Y_cast -> Y
     before   Reduce s = sum of X along j                      X, s : int32
-    after    sums of pieces of its bits, each of which a float32 holds, put together again
+    after    sums of pieces of the bits of X, small enough for float32, and s computed from these sums
 
-DST has floats and integers of 32 bits; the matrix engine, and the vector unit where it reduces, compute with floats
-alone. Before this pass every expression means what its types say; after it, what DST holds is a float32, an int32 or
-a truth value. `typed_values` has the expressions, `integer_sums` the reductions, `integer_products` the products.
+DST holds floats and integers of 32 bits; products and reductions take floats only. Before this pass an expression may
+have any type; after it every value in DST is a float32, an int32 or a truth value. `typed_values` rewrites
+expressions, `integer_sums` reductions, `integer_products` products.
 """
 
 from __future__ import annotations
@@ -123,13 +123,13 @@ class _Legalizer:
         yield replace(stmt, dst=dst, value=value)
 
     def with_sums(self, expr: ElementExpr) -> ElementExpr:
-        """Sums of products of bytes are small: they lie as floats."""
+        """Sums of products of bytes are small: their blocks hold floats."""
         if isinstance(expr, Element) and expr.buffer in self.sums:
             return cast(replace(expr, buffer=self.sums[expr.buffer]), expr.dtype)
         return replace(expr, args=tuple(map(self.with_sums, expr.args))) if isinstance(expr, Apply) else expr
 
     def fill(self, stmt: Fill, facts: Facts) -> Iterator[Stmt]:
-        """A float stands for a small integer."""
+        """Small integers are stored as floats."""
         dst = self.sums.get(stmt.dst, stmt.dst)
         if dst.dtype in WORDS:
             yield from self.map(Map(dst, numeral(stmt.value, dst.dtype), stmt.location), facts)
@@ -139,7 +139,7 @@ class _Legalizer:
             yield replace(stmt, dst=dst, value=float(stmt.value != 0) if dst.dtype == "bool" else stmt.value)
 
     def copy(self, copy: Copy, facts: Facts) -> Iterator[Stmt]:
-        """A cast is computed; from and to tensors it takes a block on the way."""
+        """A copy that casts becomes a Map; between tensors and blocks with a further block in between."""
         source, target = copy.src.source, copy.dst.source
         if not _is_computed(source.dtype, target.dtype) and not {source, target} & self.sums.keys():
             yield copy
@@ -174,7 +174,7 @@ def _has_integers(stmt: Reduce | Gemm) -> bool:
 
 
 def _check_product(stmt: Gemm) -> None:
-    """The matrix engine multiplies floats; bytes go as halves, which it takes in exactly."""
+    """The matrix engine multiplies floats; bytes are split into halves, which it reads exactly."""
     for factor in (stmt.a, stmt.b):
         if factor.dtype in INTEGERS and factor.dtype not in ("int8", "uint8", "bool"):
             _refuse_product(factor, stmt, "int8, uint8 or float32")

@@ -1,14 +1,14 @@
-"""Integer expressions in a machine that has floats and words of 32 bits.
+"""Integer expressions for a machine that has floats and 32-bit words.
 
     before   A + B                      A, B : int8
     after    a wrap of float32(A) + float32(B)
     before   A % B                      A, B : int32
-    after    A_rest, a block that statements before this one compute
+    after    A_rest, a block that earlier statements compute
 
-An integer is carried as a float32, which holds whole numbers up to 2^24, or as a word: an int32 with its last 32 bits.
-Types of 8 and 16 bits lie in memory as floats and are computed as such while their results are small; those of 32 bits
-are words, unless their range shows that a float holds them. The sign of a word matters to divisions, comparisons,
-extremes, right shifts and casts to floats alone; there unsigned words have forms of their own.
+An integer is computed as a float32, which holds whole numbers up to 2^24, or as a word: an int32 with its last 32 bits.
+Types of 8 and 16 bits are stored as floats, and computed as floats while the results are small. Types of 32 bits are
+words, unless their range shows that a float holds them. Whether a word has a sign matters only to divisions,
+comparisons, extremes, right shifts and casts to floats, which have their own forms for unsigned words.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Values:
         self.whole = (-limit, limit)
 
     def stored(self, expr: ElementExpr) -> ElementExpr:
-        """An expression of any type, as a block of that type takes it."""
+        """An expression of any type, in the form in which a block of that type stores it."""
         if expr.dtype in WORDS and not isinstance(expr, Element):
             return bitcast(self.word(expr), expr.dtype)
         if expr.dtype in SMALL_INTEGERS and not isinstance(expr, Element):
@@ -52,7 +52,7 @@ class Values:
         return self.legal(expr)
 
     def legal(self, expr: ElementExpr) -> ElementExpr:
-        """A float as a float32, a truth value as such."""
+        """A float, as a float32, or a truth value."""
         if not isinstance(expr, Apply):
             return expr
         if expr.op in COMPARISONS:
@@ -185,7 +185,7 @@ class Values:
     # --- integers as words ------------------------------------------------------------------------
 
     def number(self, expr: ElementExpr) -> ElementExpr:
-        """An integer whose value counts, not only its last bits, as a word."""
+        """An integer as a word, where its value matters and not only its last bits."""
         if expr.dtype in _LONG and not fits(self.ranges.of(expr), type_range(WORD)):
             raise UnsupportedError(
                 "TT143",

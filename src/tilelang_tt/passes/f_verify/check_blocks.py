@@ -1,10 +1,10 @@
 """Blocks: what is handed on is complete, and nothing that was computed is lost.
 
-Runs each kernel over the pages of its circular buffers and the tiles of DST. Loops whose variable chooses a page or a
-tile are run round by round; of any other loop the first two rounds stand for all. A page is
+Runs each kernel and follows the pages of its circular buffers and the tiles of DST. A loop whose variable chooses a
+page or a tile is run round by round; of any other loop two rounds are run, which stand for all. A page is
 
     EMPTY    nothing of value is there
-    OLD      reserved again; the block it held is still there (compute's own buffers keep their place)
+    OLD      reserved again, but still holding the block from before (compute's own buffers keep their place)
     FILLED   read, zeroed or packed since it was reserved
 """
 
@@ -62,7 +62,7 @@ class _State:
     next: dict[Cb, int] = field(default_factory=dict)
     written: set[tuple[Cb, int]] = field(default_factory=set)  # places of the block the writer has sent
     dst: dict[int, bool] = field(default_factory=dict)  # tiles computed since acquire: whether anything used them
-    rows: set[int] = field(default_factory=set)  # of them: those that are right in their first row alone
+    rows: set[int] = field(default_factory=set)  # those of them of which only the first row is right
     # Pages that only one arm of a branch filled: where they hold nothing, in this round of every loop.
     empty_where: dict[tuple[Cb, int], Expr] = field(default_factory=dict)
     packing: bool = False  # between tile_regs_wait and tile_regs_release
@@ -111,9 +111,9 @@ class _Run:
         state.empty_where |= empty
 
     def tells_first_round(self, condition: Expr, values: Values) -> bool:
-        """Whether a condition asks for nothing but the first round of a loop: two rounds show both of its answers.
+        """Whether a condition only tells the first round of a loop from the others: two rounds show both answers.
 
-        Not in the writer, where it says which tiles are inside a tensor.
+        Not in the writer, where such a condition says which tiles are inside a tensor.
         """
         if self.role is not Role.COMPUTE:
             return False
@@ -265,7 +265,7 @@ class _Run:
         state.pages[page] = _Page.FILLED
 
     def holds(self, condition: Expr, values: Values) -> bool:
-        """Whether a condition is true whatever the variables without a value are."""
+        """Whether a condition is known to be true; one over variables without a value is not."""
         known = all(_name(variable) in values for variable in scalar.variables(condition))
         return known and bool(self.evaluate(condition, values))
 
@@ -321,13 +321,13 @@ def _rounds(loop: For) -> tuple[int | None, ...]:
 
 
 def _chooses(loop: For) -> bool:
-    """Whether the loop variable says which page or which tile of DST is meant."""
+    """Whether the loop variable chooses a page or a tile of DST."""
     tiles = (tile for stmt in walk(loop.body) for tile in marked(stmt, Mark.SLOT, Mark.PLACE))
     return any(loop.var in scalar.variables(tile) for tile in tiles)
 
 
 def _filled_in_one(then: _State, otherwise: _State, condition: Expr) -> dict[tuple[Cb, int], Expr]:
-    """Pages that are filled in one arm of a branch alone, and where they are not."""
+    """Pages that only one arm of a branch fills, each with the condition under which it is not filled."""
     result = {}
     for page in {**then.pages, **otherwise.pages}:
         filled = [way.pages.get(page, _Page.EMPTY) is _Page.FILLED for way in (then, otherwise)]
@@ -337,7 +337,7 @@ def _filled_in_one(then: _State, otherwise: _State, condition: Expr) -> dict[tup
 
 
 def _join(state: _State, other: _State) -> None:
-    """What is known where two paths meet. A path that does not touch a page leaves the block it held."""
+    """What is known where two paths meet. A path that does not touch a page leaves in it what it held."""
     for page in {**state.pages, **other.pages}:
         ways = [way.pages.get(page, _Page.EMPTY) for way in (state, other)]
         state.pages[page] = _Page.EMPTY if _Page.EMPTY in ways else max(ways)
@@ -354,7 +354,7 @@ def _use(tile: int, what: str, state: _State) -> None:
 
 def _require_whole(tile: int, state: _State) -> None:
     if tile in state.rows:
-        raise fail("TT949", f"all rows of DST[{tile}] are used, but the first one alone is there")
+        raise fail("TT949", f"all rows of DST[{tile}] are used, but only the first one is there")
 
 
 def _put(tile: int, state: _State, *, row: bool = False) -> None:

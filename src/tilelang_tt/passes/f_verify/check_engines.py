@@ -1,7 +1,7 @@
-"""Engines: whatever an operation needs set is set on every path to it.
+"""Engines: every setting that an operation needs is made on every path to it.
 
-Only the finished kernel is examined: this file states for itself what each call sets and what each operation needs,
-and knows nothing of how `insert_compute_init` placed the calls. What is set is known by its part of the engines:
+Only the finished kernel is examined: this file says for itself what each call sets and what each operation needs, and
+does not know how `insert_compute_init` placed the calls. Settings are kept by the part of the engines they belong to:
 
     srca, srcb    formats of the source registers          pack         format of the packer
     mode          what the matrix engine does next         accumulate   where the packer adds to L1
@@ -56,7 +56,7 @@ def _mode(mode: engine.Mode) -> object:
 
 
 def _after_startup(startup: engine.Startup, body: tuple[KernelStmt, ...]) -> State:
-    """In reversed order, which suits products, nothing is known of the sources if the kernel adds blocks, too."""
+    """Started in reversed order, for products, a kernel that also adds blocks knows nothing of its source formats."""
     state: State = {"pack": startup.out.format, "accumulate": scalar.false()}
     if startup.reverse and any(isinstance(stmt, engine.BinaryTiles) for stmt in walk(body)):
         return state

@@ -1,4 +1,4 @@
-"""Form of finished kernels: only printable calls, each in its kernel, over known variables."""
+"""The form of finished kernels: only calls that can be printed, each in the right kernel, over known variables."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def check_own_statements(kernels: KernelSet) -> None:
     for kernel in kernels.kernels:
         for stmt in walk(kernel.body):
             if not isinstance(stmt, _ANYWHERE | _OWN[kernel.role]):
-                raise fail("TT911", f"{type(stmt).__name__} does not belong into the {kernel.role.value} kernel")
+                raise fail("TT911", f"{type(stmt).__name__} does not belong in the {kernel.role.value} kernel")
 
 
 def check_variables(kernels: KernelSet) -> None:

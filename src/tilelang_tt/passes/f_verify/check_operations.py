@@ -3,8 +3,8 @@
     Map Y = exp(X + v[i])       Y: exp_tile(add_binary_tile(X, v))       matches
                                 Y: add_binary_tile(X, v)                 does not: exp is missing
 
-Every value that is packed to a block must be the value of a statement that writes this block, and every statement must
-have such a value. Any instruction of an operation will do.
+Every value that is packed to a block must be the result of a statement that writes this block, and the result of every
+statement must be packed. Any instruction that carries out an operation will do.
 """
 
 from __future__ import annotations
@@ -158,7 +158,7 @@ class _Check:
 
 
 def _down(found: Value, down: Instruction, *, turned: bool) -> Value | None:
-    """The tile that the vector unit reduced to a result and spread; of rows, turned before and after."""
+    """The tile that the vector unit reduced and spread again; for rows, transposed before and after."""
     if turned:
         if not isinstance(found, Turned):
             return None
@@ -183,7 +183,7 @@ def _is_number(found: Value, number: float | Expr) -> bool:
 
 
 def _is_word(found: Value, number: float | Expr) -> bool:
-    """Whether a value is an integer of 32 bits: cast from a float, or put together from its bits."""
+    """Whether a value is a 32-bit integer: cast from a float, or built from its bits."""
     return _same(_word(found), number)
 
 
@@ -207,7 +207,7 @@ def _prepared(instruction: Instruction, number: float | Expr) -> float | Expr:
 
 
 def _same(found: float | Expr | None, number: float | Expr) -> bool:
-    """The same number; what is computed at run time may have been rewritten since."""
+    """Whether two numbers are the same. Expressions known at run time only may have been rewritten: any two agree."""
     if scalar.is_expr(found) or scalar.is_expr(number):
         return scalar.is_expr(found) and scalar.is_expr(number)
     return found is not None and struct.pack("d", found) == struct.pack("d", number)

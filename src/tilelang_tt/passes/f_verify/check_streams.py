@@ -1,4 +1,4 @@
-"""Streams: one producer, one consumer, the same blocks in the same loops, counts that land on the end."""
+"""Streams: one producer and one consumer move the same blocks in the same loops; counts land on the buffer's end."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ class _Ring:
 
 
 def _check_private(kernels: KernelSet, cb: Cb) -> None:
-    """Run the buffer's calls: one kernel does all of them, so nobody else can make room or fill it."""
+    """Run the calls of a buffer that one kernel both fills and drains: no other kernel can make room or fill it."""
     ring = _Ring()
     _Calls(kernels, cb).run(kernels.kernel(Role.COMPUTE).body, ring, {})
     if ring.filled:
@@ -137,7 +137,7 @@ def _check_private(kernels: KernelSet, cb: Cb) -> None:
 
 
 class _Calls:
-    """The calls of one buffer. A branch that tells the first round of a loop from the others is followed so."""
+    """The calls of one buffer. A branch that tells the first round of a loop from the others is followed."""
 
     def __init__(self, kernels: KernelSet, cb: Cb) -> None:
         self.cb = cb

@@ -1,4 +1,4 @@
-"""Tiles: operands are waited for, results reserved, every index is inside, and what is used of a tile is there."""
+"""Tiles: operands are waited for, results reserved, every index is in range, and only rows that were read are used."""
 
 from __future__ import annotations
 
@@ -117,12 +117,12 @@ def _leaf(stmt: KernelStmt, held: _Held, facts: Facts) -> None:
 
 
 def _check_rows(stmt: KernelStmt) -> None:
-    """Of some buffers only the first row of each tile is filled: nothing uses the others."""
+    """Some buffers hold only the first row of each tile: nothing may use the other rows."""
     if isinstance(stmt, ReadTile) and stmt.first_row and not stmt.cb.first_row:
         raise fail("TT948", f"the first row of tiles of '{stmt.cb.name}' is read, but all rows are used")
     for cb in _whole(stmt):
         if cb.first_row:
-            raise fail("TT949", f"all rows of a tile of '{cb.name}' are used, but the first one alone is there")
+            raise fail("TT949", f"all rows of a tile of '{cb.name}' are used, but only the first one is there")
 
 
 def _whole(stmt: KernelStmt) -> tuple[Cb, ...]:

@@ -1,4 +1,4 @@
-"""Transfers: reads land before push, writes leave before pop, everything is acknowledged at the end."""
+"""Transfers: reads land before the push, writes leave L1 before the pop, all are acknowledged in the end."""
 
 from __future__ import annotations
 

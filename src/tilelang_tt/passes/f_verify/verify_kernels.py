@@ -1,6 +1,6 @@
-"""F: what holds of the kernels of a launch, from the pass on that ensures it (`pipeline.py`).
+"""F: what holds of the kernels of a launch once the pass that ensures it has run (`pipeline.py`).
 
-Checked by that pass, and all of it once more for finished kernels; it cannot be switched off.
+Checked after that pass, and all of it again for finished kernels. It cannot be switched off.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ OWN_STATEMENTS = Invariant("own statements", "each kernel holds only calls of it
 LIMITS = Invariant("limits", "circular-buffer ids, pages and bytes, L1, runtime arguments", check_limits)
 TRANSFERS = Invariant(
     "transfers",
-    "reads have landed before their pages are pushed, writes have left before theirs are popped, and all are "
-    "acknowledged before the kernel ends",
+    "reads have landed before their pages are pushed, writes have left L1 before their pages are popped, and all "
+    "writes are acknowledged before the kernel ends",
     _each(lambda kernel, _: check_transfers(kernel)),
 )
 DST_PROTOCOL = Invariant(
@@ -60,8 +60,8 @@ CB_STREAMS = Invariant(
 )
 TILES = Invariant(
     "tiles",
-    "operands are waited for, results reserved, indices inside what was waited for or reserved, and inside the block "
-    "where several lie in one buffer; of tiles whose first row alone is read nothing else is used",
+    "operands are waited for and results reserved; indices lie inside what was waited for or reserved, and in a pool "
+    "inside the block; of a tile whose first row alone was read, nothing else is used",
     _each(check_tiles),
 )
 BLOCKS = Invariant(
@@ -75,8 +75,8 @@ OPERATIONS = Invariant(
 )
 ENGINES = Invariant(
     "engines",
-    "whatever an operation needs set (mode, source and pack formats, accumulation, SFPU constants) is set on every "
-    "path to it; the packer's accumulation is off at the end",
+    "every setting that an operation needs (mode, source and pack formats, accumulation, SFPU constants) is made on "
+    "every path to it; the packer's accumulation is off at the end",
     check_engines,
 )
 

@@ -1,4 +1,4 @@
-"""F: what holds of a tile program, from the pass on that ensures it (`pipeline.py`). Checked after every pass."""
+"""F: what holds of a tile program once the pass that ensures it has run (`pipeline.py`). Checked after every pass."""
 
 from __future__ import annotations
 
@@ -95,17 +95,17 @@ def _no_copies(program: TileProgram) -> None:
 def _units(program: TileProgram) -> None:
     for launch in program.launches:
         if launch.work is None:
-            raise fail("TT909", f"the blocks of '{launch.name}' are no units of work", launch.location)
+            raise fail("TT909", f"the blocks of '{launch.name}' have no units of work", launch.location)
 
 
 def _no_positions(program: TileProgram) -> None:
     for _, stmt in _statements(program):
         if any(isinstance(part, Index) for one in maps_of(stmt) for part in parts(one.value)):
-            raise fail("TT918", "a number that depends on its position was left", stmt.location)
+            raise fail("TT918", "a value still depends on the position of its element", stmt.location)
 
 
 def _roles(launch: Launch) -> tuple[dict[Buffer, set[Role]], dict[Buffer, set[Role]]]:
-    """Who fills each buffer, and who drains it, as the statements show."""
+    """The kernels that fill each buffer and those that drain it, according to the statements."""
     filling: dict[Buffer, set[Role]] = {buffer: {Role.READER} for buffer in launch.constants}
     draining: dict[Buffer, set[Role]] = {}
     for stmt in walk(launch.body):
@@ -178,17 +178,17 @@ def _published(program: TileProgram) -> None:
 KNOWN_BUFFERS = Invariant(
     "known buffers", "every buffer a statement mentions belongs to the launch, or is held in DST", _known_buffers
 )
-TYPES = Invariant("types", "operands of an operation agree in type, and a block is assigned what it holds", _types)
+TYPES = Invariant("types", "operands of an operation agree in type, and a block is assigned values of its type", _types)
 LEGAL_TYPES = Invariant("legal types", "the chip has instructions for the types of every operation", _legal_types)
 TENSOR_LAYOUTS = Invariant("tensor layouts", "every tensor and view has a layout in device memory", _tensor_layouts)
 BUFFER_LAYOUTS = Invariant("buffer layouts", "every buffer of a launch has its tiles", _buffer_layouts)
-NO_COPIES = Invariant("no copies", "whatever a T.copy did is a Load, a Store or a Map", _no_copies)
+NO_COPIES = Invariant("no copies", "every T.copy has become a Load, a Store or a Map", _no_copies)
 UNITS = Invariant("units", "every launch says how its blocks become units of work", _units)
 NO_POSITIONS = Invariant("no positions", "no value depends on the position of an element", _no_positions)
 ONE_ROLE = Invariant("one role", "each buffer has one producer and one consumer among the three kernels", _one_role)
 STREAMS = Invariant(
     "streams",
-    "every buffer that lives in L1 has a circular buffer, with the producer and the consumer that statements show",
+    "every buffer in L1 has a circular buffer, whose producer and consumer are those of its statements",
     _streams,
 )
 SUB_BLOCKS = Invariant(
@@ -201,4 +201,4 @@ SCHEDULES = Invariant(
     "every element-wise statement is part of a section, and the groups of tiles of a section fit DST and its block",
     _schedules,
 )
-PUBLISHED = Invariant("published", "every block that compute makes for the writer is handed over", _published)
+PUBLISHED = Invariant("published", "exactly the blocks that compute makes for the writer are handed over", _published)

@@ -1,4 +1,4 @@
-"""Statements on blocks as statements on one part of them: the bodies of the loops that `split_blocks` makes.
+"""Statements on whole blocks rewritten for one part of each: the bodies of the loops that `split_blocks` makes.
 
 Map q = x * x              Map q = x[i, 64 c + j] * x[i, 64 c + j]        q is as large as a part, x stays whole
 Map x = x * 2              Map x_part = x[i, 64 c + j] * 2 ; Map x[:, 64 c : 64] = x_part
@@ -130,7 +130,7 @@ class PartWriter:
             yield from self.put(stmt.dst, Element(self.here[stmt.dst]), stmt.location)
 
     def reduce_along(self, stmt: Reduce) -> Iterator[Stmt]:
-        """Along the axis that is cut: what comes of every part is taken in."""
+        """Along the axis that is cut: the result of each part is combined with those before it."""
         if stmt.clear:
             self.before.append(Fill(stmt.dst, _NEUTRAL[stmt.op], stmt.location))
         if stmt.op == "sum":
@@ -155,7 +155,7 @@ class PartWriter:
         return tuple(start if k == self.cut.axis(buffer) else scalar.const(0) for k in range(len(buffer.shape)))
 
     def here_of(self, expr: ElementExpr, target: Buffer) -> ElementExpr | None:
-        """A position, or an element of a block that is cut, as it is found in this part."""
+        """A position, or an element of a block that is cut, in terms of this part."""
         if isinstance(expr, Index):
             step = expr.factors[self.cut.axis(target)] * self.cut.tiles * TILE
             return replace(expr, base=scalar.as_expr(expr.base + step * self.var))

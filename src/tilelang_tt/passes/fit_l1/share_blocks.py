@@ -3,10 +3,10 @@
     before   Map a = x * 2 ; Map y = y + a ; Map b = x * 3 ; Map y = y + b         33 circular buffers
     after    Map a = x * 2 ; Map y = y + a ; Map a = x * 3 ; Map y = y + a         32
 
-A chip has 32 circular buffers and little L1. Blocks keep their names and places as long as everything fits; only then
-are those of the same shape, format and use put together, one by one: first compute's own, then those that come
-from the reader or go to the writer, which costs time, because less is read ahead. Two blocks conflict if one is
-read after the other one is written, on any path through loops and branches, or by the same statement.
+A chip has 32 circular buffers and little L1. As long as everything fits, every block keeps its own. Otherwise blocks of
+the same shape, format and use are merged, one by one: first compute's own, then those that come from the reader or go
+to the writer, which costs time because less is read ahead. Two blocks conflict if one is read after the other is
+written, on any path through loops and branches, or by the same statement.
 """
 
 from __future__ import annotations

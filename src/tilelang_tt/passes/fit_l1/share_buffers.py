@@ -1,7 +1,7 @@
-"""C: share circular buffers where a launch needs more of them, or of L1, than a core has. Others are left alone.
+"""C: share circular buffers in launches that need more of them, or more L1, than a core has.
 
     before   33 blocks, each in a circular buffer of its own
-    after    those never needed at the same time lie in one
+    after    32: two blocks that are never needed at the same time share one
 
 If that is not enough, compute's own blocks of one format are put into one circular buffer (`pool_blocks`). If that is
 still not enough, blocks from and to other kernels are copied to and from compute's own (`stage_blocks`). Each step

@@ -4,10 +4,10 @@
     after    Load X -> x ; Fill s = 0 ; loop c { Map q = x[i, 64 c + j] * x[i, 64 c + j] ; Reduce s += sum of q }
              loop c { Load W, part c -> w ; Map y = (x[i, 64 c + j] * s[i]) * w[j] ; Store y -> Y, part c }
 
-Statements that go through blocks of one length place by place, one after the other, are put into a loop over parts of
-that length. What only they use is as large as a part from then on: q, w and y. What is used before or after, too, stays
-whole: x. A loop ends where something needs all of a sum. Blocks are filled as late as possible, so that this happens
-in the loop that uses them. Kernels that load what they store are left alone.
+Neighbouring statements that treat every place of blocks of one length alike are put into a loop over parts of that
+length. Blocks that only these statements use shrink to the size of a part: q, w and y. A block that is also used before
+or after stays whole: x. A loop ends where a statement needs a complete sum. Fills are moved down as far as possible, so
+that they end up in the loop that uses them. Kernels that load what they store are not changed.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from tilelang_tt.passes.fit_l1.block_parts import Cut, PartWriter, Side
 
 
 def split_blocks(program: TileProgram, launch: Launch, side: Side, tiles: int) -> tuple[Launch, list[Decision]]:
-    """The launch with blocks in parts of at most so many tiles along a side; no decision: nothing gets smaller."""
+    """The launch with blocks in parts of at most `tiles` tiles along a side; without decisions if no block shrinks."""
     splitter = _Splitter(program, launch, side, tiles)
     result = splitter.run()
     return (result if splitter.decisions else launch), splitter.decisions
@@ -56,7 +56,7 @@ class _Group:
     stmts: list[Stmt]
 
     def takes(self, stmt: Stmt, members: set[Buffer]) -> bool:
-        """Whether a statement may follow the others part by part: it needs and changes nothing that is whole."""
+        """Whether a statement may join the loop: it neither needs nor changes what the loop must first complete."""
         results = {b for one in self.stmts for b in writes(one)} - members
         operands = {b for one in self.stmts for b in reads(one)} - members
         stored = {one.dst.tensor for one in self.stmts if isinstance(one, Store)}
@@ -101,7 +101,7 @@ class _Splitter:
     # --- what goes through parts ------------------------------------------------------------------
 
     def goes_through(self, stmt: Stmt, whole: set[Buffer]) -> bool:
-        """Whether a statement works on blocks of this length place by place. Those in `whole` come and go at once."""
+        """Whether a statement treats all places of such blocks alike; those in `whole` are loaded and stored as one."""
         members, layouts = self.cut.members, self.launch.layouts
         match stmt:
             case Load(src=access, dst=block) | Store(src=block, dst=access):
@@ -125,7 +125,7 @@ class _Splitter:
         return access.pages is None and access.limit is None and window is None and extent in (0, self.length)
 
     def met(self, target: Buffer, element: Element) -> bool:
-        """Whether an element of a block of this length is at the place being computed, and of no other one."""
+        """Whether an element of such a block is the one at the place being computed."""
         along = [axis == self.cut.axis(target) for axis in element.walked]
         if element.buffer not in self.cut.members:
             return not any(along)
@@ -197,7 +197,7 @@ class _Splitter:
 
 
 def _updates_a_tensor(launch: Launch) -> bool:
-    """Whether a tensor is loaded and stored: then the order of loads and stores means something."""
+    """Whether a tensor is both loaded and stored, so that the order of loads and stores matters."""
     stmts = list(walk(launch.body))
     loaded = {stmt.src.tensor.param for stmt in stmts if isinstance(stmt, Load)}
     return any(isinstance(stmt, Store) and stmt.dst.tensor.param in loaded for stmt in stmts)
