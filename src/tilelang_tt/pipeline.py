@@ -49,13 +49,10 @@ from tilelang_tt.passes.c_tile.schedule_sections import schedule_sections
 from tilelang_tt.passes.c_tile.separate_roles import separate_roles
 from tilelang_tt.passes.c_tile.start_sums import start_sums
 from tilelang_tt.passes.d_split.configure_tensor_accessors import configure_tensor_accessors
-from tilelang_tt.passes.d_split.insert_compute_init import insert_compute_init
-from tilelang_tt.passes.d_split.insert_dst_management import insert_dst_management
+from tilelang_tt.passes.d_split.insert_engine_calls import insert_engine_calls
 from tilelang_tt.passes.d_split.load_tables import load_tables
 from tilelang_tt.passes.d_split.lower_cb_intrinsics import lower_cb_intrinsics
 from tilelang_tt.passes.d_split.lower_compute_tasks import lower_compute_tasks
-from tilelang_tt.passes.d_split.rotate_pools import rotate_pools
-from tilelang_tt.passes.d_split.separate_vector_inits import separate_vector_inits
 from tilelang_tt.passes.d_split.split_device_kernel import split_device_kernel
 from tilelang_tt.passes.e_finalize.finalize_persistent_signature import finalize_persistent_signature
 from tilelang_tt.passes.f_verify.verify_kernels import (
@@ -135,10 +132,7 @@ KERNEL_PASSES: tuple[Pass[KernelSet], ...] = (
     Pass(lower_cb_intrinsics, D, ensures=(NO_MARKERS,)),
     Pass(configure_tensor_accessors, D, needs=(NO_MARKERS,), ensures=(OWN_STATEMENTS, TRANSFERS)),
     Pass(lower_compute_tasks, D, needs=(NO_MARKERS,), ensures=(NO_TASKS,)),
-    Pass(rotate_pools, D, needs=(NO_TASKS,)),
-    Pass(insert_compute_init, D, needs=(NO_TASKS,)),
-    Pass(insert_dst_management, D, needs=(NO_TASKS,), ensures=(NO_SECTIONS, DST_PROTOCOL)),
-    Pass(separate_vector_inits, D, needs=(NO_SECTIONS,)),
+    Pass(insert_engine_calls, D, needs=(NO_TASKS,), ensures=(NO_SECTIONS, DST_PROTOCOL)),
     Pass(load_tables, D, needs=(OWN_STATEMENTS,), ensures=(LIMITS,)),
     Pass(finalize_persistent_signature, E, needs=(NO_TASKS, LIMITS), ensures=FINISHED),
 )

@@ -1,4 +1,4 @@
-"""pool_blocks and D rotate_pools: several blocks of compute's own in one circular buffer."""
+"""pool_blocks and rotate_pools: several blocks of compute's own in one circular buffer."""
 
 from dataclasses import replace
 from typing import Any
@@ -13,7 +13,7 @@ from tilelang_tt.ir.layout import Role
 from tilelang_tt.ir.room import stored
 from tilelang_tt.ir.tile import TileProgram
 from tilelang_tt.options import Options
-from tilelang_tt.passes.d_split.rotate_pools import rotate_pools
+from tilelang_tt.passes.d_split.lower_compute_tasks import lower_compute_tasks
 from tilelang_tt.passes.f_verify.verify_kernels import verify_kernels
 from tilelang_tt.passes.fit_l1.pool_blocks import pool_blocks
 from tilelang_tt.passes.fit_l1.share_buffers import share_buffers
@@ -94,7 +94,7 @@ def test_only_as_many_as_needed_those_outside_of_loops_first(monkeypatch: pytest
 
 def test_every_section_that_writes_takes_the_pool_round(monkeypatch: pytest.MonkeyPatch) -> None:
     with_numbers(monkeypatch, 3)
-    kernels = kernels_after(rotate_pools, three_sums())
+    kernels = kernels_after(lower_compute_tasks, three_sums())
     text = kernel_body(kernels, "compute")
     assert text.startswith("reserve pool_Float32 3\npush pool_Float32 3\nfor unit in ")
     assert text.endswith("\nwait pool_Float32 3\npop pool_Float32 3\n")

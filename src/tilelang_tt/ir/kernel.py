@@ -9,8 +9,8 @@
                | MatmulBlock | ReduceTile | BinaryTiles | CopyTile
                | TransposeTile | TransposeDst | FillTile | Sfpu | PackTile     in DST
                | DstUse | DstCall                                    DST protocol
-               | Startup | Init | Uninit | Reconfig | L1Accumulate             engine state, from `insert_compute_init`
-               | EndBlock                                                      from `separate_vector_inits`
+               | Startup | Init | Uninit | Reconfig | L1Accumulate             engine state, from `insert_engine_calls`
+               | EndBlock                                                      from `insert_engine_calls`
 
 Printing is a walk: every decision is already here. Data movement is in `movement.py`, DST and engines in `engine.py`.
 """

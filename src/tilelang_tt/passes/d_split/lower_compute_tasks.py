@@ -4,7 +4,8 @@
     after    for i, j by 2: section { for k: matmul_block A, B -> DST } { pack DST -> C, adding }
 
 One section computes as many tiles as DST holds, then packs them. A sum that only one element-wise statement reads
-is handed to it inside DST. Element-wise statements are in `element_tasks.py`, reductions in `reduce_tasks.py`.
+is handed to it inside DST. Element-wise statements are in `element_tasks.py`, reductions in `reduce_tasks.py`,
+blocks that share a circular buffer in `rotate_pools.py`.
 """
 
 from __future__ import annotations
@@ -25,11 +26,13 @@ from tilelang_tt.ir.section import largest_divisor
 from tilelang_tt.ir.tile import Fill, Gemm, Reduce, Section, Stmt, Transpose
 from tilelang_tt.passes.d_split.element_tasks import ElementTasks, pack_tile, repeat
 from tilelang_tt.passes.d_split.reduce_tasks import ReduceTasks
+from tilelang_tt.passes.d_split.rotate_pools import rotate_pools
 
 
 def lower_compute_tasks(kernels: KernelSet) -> KernelSet:
     lowering = _Lowering(kernels)
-    return kernels.with_body(Role.COMPUTE, lowering.body(kernels.kernel(Role.COMPUTE).body))
+    body = lowering.body(kernels.kernel(Role.COMPUTE).body)
+    return kernels.with_body(Role.COMPUTE, rotate_pools(body, kernels))
 
 
 class _Lowering:

@@ -1,4 +1,4 @@
-"""D: pop and push a whole pool of blocks whenever one of them is written.
+"""Pop and push a whole pool of blocks whenever one of them is written: part of `lower_compute_tasks`.
 
     before   section { copy_tile pool[3] ; exp } { pack_tile pool[5] }
     after    wait pool ; section { copy_tile pool[3] ; exp ; pop pool } { reserve pool ; pack_tile pool[5] ; push pool }
@@ -13,17 +13,16 @@ from tilelang_tt.ir.cb import Cb, CbCall, CbKind
 from tilelang_tt.ir.engine import DstUse, PackTile, unpacked
 from tilelang_tt.ir.fields import rewritten, walk
 from tilelang_tt.ir.kernel import KernelSet, KernelStmt
-from tilelang_tt.ir.layout import Role
 
 
-def rotate_pools(kernels: KernelSet) -> KernelSet:
+def rotate_pools(body: tuple[KernelStmt, ...], kernels: KernelSet) -> tuple[KernelStmt, ...]:
     pools = [cb for cb in kernels.all_cbs if cb.pool and cb.shares is None]
     if not pools:
-        return kernels
-    body = rewritten(kernels.kernel(Role.COMPUTE).body, lambda stmt: _rotated(stmt, pools))
+        return body
+    body = rewritten(body, lambda stmt: _rotated(stmt, pools))
     start = [_call(kind, pool) for pool in pools for kind in (CbKind.RESERVE, CbKind.PUSH)]
     end = [_call(kind, pool) for pool in pools for kind in (CbKind.WAIT, CbKind.POP)]
-    return kernels.with_body(Role.COMPUTE, (*start, *body, *end))
+    return (*start, *body, *end)
 
 
 def _rotated(stmt: KernelStmt, pools: list[Cb]) -> tuple[KernelStmt, ...] | None:

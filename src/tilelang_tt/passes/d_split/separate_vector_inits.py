@@ -1,4 +1,4 @@
-"""D: separate two inits of the vector unit by the end of a basic block.
+"""Separate two inits of the vector unit by the end of a basic block: part of `insert_engine_calls`.
 
     before   exp_tile_init ; exp_tile ... recip_tile_init ; recip_tile ...
     after    exp_tile_init ; exp_tile ... end of block ; recip_tile_init ; recip_tile ...
@@ -14,15 +14,14 @@ from __future__ import annotations
 
 from tilelang_tt.ir.engine import EndBlock, Init, SfpuMode
 from tilelang_tt.ir.fields import children, walk, with_children
-from tilelang_tt.ir.kernel import For, KernelSet, KernelStmt
-from tilelang_tt.ir.layout import Role
+from tilelang_tt.ir.kernel import For, KernelStmt
 from tilelang_tt.ir.scalar import int_value
 
 UNROLLED = 16  # iterations that GCC unrolls completely, at most (max-completely-peel-times)
 
 
-def separate_vector_inits(kernels: KernelSet) -> KernelSet:
-    return kernels.with_body(Role.COMPUTE, _body(kernels.kernel(Role.COMPUTE).body, seen=False)[0])
+def separate_vector_inits(body: tuple[KernelStmt, ...]) -> tuple[KernelStmt, ...]:
+    return _body(body, seen=False)[0]
 
 
 def _body(body: tuple[KernelStmt, ...], seen: bool) -> tuple[tuple[KernelStmt, ...], bool]:

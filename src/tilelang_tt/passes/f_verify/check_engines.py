@@ -1,7 +1,7 @@
 """Engines: every setting that an operation needs is made on every path to it.
 
 Only the finished kernel is examined: this file says for itself what each call sets and what each operation needs, and
-does not know how `insert_compute_init` placed the calls. Settings are kept by the part of the engines they belong to:
+does not know how `insert_engine_calls` placed the calls. Settings are kept by the part of the engines they belong to:
 
     srca, srcb    formats of the source registers          pack         format of the packer
     mode          what the matrix engine does next         accumulate   where the packer adds to L1

@@ -1,17 +1,21 @@
-"""D4 insert_compute_init: engine state is set where an operation needs another one, and nowhere else."""
+"""D insert_engine_calls: engine state is set where an operation needs another one, and DST is handed over."""
 
 import re
 
+import pytest
 import tilelang.language as T
 
-from tilelang_tt.passes.d_split.insert_compute_init import insert_compute_init
+from tilelang_tt.ir.engine import DstCall, DstKind, DstUse
+from tilelang_tt.ir.fields import walk
+from tilelang_tt.ir.layout import Role
+from tilelang_tt.passes.d_split.insert_engine_calls import insert_engine_calls
 
-from .kernels import cast_copy, clear_accum_gemm, gemm, gemm_relu
-from .stages import kernel_body, kernels_after
+from .kernels import CASES, Case, cast_copy, clear_accum_gemm, gemm, gemm_relu
+from .stages import kernel_body, kernels_after, kernels_before
 
 
 def _compute(func) -> str:
-    return kernel_body(kernels_after(insert_compute_init, func), "compute")
+    return kernel_body(kernels_after(insert_engine_calls, func), "compute")
 
 
 def _settings(func) -> str:
@@ -27,8 +31,8 @@ def test_one_kind_of_operation_is_set_up_once_before_the_persistent_loop() -> No
 startup A_s, B_s -> C_l_out, reversed
 init matmul A_s, B_s, 2 x 2 tiles, A stride 1
 for unit in unit_start .. unit_start + unit_count
-    for k in 0 .. 4
-      matmul A_s[0], B_s[0] -> DST[0], 2 x 2 tiles, A stride 1
+  for k in 0 .. 4
+    matmul A_s[0], B_s[0] -> DST[0], 2 x 2 tiles, A stride 1
 """
     )
 
@@ -74,7 +78,7 @@ def test_a_conversion() -> None:
 startup A_s, A_s -> A_s_out
 init copy A_s
 for unit in unit_start .. unit_start + unit_count
-      copy A_s[t] -> DST[t]
+    copy A_s[t] -> DST[t]
 """
     )
 
@@ -127,9 +131,9 @@ init sfpu binary_max_tile_init()
 for unit in unit_start .. unit_start + unit_count
     reconfig srcb Y
     init mul_tiles X, Y
-      reconfig srcb Y -> V
-      init sub_tiles_bcast_rows X, V
-        sfpu binary_max_tile DST[t], DST[2 + t] -> DST[t]
+    reconfig srcb Y -> V
+    init sub_tiles_bcast_rows X, V
+      sfpu binary_max_tile DST[t], DST[2 + t] -> DST[t]
 """
     )
 
@@ -178,12 +182,22 @@ for unit in unit_start .. unit_start + unit_count
   reconfig srcb A_s
   init matmul A_s, A_s, 1 x 1 tiles, A stride 1
   accumulate in L1 where False
-    matmul A_s[0], A_s[0] -> DST[0], 1 x 1 tiles, A stride 1
+  matmul A_s[0], A_s[0] -> DST[0], 1 x 1 tiles, A stride 1
   reconfig srca A_s -> B_s
   reconfig srcb A_s -> B_s
   init matmul B_s, B_s, 1 x 1 tiles, A stride 1
   accumulate in L1 where True
-    matmul B_s[0], B_s[0] -> DST[0], 1 x 1 tiles, A stride 1
+  matmul B_s[0], B_s[0] -> DST[0], 1 x 1 tiles, A stride 1
 accumulate in L1 where False
 """
     )
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_no_section_is_left_and_calls_of_dst_come_in_fours(case: Case) -> None:
+    before = kernels_before(insert_engine_calls, case.build())
+    sections = sum(isinstance(stmt, DstUse) for stmt in walk(before.kernel(Role.COMPUTE).body))
+    stmts = list(walk(insert_engine_calls(before).kernel(Role.COMPUTE).body))
+    assert not any(isinstance(stmt, DstUse) for stmt in stmts)
+    calls = [stmt.kind for stmt in stmts if isinstance(stmt, DstCall)]
+    assert calls == [DstKind.ACQUIRE, DstKind.COMMIT, DstKind.WAIT, DstKind.RELEASE] * sections

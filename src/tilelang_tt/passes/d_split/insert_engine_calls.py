@@ -1,4 +1,4 @@
-"""D: program the engines before each operation that needs it, and nowhere else.
+"""D: program the engines before each operation that needs it, and nowhere else, and hand DST from computing to packing.
 
     before   unit: for k: ... matmul_block A, B ... pack C        for t: ... copy C ... pack C_out
     after    startup ; unit: reconfig srca B ; matmul_block_init ; reconfig pack C_out -> C ;
@@ -9,6 +9,11 @@ The engines keep state: what the unpackers and the matrix unit are set up for (`
 source registers and of the packer, whether the packer adds to L1, and the constants of the SFPU. Walking the kernel,
 a statement that needs another state than the current one gets the call that makes it. What a loop needs first and
 leaves as it was is set before the loop; a state that differs between the paths to a statement counts as unknown.
+
+    before   section { matmul_block ... } { pack_tile ... }
+    after    acquire ; matmul_block ... ; commit ; wait ; pack_tile ... ; release
+
+Two inits of the vector unit are kept in different basic blocks (`separate_vector_inits`).
 """
 
 from __future__ import annotations
@@ -23,6 +28,7 @@ from tilelang_tt.ir.fields import children, walk
 from tilelang_tt.ir.kernel import For, If, KernelSet, KernelStmt
 from tilelang_tt.ir.layout import Role
 from tilelang_tt.ir.scalar import Expr
+from tilelang_tt.passes.d_split.separate_vector_inits import separate_vector_inits
 
 
 @dataclass(frozen=True)
@@ -65,7 +71,7 @@ def needs(stmt: KernelStmt) -> EngineState:
     return EngineState()
 
 
-def insert_compute_init(kernels: KernelSet) -> KernelSet:
+def insert_engine_calls(kernels: KernelSet) -> KernelSet:
     body, insertion = kernels.kernel(Role.COMPUTE).body, _Insertion()
     first = insertion.first_needs(body)
     if first == EngineState():
@@ -75,7 +81,13 @@ def insert_compute_init(kernels: KernelSet) -> KernelSet:
     result, final = insertion.insert(body, after_startup(startup, body))
     if not same_setting("accumulate", final.accumulate, scalar.false()):
         result = (*result, engine.L1Accumulate(scalar.false()))  # leave the packer as it was found
-    return kernels.with_body(Role.COMPUTE, (startup, *result))
+    return kernels.with_body(Role.COMPUTE, separate_vector_inits((startup, *result)))
+
+
+def _handing_over(math: tuple[KernelStmt, ...], pack: tuple[KernelStmt, ...]) -> tuple[KernelStmt, ...]:
+    """The DST protocol around a section."""
+    acquire, commit, wait, release = map(engine.DstCall, engine.DstKind)
+    return (acquire, *math, commit, wait, *pack, release)
 
 
 def after_startup(startup: engine.Startup, body: tuple[KernelStmt, ...]) -> EngineState:
@@ -214,7 +226,7 @@ class _Insertion:
                 calls, state = _change(state, _completed(self.first_needs(stmt.math), self.first_needs(stmt.pack)))
                 math, state = self.insert(stmt.math, state)
                 pack, state = self.insert(stmt.pack, state)
-                result += [*calls, engine.DstUse(math, pack)]
+                result += [*calls, *_handing_over(math, pack)]
             elif isinstance(stmt, engine.Uninit):
                 state = replace(state, mode=None)
                 result.append(stmt)
