@@ -14,13 +14,13 @@ contents stay in place when they are taken back for writing (pop, reserve).
 A task needs its operands WAITED and its result RESERVED; a product that adds takes a result WRITTEN before as it is.
 Transitions are made as late as possible, except pops, which follow the last use, unless the contents are needed in the
 next round or after the loop; what a loop needs at its start and still has at its end is done once before the loop.
+That every block is filled before it is read was checked before (`check_definite_assignment`): here it is asserted.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from tilelang_tt.diagnostics import Location, UnsupportedError
 from tilelang_tt.ir.buffers import Buffer
 from tilelang_tt.ir.cb import CbCall, CbKind
 from tilelang_tt.ir.facts import tells_first_round
@@ -126,13 +126,9 @@ class _Protocol:
     def leaf(self, stmt: KernelStmt, out: _List, states: States) -> None:
         needs = {b: state for b, state in requirements(stmt).items() if self.moves(b)}
         for buffer, state in sorted(needs.items(), key=lambda need: need[1] in _WRITABLE):
-            if (
-                takes_contents(stmt, buffer)
-                and (surely(stmt) or not is_result(stmt, buffer))
-                and states.get(buffer, State.FREE) is State.FREE
-            ):
-                raise _not_filled(buffer, _location(stmt))
-            self.move(buffer, state, out, states, _location(stmt))
+            needed = takes_contents(stmt, buffer) and (surely(stmt) or not is_result(stmt, buffer))
+            assert not needed or states.get(buffer, State.FREE) is not State.FREE, f"'{buffer.name}' was given up"
+            self.move(buffer, state, out, states)
         if isinstance(stmt, Receive):
             states[stmt.buffer] = State.AVAILABLE
         elif isinstance(stmt, Hand):
@@ -150,21 +146,11 @@ class _Protocol:
         kept = buffer in launch.constants or (buffer in launch.streams and launch.streams[buffer].once)
         return buffer in self.kernels.cbs and not kept
 
-    def move(
-        self,
-        buffer: Buffer,
-        target: State,
-        out: _List,
-        states: States,
-        location: Location | None,
-        *,
-        keep: bool = False,
-    ) -> None:
+    def move(self, buffer: Buffer, target: State, out: _List, states: States, *, keep: bool = False) -> None:
         """Bring a block to `target`, round the ring; with `keep`, what it holds is needed then: it is popped late."""
         state = states.get(buffer, State.FREE)
         private = self.kernels.launch.streams[buffer].private
-        if state is State.FREE and target in (State.AVAILABLE, State.WAITED):
-            raise _not_filled(buffer, location)
+        assert state is not State.FREE or target not in (State.AVAILABLE, State.WAITED), f"'{buffer.name}' was given up"
         if state is State.RESERVED and target is State.FREE and private:
             states[buffer] = State.FREE  # asking for room has no effect that would have to be undone
             return
@@ -197,8 +183,7 @@ class _Protocol:
                 states[buffer], self.loops[buffer], invariant[buffer] = State.FIRST, loop, State.AVAILABLE
                 continue
             invariant[buffer] = State.FREE if unit_body else self.invariant(loop, buffer, states, rest)
-            first = first_user(loop.body, buffer)
-            self.move(buffer, invariant[buffer], out, states, _location(first) if first else None)
+            self.move(buffer, invariant[buffer], out, states)
         again = () if unit_body else ((loop.body, True), *rest)
         body, ends = self.body(loop.body, states, again)
         tail = _List()
@@ -208,7 +193,7 @@ class _Protocol:
             uses = self.used((item.stmt,)) | ({called} if called else set())
             tail.last_use.update((buffer, item) for buffer in uses)
         for buffer in used:
-            self.move(buffer, invariant[buffer], tail, ends, None, keep=self.contents.needed(again, buffer))
+            self.move(buffer, invariant[buffer], tail, ends, keep=self.contents.needed(again, buffer))
         out.add(replace(loop, body=tail.result()), set(used))
         for buffer in used:  # what the last round left beyond the invariant, no round at all would not have
             states[buffer] = ends[buffer] if invariant[buffer] is State.WRITTEN else invariant[buffer]
@@ -246,9 +231,9 @@ class _Protocol:
         used = sorted(self.used((branch,)), key=lambda buffer: self.kernels.cbs[buffer].id)
         for buffer in used:
             if _received(branch, buffer):
-                self.move(buffer, State.FREE, out, states, None)
+                self.move(buffer, State.FREE, out, states)
             elif states.get(buffer, State.FREE) is State.FREE and _filled_in_part(branch, buffer, rest):
-                self.move(buffer, State.RESERVED, out, states, None)
+                self.move(buffer, State.RESERVED, out, states)
         starts = (dict(states), dict(states))
         started = [buffer for buffer in used if states.get(buffer) is State.FIRST]
         for buffer in started:
@@ -261,12 +246,12 @@ class _Protocol:
         for buffer in used:
             ends = [after.get(buffer, State.FREE) for _, after in arms]
             lost = State.FREE in ends and ends[0] is not ends[1] and buffer not in started
-            if lost and self.contents.needed(rest, buffer):
-                raise _not_filled(buffer, _location_of_next(rest, buffer))
-            target = self.join(branch, buffer, ends, self.contents.needed(rest, buffer))
+            needed = self.contents.needed(rest, buffer)
+            assert not (lost and needed), f"'{buffer.name}' was given up"
+            target = self.join(branch, buffer, ends, needed)
             for stmts, after in arms:
                 tail = _List()
-                self.move(buffer, target, tail, after, None)
+                self.move(buffer, target, tail, after)
                 stmts += tail.result()
             states[buffer] = target
         out.add(If(branch.condition, tuple(arms[0][0]), tuple(arms[1][0])), set(used))
@@ -299,28 +284,8 @@ def _filled_in_part(branch: If, buffer: Buffer, rest: Rest) -> bool:
     return user is not None and is_result(user, buffer) and not surely(user)
 
 
-def _location_of_next(rest: Rest, buffer: Buffer) -> Location | None:
-    users = (first_user(part, buffer) for part, _ in rest)
-    return next((_location(user) for user in users if user is not None), None)
-
-
 def _cb_buffer(kernels: KernelSet, stmt: KernelStmt) -> Buffer | None:
     """The buffer whose protocol call `stmt` is."""
     if not isinstance(stmt, CbCall):
         return None
     return next(buffer for buffer, cb in kernels.cbs.items() if cb is stmt.cb)
-
-
-def _location(stmt: KernelStmt) -> Location | None:
-    if isinstance(stmt, Hand):
-        return stmt.location
-    return stmt.stmt.location if isinstance(stmt, Task) else None
-
-
-def _not_filled(buffer: Buffer, location: Location | None) -> UnsupportedError:
-    return UnsupportedError(
-        "TT127",
-        f"'{buffer.name}' is used here, but its contents have been given up before",
-        location=location,
-        help="fill it with T.copy, T.clear or T.fill on every path to this line",
-    )
