@@ -87,7 +87,7 @@ class _Aligner:
         return self.wide_dst and formats[0] == "Float32" and (formats[1] == "Float32" or jumps(stmt.value, buffer))
 
     def part(self, expr: Element, stmt: Map) -> Map:
-        """A block of its own for what is used of another: outer axes stay at a place, those of tiles are walked."""
+        """A new block for the used part of another: outer axes stay at one place, tile axes are walked."""
         assert expr.origin is not None
         old = self.layouts[expr.buffer]
         kept = [axis for axis, to in enumerate(expr.walked) if to is not None]

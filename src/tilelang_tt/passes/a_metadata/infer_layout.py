@@ -5,8 +5,8 @@
 
 The choice follows the blocks the kernel copies: the axes a block extends over are the tile axes, all
 others are batches. All copies of a tensor must agree. A block over one axis only makes tiles whose rows, or columns,
-are all equal: the host stores them so. Blocks that do not start at tiles get windows: the host lays the elements of
-every block in tiles of its own, which may mean several times.
+are all equal: the host stores them so. Blocks that do not start at tiles get windows: the host stores every block in
+tiles of its own, and an element of several blocks several times.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def _tile_axes(region: Region, sides: Sides, location: Location | None) -> TileA
 def _common(tensor: Tensor, ways: dict[TileAxes, Location | None]) -> TileAxes:
     """Axes for a tensor that is walked in several ways: rows of it serve all that agree on what lies along a row.
 
-    A row may be a single number; then blocks over any one axis are put together from such rows.
+    A row may be a single number; then blocks over any one axis are built from such rows.
     """
     rows, cols = ([way[side] for way in ways if way[side] is not None] for side in (0, 1))
     if len({col for _, col in ways}) == 1:

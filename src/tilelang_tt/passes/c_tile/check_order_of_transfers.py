@@ -33,7 +33,7 @@ def check_order_of_transfers(launch: Launch) -> None:
 def _keeps_order(launch: Launch, transfers: list[Transfer], reading: int, writing: int) -> bool:
     """Whether a box is loaded before another one of the same tensor is stored, and not again behind it.
 
-    So it is if they have nothing in common. Otherwise what is stored must have waited for what is loaded, or for
+    True if they are disjoint. Otherwise what is stored must have waited for what is loaded, or for
     something loaded later; and no round of a loop around both may come back to what another one stored.
     """
     load, inside = transfers[reading]

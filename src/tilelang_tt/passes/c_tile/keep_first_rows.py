@@ -3,15 +3,15 @@
     before   Load W tiles (0, 0) 1 x 64 -> w ; Map y = max(x, w[j])        w : 64 tiles, 2048 B read of each
     after    the same                                                      w : their first rows, 64 B read of each
 
-A value per column of a tensor lies in tiles of 32 equal rows. Where element-wise statements alone read such a block,
-the reader brings one row of each tile, and compute spreads it:
+A tensor with a value per column is stored in tiles of 32 equal rows. Where only element-wise statements read such a
+block, the reader brings one row of each tile, and compute spreads it:
 
 - the matrix engine (`schedule_sections`), as the second operand of a sum or product, or on the way to DST, added to
   every row of a tile of zeros;
 - of a Float32 block that is unpacked straight to DST, the vector unit, in the instruction that uses it, or before
   (`select_instruction`). Such a block stays whole where DST has no room for that.
 
-`unary_bcast` would do without zeros, but it moves 16-bit rows as they are, to places that a 32-bit DST has elsewhere.
+`unary_bcast` would need no zeros, but it puts 16-bit rows where a 32-bit DST does not look for them.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def _launch(program: TileProgram, launch: Launch, decisions: list[Decision]) -> 
 
 
 def may_keep_first_row(program: TileProgram, launch: Launch, buffer: Buffer) -> bool:
-    """Whether loads of equal rows fill a block, and element-wise statements alone read it."""
+    """Whether loads of equal rows fill a block, and only element-wise statements read it."""
     layout = launch.layouts[buffer]
     if layout.row_axis is not None or layout.format not in _FORMATS:
         return False

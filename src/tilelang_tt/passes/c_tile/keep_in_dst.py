@@ -3,8 +3,8 @@
     before   Gemm part = P @ ones ; Map total = total * factor + part            (part not needed afterwards)
     after    Section with part in DST: Gemm part = P @ ones ; Map total = total * factor + part
 
-The sum never touches L1. Of a single product as many tiles are computed at a time as the whole expression leaves room
-for; a sum over the rounds of a loop must fit DST as a whole.
+The sum never touches L1. A single product is computed as many tiles at a time as the whole expression leaves room for;
+a sum over the rounds of a loop must fit DST as a whole.
 """
 
 from __future__ import annotations

@@ -82,7 +82,7 @@ class _Lowering:
         return (replace(stmt, value=self.value(stmt.value, stmt.dst, facts)),)
 
     def value(self, expr: ElementExpr, dst: Buffer, facts: Facts, dividing: Apply | None = None) -> ElementExpr:
-        """`expr` over constant tiles. `dividing`: a condition that holds for some elements of the block alone."""
+        """`expr` over constant tiles. `dividing`: a condition that holds for only some elements of the block."""
         if isinstance(expr, Apply):
             masked = self.masked(expr, dst, dividing)
             if masked is not None:

@@ -5,7 +5,7 @@
 
 Who fills and who drains a buffer follows from the statements that write and read it. Streams between kernels
 are as deep as the user's num_stages, else two blocks; a buffer that only compute touches is one block, which is
-what makes updates in place possible. Float32 blocks that reach a Float32 result by copies alone are unpacked
+what makes updates in place possible. Float32 blocks that reach a Float32 result only by copies are unpacked
 straight to DST, because the way through the source registers keeps only 10 mantissa bits. Where the matrix engine
 reads such a block, too, it gets a second number for the same pages.
 """

@@ -33,13 +33,13 @@ class Border:
     base: Expr
 
     def reach(self, rows: int, cols: int) -> tuple[int, int]:
-        """The least and the most that places in so many rows and columns add to the base."""
+        """The least and the most that a place adds to the base, in a block of these rows and columns."""
         ends = (self.row * (rows - 1), self.col * (cols - 1))
         return sum(min(0, end) for end in ends), sum(max(0, end) for end in ends)
 
 
 def border_of(condition: Apply, layout: BufferLayout) -> Border | None:
-    """A comparison of a position with zero, if it goes by row and column of the block alone."""
+    """A comparison of a position with zero, if it depends on row and column of the block only."""
     index = condition.args[0]
     assert isinstance(index, Index)
     sides = (layout.row_axis, layout.col_axis)

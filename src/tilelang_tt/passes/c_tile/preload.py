@@ -3,7 +3,7 @@
     before   Branch bx <= n : Map S = mask[tile ...] ;; Gemm S += Q @ K, overwriting where n < bx
     after    Gemm S = mask[tile ...] where bx <= n, + Q @ K
 
-The matrix engine adds to what DST holds, so the mask costs its copy alone: no section of its own, no pack.
+The matrix engine adds to what DST holds, so the mask costs only its copy: no section, no pack.
 """
 
 from __future__ import annotations

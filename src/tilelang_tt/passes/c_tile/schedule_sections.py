@@ -9,7 +9,7 @@ are parts of rows if something repeats along a side. Later passes print this sch
 
 The matrix engine adds and multiplies where its lower precision does not reach the stored result. The SFPU computes in
 float32, on tiles that were copied to DST before. The matrix engine takes two tiles from L1 at once and is several times
-as fast, but its operands have 11 significant bits, and of a sum only 10 bits behind the larger operand's first count.
+as fast, but its operands have 11 significant bits, and a sum keeps 10 bits after the first of the larger operand.
 So it is used
 
 - for products of blocks with at most 8 significant bits: exact (at full fidelity, in a 32-bit DST);
@@ -17,8 +17,8 @@ So it is used
   the way there makes a relative error larger (`steady` in the table of operations);
 - unless both operands are in DST for something else anyway.
 
-Of a tile whose first row alone is there (`keep_first_rows`) it takes that row for all rows, as its second operand;
-where such a tile goes to DST, it is added to a tile of zeros.
+A tile of which only the first row was read (`keep_first_rows`) can be its second operand: it then uses that row for all
+rows. On the way to DST such a tile is added to a tile of zeros.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Select the instruction for an operation, by kind of operand.
 
     x * 2       mul_unary_tile       tn    a number without a tile for it
-    x * w[j]    sfpu_mul_bcast_row   tr    of w's tile the first row alone is there, and spread by the instruction
+    x * w[j]    sfpu_mul_bcast_row   tr    only the first row of w's tile is there; the instruction spreads it
     max(x, w)   binary_max_tile      tt    w's row is spread over a tile of its own before
 
-What is computed from rows and numbers alone is a row, too: whatever its other rows hold is never used.
+What is computed only from rows and numbers is a row, too: what its other rows hold is never used.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tilelang_tt.ops.row import Operand
 def select(expr: Apply, rows: Collection[Buffer] = ()) -> tuple[Instruction, tuple[ElementExpr, ...]]:
     """The vector unit's first instruction that suits the operands, and the operands in its order.
 
-    `rows`: blocks of whose tiles the first row alone comes to DST.
+    `rows`: blocks of whose tiles only the first row comes to DST.
     """
     args = expr.args
     orders = [args, args[::-1]] if ELEMENT_OPS[expr.op].commutative else [args]
@@ -50,7 +50,7 @@ def _suits(row: Instruction, kind: Operand, arg: ElementExpr, rows: Collection[B
 
 
 def _is_row(expr: ElementExpr, rows: Collection[Buffer]) -> bool:
-    """Whether a value is computed from rows, and is right in the first row alone."""
+    """Whether a value is computed from rows, and is right only in the first row."""
     buffers = set(element_buffers(expr))
     return bool(buffers) and buffers.issubset(rows)
 

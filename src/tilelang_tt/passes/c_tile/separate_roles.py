@@ -145,7 +145,7 @@ def _overwritten_unseen(launch: Launch, buffer: Buffer) -> bool:
 
 
 def used_only(launch: Launch, layouts: dict[Buffer, BufferLayout]) -> Launch:
-    """The launch with just the buffers its body mentions; what is held in DST is none."""
+    """The launch with only the buffers that its body mentions, without those held in DST."""
     used = {b for stmt in walk(launch.body) for b in (*unpacks(stmt), *writes(stmt))}
     held = {stmt.held for stmt in walk(launch.body) if isinstance(stmt, Section)}
     kept = {buffer: layout for buffer, layout in layouts.items() if buffer in used}

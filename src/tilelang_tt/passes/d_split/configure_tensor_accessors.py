@@ -6,8 +6,7 @@
 
 Neighbouring loads share one barrier, so that all their reads are in flight together; but not if there is room for one
 block only and compute has something to do before it comes to the next. Tiles outside a tensor are not read but filled
-with zeros, and not written. Every block moves all its pages whatever the tail, which keeps the other kernels free of
-tails.
+with zeros, and not written. Every block moves all its pages even at a tail, so no other kernel needs to know tails.
 """
 
 from __future__ import annotations
@@ -174,7 +173,7 @@ class _Pages:
         return For(i, scalar.const(0), scalar.const(TILE if repeated else access.height), 1, (*reads, body))
 
     def blank_rows(self, access: TileAccess, layout: BufferLayout, cb: Cb, base: Var) -> list[KernelStmt]:
-        """Zeros in what is left of the last tiles of a block that was put together row by row."""
+        """Zeros for the rest of the last tiles of a block that was read row by row."""
         left = access.rows * TILE - access.height
         if access.pages is None or access.pages.axis is None or not left:
             return []

@@ -3,10 +3,10 @@
     before   reader: unit: ... n = lengths_table[by] ; for k < n: ...
     after    reader: reserve lengths ; read its pages ; barrier ; push ; wait ; unit: ... n = lengths[by] ; ... ; pop
 
-Each kernel that uses a table has a copy of its own, made once. Compute cannot read DRAM: the reader fills its copy.
+Each kernel that uses a table has its own copy, made once. Compute cannot read DRAM, so the reader fills its copy.
 
-Of a table that is too large to be kept, or of unknown size, there is room for one page. A data-movement kernel fetches
-another one when a number lies there; to compute, the reader hands the page of each number where both of them pass.
+Of a table that is too large to be kept, or of unknown size, a kernel holds one page. Reader and writer fetch another
+page when a number lies there. For compute, the reader hands over the page of every number that compute reads.
 """
 
 from __future__ import annotations

@@ -4,9 +4,9 @@
     Reduce s = sum of X, exact  for line: section { for k: copy X, add ; transpose ; column sums ; spread ; transpose }
                                 { pack s }
 
-The matrix engine takes in 11 bits of a float32, and 8 for maxima along columns. The vector unit takes in all: tiles
-along the axis are put together element by element, and it goes down the columns of the one that is left. Its result
-stands in the first row of the tile and is spread from there, so that all lanes of a column hold it. Rows are columns
+The matrix engine reads 11 bits of a float32, and 8 for maxima along columns. The vector unit reads all of them: it
+combines the tiles along the axis element by element, and reduces the columns of the one that is left. The result is in
+the first row of the tile and is spread from there, so that all lanes of a column hold it. Rows are reduced as columns
 of a transposed tile.
 """
 
@@ -50,7 +50,7 @@ class ReduceTasks:
         return (*repeat(lines, "line", section, group), Uninit(cbs[stmt.src]))
 
     def exact(self, stmt: Reduce) -> tuple[KernelStmt, ...]:
-        """By the vector unit. A line takes two tiles of DST: what is put together, and the result."""
+        """By the vector unit. A line takes two tiles of DST: one to combine tiles in, and one for the result."""
         layouts, cb = self.kernels.launch.layouts, self.kernels.cbs[stmt.dst]
         source, result = layouts[stmt.src], layouts[stmt.dst]
         along_columns, lines, length = self.sides(stmt)
