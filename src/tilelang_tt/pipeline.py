@@ -30,8 +30,6 @@ from tilelang_tt.passes.a_metadata.fold_vectors import fold_vectors
 from tilelang_tt.passes.a_metadata.infer_layout import infer_layout
 from tilelang_tt.passes.a_metadata.keep_last_bits import keep_last_bits
 from tilelang_tt.passes.a_metadata.legalize_types import legalize_types
-from tilelang_tt.passes.a_metadata.propagate_layout import propagate_layout
-from tilelang_tt.passes.a_metadata.separate_views import separate_views
 from tilelang_tt.passes.b_partition.partition_work import partition_work
 from tilelang_tt.passes.c_tile.complete_parts import complete_parts
 from tilelang_tt.passes.c_tile.drop_dead_writes import drop_dead_writes
@@ -66,8 +64,8 @@ from tilelang_tt.passes.f_verify.verify_kernels import (
     TRANSFERS,
 )
 from tilelang_tt.passes.f_verify.verify_program import (
-    BUFFER_LAYOUTS,
     KNOWN_BUFFERS,
+    LAYOUTS,
     LEGAL_TYPES,
     NO_COPIES,
     NO_POSITIONS,
@@ -76,7 +74,6 @@ from tilelang_tt.passes.f_verify.verify_program import (
     SCHEDULES,
     STREAMS,
     SUB_BLOCKS,
-    TENSOR_LAYOUTS,
     TYPES,
     UNITS,
 )
@@ -92,12 +89,10 @@ TilePass = Pass[TileProgram]
 PLACING_PASSES: tuple[TilePass, ...] = (
     Pass(legalize_types, A, needs=(TYPES,), ensures=(LEGAL_TYPES,)),
     Pass(fold_vectors, A),
-    Pass(separate_views, A),
-    Pass(infer_layout, A, ensures=(TENSOR_LAYOUTS,)),
-    Pass(propagate_layout, A, needs=(TENSOR_LAYOUTS,), ensures=(BUFFER_LAYOUTS,)),
-    Pass(attach_tensor_accessors, A, needs=(TENSOR_LAYOUTS, BUFFER_LAYOUTS), ensures=(NO_COPIES,)),
-    Pass(keep_last_bits, A, needs=(BUFFER_LAYOUTS,)),
-    Pass(align_operands, A, needs=(BUFFER_LAYOUTS, NO_COPIES)),
+    Pass(infer_layout, A, ensures=(LAYOUTS,)),
+    Pass(attach_tensor_accessors, A, needs=(LAYOUTS,), ensures=(NO_COPIES,)),
+    Pass(keep_last_bits, A, needs=(LAYOUTS,)),
+    Pass(align_operands, A, needs=(LAYOUTS, NO_COPIES)),
     Pass(partition_work, B, ensures=(UNITS,)),
 )
 
@@ -105,14 +100,14 @@ PLACING_PASSES: tuple[TilePass, ...] = (
 BLOCK_PASSES: tuple[TilePass, ...] = (
     Pass(complete_parts, C, needs=(NO_COPIES,)),
     Pass(drop_dead_writes, C, needs=(NO_COPIES,)),
-    Pass(mask_padding, C, needs=(BUFFER_LAYOUTS, NO_COPIES)),
-    Pass(lower_positions, C, needs=(BUFFER_LAYOUTS,), ensures=(NO_POSITIONS,)),
-    Pass(lower_reductions, C, needs=(BUFFER_LAYOUTS,)),
+    Pass(mask_padding, C, needs=(LAYOUTS, NO_COPIES)),
+    Pass(lower_positions, C, needs=(LAYOUTS,), ensures=(NO_POSITIONS,)),
+    Pass(lower_reductions, C, needs=(LAYOUTS,)),
     Pass(factor_numbers, C),
     Pass(separate_roles, C, needs=(NO_COPIES,), ensures=(ONE_ROLE,)),
-    Pass(form_sections, C, needs=(BUFFER_LAYOUTS, NO_POSITIONS)),
-    Pass(start_sums, C, needs=(BUFFER_LAYOUTS,)),
-    Pass(fit_products, C, needs=(BUFFER_LAYOUTS,), ensures=(SUB_BLOCKS,)),
+    Pass(form_sections, C, needs=(LAYOUTS, NO_POSITIONS)),
+    Pass(start_sums, C, needs=(LAYOUTS,)),
+    Pass(fit_products, C, needs=(LAYOUTS,), ensures=(SUB_BLOCKS,)),
     Pass(lower_shared_to_cb, C, needs=(ONE_ROLE,), ensures=(STREAMS,)),
     Pass(share_buffers, C, needs=(STREAMS,)),
 )

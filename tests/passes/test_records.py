@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import tilelang_tt.passes
-from tilelang_tt.passes.a_metadata.propagate_layout import propagate_layout
-from tilelang_tt.passes.f_verify.verify_program import KNOWN_BUFFERS, TENSOR_LAYOUTS
+from tilelang_tt.passes.a_metadata.keep_last_bits import keep_last_bits
+from tilelang_tt.passes.f_verify.verify_program import KNOWN_BUFFERS, LAYOUTS
 from tilelang_tt.passes.record import Pass, Stage, holding
 from tilelang_tt.pipeline import KERNEL_PASSES, TILE_PASSES
 
@@ -33,8 +33,8 @@ def test_what_kernel_passes_need_is_ensured_before() -> None:
 
 
 def test_a_pass_that_needs_too_much_is_refused() -> None:
-    wrong = Pass(propagate_layout, Stage.A, needs=(TENSOR_LAYOUTS,))
-    with pytest.raises(ValueError, match="'propagate_layout' needs 'tensor layouts', which no pass before it ensures"):
+    wrong = Pass(keep_last_bits, Stage.A, needs=(LAYOUTS,))
+    with pytest.raises(ValueError, match="'keep_last_bits' needs 'layouts', which no pass before it ensures"):
         holding((wrong,), (KNOWN_BUFFERS,))
 
 

@@ -15,7 +15,7 @@ from tilelang_tt.ir.layout import Role
 from tilelang_tt.ir.section import SubBlock
 from tilelang_tt.ir.tile import Gemm, Loop, Map, Section, Stmt, TileProgram
 from tilelang_tt.ops.expressions import apply, cast
-from tilelang_tt.passes.a_metadata.propagate_layout import propagate_layout
+from tilelang_tt.passes.a_metadata.infer_layout import infer_layout
 from tilelang_tt.passes.c_tile.lower_positions import lower_positions
 from tilelang_tt.passes.c_tile.schedule_sections import schedule_sections
 from tilelang_tt.passes.c_tile.separate_roles import separate_roles
@@ -91,7 +91,7 @@ def with_value(change: Callable[[ElementExpr], ElementExpr]) -> TileProgram:
 
 BREAKS: dict[str, tuple[Callable[[], TileProgram], ...]] = {
     "TT901": (without_buffers,),
-    "TT902": (lambda: after(propagate_layout, gemm()),),  # its copies are not turned into loads and stores yet
+    "TT902": (lambda: after(infer_layout, gemm()),),  # its copies are not turned into loads and stores yet
     "TT903": (without_streams,),
     "TT904": (lambda: with_stream("A_s", producer=Role.COMPUTE),),
     "TT905": (lambda: with_stream("A_s", consumer=Role.WRITER),),

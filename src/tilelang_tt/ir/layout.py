@@ -8,7 +8,7 @@ from enum import Enum
 
 from tilelang_tt.arch import TILE
 from tilelang_tt.ir import scalar
-from tilelang_tt.ir.buffers import Buffer, Tensor
+from tilelang_tt.ir.buffers import Buffer
 from tilelang_tt.ir.scalar import Expr, Var, int_value
 
 
@@ -31,15 +31,6 @@ class Window:
     def tiles(self) -> int:
         return -(-self.extent // TILE)
 
-
-class Side(Enum):
-    """Of tiles: what an axis of a tensor or buffer runs along."""
-
-    ROW = "row"
-    COL = "column"
-
-
-Sides = dict[tuple[Tensor | Buffer, int], Side]  # (tensor or buffer, axis) -> side
 
 KEPT_PAGES = 8  # of a table: 32 KiB of L1 for each kernel that uses it
 

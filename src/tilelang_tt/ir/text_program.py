@@ -8,7 +8,7 @@ from dataclasses import fields, replace
 
 from tilelang_tt.ir.buffers import Buffer, Memory, Tensor
 from tilelang_tt.ir.grammar import Codec, Form, listed
-from tilelang_tt.ir.layout import Constant, Mask, Pool, Side, Work
+from tilelang_tt.ir.layout import Constant, Mask, Pool, Work
 from tilelang_tt.ir.scalar import Var
 from tilelang_tt.ir.scalar_parse import read_expr
 from tilelang_tt.ir.text import INDENT, Line, Names, ParseError, Reader, Sight, lines_of, place, size
@@ -75,17 +75,10 @@ class _TileText:
     def tensor(self, tensor: Tensor) -> str:
         shape = CODECS["exprs"].write(tensor.shape, self.names)
         layout = self.program.layouts.get(tensor)
-        facts = f"; {TENSOR_LAYOUT.write(layout, self.names)}" if layout else self.sides(tensor)
+        facts = f"; {TENSOR_LAYOUT.write(layout, self.names)}" if layout else ""
         own = "; workspace" if tensor.workspace else ""
         own += "" if tensor.fold is None else f"; axis {tensor.fold} folded"
         return f"{self.names.bind(tensor)}: {tensor.dtype}[{shape}]{own}{facts}"
-
-    def sides(self, place: Tensor | Buffer) -> str:
-        """What each axis runs along, as long as no layout says so."""
-        if not self.program.sides or not place.shape:
-            return ""
-        sides = [self.program.sides.get((place, axis)) for axis in range(len(place.shape))]
-        return f"; along {', '.join('-' if side is None else side.value for side in sides)}"
 
     def launch(self, launch: Launch) -> Iterator[str]:
         yield f"launch {launch.name}{place(launch.location)}"
@@ -123,7 +116,7 @@ class _TileText:
             if buffer in pool.blocks:
                 facts.append(f"at tile {pool.blocks[buffer]} of {self.names(pool.whole)}")
         facts += ["in DST"] if buffer not in launch.buffers else []
-        return "; ".join(facts) + ("" if buffer in launch.layouts else self.sides(buffer))
+        return "; ".join(facts)
 
 
 def _target(options: Options) -> str:
@@ -199,16 +192,9 @@ class _Parser:
         fold = reader.int("folded") if reader.maybe("; axis ") else None
         tensor = Tensor(name.partition(".")[0], param, dtype, shape, workspace, fold)
         self.sight.things[name] = tensor
-        self.sides(reader, tensor)
         if reader.maybe("; "):
             self.found = replace(self.found, layouts={**self.found.layouts, tensor: TENSOR_LAYOUT.read(reader)})
         return tensor
-
-    def sides(self, reader: Reader, thing: Tensor | Buffer) -> None:
-        if reader.maybe("; along "):
-            for axis, side in enumerate(reader.separated(lambda: None if reader.maybe("-") else Side(reader.name()))):
-                if side is not None:
-                    self.found.sides[thing, axis] = side
 
     def launch(self, line: Line) -> Launch:
         names = frozenset(tensor.name for tensor in self.found.tensors)
@@ -235,7 +221,6 @@ class _Parser:
         buffer = _read_block(reader, line)
         layouts, streams, constants = dict(launch.layouts), dict(launch.streams), dict(launch.constants)
         held = False
-        self.sides(reader, buffer)
         while reader.maybe("; "):
             if reader.maybe("in DST"):
                 held = True

@@ -29,7 +29,7 @@ from tilelang_tt.ir.fields import rewritten as rewritten
 from tilelang_tt.ir.fields import walk as walk
 from tilelang_tt.ir.fields import with_children as with_children
 from tilelang_tt.ir.fields import within as within
-from tilelang_tt.ir.layout import BufferLayout, Constant, Mask, Pool, Sides, Stream, TensorLayout, Work
+from tilelang_tt.ir.layout import BufferLayout, Constant, Mask, Pool, Stream, TensorLayout, Work
 from tilelang_tt.ir.scalar import Expr, Var, int_value
 from tilelang_tt.ir.section import Schedule, SubBlock
 from tilelang_tt.options import Options
@@ -300,7 +300,6 @@ class TileProgram:
     launches: tuple[Launch, ...]
     options: Options
     layouts: dict[Tensor, TensorLayout] = field(default_factory=dict)
-    sides: Sides = field(default_factory=dict)  # until layouts say the same
     decisions: tuple[Decision, ...] = ()
     views: tuple[Tensor, ...] = ()  # parameters again, laid in another way: for other blocks, or as tables
 

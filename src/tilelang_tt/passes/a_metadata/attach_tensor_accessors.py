@@ -36,7 +36,7 @@ from tilelang_tt.ir.tile import (
     TileProgram,
     unique_name,
 )
-from tilelang_tt.passes.a_metadata.infer_layout import ends_with_tile
+from tilelang_tt.passes.a_metadata.tensor_layouts import ends_with_tile
 
 
 def attach_tensor_accessors(program: TileProgram) -> TileProgram:

@@ -10,14 +10,23 @@ and tensors that of the blocks they are copied to. A vector that nothing ties to
 from __future__ import annotations
 
 from collections.abc import Iterator
+from enum import Enum
 
 from tilelang_tt.ir.buffers import Buffer, Region, Tensor
 from tilelang_tt.ir.elements import elements
 from tilelang_tt.ir.fields import walk
-from tilelang_tt.ir.layout import Side, Sides
 from tilelang_tt.ir.tile import Copy, Map, Reduce, Stmt, TileProgram
 
+
+class Side(Enum):
+    """Of tiles: what an axis of a tensor or buffer runs along."""
+
+    ROW = "row"
+    COL = "column"
+
+
 Axis = tuple[Tensor | Buffer, int]
+Sides = dict[Axis, Side]
 
 
 def orient(program: TileProgram) -> Sides:

@@ -1,12 +1,11 @@
-"""A: give an input a view of its own for each pair of axes that its blocks lie along.
+"""Give an input a view of its own for each pair of axes that its blocks lie along: part of `infer_layout`.
 
     before   Copy G[b, i : 64 x 128] -> X ; Copy G[b, 63, h : 128] -> g
     after    Copy G[b, i : 64 x 128] -> X ; Copy G_1[b, 63, h : 128] -> g    G_1: G again, for the host to lay otherwise
 
 A tensor is stored in tiles over the axes that its blocks extend over. An input that kernels only read can be stored
 several times, once for every choice of axes. A vector that is read along tile rows here and along tile columns
-there has a view for each: turning it on the chip would cost a tile operation, and float32 its last bits. The side of
-every axis is kept for the next two passes.
+there has a view for each: turning it on the chip would cost a tile operation, and float32 its last bits.
 """
 
 from __future__ import annotations
@@ -16,20 +15,18 @@ from dataclasses import replace
 from tilelang_tt.diagnostics import UnsupportedError
 from tilelang_tt.ir.buffers import Tensor
 from tilelang_tt.ir.fields import rewritten, walk
-from tilelang_tt.ir.layout import Sides
 from tilelang_tt.ir.tile import Copy, Stmt, TileProgram, table_reads, unique_name
-from tilelang_tt.passes.a_metadata.orient import orient, walked
+from tilelang_tt.passes.a_metadata.orient import Sides, walked
 
 _Way = tuple[tuple[int, ...], bool, bool]  # what `_way` finds
 
 
-def separate_views(program: TileProgram) -> TileProgram:
+def separate_views(program: TileProgram, sides: Sides) -> TileProgram:
     copies = [s for launch in program.launches for s in walk(launch.body) if isinstance(s, Copy)]
     written = {copy.dst.source for copy in copies}
     _check_tables(program, {tensor.param for tensor in written if isinstance(tensor, Tensor)})
     ways: dict[Tensor, dict[_Way, Tensor]] = {}
     names = {param.name for param in program.params} | {view.name for view in program.views}
-    sides = orient(program)
     for copy in copies:
         tensor = copy.src.source
         if not isinstance(tensor, Tensor) or tensor in written:
@@ -48,8 +45,7 @@ def separate_views(program: TileProgram) -> TileProgram:
 
     launches = tuple(replace(launch, body=rewritten(launch.body, of_view)) for launch in program.launches)
     more = [view for tensor, known in ways.items() for view in known.values() if view is not tensor]
-    viewed = replace(program, launches=launches, views=(*program.views, *more))
-    return replace(viewed, sides=orient(viewed) if more else sides)
+    return replace(program, launches=launches, views=(*program.views, *more))
 
 
 def _check_tables(program: TileProgram, written: set[int]) -> None:

@@ -73,13 +73,10 @@ def _signature(expr: Apply) -> str:
     return f"'{expr.op}' of {', '.join(operand.dtype for operand in expr.args)} to {expr.dtype}"
 
 
-def _tensor_layouts(program: TileProgram) -> None:
+def _layouts(program: TileProgram) -> None:
     for tensor in (*program.tensors, *program.views):
         if tensor not in program.layouts:
             raise fail("TT908", f"tensor '{tensor.name}' has no layout")
-
-
-def _buffer_layouts(program: TileProgram) -> None:
     for launch in program.launches:
         for buffer in launch.buffers:
             if buffer not in launch.layouts:
@@ -180,8 +177,7 @@ KNOWN_BUFFERS = Invariant(
 )
 TYPES = Invariant("types", "operands of an operation agree in type, and a block is assigned values of its type", _types)
 LEGAL_TYPES = Invariant("legal types", "the chip has instructions for the types of every operation", _legal_types)
-TENSOR_LAYOUTS = Invariant("tensor layouts", "every tensor and view has a layout in device memory", _tensor_layouts)
-BUFFER_LAYOUTS = Invariant("buffer layouts", "every buffer of a launch has its tiles", _buffer_layouts)
+LAYOUTS = Invariant("layouts", "every tensor and view has a layout in device memory, every buffer has tiles", _layouts)
 NO_COPIES = Invariant("no copies", "every T.copy has become a Load, a Store or a Map", _no_copies)
 UNITS = Invariant("units", "every launch says how its blocks become units of work", _units)
 NO_POSITIONS = Invariant("no positions", "no value depends on the position of an element", _no_positions)

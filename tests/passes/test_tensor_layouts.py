@@ -1,4 +1,4 @@
-"""A1 infer_layout: tile axes and storage formats of tensors."""
+"""A infer_layout: tile axes and storage formats of tensors."""
 
 import tilelang.language as T
 
@@ -68,7 +68,7 @@ def test_blocks_over_different_axes_are_refused() -> None:
     assert (
         refusal(lambda: after(infer_layout, main))
         == """\
-test_infer_layout.py: error[TT123]: 'B' is copied by blocks over axes (1, 2) and over axes (None, 0)
+test_tensor_layouts.py: error[TT123]: 'B' is copied by blocks over axes (1, 2) and over axes (None, 0)
     T.copy(V, B[0:64, 5, 7])
   help: copy blocks of a tensor over the same axes everywhere"""
     )

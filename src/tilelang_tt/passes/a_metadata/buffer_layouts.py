@@ -1,4 +1,4 @@
-"""A: give every on-chip buffer its shape in tiles, its format and its tile order.
+"""Give every on-chip buffer its shape in tiles, its format and its tile order: part of `infer_layout`.
 
     before   B_shared : bfloat16[128, 64], read by T.gemm(..., transpose_B=True)
     after    B_shared : 4 x 2 tiles, Float16_b, tiles by columns
@@ -17,21 +17,22 @@ from tilelang_tt.compiled import Decision
 from tilelang_tt.formats import TILE_BYTES, format_of
 from tilelang_tt.ir.buffers import Buffer, Tensor
 from tilelang_tt.ir.fields import walk
-from tilelang_tt.ir.layout import BufferLayout, Side, Sides, TileOrder
+from tilelang_tt.ir.layout import BufferLayout, TileOrder
 from tilelang_tt.ir.tile import Copy, Gemm, Launch, TileProgram, reads, writes
+from tilelang_tt.passes.a_metadata.orient import Side, Sides
 
 
-def propagate_layout(program: TileProgram) -> TileProgram:
+def buffer_layouts(program: TileProgram, sides: Sides) -> TileProgram:
     decisions: list[Decision] = []
     launches = []
     for launch in program.launches:
-        layouts = {buffer: _layout(program, launch, buffer, program.sides) for buffer in launch.buffers}
+        layouts = {buffer: _layout(program, launch, buffer, sides) for buffer in launch.buffers}
         launches.append(replace(launch, layouts=layouts))
         decisions += [
-            Decision("propagate_layout", buffer.name, _describe(layout), buffer.location)
+            Decision("infer_layout", buffer.name, _describe(layout), buffer.location)
             for buffer, layout in layouts.items()
         ]
-    return replace(program, launches=tuple(launches), sides={}).with_decisions(*decisions)
+    return replace(program, launches=tuple(launches)).with_decisions(*decisions)
 
 
 def buffer_layout(buffer: Buffer, format: str, sides: Sides, order: TileOrder = TileOrder.ROWS) -> BufferLayout:
