@@ -49,8 +49,8 @@ class Mark(Enum):
 
 READ, WRITE, BODY, DEFINES, NUMBER, SLOT, PLACE, ASIDE = ({"mark": mark} for mark in Mark)
 
-Held = tuple[Any, Mark | None]
-Change = Callable[[Any, Mark | None], Any]
+Held = tuple[object, Mark | None]
+Change = Callable[[object, Mark | None], object]
 Node = TypeVar("Node")
 Statement = TypeVar("Statement", "Stmt", "KernelStmt")
 Thing = TypeVar("Thing")
@@ -61,17 +61,14 @@ class _Kind(Enum):
     EXPRESSION = auto()
     THING = auto()
     PART = auto()
-    TUPLE = auto()
 
 
-def _per_class(find: Callable[[Any], Thing]) -> Callable[[Any], Thing]:
+def _per_class(find: Callable[[type], Thing]) -> Callable[[type], Thing]:
     return cache(find)
 
 
 @_per_class
-def _kind(cls: Any) -> _Kind:
-    if cls is tuple:
-        return _Kind.TUPLE
+def _kind(cls: type) -> _Kind:
     if scalar.is_expr_class(cls):
         return _Kind.EXPRESSION
     if not is_dataclass(cls):
@@ -80,13 +77,13 @@ def _kind(cls: Any) -> _Kind:
 
 
 @_per_class
-def _marks(cls: Any) -> tuple[tuple[str, Mark | None], ...]:
+def _marks(cls: type[Any]) -> tuple[tuple[str, Mark | None], ...]:
     """The fields of a class and their marks."""
     return tuple((one.name, one.metadata.get("mark")) for one in fields(cls))
 
 
 @_per_class
-def _bodies(cls: Any) -> tuple[str, ...]:
+def _bodies(cls: type) -> tuple[str, ...]:
     return tuple(name for name, mark in _marks(cls) if mark is Mark.BODY)
 
 
@@ -137,7 +134,7 @@ def rewritten(
 # --- what a statement holds -----------------------------------------------------------------------
 
 
-def held(stmt: Any) -> tuple[Held, ...]:
+def held(stmt: object) -> tuple[Held, ...]:
     """Things and expressions of a statement itself, in the order of its fields, with their marks."""
     known: tuple[Held, ...] | None = stmt.__dict__.get("_held")
     if known is None:
@@ -147,24 +144,23 @@ def held(stmt: Any) -> tuple[Held, ...]:
     return known
 
 
-def _collect(part: Any, outer: Mark | None, found: list[Held]) -> None:
+def _collect(part: object, outer: Mark | None, found: list[Held]) -> None:
     for name, mark in _marks(type(part)):
         if mark is not Mark.BODY:
             _collect_value(getattr(part, name), mark or outer, found)
 
 
-def _collect_value(value: Any, mark: Mark | None, found: list[Held]) -> None:
-    match _kind(type(value)):
-        case _Kind.TUPLE:
-            for one in value:
-                _collect_value(one, mark, found)
-        case _Kind.PART:
-            _collect(value, mark, found)
-        case _Kind.EXPRESSION | _Kind.THING:
-            found.append((value, mark))
+def _collect_value(value: object, mark: Mark | None, found: list[Held]) -> None:
+    if isinstance(value, tuple):
+        for one in value:
+            _collect_value(one, mark, found)
+    elif (kind := _kind(type(value))) is _Kind.PART:
+        _collect(value, mark, found)
+    elif kind is not _Kind.FACT:
+        found.append((value, mark))
 
 
-def things(stmt: Any, kind: type[Thing], mark: Mark) -> tuple[Thing, ...]:
+def things(stmt: object, kind: type[Thing], mark: Mark) -> tuple[Thing, ...]:
     """The things of a kind under a mark, each once."""
     known: dict[tuple[type, Mark], tuple[Thing, ...]] = stmt.__dict__.setdefault("_things", {})
     found = known.get((kind, mark))
@@ -187,7 +183,7 @@ def marked(stmt: object, *marks: Mark) -> tuple[Expr, ...]:
 
 def defined(stmt: object) -> tuple[Var, ...]:
     """Variables that get their values in a statement itself."""
-    return tuple(one for one, mark in held(stmt) if mark is Mark.DEFINES)
+    return tuple(one for one, mark in held(stmt) if mark is Mark.DEFINES and scalar.is_var(one))
 
 
 # --- rebuilding -----------------------------------------------------------------------------------
@@ -199,17 +195,15 @@ def rebuilt(value: Node, change: Change) -> Node:
     It is asked for all expressions, things and parts, outer before inner, nested statements included; None: the old one
     stays, and what is inside it is asked for.
     """
-    return _rebuilt(value, change, None)  # type: ignore[no-any-return]
+    return _rebuilt(value, change, None)  # type: ignore[return-value]
 
 
-def _rebuilt(value: Any, change: Change, outer: Mark | None) -> Any:
-    kind = _kind(type(value))
-    if kind is _Kind.FACT:
-        return value
-    if kind is _Kind.TUPLE:
+def _rebuilt(value: object, change: Change, outer: Mark | None) -> object:
+    if isinstance(value, tuple):
         items = tuple(_rebuilt(one, change, outer) for one in value)
         return value if all(new is old for new, old in zip(items, value, strict=True)) else items
-    new = change(value, outer)
+    kind = _kind(type(value))
+    new = None if kind is _Kind.FACT else change(value, outer)
     if new is not None or kind is not _Kind.PART:
         return value if new is None else new
     outer = None if outer is Mark.BODY else outer
@@ -220,7 +214,7 @@ def _rebuilt(value: Any, change: Change, outer: Mark | None) -> Any:
 def renamed(value: Node, names: Mapping[Thing, Thing], only: Mark | None = None) -> Node:
     """`value` with other things in place of some; under one mark, or wherever they are."""
 
-    def change(old: Any, mark: Mark | None) -> Any:
+    def change(old: Any, mark: Mark | None) -> object:
         return names.get(old) if _kind(type(old)) is _Kind.THING and only in (None, mark) else None
 
     return rebuilt(value, change)
@@ -229,7 +223,7 @@ def renamed(value: Node, names: Mapping[Thing, Thing], only: Mark | None = None)
 def with_expressions(value: Node, change: Callable[[Expr], Expr]) -> Node:
     """`value` with every expression that it computes with replaced."""
 
-    def changed(old: Any, mark: Mark | None) -> Any:
+    def changed(old: object, mark: Mark | None) -> object:
         return change(old) if scalar.is_expr(old) and mark not in (Mark.DEFINES, Mark.ASIDE) else None
 
     return rebuilt(value, changed)

@@ -29,8 +29,8 @@ class Codec:
 def listed(one: Codec, by: str = ", ") -> Codec:
     """Any number of values, one behind the other."""
 
-    def read(reader: Reader) -> tuple[Any, ...]:
-        found: list[Any] = []
+    def read(reader: Reader) -> tuple[object, ...]:
+        found: list[object] = []
         while True:
             start = reader.at
             try:
@@ -90,7 +90,7 @@ class Form:
 
     cls: type
     template: str
-    fixed: Mapping[str, Any] = field(default_factory=dict)
+    fixed: Mapping[str, object] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "pieces", _pieces(self.template)[0])
@@ -98,15 +98,15 @@ class Form:
         object.__setattr__(self, "defaults", defaults)
 
     pieces: tuple[_Piece, ...] = field(init=False, repr=False)
-    defaults: dict[str, Any] = field(init=False, repr=False)
+    defaults: dict[str, object] = field(init=False, repr=False)
 
     def suits(self, node: object) -> bool:
         return type(node) is self.cls and all(_same(getattr(node, name), value) for name, value in self.fixed.items())
 
-    def write(self, node: Any, names: Names, codecs: Mapping[str, Codec]) -> str:
+    def write(self, node: object, names: Names, codecs: Mapping[str, Codec]) -> str:
         return "".join(self._written(piece, node, names, codecs) for piece in self.pieces)
 
-    def _written(self, piece: _Piece, node: Any, names: Names, codecs: Mapping[str, Codec]) -> str:
+    def _written(self, piece: _Piece, node: object, names: Names, codecs: Mapping[str, Codec]) -> str:
         match piece:
             case str():
                 return piece
@@ -125,7 +125,7 @@ class Form:
             self._read(piece, reader, codecs, found)
         return found
 
-    def _read(self, piece: _Piece, reader: Reader, codecs: Mapping[str, Codec], found: dict[str, Any]) -> None:
+    def _read(self, piece: _Piece, reader: Reader, codecs: Mapping[str, Codec], found: dict[str, object]) -> None:
         match piece:
             case str():
                 if piece.strip():
@@ -149,7 +149,7 @@ def _names(pieces: tuple[_Piece, ...]) -> list[str]:
     return [piece.name for piece in pieces if isinstance(piece, _Field | _Flag)]
 
 
-def _same(value: Any, other: Any) -> bool:
+def _same(value: object, other: object) -> bool:
     if scalar.is_expr(value) or scalar.is_expr(other):
         a, b = (scalar.int_value(one) if scalar.is_expr(one) else None for one in (value, other))
         return a is not None and a == b
@@ -163,7 +163,7 @@ class Grammar:
     forms: tuple[Form, ...]
     codecs: Mapping[str, Codec]
 
-    def write(self, node: Any, names: Names) -> str:
+    def write(self, node: object, names: Names) -> str:
         form = next(form for form in self.forms if form.suits(node))
         return form.write(node, names, self.codecs)
 
@@ -186,7 +186,7 @@ class Grammar:
         """A codec for parts of statements: the first form of a class that fits."""
         forms = [form for form in self.forms if form.cls is cls]
 
-        def read(reader: Reader) -> Any:
+        def read(reader: Reader) -> object:
             return reader.either(*(lambda form=form: cls(**form.read(reader, self.codecs)) for form in forms))
 
         return Codec(lambda node, names: self.write(node, names), read)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
 
 from tvm import tirx
 
@@ -10,7 +10,9 @@ from tilelang_tt.ir import scalar
 from tilelang_tt.ir.scalar import Expr
 from tilelang_tt.ir.text import ParseError, Reader
 
-_LEVELS: tuple[dict[str, Any], ...] = (  # weakest first; of two operators that begin alike the longer one first
+Build = Callable[..., Expr]
+# Weakest first; of two operators that begin alike the longer one first.
+_LEVELS: tuple[dict[str, Build], ...] = (
     {"or": tirx.Or},
     {"and": tirx.And},
     {"==": tirx.EQ, "!=": tirx.NE},
@@ -18,14 +20,12 @@ _LEVELS: tuple[dict[str, Any], ...] = (  # weakest first; of two operators that 
     {"+": tirx.Add, "-": tirx.Sub},
     {"*": tirx.Mul, "//": tirx.FloorDiv, "%": tirx.FloorMod},
 )
-_FUNCTIONS: dict[str, Any] = {"min": tirx.Min, "max": tirx.Max, "truncdiv": tirx.Div, "truncmod": tirx.Mod}
+_FUNCTIONS: dict[str, Build] = {"min": tirx.Min, "max": tirx.Max, "truncdiv": tirx.Div, "truncmod": tirx.Mod}
 
 
 def read_expr(reader: Reader, level: int = 0) -> Expr:
-    left: Expr
     if level == len(_LEVELS):
-        left = _operand(reader)
-        return left
+        return _operand(reader)
     left = read_expr(reader, level + 1)
     while True:
         if reader.peek("->"):
@@ -36,7 +36,7 @@ def read_expr(reader: Reader, level: int = 0) -> Expr:
         left = _LEVELS[level][found](left, read_expr(reader, level + 1))
 
 
-def _operand(reader: Reader) -> Any:
+def _operand(reader: Reader) -> Expr:
     if reader.maybe("("):
         return _bracket(reader)
     if reader.peek("-") or reader.text[reader.at : reader.at + 1].isdigit():
@@ -54,20 +54,16 @@ def _operand(reader: Reader) -> Any:
 
 
 def _bracket(reader: Reader) -> Expr:
-    inner: Expr
     if reader.maybe("not "):
-        inner = tirx.Not(read_expr(reader))
-    else:
-        inner = read_expr(reader)
-        if reader.maybe("if "):
-            test = read_expr(reader)
-            reader.take("else")
-            inner = tirx.Select(test, inner, read_expr(reader))
-    reader.take(")")
-    return inner
+        return reader.then(tirx.Not(read_expr(reader)), ")")
+    inner = read_expr(reader)
+    if reader.maybe("if "):
+        test = reader.then(read_expr(reader), "else")
+        inner = tirx.Select(test, inner, read_expr(reader))
+    return reader.then(inner, ")")
 
 
-def _call(reader: Reader, name: str) -> Any:
+def _call(reader: Reader, name: str) -> Expr:
     literal = reader.text[reader.at : reader.at + 1].isdigit() or reader.peek("-")
     args = reader.separated(lambda: read_expr(reader))
     reader.take(")")

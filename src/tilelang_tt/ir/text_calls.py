@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, get_args
+from typing import get_args
 
 from tilelang_tt.ir import engine, movement, scalar
 from tilelang_tt.ir.cb import Cb, CbCall, CbKind
@@ -97,11 +97,11 @@ def _read_dst(reader: Reader) -> Expr:
     return reader.then(read_expr(reader), "]")
 
 
-def _mode_text(mode: Any, names: Names) -> str:
+def _mode_text(mode: engine.Mode | engine.SfpuMode, names: Names) -> str:
     return f"sfpu {mode.init}" if isinstance(mode, engine.SfpuMode) else GRAMMAR.write(mode, names)
 
 
-def _read_mode(reader: Reader) -> Any:
+def _read_mode(reader: Reader) -> object:
     if reader.maybe("sfpu "):
         return _read_init(reader)
     return reader.either(*(lambda cls=cls: GRAMMAR.codec(cls).read(reader) for cls in get_args(engine.Mode)))

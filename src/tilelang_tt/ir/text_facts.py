@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import Enum
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.buffers import Buffer, Tensor
@@ -21,7 +21,7 @@ from tilelang_tt.ir.layout import (
     TileOrder,
     Window,
 )
-from tilelang_tt.ir.scalar import Expr
+from tilelang_tt.ir.scalar import Expr, Var
 from tilelang_tt.ir.scalar_parse import read_expr
 from tilelang_tt.ir.text import Names, Reader, number_text, place, size
 
@@ -44,11 +44,11 @@ def _optional_int(reader: Reader) -> int | None:
     return None if reader.maybe("None") else reader.int()
 
 
-def _defined(var: Any) -> str:
+def _defined(var: Var) -> str:
     return "" if str(var.dtype) == "int32" else f": {var.dtype}"
 
 
-def _new(reader: Reader) -> Any:
+def _new(reader: Reader) -> Var:
     name = reader.name()
     return reader.sight.variable(name, reader.name() if reader.maybe(":") else "int32")
 
@@ -158,9 +158,9 @@ def read_buffer_layout(reader: Reader) -> BufferLayout:
     return BufferLayout(rows, cols, format, page_bytes, order, row, col, outer, constant, first_row, first)
 
 
-def _read_outer(reader: Reader) -> Any:
+def _read_outer(reader: Reader) -> tuple[int, ...]:
     reader.take(",")
-    outer = () if reader.maybe("no") else CODECS["extents"].read(reader)
+    outer: tuple[int, ...] = () if reader.maybe("no") else CODECS["extents"].read(reader)
     return reader.then(outer, "matrices")
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
-from tilelang_tt.passes.record import Invariant, Pass, Stage
+from tilelang_tt.ir.kernel import KernelSet
+from tilelang_tt.ir.tile import TileProgram
+from tilelang_tt.passes.record import Pass, Stage
 
 _HEAD = """\
 # Passes
@@ -21,22 +22,19 @@ it is checked after every later pass, of kernels once more at the end. What it *
 _TABLE = "| pass | what it does | needs | ensures |\n|---|---|---|---|"
 
 
-def page(passes: Iterable[Pass[Any]]) -> str:
+def page(passes: Iterable[Pass[TileProgram] | Pass[KernelSet]]) -> str:
     """The whole page."""
     rows = tuple(passes)
     parts = [_HEAD]
     for stage in Stage:
         own = [_row(one) for one in rows if one.stage is stage]
         parts.append("\n".join([f"## {stage.name}. {stage.value}\n", _TABLE, *own]) + "\n")
-    known = dict.fromkeys(invariant for one in rows for invariant in (*one.needs, *one.ensures))
-    lines = [f"| {invariant.name} | {invariant.text} |" for invariant in known]
+    known = dict.fromkeys((found.name, found.text) for one in rows for found in (*one.needs, *one.ensures))
+    lines = [f"| {name} | {text} |" for name, text in known]
     parts.append("\n".join(["## What is ensured\n", "| name | meaning |", "|---|---|", *lines]) + "\n")
     return "\n".join(parts)
 
 
-def _row(one: Pass[Any]) -> str:
-    return f"| `{one.name}` | {one.summary} | {_names(one.needs)} | {_names(one.ensures)} |"
-
-
-def _names(invariants: Iterable[Invariant[Any]]) -> str:
-    return ", ".join(invariant.name for invariant in invariants)
+def _row(one: Pass[TileProgram] | Pass[KernelSet]) -> str:
+    needs, ensures = (", ".join(found.name for found in invariants) for invariants in (one.needs, one.ensures))
+    return f"| `{one.name}` | {one.summary} | {needs} | {ensures} |"
