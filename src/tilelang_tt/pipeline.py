@@ -33,7 +33,6 @@ from tilelang_tt.passes.a_metadata.legalize_types import legalize_types
 from tilelang_tt.passes.b_partition.partition_work import partition_work
 from tilelang_tt.passes.c_tile.complete_parts import complete_parts
 from tilelang_tt.passes.c_tile.drop_dead_writes import drop_dead_writes
-from tilelang_tt.passes.c_tile.factor_numbers import factor_numbers
 from tilelang_tt.passes.c_tile.fit_products import fit_products
 from tilelang_tt.passes.c_tile.form_sections import form_sections
 from tilelang_tt.passes.c_tile.keep_first_rows import keep_first_rows
@@ -103,7 +102,6 @@ BLOCK_PASSES: tuple[TilePass, ...] = (
     Pass(mask_padding, C, needs=(LAYOUTS, NO_COPIES)),
     Pass(lower_positions, C, needs=(LAYOUTS,), ensures=(NO_POSITIONS,)),
     Pass(lower_reductions, C, needs=(LAYOUTS,)),
-    Pass(factor_numbers, C),
     Pass(separate_roles, C, needs=(NO_COPIES,), ensures=(ONE_ROLE,)),
     Pass(form_sections, C, needs=(LAYOUTS, NO_POSITIONS)),
     Pass(start_sums, C, needs=(LAYOUTS,)),

@@ -1,10 +1,10 @@
-"""C factor_numbers: a common factor of both parts of a sum or difference is applied once."""
+"""C form_sections: a common factor of both parts of a sum or difference is applied once."""
 
 from typing import Any
 
 import tilelang.language as T
 
-from tilelang_tt.passes.c_tile.factor_numbers import factor_numbers
+from tilelang_tt.passes.c_tile.form_sections import form_sections
 
 from .stages import after, body
 
@@ -25,4 +25,4 @@ def difference(a: float, b: float) -> Any:
 
 
 def test_different_factors_stay() -> None:
-    assert "Map x = (x * 0.5) - (largest[i] * 0.25)\n" in body(after(factor_numbers, difference(0.5, 0.25)))
+    assert "Map x_out = (x_in * 0.5) - (largest[i] * 0.25)\n" in body(after(form_sections, difference(0.5, 0.25)))

@@ -25,8 +25,8 @@ def test_before_and_after() -> None:
   Gemm largest_tile = largest_tile_lane @ ones
   Map largest = max(largest, largest_tile)
   Map largest = max(largest, before)
-  Map factor = exp2((before - largest) * 0.25)
-  Map scores = exp2((scores - largest[i]) * 0.25)
+  Map factor = exp2((before * 0.25) - (largest * 0.25))
+  Map scores = exp2((scores * 0.25) - (largest[i] * 0.25))
   Gemm part = scores @ ones
   Map total = (total * factor) + part
   Map weights = scores

@@ -41,6 +41,11 @@ class Place:
         """The place of another statement of the same list."""
         return Place(self.body, index, self.outer)
 
+    def replaced(self, *stmts: Stmt, through: int | None = None) -> tuple[Stmt, ...]:
+        """The list with others in place of this statement, or of all from it through another one."""
+        last = self.index if through is None else through
+        return (*self.body[: self.index], *stmts, *self.body[last + 1 :])
+
     def reaches(self, buffer: Buffer, wanted: Test, stops: Test) -> bool:
         """Whether some path from here comes to a wanted user of a block before one that stops it."""
         found = comes_first(self.body[self.index + 1 :], buffer, wanted, stops)

@@ -36,7 +36,7 @@ def _swept(launch: Launch, decisions: list[Decision]) -> Launch:
         if target is not None:
             text = "left out: nothing reads what it puts there"
             decisions.append(Decision("drop_dead_writes", target.name, text, stmt.location))
-        return place.body[: place.index] + place.body[place.index + 1 :]
+        return place.replaced()
 
     body = changed(launch.body, without)
     return launch if body is launch.body else _swept(replace(launch, body=body), decisions)

@@ -1,4 +1,4 @@
-"""C: multiply a difference once instead of both of its parts.
+"""Multiply a difference once instead of both of its parts: a rule of `form_sections`.
 
     before   Map P = exp2(S * 0.18 - m[i] * 0.18)
     after    Map P = exp2((S - m[i]) * 0.18)
@@ -9,21 +9,21 @@ One product less for every tile, and one rounding: close numbers lose nothing wh
 from __future__ import annotations
 
 import math
+import operator
 from dataclasses import replace
 
+from tilelang_tt.ir.dataflow import Place
 from tilelang_tt.ir.elements import Apply, ElementExpr, Number
-from tilelang_tt.ir.fields import rewritten
-from tilelang_tt.ir.tile import Map, Stmt, TileProgram
+from tilelang_tt.ir.tile import Map, Stmt
 from tilelang_tt.ops.expressions import apply
+from tilelang_tt.passes.c_tile.rules import Setting
 
 
-def factor_numbers(program: TileProgram) -> TileProgram:
-    launches = tuple(replace(launch, body=rewritten(launch.body, _map)) for launch in program.launches)
-    return replace(program, launches=launches)
-
-
-def _map(stmt: Stmt) -> tuple[Stmt] | None:
-    return (replace(stmt, value=_factored(stmt.value)),) if isinstance(stmt, Map) else None
+def factor_numbers(place: Place, _: Setting) -> tuple[Stmt, ...] | None:
+    stmt = place.stmt
+    if not isinstance(stmt, Map) or (value := _factored(stmt.value)) is stmt.value:
+        return None
+    return place.replaced(replace(stmt, value=value))
 
 
 def _factored(expr: ElementExpr) -> ElementExpr:
@@ -34,7 +34,7 @@ def _factored(expr: ElementExpr) -> ElementExpr:
         (a, factor), (b, other) = map(_product, args)
         if factor is not None and factor == other:
             return apply("mul", apply(expr.op, a, b), factor)
-    return replace(expr, args=args)
+    return expr if all(map(operator.is_, args, expr.args)) else replace(expr, args=args)
 
 
 def _product(expr: ElementExpr) -> tuple[ElementExpr, Number | None]:

@@ -33,7 +33,7 @@ def fold_clear(place: Place, setting: Setting) -> tuple[Stmt, ...] | None:
         folded = None if later is None else _overwrite_first(body[later], fill.dst, where, _facts(setting))
         if later is not None and folded is not None:
             setting.decide(fill.dst, "not cleared: the first product overwrites it", fill.location)
-            return (*body[:index], *_without(place.stmt, fill), *body[index + 1 : later], folded, *body[later + 1 :])
+            return place.replaced(*_without(place.stmt, fill), *body[index + 1 : later], folded, through=later)
     return None
 
 

@@ -1,10 +1,11 @@
 """C: decide what each pass through DST computes.
 
-                   before                                          after
-    inline_map     Map c = max(c, 0) ; Map out = c                 Map out = max(c, 0)
-    forward_copy   Map a = b ; Gemm c = a @ w                      Gemm c = b @ w
-    split_map      Map y = (big) * (bigger)                        Map y_part = (bigger) ; Map y = (big) * y_part
-    join_maps      Map m = max(t, old) ; Map f = old - m           Section Map m = max(t, old) ; Map f = old - max(..)
+                     before                                        after
+    factor_numbers   Map p = s * 2 - m * 2                         Map p = (s - m) * 2
+    inline_map       Map c = max(c, 0) ; Map out = c               Map out = max(c, 0)
+    forward_copy     Map a = b ; Gemm c = a @ w                    Gemm c = b @ w
+    split_map        Map y = (big) * (bigger)                      Map y_part = (bigger) ; Map y = (big) * y_part
+    join_maps        Map m = max(t, old) ; Map f = old - m         Section Map m = max(t, old) ; Map f = old - max(..)
 
 A tile that goes through L1 between two statements is packed and unpacked again. Each rule above is a file. They are
 tried in this order at every statement until none applies: first whatever needs no section of its own is put into
@@ -15,6 +16,7 @@ scheduler in one way whether DST has room (`Setting.fits`).
 from __future__ import annotations
 
 from tilelang_tt.ir.tile import TileProgram
+from tilelang_tt.passes.c_tile.factor_numbers import factor_numbers
 from tilelang_tt.passes.c_tile.forward_copy import forward_copy
 from tilelang_tt.passes.c_tile.inline_map import inline_map
 from tilelang_tt.passes.c_tile.join_maps import join_maps
@@ -22,7 +24,13 @@ from tilelang_tt.passes.c_tile.rules import Rule, with_rules
 from tilelang_tt.passes.c_tile.split_map import split_map
 
 # A section that joins an update with the last use of the old value needs no copy of that: copies are looked at again.
-RULES: tuple[tuple[Rule, ...], ...] = ((inline_map, forward_copy), (split_map,), (join_maps,), (forward_copy,))
+RULES: tuple[tuple[Rule, ...], ...] = (
+    (factor_numbers,),
+    (inline_map, forward_copy),
+    (split_map,),
+    (join_maps,),
+    (forward_copy,),
+)
 
 
 def form_sections(program: TileProgram) -> TileProgram:

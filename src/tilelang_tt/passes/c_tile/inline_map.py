@@ -46,7 +46,7 @@ def inline_map(place: Place, setting: Setting) -> tuple[Stmt, ...] | None:
         return None
     text = f"computed in one pass with '{second.dst.name}': '{middle.name}' makes no trip through L1 in between"
     setting.decide(middle, text, second.location)
-    return (*body[:index], *body[index + 1 : later], result, *body[later + 1 :])
+    return place.replaced(*body[index + 1 : later], result, through=later)
 
 
 def _as_map(stmt: Stmt) -> Map | None:

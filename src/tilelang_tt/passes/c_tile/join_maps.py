@@ -35,7 +35,7 @@ def join_maps(place: Place, setting: Setting) -> tuple[Stmt, ...] | None:
             section = Section(results, location=place.stmt.location)
             names = " and ".join(f"'{one.dst.name}'" for one in first)
             setting.decide(second.dst, f"computed in one pass with {names}", second.location)
-            return (*body[:index], section, *body[index + 1 : later], *body[later + 1 :])
+            return place.replaced(section, *body[index + 1 : later], through=later)
     return None
 
 

@@ -50,7 +50,7 @@ def keep_in_dst(place: Place, setting: Setting) -> tuple[Stmt, ...] | None:
         setting.layouts[held] = setting.layouts[buffer]
         sums, maps = renamed(sums, {buffer: held}, Mark.WRITE), renamed(maps, {buffer: held}, Mark.READ)
     section = Section(maps, (sums,), held, location=behind.stmt.location)
-    return (*place.body[: place.index], section, *place.body[place.index + 2 :])
+    return place.replaced(section, through=behind.index)
 
 
 def _meets(buffer: Buffer, results: tuple[Map, ...], setting: Setting) -> bool:

@@ -24,14 +24,14 @@ def preload(place: Place, setting: Setting) -> tuple[Stmt, ...] | None:
     mask = _mask(place.stmt)
     if mask is None:
         return None
-    (buffer, start), body, index = mask, place.body, place.index
-    later = first_use(body, index + 1, buffer, steady=True)
+    (buffer, start), body = mask, place.body
+    later = first_use(body, place.index + 1, buffer, steady=True)
     gemm = None if later is None else body[later]
     if later is None or not isinstance(gemm, Gemm) or not _adds_to(gemm, buffer, start, setting.layouts[buffer]):
         return None
     setting.decide(buffer, "the mask is in DST before the product is added to it", start.location)
     new = replace(gemm, clear=scalar.true(), start=start)
-    return (*body[:index], *body[index + 1 : later], new, *body[later + 1 :])
+    return place.replaced(*body[place.index + 1 : later], new, through=later)
 
 
 def _mask(stmt: Stmt) -> tuple[Buffer, Start] | None:

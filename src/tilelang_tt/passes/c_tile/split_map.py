@@ -29,7 +29,7 @@ def split_map(place: Place, setting: Setting) -> tuple[Stmt, ...] | None:
     steps = (*splitter.parts.values(), last)
     text = f"{dst_program(stmt.value).slots} tiles of DST at once are too many: computed in {len(steps)} steps"
     setting.decide(stmt.dst, text, stmt.location)
-    return (*place.body[: place.index], *steps, *place.body[place.index + 1 :])
+    return place.replaced(*steps)
 
 
 class _Splitter:

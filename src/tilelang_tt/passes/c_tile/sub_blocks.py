@@ -36,7 +36,7 @@ def sub_blocks(place: Place, setting: Setting) -> tuple[Stmt, ...] | None:
     sub = largest(dividing(layout, capacity, one_column=by_columns(gemm, setting.layouts)))
     text = f"{layout.rows} x {layout.cols} tiles by sub-blocks of {sub.rows} x {sub.cols}; DST holds {capacity}"
     setting.decide(gemm.c, text, gemm.location)
-    return (*place.body[: place.index], *before, replace(gemm, sub_block=sub), *place.body[place.index + 1 :])
+    return place.replaced(*before, replace(gemm, sub_block=sub))
 
 
 def by_columns(gemm: Gemm, layouts: Mapping[Buffer, BufferLayout]) -> bool:
