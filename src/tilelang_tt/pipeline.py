@@ -67,6 +67,7 @@ from tilelang_tt.passes.f_verify.verify_program import (
     LAYOUTS,
     LEGAL_TYPES,
     NO_COPIES,
+    NO_ELEMENTS,
     NO_POSITIONS,
     ONE_ROLE,
     PUBLISHED,
@@ -78,12 +79,31 @@ from tilelang_tt.passes.f_verify.verify_program import (
 )
 from tilelang_tt.passes.fit_l1.fit_l1 import fit_l1
 from tilelang_tt.passes.fit_l1.share_buffers import share_buffers
+from tilelang_tt.passes.raise_elements.expand_reductions import expand_reductions
+from tilelang_tt.passes.raise_elements.fill_before_use import fill_before_use
+from tilelang_tt.passes.raise_elements.narrow_int64 import narrow_int64
+from tilelang_tt.passes.raise_elements.parallelize_loops import parallelize_loops
+from tilelang_tt.passes.raise_elements.raise_to_tiles import raise_to_tiles
+from tilelang_tt.passes.raise_elements.split_axes import split_axes
+from tilelang_tt.passes.raise_elements.split_by_condition import split_by_condition
+from tilelang_tt.passes.raise_elements.zero_tensor_tails import zero_tensor_tails
 from tilelang_tt.passes.record import Pass, Stage, holding, verify
 from tilelang_tt.runtime.plan import SourceLine
 from tilelang_tt.version import __version__
 
-A, B, C, D, E = Stage
+R, A, B, C, D, E = Stage
 TilePass = Pass[TileProgram]
+
+RAISING_PASSES: tuple[TilePass, ...] = (
+    Pass(narrow_int64, R),
+    Pass(expand_reductions, R),
+    Pass(parallelize_loops, R),
+    Pass(split_by_condition, R),
+    Pass(split_axes, R),
+    Pass(raise_to_tiles, R, needs=(TYPES,), ensures=(NO_ELEMENTS,)),
+    Pass(fill_before_use, R, needs=(NO_ELEMENTS,)),
+    Pass(zero_tensor_tails, R, needs=(NO_ELEMENTS,)),
+)
 
 PLACING_PASSES: tuple[TilePass, ...] = (
     Pass(legalize_types, A, needs=(TYPES,), ensures=(LEGAL_TYPES,)),
@@ -117,7 +137,7 @@ ENGINE_PASSES: tuple[TilePass, ...] = (
     Pass(publish_blocks, C, needs=(STREAMS,), ensures=(PUBLISHED,)),
 )
 
-TILE_PASSES = (*PLACING_PASSES, *BLOCK_PASSES, *ENGINE_PASSES)
+TILE_PASSES = (*RAISING_PASSES, *PLACING_PASSES, *BLOCK_PASSES, *ENGINE_PASSES)
 
 # Between the two levels: `split_device_kernel`, which needs everything above.
 
@@ -141,7 +161,7 @@ def run_passes(func: Any, options: Options, snapshot: Snapshot) -> tuple[TilePro
     program = lift(func, options)
     verify(program, LIFTED)
     snapshot("lift", program)
-    program = _through(PLACING_PASSES, program, snapshot)
+    program = _through((*RAISING_PASSES, *PLACING_PASSES), program, snapshot)
     steps: list[tuple[str, TileProgram]] = []  # of the way to write the program that fits
 
     def settled(way: TileProgram) -> TileProgram:

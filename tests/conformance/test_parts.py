@@ -74,7 +74,8 @@ def in_rounds(*, read: bool, branch: bool) -> Any:
 
 @pytest.mark.parametrize(("read", "branch"), [(False, False), (True, False), (False, True)])
 def test_rounds_of_a_loop(read: bool, branch: bool) -> None:
-    agree(in_rounds(read=read, branch=branch), {"A": whole_numbers(3 * M, N), "B": torch.zeros(3 * M, N)}, ("B",))
+    tensors = {"A": whole_numbers(3 * M, N), "B": torch.zeros(3 * M, N)}
+    agree(in_rounds(read=read, branch=branch), tensors, ("B",), undefined=branch)
 
 
 def unseen() -> Any:

@@ -7,8 +7,8 @@ import tilelang.language as T
 import torch
 from three_ways import TWO_CORES, agree, whole_numbers
 
-from tilelang_tt.frontend.lift import lift
 from tilelang_tt.options import Options
+from tilelang_tt.pipeline import compile_function
 
 
 def last_of_a_vector(dtype: str) -> Any:
@@ -108,7 +108,7 @@ def squares_by_fours() -> Any:
 
 def test_columns_by_fours() -> None:
     agree(squares_by_fours(), {"A": whole_numbers(32, 24), "S": torch.zeros(32, 4)}, ("S",))
-    told = [(d.subject, d.text) for d in lift(squares_by_fours(), TWO_CORES).decisions]
+    told = [(d.subject, d.text) for d in compile_function(squares_by_fours(), TWO_CORES).decisions]
     assert ("j", "one of 4 rounds after the other: something is not walked by whole tiles of 32") in told
 
 

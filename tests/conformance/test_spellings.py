@@ -6,12 +6,10 @@ import pytest
 import tilelang
 import tilelang.language as T
 import torch
-from three_ways import agree, whole_numbers
+from three_ways import agree, raised, whole_numbers
 
-from tilelang_tt.frontend.lift import lift
 from tilelang_tt.ir.fields import walk
 from tilelang_tt.ir.tile import Loop
-from tilelang_tt.options import Options
 
 
 def nested(outer: Any, inner: Any) -> Any:
@@ -47,9 +45,7 @@ def test_independent_rounds(inner: Any) -> None:
     found = (a @ b) * torch.arange(1, 33)[:, None]
     kernel = nested(T.serial, inner)
     agree(kernel, {"A": a, "B": b, "C": torch.zeros(32, 64)}, ("C",), reference={"C": found})
-    loops = [
-        stmt for launch in lift(kernel, Options()).launches for stmt in walk(launch.body) if isinstance(stmt, Loop)
-    ]
+    loops = [stmt for stmt in walk(raised(kernel).body) if isinstance(stmt, Loop)]
     assert [int(loop.extent) for loop in loops] == [4]  # rounds of k alone see each other
 
 
@@ -69,7 +65,7 @@ def test_two_loops_that_are_one() -> None:
     a = whole_numbers(512, low=-20, high=20)
     found = torch.trunc(a / 4 + torch.sign(a) / 2)
     agree(by_eights(), {"A": a, "B": torch.zeros(512)}, ("B",), reference={"B": found})
-    launch = lift(by_eights(), Options()).launches[0]
+    launch = raised(by_eights())
     assert not any(isinstance(stmt, Loop) for stmt in walk(launch.body))
 
 
@@ -85,7 +81,7 @@ def row_by_row(count: int) -> Any:
 
 
 def test_a_loop_over_matrices_needs_one_at_a_time() -> None:
-    launch = lift(row_by_row(400), Options()).launches[0]
+    launch = raised(row_by_row(400))
     assert {buffer.shape for buffer in launch.buffers} == {(32, 64)}
 
 

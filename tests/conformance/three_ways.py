@@ -11,11 +11,13 @@ import numpy as np
 import torch
 
 from tilelang_tt.conformance.upstream_cpu import CpuKernel
+from tilelang_tt.frontend.lift import lift
+from tilelang_tt.ir.fields import walk
 from tilelang_tt.ir.interpret import interpret
 from tilelang_tt.ir.room import room
-from tilelang_tt.ir.tile import TileProgram
+from tilelang_tt.ir.tile import Each, Launch, TileProgram
 from tilelang_tt.options import Options
-from tilelang_tt.pipeline import print_files, run_passes
+from tilelang_tt.pipeline import RAISING_PASSES, print_files, run_passes
 from tilelang_tt.runtime.plan import Plan
 from tilelang_tt.runtime.virtual import launch
 
@@ -27,6 +29,19 @@ def whole_numbers(*shape: int, low: int = -4, high: int = 5, dtype: torch.dtype 
     return torch.randint(low, high, shape, generator=generator).to(dtype)
 
 
+def raised(func: Any) -> Launch:
+    """The only launch of a function, as operations on blocks of tiles."""
+    program = lift(func, Options())
+    for step in RAISING_PASSES:
+        program = step(program)
+    (launch,) = program.launches
+    return launch
+
+
+def _of_tiles(program: TileProgram) -> bool:
+    return not any(isinstance(stmt, Each) for launch in program.launches for stmt in walk(launch.body))
+
+
 def agree(
     func: Any,
     tensors: dict[str, torch.Tensor],
@@ -36,8 +51,12 @@ def agree(
     numerics: str = "exact",
     options: Options = TWO_CORES,
     reference: dict[str, torch.Tensor] | None = None,
+    undefined: bool = False,
 ) -> dict[str, torch.Tensor]:
-    """Runs a kernel, compares the tensors named in `results`, and returns them. `reference` replaces TileLang's."""
+    """Runs a kernel, compares the tensors named in `results`, and returns them. `reference` replaces TileLang's.
+
+    `undefined`: the kernel hands out elements that it never assigned, which are zeros once blocks are made of tiles.
+    """
     if reference is None:
         reference = {name: tensor.clone() for name, tensor in tensors.items()}
         CpuKernel(func)(*reference.values())
@@ -51,7 +70,8 @@ def agree(
         if isinstance(state, TileProgram):
             found = interpret(state, arrays, exact=True)
             for name in results:
-                compare(found[name], name, f"the interpreter after {stage}")
+                array = np.nan_to_num(found[name]) if undefined and not _of_tiles(state) else found[name]
+                compare(array, name, f"the interpreter after {stage}")
 
     program, sets = run_passes(func, options, meaning)
     for kernels in sets:

@@ -20,10 +20,18 @@ from tilelang_tt.ir.text_program import tile_text
 from tilelang_tt.ir.tile import Launch, TileProgram
 from tilelang_tt.options import Options
 from tilelang_tt.passes.d_split.split_device_kernel import split_device_kernel
-from tilelang_tt.pipeline import KERNEL_PASSES, TILE_PASSES
+from tilelang_tt.pipeline import KERNEL_PASSES, RAISING_PASSES, TILE_PASSES
 
 TilePass = Callable[[TileProgram], TileProgram]
 KernelPass = Callable[[KernelSet], KernelSet]
+
+
+def raised(func: Any, options: Options | None = None) -> TileProgram:
+    """A lifted function, as operations on blocks of tiles."""
+    program = lift(func, options or Options())
+    for step in RAISING_PASSES:
+        program = step(program)
+    return program
 
 
 def before(tile_pass: TilePass, func: Any, options: Options | None = None) -> TileProgram:
@@ -131,10 +139,17 @@ def keeps_meaning(
 
 
 def same_meaning(
-    program: TileProgram, changed: TileProgram, tensors: dict[str, Array], sizes: dict[str, int] | None = None
+    program: TileProgram,
+    changed: TileProgram,
+    tensors: dict[str, Array],
+    sizes: dict[str, int] | None = None,
+    *,
+    fills: bool = False,
 ) -> bool:
-    """Whether two programs compute the same in exact arithmetic."""
+    """Whether two programs compute the same in exact arithmetic. `fills`: the second defines what the first leaves."""
     expected, found = (interpret(one, tensors, sizes, exact=True) for one in (program, changed))
+    if fills:
+        expected = {name: np.where(np.isnan(array), found[name], array) for name, array in expected.items()}
     return all(np.array_equal(expected[name], found[name], equal_nan=True) for name in expected)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from tilelang_tt.frontend.lift import lift
 from tilelang_tt.ir import scalar
-from tilelang_tt.ir.buffers import Buffer, Memory, Region, Tensor
+from tilelang_tt.ir.buffers import Buffer, Memory, Region, Tensor, TileAccess
 from tilelang_tt.ir.elements import Element
 from tilelang_tt.ir.interpret import interpret
 from tilelang_tt.ir.layout import TensorLayout
@@ -25,7 +25,6 @@ from tilelang_tt.ir.tile import (
     Section,
     Stmt,
     Store,
-    TileAccess,
     TileProgram,
     Transpose,
 )

@@ -10,7 +10,7 @@ from tilelang_tt.ir.text_program import tile_text
 from tilelang_tt.options import Options
 
 from .kernels import dynamic_gemm, gemm, small_integers
-from .stages import body, facts, plain, refusal
+from .stages import body, facts, plain, raised, refusal
 
 
 def test_gemm() -> None:
@@ -83,7 +83,7 @@ def test_parallel_reads_and_writes_tensors_through_blocks() -> None:
                 B[bx * 32 + i, j] = T.max(X[i, j], 2.0) - A[0, bx * 32 + i, j]
 
     assert (
-        body(lift(main, Options()))
+        body(raised(main))
         == """\
 Copy A[1, bx * 32, 0 : 1 x 32 x 64] -> A_tile
 Map X = exp(A_tile) * 0.5
@@ -107,7 +107,7 @@ def test_what_is_read_may_lack_axes_or_have_them_in_another_order() -> None:
                 Y[i, j] = X[j, i] * s[j] + v[i]
             T.copy(Y, B)
 
-    program = lift(main, Options())
+    program = raised(main)
     assert (
         body(program)
         == """\
@@ -133,7 +133,7 @@ def test_a_condition_on_elements_selects() -> None:
                     X[i, j] = 7.0
             T.copy(X, B)
 
-    program = lift(main, Options())
+    program = raised(main)
     assert "Map X = where(lt([-1 * i + j + 0], 0i32), 7, X)\n" in body(program)
     tensors = small_integers({"A": (32, 32)})
     below = np.tri(32, k=-1, dtype=bool)
@@ -173,7 +173,7 @@ def test_reductions_of_all_kinds() -> None:
             T.copy(m, B)
 
     assert (
-        body(lift(main, Options()))
+        body(raised(main))
         == """\
 Copy A[0, 0 : 32 x 64] -> X
 Reduce m = sum of X along j
@@ -197,7 +197,7 @@ def test_a_copy_between_tensors_goes_through_a_block() -> None:
         with T.Kernel(2, threads=128) as bx:
             T.copy(A[1, bx * 32 : bx * 32 + 32, 0:64], B[bx * 32 : bx * 32 + 32, 0:64])
 
-    program = lift(main, Options())
+    program = raised(main)
     assert facts(program, "buffer") == ["A_tile: shared bfloat16[32, 64]"]
     assert (
         body(program)

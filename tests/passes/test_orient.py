@@ -2,11 +2,10 @@
 
 import tilelang.language as T
 
-from tilelang_tt.frontend.lift import lift
 from tilelang_tt.ir.tile import TileProgram
-from tilelang_tt.options import Options
 from tilelang_tt.passes.a_metadata.orient import orient
 
+from .stages import raised
 from .vector_kernels import column_sums, turned_vector
 
 
@@ -19,7 +18,7 @@ def sides(program: TileProgram) -> dict[str, str]:
 
 
 def test_vectors_take_the_side_of_what_they_meet() -> None:
-    assert sides(lift(column_sums(), Options())) == {
+    assert sides(raised(column_sums())) == {
         "A": "0 row, 1 column",
         "x": "0 row, 1 column",
         "R": "0 column",
@@ -33,7 +32,7 @@ def test_vectors_take_the_side_of_what_they_meet() -> None:
 
 def test_of_two_uses_the_first_wins() -> None:
     """The sums lie along rows, where they come from; that they meet columns later is for `align_operands`."""
-    assert sides(lift(turned_vector(), Options()))["total"] == "0 row"
+    assert sides(raised(turned_vector()))["total"] == "0 row"
 
 
 def test_a_vector_that_meets_no_matrix_lies_along_columns() -> None:
@@ -46,4 +45,4 @@ def test_a_vector_that_meets_no_matrix_lies_along_columns() -> None:
                 x[i] = x[i] * 2.0
             T.copy(x, B)
 
-    assert sides(lift(main, Options())) == {"x": "0 column", "A": "0 column", "B": "0 column"}
+    assert sides(raised(main)) == {"x": "0 column", "A": "0 column", "B": "0 column"}

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 import tilelang.language as T
 
-from tilelang_tt.frontend.lift import lift
 from tilelang_tt.ir.interpret import interpret
 from tilelang_tt.ir.tile import TileProgram
 from tilelang_tt.options import Options
@@ -18,7 +17,7 @@ from tilelang_tt.passes.fit_l1.split_blocks import split_blocks
 from tilelang_tt.pipeline import PLACING_PASSES, run_passes
 
 from .kernels import CASES, Case, small_integers
-from .stages import body, facts
+from .stages import body, facts, raised
 from .vector_kernels import VECTOR_CASES
 
 M, N = 64, 256
@@ -26,7 +25,7 @@ M, N = 64, 256
 
 def placed(func: Any) -> TileProgram:
     """The program as `split_blocks` gets it."""
-    program = lift(func, Options())
+    program = raised(func)
     for step in PLACING_PASSES:
         program = step(program)
     return separate_roles(program)

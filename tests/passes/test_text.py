@@ -13,9 +13,9 @@ from tilelang_tt.diagnostics import Location
 from tilelang_tt.ir import kernel as k
 from tilelang_tt.ir import scalar, scalar_text
 from tilelang_tt.ir import tile as t
-from tilelang_tt.ir.buffers import Buffer, Memory, Read, Region, Tensor
+from tilelang_tt.ir.buffers import Buffer, Memory, Read, Region, Tensor, TileAccess
 from tilelang_tt.ir.cb import Cb, CbCall, CbKind
-from tilelang_tt.ir.elements import Element, Index, Number, Scalar
+from tilelang_tt.ir.elements import Access, Element, Index, Number, Scalar
 from tilelang_tt.ir.engine import (
     BinaryMode,
     BinaryTiles,
@@ -79,11 +79,12 @@ from tilelang_tt.options import Options
 from .stages import kernel_body
 
 HERE = Location("/some/folder/user.py", 7)
+AT_I, AT_J, LOOKED_UP = scalar.var("i"), scalar.var("j"), scalar.var("n")
 ROW, COL, BATCH = scalar.var("row"), scalar.var("col"), scalar.var("b")
 TENSOR = Tensor("A", 0, "bfloat16", (scalar.const(128), scalar.var("N")))
 X = Buffer("X", "bfloat16", (32, 64), Memory.SHARED, HERE)
 Y = Buffer("Y", "float32", (32, 64), Memory.FRAGMENT)
-ACCESS = t.TileAccess(TENSOR, BATCH, ROW, COL + 2, 1, 2, True, True, BATCH < 3)
+ACCESS = TileAccess(TENSOR, BATCH, ROW, COL + 2, 1, 2, True, True, BATCH < 3)
 GEMM = t.Gemm(X, X, Y, True, True, scalar.is_zero(ROW), SubBlock(1, 2), HERE)
 
 PROGRAM = DstProgram(
@@ -129,6 +130,18 @@ Section with Y in DST
     ),
     Read(scalar.var("n"), TENSOR, COL + 1): "Read n = A[col + 1]",
     t.Set(ROW, ROW + 1): "Set row = row + 1",
+    t.Each((t.Axis(AT_I, 32),), Access(Y, (AT_I, COL)), Access(TENSOR, (AT_I + 1, BATCH)), location=HERE): (
+        "Each i < 32: Y[i, col] = A[i + 1, b]  # user.py:7"
+    ),
+    t.Each(
+        (t.Axis(AT_I, 32), t.Axis(AT_J, 64)),
+        Access(Y, (AT_I, AT_J)),
+        apply("mul", Access(TENSOR, (LOOKED_UP, AT_J)), Scalar(AT_I * 2, "float32")),
+        Scalar(AT_I < AT_J, "bool"),
+        (Read(LOOKED_UP, TENSOR, AT_I),),
+        "max",
+    ): "Each i < 32, j < 64: Read n = A[i], Y[i, j] max= A[n, j] * float32[i * 2] where bool[i < j]",
+    t.Each((), Access(Y, (COL, ROW)), Number(2.0)): "Each once: Y[col, row] = 2",
     t.Fill(Y, 1e-30, HERE): "Fill Y = 1e-30  # user.py:7",
     GEMM: "Gemm Y += X^T @ X^T, overwriting where row == 0, sub-blocks 1 x 2  # user.py:7",
     t.Map(Y, apply("max", apply("mul", Element(X), Number(2)), Number(0))): "Map Y = max(X * 2, 0)",

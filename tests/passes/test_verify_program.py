@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from tilelang_tt.diagnostics import InternalError
-from tilelang_tt.ir.elements import Apply, ElementExpr, Number
+from tilelang_tt.ir.elements import Access, Apply, ElementExpr, Number
 from tilelang_tt.ir.fields import children, rewritten, with_children
 from tilelang_tt.ir.layout import Role
 from tilelang_tt.ir.section import SubBlock
-from tilelang_tt.ir.tile import Gemm, Loop, Map, Section, Stmt, TileProgram
+from tilelang_tt.ir.tile import Each, Gemm, Loop, Map, Section, Stmt, TileProgram
 from tilelang_tt.ops.expressions import apply, cast
 from tilelang_tt.passes.a_metadata.infer_layout import infer_layout
 from tilelang_tt.passes.c_tile.lower_positions import lower_positions
@@ -79,6 +79,13 @@ def with_schedule(**fields: Any) -> TileProgram:
     return with_launch(program, body=rewritten(program.launches[0].body, change))
 
 
+def with_element() -> TileProgram:
+    program = finished()
+    (launch,) = program.launches
+    element = Each((), Access(launch.buffers[0], ()), Number(1.0))
+    return with_launch(program, body=(*launch.body, element))
+
+
 def with_value(change: Callable[[ElementExpr], ElementExpr]) -> TileProgram:
     """A kernel that doubles its blocks, with another value."""
     program = after(separate_roles, scale_in_place())
@@ -106,6 +113,7 @@ BREAKS: dict[str, tuple[Callable[[], TileProgram], ...]] = {
         lambda: with_value(lambda _: Number(1, "int32")),
         lambda: with_value(lambda value: Apply("add", (value, Number(1, "int32")), "float32")),
     ),
+    "TT938": (lambda: with_element(),),
     "TT937": (lambda: with_value(lambda value: cast(apply("floor_div", *[cast(value, "int32")] * 2), "float32")),),
     "TT909": (lambda: with_launch(finished(), work=None),),
     "TT918": (lambda: before(lower_positions, padded_maxima()),),

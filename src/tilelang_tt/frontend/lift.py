@@ -12,57 +12,37 @@ declared. `tir/` holds the rewrites from TIR to TIR that run before.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
 
 from tvm import tirx
 
 from tilelang_tt.compiled import Decision
 from tilelang_tt.diagnostics import Location, UnsupportedError
-from tilelang_tt.frontend.check_definite_assignment import check_definite_assignment
-from tilelang_tt.frontend.lift_data_conditions import Predicate, computed_cells, is_data, truth_of
+from tilelang_tt.frontend.lift_data_conditions import Predicate, computed_cells, is_data, steering_cells, truth_of
 from tilelang_tt.frontend.lift_expression import operator
 from tilelang_tt.frontend.lift_parallel import lift_parallel
 from tilelang_tt.frontend.lift_reducers import REDUCER_HINTS, REDUCER_OPERATIONS, declare_reducers
 from tilelang_tt.frontend.lift_tile_operations import TILE_OPERATIONS
 from tilelang_tt.frontend.refuse_gpu_code import HARMLESS, location_of, macro_note, refuse_gpu_code, thread_index
 from tilelang_tt.frontend.scope import Scope
-from tilelang_tt.frontend.split_nd_copies import split_nd_copies
-from tilelang_tt.frontend.tir.expand_bit_reductions import expand_bit_reductions
-from tilelang_tt.frontend.tir.expand_safe_values import expand_safe_values
-from tilelang_tt.frontend.tir.expand_scans import expand_scans
+from tilelang_tt.frontend.tir.expand_any_of import expand_any_of
 from tilelang_tt.frontend.tir.expand_slices import expand_slices
 from tilelang_tt.frontend.tir.expand_views import expand_views
 from tilelang_tt.frontend.tir.index_bits_to_arithmetic import index_bits_to_arithmetic
 from tilelang_tt.frontend.tir.lets_to_variables import lets_to_variables
-from tilelang_tt.frontend.tir.narrow_int64 import narrow_int64
-from tilelang_tt.frontend.tir.normalize_variables import normalize_variables
-from tilelang_tt.frontend.tir.parallelize_loops import parallelize_loops
 from tilelang_tt.frontend.tir.restore_user_lines import restore_user_lines
 from tilelang_tt.frontend.tir.run_tilelang_passes import run_tilelang_passes
-from tilelang_tt.frontend.tir.split_by_condition import split_by_condition
-from tilelang_tt.frontend.tir.split_flat_loops import split_flat_loops
-from tilelang_tt.frontend.tir.split_nd_reductions import split_nd_reductions
-from tilelang_tt.frontend.tir.vectors_to_matrices import vectors_to_matrices
-from tilelang_tt.frontend.zero_before_first_round import zero_before_first_round
-from tilelang_tt.frontend.zero_tensor_tails import zero_tensor_tails
 from tilelang_tt.ir import scalar
-from tilelang_tt.ir.buffers import Buffer
 from tilelang_tt.ir.scalar import Expr, Var
 from tilelang_tt.ir.tile import (
     Branch,
     Fill,
     Launch,
     Loop,
-    Map,
     ScalarParam,
     Set,
     Stmt,
     TileProgram,
-    reads,
-    walk,
-    writes,
 )
 from tilelang_tt.options import Options
 
@@ -85,16 +65,8 @@ _STEPS = (
     expand_slices,
     lets_to_variables,
     run_tilelang_passes,
-    expand_safe_values,
-    normalize_variables,
+    expand_any_of,
     expand_views,
-    expand_bit_reductions,
-    split_nd_reductions,
-    expand_scans,
-    parallelize_loops,
-    split_by_condition,
-    vectors_to_matrices,
-    split_flat_loops,
 )
 _KERNEL = "tilelang_root"  # TileLang's mark of what stands in a T.Kernel; T.Kernel() has no block index to tell by
 _OPERATIONS = TILE_OPERATIONS | REDUCER_OPERATIONS
@@ -111,9 +83,9 @@ def lift(func: tirx.PrimFunc, options: Options) -> TileProgram:
 
 class _Lifter:
     def __init__(self, func: tirx.PrimFunc, options: Options) -> None:
-        self.func, short = narrow_int64(func)
+        self.func = func
         self.options = options
-        self.scope = Scope(self.func, options, short)
+        self.scope = Scope(func, options)
 
     def program(self) -> TileProgram:
         params = tuple(self.scope.param(index, var) for index, var in enumerate(self.func.params))
@@ -127,7 +99,6 @@ class _Lifter:
             raise UnsupportedError(
                 "TT103", f"function '{self.name}' has no T.Kernel", help="add one: with T.Kernel(...) as ..."
             )
-        launches = zero_tensor_tails(launches, sizes)
         return TileProgram(
             self.name,
             (*params, *workspaces),
@@ -135,14 +106,14 @@ class _Lifter:
             tuple(launches),
             self.options,
             decisions=tuple(self.scope.decisions),
-            views=(*self.scope.tables.values(), *self.scope.words.values()),
+            views=tuple(self.scope.tables.values()),
         )
 
     @property
     def name(self) -> str:
         return str(self.func.attrs["global_symbol"]) if "global_symbol" in self.func.attrs else "main"
 
-    def launches(self, stmt: Any, blocks: tuple[tuple[Var, Expr], ...]) -> list[Launch]:
+    def launches(self, stmt: tirx.Stmt, blocks: tuple[tuple[Var, Expr], ...]) -> list[Launch]:
         """Every T.Kernel below `stmt`, in order."""
         if isinstance(stmt, tirx.SeqStmt):
             return [launch for part in stmt.seq for launch in self.launches(part, blocks)]
@@ -170,32 +141,38 @@ class _Lifter:
             help="move the statement into the T.Kernel block",
         )
 
-    def launch(self, stmt: Any, blocks: tuple[tuple[Var, Expr], ...]) -> Launch:
+    def launch(self, stmt: tirx.Stmt, blocks: tuple[tuple[Var, Expr], ...]) -> Launch:
         block, location = stmt.block, location_of(stmt)
         self.scope.location = location
-        self.scope.buffers, self.scope.partly_written, self.scope.selected = {}, {}, {}
-        self.scope.computed = computed_cells(block.body)
-        for buffer in block.alloc_buffers:
-            self.scope.allocate(buffer)
-        self.annotations(block, location)
-        body = split_nd_copies(self.scope, self.body(block.body))
-        first_selected = [block for block in self.scope.selected if _selected_first(body, block)]
-        body = (*_blank_around_parts(body, (*self.scope.partly_written, *first_selected)), *body)
-        body = zero_before_first_round(self.scope, body)
-        check_definite_assignment(body)
+        self.scope.buffers, self.scope.partly_written = {}, {}
+        self.scope.computed, self.scope.steering = computed_cells(block.body), steering_cells(block.body)
+        body = self.block(block, location)
+        zeros = (Fill(buffer, 0.0) for buffer in self.scope.partly_written)
         return Launch(
             self.name,
             tuple((var, scalar.simplify(extent)) for var, extent in blocks),
             tuple(self.scope.buffers.values()),
-            body,
+            (*zeros, *body),
             location,
             tensor_names=frozenset(tensor.name for tensor in self.scope.tensors.values()),
         )
 
-    def annotations(self, block: Any, location: Location | None) -> None:
+    def block(self, block: tirx.SBlock, location: Location | None) -> tuple[Stmt, ...]:
+        """What a block of TIR allocates and annotates holds inside it."""
+        around = self.scope.safe
+        for buffer in block.alloc_buffers:
+            self.scope.allocate(buffer)
+        self.annotations(block, location)
+        body = self.body(block.body)
+        self.scope.safe = around
+        return body
+
+    def annotations(self, block: tirx.SBlock, location: Location | None) -> None:
         for key, value in block.annotations.items():
             if str(key) in REDUCER_HINTS:
                 declare_reducers(self.scope, value, location)
+            elif str(key) == "safe_value_map":
+                self.scope.safe = self.scope.safe | self.scope.safe_values(value)
             else:
                 self.hint(str(key), location)
 
@@ -212,7 +189,7 @@ class _Lifter:
 
     # --- statements -------------------------------------------------------------------------------
 
-    def body(self, stmt: Any) -> tuple[Stmt, ...]:
+    def body(self, stmt: tirx.Stmt) -> tuple[Stmt, ...]:
         if isinstance(stmt, tirx.SeqStmt):
             return tuple(lifted for part in stmt.seq for lifted in self.body(part))
         around = self.scope.location
@@ -222,16 +199,13 @@ class _Lifter:
         self.scope.location = around
         return (*reads, *result)
 
-    def located(self, stmt: Any, location: Location | None) -> tuple[Stmt, ...]:
+    def located(self, stmt: tirx.Stmt, location: Location | None) -> tuple[Stmt, ...]:
         """A statement whose line, or the user's line around it, is known."""
         if isinstance(stmt, tirx.AttrStmt):
             self.hint(str(stmt.attr_key), location)
             return self.body(stmt.body)
         if isinstance(stmt, tirx.SBlockRealize):
-            for buffer in stmt.block.alloc_buffers:
-                self.scope.allocate(buffer)
-            self.annotations(stmt.block, location)
-            return self.body(stmt.block.body)
+            return self.block(stmt.block, location)
         if isinstance(stmt, tirx.For):
             return self.loop(stmt, location)
         if isinstance(stmt, tirx.IfThenElse):
@@ -255,7 +229,7 @@ class _Lifter:
             else "express it with T.serial, T.Parallel and tile operations",
         )
 
-    def predicated(self, stmt: Any, location: Location | None) -> tuple[Stmt, ...]:
+    def predicated(self, stmt: tirx.Stmt, location: Location | None) -> tuple[Stmt, ...]:
         """A condition that compute alone can decide, element by element."""
         store, holds = truth_of(self.scope, stmt.condition, location)
         predicate = Predicate(self.scope, holds)
@@ -263,7 +237,7 @@ class _Lifter:
         otherwise = self.body(stmt.else_case) if stmt.else_case is not None else ()
         return (*lift_parallel(self.scope, store, location), *then, *predicate.under(otherwise, when=False))
 
-    def loop(self, stmt: Any, location: Location | None) -> tuple[Stmt, ...]:
+    def loop(self, stmt: tirx.Stmt, location: Location | None) -> tuple[Stmt, ...]:
         if stmt.kind == tirx.ForKind.PARALLEL:
             return lift_parallel(self.scope, stmt, location)
         if stmt.kind == tirx.ForKind.THREAD_BINDING:
@@ -273,7 +247,7 @@ class _Lifter:
             body = self.body(stmt.body)
         return (Loop(stmt.loop_var, extent, body, stages, location),)
 
-    def evaluate(self, stmt: Any, location: Location | None) -> tuple[Stmt, ...]:
+    def evaluate(self, stmt: tirx.Stmt, location: Location | None) -> tuple[Stmt, ...]:
         call = stmt.value
         if not isinstance(call, tirx.Call):
             return ()  # a bare value does nothing
@@ -291,18 +265,6 @@ class _Lifter:
             help="supported tile operations: T.copy, T.transpose, T.fill, T.clear, T.gemm, T.reduce_*, T.cumsum, "
             "T.Parallel",
         )
-
-
-def _blank_around_parts(body: tuple[Stmt, ...], partly_written: Iterable[Buffer]) -> list[Stmt]:
-    """Fill blocks that are written part by part with zeros: a reader gets all their tiles at once."""
-    parts = dict.fromkeys(stmt.dst for stmt in walk(body) if isinstance(stmt, Map) and stmt.part is not None)
-    return [Fill(buffer, 0.0) for buffer in dict.fromkeys((*parts, *partly_written))]
-
-
-def _selected_first(body: tuple[Stmt, ...], block: Buffer) -> bool:
-    """Whether the first use of a block assigns only some of its elements: the others are undefined."""
-    first = next((stmt for stmt in walk(body) if block in (*reads(stmt), *writes(stmt))), None)
-    return isinstance(first, Map) and first.dst is block
 
 
 def _numbered(launches: list[Launch]) -> list[Launch]:

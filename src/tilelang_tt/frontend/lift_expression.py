@@ -12,19 +12,20 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from tvm import tirx
 
 from tilelang_tt.diagnostics import Location, UnsupportedError
 from tilelang_tt.formats import FLOAT8
+from tilelang_tt.ir import scalar
 from tilelang_tt.ir.elements import ElementExpr, value_type
+from tilelang_tt.ir.scalar import Expr
 from tilelang_tt.ops import ELEMENT_OPS
 from tilelang_tt.ops.conversion import WORDS
 from tilelang_tt.ops.derived import DERIVED, ERF_TO_FLOAT32, power_of_int, to_float8
 from tilelang_tt.ops.expressions import apply, bitcast, cast, numeral
 
-COMPARED: dict[Any, str] = {
+COMPARED: dict[type[tirx.PrimExpr], str] = {
     tirx.EQ: "eq",
     tirx.NE: "ne",
     tirx.LT: "lt",
@@ -32,7 +33,7 @@ COMPARED: dict[Any, str] = {
     tirx.GT: "gt",
     tirx.GE: "ge",
 }
-_BINARY: dict[Any, str] = {
+_BINARY: dict[type[tirx.PrimExpr], str] = {
     tirx.Add: "add",
     tirx.Sub: "sub",
     tirx.Mul: "mul",
@@ -44,7 +45,7 @@ _BINARY: dict[Any, str] = {
     tirx.And: "and",
     tirx.Or: "or",
 }
-_DIVISIONS: dict[Any, str] = {  # of integers
+_DIVISIONS: dict[type[tirx.PrimExpr], str] = {  # of integers
     tirx.Div: "trunc_div",
     tirx.Mod: "trunc_mod",
     tirx.FloorDiv: "floor_div",
@@ -80,13 +81,13 @@ _FLOATS = ("bfloat16", "float16", "float32")
 class ExpressionLifter:
     """Turns expressions of one assignment into element expressions."""
 
-    load: Callable[[Any], ElementExpr]  # the meaning of a BufferLoad
-    scalar: Callable[[Any], ElementExpr | None]  # of an expression without loads; None: look at its parts
+    load: Callable[[tirx.BufferLoad], ElementExpr]  # the meaning of a BufferLoad
+    scalar: Callable[[tirx.PrimExpr], ElementExpr | None]  # of an expression without loads; None: look at its parts
     location: Location | None
     keeps_float32: bool  # the result is computed and stored in 32 bits
     wide_dst: bool  # numbers are computed in 32 bits; otherwise each is a bfloat16 already
 
-    def value(self, expr: Any) -> ElementExpr:
+    def value(self, expr: tirx.PrimExpr) -> ElementExpr:
         constant_value = constant(expr)
         if constant_value is not None:
             return numeral(constant_value, value_type(str(expr.dtype)))
@@ -109,14 +110,14 @@ class ExpressionLifter:
             return self.call(expr)
         raise self.unsupported(expr)
 
-    def division(self, expr: Any) -> ElementExpr:
+    def division(self, expr: tirx.PrimExpr) -> ElementExpr:
         a, b = self.value(expr.a), self.value(expr.b)
         if _is_integer(expr):
             return apply(_DIVISIONS[type(expr)], a, b)
         quotient = apply("floor", apply("div", a, b))
         return quotient if isinstance(expr, tirx.FloorDiv) else apply("sub", a, apply("mul", quotient, b))
 
-    def call(self, expr: Any) -> ElementExpr:
+    def call(self, expr: tirx.PrimExpr) -> ElementExpr:
         name = operator(expr).rpartition(".")[2]
         if name == "pow_of_int":
             return power_of_int(self.value(expr.args[0]), int(expr.args[1]))
@@ -135,14 +136,14 @@ class ExpressionLifter:
         args = tuple(map(self.value, expr.args))
         return DERIVED[op].tree(*args) if op in DERIVED else apply(op, *args)
 
-    def reinterpret(self, expr: Any) -> ElementExpr:
+    def reinterpret(self, expr: tirx.PrimExpr) -> ElementExpr:
         """Bits taken for another type: between float32 and 32-bit integers."""
         types = {str(expr.args[0].dtype), str(expr.dtype)}
         if not types.issubset({"float32", *WORDS}):
             raise self.unsupported(expr)
         return bitcast(self.value(expr.args[0]), str(expr.dtype))
 
-    def unsupported(self, expr: Any) -> UnsupportedError:
+    def unsupported(self, expr: tirx.PrimExpr) -> UnsupportedError:
         return UnsupportedError(
             "TT134",
             f"'{expr}' has no element-wise form in this version",
@@ -150,7 +151,7 @@ class ExpressionLifter:
             help="docs/reference/operations.md lists the supported operations",
         )
 
-    def cast(self, expr: Any) -> ElementExpr:
+    def cast(self, expr: tirx.PrimExpr) -> ElementExpr:
         """DST holds float32: a wider type changes nothing, bfloat16 rounds, whole numbers are cut."""
         source, target = (SAME_TYPE.get(str(dtype), str(dtype)) for dtype in (expr.value.dtype, expr.dtype))
         value = self.value(expr.value)
@@ -170,20 +171,34 @@ class ExpressionLifter:
         )
 
 
-def loads(expr: Any) -> bool:
+def loads(expr: tirx.PrimExpr) -> bool:
     """Whether an expression reads an element of a block or tensor."""
-    found: list[Any] = []
+    found: list[bool] = []
     tirx.stmt_functor.post_order_visit(expr, lambda node: found.append(isinstance(node, tirx.BufferLoad)))
     return any(found)
 
 
-def is_bitwise(call: Any) -> bool:
-    """Whether a call is an operation on bits."""
-    name = operator(call).rpartition(".")[2]
-    return name == "bitwise_not" or name in _BITWISE
+def is_bits(expr: Expr) -> bool:
+    """Whether an expression has an operation on bits."""
+    names = {operator(call).rpartition(".")[2] for call in scalar.nodes(expr, tirx.Call)}
+    return not names.isdisjoint({"bitwise_not", *_BITWISE})
 
 
-def _is_integer(expr: Any) -> bool:
+def comparison(expr: tirx.PrimExpr) -> tuple[str, Expr, Expr] | None:
+    """The operation and the operands of a comparison of whole numbers."""
+    return (COMPARED[type(expr)], expr.a, expr.b) if type(expr) in COMPARED and scalar.is_whole(expr.a) else None
+
+
+def not_arithmetic(expr: Expr, location: Location | None) -> UnsupportedError:
+    return UnsupportedError(
+        "TT112",
+        f"index or condition '{expr}' is not integer arithmetic on known values",
+        location=location,
+        help="use + - * // % min max, comparisons, and bits with constants, of block indices, loop variables and sizes",
+    )
+
+
+def _is_integer(expr: tirx.PrimExpr) -> bool:
     return _is_whole(str(expr.dtype))
 
 
@@ -191,8 +206,10 @@ def _is_whole(dtype: str) -> bool:
     return dtype.startswith(("int", "uint"))
 
 
-def constant(expr: Any) -> float | None:
+def constant(expr: tirx.PrimExpr) -> float | None:
     """The number an expression is: a literal, T.infinity, or a cast or product of such."""
+    if isinstance(expr, int | float):
+        return expr
     if isinstance(expr, tirx.FloatImm | tirx.IntImm):
         return expr.value if isinstance(expr, tirx.FloatImm) else int(expr.value)
     if isinstance(expr, tirx.Cast):
@@ -206,11 +223,11 @@ def constant(expr: Any) -> float | None:
     return None
 
 
-def operator(expr: Any) -> str:
+def operator(expr: tirx.PrimExpr) -> str:
     """What an expression does, by name: the operator of a call, or the kind of node."""
     return str(getattr(expr.op, "name", expr.op)) if isinstance(expr, tirx.Call) else type(expr).__name__
 
 
-def without_cast_to(expr: Any, dtype: str) -> Any:
+def without_cast_to(expr: tirx.PrimExpr, dtype: str) -> tirx.PrimExpr:
     """The stored value itself: storing to a block of `dtype` already casts to it."""
     return expr.value if isinstance(expr, tirx.Cast) and str(expr.dtype) == dtype else expr

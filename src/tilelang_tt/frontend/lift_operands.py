@@ -7,18 +7,14 @@ An operation works on whole blocks. A part of one is taken out before it, and pu
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from tvm import tirx
 
 from tilelang_tt.diagnostics import Location, UnsupportedError
-from tilelang_tt.frontend.lift_parallel import lift_parallel
 from tilelang_tt.frontend.scope import Scope
-from tilelang_tt.frontend.tir.loop_nests import nest
 from tilelang_tt.ir import scalar
-from tilelang_tt.ir.buffers import Buffer, Region, Tensor, is_whole, whole
+from tilelang_tt.ir.buffers import Buffer, Region, is_whole, whole
 from tilelang_tt.ir.tile import Copy, Stmt
 
 
@@ -27,11 +23,11 @@ class Operand:
     """A block that an operation works on: the user's, or a copy of a part of it."""
 
     buffer: Buffer
-    take: Callable[[], tuple[Stmt, ...]]  # fills the copy
-    put: Callable[[], tuple[Stmt, ...]]  # puts it back
+    take: tuple[Stmt, ...] = ()  # fills the copy
+    put: tuple[Stmt, ...] = ()  # puts it back
 
 
-def region_of(scope: Scope, call: Any, location: Location | None) -> Region:
+def region_of(scope: Scope, call: tirx.Call, location: Location | None) -> Region:
     load = call.args[0]
     extents = tuple(scalar.int_value(extent) for extent in call.args[2:])
     static = tuple(extent for extent in extents if extent is not None)
@@ -50,35 +46,12 @@ def region_of(scope: Scope, call: Any, location: Location | None) -> Region:
     return Region(source, mins, static)
 
 
-def block_of(scope: Scope, call: Any, location: Location | None) -> Operand:
+def operand(scope: Scope, call: tirx.Call, location: Location | None) -> Operand:
     """The on-chip block that a region is, or a copy of the part, or of the box of a tensor, that it covers."""
     region = region_of(scope, call, location)
-    if isinstance(region.source, Tensor):
-        shape = tuple(extent for extent in region.extents if extent != 1)
-        block = scope.temporary(region.source.name, region.source.dtype, shape, location)
-        fetch, store = Copy(region, whole(block), location), Copy(whole(block), region, location)
-        return Operand(block, lambda: (fetch,), lambda: (store,))
-    return operand(scope, call, region, location)
-
-
-def operand(scope: Scope, call: Any, region: Region, location: Location | None) -> Operand:
-    """Copy a part of a block out and back element by element, as T.Parallel would."""
     source = region.source
-    assert isinstance(source, Buffer)
-    if is_whole(region):
-        return Operand(source, lambda: (), lambda: ())
-    load, extents = call.args[0], [int(extent) for extent in call.args[2:]]
-    loops = [(tirx.Var(f"part_{axis}", "int32"), extent) for axis, extent in enumerate(extents)]
-    walked = [(var, extent) for var, extent in loops if extent != 1]
-    places = [low + var if extent != 1 else low for low, (var, extent) in zip(load.indices, loops, strict=True)]
-    key, copy = scope.declared(load.buffer, tuple(extent for _, extent in walked), location)
-    inside = [var for var, _ in walked]
-
-    def assigned(target: Any, at: list[Any], value: Any) -> tuple[Stmt, ...]:
-        return lift_parallel(scope, nest(walked, tirx.BufferStore(target, value, at)), location)
-
-    return Operand(
-        copy,
-        lambda: assigned(key, inside, tirx.BufferLoad(load.buffer, places)),
-        lambda: assigned(load.buffer, places, tirx.BufferLoad(key, inside)),
-    )
+    if isinstance(source, Buffer) and is_whole(region):
+        return Operand(source)
+    shape = tuple(extent for extent in region.extents if extent != 1)
+    block = scope.temporary(source.name, source.dtype, shape, location)
+    return Operand(block, (Copy(region, whole(block), location),), (Copy(whole(block), region, location),))

@@ -7,98 +7,87 @@ after    Copy A[by * 128, k * 64 : 128 x 64] -> A_s
 from __future__ import annotations
 
 from functools import reduce
-from typing import Any
 
 from tvm import tirx
 
 from tilelang_tt.diagnostics import Location, UnsupportedError
-from tilelang_tt.frontend.lift_expression import constant
-from tilelang_tt.frontend.lift_operands import block_of, operand, region_of
-from tilelang_tt.frontend.lift_parallel import lift_parallel
-from tilelang_tt.frontend.lift_reductions import REDUCTIONS, reduction
+from tilelang_tt.formats import INTEGERS
+from tilelang_tt.frontend.lift_expression import constant, operator
+from tilelang_tt.frontend.lift_operands import operand, region_of
+from tilelang_tt.frontend.lift_parallel import Nest
 from tilelang_tt.frontend.scope import Scope
-from tilelang_tt.frontend.tir.expand_bit_reductions import BIT_REDUCTIONS
-from tilelang_tt.frontend.tir.loop_nests import assigned, box, matched, nest, variables, walked
+from tilelang_tt.frontend.tir.loop_nests import box, matched
 from tilelang_tt.ir import scalar
-from tilelang_tt.ir.buffers import Buffer, Tensor, is_whole, whole
-from tilelang_tt.ir.elements import Element
-from tilelang_tt.ir.tile import Copy, Fill, Gemm, Map, Stmt
-
-_MATRIX = 2  # axes
-
-
-def _copy(scope: Scope, call: Any, location: Location | None) -> tuple[Stmt, ...]:
-    regions = matched(call, location)
-    src, dst = (region_of(scope, region, location) for region in regions)
-    target = regions[1].args[0].buffer
-    if isinstance(src.source, Tensor) and is_whole(dst):
-        scope.remember_copy(target, src)
-    before: tuple[Stmt, ...] = ()
-    after: tuple[Stmt, ...] = ()
-    if isinstance(src.source, Buffer):
-        source = operand(scope, regions[0], src, location)
-        src, before = whole(source.buffer), source.take()
-    if isinstance(dst.source, Buffer):
-        result = operand(scope, regions[1], dst, location)
-        dst, after = whole(result.buffer), result.put()
-    if isinstance(src.source, Tensor) and isinstance(dst.source, Tensor):
-        shape = tuple(extent for extent in src.extents if extent != 1)
-        middle = whole(scope.temporary(src.source.name, src.source.dtype, shape, location))
-        return (Copy(src, middle, location), Copy(middle, dst, location))
-    return (*before, Copy(src, dst, location), *after)
+from tilelang_tt.ir.buffers import Buffer, is_whole
+from tilelang_tt.ir.elements import Access, ElementExpr
+from tilelang_tt.ir.generic import assigned, copied, new_axes, place, within
+from tilelang_tt.ir.scalar import Expr
+from tilelang_tt.ir.tile import Axis, Copy, Each, Fill, Gemm, Loop, Reduce, Stmt
+from tilelang_tt.ops.expressions import apply
+from tilelang_tt.ops.reduction_kinds import BIT_REDUCTIONS, REDUCTIONS
 
 
-def _transpose(scope: Scope, call: Any, location: Location | None) -> tuple[Stmt, ...]:
-    """The last two axes change places; a vector is its own transpose. Matrices of a block go one by one."""
-    (buffer, starts, extents), (target_buffer, there, _) = box(call.args[0]), box(call.args[1])
-    if walked(extents[:-_MATRIX]):
-        loops = variables(len(extents), "place")
-        turned = [*loops[:-2], loops[-1], loops[-2]]
-        value = tirx.BufferLoad(buffer, [low + var for low, var in zip(starts, loops, strict=True)])
-        store = assigned(target_buffer, [low + var for low, var in zip(there, turned, strict=True)], value)
-        return lift_parallel(scope, nest(zip(loops, extents, strict=True), store), location)
-    source = block_of(scope, call.args[0], location)
-    target = block_of(scope, call.args[1], location)
-    axes = (1, 0) if len(source.buffer.shape) == 2 else None
-    return (*source.take(), Map(target.buffer, Element(source.buffer, axes), location), *target.put())
+def _copy(scope: Scope, call: tirx.Call, location: Location | None) -> tuple[Stmt, ...]:
+    src, dst = (region_of(scope, region, location) for region in matched(call, location))
+    copy = Copy(src, dst, location)
+    if src.source not in scope.safe:
+        return (copy,)
+    each = copied(copy)
+    loaded = scope.guarded(within(src, each.extents))
+    return (assigned(each.axes, each.target, loaded, location),)
 
 
-def _fill(scope: Scope, call: Any, location: Location | None) -> tuple[Stmt, ...]:
-    """A constant as such; any other number is assigned to every element."""
+def _walk(extents: list[tirx.PrimExpr]) -> tuple[tuple[Axis, ...], list[Expr]]:
+    """Iteration variables for the axes of a box, and a step along each."""
+    lengths = [int(extent) for extent in extents]
+    axes = new_axes(length for length in lengths if length != 1)
+    variables = iter(axis.var for axis in axes)
+    return axes, [scalar.const(0) if length == 1 else next(variables) for length in lengths]
+
+
+def _transpose(scope: Scope, call: tirx.Call, location: Location | None) -> tuple[Stmt, ...]:
+    """The last two axes change places; a vector is its own transpose."""
+    (source, low, extents), (target, there, _) = box(call.args[0]), box(call.args[1])
+    axes, steps = _walk(extents)
+    turned = steps if len(steps) == 1 else [*steps[:-2], steps[-1], steps[-2]]
+    at = [start + step for start, step in zip(there, turned, strict=True)]
+    value = scope.access(source, [start + step for start, step in zip(low, steps, strict=True)], location)
+    return (assigned(axes, scope.access(target, at, location), value, location),)
+
+
+def _fill(scope: Scope, call: tirx.Call, location: Location | None) -> tuple[Stmt, ...]:
+    """A whole block of a constant as such; otherwise a number is assigned to every element."""
     region, value = call.args[:2]
-    number = constant(value)
     known = all(scalar.int_value(extent) is not None for extent in region.args[2:])
     if region.args[0].buffer in scope.buffers and not known:
         return _fill_between(scope, region, value, location)
-    if number is not None:
-        target = block_of(scope, region, location)
-        return (Fill(target.buffer, number, location), *target.put())
+    where, number = region_of(scope, region, location), constant(value)
+    if number is not None and isinstance(where.source, Buffer) and is_whole(where):
+        return (Fill(where.source, number, location),)
     buffer, starts, extents = box(region)
-    loops = variables(len(extents), "fill")
-    store = assigned(buffer, [low + var for low, var in zip(starts, loops, strict=True)], value)
-    return lift_parallel(scope, nest(zip(loops, extents, strict=True), store), location)
+    axes, steps = _walk(extents)
+    places = [low + step for low, step in zip(starts, steps, strict=True)]
+    return tuple(Nest(scope, axes).assign(tirx.BufferLoad(buffer, places), value, location))
 
 
-def _fill_between(scope: Scope, region: Any, value: Any, location: Location | None) -> tuple[Stmt, ...]:
+def _fill_between(scope: Scope, region: tirx.Call, value: tirx.PrimExpr, location: Location | None) -> tuple[Stmt, ...]:
     """A part of a block whose ends are known when the kernel runs: the elements that are not before or behind it."""
     buffer, starts, extents = box(region)
-    places = variables(len(extents), "fill")
+    axes, places = _walk(list(buffer.shape))
     ends = zip(places, starts, extents, strict=True)
-    inside = reduce(tirx.And, [tirx.And(place >= low, place < low + extent) for place, low, extent in ends])
-    store = tirx.IfThenElse(inside, assigned(buffer, places, value), None)
-    return lift_parallel(scope, nest(zip(places, buffer.shape, strict=True), store), location)
+    inside = reduce(tirx.And, [tirx.And(at >= low, at < low + extent) for at, low, extent in ends])
+    nest = Nest(scope, axes).where(inside, location)
+    return tuple(nest.assign(tirx.BufferLoad(buffer, places), value, location))
 
 
-def _gemm(scope: Scope, call: Any, location: Location | None) -> tuple[Stmt, ...]:
-    a, b = (block_of(scope, arg, location) for arg in call.args[:2])
-    c = block_of(scope, call.args[2], location)
+def _gemm(scope: Scope, call: tirx.Call, location: Location | None) -> tuple[Stmt, ...]:
+    a, b, c = (operand(scope, arg, location) for arg in call.args[:3])
     transpose_a, transpose_b = bool(call.args[3]), bool(call.args[4])
     clear = scope.expr(call.args[9], location)
     _check_gemm(a.buffer, b.buffer, c.buffer, location)
-    old = () if scalar.int_value(clear) == 1 else c.take()
-    before: tuple[Stmt, ...] = (*a.take(), *b.take(), *old)
+    old = () if scalar.int_value(clear) == 1 else c.take
     product = Gemm(a.buffer, b.buffer, c.buffer, transpose_a, transpose_b, clear, location=location)
-    return (*before, product, *c.put())
+    return (*a.take, *b.take, *old, product, *c.put)
 
 
 def _check_gemm(a: Buffer, b: Buffer, c: Buffer, location: Location | None) -> None:
@@ -116,30 +105,64 @@ def _check_gemm(a: Buffer, b: Buffer, c: Buffer, location: Location | None) -> N
         )
 
 
-def _reduce(scope: Scope, call: Any, location: Location | None) -> tuple[Stmt, ...]:
-    source = block_of(scope, call.args[0], location)
-    target = block_of(scope, call.args[1], location)
+def _reduce(scope: Scope, call: tirx.Call, location: Location | None) -> tuple[Stmt, ...]:
+    source, target = (operand(scope, arg, location) for arg in call.args[:2])
     kind, clear = str(call.args[2].value), bool(call.args[4])
-    shape = call.args[0].args[0].buffer.shape
-    dim = int(call.args[3]) % len(shape)
-    if kind not in REDUCTIONS:
+    extents = [scalar.int_value(extent) for extent in call.args[0].args[2:]]
+    dim = int(call.args[3]) % len(extents)
+    bits = {source.buffer.dtype, target.buffer.dtype} <= INTEGERS
+    if kind not in REDUCTIONS and not (kind in BIT_REDUCTIONS and bits):
         raise UnsupportedError(
             "TT113",
             f"T.reduce_{kind} of {source.buffer.dtype} is not supported by this version",
             location=location,
             help=f"supported: {', '.join(REDUCTIONS)}; {', '.join(BIT_REDUCTIONS)} of integers",
         )
-    one = scalar.int_value(shape[dim]) == 1
-    axis = None if one else sum(1 for extent in list(shape)[:dim] if scalar.int_value(extent) != 1)
-    old = () if clear else target.take()
-    result = reduction(scope, kind, source.buffer, target.buffer, axis, clear=clear, location=location)
-    return (*source.take(), *old, *result, *target.put())
+    axis = sum(1 for extent in extents[:dim] if extent != 1)
+    result = Reduce(kind, source.buffer, target.buffer, axis, clear, location)
+    lifted = _of_one(result) if extents[dim] == 1 else result
+    return (*source.take, *(() if clear else target.take), lifted, *target.put)
 
 
+def _of_one(reduce: Reduce) -> Each:
+    """A reduction along an axis of length 1, which blocks do not have."""
+    axes = new_axes(reduce.dst.shape)
+    target = place(reduce.dst, axes)
+    value: ElementExpr = place(reduce.src, axes)
+    value = apply("abs", value) if reduce.op.startswith("abs") else value
+    combine = (REDUCTIONS | BIT_REDUCTIONS)[reduce.op].combine
+    return assigned(axes, target, value if reduce.clear else apply(combine, target, value), reduce.location)
+
+
+def _scan(scope: Scope, call: tirx.Call, location: Location | None) -> tuple[Stmt, ...]:
+    """T.cumsum, T.cummax: a serial loop along the axis. Right for every type and axis, and slow: a few tile operations
+    for each index."""
+    (source, low, extents), (target, there, _) = box(call.args[0]), box(call.args[1])
+    dim, backwards, combine = int(call.args[2]), bool(call.args[3]), _SCANS[operator(call)]
+    axes, steps = _walk(extents)
+
+    def at(buffer: tirx.Buffer, starts: list[Expr], along: Expr) -> Access:
+        moved = [along if axis == dim else step for axis, step in enumerate(steps)]
+        return scope.access(buffer, [start + step for start, step in zip(starts, moved, strict=True)], location)
+
+    copy = assigned(axes, at(target, there, steps[dim]), at(source, low, steps[dim]), location)
+    last = int(extents[dim]) - 1
+    if last == 0:
+        return (copy,)
+    k = scalar.var("scan")
+    before, here = (last - k, last - 1 - k) if backwards else (k, k + 1)
+    others = tuple(axis for axis in axes if axis.var is not steps[dim])
+    value = apply(combine, at(target, there, before), at(target, there, here))
+    again = assigned(others, at(target, there, here), value, location)
+    return (copy, Loop(k, scalar.const(last), (again,), 0, location))
+
+
+_SCANS = {"tl.tileop.cumsum": "add", "tl.tileop.cummax": "max"}
 TILE_OPERATIONS = {
     "tl.tileop.copy": _copy,
     "tl.tileop.transpose": _transpose,
     "tl.tileop.fill": _fill,
     "tl.tileop.gemm": _gemm,
     "tl.tileop.reduce": _reduce,
+    **dict.fromkeys(_SCANS, _scan),
 }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import tilelang
 from tilelang.ir import get_buffer_span, get_stmt_span
@@ -109,7 +108,7 @@ def refuse_gpu_code(func: tirx.PrimFunc) -> None:
             _check_expression(expr, threads, location, macro_note(stmt))
 
 
-def statements(stmt: Any, around: Location | None) -> Iterator[tuple[Any, Location | None]]:
+def statements(stmt: tirx.Stmt, around: Location | None) -> Iterator[tuple[tirx.Stmt, Location | None]]:
     """Every statement with its line, or the line around it; outer before inner."""
     location = location_of(stmt) or around
     yield stmt, location
@@ -120,10 +119,10 @@ def statements(stmt: Any, around: Location | None) -> Iterator[tuple[Any, Locati
             yield from statements(part, location)
 
 
-def _thread_indices(func: tirx.PrimFunc) -> set[Any]:
-    found: set[Any] = set()
+def _thread_indices(func: tirx.PrimFunc) -> set[tirx.Var]:
+    found: set[tirx.Var] = set()
 
-    def collect(node: Any) -> None:
+    def collect(node: tirx.PrimExpr) -> None:
         if isinstance(node, tirx.Bind) and _is_thread_index(node.value):
             found.add(node.var)
 
@@ -136,7 +135,9 @@ def thread_index(name: str, location: Location | None, notes: tuple[str, ...] = 
     return UnsupportedError("TT101", message, location=location, notes=notes, help=_THREADS)
 
 
-def _check_expression(expr: Any, threads: set[Any], location: Location | None, notes: tuple[str, ...]) -> None:
+def _check_expression(
+    expr: tirx.PrimExpr, threads: set[tirx.Var], location: Location | None, notes: tuple[str, ...]
+) -> None:
     for node in scalar.nodes(expr):
         if isinstance(node, tirx.Var) and node in threads:
             raise thread_index(str(node.name), location, notes)
@@ -146,11 +147,11 @@ def _check_expression(expr: Any, threads: set[Any], location: Location | None, n
                 raise UnsupportedError("TT102", f"{op} is {what}", location=location, notes=notes, help=instead)
 
 
-def _is_thread_index(expr: Any) -> bool:
+def _is_thread_index(expr: tirx.PrimExpr) -> bool:
     return isinstance(expr, tirx.Call) and str(getattr(expr.op, "name", "")).endswith("launch_thread_idx")
 
 
-def _own_expressions(stmt: Any) -> list[Any]:
+def _own_expressions(stmt: tirx.Stmt) -> list[tirx.PrimExpr]:
     if not isinstance(stmt, tirx.BufferStore | tirx.Evaluate | tirx.IfThenElse | tirx.For | tirx.Bind):
         return []
     if isinstance(stmt, tirx.BufferStore):

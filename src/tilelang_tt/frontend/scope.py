@@ -7,22 +7,24 @@ table[bx] in an index              -> a variable, and a Read of it before the st
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from functools import reduce
 
 from tvm import tirx
 
 from tilelang_tt.compiled import Decision
 from tilelang_tt.diagnostics import Location, UnsupportedError
 from tilelang_tt.formats import DTYPES, INTEGERS, STEERING_DTYPES
-from tilelang_tt.frontend.lift_expression import SAME_TYPE, operator
+from tilelang_tt.frontend.lift_expression import SAME_TYPE, constant, not_arithmetic
 from tilelang_tt.frontend.refuse_gpu_code import DROP_BARRIER, location_of
 from tilelang_tt.ir import scalar, scalar_text
-from tilelang_tt.ir.buffers import Buffer, Memory, Read, Region, Tensor
+from tilelang_tt.ir.buffers import Buffer, Memory, Read, Tensor, unique_name
+from tilelang_tt.ir.elements import Access, ElementExpr, Number, Scalar, value_type
 from tilelang_tt.ir.scalar import Expr, Var
-from tilelang_tt.ir.tile import ScalarParam, unique_name
+from tilelang_tt.ir.tile import Axis, ScalarParam
+from tilelang_tt.ops.expressions import apply, numeral
 from tilelang_tt.options import Options
 
 _MEMORY = {
@@ -50,28 +52,25 @@ _INSTEAD_OF_DTYPE = {
 
 
 class Scope:
-    def __init__(self, func: tirx.PrimFunc, options: Options, short: dict[Any, Any]) -> None:
+    def __init__(self, func: tirx.PrimFunc, options: Options) -> None:
         self.func = func
         self.options = options
-        self.short = short  # TIR buffers of 32-bit words -> those of 64 bits that they are
-        self.words: dict[Tensor, Tensor] = {}  # tensor of 64-bit integers -> the view of it in words
-        self.tensors: dict[Any, Tensor] = {}  # TIR buffer -> tensor
-        self.buffers: dict[Any, Buffer] = {}  # TIR buffer -> on-chip buffer, of the launch being lifted
+        self.tensors: dict[tirx.Buffer, Tensor] = {}  # TIR buffer -> tensor
+        self.buffers: dict[tirx.Buffer, Buffer] = {}  # TIR buffer -> on-chip buffer, of the launch being lifted
         self.names: set[str] = set()
         self.values: dict[Var, Expr] = {}  # loop variables that start elsewhere than 0
         self.decisions: list[Decision] = []
         self.location: Location | None = None  # of the statement being lifted
         self.signed: set[Var] = set()  # scalar parameters, and elements of tables
         self.tables: dict[Tensor, Tensor] = {}  # tensor -> the view of it as a table
-        self.cells: dict[Any, Var] = {}  # T.alloc_var of whole numbers -> its variable
-        self.computed: set[Any] = set()  # those of them that only the chip knows: blocks
-        self.copies: dict[Any, Region] = {}  # on-chip integers -> the box of a tensor they are a copy of
+        self.cells: dict[tirx.Buffer, Var] = {}  # T.alloc_var of whole numbers -> its variable
+        self.computed: set[tirx.Buffer] = set()  # those of them that only the chip knows: blocks
+        self.steering: set[tirx.Buffer] = set()  # blocks of one whole number that are variables, too
+        self.own: dict[tirx.Buffer, Access] = {}  # variables of T.Parallel -> the element of each iteration
+        self.safe: dict[Tensor | Buffer, Number] = {}  # what reading past the end of a tensor gives
         self.partly_written: dict[Buffer, None] = {}  # blocks that hold zeros at first
-        self.selected: dict[Buffer, None] = {}  # blocks of which some assignment changes only chosen elements
-        # Boxes of tensors that the T.Parallel being lifted has stored, along which of its axes, and from which blocks.
-        self.stored: list[tuple[Region, tuple[int, ...], Buffer]] = []
         self.reducers: dict[Var, str] = {}  # data of a T.alloc_reducer -> how it combines
-        self.pending: list[Read] = []  # elements of tables that the statement being lifted needs
+        self.pending: list[Read] = []  # numbers that the statement being lifted looks up
 
     # --- declarations -----------------------------------------------------------------------------
 
@@ -83,26 +82,25 @@ class Scope:
         self.names.add(candidate)
         return candidate
 
-    def param(self, index: int, var: Any) -> Tensor | ScalarParam:
+    def param(self, index: int, var: tirx.Var) -> Tensor | ScalarParam:
         if var not in self.func.buffer_map:
             return ScalarParam(self.unique(str(var.name)), str(var.dtype), var)
         buffer = self.func.buffer_map[var]
-        dtype = str(buffer.dtype)
-        dtype = dtype if dtype in STEERING_DTYPES else self.dtype(buffer, location_of(buffer))
-        tensor = Tensor(self.unique(str(buffer.name)), index, dtype, tuple(buffer.shape))
+        dtype, location = str(buffer.dtype), location_of(buffer)
+        dtype = dtype if dtype in STEERING_DTYPES else self.dtype(buffer, location)
+        tensor = Tensor(self.unique(str(buffer.name)), index, dtype, tuple(buffer.shape), location=location)
         self.check_strides(buffer)
         self.tensors[buffer] = tensor
-        self.tensors.update((words, tensor) for words, long in self.short.items() if long.same_as(buffer))
         return tensor
 
-    def workspace(self, index: int, buffer: Any) -> Tensor:
+    def workspace(self, index: int, buffer: tirx.Buffer) -> Tensor:
         """T.alloc_global outside T.Kernel: DRAM between the launches of a function."""
         dtype = self.dtype(buffer, location_of(buffer))
         tensor = Tensor(self.unique(str(buffer.name)), index, dtype, tuple(buffer.shape), workspace=True)
         self.tensors[buffer] = tensor
         return tensor
 
-    def check_strides(self, buffer: Any) -> None:
+    def check_strides(self, buffer: tirx.Buffer) -> None:
         """The host knows how a tensor lies (T.StridedTensor); kernels see its elements, and no strides."""
         sizes = {
             var for other in self.func.buffer_map.values() for extent in other.shape for var in scalar.variables(extent)
@@ -117,24 +115,19 @@ class Scope:
                 help="index the tensor by its axes, or pass the number as a parameter of its own",
             )
 
-    def dtype(self, buffer: Any, location: Location | None) -> str:
+    def dtype(self, buffer: tirx.Buffer, location: Location | None) -> str:
         dtype = SAME_TYPE.get(str(buffer.dtype), str(buffer.dtype))
         if dtype not in DTYPES:
-            raise UnsupportedError(
-                "TT110",
-                f"'{buffer.name}' has dtype {dtype}, which this version does not support",
-                location=location,
-                help=_INSTEAD_OF_DTYPE.get(dtype, f"use one of {', '.join(DTYPES)}"),
-            )
+            raise unsupported_dtype(str(buffer.name), dtype, location)
         return dtype
 
-    def allocate(self, buffer: Any) -> None:
+    def allocate(self, buffer: tirx.Buffer) -> None:
         scope, location = str(buffer.scope()), location_of(buffer)
         if buffer in self.computed:
             self.buffers[buffer] = block = Buffer(self.unique(str(buffer.name)), "int32", (), Memory.FRAGMENT, location)
             self.partly_written[block] = None
             return
-        if scope == "local.var" and not str(buffer.dtype).startswith("float"):
+        if buffer in self.steering or (scope == "local.var" and not str(buffer.dtype).startswith("float")):
             self.cells[buffer] = cell = tirx.Var(self.unique(str(buffer.name)), "int32")
             self.signed.add(cell)
             return
@@ -166,7 +159,18 @@ class Scope:
         self.buffers[buffer] = buffer
         return buffer
 
-    def declared(self, like: Any, shape: tuple[int, ...], location: Location | None) -> tuple[Any, Buffer]:
+    def each(self, variable: tirx.Buffer, axes: Sequence[Axis], location: Location | None) -> Buffer:
+        """A block with an element of a variable for every iteration."""
+        shape = tuple(axis.extent for axis in axes)
+        block = Buffer(
+            self.unique(str(variable.name)), self.dtype(variable, location), shape, Memory.FRAGMENT, location
+        )
+        self.buffers[block] = block
+        return block
+
+    def declared(
+        self, like: tirx.Buffer, shape: tuple[int, ...], location: Location | None
+    ) -> tuple[tirx.Buffer, Buffer]:
         """A temporary block that TIR can name, of the element type of another one."""
         axes = tuple(extent for extent in shape if extent != 1)
         block = self.temporary(self.buffers[like].name, self.buffers[like].dtype, axes, location)
@@ -174,14 +178,9 @@ class Scope:
         self.buffers[key] = self.buffers.pop(block)
         return key, block
 
-    def source(self, buffer: Any, location: Location | None) -> Tensor | Buffer:
+    def source(self, buffer: tirx.Buffer, location: Location | None) -> Tensor | Buffer:
         """Where a block of numbers is."""
-        if buffer in self.short:
-            tensor = self.tensors[buffer]
-            name = self.unique(f"{tensor.name}_words") if tensor not in self.words else ""
-            return self.words.setdefault(tensor, replace(tensor, name=name, dtype=str(buffer.dtype)))
         if buffer in self.tensors:
-            self.dtype(buffer, location_of(buffer))
             return self.tensors[buffer]
         if buffer in self.buffers:
             return self.buffers[buffer]
@@ -194,40 +193,22 @@ class Scope:
 
     # --- numbers ----------------------------------------------------------------------------------
 
-    def expr(self, expr: Any, location: Location | None) -> Expr:
+    def expr(self, expr: tirx.PrimExpr, location: Location | None) -> Expr:
         """A scalar of the program, with shifted loop variables made explicit."""
         result = scalar.substitute(expr, self.values) if self.values else scalar.simplify(expr)
         result = scalar.replace_loads(result, lambda load: self.element(load, location))
         if not scalar_text.supported(result):
-            raise UnsupportedError(
-                "TT112",
-                f"index or condition '{result}' is not integer arithmetic on known values",
-                location=location,
-                help="use + - * // % min max, comparisons, and bits with constants, "
-                "of block indices, loop variables and sizes",
-            )
+            raise not_arithmetic(result, location)
         return result
 
     @contextmanager
-    def loop(self, stmt: Any, location: Location | None) -> Iterator[Expr]:
+    def loop(self, stmt: tirx.Stmt, location: Location | None) -> Iterator[Expr]:
         """The number of rounds; inside, the loop's variable counts from where the user let it start."""
         minimum = self.expr(stmt.min, location)
         if scalar.int_value(minimum) != 0:
             self.values[stmt.loop_var] = stmt.loop_var + minimum
         yield scalar.at_least_zero(self.expr(stmt.extent, location), self.signed)
         self.values.pop(stmt.loop_var, None)
-        self.copies = {
-            buffer: region
-            for buffer, region in self.copies.items()
-            if not any(stmt.loop_var in scalar.variables(low) for low in region.mins)
-        }
-
-    @contextmanager
-    def apart(self, known: Iterable[tuple[Region, tuple[int, ...], Buffer]] = ()) -> Iterator[None]:
-        """Lift a body that may run many times or never. What it stores is unknown outside; inside, `known` is known."""
-        self.stored = list(known)
-        yield
-        self.stored = []
 
     @contextmanager
     def reads(self) -> Iterator[list[Read]]:
@@ -236,72 +217,85 @@ class Scope:
         yield self.pending
         self.pending = outer
 
-    def is_number(self, buffer: Any) -> bool:
-        """Whether elements of a buffer are numbers that every kernel can know: tensors, copies of them, T.alloc_var."""
-        return buffer in self.tensors or buffer in self.cells or buffer in self.copies
-
-    def remember_copy(self, buffer: Any, region: Region) -> None:
-        """Elements of a block can steer if they are those of a tensor, now and whenever they are used."""
-        changing = set(self.cells.values())
-        if str(buffer.dtype) not in INTEGERS:
-            return
-        if self.written_once(buffer) and not any(changing & set(scalar.variables(low)) for low in region.mins):
-            self.copies[buffer] = region
-
-    def written_once(self, buffer: Any) -> bool:
-        """Whether one statement alone writes to a block."""
-        return self.writes_to(buffer) == 1
-
-    def writes_to(self, buffer: Any) -> int:
-        """How many statements write to a block or tensor."""
-        body = self.func.body
-        stores = [store for store in scalar.nodes(body, tirx.BufferStore) if store.buffer.same_as(buffer)]
-        regions = [call for call in scalar.nodes(body, tirx.Call) if operator(call) == "tl.region"]
-        written = [node for node in regions if int(node.args[1]) & 2 and node.args[0].buffer.same_as(buffer)]
-        return len(stores) + len(written)
-
-    def element(self, load: Any, location: Location | None) -> Var:
-        """The variable that holds an element of a tensor: read before the statement being lifted."""
-        if load.buffer in self.cells:
+    def element(self, load: tirx.BufferLoad, location: Location | None) -> Var:
+        """The variable that holds an element which steers: it is looked up before the statement being lifted."""
+        if self.is_cell(load.buffer):
             return self.cells[load.buffer]
-        if load.buffer in self.copies:
-            region = self.copies[load.buffer]
-            starts = iter(load.indices)
-            indices = [
-                start + next(starts) if extent != 1 else start
-                for start, extent in zip(region.mins, region.extents, strict=True)
-            ]
-            return self.number_of(region.source, indices, location)
-        source = self.tensors[load.buffer] if load.buffer in self.tensors else self.source(load.buffer, location)
-        if isinstance(source, Buffer):
-            raise UnsupportedError(
-                "TT138",
-                f"an element of '{source.name}' controls an index, a bound or a branch, but is computed on the chip",
-                location=location,
-                help="read the number from a tensor parameter",
-            )
-        return self.number_of(source, load.indices, location)
-
-    def number_of(self, source: Any, indices: Any, location: Location | None) -> Var:
-        number = scalar.const(0)
-        for extent, index in zip(source.shape, indices, strict=True):
-            number = number * extent + self.expr(index, location)
+        access = self.access(load.buffer, load.indices, location)
+        source, number = access.source, scalar.const(0)
+        shape: tuple[Expr | int, ...] = source.shape
+        for extent, index in zip(shape, access.indices, strict=True):
+            number = number * extent + index
         number = scalar.simplify(number)
+        if isinstance(source, Buffer) and source.dtype not in INTEGERS:
+            raise computed_on_the_chip(source, location)
+        table = source if isinstance(source, Buffer) else self.table(source)
         for read in self.pending:
-            if self.tables.get(source) is read.table and scalar.same_form(read.index, number):
+            if read.source is table and scalar.same_form(read.index, number):
                 return read.var
-        table = self.tables.setdefault(source, replace(source, name=self.unique(f"{source.name}_table")))
         dtype = "float32" if "float" in source.dtype else "int32"
-        var: Var = tirx.Var(self.unique(f"{source.name}_value"), dtype)
+        var = scalar.typed_var(self.unique(f"{source.name}_value"), dtype)
         self.signed.add(var)
         self.pending.append(Read(var, table, number, location))
         return var
 
+    def table(self, tensor: Tensor) -> Tensor:
+        if tensor not in self.tables:
+            self.tables[tensor] = replace(tensor, name=self.unique(f"{tensor.name}_table"))
+        return self.tables[tensor]
 
-def _used_variables(body: Any) -> list[Var]:
+    def access(self, buffer: tirx.Buffer, indices: Sequence[tirx.PrimExpr], location: Location | None) -> Access:
+        """An element of a tensor or block; axes of length 1 of a block are not there."""
+        if buffer in self.own:
+            return self.own[buffer]
+        source = self.source(buffer, location)
+        pairs = zip(buffer.shape, indices, strict=True)
+        kept = [index for extent, index in pairs if isinstance(source, Tensor) or scalar.int_value(extent) != 1]
+        return Access(source, tuple(self.expr(index, location) for index in kept))
+
+    def guarded(self, access: Access) -> ElementExpr:
+        """An element that is read; past the end of a tensor what T.annotate_safe_value says."""
+        if access.source not in self.safe:
+            return access
+        shape: tuple[Expr | int, ...] = access.source.shape
+        ends = zip(access.indices, shape, strict=True)
+        tests = [test for index, extent in ends for test in (index >= 0, index < extent) if not scalar.always(test)]
+        inside = reduce(scalar.both, tests, scalar.true())
+        return apply("where", Scalar(inside, "bool"), access, self.safe[access.source])
+
+    def safe_values(self, annotation: Mapping[Var, tirx.PrimExpr]) -> dict[Tensor | Buffer, Number]:
+        """What T.annotate_safe_value says, tensor by tensor."""
+        tensors = {buffer.data: tensor for buffer, tensor in self.tensors.items()}
+        values = {tensors[data]: constant(value) for data, value in annotation.items() if data in tensors}
+        return {one: numeral(value, value_type(one.dtype)) for one, value in values.items() if value is not None}
+
+    def is_cell(self, buffer: tirx.Buffer) -> bool:
+        """Whether a buffer is a whole number of the program that every kernel knows."""
+        return buffer in self.cells and buffer not in self.own
+
+
+def unsupported_dtype(name: str, dtype: str, location: Location | None) -> UnsupportedError:
+    return UnsupportedError(
+        "TT110",
+        f"'{name}' has dtype {dtype}, which this version does not support",
+        location=location,
+        help=_INSTEAD_OF_DTYPE.get(dtype, f"use one of {', '.join(DTYPES)}"),
+    )
+
+
+def computed_on_the_chip(block: Buffer, location: Location | None) -> UnsupportedError:
+    return UnsupportedError(
+        "TT138",
+        f"an element of '{block.name}' controls an index, a bound or a branch, but is computed on the chip",
+        location=location,
+        help="read the number from a tensor parameter",
+    )
+
+
+def _used_variables(body: tirx.Stmt) -> list[Var]:
     """Variables of statements, without what TileLang itself assumes of them."""
 
-    def without_assumption(stmt: Any) -> Any:
+    def without_assumption(stmt: tirx.AttrStmt) -> tirx.Stmt | None:
         return stmt.body if str(stmt.attr_key) == "tl.assume" else None
 
     return scalar.variables(tirx.stmt_functor.ir_transform(body, None, without_assumption, ["tirx.AttrStmt"]))

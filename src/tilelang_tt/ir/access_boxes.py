@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tilelang_tt.arch import TILE
+from tilelang_tt.ir.buffers import TileAccess
 from tilelang_tt.ir.layout import TensorLayout
 from tilelang_tt.ir.scalar import Expr
-from tilelang_tt.ir.tile import TileAccess
 
 Box = tuple[tuple[int, int], ...]  # (start, extent) of each axis, in elements
 Evaluate = Callable[[Expr | int], int]

@@ -1,4 +1,4 @@
-"""Tensors in device memory, on-chip buffers, regions of both, and numbers read from tables."""
+"""Tensors in device memory, on-chip buffers, regions and tiles of both, and numbers that are looked up in them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import Enum
 
 from tilelang_tt.diagnostics import Location
 from tilelang_tt.ir import scalar
-from tilelang_tt.ir.fields import DEFINES
+from tilelang_tt.ir.fields import DEFINES, READ
 from tilelang_tt.ir.scalar import Expr, Var, int_value
 
 
@@ -28,6 +28,7 @@ class Tensor:
     shape: tuple[Expr, ...]
     workspace: bool = False  # not a parameter of the user's: every call brings one, for launches to hand on data
     fold: int | None = None  # `shape` is the parameter's with this axis seen as two: rows of 32 elements
+    location: Location | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,9 +96,64 @@ class Part:
 
 @dataclass(frozen=True)
 class Read:
-    """var = element `index` (row-major) of a tensor kept as a table: it steers loops, addresses or values."""
+    """var = element `index` (row-major) of a tensor kept as a table: it steers loops, addresses or values.
+
+    Before `raise_to_tiles` the source may be a block that holds a copy of a part of a tensor.
+    """
 
     var: Var = field(metadata=DEFINES)
-    table: Tensor
+    source: Tensor | Buffer = field(metadata=READ)
     index: Expr
     location: Location | None = None
+
+    @property
+    def table(self) -> Tensor:
+        assert isinstance(self.source, Tensor)
+        return self.source
+
+
+@dataclass(frozen=True)
+class RowPages:
+    """Where rows lie that have a page each: row r of `extent` rows along `axis` is page r * step after the first.
+
+    Without an axis there is one row, and it is repeated.
+    """
+
+    axis: int | None
+    step: Expr
+    extent: Expr
+
+
+@dataclass(frozen=True)
+class TileAccess:
+    """A box of whole tiles of a tensor: `rows` x `cols` tiles from (row, col) of batch `batch`.
+
+    Of these tiles `height` x `width` elements are meant (1 where the tensor repeats); the rest is padding.
+
+    A tensor that lies row by row has `pages`: then `batch` is the page of row 0, and `row` is a row, not a tile: the
+    first one, or with a gather the one for its variable.
+    """
+
+    tensor: Tensor
+    batch: Expr
+    row: Expr
+    col: Expr
+    rows: int
+    cols: int
+    guard_rows: bool  # may reach beyond the tensor's last tile row
+    guard_cols: bool
+    guard: Expr | None = None  # condition on the other axes, where they are not provably inside
+    limit: Expr | None = None  # of the rows only so many
+    pages: RowPages | None = None
+    gather: Gather | None = None
+    height: int = 0  # 0: all of its rows
+    width: int = 0
+
+
+def unique_name(name: str, taken: set[str]) -> str:
+    """`name`, numbered if it is taken."""
+    candidate, count = name, 0
+    while candidate in taken:
+        count += 1
+        candidate = f"{name}_{count}"
+    return candidate

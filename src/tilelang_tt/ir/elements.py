@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from tilelang_tt.ir import fields, scalar
-from tilelang_tt.ir.buffers import Buffer
+from tilelang_tt.ir.buffers import Buffer, Tensor
 from tilelang_tt.ir.fields import READ
 from tilelang_tt.ir.scalar import Expr
 
@@ -40,6 +40,21 @@ class Element:
 
 
 @dataclass(frozen=True)
+class Access:
+    """One element of a tensor or block, in a generic statement: an index along each axis.
+
+    Indices are over the statement's iteration variables and whatever else the kernel knows when it runs.
+    """
+
+    source: Tensor | Buffer
+    indices: tuple[Expr, ...]
+
+    @property
+    def dtype(self) -> str:
+        return value_type(self.source.dtype)
+
+
+@dataclass(frozen=True)
 class Index:
     """An integer that depends on the position of the element: base + the sum of factor * coordinate along each axis."""
 
@@ -61,7 +76,8 @@ class Number:
 class Scalar:
     """A number known when the kernel runs, the same for a whole tile.
 
-    It is computed as a whole number, a truth value or a float32 parameter of the kernel, and used as a `dtype`.
+    It is computed as a whole number, a truth value or a float32 parameter of the kernel, and used as a `dtype`. In a
+    generic statement it may depend on the iteration.
     """
 
     expr: Expr
@@ -81,7 +97,7 @@ class Apply:
     of_blocks: bool = False
 
 
-ElementExpr = Element | Index | Number | Scalar | Apply
+ElementExpr = Element | Access | Index | Number | Scalar | Apply
 
 
 def value_type(dtype: str) -> str:
@@ -104,6 +120,19 @@ def with_parts(expr: ElementExpr, change: Callable[[ElementExpr], ElementExpr | 
 
 def elements(expr: ElementExpr) -> Iterator[Element]:
     return (part for part in parts(expr) if isinstance(part, Element))
+
+
+def accesses(expr: ElementExpr | None) -> Iterator[Access]:
+    return (part for part in parts(expr) if isinstance(part, Access)) if expr is not None else iter(())
+
+
+def conjuncts(condition: ElementExpr | None) -> Iterator[ElementExpr]:
+    """The conditions that hold where `condition` does, one by one; None: none."""
+    if isinstance(condition, Apply) and condition.op == "and":
+        for part in condition.args:
+            yield from conjuncts(part)
+    elif condition is not None:
+        yield condition
 
 
 def element_buffers(expr: ElementExpr) -> Iterator[Buffer]:

@@ -26,13 +26,15 @@ import numpy.typing as npt
 from tilelang_tt.arch import TILE
 from tilelang_tt.ir import scalar, scalar_text
 from tilelang_tt.ir.access_boxes import Box, overlap, row_box, tile_box
-from tilelang_tt.ir.buffers import Buffer, Gather, Read, Region, Tensor
-from tilelang_tt.ir.elements import TILE_COL, TILE_ROW, Element, ElementExpr, Index, Number, Scalar, value_type
+from tilelang_tt.ir.buffers import Buffer, Gather, Read, Region, Tensor, TileAccess
+from tilelang_tt.ir.elements import TILE_COL, TILE_ROW, Apply, Element, ElementExpr, Index, Number, Scalar, value_type
+from tilelang_tt.ir.interpret_each import Iterations, assigned, reduced
 from tilelang_tt.ir.layout import BufferLayout, Constant, Mask
 from tilelang_tt.ir.scalar import Expr, Var
 from tilelang_tt.ir.tile import (
     Branch,
     Copy,
+    Each,
     Fill,
     Gemm,
     Launch,
@@ -46,7 +48,6 @@ from tilelang_tt.ir.tile import (
     Set,
     Stmt,
     Store,
-    TileAccess,
     TileProgram,
     Transpose,
 )
@@ -167,6 +168,8 @@ class _Machine:
                 self.look_up(stmt)
             case Set():
                 self.values[stmt.var] = self.number(stmt.value)
+            case Each():
+                self.each(stmt)
             case Copy():
                 value = self.get(stmt.src.source, self.box(stmt.src), stmt.src.gather).reshape(stmt.dst.extents)
                 box = list(self.box(stmt.dst))
@@ -202,6 +205,17 @@ class _Machine:
                 pass
             case _:
                 raise TypeError(f"no meaning for {type(stmt).__name__}")
+
+    def each(self, stmt: Each) -> None:
+        where, value = assigned(stmt, Iterations(stmt, self.values, self.read))
+        place = stmt.target.source
+        if where:
+            self.read(place)[where] = self.rounded(place, value)
+        elif value.size:  # a single number has no indices
+            self.read(place)[()] = self.rounded(place, value[0])
+        if self.stores is not None and isinstance(place, Tensor) and value.size:
+            box = tuple(slice(int(along.min()), int(along.max()) + 1) for along in where)
+            self.stores.append(Written(place, box, stmt, self.unit))
 
     def limited(self, store: Store, box: Box) -> tuple[Box, Array]:
         """What a store writes: all of the block, or its first rows."""
@@ -243,12 +257,7 @@ class _Machine:
 
     def reduce(self, stmt: Reduce) -> None:
         """Sums in float64, or in integers, as products."""
-        values = self.read(stmt.src)
-        values = values.astype(np.float64 if values.dtype.kind == "f" else np.int64)
-        result = values.sum(axis=stmt.axis) if stmt.op == "sum" else values.max(axis=stmt.axis)
-        if not stmt.clear:
-            old = self.read(stmt.dst)
-            result = old + result if stmt.op == "sum" else np.maximum(old, result)
+        result = reduced(stmt, self.read(stmt.src), None if stmt.clear else self.read(stmt.dst))
         if result.ndim < len(stmt.dst.shape):
             kept = np.zeros(stmt.dst.shape)
             np.moveaxis(kept, stmt.axis, 0)[0] = result
@@ -303,6 +312,7 @@ class _Machine:
             return self.scalar(expr, shape)
         if isinstance(expr, Element):
             return self.spread(expr, shape)
+        assert isinstance(expr, Apply)
         return evaluated(expr, *(self.element(arg, shape) for arg in expr.args))
 
     # --- memory -----------------------------------------------------------------------------------
@@ -317,7 +327,7 @@ class _Machine:
         self.memory[buffer] = self.rounded(buffer, value.reshape(buffer.shape))
 
     def look_up(self, read: Read) -> None:
-        self.values[read.var] = self.memory[read.table].flat[self.number(read.index)].item()
+        self.values[read.var] = self.memory[read.source].flat[self.number(read.index)].item()
 
     def gathered(self, place: Tensor | Buffer, box: Box, gather: Gather) -> Array:
         """A box whose places along one axis are looked up one by one."""

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tilelang_tt.ir.elements import Apply, Element, ElementExpr, Index, Number
+from tilelang_tt.ir.elements import Access, Apply, Element, ElementExpr, Index, Number
 from tilelang_tt.ir.facts import Facts
 
 Range = tuple[int, int]
@@ -55,7 +55,7 @@ class Ranges:
         """The same before anything wraps."""
         if isinstance(expr, Number):
             return int(expr.value), int(expr.value)
-        if isinstance(expr, Element):
+        if isinstance(expr, Element | Access):
             return type_range(expr.dtype)
         if isinstance(expr, Index):
             return index_range(expr, self.shape, self.facts)

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import lru_cache
 from threading import local
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, overload
 
 from tvm import arith, tirx
 from tvm.ir import structural_equal
@@ -39,13 +39,19 @@ if TYPE_CHECKING:  # TVM ships no types: this much of its expressions is used he
     class Var(Expr):
         name: str
 
+    class Binary(Expr):
+        a: Expr
+        b: Expr
+
+        def __init__(self, a: Expr, b: Expr) -> None: ...
+
 else:
     Expr = tirx.PrimExpr
     Var = tirx.Var
 
 
-ORDERED: Any = (tirx.LT, tirx.LE, tirx.GT, tirx.GE)
-BINARY: Any = (
+ORDERED: tuple[type[Binary], ...] = (tirx.LT, tirx.LE, tirx.GT, tirx.GE)
+BINARY: tuple[type[Binary], ...] = (
     *(tirx.Add, tirx.Sub, tirx.Mul, tirx.FloorDiv, tirx.FloorMod, tirx.Div, tirx.Mod),
     *(*ORDERED, tirx.EQ, tirx.NE, tirx.And, tirx.Or),
 )
@@ -54,7 +60,7 @@ BINARY: Any = (
 _KEPT = local()
 
 
-def _plain() -> Any:
+def _plain() -> arith.Analyzer:
     """An analyzer without facts, made once: making one takes longer than most queries."""
     if not hasattr(_KEPT, "analyzer"):
         _KEPT.analyzer = arith.Analyzer()
@@ -96,6 +102,10 @@ def typed_var(name: str, dtype: str) -> Var:
 
 def const(value: int) -> Expr:
     return tirx.IntImm("int32", value)
+
+
+def typed_const(value: int, dtype: str) -> Expr:
+    return tirx.IntImm(dtype, value)
 
 
 def true() -> Expr:
@@ -186,6 +196,10 @@ def without_difference(test: Expr) -> Expr:
     return test
 
 
+def is_equal(a: Expr, b: Expr) -> Expr:
+    return tirx.EQ(a, b)
+
+
 def is_zero(variable: Var) -> Expr:
     return tirx.EQ(variable, const(0))
 
@@ -196,7 +210,7 @@ def narrowed(expr: Expr) -> Expr:
         return expr
     if isinstance(expr, tirx.IntImm) and -(2**31) <= int(expr.value) < 2**31:
         return const(int(expr.value))
-    binary: Any = (*BINARY, tirx.Min, tirx.Max)
+    binary: tuple[type[Binary], ...] = (*BINARY, tirx.Min, tirx.Max)
     if isinstance(expr, binary):
         return type(expr)(narrowed(expr.a), narrowed(expr.b))
     if isinstance(expr, tirx.Cast):
@@ -236,9 +250,9 @@ def substitute(expr: Expr, values: Mapping[Var, Expr]) -> Expr:
     return simplify(tirx.stmt_functor.substitute(expr, dict(values)))
 
 
-def nodes(tree: Any, *kinds: Any) -> list[Any]:
+def nodes(tree: tirx.Stmt | tirx.PrimExpr, *kinds: type[tirx.Stmt | tirx.PrimExpr]) -> list[tirx.PrimExpr]:
     """The nodes of an expression or statement, inner ones first; of these kinds, if some are named."""
-    found: list[Any] = []
+    found: list[tirx.PrimExpr] = []
     tirx.stmt_functor.post_order_visit(tree, found.append)
     return [node for node in found if isinstance(node, kinds)] if kinds else found
 
@@ -247,7 +261,7 @@ def variables(expr: Expr) -> list[Var]:
     """Free variables, each once, in order of appearance."""
     found: dict[Var, None] = {}
 
-    def visit(node: Any) -> None:
+    def visit(node: tirx.PrimExpr) -> None:
         if isinstance(node, tirx.Var):
             found[node] = None
 
@@ -255,11 +269,13 @@ def variables(expr: Expr) -> list[Var]:
     return list(found)
 
 
-def replace_loads(expr: Expr, element: Callable[[Any], Var], wanted: Callable[[Any], bool] = lambda _: True) -> Expr:
+def replace_loads(
+    expr: Expr, element: Callable[[tirx.BufferLoad], Var], wanted: Callable[[tirx.BufferLoad], bool] = lambda _: True
+) -> Expr:
     """`expr` with variables in place of the elements it reads, those that are wanted; not inside of them."""
-    found: list[tuple[Any, Var]] = []
+    found: list[tuple[tirx.BufferLoad, Var]] = []
 
-    def stand_in(load: Any) -> Var | None:
+    def stand_in(load: tirx.BufferLoad) -> Var | None:
         if not wanted(load):
             return None
         for known, variable in found:
@@ -271,15 +287,15 @@ def replace_loads(expr: Expr, element: Callable[[Any], Var], wanted: Callable[[A
     body = tirx.stmt_functor.ir_transform(tirx.Evaluate(expr), stand_in, None, ["tirx.BufferLoad"])
     if not found:
         return expr
-    values = {variable: _of_type(element(load), str(load.dtype)) for load, variable in found}
+    values = {variable: of_type(element(load), str(load.dtype)) for load, variable in found}
     return tirx.stmt_functor.substitute(body.value, values)
 
 
-def _of_type(value: Var, dtype: str) -> Expr:
+def of_type(value: Expr, dtype: str) -> Expr:
     return value if str(value.dtype) == dtype else tirx.Cast(dtype, value)
 
 
-def linear(expr: Expr, over: list[Var]) -> tuple[Any, ...] | None:
+def linear(expr: Expr, over: list[Var]) -> tuple[tirx.PrimExpr, ...] | None:
     """Factors (numbers) of the variables `over` and the rest, if `expr` is linear in them and they fit its type."""
     try:
         parts = list(arith.detect_linear_equation(simplify(expr), over))
@@ -308,7 +324,7 @@ def choice(test: Expr, yes: Expr, no: Expr) -> Expr:
 
 def hoist(expr: Expr, known: set[Var], name: Callable[[Expr], Var]) -> Expr:
     """`expr` with every largest compound part over `known` variables alone replaced by `name(part)`."""
-    binary: Any = (*BINARY, tirx.Min, tirx.Max)
+    binary: tuple[type[Binary], ...] = (*BINARY, tirx.Min, tirx.Max)
     if isinstance(expr, tirx.IntImm | tirx.Var):
         return expr
     used = variables(expr)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from functools import cache
-from typing import Any
+from types import CodeType
 
 from tvm import tirx
 
 from tilelang_tt.ir.scalar import ORDERED, Expr, Var, is_choice, nodes, nonnegative
 
-_PRECEDENCE: dict[Any, tuple[int, str, str]] = {  # node -> (binding strength, C, Python)
+_PRECEDENCE: dict[type[tirx.PrimExpr], tuple[int, str, str]] = {  # node -> (binding strength, C, Python)
     tirx.Mul: (6, "*", "*"),
     tirx.FloorDiv: (6, "/", "//"),
     tirx.FloorMod: (6, "%", "%"),
@@ -55,14 +55,14 @@ _C, _PYTHON = 1, 2  # columns of _PRECEDENCE
 class _Text:
     """One way of printing expressions. Its methods look inside nodes, which have the fields of TVM's classes."""
 
-    grouped: tuple[Any, ...] = (tirx.Add, tirx.And, tirx.Or)  # a + (b + c) is written without brackets
+    grouped: tuple[type[tirx.PrimExpr], ...] = (tirx.Add, tirx.And, tirx.Or)  # a + (b + c) is written without brackets
 
     def __init__(self, names: Callable[[Var], str], language: int, signed: Collection[Var]) -> None:
         self.names = names
         self.language = language
         self.signed = signed
 
-    def of(self, expr: Any, outer: int) -> str:
+    def of(self, expr: tirx.PrimExpr, outer: int) -> str:
         """The text of `expr`, in brackets if it binds weaker than `outer`."""
         if isinstance(expr, tirx.IntImm):
             return self.number(expr)
@@ -81,12 +81,12 @@ class _Text:
             return f"({test} ? {yes} : {no})" if self.language == _C else f"({yes} if {test} else {no})"
         return self.binary(expr, outer)
 
-    def number(self, expr: Any) -> str:
+    def number(self, expr: tirx.PrimExpr) -> str:
         if str(expr.dtype) == "bool":
             return str(bool(expr.value)).lower() if self.language == _C else str(bool(expr.value))
         return str(int(expr.value))
 
-    def extremum(self, expr: Any) -> str:
+    def extremum(self, expr: tirx.PrimExpr) -> str:
         a, b = self.of(expr.a, 5), self.of(expr.b, 5)
         least = isinstance(expr, tirx.Min)
         if self.language == _PYTHON:
@@ -94,13 +94,13 @@ class _Text:
         test_a, test_b = self.ordered(expr, a, b)
         return f"({test_a} {'<' if least else '>'} {test_b} ? {a} : {b})"
 
-    def ordered(self, expr: Any, a: str, b: str) -> tuple[str, str]:
+    def ordered(self, expr: tirx.PrimExpr, a: str, b: str) -> tuple[str, str]:
         """Operands whose order counts: as signed numbers if one may be below zero."""
         if nonnegative(expr.a, self.signed) and nonnegative(expr.b, self.signed):
             return a, b
         return f"int32_t({a})", f"int32_t({b})"
 
-    def binary(self, expr: Any, outer: int) -> str:
+    def binary(self, expr: tirx.PrimExpr, outer: int) -> str:
         kind = next((kind for kind in _PRECEDENCE if isinstance(expr, kind)), None)
         if kind is None:
             raise ValueError(f"no scalar form for {type(expr).__name__}: {expr}")
@@ -123,7 +123,7 @@ class _Text:
 class _ProgramText(_Text):
     grouped = ()
 
-    def of(self, expr: Any, outer: int) -> str:
+    def of(self, expr: tirx.PrimExpr, outer: int) -> str:
         if isinstance(expr, tirx.Cast):
             return f"{expr.dtype}({self.of(expr.value, 0)})"
         if isinstance(expr, tirx.IntImm) and str(expr.dtype) not in ("int32", "bool"):
@@ -146,7 +146,7 @@ def supported(expr: Expr) -> bool:
 
 
 @cache
-def _compiled(expr: Expr) -> Any:
+def _compiled(expr: Expr) -> CodeType:
     return compile(to_python(expr, lambda v: f"v{hash(v) & (2**64 - 1)}"), "<scalar>", "eval")
 
 

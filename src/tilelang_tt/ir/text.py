@@ -110,6 +110,7 @@ class Reader:
         self.text, self.sight = text, sight
         self.at = 0
         self.shape: tuple[int, ...] = ()  # of the block being described or computed
+        self.generic = False  # in a generic statement, elements have indices
 
     def fail(self, wanted: str) -> ParseError:
         return ParseError(f"{wanted} expected at '{self.text[self.at :]}' of '{self.text}'")

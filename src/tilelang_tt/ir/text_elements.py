@@ -5,6 +5,8 @@ s[i]         the element at its row                         [2 * i + j + n]  a n
 b[j + 32]    an element further on                          mask[tile n]     of constant tiles this one
 2, 2i32      numbers, a float32 and an int32                int32(C)         a cast
 
+In a generic statement every element has its indices, over names: `A[by * 64 + i, k]`.
+
 An operation has the type of its last operand, or is a truth value.
 """
 
@@ -15,8 +17,8 @@ from collections.abc import Callable
 from functools import partial
 
 from tilelang_tt.ir import scalar
-from tilelang_tt.ir.buffers import Buffer
-from tilelang_tt.ir.elements import Apply, Element, ElementExpr, Index, Number, Scalar
+from tilelang_tt.ir.buffers import Buffer, Tensor
+from tilelang_tt.ir.elements import Access, Apply, Element, ElementExpr, Index, Number, Scalar
 from tilelang_tt.ir.scalar import Expr
 from tilelang_tt.ir.scalar_parse import read_expr
 from tilelang_tt.ir.text import AXES, Names, ParseError, Reader, number_text
@@ -37,6 +39,8 @@ def element_text(expr: ElementExpr, names: Names, *, nested: bool = False) -> st
         return f"{'' if expr.dtype == 'int32' else expr.dtype}[{names.expr(expr.expr)}]"
     if isinstance(expr, Element):
         return f"{names(expr.buffer)}{_walk(expr, names)}"
+    if isinstance(expr, Access):
+        return f"{names(expr.source)}[{', '.join(map(names.expr, expr.indices))}]"
     if expr.of_blocks:
         return f"{expr.op}{_OF_BLOCKS}({', '.join(element_text(arg, names) for arg in expr.args)})"
     if expr.op in ("cast", "bitcast"):
@@ -103,7 +107,7 @@ def _operand(reader: Reader) -> ElementExpr:
     if reader.maybe("("):
         return reader.then(read_element(reader), ")")
     if reader.maybe("["):
-        return _either(reader, _index, _scalar)
+        return _scalar(reader) if reader.generic else _either(reader, _index, _scalar)
     return _either(reader, _number, _named)
 
 
@@ -130,10 +134,26 @@ def _named(reader: Reader) -> ElementExpr:
             return _scalar(reader, name)
         reader.take("(")
         return Apply(op, (reader.then(read_element(reader), ")"),), name)
+    if reader.generic and reader.peek("["):
+        return read_access(reader, name)
     if not reader.maybe("("):
         return _element(reader, reader.sight.thing(name, Buffer))
     args = tuple(reader.then(reader.separated(lambda: read_element(reader)), ")"))
     return _apply(name.removesuffix(_OF_BLOCKS), args, of_blocks=name.endswith(_OF_BLOCKS))
+
+
+def read_source(reader: Reader, name: str) -> Buffer | Tensor:
+    source = reader.sight.things.get(name)
+    if not isinstance(source, Buffer | Tensor):
+        raise ParseError(f"'{name}' is no buffer or tensor in sight")
+    return source
+
+
+def read_access(reader: Reader, name: str) -> Access:
+    source = read_source(reader, name)
+    reader.take("[")
+    indices = () if reader.peek("]") else tuple(reader.separated(lambda: read_expr(reader)))
+    return Access(source, reader.then(indices, "]"))
 
 
 def _scalar(reader: Reader, dtype: str = "int32") -> Scalar:

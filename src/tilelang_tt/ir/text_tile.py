@@ -20,19 +20,21 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tilelang_tt.ir import scalar
-from tilelang_tt.ir.buffers import Buffer, Gather, Part, Read, Region, Tensor, is_whole, whole
+from tilelang_tt.ir.buffers import Buffer, Gather, Part, Read, Region, RowPages, TileAccess, is_whole, whole
 from tilelang_tt.ir.fields import children
 from tilelang_tt.ir.grammar import Codec, Form, Grammar
 from tilelang_tt.ir.scalar import Expr
 from tilelang_tt.ir.scalar_parse import read_expr
 from tilelang_tt.ir.section import SubBlock
-from tilelang_tt.ir.text import AXES, INDENT, Line, Names, ParseError, Reader, Sight, place
-from tilelang_tt.ir.text_elements import element_text, read_element
+from tilelang_tt.ir.text import AXES, INDENT, Line, Names, Reader, Sight, place
+from tilelang_tt.ir.text_elements import element_text, read_access, read_element, read_source
 from tilelang_tt.ir.text_facts import CODECS
 from tilelang_tt.ir.text_schedule import read_schedule, schedule_text
 from tilelang_tt.ir.tile import (
+    Axis,
     Branch,
     Copy,
+    Each,
     Fill,
     Gemm,
     Load,
@@ -40,16 +42,15 @@ from tilelang_tt.ir.tile import (
     Map,
     Publish,
     Reduce,
-    RowPages,
     Section,
     Set,
     Start,
     Stmt,
     Store,
-    TileAccess,
     Transpose,
 )
 
+_VALUE = "{value:element}(? where {guard:element}?)"
 _GEMM = "(?{start:start} + ?){a:buffer}{transpose_a?^T} @ {b:buffer}{transpose_b?^T}"
 _SUB = "(?, sub-blocks {sub_block:sub_block}?)"
 _REDUCE = "{op:word} of {src:buffer} along {axis:axis}{exact?, exact}"
@@ -57,8 +58,10 @@ _REDUCE = "{op:word} of {src:buffer} along {axis:axis}{exact?, exact}"
 FORMS = (
     Form(Loop, "Loop {var:new} < {extent:expr}(?, {stages:int} stages?)"),
     Form(Branch, "Branch {condition:expr}"),
-    Form(Read, "Read {var:see} = {table:tensor}[{index:expr}]"),
+    Form(Read, "Read {var:see} = {source:source}[{index:expr}]"),
     Form(Set, "Set {var:see} = {value:expr}"),
+    Form(Each, f"Each {{axes:axes}}: {{reads:reads}}{{target:place}} = {_VALUE}", {"combine": None}),
+    Form(Each, f"Each {{axes:axes}}: {{reads:reads}}{{target:place}} {{combine:word}}= {_VALUE}"),
     Form(Copy, "Copy {src:region} -> {dst:region}"),
     Form(Fill, "Fill {dst:buffer} = {value:number}"),
     Form(Gemm, f"Gemm {{c:buffer}} = {_GEMM}{_SUB}", {"clear": scalar.true()}),
@@ -104,12 +107,9 @@ def _region_text(region: Region, names: Names) -> str:
 
 
 def _read_region(reader: Reader) -> Region:
-    name = reader.name()
-    source = reader.sight.things.get(name)
+    source = read_source(reader, reader.name())
     if isinstance(source, Buffer) and not reader.peek("["):
         return whole(source)
-    if not isinstance(source, Buffer | Tensor):
-        raise ParseError(f"'{name}' is no buffer or tensor in sight")
     reader.take("[")
     mins = () if reader.peek(":") else tuple(reader.separated(lambda: read_expr(reader)))
     extents = _read_extents(reader)
@@ -159,6 +159,18 @@ def _read_target(reader: Reader) -> Buffer:
     return buffer
 
 
+def _axes_text(axes: tuple[Axis, ...], names: Names) -> str:
+    return ", ".join(f"{names.bind(axis.var, any_name=True)} < {axis.extent}" for axis in axes) or "once"
+
+
+def _read_axes(reader: Reader) -> tuple[Axis, ...]:
+    """Iteration variables; behind them elements have indices."""
+    reader.generic = True
+    if reader.maybe("once"):
+        return ()
+    return tuple(reader.separated(lambda: Axis(reader.sight.variable(reader.name("<")), reader.int())))
+
+
 def _read_batch(reader: Reader) -> Expr:
     return reader.either(lambda: reader.then(read_expr(reader), ":"), lambda: scalar.const(0))
 
@@ -176,6 +188,9 @@ _OWN: dict[str, Codec] = {
     "region": Codec(_region_text, _read_region),
     "part": Codec(_part_text, _read_part),
     "target": Codec(lambda buffer, names: names(buffer), _read_target),
+    "source": Codec(lambda source, names: names(source), lambda reader: read_source(reader, reader.name())),
+    "axes": Codec(_axes_text, _read_axes),
+    "place": Codec(element_text, lambda reader: read_access(reader, reader.name())),
     "element": Codec(element_text, read_element),
     "axis": Codec(lambda axis, _: AXES[axis], lambda reader: AXES.index(reader.name())),
     "batch": Codec(lambda batch, names: "" if scalar.int_value(batch) == 0 else f"{names.expr(batch)}: ", _read_batch),
@@ -212,8 +227,8 @@ def body_text(body: tuple[Stmt, ...], names: Names, depth: int) -> Iterator[str]
             if stmt.schedule is not None:
                 targets = tuple(one.dst for one in stmt.results)
                 yield from (f"{INDENT * (depth + 1)}{line}" for line in schedule_text(stmt.schedule, targets, names))
-        if isinstance(stmt, Loop):
-            names.release(stmt.var)
+        for var in (stmt.var,) if isinstance(stmt, Loop) else stmt.extents if isinstance(stmt, Each) else ():
+            names.release(var)
 
 
 def read_body(lines: tuple[Line, ...], sight: Sight) -> tuple[Stmt, ...]:

@@ -4,7 +4,9 @@
     launch     = grid block variables, on-chip buffers, body
     statement  = Loop | Branch                                       control
                | Read | Set                                          numbers that steer
-               | Copy | Fill | Gemm | Map | Reduce                   as lifted from TileLang
+               | Each                                                elements, as lifted from TileLang
+               | Copy | Fill | Gemm | Reduce                         tile operations, as lifted from TileLang
+               | Map                                                 Each after `raise_to_tiles`
                | Load | Store                                        Copy after `attach_tensor_accessors`
                | Section                                             from `form_sections`, `schedule_sections`
                | Transpose                                           from `fit_products`
@@ -21,16 +23,11 @@ from dataclasses import dataclass, field, replace
 from tilelang_tt.compiled import Decision
 from tilelang_tt.diagnostics import Location
 from tilelang_tt.ir import fields
-from tilelang_tt.ir.buffers import Buffer, Gather, Part, Read, Region, Tensor
-from tilelang_tt.ir.elements import Element, ElementExpr
-from tilelang_tt.ir.fields import BODY, DEFINES, READ, WRITE, Mark
-from tilelang_tt.ir.fields import children as children
-from tilelang_tt.ir.fields import rewritten as rewritten
-from tilelang_tt.ir.fields import walk as walk
-from tilelang_tt.ir.fields import with_children as with_children
-from tilelang_tt.ir.fields import within as within
+from tilelang_tt.ir.buffers import Buffer, Part, Read, Region, Tensor, TileAccess
+from tilelang_tt.ir.elements import Access, Element, ElementExpr, accesses
+from tilelang_tt.ir.fields import BODY, DEFINES, READ, WRITE, Mark, children, walk
 from tilelang_tt.ir.layout import BufferLayout, Constant, Mask, Pool, Stream, TensorLayout, Work
-from tilelang_tt.ir.scalar import Expr, Var, int_value
+from tilelang_tt.ir.scalar import Expr, Var, int_value, is_var, variables
 from tilelang_tt.ir.section import Schedule, SubBlock
 from tilelang_tt.options import Options
 
@@ -63,6 +60,54 @@ class Set:
     var: Var = field(metadata=DEFINES)
     value: Expr
     location: Location | None = None
+
+
+@dataclass(frozen=True)
+class Axis:
+    """An iteration variable: it counts from zero to `extent`."""
+
+    var: Var = field(metadata=DEFINES)
+    extent: int
+
+
+@dataclass(frozen=True)
+class Each:
+    """The generic statement: for every iteration in which `guard` holds, target = value.
+
+    Iterations are independent of each other, and `reads` are looked up in each. With `combine` ("sum", "max", "min")
+    the target is combined with the value instead. Axes that the target does not depend on are reductions then.
+    """
+
+    axes: tuple[Axis, ...]
+    target: Access = field(metadata=WRITE)
+    value: ElementExpr = field(metadata=READ)
+    guard: ElementExpr | None = field(default=None, metadata=READ)
+    reads: tuple[Read, ...] = ()
+    combine: str | None = None
+    location: Location | None = None
+
+    @property
+    def extents(self) -> dict[Var, int]:
+        return {axis.var: axis.extent for axis in self.axes}
+
+    @property
+    def accesses(self) -> tuple[Access, ...]:
+        """The target, and every element that is read."""
+        return (self.target, *accesses(self.value), *accesses(self.guard))
+
+    def depends_on(self, index: Expr) -> set[Var]:
+        """Variables of an index, and of the numbers that are looked up for it."""
+        found = set(variables(index))
+        return found.union(*(self.depends_on(read.index) for read in self.reads if read.var in found))
+
+    @property
+    def keeps(self) -> bool:
+        """Whether something of what the target held before stays there."""
+        if self.guard is not None or self.combine is not None:
+            return True
+        extents, walking = self.extents, [index for index in self.target.indices if is_var(index)]
+        lengths = [extents.get(var) for var in dict.fromkeys(walking)]
+        return lengths != [int_value(extent) for extent in self.target.source.shape]
 
 
 @dataclass(frozen=True)
@@ -196,44 +241,6 @@ class Transpose:
 
 
 @dataclass(frozen=True)
-class RowPages:
-    """Where rows lie that have a page each: row r of `extent` rows along `axis` is page r * step after the first.
-
-    Without an axis there is one row, and it is repeated.
-    """
-
-    axis: int | None
-    step: Expr
-    extent: Expr
-
-
-@dataclass(frozen=True)
-class TileAccess:
-    """A box of whole tiles of a tensor: `rows` x `cols` tiles from (row, col) of batch `batch`.
-
-    Of these tiles `height` x `width` elements are meant (1 where the tensor repeats); the rest is padding.
-
-    A tensor that lies row by row has `pages`: then `batch` is the page of row 0, and `row` is a row, not a tile: the
-    first one, or with a gather the one for its variable.
-    """
-
-    tensor: Tensor
-    batch: Expr
-    row: Expr
-    col: Expr
-    rows: int
-    cols: int
-    guard_rows: bool  # may reach beyond the tensor's last tile row
-    guard_cols: bool
-    guard: Expr | None = None  # condition on the other axes, where they are not provably inside
-    limit: Expr | None = None  # of the rows only so many
-    pages: RowPages | None = None
-    gather: Gather | None = None
-    height: int = 0  # 0: all of its rows
-    width: int = 0
-
-
-@dataclass(frozen=True)
 class Load:
     """dst = the tiles of `src`; tiles outside the tensor are zero."""
 
@@ -259,7 +266,9 @@ class Publish:
     location: Location | None = None
 
 
-Stmt = Loop | Branch | Read | Set | Copy | Fill | Gemm | Map | Section | Reduce | Transpose | Load | Store | Publish
+Stmt = (
+    Loop | Branch | Read | Set | Each | Copy | Fill | Gemm | Map | Section | Reduce | Transpose | Load | Store | Publish
+)
 
 
 @dataclass(frozen=True)
@@ -327,15 +336,6 @@ class TileProgram:
         return replace(self, decisions=self.decisions + decisions)
 
 
-def unique_name(name: str, taken: set[str]) -> str:
-    """`name`, numbered if it is taken."""
-    candidate, count = name, 0
-    while candidate in taken:
-        count += 1
-        candidate = f"{name}_{count}"
-    return candidate
-
-
 # --- what statements read and write ---------------------------------------------------------------
 
 
@@ -343,9 +343,10 @@ def table_reads(stmt: Stmt) -> tuple[Read, ...]:
     """What a statement itself reads from tables."""
     if isinstance(stmt, Read):
         return (stmt,)
-    if isinstance(stmt, Copy | Load):
-        return stmt.src.gather.reads if stmt.src.gather is not None else ()
-    return ()
+    if isinstance(stmt, Each):
+        return stmt.reads
+    gather = stmt.src.gather if isinstance(stmt, Copy | Load) else None
+    return gather.reads if gather is not None else ()
 
 
 def maps_of(stmt: Stmt) -> tuple[Map, ...]:
@@ -362,7 +363,7 @@ def unpacks(stmt: Stmt) -> tuple[Buffer, ...]:
 
 def reads(stmt: Stmt) -> tuple[Buffer, ...]:
     """Buffers whose old contents a statement uses (not those of nested statements)."""
-    if isinstance(stmt, Gemm | Map | Section) and stmt.keeps:
+    if isinstance(stmt, Gemm | Map | Section | Each) and stmt.keeps:
         return tuple(dict.fromkeys((*unpacks(stmt), *writes(stmt))))
     return unpacks(stmt)
 

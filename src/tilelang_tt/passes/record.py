@@ -19,6 +19,7 @@ State = TypeVar("State")  # a tile program, or the kernels of a launch
 
 
 class Stage(Enum):
+    R = "Raise: from elements to blocks of tiles"
     A = "Metadata: where tensors and buffers lie"
     B = "Partition: which core does what"
     C = "Tile lowering: still one body, no protocol, no roles"

@@ -6,8 +6,6 @@ after    for lane in T.Parallel(4): B[t, lane] = A[t + lane] * 2
 
 from __future__ import annotations
 
-from typing import Any
-
 from tilelang.ir import get_stmt_span, stamp_stmt_spans
 from tvm import tirx
 
@@ -15,15 +13,15 @@ _VECTORS = ["tirx.Ramp", "tirx.Broadcast", "tirx.BufferLoad", "tirx.Cast", "tirx
 
 
 def expand_slices(func: tirx.PrimFunc) -> tirx.PrimFunc:
-    lets: dict[Any, Any] = {}  # of slices
+    lets: dict[tirx.Var, tirx.PrimExpr] = {}  # of slices
 
-    def note(node: Any) -> None:
+    def note(node: tirx.PrimExpr) -> None:
         if isinstance(node, tirx.Bind) and "x" in str(node.var.dtype):
             lets[node.var] = tirx.stmt_functor.substitute(node.value, lets)
 
     tirx.stmt_functor.post_order_visit(func.body, note)
 
-    def rewrite(store: Any) -> Any:
+    def rewrite(store: tirx.BufferStore) -> tirx.For | None:
         lanes = next((int(index.lanes) for index in store.indices if isinstance(index, tirx.Ramp)), None)
         if lanes is None:
             return None
@@ -37,10 +35,10 @@ def expand_slices(func: tirx.PrimFunc) -> tirx.PrimFunc:
     return func.with_body(tirx.stmt_functor.ir_transform(func.body, rewrite, None, ["tirx.BufferStore"]))
 
 
-def _at(expr: Any, lane: Any) -> Any:
+def _at(expr: tirx.PrimExpr, lane: tirx.Var) -> tirx.PrimExpr:
     """An element of a vector expression."""
 
-    def scalar(node: Any) -> Any:
+    def scalar(node: tirx.PrimExpr) -> tirx.PrimExpr | None:
         if isinstance(node, tirx.Ramp):
             return node.base + lane * node.stride
         if isinstance(node, tirx.Broadcast):

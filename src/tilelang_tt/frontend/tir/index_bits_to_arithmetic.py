@@ -11,7 +11,6 @@ Elements of tensors and blocks are left alone: the vector unit has instructions 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from tvm import tirx
 
@@ -23,7 +22,7 @@ _SHIFTS = ("tirx.shift_left", "tirx.shift_right")
 
 
 def index_bits_to_arithmetic(func: tirx.PrimFunc) -> tirx.PrimFunc:
-    def rewrite(call: Any) -> Any:
+    def rewrite(call: tirx.Call) -> tirx.PrimExpr | None:
         if str(call.dtype) not in ("int32", "int64") or not _is_index(call):
             return None
         return _arithmetic(operator(call), list(call.args))
@@ -32,7 +31,7 @@ def index_bits_to_arithmetic(func: tirx.PrimFunc) -> tirx.PrimFunc:
     return func.with_body(tirx.stmt_functor.ir_transform(body, None, rewrite, ["tirx.Call"]))
 
 
-def _unrolled(loop: Any) -> Any:
+def _unrolled(loop: tirx.For) -> tirx.Stmt | None:
     """The rounds of a loop one after the other, if its variable says how far the bits of an index are shifted."""
     rounds = scalar.int_value(loop.extent)
     shifts = [call for call in scalar.nodes(loop.body, tirx.Call) if operator(call) in _SHIFTS and _is_index(call)]
@@ -48,12 +47,12 @@ def _unrolled(loop: Any) -> Any:
     return tirx.SeqStmt([tirx.stmt_functor.substitute(loop.body, {loop.loop_var: place}) for place in places])
 
 
-def _is_index(expr: Any) -> bool:
+def _is_index(expr: tirx.PrimExpr) -> bool:
     """Whether an expression is of block indices, loop variables, sizes and scalar variables alone."""
     return all(str(load.buffer.scope()) == "local.var" for load in scalar.nodes(expr, tirx.BufferLoad))
 
 
-def _arithmetic(name: str, args: list[Any]) -> Any:
+def _arithmetic(name: str, args: list[tirx.PrimExpr]) -> tirx.PrimExpr | None:
     """The expression without bits, where one operand is a constant; None otherwise."""
     if name == "tirx.bitwise_not":
         return -args[0] - 1
@@ -73,7 +72,7 @@ def _arithmetic(name: str, args: list[Any]) -> Any:
     return args[0] * power if name == "tirx.shift_left" else tirx.floordiv(args[0], power)
 
 
-def _and(a: Any, constant: int) -> Any:
+def _and(a: tirx.PrimExpr, constant: int) -> tirx.PrimExpr:
     if constant < 0:
         return a - _and(a, ~constant)
     result = tirx.const(0, a.dtype)

@@ -10,8 +10,6 @@ TileLang inlines every other let. `a, b = b, a` makes such lets, too.
 
 from __future__ import annotations
 
-from typing import Any
-
 from tilelang.ir import get_stmt_span, set_buffer_span, stamp_stmt_spans
 from tvm import tirx
 
@@ -24,9 +22,9 @@ def lets_to_variables(func: tirx.PrimFunc) -> tirx.PrimFunc:
     return func.with_body(tirx.stmt_functor.ir_transform(func.body, None, _with_variables, ["tirx.SBlock"]))
 
 
-def _with_variables(block: Any) -> Any:
+def _with_variables(block: tirx.SBlock) -> tirx.SBlock | None:
     """A block that allocates a variable for every name in it that must keep its value; None: there is none."""
-    variables: list[Any] = []
+    variables: list[tirx.Buffer] = []
     body = tirx.stmt_functor.ir_transform(block.body, None, lambda stmts: _kept(stmts, variables), ["tirx.SeqStmt"])
     if not variables:
         return None
@@ -35,7 +33,7 @@ def _with_variables(block: Any) -> Any:
     return result
 
 
-def _kept(sequence: Any, variables: list[Any]) -> Any:
+def _kept(sequence: tirx.SeqStmt, variables: list[tirx.Buffer]) -> tirx.SeqStmt:
     stmts = list(sequence.seq)
     for place, stmt in enumerate(stmts):
         if not isinstance(stmt, tirx.Bind) or not _changes(stmt, stmts[place + 1 :]):
@@ -52,7 +50,7 @@ def _kept(sequence: Any, variables: list[Any]) -> Any:
     return tirx.SeqStmt(stmts)
 
 
-def _changes(bind: Any, later: list[Any]) -> bool:
+def _changes(bind: tirx.Bind, later: list[tirx.Stmt]) -> bool:
     """Whether what a name was read from is changed before the name is used for the last time."""
     read = {load.buffer for load in scalar.nodes(bind.value, tirx.BufferLoad)}
     changed = False
@@ -65,7 +63,7 @@ def _changes(bind: Any, later: list[Any]) -> bool:
     return False
 
 
-def _written(stmt: Any) -> set[Any]:
+def _written(stmt: tirx.Stmt) -> set[tirx.Buffer]:
     """Buffers that a statement stores to, or names in a tile operation, which may do so."""
     stores = {store.buffer for store in scalar.nodes(stmt, tirx.BufferStore)}
     regions = [call for call in scalar.nodes(stmt, tirx.Call) if operator(call) in ("tl.region", "tl.access_ptr")]

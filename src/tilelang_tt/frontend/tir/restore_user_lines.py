@@ -15,7 +15,6 @@ import ast
 import linecache
 import sys
 from functools import cache
-from typing import Any
 
 from tilelang.ir import get_stmt_span, make_span, set_stmt_span
 from tvm import tirx
@@ -28,9 +27,9 @@ _COPY = "tl.tileop.copy"  # what a macro does around its operation
 
 
 def restore_user_lines(func: tirx.PrimFunc) -> tirx.PrimFunc:
-    lines: dict[Any, Location] = {}
+    lines: dict[tirx.Stmt, Location] = {}
     before: Location | None = None
-    run: list[Any] = []  # statements of macros, one after the other
+    run: list[tirx.Stmt] = []  # statements of macros, one after the other
     for stmt, _ in statements(func.body, None):
         location = location_of(stmt)
         if location is not None:
@@ -42,7 +41,7 @@ def restore_user_lines(func: tirx.PrimFunc) -> tirx.PrimFunc:
     if not lines:
         return func
 
-    def rewrite(stmt: Any) -> Any:
+    def rewrite(stmt: tirx.Stmt) -> tirx.Stmt | None:
         if stmt not in lines:
             return None
         moved = tirx.Evaluate(stmt.value)
@@ -52,7 +51,7 @@ def restore_user_lines(func: tirx.PrimFunc) -> tirx.PrimFunc:
     return func.with_body(tirx.stmt_functor.ir_transform(func.body, rewrite, None, ["tirx.Evaluate"]))
 
 
-def _located(run: list[Any], before: Location | None, behind: Location | None) -> dict[Any, Location]:
+def _located(run: list[tirx.Stmt], before: Location | None, behind: Location | None) -> dict[tirx.Stmt, Location]:
     """The lines of the calls that a run of statements comes from, which stand between two others."""
     files = {str(get_stmt_span(stmt).source_name.name) for stmt in run}
     if before is None or len(files) != 1:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import tilelang.transform as transform
 from tvm import IRModule, tirx
 
@@ -42,7 +40,7 @@ def _simplify(module: IRModule) -> IRModule:
         return module
 
 
-def _simplified(loop: Any) -> Any:
+def _simplified(loop: tirx.For) -> tirx.Stmt | None:
     """The outermost loop of a T.Parallel with its body; None: any other loop, to look inside."""
     if loop.kind != tirx.ForKind.PARALLEL:
         return None

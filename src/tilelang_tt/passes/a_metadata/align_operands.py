@@ -14,11 +14,11 @@ from dataclasses import replace
 from tilelang_tt.arch import TILE
 from tilelang_tt.compiled import Decision
 from tilelang_tt.diagnostics import Location
-from tilelang_tt.ir.buffers import Buffer, Memory
+from tilelang_tt.ir.buffers import Buffer, Memory, unique_name
 from tilelang_tt.ir.elements import Element, ElementExpr, with_parts
 from tilelang_tt.ir.fields import rewritten
 from tilelang_tt.ir.layout import BufferLayout, TileOrder
-from tilelang_tt.ir.tile import Launch, Map, Reduce, Stmt, TileProgram, Transpose, unique_name
+from tilelang_tt.ir.tile import Launch, Map, Reduce, Stmt, TileProgram, Transpose
 from tilelang_tt.passes.a_metadata.keep_last_bits import jumps
 
 

@@ -17,25 +17,13 @@ from tilelang_tt.compiled import Decision
 from tilelang_tt.diagnostics import Location, UnsupportedError
 from tilelang_tt.formats import TILE_BYTES
 from tilelang_tt.ir import scalar, scalar_text
-from tilelang_tt.ir.buffers import Buffer, Memory, Region, Tensor
+from tilelang_tt.ir.buffers import Buffer, Memory, Region, RowPages, Tensor, TileAccess, unique_name
 from tilelang_tt.ir.elements import Element
 from tilelang_tt.ir.facts import Facts
 from tilelang_tt.ir.fields import children, with_children
 from tilelang_tt.ir.layout import BufferLayout, TensorLayout, Window
 from tilelang_tt.ir.scalar import Expr
-from tilelang_tt.ir.tile import (
-    Copy,
-    Launch,
-    Load,
-    Loop,
-    Map,
-    RowPages,
-    Stmt,
-    Store,
-    TileAccess,
-    TileProgram,
-    unique_name,
-)
+from tilelang_tt.ir.tile import Copy, Launch, Load, Loop, Map, Stmt, Store, TileProgram
 from tilelang_tt.passes.a_metadata.tensor_layouts import ends_with_tile
 
 

@@ -17,10 +17,10 @@ from dataclasses import dataclass, field, replace
 from tilelang_tt.arch import TILE
 from tilelang_tt.compiled import Decision
 from tilelang_tt.ir import scalar
-from tilelang_tt.ir.buffers import Buffer, Memory, Read, Region, Tensor, whole
+from tilelang_tt.ir.buffers import Buffer, Memory, Read, Region, Tensor, unique_name, whole
 from tilelang_tt.ir.elements import Element, ElementExpr, Index, elements, with_parts
 from tilelang_tt.ir.fields import children, walk, with_children
-from tilelang_tt.ir.tile import Copy, Fill, Launch, Map, Reduce, Stmt, TileProgram, reads, unique_name, writes
+from tilelang_tt.ir.tile import Copy, Fill, Launch, Map, Reduce, Stmt, TileProgram, reads, writes
 from tilelang_tt.ops.expressions import apply
 
 Folded = tuple[Tensor, int]  # a tensor, and the axis of it that vectors walk

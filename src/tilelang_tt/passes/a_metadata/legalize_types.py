@@ -19,25 +19,12 @@ from dataclasses import replace
 
 from tilelang_tt.diagnostics import Location, UnsupportedError
 from tilelang_tt.formats import FLOAT8, INTEGERS, format_of
-from tilelang_tt.ir.buffers import Buffer, Memory, Region, whole
+from tilelang_tt.ir.buffers import Buffer, Memory, Region, unique_name, whole
 from tilelang_tt.ir.elements import Apply, Element, ElementExpr, Number, value_type
 from tilelang_tt.ir.facts import Facts
 from tilelang_tt.ir.fields import children, with_children
 from tilelang_tt.ir.ranges import Ranges
-from tilelang_tt.ir.tile import (
-    Copy,
-    Fill,
-    Gemm,
-    Launch,
-    Loop,
-    Map,
-    Reduce,
-    Stmt,
-    TileProgram,
-    reads,
-    unique_name,
-    writes,
-)
+from tilelang_tt.ir.tile import Copy, Fill, Gemm, Launch, Loop, Map, Reduce, Stmt, TileProgram, reads, writes
 from tilelang_tt.ops.conversion import SMALL_INTEGERS, WORDS
 from tilelang_tt.ops.derived import to_float8
 from tilelang_tt.ops.expressions import apply, cast, numeral

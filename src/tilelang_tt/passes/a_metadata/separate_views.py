@@ -13,9 +13,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tilelang_tt.diagnostics import UnsupportedError
-from tilelang_tt.ir.buffers import Tensor
+from tilelang_tt.ir.buffers import Tensor, unique_name
 from tilelang_tt.ir.fields import rewritten, walk
-from tilelang_tt.ir.tile import Copy, Stmt, TileProgram, table_reads, unique_name
+from tilelang_tt.ir.tile import Copy, Stmt, TileProgram, table_reads
 from tilelang_tt.passes.a_metadata.orient import Sides, walked
 
 _Way = tuple[tuple[int, ...], bool, bool]  # what `_way` finds

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from tilelang_tt.arch import TILE
 from tilelang_tt.diagnostics import UnsupportedError
 from tilelang_tt.ir import scalar
+from tilelang_tt.ir.buffers import TileAccess
 from tilelang_tt.ir.dataflow import sources
 from tilelang_tt.ir.fields import children
 from tilelang_tt.ir.scalar import Expr, Var
-from tilelang_tt.ir.tile import Launch, Load, Loop, Stmt, Store, TileAccess
+from tilelang_tt.ir.tile import Launch, Load, Loop, Stmt, Store
 
 
 def check_order_of_transfers(launch: Launch) -> None:

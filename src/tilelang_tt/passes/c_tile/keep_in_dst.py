@@ -12,14 +12,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tilelang_tt.ir import scalar
-from tilelang_tt.ir.buffers import Buffer
+from tilelang_tt.ir.buffers import Buffer, unique_name
 from tilelang_tt.ir.dataflow import Place
 from tilelang_tt.ir.elements import elements
 from tilelang_tt.ir.fields import Mark, children, rebuilt, renamed, walk
 from tilelang_tt.ir.layout import TileOrder
 from tilelang_tt.ir.scalar import Expr
 from tilelang_tt.ir.section import DstProgram, SubBlock
-from tilelang_tt.ir.tile import Fill, Gemm, Load, Loop, Map, Section, Stmt, maps_of, reads, unique_name, unpacks, writes
+from tilelang_tt.ir.tile import Fill, Gemm, Load, Loop, Map, Section, Stmt, maps_of, reads, unpacks, writes
 from tilelang_tt.passes.c_tile.dst_program import section_program
 from tilelang_tt.passes.c_tile.rules import Setting
 from tilelang_tt.passes.c_tile.sub_blocks import by_columns, dividing

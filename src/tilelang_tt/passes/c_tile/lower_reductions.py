@@ -17,11 +17,11 @@ from dataclasses import replace
 from tilelang_tt.arch import TILE
 from tilelang_tt.formats import TILE_BYTES
 from tilelang_tt.ir import scalar
-from tilelang_tt.ir.buffers import Buffer, Memory
+from tilelang_tt.ir.buffers import Buffer, Memory, unique_name
 from tilelang_tt.ir.elements import Element
 from tilelang_tt.ir.fields import rewritten
 from tilelang_tt.ir.layout import ONES, BufferLayout, Constant, Mask
-from tilelang_tt.ir.tile import Gemm, Launch, Map, Reduce, Stmt, TileProgram, unique_name
+from tilelang_tt.ir.tile import Gemm, Launch, Map, Reduce, Stmt, TileProgram
 from tilelang_tt.ops.expressions import apply
 
 

@@ -15,11 +15,11 @@ from dataclasses import replace
 from tilelang_tt.arch import TILE
 from tilelang_tt.diagnostics import Location
 from tilelang_tt.ir import scalar
-from tilelang_tt.ir.buffers import Buffer, Memory, Tensor
+from tilelang_tt.ir.buffers import Buffer, Memory, Tensor, unique_name
 from tilelang_tt.ir.elements import Element, Index, Number, value_type
 from tilelang_tt.ir.fields import rewritten, walk
 from tilelang_tt.ir.ranges import type_range
-from tilelang_tt.ir.tile import Fill, Gemm, Launch, Load, Map, Reduce, Stmt, Store, TileProgram, unique_name, writes
+from tilelang_tt.ir.tile import Fill, Gemm, Launch, Load, Map, Reduce, Stmt, Store, TileProgram, writes
 from tilelang_tt.ops.expressions import apply, cast
 
 

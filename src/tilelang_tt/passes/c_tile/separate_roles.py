@@ -10,25 +10,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tilelang_tt.ir.buffers import Buffer, Memory
+from tilelang_tt.ir.buffers import Buffer, Memory, unique_name
 from tilelang_tt.ir.dataflow import Place, places
 from tilelang_tt.ir.elements import Element
 from tilelang_tt.ir.fields import rewritten, walk
 from tilelang_tt.ir.layout import BufferLayout, Role
-from tilelang_tt.ir.tile import (
-    Gemm,
-    Launch,
-    Load,
-    Map,
-    Section,
-    Stmt,
-    Store,
-    TileProgram,
-    reads,
-    unique_name,
-    unpacks,
-    writes,
-)
+from tilelang_tt.ir.tile import Gemm, Launch, Load, Map, Section, Stmt, Store, TileProgram, reads, unpacks, writes
 from tilelang_tt.passes.c_tile.publish_points import publish
 
 

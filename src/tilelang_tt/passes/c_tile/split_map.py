@@ -12,10 +12,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tilelang_tt.formats import TILE_BYTES, format_of
-from tilelang_tt.ir.buffers import Buffer, Memory
+from tilelang_tt.ir.buffers import Buffer, Memory, unique_name
 from tilelang_tt.ir.dataflow import Place
 from tilelang_tt.ir.elements import Apply, Element, ElementExpr
-from tilelang_tt.ir.tile import Map, Stmt, unique_name
+from tilelang_tt.ir.tile import Map, Stmt
 from tilelang_tt.passes.c_tile.dst_program import dst_program
 from tilelang_tt.passes.c_tile.rules import Setting
 

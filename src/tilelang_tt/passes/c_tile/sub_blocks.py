@@ -15,11 +15,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from tilelang_tt.ir.buffers import Buffer, Memory
+from tilelang_tt.ir.buffers import Buffer, Memory, unique_name
 from tilelang_tt.ir.dataflow import Place
 from tilelang_tt.ir.layout import BufferLayout, TileOrder
 from tilelang_tt.ir.section import SubBlock
-from tilelang_tt.ir.tile import Gemm, Stmt, Transpose, unique_name
+from tilelang_tt.ir.tile import Gemm, Stmt, Transpose
 from tilelang_tt.passes.c_tile.rules import Setting
 
 

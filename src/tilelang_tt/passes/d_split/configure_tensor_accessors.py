@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from tilelang_tt.arch import TILE
 from tilelang_tt.diagnostics import Location
 from tilelang_tt.ir import scalar
-from tilelang_tt.ir.buffers import Buffer, Read, Tensor
+from tilelang_tt.ir.buffers import Buffer, Read, Tensor, TileAccess
 from tilelang_tt.ir.cb import Cb, CbCall, CbKind
 from tilelang_tt.ir.fields import children, rewritten, walk, within
 from tilelang_tt.ir.kernel import For, If, Kernel, KernelSet, KernelStmt, Source, Task
@@ -36,7 +36,7 @@ from tilelang_tt.ir.movement import (
     ZeroTile,
 )
 from tilelang_tt.ir.scalar import Expr, Var
-from tilelang_tt.ir.tile import Load, Set, Stmt, Store, TileAccess
+from tilelang_tt.ir.tile import Load, Set, Stmt, Store
 
 
 def configure_tensor_accessors(kernels: KernelSet) -> KernelSet:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from tilelang_tt.ir.buffers import Buffer
+from tilelang_tt.ir.buffers import Buffer, Tensor
 from tilelang_tt.ir.elements import Apply, ElementExpr, Index, parts, value_type
 from tilelang_tt.ir.fields import walk
 from tilelang_tt.ir.layout import Role
 from tilelang_tt.ir.tile import (
     Copy,
+    Each,
     Gemm,
     Launch,
     Load,
@@ -46,15 +47,18 @@ def _known_buffers(program: TileProgram) -> None:
 
 def _types(program: TileProgram) -> None:
     for _, stmt in _statements(program):
-        for one in maps_of(stmt):
-            if one.value.dtype != value_type(one.dst.dtype):
-                raise fail("TT936", f"'{one.dst.name}' is assigned a {one.value.dtype}", one.location)
-            for expr in _operations(one.value):
+        computed: list[tuple[Tensor | Buffer, ElementExpr]] = [(one.dst, one.value) for one in maps_of(stmt)]
+        if isinstance(stmt, Each):
+            computed = [(stmt.target.source, stmt.value)]
+        for target, value in computed:
+            if value.dtype != value_type(target.dtype):
+                raise fail("TT936", f"'{target.name}' is assigned a {value.dtype}", stmt.location)
+            for expr in _operations(value):
                 operands = expr.args[1:] if expr.op == "where" else expr.args
                 result = "bool" if ELEMENT_OPS[expr.op].truth else operands[-1].dtype
                 changed = result != expr.dtype and expr.op not in ("cast", "bitcast")
                 if changed or len({operand.dtype for operand in operands}) > 1:
-                    raise fail("TT936", f"{_signature(expr)} does not agree in its types", one.location)
+                    raise fail("TT936", f"{_signature(expr)} does not agree in its types", stmt.location)
 
 
 def _legal_types(program: TileProgram) -> None:
@@ -71,6 +75,12 @@ def _operations(value: ElementExpr) -> list[Apply]:
 
 def _signature(expr: Apply) -> str:
     return f"'{expr.op}' of {', '.join(operand.dtype for operand in expr.args)} to {expr.dtype}"
+
+
+def _no_elements(program: TileProgram) -> None:
+    for _, stmt in _statements(program):
+        if isinstance(stmt, Each):
+            raise fail("TT938", "a generic statement was not raised to tiles", stmt.location)
 
 
 def _layouts(program: TileProgram) -> None:
@@ -177,6 +187,7 @@ KNOWN_BUFFERS = Invariant(
 )
 TYPES = Invariant("types", "operands of an operation agree in type, and a block is assigned values of its type", _types)
 LEGAL_TYPES = Invariant("legal types", "the chip has instructions for the types of every operation", _legal_types)
+NO_ELEMENTS = Invariant("no elements", "every statement is an operation on blocks of tiles", _no_elements)
 LAYOUTS = Invariant("layouts", "every tensor and view has a layout in device memory, every buffer has tiles", _layouts)
 NO_COPIES = Invariant("no copies", "every T.copy has become a Load, a Store or a Map", _no_copies)
 UNITS = Invariant("units", "every launch says how its blocks become units of work", _units)

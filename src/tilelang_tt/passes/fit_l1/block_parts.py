@@ -15,11 +15,11 @@ from enum import Enum
 from tilelang_tt.arch import TILE
 from tilelang_tt.diagnostics import Location
 from tilelang_tt.ir import scalar
-from tilelang_tt.ir.buffers import Buffer, Part
+from tilelang_tt.ir.buffers import Buffer, Part, TileAccess, unique_name
 from tilelang_tt.ir.elements import Element, ElementExpr, Index, value_type, with_parts
 from tilelang_tt.ir.layout import BufferLayout
 from tilelang_tt.ir.scalar import Expr, Var
-from tilelang_tt.ir.tile import Fill, Launch, Load, Map, Reduce, Stmt, Store, TileAccess, reads, unique_name
+from tilelang_tt.ir.tile import Fill, Launch, Load, Map, Reduce, Stmt, Store, reads
 from tilelang_tt.ops.expressions import apply, numeral
 
 _NEUTRAL = {"sum": 0.0, "max": -math.inf}

@@ -16,11 +16,11 @@ from dataclasses import replace
 
 from tilelang_tt.compiled import Decision
 from tilelang_tt.ir import scalar
-from tilelang_tt.ir.buffers import Buffer, Memory
+from tilelang_tt.ir.buffers import Buffer, Memory, unique_name
 from tilelang_tt.ir.fields import children
 from tilelang_tt.ir.layout import Pool
 from tilelang_tt.ir.room import room
-from tilelang_tt.ir.tile import Launch, Loop, Stmt, TileProgram, unique_name, writes
+from tilelang_tt.ir.tile import Launch, Loop, Stmt, TileProgram, writes
 
 
 def pool_blocks(program: TileProgram, launch: Launch) -> tuple[Launch, list[Decision]]:

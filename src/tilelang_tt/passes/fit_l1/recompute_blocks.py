@@ -14,10 +14,10 @@ from collections import Counter
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field, replace
 
-from tilelang_tt.ir.buffers import Buffer
+from tilelang_tt.ir.buffers import Buffer, unique_name
 from tilelang_tt.ir.elements import element_buffers
 from tilelang_tt.ir.fields import Mark, renamed
-from tilelang_tt.ir.tile import Fill, Launch, Load, Map, Reduce, Stmt, Store, reads, unique_name, writes
+from tilelang_tt.ir.tile import Fill, Launch, Load, Map, Reduce, Stmt, Store, reads, writes
 
 
 def recompute_blocks(launch: Launch) -> Launch:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from tilelang_tt.arch import TILE
 from tilelang_tt.compiled import Decision
 from tilelang_tt.ir import scalar
-from tilelang_tt.ir.buffers import Buffer, Read
+from tilelang_tt.ir.buffers import Buffer, Read, TileAccess
 from tilelang_tt.ir.elements import Element, elements
 from tilelang_tt.ir.fields import walk, within
 from tilelang_tt.ir.layout import TileOrder
@@ -31,7 +31,6 @@ from tilelang_tt.ir.tile import (
     Set,
     Stmt,
     Store,
-    TileAccess,
     TileProgram,
     all_reads,
     all_writes,

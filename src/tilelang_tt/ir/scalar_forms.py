@@ -1,0 +1,65 @@
+"""Scalar expressions taken apart and put together: what generic statements ask of their indices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tvm import tirx
+
+from tilelang_tt.ir.scalar import ORDERED, Expr, floordiv, floormod, int_value, nodes, simplify
+
+
+def orders(expr: Expr) -> list[Expr]:
+    """Comparisons of order in an expression."""
+    return nodes(expr, *ORDERED)
+
+
+def divisions(expr: Expr) -> list[tuple[bool, Expr, int]]:
+    """Divisions by numbers in an expression: whether the quotient or the remainder is taken, of what, and by what."""
+    found = (
+        (isinstance(node, tirx.FloorDiv), node.a, int_value(node.b))
+        for node in nodes(expr, tirx.FloorDiv, tirx.FloorMod)
+    )
+    return [(kind, a, by) for kind, a, by in found if by is not None]
+
+
+_OPERATIONS: dict[str, Callable[..., Expr]] = {
+    "add": tirx.Add,
+    "sub": tirx.Sub,
+    "mul": tirx.Mul,
+    "floor_div": tirx.FloorDiv,
+    "floor_mod": tirx.FloorMod,
+    "max": tirx.Max,
+    "min": tirx.Min,
+    "eq": tirx.EQ,
+    "ne": tirx.NE,
+    "lt": tirx.LT,
+    "le": tirx.LE,
+    "gt": tirx.GT,
+    "ge": tirx.GE,
+    "and": tirx.And,
+    "or": tirx.Or,
+    "not": tirx.Not,
+    "trunc_div": tirx.Div,
+    "trunc_mod": tirx.Mod,
+    "where": tirx.Select,
+}
+
+
+def computed(op: str, *operands: Expr) -> Expr | None:
+    """An operation on whole numbers or truth values; None if scalars do not have it."""
+    return _OPERATIONS[op](*operands) if op in _OPERATIONS else None
+
+
+def row_major(number: Expr, shape: tuple[int, ...]) -> tuple[Expr, ...]:
+    """The indices of the element that has a number, counted row by row."""
+    indices: list[Expr] = []
+    for extent in reversed(shape[1:]):
+        indices.insert(0, simplify(floormod(number, extent)))
+        number = floordiv(number, extent)
+    return (simplify(number), *indices) if shape else ()
+
+
+def before_cast(expr: Expr) -> Expr | None:
+    """What a cast converts."""
+    return expr.value if isinstance(expr, tirx.Cast) else None
