@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
-from typing import Any
 
 from tvm import arith, tirx
 from tvm.ir import Range
@@ -19,7 +18,7 @@ class Facts:
     def __init__(self, sizes: Iterable[Var] = (), blocks: Iterable[tuple[Var, Expr]] = ()) -> None:
         """`sizes` of tensors; `blocks`: variables that count from zero, and where each ends."""
         self._analyzer = arith.Analyzer()
-        self._known: list[tuple[Callable[..., None], tuple[Any, ...]]] = []
+        self._known: list[Callable[[Facts], None]] = []  # each teaches it to others
         self._conditions: list[Expr] = []  # that hold
         for size in sizes:
             self.positive(size)
@@ -28,7 +27,7 @@ class Facts:
 
     def add(self, variable: Var, extent: Expr, step: int = 1) -> None:
         """variable is one of 0, step, 2 * step ... below extent."""
-        self._known.append((Facts.add, (variable, extent, step)))
+        self._known.append(lambda facts: facts.add(variable, extent, step))
         if parts := scalar.ceil_parts(extent):  # blocks of a size: each begins inside it
             self._conditions.append(variable * parts[1] < parts[0])
         if step == 1:
@@ -41,18 +40,18 @@ class Facts:
 
     def positive(self, variable: Var) -> None:
         """variable >= 1, as for every size of a tensor that is launched."""
-        self._known.append((Facts.positive, (variable,)))
+        self._known.append(lambda facts: facts.positive(variable))
         self._analyzer.update(variable, arith.ConstIntBound(1, 2**31 - 1))
 
     def equal(self, variable: Var, value: int) -> None:
         """variable is a name for a number."""
-        self._known.append((Facts.equal, (variable, value)))
+        self._known.append(lambda facts: facts.equal(variable, value))
         self._analyzer.bind(variable, const(value))
 
     def with_loop(self, variable: Var, extent: Expr, step: int = 1) -> Facts:
         facts = Facts()
-        for learn, arguments in self._known:
-            learn(facts, *arguments)
+        for learn in self._known:
+            learn(facts)
         facts.add(variable, extent, step)
         return facts
 

@@ -15,7 +15,6 @@ from copy import copy
 from dataclasses import dataclass, field
 from enum import IntEnum
 from types import CodeType
-from typing import Any
 
 from tilelang_tt.arch import TILE
 from tilelang_tt.ir import scalar, scalar_text
@@ -270,7 +269,7 @@ class _Run:
         return known and bool(self.evaluate(condition, values))
 
 
-Step = Callable[[_Run, Any, _State, Values], None]
+Step = Callable[..., None]  # of a run, a statement, a state and the values of variables
 
 # What each statement does to pages and DST; others do nothing to them.
 _STEPS: dict[type, Step] = {
