@@ -171,30 +171,20 @@ class _Machine:
             case Each():
                 self.each(stmt)
             case Copy():
-                value = self.get(stmt.src.source, self.box(stmt.src), stmt.src.gather).reshape(stmt.dst.extents)
-                box = list(self.box(stmt.dst))
-                if stmt.dst.limit is not None:
-                    axis, count = stmt.dst.limit
-                    box[axis] = (box[axis][0], max(0, min(box[axis][1], self.number(count))))
-                    value = value[tuple(slice(extent) for _, extent in box)]
-                self.put(stmt.dst.source, tuple(box), value)
+                self.copy(stmt)
             case Load():
                 inside = self.elements(stmt.src)
                 tiles = self.get(stmt.src.tensor, inside, stmt.src.gather) if inside else np.zeros(stmt.dst.shape)
                 self.write(stmt.dst, tiles)
             case Store():
-                inside = self.elements(stmt.dst)
-                if inside:
+                if inside := self.elements(stmt.dst):
                     self.put(stmt.dst.tensor, *self.limited(stmt, inside))
             case Fill():
                 self.write(stmt.dst, np.full(stmt.dst.shape, stmt.value))
             case Map():
                 self.store(stmt, self.value(stmt))
             case Section():
-                self.run(stmt.sums)
-                values = [self.value(one) for one in stmt.results]
-                for one, value in zip(stmt.results, values, strict=True):
-                    self.store(one, value)
+                self.section(stmt)
             case Gemm():
                 self.gemm(stmt)
             case Reduce():
@@ -217,13 +207,27 @@ class _Machine:
             box = tuple(slice(int(along.min()), int(along.max()) + 1) for along in where)
             self.stores.append(Written(place, box, stmt, self.unit))
 
+    def copy(self, copy: Copy) -> None:
+        value = self.get(copy.src.source, self.box(copy.src), copy.src.gather).reshape(copy.dst.extents)
+        box, limit = self.box(copy.dst), copy.dst.limit
+        self.put(copy.dst.source, *((box, value) if limit is None else self.first(box, value, *limit)))
+
+    def section(self, section: Section) -> None:
+        """All results are computed before the first one is stored."""
+        self.run(section.sums)
+        for one, value in [(one, self.value(one)) for one in section.results]:
+            self.store(one, value)
+
     def limited(self, store: Store, box: Box) -> tuple[Box, Array]:
         """What a store writes: all of the block, or its first rows."""
         value = self.read(store.src).reshape([extent for _, extent in box])
         axis = None if store.dst.pages is None else store.dst.pages.axis
-        if store.dst.limit is None or axis is None:
-            return box, value
-        count = max(0, min(box[axis][1], self.number(store.dst.limit)))
+        limit = store.dst.limit
+        return (box, value) if limit is None or axis is None else self.first(box, value, axis, limit)
+
+    def first(self, box: Box, value: Array, axis: int, most: Expr) -> tuple[Box, Array]:
+        """At most so many places of a box along an axis, and what goes there."""
+        count = max(0, min(box[axis][1], self.number(most)))
         cut = tuple((start, count if place == axis else extent) for place, (start, extent) in enumerate(box))
         return cut, value[tuple(slice(extent) for _, extent in cut)]
 
@@ -249,8 +253,7 @@ class _Machine:
             b = np.ones((a.shape[-1], 1))
         if gemm.a in self.constants:
             a = np.ones((1, b.shape[0]))
-        result = a @ b
-        result = result.reshape(gemm.c.shape)
+        result = (a @ b).reshape(gemm.c.shape)
         if gemm.start is not None and self.number(gemm.start.where):
             result = result + self.value(Map(gemm.c, gemm.start.element))
         self.write(gemm.c, result if self.number(gemm.clear) else self.read(gemm.c) + result)
@@ -367,8 +370,7 @@ class _Machine:
         if access.guard is not None and not self.number(access.guard):
             return None
         layout, shape = self.program.layouts[access.tensor], self.memory[access.tensor].shape
-        box = tile_box if access.pages is None else row_box
-        return box(access, layout, shape, self.number)
+        return (tile_box if access.pages is None else row_box)(access, layout, shape, self.number)
 
 
 def _unwritten(dtype: str, shape: tuple[int, ...]) -> Array:
