@@ -41,10 +41,19 @@ class Place:
         """The place of another statement of the same list."""
         return Place(self.body, index, self.outer)
 
-    def replaced(self, *stmts: Stmt, through: int | None = None) -> tuple[Stmt, ...]:
-        """The list with others in place of this statement, or of all from it through another one."""
-        last = self.index if through is None else through
-        return (*self.body[: self.index], *stmts, *self.body[last + 1 :])
+    def next_user(self, buffer: Buffer) -> Place | None:
+        """The next statement of the list that uses a block, itself or inside."""
+        later = range(self.index + 1, len(self.body))
+        return next((self.at(index) for index in later if buffer in mentioned(self.body[index])), None)
+
+    def until(self, later: Place) -> tuple[Stmt, ...]:
+        """The statements between this one and a later one of the same list."""
+        return self.body[self.index + 1 : later.index]
+
+    def replaced(self, *stmts: Stmt, through: Place | None = None) -> tuple[Stmt, ...]:
+        """The list with others in place of this statement, or of all from it through a later one."""
+        last = self if through is None else through
+        return (*self.body[: self.index], *stmts, *self.body[last.index + 1 :])
 
     def reaches(self, buffer: Buffer, wanted: Test, stops: Test) -> bool:
         """Whether some path from here comes to a wanted user of a block before one that stops it."""

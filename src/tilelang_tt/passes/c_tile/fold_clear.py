@@ -27,13 +27,14 @@ from tilelang_tt.passes.c_tile.rules import Setting
 
 
 def fold_clear(place: Place, setting: Setting) -> tuple[Stmt, ...] | None:
-    body, index = place.body, place.index
     for fill, where in _clears(place.stmt):
-        later = first_use(body, index + 1, fill.dst, steady=where is not None)
-        folded = None if later is None else _overwrite_first(body[later], fill.dst, where, _facts(setting))
-        if later is not None and folded is not None:
+        later = place.next_user(fill.dst)
+        if later is None or (where is not None and steers(place.until(later))):
+            continue  # the condition may be another one by then
+        folded = _overwrite_first(later.stmt, fill.dst, where, _facts(setting))
+        if folded is not None:
             setting.decide(fill.dst, "not cleared: the first product overwrites it", fill.location)
-            return place.replaced(*_without(place.stmt, fill), *body[index + 1 : later], folded, through=later)
+            return place.replaced(*_without(place.stmt, fill), *place.until(later), folded, through=later)
     return None
 
 
@@ -41,21 +42,16 @@ def _facts(setting: Setting) -> Facts:
     return Facts(setting.program.sizes, [block for launch in setting.program.launches for block in launch.blocks])
 
 
-def first_use(body: tuple[Stmt, ...], start: int, buffer: Buffer, *, steady: bool) -> int | None:
-    """The next statement that uses a block; with `steady`, unless a condition may be another one by then."""
-    for later in range(start, len(body)):
-        if buffer in mentioned(body[later]):
-            return later
-        if steady and any(isinstance(stmt, Set | Read) for stmt in walk((body[later],))):
-            return None
-    return None
+def steers(body: tuple[Stmt, ...]) -> bool:
+    """Whether statements change numbers that conditions depend on."""
+    return any(isinstance(stmt, Set | Read) for stmt in walk(body))
 
 
 def _clears(stmt: Stmt) -> list[tuple[Fill, Expr | None]]:
     """Clears after which a statement does nothing more to their buffer, each with its condition."""
     if isinstance(stmt, Fill):
         return [(stmt, None)] if stmt.value == 0 else []
-    if not isinstance(stmt, Branch) or any(isinstance(inner, Set | Read) for inner in walk((stmt,))):
+    if not isinstance(stmt, Branch) or steers((stmt,)):
         return []
     arms = ((stmt.then, stmt.condition), (stmt.otherwise, scalar.negate(stmt.condition)))
     return [

@@ -50,7 +50,7 @@ def forward_copy(place: Place, setting: Setting) -> tuple[Stmt, ...] | None:
     if not any(copy in all_reads(other) for other in readers) or any(_stores(other, copy) for other in readers):
         return None
     setting.decide(copy, f"not copied: its readers use '{source.name}' itself", stmt.location)
-    return place.replaced(*renamed(readers, {copy: source}, Mark.READ), through=place.index + len(readers))
+    return place.replaced(*renamed(readers, {copy: source}, Mark.READ), through=place.at(place.index + len(readers)))
 
 
 def _end_of_use(place: Place, source: Buffer, copy: Buffer, launch: Launch) -> int | None:

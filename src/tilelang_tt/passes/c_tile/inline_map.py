@@ -17,26 +17,25 @@ from dataclasses import replace
 from tilelang_tt.ir.buffers import Buffer
 from tilelang_tt.ir.dataflow import Place
 from tilelang_tt.ir.elements import Apply, Element, ElementExpr, Number, element_buffers, elements, value_type
-from tilelang_tt.ir.tile import Fill, Map, Stmt, all_writes, mentioned
+from tilelang_tt.ir.tile import Fill, Map, Stmt, all_writes
 from tilelang_tt.ops.expressions import numeral, with_operands
 from tilelang_tt.passes.c_tile.forward_copy import is_plain_copy
 from tilelang_tt.passes.c_tile.rules import Setting
 
 
 def inline_map(place: Place, setting: Setting) -> tuple[Stmt, ...] | None:
-    first, body, index = _as_map(place.stmt), place.body, place.index
-    if first is None or first.part is not None:
+    first = _as_map(place.stmt)
+    later = None if first is None or first.part is not None else place.next_user(first.dst)
+    if first is None or later is None:
         return None
-    middle = first.dst
-    later = next((n for n in range(index + 1, len(body)) if middle in mentioned(body[n])), index)
-    second = body[later]
-    if later == index or not isinstance(second, Map) or not _same_tiles(first, second, setting):
+    middle, second = first.dst, later.stmt
+    if not isinstance(second, Map) or not _same_tiles(first, second, setting):
         return None
     operands = set(element_buffers(first.value))
-    if any(operands & all_writes(stmt) for stmt in body[index + 1 : later]):
+    if any(operands & all_writes(stmt) for stmt in place.until(later)):
         return None
     overwritten = second.dst is middle and second.part is None
-    if not overwritten and place.at(later).live_after(middle):
+    if not overwritten and later.live_after(middle):
         return None
     location = first.location if is_plain_copy(second) else second.location
     result = replace(second, value=_inlined(second.value, middle, first.value), location=location)
@@ -46,7 +45,7 @@ def inline_map(place: Place, setting: Setting) -> tuple[Stmt, ...] | None:
         return None
     text = f"computed in one pass with '{second.dst.name}': '{middle.name}' makes no trip through L1 in between"
     setting.decide(middle, text, second.location)
-    return place.replaced(*body[index + 1 : later], result, through=later)
+    return place.replaced(*place.until(later), result, through=later)
 
 
 def _as_map(stmt: Stmt) -> Map | None:

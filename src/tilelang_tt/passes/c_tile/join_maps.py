@@ -22,12 +22,12 @@ from tilelang_tt.passes.c_tile.rules import Setting
 
 
 def join_maps(place: Place, setting: Setting) -> tuple[Stmt, ...] | None:
-    first, body, index = maps_of(place.stmt), place.body, place.index
+    first = maps_of(place.stmt)
     if not first or any(one.part is not None for one in first):
         return None
-    for later in range(index + 1, len(body)):
-        second = body[later]
-        if not isinstance(second, Map) or not _may_move_up(second, body[index + 1 : later]):
+    for later in map(place.at, range(place.index + 1, len(place.body))):
+        second = later.stmt
+        if not isinstance(second, Map) or not _may_move_up(second, place.until(later)):
             continue
         results = (*first, _through(second, first))
         alike = _share_operands(first, second, setting) and _same_tiles(first, second, setting)
@@ -35,7 +35,7 @@ def join_maps(place: Place, setting: Setting) -> tuple[Stmt, ...] | None:
             section = Section(results, location=place.stmt.location)
             names = " and ".join(f"'{one.dst.name}'" for one in first)
             setting.decide(second.dst, f"computed in one pass with {names}", second.location)
-            return place.replaced(section, *body[index + 1 : later], through=later)
+            return place.replaced(section, *place.until(later), through=later)
     return None
 
 

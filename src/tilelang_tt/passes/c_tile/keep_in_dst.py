@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tilelang_tt.ir import scalar
-from tilelang_tt.ir.buffers import Buffer, unique_name
+from tilelang_tt.ir.buffers import Buffer
 from tilelang_tt.ir.dataflow import Place
 from tilelang_tt.ir.elements import elements
 from tilelang_tt.ir.fields import Mark, children, rebuilt, renamed, walk
@@ -46,11 +46,10 @@ def keep_in_dst(place: Place, setting: Setting) -> tuple[Stmt, ...] | None:
     sums = rebuilt(place.stmt, lambda part, _: replace(product, sub_block=sub) if part is product else None)
     held = buffer
     if len(users) > 2:
-        held = replace(buffer, name=unique_name(f"{buffer.name}_sum", {other.name for other in setting.layouts}))
-        setting.layouts[held] = setting.layouts[buffer]
+        held = setting.block(f"{buffer.name}_sum", buffer, setting.layouts[buffer])
         sums, maps = renamed(sums, {buffer: held}, Mark.WRITE), renamed(maps, {buffer: held}, Mark.READ)
     section = Section(maps, (sums,), held, location=behind.stmt.location)
-    return place.replaced(section, through=behind.index)
+    return place.replaced(section, through=behind)
 
 
 def _meets(buffer: Buffer, results: tuple[Map, ...], setting: Setting) -> bool:

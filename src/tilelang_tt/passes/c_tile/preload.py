@@ -16,7 +16,7 @@ from tilelang_tt.ir.dataflow import Place
 from tilelang_tt.ir.elements import Element
 from tilelang_tt.ir.layout import BufferLayout, TileOrder
 from tilelang_tt.ir.tile import Branch, Gemm, Map, Start, Stmt
-from tilelang_tt.passes.c_tile.fold_clear import first_use
+from tilelang_tt.passes.c_tile.fold_clear import steers
 from tilelang_tt.passes.c_tile.rules import Setting
 
 
@@ -24,14 +24,16 @@ def preload(place: Place, setting: Setting) -> tuple[Stmt, ...] | None:
     mask = _mask(place.stmt)
     if mask is None:
         return None
-    (buffer, start), body = mask, place.body
-    later = first_use(body, place.index + 1, buffer, steady=True)
-    gemm = None if later is None else body[later]
-    if later is None or not isinstance(gemm, Gemm) or not _adds_to(gemm, buffer, start, setting.layouts[buffer]):
+    buffer, start = mask
+    later = place.next_user(buffer)
+    if later is None or steers(place.until(later)):
+        return None  # the condition may be another one by then
+    gemm = later.stmt
+    if not isinstance(gemm, Gemm) or not _adds_to(gemm, buffer, start, setting.layouts[buffer]):
         return None
     setting.decide(buffer, "the mask is in DST before the product is added to it", start.location)
     new = replace(gemm, clear=scalar.true(), start=start)
-    return place.replaced(*body[place.index + 1 : later], new, through=later)
+    return place.replaced(*place.until(later), new, through=later)
 
 
 def _mask(stmt: Stmt) -> tuple[Buffer, Start] | None:

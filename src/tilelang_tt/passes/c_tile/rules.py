@@ -11,7 +11,7 @@ from functools import cached_property, partial
 
 from tilelang_tt.compiled import Decision
 from tilelang_tt.diagnostics import Location
-from tilelang_tt.ir.buffers import Buffer
+from tilelang_tt.ir.buffers import Buffer, unique_name
 from tilelang_tt.ir.dataflow import Place, changed
 from tilelang_tt.ir.layout import BufferLayout, Engine
 from tilelang_tt.ir.tile import Launch, Map, Stmt, TileProgram
@@ -31,6 +31,13 @@ class Setting:
 
     def decide(self, block: Buffer, text: str, location: Location | None) -> None:
         self._decisions.append(Decision(self._made_by, block.name, text, location))
+
+    def block(self, name: str, like: Buffer, layout: BufferLayout) -> Buffer:
+        """A new block of the launch, like another one in all but its name and layout."""
+        taken = self.launch.names | {block.name for block in self.layouts}
+        block = replace(like, name=unique_name(name, taken))
+        self.layouts[block] = layout
+        return block
 
     def fits(self, *results: Map, with_rows: bool = False) -> bool:
         """Whether DST has room to compute a tile of each result in one section; with rows, where that is possible."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tilelang_tt.formats import TILE_BYTES, format_of
-from tilelang_tt.ir.buffers import Buffer, Memory, unique_name
+from tilelang_tt.ir.buffers import Buffer, Memory
 from tilelang_tt.ir.dataflow import Place
 from tilelang_tt.ir.elements import Apply, Element, ElementExpr
 from tilelang_tt.ir.tile import Map, Stmt
@@ -58,8 +58,7 @@ class _Splitter:
         in_dst = "float32" if self.setting.program.options.fp32_acc else "bfloat16"
         dtype = in_dst if dtype == "float32" else dtype
         format = format_of(dtype, in_dst)
-        target, layouts = self.stmt.dst, self.setting.layouts
-        name = unique_name(f"{target.name}_part", self.setting.launch.names | {block.name for block in layouts})
-        block = Buffer(name, dtype, target.shape, Memory.FRAGMENT, self.stmt.location)
-        layouts[block] = replace(layouts[target], format=format, page_bytes=TILE_BYTES[format])
-        return block
+        target = self.stmt.dst
+        like = Buffer(target.name, dtype, target.shape, Memory.FRAGMENT, self.stmt.location)
+        layout = replace(self.setting.layouts[target], format=format, page_bytes=TILE_BYTES[format])
+        return self.setting.block(f"{target.name}_part", like, layout)

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from tilelang_tt.ir.buffers import Buffer, Memory, unique_name
+from tilelang_tt.ir.buffers import Buffer, Memory
 from tilelang_tt.ir.dataflow import Place
 from tilelang_tt.ir.layout import BufferLayout, TileOrder
 from tilelang_tt.ir.section import SubBlock
@@ -61,9 +61,9 @@ def largest(fitting: list[SubBlock]) -> SubBlock:
 
 def _transposed(gemm: Gemm, setting: Setting) -> Buffer:
     source, layout = gemm.a, setting.layouts[gemm.a]
-    name = unique_name(f"{source.name}_t", setting.launch.names | {block.name for block in setting.layouts})
-    block = Buffer(name, source.dtype, tuple(reversed(source.shape)), Memory.SHARED, gemm.location)
-    setting.layouts[block] = replace(layout, rows=layout.cols, cols=layout.rows, order=TileOrder.ROWS)
+    like = Buffer(source.name, source.dtype, tuple(reversed(source.shape)), Memory.SHARED, gemm.location)
+    layout = replace(layout, rows=layout.cols, cols=layout.rows, order=TileOrder.ROWS)
+    block = setting.block(f"{source.name}_t", like, layout)
     text = f"transposed copy of '{source.name}': the engine transposes only its second operand"
     setting.decide(block, text, gemm.location)
     return block
