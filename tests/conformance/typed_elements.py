@@ -8,8 +8,6 @@ The meaning is that of TIR, where every node has a type. Integers of n bits are 
 two's complement; `//` and `%` round down, as in Python; `>>` keeps the sign; a cast to a narrower integer keeps the
 lower bits. C, and so TileLang's CPU backend, computes 8 and 16 bits in `int`. Three things have no meaning, and
 programs draw none of them: division by zero; shifts by the width or more; casts of floats beyond an integer's range.
-Nor has the overflow of a sum or product inside anything but sums, products and bits: TileLang's simplifier makes
-`100 - b < a` of `a + b > 100`, and takes `3 << a` for a positive number. A sum that is stored first is another matter.
 
 Floats are IEEE's, in `exact` numerics. Open are, and not compared:
 
@@ -19,7 +17,7 @@ Floats are IEEE's, in `exact` numerics. Open are, and not compared:
 | sign of a zero result | defined | defined | lost in packing | `same` |
 | max, min of a NaN and a number | either | `a > b ? a : b` | by bits | `Reading` |
 | where bfloat16, float16 round | each step | results | each pack | `Reading`, `same` |
-| `x * 0.0` of an infinity | NaN | 0, simplified | 0, simplified | no such literal |
+| `x * 0.0` of an infinity | NaN | 0, as T writes it | 0, as T writes it | no such literal |
 | denormals | numbers | numbers | zeros | floats run in `exact` |
 
 `fast` and `chip` turn a bfloat16 NaN into an infinity and compare it as one. So integers and truth values are judged

@@ -254,17 +254,13 @@ class _Writer:
     def sum(self, dtype: str, operands: list[Element], depth: int) -> Any:
         ops = ("+", "-", "*") if dtype in FLOATS else ("+", "-", "*", *BITS)
         op, left, right = self.pick(ops), *(self.expression(dtype, operands, depth + 1) for _ in range(2))
-        if dtype in FLOATS and leaves(left) & leaves(right):
-            op = "*"  # TileLang's simplifier makes 0 of infinity - infinity
-        if dtype in INTEGERS and any(isinstance(side, Binary) and side.op in EXTREMES for side in (left, right)):
-            op = self.pick(BITS)  # and max(0, b - a) of max(a, b) - a, where b - a may overflow
         return Binary(op, left, right)
 
     def tame(self, dtype: str, operands: list[Element], depth: int) -> Any:
-        """Something that does not overflow, of what does not."""
+        """Anything but a sum, a product or bits."""
         if depth > 2:
             return self.leaf(dtype, operands)
-        part = partial(self.tame if self.chance(5) else self._leaf, dtype, operands, depth + 1)
+        part = partial(self.expression if self.chance(2) else self._leaf, dtype, operands, depth + 1)
         kind = self.pick(("extreme", "divide", "shift", "select", "cast", "unary"))
         if kind == "select":
             return Select(self.truth(operands, depth + 1), part(), part())
@@ -280,7 +276,7 @@ class _Writer:
             return Binary(self.pick(DIVISIONS), part(), divisor)
         if kind == "shift" and dtype in INTEGERS:
             value, amount = part(), Number(self.number(0, width(dtype) - 1), dtype)
-            if self.chance(4) and not isinstance(value, Number):  # TVM takes 3 << x for a large number
+            if self.chance(4) and not isinstance(value, Number):
                 amount = Binary("&", part(), Number(width(dtype) - 1, dtype))
             return Binary(">>" if isinstance(value, Number) else self.pick(SHIFTS), value, amount)
         return Binary(self.pick(EXTREMES), part(), part())
@@ -301,7 +297,5 @@ class _Writer:
         if kind == "not" and depth < 2:
             return Unary("T.Not", self.truth(operands, depth + 1))
         element = self.pick([element for element in operands if element.dtype != "bool"])
-        other = self.tame(element.dtype, operands, depth + 1)
-        if other == element:  # of a float TileLang's simplifier takes x == x for true
-            other = Number(self.constant(element.dtype), element.dtype)
-        return Binary(self.pick(COMPARISONS), element, other)
+        left = self.expression(element.dtype, operands, depth + 1) if self.chance(3) else element
+        return Binary(self.pick(COMPARISONS), left, self.tame(element.dtype, operands, depth + 1))

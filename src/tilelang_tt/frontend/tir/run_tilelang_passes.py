@@ -5,16 +5,18 @@ from __future__ import annotations
 import tilelang.transform as transform
 from tvm import IRModule, tirx
 
+from tilelang_tt.frontend.tir.hide_elements import hide_elements, show_elements
+
 
 def run_tilelang_passes(func: tirx.PrimFunc) -> tirx.PrimFunc:
     """Launch frames become grid variables, lets are inlined, negative indices and shapes made plain.
 
     LayoutInference and LowerTileOp are left out on purpose: they dissolve the tiles this backend maps. Once lets are
     inlined only the bodies of T.Parallel are simplified again: where conditions stand on lets of other conditions,
-    TVM takes ten seconds to simplify what is nested below them.
+    TVM takes ten seconds to simplify what is nested below them. Arithmetic on elements is hidden from all of it.
     """
     name = str(func.attrs["global_symbol"]) if "global_symbol" in func.attrs else "main"
-    module = IRModule({name: func})
+    module = IRModule({name: func.with_body(hide_elements(func.body))})
     for step in (
         transform.MaterializeKernelLaunch(
             lower_grid_binding=True,
@@ -29,7 +31,8 @@ def run_tilelang_passes(func: tirx.PrimFunc) -> tirx.PrimFunc:
     ):
         module = step(module)
     inlined = module[name]
-    return inlined.with_body(tirx.stmt_functor.ir_transform(inlined.body, _simplified, None, ["tirx.For"]))
+    simple = tirx.stmt_functor.ir_transform(inlined.body, _simplified, None, ["tirx.For"])
+    return inlined.with_body(show_elements(simple))
 
 
 def _simplify(module: IRModule) -> IRModule:
