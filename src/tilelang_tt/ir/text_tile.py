@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from tilelang_tt.ir import scalar
+from tilelang_tt.ir import scalar, tile
 from tilelang_tt.ir.buffers import Buffer, Gather, Part, Read, Region, RowPages, TileAccess, is_whole, whole
 from tilelang_tt.ir.fields import children
 from tilelang_tt.ir.grammar import Codec, Form, Grammar
@@ -30,25 +30,6 @@ from tilelang_tt.ir.text import AXES, INDENT, Line, Names, Reader, Sight, place
 from tilelang_tt.ir.text_elements import element_text, read_access, read_element, read_source
 from tilelang_tt.ir.text_facts import CODECS
 from tilelang_tt.ir.text_schedule import read_schedule, schedule_text
-from tilelang_tt.ir.tile import (
-    Axis,
-    Branch,
-    Copy,
-    Each,
-    Fill,
-    Gemm,
-    Load,
-    Loop,
-    Map,
-    Publish,
-    Reduce,
-    Section,
-    Set,
-    Start,
-    Stmt,
-    Store,
-    Transpose,
-)
 
 _VALUE = "{value:element}(? where {guard:element}?)"
 _GEMM = "(?{start:start} + ?){a:buffer}{transpose_a?^T} @ {b:buffer}{transpose_b?^T}"
@@ -56,31 +37,31 @@ _SUB = "(?, sub-blocks {sub_block:sub_block}?)"
 _REDUCE = "{op:word} of {src:buffer} along {axis:axis}{exact?, exact}"
 
 FORMS = (
-    Form(Loop, "Loop {var:new} < {extent:expr}(?, {stages:int} stages?)"),
-    Form(Branch, "Branch {condition:expr}"),
+    Form(tile.Loop, "Loop {var:new} < {extent:expr}(?, {stages:int} stages?)"),
+    Form(tile.Branch, "Branch {condition:expr}"),
     Form(Read, "Read {var:see} = {source:source}[{index:expr}]"),
-    Form(Set, "Set {var:see} = {value:expr}"),
-    Form(Each, f"Each {{axes:axes}}: {{reads:reads}}{{target:place}} = {_VALUE}", {"combine": None}),
-    Form(Each, f"Each {{axes:axes}}: {{reads:reads}}{{target:place}} {{combine:word}}= {_VALUE}"),
-    Form(Copy, "Copy {src:region} -> {dst:region}"),
-    Form(Fill, "Fill {dst:buffer} = {value:number}"),
-    Form(Gemm, f"Gemm {{c:buffer}} = {_GEMM}{_SUB}", {"clear": scalar.true()}),
-    Form(Gemm, f"Gemm {{c:buffer}} += {_GEMM}{_SUB}", {"clear": scalar.false()}),
-    Form(Gemm, f"Gemm {{c:buffer}} += {_GEMM}, overwriting where {{clear:expr}}{_SUB}"),
-    Form(Map, "Map {dst:target}{part:part} = {value:element}"),
-    Form(Section, "Section(? with {held:buffer} in DST?)"),
-    Form(Reduce, f"Reduce {{dst:buffer}} = {_REDUCE}", {"clear": True}),
-    Form(Reduce, f"Reduce {{dst:buffer}} {{op:word}}= {_REDUCE}", {"clear": False}),
-    Form(Transpose, "Transpose {src:buffer} -> {dst:buffer}{exact?, exact}"),
-    Form(Load, "Load {src:access} -> {dst:buffer}"),
-    Form(Store, "Store {src:buffer} -> {dst:access}"),
-    Form(Publish, "Publish {buffer:buffer}"),
+    Form(tile.Set, "Set {var:see} = {value:expr}"),
+    Form(tile.Each, f"Each {{axes:axes}}: {{reads:reads}}{{target:place}} = {_VALUE}", {"combine": None}),
+    Form(tile.Each, f"Each {{axes:axes}}: {{reads:reads}}{{target:place}} {{combine:word}}= {_VALUE}"),
+    Form(tile.Copy, "Copy {src:region} -> {dst:region}"),
+    Form(tile.Fill, "Fill {dst:buffer} = {value:number}"),
+    Form(tile.Gemm, f"Gemm {{c:buffer}} = {_GEMM}{_SUB}", {"clear": scalar.true()}),
+    Form(tile.Gemm, f"Gemm {{c:buffer}} += {_GEMM}{_SUB}", {"clear": scalar.false()}),
+    Form(tile.Gemm, f"Gemm {{c:buffer}} += {_GEMM}, overwriting where {{clear:expr}}{_SUB}"),
+    Form(tile.Map, "Map {dst:target}{part:part} = {value:element}"),
+    Form(tile.Section, "Section(? with {held:buffer} in DST?)"),
+    Form(tile.Reduce, f"Reduce {{dst:buffer}} = {_REDUCE}", {"clear": True}),
+    Form(tile.Reduce, f"Reduce {{dst:buffer}} {{op:word}}= {_REDUCE}", {"clear": False}),
+    Form(tile.Transpose, "Transpose {src:buffer} -> {dst:buffer}{exact?, exact}"),
+    Form(tile.Load, "Load {src:access} -> {dst:buffer}"),
+    Form(tile.Store, "Store {src:buffer} -> {dst:access}"),
+    Form(tile.Publish, "Publish {buffer:buffer}"),
 )
 
 PARTS = (
     Form(SubBlock, "{rows:int} x {cols:int}"),
-    Form(Start, "({element:element}(?, from {location:location}?))", {"where": scalar.true()}),
-    Form(Start, "({element:element} where {where:expr}(?, from {location:location}?))"),
+    Form(tile.Start, "({element:element}(?, from {location:location}?))", {"where": scalar.true()}),
+    Form(tile.Start, "({element:element} where {where:expr}(?, from {location:location}?))"),
     Form(
         TileAccess,
         "{tensor:tensor}(?, {gather:gather};?) tiles ({batch:batch}{row:expr}, {col:expr}) {rows:int} x {cols:int}"
@@ -159,16 +140,16 @@ def _read_target(reader: Reader) -> Buffer:
     return buffer
 
 
-def _axes_text(axes: tuple[Axis, ...], names: Names) -> str:
+def _axes_text(axes: tuple[tile.Axis, ...], names: Names) -> str:
     return ", ".join(f"{names.bind(axis.var, any_name=True)} < {axis.extent}" for axis in axes) or "once"
 
 
-def _read_axes(reader: Reader) -> tuple[Axis, ...]:
+def _read_axes(reader: Reader) -> tuple[tile.Axis, ...]:
     """Iteration variables; behind them elements have indices."""
     reader.generic = True
     if reader.maybe("once"):
         return ()
-    return tuple(reader.separated(lambda: Axis(reader.sight.variable(reader.name("<")), reader.int())))
+    return tuple(reader.separated(lambda: tile.Axis(reader.sight.variable(reader.name("<")), reader.int())))
 
 
 def _read_batch(reader: Reader) -> Expr:
@@ -202,7 +183,7 @@ _OWN |= {
     name: GRAMMAR.codec(cls)
     for name, cls in (
         ("sub_block", SubBlock),
-        ("start", Start),
+        ("start", tile.Start),
         ("access", TileAccess),
         ("pages", RowPages),
         ("gather", Gather),
@@ -210,49 +191,49 @@ _OWN |= {
 }
 
 
-def stmt_text(stmt: Stmt, names: Names) -> str:
+def stmt_text(stmt: tile.Stmt, names: Names) -> str:
     """The line of a statement, without what is nested in it. A Loop brings its variable into sight."""
     return GRAMMAR.write(stmt, names)
 
 
-def body_text(body: tuple[Stmt, ...], names: Names, depth: int) -> Iterator[str]:
+def body_text(body: tuple[tile.Stmt, ...], names: Names, depth: int) -> Iterator[str]:
     for stmt in body:
         yield f"{INDENT * depth}{stmt_text(stmt, names)}{place(stmt.location)}"
         for number, nested in enumerate(children(stmt)):
             if number and nested:
                 yield f"{INDENT * depth}Else"
             yield from body_text(nested, names, depth + 1)
-        if isinstance(stmt, Section):
+        if isinstance(stmt, tile.Section):
             yield from body_text(stmt.results, names, depth + 1)
             if stmt.schedule is not None:
                 targets = tuple(one.dst for one in stmt.results)
                 yield from (f"{INDENT * (depth + 1)}{line}" for line in schedule_text(stmt.schedule, targets, names))
-        for var in (stmt.var,) if isinstance(stmt, Loop) else stmt.extents if isinstance(stmt, Each) else ():
+        for var in (stmt.var,) if isinstance(stmt, tile.Loop) else stmt.extents if isinstance(stmt, tile.Each) else ():
             names.release(var)
 
 
-def read_body(lines: tuple[Line, ...], sight: Sight) -> tuple[Stmt, ...]:
-    found: list[Stmt] = []
+def read_body(lines: tuple[Line, ...], sight: Sight) -> tuple[tile.Stmt, ...]:
+    found: list[tile.Stmt] = []
     for line in lines:
         if line.text == "Else":
             branch = found.pop()
-            assert isinstance(branch, Branch)
+            assert isinstance(branch, tile.Branch)
             found.append(replace(branch, otherwise=read_body(line.nested, sight)))
         else:
             found.append(read_stmt(line, sight))
     return tuple(found)
 
 
-def read_stmt(line: Line, sight: Sight) -> Stmt:
+def read_stmt(line: Line, sight: Sight) -> tile.Stmt:
     """A statement with what is nested in it; without the other arm of a branch, which is the next line."""
     cls, values = _STATEMENTS.read(Reader(line.text, sight))
     inner = tuple(one for one in line.nested if not one.text.startswith("Schedule "))
     nested = read_body(inner, sight)
-    if cls is Section:
-        count = next((n for n, one in enumerate(nested) if isinstance(one, Map)), len(nested))
+    if cls is tile.Section:
+        count = next((n for n, one in enumerate(nested) if isinstance(one, tile.Map)), len(nested))
         values |= {"sums": nested[:count], "results": nested[count:]}
         schedules = [read_schedule(one, sight) for one in line.nested if one not in inner]
         values["schedule"] = schedules[0] if schedules else None
-    elif cls in (Loop, Branch):
-        values["body" if cls is Loop else "then"] = nested
+    elif cls in (tile.Loop, tile.Branch):
+        values["body" if cls is tile.Loop else "then"] = nested
     return cls(**values, location=line.location)  # type: ignore[no-any-return]

@@ -17,21 +17,8 @@ from enum import IntEnum
 from types import CodeType
 
 from tilelang_tt.arch import TILE
-from tilelang_tt.ir import scalar, scalar_text
+from tilelang_tt.ir import engine, scalar, scalar_text
 from tilelang_tt.ir.cb import Cb, CbCall, CbKind
-from tilelang_tt.ir.engine import (
-    BinaryTiles,
-    CopyTile,
-    DstCall,
-    DstKind,
-    FillTile,
-    MatmulBlock,
-    PackTile,
-    ReduceTile,
-    Sfpu,
-    TransposeDst,
-    TransposeTile,
-)
 from tilelang_tt.ir.facts import Facts, tells_first_round
 from tilelang_tt.ir.fields import Mark, marked, walk
 from tilelang_tt.ir.kernel import For, If, Kernel, KernelSet, KernelStmt
@@ -199,32 +186,32 @@ class _Run:
     def write_row(self, stmt: WriteRow, state: _State, values: Values) -> None:
         state.written |= {(stmt.place.cb, tile) for tile in self.row_tiles(stmt.place, values)}
 
-    def multiply(self, stmt: MatmulBlock, state: _State, _: Values) -> None:
+    def multiply(self, stmt: engine.MatmulBlock, state: _State, _: Values) -> None:
         state.dst.update(dict.fromkeys(stmt.tiles, False))
         state.rows.difference_update(stmt.tiles)
 
-    def reduce(self, stmt: ReduceTile, state: _State, values: Values) -> None:
+    def reduce(self, stmt: engine.ReduceTile, state: _State, values: Values) -> None:
         state.dst[self.evaluate(stmt.dst, values)] = False  # it goes on with what is there
 
-    def combine(self, stmt: BinaryTiles, state: _State, values: Values) -> None:
+    def combine(self, stmt: engine.BinaryTiles, state: _State, values: Values) -> None:
         tile = self.evaluate(stmt.dst, values)
         if stmt.instruction.adds and tile in state.dst:
             raise fail("TT966", f"a product is added to DST[{tile}], which is not zero any more")
         _put(tile, state)
 
-    def copy(self, stmt: CopyTile, state: _State, values: Values) -> None:
+    def copy(self, stmt: engine.CopyTile, state: _State, values: Values) -> None:
         _put(self.evaluate(stmt.dst, values), state, row=stmt.cb.first_row)
 
-    def put(self, stmt: TransposeTile | FillTile, state: _State, values: Values) -> None:
+    def put(self, stmt: engine.TransposeTile | engine.FillTile, state: _State, values: Values) -> None:
         _put(self.evaluate(stmt.dst, values), state)
 
-    def transpose(self, stmt: TransposeDst, state: _State, values: Values) -> None:
+    def transpose(self, stmt: engine.TransposeDst, state: _State, values: Values) -> None:
         tile = self.evaluate(stmt.dst, values)
         _use(tile, "transposed", state)
         _require_whole(tile, state)
         _put(tile, state)
 
-    def compute(self, stmt: Sfpu, state: _State, values: Values) -> None:
+    def compute(self, stmt: engine.Sfpu, state: _State, values: Values) -> None:
         tiles_in = [self.evaluate(operand, values) for operand in stmt.operands]
         for tile in tiles_in:
             _use(tile, "computed with", state)
@@ -235,12 +222,12 @@ class _Run:
             row = not state.rows.isdisjoint(used_whole)
         _put(self.evaluate(stmt.out, values), state, row=row)
 
-    def dst_call(self, stmt: DstCall, state: _State, _: Values) -> None:
-        if stmt.kind is DstKind.ACQUIRE:
+    def dst_call(self, stmt: engine.DstCall, state: _State, _: Values) -> None:
+        if stmt.kind is engine.DstKind.ACQUIRE:
             state.dst, state.rows = {}, set()
-        elif stmt.kind is DstKind.WAIT:
+        elif stmt.kind is engine.DstKind.WAIT:
             state.packing = True
-        elif stmt.kind is DstKind.RELEASE:
+        elif stmt.kind is engine.DstKind.RELEASE:
             state.packing = False
             for tile, used in state.dst.items():
                 if not used:
@@ -250,7 +237,7 @@ class _Run:
         first = self.evaluate(place.row, values) // TILE * place.row_step
         return [first + tile * place.col_step for tile in range(place.tiles)]
 
-    def pack(self, stmt: PackTile, state: _State, values: Values) -> None:
+    def pack(self, stmt: engine.PackTile, state: _State, values: Values) -> None:
         tile = self.evaluate(stmt.dst, values)
         _use(tile, "packed", state)
         _require_whole(tile, state)
@@ -280,15 +267,15 @@ _STEPS: dict[type, Step] = {
     **dict.fromkeys((ReadRow, ZeroRow), _Run.fill_row),
     WriteTile: _Run.write,
     WriteRow: _Run.write_row,
-    PackTile: _Run.pack,
-    MatmulBlock: _Run.multiply,
-    ReduceTile: _Run.reduce,
-    BinaryTiles: _Run.combine,
-    CopyTile: _Run.copy,
-    **dict.fromkeys((TransposeTile, FillTile), _Run.put),
-    TransposeDst: _Run.transpose,
-    Sfpu: _Run.compute,
-    DstCall: _Run.dst_call,
+    engine.PackTile: _Run.pack,
+    engine.MatmulBlock: _Run.multiply,
+    engine.ReduceTile: _Run.reduce,
+    engine.BinaryTiles: _Run.combine,
+    engine.CopyTile: _Run.copy,
+    **dict.fromkeys((engine.TransposeTile, engine.FillTile), _Run.put),
+    engine.TransposeDst: _Run.transpose,
+    engine.Sfpu: _Run.compute,
+    engine.DstCall: _Run.dst_call,
 }
 
 

@@ -31,15 +31,15 @@ _OWN = {
 _ANYWHERE = For | If | Let | Assign | ReadTable | Source | CbCall
 
 
-def check_no_markers(kernels: KernelSet) -> None:
+def no_markers(kernels: KernelSet) -> None:
     _check_none(kernels, Receive, Hand)
 
 
-def check_no_tasks(kernels: KernelSet) -> None:
+def no_tasks(kernels: KernelSet) -> None:
     _check_none(kernels, Task, Held)
 
 
-def check_no_sections(kernels: KernelSet) -> None:
+def no_sections(kernels: KernelSet) -> None:
     _check_none(kernels, DstUse)
 
 
@@ -50,14 +50,14 @@ def _check_none(kernels: KernelSet, *kinds: type[KernelStmt]) -> None:
                 raise fail("TT910", f"{type(stmt).__name__} was left in the {kernel.role.value} kernel")
 
 
-def check_own_statements(kernels: KernelSet) -> None:
+def own_statements(kernels: KernelSet) -> None:
     for kernel in kernels.kernels:
         for stmt in walk(kernel.body):
             if not isinstance(stmt, _ANYWHERE | _OWN[kernel.role]):
                 raise fail("TT911", f"{type(stmt).__name__} does not belong in the {kernel.role.value} kernel")
 
 
-def check_variables(kernels: KernelSet) -> None:
+def variables(kernels: KernelSet) -> None:
     for kernel in kernels.kernels:
         known = {arg.var for arg in kernel.args if arg.var is not None} | set(kernels.pool_places)
         known |= {stmt.var for stmt in walk(kernel.body) if isinstance(stmt, Assign)}

@@ -12,22 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tilelang_tt.ir import scalar, scalar_text
+from tilelang_tt.ir import engine, scalar, scalar_text
 from tilelang_tt.ir.cb import Cb
-from tilelang_tt.ir.engine import (
-    BinaryTiles,
-    CopyTile,
-    DstCall,
-    DstKind,
-    FillTile,
-    MatmulBlock,
-    PackTile,
-    ReduceTile,
-    Sfpu,
-    TransposeDst,
-    TransposeTile,
-    dst_tiles,
-)
 from tilelang_tt.ir.fields import children, walk
 from tilelang_tt.ir.kernel import For, If, KernelStmt
 from tilelang_tt.ir.scalar import Expr, Var
@@ -121,9 +107,9 @@ def packed_values(body: tuple[KernelStmt, ...]) -> Iterator[Packed]:
     """Everything that a kernel packs."""
     inside: list[KernelStmt] = []
     for stmt in body:
-        if isinstance(stmt, DstCall) and stmt.kind is DstKind.ACQUIRE:
+        if isinstance(stmt, engine.DstCall) and stmt.kind is engine.DstKind.ACQUIRE:
             inside = [stmt]
-        elif isinstance(stmt, DstCall) and stmt.kind is DstKind.RELEASE:
+        elif isinstance(stmt, engine.DstCall) and stmt.kind is engine.DstKind.RELEASE:
             branches = any(isinstance(inner, If) for inner in walk(tuple(inside)))
             for taken in (True, False) if branches else (True,):
                 run = _Run(taken)
@@ -160,31 +146,31 @@ class _Run:
             return scalar_text.evaluate(place, values)
 
         match stmt:
-            case CopyTile():
+            case engine.CopyTile():
                 self.dst[at(stmt.dst)] = tile_of(stmt.cb, stmt.index)
-            case FillTile():
+            case engine.FillTile():
                 self.dst[at(stmt.dst)] = Filled(stmt.value)
-            case Sfpu():
+            case engine.Sfpu():
                 operands = tuple(self.dst[at(operand)] for operand in stmt.operands)
                 done = operands[0] if stmt.instruction is COPY_SLOT else Done(stmt.instruction, operands, stmt.number)
                 self.dst[at(stmt.out)] = done
-            case BinaryTiles():
+            case engine.BinaryTiles():
                 operands = tile_of(stmt.a, stmt.a_index), tile_of(stmt.b, stmt.b_index)
                 self.dst[at(stmt.dst)] = Done(stmt.instruction, operands)
-            case MatmulBlock():
+            case engine.MatmulBlock():
                 for tile in stmt.tiles:
                     self.dst[tile] = _product(stmt, self.dst.get(tile))
-            case ReduceTile():
+            case engine.ReduceTile():
                 self.dst[at(stmt.dst)] = Maxima(tile_of(stmt.cb, stmt.index), stmt.along_columns)
-            case TransposeTile():
+            case engine.TransposeTile():
                 self.dst[at(stmt.dst)] = Turned(tile_of(stmt.cb, stmt.index))
-            case TransposeDst():
+            case engine.TransposeDst():
                 self.dst[at(stmt.dst)] = Turned(self.dst[at(stmt.dst)])
-            case PackTile():
+            case engine.PackTile():
                 self.packed.append(Packed(tile_of(stmt.cb, stmt.index), self.dst[at(stmt.dst)]))
 
 
-def _product(stmt: MatmulBlock, before: Value | None) -> Product:
+def _product(stmt: engine.MatmulBlock, before: Value | None) -> Product:
     a, b = tile_of(stmt.a, stmt.a_index), tile_of(stmt.b, stmt.b_index)
     if isinstance(before, Product) and (before.a, before.b) == (a, b):
         return before
@@ -193,7 +179,7 @@ def _product(stmt: MatmulBlock, before: Value | None) -> Product:
 
 def _rounds(loop: For) -> range:
     start, stop = scalar.int_value(loop.start), scalar.int_value(loop.stop)
-    chosen = (tile for stmt in walk(loop.body) for tile in dst_tiles(stmt))
+    chosen = (tile for stmt in walk(loop.body) for tile in engine.dst_tiles(stmt))
     if start is not None and stop is not None and any(loop.var in scalar.variables(tile) for tile in chosen):
         return range(start, stop, loop.step)
     return range(start or 0, (start or 0) + 1)

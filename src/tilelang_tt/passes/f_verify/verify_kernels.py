@@ -8,16 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tilelang_tt.ir.kernel import Kernel, KernelSet
+from tilelang_tt.passes.f_verify import check_form
 from tilelang_tt.passes.f_verify.check_blocks import check_blocks
 from tilelang_tt.passes.f_verify.check_dst import check_dst
 from tilelang_tt.passes.f_verify.check_engines import check_engines
-from tilelang_tt.passes.f_verify.check_form import (
-    check_no_markers,
-    check_no_sections,
-    check_no_tasks,
-    check_own_statements,
-    check_variables,
-)
 from tilelang_tt.passes.f_verify.check_limits import check_limits
 from tilelang_tt.passes.f_verify.check_operations import check_operations
 from tilelang_tt.passes.f_verify.check_streams import check_streams
@@ -34,10 +28,10 @@ def _each(check: Callable[[Kernel, KernelSet], None]) -> Callable[[KernelSet], N
     return check_all
 
 
-NO_MARKERS = Invariant("no markers", "blocks are handed over by circular-buffer calls alone", check_no_markers)
-NO_TASKS = Invariant("no tasks", "no statement of the tile program is left", check_no_tasks)
-NO_SECTIONS = Invariant("no sections", "every use of DST is four calls of its protocol", check_no_sections)
-OWN_STATEMENTS = Invariant("own statements", "each kernel holds only calls of its own kind", check_own_statements)
+NO_MARKERS = Invariant("no markers", "blocks are handed over by circular-buffer calls alone", check_form.no_markers)
+NO_TASKS = Invariant("no tasks", "no statement of the tile program is left", check_form.no_tasks)
+NO_SECTIONS = Invariant("no sections", "every use of DST is four calls of its protocol", check_form.no_sections)
+OWN_STATEMENTS = Invariant("own statements", "each kernel holds only calls of its own kind", check_form.own_statements)
 LIMITS = Invariant("limits", "circular-buffer ids, pages and bytes, L1, runtime arguments", check_limits)
 TRANSFERS = Invariant(
     "transfers",
@@ -50,7 +44,9 @@ DST_PROTOCOL = Invariant(
     "acquire, commit, wait, release in order; computing before commit, packing after wait; indices inside DST",
     _each(check_dst),
 )
-VARIABLES = Invariant("variables", "every variable is an argument, a loop variable or defined before", check_variables)
+VARIABLES = Invariant(
+    "variables", "every variable is an argument, a loop variable or defined before", check_form.variables
+)
 CB_STREAMS = Invariant(
     "circular buffers",
     "a circular buffer is pushed by its producer and popped by its consumer only, and both do so the same number of "

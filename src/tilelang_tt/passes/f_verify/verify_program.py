@@ -2,53 +2,38 @@
 
 from __future__ import annotations
 
+from tilelang_tt.ir import tile
 from tilelang_tt.ir.buffers import Buffer, Tensor
 from tilelang_tt.ir.elements import Apply, ElementExpr, Index, parts, value_type
 from tilelang_tt.ir.fields import walk
 from tilelang_tt.ir.layout import Role
-from tilelang_tt.ir.tile import (
-    Copy,
-    Each,
-    Gemm,
-    Launch,
-    Load,
-    Publish,
-    Section,
-    Stmt,
-    Store,
-    TileProgram,
-    maps_of,
-    reads,
-    unpacks,
-    writes,
-)
 from tilelang_tt.ops import ELEMENT_OPS
 from tilelang_tt.ops.expressions import instructions, is_free
 from tilelang_tt.passes.f_verify.failure import fail
 from tilelang_tt.passes.record import Invariant
 
 
-def _held(launch: Launch) -> set[Buffer]:
-    return {stmt.held for stmt in walk(launch.body) if isinstance(stmt, Section) and stmt.held is not None}
+def _held(launch: tile.Launch) -> set[Buffer]:
+    return {stmt.held for stmt in walk(launch.body) if isinstance(stmt, tile.Section) and stmt.held is not None}
 
 
-def _statements(program: TileProgram) -> list[tuple[Launch, Stmt]]:
+def _statements(program: tile.TileProgram) -> list[tuple[tile.Launch, tile.Stmt]]:
     return [(launch, stmt) for launch in program.launches for stmt in walk(launch.body)]
 
 
-def _known_buffers(program: TileProgram) -> None:
+def _known_buffers(program: tile.TileProgram) -> None:
     for launch in program.launches:
         known = set(launch.buffers) | _held(launch)
         for stmt in walk(launch.body):
-            for buffer in (*reads(stmt), *writes(stmt)):
+            for buffer in (*tile.reads(stmt), *tile.writes(stmt)):
                 if buffer not in known:
                     raise fail("TT901", f"'{buffer.name}' does not belong to the launch", stmt.location)
 
 
-def _types(program: TileProgram) -> None:
+def _types(program: tile.TileProgram) -> None:
     for _, stmt in _statements(program):
-        computed: list[tuple[Tensor | Buffer, ElementExpr]] = [(one.dst, one.value) for one in maps_of(stmt)]
-        if isinstance(stmt, Each):
+        computed: list[tuple[Tensor | Buffer, ElementExpr]] = [(one.dst, one.value) for one in tile.maps_of(stmt)]
+        if isinstance(stmt, tile.Each):
             computed = [(stmt.target.source, stmt.value)]
         for target, value in computed:
             if value.dtype != value_type(target.dtype):
@@ -61,9 +46,9 @@ def _types(program: TileProgram) -> None:
                     raise fail("TT936", f"{_signature(expr)} does not agree in its types", stmt.location)
 
 
-def _legal_types(program: TileProgram) -> None:
+def _legal_types(program: tile.TileProgram) -> None:
     for _, stmt in _statements(program):
-        for expr in (expr for one in maps_of(stmt) for expr in _operations(one.value)):
+        for expr in (expr for one in tile.maps_of(stmt) for expr in _operations(one.value)):
             # What is done with positions has a form behind `lower_positions`.
             if not isinstance(expr.args[0], Index) and not is_free(expr) and not instructions(expr):
                 raise fail("TT937", f"{_signature(expr)} has no instruction", stmt.location)
@@ -77,13 +62,13 @@ def _signature(expr: Apply) -> str:
     return f"'{expr.op}' of {', '.join(operand.dtype for operand in expr.args)} to {expr.dtype}"
 
 
-def _no_elements(program: TileProgram) -> None:
+def _no_elements(program: tile.TileProgram) -> None:
     for _, stmt in _statements(program):
-        if isinstance(stmt, Each):
+        if isinstance(stmt, tile.Each):
             raise fail("TT938", "a generic statement was not raised to tiles", stmt.location)
 
 
-def _layouts(program: TileProgram) -> None:
+def _layouts(program: tile.TileProgram) -> None:
     for tensor in (*program.tensors, *program.views):
         if tensor not in program.layouts:
             raise fail("TT908", f"tensor '{tensor.name}' has no layout")
@@ -93,39 +78,39 @@ def _layouts(program: TileProgram) -> None:
                 raise fail("TT908", f"'{buffer.name}' has no layout", buffer.location)
 
 
-def _no_copies(program: TileProgram) -> None:
+def _no_copies(program: tile.TileProgram) -> None:
     for _, stmt in _statements(program):
-        if isinstance(stmt, Copy):
+        if isinstance(stmt, tile.Copy):
             raise fail("TT902", "a copy was not turned into tile traffic", stmt.location)
 
 
-def _units(program: TileProgram) -> None:
+def _units(program: tile.TileProgram) -> None:
     for launch in program.launches:
         if launch.work is None:
             raise fail("TT909", f"the blocks of '{launch.name}' have no units of work", launch.location)
 
 
-def _no_positions(program: TileProgram) -> None:
+def _no_positions(program: tile.TileProgram) -> None:
     for _, stmt in _statements(program):
-        if any(isinstance(part, Index) for one in maps_of(stmt) for part in parts(one.value)):
+        if any(isinstance(part, Index) for one in tile.maps_of(stmt) for part in parts(one.value)):
             raise fail("TT918", "a value still depends on the position of its element", stmt.location)
 
 
-def _roles(launch: Launch) -> tuple[dict[Buffer, set[Role]], dict[Buffer, set[Role]]]:
+def _roles(launch: tile.Launch) -> tuple[dict[Buffer, set[Role]], dict[Buffer, set[Role]]]:
     """The kernels that fill each buffer and those that drain it, according to the statements."""
     filling: dict[Buffer, set[Role]] = {buffer: {Role.READER} for buffer in launch.constants}
     draining: dict[Buffer, set[Role]] = {}
     for stmt in walk(launch.body):
         for roles, buffers, role in (
-            (filling, writes(stmt), Role.READER if isinstance(stmt, Load) else Role.COMPUTE),
-            (draining, unpacks(stmt), Role.WRITER if isinstance(stmt, Store) else Role.COMPUTE),
+            (filling, tile.writes(stmt), Role.READER if isinstance(stmt, tile.Load) else Role.COMPUTE),
+            (draining, tile.unpacks(stmt), Role.WRITER if isinstance(stmt, tile.Store) else Role.COMPUTE),
         ):
             for buffer in buffers:
                 roles.setdefault(buffer, set()).add(role)
     return filling, draining
 
 
-def _one_role(program: TileProgram) -> None:
+def _one_role(program: tile.TileProgram) -> None:
     for launch in program.launches:
         for roles in _roles(launch):
             for buffer, found in roles.items():
@@ -133,12 +118,12 @@ def _one_role(program: TileProgram) -> None:
                     raise fail("TT919", f"'{buffer.name}' has several producers or consumers")
 
 
-def _streams(program: TileProgram) -> None:
+def _streams(program: tile.TileProgram) -> None:
     for launch in program.launches:
         filling, draining = _roles(launch)
         known = set(launch.streams) | _held(launch)
         for stmt in walk(launch.body):
-            for buffer in (*unpacks(stmt), *writes(stmt)):
+            for buffer in (*tile.unpacks(stmt), *tile.writes(stmt)):
                 if buffer not in known:
                     raise fail("TT903", f"'{buffer.name}' has no circular buffer", stmt.location)
         for buffer, stream in launch.streams.items():
@@ -148,10 +133,10 @@ def _streams(program: TileProgram) -> None:
                 raise fail("TT905", f"'{buffer.name}' is not drained by {stream.consumer.value} alone")
 
 
-def _sub_blocks(program: TileProgram) -> None:
+def _sub_blocks(program: tile.TileProgram) -> None:
     capacity = program.options.dst_tiles
     for launch, stmt in _statements(program):
-        if not isinstance(stmt, Gemm):
+        if not isinstance(stmt, tile.Gemm):
             continue
         layout, sub = launch.layouts[stmt.c], stmt.sub_block
         if sub is None or layout.rows % sub.rows or layout.cols % sub.cols or sub.rows * sub.cols > capacity:
@@ -160,11 +145,11 @@ def _sub_blocks(program: TileProgram) -> None:
             raise fail("TT907", "a transposed first operand was left to the matrix engine", stmt.location)
 
 
-def _schedules(program: TileProgram) -> None:
+def _schedules(program: tile.TileProgram) -> None:
     capacity = program.options.dst_tiles
     for _, stmt in _statements(program):
-        schedule = stmt.schedule if isinstance(stmt, Section) else None
-        if schedule is None and maps_of(stmt):
+        schedule = stmt.schedule if isinstance(stmt, tile.Section) else None
+        if schedule is None and tile.maps_of(stmt):
             raise fail("TT934", "an element-wise statement has no schedule", stmt.location)
         if schedule is None:
             continue
@@ -173,9 +158,9 @@ def _schedules(program: TileProgram) -> None:
             raise fail("TT935", f"groups of {schedule.group.tiles} tiles do not suit DST or the block", stmt.location)
 
 
-def _published(program: TileProgram) -> None:
+def _published(program: tile.TileProgram) -> None:
     for launch in program.launches:
-        published = {stmt.buffer for stmt in walk(launch.body) if isinstance(stmt, Publish)}
+        published = {stmt.buffer for stmt in walk(launch.body) if isinstance(stmt, tile.Publish)}
         for buffer, stream in launch.streams.items():
             handed = stream.producer is Role.COMPUTE and stream.consumer is Role.WRITER
             if handed != (buffer in published):
