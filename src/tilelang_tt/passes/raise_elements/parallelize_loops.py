@@ -5,9 +5,9 @@
     after    Each i < 32, j < 64: C[i, j] = C[i, j] + A[i, k] * B[k, j]
 
 Such a loop does nothing but assign elements, and everything it writes is written, and read, at a place of its own along
-some axis: `i`, or `i` and a number that is the same for all rounds. Whole tiles are then computed at a time, where a
-serial loop would go from place to place; up to a matrix of some size, which lies in L1. Two axes whose variables only
-ever occur as `8 * i + v`, where v counts to 8, are one axis over all of it.
+some axis: `i`, or `i` and a number that is the same for all rounds. Whole tiles are then computed at once, where a
+serial loop would go from place to place. The matrix lies in L1, so its size is limited. Two axes whose variables only
+ever occur as `8 * i + v`, where v counts to 8, become one axis.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def _inside(axis: Axis, body: tuple[Stmt, ...]) -> Iterator[Stmt]:
 
 
 def _independent(loop: Loop) -> bool:
-    """Whether rounds may go on at the same time, and are better off so."""
+    """Whether rounds may run at the same time, and whether that helps."""
     extent, inner = scalar.int_value(loop.extent), list(walk(loop.body))
     statements = [stmt for stmt in inner if isinstance(stmt, Each)]
     if extent is None or extent < _MATRIX or loop.stages or not statements:

@@ -66,7 +66,7 @@ def _prepared(function: str, buffer: Buffer) -> ElementExpr:
 
 
 def serial_contributions(each: Each) -> tuple[Axis, ...]:
-    """The axes whose contributions are taken in one after the other: those that walk the reducer otherwise than over
+    """The axes whose contributions are combined one after the other: those that walk the reducer otherwise than over
     the whole of an axis, and all but two of the others, because contributions are a matrix at a time."""
     kept = _kept(each)
     used = {var for index in each.target.indices for var in scalar.variables(index)}
@@ -89,7 +89,7 @@ def _kept(each: Each) -> list[Axis]:
 
 
 def contributions(raising: Raising, each: Each) -> Iterator[Stmt]:
-    """A block of what all iterations contribute is filled, reduced, and taken into the reducer.
+    """Fill a block with what all iterations contribute, reduce it, and combine the result with the reducer.
 
     Where the reducer has other axes, it is reduced to a block for the place in it, which is then combined with it.
     """
@@ -112,7 +112,7 @@ def contributions(raising: Raising, each: Each) -> Iterator[Stmt]:
 
 
 def _contributed(each: Each, axes: tuple[Axis, ...], target: Access) -> Each:
-    """What every iteration contributes; those that contribute nothing, what changes nothing."""
+    """What every iteration contributes: the neutral value where it contributes nothing."""
     assert each.combine is not None
     value = each.value
     if each.guard is not None:

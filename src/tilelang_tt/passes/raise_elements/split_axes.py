@@ -58,7 +58,7 @@ class _Launch:
     def all_steps(self) -> Iterator[tuple[Var, list[int]]]:
         """For every axis the divisors that split it, largest first and 1 last; none if it is not split.
 
-        Statements that stem from one T.Parallel share their variables, and are split alike.
+        Statements that come from one T.Parallel share their variables, and are split alike.
         """
         quotients: dict[Var, set[int]] = {var: set() for var in self.extents}
         remainders: dict[Var, set[int]] = {var: set() for var in self.extents}

@@ -4,7 +4,7 @@
     after    Each i < 32, j < 32: y[i, j] = -x[i, j + 32]
              Each i < 32, j < 32: y[i, j + 32] = x[i, j]
 
-A block is computed as a whole: both values of the condition would be, and `x` has no tiles outside its bounds.
+A block is computed as a whole, so both values would be computed everywhere, and `x` has no tiles outside its bounds.
 Conditions that cut inside a tile, and accesses that start inside one, stay: `serial_axes` takes them one by one.
 """
 
