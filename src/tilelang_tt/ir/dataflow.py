@@ -37,6 +37,11 @@ class Place:
         """This place and those of the statements around it, inner before outer."""
         return (self,) if self.outer is None else (self, *self.outer.around)
 
+    @property
+    def loops(self) -> tuple[Loop, ...]:
+        """The loops around this statement, outer before inner."""
+        return tuple(place.stmt for place in reversed(self.around[1:]) if isinstance(place.stmt, Loop))
+
     def at(self, index: int) -> Place:
         """The place of another statement of the same list."""
         return Place(self.body, index, self.outer)

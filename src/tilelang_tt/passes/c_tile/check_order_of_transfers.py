@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from tilelang_tt.arch import TILE
 from tilelang_tt.diagnostics import UnsupportedError
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.buffers import TileAccess
-from tilelang_tt.ir.dataflow import sources
-from tilelang_tt.ir.fields import children
+from tilelang_tt.ir.dataflow import Place, places, sources
 from tilelang_tt.ir.scalar import Expr, Var
-from tilelang_tt.ir.tile import Launch, Load, Loop, Stmt, Store
+from tilelang_tt.ir.tile import Launch, Load, Store
 
 
 def check_order_of_transfers(launch: Launch) -> None:
     """The reader and the writer of a core are not synchronized: a load may run before or after a store."""
-    transfers = list(_transfers(launch.body, ()))
-    for number, (store, _) in enumerate(transfers):
-        if not isinstance(store, Store):
-            continue
-        for other, (load, _) in enumerate(transfers):
-            same = isinstance(load, Load) and load.src.tensor is store.dst.tensor
-            if same and not _keeps_order(launch, transfers, other, number):
+    transfers = [place for place in places(launch.body) if isinstance(place.stmt, Load | Store)]
+    for writing, store in enumerate(place.stmt for place in transfers):
+        for reading, load in enumerate(place.stmt for place in transfers):
+            same = isinstance(store, Store) and isinstance(load, Load) and load.src.tensor is store.dst.tensor
+            if isinstance(store, Store) and same and not _keeps_order(launch, transfers, reading, writing):
                 raise UnsupportedError(
                     "TT129",
                     f"'{store.dst.tensor.name}' is stored here and loaded elsewhere in the same kernel",
@@ -31,32 +26,26 @@ def check_order_of_transfers(launch: Launch) -> None:
                 )
 
 
-def _keeps_order(launch: Launch, transfers: list[Transfer], reading: int, writing: int) -> bool:
+def _keeps_order(launch: Launch, transfers: list[Place], reading: int, writing: int) -> bool:
     """Whether a box is loaded before another one of the same tensor is stored, and not again behind it.
 
     True if they are disjoint. Otherwise what is stored must have waited for what is loaded, or for
     something loaded later; and no round of a loop around both may come back to what another one stored.
     """
-    load, inside = transfers[reading]
-    store, around = transfers[writing]
-    assert isinstance(load, Load)
-    assert isinstance(store, Store)
-    others = [stmt.var for stmt in (*inside, *around) if isinstance(stmt, Loop)]
-    rounds: dict[Var, Expr] = {var: scalar.var(f"other_{var.name}") for var in others}
-    if _apart(load.src, store.dst, rounds):
+    load, store = transfers[reading], transfers[writing]
+    assert isinstance(load.stmt, Load)
+    assert isinstance(store.stmt, Store)
+    source, target = load.stmt.src, store.stmt.dst
+    rounds: dict[Var, Expr] = {loop.var: scalar.var(f"other_{loop.var.name}") for loop in (*load.loops, *store.loops)}
+    if _apart(source, target, rounds):
         return True
-    waited_for = sources(launch.body, {store.src})
-    awaited = [
-        transfer
-        for transfer, place in transfers[reading:writing]
-        if isinstance(transfer, Load) and place == around and transfer.dst in waited_for
-    ]
-    loops = [stmt for stmt in around if isinstance(stmt, Loop)]
-    return (
-        bool(awaited)
-        and inside[: len(around)] == around
-        and all(_moves_on(loop.var, load.src, store.dst) for loop in loops)
+    waited_for = sources(launch.body, {store.stmt.src})
+    awaited = any(
+        isinstance(place.stmt, Load) and place.outer is store.outer and place.stmt.dst in waited_for
+        for place in transfers[reading:writing]
     )
+    inside = store.outer is None or store.outer in load.around
+    return awaited and inside and all(_moves_on(loop.var, source, target) for loop in store.loops)
 
 
 def _sides(box: TileAccess) -> tuple[tuple[Expr, int], ...]:
@@ -81,15 +70,3 @@ def _moves_on(var: Var, a: TileAccess, b: TileAccess) -> bool:
         if scalar.equal(start, other) and factors is not None and abs(factors[0]) >= max(length, another):
             return True
     return False
-
-
-Transfer = tuple[Stmt, tuple[Stmt, ...]]  # a load or store, and the loops and branches around it
-
-
-def _transfers(body: tuple[Stmt, ...], around: tuple[Stmt, ...]) -> Iterator[Transfer]:
-    """In the order of the program."""
-    for stmt in body:
-        if isinstance(stmt, Load | Store):
-            yield stmt, around
-        for nested in children(stmt):
-            yield from _transfers(nested, (*around, stmt))

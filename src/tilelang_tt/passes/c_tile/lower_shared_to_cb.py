@@ -15,10 +15,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tilelang_tt.ir.buffers import Buffer
+from tilelang_tt.ir.dataflow import places
 from tilelang_tt.ir.elements import element_buffers
-from tilelang_tt.ir.fields import children, walk
+from tilelang_tt.ir.fields import walk
 from tilelang_tt.ir.layout import Role, Stream
-from tilelang_tt.ir.tile import Launch, Load, Loop, Reduce, Stmt, TileProgram, Transpose, maps_of, unpacks
+from tilelang_tt.ir.tile import Launch, Load, Reduce, Stmt, TileProgram, Transpose, maps_of, unpacks
 from tilelang_tt.passes.a_metadata.keep_last_bits import jumps
 from tilelang_tt.passes.c_tile.separate_roles import consumers, producers
 
@@ -52,16 +53,10 @@ def unpacked(stream: Stream, launch: Launch, buffer: Buffer, fp32_acc: bool) -> 
     return replace(stream, unpack_to_dest=fp32_acc and wide and direct, second_view=fp32_acc and wide and not direct)
 
 
-def _stages(body: tuple[Stmt, ...], buffer: Buffer, stages: int = 0) -> int:
-    """num_stages of the innermost pipelined loop that loads `buffer`; 0 when there is none."""
-    found = 0
-    for stmt in body:
-        if isinstance(stmt, Load) and stmt.dst is buffer:
-            found = max(found, stages)
-        inner = stmt.stages if isinstance(stmt, Loop) else stages
-        for nested in children(stmt):
-            found = max(found, _stages(nested, buffer, inner))
-    return found
+def _stages(body: tuple[Stmt, ...], buffer: Buffer) -> int:
+    """num_stages of the innermost loop that loads `buffer`; 0 when there is none."""
+    loads = [place for place in places(body) if isinstance(place.stmt, Load) and place.stmt.dst is buffer]
+    return max((load.loops[-1].stages for load in loads if load.loops), default=0)
 
 
 def _keeps_32_bits(launch: Launch, buffer: Buffer) -> tuple[bool, bool]:

@@ -11,16 +11,15 @@ for what is packed. Only as many blocks go there as needed, first those that are
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import replace
 
 from tilelang_tt.compiled import Decision
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.buffers import Buffer, Memory, unique_name
-from tilelang_tt.ir.fields import children
+from tilelang_tt.ir.dataflow import places
 from tilelang_tt.ir.layout import Pool
 from tilelang_tt.ir.room import room
-from tilelang_tt.ir.tile import Launch, Loop, Stmt, TileProgram, writes
+from tilelang_tt.ir.tile import Launch, Stmt, TileProgram, writes
 
 
 def pool_blocks(program: TileProgram, launch: Launch) -> tuple[Launch, list[Decision]]:
@@ -40,14 +39,8 @@ def pool_blocks(program: TileProgram, launch: Launch) -> tuple[Launch, list[Deci
 
 def depths_of_writes(body: tuple[Stmt, ...]) -> dict[Buffer, int]:
     """The blocks that are written, and inside how many loops at most."""
-    return dict(sorted(_depths(body, 0), key=lambda found: found[1]))
-
-
-def _depths(body: tuple[Stmt, ...], depth: int) -> Iterator[tuple[Buffer, int]]:
-    for stmt in body:
-        yield from ((buffer, depth) for buffer in writes(stmt))
-        for nested in children(stmt):
-            yield from _depths(nested, depth + isinstance(stmt, Loop))
+    found = [(buffer, len(place.loops)) for place in places(body) for buffer in writes(place.stmt)]
+    return dict(sorted(found, key=lambda written: written[1]))
 
 
 def _with_pool(launch: Launch, form: str, blocks: tuple[Buffer, ...]) -> Launch:

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping
 from tilelang_tt.diagnostics import UnsupportedError
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.buffers import Buffer, Read
+from tilelang_tt.ir.dataflow import sources
 from tilelang_tt.ir.fields import walk
 from tilelang_tt.ir.scalar import Expr, Var, int_value
 from tilelang_tt.ir.tile import Branch, Gemm, Loop, Set, Stmt, reads, writes
@@ -32,7 +33,7 @@ class _Walk:
     def __init__(self, body: tuple[Stmt, ...]) -> None:
         self.numbers = {stmt.var for stmt in walk(body) if isinstance(stmt, Read)}  # from tensors
         self.filled_before: set[Buffer] = set()  # on any path
-        self.needed = _needed(body)
+        self.needed = sources(body, {b for stmt in walk(body) if not writes(stmt) for b in reads(stmt)})
 
     def body(self, body: tuple[Stmt, ...], filled: Filled, first: Mapping[Var, Expr], where: Expr | None) -> Filled:
         """The blocks filled after `body`, which runs where `where` holds. `first`: loop variables in first rounds."""
@@ -101,12 +102,3 @@ def _conditions(body: tuple[Stmt, ...]) -> Iterator[Expr]:
             yield stmt.condition
         elif isinstance(stmt, Gemm):
             yield stmt.clear
-
-
-def _needed(body: tuple[Stmt, ...]) -> set[Buffer]:
-    """Blocks that reach a tensor, through whatever is computed from them."""
-    stmts = list(walk(body))
-    needed = {buffer for stmt in stmts if not writes(stmt) for buffer in reads(stmt)}
-    while not (feeding := {b for s in stmts if needed & set(writes(s)) for b in reads(s)}) <= needed:
-        needed |= feeding
-    return needed

@@ -15,7 +15,8 @@ from dataclasses import replace
 from tilelang_tt.compiled import Decision
 from tilelang_tt.diagnostics import Location, warn
 from tilelang_tt.ir.buffers import Buffer
-from tilelang_tt.ir.fields import children, walk
+from tilelang_tt.ir.dataflow import places
+from tilelang_tt.ir.fields import walk
 from tilelang_tt.ir.tile import Fill, Loop, Stmt, TileProgram, reads, writes
 from tilelang_tt.passes.raise_elements.check_definite_assignment import check_definite_assignment
 
@@ -39,18 +40,13 @@ def _read_too_early(body: tuple[Stmt, ...]) -> dict[Buffer, Location | None]:
     """Blocks whose first mention is a read inside a loop that also overwrites them, and where that read is."""
     found: dict[Buffer, Location | None] = {}
     mentioned: set[Buffer] = set()
-
-    def visit(body: tuple[Stmt, ...], loops: tuple[Loop, ...]) -> None:
-        for stmt in body:
-            for buffer in reads(stmt):
-                known = buffer in mentioned or buffer in writes(stmt)
-                if not known and any(_overwrites(loop, buffer) for loop in loops):
-                    found[buffer] = stmt.location
-            mentioned.update(reads(stmt), writes(stmt))
-            for inner in children(stmt):
-                visit(inner, (*loops, stmt) if isinstance(stmt, Loop) else loops)
-
-    visit(body, ())
+    for place in places(body):
+        stmt = place.stmt
+        for buffer in reads(stmt):
+            early = buffer not in mentioned and buffer not in writes(stmt)
+            if early and any(_overwrites(loop, buffer) for loop in place.loops):
+                found[buffer] = stmt.location
+        mentioned.update(reads(stmt), writes(stmt))
     return found
 
 
