@@ -18,7 +18,6 @@ else a view may be (another element type, other strides) stays as it is, and is 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from tilelang.ir import get_buffer_span, get_stmt_span, set_buffer_span, stamp_stmt_spans
 from tvm import arith, tirx
@@ -27,8 +26,17 @@ from tvm.ir import Range
 from tilelang_tt.diagnostics import Location
 from tilelang_tt.frontend.lift_expression import operator
 from tilelang_tt.frontend.refuse_gpu_code import location_of
-from tilelang_tt.frontend.tir.loop_nests import CHIP, assigned, block_like, box, copied, nest, region_like, variables
-from tilelang_tt.frontend.tir.split_nd_reductions import by_parts
+from tilelang_tt.frontend.tir.loop_nests import (
+    CHIP,
+    assigned,
+    block_like,
+    box,
+    copied,
+    nest,
+    reduced_by_parts,
+    region_like,
+    variables,
+)
 from tilelang_tt.ir import scalar
 
 _MATRIX = 2  # axes
@@ -42,7 +50,7 @@ Segment = tuple[list[int], list[int]]  # axes of the block and axes of a view th
 
 @dataclass(frozen=True)
 class _View:
-    block: Any
+    block: tirx.Buffer
     segments: list[Segment]
 
     @property
@@ -56,19 +64,19 @@ def expand_views(func: tirx.PrimFunc) -> tirx.PrimFunc:
     return _Rewriter(views, replaced).function(func) if views else func
 
 
-def _views(func: tirx.PrimFunc) -> tuple[dict[Any, _View], dict[Any, Any]]:
+def _views(func: tirx.PrimFunc) -> tuple[dict[tirx.Buffer, _View], dict[tirx.Buffer, tirx.Buffer]]:
     """Every buffer that is another shape of a block, or of a tensor; and blocks with those allocated instead."""
     tensors = {buffer.data: buffer for buffer in func.buffer_map.values()}
     blocks = {buffer.data: buffer for node in scalar.nodes(func.body, tirx.SBlock) for buffer in node.alloc_buffers}
-    others: dict[Any, list[Any]] = {}
+    others: dict[tirx.Var, list[tirx.Buffer]] = {}
     for access in scalar.nodes(func.body, tirx.BufferLoad, tirx.BufferStore):
         buffer = access.buffer
         owner = tensors.get(buffer.data, blocks.get(buffer.data))
         known = [owner, *others.get(buffer.data, ())]
         if owner is not None and not any(buffer.same_as(other) for other in known) and _same_elements(owner, buffer):
             others.setdefault(buffer.data, []).append(buffer)
-    views: dict[Any, _View] = {}
-    replaced: dict[Any, Any] = {}
+    views: dict[tirx.Buffer, _View] = {}
+    replaced: dict[tirx.Buffer, tirx.Buffer] = {}
     for data, shapes in others.items():
         owner = tensors.get(data, blocks.get(data))
         block = owner if data in tensors else _coarsest(owner, shapes)
@@ -80,11 +88,11 @@ def _views(func: tirx.PrimFunc) -> tuple[dict[Any, _View], dict[Any, Any]]:
     return views, replaced
 
 
-def _same_elements(owner: Any, view: Any) -> bool:
+def _same_elements(owner: tirx.Buffer, view: tirx.Buffer) -> bool:
     return bool(view.dtype == owner.dtype) and _compact(owner) and _compact(view)
 
 
-def _compact(buffer: Any) -> bool:
+def _compact(buffer: tirx.Buffer) -> bool:
     """Whether elements lie in row-major order without gaps, sizes behind the first axis being known."""
     extents = _shape(buffer)[1:]
     step, steps = 1, [1]
@@ -94,12 +102,12 @@ def _compact(buffer: Any) -> bool:
     return 0 not in extents and all(map(scalar.equal, buffer.strides, steps))
 
 
-def _shape(buffer: Any) -> list[int]:
+def _shape(buffer: tirx.Buffer) -> list[int]:
     """Zero: known only when the kernel runs."""
     return [scalar.int_value(extent) or 0 for extent in buffer.shape]
 
 
-def _coarsest(owner: Any, views: list[Any]) -> Any:
+def _coarsest(owner: tirx.Buffer, views: list[tirx.Buffer]) -> tirx.Buffer:
     """The shape that all other shapes divide, or else the one it was allocated with."""
     shapes = [owner, *views]
     for block in sorted(shapes, key=lambda buffer: len(_long(buffer))):
@@ -109,11 +117,11 @@ def _coarsest(owner: Any, views: list[Any]) -> Any:
     return owner
 
 
-def _long(buffer: Any) -> list[int]:
+def _long(buffer: tirx.Buffer) -> list[int]:
     return [extent for extent in _shape(buffer) if extent != 1]
 
 
-def _renamed(shape: Any, owner: Any) -> Any:
+def _renamed(shape: tirx.Buffer, owner: tirx.Buffer) -> tirx.Buffer:
     """A block in the place of `owner`, of the shape of one of its views."""
     block = tirx.decl_buffer(shape.shape, owner.dtype, owner.name, data=owner.data, scope=owner.scope())
     set_buffer_span(block, get_buffer_span(owner))
@@ -139,13 +147,13 @@ def _segments(block: list[int], view: list[int]) -> list[Segment]:
     return result
 
 
-def _is_whole(region: Any) -> bool:
+def _is_whole(region: tirx.Call) -> bool:
     buffer, starts, extents = box(region)
     return all(map(scalar.equal, extents, buffer.shape)) and all(scalar.int_value(low) == 0 for low in starts)
 
 
 class _Rewriter:
-    def __init__(self, views: dict[Any, _View], replaced: dict[Any, Any]) -> None:
+    def __init__(self, views: dict[tirx.Buffer, _View], replaced: dict[tirx.Buffer, tirx.Buffer]) -> None:
         self.views = views
         self.replaced = replaced
         self.ranges = arith.Analyzer()
@@ -157,7 +165,9 @@ class _Rewriter:
             self.ranges.bind(loop.loop_var, Range.from_min_extent(loop.min, loop.extent))
         return func.with_body(transform(body, None, self.access, _ACCESSES))
 
-    def access(self, node: Any) -> Any:
+    def access(
+        self, node: tirx.BufferLoad | tirx.BufferStore | tirx.SBlock
+    ) -> tirx.BufferLoad | tirx.BufferStore | tirx.SBlock | None:
         if isinstance(node, tirx.SBlock):
             allocated = [self.replaced.get(buffer, buffer) for buffer in node.alloc_buffers]
             return block_like(node, alloc_buffers=allocated)
@@ -169,11 +179,11 @@ class _Rewriter:
             return tirx.BufferLoad(view.block, there)
         return tirx.BufferStore(view.block, node.value, there)
 
-    def places(self, view: _View, access: Any) -> list[Any]:
+    def places(self, view: _View, access: tirx.BufferLoad | tirx.BufferStore) -> list[tirx.PrimExpr]:
         """Where in the block an element of the view is."""
-        result: dict[int, Any] = {}
+        result: dict[int, tirx.PrimExpr] = {}
         for axes, parts in view.segments:
-            number: Any = tirx.const(0, "int32")
+            number: tirx.PrimExpr = tirx.const(0, "int32")
             for axis in parts:
                 number = number * access.buffer.shape[axis] + access.indices[axis]
             for axis in reversed(axes[1:]):
@@ -186,7 +196,7 @@ class _Rewriter:
 
     # --- tile operations --------------------------------------------------------------------------
 
-    def operation(self, stmt: Any) -> Any:
+    def operation(self, stmt: tirx.Evaluate) -> tirx.Stmt | None:
         """A tile operation, before the accesses in it are rewritten."""
         call = stmt.value
         if not operator(call).startswith("tl.tileop."):
@@ -201,16 +211,16 @@ class _Rewriter:
         stamp_stmt_spans(changed, get_stmt_span(stmt))
         return changed
 
-    def viewed(self, arg: Any) -> _View | None:
+    def viewed(self, arg: tirx.PrimExpr) -> _View | None:
         return self.views.get(arg.args[0].buffer) if operator(arg) == _REGION else None
 
-    def as_box(self, arg: Any) -> Any:
+    def as_box(self, arg: tirx.PrimExpr) -> tirx.PrimExpr:
         """A region of a view as one of the block, if it is a box there with the same extents."""
         view = self.viewed(arg)
         if view is None:
             return arg
         buffer, starts, extents = box(arg)
-        sizes: dict[int, Any] = {}
+        sizes: dict[int, tirx.PrimExpr] = {}
         for axes, parts in view.segments:
             long = [axis for axis in parts if scalar.int_value(extents[axis]) != 1]
             behind = [buffer.shape[axis] for axis in parts if long and axis > long[0]]
@@ -220,7 +230,7 @@ class _Rewriter:
         start = tirx.BufferLoad(view.block, self.places(view, tirx.BufferLoad(buffer, starts)))
         return tirx.Call(arg.dtype, arg.op, [start, arg.args[1], *(sizes[axis] for axis in sorted(sizes))])
 
-    def written_out(self, call: Any, regions: list[Any], location: Location | None) -> Any:
+    def written_out(self, call: tirx.Call, regions: list[tirx.Call], location: Location | None) -> tirx.Stmt:
         if operator(call) == _COPY:
             return copied(call, location)
         if operator(call) == _FILL:
@@ -233,7 +243,7 @@ class _Rewriter:
             return nest(zip(loops, extents, strict=True), store)
         return self.reduction(call) or self.by_blocks(call, regions)
 
-    def reduction(self, call: Any) -> Any:
+    def reduction(self, call: tirx.Call) -> tirx.Stmt | None:
         """A reduction along the innermost part of an axis: one for each place of the outer parts."""
         buffer, _, extents = box(call.args[0])
         view = self.viewed(call.args[0])
@@ -243,9 +253,9 @@ class _Rewriter:
         inner = sorted(parts[-1] for axes, parts in view.segments if axes and parts)
         if dim not in inner or len(inner) > _MATRIX or not _is_whole(call.args[0]):
             return None
-        return by_parts(call, _shape(buffer), dim, inner, lambda each: tirx.BufferLoad(buffer, each))
+        return reduced_by_parts(call, _shape(buffer), dim, inner)
 
-    def by_blocks(self, call: Any, regions: list[Any]) -> Any:
+    def by_blocks(self, call: tirx.Call, regions: list[tirx.Call]) -> tirx.Stmt:
         """An operation on blocks of the views' shapes, filled before it and copied back after it."""
         before, after, blocks = [], [], {}
         for region in regions:
