@@ -35,8 +35,7 @@ from tilelang_tt.passes.c_tile.complete_parts import complete_parts
 from tilelang_tt.passes.c_tile.drop_dead_writes import drop_dead_writes
 from tilelang_tt.passes.c_tile.fit_products import fit_products
 from tilelang_tt.passes.c_tile.form_sections import form_sections
-from tilelang_tt.passes.c_tile.keep_first_rows import keep_first_rows
-from tilelang_tt.passes.c_tile.load_once import load_once
+from tilelang_tt.passes.c_tile.load_less import load_less
 from tilelang_tt.passes.c_tile.lower_positions import lower_positions
 from tilelang_tt.passes.c_tile.lower_reductions import lower_reductions
 from tilelang_tt.passes.c_tile.lower_shared_to_cb import lower_shared_to_cb
@@ -131,8 +130,7 @@ BLOCK_PASSES: tuple[TilePass, ...] = (
 )
 
 ENGINE_PASSES: tuple[TilePass, ...] = (
-    Pass(load_once, C, needs=(STREAMS, UNITS)),
-    Pass(keep_first_rows, C, needs=(STREAMS,)),
+    Pass(load_less, C, needs=(STREAMS, UNITS)),
     Pass(schedule_sections, C, needs=(STREAMS, SUB_BLOCKS), ensures=(SCHEDULES,)),
     Pass(publish_blocks, C, needs=(STREAMS,), ensures=(PUBLISHED,)),
 )

@@ -1,4 +1,4 @@
-"""C keep_first_rows: of tiles whose rows are all equal one row is read, where compute can spread it."""
+"""C load_less: of tiles whose rows are all equal one row is read, where compute can spread it."""
 
 import itertools
 from collections.abc import Callable
@@ -10,7 +10,7 @@ import tilelang.language as T
 from tilelang_tt import costs
 from tilelang_tt.ir.layout import Engine
 from tilelang_tt.ir.tile import TileProgram
-from tilelang_tt.passes.c_tile.keep_first_rows import keep_first_rows
+from tilelang_tt.passes.c_tile.load_less import load_less
 from tilelang_tt.passes.c_tile.schedule_sections import schedule_sections
 from tilelang_tt.pipeline import KERNEL_PASSES
 
@@ -107,7 +107,7 @@ def test_what_is_read_and_said() -> None:
     kernels = kernels_after(KERNEL_PASSES[-1].run, kernel(CASES["both operands"][0]))
     blocks, vectors = 2 * 2 * 2048, 2 * 2 * 2 * 64  # two blocks of two tiles; two vectors, a row of each tile
     assert costs.of(kernels).dram_read == blocks + vectors
-    text = next(d.text for d in kernels.program.decisions if d.stage == "keep_first_rows" and d.subject == "v")
+    text = next(d.text for d in kernels.program.decisions if d.stage == "load_less" and d.subject == "v")
     assert text == "64 B are read of each tile, not 2048 B: its rows are all equal"
 
 
@@ -145,7 +145,7 @@ def gemm_with_a_row() -> Any:
 
 
 def test_vectors_of_compute_stay_whole() -> None:
-    assert rows_of(after(keep_first_rows, gemm_with_a_row())) == ["v", "w"]
+    assert rows_of(after(load_less, gemm_with_a_row())) == ["v", "w"]
 
 
 @pytest.mark.parametrize("dtypes", [*itertools.product(("bfloat16", "float32"), repeat=2)])
@@ -174,7 +174,7 @@ def test_without_room_in_dst_a_vector_of_32_bits_stays_whole() -> None:
 
     for value, rows in ((narrow, ["v"]), (roomy, ["v", "w"])):
         func = kernel(value, ("float32", "float32"))
-        assert rows_of(after(keep_first_rows, func)) == rows
+        assert rows_of(after(load_less, func)) == rows
 
 
 def test_a_value_per_row_stays_whole() -> None:
@@ -189,7 +189,7 @@ def test_a_value_per_row_stays_whole() -> None:
                 a[i, j] = T.max(a[i, j], v[i])
             T.copy(a, C)
 
-    assert rows_of(after(keep_first_rows, main)) == []
+    assert rows_of(after(load_less, main)) == []
 
 
 def test_a_vector_that_is_also_reduced_stays_whole() -> None:
@@ -206,10 +206,10 @@ def test_a_vector_that_is_also_reduced_stays_whole() -> None:
                 a[i, j] = T.max(a[i, j], v[j]) * s[0]
             T.copy(a, C)
 
-    assert rows_of(after(keep_first_rows, main)) == []
+    assert rows_of(after(load_less, main)) == []
 
 
 def test_without_room_for_zeros_tiles_stay_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    program = before(keep_first_rows, kernel(CASES["both operands"][0]))
+    program = before(load_less, kernel(CASES["both operands"][0]))
     with_numbers(monkeypatch, numbers(program.launches[0]))
-    assert keep_first_rows(program) == program
+    assert load_less(program) == program

@@ -1,4 +1,4 @@
-"""C load_once: what no block index chooses is read before the first unit, and kept."""
+"""C load_less: what no block index chooses is read before the first unit, and kept."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ import tilelang.language as T
 from tilelang_tt import costs
 from tilelang_tt.ir.tile import TileProgram
 from tilelang_tt.options import Options
-from tilelang_tt.passes.c_tile.load_once import load_once
+from tilelang_tt.passes.c_tile.load_less import load_less
 from tilelang_tt.pipeline import KERNEL_PASSES
 
 from .kernels import small_integers
@@ -51,9 +51,9 @@ def kept(program: TileProgram) -> list[str]:
 
 
 def test_what_all_units_use_is_kept() -> None:
-    program = after(load_once, kernel(), TWO_CORES)
+    program = after(load_less, kernel(), TWO_CORES)
     assert kept(program) == ["v"]
-    text = next(d.text for d in program.decisions if d.stage == "load_once")
+    text = next(d.text for d in program.decisions if d.stage == "load_less")
     assert text == "the same for all units: read once by each of 2 cores, for 5 units"
 
 
@@ -67,7 +67,7 @@ OTHERS = {
 
 @pytest.mark.parametrize("name", OTHERS)
 def test_anything_else_is_read_for_every_unit(name: str) -> None:
-    assert kept(after(load_once, OTHERS[name], TWO_CORES)) == []
+    assert kept(after(load_less, OTHERS[name], TWO_CORES)) == []
 
 
 def test_around_the_units() -> None:
@@ -81,4 +81,4 @@ def test_around_the_units() -> None:
 
 def test_what_is_computed_stays() -> None:
     tensors = small_integers({"X": (160, 64), "V": (64, 64)})
-    assert keeps_meaning(load_once, kernel(), tensors)
+    assert keeps_meaning(load_less, kernel(), tensors)

@@ -1,4 +1,4 @@
-"""C: read and keep only the first row of tiles whose rows are all equal.
+"""Read and keep only the first row of tiles whose rows are all equal: part of `load_less`.
 
     before   Load W tiles (0, 0) 1 x 64 -> w ; Map y = max(x, w[j])        w : 64 tiles, 2048 B read of each
     after    the same                                                      w : their first rows, 64 B read of each
@@ -32,19 +32,13 @@ from tilelang_tt.passes.c_tile.lower_reductions import constant_tile
 _FORMATS = frozenset(("Float32", "Float16", "Float16_b"))
 
 
-def keep_first_rows(program: TileProgram) -> TileProgram:
-    decisions: list[Decision] = []
-    launches = tuple(_launch(program, launch, decisions) for launch in program.launches)
-    return replace(program, launches=launches).with_decisions(*decisions)
-
-
 def with_zeros(launch: Launch) -> Launch:
     """The launch with a tile of zeros, onto which rows are spread."""
     launch, zeros = constant_tile(launch, ZEROS, "zeros", "Float16_b", "bfloat16")
     return replace(launch, streams={**launch.streams, zeros: Stream(Role.READER, Role.COMPUTE, 1)})
 
 
-def _launch(program: TileProgram, launch: Launch, decisions: list[Decision]) -> Launch:
+def keep_first_rows(program: TileProgram, launch: Launch, decisions: list[Decision]) -> Launch:
     rows = [buffer for buffer in launch.streams if may_keep_first_row(program, launch, buffer)]
     room_for_zeros = rows and room(program, with_zeros(launch)).is_enough(program.options.chip)
     layouts = dict(launch.layouts)
@@ -58,7 +52,7 @@ def _launch(program: TileProgram, launch: Launch, decisions: list[Decision]) -> 
             continue
         layouts = changed
         text = f"{layout.page_bytes // TILE} B are read of each tile, not {layout.page_bytes} B: its rows are all equal"
-        decisions.append(Decision("keep_first_rows", buffer.name, text, buffer.location))
+        decisions.append(Decision("load_less", buffer.name, text, buffer.location))
     return replace(launch, layouts=layouts)
 
 

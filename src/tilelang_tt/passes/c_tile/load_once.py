@@ -1,4 +1,4 @@
-"""C: load what is the same for all units of a core once, and keep it.
+"""Load what is the same for all units of a core once, and keep it: part of `load_less`.
 
     before   64 cores, 128 units, each: Load W tiles (0, 0) 1 x 64 -> w ; ...             w : 2 blocks, read 128 times
     after    before the first unit: Load W tiles (0, 0) 1 x 64 -> w                       w : 1 block, read 64 times
@@ -20,13 +20,7 @@ from tilelang_tt.ir.layout import Role
 from tilelang_tt.ir.tile import Launch, Load, Store, TileProgram, writes
 
 
-def load_once(program: TileProgram) -> TileProgram:
-    decisions: list[Decision] = []
-    launches = tuple(_launch(program, launch, decisions) for launch in program.launches)
-    return replace(program, launches=launches).with_decisions(*decisions)
-
-
-def _launch(program: TileProgram, launch: Launch, decisions: list[Decision]) -> Launch:
+def load_once(program: TileProgram, launch: Launch, decisions: list[Decision]) -> Launch:
     assert launch.work is not None
     units, cores = scalar.int_value(launch.work.units), math.prod(launch.work.grid)
     if units is None or units <= cores:
@@ -36,7 +30,7 @@ def _launch(program: TileProgram, launch: Launch, decisions: list[Decision]) -> 
         if _may(program, launch, load):
             streams[load.dst] = replace(streams[load.dst], depth=1, once=True)
             text = f"the same for all units: read once by each of {cores} cores, for {units} units"
-            decisions.append(Decision("load_once", load.dst.name, text, load.location))
+            decisions.append(Decision("load_less", load.dst.name, text, load.location))
     return replace(launch, streams=streams)
 
 

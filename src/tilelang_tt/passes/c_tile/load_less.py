@@ -1,0 +1,23 @@
+"""C: read no more from DRAM than is needed.
+
+                  before                                           after
+load_once         W read for each of 128 units of 64 cores         W read once by each core, and kept
+keep_first_rows   w : 64 tiles of equal rows, 2048 B read of each  w : their first rows, 64 B read of each
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tilelang_tt.compiled import Decision
+from tilelang_tt.ir.tile import TileProgram
+from tilelang_tt.passes.c_tile.keep_first_rows import keep_first_rows
+from tilelang_tt.passes.c_tile.load_once import load_once
+
+
+def load_less(program: TileProgram) -> TileProgram:
+    decisions: list[Decision] = []
+    launches = tuple(
+        keep_first_rows(program, load_once(program, launch, decisions), decisions) for launch in program.launches
+    )
+    return replace(program, launches=launches).with_decisions(*decisions)
