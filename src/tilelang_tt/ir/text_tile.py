@@ -69,6 +69,8 @@ PARTS = (
         "(?, {height:extent} x {width:extent} elements?)(?, {pages:pages}?)",
     ),
     Form(RowPages, "a page for each of {extent:expr} rows of axis {axis:optional_int} every {step:expr}"),
+    Form(Region, "{source:source}[{mins:exprs} : {extents:extents}](?, at most {limit:limit}?)(?, {gather:gather}?)"),
+    Form(Part, "[{origin:exprs} : {extents:extents}(?, {begins:begins}?)]"),
     Form(Gather, "row {var:see} of axis {axis:int} looked up: {reads:reads}{index:expr}"),
 )
 
@@ -76,61 +78,35 @@ PARTS = (
 # --- codecs of its own ----------------------------------------------------------------------------
 
 
-def _region_text(region: Region, names: Names) -> str:
-    """A box of a tensor, or a whole buffer by its name alone."""
-    if is_whole(region):
-        return names(region.source)
-    mins = ", ".join(map(names.expr, region.mins))
-    text = f"{names(region.source)}[{mins} : {' x '.join(map(str, region.extents))}]"
-    if region.limit is not None:
-        text += f", at most {names.expr(region.limit[1])} along axis {region.limit[0]}"
-    return text + (f", {GRAMMAR.codecs['gather'].write(region.gather, names)}" if region.gather is not None else "")
+def _read_region(reader: Reader) -> object:
+    """A box of a tensor or buffer; a whole buffer by its name alone."""
+    return reader.either(
+        lambda: GRAMMAR.codec(Region).read(reader), lambda: whole(reader.sight.thing(reader.name(), Buffer))
+    )
 
 
-def _read_region(reader: Reader) -> Region:
-    source = read_source(reader, reader.name())
-    if isinstance(source, Buffer) and not reader.peek("["):
-        return whole(source)
-    reader.take("[")
-    mins = () if reader.peek(":") else tuple(reader.separated(lambda: read_expr(reader)))
-    extents = _read_extents(reader)
-    reader.take("]")
-    limit = None
-    if reader.maybe(", at most"):
-        most = reader.then(read_expr(reader), "along axis")
-        limit = (reader.int(), most)
-    gather = reader.maybe(", ") and GRAMMAR.codecs["gather"].read(reader)
-    return Region(source, mins, extents, limit, gather or None)
+def _read_limit(reader: Reader) -> tuple[int, Expr]:
+    most = reader.then(read_expr(reader), "along axis")
+    return reader.int(), most
 
 
-def _read_extents(reader: Reader) -> tuple[int, ...]:
-    reader.take(":")
-    return () if reader.peek("]") else tuple(reader.separated(reader.int, "x"))
+def _begins_text(begins: Expr, names: Names) -> str:
+    known = scalar.int_value(begins)
+    return f"first if {names.expr(begins)}" if known is None else "first" if known else "more"
 
 
-def _part_text(part: Part | None, names: Names) -> str:
-    if part is None:
-        return ""
-    begins = "" if part.begins is None else f", first if {names.expr(part.begins)}"
-    if part.begins is not None and scalar.int_value(part.begins) is not None:
-        begins = ", first" if part.is_first else ", more"
-    return f"[{', '.join(map(names.expr, part.origin))} : {' x '.join(map(str, part.extents))}{begins}]"
+def _read_begins(reader: Reader) -> Expr:
+    if reader.maybe("first if"):
+        return read_expr(reader)
+    return scalar.true() if reader.maybe("first") else reader.then(scalar.false(), "more")
 
 
 def _read_part(reader: Reader) -> Part | None:
-    if not reader.maybe("["):
+    if not reader.peek("["):
         return None
-    origin = () if reader.peek(":") else tuple(reader.separated(lambda: read_expr(reader)))
-    extents = _read_extents(reader)
-    begins = None
-    if reader.maybe(", first if"):
-        begins = read_expr(reader)
-    elif reader.peek(","):
-        begins = scalar.true() if reader.maybe(", first") else scalar.false()
-        reader.maybe(", more")
-    reader.take("]")
-    reader.shape = tuple(extent for extent in extents if extent != 1)
-    return Part(origin, extents, begins)
+    part: Part = GRAMMAR.codec(Part).read(reader)
+    reader.shape = tuple(extent for extent in part.extents if extent != 1)
+    return part
 
 
 def _read_target(reader: Reader) -> Buffer:
@@ -166,8 +142,12 @@ def _read_reads(reader: Reader) -> tuple[Read, ...]:
 
 _OWN: dict[str, Codec] = {
     **CODECS,
-    "region": Codec(_region_text, _read_region),
-    "part": Codec(_part_text, _read_part),
+    "region": Codec(
+        lambda region, names: names(region.source) if is_whole(region) else GRAMMAR.write(region, names), _read_region
+    ),
+    "limit": Codec(lambda limit, names: f"{names.expr(limit[1])} along axis {limit[0]}", _read_limit),
+    "part": Codec(lambda part, names: "" if part is None else GRAMMAR.write(part, names), _read_part),
+    "begins": Codec(_begins_text, _read_begins),
     "target": Codec(lambda buffer, names: names(buffer), _read_target),
     "source": Codec(lambda source, names: names(source), lambda reader: read_source(reader, reader.name())),
     "axes": Codec(_axes_text, _read_axes),
