@@ -96,3 +96,26 @@ def test_a_number_that_is_only_counted() -> None:
     kernel = tilelang.compile(main, out_idx=[-1], target=TWO_CORES)
     assert torch.equal(kernel(a), a)
     assert "tally" not in kernel.get_kernel_source()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int32", "uint8", "int8"])
+def test_a_copy_of_another_type_holds_other_numbers(dtype: str) -> None:
+    """Only where every number stays the same may it be read from the tensor."""
+
+    @T.prim_func
+    def main(A: T.Tensor((32, 32), dtype), B: T.Tensor((32, 64), "float32")):
+        with T.Kernel(1, threads=128):
+            a = T.alloc_fragment((32, 32), "int8")
+            b = T.alloc_fragment((32, 64), "float32")
+            T.copy(A, a)
+            T.clear(b)
+            for i, j in T.Parallel(32, 32):
+                b[i, 16 + j] = T.cast(a[3, j], "float32") + 1.0
+            T.copy(b, B)
+
+    values = torch.arange(32 * 32).reshape(32, 32) % 250 - (0 if dtype == "uint8" else 125)
+    a = values.to(getattr(torch, dtype)) * (1000 if dtype == "int32" else 1)
+    a = a + 0.5 * a.sign() if dtype == "float32" else a
+    expected = torch.zeros(32, 64)
+    expected[:, 16:48] = a.to(torch.int64).to(torch.int8)[3].float() + 1
+    assert torch.equal(tilelang.compile(main, out_idx=[-1], target=TWO_CORES)(a), expected)

@@ -15,6 +15,7 @@ from tilelang_tt.ir import scalar
 from tilelang_tt.ir.buffers import Buffer, Memory, Read, Region, Tensor, unique_name
 from tilelang_tt.ir.elements import Access
 from tilelang_tt.ir.fields import walk
+from tilelang_tt.ir.ranges import fits, type_range
 from tilelang_tt.ir.scalar import Expr, Var
 from tilelang_tt.ir.scalar_forms import row_major
 from tilelang_tt.ir.tile import Copy, Each, Launch, Set, TileProgram, table_reads, writes
@@ -123,8 +124,13 @@ class Raising:
     def remember_copy(self, block: Buffer, region: Region) -> None:
         """Elements of a block can steer if they are those of a tensor, now and whenever they are used."""
         moving = any(self.changing & set(scalar.variables(low)) for low in region.mins)
-        if block.dtype in INTEGERS and self.writers[block] == 1 and not moving:
+        if self.writers[block] == 1 and not moving and _same_numbers(region.source.dtype, block.dtype):
             self.copies[block] = region
+
+
+def _same_numbers(source: str, target: str) -> bool:
+    """Whether whole numbers of one type are the same numbers in another one."""
+    return {source, target} <= INTEGERS and fits(type_range(source), type_range(target))
 
 
 def _writers(program: TileProgram, launch: Launch) -> Counter[Tensor | Buffer]:
