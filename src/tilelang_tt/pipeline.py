@@ -68,6 +68,7 @@ from tilelang_tt.passes.f_verify.verify_program import (
     NO_COPIES,
     NO_ELEMENTS,
     NO_POSITIONS,
+    NO_VIEWS,
     ONE_ROLE,
     PUBLISHED,
     SCHEDULES,
@@ -78,6 +79,7 @@ from tilelang_tt.passes.f_verify.verify_program import (
 )
 from tilelang_tt.passes.fit_l1.fit_l1 import fit_l1
 from tilelang_tt.passes.fit_l1.share_buffers import share_buffers
+from tilelang_tt.passes.raise_elements.compose_views import compose_views
 from tilelang_tt.passes.raise_elements.expand_reductions import expand_reductions
 from tilelang_tt.passes.raise_elements.fill_before_use import fill_before_use
 from tilelang_tt.passes.raise_elements.narrow_int64 import narrow_int64
@@ -94,8 +96,9 @@ R, A, B, C, D, E = Stage
 TilePass = Pass[TileProgram]
 
 RAISING_PASSES: tuple[TilePass, ...] = (
-    Pass(narrow_int64, R),
-    Pass(expand_reductions, R),
+    Pass(compose_views, R, ensures=(NO_VIEWS,)),
+    Pass(narrow_int64, R, needs=(NO_VIEWS,)),
+    Pass(expand_reductions, R, needs=(NO_VIEWS,)),
     Pass(parallelize_loops, R),
     Pass(split_by_condition, R),
     Pass(split_axes, R),

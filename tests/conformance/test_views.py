@@ -159,3 +159,93 @@ def test_views_of_tensors() -> None:
     a = whole_numbers(2048)
     found = {"B": a.view(2, 1024), "C": a.view(64, 32) * 2}
     agree(tensor_views(), {"A": a, "B": torch.zeros(2, 1024), "C": torch.zeros(64, 32)}, ("B", "C"), reference=found)
+
+
+def tails_of_rows() -> Any:
+    """Rows of 40 in blocks of 32 columns: behind the end of a row of the view is nothing, and not the next row."""
+
+    @T.prim_func
+    def main(A: T.Tensor((320,), "float32"), B: T.Tensor((320,), "float32"), C: T.Tensor((8, 64), "float32")):
+        with T.Kernel(2, threads=128) as bx:
+            X = T.alloc_shared((8, 32), "float32")
+            rows, results = T.reshape(A, (8, 40)), T.reshape(B, (8, 40))
+            T.copy(rows[0:8, bx * 32 : bx * 32 + 32], X)
+            T.copy(X, C[0:8, bx * 32 : bx * 32 + 32])
+            for i, j in T.Parallel(8, 32):
+                X[i, j] = X[i, j] + 1
+            T.copy(X, results[0:8, bx * 32 : bx * 32 + 32])
+
+    return main
+
+
+def test_tails_of_rows_of_a_view() -> None:
+    a = whole_numbers(320)
+    rows = a.view(8, 40)
+    found = {"B": a + 1, "C": torch.nn.functional.pad(rows, (0, 24))}
+    tensors = {"A": a, "B": torch.zeros(320), "C": torch.zeros(8, 64)}
+    agree(tails_of_rows(), tensors, ("B", "C"), reference=found)
+
+
+def read_here_and_changed_there() -> Any:
+    """Conditions and names that were read through one shape, while the other one changes."""
+
+    @T.prim_func
+    def main(A: T.Tensor((64, 32), "float32"), B: T.Tensor((64, 32), "float32"), C: T.Tensor((64, 32), "float32")):
+        with T.Kernel(1, threads=128):
+            X = T.alloc_shared((64, 32), "float32")
+            Y = T.alloc_shared((64, 32), "float32")
+            rows, flat = T.reshape(X, (2, 32, 32)), T.reshape(Y, (2048,))
+            T.copy(A, X)
+            T.copy(A, Y)
+            for b, i, j in T.Parallel(2, 32, 32):
+                if rows[b, i, j] > 0:
+                    X[b * 32 + i, j] = -1
+                    X[b * 32 + i, j] = X[b * 32 + i, j] - 1
+            T.copy(X, B)
+            for i in T.serial(3):
+                old = Y[i, 1]
+                flat[i * 32 + 1] = flat[i * 32 + 2]
+                flat[i * 32 + 2] = old
+            T.copy(Y, C)
+
+    return main
+
+
+def test_what_one_shape_changes_the_other_has_read() -> None:
+    a = whole_numbers(64, 32)
+    swapped = a.clone()
+    swapped[:3, 1:3] = a[:3, 1:3].flip(1)
+    found = {"B": torch.where(a > 0, -2, a), "C": swapped}
+    tensors = {"A": a, "B": torch.zeros(64, 32), "C": torch.zeros(64, 32)}
+    agree(read_here_and_changed_there(), tensors, ("B", "C"), reference=found)
+
+
+def steering_views() -> Any:
+    """Numbers that steer, and labels of 64 bits, through other shapes of their tensors."""
+
+    @T.prim_func
+    def main(
+        N: T.Tensor((4,), "int32"),
+        Y: T.Tensor((64,), "int64"),
+        A: T.Tensor((64, 32), "float32"),
+        B: T.Tensor((2, 32), "float32"),
+        C: T.Tensor((2, 32), "int32"),
+    ):
+        with T.Kernel(2, threads=128) as bx:
+            X = T.alloc_shared((32,), "float32")
+            L = T.alloc_shared((32,), "int32")
+            pairs, labels = T.reshape(N, (2, 2)), T.reshape(Y, (2, 32))
+            T.copy(A[pairs[bx, 1], 0:32], X)
+            T.copy(X, B[bx, 0:32])
+            for j in T.Parallel(32):
+                L[j] = T.cast(labels[bx, j], "int32") + 1
+            T.copy(L, C[bx, 0:32])
+
+    return main
+
+
+def test_views_of_tensors_that_steer() -> None:
+    n, y, a = torch.tensor([0, 5, 0, 41], dtype=torch.int32), torch.arange(64) % 7, whole_numbers(64, 32)
+    found = {"B": a[[5, 41]], "C": (y + 1).to(torch.int32).view(2, 32)}
+    tensors = {"N": n, "Y": y, "A": a, "B": torch.zeros(2, 32), "C": torch.zeros(2, 32, dtype=torch.int32)}
+    agree(steering_views(), tensors, ("B", "C"), reference=found)

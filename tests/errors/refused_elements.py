@@ -169,6 +169,26 @@ def elements_behind_the_block() -> Any:
 
 @refused(
     "TT154",
+    "elements 1 to 32 of axis 1 of 'rows' are used; it has 32",
+    help="let T.Parallel go no further than the block, or make the block as long",
+)
+def elements_behind_a_row_of_a_view() -> Any:
+    @T.prim_func
+    def main(A: T.Tensor((1024,), "float32"), B: T.Tensor((32, 32), "float32")):
+        with T.Kernel(1, threads=128):
+            X = T.alloc_shared((1024,), "float32")
+            Y = T.alloc_shared((32, 32), "float32")
+            rows = T.reshape(X, (32, 32))
+            T.copy(A, X)
+            for i, j in T.Parallel(32, 32):
+                Y[i, j] = rows[i, j + 1]  # refused
+            T.copy(Y, B)
+
+    return main
+
+
+@refused(
+    "TT154",
     "elements -32 to 31 of axis 1 of 'X' are used; it has 64",
     help="let T.Parallel go no further than the block, or make the block as long",
 )

@@ -320,6 +320,22 @@ def neighbour_sum() -> Any:
     return main
 
 
+def reshaped() -> Any:
+    """A block is doubled in one shape and stored in another, to a tensor in a third one."""
+
+    @T.prim_func
+    def main(A: T.Tensor((64, 64), "float32"), B: T.Tensor((4096,), "float32")):
+        with T.Kernel(1, threads=128):
+            X = T.alloc_shared((64, 64), "float32")
+            heads, rows = T.reshape(X, (64, 2, 32)), T.reshape(B, (64, 64))
+            T.copy(A, X)
+            for i, q, h in T.Parallel(64, 2, 32):
+                heads[i, q, h] = heads[i, q, h] * 2
+            T.copy(X, rows)
+
+    return main
+
+
 @dataclass(frozen=True)
 class Case:
     """A kernel, the shapes of its inputs, its output, and the output's meaning over exact inputs."""
@@ -382,6 +398,7 @@ CASES: tuple[Case, ...] = (
     ),
     Case("split-K reduction", split_k_reduction, {"P": (3, 64, 64)}, "C", lambda t: t["P"].sum(0)),
     Case("cast copy", cast_copy, {"A": (100, 70)}, "B", lambda t: t["A"]),
+    Case("reshaped", reshaped, {"A": (64, 64)}, "B", lambda t: t["A"].flatten() * 2),
     Case("in place", scale_in_place, {"A": (64, 64)}, "B", lambda t: t["A"] * 2),
     Case(
         "triangular",

@@ -20,10 +20,11 @@ from tilelang_tt.passes.c_tile.lower_positions import lower_positions
 from tilelang_tt.passes.c_tile.schedule_sections import schedule_sections
 from tilelang_tt.passes.c_tile.separate_roles import separate_roles
 from tilelang_tt.passes.f_verify import verify_program as module
+from tilelang_tt.passes.raise_elements.compose_views import compose_views
 from tilelang_tt.passes.record import Pass, verify
 from tilelang_tt.pipeline import TILE_INVARIANTS, TILE_PASSES
 
-from .kernels import gemm, integer_quotients, scale_in_place
+from .kernels import gemm, integer_quotients, reshaped, scale_in_place
 from .stages import after, before
 from .vector_kernels import padded_maxima
 
@@ -114,6 +115,10 @@ BREAKS: dict[str, tuple[Callable[[], TileProgram], ...]] = {
         lambda: with_value(lambda value: Apply("add", (value, Number(1, "int32")), "float32")),
     ),
     "TT938": (lambda: with_element(),),
+    "TT939": (
+        lambda: with_launch(before(compose_views, reshaped()), body=(), views={}),  # of a tensor
+        lambda: replace(before(compose_views, reshaped()), views=()),  # of a block
+    ),
     "TT937": (lambda: with_value(lambda value: cast(apply("floor_div", *[cast(value, "int32")] * 2), "float32")),),
     "TT909": (lambda: with_launch(finished(), work=None),),
     "TT918": (lambda: before(lower_positions, padded_maxima()),),
@@ -160,7 +165,7 @@ def test_what_a_pass_ensures_did_not_hold_before(tile_pass: Pass[TileProgram]) -
     """For one of several kernels at least: otherwise the invariant says nothing about the pass."""
     for invariant in tile_pass.ensures:
         broken = 0
-        for func in (gemm(transpose_A=True), scale_in_place(), padded_maxima(), integer_quotients()):
+        for func in (gemm(transpose_A=True), scale_in_place(), padded_maxima(), integer_quotients(), reshaped()):
             try:
                 verify(before(tile_pass.run, func), (invariant,))
             except InternalError:

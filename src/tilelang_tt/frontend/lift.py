@@ -27,7 +27,6 @@ from tilelang_tt.frontend.refuse_gpu_code import HARMLESS, location_of, macro_no
 from tilelang_tt.frontend.scope import Scope
 from tilelang_tt.frontend.tir.expand_any_of import expand_any_of
 from tilelang_tt.frontend.tir.expand_slices import expand_slices
-from tilelang_tt.frontend.tir.expand_views import expand_views
 from tilelang_tt.frontend.tir.index_bits_to_arithmetic import index_bits_to_arithmetic
 from tilelang_tt.frontend.tir.lets_to_variables import lets_to_variables
 from tilelang_tt.frontend.tir.restore_user_lines import restore_user_lines
@@ -66,7 +65,6 @@ _STEPS = (
     lets_to_variables,
     run_tilelang_passes,
     expand_any_of,
-    expand_views,
 )
 _KERNEL = "tilelang_root"  # TileLang's mark of what stands in a T.Kernel; T.Kernel() has no block index to tell by
 _OPERATIONS = TILE_OPERATIONS | REDUCER_OPERATIONS
@@ -94,19 +92,20 @@ class _Lifter:
         scalars = {param.var for param in params if isinstance(param, ScalarParam)}
         self.scope.signed = scalars - sizes.keys()
         launches = _numbered(self.launches(self.func.body, ()))
-        workspaces = [tensor for tensor in self.scope.tensors.values() if tensor.workspace]
+        params += tuple(tensor for tensor in self.scope.tensors.values() if tensor.workspace)
+        views = (*self.scope.tables.values(), *self.scope.tensor_views.values())
         if not launches:
             raise UnsupportedError(
                 "TT103", f"function '{self.name}' has no T.Kernel", help="add one: with T.Kernel(...) as ..."
             )
         return TileProgram(
             self.name,
-            (*params, *workspaces),
+            params,
             tuple(sizes),
             tuple(launches),
             self.options,
             decisions=tuple(self.scope.decisions),
-            views=tuple(self.scope.tables.values()),
+            views=tuple(view for view in views if view not in params),
         )
 
     @property
@@ -144,17 +143,18 @@ class _Lifter:
     def launch(self, stmt: tirx.Stmt, blocks: tuple[tuple[Var, Expr], ...]) -> Launch:
         block, location = stmt.block, location_of(stmt)
         self.scope.location = location
-        self.scope.buffers, self.scope.partly_written = {}, {}
+        self.scope.buffers, self.scope.views, self.scope.partly_written = {}, {}, {}
         self.scope.computed, self.scope.steering = computed_cells(block.body), steering_cells(block.body)
         body = self.block(block, location)
         zeros = (Fill(buffer, 0.0) for buffer in self.scope.partly_written)
         return Launch(
             self.name,
             tuple((var, scalar.simplify(extent)) for var, extent in blocks),
-            tuple(self.scope.buffers.values()),
+            tuple(buffer for buffer in dict.fromkeys(self.scope.buffers.values()) if buffer not in self.scope.views),
             (*zeros, *body),
             location,
             tensor_names=frozenset(tensor.name for tensor in self.scope.tensors.values()),
+            views=self.scope.views,
         )
 
     def block(self, block: tirx.SBlock, location: Location | None) -> tuple[Stmt, ...]:

@@ -17,6 +17,8 @@ from tilelang_tt.ir import scalar
 from tilelang_tt.ir.buffers import Buffer, Region, is_whole, whole
 from tilelang_tt.ir.tile import Copy, Stmt
 
+_NEAR = {"shared": 1, "shared.dyn": 1, "local": 2, "local.fragment": 2}  # to the arithmetic
+
 
 @dataclass(frozen=True)
 class Operand:
@@ -25,6 +27,42 @@ class Operand:
     buffer: Buffer
     take: tuple[Stmt, ...] = ()  # fills the copy
     put: tuple[Stmt, ...] = ()  # puts it back
+
+
+def box(region: tirx.Call) -> tuple[tirx.Buffer, list[tirx.PrimExpr], list[tirx.PrimExpr]]:
+    """The buffer of a T.region, where the region begins, and its extents."""
+    return region.args[0].buffer, list(region.args[0].indices), list(region.args[2:])
+
+
+def _walked(extents: list[tirx.PrimExpr]) -> list[int]:
+    """The axes of a box that have more than one place."""
+    return [axis for axis, extent in enumerate(extents) if scalar.int_value(extent) != 1]
+
+
+def matched(call: tirx.Call, location: Location | None) -> tuple[tirx.Call, tirx.Call]:
+    """The two regions of a T.copy, with the same extents along the axes that are walked.
+
+    Where they differ, TileLang goes by those of the buffer nearer to the arithmetic, or of the source.
+    """
+    regions = call.args[0], call.args[1]
+    extents = [[box(region)[2][axis] for axis in _walked(box(region)[2])] for region in regions]
+    if len(extents[0]) == len(extents[1]) and all(map(scalar.equal, *extents)):
+        return regions
+    near = max((0, 1), key=lambda side: _NEAR.get(str(box(regions[side])[0].scope()), 0))
+    pairs = zip(extents[near], extents[0], strict=False)
+    if len(extents[0]) != len(extents[1]) or any(scalar.always(base < source) for base, source in pairs):
+        shape = ["x".join(map(str, box(region)[2])) for region in regions]
+        raise UnsupportedError(
+            "TT119",
+            f"T.copy between boxes of different shape: {shape[0]} to {shape[1]}",
+            location=location,
+            help="make the shapes equal; T.reshape sees a block in another one",
+        )
+    other = regions[1 - near]
+    sizes = dict(zip(_walked(box(other)[2]), extents[near], strict=True))
+    changed = [sizes.get(axis, extent) for axis, extent in enumerate(box(other)[2])]
+    region = tirx.Call(other.dtype, other.op, [*other.args[:2], *changed])
+    return (regions[0], region) if near == 0 else (region, regions[1])
 
 
 def region_of(scope: Scope, call: tirx.Call, location: Location | None) -> Region:

@@ -219,7 +219,8 @@ class Nest:
             then, otherwise = (tuple(self.body(case, location)) if case is not None else () for _, case in cases)
             yield Branch(self.scope.expr(stmt.condition, location), then, otherwise, location)
             return
-        changed = _stored(stmt) & {node.buffer for node in scalar.nodes(stmt.condition, tirx.BufferLoad)}
+        stored = _stored(stmt)
+        changed = {node.buffer for node in scalar.nodes(stmt.condition, tirx.BufferLoad) if node.buffer.data in stored}
         kept: dict[tirx.Buffer, tirx.Buffer] = {}
         for buffer in changed:
             if buffer in self.scope.own or buffer in self.scope.buffers:
@@ -269,8 +270,9 @@ def _of_copies(test: tirx.PrimExpr, copies: dict[tirx.Buffer, tirx.Buffer]) -> t
     return scalar.replace_loads(test, of_copy, lambda load: load.buffer in copies)
 
 
-def _stored(stmt: tirx.Stmt) -> set[tirx.Buffer]:
-    return {node.buffer for node in scalar.nodes(stmt, tirx.BufferStore)}
+def _stored(stmt: tirx.Stmt) -> set[Var]:
+    """The data of what is written to: a view has those of its block."""
+    return {node.buffer.data for node in scalar.nodes(stmt, tirx.BufferStore)}
 
 
 def _unsupported(stmt: tirx.Stmt, location: Location | None) -> UnsupportedError:

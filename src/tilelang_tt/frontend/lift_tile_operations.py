@@ -13,10 +13,9 @@ from tvm import tirx
 from tilelang_tt.diagnostics import Location, UnsupportedError
 from tilelang_tt.formats import INTEGERS
 from tilelang_tt.frontend.lift_expression import constant, operator
-from tilelang_tt.frontend.lift_operands import operand, region_of
+from tilelang_tt.frontend.lift_operands import box, matched, operand, region_of
 from tilelang_tt.frontend.lift_parallel import Nest
 from tilelang_tt.frontend.scope import Scope
-from tilelang_tt.frontend.tir.loop_nests import box, matched
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.buffers import Buffer, is_whole
 from tilelang_tt.ir.elements import Access, ElementExpr

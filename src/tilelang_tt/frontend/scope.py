@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import reduce
+from math import prod
 
 from tvm import tirx
 
@@ -24,6 +25,7 @@ from tilelang_tt.ir.buffers import Buffer, Memory, Read, Tensor, unique_name
 from tilelang_tt.ir.elements import Access, ElementExpr, Number, Scalar, value_type
 from tilelang_tt.ir.scalar import Expr, Var
 from tilelang_tt.ir.tile import Axis, ScalarParam
+from tilelang_tt.ir.views import same_shape
 from tilelang_tt.ops.expressions import apply, numeral
 from tilelang_tt.options import Options
 
@@ -56,13 +58,16 @@ class Scope:
         self.func = func
         self.options = options
         self.tensors: dict[tirx.Buffer, Tensor] = {}  # TIR buffer -> tensor
+        self.tensor_views: dict[tirx.Buffer, Tensor] = {}  # TIR buffer -> tensor in another shape
         self.buffers: dict[tirx.Buffer, Buffer] = {}  # TIR buffer -> on-chip buffer, of the launch being lifted
+        self.views: dict[Buffer, Buffer] = {}  # block in another shape -> block, of the launch being lifted
+        self.accessed = _accessed(func.body)
         self.names: set[str] = set()
         self.values: dict[Var, Expr] = {}  # loop variables that start elsewhere than 0
         self.decisions: list[Decision] = []
         self.location: Location | None = None  # of the statement being lifted
         self.signed: set[Var] = set()  # scalar parameters, and elements of tables
-        self.tables: dict[Tensor, Tensor] = {}  # tensor -> the view of it as a table
+        self.tables: dict[int, Tensor] = {}  # number of a parameter -> the view of it as a table
         self.cells: dict[tirx.Buffer, Var] = {}  # T.alloc_var of whole numbers -> its variable
         self.computed: set[tirx.Buffer] = set()  # those of them that only the chip knows: blocks
         self.steering: set[tirx.Buffer] = set()  # blocks of one whole number that are variables, too
@@ -91,6 +96,7 @@ class Scope:
         tensor = Tensor(self.unique(str(buffer.name)), index, dtype, tuple(buffer.shape), location=location)
         self.check_strides(buffer)
         self.tensors[buffer] = tensor
+        self.reshape_tensor(buffer, tensor)
         return tensor
 
     def workspace(self, index: int, buffer: tirx.Buffer) -> Tensor:
@@ -98,6 +104,7 @@ class Scope:
         dtype = self.dtype(buffer, location_of(buffer))
         tensor = Tensor(self.unique(str(buffer.name)), index, dtype, tuple(buffer.shape), workspace=True)
         self.tensors[buffer] = tensor
+        self.reshape_tensor(buffer, tensor)
         return tensor
 
     def check_strides(self, buffer: tirx.Buffer) -> None:
@@ -149,7 +156,34 @@ class Scope:
             )
         axes = tuple(extent for extent in static if extent != 1)  # the others have nothing to say
         dtype = self.dtype(buffer, location)
-        self.buffers[buffer] = Buffer(self.unique(str(buffer.name)), dtype, axes, _MEMORY[scope], location)
+        self.buffers[buffer] = block = Buffer(self.unique(str(buffer.name)), dtype, axes, _MEMORY[scope], location)
+        self.reshape_block(buffer, block)
+
+    # --- T.reshape, T.view ------------------------------------------------------------------------
+
+    def other_shapes(self, owner: tirx.Buffer) -> list[tirx.Buffer]:
+        """Buffers that are the elements of another one, in the same order."""
+        others = [buffer for buffer in self.accessed.get(owner.data, ()) if not buffer.same_as(owner)]
+        return [buffer for buffer in others if buffer.dtype == owner.dtype and _compact(buffer) and _compact(owner)]
+
+    def reshape_tensor(self, buffer: tirx.Buffer, tensor: Tensor) -> None:
+        for other in self.other_shapes(buffer):
+            shape = tuple(other.shape)
+            if same_shape(shape, tensor.shape):
+                self.tensor_views[other] = tensor
+            else:
+                name, location = self.unique(str(other.name)), location_of(other)
+                self.tensor_views[other] = replace(tensor, name=name, shape=shape, location=location)
+
+    def reshape_block(self, buffer: tirx.Buffer, block: Buffer) -> None:
+        for other in self.other_shapes(buffer):
+            shape = tuple(int(extent) for extent in other.shape if int(extent) != 1)
+            if shape == block.shape:
+                self.buffers[other] = block
+            else:
+                name, location = self.unique(str(other.name)), location_of(other)
+                self.buffers[other] = view = replace(block, name=name, shape=shape, location=location)
+                self.views[view] = block
 
     def temporary(
         self, like: str, dtype: str, shape: tuple[int, ...], location: Location | None, suffix: str = "tile"
@@ -180,10 +214,9 @@ class Scope:
 
     def source(self, buffer: tirx.Buffer, location: Location | None) -> Tensor | Buffer:
         """Where a block of numbers is."""
-        if buffer in self.tensors:
-            return self.tensors[buffer]
-        if buffer in self.buffers:
-            return self.buffers[buffer]
+        for known in (self.tensors, self.tensor_views, self.buffers):
+            if buffer in known:
+                return known[buffer]
         raise UnsupportedError(
             "TT116",
             f"'{buffer.name}' is a view or alias of another buffer",
@@ -240,9 +273,10 @@ class Scope:
         return var
 
     def table(self, tensor: Tensor) -> Tensor:
-        if tensor not in self.tables:
-            self.tables[tensor] = replace(tensor, name=self.unique(f"{tensor.name}_table"))
-        return self.tables[tensor]
+        if tensor.param not in self.tables:
+            owner = next(one for one in self.tensors.values() if one.param == tensor.param)
+            self.tables[tensor.param] = replace(owner, name=self.unique(f"{owner.name}_table"))
+        return self.tables[tensor.param]
 
     def access(self, buffer: tirx.Buffer, indices: Sequence[tirx.PrimExpr], location: Location | None) -> Access:
         """An element of a tensor or block; axes of length 1 of a block are not there."""
@@ -265,8 +299,8 @@ class Scope:
 
     def safe_values(self, annotation: Mapping[Var, tirx.PrimExpr]) -> dict[Tensor | Buffer, Number]:
         """What T.annotate_safe_value says, tensor by tensor."""
-        tensors = {buffer.data: tensor for buffer, tensor in self.tensors.items()}
-        values = {tensors[data]: constant(value) for data, value in annotation.items() if data in tensors}
+        found, tensors = dict(annotation.items()), (self.tensors | self.tensor_views).items()
+        values = {tensor: constant(found[buffer.data]) for buffer, tensor in tensors if buffer.data in found}
         return {one: numeral(value, value_type(one.dtype)) for one, value in values.items() if value is not None}
 
     def is_cell(self, buffer: tirx.Buffer) -> bool:
@@ -299,3 +333,18 @@ def _used_variables(body: tirx.Stmt) -> list[Var]:
         return stmt.body if str(stmt.attr_key) == "tl.assume" else None
 
     return scalar.variables(tirx.stmt_functor.ir_transform(body, None, without_assumption, ["tirx.AttrStmt"]))
+
+
+def _accessed(body: tirx.Stmt) -> dict[Var, dict[tirx.Buffer, None]]:
+    """Buffers of which elements are read or written, by the memory they lie in."""
+    found: dict[Var, dict[tirx.Buffer, None]] = {}
+    for access in scalar.nodes(body, tirx.BufferLoad, tirx.BufferStore):
+        found.setdefault(access.buffer.data, {})[access.buffer] = None
+    return found
+
+
+def _compact(buffer: tirx.Buffer) -> bool:
+    """Whether elements lie in row-major order without gaps, sizes behind the first axis being known."""
+    sizes = [scalar.int_value(extent) for extent in buffer.shape[1:]]
+    steps = [prod(size or 0 for size in sizes[axis:]) for axis in range(len(buffer.shape))]
+    return 0 not in steps and all(map(scalar.equal, buffer.strides, steps))

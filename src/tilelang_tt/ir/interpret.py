@@ -108,14 +108,15 @@ class _Machine:
         self.layouts: dict[Buffer, BufferLayout] = {}
         self.target: Map | None = None  # being computed
         for tensor in program.tensors:
-            shape = tuple(scalar_text.evaluate(extent, self.values) for extent in tensor.shape)
-            given = tensors.get(tensor.name)
+            shape, given = tuple(map(self.number, tensor.shape)), tensors.get(tensor.name)
             if given is not None and given.shape != shape:
                 raise ValueError(f"'{tensor.name}' has shape {given.shape}; the program wants {shape}")
-            self.memory[tensor] = _unwritten(tensor.dtype, shape) if given is None else self.rounded(tensor, given)
+            self.memory[tensor] = _unwritten(tensor.dtype, shape)
+            if given is not None:
+                self.memory[tensor][...] = self.rounded(tensor, given)
         for view in program.views:
-            shape = tuple(scalar_text.evaluate(extent, self.values) for extent in view.shape)
-            self.memory[view] = self.memory[program.tensors_by_param[view.param]].reshape(shape)
+            owner = self.memory[program.tensors_by_param[view.param]]
+            self.memory[view] = owner.reshape(tuple(map(self.number, view.shape)))
 
     def number(self, expr: Expr | int) -> int:
         return scalar_text.evaluate(expr, self.values)
@@ -131,11 +132,10 @@ class _Machine:
         for indices in self.units(launch):
             self.values.update(indices)
             self.unit = {var.name: index for var, index in indices.items()}
-            for buffer in [place for place in self.memory if isinstance(place, Buffer)]:
-                del self.memory[buffer]
+            self.memory = {place: data for place, data in self.memory.items() if isinstance(place, Tensor)}
             self.constants, self.layouts = launch.constants, launch.layouts
-            for buffer, constant in launch.constants.items():
-                self.memory[buffer] = _constant(constant)
+            self.memory |= {buffer: _constant(constant) for buffer, constant in launch.constants.items()}
+            self.memory |= {view: self.read(block).reshape(view.shape) for view, block in launch.views.items()}
             self.run(launch.body)
 
     def units(self, launch: Launch) -> Iterator[dict[Var, int]]:
@@ -327,7 +327,7 @@ class _Machine:
 
     def write(self, buffer: Buffer, value: Array) -> None:
         """Replace the whole block; axes of length 1 may differ."""
-        self.memory[buffer] = self.rounded(buffer, value.reshape(buffer.shape))
+        self.read(buffer)[...] = self.rounded(buffer, value.reshape(buffer.shape))
 
     def look_up(self, read: Read) -> None:
         self.values[read.var] = self.memory[read.source].flat[self.number(read.index)].item()

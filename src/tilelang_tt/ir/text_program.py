@@ -92,11 +92,13 @@ class _TileText:
         buffers = dict.fromkeys((*launch.buffers, *launch.layouts))
         for buffer in buffers:
             yield f"{INDENT}buffer {self.buffer(launch, buffer)}{place(buffer.location)}"
+        for view, block in launch.views.items():
+            yield f"{INDENT}view of {self.names(block)} {self.block(view)}{place(view.location)}"
         yield f"{INDENT}body"
         yield from body_text(launch.body, self.names, 2)
         firsts = [layout.first for layout in launch.layouts.values() if layout.first is not None]
         pools = [pool.whole for pool in launch.pools]
-        things: list[Var | Buffer] = [*(var for var, _ in launch.blocks), *buffers, *firsts, *pools]
+        things: list[Var | Buffer] = [*(var for var, _ in launch.blocks), *buffers, *launch.views, *firsts, *pools]
         for thing in things:
             self.names.release(thing)
 
@@ -212,6 +214,9 @@ class _Parser:
                 launch = replace(launch, pools=(*launch.pools, Pool(_read_block(reader, inner), {})))
             elif reader.maybe("buffer "):
                 launch = self.buffer(launch, reader, inner)
+            elif reader.maybe("view of "):
+                block = self.sight.thing(reader.name(), Buffer)
+                launch = replace(launch, views={**launch.views, _read_block(reader, inner): block})
             else:
                 reader.take("body")
                 launch = replace(launch, body=read_body(inner.nested, self.sight))

@@ -287,11 +287,12 @@ class Launch:
     work: Work | None = None
     pools: tuple[Pool, ...] = ()
     tensor_names: frozenset[str] = frozenset()
+    views: dict[Buffer, Buffer] = field(default_factory=dict)  # the elements of a block in another shape -> the block
 
     @property
     def names(self) -> set[str]:
         """Names that a new buffer must not take."""
-        return {buffer.name for buffer in (*self.buffers, *self.layouts)} | self.tensor_names
+        return {buffer.name for buffer in (*self.buffers, *self.layouts, *self.views)} | self.tensor_names
 
 
 @dataclass(frozen=True)
@@ -310,7 +311,7 @@ class TileProgram:
     options: Options
     layouts: dict[Tensor, TensorLayout] = field(default_factory=dict)
     decisions: tuple[Decision, ...] = ()
-    views: tuple[Tensor, ...] = ()  # parameters again, laid in another way: for other blocks, or as tables
+    views: tuple[Tensor, ...] = ()  # parameters again, in another shape or laid in another way
 
     @property
     def tensors(self) -> tuple[Tensor, ...]:

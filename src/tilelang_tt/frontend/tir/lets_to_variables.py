@@ -14,7 +14,6 @@ from tilelang.ir import get_stmt_span, set_buffer_span, stamp_stmt_spans
 from tvm import tirx
 
 from tilelang_tt.frontend.lift_expression import operator
-from tilelang_tt.frontend.tir.loop_nests import block_like
 from tilelang_tt.ir import scalar
 
 
@@ -28,7 +27,9 @@ def _with_variables(block: tirx.SBlock) -> tirx.SBlock | None:
     body = tirx.stmt_functor.ir_transform(block.body, None, lambda stmts: _kept(stmts, variables), ["tirx.SeqStmt"])
     if not variables:
         return None
-    result = block_like(block, body=body, alloc_buffers=[*block.alloc_buffers, *variables])
+    around = (block.iter_vars, block.reads, block.writes, block.name_hint)
+    buffers = [*block.alloc_buffers, *variables]
+    result = tirx.SBlock(*around, body, block.init, buffers, block.match_buffers, block.annotations)
     stamp_stmt_spans(result, get_stmt_span(block))
     return result
 
@@ -52,7 +53,7 @@ def _kept(sequence: tirx.SeqStmt, variables: list[tirx.Buffer]) -> tirx.SeqStmt:
 
 def _changes(bind: tirx.Bind, later: list[tirx.Stmt]) -> bool:
     """Whether what a name was read from is changed before the name is used for the last time."""
-    read = {load.buffer for load in scalar.nodes(bind.value, tirx.BufferLoad)}
+    read = {load.buffer.data for load in scalar.nodes(bind.value, tirx.BufferLoad)}
     changed = False
     for stmt in later if read else []:
         uses = bind.var in scalar.variables(stmt)
@@ -63,8 +64,8 @@ def _changes(bind: tirx.Bind, later: list[tirx.Stmt]) -> bool:
     return False
 
 
-def _written(stmt: tirx.Stmt) -> set[tirx.Buffer]:
-    """Buffers that a statement stores to, or names in a tile operation, which may do so."""
-    stores = {store.buffer for store in scalar.nodes(stmt, tirx.BufferStore)}
+def _written(stmt: tirx.Stmt) -> set[tirx.Var]:
+    """The data of what a statement stores to, or names in a tile operation, which may do so; views share them."""
+    stores = {store.buffer.data for store in scalar.nodes(stmt, tirx.BufferStore)}
     regions = [call for call in scalar.nodes(stmt, tirx.Call) if operator(call) in ("tl.region", "tl.access_ptr")]
-    return stores | {load.buffer for call in regions for load in scalar.nodes(call, tirx.BufferLoad)}
+    return stores | {load.buffer.data for call in regions for load in scalar.nodes(call, tirx.BufferLoad)}

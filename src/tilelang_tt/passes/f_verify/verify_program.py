@@ -7,6 +7,7 @@ from tilelang_tt.ir.buffers import Buffer, Tensor
 from tilelang_tt.ir.elements import Apply, ElementExpr, Index, parts, value_type
 from tilelang_tt.ir.fields import walk
 from tilelang_tt.ir.layout import Role
+from tilelang_tt.ir.views import reshaped
 from tilelang_tt.ops import ELEMENT_OPS
 from tilelang_tt.ops.expressions import instructions, is_free
 from tilelang_tt.passes.f_verify.failure import fail
@@ -23,7 +24,7 @@ def _statements(program: tile.TileProgram) -> list[tuple[tile.Launch, tile.Stmt]
 
 def _known_buffers(program: tile.TileProgram) -> None:
     for launch in program.launches:
-        known = set(launch.buffers) | _held(launch)
+        known = {*launch.buffers, *launch.views} | _held(launch)
         for stmt in walk(launch.body):
             for buffer in (*tile.reads(stmt), *tile.writes(stmt)):
                 if buffer not in known:
@@ -60,6 +61,12 @@ def _operations(value: ElementExpr) -> list[Apply]:
 
 def _signature(expr: Apply) -> str:
     return f"'{expr.op}' of {', '.join(operand.dtype for operand in expr.args)} to {expr.dtype}"
+
+
+def _no_views(program: tile.TileProgram) -> None:
+    views: list[Tensor | Buffer] = [*reshaped(program), *(view for one in program.launches for view in one.views)]
+    for view in views:
+        raise fail("TT939", f"'{view.name}' is another shape of a tensor or block", view.location)
 
 
 def _no_elements(program: tile.TileProgram) -> None:
@@ -172,6 +179,7 @@ KNOWN_BUFFERS = Invariant(
 )
 TYPES = Invariant("types", "operands of an operation agree in type, and a block is assigned values of its type", _types)
 LEGAL_TYPES = Invariant("legal types", "the chip has instructions for the types of every operation", _legal_types)
+NO_VIEWS = Invariant("no views", "every tensor and block has one shape", _no_views)
 NO_ELEMENTS = Invariant("no elements", "every statement is an operation on blocks of tiles", _no_elements)
 LAYOUTS = Invariant("layouts", "every tensor and view has a layout in device memory, every buffer has tiles", _layouts)
 NO_COPIES = Invariant("no copies", "every T.copy has become a Load, a Store or a Map", _no_copies)

@@ -24,11 +24,11 @@ No engine combines bits along an axis, but it can take the maximum, minimum or s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import replace
 
 from tilelang_tt.ir import scalar
-from tilelang_tt.ir.buffers import Buffer, Memory, unique_name
+from tilelang_tt.ir.buffers import Buffer
 from tilelang_tt.ir.elements import Access, ElementExpr, Number, Scalar
 from tilelang_tt.ir.fields import rewritten
 from tilelang_tt.ir.generic import assigned, new_axes, place
@@ -36,6 +36,7 @@ from tilelang_tt.ir.scalar import Expr
 from tilelang_tt.ir.tile import Axis, Each, Launch, Loop, Reduce, Stmt, TileProgram
 from tilelang_tt.ops.expressions import apply, cast
 from tilelang_tt.ops.reduction_kinds import BIT_REDUCTIONS, REDUCTIONS
+from tilelang_tt.passes.raise_elements.new_blocks import NewBlocks
 
 _MATRIX = 2  # axes
 _WORD = "int32"
@@ -49,11 +50,11 @@ def expand_reductions(program: TileProgram) -> TileProgram:
 class _Launch:
     def __init__(self, launch: Launch) -> None:
         self.launch = launch
-        self.new: list[Buffer] = []
+        self.new = NewBlocks(launch)
 
     def changed(self) -> Launch:
         body = rewritten(self.launch.body, self.statement)
-        return replace(self.launch, body=body, buffers=(*self.launch.buffers, *self.new))
+        return replace(self.launch, body=body, buffers=(*self.launch.buffers, *self.new.found))
 
     def statement(self, stmt: Stmt) -> Iterable[Stmt] | None:
         if not isinstance(stmt, Reduce):
@@ -63,34 +64,10 @@ class _Launch:
         outer = len(stmt.src.shape) - _MATRIX
         if outer <= 0:
             return None
-        return self.by_matrices(stmt, outer) if stmt.axis >= outer else self.by_elements(stmt)
-
-    def block(self, like: Buffer, suffix: str, dtype: str, shape: tuple[int, ...], reduce: Reduce) -> Buffer:
-        taken = self.launch.names | {buffer.name for buffer in self.new}
-        name = unique_name(f"{like.name}_{suffix}", taken)
-        self.new.append(Buffer(name, dtype, shape, Memory.FRAGMENT, reduce.location))
-        return self.new[-1]
+        inner = range(outer, len(stmt.src.shape))
+        return by_matrices(stmt, inner, self.new) if stmt.axis in inner else self.by_elements(stmt)
 
     # --- more than two axes -----------------------------------------------------------------------
-
-    def by_matrices(self, reduce: Reduce, outer: int) -> tuple[Stmt, ...]:
-        """A reduction of every matrix."""
-        src, dst, location = reduce.src, reduce.dst, reduce.location
-        axes = new_axes(src.shape)
-        inner, along = axes[outer:], reduce.axis - outer
-        kept = tuple(axis for axis in inner if axis is not axes[reduce.axis])
-        part = self.block(src, "part", src.dtype, src.shape[outer:], reduce)
-        row = self.block(src, "row", dst.dtype, tuple(axis.extent for axis in kept), reduce)
-        there = place(dst, (*axes[:outer], *kept))
-        steps: tuple[Stmt, ...] = (
-            assigned(inner, place(part, inner), place(src, axes), location),
-            *(() if reduce.clear else (assigned(kept, place(row, kept), there, location),)),
-            replace(reduce, src=part, dst=row, axis=along),
-            assigned(kept, there, place(row, kept), location),
-        )
-        for axis in reversed(axes[:outer]):
-            steps = (Loop(axis.var, scalar.const(axis.extent), steps, 0, location),)
-        return steps
 
     def by_elements(self, reduce: Reduce) -> Iterator[Stmt]:
         """A reduction along an axis outside the matrices: matrices are combined element by element."""
@@ -116,9 +93,9 @@ class _Launch:
     def bit_by_bit(self, reduce: Reduce) -> Iterator[Stmt]:
         src, dst, location = reduce.src, reduce.dst, reduce.location
         kind = BIT_REDUCTIONS[reduce.op]
-        bit = self.block(src, "bit", "float32", src.shape, reduce)
-        row = self.block(src, "row", "float32", dst.shape, reduce)
-        word = self.block(src, "word", _WORD, dst.shape, reduce)
+        bit = self.new.add(f"{src.name}_bit", "float32", src.shape, location)
+        row = self.new.add(f"{src.name}_row", "float32", dst.shape, location)
+        word = self.new.add(f"{src.name}_word", _WORD, dst.shape, location)
         each, kept, k = new_axes(src.shape), new_axes(dst.shape), scalar.var("bit")
         number, old = Scalar(k, _WORD), cast(place(dst, kept), _WORD)
 
@@ -141,3 +118,25 @@ class _Launch:
 
 def _bits(dtype: str) -> int:
     return 1 if dtype == "bool" else int(dtype.removeprefix("u").removeprefix("int"))
+
+
+def by_matrices(reduce: Reduce, matrix: Container[int], new: NewBlocks) -> tuple[Stmt, ...]:
+    """A reduction of every matrix: along some axes, one for each place along the others."""
+    src, dst, location = reduce.src, reduce.dst, reduce.location
+    axes = new_axes(src.shape)
+    along = axes[reduce.axis]
+    inner = tuple(axis for number, axis in enumerate(axes) if number in matrix)
+    kept = tuple(axis for axis in inner if axis is not along)
+    part = new.add(f"{src.name}_part", src.dtype, tuple(axis.extent for axis in inner), location)
+    row = new.add(f"{src.name}_row", dst.dtype, tuple(axis.extent for axis in kept), location)
+    there = place(dst, [axis for axis in axes if axis is not along])
+    steps: tuple[Stmt, ...] = (
+        assigned(inner, place(part, inner), place(src, axes), location),
+        *(() if reduce.clear else (assigned(kept, place(row, kept), there, location),)),
+        replace(reduce, src=part, dst=row, axis=inner.index(along)),
+        assigned(kept, there, place(row, kept), location),
+    )
+    for axis in reversed(axes):
+        if axis not in inner:
+            steps = (Loop(axis.var, scalar.const(axis.extent), steps, 0, location),)
+    return steps

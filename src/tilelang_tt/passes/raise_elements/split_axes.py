@@ -15,13 +15,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from tilelang_tt.ir import fields, scalar
-from tilelang_tt.ir.buffers import Buffer, Memory, unique_name
+from tilelang_tt.ir.buffers import Buffer
 from tilelang_tt.ir.elements import Access
 from tilelang_tt.ir.facts import Facts
 from tilelang_tt.ir.fields import rewritten, walk
 from tilelang_tt.ir.scalar import Expr, Var
 from tilelang_tt.ir.scalar_forms import divisions
 from tilelang_tt.ir.tile import Axis, Each, Fill, Launch, Loop, Reduce, Stmt, TileProgram, reads, writes
+from tilelang_tt.passes.raise_elements.new_blocks import NewBlocks
 
 _MATRIX = 2  # axes
 
@@ -39,7 +40,7 @@ class _Launch:
         self.rounds: dict[Var, int | None] = {**loops, **self.extents}
         self.steps = {var: steps for var, steps in self.all_steps() if steps}
         self.matrices = self.found_matrices()
-        self.new: list[Buffer] = []
+        self.new = NewBlocks(launch)
         self.parts = {var: self.axes_of(var, steps) for var, steps in self.steps.items()}
         counted = [(axis.var, scalar.const(axis.extent)) for axes in self.parts.values() for axis in axes]
         known = [(var, scalar.const(extent)) for var, extent in self.rounds.items() if extent]
@@ -51,7 +52,7 @@ class _Launch:
             return self.launch
         body = rewritten(self.launch.body, self.statement)
         kept = (self.matrices.get(buffer, buffer) for buffer in self.launch.buffers)
-        return replace(self.launch, body=body, buffers=(*kept, *self.new))
+        return replace(self.launch, body=body, buffers=(*kept, *self.new.found))
 
     # --- axes -------------------------------------------------------------------------------------
 
@@ -150,9 +151,7 @@ class _Launch:
 
     def reduction(self, reduce: Reduce, matrix: Buffer) -> tuple[Stmt, ...]:
         """Along the rows first, then down the column of their results."""
-        name = unique_name(f"{matrix.name}_rows", self.launch.names | {buffer.name for buffer in self.new})
-        rows = Buffer(name, reduce.dst.dtype, matrix.shape[:1], Memory.FRAGMENT, reduce.location)
-        self.new.append(rows)
+        rows = self.new.add(f"{matrix.name}_rows", reduce.dst.dtype, matrix.shape[:1], reduce.location)
         again = reduce.op.removeprefix("abs")  # what is not negative any more
         return (
             replace(reduce, src=matrix, dst=rows, axis=1, clear=True),
