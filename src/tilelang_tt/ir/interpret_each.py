@@ -80,8 +80,8 @@ def assigned(each: Each, iterations: Iterations) -> tuple[Places, Array]:
 
 def reduced(stmt: Reduce, values: Array, old: Array | None) -> Array:
     """Numbers combined along an axis, and with what was there before."""
+    values = np.abs(values) if stmt.op.startswith("abs") else values  # the least integer wraps
     values = values.astype(np.float64 if values.dtype.kind == "f" else np.int64)
-    values = np.abs(values) if stmt.op.startswith("abs") else values
     combine = COMBINE[stmt.op.removeprefix("abs")]
     result: Array = combine.reduce(values, axis=stmt.axis)
     return result if old is None else combine(old, result)
