@@ -1,0 +1,28 @@
+// writer of 'four_products' for Wormhole: moves finished tiles from L1 to DRAM.
+#include <cstdint>
+#include "api/dataflow/dataflow_api.h"
+
+constexpr uint32_t cb_fourth = tt::CBIndex::c_16;  // 8 x 8 tiles, Float32
+
+void kernel_main() {
+    const uint32_t C_addr = get_arg_val<uint32_t>(0);
+    const uint32_t unit_count = get_arg_val<uint32_t>(1);  // units of work of this core
+
+    constexpr auto C_args = TensorAccessorArgs<0>();
+    const auto C = TensorAccessor(C_args, C_addr);
+    constexpr uint32_t fourth_tile_bytes = get_tile_size(cb_fourth);
+
+    for (uint32_t unit = 0; unit < unit_count; ++unit) {
+        cb_wait_front(cb_fourth, 64);
+        // kernel.py:26  T.copy(fourth, C)
+        const uint32_t fourth_l1 = get_read_ptr(cb_fourth);
+        for (uint32_t i = 0; i < 8; ++i) {
+            for (uint32_t j = 0; j < 8; ++j) {
+                noc_async_write_page(i * 8 + j, C, fourth_l1 + (i * 8 + j) * fourth_tile_bytes);
+            }
+        }
+        noc_async_writes_flushed();
+        cb_pop_front(cb_fourth, 64);
+    }
+    noc_async_write_barrier();
+}
