@@ -128,9 +128,8 @@ def test_every_pass_changes_a_golden() -> None:
         stages = HERE / name / "stages"
         order = (stages / "order.txt").read_text().split()
         texts = [(stages / f"{stage}.txt").read_text() for stage in order]
-        changing |= {
-            stage for stage, before, after in zip(order[1:], texts, texts[1:], strict=False) if before != after
-        }
+        steps = zip(order[1:], pairwise(texts), strict=True)
+        changing |= {stage for stage, (before, after) in steps if before != after}
     assert {row.name for row in (*TILE_PASSES, *KERNEL_PASSES)} <= changing
 
 

@@ -101,7 +101,7 @@ void kernel_main() {
         cb_wait_front(cb_word, 2);
         cb_wait_front(cb_x_in, 2);
         cb_reserve_back(cb_x_out, 2);
-        // kernel.py:22  for t in T.Parallel(ROWS * COLS):
+        // kernel.py:23  elements[t] = T.if_then_else(word[t] >> 31 == 0, elements[t], 0.0)
         pack_reconfig_data_format(cb_word, cb_x_out);
         for (uint32_t tile = 0; tile < 2; ++tile) {
             reconfig_data_format_srca(cb_word);
