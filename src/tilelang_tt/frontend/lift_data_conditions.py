@@ -24,7 +24,7 @@ from tilelang_tt.ir.elements import Access, value_type
 from tilelang_tt.ir.fields import children, with_children
 from tilelang_tt.ir.generic import assigned, copied, copied_block, new_axes, place
 from tilelang_tt.ir.tile import Copy, Each, Fill, Gemm, Reduce, Stmt, writes
-from tilelang_tt.ops.expressions import apply, numeral
+from tilelang_tt.ops.expressions import apply, both, numeral
 
 
 def computed_cells(body: tirx.Stmt) -> set[tirx.Buffer]:
@@ -140,4 +140,4 @@ class Predicate:
 
     def guarded(self, each: Each, when: bool) -> Each:
         test = self.holds if when else apply("not", self.holds)
-        return replace(each, guard=test if each.guard is None else apply("and", test, each.guard))
+        return replace(each, guard=both(test, each.guard))

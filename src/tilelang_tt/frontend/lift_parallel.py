@@ -28,7 +28,7 @@ from tilelang_tt.ir.elements import Access, ElementExpr, Scalar, value_type
 from tilelang_tt.ir.generic import assigned, copied_block, place
 from tilelang_tt.ir.scalar import Var
 from tilelang_tt.ir.tile import Axis, Branch, Each, Loop, Stmt
-from tilelang_tt.ops.expressions import apply, cast
+from tilelang_tt.ops.expressions import both, cast
 
 
 def lift_parallel(scope: Scope, stmt: tirx.Stmt, location: Location | None) -> tuple[Stmt, ...]:
@@ -203,8 +203,7 @@ class Nest:
         test = self.lifter(location).value(self.steered(condition, location))
         before, own = self.settled(start)
         self.scope.pending += before
-        guard = test if self.guard is None else apply("and", self.guard, test)
-        return replace(self, guard=guard, reads=(*self.reads, *own))
+        return replace(self, guard=both(self.guard, test), reads=(*self.reads, *own))
 
     def conditional(self, stmt: tirx.IfThenElse, location: Location | None) -> Iterator[Stmt]:
         """A condition that is the same for all elements is a branch; any other selects element by element.

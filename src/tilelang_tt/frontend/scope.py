@@ -24,6 +24,7 @@ from tilelang_tt.ir import scalar, scalar_text
 from tilelang_tt.ir.buffers import Buffer, Memory, Read, Tensor, unique_name
 from tilelang_tt.ir.elements import Access, ElementExpr, Number, Scalar, value_type
 from tilelang_tt.ir.scalar import Expr, Var
+from tilelang_tt.ir.scalar_forms import row_major_number
 from tilelang_tt.ir.tile import Axis, ScalarParam
 from tilelang_tt.ir.views import same_shape
 from tilelang_tt.ops.expressions import apply, numeral
@@ -255,11 +256,8 @@ class Scope:
         if self.is_cell(load.buffer):
             return self.cells[load.buffer]
         access = self.access(load.buffer, load.indices, location)
-        source, number = access.source, scalar.const(0)
-        shape: tuple[Expr | int, ...] = source.shape
-        for extent, index in zip(shape, access.indices, strict=True):
-            number = number * extent + index
-        number = scalar.simplify(number)
+        source = access.source
+        number = row_major_number(access.indices, source.shape)
         if isinstance(source, Buffer) and source.dtype not in INTEGERS:
             raise computed_on_the_chip(source, location)
         table = source if isinstance(source, Buffer) else self.table(source)

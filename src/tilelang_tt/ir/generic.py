@@ -12,7 +12,7 @@ from tilelang_tt.ir import scalar
 from tilelang_tt.ir.buffers import Buffer, Region, whole
 from tilelang_tt.ir.elements import Access, ElementExpr, value_type
 from tilelang_tt.ir.scalar import Expr, Var
-from tilelang_tt.ir.tile import Axis, Copy, Each
+from tilelang_tt.ir.tile import Axis, Copy, Each, Loop, Stmt
 from tilelang_tt.ops.expressions import cast
 
 NAMES = ("i", "j", "k", "l", "m", "n")
@@ -38,6 +38,13 @@ def within(region: Region, variables: Iterable[Var]) -> Access:
     pairs = zip(region.mins, region.extents, strict=True)
     places: list[Expr] = [low if extent == 1 else scalar.simplify(low + next(steps)) for low, extent in pairs]
     return Access(region.source, tuple(places))
+
+
+def in_loops(axes: Sequence[Axis], body: tuple[Stmt, ...], location: Location | None) -> tuple[Stmt, ...]:
+    """Statements with a serial loop around them for each axis, the first one outermost."""
+    for axis in reversed(axes):
+        body = (Loop(axis.var, scalar.const(axis.extent), body, 0, location),)
+    return body
 
 
 def copied(copy: Copy) -> Each:

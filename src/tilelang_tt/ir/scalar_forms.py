@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from tvm import tirx
 
-from tilelang_tt.ir.scalar import ORDERED, Expr, floordiv, floormod, int_value, nodes, simplify
+from tilelang_tt.ir.scalar import ORDERED, Expr, const, floordiv, floormod, int_value, nodes, simplify
 
 
 def orders(expr: Expr) -> list[Expr]:
@@ -49,6 +49,14 @@ _OPERATIONS: dict[str, Callable[..., Expr]] = {
 def computed(op: str, *operands: Expr) -> Expr | None:
     """An operation on whole numbers or truth values; None if scalars do not have it."""
     return _OPERATIONS[op](*operands) if op in _OPERATIONS else None
+
+
+def row_major_number(indices: Iterable[Expr], shape: Iterable[Expr | int]) -> Expr:
+    """The number of the element that has these indices, counted row by row."""
+    number = const(0)
+    for extent, index in zip(shape, indices, strict=True):
+        number = number * extent + index
+    return simplify(number)
 
 
 def row_major(number: Expr, shape: tuple[int, ...]) -> tuple[Expr, ...]:

@@ -322,6 +322,12 @@ class TileProgram:
         return {tensor.param: tensor for tensor in self.tensors}
 
     @property
+    def names(self) -> set[str]:
+        """Names of parameters, views and blocks."""
+        names = {thing.name for thing in (*self.params, *self.views)}
+        return names.union(*(launch.names for launch in self.launches))
+
+    @property
     def read_vars(self) -> set[Var]:
         """Variables that hold elements of tables: they may be anything."""
         stmts = [stmt for launch in self.launches for stmt in walk(launch.body)]

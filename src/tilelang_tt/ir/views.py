@@ -15,7 +15,7 @@ from tilelang_tt.ir.buffers import Buffer, Region, Tensor
 from tilelang_tt.ir.elements import Access
 from tilelang_tt.ir.facts import Facts
 from tilelang_tt.ir.scalar import Expr
-from tilelang_tt.ir.scalar_forms import row_major
+from tilelang_tt.ir.scalar_forms import row_major, row_major_number
 from tilelang_tt.ir.tile import TileProgram
 
 Place = Tensor | Buffer
@@ -54,9 +54,7 @@ class View:
         """An element of the view, as one of the whole."""
         found: dict[int, Expr] = {}
         for axes, parts in self.groups:
-            number = scalar.const(0)
-            for axis in parts:
-                number = number * self.shape[axis] + indices[axis]
+            number = row_major_number((indices[axis] for axis in parts), (self.shape[axis] for axis in parts))
             places = row_major(number, tuple(_lengths(self.whole)[axis] for axis in axes))
             found |= zip(axes, map(facts.simplify, places), strict=True)
         return Access(self.whole, tuple(found[axis] for axis in sorted(found)))

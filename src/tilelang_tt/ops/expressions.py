@@ -25,6 +25,13 @@ def apply(op: str, *args: ElementExpr) -> ElementExpr:
     return numeral(result.item() if isinstance(result, np.generic | np.ndarray) else result, dtype)
 
 
+def both(a: ElementExpr | None, b: ElementExpr | None) -> ElementExpr | None:
+    """Conjunction of two optional conditions (None: always)."""
+    if a is None or b is None:
+        return a if b is None else b
+    return apply("and", a, b)
+
+
 def with_operands(expr: Apply, *args: ElementExpr) -> ElementExpr:
     """The same operation on other operands of the same types."""
     if expr.op == "cast":

@@ -31,7 +31,7 @@ from tilelang_tt.ir.generic import copied
 from tilelang_tt.ir.scalar import Expr, Var
 from tilelang_tt.ir.tile import Copy, Each, Gemm, Launch, Loop, Reduce, Stmt, TileProgram, reads, writes
 from tilelang_tt.ir.views import Place, View, reshaped
-from tilelang_tt.ops.expressions import apply, numeral
+from tilelang_tt.ops.expressions import apply, both, numeral
 from tilelang_tt.passes.raise_elements.expand_reductions import by_matrices
 from tilelang_tt.passes.raise_elements.new_blocks import NewBlocks
 from tilelang_tt.passes.raise_elements.serial_axes import check_inside
@@ -105,8 +105,7 @@ class _Launch:
         if view is not None:
             inside, target = view.inside(target.indices, facts), view.access(target.indices, facts)
             if inside is not None:
-                test = Scalar(inside, "bool")
-                guard = test if guard is None else apply("and", test, guard)
+                guard = both(Scalar(inside, "bool"), guard)
         return replace(each, target=target, value=value, guard=guard, reads=looked_up)
 
     def read(self, access: Access, facts: Facts) -> ElementExpr:

@@ -31,7 +31,7 @@ from tilelang_tt.ir import scalar
 from tilelang_tt.ir.buffers import Buffer
 from tilelang_tt.ir.elements import Access, ElementExpr, Number, Scalar
 from tilelang_tt.ir.fields import rewritten
-from tilelang_tt.ir.generic import assigned, new_axes, place
+from tilelang_tt.ir.generic import assigned, in_loops, new_axes, place
 from tilelang_tt.ir.scalar import Expr
 from tilelang_tt.ir.tile import Axis, Each, Launch, Loop, Reduce, Stmt, TileProgram
 from tilelang_tt.ops.expressions import apply, cast
@@ -136,7 +136,4 @@ def by_matrices(reduce: Reduce, matrix: Container[int], new: NewBlocks) -> tuple
         replace(reduce, src=part, dst=row, axis=inner.index(along)),
         assigned(kept, there, place(row, kept), location),
     )
-    for axis in reversed(axes):
-        if axis not in inner:
-            steps = (Loop(axis.var, scalar.const(axis.extent), steps, 0, location),)
-    return steps
+    return in_loops([axis for axis in axes if axis not in inner], steps, location)

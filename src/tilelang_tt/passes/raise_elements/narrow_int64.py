@@ -37,8 +37,7 @@ def narrow_int64(program: TileProgram) -> TileProgram:
 class _Narrow:
     def __init__(self, program: TileProgram) -> None:
         self.words: dict[Tensor, Tensor] = {}  # tensor of 64-bit integers -> the view of it in words
-        self.names = {param.name for param in program.params} | {view.name for view in program.views}
-        self.names |= {name for launch in program.launches for name in launch.names}
+        self.names = program.names
         stmts = [stmt for launch in program.launches for stmt in walk(launch.body)]
         self.written = {stmt.target.source for stmt in stmts if isinstance(stmt, Each)}
 

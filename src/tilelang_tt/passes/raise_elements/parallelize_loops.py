@@ -24,7 +24,7 @@ from tilelang_tt.ir.fields import rewritten, walk, within
 from tilelang_tt.ir.scalar import Var
 from tilelang_tt.ir.scalar_forms import divisions
 from tilelang_tt.ir.tile import Axis, Branch, Each, Loop, Stmt, TileProgram
-from tilelang_tt.ops.expressions import apply
+from tilelang_tt.ops.expressions import apply, both
 
 _MOST_ELEMENTS = 1 << 15  # 128 KiB of float32, of the 1.4 MB of a core
 _MATRIX = 2  # axes
@@ -58,7 +58,7 @@ def _inside(axis: Axis, body: tuple[Stmt, ...]) -> Iterator[Stmt]:
             for case, test in ((stmt.then, holds), (stmt.otherwise, apply("not", holds))):
                 for each in _inside(axis, case):
                     assert isinstance(each, Each)
-                    yield replace(each, guard=test if each.guard is None else apply("and", test, each.guard))
+                    yield replace(each, guard=both(test, each.guard))
         else:
             yield within(stmt, lambda nested: tuple(_inside(axis, nested)))
 

@@ -13,12 +13,11 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import reduce
 
-from tilelang_tt.diagnostics import Location
 from tilelang_tt.ir import fields, scalar
 from tilelang_tt.ir.buffers import Buffer, Read, Region, Tensor, is_whole, whole
 from tilelang_tt.ir.elements import ElementExpr, Scalar, conjuncts
 from tilelang_tt.ir.fields import children, walk, with_children
-from tilelang_tt.ir.generic import copied
+from tilelang_tt.ir.generic import copied, in_loops
 from tilelang_tt.ir.scalar import Var
 from tilelang_tt.ir.tile import (
     Axis,
@@ -35,7 +34,7 @@ from tilelang_tt.ir.tile import (
     reads,
     writes,
 )
-from tilelang_tt.ops.expressions import apply
+from tilelang_tt.ops.expressions import both
 from tilelang_tt.passes.raise_elements.assignment import Assignment
 from tilelang_tt.passes.raise_elements.numbers import known_numbers
 from tilelang_tt.passes.raise_elements.raising import Raising, known_tables
@@ -45,9 +44,7 @@ from tilelang_tt.passes.raise_elements.split_nd_copies import split_nd_copies
 
 
 def raise_to_tiles(program: TileProgram) -> TileProgram:
-    names = {param.name for param in program.params} | {view.name for view in program.views}
-    names |= {name for launch in program.launches for name in launch.names}
-    names |= {str(var.name) for var in program.read_vars}
+    names = program.names | {str(var.name) for var in program.read_vars}
     tables = known_tables(program)
     raisers = [_Raiser(Raising(program, launch, names, tables)) for launch in program.launches]
     launches = tuple(one.launch(launch) for one, launch in zip(raisers, program.launches, strict=True))
@@ -159,7 +156,7 @@ class _Raiser:
         serial = serial_axes(each)
         if serial:
             why = "something is not walked by whole tiles of 32"
-            yield from self.in_rounds(serial, why, each, lambda rest: self.round(rest))
+            yield from self.in_rounds(serial, why, each, self.round)
         else:
             yield from Assignment(self.raising, widened(self.raising, each)).raised()
 
@@ -179,7 +176,7 @@ class _Raiser:
             yield from self.store(each)
             return
         holds = reduce(scalar.both, (test.expr for test in uniform))
-        rest = reduce(lambda a, b: apply("and", a, b), others) if others else None
+        rest = reduce(both, others, None)
         with self.raising.reads() as found:
             body = tuple(self.store(replace(each, guard=rest)))
         yield Branch(scalar.simplify(holds), (*found, *body), (), each.location)
@@ -204,7 +201,7 @@ class _Raiser:
         with self.raising.reads() as found:
             inside = tuple(inner(replace(each, axes=tuple(axis for axis in each.axes if axis not in serial))))
         self.raising.stored = []
-        return _loops(serial, (*found, *inside), each.location)
+        return in_loops(serial, (*found, *inside), each.location)
 
 
 def _without_single(each: Each) -> Each:
@@ -214,12 +211,6 @@ def _without_single(each: Each) -> Each:
         return each
     each = replace(each, axes=tuple(axis for axis in each.axes if axis.extent != 1))
     return fields.with_expressions(each, lambda expr: scalar.substitute(expr, single))
-
-
-def _loops(axes: tuple[Axis, ...], body: tuple[Stmt, ...], location: Location | None) -> tuple[Stmt, ...]:
-    for axis in reversed(axes):
-        body = (Loop(axis.var, scalar.const(axis.extent), body, 0, location),)
-    return body
 
 
 def _depends(region: Region, var: Var) -> bool:

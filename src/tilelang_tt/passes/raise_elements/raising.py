@@ -17,7 +17,7 @@ from tilelang_tt.ir.elements import Access
 from tilelang_tt.ir.fields import walk
 from tilelang_tt.ir.ranges import fits, type_range
 from tilelang_tt.ir.scalar import Expr, Var
-from tilelang_tt.ir.scalar_forms import row_major
+from tilelang_tt.ir.scalar_forms import row_major, row_major_number
 from tilelang_tt.ir.tile import Copy, Each, Launch, Set, TileProgram, table_reads, writes
 
 Stored = tuple[Region, tuple[int, ...], Buffer]  # a box of a tensor, along which axes, and the block it was stored from
@@ -89,10 +89,7 @@ class Raising:
             source, extents = region.source, zip(region.mins, region.extents, strict=True)
             indices = tuple(low if extent == 1 else low + next(places) for low, extent in extents)
         assert isinstance(source, Tensor)
-        flat = scalar.const(0)
-        for extent, index in zip(source.shape, indices, strict=True):
-            flat = flat * extent + index
-        return self.look_up(source, scalar.simplify(flat), location)
+        return self.look_up(source, row_major_number(indices, source.shape), location)
 
     def look_up(self, tensor: Tensor, index: Expr, location: Location | None) -> Var:
         table = self.table(tensor)

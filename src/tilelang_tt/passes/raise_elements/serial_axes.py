@@ -35,7 +35,7 @@ from tilelang_tt.ir.elements import (
 )
 from tilelang_tt.ir.scalar import Expr, Var
 from tilelang_tt.ir.tile import Axis, Each, Map, Reduce, Stmt
-from tilelang_tt.ops.expressions import apply, numeral
+from tilelang_tt.ops.expressions import apply, both, numeral
 from tilelang_tt.passes.raise_elements.raising import Raising
 
 Axes = tuple[Axis, ...]
@@ -234,7 +234,7 @@ def widened(raising: Raising, each: Each) -> Each:
     for axis in staying:
         var = scalar.var(f"place_{axis}")
         here = Scalar(scalar.is_equal(var, indices[axis]), "bool")
-        guard = here if guard is None else apply("and", here, guard)
+        guard = both(here, guard)
         indices[axis] = var
         more.append(Axis(var, block.shape[axis]))
     there = Access(block, tuple(indices))

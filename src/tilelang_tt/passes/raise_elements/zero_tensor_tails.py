@@ -18,7 +18,7 @@ from tilelang_tt.ir.elements import Element, ElementExpr, Index, Number, value_t
 from tilelang_tt.ir.facts import Facts
 from tilelang_tt.ir.fields import children, walk, with_children
 from tilelang_tt.ir.tile import Copy, Launch, Loop, Map, Stmt, TileProgram
-from tilelang_tt.ops.expressions import apply, numeral
+from tilelang_tt.ops.expressions import apply, both, numeral
 
 
 def zero_tensor_tails(program: TileProgram) -> TileProgram:
@@ -75,5 +75,5 @@ def _inside(region: Region, facts: Facts) -> ElementExpr | None:
             continue
         factors = tuple(int(other == place) for other in range(len(walked)))
         test = apply("lt", Index(factors, scalar.simplify(region.mins[axis] - length)), Number(0, "int32"))
-        result = test if result is None else apply("and", result, test)
+        result = both(result, test)
     return result
