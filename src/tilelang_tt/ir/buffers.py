@@ -16,6 +16,7 @@ class Memory(Enum):
 
     SHARED = "shared"
     FRAGMENT = "fragment"
+    LOCAL = "local"  # of each thread, in scalar code
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,6 +5,7 @@
     statement  = Loop | Branch                                       control
                | Read | Set                                          numbers that steer
                | Each                                                elements, as lifted from TileLang
+               | Code                                                what no tile operation says (`ir/code.py`)
                | Copy | Fill | Gemm | Reduce                         tile operations, as lifted from TileLang
                | Map                                                 Each after `raise_to_tiles`
                | Load | Store                                        Copy after `attach_tensor_accessors`
@@ -24,6 +25,7 @@ from tilelang_tt.compiled import Decision
 from tilelang_tt.diagnostics import Location
 from tilelang_tt.ir import fields
 from tilelang_tt.ir.buffers import Buffer, Part, Read, Region, Tensor, TileAccess
+from tilelang_tt.ir.code import Code
 from tilelang_tt.ir.elements import Access, Element, ElementExpr, accesses
 from tilelang_tt.ir.fields import BODY, DEFINES, READ, WRITE, Mark, children, walk
 from tilelang_tt.ir.layout import BufferLayout, Constant, Mask, Pool, Stream, TensorLayout, Work
@@ -267,7 +269,22 @@ class Publish:
 
 
 Stmt = (
-    Loop | Branch | Read | Set | Each | Copy | Fill | Gemm | Map | Section | Reduce | Transpose | Load | Store | Publish
+    Loop
+    | Branch
+    | Read
+    | Set
+    | Code
+    | Each
+    | Copy
+    | Fill
+    | Gemm
+    | Map
+    | Section
+    | Reduce
+    | Transpose
+    | Load
+    | Store
+    | Publish
 )
 
 

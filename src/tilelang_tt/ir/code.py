@@ -1,0 +1,231 @@
+"""Scalar code: what one RISC-V core does element by element, where no tile operation says it.
+
+    code       = blocks of its own, and a body
+    statement  = For | While | If | Jump                     control
+               | Let | Put | Update                          a name, an assignment, an atomic update
+               | Threads | Barrier                           of kernels written for threads, until `run_threads_in_turn`
+               | Show | Check                                for debugging
+    value      = Constant | Name | Place | Op
+
+Every value has a type, by TileLang's name for it, and every operation is computed in that type and rounded to it, as
+NumPy does. Blocks of scalar code are plain arrays in L1, in the bytes of their own type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Literal
+
+from tilelang_tt.diagnostics import Location
+from tilelang_tt.ir.buffers import Buffer, Tensor
+from tilelang_tt.ir.fields import BODY, DEFINES, READ, WRITE
+from tilelang_tt.ir.scalar import Var
+
+# --- values ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Constant:
+    value: float  # of integers and truth values an int
+    dtype: str
+
+
+@dataclass(frozen=True)
+class Name:
+    """A variable: of a loop, a Let, a block index, a size or a parameter."""
+
+    var: Var
+    dtype: str
+
+
+@dataclass(frozen=True)
+class Place:
+    """An element of a tensor or block, at an index along each axis.
+
+    Along the axes of `unsure` it may lie outside. Outside of a tensor there are zeros, and nothing is stored there.
+    """
+
+    source: Tensor | Buffer
+    indices: tuple[Value, ...]
+    unsure: tuple[int, ...] = ()
+
+    @property
+    def dtype(self) -> str:
+        return self.source.dtype
+
+
+@dataclass(frozen=True)
+class Op:
+    """An operation on values, by name: of `tilelang_tt.ops`, `cast`, `bitcast`, or one of scalar code alone."""
+
+    op: str
+    args: tuple[Value, ...]
+    dtype: str
+
+
+Value = Constant | Name | Place | Op
+
+
+# --- statements -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class For:
+    """for var in range(start, start + extent).
+
+    `together`: the rounds are independent, and all threads share them (T.Parallel).
+    """
+
+    var: Var = field(metadata=DEFINES)
+    start: Value = field(metadata=READ)
+    extent: Value = field(metadata=READ)
+    body: tuple[CodeStmt, ...] = field(metadata=BODY)
+    together: bool = False
+    location: Location | None = None
+
+
+@dataclass(frozen=True)
+class While:
+    condition: Value = field(metadata=READ)
+    body: tuple[CodeStmt, ...] = field(metadata=BODY)
+    location: Location | None = None
+
+
+@dataclass(frozen=True)
+class If:
+    condition: Value = field(metadata=READ)
+    then: tuple[CodeStmt, ...] = field(metadata=BODY)
+    otherwise: tuple[CodeStmt, ...] = field(default=(), metadata=BODY)
+    location: Location | None = None
+
+
+@dataclass(frozen=True)
+class Jump:
+    """Leave the innermost loop, go on with its next round, or end what this thread (or unit) has to do."""
+
+    kind: Literal["break", "continue", "return"]
+    location: Location | None = None
+
+
+@dataclass(frozen=True)
+class Let:
+    """A name for what a value is now."""
+
+    var: Var = field(metadata=DEFINES)
+    value: Value = field(metadata=READ)
+    location: Location | None = None
+
+
+@dataclass(frozen=True)
+class Put:
+    """target = value."""
+
+    target: Place = field(metadata=WRITE)
+    value: Value = field(metadata=READ)
+    location: Location | None = None
+
+
+@dataclass(frozen=True)
+class Update:
+    """target = op(target, value), with nothing in between; `old` is what was there before.
+
+    `op` is "add", "max", "min", "bit_and", "bit_or", "bit_xor", or "set" for an exchange. With `expected` the target
+    changes only where it holds that.
+    """
+
+    target: Place = field(metadata=WRITE)
+    op: str
+    value: Value = field(metadata=READ)
+    old: Var | None = field(default=None, metadata=DEFINES)
+    expected: Value | None = field(default=None, metadata=READ)
+    location: Location | None = None
+
+
+@dataclass(frozen=True)
+class Threads:
+    """`body` by every thread: a name for its index along each axis, and the number of threads along it.
+
+    Blocks in `Memory.LOCAL` are each thread's own.
+    """
+
+    axes: tuple[tuple[Var, int], ...] = field(metadata=DEFINES)
+    body: tuple[CodeStmt, ...] = field(metadata=BODY)
+    location: Location | None = None
+
+
+@dataclass(frozen=True)
+class Barrier:
+    """All threads get here before one goes on."""
+
+    location: Location | None = None
+
+
+@dataclass(frozen=True)
+class Show:
+    """Print values behind a text (T.print)."""
+
+    text: str
+    values: tuple[Value, ...] = field(metadata=READ)
+    location: Location | None = None
+
+
+@dataclass(frozen=True)
+class Check:
+    """Stop the run where a condition does not hold (T.device_assert)."""
+
+    condition: Value = field(metadata=READ)
+    text: str
+    location: Location | None = None
+
+
+CodeStmt = For | While | If | Jump | Let | Put | Update | Threads | Barrier | Show | Check
+
+
+@dataclass(frozen=True)
+class Code:
+    """A statement of a tile program that the reader's core carries out alone.
+
+    Blocks in `views` are the bytes of another one under another shape or type.
+    """
+
+    body: tuple[CodeStmt, ...] = field(metadata=BODY)
+    blocks: tuple[Buffer, ...] = ()
+    views: tuple[tuple[Buffer, Buffer], ...] = ()  # (the view, the block whose bytes it shows)
+    why: str = ""  # why it is no tile operation
+    location: Location | None = None
+
+
+# --- looking into it ------------------------------------------------------------------------------
+
+
+def parts(value: Value) -> Iterator[Value]:
+    """A value and everything in it, outer before inner."""
+    yield value
+    inner = value.args if isinstance(value, Op) else value.indices if isinstance(value, Place) else ()
+    for one in inner:
+        yield from parts(one)
+
+
+def values(stmt: CodeStmt) -> tuple[Value, ...]:
+    """What a statement itself computes or assigns to, without what is nested in it."""
+    match stmt:
+        case For():
+            return stmt.start, stmt.extent
+        case While() | If() | Check():
+            return (stmt.condition,)
+        case Let():
+            return (stmt.value,)
+        case Put():
+            return stmt.target, stmt.value
+        case Update():
+            return stmt.target, stmt.value, *(() if stmt.expected is None else (stmt.expected,))
+        case Show():
+            return stmt.values
+        case Jump() | Threads() | Barrier():
+            return ()
+
+
+def places(stmt: CodeStmt) -> Iterator[Place]:
+    """Elements that a statement itself reads or writes."""
+    return (part for value in values(stmt) for part in parts(value) if isinstance(part, Place))
