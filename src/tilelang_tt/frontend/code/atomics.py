@@ -1,0 +1,71 @@
+"""Atomic operations on single elements: T.atomic_add and its kin.
+
+before   old[i] = T.atomic_add(B[i], A[i], return_prev=True)
+after    Update add B[i] by A[i], old before
+         Put old[i] = before
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tvm import tirx
+
+from tilelang_tt.frontend.code.values import cast, pointed, unsupported
+from tilelang_tt.frontend.lift_expression import operator
+from tilelang_tt.ir import scalar
+from tilelang_tt.ir.code import CodeStmt, Name, Put, Update, Value
+
+if TYPE_CHECKING:
+    from tilelang_tt.frontend.code.lift_code import CodeLifter
+
+# What an operation does, and to how many elements.
+_UPDATES = {
+    **{f"tl.atomic_{name}_elem_op": (op, 1) for name, op in (("add", "add"), ("max", "max"), ("min", "min"))},
+    **{f"tl.atomic_{name}_ret_elem_op": (name, 1) for name in ("add", "max", "min")},
+    "tl.atomic_or_elem_op": ("bit_or", 1),
+    "tl.atomic_addx2_elem_op": ("add", 2),
+    "tl.atomic_addx4_elem_op": ("add", 4),
+}
+ATOMICS = (*_UPDATES, "tl.atomic_load_elem_op", "tl.atomic_store_elem_op")
+
+
+def atomic(lifter: CodeLifter, call: tirx.Call) -> tuple[CodeStmt, ...]:
+    """An atomic operation as a statement."""
+    name, load = operator(call), pointed(call.args[0])
+    if name == "tl.atomic_load_elem_op":
+        return ()
+    if name == "tl.atomic_store_elem_op":
+        target = lifter.element(load.buffer, list(load.indices))
+        return (Put(target, cast(lifter.value(call.args[1]), target.dtype), lifter.location),)
+    op, count = _UPDATES[name]
+    if count == 1:
+        target = lifter.element(load.buffer, list(load.indices))
+        taken = cast(lifter.value(call.args[1]), target.dtype)
+        return (Update(target, op, taken, location=lifter.location),)
+    source, updates = pointed(call.args[1]), []
+    for lane in range(count):
+        target = lifter.element(load.buffer, _moved(load, lane))
+        taken = cast(lifter.element(source.buffer, _moved(source, lane)), target.dtype)
+        updates.append(Update(target, op, taken, location=lifter.location))
+    return tuple(updates)
+
+
+def atomic_value(lifter: CodeLifter, call: tirx.Call) -> Value:
+    """An atomic operation in an expression: what the element held before it."""
+    name, load = operator(call), pointed(call.args[0])
+    target = lifter.element(load.buffer, list(load.indices))
+    if name == "tl.atomic_load_elem_op":
+        return target
+    op, count = _UPDATES.get(name, ("", 0))
+    if count != 1:
+        raise unsupported(call, lifter.location)
+    old = scalar.typed_var("before", target.dtype)
+    taken = cast(lifter.value(call.args[1]), target.dtype)
+    lifter.before(Update(target, op, taken, old, location=lifter.location))
+    return Name(old, target.dtype)
+
+
+def _moved(load: tirx.BufferLoad, lane: int) -> list[tirx.PrimExpr]:
+    *outer, last = load.indices
+    return [*outer, scalar.simplify(last + lane)]

@@ -1,0 +1,172 @@
+"""What scalar code is lifted from: tensors, blocks, and how far variables go.
+
+A block is an array in L1 with all of its axes, in its own type. Buffers that share the bytes of another one under
+another shape or type (T.reshape, T.view) are views of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from tvm import arith, ir, tirx
+
+from tilelang_tt.diagnostics import Location, UnsupportedError
+from tilelang_tt.frontend.lift_expression import SAME_TYPE
+from tilelang_tt.frontend.refuse_gpu_code import location_of
+from tilelang_tt.ir import scalar
+from tilelang_tt.ir.buffers import Buffer, Memory, Tensor, unique_name
+from tilelang_tt.ir.code import Place, Value
+from tilelang_tt.ir.scalar import Expr, Var
+from tilelang_tt.ir.tile import ScalarParam
+
+_MEMORY = {
+    "shared": Memory.SHARED,
+    "shared.dyn": Memory.SHARED,
+    "local.fragment": Memory.FRAGMENT,
+    "local.reducer": Memory.FRAGMENT,
+    "local": Memory.LOCAL,
+    "local.var": Memory.LOCAL,
+}
+# Bytes of an element of each type that scalar code knows.
+BYTES = {
+    **dict.fromkeys(("bool", "int8", "uint8"), 1),
+    **dict.fromkeys(("float8_e4m3", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz"), 1),
+    "float8_e8m0fnu": 1,
+    **dict.fromkeys(("int16", "uint16", "float16", "bfloat16"), 2),
+    **dict.fromkeys(("int32", "uint32", "float32"), 4),
+    **dict.fromkeys(("int64", "uint64", "float64"), 8),
+}
+
+
+class Declarations:
+    """Tensors of a function, and blocks of the launch being lifted."""
+
+    def __init__(self, func: tirx.PrimFunc) -> None:
+        self.func = func
+        self.tensors: dict[tirx.Buffer, Tensor] = {}
+        self.names: set[str] = set()
+        self.owners: dict[Var, Tensor | Buffer] = {}  # the tensor or block whose bytes a TIR pointer means
+        self.blocks: dict[tirx.Buffer, Buffer] = {}
+        self.views: dict[Buffer, Buffer] = {}
+        self.known = arith.Analyzer()  # how far variables go
+
+    def unique(self, name: str) -> str:
+        """A C++ identifier near `name` that nothing else in the program has."""
+        base = "".join(c if c.isalnum() or c == "_" else "_" for c in name) or "block"
+        found = unique_name(base if not base[0].isdigit() else f"_{base}", self.names)
+        self.names.add(found)
+        return found
+
+    # --- tensors ----------------------------------------------------------------------------------
+
+    def param(self, index: int, var: tirx.Var) -> Tensor | ScalarParam:
+        if var not in self.func.buffer_map:
+            return ScalarParam(self.unique(str(var.name)), str(var.dtype), var)
+        return self.tensor(self.func.buffer_map[var], index)
+
+    def tensor(self, buffer: tirx.Buffer, index: int, *, workspace: bool = False) -> Tensor:
+        dtype, location = element_type(buffer), location_of(buffer)
+        name = self.unique(str(buffer.name))
+        tensor = Tensor(name, index, dtype, tuple(buffer.shape), workspace=workspace, location=location)
+        self.tensors[buffer] = tensor
+        self.owners[buffer.data] = tensor
+        for var in (extent for extent in buffer.shape if scalar.is_var(extent)):
+            self.known.bind(var, ir.Range(1, tirx.max_value("int32")), allow_override=True)
+        return tensor
+
+    # --- blocks -----------------------------------------------------------------------------------
+
+    def allocate(self, buffer: tirx.Buffer) -> None:
+        scope, location = str(buffer.scope()), location_of(buffer)
+        if scope not in _MEMORY:
+            raise UnsupportedError(
+                "TT108",
+                f"'{buffer.name}' has scope '{scope}', which this version does not support",
+                location=location,
+                help="use T.alloc_shared or T.alloc_fragment",
+            )
+        self.blocks[buffer] = self.owners[buffer.data] = self.block(buffer, _MEMORY[scope])
+
+    def block(self, buffer: tirx.Buffer, memory: Memory) -> Buffer:
+        shape = [scalar.int_value(extent) for extent in buffer.shape]
+        static = tuple(extent for extent in shape if extent is not None)
+        if len(static) != len(shape):
+            raise UnsupportedError(
+                "TT109",
+                f"'{buffer.name}' has a shape known only at run time: {list(buffer.shape)}",
+                location=location_of(buffer),
+                help="on-chip buffers need constant shapes",
+            )
+        return Buffer(self.unique(str(buffer.name)), element_type(buffer), static, memory, location_of(buffer))
+
+    def temporary(self, name: str, dtype: str, shape: tuple[int, ...], memory: Memory) -> Buffer:
+        """A block the user did not name."""
+        block = Buffer(self.unique(name), dtype, shape, memory)
+        self.blocks[tirx.decl_buffer(shape, dtype, block.name)] = block
+        return block
+
+    def source(self, buffer: tirx.Buffer, location: Location | None) -> Tensor | Buffer:
+        """The tensor or block that a TIR buffer is, or a view of one."""
+        found = self.tensors.get(buffer) or self.blocks.get(buffer)
+        if found is not None:
+            return found
+        owner = self.owners.get(buffer.data)
+        if owner is None or not _begins_with_it(buffer):
+            raise UnsupportedError(
+                "TT116",
+                f"'{buffer.name}' is not a tensor, a block, or a view of one",
+                location=location,
+                help="use the buffer itself",
+            )
+        if isinstance(owner, Tensor):
+            view = Tensor(self.unique(str(buffer.name)), owner.param, element_type(buffer), tuple(buffer.shape))
+            self.tensors[buffer] = view
+            return view
+        self.blocks[buffer] = block = self.block(buffer, owner.memory)
+        self.views[block] = owner
+        return block
+
+    # --- places -----------------------------------------------------------------------------------
+
+    def place(
+        self, buffer: tirx.Buffer, indices: Sequence[tirx.PrimExpr], at: tuple[Value, ...], location: Location | None
+    ) -> Place:
+        """An element; along which axes it may lie outside of a tensor is what cannot be ruled out."""
+        source = self.source(buffer, location)
+        if isinstance(source, Buffer):
+            return Place(source, at)
+        pairs = enumerate(zip(indices, buffer.shape, strict=True))
+        unsure = tuple(axis for axis, (index, extent) in pairs if not self.inside(index, extent))
+        return Place(source, at, unsure)
+
+    def inside(self, index: Expr, extent: Expr) -> bool:
+        return bool(self.known.can_prove(tirx.And(index >= 0, index < extent)))
+
+    @contextmanager
+    def counting(self, var: Var, start: Expr, extent: Expr) -> Iterator[None]:
+        """Inside, the variable of a loop is between its ends."""
+        self.known.bind(var, ir.Range.from_min_extent(start, extent), allow_override=True)
+        yield
+
+
+def element_type(buffer: tirx.Buffer) -> str:
+    dtype = SAME_TYPE.get(str(buffer.dtype), str(buffer.dtype))
+    if dtype not in BYTES:
+        raise UnsupportedError(
+            "TT110",
+            f"'{buffer.name}' has dtype {dtype}, which this version does not support",
+            location=location_of(buffer),
+            help=f"use one of {', '.join(BYTES)}",
+        )
+    return dtype
+
+
+def _begins_with_it(buffer: tirx.Buffer) -> bool:
+    """Whether a view begins where its memory does, and has no gaps."""
+    steps, step = [], 1
+    for extent in reversed(list(buffer.shape)):
+        steps.append(step)
+        step = step * extent
+    compact = all(map(scalar.equal, list(buffer.strides), reversed(steps))) if len(buffer.strides) else True
+    return compact and scalar.int_value(buffer.elem_offset) in (0, None)

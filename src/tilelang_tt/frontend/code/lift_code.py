@@ -1,0 +1,275 @@
+"""Lift a function to scalar code: every T.Kernel is one `Code` statement.
+
+    before   for i in T.serial(n):
+                 if A[i] > 0: T.atomic_add(count[0], 1)
+    after    For i < n
+               If A[i] > 0
+                 Update add count[0] by 1
+
+This is the way for kernels that the tile engines cannot carry out. TIR is translated statement by statement, threads
+and barriers included. `run_threads_in_turn` then makes loops of the threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack
+
+from tvm import tirx
+
+from tilelang_tt.diagnostics import Location, UnsupportedError
+from tilelang_tt.frontend.code.atomics import ATOMICS, atomic, atomic_value
+from tilelang_tt.frontend.code.declarations import Declarations
+from tilelang_tt.frontend.code.tile_operations import TILE_OPERATIONS
+from tilelang_tt.frontend.code.values import cast, value
+from tilelang_tt.frontend.lift_expression import operator
+from tilelang_tt.frontend.refuse_gpu_code import GPU_ONLY, HARMLESS, location_of, macro_note
+from tilelang_tt.frontend.tir.restore_user_lines import restore_user_lines
+from tilelang_tt.ir import scalar
+from tilelang_tt.ir.code import (
+    Barrier,
+    Code,
+    CodeStmt,
+    Constant,
+    For,
+    If,
+    Jump,
+    Let,
+    Name,
+    Op,
+    Place,
+    Put,
+    Threads,
+    Value,
+    While,
+)
+from tilelang_tt.ir.scalar import Expr, Var
+from tilelang_tt.ir.tile import Launch, ScalarParam, TileProgram
+from tilelang_tt.options import Options
+
+_KERNEL = "tilelang_root"
+_JUMPS = {"tirx.continue_loop": "continue", "tirx.break_loop": "break", "tl.loop_break": "break"}
+_BARRIERS = ("tirx.tvm_storage_sync", "tl.sync_warp")
+_NOTHING = ("tirx.assume", "tl.assume", "tirx.likely", *HARMLESS)
+Blocks = tuple[tuple[Var, Expr], ...]
+
+
+def lift_code(func: tirx.PrimFunc, options: Options, why: str) -> TileProgram:
+    """The function as scalar code, all of it; `why` it is not tiles."""
+    return _Function(restore_user_lines(func), options, why).program()
+
+
+class _Function:
+    def __init__(self, func: tirx.PrimFunc, options: Options, why: str) -> None:
+        self.func, self.options, self.why = func, options, why
+        self.declared = Declarations(func)
+
+    def program(self) -> TileProgram:
+        params = tuple(self.declared.param(index, var) for index, var in enumerate(self.func.params))
+        launches = self.launches(self.func.body, (), {})
+        if not launches:
+            raise UnsupportedError("TT103", f"function '{self.name}' has no T.Kernel", help="add one")
+        tensors = self.declared.tensors.values()
+        extents = [extent for tensor in tensors for extent in tensor.shape]
+        extents += [extent for launch in launches for _, extent in launch.blocks]
+        sizes = tuple(dict.fromkeys(var for extent in extents for var in scalar.variables(extent)))
+        params += tuple(tensor for tensor in tensors if tensor.workspace)
+        params = tuple(one for one in params if not (isinstance(one, ScalarParam) and one.var in sizes)) + tuple(
+            one for one in params if isinstance(one, ScalarParam) and one.var in sizes
+        )
+        views = tuple(tensor for tensor in tensors if tensor not in params)
+        return TileProgram(self.name, params, sizes, tuple(launches), self.options, views=views)
+
+    @property
+    def name(self) -> str:
+        return str(self.func.attrs["global_symbol"]) if "global_symbol" in self.func.attrs else "main"
+
+    def launches(self, stmt: tirx.Stmt, blocks: Blocks, threads: dict[Var, int]) -> list[Launch]:
+        """Every T.Kernel below a statement, in order."""
+        match stmt:
+            case tirx.SeqStmt():
+                indices = {part.var: int(part.value.args[0]) for part in stmt.seq if _is_thread_index(part)}
+                parts = [part for part in stmt.seq if not _is_thread_index(part)]
+                return [one for part in parts for one in self.launches(part, blocks, threads | indices)]
+            case tirx.For() if stmt.thread_binding is not None and _tag(stmt).startswith("blockIdx"):
+                return self.launches(stmt.body, (*blocks, (stmt.loop_var, stmt.extent)), threads)
+            case tirx.AttrStmt():
+                return self.launches(stmt.body, blocks, threads)
+            case tirx.SBlockRealize() if blocks or stmt.block.name_hint == _KERNEL:
+                return [self.launch(stmt, blocks, threads)]
+            case tirx.SBlockRealize():
+                for buffer in stmt.block.alloc_buffers:
+                    others = sum(tensor.workspace for tensor in self.declared.tensors.values())
+                    self.declared.tensor(buffer, len(self.func.params) + others, workspace=True)
+                return self.launches(stmt.block.body, blocks, threads)
+            case tirx.Evaluate() if not isinstance(stmt.value, tirx.Call):
+                return []
+            case tirx.AssertStmt():
+                return []
+        raise UnsupportedError(
+            "TT106",
+            f"{type(stmt).__name__} outside a T.Kernel",
+            location=location_of(stmt),
+            help="move the statement into the T.Kernel block",
+        )
+
+    def launch(self, stmt: tirx.Stmt, blocks: Blocks, threads: dict[Var, int]) -> Launch:
+        declared, location = self.declared, location_of(stmt)
+        declared.blocks, declared.views = {}, {}
+        extents = [int(extent) for extent in stmt.block.annotations.get("tl.launch_threads", (1, 1, 1))]
+        lifter = CodeLifter(declared, {var: extents[axis] for var, axis in threads.items()}, extents, location)
+        with ExitStack() as ranges:
+            for var, extent in blocks:
+                ranges.enter_context(declared.counting(var, scalar.const(0), extent))
+            for var, axis in threads.items():
+                ranges.enter_context(declared.counting(var, scalar.const(0), scalar.const(extents[axis])))
+            body = lifter.block(stmt.block)
+        axes = tuple((var, extents[axis]) for var, axis in threads.items())
+        code = Code(
+            (Threads(axes, body, location),) if axes else body,
+            tuple(block for block in dict.fromkeys(declared.blocks.values()) if block not in declared.views),
+            tuple(declared.views.items()),
+            self.why,
+            location,
+        )
+        grid = tuple((var, scalar.simplify(extent)) for var, extent in blocks)
+        taken = frozenset(tensor.name for tensor in declared.tensors.values())
+        return Launch(self.name, grid, (), (code,), location, tensor_names=taken)
+
+
+class CodeLifter:
+    """The statements of one launch."""
+
+    def __init__(
+        self, declared: Declarations, threads: dict[Var, int], extents: list[int], location: Location | None
+    ) -> None:
+        self.declared, self.threads, self.extents, self.location = declared, threads, extents, location
+        self.names: dict[Var, Value] = {}
+        self.pending: list[CodeStmt] = []
+        self.reducers: dict[Var, str] = {}  # data of a T.alloc_reducer -> how it combines
+        self.shared = False  # inside a T.Parallel, whose rounds all threads share
+
+    # --- what values need -------------------------------------------------------------------------
+
+    def before(self, *stmts: CodeStmt) -> None:
+        self.pending += stmts
+
+    def element(self, buffer: tirx.Buffer, indices: list[tirx.PrimExpr]) -> Place:
+        at = tuple(value(self, index) for index in indices)
+        return self.declared.place(buffer, indices, at, self.location)
+
+    @property
+    def special(self) -> dict[str, Callable[[tirx.Call], Value]]:
+        return {name: lambda call: atomic_value(self, call) for name in ATOMICS}
+
+    def value(self, expr: tirx.PrimExpr) -> Value:
+        return value(self, expr)
+
+    # --- statements -------------------------------------------------------------------------------
+
+    def body(self, stmt: tirx.Stmt) -> tuple[CodeStmt, ...]:
+        """A statement, and before it what its values need."""
+        if isinstance(stmt, tirx.SeqStmt):
+            return tuple(lifted for part in stmt.seq for lifted in self.body(part))
+        around, outer = self.location, self.pending
+        self.location, self.pending = location_of(stmt) or around, []
+        lifted = self.statement(stmt)
+        result = (*self.pending, *lifted)
+        self.location, self.pending = around, outer
+        return result
+
+    def statement(self, stmt: tirx.Stmt) -> tuple[CodeStmt, ...]:
+        location = self.location
+        match stmt:
+            case tirx.BufferStore():
+                target = self.element(stmt.buffer, list(stmt.indices))
+                return (Put(target, cast(self.value(stmt.value), target.dtype), location),)
+            case tirx.Bind():
+                return (Let(stmt.var, self.value(stmt.value), location),)
+            case tirx.For():
+                return self.loop(stmt)
+            case tirx.While():
+                return (While(self.value(stmt.condition), self.body(stmt.body), location),)
+            case tirx.IfThenElse():
+                otherwise = self.body(stmt.else_case) if stmt.else_case is not None else ()
+                return (If(self.value(stmt.condition), self.body(stmt.then_case), otherwise, location),)
+            case tirx.SBlockRealize():
+                return self.block(stmt.block)
+            case tirx.AttrStmt():
+                return self.body(stmt.body)
+            case tirx.Evaluate():
+                return self.evaluate(stmt)
+            case tirx.AssertStmt():
+                return ()
+        raise UnsupportedError(
+            "TT111",
+            f"{type(stmt).__name__} is not supported by this version",
+            location=location,
+            help="express it with loops, conditions and assignments",
+        )
+
+    def block(self, block: tirx.SBlock) -> tuple[CodeStmt, ...]:
+        for buffer in block.alloc_buffers:
+            self.declared.allocate(buffer)
+        for key in ("reducer_info", "reducer_info_v2"):
+            for data, facts in block.annotations.get(key, {}).items():
+                self.reducers[data] = str(facts["op"])
+        return self.body(block.body)
+
+    def loop(self, stmt: tirx.For) -> tuple[CodeStmt, ...]:
+        var, location = stmt.loop_var, self.location
+        if stmt.thread_binding is not None:
+            index = next(iter(axis for axis in self.threads if _tag(stmt).endswith(str(axis.name)[-1])), None)
+            if index is None:
+                raise UnsupportedError("TT111", f"a loop bound to {_tag(stmt)}", location=location, help="use T.Kernel")
+            return (Let(var, Name(index, "int32"), location), *self.body(stmt.body))
+        together = stmt.kind == tirx.ForKind.PARALLEL and not self.shared
+        start, extent = self.value(stmt.min), self.value(stmt.extent)
+        step = stmt.step if stmt.step is not None else scalar.const(1)
+        with self.declared.counting(var, stmt.min, stmt.extent):
+            around, self.shared = self.shared, self.shared or together
+            body = self.body(stmt.body)
+            self.shared = around
+        if scalar.int_value(step) == 1:
+            return (For(var, start, extent, body, together, location),)
+        rounds = self.value(scalar.simplify(tirx.floordiv(stmt.extent + step - 1, step)))
+        count = scalar.var(f"{var.name}_round")
+        moved = Op("add", (start, Op("mul", (Name(count, "int32"), self.value(step)), "int32")), "int32")
+        return (For(count, Constant(0, "int32"), rounds, (Let(var, moved, location), *body), together, location),)
+
+    def evaluate(self, stmt: tirx.Stmt) -> tuple[CodeStmt, ...]:
+        call, location = stmt.value, self.location
+        if not isinstance(call, tirx.Call):
+            return ()
+        op = operator(call)
+        if op in _BARRIERS:
+            return (Barrier(location),)
+        if op in _NOTHING:
+            return ()
+        if op in _JUMPS:
+            return (Jump(_JUMPS[op], location),)  # type: ignore[arg-type]
+        if op in ATOMICS:
+            return atomic(self, call)
+        if op in TILE_OPERATIONS:
+            return TILE_OPERATIONS[op](self, call)
+        for prefix, what, instead in GPU_ONLY:
+            if op.startswith(prefix):
+                raise UnsupportedError(
+                    "TT102", f"{op} is {what}", location=location, notes=macro_note(stmt), help=instead
+                )
+        raise UnsupportedError(
+            "TT113",
+            f"{op} is not supported by this version",
+            location=location,
+            notes=macro_note(stmt),
+            help="docs/reference/operations.md lists what is",
+        )
+
+
+def _is_thread_index(stmt: tirx.Stmt) -> bool:
+    value = stmt.value if isinstance(stmt, tirx.Bind) else None
+    return isinstance(value, tirx.Call) and operator(value).endswith("launch_thread_idx")
+
+
+def _tag(loop: tirx.For) -> str:
+    return str(loop.thread_binding.thread_tag)

@@ -1,0 +1,203 @@
+"""Lift expressions to values of scalar code: one to one, every operation in TileLang's own type.
+
+before   T.Cast("float32", A[i]) * T.float32(2)
+after    float32(A[i]) * 2
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Protocol
+
+from tvm import tirx
+
+from tilelang_tt.diagnostics import Location, UnsupportedError
+from tilelang_tt.frontend.lift_expression import COMPARED, SAME_TYPE, operator
+from tilelang_tt.ir.code import CodeStmt, Constant, Name, Op, Place, Value
+from tilelang_tt.ir.scalar import Var
+
+_ARITHMETIC: dict[type[tirx.PrimExpr], str] = {
+    tirx.Add: "add",
+    tirx.Sub: "sub",
+    tirx.Mul: "mul",
+    tirx.Max: "max",
+    tirx.Min: "min",
+    tirx.And: "and",
+    tirx.Or: "or",
+    **COMPARED,
+}
+_DIVISIONS: dict[type[tirx.PrimExpr], tuple[str, str]] = {  # of integers, of floats
+    tirx.Div: ("trunc_div", "div"),
+    tirx.Mod: ("trunc_mod", "fmod"),
+    tirx.FloorDiv: ("floor_div", "floor_div"),
+    tirx.FloorMod: ("floor_mod", "floor_mod"),
+}
+# Calls by the last part of their name: the operation here.
+CALLS = {
+    "fabs": "abs",
+    "nearbyint": "rint",
+    "round_ties_away_from_zero": "round",
+    "bitwise_and": "bit_and",
+    "bitwise_or": "bit_or",
+    "bitwise_xor": "bit_xor",
+    "shift_left": "shift_left",
+    "shift_right": "shift_right",
+    "fast_rcp": "reciprocal",
+    **{f"__{name}": name for name in ("exp", "exp10", "log", "log2", "log10", "sin", "cos", "tan")},
+    **{
+        name: name
+        for name in (
+            *("exp", "exp2", "exp10", "log", "log2", "log10", "log1p", "expm1", "sqrt", "rsqrt", "pow", "fmod"),
+            *("sin", "cos", "tan", "sinh", "cosh", "tanh", "asin", "acos", "atan", "atan2", "asinh", "acosh", "atanh"),
+            *(
+                "abs",
+                "floor",
+                "ceil",
+                "trunc",
+                "round",
+                "erf",
+                "sigmoid",
+                "isnan",
+                "isinf",
+                "isfinite",
+                "copysign",
+                "hypot",
+            ),
+            *("clz", "popcount", "ldexp", "nextafter"),
+        )
+    },
+    **{f"ieee_{name}": name for name in ("add", "sub", "mul")},
+    "ieee_fdiv": "div",
+    "ieee_fsqrt": "sqrt",
+    "ieee_frsqrt": "rsqrt",
+    "ieee_frcp": "reciprocal",
+    "ieee_fmaf": "fma",
+}
+_OF_TWO = frozenset(
+    ("add", "sub", "mul", "div", "pow", "fmod", "atan2", "copysign", "hypot", "ldexp", "nextafter")
+    + ("bit_and", "bit_or", "bit_xor", "shift_left", "shift_right")
+)
+
+
+class Lifter(Protocol):
+    """What lifting an expression asks of the one that lifts the statement around it."""
+
+    location: Location | None
+    names: dict[Var, Value]  # variables that stand for something else
+
+    def before(self, *stmts: CodeStmt) -> None:
+        """Statements that have to come first."""
+
+    def element(self, buffer: tirx.Buffer, indices: list[tirx.PrimExpr]) -> Place: ...
+
+    @property
+    def special(self) -> dict[str, Callable[[tirx.Call], Value]]:
+        """Calls that need statements, or know of threads."""
+
+
+def value(lifter: Lifter, expr: tirx.PrimExpr) -> Value:
+    match expr:
+        case bool() | int():
+            return Constant(int(expr), "bool" if isinstance(expr, bool) else "int32")
+        case float():
+            return Constant(expr, "float32")
+        case tirx.IntImm():
+            return Constant(int(expr.value), str(expr.dtype))
+        case tirx.FloatImm():
+            return Constant(float(expr.value), str(expr.dtype))
+        case tirx.Var():
+            return lifter.names.get(expr, Name(expr, _type(expr)))
+        case tirx.BufferLoad():
+            return lifter.element(expr.buffer, list(expr.indices))
+        case tirx.Cast():
+            return cast(value(lifter, expr.value), _type(expr))
+        case tirx.Not():
+            return Op("not", (value(lifter, expr.a),), "bool")
+        case tirx.Select():
+            return _choice(lifter, expr.condition, expr.true_value, expr.false_value)
+        case tirx.Let():
+            lifter.names[expr.var] = value(lifter, expr.value)
+            return value(lifter, expr.body)
+        case tirx.Call():
+            return _call(lifter, expr)
+    return _operation(lifter, expr)
+
+
+def _operation(lifter: Lifter, expr: tirx.PrimExpr) -> Value:
+    dtype = _type(expr)
+    kinds = _DIVISIONS.get(type(expr))
+    name = _ARITHMETIC.get(type(expr)) if kinds is None else kinds[is_float(_type(expr.a))]
+    if name is None:
+        raise unsupported(expr, lifter.location)
+    return Op(name, (value(lifter, expr.a), value(lifter, expr.b)), dtype)
+
+
+def _choice(lifter: Lifter, test: tirx.PrimExpr, yes: tirx.PrimExpr, no: tirx.PrimExpr) -> Value:
+    arms = value(lifter, yes), value(lifter, no)
+    return Op("where", (value(lifter, test), *arms), arms[0].dtype)
+
+
+def _call(lifter: Lifter, call: tirx.Call) -> Value:
+    full = operator(call)
+    if full in lifter.special:
+        return lifter.special[full](call)
+    name, dtype, args = full.rpartition(".")[2], _type(call), list(call.args)
+    if name == "if_then_else":
+        return _choice(lifter, *args)
+    if name == "infinity":
+        return Constant(math.inf, dtype)
+    if name in ("likely", "__ldg"):
+        return value(lifter, pointed(args[0]) if name == "__ldg" else args[0])
+    if name == "reinterpret":
+        return Op("bitcast", (value(lifter, args[0]),), dtype)
+    if name == "bitwise_not":
+        return Op("bit_xor", (value(lifter, args[0]), Constant(-1, dtype)), dtype)
+    if name == "pow_of_int":
+        return _power(value(lifter, args[0]), int(args[1]))
+    if name == "clamp":
+        number, low, high = (value(lifter, arg) for arg in args)
+        return Op("min", (Op("max", (number, low), dtype), high), dtype)
+    if name not in CALLS:
+        raise unsupported(call, lifter.location)
+    op = CALLS[name]
+    count = 3 if op == "fma" else 2 if op in _OF_TWO else 1  # ieee_* have a rounding mode behind their operands
+    return Op(op, tuple(value(lifter, arg) for arg in args[:count]), dtype)
+
+
+def _power(base: Value, exponent: int) -> Value:
+    result = base
+    for _ in range(exponent - 1):
+        result = Op("mul", (result, base), base.dtype)
+    return result if exponent > 0 else Constant(1.0, base.dtype)
+
+
+def cast(of: Value, dtype: str) -> Value:
+    return of if of.dtype == dtype else Op("cast", (of,), dtype)
+
+
+def pointed(pointer: tirx.PrimExpr) -> tirx.PrimExpr:
+    """The element that T.access_ptr or T.address_of points to."""
+    inner = pointer.args[0] if isinstance(pointer, tirx.Call) else pointer
+    if isinstance(pointer, tirx.BufferLoad):
+        return pointer
+    if isinstance(inner, tirx.BufferLoad):
+        return inner
+    raise unsupported(pointer, None)
+
+
+def is_float(dtype: str) -> bool:
+    return dtype.startswith(("float", "bfloat"))
+
+
+def _type(expr: tirx.PrimExpr) -> str:
+    return SAME_TYPE.get(str(expr.dtype), str(expr.dtype))
+
+
+def unsupported(expr: tirx.PrimExpr, location: Location | None) -> UnsupportedError:
+    return UnsupportedError(
+        "TT134",
+        f"'{expr}' has no form in scalar code in this version",
+        location=location,
+        help="docs/reference/operations.md lists the supported operations",
+    )
