@@ -10,8 +10,8 @@ from typing import get_args
 import pytest
 
 from tilelang_tt.diagnostics import Location
+from tilelang_tt.ir import code, scalar, scalar_text
 from tilelang_tt.ir import kernel as k
-from tilelang_tt.ir import scalar, scalar_text
 from tilelang_tt.ir import tile as t
 from tilelang_tt.ir.buffers import Buffer, Memory, Read, Region, Tensor, TileAccess
 from tilelang_tt.ir.cb import Cb, CbCall, CbKind
@@ -84,6 +84,7 @@ ROW, COL, BATCH = scalar.var("row"), scalar.var("col"), scalar.var("b")
 TENSOR = Tensor("A", 0, "bfloat16", (scalar.const(128), scalar.var("N")))
 X = Buffer("X", "bfloat16", (32, 64), Memory.SHARED, HERE)
 Y = Buffer("Y", "float32", (32, 64), Memory.FRAGMENT)
+TEMPORARY = Buffer("s", "int8", (4,), Memory.LOCAL)
 ACCESS = TileAccess(TENSOR, BATCH, ROW, COL + 2, 1, 2, True, True, BATCH < 3)
 GEMM = t.Gemm(X, X, Y, True, True, scalar.is_zero(ROW), SubBlock(1, 2), HERE)
 
@@ -130,6 +131,10 @@ Section with Y in DST
     ),
     Read(scalar.var("n"), TENSOR, COL + 1): "Read n = A[col + 1]",
     t.Set(ROW, ROW + 1): "Set row = row + 1",
+    code.Code((code.Barrier(HERE),), (TEMPORARY,), why="it waits", location=HERE): """\
+Code because "it waits"  # user.py:7
+  block s: local int8[4]
+  Barrier  # user.py:7""",
     t.Each((t.Axis(AT_I, 32),), Access(Y, (AT_I, COL)), Access(TENSOR, (AT_I + 1, BATCH)), location=HERE): (
         "Each i < 32: Y[i, col] = A[i + 1, b]  # user.py:7"
     ),

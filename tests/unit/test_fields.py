@@ -8,11 +8,11 @@ from typing import get_args
 
 import pytest
 
-from tilelang_tt.ir import kernel, scalar, tile
+from tilelang_tt.ir import code, kernel, scalar, tile
 from tilelang_tt.ir.buffers import Buffer, Gather, Memory, Part, Read, Region, Tensor
 from tilelang_tt.ir.elements import Apply, Element
 from tilelang_tt.ir.engine import PackTile, Sfpu
-from tilelang_tt.ir.fields import Mark, defined, expressions, rebuilt, renamed, with_expressions
+from tilelang_tt.ir.fields import Mark, defined, expressions, rebuilt, renamed, walk, with_expressions
 from tilelang_tt.ir.movement import ReadRow, RowPlace
 from tilelang_tt.ir.tile import Branch, Copy, Fill, Gemm, Loop, Map, Reduce, Section, Start, reads, unpacks, writes
 
@@ -20,11 +20,14 @@ a, b, c, d = (Buffer(name, "float32", (32, 32), Memory.SHARED) for name in "abcd
 n, m = scalar.var("n"), scalar.var("m")
 
 
-@pytest.mark.parametrize("stmt", [*get_args(tile.Stmt), *get_args(kernel.KernelStmt)], ids=lambda cls: cls.__name__)
+STATEMENTS = [*get_args(tile.Stmt), *get_args(kernel.KernelStmt), *get_args(code.CodeStmt)]
+
+
+@pytest.mark.parametrize("stmt", STATEMENTS, ids=lambda cls: f"{cls.__module__.rpartition('.')[2]}.{cls.__name__}")
 def test_nested_statements_are_marked(stmt: type) -> None:
     """A field of statements that is not marked would be missed by every walk."""
     for field in dataclass_fields(stmt):
-        nested = str(field.type) in ("tuple[Stmt, ...]", "tuple[KernelStmt, ...]")
+        nested = str(field.type) in ("tuple[Stmt, ...]", "tuple[KernelStmt, ...]", "tuple[CodeStmt, ...]")
         assert nested == (field.metadata.get("mark") is Mark.BODY)
 
 
@@ -52,6 +55,16 @@ def test_renaming_reaches_everything() -> None:
     assert branch.otherwise == (Fill(d, 0.0),)
     assert new.stages == 3
     assert renamed(nest, {d: a}) is nest
+
+
+def test_scalar_code_is_reached_too() -> None:
+    start, count = code.Name(m, "int32"), code.Constant(4, "int32")
+    put = code.Put(code.Place(a, (code.Name(n, "int32"), start)), code.Place(b, (start, start)))
+    nest = code.Code((code.For(n, start, count, (put,)),), (a, b))
+    assert [reads(stmt) + writes(stmt) for stmt in walk((nest,))] == [(), (), (b, a)]
+    assert [defined(stmt) for stmt in walk((nest,))] == [(), (n,), ()]
+    (loop,) = renamed(nest, {a: d}).body
+    assert loop.body == (replace(put, target=replace(put.target, source=d)),)
 
 
 def test_renaming_under_a_mark() -> None:

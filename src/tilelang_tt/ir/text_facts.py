@@ -44,11 +44,12 @@ def _optional_int(reader: Reader) -> int | None:
     return None if reader.maybe("None") else reader.int()
 
 
-def _defined(var: Var) -> str:
+def typed(var: Var) -> str:
+    """The type of a variable behind its name, but for an int32."""
     return "" if str(var.dtype) == "int32" else f": {var.dtype}"
 
 
-def _new(reader: Reader) -> Var:
+def read_new(reader: Reader) -> Var:
     name = reader.name()
     return reader.sight.variable(name, reader.name() if reader.maybe(":") else "int32")
 
@@ -68,8 +69,8 @@ CODECS: dict[str, Codec] = {
     "location": Codec(lambda location, _: place(location).removeprefix("  # "), Reader.location),
     "word": Codec(lambda value, _: value, Reader.name),
     "expr": Codec(lambda value, names: names.expr(value), read_expr),
-    "new": Codec(lambda var, names: f"{names.bind(var)}{_defined(var)}", _new),
-    "see": Codec(lambda var, names: f"{names.see(var)}{_defined(var)}", _new),
+    "new": Codec(lambda var, names: f"{names.bind(var)}{typed(var)}", read_new),
+    "see": Codec(lambda var, names: f"{names.see(var)}{typed(var)}", read_new),
     "var": Codec(lambda var, names: names(var), read_expr),
     "buffer": Codec(lambda buffer, names: names(buffer), lambda reader: reader.sight.thing(reader.name(), Buffer)),
     "tensor": Codec(lambda tensor, names: names(tensor), lambda reader: reader.sight.thing(reader.name(), Tensor)),

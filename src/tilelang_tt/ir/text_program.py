@@ -20,6 +20,8 @@ from tilelang_tt.ir.text_facts import (
     constant_text,
     read_buffer_layout,
     read_constant,
+    read_new,
+    typed,
 )
 from tilelang_tt.ir.text_tile import body_text, read_body
 from tilelang_tt.ir.tile import Launch, ScalarParam, TileProgram
@@ -57,7 +59,7 @@ class _TileText:
         yield f"program {self.program.name}"
         yield f"{INDENT}target {_target(self.program.options)}"
         for var in self.program.sizes:
-            yield f"{INDENT}size {self.names.bind(var)}"
+            yield f"{INDENT}size {self.names.bind(var)}{typed(var)}"
         scalars = [param for param in self.program.params if isinstance(param, ScalarParam)]
         names = {param: self.names.see(param.var) for param in scalars}  # tensors before them may depend on them
         for param in self.program.params:
@@ -173,7 +175,7 @@ class _Parser:
         if reader.maybe("target "):
             self.found = replace(found, options=_read_target(reader))
         elif reader.maybe("size "):
-            self.found = replace(found, sizes=(*found.sizes, self.sight.variable(reader.name())))
+            self.found = replace(found, sizes=(*found.sizes, read_new(reader)))
         elif reader.peek("scalar "):
             self.found = replace(found, params=(*found.params, _read_scalar(reader)))
         elif reader.maybe("tensor "):

@@ -21,12 +21,14 @@ from dataclasses import replace
 
 from tilelang_tt.ir import scalar, tile
 from tilelang_tt.ir.buffers import Buffer, Gather, Part, Read, Region, RowPages, TileAccess, is_whole, whole
+from tilelang_tt.ir.code import Code
 from tilelang_tt.ir.fields import children
 from tilelang_tt.ir.grammar import Codec, Form, Grammar
 from tilelang_tt.ir.scalar import Expr
 from tilelang_tt.ir.scalar_parse import read_expr
 from tilelang_tt.ir.section import SubBlock
 from tilelang_tt.ir.text import AXES, INDENT, Line, Names, Reader, Sight, place
+from tilelang_tt.ir.text_code import code_head, code_text, read_code
 from tilelang_tt.ir.text_elements import element_text, read_access, read_element, read_source
 from tilelang_tt.ir.text_facts import CODECS
 from tilelang_tt.ir.text_schedule import read_schedule, schedule_text
@@ -173,12 +175,15 @@ _OWN |= {
 
 def stmt_text(stmt: tile.Stmt, names: Names) -> str:
     """The line of a statement, without what is nested in it. A Loop brings its variable into sight."""
-    return GRAMMAR.write(stmt, names)
+    return code_head(stmt, names) if isinstance(stmt, Code) else GRAMMAR.write(stmt, names)
 
 
 def body_text(body: tuple[tile.Stmt, ...], names: Names, depth: int) -> Iterator[str]:
     for stmt in body:
         yield f"{INDENT * depth}{stmt_text(stmt, names)}{place(stmt.location)}"
+        if isinstance(stmt, Code):
+            yield from code_text(stmt, names, depth + 1)
+            continue
         for number, nested in enumerate(children(stmt)):
             if number and nested:
                 yield f"{INDENT * depth}Else"
@@ -206,6 +211,8 @@ def read_body(lines: tuple[Line, ...], sight: Sight) -> tuple[tile.Stmt, ...]:
 
 def read_stmt(line: Line, sight: Sight) -> tile.Stmt:
     """A statement with what is nested in it; without the other arm of a branch, which is the next line."""
+    if line.text == "Code" or line.text.startswith("Code "):
+        return read_code(line, sight)
     cls, values = _STATEMENTS.read(Reader(line.text, sight))
     inner = tuple(one for one in line.nested if not one.text.startswith("Schedule "))
     nested = read_body(inner, sight)

@@ -268,24 +268,8 @@ class Publish:
     location: Location | None = None
 
 
-Stmt = (
-    Loop
-    | Branch
-    | Read
-    | Set
-    | Code
-    | Each
-    | Copy
-    | Fill
-    | Gemm
-    | Map
-    | Section
-    | Reduce
-    | Transpose
-    | Load
-    | Store
-    | Publish
-)
+Lifted = Loop | Branch | Read | Set | Code | Each | Copy | Fill | Gemm | Reduce
+Stmt = Lifted | Map | Section | Transpose | Load | Store | Publish
 
 
 @dataclass(frozen=True)
