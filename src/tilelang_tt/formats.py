@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 # Bytes of one 32x32 tile, by tt::DataFormat name (block formats: mantissas + 64 exponent bytes).
 TILE_BYTES: dict[str, int] = {
     "Float32": 4096,
@@ -43,6 +45,22 @@ INTEGERS = frozenset(("bool", "int8", "uint8", "int16", "uint16", "int32", "uint
 # Floats of 8 bits by the layout of those bits; the others are stored, but nothing rounds to them.
 FLOAT8 = {"float8_e4m3": "e4m3", "float8_e4m3fn": "e4m3", "float8_e5m2": "e5m2"}
 INTEGER_FORMATS = frozenset(("Int32", "UInt32", "UInt16", "UInt8"))
+
+FLAT_PAGE_BYTES = 4096  # of a tensor without tiles, whose elements follow each other in the bytes of their own type
+
+
+def element_bits(dtype: str) -> int:
+    """Bits of an element type, by the name that TileLang gives it."""
+    if dtype == "bool":
+        return 8
+    found = re.match(r"[a-z]+(\d+)", dtype)
+    assert found is not None, dtype
+    return int(found[1])
+
+
+def flat_format(dtype: str) -> str:
+    """The format that stands for the words of a flat tensor; elements of 8 bytes are two words."""
+    return {1: "UInt8", 2: "UInt16"}.get(-(-element_bits(dtype) // 8), "UInt32")
 
 
 def format_of(dtype: str, float16: str) -> str:

@@ -260,6 +260,17 @@ reader -> compute, 3 blocks, unpacked to DST  # user.py:7
     )
 
 
+def test_a_flat_tensor() -> None:
+    pages = scalar.ceildiv(TENSOR.shape[1] * 256, 4096)
+    layout = TensorLayout(None, None, pages, scalar.const(1), scalar.const(1), "UInt16", 4096, flat=True)
+    program = t.TileProgram("k", (TENSOR,), (TENSOR.shape[1],), (), Options(), {TENSOR: layout})
+    text = tile_text(program)
+    assert "[(N * 256 + 4095) // 4096, 1] tiles UInt16 of 4096 B, flat\n" in text
+    assert tile_text(parse_tile(text)) == text
+    (read,) = parse_tile(text).layouts.values()
+    assert read.flat
+
+
 # --- kernels --------------------------------------------------------------------------------------
 
 CB = Cb(0, "X", "Float16_b", 2048, 2, 3, Role.READER, Role.COMPUTE, False, (1, 2), HERE)

@@ -98,6 +98,7 @@ def _tensor(program: TileProgram, tensor: Tensor, written: bool) -> TensorPlan:
         size(layout.batch),
         by_rows=layout.by_rows,
         table=layout.table,
+        flat=layout.flat,
         row_window=_window(layout.row_window),
         col_window=_window(layout.col_window),
         fold=tensor.fold,

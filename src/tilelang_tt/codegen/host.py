@@ -14,6 +14,7 @@ queue is finished; DRAM keeps what lies there from launch to launch.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from tilelang_tt.arch import ARCHS, TILE
@@ -22,7 +23,7 @@ from tilelang_tt.codegen import host_tensor
 from tilelang_tt.codegen.host_expression import needs_floor
 from tilelang_tt.codegen.host_launch import workload_function
 from tilelang_tt.codegen.host_names import Names, is_float, one_line, string
-from tilelang_tt.formats import storage_note
+from tilelang_tt.formats import TILE_BYTES, element_bits, storage_note
 from tilelang_tt.runtime.plan import Param, Plan, Size, TensorPlan
 
 _READ = ("read", "read_write")
@@ -73,12 +74,23 @@ def _sizes(plan: Plan) -> Iterator[Size]:
 
 
 def _extents(plan: Plan, tensor: TensorPlan) -> tuple[Size, Size]:
-    """Rows and columns of a tensor, in elements; 1 where all of a tile's are the same."""
+    """Rows and columns of a tensor, in elements; 1 where all of a tile's are the same. A flat one is a row of words."""
+    if tensor.flat:
+        return 1, _words(plan.params[tensor.param], tensor.format)
     shape = tensor.shape_of(plan.params[tensor.param].shape)
     return (
         1 if tensor.row_axis is None else shape[tensor.row_axis],
         1 if tensor.col_axis is None else shape[tensor.col_axis],
     )
+
+
+def _words(param: Param, format: str) -> Size:
+    """Words of this format in a flat tensor."""
+    word, bits = 8 * TILE_BYTES[format] // TILE**2, element_bits(param.dtype)
+    if all(isinstance(extent, int) for extent in param.shape):
+        return -(-math.prod(int(extent) for extent in param.shape) * bits // word)
+    elements = " * ".join(f"({extent})" for extent in param.shape)
+    return f"{elements} * {bits // word}" if bits >= word else f"({elements} * {bits} + {word - 1}) // {word}"
 
 
 def _header(plan: Plan) -> str:
@@ -110,6 +122,8 @@ def _header(plan: Plan) -> str:
 def _storage(plan: Plan, tensor: TensorPlan) -> str:
     """The format of the file, and what it stands for where that does not go without saying."""
     param = plan.params[tensor.param]
+    if tensor.flat:
+        return f"{param.dtype}, elements in row-major order"
     if tensor.table:
         return f"{one_line(param.name)} as 32-bit words in row-major order"
     text = f"{param.dtype} as {tensor.format}" if storage_note(param.dtype, tensor.format) else tensor.format
@@ -190,7 +204,7 @@ def _tensor(plan: Plan, tensor: TensorPlan, names: Names) -> str:
 def _other_layout(tensor: TensorPlan) -> str:
     """Elements of a piece, and those it takes in its tiles, for axes that lie in pieces; or that there are no tiles."""
     windows = (("row_window", tensor.row_window), ("col_window", tensor.col_window))
-    rows = ",\n             .by_rows = true" if tensor.by_rows else ""
+    rows = ",\n             .by_rows = true" if tensor.by_rows or tensor.flat else ""
     return rows + "".join(
         f",\n             .{field} = {{{window.step}, {-(-window.extent // TILE) * TILE}}}"
         for field, window in windows

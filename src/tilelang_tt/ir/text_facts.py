@@ -101,8 +101,9 @@ _FORMS = Grammar(
         Form(
             TensorLayout,
             "rows axis {row_axis:optional_int}, columns axis {col_axis:optional_int}, {batch:times}[{row_tiles:expr}, "
-            "{col_tiles:expr}] tiles {format:word} of {page_bytes:int} B{table?, a table}{by_rows?, a page per row}"
-            "(? of {row_width:int} tiles?)(?, rows by {row_window:window}?)(?, columns by {col_window:window}?)",
+            "{col_tiles:expr}] tiles {format:word} of {page_bytes:int} B{table?, a table}{flat?, flat}"
+            "{by_rows?, a page per row}(? of {row_width:int} tiles?)"
+            "(?, rows by {row_window:window}?)(?, columns by {col_window:window}?)",
         ),
         Form(
             Stream,

@@ -96,7 +96,9 @@ def bind(
     for tensor in plan.tensors:
         pages = evaluate(tensor.batch, sizes) * evaluate(tensor.row_tiles, sizes) * evaluate(tensor.col_tiles, sizes)
         data = pages * tensor.page_bytes
-        place = TensorRun(tensor.name, "dram", address, tensor.page_bytes, pages, offset, offset + round_up(data))
+        place = TensorRun(
+            tensor.name, "dram", address, tensor.page_bytes, pages, offset, offset + round_up(data), flat=tensor.flat
+        )
         slots.append(TensorSlot(tensor, place))
         address += round_up(-(-pages // chip.dram_banks) * tensor.page_bytes)
         offset += round_up(data) + round_up(pages)

@@ -6,7 +6,7 @@ run <numerics: 0 fast, 1 exact, 2 chip> <threads> <L1 window bytes> <time limit,
     [<library of chip numerics>]
 memory <DRAM bytes> <offset of the shared L1> <L1 address of the first tensor, or 0>
 tensor <name> <dram|l1> <address> <page bytes> <pages> <offset in shared memory> <offset of its page marks>
-       <slots per bank, 0 when interleaved> [<pages> <bank * slots + slot of each>]
+       <flat 0|1> <slots per bank, 0 when interleaved> [<pages> <bank * slots + slot of each>]
 launch <name>
 group <32-bit DST 0|1> <full sync 0|1> <fidelity 0..3> <math approximation 0|1>   of the launch above
 cb <id> <name> <declared format> <stored format> <page bytes> <pages> <L1 offset>
@@ -63,7 +63,7 @@ def describe(run: Run, built: Built, *, threads: int, time_limit: float) -> str:
 def _tensor(tensor: TensorRun) -> str:
     words = (
         f"tensor {_word(tensor.name)} {tensor.memory} {tensor.address} {tensor.page_bytes} {tensor.pages} "
-        f"{tensor.offset} {tensor.marks} {tensor.slots}"
+        f"{tensor.offset} {tensor.marks} {int(tensor.flat)} {tensor.slots}"
     )
     return f"{words} {_list(tensor.places)}" if tensor.slots else words
 

@@ -15,6 +15,7 @@ import torch
 
 from tilelang_tt.arch import FACE, TILE
 from tilelang_tt.diagnostics import InternalError
+from tilelang_tt.formats import FLAT_PAGE_BYTES
 from tilelang_tt.runtime.plan import TensorPlan, WindowPlan
 
 BFP_EXPONENTS = 64  # bytes of shared exponents at the start of a block floating point page
@@ -199,6 +200,9 @@ def _padded(matrices: torch.Tensor, shape: TileShape) -> torch.Tensor:
 def encode(tensor: torch.Tensor, plan: TensorPlan, pages: torch.Tensor) -> None:
     """Write `tensor` into `pages`, uint8 [pages, page_bytes], in the plan's format."""
     tensor = folded(tensor, plan)
+    if plan.flat:
+        _encode_flat(tensor, plan, pages)
+        return
     if plan.table:
         _encode_table(tensor, plan, pages)
         return
@@ -219,10 +223,16 @@ def encode(tensor: torch.Tensor, plan: TensorPlan, pages: torch.Tensor) -> None:
 
 
 def decode(pages: torch.Tensor, plan: TensorPlan, tensor: torch.Tensor, written: torch.Tensor | None = None) -> None:
-    """Read `pages` back into `tensor`, in place; only the pages marked in `written`, when given."""
+    """Read `pages` back into `tensor`, in place; only the pages marked in `written`, when given.
+
+    A flat tensor comes back whole: kernels write parts of its pages, and the rest is what was sent.
+    """
     if plan.view:
         raise InternalError("TT901", f"'{plan.name}' is one more view of an input; nothing is read back from it")
     tensor = folded(tensor, plan)
+    if plan.flat:
+        _decode_flat(pages, plan, tensor)
+        return
     if plan.by_rows:
         _decode_rows(pages, plan, tensor, written)
         return
@@ -277,6 +287,21 @@ def _encode_table(tensor: torch.Tensor, plan: TensorPlan, pages: torch.Tensor) -
     pages.view(words).flatten()[: tensor.numel()] = tensor.reshape(-1).to(words)
 
 
+def _encode_flat(tensor: torch.Tensor, plan: TensorPlan, pages: torch.Tensor) -> None:
+    """The bytes of the elements in row-major order; as bits, because torch copies fewer types than there are."""
+    _check(plan, -(-tensor.nbytes // FLAT_PAGE_BYTES), pages, FLAT_PAGE_BYTES)
+    found = tensor.view(_BITS[tensor.element_size()]).reshape(-1).view(torch.uint8)
+    data = pages.view(-1)
+    data[: len(found)] = found
+    data[len(found) :] = 0
+
+
+def _decode_flat(pages: torch.Tensor, plan: TensorPlan, tensor: torch.Tensor) -> None:
+    _check(plan, -(-tensor.nbytes // FLAT_PAGE_BYTES), pages, FLAT_PAGE_BYTES)
+    bits = _BITS[tensor.element_size()]
+    tensor.view(bits).copy_(pages.view(-1)[: tensor.nbytes].view(bits).view(tensor.shape))
+
+
 def _encode_rows(tensor: torch.Tensor, plan: TensorPlan, pages: torch.Tensor) -> None:
     """A page for every row; without an axis of columns a row is one value 32 times."""
     width = 1 if plan.col_axis is None else tensor.shape[plan.col_axis]
@@ -312,8 +337,8 @@ def _merged(mask: torch.Tensor, new: torch.Tensor, old: torch.Tensor) -> torch.T
     return torch.where(mask, new.view(bits), old.view(bits)).view(old.dtype)
 
 
-def _check(plan: TensorPlan, count: int, pages: torch.Tensor) -> None:
-    expected = (count, page_bytes(plan.format))
+def _check(plan: TensorPlan, count: int, pages: torch.Tensor, size: int | None = None) -> None:
+    expected = (count, page_bytes(plan.format) if size is None else size)
     if tuple(pages.shape) != expected:
         raise InternalError(
             "TT901", f"tensor '{plan.name}' needs pages {expected}, the plan gives {tuple(pages.shape)}"

@@ -72,6 +72,9 @@ class TensorPlan:
     piece before + i // step, and a piece goes on to `extent` elements with what the next one begins with.
 
     A folded axis of length n counts as two, of n / 32 and of 32, before any of this.
+
+    A flat tensor has no axes of rows and columns: `row_tiles` counts its pages, the last one is filled up with zeros,
+    and `format` says the width of its words. Kernels write parts of its pages; the host sends all of it and takes all back.
     """
 
     name: str
@@ -85,6 +88,7 @@ class TensorPlan:
     batch: Size  # product of the remaining axes
     by_rows: bool = False  # no tiles: page b * row_tiles + r is row r of batch b, padded to a multiple of 32 elements
     table: bool = False  # no tiles: 32-bit words in row-major order, 1024 to a page
+    flat: bool = False  # no tiles: elements in row-major order, in the bytes of their own type, 4096 to a page
     row_window: WindowPlan | None = None
     col_window: WindowPlan | None = None
     fold: int | None = (

@@ -51,6 +51,7 @@ class TensorRun:
     marks: int  # in the shared memory: one byte per page, set when a kernel writes the page
     slots: int = 0  # sharded: pages a bank has room for
     places: tuple[int, ...] = ()  # sharded: bank * slots + slot of each page
+    flat: bool = False  # cores may write different bytes of one page
 
     @property
     def bytes(self) -> int:

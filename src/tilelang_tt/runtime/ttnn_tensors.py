@@ -51,6 +51,8 @@ def is_repeated(item: TensorPlan) -> bool:
 
 def layout_text(item: TensorPlan, rank: int) -> str:
     """The layout that needs no conversion, in ttnn's words."""
+    if item.flat:
+        return "a torch tensor: its elements lie one after the other, not in tiles"
     axes = tile_axes(item, rank)
     order = "" if axes == list(range(rank)) else f", axes in the order {tuple(axes)}"
     rows = ", always converted: 32 equal rows" if item.row_axis is None else ""
@@ -68,9 +70,10 @@ def check_layouts(plan: Plan) -> None:
                 help="pass torch tensors",
             )
         in_pieces = item.row_window is not None or item.col_window is not None
-        if item.table or item.by_rows or in_pieces or item.fold is not None:
+        if item.flat or item.table or item.by_rows or in_pieces or item.fold is not None:
             in_words = item.table or item.by_rows
             how = "as 32-bit words, not in tiles" if in_words else "in pieces that do not begin at tiles"
+            how = "element after element, not in tiles" if item.flat else how
             how = how if item.fold is None else f"with axis {item.fold} in rows of 32"
             raise DeviceError(
                 "TT412",

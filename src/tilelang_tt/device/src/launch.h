@@ -57,6 +57,7 @@ inline float& element(Tile& tile, uint32_t row, uint32_t col) {
 struct Tensor {
     char name[64];
     bool dram = true, sharded = false;
+    bool flat = false;  // no tiles: cores may write different bytes of one page
     uint32_t address = 0, page_bytes = 0, pages = 0;
     uint32_t banks = 0, slots = 0;  // sharded: slots of every bank
     uint8_t* bytes = nullptr;       // DRAM only
@@ -65,6 +66,7 @@ struct Tensor {
     std::vector<uint32_t> page_at;   // sharded: the inverse, kNoPage where no page lies
     // Per page, who touched it in this launch: 0, a core's index + 1, or kManyCores.
     std::vector<uint8_t> readers, writers;
+    std::vector<uint8_t> byte_writers;  // the same per byte, of a flat tensor
 
     uint32_t bank_of(uint32_t page) const { return sharded ? place_of[page] / slots : page % banks; }
     uint32_t slot_of(uint32_t page) const { return sharded ? place_of[page] % slots : page / banks; }

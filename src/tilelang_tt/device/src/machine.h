@@ -237,14 +237,18 @@ struct Span {
 Span far_end(uint64_t address, uint32_t bytes);
 void require_aligned(const Span& far, uint32_t l1, bool read);
 void require_length(uint32_t bytes, bool one_packet);
-void require_readable(uint32_t offset, uint32_t bytes);
+void require_readable(uint32_t offset, uint32_t bytes, bool elements = false);
 void require_landed(uint32_t offset, uint32_t bytes);  // what is sent on has been read
 void require_unlinked(uint32_t noc);  // no unicast between a linked multicast and its successor
 void require_known_l1(const Core& at, uint32_t offset, uint32_t bytes);
 void forget_transfers(Fiber& which);
 void check_noc_at_end();
-void forget_page_users();  // before a launch
 bool overlaps_pending(const std::vector<Transfer>& transfers, uint32_t offset, uint32_t bytes, uint32_t& line);
+
+// ---- page_users.cpp: who reads and writes pages, in launches that are not connected ------------------
+void note_read(const Span& far);
+void note_write(const Span& far, uint32_t bytes);
+void forget_page_users();  // before a launch
 
 // ---- noc_flight.cpp: writes and atomics between issue and arrival, in connected launches -------------
 enum class Arrival : uint8_t { Write, Add, Word };

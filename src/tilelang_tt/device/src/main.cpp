@@ -166,6 +166,7 @@ void read_tensor(Words& words) {
     tensor.pages = words.word32();
     tensor.bytes = dram + words.number();
     tensor.marks = dram + words.number();
+    tensor.flat = words.number() != 0;
     tensor.slots = words.word32();
     tensor.sharded = tensor.slots != 0;
     tensor.banks = tensor.dram ? device.chip.dram_banks : device.chip.cores();

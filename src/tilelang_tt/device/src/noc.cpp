@@ -63,38 +63,6 @@ Span dram_span(uint32_t bank, uint64_t local, uint32_t bytes) {
     return span;
 }
 
-// Cores of one launch run in no order, so a page that one of them writes belongs to it alone.
-[[noreturn]] void report_race(const Span& far, const char* mine, const char* theirs, uint8_t other) {
-    char who[32] = "another core";
-    if (other != kManyCores) {
-        const CoreConfig& at = device.launch->cores[other - 1u];
-        std::snprintf(who, sizeof who, "core (%u,%u)", at.x, at.y);
-    }
-    breach("dram-race", "page %llu of tensor '%s' is %s here and %s by %s in the same launch: nothing orders the two",
-           static_cast<unsigned long long>(far.page), far.tensor->name, mine, theirs, who);
-}
-
-void note_read(const Span& far) {
-    const uint8_t own = static_cast<uint8_t>(core->index + 1);
-    uint8_t& readers = far.tensor->readers[far.page];
-    const uint8_t before = __atomic_load_n(&readers, __ATOMIC_SEQ_CST);
-    if (before != own && before != kManyCores) {
-        __atomic_store_n(&readers, before == 0 ? own : kManyCores, __ATOMIC_SEQ_CST);
-    }
-    const uint8_t writer = __atomic_load_n(&far.tensor->writers[far.page], __ATOMIC_SEQ_CST);
-    if (writer != 0 && writer != own) report_race(far, "read", "written", writer);
-}
-
-// Parts of a page may be written by several cores; whole pages may not.
-void note_write(const Span& far, bool whole) {
-    const uint8_t own = static_cast<uint8_t>(core->index + 1);
-    far.tensor->marks[far.page] = 1;
-    const uint8_t before = __atomic_exchange_n(&far.tensor->writers[far.page], own, __ATOMIC_SEQ_CST);
-    if (whole && before != 0 && before != own) report_race(far, "written", "written", before);
-    const uint8_t reader = __atomic_load_n(&far.tensor->readers[far.page], __ATOMIC_SEQ_CST);
-    if (reader != 0 && reader != own) report_race(far, "written", "read", reader);
-}
-
 // Semaphores may order cores, so in a connected launch only what is still under way is a race.
 void require_arrived(const Span& far, uint32_t bytes) {
     uint32_t line = 0;
@@ -102,6 +70,15 @@ void require_arrived(const Span& far, uint32_t bytes) {
     if (!write_under_way(far.bytes, bytes, line, who)) return;
     breach("dram-race", "page %llu of tensor '%s' is read while the write of core (%u,%u), line %u, is under way",
            static_cast<unsigned long long>(far.page), far.tensor->name, who->x, who->y, line);
+}
+
+// A line of a flat tensor may hold elements that other cores write, if this kernel does not look at them, which is not
+// seen.
+void note_tensor_read(const Span& far, uint32_t bytes) {
+    if (far.tensor->flat) return;
+    if (!device.launch->connected()) return note_read(far);
+    require_arrived(far, bytes);
+    order_tensor_read(far, bytes);
 }
 
 void require_writable(uint32_t offset, uint32_t bytes) {
@@ -208,8 +185,9 @@ void require_landed(uint32_t offset, uint32_t bytes) {
     }
 }
 
-// An L1 range a kernel may send: the zero region, a semaphore, or a CB page it holds.
-void require_readable(uint32_t offset, uint32_t bytes) {
+// An L1 range a kernel may send: the zero region, a semaphore, or a CB page it holds. Elements are few bytes, which may
+// have the value of what was never written: it is enough then that something came to their page.
+void require_readable(uint32_t offset, uint32_t bytes, bool elements) {
     if (in_zeros(offset, bytes) || is_semaphore(*core, offset, bytes)) return;
     CbSpan span;
     if (!find_cb(offset, bytes, span)) {
@@ -218,13 +196,18 @@ void require_readable(uint32_t offset, uint32_t bytes) {
         breach("noc-bounds", "%u bytes at L1 address 0x%x lie in no circular buffer and no tensor", bytes, offset);
     }
     const char* const name = core->group->cbs[span.cb].name;
-    if (is_scratch(span)) return require_written(core->l1 + offset, bytes, name);
+    const Page& page = core->cbs[span.cb].pages[span.first_page];
+    const bool came = elements && bytes < kMarkBytes && (page.stored || page.landed != 0);
+    if (is_scratch(span)) {
+        if (!came) require_written(core->l1 + offset, bytes, name);
+        return;
+    }
     if (!is_waited(span) && !is_reserved(span)) {
         breach("cb-unwaited-read", "pages %u..%u of CB %u '%s' are read, but this kernel has not waited for them",
                span.first_page, span.last_page, span.cb, name);
     }
-    if (!is_waited(span)) return require_written(core->l1 + offset, bytes, name);
-    require_published(span, offset, bytes);
+    if (is_waited(span)) return require_published(span, offset, bytes);
+    if (!came) require_written(core->l1 + offset, bytes, name);
 }
 
 // L1 of a core that something of this launch occupies.
@@ -239,13 +222,6 @@ void require_known_l1(const Core& at, uint32_t offset, uint32_t bytes) {
     }
     breach("noc-bounds", "%u bytes at L1 address 0x%x of core (%u,%u) lie in no circular buffer and no semaphore",
            bytes, offset, at.x, at.y);
-}
-
-void forget_page_users() {
-    for (Tensor& tensor : device.tensors) {
-        tensor.readers.assign(tensor.pages, 0);
-        tensor.writers.assign(tensor.pages, 0);
-    }
 }
 
 bool overlaps_pending(const std::vector<Transfer>& transfers, uint32_t offset, uint32_t bytes, uint32_t& line) {
@@ -341,12 +317,7 @@ void vd_noc_read(uint64_t source, uint32_t l1_addr, uint32_t bytes, VdHow how, u
     const uint32_t target = l1_offset(l1_addr);
     require_aligned(far, target, true);
     if (far.tensor) {
-        if (device.launch->connected()) {
-            require_arrived(far, bytes);
-            order_tensor_read(far, bytes);
-        } else {
-            note_read(far);
-        }
+        note_tensor_read(far, bytes);
     } else if (far.at == core) {
         require_readable(far.address, bytes);
     } else if (!in_zeros(far.address, bytes)) {
@@ -370,7 +341,7 @@ void vd_noc_write(uint32_t l1_addr, uint64_t target, uint32_t bytes, VdHow how, 
     const uint32_t source = l1_offset(l1_addr);
     require_aligned(far, source, false);
     require_landed(source, bytes);
-    require_readable(source, bytes);
+    require_readable(source, bytes, far.tensor && far.tensor->flat);
     order_l1_use(source, bytes, "sent");
     core->statistics.noc_write_bytes += bytes;
     if (device.launch->connected()) {
@@ -388,7 +359,7 @@ void vd_noc_write(uint32_t l1_addr, uint64_t target, uint32_t bytes, VdHow how, 
         flight.noc = how.noc, flight.trid = how.trid, flight.buffer = how.buffer, flight.posted = how.posted != 0;
         launch_flight(std::move(flight));
     } else if (far.tensor) {
-        note_write(far, bytes == far.tensor->page_bytes);
+        note_write(far, bytes);
     } else {
         require_writable(far.address, bytes);
     }
