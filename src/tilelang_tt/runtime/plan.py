@@ -74,7 +74,7 @@ class TensorPlan:
     A folded axis of length n counts as two, of n / 32 and of 32, before any of this.
 
     A flat tensor has no axes of rows and columns: `row_tiles` counts its pages, the last one is filled up with zeros,
-    and `format` says the width of its words. Kernels write parts of its pages; the host sends all of it and takes all back.
+    and `format` says the width of its words. Kernels write parts of its pages; the host sends and takes back all of it.
     """
 
     name: str
