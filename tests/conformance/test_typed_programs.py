@@ -21,9 +21,9 @@ import pytest
 import torch
 from hypothesis import HealthCheck, Phase, given, note, settings, strategies
 from typed_cases import cases, overflows
-from typed_elements import FLOATS, INTEGERS, READINGS, numpy_type, same
+from typed_elements import FLOATS, INTEGERS, READINGS, Binary, Element, Number, numpy_type, same
 from typed_programs import GRID, Program, typed_programs
-from typed_statements import State
+from typed_statements import Buffer, Load, Map, Reduce, State
 
 from tilelang_tt.compiled import PLAN_FILE
 from tilelang_tt.diagnostics import ResourceError, UnsupportedError
@@ -149,6 +149,16 @@ def test_device_agrees(floats: bool) -> None:
     run()
     print(dict(verdicts))
     assert verdicts["equal"] >= 0.75 * sum(verdicts.values()), verdicts  # refusals must not hide what this is for
+
+
+def test_a_minimum_of_a_nan_and_numbers_is_open() -> None:
+    """`-inf * x + x + inf` is NaN unless x is a negative number, which such a minimum may be."""
+    block, vector = (Buffer(name, shape, "float32", "fragment") for name, shape in (("b", (32, 32)), ("v", (32,))))
+    x, infinity = Element("v", "i", "float32"), Number(float("inf"), "float32")
+    product = Binary("*", Number(float("-inf"), "float32"), x)
+    told_apart = Map(vector, Binary("+", Binary("+", product, x), infinity))
+    statements = (Load(block, 0, 0), Reduce("min", block, vector, 0, True), told_apart)
+    assert check(Program((block, vector), statements, True), 0, "exact") == "equal"
 
 
 WORDS = (

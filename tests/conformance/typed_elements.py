@@ -77,7 +77,8 @@ class Reading:
         return found.astype(np.float32 if self.wide and dtype in TOLERANCES else numpy_type(dtype))
 
 
-READINGS = (Reading(), *(Reading(of_nan=float(text)) for text in ("inf", "-inf", "0.5")), Reading(wide=True))
+EXTREMES_OF_NAN = ("inf", "-inf", "0.5", "-0.5")  # both signs: a product with an infinity tells them apart
+READINGS = (Reading(), *(Reading(of_nan=float(text)) for text in EXTREMES_OF_NAN), Reading(wide=True))
 # Of the type's unit: a few roundings.
 TOLERANCES = {"bfloat16": 4 * 2.0**-8, "float16": 4 * 2.0**-11}
 
