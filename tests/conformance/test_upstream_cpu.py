@@ -236,3 +236,24 @@ def test_reductions_between_types(kind: str) -> None:
         "absmax": (x.abs().amax(1), x.abs().amax(1).clamp(min=3)),
     }[kind]
     torch.testing.assert_close(b.double(), torch.stack([first, after]), rtol=1e-6, atol=1e-5)
+
+
+def absolute(dtype: str) -> Any:
+    @T.prim_func
+    def main(X: T.Tensor((32, 32), dtype), Y: T.Tensor((32, 32), dtype)):
+        with T.Kernel(1, threads=128):
+            x = T.alloc_fragment((32, 32), dtype)
+            T.copy(X, x)
+            for i, j in T.Parallel(32, 32):
+                x[i, j] = T.abs(x[i, j])
+            T.copy(x, Y)
+
+    return main
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+def test_absolute_values_of_every_float(dtype: str) -> None:
+    x = random((32, 32), dtype, 1)
+    y = torch.zeros_like(x)
+    CpuKernel(absolute(dtype))(x, y)
+    assert torch.equal(y, x.abs())

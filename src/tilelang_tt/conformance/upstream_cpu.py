@@ -32,10 +32,15 @@ _WIDER = {getattr(torch, name): torch.float32 for name in _NOT_IN_C}
 _REWRITTEN = dict.fromkeys(("shared.dyn", "shared", "local.fragment"), "local")
 _REWRITTEN |= dict.fromkeys((*_NOT_IN_C, "float8_e4m3"), "float32") | SAME_TYPE
 
-# TVM has no rule for the absolute value of floats in C.
-tvm.ir.register_intrin_lowering(
-    "tirx.fabs", "c", f=lambda call: tirx.call_pure_extern(call.dtype, "fabsf", call.args[0])
-)
+
+def _absolute(call: tirx.Call) -> tirx.PrimExpr:
+    """The absolute value of a float in C, for which TVM has no rule; C has no function of its own for 16 bits."""
+    if call.dtype == "float64":
+        return tirx.call_pure_extern("float64", "fabs", call.args[0])
+    return tirx.call_pure_extern("float32", "fabsf", call.args[0].astype("float32")).astype(call.dtype)
+
+
+tvm.ir.register_intrin_lowering("tirx.fabs", "c", f=_absolute)
 # The kernel's own parameter has this type, the function that calls it another one.
 TLCPUSourceWrapper._TYPE_MAP["bool"] = "int8_t"
 
