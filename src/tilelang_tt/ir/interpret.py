@@ -7,6 +7,7 @@ floats is summed without rounding, then stored.
 - Buffers start as NaN, integers as an odd number, so that reading what nothing wrote shows in the result.
 - Elements outside a tensor read as zero, and writes to them are dropped. A tile access that promises to stay
   inside (it has no guard) and does not is an error: the kernels would touch another page.
+- Scalar code (`ir/interpret_code.py`) rounds what it computes in all cases. Its blocks begin as zeros.
 - Storage formats, tile orders, streams and cores do not matter here. They must not change an answer.
 
 `exact=True` rounds nothing below float32: a pass may legally keep an intermediate in 32 bits that the program
@@ -19,16 +20,17 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 
-import ml_dtypes
 import numpy as np
-import numpy.typing as npt
 
 from tilelang_tt.arch import TILE
 from tilelang_tt.ir import scalar, scalar_text
 from tilelang_tt.ir.access_boxes import Box, overlap, row_box, tile_box
 from tilelang_tt.ir.buffers import Buffer, Gather, Read, Region, Tensor, TileAccess
+from tilelang_tt.ir.code import Code, CodeStmt
 from tilelang_tt.ir.elements import TILE_COL, TILE_ROW, Apply, Element, ElementExpr, Index, Number, Scalar, value_type
+from tilelang_tt.ir.interpret_code import run_code
 from tilelang_tt.ir.interpret_each import Iterations, assigned, reduced
+from tilelang_tt.ir.interpret_memory import constant_tiles, rounded, sizes, tensor_arrays, unwritten
 from tilelang_tt.ir.layout import BufferLayout, Constant, Mask
 from tilelang_tt.ir.scalar import Expr, Var
 from tilelang_tt.ir.tile import (
@@ -43,7 +45,6 @@ from tilelang_tt.ir.tile import (
     Map,
     Publish,
     Reduce,
-    ScalarParam,
     Section,
     Set,
     Stmt,
@@ -60,12 +61,8 @@ class Written:
 
     tensor: Tensor
     where: tuple[slice, ...]
-    stmt: Stmt
+    stmt: Stmt | CodeStmt
     unit: dict[str, int]  # block variables
-
-
-_ROUNDED: dict[str, npt.DTypeLike] = {"bfloat16": ml_dtypes.bfloat16, "float16": np.float16}
-_UNWRITTEN = 0x5A5A5A5A  # an integer that nothing wrote
 
 
 def interpret(
@@ -102,29 +99,18 @@ class _Machine:
         self.stores = stores
         self.unit: dict[str, int] = {}
         self.stmt: Stmt | None = None
-        self.values = _sizes(program, tensors, scalars)
-        self.memory: dict[Tensor | Buffer, Array] = {}
+        self.values = sizes(program, tensors, scalars)
+        self.memory: dict[Tensor | Buffer, Array] = tensor_arrays(program, tensors, self.number, exact=exact)
         self.constants: dict[Buffer, Constant | Mask] = {}
         self.layouts: dict[Buffer, BufferLayout] = {}
         self.target: Map | None = None  # being computed
-        for tensor in program.tensors:
-            shape, given = tuple(map(self.number, tensor.shape)), tensors.get(tensor.name)
-            if given is not None and given.shape != shape:
-                raise ValueError(f"'{tensor.name}' has shape {given.shape}; the program wants {shape}")
-            self.memory[tensor] = _unwritten(tensor.dtype, shape)
-            if given is not None:
-                self.memory[tensor][...] = self.rounded(tensor, given)
-        for view in program.views:
-            owner = self.memory[program.tensors_by_param[view.param]]
-            self.memory[view] = owner.reshape(tuple(map(self.number, view.shape)))
 
     def number(self, expr: Expr | int) -> int:
         return scalar_text.evaluate(expr, self.values)
 
     def rounded(self, place: Tensor | Buffer, value: Array) -> Array:
         """A new array of what `place` can hold of `value`."""
-        narrow = None if self.exact else _ROUNDED.get(place.dtype)
-        return converted(np.asarray(value if narrow is None else value.astype(narrow)), value_type(place.dtype))
+        return rounded(place, value, exact=self.exact)
 
     # --- units ------------------------------------------------------------------------------------
 
@@ -134,7 +120,7 @@ class _Machine:
             self.unit = {var.name: index for var, index in indices.items()}
             self.memory = {place: data for place, data in self.memory.items() if isinstance(place, Tensor)}
             self.constants, self.layouts = launch.constants, launch.layouts
-            self.memory |= {buffer: _constant(constant) for buffer, constant in launch.constants.items()}
+            self.memory |= {buffer: constant_tiles(constant) for buffer, constant in launch.constants.items()}
             self.memory |= {view: self.read(block).reshape(view.shape) for view, block in launch.views.items()}
             self.run(launch.body)
 
@@ -170,12 +156,12 @@ class _Machine:
                 self.values[stmt.var] = self.number(stmt.value)
             case Each():
                 self.each(stmt)
+            case Code():
+                run_code(stmt, self.read, self.values, None if self.stores is None else self.noted)
             case Copy():
                 self.copy(stmt)
             case Load():
-                inside = self.elements(stmt.src)
-                tiles = self.get(stmt.src.tensor, inside, stmt.src.gather) if inside else np.zeros(stmt.dst.shape)
-                self.write(stmt.dst, tiles)
+                self.load(stmt)
             case Store():
                 if inside := self.elements(stmt.dst):
                     self.put(stmt.dst.tensor, *self.limited(stmt, inside))
@@ -207,10 +193,21 @@ class _Machine:
             box = tuple(slice(int(along.min()), int(along.max()) + 1) for along in where)
             self.stores.append(Written(place, box, stmt, self.unit))
 
+    def noted(self, place: Tensor | Buffer, at: tuple[int, ...], stmt: CodeStmt) -> None:
+        """A store of scalar code to a tensor."""
+        assert self.stores is not None
+        assert isinstance(place, Tensor)
+        self.stores.append(Written(place, tuple(slice(index, index + 1) for index in at), stmt, self.unit))
+
     def copy(self, copy: Copy) -> None:
         value = self.get(copy.src.source, self.box(copy.src), copy.src.gather).reshape(copy.dst.extents)
         box, limit = self.box(copy.dst), copy.dst.limit
         self.put(copy.dst.source, *((box, value) if limit is None else self.first(box, value, *limit)))
+
+    def load(self, load: Load) -> None:
+        inside = self.elements(load.src)
+        tiles = self.get(load.src.tensor, inside, load.src.gather) if inside else np.zeros(load.dst.shape)
+        self.write(load.dst, tiles)
 
     def section(self, section: Section) -> None:
         """All results are computed before the first one is stored."""
@@ -236,7 +233,7 @@ class _Machine:
             self.write(stmt.dst, value)
             return
         if stmt.part.begins is not None and self.number(stmt.part.begins):
-            self.memory[stmt.dst] = _unwritten(stmt.dst.dtype, stmt.dst.shape)
+            self.memory[stmt.dst] = unwritten(stmt.dst.dtype, stmt.dst.shape)
         starts = [self.number(start) for start in stmt.part.origin]
         self.put(stmt.dst, tuple(zip(starts, stmt.part.extents, strict=True)), value)
 
@@ -322,7 +319,7 @@ class _Machine:
 
     def read(self, place: Tensor | Buffer) -> Array:
         if isinstance(place, Buffer) and place not in self.memory:
-            self.memory[place] = _unwritten(place.dtype, place.shape)
+            self.memory[place] = unwritten(place.dtype, place.shape)
         return self.memory[place]
 
     def write(self, buffer: Buffer, value: Array) -> None:
@@ -371,30 +368,3 @@ class _Machine:
             return None
         layout, shape = self.program.layouts[access.tensor], self.memory[access.tensor].shape
         return (tile_box if access.pages is None else row_box)(access, layout, shape, self.number)
-
-
-def _unwritten(dtype: str, shape: tuple[int, ...]) -> Array:
-    kind = value_type(dtype)
-    return np.full(shape, np.nan, np.float32) if kind == "float32" else np.full(shape, _UNWRITTEN).astype(kind)
-
-
-def _constant(constant: Constant | Mask) -> Array:
-    """Constant tiles, one below the other."""
-    rows, cols = np.indices((TILE, TILE))
-    if isinstance(constant, Constant):
-        return np.asarray(constant.base + constant.row * rows + constant.col * cols, np.float32)
-    places = (tile.offset + tile.row * rows + tile.col * cols for tile in constant.tiles)
-    chosen = [np.where(place >= 0, tile.yes, tile.no) for place, tile in zip(places, constant.tiles, strict=True)]
-    return np.concatenate(chosen).astype(np.float32)
-
-
-def _sizes(program: TileProgram, tensors: Mapping[str, Array], scalars: Mapping[str, int]) -> dict[Var, int]:
-    """Scalar parameters and symbolic sizes: as given, else as the given tensors show them."""
-    values: dict[Var, int] = {}
-    for tensor in program.tensors:
-        if tensor.name in tensors:
-            shown = zip(tensor.shape, tensors[tensor.name].shape, strict=True)
-            values.update((extent, size) for extent, size in shown if scalar.is_var(extent))
-    values.update((var, scalars[var.name]) for var in program.sizes if var.name in scalars)
-    parameters = [param for param in program.params if isinstance(param, ScalarParam)]
-    return values | {param.var: scalars[param.name] for param in parameters}

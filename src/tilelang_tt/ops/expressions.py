@@ -70,7 +70,7 @@ def converted(values: Array, dtype: str) -> Array:
     """NumPy numbers as a C cast gives them; what is undefined there is any number."""
     if dtype == "bool":
         return np.asarray(values != 0)
-    if dtype == "float32" or values.dtype.kind != "f":
+    if dtype in ("float32", "float64") or values.dtype.kind != "f":
         return np.asarray(values.astype(dtype))
     whole = np.clip(np.nan_to_num(np.trunc(values.astype(np.float64))), -(2.0**63), 2.0**63 - 1024)
     return np.asarray(whole.astype(np.int64).astype(dtype))
