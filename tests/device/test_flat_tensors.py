@@ -20,8 +20,10 @@ from tilelang_tt.runtime.plan import (
     Param,
     Plan,
     RuntimeArg,
+    SemaphorePlan,
     TensorPlan,
 )
+from tilelang_tt.runtime.runner import SEED_VARIABLE
 from tilelang_tt.runtime.virtual import launch
 
 DTYPES = (
@@ -52,15 +54,21 @@ def flat_plan(name: str, index: int, dtype: str, pages: int | str, form: str = "
     return TensorPlan(name, index, form, FLAT_PAGE_BYTES, None, None, pages, 1, 1, flat=True)
 
 
-@pytest.mark.parametrize("contiguous", [True, False])
+VIEWS = {
+    "whole": lambda tensor: tensor,
+    "turned": lambda tensor: tensor.transpose(0, 2)[:, ::2],
+    "a column": lambda tensor: tensor[3, :, 2],
+    "an element": lambda tensor: tensor[3, 4, 2],
+}
+
+
+@pytest.mark.parametrize("view", VIEWS)
 @pytest.mark.parametrize("name", DTYPES)
-def test_the_bytes_of_every_type_go_there_and_back(name: str, contiguous: bool) -> None:
+def test_the_bytes_of_every_type_go_there_and_back(name: str, view: str) -> None:
     dtype = getattr(torch, name)
-    tensor = random_bits(dtype, 7, 190, 5)
-    back = random_bits(dtype, 7, 190, 5, seed=1)
-    if not contiguous:
-        tensor, back = tensor.transpose(0, 2)[:, ::2], back.transpose(0, 2)[:, ::2]
-        assert not tensor.is_contiguous()
+    tensor = VIEWS[view](random_bits(dtype, 7, 190, 5))
+    whole = random_bits(dtype, 7, 190, 5, seed=1)
+    back, before = VIEWS[view](whole), raw(whole)
     count = -(-tensor.nbytes // FLAT_PAGE_BYTES)
     plan = flat_plan("t", 0, "uint8", count)
     pages = torch.full((count, FLAT_PAGE_BYTES), 0xEE, dtype=torch.uint8)
@@ -69,6 +77,9 @@ def test_the_bytes_of_every_type_go_there_and_back(name: str, contiguous: bool) 
     written = torch.zeros(count, dtype=torch.bool)  # pages are written in part, so nothing is left out
     decode(pages, plan, back, written)
     assert raw(back) == raw(tensor)
+    encode(VIEWS[view](random_bits(dtype, 7, 190, 5, seed=1)), plan, pages)
+    decode(pages, plan, back)
+    assert raw(whole) == before  # nothing beside the view was touched
 
 
 @pytest.mark.parametrize("shape", [(), (0,), (3, 0), (4096,), (4097,)])
@@ -183,6 +194,36 @@ def test_stores_of_one_element_by_two_cores() -> None:
         assert category_of(caught.value) == "dram-race"
         assert "of tensor 'B' is written here and by core (" in caught.value.message
         assert "noc_async_write(" in code_line(caught.value)
+
+
+def connected(plan: Plan) -> Plan:
+    """Cores that could talk to each other run in another way."""
+    (one,) = plan.launches
+    return replace(plan, launches=(replace(one, semaphores=(SemaphorePlan(0),)),))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_cores_that_could_talk_to_each_other(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(SEED_VARIABLE, str(seed))
+    a = random_bits(torch.int16, COUNT)
+    want = a + 1
+    launch(connected(alternating("int16", "wormhole_b0", in_place=True)), text("int16"), {"A": a, "B": a.clone()}, {})
+    assert torch.equal(a, want)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("talk", [False, True])
+def test_an_element_that_another_core_stored_long_ago(talk: bool, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Core 0 comes round to the elements of the others, when they have stored many more."""
+    monkeypatch.setenv(SEED_VARIABLE, str(seed))
+    sources = text("int16")
+    step = "i += step"
+    sources["reader.cpp"] = sources["reader.cpp"].replace(step, "i = first == 0 && i == 2000 ? 1 : i + step")
+    plan = alternating("int16", "wormhole_b0")
+    a = torch.zeros(COUNT, dtype=torch.int16)
+    with pytest.raises(DeviceError) as caught:
+        launch(connected(plan) if talk else plan, sources, {"A": a, "B": a.clone()}, {})
+    assert category_of(caught.value) == "dram-race"
 
 
 def test_a_later_launch_may_store_what_another_core_stored() -> None:

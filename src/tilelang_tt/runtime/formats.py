@@ -290,7 +290,7 @@ def _encode_table(tensor: torch.Tensor, plan: TensorPlan, pages: torch.Tensor) -
 def _encode_flat(tensor: torch.Tensor, plan: TensorPlan, pages: torch.Tensor) -> None:
     """The bytes of the elements in row-major order; as bits, because torch copies fewer types than there are."""
     _check(plan, -(-tensor.nbytes // FLAT_PAGE_BYTES), pages, FLAT_PAGE_BYTES)
-    found = tensor.view(_BITS[tensor.element_size()]).reshape(-1).view(torch.uint8)
+    found = tensor.view(_BITS[tensor.element_size()]).contiguous().view(-1).view(torch.uint8)
     data = pages.view(-1)
     data[: len(found)] = found
     data[len(found) :] = 0

@@ -66,7 +66,7 @@ struct TensorPage {
 bool ordering = false;
 std::vector<Clocked> kernels;
 std::vector<OrderedCore> cores;
-std::unordered_map<uint64_t, TensorPage> tensor_pages;  // by tensor and page
+std::unordered_map<uint64_t, TensorPage> tensor_pages;  // by tensor and page, or byte of a flat tensor
 std::vector<std::vector<TensorPage*>> unacknowledged;   // by kernel
 
 uint32_t number_of(const Core& at, Role role) { return at.index * kRoles + static_cast<uint32_t>(role); }
@@ -170,9 +170,9 @@ void arrive_in_buffer(Flight& flight) {
     }
 }
 
-TensorPage& record_of(const Span& far) {
-    const uint64_t tensor = static_cast<uint64_t>(far.tensor - device.tensors.data());
-    return tensor_pages[tensor << 40 | far.page];
+TensorPage& record_of(const Tensor& tensor, uint64_t place) {
+    const uint64_t number = static_cast<uint64_t>(&tensor - device.tensors.data());
+    return tensor_pages[number << 40 | place];
 }
 
 [[noreturn]] void report_race(const Span& far, const char* mine, const char* theirs, const Moment& other) {
@@ -188,6 +188,24 @@ void require_write_known(const Span& far, const TensorPage& page, uint32_t begin
 
 uint32_t within_page(const Span& far) {
     return static_cast<uint32_t>(far.bytes - far.tensor->page_bytes_at(static_cast<uint32_t>(far.page)));
+}
+
+void note_write(TensorPage& page, uint32_t begin, uint32_t end, const VdHow& how) {
+    page.readers.clear();
+    page.written = now();
+    page.begin = begin, page.end = end;
+    page.pending = true, page.noc = how.noc, page.trid = how.trid;
+    if (!how.posted) unacknowledged[here()].push_back(&page);
+}
+
+// Cores may write different bytes of one page.
+void write_flat(const Span& far, uint32_t bytes, const VdHow& how) {
+    const uint64_t begin = static_cast<uint64_t>(far.bytes - far.tensor->bytes);
+    for (uint64_t at = begin; at < begin + bytes; ++at) {
+        TensorPage& byte = record_of(*far.tensor, at);
+        require_write_known(far, byte, 0, 1, "written");
+        note_write(byte, 0, 1, how);
+    }
 }
 
 }  // namespace
@@ -264,7 +282,7 @@ void order_l1_use(uint32_t offset, uint32_t bytes, const char* how) {
 
 void order_tensor_read(const Span& far, uint32_t bytes) {
     if (!ordering) return;
-    TensorPage& page = record_of(far);
+    TensorPage& page = record_of(*far.tensor, far.page);
     const uint32_t begin = within_page(far);
     require_write_known(far, page, begin, begin + bytes, "read");
     const Moment moment = now();
@@ -278,18 +296,15 @@ void order_tensor_read(const Span& far, uint32_t bytes) {
 
 void order_tensor_write(const Span& far, uint32_t bytes, const VdHow& how) {
     if (!ordering) return;
-    TensorPage& page = record_of(far);
+    if (far.tensor->flat) return write_flat(far, bytes, how);
+    TensorPage& page = record_of(*far.tensor, far.page);
     const uint32_t begin = within_page(far);
     require_write_known(far, page, begin, begin + bytes, "written");
     for (const Moment& reader : page.readers) {
         const bool other = reader.kernel != here() && bytes == far.tensor->page_bytes;
         if (other && !knows(kernels[here()].known, reader)) report_race(far, "written", "read", reader);
     }
-    page.readers.clear();
-    page.written = now();
-    page.begin = begin, page.end = begin + bytes;
-    page.pending = true, page.noc = how.noc, page.trid = how.trid;
-    if (!how.posted) unacknowledged[here()].push_back(&page);
+    note_write(page, begin, begin + bytes, how);
 }
 
 // From here on the writes have arrived: whoever learns of this moment may rely on them.
