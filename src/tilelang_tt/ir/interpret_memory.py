@@ -6,6 +6,7 @@ is held in the bytes of its own.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -43,7 +44,14 @@ def tensor_arrays(
 ) -> dict[Tensor | Buffer, Array]:
     """Tensors as they are before the program runs, and views of them."""
     found: dict[Tensor | Buffer, Array] = {}
-    viewed = {view.param for view in program.views if view.dtype != program.params[view.param].dtype}
+
+    def size(tensor: Tensor) -> int:
+        """In bytes. A view of fewer is one of the same numbers (`narrow_int64`)."""
+        return math.prod(map(number, tensor.shape)) * np.dtype(tensor.dtype).itemsize
+
+    owners = program.tensors_by_param
+    others = (view for view in program.views if view.dtype != owners[view.param].dtype)
+    viewed = {view.param for view in others if size(view) == size(owners[view.param])}
     for tensor in program.tensors:
         shape = tuple(map(number, tensor.shape))
         found[tensor] = unwritten(tensor.dtype, shape)
@@ -54,7 +62,7 @@ def tensor_arrays(
         if tensor.param in viewed:
             found[tensor] = found[tensor].astype(tensor.dtype)
     for view in program.views:
-        owner = found[program.tensors_by_param[view.param]]
+        owner = found[owners[view.param]]
         typed = owner.reshape(-1).view(view.dtype) if view.param in viewed else owner
         found[view] = typed.reshape(tuple(map(number, view.shape)))
     return found
