@@ -13,10 +13,13 @@ from typing import Any
 
 from tilelang_tt import costs
 from tilelang_tt.codegen.build_plan import build_plan
+from tilelang_tt.codegen.code_kernel import is_code, print_code
 from tilelang_tt.codegen.compute import print_compute
 from tilelang_tt.codegen.dataflow import print_dataflow
 from tilelang_tt.codegen.host import host_program
 from tilelang_tt.compiled import PLAN_FILE, Compiled
+from tilelang_tt.diagnostics import ResourceError, UnsupportedError
+from tilelang_tt.frontend.code.lift_code import lift_code
 from tilelang_tt.frontend.lift import lift
 from tilelang_tt.ir.kernel import KernelSet
 from tilelang_tt.ir.layout import Role
@@ -44,6 +47,10 @@ from tilelang_tt.passes.c_tile.publish_blocks import publish_blocks
 from tilelang_tt.passes.c_tile.schedule_sections import schedule_sections
 from tilelang_tt.passes.c_tile.separate_roles import separate_roles
 from tilelang_tt.passes.c_tile.start_sums import start_sums
+from tilelang_tt.passes.code.lay_flat import lay_flat
+from tilelang_tt.passes.code.split_code import split_code
+from tilelang_tt.passes.code.threads_stub import run_threads_in_turn
+from tilelang_tt.passes.code.warn_of_scalar_code import warn_of_scalar_code
 from tilelang_tt.passes.d_split.configure_tensor_accessors import configure_tensor_accessors
 from tilelang_tt.passes.d_split.insert_engine_calls import insert_engine_calls
 from tilelang_tt.passes.d_split.load_tables import load_tables
@@ -151,6 +158,13 @@ KERNEL_PASSES: tuple[Pass[KernelSet], ...] = (
     Pass(finalize_persistent_signature, E, needs=(NO_TASKS, LIMITS), ensures=FINISHED),
 )
 
+# The whole way of a function that the tile engines refuse.
+CODE_PASSES: tuple[TilePass, ...] = (
+    Pass(run_threads_in_turn, R),
+    Pass(lay_flat, A),
+    Pass(partition_work, B),
+)
+
 LIFTED = (KNOWN_BUFFERS, TYPES)  # what holds of what the frontend gives
 TILE_INVARIANTS = holding(TILE_PASSES, LIFTED)
 
@@ -158,7 +172,37 @@ Snapshot = Callable[[str, TileProgram | tuple[KernelSet, ...]], None]
 
 
 def run_passes(func: Any, options: Options, snapshot: Snapshot) -> tuple[TileProgram, tuple[KernelSet, ...]]:
-    """Every stage in order; `snapshot` sees the program after each."""
+    """Every stage in order; `snapshot` sees the program after each.
+
+    What the tile engines cannot carry out becomes scalar code: this is the only place that decides it.
+    """
+    steps: list[tuple[str, TileProgram | tuple[KernelSet, ...]]] = []
+    try:
+        result = _by_tiles(func, options, lambda name, state: steps.append((name, state)))
+    except (UnsupportedError, ResourceError) as refusal:
+        steps.clear()
+        result = _by_code(func, options, refusal, lambda name, state: steps.append((name, state)))
+    for name, state in steps:
+        snapshot(name, state)
+    return result
+
+
+def _by_code(
+    func: Any, options: Options, refusal: UnsupportedError | ResourceError, snapshot: Snapshot
+) -> tuple[TileProgram, tuple[KernelSet, ...]]:
+    """The slow way: a function that the tile engines refuse, as scalar code."""
+    program = lift_code(func, options, refusal.message)
+    snapshot("lift_code", program)
+    for tile_pass in CODE_PASSES:
+        program = tile_pass(program)
+        snapshot(tile_pass.name, program)
+    sets = tuple(finalize_persistent_signature(kernels) for kernels in split_code(program))
+    snapshot("split_code", sets)
+    warn_of_scalar_code(program, refusal)
+    return program, sets
+
+
+def _by_tiles(func: Any, options: Options, snapshot: Snapshot) -> tuple[TileProgram, tuple[KernelSet, ...]]:
     program = lift(func, options)
     verify(program, LIFTED)
     snapshot("lift", program)
@@ -222,7 +266,9 @@ def print_files(program: TileProgram, sets: tuple[KernelSet, ...]) -> dict[str, 
         for kernel in kernels.kernels:
             file = f"{prefix}{kernel.role.value}.cpp"
             title = f"{kernel.role.value} of '{kernels.launch.name}' for {program.options.chip.title}"
-            if kernel.role is Role.COMPUTE:
+            if is_code(kernel):
+                printer = print_code(kernel, file, title)
+            elif kernel.role is Role.COMPUTE:
                 printer = print_compute(kernel, file, title, program.options)
             else:
                 printer = print_dataflow(kernel, file, title)

@@ -6,6 +6,7 @@ from typing import Literal
 
 from tilelang_tt.ir import scalar, scalar_text
 from tilelang_tt.ir.buffers import Tensor
+from tilelang_tt.ir.code import CodeStmt, Put, Update, places
 from tilelang_tt.ir.fields import walk
 from tilelang_tt.ir.kernel import Arg, ArgKind, Kernel, KernelSet
 from tilelang_tt.ir.layout import Role, Window
@@ -48,7 +49,7 @@ def build_plan(
         tensors=tuple(
             _tensor(program, tensor, "write" in accesses)
             for tensor in (*program.tensors, *program.views)
-            if (accesses := _accesses(sets, tensor))
+            if tensor in program.layouts and (accesses := _accesses(sets, tensor))
         ),
         launches=tuple(_launch(kernels, index, sources, source_map[index]) for index, kernels in enumerate(sets)),
         generator=generator,
@@ -72,7 +73,17 @@ def _accesses(sets: tuple[KernelSet, ...], tensor: Tensor) -> set[Literal["read"
                     found.add("read")
                 if isinstance(stmt, WriteTile | WriteRow) and stmt.tensor is tensor:
                     found.add("write")
+                if isinstance(stmt, CodeStmt) and any(place.source in _same(sets, tensor) for place in places(stmt)):
+                    found.add("read")
+                if isinstance(stmt, Put | Update) and stmt.target.source in _same(sets, tensor):
+                    found.add("write")
     return found
+
+
+def _same(sets: tuple[KernelSet, ...], tensor: Tensor) -> tuple[Tensor, ...]:
+    """A tensor of scalar code, and the views that show its bytes in another way."""
+    program = sets[0].program
+    return tuple(one for one in (*program.tensors, *program.views) if one.param == tensor.param)
 
 
 def _param(param: Tensor | ScalarParam, sets: tuple[KernelSet, ...]) -> Param:

@@ -19,8 +19,8 @@ from tilelang_tt.frontend.scope import Scope
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.buffers import whole
 from tilelang_tt.ir.scalar import Var
-from tilelang_tt.ir.tile import Copy, Fill, Stmt
-from tilelang_tt.ops.reduction_kinds import REDUCERS, REDUCTIONS
+from tilelang_tt.ir.tile import Copy, Stmt
+from tilelang_tt.ops.reduction_kinds import REDUCERS
 
 REDUCER_HINTS = ("reducer_info", "reducer_info_v2")
 
@@ -38,12 +38,6 @@ def declare_reducers(scope: Scope, annotation: Mapping[Var, Mapping[str, str]], 
                 help=f"supported: {', '.join(REDUCERS)}",
             )
         scope.reducers[data] = op
-
-
-def _initialize(scope: Scope, call: tirx.Call, location: Location | None) -> tuple[Stmt, ...]:
-    """T.reducer_init."""
-    buffer = call.args[0].args[0].buffer
-    return (Fill(scope.buffers[buffer], REDUCTIONS[scope.reducers[buffer.data]].neutral, location),)
 
 
 def _finalize(scope: Scope, call: tirx.Call, location: Location | None) -> tuple[Stmt, ...]:
@@ -84,7 +78,6 @@ def contribution(scope: Scope, stmt: tirx.Stmt, location: Location | None) -> tu
 
 
 REDUCER_OPERATIONS = {
-    "tl.tileop.reducer_init": _initialize,
     "tl.tileop.finalize_reducer": _finalize,
     "tl.tileop.finalize_reducer_v2": _finalize,
 }

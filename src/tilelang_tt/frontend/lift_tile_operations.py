@@ -69,6 +69,14 @@ def _fill(scope: Scope, call: tirx.Call, location: Location | None) -> tuple[Stm
     return tuple(Nest(scope, axes).assign(tirx.BufferLoad(buffer, places), value, location))
 
 
+def _reducer_init(scope: Scope, call: tirx.Call, location: Location | None) -> tuple[Stmt, ...]:
+    """T.reducer_init: a starting value counts as one more contribution to every element."""
+    if len(call.args) > 1:
+        return _fill(scope, call, location)
+    buffer = call.args[0].args[0].buffer
+    return (Fill(scope.buffers[buffer], REDUCTIONS[scope.reducers[buffer.data]].neutral, location),)
+
+
 def _fill_between(scope: Scope, region: tirx.Call, value: tirx.PrimExpr, location: Location | None) -> tuple[Stmt, ...]:
     """A part of a block whose ends are known when the kernel runs: the elements that are not before or behind it."""
     buffer, starts, extents = box(region)
@@ -161,6 +169,7 @@ TILE_OPERATIONS = {
     "tl.tileop.copy": _copy,
     "tl.tileop.transpose": _transpose,
     "tl.tileop.fill": _fill,
+    "tl.tileop.reducer_init": _reducer_init,
     "tl.tileop.gemm": _gemm,
     "tl.tileop.reduce": _reduce,
     **dict.fromkeys(_SCANS, _scan),

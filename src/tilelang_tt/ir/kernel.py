@@ -2,6 +2,7 @@
 
     kernels    = reader, compute, writer over shared circular buffers
     statement  = For | If | Let | Assign | Source                              control
+               | Code                                                 scalar code, from `split_code`
                | Task | Receive | Hand | Held                         left by `split_device_kernel`
                | CbCall                                               from `lower_cb_intrinsics`
                | Pointer | MakeTile | ReadTable | ReadRow | ZeroRow | WriteRow
@@ -24,6 +25,7 @@ from tilelang_tt.compiled import Decision
 from tilelang_tt.diagnostics import Location
 from tilelang_tt.ir.buffers import Buffer, Tensor
 from tilelang_tt.ir.cb import Cb, CbCall
+from tilelang_tt.ir.code import Code
 from tilelang_tt.ir.engine import EngineStmt
 from tilelang_tt.ir.fields import BODY, DEFINES
 from tilelang_tt.ir.layout import Role
@@ -107,7 +109,7 @@ class Held:
     body: tuple[KernelStmt, ...] = field(metadata=BODY)
 
 
-KernelStmt = For | If | Let | Assign | Source | Task | Receive | Hand | Held | CbCall | MovementStmt | EngineStmt
+KernelStmt = For | If | Let | Assign | Source | Code | Task | Receive | Hand | Held | CbCall | MovementStmt | EngineStmt
 
 
 # --- the set --------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ another shape or type (T.reshape, T.view) are views of it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from tvm import arith, ir, tirx
@@ -98,7 +98,9 @@ class Declarations:
                 location=location_of(buffer),
                 help="on-chip buffers need constant shapes",
             )
-        return Buffer(self.unique(str(buffer.name)), element_type(buffer), static, memory, location_of(buffer))
+        count = str(buffer.dtype).partition("x")[2]
+        shape_of_lanes = (*static, int(count)) if count.isdigit() else static  # of float16x2 both
+        return Buffer(self.unique(str(buffer.name)), element_type(buffer), shape_of_lanes, memory, location_of(buffer))
 
     def temporary(self, name: str, dtype: str, shape: tuple[int, ...], memory: Memory) -> Buffer:
         """A block the user did not name."""
@@ -140,6 +142,20 @@ class Declarations:
         unsure = tuple(axis for axis, (index, extent) in pairs if not self.inside(index, extent))
         return Place(source, at, unsure)
 
+    def by_number(
+        self, data: Var, number: Expr, value: Callable[[tirx.PrimExpr], Value], location: Location | None
+    ) -> Place:
+        """The element so many places behind the start of a tensor or block."""
+        owner = self.owners.get(data)
+        if owner is None:
+            raise UnsupportedError("TT116", f"'{data.name}' is a pointer to nothing known", location=location)
+        at: list[Expr] = []
+        shape = [scalar.as_expr(extent) for extent in owner.shape]
+        for axis in range(len(shape)):
+            place = tirx.floordiv(number, scalar.product(tuple(shape[axis + 1 :])))
+            at.append(scalar.simplify(place if axis == 0 else tirx.floormod(place, shape[axis])))
+        return Place(owner, tuple(map(value, at)), tuple(range(len(at))) if isinstance(owner, Tensor) else ())
+
     def inside(self, index: Expr, extent: Expr) -> bool:
         return bool(self.known.can_prove(tirx.And(index >= 0, index < extent)))
 
@@ -152,6 +168,8 @@ class Declarations:
 
 def element_type(buffer: tirx.Buffer) -> str:
     dtype = SAME_TYPE.get(str(buffer.dtype), str(buffer.dtype))
+    name, _, count = dtype.partition("x")
+    dtype = name if count.isdigit() else dtype
     if dtype not in BYTES:
         raise UnsupportedError(
             "TT110",

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import ExitStack
+from functools import cached_property, partial
 
 from tvm import tirx
 
@@ -22,6 +23,8 @@ from tilelang_tt.frontend.code.atomics import ATOMICS, atomic, atomic_value
 from tilelang_tt.frontend.code.declarations import Declarations
 from tilelang_tt.frontend.code.tile_operations import TILE_OPERATIONS
 from tilelang_tt.frontend.code.values import cast, value
+from tilelang_tt.frontend.code.vectors import WORD_LOADS, WORD_STORES, lane_count, lanes, loaded, store, stored
+from tilelang_tt.frontend.code.warps import WARP_VALUES
 from tilelang_tt.frontend.lift_expression import operator
 from tilelang_tt.frontend.refuse_gpu_code import GPU_ONLY, HARMLESS, location_of, macro_note
 from tilelang_tt.frontend.tir.restore_user_lines import restore_user_lines
@@ -146,6 +149,7 @@ class CodeLifter:
         self.declared, self.threads, self.extents, self.location = declared, threads, extents, location
         self.names: dict[Var, Value] = {}
         self.pending: list[CodeStmt] = []
+        self.vectors: dict[Var, list[Value]] = {}  # names of vectors -> their lanes
         self.reducers: dict[Var, str] = {}  # data of a T.alloc_reducer -> how it combines
         self.shared = False  # inside a T.Parallel, whose rounds all threads share
 
@@ -158,9 +162,14 @@ class CodeLifter:
         at = tuple(value(self, index) for index in indices)
         return self.declared.place(buffer, indices, at, self.location)
 
-    @property
+    @cached_property
     def special(self) -> dict[str, Callable[[tirx.Call], Value]]:
-        return {name: lambda call: atomic_value(self, call) for name in ATOMICS}
+        exchanged = {name: partial(lift, self) for name, lift in WARP_VALUES.items()}
+        words = {name: lambda call: loaded(self, call, 1)[0] for name in WORD_LOADS}
+        return {**{name: partial(atomic_value, self) for name in ATOMICS}, **exchanged, **words}
+
+    def lanes(self, expr: tirx.PrimExpr) -> list[Value]:
+        return lanes(self, expr)
 
     def value(self, expr: tirx.PrimExpr) -> Value:
         return value(self, expr)
@@ -181,9 +190,14 @@ class CodeLifter:
     def statement(self, stmt: tirx.Stmt) -> tuple[CodeStmt, ...]:
         location = self.location
         match stmt:
+            case tirx.BufferStore() if lane_count(stmt.value.dtype) > 1 or lane_count(stmt.buffer.dtype) > 1:
+                return store(self, stmt)
             case tirx.BufferStore():
                 target = self.element(stmt.buffer, list(stmt.indices))
                 return (Put(target, cast(self.value(stmt.value), target.dtype), location),)
+            case tirx.Bind() if lane_count(stmt.var.dtype) > 1:
+                self.vectors[stmt.var] = lanes(self, stmt.value)
+                return ()
             case tirx.Bind():
                 return (Let(stmt.var, self.value(stmt.value), location),)
             case tirx.For():
@@ -199,7 +213,10 @@ class CodeLifter:
                 return self.body(stmt.body)
             case tirx.Evaluate():
                 return self.evaluate(stmt)
-            case tirx.AssertStmt():
+            case tirx.AllocBuffer():
+                self.declared.allocate(stmt.buffer)
+                return ()
+            case tirx.AssertStmt() | tirx.DeclBuffer():
                 return ()
         raise UnsupportedError(
             "TT111",
@@ -248,6 +265,8 @@ class CodeLifter:
             return ()
         if op in _JUMPS:
             return (Jump(_JUMPS[op], location),)  # type: ignore[arg-type]
+        if op in WORD_STORES:
+            return stored(self, call)
         if op in ATOMICS:
             return atomic(self, call)
         if op in TILE_OPERATIONS:

@@ -75,8 +75,9 @@ CALLS = {
     "ieee_fmaf": "fma",
 }
 _OF_TWO = frozenset(
-    ("add", "sub", "mul", "div", "pow", "fmod", "atan2", "copysign", "hypot", "ldexp", "nextafter")
-    + ("bit_and", "bit_or", "bit_xor", "shift_left", "shift_right")
+    """
+    add sub mul div pow fmod atan2 copysign hypot ldexp nextafter bit_and bit_or bit_xor shift_left shift_right
+    """.split()  # noqa: SIM905
 )
 
 
@@ -90,6 +91,8 @@ class Lifter(Protocol):
         """Statements that have to come first."""
 
     def element(self, buffer: tirx.Buffer, indices: list[tirx.PrimExpr]) -> Place: ...
+
+    def lanes(self, expr: tirx.PrimExpr) -> list[Value]: ...
 
     @property
     def special(self) -> dict[str, Callable[[tirx.Call], Value]]:
@@ -119,18 +122,26 @@ def value(lifter: Lifter, expr: tirx.PrimExpr) -> Value:
         case tirx.Let():
             lifter.names[expr.var] = value(lifter, expr.value)
             return value(lifter, expr.body)
+        case tirx.Shuffle() if len(expr.indices) == 1:
+            return lifter.lanes(expr)[0]
         case tirx.Call():
             return _call(lifter, expr)
     return _operation(lifter, expr)
 
 
 def _operation(lifter: Lifter, expr: tirx.PrimExpr) -> Value:
-    dtype = _type(expr)
-    kinds = _DIVISIONS.get(type(expr))
-    name = _ARITHMETIC.get(type(expr)) if kinds is None else kinds[is_float(_type(expr.a))]
-    if name is None:
+    if not hasattr(expr, "a"):
         raise unsupported(expr, lifter.location)
-    return Op(name, (value(lifter, expr.a), value(lifter, expr.b)), dtype)
+    return operation(expr, value(lifter, expr.a), value(lifter, expr.b), _type(expr), lifter.location)
+
+
+def operation(expr: tirx.PrimExpr, a: Value, b: Value, dtype: str, location: Location | None) -> Value:
+    """What a node of TIR does to two values."""
+    kinds = _DIVISIONS.get(type(expr))
+    name = _ARITHMETIC.get(type(expr)) if kinds is None else kinds[is_float(a.dtype)]
+    if name is None:
+        raise unsupported(expr, location)
+    return Op(name, (a, b), dtype)
 
 
 def _choice(lifter: Lifter, test: tirx.PrimExpr, yes: tirx.PrimExpr, no: tirx.PrimExpr) -> Value:

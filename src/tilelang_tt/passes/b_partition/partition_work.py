@@ -13,6 +13,9 @@ from dataclasses import replace
 
 from tilelang_tt.compiled import Decision
 from tilelang_tt.ir import scalar, scalar_text
+from tilelang_tt.ir.buffers import Tensor
+from tilelang_tt.ir.code import Update
+from tilelang_tt.ir.fields import walk
 from tilelang_tt.ir.layout import Work
 from tilelang_tt.ir.scalar import Expr, Var
 from tilelang_tt.ir.tile import Launch, TileProgram
@@ -20,7 +23,7 @@ from tilelang_tt.runtime.plan import work_of_core
 
 
 def partition_work(program: TileProgram) -> TileProgram:
-    works = [_work(launch, program.options.core_grid) for launch in program.launches]
+    works = [_work(launch, _cores(launch, program.options.core_grid)) for launch in program.launches]
     launches = tuple(replace(launch, work=work) for launch, work in zip(program.launches, works, strict=True))
     decisions = [
         Decision("partition_work", launch.name, text, launch.location)
@@ -28,6 +31,14 @@ def partition_work(program: TileProgram) -> TileProgram:
         for text in (_units(work), _runs(work))
     ]
     return replace(program, launches=launches).with_decisions(*decisions)
+
+
+def _cores(launch: Launch, grid: tuple[int, int]) -> tuple[int, int]:
+    """All of them; but one where scalar code updates elements of tensors that any unit may update."""
+    updates = [
+        stmt for stmt in walk(launch.body) if isinstance(stmt, Update) and isinstance(stmt.target.source, Tensor)
+    ]
+    return (1, 1) if updates else grid
 
 
 def _work(launch: Launch, grid: tuple[int, int]) -> Work:

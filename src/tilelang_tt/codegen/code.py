@@ -1,0 +1,224 @@
+"""Print scalar code: the body of a data-movement kernel that works on single elements."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from tilelang_tt.codegen.code_support import needed
+from tilelang_tt.codegen.code_values import ValuePrinter, bytes_of, flat_index, value_type, word_type
+from tilelang_tt.codegen.cpp import Printer
+from tilelang_tt.ir.buffers import Buffer, Memory, Tensor
+from tilelang_tt.ir.code import (
+    Check,
+    Code,
+    CodeStmt,
+    Constant,
+    For,
+    If,
+    Jump,
+    Let,
+    Name,
+    Op,
+    Place,
+    Put,
+    Show,
+    Update,
+    Value,
+    While,
+    places,
+)
+from tilelang_tt.ir.fields import walk
+
+ALIGNED = 64  # of blocks in L1
+LINE_ROOM = 320  # bytes of L1 for each tensor: `Elements::room`
+
+
+def room_of(code: Code, tensors: int) -> int:
+    """Bytes of L1 that scalar code needs."""
+    blocks = [block for block in code.blocks if not is_variable(code, block)]
+    return sum(_aligned(math.prod(block.shape) * bytes_of(block)) for block in blocks) + tensors * LINE_ROOM
+
+
+def is_variable(code: Code, block: Buffer) -> bool:
+    """Whether a block is a variable of the C++ program: one element, and no other name for its bytes."""
+    shared = any(block in pair for pair in code.views)
+    return math.prod(block.shape) == 1 and block.memory is not Memory.SHARED and not shared
+
+
+def _aligned(size: int) -> int:
+    return -(-size // ALIGNED) * ALIGNED
+
+
+class CodePrinter:
+    def __init__(self, printer: Printer, code: Code, accessors: dict[int, str]) -> None:
+        self.printer, self.code = printer, code
+        self.accessors = accessors  # number of a parameter -> the name of its elements
+        self.names: dict[Buffer, str] = {}
+        self.values = ValuePrinter(printer.name, self.load)
+
+    # --- declarations -----------------------------------------------------------------------------
+
+    def blocks(self, base: str, tensors: int) -> None:
+        """Names for the blocks: pointers into L1 from `base` on."""
+        place, views = tensors * LINE_ROOM, dict(self.code.views)
+        places: dict[Buffer, int] = {}
+        for block in self.code.blocks:
+            if is_variable(self.code, block):
+                continue
+            places[block] = place
+            place += _aligned(math.prod(block.shape) * bytes_of(block))
+        for block in (*places, *views):
+            name, word = self.printer.identifier(block.name), word_type(block.dtype)
+            self.names[block] = name
+            shape = " x ".join(map(str, block.shape))
+            at = f"{base} + {places[views.get(block, block)]}"
+            pointer = f"const auto {name} = reinterpret_cast<tt_l1_ptr {word}*>({at});"
+            self.printer.line(f"{pointer}  // {shape} {block.dtype}")
+
+    def variables(self) -> None:
+        for block in self.code.blocks:
+            if is_variable(self.code, block):
+                self.names[block] = self.printer.identifier(block.name)
+                self.printer.line(f"{value_type(block.dtype)} {self.names[block]} = 0;")
+
+    # --- elements ---------------------------------------------------------------------------------
+
+    def index(self, value: Value, outer: int = 0) -> str:
+        return self.values.text(value, outer, index=True)
+
+    def number(self, place: Place) -> str:
+        extents = [self.printer.expr(e) if not isinstance(e, int) else str(e) for e in place.source.shape]
+        extents = [extent if extent.isalnum() else f"({extent})" for extent in extents]
+        return flat_index(place, self.index, extents)
+
+    def inside(self, place: Place) -> str:
+        """The condition under which an element is in its tensor."""
+        tests = []
+        for axis in place.unsure:
+            extent = place.source.shape[axis]
+            text = str(extent) if isinstance(extent, int) else self.printer.expr(extent)
+            tests.append(self.values.call("inside", self.index(place.indices[axis]), text))
+        return " && ".join(tests)
+
+    def load(self, place: Place) -> str:
+        source = place.source
+        if isinstance(source, Buffer):
+            if is_variable(self.code, source):
+                return self.names[source]
+            return self.values.from_word(f"{self.names[source]}[{self.number(place)}]", source.dtype)
+        word = f"{self.accessors[source.param]}.get<{word_type(source.dtype)}>({self.number(place)})"
+        text = self.values.from_word(word, source.dtype)
+        return f"{self.inside(place)} ? {text} : 0" if place.unsure else text
+
+    def store(self, place: Place, value: Value) -> None:
+        source, line = place.source, self.printer.line
+        if isinstance(source, Tensor):
+            word = self.values.word(value)
+            put = f"{self.accessors[source.param]}.put<{word_type(source.dtype)}>({self.number(place)}, {word});"
+            line(f"if ({self.inside(place)}) {put}" if place.unsure else put)
+        elif is_variable(self.code, source):
+            line(f"{self.names[source]} = {self.values.text(value)};")
+        else:
+            line(f"{self.names[source]}[{self.number(place)}] = {self.values.word(value)};")
+
+    # --- statements -------------------------------------------------------------------------------
+
+    def body(self, body: Iterable[CodeStmt]) -> None:
+        for stmt in body:
+            if stmt.location is not None and not isinstance(stmt, Let | Jump):
+                self.printer.source(stmt.location)
+            self.statement(stmt)
+
+    def unit(self, code: Code) -> None:
+        """What is done for one block of the grid."""
+        if not _returns(code.body):
+            self.body(code.body)
+            return
+        with self.printer.block("[&]"):
+            self.body(code.body)
+        self.printer.lines[-1] += "();"
+
+    def statement(self, stmt: CodeStmt) -> None:
+        printer = self.printer
+        match stmt:
+            case For():
+                self.loop(stmt)
+            case While():
+                with printer.block(f"while ({self.values.text(stmt.condition)})"):
+                    self.body(stmt.body)
+            case If():
+                self.branch(stmt)
+            case Jump():
+                printer.line(f"{stmt.kind};")
+            case Let():
+                text = self.values.text(stmt.value)
+                printer.line(f"const {value_type(stmt.value.dtype)} {printer.declare(stmt.var)} = {text};")
+            case Put():
+                self.store(stmt.target, stmt.value)
+            case Update():
+                self.update(stmt)
+            case Check():
+                printer.line(f"ASSERT({self.values.text(stmt.condition)});")
+            case Show():
+                pass
+            case _:
+                raise TypeError(f"{type(stmt).__name__} is not printed")
+
+    def loop(self, stmt: For) -> None:
+        printer, kind = self.printer, value_type(str(stmt.var.dtype))
+        start, extent = self.index(stmt.start), self.index(stmt.extent, 8)
+        if any(isinstance(part, Place) for part in places(stmt)):
+            extent = self.once(kind, stmt.extent)
+            start = self.once(kind, stmt.start) if not isinstance(stmt.start, Constant) else start
+        printer.scopes.append({})
+        var = printer.declare(stmt.var)
+        stop = extent if start == "0" else f"{start} + {extent}"
+        with printer.block(f"for ({kind} {var} = {start}; {var} < {stop}; ++{var})"):
+            if _returns(stmt.body):
+                with printer.block("[&]"):
+                    self.body(stmt.body)
+                printer.lines[-1] += "();"
+            else:
+                self.body(stmt.body)
+        printer.scopes.pop()
+
+    def once(self, kind: str, value: Value) -> str:
+        """A name for a number that a loop must not ask for again."""
+        name = self.printer.identifier("rounds")
+        self.printer.line(f"const {kind} {name} = {self.index(value)};")
+        return name
+
+    def branch(self, stmt: If) -> None:
+        printer = self.printer
+        with printer.block(f"if ({self.values.text(stmt.condition)})"):
+            self.body(stmt.then)
+        if stmt.otherwise:
+            printer.lines.pop()
+            with printer.block("} else"):
+                self.body(stmt.otherwise)
+
+    def update(self, stmt: Update) -> None:
+        """Read, combine, write: this core is the only one that changes the element meanwhile."""
+        target, kind = stmt.target, stmt.target.dtype
+        held = Place(target.source, target.indices)
+        combined = stmt.value if stmt.op == "set" else Op(stmt.op, (held, stmt.value), kind)
+        if stmt.old is not None:
+            name = self.printer.declare(stmt.old)
+            self.printer.line(f"const {value_type(kind)} {name} = {self.load(target)};")
+            combined = stmt.value if stmt.op == "set" else Op(stmt.op, (Name(stmt.old, kind), stmt.value), kind)
+        if stmt.expected is None:
+            self.store(target, combined)
+            return
+        test = self.values.text(Op("eq", (held, stmt.expected), "bool"))
+        with self.printer.block(f"if ({test})"):
+            self.store(target, combined)
+
+
+def _returns(body: tuple[CodeStmt, ...]) -> bool:
+    """Whether a round may end before its end, from anywhere inside it."""
+    return any(isinstance(stmt, Jump) and stmt.kind == "return" for stmt in walk(body))  # type: ignore[type-var]
+
+
+def support(values: ValuePrinter) -> list[str]:
+    return "\n\n".join(needed(values.used)).split("\n")

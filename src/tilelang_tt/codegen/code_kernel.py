@@ -1,0 +1,108 @@
+"""Print the kernel file of scalar code."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tilelang_tt.codegen.code import LINE_ROOM, CodePrinter, support
+from tilelang_tt.codegen.cpp import Printer
+from tilelang_tt.ir.cb import CbCall
+from tilelang_tt.ir.code import Code
+from tilelang_tt.ir.fields import walk
+from tilelang_tt.ir.kernel import ArgKind, For, Kernel, KernelStmt, Let
+from tilelang_tt.ir.movement import Barrier
+
+_SUPPORT = "// support"
+
+
+def print_code(kernel: Kernel, file: str, title: str) -> Printer:
+    printer = _CodeKernel(file, kernel)
+    printer.file_of(title)
+    return printer
+
+
+class _CodeKernel(Printer):
+    def __init__(self, file: str, kernel: Kernel) -> None:
+        super().__init__(file)
+        self.kernel = kernel
+        codes = [stmt for stmt in walk(kernel.body) if isinstance(stmt, Code)]
+        names = {tensor.param: self.identifier(tensor.name) for tensor in kernel.tensors}
+        self.code = CodePrinter(self, codes[0], names)
+
+    def file_of(self, title: str) -> None:
+        self.line(f"// {title}: scalar code, element by element.")
+        self.line("// " + self.code.code.why)
+        self.line("#include <cmath>")
+        self.line("#include <cstdint>")
+        self.line('#include "api/dataflow/dataflow_api.h"')
+        self.line()
+        (cb,) = (stmt.cb for stmt in self.kernel.body if isinstance(stmt, CbCall))
+        self.cbs[cb] = self.identifier(f"cb_{cb.name}")
+        what = f"{cb.pages * cb.page_bytes} bytes for lines of tensors and for blocks"
+        self.line(f"constexpr uint32_t {self.cbs[cb]} = tt::CBIndex::c_{cb.id};  // {what}")
+        self.line()
+        self.line(_SUPPORT)
+        self.line()
+        with self.block("void kernel_main()"):
+            self.arguments()
+            self.body(self.kernel.body)
+        self.insert_support()
+
+    def arguments(self) -> None:
+        for number, arg in enumerate(self.kernel.args):
+            if arg.tensor is not None:
+                name = self.addresses[arg.tensor] = self.identifier(arg.name)
+                self.line(f"const uint32_t {name} = get_arg_val<uint32_t>({number});")
+            elif arg.kind is ArgKind.SCALAR and arg.var is not None and str(arg.var.dtype).startswith(("float", "bf")):
+                bits = self.code.values.call("bits_as", f"get_arg_val<uint32_t>({number})", of="<float>")
+                self.line(f"const float {self.declare(arg.var)} = {bits};")
+            elif arg.var is not None:
+                self.line(f"const int32_t {self.declare(arg.var)} = get_arg_val<int32_t>({number});")
+        offset = "0"
+        for tensor in self.kernel.tensors:
+            args, pages = self.identifier(f"{tensor.name}_args"), self.identifier(f"{tensor.name}_pages")
+            self.line(f"constexpr auto {args} = TensorAccessorArgs<{offset}>();")
+            self.line(f"const auto {pages} = TensorAccessor({args}, {self.addresses[tensor]});")
+            offset = f"{args}.next_compile_time_args_offset()"
+
+    def blocks(self) -> None:
+        scratch = self.identifier("scratch")
+        (cb,) = self.cbs
+        self.line(f"const uint32_t {scratch} = get_write_ptr({self.cbs[cb]});")
+        for number, tensor in enumerate(self.kernel.tensors):
+            name, pages = self.code.accessors[tensor.param], f"{tensor.name}_pages"
+            pages = next(text for text in self.scopes[0].values() if text == pages)
+            self.code.values.used["Elements"] = None
+            place = f"{scratch} + {number * LINE_ROOM}" if number else scratch
+            self.line(f"Elements<decltype({pages})> {name}{{{pages}, {place}}};")
+        self.code.blocks(scratch, len(self.kernel.tensors))
+        self.code.variables()
+
+    def body(self, body: tuple[KernelStmt, ...]) -> None:
+        for stmt in body:
+            if isinstance(stmt, CbCall):
+                self.line(f"{stmt.kind.value}({self.cbs[stmt.cb]}, {stmt.pages});")
+                self.blocks()
+            elif isinstance(stmt, For):
+                start, stop = self.expr(stmt.start), self.expr(stmt.stop)
+                var = self.declare(stmt.var)
+                with self.block(f"for (int32_t {var} = {start}; {var} < {stop}; ++{var})"):
+                    self.body(stmt.body)
+            elif isinstance(stmt, Let):
+                value = self.expr(stmt.value)
+                self.line(f"const int32_t {self.declare(stmt.var)} = {value};")
+            elif isinstance(stmt, Code):
+                self.code.unit(stmt)
+            elif isinstance(stmt, Barrier):
+                self.line(f"{stmt.kind.value}();")
+
+    def insert_support(self) -> None:
+        """What the body calls goes before it; lines behind it move down."""
+        at = self.lines.index(_SUPPORT)
+        texts = support(self.code.values)
+        self.lines[at : at + 1] = texts
+        self.source_map = [replace(entry, line=entry.line + len(texts) - 1) for entry in self.source_map]
+
+
+def is_code(kernel: Kernel) -> bool:
+    return any(isinstance(stmt, Code) for stmt in walk(kernel.body))

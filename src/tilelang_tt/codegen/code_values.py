@@ -1,0 +1,257 @@
+"""Print values of scalar code as C++.
+
+Integers have the C++ type of their size, floats of at most 32 bits are `float` and rounded where their type has fewer
+bits; double is double. An operation on integers of fewer than 32 bits is cut to its type again.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from tilelang_tt.ir.buffers import Buffer, Tensor
+from tilelang_tt.ir.code import Constant, Name, Op, Place, Value
+from tilelang_tt.ir.scalar import Var
+
+SMALL_FLOATS = {
+    "float16": "float16",
+    "bfloat16": "bfloat16",
+    "float8_e4m3": "float8_e4m3fn",
+    "float8_e4m3fn": "float8_e4m3fn",
+    **{kind: kind for kind in ("float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz", "float8_e8m0fnu")},
+}
+_WORDS = {
+    "bool": "uint8_t",
+    "float32": "float",
+    "float64": "double",
+    "float16": "uint16_t",
+    "bfloat16": "uint16_t",
+}
+_INFIX = {
+    "eq": "==",
+    "ne": "!=",
+    "lt": "<",
+    "le": "<=",
+    "gt": ">",
+    "ge": ">=",
+    "and": "&&",
+    "or": "||",
+    "bit_and": "&",
+    "bit_or": "|",
+    "bit_xor": "^",
+}
+_ARITHMETIC = {"add": "+", "sub": "-", "mul": "*", "div": "/", "trunc_div": "/", "trunc_mod": "%"}
+_STRENGTH = {"*": 8, "/": 8, "%": 8, "+": 7, "-": 7, "<": 5, "<=": 5, ">": 5, ">=": 5, "==": 4, "!=": 4}
+_STRENGTH |= {"&": 1, "|": 1, "^": 1, "&&": 1, "||": 1, "?": 0}  # brackets around these, whatever C++ says
+_UNARY, _ATOM = 9, 10
+_LIBRARY = frozenset(
+    """
+    exp exp2 log log2 log10 log1p expm1 sqrt pow fmod sin cos tan sinh cosh tanh asin acos atan atan2 asinh acosh atanh
+    floor ceil trunc rint round erf copysign hypot fma nextafter isnan isinf isfinite
+    """.split()  # noqa: SIM905
+)
+_FORMULAS = {
+    "rsqrt": "1.0f / std::sqrt({0})",
+    "reciprocal": "1.0f / {0}",
+    "exp10": "std::pow(10.0f, {0})",
+    "sigmoid": "1.0f / (1.0f + std::exp(-{0}))",
+}
+_EXACT = frozenset(("max", "min", "abs", "where", "neg", "floor", "ceil", "trunc", "rint", "round", "copysign"))
+
+
+def is_float(dtype: str) -> bool:
+    return dtype.startswith(("float", "bfloat"))
+
+
+def value_type(dtype: str) -> str:
+    """The C++ type that a value is computed in."""
+    if is_float(dtype):
+        return "double" if dtype == "float64" else "float"
+    return "bool" if dtype == "bool" else f"{dtype}_t"
+
+
+def word_type(dtype: str) -> str:
+    """The C++ type of an element in memory."""
+    if dtype in _WORDS:
+        return _WORDS[dtype]
+    return "uint8_t" if is_float(dtype) else f"{dtype}_t"
+
+
+class ValuePrinter:
+    """C++ text of values; remembers which functions of `code_support` it calls."""
+
+    def __init__(self, name: Callable[[Var], str], load: Callable[[Place], str]) -> None:
+        self.name = name
+        self.load = load
+        self.used: dict[str, None] = {}
+
+    def call(self, function: str, *args: str, of: str = "") -> str:
+        self.used[function] = None
+        return f"{function}{of}({', '.join(args)})"
+
+    def text(self, value: Value, outer: int = 0, *, index: bool = False) -> str:
+        """`index`: arithmetic of places and loops, which does not wrap."""
+        text, strength = self.of(value, index=index)
+        return f"({text})" if strength < outer else text
+
+    def of(self, value: Value, *, index: bool = False) -> tuple[str, int]:
+        match value:
+            case Constant():
+                text = constant(value)
+                return text, _ATOM if not text.startswith("-") else _UNARY
+            case Name():
+                return self.name(value.var), _ATOM
+            case Place():
+                return self.load(value), _ATOM if not value.unsure else 0
+            case Op():
+                return self.operation(value, index=index)
+
+    def operation(self, op: Op, *, index: bool) -> tuple[str, int]:
+        if op.op in ("cast", "bitcast"):
+            return (self.cast if op.op == "cast" else self.bitcast)(op.args[0], op.dtype), _ATOM
+        if op.op == "where":
+            test, yes, no = (self.text(arg, 1, index=index) for arg in op.args)
+            return f"{test} ? {yes} : {no}", 0
+        if op.op == "not":
+            return f"!{self.text(op.args[0], _UNARY)}", _UNARY
+        kind = op.args[0].dtype
+        if op.op in _INFIX:
+            inner = index and op.op not in ("bit_and", "bit_or", "bit_xor")
+            return self.infix(_INFIX[op.op], op, index=inner)
+        if op.op in _ARITHMETIC and (is_float(kind) or index or op.op.startswith("trunc")):
+            text, strength = self.infix(_ARITHMETIC[op.op], op, index=index)
+            return self.rounded(text, strength, op.dtype)
+        args = [self.text(arg, index=index) for arg in op.args]
+        if is_float(kind):
+            return self.rounded(self.float_function(op.op, args, kind), _ATOM, op.dtype, exact=op.op in _EXACT)
+        return self.whole_function(op, args), _ATOM
+
+    def infix(self, symbol: str, op: Op, *, index: bool) -> tuple[str, int]:
+        strength = _STRENGTH[symbol]
+        left = self.text(op.args[0], strength if strength > 1 else 2, index=index)
+        right = self.text(op.args[1], strength + 1 if strength > 1 else 2, index=index)
+        return f"{left} {symbol} {right}", strength
+
+    def rounded(self, text: str, strength: int, dtype: str, *, exact: bool = False) -> tuple[str, int]:
+        """The result of an operation in its type."""
+        if dtype in SMALL_FLOATS and not exact:
+            return self.call(f"as_{SMALL_FLOATS[dtype]}", text), _ATOM
+        if dtype in ("int8", "uint8", "int16", "uint16"):
+            return f"{value_type(dtype)}({text})", _ATOM
+        return text, strength
+
+    def float_function(self, op: str, args: list[str], dtype: str) -> str:
+        if op in ("max", "min"):
+            return self.call("larger" if op == "max" else "smaller", *args, of=f"<{value_type(dtype)}>")
+        if op == "abs":
+            return f"std::fabs({args[0]})"
+        if op == "floor_div":
+            return f"std::floor(({args[0]}) / ({args[1]}))"
+        if op == "floor_mod":
+            return self.call("floor_mod_of", *args)
+        if op in _FORMULAS:
+            text = _FORMULAS[op].format(*(f"({arg})" for arg in args))
+            return f"({text.replace('0f', '0') if dtype == 'float64' else text})"
+        if op not in _LIBRARY:
+            raise NotImplementedError(op)
+        return f"std::{op}({', '.join(args)})"
+
+    def whole_function(self, op: Op, args: list[str]) -> str:
+        kind = value_type(op.args[0].dtype)
+        match op.op:
+            case "add" | "sub" | "mul":
+                return self.call(f"wrapped_{op.op}", *args, of=f"<{kind}>")
+            case "floor_div" | "floor_mod":
+                if kind.startswith("u"):
+                    return f"{kind}({args[0]} {'/' if op.op == 'floor_div' else '%'} ({args[1]}))"
+                return self.call(op.op, *args, of=f"<{kind}>")
+            case "max" | "min":
+                return self.call("larger" if op.op == "max" else "smaller", *args, of=f"<{kind}>")
+            case "shift_left":
+                return f"{kind}(uint64_t({args[0]}) << ({args[1]}))"
+            case "shift_right":
+                return f"{kind}(({args[0]}) >> ({args[1]}))"
+            case "abs":
+                return f"{kind}(({args[0]}) < 0 ? 0 - uint64_t({args[0]}) : {args[0]})"
+            case "clz":
+                return f"(({args[0]}) == 0 ? 32 : __builtin_clz(uint32_t({args[0]})))"
+            case "popcount":
+                return f"__builtin_popcountll({args[0]})"
+            case "isnan" | "isinf":
+                return "false"
+            case "isfinite":
+                return "true"
+        raise NotImplementedError(op.op)
+
+    # --- conversions ------------------------------------------------------------------------------
+
+    def cast(self, value: Value, dtype: str) -> str:
+        source, text = value.dtype, self.text(value)
+        if dtype == "bool":
+            return f"({text} != 0)" if isinstance(value, Name | Place) else f"(({text}) != 0)"
+        if is_float(source) and not is_float(dtype):
+            return self.call("cut", text, of=f"<{value_type(dtype)}>")
+        if dtype in SMALL_FLOATS and source not in (dtype,):
+            return self.call(f"as_{SMALL_FLOATS[dtype]}", text if is_float(source) else f"float({text})")
+        if value_type(source) == value_type(dtype):
+            return self.text(value, _ATOM)
+        return f"{value_type(dtype)}({text})"
+
+    def bitcast(self, value: Value, dtype: str) -> str:
+        bits = self.word(value)
+        if word_type(value.dtype) != word_type(dtype):
+            bits = self.call("bits_as", bits, of=f"<{word_type(dtype)}>")
+        return self.from_word(bits, dtype)
+
+    def word(self, value: Value) -> str:
+        """A value as it lies in memory."""
+        if value.dtype in SMALL_FLOATS:
+            return self.call(f"to_{SMALL_FLOATS[value.dtype]}", self.text(value))
+        return self.text(value)
+
+    def from_word(self, text: str, dtype: str) -> str:
+        """What lies in memory as a value."""
+        return self.call(f"from_{SMALL_FLOATS[dtype]}", text) if dtype in SMALL_FLOATS else text
+
+
+def constant(number: Constant) -> str:
+    dtype = number.dtype
+    if dtype == "bool":
+        return "true" if number.value else "false"
+    if not is_float(dtype):
+        return _whole(int(number.value), dtype)
+    suffix = "" if dtype == "float64" else "f"
+    if math.isnan(number.value):
+        return f'__builtin_nan{suffix}("")'
+    if math.isinf(number.value):
+        return f"{'-' if number.value < 0 else ''}__builtin_inf{suffix}()"
+    text = f"{number.value:.17g}" if dtype == "float64" else f"{number.value:.9g}"
+    return text + ("" if any(mark in text for mark in ".e") else ".0") + suffix
+
+
+def _whole(number: int, dtype: str) -> str:
+    bits = int(dtype.removeprefix("u").removeprefix("int"))
+    number &= (1 << bits) - 1
+    if dtype.startswith("u"):
+        return f"{number}u" if bits <= 32 else f"{number}ull"
+    number -= 1 << bits if number >> (bits - 1) else 0
+    if number == -(1 << (bits - 1)) and bits >= 32:
+        return f"(-{-number - 1}{'ll' if bits == 64 else ''} - 1)"
+    return f"{number}{'ll' if bits == 64 else ''}"
+
+
+def flat_index(place: Place, text: Callable[[Value, int], str], extents: list[str]) -> str:
+    """The number of an element, counted in row-major order."""
+    if not place.indices:
+        return "0"
+    result = text(place.indices[0], 0)
+    for index, extent in zip(place.indices[1:], extents[1:], strict=True):
+        result = f"({result}) * {extent}" if " " in result else f"{result} * {extent}"
+        result = "" if result.startswith("0 *") else f"{result} + "
+        result += text(index, 7)
+    return result
+
+
+def bytes_of(source: Tensor | Buffer) -> int:
+    sizes = {"uint8_t": 1, "int8_t": 1, "uint16_t": 2, "int16_t": 2, "double": 8, "int64_t": 8, "uint64_t": 8}
+    return sizes.get(word_type(source.dtype), 4)

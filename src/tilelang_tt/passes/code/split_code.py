@@ -1,0 +1,72 @@
+"""D: give scalar code to one kernel: the writer, on the core's first data-movement processor.
+
+before   Code: ...
+after    writer: reserve scratch ; for unit ...: bx = unit % 8 ; ...
+
+Reader and compute have nothing to do. All blocks lie in one circular buffer that nobody else touches.
+"""
+
+from __future__ import annotations
+
+from tilelang_tt.codegen.code import room_of
+from tilelang_tt.compiled import Decision
+from tilelang_tt.diagnostics import ResourceError
+from tilelang_tt.formats import TILE_BYTES
+from tilelang_tt.ir import kernel as k
+from tilelang_tt.ir import scalar
+from tilelang_tt.ir.buffers import Buffer, Memory, Tensor
+from tilelang_tt.ir.cb import Cb, CbCall, CbKind
+from tilelang_tt.ir.code import Code, places
+from tilelang_tt.ir.fields import walk
+from tilelang_tt.ir.kernel import Kernel, KernelSet
+from tilelang_tt.ir.layout import Role
+from tilelang_tt.ir.movement import Barrier, BarrierKind
+from tilelang_tt.ir.tile import Launch, TileProgram
+
+_PAGE = TILE_BYTES["UInt32"]
+
+
+def split_code(program: TileProgram) -> tuple[KernelSet, ...]:
+    return tuple(_split(program, launch) for launch in program.launches)
+
+
+def _split(program: TileProgram, launch: Launch) -> KernelSet:
+    (code,) = launch.body
+    work = launch.work
+    assert isinstance(code, Code)
+    assert work is not None
+    start, count = scalar.var("unit_start"), scalar.var("unit_count")
+    used = {place.source.param for stmt in walk(code.body) for place in places(stmt) if _is_tensor(place.source)}  # type: ignore[type-var, union-attr]
+    tensors = tuple(tensor for tensor in program.tensors if tensor.param in used)
+    scratch = _scratch(program, launch, code, len(tensors))
+    indices = tuple(k.Let(var, value) for var, value in work.indices)
+    body = (
+        CbCall(CbKind.RESERVE, scratch, scratch.tiles),
+        k.For(work.unit, start, start + count, 1, (*indices, code)),
+        Barrier(BarrierKind.WRITE),
+    )
+    writer = Kernel(Role.WRITER, body, tensors=tensors)
+    text = f"scalar code with {scratch.bytes:,} B of L1 for its blocks"
+    decisions = (Decision("split_code", launch.name, text, launch.location),)
+    cbs = {Buffer("scratch", "uint32", (), Memory.SHARED): scratch}
+    return KernelSet(
+        program, launch, (Kernel(Role.READER, ()), Kernel(Role.COMPUTE, ()), writer), cbs, start, count, decisions
+    )
+
+
+def _is_tensor(source: Tensor | Buffer) -> bool:
+    return isinstance(source, Tensor)
+
+
+def _scratch(program: TileProgram, launch: Launch, code: Code, tensors: int) -> Cb:
+    chip, size = program.options.chip, room_of(code, tensors)
+    if size > chip.l1_usable:
+        raise ResourceError(
+            "TT204",
+            f"the blocks of kernel '{launch.name}' need {size:,} B of L1; {chip.title} has {chip.l1_usable:,} B",
+            location=launch.location,
+            notes=tuple(f"{block.name}: {list(block.shape)} {block.dtype}" for block in code.blocks),
+            help="use smaller blocks",
+        )
+    pages = max(1, -(-size // _PAGE))
+    return Cb(0, "scratch", "UInt32", _PAGE, pages, 1, Role.WRITER, Role.WRITER, False, (pages, 1), launch.location)
