@@ -172,6 +172,19 @@ def test_cores_store_alternate_elements_of_a_page(dtype: str, arch: str) -> None
         assert torch.equal(b, a + 1)
 
 
+@pytest.mark.parametrize("dtype", CTYPES)
+def test_values_that_look_like_l1_that_was_never_written(dtype: str) -> None:
+    """All bytes are 0xa5: in lines that are read, and in what a kernel keeps in L1 and loads again."""
+    a = torch.full((COUNT * getattr(torch, dtype).itemsize,), 0xA5, dtype=torch.uint8).view(getattr(torch, dtype))
+    b = torch.zeros_like(a)
+    kernel = text(dtype)["reader.cpp"].replace("= value + 1;", "= value;")
+    kept = "        if (*reinterpret_cast<volatile Element*>(out + offset % 16) != value) continue;\n"
+    place = kernel.index("        noc_async_write(out")
+    sources = {"reader.cpp": kernel[:place] + kept + kernel[place:]}
+    launch(alternating(dtype, "wormhole_b0"), sources, {"A": a, "B": b}, {})
+    assert raw(b) == raw(a)
+
+
 def test_elements_that_no_core_stores_stay() -> None:
     a, b = torch.zeros(COUNT, dtype=torch.int16), torch.full((COUNT,), 7, dtype=torch.int16)
     launch(alternating("int16", "wormhole_b0"), text("int16", "first + 4"), {"A": a, "B": b}, {})
@@ -244,6 +257,18 @@ def test_an_element_that_was_never_put_into_l1() -> None:
     with pytest.raises(DeviceError) as caught:
         launch(alternating("int16", "wormhole_b0"), {"reader.cpp": kernel[:start] + kernel[end:]}, {"A": a, "B": a}, {})
     assert category_of(caught.value) == "l1-uninitialised"
+
+
+def test_an_element_of_another_place_in_l1() -> None:
+    """The page was stored to, but not the bytes that are sent, nor those that are loaded."""
+    kernel = text("int16")["reader.cpp"]
+    a = torch.zeros(COUNT, dtype=torch.int16)
+    for old, new in (("noc_async_write(out", "noc_async_write(16 + out"), ("(lines + offset", "(96 + lines + offset")):
+        assert old in kernel
+        changed = {"reader.cpp": kernel.replace(old, new)}
+        with pytest.raises(DeviceError) as caught:
+            launch(alternating("int16", "wormhole_b0"), changed, {"A": a, "B": a.clone()}, {})
+        assert category_of(caught.value) == "l1-uninitialised"
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ namespace vd {
 struct Page {
     uint32_t landed = 0;   // bytes that NoC transfers brought since the page was free
     bool stored = false;   // to by a kernel through a pointer since the page was free
+    std::vector<bool> blocks;  // of kMarkBytes, where a pointer stored or elements of a flat tensor landed since then
     bool written = false;  // holds a value that the packer may add to
     bool packed = false;   // packed and not yet pushed
     uint32_t overwrite_calls = 0;  // Engine::overwrite_calls when it was packed
@@ -53,6 +54,7 @@ struct Transfer {
     uint32_t l1_offset, bytes, line;
     uint8_t noc = 0, trid = 0;
     bool posted = false;
+    bool elements = false;  // a read from a flat tensor
 };
 
 enum class Wait : uint8_t { None, Reserve, Front, SemaphoreEqual, SemaphoreMin, Arrival };
@@ -216,7 +218,11 @@ void require_published(const CbSpan& span, uint32_t offset, uint32_t bytes);  //
 bool is_waited(const CbSpan& span);
 bool is_past_wrap(uint32_t offset, uint32_t& cb);  // where reserved pages would be without a wrap
 void note_landed(uint32_t offset, uint32_t bytes);
-void note_stored(const CbSpan& span);
+void note_stored(const CbSpan& span, uint32_t offset, uint32_t bytes);
+void note_elements(uint32_t offset, uint32_t bytes);  // they landed
+// Whether a value came to the block of kMarkBytes at an offset in the way of the two above. What it holds says less: an
+// element of few bytes may have the value of L1 that was never written.
+bool has_element(const CbSpan& span, uint32_t offset);
 void check_cbs_at_end();
 
 // ---- tensor.cpp ------------------------------------------------------------------------------------

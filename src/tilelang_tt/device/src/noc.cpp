@@ -185,8 +185,8 @@ void require_landed(uint32_t offset, uint32_t bytes) {
     }
 }
 
-// An L1 range a kernel may send: the zero region, a semaphore, or a CB page it holds. Elements are few bytes, which may
-// have the value of what was never written: it is enough then that something came to their page.
+// An L1 range a kernel may send: the zero region, a semaphore, or a CB page it holds. Of elements
+// it is enough that something came to where they lie.
 void require_readable(uint32_t offset, uint32_t bytes, bool elements) {
     if (in_zeros(offset, bytes) || is_semaphore(*core, offset, bytes)) return;
     CbSpan span;
@@ -196,8 +196,7 @@ void require_readable(uint32_t offset, uint32_t bytes, bool elements) {
         breach("noc-bounds", "%u bytes at L1 address 0x%x lie in no circular buffer and no tensor", bytes, offset);
     }
     const char* const name = core->group->cbs[span.cb].name;
-    const Page& page = core->cbs[span.cb].pages[span.first_page];
-    const bool came = elements && bytes < kMarkBytes && (page.stored || page.landed != 0);
+    const bool came = elements && bytes < kMarkBytes && has_element(span, offset);
     if (is_scratch(span)) {
         if (!came) require_written(core->l1 + offset, bytes, name);
         return;
@@ -327,7 +326,8 @@ void vd_noc_read(uint64_t source, uint32_t l1_addr, uint32_t bytes, VdHow how, u
     order_l1_use(target, bytes, "written");
     require_writable(target, bytes);
     require_not_leaving(target, bytes);
-    fiber->reads.push_back({core->l1 + target, far.bytes, target, bytes, line, how.noc, how.trid});
+    const bool elements = far.tensor && far.tensor->flat;
+    fiber->reads.push_back({core->l1 + target, far.bytes, target, bytes, line, how.noc, how.trid, false, elements});
     core->statistics.noc_read_bytes += bytes;
     maybe_give_way();
 }

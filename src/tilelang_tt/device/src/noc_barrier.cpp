@@ -16,6 +16,7 @@ bool chosen(const Transfer& transfer, uint32_t noc, int32_t trid) {
 void finish_read(const Transfer& transfer) {
     std::memmove(transfer.target, transfer.source, transfer.bytes);
     note_landed(transfer.l1_offset, transfer.bytes);
+    if (transfer.elements) note_elements(transfer.l1_offset, transfer.bytes);
 }
 
 // Removes what `done` accepts, in an order that a seed decides.

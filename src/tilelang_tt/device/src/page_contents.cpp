@@ -1,4 +1,5 @@
 // What the pages of circular buffers hold: written, packed, published without either, given up.
+#include <algorithm>
 #include <cstring>
 
 #include "circular_buffer.h"
@@ -78,6 +79,17 @@ bool is_leaving(uint32_t cb, uint32_t number) {
     return false;
 }
 
+void mark_blocks(const CbSpan& span, uint32_t offset, uint32_t bytes) {
+    for (uint32_t number = span.first_page; number <= span.last_page; ++number) {
+        const uint32_t begin = page_offset(span.cb, number), end = page_offset(span.cb, number + 1);
+        std::vector<bool>& blocks = core->cbs[span.cb].pages[number].blocks;
+        const uint32_t first = begin / kMarkBytes, last = (end - 1) / kMarkBytes;
+        blocks.resize(last - first + 1);
+        const uint32_t from = std::max(offset, begin) / kMarkBytes, to = (std::min(offset + bytes, end) - 1) / kMarkBytes;
+        for (uint32_t block = from; block <= to; ++block) blocks[block - first] = true;
+    }
+}
+
 }  // namespace
 
 // A page may be pushed unwritten, as a mere signal or to bring the counts round the buffer; whoever reads it is wrong.
@@ -149,10 +161,21 @@ void require_published(const CbSpan& span, uint32_t offset, uint32_t bytes) {
     }
 }
 
-void note_stored(const CbSpan& span) {
+void note_stored(const CbSpan& span, uint32_t offset, uint32_t bytes) {
     for (uint32_t number = span.first_page; number <= span.last_page; ++number) {
         core->cbs[span.cb].pages[number].stored = true;
     }
+    mark_blocks(span, offset, bytes);
+}
+
+void note_elements(uint32_t offset, uint32_t bytes) {
+    CbSpan span;
+    if (find_cb(offset, bytes, span)) mark_blocks(span, offset, bytes);
+}
+
+bool has_element(const CbSpan& span, uint32_t offset) {
+    const std::vector<bool>& blocks = core->cbs[span.cb].pages[span.first_page].blocks;
+    return !blocks.empty() && blocks[offset / kMarkBytes - page_offset(span.cb, span.first_page) / kMarkBytes];
 }
 
 void note_landed(uint32_t offset, uint32_t bytes) {

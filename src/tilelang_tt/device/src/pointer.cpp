@@ -48,6 +48,7 @@ void require_initialised(uint32_t offset, const CbSpan& span) {
     uint8_t poison[kMarkBytes];
     std::memset(poison, kPoison, sizeof poison);
     if (std::memcmp(core->l1 + offset / kMarkBytes * kMarkBytes, poison, sizeof poison) != 0) return;
+    if (has_element(span, offset)) return;
     breach("l1-uninitialised", "after this line L1 address 0x%x, in CB %u '%s', is loaded through a pointer, and nobody "
            "has written it", offset, span.cb, core->group->cbs[span.cb].name);
 }
@@ -62,7 +63,7 @@ void access(const void* address, uint32_t bytes, bool store) {
     CbSpan span;
     if (!find_cb(offset, bytes, span)) return;
     require_granted(span, store);
-    if (store) note_stored(span);
+    if (store) note_stored(span, offset, bytes);
     if (!store) require_initialised(offset, span);
     if (!store && is_waited(span)) require_published(span, offset, bytes);
     order_l1_use(offset, bytes, store ? "stored to" : "loaded");
