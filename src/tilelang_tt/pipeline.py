@@ -50,7 +50,7 @@ from tilelang_tt.passes.c_tile.start_sums import start_sums
 from tilelang_tt.passes.code.lay_flat import lay_flat
 from tilelang_tt.passes.code.split_code import split_code
 from tilelang_tt.passes.code.threads_stub import run_threads_in_turn
-from tilelang_tt.passes.code.warn_of_scalar_code import warn_of_scalar_code
+from tilelang_tt.passes.code.warn_of_scalar_code import has_no_meaning, warn_of_scalar_code
 from tilelang_tt.passes.d_split.configure_tensor_accessors import configure_tensor_accessors
 from tilelang_tt.passes.d_split.insert_engine_calls import insert_engine_calls
 from tilelang_tt.passes.d_split.load_tables import load_tables
@@ -180,6 +180,8 @@ def run_passes(func: Any, options: Options, snapshot: Snapshot) -> tuple[TilePro
     try:
         result = _by_tiles(func, options, lambda name, state: steps.append((name, state)))
     except (UnsupportedError, ResourceError) as refusal:
+        if has_no_meaning(refusal):
+            raise
         steps.clear()
         result = _by_code(func, options, refusal, lambda name, state: steps.append((name, state)))
     for name, state in steps:

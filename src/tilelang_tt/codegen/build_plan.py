@@ -6,7 +6,7 @@ from typing import Literal
 
 from tilelang_tt.ir import scalar, scalar_text
 from tilelang_tt.ir.buffers import Tensor
-from tilelang_tt.ir.code import CodeStmt, Put, Update, places
+from tilelang_tt.ir.code import Code, CodeStmt, Put, Update, places
 from tilelang_tt.ir.fields import walk
 from tilelang_tt.ir.kernel import Arg, ArgKind, Kernel, KernelSet
 from tilelang_tt.ir.layout import Role, Window
@@ -160,6 +160,7 @@ def _kernel(kernel: Kernel, source: str) -> KernelPlan:
         source,
         tuple(CompileArg(tensor.name, accessor=tensor.name) for tensor in kernel.tensors),
         tuple(_runtime_arg(arg) for arg in kernel.args),
+        any(isinstance(stmt, Code) for stmt in walk(kernel.body)),
     )
 
 

@@ -131,6 +131,7 @@ def _launch(binding: _Binding, launch: LaunchPlan, declared: LaunchPlan, *, exac
             _NOC_OF_ROLE[kernel.role],
             tuple(compile_time_words(binding.plan, kernel)),
             source_map=launch.source_map,
+            watched=exact or not kernel.scalar,
         )
         for kernel in launch.kernels
     }

@@ -71,7 +71,9 @@ def _kernel(toolchain: Toolchain, run: Run, group: GroupRun, kernel: KernelRun) 
     prefix = kernel_prefix(run, group, kernel)
     headers = included_files(kernel)
     included = (part for path in headers for part in (path.name, path.read_bytes()))
-    key = digest("kernel", toolchain.identity, tree_digest(), prefix, kernel.file, kernel.text, *included)
+    key = digest(
+        "kernel", toolchain.identity, tree_digest(), prefix, kernel.file, kernel.text, str(kernel.watched), *included
+    )
     return Artifact(key, "kernel.so", _kernel_compiler(toolchain, kernel, prefix))
 
 
@@ -96,10 +98,10 @@ def _kernel_compiler(toolchain: Toolchain, kernel: KernelRun, prefix: str) -> Ca
         source_file.write_text(kernel.text)
         done = toolchain.run(
             *toolchain.common_flags(),
-            "-O1",
+            "-O1" if kernel.watched else "-O2",
             "-fvisibility=hidden",
             "-fno-threadsafe-statics",
-            *(() if kernel.role == "compute" else toolchain.watched_flags()),
+            *(() if kernel.role == "compute" or not kernel.watched else toolchain.watched_flags()),
             *("-I", INCLUDE),
             *(flag for directory in kernel.include_dirs for flag in ("-I", directory)),
             *("-include", prefix_file),

@@ -147,6 +147,7 @@ class KernelPlan:
     source: str  # file name beside the plan
     compile_time_args: tuple[CompileArg, ...] = ()
     runtime_args: tuple[RuntimeArg, ...] = ()
+    scalar: bool = False  # scalar code: it works on single elements in L1
 
 
 @dataclass(frozen=True)
@@ -311,6 +312,7 @@ def _plan(data: dict[str, Any]) -> Plan:
                         kernel["source"],
                         tuple(CompileArg(**arg) for arg in kernel["compile_time_args"]),
                         tuple(RuntimeArg(**arg) for arg in kernel["runtime_args"]),
+                        kernel["scalar"],
                     )
                     for kernel in launch["kernels"]
                 ),

@@ -90,6 +90,7 @@ class KernelRun:
     include_dirs: tuple[Path, ...] = ()
     declarations: str = ""  # C++ before the first line of the text
     source_map: tuple[SourceLine, ...] = ()
+    watched: bool = True  # whether loads and stores through pointers are checked: scalar code is mostly these
 
 
 @dataclass(frozen=True)

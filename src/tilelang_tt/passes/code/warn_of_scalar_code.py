@@ -3,14 +3,38 @@
 from __future__ import annotations
 
 from tilelang_tt.diagnostics import ResourceError, UnsupportedError, warn
-from tilelang_tt.ir.tile import TileProgram
+from tilelang_tt.ir.code import Code
+from tilelang_tt.ir.tile import Launch, TileProgram
+from tilelang_tt.passes.code.scalar_costs import estimate
+
+_CYCLES = 1e6  # in a millisecond: the processors run at about 1 GHz
+
+# Refusals of programs that mean nothing: what is read was never written, or lies outside of a block.
+_MEANINGLESS = frozenset(("TT103", "TT106", "TT121", "TT125", "TT127", "TT128", "TT137", "TT154"))
+
+
+def has_no_meaning(refusal: UnsupportedError | ResourceError) -> bool:
+    """Whether scalar code would not help: the program means nothing, or fits if it is written with fewer stages."""
+    return refusal.code in _MEANINGLESS or "num_stages" in (refusal.help or "")
 
 
 def warn_of_scalar_code(program: TileProgram, refusal: UnsupportedError | ResourceError) -> None:
-    names = ", ".join(f"'{launch.name}'" for launch in program.launches)
+    costs = "; ".join(_cost(launch) for launch in program.launches)
+    one = len(program.launches) == 1
     warn(
         "TT702",
-        f"{names} runs as scalar code, element by element on one processor of a core: {refusal.message}",
+        f"{'this kernel runs' if one else 'these kernels run'} as scalar code on the cores' small processors, element by "
+        f"element: {refusal.message} ({costs})",
         location=refusal.location or program.launches[0].location,
         help=refusal.help,
     )
+
+
+def _cost(launch: Launch) -> str:
+    (code,) = launch.body
+    assert isinstance(code, Code)
+    found = estimate(code)
+    time = found.cycles / _CYCLES
+    least = "about" if found.complete else "at least"
+    shown = f"{time:.2g} ms" if time < 1000 else f"{time / 1000:.2g} s"
+    return f"{least} {shown} for each block of the grid, one block of a core at a time"
