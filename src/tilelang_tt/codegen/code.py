@@ -217,7 +217,7 @@ class CodePrinter:
 
 def _returns(body: tuple[CodeStmt, ...]) -> bool:
     """Whether a round may end before its end, from anywhere inside it."""
-    return any(isinstance(stmt, Jump) and stmt.kind == "return" for stmt in walk(body))  # type: ignore[type-var]
+    return any(isinstance(stmt, Jump) and stmt.kind == "return" for stmt in walk(body))
 
 
 def support(values: ValuePrinter) -> list[str]:

@@ -36,7 +36,7 @@ def _split(program: TileProgram, launch: Launch) -> KernelSet:
     assert isinstance(code, Code)
     assert work is not None
     start, count = scalar.var("unit_start"), scalar.var("unit_count")
-    used = {place.source.param for stmt in walk(code.body) for place in places(stmt) if _is_tensor(place.source)}  # type: ignore[type-var, union-attr]
+    used = {place.source.param for stmt in walk(code.body) for place in places(stmt) if _is_tensor(place.source)}  # type: ignore[union-attr]
     tensors = tuple(tensor for tensor in program.tensors if tensor.param in used)
     scratch = _scratch(program, launch, code, len(tensors))
     indices = tuple(k.Let(var, value) for var, value in work.indices)
