@@ -25,6 +25,9 @@ from tilelang_tt.frontend.refuse_gpu_code import GPU_ONLY, HARMLESS
 MODULES = (refused_language, refused_integers, refused_elements, refused_gpu, refused_blocks)
 
 
+OF_TEXTS = {"TT160", "TT161"}  # refused on the text of scalar code: tests/passes/test_run_threads_in_turn.py
+
+
 def refusal_of(func: Any, arch: str = "wormhole_b0", **options: Any) -> TenstorrentError:
     with pytest.raises(TenstorrentError) as caught:
         tilelang.compile(func, target={"kind": "tenstorrent", "arch": arch, **options})
@@ -43,7 +46,7 @@ def test_every_refusal_has_a_kernel() -> None:
     package = Path(tilelang_tt.__file__).parent
     files = [*package.glob("frontend/**/*.py"), *package.glob("passes/**/*.py")]
     raised = {code for file in files for code in re.findall(r'"(TT[12]\d\d)"', file.read_text())}
-    assert raised == {refusal.code for refusal in REFUSALS}
+    assert raised - OF_TEXTS == {refusal.code for refusal in REFUSALS} - OF_TEXTS
 
 
 def test_every_kernel_is_in_the_list() -> None:

@@ -226,6 +226,11 @@ def values(stmt: CodeStmt) -> tuple[Value, ...]:
             return ()
 
 
+def names(*of: Value) -> set[Var]:
+    """Variables in values."""
+    return {part.var for value in of for part in parts(value) if isinstance(part, Name)}
+
+
 def places(stmt: CodeStmt) -> Iterator[Place]:
     """Elements that a statement itself reads or writes."""
     return (part for value in values(stmt) for part in parts(value) if isinstance(part, Place))

@@ -32,6 +32,7 @@ from tilelang_tt.ir import scalar
 from tilelang_tt.ir.scalar import Expr, Var
 
 if TYPE_CHECKING:
+    from tilelang_tt.ir.code import CodeStmt
     from tilelang_tt.ir.kernel import KernelStmt
     from tilelang_tt.ir.tile import Stmt
 
@@ -52,7 +53,7 @@ READ, WRITE, BODY, DEFINES, NUMBER, SLOT, PLACE, ASIDE = ({"mark": mark} for mar
 Held = tuple[object, Mark | None]
 Change = Callable[[object, Mark | None], object]
 Node = TypeVar("Node")
-Statement = TypeVar("Statement", "Stmt", "KernelStmt")
+Statement = TypeVar("Statement", "Stmt", "KernelStmt", "CodeStmt")
 Thing = TypeVar("Thing")
 
 

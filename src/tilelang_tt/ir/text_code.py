@@ -253,7 +253,7 @@ def _body_text(body: tuple[CodeStmt, ...], names: Names, depth: int) -> Iterator
     for stmt in body:
         new = [var for var in defined(stmt) if names(var).startswith("?")]
         yield f"{INDENT * depth}{_STATEMENTS.write(stmt, names)}{place(stmt.location)}"
-        for number, nested in enumerate(_bodies(stmt)):
+        for number, nested in enumerate(children(stmt)):
             if number and nested:
                 yield f"{INDENT * depth}Else"
             yield from _body_text(nested, names, depth + 1)
@@ -264,10 +264,6 @@ def _body_text(body: tuple[CodeStmt, ...], names: Names, depth: int) -> Iterator
                 names.release(var)
     for var in found:
         names.release(var)
-
-
-def _bodies(stmt: CodeStmt) -> tuple[tuple[CodeStmt, ...], ...]:
-    return children(stmt)  # type: ignore[type-var]
 
 
 def read_code(line: Line, sight: Sight) -> Code:

@@ -1,0 +1,150 @@
+"""Split what threads do at barriers: into pieces without one, each for all threads, in plain control flow.
+
+    before   Threads tx < 128                    after   For k < n
+               For k < n                                   Threads tx < 128
+                 Put s[tx] = A[k, tx]                        Put s[tx] = A[k, tx]
+                 Barrier                                   Threads tx < 128
+                 Put B[k, tx] = s[127 - tx]                  Put B[k, tx] = s[127 - tx]
+
+A loop or condition around a barrier must be the same for all threads, as on a GPU, and so must one under which a thread
+leaves such a loop, or ends before a barrier. A loop that threads share is carried out once, and is a barrier before and
+behind it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tilelang_tt.diagnostics import UnsupportedError
+from tilelang_tt.ir import fields, scalar
+from tilelang_tt.ir.code import Barrier, CodeStmt, Constant, For, If, Jump, Let, Name, Op, Threads, Value, While
+from tilelang_tt.ir.fields import children, walk
+from tilelang_tt.passes.code.differences import Differences
+
+
+def meets(stmt: CodeStmt) -> bool:
+    """Whether all threads come together somewhere in a statement."""
+    return any(isinstance(one, Barrier) or (isinstance(one, For) and one.together) for one in walk((stmt,)))
+
+
+def split_at_barriers(threads: Threads) -> tuple[CodeStmt, ...]:
+    """The same as statements outside of threads and `Threads` without barriers.
+
+    A `Jump("return")` outside of threads ends all of them.
+    """
+    differs = Differences(threads)
+    counted = fields.rewritten(threads.body, lambda stmt: _counted(stmt, differs))
+    return _Splitter(replace(threads, body=counted)).split()
+
+
+def _counted(stmt: CodeStmt, differs: Differences) -> tuple[CodeStmt, ...] | None:
+    """A loop around a barrier that every thread begins elsewhere, as one that counts from zero."""
+    if not isinstance(stmt, For) or stmt.together or not meets(stmt):
+        return None
+    if not differs.holds(stmt.start) or differs.holds(stmt.extent):
+        return None
+    dtype, where = stmt.start.dtype, stmt.location
+    first, count = (scalar.typed_var(f"{stmt.var.name}_{part}", dtype) for part in ("first", "round"))
+    value = Op("add", (Name(first, dtype), Name(count, dtype)), dtype)
+    body = fields.rewritten(stmt.body, lambda inner: _counted(inner, differs))
+    loop = For(count, Constant(0, dtype), stmt.extent, (Let(stmt.var, value, where), *body), location=where)
+    return Let(first, stmt.start, where), loop
+
+
+class _Splitter:
+    def __init__(self, threads: Threads) -> None:
+        self.threads = threads
+        self.differs = Differences(threads)
+
+    def split(self) -> tuple[CodeStmt, ...]:
+        body = self.threads.body
+        last = max((place for place, stmt in enumerate(body) if meets(stmt)), default=-1)
+        before, behind = body[: last + 1], body[last + 1 :]
+        return (*self.body(before, in_loop=False), *self.piece(behind))
+
+    def piece(self, body: tuple[CodeStmt, ...]) -> tuple[CodeStmt, ...]:
+        return (replace(self.threads, body=body),) if body else ()
+
+    def body(self, body: tuple[CodeStmt, ...], *, in_loop: bool) -> tuple[CodeStmt, ...]:
+        """`in_loop`: the innermost loop around stays outside of threads."""
+        found: list[CodeStmt] = []
+        piece: list[CodeStmt] = []
+        for stmt in body:
+            if meets(stmt) or _leaves(stmt, in_loop=in_loop):
+                found += (*self.piece(tuple(piece)), *self.outside(stmt, in_loop))
+                piece = []
+            else:
+                piece.append(stmt)
+        return (*found, *self.piece(tuple(piece)))
+
+    def outside(self, stmt: CodeStmt, in_loop: bool) -> tuple[CodeStmt, ...]:
+        match stmt:
+            case Barrier():
+                return ()
+            case For(together=True):
+                return (_once(stmt),)
+            case For():
+                self.same(stmt, stmt.start, stmt.extent)
+                return (replace(stmt, body=self.body(stmt.body, in_loop=True)),)
+            case While():
+                self.same(stmt, stmt.condition)
+                return (replace(stmt, body=self.body(stmt.body, in_loop=True)),)
+            case If():
+                self.same(stmt, stmt.condition)
+                then, otherwise = (self.body(arm, in_loop=in_loop) for arm in (stmt.then, stmt.otherwise))
+                return (replace(stmt, then=then, otherwise=otherwise),)
+        return (stmt,)
+
+    def same(self, stmt: For | While | If, *values: Value) -> None:
+        """All threads find these values."""
+        if not self.differs.holds(*values):
+            return
+        inner = next(one for one in walk((stmt,)) if isinstance(one, Barrier | Jump) or _shared(one))
+        what = "a barrier" if isinstance(inner, Barrier) else "an operation of all threads"
+        what = "a thread skips a barrier" if isinstance(inner, Jump) else what
+        where = "under a condition that differs" if isinstance(stmt, If) else "in a loop whose length differs"
+        raise UnsupportedError(
+            "TT160",
+            f"{what} {where} from thread to thread",
+            location=inner.location or stmt.location,
+            notes=(f"{'the condition' if isinstance(stmt, If) else 'the loop'}: {stmt.location}",)
+            if stmt.location
+            else (),
+            help="put conditions on what single threads do between barriers, not on the barriers",
+        )
+
+
+def _shared(stmt: CodeStmt) -> bool:
+    return isinstance(stmt, For) and stmt.together
+
+
+def _leaves(stmt: CodeStmt, *, in_loop: bool) -> bool:
+    """Whether a thread may skip something behind a statement that others do."""
+    if isinstance(stmt, Jump):
+        return stmt.kind == "return" or in_loop
+    inside = in_loop and isinstance(stmt, If)
+    return any(_leaves(inner, in_loop=inside) for nested in children(stmt) for inner in nested)
+
+
+def _once(loop: For) -> For:
+    """A loop that threads share, carried out by nobody in particular."""
+    barrier = next((one for one in walk(loop.body) if isinstance(one, Barrier)), None)
+    if barrier is not None:
+        raise UnsupportedError(
+            "TT160",
+            "a barrier inside a loop whose rounds the threads share",
+            location=barrier.location,
+            help="T.Parallel waits for all threads by itself; for a loop that each thread does, use T.serial",
+        )
+    return plain((loop,))[0]  # type: ignore[return-value]
+
+
+def plain(body: tuple[CodeStmt, ...]) -> tuple[CodeStmt, ...]:
+    """Statements without barriers, and with loops that nobody shares."""
+
+    def change(stmt: CodeStmt) -> tuple[CodeStmt, ...] | None:
+        if isinstance(stmt, Barrier):
+            return ()
+        return (replace(stmt, together=False, body=plain(stmt.body)),) if isinstance(stmt, For) else None
+
+    return fields.rewritten(body, change)
