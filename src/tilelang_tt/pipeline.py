@@ -48,8 +48,8 @@ from tilelang_tt.passes.c_tile.schedule_sections import schedule_sections
 from tilelang_tt.passes.c_tile.separate_roles import separate_roles
 from tilelang_tt.passes.c_tile.start_sums import start_sums
 from tilelang_tt.passes.code.lay_flat import lay_flat
+from tilelang_tt.passes.code.run_threads_in_turn import run_threads_in_turn
 from tilelang_tt.passes.code.split_code import split_code
-from tilelang_tt.passes.code.threads_stub import run_threads_in_turn
 from tilelang_tt.passes.code.warn_of_scalar_code import has_no_meaning, warn_of_scalar_code
 from tilelang_tt.passes.d_split.configure_tensor_accessors import configure_tensor_accessors
 from tilelang_tt.passes.d_split.insert_engine_calls import insert_engine_calls

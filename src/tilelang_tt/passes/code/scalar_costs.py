@@ -41,7 +41,7 @@ def _of(stmt: CodeStmt) -> Estimate:
     own = sum(_of_part(part) for value in values(stmt) for part in parts(value))
     stored = isinstance(stmt, Put | Update) and isinstance(stmt.target.source, Tensor)
     own += _STORE if stored else 2
-    nested = [_of_body(body) for body in children(stmt)]  # type: ignore[type-var]
+    nested = [_of_body(body) for body in children(stmt)]
     complete = all(one.complete for one in nested) and not isinstance(stmt, While)
     if isinstance(stmt, For):
         rounds = stmt.extent.value if isinstance(stmt.extent, Constant) else 1

@@ -23,8 +23,8 @@ def warn_of_scalar_code(program: TileProgram, refusal: UnsupportedError | Resour
     one = len(program.launches) == 1
     warn(
         "TT702",
-        f"{'this kernel runs' if one else 'these kernels run'} as scalar code on the cores' small processors, element by "
-        f"element: {refusal.message} ({costs})",
+        f"{'this kernel runs' if one else 'these kernels run'} as scalar code on the cores' small processors, "
+        f"element by element: {refusal.message} ({costs})",
         location=refusal.location or program.launches[0].location,
         help=refusal.help,
     )
