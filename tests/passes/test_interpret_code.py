@@ -324,8 +324,26 @@ Threads tx < 4
     assert run("tensor A: int32[5]", body, A=np.zeros(5, np.int32))["A"].tolist() == [16, 4, 3, 2, 1]
 
 
-@pytest.mark.parametrize("body", ["  Barrier", "  Barrier\nElse\n  Barrier"])
-def test_threads_that_do_not_meet(body: str) -> None:
-    code = "Threads tx < 4\n  If tx < 2\n" + "\n".join(f"  {line}" for line in body.splitlines())
-    with pytest.raises(BarrierError, match=r"^not all threads get to the same barrier$"):
-        run("tensor A: int32[1]", code)
+def test_threads_of_a_branch_wait_for_each_other() -> None:
+    """The others are ahead of them, at the barrier behind."""
+    body = """
+block s: shared int32[4]
+Threads tx < 4
+  For k < 2
+    Barrier
+    Put s[tx] = tx + k
+    If tx >= 2
+      Barrier
+      Let other = s[5 - tx]
+      Barrier
+      Put s[tx] = other * 10
+    Barrier
+    Update add A[tx] by s[3 - tx]
+"""
+    expected = [20 + 30, 30 + 40, 1 + 2, 0 + 1]
+    assert run("tensor A: int32[4]", body, A=np.zeros(4, np.int32))["A"].tolist() == expected
+
+
+def test_a_shared_loop_that_not_all_threads_get_to() -> None:
+    with pytest.raises(BarrierError, match=r"^not all threads get to a loop that they share$"):
+        run("tensor A: int32[1]", "Threads tx < 4\n  If tx < 2\n    For i < 4, together\n      Put A[0] = i")

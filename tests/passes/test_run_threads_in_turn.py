@@ -293,6 +293,69 @@ While i[0] < n * 4
     )
 
 
+def test_a_branch_that_some_threads_take() -> None:
+    """Barriers there are of those threads, as after a shuffle of a warp."""
+    assert (
+        changed("""
+block s: shared int32[8]
+block x: local int32[1]
+Threads tx < 8
+  Put x[0] = A[tx]
+  Barrier
+  If tx < 4
+    Put s[tx] = x[0]
+    Barrier
+    Let v = s[3 - tx]
+    If v > 0
+      Barrier
+      Put x[0] = v
+    For k < n
+      Barrier
+      Put x[0] = x[0] + v
+  Else
+    Barrier
+    Put x[0] = 1
+  Put B[tx] = x[0]
+""")
+        == """
+block s: shared int32[8]
+block x: local int32[8, 1]
+block v_kept: local int32[8]
+block here_kept: local bool[8]
+For tx < 8
+  Put x[tx, 0] = A[tx]
+For tx < 8
+  Let here: bool = tx < 4
+  If here
+    Put s[tx] = x[tx, 0]
+For tx < 8
+  Let here: bool = tx < 4
+  If here
+    Let v = s[3 - tx]
+    Put v_kept[tx] = v
+For tx < 8
+  Let here: bool = tx < 4
+  Let here.1: bool = here and v_kept[tx] > 0
+  Put here_kept[tx] = here.1
+For tx < 8
+  If here_kept[tx]
+    Put x[tx, 0] = v_kept[tx]
+For k < n
+  For tx < 8
+    Let here: bool = tx < 4
+    If here
+      Put x[tx, 0] = x[tx, 0] + v_kept[tx]
+For tx < 8
+  Let here: bool = tx < 4
+  Let there: bool = not(here)
+  If there
+    Put x[tx, 0] = 1
+For tx < 8
+  Put B[tx] = x[tx, 0]
+"""
+    )
+
+
 # --- what all do together, and what all do the same -----------------------------------------------
 
 
@@ -478,9 +541,17 @@ HELP = "\n  help: put conditions on what single threads do between barriers, not
     ("code", "text"),
     [
         (
-            "If tx < 4  # k.py:2\n  Barrier  # k.py:3",
-            "k.py:3: error[TT160]: a barrier under a condition that differs from thread to thread\n"
-            "  note: the condition: k.py:2" + HELP,
+            "For i < tx  # k.py:2\n  Barrier  # k.py:3",
+            "k.py:3: error[TT160]: a barrier in a loop whose length differs from thread to thread\n"
+            "  note: the loop: k.py:2" + HELP,
+        ),
+        (
+            "If tx < 4\n  While B[0] < n\n    Barrier",
+            "error[TT160]: a barrier in a loop whose length differs from thread to thread" + HELP,
+        ),
+        (
+            "If tx < 4\n  Let v = B[0]\n  If v < n\n    Barrier",
+            "error[TT160]: a barrier under a condition that differs from thread to thread" + HELP,
         ),
         (
             "Let w = tx // 2\nIf A[w] < 4\n  For i < 8, together\n    Put B[i] = 3",
@@ -493,10 +564,6 @@ HELP = "\n  help: put conditions on what single threads do between barriers, not
         (
             "For i < n\n  If i == tx\n    Jump continue\n  Barrier",
             "error[TT160]: a thread skips a barrier under a condition that differs from thread to thread" + HELP,
-        ),
-        (
-            "For i < tx\n  Barrier",
-            "error[TT160]: a barrier in a loop whose length differs from thread to thread" + HELP,
         ),
         (
             "Update add B[0] by 1, old o\nWhile o < 3\n  Barrier",
@@ -555,11 +622,12 @@ class _Writer:
     def line(self, indent: int, text: str) -> None:
         self.lines.append("  " * indent + text)
 
-    def body(self, indent: int, names: list[str], depth: int) -> None:
-        """Pieces with barriers between them."""
+    def body(self, indent: int, names: list[str], depth: int, *, branch: bool = False) -> None:
+        """Pieces with barriers between them; of all threads, or in a branch that some take."""
         names = list(names)
         for _ in range(self.random.randint(1, 3)):
-            kind = self.random.choice(("piece", "piece", "for", "while", "if", "together"))
+            kinds = ("for", "if", "branch") if branch else ("for", "if", "branch", "while", "together")
+            kind = self.random.choice(("piece", "piece", *kinds))
             self.line(indent, "Barrier")
             if kind == "piece" or depth == 2:
                 self.piece(indent, names, self.random.sample("pq", 2), 0)
@@ -568,7 +636,7 @@ class _Writer:
                 start = self.random.choice(("", "from tx", "from n"))
                 var = f"k{self.count}"
                 self.line(indent, f"For {var} {start}, 2 times" if start else f"For {var} < n")
-                self.body(indent + 1, [*names, var], depth + 1)
+                self.body(indent + 1, [*names, var], depth + 1, branch=branch)
                 if self.random.random() < 0.3:
                     self.line(indent + 1, "If n == 1")
                     self.line(indent + 2, self.random.choice(("Jump break", "Jump continue")))
@@ -579,12 +647,14 @@ class _Writer:
                 self.line(indent + 1, "Put y[0] = y[0] + 1")
                 self.body(indent + 1, [*names, "y[0]"], 2)
                 self.line(indent + 1, "Barrier")
-            elif kind == "if":
-                self.line(indent, f"If n {self.random.choice(('>', '=='))} 1")
-                self.body(indent + 1, names, depth + 1)
+            elif kind in ("if", "branch"):
+                parted = kind == "branch"
+                test = self.random.choice(("tx < 2", "x[0] > 0", "q[tx] > 0") if parted else ("n > 1", "n == 1"))
+                self.line(indent, f"If {test}")
+                self.body(indent + 1, names, depth + 1, branch=branch or parted)
                 self.line(indent + 1, "Barrier")
                 self.line(indent, "Else")
-                self.body(indent + 1, names, depth + 1)
+                self.body(indent + 1, names, depth + 1, branch=branch or parted)
                 self.line(indent + 1, "Barrier")
             else:
                 self.line(indent, "For i < 4, together")
@@ -618,6 +688,6 @@ class _Writer:
         return f"{one()} {self.random.choice('+-*')} {one()}"
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(100))
 def test_random_threads(seed: int) -> None:
     changed(_Writer(seed).program())

@@ -156,7 +156,7 @@ class Threads:
 
 @dataclass(frozen=True)
 class Barrier:
-    """All threads get here before one goes on."""
+    """Threads that get here wait for each other: all those that do, in a branch that others do not take."""
 
     location: Location | None = None
 

@@ -1,7 +1,8 @@
 """What scalar code means: it is made into a Python function once, which then runs for every unit.
 
-Blocks begin as zeros. Each thread is a generator of its own: it runs up to a barrier, and when all have got there, all
-go on. Of a loop that threads share, the first thread carries out every round, between two barriers.
+Blocks begin as zeros. Each thread is a generator of its own: it runs up to a barrier, and when all threads wait, those
+go on that are at the first of these barriers, in the order of the program. Of a loop that threads share, the first
+thread carries out every round, between two barriers of all.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ class OutsideError(IndexError):
 
 
 class BarrierError(RuntimeError):
-    """Not all threads reach a barrier."""
+    """Not all threads get to a loop that they share."""
 
 
 class CheckError(AssertionError):
@@ -79,14 +80,19 @@ def _outside(place: Place, at: tuple[int, ...], shape: tuple[int, ...], location
     return numbers.as_type(place.dtype)(0)
 
 
-def _in_step(threads: list[Iterator[int]]) -> None:
+Barriers = tuple[tuple[int, ...], bool]  # where in the program, with rounds of loops around; whether it is one of all
+
+
+def _in_step(threads: list[Iterator[Barriers]]) -> None:
     """Run threads from barrier to barrier."""
-    while True:
-        arrived = {next(thread, None) for thread in threads}
-        if len(arrived) > 1:
-            raise BarrierError("not all threads get to the same barrier")
-        if arrived == {None}:
-            return
+    ready, waiting = threads, list[tuple[Barriers, Iterator[Barriers]]]()
+    while ready:
+        waiting += [(place, thread) for thread in ready if (place := next(thread, None)) is not None]
+        first = min((place for place, _ in waiting), default=None)
+        ready = [thread for place, thread in waiting if place == first]
+        waiting = [(place, thread) for place, thread in waiting if place != first]
+        if first is not None and first[1] and len(ready) < len(threads):
+            raise BarrierError("not all threads get to a loop that they share")
 
 
 def _check(condition: Number, text: str, location: Location | None) -> None:
@@ -100,6 +106,7 @@ class _Scope:
 
     lines: list[str]
     depth: int = 1
+    rounds: tuple[str, ...] = ()  # loops around in which threads wait: a number of each, and the name of its round
     first: str = ""  # the condition that this thread is the first; empty where there are no threads
 
 
@@ -224,9 +231,10 @@ class _Made:
             self.location = self.constant(stmt.location)
             self.statement(stmt)
 
-    def block(self, head: str, body: tuple[CodeStmt, ...]) -> None:
+    def block(self, head: str, body: tuple[CodeStmt, ...], first: str = "pass") -> None:
         self.line(head)
         self.scope.depth += 1
+        self.line(first)
         self.body(body)
         self.line("pass")
         self.scope.depth -= 1
@@ -240,7 +248,7 @@ class _Made:
             case For():
                 self.loop(stmt)
             case While():
-                self.block(f"while {self.value(stmt.condition)}:", stmt.body)
+                self.repeat(f"while {self.value(stmt.condition)}:", stmt.body)
             case If():
                 self.block(f"if {self.value(stmt.condition)}:", stmt.then)
                 self.block("else:", stmt.otherwise)
@@ -263,24 +271,35 @@ class _Made:
             case Check():
                 self.line(f"check({self.value(stmt.condition)}, {stmt.text!r}, {self.location})")
 
-    def barrier(self) -> None:
+    def repeat(self, head: str, body: tuple[CodeStmt, ...]) -> None:
+        """A loop, whose rounds are counted where threads may wait in it."""
+        if not self.scope.first:
+            self.block(head, body)
+            return
+        around, count = self.scope.rounds, self.fresh("round")
+        self.line(f"{count} = 0")
+        self.scope.rounds = (*around, str(self.count), count)
+        self.block(head, body, f"{count} += 1")
+        self.scope.rounds = around
+
+    def barrier(self, *, of_all: bool = False) -> None:
         self.count += 1
-        self.line(f"yield {self.count}")
+        self.line(f"yield ({', '.join((*self.scope.rounds, str(self.count)))},), {of_all}")
 
     def loop(self, stmt: For) -> None:
         start, var = self.fresh(), self.define(stmt.var)
         head = f"for {var} in range({start} := {self.value(stmt.start)}, {start} + {self.value(stmt.extent)}):"
         if not (stmt.together and self.scope.first):
-            self.block(head, stmt.body)
+            self.repeat(head, stmt.body)
             return
         first, self.scope.first = self.scope.first, ""  # a loop inside is not shared again
-        self.barrier()
+        self.barrier(of_all=True)
         self.line(f"if {first}:")
         self.scope.depth += 1
         self.block(head, stmt.body)
         self.scope.depth -= 1
         self.scope.first = first
-        self.barrier()
+        self.barrier(of_all=True)
 
     def indices(self, place: Place) -> list[str]:
         """Names for the indices of an element."""

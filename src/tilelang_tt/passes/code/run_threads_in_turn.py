@@ -20,7 +20,7 @@ from tilelang_tt.diagnostics import UnsupportedError
 from tilelang_tt.ir import fields, scalar
 from tilelang_tt.ir.buffers import Buffer, Memory, unique_name
 from tilelang_tt.ir.code import Code, CodeStmt, Constant, For, Let, Name, Place, Put, Threads, Update, Value, values
-from tilelang_tt.ir.fields import children, walk, with_children
+from tilelang_tt.ir.fields import children, defined, walk, with_children
 from tilelang_tt.ir.scalar import Var
 from tilelang_tt.ir.tile import Launch, Stmt, TileProgram
 from tilelang_tt.passes.code.differences import Differences, outside_of_shared_loops, own_blocks
@@ -111,7 +111,7 @@ class _Pieces:
     def __init__(self, turns: _Turns, threads: Threads) -> None:
         self.turns, self.threads = turns, threads
         own = own_blocks(turns.code)
-        self.split = split_at_barriers(threads)
+        self.split = split_at_barriers(threads, own)
         self.state = ThreadState(self.split, threads.axes, own, turns.new)
         _check_shared_loops(threads, self.state)
         self.blocks = turns.with_axes(self.state.blocks, self.state.extents)
@@ -138,8 +138,7 @@ class _Pieces:
         once = tuple(stmt for stmt in body if isinstance(stmt, Let) and stmt.var in state.once)
         body = tuple(stmt for stmt in body if not (isinstance(stmt, Let) and state.is_quick(stmt.var)))
         body = (*state.computed_again(body), *body)
-        mine = {stmt.var for stmt in body if isinstance(stmt, Let)}
-        mine |= {stmt.old for stmt in body if isinstance(stmt, Update) and stmt.old is not None}
+        mine = {var for stmt in walk(body) for var in defined(stmt)}
         body = state.of_thread(body, self.at, self.blocks, frozenset(mine - state.changing))
         body = state.keeping(body, self.at)
         if not returns(*body) and _is_the_same(body, self.threads.axes):

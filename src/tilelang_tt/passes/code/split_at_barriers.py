@@ -6,18 +6,44 @@
                  Barrier                                   Threads tx < 128
                  Put B[k, tx] = s[127 - tx]                  Put B[k, tx] = s[127 - tx]
 
-A loop or condition around a barrier must be the same for all threads, as on a GPU, and so must one under which a thread
-leaves such a loop, or ends before a barrier. A loop that threads share is carried out once, and is a barrier before and
-behind it.
+             Threads tx < 128                            Threads tx < 128
+               If tx < 32                                  Let here: bool = tx < 32
+                 Put s[tx] = x[0]                        Threads tx < 128
+                 Barrier                                   If here
+                 Put x[0] = s[31 - tx]                       Put s[tx] = x[0]
+                                                         Threads tx < 128
+                                                           If here
+                                                             Put x[0] = s[31 - tx]
+
+A loop around a barrier must be the same for all threads, and so must a condition under which a thread leaves such a
+loop, or ends before a barrier. A loop that threads share is carried out once, and is a barrier before and behind it.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 from tilelang_tt.diagnostics import UnsupportedError
 from tilelang_tt.ir import fields, scalar
-from tilelang_tt.ir.code import Barrier, CodeStmt, Constant, For, If, Jump, Let, Name, Op, Threads, Value, While
+from tilelang_tt.ir.buffers import Buffer
+from tilelang_tt.ir.code import (
+    Barrier,
+    CodeStmt,
+    Constant,
+    For,
+    If,
+    Jump,
+    Let,
+    Name,
+    Op,
+    Place,
+    Threads,
+    Value,
+    While,
+    names,
+    parts,
+)
 from tilelang_tt.ir.fields import children, walk
 from tilelang_tt.passes.code.differences import Differences
 
@@ -27,14 +53,14 @@ def meets(stmt: CodeStmt) -> bool:
     return any(isinstance(one, Barrier) or (isinstance(one, For) and one.together) for one in walk((stmt,)))
 
 
-def split_at_barriers(threads: Threads) -> tuple[CodeStmt, ...]:
-    """The same as statements outside of threads and `Threads` without barriers.
+def split_at_barriers(threads: Threads, own: Mapping[Buffer, Buffer]) -> tuple[CodeStmt, ...]:
+    """The same as statements outside of threads and `Threads` without barriers; `own` are blocks of threads.
 
     A `Jump("return")` outside of threads ends all of them.
     """
     differs = Differences(threads)
     counted = fields.rewritten(threads.body, lambda stmt: _counted(stmt, differs))
-    return _Splitter(replace(threads, body=counted)).split()
+    return _Splitter(replace(threads, body=counted), own).split()
 
 
 def _counted(stmt: CodeStmt, differs: Differences) -> tuple[CodeStmt, ...] | None:
@@ -52,52 +78,73 @@ def _counted(stmt: CodeStmt, differs: Differences) -> tuple[CodeStmt, ...] | Non
 
 
 class _Splitter:
-    def __init__(self, threads: Threads) -> None:
+    def __init__(self, threads: Threads, own: Mapping[Buffer, Buffer]) -> None:
         self.threads = threads
         self.differs = Differences(threads)
+        self.may_differ = Differences(threads, own)
+        self.of_threads = {stmt.var for stmt in walk(threads.body) if isinstance(stmt, Let)}
 
     def split(self) -> tuple[CodeStmt, ...]:
         body = self.threads.body
         last = max((place for place, stmt in enumerate(body) if meets(stmt)), default=-1)
         before, behind = body[: last + 1], body[last + 1 :]
-        return (*self.body(before, in_loop=False), *self.piece(behind))
+        return (*self.body(before, _Around()), *self.piece(behind, _Around()))
 
-    def piece(self, body: tuple[CodeStmt, ...]) -> tuple[CodeStmt, ...]:
-        return (replace(self.threads, body=body),) if body else ()
+    def piece(self, body: tuple[CodeStmt, ...], around: _Around) -> tuple[CodeStmt, ...]:
+        if not body:
+            return ()
+        return (replace(self.threads, body=body if around.here is None else (If(around.here, body),)),)
 
-    def body(self, body: tuple[CodeStmt, ...], *, in_loop: bool) -> tuple[CodeStmt, ...]:
-        """`in_loop`: the innermost loop around stays outside of threads."""
+    def body(self, body: tuple[CodeStmt, ...], around: _Around) -> tuple[CodeStmt, ...]:
         found: list[CodeStmt] = []
         piece: list[CodeStmt] = []
         for stmt in body:
-            if meets(stmt) or _leaves(stmt, in_loop=in_loop):
-                found += (*self.piece(tuple(piece)), *self.outside(stmt, in_loop))
+            if meets(stmt) or _leaves(stmt, in_loop=around.in_loop):
+                found += (*self.piece(tuple(piece), around), *self.outside(stmt, around))
                 piece = []
             else:
                 piece.append(stmt)
-        return (*found, *self.piece(tuple(piece)))
+        return (*found, *self.piece(tuple(piece), around))
 
-    def outside(self, stmt: CodeStmt, in_loop: bool) -> tuple[CodeStmt, ...]:
+    def outside(self, stmt: CodeStmt, around: _Around) -> tuple[CodeStmt, ...]:
         match stmt:
             case Barrier():
                 return ()
             case For(together=True):
                 return (_once(stmt),)
             case For():
-                self.same(stmt, stmt.start, stmt.extent)
-                return (replace(stmt, body=self.body(stmt.body, in_loop=True)),)
+                self.check_same(stmt, around, stmt.start, stmt.extent)
+                return (replace(stmt, body=self.body(stmt.body, replace(around, in_loop=True))),)
             case While():
-                self.same(stmt, stmt.condition)
-                return (replace(stmt, body=self.body(stmt.body, in_loop=True)),)
+                self.check_same(stmt, around, stmt.condition)
+                return (replace(stmt, body=self.body(stmt.body, replace(around, in_loop=True))),)
+            case If() if self.may_differ.holds(stmt.condition) and _only_waits(stmt, around):
+                return self.branch(stmt, around)
             case If():
-                self.same(stmt, stmt.condition)
-                then, otherwise = (self.body(arm, in_loop=in_loop) for arm in (stmt.then, stmt.otherwise))
+                self.check_same(stmt, around, stmt.condition)
+                then, otherwise = (self.body(arm, around) for arm in (stmt.then, stmt.otherwise))
                 return (replace(stmt, then=then, otherwise=otherwise),)
         return (stmt,)
 
-    def same(self, stmt: For | While | If, *values: Value) -> None:
-        """All threads find these values."""
-        if not self.differs.holds(*values):
+    def branch(self, stmt: If, around: _Around) -> tuple[CodeStmt, ...]:
+        """A condition that some threads find true: its arms piece by piece, each thread in those that are its own."""
+        found: list[CodeStmt] = []
+        value: Value = stmt.condition
+        for name, arm in (("here", stmt.then), ("there", stmt.otherwise)):
+            var = scalar.typed_var(name, "bool")
+            held = value if around.here is None else Op("and", (around.here, value), "bool")
+            found += self.piece((Let(var, held, stmt.location),), _Around())
+            found += self.body(arm, replace(around, here=Name(var, "bool")))
+            if not stmt.otherwise:
+                break
+            value = Op("not", (Name(var, "bool"),), "bool")
+        return tuple(found)
+
+    def check_same(self, stmt: For | While | If, around: _Around, *values: Value) -> None:
+        """All threads find these values, and in a branch also those that do not take it."""
+        looked_up = any(isinstance(part, Place) for value in values for part in parts(value))
+        unknown = looked_up or isinstance(stmt, While) or names(*values) & self.of_threads
+        if not self.differs.holds(*values) and not (around.here is not None and unknown):
             return
         inner = next(one for one in walk((stmt,)) if isinstance(one, Barrier | Jump) or _shared(one))
         what = "a barrier" if isinstance(inner, Barrier) else "an operation of all threads"
@@ -112,6 +159,19 @@ class _Splitter:
             else (),
             help="put conditions on what single threads do between barriers, not on the barriers",
         )
+
+
+@dataclass(frozen=True)
+class _Around:
+    """Where statements are."""
+
+    in_loop: bool = False  # the innermost loop around stays outside of threads
+    here: Name | None = None  # a truth value of each thread: whether it takes the branch
+
+
+def _only_waits(stmt: If, around: _Around) -> bool:
+    """Whether no thread leaves from a branch, and none does something there for all."""
+    return not any(_shared(one) for one in walk((stmt,))) and not _leaves(stmt, in_loop=around.in_loop)
 
 
 def _shared(stmt: CodeStmt) -> bool:

@@ -76,30 +76,30 @@ class ThreadState:
     # --- names ------------------------------------------------------------------------------------
 
     def _sort_names(self, new: NewBlock) -> None:
-        within = {var for piece, _ in self.pieces for stmt in piece.body for var in defined(stmt)}
+        within = {var for piece, _ in self.pieces for stmt in walk(piece.body) for var in defined(stmt)}
         outside = {var for stmt in self.others for var in names(*values(stmt))}
         read = [used(piece.body) for piece, _ in self.pieces]
         for number, (piece, _) in enumerate(self.pieces):
             elsewhere = outside.union(*(found for other, found in enumerate(read) if other != number))
-            for stmt in piece.body:
-                if isinstance(stmt, Let) and self._sort_let(stmt, within):
-                    continue
+            for let in piece.body:
+                if isinstance(let, Let):
+                    self._sort_let(let, within)
+            for stmt in walk(piece.body):
                 for var in defined(stmt) if isinstance(stmt, Let | Update) else ():
-                    if var in elsewhere and var not in self.kept:
+                    if var in elsewhere and not self.is_quick(var) and var not in self.kept:
                         self.kept[var] = new(f"{var.name}_kept", str(var.dtype), self.extents)
 
-    def _sort_let(self, stmt: Let, within: set[Var]) -> bool:
-        """Find out whether a name can be computed anywhere."""
+    def _sort_let(self, stmt: Let, within: set[Var]) -> None:
+        """Find out whether a name can be computed anywhere; `within`: names that threads define."""
         inputs = names(stmt.value)
         if stmt.var in self.changing or any(isinstance(part, Place) for part in parts(stmt.value)):
-            return False
+            return
         if inputs & within - self.once - set(self.again):
-            return False
+            return
         if inputs & ({var for var, _ in self.axes} | set(self.again)):
             self.again[stmt.var] = stmt
         else:
             self.once.add(stmt.var)
-        return True
 
     def is_quick(self, var: Var) -> bool:
         """Whether a name can be computed anywhere."""
