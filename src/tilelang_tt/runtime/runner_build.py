@@ -24,8 +24,7 @@ _HOT_UNITS = {
 _JOINED_UNITS = (
     (
         *("main", "scheduler", "fiber", "grid", "tensor", "semaphore", "kernel_view"),
-        *("globals", "circular_buffer", "page_contents", "page_users"),
-        *("noc", "noc_flight", "noc_multicast", "noc_barrier"),
+        *("globals", "circular_buffer", "page_contents", "noc", "noc_flight", "noc_multicast", "noc_barrier"),
     ),
     (
         *("engine", "move", "tilize", "reduce", "binary", "matmul", "typecast", "integers", "sfpu_tiles"),

@@ -249,12 +249,8 @@ void require_unlinked(uint32_t noc);  // no unicast between a linked multicast a
 void require_known_l1(const Core& at, uint32_t offset, uint32_t bytes);
 void forget_transfers(Fiber& which);
 void check_noc_at_end();
-bool overlaps_pending(const std::vector<Transfer>& transfers, uint32_t offset, uint32_t bytes, uint32_t& line);
-
-// ---- page_users.cpp: who reads and writes pages, in launches that are not connected ------------------
-void note_read(const Span& far);
-void note_write(const Span& far, uint32_t bytes);
 void forget_page_users();  // before a launch
+bool overlaps_pending(const std::vector<Transfer>& transfers, uint32_t offset, uint32_t bytes, uint32_t& line);
 
 // ---- noc_flight.cpp: writes and atomics between issue and arrival, in connected launches -------------
 enum class Arrival : uint8_t { Write, Add, Word };

@@ -7,6 +7,7 @@
 
 #include "machine.h"
 #include "order.h"
+#include "page_users.h"
 #include "vd/noc_abi.h"
 
 namespace vd {
@@ -221,6 +222,14 @@ void require_known_l1(const Core& at, uint32_t offset, uint32_t bytes) {
     }
     breach("noc-bounds", "%u bytes at L1 address 0x%x of core (%u,%u) lie in no circular buffer and no semaphore",
            bytes, offset, at.x, at.y);
+}
+
+void forget_page_users() {
+    for (Tensor& tensor : device.tensors) {
+        forget_byte_writers(tensor);
+        tensor.readers.assign(tensor.pages, 0);
+        tensor.writers.assign(tensor.pages, 0);
+    }
 }
 
 bool overlaps_pending(const std::vector<Transfer>& transfers, uint32_t offset, uint32_t bytes, uint32_t& line) {

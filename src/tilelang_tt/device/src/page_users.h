@@ -1,4 +1,7 @@
-// Who reads and writes the pages of tensors, in launches whose cores do not talk to each other.
+// Who reads and writes the pages of tensors, in launches whose cores do not talk to each other. A part of noc.cpp, which
+// alone includes it: every transfer comes by here, and only what is static is inlined.
+#pragma once
+
 #include <algorithm>
 #include <cstdio>
 
@@ -52,8 +55,6 @@ void forget_byte_writers(Tensor& tensor) {
     }
 }
 
-}  // namespace
-
 void note_read(const Span& far) {
     const uint8_t own = own_number();
     uint8_t& readers = far.tensor->readers[far.page];
@@ -77,12 +78,5 @@ void note_write(const Span& far, uint32_t bytes) {
     if (reader != 0 && reader != own) report_race(far, "written", "read", reader);
 }
 
-void forget_page_users() {
-    for (Tensor& tensor : device.tensors) {
-        forget_byte_writers(tensor);
-        tensor.readers.assign(tensor.pages, 0);
-        tensor.writers.assign(tensor.pages, 0);
-    }
-}
-
+}  // namespace
 }  // namespace vd
