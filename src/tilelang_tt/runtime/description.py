@@ -12,7 +12,7 @@ group <32-bit DST 0|1> <full sync 0|1> <fidelity 0..3> <math approximation 0|1> 
 cb <id> <name> <declared format> <stored format> <page bytes> <pages> <L1 offset>
        <producer|any> <consumer|any> <to DST 0|1> <on a tensor 0|1>
 semaphore <id> <initial value>                                    cb, semaphore, kernel, core: of the group above
-kernel <role> <library> <NoC> <common arguments> <values ...>
+kernel <role> <library> <NoC> <pointers watched 0|1> <common arguments> <values ...>
 core <x> <y>, then for reader, compute, writer: <arguments> <values ...>, where @ marks an address in the core's L1
 """
 
@@ -81,7 +81,7 @@ def _group(group: GroupRun, libraries: Mapping[Role, Path]) -> list[str]:
     ]
     lines += [f"semaphore {number} {initial}" for number, initial in group.semaphores]
     lines += [
-        f"kernel {role} {libraries[role]} {kernel.noc} {_list(kernel.common_args)}"
+        f"kernel {role} {libraries[role]} {kernel.noc} {int(kernel.watched)} {_list(kernel.common_args)}"
         for role, kernel in group.kernels.items()
     ]
     lines += map(_core, group.cores)

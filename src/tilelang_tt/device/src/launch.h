@@ -97,6 +97,7 @@ struct KernelConfig {
     bool used = false;
     void (*entry)() = nullptr;
     uint8_t noc = 0;
+    bool watched = true;  // its loads and stores through pointers are seen
     Arguments common_args;
     uint8_t* globals = nullptr;  // where its mutable globals lie, if it has any
     std::vector<uint8_t> initial_globals;

@@ -213,6 +213,7 @@ void read_kernel(Words& words, Launch& launch) {
         launch.globals = true;
     }
     kernel.noc = static_cast<uint8_t>(words.number());
+    kernel.watched = words.number() != 0;
     kernel.common_args = read_arguments(words);
 }
 

@@ -126,6 +126,8 @@ void forget_state(uint32_t noc, std::initializer_list<uint32_t> commands) {
     for (const uint32_t command : commands) fiber->states[noc][command].set = false;
 }
 
+bool is_watched() { return core->group->kernels[static_cast<uint32_t>(fiber->role)].watched; }
+
 bool in_zeros(uint32_t offset, uint32_t bytes) {
     const uint32_t zeros = device.chip.zeros_base;
     return offset >= zeros && offset + bytes <= zeros + kZerosBytes;
@@ -187,7 +189,7 @@ void require_landed(uint32_t offset, uint32_t bytes) {
 }
 
 // An L1 range a kernel may send: the zero region, a semaphore, or a CB page it holds. Of elements
-// it is enough that something came to where they lie.
+// it is enough that something came to where they lie, which is not known of a kernel that is not watched.
 void require_readable(uint32_t offset, uint32_t bytes, bool elements) {
     if (in_zeros(offset, bytes) || is_semaphore(*core, offset, bytes)) return;
     CbSpan span;
@@ -197,7 +199,7 @@ void require_readable(uint32_t offset, uint32_t bytes, bool elements) {
         breach("noc-bounds", "%u bytes at L1 address 0x%x lie in no circular buffer and no tensor", bytes, offset);
     }
     const char* const name = core->group->cbs[span.cb].name;
-    const bool came = elements && bytes < kMarkBytes && has_element(span, offset);
+    const bool came = elements && bytes < kMarkBytes && (has_element(span, offset) || !is_watched());
     if (is_scratch(span)) {
         if (!came) require_written(core->l1 + offset, bytes, name);
         return;
