@@ -17,6 +17,9 @@ class Options:
     math_fidelity: Literal["LoFi", "HiFi2", "HiFi3", "HiFi4"] = "HiFi4"
     fp32_acc: bool = True  # 32-bit DST (fp32_dest_acc_en)
     fast_math: bool = False  # numbers are finite; also set by TileLang's pass config `tl.enable_fast_math`
+    scalar_code: bool = (
+        True  # what the tile engines cannot do runs on the cores' small processors; False: it is refused
+    )
     numerics: Literal["fast", "exact", "chip"] = "fast"
     sdk: str = "0.77"
     device: Literal["virtual", "ttnn", "auto"] = "virtual"

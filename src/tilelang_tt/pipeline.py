@@ -180,7 +180,7 @@ def run_passes(func: Any, options: Options, snapshot: Snapshot) -> tuple[TilePro
     try:
         result = _by_tiles(func, options, lambda name, state: steps.append((name, state)))
     except (UnsupportedError, ResourceError) as refusal:
-        if has_no_meaning(refusal):
+        if not options.scalar_code or has_no_meaning(refusal):
             raise
         steps.clear()
         result = _by_code(func, options, refusal, lambda name, state: steps.append((name, state)))

@@ -129,6 +129,7 @@ OPTIONS: dict[str, OptionSpec] = {
         ),
         _flag("fp32_acc", "32-bit destination registers"),
         _flag("fast_math", "numbers are finite, so zero times any is zero; as TileLang's TL_ENABLE_FAST_MATH"),
+        _flag("scalar_code", "run what the tile engines cannot do on the cores' small processors; false: refuse it"),
         _one_of(
             "numerics",
             ("fast", "exact", "chip"),
