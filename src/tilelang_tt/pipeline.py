@@ -47,6 +47,7 @@ from tilelang_tt.passes.c_tile.publish_blocks import publish_blocks
 from tilelang_tt.passes.c_tile.schedule_sections import schedule_sections
 from tilelang_tt.passes.c_tile.separate_roles import separate_roles
 from tilelang_tt.passes.c_tile.start_sums import start_sums
+from tilelang_tt.passes.code.check_blocks_filled import check_blocks_filled
 from tilelang_tt.passes.code.lay_flat import lay_flat
 from tilelang_tt.passes.code.run_threads_in_turn import run_threads_in_turn
 from tilelang_tt.passes.code.split_code import split_code
@@ -160,6 +161,7 @@ KERNEL_PASSES: tuple[Pass[KernelSet], ...] = (
 
 # The whole way of a function that the tile engines refuse.
 CODE_PASSES: tuple[TilePass, ...] = (
+    Pass(check_blocks_filled, R),
     Pass(run_threads_in_turn, R),
     Pass(lay_flat, A),
     Pass(partition_work, B),

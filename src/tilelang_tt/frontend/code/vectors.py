@@ -32,6 +32,9 @@ def lane_count(dtype: object) -> int:
 def lanes(lifter: CodeLifter, expr: tirx.PrimExpr) -> list[Value]:
     count = lane_count(expr.dtype)
     match expr:
+        case tirx.Shuffle():
+            given = [one for vector in expr.vectors for one in lanes(lifter, vector)]
+            return [given[int(index)] for index in expr.indices]
         case _ if count == 1:
             return [lifter.value(expr)]
         case tirx.Broadcast():
@@ -42,9 +45,6 @@ def lanes(lifter: CodeLifter, expr: tirx.PrimExpr) -> list[Value]:
             return lifter.vectors[expr]
         case tirx.BufferLoad():
             return list(places(lifter, expr.buffer, list(expr.indices)))
-        case tirx.Shuffle():
-            given = [one for vector in expr.vectors for one in lanes(lifter, vector)]
-            return [given[int(index)] for index in expr.indices]
         case tirx.Cast():
             return [cast(one, scalar_type(expr)) for one in lanes(lifter, expr.value)]
         case tirx.Select():

@@ -13,12 +13,11 @@ from dataclasses import replace
 
 from tilelang_tt.compiled import Decision
 from tilelang_tt.ir import scalar, scalar_text
-from tilelang_tt.ir.buffers import Tensor
-from tilelang_tt.ir.code import Update
-from tilelang_tt.ir.fields import walk
+from tilelang_tt.ir.code import Code
 from tilelang_tt.ir.layout import Work
 from tilelang_tt.ir.scalar import Expr, Var
 from tilelang_tt.ir.tile import Launch, TileProgram
+from tilelang_tt.passes.code.meeting_stores import may_meet
 from tilelang_tt.runtime.plan import work_of_core
 
 
@@ -34,11 +33,9 @@ def partition_work(program: TileProgram) -> TileProgram:
 
 
 def _cores(launch: Launch, grid: tuple[int, int]) -> tuple[int, int]:
-    """All of them; but one where scalar code updates elements of tensors that any unit may update."""
-    updates = [
-        stmt for stmt in walk(launch.body) if isinstance(stmt, Update) and isinstance(stmt.target.source, Tensor)
-    ]
-    return (1, 1) if updates else grid
+    """All of them; but one where two units of scalar code may store to the same element of a tensor."""
+    codes = (stmt for stmt in launch.body if isinstance(stmt, Code))
+    return (1, 1) if any(may_meet(code, launch.blocks) for code in codes) else grid
 
 
 def _work(launch: Launch, grid: tuple[int, int]) -> Work:

@@ -36,7 +36,8 @@ def _split(program: TileProgram, launch: Launch) -> KernelSet:
     assert isinstance(code, Code)
     assert work is not None
     start, count = scalar.var("unit_start"), scalar.var("unit_count")
-    used = {place.source.param for stmt in walk(code.body) for place in places(stmt) if _is_tensor(place.source)}  # type: ignore[union-attr]
+    touched = (place.source for stmt in walk(code.body) for place in places(stmt))
+    used = {source.param for source in touched if isinstance(source, Tensor)}
     tensors = tuple(tensor for tensor in program.tensors if tensor.param in used)
     scratch = _scratch(program, launch, code, len(tensors))
     indices = tuple(k.Let(var, value) for var, value in work.indices)
@@ -52,10 +53,6 @@ def _split(program: TileProgram, launch: Launch) -> KernelSet:
     return KernelSet(
         program, launch, (Kernel(Role.READER, ()), Kernel(Role.COMPUTE, ()), writer), cbs, start, count, decisions
     )
-
-
-def _is_tensor(source: Tensor | Buffer) -> bool:
-    return isinstance(source, Tensor)
 
 
 def _scratch(program: TileProgram, launch: Launch, code: Code, tensors: int) -> Cb:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from tilelang_tt.ir import scalar
+from tilelang_tt.ir.buffers import Tensor
+from tilelang_tt.ir.code import Code, places
 from tilelang_tt.ir.fields import children, expressions, walk, within
 from tilelang_tt.ir.kernel import Assign, For, If, KernelStmt, Let
 from tilelang_tt.ir.movement import ReadTable
@@ -10,7 +12,11 @@ from tilelang_tt.ir.scalar import Var
 
 
 def used_variables(body: tuple[KernelStmt, ...]) -> set[Var]:
-    return {v for stmt in walk(body) for e in expressions(stmt) for v in scalar.variables(e)}
+    found = {v for stmt in walk(body) for e in expressions(stmt) for v in scalar.variables(e)}
+    codes = (stmt for stmt in walk(body) if isinstance(stmt, Code))
+    counted = {place.source for code in codes for stmt in walk(code.body) for place in places(stmt)}
+    extents = (extent for source in counted if isinstance(source, Tensor) for extent in source.shape)
+    return found | {v for extent in extents for v in scalar.variables(extent)}
 
 
 def without_unused_values(body: tuple[KernelStmt, ...]) -> tuple[KernelStmt, ...]:

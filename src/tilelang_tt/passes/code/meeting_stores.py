@@ -1,0 +1,65 @@
+"""Whether two blocks of the grid may store to the same element of a tensor: part of `partition_work`.
+
+    B[bx * 128 + tx] = x          no: every block has places of its own
+    B[0] = x                      yes: its place does not depend on the block
+    B[idx[bx]] = x                yes: what a tensor says may be the same for two
+    T.atomic_add(B[bx], x)        yes: atomics are for that
+
+Then one core does all blocks, one after the other in the order of the grid, so that the result is always the same.
+"""
+
+from __future__ import annotations
+
+from tilelang_tt.ir.buffers import Buffer, Tensor
+from tilelang_tt.ir.code import Code, For, Let, Name, Place, Put, Update, Value, parts
+from tilelang_tt.ir.fields import walk
+from tilelang_tt.ir.scalar import Expr, Var, int_value
+
+_Known = Var | Buffer
+
+
+def may_meet(code: Code, blocks: tuple[tuple[Var, Expr], ...]) -> bool:
+    stmts = list(walk(code.body))
+    if any(isinstance(stmt, Update) and isinstance(stmt.target.source, Tensor) for stmt in stmts):
+        return True
+    known = _Dependences(code)
+    several = {var for var, extent in blocks if int_value(extent) != 1}
+    targets = [stmt.target for stmt in stmts if isinstance(stmt, Put) and isinstance(stmt.target.source, Tensor)]
+    return any(not known.separates(target, several) for target in targets)
+
+
+class _Dependences:
+    """What the values of names and blocks are computed from."""
+
+    def __init__(self, code: Code) -> None:
+        self.sources: dict[_Known, list[Value]] = {}
+        self.looked_up: set[_Known] = set()  # names that an atomic update gives
+        for stmt in walk(code.body):
+            if isinstance(stmt, Let):
+                self.add(stmt.var, stmt.value)
+            elif isinstance(stmt, For):
+                self.add(stmt.var, stmt.start)
+            elif isinstance(stmt, Put | Update) and isinstance(stmt.target.source, Buffer):
+                self.add(stmt.target.source, stmt.value, *stmt.target.indices)
+            if isinstance(stmt, Update) and stmt.old is not None:
+                self.looked_up.add(stmt.old)
+
+    def add(self, known: _Known, *values: Value) -> None:
+        self.sources.setdefault(known, []).extend(values)
+
+    def separates(self, target: Place, blocks: set[Var]) -> bool:
+        """Whether the place depends on every one of the block indices, and on nothing that is looked up."""
+        found, seen = set[Var](), set[_Known]()
+        waiting = list(target.indices)
+        while waiting:
+            for part in parts(waiting.pop()):
+                known = part.var if isinstance(part, Name) else part.source if isinstance(part, Place) else None
+                if isinstance(known, Tensor) or known in self.looked_up:
+                    return False
+                if known is None or known in seen:
+                    continue
+                seen.add(known)
+                if known in blocks:
+                    found.add(known)
+                waiting += self.sources.get(known, ())
+        return blocks <= found
