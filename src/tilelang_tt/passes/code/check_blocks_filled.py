@@ -1,6 +1,6 @@
 """Refuse scalar code that reads a block which nothing ever fills: it would be whatever L1 held before.
 
-Whether a block is filled on every way to where it is read is not asked: `exact` numerics find that when the kernel runs.
+Whether a block is filled on every way to where it is read is not asked: `exact` numerics find that when it runs.
 """
 
 from __future__ import annotations
