@@ -345,5 +345,5 @@ Threads tx < 4
 
 
 def test_a_shared_loop_that_not_all_threads_get_to() -> None:
-    with pytest.raises(BarrierError, match=r"^not all threads get to a loop that they share$"):
+    with pytest.raises(BarrierError, match=r"^not all threads get to what they do together$"):
         run("tensor A: int32[1]", "Threads tx < 4\n  If tx < 2\n    For i < 4, together\n      Put A[0] = i")

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from tilelang_tt.diagnostics import Location
-from tilelang_tt.ir.buffers import Buffer, Tensor
+from tilelang_tt.ir.buffers import Buffer, Memory, Tensor
 from tilelang_tt.ir.fields import BODY, DEFINES, READ, WRITE
 from tilelang_tt.ir.scalar import Var
 
@@ -194,6 +194,13 @@ class Code:
     views: tuple[tuple[Buffer, Buffer], ...] = ()  # (the view, the block whose bytes it shows)
     why: str = ""  # why it is no tile operation
     location: Location | None = None
+
+
+def is_shared(stmt: CodeStmt) -> bool:
+    """Whether threads carry out a statement together, once: a shared loop, or a store to a fragment."""
+    if isinstance(stmt, Put | Update):
+        return isinstance(stmt.target.source, Buffer) and stmt.target.source.memory is Memory.FRAGMENT
+    return isinstance(stmt, For) and stmt.together
 
 
 # --- looking into it ------------------------------------------------------------------------------

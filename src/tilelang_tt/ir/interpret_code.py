@@ -1,8 +1,8 @@
 """What scalar code means: it is made into a Python function once, which then runs for every unit.
 
 Blocks begin as zeros. Each thread is a generator of its own: it runs up to a barrier, and when all threads wait, those
-go on that are at the first of these barriers, in the order of the program. Of a loop that threads share, the first
-thread carries out every round, between two barriers of all.
+go on that are at the first of these barriers, in the order of the program. What threads do together, the first one
+carries out, between two barriers of all.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ from tilelang_tt.ir.code import (
     Update,
     Value,
     While,
+    is_shared,
 )
 from tilelang_tt.ir.interpret_numbers import Number
 from tilelang_tt.ir.scalar import Var
@@ -51,7 +52,7 @@ class OutsideError(IndexError):
 
 
 class BarrierError(RuntimeError):
-    """Not all threads get to a loop that they share."""
+    """Not all threads get to what they do together."""
 
 
 class CheckError(AssertionError):
@@ -92,7 +93,7 @@ def _in_step(threads: list[Iterator[Barriers]]) -> None:
         ready = [thread for place, thread in waiting if place == first]
         waiting = [(place, thread) for place, thread in waiting if place != first]
         if first is not None and first[1] and len(ready) < len(threads):
-            raise BarrierError("not all threads get to a loop that they share")
+            raise BarrierError("not all threads get to what they do together")
 
 
 def _check(condition: Number, text: str, location: Location | None) -> None:
@@ -243,7 +244,21 @@ class _Made:
         self.inside.add(var)
         return self.name(var)
 
+    def once(self, stmt: CodeStmt) -> None:
+        """What threads do together: by the first one, between two barriers."""
+        first, self.scope.first = self.scope.first, ""  # nothing inside is shared again
+        self.barrier(of_all=True)
+        self.line(f"if {first}:")
+        self.scope.depth += 1
+        self.statement(stmt)
+        self.scope.depth -= 1
+        self.scope.first = first
+        self.barrier(of_all=True)
+
     def statement(self, stmt: CodeStmt) -> None:
+        if self.scope.first and is_shared(stmt):
+            self.once(stmt)
+            return
         match stmt:
             case For():
                 self.loop(stmt)
@@ -289,17 +304,7 @@ class _Made:
     def loop(self, stmt: For) -> None:
         start, var = self.fresh(), self.define(stmt.var)
         head = f"for {var} in range({start} := {self.value(stmt.start)}, {start} + {self.value(stmt.extent)}):"
-        if not (stmt.together and self.scope.first):
-            self.repeat(head, stmt.body)
-            return
-        first, self.scope.first = self.scope.first, ""  # a loop inside is not shared again
-        self.barrier(of_all=True)
-        self.line(f"if {first}:")
-        self.scope.depth += 1
-        self.block(head, stmt.body)
-        self.scope.depth -= 1
-        self.scope.first = first
-        self.barrier(of_all=True)
+        self.repeat(head, stmt.body)
 
     def indices(self, place: Place) -> list[str]:
         """Names for the indices of an element."""

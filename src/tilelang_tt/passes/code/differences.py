@@ -6,7 +6,22 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from tilelang_tt.ir.buffers import Buffer, Memory
-from tilelang_tt.ir.code import Code, CodeStmt, For, If, Let, Place, Put, Threads, Update, Value, While, names, parts
+from tilelang_tt.ir.code import (
+    Code,
+    CodeStmt,
+    For,
+    If,
+    Let,
+    Place,
+    Put,
+    Threads,
+    Update,
+    Value,
+    While,
+    is_shared,
+    names,
+    parts,
+)
 from tilelang_tt.ir.fields import children
 from tilelang_tt.ir.scalar import Var
 
@@ -23,7 +38,7 @@ def own_blocks(code: Code) -> dict[Buffer, Buffer]:
 def outside_of_shared_loops(body: tuple[CodeStmt, ...]) -> Iterator[CodeStmt]:
     """Statements that each thread carries out for itself, outer before inner."""
     for stmt in body:
-        if not (isinstance(stmt, For) and stmt.together):
+        if not is_shared(stmt):
             yield stmt
             for nested in children(stmt):
                 yield from outside_of_shared_loops(nested)
@@ -53,9 +68,9 @@ class Differences:
     def _grow(self, body: tuple[CodeStmt, ...], differs: bool) -> None:
         """`differs`: whether `body` is carried out may differ."""
         for stmt in body:
+            if is_shared(stmt):
+                continue
             match stmt:
-                case For(together=True):
-                    continue
                 case Let() if self.holds(stmt.value):
                     self.names.add(stmt.var)
                 case For() if self.holds(stmt.start, stmt.extent):

@@ -19,7 +19,21 @@ from dataclasses import replace
 from tilelang_tt.diagnostics import UnsupportedError
 from tilelang_tt.ir import fields, scalar
 from tilelang_tt.ir.buffers import Buffer, Memory, unique_name
-from tilelang_tt.ir.code import Code, CodeStmt, Constant, For, Let, Name, Place, Put, Threads, Update, Value, values
+from tilelang_tt.ir.code import (
+    Code,
+    CodeStmt,
+    Constant,
+    For,
+    Let,
+    Name,
+    Place,
+    Put,
+    Threads,
+    Update,
+    Value,
+    is_shared,
+    values,
+)
 from tilelang_tt.ir.fields import children, defined, walk, with_children
 from tilelang_tt.ir.scalar import Var
 from tilelang_tt.ir.tile import Launch, Stmt, TileProgram
@@ -29,6 +43,7 @@ from tilelang_tt.passes.code.split_at_barriers import plain, split_at_barriers
 from tilelang_tt.passes.code.thread_state import Body, ThreadState, used
 
 _ZERO = Constant(0, "int32")
+_EACH = "use T.serial and T.alloc_local for what each thread does for itself, and T.Parallel for what they share"
 
 
 def run_threads_in_turn(program: TileProgram) -> TileProgram:
@@ -113,7 +128,7 @@ class _Pieces:
         own = own_blocks(turns.code)
         self.split = split_at_barriers(threads, own)
         self.state = ThreadState(self.split, threads.axes, own, turns.new)
-        _check_shared_loops(threads, self.state)
+        _check_shared(threads, self.state)
         self.blocks = turns.with_axes(self.state.blocks, self.state.extents)
         self.at: tuple[Value, ...] = tuple(Name(var, "int32") for var, _ in reversed(threads.axes))
 
@@ -149,24 +164,24 @@ class _Pieces:
         return (*once, *body)
 
 
-def _check_shared_loops(threads: Threads, state: ThreadState) -> None:
-    """Rounds that threads share depend on nothing that differs between them."""
+def _check_shared(threads: Threads, state: ThreadState) -> None:
+    """What threads do together depends on nothing that differs between them."""
     differs = Differences(threads, state.own)
     in_pieces = {root for piece, _ in state.pieces for stmt in walk(piece.body) for root in state.roots(stmt)}
-    for loop in (stmt for stmt in walk(threads.body) if isinstance(stmt, For) and stmt.together):
+    for loop in filter(is_shared, walk(threads.body)):
         for stmt in walk((loop,)):
             if differs.holds(*values(stmt)):
                 raise UnsupportedError(
                     "TT161",
-                    "a loop whose rounds the threads share depends on what differs from thread to thread",
+                    "what the threads do together depends on what differs from thread to thread",
                     location=stmt.location or loop.location,
-                    help="index with the variables of T.Parallel; for a loop that each thread does, use T.serial",
+                    help=_EACH,
                 )
             target = stmt.target.source if isinstance(stmt, Put | Update) else None
             if isinstance(target, Buffer) and state.own.get(target) in in_pieces:
                 raise UnsupportedError(
                     "TT161",
-                    f"a loop whose rounds the threads share writes '{target.name}', of which each thread has its own",
+                    f"what the threads do together writes '{target.name}', of which each thread has its own",
                     location=stmt.location or loop.location,
-                    help="use T.alloc_shared or T.alloc_fragment; for a loop that each thread does, use T.serial",
+                    help=_EACH,
                 )

@@ -41,6 +41,7 @@ from tilelang_tt.ir.code import (
     Threads,
     Value,
     While,
+    is_shared,
     names,
     parts,
 )
@@ -50,7 +51,7 @@ from tilelang_tt.passes.code.differences import Differences
 
 def meets(stmt: CodeStmt) -> bool:
     """Whether all threads come together somewhere in a statement."""
-    return any(isinstance(one, Barrier) or (isinstance(one, For) and one.together) for one in walk((stmt,)))
+    return any(isinstance(one, Barrier) or is_shared(one) for one in walk((stmt,)))
 
 
 def split_at_barriers(threads: Threads, own: Mapping[Buffer, Buffer]) -> tuple[CodeStmt, ...]:
@@ -65,7 +66,7 @@ def split_at_barriers(threads: Threads, own: Mapping[Buffer, Buffer]) -> tuple[C
 
 def _counted(stmt: CodeStmt, differs: Differences) -> tuple[CodeStmt, ...] | None:
     """A loop around a barrier that every thread begins elsewhere, as one that counts from zero."""
-    if not isinstance(stmt, For) or stmt.together or not meets(stmt):
+    if not isinstance(stmt, For) or is_shared(stmt) or not meets(stmt):
         return None
     if not differs.holds(stmt.start) or differs.holds(stmt.extent):
         return None
@@ -110,7 +111,7 @@ class _Splitter:
         match stmt:
             case Barrier():
                 return ()
-            case For(together=True):
+            case For() if is_shared(stmt):
                 return (_once(stmt),)
             case For():
                 self.check_same(stmt, around, stmt.start, stmt.extent)
@@ -146,7 +147,7 @@ class _Splitter:
         unknown = looked_up or isinstance(stmt, While) or names(*values) & self.of_threads
         if not self.differs.holds(*values) and not (around.here is not None and unknown):
             return
-        inner = next(one for one in walk((stmt,)) if isinstance(one, Barrier | Jump) or _shared(one))
+        inner = next(one for one in walk((stmt,)) if isinstance(one, Barrier | Jump) or is_shared(one))
         what = "a barrier" if isinstance(inner, Barrier) else "an operation of all threads"
         what = "a thread skips a barrier" if isinstance(inner, Jump) else what
         where = "under a condition that differs" if isinstance(stmt, If) else "in a loop whose length differs"
@@ -171,11 +172,7 @@ class _Around:
 
 def _only_waits(stmt: If, around: _Around) -> bool:
     """Whether no thread leaves from a branch, and none does something there for all."""
-    return not any(_shared(one) for one in walk((stmt,))) and not _leaves(stmt, in_loop=around.in_loop)
-
-
-def _shared(stmt: CodeStmt) -> bool:
-    return isinstance(stmt, For) and stmt.together
+    return not any(is_shared(one) for one in walk((stmt,))) and not _leaves(stmt, in_loop=around.in_loop)
 
 
 def _leaves(stmt: CodeStmt, *, in_loop: bool) -> bool:
