@@ -51,6 +51,7 @@ from tilelang_tt.passes.code.check_blocks_filled import check_blocks_filled
 from tilelang_tt.passes.code.lay_flat import lay_flat
 from tilelang_tt.passes.code.run_threads_in_turn import run_threads_in_turn
 from tilelang_tt.passes.code.split_code import split_code
+from tilelang_tt.passes.code.wait_for_shared_blocks import wait_for_shared_blocks
 from tilelang_tt.passes.code.warn_of_scalar_code import has_no_meaning, warn_of_scalar_code
 from tilelang_tt.passes.d_split.configure_tensor_accessors import configure_tensor_accessors
 from tilelang_tt.passes.d_split.insert_engine_calls import insert_engine_calls
@@ -162,6 +163,7 @@ KERNEL_PASSES: tuple[Pass[KernelSet], ...] = (
 # The whole way of a function that the tile engines refuse.
 CODE_PASSES: tuple[TilePass, ...] = (
     Pass(check_blocks_filled, R),
+    Pass(wait_for_shared_blocks, R),
     Pass(run_threads_in_turn, R),
     Pass(lay_flat, A),
     Pass(partition_work, B),
