@@ -17,7 +17,7 @@ from tilelang_tt.ir.code import Code
 from tilelang_tt.ir.layout import Work
 from tilelang_tt.ir.scalar import Expr, Var
 from tilelang_tt.ir.tile import Launch, TileProgram
-from tilelang_tt.passes.code.meeting_stores import may_meet
+from tilelang_tt.passes.code.meeting_stores import may_meet, tiles_meet
 from tilelang_tt.runtime.plan import work_of_core
 
 
@@ -33,9 +33,10 @@ def partition_work(program: TileProgram) -> TileProgram:
 
 
 def _cores(launch: Launch, grid: tuple[int, int]) -> tuple[int, int]:
-    """All of them; but one where two units of scalar code may store to the same element of a tensor."""
+    """All of them; but one where two units may store to the same elements of a tensor."""
     codes = (stmt for stmt in launch.body if isinstance(stmt, Code))
-    return (1, 1) if any(may_meet(code, launch.blocks) for code in codes) else grid
+    meet = any(may_meet(code, launch.blocks) for code in codes) or tiles_meet(launch)
+    return (1, 1) if meet else grid
 
 
 def _work(launch: Launch, grid: tuple[int, int]) -> Work:

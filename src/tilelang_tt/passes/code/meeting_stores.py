@@ -1,4 +1,4 @@
-"""Whether two blocks of the grid may store to the same element of a tensor: part of `partition_work`.
+"""Whether two blocks of the grid may store to the same elements of a tensor: part of `partition_work`.
 
     B[bx * 128 + tx] = x          no: every block has places of its own
     B[0] = x                      yes: its place does not depend on the block
@@ -10,10 +10,12 @@ Then one core does all blocks, one after the other in the order of the grid, so 
 
 from __future__ import annotations
 
-from tilelang_tt.ir.buffers import Buffer, Tensor
+from tilelang_tt.ir import dataflow
+from tilelang_tt.ir.buffers import Buffer, Read, Tensor
 from tilelang_tt.ir.code import Code, For, Let, Name, Place, Put, Update, Value, parts
-from tilelang_tt.ir.fields import walk
-from tilelang_tt.ir.scalar import Expr, Var, int_value
+from tilelang_tt.ir.fields import defined, expressions, walk
+from tilelang_tt.ir.scalar import Expr, Var, int_value, variables
+from tilelang_tt.ir.tile import Launch, Set, Store
 
 _Known = Var | Buffer
 
@@ -26,6 +28,21 @@ def may_meet(code: Code, blocks: tuple[tuple[Var, Expr], ...]) -> bool:
     several = {var for var, extent in blocks if int_value(extent) != 1}
     targets = [stmt.target for stmt in stmts if isinstance(stmt, Put) and isinstance(stmt.target.source, Tensor)]
     return any(not known.separates(target, several) for target in targets)
+
+
+def tiles_meet(launch: Launch) -> bool:
+    """Whether some tiles are stored by several blocks: neither their place nor a condition depends on the block."""
+    several = {var for var, extent in launch.blocks if int_value(extent) != 1}
+    numbers = {var for stmt in walk(launch.body) if isinstance(stmt, Read | Set) for var in defined(stmt)}
+
+    def separates(place: dataflow.Place) -> bool:
+        here, around = (
+            {var for stmt in stmts for expr in expressions(stmt) for var in variables(expr)}
+            for stmts in ((place.stmt,), (outer.stmt for outer in place.around[1:]))
+        )
+        return several <= here | around or not numbers.isdisjoint(here)
+
+    return any(not separates(place) for place in dataflow.places(launch.body) if isinstance(place.stmt, Store))
 
 
 class _Dependences:
