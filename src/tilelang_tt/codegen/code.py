@@ -55,6 +55,7 @@ class CodePrinter:
         self.printer, self.code = printer, code
         self.accessors = accessors  # number of a parameter -> the name of its elements
         self.names: dict[Buffer, str] = {}
+        self.prints = False  # whether it has T.print
         self.values = ValuePrinter(printer.name, self.load)
 
     # --- declarations -----------------------------------------------------------------------------
@@ -161,9 +162,18 @@ class CodePrinter:
             case Check():
                 printer.line(f"ASSERT({self.values.text(stmt.condition)});")
             case Show():
-                pass
+                self.show(stmt)
             case _:
                 raise TypeError(f"{type(stmt).__name__} is not printed")
+
+    def show(self, stmt: Show) -> None:
+        """T.print, through the SDK's own way to print."""
+        self.prints = True
+        holes = ", ".join("{}" for _ in stmt.values)
+        text = " ".join(part for part in (stmt.text.replace("{", "{{").replace("}", "}}"), holes) if part)
+        text = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+        args = ", ".join(['"' + text + '\\n"', *map(self.values.text, stmt.values)])
+        self.printer.line(f"DPRINT({args});")
 
     def loop(self, stmt: For) -> None:
         printer, kind = self.printer, value_type(str(stmt.var.dtype))

@@ -100,6 +100,7 @@ class _CodeKernel(Printer):
         """What the body calls goes before it; lines behind it move down."""
         at = self.lines.index(_SUPPORT)
         texts = support(self.code.values)
+        texts = ['#include "api/debug/dprint.h"', "", *texts] if self.code.prints else texts
         self.lines[at : at + 1] = texts
         self.source_map = [replace(entry, line=entry.line + len(texts) - 1) for entry in self.source_map]
 

@@ -175,6 +175,8 @@ class ValuePrinter:
                 return f"{kind}(({args[0]}) < 0 ? 0 - uint64_t({args[0]}) : {args[0]})"
             case "clz":
                 return f"(({args[0]}) == 0 ? 32 : __builtin_clz(uint32_t({args[0]})))"
+            case "first_set":
+                return f"__builtin_ffs({args[0]})"
             case "popcount":
                 return f"__builtin_popcountll({args[0]})"
             case "isnan" | "isinf":

@@ -13,13 +13,14 @@ and barriers included. `run_threads_in_turn` then makes loops of the threads.
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from functools import cached_property, partial
 
 from tvm import tirx
 
 from tilelang_tt.diagnostics import Location, UnsupportedError
 from tilelang_tt.frontend.code.atomics import ATOMICS, atomic, atomic_value
+from tilelang_tt.frontend.code.calls import BIT_VALUES, CALLS
 from tilelang_tt.frontend.code.declarations import Declarations
 from tilelang_tt.frontend.code.tile_operations import TILE_OPERATIONS
 from tilelang_tt.frontend.code.values import cast, value
@@ -55,6 +56,7 @@ _JUMPS = {"tirx.continue_loop": "continue", "tirx.break_loop": "break", "tl.loop
 _BARRIERS = ("tirx.tvm_storage_sync", "tl.sync_warp")
 _NOTHING = ("tirx.assume", "tl.assume", "tirx.likely", *HARMLESS)
 Blocks = tuple[tuple[Var, Expr], ...]
+ThreadAxes = dict[Var, tuple[int, int]]  # axis of a thread index, and its extent; 0: what T.Kernel says
 
 
 def lift_code(func: tirx.PrimFunc, options: Options, why: str) -> TileProgram:
@@ -87,15 +89,18 @@ class _Function:
     def name(self) -> str:
         return str(self.func.attrs["global_symbol"]) if "global_symbol" in self.func.attrs else "main"
 
-    def launches(self, stmt: tirx.Stmt, blocks: Blocks, threads: dict[Var, int]) -> list[Launch]:
+    def launches(self, stmt: tirx.Stmt, blocks: Blocks, threads: ThreadAxes) -> list[Launch]:
         """Every T.Kernel below a statement, in order."""
         match stmt:
             case tirx.SeqStmt():
-                indices = {part.var: int(part.value.args[0]) for part in stmt.seq if _is_thread_index(part)}
+                indices = {part.var: (int(part.value.args[0]), 0) for part in stmt.seq if _is_thread_index(part)}
                 parts = [part for part in stmt.seq if not _is_thread_index(part)]
                 return [one for part in parts for one in self.launches(part, blocks, threads | indices)]
             case tirx.For() if stmt.thread_binding is not None and _tag(stmt).startswith("blockIdx"):
                 return self.launches(stmt.body, (*blocks, (stmt.loop_var, stmt.extent)), threads)
+            case tirx.For() if stmt.thread_binding is not None and _tag(stmt).startswith("threadIdx"):
+                axis = "xyz".index(_tag(stmt)[-1]), int(stmt.extent)
+                return self.launches(stmt.body, blocks, threads | {stmt.loop_var: axis})
             case tirx.AttrStmt():
                 return self.launches(stmt.body, blocks, threads)
             case tirx.SBlockRealize() if blocks or stmt.block.name_hint == _KERNEL:
@@ -105,10 +110,12 @@ class _Function:
                     others = sum(tensor.workspace for tensor in self.declared.tensors.values())
                     self.declared.tensor(buffer, len(self.func.params) + others, workspace=True)
                 return self.launches(stmt.block.body, blocks, threads)
-            case tirx.Evaluate() if not isinstance(stmt.value, tirx.Call):
+            case tirx.Evaluate() if not isinstance(stmt.value, tirx.Call) or operator(stmt.value) in _NOTHING:
                 return []
             case tirx.AssertStmt():
                 return []
+            case _ if blocks:
+                return [self.launch(stmt, blocks, threads)]
         raise UnsupportedError(
             "TT106",
             f"{type(stmt).__name__} outside a T.Kernel",
@@ -116,20 +123,19 @@ class _Function:
             help="move the statement into the T.Kernel block",
         )
 
-    def launch(self, stmt: tirx.Stmt, blocks: Blocks, threads: dict[Var, int]) -> Launch:
+    def launch(self, stmt: tirx.Stmt, blocks: Blocks, threads: ThreadAxes) -> Launch:
         declared, location = self.declared, location_of(stmt)
         declared.blocks, declared.views = {}, {}
-        extents = [int(extent) for extent in stmt.block.annotations.get("tl.launch_threads", (1, 1, 1))]
-        lifter = CodeLifter(declared, {var: extents[axis] for var, axis in threads.items()}, extents, location)
+        block = stmt.block if isinstance(stmt, tirx.SBlockRealize) else None
+        given = block.annotations.get("tl.launch_threads", (1, 1, 1)) if block is not None else (1, 1, 1)
+        axes = {var: extent or int(given[axis]) for var, (axis, extent) in threads.items()}
+        lifter = CodeLifter(declared, axes, location)
         with ExitStack() as ranges:
-            for var, extent in blocks:
+            for var, extent in (*blocks, *((var, scalar.const(count)) for var, count in axes.items())):
                 ranges.enter_context(declared.counting(var, scalar.const(0), extent))
-            for var, axis in threads.items():
-                ranges.enter_context(declared.counting(var, scalar.const(0), scalar.const(extents[axis])))
-            body = lifter.block(stmt.block)
-        axes = tuple((var, extents[axis]) for var, axis in threads.items())
+            body = lifter.block(block) if block is not None else lifter.body(stmt)
         code = Code(
-            (Threads(axes, body, location),) if axes else body,
+            (Threads(tuple(axes.items()), body, location),) if axes else body,
             tuple(block for block in dict.fromkeys(declared.blocks.values()) if block not in declared.views),
             tuple(declared.views.items()),
             self.why,
@@ -143,12 +149,11 @@ class _Function:
 class CodeLifter:
     """The statements of one launch."""
 
-    def __init__(
-        self, declared: Declarations, threads: dict[Var, int], extents: list[int], location: Location | None
-    ) -> None:
-        self.declared, self.threads, self.extents, self.location = declared, threads, extents, location
+    def __init__(self, declared: Declarations, threads: dict[Var, int], location: Location | None) -> None:
+        self.declared, self.threads, self.location = declared, threads, location
         self.names: dict[Var, Value] = {}
         self.pending: list[CodeStmt] = []
+        self.reducer: tirx.CommReducer | None = None  # of the attribute around a reduction over threads
         self.vectors: dict[Var, list[Value]] = {}  # names of vectors -> their lanes
         self.reducers: dict[Var, str] = {}  # data of a T.alloc_reducer -> how it combines
         self.shared = False  # inside a T.Parallel, whose rounds all threads share
@@ -164,7 +169,7 @@ class CodeLifter:
 
     @cached_property
     def special(self) -> dict[str, Callable[[tirx.Call], Value]]:
-        exchanged = {name: partial(lift, self) for name, lift in WARP_VALUES.items()}
+        exchanged = {name: partial(lift, self) for name, lift in (WARP_VALUES | BIT_VALUES).items()}
         words = {name: lambda call: loaded(self, call, 1)[0] for name in WORD_LOADS}
         return {**{name: partial(atomic_value, self) for name in ATOMICS}, **exchanged, **words}
 
@@ -196,7 +201,8 @@ class CodeLifter:
                 target = self.element(stmt.buffer, list(stmt.indices))
                 return (Put(target, cast(self.value(stmt.value), target.dtype), location),)
             case tirx.Bind() if lane_count(stmt.var.dtype) > 1:
-                self.vectors[stmt.var] = lanes(self, stmt.value)
+                with suppress(UnsupportedError):  # some are names for slices that nothing uses
+                    self.vectors[stmt.var] = lanes(self, stmt.value)
                 return ()
             case tirx.Bind():
                 return (Let(stmt.var, self.value(stmt.value), location),)
@@ -210,7 +216,11 @@ class CodeLifter:
             case tirx.SBlockRealize():
                 return self.block(stmt.block)
             case tirx.AttrStmt():
-                return self.body(stmt.body)
+                around, reducing = self.reducer, isinstance(stmt.node, tirx.CommReducer)
+                self.reducer = stmt.node if reducing else around
+                body = self.body(stmt.body)
+                self.reducer = around
+                return body
             case tirx.Evaluate():
                 return self.evaluate(stmt)
             case tirx.AllocBuffer():
@@ -261,6 +271,8 @@ class CodeLifter:
         op = operator(call)
         if op in _BARRIERS:
             return (Barrier(location),)
+        if op in CALLS:
+            return CALLS[op](self, call)
         if op in _NOTHING:
             return ()
         if op in _JUMPS:

@@ -10,7 +10,7 @@ from tilelang_tt.passes.code.scalar_costs import estimate
 _CYCLES = 1e6  # in a millisecond: the processors run at about 1 GHz
 
 # Refusals of programs that mean nothing: what is read was never written, or lies outside of a block.
-_MEANINGLESS = frozenset(("TT103", "TT106", "TT121", "TT125", "TT127", "TT128", "TT137", "TT154"))
+_MEANINGLESS = frozenset(("TT103", "TT121", "TT125", "TT127", "TT128", "TT137", "TT154"))
 
 
 def has_no_meaning(refusal: UnsupportedError | ResourceError) -> bool:
