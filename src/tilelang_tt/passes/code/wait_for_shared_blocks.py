@@ -172,7 +172,7 @@ class _Waits:
         """By what each thread index is multiplied in an index, which otherwise is the same for all threads."""
         if _looks_up(index):
             return None
-        if isinstance(index, Name) and any(index.var is var for var, _ in self.axes):
+        if isinstance(index, Name) and index.var in dict(self.axes):
             return {index.var: 1}
         if not self.differs.holds(index):
             return {}
