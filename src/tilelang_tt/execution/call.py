@@ -48,6 +48,7 @@ class Signature:
         self.dtypes = (*dtypes, *(getattr(torch, plan.params[index].dtype) for index in self.workspaces))
         ours = (*self.outputs, *self.workspaces)
         self.inputs = tuple(index for index in range(len(plan.params)) if index not in ours)
+        self.in_own_bytes = frozenset(tensor.param for tensor in plan.tensors if tensor.flat)
 
     def bind(self, args: Sequence[Any]) -> BoundCall:
         self._check_count(args)
@@ -139,7 +140,8 @@ class Signature:
                 "TT304",
                 f"{self._place(index)} has {value.dim()} dimensions; the kernel takes {_shape(param.shape)}",
             )
-        if value.dtype == torch.int64 and value.numel() and not _fits_32_bits(value):
+        narrowed = value.dtype == torch.int64 and index not in self.in_own_bytes
+        if narrowed and value.numel() and not _fits_32_bits(value):
             raise ArgumentError(
                 "TT315",
                 f"{self._place(index)} holds {int(value.min())} to {int(value.max())}; the kernel takes it for indices "
