@@ -412,6 +412,47 @@ For i < 8
     )
 
 
+def test_what_a_range_of_threads_does_together() -> None:
+    """TileLang shares it among these threads."""
+    assert (
+        changed("""
+block s: shared int32[8]
+Threads tx < 8
+  Let warp = tx // 4
+  If warp == 0
+    For i < 8, together
+      Put s[i] = A[i]
+  Else
+    Let v = A[n]
+    For i < 8, together
+      Put B[i + 8] = v
+  Barrier
+  Put B[tx] = s[7 - tx]
+""")
+        == """
+block s: shared int32[8]
+block v_kept: local int32[8]
+For tx < 8
+  If tx == 0
+    For i < 8
+      Put s[i] = A[i]
+For tx < 8
+  Let warp = tx // 4
+  Let here: bool = warp == 0
+  Let there: bool = not(here)
+  If there
+    Let v = A[n]
+    Put v_kept[tx] = v
+For tx < 8
+  If tx == 4
+    For i < 8
+      Put B[i + 8] = v_kept[tx]
+For tx < 8
+  Put B[tx] = s[7 - tx]
+"""
+    )
+
+
 def test_a_store_to_a_fragment_is_done_once() -> None:
     assert (
         changed("""
@@ -580,6 +621,10 @@ HELP = "\n  help: put conditions on what single threads do between barriers, not
         ),
         (
             "Let w = tx // 2\nIf A[w] < 4\n  For i < 8, together\n    Put B[i] = 3",
+            "error[TT160]: an operation of all threads under a condition that differs from thread to thread" + HELP,
+        ),
+        (
+            "If tx % 2 == 0\n  For i < 8, together\n    Put B[i] = 3",
             "error[TT160]: an operation of all threads under a condition that differs from thread to thread" + HELP,
         ),
         (

@@ -2,12 +2,13 @@
 
 Blocks begin as zeros. Each thread is a generator of its own: it runs up to a barrier, and when all threads wait, those
 go on that are at the first of these barriers, in the order of the program. What threads do together, the first one
-carries out, between two barriers of all.
+that gets there carries out, between two barriers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
@@ -51,10 +52,6 @@ class OutsideError(IndexError):
     """Scalar code reaches for an element that is not there."""
 
 
-class BarrierError(RuntimeError):
-    """Not all threads get to what they do together."""
-
-
 class CheckError(AssertionError):
     """A condition of the user's does not hold (T.device_assert)."""
 
@@ -81,19 +78,19 @@ def _outside(place: Place, at: tuple[int, ...], shape: tuple[int, ...], location
     return numbers.as_type(place.dtype)(0)
 
 
-Barriers = tuple[tuple[int, ...], bool]  # where in the program, with rounds of loops around; whether it is one of all
+Thread = Generator[tuple[int, ...], bool | None, None]  # gives where it waits: in the program, and in rounds of loops
 
 
-def _in_step(threads: list[Iterator[Barriers]]) -> None:
-    """Run threads from barrier to barrier."""
-    ready, waiting = threads, list[tuple[Barriers, Iterator[Barriers]]]()
-    while ready:
-        waiting += [(place, thread) for thread in ready if (place := next(thread, None)) is not None]
-        first = min((place for place, _ in waiting), default=None)
+def _in_step(threads: list[Thread]) -> None:
+    """Run threads from barrier to barrier. Of those that go on, the first one is told so."""
+    waiting = [(place, thread) for thread in threads if (place := next(thread, None)) is not None]
+    while waiting:
+        first = min(place for place, _ in waiting)
         ready = [thread for place, thread in waiting if place == first]
         waiting = [(place, thread) for place, thread in waiting if place != first]
-        if first is not None and first[1] and len(ready) < len(threads):
-            raise BarrierError("not all threads get to what they do together")
+        for number, thread in enumerate(ready):
+            with suppress(StopIteration):
+                waiting.append((thread.send(number == 0), thread))
 
 
 def _check(condition: Number, text: str, location: Location | None) -> None:
@@ -108,7 +105,7 @@ class _Scope:
     lines: list[str]
     depth: int = 1
     rounds: tuple[str, ...] = ()  # loops around in which threads wait: a number of each, and the name of its round
-    first: str = ""  # the condition that this thread is the first; empty where there are no threads
+    threads: bool = False  # it is one for each thread
 
 
 @dataclass
@@ -246,17 +243,16 @@ class _Made:
 
     def once(self, stmt: CodeStmt) -> None:
         """What threads do together: by the first one, between two barriers."""
-        first, self.scope.first = self.scope.first, ""  # nothing inside is shared again
-        self.barrier(of_all=True)
-        self.line(f"if {first}:")
+        self.line(f"if ({self.barrier()}):")
         self.scope.depth += 1
+        self.scope.threads = False  # nothing inside is shared again
         self.statement(stmt)
+        self.scope.threads = True
         self.scope.depth -= 1
-        self.scope.first = first
-        self.barrier(of_all=True)
+        self.line(self.barrier())
 
     def statement(self, stmt: CodeStmt) -> None:
-        if self.scope.first and is_shared(stmt):
+        if self.scope.threads and is_shared(stmt):
             self.once(stmt)
             return
         match stmt:
@@ -280,7 +276,7 @@ class _Made:
             case Threads():
                 self.threads(stmt)
             case Barrier():
-                self.barrier()
+                self.line(self.barrier())
             case Show():
                 self.line(f"print({', '.join([repr(stmt.text), *map(self.value, stmt.values)])})")
             case Check():
@@ -288,7 +284,7 @@ class _Made:
 
     def repeat(self, head: str, body: tuple[CodeStmt, ...]) -> None:
         """A loop, whose rounds are counted where threads may wait in it."""
-        if not self.scope.first:
+        if not self.scope.threads:
             self.block(head, body)
             return
         around, count = self.scope.rounds, self.fresh("round")
@@ -297,9 +293,9 @@ class _Made:
         self.block(head, body, f"{count} += 1")
         self.scope.rounds = around
 
-    def barrier(self, *, of_all: bool = False) -> None:
+    def barrier(self) -> str:
         self.count += 1
-        self.line(f"yield ({', '.join((*self.scope.rounds, str(self.count)))},), {of_all}")
+        return f"yield ({', '.join((*self.scope.rounds, str(self.count)))},)"
 
     def loop(self, stmt: For) -> None:
         start, var = self.fresh(), self.define(stmt.var)
@@ -344,13 +340,12 @@ class _Made:
         make = self.fresh("thread")
         indices = [self.define(var) for var, _ in stmt.axes]
         self.line(f"def {make}({', '.join(reversed(indices))}):")
-        depth, first = self.scope.depth, self.scope.first
-        self.scope.depth, self.scope.first = depth + 1, f"not ({' or '.join(indices) or '0'})"
+        self.scope.depth, self.scope.threads = self.scope.depth + 1, True
         self.allocate(Memory.LOCAL)
         self.body(stmt.body)
         self.line("return")
         self.line("yield")
-        self.scope.depth, self.scope.first = depth, first
+        self.scope.depth, self.scope.threads = self.scope.depth - 1, False
         extents = ", ".join(f"range({extent})" for _, extent in reversed(stmt.axes))
         self.line(f"in_step([{make}(*at) for at in product({extents})])")
 

@@ -167,7 +167,7 @@ class _Pieces:
 def _check_shared(threads: Threads, state: ThreadState) -> None:
     """What threads do together depends on nothing that differs between them."""
     differs = Differences(threads, state.own)
-    in_pieces = {root for piece, _ in state.pieces for stmt in walk(piece.body) for root in state.roots(stmt)}
+    alone = {root for stmt in outside_of_shared_loops(threads.body) for root in state.roots(stmt)}
     for loop in filter(is_shared, walk(threads.body)):
         for stmt in walk((loop,)):
             if differs.holds(*values(stmt)):
@@ -178,7 +178,7 @@ def _check_shared(threads: Threads, state: ThreadState) -> None:
                     help=_EACH,
                 )
             target = stmt.target.source if isinstance(stmt, Put | Update) else None
-            if isinstance(target, Buffer) and state.own.get(target) in in_pieces:
+            if isinstance(target, Buffer) and state.own.get(target) in alone:
                 raise UnsupportedError(
                     "TT161",
                     f"what the threads do together writes '{target.name}', of which each thread has its own",

@@ -23,6 +23,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import reduce
+from typing import NoReturn
 
 from tilelang_tt.diagnostics import UnsupportedError
 from tilelang_tt.ir import fields, scalar
@@ -38,15 +40,18 @@ from tilelang_tt.ir.code import (
     Name,
     Op,
     Place,
+    Put,
     Threads,
+    Update,
     Value,
     While,
     is_shared,
     names,
     parts,
 )
-from tilelang_tt.ir.fields import children, walk
+from tilelang_tt.ir.fields import children, defined, walk
 from tilelang_tt.passes.code.differences import Differences
+from tilelang_tt.passes.code.thread_ranges import first_of_range
 
 
 def meets(stmt: CodeStmt) -> bool:
@@ -92,9 +97,10 @@ class _Splitter:
         return (*self.body(before, _Around()), *self.piece(behind, _Around()))
 
     def piece(self, body: tuple[CodeStmt, ...], around: _Around) -> tuple[CodeStmt, ...]:
-        if not body:
-            return ()
-        return (replace(self.threads, body=body if around.here is None else (If(around.here, body),)),)
+        if body and around.here is not None:
+            quick, rest = _quick(body)
+            body = (*quick, If(around.here, rest)) if rest else quick
+        return (replace(self.threads, body=body),) if body else ()
 
     def body(self, body: tuple[CodeStmt, ...], around: _Around) -> tuple[CodeStmt, ...]:
         found: list[CodeStmt] = []
@@ -111,15 +117,15 @@ class _Splitter:
         match stmt:
             case Barrier():
                 return ()
-            case For() if is_shared(stmt):
-                return (_once(stmt),)
+            case For() | Put() | Update() if is_shared(stmt):
+                return self.together(stmt, around)
             case For():
                 self.check_same(stmt, around, stmt.start, stmt.extent)
                 return (replace(stmt, body=self.body(stmt.body, replace(around, in_loop=True))),)
             case While():
                 self.check_same(stmt, around, stmt.condition)
                 return (replace(stmt, body=self.body(stmt.body, replace(around, in_loop=True))),)
-            case If() if self.may_differ.holds(stmt.condition) and _only_waits(stmt, around):
+            case If() if self.may_differ.holds(stmt.condition) and not _leaves(stmt, in_loop=around.in_loop):
                 return self.branch(stmt, around)
             case If():
                 self.check_same(stmt, around, stmt.condition)
@@ -131,15 +137,28 @@ class _Splitter:
         """A condition that some threads find true: its arms piece by piece, each thread in those that are its own."""
         found: list[CodeStmt] = []
         value: Value = stmt.condition
+        test: Value = stmt.condition
         for name, arm in (("here", stmt.then), ("there", stmt.otherwise)):
             var = scalar.typed_var(name, "bool")
+            taken = test if around.taken is None else Op("and", (around.taken, test), "bool")
             held = value if around.here is None else Op("and", (around.here, value), "bool")
             found += self.piece((Let(var, held, stmt.location),), _Around())
-            found += self.body(arm, replace(around, here=Name(var, "bool")))
+            found += self.body(arm, replace(around, here=Name(var, "bool"), taken=taken, branch=stmt))
             if not stmt.otherwise:
                 break
-            value = Op("not", (Name(var, "bool"),), "bool")
+            value, test = (Op("not", (one,), "bool") for one in (Name(var, "bool"), stmt.condition))
         return tuple(found)
+
+    def together(self, stmt: For | Put | Update, around: _Around) -> tuple[CodeStmt, ...]:
+        """What threads do once; in a branch, the first of those that take it."""
+        done = _once(stmt)
+        if around.taken is None or around.branch is None:
+            return (done,)
+        first = first_of_range(around.taken, self.threads)
+        if first is None:
+            self.refuse(around.branch, stmt)
+        tests = (Op("eq", (Name(var, "int32"), Constant(at, "int32")), "bool") for var, at in first.items())
+        return self.piece((If(reduce(lambda a, b: Op("and", (a, b), "bool"), tests), (done,)),), _Around())
 
     def check_same(self, stmt: For | While | If, around: _Around, *values: Value) -> None:
         """All threads find these values, and in a branch also those that do not take it."""
@@ -147,7 +166,9 @@ class _Splitter:
         unknown = looked_up or isinstance(stmt, While) or names(*values) & self.of_threads
         if not self.differs.holds(*values) and not (around.here is not None and unknown):
             return
-        inner = next(one for one in walk((stmt,)) if isinstance(one, Barrier | Jump) or is_shared(one))
+        self.refuse(stmt, next(one for one in walk((stmt,)) if isinstance(one, Barrier | Jump) or is_shared(one)))
+
+    def refuse(self, stmt: For | While | If, inner: CodeStmt) -> NoReturn:
         what = "a barrier" if isinstance(inner, Barrier) else "an operation of all threads"
         what = "a thread skips a barrier" if isinstance(inner, Jump) else what
         where = "under a condition that differs" if isinstance(stmt, If) else "in a loop whose length differs"
@@ -168,11 +189,20 @@ class _Around:
 
     in_loop: bool = False  # the innermost loop around stays outside of threads
     here: Name | None = None  # a truth value of each thread: whether it takes the branch
+    taken: Value | None = None  # the same as a condition
+    branch: If | None = None  # the innermost one
 
 
-def _only_waits(stmt: If, around: _Around) -> bool:
-    """Whether no thread leaves from a branch, and none does something there for all."""
-    return not any(is_shared(one) for one in walk((stmt,))) and not _leaves(stmt, in_loop=around.in_loop)
+def _quick(body: tuple[CodeStmt, ...]) -> tuple[tuple[CodeStmt, ...], tuple[CodeStmt, ...]]:
+    """Names that can be computed whether they are needed or not, and the other statements."""
+    quick: list[CodeStmt] = []
+    rest: list[CodeStmt] = []
+    for stmt in body:
+        late = {var for one in rest for var in defined(one)}
+        looks_up = isinstance(stmt, Let) and any(isinstance(part, Place) for part in parts(stmt.value))
+        movable = isinstance(stmt, Let) and not looks_up and not names(stmt.value) & late and stmt.var not in late
+        (quick if movable else rest).append(stmt)
+    return tuple(quick), tuple(rest)
 
 
 def _leaves(stmt: CodeStmt, *, in_loop: bool) -> bool:
@@ -183,9 +213,9 @@ def _leaves(stmt: CodeStmt, *, in_loop: bool) -> bool:
     return any(_leaves(inner, in_loop=inside) for nested in children(stmt) for inner in nested)
 
 
-def _once(loop: For) -> For:
-    """A loop that threads share, carried out by nobody in particular."""
-    barrier = next((one for one in walk(loop.body) if isinstance(one, Barrier)), None)
+def _once(stmt: For | Put | Update) -> CodeStmt:
+    """What threads do together, carried out by nobody in particular."""
+    barrier = next((one for one in walk((stmt,)) if isinstance(one, Barrier)), None)
     if barrier is not None:
         raise UnsupportedError(
             "TT160",
@@ -193,7 +223,7 @@ def _once(loop: For) -> For:
             location=barrier.location,
             help="T.Parallel waits for all threads by itself; for a loop that each thread does, use T.serial",
         )
-    return plain((loop,))[0]  # type: ignore[return-value]
+    return plain((stmt,))[0]
 
 
 def plain(body: tuple[CodeStmt, ...]) -> tuple[CodeStmt, ...]:
