@@ -22,6 +22,7 @@ from tilelang_tt.diagnostics import Location, UnsupportedError
 from tilelang_tt.frontend.code.atomics import ATOMICS, atomic, atomic_value
 from tilelang_tt.frontend.code.calls import BIT_VALUES, CALLS
 from tilelang_tt.frontend.code.declarations import Declarations
+from tilelang_tt.frontend.code.products import PRODUCTS
 from tilelang_tt.frontend.code.tile_operations import TILE_OPERATIONS
 from tilelang_tt.frontend.code.values import cast, value
 from tilelang_tt.frontend.code.vectors import WORD_LOADS, WORD_STORES, lane_count, lanes, loaded, store, stored
@@ -52,6 +53,7 @@ from tilelang_tt.ir.tile import Launch, ScalarParam, TileProgram
 from tilelang_tt.options import Options
 
 _KERNEL = "tilelang_root"
+_OPERATIONS = TILE_OPERATIONS | PRODUCTS
 _JUMPS = {"tirx.continue_loop": "continue", "tirx.break_loop": "break", "tl.loop_break": "break"}
 _BARRIERS = ("tirx.tvm_storage_sync", "tl.sync_warp")
 _NOTHING = ("tirx.assume", "tl.assume", "tirx.likely", *HARMLESS)
@@ -92,6 +94,8 @@ class _Function:
     def launches(self, stmt: tirx.Stmt, blocks: Blocks, threads: ThreadAxes) -> list[Launch]:
         """Every T.Kernel below a statement, in order."""
         match stmt:
+            case tirx.SeqStmt() if blocks and not any(isinstance(part, tirx.SBlockRealize) for part in stmt.seq):
+                return [self.launch(stmt, blocks, threads)]  # loops over threads without T.Kernel
             case tirx.SeqStmt():
                 indices = {part.var: (int(part.value.args[0]), 0) for part in stmt.seq if _is_thread_index(part)}
                 parts = [part for part in stmt.seq if not _is_thread_index(part)]
@@ -281,8 +285,8 @@ class CodeLifter:
             return stored(self, call)
         if op in ATOMICS:
             return atomic(self, call)
-        if op in TILE_OPERATIONS:
-            return TILE_OPERATIONS[op](self, call)
+        if op in _OPERATIONS:
+            return _OPERATIONS[op](self, call)
         for prefix, what, instead in GPU_ONLY:
             if op.startswith(prefix):
                 raise UnsupportedError(

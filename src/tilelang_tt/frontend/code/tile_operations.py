@@ -56,11 +56,11 @@ def _names(count: int) -> list[str]:
     return [*"ijklmn"][:count] if count <= 6 else [f"i{number}" for number in range(count)]
 
 
-def _at(starts: list[Expr], steps: list[Expr]) -> list[Expr]:
+def at(starts: list[Expr], steps: list[Expr]) -> list[Expr]:
     return [scalar.simplify(start + step) for start, step in zip(starts, steps, strict=True)]
 
 
-def _assign(lifter: CodeLifter, target: Place, value: Value) -> Put:
+def assign(lifter: CodeLifter, target: Place, value: Value) -> Put:
     return Put(target, cast(value, target.dtype), lifter.location)
 
 
@@ -73,8 +73,8 @@ def _copy(lifter: CodeLifter, call: tirx.Call) -> tuple[CodeStmt, ...]:
     def body(steps: list[Expr]) -> tuple[CodeStmt, ...]:
         walked = iter(step for step, extent in zip(steps, extents, strict=True) if scalar.int_value(extent) != 1)
         turned = [scalar.const(0) if scalar.int_value(extent) == 1 else next(walked) for extent in others]
-        taken = lifter.element(source, _at(low, steps))
-        return (_assign(lifter, lifter.element(target, _at(there, turned)), taken),)
+        taken = lifter.element(source, at(low, steps))
+        return (assign(lifter, lifter.element(target, at(there, turned)), taken),)
 
     return loops(lifter, extents, body)
 
@@ -84,8 +84,8 @@ def _transpose(lifter: CodeLifter, call: tirx.Call) -> tuple[CodeStmt, ...]:
 
     def body(steps: list[Expr]) -> tuple[CodeStmt, ...]:
         turned = steps if len(steps) == 1 else [*steps[:-2], steps[-1], steps[-2]]
-        taken = lifter.element(source, _at(low, steps))
-        return (_assign(lifter, lifter.element(target, _at(there, turned)), taken),)
+        taken = lifter.element(source, at(low, steps))
+        return (assign(lifter, lifter.element(target, at(there, turned)), taken),)
 
     return loops(lifter, extents, body)
 
@@ -94,7 +94,7 @@ def _fill(lifter: CodeLifter, call: tirx.Call) -> tuple[CodeStmt, ...]:
     (target, there, extents), filling = box(call.args[0]), lifter.value(call.args[1])
 
     def body(steps: list[Expr]) -> tuple[CodeStmt, ...]:
-        return (_assign(lifter, lifter.element(target, _at(there, steps)), filling),)
+        return (assign(lifter, lifter.element(target, at(there, steps)), filling),)
 
     return loops(lifter, extents, body)
 
@@ -119,56 +119,19 @@ def _im2col(lifter: CodeLifter, call: tirx.Call) -> tuple[CodeStmt, ...]:
         inside = tirx.floordiv(place, channels)
         line = tirx.floormod(tirx.floordiv(pixel, wide), high) * stride
         column = tirx.floormod(pixel, wide) * stride
-        at = [
+        found = [
             tirx.floordiv(pixel, high * wide),
             line + tirx.floordiv(inside, kernel) * dilation - pad,
             column + tirx.floormod(inside, kernel) * dilation - pad,
             tirx.floormod(place, channels),
         ]
-        taken = lifter.element(image, [scalar.simplify(one) for one in at])
-        return (_assign(lifter, lifter.element(target, _at(there, steps)), taken),)
+        taken = lifter.element(image, [scalar.simplify(one) for one in found])
+        return (assign(lifter, lifter.element(target, at(there, steps)), taken),)
 
     return loops(lifter, extents, body)
 
 
-# --- products -------------------------------------------------------------------------------------
-
-
-def _gemm(lifter: CodeLifter, call: tirx.Call) -> tuple[CodeStmt, ...]:
-    operands = [box(arg) for arg in call.args[:3]]
-    turned = bool(call.args[3]), bool(call.args[4])
-    clear = lifter.value(call.args[9])
-    (a, a_low, a_extents), (b, b_low, _), (c, c_low, c_extents) = operands
-    depth = a_extents[-2] if turned[0] else a_extents[-1]
-    total = _total(lifter, str(c.dtype))
-
-    def body(steps: list[Expr]) -> tuple[CodeStmt, ...]:
-        row, col = steps[-2:]
-        target = lifter.element(c, _at(c_low, steps))
-        start = Op("where", (clear, Constant(0, total.dtype), cast(target, total.dtype)), total.dtype)
-
-        def product(inner: list[Expr]) -> tuple[CodeStmt, ...]:
-            (k,) = inner
-            left = lifter.element(a, _matrix(a_low, (k, row) if turned[0] else (row, k)))
-            right = lifter.element(b, _matrix(b_low, (col, k) if turned[1] else (k, col)))
-            both = Op("mul", (cast(left, total.dtype), cast(right, total.dtype)), total.dtype)
-            return (Put(total, Op("add", (total, both), total.dtype), lifter.location),)
-
-        return (
-            Put(total, start, lifter.location),
-            *loops(lifter, [depth], product, together=False),
-            _assign(lifter, target, total),
-        )
-
-    return loops(lifter, c_extents, body)
-
-
-def _matrix(starts: list[Expr], last: tuple[Expr, Expr]) -> list[Expr]:
-    """A place in the matrix of the last two axes."""
-    return [*starts[:-2], *_at(starts[-2:], list(last))]
-
-
-def _total(lifter: CodeLifter, dtype: str) -> Place:
+def total_of(lifter: CodeLifter, dtype: str) -> Place:
     """A number of its own to add up in: floats of fewer bits are added up in 32."""
     kind = "float64" if dtype == "float64" else "float32" if is_float(dtype) else dtype if dtype == "int64" else "int32"
     kind = "uint32" if dtype.startswith("uint") and dtype != "uint64" else dtype if dtype == "uint64" else kind
@@ -209,18 +172,18 @@ def _reduce(lifter: CodeLifter, call: tirx.Call) -> tuple[CodeStmt, ...]:
             "TT113", f"T.reduce_{kind} is not known", location=lifter.location, help=f"known: {', '.join(_COMBINED)}"
         )
     dim = int(call.args[3]) % len(extents)
-    total = _total(lifter, str(source.dtype)) if kind in ("sum", "abssum") else None
+    total = total_of(lifter, str(source.dtype)) if kind in ("sum", "abssum") else None
     dtype = total.dtype if total is not None else str(source.dtype)
     total = total or Place(lifter.declared.temporary("most", dtype, (1,), Memory.FRAGMENT), (ZERO,))
 
     def body(steps: list[Expr]) -> tuple[CodeStmt, ...]:
         kept = steps if len(others) == len(extents) else [step for axis, step in enumerate(steps) if axis != dim]
         kept = kept or [scalar.const(0)]
-        result = lifter.element(target, _at(there, kept))
+        result = lifter.element(target, at(there, kept))
 
         def inner(along: list[Expr]) -> tuple[CodeStmt, ...]:
-            at = [along[0] if axis == dim else step for axis, step in enumerate(steps)]
-            taken = cast(lifter.element(source, _at(low, at)), dtype)
+            places = [along[0] if axis == dim else step for axis, step in enumerate(steps)]
+            taken = cast(lifter.element(source, at(low, places)), dtype)
             taken = Op("abs", (taken,), dtype) if kind.startswith("abs") else taken
             return (Put(total, Op(_COMBINED[kind], (total, taken), dtype), lifter.location),)
 
@@ -228,7 +191,7 @@ def _reduce(lifter: CodeLifter, call: tirx.Call) -> tuple[CodeStmt, ...]:
         return (
             Put(total, start, lifter.location),
             *loops(lifter, [extents[dim]], inner, together=False),
-            _assign(lifter, result, total),
+            assign(lifter, result, total),
         )
 
     walked = [scalar.const(1) if axis == dim else extent for axis, extent in enumerate(extents)]
@@ -240,18 +203,18 @@ def _scan(lifter: CodeLifter, call: tirx.Call) -> tuple[CodeStmt, ...]:
     (source, low, extents), (target, there, _) = box(call.args[0]), box(call.args[1])
     dim, backwards = int(call.args[2]) % len(extents), bool(call.args[3])
     kind = "sum" if operator(call).endswith("cumsum") else "max"
-    total = _total(lifter, str(source.dtype))
+    total = total_of(lifter, str(source.dtype))
     start = neutral(kind, total.dtype)
 
     def body(steps: list[Expr]) -> tuple[CodeStmt, ...]:
         def inner(along: list[Expr]) -> tuple[CodeStmt, ...]:
             place = scalar.simplify(extents[dim] - 1 - along[0]) if backwards else along[0]
-            at = [place if axis == dim else step for axis, step in enumerate(steps)]
-            taken = cast(lifter.element(source, _at(low, at)), total.dtype)
+            places = [place if axis == dim else step for axis, step in enumerate(steps)]
+            taken = cast(lifter.element(source, at(low, places)), total.dtype)
             combined = Op(_COMBINED[kind], (total, taken), total.dtype)
             return (
                 Put(total, combined, lifter.location),
-                _assign(lifter, lifter.element(target, _at(there, at)), total),
+                assign(lifter, lifter.element(target, at(there, places)), total),
             )
 
         return (Put(total, start, lifter.location), *loops(lifter, [extents[dim]], inner, together=False))
@@ -267,7 +230,7 @@ def _reducer_init(lifter: CodeLifter, call: tirx.Call) -> tuple[CodeStmt, ...]:
     target, there, extents = box(call.args[0])
     kind = lifter.reducers[target.data]
     start = lifter.value(call.args[1]) if len(call.args) > 1 else neutral(kind, str(target.dtype))
-    return loops(lifter, extents, lambda at: (_assign(lifter, lifter.element(target, _at(there, at)), start),))
+    return loops(lifter, extents, lambda steps: (assign(lifter, lifter.element(target, at(there, steps)), start),))
 
 
 def _reducer_update(lifter: CodeLifter, call: tirx.Call) -> tuple[CodeStmt, ...]:
@@ -283,8 +246,8 @@ def _finalize(lifter: CodeLifter, call: tirx.Call) -> tuple[CodeStmt, ...]:
     (source, low, extents), (target, there, _) = box(call.args[0]), box(call.args[1])
 
     def body(steps: list[Expr]) -> tuple[CodeStmt, ...]:
-        taken = lifter.element(source, _at(low, steps))
-        return (_assign(lifter, lifter.element(target, _at(there, steps)), taken),)
+        taken = lifter.element(source, at(low, steps))
+        return (assign(lifter, lifter.element(target, at(there, steps)), taken),)
 
     return loops(lifter, extents, body)
 
@@ -299,8 +262,8 @@ def _atomic_tile(lifter: CodeLifter, call: tirx.Call) -> tuple[CodeStmt, ...]:
     def body(steps: list[Expr]) -> tuple[CodeStmt, ...]:
         walked = iter(step for step, extent in zip(steps, extents, strict=True) if scalar.int_value(extent) != 1)
         turned = [scalar.const(0) if scalar.int_value(extent) == 1 else next(walked) for extent in others]
-        where = lifter.element(target, _at(there, steps))
-        taken = number if number is not None else lifter.element(source, _at(low, turned))
+        where = lifter.element(target, at(there, steps))
+        taken = number if number is not None else lifter.element(source, at(low, turned))
         return (Update(where, op, cast(taken, where.dtype), location=lifter.location),)
 
     return loops(lifter, extents, body)
@@ -313,7 +276,6 @@ TILE_OPERATIONS: dict[str, Callable[[CodeLifter, tirx.Call], tuple[CodeStmt, ...
     "tl.tileop.transpose": _transpose,
     "tl.tileop.fill": _fill,
     "tl.tileop.im2col": _im2col,
-    "tl.tileop.gemm": _gemm,
     "tl.tileop.reduce": _reduce,
     "tl.tileop.cumsum": _scan,
     "tl.tileop.cummax": _scan,
