@@ -23,6 +23,7 @@ from dataclasses import replace
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.buffers import Buffer, Memory, Tensor
 from tilelang_tt.ir.cb import Cb, PoolBlock
+from tilelang_tt.ir.code import Code
 from tilelang_tt.ir.engine import DstUse
 from tilelang_tt.ir.fields import children, defined, with_children
 from tilelang_tt.ir.grammar import Form
@@ -140,8 +141,8 @@ class _KernelText:
     def body(self, body: tuple[KernelStmt, ...], depth: int) -> Iterator[str]:
         bound: list[Var] = []
         for stmt in body:
-            if isinstance(stmt, Task):
-                yield from body_text((stmt.stmt,), self.names, depth)
+            if isinstance(stmt, Task | Code):
+                yield from body_text((stmt.stmt if isinstance(stmt, Task) else stmt,), self.names, depth)
             elif isinstance(stmt, Source):
                 yield f"{INDENT * depth}{place(stmt.location).strip()}"
             else:
@@ -269,7 +270,8 @@ class _Parser:
                 assert line.location is not None
                 found.append(Source(line.location))
             elif line.text[0].isupper():
-                found.append(Task(read_stmt(line, self.sight)))
+                stmt = read_stmt(line, self.sight)
+                found.append(stmt if isinstance(stmt, Code) else Task(stmt))
             else:
                 found.append(self.stmt(line))
         return tuple(found)
