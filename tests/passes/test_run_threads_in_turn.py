@@ -412,6 +412,30 @@ For i < 8
     )
 
 
+def test_a_loop_that_fills_local_blocks_is_each_threads_own() -> None:
+    """T.copy to T.alloc_local, and T.Parallel over it."""
+    assert (
+        changed("""
+block x: local int32[2]
+Threads tx < 8
+  For i < 2, together
+    Put x[i] = A[tx * 2 + i]
+  For i < 2, together
+    Put x[i] = x[i] * 2
+  Put B[tx] = x[0] + x[1]
+""")
+        == """
+block x: local int32[2]
+For tx < 8
+  For i < 2
+    Put x[i] = A[tx * 2 + i]
+  For i < 2
+    Put x[i] = x[i] * 2
+  Put B[tx] = x[0] + x[1]
+"""
+    )
+
+
 def test_what_a_range_of_threads_does_together() -> None:
     """TileLang shares it among these threads."""
     assert (
@@ -657,7 +681,7 @@ HELP = "\n  help: put conditions on what single threads do between barriers, not
             )
         ),
         (
-            "For i < 8, together\n  Put x[0] = i\nPut B[tx] = x[0]",
+            "For i < 8, together\n  Put x[0] = i\n  Put B[i] = x[0]\nPut B[tx] = x[0]",
             "error[TT161]: what the threads do together writes 'x', of which each thread has its own\n" + EACH,
         ),
     ],

@@ -19,7 +19,7 @@ from typing import Literal
 
 from tilelang_tt.diagnostics import Location
 from tilelang_tt.ir.buffers import Buffer, Memory, Tensor
-from tilelang_tt.ir.fields import BODY, DEFINES, READ, WRITE
+from tilelang_tt.ir.fields import BODY, DEFINES, READ, WRITE, walk
 from tilelang_tt.ir.scalar import Var
 
 # --- values ---------------------------------------------------------------------------------------
@@ -74,7 +74,7 @@ Value = Constant | Name | Place | Op
 class For:
     """for var in range(start, start + extent).
 
-    `together`: the rounds are independent, and all threads share them (T.Parallel).
+    `together`: the rounds are independent, and all threads share them (T.Parallel), if it `is_shared`.
     """
 
     var: Var = field(metadata=DEFINES)
@@ -197,10 +197,21 @@ class Code:
 
 
 def is_shared(stmt: CodeStmt) -> bool:
-    """Whether threads carry out a statement together, once: a shared loop, or a store to a fragment."""
+    """Whether threads carry out a statement together, once: a shared loop, or a store to a fragment.
+
+    A loop that fills nothing but local blocks and uses no fragment is each thread's own, as TileLang has it.
+    """
     if isinstance(stmt, Put | Update):
-        return isinstance(stmt.target.source, Buffer) and stmt.target.source.memory is Memory.FRAGMENT
-    return isinstance(stmt, For) and stmt.together
+        return _memory(stmt.target) is Memory.FRAGMENT
+    if not isinstance(stmt, For) or not stmt.together:
+        return False
+    inner = tuple(walk((stmt,)))
+    stores = {_memory(one.target) for one in inner if isinstance(one, Put | Update)}
+    return stores != {Memory.LOCAL} or any(_memory(place) is Memory.FRAGMENT for one in inner for place in places(one))
+
+
+def _memory(place: Place) -> Memory | None:
+    return place.source.memory if isinstance(place.source, Buffer) else None
 
 
 # --- looking into it ------------------------------------------------------------------------------
