@@ -35,6 +35,11 @@ def waiting(body: str) -> str:
         "Put s[3] = 1\nFor i < 8, together\n  Put B[i] = s[3]\nPut B[tx] = s[3]",
         "For k < 8\n  Put s[k] = A[k]",
         "Put A[0] = 1\nPut B[tx] = A[0]",
+        "If ty * 8 + tx == 3 and n > 1\n  While s[0] > 0\n    Put s[1] = s[0] + s[2]",
+        "For k < tx\n  Put s[k] = s[k + 1]",
+        "Let k = A[tx]\nWhile B[0] < k\n  Put s[3] = s[4]",
+        "If tx < 4\n  While B[0] < n\n    Put s[3] = s[4]",
+        "For k < n\n  If A[tx] > 1\n    Jump continue\n  Put s[3] = s[4]",
     ],
 )
 def test_nobody_has_to_wait(body: str) -> None:
@@ -55,6 +60,7 @@ def test_nobody_has_to_wait(body: str) -> None:
         "For k < 8\n--  Barrier\n  Put s[tx] = k\n--  Barrier\n  Put B[tx] = s[7 - tx]",
         "Put s[3] = 1\n--Barrier\nFor k < 8\n  Put B[tx] = s[k]",
         "For k < 4\n--  Barrier\n  Put B[tx] = t[ty, 7 - tx]\n--  Barrier\n  Put t[ty, tx] = k",
+        "If tx == 0\n  Put B[ty] = s[3]\n--  Barrier\n  Put s[3] = 1",  # two threads
         "While s[0] < n\n  Put B[tx] = 0\n--  Barrier\n  Put s[0] = s[0] + 1\n--  Barrier",
     ],
 )

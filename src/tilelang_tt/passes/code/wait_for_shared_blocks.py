@@ -6,7 +6,8 @@
                                                              Put B[tx] = s[127 - tx]
 
 No barrier is needed between accesses of a thread to elements that are its own, between reads, between stores, and
-between atomic updates. Across the rounds of a loop the barrier is at its start.
+between atomic updates. Across the rounds of a loop the barrier is at its start. None is put where threads do not come
+together: in a branch of one thread, in a loop whose length may differ, in a loop that some threads may leave early.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from tilelang_tt.ir.code import (
     Constant,
     For,
     If,
+    Jump,
     Let,
     Name,
     Op,
@@ -39,10 +41,11 @@ from tilelang_tt.ir.code import (
     parts,
     places,
 )
-from tilelang_tt.ir.fields import defined, walk
+from tilelang_tt.ir.fields import children, defined, walk
 from tilelang_tt.ir.scalar import Var
 from tilelang_tt.ir.tile import Stmt, TileProgram
-from tilelang_tt.passes.code.differences import Differences
+from tilelang_tt.passes.code.differences import Differences, own_blocks
+from tilelang_tt.passes.code.split_at_barriers import meets
 
 Body = tuple[CodeStmt, ...]
 
@@ -64,7 +67,7 @@ def _waiting(code: Code) -> Body:
     def change(stmt: CodeStmt) -> Body | None:
         if not isinstance(stmt, Threads):
             return None
-        return (replace(stmt, body=_Waits(stmt, roots).body(stmt.body, {})[0]),)
+        return (replace(stmt, body=_Waits(stmt, roots, own_blocks(code)).body(stmt.body, {})[0]),)
 
     return fields.rewritten(code.body, change)
 
@@ -81,16 +84,19 @@ Accesses = dict[_Access, None]  # in order
 
 
 class _Waits:
-    def __init__(self, threads: Threads, roots: Mapping[Buffer, Buffer]) -> None:
+    def __init__(self, threads: Threads, roots: Mapping[Buffer, Buffer], own: Mapping[Buffer, Buffer]) -> None:
         self.axes, self.roots = threads.axes, roots
-        self.differs = Differences(threads)
+        self.differs, self.may_differ = Differences(threads), Differences(threads, own)
         lets = [stmt for stmt in walk(threads.body) if isinstance(stmt, Let)]
         self.lets = {
             let.var: let.value for let in lets if not any(isinstance(part, Place) for part in parts(let.value))
         }
 
-    def body(self, body: Body, before: Accesses) -> tuple[Body, Accesses]:
-        """Statements with barriers, and what has been accessed since the last one; `before`: what was at first."""
+    def body(self, body: Body, before: Accesses, *, parted: bool = False) -> tuple[Body, Accesses]:
+        """Statements with barriers, and what has been accessed since the last one; `before`: what was at first.
+
+        `parted`: only some threads get here.
+        """
         found: list[CodeStmt] = []
         for stmt in body:
             if isinstance(stmt, Barrier) or is_shared(stmt):
@@ -100,25 +106,60 @@ class _Waits:
             if self.conflict(before, self.accesses(*walk((stmt,)))):
                 found.append(Barrier(stmt.location))
                 before = {}
-            new, before = self.statement(stmt, before)
+            new, before = self.statement(stmt, before, parted)
             found.append(new)
         return tuple(found), before
 
-    def statement(self, stmt: CodeStmt, before: Accesses) -> tuple[CodeStmt, Accesses]:
+    def statement(self, stmt: CodeStmt, before: Accesses, parted: bool) -> tuple[CodeStmt, Accesses]:
         own = self.accesses(stmt)
+        if not meets(stmt) and self.is_for_itself(stmt, parted):
+            return stmt, before | self.accesses(*walk((stmt,)))
         if isinstance(stmt, If):
-            then, after = self.body(stmt.then, before | own)
-            otherwise, others = self.body(stmt.otherwise, before | own)
+            parted = parted or self.may_differ.holds(stmt.condition)
+            then, after = self.body(stmt.then, before | own, parted=parted)
+            otherwise, others = self.body(stmt.otherwise, before | own, parted=parted)
             return replace(stmt, then=then, otherwise=otherwise), after | others
         if not isinstance(stmt, For | While):
             return stmt, before | own
-        body, after = self.body(stmt.body, before | own)
-        again, _ = self.body(body, self.aged(after, stmt))
+        body, after = self.body(stmt.body, before | own, parted=parted)
+        again, _ = self.body(body, self.aged(after, stmt), parted=parted)
         if again != body:
-            body, after = self.body((Barrier(stmt.location), *stmt.body), {})
+            body, after = self.body((Barrier(stmt.location), *stmt.body), {}, parted=parted)
         if isinstance(stmt, While) and self.conflict(self.aged(after, stmt), own):
             body, after = (*body, Barrier(stmt.location)), {}
         return replace(stmt, body=body), before | own | after
+
+    def is_for_itself(self, stmt: CodeStmt, parted: bool) -> bool:
+        """Whether threads go through a statement without regard to others."""
+        if isinstance(stmt, If):
+            return self.takes_one_thread(stmt.condition) and not stmt.otherwise
+        if not isinstance(stmt, For | While):
+            return False
+        steering = (stmt.condition,) if isinstance(stmt, While) else (stmt.start, stmt.extent)
+        looks_up = isinstance(stmt, While) or any(map(_looks_up, steering))
+        counted = isinstance(stmt, For) and self.differs.holds(stmt.start)  # threads may begin at different places
+        may_differ = self.may_differ.holds(*steering[1:] if counted else steering)
+        return may_differ or (parted and looks_up) or self.may_be_left(stmt.body)
+
+    def takes_one_thread(self, condition: Value) -> bool:
+        """tx == 3, or that and something else."""
+        if isinstance(condition, Op) and condition.op == "and":
+            return any(map(self.takes_one_thread, condition.args))
+        if not isinstance(condition, Op) or condition.op != "eq":
+            return False
+        a, b = map(self.expanded, condition.args)
+        index, other = (b, a) if not self.may_differ.holds(a) else (a, b)
+        return not self.may_differ.holds(other) and self.tell_apart([index])
+
+    def may_be_left(self, body: Body, *, parted: bool = False) -> bool:
+        """Whether some threads may leave a round of a loop before others do."""
+        for stmt in body:
+            if isinstance(stmt, Jump) and parted:
+                return True
+            differs = isinstance(stmt, If) and self.may_differ.holds(stmt.condition)
+            if any(self.may_be_left(nested, parted=parted or differs) for nested in children(stmt)):
+                return True
+        return False
 
     def accesses(self, *stmts: CodeStmt) -> Accesses:
         """Of statements themselves."""
@@ -160,7 +201,11 @@ class _Waits:
         if a.source is not b.source:
             return False
         common = [x for x, y in zip(a.indices, b.indices, strict=True) if x is not None and x == y]
-        factors = [found for index in common if (found := self.factors(index)) is not None]
+        return self.tell_apart(common)
+
+    def tell_apart(self, indices: list[Value]) -> bool:
+        """Whether no two threads have the same indices."""
+        factors = [found for index in indices if (found := self.factors(index)) is not None]
         threads = list(product(*(range(extent) for _, extent in self.axes)))
         places = {
             tuple(sum(of.get(var, 0) * at for (var, _), at in zip(self.axes, thread, strict=True)) for of in factors)
