@@ -43,7 +43,7 @@ if __name__ == "__main__":
 """
 GOOD = HEAD.format(body="a[i, j] + a[i, j]", check="torch.testing.assert_close(b, a + a)")
 WRONG_REFERENCE = HEAD.format(body="a[i, j] + a[i, j]", check="torch.testing.assert_close(b, a)")
-REFUSED = HEAD.format(body="T.Cast('float32', T.get_thread_binding(0))", check="")
+REFUSED = HEAD.format(body="T.call_extern('float32', 'of_a_gpu')", check="")
 NO_KERNEL = "import tilelang\n\nif __name__ == '__main__':\n    raise ValueError('no GPU in /usr/lib/gpu.so')\n"
 
 
@@ -72,7 +72,7 @@ def test_report(checkout: Path, tmp_path: Path, capsys: pytest.CaptureFixture[st
     text = page.read_text()
     assert "| examples/good.py:11 kernel | right |  |" in text
     assert "| examples/wrong_reference.py:11 kernel | right |  |" in text  # the kernel is right, the script is not
-    assert "| examples/refused.py:11 kernel | refused | thread index; TT101 " in text
+    assert "| examples/refused.py:11 kernel | refused | a call of external GPU code, extern; TT102 " in text
     assert "| examples/no_kernel.py | ValueError: no GPU in gpu.so (line 4) |" in text
 
     scripts = {values["script"]: values for values in map(json.loads, results.read_text().splitlines())}

@@ -95,7 +95,7 @@ class Scope:
         dtype, location = str(buffer.dtype), location_of(buffer)
         dtype = dtype if dtype in STEERING_DTYPES else self.dtype(buffer, location)
         tensor = Tensor(self.unique(str(buffer.name)), index, dtype, tuple(buffer.shape), location=location)
-        self.check_strides(buffer)
+        check_strides(self.func, buffer)
         self.tensors[buffer] = tensor
         self.reshape_tensor(buffer, tensor)
         return tensor
@@ -107,21 +107,6 @@ class Scope:
         self.tensors[buffer] = tensor
         self.reshape_tensor(buffer, tensor)
         return tensor
-
-    def check_strides(self, buffer: tirx.Buffer) -> None:
-        """The host knows how a tensor lies (T.StridedTensor); kernels see its elements, and no strides."""
-        sizes = {
-            var for other in self.func.buffer_map.values() for extent in other.shape for var in scalar.variables(extent)
-        }
-        strides = {var for stride in buffer.strides for var in scalar.variables(stride)} - sizes - set(self.func.params)
-        used = [var for var in _used_variables(self.func.body) if var in strides]
-        if used:
-            raise UnsupportedError(
-                "TT105",
-                f"the kernel computes with '{used[0].name}', a stride of '{buffer.name}'",
-                location=location_of(buffer),
-                help="index the tensor by its axes, or pass the number as a parameter of its own",
-            )
 
     def dtype(self, buffer: tirx.Buffer, location: Location | None) -> str:
         dtype = SAME_TYPE.get(str(buffer.dtype), str(buffer.dtype))
@@ -304,6 +289,20 @@ class Scope:
     def is_cell(self, buffer: tirx.Buffer) -> bool:
         """Whether a buffer is a whole number of the program that every kernel knows."""
         return buffer in self.cells and buffer not in self.own
+
+
+def check_strides(func: tirx.PrimFunc, buffer: tirx.Buffer) -> None:
+    """The host knows how a tensor lies (T.StridedTensor); kernels see its elements, and no strides."""
+    sizes = {var for other in func.buffer_map.values() for extent in other.shape for var in scalar.variables(extent)}
+    strides = {var for stride in buffer.strides for var in scalar.variables(stride)} - sizes - set(func.params)
+    used = [var for var in _used_variables(func.body) if var in strides]
+    if used:
+        raise UnsupportedError(
+            "TT105",
+            f"the kernel computes with '{used[0].name}', a stride of '{buffer.name}'",
+            location=location_of(buffer),
+            help="index the tensor by its axes, or pass the number as a parameter of its own",
+        )
 
 
 def unsupported_dtype(name: str, dtype: str, location: Location | None) -> UnsupportedError:

@@ -14,6 +14,7 @@ from tvm import arith, ir, tirx
 from tilelang_tt.diagnostics import Location, UnsupportedError
 from tilelang_tt.frontend.lift_expression import SAME_TYPE
 from tilelang_tt.frontend.refuse_gpu_code import location_of
+from tilelang_tt.frontend.scope import check_strides
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.buffers import Buffer, Memory, Tensor, unique_name
 from tilelang_tt.ir.code import Place, Value
@@ -63,6 +64,7 @@ class Declarations:
     def param(self, index: int, var: tirx.Var) -> Tensor | ScalarParam:
         if var not in self.func.buffer_map:
             return ScalarParam(self.unique(str(var.name)), str(var.dtype), var)
+        check_strides(self.func, self.func.buffer_map[var])
         return self.tensor(self.func.buffer_map[var], index)
 
     def tensor(self, buffer: tirx.Buffer, index: int, *, workspace: bool = False) -> Tensor:

@@ -54,6 +54,7 @@ from tilelang_tt.options import Options
 
 _KERNEL = "tilelang_root"
 _OPERATIONS = TILE_OPERATIONS | PRODUCTS
+_THREADS = (128, 1, 1)  # of T.Kernel(...) without `threads`, as TileLang has it
 _JUMPS = {"tirx.continue_loop": "continue", "tirx.break_loop": "break", "tl.loop_break": "break"}
 _BARRIERS = ("tirx.tvm_storage_sync", "tl.sync_warp")
 _NOTHING = ("tirx.assume", "tl.assume", "tirx.likely", *HARMLESS)
@@ -131,7 +132,7 @@ class _Function:
         declared, location = self.declared, location_of(stmt)
         declared.blocks, declared.views = {}, {}
         block = stmt.block if isinstance(stmt, tirx.SBlockRealize) else None
-        given = block.annotations.get("tl.launch_threads", (1, 1, 1)) if block is not None else (1, 1, 1)
+        given = block.annotations.get("tl.launch_threads", _THREADS) if block is not None else _THREADS
         axes = {var: extent or int(given[axis]) for var, (axis, extent) in threads.items()}
         lifter = CodeLifter(declared, axes, location)
         with ExitStack() as ranges:
@@ -199,17 +200,10 @@ class CodeLifter:
     def statement(self, stmt: tirx.Stmt) -> tuple[CodeStmt, ...]:
         location = self.location
         match stmt:
-            case tirx.BufferStore() if lane_count(stmt.value.dtype) > 1 or lane_count(stmt.buffer.dtype) > 1:
-                return store(self, stmt)
             case tirx.BufferStore():
-                target = self.element(stmt.buffer, list(stmt.indices))
-                return (Put(target, cast(self.value(stmt.value), target.dtype), location),)
-            case tirx.Bind() if lane_count(stmt.var.dtype) > 1:
-                with suppress(UnsupportedError):  # some are names for slices that nothing uses
-                    self.vectors[stmt.var] = lanes(self, stmt.value)
-                return ()
+                return self.store(stmt)
             case tirx.Bind():
-                return (Let(stmt.var, self.value(stmt.value), location),)
+                return self.bind(stmt)
             case tirx.For():
                 return self.loop(stmt)
             case tirx.While():
@@ -220,11 +214,7 @@ class CodeLifter:
             case tirx.SBlockRealize():
                 return self.block(stmt.block)
             case tirx.AttrStmt():
-                around, reducing = self.reducer, isinstance(stmt.node, tirx.CommReducer)
-                self.reducer = stmt.node if reducing else around
-                body = self.body(stmt.body)
-                self.reducer = around
-                return body
+                return self.attribute(stmt)
             case tirx.Evaluate():
                 return self.evaluate(stmt)
             case tirx.AllocBuffer():
@@ -238,6 +228,26 @@ class CodeLifter:
             location=location,
             help="express it with loops, conditions and assignments",
         )
+
+    def store(self, stmt: tirx.BufferStore) -> tuple[CodeStmt, ...]:
+        if lane_count(stmt.value.dtype) > 1 or lane_count(stmt.buffer.dtype) > 1:
+            return store(self, stmt)
+        target = self.element(stmt.buffer, list(stmt.indices))
+        return (Put(target, cast(self.value(stmt.value), target.dtype), self.location),)
+
+    def bind(self, stmt: tirx.Bind) -> tuple[CodeStmt, ...]:
+        if lane_count(stmt.var.dtype) == 1:
+            return (Let(stmt.var, self.value(stmt.value), self.location),)
+        with suppress(UnsupportedError):  # some are names for slices that nothing uses
+            self.vectors[stmt.var] = lanes(self, stmt.value)
+        return ()
+
+    def attribute(self, stmt: tirx.AttrStmt) -> tuple[CodeStmt, ...]:
+        around = self.reducer
+        self.reducer = stmt.node if isinstance(stmt.node, tirx.CommReducer) else around
+        body = self.body(stmt.body)
+        self.reducer = around
+        return body
 
     def block(self, block: tirx.SBlock) -> tuple[CodeStmt, ...]:
         for buffer in block.alloc_buffers:

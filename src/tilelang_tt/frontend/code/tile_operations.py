@@ -76,7 +76,8 @@ def _copy(lifter: CodeLifter, call: tirx.Call) -> tuple[CodeStmt, ...]:
         taken = lifter.element(source, at(low, steps))
         return (assign(lifter, lifter.element(target, at(there, turned)), taken),)
 
-    return loops(lifter, extents, body)
+    own = any(str(buffer.scope()) in ("local", "local.var") for buffer in (source, target))  # of each thread
+    return loops(lifter, extents, body, together=not own)
 
 
 def _transpose(lifter: CodeLifter, call: tirx.Call) -> tuple[CodeStmt, ...]:

@@ -98,7 +98,7 @@ def laid_down(lifter: CodeLifter, value: Value) -> Callable[[Value], Place]:
 
 def _shuffle(lifter: CodeLifter, call: tirx.Call) -> Value:
     """The value of another thread of the warp; of its own where the other one is not among the same `width`."""
-    kind = operator(call).removeprefix("tl.shfl_").removesuffix("_sync").removeprefix("tl.shfl")
+    kind = next((kind for kind in ("xor", "up", "down") if kind in operator(call)), "")
     _, expr, other, *rest = call.args
     width = int(rest[0]) if rest else WARP
     value, amount, me = lifter.value(expr), cast(lifter.value(other), "int32"), thread_number(lifter)
@@ -226,6 +226,8 @@ WARP_VALUES: dict[str, Callable[[CodeLifter, tirx.Call], Value]] = {
     "tl.get_warp_group_idx": _warp_group,
     "tl.tl_shuffle_elect": _elect,
     **dict.fromkeys(("tl.shfl_sync", "tl.shfl_xor_sync", "tl.shfl_up_sync", "tl.shfl_down_sync"), _shuffle),
+    **dict.fromkeys(("tirx.tvm_warp_shuffle", "tirx.tvm_warp_shuffle_up", "tirx.tvm_warp_shuffle_down"), _shuffle),
+    "tirx.tvm_warp_activemask": _active,
     **{f"tl.warp_reduce_{kind}": _warp_reduce for kind in ("sum", "max", "min", "bitand", "bitor")},
     **{f"tl.{name}": _vote for name in ("any_sync", "all_sync", "ballot_sync", "ballot")},
     **{f"tl.syncthreads_{name}": _vote for name in ("count", "and", "or")},
