@@ -72,7 +72,7 @@ def test_report(checkout: Path, tmp_path: Path, capsys: pytest.CaptureFixture[st
     text = page.read_text()
     assert "| examples/good.py:11 kernel | right |  |" in text
     assert "| examples/wrong_reference.py:11 kernel | right |  |" in text  # the kernel is right, the script is not
-    assert "| examples/refused.py:11 kernel | refused | a call of external GPU code, extern; TT102 " in text
+    assert "| examples/refused.py:11 kernel | refused | a call of external GPU code; TT102 " in text
     assert "| examples/no_kernel.py | ValueError: no GPU in gpu.so (line 4) |" in text
 
     scripts = {values["script"]: values for values in map(json.loads, results.read_text().splitlines())}

@@ -24,11 +24,11 @@ from tilelang_tt.frontend.code.calls import BIT_VALUES, CALLS
 from tilelang_tt.frontend.code.declarations import Declarations
 from tilelang_tt.frontend.code.products import PRODUCTS
 from tilelang_tt.frontend.code.tile_operations import TILE_OPERATIONS
-from tilelang_tt.frontend.code.values import cast, value
+from tilelang_tt.frontend.code.values import cast, refused_call, value
 from tilelang_tt.frontend.code.vectors import WORD_LOADS, WORD_STORES, lane_count, lanes, loaded, store, stored
 from tilelang_tt.frontend.code.warps import WARP_VALUES
 from tilelang_tt.frontend.lift_expression import operator
-from tilelang_tt.frontend.refuse_gpu_code import GPU_ONLY, HARMLESS, location_of, macro_note
+from tilelang_tt.frontend.refuse_gpu_code import HARMLESS, location_of, macro_note
 from tilelang_tt.frontend.tir.restore_user_lines import restore_user_lines
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.code import (
@@ -297,11 +297,9 @@ class CodeLifter:
             return atomic(self, call)
         if op in _OPERATIONS:
             return _OPERATIONS[op](self, call)
-        for prefix, what, instead in GPU_ONLY:
-            if op.startswith(prefix):
-                raise UnsupportedError(
-                    "TT102", f"{op} is {what}", location=location, notes=macro_note(stmt), help=instead
-                )
+        refused = refused_call(op, location, macro_note(stmt))
+        if refused is not None:
+            raise refused
         raise UnsupportedError(
             "TT113",
             f"{op} is not supported by this version",

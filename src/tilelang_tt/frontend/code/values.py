@@ -14,6 +14,7 @@ from tvm import tirx
 
 from tilelang_tt.diagnostics import Location, UnsupportedError
 from tilelang_tt.frontend.lift_expression import COMPARED, SAME_TYPE, operator
+from tilelang_tt.frontend.refuse_gpu_code import GPU_ONLY
 from tilelang_tt.ir.code import CodeStmt, Constant, Name, Op, Place, Value
 from tilelang_tt.ir.scalar import Var
 
@@ -170,7 +171,7 @@ def _call(lifter: Lifter, call: tirx.Call) -> Value:
         number, low, high = (value(lifter, arg) for arg in args)
         return Op("min", (Op("max", (number, low), dtype), high), dtype)
     if name not in CALLS:
-        raise unsupported(call, lifter.location)
+        raise refused_call(full, lifter.location) or unsupported(call, lifter.location)
     op = CALLS[name]
     count = 3 if op == "fma" else 2 if op in _OF_TWO else 1  # ieee_* have a rounding mode behind their operands
     return Op(op, tuple(value(lifter, arg) for arg in args[:count]), dtype)
@@ -203,6 +204,14 @@ def is_float(dtype: str) -> bool:
 
 def _type(expr: tirx.PrimExpr) -> str:
     return SAME_TYPE.get(str(expr.dtype), str(expr.dtype))
+
+
+def refused_call(name: str, location: Location | None, notes: tuple[str, ...] = ()) -> UnsupportedError | None:
+    """What is wrong with an operator that only a GPU has."""
+    found = ((what, instead) for prefix, what, instead in GPU_ONLY if name.startswith(prefix))
+    what, instead = next(found, ("", ""))
+    fact = f"{name} is {what}"
+    return UnsupportedError("TT102", fact, location=location, notes=notes, help=instead) if what else None
 
 
 def unsupported(expr: tirx.PrimExpr, location: Location | None) -> UnsupportedError:
