@@ -47,7 +47,6 @@ from tilelang_tt.passes.c_tile.publish_blocks import publish_blocks
 from tilelang_tt.passes.c_tile.schedule_sections import schedule_sections
 from tilelang_tt.passes.c_tile.separate_roles import separate_roles
 from tilelang_tt.passes.c_tile.start_sums import start_sums
-from tilelang_tt.passes.code.check_blocks_filled import check_blocks_filled
 from tilelang_tt.passes.code.lay_flat import lay_flat
 from tilelang_tt.passes.code.run_threads_in_turn import run_threads_in_turn
 from tilelang_tt.passes.code.split_code import split_code
@@ -69,6 +68,7 @@ from tilelang_tt.passes.f_verify.verify_kernels import (
     NO_TASKS,
     OWN_STATEMENTS,
     TRANSFERS,
+    VARIABLES,
 )
 from tilelang_tt.passes.f_verify.verify_program import (
     KNOWN_BUFFERS,
@@ -162,7 +162,6 @@ KERNEL_PASSES: tuple[Pass[KernelSet], ...] = (
 
 # The whole way of a function that the tile engines refuse.
 CODE_PASSES: tuple[TilePass, ...] = (
-    Pass(check_blocks_filled, R),
     Pass(wait_for_shared_blocks, R),
     Pass(run_threads_in_turn, R),
     Pass(lay_flat, A),
@@ -202,8 +201,12 @@ def _by_code(
     for tile_pass in CODE_PASSES:
         program = tile_pass(program)
         snapshot(tile_pass.name, program)
-    sets = tuple(finalize_persistent_signature(kernels) for kernels in split_code(program))
+    sets = split_code(program)
     snapshot("split_code", sets)
+    sets = tuple(map(finalize_persistent_signature, sets))
+    for kernels in sets:
+        verify(kernels, (LIMITS, VARIABLES))
+    snapshot("finalize_persistent_signature", sets)
     warn_of_scalar_code(program, refusal)
     return program, sets
 
@@ -273,7 +276,7 @@ def print_files(program: TileProgram, sets: tuple[KernelSet, ...]) -> dict[str, 
             file = f"{prefix}{kernel.role.value}.cpp"
             title = f"{kernel.role.value} of '{kernels.launch.name}' for {program.options.chip.title}"
             if is_code(kernel):
-                printer = print_code(kernel, file, title)
+                printer = print_code(kernel, file, title, kernels.launch.blocks)
             elif kernel.role is Role.COMPUTE:
                 printer = print_compute(kernel, file, title, program.options)
             else:

@@ -11,12 +11,15 @@ import pytest
 from test_golden import HERE, KERNELS, load
 from tilelang.backend.target import determine_target
 
+from tilelang_tt.ir.code import Code
 from tilelang_tt.ir.kernel import KernelSet
 from tilelang_tt.ir.text_kernel import kernel_text, parse_kernels
 from tilelang_tt.ir.text_program import parse_tile, tile_text
 from tilelang_tt.ir.tile import TileProgram
+from tilelang_tt.passes.code.split_code import split_code
 from tilelang_tt.passes.d_split.split_device_kernel import split_device_kernel
-from tilelang_tt.pipeline import KERNEL_PASSES, TILE_PASSES, print_files, run_passes
+from tilelang_tt.passes.e_finalize.finalize_persistent_signature import finalize_persistent_signature
+from tilelang_tt.pipeline import CODE_PASSES, KERNEL_PASSES, TILE_PASSES, print_files, run_passes
 from tilelang_tt.target import options_of
 
 Sets = tuple[KernelSet, ...]
@@ -33,6 +36,8 @@ def stages(name: str) -> list[tuple[str, TileProgram | Sets]]:
 
 def finished(program: TileProgram, sets: Sets | None, after: str) -> dict[str, str]:
     """The files, from the program (or its kernels) as a pass leaves it."""
+    if any(isinstance(stmt, Code) for launch in program.launches for stmt in launch.body):
+        return finished_code(program, sets, after)
     done = sets is None and after == "lift"
     for step in TILE_PASSES if sets is None else ():
         program = step(program) if done else program
@@ -42,6 +47,17 @@ def finished(program: TileProgram, sets: Sets | None, after: str) -> dict[str, s
     for kernel_step in KERNEL_PASSES:
         sets = tuple(map(kernel_step, sets)) if done else sets
         done = done or kernel_step.name == after
+    return print_files(program, sets)
+
+
+def finished_code(program: TileProgram, sets: Sets | None, after: str) -> dict[str, str]:
+    """The same for scalar code, which has a way of its own."""
+    done = sets is None and after == "lift_code"
+    for step in CODE_PASSES if sets is None else ():
+        program = step(program) if done else program
+        done = done or step.name == after
+    if sets is None or after == "split_code":
+        sets = tuple(map(finalize_persistent_signature, split_code(program) if sets is None else sets))
     return print_files(program, sets)
 
 

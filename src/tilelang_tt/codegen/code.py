@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import replace
 
 from tilelang_tt.codegen.code_support import needed
 from tilelang_tt.codegen.code_values import ValuePrinter, bytes_of, flat_index, value_type, word_type
 from tilelang_tt.codegen.cpp import Printer
+from tilelang_tt.ir import scalar
 from tilelang_tt.ir.buffers import Buffer, Memory, Tensor
 from tilelang_tt.ir.code import (
     Check,
@@ -153,6 +155,8 @@ class CodePrinter:
             case Jump():
                 printer.line(f"{stmt.kind};")
             case Let():
+                found = self.values.interval(stmt.value)
+                self.values.between |= {} if found is None else {stmt.var: found}
                 text = self.values.text(stmt.value)
                 printer.line(f"const {value_type(stmt.value.dtype)} {printer.declare(stmt.var)} = {text};")
             case Put():
@@ -182,6 +186,9 @@ class CodePrinter:
             extent = self.once(kind, stmt.extent)
             start = self.once(kind, stmt.start) if not isinstance(stmt.start, Constant) else start
         printer.scopes.append({})
+        first, most = self.values.interval(stmt.start), self.values.interval(stmt.extent)
+        if first is not None and most is not None:
+            self.values.between[stmt.var] = first[0], max(first[0], first[1] + most[1] - 1)
         var = printer.declare(stmt.var)
         stop = extent if start == "0" else f"{start} + {extent}"
         with printer.block(f"for ({kind} {var} = {start}; {var} < {stop}; ++{var})"):
@@ -210,7 +217,7 @@ class CodePrinter:
 
     def update(self, stmt: Update) -> None:
         """Read, combine, write: this core is the only one that changes the element meanwhile."""
-        target, kind = stmt.target, stmt.target.dtype
+        target, kind = self.at_once(stmt.target), stmt.target.dtype
         held = Place(target.source, target.indices)
         combined = stmt.value if stmt.op == "set" else Op(stmt.op, (held, stmt.value), kind)
         if stmt.old is not None:
@@ -223,6 +230,19 @@ class CodePrinter:
         test = self.values.text(Op("eq", (held, stmt.expected), "bool"))
         with self.printer.block(f"if ({test})"):
             self.store(target, combined)
+
+    def at_once(self, place: Place) -> Place:
+        """The same place; what its indices ask for is asked once."""
+        indices: list[Value] = []
+        for index in place.indices:
+            if isinstance(index, Constant | Name):
+                indices.append(index)
+                continue
+            var = scalar.typed_var("at", index.dtype)
+            text = self.index(index)
+            self.printer.line(f"const {value_type(index.dtype)} {self.printer.declare(var)} = {text};")
+            indices.append(Name(var, index.dtype))
+        return replace(place, indices=tuple(indices))
 
 
 def _returns(body: tuple[CodeStmt, ...]) -> bool:

@@ -11,23 +11,27 @@ from tilelang_tt.ir.code import Code
 from tilelang_tt.ir.fields import walk
 from tilelang_tt.ir.kernel import ArgKind, For, Kernel, KernelStmt, Let
 from tilelang_tt.ir.movement import Barrier
+from tilelang_tt.ir.scalar import Expr, Var, int_value
 
 _SUPPORT = "// support"
 
 
-def print_code(kernel: Kernel, file: str, title: str) -> Printer:
-    printer = _CodeKernel(file, kernel)
+def print_code(kernel: Kernel, file: str, title: str, blocks: tuple[tuple[Var, Expr], ...]) -> Printer:
+    """`blocks`: the indices of the grid, and their extents."""
+    printer = _CodeKernel(file, kernel, blocks)
     printer.file_of(title)
     return printer
 
 
 class _CodeKernel(Printer):
-    def __init__(self, file: str, kernel: Kernel) -> None:
+    def __init__(self, file: str, kernel: Kernel, blocks: tuple[tuple[Var, Expr], ...]) -> None:
         super().__init__(file)
         self.kernel = kernel
         codes = [stmt for stmt in walk(kernel.body) if isinstance(stmt, Code)]
         names = {tensor.param: self.identifier(tensor.name) for tensor in kernel.tensors}
         self.code = CodePrinter(self, codes[0], names)
+        grid = {var: int_value(extent) for var, extent in blocks}
+        self.code.values.between |= {var: (0, extent - 1) for var, extent in grid.items() if extent is not None}
 
     def file_of(self, title: str) -> None:
         self.line(f"// {title}: scalar code, element by element.")

@@ -7,6 +7,7 @@ bits; double is double. An operation on integers of fewer than 32 bits is cut to
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable
 
 from tilelang_tt.ir.buffers import Buffer, Tensor
@@ -26,6 +27,14 @@ _WORDS = {
     "float64": "double",
     "float16": "uint16_t",
     "bfloat16": "uint16_t",
+}
+Interval = tuple[int, int]
+_ENDS: dict[str, Callable[[int, int], int]] = {
+    "add": operator.add,
+    "sub": operator.sub,
+    "mul": operator.mul,
+    "max": max,
+    "min": min,
 }
 _INFIX = {
     "eq": "==",
@@ -84,6 +93,7 @@ class ValuePrinter:
         self.name = name
         self.load = load
         self.used: dict[str, None] = {}
+        self.between: dict[Var, Interval] = {}  # how far variables go, where that is known
 
     def call(self, function: str, *args: str, of: str = "") -> str:
         self.used[function] = None
@@ -118,13 +128,29 @@ class ValuePrinter:
         if op.op in _INFIX:
             inner = index and op.op not in ("bit_and", "bit_or", "bit_xor")
             return self.infix(_INFIX[op.op], op, index=inner)
-        if op.op in _ARITHMETIC and (is_float(kind) or index or op.op.startswith("trunc")):
+        plain = index or op.op.startswith("trunc") or (kind == "int32" and self.interval(op) is not None)
+        if op.op in _ARITHMETIC and (is_float(kind) or plain):
             text, strength = self.infix(_ARITHMETIC[op.op], op, index=index)
             return self.rounded(text, strength, op.dtype)
         args = [self.text(arg, index=index) for arg in op.args]
         if is_float(kind):
             return self.rounded(self.float_function(op.op, args, kind), _ATOM, op.dtype, exact=op.op in _EXACT)
         return self.whole_function(op, args), _ATOM
+
+    def interval(self, value: Value) -> Interval | None:
+        """The numbers that an int32 may be, if it is computed from known ones without wrapping around."""
+        match value:
+            case Constant():
+                return int(value.value), int(value.value)
+            case Name():
+                return self.between.get(value.var)
+            case Op(op="add" | "sub" | "mul" | "max" | "min" as op, args=(left, right), dtype="int32"):
+                a, b = self.interval(left), self.interval(right)
+                if a is None or b is None:
+                    return None
+                ends = [_ENDS[op](x, y) for x in a for y in b]
+                return (min(ends), max(ends)) if min(ends) >= -(2**31) and max(ends) < 2**31 else None
+        return None
 
     def infix(self, symbol: str, op: Op, *, index: bool) -> tuple[str, int]:
         strength = _STRENGTH[symbol]

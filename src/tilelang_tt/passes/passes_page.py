@@ -22,13 +22,22 @@ it is checked after every later pass, of kernels once more at the end. What it *
 _TABLE = "| pass | what it does | needs | ensures |\n|---|---|---|---|"
 
 
-def page(passes: Iterable[Pass[TileProgram] | Pass[KernelSet]]) -> str:
-    """The whole page."""
+_CODE = """\
+## Scalar code
+
+A function that one of the passes above, or the frontend, refuses becomes scalar code: `lift_code` translates it anew,
+these passes prepare it, and `split_code` gives it to the writer kernel.
+"""
+
+
+def page(passes: Iterable[Pass[TileProgram] | Pass[KernelSet]], of_code: Iterable[Pass[TileProgram]]) -> str:
+    """The whole page; `of_code`: the way of scalar code."""
     rows = tuple(passes)
     parts = [_HEAD]
     for stage in Stage:
         own = [_row(one) for one in rows if one.stage is stage]
         parts.append("\n".join([f"## {stage.name}. {stage.value}\n", _TABLE, *own]) + "\n")
+    parts.append("\n".join([_CODE, _TABLE, *map(_row, of_code)]) + "\n")
     known = dict.fromkeys((found.name, found.text) for one in rows for found in (*one.needs, *one.ensures))
     lines = [f"| {name} | {text} |" for name, text in known]
     parts.append("\n".join(["## What is ensured\n", "| name | meaning |", "|---|---|", *lines]) + "\n")

@@ -7,12 +7,12 @@ another shape or type (T.reshape, T.view) are views of it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 from tvm import arith, ir, tirx
 
 from tilelang_tt.diagnostics import Location, UnsupportedError
-from tilelang_tt.frontend.lift_expression import SAME_TYPE
+from tilelang_tt.frontend.lift_expression import SAME_TYPE, loads
 from tilelang_tt.frontend.refuse_gpu_code import location_of
 from tilelang_tt.frontend.scope import check_strides
 from tilelang_tt.ir import scalar
@@ -166,6 +166,27 @@ class Declarations:
         """Inside, the variable of a loop is between its ends."""
         self.known.bind(var, ir.Range.from_min_extent(start, extent), allow_override=True)
         yield
+
+    def name(self, var: Var, value: Expr) -> None:
+        """A variable stands for a value from here on."""
+        if scalar.is_whole(value) and not loads(value):
+            self.known.bind(var, value, allow_override=True)
+
+    @contextmanager
+    def where(self, condition: Expr, *, holds: bool) -> Iterator[None]:
+        """Inside, a condition holds, or does not. What elements it asks for may change, so those tell nothing."""
+        with ExitStack() as known:
+            for test in _conjuncts(condition) if holds else [tirx.Not(condition)]:
+                if not loads(test):
+                    known.enter_context(self.known.constraint_scope(test))
+            yield
+
+
+def _conjuncts(condition: Expr) -> Iterator[Expr]:
+    if isinstance(condition, tirx.And):
+        yield from (*_conjuncts(condition.a), *_conjuncts(condition.b))
+    else:
+        yield condition
 
 
 def element_type(buffer: tirx.Buffer) -> str:

@@ -21,6 +21,7 @@ from tvm import tirx
 from tilelang_tt.diagnostics import Location, UnsupportedError
 from tilelang_tt.frontend.code.atomics import ATOMICS, atomic, atomic_value
 from tilelang_tt.frontend.code.calls import BIT_VALUES, CALLS
+from tilelang_tt.frontend.code.check_blocks_filled import check_blocks_filled
 from tilelang_tt.frontend.code.declarations import Declarations
 from tilelang_tt.frontend.code.products import PRODUCTS
 from tilelang_tt.frontend.code.tile_operations import TILE_OPERATIONS
@@ -148,7 +149,7 @@ class _Function:
         )
         grid = tuple((var, scalar.simplify(extent)) for var, extent in blocks)
         taken = frozenset(tensor.name for tensor in declared.tensors.values())
-        return Launch(self.name, grid, (), (code,), location, tensor_names=taken)
+        return Launch(self.name, grid, (), (check_blocks_filled(code),), location, tensor_names=taken)
 
 
 class CodeLifter:
@@ -209,8 +210,7 @@ class CodeLifter:
             case tirx.While():
                 return (While(self.value(stmt.condition), self.body(stmt.body), location),)
             case tirx.IfThenElse():
-                otherwise = self.body(stmt.else_case) if stmt.else_case is not None else ()
-                return (If(self.value(stmt.condition), self.body(stmt.then_case), otherwise, location),)
+                return (self.branch(stmt),)
             case tirx.SBlockRealize():
                 return self.block(stmt.block)
             case tirx.AttrStmt():
@@ -229,6 +229,14 @@ class CodeLifter:
             help="express it with loops, conditions and assignments",
         )
 
+    def branch(self, stmt: tirx.IfThenElse) -> If:
+        condition = self.value(stmt.condition)
+        with self.declared.where(stmt.condition, holds=True):
+            then = self.body(stmt.then_case)
+        with self.declared.where(stmt.condition, holds=False):
+            otherwise = self.body(stmt.else_case) if stmt.else_case is not None else ()
+        return If(condition, then, otherwise, self.location)
+
     def store(self, stmt: tirx.BufferStore) -> tuple[CodeStmt, ...]:
         if lane_count(stmt.value.dtype) > 1 or lane_count(stmt.buffer.dtype) > 1:
             return store(self, stmt)
@@ -237,6 +245,7 @@ class CodeLifter:
 
     def bind(self, stmt: tirx.Bind) -> tuple[CodeStmt, ...]:
         if lane_count(stmt.var.dtype) == 1:
+            self.declared.name(stmt.var, stmt.value)
             return (Let(stmt.var, self.value(stmt.value), self.location),)
         with suppress(UnsupportedError):  # some are names for slices that nothing uses
             self.vectors[stmt.var] = lanes(self, stmt.value)

@@ -9,17 +9,9 @@ from tilelang_tt.diagnostics import UnsupportedError
 from tilelang_tt.ir.buffers import Buffer
 from tilelang_tt.ir.code import Code, Place, Put, Update, parts, values
 from tilelang_tt.ir.fields import walk
-from tilelang_tt.ir.tile import TileProgram
 
 
-def check_blocks_filled(program: TileProgram) -> TileProgram:
-    for launch in program.launches:
-        for code in (stmt for stmt in launch.body if isinstance(stmt, Code)):
-            _check(code)
-    return program
-
-
-def _check(code: Code) -> None:
+def check_blocks_filled(code: Code) -> Code:
     owner = dict(code.views)
     targets = (stmt.target.source for stmt in walk(code.body) if isinstance(stmt, Put | Update))
     filled = {owner.get(target, target) for target in targets if isinstance(target, Buffer)}
@@ -34,3 +26,4 @@ def _check(code: Code) -> None:
                     location=stmt.location,
                     help="T.copy, T.clear or T.fill it first",
                 )
+    return code
