@@ -91,7 +91,7 @@ class _Lifter:
         sizes = dict.fromkeys(v for extent in extents + _grid_extents(self.func) for v in scalar.variables(extent))
         scalars = {param.var for param in params if isinstance(param, ScalarParam)}
         self.scope.signed = scalars - sizes.keys()
-        launches = _numbered(self.launches(self.func.body, ()))
+        launches = numbered(self.launches(self.func.body, ()))
         params += tuple(tensor for tensor in self.scope.tensors.values() if tensor.workspace)
         views = (*self.scope.tables.values(), *self.scope.tensor_views.values())
         if not launches:
@@ -267,7 +267,7 @@ class _Lifter:
         )
 
 
-def _numbered(launches: list[Launch]) -> list[Launch]:
+def numbered(launches: list[Launch]) -> list[Launch]:
     """Give the launches of one function different names."""
     if len(launches) == 1:
         return launches

@@ -28,6 +28,7 @@ from tilelang_tt.frontend.code.tile_operations import TILE_OPERATIONS
 from tilelang_tt.frontend.code.values import cast, refused_call, value
 from tilelang_tt.frontend.code.vectors import WORD_LOADS, WORD_STORES, lane_count, lanes, loaded, store, stored
 from tilelang_tt.frontend.code.warps import WARP_VALUES
+from tilelang_tt.frontend.lift import numbered
 from tilelang_tt.frontend.lift_expression import operator
 from tilelang_tt.frontend.refuse_gpu_code import HARMLESS, location_of, macro_note
 from tilelang_tt.frontend.tir.restore_user_lines import restore_user_lines
@@ -75,7 +76,7 @@ class _Function:
 
     def program(self) -> TileProgram:
         params = tuple(self.declared.param(index, var) for index, var in enumerate(self.func.params))
-        launches = self.launches(self.func.body, (), {})
+        launches = numbered(self.launches(self.func.body, (), {}))
         if not launches:
             raise UnsupportedError("TT103", f"function '{self.name}' has no T.Kernel", help="add one")
         tensors = self.declared.tensors.values()
