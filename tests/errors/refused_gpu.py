@@ -9,6 +9,14 @@ THREADS = "Tensix cores have no SIMT threads; write T.Parallel, T.copy or anothe
 BARRIER = "data movement is asynchronous by itself here: use T.copy inside T.Pipelined and drop the barrier"
 TMA = "use T.copy: the reader kernel moves whole tiles over the NoC"
 WARP = "use T.gemm: the matrix engine has no warps"
+ORDER = (
+    "check the parity that is waited for and how many threads arrive; groups that wait for each other in loops must "
+    "have loops of the same bounds"
+)
+KNOWN = (
+    "use bounds and conditions that are known when the kernel is compiled, or T.copy inside T.Pipelined, which needs "
+    "no barriers"
+)
 TILES = "express it with tile operations"
 
 
@@ -80,74 +88,12 @@ def loop_over_threads() -> Any:
     return main
 
 
-@refused("TT101", "the kernel uses the thread index 'tx'", help=THREADS)
-def warp_specialisation() -> Any:
-    @T.prim_func
-    def main(A: T.Tensor((32, 32), "float32")):
-        with T.Kernel(1, threads=128):
-            X = T.alloc_shared((32, 32), "float32")
-            with T.ws(0):  # refused
-                T.clear(X)
-            T.copy(X, A)
-
-    return main
-
-
-@refused("TT102", "tl.tileop.tma_copy is a TMA operation", help=TMA)
-def tma_copy() -> Any:
-    @T.prim_func
-    def main(A: T.Tensor((32, 32), "float32")):
-        with T.Kernel(1, threads=128):
-            X = T.alloc_shared((32, 32), "float32")
-            T.tma_copy(A, X)  # refused
-
-    return main
-
-
-@refused("TT102", "tl.tma_store_wait is a TMA operation", help=TMA)
-def tma_store_wait() -> Any:
-    @T.prim_func
-    def main(A: T.Tensor((32, 32), "float32")):
-        with T.Kernel(1, threads=128):
-            T.tma_store_wait()  # refused
-
-    return main
-
-
-@refused("TT102", "tl.tileop.async_copy is an asynchronous copy of GPUs", help=TMA)
-def async_copy() -> Any:
-    @T.prim_func
-    def main(A: T.Tensor((32, 32), "float32")):
-        with T.Kernel(1, threads=128):
-            X = T.alloc_shared((32, 32), "float32")
-            T.async_copy(A, X)  # refused
-
-    return main
-
-
-@refused("TT102", "tirx.ptx_commit_group is an asynchronous copy of GPUs", help=BARRIER)
-def commit_group() -> Any:
-    @T.prim_func
-    def main(A: T.Tensor((32, 32), "float32")):
-        with T.Kernel(1, threads=128):
-            T.ptx_commit_group()  # refused
-
-    return main
-
-
-@refused("TT102", "tirx.ptx_arrive_barrier is an mbarrier operation", help=BARRIER)
-def barrier_arrive() -> Any:
-    @T.prim_func
-    def main(A: T.Tensor((32, 32), "float32")):
-        with T.Kernel(1, threads=128):
-            full = T.alloc_barrier(128)
-            T.barrier_arrive(full)  # refused
-
-    return main
-
-
-@refused("TT102", "tl.mbarrier_wait_parity is an mbarrier operation", help=BARRIER)
-def mbarrier_wait() -> Any:
+@refused(
+    "TT170",
+    "no order of the thread groups lets this wait pass: nothing that can run before it completes barrier 'full'",
+    help=ORDER,
+)
+def wait_for_nobody() -> Any:
     @T.prim_func
     def main(A: T.Tensor((32, 32), "float32")):
         with T.Kernel(1, threads=128):
@@ -157,15 +103,112 @@ def mbarrier_wait() -> Any:
     return main
 
 
-@refused("TT108", "'_full' has scope 'shared.barrier', which this version does not support", help=BARRIER)
-def unused_barrier() -> Any:
+@refused(
+    "TT170",
+    "no order of the thread groups lets this wait pass: nothing that can run before it completes barrier 'first'",
+    help=ORDER,
+)
+def groups_that_wait_for_each_other() -> Any:
+    @T.prim_func
+    def main(A: T.Tensor((32, 32), "float32")):
+        with T.Kernel(1, threads=256):
+            first = T.alloc_barrier(128)
+            second = T.alloc_barrier(128)
+            X = T.alloc_shared((32, 32), "float32")
+            with T.ws(0):  # refused
+                T.barrier_wait(first, 0)
+                T.clear(X)
+                T.barrier_arrive(second)
+            with T.ws(1):
+                T.barrier_wait(second, 0)
+                T.copy(X, A)
+                T.barrier_arrive(first)
+
+    return main
+
+
+@refused(
+    "TT170",
+    "no order of the thread groups lets this wait pass: nothing that can run before it completes a named barrier",
+    help=ORDER,
+)
+def named_barrier_with_too_few_threads() -> Any:
+    @T.prim_func
+    def main(A: T.Tensor((32, 32), "float32")):
+        with T.Kernel(1, threads=256):
+            X = T.alloc_shared((32, 32), "float32")
+            with T.ws(0):  # refused
+                T.clear(X)
+                T.sync_threads(1, 256)
+            T.copy(X, A)
+
+    return main
+
+
+@refused(
+    "TT171",
+    "whether thread groups wait forever is not known: which barrier this is is known only when the kernel runs",
+    help=KNOWN,
+)
+def barrier_by_the_block_index() -> Any:
+    @T.prim_func
+    def main(A: T.Tensor((32, 32), "float32")):
+        with T.Kernel(2, threads=128) as bx:
+            full = T.alloc_barrier([128, 128])
+            X = T.alloc_shared((32, 32), "float32")
+            T.clear(X)
+            T.barrier_arrive(full[bx])  # refused
+            T.copy(X, A)
+
+    return main
+
+
+@refused(
+    "TT172",
+    "'C' is in registers, of which thread groups see only their own; some change what others use, too",
+    help="give each group a fragment or variable of its own, or use T.alloc_shared",
+)
+def fragment_of_all_groups() -> Any:
+    @T.prim_func
+    def main(A: T.Tensor((32, 32), "float32"), B: T.Tensor((32, 32), "float32")):
+        with T.Kernel(1, threads=256):
+            C = T.alloc_fragment((32, 32), "float32")  # refused
+            T.clear(C)
+            with T.ws(0):
+                T.copy(A, C)
+            with T.ws(1):
+                T.copy(C, B)
+
+    return main
+
+
+@refused(
+    "TT102",
+    "a copy with 'cluster_mask' is a TMA load for several blocks",
+    help="write a T.copy for each box that is moved",
+)
+def copy_for_several_blocks() -> Any:
+    @T.prim_func
+    def main(A: T.Tensor((32, 32), "float32")):
+        with T.Kernel(2, threads=128):
+            X = T.alloc_shared((32, 32), "float32")
+            T.tma_copy(A, X, cluster_mask=3)  # refused
+
+    return main
+
+
+@refused(
+    "TT102",
+    "a copy with 'is_scatter4' is a TMA store to four rows anywhere",
+    help="write a T.copy for each box that is moved",
+)
+def store_to_four_rows() -> Any:
     @T.prim_func
     def main(A: T.Tensor((32, 32), "float32")):
         with T.Kernel(1, threads=128):
-            _full = T.alloc_barrier(128)  # refused
-            X = T.alloc_shared((32, 32), "float32")
+            X = T.alloc_shared((4, 32), "float32")
             T.clear(X)
-            T.copy(X, A)
+            T.tma_scatter4(X, A, 0, [0, 3, 5, 9])  # refused
 
     return main
 
@@ -222,29 +265,6 @@ def warp_barrier() -> Any:
     def main(A: T.Tensor((32, 32), "float32")):
         with T.Kernel(1, threads=128):
             T.sync_warp()  # refused
-
-    return main
-
-
-@refused("TT102", "tl.tileop.wgmma_gemm is a warp-group operation", help=WARP)
-def wgmma() -> Any:
-    @T.prim_func
-    def main(A: T.Tensor((64, 64), "bfloat16")):
-        with T.Kernel(1, threads=128):
-            X = T.alloc_shared((64, 64), "bfloat16")
-            C = T.alloc_fragment((64, 64), "float32")
-            T.copy(A, X)
-            T.wgmma_gemm(X, X, C)  # refused
-
-    return main
-
-
-@refused("TT102", "tl.wait_wgmma is a warp-group operation", help="remove it: T.gemm waits by itself")
-def wait_wgmma() -> Any:
-    @T.prim_func
-    def main(A: T.Tensor((32, 32), "float32")):
-        with T.Kernel(1, threads=128):
-            T.wait_wgmma(0)  # refused
 
     return main
 

@@ -26,11 +26,13 @@ from tilelang_tt.frontend.lift_tile_operations import TILE_OPERATIONS
 from tilelang_tt.frontend.refuse_gpu_code import HARMLESS, location_of, macro_note, refuse_gpu_code, thread_index
 from tilelang_tt.frontend.scope import Scope
 from tilelang_tt.frontend.tir.expand_any_of import expand_any_of
+from tilelang_tt.frontend.tir.expand_cp_async import expand_cp_async
 from tilelang_tt.frontend.tir.expand_slices import expand_slices
 from tilelang_tt.frontend.tir.index_bits_to_arithmetic import index_bits_to_arithmetic
 from tilelang_tt.frontend.tir.lets_to_variables import lets_to_variables
 from tilelang_tt.frontend.tir.restore_user_lines import restore_user_lines
 from tilelang_tt.frontend.tir.run_tilelang_passes import run_tilelang_passes
+from tilelang_tt.frontend.tir.sequence_warp_groups import IN_TEXT_ORDER, ROUND_BY_ROUND, sequence_warp_groups
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.scalar import Expr, Var
 from tilelang_tt.ir.tile import (
@@ -56,6 +58,8 @@ _IGNORED_HINTS = {
     "tl.assume_requires_runtime_check": "T.assume ignored: nothing here depends on it",
     "tl.assume": "",  # T.assume, and what TileLang knows about shapes
     "tl.launch_threads": "",  # every T.Kernel has it
+    IN_TEXT_ORDER: "barriers ignored: run in the order of the text, every wait finds its phase complete",
+    ROUND_BY_ROUND: "barriers ignored: the loops of thread groups run round by round, and no wait is left",
 }
 
 # On TIR, in order: each leaves fewer forms to the next.
@@ -72,7 +76,7 @@ _OPERATIONS = TILE_OPERATIONS | REDUCER_OPERATIONS
 
 def lift(func: tirx.PrimFunc, options: Options) -> TileProgram:
     """The tile program of a function as the user wrote it."""
-    func = restore_user_lines(func)
+    func = expand_cp_async(sequence_warp_groups(restore_user_lines(func)))
     refuse_gpu_code(func)
     for step in _STEPS:
         func = step(func)

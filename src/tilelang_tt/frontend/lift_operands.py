@@ -19,6 +19,15 @@ from tilelang_tt.ir.tile import Copy, Stmt
 
 _NEAR = {"shared": 1, "shared.dyn": 1, "local": 2, "local.fragment": 2}  # to the arithmetic
 
+# Annotations of copies that do not mean what their regions say.
+_OTHER_COPIES = {
+    "is_gather4": "a TMA load of four rows anywhere",
+    "is_scatter4": "a TMA store to four rows anywhere",
+    "cluster_mask": "a TMA load for several blocks",
+    "dst_block": "a copy to another block's memory",
+}
+_PLAIN_COPIES = "write a T.copy for each box that is moved"
+
 
 @dataclass(frozen=True)
 class Operand:
@@ -44,6 +53,9 @@ def matched(call: tirx.Call, location: Location | None) -> tuple[tirx.Call, tirx
 
     Where they differ, TileLang goes by those of the buffer nearer to the arithmetic, or of the source.
     """
+    for key, what in _OTHER_COPIES.items():
+        if key in call.annotations:
+            raise UnsupportedError("TT102", f"a copy with '{key}' is {what}", location=location, help=_PLAIN_COPIES)
     regions = call.args[0], call.args[1]
     extents = [[box(region)[2][axis] for axis in _walked(box(region)[2])] for region in regions]
     if len(extents[0]) == len(extents[1]) and all(map(scalar.equal, *extents)):

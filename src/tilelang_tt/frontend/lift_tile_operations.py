@@ -164,13 +164,16 @@ def _scan(scope: Scope, call: tirx.Call, location: Location | None) -> tuple[Stm
     return (copy, Loop(k, scalar.const(last), (again,), 0, location))
 
 
+# What a GPU does at once or later is done at once here: programs that wait as they should see no difference.
+COPIES = ("tl.tileop.copy", "tl.tileop.tma_copy", "tl.tileop.async_copy")
+PRODUCTS = ("tl.tileop.gemm", "tl.tileop.wgmma_gemm")
 _SCANS = {"tl.tileop.cumsum": "add", "tl.tileop.cummax": "max"}
 TILE_OPERATIONS = {
-    "tl.tileop.copy": _copy,
+    **dict.fromkeys(COPIES, _copy),
     "tl.tileop.transpose": _transpose,
     "tl.tileop.fill": _fill,
     "tl.tileop.reducer_init": _reducer_init,
-    "tl.tileop.gemm": _gemm,
+    **dict.fromkeys(PRODUCTS, _gemm),
     "tl.tileop.reduce": _reduce,
     **dict.fromkeys(_SCANS, _scan),
 }

@@ -23,10 +23,8 @@ _TILES = "express it with tile operations"
 # Prefix of a TIR operator's name -> (what it is, what to write instead). The first that fits counts.
 GPU_ONLY: tuple[tuple[str, str, str], ...] = (
     ("tl.tma_", "a TMA operation", _TMA),
-    ("tl.tileop.tma_", "a TMA operation", _TMA),
     ("tl.create_tma", "a TMA operation", _TMA),
     ("tl.prefetch_tma", "a TMA operation", _TMA),
-    ("tl.tileop.async_copy", "an asynchronous copy of GPUs", _TMA),
     ("tl.mbarrier", "an mbarrier operation", DROP_BARRIER),
     ("tirx.create_barriers", "an mbarrier operation", DROP_BARRIER),
     ("tirx.ptx_arrive_barrier", "an mbarrier operation", DROP_BARRIER),
@@ -34,16 +32,11 @@ GPU_ONLY: tuple[tuple[str, str, str], ...] = (
     ("tirx.ptx_init_barrier", "an mbarrier operation", DROP_BARRIER),
     ("tl.ptx_arrive_cluster_barrier", "an mbarrier operation", DROP_BARRIER),
     ("tl.named_barrier", "a barrier between warps", DROP_BARRIER),
-    ("tl.fence_proxy_async", "a memory fence of GPUs", DROP_BARRIER),
     ("tirx.ptx_cp_async", "an asynchronous copy of GPUs", _TMA),
-    ("tirx.ptx_commit_group", "an asynchronous copy of GPUs", DROP_BARRIER),
-    ("tirx.ptx_wait_group", "an asynchronous copy of GPUs", DROP_BARRIER),
     ("tl.ptx_cp_async", "an asynchronous copy of GPUs", _TMA),
     ("tl.ptx_", "a PTX instruction", _WARP),
     ("tirx.ptx_", "a PTX instruction", _WARP),
-    ("tl.tileop.wgmma", "a warp-group operation", _WARP),
-    ("tl.wait_wgmma", "a warp-group operation", "remove it: T.gemm waits by itself"),
-    ("tl.warpgroup", "a warp-group operation", _WARP),
+    ("tl.tileop.wgmma_gemm_sp", "a sparse product of GPUs", _WARP),
     ("tl.tileop.tcgen05", "a tensor-memory operation", _WARP),
     ("tl.tcgen05", "a tensor-memory operation", _WARP),
     ("tl.warp_", "a warp-level operation", _THREADS),
@@ -69,6 +62,16 @@ GPU_ONLY: tuple[tuple[str, str, str], ...] = (
 # What only tunes GPU code, or orders the threads of a block: here a block is one sequential program.
 HARMLESS: dict[str, str] = {
     "tirx.tvm_storage_sync": "T.sync_threads ignored: a block runs as one sequential program",
+    "tl.fence_proxy_async": "memory fence ignored: a block runs as one sequential program",
+    "tl.tma_store_arrive": "wait for a TMA store ignored: copies are done where they stand",
+    "tl.tma_store_wait": "wait for a TMA store ignored: copies are done where they stand",
+    "tirx.ptx_commit_group": "wait for asynchronous copies ignored: copies are done where they stand",
+    "tirx.ptx_wait_group": "wait for asynchronous copies ignored: copies are done where they stand",
+    "tl.wait_wgmma": "wait for wgmma ignored: products are done where they stand",
+    "tl.warpgroup_arrive": "wait for wgmma ignored: products are done where they stand",
+    "tl.warpgroup_commit_batch": "wait for wgmma ignored: products are done where they stand",
+    "tl.warpgroup_wait": "wait for wgmma ignored: products are done where they stand",
+    "tl.warpgroup_fence_operand": "wait for wgmma ignored: products are done where they stand",
     "tl.set_max_nreg": "register hint ignored: there are no warps",
     "tl.no_set_max_nreg": "register hint ignored: there are no warps",
     "tl.annotate_producer_reg_dealloc": "register hint ignored: there are no warps",
@@ -142,7 +145,7 @@ def _check_expression(
         if isinstance(node, tirx.Var) and node in threads:
             raise thread_index(str(node.name), location, notes)
         op = str(getattr(node.op, "name", "")) if isinstance(node, tirx.Call) else ""
-        for prefix, what, instead in GPU_ONLY:
+        for prefix, what, instead in GPU_ONLY if op not in HARMLESS else ():
             if op.startswith(prefix):
                 raise UnsupportedError("TT102", f"{op} is {what}", location=location, notes=notes, help=instead)
 

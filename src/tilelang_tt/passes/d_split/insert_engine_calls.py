@@ -40,9 +40,11 @@ class EngineState:
     mode: engine.Mode | None = None
     pack: Cb | None = None
     accumulate: Expr | None = None
+    adds_to: int | None = None  # buffer that the packer always adds to: accumulation is switched on for one at a time
     sfpu: engine.SfpuMode | None = None
 
 
+_ANOTHER = -1  # what is added to may be any buffer
 COMPONENTS = tuple(field.name for field in fields(EngineState))
 
 
@@ -67,7 +69,8 @@ def needs(stmt: KernelStmt) -> EngineState:
     if isinstance(stmt, engine.Sfpu):
         return EngineState(sfpu=engine.SfpuMode(stmt.instruction.init, stmt.instruction.header))
     if isinstance(stmt, engine.PackTile):
-        return EngineState(pack=stmt.cb, accumulate=scalar.negate(stmt.overwrite))
+        adds = scalar.int_value(stmt.overwrite) == 0
+        return EngineState(pack=stmt.cb, accumulate=scalar.negate(stmt.overwrite), adds_to=stmt.cb.id if adds else None)
     return EngineState()
 
 
@@ -122,6 +125,8 @@ def _startup(body: tuple[KernelStmt, ...], first: EngineState, final: EngineStat
 
 def _key(component: str, value: object) -> Hashable:
     """What makes two values of a component the same setting."""
+    if isinstance(value, int):
+        return value
     if isinstance(value, Cb):
         return value.format if component == "pack" else (value.format, value.unpack_to_dest)
     if isinstance(value, engine.CopyMode | engine.TransposeMode):
@@ -160,6 +165,8 @@ def _change(state: EngineState, need: EngineState) -> tuple[list[KernelStmt], En
             calls.append(engine.Reconfig(_UNITS[component], old, new))
         elif component == "accumulate":
             calls.append(engine.L1Accumulate(new))
+        elif component == "adds_to":
+            calls += [engine.L1Accumulate(scalar.true())] if old is not None and "accumulate" not in changed else []
         else:
             calls.append(engine.Init(new))
     return calls, replace(state, **changed)
@@ -171,8 +178,12 @@ _UNITS = {"srca": engine.Unit.SRC_A, "srcb": engine.Unit.SRC_B, "pack": engine.U
 def meet(a: EngineState, b: EngineState) -> EngineState:
     """What is known where two paths join."""
     return EngineState(
-        **{c: getattr(a, c) if same_setting(c, getattr(a, c), getattr(b, c)) else None for c in COMPONENTS}
+        **{c: getattr(a, c) if same_setting(c, getattr(a, c), getattr(b, c)) else _unknown(c) for c in COMPONENTS}
     )
+
+
+def _unknown(component: str) -> Any:
+    return _ANOTHER if component == "adds_to" else None
 
 
 # --- walking --------------------------------------------------------------------------------------
@@ -243,7 +254,7 @@ class _Insertion:
         kept = {c: v for c, v in usable.items() if same_setting(c, v, getattr(exit_state, c))}
         calls, entry = _change(state, EngineState(**kept))
         changed = [c for c in COMPONENTS if not same_setting(c, getattr(entry, c), getattr(exit_state, c))]
-        unknown = {c: None for c in changed if c not in kept}
+        unknown = {c: _unknown(c) for c in changed if c not in kept}
         body, after = self.insert(loop.body, replace(entry, **unknown))
         if after.accumulate is not None and _uses(after.accumulate, loop):
             after = replace(after, accumulate=None)
