@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from tilelang_tt.sdk.kernel import LITERAL, Call, KernelFile, read_kernel
 from tilelang_tt.sdk.table import INTEGERS, PRELUDE, Function, Name, Parameter, Release, arity, load
 
-_STANDARD_HEADERS = frozenset(["<cstdint>", "<cstddef>", "<limits>", "<type_traits>", "<utility>", "<algorithm>"])
+_STANDARD_HEADERS = frozenset(
+    ["<cmath>", "<cstdint>", "<cstddef>", "<limits>", "<type_traits>", "<utility>", "<algorithm>"]
+)
 CHIPS = ("wormhole_b0", "blackhole")
 
 

@@ -22,6 +22,7 @@ from tilelang_tt.sdk.table import INTEGERS
 LITERAL = "literal"  # an integer written out: fits every number
 _COMPARISONS = frozenset(["<", ">", "<=", ">=", "==", "!=", "&&", "||"])
 _CASTS = frozenset(["static_cast", "reinterpret_cast", "const_cast", "bit_cast"])
+_COMPILERS_OWN = ("std::", "__builtin_")
 _LANGUAGE = frozenset(["std", "auto", "sizeof", "true", "false", "this", "nullptr", "__LINE__", "__FILE__"])
 
 
@@ -114,6 +115,8 @@ class _Reader:
             self.inside([child for child in node.named_children if child.type == "parameter_list"], scope)
         elif kind in ("call_expression", "identifier", "qualified_identifier", "type_identifier", "field_expression"):
             self.expression(node, scope)
+        elif kind == "field_declaration_list":
+            self.members(node, Scope(scope))
         elif kind == "gnu_asm_goto_list":
             return  # labels
         elif kind in ("template_declaration", "function_definition", "compound_statement", "for_statement"):
@@ -124,6 +127,12 @@ class _Reader:
     def inside(self, nodes: list[Node], scope: Scope) -> None:
         for node in nodes:
             self.walk(node, scope)
+
+    def members(self, node: Node, scope: Scope) -> None:
+        """A class of the file's own: methods see all of its fields."""
+        for field_node in (child for child in node.named_children if child.type == "field_declaration"):
+            scope.kinds |= {text_of(name): "any" for name in descend(field_node) if name.type == "field_identifier"}
+        self.inside(node.children, scope)
 
     def declare(self, node: Node, scope: Scope) -> None:
         """Initialisers are read before the name they initialise is known."""
@@ -232,8 +241,10 @@ class _Reader:
         if name.rsplit("::", 1)[-1] in _CASTS:
             wanted = base_kind(written[0])
             return "pointer" if "*" in written[0] else ("any" if scope.get(wanted) else wanted)
-        if name.startswith("std::") or base_kind(name) in INTEGERS or (name in self.own and not owner):
+        if name.startswith(_COMPILERS_OWN) or base_kind(name) in INTEGERS or (name in self.own and not owner):
             return "any"
+        if name in ("float", "double", "bool"):
+            return name
         if owner == "any" or scope.get(name):
             return "any"
         self.file.calls.append(Call(name, line_of(node), owner, template, given, constant))
