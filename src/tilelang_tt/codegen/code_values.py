@@ -10,8 +10,10 @@ import math
 import operator
 from collections.abc import Callable
 
+from tilelang_tt.formats import element_bits
 from tilelang_tt.ir.buffers import Buffer, Tensor
 from tilelang_tt.ir.code import Constant, Name, Op, Place, Value
+from tilelang_tt.ir.interpret_numbers import as_type
 from tilelang_tt.ir.scalar import Var
 
 SMALL_FLOATS = {
@@ -189,7 +191,7 @@ class ValuePrinter:
                 return self.call(f"wrapped_{op.op}", *args, of=f"<{kind}>")
             case "floor_div" | "floor_mod":
                 if kind.startswith("u"):
-                    return f"{kind}({args[0]} {'/' if op.op == 'floor_div' else '%'} ({args[1]}))"
+                    return f"{kind}(({args[0]}) {'/' if op.op == 'floor_div' else '%'} ({args[1]}))"
                 return self.call(op.op, *args, of=f"<{kind}>")
             case "max" | "min":
                 return self.call("larger" if op.op == "max" else "smaller", *args, of=f"<{kind}>")
@@ -200,11 +202,12 @@ class ValuePrinter:
             case "abs":
                 return f"{kind}(({args[0]}) < 0 ? 0 - uint64_t({args[0]}) : {args[0]})"
             case "clz":
-                return f"(({args[0]}) == 0 ? 32 : __builtin_clz(uint32_t({args[0]})))"
+                bits = element_bits(op.args[0].dtype)
+                return f"(({args[0]}) == 0 ? {bits} : __builtin_clzll(uint{bits}_t({args[0]})) - {64 - bits})"
             case "first_set":
                 return f"__builtin_ffs({args[0]})"
             case "popcount":
-                return f"__builtin_popcountll({args[0]})"
+                return f"__builtin_popcountll(uint{element_bits(op.args[0].dtype)}_t({args[0]}))"
             case "isnan" | "isinf":
                 return "false"
             case "isfinite":
@@ -248,12 +251,12 @@ def constant(number: Constant) -> str:
         return "true" if number.value else "false"
     if not is_float(dtype):
         return _whole(int(number.value), dtype)
-    suffix = "" if dtype == "float64" else "f"
-    if math.isnan(number.value):
+    suffix, value = "" if dtype == "float64" else "f", float(as_type(dtype)(number.value))
+    if math.isnan(value):
         return f'__builtin_nan{suffix}("")'
-    if math.isinf(number.value):
-        return f"{'-' if number.value < 0 else ''}__builtin_inf{suffix}()"
-    text = f"{number.value:.17g}" if dtype == "float64" else f"{number.value:.9g}"
+    if math.isinf(value):
+        return f"{'-' if value < 0 else ''}__builtin_inf{suffix}()"
+    text = f"{value:.17g}" if dtype == "float64" else f"{value:.9g}"
     return text + ("" if any(mark in text for mark in ".e") else ".0") + suffix
 
 
