@@ -59,7 +59,12 @@ from tilelang_tt.options import Options
 _KERNEL = "tilelang_root"
 _OPERATIONS = TILE_OPERATIONS | PRODUCTS
 _THREADS = (128, 1, 1)  # of T.Kernel(...) without `threads`, as TileLang has it
-_JUMPS = {"tirx.continue_loop": "continue", "tirx.break_loop": "break", "tl.loop_break": "break"}
+_JUMPS = {
+    "tirx.continue_loop": "continue",
+    "tirx.break_loop": "break",
+    "tl.loop_break": "break",
+    "tirx.thread_return": "return",
+}
 _BARRIERS = ("tirx.tvm_storage_sync", "tl.sync_warp")
 _NOTHING = ("tirx.assume", "tl.assume", "tirx.likely", *HARMLESS)
 Blocks = tuple[tuple[Var, Expr], ...]
@@ -214,7 +219,7 @@ class CodeLifter:
             case tirx.For():
                 return self.loop(stmt)
             case tirx.While():
-                return (While(self.value(stmt.condition), self.body(stmt.body), location),)
+                return self.repeated(stmt)
             case tirx.IfThenElse():
                 return (self.branch(stmt),)
             case tirx.SBlockRealize():
@@ -263,6 +268,17 @@ class CodeLifter:
         body = self.body(stmt.body)
         self.reducer = around
         return body
+
+    def repeated(self, stmt: tirx.While) -> tuple[CodeStmt, ...]:
+        """A condition that needs statements is found inside of the loop, in every round."""
+        outer, self.pending = self.pending, []
+        condition, needed = self.value(stmt.condition), tuple(self.pending)
+        self.pending = outer
+        body = self.body(stmt.body)
+        if not needed:
+            return (While(condition, body, self.location),)
+        stop = If(Op("not", (condition,), "bool"), (Jump("break", self.location),), (), self.location)
+        return (While(Constant(1, "bool"), (*needed, stop, *body), self.location),)
 
     def block(self, block: tirx.SBlock) -> tuple[CodeStmt, ...]:
         for buffer in block.alloc_buffers:
