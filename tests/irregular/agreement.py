@@ -6,6 +6,7 @@ is given its meaning by the interpreter.
 """
 
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -57,9 +58,12 @@ def check(
     roundings: int = 0,
     magnitude: Any = None,
     thorough: bool = False,
+    scalars: Mapping[str, int] = MappingProxyType({}),
     grid: str = "2x1",
 ) -> None:
-    """`tensors`: all parameters in order, with what they hold before; `expected`: what some of them hold after.
+    """`tensors`: parameters in order, with what they hold before; `expected`: what some of them hold after.
+
+    `scalars` are parameters behind them.
 
     With `roundings`, floats may differ by so many of numbers as large as `magnitude`, by default the result.
     """
@@ -82,11 +86,11 @@ def check(
     for numerics in ("fast", "exact") if thorough else ("fast",):
         held = {name: tensor.clone() for name, tensor in tensors.items()}
         target = {"kind": "tenstorrent", "grid": grid, "numerics": numerics}
-        tilelang.compile(func, target=target)(*held.values())
+        tilelang.compile(func, target=target)(*held.values(), *scalars.values())
         for name in expected:
             compare(as_array(held[name]), name, f"the virtual device ({numerics})")
     if thorough:
-        _interpret(func, tensors, tuple(expected), compare)
+        _interpret(func, tensors, scalars, tuple(expected), compare)
 
 
 def _wanted(values: Any) -> Array:
@@ -94,7 +98,11 @@ def _wanted(values: Any) -> Array:
 
 
 def _interpret(
-    func: Any, tensors: Mapping[str, torch.Tensor], results: tuple[str, ...], compare: Callable[[Array, str, str], None]
+    func: Any,
+    tensors: Mapping[str, torch.Tensor],
+    scalars: Mapping[str, int],
+    results: tuple[str, ...],
+    compare: Callable[[Array, str, str], None],
 ) -> None:
     """The meaning of the program after every pass, from where threads wait for each other as TileLang lets them."""
     arrays = {name: as_array(tensor) for name, tensor in tensors.items()}
@@ -104,7 +112,7 @@ def _interpret(
         known = isinstance(state, TileProgram) and stage not in ("lift_code", "check_blocks_filled")
         if known and (not previous or state.launches != previous[0].launches):
             previous[:] = [state]
-            found = interpret(state, arrays)
+            found = interpret(state, arrays, scalars)
             for name in results:
                 compare(found[name], name, f"the interpreter after {stage}")
 
