@@ -24,6 +24,7 @@ from tilelang_tt.frontend.code.calls import BIT_VALUES, CALLS
 from tilelang_tt.frontend.code.check_blocks_filled import check_blocks_filled
 from tilelang_tt.frontend.code.declarations import Declarations
 from tilelang_tt.frontend.code.products import PRODUCTS
+from tilelang_tt.frontend.code.random_numbers import RANDOM_CALLS, RANDOM_VALUES
 from tilelang_tt.frontend.code.tile_operations import TILE_OPERATIONS
 from tilelang_tt.frontend.code.values import cast, refused_call, value
 from tilelang_tt.frontend.code.vectors import WORD_LOADS, WORD_STORES, lane_count, lanes, loaded, store, stored
@@ -35,6 +36,7 @@ from tilelang_tt.frontend.tir.expand_cp_async import expand_cp_async_of_threads
 from tilelang_tt.frontend.tir.restore_user_lines import restore_user_lines
 from tilelang_tt.frontend.tir.sequence_warp_groups import sequence_warp_groups
 from tilelang_tt.ir import scalar
+from tilelang_tt.ir.buffers import Buffer
 from tilelang_tt.ir.code import (
     Barrier,
     Code,
@@ -57,7 +59,7 @@ from tilelang_tt.ir.tile import Launch, ScalarParam, TileProgram
 from tilelang_tt.options import Options
 
 _KERNEL = "tilelang_root"
-_OPERATIONS = TILE_OPERATIONS | PRODUCTS
+_OPERATIONS = TILE_OPERATIONS | PRODUCTS | RANDOM_CALLS
 _THREADS = (128, 1, 1)  # of T.Kernel(...) without `threads`, as TileLang has it
 _JUMPS = {
     "tirx.continue_loop": "continue",
@@ -171,6 +173,7 @@ class CodeLifter:
         self.names: dict[Var, Value] = {}
         self.pending: list[CodeStmt] = []
         self.reducer: tirx.CommReducer | None = None  # of the attribute around a reduction over threads
+        self.random: Buffer | None = None  # the words of each thread's generator of random numbers
         self.vectors: dict[Var, list[Value]] = {}  # names of vectors -> their lanes
         self.reducers: dict[Var, str] = {}  # data of a T.alloc_reducer -> how it combines
         self.shared = False  # inside a T.Parallel, whose rounds all threads share
@@ -186,7 +189,7 @@ class CodeLifter:
 
     @cached_property
     def special(self) -> dict[str, Callable[[tirx.Call], Value]]:
-        exchanged = {name: partial(lift, self) for name, lift in (WARP_VALUES | BIT_VALUES).items()}
+        exchanged = {name: partial(lift, self) for name, lift in (WARP_VALUES | BIT_VALUES | RANDOM_VALUES).items()}
         words = {name: lambda call: loaded(self, call, 1)[0] for name in WORD_LOADS}
         return {**{name: partial(atomic_value, self) for name in ATOMICS}, **exchanged, **words}
 
