@@ -255,6 +255,37 @@ def test_registers_are_of_each_group() -> None:
     assert torch.equal(a, b)
 
 
+def test_rounds_that_a_tensor_counts() -> None:
+    """All threads read how many rounds there are; the loops of both groups are of that length."""
+
+    @T.prim_func
+    def main(A: T.Tensor((4, 32, 64), "float32"), N: T.Tensor((2,), "int32"), B: T.Tensor((2, 32, 64), "float32")):
+        with T.Kernel(2, threads=256) as bx:
+            x = T.alloc_shared((2, 32, 64), "float32")
+            total = T.alloc_fragment((32, 64), "float32")
+            full = T.alloc_barrier([128] * 2)
+            free = T.alloc_barrier([128] * 2)
+            rounds = T.alloc_var("int32")
+            rounds = N[bx]
+            with T.ws(1):
+                for k in T.serial(rounds):
+                    T.barrier_wait(free[k % 2], ((k & 3) >> 1) ^ 1)
+                    T.tma_copy(A[k, :, :], x[k % 2, :, :], barrier=full[k % 2])
+                    T.barrier_arrive(full[k % 2])
+            with T.ws(0):
+                T.clear(total)
+                for k in T.serial(rounds):
+                    T.barrier_wait(full[k % 2], (k & 3) >> 1)
+                    for i, j in T.Parallel(32, 64):
+                        total[i, j] += x[k % 2, i, j]
+                    T.barrier_arrive(free[k % 2])
+                T.copy(total, B[bx, :, :])
+
+    a, n, b = torch.randint(-9, 9, (4, 32, 64)).float(), torch.tensor([4, 1], dtype=torch.int32), torch.zeros(2, 32, 64)
+    tilelang.compile(main, target=TILES_ALONE)(a, n, b)
+    assert torch.equal(b, torch.stack([a.sum(0), a[0]]))
+
+
 def test_named_barriers_and_elected_threads() -> None:
     @T.prim_func
     def main(A: T.Tensor((64, 32), "float32"), B: T.Tensor((64, 32), "float32")):

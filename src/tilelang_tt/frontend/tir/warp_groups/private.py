@@ -114,7 +114,8 @@ def _groups_with_copies(found: _Uses) -> list[Members]:
     if str(buffer.scope()) != "local.fragment" and found.seen_by_others():
         raise _refusal(buffer)
     apart = [(a, b) for place, a in enumerate(groups) for b in groups[:place] if not a & b]
-    if not apart or not any(found.users.values()):
+    writers = [members for members, writes in found.users.items() if writes]
+    if not apart or all(writer >= user for writer in writers for user in groups):
         return []
     overlapping = [(a, b) for place, a in enumerate(groups) for b in groups[:place] if a & b]
     if not overlapping:
