@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from tilelang_tt.codegen.code_support import needed
 from tilelang_tt.codegen.code_values import ValuePrinter, bytes_of, flat_index, value_type, word_type
-from tilelang_tt.codegen.cpp import Printer
+from tilelang_tt.codegen.cpp import Printer, in_comment
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.buffers import Buffer, Memory, Tensor
 from tilelang_tt.ir.code import (
@@ -57,7 +57,7 @@ class CodePrinter:
         self.printer, self.code = printer, code
         self.accessors = accessors  # number of a parameter -> the name of its elements
         self.names: dict[Buffer, str] = {}
-        self.prints = False  # whether it has T.print
+        self.prints = self.asserts = False  # whether it has T.print, T.device_assert
         self.values = ValuePrinter(printer.name, self.load)
 
     # --- declarations -----------------------------------------------------------------------------
@@ -164,7 +164,9 @@ class CodePrinter:
             case Update():
                 self.update(stmt)
             case Check():
-                printer.line(f"ASSERT({self.values.text(stmt.condition)});")
+                self.asserts = True
+                note = f"  // {in_comment(stmt.text)}" if stmt.text else ""
+                printer.line(f"ASSERT({self.values.text(stmt.condition)});{note}")
             case Show():
                 self.show(stmt)
             case _:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tilelang_tt.codegen.code import LINE_ROOM, CodePrinter, support
-from tilelang_tt.codegen.cpp import Printer
+from tilelang_tt.codegen.cpp import Printer, in_comment
 from tilelang_tt.ir.cb import CbCall
 from tilelang_tt.ir.code import Code
 from tilelang_tt.ir.fields import walk
@@ -35,7 +35,7 @@ class _CodeKernel(Printer):
 
     def file_of(self, title: str) -> None:
         self.line(f"// {title}: scalar code, element by element.")
-        self.line("// " + self.code.code.why)
+        self.line(f"// {in_comment(self.code.code.why)}")
         self.line("#include <cmath>")
         self.line("#include <cstdint>")
         self.line('#include "api/dataflow/dataflow_api.h"')
@@ -104,7 +104,9 @@ class _CodeKernel(Printer):
         """What the body calls goes before it; lines behind it move down."""
         at = self.lines.index(_SUPPORT)
         texts = support(self.code.values)
-        texts = ['#include "api/debug/dprint.h"', "", *texts] if self.code.prints else texts
+        headers = {"assert": self.code.asserts, "dprint": self.code.prints}
+        includes = [f'#include "api/debug/{name}.h"' for name, used in headers.items() if used]
+        texts = [*includes, "", *texts] if includes else texts
         self.lines[at : at + 1] = texts
         self.source_map = [replace(entry, line=entry.line + len(texts) - 1) for entry in self.source_map]
 

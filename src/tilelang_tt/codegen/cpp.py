@@ -240,6 +240,11 @@ class Printer:
             self.line(f"uint32_t {self.declare(var)} = 0;")
 
 
+def in_comment(text: str) -> str:
+    """The first line of a text, as a comment can hold it."""
+    return text.partition("\n")[0].rstrip("\\ ")
+
+
 def _takes_whole(stmt: KernelStmt) -> bool:
     return isinstance(stmt, Sfpu) and stmt.instruction.takes_whole
 

@@ -17,13 +17,20 @@ from dataclasses import replace
 from tvm import tirx
 
 from tilelang_tt.compiled import Decision
-from tilelang_tt.diagnostics import Location, UnsupportedError
+from tilelang_tt.diagnostics import Location, UnsupportedError, warn
 from tilelang_tt.frontend.lift_data_conditions import Predicate, computed_cells, is_data, steering_cells, truth_of
 from tilelang_tt.frontend.lift_expression import operator
 from tilelang_tt.frontend.lift_parallel import lift_parallel
 from tilelang_tt.frontend.lift_reducers import REDUCER_HINTS, REDUCER_OPERATIONS, declare_reducers
 from tilelang_tt.frontend.lift_tile_operations import TILE_OPERATIONS
-from tilelang_tt.frontend.refuse_gpu_code import HARMLESS, location_of, macro_note, refuse_gpu_code, thread_index
+from tilelang_tt.frontend.refuse_gpu_code import (
+    HARMLESS,
+    NOT_CHECKED,
+    location_of,
+    macro_note,
+    refuse_gpu_code,
+    thread_index,
+)
 from tilelang_tt.frontend.scope import Scope
 from tilelang_tt.frontend.tir.expand_any_of import expand_any_of
 from tilelang_tt.frontend.tir.expand_cp_async import expand_cp_async
@@ -258,6 +265,8 @@ class _Lifter:
         op = operator(call)
         if op in HARMLESS:
             self.scope.decisions.append(Decision("lift", op, HARMLESS[op], location))
+            if op in NOT_CHECKED:
+                warn("TT703", HARMLESS[op], location=location, help="check the result on the host, or leave it out")
             return ()
         if op in _OPERATIONS:
             return _OPERATIONS[op](self.scope, call, location)

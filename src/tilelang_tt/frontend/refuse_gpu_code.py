@@ -77,10 +77,12 @@ HARMLESS: dict[str, str] = {
     "tl.annotate_producer_reg_dealloc": "register hint ignored: there are no warps",
     "tl.annotate_consumer_reg_alloc": "register hint ignored: there are no warps",
     "tl.pdl_trigger": "dependent launch ignored: kernels run one after another",
-    "tl.device_assert": "T.device_assert ignored: kernels are not stopped by their own numbers",
-    "tl.device_assert_with_msg": "T.device_assert ignored: kernels are not stopped by their own numbers",
+    "tl.device_assert": "T.device_assert is not checked in tile operations",
+    "tl.device_assert_with_msg": "T.device_assert is not checked in tile operations",
     "tl.pdl_sync": "dependent launch ignored: kernels run one after another",
 }
+
+NOT_CHECKED = ("tl.device_assert", "tl.device_assert_with_msg")  # of these the user is warned
 
 
 def location_of(node: tirx.Stmt | tirx.Buffer) -> Location | None:

@@ -288,6 +288,11 @@ extern "C" void vd_print(const char* printed, uint32_t line) {
     if (shown) std::fprintf(stderr, "core (%u,%u) line %u: %s", vd::core->x, vd::core->y, line, printed);
 }
 
+extern "C" void vd_assert_failed(const char* condition, uint32_t line) {
+    vd::enter(line);
+    vd::breach("assert", "an assertion does not hold: %s", condition);
+}
+
 extern "C" void vd_unimplemented(const char* name, uint32_t line) {
     vd::enter(line);
     char message[256];

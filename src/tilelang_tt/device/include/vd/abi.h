@@ -125,6 +125,9 @@ void vd_rand_tile(uint32_t dst, uint32_t from, uint32_t scale, uint32_t line);
 void vd_dropout_tile(uint32_t dst, uint32_t probability, uint32_t scale, uint32_t line);
 void vd_sfpu_reduce(uint32_t pool, uint32_t dim, uint32_t format, uint32_t dst, uint32_t line);
 
+// Stops the run: a condition that the kernel asserts does not hold.
+[[noreturn]] void vd_assert_failed(const char* condition, uint32_t line);
+
 // Stops the run: the name exists in the SDK but not in this device.
 [[noreturn]] void vd_unimplemented(const char* name, uint32_t line);
 

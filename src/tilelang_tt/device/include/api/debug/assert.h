@@ -1,6 +1,7 @@
-// Checks of the SDK's watcher; kernels run here with checks of another kind, so these say nothing.
+// Conditions that kernels assert: one that does not hold stops the run, as the SDK's watcher would stop the core.
 #pragma once
+#include "vd/abi.h"
 
-#define ASSERT(condition, ...) ((void)sizeof(condition))
+#define ASSERT(condition, ...) ((condition) ? (void)0 : vd_assert_failed(#condition, __LINE__))
 #define LIGHTWEIGHT_KERNEL_ASSERTS 0
 #define WAYPOINT(name)
