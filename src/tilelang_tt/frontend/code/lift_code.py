@@ -25,8 +25,8 @@ from tilelang_tt.frontend.code.check_blocks_filled import check_blocks_filled
 from tilelang_tt.frontend.code.declarations import Declarations
 from tilelang_tt.frontend.code.products import PRODUCTS
 from tilelang_tt.frontend.code.random_numbers import RANDOM_CALLS, RANDOM_VALUES
-from tilelang_tt.frontend.code.tile_operations import TILE_OPERATIONS
-from tilelang_tt.frontend.code.values import cast, refused_call, value
+from tilelang_tt.frontend.code.tile_operations import TILE_OPERATIONS, ZERO
+from tilelang_tt.frontend.code.values import WithNeeds, cast, refused_call, value, with_needs
 from tilelang_tt.frontend.code.vectors import WORD_LOADS, WORD_STORES, lane_count, lanes, loaded, store, stored
 from tilelang_tt.frontend.code.warps import WARP_VALUES
 from tilelang_tt.frontend.lift import numbered
@@ -36,7 +36,7 @@ from tilelang_tt.frontend.tir.expand_cp_async import expand_cp_async_of_threads
 from tilelang_tt.frontend.tir.restore_user_lines import restore_user_lines
 from tilelang_tt.frontend.tir.sequence_warp_groups import sequence_warp_groups
 from tilelang_tt.ir import scalar
-from tilelang_tt.ir.buffers import Buffer
+from tilelang_tt.ir.buffers import Buffer, Memory
 from tilelang_tt.ir.code import (
     Barrier,
     Code,
@@ -54,6 +54,7 @@ from tilelang_tt.ir.code import (
     Value,
     While,
 )
+from tilelang_tt.ir.fields import walk
 from tilelang_tt.ir.scalar import Expr, Var
 from tilelang_tt.ir.tile import Launch, ScalarParam, TileProgram
 from tilelang_tt.options import Options
@@ -154,7 +155,7 @@ class _Function:
                 ranges.enter_context(declared.counting(var, scalar.const(0), extent))
             body = lifter.block(block) if block is not None else lifter.body(stmt)
         code = Code(
-            (Threads(tuple(axes.items()), body, location),) if axes else body,
+            (Threads(tuple(axes.items()), (*lifter.first, *body), location),) if axes else body,
             tuple(block for block in dict.fromkeys(declared.blocks.values()) if block not in declared.views),
             tuple(declared.views.items()),
             self.why,
@@ -177,11 +178,20 @@ class CodeLifter:
         self.vectors: dict[Var, list[Value]] = {}  # names of vectors -> their lanes
         self.reducers: dict[Var, str] = {}  # data of a T.alloc_reducer -> how it combines
         self.shared = False  # inside a T.Parallel, whose rounds all threads share
+        self.parted = False  # maybe not all threads get here: inside a branch, or behind where some end
+        self.first: list[CodeStmt] = []  # what each thread begins with
 
     # --- what values need -------------------------------------------------------------------------
 
     def before(self, *stmts: CodeStmt) -> None:
         self.pending += stmts
+
+    def chosen(self, test: Value, yes: WithNeeds, no: WithNeeds) -> Value:
+        memory = Memory.FRAGMENT if self.shared else Memory.LOCAL
+        place = Place(self.declared.temporary("chosen", yes[0].dtype, (1,), memory), (ZERO,))
+        then, otherwise = ((*needed, Put(place, found, self.location)) for found, needed in (yes, no))
+        self.before(If(test, then, otherwise, self.location))
+        return place
 
     def element(self, buffer: tirx.Buffer, indices: list[tirx.PrimExpr]) -> Place:
         at = tuple(value(self, index) for index in indices)
@@ -244,11 +254,13 @@ class CodeLifter:
         )
 
     def branch(self, stmt: tirx.IfThenElse) -> If:
-        condition = self.value(stmt.condition)
+        condition, around = self.value(stmt.condition), self.parted
+        self.parted = True
         with self.declared.where(stmt.condition, holds=True):
             then = self.body(stmt.then_case)
         with self.declared.where(stmt.condition, holds=False):
             otherwise = self.body(stmt.else_case) if stmt.else_case is not None else ()
+        self.parted = around or ends(then) or ends(otherwise)
         return If(condition, then, otherwise, self.location)
 
     def store(self, stmt: tirx.BufferStore) -> tuple[CodeStmt, ...]:
@@ -274,9 +286,7 @@ class CodeLifter:
 
     def repeated(self, stmt: tirx.While) -> tuple[CodeStmt, ...]:
         """A condition that needs statements is found inside of the loop, in every round."""
-        outer, self.pending = self.pending, []
-        condition, needed = self.value(stmt.condition), tuple(self.pending)
-        self.pending = outer
+        condition, needed = with_needs(self, stmt.condition)
         body = self.body(stmt.body)
         if not needed:
             return (While(condition, body, self.location),)
@@ -341,6 +351,11 @@ class CodeLifter:
             notes=macro_note(stmt),
             help="docs/reference/operations.md lists what is",
         )
+
+
+def ends(body: tuple[CodeStmt, ...]) -> bool:
+    """Whether threads may end, or leave a loop, in statements."""
+    return any(isinstance(stmt, Jump) for stmt in walk(body))
 
 
 def _is_thread_index(stmt: tirx.Stmt) -> bool:

@@ -82,14 +82,21 @@ _OF_TWO = frozenset(
 )
 
 
+WithNeeds = tuple[Value, tuple[CodeStmt, ...]]  # a value, and statements before it
+
+
 class Lifter(Protocol):
     """What lifting an expression asks of the one that lifts the statement around it."""
 
     location: Location | None
     names: dict[Var, Value]  # variables that stand for something else
+    pending: list[CodeStmt]  # what has to come first
 
     def before(self, *stmts: CodeStmt) -> None:
         """Statements that have to come first."""
+
+    def chosen(self, test: Value, yes: WithNeeds, no: WithNeeds) -> Value:
+        """One of two values, each with what it needs."""
 
     def element(self, buffer: tirx.Buffer, indices: list[tirx.PrimExpr]) -> Place: ...
 
@@ -127,6 +134,8 @@ def value(lifter: Lifter, expr: tirx.PrimExpr) -> Value:
             return lifter.lanes(expr)[0]
         case tirx.Call():
             return _call(lifter, expr)
+        case tirx.And() | tirx.Or():
+            return _connected(lifter, expr)
     return _operation(lifter, expr)
 
 
@@ -145,9 +154,30 @@ def operation(expr: tirx.PrimExpr, a: Value, b: Value, dtype: str, location: Loc
     return Op(name, (a, b), dtype)
 
 
+def with_needs(lifter: Lifter, expr: tirx.PrimExpr) -> WithNeeds:
+    """A value, and statements that have to come first wherever it is asked for."""
+    outer, lifter.pending = lifter.pending, []
+    found, needed = value(lifter, expr), tuple(lifter.pending)
+    lifter.pending = outer
+    return found, needed
+
+
 def _choice(lifter: Lifter, test: tirx.PrimExpr, yes: tirx.PrimExpr, no: tirx.PrimExpr) -> Value:
-    arms = value(lifter, yes), value(lifter, no)
-    return Op("where", (value(lifter, test), *arms), arms[0].dtype)
+    condition = value(lifter, test)
+    arms = with_needs(lifter, yes), with_needs(lifter, no)
+    if any(needed for _, needed in arms):
+        return lifter.chosen(condition, *arms)
+    return Op("where", (condition, *(arm for arm, _ in arms)), arms[0][0].dtype)
+
+
+def _connected(lifter: Lifter, expr: tirx.And | tirx.Or) -> Value:
+    """What the second operand needs is done if the first does not decide."""
+    first, second = value(lifter, expr.a), with_needs(lifter, expr.b)
+    is_and = isinstance(expr, tirx.And)
+    if not second[1]:
+        return Op("and" if is_and else "or", (first, second[0]), "bool")
+    decided: WithNeeds = (Constant(0 if is_and else 1, "bool"), ())
+    return lifter.chosen(first, *((second, decided) if is_and else (decided, second)))
 
 
 def _call(lifter: Lifter, call: tirx.Call) -> Value:

@@ -109,6 +109,8 @@ def _shuffle(lifter: CodeLifter, call: tirx.Call) -> Value:
         return taken(on("add", start, on("floor_mod", amount, whole(width))))
     place = on({"xor": "bit_xor", "up": "sub", "down": "add"}[kind], lane, amount)
     there = Op("and", (Op("ge", (place, ZERO), "bool"), Op("lt", (place, whole(width)), "bool")), "bool")
+    if (count := _count(lifter)) % width:
+        there = Op("and", (there, Op("lt", (on("add", start, place), whole(count)), "bool")), "bool")
     return taken(on("add", start, Op("where", (there, place, lane), "int32")))
 
 
@@ -116,17 +118,30 @@ def _combined(
     lifter: CodeLifter, value: Value, combine: Callable[[Value, Value, Value], Value], start: Value, group: int
 ) -> Value:
     """What all threads of a group of so many lay down, combined one after the other."""
-    taken, me, count = laid_down(lifter, value), thread_number(lifter), _count(lifter)
+    me, count, where = thread_number(lifter), _count(lifter), lifter.location
+    present = _presence(lifter) if lifter.parted else None
+    taken = laid_down(lifter, value)
     result = Place(lifter.declared.temporary("combined", start.dtype, (1,), Memory.LOCAL), (ZERO,))
     lane = scalar.var("lane")
     first = on("mul", on("trunc_div", me, whole(group)), whole(group)) if group < count else ZERO
     other = on("add", first, Name(lane, "int32"))
-    step: tuple[CodeStmt, ...] = (Put(result, combine(result, taken(other), Name(lane, "int32")), lifter.location),)
+    step: tuple[CodeStmt, ...] = (Put(result, combine(result, taken(other), Name(lane, "int32")), where),)
+    step = (If(present(other), step),) if present is not None else step
     if group < count and count % group:
         step = (If(Op("lt", (other, whole(count)), "bool"), step),)
-    lifter.before(Put(result, start, lifter.location))
-    lifter.before(For(lane, ZERO, whole(min(group, count)), step, location=lifter.location))
+    lifter.before(Put(result, start, where))
+    lifter.before(For(lane, ZERO, whole(min(group, count)), step, location=where))
+    if present is not None:
+        lifter.before(Barrier(where), Put(present(me), Constant(0, "bool"), where))
     return result
+
+
+def _presence(lifter: CodeLifter) -> Callable[[Value], Place]:
+    """Which threads take part, where not all may get."""
+    me, block = thread_number(lifter), lifter.declared.temporary("present", "bool", (_count(lifter),), Memory.SHARED)
+    lifter.first.append(Put(Place(block, (me,)), Constant(0, "bool"), lifter.location))
+    lifter.before(Put(Place(block, (me,)), Constant(1, "bool"), lifter.location))
+    return lambda number: Place(block, (number,))
 
 
 def _warp_reduce(lifter: CodeLifter, call: tirx.Call) -> Value:
@@ -170,12 +185,21 @@ def _match(lifter: CodeLifter, call: tirx.Call) -> Value:
     found = _combined(lifter, value, same, Constant(0, dtype), WARP)
     if "match_any" in operator(call):
         return found
-    everyone = Constant((1 << min(WARP, _count(lifter))) - 1, dtype)
+    everyone = _everyone(lifter, dtype)
     return Op("where", (Op("eq", (found, everyone), "bool"), everyone, Constant(0, dtype)), dtype)
 
 
+def _everyone(lifter: CodeLifter, dtype: str) -> Value:
+    """The lanes of a warp that are there."""
+    count = _count(lifter)
+    if not lifter.parted and (count <= WARP or count % WARP == 0):
+        return Constant((1 << min(WARP, count)) - 1, dtype)
+    together = lambda a, _, lane: Op("bit_or", (a, _bit(lane, dtype)), dtype)  # noqa: E731
+    return _combined(lifter, Constant(1, "bool"), together, Constant(0, dtype), WARP)
+
+
 def _active(lifter: CodeLifter, call: tirx.Call) -> Value:
-    return Constant((1 << min(WARP, _count(lifter))) - 1, str(call.dtype))
+    return _everyone(lifter, str(call.dtype))
 
 
 def unsupported_together(lifter: CodeLifter) -> UnsupportedError:
