@@ -52,3 +52,28 @@ def test_what_is_read_twice_goes_back() -> None:
     a = whole_numbers(4, 256)
     found = {"A": a.clamp(min=1) * 3, "B": a.clamp(min=1) * 2}
     agree(read_twice(), {"A": a, "B": torch.zeros(4, 256)}, ("A", "B"), reference=found)
+
+
+def changed_twice() -> Any:
+    """A product's block that two loops change; what the first one leaves is read by the second one alone."""
+
+    @T.prim_func
+    def main(A: T.Tensor((32, 64), "float32"), C: T.Tensor((32, 32), "float32")):
+        with T.Kernel(1, threads=128):
+            a = T.alloc_fragment((32, 64), "float32")
+            c = T.alloc_fragment((32, 32), "float32")
+            T.copy(A, a)
+            T.gemm(a, a, c, False, True, clear_accum=True)
+            for i, j in T.Parallel(32, 32):
+                c[i, j] = T.max(T.min(c[i, j], 40.0), -40.0)
+            for i, j in T.Parallel(32, 32):
+                c[i, j] = T.max(T.min(c[i, j] + c[i, j], 50.0), -50.0)
+            T.copy(c, C)
+
+    return main
+
+
+def test_a_product_is_changed_twice() -> None:
+    a = whole_numbers(32, 64)
+    found = ((a @ a.T).clamp(-40, 40) * 2).clamp(-50, 50)
+    agree(changed_twice(), {"A": a, "C": torch.zeros(32, 32)}, ("C",), reference={"C": found})

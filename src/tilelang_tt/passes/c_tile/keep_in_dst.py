@@ -45,7 +45,7 @@ def keep_in_dst(place: Place, setting: Setting) -> tuple[Stmt, ...] | None:
     setting.decide(buffer, f"{sub.tiles} tiles stay in DST from the first product to the result", place.stmt.location)
     sums = rebuilt(place.stmt, lambda part, _: replace(product, sub_block=sub) if part is product else None)
     held = buffer
-    if len(users) > 2:
+    if len(users) > 2 or buffer in writes(behind.stmt):  # the section computes the block anew
         held = setting.block(f"{buffer.name}_sum", buffer, setting.layouts[buffer])
         sums, maps = renamed(sums, {buffer: held}, Mark.WRITE), renamed(maps, {buffer: held}, Mark.READ)
     section = Section(maps, (sums,), held, location=behind.stmt.location)
