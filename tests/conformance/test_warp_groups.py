@@ -359,6 +359,38 @@ def test_copies_of_cp_async_by_threads() -> None:
     assert_products(main, 64)
 
 
+@pytest.mark.parametrize("expected", [512, 256])
+def test_copies_of_four_rows(expected: int) -> None:
+    """T.tma_gather4 brings as many bytes as the program expects, and otherwise the wait never ends."""
+
+    @T.prim_func
+    def main(A: T.Tensor((64, 32), "float32"), N: T.Tensor((4,), "int32"), B: T.Tensor((64, 32), "float32")):
+        with T.Kernel(1, threads=128):
+            x = T.alloc_shared((4, 32), "float32")
+            loaded = T.alloc_barrier(1)
+            first = N[0]
+            second = N[1]
+            if T.shuffle_elect(128):
+                T.mbarrier_expect_tx(loaded, expected)
+                T.tma_gather4(A, x, 0, [first, second, N[2], N[3]], barrier=loaded)
+                T.barrier_arrive(loaded)
+            T.barrier_wait(loaded, 0)
+            if T.shuffle_elect(128):
+                T.tma_scatter4(x, B, 0, [second, first, 40, 41])
+                T.tma_store_arrive()
+            T.tma_store_wait(0)
+
+    if expected == 256:
+        with pytest.raises(UnsupportedError, match="TT170"):
+            tilelang.compile(main, target=TWO_CORES)
+        return
+    a, n, b = torch.randn(64, 32), torch.tensor([5, 17, 42, 9], dtype=torch.int32), torch.zeros(64, 32)
+    tilelang.compile(main, target=TILES_ALONE)(a, n, b)
+    there = torch.zeros(64, 32)
+    there[[17, 5, 40, 41]] = a[n.long()]
+    assert torch.equal(b, there)
+
+
 def test_spellings_of_copies_and_products() -> None:
     """Without groups: asynchronous copies, TMA stores, wgmma and what waits for them."""
 

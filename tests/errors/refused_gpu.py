@@ -197,22 +197,6 @@ def copy_for_several_blocks() -> Any:
     return main
 
 
-@refused(
-    "TT102",
-    "a copy with 'is_scatter4' is a TMA store to four rows anywhere",
-    help="write a T.copy for each box that is moved",
-)
-def store_to_four_rows() -> Any:
-    @T.prim_func
-    def main(A: T.Tensor((32, 32), "float32")):
-        with T.Kernel(1, threads=128):
-            X = T.alloc_shared((4, 32), "float32")
-            T.clear(X)
-            T.tma_scatter4(X, A, 0, [0, 3, 5, 9])  # refused
-
-    return main
-
-
 @refused("TT102", "tl.warp_reduce_sum is a warp-level operation", help=THREADS)
 def warp_reduction() -> Any:
     @T.prim_func

@@ -34,6 +34,7 @@ from tilelang_tt.frontend.refuse_gpu_code import (
 from tilelang_tt.frontend.scope import Scope
 from tilelang_tt.frontend.tir.expand_any_of import expand_any_of
 from tilelang_tt.frontend.tir.expand_cp_async import expand_cp_async
+from tilelang_tt.frontend.tir.expand_row_copies import expand_row_copies
 from tilelang_tt.frontend.tir.expand_slices import expand_slices
 from tilelang_tt.frontend.tir.index_bits_to_arithmetic import index_bits_to_arithmetic
 from tilelang_tt.frontend.tir.lets_to_variables import lets_to_variables
@@ -83,7 +84,7 @@ _OPERATIONS = TILE_OPERATIONS | REDUCER_OPERATIONS
 
 def lift(func: tirx.PrimFunc, options: Options) -> TileProgram:
     """The tile program of a function as the user wrote it."""
-    func = expand_cp_async(sequence_warp_groups(restore_user_lines(func)))
+    func = expand_cp_async(sequence_warp_groups(expand_row_copies(restore_user_lines(func))))
     refuse_gpu_code(func)
     for step in _STEPS:
         func = step(func)

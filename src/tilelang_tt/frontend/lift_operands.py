@@ -21,8 +21,6 @@ _NEAR = {"shared": 1, "shared.dyn": 1, "local": 2, "local.fragment": 2}  # to th
 
 # Annotations of copies that do not mean what their regions say.
 _OTHER_COPIES = {
-    "is_gather4": "a TMA load of four rows anywhere",
-    "is_scatter4": "a TMA store to four rows anywhere",
     "cluster_mask": "a TMA load for several blocks",
     "dst_block": "a copy to another block's memory",
 }

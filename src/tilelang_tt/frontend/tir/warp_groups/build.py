@@ -44,6 +44,7 @@ _SYNC = "tirx.tvm_storage_sync"
 _FENCE = "tl.warpgroup_fence_operand"
 BARRIER_OPERATIONS = (*_ARRIVALS, _EXPECTED, _ARRIVAL_EXPECTING, _WAIT, _NAMED_ARRIVAL)
 _LOADS = ("tl.tileop.tma_copy",)
+_COPY = "tl.tileop.copy"
 
 
 _NOTHING, _UNKNOWN = tirx.Evaluate(scalar.const(0)), scalar.var("unknown")
@@ -155,7 +156,21 @@ class Builder:
                 raise NotGroupsError  # one block's copy for several
             others = {key: value for key, value in call.annotations.items() if str(key) != "barrier"}
             stmt = tirx.Evaluate(tirx.Call(call.dtype, call.op, call.args, others), span=get_stmt_span(stmt))
+        if op == _COPY and "barrier" in call.annotations:
+            return self.arriving_copy(stmt, members, location)
         return self.kept(stmt, members)
+
+    def arriving_copy(self, stmt: tirx.Stmt, members: Members, location: Location | None) -> Nodes:
+        """A copy whose bytes the program has told the barrier to expect."""
+        call, barrier = stmt.value, stmt.value.annotations["barrier"]
+        extents, bits = call.args[1].args[2:], call.args[1].args[0].buffer.dtype.bits
+        count = scalar.int_value(scalar.product(extents))
+        if self.uses_threads(stmt) or count is None or len(call.annotations) > 1:
+            raise NotGroupsError
+        plain = tirx.Evaluate(tirx.Call(call.dtype, call.op, call.args, {}), span=get_stmt_span(stmt))
+        arrived = scalar.const(-count * bits // 8 * len(members))
+        event = Event("expect", barrier.buffer.data, barrier.indices[0], arrived, members, location)
+        return (*self.kept(plain, members), event)
 
     def events(self, op: str, args: list[Expr], members: Members, location: Location | None) -> Nodes:
         size = scalar.const(len(members))

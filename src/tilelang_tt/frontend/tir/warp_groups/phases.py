@@ -185,6 +185,7 @@ class Runner:
         match event.kind:
             case "expect":
                 phase.missing += amount
+                phase.arrive(0, self.count(event, place))
             case "join":
                 state.due[named] = phase.completed + 1
                 phase.arrive(len(event.members), amount)
