@@ -20,6 +20,8 @@ from tilelang_tt.runtime.arena import Arena
 from tilelang_tt.runtime.description import describe
 from tilelang_tt.runtime.failure import device_error
 from tilelang_tt.runtime.kernel_build import build_all
+from tilelang_tt.runtime.plan import SourceLine
+from tilelang_tt.runtime.printed import PRINT_VARIABLE, printing, show_printed
 from tilelang_tt.runtime.program import NUMERICS, Run
 from tilelang_tt.runtime.progress import progress
 
@@ -60,7 +62,7 @@ def execute(
     text = describe(run, found, threads=_threads(run), time_limit=limit)
     shared = memory()
     with progress(f"running {run.name} on the virtual device ({run.numerics} numerics)"):
-        report = _report(str(found.runner), text, shared, limit)
+        report = _report(str(found.runner), text, shared, limit, printing(run))
     if report["status"] != "ok":
         raise device_error(report, run, limit)
     after()
@@ -114,13 +116,17 @@ def _threads(run: Run) -> int:
     return max(1, min(len(os.sched_getaffinity(0)), cores, _MAX_THREADS))
 
 
-def _report(runner: str, description: str, memory: Arena, limit: float) -> dict[str, Any]:
+def _report(
+    runner: str, description: str, memory: Arena, limit: float, lines: dict[int, SourceLine] | None
+) -> dict[str, Any]:
+    shown = {} if lines is None else {PRINT_VARIABLE: "1"}
     try:
         done = subprocess.run(
             [runner, str(memory.descriptor)],
             input=description.encode(),
             capture_output=True,
             pass_fds=(memory.descriptor,),
+            env={**os.environ, **shown},
             timeout=limit + _GRACE,
             check=False,
         )
@@ -130,6 +136,7 @@ def _report(runner: str, description: str, memory: Arena, limit: float) -> dict[
         report: dict[str, Any] = json.loads(done.stdout)
     except ValueError:
         raise _without_report(done.returncode, done.stderr, memory) from None
+    show_printed(done.stderr.decode(errors="replace"), lines or {})
     return report
 
 
