@@ -107,3 +107,91 @@ def test_atomics_behind_conditions() -> None:
             low += 2 * (x < -5)
     tensors = {"A": a, "N": torch.zeros(2, dtype=torch.int32), "B": torch.zeros_like(a)}
     check(admitted(75, 20), tensors, {"N": [entered, low], "B": found}, thorough=True)
+
+
+def rows_of_warps(rows: int, count: int) -> Any:
+    """Three warps, a row for each: a row is done when its sum is negative, and some parts of it are left out."""
+
+    @T.prim_func
+    def main(S: T.Tensor((rows + 1,), "int32"), V: T.Tensor((count,), "int32"), Y: T.Tensor((rows,), "int32")):
+        with T.Kernel(T.ceildiv(rows, 3), threads=(32, 3)) as bx:
+            lane = T.get_thread_binding(0)
+            row = bx * 3 + T.get_thread_binding(1)
+            at = T.alloc_var("int32", init=0)
+            stop = T.alloc_var("int32", init=0)
+            total = T.alloc_var("int32", init=0)
+            x = T.alloc_var("int32", init=0)
+            offset = T.alloc_var("int32", init=0)
+            if row < rows:
+                at = S[row]
+                stop = S[row + 1]
+            while at < stop:
+                x = 0
+                if at + lane < stop:
+                    x = V[at + lane]
+                at += 32
+                if T.any_sync(x == 7) != 0:
+                    continue
+                offset = 16
+                while offset > 0:
+                    x += T.shfl_down(x, offset)
+                    offset = offset // 2
+                total += T.shfl_sync(x, 0)
+                if total < 0:
+                    break
+            if row < rows and lane == 0:
+                Y[row] = total
+
+    return main
+
+
+def test_rows_of_warps() -> None:
+    lengths = np.array([0, 40, 100, 5, 64, 33, 200, 1, 0, 170])
+    starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
+    v = random_integers(int(starts[-1]), low=-30, high=45)
+    v[70:] = v[70:].where(v[70:] != 7, 8)
+    v[450] = 7
+    found = []
+    for row in range(10):
+        total = 0
+        for at in range(starts[row], starts[row + 1], 32):
+            part = v.numpy()[at : min(at + 32, starts[row + 1])]
+            if 7 not in part:
+                total += part.sum()
+            if total < 0:
+                break
+        found.append(total)
+    tensors = {"S": torch.from_numpy(starts), "V": v, "Y": torch.zeros(10, dtype=torch.int32)}
+    check(rows_of_warps(10, len(v)), tensors, {"Y": found}, thorough=True)
+
+
+def votes_on_loops(n: int) -> Any:
+    """Each warp halves its numbers until all are zero; then each does as many rounds as its first lane says."""
+
+    @T.prim_func
+    def main(A: T.Tensor((n,), "int32"), B: T.Tensor((n,), "int32"), C: T.Tensor((n,), "int32")):
+        with T.Kernel(1, threads=n):
+            tx = T.get_thread_binding()
+            x = T.alloc_var("int32")
+            rounds = T.alloc_var("int32", init=0)
+            x = A[tx]
+            while T.any_sync(x > 0) != 0:
+                x = x // 2
+                rounds += 1
+            B[tx] = rounds
+            for i in T.serial(A[tx // 32 * 32]):
+                x += T.shfl_sync(A[tx], i % 32)
+            C[tx] = x
+
+    return main
+
+
+def test_votes_on_loops() -> None:
+    a = random_integers(96, low=0, high=10)
+    a[:32].clamp_(max=1)
+    a[40], a[80], a[32], a[64] = 1000, 100, 35, 0
+    rows = a.numpy().reshape(3, 32)
+    rounds = np.repeat([int(row.max()).bit_length() for row in rows], 32)
+    sums = np.repeat([sum(int(row[i % 32]) for i in range(row[0])) for row in rows], 32)
+    tensors = {"A": a, "B": torch.zeros_like(a), "C": torch.zeros_like(a)}
+    check(votes_on_loops(96), tensors, {"B": rounds, "C": sums}, thorough=True)

@@ -356,6 +356,67 @@ For tx < 8
     )
 
 
+def test_rounds_that_warps_do_for_themselves() -> None:
+    """A loop in which only lanes of a warp meet goes on as long as some thread does."""
+    assert (
+        changed("""
+block s: shared int32[8]
+block x: local int32[1]
+Threads tx < 8
+  Put x[0] = tx // 4
+  While x[0] < n
+    Put s[tx] = x[0]
+    Barrier, of a warp
+    If s[tx] > 1
+      Jump break
+    Put x[0] = s[tx - tx % 4] + 1
+    Barrier, of a warp
+  Put B[tx] = x[0]
+""")
+        == """
+block s: shared int32[8]
+block x: local int32[8, 1]
+block here: local bool[8]
+block going: local bool[]
+block here_kept: local bool[8]
+block here_kept_1: local bool[8]
+block there_kept: local bool[8]
+For tx < 8
+  Put x[tx, 0] = tx // 4
+  Put here[tx] = x[tx, 0] < n
+  If here[tx]
+    Put going[] = true
+While going[]
+  Put going[] = false
+  For tx < 8
+    Let here.1: bool = here[tx]
+    Put here_kept[tx] = here.1
+  For tx < 8
+    If here_kept[tx]
+      Put s[tx] = x[tx, 0]
+  For tx < 8
+    Let here.1: bool = here_kept[tx] and s[tx] > 1
+    Put here_kept_1[tx] = here.1
+  For tx < 8
+    If here_kept_1[tx]
+      Put here[tx] = false
+  For tx < 8
+    Let there: bool = here_kept[tx] and not(here_kept_1[tx])
+    Put there_kept[tx] = there
+  For tx < 8
+    If there_kept[tx]
+      Put x[tx, 0] = s[tx - tx % 4] + 1
+  For tx < 8
+    If here[tx]
+      Put here[tx] = x[tx, 0] < n
+    If here[tx]
+      Put going[] = true
+For tx < 8
+  Put B[tx] = x[tx, 0]
+"""
+    )
+
+
 # --- what all do together, and what all do the same -----------------------------------------------
 
 

@@ -97,6 +97,7 @@ STATEMENTS: dict[c.CodeStmt, str] = {
     c.Threads(((TX, 128), (J, 2)), (c.Put(at(S, tx), TWO),)): "Threads tx < 128, j < 2\n  Put s[tx] = 2.0",
     c.Jump("return"): "Jump return",
     c.Barrier(HERE): "Barrier  # user.py:7",
+    c.Barrier(HERE, of_warp=True): "Barrier, of a warp  # user.py:7",
     c.Show('a "b"\n# c:3', (n, TWO)): 'Show "a \\"b\\"\\n# c:3", n, 2.0',
     c.Show("alone", ()): 'Show "alone"',
     c.Check(at(ONE), "it holds"): 'Check one[], "it holds"',

@@ -156,9 +156,13 @@ class Threads:
 
 @dataclass(frozen=True)
 class Barrier:
-    """Threads that get here wait for each other: all those that do, in a branch that others do not take."""
+    """Threads that get here wait for each other: all those that do, in a branch that others do not take.
+
+    `of_warp`: those of a warp, while other warps may be elsewhere.
+    """
 
     location: Location | None = None
+    of_warp: bool = False
 
 
 @dataclass(frozen=True)

@@ -220,7 +220,7 @@ _FORMS = (
         "Update {op:word} {target:place} by {value:value}(?, where it is {expected:value}?)(?, old {old:new}?)",
     ),
     Form(code.Threads, "Threads {axes:axes}"),
-    Form(code.Barrier, "Barrier"),
+    Form(code.Barrier, "Barrier{of_warp?, of a warp}"),
     Form(code.Show, "Show {text:string}{values:values}"),
     Form(code.Check, "Check {condition:value}, {text:string}"),
 )

@@ -329,7 +329,7 @@ class CodeLifter:
             return ()
         op = operator(call)
         if op in _BARRIERS:
-            return (Barrier(location),)
+            return (Barrier(location, of_warp=op == "tl.sync_warp"),)
         if op in CALLS:
             return CALLS[op](self, call)
         if op in _NOTHING:

@@ -91,7 +91,7 @@ def laid_down(lifter: CodeLifter, value: Value) -> Callable[[Value], Place]:
     block = lifter.declared.temporary("lanes", value.dtype, (_count(lifter),), Memory.SHARED)
     lifter.before(
         Put(Place(block, (thread_number(lifter),)), value, lifter.location),
-        Barrier(lifter.location),
+        Barrier(lifter.location, of_warp=True),
     )
     return lambda number: Place(block, (number,))
 
@@ -132,7 +132,7 @@ def _combined(
     lifter.before(Put(result, start, where))
     lifter.before(For(lane, ZERO, whole(min(group, count)), step, location=where))
     if present is not None:
-        lifter.before(Barrier(where), Put(present(me), Constant(0, "bool"), where))
+        lifter.before(Barrier(where, of_warp=True), Put(present(me), Constant(0, "bool"), where))
     return result
 
 

@@ -39,6 +39,7 @@ from tilelang_tt.ir.scalar import Var
 from tilelang_tt.ir.tile import Launch, Stmt, TileProgram
 from tilelang_tt.passes.code.differences import Differences, outside_of_shared_loops, own_blocks
 from tilelang_tt.passes.code.end_turns import end_turns, returns
+from tilelang_tt.passes.code.rounds_of_warps import RoundsOfWarps
 from tilelang_tt.passes.code.split_at_barriers import plain, split_at_barriers
 from tilelang_tt.passes.code.thread_state import Body, ThreadState, used
 
@@ -82,11 +83,12 @@ class _Turns:
 
     def threads(self, threads: Threads, *, ends: bool) -> Body:
         """`ends`: nothing follows."""
-        threads = _without_single(threads)
+        warps = RoundsOfWarps(_without_single(threads), own_blocks(self.code), self.new)
+        threads = warps.changed()
         if not threads.axes or _is_the_same(threads.body, threads.axes):
             body = plain(threads.body)
         else:
-            body = _Pieces(self, threads).changed()
+            body = _Pieces(self, threads, warps.steering).changed()
         if ends or not returns(*body):
             return body
         return (For(scalar.var("turn"), _ZERO, Constant(1, "int32"), end_turns(body, self.flag)),)
@@ -123,10 +125,10 @@ def _is_the_same(body: Body, axes: tuple[tuple[Var, int], ...]) -> bool:
 class _Pieces:
     """What threads do, split at barriers."""
 
-    def __init__(self, turns: _Turns, threads: Threads) -> None:
+    def __init__(self, turns: _Turns, threads: Threads, steering: set[Buffer]) -> None:
         self.turns, self.threads = turns, threads
         own = own_blocks(turns.code)
-        self.split = split_at_barriers(threads, own)
+        self.split = split_at_barriers(threads, own, steering)
         self.state = ThreadState(self.split, threads.axes, own, turns.new)
         _check_shared(threads, self.state)
         self.blocks = turns.with_axes(self.state.blocks, self.state.extents)

@@ -15,13 +15,13 @@
                                                            If here
                                                              Put x[0] = s[31 - tx]
 
-A loop around a barrier must be the same for all threads, and so must a condition under which a thread leaves such a
+A loop around a barrier of all threads must be the same for them (see `rounds_of_warps`), and so must a condition under which a thread leaves such a
 loop, or ends before a barrier. A loop that threads share is carried out once, and is a barrier before and behind it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import NoReturn
@@ -59,14 +59,17 @@ def meets(stmt: CodeStmt) -> bool:
     return any(isinstance(one, Barrier) or is_shared(one) for one in walk((stmt,)))
 
 
-def split_at_barriers(threads: Threads, own: Mapping[Buffer, Buffer]) -> tuple[CodeStmt, ...]:
+def split_at_barriers(
+    threads: Threads, own: Mapping[Buffer, Buffer], steering: Collection[Buffer] = ()
+) -> tuple[CodeStmt, ...]:
     """The same as statements outside of threads and `Threads` without barriers; `own` are blocks of threads.
 
-    A `Jump("return")` outside of threads ends all of them.
+    A `Jump("return")` outside of threads ends all of them. `steering`: blocks that are the same for all threads, also
+    for those that do not get there.
     """
     differs = Differences(threads)
     counted = fields.rewritten(threads.body, lambda stmt: _counted(stmt, differs))
-    return _Splitter(replace(threads, body=counted), own).split()
+    return _Splitter(replace(threads, body=counted), own, steering).split()
 
 
 def _counted(stmt: CodeStmt, differs: Differences) -> tuple[CodeStmt, ...] | None:
@@ -84,8 +87,8 @@ def _counted(stmt: CodeStmt, differs: Differences) -> tuple[CodeStmt, ...] | Non
 
 
 class _Splitter:
-    def __init__(self, threads: Threads, own: Mapping[Buffer, Buffer]) -> None:
-        self.threads = threads
+    def __init__(self, threads: Threads, own: Mapping[Buffer, Buffer], steering: Collection[Buffer]) -> None:
+        self.threads, self.steering = threads, steering
         self.differs = Differences(threads)
         self.may_differ = Differences(threads, own)
         self.of_threads = {stmt.var for stmt in walk(threads.body) if isinstance(stmt, Let)}
@@ -123,7 +126,8 @@ class _Splitter:
                 self.check_same(stmt, around, stmt.start, stmt.extent)
                 return (replace(stmt, body=self.body(stmt.body, replace(around, in_loop=True))),)
             case While():
-                self.check_same(stmt, around, stmt.condition)
+                if not (isinstance(stmt.condition, Place) and stmt.condition.source in self.steering):
+                    self.check_same(stmt, around, stmt.condition)
                 return (replace(stmt, body=self.body(stmt.body, replace(around, in_loop=True))),)
             case If() if self.may_differ.holds(stmt.condition) and not _leaves(stmt, in_loop=around.in_loop):
                 return self.branch(stmt, around)

@@ -45,6 +45,7 @@ from tilelang_tt.ir.fields import children, defined, walk
 from tilelang_tt.ir.scalar import Var
 from tilelang_tt.ir.tile import Stmt, TileProgram
 from tilelang_tt.passes.code.differences import Differences, own_blocks
+from tilelang_tt.passes.code.rounds_of_warps import is_of_warps
 from tilelang_tt.passes.code.split_at_barriers import meets
 
 Body = tuple[CodeStmt, ...]
@@ -127,6 +128,7 @@ class _Waits:
             body, after = self.body((Barrier(stmt.location), *stmt.body), {}, parted=parted)
         if isinstance(stmt, While) and self.conflict(self.aged(after, stmt), own):
             body, after = (*body, Barrier(stmt.location)), {}
+        body = _of_warps(body) if is_of_warps(stmt) else body
         return replace(stmt, body=body), before | own | after
 
     def is_for_itself(self, stmt: CodeStmt, parted: bool) -> bool:
@@ -233,6 +235,12 @@ class _Waits:
                 sign = 1 if index.op == "add" else -1
                 return {var: a.get(var, 0) + sign * b.get(var, 0) for var in {*a, *b}}
         return None
+
+
+def _of_warps(body: Body) -> Body:
+    """With barriers of a warp."""
+    change = lambda stmt: (replace(stmt, of_warp=True),) if isinstance(stmt, Barrier) else None  # noqa: E731
+    return fields.rewritten(body, change)
 
 
 def _looks_up(value: Value) -> bool:
