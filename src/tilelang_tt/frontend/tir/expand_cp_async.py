@@ -4,9 +4,9 @@
     after    for e in T.Parallel(8):
                  X[r, e] = A[r, 64 + e]
 
-    before   threads 128..255: T.ptx_cp_async(access_ptr(X[r, tx * 8 - 1024]), access_ptr(A[r, tx * 8 - 1024]), 8)
-    after    for t, e in T.Parallel(128, 8):
-                 X[r, (t + 128) * 8 - 1024 + e] = A[r, (t + 128) * 8 - 1024 + e]
+    before   threads 0..127: T.ptx_cp_async(access_ptr(X[tx // 8, tx % 8 * 8]), access_ptr(A[tx // 8, tx % 8 * 8]), 8)
+    after    for i, j in T.Parallel(16, 64):
+                 X[i, j] = A[i, j]               simplified: tx = i * 8 + j // 8, element j % 8
 
 They are done at once: a program that waits for them as it should sees no difference.
 """
@@ -41,10 +41,18 @@ def spread_over_threads(stmt: tirx.Stmt, index: Var, members: Collection[int]) -
     store = _store(stmt)
     if store is None or set(members) != set(range(first, first + len(members))):
         return None
-    element, copy = store
-    thread = scalar.var("t")
-    copy = tirx.stmt_functor.substitute(copy, {index: thread + first})
-    return _looped(stmt, copy, [element, (thread, len(members))], tirx.ForKind.PARALLEL)
+    (element, count), copy = store
+    line = _threads_of_a_row(copy, len(members))
+    row, column = scalar.var("i"), scalar.var("j")
+    thread = row * line + scalar.floordiv(column, count) + first
+    copy = tirx.stmt_functor.substitute(copy, {index: thread, element: scalar.floormod(column, count)})
+    return _looped(stmt, copy, [(column, line * count), (row, len(members) // line)], tirx.ForKind.PARALLEL)
+
+
+def _threads_of_a_row(copy: tirx.Stmt, threads: int) -> int:
+    """How many threads copy side by side, as indices have it: `tx % 8 * 8`; 1: each copies for itself."""
+    divisors = [scalar.int_value(node.b) for node in scalar.nodes(copy, tirx.FloorMod)]
+    return next((divisor for divisor in divisors if divisor is not None and threads % divisor == 0), 1)
 
 
 def _expanded(func: tirx.PrimFunc, kind: tirx.ForKind, without: Collection[Var]) -> tirx.PrimFunc:
