@@ -15,8 +15,9 @@
                                                            If here
                                                              Put x[0] = s[31 - tx]
 
-A loop around a barrier of all threads must be the same for them (see `rounds_of_warps`), and so must a condition under which a thread leaves such a
-loop, or ends before a barrier. A loop that threads share is carried out once, and is a barrier before and behind it.
+A loop around a barrier of all threads must be the same for them (else `rounds_of_warps`), and so must a condition under
+which a thread leaves such a loop, or ends before a barrier. A loop that threads share is carried out once, and is a
+barrier before and behind it.
 """
 
 from __future__ import annotations
