@@ -1,7 +1,9 @@
 """Whether two blocks of the grid may store to the same elements of a tensor: part of `partition_work`.
 
     B[bx * 128 + tx] = x          no: every block has places of its own
+    B[bx // 8, bx % 8] = x        no
     B[0] = x                      yes: its place does not depend on the block
+    B[bx // 8] = x                yes: eight have the same
     B[idx[bx]] = x                yes: what a tensor says may be the same for two
     T.atomic_add(B[bx], x)        yes: atomics are for that
 
@@ -12,12 +14,19 @@ from __future__ import annotations
 
 from tilelang_tt.ir import dataflow
 from tilelang_tt.ir.buffers import Buffer, Read, Tensor
-from tilelang_tt.ir.code import Code, For, Let, Name, Place, Put, Update, Value, parts
+from tilelang_tt.ir.code import Code, Constant, For, Let, Name, Op, Place, Put, Update, Value
 from tilelang_tt.ir.fields import defined, expressions, walk
 from tilelang_tt.ir.scalar import Expr, Var, int_value, variables
 from tilelang_tt.ir.tile import Launch, Set, Store
 
 _Known = Var | Buffer
+_Form = tuple[str, tuple[Value, ...]]  # what is left of a number: all, its quotient or its remainder by another one
+_WHOLE: _Form = ("whole", ())
+_LOST: _Form = ("lost", ())
+_PARTS = {
+    **dict.fromkeys(("floor_div", "trunc_div"), "quotient"),
+    **dict.fromkeys(("floor_mod", "trunc_mod"), "remainder"),
+}
 
 
 def may_meet(code: Code, blocks: tuple[tuple[Var, Expr], ...]) -> bool:
@@ -65,18 +74,36 @@ class _Dependences:
         self.sources.setdefault(known, []).extend(values)
 
     def separates(self, target: Place, blocks: set[Var]) -> bool:
-        """Whether the place depends on every one of the block indices, and on nothing that is looked up."""
-        found, seen = set[Var](), set[_Known]()
-        waiting = list(target.indices)
+        """Whether the place tells all block indices apart, and depends on nothing that is looked up."""
+        found: dict[Var, set[_Form]] = {var: set() for var in blocks}
+        seen = set[tuple[_Known, _Form]]()
+        waiting: list[tuple[Value, _Form]] = [(index, _WHOLE) for index in target.indices]
         while waiting:
-            for part in parts(waiting.pop()):
-                known = part.var if isinstance(part, Name) else part.source if isinstance(part, Place) else None
-                if isinstance(known, Tensor) or known in self.looked_up:
-                    return False
-                if known is None or known in seen:
-                    continue
-                seen.add(known)
-                if known in blocks:
-                    found.add(known)
-                waiting += self.sources.get(known, ())
-        return blocks <= found
+            value, form = waiting.pop()
+            if isinstance(value, Op):
+                waiting += _operands(value, form)
+            known = value.var if isinstance(value, Name) else value.source if isinstance(value, Place) else None
+            if isinstance(known, Tensor) or known in self.looked_up:
+                return False
+            if known is None or (known, form) in seen:
+                continue
+            seen.add((known, form))
+            if known in found:
+                found[known].add(form)
+            waiting += ((source, form) for source in self.sources.get(known, ()))
+        return all(map(_tells_apart, found.values()))
+
+
+def _operands(op: Op, form: _Form) -> list[tuple[Value, _Form]]:
+    """What an operation leaves of its operands."""
+    if op.op in ("add", "sub", "mul", "cast"):
+        return [(arg, form) for arg in op.args]
+    if op.op in _PARTS and form == _WHOLE and isinstance(op.args[1], Constant):
+        return [(op.args[0], (_PARTS[op.op], op.args))]
+    return [(arg, _LOST) for arg in op.args]
+
+
+def _tells_apart(forms: set[_Form]) -> bool:
+    """Of an index all is there, or its quotient and its remainder."""
+    quotients, remainders = ({of for part, of in forms if part == wanted} for wanted in ("quotient", "remainder"))
+    return _WHOLE in forms or bool(quotients & remainders)
