@@ -80,7 +80,8 @@ def test_floats_round_as_in_numpy(op: str, dtype: str) -> None:
     operands = (a,) if op in ("exp", "sqrt", "abs", "floor", "rint") else (a, b)
     with np.errstate(all="ignore"):
         narrow = [operand if dtype == "float64" else operand.astype(np.float32) for operand in operands]
-        expected = row.meaning(*narrow) if row.truth else row.meaning(*narrow).astype(dtype)
+        meaning = {"max": np.fmax, "min": np.fmin}.get(op, row.meaning)  # of a number and NaN the number
+        expected = meaning(*narrow) if row.truth else meaning(*narrow).astype(dtype)
     same(computed(op, "bool" if row.truth else dtype, *operands), expected)
 
 

@@ -17,6 +17,7 @@ from tilelang_tt.ops import ELEMENT_OPS
 from tilelang_tt.ops.scalar_code import CODE_OPS
 
 Number = Any  # a bool, an int, a np.float32 or a np.float64
+_OF_NUMBERS = {"max": np.fmax, "min": np.fmin}  # of a number and NaN the number, as a GPU has it
 _WIDE = {"float32": np.float32, "float64": np.float64}
 
 
@@ -77,7 +78,7 @@ def operation(op: str, operands: tuple[str, ...], result: str) -> Callable[..., 
     known = ELEMENT_OPS.get(op) or CODE_OPS.get(op)
     if known is None:
         raise TypeError(f"no meaning for operation '{op}' of scalar code")
-    meaning, change = known.meaning, as_type(result)
+    meaning, change = _OF_NUMBERS.get(op, known.meaning), as_type(result)
     kinds = [np.dtype(dtype).type if is_integer(dtype) else None for dtype in operands]
 
     def compute(*args: Number) -> Number:
