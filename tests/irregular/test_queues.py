@@ -112,3 +112,34 @@ def test_tickets() -> None:
     found = [0 if (at + 1) % 3 == 0 else 7 for at in range(25)]
     tensors = {"Q": torch.zeros(1, dtype=torch.int32), "B": torch.zeros(25, dtype=torch.int32)}
     check(tickets(25), tensors, {"B": found, "Q": [25 + 16]}, thorough=True)
+
+
+def table(n: int, slots: int) -> Any:
+    """Keys into a hash table, one slot further while there is another: an atomic maximum finds out and takes it."""
+
+    @T.prim_func
+    def main(K: T.Tensor((n,), "int32"), H: T.Tensor((slots,), "int32"), P: T.Tensor((n,), "int32")):
+        with T.Kernel(T.ceildiv(n, 16), threads=16) as bx:
+            at = bx * 16 + T.get_thread_binding()
+            if at < n:
+                slot = T.alloc_var("int32")
+                slot = K[at] * 7 % slots
+                while T.atomic_max(H[slot], K[at], return_prev=True) != -1:
+                    slot = (slot + 1) % slots
+                P[at] = slot
+
+    return main
+
+
+def test_hash_table() -> None:
+    keys = torch.randperm(40, generator=torch.Generator().manual_seed(1)).int() // 2
+    held, places = np.full(64, -1), []
+    for key in keys.tolist():
+        slot = key * 7 % 64
+        while held[slot] != -1:
+            held[slot] = max(held[slot], key)
+            slot = (slot + 1) % 64
+        held[slot] = key
+        places.append(slot)
+    tensors = {"K": keys, "H": torch.full((64,), -1, dtype=torch.int32), "P": torch.zeros(40, dtype=torch.int32)}
+    check(table(40, 64), tensors, {"H": held, "P": places})
