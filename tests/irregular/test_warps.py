@@ -195,3 +195,107 @@ def test_votes_on_loops() -> None:
     sums = np.repeat([sum(int(row[i % 32]) for i in range(row[0])) for row in rows], 32)
     tensors = {"A": a, "B": torch.zeros_like(a), "C": torch.zeros_like(a)}
     check(votes_on_loops(96), tensors, {"B": rounds, "C": sums}, thorough=True)
+
+
+def loops_in_branches(n: int) -> Any:
+    """One warp has a loop with shuffles, the other another one; their lengths are looked up."""
+
+    @T.prim_func
+    def main(N: T.Tensor((1,), "int32"), A: T.Tensor((n,), "int32"), B: T.Tensor((n,), "int32")):
+        with T.Kernel(1, threads=n):
+            tx = T.get_thread_binding()
+            x = T.alloc_var("int32")
+            i = T.alloc_var("int32", init=0)
+            x = A[tx]
+            if tx < 32:
+                while i < N[0]:
+                    x += T.shfl_xor(x, 1 << (i % 5))
+                    i += 1
+            else:
+                for j in T.serial(N[0]):
+                    x = x * 2 + T.shfl_sync(x, j)
+            B[tx] = x
+
+    return main
+
+
+def test_loops_in_branches() -> None:
+    a = random_integers(64, low=-9, high=9)
+    x, y = a.numpy()[:32], a.numpy()[32:]
+    for i in range(7):
+        x, y = x + x[np.arange(32) ^ 1 << i % 5], y * 2 + y[i]
+    tensors = {"N": torch.tensor([7], dtype=torch.int32), "A": a, "B": torch.zeros_like(a)}
+    check(loops_in_branches(64), tensors, {"B": np.concatenate([x, y])}, thorough=True)
+
+
+def loops_in_loops(n: int) -> Any:
+    """Loops of warps in loops of warps, with votes that end them; then all meet, several times."""
+
+    @T.prim_func
+    def main(N: T.Tensor((4,), "int32"), A: T.Tensor((n,), "int32"), B: T.Tensor((n,), "int32")):
+        with T.Kernel(1, threads=n):
+            tx = T.get_thread_binding()
+            held = T.alloc_shared((n,), "int32")
+            x = T.alloc_var("int32")
+            i = T.alloc_var("int32")
+            k = T.alloc_var("int32")
+            x = A[tx]
+            for r in T.serial(3):
+                i = N[tx // 32] + r
+                while i > 0:
+                    k = i + tx // 32
+                    while k > 0:
+                        x = (x * 3 + T.shfl_xor(x, k % 32)) % 1009
+                        k -= 2
+                        if T.any_sync(x < 8) != 0:
+                            break
+                    i -= 1
+                held[tx] = x
+                T.sync_threads()
+                x = held[n - 1 - tx]
+                T.sync_threads()
+            B[tx] = x
+
+    return main
+
+
+def test_loops_in_loops() -> None:
+    a, rounds = random_integers(128, low=0, high=999), [0, 9, 4, 13]
+    x = a.numpy().reshape(4, 32).copy()
+    for r in range(3):
+        for warp in range(4):
+            for i in range(rounds[warp] + r, 0, -1):
+                for k in range(i + warp, 0, -2):
+                    x[warp] = (x[warp] * 3 + x[warp][np.arange(32) ^ k % 32]) % 1009
+                    if (x[warp] < 8).any():
+                        break
+        x = x.ravel()[::-1].reshape(4, 32).copy()
+    tensors = {"N": torch.tensor(rounds, dtype=torch.int32), "A": a, "B": torch.zeros_like(a)}
+    check(loops_in_loops(128), tensors, {"B": x.ravel()}, thorough=True)
+
+
+def ending_threads(n: int) -> Any:
+    """Whole blocks end before a barrier, single threads behind it."""
+
+    @T.prim_func
+    def main(F: T.Tensor((4,), "int32"), A: T.Tensor((4, n), "int32"), B: T.Tensor((4, n), "int32")):
+        with T.Kernel(4, threads=n) as bx:
+            tx = T.get_thread_binding()
+            held = T.alloc_shared((n,), "int32")
+            if F[bx] == 0:
+                T.thread_return()
+            held[tx] = A[bx, tx]
+            T.sync_threads()
+            if tx % 3 == 0:
+                T.thread_return()
+            B[bx, tx] = held[n - 1 - tx]
+
+    return main
+
+
+def test_ending_threads() -> None:
+    a = random_integers(4, 40)
+    found = a.flip(1)
+    found[:, ::3], found[[0, 2]] = 0, 0
+    tensors = {"F": torch.tensor([0, 1, 0, 5], dtype=torch.int32), "A": a, "B": torch.zeros_like(a)}
+    check(ending_threads(40), tensors, {"B": found}, thorough=True)
