@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from tilelang_tt.formats import element_bits
 from tilelang_tt.ir import scalar, scalar_text
 from tilelang_tt.ir.buffers import Tensor
 from tilelang_tt.ir.code import Code, CodeStmt, Put, Update, places
@@ -92,7 +93,15 @@ def _param(param: Tensor | ScalarParam, sets: tuple[KernelSet, ...]) -> Param:
     views = [view for view in (sets[0].program.views if sets else ()) if view.param == param.param]
     accesses = {access for tensor in (param, *views) for access in _accesses(sets, tensor)}
     access: Access = "read_write" if len(accesses) == 2 else accesses.pop() if accesses else "unused"
-    return Param(param.name, "tensor", param.dtype, tuple(size(e) for e in param.shape), access, param.workspace)
+    return Param(param.name, "tensor", param.dtype, tuple(map(size, _given(param))), access, param.workspace)
+
+
+def _given(tensor: Tensor) -> tuple[Expr, ...]:
+    """The shape in which a call gives a tensor: of elements below a byte, several are one along the last axis."""
+    bits = element_bits(tensor.dtype)
+    if bits >= 8 or not tensor.shape:
+        return tensor.shape
+    return (*tensor.shape[:-1], scalar.floordiv(tensor.shape[-1], 8 // bits))
 
 
 def _tensor(program: TileProgram, tensor: Tensor, written: bool) -> TensorPlan:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from tilelang_tt.codegen.code_support import needed
-from tilelang_tt.codegen.code_values import ValuePrinter, bytes_of, flat_index, value_type, word_type
+from tilelang_tt.codegen.code_values import ValuePrinter, bytes_of, flat_index, is_half, value_type, word_type
 from tilelang_tt.codegen.cpp import Printer, in_comment
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.buffers import Buffer, Memory, Tensor
@@ -39,7 +39,7 @@ LINE_ROOM = 320  # bytes of L1 for each tensor: `Elements::room`
 def room_of(code: Code, tensors: int) -> int:
     """Bytes of L1 that scalar code needs."""
     blocks = [block for block in code.blocks if not is_variable(code, block)]
-    return sum(_aligned(math.prod(block.shape) * bytes_of(block)) for block in blocks) + tensors * LINE_ROOM
+    return sum(_aligned(bytes_of(block)) for block in blocks) + tensors * LINE_ROOM
 
 
 def is_variable(code: Code, block: Buffer) -> bool:
@@ -70,7 +70,7 @@ class CodePrinter:
             if is_variable(self.code, block):
                 continue
             places[block] = place
-            place += _aligned(math.prod(block.shape) * bytes_of(block))
+            place += _aligned(bytes_of(block))
         for block in (*places, *views):
             name, word = self.printer.identifier(block.name), word_type(block.dtype)
             self.names[block] = name
@@ -109,14 +109,26 @@ class CodePrinter:
         if isinstance(source, Buffer):
             if is_variable(self.code, source):
                 return self.names[source]
-            return self.values.from_word(f"{self.names[source]}[{self.number(place)}]", source.dtype)
-        word = f"{self.accessors[source.param]}.get<{word_type(source.dtype)}>({self.number(place)})"
+            return self.values.from_word(self.word_at(self.names[source], place), source.dtype)
+        word = self.word_at(self.accessors[source.param], place)
         text = self.values.from_word(word, source.dtype)
         return f"{self.inside(place)} ? {text} : 0" if place.unsure else text
 
+    def word_at(self, name: str, place: Place) -> str:
+        """What lies in memory at a place."""
+        dtype, number = place.source.dtype, self.number(place)
+        if is_half(dtype):
+            return self.values.call("half_of" if isinstance(place.source, Buffer) else "half_in", name, number)
+        return f"{name}[{number}]" if isinstance(place.source, Buffer) else f"{name}.get<{word_type(dtype)}>({number})"
+
     def store(self, place: Place, value: Value) -> None:
         source, line = place.source, self.printer.line
-        if isinstance(source, Tensor):
+        if is_half(source.dtype) and not (isinstance(source, Buffer) and is_variable(self.code, source)):
+            name = self.names[source] if isinstance(source, Buffer) else self.accessors[source.param]
+            function = "put_half" if isinstance(source, Buffer) else "put_half_in"
+            put = self.values.call(function, name, self.number(place), self.values.word(value))
+            line(f"if ({self.inside(place)}) {put};" if place.unsure else f"{put};")
+        elif isinstance(source, Tensor):
             word = self.values.word(value)
             put = f"{self.accessors[source.param]}.put<{word_type(source.dtype)}>({self.number(place)}, {word});"
             line(f"if ({self.inside(place)}) {put}" if place.unsure else put)

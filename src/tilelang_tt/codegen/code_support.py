@@ -46,6 +46,29 @@ struct Elements {
     }
 };"""
 
+_HALVES = """\
+// Elements of 4 bits, two to a byte, of a block in L1.
+inline uint8_t half_of(const tt_l1_ptr uint8_t* block, uint32_t index) {
+    return block[index / 2] >> index % 2 * 4 & 15;
+}
+inline void put_half(tt_l1_ptr uint8_t* block, uint32_t index, uint8_t bits) {
+    const uint32_t shift = index % 2 * 4;
+    block[index / 2] = (block[index / 2] & ~(15 << shift)) | bits << shift;
+}"""
+
+_TENSOR_HALVES = """\
+// Elements of 4 bits, two to a byte, of a tensor.
+template <typename Tensor>
+inline uint8_t half_in(Tensor& tensor, uint32_t index) {
+    return tensor.template get<uint8_t>(index / 2) >> index % 2 * 4 & 15;
+}
+template <typename Tensor>
+inline void put_half_in(Tensor& tensor, uint32_t index, uint8_t bits) {
+    const uint32_t shift = index % 2 * 4;
+    const uint8_t other = tensor.template get<uint8_t>(index / 2) & ~(15 << shift);
+    tensor.template put<uint8_t>(index / 2, other | bits << shift);
+}"""
+
 _BITS_AS = """\
 // The same bits as another type of the same size.
 template <typename To, typename From>
@@ -180,13 +203,16 @@ def _shaped(exponent: int, fraction: int, bias: int, infinite: bool, large: bool
     shape, flags = f"{exponent}, {fraction}, {bias}", [str(flag).lower() for flag in (infinite, large)]
     bits = f"narrowed<{shape}, {flags[1]}, {largest:#x}, {nan:#x}>(number)"
     no_sign = "const uint32_t bits = {}; return bits == 0x80 && number == number ? 0 : bits;"  # a zero has none
-    back = f"return widened<{shape}, {flags[0]}, {nan:#x}>(bits);"
+    none = nan if exponent + fraction >= 7 else 0xFF  # 4 bits are numbers, all of them
+    back = f"return widened<{shape}, {flags[0]}, {none:#x}>(bits);"
     return [no_sign.format(bits) if nan == 0x80 else f"return {bits};", back]
 
 
 # Name -> (text, what it needs). In this order they are printed.
 SUPPORT: dict[str, tuple[str, tuple[str, ...]]] = {
     "Elements": (_TENSOR, ()),
+    "half_of": (_HALVES, ()),
+    "half_in": (_TENSOR_HALVES, ()),
     "bits_as": (_BITS_AS, ()),
     "narrowed": (_NARROWED, ("bits_as",)),
     "widened": (_WIDENED, ("bits_as",)),
@@ -203,6 +229,7 @@ SUPPORT: dict[str, tuple[str, tuple[str, ...]]] = {
         name: (text, needs)
         for kind, word, shape in (
             ("float16", "uint16_t", (5, 10, 15, True, True, 0x7BFF, 0x7E00)),
+            ("float4_e2m1fn", "uint8_t", (2, 1, 1, False, False, 0x7, 0x7)),
             ("float8_e4m3fn", "uint8_t", (4, 3, 7, False, False, 0x7E, 0x7F)),
             ("float8_e5m2", "uint8_t", (5, 2, 15, True, False, 0x7B, 0x7F)),
             ("float8_e4m3fnuz", "uint8_t", (4, 3, 8, False, False, 0x7F, 0x80)),
@@ -216,6 +243,7 @@ SUPPORT: dict[str, tuple[str, tuple[str, ...]]] = {
         "inline float as_float8_e8m0fnu(float number) { return from_float8_e8m0fnu(to_float8_e8m0fnu(number)); }",
         ("to_float8_e8m0fnu", "from_float8_e8m0fnu"),
     ),
+    "as_int4": ("inline int8_t as_int4(int32_t number) { return int8_t(number << 4) >> 4; }", ()),
     "cut": (_CUT, ()),
     "floor_div": (_FLOOR, ()),
     "floor_mod_of": (_FLOOR_FLOATS, ()),
@@ -224,6 +252,8 @@ SUPPORT: dict[str, tuple[str, tuple[str, ...]]] = {
     "inside": (_INSIDE, ()),
 }
 ALIASES = {
+    "put_half": "half_of",
+    "put_half_in": "half_in",
     "smaller": "larger",
     "floor_mod": "floor_div",
     "wrapped_sub": "wrapped_add",

@@ -11,7 +11,7 @@ import operator
 from collections.abc import Callable
 
 from tilelang_tt.formats import element_bits
-from tilelang_tt.ir.buffers import Buffer, Tensor
+from tilelang_tt.ir.buffers import Buffer
 from tilelang_tt.ir.code import Constant, Name, Op, Place, Value
 from tilelang_tt.ir.interpret_numbers import as_type
 from tilelang_tt.ir.scalar import Var
@@ -22,7 +22,9 @@ SMALL_FLOATS = {
     "float8_e4m3": "float8_e4m3fn",
     "float8_e4m3fn": "float8_e4m3fn",
     **{kind: kind for kind in ("float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz", "float8_e8m0fnu")},
+    "float4_e2m1fn": "float4_e2m1fn",
 }
+HALVES = {"int4": "int8_t", "uint4": "uint8_t"}  # integers of 4 bits, and what they are computed in
 _WORDS = {
     "bool": "uint8_t",
     "float32": "float",
@@ -78,14 +80,19 @@ def value_type(dtype: str) -> str:
     """The C++ type that a value is computed in."""
     if is_float(dtype):
         return "double" if dtype == "float64" else "float"
-    return "bool" if dtype == "bool" else f"{dtype}_t"
+    return "bool" if dtype == "bool" else HALVES.get(dtype, f"{dtype}_t")
 
 
 def word_type(dtype: str) -> str:
     """The C++ type of an element in memory."""
     if dtype in _WORDS:
         return _WORDS[dtype]
-    return "uint8_t" if is_float(dtype) else f"{dtype}_t"
+    return "uint8_t" if is_float(dtype) or dtype in HALVES else f"{dtype}_t"
+
+
+def is_half(dtype: str) -> bool:
+    """Whether two elements lie in a byte."""
+    return element_bits(dtype) == 4
 
 
 class ValuePrinter:
@@ -166,7 +173,11 @@ class ValuePrinter:
             return self.call(f"as_{SMALL_FLOATS[dtype]}", text), _ATOM
         if dtype in ("int8", "uint8", "int16", "uint16"):
             return f"{value_type(dtype)}({text})", _ATOM
-        return text, strength
+        return (self.in_half(text, dtype), _ATOM) if dtype in HALVES else (text, strength)
+
+    def in_half(self, text: str, dtype: str) -> str:
+        """The lowest 4 bits of a whole number, as a number."""
+        return self.call("as_int4", text) if dtype == "int4" else f"uint8_t(({text}) & 15)"
 
     def float_function(self, op: str, args: list[str], dtype: str) -> str:
         if op in ("max", "min"):
@@ -220,6 +231,13 @@ class ValuePrinter:
         source, text = value.dtype, self.text(value)
         if dtype == "bool":
             return f"({text} != 0)" if isinstance(value, Name | Place) else f"(({text}) != 0)"
+        if dtype in HALVES and is_float(source):
+            low, high = (-8, 7) if dtype == "int4" else (0, 15)
+            kind = f"<{value_type(source)}>"
+            most = self.call("smaller", text, f"{high}.0f", of=kind)
+            return self.call("cut", self.call("larger", most, f"{low}.0f", of=kind), of=f"<{HALVES[dtype]}>")
+        if dtype in HALVES:
+            return self.in_half(text, dtype)
         if is_float(source) and not is_float(dtype):
             return self.call("cut", text, of=f"<{value_type(dtype)}>")
         if dtype in SMALL_FLOATS and source not in (dtype,):
@@ -238,10 +256,12 @@ class ValuePrinter:
         """A value as it lies in memory."""
         if value.dtype in SMALL_FLOATS:
             return self.call(f"to_{SMALL_FLOATS[value.dtype]}", self.text(value))
-        return self.text(value)
+        return f"uint8_t(({self.text(value)}) & 15)" if value.dtype in HALVES else self.text(value)
 
     def from_word(self, text: str, dtype: str) -> str:
         """What lies in memory as a value."""
+        if dtype in HALVES:
+            return self.in_half(text, dtype)
         return self.call(f"from_{SMALL_FLOATS[dtype]}", text) if dtype in SMALL_FLOATS else text
 
 
@@ -283,6 +303,6 @@ def flat_index(place: Place, text: Callable[[Value, int], str], extents: list[st
     return result
 
 
-def bytes_of(source: Tensor | Buffer) -> int:
-    sizes = {"uint8_t": 1, "int8_t": 1, "uint16_t": 2, "int16_t": 2, "double": 8, "int64_t": 8, "uint64_t": 8}
-    return sizes.get(word_type(source.dtype), 4)
+def bytes_of(block: Buffer) -> int:
+    """Bytes of a block in L1."""
+    return -(-math.prod(block.shape) * element_bits(block.dtype) // 8)

@@ -29,15 +29,14 @@ _MEMORY = {
     "local": Memory.LOCAL,
     "local.var": Memory.LOCAL,
 }
-# Bytes of an element of each type that scalar code knows.
-BYTES = {
-    **dict.fromkeys(("bool", "int8", "uint8"), 1),
-    **dict.fromkeys(("float8_e4m3", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz"), 1),
-    "float8_e8m0fnu": 1,
-    **dict.fromkeys(("int16", "uint16", "float16", "bfloat16"), 2),
-    **dict.fromkeys(("int32", "uint32", "float32"), 4),
-    **dict.fromkeys(("int64", "uint64", "float64"), 8),
-}
+# The types that scalar code knows.
+TYPES = frozenset(
+    """
+    bool int4 uint4 int8 uint8 int16 uint16 int32 uint32 int64 uint64
+    float4_e2m1fn float8_e4m3 float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu
+    float16 bfloat16 float32 float64
+    """.split()  # noqa: SIM905
+)
 
 
 class Declarations:
@@ -193,12 +192,12 @@ def element_type(buffer: tirx.Buffer) -> str:
     dtype = SAME_TYPE.get(str(buffer.dtype), str(buffer.dtype))
     name, _, count = dtype.partition("x")
     dtype = name if count.isdigit() else dtype
-    if dtype not in BYTES:
+    if dtype not in TYPES:
         raise UnsupportedError(
             "TT110",
             f"'{buffer.name}' has dtype {dtype}, which this version does not support",
             location=location_of(buffer),
-            help=f"use one of {', '.join(BYTES)}",
+            help=f"use one of {', '.join(sorted(TYPES))}",
         )
     return dtype
 

@@ -12,6 +12,7 @@ Then one core does all blocks, one after the other in the order of the grid, so 
 
 from __future__ import annotations
 
+from tilelang_tt.formats import element_bits
 from tilelang_tt.ir import dataflow
 from tilelang_tt.ir.buffers import Buffer, Read, Tensor
 from tilelang_tt.ir.code import Code, Constant, For, Let, Name, Op, Place, Put, Update, Value
@@ -36,6 +37,8 @@ def may_meet(code: Code, blocks: tuple[tuple[Var, Expr], ...]) -> bool:
     known = _Dependences(code)
     several = {var for var, extent in blocks if int_value(extent) != 1}
     targets = [stmt.target for stmt in stmts if isinstance(stmt, Put) and isinstance(stmt.target.source, Tensor)]
+    if any(element_bits(target.dtype) < 8 for target in targets):
+        return True  # a byte holds elements of two blocks
     return any(not known.separates(target, several) for target in targets)
 
 
