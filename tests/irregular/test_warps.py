@@ -299,3 +299,38 @@ def test_ending_threads() -> None:
     found[:, ::3], found[[0, 2]] = 0, 0
     tensors = {"F": torch.tensor([0, 1, 0, 5], dtype=torch.int32), "A": a, "B": torch.zeros_like(a)}
     check(ending_threads(40), tensors, {"B": found}, thorough=True)
+
+
+def ending_early(n: int) -> Any:
+    """Threads end before the others meet, because of where they are or of what they hold."""
+
+    @T.prim_func
+    def main(A: T.Tensor((n,), "int32"), B: T.Tensor((n,), "int32"), C: T.Tensor((n,), "uint64")):
+        with T.Kernel(1, threads=64):
+            tx = T.get_thread_binding()
+            held = T.alloc_shared((64,), "int32")
+            x = T.alloc_var("int32")
+            held[tx] = 0
+            T.sync_threads()
+            if tx >= n:
+                T.thread_return()
+            x = A[tx]
+            if x < 0:
+                B[tx] = 77
+                T.thread_return()
+            held[tx] = x
+            T.sync_threads()
+            C[tx] = T.ballot(x > 3)
+            B[tx] = held[n - 1 - tx] + 1
+
+    return main
+
+
+def test_ending_early() -> None:
+    a = random_integers(50, low=-9, high=9)
+    x, held = a.numpy(), a.numpy().clip(0)
+    warps = [range(at // 32 * 32, min(50, at // 32 * 32 + 32)) for at in range(50)]
+    votes = [sum(1 << j % 32 for j in warp if x[j] > 3) for warp in warps]
+    tensors = {"A": a, "B": torch.zeros_like(a), "C": torch.zeros(50, dtype=torch.uint64)}
+    found = {"B": np.where(x < 0, 77, held[::-1] + 1), "C": np.where(x < 0, 0, votes)}
+    check(ending_early(50), tensors, found, thorough=True)

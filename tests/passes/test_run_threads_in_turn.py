@@ -356,6 +356,40 @@ For tx < 8
     )
 
 
+def test_threads_that_end_before_others_meet() -> None:
+    assert (
+        changed("""
+block s: shared int32[8]
+Threads tx < 8
+  Put s[tx] = tx
+  If A[tx] < 0
+    Put B[tx] = 7
+    Jump return
+  Barrier
+  Put B[tx] = s[7 - tx]
+""")
+        == """
+block s: shared int32[8]
+block here_kept: local bool[8]
+block there_kept: local bool[8]
+For tx < 8
+  Put s[tx] = tx
+For tx < 8
+  Let here: bool = A[tx] < 0
+  Put here_kept[tx] = here
+For tx < 8
+  If here_kept[tx]
+    Put B[tx] = 7
+For tx < 8
+  Let there: bool = not(here_kept[tx])
+  Put there_kept[tx] = there
+For tx < 8
+  If there_kept[tx]
+    Put B[tx] = s[7 - tx]
+"""
+    )
+
+
 def test_rounds_that_warps_do_for_themselves() -> None:
     """A loop in which only lanes of a warp meet goes on as long as some thread does."""
     assert (
@@ -713,7 +747,7 @@ HELP = "\n  help: put conditions on what single threads do between barriers, not
             "error[TT160]: an operation of all threads under a condition that differs from thread to thread" + HELP,
         ),
         (
-            "If A[tx] < 4\n  Jump return\nBarrier",
+            "For i < 4\n  If x[0] < i\n    Put x[0] = tx\n    Jump return\nBarrier",
             "error[TT160]: a thread skips a barrier under a condition that differs from thread to thread" + HELP,
         ),
         (

@@ -15,6 +15,7 @@
 
 with barriers between what one thread writes and all read. The loop goes on as long as some thread does. A thread that
 breaks out of it is not here any more. Barriers of all threads are not in such loops: there all do the same rounds.
+Behind where some threads end, the others go on in a branch of theirs.
 """
 
 from __future__ import annotations
@@ -65,7 +66,20 @@ class RoundsOfWarps:
         self.steering: set[Buffer] = set()  # what says whether a loop goes on: false but in the loop
 
     def changed(self) -> Threads:
-        return replace(self.threads, body=self.body(self.threads.body, parted=False))
+        return replace(self.threads, body=self.body(self.without_ends(self.threads.body), parted=False))
+
+    def without_ends(self, body: Body) -> Body:
+        """Where some threads end before others meet, what follows is a branch of the others."""
+        for place, stmt in enumerate(body):
+            rest = body[place + 1 :]
+            if not isinstance(stmt, If) or not any(isinstance(one, Barrier) for one in walk(rest)):
+                continue
+            last = stmt.then[-1] if stmt.then else None
+            only = sum(isinstance(one, Jump) for one in walk((stmt,))) == 1
+            if isinstance(last, Jump) and last.kind == "return" and only and self.may_differ.holds(stmt.condition):
+                others = self.without_ends((*stmt.otherwise, *rest))
+                return (*body[:place], replace(stmt, then=stmt.then[:-1], otherwise=others))
+        return body
 
     def body(self, body: Body, *, parted: bool) -> Body:
         """`parted`: only some threads get here."""

@@ -133,6 +133,9 @@ class _Splitter:
             case If() if self.may_differ.holds(stmt.condition) and not _leaves(stmt, in_loop=around.in_loop):
                 return self.branch(stmt, around)
             case If():
+                ending = next((one for one in walk((stmt,)) if isinstance(one, Jump) and one.kind == "return"), None)
+                if ending is not None and self.may_differ.holds(stmt.condition):
+                    self.refuse(stmt, ending)
                 self.check_same(stmt, around, stmt.condition)
                 then, otherwise = (self.body(arm, around) for arm in (stmt.then, stmt.otherwise))
                 return (replace(stmt, then=then, otherwise=otherwise),)
