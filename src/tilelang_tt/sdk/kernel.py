@@ -237,7 +237,10 @@ class _Reader:
         if lists:
             pairs = [self.template_argument(a, scope) for a in lists[0].named_children if a.type != "comment"]
             template, written = tuple(k for k, _ in pairs), tuple(t for _, t in pairs)
-        name = re.sub(r"<.*", "", text_of(callee), flags=re.DOTALL)
+        if callee.type == "lambda_expression":
+            self.inside([callee], scope)
+            return "any"
+        name = re.sub(r"<.*", "", text_of(callee), flags=re.DOTALL).strip()  # `a < b || c > (d)` looks like one
         if name.rsplit("::", 1)[-1] in _CASTS:
             wanted = base_kind(written[0])
             return "pointer" if "*" in written[0] else ("any" if scope.get(wanted) else wanted)
