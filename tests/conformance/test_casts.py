@@ -178,3 +178,25 @@ def test_powers_of_two_by_their_bits(setting: tuple[str, str]) -> None:
     x = torch.exp2(torch.rand(32, 64, generator=torch.Generator().manual_seed(0)) * 40 - 20)
     x[0] = torch.exp2(torch.arange(64) - 32.0)
     assert torch.equal(run(main, setting, x), torch.exp2(x.double().log2().ceil()).float())
+
+
+@pytest.mark.parametrize(("dtype", "largest"), [("float8_e4m3fn", 448.0), ("float8_e5m2", 57344.0)])
+def test_infinities_become_the_largest_float8(dtype, largest):
+    """With their signs: x - (x - y) of an infinity would be NaN."""
+
+    @T.prim_func
+    def main(A: T.Tensor((32, 32), "float32"), B: T.Tensor((32, 32), dtype)):
+        with T.Kernel(1, threads=128):
+            x = T.alloc_shared((32, 32), "float32")
+            y = T.alloc_shared((32, 32), dtype)
+            T.copy(A, x)
+            for i, j in T.Parallel(32, 32):
+                y[i, j] = T.cast(x[i, j] * 2.0, dtype)
+            T.copy(y, B)
+
+    a = torch.linspace(-100, 100, 1024).reshape(32, 32)
+    a[0, :2] = torch.tensor([float("inf"), -float("inf")])
+    b = torch.zeros(32, 32).to(getattr(torch, dtype))
+    tilelang.compile(main, target="tenstorrent")(a, b)
+    wanted = (a * 2).clamp(-largest, largest).to(getattr(torch, dtype))
+    assert torch.equal(b.float(), wanted.float())

@@ -272,6 +272,8 @@ def constant(number: Constant) -> str:
     if not is_float(dtype):
         return _whole(int(number.value), dtype)
     suffix, value = "" if dtype == "float64" else "f", float(as_type(dtype)(number.value))
+    if dtype == "float8_e8m0fnu" and number.value > 0:
+        value = 2.0 ** math.ceil(math.log2(number.value))  # powers of two are rounded up, as a cast rounds them
     if math.isnan(value):
         return f'__builtin_nan{suffix}("")'
     if math.isinf(value):

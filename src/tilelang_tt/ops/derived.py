@@ -91,7 +91,9 @@ def round_half_away(x: ElementExpr) -> ElementExpr:
 
 
 def to_float8(x: ElementExpr, dtype: str) -> ElementExpr:
-    """x rounded to an 8-bit float type."""
+    """x rounded to an 8-bit float type; an infinity that is written out stays one, if the type has it."""
+    if isinstance(x, Number) and math.isinf(x.value) and FLOAT8[dtype] == "e5m2":
+        return x
     return DERIVED[f"to_float8_{FLOAT8[dtype]}"].tree(x)
 
 
@@ -101,12 +103,12 @@ def _to_few_bits(x: ElementExpr, bits: int, lowest: int, largest: float) -> Elem
     Both roundings are to nearest even: a sum whose last place is the wanted one rounds there, and the large part is
     taken away again without loss.
     """
+    x = clamp(x, Number(-largest), Number(largest))
     spread = apply("mul", x, Number(2.0 ** (24 - bits) + 1))
     normal = apply("sub", spread, apply("sub", spread, x))
     shift = Number(1.5 * 2.0 ** (23 + lowest + 1 - bits))
     subnormal = apply("sub", apply("add", x, shift), shift)
-    rounded = apply("where", apply("lt", apply("abs", x), Number(2.0**lowest)), subnormal, normal)
-    return clamp(rounded, Number(-largest), Number(largest))
+    return apply("where", apply("lt", apply("abs", x), Number(2.0**lowest)), subnormal, normal)
 
 
 def to_float8_e4m3(x: ElementExpr) -> ElementExpr:
