@@ -93,3 +93,17 @@ def test_product_of_int4():
     tilelang.compile(main, target="tenstorrent")(a, b, c)
     left, right = numbers_of(a, "int4"), numbers_of(b, "int4")
     assert np.array_equal(c.numpy(), (left @ right.T).astype(np.int32))
+
+
+def test_sums_wrap_and_a_size_may_come_first():
+    """Twice 7 and twice 5 do not fit int4. The number that the grid is computed from is the first argument."""
+
+    @T.prim_func
+    def main(n: T.int32, A: T.Tensor((COLS,), "int4"), B: T.Tensor((COLS,), "float32")):
+        with T.Kernel(n, threads=32) as bx:
+            at = bx * 32 + T.get_thread_binding()
+            B[at] = T.cast(A[at] + A[at], "float32")
+
+    a, b = torch.full((COLS // 2,), 0x57, dtype=torch.int8), torch.zeros(COLS)
+    tilelang.compile(main, target="tenstorrent")(COLS // 32, a, b)
+    assert b.tolist() == [-2.0, -6.0] * (COLS // 2)

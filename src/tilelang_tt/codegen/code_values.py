@@ -10,6 +10,7 @@ import math
 import operator
 from collections.abc import Callable
 
+from tilelang_tt.diagnostics import UnsupportedError
 from tilelang_tt.formats import element_bits
 from tilelang_tt.ir.buffers import Buffer
 from tilelang_tt.ir.code import Constant, Name, Op, Place, Value
@@ -144,7 +145,8 @@ class ValuePrinter:
         args = [self.text(arg, index=index) for arg in op.args]
         if is_float(kind):
             return self.rounded(self.float_function(op.op, args, kind), _ATOM, op.dtype, exact=op.op in _EXACT)
-        return self.whole_function(op, args), _ATOM
+        text = self.whole_function(op, args)
+        return (self.in_half(text, op.dtype) if op.dtype in HALVES else text), _ATOM
 
     def interval(self, value: Value) -> Interval | None:
         """The numbers that an int32 may be, if it is computed from known ones without wrapping around."""
@@ -192,7 +194,7 @@ class ValuePrinter:
             text = _FORMULAS[op].format(*(f"({arg})" for arg in args))
             return f"({text.replace('0f', '0') if dtype == 'float64' else text})"
         if op not in _LIBRARY:
-            raise NotImplementedError(op)
+            raise _no_form(op, dtype)
         return f"std::{op}({', '.join(args)})"
 
     def whole_function(self, op: Op, args: list[str]) -> str:
@@ -223,7 +225,7 @@ class ValuePrinter:
                 return "false"
             case "isfinite":
                 return "true"
-        raise NotImplementedError(op.op)
+        raise _no_form(op.op, op.args[0].dtype)
 
     # --- conversions ------------------------------------------------------------------------------
 
@@ -263,6 +265,14 @@ class ValuePrinter:
         if dtype in HALVES:
             return self.in_half(text, dtype)
         return self.call(f"from_{SMALL_FLOATS[dtype]}", text) if dtype in SMALL_FLOATS else text
+
+
+def _no_form(op: str, dtype: str) -> UnsupportedError:
+    return UnsupportedError(
+        "TT134",
+        f"'{op}' of {dtype} has no form in scalar code in this version",
+        help="docs/reference/operations.md lists the supported operations",
+    )
 
 
 def constant(number: Constant) -> str:

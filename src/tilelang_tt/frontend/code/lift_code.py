@@ -57,7 +57,7 @@ from tilelang_tt.ir.code import (
 )
 from tilelang_tt.ir.fields import walk
 from tilelang_tt.ir.scalar import Expr, Var
-from tilelang_tt.ir.tile import Launch, ScalarParam, TileProgram
+from tilelang_tt.ir.tile import Launch, TileProgram
 from tilelang_tt.options import Options
 
 _KERNEL = "tilelang_root"
@@ -98,9 +98,6 @@ class _Function:
         extents += [extent for launch in launches for _, extent in launch.blocks]
         sizes = tuple(dict.fromkeys(var for extent in extents for var in scalar.variables(extent)))
         params += tuple(tensor for tensor in tensors if tensor.workspace)
-        params = tuple(one for one in params if not (isinstance(one, ScalarParam) and one.var in sizes)) + tuple(
-            one for one in params if isinstance(one, ScalarParam) and one.var in sizes
-        )
         views = tuple(tensor for tensor in tensors if tensor not in params)
         return TileProgram(self.name, params, sizes, tuple(launches), self.options, views=views)
 
@@ -149,7 +146,8 @@ class _Function:
         declared.blocks, declared.views = {}, {}
         block = stmt.block if isinstance(stmt, tirx.SBlockRealize) else None
         given = block.annotations.get("tl.launch_threads", _THREADS) if block is not None else _THREADS
-        axes = {var: extent or int(given[axis]) for var, (axis, extent) in threads.items()}
+        in_order = sorted(threads.items(), key=lambda item: item[1])  # x, y, z
+        axes = {var: extent or int(given[axis]) for var, (axis, extent) in in_order}
         lifter = CodeLifter(declared, axes, location)
         with ExitStack() as ranges:
             for var, extent in (*blocks, *((var, scalar.const(count)) for var, count in axes.items())):
@@ -305,7 +303,7 @@ class CodeLifter:
     def loop(self, stmt: tirx.For) -> tuple[CodeStmt, ...]:
         var, location = stmt.loop_var, self.location
         if stmt.thread_binding is not None:
-            index = next(iter(axis for axis in self.threads if _tag(stmt).endswith(str(axis.name)[-1])), None)
+            index = dict(zip("xyz", self.threads, strict=False)).get(_tag(stmt)[-1])
             if index is None:
                 raise UnsupportedError("TT111", f"a loop bound to {_tag(stmt)}", location=location, help="use T.Kernel")
             return (Let(var, Name(index, "int32"), location), *self.body(stmt.body))
