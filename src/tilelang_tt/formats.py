@@ -49,6 +49,10 @@ INTEGER_FORMATS = frozenset(("Int32", "UInt32", "UInt16", "UInt8"))
 FLAT_PAGE_BYTES = 4096  # of a tensor without tiles, whose elements follow each other in the bytes of their own type
 
 
+def is_float(dtype: str) -> bool:
+    return dtype.startswith(("float", "bfloat"))
+
+
 def element_bits(dtype: str) -> int:
     """Bits of an element type, by the name that TileLang gives it."""
     if dtype == "bool":

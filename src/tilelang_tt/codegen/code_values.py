@@ -11,7 +11,7 @@ import operator
 from collections.abc import Callable
 
 from tilelang_tt.diagnostics import UnsupportedError
-from tilelang_tt.formats import element_bits
+from tilelang_tt.formats import element_bits, is_float
 from tilelang_tt.ir.buffers import Buffer
 from tilelang_tt.ir.code import Constant, Name, Op, Place, Value
 from tilelang_tt.ir.interpret_numbers import as_type
@@ -71,10 +71,6 @@ _FORMULAS = {
     "sigmoid": "1.0f / (1.0f + std::exp(-{0}))",
 }
 _EXACT = frozenset(("max", "min", "abs", "where", "neg", "floor", "ceil", "trunc", "rint", "round", "copysign"))
-
-
-def is_float(dtype: str) -> bool:
-    return dtype.startswith(("float", "bfloat"))
 
 
 def value_type(dtype: str) -> str:

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 from tvm import tirx
 
 from tilelang_tt.diagnostics import UnsupportedError
-from tilelang_tt.frontend.code.values import cast, is_float
+from tilelang_tt.formats import is_float
+from tilelang_tt.frontend.code.values import cast
 from tilelang_tt.frontend.lift_expression import operator
 from tilelang_tt.frontend.lift_operands import box, matched
 from tilelang_tt.ir import scalar
@@ -60,6 +61,12 @@ def at(starts: list[Expr], steps: list[Expr]) -> list[Expr]:
     return [scalar.simplify(start + step) for start, step in zip(starts, steps, strict=True)]
 
 
+def _along(steps: list[Expr], extents: list[Expr], others: list[Expr]) -> list[Expr]:
+    """The same steps in a box with other axes of length 1."""
+    walked = iter(step for step, extent in zip(steps, extents, strict=True) if scalar.int_value(extent) != 1)
+    return [scalar.const(0) if scalar.int_value(extent) == 1 else next(walked) for extent in others]
+
+
 def assign(lifter: CodeLifter, target: Place, value: Value) -> Put:
     return Put(target, cast(value, target.dtype), lifter.location)
 
@@ -71,8 +78,7 @@ def _copy(lifter: CodeLifter, call: tirx.Call) -> tuple[CodeStmt, ...]:
     (source, low, extents), (target, there, others) = map(box, matched(call, lifter.location))
 
     def body(steps: list[Expr]) -> tuple[CodeStmt, ...]:
-        walked = iter(step for step, extent in zip(steps, extents, strict=True) if scalar.int_value(extent) != 1)
-        turned = [scalar.const(0) if scalar.int_value(extent) == 1 else next(walked) for extent in others]
+        turned = _along(steps, extents, others)
         taken = lifter.element(source, at(low, steps))
         return (assign(lifter, lifter.element(target, at(there, turned)), taken),)
 
@@ -92,12 +98,12 @@ def _transpose(lifter: CodeLifter, call: tirx.Call) -> tuple[CodeStmt, ...]:
 
 
 def _fill(lifter: CodeLifter, call: tirx.Call) -> tuple[CodeStmt, ...]:
-    (target, there, extents), filling = box(call.args[0]), lifter.value(call.args[1])
+    return _filled(lifter, call.args[0], lifter.value(call.args[1]))
 
-    def body(steps: list[Expr]) -> tuple[CodeStmt, ...]:
-        return (assign(lifter, lifter.element(target, at(there, steps)), filling),)
 
-    return loops(lifter, extents, body)
+def _filled(lifter: CodeLifter, region: tirx.Call, filling: Value) -> tuple[CodeStmt, ...]:
+    target, there, extents = box(region)
+    return loops(lifter, extents, lambda steps: (assign(lifter, lifter.element(target, at(there, steps)), filling),))
 
 
 def _im2col(lifter: CodeLifter, call: tirx.Call) -> tuple[CodeStmt, ...]:
@@ -228,10 +234,10 @@ def _scan(lifter: CodeLifter, call: tirx.Call) -> tuple[CodeStmt, ...]:
 
 
 def _reducer_init(lifter: CodeLifter, call: tirx.Call) -> tuple[CodeStmt, ...]:
-    target, there, extents = box(call.args[0])
-    kind = lifter.reducers[target.data]
-    start = lifter.value(call.args[1]) if len(call.args) > 1 else neutral(kind, str(target.dtype))
-    return loops(lifter, extents, lambda steps: (assign(lifter, lifter.element(target, at(there, steps)), start),))
+    if len(call.args) > 1:
+        return _fill(lifter, call)
+    target = box(call.args[0])[0]
+    return _filled(lifter, call.args[0], neutral(lifter.reducers[target.data], str(target.dtype)))
 
 
 def _reducer_update(lifter: CodeLifter, call: tirx.Call) -> tuple[CodeStmt, ...]:
@@ -244,13 +250,7 @@ def _reducer_update(lifter: CodeLifter, call: tirx.Call) -> tuple[CodeStmt, ...]
 def _finalize(lifter: CodeLifter, call: tirx.Call) -> tuple[CodeStmt, ...]:
     if len(call.args) == 1 or isinstance(call.args[1], tirx.IntImm):
         return ()
-    (source, low, extents), (target, there, _) = box(call.args[0]), box(call.args[1])
-
-    def body(steps: list[Expr]) -> tuple[CodeStmt, ...]:
-        taken = lifter.element(source, at(low, steps))
-        return (assign(lifter, lifter.element(target, at(there, steps)), taken),)
-
-    return loops(lifter, extents, body)
+    return _copy(lifter, call)
 
 
 def _atomic_tile(lifter: CodeLifter, call: tirx.Call) -> tuple[CodeStmt, ...]:
@@ -261,8 +261,7 @@ def _atomic_tile(lifter: CodeLifter, call: tirx.Call) -> tuple[CodeStmt, ...]:
     source, low, others = (target, there, extents) if number is not None else box(call.args[0])
 
     def body(steps: list[Expr]) -> tuple[CodeStmt, ...]:
-        walked = iter(step for step, extent in zip(steps, extents, strict=True) if scalar.int_value(extent) != 1)
-        turned = [scalar.const(0) if scalar.int_value(extent) == 1 else next(walked) for extent in others]
+        turned = _along(steps, extents, others)
         where = lifter.element(target, at(there, steps))
         taken = number if number is not None else lifter.element(source, at(low, turned))
         return (Update(where, op, cast(taken, where.dtype), location=lifter.location),)

@@ -13,6 +13,7 @@ from typing import Protocol
 from tvm import tirx
 
 from tilelang_tt.diagnostics import Location, UnsupportedError
+from tilelang_tt.formats import is_float
 from tilelang_tt.frontend.lift_expression import COMPARED, SAME_TYPE, operator
 from tilelang_tt.frontend.refuse_gpu_code import GPU_ONLY
 from tilelang_tt.ir.code import CodeStmt, Constant, Name, Op, Place, Value
@@ -226,10 +227,6 @@ def pointed(pointer: tirx.PrimExpr) -> tirx.PrimExpr:
     if isinstance(inner, tirx.BufferLoad):
         return inner
     raise unsupported(pointer, None)
-
-
-def is_float(dtype: str) -> bool:
-    return dtype.startswith(("float", "bfloat"))
 
 
 def _type(expr: tirx.PrimExpr) -> str:
