@@ -276,7 +276,7 @@ def print_files(program: TileProgram, sets: tuple[KernelSet, ...]) -> dict[str, 
             file = f"{prefix}{kernel.role.value}.cpp"
             title = f"{kernel.role.value} of '{kernels.launch.name}' for {program.options.chip.title}"
             if is_code(kernel):
-                printer = print_code(kernel, file, title, kernels.launch.blocks)
+                printer = print_code(kernel, file, title, kernels)
             elif kernel.role is Role.COMPUTE:
                 printer = print_compute(kernel, file, title, program.options)
             else:

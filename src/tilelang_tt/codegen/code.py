@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from tilelang_tt.codegen.code_support import needed
+from tilelang_tt.codegen.code_tensors import TensorPrinter
 from tilelang_tt.codegen.code_values import ValuePrinter, bytes_of, flat_index, is_half, value_type, word_type
 from tilelang_tt.codegen.cpp import Printer, in_comment
 from tilelang_tt.ir import scalar
@@ -31,6 +32,7 @@ from tilelang_tt.ir.code import (
     places,
 )
 from tilelang_tt.ir.fields import walk
+from tilelang_tt.ir.layout import TensorLayout
 
 ALIGNED = 64  # of blocks in L1
 LINE_ROOM = 320  # bytes of L1 for each tensor: `Elements::room`
@@ -53,12 +55,12 @@ def _aligned(size: int) -> int:
 
 
 class CodePrinter:
-    def __init__(self, printer: Printer, code: Code, accessors: dict[int, str]) -> None:
+    def __init__(self, printer: Printer, code: Code, tensors: Mapping[Tensor, TensorLayout]) -> None:
         self.printer, self.code = printer, code
-        self.accessors = accessors  # number of a parameter -> the name of its elements
         self.names: dict[Buffer, str] = {}
         self.prints = self.asserts = False  # whether it has T.print, T.device_assert
         self.values = ValuePrinter(printer.name, self.load)
+        self.tensors = TensorPrinter(printer, self.values, tensors, self.index)
 
     # --- declarations -----------------------------------------------------------------------------
 
@@ -91,49 +93,27 @@ class CodePrinter:
         return self.values.text(value, outer, index=True)
 
     def number(self, place: Place) -> str:
-        extents = [self.printer.expr(e) if not isinstance(e, int) else str(e) for e in place.source.shape]
-        extents = [extent if extent.isalnum() else f"({extent})" for extent in extents]
-        return flat_index(place, self.index, extents)
-
-    def inside(self, place: Place) -> str:
-        """The condition under which an element is in its tensor."""
-        tests = []
-        for axis in place.unsure:
-            extent = place.source.shape[axis]
-            text = str(extent) if isinstance(extent, int) else self.printer.expr(extent)
-            tests.append(self.values.call("inside", self.index(place.indices[axis]), text))
-        return " && ".join(tests)
+        return flat_index(place, self.index, list(map(str, place.source.shape)))
 
     def load(self, place: Place) -> str:
         source = place.source
-        if isinstance(source, Buffer):
-            if is_variable(self.code, source):
-                return self.names[source]
-            return self.values.from_word(self.word_at(self.names[source], place), source.dtype)
-        word = self.word_at(self.accessors[source.param], place)
-        text = self.values.from_word(word, source.dtype)
-        return f"{self.inside(place)} ? {text} : 0" if place.unsure else text
-
-    def word_at(self, name: str, place: Place) -> str:
-        """What lies in memory at a place."""
-        dtype, number = place.source.dtype, self.number(place)
-        if is_half(dtype):
-            return self.values.call("half_of" if isinstance(place.source, Buffer) else "half_in", name, number)
-        return f"{name}[{number}]" if isinstance(place.source, Buffer) else f"{name}.get<{word_type(dtype)}>({number})"
+        if isinstance(source, Tensor):
+            return self.tensors.load(place)
+        if is_variable(self.code, source):
+            return self.names[source]
+        name, number = self.names[source], self.number(place)
+        word = self.values.call("half_of", name, number) if is_half(source.dtype) else f"{name}[{number}]"
+        return self.values.from_word(word, source.dtype)
 
     def store(self, place: Place, value: Value) -> None:
         source, line = place.source, self.printer.line
-        if is_half(source.dtype) and not (isinstance(source, Buffer) and is_variable(self.code, source)):
-            name = self.names[source] if isinstance(source, Buffer) else self.accessors[source.param]
-            function = "put_half" if isinstance(source, Buffer) else "put_half_in"
-            put = self.values.call(function, name, self.number(place), self.values.word(value))
-            line(f"if ({self.inside(place)}) {put};" if place.unsure else f"{put};")
-        elif isinstance(source, Tensor):
-            word = self.values.word(value)
-            put = f"{self.accessors[source.param]}.put<{word_type(source.dtype)}>({self.number(place)}, {word});"
-            line(f"if ({self.inside(place)}) {put}" if place.unsure else put)
+        if isinstance(source, Tensor):
+            self.tensors.store(place, value)
         elif is_variable(self.code, source):
             line(f"{self.names[source]} = {self.values.text(value)};")
+        elif is_half(source.dtype):
+            put = self.values.call("put_half", self.names[source], self.number(place), self.values.word(value))
+            line(f"{put};")
         else:
             line(f"{self.names[source]}[{self.number(place)}] = {self.values.word(value)};")
 

@@ -6,31 +6,32 @@ from dataclasses import replace
 
 from tilelang_tt.codegen.code import LINE_ROOM, CodePrinter, support
 from tilelang_tt.codegen.cpp import Printer, in_comment
+from tilelang_tt.ir.buffers import Tensor
 from tilelang_tt.ir.cb import CbCall
-from tilelang_tt.ir.code import Code
+from tilelang_tt.ir.code import Code, places
 from tilelang_tt.ir.fields import walk
-from tilelang_tt.ir.kernel import ArgKind, For, Kernel, KernelStmt, Let
+from tilelang_tt.ir.kernel import ArgKind, For, Kernel, KernelSet, KernelStmt, Let
 from tilelang_tt.ir.movement import Barrier
-from tilelang_tt.ir.scalar import Expr, Var, int_value
+from tilelang_tt.ir.scalar import int_value
 
 _SUPPORT = "// support"
 
 
-def print_code(kernel: Kernel, file: str, title: str, blocks: tuple[tuple[Var, Expr], ...]) -> Printer:
-    """`blocks`: the indices of the grid, and their extents."""
-    printer = _CodeKernel(file, kernel, blocks)
+def print_code(kernel: Kernel, file: str, title: str, kernels: KernelSet) -> Printer:
+    printer = _CodeKernel(file, kernel, kernels)
     printer.file_of(title)
     return printer
 
 
 class _CodeKernel(Printer):
-    def __init__(self, file: str, kernel: Kernel, blocks: tuple[tuple[Var, Expr], ...]) -> None:
+    def __init__(self, file: str, kernel: Kernel, kernels: KernelSet) -> None:
         super().__init__(file)
         self.kernel = kernel
+        self.accessors: dict[Tensor, tuple[str, str]] = {}  # names of what knows where the pages of a tensor are
         codes = [stmt for stmt in walk(kernel.body) if isinstance(stmt, Code)]
-        names = {tensor.param: self.identifier(tensor.name) for tensor in kernel.tensors}
-        self.code = CodePrinter(self, codes[0], names)
-        grid = {var: int_value(extent) for var, extent in blocks}
+        layouts = {tensor: kernels.program.layouts[tensor] for tensor in kernel.tensors}
+        self.code = CodePrinter(self, codes[0], layouts)
+        grid = {var: int_value(extent) for var, extent in kernels.launch.blocks}
         self.code.values.between |= {var: (0, extent - 1) for var, extent in grid.items() if extent is not None}
 
     def file_of(self, title: str) -> None:
@@ -65,6 +66,7 @@ class _CodeKernel(Printer):
         offset = "0"
         for tensor in self.kernel.tensors:
             args, pages = self.identifier(f"{tensor.name}_args"), self.identifier(f"{tensor.name}_pages")
+            self.accessors[tensor] = args, pages
             self.line(f"constexpr auto {args} = TensorAccessorArgs<{offset}>();")
             self.line(f"const auto {pages} = TensorAccessor({args}, {self.addresses[tensor]});")
             offset = f"{args}.next_compile_time_args_offset()"
@@ -74,11 +76,11 @@ class _CodeKernel(Printer):
         (cb,) = self.cbs
         self.line(f"const uint32_t {scratch} = get_write_ptr({self.cbs[cb]});")
         for number, tensor in enumerate(self.kernel.tensors):
-            name, pages = self.code.accessors[tensor.param], f"{tensor.name}_pages"
-            pages = next(text for text in self.scopes[0].values() if text == pages)
-            self.code.values.used["Elements"] = None
             place = f"{scratch} + {number * LINE_ROOM}" if number else scratch
-            self.line(f"Elements<decltype({pages})> {name}{{{pages}, {place}}};")
+            self.code.tensors.declare(tensor, *self.accessors[tensor], place)
+        sources = (place.source for stmt in walk(self.code.code.body) for place in places(stmt))
+        for source in dict.fromkeys(source for source in sources if isinstance(source, Tensor)):
+            self.code.tensors.count(source)
         self.code.blocks(scratch, len(self.kernel.tensors))
         self.code.variables()
 

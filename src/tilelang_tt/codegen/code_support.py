@@ -11,9 +11,9 @@ from collections.abc import Iterable
 _TENSOR = """\
 // A tensor whose elements are read and written one at a time. A line of it is kept in L1; behind it is room for an
 // element on its way out.
-template <typename Pages>
+template <typename Pages, uint32_t page_bytes = 4096>
 struct Elements {
-    static constexpr uint32_t page_bytes = 4096, line_bytes = 256, none = 0xffffffff;
+    static constexpr uint32_t line_bytes = page_bytes % 256 == 0 ? 256 : 128, none = 0xffffffff;
     static constexpr uint32_t room = line_bytes + 64;
 
     const Pages& pages;
@@ -45,6 +45,45 @@ struct Elements {
         writing = true;
     }
 };"""
+
+_TILES = """\
+// A tensor that lies as the tile engines want it. Tiles of 2048 bytes hold bfloat16, others numbers of 32 bits, and so
+// do rows, whose next 16 columns follow at once. An element is there in each of `rows` rows and `cols` columns.
+template <typename Pages, uint32_t page_bytes, uint32_t rows = 1, uint32_t cols = 1, uint32_t next_columns = 256>
+struct Tiles {
+    static constexpr bool narrow = page_bytes == 2048 && next_columns == 256;
+    Elements<Pages, page_bytes> elements;
+
+    template <typename Word>
+    Word get(uint32_t index) {
+        if constexpr (narrow) {
+            return from_bfloat16(elements.template get<uint16_t>(index));
+        } else {
+            return elements.template get<Word>(index);
+        }
+    }
+
+    template <typename Word>
+    void put(uint32_t index, Word value) {
+        for (uint32_t row = 0; row < rows; ++row) {
+            for (uint32_t col = 0; col < cols; ++col) {
+                const uint32_t at = index + row / 16 * 512 + row % 16 * 16 + col / 16 * next_columns + col % 16;
+                if constexpr (narrow) {
+                    elements.put(at, to_bfloat16(value));
+                } else {
+                    elements.put(at, value);
+                }
+            }
+        }
+    }
+};"""
+
+_IN_TILES = """\
+// The number of an element of matrices in 32 x 32 tiles: four faces of 16 x 16 make a tile, two beside two.
+inline uint32_t in_tiles(uint32_t matrix, uint32_t row, uint32_t col, uint32_t row_tiles, uint32_t col_tiles) {
+    const uint32_t tile = (matrix * row_tiles + row / 32) * col_tiles + col / 32;
+    return tile * 1024 + row % 32 / 16 * 512 + col % 32 / 16 * 256 + row % 16 * 16 + col % 16;
+}"""
 
 _HALVES = """\
 // Elements of 4 bits, two to a byte, of a block in L1.
@@ -225,6 +264,8 @@ SUPPORT: dict[str, tuple[str, tuple[str, ...]]] = {
         "inline float as_bfloat16(float number) { return from_bfloat16(to_bfloat16(number)); }",
         ("to_bfloat16", "from_bfloat16"),
     ),
+    "Tiles": (_TILES, ("Elements", "to_bfloat16", "from_bfloat16")),
+    "in_tiles": (_IN_TILES, ()),
     **{
         name: (text, needs)
         for kind, word, shape in (

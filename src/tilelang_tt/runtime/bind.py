@@ -91,13 +91,21 @@ def bind(
 ) -> Call:
     plan = as_float32(declared) if numerics == "exact" else declared
     chip = ARCHS[plan.arch]
+    by_elements = plan.by_elements
     address, offset = DRAM_BASE, 0
     slots: list[TensorSlot] = []
     for tensor in plan.tensors:
         pages = evaluate(tensor.batch, sizes) * evaluate(tensor.row_tiles, sizes) * evaluate(tensor.col_tiles, sizes)
         data = pages * tensor.page_bytes
         place = TensorRun(
-            tensor.name, "dram", address, tensor.page_bytes, pages, offset, offset + round_up(data), flat=tensor.flat
+            tensor.name,
+            "dram",
+            address,
+            tensor.page_bytes,
+            pages,
+            offset,
+            offset + round_up(data),
+            flat=tensor.flat or tensor.name in by_elements,
         )
         slots.append(TensorSlot(tensor, place))
         address += round_up(-(-pages // chip.dram_banks) * tensor.page_bytes)

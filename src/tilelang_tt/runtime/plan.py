@@ -210,6 +210,12 @@ class Plan:
     def tensor(self, name: str) -> TensorPlan:
         return next(tensor for tensor in self.tensors if tensor.name == name)
 
+    @property
+    def by_elements(self) -> frozenset[str]:
+        """Tensors of which scalar code reads or writes single elements."""
+        kernels = (kernel for launch in self.launches for kernel in launch.kernels if kernel.scalar)
+        return frozenset(arg.accessor for kernel in kernels for arg in kernel.compile_time_args if arg.accessor)
+
     def access(self, tensor: TensorPlan) -> Access:
         """What kernels do with the tensor as it lies here."""
         param = self.params[tensor.param]

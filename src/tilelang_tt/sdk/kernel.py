@@ -188,6 +188,9 @@ class _Reader:
             return self.name(node, scope)
         if kind == "call_expression":
             return self.call(node, scope, constant)
+        if kind == "lambda_expression":
+            self.inside(node.children, Scope(scope))
+            return "any"
         if kind == "field_expression":
             argument = node.child_by_field_name("argument")
             if argument is not None:

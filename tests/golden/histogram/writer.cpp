@@ -8,9 +8,9 @@ constexpr uint32_t cb_scratch = tt::CBIndex::c_0;  // 4096 bytes for lines of te
 
 // A tensor whose elements are read and written one at a time. A line of it is kept in L1; behind it is room for an
 // element on its way out.
-template <typename Pages>
+template <typename Pages, uint32_t page_bytes = 4096>
 struct Elements {
-    static constexpr uint32_t page_bytes = 4096, line_bytes = 256, none = 0xffffffff;
+    static constexpr uint32_t line_bytes = page_bytes % 256 == 0 ? 256 : 128, none = 0xffffffff;
     static constexpr uint32_t room = line_bytes + 64;
 
     const Pages& pages;

@@ -57,7 +57,7 @@ inline float& element(Tile& tile, uint32_t row, uint32_t col) {
 struct Tensor {
     char name[64];
     bool dram = true, sharded = false;
-    bool flat = false;  // no tiles: cores may write different bytes of one page
+    bool flat = false;  // used by elements: cores may write different bytes of one page
     uint32_t address = 0, page_bytes = 0, pages = 0;
     uint32_t banks = 0, slots = 0;  // sharded: slots of every bank
     uint8_t* bytes = nullptr;       // DRAM only

@@ -73,10 +73,10 @@ void require_arrived(const Span& far, uint32_t bytes) {
            static_cast<unsigned long long>(far.page), far.tensor->name, who->x, who->y, line);
 }
 
-// A line of a flat tensor may hold elements that other cores write, if this kernel does not look at them, which is not
-// seen.
+// A part of a page that is used by elements may hold some that other cores write, if this kernel does not look at them,
+// which is not seen.
 void note_tensor_read(const Span& far, uint32_t bytes) {
-    if (far.tensor->flat) return;
+    if (far.tensor->flat && (bytes < far.tensor->page_bytes || device.launch->connected())) return;
     if (!device.launch->connected()) return note_read(far);
     require_arrived(far, bytes);
     order_tensor_read(far, bytes);

@@ -29,7 +29,7 @@ Named name_of(uint8_t number) {
            static_cast<unsigned long long>(far.page), far.tensor->name, mine, theirs, name_of(other).text);
 }
 
-// Of a flat tensor each byte belongs to the core that writes it.
+// Of a tensor that is used by elements each byte belongs to the core that writes it.
 void note_flat_write(const Span& far, uint32_t bytes) {
     Tensor& tensor = *far.tensor;
     const uint8_t own = own_number();
@@ -41,7 +41,9 @@ void note_flat_write(const Span& far, uint32_t bytes) {
                "orders the two", static_cast<unsigned long long>(at % tensor.page_bytes),
                static_cast<unsigned long long>(far.page), tensor.name, name_of(before).text);
     }
-    __atomic_store_n(&tensor.writers[far.page], own, __ATOMIC_RELAXED);
+    __atomic_store_n(&tensor.writers[far.page], own, __ATOMIC_SEQ_CST);
+    const uint8_t reader = __atomic_load_n(&tensor.readers[far.page], __ATOMIC_SEQ_CST);
+    if (reader != 0 && reader != own) report_race(far, "written", "read", reader);
 }
 
 // Large tensors, many launches: of the bytes only those of written pages are cleared.

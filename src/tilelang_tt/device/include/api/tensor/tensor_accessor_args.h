@@ -82,7 +82,9 @@ struct TensorAccessorArgs {
     constexpr uint32_t get_rank() const { return RankCT; }
     constexpr uint32_t get_num_banks() const { return NumBanksCT; }
 
-    uint32_t get_aligned_page_size() const { return page_size_is_crta ? common(crta_offset()) : AlignedPageSize; }
+    constexpr uint32_t get_aligned_page_size() const {
+        return page_size_is_crta ? common(crta_offset()) : AlignedPageSize;
+    }
     uint32_t tensor_shape(uint32_t axis) const {
         return tensor_shape_is_crta ? common(crta_offset() + axis) : compiled(TensorShapeCTAOffset + axis);
     }
