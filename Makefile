@@ -43,8 +43,9 @@ ttnn-table: $(STAMP)  ## the same, and write its results to docs/ttnn_results.md
 	UPDATE_TTNN_TABLE=1 $(BIN)/pytest -v -rs tests/ttnn/real/check_ttnn.py tests/ttnn/real/check_failures.py tests/ttnn/real/check_calls.py
 
 COUNT ?= 100
-random: $(STAMP)  ## new random tile programs: device, interpreter and TileLang's CPU backend agree; COUNT=500 for more
-	RANDOM_PROGRAMS=$(COUNT) $(BIN)/pytest -s tests/conformance/test_tile_programs.py tests/conformance/test_typed_programs.py
+random: $(STAMP)  ## new random programs: tiles, types, threads; device, interpreter and a reference agree; COUNT=500 for more
+	RANDOM_PROGRAMS=$(COUNT) $(BIN)/pytest -s tests/conformance/test_tile_programs.py \
+	    tests/conformance/test_typed_programs.py tests/conformance/test_thread_programs.py
 
 support: $(STAMP)  ## operations x types x layouts, measured where tests/conformance/support.txt has no line; docs/reference/support.md
 	$(BIN)/python tests/conformance/support_table.py

@@ -73,7 +73,9 @@ def scalar_code(dtype, results, operations):
 
 def run(dtype, operations):
     a, b = numbers(dtype, 1), numbers(dtype, 2)
-    b = np.where(b == 0, np.ones_like(b), b) if dtype in INTEGERS else b  # nobody divides by zero
+    if dtype in INTEGERS:
+        b = np.where(b == 0, np.ones_like(b), b)  # nobody divides by zero
+        b[0] = b.dtype.type(0) - b.dtype.type(1)  # the least number by -1
     c = as_torch(np.zeros((len(operations), COUNT), numpy_type(dtype)), dtype)
     scalar_code(dtype, len(operations), operations)(as_torch(a, dtype), as_torch(b, dtype), c)
     return a, b, as_numpy(c, dtype)
@@ -111,13 +113,14 @@ def test_arithmetic_of_integers(dtype):
 @pytest.mark.parametrize("dtype", ["int8", "int32", "uint32", "int64"])
 def test_divisions_of_integers(dtype):
     """// and % round down; T.truncdiv and T.truncmod towards zero."""
-    a, b, got = run(dtype, [T.floordiv, T.floormod, T.truncdiv, T.truncmod, T.max, T.min])
+    operations = [T.floordiv, T.floormod, T.truncdiv, T.truncmod, T.max, T.min]
+    a, b, got = run(dtype, [*operations, lambda a, b: T.cast(a >= T.floormod(a, b), dtype)])
     with np.errstate(all="ignore"):
         down = np.where((a == np.iinfo(a.dtype).min) & (b.astype(np.float64) == -1), a, a // b)
         rest = (a - down * b).astype(a.dtype)
         cut = (down + ((rest != 0) & ((a < 0) != (b < 0)))).astype(a.dtype)
         left = (a - cut * b).astype(a.dtype)
-    for number, wanted in enumerate((down, rest, cut, left, np.maximum(a, b), np.minimum(a, b))):
+    for number, wanted in enumerate((down, rest, cut, left, np.maximum(a, b), np.minimum(a, b), a >= rest)):
         assert same(got[number], wanted.astype(a.dtype)).all(), number
 
 

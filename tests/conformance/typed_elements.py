@@ -37,6 +37,7 @@ import numpy as np
 SIGNED, UNSIGNED = ("int8", "int16", "int32"), ("uint8", "uint16", "uint32")
 INTEGERS = (*SIGNED, *UNSIGNED)
 FLOATS = ("float32", "bfloat16", "float16")
+ALL_FLOATS = (*FLOATS, "float64")  # those of scalar code
 
 COMPARISONS: dict[str, Callable[..., Any]] = {
     "<": np.less,
@@ -127,7 +128,7 @@ class Number:
     def text(self) -> str:
         if self.dtype == "bool":
             return f"T.bool({self.number})"
-        if self.dtype in INTEGERS:
+        if self.dtype not in ALL_FLOATS:
             return f"T.{self.dtype}({self.number})"
         texts = {"inf": "T.infinity('float32')", "-inf": "-T.infinity('float32')"}
         return f'T.cast({texts.get(str(self.number), f"T.float32({self.number!r})")}, "{self.dtype}")'
@@ -153,7 +154,7 @@ class Binary:
 
     def value(self, values: Values) -> Any:
         compute = (BINARY | COMPARISONS | LOGIC)[self.op]
-        if self.op in EXTREMES and self.dtype in FLOATS:
+        if self.op in EXTREMES and self.dtype in ALL_FLOATS:
             compute = partial(values.reading.extreme, self.op)
         return values.reading.rounded(compute(self.left.value(values), self.right.value(values)), self.dtype)
 

@@ -25,7 +25,7 @@ from tilelang_tt.frontend.refuse_gpu_code import GPU_ONLY, HARMLESS
 MODULES = (refused_language, refused_integers, refused_elements, refused_gpu, refused_blocks)
 
 
-OF_TEXTS = {"TT160", "TT161"}  # refused on the text of scalar code: tests/passes/test_run_threads_in_turn.py
+OF_TEXTS = {"TT160", "TT161"}  # refused on the text of scalar code: tests/passes/test_threads_refused.py
 
 
 def refusal_of(func: Any, arch: str = "wormhole_b0", **options: Any) -> TenstorrentError:

@@ -63,12 +63,44 @@ def test_directions_of_loops() -> None:
     check(directions(30), tensors, {"B": b, "C": found}, thorough=True)
 
 
+def bounds(n: int) -> Any:
+    """Bounds that are bits of a number, or a choice."""
+
+    @T.prim_func
+    def main(B: T.Tensor((n,), "int32"), C: T.Tensor((n,), "int32")):
+        with T.Kernel(1, threads=n):
+            tx = T.get_thread_binding()
+            b = T.alloc_var("int32", init=0)
+            c = T.alloc_var("int32", init=0)
+            for i in T.serial(tx & 3, tx & 7):
+                b = b * 10 + i
+            for i in T.serial(T.if_then_else(tx % 3 == 0, 2, 4), T.if_then_else(tx % 2 == 0, 5, 7)):
+                c = c * 10 + i
+            B[tx] = b
+            C[tx] = c
+
+    return main
+
+
+def test_bounds_of_loops() -> None:
+    def digits(low: int, high: int) -> int:
+        return int("0" + "".join(map(str, range(low, high))))
+
+    b = [digits(x & 3, x & 7) for x in range(32)]
+    c = [digits(2 if x % 3 == 0 else 4, 5 if x % 2 == 0 else 7) for x in range(32)]
+    check(bounds(32), {"B": zeros(32), "C": zeros(32)}, {"B": b, "C": c}, thorough=True)
+
+
 def wrapping(n: int) -> Any:
-    """Products of small indices that pass the ends of their types."""
+    """Products of small indices that pass the ends of their types; a constant that only uint64 has."""
 
     @T.prim_func
     def main(
-        B: T.Tensor((n,), "int32"), C: T.Tensor((n,), "uint32"), D: T.Tensor((n,), "int64"), E: T.Tensor((n,), "int8")
+        B: T.Tensor((n,), "int32"),
+        C: T.Tensor((n,), "uint32"),
+        D: T.Tensor((n,), "int64"),
+        E: T.Tensor((n,), "int8"),
+        F: T.Tensor((n,), "uint64"),
     ):
         with T.Kernel(T.ceildiv(n, 32), threads=32) as bx:
             tx = T.get_thread_binding()
@@ -81,6 +113,7 @@ def wrapping(n: int) -> Any:
                 for i in T.serial(at):
                     total += T.cast(i * 3, "int8")
                 E[at] = total
+                F[at] = T.uint64(2**64 - 3) - T.cast(at, "uint64")
 
     return main
 
@@ -92,6 +125,7 @@ def test_wrapping_indices() -> None:
         "C": (at % 32 - at * 3).astype(np.uint32),
         "D": at * 3000000000 + (at * 50000 * 50000).astype(np.int32),
         "E": (100 + np.cumsum(at * 3) - at * 3).astype(np.int8),
+        "F": np.uint64(2**64 - 3) - at.astype(np.uint64),
     }
     tensors = {name: torch.from_numpy(np.zeros_like(array)) for name, array in found.items()}
     check(wrapping(77), tensors, found, thorough=True)

@@ -10,7 +10,7 @@ from tilelang_tt.ir.text_program import tile_text
 from tilelang_tt.passes.code.run_threads_in_turn import run_threads_in_turn
 from tilelang_tt.passes.code.wait_for_shared_blocks import wait_for_shared_blocks
 
-from .test_run_threads_in_turn import HEAD, Writer, program
+from .thread_code import HEAD, Writer, program
 
 
 def waiting(body: str) -> str:

@@ -175,7 +175,7 @@ class CodePrinter:
 
     def loop(self, stmt: For) -> None:
         printer, kind = self.printer, value_type(str(stmt.var.dtype))
-        start, extent = self.index(stmt.start), self.index(stmt.extent, 8)
+        start, extent = self.index(stmt.start, 7), self.index(stmt.extent, 8)
         if any(isinstance(part, Place) for part in places(stmt)):
             extent = self.once(kind, stmt.extent)
             start = self.once(kind, stmt.start) if not isinstance(stmt.start, Constant) else start

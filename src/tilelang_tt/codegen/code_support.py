@@ -204,18 +204,27 @@ inline Whole cut(Float number) {
 }"""
 
 _FLOOR = """\
-// Division that rounds down, also below zero.
+// Division that rounds down, also below zero. The least number by -1 wraps around.
 template <typename Whole>
 inline Whole floor_div(Whole a, Whole b) {
-    return a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0);
+    return b == -1 ? Whole(0 - uint64_t(a)) : a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0);
 }
 template <typename Whole>
 inline Whole floor_mod(Whole a, Whole b) {
-    return a - floor_div(a, b) * b;
+    const Whole rest = b == -1 ? 0 : a % b;
+    return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
 }"""
 
+_TRUNCATED = """\
+// Division that rounds towards zero. The least number by -1 wraps around.
+template <typename Whole>
+inline Whole trunc_div(Whole a, Whole b) { return b == -1 ? Whole(0 - uint64_t(a)) : a / b; }
+template <typename Whole>
+inline Whole trunc_mod(Whole a, Whole b) { return b == -1 ? 0 : a % b; }"""
+
 _FLOOR_FLOATS = """\
-inline float floor_mod_of(float a, float b) { return a - std::floor(a / b) * b; }"""
+template <typename Float>
+inline Float floor_mod_of(Float a, Float b) { return a - std::floor(a / b) * b; }"""
 
 _ORDER = """\
 // The larger and the smaller of two; of a number and NaN the number.
@@ -287,6 +296,7 @@ SUPPORT: dict[str, tuple[str, tuple[str, ...]]] = {
     "as_int4": ("inline int8_t as_int4(int32_t number) { return int8_t(number << 4) >> 4; }", ()),
     "cut": (_CUT, ()),
     "floor_div": (_FLOOR, ()),
+    "trunc_div": (_TRUNCATED, ()),
     "floor_mod_of": (_FLOOR_FLOATS, ()),
     "larger": (_ORDER, ()),
     "wrapped_add": (_WRAPPED, ()),
@@ -297,6 +307,7 @@ ALIASES = {
     "put_half_in": "half_in",
     "smaller": "larger",
     "floor_mod": "floor_div",
+    "trunc_mod": "trunc_div",
     "wrapped_sub": "wrapped_add",
     "wrapped_mul": "wrapped_add",
 }

@@ -134,7 +134,7 @@ class ValuePrinter:
         if op.op in _INFIX:
             inner = index and op.op not in ("bit_and", "bit_or", "bit_xor")
             return self.infix(_INFIX[op.op], op, index=inner)
-        plain = index or op.op.startswith("trunc") or (kind == "int32" and self.interval(op) is not None)
+        plain = index or _divides_plainly(op) or (kind == "int32" and self.interval(op) is not None)
         if op.op in _ARITHMETIC and (is_float(kind) or plain):
             text, strength = self.infix(_ARITHMETIC[op.op], op, index=index)
             return self.rounded(text, strength, op.dtype)
@@ -185,7 +185,7 @@ class ValuePrinter:
         if op == "floor_div":
             return f"std::floor(({args[0]}) / ({args[1]}))"
         if op == "floor_mod":
-            return self.call("floor_mod_of", *args)
+            return self.call("floor_mod_of", *args, of=f"<{value_type(dtype)}>")
         if op in _FORMULAS:
             text = _FORMULAS[op].format(*(f"({arg})" for arg in args))
             return f"({text.replace('0f', '0') if dtype == 'float64' else text})"
@@ -198,6 +198,8 @@ class ValuePrinter:
         match op.op:
             case "add" | "sub" | "mul":
                 return self.call(f"wrapped_{op.op}", *args, of=f"<{kind}>")
+            case "trunc_div" | "trunc_mod":
+                return self.call(op.op, *args, of=f"<{kind}>")
             case "floor_div" | "floor_mod":
                 if kind.startswith("u"):
                     return f"{kind}(({args[0]}) {'/' if op.op == 'floor_div' else '%'} ({args[1]}))"
@@ -261,6 +263,13 @@ class ValuePrinter:
         if dtype in HALVES:
             return self.in_half(text, dtype)
         return self.call(f"from_{SMALL_FLOATS[dtype]}", text) if dtype in SMALL_FLOATS else text
+
+
+def _divides_plainly(op: Op) -> bool:
+    """Whether C++'s own division has no case without a meaning: the least number by -1."""
+    divisor = op.args[-1]
+    never = isinstance(divisor, Constant) and divisor.value != -1
+    return op.op in ("trunc_div", "trunc_mod") and (never or op.dtype.startswith("u") or is_float(op.dtype))
 
 
 def _no_form(op: str, dtype: str) -> UnsupportedError:

@@ -190,6 +190,8 @@ def _call(lifter: Lifter, call: tirx.Call) -> Value:
         return _choice(lifter, *args)
     if name == "infinity":
         return Constant(math.inf, dtype)
+    if name == "large_uint_imm":  # a uint64 above the largest int64, in two halves
+        return Constant(int(args[0]) | int(args[1]) << 32, dtype)
     if name in ("likely", "__ldg"):
         return value(lifter, pointed(args[0]) if name == "__ldg" else args[0])
     if name == "reinterpret":
