@@ -41,9 +41,11 @@ _FORMATS: dict[str, str] = {
 # Element types of tensors and blocks, as TileLang names them.
 DTYPES = ("float16", *(dtype for dtype in _FORMATS if dtype not in ("bfloat8_b", "int64")))
 STEERING_DTYPES = ("int64",)  # more of them, for tensors whose elements steer and do nothing else
+STORED = frozenset((*DTYPES, *STEERING_DTYPES))  # types of tensors that may lie in tiles
 INTEGERS = frozenset(("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32"))
 # Floats of 8 bits by the layout of those bits; the others are stored, but nothing rounds to them.
 FLOAT8 = {"float8_e4m3": "e4m3", "float8_e4m3fn": "e4m3", "float8_e5m2": "e5m2"}
+BLOCK_FORMATS = frozenset(("Bfp8_b", "Bfp4_b"))  # sixteen numbers share an exponent
 INTEGER_FORMATS = frozenset(("Int32", "UInt32", "UInt16", "UInt8"))
 
 FLAT_PAGE_BYTES = 4096  # of a tensor without tiles, whose elements follow each other in the bytes of their own type

@@ -8,7 +8,8 @@ the verifier, which checks that. `explain` shows the program after each.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from tilelang_tt import costs
@@ -19,13 +20,13 @@ from tilelang_tt.codegen.dataflow import print_dataflow
 from tilelang_tt.codegen.host import host_program
 from tilelang_tt.compiled import PLAN_FILE, Compiled
 from tilelang_tt.diagnostics import ResourceError, UnsupportedError
-from tilelang_tt.frontend.code.lift_code import lift_code
-from tilelang_tt.frontend.lift import lift
+from tilelang_tt.frontend.lift_function import lift_function
+from tilelang_tt.frontend.tir.select_launches import count_launches, select_launches
 from tilelang_tt.ir.kernel import KernelSet
 from tilelang_tt.ir.layout import Role
 from tilelang_tt.ir.text_kernel import kernel_text
 from tilelang_tt.ir.text_program import tile_text
-from tilelang_tt.ir.tile import TileProgram
+from tilelang_tt.ir.tile import Launch, TileProgram
 from tilelang_tt.options import Options
 from tilelang_tt.passes.a_metadata.align_operands import align_operands
 from tilelang_tt.passes.a_metadata.attach_tensor_accessors import attach_tensor_accessors
@@ -49,9 +50,8 @@ from tilelang_tt.passes.c_tile.separate_roles import separate_roles
 from tilelang_tt.passes.c_tile.start_sums import start_sums
 from tilelang_tt.passes.code.lay_flat import lay_flat
 from tilelang_tt.passes.code.run_threads_in_turn import run_threads_in_turn
-from tilelang_tt.passes.code.split_code import split_code
 from tilelang_tt.passes.code.wait_for_shared_blocks import wait_for_shared_blocks
-from tilelang_tt.passes.code.warn_of_scalar_code import has_no_meaning, warn_of_scalar_code
+from tilelang_tt.passes.code.warn_of_scalar_code import Refusal, has_no_meaning, warn_of_scalar_code
 from tilelang_tt.passes.d_split.configure_tensor_accessors import configure_tensor_accessors
 from tilelang_tt.passes.d_split.insert_engine_calls import insert_engine_calls
 from tilelang_tt.passes.d_split.load_tables import load_tables
@@ -97,14 +97,17 @@ from tilelang_tt.passes.raise_elements.raise_to_tiles import raise_to_tiles
 from tilelang_tt.passes.raise_elements.split_axes import split_axes
 from tilelang_tt.passes.raise_elements.split_by_condition import split_by_condition
 from tilelang_tt.passes.raise_elements.zero_tensor_tails import zero_tensor_tails
-from tilelang_tt.passes.record import Pass, Stage, holding, verify
+from tilelang_tt.passes.record import Kind, Pass, Stage, holding, verify
 from tilelang_tt.runtime.plan import SourceLine
 from tilelang_tt.version import __version__
 
 R, A, B, C, D, E = Stage
+TILES, CODE = Kind
 TilePass = Pass[TileProgram]
 
 RAISING_PASSES: tuple[TilePass, ...] = (
+    Pass(wait_for_shared_blocks, R, of=(CODE,)),
+    Pass(run_threads_in_turn, R, of=(CODE,)),
     Pass(compose_views, R, ensures=(NO_VIEWS,)),
     Pass(narrow_int64, R, needs=(NO_VIEWS,)),
     Pass(expand_reductions, R, needs=(NO_VIEWS,)),
@@ -120,10 +123,11 @@ PLACING_PASSES: tuple[TilePass, ...] = (
     Pass(legalize_types, A, needs=(TYPES,), ensures=(LEGAL_TYPES,)),
     Pass(fold_vectors, A),
     Pass(infer_layout, A, ensures=(LAYOUTS,)),
+    Pass(lay_flat, A, of=(CODE,)),
     Pass(attach_tensor_accessors, A, needs=(LAYOUTS,), ensures=(NO_COPIES,)),
     Pass(keep_last_bits, A, needs=(LAYOUTS,)),
     Pass(align_operands, A, needs=(LAYOUTS, NO_COPIES)),
-    Pass(partition_work, B, ensures=(UNITS,)),
+    Pass(partition_work, B, ensures=(UNITS,), of=(TILES, CODE)),
 )
 
 # Which blocks there are is settled by these: `fit_l1`
@@ -157,64 +161,67 @@ KERNEL_PASSES: tuple[Pass[KernelSet], ...] = (
     Pass(lower_compute_tasks, D, needs=(NO_MARKERS,), ensures=(NO_TASKS,)),
     Pass(insert_engine_calls, D, needs=(NO_TASKS,), ensures=(NO_SECTIONS, DST_PROTOCOL)),
     Pass(load_tables, D, needs=(OWN_STATEMENTS,), ensures=(LIMITS,)),
-    Pass(finalize_persistent_signature, E, needs=(NO_TASKS, LIMITS), ensures=FINISHED),
-)
-
-# The whole way of a function that the tile engines refuse.
-CODE_PASSES: tuple[TilePass, ...] = (
-    Pass(wait_for_shared_blocks, R),
-    Pass(run_threads_in_turn, R),
-    Pass(lay_flat, A),
-    Pass(partition_work, B),
+    Pass(finalize_persistent_signature, E, needs=(NO_TASKS, LIMITS), ensures=FINISHED, of=(TILES, CODE)),
 )
 
 LIFTED = (KNOWN_BUFFERS, TYPES)  # what holds of what the frontend gives
 TILE_INVARIANTS = holding(TILE_PASSES, LIFTED)
 
-Snapshot = Callable[[str, TileProgram | tuple[KernelSet, ...]], None]
+State = TileProgram | tuple[KernelSet, ...]
+Snapshot = Callable[[str, State], None]
+Result = tuple[TileProgram, tuple[KernelSet, ...]]
 
 
-def run_passes(func: Any, options: Options, snapshot: Snapshot) -> tuple[TileProgram, tuple[KernelSet, ...]]:
+def run_passes(func: Any, options: Options, snapshot: Snapshot) -> Result:
     """Every stage in order; `snapshot` sees the program after each.
 
-    What the tile engines cannot carry out becomes scalar code: this is the only place that decides it.
+    Launches that the tile engines cannot carry out become scalar code: this is the only place that decides it.
     """
-    steps: list[tuple[str, TileProgram | tuple[KernelSet, ...]]] = []
+    steps: list[tuple[str, State]] = []
+
+    def attempt(refused: Mapping[int, Refusal]) -> Result:
+        steps.clear()
+        return _run(func, options, refused, lambda name, state: steps.append((name, state)))
+
     try:
-        result = _by_tiles(func, options, lambda name, state: steps.append((name, state)))
+        result = attempt({})
     except (UnsupportedError, ResourceError) as refusal:
         if not options.scalar_code or has_no_meaning(refusal):
             raise
-        steps.clear()
-        result = _by_code(func, options, refusal, lambda name, state: steps.append((name, state)))
+        result = _with_scalar_code(func, options, refusal, attempt)
     for name, state in steps:
         snapshot(name, state)
     return result
 
 
-def _by_code(
-    func: Any, options: Options, refusal: UnsupportedError | ResourceError, snapshot: Snapshot
-) -> tuple[TileProgram, tuple[KernelSet, ...]]:
-    """The slow way: a function that the tile engines refuse, as scalar code."""
-    program = lift_code(func, options, refusal.message)
-    snapshot("lift_code", program)
-    for tile_pass in CODE_PASSES:
-        program = tile_pass(program)
-        snapshot(tile_pass.name, program)
-    sets = split_code(program)
-    snapshot("split_code", sets)
-    sets = tuple(map(finalize_persistent_signature, sets))
-    for kernels in sets:
-        verify(kernels, (LIMITS, VARIABLES))
-    snapshot("finalize_persistent_signature", sets)
-    warn_of_scalar_code(program, refusal)
-    return program, sets
+def _with_scalar_code(
+    func: Any, options: Options, refusal: Refusal, attempt: Callable[[Mapping[int, Refusal]], Result]
+) -> Result:
+    """The launches that are refused by themselves as scalar code; all of them, if the others then are refused too."""
+    count = max(1, count_launches(func))
+    found = {number: _refusal(select_launches(func, (number,)), options) for number in range(count) if count > 1}
+    refused = {number: one for number, one in found.items() if one is not None}
+    if 0 < len(refused) < count:
+        with suppress(UnsupportedError, ResourceError):
+            return attempt(refused)
+    return attempt(dict.fromkeys(range(count), refusal))
 
 
-def _by_tiles(func: Any, options: Options, snapshot: Snapshot) -> tuple[TileProgram, tuple[KernelSet, ...]]:
-    program = lift(func, options)
+def _refusal(func: Any, options: Options) -> Refusal | None:
+    try:
+        _run(func, options, {}, lambda *_: None)
+    except (UnsupportedError, ResourceError) as refusal:
+        if has_no_meaning(refusal):
+            raise
+        return refusal
+    return None
+
+
+def _run(func: Any, options: Options, refused: Mapping[int, Refusal], snapshot: Snapshot) -> Result:
+    """All passes; launches that are `refused` as scalar code."""
+    program = lift_function(func, options, {number: refusal.message for number, refusal in refused.items()})
     verify(program, LIFTED)
-    snapshot("lift", program)
+    snapshot("lift_code" if refused else "lift", program)
     program = _through((*RAISING_PASSES, *PLACING_PASSES), program, snapshot)
     steps: list[tuple[str, TileProgram]] = []  # of the way to write the program that fits
 
@@ -229,28 +236,44 @@ def _by_tiles(func: Any, options: Options, snapshot: Snapshot) -> tuple[TileProg
     sets = split_device_kernel(program)
     snapshot("split_device_kernel", sets)
     for kernel_pass in KERNEL_PASSES:
-        sets = tuple(kernel_pass(kernels) for kernels in sets)
-        for kernels in sets:
-            verify(kernels, kernel_pass.ensures)
-        snapshot(kernel_pass.name, sets)
+        if kernel_pass.of != (TILES,) or any(_kind(kernels.launch) is TILES for kernels in sets):
+            sets = tuple(_lowered(kernel_pass, kernels) for kernels in sets)
+            snapshot(kernel_pass.name, sets)
+    warn_of_scalar_code(program, refused)
     return program, sets
+
+
+def _kind(launch: Launch) -> Kind:
+    return CODE if launch.is_code else TILES
 
 
 def _through(
     passes: tuple[TilePass, ...], program: TileProgram, snapshot: Callable[[str, TileProgram], None]
 ) -> TileProgram:
+    kinds = set(map(_kind, program.launches))
     for tile_pass in passes:
+        if kinds.isdisjoint(tile_pass.of):
+            continue
         program = tile_pass(program)
         verify(program, TILE_INVARIANTS[tile_pass.name])
         snapshot(tile_pass.name, program)
     return program
 
 
+def _lowered(kernel_pass: Pass[KernelSet], kernels: KernelSet) -> KernelSet:
+    kind = _kind(kernels.launch)
+    if kind not in kernel_pass.of:
+        return kernels
+    kernels = kernel_pass(kernels)
+    verify(kernels, kernel_pass.ensures if kind is TILES else (LIMITS, VARIABLES))
+    return kernels
+
+
 def compile_function(func: Any, options: Options, *, stages: bool = False) -> Compiled:
     """Compile one TileLang function, as the user wrote it, to the five files."""
     texts: list[tuple[str, str]] = []
 
-    def snapshot(name: str, state: TileProgram | tuple[KernelSet, ...]) -> None:
+    def snapshot(name: str, state: State) -> None:
         if stages:
             text = tile_text(state) if isinstance(state, TileProgram) else "\n".join(map(kernel_text, state))
             texts.append((name, text))

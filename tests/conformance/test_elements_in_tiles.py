@@ -15,7 +15,6 @@ from tilelang_tt.formats import DTYPES, INTEGER_FORMATS, TILE_BYTES, format_of
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.layout import TensorLayout, Window
 from tilelang_tt.passes.code.lay_flat import lay_flat
-from tilelang_tt.passes.record import Pass
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*TT702")
 WAYS = ("rows first", "columns first", "folded", "by rows", "windows", "all equal")
@@ -42,7 +41,8 @@ def tile_layout(tensor, way, options):
         return scalar.ceildiv(tensor.shape[axis], 32 if window is None else window.step)
 
     sides = tiles_along(row), tiles_along(col)
-    return TensorLayout(row, col, *sides, others, form, TILE_BYTES[form], row_window=window, col_window=window)
+    windows = {"row_window": window if row is not None else None, "col_window": window if col is not None else None}
+    return TensorLayout(row, col, *sides, others, form, TILE_BYTES[form], **windows)
 
 
 @pytest.fixture
@@ -51,23 +51,26 @@ def in_tiles(monkeypatch):
 
     def lay(program, way):
         flat = lay_flat(program)
-        params, layouts = list(program.params), {}
-        for number, tensor in enumerate(program.tensors):
+        folded, layouts = [], {}
+        for tensor in program.tensors:
             length = scalar.int_value(tensor.shape[0]) if len(tensor.shape) == 1 else None
             if way == "folded" and length is not None and length % 32 == 0:
                 tensor = replace(tensor, shape=(scalar.const(length // 32), scalar.const(32)), fold=0)
-                params[number] = tensor
+                folded.append(tensor)
             layouts[tensor] = tile_layout(tensor, way, program.options)
-        return replace(flat, params=tuple(params), layouts=layouts)
+        return replace(flat, views=(*program.views, *folded), layouts=layouts)
 
     def force(way):
         def forced(program):
             return lay(program, way)
 
-        passes = [Pass(forced, one.stage) if one.run is lay_flat else one for one in pipeline.CODE_PASSES]
-        monkeypatch.setattr(pipeline, "CODE_PASSES", tuple(passes))
+        forced.__name__ = "lay_flat"
+        passes = [replace(one, run=forced) if one.run is lay_flat else one for one in pipeline.PLACING_PASSES]
+        monkeypatch.setattr(pipeline, "PLACING_PASSES", tuple(passes))
 
-    return force
+    tilelang.disable_cache()
+    yield force
+    tilelang.enable_cache()
 
 
 def run(func, tensors, numerics="fast"):

@@ -11,15 +11,13 @@ import pytest
 from test_golden import HERE, KERNELS, load
 from tilelang.backend.target import determine_target
 
-from tilelang_tt.ir.code import Code
 from tilelang_tt.ir.kernel import KernelSet
 from tilelang_tt.ir.text_kernel import kernel_text, parse_kernels
 from tilelang_tt.ir.text_program import parse_tile, tile_text
 from tilelang_tt.ir.tile import TileProgram
-from tilelang_tt.passes.code.split_code import split_code
 from tilelang_tt.passes.d_split.split_device_kernel import split_device_kernel
-from tilelang_tt.passes.e_finalize.finalize_persistent_signature import finalize_persistent_signature
-from tilelang_tt.pipeline import CODE_PASSES, KERNEL_PASSES, TILE_PASSES, print_files, run_passes
+from tilelang_tt.passes.record import Kind
+from tilelang_tt.pipeline import KERNEL_PASSES, TILE_PASSES, print_files, run_passes
 from tilelang_tt.target import options_of
 
 Sets = tuple[KernelSet, ...]
@@ -36,28 +34,16 @@ def stages(name: str) -> list[tuple[str, TileProgram | Sets]]:
 
 def finished(program: TileProgram, sets: Sets | None, after: str) -> dict[str, str]:
     """The files, from the program (or its kernels) as a pass leaves it."""
-    if any(isinstance(stmt, Code) for launch in program.launches for stmt in launch.body):
-        return finished_code(program, sets, after)
-    done = sets is None and after == "lift"
+    kind = Kind.CODE if any(launch.is_code for launch in program.launches) else Kind.TILES
+    done = sets is None and after in ("lift", "lift_code")
     for step in TILE_PASSES if sets is None else ():
-        program = step(program) if done else program
+        program = step(program) if done and kind in step.of else program
         done = done or step.name == after
     done = sets is None or after == "split_device_kernel"
     sets = split_device_kernel(program) if sets is None else sets
     for kernel_step in KERNEL_PASSES:
-        sets = tuple(map(kernel_step, sets)) if done else sets
+        sets = tuple(map(kernel_step, sets)) if done and kind in kernel_step.of else sets
         done = done or kernel_step.name == after
-    return print_files(program, sets)
-
-
-def finished_code(program: TileProgram, sets: Sets | None, after: str) -> dict[str, str]:
-    """The same for scalar code, which has a way of its own."""
-    done = sets is None and after == "lift_code"
-    for step in CODE_PASSES if sets is None else ():
-        program = step(program) if done else program
-        done = done or step.name == after
-    if sets is None or after == "split_code":
-        sets = tuple(map(finalize_persistent_signature, split_code(program) if sets is None else sets))
     return print_files(program, sets)
 
 

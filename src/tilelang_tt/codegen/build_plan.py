@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
 
 from tilelang_tt.formats import element_bits
 from tilelang_tt.ir import scalar, scalar_text
 from tilelang_tt.ir.buffers import Tensor
-from tilelang_tt.ir.code import Code, CodeStmt, Put, Update, places
+from tilelang_tt.ir.code import Code, used_tensors
 from tilelang_tt.ir.fields import walk
 from tilelang_tt.ir.kernel import Arg, ArgKind, Kernel, KernelSet
 from tilelang_tt.ir.layout import Role, Window
@@ -74,17 +75,18 @@ def _accesses(sets: tuple[KernelSet, ...], tensor: Tensor) -> set[Literal["read"
                     found.add("read")
                 if isinstance(stmt, WriteTile | WriteRow) and stmt.tensor is tensor:
                     found.add("write")
-                if isinstance(stmt, CodeStmt) and any(place.source in _same(sets, tensor) for place in places(stmt)):
-                    found.add("read")
-                if isinstance(stmt, Put | Update) and stmt.target.source in _same(sets, tensor):
-                    found.add("write")
+                if isinstance(stmt, Code):
+                    found |= _accesses_of_code(stmt, kernels.program.elements, tensor)
     return found
 
 
-def _same(sets: tuple[KernelSet, ...], tensor: Tensor) -> tuple[Tensor, ...]:
-    """A tensor of scalar code, and the views that show its bytes in another way."""
-    program = sets[0].program
-    return tuple(one for one in (*program.tensors, *program.views) if one.param == tensor.param)
+def _accesses_of_code(code: Code, elements: Mapping[int, Tensor], tensor: Tensor) -> set[Literal["read", "write"]]:
+    """What it does not write stays as the host sent it, so that is read."""
+    found: set[Literal["read", "write"]] = set()
+    for used, written in used_tensors(code).items():
+        if elements[used.param] is tensor:
+            found |= {"read", "write"} if written else {"read"}
+    return found
 
 
 def _param(param: Tensor | ScalarParam, sets: tuple[KernelSet, ...]) -> Param:

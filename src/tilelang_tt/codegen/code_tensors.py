@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from tilelang_tt.arch import FACE, TILE
 from tilelang_tt.codegen.code_values import SMALL_FLOATS, ValuePrinter, flat_index, is_half, value_type, word_type
 from tilelang_tt.codegen.cpp import Printer
-from tilelang_tt.formats import INTEGER_FORMATS, TILE_BYTES, is_float
+from tilelang_tt.formats import INTEGER_FORMATS, is_float
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.buffers import Tensor
 from tilelang_tt.ir.code import Place, Value
@@ -137,16 +137,6 @@ class TensorPrinter:
         if dtype in SMALL_FLOATS:
             return self.values.call(f"as_{SMALL_FLOATS[dtype]}", text)
         return f"({text} != 0)" if dtype == "bool" else f"{value_type(dtype)}(int32_t(std::rint({text})))"
-
-
-def serves_elements(tensor: Tensor, layout: TensorLayout, *, written: bool) -> bool:
-    """Whether scalar code can get at every element of a tensor that lies so."""
-    windows = [window for window in (layout.row_window, layout.col_window) if window is not None]
-    gaps = any(window.extent < window.step for window in windows)
-    twice = written and any(window.extent > window.step for window in windows)
-    blocks = layout.format not in INTEGER_FORMATS and TILE_BYTES[layout.format] % TILE**2 != 0  # share exponents
-    wide = tensor.dtype in ("int64",)
-    return not (gaps or twice or blocks or wide or layout.table)
 
 
 def _same_shape(one: Tensor, other: Tensor) -> bool:

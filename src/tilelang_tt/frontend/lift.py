@@ -40,6 +40,7 @@ from tilelang_tt.frontend.tir.index_bits_to_arithmetic import index_bits_to_arit
 from tilelang_tt.frontend.tir.lets_to_variables import lets_to_variables
 from tilelang_tt.frontend.tir.restore_user_lines import restore_user_lines
 from tilelang_tt.frontend.tir.run_tilelang_passes import run_tilelang_passes
+from tilelang_tt.frontend.tir.select_launches import KERNEL
 from tilelang_tt.frontend.tir.sequence_warp_groups import IN_TEXT_ORDER, ROUND_BY_ROUND, sequence_warp_groups
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.scalar import Expr, Var
@@ -78,7 +79,6 @@ _STEPS = (
     run_tilelang_passes,
     expand_any_of,
 )
-_KERNEL = "tilelang_root"  # TileLang's mark of what stands in a T.Kernel; T.Kernel() has no block index to tell by
 _OPERATIONS = TILE_OPERATIONS | REDUCER_OPERATIONS
 
 
@@ -135,7 +135,7 @@ class _Lifter:
                 self.hint(str(stmt.attr_key), location_of(stmt))
                 return self.launches(stmt.body, blocks)
         if isinstance(stmt, tirx.SBlockRealize):
-            if blocks or stmt.block.name_hint == _KERNEL:
+            if blocks or stmt.block.name_hint == KERNEL:
                 return [self.launch(stmt, blocks)]
             for buffer in stmt.block.alloc_buffers:
                 others = sum(tensor.workspace for tensor in self.scope.tensors.values())

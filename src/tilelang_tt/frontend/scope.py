@@ -110,7 +110,8 @@ class Scope:
 
     def dtype(self, buffer: tirx.Buffer, location: Location | None) -> str:
         dtype = SAME_TYPE.get(str(buffer.dtype), str(buffer.dtype))
-        if dtype not in DTYPES:
+        unused = str(buffer.scope()) == "global" and buffer.data not in self.accessed
+        if dtype not in DTYPES and not unused:
             raise unsupported_dtype(str(buffer.name), dtype, location)
         return dtype
 

@@ -19,7 +19,7 @@ from typing import Literal
 
 from tilelang_tt.diagnostics import Location
 from tilelang_tt.ir.buffers import Buffer, Memory, Tensor
-from tilelang_tt.ir.fields import BODY, DEFINES, READ, WRITE, walk
+from tilelang_tt.ir.fields import BODY, DEFINES, OWN, READ, WRITE, walk
 from tilelang_tt.ir.scalar import Var
 
 # --- values ---------------------------------------------------------------------------------------
@@ -193,7 +193,7 @@ class Code:
     Blocks in `views` are the bytes of another one under another shape or type.
     """
 
-    body: tuple[CodeStmt, ...] = field(metadata=BODY)
+    body: tuple[CodeStmt, ...] = field(metadata=OWN)
     blocks: tuple[Buffer, ...] = ()
     views: tuple[tuple[Buffer, Buffer], ...] = ()  # (the view, the block whose bytes it shows)
     why: str = ""  # why it is no tile operation
@@ -246,6 +246,17 @@ def values(stmt: CodeStmt) -> tuple[Value, ...]:
             return stmt.values
         case Jump() | Threads() | Barrier():
             return ()
+
+
+def used_tensors(code: Code) -> dict[Tensor, bool]:
+    """Tensors, or views of them, whose elements scalar code uses; whether it writes some."""
+    found: dict[Tensor, bool] = {}
+    for stmt in walk(code.body):
+        target = stmt.target.source if isinstance(stmt, Put | Update) else None
+        for source in (place.source for place in places(stmt)):
+            if isinstance(source, Tensor):
+                found[source] = found.get(source, False) or source is target
+    return found
 
 
 def names(*of: Value) -> set[Var]:

@@ -13,6 +13,7 @@ about it, and about everything inside that has no mark of its own:
     READ      contents of these buffers are taken out of L1
     WRITE     contents of these buffers are changed
     BODY      nested statements
+    OWN       statements of scalar code: of a language of their own, in which passes over tiles see nothing
     DEFINES   a variable that gets its value here
     NUMBER    a number for a whole tile, as opposed to an index or a size
     SLOT      a tile of DST
@@ -41,6 +42,7 @@ class Mark(Enum):
     READ = auto()
     WRITE = auto()
     BODY = auto()
+    OWN = auto()
     DEFINES = auto()
     NUMBER = auto()
     SLOT = auto()
@@ -48,7 +50,7 @@ class Mark(Enum):
     ASIDE = auto()
 
 
-READ, WRITE, BODY, DEFINES, NUMBER, SLOT, PLACE, ASIDE = ({"mark": mark} for mark in Mark)
+READ, WRITE, BODY, OWN, DEFINES, NUMBER, SLOT, PLACE, ASIDE = ({"mark": mark} for mark in Mark)
 
 Held = tuple[object, Mark | None]
 Change = Callable[[object, Mark | None], object]
@@ -147,7 +149,7 @@ def held(stmt: object) -> tuple[Held, ...]:
 
 def _collect(part: object, outer: Mark | None, found: list[Held]) -> None:
     for name, mark in _marks(type(part)):
-        if mark is not Mark.BODY:
+        if mark not in (Mark.BODY, Mark.OWN):
             _collect_value(getattr(part, name), mark or outer, found)
 
 
@@ -207,7 +209,7 @@ def _rebuilt(value: object, change: Change, outer: Mark | None) -> object:
     new = None if kind is _Kind.FACT else change(value, outer)
     if new is not None or kind is not _Kind.PART:
         return value if new is None else new
-    outer = None if outer is Mark.BODY else outer
+    outer = None if outer in (Mark.BODY, Mark.OWN) else outer
     marks = _marks(type(value))
     return _replaced(value, ((name, _rebuilt(getattr(value, name), change, mark or outer)) for name, mark in marks))
 

@@ -23,8 +23,9 @@ Group = tuple[list[int], list[int]]  # axes of the whole and axes of a view that
 
 
 def reshaped(program: TileProgram) -> dict[Tensor, Tensor]:
-    """Tensors that are a parameter in another shape, as T.reshape gives them, with that parameter."""
-    pairs = {view: program.tensors_by_param[view.param] for view in program.views if view.fold is None}
+    """Tensors that are a parameter in another shape, as T.reshape gives them to tiles, with that parameter."""
+    others = [view for view in program.views if view.fold is None and view not in program.used_by_code]
+    pairs = {view: program.tensors_by_param[view.param] for view in others}
     return {view: owner for view, owner in pairs.items() if not same_shape(view.shape, owner.shape)}
 
 

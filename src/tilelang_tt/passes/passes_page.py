@@ -17,27 +17,21 @@ stale.
 The compiler is this list, in order. What a pass *ensures* is checked behind it and holds from then on: of tile programs
 it is checked after every later pass, of kernels once more at the end. What it *needs* was ensured by one before it.
 `tilelang-tt explain` shows a kernel after each pass.
+
+A launch that a pass, or the frontend, refuses becomes scalar code. Some passes are for such launches, and some for both
+kinds: the last column says so.
 """
 
-_TABLE = "| pass | what it does | needs | ensures |\n|---|---|---|---|"
+_TABLE = "| pass | what it does | needs | ensures | launches of |\n|---|---|---|---|---|"
 
 
-_CODE = """\
-## Scalar code
-
-A function that one of the passes above, or the frontend, refuses becomes scalar code: `lift_code` translates it anew,
-these passes prepare it, and `split_code` gives it to the writer kernel.
-"""
-
-
-def page(passes: Iterable[Pass[TileProgram] | Pass[KernelSet]], of_code: Iterable[Pass[TileProgram]]) -> str:
-    """The whole page; `of_code`: the way of scalar code."""
+def page(passes: Iterable[Pass[TileProgram] | Pass[KernelSet]]) -> str:
+    """The whole page."""
     rows = tuple(passes)
     parts = [_HEAD]
     for stage in Stage:
         own = [_row(one) for one in rows if one.stage is stage]
         parts.append("\n".join([f"## {stage.name}. {stage.value}\n", _TABLE, *own]) + "\n")
-    parts.append("\n".join([_CODE, _TABLE, *map(_row, of_code)]) + "\n")
     known = dict.fromkeys((found.name, found.text) for one in rows for found in (*one.needs, *one.ensures))
     lines = [f"| {name} | {text} |" for name, text in known]
     parts.append("\n".join(["## What is ensured\n", "| name | meaning |", "|---|---|", *lines]) + "\n")
@@ -46,4 +40,5 @@ def page(passes: Iterable[Pass[TileProgram] | Pass[KernelSet]], of_code: Iterabl
 
 def _row(one: Pass[TileProgram] | Pass[KernelSet]) -> str:
     needs, ensures = (", ".join(found.name for found in invariants) for invariants in (one.needs, one.ensures))
-    return f"| `{one.name}` | {one.summary} | {needs} | {ensures} |"
+    kinds = ", ".join(kind.value for kind in one.of)
+    return f"| `{one.name}` | {one.summary} | {needs} | {ensures} | {kinds} |"

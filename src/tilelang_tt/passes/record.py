@@ -36,12 +36,20 @@ class Invariant(Generic[State]):
     check: Callable[[State], None]
 
 
+class Kind(Enum):
+    """What a launch is written in."""
+
+    TILES = "tiles"
+    CODE = "scalar code"
+
+
 @dataclass(frozen=True)
 class Pass(Generic[State]):
     run: Callable[[State], State]
     stage: Stage
     needs: tuple[Invariant[State], ...] = ()
     ensures: tuple[Invariant[State], ...] = ()
+    of: tuple[Kind, ...] = (Kind.TILES,)  # where there is none of these, the pass is left out
 
     def __call__(self, state: State) -> State:
         return self.run(state)

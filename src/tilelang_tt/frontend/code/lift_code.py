@@ -35,6 +35,7 @@ from tilelang_tt.frontend.refuse_gpu_code import HARMLESS, location_of, macro_no
 from tilelang_tt.frontend.tir.expand_cp_async import expand_cp_async_of_threads
 from tilelang_tt.frontend.tir.expand_row_copies import expand_row_copies
 from tilelang_tt.frontend.tir.restore_user_lines import restore_user_lines
+from tilelang_tt.frontend.tir.select_launches import KERNEL
 from tilelang_tt.frontend.tir.sequence_warp_groups import sequence_warp_groups
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.buffers import Buffer, Memory
@@ -60,7 +61,6 @@ from tilelang_tt.ir.scalar import Expr, Var
 from tilelang_tt.ir.tile import Launch, TileProgram
 from tilelang_tt.options import Options
 
-_KERNEL = "tilelang_root"
 _OPERATIONS = TILE_OPERATIONS | PRODUCTS | RANDOM_CALLS
 _THREADS = (128, 1, 1)  # of T.Kernel(...) without `threads`, as TileLang has it
 _JUMPS = {
@@ -121,7 +121,7 @@ class _Function:
                 return self.launches(stmt.body, blocks, threads | {stmt.loop_var: axis})
             case tirx.AttrStmt():
                 return self.launches(stmt.body, blocks, threads)
-            case tirx.SBlockRealize() if blocks or stmt.block.name_hint == _KERNEL:
+            case tirx.SBlockRealize() if blocks or stmt.block.name_hint == KERNEL:
                 return [self.launch(stmt, blocks, threads)]
             case tirx.SBlockRealize():
                 for buffer in stmt.block.alloc_buffers:

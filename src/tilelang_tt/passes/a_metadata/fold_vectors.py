@@ -29,9 +29,10 @@ Folded = tuple[Tensor, int]  # a tensor, and the axis of it that vectors walk
 def fold_vectors(program: TileProgram) -> TileProgram:
     folding = {buffer for launch in program.launches for buffer in launch.buffers if _may_fold(buffer)}
     stmts = [stmt for launch in program.launches for stmt in walk(launch.body)]
+    by_code = {tensor.param for tensor, writes in program.used_by_code.items() if writes}
     while True:
         refused = {buffer for stmt in stmts for buffer in _refused(stmt, folding)}
-        refused |= _kept_by_tensors(stmts, folding)
+        refused |= _kept_by_tensors(stmts, folding, by_code)
         if not refused:
             break
         folding -= refused
@@ -99,10 +100,10 @@ def _ends(copy: Copy) -> tuple[Tensor | None, Buffer | None, int | None]:
     return None, None, None
 
 
-def _kept_by_tensors(stmts: list[Stmt], folding: set[Buffer]) -> set[Buffer]:
+def _kept_by_tensors(stmts: list[Stmt], folding: set[Buffer], by_code: set[int]) -> set[Buffer]:
     """Vectors of tensors that kernels write, and that other blocks need otherwise."""
     copies = [stmt for stmt in stmts if isinstance(stmt, Copy)]
-    written = {copy.dst.source.param for copy in copies if isinstance(copy.dst.source, Tensor)}
+    written = by_code | {copy.dst.source.param for copy in copies if isinstance(copy.dst.source, Tensor)}
     tables = {stmt.table.param for stmt in stmts if isinstance(stmt, Read)}
     refused: set[Buffer] = set()
     for param in written:

@@ -23,7 +23,8 @@ _Way = tuple[tuple[int, ...], bool, bool]  # what `_way` finds
 
 def separate_views(program: TileProgram, sides: Sides) -> TileProgram:
     copies = [s for launch in program.launches for s in walk(launch.body) if isinstance(s, Copy)]
-    written = {copy.dst.source for copy in copies}
+    by_code = {tensor.param for tensor, writes in program.used_by_code.items() if writes}
+    written = {copy.dst.source for copy in copies} | {tensor for tensor in program.tensors if tensor.param in by_code}
     _check_tables(program, {tensor.param for tensor in written if isinstance(tensor, Tensor)})
     ways: dict[Tensor, dict[_Way, Tensor]] = {}
     names = {param.name for param in program.params} | {view.name for view in program.views}

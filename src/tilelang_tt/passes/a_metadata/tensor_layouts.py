@@ -18,7 +18,7 @@ from dataclasses import replace
 from tilelang_tt.arch import TILE
 from tilelang_tt.compiled import Decision
 from tilelang_tt.diagnostics import Location, UnsupportedError
-from tilelang_tt.formats import INTEGER_FORMATS, INTEGERS, TILE_BYTES, format_of, storage_note
+from tilelang_tt.formats import INTEGER_FORMATS, INTEGERS, STORED, TILE_BYTES, format_of, storage_note
 from tilelang_tt.ir import scalar, scalar_text
 from tilelang_tt.ir.buffers import Region, Tensor
 from tilelang_tt.ir.facts import Facts
@@ -50,10 +50,12 @@ def tensor_layouts(program: TileProgram, sides: Sides) -> TileProgram:
     layouts: dict[Tensor, TensorLayout] = {}
     decisions: list[Decision] = []
     tables = {read.table for launch in program.launches for stmt in walk(launch.body) for read in table_reads(stmt)}
+    by_code = {tensor.param for tensor in program.used_by_code}
+    stored = {tensor.param for tensor, writes in program.used_by_code.items() if writes}
     for tensor in (*program.tensors, *program.views):
-        if tensor in tables:
-            continue
-        storage = _storage(tensor, tensor in written, program.options)
+        if tensor in tables or (tensor not in ways and (tensor.param in by_code or tensor.dtype not in STORED)):
+            continue  # not in tiles
+        storage = _storage(tensor, tensor in written or tensor.param in stored, program.options)
         layouts[tensor] = layout = _layout(
             tensor,
             ways.get(tensor, {_default_axes(tensor): None}),

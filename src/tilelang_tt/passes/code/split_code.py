@@ -1,9 +1,10 @@
-"""D: give scalar code to one kernel: the writer, on the core's first data-movement processor.
+"""Give scalar code to one kernel, the writer: part of `split_device_kernel`.
 
 before   Code: ...
 after    writer: reserve scratch ; for unit ...: bx = unit % 8 ; ...
 
-Reader and compute have nothing to do. All blocks lie in one circular buffer that nobody else touches.
+It runs on the core's first data-movement processor. Reader and compute have nothing to do. All blocks lie in one
+circular buffer that nobody else touches.
 """
 
 from __future__ import annotations
@@ -14,10 +15,9 @@ from tilelang_tt.diagnostics import ResourceError
 from tilelang_tt.formats import TILE_BYTES
 from tilelang_tt.ir import kernel as k
 from tilelang_tt.ir import scalar
-from tilelang_tt.ir.buffers import Buffer, Memory, Tensor
+from tilelang_tt.ir.buffers import Buffer, Memory
 from tilelang_tt.ir.cb import Cb, CbCall, CbKind
-from tilelang_tt.ir.code import Code, places
-from tilelang_tt.ir.fields import walk
+from tilelang_tt.ir.code import Code, used_tensors
 from tilelang_tt.ir.kernel import Kernel, KernelSet
 from tilelang_tt.ir.layout import Role
 from tilelang_tt.ir.movement import Barrier, BarrierKind
@@ -26,19 +26,13 @@ from tilelang_tt.ir.tile import Launch, TileProgram
 _PAGE = TILE_BYTES["UInt32"]
 
 
-def split_code(program: TileProgram) -> tuple[KernelSet, ...]:
-    return tuple(_split(program, launch) for launch in program.launches)
-
-
-def _split(program: TileProgram, launch: Launch) -> KernelSet:
+def split_code(program: TileProgram, launch: Launch) -> KernelSet:
     (code,) = launch.body
     work = launch.work
     assert isinstance(code, Code)
     assert work is not None
     start, count = scalar.var("unit_start"), scalar.var("unit_count")
-    touched = (place.source for stmt in walk(code.body) for place in places(stmt))
-    used = {source.param for source in touched if isinstance(source, Tensor)}
-    tensors = tuple(tensor for tensor in program.tensors if tensor.param in used)
+    tensors = tuple(program.elements[param] for param in sorted({tensor.param for tensor in used_tensors(code)}))
     scratch = _scratch(program, launch, code, len(tensors))
     indices = tuple(k.Let(var, value) for var, value in work.indices)
     body = (

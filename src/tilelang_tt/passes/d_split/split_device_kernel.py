@@ -7,7 +7,7 @@
 
 Loads go to the reader, stores to the writer, the rest to compute; each keeps the loops and branches around its
 own statements. Where one kernel hands a block over, the one that drains it gets a `Receive` at the same place, so
-both count the same blocks by construction.
+both count the same blocks by construction. A launch of scalar code is the writer's alone.
 """
 
 from __future__ import annotations
@@ -37,11 +37,12 @@ from tilelang_tt.ir.tile import (
     TileProgram,
     Transpose,
 )
+from tilelang_tt.passes.code.split_code import split_code
 from tilelang_tt.passes.d_split.allocate_cbs import allocate_cbs, second_views
 
 
 def split_device_kernel(program: TileProgram) -> tuple[KernelSet, ...]:
-    return tuple(_split(program, launch) for launch in program.launches)
+    return tuple((split_code if launch.is_code else _split)(program, launch) for launch in program.launches)
 
 
 def _split(program: TileProgram, launch: Launch) -> KernelSet:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from tilelang_tt.ir import scalar
-from tilelang_tt.ir.buffers import Tensor
-from tilelang_tt.ir.code import Code, places
+from tilelang_tt.ir.code import Code, used_tensors
 from tilelang_tt.ir.fields import children, expressions, walk, within
 from tilelang_tt.ir.kernel import Assign, For, If, KernelStmt, Let
 from tilelang_tt.ir.movement import ReadTable
@@ -12,11 +11,11 @@ from tilelang_tt.ir.scalar import Var
 
 
 def used_variables(body: tuple[KernelStmt, ...]) -> set[Var]:
-    found = {v for stmt in walk(body) for e in expressions(stmt) for v in scalar.variables(e)}
-    codes = (stmt for stmt in walk(body) if isinstance(stmt, Code))
-    counted = {place.source for code in codes for stmt in walk(code.body) for place in places(stmt)}
-    extents = (extent for source in counted if isinstance(source, Tensor) for extent in source.shape)
-    return found | {v for extent in extents for v in scalar.variables(extent)}
+    codes = [stmt for stmt in walk(body) if isinstance(stmt, Code)]
+    stmts = [*walk(body), *(stmt for code in codes for stmt in walk(code.body))]
+    counted = [extent for code in codes for tensor in used_tensors(code) for extent in tensor.shape]
+    computed = [expr for stmt in stmts for expr in expressions(stmt)]
+    return {var for expr in (*computed, *counted) for var in scalar.variables(expr)}
 
 
 def without_unused_values(body: tuple[KernelStmt, ...]) -> tuple[KernelStmt, ...]:

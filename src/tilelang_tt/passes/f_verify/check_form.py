@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.cb import CbCall
+from tilelang_tt.ir.code import Code, CodeStmt
 from tilelang_tt.ir.engine import DstUse, EngineStmt
 from tilelang_tt.ir.fields import children, defined, expressions, walk
 from tilelang_tt.ir.kernel import Assign, For, Hand, Held, If, Kernel, KernelSet, KernelStmt, Let, Receive, Source, Task
@@ -64,13 +65,14 @@ def variables(kernels: KernelSet) -> None:
         _check_variables(kernel, kernel.body, known)
 
 
-def _check_variables(kernel: Kernel, body: tuple[KernelStmt, ...], known: set[Var]) -> None:
+def _check_variables(kernel: Kernel, body: tuple[KernelStmt | CodeStmt, ...], known: set[Var]) -> None:
     known = set(known)
     for stmt in body:
         used = {v for e in expressions(stmt) for v in scalar.variables(e)}
         for var in used - known:
             raise fail("TT912", f"variable '{var.name}' of the {kernel.role.value} kernel has no value")
-        nested = children(stmt)
+        nested: tuple[tuple[KernelStmt | CodeStmt, ...], ...]
+        nested = (stmt.body,) if isinstance(stmt, Code) else children(stmt)  # type: ignore[type-var]
         for body in nested:
             _check_variables(kernel, body, known | set(defined(stmt)))
         known |= set() if nested else set(defined(stmt))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tilelang_tt.formats import STORED
 from tilelang_tt.ir import tile
 from tilelang_tt.ir.buffers import Buffer, Tensor
 from tilelang_tt.ir.elements import Apply, ElementExpr, Index, parts, value_type
@@ -76,8 +77,10 @@ def _no_elements(program: tile.TileProgram) -> None:
 
 
 def _layouts(program: tile.TileProgram) -> None:
+    by_code = {tensor.param for tensor in program.used_by_code}
     for tensor in (*program.tensors, *program.views):
-        if tensor not in program.layouts:
+        in_tiles = tensor.param not in by_code and tensor.dtype in STORED
+        if in_tiles and tensor not in program.layouts:
             raise fail("TT908", f"tensor '{tensor.name}' has no layout")
     for launch in program.launches:
         for buffer in launch.buffers:

@@ -1,0 +1,64 @@
+"""Lift a function: launches that the tile engines refuse as scalar code, all others as tiles.
+
+before   with T.Kernel(8, 8): T.gemm(...)             after    Launch main_0: Loop k: ... ; Gemm C += A_s @ B_s
+         with T.Kernel(64): T.atomic_add(...)                  Launch main_1: Code because ...
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from tvm import tirx
+
+from tilelang_tt.frontend.code.lift_code import lift_code
+from tilelang_tt.frontend.lift import lift
+from tilelang_tt.frontend.tir.select_launches import count_launches, select_launches
+from tilelang_tt.ir import fields
+from tilelang_tt.ir.buffers import Tensor
+from tilelang_tt.ir.code import Code
+from tilelang_tt.ir.tile import Launch, ScalarParam, TileProgram
+from tilelang_tt.options import Options
+
+
+def lift_function(func: tirx.PrimFunc, options: Options, refused: Mapping[int, str]) -> TileProgram:
+    """`refused`: the numbers of the launches that become scalar code, and why."""
+    if not refused:
+        return lift(func, options)
+    numbers = range(max(1, count_launches(func)))
+    code = _with_reasons(lift_code(select_launches(func, refused), options, ""), [refused[n] for n in sorted(refused)])
+    if set(refused) == set(numbers):
+        return code
+    tiles = lift(select_launches(func, [number for number in numbers if number not in refused]), options)
+    return _joined(tiles, code, [number in refused for number in numbers])
+
+
+def _with_reasons(program: TileProgram, reasons: list[str]) -> TileProgram:
+    pairs = zip(program.launches, reasons, strict=True)
+    return replace(program, launches=tuple(_because(launch, why) for launch, why in pairs))
+
+
+def _because(launch: Launch, why: str) -> Launch:
+    return replace(launch, body=tuple(replace(stmt, why=why) for stmt in launch.body if isinstance(stmt, Code)))
+
+
+def _joined(tiles: TileProgram, code: TileProgram, is_code: list[bool]) -> TileProgram:
+    """One program of both; a tensor is the one that tiles know, unless they cannot hold its type."""
+    pairs = list(zip(tiles.params, code.params, strict=True))
+    params = tuple(one if one.dtype == other.dtype else other for one, other in pairs)
+    same: dict[Tensor | ScalarParam, Tensor | ScalarParam]
+    same = {other: one for one, other in zip(params, code.params, strict=True) if isinstance(other, Tensor)}
+    of_code = iter(fields.renamed(code.launches, same))
+    return replace(
+        tiles,
+        params=params,
+        sizes=tuple(dict.fromkeys((*tiles.sizes, *code.sizes))),
+        launches=tuple(_in_order(iter(tiles.launches), of_code, is_code, tiles.name)),
+        decisions=(*tiles.decisions, *code.decisions),
+        views=(*tiles.views, *code.views),
+    )
+
+
+def _in_order(tiles: Iterator[Launch], code: Iterator[Launch], is_code: list[bool], name: str) -> Iterator[Launch]:
+    for number, scalar in enumerate(is_code):
+        yield replace(next(code if scalar else tiles), name=f"{name}_{number}")
