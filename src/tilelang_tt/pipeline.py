@@ -14,7 +14,8 @@ from typing import Any
 
 from tilelang_tt import costs
 from tilelang_tt.codegen.build_plan import build_plan
-from tilelang_tt.codegen.code_kernel import is_code, print_code
+from tilelang_tt.codegen.code_kernel import is_code as has_code
+from tilelang_tt.codegen.code_kernel import print_code
 from tilelang_tt.codegen.compute import print_compute
 from tilelang_tt.codegen.dataflow import print_dataflow
 from tilelang_tt.codegen.host import host_program
@@ -24,6 +25,7 @@ from tilelang_tt.frontend.lift_function import lift_function
 from tilelang_tt.frontend.tir.select_launches import count_launches, select_launches
 from tilelang_tt.ir.kernel import KernelSet
 from tilelang_tt.ir.layout import Role
+from tilelang_tt.ir.tensors_of_code import is_code
 from tilelang_tt.ir.text_kernel import kernel_text
 from tilelang_tt.ir.text_program import tile_text
 from tilelang_tt.ir.tile import Launch, TileProgram
@@ -244,7 +246,7 @@ def _run(func: Any, options: Options, refused: Mapping[int, Refusal], snapshot: 
 
 
 def _kind(launch: Launch) -> Kind:
-    return CODE if launch.is_code else TILES
+    return CODE if is_code(launch) else TILES
 
 
 def _through(
@@ -298,7 +300,7 @@ def print_files(program: TileProgram, sets: tuple[KernelSet, ...]) -> dict[str, 
         for kernel in kernels.kernels:
             file = f"{prefix}{kernel.role.value}.cpp"
             title = f"{kernel.role.value} of '{kernels.launch.name}' for {program.options.chip.title}"
-            if is_code(kernel):
+            if has_code(kernel):
                 printer = print_code(kernel, file, title, kernels)
             elif kernel.role is Role.COMPUTE:
                 printer = print_compute(kernel, file, title, program.options)

@@ -12,6 +12,7 @@ from test_golden import HERE, KERNELS, load
 from tilelang.backend.target import determine_target
 
 from tilelang_tt.ir.kernel import KernelSet
+from tilelang_tt.ir.tensors_of_code import is_code
 from tilelang_tt.ir.text_kernel import kernel_text, parse_kernels
 from tilelang_tt.ir.text_program import parse_tile, tile_text
 from tilelang_tt.ir.tile import TileProgram
@@ -34,7 +35,7 @@ def stages(name: str) -> list[tuple[str, TileProgram | Sets]]:
 
 def finished(program: TileProgram, sets: Sets | None, after: str) -> dict[str, str]:
     """The files, from the program (or its kernels) as a pass leaves it."""
-    kind = Kind.CODE if any(launch.is_code for launch in program.launches) else Kind.TILES
+    kind = Kind.CODE if any(is_code(launch) for launch in program.launches) else Kind.TILES
     done = sets is None and after in ("lift", "lift_code")
     for step in TILE_PASSES if sets is None else ():
         program = step(program) if done and kind in step.of else program

@@ -14,6 +14,7 @@ from tilelang_tt.ir.kernel import Arg, ArgKind, Kernel, KernelSet
 from tilelang_tt.ir.layout import Role, Window
 from tilelang_tt.ir.movement import ReadRow, ReadTable, ReadTile, WriteRow, WriteTile
 from tilelang_tt.ir.scalar import Expr
+from tilelang_tt.ir.tensors_of_code import elements
 from tilelang_tt.ir.tile import ScalarParam, TileProgram
 from tilelang_tt.runtime.plan import (
     Access,
@@ -76,15 +77,15 @@ def _accesses(sets: tuple[KernelSet, ...], tensor: Tensor) -> set[Literal["read"
                 if isinstance(stmt, WriteTile | WriteRow) and stmt.tensor is tensor:
                     found.add("write")
                 if isinstance(stmt, Code):
-                    found |= _accesses_of_code(stmt, kernels.program.elements, tensor)
+                    found |= _accesses_of_code(stmt, elements(kernels.program), tensor)
     return found
 
 
-def _accesses_of_code(code: Code, elements: Mapping[int, Tensor], tensor: Tensor) -> set[Literal["read", "write"]]:
+def _accesses_of_code(code: Code, lying: Mapping[int, Tensor], tensor: Tensor) -> set[Literal["read", "write"]]:
     """What it does not write stays as the host sent it, so that is read."""
     found: set[Literal["read", "write"]] = set()
     for used, written in used_tensors(code).items():
-        if elements[used.param] is tensor:
+        if lying[used.param] is tensor:
             found |= {"read", "write"} if written else {"read"}
     return found
 

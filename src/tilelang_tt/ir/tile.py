@@ -20,14 +20,12 @@ Tensors and buffers are compared by identity; their names are for people.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 
 from tilelang_tt.compiled import Decision
 from tilelang_tt.diagnostics import Location
-from tilelang_tt.formats import BLOCK_FORMATS, STEERING_DTYPES
 from tilelang_tt.ir import fields
 from tilelang_tt.ir.buffers import Buffer, Part, Read, Region, Tensor, TileAccess
-from tilelang_tt.ir.code import Code, used_tensors
+from tilelang_tt.ir.code import Code
 from tilelang_tt.ir.elements import Access, Element, ElementExpr, accesses
 from tilelang_tt.ir.fields import BODY, DEFINES, READ, WRITE, Mark, children, walk
 from tilelang_tt.ir.layout import BufferLayout, Constant, Mask, Pool, Stream, TensorLayout, Work
@@ -293,11 +291,6 @@ class Launch:
     views: dict[Buffer, Buffer] = field(default_factory=dict)  # the elements of a block in another shape -> the block
 
     @property
-    def is_code(self) -> bool:
-        """Whether it is scalar code."""
-        return any(isinstance(stmt, Code) for stmt in self.body)
-
-    @property
     def names(self) -> set[str]:
         """Names that a new buffer must not take."""
         return {buffer.name for buffer in (*self.buffers, *self.layouts, *self.views)} | self.tensor_names
@@ -328,31 +321,6 @@ class TileProgram:
     @property
     def tensors_by_param(self) -> dict[int, Tensor]:
         return {tensor.param: tensor for tensor in self.tensors}
-
-    @cached_property
-    def used_by_code(self) -> dict[Tensor, bool]:
-        """Tensors, and views of them, whose elements scalar code uses; whether it writes some."""
-        found: dict[Tensor, bool] = {}
-        for stmt in (stmt for launch in self.launches for stmt in walk(launch.body)):
-            for tensor, written in used_tensors(stmt).items() if isinstance(stmt, Code) else ():
-                found[tensor] = found.get(tensor, False) or written
-        return found
-
-    @cached_property
-    def elements(self) -> dict[int, Tensor]:
-        """Number of a parameter -> the tensor, or the view of it, in which scalar code finds its elements."""
-        lying = [one for one in (*self.tensors, *self.views) if one in self.layouts and self.serves_elements(one)]
-        in_order = sorted(lying, key=lambda one: self.layouts[one].flat)  # the last one: flat, if there is such
-        params = {tensor.param for tensor in self.used_by_code}
-        return {tensor.param: tensor for tensor in in_order if tensor.param in params}
-
-    def serves_elements(self, tensor: Tensor) -> bool:
-        """Whether every element of a tensor has a place of its own, in its own type or one that holds it."""
-        layout = self.layouts[tensor]
-        windows = [window for window in (layout.row_window, layout.col_window) if window is not None]
-        gaps = any(window.extent < window.step for window in windows)
-        narrowed = tensor.dtype in STEERING_DTYPES or tensor.dtype != self.tensors_by_param[tensor.param].dtype
-        return layout.flat or not (gaps or narrowed or layout.table or layout.format in BLOCK_FORMATS)
 
     @property
     def names(self) -> set[str]:

@@ -16,6 +16,7 @@ from tilelang_tt.ir.elements import Access
 from tilelang_tt.ir.facts import Facts
 from tilelang_tt.ir.scalar import Expr
 from tilelang_tt.ir.scalar_forms import row_major, row_major_number
+from tilelang_tt.ir.tensors_of_code import used_by_code
 from tilelang_tt.ir.tile import TileProgram
 
 Place = Tensor | Buffer
@@ -24,7 +25,8 @@ Group = tuple[list[int], list[int]]  # axes of the whole and axes of a view that
 
 def reshaped(program: TileProgram) -> dict[Tensor, Tensor]:
     """Tensors that are a parameter in another shape, as T.reshape gives them to tiles, with that parameter."""
-    others = [view for view in program.views if view.fold is None and view not in program.used_by_code]
+    by_code = used_by_code(program)
+    others = [view for view in program.views if view.fold is None and view not in by_code]
     pairs = {view: program.tensors_by_param[view.param] for view in others}
     return {view: owner for view, owner in pairs.items() if not same_shape(view.shape, owner.shape)}
 

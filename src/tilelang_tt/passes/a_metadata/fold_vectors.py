@@ -20,6 +20,7 @@ from tilelang_tt.ir import scalar
 from tilelang_tt.ir.buffers import Buffer, Memory, Read, Region, Tensor, unique_name, whole
 from tilelang_tt.ir.elements import Element, ElementExpr, Index, elements, with_parts
 from tilelang_tt.ir.fields import children, walk, with_children
+from tilelang_tt.ir.tensors_of_code import used_by_code
 from tilelang_tt.ir.tile import Copy, Fill, Launch, Map, Reduce, Stmt, TileProgram, reads, writes
 from tilelang_tt.ops.expressions import apply
 
@@ -29,7 +30,7 @@ Folded = tuple[Tensor, int]  # a tensor, and the axis of it that vectors walk
 def fold_vectors(program: TileProgram) -> TileProgram:
     folding = {buffer for launch in program.launches for buffer in launch.buffers if _may_fold(buffer)}
     stmts = [stmt for launch in program.launches for stmt in walk(launch.body)]
-    by_code = {tensor.param for tensor, writes in program.used_by_code.items() if writes}
+    by_code = {tensor.param for tensor, writes in used_by_code(program).items() if writes}
     while True:
         refused = {buffer for stmt in stmts for buffer in _refused(stmt, folding)}
         refused |= _kept_by_tensors(stmts, folding, by_code)

@@ -15,6 +15,7 @@ from dataclasses import replace
 from tilelang_tt.diagnostics import UnsupportedError
 from tilelang_tt.ir.buffers import Tensor, unique_name
 from tilelang_tt.ir.fields import rewritten, walk
+from tilelang_tt.ir.tensors_of_code import used_by_code
 from tilelang_tt.ir.tile import Copy, Stmt, TileProgram, table_reads
 from tilelang_tt.passes.a_metadata.orient import Sides, walked
 
@@ -23,7 +24,7 @@ _Way = tuple[tuple[int, ...], bool, bool]  # what `_way` finds
 
 def separate_views(program: TileProgram, sides: Sides) -> TileProgram:
     copies = [s for launch in program.launches for s in walk(launch.body) if isinstance(s, Copy)]
-    by_code = {tensor.param for tensor, writes in program.used_by_code.items() if writes}
+    by_code = {tensor.param for tensor, writes in used_by_code(program).items() if writes}
     written = {copy.dst.source for copy in copies} | {tensor for tensor in program.tensors if tensor.param in by_code}
     _check_tables(program, {tensor.param for tensor in written if isinstance(tensor, Tensor)})
     ways: dict[Tensor, dict[_Way, Tensor]] = {}

@@ -25,6 +25,7 @@ from tilelang_tt.ir.facts import Facts
 from tilelang_tt.ir.fields import walk
 from tilelang_tt.ir.layout import TensorLayout, Window
 from tilelang_tt.ir.scalar import Expr, Var
+from tilelang_tt.ir.tensors_of_code import used_by_code
 from tilelang_tt.ir.tile import Copy, TileProgram, table_reads
 from tilelang_tt.options import Options
 from tilelang_tt.passes.a_metadata.orient import Side, Sides
@@ -50,8 +51,8 @@ def tensor_layouts(program: TileProgram, sides: Sides) -> TileProgram:
     layouts: dict[Tensor, TensorLayout] = {}
     decisions: list[Decision] = []
     tables = {read.table for launch in program.launches for stmt in walk(launch.body) for read in table_reads(stmt)}
-    by_code = {tensor.param for tensor in program.used_by_code}
-    stored = {tensor.param for tensor, writes in program.used_by_code.items() if writes}
+    by_code = {tensor.param for tensor in used_by_code(program)}
+    stored = {tensor.param for tensor, writes in used_by_code(program).items() if writes}
     for tensor in (*program.tensors, *program.views):
         if tensor in tables or (tensor not in ways and (tensor.param in by_code or tensor.dtype not in STORED)):
             continue  # not in tiles

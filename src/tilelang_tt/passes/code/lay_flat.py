@@ -18,12 +18,13 @@ from tilelang_tt.ir import scalar, scalar_text
 from tilelang_tt.ir.buffers import Region, Tensor, unique_name
 from tilelang_tt.ir.fields import walk
 from tilelang_tt.ir.layout import TensorLayout
+from tilelang_tt.ir.tensors_of_code import serves_elements, used_by_code
 from tilelang_tt.ir.tile import Copy, TileProgram
 
 
 def lay_flat(program: TileProgram) -> TileProgram:
     in_tiles = _in_tiles(program)
-    params = dict.fromkeys(tensor.param for tensor in program.used_by_code)
+    params = dict.fromkeys(tensor.param for tensor in used_by_code(program))
     lying = [_lying(program, in_tiles, program.tensors_by_param[param]) for param in params]
     flat = {tensor: _flat(tensor) for tensor in lying if tensor not in program.layouts}
     more = [tensor for tensor in flat if tensor not in program.tensors]
@@ -38,10 +39,10 @@ def lay_flat(program: TileProgram) -> TileProgram:
 def _lying(program: TileProgram, in_tiles: dict[Tensor, bool], tensor: Tensor) -> Tensor:
     """The tensor, or a view of it, in whose layout scalar code finds its elements."""
     shared = [one for one in in_tiles if one.param == tensor.param]
-    seen = {one: written for one, written in program.used_by_code.items() if one.param == tensor.param}
+    seen = {one: written for one, written in used_by_code(program).items() if one.param == tensor.param}
     written = any(in_tiles[one] for one in shared) or any(seen.values())
     typed = all(one.dtype == tensor.dtype for one in seen)
-    serving = [one for one in shared if typed and program.serves_elements(one)]
+    serving = [one for one in shared if typed and serves_elements(program, one)]
     if not shared:
         return tensor
     if serving and not (written and (len(shared) > 1 or _overlaps(program.layouts[shared[0]]))):

@@ -21,6 +21,7 @@ from tilelang_tt.ir.code import Code, used_tensors
 from tilelang_tt.ir.kernel import Kernel, KernelSet
 from tilelang_tt.ir.layout import Role
 from tilelang_tt.ir.movement import Barrier, BarrierKind
+from tilelang_tt.ir.tensors_of_code import elements
 from tilelang_tt.ir.tile import Launch, TileProgram
 
 _PAGE = TILE_BYTES["UInt32"]
@@ -32,7 +33,8 @@ def split_code(program: TileProgram, launch: Launch) -> KernelSet:
     assert isinstance(code, Code)
     assert work is not None
     start, count = scalar.var("unit_start"), scalar.var("unit_count")
-    tensors = tuple(program.elements[param] for param in sorted({tensor.param for tensor in used_tensors(code)}))
+    lying = elements(program)
+    tensors = tuple(lying[param] for param in sorted({tensor.param for tensor in used_tensors(code)}))
     scratch = _scratch(program, launch, code, len(tensors))
     indices = tuple(k.Let(var, value) for var, value in work.indices)
     body = (

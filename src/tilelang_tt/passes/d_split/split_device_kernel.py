@@ -21,6 +21,7 @@ from tilelang_tt.ir.cb import Cb, CbCall, CbKind
 from tilelang_tt.ir.kernel import Kernel, KernelSet, KernelStmt
 from tilelang_tt.ir.layout import ZEROS, Constant, Mask, MaskTile, Role
 from tilelang_tt.ir.movement import Barrier, BarrierKind, MakeTile, Pointer, ReadTable, ZeroTile
+from tilelang_tt.ir.tensors_of_code import is_code
 from tilelang_tt.ir.tile import (
     Branch,
     Fill,
@@ -42,7 +43,7 @@ from tilelang_tt.passes.d_split.allocate_cbs import allocate_cbs, second_views
 
 
 def split_device_kernel(program: TileProgram) -> tuple[KernelSet, ...]:
-    return tuple((split_code if launch.is_code else _split)(program, launch) for launch in program.launches)
+    return tuple((split_code if is_code(launch) else _split)(program, launch) for launch in program.launches)
 
 
 def _split(program: TileProgram, launch: Launch) -> KernelSet:

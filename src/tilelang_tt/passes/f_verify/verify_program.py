@@ -8,6 +8,7 @@ from tilelang_tt.ir.buffers import Buffer, Tensor
 from tilelang_tt.ir.elements import Apply, ElementExpr, Index, parts, value_type
 from tilelang_tt.ir.fields import walk
 from tilelang_tt.ir.layout import Role
+from tilelang_tt.ir.tensors_of_code import used_by_code
 from tilelang_tt.ir.views import reshaped
 from tilelang_tt.ops import ELEMENT_OPS
 from tilelang_tt.ops.expressions import instructions, is_free
@@ -77,7 +78,7 @@ def _no_elements(program: tile.TileProgram) -> None:
 
 
 def _layouts(program: tile.TileProgram) -> None:
-    by_code = {tensor.param for tensor in program.used_by_code}
+    by_code = {tensor.param for tensor in used_by_code(program)}
     for tensor in (*program.tensors, *program.views):
         in_tiles = tensor.param not in by_code and tensor.dtype in STORED
         if in_tiles and tensor not in program.layouts:
