@@ -9,6 +9,7 @@ the verifier, which checks that. `explain` shows the program after each.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 from tilelang_tt import costs
@@ -96,6 +97,8 @@ from tilelang_tt.passes.raise_elements.parallelize_loops import parallelize_loop
 from tilelang_tt.passes.raise_elements.raise_to_tiles import raise_to_tiles
 from tilelang_tt.passes.raise_elements.split_axes import split_axes
 from tilelang_tt.passes.raise_elements.split_by_condition import split_by_condition
+from tilelang_tt.passes.raise_elements.split_runs import split_runs
+from tilelang_tt.passes.raise_elements.split_strides import split_strides
 from tilelang_tt.passes.raise_elements.zero_tensor_tails import zero_tensor_tails
 from tilelang_tt.passes.record import Pass, Stage, holding, verify
 from tilelang_tt.runtime.plan import SourceLine
@@ -110,11 +113,16 @@ RAISING_PASSES: tuple[TilePass, ...] = (
     Pass(expand_reductions, R, needs=(NO_VIEWS,)),
     Pass(parallelize_loops, R),
     Pass(split_by_condition, R),
+    Pass(split_strides, R),
     Pass(split_axes, R),
+    Pass(split_runs, R),
     Pass(raise_to_tiles, R, needs=(TYPES,), ensures=(NO_ELEMENTS,)),
     Pass(fill_before_use, R, needs=(NO_ELEMENTS,)),
     Pass(zero_tensor_tails, R, needs=(NO_ELEMENTS,)),
 )
+
+# Statements that are split may need more blocks than there is room for: `_by_tiles_or_whole`
+WHOLE_STATEMENTS = tuple(row for row in RAISING_PASSES if row.run not in (split_strides, split_runs))
 
 PLACING_PASSES: tuple[TilePass, ...] = (
     Pass(legalize_types, A, needs=(TYPES,), ensures=(LEGAL_TYPES,)),
@@ -171,6 +179,7 @@ CODE_PASSES: tuple[TilePass, ...] = (
 LIFTED = (KNOWN_BUFFERS, TYPES)  # what holds of what the frontend gives
 TILE_INVARIANTS = holding(TILE_PASSES, LIFTED)
 
+Steps = list[tuple[str, TileProgram | tuple[KernelSet, ...]]]
 Snapshot = Callable[[str, TileProgram | tuple[KernelSet, ...]], None]
 
 
@@ -179,9 +188,9 @@ def run_passes(func: Any, options: Options, snapshot: Snapshot) -> tuple[TilePro
 
     What the tile engines cannot carry out becomes scalar code: this is the only place that decides it.
     """
-    steps: list[tuple[str, TileProgram | tuple[KernelSet, ...]]] = []
+    steps: Steps = []
     try:
-        result = _by_tiles(func, options, lambda name, state: steps.append((name, state)))
+        result = _by_tiles_or_whole(func, options, steps)
     except (UnsupportedError, ResourceError) as refusal:
         if not options.scalar_code or has_no_meaning(refusal):
             raise
@@ -193,6 +202,22 @@ def run_passes(func: Any, options: Options, snapshot: Snapshot) -> tuple[TilePro
     for name, state in steps:
         snapshot(name, state)
     return result
+
+
+def _by_tiles_or_whole(func: Any, options: Options, steps: Steps) -> tuple[TileProgram, tuple[KernelSet, ...]]:
+    """What the tile engines refuse only because a statement was split into several is left whole."""
+
+    def note(name: str, state: TileProgram | tuple[KernelSet, ...]) -> None:
+        steps.append((name, state))
+
+    try:
+        return _by_tiles(func, options, RAISING_PASSES, note)
+    except (UnsupportedError, ResourceError):
+        names = {row.name for row in RAISING_PASSES if row not in WHOLE_STATEMENTS}
+        if not any(name in names and state is not before for (_, before), (name, state) in pairwise(steps)):
+            raise
+        steps.clear()
+        return _by_tiles(func, options, WHOLE_STATEMENTS, note)
 
 
 def _by_code(
@@ -214,11 +239,13 @@ def _by_code(
     return program, sets
 
 
-def _by_tiles(func: Any, options: Options, snapshot: Snapshot) -> tuple[TileProgram, tuple[KernelSet, ...]]:
+def _by_tiles(
+    func: Any, options: Options, raising: tuple[TilePass, ...], snapshot: Snapshot
+) -> tuple[TileProgram, tuple[KernelSet, ...]]:
     program = lift(func, options)
     verify(program, LIFTED)
     snapshot("lift", program)
-    program = _through((*RAISING_PASSES, *PLACING_PASSES), program, snapshot)
+    program = _through((*raising, *PLACING_PASSES), program, snapshot)
     steps: list[tuple[str, TileProgram]] = []  # of the way to write the program that fits
 
     def settled(way: TileProgram) -> TileProgram:

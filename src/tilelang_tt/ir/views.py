@@ -24,7 +24,7 @@ Group = tuple[list[int], list[int]]  # axes of the whole and axes of a view that
 
 def reshaped(program: TileProgram) -> dict[Tensor, Tensor]:
     """Tensors that are a parameter in another shape, as T.reshape gives them, with that parameter."""
-    pairs = {view: program.tensors_by_param[view.param] for view in program.views if view.fold is None}
+    pairs = {view: program.tensors_by_param[view.param] for view in program.views if not view.folds}
     return {view: owner for view, owner in pairs.items() if not same_shape(view.shape, owner.shape)}
 
 
