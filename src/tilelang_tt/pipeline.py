@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from itertools import pairwise
 from typing import Any
 
 from tilelang_tt import costs
@@ -98,6 +99,8 @@ from tilelang_tt.passes.raise_elements.parallelize_loops import parallelize_loop
 from tilelang_tt.passes.raise_elements.raise_to_tiles import raise_to_tiles
 from tilelang_tt.passes.raise_elements.split_axes import split_axes
 from tilelang_tt.passes.raise_elements.split_by_condition import split_by_condition
+from tilelang_tt.passes.raise_elements.split_runs import split_runs
+from tilelang_tt.passes.raise_elements.split_strides import split_strides
 from tilelang_tt.passes.raise_elements.zero_tensor_tails import zero_tensor_tails
 from tilelang_tt.passes.record import Kind, Pass, Stage, holding, verify
 from tilelang_tt.runtime.plan import SourceLine
@@ -115,11 +118,16 @@ RAISING_PASSES: tuple[TilePass, ...] = (
     Pass(expand_reductions, R, needs=(NO_VIEWS,)),
     Pass(parallelize_loops, R),
     Pass(split_by_condition, R),
+    Pass(split_strides, R),
     Pass(split_axes, R),
+    Pass(split_runs, R),
     Pass(raise_to_tiles, R, needs=(TYPES,), ensures=(NO_ELEMENTS,)),
     Pass(fill_before_use, R, needs=(NO_ELEMENTS,)),
     Pass(zero_tensor_tails, R, needs=(NO_ELEMENTS,)),
 )
+
+# Statements that are split may need more blocks than there is room for: `_by_tiles_or_whole`
+WHOLE_STATEMENTS = tuple(row for row in RAISING_PASSES if row.run not in (split_strides, split_runs))
 
 PLACING_PASSES: tuple[TilePass, ...] = (
     Pass(legalize_types, A, needs=(TYPES,), ensures=(LEGAL_TYPES,)),
@@ -171,6 +179,7 @@ TILE_INVARIANTS = holding(TILE_PASSES, LIFTED)
 
 State = TileProgram | tuple[KernelSet, ...]
 Snapshot = Callable[[str, State], None]
+Steps = list[tuple[str, State]]
 Result = tuple[TileProgram, tuple[KernelSet, ...]]
 
 
@@ -179,11 +188,11 @@ def run_passes(func: Any, options: Options, snapshot: Snapshot) -> Result:
 
     Launches that the tile engines cannot carry out become scalar code: this is the only place that decides it.
     """
-    steps: list[tuple[str, State]] = []
+    steps: Steps = []
 
     def attempt(refused: Mapping[int, Refusal]) -> Result:
         steps.clear()
-        return _run(func, options, refused, lambda name, state: steps.append((name, state)))
+        return _run_or_whole(func, options, refused, steps)
 
     try:
         result = attempt({})
@@ -206,12 +215,15 @@ def _with_scalar_code(
     if 0 < len(refused) < count:
         with suppress(UnsupportedError, ResourceError):
             return attempt(refused)
-    return attempt(dict.fromkeys(range(count), refusal))
+    try:
+        return attempt(dict.fromkeys(range(count), refusal))
+    except ResourceError as second:  # the tile engines fit more into L1: their refusal counts
+        raise (refusal if refusal.code == second.code else second) from None
 
 
 def _refusal(func: Any, options: Options) -> Refusal | None:
     try:
-        _run(func, options, {}, lambda *_: None)
+        _run_or_whole(func, options, {}, [])
     except (UnsupportedError, ResourceError) as refusal:
         if has_no_meaning(refusal):
             raise
@@ -219,12 +231,30 @@ def _refusal(func: Any, options: Options) -> Refusal | None:
     return None
 
 
-def _run(func: Any, options: Options, refused: Mapping[int, Refusal], snapshot: Snapshot) -> Result:
+def _run_or_whole(func: Any, options: Options, refused: Mapping[int, Refusal], steps: Steps) -> Result:
+    """What the tile engines refuse only because a statement was split into several is left whole."""
+
+    def note(name: str, state: State) -> None:
+        steps.append((name, state))
+
+    try:
+        return _run(func, options, refused, RAISING_PASSES, note)
+    except (UnsupportedError, ResourceError):
+        names = {row.name for row in RAISING_PASSES if row not in WHOLE_STATEMENTS}
+        if not any(name in names and state is not before for (_, before), (name, state) in pairwise(steps)):
+            raise
+        steps.clear()
+        return _run(func, options, refused, WHOLE_STATEMENTS, note)
+
+
+def _run(
+    func: Any, options: Options, refused: Mapping[int, Refusal], raising: tuple[TilePass, ...], snapshot: Snapshot
+) -> Result:
     """All passes; launches that are `refused` as scalar code."""
     program = lift_function(func, options, {number: refusal.message for number, refusal in refused.items()})
     verify(program, LIFTED)
     snapshot("lift_code" if refused else "lift", program)
-    program = _through((*RAISING_PASSES, *PLACING_PASSES), program, snapshot)
+    program = _through((*raising, *PLACING_PASSES), program, snapshot)
     steps: list[tuple[str, TileProgram]] = []  # of the way to write the program that fits
 
     def settled(way: TileProgram) -> TileProgram:

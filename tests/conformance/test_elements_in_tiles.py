@@ -13,6 +13,7 @@ import torch
 from tilelang_tt import pipeline
 from tilelang_tt.formats import DTYPES, INTEGER_FORMATS, TILE_BYTES, format_of
 from tilelang_tt.ir import scalar
+from tilelang_tt.ir.buffers import Fold
 from tilelang_tt.ir.layout import TensorLayout, Window
 from tilelang_tt.passes.code.lay_flat import lay_flat
 
@@ -55,7 +56,7 @@ def in_tiles(monkeypatch):
         for tensor in program.tensors:
             length = scalar.int_value(tensor.shape[0]) if len(tensor.shape) == 1 else None
             if way == "folded" and length is not None and length % 32 == 0:
-                tensor = replace(tensor, shape=(scalar.const(length // 32), scalar.const(32)), fold=0)
+                tensor = replace(tensor, shape=(scalar.const(length // 32), scalar.const(32)), folds=(Fold(0, 32),))
                 folded.append(tensor)
             layouts[tensor] = tile_layout(tensor, way, program.options)
         return replace(flat, views=(*program.views, *folded), layouts=layouts)

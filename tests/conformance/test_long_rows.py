@@ -8,6 +8,7 @@ import torch
 from three_ways import TWO_CORES, agree, whole_numbers
 
 from tilelang_tt.pipeline import compile_function
+from tilelang_tt.runtime.plan import FoldPlan
 
 TF32 = 2.0**-10  # a float32 on its way into the matrix engine
 
@@ -151,7 +152,8 @@ def test_positions_and_a_tensor_seen_in_two_ways() -> None:
     func = weighted_places(m, n)
     agree(func, {"X": whole_numbers(m, n), "Y": torch.zeros(m, n), "Z": torch.zeros(m, n)}, ("Y", "Z"))
     plan = compile_function(func, TWO_CORES).plan
-    assert {tensor.name: tensor.fold for tensor in plan.tensors} == {"X": None, "Z": None, "X_by_32": 1, "Y": 1}
+    by_32 = (FoldPlan(1, 32),)
+    assert {tensor.name: tensor.fold for tensor in plan.tensors} == {"X": None, "Z": None, "X_by_32": by_32, "Y": by_32}
 
 
 def sums_into(dtype: str) -> Any:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 Build = Callable[[], Any]
@@ -30,10 +30,11 @@ class Refusal:
     arch: str = "wormhole_b0"
     options: Mapping[str, Any] = field(default_factory=dict)  # of the target
     kernel: Callable[..., Any] | None = None  # holds the lines, where `build` only calls it
+    scalar_code: bool = False  # refused with it; without, as the tile engines would
 
     @property
     def name(self) -> str:
-        return f"{self.code}-{self.build.__name__}"
+        return f"{self.code}-{self.build.__name__}{'-scalar_code' if self.scalar_code else ''}"
 
     @property
     def text(self) -> str:
@@ -64,7 +65,19 @@ def refused(code: str, message: str, *, help: str, **more: Any) -> Callable[[Bui
     """Enter a kernel; `more` are further fields of `Refusal`."""
 
     def register(build: Build) -> Build:
-        REFUSALS.append(Refusal(build, code, message, help, **more))
+        first = Refusal(build, code, message, help, **more)
+        REFUSALS.append(first)
+        if build in WITH_SCALAR_CODE:
+            REFUSALS.append(replace(first, scalar_code=True))
         return build
 
     return register
+
+
+WITH_SCALAR_CODE: set[Build] = set()
+
+
+def with_scalar_code(build: Build) -> Build:
+    """Below `refused`: scalar code, which is the default, cannot help either, and the text is the same."""
+    WITH_SCALAR_CODE.add(build)
+    return build

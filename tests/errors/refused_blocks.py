@@ -3,7 +3,7 @@
 from typing import Any
 
 import tilelang.language as T
-from refusals import refused
+from refusals import refused, with_scalar_code
 
 FILL_IT = "fill it with T.copy, T.clear or T.fill on every path to this line"
 
@@ -145,6 +145,7 @@ def narrow_block_beside_wide_ones() -> Any:
 
 
 @refused("TT125", "'X' is read, but nothing fills it before", help="T.copy, T.clear or T.fill it first")
+@with_scalar_code
 def never_filled() -> Any:
     @T.prim_func
     def main(B: T.Tensor((64, 32), "float32")):
@@ -156,6 +157,7 @@ def never_filled() -> Any:
 
 
 @refused("TT125", "'X' is read, but nothing fills it before", help="T.copy, T.clear or T.fill it first")
+@with_scalar_code
 def filled_too_late() -> Any:
     @T.prim_func
     def main(A: T.Tensor((64, 32), "float32"), B: T.Tensor((64, 32), "float32")):
@@ -168,6 +170,7 @@ def filled_too_late() -> Any:
 
 
 @refused("TT127", "'X' is used here, but filled only where a number from a tensor says so", help=FILL_IT)
+@with_scalar_code
 def filled_where_a_table_says_so() -> Any:
     @T.prim_func
     def main(A: T.Tensor((64, 32), "float32"), M: T.Tensor((2,), "int32"), B: T.Tensor((32, 32), "float32")):
@@ -182,6 +185,7 @@ def filled_where_a_table_says_so() -> Any:
 
 
 @refused("TT127", "'X' is used here, but filled on some paths to this line only", help=FILL_IT)
+@with_scalar_code
 def filled_on_one_way_only() -> Any:
     @T.prim_func
     def main(A: T.Tensor((64, 32), "float32"), B: T.Tensor((64, 32), "float32")):
@@ -195,6 +199,7 @@ def filled_on_one_way_only() -> Any:
 
 
 @refused("TT127", "'X' is used here, but filled on some paths to this line only", help=FILL_IT)
+@with_scalar_code
 def filled_in_one_round_only() -> Any:
     @T.prim_func
     def main(A: T.Tensor((64, 32), "float32"), B: T.Tensor((64, 32), "float32")):
@@ -209,6 +214,7 @@ def filled_in_one_round_only() -> Any:
 
 
 @refused("TT128", "'C' is added to but never cleared", help="T.clear it first, or use clear_accum=True")
+@with_scalar_code
 def sum_never_cleared() -> Any:
     @T.prim_func
     def main(A: T.Tensor((64, 64), "float32"), B: T.Tensor((64, 64), "float32")):
@@ -279,6 +285,7 @@ def budget(stages: int, tiles: int) -> tuple[str, ...]:
     help="num_stages=2 fits (1,310,720 B)",
     kernel=gemm,
 )
+@with_scalar_code
 def too_many_stages() -> Any:
     return gemm(256, 3)
 
@@ -291,6 +298,7 @@ def too_many_stages() -> Any:
     arch="blackhole",
     kernel=gemm,
 )
+@with_scalar_code
 def too_many_stages_for_blackhole() -> Any:
     return gemm(256, 4)
 
@@ -303,6 +311,7 @@ def too_many_stages_for_blackhole() -> Any:
     "with at most 1/4 of the tiles in each it fits",
     kernel=gemm,
 )
+@with_scalar_code
 def too_big_blocks() -> Any:
     return gemm(512, 2)
 
@@ -314,6 +323,7 @@ def too_big_blocks() -> Any:
     help="use smaller blocks: with at most 1/4 of the tiles in each it fits",
     kernel=gemm,
 )
+@with_scalar_code
 def too_big_blocks_without_stages() -> Any:
     return gemm(512, 0)
 

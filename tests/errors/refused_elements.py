@@ -3,7 +3,7 @@
 from typing import Any
 
 import tilelang.language as T
-from refusals import refused
+from refusals import refused, with_scalar_code
 
 ELEMENTS = "docs/reference/operations.md lists the supported operations"
 
@@ -66,6 +66,7 @@ def loop_as_long_as_the_row() -> Any:
     "reducer 'total' is assigned something other than a sum of its element and a value",
     help="use T.reducer_update",
 )
+@with_scalar_code
 def product_of_a_reducer() -> Any:
     @T.prim_func
     def main(A: T.Tensor((32, 32), "float32"), B: T.Tensor((32,), "float32")):
@@ -135,6 +136,7 @@ def one_element_for_a_row() -> Any:
     "elements 0 to 63 of axis 0 of 'X' are used; it has 32",
     help="let T.Parallel go no further than the block, or make the block as long",
 )
+@with_scalar_code
 def more_elements_than_the_block_has() -> Any:
     @T.prim_func
     def main(A: T.Tensor((4,), "float32"), B: T.Tensor((64,), "float32")):
@@ -153,6 +155,7 @@ def more_elements_than_the_block_has() -> Any:
     "elements 32 to 63 of axis 1 of 'X' are used; it has 32",
     help="let T.Parallel go no further than the block, or make the block as long",
 )
+@with_scalar_code
 def elements_behind_the_block() -> Any:
     @T.prim_func
     def main(A: T.Tensor((32, 32), "float32"), B: T.Tensor((32, 32), "float32")):
@@ -172,6 +175,7 @@ def elements_behind_the_block() -> Any:
     "elements 1 to 32 of axis 1 of 'rows' are used; it has 32",
     help="let T.Parallel go no further than the block, or make the block as long",
 )
+@with_scalar_code
 def elements_behind_a_row_of_a_view() -> Any:
     @T.prim_func
     def main(A: T.Tensor((1024,), "float32"), B: T.Tensor((32, 32), "float32")):
@@ -192,6 +196,7 @@ def elements_behind_a_row_of_a_view() -> Any:
     "elements -32 to 31 of axis 1 of 'X' are used; it has 64",
     help="let T.Parallel go no further than the block, or make the block as long",
 )
+@with_scalar_code
 def elements_before_the_block() -> Any:
     @T.prim_func
     def main(A: T.Tensor((32, 64), "float32"), B: T.Tensor((32, 64), "float32")):
@@ -211,6 +216,7 @@ def elements_before_the_block() -> Any:
     "elements 1 to 64 of axis 1 of 'X' are used; it has 64",
     help="let T.Parallel go no further than the block, or make the block as long",
 )
+@with_scalar_code
 def a_neighbour_behind_the_block() -> Any:
     @T.prim_func
     def main(A: T.Tensor((32, 64), "float32"), B: T.Tensor((32, 64), "float32")):
@@ -230,6 +236,7 @@ def a_neighbour_behind_the_block() -> Any:
     "element 40 of axis 0 of 'X' is used; it has 32",
     help="let T.Parallel go no further than the block, or make the block as long",
 )
+@with_scalar_code
 def a_row_the_block_has_not() -> Any:
     @T.prim_func
     def main(A: T.Tensor((32, 64), "float32"), B: T.Tensor((32, 64), "float32")):

@@ -3,7 +3,7 @@
 from typing import Any
 
 import tilelang.language as T
-from refusals import refused
+from refusals import refused, with_scalar_code
 
 THREADS = "Tensix cores have no SIMT threads; write T.Parallel, T.copy or another tile operation"
 BARRIER = "data movement is asynchronous by itself here: use T.copy inside T.Pipelined and drop the barrier"
@@ -93,6 +93,7 @@ def loop_over_threads() -> Any:
     "no order of the thread groups lets this wait pass: nothing that can run before it completes barrier 'full'",
     help=ORDER,
 )
+@with_scalar_code
 def wait_for_nobody() -> Any:
     @T.prim_func
     def main(A: T.Tensor((32, 32), "float32")):
@@ -108,6 +109,7 @@ def wait_for_nobody() -> Any:
     "no order of the thread groups lets this wait pass: nothing that can run before it completes barrier 'first'",
     help=ORDER,
 )
+@with_scalar_code
 def groups_that_wait_for_each_other() -> Any:
     @T.prim_func
     def main(A: T.Tensor((32, 32), "float32")):
@@ -132,6 +134,7 @@ def groups_that_wait_for_each_other() -> Any:
     "no order of the thread groups lets this wait pass: nothing that can run before it completes a named barrier",
     help=ORDER,
 )
+@with_scalar_code
 def named_barrier_with_too_few_threads() -> Any:
     @T.prim_func
     def main(A: T.Tensor((32, 32), "float32")):
@@ -150,6 +153,7 @@ def named_barrier_with_too_few_threads() -> Any:
     "whether thread groups wait forever is not known: which barrier this is is known only when the kernel runs",
     help=KNOWN,
 )
+@with_scalar_code
 def barrier_by_the_block_index() -> Any:
     @T.prim_func
     def main(A: T.Tensor((32, 32), "float32")):
@@ -168,6 +172,7 @@ def barrier_by_the_block_index() -> Any:
     "'C' is in registers, of which thread groups see only their own; some change what others use, too",
     help="give each group a fragment or variable of its own, or use T.alloc_shared",
 )
+@with_scalar_code
 def fragment_of_all_groups() -> Any:
     @T.prim_func
     def main(A: T.Tensor((32, 32), "float32"), B: T.Tensor((32, 32), "float32")):
@@ -187,6 +192,7 @@ def fragment_of_all_groups() -> Any:
     "a copy with 'cluster_mask' is a TMA load for several blocks",
     help="write a T.copy for each box that is moved",
 )
+@with_scalar_code
 def copy_for_several_blocks() -> Any:
     @T.prim_func
     def main(A: T.Tensor((32, 32), "float32")):
@@ -258,6 +264,7 @@ def warp_barrier() -> Any:
     "tl.sync_grid is a barrier of the whole grid",
     help="split the function: one kernel before it, one behind",
 )
+@with_scalar_code
 def grid_barrier() -> Any:
     @T.prim_func
     def main(A: T.Tensor((32, 32), "float32")):
@@ -272,6 +279,7 @@ def grid_barrier() -> Any:
     "tl.cluster_sync is an operation of thread-block clusters",
     help="remove it: blocks do not wait for each other",
 )
+@with_scalar_code
 def cluster_barrier() -> Any:
     @T.prim_func
     def main(A: T.Tensor((32, 32), "float32")):

@@ -3,7 +3,7 @@
 from typing import Any
 
 import tilelang.language as T
-from refusals import refused
+from refusals import refused, with_scalar_code
 
 from tilelang_tt.formats import DTYPES
 
@@ -15,6 +15,7 @@ OPERATIONS = "supported tile operations: T.copy, T.transpose, T.fill, T.clear, T
 
 
 @refused("TT103", "function 'main' has no T.Kernel", help="add one: with T.Kernel(...) as ...")
+@with_scalar_code
 def empty_function() -> Any:
     @T.prim_func
     def main(A: T.Tensor((32, 32), "float32")):
@@ -28,6 +29,7 @@ def empty_function() -> Any:
     "the kernel computes with 'ld', a stride of 'A'",
     help="index the tensor by its axes, or pass the number as a parameter of its own",
 )
+@with_scalar_code
 def stride_as_a_number() -> Any:
     ld = T.dynamic("ld")
 
@@ -44,6 +46,7 @@ def stride_as_a_number() -> Any:
 
 
 @refused("TT106", "For outside a T.Kernel", help="move the statement into the T.Kernel block")
+@with_scalar_code
 def loop_around_the_launch() -> Any:
     @T.prim_func
     def main(A: T.Tensor((32, 32), "float32"), B: T.Tensor((32, 32), "float32")):
@@ -73,6 +76,7 @@ def unknown_annotation() -> Any:
 
 
 @refused("TT108", "'G' has scope 'global', which this version does not support", help="pass it as a tensor parameter")
+@with_scalar_code
 def scratch_in_dram() -> Any:
     @T.prim_func
     def main(A: T.Tensor((32, 32), "float32")):
@@ -84,6 +88,7 @@ def scratch_in_dram() -> Any:
 
 
 @refused("TT109", "'X' has a shape known only at run time: [n, 32]", help="on-chip buffers need constant shapes")
+@with_scalar_code
 def buffer_of_unknown_size() -> Any:
     n = T.dynamic("n")
 
@@ -301,6 +306,7 @@ def copy_of_unknown_size() -> Any:
     "T.copy between boxes of different shape: 64x32 to 32x32",
     help="make the shapes equal; T.reshape sees a block in another one",
 )
+@with_scalar_code
 def copy_to_a_smaller_shape() -> Any:
     @T.prim_func
     def main(A: T.Tensor((64, 32), "float32")):
@@ -316,6 +322,7 @@ def copy_to_a_smaller_shape() -> Any:
     "T.copy between boxes of different shape: 1x32x64 to 2048",
     help="make the shapes equal; T.reshape sees a block in another one",
 )
+@with_scalar_code
 def copy_to_fewer_axes() -> Any:
     @T.prim_func
     def main(A: T.Tensor((2, 32, 64), "float32")):
@@ -348,6 +355,7 @@ def product_of_one_row() -> Any:
     "T.gemm adds to 'X', which is also one of its operands",
     help="give it an accumulator of its own",
 )
+@with_scalar_code
 def product_onto_its_operand() -> Any:
     @T.prim_func
     def main(A: T.Tensor((32, 32), "float32"), B: T.Tensor((32, 32), "float32")):

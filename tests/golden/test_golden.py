@@ -1,4 +1,4 @@
-"""Fifteen kernels, every stage and every file, as text a reviewer can read. `make golden` rewrites them.
+"""Sixteen kernels, every stage and every file, as text a reviewer can read. `make golden` rewrites them.
 
 Each folder holds `kernel.py` (one PrimFunc and its TARGET), `stages/` (the program after each pass; `order.txt` lists
 them) and the five generated files. A golden says what the compiler wrote; that it is right is said by the same kernel's
@@ -90,6 +90,11 @@ def label_scores(x: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
     return torch.where(labels >= 0, at_label - x.max(1).values, 0)
 
 
+def packed_weights(a: torch.Tensor, packed: torch.Tensor, scales: torch.Tensor) -> torch.Tensor:
+    numbers = torch.stack([packed.long() & 15, packed.long() >> 4], -1).flatten(1) - 8.0
+    return a @ (numbers * scales.repeat_interleave(32, 1)).T
+
+
 def rotary(x: torch.Tensor, c: torch.Tensor) -> torch.Tensor:
     total = x.sum(0)
     left, right = total.chunk(2, 1)
@@ -115,6 +120,7 @@ MEANINGS: dict[str, Callable[..., torch.Tensor]] = {
     "four_products": lambda a, b: a @ b @ b @ b @ b,
     "hash_mask": hash_mask,
     "label_scores": label_scores,
+    "packed_weights": packed_weights,
     "rotary": rotary,
     "histogram": lambda x: torch.stack([torch.bincount(part.long() & 15, minlength=16) for part in x.split(256)]),
 }

@@ -198,10 +198,10 @@ def _difference(
 
 def _tile(tensor: TensorPlan, element: tuple[int, ...], shape: tuple[int, ...]) -> tuple[int, int, int]:
     batch = 0
-    if tensor.fold is not None:
-        index = element[tensor.fold]
-        element = (*element[: tensor.fold], index // TILE, index % TILE, *element[tensor.fold + 1 :])
-        shape = (*shape[: tensor.fold], shape[tensor.fold] // TILE, TILE, *shape[tensor.fold + 1 :])
+    for fold in tensor.fold or ():
+        index, axis = element[fold.axis], fold.axis
+        element = (*element[:axis], index // fold.width, index % fold.width, *element[axis + 1 :])
+        shape = (*shape[:axis], -(-shape[axis] // fold.width), fold.width, *shape[axis + 1 :])
     for axis, index in enumerate(element):
         if axis not in (tensor.row_axis, tensor.col_axis):
             batch = batch * shape[axis] + index

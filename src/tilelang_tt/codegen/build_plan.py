@@ -21,6 +21,7 @@ from tilelang_tt.runtime.plan import (
     CbPlan,
     CompileArg,
     ComputeConfig,
+    FoldPlan,
     KernelPlan,
     LaunchPlan,
     Param,
@@ -124,7 +125,7 @@ def _tensor(program: TileProgram, tensor: Tensor, written: bool) -> TensorPlan:
         flat=layout.flat,
         row_window=_window(layout.row_window),
         col_window=_window(layout.col_window),
-        fold=tensor.fold,
+        fold=tuple(FoldPlan(fold.axis, fold.width) for fold in tensor.folds) or None,
         view=tensor in program.views and not written,
     )
 

@@ -40,7 +40,7 @@ _MEMORY = {
 }
 
 # What to write instead of a buffer that lives elsewhere.
-_INSTEAD_OF_SCOPE = {
+INSTEAD_OF_SCOPE = {
     "global": "pass it as a tensor parameter",
     "shared.barrier": DROP_BARRIER,
     "shared.tmem": "use T.alloc_fragment for accumulators",
@@ -130,7 +130,7 @@ class Scope:
                 "TT108",
                 f"'{buffer.name}' has scope '{scope}', which this version does not support",
                 location=location,
-                help=_INSTEAD_OF_SCOPE.get(scope, "use T.alloc_shared or T.alloc_fragment"),
+                help=INSTEAD_OF_SCOPE.get(scope, "use T.alloc_shared or T.alloc_fragment"),
             )
         shape = tuple(scalar.int_value(extent) for extent in buffer.shape)
         static = tuple(extent for extent in shape if extent is not None)

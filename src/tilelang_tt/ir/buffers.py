@@ -19,6 +19,14 @@ class Memory(Enum):
     LOCAL = "local"  # of each thread, in scalar code
 
 
+@dataclass(frozen=True)
+class Fold:
+    """An axis seen as two: rows of `width` elements each. The last row is filled up with zeros."""
+
+    axis: int
+    width: int
+
+
 @dataclass(frozen=True, eq=False)
 class Tensor:
     """A tensor parameter, in DRAM."""
@@ -28,7 +36,7 @@ class Tensor:
     dtype: str
     shape: tuple[Expr, ...]
     workspace: bool = False  # not a parameter of the user's: every call brings one, for launches to hand on data
-    fold: int | None = None  # `shape` is the parameter's with this axis seen as two: rows of 32 elements
+    folds: tuple[Fold, ...] = ()  # `shape` is the parameter's after these, one after the other
     location: Location | None = None
 
 

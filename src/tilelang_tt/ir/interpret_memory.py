@@ -64,8 +64,19 @@ def tensor_arrays(
     for view in program.views:
         owner = found[owners[view.param]]
         typed = owner.reshape(-1).view(view.dtype) if view.param in viewed else owner
-        found[view] = typed.reshape(tuple(map(number, view.shape)))
+        found[view] = _filled_up(typed, view).reshape(tuple(map(number, view.shape)))
     return found
+
+
+def _filled_up(array: Array, view: Tensor) -> Array:
+    """What is folded, with zeros behind the end of its axes where rows are not full: of inputs only."""
+    for fold in view.folds:
+        missing = -array.shape[fold.axis] % fold.width
+        if missing:
+            array = np.pad(array, [(0, missing * (axis == fold.axis)) for axis in range(array.ndim)])
+        shape = array.shape
+        array = array.reshape(*shape[: fold.axis], -1, fold.width, *shape[fold.axis + 1 :])
+    return array
 
 
 def unwritten(dtype: str, shape: tuple[int, ...]) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tilelang_tt.formats import BLOCK_FORMATS, STEERING_DTYPES
+from tilelang_tt.ir import scalar
 from tilelang_tt.ir.buffers import Tensor
 from tilelang_tt.ir.code import Code, used_tensors
 from tilelang_tt.ir.fields import walk
@@ -36,5 +37,7 @@ def serves_elements(program: TileProgram, tensor: Tensor) -> bool:
     layout = program.layouts[tensor]
     windows = [window for window in (layout.row_window, layout.col_window) if window is not None]
     gaps = any(window.extent < window.step for window in windows)
-    narrowed = tensor.dtype in STEERING_DTYPES or tensor.dtype != program.tensors_by_param[tensor.param].dtype
+    owner = program.tensors_by_param[tensor.param]
+    gaps = gaps or not scalar.equal(scalar.product(tensor.shape), scalar.product(owner.shape))  # rows filled up
+    narrowed = tensor.dtype in STEERING_DTYPES or tensor.dtype != owner.dtype
     return layout.flat or not (gaps or narrowed or layout.table or layout.format in BLOCK_FORMATS)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, replace
 
-from tilelang_tt.ir.buffers import Buffer, Memory, Tensor
+from tilelang_tt.ir.buffers import Buffer, Fold, Memory, Tensor
 from tilelang_tt.ir.grammar import Codec, Form, listed
 from tilelang_tt.ir.layout import Constant, Mask, Pool, Work
 from tilelang_tt.ir.scalar import Var
@@ -79,7 +79,7 @@ class _TileText:
         layout = self.program.layouts.get(tensor)
         facts = f"; {TENSOR_LAYOUT.write(layout, self.names)}" if layout else ""
         own = "; workspace" if tensor.workspace else ""
-        own += "" if tensor.fold is None else f"; axis {tensor.fold} folded"
+        own += "".join(f"; axis {fold.axis} folded by {fold.width}" for fold in tensor.folds)
         return f"{self.names.bind(tensor)}: {tensor.dtype}[{shape}]{own}{facts}"
 
     def launch(self, launch: Launch) -> Iterator[str]:
@@ -193,8 +193,10 @@ class _Parser:
         name, dtype = reader.name(":"), reader.name("[")
         shape = reader.then(CODECS["exprs"].read(reader), "]")
         workspace = reader.maybe("; workspace")
-        fold = reader.int("folded") if reader.maybe("; axis ") else None
-        tensor = Tensor(name.partition(".")[0], param, dtype, shape, workspace, fold)
+        folds = []
+        while reader.maybe("; axis "):
+            folds.append(Fold(reader.int("folded by"), reader.int()))
+        tensor = Tensor(name.partition(".")[0], param, dtype, shape, workspace, tuple(folds))
         self.sight.things[name] = tensor
         if reader.maybe("; "):
             self.found = replace(self.found, layouts={**self.found.layouts, tensor: TENSOR_LAYOUT.read(reader)})

@@ -26,7 +26,7 @@ Group = tuple[list[int], list[int]]  # axes of the whole and axes of a view that
 def reshaped(program: TileProgram) -> dict[Tensor, Tensor]:
     """Tensors that are a parameter in another shape, as T.reshape gives them to tiles, with that parameter."""
     by_code = used_by_code(program)
-    others = [view for view in program.views if view.fold is None and view not in by_code]
+    others = [view for view in program.views if not view.folds and view not in by_code]
     pairs = {view: program.tensors_by_param[view.param] for view in others}
     return {view: owner for view, owner in pairs.items() if not same_shape(view.shape, owner.shape)}
 

@@ -99,12 +99,25 @@ def tile_shape(plan: TensorPlan, shape: tuple[int, ...]) -> TileShape:
 
 def folded(tensor: torch.Tensor, plan: TensorPlan) -> torch.Tensor:
     """The tensor with the axes that the plan numbers: a view."""
-    if plan.fold is None:
-        return tensor
-    shape, strides = list(tensor.shape), list(tensor.stride())
-    shape[plan.fold : plan.fold + 1] = [shape[plan.fold] // TILE, TILE]
-    strides[plan.fold : plan.fold + 1] = [strides[plan.fold] * TILE, strides[plan.fold]]
-    return tensor.as_strided(shape, strides)
+    for fold in plan.fold or ():
+        axis, width, shape, strides = fold.axis, fold.width, list(tensor.shape), list(tensor.stride())
+        if shape[axis] % width:
+            tensor = _filled_up(tensor, axis, width)
+            shape, strides = list(tensor.shape), list(tensor.stride())
+        shape[axis : axis + 1] = [shape[axis] // width, width]
+        strides[axis : axis + 1] = [strides[axis] * width, strides[axis]]
+        tensor = tensor.as_strided(shape, strides)
+    return tensor
+
+
+def _filled_up(tensor: torch.Tensor, axis: int, width: int) -> torch.Tensor:
+    """A copy with zeros behind the end of an axis: of inputs, since nothing would come back from it."""
+    shape = list(tensor.shape)
+    shape[axis] = -(-shape[axis] // width) * width
+    bits = _BITS[tensor.element_size()]
+    result = torch.zeros(shape, dtype=bits)
+    result.narrow(axis, 0, tensor.shape[axis]).copy_(tensor.view(bits))
+    return result.view(tensor.dtype)
 
 
 def _length(extent: int, window: WindowPlan | None) -> int:

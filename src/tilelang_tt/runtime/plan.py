@@ -19,8 +19,6 @@ from importlib import resources
 from threading import Lock
 from typing import Any, Literal
 
-from tilelang_tt.arch import TILE
-
 SCHEMA_VERSION = 1
 
 # A size: a number, or an expression over the plan's `sizes`.
@@ -55,6 +53,14 @@ class WindowPlan:
 
 
 @dataclass(frozen=True)
+class FoldPlan:
+    """An axis of length n seen as two, of ceil(n / width) and of `width`. What is behind its end is zero."""
+
+    axis: int
+    width: int
+
+
+@dataclass(frozen=True)
 class TensorPlan:
     """How one tensor lies in device memory: 32x32 tiles over at most two of its axes, one tile per page.
 
@@ -71,7 +77,7 @@ class TensorPlan:
     An axis with a window is cut into pieces before it is cut into tiles: element i of the axis is element i % step of
     piece before + i // step, and a piece goes on to `extent` elements with what the next one begins with.
 
-    A folded axis of length n counts as two, of n / 32 and of 32, before any of this.
+    An axis that is folded by 32 counts as two, before any of this: of n / 32 and of 32. Folds follow each other.
 
     A flat tensor has no axes of rows and columns: `row_tiles` counts its pages, the last one is filled up with zeros,
     and `format` says the width of its words. Kernels write parts of its pages; the host sends and takes back all of it.
@@ -91,19 +97,21 @@ class TensorPlan:
     flat: bool = False  # no tiles: elements in row-major order, in the bytes of their own type, 4096 to a page
     row_window: WindowPlan | None = None
     col_window: WindowPlan | None = None
-    fold: int | None = (
-        None  # an axis of the parameter seen as two, rows of 32; the other axes here are numbered after it
-    )
+    fold: tuple[FoldPlan, ...] | None = None  # axes of the parameter seen as two; the other axes are numbered after it
     view: bool = False  # one more way in which an input lies; kernels only read it
     memory: Literal["dram_interleaved"] = "dram_interleaved"
 
     def shape_of(self, shape: tuple[Size, ...]) -> tuple[Size, ...]:
         """The parameter's shape, with the axes that this record numbers."""
-        if self.fold is None:
-            return shape
-        length = shape[self.fold]
-        assert isinstance(length, int)
-        return (*shape[: self.fold], length // TILE, TILE, *shape[self.fold + 1 :])
+        for fold in self.fold or ():
+            length = shape[fold.axis]
+            rows = (
+                -(-length // fold.width)
+                if isinstance(length, int)
+                else f"({length} + {fold.width - 1}) // {fold.width}"
+            )
+            shape = (*shape[: fold.axis], rows, fold.width, *shape[fold.axis + 1 :])
+        return shape
 
 
 @dataclass(frozen=True)
@@ -303,7 +311,8 @@ def validate(data: Any) -> None:
 
 def _tensor(data: dict[str, Any]) -> TensorPlan:
     windows = {side: WindowPlan(**data[side]) if data[side] else None for side in ("row_window", "col_window")}
-    return TensorPlan(**{**data, **windows})
+    fold = tuple(FoldPlan(**one) for one in data["fold"]) if data["fold"] else None
+    return TensorPlan(**{**data, **windows, "fold": fold})
 
 
 def _plan(data: dict[str, Any]) -> Plan:

@@ -74,7 +74,7 @@ def check_layouts(plan: Plan) -> None:
             in_words = item.table or item.by_rows
             how = "as 32-bit words, not in tiles" if in_words else "in pieces that do not begin at tiles"
             how = "element after element, not in tiles" if item.flat else how
-            how = how if item.fold is None else f"with axis {item.fold} in rows of 32"
+            how = how if item.fold is None else f"with axis {item.fold[0].axis} in rows of {item.fold[0].width}"
             raise DeviceError(
                 "TT412",
                 f"kernel '{plan.name}' takes '{plan.params[item.param].name}' {how}; no ttnn tensor lies so",

@@ -14,7 +14,7 @@ from tvm import arith, ir, tirx
 from tilelang_tt.diagnostics import Location, UnsupportedError
 from tilelang_tt.frontend.lift_expression import SAME_TYPE, loads
 from tilelang_tt.frontend.refuse_gpu_code import location_of
-from tilelang_tt.frontend.scope import check_strides
+from tilelang_tt.frontend.scope import INSTEAD_OF_SCOPE, check_strides
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.buffers import Buffer, Memory, Tensor, unique_name
 from tilelang_tt.ir.code import Place, Value
@@ -85,7 +85,7 @@ class Declarations:
                 "TT108",
                 f"'{buffer.name}' has scope '{scope}', which this version does not support",
                 location=location,
-                help="use T.alloc_shared or T.alloc_fragment",
+                help=INSTEAD_OF_SCOPE.get(scope, "use T.alloc_shared or T.alloc_fragment"),
             )
         self.blocks[buffer] = self.owners[buffer.data] = self.block(buffer, _MEMORY[scope])
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from tilelang_tt.arch import TILE
 from tilelang_tt.compiled import Decision
 from tilelang_tt.ir import scalar
-from tilelang_tt.ir.buffers import Buffer, Memory, Read, Region, Tensor, unique_name, whole
+from tilelang_tt.ir.buffers import Buffer, Fold, Memory, Read, Region, Tensor, unique_name, whole
 from tilelang_tt.ir.elements import Element, ElementExpr, Index, elements, with_parts
 from tilelang_tt.ir.fields import children, walk, with_children
 from tilelang_tt.ir.tensors_of_code import used_by_code
@@ -207,7 +207,9 @@ class _Folder:
             if not self.always_folded(tensor, axis):
                 taken = {param.name for param in self.program.params} | {view.name for view in self.program.views}
                 name = unique_name(f"{name}_by_{TILE}", taken | {view.name for view in self.tensors.values()})
-            self.tensors[tensor, axis] = replace(tensor, name=name, shape=shape, fold=axis)
+            self.tensors[tensor, axis] = replace(
+                tensor, name=name, shape=shape, folds=(*tensor.folds, Fold(axis, TILE))
+            )
         return self.tensors[tensor, axis]
 
     def always_folded(self, tensor: Tensor, axis: int) -> bool:

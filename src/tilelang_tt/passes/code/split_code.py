@@ -59,7 +59,7 @@ def _scratch(program: TileProgram, launch: Launch, code: Code, tensors: int) -> 
             f"the blocks of kernel '{launch.name}' need {size:,} B of L1; {chip.title} has {chip.l1_usable:,} B",
             location=launch.location,
             notes=tuple(f"{block.name}: {list(block.shape)} {block.dtype}" for block in code.blocks),
-            help="use smaller blocks",
+            help="use smaller blocks, or fewer threads: what a thread has for itself is there once for each of them",
         )
     pages = max(1, -(-size // _PAGE))
     return Cb(0, "scratch", "UInt32", _PAGE, pages, 1, Role.WRITER, Role.WRITER, False, (pages, 1), launch.location)

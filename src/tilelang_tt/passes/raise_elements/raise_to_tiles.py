@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import reduce
 
-from tilelang_tt.ir import fields, scalar
+from tilelang_tt.ir import scalar
 from tilelang_tt.ir.buffers import Buffer, Read, Region, Tensor, is_whole, whole
 from tilelang_tt.ir.elements import ElementExpr, Scalar, conjuncts
 from tilelang_tt.ir.fields import children, walk, with_children
@@ -39,7 +39,7 @@ from tilelang_tt.passes.raise_elements.assignment import Assignment
 from tilelang_tt.passes.raise_elements.numbers import known_numbers
 from tilelang_tt.passes.raise_elements.raising import Raising, known_tables
 from tilelang_tt.passes.raise_elements.reductions import contributions, reduction, serial_contributions
-from tilelang_tt.passes.raise_elements.serial_axes import check_inside, serial_axes, widened
+from tilelang_tt.passes.raise_elements.serial_axes import check_inside, serial_axes, widened, without_single
 from tilelang_tt.passes.raise_elements.split_nd_copies import split_nd_copies
 
 
@@ -130,7 +130,7 @@ class _Raiser:
     # --- generic statements -----------------------------------------------------------------------
 
     def each(self, each: Each) -> Iterator[Stmt]:
-        each = _without_single(each)
+        each = without_single(each)
         nest = each.axes[0].var if each.axes else None
         if nest is None or nest is not self.nest:
             self.raising.stored = []
@@ -202,15 +202,6 @@ class _Raiser:
             inside = tuple(inner(replace(each, axes=tuple(axis for axis in each.axes if axis not in serial))))
         self.raising.stored = []
         return in_loops(serial, (*found, *inside), each.location)
-
-
-def _without_single(each: Each) -> Each:
-    """A statement without axes of one iteration."""
-    single = {axis.var: scalar.const(0) for axis in each.axes if axis.extent == 1}
-    if not single:
-        return each
-    each = replace(each, axes=tuple(axis for axis in each.axes if axis.extent != 1))
-    return fields.with_expressions(each, lambda expr: scalar.substitute(expr, single))
 
 
 def _depends(region: Region, var: Var) -> bool:

@@ -19,7 +19,7 @@ from typing import NoReturn
 
 from tilelang_tt.arch import TILE
 from tilelang_tt.diagnostics import Location, UnsupportedError
-from tilelang_tt.ir import scalar
+from tilelang_tt.ir import fields, scalar
 from tilelang_tt.ir.buffers import Buffer, Tensor
 from tilelang_tt.ir.elements import (
     Access,
@@ -54,6 +54,15 @@ def serial_axes(each: Each) -> Axes:
             found |= _no_box(access, each) or _beside_anywhere(access, each)
     found |= _counted_with(each) or (set() if found else _matrix_by_matrix(each))
     return tuple(axis for number, axis in enumerate(each.axes) if number in found)
+
+
+def without_single(each: Each) -> Each:
+    """A statement without axes of one iteration."""
+    single = {axis.var: scalar.const(0) for axis in each.axes if axis.extent == 1}
+    if not single:
+        return each
+    each = replace(each, axes=tuple(axis for axis in each.axes if axis.extent != 1))
+    return fields.with_expressions(each, lambda expr: scalar.substitute(expr, single))
 
 
 def check_inside(each: Each) -> None:

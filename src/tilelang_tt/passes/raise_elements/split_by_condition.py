@@ -19,14 +19,14 @@ import numpy as np
 from tilelang_tt.arch import TILE
 from tilelang_tt.ir import fields, scalar
 from tilelang_tt.ir.buffers import Buffer
-from tilelang_tt.ir.elements import Apply, ElementExpr, Number, Scalar, with_parts
+from tilelang_tt.ir.elements import Number
 from tilelang_tt.ir.facts import Facts
 from tilelang_tt.ir.fields import rewritten
 from tilelang_tt.ir.scalar import Expr
 from tilelang_tt.ir.scalar_arrays import evaluate_all
 from tilelang_tt.ir.scalar_forms import orders
 from tilelang_tt.ir.tile import Axis, Each, Stmt, TileProgram
-from tilelang_tt.ops.expressions import with_operands
+from tilelang_tt.passes.raise_elements.decided import decided
 
 
 def split_by_condition(program: TileProgram) -> TileProgram:
@@ -87,31 +87,10 @@ def _case(each: Each, axis: Axis, start: int, end: int) -> Each | None:
         return facts.simplify(scalar.substitute(expr, {axis.var: part.var + start}))
 
     case = fields.with_expressions(replace(each, axes=()), moved)
-    guard = None if case.guard is None else _decided(case.guard)
+    guard = None if case.guard is None else decided(case.guard)
     if isinstance(guard, Number):
         if not guard.value:
             return None
         guard = None
     axes = tuple(part if one is axis else one for one in each.axes)
-    return replace(case, axes=axes, value=_decided(case.value), guard=guard)
-
-
-def _decided(expr: ElementExpr) -> ElementExpr:
-    """An expression without choices whose conditions are known."""
-
-    def change(part: ElementExpr) -> ElementExpr | None:
-        if isinstance(part, Scalar) and part.dtype == "bool" and scalar.int_value(part.expr) is not None:
-            return Number(scalar.int_value(part.expr) or 0, "bool")
-        if not isinstance(part, Apply):
-            return None
-        args = tuple(map(_decided, part.args))
-        known = [bool(arg.value) for arg in args if isinstance(arg, Number)]
-        if part.op == "where" and isinstance(args[0], Number):
-            return args[1] if args[0].value else args[2]
-        if part.op in ("and", "or") and (decided := part.op == "or") in known:
-            return Number(int(decided), "bool")
-        if part.op in ("and", "or") and known:
-            return next((arg for arg in args if not isinstance(arg, Number)), args[0])
-        return with_operands(part, *args)
-
-    return with_parts(expr, change)
+    return replace(case, axes=axes, value=decided(case.value), guard=guard)
