@@ -125,8 +125,7 @@ class _Function:
                 return [self.launch(stmt, blocks, threads)]
             case tirx.SBlockRealize():
                 for buffer in stmt.block.alloc_buffers:
-                    others = sum(tensor.workspace for tensor in self.declared.tensors.values())
-                    self.declared.tensor(buffer, len(self.func.params) + others, workspace=True)
+                    self.declared.workspace(buffer)
                 return self.launches(stmt.block.body, blocks, threads)
             case tirx.Evaluate() if not isinstance(stmt.value, tirx.Call) or operator(stmt.value) in _NOTHING:
                 return []
@@ -144,6 +143,7 @@ class _Function:
     def launch(self, stmt: tirx.Stmt, blocks: Blocks, threads: ThreadAxes) -> Launch:
         declared, location = self.declared, location_of(stmt)
         declared.blocks, declared.views = {}, {}
+        declared.grid, declared.record = blocks, None
         block = stmt.block if isinstance(stmt, tirx.SBlockRealize) else None
         given = block.annotations.get("tl.launch_threads", _THREADS) if block is not None else _THREADS
         in_order = sorted(threads.items(), key=lambda item: item[1])  # x, y, z
@@ -172,6 +172,7 @@ class CodeLifter:
         self.declared, self.threads, self.location = declared, threads, location
         self.names: dict[Var, Value] = {}
         self.pending: list[CodeStmt] = []
+        self.newest: tirx.Bind | None = None  # the statement before this one, if it names a value
         self.reducer: tirx.CommReducer | None = None  # of the attribute around a reduction over threads
         self.random: Buffer | None = None  # the words of each thread's generator of random numbers
         self.vectors: dict[Var, list[Value]] = {}  # names of vectors -> their lanes
@@ -219,6 +220,7 @@ class CodeLifter:
         lifted = self.statement(stmt)
         result = (*self.pending, *lifted)
         self.location, self.pending = around, outer
+        self.newest = stmt if isinstance(stmt, tirx.Bind) else None
         return result
 
     def statement(self, stmt: tirx.Stmt) -> tuple[CodeStmt, ...]:
