@@ -99,6 +99,7 @@ from tilelang_tt.passes.raise_elements.split_axes import split_axes
 from tilelang_tt.passes.raise_elements.split_by_condition import split_by_condition
 from tilelang_tt.passes.raise_elements.split_runs import split_runs
 from tilelang_tt.passes.raise_elements.split_strides import split_strides
+from tilelang_tt.passes.raise_elements.warn_of_rounds import warn_of_rounds
 from tilelang_tt.passes.raise_elements.zero_tensor_tails import zero_tensor_tails
 from tilelang_tt.passes.record import Pass, Stage, holding, verify
 from tilelang_tt.runtime.plan import SourceLine
@@ -199,6 +200,9 @@ def run_passes(func: Any, options: Options, snapshot: Snapshot) -> tuple[TilePro
             result = _by_code(func, options, refusal, lambda name, state: steps.append((name, state)))
         except ResourceError as second:  # the tile engines fit more into L1: their refusal counts
             raise (refusal if refusal.code == second.code else second) from None
+    for (_, before), (name, _) in pairwise(steps):
+        if name == raise_to_tiles.__name__ and isinstance(before, TileProgram):
+            warn_of_rounds(before)
     for name, state in steps:
         snapshot(name, state)
     return result
