@@ -50,3 +50,22 @@ def test_fp4_weights() -> None:
     agree(product(), {"a": a, "b": b, "c": torch.zeros(64, 32)}, ("c",), reference={"c": wanted})
     _, (kernels,) = run_passes(product(), Options(), lambda *_: None)
     assert costs.of(kernels).dst_sections <= 16
+
+
+def signs() -> Any:
+    @T.prim_func
+    def main(x: T.Tensor((32, 32), "uint8"), y: T.Tensor((32, 32), "float32")):
+        with T.Kernel(1, threads=128):
+            for i, j in T.Parallel(32, 32):
+                y[i, j] = T.cast(
+                    T.reinterpret("int8", x[i, j] << tirx.const(4, "uint8")) >> tirx.const(4, "int8"), "float32"
+                )
+
+    return main
+
+
+def test_signs_of_nibbles() -> None:
+    """The way of TileLang's w4a8 example: a nibble moved to the top of a byte and back, with its sign."""
+    x = torch.arange(1024).reshape(32, 32).to(torch.uint8)
+    wanted = (((x.long() & 15) ^ 8) - 8).float()
+    agree(signs(), {"x": x, "y": torch.zeros(32, 32)}, ("y",), reference={"y": wanted})

@@ -142,6 +142,8 @@ class ExpressionLifter:
         if source in ("int16", "uint16") and target == "bfloat16":  # the upper half of a float32
             upper = apply("shift_left", cast(self.value(expr.args[0]), "int32"), numeral(16, "int32"))
             return bitcast(upper, "float32")
+        if {source, target} in ({"int8", "uint8"}, {"int16", "uint16"}):
+            return cast(self.value(expr.args[0]), target)  # wraps
         types = {source, target}
         if not types.issubset({"float32", *WORDS}):
             raise self.unsupported(expr)
