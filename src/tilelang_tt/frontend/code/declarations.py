@@ -133,9 +133,9 @@ class Declarations:
         if owner is None or not _begins_with_it(buffer):
             raise UnsupportedError(
                 "TT116",
-                f"'{buffer.name}' is not a tensor, a block, or a view of one",
+                f"'{buffer.name}' is not a tensor, a block, or a view of one, but memory at an address",
                 location=location,
-                help="use the buffer itself",
+                help="pass the tensor as an argument: an address of the host or of a GPU means nothing on the chip",
             )
         if isinstance(owner, Tensor):
             view = Tensor(self.unique(str(buffer.name)), owner.param, element_type(buffer), tuple(buffer.shape))

@@ -12,6 +12,7 @@ and barriers included. `run_threads_in_turn` then makes loops of the threads.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from functools import cached_property, partial
@@ -32,10 +33,12 @@ from tilelang_tt.frontend.code.warps import WARP_VALUES
 from tilelang_tt.frontend.lift import numbered
 from tilelang_tt.frontend.lift_expression import operator
 from tilelang_tt.frontend.refuse_gpu_code import HARMLESS, location_of, macro_note
+from tilelang_tt.frontend.tir.drop_profiling import drop_profiling
 from tilelang_tt.frontend.tir.expand_cp_async import expand_cp_async_of_threads
 from tilelang_tt.frontend.tir.expand_row_copies import expand_row_copies
 from tilelang_tt.frontend.tir.restore_user_lines import restore_user_lines
 from tilelang_tt.frontend.tir.sequence_warp_groups import sequence_warp_groups
+from tilelang_tt.frontend.tir.split_at_grid_barriers import split_at_grid_barriers
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.buffers import Buffer, Memory
 from tilelang_tt.ir.code import (
@@ -77,7 +80,7 @@ ThreadAxes = dict[Var, tuple[int, int]]  # axis of a thread index, and its exten
 
 def lift_code(func: tirx.PrimFunc, options: Options, why: str) -> TileProgram:
     """The function as scalar code, all of it; `why` it is not tiles."""
-    func = expand_row_copies(restore_user_lines(func))
+    func = expand_row_copies(split_at_grid_barriers(drop_profiling(restore_user_lines(func))))
     for own_work in (False, True):
         func = sequence_warp_groups(func, own_work=own_work)
     return _Function(expand_cp_async_of_threads(func), options, why).program()
@@ -309,7 +312,8 @@ class CodeLifter:
             if index is None:
                 raise UnsupportedError("TT111", f"a loop bound to {_tag(stmt)}", location=location, help="use T.Kernel")
             return (Let(var, Name(index, "int32"), location), *self.body(stmt.body))
-        together = stmt.kind == tirx.ForKind.PARALLEL and not self.shared
+        alone = math.prod(self.threads.values()) == 1  # one thread does every round, in order
+        together = stmt.kind == tirx.ForKind.PARALLEL and not self.shared and not alone
         start, extent = self.value(stmt.min), self.value(stmt.extent)
         step = stmt.step if stmt.step is not None else scalar.const(1)
         with self.declared.counting(var, stmt.min, stmt.extent):
