@@ -143,9 +143,43 @@ inline float fma_of(float x, float y, float z) {
     return float(bits_as<double>(bits));
 }"""
 
+_SQRT = """\
+// The square root, digit by digit. That of the C library keeps an error number in data that a core has no room for.
+inline double sqrt_wide(double x) {
+    if (!(x > 0) || x == __builtin_inf()) return x < 0 ? __builtin_nan("") : x;
+    const uint64_t bits = bits_as<uint64_t>(x), one = 1ull << 52;
+    int32_t power = int32_t(bits >> 52) - 1023;
+    uint64_t number = bits % one, root = 0, rest = 0;
+    if (power != -1023) number += one;
+    for (power += power == -1023; number < one; --power) number <<= 1;
+    if (power & 1) number <<= 1;
+    for (uint32_t i = 0; i < 54; ++i) {
+        rest = rest << 2 | number >> 52;
+        number = number % one << 2;
+        root <<= 1;
+        if (rest > 2 * root) {
+            rest -= 2 * root + 1;
+            ++root;
+        }
+    }
+    return bits_as<double>((root + 1) / 2 + (uint64_t((power >> 1) + 1022) << 52));
+}"""
+
+_FMOD = """\
+inline float fmod_of(float x, float y) {
+    const double by = std::fabs(y);
+    double rest = std::fabs(x), part = by;
+    if (x != x || y != y || by == 0 || rest == __builtin_inf()) return __builtin_nanf("");
+    while (part <= rest * 0.5) part *= 2.0;
+    for (; part >= by && by < __builtin_inf(); part *= 0.5) {
+        if (rest >= part) rest -= part;
+    }
+    return float(std::copysign(rest, x));
+}"""
+
 _ROOTS = """\
 // sqrt((1 - x) (1 + x))
-inline double other_side(double x) { return std::sqrt((1.0 - x) * (1.0 + x)); }"""
+inline double other_side(double x) { return sqrt_wide((1.0 - x) * (1.0 + x)); }"""
 
 _SINH = """\
 inline float sinh_of(float x) {
@@ -161,12 +195,12 @@ _ASINH = """\
 inline float asinh_of(float x) {
     const double size = std::fabs(x), square = size * size;
     if (!(size < __builtin_inf())) return x;
-    return float(std::copysign(log1p_wide(size + square / (1.0 + std::sqrt(square + 1.0))), x));
+    return float(std::copysign(log1p_wide(size + square / (1.0 + sqrt_wide(square + 1.0))), x));
 }
 inline float acosh_of(float x) {
     const double more = x - 1.0;
     if (!(more >= 0)) return __builtin_nanf("");
-    return float(log1p_wide(more + std::sqrt(more * (more + 2.0))));
+    return float(log1p_wide(more + sqrt_wide(more * (more + 2.0))));
 }
 inline float atanh_of(float x) {
     const double size = std::fabs(x);
@@ -186,7 +220,7 @@ inline float tan_of(float x) {
 _HYPOT = """\
 inline float hypot_of(float x, float y) {
     if (std::isinf(x) || std::isinf(y)) return __builtin_inff();
-    return float(std::sqrt(double(x) * x + double(y) * y));
+    return float(sqrt_wide(double(x) * x + double(y) * y));
 }"""
 
 
@@ -201,7 +235,10 @@ MATH: dict[str, tuple[str, tuple[str, ...]]] = {
     "log_wide": (_LOG, ("series", "bits_as")),
     "angle_of": (_ANGLE, ("series", "bits_as")),
     "atan_wide": (_ATAN, ("series",)),
-    "other_side": (_ROOTS, ()),
+    "sqrt_wide": (_SQRT, ("bits_as",)),
+    "other_side": (_ROOTS, ("sqrt_wide",)),
+    "sqrt_of": (_short("sqrt", "sqrt_wide(x)"), ("sqrt_wide",)),
+    "fmod_of": (_FMOD, ()),
     "exp_of": (_short("exp", "exp_wide(x)"), ("exp_wide",)),
     "exp2_of": (_short("exp2", "exp_wide(x * 0x1.62e42fefa39efp-1)"), ("exp_wide",)),
     "exp10_of": (_short("exp10", "exp_wide(x * 0x1.26bb1bbb55516p+1)"), ("exp_wide",)),
@@ -213,7 +250,7 @@ MATH: dict[str, tuple[str, tuple[str, ...]]] = {
     "log2_of": (_short("log2", "log_wide(x) * 0x1.71547652b82fep+0"), ("log_wide",)),
     "log10_of": (_short("log10", "log_wide(x) * 0x1.bcb7b1526e50ep-2"), ("log_wide",)),
     "log1p_of": (_short("log1p", "log1p_wide(x)"), ("log_wide",)),
-    "asinh_of": (_ASINH, ("log_wide",)),
+    "asinh_of": (_ASINH, ("log_wide", "sqrt_wide")),
     "pow_of": (_POW, ("exp_wide", "log_wide")),
     "sin_of": (_short("sin", "sin_wide(angle_of(x))"), ("angle_of",)),
     "cos_of": (_COS, ("angle_of",)),
@@ -228,8 +265,8 @@ MATH: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     "acos_of": (_short("acos", "atan_wide(other_side(x), x)"), ("atan_wide", "other_side")),
     "erf_of": (_ERF, ("exp_wide",)),
-    "rsqrt_of": (_short("rsqrt", "1.0 / std::sqrt(double(x))"), ()),
-    "hypot_of": (_HYPOT, ()),
+    "rsqrt_of": (_short("rsqrt", "1.0 / sqrt_wide(x)"), ("sqrt_wide",)),
+    "hypot_of": (_HYPOT, ("sqrt_wide",)),
     "fma_of": (_FMA, ("bits_as",)),
 }
 MATH_ALIASES = {"tanh_of": "sinh_of", "acosh_of": "asinh_of", "atanh_of": "asinh_of", "tan_of": "cos_of"}
