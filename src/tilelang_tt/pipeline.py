@@ -94,6 +94,7 @@ from tilelang_tt.passes.raise_elements.expand_reductions import expand_reduction
 from tilelang_tt.passes.raise_elements.fill_before_use import fill_before_use
 from tilelang_tt.passes.raise_elements.narrow_int64 import narrow_int64
 from tilelang_tt.passes.raise_elements.parallelize_loops import parallelize_loops
+from tilelang_tt.passes.raise_elements.raise_products import raise_products
 from tilelang_tt.passes.raise_elements.raise_to_tiles import raise_to_tiles
 from tilelang_tt.passes.raise_elements.split_axes import split_axes
 from tilelang_tt.passes.raise_elements.split_by_condition import split_by_condition
@@ -112,6 +113,7 @@ RAISING_PASSES: tuple[TilePass, ...] = (
     Pass(compose_views, R, ensures=(NO_VIEWS,)),
     Pass(narrow_int64, R, needs=(NO_VIEWS,)),
     Pass(expand_reductions, R, needs=(NO_VIEWS,)),
+    Pass(raise_products, R, needs=(NO_VIEWS,)),
     Pass(parallelize_loops, R),
     Pass(split_by_condition, R),
     Pass(split_strides, R),
@@ -122,8 +124,9 @@ RAISING_PASSES: tuple[TilePass, ...] = (
     Pass(zero_tensor_tails, R, needs=(NO_ELEMENTS,)),
 )
 
-# Statements that are split may need more blocks than there is room for: `_by_tiles_or_whole`
-WHOLE_STATEMENTS = tuple(row for row in RAISING_PASSES if row.run not in (split_strides, split_runs))
+# Statements that are split may need more blocks than there is room for, and operands of products may be no boxes of
+# tiles: `_by_tiles_or_whole`
+WHOLE_STATEMENTS = tuple(row for row in RAISING_PASSES if row.run not in (split_strides, split_runs, raise_products))
 
 PLACING_PASSES: tuple[TilePass, ...] = (
     Pass(legalize_types, A, needs=(TYPES,), ensures=(LEGAL_TYPES,)),
@@ -209,7 +212,7 @@ def run_passes(func: Any, options: Options, snapshot: Snapshot) -> tuple[TilePro
 
 
 def _by_tiles_or_whole(func: Any, options: Options, steps: Steps) -> tuple[TileProgram, tuple[KernelSet, ...]]:
-    """What the tile engines refuse only because a statement was split into several is left whole."""
+    """What the tile engines refuse only because statements were split, or raised to products, is left whole."""
 
     def note(name: str, state: TileProgram | tuple[KernelSet, ...]) -> None:
         steps.append((name, state))

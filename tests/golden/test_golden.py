@@ -120,6 +120,7 @@ MEANINGS: dict[str, Callable[..., torch.Tensor]] = {
     "four_products": lambda a, b: a @ b @ b @ b @ b,
     "hash_mask": hash_mask,
     "label_scores": label_scores,
+    "loops_product": lambda a, b: (a @ b).relu(),
     "packed_weights": packed_weights,
     "rotary": rotary,
     "histogram": lambda x: torch.stack([torch.bincount(part.long() & 15, minlength=16) for part in x.split(256)]),
