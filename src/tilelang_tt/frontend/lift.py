@@ -159,6 +159,7 @@ class _Lifter:
         block, location = stmt.block, location_of(stmt)
         self.scope.location = location
         self.scope.buffers, self.scope.views, self.scope.partly_written = {}, {}, {}
+        self.scope.updated = set()
         self.scope.computed, self.scope.steering = computed_cells(block.body), steering_cells(block.body)
         body = self.block(block, location)
         zeros = (Fill(buffer, 0.0) for buffer in self.scope.partly_written)
@@ -170,6 +171,7 @@ class _Lifter:
             location,
             tensor_names=frozenset(tensor.name for tensor in self.scope.tensors.values()),
             views=self.scope.views,
+            updated=frozenset(self.scope.updated),
         )
 
     def block(self, block: tirx.SBlock, location: Location | None) -> tuple[Stmt, ...]:

@@ -46,6 +46,11 @@ class Cb:
     def bytes(self) -> int:
         return 0 if self.shares is not None else self.pages * self.page_bytes
 
+    @property
+    def is_word(self) -> bool:
+        """Whether it only says that reader or writer has come to a place: its page is never filled."""
+        return {self.producer, self.consumer} == {Role.READER, Role.WRITER}
+
 
 class CbKind(Enum):
     RESERVE = "cb_reserve_back"

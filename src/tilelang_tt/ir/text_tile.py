@@ -57,6 +57,7 @@ FORMS = (
     Form(tile.Transpose, "Transpose {src:buffer} -> {dst:buffer}{exact?, exact}"),
     Form(tile.Load, "Load {src:access} -> {dst:buffer}"),
     Form(tile.Store, "Store {src:buffer} -> {dst:access}"),
+    Form(tile.Await, "Await {word:buffer}"),
     Form(tile.Publish, "Publish {buffer:buffer}"),
 )
 

@@ -11,6 +11,7 @@
                | Load | Store                                        Copy after `attach_tensor_accessors`
                | Section                                             from `form_sections`, `schedule_sections`
                | Transpose                                           from `fit_products`
+               | Await                                               from `order_transfers`
                | Publish                                             from `publish_blocks`
 
 One body, no roles, no circular-buffer calls. `ir/interpret.py` gives every statement its meaning.
@@ -268,8 +269,19 @@ class Publish:
     location: Location | None = None
 
 
+@dataclass(frozen=True)
+class Await:
+    """One kernel goes on when another one has come here and says so by `word`: all its transfers before are done.
+
+    Changes no value.
+    """
+
+    word: Buffer
+    location: Location | None = None
+
+
 Lifted = Loop | Branch | Read | Set | Code | Each | Copy | Fill | Gemm | Reduce
-Stmt = Lifted | Map | Section | Transpose | Load | Store | Publish
+Stmt = Lifted | Map | Section | Transpose | Load | Store | Await | Publish
 
 
 @dataclass(frozen=True)
@@ -289,6 +301,7 @@ class Launch:
     pools: tuple[Pool, ...] = ()
     tensor_names: frozenset[str] = frozenset()
     views: dict[Buffer, Buffer] = field(default_factory=dict)  # the elements of a block in another shape -> the block
+    updated: frozenset[int] = frozenset()  # parameters that blocks of the grid change together, by atomic updates
 
     @property
     def names(self) -> set[str]:
