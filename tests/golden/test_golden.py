@@ -112,6 +112,7 @@ MEANINGS: dict[str, Callable[..., torch.Tensor]] = {
     "gemm_relu_in_dst": lambda a, b: (a @ b.T).clamp(min=0),
     "gemm_transposed": lambda a, b: a.T @ b.T,
     "sum_of_parts": lambda p: p.sum(0),
+    "split_k": lambda a, b: a @ b,
     "softmax": lambda x: torch.softmax(x, 1),
     "rms_norm": lambda x, w: torch.nn.functional.rms_norm(x, (256,), w, 1e-6),
     "flash_attention": attention,
