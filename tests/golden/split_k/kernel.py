@@ -1,4 +1,4 @@
-"""A split-K product: the parts of K are added up by atomic updates, for which the reader waits for the writer's stores."""
+"""A split-K product: parts of K are added up by atomic updates, and the reader waits for what the writer stored."""
 
 import tilelang.language as T
 
