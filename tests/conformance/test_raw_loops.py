@@ -13,7 +13,7 @@ import torch
 
 TARGET = {"kind": "tenstorrent", "grid": "2x1"}
 BF, F32, I8, I32 = "bfloat16", "float32", "int8", "int32"
-SOURCE_BITS = {BF: 0.0, "float16": 2.0**-10, F32: 2.0**-10, I8: 0.0}  # what the engine leaves of a factor
+SOURCE_BITS = {BF: 0.0, "float16": 2.0**-10, F32: 2.0**-21, I8: 0.0}  # what the engine leaves of a factor
 Kernel = Callable[..., Any]
 
 

@@ -6,6 +6,7 @@
     Gemm C_sum = A_operand @ b
     Each i < 64, j < 32: C[i, j] = C[i, j] + C_sum[i, j] where bool[i < n]
 
+A float32 operand goes to the matrix engine in pieces (`operand_pieces`); with fast math one product does.
 A block that is walked from end to end is an operand as it is, and a block that is all of the target is added to
 directly. Operands from tensors are taken in parts along what is summed over, if they are long.
 """
@@ -16,6 +17,7 @@ from dataclasses import dataclass, replace
 from functools import reduce
 
 from tilelang_tt.arch import TILE
+from tilelang_tt.diagnostics import Location
 from tilelang_tt.formats import INTEGERS
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.buffers import Buffer, Region, Tensor, whole
@@ -26,6 +28,7 @@ from tilelang_tt.ir.tile import Axis, Branch, Copy, Each, Fill, Gemm, Reduce, St
 from tilelang_tt.ops.expressions import apply, both, numeral
 from tilelang_tt.passes.raise_elements.nests import Nest, loops_around
 from tilelang_tt.passes.raise_elements.new_blocks import NewBlocks
+from tilelang_tt.passes.raise_elements.operand_pieces import Pieces, in_pieces, multiplied_pieces
 from tilelang_tt.passes.raise_elements.sums_of_products import (
     BYTES,
     Sum,
@@ -57,8 +60,9 @@ class _Operand:
 
 
 class ProductWriter:
-    def __init__(self, new: NewBlocks) -> None:
+    def __init__(self, new: NewBlocks, *, all_bits: bool) -> None:
         self.new = new
+        self.all_bits = all_bits  # whether products of float32 keep more than the matrix engine takes in
 
     def statements(self, nest: Nest, one: Sum) -> tuple[Stmt, ...]:
         target, location = nest.each.target, nest.each.location
@@ -91,8 +95,21 @@ class ProductWriter:
         row, col = axes
         left = self.operand(nest, one.left, one.left_tests, row, part, one)
         right = self.operand(nest, one.right, one.right_tests, col, part, one)
-        gemm = Gemm(left.block, right.block, target, left.turned, not right.turned, scalar.false(), location=location)
-        return (*left.filling, *right.filling, gemm)
+        (a, first), (b, second) = self.pieces(left.block, location), self.pieces(right.block, location)
+        products = (
+            Gemm(one, other, target, left.turned, not right.turned, scalar.false(), location=location)
+            for one, other in multiplied_pieces(a, b)
+        )
+        return (*left.filling, *right.filling, *first, *second, *products)
+
+    def pieces(self, block: Buffer, location: Location | None) -> tuple[Pieces, tuple[Stmt, ...]]:
+        """Blocks that the matrix engine takes with all their bits, and how they are filled."""
+        if block.dtype != "float32" or not self.all_bits:
+            return Pieces(block, block), ()
+        names = ("high", "finite", "low")
+        high, finite, low = (self.new.add(f"{block.name}_{name}", "float32", block.shape, None) for name in names)
+        pieces = Pieces(high, finite, low)
+        return pieces, in_pieces(block, pieces, location)
 
     def reduction(self, nest: Nest, one: Sum, axes: list[Axis], target: Buffer, part: _Part) -> tuple[Stmt, ...]:
         location = nest.each.location

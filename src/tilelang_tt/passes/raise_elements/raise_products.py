@@ -43,7 +43,7 @@ class _Launch:
         self.new = NewBlocks(launch)
         self.splitter = LoopSplitter(launch.body, self.new, self.is_product)
         self.boxes = Boxes(self.splitter)
-        self.writer = ProductWriter(self.new)
+        self.writer = ProductWriter(self.new, all_bits=program.options.fp32_acc and not self.fast_math)
         self.decisions: list[Decision] = []
 
     def changed(self) -> Launch:
