@@ -27,11 +27,11 @@ from tilelang_tt.diagnostics import Location
 from tilelang_tt.ir import fields
 from tilelang_tt.ir.buffers import Buffer, Part, Read, Region, Tensor, TileAccess
 from tilelang_tt.ir.code import Code
-from tilelang_tt.ir.elements import Access, Element, ElementExpr, accesses
+from tilelang_tt.ir.elements import Access, ElementExpr, accesses
 from tilelang_tt.ir.fields import BODY, DEFINES, READ, WRITE, Mark, children, walk
 from tilelang_tt.ir.layout import BufferLayout, Constant, Mask, Pool, Stream, TensorLayout, Work
 from tilelang_tt.ir.scalar import Expr, Var, int_value, is_var, variables
-from tilelang_tt.ir.section import Schedule, SubBlock
+from tilelang_tt.ir.section import Schedule, Start, SubBlock
 from tilelang_tt.options import Options
 
 # --- statements -----------------------------------------------------------------------------------
@@ -126,15 +126,6 @@ class Copy:
 class Fill:
     dst: Buffer = field(metadata=WRITE)
     value: float
-    location: Location | None = None
-
-
-@dataclass(frozen=True)
-class Start:
-    """What is in DST before a product: constant tiles where `where` holds, else zeros."""
-
-    element: Element
-    where: Expr
     location: Location | None = None
 
 
