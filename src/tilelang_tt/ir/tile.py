@@ -262,10 +262,7 @@ class Publish:
 
 @dataclass(frozen=True)
 class Await:
-    """One kernel goes on when another one has come here and says so by `word`: all its transfers before are done.
-
-    Changes no value.
-    """
+    """One kernel goes on when another one says by `word` that its transfers before are done. Changes no value."""
 
     word: Buffer
     location: Location | None = None
