@@ -22,7 +22,7 @@ from tilelang_tt.codegen.dataflow import print_dataflow
 from tilelang_tt.codegen.host import host_program
 from tilelang_tt.compiled import PLAN_FILE, Compiled
 from tilelang_tt.diagnostics import ResourceError, UnsupportedError
-from tilelang_tt.frontend.lift_function import lift_function
+from tilelang_tt.frontend.lift_function import lift_function, with_all_launches
 from tilelang_tt.frontend.tir.select_launches import count_launches, select_launches
 from tilelang_tt.ir.kernel import KernelSet
 from tilelang_tt.ir.layout import Role
@@ -47,6 +47,7 @@ from tilelang_tt.passes.c_tile.lower_positions import lower_positions
 from tilelang_tt.passes.c_tile.lower_reductions import lower_reductions
 from tilelang_tt.passes.c_tile.lower_shared_to_cb import lower_shared_to_cb
 from tilelang_tt.passes.c_tile.mask_padding import mask_padding
+from tilelang_tt.passes.c_tile.order_transfers import order_transfers
 from tilelang_tt.passes.c_tile.publish_blocks import publish_blocks
 from tilelang_tt.passes.c_tile.schedule_sections import schedule_sections
 from tilelang_tt.passes.c_tile.separate_roles import separate_roles
@@ -96,11 +97,13 @@ from tilelang_tt.passes.raise_elements.expand_reductions import expand_reduction
 from tilelang_tt.passes.raise_elements.fill_before_use import fill_before_use
 from tilelang_tt.passes.raise_elements.narrow_int64 import narrow_int64
 from tilelang_tt.passes.raise_elements.parallelize_loops import parallelize_loops
+from tilelang_tt.passes.raise_elements.raise_products import raise_products
 from tilelang_tt.passes.raise_elements.raise_to_tiles import raise_to_tiles
 from tilelang_tt.passes.raise_elements.split_axes import split_axes
 from tilelang_tt.passes.raise_elements.split_by_condition import split_by_condition
 from tilelang_tt.passes.raise_elements.split_runs import split_runs
 from tilelang_tt.passes.raise_elements.split_strides import split_strides
+from tilelang_tt.passes.raise_elements.warn_of_rounds import warn_of_rounds
 from tilelang_tt.passes.raise_elements.zero_tensor_tails import zero_tensor_tails
 from tilelang_tt.passes.record import Kind, Pass, Stage, holding, verify
 from tilelang_tt.runtime.plan import SourceLine
@@ -116,6 +119,7 @@ RAISING_PASSES: tuple[TilePass, ...] = (
     Pass(compose_views, R, ensures=(NO_VIEWS,)),
     Pass(narrow_int64, R, needs=(NO_VIEWS,)),
     Pass(expand_reductions, R, needs=(NO_VIEWS,)),
+    Pass(raise_products, R, needs=(NO_VIEWS,)),
     Pass(parallelize_loops, R),
     Pass(split_by_condition, R),
     Pass(split_strides, R),
@@ -126,8 +130,9 @@ RAISING_PASSES: tuple[TilePass, ...] = (
     Pass(zero_tensor_tails, R, needs=(NO_ELEMENTS,)),
 )
 
-# Statements that are split may need more blocks than there is room for: `_by_tiles_or_whole`
-WHOLE_STATEMENTS = tuple(row for row in RAISING_PASSES if row.run not in (split_strides, split_runs))
+# Statements that are split may need more blocks than there is room for, and operands of products may be no boxes of
+# tiles: `_by_tiles_or_whole`
+WHOLE_STATEMENTS = tuple(row for row in RAISING_PASSES if row.run not in (split_strides, split_runs, raise_products))
 
 PLACING_PASSES: tuple[TilePass, ...] = (
     Pass(legalize_types, A, needs=(TYPES,), ensures=(LEGAL_TYPES,)),
@@ -152,6 +157,7 @@ BLOCK_PASSES: tuple[TilePass, ...] = (
     Pass(start_sums, C, needs=(LAYOUTS,)),
     Pass(fit_products, C, needs=(LAYOUTS,), ensures=(SUB_BLOCKS,)),
     Pass(lower_shared_to_cb, C, needs=(ONE_ROLE,), ensures=(STREAMS,)),
+    Pass(order_transfers, C, needs=(STREAMS,)),
     Pass(share_buffers, C, needs=(STREAMS,)),
 )
 
@@ -189,6 +195,7 @@ def run_passes(func: Any, options: Options, snapshot: Snapshot) -> Result:
     Launches that the tile engines cannot carry out become scalar code: this is the only place that decides it.
     """
     steps: Steps = []
+    func = with_all_launches(func)
 
     def attempt(refused: Mapping[int, Refusal]) -> Result:
         steps.clear()
@@ -200,6 +207,9 @@ def run_passes(func: Any, options: Options, snapshot: Snapshot) -> Result:
         if not options.scalar_code or has_no_meaning(refusal):
             raise
         result = _with_scalar_code(func, options, refusal, attempt)
+    for (_, before), (name, _) in pairwise(steps):
+        if name == raise_to_tiles.__name__ and isinstance(before, TileProgram):
+            warn_of_rounds(before)
     for name, state in steps:
         snapshot(name, state)
     return result
@@ -232,7 +242,7 @@ def _refusal(func: Any, options: Options) -> Refusal | None:
 
 
 def _run_or_whole(func: Any, options: Options, refused: Mapping[int, Refusal], steps: Steps) -> Result:
-    """What the tile engines refuse only because a statement was split into several is left whole."""
+    """What the tile engines refuse only because statements were split, or raised to products, is left whole."""
 
     def note(name: str, state: State) -> None:
         steps.append((name, state))

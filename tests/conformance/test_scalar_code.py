@@ -1,5 +1,7 @@
 """Scalar code computes every operation in its type, to the last bit: against NumPy, with numbers of all kinds."""
 
+import math
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -164,6 +166,34 @@ def test_floats_to_integers(dtype):
     low, high = np.iinfo(form).min, np.iinfo(form).max
     wanted = [0 if np.isnan(x) else int(min(max(float(x), float(low)), float(high))) for x in a]
     assert as_numpy(got, dtype).tolist() == [min(x, high) for x in wanted]
+
+
+FUNCTIONS = {
+    **{name: getattr(np, name) for name in ("exp", "exp2", "log", "log2", "log10", "log1p", "sin", "cos", "tan")},
+    **{name: getattr(np, name) for name in ("sinh", "cosh", "tanh", "sqrt", "floor", "ceil", "trunc")},
+    **{f"a{name}": getattr(np, f"arc{name}") for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")},
+    "nearbyint": np.rint,
+    "exp10": lambda x: np.power(10.0, x),
+    "rsqrt": lambda x: 1 / np.sqrt(x),
+    "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
+    "erf": np.vectorize(math.erf, otypes=[np.float64]),
+}
+FUNCTIONS_OF_TWO = {"pow": np.power, "atan2": np.arctan2, "hypot": np.hypot, "fmod": np.fmod, "copysign": np.copysign}
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
+def test_functions(dtype):
+    """The nearest number of the type, of the smallest and the largest arguments too."""
+    of_two = {name: function for name, function in FUNCTIONS_OF_TWO.items() if dtype != "bfloat16" or name != "pow"}
+    calls = [lambda a, _, name=name: getattr(T, name)(a) for name in FUNCTIONS]
+    calls += [lambda a, b, name=name: getattr(T, name)(a, b) for name in of_two]  # TVM has no pow of bfloat16
+    a, b, got = run(dtype, calls)
+    wide = a.astype(np.float64), b.astype(np.float64)
+    for number, (name, function) in enumerate((FUNCTIONS | of_two).items()):
+        with np.errstate(all="ignore"):
+            exact = function(*wide[: 2 if name in FUNCTIONS_OF_TWO else 1])
+        wanted = exact.astype(np.float32).astype(a.dtype)
+        assert same(got[number], wanted).all(), (name, a[~same(got[number], wanted)][:4], got[number], wanted)
 
 
 # --- what the user is told ------------------------------------------------------------------------

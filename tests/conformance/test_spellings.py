@@ -9,7 +9,7 @@ import torch
 from three_ways import agree, raised, whole_numbers
 
 from tilelang_tt.ir.fields import walk
-from tilelang_tt.ir.tile import Loop
+from tilelang_tt.ir.tile import Gemm, Loop
 
 
 def nested(outer: Any, inner: Any) -> Any:
@@ -45,8 +45,9 @@ def test_independent_rounds(inner: Any) -> None:
     found = (a @ b) * torch.arange(1, 33)[:, None]
     kernel = nested(T.serial, inner)
     agree(kernel, {"A": a, "B": b, "C": torch.zeros(32, 64)}, ("C",), reference={"C": found})
-    loops = [stmt for stmt in walk(raised(kernel).body) if isinstance(stmt, Loop)]
-    assert [int(loop.extent) for loop in loops] == [4]  # rounds of k alone see each other
+    body = list(walk(raised(kernel).body))
+    assert not any(isinstance(stmt, Loop) for stmt in body)
+    assert sum(isinstance(stmt, Gemm) for stmt in body) == 1
 
 
 def by_eights() -> Any:

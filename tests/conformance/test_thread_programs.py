@@ -129,7 +129,16 @@ def test_device_agrees() -> None:
 
 WORDS = (
     *(f'"{dtype}"' for dtype in (*INTEGERS, *ALL_FLOATS, "bool")),
-    *("T.atomic_add", "T.atomic_max", "T.atomic_min", "T.alloc_local", "T.vectorized", "T.unroll"),
+    *(
+        "T.atomic_add",
+        "T.atomic_max",
+        "T.atomic_min",
+        "return_prev",
+        " / ",
+        "T.alloc_local",
+        "T.vectorized",
+        "T.unroll",
+    ),
     *("while ", "break", "continue", "else:", "in T.serial(T.int32(0), R[blk])", "P[blk, tid]", "Q["),
     *("T.shfl_xor", "T.shfl_up", "T.shfl_down", "T.shfl_sync", "T.warp_reduce_sum", "T.ballot", "T.syncthreads_count"),
     *("T.gemm", "T.reduce_max", "T.reduce_sum", "T.cumsum", "T.fill", "threads=(16, 4)", "threads=48"),

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from typed_elements import ARITHMETIC, Reading, Values, converted, numpy_type
+from typed_elements import ARITHMETIC, Reading, Values, converted, limits, numpy_type
 
 WARP = 32
 
@@ -27,6 +27,18 @@ class OneThread(Reading):
     def extreme(self, op: str, left: Any, right: Any) -> Any:
         found = np.where(np.isnan(right), left, ARITHMETIC[op](left, right))
         return np.where(np.isnan(left), right, found)
+
+    def rounded(self, found: Any, dtype: str) -> Any:
+        """Floats become integers towards zero; beyond the ends of the type its end, NaN is 0."""
+        form, source = numpy_type(dtype), np.asarray(found)
+        if form.kind not in "iu" or source.dtype.kind in "iub":
+            return source.astype(form)
+        low, high = limits(dtype)
+        ends = {np.inf: high, -np.inf: low}
+        whole = [
+            0 if x != x else ends[x] if x in ends else min(max(int(x), low), high) for x in source.ravel().tolist()
+        ]
+        return np.array(whole, form).reshape(source.shape)
 
 
 @dataclass

@@ -159,6 +159,15 @@ class ThreadWriter(ExpressionWriter):
         other = Number(self.pick((1.0, -2.5, 100.0)), dtype) if dtype in ALL_FLOATS else part()
         return Binary(self.pick(EXTREMES), part(), other)
 
+    def castable(self, dtype: str, operands: list[Any]) -> list[Any]:
+        return [e for e in operands if e.dtype != dtype and not (e.dtype in ALL_FLOATS and dtype == "bool")]
+
+    def sum(self, dtype: str, operands: list[Any], depth: int) -> Any:
+        if dtype in ALL_FLOATS and self.chance(2):
+            divided, divisor = (self.leaf(dtype, operands) for _ in range(2))
+            return divided if isinstance(divided, Number) else Binary("/", divided, divisor)
+        return super().sum(dtype, operands, depth)
+
     def index(self, size: int) -> Any:
         """Any place of so many (a power of two)."""
         what = self.pick([variable for variable in (*self.variables, *self.loops, TID) if variable.dtype == "int32"])
@@ -229,6 +238,11 @@ class ThreadWriter(ExpressionWriter):
         if block.name[0] == "m":
             return self.store_whole(block)
         place = self.uses.setdefault(block.name, self.place())
+        fitting = [variable for variable in self.variables if variable.dtype == block.dtype]
+        if fitting and block.dtype in ("int32", "uint32") and self.chance(3):
+            value = self.expr(block.dtype, without=block.name)
+            kind = self.pick(("add", "max", "min"))
+            return [Atomic(kind, Access(block.name, (place,), block.dtype), value, self.pick(fitting))]
         value = self.expr(block.dtype, without="" if place is TID else block.name)
         return [Set(Access(block.name, (place,), block.dtype), value)]
 
@@ -318,8 +332,9 @@ class ThreadWriter(ExpressionWriter):
                 found += self.tiles()
             else:
                 found += self.statements(2)
+            told = nesting < 2 or "c0" in self.uses or self.chance(7)  # TileLang puts in the others itself
             self.uses.clear()
-            found.append(Barrier())
+            found += [Barrier()] if told else []
         return tuple(found)
 
     def common_loop(self, nesting: int) -> Any:

@@ -58,7 +58,7 @@ EXTREMES = ("T.max", "T.min")
 DIVISIONS: dict[str, Callable[..., Any]] = {"//": np.floor_divide, "%": np.mod}
 BITS: dict[str, Callable[..., Any]] = {"&": np.bitwise_and, "|": np.bitwise_or, "^": np.bitwise_xor}
 SHIFTS: dict[str, Callable[..., Any]] = {"<<": np.left_shift, ">>": np.right_shift}
-BINARY = ARITHMETIC | DIVISIONS | BITS | SHIFTS
+BINARY = ARITHMETIC | DIVISIONS | BITS | SHIFTS | {"/": np.divide}
 UNARY: dict[str, Callable[..., Any]] = {"-": np.negative, "~": np.invert, "T.abs": np.abs}
 LOGIC: dict[str, Callable[..., Any]] = {"T.And": np.logical_and, "T.Or": np.logical_or}
 

@@ -231,41 +231,6 @@ def sum_never_cleared() -> Any:
     return main
 
 
-RUNS_AHEAD = "loads run ahead of stores: keep the block in an on-chip buffer, or use a second kernel"
-
-
-@refused("TT129", "'B' is stored here and loaded elsewhere in the same kernel", help=RUNS_AHEAD)
-def stored_and_read_back() -> Any:
-    @T.prim_func
-    def main(A: T.Tensor((32, 32), "float32"), B: T.Tensor((32, 32), "float32"), C: T.Tensor((32, 32), "float32")):
-        with T.Kernel(1, threads=128):
-            X = T.alloc_shared((32, 32), "float32")
-            Y = T.alloc_shared((32, 32), "float32")
-            T.copy(A, X)
-            T.copy(X, B)  # refused
-            T.copy(B, Y)
-            T.copy(Y, C)
-
-    return main
-
-
-@refused("TT129", "'B' is stored here and loaded elsewhere in the same kernel", help=RUNS_AHEAD)
-def sum_kept_in_a_tensor() -> Any:
-    @T.prim_func
-    def main(A: T.Tensor((96, 32), "float32"), B: T.Tensor((32, 32), "float32")):
-        with T.Kernel(1, threads=128):
-            X = T.alloc_shared((32, 32), "float32")
-            Y = T.alloc_shared((32, 32), "float32")
-            for k in T.serial(3):
-                T.copy(A[k * 32, 0], X)
-                T.copy(B, Y)
-                for i, j in T.Parallel(32, 32):
-                    Y[i, j] = Y[i, j] + X[i, j]
-                T.copy(Y, B)  # refused
-
-    return main
-
-
 # --- limits of the chip ---------------------------------------------------------------------------
 
 

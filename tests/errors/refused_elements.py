@@ -30,14 +30,14 @@ def parallel_of_unknown_size() -> Any:
     "tl.atomic_add_elem_op inside T.Parallel is not supported by this version",
     help="assign elements of blocks, under conditions where needed",
 )
-def atomic_addition_per_element() -> Any:
+def atomic_addition_where_a_tensor_says() -> Any:
     @T.prim_func
-    def main(A: T.Tensor((32, 32), "float32"), B: T.Tensor((32, 32), "float32")):
+    def main(A: T.Tensor((32, 32), "float32"), B: T.Tensor((32, 32), "float32"), where: T.Tensor((32,), "int32")):
         with T.Kernel(4, threads=128):
             X = T.alloc_shared((32, 32), "float32")
             T.copy(A, X)
             for i, j in T.Parallel(32, 32):
-                T.atomic_add(B[i, j], X[i, j])  # refused
+                T.atomic_add(B[where[i], j], X[i, j])  # refused
 
     return main
 

@@ -258,18 +258,6 @@ def swizzled_index() -> Any:
     return main
 
 
-@refused("TT113", "tl.tileop.atomicadd is not supported by this version", help=OPERATIONS)
-def atomic_addition() -> Any:
-    @T.prim_func
-    def main(A: T.Tensor((32, 32), "float32"), B: T.Tensor((32, 32), "float32")):
-        with T.Kernel(4, threads=128):
-            X = T.alloc_shared((32, 32), "float32")
-            T.copy(A, X)
-            T.atomic_add(B[0, 0], X)  # refused
-
-    return main
-
-
 @refused("TT113", "tirx.break_loop is not supported by this version", help=OPERATIONS)
 def early_exit() -> Any:
     @T.prim_func

@@ -158,6 +158,7 @@ Code because "it waits"  # user.py:7
     t.Transpose(X, Y): "Transpose X -> Y",
     t.Load(ACCESS, X): "Load A tiles (b: row, col + 2) 1 x 2, guarded rows, guarded columns, if b < 3 -> X",
     t.Store(X, ACCESS): "Store X -> A tiles (b: row, col + 2) 1 x 2, guarded rows, guarded columns, if b < 3",
+    t.Await(X): "Await X",
     t.Publish(X): "Publish X",
 }
 

@@ -101,6 +101,7 @@ STATEMENTS: dict[c.CodeStmt, str] = {
     c.Show('a "b"\n# c:3', (n, TWO)): 'Show "a \\"b\\"\\n# c:3", n, 2.0',
     c.Show("alone", ()): 'Show "alone"',
     c.Check(at(ONE), "it holds"): 'Check one[], "it holds"',
+    c.Check(at(ONE), "{}", None, (at(ONE),), at(ONE)): 'Check one[] told to one[], "{}", one[]',
 }
 
 

@@ -218,3 +218,72 @@ def test_a_script_that_ends_at_a_stand_in_is_not_tried_larger() -> None:
     assert ScriptResult("a.py", "small", stopped, [kernel]).complete
     assert not ScriptResult("a.py", "small", stopped, []).complete
     assert not ScriptResult("a.py", "small", ScriptEvent("exception", "sizes"), [kernel]).complete
+
+
+TESTS = """
+import pytest
+import tilelang
+import tilelang.language as T
+import tilelang.testing
+import torch
+
+
+def doubled(n):
+    @T.prim_func
+    def kernel(A: T.Tensor((n,), "float32"), B: T.Tensor((n,), "float32")):
+        with T.Kernel(1, threads=32):
+            for i in T.Parallel(n):
+                B[i] = A[i] * 2.0
+
+    return kernel
+
+
+def of_a_gpu(n):
+    @T.prim_func
+    def kernel(A: T.Tensor((n,), "float32")):
+        with T.Kernel(1, threads=32):
+            T.call_extern("handle", "of_a_gpu")
+
+    return kernel
+
+
+@tilelang.testing.requires_cuda
+@pytest.mark.parametrize("N", [64, 4096])
+def test_right(N):
+    kernel = tilelang.compile(doubled(N), target="cuda")
+    assert "__global__" in kernel.get_kernel_source()
+    a = torch.randn(N, device="cuda")
+    b = torch.empty_like(a)
+    kernel(a, b)
+    torch.testing.assert_close(b, 2 * a)
+
+
+def test_compiled():
+    tilelang.compile(doubled(32))
+
+
+def test_wrong():
+    a = torch.ones(32)
+    b = torch.empty_like(a)
+    tilelang.compile(doubled(32))(a, b)
+    torch.testing.assert_close(b, a)
+
+
+def test_refused():
+    tilelang.compile(of_a_gpu(32))
+
+
+def test_without_kernel():
+    assert True
+"""
+
+
+def test_a_folder_of_tests(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder, page = tmp_path / "tests", tmp_path / "page.md"
+    folder.mkdir()
+    (folder / "test_kernels.py").write_text(TESTS)
+    command = ["conformance", str(folder), "-j", "1", "--timeout", "60"]
+    assert main([*command, "--results", str(tmp_path / "results.jsonl"), "--report", str(page)]) == 0
+    assert "3 right, 0 ran, 1 refused, 0 stopped, 1 wrong, 0 failed, 1 not reached" in capsys.readouterr().out
+    assert "| test_kernels.py::test_refused | refused | TT102 'of_a_gpu' is external GPU code |" in page.read_text()
+    assert "| test_kernels.py::test_wrong | wrong | AssertionError: Tensor-likes are not close! |" in page.read_text()

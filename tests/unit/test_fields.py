@@ -14,7 +14,8 @@ from tilelang_tt.ir.elements import Apply, Element
 from tilelang_tt.ir.engine import PackTile, Sfpu
 from tilelang_tt.ir.fields import Mark, defined, expressions, rebuilt, renamed, walk, with_expressions
 from tilelang_tt.ir.movement import ReadRow, RowPlace
-from tilelang_tt.ir.tile import Branch, Copy, Fill, Gemm, Loop, Map, Reduce, Section, Start, reads, unpacks, writes
+from tilelang_tt.ir.section import Start
+from tilelang_tt.ir.tile import Branch, Copy, Fill, Gemm, Loop, Map, Reduce, Section, reads, unpacks, writes
 
 a, b, c, d = (Buffer(name, "float32", (32, 32), Memory.SHARED) for name in "abcd")
 n, m = scalar.var("n"), scalar.var("m")

@@ -183,6 +183,7 @@ def host_stand_ins(chip: Arch) -> Iterator[None]:
     """Answer CUDA habits from the host inside this block."""
     set_default_device = torch.set_default_device
     replaced: list[tuple[Any, str, Any]] = [(torch.cuda, name, value) for name, value in cuda_stand_ins(chip).items()]
+    replaced += [(torch.cuda.profiler, name, _nothing()) for name in ("start", "stop")]
     replaced.append((torch, "set_default_device", lambda device: set_default_device(_on_host(device))))
     replaced.append((torch, "Generator", Generator))
     replaced.append((tilelang.profiler, "do_bench", host_bench))

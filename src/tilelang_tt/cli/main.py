@@ -23,7 +23,8 @@ RUN_HELP = (
 )
 CONFORMANCE_HELP = (
     "Run every example of a TileLang checkout, unmodified, with small sizes, each in a process of its own, and say of "
-    "each kernel whether it compiled, ran and was right, and if not, why."
+    "each kernel whether it compiled, ran and was right, and if not, why. A folder without examples, but with pytest "
+    "files: every test, with Tenstorrent in place of CUDA, judged by its own comparisons."
 )
 
 
@@ -89,7 +90,9 @@ def _parser() -> argparse.ArgumentParser:
     measure = commands.add_parser(
         "conformance", help="run every example of a TileLang checkout", description=CONFORMANCE_HELP
     )
-    measure.add_argument("directory", type=Path, metavar="DIR", help="a checkout of TileLang, or a folder of examples")
+    measure.add_argument(
+        "directory", type=Path, metavar="DIR", help="a checkout of TileLang, or a folder of examples or tests"
+    )
     measure.add_argument("--target", type=_target, default=_default_target(), help="default: %(default)s")
     measure.add_argument("-j", "--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="scripts at a time")
     measure.add_argument(
@@ -97,7 +100,7 @@ def _parser() -> argparse.ArgumentParser:
         type=float,
         default=300,
         metavar="SECONDS",
-        help="of processor time, per script and size (default: %(default)s)",
+        help="of processor time, per script and size; by the clock, per test (default: %(default)s)",
     )
     measure.add_argument(
         "--results",

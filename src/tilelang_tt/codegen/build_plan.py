@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
+from tilelang_tt.diagnostics import Location
 from tilelang_tt.formats import element_bits
 from tilelang_tt.ir import scalar, scalar_text
 from tilelang_tt.ir.buffers import Tensor
-from tilelang_tt.ir.code import Code, used_tensors
+from tilelang_tt.ir.code import Check, Code, used_tensors
 from tilelang_tt.ir.fields import walk
 from tilelang_tt.ir.kernel import Arg, ArgKind, Kernel, KernelSet
 from tilelang_tt.ir.layout import Role, Window
@@ -18,6 +19,7 @@ from tilelang_tt.ir.tensors_of_code import elements
 from tilelang_tt.ir.tile import ScalarParam, TileProgram
 from tilelang_tt.runtime.plan import (
     Access,
+    AssertionPlan,
     CbPlan,
     CompileArg,
     ComputeConfig,
@@ -57,7 +59,21 @@ def build_plan(
         ),
         launches=tuple(_launch(kernels, index, sources, source_map[index]) for index, kernels in enumerate(sets)),
         generator=generator,
+        assertions=tuple(found for kernels in sets for found in _assertions(kernels)),
     )
+
+
+def _assertions(kernels: KernelSet) -> list[AssertionPlan]:
+    """Those of a launch, in the order in which they are numbered."""
+    statements = (stmt for kernel in kernels.kernels for stmt in walk(kernel.body))
+    found: list[AssertionPlan] = []
+    for stmt in statements:
+        if isinstance(stmt, Check) and stmt.record is not None:
+            location = stmt.location or Location("", 0)
+            dtypes, number = tuple(value.dtype for value in stmt.values), len(found) + 1
+            tensor = stmt.record.source.name
+            found.append(AssertionPlan(tensor, number, stmt.text, dtypes, location.file, location.line))
+    return found
 
 
 def size(expr: Expr) -> Size:

@@ -10,6 +10,7 @@ from tilelang_tt.codegen.code_support import needed
 from tilelang_tt.codegen.code_tensors import TensorPrinter
 from tilelang_tt.codegen.code_values import ValuePrinter, bytes_of, flat_index, is_half, value_type, word_type
 from tilelang_tt.codegen.cpp import Printer, in_comment
+from tilelang_tt.formats import is_float
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.buffers import Buffer, Memory, Tensor
 from tilelang_tt.ir.code import (
@@ -58,7 +59,9 @@ class CodePrinter:
     def __init__(self, printer: Printer, code: Code, tensors: Mapping[Tensor, TensorLayout]) -> None:
         self.printer, self.code = printer, code
         self.names: dict[Buffer, str] = {}
-        self.prints = self.asserts = False  # whether it has T.print, T.device_assert
+        self.prints = False  # whether it has T.print
+        self.checks: list[object] = [stmt for stmt in walk((code,)) if isinstance(stmt, Check)]
+        self.returns = bool(self.checks) and _returns(code.body)  # then `return` does not leave the kernel
         self.values = ValuePrinter(printer.name, self.load)
         self.tensors = TensorPrinter(printer, self.values, tensors, self.index)
 
@@ -86,6 +89,8 @@ class CodePrinter:
             if is_variable(self.code, block):
                 self.names[block] = self.printer.identifier(block.name)
                 self.printer.line(f"{value_type(block.dtype)} {self.names[block]} = 0;")
+        if self.returns:
+            self.printer.line("bool stopped = false;")
 
     # --- elements ---------------------------------------------------------------------------------
 
@@ -130,9 +135,15 @@ class CodePrinter:
         if not _returns(code.body):
             self.body(code.body)
             return
+        self.round(code.body)
+
+    def round(self, body: tuple[CodeStmt, ...]) -> None:
+        """What may end before its end."""
         with self.printer.block("[&]"):
-            self.body(code.body)
+            self.body(body)
         self.printer.lines[-1] += "();"
+        if self.returns:
+            self.printer.line("if (stopped) return;")
 
     def statement(self, stmt: CodeStmt) -> None:
         printer = self.printer
@@ -156,13 +167,25 @@ class CodePrinter:
             case Update():
                 self.update(stmt)
             case Check():
-                self.asserts = True
-                note = f"  // {in_comment(stmt.text)}" if stmt.text else ""
-                printer.line(f"ASSERT({self.values.text(stmt.condition)});{note}")
+                self.check(stmt)
             case Show():
                 self.show(stmt)
             case _:
                 raise TypeError(f"{type(stmt).__name__} is not printed")
+
+    def check(self, stmt: Check) -> None:
+        """T.device_assert: the host reads the record behind the run."""
+        assert stmt.record is not None
+        test, note = self.values.text(Op("not", (stmt.condition,), "bool")), in_comment(stmt.text)
+        with self.printer.block(f"if ({test})"):
+            self.printer.lines[-1] += f"  // {note}" if note else ""
+            number = Constant(1 + self.checks.index(stmt), "int64")
+            for at, value in reversed([*enumerate((number, *stmt.values))]):
+                self.store(_word(stmt.record, at), _in_64_bits(value))
+            self.printer.line("noc_async_write_barrier();")
+            if self.returns:
+                self.printer.line("stopped = true;")
+            self.printer.line("return;")
 
     def show(self, stmt: Show) -> None:
         """T.print, through the SDK's own way to print."""
@@ -187,9 +210,7 @@ class CodePrinter:
         stop = extent if start == "0" else f"{start} + {extent}"
         with printer.block(f"for ({kind} {var} = {start}; {var} < {stop}; ++{var})"):
             if _returns(stmt.body):
-                with printer.block("[&]"):
-                    self.body(stmt.body)
-                printer.lines[-1] += "();"
+                self.round(stmt.body)
             else:
                 self.body(stmt.body)
         printer.scopes.pop()
@@ -237,6 +258,17 @@ class CodePrinter:
             self.printer.line(f"const {value_type(index.dtype)} {self.printer.declare(var)} = {text};")
             indices.append(Name(var, index.dtype))
         return replace(place, indices=tuple(indices))
+
+
+def _word(record: Place, number: int) -> Place:
+    return replace(record, indices=(*record.indices[:-1], Constant(number, "int32")))
+
+
+def _in_64_bits(value: Value) -> Value:
+    """A whole number as it is, a float as the bits of a double."""
+    if not is_float(value.dtype):
+        return Op("cast", (value,), "int64")
+    return Op("bitcast", (Op("cast", (value,), "float64"),), "int64")
 
 
 def _returns(body: tuple[CodeStmt, ...]) -> bool:

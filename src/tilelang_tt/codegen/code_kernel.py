@@ -15,6 +15,8 @@ from tilelang_tt.ir.movement import Barrier
 from tilelang_tt.ir.scalar import int_value
 
 _SUPPORT = "// support"
+# The SDK compiles kernels with -ffast-math.
+_OPTIONS = '#pragma GCC optimize("no-fast-math", "no-strict-aliasing")  // IEEE 754; blocks may be seen as other types'
 
 
 def print_code(kernel: Kernel, file: str, title: str, kernels: KernelSet) -> Printer:
@@ -37,6 +39,7 @@ class _CodeKernel(Printer):
     def file_of(self, title: str) -> None:
         self.line(f"// {title}: scalar code, element by element.")
         self.line(f"// {in_comment(self.code.code.why)}")
+        self.line(_OPTIONS)
         self.line("#include <cmath>")
         self.line("#include <cstdint>")
         self.line('#include "api/dataflow/dataflow_api.h"')
@@ -106,9 +109,8 @@ class _CodeKernel(Printer):
         """What the body calls goes before it; lines behind it move down."""
         at = self.lines.index(_SUPPORT)
         texts = support(self.code.values)
-        headers = {"assert": self.code.asserts, "dprint": self.code.prints}
-        includes = [f'#include "api/debug/{name}.h"' for name, used in headers.items() if used]
-        texts = [*includes, "", *texts] if includes else texts
+        if self.code.prints:
+            texts = ['#include "api/debug/dprint.h"', "", *texts]
         self.lines[at : at + 1] = texts
         self.source_map = [replace(entry, line=entry.line + len(texts) - 1) for entry in self.source_map]
 

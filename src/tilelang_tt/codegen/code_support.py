@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from tilelang_tt.codegen.code_math import MATH, MATH_ALIASES
+
 _TENSOR = """\
 // A tensor whose elements are read and written one at a time. A line of it is kept in L1; behind it is room for an
 // element on its way out.
@@ -32,15 +34,15 @@ struct Elements {
             noc_async_read(pages.get_noc_addr(start / page_bytes, start % page_bytes), l1, line_bytes);
             noc_async_read_barrier();
         }
-        return *reinterpret_cast<tt_l1_ptr Word*>(l1 + at % line_bytes);
+        return *reinterpret_cast<volatile tt_l1_ptr Word*>(l1 + at % line_bytes);
     }
 
     template <typename Word>
     void put(uint32_t index, Word value) {
         const uint32_t at = index * sizeof(Word), slot = l1 + line_bytes + at % 64;
         noc_async_writes_flushed();
-        *reinterpret_cast<tt_l1_ptr Word*>(slot) = value;
-        if (line == at / line_bytes) *reinterpret_cast<tt_l1_ptr Word*>(l1 + at % line_bytes) = value;
+        *reinterpret_cast<volatile tt_l1_ptr Word*>(slot) = value;
+        if (line == at / line_bytes) *reinterpret_cast<volatile tt_l1_ptr Word*>(l1 + at % line_bytes) = value;
         noc_async_write(slot, pages.get_noc_addr(at / page_bytes, at % page_bytes), sizeof(Word));
         writing = true;
     }
@@ -301,6 +303,7 @@ SUPPORT: dict[str, tuple[str, tuple[str, ...]]] = {
     "larger": (_ORDER, ()),
     "wrapped_add": (_WRAPPED, ()),
     "inside": (_INSIDE, ()),
+    **MATH,
 }
 ALIASES = {
     "put_half": "half_of",
@@ -310,6 +313,7 @@ ALIASES = {
     "trunc_mod": "trunc_div",
     "wrapped_sub": "wrapped_add",
     "wrapped_mul": "wrapped_add",
+    **MATH_ALIASES,
 }
 
 

@@ -10,6 +10,7 @@ import math
 import operator
 from collections.abc import Callable
 
+from tilelang_tt.codegen.code_math import MATH, MATH_ALIASES
 from tilelang_tt.diagnostics import UnsupportedError
 from tilelang_tt.formats import element_bits, is_float
 from tilelang_tt.ir.buffers import Buffer
@@ -61,14 +62,14 @@ _UNARY, _ATOM = 9, 10
 _LIBRARY = frozenset(
     """
     exp exp2 log log2 log10 log1p expm1 sqrt pow fmod sin cos tan sinh cosh tanh asin acos atan atan2 asinh acosh atanh
-    floor ceil trunc rint round erf copysign hypot fma nextafter isnan isinf isfinite
+    floor ceil trunc rint round erf copysign hypot nextafter isnan isinf isfinite
     """.split()  # noqa: SIM905
 )
 _FORMULAS = {
-    "rsqrt": "1.0f / std::sqrt({0})",
+    "rsqrt": "1.0 / std::sqrt({0})",
     "reciprocal": "1.0f / {0}",
-    "exp10": "std::pow(10.0f, {0})",
-    "sigmoid": "1.0f / (1.0f + std::exp(-{0}))",
+    "exp10": "std::pow(10.0, {0})",
+    "sigmoid": "1.0 / (1.0 + std::exp(-{0}))",
 }
 _EXACT = frozenset(("max", "min", "abs", "where", "neg", "floor", "ceil", "trunc", "rint", "round", "copysign"))
 
@@ -186,6 +187,9 @@ class ValuePrinter:
             return f"std::floor(({args[0]}) / ({args[1]}))"
         if op == "floor_mod":
             return self.call("floor_mod_of", *args, of=f"<{value_type(dtype)}>")
+        own = f"{op}_of"
+        if dtype != "float64" and (own in MATH or own in MATH_ALIASES):
+            return self.call(own, *args)
         if op in _FORMULAS:
             text = _FORMULAS[op].format(*(f"({arg})" for arg in args))
             return f"({text.replace('0f', '0') if dtype == 'float64' else text})"

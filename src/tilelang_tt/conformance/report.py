@@ -45,7 +45,7 @@ def _page(
     if short := list(_by_code(pure)):
         yield from ("", "## Why pure kernels fall short", "", "| code | kernels | for example |", "|---|---:|---|")
         for code, group in short:
-            yield f"| {code} | {len(group)} | {_cell(group[0].why)} |"
+            yield f"| {code} | {len(group)} | {cell(group[0].why)} |"
     for title, rows in (("Pure kernels", pure), ("Irregular kernels", irregular)):
         yield ""
         yield f"## {title}"
@@ -53,7 +53,7 @@ def _page(
         yield "| kernel | got to | why not further |"
         yield "|---|---|---|"
         for row in rows:
-            yield f"| {row.kernel} | {row.stage} | {_cell('; '.join(filter(None, _remarks(row))))} |"
+            yield f"| {row.kernel} | {row.stage} | {cell('; '.join(filter(None, _remarks(row))))} |"
     yield ""
     yield "## Scripts that did not reach a kernel"
     yield ""
@@ -63,7 +63,7 @@ def _page(
         if not result.kernels:
             absent = f" (not installed: {', '.join(result.event.absent)})" if result.event.absent else ""
             why = result.event.message or "it ran and used none"
-            yield f"| {result.script} | {_cell(why + absent)} |"
+            yield f"| {result.script} | {cell(why + absent)} |"
 
 
 def _remarks(row: Row) -> Iterator[str]:
@@ -81,7 +81,7 @@ def _by_code(rows: list[Row]) -> list[tuple[str, list[Row]]]:
     return sorted(groups.items(), key=lambda group: (-len(group[1]), group[0]))
 
 
-def _cell(text: str) -> str:
+def cell(text: str) -> str:
     """One line, with the names of files but not where this machine keeps them."""
     line = _FOLDERS.sub("", " ".join(text.split())).replace("|", "\\|")
     return line if len(line) <= _LONGEST_REASON else line[: _LONGEST_REASON - 1] + "…"

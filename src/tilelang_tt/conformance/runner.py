@@ -15,9 +15,10 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 from tilelang_tt.conformance.events import KernelEvent, ScriptEvent, read_journal
-from tilelang_tt.conformance.sizes import LADDER
+from tilelang_tt.conformance.sizes import LADDER, SCALAR_LADDER, Shrink
 
 # Files of a checkout that are no examples: tests and benchmarks of the examples, pytest's own.
 _NOT_EXAMPLES = ("test_", "regression_", "conftest")
@@ -39,6 +40,8 @@ class ScriptResult:
     def complete(self) -> bool:
         """Nothing but this backend, the script's own tolerances and stand-ins for what is not installed stood in the
         way: other sizes would not help."""
+        if self.event.end == "scalar":
+            return False
         codes = [kernel.code for kernel in self.kernels if kernel.code]
         if any(code.startswith(_MISFITS) for code in codes):
             return False
@@ -79,27 +82,26 @@ class Runner:
 
     def run(self, script: Path) -> ScriptResult:
         """The first step of the ladder that gets to the end; otherwise the one that got furthest."""
+        best = self._climb(script, LADDER)
+        return self._climb(script, SCALAR_LADDER) if best.event.end == "scalar" else best
+
+    def _climb(self, script: Path, ladder: tuple[Shrink, ...]) -> ScriptResult:
         best: ScriptResult | None = None
-        for shrink in LADDER:
+        for shrink in ladder:
             result = self._attempt(script, shrink.name)
             if best is None or len(result.kernels) > len(best.kernels):
                 best = result
-            if result.complete or result.event.end == "stopped":
-                return result if result.complete else best
+            if result.complete or result.event.end == "scalar":
+                return result
+            if result.event.end == "stopped":
+                return best
         assert best is not None
         return best
 
     def _attempt(self, script: Path, sizes: str) -> ScriptResult:
         with tempfile.TemporaryDirectory(prefix="tilelang-tt-") as folder:
             journal = Path(folder, "journal")
-            request = {
-                "script": str(script),
-                "checkout": str(self.checkout),
-                "sizes": sizes,
-                "target": self.target,
-                "journal": str(journal),
-            }
-            output, stopped = self._process(json.dumps(request), folder)
+            output, stopped = self.process("worker", script, journal, sizes=sizes)
             kernels, event = read_journal(journal)
         if event is None:
             reason = (
@@ -110,12 +112,13 @@ class Runner:
             event = ScriptEvent("stopped" if stopped else "died", reason)
         return ScriptResult(str(script.relative_to(self.checkout)), sizes, event, kernels)
 
-    def _process(self, request: str, folder: str) -> tuple[str, bool]:
-        """What the process printed, and whether it had to be stopped."""
+    def process(self, worker: str, file: Path, journal: Path, **more: Any) -> tuple[str, bool]:
+        """What a file's process printed, and whether it had to be stopped."""
         environment = {**os.environ, "TILELANG_PRINT_ON_COMPILATION": "0", "TILELANG_AUTO_TUNING_DISABLE_CACHE": "1"}
+        request = {"script": str(file), "checkout": str(self.checkout), "target": self.target, "journal": str(journal)}
         process = subprocess.Popen(
-            [sys.executable, "-m", "tilelang_tt.conformance.worker", request],
-            cwd=folder,
+            [sys.executable, "-m", f"tilelang_tt.conformance.{worker}", json.dumps(request | more)],
+            cwd=journal.parent,
             env=environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

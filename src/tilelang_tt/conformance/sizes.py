@@ -3,6 +3,9 @@
     parser.add_argument("--seq_len", type=int, default=4096)     ->  default=256
     def main(batch=8, heads=128, dim=512):                       ->  batch=2, heads=32, dim=512
     M, N = 8192, 8192;  run_test(B=1, S=32768)                   ->  M, N = 256, 256;  S=256
+    for sizes in [(4096, 1), (8192, 4)]: run_test(*sizes)        ->  by the names of run_test's parameters
+    @pytest.mark.parametrize("M, N", [(4096, 8192)])             ->  [(256, 256)]
+    parser.add_argument("--test_correctness", action="store_true")  ->  action="store_false": scripts check themselves
 
 The virtual device is a host program; a GPU's shapes would take hours. Only numbers bound to the name of a count
 (batch), of heads, of a length, of pages, or of repetitions shrink, and the width of a whole model; other widths and
@@ -28,7 +31,11 @@ _LENGTH = re.compile(
 _TOP = re.compile(r"top_?k")
 _WIDTH = re.compile(r"d_(hidden|model|expert)")
 _PAGES = re.compile(r"(n_?|num_)pages")
+_CHECKS = re.compile(r"correct|check|verify|validate")  # flags that ask a script to compare its results
 _REPEATS = re.compile(r"(n_|num_)?repeats?")
+
+
+COUNTING = "__tilelang_tt_counting__"  # decorates assertions that a script defines itself; `session` gives it a meaning
 
 
 @dataclass(frozen=True)
@@ -43,6 +50,7 @@ class Shrink:
     width: int | None = None
     pages: int | None = None
     repeats: int | None = None
+    scalar: bool = False  # small enough for kernels that run element by element
 
     def cap(self, name: str) -> int | None:
         word = name.lstrip("-").replace("-", "_").lower()
@@ -60,6 +68,13 @@ LADDER = (
     Shrink("medium", batch=1, length=512, width=2048, pages=128, repeats=2),
     Shrink("full"),
 )
+# Instead of them, where a kernel runs as scalar code: the virtual device does some 100 million operations a second.
+SCALAR_LADDER = (
+    Shrink("tiny", batch=1, heads=4, length=128, top=64, width=256, pages=16, repeats=1, scalar=True),
+    Shrink("short", batch=1, length=128, top=128, width=256, pages=16, repeats=1, scalar=True),
+    Shrink("narrow", batch=1, heads=16, length=512, top=64, width=1024, pages=64, repeats=1, scalar=True),
+)
+STEPS = {shrink.name: shrink for shrink in (*LADDER, *SCALAR_LADDER)}
 
 
 def shrink_source(source: str, filename: str, shrink: Shrink) -> ast.Module:
@@ -98,6 +113,8 @@ class _Sizes(ast.NodeTransformer):
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         self.generic_visit(node)
+        if node.name.startswith("assert_"):
+            node.decorator_list.append(ast.copy_location(ast.Name(COUNTING, ast.Load()), node))
         arguments = [*node.args.posonlyargs, *node.args.args]
         first = len(arguments) - len(node.args.defaults)
         node.args.defaults = [
@@ -110,15 +127,38 @@ class _Sizes(ast.NodeTransformer):
         ]
         return node
 
+    def visit_For(self, node: ast.For) -> ast.AST:
+        self.generic_visit(node)
+        if isinstance(node.target, ast.Name):
+            for call in ast.walk(node):
+                if isinstance(call, ast.Call) and _unpacks(call, node.target.id):
+                    self.small_rows(self._signatures.get(_called(call), []), node.iter)
+        return node
+
+    def small_rows(self, names: list[str], rows: ast.expr) -> None:
+        """Literal tuples, or single numbers, for parameters of these names."""
+        for position, row in enumerate(rows.elts if isinstance(rows, ast.List | ast.Tuple) else ()):
+            if isinstance(row, ast.Tuple | ast.List):
+                known = [self.small(name, value) for name, value in zip(names, row.elts, strict=False)]
+                row.elts = [*known, *row.elts[len(known) :]]
+            elif len(names) == 1:
+                rows.elts[position] = self.small(names[0], row)  # type: ignore[attr-defined]
+
     def visit_Call(self, node: ast.Call) -> ast.AST:
         self.generic_visit(node)
+        called = _called(node)
+        if called == "parametrize" and len(node.args) > 1 and isinstance(node.args[0], ast.Constant):
+            names = [name.strip() for name in str(node.args[0].value).split(",")]
+            self.small_rows(names, node.args[1])
+            return node
         flag = _flag(node)
         if flag is not None:
             for keyword in node.keywords:
                 if keyword.arg == "default":
                     keyword.value = self.small(flag, keyword.value)
+                if keyword.arg == "action" and _CHECKS.search(flag) and _is_text(keyword.value, "store_true"):
+                    keyword.value = ast.copy_location(ast.Constant("store_false"), keyword.value)
             return node
-        called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
         for position, name in enumerate(self._signatures.get(called, ())[: len(node.args)]):
             if len(name) == 1 and name.islower():
                 continue
@@ -127,6 +167,20 @@ class _Sizes(ast.NodeTransformer):
             if keyword.arg is not None:
                 keyword.value = self.small(keyword.arg, keyword.value)
         return node
+
+
+def _called(call: ast.Call) -> str:
+    return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+
+
+def _unpacks(call: ast.Call, name: str) -> bool:
+    """Whether the call is `f(*name)`."""
+    first = call.args[0] if call.args else None
+    return isinstance(first, ast.Starred) and isinstance(first.value, ast.Name) and first.value.id == name
+
+
+def _is_text(value: ast.expr, text: str) -> bool:
+    return isinstance(value, ast.Constant) and value.value == text
 
 
 def _flag(call: ast.Call) -> str | None:

@@ -11,6 +11,7 @@ results; hints to a GPU are left out.
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
 import torch
@@ -69,11 +70,46 @@ class CpuKernel:
 
 def plain_loops(func: tirx.PrimFunc) -> tirx.PrimFunc:
     """The same function over ordinary arrays, one step after the other."""
+    _refuse_what_differs(func)
     plain = tvm.ir.load_json(json.dumps(_rewritten(json.loads(tvm.ir.save_json(func)))))
     for name in ("tilelang_out_idx", "tilelang_pass_configs", "tilelang_compile_flags"):
         if plain.attrs and name in plain.attrs:
             plain = plain.without_attr(name)
     return plain.with_body(tirx.stmt_functor.ir_transform(plain.body, None, _changed, _CHANGED))
+
+
+def _refuse_what_differs(func: tirx.PrimFunc) -> None:
+    """Raise where C would compute something else: elements that are wider there, seen as another type; updates that
+    every thread makes, which C makes once."""
+    types: dict[tirx.Var, set[str]] = {}
+    threads = [1]
+
+    def visit(node: Any) -> None:
+        if isinstance(node, tirx.BufferLoad | tirx.BufferStore):
+            types.setdefault(node.buffer.data, set()).add(str(node.buffer.dtype))
+        if isinstance(node, tirx.SBlock) and "tl.launch_threads" in node.annotations:
+            threads.append(math.prod(map(int, node.annotations["tl.launch_threads"])))
+
+    tirx.stmt_functor.post_order_visit(func.body, visit)
+    if any(len(found) > 1 and not found.isdisjoint(_NOT_IN_C) for found in types.values()):
+        raise ValueError("bytes of a type that C has not, seen as another type")
+    if max(threads) > 1 and _updated_by_threads(func.body):
+        raise ValueError("every thread updates an element")
+
+
+def _updated_by_threads(stmt: tirx.Stmt) -> bool:
+    """Whether an atomic update of an element stands outside of T.Parallel."""
+    outside = tirx.stmt_functor.ir_transform(
+        stmt, lambda loop: tirx.Evaluate(0) if loop.kind == tirx.ForKind.PARALLEL else None, None, ["tirx.For"]
+    )
+    found: list[tirx.Call] = []
+
+    def visit(node: Any) -> None:
+        if isinstance(node, tirx.Call) and operator(node).startswith("tl.atomic"):
+            found.append(node)
+
+    tirx.stmt_functor.post_order_visit(outside, visit)
+    return bool(found)
 
 
 def _rewritten(value: Any) -> Any:

@@ -62,6 +62,8 @@ def judge(kernel: KernelEvent, script: ScriptEvent) -> tuple[str, str, str]:
         return "wrong", "differs", kernel.reference.removeprefix("differs: ")
     if script.end == "ok" and script.comparisons:
         return "right", "", ""
+    if script.differed and not script.absent:
+        return "wrong", "differs", script.message
     return "ran", "not judged", kernel.reference.removeprefix("none: ") or script.message
 
 

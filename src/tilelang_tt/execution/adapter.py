@@ -14,6 +14,7 @@ from tilelang_tt.execution.call import BoundCall, Signature
 from tilelang_tt.execution.device import launcher_of
 from tilelang_tt.execution.sources import HOST_FILE, join_sources
 from tilelang_tt.execution.ttnn_call import TtnnCall
+from tilelang_tt.runtime.assertions import check_assertions
 from tilelang_tt.runtime.runner import RunReport
 from tilelang_tt.runtime.ttnn_tensors import ttnn_of
 
@@ -47,7 +48,9 @@ class TenstorrentAdapter(BaseKernelAdapter):
     def _launch(self, bound: BoundCall) -> RunReport:
         plan = self.compiled.plan
         launch = launcher_of(plan)
-        return launch(plan, self.compiled.files, bound.tensors, bound.sizes, bound.scalars)
+        report = launch(plan, self.compiled.files, bound.tensors, bound.sizes, bound.scalars)
+        check_assertions(plan, bound.tensors)
+        return report
 
     @property
     def libpath(self) -> str:

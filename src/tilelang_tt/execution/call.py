@@ -45,6 +45,8 @@ class Signature:
         self.plan = plan
         self.outputs = tuple(outputs)
         self.workspaces = tuple(index for index, param in enumerate(plan.params) if param.workspace)
+        told = {item.tensor for item in plan.assertions}
+        self.records = tuple(item.param for item in plan.tensors if item.name in told)
         self.dtypes = (*dtypes, *(getattr(torch, plan.params[index].dtype) for index in self.workspaces))
         ours = (*self.outputs, *self.workspaces)
         self.inputs = tuple(index for index in range(len(plan.params)) if index not in ours)
@@ -71,6 +73,8 @@ class Signature:
         self._check_writes(tensors)
         results = {index: self._allocate(index, sizes) for index in self.outputs}
         workspaces = {index: self._allocate(index, sizes) for index in self.workspaces}
+        for index in self.records:
+            workspaces[index].zero_()
         return self._bound({**tensors, **results, **workspaces}, sizes, scalars, results)
 
     def _bound(

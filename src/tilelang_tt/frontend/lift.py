@@ -32,6 +32,7 @@ from tilelang_tt.frontend.refuse_gpu_code import (
     thread_index,
 )
 from tilelang_tt.frontend.scope import Scope
+from tilelang_tt.frontend.tir.drop_profiling import drop_profiling
 from tilelang_tt.frontend.tir.expand_any_of import expand_any_of
 from tilelang_tt.frontend.tir.expand_cp_async import expand_cp_async
 from tilelang_tt.frontend.tir.expand_row_copies import expand_row_copies
@@ -42,6 +43,7 @@ from tilelang_tt.frontend.tir.restore_user_lines import restore_user_lines
 from tilelang_tt.frontend.tir.run_tilelang_passes import run_tilelang_passes
 from tilelang_tt.frontend.tir.select_launches import KERNEL
 from tilelang_tt.frontend.tir.sequence_warp_groups import IN_TEXT_ORDER, ROUND_BY_ROUND, sequence_warp_groups
+from tilelang_tt.frontend.tir.split_at_grid_barriers import split_at_grid_barriers
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.scalar import Expr, Var
 from tilelang_tt.ir.tile import (
@@ -84,7 +86,8 @@ _OPERATIONS = TILE_OPERATIONS | REDUCER_OPERATIONS
 
 def lift(func: tirx.PrimFunc, options: Options) -> TileProgram:
     """The tile program of a function as the user wrote it."""
-    func = expand_cp_async(sequence_warp_groups(expand_row_copies(restore_user_lines(func))))
+    func = split_at_grid_barriers(drop_profiling(restore_user_lines(func)))
+    func = expand_cp_async(sequence_warp_groups(expand_row_copies(func)))
     refuse_gpu_code(func)
     for step in _STEPS:
         func = step(func)
@@ -156,6 +159,7 @@ class _Lifter:
         block, location = stmt.block, location_of(stmt)
         self.scope.location = location
         self.scope.buffers, self.scope.views, self.scope.partly_written = {}, {}, {}
+        self.scope.updated = set()
         self.scope.computed, self.scope.steering = computed_cells(block.body), steering_cells(block.body)
         body = self.block(block, location)
         zeros = (Fill(buffer, 0.0) for buffer in self.scope.partly_written)
@@ -167,6 +171,7 @@ class _Lifter:
             location,
             tensor_names=frozenset(tensor.name for tensor in self.scope.tensors.values()),
             views=self.scope.views,
+            updated=frozenset(self.scope.updated),
         )
 
     def block(self, block: tirx.SBlock, location: Location | None) -> tuple[Stmt, ...]:

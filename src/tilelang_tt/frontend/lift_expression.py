@@ -137,8 +137,14 @@ class ExpressionLifter:
         return DERIVED[op].tree(*args) if op in DERIVED else apply(op, *args)
 
     def reinterpret(self, expr: tirx.PrimExpr) -> ElementExpr:
-        """Bits taken for another type: between float32 and 32-bit integers."""
-        types = {str(expr.args[0].dtype), str(expr.dtype)}
+        """Bits taken for another type: between float32 and 32-bit integers, and of 16 bits for a bfloat16."""
+        source, target = str(expr.args[0].dtype), str(expr.dtype)
+        if source in ("int16", "uint16") and target == "bfloat16":  # the upper half of a float32
+            upper = apply("shift_left", cast(self.value(expr.args[0]), "int32"), numeral(16, "int32"))
+            return bitcast(upper, "float32")
+        if {source, target} in ({"int8", "uint8"}, {"int16", "uint16"}):
+            return cast(self.value(expr.args[0]), target)  # wraps
+        types = {source, target}
         if not types.issubset({"float32", *WORDS}):
             raise self.unsupported(expr)
         return bitcast(self.value(expr.args[0]), str(expr.dtype))

@@ -13,12 +13,20 @@ from tvm import tirx
 
 from tilelang_tt.frontend.code.lift_code import lift_code
 from tilelang_tt.frontend.lift import lift
+from tilelang_tt.frontend.tir.drop_profiling import drop_profiling
+from tilelang_tt.frontend.tir.restore_user_lines import restore_user_lines
 from tilelang_tt.frontend.tir.select_launches import count_launches, select_launches
+from tilelang_tt.frontend.tir.split_at_grid_barriers import split_at_grid_barriers
 from tilelang_tt.ir import fields
 from tilelang_tt.ir.buffers import Tensor
 from tilelang_tt.ir.code import Code
 from tilelang_tt.ir.tile import Launch, ScalarParam, TileProgram
 from tilelang_tt.options import Options
+
+
+def with_all_launches(func: tirx.PrimFunc) -> tirx.PrimFunc:
+    """The function with a T.Kernel for every launch: a barrier of the grid ends one."""
+    return split_at_grid_barriers(drop_profiling(restore_user_lines(func)))
 
 
 def lift_function(func: tirx.PrimFunc, options: Options, refused: Mapping[int, str]) -> TileProgram:
@@ -43,9 +51,13 @@ def _because(launch: Launch, why: str) -> Launch:
 
 
 def _joined(tiles: TileProgram, code: TileProgram, is_code: list[bool]) -> TileProgram:
-    """One program of both; a tensor is the one that tiles know, unless they cannot hold its type."""
-    pairs = list(zip(tiles.params, code.params, strict=True))
-    params = tuple(one if one.dtype == other.dtype else other for one, other in pairs)
+    """One program of both; a tensor is the one that tiles know, unless they cannot hold its type.
+
+    Scalar code may have more: records of assertions.
+    """
+    pairs = list(zip(tiles.params, code.params, strict=False))
+    shared = (one if one.dtype == other.dtype else other for one, other in pairs)
+    params = (*shared, *code.params[len(pairs) :])
     same: dict[Tensor | ScalarParam, Tensor | ScalarParam]
     same = {other: one for one, other in zip(params, code.params, strict=True) if isinstance(other, Tensor)}
     of_code = iter(fields.renamed(code.launches, same))

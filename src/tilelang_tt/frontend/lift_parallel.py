@@ -18,17 +18,20 @@ from tvm import tirx
 
 from tilelang_tt.compiled import Decision
 from tilelang_tt.diagnostics import Location, UnsupportedError
+from tilelang_tt.formats import INTEGERS
+from tilelang_tt.frontend.lift_atomics import Update, update_of
 from tilelang_tt.frontend.lift_expression import ExpressionLifter, is_bits, loads, operator, without_cast_to
 from tilelang_tt.frontend.lift_reducers import contribution, is_update
 from tilelang_tt.frontend.refuse_gpu_code import HARMLESS, location_of
 from tilelang_tt.frontend.scope import Scope
 from tilelang_tt.ir import scalar
-from tilelang_tt.ir.buffers import Buffer, Read
+from tilelang_tt.ir.buffers import Buffer, Read, Tensor
 from tilelang_tt.ir.elements import Access, ElementExpr, Scalar, value_type
 from tilelang_tt.ir.generic import assigned, copied_block, place
 from tilelang_tt.ir.scalar import Var
-from tilelang_tt.ir.tile import Axis, Branch, Each, Loop, Stmt
+from tilelang_tt.ir.tile import Axis, Branch, Each, Fill, Loop, Stmt
 from tilelang_tt.ops.expressions import both, cast
+from tilelang_tt.ops.reduction_kinds import REDUCTIONS
 
 
 def lift_parallel(scope: Scope, stmt: tirx.Stmt, location: Location | None) -> tuple[Stmt, ...]:
@@ -56,6 +59,8 @@ class Nest:
                 yield from self.assign(target, value, location, self.scope.reducers[target.buffer.data])
             case tirx.BufferStore():
                 yield from self.assign(tirx.BufferLoad(stmt.buffer, stmt.indices), stmt.value, location)
+            case tirx.Evaluate() if (update := update_of(stmt)) is not None:
+                yield from self.update(update, location)
             case tirx.IfThenElse():
                 yield from self.conditional(stmt, location)
             case tirx.For() if stmt.kind == tirx.ForKind.PARALLEL:
@@ -74,7 +79,8 @@ class Nest:
             case tirx.AttrStmt():
                 yield from self.body(stmt.body, location)
             case _:
-                raise _unsupported(stmt, location)
+                what = operator(stmt.value) if isinstance(stmt, tirx.Evaluate) else type(stmt).__name__
+                raise _unsupported(what, location)
 
     # --- assignments ------------------------------------------------------------------------------
 
@@ -89,6 +95,26 @@ class Nest:
         value = cast(lifted, value_type(dtype))
         yield from before
         yield Each(self.axes, target, value, self.guard, (*self.reads, *own), combine, location)
+
+    def update(self, update: Update, location: Location | None) -> Iterator[Stmt]:
+        """An atomic update: of different elements like any assignment, of the same element added up before it."""
+        nest = replace(self, axes=(*self.axes, *update.lanes))
+        element, places = update.element, update.places(nest.axes)
+        source = self.scope.source(element.buffer, location)
+        whole = source.dtype in INTEGERS and update.kind != "sum"  # no number is least for all of these types
+        if not self.axes or places is None or (whole and len(places) < len(nest.axes)):
+            raise _unsupported(update.op, location)
+        if isinstance(source, Tensor):
+            self.scope.updated.add(source.param)
+        if len(places) < len(nest.axes):
+            shape = tuple(axis.extent for axis in places)
+            dtype = source.dtype if source.dtype in INTEGERS else "float32"
+            parts = self.scope.declared(source.name, dtype, shape, location)
+            yield Fill(self.scope.buffers[parts], REDUCTIONS[update.kind].neutral, location)
+            part = tirx.BufferLoad(parts, [axis.var for axis in places])
+            yield from nest.assign(part, update.value, location, update.kind)
+            update, nest = replace(update, value=part), Nest(self.scope, places)
+        yield from nest.assign(element, update.combined, location)
 
     def lifter(self, location: Location | None, dtype: str = "") -> ExpressionLifter:
         def load(element: tirx.BufferLoad) -> ElementExpr:
@@ -238,8 +264,9 @@ class Nest:
     def copy_of(self, buffer: tirx.Buffer, location: Location | None) -> tuple[tirx.Buffer, Stmt]:
         """A block that TIR can name, and the statement that copies another one to it."""
         if buffer not in self.scope.own:
-            key, block = self.scope.declared(buffer, tuple(map(int, buffer.shape)), location)
-            return key, copied_block(self.scope.buffers[buffer], block, location)
+            block = self.scope.buffers[buffer]
+            key = self.scope.declared(block.name, block.dtype, tuple(map(int, buffer.shape)), location)
+            return key, copied_block(block, self.scope.buffers[key], location)
         key = tirx.decl_buffer(buffer.shape, buffer.dtype, buffer.name)
         self.scope.own[key] = place(self.scope.each(buffer, self.axes, location), self.axes)
         return key, assigned(self.axes, self.scope.own[key], self.scope.own[buffer], location)
@@ -274,8 +301,7 @@ def _stored(stmt: tirx.Stmt) -> set[Var]:
     return {node.buffer.data for node in scalar.nodes(stmt, tirx.BufferStore)}
 
 
-def _unsupported(stmt: tirx.Stmt, location: Location | None) -> UnsupportedError:
-    what = operator(stmt.value) if isinstance(stmt, tirx.Evaluate) else type(stmt).__name__
+def _unsupported(what: str, location: Location | None) -> UnsupportedError:
     return UnsupportedError(
         "TT131",
         f"{what} inside T.Parallel is not supported by this version",

@@ -12,6 +12,7 @@ from tvm import tirx
 
 from tilelang_tt.diagnostics import Location, UnsupportedError
 from tilelang_tt.formats import INTEGERS
+from tilelang_tt.frontend.lift_atomics import Update
 from tilelang_tt.frontend.lift_expression import constant, operator
 from tilelang_tt.frontend.lift_operands import box, matched, operand, region_of
 from tilelang_tt.frontend.lift_parallel import Nest
@@ -38,10 +39,14 @@ def _copy(scope: Scope, call: tirx.Call, location: Location | None) -> tuple[Stm
 
 def _walk(extents: list[tirx.PrimExpr]) -> tuple[tuple[Axis, ...], list[Expr]]:
     """Iteration variables for the axes of a box, and a step along each."""
-    lengths = [int(extent) for extent in extents]
-    axes = new_axes(length for length in lengths if length != 1)
+    axes = new_axes(length for length in map(int, extents) if length != 1)
+    return axes, _steps(axes, extents)
+
+
+def _steps(axes: tuple[Axis, ...], extents: list[tirx.PrimExpr]) -> list[Expr]:
+    """A step along each axis of a box: iteration variables along those that have more than one place."""
     variables = iter(axis.var for axis in axes)
-    return axes, [scalar.const(0) if length == 1 else next(variables) for length in lengths]
+    return [scalar.const(0) if int(extent) == 1 else next(variables) for extent in extents]
 
 
 def _transpose(scope: Scope, call: tirx.Call, location: Location | None) -> tuple[Stmt, ...]:
@@ -164,9 +169,27 @@ def _scan(scope: Scope, call: tirx.Call, location: Location | None) -> tuple[Stm
     return (copy, Loop(k, scalar.const(last), (again,), 0, location))
 
 
+def _atomic(scope: Scope, call: tirx.Call, location: Location | None) -> tuple[Stmt, ...]:
+    """T.atomic_add and its kin on boxes; what is taken in may be a number."""
+    by_box = operator(call.args[0]) == "tl.region"
+    value, region = matched(call, location) if by_box else (call.args[0], call.args[1])
+    region_of(scope, region, location)
+    axes, _ = _walk(box(region)[2])
+
+    def element(there: tirx.Call) -> tirx.BufferLoad:
+        buffer, starts, extents = box(there)
+        steps = zip(starts, _steps(axes, extents), strict=True)
+        return tirx.BufferLoad(buffer, [start + step for start, step in steps])
+
+    taken = element(value) if by_box else value
+    update = Update(operator(call), _ATOMICS[operator(call)], element(region), taken)
+    return tuple(Nest(scope, axes).update(update, location))
+
+
 # What a GPU does at once or later is done at once here: programs that wait as they should see no difference.
 COPIES = ("tl.tileop.copy", "tl.tileop.tma_copy", "tl.tileop.async_copy")
 PRODUCTS = ("tl.tileop.gemm", "tl.tileop.wgmma_gemm")
+_ATOMICS = {"tl.tileop.atomicadd": "sum", "tl.tileop.atomicmax": "max", "tl.tileop.atomicmin": "min"}
 _SCANS = {"tl.tileop.cumsum": "add", "tl.tileop.cummax": "max"}
 TILE_OPERATIONS = {
     **dict.fromkeys(COPIES, _copy),
@@ -176,4 +199,5 @@ TILE_OPERATIONS = {
     **dict.fromkeys(PRODUCTS, _gemm),
     "tl.tileop.reduce": _reduce,
     **dict.fromkeys(_SCANS, _scan),
+    **dict.fromkeys(_ATOMICS, _atomic),
 }

@@ -53,7 +53,11 @@ GPU_ONLY: tuple[tuple[str, str, str], ...] = (
     ("tl.get_lane", "a lane index", _THREADS),
     ("tl.syncthreads_", "a vote among threads", _THREADS),
     ("tl.cluster_", "an operation of thread-block clusters", "remove it: blocks do not wait for each other"),
-    ("tl.sync_grid", "a barrier of the whole grid", "split the function: one kernel before it, one behind"),
+    (
+        "tl.sync_grid",
+        "a barrier of the whole grid that not every block gets to",
+        "put it where every block gets to: outside of conditions, and of loops of unknown length",
+    ),
     ("tirx.call_extern", "a call of external GPU code", _TILES),
     ("tirx.call_pure_extern", "a call of external GPU code", _TILES),
     ("tl.ieee_", "a CUDA rounding intrinsic", "use the plain operator"),

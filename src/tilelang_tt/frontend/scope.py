@@ -76,6 +76,7 @@ class Scope:
         self.safe: dict[Tensor | Buffer, Number] = {}  # what reading past the end of a tensor gives
         self.partly_written: dict[Buffer, None] = {}  # blocks that hold zeros at first
         self.reducers: dict[Var, str] = {}  # data of a T.alloc_reducer -> how it combines
+        self.updated: set[int] = set()  # numbers of tensors with atomic updates, of the launch being lifted
         self.pending: list[Read] = []  # numbers that the statement being lifted looks up
 
     # --- declarations -----------------------------------------------------------------------------
@@ -189,15 +190,12 @@ class Scope:
         self.buffers[block] = block
         return block
 
-    def declared(
-        self, like: tirx.Buffer, shape: tuple[int, ...], location: Location | None
-    ) -> tuple[tirx.Buffer, Buffer]:
-        """A temporary block that TIR can name, of the element type of another one."""
-        axes = tuple(extent for extent in shape if extent != 1)
-        block = self.temporary(self.buffers[like].name, self.buffers[like].dtype, axes, location)
-        key = tirx.decl_buffer(shape, like.dtype, block.name)
+    def declared(self, like: str, dtype: str, shape: tuple[int, ...], location: Location | None) -> tirx.Buffer:
+        """A block the user did not name, for TIR."""
+        block = self.temporary(like, dtype, tuple(extent for extent in shape if extent != 1), location)
+        key = tirx.decl_buffer(shape, dtype, block.name)
         self.buffers[key] = self.buffers.pop(block)
-        return key, block
+        return key
 
     def source(self, buffer: tirx.Buffer, location: Location | None) -> Tensor | Buffer:
         """Where a block of numbers is."""

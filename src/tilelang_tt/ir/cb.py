@@ -37,6 +37,7 @@ class Cb:
     shares: int | None = None  # a second view: number of the buffer whose pages these are
     first_row: bool = False  # only the first row of its tiles is there
     pool: tuple[PoolBlock, ...] = ()  # compute's own blocks that lie in it, if there are several
+    is_word: bool = False  # it only says that reader or writer has come to a place: its page is never filled
 
     @property
     def pages(self) -> int:

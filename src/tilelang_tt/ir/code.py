@@ -176,11 +176,17 @@ class Show:
 
 @dataclass(frozen=True)
 class Check:
-    """Stop the run where a condition does not hold (T.device_assert)."""
+    """Stop the run where a condition does not hold (T.device_assert).
+
+    `record` is the first of the elements that then tell the host so: the number of the assertion, and the `values` that
+    the text has places for.
+    """
 
     condition: Value = field(metadata=READ)
     text: str
     location: Location | None = None
+    values: tuple[Value, ...] = field(default=(), metadata=READ)
+    record: Place | None = field(default=None, metadata=READ)
 
 
 CodeStmt = For | While | If | Jump | Let | Put | Update | Threads | Barrier | Show | Check
@@ -234,8 +240,10 @@ def values(stmt: CodeStmt) -> tuple[Value, ...]:
     match stmt:
         case For():
             return stmt.start, stmt.extent
-        case While() | If() | Check():
+        case While() | If():
             return (stmt.condition,)
+        case Check():
+            return stmt.condition, *stmt.values, *(() if stmt.record is None else (stmt.record,))
         case Let():
             return (stmt.value,)
         case Put():
@@ -253,6 +261,8 @@ def used_tensors(code: Code) -> dict[Tensor, bool]:
     found: dict[Tensor, bool] = {}
     for stmt in walk(code.body):
         target = stmt.target.source if isinstance(stmt, Put | Update) else None
+        if isinstance(stmt, Check) and stmt.record is not None:
+            target = stmt.record.source
         for source in (place.source for place in places(stmt)):
             if isinstance(source, Tensor):
                 found[source] = found.get(source, False) or source is target

@@ -34,6 +34,7 @@ from tilelang_tt.ir.interpret_memory import constant_tiles, rounded, sizes, tens
 from tilelang_tt.ir.layout import BufferLayout, Constant, Mask
 from tilelang_tt.ir.scalar import Expr, Var
 from tilelang_tt.ir.tile import (
+    Await,
     Branch,
     Copy,
     Each,
@@ -177,7 +178,7 @@ class _Machine:
                 self.reduce(stmt)
             case Transpose():
                 self.write(stmt.dst, self.read(stmt.src).T)
-            case Publish():
+            case Publish() | Await():
                 pass
             case _:
                 raise TypeError(f"no meaning for {type(stmt).__name__}")

@@ -40,14 +40,19 @@ def wrapped(text: str, dtype: str) -> str:
     return f"(({text}) & {most - 1})" if dtype[0] == "u" else f"((({text}) + {most // 2} & {most - 1}) - {most // 2})"
 
 
+_WHOLE = (int, np.integer, np.bool_)
+
+
 @cache
 def as_type(dtype: str) -> Callable[[Any], Number]:
-    """A number of any kind as one of a type: rounded, cut towards zero, or wrapped."""
+    """A number of any kind as one of a type: floats are rounded or cut towards zero, integers wrap around."""
     if dtype == "bool":
         return lambda value: bool(value != 0)
     if is_integer(dtype):
         wrap = eval(f"lambda value: {wrapped('value', dtype)}")
-        return lambda value: wrap(_whole(value, unsigned=dtype == "uint64"))
+        high = 2 ** (bits(dtype) - (dtype[0] != "u")) - 1
+        low = 0 if dtype[0] == "u" else -high - 1
+        return lambda value: wrap(int(value)) if isinstance(value, _WHOLE) else _cut(value, low, high)
     wide = _WIDE.get(dtype)
     if wide is not None:
         return lambda value: wide(np.asarray(value) if type(value) is int else value)  # in one rounding
@@ -55,14 +60,11 @@ def as_type(dtype: str) -> Callable[[Any], Number]:
     return lambda value: np.float32(narrow(np.float32(np.asarray(value))))
 
 
-def _whole(value: Any, *, unsigned: bool) -> int:
-    """As a C cast gives it; what is undefined there is any number."""
-    if isinstance(value, int | np.integer | np.bool_):
-        return int(value)
+def _cut(value: Any, low: int, high: int) -> int:
+    """A float as an integer: towards zero, and the end of the type beyond it; NaN is 0."""
     if math.isnan(value):
         return 0
-    most = 2**64 - 2048 if unsigned else 2**63 - 1024
-    return most if value >= most else max(int(value), -(2**63)) if value > -(2.0**63) else -(2**63)
+    return high if value >= high else low if value <= low else int(value)
 
 
 @cache

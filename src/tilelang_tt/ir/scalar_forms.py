@@ -6,12 +6,31 @@ from collections.abc import Callable, Iterable
 
 from tvm import tirx
 
-from tilelang_tt.ir.scalar import ORDERED, Expr, const, floordiv, floormod, int_value, nodes, simplify
+from tilelang_tt.ir.scalar import ORDERED, Expr, const, equal, floordiv, floormod, int_value, is_whole, nodes, simplify
 
 
 def orders(expr: Expr) -> list[Expr]:
     """Comparisons of order in an expression."""
     return nodes(expr, *ORDERED)
+
+
+def conditions(test: Expr) -> list[Expr]:
+    """Conditions that all have to hold for a test to do so."""
+    return [*conditions(test.a), *conditions(test.b)] if isinstance(test, tirx.And) else [test]
+
+
+def same_test(a: Expr, b: Expr) -> bool:
+    """Whether two comparisons of order of whole numbers are the same, however they are written."""
+    below, other = _below_zero(a), _below_zero(b)
+    return below is not None and other is not None and equal(below, other)
+
+
+def _below_zero(test: Expr) -> Expr | None:
+    """What is below zero where a comparison of order holds."""
+    if not isinstance(test, ORDERED) or not is_whole(test.a):
+        return None
+    less, more = (test.a, test.b) if isinstance(test, tirx.LT | tirx.LE) else (test.b, test.a)
+    return less - more - (1 if isinstance(test, tirx.LE | tirx.GE) else 0)
 
 
 def divisions(expr: Expr) -> list[tuple[bool, Expr, int]]:

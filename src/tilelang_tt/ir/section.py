@@ -11,11 +11,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tilelang_tt.diagnostics import Location
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.buffers import Buffer
-from tilelang_tt.ir.elements import TILE_COL, TILE_ROW
+from tilelang_tt.ir.elements import TILE_COL, TILE_ROW, Element
 from tilelang_tt.ir.scalar import Expr
 from tilelang_tt.ops import Instruction
+
+
+@dataclass(frozen=True)
+class Start:
+    """What is in DST before a product: constant tiles where `where` holds, else zeros."""
+
+    element: Element
+    where: Expr
+    location: Location | None = None
 
 
 @dataclass(frozen=True)

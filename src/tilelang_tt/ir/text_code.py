@@ -222,7 +222,7 @@ _FORMS = (
     Form(code.Threads, "Threads {axes:axes}"),
     Form(code.Barrier, "Barrier{of_warp?, of a warp}"),
     Form(code.Show, "Show {text:string}{values:values}"),
-    Form(code.Check, "Check {condition:value}, {text:string}"),
+    Form(code.Check, "Check {condition:value}(? told to {record:place}?), {text:string}{values:values}"),
 )
 _STATEMENTS = Grammar(_FORMS, _CODECS)
 _HEAD = Form(Code, "Code(? because {why:string}?)")

@@ -89,6 +89,8 @@ class _TileText:
             yield f"{INDENT}units {_WORK.write(launch.work, self.names, _OF_WORK)}"
             self.names.release(launch.work.unit)
         yield from (f"{INDENT}hint {hint}: {outcome}" for hint, outcome in launch.hints)
+        if launch.updated:
+            yield f"{INDENT}updates {', '.join(self.program.params[number].name for number in sorted(launch.updated))}"
         for pool in launch.pools:
             yield f"{INDENT}pool {self.block(pool.whole)}"
         buffers = dict.fromkeys((*launch.buffers, *launch.layouts))
@@ -214,6 +216,10 @@ class _Parser:
             elif reader.maybe("hint "):
                 hint, _, outcome = reader.rest().partition(": ")
                 launch = replace(launch, hints=(*launch.hints, (hint, outcome)))
+            elif reader.maybe("updates "):
+                listed = reader.rest().split(", ")
+                updated = (number for number, param in enumerate(self.found.params) if param.name in listed)
+                launch = replace(launch, updated=frozenset(updated))
             elif reader.maybe("pool "):
                 launch = replace(launch, pools=(*launch.pools, Pool(_read_block(reader, inner), {})))
             elif reader.maybe("buffer "):

@@ -26,7 +26,7 @@ from tilelang_tt.ir.fields import children
 from tilelang_tt.ir.grammar import Codec, Form, Grammar
 from tilelang_tt.ir.scalar import Expr
 from tilelang_tt.ir.scalar_parse import read_expr
-from tilelang_tt.ir.section import SubBlock
+from tilelang_tt.ir.section import Start, SubBlock
 from tilelang_tt.ir.text import AXES, INDENT, Line, Names, Reader, Sight, place
 from tilelang_tt.ir.text_code import code_head, code_text, read_code
 from tilelang_tt.ir.text_elements import element_text, read_access, read_element, read_source
@@ -57,13 +57,14 @@ FORMS = (
     Form(tile.Transpose, "Transpose {src:buffer} -> {dst:buffer}{exact?, exact}"),
     Form(tile.Load, "Load {src:access} -> {dst:buffer}"),
     Form(tile.Store, "Store {src:buffer} -> {dst:access}"),
+    Form(tile.Await, "Await {word:buffer}"),
     Form(tile.Publish, "Publish {buffer:buffer}"),
 )
 
 PARTS = (
     Form(SubBlock, "{rows:int} x {cols:int}"),
-    Form(tile.Start, "({element:element}(?, from {location:location}?))", {"where": scalar.true()}),
-    Form(tile.Start, "({element:element} where {where:expr}(?, from {location:location}?))"),
+    Form(Start, "({element:element}(?, from {location:location}?))", {"where": scalar.true()}),
+    Form(Start, "({element:element} where {where:expr}(?, from {location:location}?))"),
     Form(
         TileAccess,
         "{tensor:tensor}(?, {gather:gather};?) tiles ({batch:batch}{row:expr}, {col:expr}) {rows:int} x {cols:int}"
@@ -165,7 +166,7 @@ _OWN |= {
     name: GRAMMAR.codec(cls)
     for name, cls in (
         ("sub_block", SubBlock),
-        ("start", tile.Start),
+        ("start", Start),
         ("access", TileAccess),
         ("pages", RowPages),
         ("gather", Gather),

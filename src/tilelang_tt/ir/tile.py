@@ -11,6 +11,7 @@
                | Load | Store                                        Copy after `attach_tensor_accessors`
                | Section                                             from `form_sections`, `schedule_sections`
                | Transpose                                           from `fit_products`
+               | Await                                               from `order_transfers`
                | Publish                                             from `publish_blocks`
 
 One body, no roles, no circular-buffer calls. `ir/interpret.py` gives every statement its meaning.
@@ -26,11 +27,11 @@ from tilelang_tt.diagnostics import Location
 from tilelang_tt.ir import fields
 from tilelang_tt.ir.buffers import Buffer, Part, Read, Region, Tensor, TileAccess
 from tilelang_tt.ir.code import Code
-from tilelang_tt.ir.elements import Access, Element, ElementExpr, accesses
+from tilelang_tt.ir.elements import Access, ElementExpr, accesses
 from tilelang_tt.ir.fields import BODY, DEFINES, READ, WRITE, Mark, children, walk
 from tilelang_tt.ir.layout import BufferLayout, Constant, Mask, Pool, Stream, TensorLayout, Work
 from tilelang_tt.ir.scalar import Expr, Var, int_value, is_var, variables
-from tilelang_tt.ir.section import Schedule, SubBlock
+from tilelang_tt.ir.section import Schedule, Start, SubBlock
 from tilelang_tt.options import Options
 
 # --- statements -----------------------------------------------------------------------------------
@@ -125,15 +126,6 @@ class Copy:
 class Fill:
     dst: Buffer = field(metadata=WRITE)
     value: float
-    location: Location | None = None
-
-
-@dataclass(frozen=True)
-class Start:
-    """What is in DST before a product: constant tiles where `where` holds, else zeros."""
-
-    element: Element
-    where: Expr
     location: Location | None = None
 
 
@@ -268,8 +260,16 @@ class Publish:
     location: Location | None = None
 
 
+@dataclass(frozen=True)
+class Await:
+    """One kernel goes on when another one says by `word` that its transfers before are done. Changes no value."""
+
+    word: Buffer
+    location: Location | None = None
+
+
 Lifted = Loop | Branch | Read | Set | Code | Each | Copy | Fill | Gemm | Reduce
-Stmt = Lifted | Map | Section | Transpose | Load | Store | Publish
+Stmt = Lifted | Map | Section | Transpose | Load | Store | Await | Publish
 
 
 @dataclass(frozen=True)
@@ -289,6 +289,7 @@ class Launch:
     pools: tuple[Pool, ...] = ()
     tensor_names: frozenset[str] = frozenset()
     views: dict[Buffer, Buffer] = field(default_factory=dict)  # the elements of a block in another shape -> the block
+    updated: frozenset[int] = frozenset()  # parameters that blocks of the grid change together, by atomic updates
 
     @property
     def names(self) -> set[str]:

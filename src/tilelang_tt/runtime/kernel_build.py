@@ -101,6 +101,7 @@ def _kernel_compiler(toolchain: Toolchain, kernel: KernelRun, prefix: str) -> Ca
             "-O1" if kernel.watched else "-O2",
             "-fvisibility=hidden",
             "-fno-threadsafe-statics",
+            "-fno-strict-aliasing",
             *(() if kernel.role == "compute" or not kernel.watched else toolchain.watched_flags()),
             *("-I", INCLUDE),
             *(flag for directory in kernel.include_dirs for flag in ("-I", directory)),

@@ -183,6 +183,22 @@ class SourceLine:
 
 
 @dataclass(frozen=True)
+class AssertionPlan:
+    """A condition that stops the run where it does not hold.
+
+    A block of the grid then leaves `number` and the values that the text has places for in its row of the tensor, whole
+    numbers as they are and floats as the bits of a double.
+    """
+
+    tensor: str
+    number: int
+    text: str
+    dtypes: tuple[str, ...]
+    user_file: str
+    user_line: int
+
+
+@dataclass(frozen=True)
 class LaunchPlan:
     """One program: three kernels on a rectangle of cores, started together."""
 
@@ -214,6 +230,7 @@ class Plan:
     launches: tuple[LaunchPlan, ...]
     generator: str
     schema: int = SCHEMA_VERSION
+    assertions: tuple[AssertionPlan, ...] = ()
 
     def tensor(self, name: str) -> TensorPlan:
         return next(tensor for tensor in self.tensors if tensor.name == name)
@@ -231,6 +248,8 @@ class Plan:
 
     def to_json(self) -> str:
         data = json.loads(json.dumps(asdict(self)))  # tuples become lists
+        if not self.assertions:
+            del data["assertions"]
         validate(data)
         return json.dumps(data, indent=2) + "\n"
 
@@ -346,5 +365,8 @@ def _plan(data: dict[str, Any]) -> Plan:
             "params": tuple(Param(**{**param, "shape": tuple(param["shape"])}) for param in data["params"]),
             "tensors": tuple(_tensor(tensor) for tensor in data["tensors"]),
             "launches": launches,
+            "assertions": tuple(
+                AssertionPlan(**{**item, "dtypes": tuple(item["dtypes"])}) for item in data.get("assertions", ())
+            ),
         }
     )

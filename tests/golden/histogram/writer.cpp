@@ -1,5 +1,6 @@
 // writer of 'histogram' for Wormhole: scalar code, element by element.
 // the kernel uses the thread index 'tx'
+#pragma GCC optimize("no-fast-math", "no-strict-aliasing")  // IEEE 754; blocks may be seen as other types
 #include <cmath>
 #include <cstdint>
 #include "api/dataflow/dataflow_api.h"
@@ -29,15 +30,15 @@ struct Elements {
             noc_async_read(pages.get_noc_addr(start / page_bytes, start % page_bytes), l1, line_bytes);
             noc_async_read_barrier();
         }
-        return *reinterpret_cast<tt_l1_ptr Word*>(l1 + at % line_bytes);
+        return *reinterpret_cast<volatile tt_l1_ptr Word*>(l1 + at % line_bytes);
     }
 
     template <typename Word>
     void put(uint32_t index, Word value) {
         const uint32_t at = index * sizeof(Word), slot = l1 + line_bytes + at % 64;
         noc_async_writes_flushed();
-        *reinterpret_cast<tt_l1_ptr Word*>(slot) = value;
-        if (line == at / line_bytes) *reinterpret_cast<tt_l1_ptr Word*>(l1 + at % line_bytes) = value;
+        *reinterpret_cast<volatile tt_l1_ptr Word*>(slot) = value;
+        if (line == at / line_bytes) *reinterpret_cast<volatile tt_l1_ptr Word*>(l1 + at % line_bytes) = value;
         noc_async_write(slot, pages.get_noc_addr(at / page_bytes, at % page_bytes), sizeof(Word));
         writing = true;
     }

@@ -27,7 +27,12 @@ from tilelang_tt.runtime.ttnn_process import Worker
 
 TESTS = Path(__file__).parents[2]
 GOLDENS = sorted(path.parent for path in (TESTS / "golden").glob("*/tt.plan.json"))
-LAUNCHING = ("conformance", "golden/test_golden.py::test_golden_kernel_runs", "unit/test_examples.py::test_example")
+LAUNCHING = (
+    "conformance",
+    "irregular",
+    "golden/test_golden.py::test_golden_kernel_runs",
+    "unit/test_examples.py::test_example",
+)
 SIZES = {"m": 200, "n": 130, "k": 96}  # for plans with sizes bound at the call
 
 sys.path.insert(0, str(TESTS / "ttnn" / "fake"))

@@ -123,6 +123,8 @@ class OnDevice:
         self.current.launches += len(plan.launches)
         for name in written(plan):
             different = bits(real[name]) != bits(model[name])
+            if is_scalar_code(plan):  # a chip's soft float has one NaN, a host's processor has several
+                different &= ~(real[name].double().isnan() & model[name].double().isnan())
             count = int(different.sum())
             self.current.elements += different.numel()
             self.current.differing += count
@@ -189,10 +191,14 @@ def _cannot_run(plan: Plan, facts: Mapping[str, Any]) -> str | None:
     if release_of(plan.sdk) > release_of(facts["ttnn"]):
         return f"the kernel uses the API of ttnn {plan.sdk}"
     if simulator() and plan.arch == "wormhole_b0":
-        buffers = [cb for item in plan.launches for cb in item.cbs]
+        buffers = [cb for item in plan.launches for cb in item.cbs if not cb.producer == cb.consumer == "writer"]
         if any(cb.format in ("Int32", "UInt32") for cb in buffers):
             return "the Wormhole simulator takes no 32-bit integers"
     return None
+
+
+def is_scalar_code(plan: Plan) -> bool:
+    return any(kernel.scalar for item in plan.launches for kernel in item.kernels)
 
 
 def _narrowed(plan: Plan) -> Plan:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from tvm import tirx
 
 from tilelang_tt.diagnostics import UnsupportedError
+from tilelang_tt.frontend.code.declarations import ASSERTION_WORDS
 from tilelang_tt.frontend.code.values import cast
 from tilelang_tt.frontend.code.warps import WARP, laid_down, on, thread_number, whole
 from tilelang_tt.ir import scalar
@@ -42,9 +43,29 @@ def external(lifter: CodeLifter, call: tirx.Call) -> tuple[CodeStmt, ...]:
 
 
 def asserted(lifter: CodeLifter, call: tirx.Call) -> tuple[CodeStmt, ...]:
-    """T.device_assert."""
+    """T.device_assert: with what its condition compares, and the thread's indices."""
     text = str(call.args[1].value) if len(call.args) > 1 and isinstance(call.args[1], tirx.StringImm) else ""
-    return (Check(lifter.value(call.args[0]), text, lifter.location),)
+    given = call.args[0]
+    newest = lifter.newest if lifter.newest is not None and lifter.newest.var.same_as(given) else None
+    threads = [var for var, extent in lifter.threads.items() if extent > 1]
+    exprs = [*_compared(given if newest is None else newest.value), *threads][: ASSERTION_WORDS - 1]
+    labels = (text.partition("\n")[0], *map(str, exprs))
+    said, *names = (label.replace("{", "{{").replace("}", "}}") for label in labels)
+    shown = ": ".join(part for part in (said, ", ".join(f"{name} = {{}}" for name in names)) if part)
+    values = tuple(lifter.value(expr) for expr in exprs)
+    return (Check(lifter.value(given), shown, lifter.location, values, lifter.declared.assertions()),)
+
+
+def _compared(condition: tirx.PrimExpr) -> list[tirx.PrimExpr]:
+    """What a condition compares, but for constants and for what has an effect."""
+    if isinstance(condition, tirx.And | tirx.Or | tirx.LT | tirx.LE | tirx.GT | tirx.GE | tirx.EQ | tirx.NE):
+        return [*_compared(condition.a), *_compared(condition.b)]
+    if isinstance(condition, tirx.Not):
+        return _compared(condition.a)
+    parts: list[tirx.PrimExpr] = []
+    tirx.stmt_functor.post_order_visit(condition, parts.append)
+    calls = any(isinstance(part, tirx.Call) for part in parts)
+    return [] if calls or isinstance(condition, tirx.IntImm | tirx.FloatImm) else [condition]
 
 
 def allreduce(lifter: CodeLifter, call: tirx.Call) -> tuple[CodeStmt, ...]:

@@ -17,7 +17,7 @@ from tilelang_tt.frontend.refuse_gpu_code import location_of
 from tilelang_tt.frontend.scope import INSTEAD_OF_SCOPE, check_strides
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.buffers import Buffer, Memory, Tensor, unique_name
-from tilelang_tt.ir.code import Place, Value
+from tilelang_tt.ir.code import Constant, Name, Place, Value
 from tilelang_tt.ir.scalar import Expr, Var
 from tilelang_tt.ir.tile import ScalarParam
 
@@ -29,6 +29,7 @@ _MEMORY = {
     "local": Memory.LOCAL,
     "local.var": Memory.LOCAL,
 }
+ASSERTION_WORDS = 8  # of a record: the number of the assertion, and values
 # The types that scalar code knows.
 TYPES = frozenset(
     """
@@ -47,6 +48,8 @@ class Declarations:
         self.tensors: dict[tirx.Buffer, Tensor] = {}
         self.names: set[str] = set()
         self.owners: dict[Var, Tensor | Buffer] = {}  # the tensor or block whose bytes a TIR pointer means
+        self.grid: tuple[tuple[Var, Expr], ...] = ()  # of the launch
+        self.record: Tensor | None = None  # of assertions in it
         self.blocks: dict[tirx.Buffer, Buffer] = {}
         self.views: dict[Buffer, Buffer] = {}
         self.known = arith.Analyzer()  # how far variables go
@@ -75,6 +78,18 @@ class Declarations:
         for var in (extent for extent in buffer.shape if scalar.is_var(extent)):
             self.known.bind(var, ir.Range(1, tirx.max_value("int32")), allow_override=True)
         return tensor
+
+    def workspace(self, buffer: tirx.Buffer) -> Tensor:
+        """A tensor that every call brings along, behind the parameters."""
+        others = sum(tensor.workspace for tensor in self.tensors.values())
+        return self.tensor(buffer, len(self.func.params) + others, workspace=True)
+
+    def assertions(self) -> Place:
+        """Where this block of the grid tells which assertion does not hold."""
+        if self.record is None:
+            extents = [*(extent for _, extent in self.grid), scalar.const(ASSERTION_WORDS)]
+            self.record = self.workspace(tirx.decl_buffer(extents, "int64", "assertions"))
+        return Place(self.record, (*(Name(var, "int32") for var, _ in self.grid), Constant(0, "int32")))
 
     # --- blocks -----------------------------------------------------------------------------------
 
@@ -118,9 +133,9 @@ class Declarations:
         if owner is None or not _begins_with_it(buffer):
             raise UnsupportedError(
                 "TT116",
-                f"'{buffer.name}' is not a tensor, a block, or a view of one",
+                f"'{buffer.name}' is not a tensor, a block, or a view of one, but memory at an address",
                 location=location,
-                help="use the buffer itself",
+                help="pass the tensor as an argument: an address of the host or of a GPU means nothing on the chip",
             )
         if isinstance(owner, Tensor):
             view = Tensor(self.unique(str(buffer.name)), owner.param, element_type(buffer), tuple(buffer.shape))

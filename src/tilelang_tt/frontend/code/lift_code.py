@@ -12,6 +12,7 @@ and barriers included. `run_threads_in_turn` then makes loops of the threads.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from functools import cached_property, partial
@@ -32,11 +33,13 @@ from tilelang_tt.frontend.code.warps import WARP_VALUES
 from tilelang_tt.frontend.lift import numbered
 from tilelang_tt.frontend.lift_expression import operator
 from tilelang_tt.frontend.refuse_gpu_code import HARMLESS, location_of, macro_note
+from tilelang_tt.frontend.tir.drop_profiling import drop_profiling
 from tilelang_tt.frontend.tir.expand_cp_async import expand_cp_async_of_threads
 from tilelang_tt.frontend.tir.expand_row_copies import expand_row_copies
 from tilelang_tt.frontend.tir.restore_user_lines import restore_user_lines
 from tilelang_tt.frontend.tir.select_launches import KERNEL
 from tilelang_tt.frontend.tir.sequence_warp_groups import sequence_warp_groups
+from tilelang_tt.frontend.tir.split_at_grid_barriers import split_at_grid_barriers
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.buffers import Buffer, Memory
 from tilelang_tt.ir.code import (
@@ -77,7 +80,7 @@ ThreadAxes = dict[Var, tuple[int, int]]  # axis of a thread index, and its exten
 
 def lift_code(func: tirx.PrimFunc, options: Options, why: str) -> TileProgram:
     """The function as scalar code, all of it; `why` it is not tiles."""
-    func = expand_row_copies(restore_user_lines(func))
+    func = expand_row_copies(split_at_grid_barriers(drop_profiling(restore_user_lines(func))))
     for own_work in (False, True):
         func = sequence_warp_groups(func, own_work=own_work)
     return _Function(expand_cp_async_of_threads(func), options, why).program()
@@ -125,8 +128,7 @@ class _Function:
                 return [self.launch(stmt, blocks, threads)]
             case tirx.SBlockRealize():
                 for buffer in stmt.block.alloc_buffers:
-                    others = sum(tensor.workspace for tensor in self.declared.tensors.values())
-                    self.declared.tensor(buffer, len(self.func.params) + others, workspace=True)
+                    self.declared.workspace(buffer)
                 return self.launches(stmt.block.body, blocks, threads)
             case tirx.Evaluate() if not isinstance(stmt.value, tirx.Call) or operator(stmt.value) in _NOTHING:
                 return []
@@ -144,6 +146,7 @@ class _Function:
     def launch(self, stmt: tirx.Stmt, blocks: Blocks, threads: ThreadAxes) -> Launch:
         declared, location = self.declared, location_of(stmt)
         declared.blocks, declared.views = {}, {}
+        declared.grid, declared.record = blocks, None
         block = stmt.block if isinstance(stmt, tirx.SBlockRealize) else None
         given = block.annotations.get("tl.launch_threads", _THREADS) if block is not None else _THREADS
         in_order = sorted(threads.items(), key=lambda item: item[1])  # x, y, z
@@ -172,6 +175,7 @@ class CodeLifter:
         self.declared, self.threads, self.location = declared, threads, location
         self.names: dict[Var, Value] = {}
         self.pending: list[CodeStmt] = []
+        self.newest: tirx.Bind | None = None  # the statement before this one, if it names a value
         self.reducer: tirx.CommReducer | None = None  # of the attribute around a reduction over threads
         self.random: Buffer | None = None  # the words of each thread's generator of random numbers
         self.vectors: dict[Var, list[Value]] = {}  # names of vectors -> their lanes
@@ -219,6 +223,7 @@ class CodeLifter:
         lifted = self.statement(stmt)
         result = (*self.pending, *lifted)
         self.location, self.pending = around, outer
+        self.newest = stmt if isinstance(stmt, tirx.Bind) else None
         return result
 
     def statement(self, stmt: tirx.Stmt) -> tuple[CodeStmt, ...]:
@@ -307,7 +312,8 @@ class CodeLifter:
             if index is None:
                 raise UnsupportedError("TT111", f"a loop bound to {_tag(stmt)}", location=location, help="use T.Kernel")
             return (Let(var, Name(index, "int32"), location), *self.body(stmt.body))
-        together = stmt.kind == tirx.ForKind.PARALLEL and not self.shared
+        alone = math.prod(self.threads.values()) == 1  # one thread does every round, in order
+        together = stmt.kind == tirx.ForKind.PARALLEL and not self.shared and not alone
         start, extent = self.value(stmt.min), self.value(stmt.extent)
         step = stmt.step if stmt.step is not None else scalar.const(1)
         with self.declared.counting(var, stmt.min, stmt.extent):

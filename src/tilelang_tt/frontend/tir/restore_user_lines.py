@@ -76,7 +76,7 @@ def _functions(file: str) -> frozenset[str]:
         name
         for module in modules
         for name, value in vars(module).items()
-        if callable(value) and getattr(value, "__module__", None) == module.__name__
+        if callable(value) and getattr(getattr(value, "orig_func", value), "__module__", None) == module.__name__
     )
 
 

@@ -56,7 +56,8 @@ def tensor_layouts(program: TileProgram, sides: Sides) -> TileProgram:
     for tensor in (*program.tensors, *program.views):
         if tensor in tables or (tensor not in ways and (tensor.param in by_code or tensor.dtype not in STORED)):
             continue  # not in tiles
-        storage = _storage(tensor, tensor in written or tensor.param in stored, program.options)
+        stores = tensor in written or tensor.param in stored
+        storage = _storage(tensor, program.params[tensor.param].name, stores, program.options)
         layouts[tensor] = layout = _layout(
             tensor,
             ways.get(tensor, {_default_axes(tensor): None}),
@@ -122,10 +123,10 @@ def _default_axes(tensor: Tensor) -> TileAxes:
     return (rank - 2 if rank >= 2 else None), (rank - 1 if rank else None)
 
 
-def _storage(tensor: Tensor, written: bool, options: Options) -> str:
-    """The storage type: an option may narrow inputs; outputs and integers keep their own type."""
+def _storage(tensor: Tensor, name: str, written: bool, options: Options) -> str:
+    """The storage type: an option may narrow inputs, by the user's names; outputs and integers keep their own type."""
     choices = dict(options.storage)
-    choice = choices.get(tensor.name, choices.get("*"))
+    choice = choices.get(name, choices.get("*"))
     return choice if choice is not None and not written and tensor.dtype not in INTEGERS else tensor.dtype
 
 

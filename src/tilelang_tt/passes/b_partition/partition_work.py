@@ -3,6 +3,7 @@
     before   T.Kernel blocks bx < 8, by < 16
     after    unit < 128 : bx = unit % 8, by = unit // 8, over 8 x 8 cores: runs of 2
 
+Blocks that may change the same tiles by atomic updates run one after the other on a core (`one_after_another`).
 Every core of the grid runs the same three kernels over `unit_start .. unit_start + unit_count`; a core without work has
 a count of 0 and touches nothing.
 """
@@ -17,11 +18,13 @@ from tilelang_tt.ir.code import Code
 from tilelang_tt.ir.layout import Work
 from tilelang_tt.ir.scalar import Expr, Var
 from tilelang_tt.ir.tile import Launch, TileProgram
+from tilelang_tt.passes.b_partition.one_after_another import one_after_another
 from tilelang_tt.passes.code.meeting_stores import may_meet, tiles_meet
 from tilelang_tt.runtime.plan import work_of_core
 
 
 def partition_work(program: TileProgram) -> TileProgram:
+    program = replace(program, launches=tuple(one_after_another(program, launch) for launch in program.launches))
     works = [_work(launch, _cores(launch, program.options.core_grid)) for launch in program.launches]
     launches = tuple(replace(launch, work=work) for launch, work in zip(program.launches, works, strict=True))
     decisions = [

@@ -15,7 +15,8 @@ from tilelang_tt.ir.buffers import Buffer
 from tilelang_tt.ir.dataflow import Place
 from tilelang_tt.ir.elements import Element
 from tilelang_tt.ir.layout import BufferLayout, TileOrder
-from tilelang_tt.ir.tile import Branch, Gemm, Map, Start, Stmt
+from tilelang_tt.ir.section import Start
+from tilelang_tt.ir.tile import Branch, Gemm, Map, Stmt
 from tilelang_tt.passes.c_tile.fold_clear import steers
 from tilelang_tt.passes.c_tile.rules import Setting
 

@@ -4,7 +4,7 @@
     after    Map C_out = C_local ; Publish C_out ; Store C_out -> C
 
 It is published right before the first statement that stores it: there the compute kernel hands it over, and there the
-writer takes it. From here on reader and writer run side by side, so a kernel that needs them in order is refused.
+writer takes it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from dataclasses import replace
 
 from tilelang_tt.ir.layout import Role
 from tilelang_tt.ir.tile import Launch, TileProgram
-from tilelang_tt.passes.c_tile.check_order_of_transfers import check_order_of_transfers
 from tilelang_tt.passes.c_tile.publish_points import publish
 
 
@@ -22,7 +21,6 @@ def publish_blocks(program: TileProgram) -> TileProgram:
 
 
 def _launch(launch: Launch) -> Launch:
-    check_order_of_transfers(launch)
     body = launch.body
     for buffer, stream in launch.streams.items():
         if stream.producer is Role.COMPUTE and stream.consumer is Role.WRITER:

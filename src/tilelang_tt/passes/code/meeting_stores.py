@@ -18,7 +18,7 @@ from tilelang_tt.ir.buffers import Buffer, Read, Tensor
 from tilelang_tt.ir.code import Code, Constant, For, Let, Name, Op, Place, Put, Update, Value
 from tilelang_tt.ir.fields import defined, expressions, walk
 from tilelang_tt.ir.scalar import Expr, Var, int_value, variables
-from tilelang_tt.ir.tile import Launch, Set, Store
+from tilelang_tt.ir.tile import Launch, Set, Stmt, Store
 
 _Known = Var | Buffer
 _Form = tuple[str, tuple[Value, ...]]  # what is left of a number: all, its quotient or its remainder by another one
@@ -54,7 +54,10 @@ def tiles_meet(launch: Launch) -> bool:
         )
         return several <= here | around or not numbers.isdisjoint(here)
 
-    return any(not separates(place) for place in dataflow.places(launch.body) if isinstance(place.stmt, Store))
+    def plain(stmt: Stmt) -> bool:
+        return isinstance(stmt, Store) and stmt.dst.tensor.param not in launch.updated
+
+    return any(not separates(place) for place in dataflow.places(launch.body) if plain(place.stmt))
 
 
 class _Dependences:

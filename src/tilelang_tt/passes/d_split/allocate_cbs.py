@@ -12,9 +12,10 @@ from tilelang_tt.arch import Arch
 from tilelang_tt.compiled import Decision
 from tilelang_tt.ir.buffers import Buffer
 from tilelang_tt.ir.cb import Cb, PoolBlock
+from tilelang_tt.ir.fields import walk
 from tilelang_tt.ir.layout import Pool, Role
 from tilelang_tt.ir.room import room, stored
-from tilelang_tt.ir.tile import Launch, TileProgram
+from tilelang_tt.ir.tile import Await, Launch, TileProgram
 
 # Ids by use, as hand-written kernels have them: inputs from 0, outputs from 16, compute's own from 24.
 _FIRST_ID = {"in": 0, "out": 16, "own": 24}
@@ -26,6 +27,7 @@ def allocate_cbs(program: TileProgram, launch: Launch) -> tuple[dict[Buffer, Cb]
     depths = room(program, whole).depths
     ids = _numbers(launch, arch)
     cbs: dict[Buffer, Cb] = {}
+    words = {stmt.word for stmt in walk(launch.body) if isinstance(stmt, Await)}
     pools = {pool.whole: _pool_blocks(whole, pool) for pool in whole.pools}
     for buffer, stream in launch.streams.items():
         layout = launch.layouts[buffer]
@@ -43,6 +45,7 @@ def allocate_cbs(program: TileProgram, launch: Launch) -> tuple[dict[Buffer, Cb]
             buffer.location,
             first_row=layout.first_row is not None,
             pool=pools.get(buffer, ()),
+            is_word=buffer in words,
         )
     decisions = [_describe(buffer, cb) for buffer, cb in cbs.items()]
     return {**cbs, **{block: cbs[pool.whole] for pool in whole.pools for block in pool.blocks}}, decisions

@@ -23,6 +23,7 @@ from tilelang_tt.ir.layout import ZEROS, Constant, Mask, MaskTile, Role
 from tilelang_tt.ir.movement import Barrier, BarrierKind, MakeTile, Pointer, ReadTable, ZeroTile
 from tilelang_tt.ir.tensors_of_code import is_code
 from tilelang_tt.ir.tile import (
+    Await,
     Branch,
     Fill,
     Gemm,
@@ -60,7 +61,7 @@ def _kernel(
     launch: Launch, role: Role, cbs: dict[Buffer, Cb], start: scalar.Var, count: scalar.Var
 ) -> tuple[KernelStmt, ...]:
     """The units of this core; around them constant tiles, and blocks for all units, are made, kept and given back."""
-    units = _unit_loop(launch, start, count, _Split(launch, role).body(launch.body))
+    units = _unit_loop(launch, start, count, _Split(launch, role, cbs).body(launch.body))
     constants = [cbs[buffer] for buffer in launch.constants]
     loads = [stmt for stmt in launch.body if isinstance(stmt, Load) and launch.streams[stmt.dst].once]
     if role is Role.READER:
@@ -102,9 +103,10 @@ def _unit_loop(
 
 
 class _Split:
-    def __init__(self, launch: Launch, role: Role) -> None:
+    def __init__(self, launch: Launch, role: Role, cbs: dict[Buffer, Cb]) -> None:
         self.launch = launch
         self.role = role
+        self.cbs = cbs
 
     def body(self, body: tuple[Stmt, ...]) -> tuple[KernelStmt, ...]:
         return tuple(new for stmt in body for new in self.stmt(stmt))
@@ -124,12 +126,25 @@ class _Split:
             return () if self.launch.streams[stmt.dst].once else self.hand_over(stmt.dst, k.Task(stmt))
         if isinstance(stmt, Publish):
             return self.hand_over(stmt.buffer, k.Hand(stmt.buffer, stmt.location))
+        if isinstance(stmt, Await):
+            return self.wait_for(self.cbs[stmt.word])
         if isinstance(stmt, Section) and stmt.over_rounds:
             sums = self.body(stmt.sums)
             return (k.Held((*sums, k.Task(replace(stmt, sums=())))),) if self.role is Role.COMPUTE else sums
         role = Role.WRITER if isinstance(stmt, Store) else Role.COMPUTE
         assert isinstance(stmt, Store | Gemm | Section | Fill | Reduce | Transpose)
         return (k.Task(stmt),) if self.role is role else ()
+
+    def wait_for(self, word: Cb) -> tuple[KernelStmt, ...]:
+        """One kernel says that it has come here, with all its transfers done; the other one waits for it.
+
+        Loads are done where they are handed over.
+        """
+        if self.role is word.consumer:
+            return CbCall(CbKind.WAIT, word, 1), CbCall(CbKind.POP, word, 1)
+        done = (Barrier(BarrierKind.WRITE),) if self.role is Role.WRITER else ()
+        said = (CbCall(CbKind.RESERVE, word, 1), CbCall(CbKind.PUSH, word, 1))
+        return (*done, *said) if self.role is word.producer else ()
 
     def hand_over(self, buffer: Buffer, producing: KernelStmt) -> tuple[KernelStmt, ...]:
         stream = self.launch.streams[buffer]

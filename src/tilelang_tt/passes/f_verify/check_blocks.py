@@ -144,6 +144,8 @@ class _Run:
 
     def call(self, call: CbCall, state: _State, _: Values) -> None:
         cb, first = call.cb, state.next.get(call.cb, 0)
+        if cb.is_word:
+            return
         if call.kind is CbKind.RESERVE and not cb.pool:  # a pool's pages stay as they are
             for page in _pages(cb, first, call.pages):
                 if state.pages.get(page) is _Page.FILLED:

@@ -137,7 +137,12 @@ def _streams(program: tile.TileProgram) -> None:
             for buffer in (*tile.unpacks(stmt), *tile.writes(stmt)):
                 if buffer not in known:
                     raise fail("TT903", f"'{buffer.name}' has no circular buffer", stmt.location)
+        words = {stmt.word for stmt in walk(launch.body) if isinstance(stmt, tile.Await)}
         for buffer, stream in launch.streams.items():
+            if buffer in words:
+                if {stream.producer, stream.consumer} != {Role.READER, Role.WRITER}:
+                    raise fail("TT904", f"'{buffer.name}' is no word between reader and writer")
+                continue
             if filling.get(buffer) != {stream.producer}:
                 raise fail("TT904", f"'{buffer.name}' is not filled by {stream.producer.value} alone")
             if draining.get(buffer, {stream.consumer}) != {stream.consumer}:

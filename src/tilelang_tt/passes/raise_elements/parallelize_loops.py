@@ -14,24 +14,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from itertools import permutations
 from math import prod
 
-from tilelang_tt.ir import fields, scalar
+from tilelang_tt.ir import scalar
 from tilelang_tt.ir.buffers import Read
 from tilelang_tt.ir.elements import Access, Scalar
 from tilelang_tt.ir.fields import rewritten, walk, within
 from tilelang_tt.ir.scalar import Var
-from tilelang_tt.ir.scalar_forms import divisions
 from tilelang_tt.ir.tile import Axis, Branch, Each, Loop, Stmt, TileProgram
 from tilelang_tt.ops.expressions import apply, both
+from tilelang_tt.passes.raise_elements.fuse_axes import AxisFuser
 
 _MOST_ELEMENTS = 1 << 15  # 128 KiB of float32, of the 1.4 MB of a core
 _MATRIX = 2  # axes
 
 
 def parallelize_loops(program: TileProgram) -> TileProgram:
-    fuse = _Fuse()
+    fuse = AxisFuser()
 
     def change(stmt: Stmt) -> Iterable[Stmt] | None:
         if isinstance(stmt, Each):
@@ -106,31 +105,3 @@ def _apart(var: Var, accesses: list[Access]) -> bool:
         all(var not in scalar.variables(start) and scalar.same_form(start, starts[0]) for start in starts)
         for starts in zip(*rest, strict=True)
     )
-
-
-class _Fuse:
-    """Two axes that together count what one would."""
-
-    def __init__(self) -> None:
-        self.known: dict[tuple[Var, Var], Var] = {}  # statements of one T.Parallel share their variables
-
-    def each(self, each: Each) -> Each:
-        for outer, inner in permutations(each.axes, 2):
-            fused = self.fused(each, outer, inner)
-            if fused is not None:
-                return self.each(fused)
-        return each
-
-    def fused(self, each: Each, outer: Axis, inner: Axis) -> Each | None:
-        var = self.known.setdefault((outer.var, inner.var), scalar.var(str(outer.var.name)))
-        values = {
-            outer.var: scalar.floordiv(var, inner.extent),
-            inner.var: scalar.floormod(var, inner.extent),
-        }
-        changed = fields.with_expressions(replace(each, axes=()), lambda expr: scalar.substitute(expr, values))
-        divided = (of for expr in fields.expressions(changed) for _, of, _ in divisions(expr))
-        if any(var in scalar.variables(of) for of in divided):
-            return None
-        both = Axis(var, outer.extent * inner.extent)
-        axes = tuple(both if axis is outer else axis for axis in each.axes if axis is not inner)
-        return replace(changed, axes=axes)

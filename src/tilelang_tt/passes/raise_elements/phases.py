@@ -51,7 +51,7 @@ class Phases:
         targets = {each.target.source for each in self.forms.values()}
         self.written = {place.param for place in targets if isinstance(place, Tensor)}
         viewed = {view.param for view in program.views if view.dtype != program.tensors_by_param[view.param].dtype}
-        self.fixed |= {tensor for tensor in program.tensors if tensor.param in viewed}
+        self.fixed |= {tensor for tensor in (*program.tensors, *program.views) if tensor.param in viewed}
         self.extents: dict[Var, int] = {}
         for axis in (axis for each in self.forms.values() for axis in each.axes):
             same = self.extents.setdefault(axis.var, axis.extent) == axis.extent

@@ -1,0 +1,217 @@
+"""Make a T.Kernel with T.sync_grid several T.Kernels: a launch begins when the one before it has ended everywhere.
+
+    before   with T.Kernel(n) as bx:
+                 T.copy(A[bx, :], x); T.copy(x, B[bx, :])
+                 T.sync_grid()
+                 T.copy(B[n - 1 - bx, :], y); for i in T.Parallel(32): C[bx, i] = x[i] + y[i]
+    after    with T.Kernel(n) as bx:
+                 T.copy(A[bx, :], x); T.copy(x, B[bx, :]); T.copy(x, x_kept[bx, :])
+             with T.Kernel(n) as bx:
+                 T.copy(x_kept[bx, :], x); T.copy(B[n - 1 - bx, :], y); for i in T.Parallel(32): ...
+
+What a block of the grid keeps on the chip across a barrier goes through a tensor of its own. A serial loop around a
+barrier is written out. Barriers under a condition stay, and are refused later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tvm import ir, tirx
+
+from tilelang_tt.frontend.lift_expression import operator
+from tilelang_tt.ir import scalar
+
+_BARRIER = "tl.sync_grid"
+_KERNEL = "tilelang_root"
+_HINT = "threadblock_swizzle_pattern"
+_MOST_ROUNDS = 64  # of a loop that is written out
+_LOAD, _STORE = 1, 2  # access modes of a region
+_OF_THREADS = ("local", "local.var")
+
+
+def split_at_grid_barriers(func: tirx.PrimFunc) -> tirx.PrimFunc:
+    if not _waits(func.body) or not isinstance(func.body, tirx.SBlockRealize):
+        return func
+    root = func.body.block
+    kept: list[tirx.Buffer] = []
+    launches: list[tirx.Stmt] = []
+    for stmt in root.body.seq if isinstance(root.body, tirx.SeqStmt) else [root.body]:
+        launches += _Kernel(kept).split(stmt) if _waits(stmt) else [stmt]
+    return func.with_body(_block(root, launches, [*root.alloc_buffers, *kept]))
+
+
+def _block(block: Any, body: list[tirx.Stmt], buffers: list[tirx.Buffer]) -> tirx.SBlockRealize:
+    stmt = tirx.SeqStmt(body) if len(body) > 1 else body[0] if body else tirx.Evaluate(0)
+    parts = (block.iter_vars, block.reads, block.writes, block.name_hint, stmt, block.init)
+    return tirx.SBlockRealize([], True, tirx.SBlock(*parts, buffers, block.match_buffers, dict(block.annotations)))
+
+
+class _Kernel:
+    """One T.Kernel."""
+
+    def __init__(self, kept: list[tirx.Buffer]) -> None:
+        self.kept = kept  # tensors between launches, of all kernels
+        self.grid: list[tirx.For] = []
+        self.threads: list[tirx.Var] = []  # x, y, z
+
+    def split(self, stmt: tirx.Stmt) -> list[tirx.Stmt]:
+        """The launches that the kernel becomes; `stmt` is around it, or the kernel."""
+        if isinstance(stmt, tirx.For) and stmt.thread_binding is not None:
+            self.grid.append(stmt)
+            facts = stmt.loop_var, stmt.min, stmt.extent, stmt.kind
+            return [tirx.For(*facts, part, stmt.thread_binding) for part in self.split(stmt.body)]
+        if isinstance(stmt, tirx.SeqStmt):
+            *before, last = stmt.seq
+            self.threads += [part.var for part in before if isinstance(part, tirx.Bind)]
+            return [tirx.SeqStmt([*before, part]) for part in self.split(last)]
+        if not isinstance(stmt, tirx.SBlockRealize) or stmt.block.name_hint != _KERNEL:
+            return [stmt]
+        found = _Parts()
+        found.add(stmt.block.body)
+        if not found.possible():
+            return [stmt]
+        return [_block(stmt.block, *part) for part in self.with_state(stmt.block, found.parts)]
+
+    def with_state(self, block: Any, parts: list[list[tirx.Stmt]]) -> list[tuple[list[tirx.Stmt], list[tirx.Buffer]]]:
+        """The parts and the blocks they use; what later parts read of earlier ones is stored and loaded."""
+        own_work = any(_mentions(part, var) for part in parts for var in self.threads)
+        used = [[buffer for buffer in block.alloc_buffers if _mentions(part, buffer.data)] for part in parts]
+        before: list[list[tirx.Stmt]] = [[] for _ in parts]
+        behind: list[list[tirx.Stmt]] = [[] for _ in parts]
+        for buffer in block.alloc_buffers:
+            users = [number for number, buffers in enumerate(used) if any(map(buffer.same_as, buffers))]
+            needing = [number for number in users[1:] if not _overwrites(parts[number], buffer)]
+            if not needing:
+                continue
+            alone = own_work and str(buffer.scope()) in _OF_THREADS
+            owners = list(zip(self.threads, block.annotations["tl.launch_threads"], strict=True)) if alone else []
+            owners = [(loop.loop_var, loop.extent) for loop in self.grid] + owners
+            tensor = tirx.decl_buffer(
+                [*(extent for _, extent in owners), *buffer.shape], buffer.dtype, f"{buffer.name}_kept"
+            )
+            self.kept.append(tensor)
+            for number in users:
+                if number < needing[-1]:
+                    behind[number].append(_moved(buffer, tensor, [var for var, _ in owners], load=False))
+            for number in needing:
+                before[number].append(_moved(buffer, tensor, [var for var, _ in owners], load=True))
+        return [
+            ([*loads, *part, *stores], buffers)
+            for loads, part, stores, buffers in zip(before, parts, behind, used, strict=True)
+        ]
+
+
+class _Parts:
+    """The statements between the barriers, with names written out: a name cannot reach over a barrier."""
+
+    def __init__(self) -> None:
+        self.parts: list[list[tirx.Stmt]] = [[]]
+        self._values: dict[tirx.Var, Any] = {}
+        self._computed: list[tuple[tirx.Var, int]] = []  # names of what is computed on the chip, and their part
+        self._stuck = False
+
+    def possible(self) -> bool:
+        """Whether every barrier was found, and no computed name is used behind one."""
+        return not self._stuck and not any(
+            _mentions(part, var) for var, number in self._computed for part in self.parts[number + 1 :]
+        )
+
+    def add(self, stmt: tirx.Stmt) -> None:
+        if isinstance(stmt, tirx.SeqStmt):
+            for part in stmt.seq:
+                self.add(part)
+        elif isinstance(stmt, tirx.Bind) and _is_fixed(stmt.value):
+            self._values[stmt.var] = self._written_out(stmt.value)
+        elif not _waits(stmt):
+            if isinstance(stmt, tirx.Bind):
+                self._computed.append((stmt.var, len(self.parts) - 1))
+            self.parts[-1].append(self._written_out(stmt))
+        elif isinstance(stmt, tirx.Evaluate):
+            self.parts.append([])
+        elif isinstance(stmt, tirx.AttrStmt) and str(stmt.attr_key) == _HINT:
+            self.add(stmt.body)
+        elif isinstance(stmt, tirx.For) and 0 <= _rounds(stmt) <= _MOST_ROUNDS:
+            for number in range(_rounds(stmt)):
+                self._values[stmt.loop_var] = scalar.simplify(self._written_out(stmt.min) + number)
+                self.add(stmt.body)
+        else:
+            self._stuck = True
+
+    def _written_out(self, node: Any) -> Any:
+        return tirx.stmt_functor.substitute(node, self._values) if self._values else node
+
+
+def _rounds(loop: tirx.For) -> int:
+    """-1: not known when compiling, or not one after the other."""
+    if loop.kind not in (tirx.ForKind.SERIAL, tirx.ForKind.UNROLLED):
+        return -1
+    count = scalar.int_value(loop.extent)
+    return -1 if count is None else count
+
+
+def _waits(stmt: tirx.Stmt) -> bool:
+    return _any(stmt, lambda node: isinstance(node, tirx.Call) and operator(node) == _BARRIER)
+
+
+def _mentions(part: list[tirx.Stmt], var: tirx.Var) -> bool:
+    """Whether a variable, or a buffer with this data, occurs."""
+
+    def same(node: Any) -> bool:
+        if isinstance(node, tirx.BufferLoad | tirx.BufferStore):
+            return bool(node.buffer.data.same_as(var))
+        return isinstance(node, tirx.Var) and bool(node.same_as(var))
+
+    return any(_any(stmt, same) for stmt in part)
+
+
+def _any(node: Any, test: Callable[[Any], bool]) -> bool:
+    found: list[bool] = []
+    tirx.stmt_functor.post_order_visit(node, lambda inner: found.append(True) if test(inner) else None)
+    return bool(found)
+
+
+def _is_fixed(value: tirx.PrimExpr) -> bool:
+    """Whether it is the same wherever it is computed."""
+    return not _any(value, lambda node: isinstance(node, tirx.BufferLoad | tirx.Call))
+
+
+def _overwrites(part: list[tirx.Stmt], buffer: tirx.Buffer) -> bool:
+    """Whether the first statement that mentions a block fills all of it, and does not read it."""
+    first = next(stmt for stmt in part if _mentions([stmt], buffer.data))
+    if isinstance(first, tirx.BufferStore):
+        whole = all(scalar.int_value(extent) == 1 for extent in buffer.shape)
+        return whole and not _mentions([tirx.Evaluate(first.value)], buffer.data)
+    if not isinstance(first, tirx.Evaluate) or not isinstance(first.value, tirx.Call):
+        return False
+    regions = [arg for arg in first.value.args if isinstance(arg, tirx.Call) and operator(arg) == "tl.region"]
+    own = [region for region in regions if region.args[0].buffer.same_as(buffer)]
+    others = [arg for arg in first.value.args if not any(map(arg.same_as, own))]
+    if len(own) != 1 or _mentions([tirx.Evaluate(arg) for arg in others], buffer.data):
+        return False
+    _, mode, *extents = own[0].args
+    return int(mode) == _STORE and all(map(scalar.same_form, extents, buffer.shape))
+
+
+def _moved(buffer: tirx.Buffer, tensor: tirx.Buffer, owners: list[tirx.Var], *, load: bool) -> tirx.Stmt:
+    """A block to its place in the tensor, or back."""
+    if str(buffer.scope()) in _OF_THREADS:
+        places = [tirx.Var(f"at_{axis}", "int32") for axis in range(len(buffer.shape))]
+        here, there = (buffer, places), (tensor, [*owners, *places])
+        target, source = (here, there) if load else (there, here)
+        stmt: tirx.Stmt = tirx.BufferStore(target[0], tirx.BufferLoad(*source), target[1])
+        for var, extent in zip(places, buffer.shape, strict=True):
+            stmt = tirx.For(var, 0, extent, tirx.ForKind.SERIAL, stmt)
+        return stmt
+    zeros = [scalar.const(0)] * len(buffer.shape)
+    ones = [scalar.const(1)] * len(owners)
+    block = _region(buffer, zeros, list(buffer.shape), _STORE if load else _LOAD)
+    page = _region(tensor, [*owners, *zeros], [*ones, *buffer.shape], _LOAD if load else _STORE)
+    regions = [page, block] if load else [block, page]
+    return tirx.Evaluate(tirx.Call("handle", ir.Op.get("tl.tileop.copy"), regions))
+
+
+def _region(buffer: tirx.Buffer, start: list[Any], extents: list[Any], mode: int) -> tirx.Call:
+    args = [tirx.BufferLoad(buffer, start), scalar.const(mode), *extents]
+    return tirx.Call("handle", ir.Op.get("tl.region"), args)
