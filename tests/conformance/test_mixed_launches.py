@@ -8,9 +8,10 @@ import tilelang
 import tilelang.language as T
 import torch
 
-from tilelang_tt.diagnostics import TenstorrentWarning
+from tilelang_tt.diagnostics import DeviceError, TenstorrentWarning
 from tilelang_tt.options import Options
 from tilelang_tt.pipeline import compile_function
+from tilelang_tt.runtime.plan import Plan
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*TT702")
 M, N, K, BINS = 64, 96, 64, 32
@@ -192,3 +193,31 @@ def test_a_table_that_scalar_code_writes_makes_all_scalar():
     q, a, b = torch.zeros(4, dtype=torch.int32), random(128, 32), torch.zeros(128, 32)
     run(main, q, a, b)
     assert torch.equal(b, a.view(4, 32, 32).flip(0).reshape(128, 32))
+
+
+def test_an_assertion_in_one_launch_beside_atomic_updates_in_another():
+    @T.prim_func
+    def main(A: T.Tensor((128, 32), "float32"), B: T.Tensor((32, 32), "float32"), C: T.Tensor((32, 32), "float32")):
+        with T.Kernel(4, threads=128) as bx:
+            x = T.alloc_shared((32, 32), "float32")
+            T.copy(A[bx * 32, 0], x)
+            T.atomic_add(B[0, 0], x)
+        with T.Kernel(32, threads=32) as bx:
+            tx = T.get_thread_binding()
+            T.device_assert(B[bx, tx] < 1000, "too large")
+            C[tx, bx] = B[bx, tx]
+
+    a, b, c = torch.rand(128, 32), torch.rand(32, 32), torch.zeros(32, 32)
+    total = ((b + a[:32]) + a[32:64] + a[64:96]) + a[96:]
+    kernel = tilelang.compile(main, target="tenstorrent")
+    kernel(a, b, c)
+    assert torch.equal(b, total)
+    assert torch.equal(c, total.T)
+    assert [launch.scalar for launch in kernel_launches(main)] == [False, True]
+    with pytest.raises(DeviceError, match="too large"):
+        kernel(a, b + 2000, c)
+
+
+def kernel_launches(func):
+    plan = Plan.from_json(compile_function(func, Options()).files["tt.plan.json"])
+    return [next(kernel for kernel in launch.kernels if kernel.role == "writer") for launch in plan.launches]

@@ -65,9 +65,9 @@ def build_plan(
 
 def _assertions(kernels: KernelSet) -> list[AssertionPlan]:
     """Those of a launch, in the order in which they are numbered."""
-    statements = (stmt for kernel in kernels.kernels for stmt in walk(kernel.body))
+    codes = (stmt for kernel in kernels.kernels for stmt in walk(kernel.body) if isinstance(stmt, Code))
     found: list[AssertionPlan] = []
-    for stmt in statements:
+    for stmt in (stmt for code in codes for stmt in walk(code.body)):
         if isinstance(stmt, Check) and stmt.record is not None:
             location = stmt.location or Location("", 0)
             dtypes, number = tuple(value.dtype for value in stmt.values), len(found) + 1

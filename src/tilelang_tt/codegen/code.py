@@ -60,7 +60,7 @@ class CodePrinter:
         self.printer, self.code = printer, code
         self.names: dict[Buffer, str] = {}
         self.prints = False  # whether it has T.print
-        self.checks: list[object] = [stmt for stmt in walk((code,)) if isinstance(stmt, Check)]
+        self.checks: list[object] = [stmt for stmt in walk(code.body) if isinstance(stmt, Check)]
         self.returns = bool(self.checks) and _returns(code.body)  # then `return` does not leave the kernel
         self.values = ValuePrinter(printer.name, self.load)
         self.tensors = TensorPrinter(printer, self.values, tensors, self.index)
