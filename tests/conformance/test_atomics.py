@@ -195,3 +195,24 @@ def test_an_update_of_what_was_loaded_before() -> None:
     compiled(main)(a, b, c)
     assert torch.equal(b, wanted)
     assert torch.equal(c, wanted)
+
+
+def test_a_quotient_of_the_block_index_tells_tiles_apart() -> None:
+    """As the keys of grouped heads: four heads add to one, and other groups of heads use other cores."""
+    groups, heads = 4, 8
+
+    @T.prim_func
+    def main(A: T.Tensor((heads, 64, 32), "float32"), B: T.Tensor((heads // groups, 64, 32), "float32")):
+        with T.Kernel(heads, 2, threads=128) as (bx, by):
+            a = T.alloc_shared((32, 32), "float32")
+            T.copy(A[bx, by * 32, 0], a)
+            T.atomic_add(B[bx // groups, by * 32 : by * 32 + 32, :], a)
+
+    a, b = numbers(heads, 64, 32), numbers(heads // groups, 64, 32)
+    wanted = b.clone()
+    for head in range(heads):
+        wanted[head // groups] += a[head]
+    kernel = compiled(main)
+    kernel(a, b)
+    assert torch.equal(b, wanted)
+    assert "4 units of work" in str(kernel.explain())
