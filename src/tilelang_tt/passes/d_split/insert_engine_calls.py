@@ -166,10 +166,15 @@ def _change(state: EngineState, need: EngineState) -> tuple[list[KernelStmt], En
         elif component == "accumulate":
             calls.append(engine.L1Accumulate(new))
         elif component == "adds_to":
-            calls += [engine.L1Accumulate(scalar.true())] if old is not None and "accumulate" not in changed else []
+            again = old is not None and "accumulate" not in changed and _adds(need.accumulate)
+            calls += [engine.L1Accumulate(scalar.true())] if again else []
         else:
             calls.append(engine.Init(new))
     return calls, replace(state, **changed)
+
+
+def _adds(accumulate: Expr | None) -> bool:
+    return accumulate is not None and scalar.int_value(accumulate) == 1
 
 
 _UNITS = {"srca": engine.Unit.SRC_A, "srcb": engine.Unit.SRC_B, "pack": engine.Unit.PACK}
@@ -252,6 +257,8 @@ class _Insertion:
         usable = {c: v for c in COMPONENTS if (v := getattr(first, c)) is not None and not _uses(v, loop)}
         exit_state = self.insert(loop.body, replace(state, **usable))[1]
         kept = {c: v for c, v in usable.items() if same_setting(c, v, getattr(exit_state, c))}
+        if not _adds(kept.get("accumulate")):
+            kept.pop("adds_to", None)  # of a later tile than the first one that is packed
         calls, entry = _change(state, EngineState(**kept))
         changed = [c for c in COMPONENTS if not same_setting(c, getattr(entry, c), getattr(exit_state, c))]
         unknown = {c: _unknown(c) for c in changed if c not in kept}
