@@ -47,7 +47,7 @@ def test_independent_rounds(inner: Any) -> None:
     agree(kernel, {"A": a, "B": b, "C": torch.zeros(32, 64)}, ("C",), reference={"C": found})
     body = list(walk(raised(kernel).body))
     assert not any(isinstance(stmt, Loop) for stmt in body)
-    assert sum(isinstance(stmt, Gemm) for stmt in body) == 1
+    assert sum(isinstance(stmt, Gemm) for stmt in body) == 3  # of float32 in pieces
 
 
 def by_eights() -> Any:

@@ -26,6 +26,8 @@ def lay_flat(program: TileProgram) -> TileProgram:
     in_tiles = _in_tiles(program)
     params = dict.fromkeys(tensor.param for tensor in used_by_code(program))
     lying = [_lying(program, in_tiles, program.tensors_by_param[param]) for param in params]
+    known = {tensor.param for tensor in (*program.layouts, *lying)}
+    lying += [tensor for tensor in program.tensors if tensor.param not in known]  # that nothing uses
     flat = {tensor: _flat(tensor) for tensor in lying if tensor not in program.layouts}
     more = [tensor for tensor in flat if tensor not in program.tensors]
     decisions = [
