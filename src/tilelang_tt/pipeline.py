@@ -131,7 +131,7 @@ RAISING_PASSES: tuple[TilePass, ...] = (
 )
 
 # Statements that are split may need more blocks than there is room for, and operands of products may be no boxes of
-# tiles: `_by_tiles_or_whole`
+# tiles: `_run_or_whole`
 WHOLE_STATEMENTS = tuple(row for row in RAISING_PASSES if row.run not in (split_strides, split_runs, raise_products))
 
 PLACING_PASSES: tuple[TilePass, ...] = (
