@@ -22,8 +22,9 @@ from tilelang_tt.codegen.dataflow import print_dataflow
 from tilelang_tt.codegen.host import host_program
 from tilelang_tt.compiled import PLAN_FILE, Compiled
 from tilelang_tt.diagnostics import ResourceError, UnsupportedError
-from tilelang_tt.frontend.lift_function import lift_function, with_all_launches
+from tilelang_tt.frontend.lift_function import lift_function
 from tilelang_tt.frontend.tir.select_launches import count_launches, select_launches
+from tilelang_tt.frontend.tir.with_all_launches import with_all_launches
 from tilelang_tt.ir.kernel import KernelSet
 from tilelang_tt.ir.layout import Role
 from tilelang_tt.ir.tensors_of_code import is_code

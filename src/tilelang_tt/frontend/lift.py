@@ -32,18 +32,16 @@ from tilelang_tt.frontend.refuse_gpu_code import (
     thread_index,
 )
 from tilelang_tt.frontend.scope import Scope
-from tilelang_tt.frontend.tir.drop_profiling import drop_profiling
 from tilelang_tt.frontend.tir.expand_any_of import expand_any_of
 from tilelang_tt.frontend.tir.expand_cp_async import expand_cp_async
 from tilelang_tt.frontend.tir.expand_row_copies import expand_row_copies
 from tilelang_tt.frontend.tir.expand_slices import expand_slices
 from tilelang_tt.frontend.tir.index_bits_to_arithmetic import index_bits_to_arithmetic
 from tilelang_tt.frontend.tir.lets_to_variables import lets_to_variables
-from tilelang_tt.frontend.tir.restore_user_lines import restore_user_lines
 from tilelang_tt.frontend.tir.run_tilelang_passes import run_tilelang_passes
 from tilelang_tt.frontend.tir.select_launches import KERNEL
 from tilelang_tt.frontend.tir.sequence_warp_groups import IN_TEXT_ORDER, ROUND_BY_ROUND, sequence_warp_groups
-from tilelang_tt.frontend.tir.split_at_grid_barriers import split_at_grid_barriers
+from tilelang_tt.frontend.tir.with_all_launches import with_all_launches
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.scalar import Expr, Var
 from tilelang_tt.ir.tile import (
@@ -86,8 +84,7 @@ _OPERATIONS = TILE_OPERATIONS | REDUCER_OPERATIONS
 
 def lift(func: tirx.PrimFunc, options: Options) -> TileProgram:
     """The tile program of a function as the user wrote it."""
-    func = split_at_grid_barriers(drop_profiling(restore_user_lines(func)))
-    func = expand_cp_async(sequence_warp_groups(expand_row_copies(func)))
+    func = expand_cp_async(sequence_warp_groups(expand_row_copies(with_all_launches(func))))
     refuse_gpu_code(func)
     for step in _STEPS:
         func = step(func)

@@ -13,20 +13,12 @@ from tvm import tirx
 
 from tilelang_tt.frontend.code.lift_code import lift_code
 from tilelang_tt.frontend.lift import lift
-from tilelang_tt.frontend.tir.drop_profiling import drop_profiling
-from tilelang_tt.frontend.tir.restore_user_lines import restore_user_lines
 from tilelang_tt.frontend.tir.select_launches import count_launches, select_launches
-from tilelang_tt.frontend.tir.split_at_grid_barriers import split_at_grid_barriers
 from tilelang_tt.ir import fields
 from tilelang_tt.ir.buffers import Tensor
 from tilelang_tt.ir.code import Code
 from tilelang_tt.ir.tile import Launch, ScalarParam, TileProgram
 from tilelang_tt.options import Options
-
-
-def with_all_launches(func: tirx.PrimFunc) -> tirx.PrimFunc:
-    """The function with a T.Kernel for every launch: a barrier of the grid ends one."""
-    return split_at_grid_barriers(drop_profiling(restore_user_lines(func)))
 
 
 def lift_function(func: tirx.PrimFunc, options: Options, refused: Mapping[int, str]) -> TileProgram:

@@ -33,13 +33,11 @@ from tilelang_tt.frontend.code.warps import WARP_VALUES
 from tilelang_tt.frontend.lift import numbered
 from tilelang_tt.frontend.lift_expression import operator
 from tilelang_tt.frontend.refuse_gpu_code import HARMLESS, location_of, macro_note
-from tilelang_tt.frontend.tir.drop_profiling import drop_profiling
 from tilelang_tt.frontend.tir.expand_cp_async import expand_cp_async_of_threads
 from tilelang_tt.frontend.tir.expand_row_copies import expand_row_copies
-from tilelang_tt.frontend.tir.restore_user_lines import restore_user_lines
 from tilelang_tt.frontend.tir.select_launches import KERNEL
 from tilelang_tt.frontend.tir.sequence_warp_groups import sequence_warp_groups
-from tilelang_tt.frontend.tir.split_at_grid_barriers import split_at_grid_barriers
+from tilelang_tt.frontend.tir.with_all_launches import with_all_launches
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.buffers import Buffer, Memory
 from tilelang_tt.ir.code import (
@@ -80,7 +78,7 @@ ThreadAxes = dict[Var, tuple[int, int]]  # axis of a thread index, and its exten
 
 def lift_code(func: tirx.PrimFunc, options: Options, why: str) -> TileProgram:
     """The function as scalar code, all of it; `why` it is not tiles."""
-    func = expand_row_copies(split_at_grid_barriers(drop_profiling(restore_user_lines(func))))
+    func = expand_row_copies(with_all_launches(func))
     for own_work in (False, True):
         func = sequence_warp_groups(func, own_work=own_work)
     return _Function(expand_cp_async_of_threads(func), options, why).program()
