@@ -344,6 +344,19 @@ def test_integers() -> None:
         assert torch.equal(tile_of(out, number), function(tile_of(x, number), tile_of(y, number)).int()), name
 
 
+@pytest.mark.parametrize("words", [True, False])
+def test_copies_of_floats_lose_denormals(words: bool) -> None:
+    """A small integer is a denormal; the store instruction for floats makes it zero."""
+    x = (torch.arange(1024).reshape(32, 32) - 512).int()
+    there, back = (
+        f"copy_dest_values<DataFormat::{'Int32' if words else 'Float32'}>(0, 1);",
+        "copy_dest_values<DataFormat::Int32>(1, 0);",
+    )
+    body = f"{COPY} copy_dest_values_init(); {there} {back}"
+    program = TileProgram(body, ("copy_dest_values.h",), "Int32", "Int32", "Int32", grid=(1, 1))
+    assert torch.equal(program.run(x, numerics="chip"), x if words else torch.where(x > 0, 0, x))
+
+
 CASTS: dict[tuple[str, str, bool], Function] = {
     ("Float32", "Int32", True): lambda x: x.trunc().int(),
     ("Float32", "UInt16", True): lambda x: (x.clamp(0, 65535) + 0.5).floor().int(),

@@ -20,7 +20,7 @@ def test_a_part_that_occurs_twice_is_computed_once() -> None:
     """exp(X) * sigmoid(exp(X)): sigmoid works in place, so that it gets a copy."""
     part = apply("exp", X)
     value = apply("mul", part, apply("sigmoid", part))
-    assert calls(value) == ["exp_tile", "copy_dest_values<{format}>", "sigmoid_tile", "mul_binary_tile"]
+    assert calls(value) == ["exp_tile", "copy_dest_values<{words}>", "sigmoid_tile", "mul_binary_tile"]
     assert dst_program(value).slots == 2
 
 

@@ -69,6 +69,7 @@ class _Compute(Printer):
         super().__init__(file)
         self.sdk = options.sdk
         self.dst_format = f"DataFormat::{'Float32' if options.fp32_acc else 'Float16_b'}"
+        self.dst_words = f"DataFormat::{'Int32' if options.fp32_acc else 'Float16_b'}"
 
     def file_of(self, kernel: Kernel, title: str) -> None:
         self.line(f"// {title}: computes on tiles in L1.")
@@ -196,6 +197,7 @@ class _Compute(Printer):
                     out=self.expr(stmt.out),
                     **self.number(stmt),
                     format=self.dst_format,
+                    words=self.dst_words,
                 )
         raise AssertionError(f"no printed form for {type(stmt).__name__}")
 

@@ -37,7 +37,8 @@ class Instruction:
     """One way an engine carries out an operation.
 
     In `call`, {a} {b} {c} {out} are DST indices (of blocks: places in {cb_a} and {cb_b}), {bits} the number's float32
-    bits, {whole} the number itself, {format} the format of DST. A call without {out} works in place on {a}.
+    bits, {whole} the number itself, {format} the format of DST, {words} the one whose copies keep all that DST holds.
+    A call without {out} works in place on {a}.
 
     `of` is the type of what it works on in DST; of a choice, the type of what is chosen. `to` is what a cast gives.
     """

@@ -1,4 +1,6 @@
 // Vector-unit operations that look beyond one element: copies, broadcasts, running sums and transposes inside DST.
+#include <algorithm>
+
 #include "chip_vector.h"
 #include "numerics.h"
 #include "sfpu.h"
@@ -7,12 +9,17 @@ using namespace vd;
 
 extern "C" {
 
-void vd_copy_dest(uint32_t from, uint32_t to, uint32_t line) {
+// Copies of floats lose denormals: what the store instruction does.
+void vd_copy_dest(uint32_t from, uint32_t to, bool floats, uint32_t line) {
     enter(line);
     require_vector_unit(false, "copy_dest_values");
     require_sfpu_init(Sfpu::CopyDest, "copy_dest_values");
     const Tile& source = dst_rows(from, "copy_dest_values");
     dst_tile(to) = source;
+    if (floats && device.bit_true) {
+        float* elements = &dst_tile(to).at[0][0][0];
+        std::transform(elements, elements + kTileElements, elements, chip::flushed);
+    }
     finish_sfpu(to, Store::Bits);
     if (const UnwrittenPage* row = first_row_alone(from)) mark_first_row(to, *row);
 }

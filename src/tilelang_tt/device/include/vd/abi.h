@@ -108,7 +108,7 @@ void vd_pack_relu(uint32_t mode, uint32_t threshold, uint32_t line);
 void vd_sfpu_init(const vd::SfpuCall* call, uint32_t line);
 void vd_sfpu(const vd::SfpuCall* call, uint32_t line);
 void vd_typecast(uint32_t from, uint32_t to, uint32_t dst, uint32_t line);
-void vd_copy_dest(uint32_t from, uint32_t to, uint32_t line);
+void vd_copy_dest(uint32_t from, uint32_t to, bool floats, uint32_t line);
 void vd_bcast_in_dst(uint32_t op, bool column, uint32_t data, uint32_t vector, uint32_t line);
 void vd_cumsum(uint32_t dst, bool first, uint32_t line);
 void vd_transpose_dest_init(uint32_t line);
