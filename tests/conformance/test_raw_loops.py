@@ -242,6 +242,32 @@ def test_what_a_condition_leaves_out_is_not_multiplied() -> None:
     torch.testing.assert_close(got[:44].double(), expected[:44], rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize("copied", [False, True])
+def test_a_factor_with_few_bits_beside_a_float32(copied: bool) -> None:
+    """One factor goes in pieces, the other one as it is; what is infinite stays infinite."""
+
+    @T.prim_func
+    def main(A: T.Tensor((64, 40), BF), B: T.Tensor((40, 32), F32), C: T.Tensor((64, 32), F32)):
+        with T.Kernel(1, threads=32) as _:
+            a = T.alloc_shared((64, 40), F32 if copied else BF)
+            b = T.alloc_shared((40, 32), F32)
+            c = T.alloc_fragment((64, 32), F32)
+            T.copy(A, a)
+            T.copy(B, b)
+            T.clear(c)
+            for i, j in T.Parallel(64, 32):
+                for k in T.serial(40):
+                    c[i, j] += a[i, k] * b[k, j]
+            T.copy(c, C)
+
+    a, b = random(64, 40), random(40, 32, dtype=F32, seed=1)
+    b[5] = 1.0
+    check_product(main, a, b)
+    a[3, 5] = torch.inf
+    kernel = tilelang.compile(main, out_idx=[-1], target=TARGET)
+    assert (kernel(a, b)[3] == torch.inf).all()
+
+
 def test_products_of_bytes_that_wrap_stay_products_of_bytes() -> None:
     @T.macro
     def loops(a, b, c):

@@ -1,7 +1,14 @@
 """C lower_positions: what depends on the place is a constant tile and a number; masks of whole blocks are decided."""
 
+from typing import Any
+
+import tilelang.language as T
+
 from tilelang_tt.ir import scalar
+from tilelang_tt.ir.elements import Apply
 from tilelang_tt.ir.facts import Facts
+from tilelang_tt.ir.fields import walk
+from tilelang_tt.ir.tile import Map
 from tilelang_tt.passes.c_tile.lower_positions import lower_positions
 
 from .kernels import small_integers
@@ -42,6 +49,27 @@ Store x -> B tiles (by, bx) 1 x 1
 """
     )
     assert keeps_meaning(lower_positions, band(), small_integers({"A": (96, 96)}))
+
+
+def squares_of_some_rows() -> Any:
+    @T.prim_func
+    def main(A: T.Tensor((96, 32), "float32"), B: T.Tensor((96, 32), "float32"), n: T.int32):
+        with T.Kernel(3, threads=128) as by:
+            x = T.alloc_fragment((32, 32), "float32")
+            T.copy(A[by * 32, 0], x)
+            for i, j in T.Parallel(32, 32):
+                x[i, j] = T.if_then_else(by * 32 + i < n, x[i, j], 1) * T.if_then_else(by * 32 + i < n, x[i, j], 1)
+            T.copy(x, B[by * 32, 0])
+
+    return main
+
+
+def test_a_position_that_occurs_twice_is_computed_once() -> None:
+    (launch,) = after(lower_positions, squares_of_some_rows()).launches
+    maps = [stmt.value for stmt in walk(launch.body) if isinstance(stmt, Map)]
+    squares = [value for value in maps if isinstance(value, Apply) and isinstance(value.args[0], Apply)]
+    assert [square.op for square in squares] == ["mul"]
+    assert squares[0].args[0] == squares[0].args[1]
 
 
 def test_blocks_of_a_size_begin_inside_it() -> None:

@@ -20,7 +20,7 @@ from tilelang_tt.diagnostics import Location
 from tilelang_tt.formats import format_of
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.buffers import Buffer
-from tilelang_tt.ir.elements import TILE_COL, TILE_ROW, Apply, Element, ElementExpr, Index, Number, Scalar
+from tilelang_tt.ir.elements import TILE_COL, TILE_ROW, Apply, Element, ElementExpr, Index, Number, Scalar, with_parts
 from tilelang_tt.ir.facts import Facts
 from tilelang_tt.ir.fields import children, with_children
 from tilelang_tt.ir.layout import Constant
@@ -49,6 +49,10 @@ class _Lowering:
     def __init__(self, launch: Launch, fp32_acc: bool) -> None:
         self.launch = launch
         self.fp32_acc = fp32_acc
+        # A position or a mask that occurs several times is one expression, and is computed once.
+        self.indices: list[Index] = []
+        self.starts: dict[tuple[Index, Buffer], Expr] = {}
+        self.masks: dict[tuple[Apply, Buffer, bool], Element | None] = {}
 
     def run(self, facts: Facts) -> Launch:
         body = self.body(self.launch.body, facts)
@@ -58,11 +62,21 @@ class _Lowering:
         result: list[Stmt] = []
         for stmt in body:
             if isinstance(stmt, Map):
-                result += self.map(stmt, facts)
+                result += self.map(replace(stmt, value=with_parts(stmt.value, self.known)), facts)
             else:
                 inside = facts.with_loop(stmt.var, stmt.extent) if isinstance(stmt, Loop) else facts
                 result.append(with_children(stmt, tuple(self.body(nested, inside) for nested in children(stmt))))
         return tuple(result)
+
+    def known(self, part: ElementExpr) -> Index | None:
+        """A position as it was first met, however often it is written."""
+        if not isinstance(part, Index):
+            return None
+        alike = (index for index in self.indices if index.factors == part.factors)
+        found = next((index for index in alike if scalar.same_form(index.base, part.base)), None)
+        if found is None:
+            self.indices.append(part)
+        return found or part
 
     def map(self, stmt: Map, facts: Facts) -> tuple[Stmt, ...]:
         """Cases in which a mask is the same for the whole block, then the general one."""
@@ -107,7 +121,9 @@ class _Lowering:
         """What a position grows by along rows and columns inside a tile, and where the tile starts."""
         layout = self.launch.layouts[dst]
         row, col = (0 if axis is None else index.factors[axis] for axis in (layout.row_axis, layout.col_axis))
-        return row, col, scalar.simplify(index.base + (TILE_ROW * row + TILE_COL * col) * TILE)
+        if (index, dst) not in self.starts:
+            self.starts[index, dst] = scalar.simplify(index.base + (TILE_ROW * row + TILE_COL * col) * TILE)
+        return row, col, self.starts[index, dst]
 
     def masked(self, expr: Apply, dst: Buffer, dividing: Apply | None) -> Element | None:
         """A condition on positions, or a choice between numbers by one, as a mask."""
@@ -120,12 +136,21 @@ class _Lowering:
         narrow = is_bfloat16(yes) and is_bfloat16(no)
         if not _is_position(condition) or not (narrow or self.fp32_acc):
             return None
+        key = expr, dst, condition is dividing
+        if key not in self.masks:
+            dtype = "bool" if expr.dtype == "bool" else "bfloat16" if narrow else "float32"
+            self.masks[key] = self.mask(condition, (yes, no), dtype, dst, divided=condition is dividing)
+        return self.masks[key]
+
+    def mask(
+        self, condition: Apply, numbers: tuple[float, float], dtype: str, dst: Buffer, *, divided: bool
+    ) -> Element | None:
+        """A number where a condition on positions holds and another one elsewhere, as constant tiles."""
         layout = self.launch.layouts[dst]
         border = border_of(condition, layout)
-        found = None if border is None else mask(border, yes, no, layout, divided=condition is dividing)
+        found = None if border is None else mask(border, *numbers, layout, divided=divided)
         if found is None:
             return None
-        dtype = "bool" if expr.dtype == "bool" else "bfloat16" if narrow else "float32"
         self.launch, block = constant_tile(self.launch, found[0], "mask", format_of(dtype, "float32"), dtype)
         return Element(block, tuple(range(len(dst.shape))), tile=found[1])
 

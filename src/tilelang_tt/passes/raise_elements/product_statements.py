@@ -17,7 +17,6 @@ from dataclasses import dataclass, replace
 from functools import reduce
 
 from tilelang_tt.arch import TILE
-from tilelang_tt.diagnostics import Location
 from tilelang_tt.formats import INTEGERS
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.buffers import Buffer, Region, Tensor, whole
@@ -28,7 +27,7 @@ from tilelang_tt.ir.tile import Axis, Branch, Copy, Each, Fill, Gemm, Reduce, St
 from tilelang_tt.ops.expressions import apply, both, numeral
 from tilelang_tt.passes.raise_elements.nests import Nest, loops_around
 from tilelang_tt.passes.raise_elements.new_blocks import NewBlocks
-from tilelang_tt.passes.raise_elements.operand_pieces import Pieces, in_pieces, multiplied_pieces
+from tilelang_tt.passes.raise_elements.operand_pieces import multiplied_pieces, pieces
 from tilelang_tt.passes.raise_elements.sums_of_products import (
     BYTES,
     Sum,
@@ -60,8 +59,9 @@ class _Operand:
 
 
 class ProductWriter:
-    def __init__(self, new: NewBlocks, *, all_bits: bool) -> None:
+    def __init__(self, new: NewBlocks, few_bits: set[Buffer], *, all_bits: bool) -> None:
         self.new = new
+        self.few_bits = few_bits  # float32 blocks that the matrix engine takes as they are
         self.all_bits = all_bits  # whether products of float32 keep more than the matrix engine takes in
 
     def statements(self, nest: Nest, one: Sum) -> tuple[Stmt, ...]:
@@ -95,21 +95,18 @@ class ProductWriter:
         row, col = axes
         left = self.operand(nest, one.left, one.left_tests, row, part, one)
         right = self.operand(nest, one.right, one.right_tests, col, part, one)
-        (a, first), (b, second) = self.pieces(left.block, location), self.pieces(right.block, location)
+        first, second = self.split(left.block), self.split(right.block)
+        a = pieces(left.block, self.new, location, split=first, other_split=second)
+        b = pieces(right.block, self.new, location, split=second, other_split=first)
         products = (
             Gemm(one, other, target, left.turned, not right.turned, scalar.false(), location=location)
             for one, other in multiplied_pieces(a, b)
         )
-        return (*left.filling, *right.filling, *first, *second, *products)
+        return (*left.filling, *right.filling, *a.filling, *b.filling, *products)
 
-    def pieces(self, block: Buffer, location: Location | None) -> tuple[Pieces, tuple[Stmt, ...]]:
-        """Blocks that the matrix engine takes with all their bits, and how they are filled."""
-        if block.dtype != "float32" or not self.all_bits:
-            return Pieces(block, block), ()
-        names = ("high", "finite", "low")
-        high, finite, low = (self.new.add(f"{block.name}_{name}", "float32", block.shape, None) for name in names)
-        pieces = Pieces(high, finite, low)
-        return pieces, in_pieces(block, pieces, location)
+    def split(self, block: Buffer) -> bool:
+        """Whether a block goes to the matrix engine in pieces."""
+        return self.all_bits and block.dtype == "float32" and block not in self.few_bits
 
     def reduction(self, nest: Nest, one: Sum, axes: list[Axis], target: Buffer, part: _Part) -> tuple[Stmt, ...]:
         location = nest.each.location

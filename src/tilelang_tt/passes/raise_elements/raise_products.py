@@ -23,6 +23,7 @@ from tilelang_tt.ir.tile import Each, Fill, Launch, Loop, Stmt, TileProgram
 from tilelang_tt.passes.raise_elements.box_blocks import Boxes
 from tilelang_tt.passes.raise_elements.nests import LoopSplitter, Nest, assigns_all, nest_of, used, with_fused_loops
 from tilelang_tt.passes.raise_elements.new_blocks import NewBlocks
+from tilelang_tt.passes.raise_elements.operand_pieces import copies_of_few_bits
 from tilelang_tt.passes.raise_elements.product_statements import ProductWriter
 from tilelang_tt.passes.raise_elements.sums_of_products import Sum, sums
 
@@ -43,7 +44,8 @@ class _Launch:
         self.new = NewBlocks(launch)
         self.splitter = LoopSplitter(launch.body, self.new, self.is_product)
         self.boxes = Boxes(self.splitter)
-        self.writer = ProductWriter(self.new, all_bits=program.options.fp32_acc and not self.fast_math)
+        all_bits = program.options.fp32_acc and not self.fast_math
+        self.writer = ProductWriter(self.new, copies_of_few_bits(launch), all_bits=all_bits)
         self.decisions: list[Decision] = []
 
     def changed(self) -> Launch:
