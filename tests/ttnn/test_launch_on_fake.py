@@ -124,3 +124,25 @@ def test_environment_variable_chooses_the_device(fake: FakeTtnn, monkeypatch: py
     monkeypatch.setenv("TILELANG_TT_DEVICE", "ttnn")
     assert torch.equal(kernel(a, a), a)
     assert len(fake.programs()) == 1
+
+
+def test_what_kernels_print(fake: FakeTtnn, capsys: pytest.CaptureFixture[str]) -> None:
+    """A worker starts anew for the first kernel that prints, and serves the others, too."""
+
+    @T.prim_func
+    def printing(A: T.Tensor((64,), "float32"), B: T.Tensor((64,), "float32")):
+        with T.Kernel(1, threads=64):
+            tx = T.get_thread_binding()
+            T.print(A[tx], msg="an element")
+            B[tx] = A[63 - tx]
+
+    fake.change()
+    kernel, other = compiled(printing), compiled(gemm(64, 64, 64), grid=(1, 1))
+    square, vector = torch.ones(64, 64).bfloat16(), torch.arange(64.0)
+    other(square, square)
+    assert "printed" not in capsys.readouterr().err
+    for _ in range(2):
+        assert torch.equal(kernel(vector), vector.flip(0))
+        assert capsys.readouterr().err.splitlines().count("core (0,1) printed") == 1
+    other(square, square)
+    assert "printed" not in capsys.readouterr().err

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from pathlib import PurePath
 
 from tilelang_tt.codegen.code_support import needed
 from tilelang_tt.codegen.code_tensors import TensorPrinter
@@ -188,10 +189,12 @@ class CodePrinter:
             self.printer.line("return;")
 
     def show(self, stmt: Show) -> None:
-        """T.print, through the SDK's own way to print."""
+        """T.print, through the SDK's own way to print: the user's line, the text, the values."""
         self.prints = True
+        place = f"{PurePath(stmt.location.file).name}:{stmt.location.line}:" if stmt.location else ""
         holes = ", ".join("{}" for _ in stmt.values)
-        text = " ".join(part for part in (stmt.text.replace("{", "{{").replace("}", "}}"), holes) if part)
+        said = (part.replace("{", "{{").replace("}", "}}") for part in (place, stmt.text))
+        text = " ".join(part for part in (*said, holes) if part)
         text = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
         args = ", ".join(['"' + text + '\\n"', *map(self.values.text, stmt.values)])
         self.printer.line(f"DPRINT({args});")

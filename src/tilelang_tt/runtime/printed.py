@@ -2,36 +2,37 @@
 
     core (0,0) kernel.py:12: x 3.5
 
-Kernels that the compiler made show what they print. Of others it is shown where the variable is set.
+Kernels that the compiler made show what they print, and name the line themselves. Of others the virtual device shows it
+where the variable is set.
 """
 
 from __future__ import annotations
 
 import re
 import sys
-from pathlib import Path
+from collections.abc import Iterable
 
-from tilelang_tt.runtime.plan import SourceLine
 from tilelang_tt.runtime.program import Run
 
 PRINT_VARIABLE = "TILELANG_TT_DPRINT"
-_PLACE = re.compile(r"^(core \(\d+,\d+\)) line (\d+): ", re.MULTILINE)
+_VIRTUAL_PLACE = re.compile(r"^(core \(\d+,\d+\)) line \d+: ", re.MULTILINE)
+_TTNN_PLACE = re.compile(r"^\d+:(\d+)-(\d+):\w+: ", re.MULTILINE)  # device, core, processor
 
 
-def printing(run: Run) -> dict[int, SourceLine] | None:
-    """The user's lines by those of the kernel that prints; None: no kernel of the compiler's prints."""
+def printing(texts: Iterable[str]) -> bool:
+    return any("DPRINT(" in text for text in texts)
+
+
+def compiled_texts(run: Run) -> list[str]:
+    """Of kernels that the compiler made."""
     kernels = (kernel for launch in run.launches for group in launch.groups for kernel in group.kernels.values())
-    found = [kernel for kernel in kernels if "DPRINT(" in kernel.text and kernel.source_map]
-    if not found:
-        return None
-    return {line.line: line for kernel in found for line in kernel.source_map if line.file == kernel.file}
+    return [kernel.text for kernel in kernels if kernel.source_map]
 
 
-def show_printed(text: str, lines: dict[int, SourceLine]) -> None:
-    def place(match: re.Match[str]) -> str:
-        core, number = match.group(1), int(match.group(2))
-        line = lines.get(number)
-        return match.group(0) if line is None else f"{core} {Path(line.user_file).name}:{line.user_line}: "
+def show_printed(text: str, *, shown: bool) -> None:
+    """What the virtual device wrote; of kernels that name the user's line, without that of the generated file."""
+    sys.stderr.write(_VIRTUAL_PLACE.sub(r"\1 ", text) if shown else text)
 
-    if text:
-        sys.stderr.write(_PLACE.sub(place, text))
+
+def show_printed_by_ttnn(text: str) -> None:
+    sys.stderr.write(_TTNN_PLACE.sub(r"core (\1,\2) ", text))

@@ -20,8 +20,7 @@ from tilelang_tt.runtime.arena import Arena
 from tilelang_tt.runtime.description import describe
 from tilelang_tt.runtime.failure import device_error
 from tilelang_tt.runtime.kernel_build import build_all
-from tilelang_tt.runtime.plan import SourceLine
-from tilelang_tt.runtime.printed import PRINT_VARIABLE, printing, show_printed
+from tilelang_tt.runtime.printed import PRINT_VARIABLE, compiled_texts, printing, show_printed
 from tilelang_tt.runtime.program import NUMERICS, Run
 from tilelang_tt.runtime.progress import progress
 
@@ -62,7 +61,7 @@ def execute(
     text = describe(run, found, threads=_threads(run), time_limit=limit)
     shared = memory()
     with progress(f"running {run.name} on the virtual device ({run.numerics} numerics)"):
-        report = _report(str(found.runner), text, shared, limit, printing(run))
+        report = _report(str(found.runner), text, shared, limit, prints=printing(compiled_texts(run)))
     if report["status"] != "ok":
         raise device_error(report, run, limit)
     after()
@@ -116,10 +115,8 @@ def _threads(run: Run) -> int:
     return max(1, min(len(os.sched_getaffinity(0)), cores, _MAX_THREADS))
 
 
-def _report(
-    runner: str, description: str, memory: Arena, limit: float, lines: dict[int, SourceLine] | None
-) -> dict[str, Any]:
-    shown = {} if lines is None else {PRINT_VARIABLE: "1"}
+def _report(runner: str, description: str, memory: Arena, limit: float, *, prints: bool) -> dict[str, Any]:
+    shown = {PRINT_VARIABLE: "1"} if prints else {}
     try:
         done = subprocess.run(
             [runner, str(memory.descriptor)],
@@ -136,7 +133,7 @@ def _report(
         report: dict[str, Any] = json.loads(done.stdout)
     except ValueError:
         raise _without_report(done.returncode, done.stderr, memory) from None
-    show_printed(done.stderr.decode(errors="replace"), lines or {})
+    show_printed(done.stderr.decode(errors="replace"), shown=prints)
     return report
 
 

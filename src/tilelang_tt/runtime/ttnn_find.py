@@ -33,6 +33,10 @@ WHEELS = ((3, 10), (3, 12))
 # What the simulator cannot run without: it has no dispatch cores, and one vector instruction is missing.
 SIMULATOR_SETTINGS = {"TT_METAL_SLOW_DISPATCH_MODE": "1", "TT_METAL_DISABLE_SFPLOADMACRO": "1"}
 
+# What the SDK needs to show what kernels print; the file it goes to comes with them.
+PRINT_SETTINGS = {"TT_METAL_DPRINT_CORES": "worker", "TT_METAL_DPRINT_PREPEND_DEVICE_CORE_RISC": "1"}
+PRINT_FILE_VARIABLE = "TT_METAL_DPRINT_FILE"
+
 _LOOK = """
 import importlib.metadata, importlib.util, json, platform
 spec = importlib.util.find_spec("ttnn")
@@ -153,9 +157,16 @@ def find_ttnn() -> Ttnn:
     return Ttnn(python, answer["python"], answer["version"], folder)
 
 
-def worker_environment(python: str) -> dict[str, str]:
+def prints_itself() -> bool:
+    """Whether the environment already says where the SDK shows what kernels print."""
+    return any(os.environ.get(name) for name in (*PRINT_SETTINGS, PRINT_FILE_VARIABLE))
+
+
+def worker_environment(python: str, print_file: str | None = None) -> dict[str, str]:
     """The environment of the worker; modules on this Python's PYTHONPATH are not made for another Python."""
     variables = dict(os.environ)
+    if print_file is not None:
+        variables |= {**PRINT_SETTINGS, PRINT_FILE_VARIABLE: print_file}
     # The SDK writes reports on every run, into the working directory unless told otherwise.
     variables.setdefault("TT_METAL_LOGS_PATH", str(cache_directory() / "ttnn"))
     if Path(python) != Path(sys.executable):

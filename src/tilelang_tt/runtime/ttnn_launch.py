@@ -20,6 +20,7 @@ from tilelang_tt.diagnostics import DeviceError, EnvironmentProblem
 from tilelang_tt.runtime import arena
 from tilelang_tt.runtime.formats import decode, encode
 from tilelang_tt.runtime.plan import KernelPlan, LaunchPlan, Plan, RuntimeArg, evaluate, work_of_core
+from tilelang_tt.runtime.printed import printing, show_printed_by_ttnn
 from tilelang_tt.runtime.program import round_up
 from tilelang_tt.runtime.progress import progress
 from tilelang_tt.runtime.runner import RunReport, default_timeout
@@ -45,7 +46,8 @@ def launch(
     limit = timeout if timeout is not None else default_timeout()
     request = resolve(plan, sources, sizes, scalars)
     started = time.perf_counter()
-    with progress(f"running {plan.name} on ttnn"), HeldWorker(limit) as worker:
+    prints = printing(sources.values())
+    with progress(f"running {plan.name} on ttnn"), HeldWorker(limit, prints=prints) as worker:
         ready = time.perf_counter()
         check_device(plan, worker.facts)
         memory = arena.borrow(request["bytes"])
@@ -57,6 +59,7 @@ def launch(
                 if item["written"]:
                     decode(_pages(item, memory), plan.tensor(item["name"]), tensors[item["name"]])
         finally:
+            show_printed_by_ttnn(worker.printed())
             arena.give_back(memory)
     cores = max(item.cores for item in plan.launches)
     return RunReport(

@@ -20,7 +20,7 @@ from importlib import resources
 from typing import Any
 
 from tilelang_tt.diagnostics import DeviceError
-from tilelang_tt.runtime.ttnn_find import device_problem, find_ttnn, worker_environment
+from tilelang_tt.runtime.ttnn_find import device_problem, find_ttnn, prints_itself, worker_environment
 from tilelang_tt.runtime.ttnn_worker import HEADER, OPENING, ProgramSizeError
 
 _LOG_LINES = 12  # of the worker's output, in an error
@@ -28,10 +28,11 @@ _LEAVE_SECONDS = 5.0  # to close the device when asked to
 
 
 class Worker:
-    """A running worker whose device is open."""
+    """A running worker whose device is open. Only one that `prints` keeps what kernels print; they are larger there."""
 
-    def __init__(self, limit: float) -> None:
+    def __init__(self, limit: float, *, prints: bool) -> None:
         python = find_ttnn().python
+        self.print_file = tempfile.NamedTemporaryFile(suffix=".txt") if prints else None  # noqa: SIM115  (as the log)
         ours, theirs = socket.socketpair()
         self.connection = ours
         self.stage = "starting"
@@ -44,13 +45,21 @@ class Worker:
                 stdout=self.log,
                 stderr=self.log,
                 pass_fds=(theirs.fileno(),),
-                env=worker_environment(python),
+                env=worker_environment(python, self.print_file.name if self.print_file else None),
                 start_new_session=True,  # so that its compilers end with it
             )
         self.facts = self._ask({"limit": limit}, [], limit, "ready")
 
     def call(self, request: dict[str, Any], descriptor: int, limit: float) -> dict[str, Any]:
         return self._ask({**request, "limit": limit}, [descriptor], limit, "done")
+
+    def printed(self) -> str:
+        """What kernels printed since this was asked before. A device that is opened anew starts a new file."""
+        if self.print_file is None:
+            return ""
+        if os.fstat(self.print_file.fileno()).st_size < self.print_file.tell():
+            self.print_file.seek(0)
+        return self.print_file.read().decode(errors="replace")
 
     def _ask(self, request: dict[str, Any], descriptors: list[int], limit: float, answer: str) -> dict[str, Any]:
         """The answer; each stage the worker names on the way has the whole time limit."""
@@ -164,10 +173,11 @@ _worker: Worker | None = None
 
 
 class HeldWorker:
-    """The one worker, for the time of a call: `with HeldWorker(limit) as worker`."""
+    """The one worker, for the time of a call: `with HeldWorker(limit) as worker`. What prints needs one that does."""
 
-    def __init__(self, limit: float) -> None:
+    def __init__(self, limit: float, *, prints: bool = False) -> None:
         self.limit = limit
+        self.prints = prints and not prints_itself()
 
     def __enter__(self) -> Worker:
         global _worker
@@ -175,8 +185,11 @@ class HeldWorker:
         try:
             if _worker is not None and _worker.process.poll() is not None:
                 _worker = None
+            if _worker is not None and self.prints and _worker.print_file is None:
+                _worker.leave()
+                _worker = None
             if _worker is None:
-                _worker = Worker(self.limit)
+                _worker = Worker(self.limit, prints=self.prints)
             return _worker
         except BaseException:
             _worker = None

