@@ -235,3 +235,30 @@ def test_matches_in_a_warp() -> None:
     counts = np.bincount(keys.numpy(), minlength=16)
     tensors = {"K": keys, "C": torch.zeros(16, dtype=torch.int32), "L": torch.zeros(n, dtype=torch.int32)}
     check(matches(n), tensors, {"C": counts, "L": found})
+
+
+def rows_fetched_ahead() -> Any:
+    """Each thread keeps the numbers of the next rows in a fragment that nothing but its own loops uses."""
+
+    @T.prim_func
+    def main(A: T.Tensor((50, 8), "int32"), P: T.Tensor((3, 4, 16), "int32"), B: T.Tensor((3, 4, 16, 8), "int32")):
+        with T.Kernel(1, threads=128) as _:
+            tx = T.get_thread_binding()
+            rows = T.alloc_fragment((4,), "int32")
+            held = T.alloc_shared((4, 16, 8), "int32")
+            for r in T.serial(4):
+                rows[r] = P[0, r, tx // 8]
+            for k in T.serial(3):
+                for r in T.serial(4):
+                    held[r, tx // 8, tx % 8] = A[rows[r], tx % 8]
+                    if k < 2:
+                        rows[r] = P[k + 1, r, tx // 8]
+                T.copy(held, B[k, 0, 0, 0])
+
+    return main
+
+
+def test_a_fragment_that_each_thread_fills_for_itself() -> None:
+    a, p = random_integers(50, 8), random_integers(3, 4, 16, low=0, high=50, seed=1)
+    b = torch.zeros(3, 4, 16, 8, dtype=torch.int32)
+    check(rows_fetched_ahead(), {"A": a, "P": p, "B": b}, {"B": a.numpy()[p.numpy()]}, thorough=True)

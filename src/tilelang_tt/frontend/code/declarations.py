@@ -52,6 +52,7 @@ class Declarations:
         self.record: Tensor | None = None  # of assertions in it
         self.blocks: dict[tirx.Buffer, Buffer] = {}
         self.views: dict[Buffer, Buffer] = {}
+        self.own: set[Var] = set()  # the data of fragments that each thread has for itself
         self.known = arith.Analyzer()  # how far variables go
 
     def unique(self, name: str) -> str:
@@ -102,7 +103,8 @@ class Declarations:
                 location=location,
                 help=INSTEAD_OF_SCOPE.get(scope, "use T.alloc_shared or T.alloc_fragment"),
             )
-        self.blocks[buffer] = self.owners[buffer.data] = self.block(buffer, _MEMORY[scope])
+        memory = Memory.LOCAL if buffer.data in self.own else _MEMORY[scope]
+        self.blocks[buffer] = self.owners[buffer.data] = self.block(buffer, memory)
 
     def block(self, buffer: tirx.Buffer, memory: Memory) -> Buffer:
         shape = [scalar.int_value(extent) for extent in buffer.shape]

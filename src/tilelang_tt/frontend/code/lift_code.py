@@ -24,6 +24,7 @@ from tilelang_tt.frontend.code.atomics import ATOMICS, atomic, atomic_value
 from tilelang_tt.frontend.code.calls import BIT_VALUES, CALLS
 from tilelang_tt.frontend.code.check_blocks_filled import check_blocks_filled
 from tilelang_tt.frontend.code.declarations import Declarations
+from tilelang_tt.frontend.code.own_fragments import own_fragments
 from tilelang_tt.frontend.code.products import PRODUCTS
 from tilelang_tt.frontend.code.random_numbers import RANDOM_CALLS, RANDOM_VALUES
 from tilelang_tt.frontend.code.tile_operations import TILE_OPERATIONS, ZERO
@@ -145,6 +146,7 @@ class _Function:
         declared, location = self.declared, location_of(stmt)
         declared.blocks, declared.views = {}, {}
         declared.grid, declared.record = blocks, None
+        declared.own = own_fragments(stmt, threads)
         block = stmt.block if isinstance(stmt, tirx.SBlockRealize) else None
         given = block.annotations.get("tl.launch_threads", _THREADS) if block is not None else _THREADS
         in_order = sorted(threads.items(), key=lambda item: item[1])  # x, y, z
