@@ -7,6 +7,7 @@ from refusals import refused
 
 BARRIERS = "put conditions on what single threads do between barriers, not on the barriers"
 EACH = "use T.serial and T.alloc_local for what each thread does for itself, and T.Parallel for what they share"
+AS_LONG = "let threads and loops go no further than the block, or make the block as long"
 FILL = "T.copy, T.clear or T.fill it first"
 MATRIX = "use T.gemm: the matrix engine has no warps"
 ROOM = "use smaller blocks, or fewer threads: what a thread has for itself is there once for each of them"
@@ -222,5 +223,33 @@ def arrays_of_threads_that_do_not_fit() -> Any:
                 X[i] = A[tx]
             T.sync_threads()
             A[255 - tx] = X[tx]
+
+    return main
+
+
+@refused("TT154", "elements 0 to 63 of 'X' are used; it has 32", help=AS_LONG, scalar_code=True)
+def more_threads_than_elements() -> Any:
+    @T.prim_func
+    def main(A: T.Tensor((64,), "float32")):
+        with T.Kernel(1, threads=64):
+            tx = T.get_thread_binding()
+            X = T.alloc_shared((32,), "float32")
+            X[tx] = A[tx]  # refused
+            A[63 - tx] = X[tx // 2]
+
+    return main
+
+
+@refused("TT154", "elements -1 to 126 of 'X' are used, counted row by row; it has 128", help=AS_LONG, scalar_code=True)
+def element_before_the_block_of_threads() -> Any:
+    @T.prim_func
+    def main(A: T.Tensor((64,), "float32")):
+        with T.Kernel(1, threads=64):
+            tx = T.get_thread_binding()
+            X = T.alloc_shared((2, 64), "float32")
+            for i in T.serial(2):
+                X[i, tx] = A[tx]
+            for i in T.serial(2):
+                A[tx] = A[tx] + X[i, tx - 1]  # refused
 
     return main

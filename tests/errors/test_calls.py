@@ -165,6 +165,27 @@ def test_size_of_an_output_that_no_input_has() -> None:
     )
 
 
+def test_size_that_follows_from_an_expression() -> None:
+    shapes = [("n * 3 + 1",), ("m * n", "n"), ("k - m",)]
+    kernel = signature([tensor(name, shape) for name, shape in zip("ABC", shapes, strict=True)], sizes=("k", "m", "n"))
+    assert kernel.bind([matrix(16), matrix(10, 5), matrix(3)]).sizes == {"n": 5, "m": 2, "k": 5}
+
+
+def test_no_size_gives_such_an_axis() -> None:
+    kernel = signature([tensor("A", ("n * 4",))], sizes=("n",))
+    assert refusal(kernel, matrix(15)) == (
+        "error[TT305]: argument 1 ('A') of kernel 'mm' has shape (15,); the kernel takes (n * 4,)"
+    )
+
+
+def test_axis_that_several_sizes_would_give() -> None:
+    kernel = signature([tensor("A", ("n // 4",))], sizes=("n",))
+    assert refusal(kernel, matrix(4)) == (
+        "error[TT309]: size 'n' of 'A' does not follow from the arguments of kernel 'mm'\n"
+        "  help: let an input have an axis of size 'n', or pass 'A' yourself"
+    )
+
+
 def test_written_tensor_requires_a_gradient() -> None:
     out = matrix(4, 6).requires_grad_()
     assert refusal(gemm(returned=False), A, B, out) == (

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tilelang_tt.codegen.code import LINE_ROOM, CodePrinter, support
+from tilelang_tt.codegen.code_rounding import ROUNDINGS
+from tilelang_tt.codegen.code_support import ALIASES, SUPPORT
 from tilelang_tt.codegen.cpp import Printer, in_comment
 from tilelang_tt.ir.buffers import Tensor
 from tilelang_tt.ir.cb import CbCall
@@ -29,6 +31,7 @@ class _CodeKernel(Printer):
     def __init__(self, file: str, kernel: Kernel, kernels: KernelSet) -> None:
         super().__init__(file)
         self.kernel = kernel
+        self.reserved |= {*SUPPORT, *ALIASES, *ROUNDINGS.values()}
         self.accessors: dict[Tensor, tuple[str, str]] = {}  # names of what knows where the pages of a tensor are
         codes = [stmt for stmt in walk(kernel.body) if isinstance(stmt, Code)]
         layouts = {tensor: kernels.program.layouts[tensor] for tensor in kernel.tensors}

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tilelang_tt.codegen.code_math import MATH, MATH_ALIASES
+from tilelang_tt.codegen.code_rounding import ROUNDED, ROUNDED_ALIASES
 
 _TENSOR = """\
 // A tensor whose elements are read and written one at a time. A line of it is kept in L1; behind it is room for an
@@ -304,6 +305,7 @@ SUPPORT: dict[str, tuple[str, tuple[str, ...]]] = {
     "wrapped_add": (_WRAPPED, ()),
     "inside": (_INSIDE, ()),
     **MATH,
+    **ROUNDED,
 }
 ALIASES = {
     "put_half": "half_of",
@@ -314,6 +316,7 @@ ALIASES = {
     "wrapped_sub": "wrapped_add",
     "wrapped_mul": "wrapped_add",
     **MATH_ALIASES,
+    **ROUNDED_ALIASES,
 }
 
 

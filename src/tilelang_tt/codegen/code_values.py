@@ -11,6 +11,7 @@ import operator
 from collections.abc import Callable
 
 from tilelang_tt.codegen.code_math import MATH, MATH_ALIASES
+from tilelang_tt.codegen.code_rounding import ROUNDINGS
 from tilelang_tt.diagnostics import UnsupportedError
 from tilelang_tt.formats import element_bits, is_float
 from tilelang_tt.ir.buffers import Buffer
@@ -187,6 +188,9 @@ class ValuePrinter:
             return f"std::floor(({args[0]}) / ({args[1]}))"
         if op == "floor_mod":
             return self.call("floor_mod_of", *args, of=f"<{value_type(dtype)}>")
+        base, _, rounding = op.rpartition("_")
+        if rounding in ROUNDINGS:
+            return self.call(f"ieee_{base}", *args, ROUNDINGS[rounding], of=f"<{value_type(dtype)}>")
         own = f"{op}_of"
         if dtype != "float64" and (own in MATH or own in MATH_ALIASES):
             return self.call(own, *args)

@@ -79,6 +79,7 @@ class Printer:
         self.source_map: list[SourceLine] = []
         self.depth = 0
         self.scopes: list[dict[Var, str]] = [{}]
+        self.reserved: frozenset[str] = _RESERVED
         self.location: Location | None = None
         self.signed: set[Var] = set()  # variables that may be below zero
         self.cbs: dict[Cb, str] = {}
@@ -98,7 +99,7 @@ class Printer:
 
     def declare(self, var: Var, scope: dict[Var, str] | None = None) -> str:
         """A name for a new variable that hides nothing in scope."""
-        taken = {name for known in self.scopes for name in known.values()} | _RESERVED
+        taken = {name for known in self.scopes for name in known.values()} | self.reserved
         name, count = str(var.name), 0
         while name in taken:
             count += 1

@@ -17,6 +17,7 @@ import torch
 from tilelang_tt.diagnostics import ArgumentError
 from tilelang_tt.execution.memory import overlaps_itself, share_memory
 from tilelang_tt.runtime.plan import Param, Plan, evaluate
+from tilelang_tt.runtime.solve_size import solve_size
 
 Scalar = int | float
 
@@ -69,6 +70,7 @@ class Signature:
                 self._check_tensor(index, param, value)
                 self._bind_shape(index, param, value, sizes)
                 tensors[index] = value
+        self._solve_sizes(tensors, sizes)
         self._check_shapes(tensors, sizes)
         self._check_writes(tensors)
         results = {index: self._allocate(index, sizes) for index in self.outputs}
@@ -166,6 +168,20 @@ class Signature:
                     raise self._wrong_shape(index, param, value)
             elif wanted in self.plan.sizes:
                 self._bind_size(wanted, actual, f"axis {axis} of '{param.name}'", sizes)
+
+    def _solve_sizes(self, tensors: Mapping[int, torch.Tensor], sizes: dict[str, int]) -> None:
+        """Sizes that no axis has by itself: of an axis of n * 4 elements, n."""
+        before = -1
+        while len(sizes) > before:
+            before = len(sizes)
+            for index, tensor in tensors.items():
+                param = self.plan.params[index]
+                for wanted, actual in zip(param.shape, tensor.shape, strict=True):
+                    solution = solve_size(wanted, actual, sizes)
+                    if solution is not None and solution.value is None:
+                        raise self._wrong_shape(index, param, tensor)
+                    if solution is not None and solution.value is not None:
+                        sizes[solution.name] = solution.value
 
     def _bind_size(self, name: str, value: int, where: str, sizes: dict[str, int]) -> None:
         if sizes.setdefault(name, value) != value:

@@ -42,6 +42,7 @@ from tilelang_tt.frontend.tir.run_tilelang_passes import run_tilelang_passes
 from tilelang_tt.frontend.tir.select_launches import KERNEL
 from tilelang_tt.frontend.tir.sequence_warp_groups import IN_TEXT_ORDER, ROUND_BY_ROUND, sequence_warp_groups
 from tilelang_tt.frontend.tir.with_all_launches import with_all_launches
+from tilelang_tt.frontend.tir.with_plain_indices import with_plain_indices
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.scalar import Expr, Var
 from tilelang_tt.ir.tile import (
@@ -84,7 +85,7 @@ _OPERATIONS = TILE_OPERATIONS | REDUCER_OPERATIONS
 
 def lift(func: tirx.PrimFunc, options: Options) -> TileProgram:
     """The tile program of a function as the user wrote it."""
-    func = expand_cp_async(sequence_warp_groups(expand_row_copies(with_all_launches(func))))
+    func = expand_cp_async(sequence_warp_groups(expand_row_copies(with_plain_indices(with_all_launches(func)))))
     refuse_gpu_code(func)
     for step in _STEPS:
         func = step(func)

@@ -126,7 +126,7 @@ _POSITIVE = (2.0**-126, 3e38)
 DERIVED: dict[str, Derived] = {
     row.name: row
     for row in (
-        Derived("clamp", clamp, EXACT),
+        Derived("clamp", clamp, EXACT, "of a NaN an end of the range; NaN in scalar code"),
         Derived(ERF_TO_FLOAT32, erf, Accuracy(0.0, absolute=5e-7), "instead of `erf` where the target is float32"),
         Derived("exp10", exp10, Accuracy(3.0, domain=(-37.0, 38.0))),
         Derived("fma", fma, Accuracy(1.0), "two roundings; of the larger of product and sum"),

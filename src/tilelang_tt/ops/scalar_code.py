@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from tilelang_tt.ops.directed_rounding import DIRECTIONS, rounding
+
 
 @dataclass(frozen=True)
 class CodeOp:
@@ -23,9 +25,8 @@ def _rounded(x: Any) -> Any:
 
 
 def _fma(a: Any, b: Any, c: Any) -> Any:
-    """One rounding: products of float32 are exact in float64, and of float64 in the type above."""
-    wide = np.float64 if np.asarray(a).dtype.itemsize < 8 else np.longdouble
-    return wide(a) * wide(b) + wide(c)
+    """Products of float32 are exact in float64."""
+    return np.float64(a) * np.float64(b) + np.float64(c)
 
 
 def _bits(x: Any) -> int:
@@ -51,6 +52,9 @@ _ROWS = (
     CodeOp("isinf", np.isinf, truth=True),
     CodeOp("popcount", lambda x: bin(_unsigned(x)).count("1")),
     CodeOp("clz", lambda x: _bits(x) - _unsigned(x).bit_length()),
+    *(CodeOp(f"{op}_{how}", rounding(op, how)) for op in ("add", "sub", "mul", "div") for how in DIRECTIONS),
+    *(CodeOp(f"{op}_{how}", rounding(op, how)) for op in ("sqrt", "reciprocal") for how in DIRECTIONS),
+    *(CodeOp(f"fma_{how}", rounding("fma", how)) for how in ("rn", *DIRECTIONS)),
 )
 
 CODE_OPS: dict[str, CodeOp] = {op.name: op for op in _ROWS}

@@ -7,6 +7,8 @@ after    Update add B[i] by A[i], old before
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tvm import tirx
@@ -24,8 +26,7 @@ _UPDATES = {
     **{f"tl.atomic_{name}_elem_op": (op, 1) for name, op in (("add", "add"), ("max", "max"), ("min", "min"))},
     **{f"tl.atomic_{name}_ret_elem_op": (name, 1) for name in ("add", "max", "min")},
     "tl.atomic_or_elem_op": ("bit_or", 1),
-    "tl.atomic_addx2_elem_op": ("add", 2),
-    "tl.atomic_addx4_elem_op": ("add", 4),
+    **{f"tl.atomic_addx{count}{returns}_elem_op": ("add", count) for count in (2, 4) for returns in ("", "_ret")},
 }
 ATOMICS = (*_UPDATES, "tl.atomic_load_elem_op", "tl.atomic_store_elem_op")
 
@@ -43,12 +44,7 @@ def atomic(lifter: CodeLifter, call: tirx.Call) -> tuple[CodeStmt, ...]:
         target = lifter.element(load.buffer, list(load.indices))
         taken = cast(lifter.value(call.args[1]), target.dtype)
         return (Update(target, op, taken, location=lifter.location),)
-    source, updates = pointed(call.args[1]), []
-    for lane in range(count):
-        target = lifter.element(load.buffer, _moved(load, lane))
-        taken = cast(lifter.element(source.buffer, _moved(source, lane)), target.dtype)
-        updates.append(Update(target, op, taken, location=lifter.location))
-    return tuple(updates)
+    return tuple(_updates(lifter, call))
 
 
 def atomic_value(lifter: CodeLifter, call: tirx.Call) -> Value:
@@ -64,6 +60,26 @@ def atomic_value(lifter: CodeLifter, call: tirx.Call) -> Value:
     taken = cast(lifter.value(call.args[1]), target.dtype)
     lifter.before(Update(target, op, taken, old, location=lifter.location))
     return Name(old, target.dtype)
+
+
+def atomic_lanes(lifter: CodeLifter, call: tirx.Call) -> list[Value]:
+    """T.atomic_addx2 and T.atomic_addx4 in an expression: what the elements held before."""
+    found = []
+    for update in _updates(lifter, call):
+        old = scalar.typed_var("before", update.target.dtype)
+        lifter.before(replace(update, old=old))
+        found.append(Name(old, update.target.dtype))
+    return list(found)
+
+
+def _updates(lifter: CodeLifter, call: tirx.Call) -> Iterator[Update]:
+    """One for each element; each is atomic by itself, as on a GPU."""
+    op, count = _UPDATES[operator(call)]
+    load, source = pointed(call.args[0]), pointed(call.args[1])
+    for lane in range(count):
+        target = lifter.element(load.buffer, _moved(load, lane))
+        taken = cast(lifter.element(source.buffer, _moved(source, lane)), target.dtype)
+        yield Update(target, op, taken, location=lifter.location)
 
 
 def _moved(load: tirx.BufferLoad, lane: int) -> list[tirx.PrimExpr]:

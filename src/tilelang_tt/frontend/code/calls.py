@@ -13,8 +13,8 @@ from tvm import tirx
 
 from tilelang_tt.diagnostics import UnsupportedError
 from tilelang_tt.frontend.code.declarations import ASSERTION_WORDS
-from tilelang_tt.frontend.code.values import cast
-from tilelang_tt.frontend.code.warps import WARP, laid_down, on, thread_number, whole
+from tilelang_tt.frontend.code.values import cast, pointed
+from tilelang_tt.frontend.code.warps import WARP, laid_down, moved, on, thread_number, whole
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.code import Check, CodeStmt, Constant, For, Name, Op, Place, Put, Show, Value
 
@@ -25,7 +25,7 @@ _NO_EFFECT = ("__nanosleep",)  # functions of CUDA that only wait
 
 
 def external(lifter: CodeLifter, call: tirx.Call) -> tuple[CodeStmt, ...]:
-    """T.call_extern: of code for GPUs only what prints or waits has a meaning here."""
+    """T.call_extern: of code for GPUs only what prints, waits or multiplies bytes (T.dp4a) has a meaning here."""
     name, *args = call.args
     function = str(name.value)
     if function in _NO_EFFECT:
@@ -34,12 +34,25 @@ def external(lifter: CodeLifter, call: tirx.Call) -> tuple[CodeStmt, ...]:
         texts = [str(arg.value) for arg in args if isinstance(arg, tirx.StringImm)]
         values = tuple(lifter.value(arg) for arg in args if not isinstance(arg, tirx.StringImm))
         return (Show(" ".join(dict.fromkeys(texts)), values, lifter.location),)
+    if function == "DP4A":
+        return _four_products(lifter, *args)
     raise UnsupportedError(
         "TT102",
         f"'{function}' is external GPU code",
         location=lifter.location,
         help="express it with tile operations, or with assignments to elements",
     )
+
+
+def _four_products(lifter: CodeLifter, a: tirx.Call, b: tirx.Call, c: tirx.Call) -> tuple[CodeStmt, ...]:
+    """T.dp4a: the sum of products of four neighbouring bytes, added to an int32."""
+    left, right, total = (pointed(pointer) for pointer in (a, b, c))
+    target = lifter.element(total.buffer, list(total.indices))
+    found: Value = target
+    for lane in range(4):
+        pair = (lifter.element(one.buffer, moved(one, scalar.const(lane))) for one in (left, right))
+        found = on("add", found, on("mul", *(cast(one, "int32") for one in pair)))
+    return (Put(target, found, lifter.location),)
 
 
 def asserted(lifter: CodeLifter, call: tirx.Call) -> tuple[CodeStmt, ...]:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from functools import cached_property, partial
 
 from tvm import tirx
@@ -23,13 +23,23 @@ from tilelang_tt.diagnostics import Location, UnsupportedError
 from tilelang_tt.frontend.code.atomics import ATOMICS, atomic, atomic_value
 from tilelang_tt.frontend.code.calls import BIT_VALUES, CALLS
 from tilelang_tt.frontend.code.check_blocks_filled import check_blocks_filled
+from tilelang_tt.frontend.code.check_places_inside import check_places_inside
 from tilelang_tt.frontend.code.declarations import Declarations
 from tilelang_tt.frontend.code.own_fragments import own_fragments
 from tilelang_tt.frontend.code.products import PRODUCTS
 from tilelang_tt.frontend.code.random_numbers import RANDOM_CALLS, RANDOM_VALUES
 from tilelang_tt.frontend.code.tile_operations import TILE_OPERATIONS, ZERO
 from tilelang_tt.frontend.code.values import WithNeeds, cast, refused_call, value, with_needs
-from tilelang_tt.frontend.code.vectors import WORD_LOADS, WORD_STORES, lane_count, lanes, loaded, store, stored
+from tilelang_tt.frontend.code.vectors import (
+    WORD_LOADS,
+    WORD_STORES,
+    lane_count,
+    lanes,
+    loaded,
+    named_lanes,
+    store,
+    stored,
+)
 from tilelang_tt.frontend.code.warps import WARP_VALUES
 from tilelang_tt.frontend.lift import numbered
 from tilelang_tt.frontend.lift_expression import operator
@@ -39,6 +49,7 @@ from tilelang_tt.frontend.tir.expand_row_copies import expand_row_copies
 from tilelang_tt.frontend.tir.select_launches import KERNEL
 from tilelang_tt.frontend.tir.sequence_warp_groups import sequence_warp_groups
 from tilelang_tt.frontend.tir.with_all_launches import with_all_launches
+from tilelang_tt.frontend.tir.with_plain_indices import with_plain_indices
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.buffers import Buffer, Memory
 from tilelang_tt.ir.code import (
@@ -79,7 +90,7 @@ ThreadAxes = dict[Var, tuple[int, int]]  # axis of a thread index, and its exten
 
 def lift_code(func: tirx.PrimFunc, options: Options, why: str) -> TileProgram:
     """The function as scalar code, all of it; `why` it is not tiles."""
-    func = expand_row_copies(with_all_launches(func))
+    func = expand_row_copies(with_plain_indices(with_all_launches(func)))
     for own_work in (False, True):
         func = sequence_warp_groups(func, own_work=own_work)
     return _Function(expand_cp_async_of_threads(func), options, why).program()
@@ -152,6 +163,7 @@ class _Function:
         in_order = sorted(threads.items(), key=lambda item: item[1])  # x, y, z
         axes = {var: extent or int(given[axis]) for var, (axis, extent) in in_order}
         lifter = CodeLifter(declared, axes, location)
+        lifter.used = _used(stmt)
         with ExitStack() as ranges:
             for var, extent in (*blocks, *((var, scalar.const(count)) for var, count in axes.items())):
                 ranges.enter_context(declared.counting(var, scalar.const(0), extent))
@@ -165,7 +177,9 @@ class _Function:
         )
         grid = tuple((var, scalar.simplify(extent)) for var, extent in blocks)
         taken = frozenset(tensor.name for tensor in declared.tensors.values())
-        return Launch(self.name, grid, (), (check_blocks_filled(code),), location, tensor_names=taken)
+        return Launch(
+            self.name, grid, (), (check_places_inside(check_blocks_filled(code)),), location, tensor_names=taken
+        )
 
 
 class CodeLifter:
@@ -178,6 +192,7 @@ class CodeLifter:
         self.newest: tirx.Bind | None = None  # the statement before this one, if it names a value
         self.reducer: tirx.CommReducer | None = None  # of the attribute around a reduction over threads
         self.random: Buffer | None = None  # the words of each thread's generator of random numbers
+        self.used: frozenset[Var] = frozenset()  # variables that expressions name
         self.vectors: dict[Var, list[Value]] = {}  # names of vectors -> their lanes
         self.reducers: dict[Var, str] = {}  # data of a T.alloc_reducer -> how it combines
         self.shared = False  # inside a T.Parallel, whose rounds all threads share
@@ -277,9 +292,10 @@ class CodeLifter:
         if lane_count(stmt.var.dtype) == 1:
             self.declared.name(stmt.var, stmt.value)
             return (Let(stmt.var, self.value(stmt.value), self.location),)
-        with suppress(UnsupportedError):  # some are names for slices that nothing uses
-            self.vectors[stmt.var] = lanes(self, stmt.value)
-        return ()
+        if stmt.var not in self.used:  # a name for a slice that tile operations take
+            return ()
+        named, self.vectors[stmt.var] = named_lanes(self, lanes(self, stmt.value))
+        return named
 
     def attribute(self, stmt: tirx.AttrStmt) -> tuple[CodeStmt, ...]:
         around = self.reducer
@@ -361,6 +377,12 @@ class CodeLifter:
 def ends(body: tuple[CodeStmt, ...]) -> bool:
     """Whether threads may end, or leave a loop, in statements."""
     return any(isinstance(stmt, Jump) for stmt in walk(body))
+
+
+def _used(stmt: tirx.Stmt) -> frozenset[Var]:
+    found: list[Var] = []
+    tirx.stmt_functor.post_order_visit(stmt, lambda node: found.append(node) if isinstance(node, tirx.Var) else None)
+    return frozenset(found)
 
 
 def _is_thread_index(stmt: tirx.Stmt) -> bool:

@@ -75,10 +75,11 @@ CALLS = {
     "ieee_frsqrt": "rsqrt",
     "ieee_frcp": "reciprocal",
     "ieee_fmaf": "fma",
+    **{f"{name}2": name for name in ("add", "sub", "mul", "fma", "max", "min", "abs")},  # of both lanes of a pair
 }
 _OF_TWO = frozenset(
     """
-    add sub mul div pow fmod atan2 copysign hypot ldexp nextafter bit_and bit_or bit_xor shift_left shift_right
+    add sub mul div max min pow fmod atan2 copysign hypot ldexp nextafter bit_and bit_or bit_xor shift_left shift_right
     """.split()  # noqa: SIM905
 )
 
@@ -196,18 +197,50 @@ def _call(lifter: Lifter, call: tirx.Call) -> Value:
         return value(lifter, pointed(args[0]) if name == "__ldg" else args[0])
     if name == "reinterpret":
         return Op("bitcast", (value(lifter, args[0]),), dtype)
+    operands = tuple(value(lifter, arg) for arg in numbers_of(call, lifter.location))
+    return applied(call, operands, dtype, lifter.location)
+
+
+def numbers_of(call: tirx.Call, location: Location | None) -> list[tirx.PrimExpr]:
+    """The arguments of a function that are numbers; T.ieee_* have a rounding behind them, T.pow_of_int a power."""
+    name = operator(call).rpartition(".")[2]
+    op = CALLS.get(name, name)
+    if name not in CALLS and op not in ("bitwise_not", "pow_of_int", "clamp"):
+        raise refused_call(operator(call), location) or unsupported(call, location)
+    return list(call.args)[: 3 if op in ("fma", "clamp") else 2 if op in _OF_TWO else 1]
+
+
+def applied(call: tirx.Call, operands: tuple[Value, ...], dtype: str, location: Location | None) -> Value:
+    """A function of numbers; of vectors, for one lane."""
+    name = operator(call).rpartition(".")[2]
     if name == "bitwise_not":
-        return Op("bit_xor", (value(lifter, args[0]), Constant(-1, dtype)), dtype)
+        return Op("bit_xor", (*operands, Constant(-1, dtype)), dtype)
     if name == "pow_of_int":
-        return _power(value(lifter, args[0]), int(args[1]))
+        return _power(operands[0], int(call.args[1]))
     if name == "clamp":
-        number, low, high = (value(lifter, arg) for arg in args)
-        return Op("min", (Op("max", (number, low), dtype), high), dtype)
-    if name not in CALLS:
-        raise refused_call(full, lifter.location) or unsupported(call, lifter.location)
+        return _clamped(operands, dtype)
     op = CALLS[name]
-    count = 3 if op == "fma" else 2 if op in _OF_TWO else 1  # ieee_* have a rounding mode behind their operands
-    return Op(op, tuple(value(lifter, arg) for arg in args[:count]), dtype)
+    if name.startswith("ieee_") and len(call.args) > len(operands):
+        op = _rounded(op, str(call.args[len(operands)].value), call, location)
+    return Op(f"{op}_rn" if (op, dtype) == ("fma", "float64") else op, operands, dtype)
+
+
+def _clamped(operands: tuple[Value, ...], dtype: str) -> Value:
+    """NaN of the number or of an end stays NaN."""
+    number, low, high = operands
+    found: Value = Op("min", (Op("max", (number, low), dtype), high), dtype)
+    for operand in reversed([one for one in operands if not isinstance(one, Constant) or math.isnan(one.value)]):
+        found = Op("where", (Op("isnan", (operand,), "bool"), operand, found), dtype)
+    return found
+
+
+def _rounded(op: str, rounding: str, call: tirx.Call, location: Location | None) -> str:
+    """The operation that rounds as T.ieee_* is told to. Types of fewer bits round to the nearest alone, as on a GPU."""
+    if rounding == "rn":
+        return op
+    if _type(call) not in ("float32", "float64"):
+        raise unsupported(call, location)
+    return f"{op}_{rounding}"
 
 
 def _power(base: Value, exponent: int) -> Value:

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 from tvm import tirx
 
 from tilelang_tt.diagnostics import UnsupportedError
-from tilelang_tt.frontend.code.values import cast, operation, unsupported
+from tilelang_tt.frontend.code.atomics import ATOMICS, atomic_lanes
+from tilelang_tt.frontend.code.values import applied, cast, numbers_of, operation, unsupported
 from tilelang_tt.frontend.code.warps import moved
 from tilelang_tt.frontend.lift_expression import operator
 from tilelang_tt.ir import scalar
@@ -47,6 +48,8 @@ def lanes(lifter: CodeLifter, expr: tirx.PrimExpr) -> list[Value]:
             return list(places(lifter, expr.buffer, list(expr.indices)))
         case tirx.Cast():
             return [cast(one, scalar_type(expr)) for one in lanes(lifter, expr.value)]
+        case tirx.Not():
+            return [Op("not", (one,), "bool") for one in lanes(lifter, expr.a)]
         case tirx.Select():
             arms = [lanes(lifter, part) for part in (expr.condition, expr.true_value, expr.false_value)]
             return [Op("where", part, scalar_type(expr)) for part in zip(*arms, strict=True)]
@@ -60,12 +63,16 @@ def _called(lifter: CodeLifter, call: tirx.Call, count: int) -> list[Value]:
     name = operator(call)
     if name.startswith(("tl.ldg", "tl.lds")):
         return loaded(lifter, call, count)
+    if name in ATOMICS:
+        return atomic_lanes(lifter, call)
     if name == "tirx.reinterpret":
         return bits_as(lanes(lifter, call.args[0]), scalar_type(call), count)
-    args = [lanes(lifter, arg) for arg in call.args]
-    if name.endswith("if_then_else"):
-        return [Op("where", part, scalar_type(call)) for part in zip(*args, strict=True)]
-    raise unsupported(call, lifter.location)
+    chooses = name.endswith("if_then_else")
+    given = call.args if chooses else numbers_of(call, lifter.location)
+    parts = zip(*(lanes(lifter, arg) for arg in given), strict=True)
+    if chooses:
+        return [Op("where", part, scalar_type(call)) for part in parts]
+    return [applied(call, part, scalar_type(call), lifter.location) for part in parts]
 
 
 def bits_as(values: list[Value], dtype: str, count: int) -> list[Value]:
@@ -83,11 +90,22 @@ def places(lifter: CodeLifter, buffer: tirx.Buffer, indices: list[tirx.PrimExpr]
     of_buffer = lane_count(buffer.dtype)
     if of_buffer > 1:
         return [lifter.element(buffer, [*indices, scalar.const(lane)]) for lane in range(of_buffer)]
-    *outer, last = indices
-    if not isinstance(last, tirx.Ramp):
-        return [lifter.element(buffer, indices)]
-    steps = [scalar.simplify(last.base + lane * last.stride) for lane in range(lane_count(last.dtype))]
-    return [lifter.element(buffer, [*outer, step]) for step in steps]
+    steps = [_steps(index) for index in indices]
+    count = max(map(len, steps))
+    every = zip(*(one if len(one) == count else one * count for one in steps), strict=True)
+    return [lifter.element(buffer, list(at)) for at in every]
+
+
+def _steps(index: tirx.PrimExpr) -> list[tirx.PrimExpr]:
+    """The lanes of an index."""
+    match index:
+        case tirx.Ramp():
+            return [scalar.simplify(index.base + lane * index.stride) for lane in range(lane_count(index.dtype))]
+        case tirx.Broadcast():
+            return [index.value] * lane_count(index.dtype)
+        case tirx.Shuffle():
+            return [index.vectors[int(lane)] for lane in index.indices]
+    return [index]
 
 
 def store(lifter: CodeLifter, stmt: tirx.BufferStore) -> tuple[CodeStmt, ...]:
@@ -99,16 +117,18 @@ def store(lifter: CodeLifter, stmt: tirx.BufferStore) -> tuple[CodeStmt, ...]:
 
 
 def assigned(lifter: CodeLifter, targets: list[Place], values: list[Value]) -> tuple[CodeStmt, ...]:
-    named: list[CodeStmt] = []
-    taken: list[Value] = []
-    for value in values:
-        var = scalar.typed_var("lane", value.dtype)
-        named.append(Let(var, value, lifter.location))
-        taken.append(Name(var, value.dtype))
+    named, taken = named_lanes(lifter, values)
     puts = [
         Put(target, cast(value, target.dtype), lifter.location) for target, value in zip(targets, taken, strict=True)
     ]
     return (*named, *puts)
+
+
+def named_lanes(lifter: CodeLifter, values: list[Value]) -> tuple[tuple[CodeStmt, ...], list[Value]]:
+    """Statements that compute the lanes of a vector, and names for them."""
+    variables = [scalar.typed_var("lane", value.dtype) for value in values]
+    named = tuple(Let(var, value, lifter.location) for var, value in zip(variables, values, strict=True))
+    return named, [Name(var, value.dtype) for var, value in zip(variables, values, strict=True)]
 
 
 # --- words of 32 bits -----------------------------------------------------------------------------

@@ -6,20 +6,22 @@ after    for lane in T.Parallel(4): B[t, lane] = A[t + lane] * 2
 
 from __future__ import annotations
 
+from typing import Any
+
 from tilelang.ir import get_stmt_span, stamp_stmt_spans
 from tvm import tirx
+
+from tilelang_tt.diagnostics import UnsupportedError
 
 _VECTORS = ["tirx.Ramp", "tirx.Broadcast", "tirx.BufferLoad", "tirx.Cast", "tirx.Call"]
 
 
 def expand_slices(func: tirx.PrimFunc) -> tirx.PrimFunc:
-    lets: dict[tirx.Var, tirx.PrimExpr] = {}  # of slices
-
-    def note(node: tirx.PrimExpr) -> None:
-        if isinstance(node, tirx.Bind) and "x" in str(node.var.dtype):
-            lets[node.var] = tirx.stmt_functor.substitute(node.value, lets)
-
-    tirx.stmt_functor.post_order_visit(func.body, note)
+    if _found(func.body, tirx.Shuffle):
+        raise UnsupportedError(
+            "TT134", "a vector put together from numbers has no form in tiles", help="store its elements one by one"
+        )
+    lets = _slices(func.body)
 
     def rewrite(store: tirx.BufferStore) -> tirx.For | None:
         lanes = next((int(index.lanes) for index in store.indices if isinstance(index, tirx.Ramp)), None)
@@ -33,6 +35,41 @@ def expand_slices(func: tirx.PrimFunc) -> tirx.PrimFunc:
         return loop
 
     return func.with_body(tirx.stmt_functor.ir_transform(func.body, rewrite, None, ["tirx.BufferStore"]))
+
+
+def _slices(body: tirx.Stmt) -> dict[tirx.Var, tirx.PrimExpr]:
+    """Names for slices, and what they stand for. Refused if a statement may change that before the name is used."""
+    lets: dict[tirx.Var, tirx.PrimExpr] = {}
+    changed: dict[tirx.Var, set[tirx.Var]] = {}  # name -> memory that other statements than its user may change
+
+    def note(node: tirx.PrimExpr) -> None:
+        if isinstance(node, tirx.Bind) and "x" in str(node.var.dtype):
+            lets[node.var] = tirx.stmt_functor.substitute(node.value, lets)
+            changed[node.var] = set()
+        elif isinstance(node, tirx.BufferStore):
+            used = set(_found(node.value, tirx.Var))
+            for name in changed.keys() - used:
+                changed[name].add(node.buffer.data)
+        elif isinstance(node, tirx.Evaluate):
+            for memory in changed.values():
+                memory.update(load.buffer.data for load in _found(node.value, tirx.BufferLoad))
+
+    tirx.stmt_functor.post_order_visit(body, note)
+    for var in _found(body, tirx.Var):
+        for load in _found(lets[var], tirx.BufferLoad) if var in lets else ():
+            if load.buffer.data in changed[var]:
+                raise UnsupportedError(
+                    "TT134",
+                    f"'{var.name}' names a slice of '{load.buffer.name}', which may change before the name is used",
+                    help="copy the slice into a block of its own",
+                )
+    return lets
+
+
+def _found(node: tirx.PrimExpr | tirx.Stmt, kind: type) -> list[Any]:
+    found: list[Any] = []
+    tirx.stmt_functor.post_order_visit(node, lambda one: found.append(one) if isinstance(one, kind) else None)
+    return found
 
 
 def _at(expr: tirx.PrimExpr, lane: tirx.Var) -> tirx.PrimExpr:
