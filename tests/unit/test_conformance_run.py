@@ -169,6 +169,37 @@ def test_a_variant_that_was_only_compiled_does_not_count() -> None:
         assert [row.stage for row in rows] == [stage]
 
 
+BY_THREADS = """
+@tilelang.jit
+def reversed_rows(M, N):
+    @T.prim_func
+    def by_threads(A: T.Tensor((M, N), "float32"), B: T.Tensor((M, N), "float32")):
+        with T.Kernel(M, threads=64) as bx:
+            tx = T.get_thread_binding()
+            B[bx, tx] = A[bx, 63 - tx]
+
+    return by_threads
+
+
+def main(M=4096, N=64):
+    assert M == 256
+    a = torch.randn(M, N)
+    reversed_rows(M, N)(twice(M, N)(a), a)
+
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+def test_what_was_called_before_scalar_code_is_judged_if_no_small_sizes_fit(tmp_path: Path) -> None:
+    script = tmp_path / "large.py"
+    script.write_text(HEAD.partition("def main(")[0].format(body="a[i, j] + a[i, j]") + BY_THREADS)
+    result = Runner(tmp_path, "tenstorrent", seconds=60).run(script)
+    assert (result.sizes, result.event.end) == ("small", "scalar")
+    assert [(kernel.name, kernel.reference) for kernel in result.kernels] == [("kernel", "equal")]
+
+
 NEGATION = """
 import no_such_package
 

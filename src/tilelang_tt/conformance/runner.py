@@ -81,9 +81,16 @@ class Runner:
             _kill(process)
 
     def run(self, script: Path) -> ScriptResult:
-        """The first step of the ladder that gets to the end; otherwise the one that got furthest."""
+        """The first step of the ladder that gets to the end; otherwise the one that got furthest.
+
+        A script with scalar code that accepts no small sizes is judged by the kernels it called before.
+        """
         best = self._climb(script, LADDER)
-        return self._climb(script, SCALAR_LADDER) if best.event.end == "scalar" else best
+        if best.event.end != "scalar":
+            return best
+        smaller = self._climb(script, SCALAR_LADDER)
+        called = any(kernel.calls for kernel in best.kernels)
+        return self._attempt(script, best.sizes, until_scalar=True) if called and not smaller.kernels else smaller
 
     def _climb(self, script: Path, ladder: tuple[Shrink, ...]) -> ScriptResult:
         best: ScriptResult | None = None
@@ -98,11 +105,12 @@ class Runner:
         assert best is not None
         return best
 
-    def _attempt(self, script: Path, sizes: str) -> ScriptResult:
+    def _attempt(self, script: Path, sizes: str, *, until_scalar: bool = False) -> ScriptResult:
         with tempfile.TemporaryDirectory(prefix="tilelang-tt-") as folder:
             journal = Path(folder, "journal")
-            output, stopped = self.process("worker", script, journal, sizes=sizes)
+            output, stopped = self.process("worker", script, journal, sizes=sizes, until_scalar=until_scalar)
             kernels, event = read_journal(journal)
+        kernels = [kernel for kernel in kernels if kernel.calls or not until_scalar]
         if event is None:
             reason = (
                 f"stopped after {self.seconds:.0f} s of processor time"

@@ -41,17 +41,22 @@ def stopped_by_signal() -> Iterator[None]:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)  # what comes next is short
 
 
-def run(script: Path, checkout: Path, shrink: Shrink, target: str, journal: Journal) -> None:
+def run(
+    script: Path, checkout: Path, shrink: Shrink, target: str, journal: Journal, *, until_scalar: bool = False
+) -> None:
+    """`until_scalar`: what a script called before its first kernel of scalar code is judged."""
     start = time.perf_counter()
     with session(script, checkout, shrink, target, journal) as done:
         end, message = execute(script)
     seconds = time.perf_counter() - start
     held, differed = done.comparisons.held, done.comparisons.differed
     journal.write(ScriptEvent(end, message, held, sorted(done.absent.names), seconds, differed))
-    if end == "scalar":
+    if end == "scalar" and not until_scalar:
         return
     for record in done.measurement.records():
         done.judge(record)
+    if end == "scalar":
+        return
     try:
         for kernel in done.measurement.uncalled():
             kernel.call_with_own_inputs()
@@ -88,7 +93,9 @@ def main(request: str) -> None:
     values = json.loads(request)
     shrink = STEPS[values["sizes"]]
     checkout = Path(values["checkout"]).resolve()
-    run(Path(values["script"]).resolve(), checkout, shrink, values["target"], Journal(Path(values["journal"])))
+    journal = Journal(Path(values["journal"]))
+    script, until_scalar = Path(values["script"]).resolve(), values["until_scalar"]
+    run(script, checkout, shrink, values["target"], journal, until_scalar=until_scalar)
 
 
 if __name__ == "__main__":

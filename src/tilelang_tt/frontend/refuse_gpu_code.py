@@ -39,6 +39,8 @@ GPU_ONLY: tuple[tuple[str, str, str], ...] = (
     ("tl.tileop.wgmma_gemm_sp", "a sparse product of GPUs", _WARP),
     ("tl.tileop.tcgen05", "a tensor-memory operation", _WARP),
     ("tl.tcgen05", "a tensor-memory operation", _WARP),
+    ("tl.tvm_mfma", "an instruction of AMD GPUs", _WARP),
+    ("tl.tvm_rdna", "an instruction of AMD GPUs", _WARP),
     ("tl.warp_", "a warp-level operation", _THREADS),
     ("tl.shfl", "a warp shuffle", _THREADS),
     ("tl.tl_shuffle_elect", "a warp-level operation", _THREADS),

@@ -61,10 +61,11 @@ IN_TEXT_ORDER, ROUND_BY_ROUND = "tilelang_tt.in_text_order", "tilelang_tt.round_
 _WAITS = ("wait", "meet")
 _COUNTS = "barrier_init"
 _THREADS = "tl.launch_threads"
+_TENSOR_MEMORY = "shared.tmem"
 
 
 def sequence_warp_groups(func: tirx.PrimFunc, *, own_work: bool = False) -> tirx.PrimFunc:
-    if not _has_groups(func.body):
+    if not _has_groups(func.body) or _has_tensor_memory(func.body):
         return func
     body = index_bits_to_arithmetic(func).body
     try:  # before TVM walks the function: errors do not pass through it as they are
@@ -81,6 +82,12 @@ def _has_groups(body: tirx.Stmt) -> bool:
         or any(operator(call) in BARRIER_OPERATIONS for call in scalar.nodes(body, tirx.Call))
         or any(str(buffer.scope()) == BARRIER_SCOPE for block in blocks for buffer in block.alloc_buffers)
     )
+
+
+def _has_tensor_memory(body: tirx.Stmt) -> bool:
+    """Whether blocks are where only a GPU has memory, which completes barriers by itself: that is what is refused."""
+    blocks = scalar.nodes(body, tirx.SBlock)
+    return any(str(buffer.scope()) == _TENSOR_MEMORY for block in blocks for buffer in block.alloc_buffers)
 
 
 def _kernel(sequence: tirx.SeqStmt, own_work: bool) -> tirx.Stmt | None:
