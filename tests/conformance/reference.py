@@ -65,9 +65,14 @@ def product_bound(
         u_in = BFP8
     u_fidelity = 0.0 if exact_mode else FIDELITY[fidelity]
     error = (UNIT[out] + u_reload) * (a64 @ b64).abs() + (2 * u_in + u_in**2 + u_fidelity + u_sum) * spread
-    if CHIP is not None:
-        error += GROUP_ERROR * (1 + TF32) ** 2 * group_maxima(a64, b64)
-    return error + torch.finfo(out).tiny
+    return error + chip_error(a, b) + torch.finfo(out).tiny
+
+
+def chip_error(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    """What the chip's matrix engine adds to the error of each element of a @ b; nothing where no chip computes."""
+    if CHIP is None:
+        return torch.zeros((), dtype=torch.float64)
+    return GROUP_ERROR * (1 + TF32) ** 2 * group_maxima(a.double(), b.double())
 
 
 def group_maxima(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:

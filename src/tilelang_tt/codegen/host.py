@@ -18,8 +18,8 @@ import math
 from collections.abc import Iterator
 
 from tilelang_tt.arch import ARCHS, TILE
+from tilelang_tt.codegen import host_assertions, host_tensor
 from tilelang_tt.codegen import host_support as support
-from tilelang_tt.codegen import host_tensor
 from tilelang_tt.codegen.host_expression import needs_floor
 from tilelang_tt.codegen.host_launch import workload_function
 from tilelang_tt.codegen.host_names import Names, is_float, one_line, string
@@ -55,6 +55,8 @@ def host_program(plan: Plan) -> str:
         parts.append(support.SECOND_VIEW)
     if any(needs_floor(size, names.size_values) for size in _sizes(plan)):
         parts.append(support.FLOOR_DIV)
+    if plan.assertions:
+        parts.append(host_assertions.CHECK)
     parts.append(_tensors(plan, names))
     parts += [
         workload_function(launch, function, names)
@@ -234,4 +236,5 @@ def _run(plan: Plan, names: Names) -> str:
         uploads="".join(f"    upload(cq, {name}, line.directory);\n" for _, name in used),
         workloads="".join(f"    workloads.push_back({function}({build}));\n" for function in names.launches),
         downloads="".join(f"    pass &= download(cq, {name}, line.directory, line.tolerance);\n" for name in written),
+        assertions=host_assertions.check_assertions(plan, names),
     )

@@ -235,6 +235,6 @@ bool run(const CommandLine& line) {{
 
     bool pass = true;
 {downloads}    pass &= mesh_device->close();
-    return pass;
+{assertions}    return pass;
 }}
 """
