@@ -185,6 +185,9 @@ def test_a_later_run_replaces_its_cases(tmp_path: Path, monkeypatch: pytest.Monk
     assert "## Blackhole: ttnn 0.77.0 on S, D, commit one; 1 cases of two\n" in text
     assert "| **all** | 3 | 1 | 2 | 0 | 3 | 0 | 15 | 0 |" in text
     assert "- bad: a: x (1), a: z (1)\n" in text
+    table.write_table(runs[1], part="some of them")
+    assert page.read_text().startswith(text)
+    assert "## Blackhole, some of them: ttnn 0.77.0 on S, D, commit two\n" in page.read_text()
 
 
 def test_names_of_rows() -> None:

@@ -3,14 +3,14 @@
     results of the plugin `on_device` (JSON)  ->  docs/ttnn_results.md, where the section of that device is replaced
 
 `python tests/ttnn/real/table.py RESULTS.json ...` does it for results that are there already; of several files of one
-device, a later one replaces the cases it has.
+device, a later one replaces the cases it has. `--part WORDS` writes a section of its own for them.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import re
-import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -29,13 +29,14 @@ compared with those of `chip` without it too, but the bound is checked on what `
 COLUMNS = ("test", "cases", "passed", "failed", "not run", "launches", "narrowed", "elements compared", "bits differ")
 
 
-def write_table(*runs: Mapping[str, Any]) -> None:
-    """The section of one device; a later run replaces the cases it has."""
+def write_table(*runs: Mapping[str, Any], part: str = "") -> None:
+    """The section of one device, or that of `part`; a later run replaces the cases it has."""
     cases = {case["test"]: {**case, "commit": run["run"]["commit"]} for run in runs for case in run["cases"]}
     device, last = runs[0]["device"], runs[-1]["run"]
-    title = f"{CHIPS[device['arch']]}: ttnn {device['ttnn']} on {last['device']}, {last['day']}, {_commits(cases)}"
+    of = f", {part}" if part else ""
+    title = f"{CHIPS[device['arch']]}{of}: ttnn {device['ttnn']} on {last['device']}, {last['day']}, {_commits(cases)}"
     page = TABLE.read_text() if TABLE.exists() else ""
-    TABLE.write_text(replace_section(page, device["arch"], section({"cases": list(cases.values())}, title)))
+    TABLE.write_text(replace_section(page, device["arch"] + of, section({"cases": list(cases.values())}, title)))
 
 
 def _commits(cases: Mapping[str, Mapping[str, Any]]) -> str:
@@ -102,8 +103,12 @@ def _line(cells: Sequence[str]) -> str:
 
 
 if __name__ == "__main__":
-    files = [json.loads(Path(file).read_text()) for file in sys.argv[1:]]
+    parser = argparse.ArgumentParser()
+    parser.add_argument("results", nargs="+", type=Path)
+    parser.add_argument("--part", default="")
+    given = parser.parse_args()
+    files = [json.loads(file.read_text()) for file in given.results]
     for chip in CHIPS:
         chosen = [file for file in files if file["device"]["arch"] == chip]
         if chosen:
-            write_table(*chosen)
+            write_table(*chosen, part=given.part)
