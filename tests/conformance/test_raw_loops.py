@@ -13,7 +13,13 @@ import torch
 
 TARGET = {"kind": "tenstorrent", "grid": "2x1"}
 BF, F32, I8, I32 = "bfloat16", "float32", "int8", "int32"
-SOURCE_BITS = {BF: 0.0, "float16": 2.0**-10, F32: 2.0**-21, I8: 0.0}  # what the engine leaves of a factor
+SOURCE_BITS = {
+    BF: 0.0,
+    "float8_e5m2": 0.0,
+    "float16": 2.0**-10,
+    F32: 2.0**-21,
+    I8: 0.0,
+}  # what the engine leaves of a factor
 Kernel = Callable[..., Any]
 
 
@@ -242,14 +248,14 @@ def test_what_a_condition_leaves_out_is_not_multiplied() -> None:
     torch.testing.assert_close(got[:44].double(), expected[:44], rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.parametrize("copied", [False, True])
-def test_a_factor_with_few_bits_beside_a_float32(copied: bool) -> None:
+@pytest.mark.parametrize(("dtype", "held"), [(BF, BF), (BF, F32), ("float8_e5m2", "float8_e5m2")])
+def test_a_factor_with_few_bits_beside_a_float32(dtype: str, held: str) -> None:
     """One factor goes in pieces, the other one as it is; what is infinite stays infinite."""
 
     @T.prim_func
-    def main(A: T.Tensor((64, 40), BF), B: T.Tensor((40, 32), F32), C: T.Tensor((64, 32), F32)):
+    def main(A: T.Tensor((64, 40), dtype), B: T.Tensor((40, 32), F32), C: T.Tensor((64, 32), F32)):
         with T.Kernel(1, threads=32) as _:
-            a = T.alloc_shared((64, 40), F32 if copied else BF)
+            a = T.alloc_shared((64, 40), held)
             b = T.alloc_shared((40, 32), F32)
             c = T.alloc_fragment((64, 32), F32)
             T.copy(A, a)
@@ -257,13 +263,13 @@ def test_a_factor_with_few_bits_beside_a_float32(copied: bool) -> None:
             T.clear(c)
             for i, j in T.Parallel(64, 32):
                 for k in T.serial(40):
-                    c[i, j] += a[i, k] * b[k, j]
+                    c[i, j] += T.cast(a[i, k], F32) * b[k, j]
             T.copy(c, C)
 
-    a, b = random(64, 40), random(40, 32, dtype=F32, seed=1)
+    a, b = random(64, 40, dtype=dtype), random(40, 32, dtype=F32, seed=1)
     b[5] = 1.0
     check_product(main, a, b)
-    a[3, 5] = torch.inf
+    a = a.float().index_put((torch.tensor(3), torch.tensor(5)), torch.tensor(torch.inf)).to(a.dtype)
     kernel = tilelang.compile(main, out_idx=[-1], target=TARGET)
     assert (kernel(a, b)[3] == torch.inf).all()
 

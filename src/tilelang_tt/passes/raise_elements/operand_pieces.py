@@ -61,10 +61,11 @@ def pieces(block: Buffer, new: NewBlocks, location: Location | None, *, split: b
     axes = new_axes(block.shape)
     value, zero = place(block, axes), numeral(0, "float32")
     bits, exponent = bitcast(value, "int32"), numeral(_EXPONENT, "int32")
+    dtype = "bfloat16" if block.dtype in FLOAT8 else block.dtype  # a cast to 8 bits takes many steps
     filling: list[Stmt] = []
 
     def piece(name: str, content: ElementExpr) -> Buffer:
-        added = new.add(f"{block.name}_{name}", block.dtype, block.shape, None)
+        added = new.add(f"{block.name}_{name}", dtype, block.shape, None)
         filling.append(assigned(axes, place(added, axes), content, location))
         return added
 
