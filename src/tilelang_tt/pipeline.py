@@ -8,8 +8,7 @@ the verifier, which checks that. `explain` shows the program after each.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -20,14 +19,15 @@ from tilelang_tt.codegen.code_kernel import print_code
 from tilelang_tt.codegen.compute import print_compute
 from tilelang_tt.codegen.dataflow import print_dataflow
 from tilelang_tt.codegen.host import host_program
+from tilelang_tt.codegen.writer_with_code import print_writer_with_code
 from tilelang_tt.compiled import PLAN_FILE, Compiled
 from tilelang_tt.diagnostics import ResourceError, UnsupportedError
 from tilelang_tt.frontend.lift_function import lift_function
-from tilelang_tt.frontend.tir.select_launches import count_launches, select_launches
+from tilelang_tt.frontend.tir.cut_out_code import CannotCutError
 from tilelang_tt.frontend.tir.with_all_launches import with_all_launches
 from tilelang_tt.ir.kernel import KernelSet
 from tilelang_tt.ir.layout import Role
-from tilelang_tt.ir.tensors_of_code import is_code
+from tilelang_tt.ir.tensors_of_code import codes_of, is_code
 from tilelang_tt.ir.text_kernel import kernel_text
 from tilelang_tt.ir.text_program import tile_text
 from tilelang_tt.ir.tile import Launch, TileProgram
@@ -56,7 +56,13 @@ from tilelang_tt.passes.c_tile.start_sums import start_sums
 from tilelang_tt.passes.code.lay_flat import lay_flat
 from tilelang_tt.passes.code.run_threads_in_turn import run_threads_in_turn
 from tilelang_tt.passes.code.wait_for_shared_blocks import wait_for_shared_blocks
-from tilelang_tt.passes.code.warn_of_scalar_code import Refusal, has_no_meaning, warn_of_scalar_code
+from tilelang_tt.passes.code.warn_of_scalar_code import (
+    NO_CODE,
+    Refusal,
+    ScalarCode,
+    has_no_meaning,
+    warn_of_scalar_code,
+)
 from tilelang_tt.passes.d_split.configure_tensor_accessors import configure_tensor_accessors
 from tilelang_tt.passes.d_split.insert_engine_calls import insert_engine_calls
 from tilelang_tt.passes.d_split.load_tables import load_tables
@@ -108,6 +114,7 @@ from tilelang_tt.passes.raise_elements.warn_of_rounds import warn_of_rounds
 from tilelang_tt.passes.raise_elements.zero_tensor_tails import zero_tensor_tails
 from tilelang_tt.passes.record import Kind, Pass, Stage, holding, verify
 from tilelang_tt.runtime.plan import SourceLine
+from tilelang_tt.scalar_code import Way, ways
 from tilelang_tt.version import __version__
 
 R, A, B, C, D, E = Stage
@@ -193,21 +200,23 @@ Result = tuple[TileProgram, tuple[KernelSet, ...]]
 def run_passes(func: Any, options: Options, snapshot: Snapshot) -> Result:
     """Every stage in order; `snapshot` sees the program after each.
 
-    Launches that the tile engines cannot carry out become scalar code: this is the only place that decides it.
+    What the tile engines cannot carry out becomes scalar code (`scalar_code.ways`).
     """
     steps: Steps = []
     func = with_all_launches(func)
 
-    def attempt(refused: Mapping[int, Refusal]) -> Result:
+    def attempt(func: Any, scalar_code: ScalarCode) -> Result:
         steps.clear()
-        return _run_or_whole(func, options, refused, steps)
+        result = _run_or_whole(func, options, scalar_code, steps)
+        warn_of_scalar_code(result[0], scalar_code)
+        return result
 
     try:
-        result = attempt({})
+        result = attempt(func, NO_CODE)
     except (UnsupportedError, ResourceError) as refusal:
         if not options.scalar_code or has_no_meaning(refusal):
             raise
-        result = _with_scalar_code(func, options, refusal, attempt)
+        result = _first_of(ways(func, refusal, options, _program), attempt, refusal)
     for (_, before), (name, _) in pairwise(steps):
         if name == raise_to_tiles.__name__ and isinstance(before, TileProgram):
             warn_of_rounds(before)
@@ -216,55 +225,46 @@ def run_passes(func: Any, options: Options, snapshot: Snapshot) -> Result:
     return result
 
 
-def _with_scalar_code(
-    func: Any, options: Options, refusal: Refusal, attempt: Callable[[Mapping[int, Refusal]], Result]
-) -> Result:
-    """The launches that are refused by themselves as scalar code; all of them, if the others then are refused too."""
-    count = max(1, count_launches(func))
-    found = {number: _refusal(select_launches(func, (number,)), options) for number in range(count) if count > 1}
-    refused = {number: one for number, one in found.items() if one is not None}
-    if 0 < len(refused) < count:
-        with suppress(UnsupportedError, ResourceError):
-            return attempt(refused)
-    try:
-        return attempt(dict.fromkeys(range(count), refusal))
-    except ResourceError as second:  # the tile engines fit more into L1: their refusal counts
-        raise (refusal if refusal.code == second.code else second) from None
+def _first_of(found: Iterator[Way], attempt: Callable[[Any, ScalarCode], Result], refusal: Refusal) -> Result:
+    """The first way that is not refused. What the last one says counts, but the tile engines fit more into L1."""
+    last: Refusal = refusal
+    for way in found:
+        try:
+            return attempt(*way)
+        except (UnsupportedError, ResourceError) as second:
+            last = second
+        except CannotCutError:
+            continue
+    raise (refusal if refusal.code == last.code else last) from None
 
 
-def _refusal(func: Any, options: Options) -> Refusal | None:
-    try:
-        _run_or_whole(func, options, {}, [])
-    except (UnsupportedError, ResourceError) as refusal:
-        if has_no_meaning(refusal):
-            raise
-        return refusal
-    return None
+def _program(func: Any, options: Options, scalar_code: ScalarCode) -> TileProgram:
+    return _run_or_whole(func, options, scalar_code, [])[0]
 
 
-def _run_or_whole(func: Any, options: Options, refused: Mapping[int, Refusal], steps: Steps) -> Result:
+def _run_or_whole(func: Any, options: Options, scalar_code: ScalarCode, steps: Steps) -> Result:
     """What the tile engines refuse only because statements were split, or raised to products, is left whole."""
 
     def note(name: str, state: State) -> None:
         steps.append((name, state))
 
     try:
-        return _run(func, options, refused, RAISING_PASSES, note)
+        return _run(func, options, scalar_code, RAISING_PASSES, note)
     except (UnsupportedError, ResourceError):
         names = {row.name for row in RAISING_PASSES if row not in WHOLE_STATEMENTS}
         if not any(name in names and state is not before for (_, before), (name, state) in pairwise(steps)):
             raise
         steps.clear()
-        return _run(func, options, refused, WHOLE_STATEMENTS, note)
+        return _run(func, options, scalar_code, WHOLE_STATEMENTS, note)
 
 
 def _run(
-    func: Any, options: Options, refused: Mapping[int, Refusal], raising: tuple[TilePass, ...], snapshot: Snapshot
+    func: Any, options: Options, scalar_code: ScalarCode, raising: tuple[TilePass, ...], snapshot: Snapshot
 ) -> Result:
-    """All passes; launches that are `refused` as scalar code."""
-    program = lift_function(func, options, {number: refusal.message for number, refusal in refused.items()})
+    """All passes, with what is refused as scalar code."""
+    program = lift_function(func, options, *scalar_code.reasons)
     verify(program, LIFTED)
-    snapshot("lift_code" if refused else "lift", program)
+    snapshot("lift_code" if scalar_code.whole else "lift", program)
     program = _through((*raising, *PLACING_PASSES), program, snapshot)
     steps: list[tuple[str, TileProgram]] = []  # of the way to write the program that fits
 
@@ -279,21 +279,20 @@ def _run(
     sets = split_device_kernel(program)
     snapshot("split_device_kernel", sets)
     for kernel_pass in KERNEL_PASSES:
-        if kernel_pass.of != (TILES,) or any(_kind(kernels.launch) is TILES for kernels in sets):
+        if kernel_pass.of != (TILES,) or any(TILES in kinds_of(kernels.launch) for kernels in sets):
             sets = tuple(_lowered(kernel_pass, kernels) for kernels in sets)
             snapshot(kernel_pass.name, sets)
-    warn_of_scalar_code(program, refused)
     return program, sets
 
 
-def _kind(launch: Launch) -> Kind:
-    return CODE if is_code(launch) else TILES
+def kinds_of(launch: Launch) -> set[Kind]:
+    return {CODE} if is_code(launch) else {TILES, CODE} if codes_of(launch) else {TILES}
 
 
 def _through(
     passes: tuple[TilePass, ...], program: TileProgram, snapshot: Callable[[str, TileProgram], None]
 ) -> TileProgram:
-    kinds = set(map(_kind, program.launches))
+    kinds = {kind for launch in program.launches for kind in kinds_of(launch)}
     for tile_pass in passes:
         if kinds.isdisjoint(tile_pass.of):
             continue
@@ -304,11 +303,11 @@ def _through(
 
 
 def _lowered(kernel_pass: Pass[KernelSet], kernels: KernelSet) -> KernelSet:
-    kind = _kind(kernels.launch)
-    if kind not in kernel_pass.of:
+    kinds = kinds_of(kernels.launch)
+    if kinds.isdisjoint(kernel_pass.of):
         return kernels
     kernels = kernel_pass(kernels)
-    verify(kernels, kernel_pass.ensures if kind is TILES else (LIMITS, VARIABLES))
+    verify(kernels, kernel_pass.ensures if TILES in kinds else (LIMITS, VARIABLES))
     return kernels
 
 
@@ -342,7 +341,8 @@ def print_files(program: TileProgram, sets: tuple[KernelSet, ...]) -> dict[str, 
             file = f"{prefix}{kernel.role.value}.cpp"
             title = f"{kernel.role.value} of '{kernels.launch.name}' for {program.options.chip.title}"
             if has_code(kernel):
-                printer = print_code(kernel, file, title, kernels)
+                print_kernel = print_code if is_code(kernels.launch) else print_writer_with_code
+                printer = print_kernel(kernel, file, title, kernels)
             elif kernel.role is Role.COMPUTE:
                 printer = print_compute(kernel, file, title, program.options)
             else:

@@ -398,3 +398,23 @@ def test_a_table_beside_blocks_that_fill_l1() -> None:
     a, n = random(4, rows, D, dtype=torch.float32), torch.zeros(4096, dtype=torch.int32)
     n[0], n[1] = 3, 1
     assert torch.equal(kernel(a, n), a[[3, 1]])
+
+
+def test_the_length_of_a_loop_is_taken_once() -> None:
+    """A loop that changes what its length was computed from makes as many rounds as it would have made."""
+
+    @T.prim_func
+    def main(X: T.Tensor((32, 32), "float32"), Y: T.Tensor((32, 32), "float32")):
+        with T.Kernel(1, threads=128):
+            left = T.alloc_var("int32", init=4)
+            x = T.alloc_shared((32, 32), "float32")
+            T.copy(X, x)
+            for _ in T.serial(left):
+                left = left - 1
+                for i, j in T.Parallel(32, 32):
+                    x[i, j] = x[i, j] + T.cast(left, "float32")
+            T.copy(x, Y)
+
+    x, y = torch.zeros(32, 32), torch.zeros(32, 32)
+    tilelang.compile(main, target="tenstorrent")(x, y)
+    assert torch.equal(y, torch.full((32, 32), 6.0))

@@ -1,4 +1,4 @@
-"""Sixteen kernels, every stage and every file, as text a reviewer can read. `make golden` rewrites them.
+"""Nineteen kernels, every stage and every file, as text a reviewer can read. `make golden` rewrites them.
 
 Each folder holds `kernel.py` (one PrimFunc and its TARGET), `stages/` (the program after each pass; `order.txt` lists
 them) and the five generated files. A golden says what the compiler wrote; that it is right is said by the same kernel's
@@ -106,6 +106,13 @@ def chunk_states(k: torch.Tensor) -> torch.Tensor:
     return (chunks.cumsum(0) - chunks).reshape(k.shape)
 
 
+def first_drop(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    scores = a @ b
+    rows = scores.reshape(*scores.shape[:1], -1, 64)
+    falls = torch.nn.functional.pad(rows[..., :-1] >= rows[..., 1:], (0, 1), value=True)
+    return (rows * falls.double().argmax(-1, keepdim=True)).reshape(scores.shape)
+
+
 MEANINGS: dict[str, Callable[..., torch.Tensor]] = {
     "gemm": lambda a, b: a @ b,
     "gemm_dynamic": lambda a, b: a @ b,
@@ -113,6 +120,7 @@ MEANINGS: dict[str, Callable[..., torch.Tensor]] = {
     "gemm_transposed": lambda a, b: a.T @ b.T,
     "sum_of_parts": lambda p: p.sum(0),
     "split_k": lambda a, b: a @ b,
+    "first_drop": first_drop,
     "softmax": lambda x: torch.softmax(x, 1),
     "rms_norm": lambda x, w: torch.nn.functional.rms_norm(x, (256,), w, 1e-6),
     "flash_attention": attention,

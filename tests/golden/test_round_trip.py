@@ -12,13 +12,11 @@ from test_golden import HERE, KERNELS, load
 from tilelang.backend.target import determine_target
 
 from tilelang_tt.ir.kernel import KernelSet
-from tilelang_tt.ir.tensors_of_code import is_code
 from tilelang_tt.ir.text_kernel import kernel_text, parse_kernels
 from tilelang_tt.ir.text_program import parse_tile, tile_text
 from tilelang_tt.ir.tile import TileProgram
 from tilelang_tt.passes.d_split.split_device_kernel import split_device_kernel
-from tilelang_tt.passes.record import Kind
-from tilelang_tt.pipeline import KERNEL_PASSES, TILE_PASSES, print_files, run_passes
+from tilelang_tt.pipeline import KERNEL_PASSES, TILE_PASSES, kinds_of, print_files, run_passes
 from tilelang_tt.target import options_of
 
 Sets = tuple[KernelSet, ...]
@@ -35,15 +33,15 @@ def stages(name: str) -> list[tuple[str, TileProgram | Sets]]:
 
 def finished(program: TileProgram, sets: Sets | None, after: str) -> dict[str, str]:
     """The files, from the program (or its kernels) as a pass leaves it."""
-    kind = Kind.CODE if any(is_code(launch) for launch in program.launches) else Kind.TILES
+    kinds = {kind for launch in program.launches for kind in kinds_of(launch)}
     done = sets is None and after in ("lift", "lift_code")
     for step in TILE_PASSES if sets is None else ():
-        program = step(program) if done and kind in step.of else program
+        program = step(program) if done and not kinds.isdisjoint(step.of) else program
         done = done or step.name == after
     done = sets is None or after == "split_device_kernel"
     sets = split_device_kernel(program) if sets is None else sets
     for kernel_step in KERNEL_PASSES:
-        sets = tuple(map(kernel_step, sets)) if done and kind in kernel_step.of else sets
+        sets = tuple(map(kernel_step, sets)) if done and not kinds.isdisjoint(kernel_step.of) else sets
         done = done or kernel_step.name == after
     return print_files(program, sets)
 

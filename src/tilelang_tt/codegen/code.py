@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import PurePath
 
 from tilelang_tt.codegen.code_support import needed
 from tilelang_tt.codegen.code_tensors import TensorPrinter
-from tilelang_tt.codegen.code_values import ValuePrinter, bytes_of, flat_index, is_half, value_type, word_type
+from tilelang_tt.codegen.code_values import ValuePrinter, flat_index, is_half, value_type, word_type
 from tilelang_tt.codegen.cpp import Printer, in_comment
 from tilelang_tt.formats import is_float
 from tilelang_tt.ir import scalar
-from tilelang_tt.ir.buffers import Buffer, Memory, Tensor
+from tilelang_tt.ir.buffers import Buffer, Tensor
 from tilelang_tt.ir.code import (
     Check,
     Code,
@@ -33,27 +32,9 @@ from tilelang_tt.ir.code import (
     While,
     places,
 )
+from tilelang_tt.ir.code_room import LINE_ROOM, aligned, bytes_of, is_variable
 from tilelang_tt.ir.fields import walk
 from tilelang_tt.ir.layout import TensorLayout
-
-ALIGNED = 64  # of blocks in L1
-LINE_ROOM = 320  # bytes of L1 for each tensor: `Elements::room`
-
-
-def room_of(code: Code, tensors: int) -> int:
-    """Bytes of L1 that scalar code needs."""
-    blocks = [block for block in code.blocks if not is_variable(code, block)]
-    return sum(_aligned(bytes_of(block)) for block in blocks) + tensors * LINE_ROOM
-
-
-def is_variable(code: Code, block: Buffer) -> bool:
-    """Whether a block is a variable of the C++ program: one element, and no other name for its bytes."""
-    shared = any(block in pair for pair in code.views)
-    return math.prod(block.shape) == 1 and block.memory is not Memory.SHARED and not shared
-
-
-def _aligned(size: int) -> int:
-    return -(-size // ALIGNED) * ALIGNED
 
 
 class CodePrinter:
@@ -76,7 +57,7 @@ class CodePrinter:
             if is_variable(self.code, block):
                 continue
             places[block] = place
-            place += _aligned(bytes_of(block))
+            place += aligned(bytes_of(block))
         for block in (*places, *views):
             name, word = self.printer.identifier(block.name), word_type(block.dtype)
             self.names[block] = name
@@ -279,5 +260,5 @@ def _returns(body: tuple[CodeStmt, ...]) -> bool:
     return any(isinstance(stmt, Jump) and stmt.kind == "return" for stmt in walk(body))
 
 
-def support(values: ValuePrinter) -> list[str]:
-    return "\n\n".join(needed(values.used)).split("\n")
+def support(used: Iterable[str]) -> list[str]:
+    return "\n\n".join(needed(used)).split("\n")

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tilelang_tt.codegen.code import LINE_ROOM, CodePrinter, support
+from tilelang_tt.codegen.code import CodePrinter, support
 from tilelang_tt.codegen.code_rounding import ROUNDINGS
 from tilelang_tt.codegen.code_support import ALIASES, SUPPORT
 from tilelang_tt.codegen.cpp import Printer, in_comment
 from tilelang_tt.ir.buffers import Tensor
 from tilelang_tt.ir.cb import CbCall
 from tilelang_tt.ir.code import Code, places
+from tilelang_tt.ir.code_room import LINE_ROOM
 from tilelang_tt.ir.fields import walk
 from tilelang_tt.ir.kernel import ArgKind, For, Kernel, KernelSet, KernelStmt, Let
 from tilelang_tt.ir.movement import Barrier
 from tilelang_tt.ir.scalar import int_value
 
-_SUPPORT = "// support"
+SUPPORT_HERE = "// support"
+SUPPORT_NAMES = frozenset((*SUPPORT, *ALIASES, *ROUNDINGS.values()))
 # The SDK compiles kernels with -ffast-math.
-_OPTIONS = '#pragma GCC optimize("no-fast-math", "no-strict-aliasing")  // IEEE 754; blocks may be seen as other types'
+OPTIONS = '#pragma GCC optimize("no-fast-math", "no-strict-aliasing")  // IEEE 754; blocks may be seen as other types'
 
 
 def print_code(kernel: Kernel, file: str, title: str, kernels: KernelSet) -> Printer:
@@ -31,7 +33,7 @@ class _CodeKernel(Printer):
     def __init__(self, file: str, kernel: Kernel, kernels: KernelSet) -> None:
         super().__init__(file)
         self.kernel = kernel
-        self.reserved |= {*SUPPORT, *ALIASES, *ROUNDINGS.values()}
+        self.reserved |= SUPPORT_NAMES
         self.accessors: dict[Tensor, tuple[str, str]] = {}  # names of what knows where the pages of a tensor are
         codes = [stmt for stmt in walk(kernel.body) if isinstance(stmt, Code)]
         layouts = {tensor: kernels.program.layouts[tensor] for tensor in kernel.tensors}
@@ -42,7 +44,7 @@ class _CodeKernel(Printer):
     def file_of(self, title: str) -> None:
         self.line(f"// {title}: scalar code, element by element.")
         self.line(f"// {in_comment(self.code.code.why)}")
-        self.line(_OPTIONS)
+        self.line(OPTIONS)
         self.line("#include <cmath>")
         self.line("#include <cstdint>")
         self.line('#include "api/dataflow/dataflow_api.h"')
@@ -52,12 +54,12 @@ class _CodeKernel(Printer):
         what = f"{cb.pages * cb.page_bytes} bytes for lines of tensors and for blocks"
         self.line(f"constexpr uint32_t {self.cbs[cb]} = tt::CBIndex::c_{cb.id};  // {what}")
         self.line()
-        self.line(_SUPPORT)
+        self.line(SUPPORT_HERE)
         self.line()
         with self.block("void kernel_main()"):
             self.arguments()
             self.body(self.kernel.body)
-        self.insert_support()
+        insert_support(self, [self.code])
 
     def arguments(self) -> None:
         for number, arg in enumerate(self.kernel.args):
@@ -108,14 +110,15 @@ class _CodeKernel(Printer):
             elif isinstance(stmt, Barrier):
                 self.line(f"{stmt.kind.value}();")
 
-    def insert_support(self) -> None:
-        """What the body calls goes before it; lines behind it move down."""
-        at = self.lines.index(_SUPPORT)
-        texts = support(self.code.values)
-        if self.code.prints:
-            texts = ['#include "api/debug/dprint.h"', "", *texts]
-        self.lines[at : at + 1] = texts
-        self.source_map = [replace(entry, line=entry.line + len(texts) - 1) for entry in self.source_map]
+
+def insert_support(printer: Printer, codes: list[CodePrinter]) -> None:
+    """What the body calls goes before it; lines behind it move down."""
+    at = printer.lines.index(SUPPORT_HERE)
+    texts = support(name for code in codes for name in code.values.used)
+    if any(code.prints for code in codes):
+        texts = ['#include "api/debug/dprint.h"', "", *texts]
+    printer.lines[at : at + 1] = texts
+    printer.source_map = [replace(entry, line=entry.line + len(texts) - 1) for entry in printer.source_map]
 
 
 def is_code(kernel: Kernel) -> bool:

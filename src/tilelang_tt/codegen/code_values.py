@@ -14,7 +14,6 @@ from tilelang_tt.codegen.code_math import MATH, MATH_ALIASES
 from tilelang_tt.codegen.code_rounding import ROUNDINGS
 from tilelang_tt.diagnostics import UnsupportedError
 from tilelang_tt.formats import element_bits, is_float
-from tilelang_tt.ir.buffers import Buffer
 from tilelang_tt.ir.code import Constant, Name, Op, Place, Value
 from tilelang_tt.ir.interpret_numbers import as_type
 from tilelang_tt.ir.scalar import Var
@@ -326,8 +325,3 @@ def flat_index(place: Place, text: Callable[[Value, int], str], extents: list[st
         result = "" if result.startswith("0 *") else f"{result} + "
         result += text(index, 7)
     return result
-
-
-def bytes_of(block: Buffer) -> int:
-    """Bytes of a block in L1."""
-    return -(-math.prod(block.shape) * element_bits(block.dtype) // 8)

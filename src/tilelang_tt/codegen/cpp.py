@@ -223,6 +223,7 @@ class Printer:
             blocks = f"{cb.depth} blocks of " if cb.depth > 1 else ""
             note = ", first rows only" if cb.first_row else ", several blocks of compute's own" if cb.pool else ""
             what = f"{blocks}{cb.shape[0]} x {cb.shape[1]} tiles, {cb.format}{note}"
+            what = f"{cb.bytes} bytes for lines of tensors and blocks of scalar code" if cb.is_scratch else what
             what = f"no data: a word of the {cb.producer.value} for the {cb.consumer.value}" if cb.is_word else what
             self.line(f"constexpr uint32_t {self.cbs[cb]} = tt::CBIndex::c_{cb.id};  // {what}")
             for block in cb.pool if cb.shares is None else ():

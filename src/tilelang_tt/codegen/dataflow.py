@@ -135,19 +135,21 @@ _ROWS: tuple[tuple[type, str], ...] = ((ReadRow, _READ_ROW), (ZeroRow, _ZERO_ROW
 
 
 def print_dataflow(kernel: Kernel, file: str, title: str) -> Printer:
-    printer = _Dataflow(file)
+    printer = Dataflow(file)
     printer.file_of(kernel, title)
     return printer
 
 
-class _Dataflow(Printer):
+class Dataflow(Printer):
     def __init__(self, file: str) -> None:
         super().__init__(file)
         self.tile_bytes: dict[Cb, str] = {}
         self.accessor_names: dict[Tensor, str] = {}
+        self.accessor_args: dict[Tensor, str] = {}
 
     def file_of(self, kernel: Kernel, title: str) -> None:
-        self.line(f"// {title}: {_PURPOSE[kernel.role]}.")
+        self.line(f"// {title}: {self.purpose(kernel)}.")
+        self.includes()
         self.line("#include <cstdint>")
         self.line('#include "api/dataflow/dataflow_api.h"')
         self.line()
@@ -175,24 +177,40 @@ class _Dataflow(Printer):
         self.helpers(kernel)
         if cbs:
             self.line()
+        self.support()
+        self.main(kernel, cbs)
+
+    def main(self, kernel: Kernel, cbs: list[Cb]) -> None:
         with self.block("void kernel_main()"):
             self.runtime_args(kernel)
             if kernel.args:
                 self.line()
             self.accessors(kernel)
-            for cb in (cb for cb in cbs if not cb.is_word):
+            for cb in (cb for cb in cbs if not cb.is_word and not cb.is_scratch):
                 self.tile_bytes[cb] = self.identifier(f"{cb.name}_tile_bytes")
                 self.line(f"constexpr uint32_t {self.tile_bytes[cb]} = get_tile_size({self.cbs[cb]});")
             if kernel.body:
                 self.line()
             self.body(kernel.body)
 
+    def purpose(self, kernel: Kernel) -> str:
+        return _PURPOSE[kernel.role]
+
+    def includes(self) -> None:
+        """What a kernel needs beside the SDK's own header, and before it."""
+
+    def support(self) -> None:
+        """Functions that statements of the kernel call."""
+
+    def accessor_name(self, tensor: Tensor) -> str:
+        return tensor.name
+
     def accessors(self, kernel: Kernel) -> None:
         """One TensorAccessor per tensor; their compile-time arguments follow each other."""
         offset = "0"
         for tensor in kernel.tensors:
-            args, name = self.identifier(f"{tensor.name}_args"), self.identifier(tensor.name)
-            self.accessor_names[tensor] = name
+            args, name = self.identifier(f"{tensor.name}_args"), self.identifier(self.accessor_name(tensor))
+            self.accessor_names[tensor], self.accessor_args[tensor] = name, args
             self.line(f"constexpr auto {args} = TensorAccessorArgs<{offset}>();")
             self.line(f"const auto {name} = TensorAccessor({args}, {self.addresses[tensor]});")
             offset = f"{args}.next_compile_time_args_offset()"

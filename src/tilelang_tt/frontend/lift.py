@@ -12,12 +12,13 @@ declared. `tir/` holds the rewrites from TIR to TIR that run before.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
 
 from tvm import tirx
 
 from tilelang_tt.compiled import Decision
 from tilelang_tt.diagnostics import Location, UnsupportedError, warn
+from tilelang_tt.frontend.code.lift_piece import lift_piece
 from tilelang_tt.frontend.lift_data_conditions import Predicate, computed_cells, is_data, steering_cells, truth_of
 from tilelang_tt.frontend.lift_expression import operator
 from tilelang_tt.frontend.lift_parallel import lift_parallel
@@ -26,12 +27,14 @@ from tilelang_tt.frontend.lift_tile_operations import TILE_OPERATIONS
 from tilelang_tt.frontend.refuse_gpu_code import (
     HARMLESS,
     NOT_CHECKED,
+    is_piece,
     location_of,
     macro_note,
     refuse_gpu_code,
     thread_index,
 )
-from tilelang_tt.frontend.scope import Scope
+from tilelang_tt.frontend.scope import Scope, numbered
+from tilelang_tt.frontend.tir.cut_out_code import Piece
 from tilelang_tt.frontend.tir.expand_any_of import expand_any_of
 from tilelang_tt.frontend.tir.expand_cp_async import expand_cp_async
 from tilelang_tt.frontend.tir.expand_row_copies import expand_row_copies
@@ -44,6 +47,7 @@ from tilelang_tt.frontend.tir.sequence_warp_groups import IN_TEXT_ORDER, ROUND_B
 from tilelang_tt.frontend.tir.with_all_launches import with_all_launches
 from tilelang_tt.frontend.tir.with_plain_indices import with_plain_indices
 from tilelang_tt.ir import scalar
+from tilelang_tt.ir.fields import walk
 from tilelang_tt.ir.scalar import Expr, Var
 from tilelang_tt.ir.tile import (
     Branch,
@@ -83,19 +87,20 @@ _STEPS = (
 _OPERATIONS = TILE_OPERATIONS | REDUCER_OPERATIONS
 
 
-def lift(func: tirx.PrimFunc, options: Options) -> TileProgram:
-    """The tile program of a function as the user wrote it."""
+def lift(func: tirx.PrimFunc, options: Options, pieces: Sequence[tuple[Piece, str]] = ()) -> TileProgram:
+    """The tile program of a function as the user wrote it; `pieces` were cut out of it, for the reasons beside them."""
     func = expand_cp_async(sequence_warp_groups(expand_row_copies(with_plain_indices(with_all_launches(func)))))
     refuse_gpu_code(func)
     for step in _STEPS:
         func = step(func)
-    return _Lifter(func, options).program()
+    return _Lifter(func, options, pieces).program()
 
 
 class _Lifter:
-    def __init__(self, func: tirx.PrimFunc, options: Options) -> None:
+    def __init__(self, func: tirx.PrimFunc, options: Options, pieces: Sequence[tuple[Piece, str]]) -> None:
         self.func = func
         self.options = options
+        self.pieces = pieces
         self.scope = Scope(func, options)
 
     def program(self) -> TileProgram:
@@ -260,12 +265,21 @@ class _Lifter:
         stages = max(0, int(stmt.annotations.get("num_stages", 0)))
         with self.scope.loop(stmt, location) as extent:
             body = self.body(stmt.body)
-        return (Loop(stmt.loop_var, extent, body, stages, location),)
+        changing = {inner.var for inner in walk(body) if isinstance(inner, Set)}
+        if changing.isdisjoint(scalar.variables(extent)):
+            return (Loop(stmt.loop_var, extent, body, stages, location),)
+        count = scalar.var(self.scope.unique(f"{stmt.loop_var.name}_rounds"))  # as many as there are at first
+        self.scope.signed.add(count)
+        return Set(count, extent, location), Loop(stmt.loop_var, count, body, stages, location)
 
     def evaluate(self, stmt: tirx.Stmt, location: Location | None) -> tuple[Stmt, ...]:
         call = stmt.value
         if not isinstance(call, tirx.Call):
             return ()  # a bare value does nothing
+        if is_piece(call):
+            piece, why = self.pieces[int(call.args[1])]
+            numbers = [self.scope.expr(arg, location) for arg in call.args[2:]]
+            return (lift_piece(self.scope, piece, numbers, why),)
         op = operator(call)
         if op in HARMLESS:
             self.scope.decisions.append(Decision("lift", op, HARMLESS[op], location))
@@ -282,13 +296,6 @@ class _Lifter:
             help="supported tile operations: T.copy, T.transpose, T.fill, T.clear, T.gemm, T.reduce_*, T.cumsum, "
             "T.Parallel",
         )
-
-
-def numbered(launches: list[Launch]) -> list[Launch]:
-    """Give the launches of one function different names."""
-    if len(launches) == 1:
-        return launches
-    return [replace(launch, name=f"{launch.name}_{number}") for number, launch in enumerate(launches)]
 
 
 def _grid_extents(func: tirx.PrimFunc) -> list[Expr]:

@@ -15,11 +15,12 @@ from dataclasses import replace
 
 from tvm import tirx
 
-from tilelang_tt.diagnostics import Location
+from tilelang_tt.diagnostics import Location, UnsupportedError
 from tilelang_tt.frontend.lift_expression import operator
 from tilelang_tt.frontend.scope import Scope
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.buffers import Buffer
+from tilelang_tt.ir.code import Code
 from tilelang_tt.ir.elements import Access, value_type
 from tilelang_tt.ir.fields import children, with_children
 from tilelang_tt.ir.generic import assigned, copied, copied_block, new_axes, place
@@ -116,6 +117,13 @@ class Predicate:
         self.scope.partly_written |= dict.fromkeys(changed)  # old contents are read, whether there are any or not
         if nested := children(stmt):
             yield with_children(stmt, tuple(self.under(body, when=when) for body in nested))
+        elif isinstance(stmt, Code):
+            raise UnsupportedError(
+                "TT138",
+                "a number that is computed on the chip controls a branch with scalar code in it",
+                location=self.scope.location,
+                help="read the number from a tensor parameter",
+            )
         elif not changed and not to_tensor:
             yield stmt
         elif isinstance(stmt, Each):

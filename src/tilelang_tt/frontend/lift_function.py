@@ -1,7 +1,9 @@
-"""Lift a function: launches that the tile engines refuse as scalar code, all others as tiles.
+"""Lift a function: what the tile engines refuse as scalar code, all the rest as tiles.
 
 before   with T.Kernel(8, 8): T.gemm(...)             after    Launch main_0: Loop k: ... ; Gemm C += A_s @ B_s
          with T.Kernel(64): T.atomic_add(...)                  Launch main_1: Code because ...
+
+A launch is scalar code as a whole, or statements in it are (`cut_out_code`).
 """
 
 from __future__ import annotations
@@ -11,25 +13,39 @@ from dataclasses import replace
 
 from tvm import tirx
 
+from tilelang_tt.diagnostics import Location
 from tilelang_tt.frontend.code.lift_code import lift_code
 from tilelang_tt.frontend.lift import lift
+from tilelang_tt.frontend.tir.cut_out_code import cut_out_code
+from tilelang_tt.frontend.tir.expand_row_copies import expand_row_copies
 from tilelang_tt.frontend.tir.select_launches import count_launches, select_launches
+from tilelang_tt.frontend.tir.with_plain_indices import with_plain_indices
 from tilelang_tt.ir import fields
 from tilelang_tt.ir.buffers import Tensor
 from tilelang_tt.ir.code import Code
 from tilelang_tt.ir.tile import Launch, ScalarParam, TileProgram
 from tilelang_tt.options import Options
 
+Reasons = Mapping[Location, str]  # lines of statements, and why they are refused
 
-def lift_function(func: tirx.PrimFunc, options: Options, refused: Mapping[int, str]) -> TileProgram:
-    """`refused`: the numbers of the launches that become scalar code, and why."""
+
+def lift_function(
+    func: tirx.PrimFunc, options: Options, refused: Mapping[int, str], cuts: Mapping[int, Reasons]
+) -> TileProgram:
+    """`refused`: the numbers of the launches that become scalar code, and why; `cuts`: those of which parts do."""
+    if cuts:
+        func, pieces = cut_out_code(expand_row_copies(with_plain_indices(func)), cuts)
+    else:
+        pieces = ()
+    reasons = [next(why for line, why in cuts[piece.launch].items() if line in piece.lines) for piece in pieces]
     if not refused:
-        return lift(func, options)
+        return lift(func, options, list(zip(pieces, reasons, strict=True)))
     numbers = range(max(1, count_launches(func)))
     code = _with_reasons(lift_code(select_launches(func, refused), options, ""), [refused[n] for n in sorted(refused)])
     if set(refused) == set(numbers):
         return code
-    tiles = lift(select_launches(func, [number for number in numbers if number not in refused]), options)
+    kept = [number for number in numbers if number not in refused]
+    tiles = lift(select_launches(func, kept), options, list(zip(pieces, reasons, strict=True)))
     return _joined(tiles, code, [number in refused for number in numbers])
 
 

@@ -88,6 +88,7 @@ HARMLESS: dict[str, str] = {
     "tl.pdl_sync": "dependent launch ignored: kernels run one after another",
 }
 
+PIECE = "tilelang_tt_scalar_code"  # what `cut_out_code` calls in place of statements
 NOT_CHECKED = ("tl.device_assert", "tl.device_assert_with_msg")  # of these the user is warned
 
 
@@ -152,10 +153,14 @@ def _check_expression(
     for node in scalar.nodes(expr):
         if isinstance(node, tirx.Var) and node in threads:
             raise thread_index(str(node.name), location, notes)
-        op = str(getattr(node.op, "name", "")) if isinstance(node, tirx.Call) else ""
+        op = str(getattr(node.op, "name", "")) if isinstance(node, tirx.Call) and not is_piece(node) else ""
         for prefix, what, instead in GPU_ONLY if op not in HARMLESS else ():
             if op.startswith(prefix):
                 raise UnsupportedError("TT102", f"{op} is {what}", location=location, notes=notes, help=instead)
+
+
+def is_piece(call: tirx.Call) -> bool:
+    return bool(len(call.args)) and isinstance(call.args[0], tirx.StringImm) and str(call.args[0].value) == PIECE
 
 
 def _is_thread_index(expr: tirx.PrimExpr) -> bool:

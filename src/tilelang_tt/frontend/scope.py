@@ -25,7 +25,7 @@ from tilelang_tt.ir.buffers import Buffer, Memory, Read, Tensor, unique_name
 from tilelang_tt.ir.elements import Access, ElementExpr, Number, Scalar, value_type
 from tilelang_tt.ir.scalar import Expr, Var
 from tilelang_tt.ir.scalar_forms import row_major_number
-from tilelang_tt.ir.tile import Axis, ScalarParam
+from tilelang_tt.ir.tile import Axis, Launch, ScalarParam
 from tilelang_tt.ir.views import same_shape
 from tilelang_tt.ops.expressions import apply, numeral
 from tilelang_tt.options import Options
@@ -152,7 +152,7 @@ class Scope:
     def other_shapes(self, owner: tirx.Buffer) -> list[tirx.Buffer]:
         """Buffers that are the elements of another one, in the same order."""
         others = [buffer for buffer in self.accessed.get(owner.data, ()) if not buffer.same_as(owner)]
-        return [buffer for buffer in others if buffer.dtype == owner.dtype and _compact(buffer) and _compact(owner)]
+        return [buffer for buffer in others if buffer.dtype == owner.dtype and _same_order(buffer, owner)]
 
     def reshape_tensor(self, buffer: tirx.Buffer, tensor: Tensor) -> None:
         for other in self.other_shapes(buffer):
@@ -290,6 +290,13 @@ class Scope:
         return buffer in self.cells and buffer not in self.own
 
 
+def numbered(launches: list[Launch]) -> list[Launch]:
+    """Give the launches of one function different names."""
+    if len(launches) == 1:
+        return launches
+    return [replace(launch, name=f"{launch.name}_{number}") for number, launch in enumerate(launches)]
+
+
 def check_strides(func: tirx.PrimFunc, buffer: tirx.Buffer) -> None:
     """The host knows how a tensor lies (T.StridedTensor); kernels see its elements, and no strides."""
     sizes = {var for other in func.buffer_map.values() for extent in other.shape for var in scalar.variables(extent)}
@@ -337,6 +344,11 @@ def _accessed(body: tirx.Stmt) -> dict[Var, dict[tirx.Buffer, None]]:
     for access in scalar.nodes(body, tirx.BufferLoad, tirx.BufferStore):
         found.setdefault(access.buffer.data, {})[access.buffer] = None
     return found
+
+
+def _same_order(one: tirx.Buffer, other: tirx.Buffer) -> bool:
+    plain = not len(one.strides) and not len(other.strides)
+    return (plain and same_shape(tuple(one.shape), tuple(other.shape))) or (_compact(one) and _compact(other))
 
 
 def _compact(buffer: tirx.Buffer) -> bool:

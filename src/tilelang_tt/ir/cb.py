@@ -38,6 +38,7 @@ class Cb:
     first_row: bool = False  # only the first row of its tiles is there
     pool: tuple[PoolBlock, ...] = ()  # compute's own blocks that lie in it, if there are several
     is_word: bool = False  # it only says that reader or writer has come to a place: its page is never filled
+    is_scratch: bool = False  # room for scalar code: its blocks, and lines of the tensors it uses
 
     @property
     def pages(self) -> int:

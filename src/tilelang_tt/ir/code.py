@@ -20,7 +20,7 @@ from typing import Literal
 from tilelang_tt.diagnostics import Location
 from tilelang_tt.ir.buffers import Buffer, Memory, Tensor
 from tilelang_tt.ir.fields import BODY, DEFINES, OWN, READ, WRITE, walk
-from tilelang_tt.ir.scalar import Var
+from tilelang_tt.ir.scalar import Expr, Var
 
 # --- values ---------------------------------------------------------------------------------------
 
@@ -193,10 +193,19 @@ CodeStmt = For | While | If | Jump | Let | Put | Update | Threads | Barrier | Sh
 
 
 @dataclass(frozen=True)
-class Code:
-    """A statement of a tile program that the reader's core carries out alone.
+class Input:
+    """A number of the tile program, under the name that scalar code has for it."""
 
-    Blocks in `views` are the bytes of another one under another shape or type.
+    var: Var = field(metadata=DEFINES)
+    value: Expr
+
+
+@dataclass(frozen=True)
+class Code:
+    """A statement of a tile program that the writer's processor carries out alone.
+
+    It has no block in common with the statements around it: tensors hand them over. Blocks in `views` are the bytes of
+    another one under another shape or type.
     """
 
     body: tuple[CodeStmt, ...] = field(metadata=OWN)
@@ -204,6 +213,7 @@ class Code:
     views: tuple[tuple[Buffer, Buffer], ...] = ()  # (the view, the block whose bytes it shows)
     why: str = ""  # why it is no tile operation
     location: Location | None = None
+    inputs: tuple[Input, ...] = ()
 
 
 def is_shared(stmt: CodeStmt) -> bool:

@@ -142,6 +142,10 @@ class _Machine:
         for stmt in body:
             self.step(stmt)
 
+    def code(self, code: Code) -> None:
+        values = self.values | {one.var: self.number(one.value) for one in code.inputs}
+        run_code(code, self.read, values, None if self.stores is None else self.noted)
+
     def step(self, stmt: Stmt) -> None:
         self.stmt = stmt
         match stmt:
@@ -158,7 +162,7 @@ class _Machine:
             case Each():
                 self.each(stmt)
             case Code():
-                run_code(stmt, self.read, self.values, None if self.stores is None else self.noted)
+                self.code(stmt)
             case Copy():
                 self.copy(stmt)
             case Load():

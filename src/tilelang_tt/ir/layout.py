@@ -180,6 +180,11 @@ class Stream:
         """Owned by the compute kernel alone."""
         return self.producer is Role.COMPUTE and self.consumer is Role.COMPUTE
 
+    @property
+    def is_scratch(self) -> bool:
+        """Room for scalar code, which the writer carries out."""
+        return self.producer is Role.WRITER and self.consumer is Role.WRITER
+
 
 @dataclass(frozen=True)
 class Pool:

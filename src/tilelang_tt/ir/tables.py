@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.buffers import Read, Tensor
+from tilelang_tt.ir.code import Code
 from tilelang_tt.ir.fields import children, expressions, walk
 from tilelang_tt.ir.layout import Role
 from tilelang_tt.ir.scalar import Var
@@ -74,4 +75,4 @@ class _Needed:
         if isinstance(stmt, Load):
             stream = self.launch.streams[stmt.dst]
             return self.role is stream.producer or (self.role is stream.consumer and not stream.once)
-        return self.role is (Role.WRITER if isinstance(stmt, Store) else Role.COMPUTE)
+        return self.role is (Role.WRITER if isinstance(stmt, Store | Code) else Role.COMPUTE)

@@ -7,18 +7,30 @@ from tilelang_tt.ir import scalar
 from tilelang_tt.ir.buffers import Tensor
 from tilelang_tt.ir.code import Code, used_tensors
 from tilelang_tt.ir.fields import walk
-from tilelang_tt.ir.tile import Launch, TileProgram
+from tilelang_tt.ir.tile import Launch, Store, TileProgram
 
 
 def is_code(launch: Launch) -> bool:
-    return any(isinstance(stmt, Code) for stmt in launch.body)
+    """Whether a launch is scalar code as a whole."""
+    return len(launch.body) == 1 and isinstance(launch.body[0], Code)
+
+
+def codes_of(launch: Launch) -> list[Code]:
+    return [stmt for stmt in walk(launch.body) if isinstance(stmt, Code)]
+
+
+def stored_params(launch: Launch) -> set[int]:
+    """Parameters that tile operations or scalar code write."""
+    stores = {stmt.dst.tensor.param for stmt in walk(launch.body) if isinstance(stmt, Store)}
+    codes = (used_tensors(code) for code in codes_of(launch))
+    return stores | {tensor.param for used in codes for tensor, written in used.items() if written}
 
 
 def used_by_code(program: TileProgram) -> dict[Tensor, bool]:
     """Tensors, and views of them; whether it writes some of their elements."""
     found: dict[Tensor, bool] = {}
-    for stmt in (stmt for launch in program.launches for stmt in walk(launch.body)):
-        for tensor, written in used_tensors(stmt).items() if isinstance(stmt, Code) else ():
+    for code in (code for launch in program.launches for code in codes_of(launch)):
+        for tensor, written in used_tensors(code).items():
             found[tensor] = found.get(tensor, False) or written
     return found
 

@@ -33,7 +33,7 @@ from typing import Any
 
 from tilelang_tt.ir import code, scalar
 from tilelang_tt.ir.buffers import Buffer, Memory, Tensor
-from tilelang_tt.ir.code import Code, CodeStmt, Constant, Name, Op, Place, Value
+from tilelang_tt.ir.code import Code, CodeStmt, Constant, Input, Name, Op, Place, Value
 from tilelang_tt.ir.fields import children, defined
 from tilelang_tt.ir.grammar import Codec, Form, Grammar, listed
 from tilelang_tt.ir.scalar import Var
@@ -234,13 +234,18 @@ def code_head(stmt: Code, names: Names) -> str:
 
 def code_text(stmt: Code, names: Names, depth: int) -> Iterator[str]:
     """What is below the line of scalar code."""
+    given = [(one, CODECS["expr"].write(one.value, names)) for one in stmt.inputs]
+    for one, value in given:
+        yield f"{INDENT * depth}input {_new_text(one.var, names)} = {value}"
     for block in stmt.blocks:
         yield f"{INDENT * depth}block {_block_text(block, names)}{place(block.location)}"
     for view, block in stmt.views:
         yield f"{INDENT * depth}block {_block_text(view, names)}, the bytes of {names(block)}{place(view.location)}"
     yield from _body_text(stmt.body, names, depth)
-    for thing in (*stmt.blocks, *(view for view, _ in stmt.views)):
-        names.release(thing)
+    for block in (*stmt.blocks, *(view for view, _ in stmt.views)):
+        names.release(block)
+    for one in stmt.inputs:
+        names.release(one.var)
 
 
 def _block_text(block: Buffer, names: Names) -> str:
@@ -271,6 +276,7 @@ def read_code(line: Line, sight: Sight) -> Code:
     if not reader.done:
         raise reader.fail("the end")
     outside, blocks, views = dict(sight.things), [], []
+    inputs = tuple(_read_inputs([one.text for one in line.nested if one.text.startswith("input ")], sight))
     for one in (inner for inner in line.nested if inner.text.startswith("block ")):
         reader = Reader(one.text.removeprefix("block "), sight)
         block = _read_block(reader, one)
@@ -278,9 +284,23 @@ def read_code(line: Line, sight: Sight) -> Code:
             views.append((block, sight.thing(reader.name(), Buffer)))
         else:
             blocks.append(block)
-    body = _read_body(tuple(one for one in line.nested if not one.text.startswith("block ")), sight)
+    body = _read_body(tuple(one for one in line.nested if not one.text.startswith(("block ", "input "))), sight)
     sight.things = outside
-    return Code(body, tuple(blocks), tuple(views), **values, location=line.location)
+    return Code(body, tuple(blocks), tuple(views), **values, location=line.location, inputs=inputs)
+
+
+def _read_inputs(lines: list[str], sight: Sight) -> Iterator[Input]:
+    """The values know the names outside, not each other's."""
+    found: list[tuple[str, str, Any]] = []
+    for text in lines:
+        reader = Reader(text.removeprefix("input "), sight)
+        name = reader.name()
+        dtype = reader.name() if reader.maybe(":") else "int32"
+        reader.take("=")
+        found.append((name, dtype, CODECS["expr"].read(reader)))
+    for name, dtype, value in found:
+        var = sight.things[name] = scalar.typed_var(name.partition(".")[0], dtype)
+        yield Input(var, value)
 
 
 def _read_block(reader: Reader, line: Line) -> Buffer:

@@ -164,7 +164,8 @@ class _KernelText:
 _CB = Form(
     Cb,
     "{producer:role} -> {consumer:role}, {depth:blocks} of {shape:sides} tiles {format:word}, {pages:int} pages of "
-    "{page_bytes:int} B{first_row?, first rows only}{is_word?, a word}{unpack_to_dest?, unpacked to DST}",
+    "{page_bytes:int} B{first_row?, first rows only}{is_word?, a word}{is_scratch?, room for scalar code}"
+    "{unpack_to_dest?, unpacked to DST}",
 )
 
 

@@ -74,11 +74,14 @@ class Declarations:
         dtype, location = element_type(buffer), location_of(buffer)
         name = self.unique(str(buffer.name))
         tensor = Tensor(name, index, dtype, tuple(buffer.shape), workspace=workspace, location=location)
+        self.know(buffer, tensor)
+        return tensor
+
+    def know(self, buffer: tirx.Buffer, tensor: Tensor) -> None:
         self.tensors[buffer] = tensor
         self.owners[buffer.data] = tensor
         for var in (extent for extent in buffer.shape if scalar.is_var(extent)):
             self.known.bind(var, ir.Range(1, tirx.max_value("int32")), allow_override=True)
-        return tensor
 
     def workspace(self, buffer: tirx.Buffer) -> Tensor:
         """A tensor that every call brings along, behind the parameters."""

@@ -41,9 +41,9 @@ from tilelang_tt.frontend.code.vectors import (
     stored,
 )
 from tilelang_tt.frontend.code.warps import WARP_VALUES
-from tilelang_tt.frontend.lift import numbered
 from tilelang_tt.frontend.lift_expression import operator
 from tilelang_tt.frontend.refuse_gpu_code import HARMLESS, location_of, macro_note
+from tilelang_tt.frontend.scope import numbered
 from tilelang_tt.frontend.tir.expand_cp_async import expand_cp_async_of_threads
 from tilelang_tt.frontend.tir.expand_row_copies import expand_row_copies
 from tilelang_tt.frontend.tir.select_launches import KERNEL
@@ -162,19 +162,7 @@ class _Function:
         given = block.annotations.get("tl.launch_threads", _THREADS) if block is not None else _THREADS
         in_order = sorted(threads.items(), key=lambda item: item[1])  # x, y, z
         axes = {var: extent or int(given[axis]) for var, (axis, extent) in in_order}
-        lifter = CodeLifter(declared, axes, location)
-        lifter.used = _used(stmt)
-        with ExitStack() as ranges:
-            for var, extent in (*blocks, *((var, scalar.const(count)) for var, count in axes.items())):
-                ranges.enter_context(declared.counting(var, scalar.const(0), extent))
-            body = lifter.block(block) if block is not None else lifter.body(stmt)
-        code = Code(
-            (Threads(tuple(axes.items()), (*lifter.first, *body), location),) if axes else body,
-            tuple(block for block in dict.fromkeys(declared.blocks.values()) if block not in declared.views),
-            tuple(declared.views.items()),
-            self.why,
-            location,
-        )
+        code = lift_statement(declared, stmt, axes, self.why, location)
         grid = tuple((var, scalar.simplify(extent)) for var, extent in blocks)
         taken = frozenset(tensor.name for tensor in declared.tensors.values())
         return Launch(
@@ -182,8 +170,27 @@ class _Function:
         )
 
 
+def lift_statement(
+    declared: Declarations, stmt: tirx.Stmt, threads: dict[Var, int], why: str, location: Location | None
+) -> Code:
+    """A statement that every thread carries out, as scalar code."""
+    lifter = CodeLifter(declared, threads, location)
+    lifter.used = frozenset(scalar.variables(stmt))
+    with ExitStack() as ranges:
+        for var, extent in (*declared.grid, *((var, scalar.const(count)) for var, count in threads.items())):
+            ranges.enter_context(declared.counting(var, scalar.const(0), extent))
+        body = lifter.body(stmt)
+    return Code(
+        (Threads(tuple(threads.items()), (*lifter.first, *body), location),) if threads else body,
+        tuple(block for block in dict.fromkeys(declared.blocks.values()) if block not in declared.views),
+        tuple(declared.views.items()),
+        why,
+        location,
+    )
+
+
 class CodeLifter:
-    """The statements of one launch."""
+    """The statements of one launch, or of a piece of one."""
 
     def __init__(self, declared: Declarations, threads: dict[Var, int], location: Location | None) -> None:
         self.declared, self.threads, self.location = declared, threads, location
@@ -377,12 +384,6 @@ class CodeLifter:
 def ends(body: tuple[CodeStmt, ...]) -> bool:
     """Whether threads may end, or leave a loop, in statements."""
     return any(isinstance(stmt, Jump) for stmt in walk(body))
-
-
-def _used(stmt: tirx.Stmt) -> frozenset[Var]:
-    found: list[Var] = []
-    tirx.stmt_functor.post_order_visit(stmt, lambda node: found.append(node) if isinstance(node, tirx.Var) else None)
-    return frozenset(found)
 
 
 def _is_thread_index(stmt: tirx.Stmt) -> bool:

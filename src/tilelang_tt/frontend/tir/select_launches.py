@@ -16,12 +16,12 @@ KERNEL = "tilelang_root"  # TileLang's mark of what stands in a T.Kernel; T.Kern
 
 
 def count_launches(func: tirx.PrimFunc) -> int:
-    return len(list(_launches(func.body)))
+    return len(list(launches_of(func.body)))
 
 
 def select_launches(func: tirx.PrimFunc, kept: Container[int]) -> tirx.PrimFunc:
     """`kept`: their numbers."""
-    dropped = [launch for number, launch in enumerate(_launches(func.body)) if number not in kept]
+    dropped = [launch for number, launch in enumerate(launches_of(func.body)) if number not in kept]
     if not dropped:
         return func
 
@@ -32,14 +32,14 @@ def select_launches(func: tirx.PrimFunc, kept: Container[int]) -> tirx.PrimFunc:
     return func.with_body(body)
 
 
-def _launches(stmt: tirx.Stmt) -> Iterator[tirx.Stmt]:
+def launches_of(stmt: tirx.Stmt) -> Iterator[tirx.Stmt]:
     """The statements that are a T.Kernel, in order."""
     if isinstance(stmt, tirx.SeqStmt):
         for part in stmt.seq:
-            yield from _launches(part)
+            yield from launches_of(part)
     elif isinstance(stmt, tirx.AttrStmt):
-        yield from _launches(stmt.body)
+        yield from launches_of(stmt.body)
     elif isinstance(stmt, tirx.SBlockRealize) and stmt.block.name_hint != KERNEL:
-        yield from _launches(stmt.block.body)
+        yield from launches_of(stmt.block.body)
     elif isinstance(stmt, tirx.For | tirx.SBlockRealize):
         yield stmt

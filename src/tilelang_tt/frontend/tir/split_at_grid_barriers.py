@@ -15,20 +15,18 @@ barrier is written out. Barriers under a condition stay, and are refused later.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-from tvm import ir, tirx
+from tvm import tirx
 
 from tilelang_tt.frontend.lift_expression import operator
+from tilelang_tt.frontend.tir.kept_blocks import OF_THREADS, any_node, mentions, moved, overwrites
 from tilelang_tt.ir import scalar
 
 _BARRIER = "tl.sync_grid"
 _KERNEL = "tilelang_root"
 _HINT = "threadblock_swizzle_pattern"
 _MOST_ROUNDS = 64  # of a loop that is written out
-_LOAD, _STORE = 1, 2  # access modes of a region
-_OF_THREADS = ("local", "local.var")
 
 
 def split_at_grid_barriers(func: tirx.PrimFunc) -> tirx.PrimFunc:
@@ -76,16 +74,16 @@ class _Kernel:
 
     def with_state(self, block: Any, parts: list[list[tirx.Stmt]]) -> list[tuple[list[tirx.Stmt], list[tirx.Buffer]]]:
         """The parts and the blocks they use; what later parts read of earlier ones is stored and loaded."""
-        own_work = any(_mentions(part, var) for part in parts for var in self.threads)
-        used = [[buffer for buffer in block.alloc_buffers if _mentions(part, buffer.data)] for part in parts]
+        own_work = any(mentions(part, var) for part in parts for var in self.threads)
+        used = [[buffer for buffer in block.alloc_buffers if mentions(part, buffer.data)] for part in parts]
         before: list[list[tirx.Stmt]] = [[] for _ in parts]
         behind: list[list[tirx.Stmt]] = [[] for _ in parts]
         for buffer in block.alloc_buffers:
             users = [number for number, buffers in enumerate(used) if any(map(buffer.same_as, buffers))]
-            needing = [number for number in users[1:] if not _overwrites(parts[number], buffer)]
+            needing = [number for number in users[1:] if not overwrites(parts[number], buffer)]
             if not needing:
                 continue
-            alone = own_work and str(buffer.scope()) in _OF_THREADS
+            alone = own_work and str(buffer.scope()) in OF_THREADS
             owners = list(zip(self.threads, block.annotations["tl.launch_threads"], strict=True)) if alone else []
             owners = [(loop.loop_var, loop.extent) for loop in self.grid] + owners
             tensor = tirx.decl_buffer(
@@ -94,9 +92,9 @@ class _Kernel:
             self.kept.append(tensor)
             for number in users:
                 if number < needing[-1]:
-                    behind[number].append(_moved(buffer, tensor, [var for var, _ in owners], load=False))
+                    behind[number].append(moved(buffer, tensor, [var for var, _ in owners], load=False))
             for number in needing:
-                before[number].append(_moved(buffer, tensor, [var for var, _ in owners], load=True))
+                before[number].append(moved(buffer, tensor, [var for var, _ in owners], load=True))
         return [
             ([*loads, *part, *stores], buffers)
             for loads, part, stores, buffers in zip(before, parts, behind, used, strict=True)
@@ -115,7 +113,7 @@ class _Parts:
     def possible(self) -> bool:
         """Whether every barrier was found, and no computed name is used behind one."""
         return not self._stuck and not any(
-            _mentions(part, var) for var, number in self._computed for part in self.parts[number + 1 :]
+            mentions(part, var) for var, number in self._computed for part in self.parts[number + 1 :]
         )
 
     def add(self, stmt: tirx.Stmt) -> None:
@@ -152,66 +150,9 @@ def _rounds(loop: tirx.For) -> int:
 
 
 def _waits(stmt: tirx.Stmt) -> bool:
-    return _any(stmt, lambda node: isinstance(node, tirx.Call) and operator(node) == _BARRIER)
-
-
-def _mentions(part: list[tirx.Stmt], var: tirx.Var) -> bool:
-    """Whether a variable, or a buffer with this data, occurs."""
-
-    def same(node: Any) -> bool:
-        if isinstance(node, tirx.BufferLoad | tirx.BufferStore):
-            return bool(node.buffer.data.same_as(var))
-        return isinstance(node, tirx.Var) and bool(node.same_as(var))
-
-    return any(_any(stmt, same) for stmt in part)
-
-
-def _any(node: Any, test: Callable[[Any], bool]) -> bool:
-    found: list[bool] = []
-    tirx.stmt_functor.post_order_visit(node, lambda inner: found.append(True) if test(inner) else None)
-    return bool(found)
+    return any_node(stmt, lambda node: isinstance(node, tirx.Call) and operator(node) == _BARRIER)
 
 
 def _is_fixed(value: tirx.PrimExpr) -> bool:
     """Whether it is the same wherever it is computed."""
-    return not _any(value, lambda node: isinstance(node, tirx.BufferLoad | tirx.Call))
-
-
-def _overwrites(part: list[tirx.Stmt], buffer: tirx.Buffer) -> bool:
-    """Whether the first statement that mentions a block fills all of it, and does not read it."""
-    first = next(stmt for stmt in part if _mentions([stmt], buffer.data))
-    if isinstance(first, tirx.BufferStore):
-        whole = all(scalar.int_value(extent) == 1 for extent in buffer.shape)
-        return whole and not _mentions([tirx.Evaluate(first.value)], buffer.data)
-    if not isinstance(first, tirx.Evaluate) or not isinstance(first.value, tirx.Call):
-        return False
-    regions = [arg for arg in first.value.args if isinstance(arg, tirx.Call) and operator(arg) == "tl.region"]
-    own = [region for region in regions if region.args[0].buffer.same_as(buffer)]
-    others = [arg for arg in first.value.args if not any(map(arg.same_as, own))]
-    if len(own) != 1 or _mentions([tirx.Evaluate(arg) for arg in others], buffer.data):
-        return False
-    _, mode, *extents = own[0].args
-    return int(mode) == _STORE and all(map(scalar.same_form, extents, buffer.shape))
-
-
-def _moved(buffer: tirx.Buffer, tensor: tirx.Buffer, owners: list[tirx.Var], *, load: bool) -> tirx.Stmt:
-    """A block to its place in the tensor, or back."""
-    if str(buffer.scope()) in _OF_THREADS:
-        places = [tirx.Var(f"at_{axis}", "int32") for axis in range(len(buffer.shape))]
-        here, there = (buffer, places), (tensor, [*owners, *places])
-        target, source = (here, there) if load else (there, here)
-        stmt: tirx.Stmt = tirx.BufferStore(target[0], tirx.BufferLoad(*source), target[1])
-        for var, extent in zip(places, buffer.shape, strict=True):
-            stmt = tirx.For(var, 0, extent, tirx.ForKind.SERIAL, stmt)
-        return stmt
-    zeros = [scalar.const(0)] * len(buffer.shape)
-    ones = [scalar.const(1)] * len(owners)
-    block = _region(buffer, zeros, list(buffer.shape), _STORE if load else _LOAD)
-    page = _region(tensor, [*owners, *zeros], [*ones, *buffer.shape], _LOAD if load else _STORE)
-    regions = [page, block] if load else [block, page]
-    return tirx.Evaluate(tirx.Call("handle", ir.Op.get("tl.tileop.copy"), regions))
-
-
-def _region(buffer: tirx.Buffer, start: list[Any], extents: list[Any], mode: int) -> tirx.Call:
-    args = [tirx.BufferLoad(buffer, start), scalar.const(mode), *extents]
-    return tirx.Call("handle", ir.Op.get("tl.region"), args)
+    return not any_node(value, lambda node: isinstance(node, tirx.BufferLoad | tirx.Call))

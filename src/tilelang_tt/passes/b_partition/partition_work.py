@@ -14,9 +14,9 @@ from dataclasses import replace
 
 from tilelang_tt.compiled import Decision
 from tilelang_tt.ir import scalar, scalar_text
-from tilelang_tt.ir.code import Code
 from tilelang_tt.ir.layout import Work
 from tilelang_tt.ir.scalar import Expr, Var
+from tilelang_tt.ir.tensors_of_code import codes_of
 from tilelang_tt.ir.tile import Launch, TileProgram
 from tilelang_tt.passes.b_partition.one_after_another import one_after_another
 from tilelang_tt.passes.code.meeting_stores import may_meet, tiles_meet
@@ -37,8 +37,7 @@ def partition_work(program: TileProgram) -> TileProgram:
 
 def _cores(launch: Launch, grid: tuple[int, int]) -> tuple[int, int]:
     """All of them; but one where two units may store to the same elements of a tensor."""
-    codes = (stmt for stmt in launch.body if isinstance(stmt, Code))
-    meet = any(may_meet(code, launch.blocks) for code in codes) or tiles_meet(launch)
+    meet = any(may_meet(code, launch) for code in codes_of(launch)) or tiles_meet(launch)
     return (1, 1) if meet else grid
 
 

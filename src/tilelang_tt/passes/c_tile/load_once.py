@@ -17,7 +17,8 @@ from tilelang_tt.ir import scalar
 from tilelang_tt.ir.buffers import Buffer
 from tilelang_tt.ir.fields import walk
 from tilelang_tt.ir.layout import Role
-from tilelang_tt.ir.tile import Launch, Load, Store, TileProgram, writes
+from tilelang_tt.ir.tensors_of_code import stored_params
+from tilelang_tt.ir.tile import Launch, Load, TileProgram, writes
 
 
 def load_once(program: TileProgram, launch: Launch, decisions: list[Decision]) -> Launch:
@@ -43,9 +44,7 @@ def _may(program: TileProgram, launch: Launch, load: Load) -> bool:
     chosen = {var for place in places if place is not None for var in scalar.variables(place)}
     if access.gather is not None or not chosen.issubset(program.sizes):
         return False
-    return _alone(launch, load.dst) and not any(
-        isinstance(stmt, Store) and stmt.dst.tensor.param == access.tensor.param for stmt in walk(launch.body)
-    )
+    return _alone(launch, load.dst) and access.tensor.param not in stored_params(launch)
 
 
 def _alone(launch: Launch, buffer: Buffer) -> bool:

@@ -7,22 +7,27 @@ Who fills and who drains a buffer follows from the statements that write and rea
 are as deep as the user's num_stages, else two blocks; a buffer that only compute touches is one block, which is
 what makes updates in place possible. Float32 blocks that reach a Float32 result only by copies are unpacked
 straight to DST, because the way through the source registers keeps only 10 mantissa bits. Where the matrix engine
-reads such a block, too, it gets a second number for the same pages.
+reads such a block, too, it gets a second number for the same pages. Blocks of scalar code, and lines of the tensors it
+uses, lie in one buffer of the writer's own.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from tilelang_tt.ir.buffers import Buffer
+from tilelang_tt.formats import TILE_BYTES
+from tilelang_tt.ir.buffers import Buffer, Memory, unique_name
+from tilelang_tt.ir.code_room import room_of
 from tilelang_tt.ir.dataflow import places
 from tilelang_tt.ir.elements import element_buffers
 from tilelang_tt.ir.fields import walk
-from tilelang_tt.ir.layout import Role, Stream
+from tilelang_tt.ir.layout import BufferLayout, Role, Stream
+from tilelang_tt.ir.tensors_of_code import codes_of
 from tilelang_tt.ir.tile import Launch, Load, Reduce, Stmt, TileProgram, Transpose, maps_of, unpacks
 from tilelang_tt.passes.a_metadata.keep_last_bits import jumps
 from tilelang_tt.passes.c_tile.separate_roles import consumers, producers
 
+_SCRATCH_PAGE = TILE_BYTES["UInt32"]
 DEFAULT_DEPTH = 2  # blocks of a stream: one being filled while the other is drained
 
 
@@ -30,8 +35,23 @@ def lower_shared_to_cb(program: TileProgram) -> TileProgram:
     launches = []
     for launch in program.launches:
         streams = {buffer: _stream(launch, buffer, program.options.fp32_acc) for buffer in launch.buffers}
-        launches.append(replace(launch, streams=streams))
+        launches.append(_with_scratch(replace(launch, streams=streams)))
     return replace(program, launches=tuple(launches))
+
+
+def _with_scratch(launch: Launch) -> Launch:
+    codes = codes_of(launch)
+    if not codes:
+        return launch
+    pages = -(-sum(map(room_of, codes)) // _SCRATCH_PAGE)  # each keeps its blocks from one round of a loop to the next
+    scratch = Buffer(unique_name("scratch", launch.names), "uint32", (), Memory.SHARED)
+    layout = BufferLayout(max(1, pages), 1, "UInt32", _SCRATCH_PAGE)
+    return replace(
+        launch,
+        buffers=(*launch.buffers, scratch),
+        layouts={**launch.layouts, scratch: layout},
+        streams={**launch.streams, scratch: Stream(Role.WRITER, Role.WRITER, 1)},
+    )
 
 
 def _stream(launch: Launch, buffer: Buffer, fp32_acc: bool) -> Stream:

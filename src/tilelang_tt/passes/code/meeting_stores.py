@@ -15,9 +15,9 @@ from __future__ import annotations
 from tilelang_tt.formats import element_bits
 from tilelang_tt.ir import dataflow
 from tilelang_tt.ir.buffers import Buffer, Read, Tensor
-from tilelang_tt.ir.code import Code, Constant, For, Let, Name, Op, Place, Put, Update, Value
+from tilelang_tt.ir.code import Code, Constant, For, Let, Name, Op, Place, Put, Update, Value, used_tensors
 from tilelang_tt.ir.fields import defined, expressions, walk
-from tilelang_tt.ir.scalar import Expr, Var, int_value, variables
+from tilelang_tt.ir.scalar import Var, int_value, is_var, variables
 from tilelang_tt.ir.tile import Launch, Set, Stmt, Store
 
 _Known = Var | Buffer
@@ -30,12 +30,14 @@ _PARTS = {
 }
 
 
-def may_meet(code: Code, blocks: tuple[tuple[Var, Expr], ...]) -> bool:
+def may_meet(code: Code, launch: Launch) -> bool:
     stmts = list(walk(code.body))
+    if any(tensor.param in launch.updated for tensor in used_tensors(code)):
+        return True
     if any(isinstance(stmt, Update) and isinstance(stmt.target.source, Tensor) for stmt in stmts):
         return True
-    known = _Dependences(code)
-    several = {var for var, extent in blocks if int_value(extent) != 1}
+    known = _Dependences(code, _numbers(launch))
+    several = _several(launch)
     targets = [stmt.target for stmt in stmts if isinstance(stmt, Put) and isinstance(stmt.target.source, Tensor)]
     if any(element_bits(target.dtype) < 8 for target in targets):
         return True  # a byte holds elements of two blocks
@@ -44,8 +46,7 @@ def may_meet(code: Code, blocks: tuple[tuple[Var, Expr], ...]) -> bool:
 
 def tiles_meet(launch: Launch) -> bool:
     """Whether some tiles are stored by several blocks: neither their place nor a condition depends on the block."""
-    several = {var for var, extent in launch.blocks if int_value(extent) != 1}
-    numbers = {var for stmt in walk(launch.body) if isinstance(stmt, Read | Set) for var in defined(stmt)}
+    several, numbers = _several(launch), _numbers(launch)
 
     def separates(place: dataflow.Place) -> bool:
         here, around = (
@@ -60,12 +61,27 @@ def tiles_meet(launch: Launch) -> bool:
     return any(not separates(place) for place in dataflow.places(launch.body) if plain(place.stmt))
 
 
+def _several(launch: Launch) -> set[Var]:
+    return {var for var, extent in launch.blocks if int_value(extent) != 1}
+
+
+def _numbers(launch: Launch) -> set[Var]:
+    """Variables whose values the grid does not tell."""
+    return {var for stmt in walk(launch.body) if isinstance(stmt, Read | Set) for var in defined(stmt)}
+
+
 class _Dependences:
     """What the values of names and blocks are computed from."""
 
-    def __init__(self, code: Code) -> None:
+    def __init__(self, code: Code, numbers: set[Var]) -> None:
         self.sources: dict[_Known, list[Value]] = {}
-        self.looked_up: set[_Known] = set()  # names that an atomic update gives
+        self.looked_up: set[_Known] = set()  # names that an atomic update gives, or that stand for such `numbers`
+        for one in code.inputs:
+            if is_var(one.value):
+                self.add(one.var, Name(one.value, str(one.value.dtype)))
+            elif not numbers.isdisjoint(variables(one.value)):
+                self.looked_up.add(one.var)
+        self.looked_up |= numbers
         for stmt in walk(code.body):
             if isinstance(stmt, Let):
                 self.add(stmt.var, stmt.value)

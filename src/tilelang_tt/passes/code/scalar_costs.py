@@ -6,11 +6,15 @@ known when compiling count as one round, and the estimate says so. It is for a w
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
+from tilelang_tt.ir import dataflow
 from tilelang_tt.ir.buffers import Tensor
 from tilelang_tt.ir.code import Code, CodeStmt, Constant, For, If, Op, Place, Put, Update, Value, While, parts, values
 from tilelang_tt.ir.fields import children
+from tilelang_tt.ir.scalar import int_value
+from tilelang_tt.ir.tile import TileProgram
 
 _WHOLE = {"mul": 4, "trunc_div": 40, "trunc_mod": 40, "floor_div": 45, "floor_mod": 50}
 _FLOAT = {"add": 60, "sub": 60, "mul": 50, "div": 180, "max": 25, "min": 25, "abs": 3, "cast": 40, "where": 4}
@@ -26,6 +30,17 @@ _HIT, _STORE = 15, 60  # an element of a line that is there; an element on its w
 class Estimate:
     cycles: float
     complete: bool  # all loops are counted
+
+
+def cycles_of(program: TileProgram) -> float:
+    """Of all scalar code, for one block of the grid of each launch."""
+    found = (place for launch in program.launches for place in dataflow.places(launch.body))
+    return sum(place_cycles(place) for place in found if isinstance(place.stmt, Code))
+
+
+def place_cycles(place: dataflow.Place) -> float:
+    assert isinstance(place.stmt, Code)
+    return estimate(place.stmt).cycles * math.prod(int_value(loop.extent) or 1 for loop in place.loops)
 
 
 def estimate(code: Code) -> Estimate:

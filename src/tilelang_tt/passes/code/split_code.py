@@ -9,7 +9,6 @@ circular buffer that nobody else touches.
 
 from __future__ import annotations
 
-from tilelang_tt.codegen.code import room_of
 from tilelang_tt.compiled import Decision
 from tilelang_tt.diagnostics import ResourceError
 from tilelang_tt.formats import TILE_BYTES
@@ -18,6 +17,7 @@ from tilelang_tt.ir import scalar
 from tilelang_tt.ir.buffers import Buffer, Memory
 from tilelang_tt.ir.cb import Cb, CbCall, CbKind
 from tilelang_tt.ir.code import Code, used_tensors
+from tilelang_tt.ir.code_room import room_of
 from tilelang_tt.ir.kernel import Kernel, KernelSet
 from tilelang_tt.ir.layout import Role
 from tilelang_tt.ir.movement import Barrier, BarrierKind
@@ -35,7 +35,7 @@ def split_code(program: TileProgram, launch: Launch) -> KernelSet:
     start, count = scalar.var("unit_start"), scalar.var("unit_count")
     lying = elements(program)
     tensors = tuple(lying[param] for param in sorted({tensor.param for tensor in used_tensors(code)}))
-    scratch = _scratch(program, launch, code, len(tensors))
+    scratch = _scratch(program, launch, code)
     indices = tuple(k.Let(var, value) for var, value in work.indices)
     body = (
         CbCall(CbKind.RESERVE, scratch, scratch.tiles),
@@ -51,8 +51,8 @@ def split_code(program: TileProgram, launch: Launch) -> KernelSet:
     )
 
 
-def _scratch(program: TileProgram, launch: Launch, code: Code, tensors: int) -> Cb:
-    chip, size = program.options.chip, room_of(code, tensors)
+def _scratch(program: TileProgram, launch: Launch, code: Code) -> Cb:
+    chip, size = program.options.chip, room_of(code)
     if size > chip.l1_usable:
         raise ResourceError(
             "TT204",
@@ -62,4 +62,5 @@ def _scratch(program: TileProgram, launch: Launch, code: Code, tensors: int) -> 
             help="use smaller blocks, or fewer threads: what a thread has for itself is there once for each of them",
         )
     pages = max(1, -(-size // _PAGE))
-    return Cb(0, "scratch", "UInt32", _PAGE, pages, 1, Role.WRITER, Role.WRITER, False, (pages, 1), launch.location)
+    shape, writer = (pages, 1), Role.WRITER
+    return Cb(0, "scratch", "UInt32", _PAGE, pages, 1, writer, writer, False, shape, launch.location, is_scratch=True)

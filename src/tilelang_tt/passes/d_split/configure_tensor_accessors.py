@@ -19,6 +19,7 @@ from tilelang_tt.diagnostics import Location
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.buffers import Buffer, Read, Tensor, TileAccess
 from tilelang_tt.ir.cb import Cb, CbCall, CbKind
+from tilelang_tt.ir.code import Code, used_tensors
 from tilelang_tt.ir.fields import children, rewritten, walk, within
 from tilelang_tt.ir.kernel import For, If, Kernel, KernelSet, KernelStmt, Source, Task
 from tilelang_tt.ir.layout import BufferLayout, Role, TileOrder
@@ -36,6 +37,7 @@ from tilelang_tt.ir.movement import (
     ZeroTile,
 )
 from tilelang_tt.ir.scalar import Expr, Var
+from tilelang_tt.ir.tensors_of_code import elements
 from tilelang_tt.ir.tile import Load, Set, Stmt, Store
 
 
@@ -44,11 +46,14 @@ def configure_tensor_accessors(kernels: KernelSet) -> KernelSet:
     writer = rewritten(kernels.kernel(Role.WRITER).body, _Pages(kernels).store)
     if writer:
         writer = (*writer, Barrier(BarrierKind.WRITE))  # all writes acknowledged before the kernel ends
+    lying = elements(kernels.program)
     for role, body in ((Role.READER, reader), (Role.WRITER, writer)):
         tensors: dict[Tensor, None] = {}
         for stmt in walk(body):
             if isinstance(stmt, ReadTile | WriteTile | ReadRow | WriteRow):
                 tensors[stmt.tensor] = None
+            elif isinstance(stmt, Code):
+                tensors |= dict.fromkeys(lying[tensor.param] for tensor in used_tensors(stmt))
         kernels = kernels.with_kernel(Kernel(role, body, tensors=tuple(tensors)))
     return kernels
 

@@ -5,9 +5,9 @@
              compute  unit: for k: receive A_s ; receive B_s ; Gemm ; ...          hand C_out
              writer   unit: ...                                                   receive C_out ; Store
 
-Loads go to the reader, stores to the writer, the rest to compute; each keeps the loops and branches around its
-own statements. Where one kernel hands a block over, the one that drains it gets a `Receive` at the same place, so
-both count the same blocks by construction. A launch of scalar code is the writer's alone.
+Loads go to the reader, stores and scalar code to the writer, the rest to compute; each keeps the loops and branches
+around its own statements. Where one kernel hands a block over, the one that drains it gets a `Receive` at the same
+place, so both count the same blocks by construction. A launch of scalar code is the writer's alone.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from tilelang_tt.ir import kernel as k
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.buffers import Buffer, Read
 from tilelang_tt.ir.cb import Cb, CbCall, CbKind
+from tilelang_tt.ir.code import Code
 from tilelang_tt.ir.kernel import Kernel, KernelSet, KernelStmt
 from tilelang_tt.ir.layout import ZEROS, Constant, Mask, MaskTile, Role
 from tilelang_tt.ir.movement import Barrier, BarrierKind, MakeTile, Pointer, ReadTable, ZeroTile
@@ -74,7 +75,8 @@ def _kernel(
         kept = [*constants, *(cbs[load.dst] for load in loads)]
         wait, pop = ([CbCall(kind, cb, cb.tiles) for cb in kept] for kind in (CbKind.WAIT, CbKind.POP))
         return (*wait, *units, *pop)
-    return units
+    scratch = [cbs[buffer] for buffer, stream in launch.streams.items() if stream.is_scratch]
+    return (*(CbCall(CbKind.RESERVE, cb, cb.tiles) for cb in scratch), *units)
 
 
 def _make(cb: Cb, constant: Constant | Mask) -> tuple[KernelStmt, ...]:
@@ -131,9 +133,10 @@ class _Split:
         if isinstance(stmt, Section) and stmt.over_rounds:
             sums = self.body(stmt.sums)
             return (k.Held((*sums, k.Task(replace(stmt, sums=())))),) if self.role is Role.COMPUTE else sums
-        role = Role.WRITER if isinstance(stmt, Store) else Role.COMPUTE
-        assert isinstance(stmt, Store | Gemm | Section | Fill | Reduce | Transpose)
-        return (k.Task(stmt),) if self.role is role else ()
+        assert isinstance(stmt, Store | Code | Gemm | Section | Fill | Reduce | Transpose)
+        if self.role is not (Role.WRITER if isinstance(stmt, Store | Code) else Role.COMPUTE):
+            return ()
+        return (Barrier(BarrierKind.WRITE), stmt) if isinstance(stmt, Code) else (k.Task(stmt),)
 
     def wait_for(self, word: Cb) -> tuple[KernelStmt, ...]:
         """One kernel says that it has come here, with all its transfers done; the other one waits for it.

@@ -27,7 +27,7 @@ from tilelang_tt.passes.f_verify.failure import fail
 _OWN = {
     Role.READER: Pointer | MakeTile | ReadTile | ZeroTile | ReadRow | ZeroRow | Barrier,
     Role.COMPUTE: EngineStmt | Task | Held,
-    Role.WRITER: Pointer | ReadTile | WriteTile | WriteRow | Barrier,
+    Role.WRITER: Pointer | ReadTile | WriteTile | WriteRow | Barrier | Code,
 }
 _ANYWHERE = For | If | Let | Assign | ReadTable | Source | CbCall
 

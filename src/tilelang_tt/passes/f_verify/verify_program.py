@@ -143,6 +143,8 @@ def _streams(program: tile.TileProgram) -> None:
                 if {stream.producer, stream.consumer} != {Role.READER, Role.WRITER}:
                     raise fail("TT904", f"'{buffer.name}' is no word between reader and writer")
                 continue
+            if stream.is_scratch and buffer not in (*filling, *draining):
+                continue
             if filling.get(buffer) != {stream.producer}:
                 raise fail("TT904", f"'{buffer.name}' is not filled by {stream.producer.value} alone")
             if draining.get(buffer, {stream.consumer}) != {stream.consumer}:

@@ -21,6 +21,7 @@ from tilelang_tt.ir.buffers import Buffer, Read, TileAccess
 from tilelang_tt.ir.elements import Element, elements
 from tilelang_tt.ir.fields import walk, within
 from tilelang_tt.ir.layout import TileOrder
+from tilelang_tt.ir.tensors_of_code import codes_of, stored_params
 from tilelang_tt.ir.tile import (
     Fill,
     Launch,
@@ -196,10 +197,9 @@ class _Splitter:
 
 
 def _updates_a_tensor(launch: Launch) -> bool:
-    """Whether a tensor is both loaded and stored, so that the order of loads and stores matters."""
-    stmts = list(walk(launch.body))
-    loaded = {stmt.src.tensor.param for stmt in stmts if isinstance(stmt, Load)}
-    return any(isinstance(stmt, Store) and stmt.dst.tensor.param in loaded for stmt in stmts)
+    """Whether a tensor is both loaded and stored, or scalar code may be: the order of loads and stores matters."""
+    loaded = {stmt.src.tensor.param for stmt in walk(launch.body) if isinstance(stmt, Load)}
+    return not loaded.isdisjoint(stored_params(launch)) or bool(codes_of(launch))
 
 
 def _longest(launch: Launch, side: Side) -> int:

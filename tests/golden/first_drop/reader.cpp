@@ -1,0 +1,55 @@
+// reader of 'first_drop' for Wormhole: moves tiles from DRAM to L1.
+#include <cstdint>
+#include "api/dataflow/dataflow_api.h"
+
+constexpr uint32_t cb_A_s = tt::CBIndex::c_0;  // 2 blocks of 2 x 1 tiles, Float16_b
+constexpr uint32_t cb_B_s = tt::CBIndex::c_1;  // 2 blocks of 1 x 2 tiles, Float16_b
+constexpr uint32_t cb_rise = tt::CBIndex::c_2;  // 2 blocks of 2 x 1 tiles, Float32
+constexpr uint32_t cb_stored = tt::CBIndex::c_18;  // no data: a word of the writer for the reader
+
+void kernel_main() {
+    const uint32_t A_addr = get_arg_val<uint32_t>(0);
+    const uint32_t B_addr = get_arg_val<uint32_t>(1);
+    const uint32_t rise_handed_addr = get_arg_val<uint32_t>(2);
+    const uint32_t unit_start = get_arg_val<uint32_t>(3);  // first unit of work of this core
+    const uint32_t unit_count = get_arg_val<uint32_t>(4);  // units of work of this core
+
+    constexpr auto A_args = TensorAccessorArgs<0>();
+    const auto A = TensorAccessor(A_args, A_addr);
+    constexpr auto B_args = TensorAccessorArgs<A_args.next_compile_time_args_offset()>();
+    const auto B = TensorAccessor(B_args, B_addr);
+    constexpr auto rise_handed_args = TensorAccessorArgs<B_args.next_compile_time_args_offset()>();
+    const auto rise_handed = TensorAccessor(rise_handed_args, rise_handed_addr);
+    constexpr uint32_t A_s_tile_bytes = get_tile_size(cb_A_s);
+    constexpr uint32_t B_s_tile_bytes = get_tile_size(cb_B_s);
+    constexpr uint32_t rise_tile_bytes = get_tile_size(cb_rise);
+
+    for (uint32_t unit = unit_start; unit < unit_start + unit_count; ++unit) {
+        const uint32_t bx = unit % 2;
+        const uint32_t by = unit / 2;
+        // kernel.py:18  for k in T.Pipelined(2, num_stages=2):
+        for (uint32_t k = 0; k < 2; ++k) {
+            cb_reserve_back(cb_A_s, 2);
+            cb_reserve_back(cb_B_s, 2);
+            // kernel.py:19  T.copy(A[by * 64, k * 32], A_s)
+            const uint32_t A_s_l1 = get_write_ptr(cb_A_s);
+            for (uint32_t i = 0; i < 2; ++i) noc_async_read_page((by * 2 + i) * 2 + k, A, A_s_l1 + i * A_s_tile_bytes);
+            // kernel.py:20  T.copy(B[k * 32, bx * 64], B_s)
+            const uint32_t B_s_l1 = get_write_ptr(cb_B_s);
+            for (uint32_t j = 0; j < 2; ++j) noc_async_read_page(k * 4 + bx * 2 + j, B, B_s_l1 + j * B_s_tile_bytes);
+            noc_async_read_barrier();
+            cb_push_back(cb_A_s, 2);
+            cb_push_back(cb_B_s, 2);
+        }
+        cb_wait_front(cb_stored, 1);  // until all stores above are done
+        cb_pop_front(cb_stored, 1);
+        cb_reserve_back(cb_rise, 2);
+        // kernel.py:22  for i in T.serial(64):
+        const uint32_t rise_l1 = get_write_ptr(cb_rise);
+        for (uint32_t i = 0; i < 2; ++i) {
+            noc_async_read_page((bx * 2 + by) * 2 + i, rise_handed, rise_l1 + i * rise_tile_bytes);
+        }
+        noc_async_read_barrier();
+        cb_push_back(cb_rise, 2);
+    }
+}
