@@ -176,7 +176,7 @@ def matrix_load() -> Any:
 
 @refused(
     "TT108",
-    "'X' has scope 'shared.tmem', which this version does not support",
+    "'X' has scope 'shared.tmem', tensor memory, which only GPUs have",
     help="use T.alloc_fragment for accumulators",
     scalar_code=True,
 )

@@ -40,11 +40,12 @@ _MEMORY = {
 }
 
 # What to write instead of a buffer that lives elsewhere.
-INSTEAD_OF_SCOPE = {
+_INSTEAD_OF_SCOPE = {
     "global": "pass it as a tensor parameter",
     "shared.barrier": DROP_BARRIER,
     "shared.tmem": "use T.alloc_fragment for accumulators",
 }
+_ONLY_ON_GPUS = {"shared.tmem": "tensor memory"}
 
 # What to declare instead of an element type the chip has no room for.
 _INSTEAD_OF_DTYPE = {
@@ -52,6 +53,21 @@ _INSTEAD_OF_DTYPE = {
     "uint64": "the chip has no 64-bit numbers: declare uint32, and pass tensor.to(torch.uint32)",
     "float64": "the chip has no 64-bit numbers: declare float32, and pass tensor.to(torch.float32)",
 }
+
+
+def unsupported_scope(buffer: tirx.Buffer) -> UnsupportedError:
+    scope = str(buffer.scope())
+    what = (
+        f"{_ONLY_ON_GPUS[scope]}, which only GPUs have"
+        if scope in _ONLY_ON_GPUS
+        else "which this version does not support"
+    )
+    return UnsupportedError(
+        "TT108",
+        f"'{buffer.name}' has scope '{scope}', {what}",
+        location=location_of(buffer),
+        help=_INSTEAD_OF_SCOPE.get(scope, "use T.alloc_shared or T.alloc_fragment"),
+    )
 
 
 class Scope:
@@ -127,12 +143,7 @@ class Scope:
             self.signed.add(cell)
             return
         if scope not in _MEMORY:
-            raise UnsupportedError(
-                "TT108",
-                f"'{buffer.name}' has scope '{scope}', which this version does not support",
-                location=location,
-                help=INSTEAD_OF_SCOPE.get(scope, "use T.alloc_shared or T.alloc_fragment"),
-            )
+            raise unsupported_scope(buffer)
         shape = tuple(scalar.int_value(extent) for extent in buffer.shape)
         static = tuple(extent for extent in shape if extent is not None)
         if len(static) != len(shape):

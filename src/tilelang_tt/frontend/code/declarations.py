@@ -14,7 +14,7 @@ from tvm import arith, ir, tirx
 from tilelang_tt.diagnostics import Location, UnsupportedError
 from tilelang_tt.frontend.lift_expression import SAME_TYPE, loads
 from tilelang_tt.frontend.refuse_gpu_code import location_of
-from tilelang_tt.frontend.scope import INSTEAD_OF_SCOPE, check_strides
+from tilelang_tt.frontend.scope import check_strides, unsupported_scope
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.buffers import Buffer, Memory, Tensor, unique_name
 from tilelang_tt.ir.code import Constant, Name, Place, Value
@@ -98,14 +98,9 @@ class Declarations:
     # --- blocks -----------------------------------------------------------------------------------
 
     def allocate(self, buffer: tirx.Buffer) -> None:
-        scope, location = str(buffer.scope()), location_of(buffer)
+        scope = str(buffer.scope())
         if scope not in _MEMORY:
-            raise UnsupportedError(
-                "TT108",
-                f"'{buffer.name}' has scope '{scope}', which this version does not support",
-                location=location,
-                help=INSTEAD_OF_SCOPE.get(scope, "use T.alloc_shared or T.alloc_fragment"),
-            )
+            raise unsupported_scope(buffer)
         memory = Memory.LOCAL if buffer.data in self.own else _MEMORY[scope]
         self.blocks[buffer] = self.owners[buffer.data] = self.block(buffer, memory)
 
