@@ -1,7 +1,7 @@
 """Where blocks are live: behind loops, branches and sections, and which of them may share a circular buffer."""
 
 from tilelang_tt.ir.buffers import Buffer
-from tilelang_tt.ir.dataflow import Place, conflict, places, sources
+from tilelang_tt.ir.dataflow import Place, conflict, places, sources, writers
 from tilelang_tt.ir.text_program import parse_tile
 from tilelang_tt.ir.tile import maps_of, writes
 
@@ -85,7 +85,8 @@ def test_blocks_that_are_needed_at_the_same_time_conflict() -> None:
     Map d = c + b
     Store d -> A tiles (0, 0) 1 x 1
 """)
-    pairs = {x + y for x in "abcd" for y in "abcd" if x < y and conflict(everywhere, blocks[x], blocks[y])}
+    written_at = writers(everywhere[0].body)
+    pairs = {x + y for x in "abcd" for y in "abcd" if x < y and conflict(written_at, blocks[x], blocks[y])}
     assert pairs == {"ab", "bc", "cd", "bd"}
 
 

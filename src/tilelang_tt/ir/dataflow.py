@@ -9,7 +9,7 @@ A loop counts as run only if its extent says so, and a branch may go either way.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from tilelang_tt.ir.buffers import Buffer
@@ -110,6 +110,16 @@ def places(body: tuple[Stmt, ...], outer: Place | None = None) -> Iterator[Place
             yield from places(nested, place)
 
 
+def users(body: tuple[Stmt, ...], buffer: Buffer, outer: Place | None = None) -> Iterator[Place]:
+    """Every statement that uses a block, itself or inside, where it stands."""
+    for index, stmt in enumerate(body):
+        if buffer in mentioned(stmt):
+            place = Place(body, index, outer)
+            yield place
+            for nested in children(stmt):
+                yield from users(nested, buffer, place)
+
+
 def changed(
     body: tuple[Stmt, ...], rule: Callable[[Place], tuple[Stmt, ...] | None], outer: Place | None = None
 ) -> tuple[Stmt, ...]:
@@ -135,17 +145,30 @@ def sources(body: tuple[Stmt, ...], results: set[Buffer]) -> set[Buffer]:
     return found
 
 
-def conflict(everywhere: list[Place], a: Buffer, b: Buffer) -> bool:
-    """Whether one of two blocks is written while the other one is needed, at any of these places."""
-    return any(_writes_beside(place, *pair) for pair in ((a, b), (b, a)) for place in everywhere)
+def writers(body: tuple[Stmt, ...]) -> dict[Buffer, list[Place]]:
+    """Where each block is written."""
+    found: dict[Buffer, list[Place]] = {}
+    for place in places(body):
+        for buffer in all_writes(place.stmt) if _is_whole(place.stmt) else writes(place.stmt):
+            found.setdefault(buffer, []).append(place)
+    return found
 
 
-def _writes_beside(place: Place, written: Buffer, needed: Buffer) -> bool:
+def conflict(written_at: Mapping[Buffer, list[Place]], a: Buffer, b: Buffer) -> bool:
+    """Whether one of two blocks is written while the other one is needed."""
+    return any(_needs(place, needed) for one, needed in ((a, b), (b, a)) for place in written_at.get(one, ()))
+
+
+def _needs(place: Place, buffer: Buffer) -> bool:
+    """Whether a block is used by a statement or holds something that is used after it."""
     stmt = place.stmt
-    if isinstance(stmt, Loop | Branch) or written not in mentioned(stmt):
-        return False
-    # A single product in DST is read tile by tile, while other tiles are still being computed.
-    whole = isinstance(stmt, Section) and not stmt.over_rounds
-    if written not in (all_writes(stmt) if whole else writes(stmt)):
-        return False
-    return needed in (mentioned(stmt) if whole else (*reads(stmt), *writes(stmt))) or place.live_after(needed)
+    here = mentioned(stmt) if _is_whole(stmt) else (*reads(stmt), *writes(stmt))
+    return buffer in here or place.live_after(buffer)
+
+
+def _is_whole(stmt: Stmt) -> bool:
+    """Whether a statement counts with all that is inside it.
+
+    A single product in DST is read tile by tile, while other tiles are still being computed.
+    """
+    return isinstance(stmt, Section) and not stmt.over_rounds

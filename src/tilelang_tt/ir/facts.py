@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import ExitStack
 
 from tvm import arith, tirx
@@ -18,7 +18,7 @@ class Facts:
     def __init__(self, sizes: Iterable[Var] = (), blocks: Iterable[tuple[Var, Expr]] = ()) -> None:
         """`sizes` of tensors; `blocks`: variables that count from zero, and where each ends."""
         self._analyzer = arith.Analyzer()
-        self._known: list[Callable[[Facts], None]] = []  # each teaches it to others
+        self._variables: set[Var] = set()  # about which something is known
         self._conditions: list[Expr] = []  # that hold
         for size in sizes:
             self.positive(size)
@@ -27,7 +27,7 @@ class Facts:
 
     def add(self, variable: Var, extent: Expr, step: int = 1) -> None:
         """variable is one of 0, step, 2 * step ... below extent."""
-        self._known.append(lambda facts: facts.add(variable, extent, step))
+        self._variables.add(variable)
         if parts := scalar.ceil_parts(extent):  # blocks of a size: each begins inside it
             self._conditions.append(variable * parts[1] < parts[0])
         if step == 1:
@@ -40,18 +40,18 @@ class Facts:
 
     def positive(self, variable: Var) -> None:
         """variable >= 1, as for every size of a tensor that is launched."""
-        self._known.append(lambda facts: facts.positive(variable))
+        self._variables.add(variable)
         self._analyzer.update(variable, arith.ConstIntBound(1, 2**31 - 1))
 
     def equal(self, variable: Var, value: int) -> None:
         """variable is a name for a number."""
-        self._known.append(lambda facts: facts.equal(variable, value))
+        self._variables.add(variable)
         self._analyzer.bind(variable, const(value))
 
     def with_loop(self, variable: Var, extent: Expr, step: int = 1) -> Facts:
         facts = Facts()
-        for learn in self._known:
-            learn(facts)
+        facts._analyzer = self._analyzer.clone()
+        facts._variables, facts._conditions = set(self._variables), list(self._conditions)
         facts.add(variable, extent, step)
         return facts
 
@@ -66,6 +66,8 @@ class Facts:
         return max(int(known.min_value), -(2**31)), min(int(known.max_value), 2**31 - 1)
 
     def proves(self, condition: Expr) -> bool:
+        if self._variables.isdisjoint(scalar.variables(condition)):
+            return scalar.always(condition)  # whose solver is there; a new one takes longer than most proofs
         with ExitStack() as holding:
             for known in self._conditions:
                 holding.enter_context(self._analyzer.constraint_scope(known))

@@ -173,6 +173,15 @@ def things(stmt: object, kind: type[Thing], mark: Mark) -> tuple[Thing, ...]:
     return found
 
 
+def with_nested(name: str, stmt: Statement, own: Callable[[Statement], Iterable[Thing]]) -> frozenset[Thing]:
+    """What `own` gives for a statement and for those inside it; kept under a name, as a statement never changes."""
+    known: frozenset[Thing] | None = stmt.__dict__.get(name)
+    if known is None:
+        nested = (with_nested(name, inner, own) for body in children(stmt) for inner in body)
+        known = stmt.__dict__[name] = frozenset(own(stmt)).union(*nested)
+    return known
+
+
 def expressions(stmt: object) -> tuple[Expr, ...]:
     """Scalar expressions that a statement itself computes with."""
     aside = (Mark.DEFINES, Mark.ASIDE)
@@ -218,9 +227,30 @@ def renamed(value: Node, names: Mapping[Thing, Thing], only: Mark | None = None)
     """`value` with other things in place of some; under one mark, or wherever they are."""
 
     def change(old: Any, mark: Mark | None) -> object:
+        if _kind(type(old)) is _Kind.PART:
+            return old if names.keys().isdisjoint(_things_inside(old)) else None
         return names.get(old) if _kind(type(old)) is _Kind.THING and only in (None, mark) else None
 
     return rebuilt(value, change)
+
+
+def _things_inside(part: object) -> frozenset[object]:
+    """All things of a part, those of nested statements included."""
+    known: frozenset[object] | None = part.__dict__.get("_things_inside")
+    if known is None:
+        found = _things_of(tuple(getattr(part, name) for name, _ in _marks(type(part))))
+        known = part.__dict__["_things_inside"] = frozenset(found)
+    return known
+
+
+def _things_of(values: tuple[object, ...]) -> Iterator[object]:
+    for value in values:
+        if isinstance(value, tuple):
+            yield from _things_of(value)
+        elif (kind := _kind(type(value))) is _Kind.PART:
+            yield from _things_inside(value)
+        elif kind is _Kind.THING:
+            yield value
 
 
 def with_expressions(value: Node, change: Callable[[Expr], Expr]) -> Node:

@@ -14,7 +14,7 @@ from threading import local
 from typing import TYPE_CHECKING, overload
 
 from tvm import arith, tirx
-from tvm.ir import structural_equal
+from tvm.ir import structural_equal, structural_hash
 
 if TYPE_CHECKING:  # TVM ships no types: this much of its expressions is used here
     from typing_extensions import TypeIs
@@ -179,7 +179,9 @@ def both(a: Expr | None, b: Expr | None) -> Expr | None:
 
 def either(a: Expr, b: Expr | None) -> Expr:
     """a or b, where an absent `b` means always."""
-    return true() if b is None else simplify(tirx.Or(a, b))
+    if b is None:
+        return true()
+    return simplify(b if int_value(a) == 0 else tirx.Or(a, b))
 
 
 def always(condition: Expr) -> bool:
@@ -234,10 +236,33 @@ def simplify(expr: Expr) -> Expr:
 
 @lru_cache(maxsize=1 << 14)
 def _simplified(expr: Expr) -> Expr:
-    """Remembered by node: passes ask the same question of the same expression again and again.
+    """Remembered by node, which is quick, and by form: passes ask the same question again and again."""
+    if nodes(expr, tirx.BufferLoad):  # of two tensors that are alike the forms are equal
+        return _simplified_anew(expr)
+    return _simplified_form(_Form(expr))
 
-    An expression stays as it is where TVM fails: a number that it comes to may not fit the expression's type.
-    """
+
+class _Form:
+    """An expression as a key: equal to one that is written the same way, in the same variables."""
+
+    def __init__(self, expr: Expr) -> None:
+        self.expr = expr
+        self._hash = int(structural_hash(expr))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Form) and bool(structural_equal(self.expr, other.expr))
+
+
+@lru_cache(maxsize=1 << 14)
+def _simplified_form(form: _Form) -> Expr:
+    return _simplified_anew(form.expr)
+
+
+def _simplified_anew(expr: Expr) -> Expr:
+    """An expression stays as it is where TVM fails: a number that it comes to may not fit the expression's type."""
     try:
         return _plain().simplify(expr)
     except ValueError:
@@ -259,6 +284,11 @@ def nodes(tree: tirx.Stmt | tirx.PrimExpr, *kinds: type[tirx.Stmt | tirx.PrimExp
 
 def variables(expr: Expr) -> list[Var]:
     """Free variables, each once, in order of appearance."""
+    return [] if isinstance(expr, tirx.IntImm) else list(_variables(expr))
+
+
+@lru_cache(maxsize=1 << 14)
+def _variables(expr: Expr) -> tuple[Var, ...]:
     found: dict[Var, None] = {}
 
     def visit(node: tirx.PrimExpr) -> None:
@@ -266,7 +296,7 @@ def variables(expr: Expr) -> list[Var]:
             found[node] = None
 
     tirx.stmt_functor.post_order_visit(expr, visit)
-    return list(found)
+    return tuple(found)
 
 
 def replace_loads(

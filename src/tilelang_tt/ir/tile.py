@@ -28,7 +28,7 @@ from tilelang_tt.ir import fields
 from tilelang_tt.ir.buffers import Buffer, Part, Read, Region, Tensor, TileAccess
 from tilelang_tt.ir.code import Code
 from tilelang_tt.ir.elements import Access, ElementExpr, accesses
-from tilelang_tt.ir.fields import BODY, DEFINES, READ, WRITE, Mark, children, walk
+from tilelang_tt.ir.fields import BODY, DEFINES, READ, WRITE, Mark, walk
 from tilelang_tt.ir.layout import BufferLayout, Constant, Mask, Pool, Stream, TensorLayout, Work
 from tilelang_tt.ir.scalar import Expr, Var, int_value, is_var, variables
 from tilelang_tt.ir.section import Schedule, Start, SubBlock
@@ -384,16 +384,12 @@ def writes(stmt: Stmt) -> tuple[Buffer, ...]:
 
 def mentioned(stmt: Stmt) -> frozenset[Buffer]:
     """Buffers that a statement, or one inside it, reads or changes."""
-    known: frozenset[Buffer] | None = stmt.__dict__.get("_mentioned")
-    if known is None:
-        nested = (mentioned(inner) for body in children(stmt) for inner in body)
-        known = stmt.__dict__["_mentioned"] = frozenset((*reads(stmt), *writes(stmt))).union(*nested)
-    return known
+    return fields.with_nested("_mentioned", stmt, lambda one: (*reads(one), *writes(one)))
 
 
-def all_reads(stmt: Stmt) -> set[Buffer]:
-    return {buffer for inner in walk((stmt,)) for buffer in reads(inner)}
+def all_reads(stmt: Stmt) -> frozenset[Buffer]:
+    return fields.with_nested("_all_reads", stmt, reads)
 
 
-def all_writes(stmt: Stmt) -> set[Buffer]:
-    return {buffer for inner in walk((stmt,)) for buffer in writes(inner)}
+def all_writes(stmt: Stmt) -> frozenset[Buffer]:
+    return fields.with_nested("_all_writes", stmt, writes)

@@ -17,7 +17,7 @@ from dataclasses import replace
 from tilelang_tt.ir.dataflow import Place
 from tilelang_tt.ir.elements import Element, element_buffers, elements, with_parts
 from tilelang_tt.ir.layout import BufferLayout
-from tilelang_tt.ir.tile import Map, Section, Stmt, all_reads, all_writes, maps_of, reads
+from tilelang_tt.ir.tile import Map, Section, Stmt, all_writes, maps_of, mentioned, reads
 from tilelang_tt.passes.c_tile.rules import Setting
 
 
@@ -40,7 +40,8 @@ def join_maps(place: Place, setting: Setting) -> tuple[Stmt, ...] | None:
 
 
 def _may_move_up(stmt: Map, between: tuple[Stmt, ...]) -> bool:
-    return not any(stmt.dst in all_reads(s) | all_writes(s) or set(reads(stmt)) & all_writes(s) for s in between)
+    operands = reads(stmt)
+    return not any(stmt.dst in mentioned(s) or not all_writes(s).isdisjoint(operands) for s in between)
 
 
 def _share_operands(first: tuple[Map, ...], second: Map, setting: Setting) -> bool:

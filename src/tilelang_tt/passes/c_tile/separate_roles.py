@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tilelang_tt.ir.buffers import Buffer, Memory, unique_name
-from tilelang_tt.ir.dataflow import Place, places
+from tilelang_tt.ir.dataflow import Place, users
 from tilelang_tt.ir.elements import Element
 from tilelang_tt.ir.fields import rewritten, walk
 from tilelang_tt.ir.layout import BufferLayout, Role
@@ -26,17 +26,13 @@ def separate_roles(program: TileProgram) -> TileProgram:
 def producers(launch: Launch, buffer: Buffer) -> set[Role]:
     if buffer in launch.constants:
         return {Role.READER}
-    return {
-        Role.READER if isinstance(stmt, Load) else Role.COMPUTE for stmt in walk(launch.body) if buffer in writes(stmt)
-    }
+    stmts = [place.stmt for place in users(launch.body, buffer)]
+    return {Role.READER if isinstance(stmt, Load) else Role.COMPUTE for stmt in stmts if buffer in writes(stmt)}
 
 
 def consumers(launch: Launch, buffer: Buffer) -> set[Role]:
-    return {
-        Role.WRITER if isinstance(stmt, Store) else Role.COMPUTE
-        for stmt in walk(launch.body)
-        if buffer in unpacks(stmt)
-    }
+    stmts = [place.stmt for place in users(launch.body, buffer)]
+    return {Role.WRITER if isinstance(stmt, Store) else Role.COMPUTE for stmt in stmts if buffer in unpacks(stmt)}
 
 
 def separated(launch: Launch) -> Launch:
@@ -94,11 +90,11 @@ def _outlives_its_load(launch: Launch, buffer: Buffer) -> bool:
     The reader hands blocks over where it loads them, and compute gives them back in the same list of statements; a
     block that must live longer is copied to one of compute's own.
     """
-    users = [place for place in places(launch.body) if buffer in (*unpacks(place.stmt), *writes(place.stmt))]
-    loads = [place for place in users if isinstance(place.stmt, Load)]
+    found = list(users(launch.body, buffer))
+    loads = [place for place in found if isinstance(place.stmt, Load)]
     lists = {id(load.body) for load in loads}
     nested = any(id(step.body) in lists for load in loads for step in load.around[1:])
-    uses = [place for place in users if buffer in unpacks(place.stmt)]
+    uses = [place for place in found if buffer in unpacks(place.stmt)]
     return bool(loads) and (nested or any(not _behind_one_load(use, loads, lists) for use in uses))
 
 
@@ -115,7 +111,7 @@ def _kept_after_store(launch: Launch, buffer: Buffer) -> bool:
     def adds(stmt: Stmt) -> bool:
         return isinstance(stmt, Gemm) and stmt.c is buffer and buffer in reads(stmt)
 
-    stores = [place for place in places(launch.body) if isinstance(place.stmt, Store) and place.stmt.src is buffer]
+    stores = [place for place in users(launch.body, buffer) if isinstance(place.stmt, Store)]
     return any(place.reaches(buffer, adds, lambda stmt: buffer in writes(stmt)) for place in stores)
 
 
@@ -128,7 +124,7 @@ def _overwritten_unseen(launch: Launch, buffer: Buffer) -> bool:
     def stores(stmt: Stmt) -> bool:
         return isinstance(stmt, Store) and stmt.src is buffer
 
-    return any(place.reaches(buffer, fills, stores) for place in places(launch.body) if fills(place.stmt))
+    return any(place.reaches(buffer, fills, stores) for place in users(launch.body, buffer) if fills(place.stmt))
 
 
 def used_only(launch: Launch, layouts: dict[Buffer, BufferLayout]) -> Launch:

@@ -316,7 +316,9 @@ def _chooses(loop: For) -> bool:
 
 def _filled_in_one(then: _State, otherwise: _State, condition: Expr) -> dict[tuple[Cb, int], Expr]:
     """Pages that only one arm of a branch fills, each with the condition under which it is not filled."""
-    result = {}
+    result: dict[tuple[Cb, int], Expr] = {}
+    if then.pages == otherwise.pages:  # nearly always
+        return result
     for page in {**then.pages, **otherwise.pages}:
         filled = [way.pages.get(page, _Page.EMPTY) is _Page.FILLED for way in (then, otherwise)]
         if filled[0] is not filled[1]:
@@ -326,7 +328,7 @@ def _filled_in_one(then: _State, otherwise: _State, condition: Expr) -> dict[tup
 
 def _join(state: _State, other: _State) -> None:
     """What is known where two paths meet. A path that does not touch a page leaves in it what it held."""
-    for page in {**state.pages, **other.pages}:
+    for page in {**state.pages, **other.pages} if state.pages != other.pages else ():
         ways = [way.pages.get(page, _Page.EMPTY) for way in (state, other)]
         state.pages[page] = _Page.EMPTY if _Page.EMPTY in ways else max(ways)
     state.written |= other.written  # a tile outside the tensor is not written

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.cb import Cb, CbCall, CbKind
 from tilelang_tt.ir.facts import Facts
-from tilelang_tt.ir.fields import children, walk
+from tilelang_tt.ir.fields import children, walk, with_nested
 from tilelang_tt.ir.kernel import For, If, Kernel, KernelSet, KernelStmt
 from tilelang_tt.ir.layout import Role
 from tilelang_tt.ir.scalar import Expr, Var, int_value
@@ -38,13 +38,15 @@ _Shape = _Count | _Repeat | _Choice
 
 
 def check_streams(kernels: KernelSet) -> None:
-    for cb in dict.fromkeys(kernels.cbs.values()):
-        for kernel in kernels.kernels:
-            for stmt in walk(kernel.body):
-                if isinstance(stmt, CbCall) and stmt.cb is cb:
-                    _check_call(stmt, kernel.role)
+    cbs = dict.fromkeys(kernels.cbs.values())
+    for kernel in kernels.kernels:
+        for stmt in walk(kernel.body):
+            if isinstance(stmt, CbCall) and stmt.cb in cbs:
+                _check_call(stmt, kernel.role)
+    rounds = _Rounds(kernels)
+    for cb in cbs:
         if cb.producer is Role.COMPUTE and cb.consumer is Role.COMPUTE:
-            _check_private(kernels, cb)
+            _check_private(kernels, cb, rounds)
             continue
         pushed = _shape_of(kernels.kernel(cb.producer), cb, CbKind.PUSH)
         popped = _shape_of(kernels.kernel(cb.consumer), cb, CbKind.POP)
@@ -92,7 +94,7 @@ def _shape(body: tuple[KernelStmt, ...], cb: Cb, kind: CbKind, sizes: dict[Var, 
                 result[-1] = _Count(result[-1].pages + stmt.pages)
             else:
                 result.append(_Count(stmt.pages))
-        inner = [_shape(nested, cb, kind, sizes) for nested in children(stmt)]
+        inner = [_shape(nested, cb, kind, sizes) for nested in children(stmt)] if cb in _called(stmt) else []
         if not any(inner):
             continue
         if isinstance(stmt, For):
@@ -128,22 +130,36 @@ class _Ring:
     read: int = 0
 
 
-def _check_private(kernels: KernelSet, cb: Cb) -> None:
+def _check_private(kernels: KernelSet, cb: Cb, rounds: _Rounds) -> None:
     """Run the calls of a buffer that one kernel both fills and drains: no other kernel can make room or fill it."""
     ring = _Ring()
-    _Calls(kernels, cb).run(kernels.kernel(Role.COMPUTE).body, ring, {})
+    _Calls(cb, rounds).run(kernels.kernel(Role.COMPUTE).body, ring, {})
     if ring.filled:
         raise fail("TT924", f"{ring.filled} pages are left in '{cb.name}'")
+
+
+class _Rounds:
+    """What is known in the rounds of loops of a compute kernel."""
+
+    def __init__(self, kernels: KernelSet) -> None:
+        self.sizes = kernels.kernel(Role.COMPUTE).sizes
+        self.later = scalar.var("later")  # a round after the first
+        self.facts = Facts(kernels.program.sizes, (*kernels.launch.blocks, (self.later, scalar.const(2**30))))
+        self._known: dict[Expr, int | None] = {}
+
+    def holds(self, condition: Expr, values: dict[Var, Expr]) -> int | None:
+        """Whether a condition holds; None: not always the same."""
+        condition = scalar.substitute(condition, values)
+        if condition not in self._known:
+            self._known[condition] = int_value(self.facts.simplify(condition))
+        return self._known[condition]
 
 
 class _Calls:
     """The calls of one buffer. A branch that tells the first round of a loop from the others is followed."""
 
-    def __init__(self, kernels: KernelSet, cb: Cb) -> None:
-        self.cb = cb
-        self.sizes = kernels.kernel(Role.COMPUTE).sizes
-        self.later = scalar.var("later")  # a round after the first
-        self.facts = Facts(kernels.program.sizes, (*kernels.launch.blocks, (self.later, scalar.const(2**30))))
+    def __init__(self, cb: Cb, rounds: _Rounds) -> None:
+        self.cb, self.rounds = cb, rounds
 
     def run(self, body: tuple[KernelStmt, ...], ring: _Ring, values: dict[Var, Expr]) -> None:
         for stmt in body:
@@ -157,10 +173,10 @@ class _Calls:
                 self.branch(stmt, ring, values)
 
     def concerned(self, stmt: KernelStmt) -> bool:
-        return any(isinstance(inner, CbCall) and inner.cb is self.cb for inner in walk((stmt,)))
+        return self.cb in _called(stmt)
 
     def branch(self, branch: If, ring: _Ring, values: dict[Var, Expr]) -> None:
-        holds = int_value(self.facts.simplify(scalar.substitute(branch.condition, values)))
+        holds = self.rounds.holds(branch.condition, values)
         if holds is not None:
             self.run(branch.then if holds else branch.otherwise, ring, values)
             return
@@ -171,15 +187,15 @@ class _Calls:
             raise fail("TT925", f"the arms of a branch leave '{self.cb.name}' differently")
 
     def loop(self, loop: For, ring: _Ring, values: dict[Var, Expr]) -> None:
-        length = scalar.substitute(loop.stop - loop.start, self.sizes)
+        length = scalar.substitute(loop.stop - loop.start, self.rounds.sizes)
         rounds = int_value(scalar.simplify(length))
         before, done = replace(ring), 1
         self.run(loop.body, ring, {**values, loop.var: loop.start})
-        others = {**values, loop.var: loop.start + (self.later + 1) * loop.step}
+        others = {**values, loop.var: loop.start + (self.rounds.later + 1) * loop.step}
         if self.asks_for_round(loop) and rounds != 1:
             first, done = replace(ring), 2
             self.run(loop.body, ring, others)
-            if ring == first and (ring == before or self.facts.proves(length >= 1)):
+            if ring == first and (ring == before or self.rounds.facts.proves(length >= 1)):
                 return  # every further round is like the second
         elif ring == before:
             return  # every further round is like the first
@@ -194,6 +210,11 @@ class _Calls:
             for stmt in walk(loop.body)
             if isinstance(stmt, If) and self.concerned(stmt)
         )
+
+
+def _called(stmt: KernelStmt) -> frozenset[Cb]:
+    """Buffers whose calls a statement is, or has inside."""
+    return with_nested("_called", stmt, lambda one: (one.cb,) if isinstance(one, CbCall) else ())
 
 
 def _step(call: CbCall, ring: _Ring) -> None:

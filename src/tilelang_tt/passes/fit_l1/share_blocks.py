@@ -15,7 +15,7 @@ from dataclasses import replace
 
 from tilelang_tt.compiled import Decision
 from tilelang_tt.ir.buffers import Buffer
-from tilelang_tt.ir.dataflow import conflict, places
+from tilelang_tt.ir.dataflow import conflict, writers
 from tilelang_tt.ir.fields import renamed
 from tilelang_tt.ir.room import room
 from tilelang_tt.ir.tile import Launch, TileProgram
@@ -24,13 +24,13 @@ from tilelang_tt.passes.c_tile.separate_roles import handed_over
 
 def share_blocks(program: TileProgram, launch: Launch) -> tuple[Launch, list[Decision]]:
     decisions: list[Decision] = []
-    everywhere = list(places(launch.body))
+    written_at = writers(launch.body)
     members: dict[Buffer, list[Buffer]] = {}  # of each block that stays: those that lie where it does, and itself
     for buffer in sorted(launch.streams, key=lambda buffer: not launch.streams[buffer].private):
         if room(program, launch).is_enough(program.options.chip):
             break
         for other, sharing in members.items():
-            if _alike(launch, buffer, other) and not any(conflict(everywhere, buffer, one) for one in sharing):
+            if _alike(launch, buffer, other) and not any(conflict(written_at, buffer, one) for one in sharing):
                 merged = _without(launch, buffer, other)
                 if not handed_over(merged, other):
                     continue

@@ -34,10 +34,10 @@ class AxisFuser:
             outer.var: scalar.floordiv(var, inner.extent),
             inner.var: scalar.floormod(var, inner.extent),
         }
-        changed = fields.with_expressions(replace(each, axes=()), lambda expr: scalar.substitute(expr, values))
-        divided = (of for expr in fields.expressions(changed) for _, of, _ in divisions(expr))
-        if any(var in scalar.variables(of) for of in divided):
+        bare = replace(each, axes=())
+        changed = (scalar.substitute(expr, values) for expr in fields.expressions(bare))  # often the first one tells
+        if any(var in scalar.variables(of) for expr in changed for _, of, _ in divisions(expr)):
             return None
         both = Axis(var, outer.extent * inner.extent)
         axes = tuple(both if axis is outer else axis for axis in each.axes if axis is not inner)
-        return replace(changed, axes=axes)
+        return replace(fields.with_expressions(bare, lambda expr: scalar.substitute(expr, values)), axes=axes)
