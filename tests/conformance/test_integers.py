@@ -78,6 +78,10 @@ OPERATIONS: dict[str, Operation] = {
             "ne": lambda x, y: x != y,
         }.items()
     },
+    "beside zero": (
+        lambda x, y, d: T.if_then_else(T.And(x >= T.cast(0, x.dtype), y < T.cast(0, y.dtype)), x, d),
+        lambda x, y, d: np.where((x >= 0) & (y < 0), x, d),
+    ),
     "below a large number": (
         lambda x, y, d: T.if_then_else(x < T.cast(_large(str(x.dtype)), x.dtype), y, d),
         lambda x, y, d: np.where(x < x.dtype.type(_large(x.dtype.name)), y, d),

@@ -299,8 +299,10 @@ class Values:
             return expr  # `lower_positions` knows better
         if self.holds(a) and self.holds(b):
             return apply(expr.op, self.float(a), self.float(b))
-        if b == numeral(0, b.dtype) and (a.dtype != "uint32" or expr.op in ("eq", "ne")):
-            return apply(expr.op, cast(self.number(a), "float32"), Number(0.0))
+        zeros = [arg == numeral(0, arg.dtype) for arg in expr.args]
+        if sum(zeros) == 1 and (a.dtype != "uint32" or expr.op in ("eq", "ne")):  # a cast keeps the sign
+            sides = zip(zeros, expr.args, strict=True)
+            return apply(expr.op, *(Number(0.0) if zero else cast(self.number(arg), "float32") for zero, arg in sides))
         return self.compared(expr.op, a, b)
 
     def compared(self, op: str, first: ElementExpr, second: ElementExpr) -> ElementExpr:
