@@ -253,3 +253,21 @@ def element_before_the_block_of_threads() -> Any:
                 A[tx] = A[tx] + X[i, tx - 1]  # refused
 
     return main
+
+
+@refused(
+    "TT161",
+    "all threads together update 'X', but each thread has its own",
+    help="use T.alloc_shared or T.alloc_fragment, or update the elements in T.serial",
+    scalar_code=True,
+)
+def atomic_update_of_a_block_of_each_thread() -> Any:
+    @T.prim_func
+    def main(A: T.Tensor((64,), "float32"), B: T.Tensor((64,), "float32")):
+        with T.Kernel(1, threads=64):
+            X = T.alloc_local((64,), "float32")
+            T.clear(X)
+            T.atomic_add(X, A)  # refused
+            T.copy(X, B)
+
+    return main

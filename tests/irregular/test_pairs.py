@@ -136,3 +136,13 @@ def test_vector_from_before_the_start():
     places = torch.arange(4)[:, None] - 2 + torch.arange(4)
     rows = torch.cat([a[places], a[None, 56:60]])
     check(main, {"A": a, "B": torch.zeros(5, 4)}, {"B": rows})
+
+
+def test_another_name_for_a_thread_index():
+    @T.prim_func
+    def main(A: T.Tensor((64,), "int32")):
+        with T.Kernel(1, threads=64):
+            tx = T.launch_thread("threadIdx.x", 64)
+            A[63 - tx] = tx
+
+    check(main, {"A": torch.zeros(64).int()}, {"A": torch.arange(63, -1, -1).int()})

@@ -103,3 +103,15 @@ def operand(scope: Scope, call: tirx.Call, location: Location | None) -> Operand
     shape = tuple(extent for extent in region.extents if extent != 1)
     block = scope.temporary(source.name, source.dtype, shape, location)
     return Operand(block, (Copy(region, whole(block), location),), (Copy(whole(block), region, location),))
+
+
+def refuse_own_target(call: tirx.Call, location: Location | None) -> None:
+    """Of an atomic update of a whole block that each thread has for itself, each thread would do a part."""
+    buffer = box(call.args[1])[0]
+    if str(buffer.scope()) == "local":
+        raise UnsupportedError(
+            "TT161",
+            f"all threads together update '{buffer.name}', but each thread has its own",
+            location=location,
+            help="use T.alloc_shared or T.alloc_fragment, or update the elements in T.serial",
+        )

@@ -14,7 +14,7 @@ from tilelang_tt.diagnostics import Location, UnsupportedError
 from tilelang_tt.formats import INTEGERS
 from tilelang_tt.frontend.lift_atomics import Update
 from tilelang_tt.frontend.lift_expression import constant, operator
-from tilelang_tt.frontend.lift_operands import box, matched, operand, region_of
+from tilelang_tt.frontend.lift_operands import box, matched, operand, refuse_own_target, region_of
 from tilelang_tt.frontend.lift_parallel import Nest
 from tilelang_tt.frontend.scope import Scope
 from tilelang_tt.ir import scalar
@@ -171,6 +171,7 @@ def _scan(scope: Scope, call: tirx.Call, location: Location | None) -> tuple[Stm
 
 def _atomic(scope: Scope, call: tirx.Call, location: Location | None) -> tuple[Stmt, ...]:
     """T.atomic_add and its kin on boxes; what is taken in may be a number."""
+    refuse_own_target(call, location)
     by_box = operator(call.args[0]) == "tl.region"
     value, region = matched(call, location) if by_box else (call.args[0], call.args[1])
     region_of(scope, region, location)

@@ -305,6 +305,8 @@ class CodeLifter:
         return named
 
     def attribute(self, stmt: tirx.AttrStmt) -> tuple[CodeStmt, ...]:
+        if isinstance(stmt.node, tirx.IterVar) and str(stmt.node.thread_tag).startswith("threadIdx"):  # T.launch_thread
+            self.names[stmt.node.var] = Name(self.thread_index(str(stmt.node.thread_tag)), "int32")
         around = self.reducer
         self.reducer = stmt.node if isinstance(stmt.node, tirx.CommReducer) else around
         body = self.body(stmt.body)
@@ -331,10 +333,7 @@ class CodeLifter:
     def loop(self, stmt: tirx.For) -> tuple[CodeStmt, ...]:
         var, location = stmt.loop_var, self.location
         if stmt.thread_binding is not None:
-            index = dict(zip("xyz", self.threads, strict=False)).get(_tag(stmt)[-1])
-            if index is None:
-                raise UnsupportedError("TT111", f"a loop bound to {_tag(stmt)}", location=location, help="use T.Kernel")
-            return (Let(var, Name(index, "int32"), location), *self.body(stmt.body))
+            return (Let(var, Name(self.thread_index(_tag(stmt)), "int32"), location), *self.body(stmt.body))
         alone = math.prod(self.threads.values()) == 1  # one thread does every round, in order
         together = stmt.kind == tirx.ForKind.PARALLEL and not self.shared and not alone
         start, extent = self.value(stmt.min), self.value(stmt.extent)
@@ -349,6 +348,12 @@ class CodeLifter:
         count = scalar.var(f"{var.name}_round")
         moved = Op("add", (start, Op("mul", (Name(count, "int32"), self.value(step)), "int32")), "int32")
         return (For(count, Constant(0, "int32"), rounds, (Let(var, moved, location), *body), together, location),)
+
+    def thread_index(self, tag: str) -> Var:
+        index = dict(zip("xyz", self.threads, strict=False)).get(tag[-1])
+        if index is None:
+            raise UnsupportedError("TT111", f"a loop bound to {tag}", location=self.location, help="use T.Kernel")
+        return index
 
     def evaluate(self, stmt: tirx.Stmt) -> tuple[CodeStmt, ...]:
         call, location = stmt.value, self.location

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import ExitStack
+from math import prod
 from typing import TYPE_CHECKING
 
 from tvm import tirx
@@ -19,7 +20,7 @@ from tilelang_tt.diagnostics import UnsupportedError
 from tilelang_tt.formats import is_float
 from tilelang_tt.frontend.code.values import cast
 from tilelang_tt.frontend.lift_expression import operator
-from tilelang_tt.frontend.lift_operands import box, matched
+from tilelang_tt.frontend.lift_operands import box, matched, refuse_own_target
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.buffers import Memory
 from tilelang_tt.ir.code import CodeStmt, Constant, For, Op, Place, Put, Update, Value
@@ -255,6 +256,8 @@ def _finalize(lifter: CodeLifter, call: tirx.Call) -> tuple[CodeStmt, ...]:
 
 def _atomic_tile(lifter: CodeLifter, call: tirx.Call) -> tuple[CodeStmt, ...]:
     """T.atomic_add and its kin on whole boxes; the first argument may be a number."""
+    if prod(lifter.threads.values()) > 1:
+        refuse_own_target(call, lifter.location)
     op = operator(call).removeprefix("tl.tileop.atomic")
     target, there, extents = box(call.args[1])
     number = None if operator(call.args[0]) == "tl.region" else lifter.value(call.args[0])
