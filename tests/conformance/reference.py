@@ -75,6 +75,11 @@ def chip_error(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     return GROUP_ERROR * (1 + TF32) ** 2 * group_maxima(a.double(), b.double())
 
 
+def chip_share() -> float:
+    """The same, as a share of the sum of the products' absolute values."""
+    return 0.0 if CHIP is None else GROUP_ERROR * (1 + TF32) ** 2
+
+
 def group_maxima(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     """Sum over groups of consecutive products of the largest magnitude in each."""
     total = torch.zeros_like(a @ b)
