@@ -235,7 +235,8 @@ def _first_of(found: Iterator[Way], attempt: Callable[[Any, ScalarCode], Result]
             last = second
         except CannotCutError:
             continue
-    raise (refusal if refusal.code == last.code else last) from None
+    fits_less = isinstance(last, ResourceError) and refusal.code == last.code
+    raise (refusal if fits_less else last) from None
 
 
 def _program(func: Any, options: Options, scalar_code: ScalarCode) -> TileProgram:
