@@ -1,7 +1,5 @@
 """The reader of headers on small headers, the table's round trip, and what the option `sdk` prints."""
 
-from __future__ import annotations
-
 import json
 
 import jsonschema
