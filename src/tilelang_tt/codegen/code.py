@@ -49,6 +49,16 @@ class CodePrinter:
 
     # --- declarations -----------------------------------------------------------------------------
 
+    def memory(self, base: str, accessors: Mapping[Tensor, tuple[str, str]]) -> None:
+        """Lines of tensors, then blocks, in L1 from `base` on. `accessors`: what knows where the pages of each are."""
+        for number, (tensor, names) in enumerate(accessors.items()):
+            self.tensors.declare(tensor, *names, f"{base} + {number * LINE_ROOM}" if number else base)
+        sources = (place.source for stmt in walk(self.code.body) for place in places(stmt))
+        for source in dict.fromkeys(source for source in sources if isinstance(source, Tensor)):
+            self.tensors.count(source)
+        self.blocks(base, len(accessors))
+        self.variables()
+
     def blocks(self, base: str, tensors: int) -> None:
         """Names for the blocks: pointers into L1 from `base` on."""
         place, views = tensors * LINE_ROOM, dict(self.code.views)

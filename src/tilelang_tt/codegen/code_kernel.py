@@ -10,8 +10,7 @@ from tilelang_tt.codegen.code_support import ALIASES, SUPPORT
 from tilelang_tt.codegen.cpp import Printer, in_comment
 from tilelang_tt.ir.buffers import Tensor
 from tilelang_tt.ir.cb import CbCall
-from tilelang_tt.ir.code import Code, places
-from tilelang_tt.ir.code_room import LINE_ROOM
+from tilelang_tt.ir.code import Code
 from tilelang_tt.ir.fields import walk
 from tilelang_tt.ir.kernel import ArgKind, For, Kernel, KernelSet, KernelStmt, Let
 from tilelang_tt.ir.movement import Barrier
@@ -83,14 +82,7 @@ class _CodeKernel(Printer):
         scratch = self.identifier("scratch")
         (cb,) = self.cbs
         self.line(f"const uint32_t {scratch} = get_write_ptr({self.cbs[cb]});")
-        for number, tensor in enumerate(self.kernel.tensors):
-            place = f"{scratch} + {number * LINE_ROOM}" if number else scratch
-            self.code.tensors.declare(tensor, *self.accessors[tensor], place)
-        sources = (place.source for stmt in walk(self.code.code.body) for place in places(stmt))
-        for source in dict.fromkeys(source for source in sources if isinstance(source, Tensor)):
-            self.code.tensors.count(source)
-        self.code.blocks(scratch, len(self.kernel.tensors))
-        self.code.variables()
+        self.code.memory(scratch, self.accessors)
 
     def body(self, body: tuple[KernelStmt, ...]) -> None:
         for stmt in body:

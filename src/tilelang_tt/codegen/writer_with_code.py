@@ -10,8 +10,8 @@ from tilelang_tt.codegen.dataflow import Dataflow
 from tilelang_tt.formats import is_float
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.buffers import Tensor
-from tilelang_tt.ir.code import Code, Input, places, used_tensors
-from tilelang_tt.ir.code_room import LINE_ROOM, room_of
+from tilelang_tt.ir.code import Code, Input, used_tensors
+from tilelang_tt.ir.code_room import room_of
 from tilelang_tt.ir.fields import walk
 from tilelang_tt.ir.kernel import Kernel, KernelSet, KernelStmt
 from tilelang_tt.ir.tensors_of_code import elements
@@ -66,7 +66,7 @@ class _WriterWithCode(Dataflow):
         with self.block(""):
             self.lines[-1] = self.lines[-1].replace(" {", "{")
             self.inputs(printer, code.inputs)
-            self.memory(printer, code, tensors)
+            self.memory(printer, tensors)
             printer.unit(code)
 
     def inputs(self, printer: CodePrinter, inputs: tuple[Input, ...]) -> None:
@@ -80,17 +80,10 @@ class _WriterWithCode(Dataflow):
                 printer.values.between[one.var] = 0, self.counts[one.value] - 1
             self.line(f"const {kind} {self.declare(one.var)} = {text};")
 
-    def memory(self, printer: CodePrinter, code: Code, tensors: list[Tensor]) -> None:
-        """Lines of tensors, then blocks."""
+    def memory(self, printer: CodePrinter, tensors: list[Tensor]) -> None:
+        """Each piece has a part of the scratch buffer for itself."""
         scratch = self.identifier("scratch")
         (cb,) = (name for cb, name in self.cbs.items() if cb.is_scratch)
         before = sum(room_of(other.code) for other in self.codes[:-1])
         self.line(f"const uint32_t {scratch} = get_write_ptr({cb}){f' + {before}' if before else ''};")
-        for number, tensor in enumerate(tensors):
-            place = f"{scratch} + {number * LINE_ROOM}" if number else scratch
-            printer.tensors.declare(tensor, self.accessor_args[tensor], self.accessor_names[tensor], place)
-        sources = (place.source for stmt in walk(code.body) for place in places(stmt))
-        for source in dict.fromkeys(source for source in sources if isinstance(source, Tensor)):
-            printer.tensors.count(source)
-        printer.blocks(scratch, len(tensors))
-        printer.variables()
+        printer.memory(scratch, {one: (self.accessor_args[one], self.accessor_names[one]) for one in tensors})

@@ -26,7 +26,7 @@ from tvm import ir, tirx
 
 from tilelang_tt.diagnostics import Location
 from tilelang_tt.frontend.lift_expression import operator
-from tilelang_tt.frontend.refuse_gpu_code import PIECE, location_of, statements
+from tilelang_tt.frontend.refuse_gpu_code import NOT_CHECKED, PIECE, location_of, statements
 from tilelang_tt.frontend.tir.kept_blocks import LOAD, any_node, mentions, moved, overwrites
 from tilelang_tt.frontend.tir.select_launches import KERNEL, launches_of
 from tilelang_tt.frontend.tir.warp_groups.build import BARRIER_OPERATIONS, GROUP
@@ -35,7 +35,6 @@ from tilelang_tt.ir.scalar import Expr, Var
 
 _HANDED = ("shared", "shared.dyn", "local.fragment")
 _JUMPS = ("tirx.continue_loop", "tirx.break_loop", "tl.loop_break", "tirx.thread_return")
-_CHECKS = ("tl.device_assert", "tl.device_assert_with_msg")
 _POINTERS = ("tl.access_ptr", "tirx.tvm_access_ptr", "tirx.address_of")
 KINDS = [
     f"tirx.{kind}"
@@ -65,26 +64,18 @@ def cut_out_code(
     """`cuts`: the number of a launch, and the lines of statements in it."""
     pieces: list[Piece] = []
     for number, lines in cuts.items():
-        launch = list(launches_of(func.body))[number]
-        func = Cut(func, number, launch, lines, pieces).func()
+        func = Cut(func, number, lines, pieces).func()
     return func, tuple(pieces)
 
 
 class Cut:
     """Pieces of one launch."""
 
-    def __init__(
-        self,
-        func: tirx.PrimFunc,
-        number: int,
-        launch: tirx.Stmt,
-        lines: Collection[Location],
-        pieces: list[Piece],
-    ) -> None:
+    def __init__(self, func: tirx.PrimFunc, number: int, lines: Collection[Location], pieces: list[Piece]) -> None:
         self.before, self.number, self.lines, self.pieces = func, number, lines, pieces
         self.grid: list[tuple[Var, Expr]] = []
         self.threads: list[Var] = []  # x, y, z
-        self.kernel = self.inside(launch)
+        self.kernel = self.inside(list(launches_of(func.body))[number])
         if any_node(self.kernel.body, _is_of_groups):
             raise CannotCutError("thread groups meet in it")
         self.runs = list(self.wanted_runs(self.kernel.body))
@@ -161,7 +152,7 @@ class Cut:
         """The statements in place of a run; the run becomes a piece."""
         if any(mentions(run, var) for var in self.threads):
             raise CannotCutError("it uses a thread index")
-        if any(_leaves(stmt) or _has(stmt, _CHECKS) for stmt in run):
+        if any(_leaves(stmt) or _has(stmt, NOT_CHECKED) for stmt in run):
             raise CannotCutError("it leaves what is around it")
         owners = [var for var, _ in self.grid]
         used = [buffer for buffer in _allocated(self.kernel) if mentions(run, buffer.data)]

@@ -15,14 +15,14 @@ from tvm import ir, tirx
 
 from tilelang_tt.diagnostics import Location
 from tilelang_tt.frontend.tir.cut_out_code import KINDS, CannotCutError, Cut
-from tilelang_tt.frontend.tir.select_launches import launches_of
+from tilelang_tt.frontend.tir.select_launches import count_launches
 from tilelang_tt.frontend.tir.split_at_grid_barriers import split_at_grid_barriers
 
 
 def set_apart(func: tirx.PrimFunc, number: int, lines: Collection[Location]) -> tirx.PrimFunc | None:
     """The function with statements of a launch set apart; None: they stand in loops or branches, or take too much."""
     try:
-        cut = Cut(func, number, list(launches_of(func.body))[number], lines, [])
+        cut = Cut(func, number, lines, [])
     except CannotCutError:
         return None
     body = cut.kernel.body
@@ -38,7 +38,7 @@ def set_apart(func: tirx.PrimFunc, number: int, lines: Collection[Location]) -> 
 
     apart = func.with_body(tirx.stmt_functor.ir_transform(func.body, fenced, None, KINDS))
     split = split_at_grid_barriers(apart)
-    return None if len(list(launches_of(split.body))) == len(list(launches_of(func.body))) else split
+    return None if count_launches(split) == count_launches(func) else split
 
 
 def _barrier() -> tirx.Stmt:
