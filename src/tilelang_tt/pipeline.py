@@ -24,6 +24,7 @@ from tilelang_tt.compiled import PLAN_FILE, Compiled
 from tilelang_tt.diagnostics import ResourceError, UnsupportedError
 from tilelang_tt.frontend.lift_function import lift_function
 from tilelang_tt.frontend.tir.cut_out_code import CannotCutError
+from tilelang_tt.frontend.tir.take_annotations import take_annotations, with_annotations
 from tilelang_tt.frontend.tir.with_all_launches import with_all_launches
 from tilelang_tt.ir.kernel import KernelSet
 from tilelang_tt.ir.layout import Role
@@ -203,7 +204,8 @@ def run_passes(func: Any, options: Options, snapshot: Snapshot) -> Result:
     What the tile engines cannot carry out becomes scalar code (`scalar_code.ways`).
     """
     steps: Steps = []
-    func = with_all_launches(func)
+    func, annotations = take_annotations(with_all_launches(func))
+    options = with_annotations(options, annotations)
 
     def attempt(func: Any, scalar_code: ScalarCode) -> Result:
         steps.clear()

@@ -26,15 +26,13 @@ from tvm.target import Target, register_tag
 
 from tilelang_tt.arch import ARCHS
 from tilelang_tt.diagnostics import TargetError
+from tilelang_tt.layout_hints import STORAGE_FORMATS, HintError, hints_text, parse_hints
 from tilelang_tt.options import Options
 from tilelang_tt.version import __version__
 
 KIND = "ext_dev"
 NAME = "tenstorrent"
 BUILD_FEATURE = "feature.build"
-
-# Storage formats a user may choose for inputs, apart from the one their dtype implies.
-STORAGE_FORMATS = ("bfloat8_b",)
 
 
 @dataclass(frozen=True)
@@ -145,6 +143,13 @@ OPTIONS: dict[str, OptionSpec] = {
             _parse_storage,
             _storage_text,
         ),
+        OptionSpec(
+            "layout",
+            '{"A": {"memory": "L1", "shard": "block", "grid": "8x8"}}: a dict, or the same as JSON',
+            "where tensors lie, by name, as TT.layout says it in a kernel",
+            parse_hints,
+            hints_text,
+        ),
     )
 }
 
@@ -162,6 +167,9 @@ def parse_options(values: Mapping[str, Any]) -> Options:
             )
         try:
             parsed[name] = spec.parse(value)
+        except HintError as error:
+            fact = f"target option '{name}': {error.message}"
+            raise TargetError("TT602", fact, help=error.help) from None
         except ValueError:
             raise _invalid(spec, value) from None
     options = Options(**parsed)
