@@ -222,6 +222,7 @@ class Printer:
             self.cbs[cb] = self.identifier(f"cb_{cb.name}")
             blocks = f"{cb.depth} blocks of " if cb.depth > 1 else ""
             note = ", first rows only" if cb.first_row else ", several blocks of compute's own" if cb.pool else ""
+            note = note if cb.shard is None else f", in place: this core's shard of {cb.shard.name}"
             what = f"{blocks}{cb.shape[0]} x {cb.shape[1]} tiles, {cb.format}{note}"
             what = f"{cb.bytes} bytes for lines of tensors and blocks of scalar code" if cb.is_scratch else what
             what = f"no data: a word of the {cb.producer.value} for the {cb.consumer.value}" if cb.is_word else what

@@ -61,6 +61,19 @@ class FoldPlan:
 
 
 @dataclass(frozen=True)
+class ShardPlan:
+    """How a tensor is cut into shards, and where these lie.
+
+    `pages` is the grid of its pages: matrices, rows, columns. Shards are boxes of it of `shape`; the last ones may be
+    smaller, and have room for a whole one. Numbered row by row, shard n lies on core n % len(cores).
+    """
+
+    pages: tuple[Size, Size, Size]
+    shape: tuple[Size, Size, Size]
+    cores: tuple[tuple[int, int], ...]  # (x, y); of DRAM: (bank, 0)
+
+
+@dataclass(frozen=True)
 class TensorPlan:
     """How one tensor lies in device memory: 32x32 tiles over at most two of its axes, one tile per page.
 
@@ -99,7 +112,8 @@ class TensorPlan:
     col_window: WindowPlan | None = None
     fold: tuple[FoldPlan, ...] | None = None  # axes of the parameter seen as two; the other axes are numbered after it
     view: bool = False  # one more way in which an input lies; kernels only read it
-    memory: Literal["dram_interleaved"] = "dram_interleaved"
+    memory: Literal["dram", "l1"] = "dram"
+    shards: ShardPlan | None = None  # None: pages are dealt to all banks, or to the L1 of all cores, in turn
 
     def shape_of(self, shape: tuple[Size, ...]) -> tuple[Size, ...]:
         """The parameter's shape, with the axes that this record numbers."""
@@ -127,6 +141,7 @@ class CbPlan:
     consumer: Role
     unpack_to_dest: bool = False  # UnpackToDestFp32: copy_tile keeps all 32 bits
     shares: int | None = None  # a second view: the id of the circular buffer whose pages these are
+    tensor: str | None = None  # its pages are the core's shard of this tensor: nothing is copied
 
 
 @dataclass(frozen=True)
@@ -331,7 +346,11 @@ def validate(data: Any) -> None:
 def _tensor(data: dict[str, Any]) -> TensorPlan:
     windows = {side: WindowPlan(**data[side]) if data[side] else None for side in ("row_window", "col_window")}
     fold = tuple(FoldPlan(**one) for one in data["fold"]) if data["fold"] else None
-    return TensorPlan(**{**data, **windows, "fold": fold})
+    shards = data["shards"]
+    if shards is not None:
+        cores = tuple((x, y) for x, y in shards["cores"])
+        shards = ShardPlan(tuple(shards["pages"]), tuple(shards["shape"]), cores)
+    return TensorPlan(**{**data, **windows, "fold": fold, "shards": shards})
 
 
 def _plan(data: dict[str, Any]) -> Plan:

@@ -144,8 +144,8 @@ class _Run:
 
     def call(self, call: CbCall, state: _State, _: Values) -> None:
         cb, first = call.cb, state.next.get(call.cb, 0)
-        if cb.is_word:
-            return
+        if cb.is_word or (cb.shard is not None and self.role is not Role.COMPUTE):
+            return  # nobody fills its pages; or they lie in a shard, where nothing moves them
         if call.kind is CbKind.RESERVE and not cb.pool:  # a pool's pages stay as they are
             for page in _pages(cb, first, call.pages):
                 if state.pages.get(page) is _Page.FILLED:
