@@ -30,7 +30,6 @@ from tilelang_tt.runtime.arena import Arena
 from tilelang_tt.runtime.program import DRAM_BASE, Memory, Run, TensorRun
 from tilelang_tt.runtime.runner import RunReport, execute, numerics_mode
 
-_L1_ALIGN = 16  # bytes between tensors in L1
 _WIDE_L1 = 4  # exact numerics: L1 addresses reach this many times further, since pages grow
 _DTYPES = {
     torch.bfloat16: DataType.BFLOAT16,
@@ -206,7 +205,7 @@ class Device:
 
     def _take(self, kind: BufferType, name: str, size: int) -> int:
         heap = self._dram if kind is BufferType.DRAM else self._l1
-        address = heap.take_low(size, 64) if kind is BufferType.DRAM else heap.take_high(size, _L1_ALIGN)
+        address = heap.take_low(size, 64) if kind is BufferType.DRAM else heap.take_high(size, self.arch.dram_read_align)
         if address is None:
             raise DeviceError(
                 "TT410",

@@ -65,10 +65,14 @@ uint32_t page_offset(uint32_t cb, uint32_t page) {
 }
 
 
-const CbConfig& cb_config(uint32_t cb) {
+void require_cb_id(uint32_t cb) {
     if (cb >= device.chip.cb_count) {
         breach("cb-id", "CB id %u: this chip has %u", cb, device.chip.cb_count);
     }
+}
+
+const CbConfig& cb_config(uint32_t cb) {
+    require_cb_id(cb);
     const CbConfig& config = core->group->cbs[cb];
     if (!config.used) breach("cb-id", "the program gives this core no CB %u", cb);
     return config;
@@ -102,6 +106,19 @@ static void take_shard(uint32_t cb) {
 static void give_shard(uint32_t cb) {
     CbState& state = core->cbs[cb];
     if (cb_config(cb).on_tensor && state.reserved == 0 && state.pushed == 0) state.reserved = cb_config(cb).pages;
+}
+
+// Kernels compute how many pages they want, often none: also of a buffer that the program does not have.
+static bool asks_for_nothing(uint32_t cb, uint32_t pages) {
+    require_cb_id(cb);
+    return pages == 0;
+}
+
+// A data movement kernel may wait for what it pushed itself; that makes it no consumer, unless it pops.
+static bool is_looking_at_its_own(uint32_t cb) {
+    cb_config(cb);
+    const CbState& state = core->cbs[cb];
+    return fiber->role != Role::Compute && state.producer == fiber->role && state.consumer != fiber->role;
 }
 
 static void refuse_taken(uint32_t cb, const char* call) {
@@ -192,8 +209,24 @@ bool is_reserved(const CbSpan& span) {
     return state.producer == fiber->role && within(state.write_page, state.reserved, span);
 }
 
+bool is_own_push(const CbSpan& span) {
+    const CbState& state = core->cbs[span.cb];
+    if (state.producer != fiber->role) return false;
+    for (uint32_t page = span.first_page; page <= span.last_page; ++page) {
+        if (!state.pages[page].pushed || within(state.write_page, state.reserved, {span.cb, page, page})) return false;
+    }
+    return true;
+}
+
+bool is_before_use(const CbSpan& span) {
+    const CbState& state = core->cbs[span.cb];
+    return (state.producer == Role::Any || state.producer == fiber->role) && state.pushed == 0 && state.reserved == 0;
+}
+
 bool is_waited(const CbSpan& span) {
     const CbState& state = core->cbs[span.cb];
+    const bool alone = state.producer == fiber->role && state.consumer == Role::Any;
+    if (alone) return within(state.read_page, state.own_wait, span);
     return state.consumer == fiber->role && within(state.read_page, state.waited, span);
 }
 
@@ -242,6 +275,7 @@ extern "C" {
 
 void vd_cb_reserve_back(uint32_t cb, uint32_t pages, uint32_t line) {
     enter(line);
+    if (asks_for_nothing(cb, pages)) return;
     require_producer(cb, "cb_reserve_back");
     refuse_taken(cb, "cb_reserve_back");
     require_capacity(cb, pages, "cb_reserve_back");
@@ -253,14 +287,14 @@ void vd_cb_reserve_back(uint32_t cb, uint32_t pages, uint32_t line) {
     }
     CbState& state = core->cbs[cb];
     for (; state.reserved < pages; ++state.reserved) {
-        Page& page = state.pages[(state.write_page + state.reserved) % cb_config(cb).pages];
-        page.stale = state.consumer == Role::Compute && page.freed_in != core->engine.sections;
+        renew_page(cb, (state.write_page + state.reserved) % cb_config(cb).pages);
     }
     order_reserve(cb);
 }
 
 void vd_cb_push_back(uint32_t cb, uint32_t pages, uint32_t line) {
     enter(line);
+    if (asks_for_nothing(cb, pages)) return;
     const CbConfig& config = cb_config(cb);
     CbState& state = core->cbs[cb];
     require_producer(cb, "cb_push_back");
@@ -288,7 +322,9 @@ void vd_cb_push_back(uint32_t cb, uint32_t pages, uint32_t line) {
 
 void vd_cb_wait_front(uint32_t cb, uint32_t pages, uint32_t line) {
     enter(line);
-    require_consumer(cb, "cb_wait_front");
+    if (asks_for_nothing(cb, pages)) return;
+    const bool by_producer = is_looking_at_its_own(cb);
+    if (!by_producer) require_consumer(cb, "cb_wait_front");
     require_capacity(cb, pages, "cb_wait_front");
     while (!cb_has_data(*core, cb, pages)) {
         fiber->wait = Wait::Front;
@@ -297,7 +333,9 @@ void vd_cb_wait_front(uint32_t cb, uint32_t pages, uint32_t line) {
         yield_to_scheduler();
     }
     CbState& state = core->cbs[cb];
-    if (state.waited < pages) state.waited = pages;
+    uint32_t& waited = by_producer ? state.own_wait : state.waited;
+    if (waited < pages) waited = pages;
+    if (by_producer) return;
     for (const uint64_t end : state.push_ends) {
         if (state.sure >= state.popped + pages) break;
         state.sure = end;
@@ -307,8 +345,10 @@ void vd_cb_wait_front(uint32_t cb, uint32_t pages, uint32_t line) {
 
 void vd_cb_pop_front(uint32_t cb, uint32_t pages, uint32_t line) {
     enter(line);
+    if (asks_for_nothing(cb, pages)) return;
     const CbConfig& config = cb_config(cb);
     CbState& state = core->cbs[cb];
+    if (is_looking_at_its_own(cb) && state.consumer == Role::Any) state.waited = state.own_wait;
     require_consumer(cb, "cb_pop_front");
     take_shard(cb);
     // Pages come push by push: who has waited for some of them may pop all.
@@ -334,19 +374,21 @@ void vd_cb_pop_front(uint32_t cb, uint32_t pages, uint32_t line) {
 
 uint32_t vd_cb_pages(uint32_t cb, uint32_t line) {
     enter(line);
-    return cb_config(cb).pages;
+    require_cb_id(cb);
+    return core->group->cbs[cb].pages;
 }
 
+// Of a buffer that the program does not have: address 0, where nothing lies that a transfer may use.
 uint32_t vd_cb_write_ptr(uint32_t cb, uint32_t line) {
     enter(line);
-    cb_config(cb);
-    return l1_address(page_offset(cb, core->cbs[cb].write_page));
+    require_cb_id(cb);
+    return l1_address(core->group->cbs[cb].used ? page_offset(cb, core->cbs[cb].write_page) : 0);
 }
 
 uint32_t vd_cb_read_ptr(uint32_t cb, uint32_t line) {
     enter(line);
-    cb_config(cb);
-    return l1_address(page_offset(cb, core->cbs[cb].read_page));
+    require_cb_id(cb);
+    return l1_address(core->group->cbs[cb].used ? page_offset(cb, core->cbs[cb].read_page) : 0);
 }
 
 bool vd_cb_reservable(uint32_t cb, uint32_t pages, uint32_t line) {

@@ -38,7 +38,7 @@ void require_granted(const CbSpan& span, bool store) {
         breach("cb-unreserved-write", "after this line page %u of CB %u '%s' is stored to through a pointer, but this "
                "kernel has not reserved it", span.first_page, span.cb, config.name);
     }
-    if (!store && state.consumer == fiber->role) {
+    if (!store && state.consumer == fiber->role && !is_own_push(span)) {
         breach("cb-unwaited-read", "after this line page %u of CB %u '%s' is loaded through a pointer, but this kernel "
                "has not waited for it", span.first_page, span.cb, config.name);
     }
