@@ -10,11 +10,12 @@ void require_role(uint32_t cb, Role& known, const char* call, const char* side) 
     if (fiber->role == known) return;
     const CbState& state = core->cbs[cb];
     if (known != Role::Any) {
-        breach("cb-role", "%s on CB %u '%s' by the %s, but the %s is its %s", call, cb, cb_config(cb).name,
+        complain("cb-role", "%s on CB %u '%s' by the %s, but the %s is its %s", call, cb, cb_config(cb).name,
                role_name(fiber->role), role_name(known), side);
+        return;
     }
     if (state.scratch) {
-        breach("cb-unreserved-write", "%s on CB %u '%s', which line %u of a kernel used as plain memory", call, cb,
+        complain("cb-unreserved-write", "%s on CB %u '%s', which line %u of a kernel used as plain memory", call, cb,
                cb_config(cb).name, state.scratch_line);
     }
     known = fiber->role;
@@ -42,7 +43,7 @@ void require_no_pending(const std::vector<Transfer>& transfers, uint32_t cb, uin
     const CbConfig& config = cb_config(cb);
     uint32_t line = 0;
     if (overlaps_pending(transfers, page_offset(cb, page), pages * config.page_bytes, line)) {
-        breach(category, "%s on CB %u '%s' while the transfer of line %u is still under way: %s", call, cb, config.name,
+        complain(category, "%s on CB %u '%s' while the transfer of line %u is still under way: %s", call, cb, config.name,
                line, advice);
     }
 }
@@ -114,6 +115,12 @@ static bool asks_for_nothing(uint32_t cb, uint32_t pages) {
     return pages == 0;
 }
 
+// What is pushed without being reserved may go on only where it overwrites nothing.
+static void require_room(uint32_t cb, uint32_t pages, const char* call) {
+    if (cb_has_room(*core, cb, pages)) return;
+    breach("cb-push-without-reserve", "%s(%u, %u): pages that nobody has popped are overwritten", call, cb, pages);
+}
+
 // A data movement kernel may wait for what it pushed itself; that makes it no consumer, unless it pops.
 static bool is_looking_at_its_own(uint32_t cb) {
     cb_config(cb);
@@ -123,7 +130,7 @@ static bool is_looking_at_its_own(uint32_t cb) {
 
 static void refuse_taken(uint32_t cb, const char* call) {
     if (core->cbs[cb].taken_line == 0) return;
-    breach("cb-unwaited-read", "%s on CB %u '%s', but line %u of a kernel used it without waiting", call, cb,
+    complain("cb-unwaited-read", "%s on CB %u '%s', but line %u of a kernel used it without waiting", call, cb,
            cb_config(cb).name, core->cbs[cb].taken_line);
 }
 
@@ -142,7 +149,7 @@ const uint8_t* readable_tile(uint32_t cb, uint32_t tile, uint32_t row) {
     if (config.on_tensor) take_shard(cb);
     if (fiber->role != state.consumer) require_consumer(cb, "reading a tile");
     if (tile >= state.waited && !is_second_view(cb, state.read_page + tile)) {
-        breach("cb-unwaited-read", "tile %u of CB %u '%s' is read, but cb_wait_front has granted %u", tile, cb,
+        complain("cb-unwaited-read", "tile %u of CB %u '%s' is read, but cb_wait_front has granted %u", tile, cb,
                config.name, state.waited);
     }
     if (state.read_page + tile >= config.pages) {
@@ -168,7 +175,7 @@ uint8_t* packable_tile(uint32_t cb, uint32_t tile, uint32_t& page) {
     if (fiber->role != state.producer) require_producer(cb, "packing");
     if (config.on_tensor) give_shard(cb);
     if (tile >= state.reserved) {
-        breach("cb-unreserved-write", "tile %u of CB %u '%s' is packed, but cb_reserve_back has granted %u", tile, cb,
+        complain("cb-unreserved-write", "tile %u of CB %u '%s' is packed, but cb_reserve_back has granted %u", tile, cb,
                config.name, state.reserved);
     }
     page = state.write_page + tile;
@@ -255,14 +262,14 @@ void check_cbs_at_end() {
         if (left != 0 && !constant && !private_memory && !config.on_tensor) {
             const Role side = state.consumer == Role::Any ? state.producer : state.consumer;
             fiber = &core->fibers[static_cast<uint32_t>(side)];
-            breach("cb-unbalanced", "at the end CB %u '%s' still holds %llu pages: %llu pushed, %llu popped", id,
+            complain("cb-unbalanced", "at the end CB %u '%s' still holds %llu pages: %llu pushed, %llu popped", id,
                    config.name, static_cast<unsigned long long>(left), static_cast<unsigned long long>(state.pushed),
                    static_cast<unsigned long long>(state.popped));
         }
         for (const Page& page : state.pages) {
             if (!page.packed) continue;
             fiber = &core->fibers[static_cast<uint32_t>(state.producer)];
-            breach("cb-unbalanced", "at the end CB %u '%s' holds packed pages that were never pushed", id, config.name);
+            complain("cb-unbalanced", "at the end CB %u '%s' holds packed pages that were never pushed", id, config.name);
         }
     }
 }
@@ -301,8 +308,10 @@ void vd_cb_push_back(uint32_t cb, uint32_t pages, uint32_t line) {
     refuse_taken(cb, "cb_push_back");
     give_shard(cb);
     if (pages > state.reserved) {
-        breach("cb-push-without-reserve", "cb_push_back(%u, %u): cb_reserve_back has granted %u pages of '%s'", cb,
+        complain("cb-push-without-reserve", "cb_push_back(%u, %u): cb_reserve_back has granted %u pages of '%s'", cb,
                pages, state.reserved, config.name);
+        require_room(cb, pages, "cb_push_back");
+        state.reserved = pages;
     }
     if (state.write_page + pages > config.pages) {
         breach("cb-wrap", "cb_push_back(%u, %u): from page %u this steps past the end of the %u pages of '%s'", cb,
@@ -353,8 +362,11 @@ void vd_cb_pop_front(uint32_t cb, uint32_t pages, uint32_t line) {
     take_shard(cb);
     // Pages come push by push: who has waited for some of them may pop all.
     if (pages > state.waited && state.popped + pages > state.sure) {
-        breach("cb-pop-without-wait", "cb_pop_front(%u, %u): cb_wait_front has granted %u pages of '%s'", cb, pages,
+        complain("cb-pop-without-wait", "cb_pop_front(%u, %u): cb_wait_front has granted %u pages of '%s'", cb, pages,
                state.waited, config.name);
+        if (!cb_has_data(*core, cb, pages)) {
+            breach("cb-pop-without-wait", "cb_pop_front(%u, %u): nothing has been pushed that could be popped", cb, pages);
+        }
     }
     if (state.read_page + pages > config.pages) {
         breach("cb-wrap", "cb_pop_front(%u, %u): from page %u this steps past the end of the %u pages of '%s'", cb,

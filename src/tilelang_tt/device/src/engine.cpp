@@ -55,7 +55,7 @@ void require_packed(const char* call) {
     if (section.packed) return;
     for (uint32_t index = 0; index < core->group->dst_tiles(); ++index) {
         if (section.tiles[index] == DstTile::Zero) continue;
-        breach("dst-unpacked", "%s, but nothing of what was computed since tile_regs_acquire has been packed", call);
+        complain("dst-unpacked", "%s, but nothing of what was computed since tile_regs_acquire has been packed", call);
     }
 }
 
@@ -174,7 +174,7 @@ void check_engine_at_end() {
                engine.owners.pack ? "waited for by the packer" : pack_state());
     }
     if (engine.l1_acc) {
-        breach("l1-accumulate", "the kernel ends with packer L1 accumulation on (since line %u)", engine.l1_acc_line);
+        complain("l1-accumulate", "the kernel ends with packer L1 accumulation on (since line %u)", engine.l1_acc_line);
     }
 }
 

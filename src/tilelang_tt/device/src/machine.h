@@ -161,8 +161,11 @@ const char* format_name(DataFormat format);
 
 // ---- report.cpp: every way a run can end -----------------------------------------------------------
 [[noreturn]] void breach(const char* category, const char* format, ...) __attribute__((format(printf, 2, 3)));
+// A breach after which the run can go on: returns if the user has allowed its category (device/strictness.py).
+void complain(const char* category, const char* format, ...) __attribute__((format(printf, 2, 3)));
 #ifdef VD_UNCHECKED  // `make bench` measures what checks cost: the compiler drops whatever leads to a breach
 #define breach(...) __builtin_unreachable()
+#define complain(...) __builtin_unreachable()
 #endif
 [[noreturn]] void undefined(const char* format, ...) __attribute__((format(printf, 1, 2)));
 [[noreturn]] void broken_input(const char* format, ...) __attribute__((format(printf, 1, 2)));
@@ -212,7 +215,7 @@ constexpr uint32_t kAllRows = ~0u;
 const uint8_t* readable_tile(uint32_t cb, uint32_t tile, uint32_t row = kAllRows);  // of which that row is used
 uint8_t* packable_tile(uint32_t cb, uint32_t tile, uint32_t& page);
 UnwrittenPage unwritten_page(uint32_t cb, uint32_t tile);  // `pushed_line` 0: it was written
-[[noreturn]] void refuse_unwritten(const UnwrittenPage& page);
+void refuse_unwritten(const UnwrittenPage& page);  // a complaint
 // The CB page at an L1 offset, or false when the offset lies in no CB.
 struct CbSpan {
     uint32_t cb, first_page, last_page;

@@ -87,7 +87,7 @@ void check_packer(uint32_t cb, const char* what, bool reduced) {
     }
     const bool reduces = engine.family == Family::Reduce || engine.family == Family::BlockMax;
     if (engine.mask.on && !reduces && !reduced) {
-        breach("uninit",
+        complain("uninit",
                "%s while the packer still has the mask of %s (reduce_init at line %u), which zeroes all but the result "
                "of a reduction: reduce_uninit is missing",
                what, kDims[static_cast<uint32_t>(engine.mask.dim)], engine.mask.line);
@@ -218,7 +218,7 @@ void vd_pack_tile(uint32_t dst, uint32_t cb, bool indexed, uint32_t index, uint3
     // packed it before anything was switched for this buffer: then the switch comes a round late, and a term gets lost.
     const bool late = target.packed_line == line && !target.packed_as_set;
     if (!engine.l1_acc && target.packed && (target.overwrite_calls == engine.overwrite_calls || late)) {
-        breach("cb-overwrite", "pack_tile overwrites page %u of CB %u '%s', packed before and not yet pushed", page, cb,
+        complain("cb-overwrite", "pack_tile overwrites page %u of CB %u '%s', packed before and not yet pushed", page, cb,
                config.name);
     }
     mark_packed(target);

@@ -87,7 +87,7 @@ void require_arrived(const Span& far, uint32_t bytes) {
     uint32_t line = 0;
     Core* who = nullptr;
     if (!write_under_way(far.bytes, bytes, line, who)) return;
-    breach("dram-race", "page %llu of tensor '%s' is read while the write of core (%u,%u), line %u, is under way",
+    complain("dram-race", "page %llu of tensor '%s' is read while the write of core (%u,%u), line %u, is under way",
            static_cast<unsigned long long>(far.page), far.tensor->name, who->x, who->y, line);
 }
 
@@ -113,7 +113,7 @@ void require_writable(uint32_t offset, uint32_t bytes) {
     if (!found) {
         breach("noc-bounds", "%u bytes at L1 address 0x%x lie in no circular buffer and no tensor", bytes, offset);
     }
-    breach("cb-unreserved-write", "pages %u..%u of CB %u '%s' are written, but this kernel has not reserved them",
+    complain("cb-unreserved-write", "pages %u..%u of CB %u '%s' are written, but this kernel has not reserved them",
            span.first_page, span.last_page, span.cb, core->group->cbs[span.cb].name);
 }
 
@@ -122,7 +122,7 @@ void require_not_leaving(uint32_t offset, uint32_t bytes) {
     // What has arrived has left: a receiver may have said so, and no flush is needed then.
     if (device.launch->connected() && !is_flying_from(*fiber, core->l1 + offset, bytes)) return;
     if (overlaps_pending(fiber->writes, offset, bytes, other)) {
-        breach("noc-write-flush", "the source of the write of line %u is overwritten before it has left", other);
+        complain("noc-write-flush", "the source of the write of line %u is overwritten before it has left", other);
     }
 }
 
@@ -136,7 +136,7 @@ void require_written(const uint8_t* from, uint32_t bytes, const char* name) {
     }
     if (std::memcmp(from + at, poison, bytes - at) == 0) unwritten += bytes - at;
     if (2 * unwritten <= bytes) return;
-    breach("l1-uninitialised", "%u of these %u bytes of '%s' were never written", unwritten, bytes, name);
+    complain("l1-uninitialised", "%u of these %u bytes of '%s' were never written", unwritten, bytes, name);
 }
 
 // An ordinary transfer uses the registers in which the stateful forms keep theirs.
@@ -202,7 +202,7 @@ void require_length(uint32_t bytes, bool one_packet) {
 
 void require_unlinked(uint32_t noc) {
     if (fiber->linked_line[noc] != 0) {
-        breach("noc-linked",
+        complain("noc-linked",
                "a transfer to one place on NoC %u between the linked multicast of line %u and its successor", noc,
                fiber->linked_line[noc]);
     }
@@ -211,7 +211,7 @@ void require_unlinked(uint32_t noc) {
 void require_landed(uint32_t offset, uint32_t bytes) {
     uint32_t other = 0;
     if (overlaps_pending(fiber->reads, offset, bytes, other)) {
-        breach("noc-read-barrier", "the data of the read of line %u is sent on before it has landed", other);
+        complain("noc-read-barrier", "the data of the read of line %u is sent on before it has landed", other);
     }
 }
 
@@ -233,7 +233,7 @@ void require_readable(uint32_t offset, uint32_t bytes, bool elements) {
     }
     if (is_own_push(span)) return require_published(span, offset, bytes);  // handed on to another core, say
     if (!is_waited(span) && !is_reserved(span)) {
-        breach("cb-unwaited-read", "pages %u..%u of CB %u '%s' are read, but this kernel has not waited for them",
+        complain("cb-unwaited-read", "pages %u..%u of CB %u '%s' are read, but this kernel has not waited for them",
                span.first_page, span.last_page, span.cb, name);
     }
     if (is_waited(span)) return require_published(span, offset, bytes);
@@ -272,32 +272,43 @@ bool overlaps_pending(const std::vector<Transfer>& transfers, uint32_t offset, u
     return false;
 }
 
+// What a kernel leaves behind arrives all the same, if the user has allowed that.
+static void finish_transfers(uint32_t noc, uint32_t line) {
+    if (!fiber->reads.empty()) vd_noc_read_barrier(noc, kAnyTrid, line);
+    if (!fiber->writes.empty()) {
+        vd_noc_write_barrier(noc, kAnyTrid, line);
+        vd_noc_writes_flushed(noc, kAnyTrid, true, line);
+    }
+}
+
 void check_noc_at_end() {
+    const uint32_t ended = fiber->line;
     if (!fiber->reads.empty()) {
         fiber->line = fiber->reads[0].line;
-        breach("noc-read-barrier", "the kernel ends while this read is under way");
+        complain("noc-read-barrier", "the kernel ends while this read is under way");
     }
     if (!fiber->writes.empty()) {
         fiber->line = fiber->writes[0].line;
-        breach("noc-write-flush", "the kernel ends while this write is under way");
+        complain("noc-write-flush", "the kernel ends while this write is under way");
     }
     for (uint32_t noc = 0; noc < kNocs; ++noc) {
         for (const uint32_t line : fiber->unacknowledged[noc]) {
             if (line == 0) continue;
             fiber->line = line;
-            breach("noc-write-barrier",
-                   "the kernel ends before this write is acknowledged: noc_async_write_barrier must come last");
+            complain("noc-write-barrier",
+                     "the kernel ends before this write is acknowledged: noc_async_write_barrier must come last");
         }
         if (fiber->linked_line[noc] == 0) continue;
         fiber->line = fiber->linked_line[noc];
-        breach("noc-linked", "the kernel ends after this linked multicast: an unlinked one must release the path");
+        complain("noc-linked", "the kernel ends after this linked multicast: an unlinked one must release the path");
     }
     uint32_t line = 0;
     if (atomics_under_way(*fiber, line)) {
         fiber->line = line;
-        breach("noc-atomic-barrier",
-               "the kernel ends while this atomic is under way: noc_async_atomic_barrier must come last");
+        complain("noc-atomic-barrier",
+                 "the kernel ends while this atomic is under way: noc_async_atomic_barrier must come last");
     }
+    for (uint32_t noc = 0; noc < kNocs; ++noc) finish_transfers(noc, ended);
 }
 
 }  // namespace vd

@@ -111,7 +111,7 @@ void note_unwritten(uint32_t cb, uint32_t pages) {
         page.packed = false;
         page.pushed = true;
         if (on_tensor && !page.written) {  // the tensor is the result: nobody else will look at it
-            breach("cb-unwritten", "page %u of CB %u '%s', a tensor's, was not %s since it was free", number, cb,
+            complain("cb-unwritten", "page %u of CB %u '%s', a tensor's, was not %s since it was free", number, cb,
                    cb_config(cb).name, by_compute ? "packed" : "wholly written");
         }
     }
@@ -146,12 +146,17 @@ void renew_page(uint32_t cb, uint32_t number) {
 // Told where it was pushed: there a write is missing.
 void refuse_unwritten(const UnwrittenPage& page) {
     const CbState& state = core->cbs[page.cb];
-    const Fiber& user = *fiber;
-    fiber = &core->fibers[static_cast<uint32_t>(state.producer)];
+    Fiber& user = *fiber;
+    Fiber& producer = core->fibers[static_cast<uint32_t>(state.producer)];
+    const uint32_t line = user.line, reached = producer.line;
+    fiber = &producer;
     fiber->line = page.pushed_line;
-    breach("cb-unwritten", "page %u of CB %u '%s' was not %s since it was free, and line %u of the %s uses it",
+    complain("cb-unwritten", "page %u of CB %u '%s' was not %s since it was free, and line %u of the %s uses it",
            page.number, page.cb, cb_config(page.cb).name,
-           state.producer == Role::Compute ? "packed" : "wholly written", user.line, role_name(user.role));
+           state.producer == Role::Compute ? "packed" : "wholly written", line, role_name(user.role));
+    producer.line = reached;
+    user.line = line;
+    fiber = &user;
 }
 
 const uint8_t* published_page(uint32_t cb, uint32_t number) {
