@@ -13,11 +13,13 @@ import ast
 import json
 import operator
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, is_dataclass
 from functools import cache
 from importlib import resources
 from threading import Lock
 from typing import Any, Literal
+
+from tilelang_tt.runtime.quick_schema import Check, checker
 
 SCHEMA_VERSION = 1
 
@@ -262,7 +264,7 @@ class Plan:
         return "read" if tensor.view else "write" if param.workspace else param.access
 
     def to_json(self) -> str:
-        data = json.loads(json.dumps(asdict(self)))  # tuples become lists
+        data = _plain(self)
         if not self.assertions:
             del data["assertions"]
         validate(data)
@@ -331,16 +333,30 @@ def _evaluate(node: ast.expr, sizes: Mapping[str, int]) -> int:
 
 
 @cache
-def _validator() -> Any:
-    import jsonschema
-
+def plan_schema() -> dict[str, Any]:
     text = resources.files("tilelang_tt.runtime").joinpath("plan.schema.json").read_text()
-    return jsonschema.Draft202012Validator(json.loads(text))
+    schema: dict[str, Any] = json.loads(text)
+    return schema
+
+
+@cache
+def _is_plan() -> Check:
+    return checker(plan_schema())
 
 
 def validate(data: Any) -> None:
     """Raise jsonschema.ValidationError when `data` is not a plan of this version."""
-    _validator().validate(data)
+    if not _is_plan()(data):
+        import jsonschema
+
+        jsonschema.Draft202012Validator(plan_schema()).validate(data)
+
+
+def _plain(value: Any) -> Any:
+    """A plan, or a part of it, as JSON has it."""
+    if isinstance(value, tuple):
+        return [_plain(one) for one in value]
+    return {name: _plain(one) for name, one in vars(value).items()} if is_dataclass(value) else value
 
 
 def _tensor(data: dict[str, Any]) -> TensorPlan:
