@@ -8,7 +8,6 @@ constexpr uint32_t cb_r = tt::CBIndex::c_1;  // 2 x 2 tiles, Float16_b, in place
 void kernel_main() {
     const uint32_t unit_count = get_arg_val<uint32_t>(0);  // units of work of this core
 
-
     for (uint32_t unit = 0; unit < unit_count; ++unit) {
         cb_reserve_back(cb_x, 4);
         cb_reserve_back(cb_r, 4);

@@ -7,7 +7,6 @@ constexpr uint32_t cb_y = tt::CBIndex::c_16;  // 2 x 2 tiles, Float16_b, in plac
 void kernel_main() {
     const uint32_t unit_count = get_arg_val<uint32_t>(0);  // units of work of this core
 
-
     for (uint32_t unit = 0; unit < unit_count; ++unit) {
         cb_wait_front(cb_y, 4);
         // kernel.py:27  T.copy(y, Y[by * BLOCK_ROWS, bx * BLOCK_COLS])
