@@ -118,6 +118,7 @@ from tilelang_tt.passes.raise_elements.zero_tensor_tails import zero_tensor_tail
 from tilelang_tt.passes.record import Kind, Pass, Stage, holding, verify
 from tilelang_tt.runtime.plan import SourceLine
 from tilelang_tt.scalar_code import Way, ways
+from tilelang_tt.schedule import Schedule
 from tilelang_tt.version import __version__
 
 R, A, B, C, D, E = Stage
@@ -336,6 +337,13 @@ def compile_function(func: Any, options: Options, *, stages: bool = False) -> Co
     return Compiled(program.name, print_files(program, sets), decisions, tuple(texts))
 
 
+def _units(kernels: KernelSet) -> str:
+    """What a reader of a kernel should know of its loop over units, unless they are runs in the order of the grid."""
+    schedule = kernels.launch.work.schedule if kernels.launch.work else Schedule()
+    usual = (schedule.policy, schedule.order) == ("contiguous", "row")
+    return "" if usual else f", units: {schedule.title}"
+
+
 def print_files(program: TileProgram, sets: tuple[KernelSet, ...]) -> dict[str, str]:
     """reader.cpp, compute.cpp, writer.cpp of each launch, main.cpp and the plan."""
     files: dict[str, str] = {}
@@ -346,7 +354,7 @@ def print_files(program: TileProgram, sets: tuple[KernelSet, ...]) -> dict[str, 
         lines: list[SourceLine] = []
         for kernel in kernels.kernels:
             file = f"{prefix}{kernel.role.value}.cpp"
-            title = f"{kernel.role.value} of '{kernels.launch.name}' for {program.options.chip.title}"
+            title = f"{kernel.role.value} of '{kernels.launch.name}' for {program.options.chip.title}{_units(kernels)}"
             if has_code(kernel):
                 print_kernel = print_code if is_code(kernels.launch) else print_writer_with_code
                 printer = print_kernel(kernel, file, title, kernels)

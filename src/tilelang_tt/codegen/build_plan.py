@@ -35,6 +35,7 @@ from tilelang_tt.runtime.plan import (
     TensorPlan,
     WindowPlan,
 )
+from tilelang_tt.schedule import Word
 
 
 def build_plan(
@@ -167,11 +168,12 @@ def _launch(
 ) -> LaunchPlan:
     work, options = kernels.launch.work, kernels.program.options
     assert work is not None
+    schedule, blocks = work.schedule, [extent for _, extent in kernels.launch.blocks]
     return LaunchPlan(
         name=kernels.launch.name,
         grid=work.grid,
         units=size(work.units),
-        policy="contiguous",
+        policy=schedule.policy,
         kernels=tuple(_kernel(kernel, sources[index, kernel.role]) for kernel in kernels.kernels),
         cbs=tuple(
             CbPlan(
@@ -193,6 +195,13 @@ def _launch(
             fp32_dest_acc_en=options.fp32_acc,
         ),
         source_map=source_map,
+        blocks=(size(scalar.product(blocks[:1])), size(scalar.product(blocks[1:]))),
+        order=schedule.order,
+        panel=schedule.panel,
+        core_ranges=schedule.ranges,
+        core_order=schedule.core_order,
+        pieces=schedule.pieces,
+        unit_lists=schedule.lists,
     )
 
 
@@ -215,4 +224,15 @@ def _runtime_arg(arg: Arg) -> RuntimeArg:
         return RuntimeArg(arg.name, size=size(arg.size))
     if arg.kind is ArgKind.SCALAR:
         return RuntimeArg(arg.name, scalar=arg.name)
-    return RuntimeArg(arg.name, work="start" if arg.kind is ArgKind.START else "count")
+    return RuntimeArg(arg.name, work=_WORDS[arg.kind])
+
+
+_WORDS: dict[ArgKind, Word | Literal["units"]] = {
+    ArgKind.START: "start",
+    ArgKind.COUNT: "count",
+    ArgKind.FIRST_COLUMN: "first_column",
+    ArgKind.COLUMNS: "columns",
+    ArgKind.FIRST_ROW: "first_row",
+    ArgKind.ROWS: "rows",
+    ArgKind.UNITS: "units",
+}

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 from tilelang_tt.arch import TILE
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.buffers import Buffer, Tensor
 from tilelang_tt.ir.scalar import Expr, Var, int_value
+from tilelang_tt.schedule import Schedule
 from tilelang_tt.shards import Shards, shards_over
 
 
@@ -242,5 +243,17 @@ class Work:
 
     units: Expr
     unit: Var
-    indices: tuple[tuple[Var, Expr], ...]  # block variable = expression over `unit`
-    grid: tuple[int, int]  # cores (x, y)
+    indices: tuple[tuple[Var, Expr], ...]  # in this order: block variable = expression over `unit` and those before it
+    grid: tuple[int, int]  # cores (x, y), from (0, 0) to the last one that is used
+    schedule: Schedule = field(default_factory=Schedule)
+    box: tuple[Var, ...] = ()  # of a core: first column, columns, first row, rows of the matrix of blocks
+    listed: Var | None = None  # place of the first runtime argument that is a unit of the core
+
+    @property
+    def cores(self) -> int:
+        return len(self.schedule.cores(self.grid))
+
+    @property
+    def words(self) -> tuple[Var, ...]:
+        """What kernels are told of their core's share, beside a run of units."""
+        return self.box if self.listed is None else (self.listed,)

@@ -24,7 +24,6 @@ from tilelang_tt.runtime.plan import (
     RuntimeArg,
     TensorPlan,
     evaluate,
-    work_of_core,
 )
 from tilelang_tt.runtime.program import (
     ACCESSOR_DRAM,
@@ -39,6 +38,7 @@ from tilelang_tt.runtime.program import (
     TensorRun,
     round_up,
 )
+from tilelang_tt.schedule import Share
 
 Stored = TypeVar("Stored", TensorPlan, CbPlan)
 
@@ -214,23 +214,32 @@ def _no_room(launch: LaunchPlan, binding: _Binding, needed: int) -> DeviceError:
 
 
 def _cores(binding: _Binding, launch: LaunchPlan) -> tuple[CoreRun, ...]:
-    units = evaluate(launch.units, binding.sizes)
+    shares = launch.shares(binding.sizes)
+    longest = max(len(share.units) for share in shares)
     fixed = {
         kernel.role: [None if arg.work else _fixed_argument(binding, arg) for arg in kernel.runtime_args]
         for kernel in launch.kernels
     }
     cores = []
-    for number in range(launch.cores):
-        start, count = work_of_core(units, launch.cores, number)
+    for share in shares:
         args: dict[Role, tuple[int, ...]] = {
             kernel.role: tuple(
-                value if value is not None else start if arg.work == "start" else count
+                word
                 for arg, value in zip(kernel.runtime_args, fixed[kernel.role], strict=True)
+                for word in ((value,) if value is not None else share_words(share, arg, longest))
             )
             for kernel in launch.kernels
         }
-        cores.append(CoreRun(number % launch.grid[0], number // launch.grid[0], args))
+        cores.append(CoreRun(*share.core, args))
     return tuple(cores)
+
+
+def share_words(share: Share, arg: RuntimeArg, longest: int) -> tuple[int, ...]:
+    """A number of the core's share; or its units, as many words on every core."""
+    if arg.work == "units":
+        return (*share.units, *[0] * (longest - len(share.units)))
+    assert arg.work is not None
+    return (share.word(arg.work),)
 
 
 def _fixed_argument(binding: _Binding, arg: RuntimeArg) -> int:

@@ -1,4 +1,4 @@
-// compute of 'sharded_residual' for Wormhole: computes on tiles in L1.
+// compute of 'sharded_residual' for Wormhole, units: match: computes on tiles in L1.
 #include <cstdint>
 #include "api/compute/common.h"
 #include "api/compute/compute_kernel_api.h"

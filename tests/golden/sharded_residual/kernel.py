@@ -4,7 +4,7 @@ import tilelang.language as T
 
 import tilelang_tt.language as TT
 
-TARGET = "tenstorrent -grid=4x2"
+TARGET = "tenstorrent"
 ROWS, COLS = 128, 256
 BLOCK_ROWS, BLOCK_COLS = 64, 64
 

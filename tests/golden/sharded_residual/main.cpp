@@ -364,6 +364,19 @@ void create_cb(
         CircularBufferConfig(pages * page_bytes, {{index, format}}).set_page_size(index, page_bytes));
 }
 
+// Blocks of the grid that one core does: a rectangle of the matrix of blocks.
+struct Box {
+    uint32_t first_column, columns, first_row, rows, count;
+};
+
+// The blocks that belong to the piece of a tensor which lies on this core.
+Box box_of_piece(int64_t columns, int64_t rows, int64_t wide, int64_t high, int64_t across, int64_t piece) {
+    const int64_t column = piece % across * wide, row = piece / across * high;
+    wide = std::clamp<int64_t>(columns - column, 0, wide);
+    high = std::clamp<int64_t>(rows - row, 0, high);
+    return {word(column), word(wide), word(row), word(high), word(wide * high)};
+}
+
 struct Tensors {
     TileTensor X;
     TileTensor R;
@@ -402,12 +415,11 @@ Tensors describe_tensors() {
     };
 }
 
-// 'sharded_residual': 8 units of work on 4x2 cores.
+// 'sharded_residual': 8 units of work on cores 4x2+0+0.
 distributed::MeshWorkload sharded_residual_workload(
     const distributed::MeshDevice& mesh_device,
     const Tensors& tensors) {
-    constexpr uint32_t grid_x = 4, grid_y = 2;
-    const tt::tt_metal::CoreRange cores(CoreCoord{0, 0}, CoreCoord{grid_x - 1, grid_y - 1});
+    const tt::tt_metal::CoreRange cores(CoreCoord{0, 0}, CoreCoord{3, 1});
     Program program = CreateProgram();
 
     // x: reader to compute
@@ -439,27 +451,28 @@ distributed::MeshWorkload sharded_residual_workload(
         cores,
         WriterDataMovementConfig());
 
-    const int64_t units = 8;
-    for (uint32_t y = 0; y < grid_y; ++y) {
-        for (uint32_t x = 0; x < grid_x; ++x) {
-            const CoreCoord core{x, y};
-            const Share share = share_of_core(units, grid_x * grid_y, y * grid_x + x);
-            SetRuntimeArgs(
-                program,
-                reader,
-                core,
-                {share.count});  // unit_count
-            SetRuntimeArgs(
-                program,
-                compute,
-                core,
-                {share.count});  // unit_count
-            SetRuntimeArgs(
-                program,
-                writer,
-                core,
-                {share.count});  // unit_count
-        }
+    // The core of each piece, along columns first.
+    const std::vector<CoreCoord> core_list = {
+        {0, 0}, {1, 0}, {2, 0}, {3, 0}, {0, 1}, {1, 1}, {2, 1}, {3, 1}};
+    const int64_t columns = 4, rows = 2;  // of blocks
+    for (size_t number = 0; number < core_list.size(); ++number) {
+        const CoreCoord core = core_list[number];
+        const Box share = box_of_piece(columns, rows, 1, 1, /*across=*/4, number);
+        SetRuntimeArgs(
+            program,
+            reader,
+            core,
+            {share.count});  // unit_count
+        SetRuntimeArgs(
+            program,
+            compute,
+            core,
+            {share.count});  // unit_count
+        SetRuntimeArgs(
+            program,
+            writer,
+            core,
+            {share.count});  // unit_count
     }
 
     distributed::MeshWorkload workload;

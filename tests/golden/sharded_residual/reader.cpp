@@ -1,4 +1,4 @@
-// reader of 'sharded_residual' for Wormhole: moves tiles from DRAM to L1.
+// reader of 'sharded_residual' for Wormhole, units: match: hands over shards that lie in L1.
 #include <cstdint>
 #include "api/dataflow/dataflow_api.h"
 
@@ -7,9 +7,6 @@ constexpr uint32_t cb_r = tt::CBIndex::c_1;  // 2 x 2 tiles, Float16_b, in place
 
 void kernel_main() {
     const uint32_t unit_count = get_arg_val<uint32_t>(0);  // units of work of this core
-
-    constexpr uint32_t x_tile_bytes = get_tile_size(cb_x);
-    constexpr uint32_t r_tile_bytes = get_tile_size(cb_r);
 
     for (uint32_t unit = 0; unit < unit_count; ++unit) {
         cb_reserve_back(cb_x, 4);

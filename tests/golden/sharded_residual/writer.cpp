@@ -1,4 +1,4 @@
-// writer of 'sharded_residual' for Wormhole: moves finished tiles from L1 to DRAM.
+// writer of 'sharded_residual' for Wormhole, units: match: hands over shards that lie in L1.
 #include <cstdint>
 #include "api/dataflow/dataflow_api.h"
 
@@ -6,8 +6,6 @@ constexpr uint32_t cb_y = tt::CBIndex::c_16;  // 2 x 2 tiles, Float16_b, in plac
 
 void kernel_main() {
     const uint32_t unit_count = get_arg_val<uint32_t>(0);  // units of work of this core
-
-    constexpr uint32_t y_tile_bytes = get_tile_size(cb_y);
 
     for (uint32_t unit = 0; unit < unit_count; ++unit) {
         cb_wait_front(cb_y, 4);

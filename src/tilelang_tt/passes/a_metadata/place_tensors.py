@@ -42,7 +42,7 @@ def _check_names(program: TileProgram, hints: dict[str, LayoutHint]) -> None:
     for name in hints:
         if name not in names:
             raise TargetError(
-                "TT604",
+                "TT610",
                 f"target option 'layout' names '{name}'; kernel '{program.name}' has no such tensor",
                 help=f"its tensors: {', '.join(names)}",
             )
