@@ -88,7 +88,7 @@ std::integral_constant<std::size_t, sizeof...(Values)> counted(const Values&...)
     do {                                                                                     \
         static_assert(vd::placeholders(format) == decltype(vd::counted(__VA_ARGS__))::value, \
                       "DPRINT: as many values as there are {} in the format");               \
-        vd::print(format, __LINE__ __VA_OPT__(, ) __VA_ARGS__);                              \
+        vd::print(format, __builtin_LINE() __VA_OPT__(, ) __VA_ARGS__);                              \
     } while (false)
 
 #define DPRINT VD_PRINT
