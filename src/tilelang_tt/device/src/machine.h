@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -104,6 +105,8 @@ struct Fiber {
     uint32_t read_trid[kNocs] = {}, write_trid[kNocs] = {};
     CommandState states[kNocs][kCommands];
     std::vector<uint8_t> globals;  // those of its kernel while another fiber runs
+    std::string printed;           // a line that is not finished yet
+    uint32_t printed_line = 0;     // where it began
 };
 
 // Who changed a semaphore since its own core last set it.
@@ -176,6 +179,9 @@ void report_success(const Statistics& total, double seconds, uint32_t cores_used
 void install_signal_handlers();
 void install_thread_signal_stack();
 void register_running(Core* running);
+
+// ---- print.cpp -------------------------------------------------------------------------------------
+void finish_print(Fiber& which);  // a line without an end
 
 // ---- fiber.cpp -------------------------------------------------------------------------------------
 void prepare_fiber(Fiber& fiber);

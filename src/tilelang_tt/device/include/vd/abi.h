@@ -125,6 +125,11 @@ void vd_rand_tile(uint32_t dst, uint32_t from, uint32_t scale, uint32_t line);
 void vd_dropout_tile(uint32_t dst, uint32_t probability, uint32_t scale, uint32_t line);
 void vd_sfpu_reduce(uint32_t pool, uint32_t dim, uint32_t format, uint32_t dst, uint32_t line);
 
+// Elements of a tile of a circular buffer as text: rows h0 to h1 by hs, columns w0 to w1 by ws.
+enum VdSliceEnd : uint8_t { VD_SLICE_FRONT, VD_SLICE_BACK, VD_SLICE_EITHER };
+void vd_tile_slice(uint32_t cb, uint32_t tile, const uint8_t* range, VdSliceEnd end, bool rows, bool untilized,
+                   uint32_t most_bytes, char* out, uint32_t size);
+
 // Stops the run: a condition that the kernel asserts does not hold.
 [[noreturn]] void vd_assert_failed(const char* condition, uint32_t line);
 
