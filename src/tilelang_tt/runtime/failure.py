@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ _KINDS = {
     "input": ("TT408", "the device runtime refused its input"),
 }
 
+STATE_VARIABLE = "TILELANG_TT_STATE"  # set: errors tell what buffers and DST held
 _NAMED_CORES = 8  # cores of one group that are written out
 
 
@@ -44,7 +46,35 @@ def device_error(report: Mapping[str, Any], run: Run, limit: float) -> DeviceErr
     message = _message(report, launch)
     if report["status"] == "hang":
         message = f"the kernels did not end within {limit:g} s"
-    return DeviceError(code, f"{kind}: {message}", location=location, notes=tuple(notes), help=_help(report["status"]))
+    state = state_text(report["state"]) if "state" in report else ""
+    if state and os.environ.get(STATE_VARIABLE):
+        notes += state.splitlines()
+    help_text = _help(report["status"])
+    error = DeviceError(code, f"{kind}: {message}", location=location, notes=tuple(notes), help=help_text)
+    error.state = state
+    return error
+
+
+def state_text(state: Mapping[str, Any]) -> str:
+    """What the circular buffers and DST of the core held where the run stopped, one line each."""
+    return "\n".join([*map(_buffer_text, state["buffers"]), *_dst_text(state["dst"])])
+
+
+def _buffer_text(item: Mapping[str, Any]) -> str:
+    held = item["pushed"] - item["popped"]
+    whole = f"{item['pages']} pages of {item['page_bytes']} B"
+    front = f"; front page {item['front']}: {item['values']} ..." if "values" in item else ""
+    return (
+        f"CB {item['id']} '{item['name']}' {item['format']}: {held} of {whole} held, "
+        f"{item['pushed']} pushed by {item['producer']} ({item['reserved']} reserved at page {item['back']}), "
+        f"{item['popped']} popped by {item['consumer']} ({item['waited']} waited for at page {item['front']}){front}"
+    )
+
+
+def _dst_text(dst: Mapping[str, Any]) -> list[str]:
+    owner = f"DST: math {dst['math']}, pack {dst['pack']}, {dst['committed']} committed"
+    tiles = [f"DST tile {tile['index']} {tile['state']}: {tile['values']} ..." for tile in dst["tiles"]]
+    return [owner, *tiles]
 
 
 def allowed_breaches(report: Mapping[str, Any], run: Run) -> tuple[str, ...]:

@@ -16,6 +16,12 @@ uint32_t arguments_offset(bool common) {
 }
 
 }  // namespace
+
+bool in_arguments(uint32_t offset, uint32_t bytes) {
+    const uint32_t end = device.chip.semaphore_offset(0);
+    return offset >= end - 2 * kRoles * kArgumentBytes && offset + bytes <= end;
+}
+
 }  // namespace vd
 
 using namespace vd;

@@ -244,6 +244,9 @@ void note_elements(uint32_t offset, uint32_t bytes);  // they landed
 bool has_element(const CbSpan& span, uint32_t offset);
 void check_cbs_at_end();
 
+// ---- kernel_view.cpp -------------------------------------------------------------------------------
+bool in_arguments(uint32_t offset, uint32_t bytes);  // where runtime arguments lie in L1
+
 // ---- tensor.cpp ------------------------------------------------------------------------------------
 // The tensor whose bytes lie at an address of a bank, with the page there; nullptr when none does.
 Tensor* tensor_at(bool dram, uint32_t bank, uint64_t address, uint32_t& page);

@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "complaints.h"
+#include "dump.h"
 #include "machine.h"
 #include "report_text.h"
 
@@ -87,6 +88,7 @@ void list_warnings() {
         if (std::strcmp(status, "crash") != 0) finish_print(*fiber);
         text.raw(",");
         place(core, fiber);
+        if (std::strcmp(status, "crash") != 0) put_state(text);  // what crashed once may crash again
     }
     list_warnings();
     text.raw("}");
