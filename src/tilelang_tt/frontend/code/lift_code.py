@@ -163,12 +163,10 @@ class _Function:
         given = block.annotations.get("tl.launch_threads", _THREADS) if block is not None else _THREADS
         in_order = sorted(threads.items(), key=lambda item: item[1])  # x, y, z
         axes = {var: extent or int(given[axis]) for var, (axis, extent) in in_order}
-        code = lift_statement(declared, stmt, axes, self.why, location)
+        code = check_places_inside(check_blocks_filled(lift_statement(declared, stmt, axes, self.why, location)))
         grid = tuple((var, scalar.simplify(extent)) for var, extent in blocks)
         taken = frozenset(tensor.name for tensor in declared.tensors.values())
-        return Launch(
-            self.name, grid, (), (check_places_inside(check_blocks_filled(code)),), location, tensor_names=taken
-        )
+        return Launch(self.name, grid, (), (code,), location, tensor_names=taken)
 
 
 def lift_statement(
