@@ -8,8 +8,9 @@ from pathlib import Path
 from tilelang_tt.arch import Arch
 from tilelang_tt.compiled import Compiled
 from tilelang_tt.diagnostics import Location
+from tilelang_tt.explain_work import work_map
 from tilelang_tt.options import Options
-from tilelang_tt.runtime.plan import LaunchPlan, Plan, work_of_core
+from tilelang_tt.runtime.plan import LaunchPlan, Plan
 from tilelang_tt.runtime.ttnn_tensors import layout_text
 
 
@@ -96,20 +97,3 @@ def _columns(rows: Sequence[tuple[str, ...]]) -> list[str]:
         + f"  {row[-1]:>{widths[-1]}}"
         for row in rows
     ]
-
-
-def work_map(launch: LaunchPlan) -> str:
-    """How many units each core runs, drawn as the grid; an expression when only a call knows it."""
-    x, y = launch.grid
-    title = f"work map of '{launch.name}': {launch.units} units over {x}x{y} cores, {launch.policy}"
-    if not isinstance(launch.units, int):
-        return f"{title}\n  shares follow from the sizes of each call"
-    counts = [work_of_core(launch.units, launch.cores, core)[1] for core in range(launch.cores)]
-    width = len(str(max(counts)))
-    rows = [
-        f"  y={row:<2} " + " ".join(f"{count:>{width}}" for count in counts[row * x : (row + 1) * x])
-        for row in range(y)
-    ]
-    idle = counts.count(0)
-    note = f"  units per core {min(counts)} to {max(counts)}" + (f"; {idle} cores idle" if idle else "")
-    return "\n".join([title, *rows, note])

@@ -25,6 +25,7 @@ from tilelang_tt.compiled import PLAN_FILE, Compiled
 from tilelang_tt.diagnostics import ResourceError, UnsupportedError
 from tilelang_tt.frontend.lift_function import lift_function
 from tilelang_tt.frontend.tir.cut_out_code import CannotCutError
+from tilelang_tt.frontend.tir.take_annotations import take_annotations, with_annotations
 from tilelang_tt.frontend.tir.with_all_launches import with_all_launches
 from tilelang_tt.ir.kernel import KernelSet
 from tilelang_tt.ir.layout import Role
@@ -39,6 +40,7 @@ from tilelang_tt.passes.a_metadata.fold_vectors import fold_vectors
 from tilelang_tt.passes.a_metadata.infer_layout import infer_layout
 from tilelang_tt.passes.a_metadata.keep_last_bits import keep_last_bits
 from tilelang_tt.passes.a_metadata.legalize_types import legalize_types
+from tilelang_tt.passes.a_metadata.place_tensors import place_tensors
 from tilelang_tt.passes.b_partition.partition_work import partition_work
 from tilelang_tt.passes.c_tile.complete_parts import complete_parts
 from tilelang_tt.passes.c_tile.drop_dead_writes import drop_dead_writes
@@ -54,6 +56,7 @@ from tilelang_tt.passes.c_tile.publish_blocks import publish_blocks
 from tilelang_tt.passes.c_tile.schedule_sections import schedule_sections
 from tilelang_tt.passes.c_tile.separate_roles import separate_roles
 from tilelang_tt.passes.c_tile.start_sums import start_sums
+from tilelang_tt.passes.c_tile.use_shards import use_shards
 from tilelang_tt.passes.code.lay_flat import lay_flat
 from tilelang_tt.passes.code.run_threads_in_turn import run_threads_in_turn
 from tilelang_tt.passes.code.wait_for_shared_blocks import wait_for_shared_blocks
@@ -116,6 +119,7 @@ from tilelang_tt.passes.raise_elements.zero_tensor_tails import zero_tensor_tail
 from tilelang_tt.passes.record import Kind, Pass, Stage, holding, verify
 from tilelang_tt.runtime.plan import SourceLine
 from tilelang_tt.scalar_code import Way, checked_assertions, ways
+from tilelang_tt.schedule import Schedule
 from tilelang_tt.version import __version__
 
 R, A, B, C, D, E = Stage
@@ -148,6 +152,7 @@ PLACING_PASSES: tuple[TilePass, ...] = (
     Pass(fold_vectors, A),
     Pass(infer_layout, A, ensures=(LAYOUTS,)),
     Pass(lay_flat, A, of=(CODE,)),
+    Pass(place_tensors, A, needs=(LAYOUTS,), of=(TILES, CODE)),
     Pass(attach_tensor_accessors, A, needs=(LAYOUTS,), ensures=(NO_COPIES,)),
     Pass(keep_last_bits, A, needs=(LAYOUTS,)),
     Pass(align_operands, A, needs=(LAYOUTS, NO_COPIES)),
@@ -166,6 +171,7 @@ BLOCK_PASSES: tuple[TilePass, ...] = (
     Pass(start_sums, C, needs=(LAYOUTS,)),
     Pass(fit_products, C, needs=(LAYOUTS,), ensures=(SUB_BLOCKS,)),
     Pass(lower_shared_to_cb, C, needs=(ONE_ROLE,), ensures=(STREAMS,)),
+    Pass(use_shards, C, needs=(STREAMS, UNITS)),
     Pass(order_transfers, C, needs=(STREAMS,)),
     Pass(share_buffers, C, needs=(STREAMS,)),
 )
@@ -204,7 +210,8 @@ def run_passes(func: Any, options: Options, snapshot: Snapshot) -> Result:
     What the tile engines cannot carry out becomes scalar code (`scalar_code.ways`), and so do assertions.
     """
     steps: Steps = []
-    func = with_all_launches(func)
+    func, annotations = take_annotations(with_all_launches(func))
+    options = with_annotations(options, annotations)
 
     def attempt(func: Any, scalar_code: ScalarCode) -> Result:
         steps.clear()
@@ -335,6 +342,13 @@ def compile_function(func: Any, options: Options, *, stages: bool = False) -> Co
     return Compiled(program.name, print_files(program, sets), decisions, tuple(texts))
 
 
+def _units(kernels: KernelSet) -> str:
+    """What a reader of a kernel should know of its loop over units, unless they are runs in the order of the grid."""
+    schedule = kernels.launch.work.schedule if kernels.launch.work else Schedule()
+    usual = (schedule.policy, schedule.order) == ("contiguous", "row")
+    return "" if usual else f", units: {schedule.title}"
+
+
 def print_files(program: TileProgram, sets: tuple[KernelSet, ...]) -> dict[str, str]:
     """reader.cpp, compute.cpp, writer.cpp of each launch, main.cpp and the plan."""
     files: dict[str, str] = {}
@@ -345,7 +359,7 @@ def print_files(program: TileProgram, sets: tuple[KernelSet, ...]) -> dict[str, 
         lines: list[SourceLine] = []
         for kernel in kernels.kernels:
             file = f"{prefix}{kernel.role.value}.cpp"
-            title = f"{kernel.role.value} of '{kernels.launch.name}' for {program.options.chip.title}"
+            title = f"{kernel.role.value} of '{kernels.launch.name}' for {program.options.chip.title}{_units(kernels)}"
             if has_code(kernel):
                 print_kernel = print_code if is_code(kernels.launch) else print_writer_with_code
                 printer = print_kernel(kernel, file, title, kernels)

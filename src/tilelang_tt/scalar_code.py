@@ -106,7 +106,7 @@ def _parts(func: Any, refusal: Refusal, options: Options, compiled: Compile) -> 
             found.append(more)
             continue
         work = cut.launches[0].work
-        parts = _Parts(tuple(found), work is not None and work.grid == (1, 1) != options.core_grid)
+        parts = _Parts(tuple(found), work is not None and work.cores == 1 and options.core_grid != (1, 1))
         with suppress(UnsupportedError, ResourceError):
             whole = compiled(func, options, ScalarCode({0: refusal}))
             return parts if cycles_of(cut) < _WORTH_CUTTING * cycles_of(whole) else None

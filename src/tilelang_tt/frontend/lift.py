@@ -62,7 +62,7 @@ from tilelang_tt.options import Options
 
 # Attributes and annotations that only tune GPU code: harmless, but the user is told.
 _IGNORED_HINTS = {
-    "threadblock_swizzle_pattern": "T.use_swizzle ignored: units are dealt to cores in row-major runs",
+    "threadblock_swizzle_pattern": "",  # T.use_swizzle: `asked_schedules`
     "layout_map": "T.annotate_layout ignored: tiles have one fixed layout in L1",
     "padding_map": "padding annotation ignored: tails are padded with zero tiles",
     "l2_hit_ratio_map": "T.annotate_l2_hit_ratio ignored: tensors lie in DRAM, there is no L2",

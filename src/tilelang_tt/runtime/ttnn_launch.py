@@ -19,7 +19,7 @@ from tilelang_tt.arch import ARCHS
 from tilelang_tt.diagnostics import DeviceError, EnvironmentProblem
 from tilelang_tt.runtime import arena
 from tilelang_tt.runtime.formats import decode, encode
-from tilelang_tt.runtime.plan import KernelPlan, LaunchPlan, Plan, RuntimeArg, evaluate, work_of_core
+from tilelang_tt.runtime.plan import KernelPlan, LaunchPlan, Plan, RuntimeArg, evaluate
 from tilelang_tt.runtime.printed import printing, show_printed_by_ttnn
 from tilelang_tt.runtime.program import round_up
 from tilelang_tt.runtime.progress import progress
@@ -98,13 +98,6 @@ def check_plan(plan: Plan) -> None:
                     "cannot declare",
                     help="target option float16=float32 stores float16 without losing bits",
                 )
-    for tensor in plan.tensors:
-        if tensor.memory != "dram_interleaved":
-            raise DeviceError(
-                "TT412",
-                f"tensor '{tensor.name}' of kernel '{plan.name}' lies in {tensor.memory}; the ttnn launcher places "
-                "tensors in interleaved DRAM alone",
-            )
 
 
 def check_device(plan: Plan, facts: Mapping[str, Any]) -> None:
@@ -142,12 +135,10 @@ def _launch(
     sizes: Mapping[str, int],
     scalars: Mapping[str, int | float],
 ) -> dict[str, Any]:
-    units = evaluate(item.units, sizes)
-    shares = [work_of_core(units, item.cores, number) for number in range(item.cores)]
     return {
         "name": item.name,
-        "grid": list(item.grid),
-        "work": [{"start": start, "count": count} for start, count in shares],
+        "cores": [[one.x, one.y, one.end[0] - 1, one.end[1] - 1] for one in item.ranges],
+        "work": [asdict(share) for share in item.shares(sizes)],
         "kernels": [
             {
                 "role": kernel.role,

@@ -67,8 +67,12 @@ def l1_beside(ttnn: Any, program: int) -> int:
 
 def build_program(ttnn: Any, launch: dict[str, Any], addresses: dict[str, int], accessors: dict[str, list[int]]) -> Any:
     """The ttnn.ProgramDescriptor of one launch; `accessors` are the TensorAccessorArgs words of each tensor."""
-    x, y = launch["grid"]
-    cores = ttnn.CoreRangeSet([ttnn.CoreRange(ttnn.CoreCoord(0, 0), ttnn.CoreCoord(x - 1, y - 1))])
+    cores = ttnn.CoreRangeSet(
+        [
+            ttnn.CoreRange(ttnn.CoreCoord(x, y), ttnn.CoreCoord(last_x, last_y))
+            for x, y, last_x, last_y in launch["cores"]
+        ]
+    )
     kernels = [
         ttnn.KernelDescriptor(
             kernel_source=kernel["text"],
@@ -112,18 +116,22 @@ def _compile_time_words(kernel: dict[str, Any], accessors: dict[str, list[int]])
 
 
 def _runtime_args(ttnn: Any, launch: dict[str, Any], kernel: dict[str, Any], addresses: dict[str, int]) -> Any:
-    columns = launch["grid"][0]
+    longest = max(len(work["units"]) for work in launch["work"])
     values = ttnn.RuntimeArgs()
-    for number, work in enumerate(launch["work"]):
-        words = [_word(arg, work, addresses) for arg in kernel["runtime_args"]]
-        values.append(ttnn.CoreCoord(number % columns, number // columns), words)
+    for work in launch["work"]:
+        words = [word for arg in kernel["runtime_args"] for word in _words(arg, work, addresses, longest)]
+        values.append(ttnn.CoreCoord(*work["core"]), words)
     return values
 
 
-def _word(arg: Any, work: dict[str, int], addresses: dict[str, int]) -> int:
+def _words(arg: Any, work: dict[str, Any], addresses: dict[str, int], longest: int) -> list[int]:
+    """One word; or the units of a core, as many words on every core."""
     if isinstance(arg, int):
-        return arg
-    return addresses[arg["address"]] if "address" in arg else work[arg["work"]]
+        return [arg]
+    if "address" in arg:
+        return [addresses[arg["address"]]]
+    value = work[arg["work"]]
+    return [*value, *[0] * (longest - len(value))] if arg["work"] == "units" else [value]
 
 
 def _config(ttnn: Any, launch: dict[str, Any], role: str) -> Any:
