@@ -9,6 +9,7 @@ the verifier, which checks that. `explain` shows the program after each.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from itertools import pairwise
 from typing import Any
 
@@ -117,7 +118,7 @@ from tilelang_tt.passes.raise_elements.warn_of_rounds import warn_of_rounds
 from tilelang_tt.passes.raise_elements.zero_tensor_tails import zero_tensor_tails
 from tilelang_tt.passes.record import Kind, Pass, Stage, holding, verify
 from tilelang_tt.runtime.plan import SourceLine
-from tilelang_tt.scalar_code import Way, ways
+from tilelang_tt.scalar_code import Way, checked_assertions, ways
 from tilelang_tt.schedule import Schedule
 from tilelang_tt.version import __version__
 
@@ -206,7 +207,7 @@ Result = tuple[TileProgram, tuple[KernelSet, ...]]
 def run_passes(func: Any, options: Options, snapshot: Snapshot) -> Result:
     """Every stage in order; `snapshot` sees the program after each.
 
-    What the tile engines cannot carry out becomes scalar code (`scalar_code.ways`).
+    What the tile engines cannot carry out becomes scalar code (`scalar_code.ways`), and so do assertions.
     """
     steps: Steps = []
     func, annotations = take_annotations(with_all_launches(func))
@@ -218,8 +219,12 @@ def run_passes(func: Any, options: Options, snapshot: Snapshot) -> Result:
         warn_of_scalar_code(result[0], scalar_code)
         return result
 
+    checked = checked_assertions(func) if options.scalar_code else {}
+    result = None
+    with suppress(UnsupportedError, ResourceError, CannotCutError):
+        result = attempt(func, ScalarCode(parts=checked)) if checked else None
     try:
-        result = attempt(func, NO_CODE)
+        result = result or attempt(func, NO_CODE)
     except (UnsupportedError, ResourceError) as refusal:
         if not options.scalar_code or has_no_meaning(refusal):
             raise
