@@ -26,6 +26,7 @@ from tvm.target import Target, register_tag
 
 from tilelang_tt.arch import ARCHS
 from tilelang_tt.diagnostics import TargetError
+from tilelang_tt.layout_hints import STORAGE_FORMATS, HintError, hints_text, parse_hints
 from tilelang_tt.options import Options
 from tilelang_tt.schedule_request import ScheduleError, requests_of, requests_text
 from tilelang_tt.version import __version__
@@ -33,9 +34,6 @@ from tilelang_tt.version import __version__
 KIND = "ext_dev"
 NAME = "tenstorrent"
 BUILD_FEATURE = "feature.build"
-
-# Storage formats a user may choose for inputs, apart from the one their dtype implies.
-STORAGE_FORMATS = ("bfloat8_b",)
 
 
 @dataclass(frozen=True)
@@ -140,19 +138,26 @@ OPTIONS: dict[str, OptionSpec] = {
         _one_of("device", ("virtual", "ttnn", "auto"), "where kernels run; auto: on a card if there is one"),
         _one_of("float16", ("float32", "bfloat16"), "storage of float16 tensors on the device"),
         OptionSpec(
+            "storage",
+            'bfloat8_b for all inputs, or one per input: {"B": "bfloat8_b"}, B:bfloat8_b',
+            "storage format of inputs, where it shall differ from their dtype",
+            _parse_storage,
+            _storage_text,
+        ),
+        OptionSpec(
+            "layout",
+            '{"A": {"memory": "L1", "shard": "block", "grid": "8x8"}}: a dict, or the same as JSON',
+            "where tensors lie, by name, as TT.layout says it in a kernel",
+            parse_hints,
+            hints_text,
+        ),
+        OptionSpec(
             "schedule",
             'a dict of policy, order, panel, cores, core_order, match, units, such as {"policy": "rectangle", '
             '"cores": "4x4+2+1"}, policy:rectangle,cores:4x4+2+1, or one for each T.Kernel: {"0": {...}}, 0@...;1@...',
             "which core does which blocks, in what order ([page](docs/layouts_and_schedules.md))",
             requests_of,
             requests_text,
-        ),
-        OptionSpec(
-            "storage",
-            'bfloat8_b for all inputs, or one per input: {"B": "bfloat8_b"}, B:bfloat8_b',
-            "storage format of inputs, where it shall differ from their dtype",
-            _parse_storage,
-            _storage_text,
         ),
     )
 }
@@ -173,6 +178,9 @@ def parse_options(values: Mapping[str, Any]) -> Options:
             parsed[name] = spec.parse(value)
         except ScheduleError as error:
             raise _invalid(spec, value, str(error)) from None
+        except HintError as error:
+            fact = f"target option '{name}': {error.message}"
+            raise TargetError("TT602", fact, help=error.help) from None
         except ValueError:
             raise _invalid(spec, value) from None
     options = Options(**parsed)
@@ -199,13 +207,11 @@ def _check_grid(options: Options) -> None:
 
 def _check_schedule(options: Options) -> None:
     x, y = options.core_grid
-    for _, request in options.schedule:
-        for one in request.cores or ():
-            if one.end[0] > x or one.end[1] > y:
-                whose = (
-                    f"target option grid={x}x{y}" if options.grid else f"{options.chip.title}, which has {x}x{y} cores"
-                )
-                raise _invalid(OPTIONS["schedule"], str(request), f"core range {one} lies outside {whose}")
+    whose = f"target option grid={x}x{y}" if options.grid else f"{options.chip.title}, which has {x}x{y} cores"
+    for _, said in options.schedule:
+        for one in said.request.cores or ():
+            if not one.is_inside((x, y)):
+                raise _invalid(OPTIONS["schedule"], str(said.request), f"core range {one} lies outside {whose}")
 
 
 @cache

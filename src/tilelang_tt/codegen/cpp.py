@@ -39,7 +39,8 @@ _RESERVED = frozenset(
     int32_t uint32_t uint64_t std tt kernel_main zero_tile set_element constant_tile
     mask_tile row_chunk read_row read_first_row zero_row
     write_row floor_div floor_mod z_order
-    ALWI FORCE_INLINE UNPACK MATH PACK TensorAccessor TensorAccessorArgs MEM_ZEROS_BASE MEM_ZEROS_SIZE SrcOrder reduce_tile reduce_init reduce_uninit PoolType ReduceDim
+    ALWI FORCE_INLINE UNPACK MATH PACK TensorAccessor TensorAccessorArgs
+    MEM_ZEROS_BASE MEM_ZEROS_SIZE SrcOrder reduce_tile reduce_init reduce_uninit PoolType ReduceDim
     DataFormat float_of
     cb_reserve_back cb_push_back cb_wait_front cb_pop_front get_write_ptr get_read_ptr get_tile_size get_arg_val
     get_noc_addr get_compile_time_arg_val noc_async_read noc_async_read_page noc_async_write_page noc_async_read_barrier

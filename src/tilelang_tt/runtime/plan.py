@@ -19,10 +19,10 @@ from importlib import resources
 from threading import Lock
 from typing import Any, Literal
 
+from tilelang_tt.core_ranges import CoreRange
 from tilelang_tt.diagnostics import ArgumentError, DeviceError
 from tilelang_tt.schedule import (
     CoreOrder,
-    CoreRange,
     Order,
     Pieces,
     Policy,
@@ -400,6 +400,10 @@ def _tensor(data: dict[str, Any]) -> TensorPlan:
     return TensorPlan(**{**data, **windows, "fold": fold})
 
 
+def _range(data: dict[str, Any]) -> CoreRange:
+    return CoreRange(**{**data, "origin": tuple(data["origin"])})
+
+
 def _pieces(data: dict[str, Any] | None) -> Pieces | None:
     if data is None:
         return None
@@ -428,7 +432,7 @@ def _plan(data: dict[str, Any]) -> Plan:
                 "compute_config": ComputeConfig(**launch["compute_config"]),
                 "source_map": tuple(SourceLine(**line) for line in launch["source_map"]),
                 "blocks": None if launch["blocks"] is None else tuple(launch["blocks"]),
-                "core_ranges": tuple(CoreRange(**one) for one in launch["core_ranges"]),
+                "core_ranges": tuple(_range(one) for one in launch["core_ranges"]),
                 "pieces": _pieces(launch["pieces"]),
                 "unit_lists": tuple(map(tuple, launch["unit_lists"])),
             }
