@@ -153,9 +153,9 @@ OPTIONS: dict[str, OptionSpec] = {
         ),
         OptionSpec(
             "schedule",
-            'a dict of policy, order, panel, cores, core_order, match, units, such as {"policy": "rectangle", '
-            '"cores": "4x4+2+1"}, policy:rectangle,cores:4x4+2+1, or one for each T.Kernel: {"0": {...}}, 0@...;1@...',
-            "which core does which blocks, in what order ([page](docs/layouts_and_schedules.md))",
+            'a dict, {"policy": "rectangle", "order": "z", "cores": "4x4+2+1"}, or words, '
+            'policy:rectangle,order:z,cores:4x4+2+1; for each T.Kernel: {"0": {...}}, 0@...;1@...',
+            "which core runs which blocks, and in what order, as TT.schedule says it in a kernel",
             requests_of,
             requests_text,
         ),

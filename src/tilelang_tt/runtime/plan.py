@@ -328,7 +328,7 @@ def upgraded(data: Any) -> Any:
         return data
     if version != 1:
         raise ArgumentError(
-            "TT316",
+            "TT317",
             f"this is no plan of version 1 to {SCHEMA_VERSION}: its 'schema' is {version!r}",
             help="compile the kernel again, with this version of tilelang-tt",
         )

@@ -125,7 +125,10 @@ def _check_lists(schedule: Schedule, grid: tuple[int, int], written: Launch, lau
     cores = len(schedule.cores(grid))
     if len(schedule.lists) > cores:
         raise TargetError(
-            "TT606", f"'units' has lists for {len(schedule.lists)} cores; there are {cores}", location=asked.place
+            "TT606",
+            f"'units' has lists for {len(schedule.lists)} cores; there are {cores}",
+            location=asked.place,
+            help="leave lists out, or give more cores",
         )
     if len(known) < len(extents):
         return  # the call knows: `runtime.shares`
