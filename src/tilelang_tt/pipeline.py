@@ -40,6 +40,7 @@ from tilelang_tt.passes.a_metadata.fold_vectors import fold_vectors
 from tilelang_tt.passes.a_metadata.infer_layout import infer_layout
 from tilelang_tt.passes.a_metadata.keep_last_bits import keep_last_bits
 from tilelang_tt.passes.a_metadata.legalize_types import legalize_types
+from tilelang_tt.passes.a_metadata.place_tensors import place_tensors
 from tilelang_tt.passes.b_partition.partition_work import partition_work
 from tilelang_tt.passes.c_tile.complete_parts import complete_parts
 from tilelang_tt.passes.c_tile.drop_dead_writes import drop_dead_writes
@@ -55,6 +56,7 @@ from tilelang_tt.passes.c_tile.publish_blocks import publish_blocks
 from tilelang_tt.passes.c_tile.schedule_sections import schedule_sections
 from tilelang_tt.passes.c_tile.separate_roles import separate_roles
 from tilelang_tt.passes.c_tile.start_sums import start_sums
+from tilelang_tt.passes.c_tile.use_shards import use_shards
 from tilelang_tt.passes.code.lay_flat import lay_flat
 from tilelang_tt.passes.code.run_threads_in_turn import run_threads_in_turn
 from tilelang_tt.passes.code.wait_for_shared_blocks import wait_for_shared_blocks
@@ -150,6 +152,7 @@ PLACING_PASSES: tuple[TilePass, ...] = (
     Pass(fold_vectors, A),
     Pass(infer_layout, A, ensures=(LAYOUTS,)),
     Pass(lay_flat, A, of=(CODE,)),
+    Pass(place_tensors, A, needs=(LAYOUTS,), of=(TILES, CODE)),
     Pass(attach_tensor_accessors, A, needs=(LAYOUTS,), ensures=(NO_COPIES,)),
     Pass(keep_last_bits, A, needs=(LAYOUTS,)),
     Pass(align_operands, A, needs=(LAYOUTS, NO_COPIES)),
@@ -168,6 +171,7 @@ BLOCK_PASSES: tuple[TilePass, ...] = (
     Pass(start_sums, C, needs=(LAYOUTS,)),
     Pass(fit_products, C, needs=(LAYOUTS,), ensures=(SUB_BLOCKS,)),
     Pass(lower_shared_to_cb, C, needs=(ONE_ROLE,), ensures=(STREAMS,)),
+    Pass(use_shards, C, needs=(STREAMS, UNITS)),
     Pass(order_transfers, C, needs=(STREAMS,)),
     Pass(share_buffers, C, needs=(STREAMS,)),
 )

@@ -176,11 +176,11 @@ def parse_options(values: Mapping[str, Any]) -> Options:
             )
         try:
             parsed[name] = spec.parse(value)
-        except ScheduleError as error:
-            raise _invalid(spec, value, str(error)) from None
         except HintError as error:
             fact = f"target option '{name}': {error.message}"
             raise TargetError("TT602", fact, help=error.help) from None
+        except ScheduleError as error:
+            raise _invalid(spec, value, str(error)) from None
         except ValueError:
             raise _invalid(spec, value) from None
     options = Options(**parsed)

@@ -12,7 +12,7 @@ from tilelang_tt.ir.buffers import Tensor
 from tilelang_tt.ir.code import Check, Code, used_tensors
 from tilelang_tt.ir.fields import walk
 from tilelang_tt.ir.kernel import Arg, ArgKind, Kernel, KernelSet
-from tilelang_tt.ir.layout import Role, Window
+from tilelang_tt.ir.layout import DeviceMemory, Placement, Role, Window
 from tilelang_tt.ir.movement import ReadRow, ReadTable, ReadTile, WriteRow, WriteTile
 from tilelang_tt.ir.scalar import Expr
 from tilelang_tt.ir.tensors_of_code import elements
@@ -29,6 +29,7 @@ from tilelang_tt.runtime.plan import (
     Param,
     Plan,
     RuntimeArg,
+    ShardPlan,
     Size,
     SourceLine,
     TensorPlan,
@@ -86,6 +87,8 @@ def size(expr: Expr) -> Size:
 def _accesses(sets: tuple[KernelSet, ...], tensor: Tensor) -> set[Literal["read", "write"]]:
     found: set[Literal["read", "write"]] = set()
     for kernels in sets:
+        in_place = (cb for cb in kernels.all_cbs if cb.shard is tensor)
+        found.update("write" if cb.producer is Role.COMPUTE else "read" for cb in in_place)
         for kernel in kernels.kernels:
             for stmt in walk(kernel.body):
                 if isinstance(stmt, ReadTile | ReadRow) and stmt.tensor is tensor:
@@ -144,7 +147,16 @@ def _tensor(program: TileProgram, tensor: Tensor, written: bool) -> TensorPlan:
         col_window=_window(layout.col_window),
         fold=tuple(FoldPlan(fold.axis, fold.width) for fold in tensor.folds) or None,
         view=tensor in program.views and not written,
+        memory="l1" if layout.placement and layout.placement.memory is DeviceMemory.L1 else "dram",
+        shards=_shards(layout.placement),
     )
+
+
+def _shards(placement: Placement | None) -> ShardPlan | None:
+    if placement is None or not placement.is_sharded:
+        return None
+    (count, rows, cols), (deep, high, wide) = (tuple(map(size, sides)) for sides in (placement.pages, placement.shard))
+    return ShardPlan((count, rows, cols), (deep, high, wide), placement.cores)
 
 
 def _window(window: Window | None) -> WindowPlan | None:
@@ -174,6 +186,7 @@ def _launch(
                 cb.consumer.value,
                 cb.unpack_to_dest,
                 cb.shares,
+                None if cb.shard is None else cb.shard.name,
             )
             for cb in sorted(kernels.all_cbs, key=lambda cb: cb.id)
         ),

@@ -8,7 +8,7 @@ from pathlib import PurePath
 
 from tilelang_tt.codegen.code_support import needed
 from tilelang_tt.codegen.code_tensors import TensorPrinter
-from tilelang_tt.codegen.code_values import ValuePrinter, flat_index, is_half, value_type, word_type
+from tilelang_tt.codegen.code_values import ValuePrinter, flat_index, is_packed, value_type, word_type
 from tilelang_tt.codegen.cpp import Printer, in_comment
 from tilelang_tt.formats import is_float
 from tilelang_tt.ir import scalar
@@ -99,7 +99,11 @@ class CodePrinter:
         if is_variable(self.code, source):
             return self.names[source]
         name, number = self.names[source], self.number(place)
-        word = self.values.call("half_of", name, number) if is_half(source.dtype) else f"{name}[{number}]"
+        word = (
+            self.values.packed("packed_at", source.dtype, name, number)
+            if is_packed(source.dtype)
+            else f"{name}[{number}]"
+        )
         return self.values.from_word(word, source.dtype)
 
     def store(self, place: Place, value: Value) -> None:
@@ -108,8 +112,10 @@ class CodePrinter:
             self.tensors.store(place, value)
         elif is_variable(self.code, source):
             line(f"{self.names[source]} = {self.values.text(value)};")
-        elif is_half(source.dtype):
-            put = self.values.call("put_half", self.names[source], self.number(place), self.values.word(value))
+        elif is_packed(source.dtype):
+            put = self.values.packed(
+                "put_packed", source.dtype, self.names[source], self.number(place), self.values.word(value)
+            )
             line(f"{put};")
         else:
             line(f"{self.names[source]}[{self.number(place)}] = {self.values.word(value)};")

@@ -39,9 +39,8 @@ _RESERVED = frozenset(
     int32_t uint32_t uint64_t std tt kernel_main zero_tile set_element constant_tile
     mask_tile row_chunk read_row read_first_row zero_row
     write_row floor_div floor_mod z_order
-    ALWI FORCE_INLINE UNPACK MATH PACK TensorAccessor TensorAccessorArgs
-    MEM_ZEROS_BASE MEM_ZEROS_SIZE SrcOrder reduce_tile reduce_init reduce_uninit PoolType ReduceDim
-    DataFormat float_of
+    ALWI FORCE_INLINE UNPACK MATH PACK TensorAccessor TensorAccessorArgs MEM_ZEROS_BASE MEM_ZEROS_SIZE SrcOrder
+    reduce_tile reduce_init reduce_uninit PoolType ReduceDim DataFormat float_of
     cb_reserve_back cb_push_back cb_wait_front cb_pop_front get_write_ptr get_read_ptr get_tile_size get_arg_val
     get_noc_addr get_compile_time_arg_val noc_async_read noc_async_read_page noc_async_write_page noc_async_read_barrier
     noc_async_write_barrier noc_async_writes_flushed compute_kernel_hw_startup matmul_block matmul_block_init copy_tile
@@ -251,6 +250,7 @@ class Printer:
             self.cbs[cb] = self.identifier(f"cb_{cb.name}")
             blocks = f"{cb.depth} blocks of " if cb.depth > 1 else ""
             note = ", first rows only" if cb.first_row else ", several blocks of compute's own" if cb.pool else ""
+            note = note if cb.shard is None else f", in place: this core's shard of {cb.shard.name}"
             what = f"{blocks}{cb.shape[0]} x {cb.shape[1]} tiles, {cb.format}{note}"
             what = f"{cb.bytes} bytes for lines of tensors and blocks of scalar code" if cb.is_scratch else what
             what = f"no data: a word of the {cb.producer.value} for the {cb.consumer.value}" if cb.is_word else what

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Iterable, Sequence
 from types import TracebackType
 from typing import Any
@@ -24,13 +25,13 @@ from tilelang_tt.device.memory import (
     Placement,
     place_shards,
 )
+from tilelang_tt.device.strictness import allowed_categories
 from tilelang_tt.device.tensor import POISON, Tensor, pages_of, stored_format
-from tilelang_tt.diagnostics import ArgumentError, DeviceError
+from tilelang_tt.diagnostics import ArgumentError, DeviceError, TenstorrentWarning
 from tilelang_tt.runtime.arena import Arena
 from tilelang_tt.runtime.program import DRAM_BASE, Memory, Run, TensorRun
 from tilelang_tt.runtime.runner import RunReport, execute, numerics_mode
 
-_L1_ALIGN = 16  # bytes between tensors in L1
 _WIDE_L1 = 4  # exact numerics: L1 addresses reach this many times further, since pages grow
 _DTYPES = {
     torch.bfloat16: DataType.BFLOAT16,
@@ -54,6 +55,8 @@ class Device:
         seed: int = 0,
         time_limit: float | None = None,
         grid: tuple[int, int] | None = None,
+        strict: bool = True,
+        allow: Sequence[str] = (),
     ) -> None:
         if arch not in ARCHS:
             raise ArgumentError("TT320", f"unknown arch '{arch}'", help=f"valid: {', '.join(ARCHS)}")
@@ -62,6 +65,7 @@ class Device:
         self.seed = seed
         self.time_limit = time_limit
         self.grid = _checked_grid(self.arch, grid)
+        self.allowed = allowed_categories(strict, allow)
         wide = self.numerics == "exact"
         self._l1_top = self.arch.l1_bytes * (_WIDE_L1 if wide else 1)
         self._window = 1 << (self._l1_top - 1).bit_length()
@@ -160,8 +164,12 @@ class Device:
             ),
             grid=self.grid,
             seed=self.seed,
+            allowed=self.allowed,
         )
-        return execute(run, lambda: arena, timeout=self.time_limit)
+        report = execute(run, lambda: arena, timeout=self.time_limit)
+        for text in report.warnings:
+            warnings.warn(f"warning[TT705]: {text}", TenstorrentWarning, stacklevel=2)
+        return report
 
     def l1_tensor_bytes(self) -> int:
         """L1 that tensors take in every core, in their declared formats: from the lowest to the end."""
@@ -206,7 +214,9 @@ class Device:
 
     def _take(self, kind: BufferType, name: str, size: int) -> int:
         heap = self._dram if kind is BufferType.DRAM else self._l1
-        address = heap.take_low(size, 64) if kind is BufferType.DRAM else heap.take_high(size, _L1_ALIGN)
+        address = (
+            heap.take_low(size, 64) if kind is BufferType.DRAM else heap.take_high(size, self.arch.dram_read_align)
+        )
         if address is None:
             raise DeviceError(
                 "TT410",
@@ -242,9 +252,11 @@ def open_device(
     seed: int = 0,
     time_limit: float | None = None,
     grid: tuple[int, int] | None = None,
+    strict: bool = True,
+    allow: Sequence[str] = (),
 ) -> Device:
     """Open a virtual chip; see `Device`."""
-    return Device(arch, numerics=numerics, seed=seed, time_limit=time_limit, grid=grid)
+    return Device(arch, numerics=numerics, seed=seed, time_limit=time_limit, grid=grid, strict=strict, allow=allow)
 
 
 def generic_op(tensors: Sequence[Tensor], program: ProgramDescriptor) -> Tensor:

@@ -186,7 +186,10 @@ def either(a: Expr, b: Expr | None) -> Expr:
 
 def always(condition: Expr) -> bool:
     """Whether a condition is provably true, whatever its variables are."""
-    return bool(_plain().can_prove(condition))
+    simple = simplify(condition)
+    if isinstance(simple, ORDERED) and {type(simple.a), type(simple.b)} == {tirx.Var, tirx.IntImm}:
+        return False  # nothing is known of the variable: a proof would be looked for in vain, for long
+    return bool(_plain().can_prove(simple))
 
 
 def without_difference(test: Expr) -> Expr:
@@ -381,7 +384,9 @@ def hoist(expr: Expr, known: set[Var], name: Callable[[Expr], Var]) -> Expr:
     if isinstance(expr, tirx.IntImm | tirx.Var):
         return expr
     used = variables(expr)
-    if used and all(variable in known for variable in used) and str(expr.dtype) != "bool":
+    if known.isdisjoint(used):
+        return expr
+    if all(variable in known for variable in used) and str(expr.dtype) != "bool":
         return name(expr)
     if isinstance(expr, binary):
         return type(expr)(hoist(expr.a, known, name), hoist(expr.b, known, name))

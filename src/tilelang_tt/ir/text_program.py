@@ -26,6 +26,7 @@ from tilelang_tt.ir.text_facts import (
 )
 from tilelang_tt.ir.text_tile import body_text, read_body
 from tilelang_tt.ir.tile import Launch, ScalarParam, TileProgram
+from tilelang_tt.layout_hints import Hints, hints_text, parse_hints
 from tilelang_tt.options import Options
 from tilelang_tt.schedule import Schedule
 from tilelang_tt.schedule_text import read_said, read_schedule, said_text, schedule_text
@@ -156,16 +157,22 @@ def _target(options: Options) -> str:
     shown += ["fast math"] if options.fast_math else []
     shown += [f"{name} {value}" for name, value in _others(options).items()]
     shown += [f"{param} stored as {format}" for param, format in options.storage]
+    shown += [f"layout {_layout_word(options.layout)}"] if options.layout else []
     return ", ".join(shown)
 
 
-_SHOWN = ("arch", "grid", "math_fidelity", "fp32_acc", "fast_math", "schedule", "storage")
+_SHOWN = ("arch", "grid", "math_fidelity", "fp32_acc", "fast_math", "schedule", "storage", "layout")
 
 
 def _others(options: Options) -> dict[str, str]:
     """Options that are printed only where they differ from their defaults."""
     others = {one.name: (getattr(options, one.name), one.default) for one in fields(Options) if one.name not in _SHOWN}
     return {name: str(value) for name, (value, usual) in others.items() if value != usual}
+
+
+def _layout_word(hints: Hints) -> str:
+    """Layouts that the user chose, as one word: commas separate options."""
+    return hints_text(hints).replace(",", ";")
 
 
 # --- reading --------------------------------------------------------------------------------------
@@ -315,8 +322,10 @@ def _read_target(reader: Reader) -> Options:
             values[name] = rest.strip()
     if not reader.done:
         raise ParseError(f"'{reader.text}' is not a target")
+    layout = parse_hints(values.pop("layout", "").replace(";", ","))
     return replace(
         options,
+        layout=layout,
         grid=None if cores == options.chip.grid else cores,
         math_fidelity=fidelity,  # type: ignore[arg-type]
         fp32_acc=wide,

@@ -44,6 +44,17 @@ def device_error(report: Mapping[str, Any], run: Run, limit: float) -> DeviceErr
     return DeviceError(code, f"{kind}: {message}", location=location, notes=tuple(notes), help=_help(report["status"]))
 
 
+def allowed_breaches(report: Mapping[str, Any], run: Run) -> tuple[str, ...]:
+    """Each line that broke a contract and was let go on, as the text of its warning."""
+    return tuple(_allowed_breach(item, run.launches[item["launch"]]) for item in report.get("warnings", ()))
+
+
+def _allowed_breach(item: Mapping[str, Any], launch: LaunchRun) -> str:
+    times = f" ({item['times']} times)" if item["times"] > 1 else ""
+    notes = [f"category: {item['category']}, which was allowed{times}", _where(item, launch), *_code_line(item, launch)]
+    return "\n".join([f"contract breach: {item['message']}", *(f"  note: {note}" for note in notes)])
+
+
 def _groups(fibers: Sequence[Mapping[str, Any]], launch: LaunchRun) -> list[list[Mapping[str, Any]]]:
     """Kernels that stand at the same line in the same state, told once."""
     groups: dict[tuple[str, str, int, str], list[Mapping[str, Any]]] = {}

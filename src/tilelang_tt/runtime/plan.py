@@ -13,7 +13,7 @@ import ast
 import json
 import operator
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, is_dataclass
 from functools import cache
 from importlib import resources
 from threading import Lock
@@ -21,6 +21,7 @@ from typing import Any, Literal
 
 from tilelang_tt.core_ranges import CoreRange
 from tilelang_tt.diagnostics import ArgumentError, DeviceError
+from tilelang_tt.runtime.quick_schema import Check, checker
 from tilelang_tt.schedule import (
     CoreOrder,
     Order,
@@ -75,6 +76,19 @@ class FoldPlan:
 
 
 @dataclass(frozen=True)
+class ShardPlan:
+    """How a tensor is cut into shards, and where these lie.
+
+    `pages` is the grid of its pages: matrices, rows, columns. Shards are boxes of it of `shape`; the last ones may be
+    smaller, and have room for a whole one. Numbered row by row, shard n lies on core n % len(cores).
+    """
+
+    pages: tuple[Size, Size, Size]
+    shape: tuple[Size, Size, Size]
+    cores: tuple[tuple[int, int], ...]  # (x, y); of DRAM: (bank, 0)
+
+
+@dataclass(frozen=True)
 class TensorPlan:
     """How one tensor lies in device memory: 32x32 tiles over at most two of its axes, one tile per page.
 
@@ -113,7 +127,8 @@ class TensorPlan:
     col_window: WindowPlan | None = None
     fold: tuple[FoldPlan, ...] | None = None  # axes of the parameter seen as two; the other axes are numbered after it
     view: bool = False  # one more way in which an input lies; kernels only read it
-    memory: Literal["dram_interleaved"] = "dram_interleaved"
+    memory: Literal["dram", "l1"] = "dram"
+    shards: ShardPlan | None = None  # None: pages are dealt to all banks, or to the L1 of all cores, in turn
 
     def shape_of(self, shape: tuple[Size, ...]) -> tuple[Size, ...]:
         """The parameter's shape, with the axes that this record numbers."""
@@ -141,6 +156,7 @@ class CbPlan:
     consumer: Role
     unpack_to_dest: bool = False  # UnpackToDestFp32: copy_tile keeps all 32 bits
     shares: int | None = None  # a second view: the id of the circular buffer whose pages these are
+    tensor: str | None = None  # its pages are the core's shard of this tensor: nothing is copied
 
 
 @dataclass(frozen=True)
@@ -305,7 +321,7 @@ class Plan:
         return "read" if tensor.view else "write" if param.workspace else param.access
 
     def to_json(self) -> str:
-        data = json.loads(json.dumps(asdict(self)))  # tuples become lists
+        data = _plain(self)
         if not self.assertions:
             del data["assertions"]
         validate(data)
@@ -382,22 +398,40 @@ def _evaluate(node: ast.expr, sizes: Mapping[str, int]) -> int:
 
 
 @cache
-def _validator() -> Any:
-    import jsonschema
-
+def plan_schema() -> dict[str, Any]:
     text = resources.files("tilelang_tt.runtime").joinpath("plan.schema.json").read_text()
-    return jsonschema.Draft202012Validator(json.loads(text))
+    schema: dict[str, Any] = json.loads(text)
+    return schema
+
+
+@cache
+def _is_plan() -> Check:
+    return checker(plan_schema())
 
 
 def validate(data: Any) -> None:
     """Raise jsonschema.ValidationError when `data` is not a plan of this version."""
-    _validator().validate(data)
+    if not _is_plan()(data):
+        import jsonschema
+
+        jsonschema.Draft202012Validator(plan_schema()).validate(data)
+
+
+def _plain(value: Any) -> Any:
+    """A plan, or a part of it, as JSON has it."""
+    if isinstance(value, tuple):
+        return [_plain(one) for one in value]
+    return {name: _plain(one) for name, one in vars(value).items()} if is_dataclass(value) else value
 
 
 def _tensor(data: dict[str, Any]) -> TensorPlan:
     windows = {side: WindowPlan(**data[side]) if data[side] else None for side in ("row_window", "col_window")}
     fold = tuple(FoldPlan(**one) for one in data["fold"]) if data["fold"] else None
-    return TensorPlan(**{**data, **windows, "fold": fold})
+    shards = data["shards"]
+    if shards is not None:
+        cores = tuple((x, y) for x, y in shards["cores"])
+        shards = ShardPlan(tuple(shards["pages"]), tuple(shards["shape"]), cores)
+    return TensorPlan(**{**data, **windows, "fold": fold, "shards": shards})
 
 
 def _range(data: dict[str, Any]) -> CoreRange:

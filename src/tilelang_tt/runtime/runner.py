@@ -18,7 +18,7 @@ from typing import Any
 from tilelang_tt.diagnostics import DeviceError, EnvironmentProblem
 from tilelang_tt.runtime.arena import Arena
 from tilelang_tt.runtime.description import describe
-from tilelang_tt.runtime.failure import device_error
+from tilelang_tt.runtime.failure import allowed_breaches, device_error
 from tilelang_tt.runtime.kernel_build import build_all
 from tilelang_tt.runtime.printed import PRINT_VARIABLE, compiled_texts, printing, show_printed
 from tilelang_tt.runtime.program import NUMERICS, Run
@@ -42,6 +42,7 @@ class RunReport:
     device_seconds: float  # inside the kernels
     statistics: dict[str, int]  # bytes over the NoC, tiles multiplied, cores used ...
     notes: tuple[str, ...] = ()  # what the call did beyond running the kernels
+    warnings: tuple[str, ...] = ()  # breaches after which the run went on, because the user allowed them
 
 
 def execute(
@@ -71,6 +72,7 @@ def execute(
         run_seconds=time.perf_counter() - built,
         device_seconds=report["seconds"],
         statistics=report["statistics"],
+        warnings=allowed_breaches(report, run),
     )
 
 

@@ -98,13 +98,6 @@ def check_plan(plan: Plan) -> None:
                     "cannot declare",
                     help="target option float16=float32 stores float16 without losing bits",
                 )
-    for tensor in plan.tensors:
-        if tensor.memory != "dram_interleaved":
-            raise DeviceError(
-                "TT412",
-                f"tensor '{tensor.name}' of kernel '{plan.name}' lies in {tensor.memory}; the ttnn launcher places "
-                "tensors in interleaved DRAM alone",
-            )
 
 
 def check_device(plan: Plan, facts: Mapping[str, Any]) -> None:

@@ -49,7 +49,9 @@ uint32_t vd_tile_address(uint32_t cb, uint32_t tile, uint32_t line) {
 }
 
 uint32_t vd_cb_field(uint32_t cb, uint32_t field) {
-    const CbConfig& config = cb_config(cb);
+    require_cb_id(cb);
+    const CbConfig& config = core->group->cbs[cb];
+    if (!config.used) return 0;
     const CbState& state = core->cbs[cb];
     if (field == VD_CB_NUM_PAGES) return config.pages;
     const uint32_t begin = l1_address(config.offset), bytes = config.pages * config.page_bytes;

@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "chip_library.h"
+#include "complaints.h"
 #include "machine.h"
 
 using namespace vd;
@@ -249,6 +250,8 @@ void read_description() {
             read_chip(words);
         } else if (!std::strcmp(word, "run")) {
             read_run(words);
+        } else if (!std::strcmp(word, "allow")) {
+            for (uint32_t left = words.word32(); left != 0; --left) allow(words.required());
         } else if (!std::strcmp(word, "memory")) {
             read_memory(words);
         } else if (!std::strcmp(word, "tensor")) {

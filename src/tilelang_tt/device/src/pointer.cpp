@@ -19,11 +19,11 @@ constexpr uintptr_t kAboveL1 = uintptr_t{1} << 32;  // L1 lies below, everything
 void require_transfers_done(uint32_t offset, uint32_t bytes, bool store) {
     uint32_t line = 0;
     if (!fiber->reads.empty() && overlaps_pending(fiber->reads, offset, bytes, line)) {
-        breach("noc-read-barrier", "after this line L1 address 0x%x is %s through a pointer, while the read of line %u "
+        complain("noc-read-barrier", "after this line L1 address 0x%x is %s through a pointer, while the read of line %u "
                "is under way", offset, store ? "stored to" : "loaded", line);
     }
     if (store && !fiber->writes.empty() && overlaps_pending(fiber->writes, offset, bytes, line)) {
-        breach("noc-write-flush", "after this line L1 address 0x%x is stored to through a pointer, before the write of "
+        complain("noc-write-flush", "after this line L1 address 0x%x is stored to through a pointer, before the write of "
                "line %u has left", offset, line);
     }
 }
@@ -35,11 +35,11 @@ void require_granted(const CbSpan& span, bool store) {
     const CbState& state = core->cbs[span.cb];
     if (config.on_tensor || is_reserved(span) || is_waited(span)) return;
     if (store && state.producer == fiber->role) {
-        breach("cb-unreserved-write", "after this line page %u of CB %u '%s' is stored to through a pointer, but this "
+        complain("cb-unreserved-write", "after this line page %u of CB %u '%s' is stored to through a pointer, but this "
                "kernel has not reserved it", span.first_page, span.cb, config.name);
     }
-    if (!store && state.consumer == fiber->role) {
-        breach("cb-unwaited-read", "after this line page %u of CB %u '%s' is loaded through a pointer, but this kernel "
+    if (!store && state.consumer == fiber->role && !is_own_push(span)) {
+        complain("cb-unwaited-read", "after this line page %u of CB %u '%s' is loaded through a pointer, but this kernel "
                "has not waited for it", span.first_page, span.cb, config.name);
     }
 }
@@ -49,7 +49,7 @@ void require_initialised(uint32_t offset, const CbSpan& span) {
     std::memset(poison, kPoison, sizeof poison);
     if (std::memcmp(core->l1 + offset / kMarkBytes * kMarkBytes, poison, sizeof poison) != 0) return;
     if (has_element(span, offset)) return;
-    breach("l1-uninitialised", "after this line L1 address 0x%x, in CB %u '%s', is loaded through a pointer, and nobody "
+    complain("l1-uninitialised", "after this line L1 address 0x%x, in CB %u '%s', is loaded through a pointer, and nobody "
            "has written it", offset, span.cb, core->group->cbs[span.cb].name);
 }
 

@@ -21,6 +21,7 @@ void vd_copy_dest(uint32_t from, uint32_t to, bool floats, uint32_t line) {
         std::transform(elements, elements + kTileElements, elements, chip::flushed);
     }
     finish_sfpu(to, Store::Bits);
+    core->engine.section.reduced[to] = core->engine.section.reduced[from];
     if (const UnwrittenPage* row = first_row_alone(from)) mark_first_row(to, *row);
 }
 
@@ -45,7 +46,7 @@ void vd_bcast_in_dst(uint32_t op_number, bool column, uint32_t data, uint32_t ve
         }
     }
     finish_sfpu(data, Store::Truncate);
-    if (first_row) core->engine.tiles[data] = DstTile::FirstRow;
+    if (first_row) core->engine.section.tiles[data] = DstTile::FirstRow;
 }
 
 void vd_cumsum(uint32_t dst, bool first, uint32_t line) {

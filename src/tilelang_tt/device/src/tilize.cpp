@@ -68,13 +68,6 @@ void load_tile(uint32_t cb, uint32_t tile, Tile& out) {
     if (!goes_to_dst(cb)) source_to_dst(out);
 }
 
-// These operations own DST while they run.
-void require_free_dst(const char* what) {
-    if (core->engine.dst_state != DstState::Released) {
-        breach("dst-protocol", "%s acquires and releases DST itself, but DST is in use", what);
-    }
-}
-
 // One tile to its place in a row-major block of `full` tiles that starts at tile `first` of the buffer.
 void store_rows(const Tile& tile, uint32_t cb, uint32_t first, uint32_t full, uint32_t column) {
     const uint32_t element = element_bytes(cb, "untilizing");
@@ -131,11 +124,11 @@ void vd_tilize_block(uint32_t in, uint32_t tiles, uint32_t out, uint32_t first_i
     for (uint32_t t = 0; t < tiles; ++t) {
         uint8_t faces[kTileElements * 4];
         gather_faces(rows + std::size_t{t} * 32 * element, std::size_t{tiles} * 32 * element, element, faces);
-        load_page(in, faces, engine.dst[0]);
+        load_page(in, faces, engine.section.dst[0]);
         uint32_t page = 0;
         uint8_t* to = packable_tile(out, first_out + t, page);
         mark_packed(core->cbs[out].pages[page]);
-        store_tile(out, engine.dst[0], engine.l1_acc, to);
+        store_tile(out, engine.section.dst[0], engine.l1_acc, to);
     }
 }
 
@@ -165,8 +158,8 @@ void vd_untilize_block(uint32_t in, uint32_t tiles, uint32_t out, uint32_t line)
     if (engine.untilize.on) breach("uninit", "%s while the packer untilizes: pack_untilize_uninit is missing", what);
     const uint32_t first = core->cbs[out].pack_cursor;
     for (uint32_t t = 0; t < tiles; ++t) {
-        load_tile(in, t, engine.dst[0]);
-        store_rows(engine.dst[0], out, first, tiles, t);
+        load_tile(in, t, engine.section.dst[0]);
+        store_rows(engine.section.dst[0], out, first, tiles, t);
     }
     core->cbs[out].pack_cursor += tiles;
 }
@@ -200,8 +193,8 @@ void vd_pack_untilize_block(uint32_t in, uint32_t rows, uint32_t block, uint32_t
     require_wide_dst(cb_config(in).declared, what);
     dst_tile(block - 1);
     for (uint32_t t = 0; t < block; ++t) {
-        load_tile(in, t, engine.dst[0]);
-        store_rows(engine.dst[0], out, 0, full, block_index * block + t);
+        load_tile(in, t, engine.section.dst[0]);
+        store_rows(engine.section.dst[0], out, 0, full, block_index * block + t);
     }
 }
 
@@ -209,11 +202,8 @@ void vd_pack_untilize_dest(uint32_t block, uint32_t full, uint32_t out, uint32_t
                            uint32_t first_dst, uint32_t line) {
     enter(line);
     const char* what = "pack_untilize_dest";
-    Engine& engine = core->engine;
-    require_started(what);
-    if (engine.dst_state != DstState::Waited && engine.dst_state != DstState::Shared) {
-        breach("dst-protocol", "%s before tile_regs_wait has handed DST to the packer", what);
-    }
+    require_pack(what);
+    const PackView view;
     require_pack_untilize(block, full, out, what);
     for (uint32_t row = 0; row < rows; ++row) {
         for (uint32_t t = 0; t < block; ++t) {

@@ -4,7 +4,8 @@
         -> every 64th unit for a core, numbered down the columns
 
 The kernel and the target may each say a part. Where both say the same thing differently, they are refused.
-T.use_swizzle counts where neither says an order. The default: contiguous runs in the order of the grid, over all cores.
+T.use_swizzle counts where neither says an order. Where nothing is said, blocks run where sharded tensors lie
+(`infer_match`), or in contiguous runs in the order of the grid, over all cores.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from tilelang_tt.diagnostics import Location, TargetError
 from tilelang_tt.ir.scalar import int_value
 from tilelang_tt.ir.tile import Launch, TileProgram
 from tilelang_tt.options import Options
-from tilelang_tt.passes.b_partition.match_tensor import match_tensor
+from tilelang_tt.passes.b_partition.match_tensor import infer_match, match_tensor
 from tilelang_tt.schedule import DEFAULT_PANEL, PANEL_ORDERS, Order, Schedule, shares, uncovered
 from tilelang_tt.schedule_request import Request, Said, ScheduleError, checked
 
@@ -43,14 +44,21 @@ def settle_schedule(program: TileProgram, written: Launch, launch: Launch, *, al
     if request.units is not None:
         schedule = Schedule("list", ranges=ranges, core_order=core_order, lists=request.units)
         _check_lists(schedule, grid, written, launch, asked)
-    elif request.match is not None:
+        return Settled(schedule, grid, asked.reasons)
+    if request.match is not None:
         _all_indices(f"match '{request.match}'", written, launch, asked)
         pieces = match_tensor(program, launch, request.match, asked.place)
-        schedule = Schedule("match", order, panel, pieces=pieces)
-        grid = max(x for x, _ in pieces.cores) + 1, max(y for _, y in pieces.cores) + 1
-    else:
-        schedule = Schedule(request.policy or "contiguous", order, panel, ranges, core_order)
-    return Settled(schedule, grid, asked.reasons)
+        return _matching(Schedule("match", order, panel, pieces=pieces), asked.reasons)
+    free = not asked.said and len(written.blocks) == len(launch.blocks)
+    inferred = infer_match(program, launch) if free else None
+    if inferred is not None:
+        return _matching(Schedule("match", order, panel, pieces=inferred.pieces), (*asked.reasons, inferred.reason))
+    return Settled(Schedule(request.policy or "contiguous", order, panel, ranges, core_order), grid, asked.reasons)
+
+
+def _matching(schedule: Schedule, reasons: tuple[str, ...]) -> Settled:
+    cores = schedule.pieces.cores if schedule.pieces is not None else ()
+    return Settled(schedule, (max(x for x, _ in cores) + 1, max(y for _, y in cores) + 1), reasons)
 
 
 @dataclass(frozen=True)
@@ -60,6 +68,7 @@ class _Asked:
     request: Request
     place: Location | None
     reasons: tuple[str, ...]
+    said: bool  # by more than hints
 
 
 def _asked(launch: Launch) -> _Asked:
@@ -80,7 +89,7 @@ def _asked(launch: Launch) -> _Asked:
         raise TargetError("TT604", f"the schedule of kernel '{launch.name}': {error}", location=place) from None
     if len(launch.blocks) < 2 and _order(request)[0] != "row":
         reasons.append(f"order {_order(request)[0]} changes nothing: there is one block index")
-    return _Asked(request, place, tuple(reasons))
+    return _Asked(request, place, tuple(reasons), bool(by))
 
 
 def _order(request: Request) -> tuple[Order, int]:

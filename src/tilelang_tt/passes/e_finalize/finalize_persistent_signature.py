@@ -14,7 +14,7 @@ from dataclasses import replace
 from tilelang_tt.arch import MAX_RUNTIME_ARGS, TILE
 from tilelang_tt.diagnostics import TargetError
 from tilelang_tt.ir import scalar
-from tilelang_tt.ir.fields import expressions, walk, with_expressions
+from tilelang_tt.ir.fields import with_expressions
 from tilelang_tt.ir.kernel import Arg, ArgKind, For, Kernel, KernelSet, KernelStmt
 from tilelang_tt.ir.scalar import Expr, Var
 from tilelang_tt.ir.tile import Launch, ScalarParam
@@ -33,7 +33,7 @@ def _finalize(kernel: Kernel, kernels: KernelSet) -> Kernel:
     body = without_unused_values(kernel.body)
     work = kernels.launch.work
     assert work is not None
-    if not any(work.unit in scalar.variables(e) for stmt in walk(body) for e in expressions(stmt)):
+    if work.unit not in used_variables(body):
         body = tuple(
             replace(stmt, start=scalar.const(0), stop=kernels.unit_count, step=1)
             if isinstance(stmt, For) and stmt.var is work.unit

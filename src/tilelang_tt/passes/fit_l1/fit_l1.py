@@ -43,8 +43,8 @@ def fit_l1(program: TileProgram, settled: Callable[[TileProgram], TileProgram]) 
         for index, need in enumerate(needs):
             if need.fits(chip):
                 continue
-            measured.append(_measured(chosen[index], need, f"{chip.title} has {chip.l1_usable:,} B"))
-            way = next(others[index], None) if need.bytes > chip.l1_usable else None
+            measured.append(_measured(chosen[index], need, f"{chip.title} has {need.usable:,} B"))
+            way = next(others[index], None) if need.bytes > need.usable else None
             if way is None:
                 raise refusal(first, first.launches[index])
             chosen[index] = way

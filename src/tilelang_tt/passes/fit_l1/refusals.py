@@ -6,7 +6,7 @@ from tilelang_tt.arch import Arch
 from tilelang_tt.diagnostics import ResourceError
 from tilelang_tt.ir.buffers import Buffer
 from tilelang_tt.ir.layout import Role
-from tilelang_tt.ir.room import Room, pipelined, room, stored
+from tilelang_tt.ir.room import Room, own_bytes, pipelined, room, stored, tensor_bytes
 from tilelang_tt.ir.tile import Launch, TileProgram
 
 
@@ -14,7 +14,9 @@ def refusal(program: TileProgram, launch: Launch) -> ResourceError:
     chip, need, launch = program.options.chip, room(program, launch), stored(launch)
     if need.numbers + need.pool_views > chip.cb_count:
         return _too_many_buffers(launch, chip, need.numbers + need.pool_views)
-    return _too_much_l1(launch, need, chip) if need.block_bytes > chip.l1_usable else _table(program, launch, need)
+    if need.block_bytes > need.usable:
+        return _too_much_l1(program, launch, need)
+    return _table(program, launch, need)
 
 
 def _too_many_buffers(launch: Launch, chip: Arch, needed: int) -> ResourceError:
@@ -31,18 +33,26 @@ def _too_many_buffers(launch: Launch, chip: Arch, needed: int) -> ResourceError:
     )
 
 
-def _too_much_l1(launch: Launch, need: Room, chip: Arch) -> ResourceError:
-    sizes = {b: launch.layouts[b].tiles * launch.layouts[b].page_bytes for b in need.depths}
+def _too_much_l1(program: TileProgram, launch: Launch, need: Room) -> ResourceError:
+    chip, tensors = program.options.chip, tensor_bytes(program)
+    sizes = {b: own_bytes(launch, b) for b in need.depths}
+    total = need.block_bytes + sum(tensors.values())
+    hints = dict(program.options.layout)
+    places = {tensor: hints[program.params[tensor.param].name].location for tensor in tensors}
     return ResourceError(
         "TT204",
-        f"kernel '{launch.name}' needs {need.block_bytes:,} B of L1 per core; {chip.title} has {chip.l1_usable:,} B",
+        f"kernel '{launch.name}' needs {total:,} B of L1 per core; {chip.title} has {chip.l1_usable:,} B",
         location=launch.location,
         notes=tuple(
+            f"tensor {tensor.name} ... {size:,} B" + (f"   ({places[tensor]})" if places[tensor] else "")
+            for tensor, size in sorted(tensors.items(), key=lambda item: -item[1])
+        )
+        + tuple(
             f"{b.name} {depth} x {launch.layouts[b].tiles} tiles {launch.layouts[b].format} ... {sizes[b] * depth:,} B"
             + (f"   ({b.location})" if b.location else "")
             for b, depth in sorted(need.depths.items(), key=lambda item: -sizes[item[0]] * item[1])
         ),
-        help=_fitting_change(launch, need.depths, sizes, chip.l1_usable),
+        help=_fitting_change(launch, need.depths, sizes, need.usable),
     )
 
 
