@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from tvm import tirx
 
+from tilelang_tt.compiled import Decision
 from tilelang_tt.diagnostics import Location, TargetError
 from tilelang_tt.frontend.refuse_gpu_code import location_of
 from tilelang_tt.frontend.tir.select_launches import KERNEL, launches_of
@@ -60,20 +61,23 @@ def _note(note: ScheduleNote) -> Said:
 
 def with_asked(program: TileProgram, func: tirx.PrimFunc, options: Options) -> TileProgram:
     """The program whose launches say what is asked of their schedules; its options say no more of it."""
-    launches = []
+    launches, ignored = [], []
     for launch, stmt in zip(program.launches, launches_of(func.body), strict=True):
         asked = Request()  # by the target: for this launch, then for all
         for key in (str(launch.location), "*"):
             for number, said in options.schedule:
                 asked = asked.joined(said.request) if said.by == OPTION and number == key else asked
         own = [said for key, said in options.schedule if said.by != OPTION and key == str(launch.location)]
-        launches.append(replace(launch, asked=(*([Said(OPTION, asked)] if str(asked) else []), *own, *_hints(stmt))))
-    return replace(program, launches=tuple(launches), options=replace(program.options, schedule=()))
+        hints = [node for node in scalar.nodes(stmt, tirx.AttrStmt) if str(node.attr_key) == SWIZZLE]
+        orders = [(_swizzle(hint), location_of(hint)) for hint in hints]
+        of_target = (Said(OPTION, asked),) if str(asked) else ()
+        launches.append(replace(launch, asked=(*of_target, *own, *(said for said, _ in orders if said is not None))))
+        ignored += [Decision("lift", SWIZZLE, _NO_ORDER, place) for said, place in orders if said is None]
+    program = replace(program, launches=tuple(launches), options=replace(program.options, schedule=()))
+    return program.with_decisions(*ignored)
 
 
-def _hints(launch: tirx.Stmt) -> list[Said]:
-    hints = [node for node in scalar.nodes(launch, tirx.AttrStmt) if str(node.attr_key) == SWIZZLE]
-    return [said for hint in hints if (said := _swizzle(hint)) is not None]
+_NO_ORDER = "T.use_swizzle ignored: this pattern is no order of blocks here"
 
 
 def _swizzle(hint: tirx.AttrStmt) -> Said | None:
