@@ -103,12 +103,42 @@ def test_every_stage_reads_back(words: str, build) -> None:
     run_passes(build(), options(words), check)
 
 
+def triangle():
+    """Blocks of different lengths."""
+
+    @T.prim_func
+    def main(A: T.Tensor((128, 128), "bfloat16"), C: T.Tensor((192, 96), "float32")):
+        with T.Kernel(3, 2, 3, threads=128) as (bx, by, bz):
+            a = T.alloc_shared((32, 32), "bfloat16")
+            c = T.alloc_fragment((32, 32), "float32")
+            T.clear(c)
+            for k in T.serial(bx + by + 1):
+                T.copy(A[bz * 32, k * 32], a)
+                T.gemm(a, a, c)
+            T.copy(c, C[(by * 3 + bz) * 32, bx * 32])
+
+    return main
+
+
 @pytest.mark.parametrize("words", [*CASES, *MORE])
-def test_what_is_done_in_all_stays(words: str) -> None:
-    usual, dealt = (
-        costs.of(kernels_after(KERNEL_PASSES[-1].run, batched_gemm(), one)) for one in (Options(), options(words))
-    )
+@pytest.mark.parametrize("build", [batched_gemm, triangle])
+def test_what_is_done_in_all_stays(words: str, build) -> None:
+    usual, dealt = (costs.of(kernels_after(KERNEL_PASSES[-1].run, build(), one)) for one in (Options(), options(words)))
     assert dealt == usual
+
+
+def test_a_swizzle_without_an_order_is_ignored() -> None:
+    @T.prim_func
+    def main(A: T.Tensor((64, 64), "float32"), B: T.Tensor((64, 64), "float32")):
+        with T.Kernel(2, 2, threads=128) as (bx, by):
+            T.use_swizzle(4, "mlx")
+            x = T.alloc_shared((32, 32), "float32")
+            T.copy(A[by * 32, bx * 32], x)
+            T.copy(x, B[by * 32, bx * 32])
+
+    program = after(partition_work, main)
+    assert "T.use_swizzle ignored: this pattern is no order of blocks here" in [one.text for one in program.decisions]
+    assert facts(program, "schedule") == []
 
 
 def test_one_index_has_no_order() -> None:
