@@ -23,6 +23,7 @@ from tilelang_tt.codegen.host import host_program
 from tilelang_tt.codegen.writer_with_code import print_writer_with_code
 from tilelang_tt.compiled import PLAN_FILE, Compiled
 from tilelang_tt.diagnostics import ResourceError, UnsupportedError
+from tilelang_tt.frontend.asked_schedules import by_line
 from tilelang_tt.frontend.lift_function import lift_function
 from tilelang_tt.frontend.tir.cut_out_code import CannotCutError
 from tilelang_tt.frontend.tir.take_annotations import take_annotations, with_annotations
@@ -211,7 +212,7 @@ def run_passes(func: Any, options: Options, snapshot: Snapshot) -> Result:
     """
     steps: Steps = []
     func, annotations = take_annotations(with_all_launches(func))
-    options = with_annotations(options, annotations)
+    options = by_line(with_annotations(options, annotations), func, annotations.schedules)
 
     def attempt(func: Any, scalar_code: ScalarCode) -> Result:
         steps.clear()

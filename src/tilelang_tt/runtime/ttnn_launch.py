@@ -148,7 +148,7 @@ def _launch(
 ) -> dict[str, Any]:
     return {
         "name": item.name,
-        "cores": [[one.x, one.y, one.end[0] - 1, one.end[1] - 1] for one in item.ranges],
+        "cores": [[*one.origin, one.end[0] - 1, one.end[1] - 1] for one in item.ranges],
         "work": [asdict(share) for share in item.shares(sizes)],
         "kernels": [
             {
