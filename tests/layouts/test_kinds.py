@@ -1,4 +1,4 @@
-"""Kinds of tensors and kernels beside the matrix: ranks, odd and dynamic sizes, types, updates, several launches, lookups."""
+"""Beside the matrix: ranks, odd and dynamic sizes, types, updates, several launches, lookups."""
 
 from typing import Any
 
@@ -407,9 +407,7 @@ def test_match_of_a_named_tensor() -> None:
         "C": {"memory": "L1", "shard": "height", "grid": (4, 1)},
     }
     tensors = {"A": a, "B": b, "C": torch.zeros_like(a)}
-    kernel = check(
-        chain(128, 128, (64, 64)), tensors, {"C": a * b + a - 1}, layouts, schedule={"match": "A"}
-    )
+    kernel = check(chain(128, 128, (64, 64)), tensors, {"C": a * b + a - 1}, layouts, schedule={"match": "A"})
     size = a.numel() * 2
     assert moved(kernel) == (size, size)
 

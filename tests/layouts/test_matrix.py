@@ -1,7 +1,7 @@
 """Layouts x policies x kernels x chips: what lies where changes no result.
 
-`make test` runs every layout with every kernel; policies, chips, numerics and which tensors lie so take turns. `make layouts`
-(LAYOUTS=all) runs all combinations.
+`make test` runs every layout with some of the kernels; policies, chips and numerics take turns. `make layouts`
+(LAYOUTS=all) runs all combinations, for some twenty minutes of one core.
 """
 
 import itertools
@@ -26,6 +26,7 @@ def combinations() -> list[tuple[Case, str, str, str, str]]:
     return [
         (case, layout, policies[(row + column) % 5], CHIPS[(row + column // 2) % 2], MODES[(row + column // 3) % 3])
         for (row, case), (column, layout) in pairs
+        if (row + column) % 2 == 0
     ]
 
 
@@ -35,7 +36,7 @@ def combinations() -> list[tuple[Case, str, str, str, str]]:
     ids=lambda value: value.name if isinstance(value, Case) else value,
 )
 def test_result(case: Case, layout: str, policy: str, arch: str, numerics: str) -> None:
-    options: dict[str, Any] = {"layout": {name: LAYOUTS[layout] for name in case.tensors}}
+    options: dict[str, Any] = {"layout": dict.fromkeys(case.tensors, LAYOUTS[layout])}
     if POLICIES[policy] is not None:
         options["schedule"] = POLICIES[policy]
     target = {"kind": "tenstorrent", "arch": arch, "numerics": numerics, **options}
