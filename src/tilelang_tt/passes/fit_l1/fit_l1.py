@@ -13,11 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 
 from tilelang_tt.arch import TILE
 from tilelang_tt.compiled import Decision
-from tilelang_tt.ir.room import Room, room
-from tilelang_tt.ir.tile import Launch, TileProgram
+from tilelang_tt.ir.fields import within
+from tilelang_tt.ir.room import Room, own_bytes, pipelined, room, tensor_bytes
+from tilelang_tt.ir.tile import Launch, Loop, Stmt, TileProgram
 from tilelang_tt.passes.c_tile.separate_roles import separated
 from tilelang_tt.passes.fit_l1.block_parts import Side
 from tilelang_tt.passes.fit_l1.recompute_blocks import recompute_blocks
@@ -52,15 +54,15 @@ def fit_l1(program: TileProgram, settled: Callable[[TileProgram], TileProgram]) 
         for index, need in enumerate(needs):
             if need.fits(chip):
                 continue
-            verdict = f"{chip.title} has {chip.l1_usable:,} B"
+            verdict = f"{chip.title} has {need.usable:,} B"
             measured.append(_measured(chosen[index], f"{need.bytes:,} B", verdict))
             whole = bytes_left_whole(chosen[index], trial.launches[index], need)
-            way = next(others[index], None) if need.bytes > chip.l1_usable else None
-            while way is not None and way.uncut is chosen[index].uncut and whole > chip.l1_usable:
+            way = next(others[index], None) if need.bytes > need.usable else None
+            while way is not None and way.uncut is chosen[index].uncut and whole > need.usable:
                 measured.append(_measured(way, f"more than {whole:,} B", verdict))
                 way = next(others[index], None)
             if way is None:
-                raise refusal(first, first.launches[index])
+                raise refusal(first, first.launches[index], partial(_fewer_stages, program, index, settled))
             chosen[index] = way
         decisions = [*measured, *(decision for way in chosen for decision in way.decisions)]
         trial = settled(replace(program, launches=tuple(way.launch for way in chosen)).with_decisions(*decisions))
@@ -71,8 +73,35 @@ def bytes_left_whole(way: Way, settled: Launch, need: Room) -> int:
     if way.uncut is None:
         return 0
     columns = longest(way.uncut, Side.COLUMNS) // TILE
-    layouts = [settled.layouts[buffer] for buffer in need.depths if buffer in settled.layouts]
-    return sum(layout.tiles * layout.page_bytes for layout in layouts if layout.cols == columns)
+    whole = [b for b in need.depths if b in settled.layouts and settled.layouts[b].cols == columns]
+    return sum(own_bytes(settled, buffer) for buffer in whole if buffer in settled.streams)
+
+
+def _fewer_stages(
+    program: TileProgram, index: int, settled: Callable[[TileProgram], TileProgram], launch: Launch, need: Room
+) -> tuple[int, int] | None:
+    """The largest num_stages of a launch with which it fits, and the bytes it then needs: both tried."""
+    chosen, beside = pipelined(launch), sum(tensor_bytes(program).values())
+    per_stage = sum(own_bytes(launch, buffer) for buffer in need.depths if buffer in chosen)
+    deepest = max((depth for buffer, depth in need.depths.items() if buffer in chosen), default=1)
+    for stages in range(deepest - 1, 0, -1):
+        if need.block_bytes - (deepest - stages) * per_stage > need.usable:
+            continue  # not worth a try
+        launches = list(program.launches)
+        launches[index] = replace(launches[index], body=_with_stages(launches[index].body, stages))
+        trial = settled(replace(program, launches=tuple(launches)))
+        found = room(trial, trial.launches[index])
+        if found.fits(program.options.chip):
+            return stages, found.bytes + beside
+    return None
+
+
+def _with_stages(body: tuple[Stmt, ...], most: int) -> tuple[Stmt, ...]:
+    def changed(stmt: Stmt) -> Stmt:
+        stmt = within(stmt, lambda inner: _with_stages(inner, most))
+        return replace(stmt, stages=min(stmt.stages, most)) if isinstance(stmt, Loop) and stmt.stages else stmt
+
+    return tuple(map(changed, body))
 
 
 def _measured(way: Way, need: str, verdict: str) -> Decision:
