@@ -14,7 +14,7 @@ from dataclasses import replace
 from tvm import tirx
 
 from tilelang_tt.diagnostics import Location
-from tilelang_tt.frontend.asked_schedules import asked_schedules
+from tilelang_tt.frontend.asked_schedules import with_asked
 from tilelang_tt.frontend.code.lift_code import lift_code
 from tilelang_tt.frontend.lift import lift
 from tilelang_tt.frontend.tir.assertions import with_conditions_inside
@@ -35,11 +35,7 @@ def lift_function(
     func: tirx.PrimFunc, options: Options, refused: Mapping[int, str], cuts: Mapping[int, Reasons]
 ) -> TileProgram:
     """`refused`: the numbers of the launches that become scalar code, and why; `cuts`: those of which parts do."""
-    program, asked = _lifted(func, options, refused, cuts), asked_schedules(func)
-    if not any(asked):
-        return program
-    pairs = zip(program.launches, asked, strict=True)
-    return replace(program, launches=tuple(replace(launch, asked=said) for launch, said in pairs))
+    return with_asked(_lifted(func, options, refused, cuts), func, options)
 
 
 def _lifted(

@@ -42,6 +42,7 @@ from tilelang_tt.frontend.code.vectors import (
     stored,
 )
 from tilelang_tt.frontend.code.warps import WARP_VALUES
+from tilelang_tt.frontend.known_operations import JUMPS
 from tilelang_tt.frontend.lift_expression import operator
 from tilelang_tt.frontend.refuse_gpu_code import HARMLESS, location_of, macro_note
 from tilelang_tt.frontend.scope import numbered
@@ -77,12 +78,6 @@ from tilelang_tt.options import Options
 
 _OPERATIONS = TILE_OPERATIONS | PRODUCTS | RANDOM_CALLS
 _THREADS = (128, 1, 1)  # of T.Kernel(...) without `threads`, as TileLang has it
-_JUMPS = {
-    "tirx.continue_loop": "continue",
-    "tirx.break_loop": "break",
-    "tl.loop_break": "break",
-    "tirx.thread_return": "return",
-}
 _BARRIERS = ("tirx.tvm_storage_sync", "tl.sync_warp")
 _NOTHING = ("tirx.assume", "tl.assume", "tirx.likely", *HARMLESS)
 Blocks = tuple[tuple[Var, Expr], ...]
@@ -365,8 +360,8 @@ class CodeLifter:
             return CALLS[op](self, call)
         if op in _NOTHING:
             return ()
-        if op in _JUMPS:
-            return (Jump(_JUMPS[op], location),)  # type: ignore[arg-type]
+        if op in JUMPS:
+            return (Jump(JUMPS[op], location),)  # type: ignore[arg-type]
         if op in WORD_STORES:
             return stored(self, call)
         if op in ATOMICS:

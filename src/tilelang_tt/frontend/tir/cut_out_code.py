@@ -25,6 +25,7 @@ from tilelang.ir import get_stmt_span, stamp_stmt_spans
 from tvm import ir, tirx
 
 from tilelang_tt.diagnostics import Location
+from tilelang_tt.frontend.known_operations import JUMPS
 from tilelang_tt.frontend.lift_expression import operator
 from tilelang_tt.frontend.refuse_gpu_code import PIECE, location_of, statements
 from tilelang_tt.frontend.tir.kept_blocks import LOAD, any_node, mentions, moved, overwrites
@@ -34,7 +35,6 @@ from tilelang_tt.ir import scalar
 from tilelang_tt.ir.scalar import Expr, Var
 
 _HANDED = ("shared", "shared.dyn", "local.fragment")
-_JUMPS = ("tirx.continue_loop", "tirx.break_loop", "tl.loop_break", "tirx.thread_return")
 _POINTERS = ("tl.access_ptr", "tirx.tvm_access_ptr", "tirx.address_of")
 KINDS = [
     f"tirx.{kind}"
@@ -278,7 +278,7 @@ def _leaves(stmt: tirx.Stmt) -> bool:
     if isinstance(stmt, tirx.For | tirx.While):
         return _has(stmt, ("tirx.thread_return",))
     inner = _nested(stmt)
-    return any(map(_leaves, inner)) if inner else _has(stmt, _JUMPS)
+    return any(map(_leaves, inner)) if inner else _has(stmt, tuple(JUMPS))
 
 
 def _allocated(node: Any) -> list[tirx.Buffer]:

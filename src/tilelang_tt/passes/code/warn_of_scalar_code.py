@@ -14,8 +14,9 @@ from tilelang_tt.passes.code.scalar_costs import estimate, place_cycles
 Refusal = UnsupportedError | ResourceError
 _CYCLES = 1e6  # in a millisecond: the processors run at about 1 GHz
 
-# Refusals of programs that mean nothing: what is read was never written, or lies outside of a block.
-_MEANINGLESS = frozenset(("TT103", "TT121", "TT125", "TT127", "TT128", "TT137", "TT154"))
+# Refusals of programs that mean nothing: what is read was never written, or lies outside of a block; and of tensors
+# that do not fit L1.
+_MEANINGLESS = frozenset(("TT103", "TT121", "TT125", "TT127", "TT128", "TT137", "TT154", "TT209"))
 
 
 def has_no_meaning(refusal: Refusal) -> bool:
