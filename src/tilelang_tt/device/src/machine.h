@@ -263,6 +263,7 @@ struct Span {
     Core* at = nullptr;  // whose L1, when it is no tensor
 };
 Span far_end(uint64_t address, uint32_t bytes);
+uint64_t place_in_tensor(const Span& far);  // in bytes, as if its pages followed each other
 void require_aligned(const Span& far, uint32_t l1, bool read);
 void require_length(uint32_t bytes, bool one_packet);
 void require_readable(uint32_t offset, uint32_t bytes, bool elements = false);
