@@ -15,6 +15,10 @@ VALID = "XxY, or XxY+X0+Y0 for a rectangle that begins at core (X0, Y0); several
 _TEXT = re.compile(r"(\d+)x(\d+)(?:\+(\d+)\+(\d+))?")
 
 
+class OverlapError(ValueError):
+    """Rectangles that have a core in common; its text says which."""
+
+
 @dataclass(frozen=True)
 class CoreRange:
     """`width` x `height` cores from `origin` on."""
@@ -84,7 +88,9 @@ def _checked(width: int, height: int, origin: Core) -> CoreRange:
 
 
 def _disjoint(ranges: CoreRanges) -> CoreRanges:
-    cores = cores_of(ranges)
-    if len(set(cores)) != len(cores):
-        raise ValueError
+    seen: set[Core] = set()
+    for core in cores_of(ranges):
+        if core in seen:
+            raise OverlapError(f"core {core} is in two rectangles of {core_ranges_text(ranges)}")
+        seen.add(core)
     return ranges

@@ -14,7 +14,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from tilelang_tt.core_ranges import VALID, CoreRange, CoreRanges, core_ranges_text, parse_core_ranges
+from tilelang_tt.arch import TILE
+from tilelang_tt.core_ranges import VALID, CoreRange, CoreRanges, OverlapError, core_ranges_text, parse_core_ranges
 from tilelang_tt.diagnostics import Location
 
 MEMORIES = ("DRAM", "L1")
@@ -28,10 +29,11 @@ Shard = str | tuple[int, ...]
 class HintError(ValueError):
     """Words that say nothing, or two things that exclude each other."""
 
-    def __init__(self, message: str, help: str) -> None:
+    def __init__(self, message: str, help: str, location: Location | None = None) -> None:
         super().__init__(message)
         self.message = message
         self.help = help
+        self.location = location
 
 
 @dataclass(frozen=True)
@@ -52,18 +54,20 @@ class LayoutHint:
 
 def parse_hint(values: Mapping[str, Any], location: Location | None = None) -> LayoutHint:
     """HintError: not valid."""
+    values = {name: _as_tuple(value) for name, value in values.items()}
     unknown = [name for name in values if name not in _READERS]
     if unknown:
         raise HintError(f"there is no layout setting '{unknown[0]}'", f"valid settings: {', '.join(_READERS)}")
     if "grid" in values and "cores" in values:
         raise HintError("'grid' and 'cores' both say which cores hold the shards", "say one of them")
     found = {name: _READERS[name](name, value) for name, value in values.items() if value is not None}
+    found = {name: value for name, value in found.items() if name not in _ONE_WAY}
     cores = found.pop("grid", None)
     hint = LayoutHint(**found, location=location)
     hint = hint if cores is None else _with_cores(hint, cores)
     if hint.shard is None and (hint.cores is not None or hint.order is not None):
         raise HintError(
-            f"'{'grid' if hint.cores else 'order'}' says where shards go, but the tensor is not sharded",
+            f"'{_first_of(values)}' says where shards go, but the tensor is not sharded",
             f"add shard=, one of {', '.join(SHARD_KINDS)} or the extents of a shard",
         )
     if isinstance(hint.shard, str) and hint.cores is None:
@@ -71,6 +75,15 @@ def parse_hint(values: Mapping[str, Any], location: Location | None = None) -> L
             f"shard='{hint.shard}' needs the cores that hold the shards", "add grid=(8, 8), or cores='8x4+0+2'"
         )
     return hint
+
+
+def _as_tuple(value: Any) -> Any:
+    """JSON knows lists alone."""
+    return tuple(map(_as_tuple, value)) if isinstance(value, (tuple, list)) else value
+
+
+def _first_of(values: Mapping[str, Any]) -> str:
+    return next(name for name in ("grid", "cores", "order") if values.get(name) is not None)
 
 
 def _with_cores(hint: LayoutHint, cores: CoreRanges) -> LayoutHint:
@@ -90,7 +103,7 @@ def _one_of(valid: tuple[str, ...]) -> Any:
 def _shard(name: str, value: Any) -> Shard:
     if isinstance(value, str) and value.lower() in SHARD_KINDS:
         return value.lower()
-    extents = tuple(value) if isinstance(value, (tuple, list)) else ()
+    extents = value if isinstance(value, tuple) else ()
     if extents and all(isinstance(extent, int) and extent > 0 for extent in extents):
         return extents
     valid = f"{', '.join(SHARD_KINDS)}, or the extents of a shard in elements, one for each axis of the tensor"
@@ -107,8 +120,27 @@ def _grid(name: str, value: Any) -> CoreRanges:
 def _cores(name: str, value: Any) -> CoreRanges:
     try:
         return parse_core_ranges(value)
+    except OverlapError as error:
+        raise HintError(f"'{name}': {error}", "let the rectangles have no core in common") from None
     except ValueError:
         raise HintError(f"'{name}' cannot be {value!r}", f"valid values: {VALID}") from None
+
+
+def _tile(name: str, value: Any) -> None:
+    """Known, so that it can be refused with a reason."""
+    if value != (TILE, TILE):
+        raise HintError(
+            f"'{name}' cannot be {value!r}: tensors lie in tiles of {TILE}x{TILE} here, which all engines take",
+            f"leave {name}= out; smaller tiles are not supported yet",
+        )
+
+
+def _pages(name: str, value: Any) -> None:
+    if value != "tile":
+        raise HintError(
+            f"'{name}' cannot be {value!r}: the engines compute on tiles, so a page is a tile",
+            f"leave {name}= out; a tensor whose blocks begin inside tiles is laid out by rows without being asked",
+        )
 
 
 _READERS = {
@@ -118,7 +150,10 @@ _READERS = {
     "cores": _cores,
     "order": _one_of(ORDERS),
     "storage": _one_of(STORAGE_FORMATS),
+    "tile": _tile,
+    "pages": _pages,
 }
+_ONE_WAY = ("tile", "pages")  # settings with one valid value, which say nothing more
 
 
 def hint_values(hint: LayoutHint) -> dict[str, Any]:
@@ -161,11 +196,11 @@ def _both(name: str, first: LayoutHint, second: LayoutHint) -> LayoutHint:
     for one in fields(LayoutHint):
         before, after = getattr(first, one.name), getattr(second, one.name)
         if one.compare and before is not None and after is not None and before != after:
-            place = first.location or "the target option 'layout'"
+            place = f"at {first.location}" if first.location else "in the target option 'layout'"
             raise HintError(
-                f"two layouts of '{name}' disagree: {one.name} is {_shown(before)} by {place}, "
-                f"and {_shown(after)} by {second.location}",
+                f"two layouts of '{name}' disagree: {one.name} is {_shown(after)} here, and {_shown(before)} {place}",
                 f"say '{one.name}' of '{name}' once",
+                second.location,
             )
         said[one.name] = before if after is None else after
     return LayoutHint(**said)

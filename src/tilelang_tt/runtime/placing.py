@@ -5,6 +5,7 @@ TensorPlan + sizes  ->  TensorRun: DRAM banks from below, L1 of the cores from a
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -25,6 +26,19 @@ def shards_of(plan: ShardPlan, sizes: Mapping[str, int]) -> Shards:
     count, rows, cols = (max(1, evaluate(size, sizes)) for size in plan.pages)
     deep, high, wide = (max(1, evaluate(size, sizes)) for size in plan.shape)
     return shards_over((count, rows, cols), (deep, high, wide), plan.cores)
+
+
+def l1_of(tensor: TensorPlan, chip: Arch) -> int | None:
+    """Bytes that a tensor takes of the L1 of a core; None: that is known at the call."""
+    if tensor.memory != "l1":
+        return 0
+    sizes = (tensor.batch, tensor.row_tiles, tensor.col_tiles)
+    sides = () if tensor.shards is None else (*tensor.shards.pages, *tensor.shards.shape)
+    if not all(isinstance(size, int) for size in (*sizes, *sides)):
+        return None
+    pages = math.prod(evaluate(size, {}) for size in sizes)
+    slots = -(-pages // chip.cores) if tensor.shards is None else shards_of(tensor.shards, {}).slots
+    return round_up(slots * tensor.page_bytes)
 
 
 @dataclass

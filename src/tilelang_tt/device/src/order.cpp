@@ -200,7 +200,7 @@ void note_write(TensorPage& page, uint32_t begin, uint32_t end, const VdHow& how
 
 // Cores may write different bytes of one page.
 void write_flat(const Span& far, uint32_t bytes, const VdHow& how) {
-    const uint64_t begin = static_cast<uint64_t>(far.bytes - far.tensor->bytes);
+    const uint64_t begin = place_in_tensor(far);
     for (uint64_t at = begin; at < begin + bytes; ++at) {
         TensorPage& byte = record_of(*far.tensor, at);
         require_write_known(far, byte, 0, 1, "written");

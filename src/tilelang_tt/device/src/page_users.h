@@ -33,7 +33,7 @@ void report_race(const Span& far, const char* mine, const char* theirs, uint8_t 
 void note_flat_write(const Span& far, uint32_t bytes) {
     Tensor& tensor = *far.tensor;
     const uint8_t own = own_number();
-    const std::size_t begin = static_cast<std::size_t>(far.bytes - tensor.bytes);
+    const std::size_t begin = static_cast<std::size_t>(place_in_tensor(far));
     for (std::size_t at = begin; at < begin + bytes; ++at) {
         const uint8_t before = __atomic_exchange_n(&tensor.byte_writers[at], own, __ATOMIC_RELAXED);
         if (before == 0 || before == own) continue;

@@ -37,14 +37,15 @@ def take_annotations(func: tirx.PrimFunc) -> tuple[tirx.PrimFunc, Annotations]:
     body = tirx.stmt_functor.ir_transform(func.body, taker.enter, taker.leave, ["tirx.SBlockRealize", "tirx.AttrStmt"])
     if not taker.layouts and not taker.schedules:
         return func, Annotations()
-    return func.with_body(body), Annotations(tuple(taker.layouts), tuple(taker.schedules))
+    layouts = tuple((name, _hint(*said)) for name, said in taker.layouts)  # not in the walk: TVM would wrap errors
+    return func.with_body(body), Annotations(layouts, tuple(taker.schedules))
 
 
 class _Taker:
     def __init__(self, func: tirx.PrimFunc) -> None:
         self.names = {buffer.data: str(buffer.name) for buffer in func.buffer_map.values()}
         self.launch = -1
-        self.layouts: list[tuple[str, LayoutHint]] = []
+        self.layouts: list[tuple[str, tuple[dict[str, Any], Location | None]]] = []
         self.schedules: list[ScheduleNote] = []
 
     def enter(self, stmt: tirx.Stmt) -> None:
@@ -52,7 +53,7 @@ class _Taker:
             self.launch += stmt.block.name_hint == KERNEL
             self.names |= {buffer.data: str(buffer.name) for buffer in stmt.block.alloc_buffers}
         elif str(stmt.attr_key) == LAYOUT:
-            self.layouts.append((self.names[stmt.node], _hint(*_said(stmt))))
+            self.layouts.append((self.names[stmt.node], _said(stmt)))
         elif str(stmt.attr_key) == SCHEDULE:
             self.schedules.append(ScheduleNote(max(self.launch, 0), self.names.get(stmt.node), *_said(stmt)))
 
@@ -81,6 +82,6 @@ def with_annotations(options: Options, annotations: Annotations) -> Options:
     try:
         hints = merged(options.layout, list(annotations.layouts))
     except HintError as error:
-        raise UnsupportedError("TT181", error.message, help=error.help) from None
+        raise UnsupportedError("TT181", error.message, location=error.location, help=error.help) from None
     storage = {name: hint.storage for name, hint in hints if hint.storage is not None}
     return replace(options, layout=hints, storage=tuple(sorted((dict(options.storage) | storage).items())))

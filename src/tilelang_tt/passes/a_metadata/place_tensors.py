@@ -15,12 +15,16 @@ from tilelang_tt.arch import TILE, Arch
 from tilelang_tt.compiled import Decision
 from tilelang_tt.core_ranges import Core, CoreRanges, core_ranges_text, cores_of
 from tilelang_tt.diagnostics import TargetError, TenstorrentError, UnsupportedError
+from tilelang_tt.formats import INTEGERS, format_of
 from tilelang_tt.ir import scalar, scalar_text
 from tilelang_tt.ir.buffers import Tensor
 from tilelang_tt.ir.layout import DeviceMemory, Placement, TensorLayout
 from tilelang_tt.ir.scalar import Expr
 from tilelang_tt.ir.tile import TileProgram
 from tilelang_tt.layout_hints import LayoutHint
+from tilelang_tt.passes.a_metadata.check_l1_of_tensors import check_l1_of_tensors
+
+NO_SHARDS = "TT182"  # of tensors that are not in tiles
 
 
 def place_tensors(program: TileProgram) -> TileProgram:
@@ -29,12 +33,18 @@ def place_tensors(program: TileProgram) -> TileProgram:
     layouts, decisions = dict(program.layouts), []
     for tensor, layout in program.layouts.items():
         hint = hints.get(program.params[tensor.param].name)
-        if hint is None or (hint.memory is None and hint.shard is None):
+        if hint is None:
             continue
-        placement = _Placer(tensor, layout, hint, program.options.chip).placement()
+        placer = _Placer(program.params[tensor.param].name, tensor, layout, hint, program.options.chip)
+        placer.check_storage()
+        if hint.memory is None and hint.shard is None:
+            continue
+        placement = placer.placement()
         layouts[tensor] = replace(layout, placement=placement)
         decisions.append(Decision("place_tensors", tensor.name, _describe(layout, placement), hint.location))
-    return replace(program, layouts=layouts).with_decisions(*decisions)
+    program = replace(program, layouts=layouts).with_decisions(*decisions)
+    check_l1_of_tensors(program)
+    return program
 
 
 def _check_names(program: TileProgram, hints: dict[str, LayoutHint]) -> None:
@@ -49,8 +59,21 @@ def _check_names(program: TileProgram, hints: dict[str, LayoutHint]) -> None:
 
 
 class _Placer:
-    def __init__(self, tensor: Tensor, layout: TensorLayout, hint: LayoutHint, chip: Arch) -> None:
+    def __init__(self, name: str, tensor: Tensor, layout: TensorLayout, hint: LayoutHint, chip: Arch) -> None:
+        self.name = name  # the user's; a tensor that is used in two ways has two of its own
         self.tensor, self.layout, self.hint, self.chip = tensor, layout, hint, chip
+
+    def check_storage(self) -> None:
+        """A format that is asked for is refused, not left out, where it cannot be."""
+        if self.hint.storage is None or self.layout.format == format_of(self.hint.storage, "float32"):
+            return
+        why = "the kernel stores to it" if self.layout.in_tiles else f"this kernel uses it {self.how()}"
+        why = f"its elements are {self.tensor.dtype}" if self.tensor.dtype in INTEGERS else why
+        raise self.refuse(
+            "TT188",
+            f"'{self.name}' cannot be stored as {self.hint.storage}: {why}",
+            help="leave out storage=; it is for inputs of floating point",
+        )
 
     def placement(self) -> Placement:
         memory = DeviceMemory(self.hint.memory or DeviceMemory.DRAM.value)
@@ -58,8 +81,8 @@ class _Placer:
             return Placement(memory)
         if not self.layout.in_tiles or self.tensor.folds:
             raise self.refuse(
-                "TT182",
-                f"'{self.tensor.name}' cannot be sharded: this kernel uses it {self.how()}, and shards are of tiles",
+                NO_SHARDS,
+                f"'{self.name}' cannot be sharded: this kernel uses it {self.how()}, and shards are of tiles",
                 help=f"leave out shard=; memory='{memory.value}' alone is possible",
             )
         cores = self.cores(memory)
@@ -93,7 +116,7 @@ class _Placer:
                     has = f"{grid[0]} DRAM banks" if banks else f"a compute grid of {grid[0]}x{grid[1]} cores"
                     raise self.refuse(
                         "TT183",
-                        f"the {'banks' if banks else 'cores'} {one} of '{self.tensor.name}' do not exist: "
+                        f"the {'banks' if banks else 'cores'} {one} of '{self.name}' do not exist: "
                         f"{self.chip.title} has {has}",
                         help=f"the largest is {grid[0]}x{grid[1]}",
                     )
@@ -118,7 +141,7 @@ class _Placer:
         if len(ranges) != 1:
             raise self.refuse(
                 "TT184",
-                f"'{self.tensor.name}' is sharded in blocks over {core_ranges_text(ranges)}, which is no rectangle",
+                f"'{self.name}' is sharded in blocks over {core_ranges_text(ranges)}, which is no rectangle",
                 help="give one rectangle, or shard by height or width",
             )
         wide, high = ranges[0].width, ranges[0].height
@@ -140,7 +163,7 @@ class _Placer:
         if len(extents) != len(shape):
             raise self.refuse(
                 "TT185",
-                f"a shard of {_sides(extents)} has {len(extents)} axes; '{self.tensor.name}' has {len(shape)}",
+                f"a shard of {_sides(extents)} has {len(extents)} axes; '{self.name}' has {len(shape)}",
                 help="give one extent for each axis of the tensor",
             )
         sides = []
@@ -157,7 +180,7 @@ class _Placer:
             up = -(-extent // TILE) * TILE
             raise self.refuse(
                 "TT186",
-                f"a shard of {_sides(extents)} elements of '{self.tensor.name}' is not made of {TILE}x{TILE} tiles: "
+                f"a shard of {_sides(extents)} elements of '{self.name}' is not made of {TILE}x{TILE} tiles: "
                 f"axis {axis} has {extent}",
                 help=f"take a multiple of {TILE}, for example {up}",
             )
@@ -171,7 +194,7 @@ class _Placer:
             if not whole and extent != 1:
                 raise self.refuse(
                     "TT187",
-                    f"a shard of {_sides(extents)} of '{self.tensor.name}' takes parts of several outer axes",
+                    f"a shard of {_sides(extents)} of '{self.name}' takes parts of several outer axes",
                     help=f"let the shard have all of axis {axis + 1}, or 1 of axis {axis}",
                 )
             count = scalar.simplify(count * extent)
