@@ -31,10 +31,17 @@ class CoreRange:
         x, y = self.origin
         return f"{self.width}x{self.height}" + (f"+{x}+{y}" if (x, y) != (0, 0) else "")
 
-    def cores(self) -> list[Core]:
-        """Row by row."""
-        x, y = self.origin
-        return [(x + column, y + row) for row in range(self.height) for column in range(self.width)]
+    @property
+    def end(self) -> Core:
+        """The first coordinates behind it."""
+        return self.origin[0] + self.width, self.origin[1] + self.height
+
+    def cores(self, order: str = "row") -> list[Core]:
+        """Row by row; or column by column."""
+        columns, rows = range(self.origin[0], self.end[0]), range(self.origin[1], self.end[1])
+        if order == "column":
+            return [(x, y) for x in columns for y in rows]
+        return [(x, y) for y in rows for x in columns]
 
     def is_inside(self, grid: Core) -> bool:
         x, y = self.origin

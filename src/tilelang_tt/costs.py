@@ -188,6 +188,8 @@ class _Counting:
             return self.body(stmt.then if self.value(stmt.condition, values) else stmt.otherwise, values)
         start, stop = self.value(stmt.start, values), self.value(stmt.stop, values)
         rounds = range(start, stop, stmt.step)
+        if self.is_units(stmt):  # one core does all of them, also those that are dealt to others in turn
+            rounds = range(len(rounds))
         changes = any(isinstance(inner, Assign) for inner in walk(stmt.body))
         if stmt.var not in self.steering_body(stmt.body) and not changes and rounds:
             once = self.body(stmt.body, values | {stmt.var: start})

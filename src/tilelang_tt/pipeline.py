@@ -9,6 +9,7 @@ the verifier, which checks that. `explain` shows the program after each.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from itertools import pairwise
 from typing import Any
 
@@ -22,6 +23,7 @@ from tilelang_tt.codegen.host import host_program
 from tilelang_tt.codegen.writer_with_code import print_writer_with_code
 from tilelang_tt.compiled import PLAN_FILE, Compiled
 from tilelang_tt.diagnostics import ResourceError, TargetError, UnsupportedError
+from tilelang_tt.frontend.asked_schedules import by_line
 from tilelang_tt.frontend.lift_function import lift_function
 from tilelang_tt.frontend.tir.cut_out_code import CannotCutError
 from tilelang_tt.frontend.tir.take_annotations import take_annotations, with_annotations
@@ -119,7 +121,7 @@ from tilelang_tt.passes.raise_elements.warn_of_rounds import warn_of_rounds
 from tilelang_tt.passes.raise_elements.zero_tensor_tails import zero_tensor_tails
 from tilelang_tt.passes.record import Kind, Pass, Stage, holding, verify
 from tilelang_tt.runtime.plan import SourceLine
-from tilelang_tt.scalar_code import Way, ways
+from tilelang_tt.scalar_code import Way, checked_assertions, ways
 from tilelang_tt.schedule import Schedule
 from tilelang_tt.version import __version__
 
@@ -209,11 +211,11 @@ Attempt = Callable[[Any, ScalarCode], Result]
 def run_passes(func: Any, options: Options, snapshot: Snapshot) -> Result:
     """Every stage in order; `snapshot` sees the program after each.
 
-    What the tile engines cannot carry out becomes scalar code (`scalar_code.ways`).
+    What the tile engines cannot carry out becomes scalar code (`scalar_code.ways`), and so do assertions.
     """
     steps: Steps = []
     func, annotations = take_annotations(with_all_launches(func))
-    options = with_annotations(options, annotations)
+    options = by_line(with_annotations(options, annotations), func, annotations.schedules)
 
     def attempt(func: Any, scalar_code: ScalarCode) -> Result:
         steps.clear()
@@ -221,8 +223,12 @@ def run_passes(func: Any, options: Options, snapshot: Snapshot) -> Result:
         warn_of_scalar_code(result[0], scalar_code)
         return result
 
+    checked = checked_assertions(func) if options.scalar_code else {}
+    result = None
+    with suppress(UnsupportedError, ResourceError, CannotCutError):
+        result = attempt(func, ScalarCode(parts=checked)) if checked else None
     try:
-        result = _in_some_way(func, options, attempt)
+        result = result or _in_some_way(func, options, attempt)
     except DoesNotFitError as error:
         raise with_change_that_fits(error, lambda changed: _plan(func, changed)) from None
     for (_, before), (name, _) in pairwise(steps):

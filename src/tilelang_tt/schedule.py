@@ -18,16 +18,17 @@ numbers of its share (`Share.words`); `uncovered` checks a whole launch.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
+
+from tilelang_tt.core_ranges import Core, CoreRange
 
 Policy = Literal["contiguous", "strided", "rectangle", "match", "list"]
 Order = Literal["row", "column", "block-linear", "block-linear-column", "z"]
 CoreOrder = Literal["row", "column"]
 Word = Literal["start", "count", "first_column", "columns", "first_row", "rows"]
-Core = tuple[int, int]  # (x, y)
 
 POLICIES: tuple[Policy, ...] = get_args(Policy)
 ORDERS: tuple[Order, ...] = get_args(Order)
@@ -35,34 +36,6 @@ CORE_ORDERS: tuple[CoreOrder, ...] = get_args(CoreOrder)
 PANEL_ORDERS: tuple[Order, ...] = ("block-linear", "block-linear-column")
 DEFAULT_PANEL = 4  # rows, or columns, of a panel
 BOX_POLICIES: tuple[Policy, ...] = ("rectangle", "match")
-
-
-@dataclass(frozen=True)
-class CoreRange:
-    """A rectangle of cores; `4x2+1+0` is four wide and two high, its first core is (1, 0)."""
-
-    x: int
-    y: int
-    width: int
-    height: int
-
-    def __str__(self) -> str:
-        return f"{self.width}x{self.height}+{self.x}+{self.y}"
-
-    @property
-    def end(self) -> Core:
-        """The first coordinates behind it."""
-        return self.x + self.width, self.y + self.height
-
-    def cores(self, order: CoreOrder = "row") -> list[Core]:
-        columns, rows = range(self.x, self.end[0]), range(self.y, self.end[1])
-        if order == "column":
-            return [(x, y) for x in columns for y in rows]
-        return [(x, y) for y in rows for x in columns]
-
-    def overlaps(self, other: CoreRange) -> bool:
-        (end_x, end_y), (other_x, other_y) = self.end, other.end
-        return self.x < other_x and other.x < end_x and self.y < other_y and other.y < end_y
 
 
 @dataclass(frozen=True)
@@ -122,7 +95,7 @@ class Schedule:
         """The same cores as few rectangles."""
         if self.pieces is not None:
             return ranges_of(self.pieces.cores)
-        return self.ranges or (CoreRange(0, 0, *grid),)
+        return self.ranges or (CoreRange(*grid),)
 
 
 @dataclass(frozen=True)
@@ -231,15 +204,16 @@ def ranges_of(cores: Sequence[Core]) -> tuple[CoreRange, ...]:
     runs: list[CoreRange] = []
     for x, y in sorted(set(cores), key=lambda core: (core[1], core[0])):
         before = runs[-1] if runs else None
-        if before is not None and before.y == y and before.end[0] == x:
-            runs[-1] = CoreRange(before.x, y, before.width + 1, 1)
+        if before is not None and before.end == (x, y + 1):
+            runs[-1] = replace(before, width=before.width + 1)
         else:
-            runs.append(CoreRange(x, y, 1, 1))
+            runs.append(CoreRange(1, 1, (x, y)))
     found: list[CoreRange] = []
     for run in runs:
-        above = next((one for one in found if (one.x, one.width, one.end[1]) == (run.x, run.width, run.y)), None)
-        if above is None:
-            found.append(run)
+        (x, y), places = run.origin, range(len(found))
+        above = [at for at in places if (found[at].origin[0], *found[at].end) == (x, x + run.width, y)]
+        if above:
+            found[above[0]] = replace(found[above[0]], height=found[above[0]].height + 1)
         else:
-            found[found.index(above)] = CoreRange(above.x, above.y, above.width, above.height + 1)
+            found.append(run)
     return tuple(found)

@@ -8,13 +8,13 @@ What is not said is None, and is settled by `partition_work`.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
+from tilelang_tt.core_ranges import VALID, CoreRanges, parse_core_ranges
 from tilelang_tt.diagnostics import Location
-from tilelang_tt.schedule import CORE_ORDERS, ORDERS, PANEL_ORDERS, CoreOrder, CoreRange, Order, Policy
+from tilelang_tt.schedule import CORE_ORDERS, ORDERS, PANEL_ORDERS, CoreOrder, Order, Policy
 
 ASKED_POLICIES = ("contiguous", "strided", "rectangle")  # by name; `match` and `units` say the others
 
@@ -30,7 +30,7 @@ class Request:
     policy: Policy | None = None
     order: Order | None = None
     panel: int | None = None
-    cores: tuple[CoreRange, ...] | None = None
+    cores: CoreRanges | None = None
     core_order: CoreOrder | None = None
     match: str | None = None  # a tensor
     units: tuple[tuple[int, ...], ...] | None = None
@@ -113,28 +113,18 @@ def _said(request: Request, *names: str) -> str | None:
     return next((name for name in names if getattr(request, name) is not None), None)
 
 
-def parse_ranges(value: Any) -> tuple[CoreRange, ...]:
-    """`4x4`, `4x4+2+1`, several with `/` between, or a list of them."""
-    texts = value.split("/") if isinstance(value, str) else list(value) if isinstance(value, Sequence) else [value]
-    ranges = tuple(map(_range, texts))
+def parse_ranges(value: Any) -> CoreRanges:
+    """`4x4`, `4x4+2+1`, several with `/` between; or as TT.layout takes them."""
+    parts = value.replace("/", ",").split(",") if isinstance(value, str) else value
+    try:
+        one_by_one = isinstance(parts, list | tuple) and not all(isinstance(part, int) for part in parts)
+        ranges = tuple(one for part in (parts if one_by_one else [parts]) for one in parse_core_ranges(part))
+    except ValueError:
+        raise ScheduleError(f"cores {value!r} are no rectangles of cores: {VALID}") from None
     for number, one in enumerate(ranges):
-        for other in ranges[:number]:
-            if one.overlaps(other):
-                raise ScheduleError(f"core ranges {other} and {one} overlap")
-    if not ranges:
-        raise ScheduleError("no cores are given")
+        if other := next((other for other in ranges[:number] if not set(one.cores()).isdisjoint(other.cores())), None):
+            raise ScheduleError(f"core ranges {other} and {one} overlap")
     return ranges
-
-
-def _range(value: Any) -> CoreRange:
-    if isinstance(value, CoreRange):
-        return value
-    found = re.fullmatch(r"(\d+)x(\d+)(?:\+(\d+)\+(\d+))?", str(value))
-    if found is None or 0 in (int(found[1]), int(found[2])):
-        raise ScheduleError(
-            f"'{value}' is no range of cores; 4x2+1+0 is one, four wide and two high from core (1, 0) on"
-        )
-    return CoreRange(int(found[3] or 0), int(found[4] or 0), int(found[1]), int(found[2]))
 
 
 def _one_of(name: str, known: tuple[str, ...]) -> Callable[[Any], Any]:
@@ -176,8 +166,9 @@ _PARSERS: dict[str, Callable[[Any], Any]] = {
 }
 NAMES = tuple(_PARSERS)
 
-# Per T.Kernel: (its number in the function, or "*" for all of them; request)
-Requests = tuple[tuple[str, Request], ...]
+# Per T.Kernel: (its number in the function, or "*" for all of them; what is said of it)
+Requests = tuple[tuple[str, Said], ...]
+OPTION = "the target option 'schedule'"
 
 
 def requests_of(given: Any) -> Requests:
@@ -194,7 +185,7 @@ def requests_of(given: Any) -> Requests:
         raise ScheduleError(f"'{wrong}' is no number of a T.Kernel")
     if twice := next((number for number in numbers if numbers.count(number) > 1), None):
         raise ScheduleError(f"two schedules for {'all T.Kernels' if twice == '*' else f'T.Kernel {twice}'}")
-    return tuple((number, request) for number, request in found if str(request))
+    return tuple((number, Said(OPTION, request)) for number, request in found if str(request))
 
 
 def _is_number(name: Any) -> bool:
@@ -202,4 +193,4 @@ def _is_number(name: Any) -> bool:
 
 
 def requests_text(requests: Requests) -> str:
-    return ";".join(str(request) if number == "*" else f"{number}@{request}" for number, request in requests)
+    return ";".join(str(said.request) if number == "*" else f"{number}@{said.request}" for number, said in requests)

@@ -138,14 +138,6 @@ OPTIONS: dict[str, OptionSpec] = {
         _one_of("device", ("virtual", "ttnn", "auto"), "where kernels run; auto: on a card if there is one"),
         _one_of("float16", ("float32", "bfloat16"), "storage of float16 tensors on the device"),
         OptionSpec(
-            "schedule",
-            'a dict of policy, order, panel, cores, core_order, match, units, such as {"policy": "rectangle", '
-            '"cores": "4x4+2+1"}, policy:rectangle,cores:4x4+2+1, or one for each T.Kernel: {"0": {...}}, 0@...;1@...',
-            "which core does which blocks, in what order ([page](docs/layouts_and_schedules.md))",
-            requests_of,
-            requests_text,
-        ),
-        OptionSpec(
             "storage",
             'bfloat8_b for all inputs, or one per input: {"B": "bfloat8_b"}, B:bfloat8_b',
             "storage format of inputs, where it shall differ from their dtype",
@@ -158,6 +150,14 @@ OPTIONS: dict[str, OptionSpec] = {
             "where tensors lie, by name, as TT.layout says it in a kernel",
             parse_hints,
             hints_text,
+        ),
+        OptionSpec(
+            "schedule",
+            'a dict, {"policy": "rectangle", "order": "z", "cores": "4x4+2+1"}, or words, '
+            'policy:rectangle,order:z,cores:4x4+2+1; for each T.Kernel: {"0": {...}}, 0@...;1@...',
+            "which core runs which blocks, and in what order, as TT.schedule says it in a kernel",
+            requests_of,
+            requests_text,
         ),
     )
 }
@@ -207,13 +207,11 @@ def _check_grid(options: Options) -> None:
 
 def _check_schedule(options: Options) -> None:
     x, y = options.core_grid
-    for _, request in options.schedule:
-        for one in request.cores or ():
-            if one.end[0] > x or one.end[1] > y:
-                whose = (
-                    f"target option grid={x}x{y}" if options.grid else f"{options.chip.title}, which has {x}x{y} cores"
-                )
-                raise _invalid(OPTIONS["schedule"], str(request), f"core range {one} lies outside {whose}")
+    whose = f"target option grid={x}x{y}" if options.grid else f"{options.chip.title}, which has {x}x{y} cores"
+    for _, said in options.schedule:
+        for one in said.request.cores or ():
+            if not one.is_inside((x, y)):
+                raise _invalid(OPTIONS["schedule"], str(said.request), f"core range {one} lies outside {whose}")
 
 
 @cache

@@ -163,3 +163,28 @@ def test_sums_wrap_and_a_size_may_come_first():
     a, b = torch.full((COLS // 2,), 0x57, dtype=torch.int8), torch.zeros(COLS)
     tilelang.compile(main, target="tenstorrent")(COLS // 32, a, b)
     assert b.tolist() == [-2.0, -6.0] * (COLS // 2)
+
+
+def test_floats_that_have_a_byte_each_on_a_gpu():
+    """A block of float4_e2m1_unpacked holds what was copied to it, and multiplies with floats of 8 bits."""
+
+    @T.prim_func
+    def main(
+        A: T.Tensor((32, COLS), "float4_e2m1fn"),
+        B: T.Tensor((32, COLS), "float8_e4m3fn"),
+        C: T.Tensor((32, 32), "float32"),
+    ):
+        with T.Kernel(1, threads=32):
+            a = T.alloc_shared((32, COLS), T.float4_e2m1_unpacked)
+            b = T.alloc_shared((32, COLS), "float8_e4m3fn")
+            c = T.alloc_fragment((32, 32), "float32")
+            T.copy(A, a)
+            T.copy(B, b)
+            T.clear(c)
+            T.gemm(a, b, c, transpose_B=True)
+            T.copy(c, C)
+
+    a = torch.randint(0, 256, (32, COLS // 2), dtype=torch.uint8).view(torch.float4_e2m1fn_x2)
+    b, c = torch.randint(-8, 9, (32, COLS)).float(), torch.zeros(32, 32)
+    tilelang.compile(main, target="tenstorrent")(a, b.to(torch.float8_e4m3fn), c)
+    assert np.array_equal(c.numpy(), numbers_of(a, "float4_e2m1fn") @ b.numpy().T)

@@ -1,4 +1,4 @@
-"""Nineteen kernels, every stage and every file, as text a reviewer can read. `make golden` rewrites them.
+"""Twenty kernels, every stage and every file, as text a reviewer can read. `make golden` rewrites them.
 
 Each folder holds `kernel.py` (one PrimFunc and its TARGET), `stages/` (the program after each pass; `order.txt` lists
 them) and the five generated files. A golden says what the compiler wrote; that it is right is said by the same kernel's
@@ -116,6 +116,7 @@ def first_drop(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
 MEANINGS: dict[str, Callable[..., torch.Tensor]] = {
     "gemm": lambda a, b: a @ b,
     "gemm_dynamic": lambda a, b: a @ b,
+    "gemm_scheduled": lambda a, b: a @ b,
     "gemm_relu_in_dst": lambda a, b: (a @ b.T).clamp(min=0),
     "gemm_transposed": lambda a, b: a.T @ b.T,
     "sum_of_parts": lambda p: p.sum(0),

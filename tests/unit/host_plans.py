@@ -256,4 +256,4 @@ def runtime_value(arg: RuntimeArg, addresses: Mapping[str, int], share: Mapping[
 
 
 def corners(launch: LaunchPlan) -> list[int]:
-    return [at for one in launch.ranges for at in (one.x, one.y, one.end[0] - 1, one.end[1] - 1)]
+    return [at for one in launch.ranges for at in (*one.origin, one.end[0] - 1, one.end[1] - 1)]

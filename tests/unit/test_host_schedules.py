@@ -11,8 +11,9 @@ from host_plans import BLACKHOLE, CALL, DYNAMIC, STATIC
 from test_host_program import Build, build, check_calls, run, write_inputs
 
 from tilelang_tt.codegen.host import host_program
+from tilelang_tt.core_ranges import CoreRange
 from tilelang_tt.runtime.plan import KernelPlan, LaunchPlan, Plan, RuntimeArg, SemaphorePlan
-from tilelang_tt.schedule import CoreRange, Schedule, Word
+from tilelang_tt.schedule import Schedule, Word
 
 __all__ = ["build"]  # a fixture
 
@@ -32,12 +33,12 @@ def _others(kernel: KernelPlan) -> tuple[RuntimeArg, ...]:
 
 FIRST = STATIC.launches[0]
 RUN = ("start", "count")
-TWO_RANGES = (CoreRange(1, 1, 2, 1), CoreRange(5, 0, 1, 3))
+TWO_RANGES = (CoreRange(2, 1, (1, 1)), CoreRange(1, 3, (5, 0)))
 MATCHED = Schedule.matching((3, 2), (3, 2), ((4, 0), (5, 0), (6, 0), (4, 3), (7, 7), (0, 0)))
 LISTS = ((3, 0), (), (1, 2, 4), (5, 6))
 ONE_RANGE = (
     dealt(FIRST, "strided", RUN, policy="strided", units=14, blocks=(7, 2)),
-    dealt(FIRST, "moved", RUN, core_ranges=(CoreRange(2, 3, 3, 2),), core_order="column", grid=(5, 5)),
+    dealt(FIRST, "moved", RUN, core_ranges=(CoreRange(3, 2, (2, 3)),), core_order="column", grid=(5, 5)),
     dealt(
         FIRST,
         "boxes",
@@ -45,7 +46,7 @@ ONE_RANGE = (
         policy="rectangle",
         units=35,
         blocks=(7, 5),
-        core_ranges=(CoreRange(1, 1, 3, 2),),
+        core_ranges=(CoreRange(3, 2, (1, 1)),),
         grid=(4, 3),
     ),
     dealt(FIRST, "turned", BOX, policy="rectangle", units=35, blocks=(7, 5), core_order="column"),

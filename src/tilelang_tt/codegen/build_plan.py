@@ -66,14 +66,15 @@ def build_plan(
 
 
 def _assertions(kernels: KernelSet) -> list[AssertionPlan]:
-    """Those of a launch, in the order in which they are numbered."""
+    """Those of a launch, in the order in which each piece of scalar code numbers them."""
     codes = (stmt for kernel in kernels.kernels for stmt in walk(kernel.body) if isinstance(stmt, Code))
     found: list[AssertionPlan] = []
-    for stmt in (stmt for code in codes for stmt in walk(code.body)):
-        if isinstance(stmt, Check) and stmt.record is not None:
-            location = stmt.location or Location("", 0)
-            dtypes, number = tuple(value.dtype for value in stmt.values), len(found) + 1
-            tensor = stmt.record.source.name
+    for code in codes:
+        checks = [stmt for stmt in walk(code.body) if isinstance(stmt, Check)]
+        for number, stmt in enumerate(checks, 1):
+            assert stmt.record is not None
+            location, tensor = stmt.location or Location("", 0), stmt.record.source.name
+            dtypes = tuple(value.dtype for value in stmt.values)
             found.append(AssertionPlan(tensor, number, stmt.text, dtypes, location.file, location.line))
     return found
 

@@ -7,8 +7,9 @@ plan   policy rectangle over 4x4+2+1        ->   for each core of core_list: rec
 from __future__ import annotations
 
 from tilelang_tt.codegen.host_names import Names
+from tilelang_tt.core_ranges import CoreRange
 from tilelang_tt.runtime.plan import LaunchPlan, Plan
-from tilelang_tt.schedule import CoreRange, Policy
+from tilelang_tt.schedule import Policy
 
 _PER_LINE = 8  # of a list of numbers or cores
 
@@ -136,7 +137,7 @@ def cores_declared(launch: LaunchPlan, *, several: bool) -> str:
 
 
 def _corners(one: CoreRange) -> str:
-    return f"CoreCoord{{{one.x}, {one.y}}}, CoreCoord{{{one.end[0] - 1}, {one.end[1] - 1}}}"
+    return f"CoreCoord{{{one.origin[0]}, {one.origin[1]}}}, CoreCoord{{{one.end[0] - 1}, {one.end[1] - 1}}}"
 
 
 def each_core(launch: LaunchPlan, names: Names, *, shares: bool) -> tuple[str, str, str]:

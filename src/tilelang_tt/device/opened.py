@@ -22,7 +22,9 @@ from tilelang_tt.device.memory import (
     DataType,
     Layout,
     MemoryConfig,
+    Pages,
     Placement,
+    place_nd_shards,
     place_shards,
 )
 from tilelang_tt.device.strictness import allowed_categories
@@ -120,7 +122,7 @@ class Device:
         in_dram = memory_config.buffer_type is BufferType.DRAM
         align = self.arch.dram_read_align if in_dram else self.arch.noc_align
         pages = pages_of(sizes, dtype, layout, memory_config, stored, align)
-        placement = place_shards(memory_config, pages, layout, self.arch, self.grid) if memory_config.sharded else None
+        placement = _placement(memory_config, sizes, pages, layout, self)
         label = name or f"tensor{self._named}"
         self._named += 1
         run = self._place(label, memory_config.buffer_type, pages.stride, pages.count, placement)
@@ -243,6 +245,14 @@ class Device:
         slots = run.slots or -(-run.pages // math.prod(self.grid))
         for bank in banks:
             self._bytes(self._l1_offset(bank) + run.address, slots * run.page_bytes).fill_(POISON)
+
+
+def _placement(
+    config: MemoryConfig, shape: tuple[int, ...], pages: Pages, layout: Layout, device: Device
+) -> Placement | None:
+    if config.nd_shard_spec is not None:
+        return place_nd_shards(config, shape, layout, device.arch, device.grid)
+    return place_shards(config, pages, layout, device.arch, device.grid) if config.sharded else None
 
 
 def open_device(

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from tvm import tirx
 
 from tilelang_tt.compiled import Decision
-from tilelang_tt.diagnostics import Location, UnsupportedError, warn
+from tilelang_tt.diagnostics import Location, UnsupportedError
 from tilelang_tt.frontend.code.lift_piece import lift_piece
 from tilelang_tt.frontend.lift_data_conditions import Predicate, computed_cells, is_data, steering_cells, truth_of
 from tilelang_tt.frontend.lift_expression import operator
@@ -26,7 +26,6 @@ from tilelang_tt.frontend.lift_reducers import REDUCER_HINTS, REDUCER_OPERATIONS
 from tilelang_tt.frontend.lift_tile_operations import TILE_OPERATIONS
 from tilelang_tt.frontend.refuse_gpu_code import (
     HARMLESS,
-    NOT_CHECKED,
     is_piece,
     location_of,
     macro_note,
@@ -282,9 +281,7 @@ class _Lifter:
             return (lift_piece(self.scope, piece, numbers, why),)
         op = operator(call)
         if op in HARMLESS:
-            self.scope.decisions.append(Decision("lift", op, HARMLESS[op], location))
-            if op in NOT_CHECKED:
-                warn("TT703", HARMLESS[op], location=location, help="check the result on the host, or leave it out")
+            self.scope.leave_out(op, location)
             return ()
         if op in _OPERATIONS:
             return _OPERATIONS[op](self.scope, call, location)

@@ -124,7 +124,10 @@ def int_value(expr: Expr | int) -> int | None:
     """The number `expr` is, if it is a literal."""
     if isinstance(expr, int):
         return expr
-    return int(expr.value) if isinstance(expr, tirx.IntImm) else None
+    if type(expr) is not tirx.IntImm:  # isinstance is slow where the answer is no
+        return None
+    value: int = expr.value  # type: ignore[attr-defined]
+    return int(value)
 
 
 def largest(expr: Expr) -> int | None:
@@ -234,7 +237,7 @@ def same_form(a: Expr, b: Expr) -> bool:
 
 
 def simplify(expr: Expr) -> Expr:
-    return expr if isinstance(expr, tirx.IntImm) else _simplified(expr)
+    return expr if type(expr) is tirx.IntImm else _simplified(expr)
 
 
 @lru_cache(maxsize=1 << 14)
@@ -287,7 +290,7 @@ def nodes(tree: tirx.Stmt | tirx.PrimExpr, *kinds: type[tirx.Stmt | tirx.PrimExp
 
 def variables(expr: Expr) -> list[Var]:
     """Free variables, each once, in order of appearance."""
-    return [] if isinstance(expr, tirx.IntImm) else list(_variables(expr))
+    return [] if type(expr) is tirx.IntImm else list(_variables(expr))
 
 
 @lru_cache(maxsize=1 << 14)

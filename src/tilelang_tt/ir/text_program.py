@@ -29,7 +29,6 @@ from tilelang_tt.ir.tile import Launch, ScalarParam, TileProgram
 from tilelang_tt.layout_hints import Hints, hints_text, parse_hints
 from tilelang_tt.options import Options
 from tilelang_tt.schedule import Schedule
-from tilelang_tt.schedule_request import requests_of, requests_text
 from tilelang_tt.schedule_text import read_said, read_schedule, said_text, schedule_text
 
 
@@ -157,7 +156,6 @@ def _target(options: Options) -> str:
     shown = [options.arch, f"{size(*options.core_grid)} cores", options.math_fidelity, wide]
     shown += ["fast math"] if options.fast_math else []
     shown += [f"{name} {value}" for name, value in _others(options).items()]
-    shown += [f"schedule {requests_text(options.schedule).replace(',', ' ')}"] if options.schedule else []
     shown += [f"{param} stored as {format}" for param, format in options.storage]
     shown += [f"layout {_layout_word(options.layout)}"] if options.layout else []
     return ", ".join(shown)
@@ -322,7 +320,6 @@ def _read_target(reader: Reader) -> Options:
             storage.append((name, rest.strip().removeprefix("stored as ")))
         else:
             values[name] = rest.strip()
-    schedule = requests_of(values.pop("schedule", "").replace(" ", ","))
     if not reader.done:
         raise ParseError(f"'{reader.text}' is not a target")
     layout = parse_hints(values.pop("layout", "").replace(";", ","))
@@ -333,7 +330,6 @@ def _read_target(reader: Reader) -> Options:
         math_fidelity=fidelity,  # type: ignore[arg-type]
         fp32_acc=wide,
         fast_math=fast_math,
-        schedule=schedule,
         storage=tuple(storage),
         **values,  # type: ignore[arg-type]
     )

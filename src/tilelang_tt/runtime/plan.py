@@ -19,11 +19,11 @@ from importlib import resources
 from threading import Lock
 from typing import Any, Literal
 
+from tilelang_tt.core_ranges import CoreRange
 from tilelang_tt.diagnostics import ArgumentError, DeviceError
 from tilelang_tt.runtime.quick_schema import Check, checker
 from tilelang_tt.schedule import (
     CoreOrder,
-    CoreRange,
     Order,
     Pieces,
     Policy,
@@ -344,7 +344,7 @@ def upgraded(data: Any) -> Any:
         return data
     if version != 1:
         raise ArgumentError(
-            "TT316",
+            "TT317",
             f"this is no plan of version 1 to {SCHEMA_VERSION}: its 'schema' is {version!r}",
             help="compile the kernel again, with this version of tilelang-tt",
         )
@@ -434,6 +434,10 @@ def _tensor(data: dict[str, Any]) -> TensorPlan:
     return TensorPlan(**{**data, **windows, "fold": fold, "shards": shards})
 
 
+def _range(data: dict[str, Any]) -> CoreRange:
+    return CoreRange(**{**data, "origin": tuple(data["origin"])})
+
+
 def _pieces(data: dict[str, Any] | None) -> Pieces | None:
     if data is None:
         return None
@@ -462,7 +466,7 @@ def _plan(data: dict[str, Any]) -> Plan:
                 "compute_config": ComputeConfig(**launch["compute_config"]),
                 "source_map": tuple(SourceLine(**line) for line in launch["source_map"]),
                 "blocks": None if launch["blocks"] is None else tuple(launch["blocks"]),
-                "core_ranges": tuple(CoreRange(**one) for one in launch["core_ranges"]),
+                "core_ranges": tuple(_range(one) for one in launch["core_ranges"]),
                 "pieces": _pieces(launch["pieces"]),
                 "unit_lists": tuple(map(tuple, launch["unit_lists"])),
             }

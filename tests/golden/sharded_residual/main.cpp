@@ -415,7 +415,7 @@ Tensors describe_tensors() {
     };
 }
 
-// 'sharded_residual': 8 units of work on cores 4x2+0+0.
+// 'sharded_residual': 8 units of work on cores 4x2.
 distributed::MeshWorkload sharded_residual_workload(
     const distributed::MeshDevice& mesh_device,
     const Tensors& tensors) {

@@ -157,6 +157,10 @@ const uint8_t* readable_tile(uint32_t cb, uint32_t tile, uint32_t row) {
                config.name, state.read_page, config.pages);
     }
     const uint32_t page = state.read_page + tile;
+    if (state.moved && !state.pages[page].pushed) {
+        complain("cb-unwaited-read", "tile %u of CB %u '%s' is read, behind a read pointer that was moved to where nothing "
+                 "has been pushed", tile, cb, config.name);
+    }
     const bool block = config.storage == DataFormat::Bfp8_b || config.storage == DataFormat::Bfp4_b;
     if (row == kAllRows || block) return published_page(cb, page);
     require_row(cb, page, row);

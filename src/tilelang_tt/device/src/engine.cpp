@@ -59,15 +59,23 @@ void require_packed(const char* call) {
     }
 }
 
+// A register is configured for the format in L1 and for the one that leaves the unpacker: 32 bits for DST, fewer for SrcA.
+bool unpacks_alike(uint32_t cb, uint32_t other) {
+    const CbConfig& left = cb_config(cb);
+    const CbConfig& right = cb_config(other);
+    return left.declared == right.declared && (left.to_dest == right.to_dest || !core->group->fp32_dest);
+}
+
 void require_source(const Source& source, uint32_t cb, const char* register_name, const char* reconfig,
                     const char* what) {
     const CbConfig& wanted = cb_config(cb);
     const CbConfig& configured = cb_config(source.cb);
-    if (configured.declared != wanted.declared) {
+    if (!unpacks_alike(source.cb, cb)) {
         breach("data-format",
-               "%s reads CB %u '%s' (%s) through %s, which is configured for CB %u '%s' (%s): %s is missing", what, cb,
-               wanted.name, format_name(wanted.declared), register_name, source.cb, configured.name,
-               format_name(configured.declared), reconfig);
+               "%s reads CB %u '%s' (%s%s) through %s, which is configured for CB %u '%s' (%s%s): %s is missing", what, cb,
+               wanted.name, format_name(wanted.declared), wanted.to_dest ? ", unpacked to DST" : "", register_name,
+               source.cb, configured.name, format_name(configured.declared),
+               configured.to_dest ? ", unpacked to DST" : "", reconfig);
     }
 }
 
@@ -133,6 +141,43 @@ void require_family(Family wanted, const char* what, const char* init) {
     if (family == Family::None) breach("init", "%s without %s", what, init);
     breach("init", "%s after the init of another operation (%s): %s must be called again", what, family_name(family),
            init);
+}
+
+namespace {
+
+// How a tile reaches DST. The instructions for it are chosen by the init, from the operand it names.
+enum class Route : uint8_t { Source, Dst, Halves, Bytes };
+constexpr const char* kRoutes[] = {"goes through a source register", "is unpacked to DST", "has 16-bit integers",
+                                   "has 8-bit integers"};
+
+Route route_of(uint32_t cb, Family family) {
+    const CbConfig& config = cb_config(cb);
+    const DataFormat format = config.declared;
+    if (is_32bit_integer(format) || (config.to_dest && core->group->fp32_dest)) return Route::Dst;
+    if (format == DataFormat::UInt8 || format == DataFormat::Int8) return Route::Bytes;
+    const bool chosen = core->group->fp32_dest || family == Family::UnaryBcast;  // else they move like other 16-bit numbers
+    return format == DataFormat::UInt16 && chosen ? Route::Halves : Route::Source;
+}
+
+}  // namespace
+
+void require_same_route(uint32_t cb, const char* what, const char* init) {
+    const Engine& engine = core->engine;
+    const Route wanted = route_of(cb, engine.family), programmed = route_of(engine.init_cb, engine.family);
+    if (wanted == programmed) return;
+    breach("init-mismatch", "%s reads CB %u '%s', which %s, after %s for CB %u '%s', which %s: the init programs other "
+           "instructions", what, cb, cb_config(cb).name, kRoutes[static_cast<uint32_t>(wanted)], init, engine.init_cb,
+           cb_config(engine.init_cb).name, kRoutes[static_cast<uint32_t>(programmed)]);
+}
+
+void require_same_format(uint32_t cb, const char* what, const char* init) {
+    const CbConfig& wanted = cb_config(cb);
+    const CbConfig& programmed = cb_config(core->engine.init_cb);
+    if (wanted.declared == programmed.declared && wanted.to_dest == programmed.to_dest) return;
+    breach("init-mismatch", "%s reads CB %u '%s' (%s%s) after %s for CB %u '%s' (%s%s): the init programs sizes of elements",
+           what, cb, wanted.name, format_name(wanted.declared), wanted.to_dest ? ", unpacked to DST" : "", init,
+           core->engine.init_cb, programmed.name, format_name(programmed.declared),
+           programmed.to_dest ? ", unpacked to DST" : "");
 }
 
 void require_source_operand(uint32_t cb, const char* what) {
@@ -333,12 +378,16 @@ void vd_reconfig_srcb(uint32_t cb, uint32_t line) {
 
 // Even when nothing changes, the kernel has said what the register is for: the order of the start-up no longer counts.
 void vd_switch_srca(uint32_t before, uint32_t after, uint32_t line) {
-    if (!vd_same_format(before, after, line)) return vd_reconfig_srca(after, line);
+    enter(line);
+    require_started("a format reconfiguration");
+    if (!unpacks_alike(before, after)) return vd_reconfig_srca(after, line);
     core->engine.srca.from_startup = false;
 }
 
 void vd_switch_srcb(uint32_t before, uint32_t after, uint32_t line) {
-    if (!vd_same_format(before, after, line)) return vd_reconfig_srcb(after, line);
+    enter(line);
+    require_started("a format reconfiguration");
+    if (!unpacks_alike(before, after)) return vd_reconfig_srcb(after, line);
     core->engine.srcb.from_startup = false;
 }
 

@@ -34,6 +34,7 @@ struct PackMask {
 struct PackUntilize {
     bool on = false;
     uint32_t block = 0, full = 0, line = 0;  // tiles
+    uint32_t cb = 0;  // for whose format rows are laid out
 };
 // Reduced: written by a reduction, whose running maximum of rows lies where the next one looks for it.
 // FirstRow: computed from a page of which the first row alone was written; the others may be anything.
@@ -91,6 +92,7 @@ struct Engine {
     std::vector<DstSection> earlier;  // that the packer has not released, while math is in a later one
     std::vector<Tile*> spare;         // DST of such sections that are over
     Family family;
+    uint32_t init_cb;    // the operand that the init of a copy, broadcast, tilize or untilize was for
     uint32_t transpose;  // of a matmul: 0 or 1; of a copy: Transpose
     uint32_t ct, rt, kt;
     Binary binary;

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -28,7 +29,8 @@ struct Page {
     bool pushed = false;    // and not reserved again: its producer may still read what it wrote
     bool popped = false;    // and not reserved again
     uint32_t unwritten_line = 0;  // of the push that published it unwritten; 0: it was written
-    bool stale = false;     // reserved in a later section than popped: what it holds was given up
+    uint32_t reserved_in = 0;  // DST sections begun when it was reserved
+    bool stale = false;     // reserved in a later section than popped, or inside one: what it holds was given up
     bool packed_as_set = false;  // accumulation was switched (on or off) for its buffer when it was packed
 };
 
@@ -42,6 +44,7 @@ struct CbState {
     Role producer, consumer;         // as configured, else the first kernel that acts as one
     bool scratch;                    // used as plain memory: no protocol call may follow
     uint32_t scratch_line;
+    bool moved;                      // its read pointer was set: what lies there need not have been pushed
     bool prefilled;                  // with zeros, before the first reserve: what later pages do not overwrite counts
     uint32_t own_wait;               // pages that its producer, a data movement kernel, has waited for itself
     uint32_t taken_line;             // where a kernel took the shard under this buffer without waiting; 0: nowhere
@@ -102,6 +105,8 @@ struct Fiber {
     uint32_t read_trid[kNocs] = {}, write_trid[kNocs] = {};
     CommandState states[kNocs][kCommands];
     std::vector<uint8_t> globals;  // those of its kernel while another fiber runs
+    std::string printed;           // a line that is not finished yet
+    uint32_t printed_line = 0;     // where it began
 };
 
 // Who changed a semaphore since its own core last set it.
@@ -175,6 +180,9 @@ void install_signal_handlers();
 void install_thread_signal_stack();
 void register_running(Core* running);
 
+// ---- print.cpp -------------------------------------------------------------------------------------
+void finish_print(Fiber& which);  // a line without an end
+
 // ---- fiber.cpp -------------------------------------------------------------------------------------
 void prepare_fiber(Fiber& fiber);
 void resume_fiber(Core& core, Fiber& fiber);
@@ -235,6 +243,9 @@ void note_elements(uint32_t offset, uint32_t bytes);  // they landed
 // element of few bytes may have the value of L1 that was never written.
 bool has_element(const CbSpan& span, uint32_t offset);
 void check_cbs_at_end();
+
+// ---- kernel_view.cpp -------------------------------------------------------------------------------
+bool in_arguments(uint32_t offset, uint32_t bytes);  // where runtime arguments lie in L1
 
 // ---- tensor.cpp ------------------------------------------------------------------------------------
 // The tensor whose bytes lie at an address of a bank, with the page there; nullptr when none does.
@@ -334,6 +345,8 @@ void require_order(bool reversed, const char* what);
 const char* family_name(Family family);
 void begin_family(Family family, const char* init);  // an init: refuses while another operation wants its uninit
 void require_family(Family wanted, const char* what, const char* init);
+void require_same_route(uint32_t cb, const char* what, const char* init);   // operand of a copy: as that of its init
+void require_same_format(uint32_t cb, const char* what, const char* init);  // operand of a tilize: as that of its init
 void require_source_operand(uint32_t cb, const char* what);  // an operand of the matrix engine
 void require_wide_dst(DataFormat format, const char* what);  // 32-bit integers need a 32-bit DST
 bool is_integer(DataFormat format);

@@ -127,6 +127,7 @@ void vd_copy_init(uint32_t cb, bool transpose_faces, bool transpose_within, uint
     enter(line);
     begin_family(Family::Copy, "copy_tile_to_dst_init_short");
     cb_config(cb);
+    core->engine.init_cb = cb;
     core->engine.transpose = (transpose_faces ? kFacesTransposed : 0u) | (transpose_within ? kWithinTransposed : 0u);
 }
 
@@ -134,6 +135,7 @@ void vd_copy_tile(uint32_t cb, uint32_t tile, uint32_t dst, uint32_t line) {
     enter(line);
     require_math("copy_tile");
     require_family(Family::Copy, "copy_tile", "copy_tile_to_dst_init_short");
+    require_same_route(cb, "copy_tile", "copy_tile_to_dst_init_short");
     const uint32_t transpose = core->engine.transpose;
     const UnwrittenPage page = unwritten_page(cb, tile);
     const bool first_row = page.pushed_line != 0 && transpose == 0;  // is enough if nothing uses the others
@@ -145,12 +147,14 @@ void vd_transpose_init(uint32_t cb, uint32_t line) {
     enter(line);
     begin_family(Family::Transpose, "transpose_init");
     cb_config(cb);
+    core->engine.init_cb = cb;
 }
 
 void vd_transpose_tile(uint32_t cb, uint32_t tile, uint32_t dst, uint32_t line) {
     enter(line);
     require_math("transpose_tile");
     require_family(Family::Transpose, "transpose_tile", "transpose_init");
+    require_same_route(cb, "transpose_tile", "transpose_init");
     unpack_to_dst(cb, tile, dst, kFacesTransposed | kWithinTransposed, "transpose_tile");
 }
 
@@ -158,6 +162,7 @@ void vd_unary_bcast_init(uint32_t broadcast, uint32_t cb, uint32_t line) {
     enter(line);
     begin_family(Family::UnaryBcast, "unary_bcast_init");
     cb_config(cb);
+    core->engine.init_cb = cb;
     core->engine.broadcast = static_cast<Broadcast>(broadcast);
 }
 
@@ -165,6 +170,7 @@ void vd_unary_bcast(uint32_t broadcast, uint32_t cb, uint32_t tile, uint32_t dst
     enter(line);
     require_math("unary_bcast");
     require_family(Family::UnaryBcast, "unary_bcast", "unary_bcast_init");
+    require_same_route(cb, "unary_bcast", "unary_bcast_init");
     if (core->engine.broadcast != static_cast<Broadcast>(broadcast)) {
         breach("init-mismatch", "unary_bcast of another broadcast type than its init");
     }

@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "complaints.h"
+#include "dump.h"
 #include "machine.h"
 #include "report_text.h"
 
@@ -84,8 +85,10 @@ void list_warnings() {
     pthread_mutex_lock(&ending);  // the first complaint is reported; others wait here for the end
     open(status, category, message);
     if (core && fiber) {
+        if (std::strcmp(status, "crash") != 0) finish_print(*fiber);
         text.raw(",");
         place(core, fiber);
+        if (std::strcmp(status, "crash") != 0) put_state(text);  // what crashed once may crash again
     }
     list_warnings();
     text.raw("}");
@@ -274,13 +277,6 @@ void install_signal_handlers() {
 }
 
 }  // namespace vd
-
-// What DPRINT prints; swallowed unless the variable is set, because the report has standard output to itself.
-extern "C" void vd_print(const char* printed, uint32_t line) {
-    vd::enter(line);
-    static const bool shown = std::getenv("TILELANG_TT_DPRINT") != nullptr;
-    if (shown) std::fprintf(stderr, "core (%u,%u) line %u: %s", vd::core->x, vd::core->y, line, printed);
-}
 
 extern "C" void vd_assert_failed(const char* condition, uint32_t line) {
     vd::enter(line);

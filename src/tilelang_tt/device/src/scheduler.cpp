@@ -122,7 +122,7 @@ void reset_core(Core& at, uint32_t index) {
         state.pages.assign(config.pages, Page{});
         state.producer = config.producer;
         state.consumer = config.consumer;
-        state.scratch = state.prefilled = false;
+        state.scratch = state.prefilled = state.moved = false;
         state.own_wait = 0;
         state.taken_line = 0;
         if (config.on_tensor) continue;

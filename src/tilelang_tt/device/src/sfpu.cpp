@@ -67,11 +67,16 @@ void require_variant(const SfpuCall& call, const char* name) {
         breach("init-mismatch", "%s<%s> after its init<%s>: both must be of the same variant", name,
                call.fast ? "true" : "false", init.fast ? "true" : "false");
     }
+    if (call.op == Sfpu::Exp && call.fast && init.param[1] != call.param[1]) {
+        breach("init-mismatch", "%s with other InputClamping than its init: it decides which instructions are loaded", name);
+    }
     if (init.on_pack != call.on_pack) {
         breach("init-mismatch", "%s on the %s processor after its init on the other", name,
                call.on_pack ? "pack" : "math");
     }
 }
+
+DataFormat init_format() { return core->engine.sfpu.format; }
 
 Scalars scalars_of(const SfpuCall& call) {
     Scalars s{};
@@ -142,6 +147,10 @@ void run_integer(const SfpuCall& call, const IntRow& row) {
     require_vector_unit(call.on_pack, row.name);
     require_sfpu_init(row.init, row.name);
     require_wide_dst(call.format, row.name);
+    if (call.op == Sfpu::MulInt && (init_format() == DataFormat::UInt16) != (call.format == DataFormat::UInt16)) {
+        breach("init-mismatch", "%s<%s> after its init<%s>: it loads other constants", row.name, format_name(call.format),
+               format_name(init_format()));
+    }
     if (call.format == DataFormat::UInt16 && core->group->fp32_dest) {
         vd_unimplemented("vector operations on UInt16 in a 32-bit DST", fiber->line);
     }

@@ -66,15 +66,19 @@ void vd_cumsum(uint32_t dst, bool first, uint32_t line) {
 }
 
 // The matrix engine does this, not the vector unit: its init takes the place of another such operation's.
-void vd_transpose_dest_init(uint32_t line) {
+void vd_transpose_dest_init(bool faces, bool words, uint32_t line) {
     enter(line);
     begin_family(Family::TransposeDest, "transpose_dest_init");
+    core->engine.transpose = (faces ? 1u : 0u) | (words ? 2u : 0u);
 }
 
-void vd_transpose_dest(uint32_t dst, bool faces, uint32_t line) {
+void vd_transpose_dest(uint32_t dst, bool faces, bool words, uint32_t line) {
     enter(line);
     require_math("transpose_dest");
     require_family(Family::TransposeDest, "transpose_dest", "transpose_dest_init");
+    if (core->engine.transpose != ((faces ? 1u : 0u) | (words ? 2u : 0u))) {
+        breach("init-mismatch", "transpose_dest of another element size or of other faces than its init");
+    }
     if (!faces) vd_unimplemented("transpose_dest of the faces alone", line);
     transpose_in_place(written_dst_tile(dst, "transpose_dest"));
 }

@@ -89,6 +89,12 @@ void require_pack_untilize(uint32_t block, uint32_t full, uint32_t cb, const cha
         breach("init-mismatch", "%s of %u of %u tiles after the init for %u of %u", what, block, full,
                engine.untilize.block, engine.untilize.full);
     }
+    const CbConfig& laid_out = cb_config(engine.untilize.cb);
+    if (laid_out.declared != cb_config(cb).declared) {
+        breach("init-mismatch", "%s to CB %u '%s' (%s) after the init for CB %u '%s' (%s): the init programs the length of "
+               "rows", what, cb, cb_config(cb).name, format_name(cb_config(cb).declared), engine.untilize.cb, laid_out.name,
+               format_name(laid_out.declared));
+    }
     check_packer(cb, what);
     if (engine.l1_acc) vd_unimplemented("pack_untilize with L1 accumulation", fiber->line);
 }
@@ -103,6 +109,7 @@ void vd_tilize_init(uint32_t in, uint32_t tiles, uint32_t out, uint32_t line) {
     cb_config(in);
     cb_config(out);
     core->engine.ct = tiles;
+    core->engine.init_cb = in;
 }
 
 void vd_tilize_block(uint32_t in, uint32_t tiles, uint32_t out, uint32_t first_in, uint32_t first_out, uint32_t line) {
@@ -113,6 +120,7 @@ void vd_tilize_block(uint32_t in, uint32_t tiles, uint32_t out, uint32_t first_i
     require_free_dst(what);
     require_family(Family::Tilize, what, "tilize_init");
     if (engine.ct != tiles) breach("init-mismatch", "%s of %u tiles after tilize_init for %u", what, tiles, engine.ct);
+    require_same_format(in, what, "tilize_init");
     if (first_in != 0) vd_unimplemented("tilize_block from an input tile other than 0", line);
     require_srca(in, what);
     require_wide_dst(cb_config(in).declared, what);
@@ -144,6 +152,7 @@ void vd_untilize_init(uint32_t in, uint32_t line) {
     enter(line);
     begin_family(Family::Untilize, "untilize_init");
     cb_config(in);
+    core->engine.init_cb = in;
 }
 
 void vd_untilize_block(uint32_t in, uint32_t tiles, uint32_t out, uint32_t line) {
@@ -153,6 +162,7 @@ void vd_untilize_block(uint32_t in, uint32_t tiles, uint32_t out, uint32_t line)
     require_started(what);
     require_free_dst(what);
     require_family(Family::Untilize, what, "untilize_init");
+    require_same_format(in, what, "untilize_init");
     require_srca(in, what);
     check_packer(out, what);
     if (engine.untilize.on) breach("uninit", "%s while the packer untilizes: pack_untilize_uninit is missing", what);
@@ -176,7 +186,7 @@ void vd_pack_untilize_init(uint32_t block, uint32_t full, uint32_t out, uint32_t
     require_started("pack_untilize_init");
     cb_config(out);
     core->engine.pack_cb = out;
-    core->engine.untilize = {true, block, full, line};
+    core->engine.untilize = {true, block, full, line, out};
 }
 
 void vd_pack_untilize_block(uint32_t in, uint32_t rows, uint32_t block, uint32_t full, uint32_t out,
@@ -187,6 +197,7 @@ void vd_pack_untilize_block(uint32_t in, uint32_t rows, uint32_t block, uint32_t
     require_started(what);
     require_free_dst(what);
     require_family(Family::Copy, what, "pack_untilize_init");
+    require_same_route(in, what, "pack_untilize_init");
     require_pack_untilize(block, full, out, what);
     if (rows != 1) vd_unimplemented("pack_untilize_block of more than one tile row", line);
     require_srca(in, what);

@@ -15,6 +15,7 @@ import math
 from dataclasses import replace
 
 from tilelang_tt.compiled import Decision
+from tilelang_tt.core_ranges import CoreRange
 from tilelang_tt.ir import scalar, scalar_text
 from tilelang_tt.ir.layout import Work
 from tilelang_tt.ir.tensors_of_code import codes_of
@@ -23,7 +24,7 @@ from tilelang_tt.passes.b_partition.number_blocks import numbered, numbered_row_
 from tilelang_tt.passes.b_partition.one_after_another import one_after_another
 from tilelang_tt.passes.b_partition.settle_schedule import Settled, settle_schedule
 from tilelang_tt.passes.code.meeting_stores import may_meet, tiles_meet
-from tilelang_tt.schedule import BOX_POLICIES, CoreRange, Schedule, shares
+from tilelang_tt.schedule import BOX_POLICIES, Schedule, shares
 
 
 def partition_work(program: TileProgram) -> TileProgram:
@@ -84,6 +85,6 @@ def _dealt(launch: Launch, work: Work) -> str:
 
 def cores_text(schedule: Schedule, grid: tuple[int, int]) -> str:
     ranges = schedule.core_ranges(grid)
-    if ranges == (CoreRange(0, 0, *grid),):
+    if ranges == (CoreRange(*grid),):
         return f"{grid[0]} x {grid[1]} cores"
     return f"cores {', '.join(map(str, ranges))}"

@@ -66,7 +66,8 @@ def warn_of_scalar_code(program: TileProgram, scalar_code: ScalarCode) -> None:
 
 def _warn_of_part(place: Place, refusals: tuple[Refusal, ...]) -> None:
     assert isinstance(place.stmt, Code)
-    refusal = next(one for one in refusals if one.message == place.stmt.why)
+    alike = [one for one in refusals if one.message == place.stmt.why]
+    refusal = next((one for one in alike if one.location == place.stmt.location), alike[0])
     cost = _time(place_cycles(place), complete=estimate(place.stmt).complete)
     warn(
         "TT702",

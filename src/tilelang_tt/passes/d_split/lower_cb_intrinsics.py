@@ -26,7 +26,7 @@ from dataclasses import dataclass, field, replace
 from tilelang_tt.ir.buffers import Buffer
 from tilelang_tt.ir.cb import CbCall, CbKind
 from tilelang_tt.ir.facts import tells_first_round
-from tilelang_tt.ir.fields import walk
+from tilelang_tt.ir.fields import walk, with_nested
 from tilelang_tt.ir.kernel import For, Hand, Held, If, KernelSet, KernelStmt, Receive, Task
 from tilelang_tt.ir.layout import Role
 from tilelang_tt.passes.d_split.block_states import (
@@ -174,7 +174,7 @@ class _Protocol:
     # --- control ----------------------------------------------------------------------------------
 
     def used(self, body: tuple[KernelStmt, ...]) -> set[Buffer]:
-        return {b for stmt in walk(body) for b in requirements(stmt) if self.moves(b)}
+        return {b for stmt in body for b in with_nested("_required", stmt, requirements) if self.moves(b)}
 
     def loop(self, loop: For, out: _List, states: States, rest: Rest, unit_body: bool) -> None:
         """Hold what the body needs first and keeps to its end; free everything else between rounds."""

@@ -25,10 +25,11 @@ def _used_by(stmt: KernelStmt) -> set[Var]:
 
 def without_unused_values(body: tuple[KernelStmt, ...]) -> tuple[KernelStmt, ...]:
     """Drop variables that no call needs, directly or for others, and loops and branches in which no call is left."""
+    defined = {stmt.var for stmt in walk(body) if isinstance(stmt, Let | Assign | ReadTable)}
     needed: frozenset[Var] = frozenset()
     while True:
         kept = _kept(body, needed)
-        used = used_variables(kept)
+        used = used_variables(kept) & defined
         if used == needed:
             return kept
         needed = used
