@@ -396,6 +396,27 @@ def test_scalar_code_beside_tiles_with_shards() -> None:
         check(main, tensors, {"S": s, "F": first}, {"S": layout})
 
 
+def test_annotations_in_a_loop_over_tensors() -> None:
+    """TileLang calls all of them like the variable that goes through them."""
+
+    @T.prim_func
+    def main(A: T.Tensor((64, 64), "float32"), B: T.Tensor((64, 64), "float32"), C: T.Tensor((64, 64), "float32")):
+        with T.Kernel(2, 2, threads=128) as (bx, by):
+            for tensor in (A, B, C):
+                TT.layout(tensor, memory="L1", shard="block", grid=(2, 2))
+            x = T.alloc_shared((32, 32), "float32")
+            y = T.alloc_shared((32, 32), "float32")
+            T.copy(A[by * 32, bx * 32], x)
+            T.copy(B[by * 32, bx * 32], y)
+            for i, j in T.Parallel(32, 32):
+                x[i, j] = x[i, j] - y[i, j]
+            T.copy(x, C[by * 32, bx * 32])
+
+    a, b = (whole(64, 64, dtype=torch.float32, seed=seed) for seed in (0, 1))
+    kernel = check(main, {"A": a, "B": b, "C": torch.zeros(64, 64)}, {"C": a - b})
+    assert moved(kernel) == (0, 0)
+
+
 # --- options ---------------------------------------------------------------------------------------
 
 
