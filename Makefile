@@ -13,7 +13,7 @@ EXTRAS    := dev$(if $(CXX_FOUND),,$(comma)zig)
 WORKERS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-ttnn ttnn-table lint format truth support numerics random mutate golden bench sanitize sdk-table doctor clean
+.PHONY: help demo test test-ttnn ttnn-table lint format truth support numerics random mutate golden layouts bench sanitize sdk-table doctor clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
@@ -53,11 +53,14 @@ support: $(STAMP)  ## operations x types x layouts, measured where tests/conform
 numerics: $(STAMP)  ## errors of softmax, norms and attention in every numerics mode; rewrites docs/reference/numerics.md
 	$(BIN)/python tests/numerics/kernel_errors.py
 
+layouts: $(STAMP)  ## every layout x policy x kernel x chip against torch; make test runs a share of it (tens of minutes)
+	LAYOUTS=all $(BIN)/pytest -n $(WORKERS) tests/layouts
+
 mutate: $(STAMP)  ## every protocol call of many kernels left out, doubled, moved; rewrites docs/reference/mutation.md (minutes)
 	$(BIN)/python tests/device/mutation_table.py
 
 golden: $(STAMP)  ## rewrite the golden files of tests/golden, tests/passes/texts and docs/reference; review the diff
-	UPDATE_GOLDEN=1 $(BIN)/pytest tests/golden tests/passes/test_texts.py tests/sdk/test_device_api.py
+	UPDATE_GOLDEN=1 $(BIN)/pytest tests/golden tests/layouts/test_bytes.py tests/passes/test_texts.py tests/sdk/test_device_api.py
 
 bench: $(STAMP)  ## compile time, virtual device against torch, DRAM and DST against what is needed
 	$(BIN)/python -m benchmarks

@@ -1,9 +1,19 @@
 """Run a kernel with tensors placed by the target option, and compare with a reference that shares no code."""
 
+import itertools
+import os
+from collections.abc import Iterable
 from typing import Any
 
 import tilelang
 import torch
+
+ALL = os.environ.get("LAYOUTS") == "all"  # make layouts
+
+
+def share(*choices: Iterable[Any], every: int) -> list[tuple[Any, ...]]:
+    """Combinations, those that `make test` has time for: one of `every`; `make layouts` takes all of them."""
+    return list(itertools.product(*choices))[:: 1 if ALL else every]
 
 
 def compiled(func: Any, layout: dict[str, Any] | None = None, **options: Any) -> Any:

@@ -6,7 +6,7 @@ import pytest
 import tilelang.language as T
 import torch
 from layout_kernels import chain, gemm
-from placed import check, compiled, moved, whole
+from placed import check, compiled, moved, share, whole
 
 import tilelang_tt.language as TT
 
@@ -76,8 +76,7 @@ ODD = {
 }
 
 
-@pytest.mark.parametrize("name", ODD)
-@pytest.mark.parametrize("arch", ARCHS)
+@pytest.mark.parametrize(("name", "arch"), share(ODD, ARCHS, every=3))
 def test_sizes_that_are_no_multiples_of_tiles(name: str, arch: str) -> None:
     a, b = whole(100, 70), whole(100, 70, seed=1)
     tensors = {"A": a, "B": b, "C": torch.full((100, 70), 9.0, dtype=torch.bfloat16)}
@@ -85,8 +84,7 @@ def test_sizes_that_are_no_multiples_of_tiles(name: str, arch: str) -> None:
     check(chain(100, 70, (64, 32)), tensors, {"C": a * b + a - 1}, layouts, arch=arch)
 
 
-@pytest.mark.parametrize("name", ODD)
-@pytest.mark.parametrize("rows", [1, 64, 200])
+@pytest.mark.parametrize(("name", "rows"), share(ODD, [1, 64, 200], every=2))
 def test_dynamic_sizes(name: str, rows: int) -> None:
     m = T.dynamic("m")
     n = 70
@@ -126,8 +124,7 @@ def test_dynamic_boxes_of_all_columns() -> None:
 TYPES = ["float32", "float16", "int32", "uint8", "int16"]
 
 
-@pytest.mark.parametrize("dtype", TYPES)
-@pytest.mark.parametrize("shard", ["block", (32, 64)])
+@pytest.mark.parametrize(("dtype", "shard"), share(TYPES, ["block", (32, 64)], every=2))
 def test_types(dtype: str, shard: Any) -> None:
     kind = getattr(torch, dtype)
     a, b = (whole(64, 128, dtype=torch.int32, most=9, seed=seed).abs().to(kind) for seed in (0, 1))
@@ -222,9 +219,9 @@ def updated(block: tuple[int, int], rows: int = 128) -> Any:
     return main
 
 
-@pytest.mark.parametrize("name", ["block", "boxes", "height"])
-@pytest.mark.parametrize("block", [(64, 64), (32, 64)])
-@pytest.mark.parametrize("rows", [128, 64])
+@pytest.mark.parametrize(
+    ("name", "block", "rows"), share(["block", "boxes", "height"], [(64, 64), (32, 64)], [128, 64], every=3)
+)
 def test_updates_in_place(name: str, block: tuple[int, int], rows: int) -> None:
     layout = {
         "block": {"memory": "L1", "shard": "block", "grid": (2, 2)},
@@ -394,6 +391,27 @@ def test_scalar_code_beside_tiles_with_shards() -> None:
     for shard in ("block", (32, 64)):
         layout = {"memory": "L1", "shard": shard, "grid": (2, 2)}
         check(main, tensors, {"S": s, "F": first}, {"S": layout})
+
+
+def test_annotations_in_a_loop_over_tensors() -> None:
+    """TileLang calls all of them like the variable that goes through them."""
+
+    @T.prim_func
+    def main(A: T.Tensor((64, 64), "float32"), B: T.Tensor((64, 64), "float32"), C: T.Tensor((64, 64), "float32")):
+        with T.Kernel(2, 2, threads=128) as (bx, by):
+            for tensor in (A, B, C):
+                TT.layout(tensor, memory="L1", shard="block", grid=(2, 2))
+            x = T.alloc_shared((32, 32), "float32")
+            y = T.alloc_shared((32, 32), "float32")
+            T.copy(A[by * 32, bx * 32], x)
+            T.copy(B[by * 32, bx * 32], y)
+            for i, j in T.Parallel(32, 32):
+                x[i, j] = x[i, j] - y[i, j]
+            T.copy(x, C[by * 32, bx * 32])
+
+    a, b = (whole(64, 64, dtype=torch.float32, seed=seed) for seed in (0, 1))
+    kernel = check(main, {"A": a, "B": b, "C": torch.zeros(64, 64)}, {"C": a - b})
+    assert moved(kernel) == (0, 0)
 
 
 # --- options ---------------------------------------------------------------------------------------

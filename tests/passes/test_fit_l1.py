@@ -148,6 +148,6 @@ def test_blocks_too_big_for_any_depth_are_refused() -> None:
     text = refusal(lambda: compile_function(func, Options()))
     assert text.startswith("kernels.py: error[TT204]: kernel 'main' needs 2,621,440 B of L1 per core;")
     assert text.endswith(
-        "  help: use smaller blocks: even with num_stages=1 the kernel needs 2,097,152 B; "
-        "with at most 1/2 of the tiles in each it fits"
+        "  help: not enough: num_stages=1; storage='bfloat8_b' for 'A' and 'B'. "
+        "'C_l' takes most of it: use smaller blocks, if the algorithm allows"
     )

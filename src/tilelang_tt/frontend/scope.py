@@ -21,7 +21,7 @@ from tilelang_tt.formats import DTYPES, INTEGERS, STEERING_DTYPES
 from tilelang_tt.frontend.lift_expression import SAME_TYPE, constant, not_arithmetic
 from tilelang_tt.frontend.refuse_gpu_code import DROP_BARRIER, HARMLESS, NOT_CHECKED, location_of
 from tilelang_tt.ir import scalar, scalar_text
-from tilelang_tt.ir.buffers import Buffer, Memory, Read, Tensor, unique_name
+from tilelang_tt.ir.buffers import Buffer, Memory, Read, Tensor, identifier, unique_name
 from tilelang_tt.ir.elements import Access, ElementExpr, Number, Scalar, value_type
 from tilelang_tt.ir.scalar import Expr, Var
 from tilelang_tt.ir.scalar_forms import row_major_number
@@ -105,9 +105,7 @@ class Scope:
 
     def unique(self, name: str) -> str:
         """A C++ identifier near `name` that nothing else in the program has."""
-        base = "".join(c if c.isalnum() or c == "_" else "_" for c in name) or "buffer"
-        base = base if not base[0].isdigit() else f"_{base}"
-        candidate = unique_name(base, self.names)
+        candidate = unique_name(identifier(name), self.names)
         self.names.add(candidate)
         return candidate
 

@@ -159,6 +159,12 @@ class TileAccess:
     width: int = 0
 
 
+def identifier(name: str) -> str:
+    """A C++ identifier near `name`."""
+    base = "".join(c if c.isalnum() or c == "_" else "_" for c in name) or "buffer"
+    return base if not base[0].isdigit() else f"_{base}"
+
+
 def unique_name(name: str, taken: set[str]) -> str:
     """`name`, numbered if it is taken."""
     candidate, count = name, 0

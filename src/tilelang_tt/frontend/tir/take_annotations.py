@@ -10,6 +10,7 @@ from tvm import tirx
 
 from tilelang_tt.diagnostics import Location, UnsupportedError
 from tilelang_tt.frontend.tir.select_launches import KERNEL
+from tilelang_tt.ir.buffers import identifier, unique_name
 from tilelang_tt.language import LAYOUT, SCHEDULE
 from tilelang_tt.layout_hints import HintError, LayoutHint, merged, parse_hint
 from tilelang_tt.options import Options
@@ -43,7 +44,7 @@ def take_annotations(func: tirx.PrimFunc) -> tuple[tirx.PrimFunc, Annotations]:
 
 class _Taker:
     def __init__(self, func: tirx.PrimFunc) -> None:
-        self.names = {buffer.data: str(buffer.name) for buffer in func.buffer_map.values()}
+        self.names = _names(func)
         self.launch = -1
         self.layouts: list[tuple[str, tuple[dict[str, Any], Location | None]]] = []
         self.schedules: list[ScheduleNote] = []
@@ -61,6 +62,19 @@ class _Taker:
         if isinstance(stmt, tirx.AttrStmt) and str(stmt.attr_key) in (LAYOUT, SCHEDULE):
             return stmt.body
         return None
+
+
+def _names(func: tirx.PrimFunc) -> dict[tirx.Var, str]:
+    """Of tensors, as `Scope.param` names them: TileLang calls several the same if a variable goes through them."""
+    names: dict[tirx.Var, str] = {}
+    taken: set[str] = set()
+    for var in func.params:
+        buffer = func.buffer_map.get(var)
+        name = unique_name(identifier(str(var.name if buffer is None else buffer.name)), taken)
+        taken.add(name)
+        if buffer is not None:
+            names[buffer.data] = name
+    return names
 
 
 def _said(stmt: tirx.AttrStmt) -> tuple[dict[str, Any], Location | None]:

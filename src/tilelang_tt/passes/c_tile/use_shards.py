@@ -54,7 +54,18 @@ class _Launch:
             text = f"each core has its own part of '{access.tensor.name}': nothing is moved"
             text = text if why is None else f"'{access.tensor.name}' is moved over the NoC: {why}"
             decisions.append(Decision("use_shards", buffer.name, text, stmt.location))
+        decisions += self.in_loops()
         return replace(self.launch, streams=streams)
+
+    def in_loops(self) -> list[Decision]:
+        """What is said of loads and stores that a unit makes several times, or under a condition."""
+        found = []
+        for stmt in walk(tuple(stmt for stmt in self.launch.body if not isinstance(stmt, Load | Store))):
+            if isinstance(stmt, Load | Store) and self.shards(_access(stmt).tensor) is not None:
+                buffer = stmt.dst if isinstance(stmt, Load) else stmt.src
+                text = f"'{_access(stmt).tensor.name}' is moved over the NoC: it is used inside a loop or a condition"
+                found.append(Decision("use_shards", buffer.name, text, stmt.location))
+        return found
 
     def shards(self, tensor: Tensor) -> Shards | None:
         placement = self.program.layouts[tensor].placement

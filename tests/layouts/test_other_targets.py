@@ -1,0 +1,46 @@
+"""TT.layout and TT.schedule mean nothing to other targets: the same kernel gives the same CUDA source without them."""
+
+import re
+from typing import Any
+
+import tilelang
+import tilelang.language as T
+from tvm.target import Target
+
+import tilelang_tt.language as TT
+
+
+def product(annotated: bool) -> Any:
+    @T.prim_func
+    def main(
+        A: T.Tensor((256, 256), "float16"), B: T.Tensor((256, 256), "float16"), C: T.Tensor((256, 256), "float16")
+    ):
+        with T.Kernel(2, 2, threads=128) as (bx, by):
+            if annotated:
+                TT.layout(A, memory="L1", shard="block", grid=(2, 2))
+                TT.layout(B, memory="DRAM", storage="bfloat8_b")
+                TT.schedule(policy="rectangle", order="column", match=A)
+            a = T.alloc_shared((128, 32), "float16")
+            b = T.alloc_shared((32, 128), "float16")
+            c = T.alloc_fragment((128, 128), "float32")
+            T.clear(c)
+            for k in T.Pipelined(8, num_stages=2):
+                T.copy(A[by * 128, k * 32], a)
+                T.copy(B[k * 32, bx * 128], b)
+                T.gemm(a, b, c)
+            T.copy(c, C[by * 128, bx * 128])
+
+    return main
+
+
+def cuda_source(annotated: bool) -> str:
+    with Target({"kind": "cuda", "arch": "sm_80"}):
+        lowered = tilelang.lower(product(annotated), enable_device_compile=False)
+    return str(lowered.kernel_source)
+
+
+def test_cuda_source_is_the_same() -> None:
+    plain, annotated = cuda_source(False), cuda_source(True)
+    assert re.search(r"__global__ void .*main_kernel", plain)
+    assert "mma" in plain
+    assert annotated == plain
