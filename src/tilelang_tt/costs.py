@@ -30,7 +30,7 @@ from tilelang_tt.ir.engine import (
 )
 from tilelang_tt.ir.fields import children, expressions, walk
 from tilelang_tt.ir.kernel import Assign, For, If, KernelSet, KernelStmt, Let
-from tilelang_tt.ir.layout import Role
+from tilelang_tt.ir.layout import Role, Work
 from tilelang_tt.ir.movement import ReadRow, ReadTable, ReadTile, WriteRow, WriteTile
 from tilelang_tt.ir.scalar import Expr, Var
 
@@ -58,7 +58,7 @@ def of(kernels: KernelSet, sizes: Mapping[str, int] | None = None) -> Costs:
     """Counts of a launch. `sizes`: the symbolic dimensions and whole-number parameters, by name."""
     total: Counter[str] = Counter()
     work = kernels.launch.work
-    cores = math.prod(work.grid) if work is not None else 1
+    cores = work.cores if work is not None else 1
     for kernel in kernels.kernels:
         counting = _Counting(kernels)
         values = counting.start(kernel.role, sizes or {})
@@ -140,7 +140,16 @@ class _Counting:
         return values | {
             self.kernels.unit_start: 0,
             self.kernels.unit_count: self.value(work.units, values),
+            **self.share(work, values),
         }
+
+    def share(self, work: Work, values: dict[Var, int]) -> dict[Var, int]:
+        """Of a core that does all: the whole matrix of blocks, or a list from argument 0 on."""
+        if work.listed is not None or not work.box:
+            return dict.fromkeys(work.words, 0)
+        extents = [self.value(extent, values) for _, extent in self.kernels.launch.blocks]
+        columns, rows = extents[0] if extents else 1, math.prod(extents[1:])
+        return dict(zip(work.box, (0, columns, 0, rows), strict=True))
 
     def is_units(self, stmt: KernelStmt) -> bool:
         work = self.kernels.launch.work
@@ -179,6 +188,8 @@ class _Counting:
             return self.body(stmt.then if self.value(stmt.condition, values) else stmt.otherwise, values)
         start, stop = self.value(stmt.start, values), self.value(stmt.stop, values)
         rounds = range(start, stop, stmt.step)
+        if self.is_units(stmt):  # one core does all of them, also those that are dealt to others in turn
+            rounds = range(len(rounds))
         changes = any(isinstance(inner, Assign) for inner in walk(stmt.body))
         if stmt.var not in self.steering_body(stmt.body) and not changes and rounds:
             once = self.body(stmt.body, values | {stmt.var: start})

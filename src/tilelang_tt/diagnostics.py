@@ -95,6 +95,8 @@ class ArgumentError(TenstorrentError, ValueError):
 class DeviceError(TenstorrentError, RuntimeError):
     """A kernel broke a contract, crashed, hung or deadlocked while running (TT4xx)."""
 
+    state = ""  # what circular buffers and DST of the core held where the run stopped, as text
+
 
 class EnvironmentProblem(TenstorrentError, RuntimeError):  # noqa: N818 - EnvironmentError is Python's own
     """Something on this machine is missing or unusable (TT5xx)."""

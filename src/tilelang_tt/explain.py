@@ -8,8 +8,10 @@ from pathlib import Path
 from tilelang_tt.arch import Arch
 from tilelang_tt.compiled import Compiled
 from tilelang_tt.diagnostics import Location
+from tilelang_tt.explain_work import work_map
 from tilelang_tt.options import Options
-from tilelang_tt.runtime.plan import LaunchPlan, Plan, work_of_core
+from tilelang_tt.runtime.placing import l1_of
+from tilelang_tt.runtime.plan import LaunchPlan, Plan, TensorPlan
 from tilelang_tt.runtime.ttnn_tensors import layout_text
 
 
@@ -20,7 +22,7 @@ def explain(compiled: Compiled, options: Options, call_notes: Sequence[str] = ()
     sections += [f"== {name}\n{text.rstrip()}" for name, text in compiled.stages]
     sections.append(decisions(compiled))
     for launch in plan.launches:
-        sections.append(l1_map(launch, options.chip))
+        sections.append(l1_map(launch, options.chip, plan.tensors))
         sections.append(work_map(launch))
     if plan.device != "virtual" or call_notes:
         sections.append(ttnn_layouts(plan))
@@ -67,19 +69,26 @@ def ttnn_layouts(plan: Plan) -> str:
     )
 
 
-def l1_map(launch: LaunchPlan, chip: Arch) -> str:
-    """Circular buffers in the order of their ids, with what they take of a core's L1."""
+def l1_map(launch: LaunchPlan, chip: Arch, tensors: Sequence[TensorPlan] = ()) -> str:
+    """Circular buffers in the order of their ids, then tensors, with what they take of a core's L1."""
     rows = [
         (
             f"cb{cb.id}",
             cb.name,
             f"{cb.pages} x {cb.page_bytes:,} B {cb.format}",
             f"{cb.producer} -> {cb.consumer}",
-            f"{cb.pages * cb.page_bytes:,} B",
+            f"{cb.pages * cb.page_bytes:,} B" if cb.tensor is None else f"is the shard of {cb.tensor}",
         )
         for cb in sorted(launch.cbs, key=lambda cb: cb.id)
     ]
-    used = sum(cb.pages * cb.page_bytes for cb in launch.cbs)
+    used = sum(cb.pages * cb.page_bytes for cb in launch.cbs if cb.tensor is None)
+    for tensor in tensors:
+        if tensor.memory == "l1":
+            size, how = l1_of(tensor, chip), "dealt to all cores" if tensor.shards is None else "in shards"
+            rows.append(
+                ("L1", tensor.name, f"tensor {tensor.format}", how, "at the call" if size is None else f"{size:,} B")
+            )
+            used += size or 0
     share = 100 * used / chip.l1_usable
     total = f"  used {used:,} B of {chip.l1_usable:,} B per core ({share:.1f} %)"
     return "\n".join([f"L1 map of '{launch.name}'", *_columns(rows), total])
@@ -96,20 +105,3 @@ def _columns(rows: Sequence[tuple[str, ...]]) -> list[str]:
         + f"  {row[-1]:>{widths[-1]}}"
         for row in rows
     ]
-
-
-def work_map(launch: LaunchPlan) -> str:
-    """How many units each core runs, drawn as the grid; an expression when only a call knows it."""
-    x, y = launch.grid
-    title = f"work map of '{launch.name}': {launch.units} units over {x}x{y} cores, {launch.policy}"
-    if not isinstance(launch.units, int):
-        return f"{title}\n  shares follow from the sizes of each call"
-    counts = [work_of_core(launch.units, launch.cores, core)[1] for core in range(launch.cores)]
-    width = len(str(max(counts)))
-    rows = [
-        f"  y={row:<2} " + " ".join(f"{count:>{width}}" for count in counts[row * x : (row + 1) * x])
-        for row in range(y)
-    ]
-    idle = counts.count(0)
-    note = f"  units per core {min(counts)} to {max(counts)}" + (f"; {idle} cores idle" if idle else "")
-    return "\n".join([title, *rows, note])

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tilelang_tt.arch import ARCHS, DST_TILES_16BIT, DST_TILES_32BIT, Arch
+from tilelang_tt.layout_hints import Hints
+from tilelang_tt.schedule_request import Requests
 
 
 @dataclass(frozen=True)
@@ -25,6 +27,8 @@ class Options:
     device: Literal["virtual", "ttnn", "auto"] = "virtual"
     float16: str = "float32"  # how float16 tensors are stored on the device
     storage: tuple[tuple[str, str], ...] = ()  # (parameter or "*", format) overrides for inputs
+    layout: Hints = ()  # where tensors lie, by name; TT.layout says the same in the kernel
+    schedule: Requests = ()  # which core does what: (number of a T.Kernel, or "*"; request); as TT.schedule
 
     @property
     def chip(self) -> Arch:

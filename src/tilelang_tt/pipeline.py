@@ -9,6 +9,7 @@ the verifier, which checks that. `explain` shows the program after each.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from itertools import pairwise
 from typing import Any
 
@@ -21,9 +22,11 @@ from tilelang_tt.codegen.dataflow import print_dataflow
 from tilelang_tt.codegen.host import host_program
 from tilelang_tt.codegen.writer_with_code import print_writer_with_code
 from tilelang_tt.compiled import PLAN_FILE, Compiled
-from tilelang_tt.diagnostics import ResourceError, UnsupportedError
+from tilelang_tt.diagnostics import ResourceError, TargetError, UnsupportedError
+from tilelang_tt.frontend.asked_schedules import by_line
 from tilelang_tt.frontend.lift_function import lift_function
 from tilelang_tt.frontend.tir.cut_out_code import CannotCutError
+from tilelang_tt.frontend.tir.take_annotations import take_annotations, with_annotations
 from tilelang_tt.frontend.tir.with_all_launches import with_all_launches
 from tilelang_tt.ir.kernel import KernelSet
 from tilelang_tt.ir.layout import Role
@@ -38,6 +41,7 @@ from tilelang_tt.passes.a_metadata.fold_vectors import fold_vectors
 from tilelang_tt.passes.a_metadata.infer_layout import infer_layout
 from tilelang_tt.passes.a_metadata.keep_last_bits import keep_last_bits
 from tilelang_tt.passes.a_metadata.legalize_types import legalize_types
+from tilelang_tt.passes.a_metadata.place_tensors import NO_SHARDS, place_tensors
 from tilelang_tt.passes.b_partition.partition_work import partition_work
 from tilelang_tt.passes.c_tile.complete_parts import complete_parts
 from tilelang_tt.passes.c_tile.drop_dead_writes import drop_dead_writes
@@ -53,6 +57,7 @@ from tilelang_tt.passes.c_tile.publish_blocks import publish_blocks
 from tilelang_tt.passes.c_tile.schedule_sections import schedule_sections
 from tilelang_tt.passes.c_tile.separate_roles import separate_roles
 from tilelang_tt.passes.c_tile.start_sums import start_sums
+from tilelang_tt.passes.c_tile.use_shards import use_shards
 from tilelang_tt.passes.code.lay_flat import lay_flat
 from tilelang_tt.passes.code.run_threads_in_turn import run_threads_in_turn
 from tilelang_tt.passes.code.wait_for_shared_blocks import wait_for_shared_blocks
@@ -97,7 +102,9 @@ from tilelang_tt.passes.f_verify.verify_program import (
     TYPES,
     UNITS,
 )
+from tilelang_tt.passes.fit_l1.change_that_fits import with_change_that_fits
 from tilelang_tt.passes.fit_l1.fit_l1 import fit_l1
+from tilelang_tt.passes.fit_l1.refusals import DoesNotFitError
 from tilelang_tt.passes.fit_l1.share_buffers import share_buffers
 from tilelang_tt.passes.raise_elements.compose_views import compose_views
 from tilelang_tt.passes.raise_elements.expand_reductions import expand_reductions
@@ -114,7 +121,8 @@ from tilelang_tt.passes.raise_elements.warn_of_rounds import warn_of_rounds
 from tilelang_tt.passes.raise_elements.zero_tensor_tails import zero_tensor_tails
 from tilelang_tt.passes.record import Kind, Pass, Stage, holding, verify
 from tilelang_tt.runtime.plan import SourceLine
-from tilelang_tt.scalar_code import Way, ways
+from tilelang_tt.scalar_code import Way, checked_assertions, ways
+from tilelang_tt.schedule import Schedule
 from tilelang_tt.version import __version__
 
 R, A, B, C, D, E = Stage
@@ -147,6 +155,7 @@ PLACING_PASSES: tuple[TilePass, ...] = (
     Pass(fold_vectors, A),
     Pass(infer_layout, A, ensures=(LAYOUTS,)),
     Pass(lay_flat, A, of=(CODE,)),
+    Pass(place_tensors, A, needs=(LAYOUTS,), of=(TILES, CODE)),
     Pass(attach_tensor_accessors, A, needs=(LAYOUTS,), ensures=(NO_COPIES,)),
     Pass(keep_last_bits, A, needs=(LAYOUTS,)),
     Pass(align_operands, A, needs=(LAYOUTS, NO_COPIES)),
@@ -165,6 +174,7 @@ BLOCK_PASSES: tuple[TilePass, ...] = (
     Pass(start_sums, C, needs=(LAYOUTS,)),
     Pass(fit_products, C, needs=(LAYOUTS,), ensures=(SUB_BLOCKS,)),
     Pass(lower_shared_to_cb, C, needs=(ONE_ROLE,), ensures=(STREAMS,)),
+    Pass(use_shards, C, needs=(STREAMS, UNITS)),
     Pass(order_transfers, C, needs=(STREAMS,)),
     Pass(share_buffers, C, needs=(STREAMS,)),
 )
@@ -195,15 +205,17 @@ State = TileProgram | tuple[KernelSet, ...]
 Snapshot = Callable[[str, State], None]
 Steps = list[tuple[str, State]]
 Result = tuple[TileProgram, tuple[KernelSet, ...]]
+Attempt = Callable[[Any, ScalarCode], Result]
 
 
 def run_passes(func: Any, options: Options, snapshot: Snapshot) -> Result:
     """Every stage in order; `snapshot` sees the program after each.
 
-    What the tile engines cannot carry out becomes scalar code (`scalar_code.ways`).
+    What the tile engines cannot carry out becomes scalar code (`scalar_code.ways`), and so do assertions.
     """
     steps: Steps = []
-    func = with_all_launches(func)
+    func, annotations = take_annotations(with_all_launches(func))
+    options = by_line(with_annotations(options, annotations), func, annotations.schedules)
 
     def attempt(func: Any, scalar_code: ScalarCode) -> Result:
         steps.clear()
@@ -211,12 +223,14 @@ def run_passes(func: Any, options: Options, snapshot: Snapshot) -> Result:
         warn_of_scalar_code(result[0], scalar_code)
         return result
 
+    checked = checked_assertions(func) if options.scalar_code else {}
+    result = None
+    with suppress(UnsupportedError, ResourceError, CannotCutError):
+        result = attempt(func, ScalarCode(parts=checked)) if checked else None
     try:
-        result = attempt(func, NO_CODE)
-    except (UnsupportedError, ResourceError) as refusal:
-        if not options.scalar_code or has_no_meaning(refusal):
-            raise
-        result = _first_of(ways(func, refusal, options, _program), attempt, refusal)
+        result = result or _in_some_way(func, options, attempt)
+    except DoesNotFitError as error:
+        raise with_change_that_fits(error, lambda changed: _plan(func, changed)) from None
     for (_, before), (name, _) in pairwise(steps):
         if name == raise_to_tiles.__name__ and isinstance(before, TileProgram):
             warn_of_rounds(before)
@@ -225,22 +239,35 @@ def run_passes(func: Any, options: Options, snapshot: Snapshot) -> Result:
     return result
 
 
-def _first_of(found: Iterator[Way], attempt: Callable[[Any, ScalarCode], Result], refusal: Refusal) -> Result:
-    """The first way that is not refused. What the last one says counts, but the tile engines fit more into L1."""
-    last: Refusal = refusal
+def _in_some_way(func: Any, options: Options, attempt: Attempt) -> Result:
+    try:
+        return attempt(func, NO_CODE)
+    except (UnsupportedError, ResourceError) as refusal:
+        if not options.scalar_code or has_no_meaning(refusal):
+            raise
+        return _first_of(ways(func, refusal, options, _program), attempt, refusal)
+
+
+def _first_of(found: Iterator[Way], attempt: Attempt, refusal: Refusal) -> Result:
+    """The first way that is not refused. The last refusal counts, but the tile engines fit more, and take shards."""
+    last: Refusal | TargetError = refusal
     for way in found:
         try:
             return attempt(*way)
-        except (UnsupportedError, ResourceError) as second:
+        except (UnsupportedError, ResourceError, TargetError) as second:
             last = second
         except CannotCutError:
             continue
-    fits_less = isinstance(last, ResourceError) and refusal.code == last.code
+    fits_less = isinstance(refusal, ResourceError) and last.code in (refusal.code, NO_SHARDS)
     raise (refusal if fits_less else last) from None
 
 
 def _program(func: Any, options: Options, scalar_code: ScalarCode) -> TileProgram:
     return _run_or_whole(func, options, scalar_code, [])[0]
+
+
+def _plan(func: Any, options: Options) -> TileProgram:
+    return _fitting(func, options, NO_CODE, RAISING_PASSES, lambda *_: None)
 
 
 def _run_or_whole(func: Any, options: Options, scalar_code: ScalarCode, steps: Steps) -> Result:
@@ -263,6 +290,20 @@ def _run(
     func: Any, options: Options, scalar_code: ScalarCode, raising: tuple[TilePass, ...], snapshot: Snapshot
 ) -> Result:
     """All passes, with what is refused as scalar code."""
+    program = _through(ENGINE_PASSES, _fitting(func, options, scalar_code, raising, snapshot), snapshot)
+    sets = split_device_kernel(program)
+    snapshot("split_device_kernel", sets)
+    for kernel_pass in KERNEL_PASSES:
+        if kernel_pass.of != (TILES,) or any(TILES in kinds_of(kernels.launch) for kernels in sets):
+            sets = tuple(_lowered(kernel_pass, kernels) for kernels in sets)
+            snapshot(kernel_pass.name, sets)
+    return program, sets
+
+
+def _fitting(
+    func: Any, options: Options, scalar_code: ScalarCode, raising: tuple[TilePass, ...], snapshot: Snapshot
+) -> TileProgram:
+    """The passes that decide what lies in L1."""
     program = lift_function(func, options, *scalar_code.reasons)
     verify(program, LIFTED)
     snapshot("lift_code" if scalar_code.whole else "lift", program)
@@ -276,14 +317,7 @@ def _run(
     fitting = fit_l1(program, settled)
     for name, state in steps:
         snapshot(name, state)
-    program = _through(ENGINE_PASSES, fitting, snapshot)
-    sets = split_device_kernel(program)
-    snapshot("split_device_kernel", sets)
-    for kernel_pass in KERNEL_PASSES:
-        if kernel_pass.of != (TILES,) or any(TILES in kinds_of(kernels.launch) for kernels in sets):
-            sets = tuple(_lowered(kernel_pass, kernels) for kernels in sets)
-            snapshot(kernel_pass.name, sets)
-    return program, sets
+    return fitting
 
 
 def kinds_of(launch: Launch) -> set[Kind]:
@@ -330,6 +364,13 @@ def compile_function(func: Any, options: Options, *, stages: bool = False) -> Co
     return Compiled(program.name, print_files(program, sets), decisions, tuple(texts))
 
 
+def _units(kernels: KernelSet) -> str:
+    """What a reader of a kernel should know of its loop over units, unless they are runs in the order of the grid."""
+    schedule = kernels.launch.work.schedule if kernels.launch.work else Schedule()
+    usual = (schedule.policy, schedule.order) == ("contiguous", "row")
+    return "" if usual else f", units: {schedule.title}"
+
+
 def print_files(program: TileProgram, sets: tuple[KernelSet, ...]) -> dict[str, str]:
     """reader.cpp, compute.cpp, writer.cpp of each launch, main.cpp and the plan."""
     files: dict[str, str] = {}
@@ -340,7 +381,7 @@ def print_files(program: TileProgram, sets: tuple[KernelSet, ...]) -> dict[str, 
         lines: list[SourceLine] = []
         for kernel in kernels.kernels:
             file = f"{prefix}{kernel.role.value}.cpp"
-            title = f"{kernel.role.value} of '{kernels.launch.name}' for {program.options.chip.title}"
+            title = f"{kernel.role.value} of '{kernels.launch.name}' for {program.options.chip.title}{_units(kernels)}"
             if has_code(kernel):
                 print_kernel = print_code if is_code(kernels.launch) else print_writer_with_code
                 printer = print_kernel(kernel, file, title, kernels)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tilelang_tt.diagnostics import Location, ResourceError, UnsupportedError
+from tilelang_tt.frontend.tir.assertions import assertions
 from tilelang_tt.frontend.tir.cut_out_code import CannotCutError
 from tilelang_tt.frontend.tir.select_launches import count_launches, select_launches
 from tilelang_tt.frontend.tir.set_apart import set_apart
@@ -24,6 +25,9 @@ from tilelang_tt.passes.code.warn_of_scalar_code import NO_CODE, Refusal, Scalar
 
 _MOST_PARTS = 6  # places of a launch whose statements are cut out
 _WORTH_CUTTING = 0.7  # of the time of scalar code; blocks that are handed over cost some that is not counted
+
+_ASSERTION = "T.device_assert looks at numbers, not at tiles"
+_LEAVE_OUT = "leave it out where its time counts"
 
 Way = tuple[Any, ScalarCode]  # the function, and what of it is scalar code
 Compile = Callable[[Any, Options, ScalarCode], TileProgram]
@@ -39,6 +43,14 @@ class _Parts:
     @property
     def lines(self) -> list[Location]:
         return [one.location for one in self.refusals if one.location is not None]
+
+
+def checked_assertions(func: Any) -> dict[int, tuple[Refusal, ...]]:
+    """T.device_assert as statements that are cut out, by the number of the launch."""
+    return {
+        number: tuple(UnsupportedError("TT703", _ASSERTION, location=line, help=_LEAVE_OUT) for line in lines)
+        for number, lines in assertions(func).items()
+    }
 
 
 def ways(func: Any, refusal: Refusal, options: Options, compiled: Compile) -> Iterator[Way]:
@@ -81,9 +93,11 @@ def _refused(func: Any, refusal: Refusal, options: Options, compiled: Compile) -
 
 
 def _parts(func: Any, refusal: Refusal, options: Options, compiled: Compile) -> _Parts | None:
-    """Statements of a launch that are refused, if it is worth the while to cut them out."""
-    found = [refusal]
-    while len({one.location for one in found} - {None}) == len(found) <= _MOST_PARTS:
+    """Statements of a launch that are refused, if it is worth the while to cut them out; with its assertions."""
+    checked = checked_assertions(func).get(0, ())
+    found = [refusal, *(one for one in checked if one.location != refusal.location)]
+    most = len(found) + _MOST_PARTS
+    while len({one.location for one in found} - {None}) == len(found) < most:
         try:
             cut = compiled(func, options, ScalarCode(parts={0: tuple(found)}))
         except CannotCutError:
@@ -92,7 +106,7 @@ def _parts(func: Any, refusal: Refusal, options: Options, compiled: Compile) -> 
             found.append(more)
             continue
         work = cut.launches[0].work
-        parts = _Parts(tuple(found), work is not None and work.grid == (1, 1) != options.core_grid)
+        parts = _Parts(tuple(found), work is not None and work.cores == 1 and options.core_grid != (1, 1))
         with suppress(UnsupportedError, ResourceError):
             whole = compiled(func, options, ScalarCode({0: refusal}))
             return parts if cycles_of(cut) < _WORTH_CUTTING * cycles_of(whole) else None

@@ -26,15 +26,14 @@ from tvm.target import Target, register_tag
 
 from tilelang_tt.arch import ARCHS
 from tilelang_tt.diagnostics import TargetError
+from tilelang_tt.layout_hints import STORAGE_FORMATS, HintError, hints_text, parse_hints
 from tilelang_tt.options import Options
+from tilelang_tt.schedule_request import ScheduleError, requests_of, requests_text
 from tilelang_tt.version import __version__
 
 KIND = "ext_dev"
 NAME = "tenstorrent"
 BUILD_FEATURE = "feature.build"
-
-# Storage formats a user may choose for inputs, apart from the one their dtype implies.
-STORAGE_FORMATS = ("bfloat8_b",)
 
 
 @dataclass(frozen=True)
@@ -145,6 +144,21 @@ OPTIONS: dict[str, OptionSpec] = {
             _parse_storage,
             _storage_text,
         ),
+        OptionSpec(
+            "layout",
+            '{"A": {"memory": "L1", "shard": "block", "grid": "8x8"}}: a dict, or the same as JSON',
+            "where tensors lie, by name, as TT.layout says it in a kernel",
+            parse_hints,
+            hints_text,
+        ),
+        OptionSpec(
+            "schedule",
+            'a dict, {"policy": "rectangle", "order": "z", "cores": "4x4+2+1"}, or words, '
+            'policy:rectangle,order:z,cores:4x4+2+1; for each T.Kernel: {"0": {...}}, 0@...;1@...',
+            "which core runs which blocks, and in what order, as TT.schedule says it in a kernel",
+            requests_of,
+            requests_text,
+        ),
     )
 }
 
@@ -162,10 +176,16 @@ def parse_options(values: Mapping[str, Any]) -> Options:
             )
         try:
             parsed[name] = spec.parse(value)
+        except HintError as error:
+            fact = f"target option '{name}': {error.message}"
+            raise TargetError("TT602", fact, help=error.help) from None
+        except ScheduleError as error:
+            raise _invalid(spec, value, str(error)) from None
         except ValueError:
             raise _invalid(spec, value) from None
     options = Options(**parsed)
     _check_grid(options)
+    _check_schedule(options)
     return options
 
 
@@ -183,6 +203,15 @@ def _check_grid(options: Options) -> None:
     if options.grid and (options.grid[0] > chip.grid[0] or options.grid[1] > chip.grid[1]):
         fact = f"{chip.title} has a compute grid of {_grid_text(chip.grid)} cores"
         raise _invalid(OPTIONS["grid"], _grid_text(options.grid), fact)
+
+
+def _check_schedule(options: Options) -> None:
+    x, y = options.core_grid
+    whose = f"target option grid={x}x{y}" if options.grid else f"{options.chip.title}, which has {x}x{y} cores"
+    for _, said in options.schedule:
+        for one in said.request.cores or ():
+            if not one.is_inside((x, y)):
+                raise _invalid(OPTIONS["schedule"], str(said.request), f"core range {one} lies outside {whose}")
 
 
 @cache

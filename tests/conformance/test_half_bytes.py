@@ -1,4 +1,4 @@
-"""Types of 4 bits in scalar code: two elements to a byte, every byte, in and out; products of them are exact."""
+"""Types of 4 and 2 bits in scalar code: several elements to a byte, every byte, in and out; products are exact."""
 
 import ml_dtypes
 import numpy as np
@@ -6,45 +6,55 @@ import pytest
 import tilelang
 import tilelang.language as T
 import torch
+from tvm import tirx
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*TT702")
 ROWS, COLS = 8, 64  # as many bytes as there are
-DTYPES = {"int4": torch.int8, "uint4": torch.uint8, "float4_e2m1fn": torch.float4_e2m1fn_x2}
+DTYPES = {
+    "int4": torch.int8,
+    "uint4": torch.uint8,
+    "float4_e2m1fn": torch.float4_e2m1fn_x2,
+    "int2": torch.int8,
+    "uint2": torch.uint8,
+}
+IN_BYTE = {dtype: 4 if dtype.endswith("2") else 2 for dtype in DTYPES}
 
 
 def every_byte(dtype):
-    return torch.arange(256, dtype=torch.uint8).reshape(ROWS, COLS // 2).view(DTYPES[dtype])
+    """A matrix of ROWS rows, and the number of its elements in a row."""
+    return torch.arange(256, dtype=torch.uint8).reshape(ROWS, -1).view(DTYPES[dtype]), 256 // ROWS * IN_BYTE[dtype]
 
 
 def numbers_of(packed, dtype):
-    """The elements of a packed tensor, the lower half of a byte first."""
-    found = packed.view(torch.uint8).numpy()
-    halves = np.stack([found & 15, found >> 4], -1).reshape(found.shape[0], -1)
-    if dtype == "uint4":
-        return halves.astype(np.float32)
-    if dtype == "int4":
-        return ((halves.astype(np.int8) ^ 8) - 8).astype(np.float32)
-    return halves.view(ml_dtypes.float4_e2m1fn).astype(np.float32)
+    """The elements of a packed tensor, the lowest bits of a byte first."""
+    found, bits = packed.view(torch.uint8).numpy(), 8 // IN_BYTE[dtype]
+    parts = np.stack([found >> shift & (1 << bits) - 1 for shift in range(0, 8, bits)], -1).reshape(found.shape[0], -1)
+    if dtype.startswith("u"):
+        return parts.astype(np.float32)
+    if dtype.startswith("int"):
+        sign = 1 << bits - 1
+        return ((parts.astype(np.int8) ^ sign) - sign).astype(np.float32)
+    return parts.view(ml_dtypes.float4_e2m1fn).astype(np.float32)
 
 
-def moved(dtype):
+def moved(dtype, cols):
     @T.prim_func
-    def main(A: T.Tensor((ROWS, COLS), dtype), B: T.Tensor((ROWS, COLS), "float32"), C: T.Tensor((ROWS, COLS), dtype)):
+    def main(A: T.Tensor((ROWS, cols), dtype), B: T.Tensor((ROWS, cols), "float32"), C: T.Tensor((ROWS, cols), dtype)):
         with T.Kernel(ROWS, threads=32) as bx:
-            s = T.alloc_shared((COLS,), dtype)
+            s = T.alloc_shared((cols,), dtype)
             T.copy(A[bx, 0], s)
-            for j in T.serial(COLS):
+            for j in T.serial(cols):
                 B[bx, j] = T.cast(s[j], "float32") * 2.0
-                C[bx, COLS - 1 - j] = s[j]
+                C[bx, cols - 1 - j] = s[j]
 
     return tilelang.compile(main, target="tenstorrent")
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_every_byte(dtype):
-    a, b = every_byte(dtype), torch.zeros(ROWS, COLS)
-    c = torch.zeros(ROWS, COLS // 2, dtype=torch.uint8).view(DTYPES[dtype])
-    moved(dtype)(a, b, c)
+    a, cols = every_byte(dtype)
+    b, c = torch.zeros(ROWS, cols), torch.zeros(a.shape, dtype=torch.uint8).view(DTYPES[dtype])
+    moved(dtype, cols)(a, b, c)
     wanted = numbers_of(a, dtype)
     assert np.array_equal(b.numpy(), wanted * 2)
     assert np.array_equal(numbers_of(c, dtype), wanted[:, ::-1])
@@ -64,23 +74,24 @@ def rounded(dtype):
 def test_floats_are_rounded(dtype):
     """Integers are cut, 4-bit floats go to the nearest, ties to even; all end at the ends of their type."""
     a = torch.cat([torch.linspace(-20, 20, 40), torch.arange(-6, 6) / 4, torch.tensor([0.25, 0.75, 1.25, 1.75] * 3)])
-    b = torch.zeros(COLS // 2, dtype=torch.uint8).view(DTYPES[dtype])
+    b = torch.zeros(COLS // IN_BYTE[dtype], dtype=torch.uint8).view(DTYPES[dtype])
     rounded(dtype)(a, b)
     got = numbers_of(b.view(torch.uint8).reshape(1, -1), dtype)[0]
     if dtype == "float4_e2m1fn":
         wanted = a.numpy().clip(-6, 6).astype(ml_dtypes.float4_e2m1fn).astype(np.float32)
     else:
-        low, high = (-8, 7) if dtype == "int4" else (0, 15)
+        low, high = {"int4": (-8, 7), "uint4": (0, 15), "int2": (-2, 1), "uint2": (0, 3)}[dtype]
         wanted = np.trunc(a.numpy()).clip(low, high)
     assert np.array_equal(got, wanted)
 
 
-def test_product_of_int4():
+@pytest.mark.parametrize("dtype", ["int4", "uint4", "int2", "uint2"])
+def test_product(dtype):
     @T.prim_func
-    def main(A: T.Tensor((32, COLS), "int4"), B: T.Tensor((32, COLS), "int4"), C: T.Tensor((32, 32), "int32")):
+    def main(A: T.Tensor((32, COLS), dtype), B: T.Tensor((32, COLS), dtype), C: T.Tensor((32, 32), "int32")):
         with T.Kernel(1, threads=32):
-            a = T.alloc_shared((32, COLS), "int4")
-            b = T.alloc_shared((32, COLS), "int4")
+            a = T.alloc_shared((32, COLS), dtype)
+            b = T.alloc_shared((32, COLS), dtype)
             c = T.alloc_fragment((32, 32), "int32")
             T.copy(A, a)
             T.copy(B, b)
@@ -88,11 +99,56 @@ def test_product_of_int4():
             T.gemm(a, b, c, transpose_B=True)
             T.copy(c, C)
 
-    a, b = (torch.randint(-128, 128, (32, COLS // 2), dtype=torch.int8) for _ in range(2))
+    shape = (32, COLS // IN_BYTE[dtype])
+    a, b = (torch.randint(0, 256, shape, dtype=torch.uint8).view(DTYPES[dtype]) for _ in range(2))
     c = torch.zeros(32, 32, dtype=torch.int32)
     tilelang.compile(main, target="tenstorrent")(a, b, c)
-    left, right = numbers_of(a, "int4"), numbers_of(b, "int4")
+    left, right = numbers_of(a, dtype), numbers_of(b, dtype)
     assert np.array_equal(c.numpy(), (left @ right.T).astype(np.int32))
+
+
+OPERATIONS = {
+    "add": lambda x, y: x + y,
+    "sub": lambda x, y: x - y,
+    "mul": lambda x, y: x * y,
+    "or": lambda x, y: x | y,
+    "max": lambda x, y: T.max(x, y) if isinstance(x, tirx.PrimExpr) else np.maximum(x, y),
+    "invert": lambda x, _: ~x,
+    "ones": lambda x, _: T.popcount(x),
+}
+
+
+@pytest.mark.parametrize("dtype", ["int4", "uint4", "int2", "uint2"])
+@pytest.mark.parametrize("op", OPERATIONS)
+def test_every_pair_of_numbers(dtype, op):
+    """Results wrap around in the type; a popcount counts the bits of the type alone."""
+    bits = 8 // IN_BYTE[dtype]
+    count, compute = 1 << bits, OPERATIONS[op]
+
+    @T.prim_func
+    def main(
+        A: T.Tensor((count * count,), dtype),
+        B: T.Tensor((count * count,), dtype),
+        C: T.Tensor((count * count,), "int32"),
+    ):
+        with T.Kernel(1, threads=1):
+            for i in T.serial(count * count):
+                C[i] = T.cast(compute(A[i], B[i]), "int32")
+
+    numbers = np.arange(count).repeat(count), np.tile(np.arange(count), count)
+    a, b = (torch.from_numpy(packed(array, bits)).view(DTYPES[dtype]) for array in numbers)
+    c = torch.zeros(count * count, dtype=torch.int32)
+    tilelang.compile(main, target="tenstorrent")(a, b, c)
+    x, y = (numbers_of(tensor.reshape(1, -1), dtype)[0].astype(np.int64) for tensor in (a, b))
+    counted = np.array([bin(number & count - 1).count("1") for number in x.tolist()])
+    wanted = (counted if op == "ones" else compute(x, y)) & count - 1
+    wanted = wanted if dtype.startswith("u") else (wanted ^ count // 2) - count // 2
+    assert c.tolist() == wanted.tolist()
+
+
+def packed(numbers, bits):
+    parts = numbers.astype(np.uint8).reshape(-1, 8 // bits)
+    return sum(parts[:, place] << place * bits for place in range(8 // bits)).astype(np.uint8)
 
 
 def test_sums_wrap_and_a_size_may_come_first():
@@ -107,3 +163,28 @@ def test_sums_wrap_and_a_size_may_come_first():
     a, b = torch.full((COLS // 2,), 0x57, dtype=torch.int8), torch.zeros(COLS)
     tilelang.compile(main, target="tenstorrent")(COLS // 32, a, b)
     assert b.tolist() == [-2.0, -6.0] * (COLS // 2)
+
+
+def test_floats_that_have_a_byte_each_on_a_gpu():
+    """A block of float4_e2m1_unpacked holds what was copied to it, and multiplies with floats of 8 bits."""
+
+    @T.prim_func
+    def main(
+        A: T.Tensor((32, COLS), "float4_e2m1fn"),
+        B: T.Tensor((32, COLS), "float8_e4m3fn"),
+        C: T.Tensor((32, 32), "float32"),
+    ):
+        with T.Kernel(1, threads=32):
+            a = T.alloc_shared((32, COLS), T.float4_e2m1_unpacked)
+            b = T.alloc_shared((32, COLS), "float8_e4m3fn")
+            c = T.alloc_fragment((32, 32), "float32")
+            T.copy(A, a)
+            T.copy(B, b)
+            T.clear(c)
+            T.gemm(a, b, c, transpose_B=True)
+            T.copy(c, C)
+
+    a = torch.randint(0, 256, (32, COLS // 2), dtype=torch.uint8).view(torch.float4_e2m1fn_x2)
+    b, c = torch.randint(-8, 9, (32, COLS)).float(), torch.zeros(32, 32)
+    tilelang.compile(main, target="tenstorrent")(a, b.to(torch.float8_e4m3fn), c)
+    assert np.array_equal(c.numpy(), numbers_of(a, "float4_e2m1fn") @ b.numpy().T)

@@ -3,7 +3,8 @@
 A program loads blocks and vectors from tensors of odd shapes, known or not, looks up rows, fills, computes element-wise
 over blocks, row vectors, column vectors, numbers and positions, multiplies, reduces along either axis, in loops, in
 branches, and under conditions on its own data, and stores to places of its own; some work on parts of blocks and on
-stacks of matrices (`tile_parts`), and have a second launch that reads what the first one stored. Values stay whole
+stacks of matrices (`tile_parts`), and have a second launch that reads what the first one stored; others have searches,
+sorts and scatters among their tile operations (`tile_searches`). Values stay whole
 numbers between -8 and 8 wherever they are stored, so that every sum is an exact float32 number, in any order: what
 differs between two ways of running a program is a bug, not rounding.
 """
@@ -14,6 +15,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 from tile_parts import STACK, STATEMENTS
+from tile_searches import SEARCHES
 
 ROWS, ODD_ROWS = (32, 64), (16, 40)
 COLS, ODD_COLS = (32, 64, 96), (48,)
@@ -59,9 +61,16 @@ def tile_programs(draw: st.DrawFn) -> Program:
     return _Writer(draw).program()
 
 
+@st.composite
+def programs_with_searches(draw: st.DrawFn) -> Program:
+    return _Writer(draw, searches=True).program()
+
+
 @dataclass
 class _Writer:
     draw: st.DrawFn
+    searches: bool = False
+    variables: int = 0  # of searches
     lines: list[tuple[str, str]] = field(default_factory=list)  # as they are, and without reducers
     rows: int = 0  # of C, used so far
     length: int = 0  # of D, used so far
@@ -91,6 +100,9 @@ class _Writer:
             self.stacks = [Buffer(f"s{n}", (self.number(2, 3), *shape), "shared", dtype) for n in range(2)]
         filled = self.load(2, frozenset(), ())
         filled = self.statements(2, filled, (), 2)
+        if self.searches:
+            filled = self.pick(SEARCHES)(self, 2, filled, ())
+            filled = self.statements(2, filled, (), 2)
         for buffer in (*self.blocks, *self.vectors, *self.stacks):
             if buffer in filled:
                 self.store(2, buffer, ())
@@ -156,6 +168,7 @@ class _Writer:
             self.count,
         )
         plain += tuple(partial(statement, self) for statement in STATEMENTS) * self.parts
+        plain += tuple(partial(statement, self) for statement in SEARCHES) * self.searches
         for _ in range(self.number(1, 4)):
             if nesting and self.chance(3):
                 filled = self.pick((self.loop, self.branch, self.condition))(depth, filled, loops, nesting - 1)

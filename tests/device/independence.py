@@ -44,7 +44,9 @@ _OTHER_CALLS: tuple[tuple[str, dict[str, bool]], ...] = (
     # What others have written is there once a wait has passed.
     (r"noc_semaphore_wait(_min)?|wait|wait_min|down", {"own semaphore": _CHANGES, "l1": _CHANGES}),
     (r"noc_semaphore_set|set", {"own semaphore": _CHANGES}),
-    (r"tile_regs_\w+", {"dst": _CHANGES, "started": _RELIES}),
+    # Two processors: what the one does with DST the other sees at commit and release only.
+    (r"tile_regs_(acquire|commit)", {"dst": _CHANGES, "started": _RELIES}),
+    (r"tile_regs_(wait|release)", {"packed dst": _CHANGES, "started": _RELIES}),
     (r"compute_kernel_hw_startup", dict.fromkeys(ENGINE, _CHANGES)),
     (r"reconfig_data_format", {"srca": _CHANGES, "srcb": _CHANGES}),
     (r"reconfig_data_format_srca", {"srca": _CHANGES}),
@@ -106,7 +108,7 @@ def _of_call(call: Node, functions: Mapping[str, Node], depth: int) -> dict[Touc
             return {(what, "" if what in shared else target or args[0]): c for what, c in effects.items()}
     if name == "pack_tile":
         return {
-            ("dst", ""): _RELIES, ("back", args[1]): _RELIES,
+            ("dst", ""): _RELIES, ("packed dst", ""): _RELIES, ("back", args[1]): _RELIES,
             **{(what, ""): _RELIES for what in ENGINE if what.startswith("packer")},
         }  # fmt: skip
     whole = text(call)

@@ -141,7 +141,7 @@ COMPUTE = {
         f"{PACK_SUMS}\n                    tile_regs_release();",
         PACK_SUMS,
         "dst-protocol",
-        "tile_regs_acquire",
+        "tile_regs_wait",
     ),
     "accumulation left on": Broken(
         "compute.cpp",

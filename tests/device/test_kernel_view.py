@@ -4,7 +4,19 @@ from __future__ import annotations
 
 import pytest
 import torch
-from hand_written import COMPUTE, COMPUTE_HEADERS, DATAFLOW, READER, WRITER, cb, kernel, words
+from hand_written import (
+    COMPUTE,
+    COMPUTE_HEADERS,
+    DATAFLOW,
+    READER,
+    STREAM_IN,
+    STREAM_OUT,
+    WRITER,
+    cb,
+    kernel,
+    random,
+    words,
+)
 
 from tilelang_tt.device import CBDescriptor, CBFormatDescriptor, DataType, Layout, ProgramDescriptor, open_device
 from tilelang_tt.diagnostics import DeviceError
@@ -65,10 +77,91 @@ def test_fields_of_a_buffer() -> None:
     assert row_written_by(body)[:5] == [3, 2048, 3 * 2048, 3 * 2048, 1]
 
 
-def test_moving_a_buffers_pointer_is_said_to_be_missing() -> None:
-    with pytest.raises(DeviceError, match="writing a field of LocalCBInterface") as caught:
-        row_written_by("get_local_cb_interface(0).fifo_rd_ptr += 16;")
+@pytest.mark.parametrize(
+    ("body", "name"),
+    [
+        ("get_local_cb_interface(0).fifo_rd_ptr += 16;", "moving fifo_rd_ptr or fifo_wr_ptr out of the pages"),
+        ("get_local_cb_interface(0).fifo_rd_ptr = get_local_cb_interface(1).fifo_rd_ptr;", "out of the pages"),
+        ("get_local_cb_interface(0).fifo_page_size = 32;", "other than fifo_rd_ptr and fifo_wr_ptr"),
+    ],
+)
+def test_what_cannot_be_done_with_a_field_is_said(body: str, name: str) -> None:
+    with pytest.raises(DeviceError, match=name) as caught:
+        row_written_by(body)
     assert caught.value.code == "TT402"
+
+
+def test_a_pointer_may_be_moved_to_another_page() -> None:
+    body = """
+        auto& fields = get_local_cb_interface(0);
+        const uint32_t begin = fields.fifo_rd_ptr;
+        fields.fifo_rd_ptr += fields.fifo_page_size;
+        row[0] = get_read_ptr(0) - begin;
+        fields.fifo_rd_ptr = fields.fifo_wr_ptr;
+        row[1] = get_read_ptr(0) - begin;"""
+    assert row_written_by(body)[:2] == [2048, 0]
+
+
+REREAD = (
+    COMPUTE_HEADERS
+    + """
+void pass(uint32_t tile) {
+    cb_reserve_back(16, 1);
+    tile_regs_acquire();
+    copy_tile(0, 0, 0);
+    tile_regs_commit();
+    tile_regs_wait();
+    pack_tile(0, 16);
+    tile_regs_release();
+    cb_push_back(16, 1);
+}
+void kernel_main() {
+    compute_kernel_hw_startup(0, 0, 16);
+    copy_tile_to_dst_init_short(0);
+    auto& fields = get_local_cb_interface(0);
+    cb_wait_front(0, 3);
+    const uint32_t begin = fields.fifo_rd_ptr;
+    for (uint32_t tile = 3; tile-- > 0;) {  // the last first
+        fields.fifo_rd_ptr = begin + ORDER * fields.fifo_page_size;
+        pass(tile);
+    }
+    fields.fifo_rd_ptr = begin;
+    cb_pop_front(0, 3);
+}
+"""
+)
+
+
+def reread(order: str) -> tuple[torch.Tensor, torch.Tensor]:
+    values = random(32, 96)
+    with open_device() as device:
+        source, out = device.from_torch(values), device.allocate_tensor((32, 96))
+        program = ProgramDescriptor(
+            [
+                kernel(STREAM_IN, READER, args=[source.buffer_address(), 0, 3], compile_args=words(source)),
+                kernel(REREAD.replace("ORDER", order), COMPUTE),
+                kernel(
+                    STREAM_OUT,
+                    WRITER,
+                    args=[out.buffer_address(), 0, 3],
+                    compile_args=words(out),
+                    named_compile_time_args=[("cb", 16)],
+                ),
+            ],
+            cbs=[cb(0, 4), cb(16, 1)],
+        )
+        device.run(program)
+        return out.to_torch(), values
+
+
+def test_compute_reads_where_it_has_moved_its_pointer() -> None:
+    got, values = reread("tile")
+    assert torch.equal(got, torch.cat(list(reversed(values.split(32, 1))), 1))
+
+
+def test_a_pointer_that_was_moved_to_where_nothing_is() -> None:
+    with pytest.raises(DeviceError, match="moved to where nothing has been pushed"):
+        reread("(tile + 1)")
 
 
 def test_an_entry_is_a_page_of_the_buffer_and_not_a_tile() -> None:

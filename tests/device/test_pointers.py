@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
-from core_programs import random_pages
+from core_programs import Cores, Kernel, random_pages
 from reports import category_of
 from test_dataflow import END, HEAD, PAGES, READ_ALL, WRITE_ALL, single
 
@@ -44,12 +46,12 @@ BREACHES = {
         "cb-unreserved-write",
         "page 0 of CB 0 'cb0' is stored to through a pointer, but this kernel has not reserved it",
     ),
-    "load of a page not waited for": (
-        READ_ALL + "cb_push_back(0, 8);\ncb_wait_front(0, 1);\nconst uint32_t early = words[bytes / 4];\n"
-        "cb_wait_front(0, 8);\nwords[0] = early;\ncb_pop_front(0, 8);\n}",
-        "cb-unwaited-read",
-        "page 1 of CB 0 'cb0' is loaded through a pointer, but this kernel has not waited for it",
+    "store past the end of the buffer": (
+        "words[8 * bytes / 4] = 1;\n}",
+        "l1-bounds",
+        "is stored to through a pointer, 0 bytes past the end of CB 0 'cb0', where nothing of this program lies",
     ),
+    "store before the first buffer": ("words[-8192] = 1;\n}", "l1-bounds", "where nothing of this program lies"),
     "load of what nobody has written": ("words[0] = words[1];\n}", "l1-uninitialised", "nobody has written it"),
     "load of a page that is free again": (
         READ_ALL + "cb_push_back(0, 8);\ncb_wait_front(0, 8);\ncb_pop_front(0, 8);\ncb_reserve_back(0, 1);\n"
@@ -67,3 +69,66 @@ def test_breach(name: str) -> None:
         single(HEAD + WORDS + body).run(source=random_pages(PAGES))
     assert category_of(caught.value) == category, str(caught.value)
     assert says in caught.value.message
+
+
+CONSUMER = """
+#include <cstdint>
+#include "api/dataflow/dataflow_api.h"
+void kernel_main() {
+    cb_wait_front(0, 1);
+    volatile uint32_t* words = reinterpret_cast<volatile uint32_t*>(get_read_ptr(0));
+    const uint32_t early = words[512];  // of the second page
+    cb_wait_front(0, 8);
+    words[0] = early;
+    cb_pop_front(0, 8);
+}
+"""
+
+
+def test_load_of_a_page_not_waited_for() -> None:
+    program = single(HEAD + READ_ALL + "cb_push_back(0, 8);\n}")
+    program = replace(program, kernels={**program.kernels, "writer": Kernel(CONSUMER, noc=1)})
+    with pytest.raises(DeviceError) as caught:
+        program.run(source=random_pages(PAGES))
+    assert category_of(caught.value) == "cb-unwaited-read"
+    assert "page 1 of CB 0 'cb0' is loaded through a pointer, but this kernel has not waited for it" in str(
+        caught.value
+    )
+
+
+PAST_THE_END = """
+#include <cstdint>
+#include "api/dataflow/dataflow_api.h"
+void kernel_main() {
+    cb_reserve_back(1, 1);
+    volatile uint32_t* words = reinterpret_cast<volatile uint32_t*>(get_write_ptr(1));
+    for (uint32_t i = 0; i < 520; ++i) words[i] = i;  // 512 are there
+    cb_push_back(1, 1);
+    cb_wait_front(1, 1);
+    cb_pop_front(1, 1);
+}
+"""
+PRODUCER = """
+#include <cstdint>
+#include "api/dataflow/dataflow_api.h"
+void kernel_main() {
+    cb_reserve_back(2, 1);
+    volatile uint32_t* words = reinterpret_cast<volatile uint32_t*>(get_write_ptr(2));
+    for (uint32_t i = 0; i < 512; ++i) words[i] = i;
+    cb_push_back(2, 1);
+    cb_wait_front(2, 1);
+    cb_pop_front(2, 1);
+}
+"""
+
+
+def test_a_store_that_runs_into_the_buffer_of_another_kernel() -> None:
+    """The kernel that stores is named, and not the one whose page is damaged."""
+    kernels = {"reader": Kernel(PRODUCER), "writer": Kernel(PAST_THE_END, noc=1)}
+    with pytest.raises(DeviceError) as caught:
+        Cores(kernels, {}, (1, 1), ((1, 1), (2, 1))).run()
+    assert category_of(caught.value) == "cb-unreserved-write"
+    assert caught.value.message.endswith(
+        "page 0 of CB 2 'cb2' is stored to through a pointer, but the reader fills it; CB 1 'cb1' ends before it"
+    )
+    assert "core (0,0), writer writer.cpp:6" in caught.value.notes

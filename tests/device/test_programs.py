@@ -40,6 +40,7 @@ from tilelang_tt.device import (
     DataType,
     Device,
     ProgramDescriptor,
+    SemaphoreDescriptor,
     Tensor,
     UnpackToDestMode,
     generic_op,
@@ -404,8 +405,8 @@ void kernel_main() {
 
 
 def run_pair(device: Device, reader: str, writer: str) -> None:
-    program = ProgramDescriptor([kernel(reader, READER), kernel(writer, WRITER)], cbs=[cb(0, 2)])
-    device.run(program)
+    semaphores = [SemaphoreDescriptor(0, ONE_CORE, 0)]
+    device.run(ProgramDescriptor([kernel(reader, READER), kernel(writer, WRITER)], semaphores, [cb(0, 2)]))
 
 
 EMPTY = DATAFLOW + "void kernel_main() {}"
@@ -421,7 +422,7 @@ EMPTY = DATAFLOW + "void kernel_main() {}"
         ("get_arg_val<uint32_t>(0);", "", "runtime argument 0: this kernel has 0"),
         ("get_common_arg_val<uint32_t>(2);", "", "common runtime argument 2: this kernel has 0"),
         (
-            "noc_async_read(get_noc_addr(MEM_ZEROS_BASE), get_write_ptr(0), 32);"
+            "noc_async_read(get_noc_addr(get_semaphore(0)), get_write_ptr(0), 4);"
             " noc_async_read_barrier(); cb_reserve_back(0, 1);",
             "",
             "cb_reserve_back on CB 0 'cb0', which line 4 of a kernel used as plain memory",

@@ -144,12 +144,12 @@ def test_runner_without_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(BUILD_VARIABLE, raising=False)  # a sanitizer itself takes more addresses than the limit
     program, size = Gemm(grid=(2, 2)), (4096, 2048, 64)
     program.run(*size)  # builds
-    started = subprocess.run
+    started = subprocess.Popen
 
-    def limited(command: list[str], **options: object) -> subprocess.CompletedProcess[bytes]:
+    def limited(command: list[str], **options: object) -> subprocess.Popen[bytes]:
         return started(["/bin/sh", "-c", 'ulimit -v 20000 && exec "$@"', "sh", *command], **options)  # type: ignore
 
-    monkeypatch.setattr(runner.subprocess, "run", limited)
+    monkeypatch.setattr(runner.subprocess, "Popen", limited)
     with pytest.raises(DeviceError, match=r"error\[TT408\]: .*: cannot map the memory of the device"):
         program.run(*size)
     monkeypatch.undo()

@@ -272,8 +272,8 @@ def too_many_stages_for_blackhole() -> Any:
     "TT204",
     "kernel 'main' needs 5,242,880 B of L1 per core; Wormhole has 1,393,280 B",
     notes=budget(2, 256),
-    help="use smaller blocks: even with num_stages=1 the kernel needs 3,145,728 B; "
-    "with at most 1/4 of the tiles in each it fits",
+    help="not enough: num_stages=1; storage='bfloat8_b' for 'A' and 'B'. "
+    "'A_s' takes most of it: use smaller blocks, if the algorithm allows",
     kernel=gemm,
 )
 @with_scalar_code
@@ -285,12 +285,74 @@ def too_big_blocks() -> Any:
     "TT204",
     "kernel 'main' needs 3,145,728 B of L1 per core; Wormhole has 1,393,280 B",
     notes=budget(1, 256),
-    help="use smaller blocks: with at most 1/4 of the tiles in each it fits",
+    help="not enough: storage='bfloat8_b' for 'A' and 'B'. "
+    "'A_s' takes most of it: use smaller blocks, if the algorithm allows",
     kernel=gemm,
 )
 @with_scalar_code
 def too_big_blocks_without_stages() -> Any:
     return gemm(512, 0)
+
+
+def softmax(n: int) -> Any:
+    """Rows as a whole, in blocks of one tile row: there are no smaller blocks."""
+
+    @T.prim_func
+    def main(X: T.Tensor((32, n), "bfloat16"), Y: T.Tensor((32, n), "bfloat16")):
+        with T.Kernel(1, threads=128):  # refused  # line: kernel
+            x = T.alloc_fragment((32, n), "float32")  # line: x
+            m = T.alloc_fragment((32,), "float32")  # line: m
+            s = T.alloc_fragment((32,), "float32")  # line: s
+            T.copy(X, x)  # line: load
+            T.reduce_max(x, m, dim=1)  # line: max
+            for i, j in T.Parallel(32, n):
+                x[i, j] = T.exp(x[i, j] - m[i])
+            T.reduce_sum(x, s, dim=1)
+            for i, j in T.Parallel(32, n):
+                x[i, j] = x[i, j] / s[i]
+            T.copy(x, Y)  # line: store
+
+    return main
+
+
+SMALL = (
+    "m 1 x 1 tiles Float32 ... 4,096 B   ({file}:{m})",
+    "s 1 x 1 tiles Float32 ... 4,096 B   ({file}:{s})",
+    "m_lane 1 x 1 tiles Float32 ... 4,096 B   ({file}:{max})",
+    "ones 1 x 1 tiles Float16_b ... 2,048 B   ({file}:{kernel})",
+)
+
+
+@refused(
+    "TT204",
+    "kernel 'main' needs 8,402,944 B of L1 per core; Wormhole has 1,393,280 B",
+    notes=(
+        "x 1 x 1024 tiles Float32 ... 4,194,304 B   ({file}:{x})",
+        "x_in 1 x 1024 tiles Float16_b ... 2,097,152 B   ({file}:{load})",
+        "x_out 1 x 1024 tiles Float16_b ... 2,097,152 B   ({file}:{store})",
+        *SMALL,
+    ),
+    help="storage='bfloat8_b' for 'X' fits (1,226,752 B)",
+    kernel=softmax,
+)
+def rows_that_fit_in_a_shorter_format() -> Any:
+    return softmax(32768)
+
+
+@refused(
+    "TT204",
+    "kernel 'main' needs 16,791,552 B of L1 per core; Wormhole has 1,393,280 B",
+    notes=(
+        "x 1 x 2048 tiles Float32 ... 8,388,608 B   ({file}:{x})",
+        "x_in 1 x 2048 tiles Float16_b ... 4,194,304 B   ({file}:{load})",
+        "x_out 1 x 2048 tiles Float16_b ... 4,194,304 B   ({file}:{store})",
+        *SMALL,
+    ),
+    help="not enough: storage='bfloat8_b' for 'X'. 'x' takes most of it: use smaller blocks, if the algorithm allows",
+    kernel=softmax,
+)
+def rows_that_fit_in_no_format() -> Any:
+    return softmax(65536)
 
 
 def copies(count: int) -> Any:

@@ -101,6 +101,43 @@ def buffer_of_unknown_size() -> Any:
     return main
 
 
+UNPACKED = "use float4_e2m1fn outside of shared blocks, and copy from one to the other"
+
+
+@refused(
+    "TT110",
+    "'A' is a tensor of float4_e2m1_unpacked, whose bytes only a GPU's shared memory has",
+    help=UNPACKED,
+    scalar_code=True,
+)
+def tensor_of_unpacked_floats() -> Any:
+    @T.prim_func
+    def main(A: T.Tensor((32, 32), T.float4_e2m1_unpacked), C: T.Tensor((32, 32), "float32")):  # refused
+        with T.Kernel(1, threads=32):
+            for i, j in T.Parallel(32, 32):
+                C[i, j] = T.cast(A[i, j], "float32")
+
+    return main
+
+
+@refused(
+    "TT110",
+    "'v' is a view of float4_e2m1_unpacked, whose bytes only a GPU's shared memory has",
+    help=UNPACKED,
+    scalar_code=True,
+)
+def view_of_unpacked_floats() -> Any:
+    @T.prim_func
+    def main(A: T.Tensor((32, 32), "float4_e2m1fn"), C: T.Tensor((32, 32), "uint8")):
+        with T.Kernel(1, threads=32):
+            a = T.alloc_shared((32, 32), T.float4_e2m1_unpacked)
+            T.copy(A, a)
+            v = T.view(a, (32, 32), "uint8")
+            T.copy(v, C)  # refused
+
+    return main
+
+
 @refused(
     "TT110",
     "'A' has dtype int64, which this version does not support",

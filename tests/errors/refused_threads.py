@@ -145,17 +145,18 @@ def shuffle_inside_a_parallel_loop() -> Any:
 
 @refused(
     "TT113",
-    "the random generator curandStateMRG32k3a_t is not supported by this version",
-    help="use cuRAND's Philox, with uniform float32 numbers or words, outside T.Parallel",
+    "a random number inside T.Parallel, where it is not known which thread draws it, is not supported by this version",
+    help="draw it outside T.Parallel, into an element that the thread index says",
     scalar_code=True,
 )
-def another_random_generator() -> Any:
+def random_number_of_any_thread() -> Any:
     @T.prim_func
     def main(A: T.Tensor((64,), "float32")):
         with T.Kernel(1, threads=64):
             tx = T.get_thread_binding()
-            T.rng_init(7, tx, 0, generator="curandStateMRG32k3a_t")  # refused
-            A[tx] = T.rng_rand_float()
+            T.rng_init(7, tx, 0)
+            for i in T.Parallel(64):
+                A[i] = T.rng_rand_float()  # refused
 
     return main
 

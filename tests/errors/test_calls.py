@@ -304,3 +304,22 @@ def test_lazily_negated_input_is_resolved() -> None:
     bound = kernel.bind([negated])
     assert not bound.tensors["A"].is_neg()
     assert torch.equal(bound.tensors["A"], negated)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "good", "bad"),
+    [
+        ("int64", (-7, 2**31 - 1, -(2**31)), (2**31, -(2**31) - 1, 2**62)),
+        ("uint64", (0, 2**32 - 1), (2**32, 2**64 - 1)),
+        ("float64", (0.5, -0.0, float("inf"), 2.0**-149), (0.1, 1e300, 16777217.0)),
+    ],
+)
+def test_numbers_of_64_bits_that_32_hold(dtype: str, good: Any, bad: Any) -> None:
+    """A kernel gets the numbers of a call in words: what does not fit is refused, not cut."""
+    for number in good:
+        assert scalar_kernel(dtype).bind([matrix(4), number]).scalars == {"s": number}
+    for number in bad:
+        assert refusal(scalar_kernel(dtype), matrix(4), number) == (
+            f"error[TT316]: argument 2 ('s') of kernel 'mm' is {number}; kernels get the numbers of a call in 32 "
+            f"bits, which cannot hold it\n  help: pass it as a tensor of one element of {dtype}"
+        )

@@ -12,6 +12,7 @@ import refused_elements
 import refused_gpu
 import refused_integers
 import refused_language
+import refused_layouts
 import refused_threads
 import tilelang
 import tilelang.language as T
@@ -23,7 +24,15 @@ import tilelang_tt
 from tilelang_tt.diagnostics import ResourceError, TenstorrentError, UnsupportedError
 from tilelang_tt.frontend.refuse_gpu_code import GPU_ONLY, HARMLESS
 
-MODULES = (refused_language, refused_integers, refused_elements, refused_gpu, refused_blocks, refused_threads)
+MODULES = (
+    refused_language,
+    refused_integers,
+    refused_elements,
+    refused_gpu,
+    refused_blocks,
+    refused_threads,
+    refused_layouts,
+)
 
 
 def refusal_of(func: Any, arch: str = "wormhole_b0", *, scalar_code: bool = False, **options: Any) -> TenstorrentError:
@@ -64,7 +73,7 @@ def test_every_kernel_is_in_the_list() -> None:
         for value in vars(module).values()
         if inspect.isfunction(value) and value.__module__ == module.__name__
     }
-    helpers = {"gemm", "budget", "copies"}
+    helpers = {"gemm", "budget", "copies", "softmax", "doubled", "beside_a_tensor"}
     assert builders - helpers == {refusal.build.__name__ for refusal in REFUSALS}
 
 
@@ -85,6 +94,26 @@ def test_what_the_help_suggests_for_l1_fits(block: int, stages: int, arch: str) 
     """The changes named in the refusals of `refused_blocks`: fewer stages, a quarter of the tiles of 512 x 512."""
     kernel = tilelang.compile(refused_blocks.gemm(block, stages), target={"kind": "tenstorrent", "arch": arch})
     assert f"{stages} blocks of 8 x 8" in kernel.get_kernel_source() or stages == 1
+
+
+@pytest.mark.parametrize("name", ["rows_that_fit_in_a_shorter_format", "blocks_beside_shards", "blocks_beside_boxes"])
+def test_other_formats_and_layouts_that_the_help_suggests_fit(name: str) -> None:
+    """With the bytes that it says."""
+    refusal = next(one for one in REFUSALS if one.build.__name__ == name)
+    change: dict[str, Any] = {
+        "rows_that_fit_in_a_shorter_format": {"storage": {"X": "bfloat8_b"}},
+        "blocks_beside_shards": {"shard": "height", "grid": (8, 8)},
+        "blocks_beside_boxes": {"memory": "DRAM"},
+    }[name]
+    if "storage" in change:
+        kernel = tilelang.compile(refusal.build(), target={"kind": "tenstorrent", **change})
+    else:
+        kernel = tilelang.compile(refused_layouts.beside_a_tensor(256, **change), target="tenstorrent")
+    size = re.search(r"\(([\d,]+) B\)", refusal.help)
+    assert size is not None
+    used = re.search(r"used ([\d,]+) B", kernel.explain())
+    assert used is not None
+    assert used[1] == size[1]
 
 
 def test_one_stage_more_than_the_help_suggests_does_not_fit() -> None:

@@ -105,6 +105,61 @@ def test_threads_keep_their_own() -> None:
 
 
 @T.prim_func
+def for_large_sizes(
+    A: T.Tensor((N, M), "float32"), B: T.Tensor((N, M), "float32"), C: T.Tensor((N, M), "float32"), n: T.int32
+):
+    """The same condition for all blocks of the grid, with barriers in both arms, and a block kept across them."""
+    with T.Kernel(N, threads=64) as bx:
+        x = T.alloc_fragment((M,), "float32")
+        y = T.alloc_fragment((M,), "float32")
+        T.copy(A[bx, 0:M], x)
+        if n > 4:
+            T.copy(x, B[bx, 0:M])
+            T.sync_grid()
+            T.copy(B[(bx + 1) % N, 0:M], y)
+            for i in T.Parallel(M):
+                x[i] = x[i] + y[i]
+        else:
+            for i in T.Parallel(M):
+                x[i] = x[i] * 3.0
+            T.copy(x, B[bx, 0:M])
+            T.sync_grid()
+            T.copy(B[(bx + 2) % N, 0:M], x)
+        for i in T.Parallel(M):
+            x[i] = x[i] * 2.0
+        T.copy(x, C[bx, 0:M])
+
+
+@pytest.mark.parametrize("n", [3, 5])
+def test_under_a_condition_that_all_blocks_share(n: int) -> None:
+    a, b, c = torch.randint(-9, 9, (N, M)).float(), torch.zeros(N, M), torch.zeros(N, M)
+    tilelang.compile(for_large_sizes, target="tenstorrent -numerics=exact")(a, b, c, n)
+    assert torch.equal(c, 2 * (a + a.roll(-1, 0)) if n > 4 else 6 * a.roll(-2, 0))
+
+
+@T.prim_func
+def in_some_rounds(A: T.Tensor((2, N), "int32"), C: T.Tensor((N,), "int32")):
+    """A loop is written out, so its number decides the condition."""
+    with T.Kernel(N, threads=1) as bx:
+        total = T.alloc_var("int32")
+        total = 0
+        for r in T.serial(4):
+            total = total + A[r // 2, (bx + r) % N]
+            if r == 1:
+                A[1, bx] = total
+                T.sync_grid()
+        C[bx] = total
+
+
+def test_in_a_round_of_a_loop() -> None:
+    start = torch.randint(0, 9, (N,), dtype=torch.int32)
+    a, c = torch.stack([start, torch.zeros_like(start)]), torch.zeros(N, dtype=torch.int32)
+    run(in_some_rounds, a, c)
+    first = start + start.roll(-1)
+    assert torch.equal(c, first + first.roll(-2) + first.roll(-3))
+
+
+@T.prim_func
 def under_a_condition(A: T.Tensor((N, M), "int32")):
     with T.Kernel(N, threads=M) as bx:
         if bx < 2:

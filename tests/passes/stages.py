@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from tilelang_tt.diagnostics import TenstorrentError
-from tilelang_tt.frontend.lift import lift
+from tilelang_tt.frontend.lift_function import lift_function
 from tilelang_tt.ir.interpret import Array, interpret
 from tilelang_tt.ir.kernel import KernelSet
 from tilelang_tt.ir.text_kernel import kernel_text
@@ -28,7 +28,7 @@ KernelPass = Callable[[KernelSet], KernelSet]
 
 def raised(func: Any, options: Options | None = None) -> TileProgram:
     """A lifted function, as operations on blocks of tiles."""
-    program = lift(func, options or Options())
+    program = lift_function(func, options or Options(), {}, {})
     for step in RAISING_PASSES:
         program = step(program)
     return program
@@ -36,7 +36,7 @@ def raised(func: Any, options: Options | None = None) -> TileProgram:
 
 def before(tile_pass: TilePass, func: Any, options: Options | None = None) -> TileProgram:
     """The program as `tile_pass` gets it."""
-    program = lift(func, options or Options())
+    program = lift_function(func, options or Options(), {}, {})
     for step in takewhile(lambda step: step.run is not tile_pass, TILE_PASSES):
         program = step(program)
     return program

@@ -1,14 +1,17 @@
 """fit_l1 and room: what launches need of L1, and the ways that are tried where that is too much."""
 
+import re
 from typing import Any
 
 import pytest
 import tilelang.language as T
+from benchmarks.tile_kernels import example
 
 from tilelang_tt.compiled import Decision
+from tilelang_tt.diagnostics import ResourceError
 from tilelang_tt.ir.room import room
 from tilelang_tt.options import Options
-from tilelang_tt.pipeline import compile_function, run_passes
+from tilelang_tt.pipeline import compile_function, print_files, run_passes
 
 from .kernels import CASES, Case, gemm
 from .stages import refusal
@@ -55,12 +58,45 @@ def test_ways_are_tried_in_order_and_nothing_remains_of_those_that_do_not_fit() 
     assert tried(program.decisions) == [
         "as written it needs 4,208,640 B of L1 per core; Wormhole has 1,393,280 B",
         "in parts of 8 tile columns it needs 2,144,256 B of L1 per core; Wormhole has 1,393,280 B",
-        "in parts of 2 tile columns it needs 2,119,680 B of L1 per core; Wormhole has 1,393,280 B",
+        "in parts of 2 tile columns it needs more than 2,097,152 B of L1 per core; Wormhole has 1,393,280 B",
         "in parts of 8 tile columns, computed again for each use, it needs 1,161,216 B of L1 per core; that fits",
     ]
     splits = [decision.text for decision in program.decisions if decision.stage == "split_blocks"]
     assert set(splits) == {"comes in 64 parts of (32, 256): as a whole it does not fit L1"}
     assert room(program, kernels.launch).fits(program.options.chip)
+
+
+@pytest.mark.parametrize("name", ["layer_norm", "rms_norm", "softmax"])
+@pytest.mark.parametrize(("columns", "dtype"), [(8192, "float32"), (12288, "float32"), (16384, "bfloat16")])
+@pytest.mark.parametrize("rows", [32, 64])
+def test_ways_that_are_not_tried_would_not_fit(
+    name: str, columns: int, dtype: str, rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    func = getattr(example(name), name).get_tir(64, columns, rows, dtype)
+    files, quick = outcome(func)
+    monkeypatch.setattr("tilelang_tt.passes.fit_l1.fit_l1.bytes_left_whole", lambda *_: 0)
+    same_files, slow = outcome(func)
+    assert files == same_files
+    for said, needed in zip(quick, slow, strict=True):
+        if " more than " in said:
+            assert number_in(said) <= number_in(needed)
+            assert said.replace(f"more than {number_in(said):,}", f"{number_in(needed):,}") == needed
+        else:
+            assert said == needed
+
+
+def outcome(func: Any) -> tuple[dict[str, str], list[str]]:
+    """The generated files, or the refusal, and what was tried."""
+    try:
+        program, sets = run_passes(func, Options(scalar_code=False), lambda *_: None)
+    except ResourceError as refused:
+        return {"refusal": str(refused)}, []
+    return print_files(program, sets), tried(program.decisions)
+
+
+def number_in(text: str) -> int:
+    """How many bytes a decision says that a way needs."""
+    return int(re.findall(r"([0-9,]+) B of L1", text)[0].replace(",", ""))
 
 
 def two_launches(n: int) -> Any:

@@ -236,16 +236,11 @@ def test_gpu_hints_are_ignored_and_said_so() -> None:
     def main(A: T.Tensor((64, 64), "float32"), B: T.Tensor((64, 64), "float32")):
         with T.Kernel(1, threads=128):
             X = T.alloc_shared((64, 64), "float32")
-            T.use_swizzle(4)
             T.copy(A, X)
             T.sync_threads()
             T.copy(X, B)
 
     assert [(decision.subject, decision.text) for decision in lift(main, Options()).decisions] == [
-        (
-            "threadblock_swizzle_pattern",
-            "T.use_swizzle ignored: units are dealt to cores in row-major runs",
-        ),
         ("tirx.tvm_storage_sync", "T.sync_threads ignored: a block runs as one sequential program"),
     ]
 

@@ -216,3 +216,33 @@ test_lower_cb_intrinsics.py: error[TT127]: 'X' is used here, but filled on some 
     Y[i, j] = X[i, j] * 2.0
   help: fill it with T.copy, T.clear or T.fill on every path to this line"""
     )
+
+
+def test_who_overwrites_a_block_publishes_it_again() -> None:
+    """Where the condition does not hold the block stays as it is: nothing is pushed that was not packed."""
+
+    @T.prim_func
+    def main(A: T.Tensor((32, 32), "float32"), C: T.Tensor((128, 32), "float32")):
+        with T.Kernel(4, threads=128) as bx:
+            a = T.alloc_shared((32, 32), "float32")
+            c = T.alloc_fragment((32, 32), "float32")
+            d = T.alloc_fragment((32, 32), "float32")
+            T.copy(A, a)
+            T.gemm(a, a, c, clear_accum=True)
+            T.gemm(c, a, d, clear_accum=True)
+            for r in T.serial(2):
+                if bx + r >= 3:
+                    T.fill(c, 1.0)
+            T.gemm(a, c, d)
+            T.copy(d, C[bx * 32, 0])
+
+    text = _compute(main)
+    loop = text[text.index("  for r in") : text.index("  Gemm d += a @ c")]
+    assert "  for r in 0 .. 2\n    if 3 <= bx + r\n" in loop
+    assert [line.strip() for line in loop.splitlines()[2:] if "Fill" not in line][:6] == [
+        "wait c 1",
+        "pop c 1",
+        "reserve c 1",
+        "push c 1",
+        "wait c 1",
+    ]

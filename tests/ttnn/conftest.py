@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import pytest
-from fake_ttnn import FakeTtnn
+from fake_ttnn import FAKE, FakeTtnn
 
 from tilelang_tt.runtime import ttnn_process
 
@@ -28,3 +31,26 @@ def fake(
     yield stand_in
     if stand_in.changed:
         ttnn_process.close()
+
+
+@pytest.fixture
+def ttnn(fake: FakeTtnn, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
+    """The stand-in in this process, as in a user's who opened the device."""
+    monkeypatch.syspath_prepend(str(FAKE))
+    before = {name: sys.modules.pop(name, None) for name in ("ttnn", "fake_tensors", "fake_run")}
+    import ttnn
+
+    ttnn.calls = sys.modules.setdefault("fake_tensors", __import__("fake_tensors")).CALLS
+    ttnn.calls.clear()
+    yield ttnn
+    for name, module in before.items():
+        sys.modules.pop(name, None)
+        if module is not None:
+            sys.modules[name] = module
+
+
+@pytest.fixture
+def device(ttnn: Any) -> Iterator[Any]:
+    opened = ttnn.open_device(device_id=0)
+    yield opened
+    ttnn.close_device(opened)

@@ -6,11 +6,9 @@ import pytest
 import tilelang.language as T
 import torch
 from fake_ttnn import FakeTtnn
-from test_tensors_on_fake import compiled, device, place, ttnn
+from test_tensors_on_fake import compiled, place
 
 from tilelang_tt.diagnostics import DeviceError
-
-__all__ = ["device", "ttnn"]  # fixtures
 
 
 def table() -> Any:

@@ -82,4 +82,5 @@ def test_scalars_and_sizes_become_words() -> None:
     request = resolve(plan, {"reader.cpp": "text"}, {"m": 33}, {"scale": 1.5, "shift": -1})
     (found,) = request["launches"]
     assert found["kernels"][0]["runtime_args"] == [0x3FC00000, 0xFFFFFFFF, 2, {"work": "start"}]
-    assert found["work"] == [{"start": 0, "count": 17}, {"start": 17, "count": 16}]
+    shares = [(share["core"], share["start"], share["count"]) for share in found["work"]]
+    assert shares == [((0, 0), 0, 17), ((1, 0), 17, 16)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,6 @@ from tilelang_tt.runtime.plan import (
     TensorPlan,
     WindowPlan,
     evaluate,
-    work_of_core,
 )
 from tilelang_tt.runtime.toolchain import find_toolchain
 
@@ -229,19 +228,21 @@ def expected_kernels(plan: Plan, program: int, launch: LaunchPlan) -> list[dict[
 
 
 def expected_runtime_args(program: int, launch: LaunchPlan, addresses: Mapping[str, int]) -> list[dict[str, Any]]:
-    units = evaluate(launch.units, SIZES)
     calls = []
-    for core in range(launch.cores):
-        x, y = core % launch.grid[0], core // launch.grid[0]
-        share = dict(zip(("start", "count"), work_of_core(units, launch.cores, core), strict=True))
+    shares = launch.shares(SIZES)
+    longest = max(len(share.units) for share in shares)
+    for share in shares:
+        x, y = share.core
         for number, kernel in enumerate(launch.kernels):
-            values = [runtime_value(arg, addresses, share) for arg in kernel.runtime_args]
+            words = asdict(share) | {"units": [*share.units, *[0] * (longest - len(share.units))]}
+            found = [runtime_value(arg, addresses, words) for arg in kernel.runtime_args]
+            values = [word for one in found for word in (one if isinstance(one, list) else [one])]
             if values:
                 calls.append({"program": program, "kernel": number, "cores": [x, y, x, y], "args": values})
     return calls
 
 
-def runtime_value(arg: RuntimeArg, addresses: Mapping[str, int], share: Mapping[str, int]) -> int:
+def runtime_value(arg: RuntimeArg, addresses: Mapping[str, int], share: Mapping[str, Any]) -> Any:
     if arg.address is not None:
         return addresses[arg.address]
     if arg.work is not None:
@@ -255,4 +256,4 @@ def runtime_value(arg: RuntimeArg, addresses: Mapping[str, int], share: Mapping[
 
 
 def corners(launch: LaunchPlan) -> list[int]:
-    return [0, 0, launch.grid[0] - 1, launch.grid[1] - 1]
+    return [at for one in launch.ranges for at in (*one.origin, one.end[0] - 1, one.end[1] - 1)]

@@ -12,7 +12,7 @@ from tilelang_tt.ir.buffers import Tensor
 from tilelang_tt.ir.code import Check, Code, used_tensors
 from tilelang_tt.ir.fields import walk
 from tilelang_tt.ir.kernel import Arg, ArgKind, Kernel, KernelSet
-from tilelang_tt.ir.layout import Role, Window
+from tilelang_tt.ir.layout import DeviceMemory, Placement, Role, Window
 from tilelang_tt.ir.movement import ReadRow, ReadTable, ReadTile, WriteRow, WriteTile
 from tilelang_tt.ir.scalar import Expr
 from tilelang_tt.ir.tensors_of_code import elements
@@ -29,11 +29,13 @@ from tilelang_tt.runtime.plan import (
     Param,
     Plan,
     RuntimeArg,
+    ShardPlan,
     Size,
     SourceLine,
     TensorPlan,
     WindowPlan,
 )
+from tilelang_tt.schedule import Word
 
 
 def build_plan(
@@ -64,14 +66,15 @@ def build_plan(
 
 
 def _assertions(kernels: KernelSet) -> list[AssertionPlan]:
-    """Those of a launch, in the order in which they are numbered."""
+    """Those of a launch, in the order in which each piece of scalar code numbers them."""
     codes = (stmt for kernel in kernels.kernels for stmt in walk(kernel.body) if isinstance(stmt, Code))
     found: list[AssertionPlan] = []
-    for stmt in (stmt for code in codes for stmt in walk(code.body)):
-        if isinstance(stmt, Check) and stmt.record is not None:
-            location = stmt.location or Location("", 0)
-            dtypes, number = tuple(value.dtype for value in stmt.values), len(found) + 1
-            tensor = stmt.record.source.name
+    for code in codes:
+        checks = [stmt for stmt in walk(code.body) if isinstance(stmt, Check)]
+        for number, stmt in enumerate(checks, 1):
+            assert stmt.record is not None
+            location, tensor = stmt.location or Location("", 0), stmt.record.source.name
+            dtypes = tuple(value.dtype for value in stmt.values)
             found.append(AssertionPlan(tensor, number, stmt.text, dtypes, location.file, location.line))
     return found
 
@@ -85,6 +88,8 @@ def size(expr: Expr) -> Size:
 def _accesses(sets: tuple[KernelSet, ...], tensor: Tensor) -> set[Literal["read", "write"]]:
     found: set[Literal["read", "write"]] = set()
     for kernels in sets:
+        in_place = (cb for cb in kernels.all_cbs if cb.shard is tensor)
+        found.update("write" if cb.producer is Role.COMPUTE else "read" for cb in in_place)
         for kernel in kernels.kernels:
             for stmt in walk(kernel.body):
                 if isinstance(stmt, ReadTile | ReadRow) and stmt.tensor is tensor:
@@ -143,7 +148,16 @@ def _tensor(program: TileProgram, tensor: Tensor, written: bool) -> TensorPlan:
         col_window=_window(layout.col_window),
         fold=tuple(FoldPlan(fold.axis, fold.width) for fold in tensor.folds) or None,
         view=tensor in program.views and not written,
+        memory="l1" if layout.placement and layout.placement.memory is DeviceMemory.L1 else "dram",
+        shards=_shards(layout.placement),
     )
+
+
+def _shards(placement: Placement | None) -> ShardPlan | None:
+    if placement is None or not placement.is_sharded:
+        return None
+    (count, rows, cols), (deep, high, wide) = (tuple(map(size, sides)) for sides in (placement.pages, placement.shard))
+    return ShardPlan((count, rows, cols), (deep, high, wide), placement.cores)
 
 
 def _window(window: Window | None) -> WindowPlan | None:
@@ -155,11 +169,12 @@ def _launch(
 ) -> LaunchPlan:
     work, options = kernels.launch.work, kernels.program.options
     assert work is not None
+    schedule, blocks = work.schedule, [extent for _, extent in kernels.launch.blocks]
     return LaunchPlan(
         name=kernels.launch.name,
         grid=work.grid,
         units=size(work.units),
-        policy="contiguous",
+        policy=schedule.policy,
         kernels=tuple(_kernel(kernel, sources[index, kernel.role]) for kernel in kernels.kernels),
         cbs=tuple(
             CbPlan(
@@ -172,6 +187,7 @@ def _launch(
                 cb.consumer.value,
                 cb.unpack_to_dest,
                 cb.shares,
+                None if cb.shard is None else cb.shard.name,
             )
             for cb in sorted(kernels.all_cbs, key=lambda cb: cb.id)
         ),
@@ -180,6 +196,13 @@ def _launch(
             fp32_dest_acc_en=options.fp32_acc,
         ),
         source_map=source_map,
+        blocks=(size(scalar.product(blocks[:1])), size(scalar.product(blocks[1:]))),
+        order=schedule.order,
+        panel=schedule.panel,
+        core_ranges=schedule.ranges,
+        core_order=schedule.core_order,
+        pieces=schedule.pieces,
+        unit_lists=schedule.lists,
     )
 
 
@@ -202,4 +225,15 @@ def _runtime_arg(arg: Arg) -> RuntimeArg:
         return RuntimeArg(arg.name, size=size(arg.size))
     if arg.kind is ArgKind.SCALAR:
         return RuntimeArg(arg.name, scalar=arg.name)
-    return RuntimeArg(arg.name, work="start" if arg.kind is ArgKind.START else "count")
+    return RuntimeArg(arg.name, work=_WORDS[arg.kind])
+
+
+_WORDS: dict[ArgKind, Word | Literal["units"]] = {
+    ArgKind.START: "start",
+    ArgKind.COUNT: "count",
+    ArgKind.FIRST_COLUMN: "first_column",
+    ArgKind.COLUMNS: "columns",
+    ArgKind.FIRST_ROW: "first_row",
+    ArgKind.ROWS: "rows",
+    ArgKind.UNITS: "units",
+}

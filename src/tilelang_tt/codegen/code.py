@@ -8,7 +8,7 @@ from pathlib import PurePath
 
 from tilelang_tt.codegen.code_support import needed
 from tilelang_tt.codegen.code_tensors import TensorPrinter
-from tilelang_tt.codegen.code_values import ValuePrinter, flat_index, is_half, value_type, word_type
+from tilelang_tt.codegen.code_values import ValuePrinter, flat_index, is_packed, value_type, word_type
 from tilelang_tt.codegen.cpp import Printer, in_comment
 from tilelang_tt.formats import is_float
 from tilelang_tt.ir import scalar
@@ -38,8 +38,10 @@ from tilelang_tt.ir.layout import TensorLayout
 
 
 class CodePrinter:
-    def __init__(self, printer: Printer, code: Code, tensors: Mapping[Tensor, TensorLayout]) -> None:
-        self.printer, self.code = printer, code
+    def __init__(
+        self, printer: Printer, code: Code, tensors: Mapping[Tensor, TensorLayout], *, among_tiles: bool = False
+    ) -> None:
+        self.printer, self.code, self.among_tiles = printer, code, among_tiles
         self.names: dict[Buffer, str] = {}
         self.prints = False  # whether it has T.print
         self.checks: list[object] = [stmt for stmt in walk(code.body) if isinstance(stmt, Check)]
@@ -99,7 +101,11 @@ class CodePrinter:
         if is_variable(self.code, source):
             return self.names[source]
         name, number = self.names[source], self.number(place)
-        word = self.values.call("half_of", name, number) if is_half(source.dtype) else f"{name}[{number}]"
+        word = (
+            self.values.packed("packed_at", source.dtype, name, number)
+            if is_packed(source.dtype)
+            else f"{name}[{number}]"
+        )
         return self.values.from_word(word, source.dtype)
 
     def store(self, place: Place, value: Value) -> None:
@@ -108,8 +114,10 @@ class CodePrinter:
             self.tensors.store(place, value)
         elif is_variable(self.code, source):
             line(f"{self.names[source]} = {self.values.text(value)};")
-        elif is_half(source.dtype):
-            put = self.values.call("put_half", self.names[source], self.number(place), self.values.word(value))
+        elif is_packed(source.dtype):
+            put = self.values.packed(
+                "put_packed", source.dtype, self.names[source], self.number(place), self.values.word(value)
+            )
             line(f"{put};")
         else:
             line(f"{self.names[source]}[{self.number(place)}] = {self.values.word(value)};")
@@ -123,11 +131,19 @@ class CodePrinter:
             self.statement(stmt)
 
     def unit(self, code: Code) -> None:
-        """What is done for one block of the grid."""
-        if not _returns(code.body):
-            self.body(code.body)
-            return
-        self.round(code.body)
+        """What is done for one block of the grid. Among tiles an assertion ends it, and nothing else."""
+        if self.among_tiles and self.checks:
+            with self.printer.block("[&]"):
+                self.rounds(code.body)
+            self.printer.lines[-1] += "();"
+        else:
+            self.rounds(code.body)
+
+    def rounds(self, body: tuple[CodeStmt, ...]) -> None:
+        if _returns(body):
+            self.round(body)
+        else:
+            self.body(body)
 
     def round(self, body: tuple[CodeStmt, ...]) -> None:
         """What may end before its end."""
@@ -171,13 +187,20 @@ class CodePrinter:
         test, note = self.values.text(Op("not", (stmt.condition,), "bool")), in_comment(stmt.text)
         with self.printer.block(f"if ({test})"):
             self.printer.lines[-1] += f"  // {note}" if note else ""
-            number = Constant(1 + self.checks.index(stmt), "int64")
-            for at, value in reversed([*enumerate((number, *stmt.values))]):
-                self.store(_word(stmt.record, at), _in_64_bits(value))
-            self.printer.line("noc_async_write_barrier();")
+            if self.among_tiles:  # other rounds follow: what the first one told is kept
+                with self.printer.block(f"if ({self.load(stmt.record)} == 0)"):
+                    self.tell(stmt, stmt.record)
+            else:
+                self.tell(stmt, stmt.record)
             if self.returns:
                 self.printer.line("stopped = true;")
             self.printer.line("return;")
+
+    def tell(self, stmt: Check, record: Place) -> None:
+        number = Constant(1 + self.checks.index(stmt), "int64")
+        for at, value in reversed([*enumerate((number, *stmt.values))]):
+            self.store(_word(record, at), _in_64_bits(value))
+        self.printer.line("noc_async_write_barrier();")
 
     def show(self, stmt: Show) -> None:
         """T.print, through the SDK's own way to print: the user's line, the text, the values."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 from tilelang_tt.codegen.code import CodePrinter, support
 from tilelang_tt.codegen.code_rounding import ROUNDINGS
 from tilelang_tt.codegen.code_support import ALIASES, SUPPORT
-from tilelang_tt.codegen.cpp import Printer, in_comment
+from tilelang_tt.codegen.cpp import ARG_COMMENT, Z_ORDER, Printer, in_comment, orders_by_z
 from tilelang_tt.ir.buffers import Tensor
 from tilelang_tt.ir.cb import CbCall
 from tilelang_tt.ir.code import Code
@@ -55,6 +55,8 @@ class _CodeKernel(Printer):
         self.line()
         self.line(SUPPORT_HERE)
         self.line()
+        if orders_by_z(self.kernel):
+            self.lines += [*Z_ORDER.split("\n"), ""]
         with self.block("void kernel_main()"):
             self.arguments()
             self.body(self.kernel.body)
@@ -65,6 +67,8 @@ class _CodeKernel(Printer):
             if arg.tensor is not None:
                 name = self.addresses[arg.tensor] = self.identifier(arg.name)
                 self.line(f"const uint32_t {name} = get_arg_val<uint32_t>({number});")
+            elif arg.kind is ArgKind.UNITS and arg.var is not None:
+                self.line(f"constexpr int32_t {self.declare(arg.var)} = {number};  // {ARG_COMMENT[arg.kind]}")
             elif arg.kind is ArgKind.SCALAR and arg.var is not None and str(arg.var.dtype).startswith(("float", "bf")):
                 bits = self.code.values.call("bits_as", f"get_arg_val<uint32_t>({number})", of="<float>")
                 self.line(f"const float {self.declare(arg.var)} = {bits};")
@@ -92,7 +96,8 @@ class _CodeKernel(Printer):
             elif isinstance(stmt, For):
                 start, stop = self.expr(stmt.start), self.expr(stmt.stop)
                 var = self.declare(stmt.var)
-                with self.block(f"for (int32_t {var} = {start}; {var} < {stop}; ++{var})"):
+                step = f"++{var}" if stmt.step == 1 else f"{var} += {stmt.step}"
+                with self.block(f"for (int32_t {var} = {start}; {var} < {stop}; {step})"):
                     self.body(stmt.body)
             elif isinstance(stmt, Let):
                 value = self.expr(stmt.value)

@@ -88,27 +88,33 @@ inline uint32_t in_tiles(uint32_t matrix, uint32_t row, uint32_t col, uint32_t r
     return tile * 1024 + row % 32 / 16 * 512 + col % 32 / 16 * 256 + row % 16 * 16 + col % 16;
 }"""
 
-_HALVES = """\
-// Elements of 4 bits, two to a byte, of a block in L1.
-inline uint8_t half_of(const tt_l1_ptr uint8_t* block, uint32_t index) {
-    return block[index / 2] >> index % 2 * 4 & 15;
+_PACKED = """\
+// Elements of 4 or 2 bits, several to a byte, the lowest bits first, of a block in L1.
+template <uint32_t bits>
+inline uint8_t packed_at(const tt_l1_ptr uint8_t* block, uint32_t index) {
+    constexpr uint32_t in_byte = 8 / bits;
+    return block[index / in_byte] >> index % in_byte * bits & ((1 << bits) - 1);
 }
-inline void put_half(tt_l1_ptr uint8_t* block, uint32_t index, uint8_t bits) {
-    const uint32_t shift = index % 2 * 4;
-    block[index / 2] = (block[index / 2] & ~(15 << shift)) | bits << shift;
+template <uint32_t bits>
+inline void put_packed(tt_l1_ptr uint8_t* block, uint32_t index, uint8_t element) {
+    constexpr uint32_t in_byte = 8 / bits;
+    const uint32_t shift = index % in_byte * bits;
+    block[index / in_byte] = (block[index / in_byte] & ~(((1 << bits) - 1) << shift)) | element << shift;
 }"""
 
-_TENSOR_HALVES = """\
-// Elements of 4 bits, two to a byte, of a tensor.
-template <typename Tensor>
-inline uint8_t half_in(Tensor& tensor, uint32_t index) {
-    return tensor.template get<uint8_t>(index / 2) >> index % 2 * 4 & 15;
+_TENSOR_PACKED = """\
+// Elements of 4 or 2 bits, several to a byte, the lowest bits first, of a tensor.
+template <uint32_t bits, typename Tensor>
+inline uint8_t packed_in(Tensor& tensor, uint32_t index) {
+    constexpr uint32_t in_byte = 8 / bits;
+    return tensor.template get<uint8_t>(index / in_byte) >> index % in_byte * bits & ((1 << bits) - 1);
 }
-template <typename Tensor>
-inline void put_half_in(Tensor& tensor, uint32_t index, uint8_t bits) {
-    const uint32_t shift = index % 2 * 4;
-    const uint8_t other = tensor.template get<uint8_t>(index / 2) & ~(15 << shift);
-    tensor.template put<uint8_t>(index / 2, other | bits << shift);
+template <uint32_t bits, typename Tensor>
+inline void put_packed_in(Tensor& tensor, uint32_t index, uint8_t element) {
+    constexpr uint32_t in_byte = 8 / bits;
+    const uint32_t shift = index % in_byte * bits;
+    const uint8_t others = tensor.template get<uint8_t>(index / in_byte) & ~(((1 << bits) - 1) << shift);
+    tensor.template put<uint8_t>(index / in_byte, others | element << shift);
 }"""
 
 _BITS_AS = """\
@@ -262,8 +268,8 @@ def _shaped(exponent: int, fraction: int, bias: int, infinite: bool, large: bool
 # Name -> (text, what it needs). In this order they are printed.
 SUPPORT: dict[str, tuple[str, tuple[str, ...]]] = {
     "Elements": (_TENSOR, ()),
-    "half_of": (_HALVES, ()),
-    "half_in": (_TENSOR_HALVES, ()),
+    "packed_at": (_PACKED, ()),
+    "packed_in": (_TENSOR_PACKED, ()),
     "bits_as": (_BITS_AS, ()),
     "narrowed": (_NARROWED, ("bits_as",)),
     "widened": (_WIDENED, ("bits_as",)),
@@ -297,6 +303,7 @@ SUPPORT: dict[str, tuple[str, tuple[str, ...]]] = {
         ("to_float8_e8m0fnu", "from_float8_e8m0fnu"),
     ),
     "as_int4": ("inline int8_t as_int4(int32_t number) { return int8_t(number << 4) >> 4; }", ()),
+    "as_int2": ("inline int8_t as_int2(int32_t number) { return int8_t(number << 6) >> 6; }", ()),
     "cut": (_CUT, ()),
     "floor_div": (_FLOOR, ()),
     "trunc_div": (_TRUNCATED, ()),
@@ -308,8 +315,8 @@ SUPPORT: dict[str, tuple[str, tuple[str, ...]]] = {
     **ROUNDED,
 }
 ALIASES = {
-    "put_half": "half_of",
-    "put_half_in": "half_in",
+    "put_packed": "packed_at",
+    "put_packed_in": "packed_in",
     "smaller": "larger",
     "floor_mod": "floor_div",
     "trunc_mod": "trunc_div",

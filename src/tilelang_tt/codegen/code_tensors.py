@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from tilelang_tt.arch import FACE, TILE
-from tilelang_tt.codegen.code_values import SMALL_FLOATS, ValuePrinter, flat_index, is_half, value_type, word_type
+from tilelang_tt.codegen.code_values import SMALL_FLOATS, ValuePrinter, flat_index, is_packed, value_type, word_type
 from tilelang_tt.codegen.cpp import Printer
 from tilelang_tt.formats import INTEGER_FORMATS, is_float
 from tilelang_tt.ir import scalar
@@ -99,8 +99,8 @@ class TensorPrinter:
         dtype = place.dtype
         if not layout.flat:
             text = self.from_tile(name, number, dtype, layout.format)
-        elif is_half(dtype):
-            text = self.values.from_word(self.values.call("half_in", name, number), dtype)
+        elif is_packed(dtype):
+            text = self.values.from_word(self.values.packed("packed_in", dtype, name, number), dtype)
         else:
             text = self.values.from_word(f"{name}.get<{word_type(dtype)}>({number})", dtype)
         return f"{self.inside(place)} ? {text} : 0" if place.unsure else text
@@ -108,8 +108,8 @@ class TensorPrinter:
     def store(self, place: Place, value: Value) -> None:
         layout, name, number = self.found(place)
         dtype, word = place.dtype, self.values.word
-        if layout.flat and is_half(dtype):
-            put = self.values.call("put_half_in", name, number, word(value))
+        if layout.flat and is_packed(dtype):
+            put = self.values.packed("put_packed_in", dtype, name, number, word(value))
         elif layout.flat or layout.format in INTEGER_FORMATS:
             put = f"{name}.put<{word_type(dtype)}>({number}, {word(value)})"
         else:

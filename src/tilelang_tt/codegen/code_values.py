@@ -15,7 +15,7 @@ from tilelang_tt.codegen.code_rounding import ROUNDINGS
 from tilelang_tt.diagnostics import UnsupportedError
 from tilelang_tt.formats import element_bits, is_float
 from tilelang_tt.ir.code import Constant, Name, Op, Place, Value
-from tilelang_tt.ir.interpret_numbers import as_type
+from tilelang_tt.ir.interpret_numbers import as_type, limits
 from tilelang_tt.ir.scalar import Var
 
 SMALL_FLOATS = {
@@ -26,7 +26,8 @@ SMALL_FLOATS = {
     **{kind: kind for kind in ("float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz", "float8_e8m0fnu")},
     "float4_e2m1fn": "float4_e2m1fn",
 }
-HALVES = {"int4": "int8_t", "uint4": "uint8_t"}  # integers of 4 bits, and what they are computed in
+# Integers below a byte, and what they are computed in.
+SMALL_INTEGERS = {"int4": "int8_t", "uint4": "uint8_t", "int2": "int8_t", "uint2": "uint8_t"}
 _WORDS = {
     "bool": "uint8_t",
     "float32": "float",
@@ -78,19 +79,19 @@ def value_type(dtype: str) -> str:
     """The C++ type that a value is computed in."""
     if is_float(dtype):
         return "double" if dtype == "float64" else "float"
-    return "bool" if dtype == "bool" else HALVES.get(dtype, f"{dtype}_t")
+    return "bool" if dtype == "bool" else SMALL_INTEGERS.get(dtype, f"{dtype}_t")
 
 
 def word_type(dtype: str) -> str:
     """The C++ type of an element in memory."""
     if dtype in _WORDS:
         return _WORDS[dtype]
-    return "uint8_t" if is_float(dtype) or dtype in HALVES else f"{dtype}_t"
+    return "uint8_t" if is_float(dtype) or dtype in SMALL_INTEGERS else f"{dtype}_t"
 
 
-def is_half(dtype: str) -> bool:
-    """Whether two elements lie in a byte."""
-    return element_bits(dtype) == 4
+def is_packed(dtype: str) -> bool:
+    """Whether several elements lie in a byte."""
+    return element_bits(dtype) < 8
 
 
 class ValuePrinter:
@@ -105,6 +106,10 @@ class ValuePrinter:
     def call(self, function: str, *args: str, of: str = "") -> str:
         self.used[function] = None
         return f"{function}{of}({', '.join(args)})"
+
+    def packed(self, function: str, dtype: str, *args: str) -> str:
+        """A call of a function on elements that lie several to a byte."""
+        return self.call(function, *args, of=f"<{element_bits(dtype)}>")
 
     def text(self, value: Value, outer: int = 0, *, index: bool = False) -> str:
         """`index`: arithmetic of places and loops, which does not wrap."""
@@ -143,7 +148,7 @@ class ValuePrinter:
         if is_float(kind):
             return self.rounded(self.float_function(op.op, args, kind), _ATOM, op.dtype, exact=op.op in _EXACT)
         text = self.whole_function(op, args)
-        return (self.in_half(text, op.dtype) if op.dtype in HALVES else text), _ATOM
+        return (self.low_bits(text, op.dtype) if op.dtype in SMALL_INTEGERS else text), _ATOM
 
     def interval(self, value: Value) -> Interval | None:
         """The numbers that an int32 may be, if it is computed from known ones without wrapping around."""
@@ -172,11 +177,11 @@ class ValuePrinter:
             return self.call(f"as_{SMALL_FLOATS[dtype]}", text), _ATOM
         if dtype in ("int8", "uint8", "int16", "uint16"):
             return f"{value_type(dtype)}({text})", _ATOM
-        return (self.in_half(text, dtype), _ATOM) if dtype in HALVES else (text, strength)
+        return (self.low_bits(text, dtype), _ATOM) if dtype in SMALL_INTEGERS else (text, strength)
 
-    def in_half(self, text: str, dtype: str) -> str:
-        """The lowest 4 bits of a whole number, as a number."""
-        return self.call("as_int4", text) if dtype == "int4" else f"uint8_t(({text}) & 15)"
+    def low_bits(self, text: str, dtype: str) -> str:
+        """The lowest bits of a whole number, as a number."""
+        return _low_bits(text, dtype) if dtype.startswith("u") else self.call(f"as_{dtype}", text)
 
     def float_function(self, op: str, args: list[str], dtype: str) -> str:
         if op in ("max", "min"):
@@ -221,16 +226,21 @@ class ValuePrinter:
                 return f"{kind}(({args[0]}) < 0 ? 0 - uint64_t({args[0]}) : {args[0]})"
             case "clz":
                 bits = element_bits(op.args[0].dtype)
-                return f"(({args[0]}) == 0 ? {bits} : __builtin_clzll(uint{bits}_t({args[0]})) - {64 - bits})"
+                return f"(({args[0]}) == 0 ? {bits} : __builtin_clzll({self.unsigned(op.args[0])}) - {64 - bits})"
             case "first_set":
                 return f"__builtin_ffs({args[0]})"
             case "popcount":
-                return f"__builtin_popcountll(uint{element_bits(op.args[0].dtype)}_t({args[0]}))"
+                return f"__builtin_popcountll({self.unsigned(op.args[0])})"
             case "isnan" | "isinf":
                 return "false"
             case "isfinite":
                 return "true"
         raise _no_form(op.op, op.args[0].dtype)
+
+    def unsigned(self, value: Value) -> str:
+        """The bits of an integer as a number."""
+        text, dtype = self.text(value), value.dtype
+        return _low_bits(text, dtype) if dtype in SMALL_INTEGERS else f"uint{element_bits(dtype)}_t({text})"
 
     # --- conversions ------------------------------------------------------------------------------
 
@@ -238,13 +248,13 @@ class ValuePrinter:
         source, text = value.dtype, self.text(value)
         if dtype == "bool":
             return f"({text} != 0)" if isinstance(value, Name | Place) else f"(({text}) != 0)"
-        if dtype in HALVES and is_float(source):
-            low, high = (-8, 7) if dtype == "int4" else (0, 15)
+        if dtype in SMALL_INTEGERS and is_float(source):
+            low, high = limits(dtype)
             kind = f"<{value_type(source)}>"
             most = self.call("smaller", text, f"{high}.0f", of=kind)
-            return self.call("cut", self.call("larger", most, f"{low}.0f", of=kind), of=f"<{HALVES[dtype]}>")
-        if dtype in HALVES:
-            return self.in_half(text, dtype)
+            return self.call("cut", self.call("larger", most, f"{low}.0f", of=kind), of=f"<{SMALL_INTEGERS[dtype]}>")
+        if dtype in SMALL_INTEGERS:
+            return self.low_bits(text, dtype)
         if is_float(source) and not is_float(dtype):
             return self.call("cut", text, of=f"<{value_type(dtype)}>")
         if dtype in SMALL_FLOATS and source not in (dtype,):
@@ -263,13 +273,17 @@ class ValuePrinter:
         """A value as it lies in memory."""
         if value.dtype in SMALL_FLOATS:
             return self.call(f"to_{SMALL_FLOATS[value.dtype]}", self.text(value))
-        return f"uint8_t(({self.text(value)}) & 15)" if value.dtype in HALVES else self.text(value)
+        return _low_bits(self.text(value), value.dtype) if value.dtype in SMALL_INTEGERS else self.text(value)
 
     def from_word(self, text: str, dtype: str) -> str:
         """What lies in memory as a value."""
-        if dtype in HALVES:
-            return self.in_half(text, dtype)
+        if dtype in SMALL_INTEGERS:
+            return self.low_bits(text, dtype)
         return self.call(f"from_{SMALL_FLOATS[dtype]}", text) if dtype in SMALL_FLOATS else text
+
+
+def _low_bits(text: str, dtype: str) -> str:
+    return f"uint8_t(({text}) & {(1 << element_bits(dtype)) - 1})"
 
 
 def _divides_plainly(op: Op) -> bool:

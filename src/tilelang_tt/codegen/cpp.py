@@ -38,9 +38,9 @@ _RESERVED = frozenset(
     true try typedef typeid typename union unsigned using virtual void volatile wchar_t while xor xor_eq
     int32_t uint32_t uint64_t std tt kernel_main zero_tile set_element constant_tile
     mask_tile row_chunk read_row read_first_row zero_row
-    write_row floor_div floor_mod ALWI FORCE_INLINE UNPACK MATH PACK TensorAccessor TensorAccessorArgs MEM_ZEROS_BASE
-    MEM_ZEROS_SIZE SrcOrder reduce_tile reduce_init reduce_uninit PoolType ReduceDim
-    DataFormat float_of
+    write_row floor_div floor_mod z_order
+    ALWI FORCE_INLINE UNPACK MATH PACK TensorAccessor TensorAccessorArgs MEM_ZEROS_BASE MEM_ZEROS_SIZE SrcOrder
+    reduce_tile reduce_init reduce_uninit PoolType ReduceDim DataFormat float_of
     cb_reserve_back cb_push_back cb_wait_front cb_pop_front get_write_ptr get_read_ptr get_tile_size get_arg_val
     get_noc_addr get_compile_time_arg_val noc_async_read noc_async_read_page noc_async_write_page noc_async_read_barrier
     noc_async_write_barrier noc_async_writes_flushed compute_kernel_hw_startup matmul_block matmul_block_init copy_tile
@@ -55,6 +55,31 @@ _FLOOR_DIVISION = """\
 // Division that rounds down, also below zero.
 inline int32_t floor_div(int32_t a, int32_t b) { return a / b - (a % b < 0 ? 1 : 0); }
 inline int32_t floor_mod(int32_t a, int32_t b) { return a - floor_div(a, b) * b; }"""
+
+
+Z_ORDER = """\
+// The number, row by row, of the block that comes at `unit` when columns x rows blocks are sorted by their Morton code
+// (the bits of column and row in turn). Squares are cut into quarters; what lies outside is not counted.
+inline uint32_t z_order(uint32_t unit, uint32_t columns, uint32_t rows) {
+    uint32_t column = 0, row = 0, side = 1;
+    while (side < columns || side < rows) side *= 2;
+    while (side > 1) {
+        side /= 2;
+        const uint32_t wide = columns - column < 2 * side ? columns - column : 2 * side;
+        const uint32_t left = wide < side ? wide : side;
+        uint32_t high = rows - row < side ? rows - row : side;
+        if (unit >= wide * high) {  // beyond the upper two quarters
+            unit -= wide * high;
+            row += side;
+            high = rows - row < side ? rows - row : side;
+        }
+        if (unit >= left * high) {  // beyond the left one
+            unit -= left * high;
+            column += side;
+        }
+    }
+    return row * columns + column;
+}"""
 
 
 FLOAT_OF = """\
@@ -126,6 +151,9 @@ class Printer:
         if any(scalar_text.divides_below_zero(e, self.signed) for stmt in walk(kernel.body) for e in expressions(stmt)):
             self.line()
             self.lines += _FLOOR_DIVISION.split("\n")
+        if orders_by_z(kernel):
+            self.line()
+            self.lines += Z_ORDER.split("\n")
         cast = [stmt for stmt in walk(kernel.body) if not _takes_whole(stmt)]
         if any(scalar.is_whole(number) for stmt in cast for number in marked(stmt, Mark.NUMBER)):
             self.line()
@@ -222,6 +250,7 @@ class Printer:
             self.cbs[cb] = self.identifier(f"cb_{cb.name}")
             blocks = f"{cb.depth} blocks of " if cb.depth > 1 else ""
             note = ", first rows only" if cb.first_row else ", several blocks of compute's own" if cb.pool else ""
+            note = note if cb.shard is None else f", in place: this core's shard of {cb.shard.name}"
             what = f"{blocks}{cb.shape[0]} x {cb.shape[1]} tiles, {cb.format}{note}"
             what = f"{cb.bytes} bytes for lines of tensors and blocks of scalar code" if cb.is_scratch else what
             what = f"no data: a word of the {cb.producer.value} for the {cb.consumer.value}" if cb.is_word else what
@@ -234,10 +263,13 @@ class Printer:
             name = self.declare(arg.var) if arg.var is not None else self.identifier(arg.name)
             if arg.tensor is not None:
                 self.addresses[arg.tensor] = name
-            comment = _ARG_COMMENT.get(arg.kind, "")
+            comment = ARG_COMMENT.get(arg.kind, "")
             if arg.size is not None and arg.size is not arg.var:
                 comment = scalar_text.to_python(arg.size)
             note = f"  // {comment}" if comment else ""
+            if arg.kind is ArgKind.UNITS:
+                self.line(f"constexpr uint32_t {name} = {index};{note}")
+                continue
             self.line(f"const uint32_t {name} = get_arg_val<uint32_t>({index});{note}")
         for var in dict.fromkeys(stmt.var for stmt in walk(kernel.body) if isinstance(stmt, Assign)):
             self.line(f"uint32_t {self.declare(var)} = 0;")
@@ -248,13 +280,22 @@ def in_comment(text: str) -> str:
     return text.partition("\n")[0].rstrip("\\ ")
 
 
+def orders_by_z(kernel: Kernel) -> bool:
+    return any("z_order" in scalar.calls(e) for stmt in walk(kernel.body) for e in expressions(stmt))
+
+
 def _takes_whole(stmt: KernelStmt) -> bool:
     return isinstance(stmt, Sfpu) and stmt.instruction.takes_whole
 
 
-_ARG_COMMENT = {
+ARG_COMMENT = {
     ArgKind.START: "first unit of work of this core",
     ArgKind.COUNT: "units of work of this core",
+    ArgKind.FIRST_COLUMN: "first column of this core's blocks",
+    ArgKind.COLUMNS: "columns of blocks of this core",
+    ArgKind.FIRST_ROW: "first row of this core's blocks",
+    ArgKind.ROWS: "rows of blocks of this core",
+    ArgKind.UNITS: "from this argument on: the blocks of this core, numbered row by row",
 }
 
 

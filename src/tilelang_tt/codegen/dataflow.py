@@ -183,10 +183,11 @@ class Dataflow(Printer):
     def main(self, kernel: Kernel, cbs: list[Cb]) -> None:
         with self.block("void kernel_main()"):
             self.runtime_args(kernel)
-            if kernel.args:
+            moved = [cb for cb in cbs if not cb.is_word and not cb.is_scratch and cb.shard is None]
+            if kernel.args and (kernel.tensors or moved):
                 self.line()
             self.accessors(kernel)
-            for cb in (cb for cb in cbs if not cb.is_word and not cb.is_scratch):
+            for cb in moved:
                 self.tile_bytes[cb] = self.identifier(f"{cb.name}_tile_bytes")
                 self.line(f"constexpr uint32_t {self.tile_bytes[cb]} = get_tile_size({self.cbs[cb]});")
             if kernel.body:
@@ -194,7 +195,9 @@ class Dataflow(Printer):
             self.body(kernel.body)
 
     def purpose(self, kernel: Kernel) -> str:
-        return _PURPOSE[kernel.role]
+        handed = [stmt.cb for stmt in walk(kernel.body) if isinstance(stmt, CbCall)]
+        in_place = bool(handed) and all(cb.shard is not None for cb in handed)
+        return "hands over shards that lie in L1" if in_place else _PURPOSE[kernel.role]
 
     def includes(self) -> None:
         """What a kernel needs beside the SDK's own header, and before it."""

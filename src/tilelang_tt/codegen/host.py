@@ -18,7 +18,7 @@ import math
 from collections.abc import Iterator
 
 from tilelang_tt.arch import ARCHS, TILE
-from tilelang_tt.codegen import host_assertions, host_tensor
+from tilelang_tt.codegen import host_assertions, host_schedule, host_tensor
 from tilelang_tt.codegen import host_support as support
 from tilelang_tt.codegen.host_expression import needs_floor
 from tilelang_tt.codegen.host_launch import workload_function
@@ -48,7 +48,9 @@ def host_program(plan: Plan) -> str:
         host_tensor.TENSOR,
         host_tensor.COMPARISON,
         support.LAUNCH,
+        *host_schedule.support(plan),
     ]
+    several = host_schedule.several_ranges(plan)
     if any(launch.semaphores for launch in plan.launches):
         parts.append(support.SEMAPHORE)
     if any(cb.shares is not None for launch in plan.launches for cb in launch.cbs):
@@ -59,10 +61,15 @@ def host_program(plan: Plan) -> str:
         parts.append(host_assertions.CHECK)
     parts.append(_tensors(plan, names))
     parts += [
-        workload_function(launch, function, names)
+        workload_function(launch, function, names, several=several)
         for launch, function in zip(plan.launches, names.launches, strict=True)
     ]
-    return "\n".join([*parts, _run(plan, names), support.MAIN])
+    text = "\n".join([*parts, _run(plan, names), support.MAIN])
+    return (
+        text.replace("const tt::tt_metal::CoreRange& cores", "const tt::tt_metal::CoreRangeSet& cores")
+        if several
+        else text
+    )
 
 
 def _sizes(plan: Plan) -> Iterator[Size]:
@@ -70,7 +77,7 @@ def _sizes(plan: Plan) -> Iterator[Size]:
     for tensor in plan.tensors:
         yield from (tensor.batch, tensor.row_tiles, tensor.col_tiles, *_extents(plan, tensor))
     for launch in plan.launches:
-        yield launch.units
+        yield from (launch.units, *(launch.blocks or ()))
         for kernel in launch.kernels:
             yield from (arg.size for arg in kernel.runtime_args if arg.size is not None)
 

@@ -9,6 +9,7 @@ C++    mm_workload: create_cb(program, cores, tt::CBIndex::c_0, ...); ...
 from __future__ import annotations
 
 from tilelang_tt.codegen.host_names import Names, one_line, string
+from tilelang_tt.codegen.host_schedule import cores_declared, cores_text, each_core
 from tilelang_tt.diagnostics import InternalError
 from tilelang_tt.runtime.plan import CompileArg, KernelPlan, LaunchPlan, RuntimeArg
 
@@ -17,10 +18,13 @@ _WORD_VALUES = 1 << 32
 _ALIGNED = 60  # columns; the comment of a longer argument stands where it ends
 
 
-def workload_function(launch: LaunchPlan, function: str, names: Names) -> str:
-    """The function named `function`, which returns the workload of `launch`."""
+def workload_function(launch: LaunchPlan, function: str, names: Names, *, several: bool = False) -> str:
+    """The function named `function`, which returns the workload of `launch`.
+
+    `several`: `cores` is a set of rectangles, as the functions that it is given to say.
+    """
     parts = [
-        _head(launch, function, names),
+        _head(launch, function, names, several=several),
         _circular_buffers(launch),
         _semaphores(launch),
         *(_kernel(launch, kernel, names) for kernel in launch.kernels),
@@ -34,17 +38,17 @@ def workload_function(launch: LaunchPlan, function: str, names: Names) -> str:
     return "\n".join(part for part in parts if part)
 
 
-def _head(launch: LaunchPlan, function: str, names: Names) -> str:
-    x, y = launch.grid
+def _head(launch: LaunchPlan, function: str, names: Names, *, several: bool) -> str:
     arguments = ["const distributed::MeshDevice& mesh_device", "const Tensors& tensors"]
     if names.has_arguments:
         arguments.append("const KernelArguments& args")
     return (
-        f"// '{one_line(launch.name)}': {one_line(str(launch.units))} units of work on {x}x{y} cores.\n"
-        f"distributed::MeshWorkload {function}(\n    " + ",\n    ".join(arguments) + ") {\n"
-        f"    constexpr uint32_t grid_x = {x}, grid_y = {y};\n"
-        "    const tt::tt_metal::CoreRange cores(CoreCoord{0, 0}, CoreCoord{grid_x - 1, grid_y - 1});\n"
-        "    Program program = CreateProgram();\n"
+        f"// '{one_line(launch.name)}': {one_line(str(launch.units))} units of work on {cores_text(launch)}.\n"
+        f"distributed::MeshWorkload {function}(\n    "
+        + ",\n    ".join(arguments)
+        + ") {\n"
+        + cores_declared(launch, several=several)
+        + "    Program program = CreateProgram();\n"
     )
 
 
@@ -130,31 +134,30 @@ def _runtime_args(launch: LaunchPlan, names: Names) -> str:
     if not kernels:
         return ""
     shares = any(arg.work for kernel in kernels for arg in kernel.runtime_args)
-    text = f"    const int64_t units = {names.size(launch.units)};\n" if shares else ""
-    text += (
-        "    for (uint32_t y = 0; y < grid_y; ++y) {\n"
-        "        for (uint32_t x = 0; x < grid_x; ++x) {\n"
-        "            const CoreCoord core{x, y};\n"
-    )
-    if shares:
-        text += "            const Share share = share_of_core(units, grid_x * grid_y, y * grid_x + x);\n"
-    return text + "".join(_set_runtime_args(kernel, names) for kernel in kernels) + "        }\n    }\n"
+    before, behind, indent = each_core(launch, names, shares=shares)
+    return before + "".join(_set_runtime_args(kernel, names, indent) for kernel in kernels) + behind
 
 
-def _set_runtime_args(kernel: KernelPlan, names: Names) -> str:
-    values = [_runtime_arg(arg, names) for arg in kernel.runtime_args]
-    separated = [f"{value}," for value in values[:-1]] + [f"{values[-1]}}});"]
+def _set_runtime_args(kernel: KernelPlan, names: Names, indent: str) -> str:
+    listed = kernel.runtime_args[-1].work == "units"  # so many words that they are put behind the others
+    args = kernel.runtime_args[:-1] if listed else kernel.runtime_args
+    words = f"{kernel.role}_args"
+    values = [_runtime_arg(arg, names) for arg in args]
+    separated = [f"{value}," for value in values[:-1]] + [f"{values[-1]}}}{';' if listed else ');'}"]
     width = max((len(text) for text in separated if len(text) <= _ALIGNED), default=0)
-    lines = [
-        f"                {'{' if index == 0 else ' '}{value.ljust(width)}  // {one_line(arg.name)}\n"
-        for index, (value, arg) in enumerate(zip(separated, kernel.runtime_args, strict=True))
-    ]
-    return (
-        "            SetRuntimeArgs(\n"
-        "                program,\n"
-        f"                {kernel.role},\n"
-        "                core,\n" + "".join(lines)
+    lines = "".join(
+        f"{indent}    {'{' if index == 0 else ' '}{value.ljust(width)}  // {one_line(arg.name)}\n"
+        for index, (value, arg) in enumerate(zip(separated, args, strict=True))
     )
+    if listed:
+        units = "unit_lists[number]"
+        return (
+            f"{indent}std::vector<uint32_t> {words} =\n{lines}"
+            f"{indent}{words}.insert({words}.end(), {units}.begin(), {units}.end());\n"
+            f"{indent}SetRuntimeArgs(program, {kernel.role}, core, {words});\n"
+        )
+    head = "".join(f"{indent}    {what},\n" for what in ("program", kernel.role, "core"))
+    return f"{indent}SetRuntimeArgs(\n{head}{lines}"
 
 
 def _runtime_arg(arg: RuntimeArg, names: Names) -> str:

@@ -60,7 +60,7 @@ class _WriterWithCode(Dataflow):
     def piece(self, code: Code) -> None:
         tensors = list(dict.fromkeys(self.lying[tensor.param] for tensor in used_tensors(code)))
         layouts = {tensor: self.kernels.program.layouts[tensor] for tensor in tensors}
-        printer = CodePrinter(self, code, layouts)
+        printer = CodePrinter(self, code, layouts, among_tiles=True)
         self.codes.append(printer)
         self.line(f"// scalar code: {in_comment(code.why)}")
         with self.block(""):

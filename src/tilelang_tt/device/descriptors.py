@@ -226,7 +226,7 @@ class TensorAccessorArgs:
         placement = tensor.placement
         if placement is None:
             return words
-        shape, banks = (tensor.pages.rows, tensor.pages.cols), placement.banks
+        shape, banks = placement.pages, placement.banks
         words += [len(shape), len(banks), *shape, *placement.shard]
         nodes = [bank if dram else tensor.device.worker_core_from_logical_core(bank) for bank in banks]
         packed = [(node.x & 0xFF) << 8 | (node.y & 0xFF) for node in nodes]

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from enum import Enum
+
+import numpy as np
 
 from tilelang_tt.arch import TILE, Arch
 from tilelang_tt.device.cores import CoreCoord, CoreRangeSet
@@ -66,14 +69,28 @@ class ShardSpec:
 
 
 @dataclass(frozen=True)
+class NdShardSpec:
+    """Shards with an extent along every axis, in elements, dealt to the cores in turn, row by row."""
+
+    shard_shape: tuple[int, ...]
+    grid: CoreRangeSet
+    orientation: ShardOrientation = ShardOrientation.ROW_MAJOR
+
+    def cores(self) -> list[CoreCoord]:
+        cores = [core for one in self.grid.ranges for core in CoreRangeSet([one])]
+        return cores if self.orientation is ShardOrientation.ROW_MAJOR else sorted(cores)
+
+
+@dataclass(frozen=True)
 class MemoryConfig:
     memory_layout: TensorMemoryLayout = TensorMemoryLayout.INTERLEAVED
     buffer_type: BufferType = BufferType.DRAM
     shard_spec: ShardSpec | None = None
+    nd_shard_spec: NdShardSpec | None = None
 
     @property
     def sharded(self) -> bool:
-        return self.memory_layout is not TensorMemoryLayout.INTERLEAVED
+        return self.memory_layout is not TensorMemoryLayout.INTERLEAVED or self.nd_shard_spec is not None
 
 
 DRAM_MEMORY_CONFIG = MemoryConfig()
@@ -99,7 +116,8 @@ class Placement:
     """Which bank and slot each page has. Interleaved tensors have no places: the rule says it."""
 
     banks: tuple[CoreCoord, ...]  # of a sharded tensor, in shard order
-    shard: tuple[int, int]  # pages
+    pages: tuple[int, ...]  # the tensor, along each axis
+    shard: tuple[int, ...]  # the same of a shard
     slots: int  # pages a bank holds
     places: tuple[int, ...]  # per page: bank * slots + slot
 
@@ -133,7 +151,37 @@ def place_shards(config: MemoryConfig, pages: Pages, layout: Layout, arch: Arch,
             core = cores[(row // height) * across + col // width]
             bank = core.x if config.buffer_type is BufferType.DRAM else core.y * grid[0] + core.x
             places.append(bank * slots + (row % height) * width + col % width)
-    return Placement(tuple(cores), (height, width), slots, tuple(places))
+    return Placement(tuple(cores), (pages.rows, pages.cols), (height, width), slots, tuple(places))
+
+
+def place_nd_shards(
+    config: MemoryConfig, shape: tuple[int, ...], layout: Layout, arch: Arch, grid: tuple[int, int]
+) -> Placement:
+    """Boxes of pages, dealt to the cores in turn; the last ones may be smaller, and have room for a whole one."""
+    spec = config.nd_shard_spec
+    assert spec is not None
+    extents = spec.shard_shape
+    if len(extents) != len(shape) or min(extents) < 1:
+        raise ArgumentError("TT320", f"a shard of {extents} of a tensor of {shape}")
+    page = (TILE, TILE) if layout is Layout.TILE else (1, extents[-1])
+    sides: tuple[int, ...] = (1,) * (len(shape) - 2) + page if len(shape) > 1 else page[-1:]
+    if any(extent % side for extent, side in zip(extents, sides, strict=True)):
+        raise ArgumentError("TT320", f"a shard of {extents} elements is not made of {TILE}x{TILE} tiles")
+    pages = tuple(-(-size // side) for size, side in zip(shape, sides, strict=True))
+    shard = tuple(extent // side for extent, side in zip(extents, sides, strict=True))
+    counts = tuple(-(-whole // part) for whole, part in zip(pages, shard, strict=True))
+    cores = spec.cores()[: math.prod(counts)]
+    for core in cores:
+        _check_bank(core, config.buffer_type, arch, grid)
+    banks = [core.x if config.buffer_type is BufferType.DRAM else core.y * grid[0] + core.x for core in cores]
+    places = np.indices(pages, dtype=np.int64)
+    number, within = np.zeros(pages, dtype=np.int64), np.zeros(pages, dtype=np.int64)
+    for at, count, part in zip(places, counts, shard, strict=True):
+        number, within = number * count + at // part, within * part + at % part
+    slots = -(-math.prod(counts) // len(cores)) * math.prod(shard)
+    slot = number // len(cores) * math.prod(shard) + within
+    found = np.asarray(banks)[number % len(cores)] * slots + slot
+    return Placement(tuple(cores), pages, shard, slots, tuple(found.ravel().tolist()))
 
 
 def _shard_cores(config: MemoryConfig, spec: ShardSpec, down: int, across: int) -> list[CoreCoord]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Iterable, Sequence
 from types import TracebackType
 from typing import Any
@@ -21,16 +22,18 @@ from tilelang_tt.device.memory import (
     DataType,
     Layout,
     MemoryConfig,
+    Pages,
     Placement,
+    place_nd_shards,
     place_shards,
 )
+from tilelang_tt.device.strictness import allowed_categories
 from tilelang_tt.device.tensor import POISON, Tensor, pages_of, stored_format
-from tilelang_tt.diagnostics import ArgumentError, DeviceError
+from tilelang_tt.diagnostics import ArgumentError, DeviceError, TenstorrentWarning
 from tilelang_tt.runtime.arena import Arena
 from tilelang_tt.runtime.program import DRAM_BASE, Memory, Run, TensorRun
 from tilelang_tt.runtime.runner import RunReport, execute, numerics_mode
 
-_L1_ALIGN = 16  # bytes between tensors in L1
 _WIDE_L1 = 4  # exact numerics: L1 addresses reach this many times further, since pages grow
 _DTYPES = {
     torch.bfloat16: DataType.BFLOAT16,
@@ -54,6 +57,8 @@ class Device:
         seed: int = 0,
         time_limit: float | None = None,
         grid: tuple[int, int] | None = None,
+        strict: bool = True,
+        allow: Sequence[str] = (),
     ) -> None:
         if arch not in ARCHS:
             raise ArgumentError("TT320", f"unknown arch '{arch}'", help=f"valid: {', '.join(ARCHS)}")
@@ -62,6 +67,7 @@ class Device:
         self.seed = seed
         self.time_limit = time_limit
         self.grid = _checked_grid(self.arch, grid)
+        self.allowed = allowed_categories(strict, allow)
         wide = self.numerics == "exact"
         self._l1_top = self.arch.l1_bytes * (_WIDE_L1 if wide else 1)
         self._window = 1 << (self._l1_top - 1).bit_length()
@@ -116,7 +122,7 @@ class Device:
         in_dram = memory_config.buffer_type is BufferType.DRAM
         align = self.arch.dram_read_align if in_dram else self.arch.noc_align
         pages = pages_of(sizes, dtype, layout, memory_config, stored, align)
-        placement = place_shards(memory_config, pages, layout, self.arch, self.grid) if memory_config.sharded else None
+        placement = _placement(memory_config, sizes, pages, layout, self)
         label = name or f"tensor{self._named}"
         self._named += 1
         run = self._place(label, memory_config.buffer_type, pages.stride, pages.count, placement)
@@ -160,8 +166,12 @@ class Device:
             ),
             grid=self.grid,
             seed=self.seed,
+            allowed=self.allowed,
         )
-        return execute(run, lambda: arena, timeout=self.time_limit)
+        report = execute(run, lambda: arena, timeout=self.time_limit)
+        for text in report.warnings:
+            warnings.warn(f"warning[TT705]: {text}", TenstorrentWarning, stacklevel=2)
+        return report
 
     def l1_tensor_bytes(self) -> int:
         """L1 that tensors take in every core, in their declared formats: from the lowest to the end."""
@@ -206,7 +216,9 @@ class Device:
 
     def _take(self, kind: BufferType, name: str, size: int) -> int:
         heap = self._dram if kind is BufferType.DRAM else self._l1
-        address = heap.take_low(size, 64) if kind is BufferType.DRAM else heap.take_high(size, _L1_ALIGN)
+        address = (
+            heap.take_low(size, 64) if kind is BufferType.DRAM else heap.take_high(size, self.arch.dram_read_align)
+        )
         if address is None:
             raise DeviceError(
                 "TT410",
@@ -235,6 +247,14 @@ class Device:
             self._bytes(self._l1_offset(bank) + run.address, slots * run.page_bytes).fill_(POISON)
 
 
+def _placement(
+    config: MemoryConfig, shape: tuple[int, ...], pages: Pages, layout: Layout, device: Device
+) -> Placement | None:
+    if config.nd_shard_spec is not None:
+        return place_nd_shards(config, shape, layout, device.arch, device.grid)
+    return place_shards(config, pages, layout, device.arch, device.grid) if config.sharded else None
+
+
 def open_device(
     arch: str = "wormhole_b0",
     *,
@@ -242,9 +262,11 @@ def open_device(
     seed: int = 0,
     time_limit: float | None = None,
     grid: tuple[int, int] | None = None,
+    strict: bool = True,
+    allow: Sequence[str] = (),
 ) -> Device:
     """Open a virtual chip; see `Device`."""
-    return Device(arch, numerics=numerics, seed=seed, time_limit=time_limit, grid=grid)
+    return Device(arch, numerics=numerics, seed=seed, time_limit=time_limit, grid=grid, strict=strict, allow=allow)
 
 
 def generic_op(tensors: Sequence[Tensor], program: ProgramDescriptor) -> Tensor:

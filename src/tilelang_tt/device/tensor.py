@@ -41,6 +41,7 @@ def pages_of(
     if element is None:
         raise ArgumentError("TT320", f"{dtype.name} exists in tiles only: layout must be Layout.TILE")
     width = config.shard_spec.shape[1] if config.sharded and config.shard_spec else shape[-1]
+    width = config.nd_shard_spec.shard_shape[-1] if config.nd_shard_spec else width
     size = width * element.itemsize
     return Pages(math.prod(shape[:-1]), -(-shape[-1] // width), size, -(-size // align) * align)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import torch
 from tilelang.engine.param import KernelParam
 from tilelang.jit.adapter.base import BaseKernelAdapter
 
@@ -18,6 +19,9 @@ from tilelang_tt.runtime.assertions import check_assertions
 from tilelang_tt.runtime.runner import RunReport
 from tilelang_tt.runtime.ttnn_tensors import ttnn_of
 
+# Types for which TileLang names no type of torch; int4 and uint4 lie in these, too.
+_PACKED = {"int2": torch.int8, "uint2": torch.uint8}
+
 
 class TenstorrentAdapter(BaseKernelAdapter):
     """Calls may come from several threads: a call keeps its state to itself, apart from `last_report`."""
@@ -29,7 +33,7 @@ class TenstorrentAdapter(BaseKernelAdapter):
         super().__init__(None, params, outputs)
 
     def _convert_torch_func(self) -> Callable[..., Any]:
-        dtypes = [param.torch_dtype() for param in self.params]
+        dtypes = [_PACKED.get(str(param.dtype)) or param.torch_dtype() for param in self.params]
         self.signature = Signature(self.compiled.plan, dtypes, self.result_idx)
         return self.call
 

@@ -269,12 +269,17 @@ class Signature:
             raise ArgumentError(
                 "TT302", f"{self._place(index)} is a {type(value).__name__}; the kernel takes {param.dtype}"
             )
-        if not whole:
-            return float(number)
-        low, high = _integer_range(param.dtype)
-        if not low <= number <= high:
-            raise ArgumentError("TT312", f"{self._place(index)} is {number}, which {param.dtype} cannot hold")
-        return int(number)
+        if whole:
+            low, high = _integer_range(param.dtype)
+            if not low <= number <= high:
+                raise ArgumentError("TT312", f"{self._place(index)} is {number}, which {param.dtype} cannot hold")
+        if param.dtype.endswith("64") and not _is_of_32_bits(number, param.dtype):
+            raise ArgumentError(
+                "TT316",
+                f"{self._place(index)} is {number}; kernels get the numbers of a call in 32 bits, which cannot hold it",
+                help=f"pass it as a tensor of one element of {param.dtype}",
+            )
+        return int(number) if whole else float(number)
 
     def _check_size(self, index: int, value: Scalar) -> None:
         if value < 1:
@@ -300,6 +305,15 @@ def _plain(tensor: torch.Tensor) -> torch.Tensor:
 def _shape(shape: Sequence[int | str]) -> str:
     text = ", ".join(str(size) for size in shape)
     return f"({text},)" if len(shape) == 1 else f"({text})"
+
+
+def _is_of_32_bits(number: Scalar, dtype: str) -> bool:
+    """Whether the type of half the size holds a number of this one."""
+    if dtype == "float64":
+        short = float(torch.tensor(number, dtype=torch.float64).to(torch.float32))
+        return short == number or number != number
+    low, high = _integer_range(dtype.replace("64", "32"))
+    return low <= number <= high
 
 
 def _fits_32_bits(value: torch.Tensor) -> bool:

@@ -96,7 +96,8 @@ class TtnnCall(Signature):
             if not self._writes(index) or index not in self.layouts:
                 continue
             item = self.layouts[index]
-            steps = set(Conversion.of(self.ttnn, item, tensor).steps)
+            used_there = item.name in ttnn_tensors.in_place(self.plan)
+            steps = set(Conversion.of(self.ttnn, item, tensor, in_place=used_there).steps)
             if self.plan.params[index].access == "write":
                 steps -= {"padded with zeros"}  # nobody reads it
             if steps:

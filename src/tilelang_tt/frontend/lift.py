@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from tvm import tirx
 
 from tilelang_tt.compiled import Decision
-from tilelang_tt.diagnostics import Location, UnsupportedError, warn
+from tilelang_tt.diagnostics import Location, UnsupportedError
 from tilelang_tt.frontend.code.lift_piece import lift_piece
 from tilelang_tt.frontend.lift_data_conditions import Predicate, computed_cells, is_data, steering_cells, truth_of
 from tilelang_tt.frontend.lift_expression import operator
@@ -26,7 +26,6 @@ from tilelang_tt.frontend.lift_reducers import REDUCER_HINTS, REDUCER_OPERATIONS
 from tilelang_tt.frontend.lift_tile_operations import TILE_OPERATIONS
 from tilelang_tt.frontend.refuse_gpu_code import (
     HARMLESS,
-    NOT_CHECKED,
     is_piece,
     location_of,
     macro_note,
@@ -63,7 +62,7 @@ from tilelang_tt.options import Options
 
 # Attributes and annotations that only tune GPU code: harmless, but the user is told.
 _IGNORED_HINTS = {
-    "threadblock_swizzle_pattern": "T.use_swizzle ignored: units are dealt to cores in row-major runs",
+    "threadblock_swizzle_pattern": "",  # T.use_swizzle: `asked_schedules`
     "layout_map": "T.annotate_layout ignored: tiles have one fixed layout in L1",
     "padding_map": "padding annotation ignored: tails are padded with zero tiles",
     "l2_hit_ratio_map": "T.annotate_l2_hit_ratio ignored: tensors lie in DRAM, there is no L2",
@@ -282,9 +281,7 @@ class _Lifter:
             return (lift_piece(self.scope, piece, numbers, why),)
         op = operator(call)
         if op in HARMLESS:
-            self.scope.decisions.append(Decision("lift", op, HARMLESS[op], location))
-            if op in NOT_CHECKED:
-                warn("TT703", HARMLESS[op], location=location, help="check the result on the host, or leave it out")
+            self.scope.leave_out(op, location)
             return ()
         if op in _OPERATIONS:
             return _OPERATIONS[op](self.scope, call, location)

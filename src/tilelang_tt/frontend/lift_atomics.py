@@ -15,18 +15,12 @@ from dataclasses import dataclass
 
 from tvm import tirx
 
+from tilelang_tt.frontend.known_operations import ATOMIC_UPDATES
 from tilelang_tt.frontend.lift_expression import operator
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.tile import Axis
 
-# What an operation does, and to how many elements.
-_UPDATES = {
-    "tl.atomic_add_elem_op": ("sum", 1),
-    "tl.atomic_max_elem_op": ("max", 1),
-    "tl.atomic_min_elem_op": ("min", 1),
-    "tl.atomic_addx2_elem_op": ("sum", 2),
-    "tl.atomic_addx4_elem_op": ("sum", 4),
-}
+_KINDS = {"add": "sum", "max": "max", "min": "min"}  # what the tile engines do, of a reduction
 _COMBINED = {"sum": tirx.Add, "max": tirx.Max, "min": tirx.Min}
 
 
@@ -65,10 +59,13 @@ class Update:
 def update_of(stmt: tirx.Stmt) -> Update | None:
     """The atomic update that a statement is, if its old value is not used."""
     call = stmt.value if isinstance(stmt, tirx.Evaluate) else None
-    if not isinstance(call, tirx.Call) or operator(call) not in _UPDATES:
+    if not isinstance(call, tirx.Call):
         return None
     op = operator(call)
-    kind, count = _UPDATES[op]
+    known = ATOMIC_UPDATES.get(op)
+    if known is None or known.gives_old or known.op not in _KINDS:
+        return None
+    kind, count = _KINDS[known.op], known.elements
     element, value = _pointed(call.args[0]), call.args[1]
     if element is None or count == 1:
         return None if element is None else Update(op, kind, element, value)

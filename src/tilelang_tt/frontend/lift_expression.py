@@ -73,7 +73,8 @@ _BITWISE = {
     "shift_left": "shift_left",
     "shift_right": "shift_right",
 }
-SAME_TYPE = {"custom[tfloat32]": "float32"}  # what the matrix engine makes of it anyway
+# Types that are another one here: what the matrix engine makes of the first anyway; a 4-bit float in a byte of L1.
+SAME_TYPE = {"custom[tfloat32]": "float32", "custom[float4_e2m1_unpacked]": "float4_e2m1fn"}
 _FLOATS = ("bfloat16", "float16", "float32")
 
 

@@ -14,8 +14,10 @@ from dataclasses import replace
 from tvm import tirx
 
 from tilelang_tt.diagnostics import Location
+from tilelang_tt.frontend.asked_schedules import with_asked
 from tilelang_tt.frontend.code.lift_code import lift_code
 from tilelang_tt.frontend.lift import lift
+from tilelang_tt.frontend.tir.assertions import with_conditions_inside
 from tilelang_tt.frontend.tir.cut_out_code import cut_out_code
 from tilelang_tt.frontend.tir.expand_row_copies import expand_row_copies
 from tilelang_tt.frontend.tir.select_launches import count_launches, select_launches
@@ -33,8 +35,14 @@ def lift_function(
     func: tirx.PrimFunc, options: Options, refused: Mapping[int, str], cuts: Mapping[int, Reasons]
 ) -> TileProgram:
     """`refused`: the numbers of the launches that become scalar code, and why; `cuts`: those of which parts do."""
+    return with_asked(_lifted(func, options, refused, cuts), func, options)
+
+
+def _lifted(
+    func: tirx.PrimFunc, options: Options, refused: Mapping[int, str], cuts: Mapping[int, Reasons]
+) -> TileProgram:
     if cuts:
-        func, pieces = cut_out_code(expand_row_copies(with_plain_indices(func)), cuts)
+        func, pieces = cut_out_code(with_conditions_inside(expand_row_copies(with_plain_indices(func))), cuts)
     else:
         pieces = ()
     reasons = [next(why for line, why in cuts[piece.launch].items() if line in piece.lines) for piece in pieces]

@@ -16,7 +16,6 @@ from dataclasses import dataclass, replace
 
 from tvm import tirx
 
-from tilelang_tt.compiled import Decision
 from tilelang_tt.diagnostics import Location, UnsupportedError
 from tilelang_tt.formats import INTEGERS
 from tilelang_tt.frontend.lift_atomics import Update, update_of
@@ -70,8 +69,7 @@ class Nest:
             case tirx.Evaluate(value=tirx.IntImm()):
                 return  # an empty statement in TVM
             case tirx.Evaluate() if operator(stmt.value) in HARMLESS:
-                op = operator(stmt.value)
-                self.scope.decisions.append(Decision("lift", op, HARMLESS[op], location))
+                self.scope.leave_out(operator(stmt.value), location)
             case tirx.SBlockRealize():
                 for buffer in stmt.block.alloc_buffers:
                     self.scope.allocate(buffer)

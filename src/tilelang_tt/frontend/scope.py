@@ -16,10 +16,10 @@ from math import prod
 from tvm import tirx
 
 from tilelang_tt.compiled import Decision
-from tilelang_tt.diagnostics import Location, UnsupportedError
+from tilelang_tt.diagnostics import Location, UnsupportedError, warn
 from tilelang_tt.formats import DTYPES, INTEGERS, STEERING_DTYPES
 from tilelang_tt.frontend.lift_expression import SAME_TYPE, constant, not_arithmetic
-from tilelang_tt.frontend.refuse_gpu_code import DROP_BARRIER, location_of
+from tilelang_tt.frontend.refuse_gpu_code import DROP_BARRIER, HARMLESS, NOT_CHECKED, location_of
 from tilelang_tt.ir import scalar, scalar_text
 from tilelang_tt.ir.buffers import Buffer, Memory, Read, Tensor, unique_name
 from tilelang_tt.ir.elements import Access, ElementExpr, Number, Scalar, value_type
@@ -96,6 +96,12 @@ class Scope:
         self.pending: list[Read] = []  # numbers that the statement being lifted looks up
 
     # --- declarations -----------------------------------------------------------------------------
+
+    def leave_out(self, op: str, location: Location | None) -> None:
+        """An operation that changes nothing here; of an assertion the user is told."""
+        self.decisions.append(Decision("lift", op, HARMLESS[op], location))
+        if op in NOT_CHECKED:
+            warn("TT703", HARMLESS[op], location=location, help="check the result on the host, or leave it out")
 
     def unique(self, name: str) -> str:
         """A C++ identifier near `name` that nothing else in the program has."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from tilelang_tt.diagnostics import Location
+from tilelang_tt.ir.buffers import Tensor
 from tilelang_tt.ir.layout import Role
 from tilelang_tt.ir.scalar import Var
 
@@ -39,6 +40,7 @@ class Cb:
     pool: tuple[PoolBlock, ...] = ()  # compute's own blocks that lie in it, if there are several
     is_word: bool = False  # it only says that reader or writer has come to a place: its page is never filled
     is_scratch: bool = False  # room for scalar code: its blocks, and lines of the tensors it uses
+    shard: Tensor | None = None  # its pages are the core's own shard of this tensor
 
     @property
     def pages(self) -> int:
@@ -46,7 +48,7 @@ class Cb:
 
     @property
     def bytes(self) -> int:
-        return 0 if self.shares is not None else self.pages * self.page_bytes
+        return 0 if self.shares is not None or self.shard is not None else self.pages * self.page_bytes
 
 
 class CbKind(Enum):

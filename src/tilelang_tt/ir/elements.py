@@ -7,6 +7,7 @@ changes it. After `legalize_types` what DST holds is a float32, an int32 or a tr
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
@@ -70,6 +71,14 @@ class Index:
 class Number:
     value: float  # of integers and truth values an int
     dtype: str = "float32"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Number) and self.dtype == other.dtype and same_number(self.value, other.value)
+
+
+def same_number(a: float, b: float) -> bool:
+    """-0.0 and 0.0 are two numbers; all NaNs of a sign are one."""
+    return (a == b or (math.isnan(a) and math.isnan(b))) and math.copysign(1.0, a) == math.copysign(1.0, b)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 
 from tvm import arith, tirx
@@ -13,11 +13,15 @@ from tilelang_tt.ir.scalar import Expr, Var, const, int_value
 
 
 class Facts:
-    """What is known about variables at a point of the program."""
+    """What is known about variables at a point of the program.
+
+    TVM's analyzer is told of it when it is asked for the first time: most points are asked nothing.
+    """
 
     def __init__(self, sizes: Iterable[Var] = (), blocks: Iterable[tuple[Var, Expr]] = ()) -> None:
         """`sizes` of tensors; `blocks`: variables that count from zero, and where each ends."""
-        self._analyzer = arith.Analyzer()
+        self._told: list[Callable[[arith.Analyzer], None]] = []
+        self._made: arith.Analyzer | None = None
         self._variables: set[Var] = set()  # about which something is known
         self._conditions: list[Expr] = []  # that hold
         for size in sizes:
@@ -25,33 +29,48 @@ class Facts:
         for block, extent in blocks:
             self.add(block, extent)
 
+    @property
+    def _analyzer(self) -> arith.Analyzer:
+        if self._made is None:
+            self._made = arith.Analyzer()
+            for tell in self._told:
+                tell(self._made)
+        return self._made
+
+    def _tell(self, variable: Var, tell: Callable[[arith.Analyzer], None]) -> None:
+        self._variables.add(variable)
+        self._told.append(tell)
+        if self._made is not None:
+            tell(self._made)
+
     def add(self, variable: Var, extent: Expr, step: int = 1) -> None:
         """variable is one of 0, step, 2 * step ... below extent."""
-        self._variables.add(variable)
         if parts := scalar.ceil_parts(extent):  # blocks of a size: each begins inside it
             self._conditions.append(variable * parts[1] < parts[0])
-        if step == 1:
-            self._analyzer.bind(variable, Range.from_min_extent(const(0), extent))
-        else:
+
+        def tell(analyzer: arith.Analyzer) -> None:
+            if step == 1:
+                analyzer.bind(variable, Range.from_min_extent(const(0), extent))
+                return
             round_number = tirx.Var(f"{variable.name}_round", "int32")
             rounds = scalar.floordiv(extent + (step - 1), step)
-            self._analyzer.bind(round_number, Range.from_min_extent(const(0), scalar.simplify(rounds)))
-            self._analyzer.bind(variable, round_number * step)
+            analyzer.bind(round_number, Range.from_min_extent(const(0), scalar.simplify(rounds)))
+            analyzer.bind(variable, round_number * step)
+
+        self._tell(variable, tell)
 
     def positive(self, variable: Var) -> None:
         """variable >= 1, as for every size of a tensor that is launched."""
-        self._variables.add(variable)
-        self._analyzer.update(variable, arith.ConstIntBound(1, 2**31 - 1))
+        self._tell(variable, lambda analyzer: analyzer.update(variable, arith.ConstIntBound(1, 2**31 - 1)))
 
     def equal(self, variable: Var, value: int) -> None:
         """variable is a name for a number."""
-        self._variables.add(variable)
-        self._analyzer.bind(variable, const(value))
+        self._tell(variable, lambda analyzer: analyzer.bind(variable, const(value)))
 
     def with_loop(self, variable: Var, extent: Expr, step: int = 1) -> Facts:
         facts = Facts()
-        facts._analyzer = self._analyzer.clone()
-        facts._variables, facts._conditions = set(self._variables), list(self._conditions)
+        facts._told, facts._conditions = list(self._told), list(self._conditions)
+        facts._variables = set(self._variables)
         facts.add(variable, extent, step)
         return facts
 
@@ -74,6 +93,13 @@ class Facts:
             return bool(self._analyzer.can_prove(condition))
 
     def proves_in_range(self, value: Expr, extent: Expr) -> bool:
+        known, end = int_value(value), int_value(extent)
+        if end is not None:
+            if known is not None:
+                return 0 <= known < end
+            least, most = self.bounds(value)  # quicker than a proof
+            if least >= 0 and most < end:
+                return True
         return self.proves(value < extent) and self.proves(value >= const(0))
 
     def divisible(self, expr: Expr, divisor: int) -> bool:

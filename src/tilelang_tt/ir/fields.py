@@ -95,7 +95,8 @@ def _bodies(cls: type) -> tuple[str, ...]:
 
 def children(stmt: Statement) -> tuple[tuple[Statement, ...], ...]:
     """The statement lists nested directly in a statement."""
-    return tuple(getattr(stmt, name) for name in _bodies(type(stmt)))
+    names = _bodies(type(stmt))
+    return tuple([getattr(stmt, name) for name in names]) if names else ()
 
 
 def with_children(stmt: Statement, bodies: tuple[tuple[Statement, ...], ...]) -> Statement:
@@ -115,10 +116,20 @@ def within(stmt: Statement, change: Callable[[tuple[Statement, ...]], tuple[Stat
 
 def walk(body: Iterable[Statement]) -> Iterator[Statement]:
     """Every statement, outer before inner, in program order."""
+    found: list[Statement] = []
     for stmt in body:
-        yield stmt
-        for name in _bodies(type(stmt)):
-            yield from walk(getattr(stmt, name))
+        found.append(stmt)
+        if _bodies(type(stmt)):
+            found += _inside(stmt)
+    return iter(found)
+
+
+def _inside(stmt: Statement) -> list[Statement]:
+    """Every statement inside another one; kept, as a statement never changes."""
+    known: list[Statement] | None = stmt.__dict__.get("_inside")
+    if known is None:
+        known = stmt.__dict__["_inside"] = [one for body in children(stmt) for one in walk(body)]
+    return known
 
 
 def rewritten(

@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
+from math import prod
 
 import numpy as np
 
@@ -132,9 +133,15 @@ class _Machine:
             for indices in product(*(extent for _, extent in outermost_first)):
                 yield {var: index for (var, _), index in zip(outermost_first, indices, strict=True)}
             return
-        for unit in range(self.number(launch.work.units)):
-            self.values[launch.work.unit] = unit
-            yield {var: self.number(index) for var, index in launch.work.indices}
+        work = launch.work
+        columns, *others = [self.number(extent) for _, extent in launch.blocks] or [1]
+        self.values |= dict(zip(work.box, (0, columns, 0, prod(others)), strict=False))  # one core does all
+        self.values |= {} if work.listed is None else {work.listed: 0}
+        for unit in range(self.number(work.units)):
+            self.values[work.unit] = unit
+            for var, index in work.indices:
+                self.values[var] = self.number(index)
+            yield {var: self.values[var] for var, _ in launch.blocks}
 
     # --- statements -------------------------------------------------------------------------------
 

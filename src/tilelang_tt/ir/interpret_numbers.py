@@ -34,6 +34,12 @@ def bits(dtype: str) -> int:
     return int(dtype.removeprefix("u").removeprefix("int"))
 
 
+def limits(dtype: str) -> tuple[int, int]:
+    """The least and the largest number of an integer type."""
+    high = 2 ** (bits(dtype) - (dtype[0] != "u")) - 1
+    return (0 if dtype[0] == "u" else -high - 1), high
+
+
 def wrapped(text: str, dtype: str) -> str:
     """Python for a whole number, wrapped to a type."""
     most = 1 << bits(dtype)
@@ -50,8 +56,7 @@ def as_type(dtype: str) -> Callable[[Any], Number]:
         return lambda value: bool(value != 0)
     if is_integer(dtype):
         wrap = eval(f"lambda value: {wrapped('value', dtype)}")
-        high = 2 ** (bits(dtype) - (dtype[0] != "u")) - 1
-        low = 0 if dtype[0] == "u" else -high - 1
+        low, high = limits(dtype)
         return lambda value: wrap(int(value)) if isinstance(value, _WHOLE) else _cut(value, low, high)
     wide = _WIDE.get(dtype)
     if wide is not None:

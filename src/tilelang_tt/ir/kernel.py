@@ -119,6 +119,11 @@ class ArgKind(Enum):
     ADDRESS = "address"  # of a tensor
     START = "start"  # first unit of the core
     COUNT = "count"  # number of units of the core
+    FIRST_COLUMN = "first_column"  # of the core's rectangle of blocks
+    COLUMNS = "columns"
+    FIRST_ROW = "first_row"
+    ROWS = "rows"
+    UNITS = "units"  # place of the first argument that is a unit of the core; they are the last arguments
     SIZE = "size"  # a symbolic size
     SCALAR = "scalar"  # a scalar parameter
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 from tilelang_tt.arch import TILE
 from tilelang_tt.ir import scalar
-from tilelang_tt.ir.buffers import Buffer
+from tilelang_tt.ir.buffers import Buffer, Tensor
 from tilelang_tt.ir.scalar import Expr, Var, int_value
+from tilelang_tt.schedule import Schedule
+from tilelang_tt.shards import Shards, shards_over
 
 
 class TileOrder(Enum):
@@ -30,6 +32,39 @@ class Window:
     @property
     def tiles(self) -> int:
         return -(-self.extent // TILE)
+
+
+class DeviceMemory(Enum):
+    """Where the pages of a tensor lie."""
+
+    DRAM = "DRAM"
+    L1 = "L1"
+
+
+@dataclass(frozen=True)
+class Placement:
+    """The memory of a tensor, if that is not DRAM with pages dealt to all banks in turn.
+
+    Without a shard the pages are dealt to all banks, or to the L1 of all cores, in turn. Otherwise `pages` is their
+    grid (matrices, rows, columns), each shard is a box of it, and shards are dealt to `cores` in turn, row by row.
+    """
+
+    memory: DeviceMemory
+    pages: tuple[Expr, ...] = ()
+    shard: tuple[Expr, ...] = ()
+    cores: tuple[tuple[int, int], ...] = ()  # (x, y); of DRAM: (bank, 0)
+
+    @property
+    def is_sharded(self) -> bool:
+        return bool(self.shard)
+
+    def shards(self) -> Shards | None:
+        """In numbers; None: there are none, or sizes are known at run time alone."""
+        sizes = [size for side in (*self.pages, *self.shard) if (size := int_value(side)) is not None]
+        if len(sizes) < 6:
+            return None
+        count, rows, cols, deep, high, wide = (max(1, size) for size in sizes)
+        return shards_over((count, rows, cols), (deep, high, wide), self.cores)
 
 
 KEPT_PAGES = 8  # of a table: 32 KiB of L1 for each kernel that uses it
@@ -55,6 +90,13 @@ class TensorLayout:
     flat: bool = False  # no tiles: elements in row-major order, in the bytes of their own type, 4096 to a page
     row_window: Window | None = None  # None: tiles follow each other along the axis
     col_window: Window | None = None
+    placement: Placement | None = None  # None: DRAM, pages dealt to all banks in turn
+
+    @property
+    def in_tiles(self) -> bool:
+        """Whether pages are tiles, one after the other along both axes of the tensor."""
+        apart = self.row_window is not None or self.col_window is not None
+        return not (self.by_rows or self.table or self.flat or apart)
 
     @property
     def kept(self) -> bool:
@@ -174,6 +216,7 @@ class Stream:
     unpack_to_dest: bool = False
     second_view: bool = False  # the same pages under a second number, unpacked to DST
     once: bool = False  # filled before the first unit, and kept for all
+    shard: Tensor | None = None  # its pages are the core's own shard of this tensor: nothing is moved
 
     @property
     def private(self) -> bool:
@@ -200,5 +243,17 @@ class Work:
 
     units: Expr
     unit: Var
-    indices: tuple[tuple[Var, Expr], ...]  # block variable = expression over `unit`
-    grid: tuple[int, int]  # cores (x, y)
+    indices: tuple[tuple[Var, Expr], ...]  # in this order: block variable = expression over `unit` and those before it
+    grid: tuple[int, int]  # cores (x, y), from (0, 0) to the last one that is used
+    schedule: Schedule = field(default_factory=Schedule)
+    box: tuple[Var, ...] = ()  # of a core: first column, columns, first row, rows of the matrix of blocks
+    listed: Var | None = None  # place of the first runtime argument that is a unit of the core
+
+    @property
+    def cores(self) -> int:
+        return len(self.schedule.cores(self.grid))
+
+    @property
+    def words(self) -> tuple[Var, ...]:
+        """What kernels are told of their core's share, beside a run of units."""
+        return self.box if self.listed is None else (self.listed,)

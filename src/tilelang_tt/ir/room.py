@@ -4,6 +4,8 @@
     C_local  : compute -> compute, 4 tiles of 4096 B, two views        16,384 B    2 numbers
     lengths  : a table of 1 page that the reader and compute keep       8,192 B    2 numbers
 
+Tensors that lie in L1 leave less of it. A block that lies in a shard of such a tensor takes nothing of its own.
+
 `share_buffers` and `fit_l1` ask it whether a launch fits, `allocate_cbs` how deep each circular buffer is. A depth that
 the user asked for is kept; the default depth of two blocks shrinks to one where two do not fit, largest blocks first.
 """
@@ -13,11 +15,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from tilelang_tt.arch import Arch
-from tilelang_tt.ir.buffers import Buffer
+from tilelang_tt.ir import scalar
+from tilelang_tt.ir.buffers import Buffer, Tensor
 from tilelang_tt.ir.fields import walk
-from tilelang_tt.ir.layout import BufferLayout, Role, Stream
+from tilelang_tt.ir.layout import BufferLayout, DeviceMemory, Role, Stream, TensorLayout
 from tilelang_tt.ir.tables import Table, tables_of
 from tilelang_tt.ir.tile import Launch, Load, Loop, TileProgram
+
+_L1_ALIGN = 64  # bytes between tensors in L1
 
 
 @dataclass(frozen=True)
@@ -28,6 +33,7 @@ class Room:
     views: int  # further numbers for pages that are unpacked in two ways
     pool_views: int  # those of them that cannot be done without
     tables: tuple[Table, ...]
+    usable: int  # bytes of L1 for circular buffers: what the chip has, without tensors
 
     @property
     def bytes(self) -> int:
@@ -39,19 +45,19 @@ class Room:
 
     def is_enough(self, chip: Arch) -> bool:
         """Whether everything fits without leaving out views or merging blocks."""
-        return self.has_numbers(chip) and self.bytes <= chip.l1_usable
+        return self.has_numbers(chip) and self.bytes <= self.usable
 
     def fits(self, chip: Arch) -> bool:
         """Whether the launch can be built: a second view of a block that is in no pool may be left out."""
         numbers = self.numbers + self.pool_views + len(self.tables)
-        return self.bytes <= chip.l1_usable and numbers <= chip.cb_count
+        return self.bytes <= self.usable and numbers <= chip.cb_count
 
 
 def room(program: TileProgram, launch: Launch) -> Room:
-    tables, usable = tables_of(program, launch), program.options.chip.l1_usable
+    tables, usable = tables_of(program, launch), l1_for_buffers(program)
     pools = {pool.whole for pool in launch.pools}
     launch = stored(launch)
-    sizes = {buffer: launch.layouts[buffer].tiles * launch.layouts[buffer].page_bytes for buffer in launch.streams}
+    sizes = {buffer: own_bytes(launch, buffer) for buffer in launch.streams}
     depths = _depths(launch, sizes, usable - sum(table.bytes for table in tables))
     viewed = [buffer for buffer, stream in launch.streams.items() if stream.second_view]
     return Room(
@@ -61,7 +67,39 @@ def room(program: TileProgram, launch: Launch) -> Room:
         len(viewed),
         len(pools.intersection(viewed)),
         tables,
+        usable,
     )
+
+
+def own_bytes(launch: Launch, buffer: Buffer) -> int:
+    """Bytes of one block; none of its own if it lies in a shard."""
+    layout = launch.layouts[buffer]
+    return 0 if launch.streams[buffer].shard is not None else layout.tiles * layout.page_bytes
+
+
+def tensor_bytes(program: TileProgram) -> dict[Tensor, int]:
+    """What tensors take of the L1 of every core, as far as sizes are known when compiling."""
+    found: dict[Tensor, int] = {}
+    for tensor, layout in program.layouts.items():
+        placement = layout.placement
+        if placement is None or placement.memory is not DeviceMemory.L1:
+            continue
+        shards = placement.shards()
+        known = None if shards is None else shards.slots
+        slots = known if placement.is_sharded else _dealt(layout, program.options.chip)
+        if slots is not None:
+            found[tensor] = -(-slots * layout.page_bytes // _L1_ALIGN) * _L1_ALIGN
+    return found
+
+
+def _dealt(layout: TensorLayout, chip: Arch) -> int | None:
+    """Pages of an interleaved tensor in the L1 of one core."""
+    pages = scalar.int_value(scalar.simplify(layout.batch * layout.row_tiles * layout.col_tiles))
+    return None if pages is None else -(-pages // chip.cores)
+
+
+def l1_for_buffers(program: TileProgram) -> int:
+    return program.options.chip.l1_usable - sum(tensor_bytes(program).values())
 
 
 def stored(launch: Launch) -> Launch:

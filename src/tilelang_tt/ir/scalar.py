@@ -124,7 +124,10 @@ def int_value(expr: Expr | int) -> int | None:
     """The number `expr` is, if it is a literal."""
     if isinstance(expr, int):
         return expr
-    return int(expr.value) if isinstance(expr, tirx.IntImm) else None
+    if type(expr) is not tirx.IntImm:  # isinstance is slow where the answer is no
+        return None
+    value: int = expr.value  # type: ignore[attr-defined]
+    return int(value)
 
 
 def largest(expr: Expr) -> int | None:
@@ -186,7 +189,10 @@ def either(a: Expr, b: Expr | None) -> Expr:
 
 def always(condition: Expr) -> bool:
     """Whether a condition is provably true, whatever its variables are."""
-    return bool(_plain().can_prove(condition))
+    simple = simplify(condition)
+    if isinstance(simple, ORDERED) and {type(simple.a), type(simple.b)} == {tirx.Var, tirx.IntImm}:
+        return False  # nothing is known of the variable: a proof would be looked for in vain, for long
+    return bool(_plain().can_prove(simple))
 
 
 def without_difference(test: Expr) -> Expr:
@@ -231,7 +237,7 @@ def same_form(a: Expr, b: Expr) -> bool:
 
 
 def simplify(expr: Expr) -> Expr:
-    return expr if isinstance(expr, tirx.IntImm) else _simplified(expr)
+    return expr if type(expr) is tirx.IntImm else _simplified(expr)
 
 
 @lru_cache(maxsize=1 << 14)
@@ -284,7 +290,7 @@ def nodes(tree: tirx.Stmt | tirx.PrimExpr, *kinds: type[tirx.Stmt | tirx.PrimExp
 
 def variables(expr: Expr) -> list[Var]:
     """Free variables, each once, in order of appearance."""
-    return [] if isinstance(expr, tirx.IntImm) else list(_variables(expr))
+    return [] if type(expr) is tirx.IntImm else list(_variables(expr))
 
 
 @lru_cache(maxsize=1 << 14)
@@ -352,16 +358,46 @@ def choice(test: Expr, yes: Expr, no: Expr) -> Expr:
     return tirx.Select(test, yes, no)
 
 
+# What a schedule needs beyond arithmetic: the number, row by row, of the n-th of columns x rows blocks in Morton order;
+# and a runtime argument by its place.
+FUNCTIONS = {"z_order": 3, "argument": 1}
+
+
+def call(name: str, *args: Expr) -> Expr:
+    """One of FUNCTIONS."""
+    return tirx.call_pure_extern("int32", name, *args)
+
+
+def call_parts(expr: Expr) -> tuple[str, list[Expr]] | None:
+    """Name and operands, if `expr` is one of FUNCTIONS."""
+    if not isinstance(expr, tirx.Call) or str(getattr(expr.op, "name", "")) != "tirx.call_pure_extern":
+        return None
+    name, *args = expr.args
+    return (str(name.value), args) if str(name.value) in FUNCTIONS else None
+
+
+def calls(expr: Expr) -> set[str]:
+    """FUNCTIONS that occur in it."""
+    return {parts[0] for node in nodes(expr, tirx.Call) if (parts := call_parts(node)) is not None}
+
+
 def hoist(expr: Expr, known: set[Var], name: Callable[[Expr], Var]) -> Expr:
     """`expr` with every largest compound part over `known` variables alone replaced by `name(part)`."""
     binary: tuple[type[Binary], ...] = (*BINARY, tirx.Min, tirx.Max)
     if isinstance(expr, tirx.IntImm | tirx.Var):
         return expr
     used = variables(expr)
-    if used and all(variable in known for variable in used) and str(expr.dtype) != "bool":
+    if known.isdisjoint(used):
+        return expr
+    if all(variable in known for variable in used) and str(expr.dtype) != "bool":
         return name(expr)
     if isinstance(expr, binary):
         return type(expr)(hoist(expr.a, known, name), hoist(expr.b, known, name))
+    if (parts := call_parts(expr)) is not None:
+        return call(parts[0], *(hoist(arg, known, name) for arg in parts[1]))
+    if isinstance(expr, tirx.Select):
+        test, yes, no = (hoist(part, known, name) for part in (expr.condition, expr.true_value, expr.false_value))
+        return choice(test, yes, no)
     return expr
 
 
@@ -391,6 +427,8 @@ def nonnegative(expr: Expr, signed: Collection[Var] = ()) -> bool:
         return nonnegative(expr.a, signed) or nonnegative(expr.b, signed)
     if isinstance(expr, tirx.Add | tirx.Mul | tirx.FloorDiv | tirx.FloorMod | tirx.Min):
         return nonnegative(expr.a, signed) and nonnegative(expr.b, signed)
+    if call_parts(expr) is not None:
+        return True
     return isinstance(expr, tirx.Var) and expr not in signed
 
 

@@ -67,6 +67,8 @@ def _call(reader: Reader, name: str) -> Expr:
     literal = reader.text[reader.at : reader.at + 1].isdigit() or reader.peek("-")
     args = reader.separated(lambda: read_expr(reader))
     reader.take(")")
+    if name in scalar.FUNCTIONS and len(args) == scalar.FUNCTIONS[name]:
+        return scalar.call(name, *args)
     if name in _FUNCTIONS:
         return _FUNCTIONS[name](*args)
     if name == "choice":

@@ -8,7 +8,8 @@ from types import CodeType
 
 from tvm import tirx
 
-from tilelang_tt.ir.scalar import ORDERED, Expr, Var, is_choice, nodes, nonnegative
+from tilelang_tt.ir.scalar import ORDERED, Expr, Var, call_parts, is_choice, nodes, nonnegative
+from tilelang_tt.schedule_order import z_order
 
 _PRECEDENCE: dict[type[tirx.PrimExpr], tuple[int, str, str]] = {  # node -> (binding strength, C, Python)
     tirx.Mul: (6, "*", "*"),
@@ -79,6 +80,9 @@ class _Text:
             parts = expr.args if is_choice(expr) else (expr.condition, expr.true_value, expr.false_value)
             test, yes, no = (self.of(part, 1) for part in parts)
             return f"({test} ? {yes} : {no})" if self.language == _C else f"({yes} if {test} else {no})"
+        if (parts := call_parts(expr)) is not None:
+            name = "get_arg_val<uint32_t>" if self.language == _C and parts[0] == "argument" else parts[0]
+            return f"{name}({', '.join(self.of(arg, 0) for arg in parts[1])})"
         return self.binary(expr, outer)
 
     def number(self, expr: tirx.PrimExpr) -> str:
@@ -145,6 +149,10 @@ def supported(expr: Expr) -> bool:
     return True
 
 
+# One core does all units when programs are interpreted, so the n-th of its list is the n-th.
+_EVALUATED = {"min": min, "max": max, "z_order": z_order, "argument": lambda place: place}
+
+
 @cache
 def _compiled(expr: Expr) -> CodeType:
     return compile(to_python(expr, lambda v: f"v{hash(v) & (2**64 - 1)}"), "<scalar>", "eval")
@@ -155,4 +163,4 @@ def evaluate(expr: Expr | int, values: Mapping[Var, int]) -> int:
     if isinstance(expr, int):
         return expr
     scope = {f"v{hash(variable) & (2**64 - 1)}": value for variable, value in values.items()}
-    return int(eval(_compiled(expr), {"min": min, "max": max}, scope))
+    return int(eval(_compiled(expr), _EVALUATED, scope))

@@ -12,9 +12,11 @@ from tilelang_tt.ir.grammar import Codec, Form, Grammar, listed
 from tilelang_tt.ir.layout import (
     BufferLayout,
     Constant,
+    DeviceMemory,
     Engine,
     Mask,
     MaskTile,
+    Placement,
     Role,
     Stream,
     TensorLayout,
@@ -61,6 +63,11 @@ def _read_depth(reader: Reader) -> int:
     return depth
 
 
+def _read_core(reader: Reader) -> tuple[int, int]:
+    reader.take("(")
+    return reader.int(","), reader.int(")")
+
+
 CODECS: dict[str, Codec] = {
     "int": Codec(lambda value, _: str(value), Reader.int),
     "optional_int": Codec(lambda value, _: str(value), _optional_int),
@@ -76,12 +83,15 @@ CODECS: dict[str, Codec] = {
     "tensor": Codec(lambda tensor, names: names(tensor), lambda reader: reader.sight.thing(reader.name(), Tensor)),
     "role": words({role: role.value for role in Role}),
     "blocks": Codec(lambda depth, _: f"{depth} block{'s' if depth > 1 else ''}", _read_depth),
+    "memory": words({memory: memory.value for memory in DeviceMemory}),
+    "core": Codec(lambda core, _: f"({core[0]}, {core[1]})", _read_core),
     "sides": Codec(lambda sides, _: size(*sides), lambda reader: (reader.int("x"), reader.int())),
 }
 CODECS |= {
     "ints": listed(CODECS["int"]),
     "extents": listed(CODECS["int"], " x "),
     "exprs": listed(CODECS["expr"]),
+    "cores": listed(CODECS["core"], " "),
 }
 
 
@@ -103,18 +113,20 @@ _FORMS = Grammar(
             "rows axis {row_axis:optional_int}, columns axis {col_axis:optional_int}, {batch:times}[{row_tiles:expr}, "
             "{col_tiles:expr}] tiles {format:word} of {page_bytes:int} B{table?, a table}{flat?, flat}"
             "{by_rows?, a page per row}(? of {row_width:int} tiles?)"
-            "(?, rows by {row_window:window}?)(?, columns by {col_window:window}?)",
+            "(?, rows by {row_window:window}?)(?, columns by {col_window:window}?)(?, in {placement:placement}?)",
         ),
+        Form(Placement, "{memory:memory}(? by shards of [{shard:exprs}] of [{pages:exprs}] pages on {cores:cores}?)"),
         Form(
             Stream,
             "{producer:role} -> {consumer:role}, {depth:blocks}{unpack_to_dest?, unpacked to DST}"
-            "{second_view?, in two views}{once?, once}",
+            "{second_view?, in two views}{once?, once}(?, in the shard of {shard:tensor}?)",
         ),
     ),
     CODECS,
 )
 CODECS["times"] = Codec(_times, _read_times)
 CODECS["window"] = _FORMS.codec(Window)
+CODECS["placement"] = _FORMS.codec(Placement)
 TENSOR_LAYOUT, STREAM = _FORMS.codec(TensorLayout), _FORMS.codec(Stream)
 
 

@@ -53,7 +53,7 @@ class _Names(Names):
         self.variables = _variables(launch)
         scalars = [param.var for param in program.params if isinstance(param, ScalarParam)]
         pools = [pool.whole for pool in launch.pools]
-        for var in dict.fromkeys((*program.sizes, *scalars, start, count)):
+        for var in dict.fromkeys((*program.sizes, *scalars, start, count, *(launch.work.words if launch.work else ()))):
             self.bind(var)
         blocks = dict.fromkeys((*launch.buffers, *launch.layouts, *pools))
         things: list[Tensor | Buffer] = [*program.tensors, *program.views, *blocks]
@@ -75,7 +75,8 @@ class _Names(Names):
 def _variables(launch: Launch) -> dict[str, Var]:
     """Variables of a tile program by the names its text gives them."""
     names, found = Names(), {}
-    for var in (*(var for var, _ in launch.blocks), *([launch.work.unit] if launch.work else [])):
+    own = (launch.work.unit, *launch.work.words) if launch.work else ()
+    for var in (*(var for var, _ in launch.blocks), *own):
         found[names.bind(var)] = var
 
     def visit(body: tuple[Stmt, ...]) -> None:
@@ -165,7 +166,7 @@ _CB = Form(
     Cb,
     "{producer:role} -> {consumer:role}, {depth:blocks} of {shape:sides} tiles {format:word}, {pages:int} pages of "
     "{page_bytes:int} B{first_row?, first rows only}{is_word?, a word}{is_scratch?, room for scalar code}"
-    "{unpack_to_dest?, unpacked to DST}",
+    "{unpack_to_dest?, unpacked to DST}(?, in the shard of {shard:tensor}?)",
 )
 
 

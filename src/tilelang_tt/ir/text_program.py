@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, replace
+from typing import Any
 
 from tilelang_tt.ir.buffers import Buffer, Fold, Memory, Tensor
 from tilelang_tt.ir.grammar import Codec, Form, listed
@@ -25,7 +26,10 @@ from tilelang_tt.ir.text_facts import (
 )
 from tilelang_tt.ir.text_tile import body_text, read_body
 from tilelang_tt.ir.tile import Launch, ScalarParam, TileProgram
+from tilelang_tt.layout_hints import Hints, hints_text, parse_hints
 from tilelang_tt.options import Options
+from tilelang_tt.schedule import Schedule
+from tilelang_tt.schedule_text import read_said, read_schedule, said_text, schedule_text
 
 
 def _assigned(sign: str, name: Callable[[Names, Var], str]) -> Codec:
@@ -41,8 +45,23 @@ _WORK = Form(Work, "{units:expr} by {unit:unit}: {indices:indices}; {grid:sides}
 _OF_WORK = {
     **CODECS,
     "unit": Codec(lambda var, names: names.bind(var), lambda reader: reader.sight.variable(reader.name())),
-    "indices": listed(_assigned("=", Names.__call__)),
+    "indices": listed(_assigned("=", Names.see)),
 }
+
+
+def _schedule_text(work: Work, names: Names) -> str:
+    """`schedule rectangle, order z, cores 4x4+2+1; told first_column, columns, first_row, rows`."""
+    told = ", ".join(names.bind(var) for var in work.words)
+    return f"{schedule_text(work.schedule)}{f'; told {told}' if told else ''}"
+
+
+def _read_schedule(reader: Reader) -> dict[str, Any]:
+    text, _, told = reader.rest().partition("; told ")
+    words = tuple(reader.sight.variable(name) for name in told.split(", ") if name)
+    schedule = read_schedule(text)
+    if schedule.policy == "list":
+        return {"schedule": schedule, "listed": words[0]}
+    return {"schedule": schedule, "box": words}
 
 
 def tile_text(program: TileProgram) -> str:
@@ -85,9 +104,15 @@ class _TileText:
     def launch(self, launch: Launch) -> Iterator[str]:
         yield f"launch {launch.name}{place(launch.location)}"
         yield f"{INDENT}blocks {_BLOCKS.write(launch.blocks, self.names)}"
+        yield from (f"{INDENT}asked by {said_text(said)}{place(said.location)}" for said in launch.asked)
         if launch.work:
+            if launch.work.schedule != Schedule():
+                yield f"{INDENT}schedule {_schedule_text(launch.work, self.names)}"
             yield f"{INDENT}units {_WORK.write(launch.work, self.names, _OF_WORK)}"
-            self.names.release(launch.work.unit)
+            blocks = {var for var, _ in launch.blocks}
+            steps = (var for var, _ in launch.work.indices if var not in blocks)
+            for var in (launch.work.unit, *launch.work.words, *steps):
+                self.names.release(var)
         yield from (f"{INDENT}hint {hint}: {outcome}" for hint, outcome in launch.hints)
         if launch.updated:
             yield f"{INDENT}updates {', '.join(self.program.params[number].name for number in sorted(launch.updated))}"
@@ -132,16 +157,22 @@ def _target(options: Options) -> str:
     shown += ["fast math"] if options.fast_math else []
     shown += [f"{name} {value}" for name, value in _others(options).items()]
     shown += [f"{param} stored as {format}" for param, format in options.storage]
+    shown += [f"layout {_layout_word(options.layout)}"] if options.layout else []
     return ", ".join(shown)
 
 
-_SHOWN = ("arch", "grid", "math_fidelity", "fp32_acc", "fast_math", "storage")
+_SHOWN = ("arch", "grid", "math_fidelity", "fp32_acc", "fast_math", "schedule", "storage", "layout")
 
 
 def _others(options: Options) -> dict[str, str]:
     """Options that are printed only where they differ from their defaults."""
     others = {one.name: (getattr(options, one.name), one.default) for one in fields(Options) if one.name not in _SHOWN}
     return {name: str(value) for name, (value, usual) in others.items() if value != usual}
+
+
+def _layout_word(hints: Hints) -> str:
+    """Layouts that the user chose, as one word: commas separate options."""
+    return hints_text(hints).replace(",", ";")
 
 
 # --- reading --------------------------------------------------------------------------------------
@@ -207,12 +238,17 @@ class _Parser:
     def launch(self, line: Line) -> Launch:
         names = frozenset(tensor.name for tensor in self.found.tensors)
         launch = Launch(line.text.removeprefix("launch "), (), (), (), line.location, tensor_names=names)
+        dealt: dict[str, Any] = {}
         for inner in line.nested:
             reader = Reader(inner.text, self.sight)
             if reader.maybe("blocks "):
                 launch = replace(launch, blocks=_BLOCKS.read(reader))
+            elif reader.maybe("asked by "):
+                launch = replace(launch, asked=(*launch.asked, read_said(reader.rest(), inner.location)))
+            elif reader.maybe("schedule "):
+                dealt = _read_schedule(reader)
             elif reader.maybe("units "):
-                launch = replace(launch, work=Work(**_WORK.read(reader, _OF_WORK)))
+                launch = replace(launch, work=Work(**_WORK.read(reader, _OF_WORK), **dealt))
             elif reader.maybe("hint "):
                 hint, _, outcome = reader.rest().partition(": ")
                 launch = replace(launch, hints=(*launch.hints, (hint, outcome)))
@@ -286,8 +322,10 @@ def _read_target(reader: Reader) -> Options:
             values[name] = rest.strip()
     if not reader.done:
         raise ParseError(f"'{reader.text}' is not a target")
+    layout = parse_hints(values.pop("layout", "").replace(";", ","))
     return replace(
         options,
+        layout=layout,
         grid=None if cores == options.chip.grid else cores,
         math_fidelity=fidelity,  # type: ignore[arg-type]
         fp32_acc=wide,

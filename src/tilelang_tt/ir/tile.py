@@ -33,6 +33,7 @@ from tilelang_tt.ir.layout import BufferLayout, Constant, Mask, Pool, Stream, Te
 from tilelang_tt.ir.scalar import Expr, Var, int_value, is_var, variables
 from tilelang_tt.ir.section import Schedule, Start, SubBlock
 from tilelang_tt.options import Options
+from tilelang_tt.schedule_request import Said
 
 # --- statements -----------------------------------------------------------------------------------
 
@@ -289,6 +290,7 @@ class Launch:
     pools: tuple[Pool, ...] = ()
     tensor_names: frozenset[str] = frozenset()
     views: dict[Buffer, Buffer] = field(default_factory=dict)  # the elements of a block in another shape -> the block
+    asked: tuple[Said, ...] = ()  # what the kernel says of its schedule
     updated: frozenset[int] = frozenset()  # parameters that blocks of the grid change together, by atomic updates
 
     @property

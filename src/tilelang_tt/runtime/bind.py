@@ -10,10 +10,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from tilelang_tt.arch import ARCHS, Arch
+from tilelang_tt.arch import ARCHS
 from tilelang_tt.diagnostics import DeviceError
 from tilelang_tt.formats import INTEGER_FORMATS
 from tilelang_tt.runtime.formats import page_bytes
+from tilelang_tt.runtime.placing import Placer
 from tilelang_tt.runtime.plan import (
     CbPlan,
     KernelPlan,
@@ -23,21 +24,21 @@ from tilelang_tt.runtime.plan import (
     RuntimeArg,
     TensorPlan,
     evaluate,
-    work_of_core,
 )
 from tilelang_tt.runtime.program import (
     ACCESSOR_DRAM,
-    DRAM_BASE,
+    ACCESSOR_SHARDED,
     BufferRun,
     CoreRun,
     GroupRun,
     KernelRun,
+    L1Address,
     LaunchRun,
-    Memory,
     Run,
     TensorRun,
     round_up,
 )
+from tilelang_tt.schedule import Share
 
 Stored = TypeVar("Stored", TensorPlan, CbPlan)
 
@@ -58,6 +59,7 @@ class Call:
 
     run: Run
     slots: tuple[TensorSlot, ...]
+    written_in_place: frozenset[str] = frozenset()  # tensors whose shards compute packs into
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,7 @@ class _Binding:
     sizes: Mapping[str, int]
     scalars: Mapping[str, int | float]
     addresses: Mapping[str, int]
+    placer: Placer
 
 
 def as_float32(plan: Plan) -> Plan:
@@ -92,42 +95,38 @@ def bind(
     plan = as_float32(declared) if numerics == "exact" else declared
     chip = ARCHS[plan.arch]
     by_elements = plan.by_elements
-    address, offset = DRAM_BASE, 0
+    placer = Placer(chip, plan.name, numerics == "exact")
     slots: list[TensorSlot] = []
     for tensor in plan.tensors:
         pages = evaluate(tensor.batch, sizes) * evaluate(tensor.row_tiles, sizes) * evaluate(tensor.col_tiles, sizes)
-        data = pages * tensor.page_bytes
-        place = TensorRun(
-            tensor.name,
-            "dram",
-            address,
-            tensor.page_bytes,
-            pages,
-            offset,
-            offset + round_up(data),
-            flat=tensor.flat or tensor.name in by_elements,
-        )
-        slots.append(TensorSlot(tensor, place))
-        address += round_up(-(-pages // chip.dram_banks) * tensor.page_bytes)
-        offset += round_up(data) + round_up(pages)
-    if address > 0xFFFFFFFF:
-        raise DeviceError("TT410", f"the tensors of '{plan.name}' need {address:,} B per DRAM bank; 4 GiB is the limit")
-    addresses = {slot.plan.name: slot.run.address for slot in slots}
-    binding = _Binding(plan, sources, sizes, scalars, addresses)
+        flat = tensor.flat or tensor.name in by_elements
+        slots.append(TensorSlot(tensor, placer.place(tensor, pages, sizes, flat=flat)))
+    addresses = {slot.plan.name: _address(slot.run) for slot in slots}
+    binding = _Binding(plan, sources, sizes, scalars, addresses, placer)
     launches = tuple(
         _launch(binding, launch, original, exact=numerics == "exact")
         for launch, original in zip(plan.launches, declared.launches, strict=True)
     )
     tensors = tuple(slot.run for slot in slots)
-    return Call(Run(plan.name, chip, numerics, tensors, launches, Memory(offset), chip.grid), tuple(slots))
+    run = Run(plan.name, chip, numerics, tensors, launches, placer.memory(), chip.grid)
+    return Call(run, tuple(slots), _written_in_place(plan))
+
+
+def _written_in_place(plan: Plan) -> frozenset[str]:
+    cbs = (cb for launch in plan.launches for cb in launch.cbs)
+    return frozenset(cb.tensor for cb in cbs if cb.tensor is not None and cb.producer == "compute")
+
+
+def _address(tensor: TensorRun) -> int:
+    return L1Address(tensor.address) if tensor.memory == "l1" else tensor.address
 
 
 def _launch(binding: _Binding, launch: LaunchPlan, declared: LaunchPlan, *, exact: bool) -> LaunchRun:
-    offsets = _cb_offsets(launch, ARCHS[binding.plan.arch], exact=exact)
+    offsets = _cb_offsets(launch, binding, exact=exact)
     buffers = tuple(
         BufferRun(
             cb.id, cb.name, original.format, cb.format, cb.page_bytes, cb.pages, offset,
-            cb.producer, cb.consumer, cb.unpack_to_dest,
+            cb.producer, cb.consumer, cb.unpack_to_dest, cb.tensor is not None,
         )
         for cb, original, offset in zip(launch.cbs, declared.cbs, offsets, strict=True)
     )  # fmt: skip
@@ -137,7 +136,7 @@ def _launch(binding: _Binding, launch: LaunchPlan, declared: LaunchPlan, *, exac
             kernel.source,
             binding.sources[kernel.source],
             _NOC_OF_ROLE[kernel.role],
-            tuple(compile_time_words(binding.plan, kernel)),
+            tuple(compile_time_words(binding, kernel)),
             source_map=launch.source_map,
             watched=exact or not kernel.scalar,
         )
@@ -149,19 +148,35 @@ def _launch(binding: _Binding, launch: LaunchPlan, declared: LaunchPlan, *, exac
     )
 
 
-def compile_time_words(plan: Plan, kernel: KernelPlan) -> list[int]:
+def compile_time_words(binding: _Binding, kernel: KernelPlan) -> list[int]:
     words: list[int] = []
     for arg in kernel.compile_time_args:
         if arg.accessor is not None:
-            words += [ACCESSOR_DRAM, plan.tensor(arg.accessor).page_bytes]
+            words += _accessor_words(binding, binding.plan.tensor(arg.accessor))
         elif arg.value is not None:
             words.append(arg.value & 0xFFFFFFFF)
     return words
 
 
-def _cb_offsets(launch: LaunchPlan, chip: Arch, *, exact: bool) -> list[int]:
+def _accessor_words(binding: _Binding, tensor: TensorPlan) -> list[int]:
+    """What TensorAccessorArgs reads: flags, page size; of shards also ranks, sizes and where the banks are."""
+    dram, shards = tensor.memory == "dram", binding.placer.shards.get(tensor.name)
+    flags = (ACCESSOR_DRAM if dram else 0) | (ACCESSOR_SHARDED if shards else 0)
+    words = [flags, tensor.page_bytes]
+    if shards is None:
+        return words
+    words += [len(shards.pages), len(shards.cores), *shards.pages, *shards.shape]
+    chip = binding.placer.chip
+    nodes = [core if dram else chip.noc_coordinates(*core) for core in shards.cores]
+    packed = [(x & 0xFF) << 8 | (y & 0xFF) for x, y in nodes]
+    pairs = [packed[at : at + 2] for at in range(0, len(packed), 2)]
+    return words + [pair[0] | (pair[1] << 16 if len(pair) == 2 else 0) for pair in pairs]
+
+
+def _cb_offsets(launch: LaunchPlan, binding: _Binding, *, exact: bool) -> list[int]:
     """L1 offset of each CB in plan order; exact numerics may exceed L1."""
     offsets: dict[int, int] = {}
+    chip = binding.placer.chip
     at = chip.l1_base
     for cb in launch.cbs:
         if cb.shares is not None:
@@ -172,40 +187,59 @@ def _cb_offsets(launch: LaunchPlan, chip: Arch, *, exact: bool) -> list[int]:
                 f"CB {cb.id} '{cb.name}' has pages of {cb.page_bytes} B; "
                 f"a {cb.format} tile has {page_bytes(cb.format)} B",
             )
+        if cb.tensor is not None:
+            offsets[cb.id] = binding.addresses[cb.tensor]
+            continue
         offsets[cb.id] = at
         at = round_up(at + cb.page_bytes * cb.pages)
-    if at > chip.l1_bytes and not exact:
-        budget = tuple(
-            f"CB {cb.id} '{cb.name}': {cb.pages} x {cb.page_bytes} B = {cb.pages * cb.page_bytes:,} B"
-            for cb in launch.cbs
-        )
-        raise DeviceError(
-            "TT410",
-            f"the circular buffers of launch '{launch.name}' need {at - chip.l1_base:,} B of L1 per core; "
-            f"{chip.title} has {chip.l1_usable:,} B",
-            notes=budget,
-        )
+    if at > (binding.placer.l1 if exact else min(binding.placer.l1, chip.l1_bytes)):
+        raise _no_room(launch, binding, at - chip.l1_base)
     return [offsets[cb.id if cb.shares is None else cb.shares] for cb in launch.cbs]
 
 
+def _no_room(launch: LaunchPlan, binding: _Binding, needed: int) -> DeviceError:
+    chip, tensors = binding.placer.chip, binding.placer.l1_top - binding.placer.l1
+    budget = tuple(
+        f"CB {cb.id} '{cb.name}': {cb.pages} x {cb.page_bytes} B = {cb.pages * cb.page_bytes:,} B"
+        for cb in launch.cbs
+        if cb.tensor is None
+    )
+    beside = f" beside tensors of {tensors:,} B" if tensors else ""
+    return DeviceError(
+        "TT410",
+        f"the circular buffers of launch '{launch.name}' need {needed:,} B of L1 per core{beside}; "
+        f"{chip.title} has {chip.l1_usable:,} B",
+        notes=budget,
+    )
+
+
 def _cores(binding: _Binding, launch: LaunchPlan) -> tuple[CoreRun, ...]:
-    units = evaluate(launch.units, binding.sizes)
+    shares = launch.shares(binding.sizes)
+    longest = max(len(share.units) for share in shares)
     fixed = {
         kernel.role: [None if arg.work else _fixed_argument(binding, arg) for arg in kernel.runtime_args]
         for kernel in launch.kernels
     }
     cores = []
-    for number in range(launch.cores):
-        start, count = work_of_core(units, launch.cores, number)
+    for share in shares:
         args: dict[Role, tuple[int, ...]] = {
             kernel.role: tuple(
-                value if value is not None else start if arg.work == "start" else count
+                word
                 for arg, value in zip(kernel.runtime_args, fixed[kernel.role], strict=True)
+                for word in ((value,) if value is not None else share_words(share, arg, longest))
             )
             for kernel in launch.kernels
         }
-        cores.append(CoreRun(number % launch.grid[0], number // launch.grid[0], args))
+        cores.append(CoreRun(*share.core, args))
     return tuple(cores)
+
+
+def share_words(share: Share, arg: RuntimeArg, longest: int) -> tuple[int, ...]:
+    """A number of the core's share; or its units, as many words on every core."""
+    if arg.work == "units":
+        return (*share.units, *[0] * (longest - len(share.units)))
+    assert arg.work is not None
+    return (share.word(arg.work),)
 
 
 def _fixed_argument(binding: _Binding, arg: RuntimeArg) -> int:

@@ -4,6 +4,7 @@ chip <l1 bytes> <l1 base> <CB ids> <DRAM banks> <DRAM read alignment> <NoC align
      <Blackhole 0|1>
 run <numerics: 0 fast, 1 exact, 2 chip> <threads> <L1 window bytes> <time limit, ms> <seed>
     [<library of chip numerics>]
+allow <categories> <names ...>                                       of breaches after which the run goes on
 memory <DRAM bytes> <offset of the shared L1> <L1 address of the first tensor, or 0>
 tensor <name> <dram|l1> <address> <page bytes> <pages> <offset in shared memory> <offset of its page marks>
        <flat 0|1> <slots per bank, 0 when interleaved> [<pages> <bank * slots + slot of each>]
@@ -50,6 +51,7 @@ def describe(run: Run, built: Built, *, threads: int, time_limit: float) -> str:
         f"{int(chip.name == 'blackhole')}",
         f"run {NUMERICS.index(run.numerics)} {threads} {l1_window(run)} {max(1, int(time_limit * 1000))} {run.seed}"
         + (f" {built.chip}" if built.chip else ""),
+        *([f"allow {len(run.allowed)} {' '.join(run.allowed)}"] if run.allowed else []),
         f"memory {run.memory.dram_bytes} {run.memory.l1_shared} {run.memory.l1_heap}",
         *map(_tensor, run.tensors),
     ]

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from tilelang_tt.diagnostics import DeviceError, Location
+from tilelang_tt.runtime.header_lines import header_line, name_lines
+from tilelang_tt.runtime.kernel_build import included_files
 from tilelang_tt.runtime.plan import SourceLine
 from tilelang_tt.runtime.program import KernelRun, LaunchRun, Run
 
@@ -20,6 +24,7 @@ _KINDS = {
     "input": ("TT408", "the device runtime refused its input"),
 }
 
+STATE_VARIABLE = "TILELANG_TT_STATE"  # set: errors tell what buffers and DST held
 _NAMED_CORES = 8  # cores of one group that are written out
 
 
@@ -38,10 +43,49 @@ def device_error(report: Mapping[str, Any], run: Run, limit: float) -> DeviceErr
         location = location or _user_location(alike[0], launch)
     if report.get("seed"):
         notes.append(f"schedule: TILELANG_TT_SEED={report['seed']} replays it")
-    message = report["message"]
+    message = _message(report, launch)
     if report["status"] == "hang":
         message = f"the kernels did not end within {limit:g} s"
-    return DeviceError(code, f"{kind}: {message}", location=location, notes=tuple(notes), help=_help(report["status"]))
+    state = state_text(report["state"]) if "state" in report else ""
+    if state and os.environ.get(STATE_VARIABLE):
+        notes += state.splitlines()
+    help_text = _help(report["status"])
+    error = DeviceError(code, f"{kind}: {message}", location=location, notes=tuple(notes), help=help_text)
+    error.state = state
+    return error
+
+
+def state_text(state: Mapping[str, Any]) -> str:
+    """What the circular buffers and DST of the core held where the run stopped, one line each."""
+    return "\n".join([*map(_buffer_text, state["buffers"]), *_dst_text(state["dst"])])
+
+
+def _buffer_text(item: Mapping[str, Any]) -> str:
+    held = item["pushed"] - item["popped"]
+    whole = f"{item['pages']} pages of {item['page_bytes']} B"
+    front = f"; front page {item['front']}: {item['values']} ..." if "values" in item else ""
+    return (
+        f"CB {item['id']} '{item['name']}' {item['format']}: {held} of {whole} held, "
+        f"{item['pushed']} pushed by {item['producer']} ({item['reserved']} reserved at page {item['back']}), "
+        f"{item['popped']} popped by {item['consumer']} ({item['waited']} waited for at page {item['front']}){front}"
+    )
+
+
+def _dst_text(dst: Mapping[str, Any]) -> list[str]:
+    owner = f"DST: math {dst['math']}, pack {dst['pack']}, {dst['committed']} committed"
+    tiles = [f"DST tile {tile['index']} {tile['state']}: {tile['values']} ..." for tile in dst["tiles"]]
+    return [owner, *tiles]
+
+
+def allowed_breaches(report: Mapping[str, Any], run: Run) -> tuple[str, ...]:
+    """Each line that broke a contract and was let go on, as the text of its warning."""
+    return tuple(_allowed_breach(item, run.launches[item["launch"]]) for item in report.get("warnings", ()))
+
+
+def _allowed_breach(item: Mapping[str, Any], launch: LaunchRun) -> str:
+    times = f" ({item['times']} times)" if item["times"] > 1 else ""
+    notes = [f"category: {item['category']}, which was allowed{times}", _where(item, launch), *_code_line(item, launch)]
+    return "\n".join([f"contract breach: {_message(item, launch)}", *(f"  note: {note}" for note in notes)])
 
 
 def _groups(fibers: Sequence[Mapping[str, Any]], launch: LaunchRun) -> list[list[Mapping[str, Any]]]:
@@ -77,13 +121,28 @@ def _kernel(item: Mapping[str, Any], launch: LaunchRun) -> KernelRun:
     return launch.kernel_at((x, y), item["role"])
 
 
+def _message(item: Mapping[str, Any], launch: LaunchRun) -> str:
+    """What the device says, with the names of headers whose lines it tells."""
+    kernels = (kernel for group in launch.groups for kernel in group.kernels.values() if kernel.include_dirs)
+    return name_lines(item["message"], [path for kernel in kernels for path in included_files(kernel)])
+
+
+def _header(item: Mapping[str, Any], launch: LaunchRun) -> tuple[Path, int] | None:
+    kernel = _kernel(item, launch)
+    return header_line(item["line"], included_files(kernel)) if kernel.include_dirs else None
+
+
 def _where(item: Mapping[str, Any], launch: LaunchRun) -> str:
-    return f"{_core_name(item)}, {item['role']} {_kernel(item, launch).file}:{item['line']}"
+    file = _kernel(item, launch).file
+    inside = _header(item, launch)
+    place = f"{inside[0].name}:{inside[1]} (included by {file})" if inside else f"{file}:{item['line']}"
+    return f"{_core_name(item)}, {item['role']} {place}"
 
 
 def _code_line(item: Mapping[str, Any], launch: LaunchRun) -> list[str]:
-    lines = _kernel(item, launch).text.splitlines()
-    number = item["line"]
+    inside = _header(item, launch)
+    text = inside[0].read_text(errors="replace") if inside else _kernel(item, launch).text
+    lines, number = text.splitlines(), inside[1] if inside else item["line"]
     return [f"    {lines[number - 1].strip()}"] if 0 < number <= len(lines) else []
 
 

@@ -6,6 +6,7 @@ and tile sizes, modes) arrives in a generated prefix that is included before it.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,14 +14,16 @@ from pathlib import Path
 
 from tilelang_tt.diagnostics import DeviceError
 from tilelang_tt.runtime.artifact import INCLUDE, Artifact, compile_error, obtain_all, tree_digest
-from tilelang_tt.runtime.build_cache import digest
+from tilelang_tt.runtime.build_cache import cache_directory, digest
 from tilelang_tt.runtime.elf import mutable_globals
 from tilelang_tt.runtime.formats import FORMATS
+from tilelang_tt.runtime.header_lines import renumber
 from tilelang_tt.runtime.plan import Role
 from tilelang_tt.runtime.program import GroupRun, KernelRun, Run
 from tilelang_tt.runtime.runner_build import chip_library, runner
 from tilelang_tt.runtime.toolchain import Toolchain, find_toolchain
 
+DEBUG_VARIABLE = "TILELANG_TT_DEBUG"  # set: kernels are built for a debugger, and the runner waits for one
 _CB_SLOTS = 64
 _INVALID_FORMAT = 255
 
@@ -72,43 +75,74 @@ def _kernel(toolchain: Toolchain, run: Run, group: GroupRun, kernel: KernelRun) 
     headers = included_files(kernel)
     included = (part for path in headers for part in (path.name, path.read_bytes()))
     key = digest(
-        "kernel", toolchain.identity, tree_digest(), prefix, kernel.file, kernel.text, str(kernel.watched), *included
+        "kernel-debug" if debugging() else "kernel",
+        *(toolchain.identity, tree_digest(), prefix, kernel.file, kernel.text, str(kernel.watched), *included),
     )
-    return Artifact(key, "kernel.so", _kernel_compiler(toolchain, kernel, prefix))
+    return Artifact(key, "kernel.so", _kernel_compiler(toolchain, kernel, prefix, headers, cache_directory() / key))
+
+
+def debugging() -> bool:
+    return bool(os.environ.get(DEBUG_VARIABLE))
 
 
 def included_files(kernel: KernelRun) -> list[Path]:
     """The user's own headers that a kernel includes, directly or not."""
     found: list[Path] = []
-    texts = [kernel.text]
+    texts: list[tuple[str, tuple[Path, ...]]] = [(kernel.text, ())]
     while texts:
-        for name in re.findall(r'^\s*#\s*include\s*"([^"]+)"', texts.pop(), re.MULTILINE):
-            for path in (directory / name for directory in kernel.include_dirs):
+        text, beside = texts.pop()
+        for name in re.findall(r'^\s*#\s*include\s*["<]([^">]+)[">]', text, re.MULTILINE):
+            for path in (directory / name for directory in (*beside, *kernel.include_dirs)):
                 if path.is_file() and path not in found:
                     found.append(path)
-                    texts.append(path.read_text())
+                    texts.append((path.read_text(errors="replace"), (path.parent,)))
     return found
 
 
-def _kernel_compiler(toolchain: Toolchain, kernel: KernelRun, prefix: str) -> Callable[[Path], None]:
+def _compile_flags(toolchain: Toolchain, kernel: KernelRun) -> list[str | Path]:
+    return [
+        *toolchain.common_flags(),
+        *(("-O0", "-g") if debugging() else ("-O1" if kernel.watched else "-O2",)),
+        "-fvisibility=hidden",
+        "-fno-threadsafe-statics",
+        "-fno-strict-aliasing",
+        *(() if kernel.role == "compute" or not kernel.watched else toolchain.watched_flags()),
+    ]
+
+
+def _with_header_lines(toolchain: Toolchain, flags: list[str | Path], source: Path, headers: list[Path]) -> Path | None:
+    """The preprocessed kernel, whose calls inside the user's headers can be told from those of the kernel itself.
+
+    A debugger would not find such lines.
+    """
+    if not headers or debugging():
+        return None
+    text = source.with_suffix(".ii")
+    done = toolchain.run(*flags, "-E", source, "-o", text)
+    if done.returncode != 0:
+        return None
+    text.write_text(renumber(text.read_text(errors="replace"), headers))
+    return text
+
+
+def _kernel_compiler(
+    toolchain: Toolchain, kernel: KernelRun, prefix: str, headers: list[Path], home: Path
+) -> Callable[[Path], None]:
+    """`home` is where the entry will lie: there a debugger finds the source."""
+
     def build(target: Path) -> None:
         prefix_file, source_file = target.with_name("prefix.h"), target.with_name(kernel.file)
         unit = target.with_name("kernel.o")
         prefix_file.write_text(prefix)
         source_file.write_text(kernel.text)
-        done = toolchain.run(
-            *toolchain.common_flags(),
-            "-O1" if kernel.watched else "-O2",
-            "-fvisibility=hidden",
-            "-fno-threadsafe-statics",
-            "-fno-strict-aliasing",
-            *(() if kernel.role == "compute" or not kernel.watched else toolchain.watched_flags()),
-            *("-I", INCLUDE),
-            *(flag for directory in kernel.include_dirs for flag in ("-I", directory)),
-            *("-include", prefix_file),
-            *("-c", source_file),
-            *("-o", unit),
-        )
+        flags = [*_compile_flags(toolchain, kernel), f"-fdebug-prefix-map={target.parent}={home}"]
+        includes: list[str | Path] = ["-I", INCLUDE]
+        includes += [flag for directory in kernel.include_dirs for flag in ("-I", directory)]
+        includes += ["-include", prefix_file]
+        counted = _with_header_lines(toolchain, [*flags, *includes], source_file, headers)
+        done = toolchain.run(*flags, "-c", counted, "-o", unit) if counted else None
+        if done is None or done.returncode != 0:  # an error is told with the lines of the files themselves
+            done = toolchain.run(*flags, *includes, "-c", source_file, "-o", unit)
         if done.returncode != 0:
             raise _kernel_error(kernel.file, toolchain, done.stderr.replace(f"{target.parent}/", ""))
         marks = ("-Wl,--defsym=vd_kernel_has_globals=1",) if mutable_globals(unit) else ()  # src/globals.cpp

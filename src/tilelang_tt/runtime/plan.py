@@ -13,13 +13,28 @@ import ast
 import json
 import operator
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, is_dataclass
 from functools import cache
 from importlib import resources
 from threading import Lock
 from typing import Any, Literal
 
-SCHEMA_VERSION = 1
+from tilelang_tt.core_ranges import CoreRange
+from tilelang_tt.diagnostics import ArgumentError, DeviceError
+from tilelang_tt.runtime.quick_schema import Check, checker
+from tilelang_tt.schedule import (
+    CoreOrder,
+    Order,
+    Pieces,
+    Policy,
+    Schedule,
+    Share,
+    Word,
+    shares,
+    uncovered,
+)
+
+SCHEMA_VERSION = 2
 
 # A size: a number, or an expression over the plan's `sizes`.
 Size = int | str
@@ -61,6 +76,19 @@ class FoldPlan:
 
 
 @dataclass(frozen=True)
+class ShardPlan:
+    """How a tensor is cut into shards, and where these lie.
+
+    `pages` is the grid of its pages: matrices, rows, columns. Shards are boxes of it of `shape`; the last ones may be
+    smaller, and have room for a whole one. Numbered row by row, shard n lies on core n % len(cores).
+    """
+
+    pages: tuple[Size, Size, Size]
+    shape: tuple[Size, Size, Size]
+    cores: tuple[tuple[int, int], ...]  # (x, y); of DRAM: (bank, 0)
+
+
+@dataclass(frozen=True)
 class TensorPlan:
     """How one tensor lies in device memory: 32x32 tiles over at most two of its axes, one tile per page.
 
@@ -99,7 +127,8 @@ class TensorPlan:
     col_window: WindowPlan | None = None
     fold: tuple[FoldPlan, ...] | None = None  # axes of the parameter seen as two; the other axes are numbered after it
     view: bool = False  # one more way in which an input lies; kernels only read it
-    memory: Literal["dram_interleaved"] = "dram_interleaved"
+    memory: Literal["dram", "l1"] = "dram"
+    shards: ShardPlan | None = None  # None: pages are dealt to all banks, or to the L1 of all cores, in turn
 
     def shape_of(self, shape: tuple[Size, ...]) -> tuple[Size, ...]:
         """The parameter's shape, with the axes that this record numbers."""
@@ -127,6 +156,7 @@ class CbPlan:
     consumer: Role
     unpack_to_dest: bool = False  # UnpackToDestFp32: copy_tile keeps all 32 bits
     shares: int | None = None  # a second view: the id of the circular buffer whose pages these are
+    tensor: str | None = None  # its pages are the core's shard of this tensor: nothing is copied
 
 
 @dataclass(frozen=True)
@@ -144,7 +174,9 @@ class RuntimeArg:
 
     name: str
     address: str | None = None  # DRAM address of this tensor
-    work: Literal["start", "count"] | None = None  # this core's share of the units
+    work: Word | Literal["units"] | None = (
+        None  # this core's share of the units; `units`: the list of them, as last words
+    )
     size: Size | None = None  # the same on every core
     scalar: str | None = None  # a scalar parameter, its 32 bits
 
@@ -200,21 +232,63 @@ class AssertionPlan:
 
 @dataclass(frozen=True)
 class LaunchPlan:
-    """One program: three kernels on a rectangle of cores, started together."""
+    """One program: three kernels on some cores, started together.
+
+    Who does what is said by `policy` and the fields from `blocks` on (tilelang_tt/schedule.py).
+    """
 
     name: str
-    grid: tuple[int, int]  # cores used: (x, y), from logical core (0, 0)
+    grid: tuple[int, int]  # cores (x, y), from logical core (0, 0) to the last one used
     units: Size  # grid blocks of the user's kernel
-    policy: Literal["contiguous"]  # see `work_of_core`
+    policy: Policy
     kernels: tuple[KernelPlan, ...]
     cbs: tuple[CbPlan, ...]
     semaphores: tuple[SemaphorePlan, ...] = ()
     compute_config: ComputeConfig = field(default_factory=ComputeConfig)
     source_map: tuple[SourceLine, ...] = ()
+    blocks: tuple[Size, Size] | None = None  # the units as a matrix: columns, rows; None: one row
+    order: Order = "row"
+    panel: int = 0  # rows or columns of a panel, in block-linear orders
+    core_ranges: tuple[CoreRange, ...] = ()  # none: the whole grid
+    core_order: CoreOrder = "row"
+    pieces: Pieces | None = None  # of policy `match`
+    unit_lists: tuple[tuple[int, ...], ...] = ()  # of policy `list`: blocks of each core, numbered row by row
+
+    @property
+    def schedule(self) -> Schedule:
+        return Schedule(
+            self.policy, self.order, self.panel, self.core_ranges, self.core_order, self.pieces, self.unit_lists
+        )
+
+    @property
+    def ranges(self) -> tuple[CoreRange, ...]:
+        """The cores, as rectangles."""
+        return self.schedule.core_ranges(self.grid)
 
     @property
     def cores(self) -> int:
-        return self.grid[0] * self.grid[1]
+        return len(self.schedule.cores(self.grid))
+
+    def matrix(self, sizes: Mapping[str, int]) -> tuple[int, int]:
+        """Columns and rows of blocks."""
+        columns, rows = (self.units, 1) if self.blocks is None else self.blocks
+        return evaluate(columns, sizes), evaluate(rows, sizes)
+
+    def shares(self, sizes: Mapping[str, int]) -> list[Share]:
+        """What every core does in one call; a plan whose shares are not all units, each once, is refused."""
+        columns, rows = self.matrix(sizes)
+        found = shares(self.schedule, self.grid, columns, rows)
+        problem = uncovered(self.schedule, found, columns, rows)
+        if problem is None and columns * rows != (units := evaluate(self.units, sizes)):
+            problem = f"{columns} x {rows} blocks are not {units} units"
+        if problem is not None:
+            raise DeviceError(
+                "TT418",
+                f"launch '{self.name}' does not do all of its work: {problem}",
+                notes=(f"policy {self.policy} over {self.cores} cores, {columns} x {rows} blocks",),
+                help="lists of units are for grids whose size is known" if self.policy == "list" else None,
+            )
+        return found
 
 
 @dataclass(frozen=True)
@@ -247,7 +321,7 @@ class Plan:
         return "read" if tensor.view else "write" if param.workspace else param.access
 
     def to_json(self) -> str:
-        data = json.loads(json.dumps(asdict(self)))  # tuples become lists
+        data = _plain(self)
         if not self.assertions:
             del data["assertions"]
         validate(data)
@@ -255,20 +329,28 @@ class Plan:
 
     @staticmethod
     def from_json(text: str) -> Plan:
-        data = json.loads(text)
+        data = upgraded(json.loads(text))
         validate(data)
         return _plan(data)
 
 
-def work_of_core(units: int, cores: int, core: int) -> tuple[int, int]:
-    """Policy `contiguous`: (first unit, number of units) of the core-th core, row-major.
+def upgraded(data: Any) -> Any:
+    """A plan of an earlier version as one of this version; one of a later version, or of none, is refused.
 
-    Shares differ by at most one; the cores with one unit more come first; a core beyond the work
-    gets (units, 0).
+    Version 1 had no schedules: its launches are contiguous runs in row order over a whole grid.
     """
-    share, extra = divmod(units, cores)
-    start = core * share + min(core, extra)
-    return start, share + (1 if core < extra else 0)
+    version = data.get("schema") if isinstance(data, dict) else None
+    if version == SCHEMA_VERSION:
+        return data
+    if version != 1:
+        raise ArgumentError(
+            "TT317",
+            f"this is no plan of version 1 to {SCHEMA_VERSION}: its 'schema' is {version!r}",
+            help="compile the kernel again, with this version of tilelang-tt",
+        )
+    added: dict[str, Any] = {"blocks": None, "order": "row", "panel": 0, "core_ranges": [], "core_order": "row"}
+    added |= {"pieces": None, "unit_lists": []}
+    return {**data, "schema": SCHEMA_VERSION, "launches": [{**launch, **added} for launch in data["launches"]]}
 
 
 _OPERATORS: dict[type[ast.operator], Callable[[int, int], int]] = {
@@ -316,22 +398,51 @@ def _evaluate(node: ast.expr, sizes: Mapping[str, int]) -> int:
 
 
 @cache
-def _validator() -> Any:
-    import jsonschema
-
+def plan_schema() -> dict[str, Any]:
     text = resources.files("tilelang_tt.runtime").joinpath("plan.schema.json").read_text()
-    return jsonschema.Draft202012Validator(json.loads(text))
+    schema: dict[str, Any] = json.loads(text)
+    return schema
+
+
+@cache
+def _is_plan() -> Check:
+    return checker(plan_schema())
 
 
 def validate(data: Any) -> None:
     """Raise jsonschema.ValidationError when `data` is not a plan of this version."""
-    _validator().validate(data)
+    if not _is_plan()(data):
+        import jsonschema
+
+        jsonschema.Draft202012Validator(plan_schema()).validate(data)
+
+
+def _plain(value: Any) -> Any:
+    """A plan, or a part of it, as JSON has it."""
+    if isinstance(value, tuple):
+        return [_plain(one) for one in value]
+    return {name: _plain(one) for name, one in vars(value).items()} if is_dataclass(value) else value
 
 
 def _tensor(data: dict[str, Any]) -> TensorPlan:
     windows = {side: WindowPlan(**data[side]) if data[side] else None for side in ("row_window", "col_window")}
     fold = tuple(FoldPlan(**one) for one in data["fold"]) if data["fold"] else None
-    return TensorPlan(**{**data, **windows, "fold": fold})
+    shards = data["shards"]
+    if shards is not None:
+        cores = tuple((x, y) for x, y in shards["cores"])
+        shards = ShardPlan(tuple(shards["pages"]), tuple(shards["shape"]), cores)
+    return TensorPlan(**{**data, **windows, "fold": fold, "shards": shards})
+
+
+def _range(data: dict[str, Any]) -> CoreRange:
+    return CoreRange(**{**data, "origin": tuple(data["origin"])})
+
+
+def _pieces(data: dict[str, Any] | None) -> Pieces | None:
+    if data is None:
+        return None
+    (across, down), (columns, rows) = data["blocks"], data["counts"]
+    return Pieces((across, down), (columns, rows), tuple((x, y) for x, y in data["cores"]))
 
 
 def _plan(data: dict[str, Any]) -> Plan:
@@ -354,6 +465,10 @@ def _plan(data: dict[str, Any]) -> Plan:
                 "semaphores": tuple(SemaphorePlan(**item) for item in launch["semaphores"]),
                 "compute_config": ComputeConfig(**launch["compute_config"]),
                 "source_map": tuple(SourceLine(**line) for line in launch["source_map"]),
+                "blocks": None if launch["blocks"] is None else tuple(launch["blocks"]),
+                "core_ranges": tuple(_range(one) for one in launch["core_ranges"]),
+                "pieces": _pieces(launch["pieces"]),
+                "unit_lists": tuple(map(tuple, launch["unit_lists"])),
             }
         )
         for launch in data["launches"]

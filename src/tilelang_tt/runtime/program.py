@@ -154,3 +154,4 @@ class Run:
     memory: Memory
     grid: tuple[int, int]
     seed: int = 0
+    allowed: tuple[str, ...] = ()  # categories of breaches after which the run goes on

@@ -10,6 +10,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -18,9 +19,9 @@ from typing import Any
 from tilelang_tt.diagnostics import DeviceError, EnvironmentProblem
 from tilelang_tt.runtime.arena import Arena
 from tilelang_tt.runtime.description import describe
-from tilelang_tt.runtime.failure import device_error
-from tilelang_tt.runtime.kernel_build import build_all
-from tilelang_tt.runtime.printed import PRINT_VARIABLE, compiled_texts, printing, show_printed
+from tilelang_tt.runtime.failure import allowed_breaches, device_error
+from tilelang_tt.runtime.kernel_build import build_all, debugging
+from tilelang_tt.runtime.printed import show_printed
 from tilelang_tt.runtime.program import NUMERICS, Run
 from tilelang_tt.runtime.progress import progress
 
@@ -42,6 +43,7 @@ class RunReport:
     device_seconds: float  # inside the kernels
     statistics: dict[str, int]  # bytes over the NoC, tiles multiplied, cores used ...
     notes: tuple[str, ...] = ()  # what the call did beyond running the kernels
+    warnings: tuple[str, ...] = ()  # breaches after which the run went on, because the user allowed them
 
 
 def execute(
@@ -61,7 +63,8 @@ def execute(
     text = describe(run, found, threads=_threads(run), time_limit=limit)
     shared = memory()
     with progress(f"running {run.name} on the virtual device ({run.numerics} numerics)"):
-        report = _report(str(found.runner), text, shared, limit, prints=printing(compiled_texts(run)))
+        report, printed = _report(str(found.runner), text, shared, limit)
+    show_printed(printed, run)
     if report["status"] != "ok":
         raise device_error(report, run, limit)
     after()
@@ -71,6 +74,7 @@ def execute(
         run_seconds=time.perf_counter() - built,
         device_seconds=report["seconds"],
         statistics=report["statistics"],
+        warnings=allowed_breaches(report, run),
     )
 
 
@@ -115,26 +119,27 @@ def _threads(run: Run) -> int:
     return max(1, min(len(os.sched_getaffinity(0)), cores, _MAX_THREADS))
 
 
-def _report(runner: str, description: str, memory: Arena, limit: float, *, prints: bool) -> dict[str, Any]:
-    shown = {PRINT_VARIABLE: "1"} if prints else {}
+def _report(runner: str, description: str, memory: Arena, limit: float) -> tuple[dict[str, Any], str]:
+    """What the runner reported, and what kernels printed."""
+    pipe = subprocess.PIPE
+    with subprocess.Popen(
+        [runner, str(memory.descriptor)], stdin=pipe, stdout=pipe, stderr=pipe, pass_fds=(memory.descriptor,)
+    ) as process:
+        if debugging():
+            sys.stderr.write(f"the device runtime waits for a debugger: gdb -p {process.pid}\n")
+        try:
+            out, err = process.communicate(description.encode(), None if debugging() else limit + _GRACE)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            return {"status": "hang", "category": "hang", "message": "the runner did not answer"}, ""
+        except BaseException:
+            process.kill()
+            raise
     try:
-        done = subprocess.run(
-            [runner, str(memory.descriptor)],
-            input=description.encode(),
-            capture_output=True,
-            pass_fds=(memory.descriptor,),
-            env={**os.environ, **shown},
-            timeout=limit + _GRACE,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        return {"status": "hang", "category": "hang", "message": "the runner did not answer"}
-    try:
-        report: dict[str, Any] = json.loads(done.stdout)
+        report: dict[str, Any] = json.loads(out)
     except ValueError:
-        raise _without_report(done.returncode, done.stderr, memory) from None
-    show_printed(done.stderr.decode(errors="replace"), shown=prints)
-    return report
+        raise _without_report(process.returncode, err, memory) from None
+    return report, err.decode(errors="replace")
 
 
 def _without_report(status: int, output: bytes, memory: Arena) -> DeviceError:

@@ -23,7 +23,7 @@ _HOT_UNITS = {
 # Units compiled together, because most of their compile time is headers; a unit not named here is compiled alone.
 _JOINED_UNITS = (
     (
-        *("main", "scheduler", "fiber", "grid", "tensor", "semaphore", "kernel_view"),
+        *("main", "scheduler", "fiber", "grid", "tensor", "semaphore", "kernel_view", "complaints", "print", "dump"),
         *("globals", "circular_buffer", "page_contents", "noc", "noc_flight", "noc_multicast", "noc_barrier"),
     ),
     (

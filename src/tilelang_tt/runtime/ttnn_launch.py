@@ -19,7 +19,8 @@ from tilelang_tt.arch import ARCHS
 from tilelang_tt.diagnostics import DeviceError, EnvironmentProblem
 from tilelang_tt.runtime import arena
 from tilelang_tt.runtime.formats import decode, encode
-from tilelang_tt.runtime.plan import KernelPlan, LaunchPlan, Plan, RuntimeArg, evaluate, work_of_core
+from tilelang_tt.runtime.placing import shards_of
+from tilelang_tt.runtime.plan import KernelPlan, LaunchPlan, Plan, RuntimeArg, ShardPlan, evaluate
 from tilelang_tt.runtime.printed import printing, show_printed_by_ttnn
 from tilelang_tt.runtime.program import round_up
 from tilelang_tt.runtime.progress import progress
@@ -80,11 +81,21 @@ def resolve(
     for tensor in plan.tensors:
         pages = evaluate(tensor.batch, sizes) * evaluate(tensor.row_tiles, sizes) * evaluate(tensor.col_tiles, sizes)
         written = plan.access(tensor) in ("write", "read_write")
-        item = {"name": tensor.name, "pages": pages, "page_bytes": tensor.page_bytes}
-        tensors.append({**item, "offset": offset, "written": written})
+        item = {"name": tensor.name, "pages": pages, "page_bytes": tensor.page_bytes, "memory": tensor.memory}
+        tensors.append(
+            {**item, "offset": offset, "written": written, "shards": shards_in_numbers(tensor.shards, sizes)}
+        )
         offset += round_up(pages * tensor.page_bytes)
     launches = [_launch(plan, item, sources, sizes, scalars) for item in plan.launches]
     return {"tensors": tensors, "launches": launches, "bytes": max(offset, 1)}
+
+
+def shards_in_numbers(plan: ShardPlan | None, sizes: Mapping[str, int] = {}) -> dict[str, Any]:
+    """As plain data; without shards nothing."""
+    if plan is None:
+        return {}
+    shards = shards_of(plan, sizes)
+    return {"pages": list(shards.pages), "shape": list(shards.shape), "cores": [list(core) for core in shards.cores]}
 
 
 def check_plan(plan: Plan) -> None:
@@ -98,13 +109,6 @@ def check_plan(plan: Plan) -> None:
                     "cannot declare",
                     help="target option float16=float32 stores float16 without losing bits",
                 )
-    for tensor in plan.tensors:
-        if tensor.memory != "dram_interleaved":
-            raise DeviceError(
-                "TT412",
-                f"tensor '{tensor.name}' of kernel '{plan.name}' lies in {tensor.memory}; the ttnn launcher places "
-                "tensors in interleaved DRAM alone",
-            )
 
 
 def check_device(plan: Plan, facts: Mapping[str, Any]) -> None:
@@ -142,12 +146,10 @@ def _launch(
     sizes: Mapping[str, int],
     scalars: Mapping[str, int | float],
 ) -> dict[str, Any]:
-    units = evaluate(item.units, sizes)
-    shares = [work_of_core(units, item.cores, number) for number in range(item.cores)]
     return {
         "name": item.name,
-        "grid": list(item.grid),
-        "work": [{"start": start, "count": count} for start, count in shares],
+        "cores": [[*one.origin, one.end[0] - 1, one.end[1] - 1] for one in item.ranges],
+        "work": [asdict(share) for share in item.shares(sizes)],
         "kernels": [
             {
                 "role": kernel.role,

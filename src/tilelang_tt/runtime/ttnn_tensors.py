@@ -17,11 +17,19 @@ from typing import Any
 
 from tilelang_tt.arch import TILE
 from tilelang_tt.diagnostics import DeviceError
-from tilelang_tt.runtime.plan import Plan, TensorPlan
+from tilelang_tt.runtime.plan import Plan, ShardPlan, TensorPlan
 from tilelang_tt.runtime.runner import RunReport
 from tilelang_tt.runtime.ttnn_find import simulator
-from tilelang_tt.runtime.ttnn_launch import check_device, resolve
-from tilelang_tt.runtime.ttnn_worker import DTYPES, check_pages, device_facts, l1_beside, program_bytes, run_launches
+from tilelang_tt.runtime.ttnn_launch import check_device, resolve, shards_in_numbers
+from tilelang_tt.runtime.ttnn_worker import (
+    DTYPES,
+    check_pages,
+    device_facts,
+    l1_beside,
+    lies_so,
+    program_bytes,
+    run_launches,
+)
 
 
 def ttnn_of(values: Sequence[Any]) -> Any:
@@ -57,7 +65,14 @@ def layout_text(item: TensorPlan, rank: int) -> str:
     order = "" if axes == list(range(rank)) else f", axes in the order {tuple(axes)}"
     rows = ", always converted: 32 equal rows" if item.row_axis is None else ""
     columns = ", always converted: 32 equal columns" if item.col_axis is None else ""
-    return f"{DTYPES.get(item.format, item.format)}, TILE_LAYOUT, interleaved{order}{rows}{columns}"
+    memory = "" if item.shards is None else f", {_shard_text(item.shards)}"
+    return f"{DTYPES.get(item.format, item.format)}, TILE_LAYOUT{memory or ', any memory'}{order}{rows}{columns}"
+
+
+def _shard_text(shards: ShardPlan) -> str:
+    one, high, wide = shards.shape
+    box = f"{high} x {wide}" if one == 1 else f"{one} x {high} x {wide}"
+    return f"L1 shards of {box} tiles on {len(shards.cores)} cores"
 
 
 def check_layouts(plan: Plan) -> None:
@@ -89,10 +104,9 @@ class Conversion:
     steps: tuple[str, ...]
 
     @staticmethod
-    def of(ttnn: Any, item: TensorPlan, tensor: Any) -> Conversion:
-        shape, steps = tuple(tensor.shape), []
-        if tensor.is_sharded():
-            steps.append("unsharded")
+    def of(ttnn: Any, item: TensorPlan, tensor: Any, *, in_place: bool = False) -> Conversion:
+        """`in_place`: kernels use the shards of the plan where they lie. Otherwise any memory will do."""
+        shape, steps = tuple(tensor.shape), list[str]()
         if tensor.layout != ttnn.TILE_LAYOUT:
             steps.append("tilized")
         if tensor.dtype != getattr(ttnn, DTYPES[item.format]):
@@ -103,6 +117,10 @@ class Conversion:
             steps.append("repeated")
         if _has_tail(item, shape):
             steps.append("padded with zeros")  # what lies beyond the last row and column is unknown
+        if steps and tensor.is_sharded():
+            steps.insert(0, "unsharded")  # ttnn's operations take few shards
+        if in_place and (steps or not _has_shards(ttnn, item, tensor)):
+            steps.append("sharded")
         return Conversion(tuple(steps))
 
     def run(self, ttnn: Any, item: TensorPlan, tensor: Any) -> Any:
@@ -119,9 +137,45 @@ class Conversion:
                 tensor = ttnn.permute(tensor, tile_axes(item, len(shape)))
             elif step == "repeated":
                 tensor = _repeated(ttnn, item, tensor, lying_shape(item, shape))
+            elif step == "sharded":
+                tensor = ttnn.to_memory_config(tensor, memory_of(ttnn, item, lying_shape(item, shape)))
             else:
                 tensor = ttnn.fill_implicit_tile_padding(tensor, 0.0)
         return tensor
+
+
+def in_place(plan: Plan) -> set[str]:
+    """Tensors whose shards kernels use where they lie; their sizes are known."""
+    return {cb.tensor for launch in plan.launches for cb in launch.cbs if cb.tensor is not None}
+
+
+def _has_shards(ttnn: Any, item: TensorPlan, tensor: Any) -> bool:
+    assert item.shards is not None
+    words = [int(word) for word in ttnn.TensorAccessorArgs(tensor).get_compile_time_args()]
+    return lies_so(tensor.device(), shards_in_numbers(item.shards), words)
+
+
+def memory_of(ttnn: Any, item: TensorPlan, lying: list[int]) -> Any:
+    """The plan's memory, in ttnn's words, for a tensor that lies in tiles over its last two axes."""
+    if item.shards is None:
+        return ttnn.L1_MEMORY_CONFIG if item.memory == "l1" else ttnn.DRAM_MEMORY_CONFIG
+    shards = shards_in_numbers(item.shards)
+    (deep, high, wide), rank = shards["shape"], len(lying)
+    kind = ttnn.BufferType.L1 if item.memory == "l1" else ttnn.BufferType.DRAM
+    cores = [ttnn.CoreCoord(x, y) for x, y in shards["cores"]]
+    grid = ttnn.CoreRangeSet([ttnn.CoreRange(core, core) for core in cores])  # one by one: in this order
+    if rank > 2 and shards["pages"][0] == 1:  # all rows of all matrices, one below the other
+        across = shards["pages"][2] > wide
+        layouts = ttnn.TensorMemoryLayout
+        layout = layouts.WIDTH_SHARDED if across and shards["pages"][1] <= high else layouts.HEIGHT_SHARDED
+        if across and shards["pages"][1] > high:
+            layout, grid = layouts.BLOCK_SHARDED, ttnn.CoreRangeSet([ttnn.CoreRange(cores[0], cores[-1])])
+        return ttnn.MemoryConfig(layout, kind, ttnn.ShardSpec(grid, [high * TILE, wide * TILE]))
+    outer: list[int] = []
+    for extent in reversed(lying[:-2]):
+        outer.insert(0, min(extent, deep))
+        deep = -(-deep // extent)
+    return ttnn.MemoryConfig(kind, ttnn.NdShardSpec(ttnn.Shape([*outer, high * TILE, wide * TILE]), grid))
 
 
 def _repeated(ttnn: Any, item: TensorPlan, tensor: Any, lying: list[int]) -> Any:
@@ -138,7 +192,8 @@ def allocate(ttnn: Any, device: Any, item: TensorPlan, shape: tuple[int, ...]) -
     """A tensor for a result, in the plan's layout; what it holds is unknown."""
     lying = ttnn.Shape(lying_shape(item, shape))
     dtype = getattr(ttnn, DTYPES[item.format])
-    return ttnn.allocate_tensor_on_device(lying, dtype, ttnn.TILE_LAYOUT, device, ttnn.DRAM_MEMORY_CONFIG)
+    memory = memory_of(ttnn, item, lying_shape(item, shape))
+    return ttnn.allocate_tensor_on_device(lying, dtype, ttnn.TILE_LAYOUT, device, memory)
 
 
 def as_declared(ttnn: Any, item: TensorPlan, tensor: Any, shape: tuple[int, ...]) -> Any:
@@ -173,7 +228,7 @@ def launch(
     for item, wanted in zip(plan.tensors, request["tensors"], strict=True):
         tensor = tensors[item.name]
         if plan.access(item) in ("read", "unused"):
-            conversion = Conversion.of(ttnn, item, tensor)
+            conversion = Conversion.of(ttnn, item, tensor, in_place=item.name in in_place(plan))
             tensor = conversion.run(ttnn, item, tensor)
             if conversion.steps:
                 notes.append(f"'{item.name}' was {', '.join(conversion.steps)} on the device")

@@ -8,7 +8,8 @@ package, neither torch nor TileLang, and is started by its path. Messages travel
 opened; stdout and stderr belong to ttnn and its compiler.
 
 A tensor is raw pages on the device: a row-major uint32 tensor with one row per tile. ttnn converts nothing, so
-the device holds the very bytes of the plan's formats, and an accessor sees pages of exactly a tile's size.
+the device holds the very bytes of the plan's formats, and an accessor sees pages of exactly a tile's size. A sharded
+one has the axes of its grid of pages before that row, and ttnn's N-D shards.
 
 Machine code lies in L1 too, below the circular buffers, in room that is set aside when the device is opened. A program
 that exceeds it, and leaves enough for its buffers, gets a device that is opened anew with more.
@@ -65,10 +66,15 @@ def l1_beside(ttnn: Any, program: int) -> int:
     return int(ttnn.get_max_worker_l1_unreserved_size()) - program
 
 
-def build_program(ttnn: Any, launch: dict[str, Any], addresses: dict[str, int], accessors: dict[str, list[int]]) -> Any:
+def build_program(ttnn: Any, launch: dict[str, Any], tensors: dict[str, Any], accessors: dict[str, list[int]]) -> Any:
     """The ttnn.ProgramDescriptor of one launch; `accessors` are the TensorAccessorArgs words of each tensor."""
-    x, y = launch["grid"]
-    cores = ttnn.CoreRangeSet([ttnn.CoreRange(ttnn.CoreCoord(0, 0), ttnn.CoreCoord(x - 1, y - 1))])
+    addresses = {name: tensor.buffer_address() for name, tensor in tensors.items()}
+    cores = ttnn.CoreRangeSet(
+        [
+            ttnn.CoreRange(ttnn.CoreCoord(x, y), ttnn.CoreCoord(last_x, last_y))
+            for x, y, last_x, last_y in launch["cores"]
+        ]
+    )
     kernels = [
         ttnn.KernelDescriptor(
             kernel_source=kernel["text"],
@@ -80,28 +86,81 @@ def build_program(ttnn: Any, launch: dict[str, Any], addresses: dict[str, int], 
         )
         for kernel in launch["kernels"]
     ]
-    cbs = [
-        ttnn.CBDescriptor(
-            total_size=cb["pages"] * cb["page_bytes"],
-            core_ranges=cores,
-            format_descriptors=[
-                ttnn.CBFormatDescriptor(
-                    buffer_index=view["id"],
-                    data_format=getattr(ttnn, DTYPES[view["format"]]),
-                    page_size=view["page_bytes"],
-                )
-                for view in launch["cbs"]
-                if cb["id"] in (view["id"], view.get("shares"))
-            ],
-        )
-        for cb in launch["cbs"]
-        if cb.get("shares") is None
-    ]
+    cbs = [_buffer(ttnn, launch, cb, cores, tensors) for cb in launch["cbs"] if cb.get("shares") is None]
     semaphores = [
         ttnn.SemaphoreDescriptor(id=item["id"], core_ranges=cores, initial_value=item["initial"])
         for item in launch["semaphores"]
     ]
     return ttnn.ProgramDescriptor(kernels=kernels, semaphores=semaphores, cbs=cbs)
+
+
+def _buffer(ttnn: Any, launch: dict[str, Any], cb: dict[str, Any], cores: Any, tensors: dict[str, Any]) -> Any:
+    """A circular buffer with all its views; its pages are its own, or the core's shard of a tensor."""
+    descriptor = ttnn.CBDescriptor(
+        total_size=cb["pages"] * cb["page_bytes"],
+        core_ranges=cores,
+        format_descriptors=[
+            ttnn.CBFormatDescriptor(
+                buffer_index=view["id"],
+                data_format=getattr(ttnn, DTYPES[view["format"]]),
+                page_size=view["page_bytes"],
+            )
+            for view in launch["cbs"]
+            if cb["id"] in (view["id"], view.get("shares"))
+        ],
+    )
+    if cb.get("tensor") is not None:
+        shard = ttnn.cb_descriptor_from_sharded_tensor(cb["id"], tensors[cb["tensor"]], core_ranges=cores)
+        descriptor.set_buffer_from_cb(shard)
+    return descriptor
+
+
+def memory_config(ttnn: Any, item: dict[str, Any], sides: list[int]) -> Any:
+    """Of a tensor of the plan; `sides` are the elements of a page along the axes of the tensor that it is on ttnn."""
+    kind = ttnn.BufferType.L1 if item["memory"] == "l1" else ttnn.BufferType.DRAM
+    shards = item["shards"]
+    if not shards:
+        return ttnn.L1_MEMORY_CONFIG if item["memory"] == "l1" else ttnn.DRAM_MEMORY_CONFIG
+    cores = [ttnn.CoreCoord(x, y) for x, y in shards["cores"]]
+    grid = ttnn.CoreRangeSet([ttnn.CoreRange(core, core) for core in cores])  # one by one: in this order
+    shape = [pages * side for pages, side in zip(shards["shape"] + [1], sides, strict=False)]
+    return ttnn.MemoryConfig(kind, ttnn.NdShardSpec(ttnn.Shape(shape), grid))
+
+
+def page_places(words: list[int]) -> tuple[Any, Any]:
+    """For every page of a sharded tensor the node of its bank and its place there, from TensorAccessorArgs words."""
+    import numpy
+
+    rank, banks, in_a_row = words[2], words[3] & 0x7FFFFFFF, words[3] >> 31
+    pages, shard = words[4 : 4 + rank], words[4 + rank : 4 + 2 * rank]
+    halves = [half for word in words[4 + 2 * rank :] for half in (word & 0xFFFF, word >> 16)]
+    number = within = numpy.zeros(pages, dtype=numpy.int64)
+    shards = volume = 1
+    for at, whole, part in zip(numpy.indices(pages), pages, shard, strict=True):
+        count = -(-whole // part)
+        number, within = number * count + at // part, within * part + at % part
+        shards, volume = shards * count, volume * part
+    bank, turn = (number // (shards // banks), number % (shards // banks)) if in_a_row else divmod(number, banks)
+    return numpy.array(halves)[bank].ravel(), (turn * volume + within).ravel()
+
+
+def lies_so(device: Any, shards: dict[str, Any], words: list[int]) -> bool:
+    """Whether a tensor with these accessor words has the plan's shards, page by page."""
+    sharded = 1
+    if not words[0] & sharded:
+        return False
+    nodes = [device.worker_core_from_logical_core(_coordinate(core)) for core in shards["cores"]]
+    packed = [node.x << 8 | node.y for node in nodes] + [0]
+    pairs = [packed[at] | packed[at + 1] << 16 for at in range(0, len(nodes), 2)]
+    wanted = [sharded, 0, 3, len(nodes), *shards["pages"], *shards["shape"], *pairs]
+    found, expected = page_places(words), page_places(wanted)
+    return all(len(a) == len(b) and bool((a == b).all()) for a, b in zip(found, expected, strict=True))
+
+
+def _coordinate(core: list[int]) -> Any:
+    import ttnn
+
+    return ttnn.CoreCoord(*core)
 
 
 def _compile_time_words(kernel: dict[str, Any], accessors: dict[str, list[int]]) -> list[int]:
@@ -112,18 +171,22 @@ def _compile_time_words(kernel: dict[str, Any], accessors: dict[str, list[int]])
 
 
 def _runtime_args(ttnn: Any, launch: dict[str, Any], kernel: dict[str, Any], addresses: dict[str, int]) -> Any:
-    columns = launch["grid"][0]
+    longest = max(len(work["units"]) for work in launch["work"])
     values = ttnn.RuntimeArgs()
-    for number, work in enumerate(launch["work"]):
-        words = [_word(arg, work, addresses) for arg in kernel["runtime_args"]]
-        values.append(ttnn.CoreCoord(number % columns, number // columns), words)
+    for work in launch["work"]:
+        words = [word for arg in kernel["runtime_args"] for word in _words(arg, work, addresses, longest)]
+        values.append(ttnn.CoreCoord(*work["core"]), words)
     return values
 
 
-def _word(arg: Any, work: dict[str, int], addresses: dict[str, int]) -> int:
+def _words(arg: Any, work: dict[str, Any], addresses: dict[str, int], longest: int) -> list[int]:
+    """One word; or the units of a core, as many words on every core."""
     if isinstance(arg, int):
-        return arg
-    return addresses[arg["address"]] if "address" in arg else work[arg["work"]]
+        return [arg]
+    if "address" in arg:
+        return [addresses[arg["address"]]]
+    value = work[arg["work"]]
+    return [*value, *[0] * (longest - len(value))] if arg["work"] == "units" else [value]
 
 
 def _config(ttnn: Any, launch: dict[str, Any], role: str) -> Any:
@@ -174,15 +237,18 @@ def run_launches(
     """Every launch in order on tensors that are on the device; the seconds they took."""
     if not tensors:
         return 0.0  # nobody could see what it did, and ttnn takes no program without a tensor
-    addresses = {name: tensor.buffer_address() for name, tensor in tensors.items()}
     accessors = {name: _accessor(ttnn, name, tensor) for name, tensor in tensors.items()}
+    in_place = {cb["tensor"] for launch in request["launches"] for cb in launch["cbs"] if cb.get("tensor")}
+    for item in request["tensors"]:
+        if item["name"] in in_place and not lies_so(device, item["shards"], accessors[item["name"]]):
+            raise RuntimeError(f"the shards of tensor '{item['name']}' lie otherwise than the plan says")
     # Outputs come last; a list of one tensor would leave no input, so it is named as both.
     order = [tensors[item["name"]] for item in sorted(request["tensors"], key=lambda item: bool(item["written"]))]
     order = order if len(order) > 1 else order * 2
     seconds = 0.0
     for launch in request["launches"]:
         stage(f"running launch '{launch['name']}'")
-        program = build_program(ttnn, launch, addresses, accessors)
+        program = build_program(ttnn, launch, tensors, accessors)
         started = time.perf_counter()
         ttnn.generic_op(order, program)
         ttnn.synchronize_device(device)
@@ -268,8 +334,11 @@ class Device:
         if item["pages"]:
             count = item["pages"] * words
             pages[:] = numpy.frombuffer(memory, numpy.uint32, count, item["offset"]).reshape(pages.shape)
+        if item["shards"]:
+            pages = pages.reshape((*item["shards"]["pages"], words))
         host = self.ttnn.Tensor(pages, self.ttnn.uint32)
-        tensor = self.ttnn.to_device(host, self.device, memory_config=self.ttnn.DRAM_MEMORY_CONFIG)
+        config = memory_config(self.ttnn, item, [1, 1, 1, words])
+        tensor = self.ttnn.to_device(host, self.device, memory_config=config)
         check_pages(item, tensor)
         return tensor
 

@@ -13,6 +13,7 @@ import torch
 from tilelang_tt.runtime import arena
 from tilelang_tt.runtime.bind import Call, TensorSlot, bind
 from tilelang_tt.runtime.formats import decode, encode
+from tilelang_tt.runtime.placing import Spread, in_order, shared_bytes
 from tilelang_tt.runtime.plan import Plan
 from tilelang_tt.runtime.program import NUMERICS
 from tilelang_tt.runtime.runner import (
@@ -41,7 +42,7 @@ def launch(
     borrowed: list[arena.Arena] = []
 
     def load() -> arena.Arena:
-        memory = arena.borrow(call.run.memory.dram_bytes)
+        memory = arena.borrow(shared_bytes(call.run))
         borrowed.append(memory)
         _load(call, tensors, memory)
         return memory
@@ -53,11 +54,6 @@ def launch(
             arena.give_back(memory)
 
 
-def _pages(slot: TensorSlot, memory: arena.Arena) -> torch.Tensor:
-    view = memory.bytes[slot.run.offset : slot.run.offset + slot.run.bytes]
-    return view.view(slot.run.pages, slot.run.page_bytes)
-
-
 def _marks(slot: TensorSlot, memory: arena.Arena) -> torch.Tensor:
     return memory.bytes[slot.run.marks : slot.run.marks + slot.run.pages]
 
@@ -65,15 +61,25 @@ def _marks(slot: TensorSlot, memory: arena.Arena) -> torch.Tensor:
 def _load(call: Call, tensors: Mapping[str, torch.Tensor], memory: arena.Arena) -> None:
     """Tensors to the device; outputs too, so that what no kernel writes stays as it was."""
     for slot in call.slots:
-        encode(tensors[slot.plan.name], slot.plan, _pages(slot, memory))
+        pages = in_order(slot.run, memory.bytes)
+        if pages is not None:
+            encode(tensors[slot.plan.name], slot.plan, pages)
+        else:
+            pages = torch.empty(slot.run.pages, slot.run.page_bytes, dtype=torch.uint8)
+            encode(tensors[slot.plan.name], slot.plan, pages)
+            Spread(slot.run, call.run, memory.bytes).fill(pages)
         _marks(slot, memory).zero_()
 
 
 def _store(call: Call, tensors: Mapping[str, torch.Tensor], memory: arena.Arena) -> None:
-    """Written pages back to their tensors."""
+    """Written pages back to their tensors. A tensor that compute packs into, in place, counts as written."""
+    in_place = call.written_in_place
     for slot in call.slots:
         written = _marks(slot, memory) != 0
-        if not bool(written.any()):
+        packed = slot.plan.name in in_place
+        if not packed and not bool(written.any()):
             continue
-        whole = bool(written.all())
-        decode(_pages(slot, memory), slot.plan, tensors[slot.plan.name], None if whole else written)
+        whole = packed or bool(written.all())
+        pages = in_order(slot.run, memory.bytes)
+        pages = Spread(slot.run, call.run, memory.bytes).collect() if pages is None else pages
+        decode(pages, slot.plan, tensors[slot.plan.name], None if whole else written)

@@ -56,19 +56,20 @@ def run(program: ttnn.ProgramDescriptor, device: virtual.Device) -> None:
         virtual.ProgramDescriptor(
             kernels=[_as_virtual(kernel) for kernel in program.kernels],
             semaphores=[
-                virtual.SemaphoreDescriptor(item.id, _cores(item.core_ranges), item.initial_value)
+                virtual.SemaphoreDescriptor(item.id, cores_of(item.core_ranges), item.initial_value)
                 for item in program.semaphores
             ],
             cbs=[
                 virtual.CBDescriptor(
                     cb.total_size,
-                    _cores(cb.core_ranges),
+                    cores_of(cb.core_ranges),
                     [
                         virtual.CBFormatDescriptor(
                             item.buffer_index, virtual.DataType[item.data_format], item.page_size
                         )
                         for item in cb.format_descriptors
                     ],
+                    None if cb.tensor is None else cb.tensor.placed,
                 )
                 for cb in program.cbs
             ],
@@ -82,7 +83,7 @@ def _as_virtual(kernel: ttnn.KernelDescriptor) -> virtual.KernelDescriptor:
     role = _role(kernel)
     return virtual.KernelDescriptor(
         kernel_source=kernel.kernel_source,
-        core_ranges=_cores(kernel.core_ranges),
+        core_ranges=cores_of(kernel.core_ranges),
         config=configs.get(role) or _compute(kernel.config),
         source_type=virtual.SourceKind.SOURCE_CODE,
         compile_time_args=kernel.compile_time_args,
@@ -100,7 +101,7 @@ def _compute(config: ttnn.ComputeConfigDescriptor) -> virtual.ComputeConfigDescr
     )
 
 
-def _cores(cores: ttnn.CoreRangeSet) -> virtual.CoreRangeSet:
+def cores_of(cores: ttnn.CoreRangeSet) -> virtual.CoreRangeSet:
     return virtual.CoreRangeSet(
         [
             virtual.CoreRange(virtual.CoreCoord(x, y), virtual.CoreCoord(right, bottom))

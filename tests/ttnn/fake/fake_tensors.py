@@ -37,7 +37,7 @@ class DeviceTensor(ttnn.Tensor):  # type: ignore[misc]
         )
 
     def is_sharded(self) -> bool:
-        return self.memory == "sharded"
+        return self.memory == "sharded" or isinstance(self.memory, ttnn.MemoryConfig)
 
     def to_torch(self) -> torch.Tensor:
         values = self.placed.to_torch().reshape(self.lying)
@@ -54,12 +54,15 @@ class DeviceTensor(ttnn.Tensor):  # type: ignore[misc]
         return DeviceTensor(values, device=self.owner, **{**facts, **changes})
 
 
-def _memory(name: str, shape: tuple[int, ...]) -> MemoryConfig:
+def _memory(name: Any, shape: tuple[int, ...]) -> MemoryConfig:
+    if isinstance(name, ttnn.MemoryConfig):
+        config: MemoryConfig = ttnn.virtual_memory(name)
+        return config
     if name == "sharded":
         cores = CoreRangeSet([CoreRange(CoreCoord(0, 0), CoreCoord(0, 0))])
         rows = int(torch.tensor(shape[:-1]).prod())
         return MemoryConfig(MemoryLayout.HEIGHT_SHARDED, BufferType.L1, ShardSpec(cores, (rows, shape[-1])))
-    return MemoryConfig(MemoryLayout.INTERLEAVED, BufferType.L1 if name == "l1" else BufferType.DRAM)
+    return MemoryConfig(MemoryLayout.INTERLEAVED, BufferType.L1 if name == ttnn.L1_MEMORY_CONFIG else BufferType.DRAM)
 
 
 def from_torch(tensor: torch.Tensor, *, dtype: str, layout: str, device: Any, memory_config: str) -> DeviceTensor:

@@ -22,6 +22,9 @@ import numpy as np
 uint32, uint16, uint8, int32 = "UINT32", "UINT16", "UINT8", "INT32"
 float32, bfloat16, bfloat8_b, bfloat4_b = "FLOAT32", "BFLOAT16", "BFLOAT8_B", "BFLOAT4_B"
 DRAM_MEMORY_CONFIG, L1_MEMORY_CONFIG = "dram interleaved", "l1"
+BufferType = Enum("BufferType", ["DRAM", "L1"])
+TensorMemoryLayout = Enum("TensorMemoryLayout", ["INTERLEAVED", "HEIGHT_SHARDED", "WIDTH_SHARDED", "BLOCK_SHARDED"])
+ShardOrientation = Enum("ShardOrientation", ["ROW_MAJOR", "COL_MAJOR"])
 TILE_LAYOUT, ROW_MAJOR_LAYOUT = "TILE", "ROW_MAJOR"
 MathFidelity = Enum("MathFidelity", ["LoFi", "HiFi2", "HiFi3", "HiFi4"])
 UnpackToDestMode = Enum("UnpackToDestMode", ["Default", "UnpackToDestFp32"])
@@ -41,6 +44,34 @@ class CoreRange:
 class CoreRangeSet:
     def __init__(self, core_ranges: list[CoreRange]) -> None:
         self.core_ranges = core_ranges
+
+
+class ShardSpec:
+    def __init__(
+        self, grid: CoreRangeSet, shard_shape: list[int], shard_orientation: Any = ShardOrientation.ROW_MAJOR
+    ) -> None:
+        self.grid, self.shape, self.orientation = grid, shard_shape, shard_orientation
+
+
+class NdShardSpec:
+    def __init__(
+        self,
+        shard_shape: Any,
+        grid: CoreRangeSet,
+        orientation: Any = ShardOrientation.ROW_MAJOR,
+        shard_distribution_strategy: Any = None,
+    ) -> None:
+        assert shard_distribution_strategy is None
+        self.shard_shape, self.grid, self.orientation = shard_shape, grid, orientation
+
+
+class MemoryConfig:
+    """(layout, buffer type, shard spec), or (buffer type, N-D shard spec)."""
+
+    def __init__(self, first: Any, second: Any, shard_spec: ShardSpec | None = None) -> None:
+        self.nd = second if isinstance(second, NdShardSpec) else None
+        self.layout, self.kind = (None, first) if self.nd else (first, second)
+        self.spec = shard_spec
 
 
 class RuntimeArgs:
@@ -118,6 +149,23 @@ class CBDescriptor:
         self, total_size: int, core_ranges: CoreRangeSet, format_descriptors: list[CBFormatDescriptor]
     ) -> None:
         self.total_size, self.core_ranges, self.format_descriptors = total_size, core_ranges, format_descriptors
+        self.tensor: Any = None
+
+    def set_buffer_from_cb(self, other: CBDescriptor) -> None:
+        assert other.tensor is not None
+        self.tensor = other.tensor
+
+
+def cb_descriptor_from_sharded_tensor(
+    cb_index: int, tensor: Any, address_offset: int = 0, total_size: int = 0, core_ranges: CoreRangeSet | None = None
+) -> CBDescriptor:
+    assert core_ranges is not None
+    assert tensor.placed.placement is not None
+    assert not address_offset
+    assert not total_size
+    descriptor = CBDescriptor(0, core_ranges, [CBFormatDescriptor(cb_index, uint32, 0)])
+    descriptor.tensor = tensor
+    return descriptor
 
 
 class SemaphoreDescriptor:
@@ -177,6 +225,9 @@ class _Device:
     def enable_program_cache(self) -> None:
         self.programs.clear()
 
+    def worker_core_from_logical_core(self, core: CoreCoord) -> CoreCoord:
+        return CoreCoord(*self.virtual.worker_core_from_logical_core((core.x, core.y)))
+
     def num_program_cache_entries(self) -> int:
         return len(self.programs)
 
@@ -187,7 +238,7 @@ class Tensor:
     def __init__(self, tensor: Any, data_type: str) -> None:
         assert data_type == uint32
         assert tensor.dtype == np.uint32
-        assert tensor.ndim == 2
+        assert tensor.ndim in (2, 4)
         self.values = tensor.copy()
         self.placed: Any = None
         self.owner: Any = None
@@ -202,7 +253,7 @@ class Tensor:
         return int(self.placed.num_pages)
 
     def buffer_page_size(self) -> int:
-        return 4 * int(self.values.shape[1])
+        return 4 * int(self.values.shape[-1])
 
     def buffer_aligned_page_size(self) -> int:
         return int(self.placed.buffer_page_size)
@@ -247,12 +298,29 @@ def to_device(tensor: Tensor, device: _Device, memory_config: str) -> Tensor:
 
     from tilelang_tt.device import Layout
 
-    assert memory_config == DRAM_MEMORY_CONFIG
     result = Tensor(tensor.values, uint32)
     rows = torch.from_numpy(tensor.values.view(np.int32)).view(torch.uint32)
-    result.placed = device.virtual.from_torch(rows, layout=Layout.ROW_MAJOR)
+    memory = virtual_memory(memory_config)
+    result.placed = device.virtual.from_torch(rows, layout=Layout.ROW_MAJOR, memory_config=memory)
     result.owner = device
     return result
+
+
+def virtual_memory(config: Any) -> Any:
+    """A memory configuration in the words of `tilelang_tt.device`."""
+    from fake_run import cores_of
+
+    from tilelang_tt import device
+
+    if not isinstance(config, MemoryConfig):
+        return device.L1_MEMORY_CONFIG if config == L1_MEMORY_CONFIG else device.DRAM_MEMORY_CONFIG
+    kind = device.BufferType[config.kind.name]
+    if config.nd is not None:
+        spec = device.NdShardSpec(tuple(config.nd.shard_shape.sizes), cores_of(config.nd.grid))
+        return device.MemoryConfig(buffer_type=kind, nd_shard_spec=spec)
+    assert config.spec is not None
+    old = device.ShardSpec(cores_of(config.spec.grid), (config.spec.shape[0], config.spec.shape[1]))
+    return device.MemoryConfig(device.TensorMemoryLayout[config.layout.name], kind, old)
 
 
 def from_device(tensor: Tensor) -> Tensor:
@@ -279,7 +347,7 @@ def _check_l1(device: _Device, program: ProgramDescriptor) -> None:
             "TT_FATAL @ program.cpp:1: state.offset <= max_size\ninfo:\n"
             f"Program size ({size}) too large for kernel config buffer ({room}) on TENSIX"
         )
-    if sum(cb.total_size for cb in program.cbs) > _L1 - room:
+    if sum(cb.total_size for cb in program.cbs if cb.tensor is None) > _L1 - room:
         raise RuntimeError("TT_THROW @ program.cpp:2: Statically allocated circular buffers grow beyond max L1 size")
 
 

@@ -80,7 +80,7 @@ void vd_binary_tile(uint32_t op_number, uint32_t broadcast_number, uint32_t in0,
     Engine& engine = core->engine;
     Tile& out = dst_tile(dst);
     // The chip adds products to what DST holds, whatever the init says; the SDK promises it for accumulation only.
-    if (op == Binary::Mul && !engine.accumulate && engine.tiles[dst] != DstTile::Zero) {
+    if (op == Binary::Mul && !engine.accumulate && engine.section.tiles[dst] != DstTile::Zero) {
         undefined("mul_tiles onto DST tile %u, which is already written, without accumulation in its init", dst);
     }
     Tile& a = engine.srca_tiles[0];
@@ -88,9 +88,9 @@ void vd_binary_tile(uint32_t op_number, uint32_t broadcast_number, uint32_t in0,
     load_operand(in0, tile0, a);
     load_operand(in1, tile1, b, broadcast == Broadcast::Rows ? row : kAllRows);
     broadcast_in_place(broadcast, row, b);
-    const bool adds = engine.accumulate && engine.tiles[dst] != DstTile::Zero;
+    const bool adds = engine.accumulate && engine.section.tiles[dst] != DstTile::Zero;
     combine(op, a, b, adds, adds ? written_dst_tile(dst, name) : out);
-    engine.tiles[dst] = DstTile::Written;
+    mark_written(dst);
 }
 
 void vd_reuse_init(uint32_t op, uint32_t reuse, uint32_t cb, uint32_t line) {

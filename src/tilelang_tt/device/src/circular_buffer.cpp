@@ -10,11 +10,12 @@ void require_role(uint32_t cb, Role& known, const char* call, const char* side) 
     if (fiber->role == known) return;
     const CbState& state = core->cbs[cb];
     if (known != Role::Any) {
-        breach("cb-role", "%s on CB %u '%s' by the %s, but the %s is its %s", call, cb, cb_config(cb).name,
+        complain("cb-role", "%s on CB %u '%s' by the %s, but the %s is its %s", call, cb, cb_config(cb).name,
                role_name(fiber->role), role_name(known), side);
+        return;
     }
     if (state.scratch) {
-        breach("cb-unreserved-write", "%s on CB %u '%s', which line %u of a kernel used as plain memory", call, cb,
+        complain("cb-unreserved-write", "%s on CB %u '%s', which line %u of a kernel used as plain memory", call, cb,
                cb_config(cb).name, state.scratch_line);
     }
     known = fiber->role;
@@ -42,7 +43,7 @@ void require_no_pending(const std::vector<Transfer>& transfers, uint32_t cb, uin
     const CbConfig& config = cb_config(cb);
     uint32_t line = 0;
     if (overlaps_pending(transfers, page_offset(cb, page), pages * config.page_bytes, line)) {
-        breach(category, "%s on CB %u '%s' while the transfer of line %u is still under way: %s", call, cb, config.name,
+        complain(category, "%s on CB %u '%s' while the transfer of line %u is still under way: %s", call, cb, config.name,
                line, advice);
     }
 }
@@ -65,10 +66,14 @@ uint32_t page_offset(uint32_t cb, uint32_t page) {
 }
 
 
-const CbConfig& cb_config(uint32_t cb) {
+void require_cb_id(uint32_t cb) {
     if (cb >= device.chip.cb_count) {
         breach("cb-id", "CB id %u: this chip has %u", cb, device.chip.cb_count);
     }
+}
+
+const CbConfig& cb_config(uint32_t cb) {
+    require_cb_id(cb);
     const CbConfig& config = core->group->cbs[cb];
     if (!config.used) breach("cb-id", "the program gives this core no CB %u", cb);
     return config;
@@ -104,9 +109,28 @@ static void give_shard(uint32_t cb) {
     if (cb_config(cb).on_tensor && state.reserved == 0 && state.pushed == 0) state.reserved = cb_config(cb).pages;
 }
 
+// Kernels compute how many pages they want, often none: also of a buffer that the program does not have.
+static bool asks_for_nothing(uint32_t cb, uint32_t pages) {
+    require_cb_id(cb);
+    return pages == 0;
+}
+
+// What is pushed without being reserved may go on only where it overwrites nothing.
+static void require_room(uint32_t cb, uint32_t pages, const char* call) {
+    if (cb_has_room(*core, cb, pages)) return;
+    breach("cb-push-without-reserve", "%s(%u, %u): pages that nobody has popped are overwritten", call, cb, pages);
+}
+
+// A data movement kernel may wait for what it pushed itself; that makes it no consumer, unless it pops.
+static bool is_looking_at_its_own(uint32_t cb) {
+    cb_config(cb);
+    const CbState& state = core->cbs[cb];
+    return fiber->role != Role::Compute && state.producer == fiber->role && state.consumer != fiber->role;
+}
+
 static void refuse_taken(uint32_t cb, const char* call) {
     if (core->cbs[cb].taken_line == 0) return;
-    breach("cb-unwaited-read", "%s on CB %u '%s', but line %u of a kernel used it without waiting", call, cb,
+    complain("cb-unwaited-read", "%s on CB %u '%s', but line %u of a kernel used it without waiting", call, cb,
            cb_config(cb).name, core->cbs[cb].taken_line);
 }
 
@@ -125,7 +149,7 @@ const uint8_t* readable_tile(uint32_t cb, uint32_t tile, uint32_t row) {
     if (config.on_tensor) take_shard(cb);
     if (fiber->role != state.consumer) require_consumer(cb, "reading a tile");
     if (tile >= state.waited && !is_second_view(cb, state.read_page + tile)) {
-        breach("cb-unwaited-read", "tile %u of CB %u '%s' is read, but cb_wait_front has granted %u", tile, cb,
+        complain("cb-unwaited-read", "tile %u of CB %u '%s' is read, but cb_wait_front has granted %u", tile, cb,
                config.name, state.waited);
     }
     if (state.read_page + tile >= config.pages) {
@@ -133,6 +157,10 @@ const uint8_t* readable_tile(uint32_t cb, uint32_t tile, uint32_t row) {
                config.name, state.read_page, config.pages);
     }
     const uint32_t page = state.read_page + tile;
+    if (state.moved && !state.pages[page].pushed) {
+        complain("cb-unwaited-read", "tile %u of CB %u '%s' is read, behind a read pointer that was moved to where nothing "
+                 "has been pushed", tile, cb, config.name);
+    }
     const bool block = config.storage == DataFormat::Bfp8_b || config.storage == DataFormat::Bfp4_b;
     if (row == kAllRows || block) return published_page(cb, page);
     require_row(cb, page, row);
@@ -151,7 +179,7 @@ uint8_t* packable_tile(uint32_t cb, uint32_t tile, uint32_t& page) {
     if (fiber->role != state.producer) require_producer(cb, "packing");
     if (config.on_tensor) give_shard(cb);
     if (tile >= state.reserved) {
-        breach("cb-unreserved-write", "tile %u of CB %u '%s' is packed, but cb_reserve_back has granted %u", tile, cb,
+        complain("cb-unreserved-write", "tile %u of CB %u '%s' is packed, but cb_reserve_back has granted %u", tile, cb,
                config.name, state.reserved);
     }
     page = state.write_page + tile;
@@ -192,8 +220,24 @@ bool is_reserved(const CbSpan& span) {
     return state.producer == fiber->role && within(state.write_page, state.reserved, span);
 }
 
+bool is_own_push(const CbSpan& span) {
+    const CbState& state = core->cbs[span.cb];
+    if (state.producer != fiber->role) return false;
+    for (uint32_t page = span.first_page; page <= span.last_page; ++page) {
+        if (!state.pages[page].pushed || within(state.write_page, state.reserved, {span.cb, page, page})) return false;
+    }
+    return true;
+}
+
+bool is_before_use(const CbSpan& span) {
+    const CbState& state = core->cbs[span.cb];
+    return (state.producer == Role::Any || state.producer == fiber->role) && state.pushed == 0 && state.reserved == 0;
+}
+
 bool is_waited(const CbSpan& span) {
     const CbState& state = core->cbs[span.cb];
+    const bool alone = state.producer == fiber->role && state.consumer == Role::Any;
+    if (alone) return within(state.read_page, state.own_wait, span);
     return state.consumer == fiber->role && within(state.read_page, state.waited, span);
 }
 
@@ -222,14 +266,14 @@ void check_cbs_at_end() {
         if (left != 0 && !constant && !private_memory && !config.on_tensor) {
             const Role side = state.consumer == Role::Any ? state.producer : state.consumer;
             fiber = &core->fibers[static_cast<uint32_t>(side)];
-            breach("cb-unbalanced", "at the end CB %u '%s' still holds %llu pages: %llu pushed, %llu popped", id,
+            complain("cb-unbalanced", "at the end CB %u '%s' still holds %llu pages: %llu pushed, %llu popped", id,
                    config.name, static_cast<unsigned long long>(left), static_cast<unsigned long long>(state.pushed),
                    static_cast<unsigned long long>(state.popped));
         }
         for (const Page& page : state.pages) {
             if (!page.packed) continue;
             fiber = &core->fibers[static_cast<uint32_t>(state.producer)];
-            breach("cb-unbalanced", "at the end CB %u '%s' holds packed pages that were never pushed", id, config.name);
+            complain("cb-unbalanced", "at the end CB %u '%s' holds packed pages that were never pushed", id, config.name);
         }
     }
 }
@@ -242,6 +286,7 @@ extern "C" {
 
 void vd_cb_reserve_back(uint32_t cb, uint32_t pages, uint32_t line) {
     enter(line);
+    if (asks_for_nothing(cb, pages)) return;
     require_producer(cb, "cb_reserve_back");
     refuse_taken(cb, "cb_reserve_back");
     require_capacity(cb, pages, "cb_reserve_back");
@@ -253,22 +298,24 @@ void vd_cb_reserve_back(uint32_t cb, uint32_t pages, uint32_t line) {
     }
     CbState& state = core->cbs[cb];
     for (; state.reserved < pages; ++state.reserved) {
-        Page& page = state.pages[(state.write_page + state.reserved) % cb_config(cb).pages];
-        page.stale = state.consumer == Role::Compute && page.freed_in != core->engine.sections;
+        renew_page(cb, (state.write_page + state.reserved) % cb_config(cb).pages);
     }
     order_reserve(cb);
 }
 
 void vd_cb_push_back(uint32_t cb, uint32_t pages, uint32_t line) {
     enter(line);
+    if (asks_for_nothing(cb, pages)) return;
     const CbConfig& config = cb_config(cb);
     CbState& state = core->cbs[cb];
     require_producer(cb, "cb_push_back");
     refuse_taken(cb, "cb_push_back");
     give_shard(cb);
     if (pages > state.reserved) {
-        breach("cb-push-without-reserve", "cb_push_back(%u, %u): cb_reserve_back has granted %u pages of '%s'", cb,
+        complain("cb-push-without-reserve", "cb_push_back(%u, %u): cb_reserve_back has granted %u pages of '%s'", cb,
                pages, state.reserved, config.name);
+        require_room(cb, pages, "cb_push_back");
+        state.reserved = pages;
     }
     if (state.write_page + pages > config.pages) {
         breach("cb-wrap", "cb_push_back(%u, %u): from page %u this steps past the end of the %u pages of '%s'", cb,
@@ -288,7 +335,9 @@ void vd_cb_push_back(uint32_t cb, uint32_t pages, uint32_t line) {
 
 void vd_cb_wait_front(uint32_t cb, uint32_t pages, uint32_t line) {
     enter(line);
-    require_consumer(cb, "cb_wait_front");
+    if (asks_for_nothing(cb, pages)) return;
+    const bool by_producer = is_looking_at_its_own(cb);
+    if (!by_producer) require_consumer(cb, "cb_wait_front");
     require_capacity(cb, pages, "cb_wait_front");
     while (!cb_has_data(*core, cb, pages)) {
         fiber->wait = Wait::Front;
@@ -297,7 +346,9 @@ void vd_cb_wait_front(uint32_t cb, uint32_t pages, uint32_t line) {
         yield_to_scheduler();
     }
     CbState& state = core->cbs[cb];
-    if (state.waited < pages) state.waited = pages;
+    uint32_t& waited = by_producer ? state.own_wait : state.waited;
+    if (waited < pages) waited = pages;
+    if (by_producer) return;
     for (const uint64_t end : state.push_ends) {
         if (state.sure >= state.popped + pages) break;
         state.sure = end;
@@ -307,14 +358,19 @@ void vd_cb_wait_front(uint32_t cb, uint32_t pages, uint32_t line) {
 
 void vd_cb_pop_front(uint32_t cb, uint32_t pages, uint32_t line) {
     enter(line);
+    if (asks_for_nothing(cb, pages)) return;
     const CbConfig& config = cb_config(cb);
     CbState& state = core->cbs[cb];
+    if (is_looking_at_its_own(cb) && state.consumer == Role::Any) state.waited = state.own_wait;
     require_consumer(cb, "cb_pop_front");
     take_shard(cb);
     // Pages come push by push: who has waited for some of them may pop all.
     if (pages > state.waited && state.popped + pages > state.sure) {
-        breach("cb-pop-without-wait", "cb_pop_front(%u, %u): cb_wait_front has granted %u pages of '%s'", cb, pages,
+        complain("cb-pop-without-wait", "cb_pop_front(%u, %u): cb_wait_front has granted %u pages of '%s'", cb, pages,
                state.waited, config.name);
+        if (!cb_has_data(*core, cb, pages)) {
+            breach("cb-pop-without-wait", "cb_pop_front(%u, %u): nothing has been pushed that could be popped", cb, pages);
+        }
     }
     if (state.read_page + pages > config.pages) {
         breach("cb-wrap", "cb_pop_front(%u, %u): from page %u this steps past the end of the %u pages of '%s'", cb,
@@ -334,19 +390,21 @@ void vd_cb_pop_front(uint32_t cb, uint32_t pages, uint32_t line) {
 
 uint32_t vd_cb_pages(uint32_t cb, uint32_t line) {
     enter(line);
-    return cb_config(cb).pages;
+    require_cb_id(cb);
+    return core->group->cbs[cb].pages;
 }
 
+// Of a buffer that the program does not have: address 0, where nothing lies that a transfer may use.
 uint32_t vd_cb_write_ptr(uint32_t cb, uint32_t line) {
     enter(line);
-    cb_config(cb);
-    return l1_address(page_offset(cb, core->cbs[cb].write_page));
+    require_cb_id(cb);
+    return l1_address(core->group->cbs[cb].used ? page_offset(cb, core->cbs[cb].write_page) : 0);
 }
 
 uint32_t vd_cb_read_ptr(uint32_t cb, uint32_t line) {
     enter(line);
-    cb_config(cb);
-    return l1_address(page_offset(cb, core->cbs[cb].read_page));
+    require_cb_id(cb);
+    return l1_address(core->group->cbs[cb].used ? page_offset(cb, core->cbs[cb].read_page) : 0);
 }
 
 bool vd_cb_reservable(uint32_t cb, uint32_t pages, uint32_t line) {

@@ -10,6 +10,7 @@ uint32_t page_offset(uint32_t cb, uint32_t page);  // in L1
 
 void note_unwritten(uint32_t cb, uint32_t pages);                    // the pages about to be pushed
 void free_pages(uint32_t cb, uint32_t pages);                        // the pages about to be popped
+void renew_page(uint32_t cb, uint32_t number);                       // a page that is granted for writing
 const uint8_t* published_page(uint32_t cb, uint32_t number);         // its bytes, which somebody has written
 
 }  // namespace vd

@@ -4,36 +4,78 @@
 namespace vd {
 namespace {
 
-constexpr const char* kDstNames[] = {"released", "acquired", "committed", "waited for by the packer", "acquired by acquire_dst"};
+// How math finds DST, and how the packer does.
+const char* math_state() {
+    const DstOwners& owners = core->engine.owners;
+    if (owners.math) return owners.shared ? "acquired by acquire_dst" : "acquired";
+    return owners.pack ? "waited for by the packer" : owners.committed != 0 ? "committed" : "released";
+}
 
-void step_dst(DstState from, DstState to, const char* call) {
+const char* pack_state() {
+    const DstOwners& owners = core->engine.owners;
+    if (owners.pack_waits) return "waited for, and not committed";
+    if (owners.pack) return "waited for already";
+    if (owners.shared) return "acquired by acquire_dst";
+    return owners.committed != 0 ? "committed, and not waited for" : owners.math ? "acquired" : "released";
+}
+
+[[noreturn]] void refuse_step(const char* call, const char* state, const char* wanted) {
+    breach("dst-protocol", "%s while DST is %s; it must be %s", call, state, wanted);
+}
+
+// Math goes on in another part of DST while the packer still has one.
+void set_section_aside() {
     Engine& engine = core->engine;
-    if (engine.dst_state != from) {
-        breach("dst-protocol", "%s while DST is %s; it must be %s", call,
-               kDstNames[static_cast<uint32_t>(engine.dst_state)], kDstNames[static_cast<uint32_t>(from)]);
-    }
-    engine.dst_state = to;
+    engine.earlier.push_back(engine.section);
+    if (engine.spare.empty()) engine.spare.push_back(new Tile[16]);
+    engine.section.dst = engine.spare.back();
+    engine.spare.pop_back();
+}
+
+void begin_section() {
+    Engine& engine = core->engine;
+    if (engine.owners.pack || engine.owners.committed != 0) set_section_aside();
+    for (DstTile& tile : engine.section.tiles) tile = DstTile::Zero;
+    for (bool& reduced : engine.section.reduced) reduced = false;
+    engine.section.packed = false;
+    ++engine.sections;
+}
+
+void end_section() {
+    Engine& engine = core->engine;
+    if (engine.earlier.empty()) return;
+    engine.spare.push_back(engine.earlier.front().dst);
+    engine.earlier.erase(engine.earlier.begin());
 }
 
 // What was computed between acquire and release is gone after it.
 void require_packed(const char* call) {
-    const Engine& engine = core->engine;
-    if (engine.packed) return;
+    const PackView view;
+    const DstSection& section = core->engine.section;
+    if (section.packed) return;
     for (uint32_t index = 0; index < core->group->dst_tiles(); ++index) {
-        if (engine.tiles[index] == DstTile::Zero) continue;
-        breach("dst-unpacked", "%s, but nothing of what was computed since tile_regs_acquire has been packed", call);
+        if (section.tiles[index] == DstTile::Zero) continue;
+        complain("dst-unpacked", "%s, but nothing of what was computed since tile_regs_acquire has been packed", call);
     }
+}
+
+// A register is configured for the format in L1 and for the one that leaves the unpacker: 32 bits for DST, fewer for SrcA.
+bool unpacks_alike(uint32_t cb, uint32_t other) {
+    const CbConfig& left = cb_config(cb);
+    const CbConfig& right = cb_config(other);
+    return left.declared == right.declared && (left.to_dest == right.to_dest || !core->group->fp32_dest);
 }
 
 void require_source(const Source& source, uint32_t cb, const char* register_name, const char* reconfig,
                     const char* what) {
     const CbConfig& wanted = cb_config(cb);
     const CbConfig& configured = cb_config(source.cb);
-    if (configured.declared != wanted.declared) {
+    if (!unpacks_alike(source.cb, cb)) {
         breach("data-format",
-               "%s reads CB %u '%s' (%s) through %s, which is configured for CB %u '%s' (%s): %s is missing", what, cb,
-               wanted.name, format_name(wanted.declared), register_name, source.cb, configured.name,
-               format_name(configured.declared), reconfig);
+               "%s reads CB %u '%s' (%s%s) through %s, which is configured for CB %u '%s' (%s%s): %s is missing", what, cb,
+               wanted.name, format_name(wanted.declared), wanted.to_dest ? ", unpacked to DST" : "", register_name,
+               source.cb, configured.name, format_name(configured.declared),
+               configured.to_dest ? ", unpacked to DST" : "", reconfig);
     }
 }
 
@@ -101,6 +143,43 @@ void require_family(Family wanted, const char* what, const char* init) {
            init);
 }
 
+namespace {
+
+// How a tile reaches DST. The instructions for it are chosen by the init, from the operand it names.
+enum class Route : uint8_t { Source, Dst, Halves, Bytes };
+constexpr const char* kRoutes[] = {"goes through a source register", "is unpacked to DST", "has 16-bit integers",
+                                   "has 8-bit integers"};
+
+Route route_of(uint32_t cb, Family family) {
+    const CbConfig& config = cb_config(cb);
+    const DataFormat format = config.declared;
+    if (is_32bit_integer(format) || (config.to_dest && core->group->fp32_dest)) return Route::Dst;
+    if (format == DataFormat::UInt8 || format == DataFormat::Int8) return Route::Bytes;
+    const bool chosen = core->group->fp32_dest || family == Family::UnaryBcast;  // else they move like other 16-bit numbers
+    return format == DataFormat::UInt16 && chosen ? Route::Halves : Route::Source;
+}
+
+}  // namespace
+
+void require_same_route(uint32_t cb, const char* what, const char* init) {
+    const Engine& engine = core->engine;
+    const Route wanted = route_of(cb, engine.family), programmed = route_of(engine.init_cb, engine.family);
+    if (wanted == programmed) return;
+    breach("init-mismatch", "%s reads CB %u '%s', which %s, after %s for CB %u '%s', which %s: the init programs other "
+           "instructions", what, cb, cb_config(cb).name, kRoutes[static_cast<uint32_t>(wanted)], init, engine.init_cb,
+           cb_config(engine.init_cb).name, kRoutes[static_cast<uint32_t>(programmed)]);
+}
+
+void require_same_format(uint32_t cb, const char* what, const char* init) {
+    const CbConfig& wanted = cb_config(cb);
+    const CbConfig& programmed = cb_config(core->engine.init_cb);
+    if (wanted.declared == programmed.declared && wanted.to_dest == programmed.to_dest) return;
+    breach("init-mismatch", "%s reads CB %u '%s' (%s%s) after %s for CB %u '%s' (%s%s): the init programs sizes of elements",
+           what, cb, wanted.name, format_name(wanted.declared), wanted.to_dest ? ", unpacked to DST" : "", init,
+           core->engine.init_cb, programmed.name, format_name(programmed.declared),
+           programmed.to_dest ? ", unpacked to DST" : "");
+}
+
 void require_source_operand(uint32_t cb, const char* what) {
     const CbConfig& config = cb_config(cb);
     if (config.to_dest) {
@@ -122,7 +201,8 @@ void reset_engine() {
     engine.started = engine.reversed = engine.only_unary_startup = engine.l1_acc = engine.accumulate = false;
     engine.overwrite_calls = engine.sections = 0;
     engine.l1_acc_cb = kNeverSwitched;
-    engine.dst_state = DstState::Released;
+    while (!engine.earlier.empty()) end_section();
+    engine.owners = DstOwners{};
     engine.family = Family::None;
     engine.sfpu.op = Sfpu::None;
     engine.mask.on = engine.untilize.on = false;
@@ -131,11 +211,15 @@ void reset_engine() {
 
 void check_engine_at_end() {
     const Engine& engine = core->engine;
-    if (engine.dst_state != DstState::Released) {
-        breach("dst-protocol", "the kernel ends while DST is %s", kDstNames[static_cast<uint32_t>(engine.dst_state)]);
+    if (engine.owners.math || engine.owners.committed != 0) {
+        breach("dst-protocol", "the kernel ends while DST is %s", math_state());
+    }
+    if (engine.owners.pack || engine.owners.pack_waits) {
+        breach("dst-protocol", "the kernel ends while DST is %s",
+               engine.owners.pack ? "waited for by the packer" : pack_state());
     }
     if (engine.l1_acc) {
-        breach("l1-accumulate", "the kernel ends with packer L1 accumulation on (since line %u)", engine.l1_acc_line);
+        complain("l1-accumulate", "the kernel ends with packer L1 accumulation on (since line %u)", engine.l1_acc_line);
     }
 }
 
@@ -145,10 +229,29 @@ void require_started(const char* what) {
 
 void require_math(const char* what) {
     require_started(what);
-    if (core->engine.dst_state != DstState::Acquired && core->engine.dst_state != DstState::Shared) {
-        breach("dst-protocol", "%s while DST is %s; it must be acquired", what,
-               kDstNames[static_cast<uint32_t>(core->engine.dst_state)]);
+    if (!core->engine.owners.math) refuse_step(what, math_state(), "acquired");
+}
+
+void require_pack(const char* what) {
+    require_started(what);
+    const DstOwners& owners = core->engine.owners;
+    if (owners.pack || owners.shared) return;
+    if (owners.pack_waits) {
+        breach("dst-protocol", "%s after tile_regs_wait, but before tile_regs_commit has handed DST to the packer; if the "
+               "commit follows, write it before the packs: this device runs the processors in the order of the text", what);
     }
+    breach("dst-protocol", "%s before tile_regs_wait has handed DST to the packer", what);
+}
+
+void require_free_dst(const char* what) {
+    if (!core->engine.owners.free()) {
+        breach("dst-protocol", "%s acquires and releases DST itself, but DST is in use", what);
+    }
+}
+
+void mark_written(uint32_t dst) {
+    core->engine.section.tiles[dst] = DstTile::Written;
+    core->engine.section.reduced[dst] = false;
 }
 
 Tile& dst_tile(uint32_t index) {
@@ -157,12 +260,12 @@ Tile& dst_tile(uint32_t index) {
         breach("dst-index", "DST tile %u: %u tiles are there (%s-sync, %u-bit)", index, tiles,
                core->group->full_sync ? "full" : "half", core->group->fp32_dest ? 32 : 16);
     }
-    return core->engine.dst[index];
+    return core->engine.section.dst[index];
 }
 
 Tile& written_dst_tile(uint32_t index, const char* what) {
     Tile& tile = dst_tile(index);
-    if (core->engine.tiles[index] == DstTile::Zero) {
+    if (core->engine.section.tiles[index] == DstTile::Zero) {
         breach("dst-uninitialised", "%s reads DST tile %u, which nothing has written since tile_regs_acquire", what,
                index);
     }
@@ -176,12 +279,12 @@ Tile& dst_rows(uint32_t index, const char* what) {
 
 const UnwrittenPage* first_row_alone(uint32_t index) {
     dst_tile(index);
-    return core->engine.tiles[index] == DstTile::FirstRow ? &core->engine.first_rows[index] : nullptr;
+    return core->engine.section.tiles[index] == DstTile::FirstRow ? &core->engine.section.first_rows[index] : nullptr;
 }
 
 void mark_first_row(uint32_t index, const UnwrittenPage& page) {
-    core->engine.tiles[index] = DstTile::FirstRow;
-    core->engine.first_rows[index] = page;
+    core->engine.section.tiles[index] = DstTile::FirstRow;
+    core->engine.section.first_rows[index] = page;
 }
 
 void require_srca(uint32_t cb, const char* what) {
@@ -275,12 +378,16 @@ void vd_reconfig_srcb(uint32_t cb, uint32_t line) {
 
 // Even when nothing changes, the kernel has said what the register is for: the order of the start-up no longer counts.
 void vd_switch_srca(uint32_t before, uint32_t after, uint32_t line) {
-    if (!vd_same_format(before, after, line)) return vd_reconfig_srca(after, line);
+    enter(line);
+    require_started("a format reconfiguration");
+    if (!unpacks_alike(before, after)) return vd_reconfig_srca(after, line);
     core->engine.srca.from_startup = false;
 }
 
 void vd_switch_srcb(uint32_t before, uint32_t after, uint32_t line) {
-    if (!vd_same_format(before, after, line)) return vd_reconfig_srcb(after, line);
+    enter(line);
+    require_started("a format reconfiguration");
+    if (!unpacks_alike(before, after)) return vd_reconfig_srcb(after, line);
     core->engine.srcb.from_startup = false;
 }
 
@@ -309,37 +416,54 @@ void vd_pack_l1_acc(uint32_t enable, uint32_t line) {
 void vd_regs_acquire(uint32_t line) {
     enter(line);
     require_started("tile_regs_acquire");
-    step_dst(DstState::Released, DstState::Acquired, "tile_regs_acquire");
-    for (DstTile& tile : core->engine.tiles) tile = DstTile::Zero;
-    core->engine.packed = false;
-    ++core->engine.sections;
+    if (core->engine.owners.math) refuse_step("tile_regs_acquire", math_state(), "released");
+    begin_section();
+    core->engine.owners.math = true;
 }
 
 void vd_regs_commit(uint32_t line) {
     enter(line);
-    step_dst(DstState::Acquired, DstState::Committed, "tile_regs_commit");
+    DstOwners& owners = core->engine.owners;
+    if (!owners.math || owners.shared) refuse_step("tile_regs_commit", math_state(), "acquired");
+    owners.math = false;
+    owners.pack = owners.pack || owners.pack_waits;
+    if (!owners.pack_waits) ++owners.committed;
+    owners.pack_waits = false;
 }
 
 void vd_regs_wait(uint32_t line) {
     enter(line);
-    step_dst(DstState::Committed, DstState::Waited, "tile_regs_wait");
+    require_started("tile_regs_wait");
+    DstOwners& owners = core->engine.owners;
+    if (owners.pack || owners.pack_waits || owners.shared) refuse_step("tile_regs_wait", pack_state(), "committed");
+    owners.pack = owners.committed != 0;
+    owners.pack_waits = !owners.pack;
+    if (owners.pack) --owners.committed;
 }
 
 void vd_regs_release(uint32_t line) {
     enter(line);
-    step_dst(DstState::Waited, DstState::Released, "tile_regs_release");
+    DstOwners& owners = core->engine.owners;
+    if (!owners.pack) refuse_step("tile_regs_release", pack_state(), "waited for by the packer");
     require_packed("tile_regs_release");
+    end_section();
+    owners.pack = false;
 }
 
 void vd_dst_acquire(uint32_t line) {
-    vd_regs_acquire(line);
-    core->engine.dst_state = DstState::Shared;
+    enter(line);
+    require_started("acquire_dst");
+    if (!core->engine.owners.free()) refuse_step("acquire_dst", math_state(), "released");
+    begin_section();
+    core->engine.owners.math = core->engine.owners.shared = true;
 }
 
 void vd_dst_release(uint32_t line) {
     enter(line);
-    step_dst(DstState::Shared, DstState::Released, "release_dst");
+    DstOwners& owners = core->engine.owners;
+    if (!owners.shared) refuse_step("release_dst", math_state(), "acquired by acquire_dst");
     require_packed("release_dst");
+    owners.math = owners.shared = false;
 }
 
 void vd_pack_relu(uint32_t mode, uint32_t threshold, uint32_t line) {

@@ -1,12 +1,13 @@
 // State of a core's compute engine: DST, what the unpacker, the matrix engine, the vector unit and the packer are set to.
 #pragma once
 
+#include <vector>
+
 #include "launch.h"
 #include "vd/sfpi_abi.h"
 
 namespace vd {
 
-enum class DstState : uint8_t { Released, Acquired, Committed, Waited, Shared };
 enum class Family : uint8_t {
     None,
     Copy,
@@ -33,6 +34,7 @@ struct PackMask {
 struct PackUntilize {
     bool on = false;
     uint32_t block = 0, full = 0, line = 0;  // tiles
+    uint32_t cb = 0;  // for whose format rows are laid out
 };
 // Reduced: written by a reduction, whose running maximum of rows lies where the next one looks for it.
 // FirstRow: computed from a page of which the first row alone was written; the others may be anything.
@@ -41,6 +43,26 @@ enum class DstTile : uint8_t { Zero, Written, Reduced, FirstRow };
 // A page that was pushed before it was wholly written.
 struct UnwrittenPage {
     uint32_t cb, number, pushed_line;
+};
+
+// What lies between tile_regs_acquire and tile_regs_release: a part of DST and what is known of its tiles.
+struct DstSection {
+    Tile* dst = nullptr;
+    DstTile tiles[16] = {};
+    UnwrittenPage first_rows[16] = {};  // of tiles that are FirstRow: where from
+    bool reduced[16] = {};  // a reduction's result, or computed from one: counts where the packer's mask lets through
+    bool packed = false;    // something of it
+};
+
+// Math and pack are two processors: acquire and commit are calls of the one, wait and release of the other. Here both run
+// in the order of the text, so the packer may ask for DST early, and math may go on before the packer has released.
+struct DstOwners {
+    bool math = false, shared = false;  // acquired; by acquire_dst, whose section both use at once
+    bool pack = false;                  // waited for and not released
+    bool pack_waits = false;            // waited for before it was committed
+    uint32_t committed = 0;             // sections that the packer has not waited for
+
+    bool free() const { return !math && !pack && !pack_waits && committed == 0; }
 };
 
 // Running statistics of 32 columns, kept in registers of the vector unit.
@@ -65,8 +87,12 @@ struct Engine {
     uint32_t l1_acc_line;
     uint32_t l1_acc_cb;  // first buffer packed to since accumulation was last switched; or kNoneYet, kNeverSwitched
     uint32_t overwrite_calls;  // times pack_reconfig_l1_acc(0) was called
-    DstState dst_state;
+    DstOwners owners;
+    DstSection section;               // of math: the last one acquired
+    std::vector<DstSection> earlier;  // that the packer has not released, while math is in a later one
+    std::vector<Tile*> spare;         // DST of such sections that are over
     Family family;
+    uint32_t init_cb;    // the operand that the init of a copy, broadcast, tilize or untilize was for
     uint32_t transpose;  // of a matmul: 0 or 1; of a copy: Transpose
     uint32_t ct, rt, kt;
     Binary binary;
@@ -83,11 +109,7 @@ struct Engine {
     Welford welford;
     SfpiState sfpi;
     uint64_t random;                // state of the generator of random numbers
-    DstTile tiles[16];
-    UnwrittenPage first_rows[16];  // of tiles that are FirstRow: where from
-    bool packed;  // something of this DST section
     uint32_t sections;  // DST sections begun
-    Tile* dst;
     Tile *srca_tiles, *srcb_tiles;  // unpacked operands of one call
 };
 

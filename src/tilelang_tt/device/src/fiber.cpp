@@ -73,6 +73,7 @@ constexpr std::size_t kGuardBytes = 64 * 1024;  // below the stack: an overflow 
 void fiber_main() {
     fiber_was_entered(*core, nullptr);
     core->group->kernels[static_cast<uint32_t>(fiber->role)].entry();
+    finish_print(*fiber);
     check_noc_at_end();
     if (fiber->role == Role::Compute) check_engine_at_end();
     fiber->live = false;

@@ -16,6 +16,12 @@ uint32_t arguments_offset(bool common) {
 }
 
 }  // namespace
+
+bool in_arguments(uint32_t offset, uint32_t bytes) {
+    const uint32_t end = device.chip.semaphore_offset(0);
+    return offset >= end - 2 * kRoles * kArgumentBytes && offset + bytes <= end;
+}
+
 }  // namespace vd
 
 using namespace vd;
@@ -49,7 +55,9 @@ uint32_t vd_tile_address(uint32_t cb, uint32_t tile, uint32_t line) {
 }
 
 uint32_t vd_cb_field(uint32_t cb, uint32_t field) {
-    const CbConfig& config = cb_config(cb);
+    require_cb_id(cb);
+    const CbConfig& config = core->group->cbs[cb];
+    if (!config.used) return 0;
     const CbState& state = core->cbs[cb];
     if (field == VD_CB_NUM_PAGES) return config.pages;
     const uint32_t begin = l1_address(config.offset), bytes = config.pages * config.page_bytes;
@@ -62,6 +70,25 @@ uint32_t vd_cb_field(uint32_t cb, uint32_t field) {
     return fiber->role == Role::Compute ? value / kWord : value;
 }
 
-void vd_cb_set_field(uint32_t, uint32_t) { vd_unimplemented("writing a field of LocalCBInterface", fiber->line); }
+// A processor moves its own pointer; the counts of pages stay as they are.
+void vd_cb_set_field(uint32_t cb, uint32_t field, uint32_t value) {
+    if (field != VD_CB_RD_PTR && field != VD_CB_WR_PTR) {
+        vd_unimplemented("writing a field of LocalCBInterface other than fifo_rd_ptr and fifo_wr_ptr", fiber->line);
+    }
+    const CbConfig& config = cb_config(cb);
+    CbState& state = core->cbs[cb];
+    const bool reads = field == VD_CB_RD_PTR;
+    const Role owner = reads ? state.consumer : state.producer;
+    if (owner != Role::Any && owner != fiber->role) {
+        vd_unimplemented("writing fifo_rd_ptr or fifo_wr_ptr by a kernel that is not the buffer's consumer or producer",
+                         fiber->line);
+    }
+    const uint32_t within = (fiber->role == Role::Compute ? value * kWord : value) - l1_address(config.offset);
+    if (within % config.page_bytes != 0 || within / config.page_bytes >= config.pages) {
+        vd_unimplemented("moving fifo_rd_ptr or fifo_wr_ptr out of the pages of its buffer", fiber->line);
+    }
+    (reads ? state.read_page : state.write_page) = within / config.page_bytes;
+    state.moved = state.moved || reads;
+}
 
 }  // extern "C"

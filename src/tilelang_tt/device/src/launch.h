@@ -19,7 +19,8 @@ constexpr uint32_t kMarkStep = 512;    // a free page carries a poison mark at e
 constexpr uint32_t kMarkBytes = 16;
 constexpr uint32_t kNocLocalBits = 36;  // bits of a NoC address, see dataflow_api.h
 constexpr uint32_t kNocNodeBits = 6;
-constexpr uint32_t kDramRow = 63;  // y coordinate that stands for "DRAM bank x"
+constexpr uint32_t kDramRow = 63;     // y coordinate that stands for "DRAM bank x"
+constexpr uint32_t kOutsideRow = 62;  // "past the pages of tensor x": an address that no transfer may use
 
 constexpr uint8_t kManyCores = 255;
 

@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "engine_state.h"
@@ -24,8 +26,11 @@ struct Page {
     uint32_t overwrite_calls = 0;  // Engine::overwrite_calls when it was packed
     uint32_t packed_line = 0;
     uint32_t freed_in = 0;  // DST section in which a buffer of compute's own was popped
+    bool pushed = false;    // and not reserved again: its producer may still read what it wrote
+    bool popped = false;    // and not reserved again
     uint32_t unwritten_line = 0;  // of the push that published it unwritten; 0: it was written
-    bool stale = false;     // reserved in a later section than popped: what it holds was given up
+    uint32_t reserved_in = 0;  // DST sections begun when it was reserved
+    bool stale = false;     // reserved in a later section than popped, or inside one: what it holds was given up
     bool packed_as_set = false;  // accumulation was switched (on or off) for its buffer when it was packed
 };
 
@@ -39,6 +44,9 @@ struct CbState {
     Role producer, consumer;         // as configured, else the first kernel that acts as one
     bool scratch;                    // used as plain memory: no protocol call may follow
     uint32_t scratch_line;
+    bool moved;                      // its read pointer was set: what lies there need not have been pushed
+    bool prefilled;                  // with zeros, before the first reserve: what later pages do not overwrite counts
+    uint32_t own_wait;               // pages that its producer, a data movement kernel, has waited for itself
     uint32_t taken_line;             // where a kernel took the shard under this buffer without waiting; 0: nowhere
     std::vector<Page> pages;
 };
@@ -97,6 +105,8 @@ struct Fiber {
     uint32_t read_trid[kNocs] = {}, write_trid[kNocs] = {};
     CommandState states[kNocs][kCommands];
     std::vector<uint8_t> globals;  // those of its kernel while another fiber runs
+    std::string printed;           // a line that is not finished yet
+    uint32_t printed_line = 0;     // where it began
 };
 
 // Who changed a semaphore since its own core last set it.
@@ -156,8 +166,11 @@ const char* format_name(DataFormat format);
 
 // ---- report.cpp: every way a run can end -----------------------------------------------------------
 [[noreturn]] void breach(const char* category, const char* format, ...) __attribute__((format(printf, 2, 3)));
+// A breach after which the run can go on: returns if the user has allowed its category (device/strictness.py).
+void complain(const char* category, const char* format, ...) __attribute__((format(printf, 2, 3)));
 #ifdef VD_UNCHECKED  // `make bench` measures what checks cost: the compiler drops whatever leads to a breach
 #define breach(...) __builtin_unreachable()
+#define complain(...) __builtin_unreachable()
 #endif
 [[noreturn]] void undefined(const char* format, ...) __attribute__((format(printf, 1, 2)));
 [[noreturn]] void broken_input(const char* format, ...) __attribute__((format(printf, 1, 2)));
@@ -166,6 +179,9 @@ void report_success(const Statistics& total, double seconds, uint32_t cores_used
 void install_signal_handlers();
 void install_thread_signal_stack();
 void register_running(Core* running);
+
+// ---- print.cpp -------------------------------------------------------------------------------------
+void finish_print(Fiber& which);  // a line without an end
 
 // ---- fiber.cpp -------------------------------------------------------------------------------------
 void prepare_fiber(Fiber& fiber);
@@ -199,14 +215,15 @@ Core* core_at_noc(uint32_t noc_x, uint32_t noc_y);  // null: no core of this lau
 uint32_t max_packet();                               // bytes of one NoC packet
 
 // ---- circular_buffer.cpp ---------------------------------------------------------------------------
-const CbConfig& cb_config(uint32_t cb);
+void require_cb_id(uint32_t cb);
+const CbConfig& cb_config(uint32_t cb);  // the program must have it
 bool cb_has_room(const Core& core, uint32_t cb, uint32_t pages);
 bool cb_has_data(const Core& core, uint32_t cb, uint32_t pages);
 constexpr uint32_t kAllRows = ~0u;
 const uint8_t* readable_tile(uint32_t cb, uint32_t tile, uint32_t row = kAllRows);  // of which that row is used
 uint8_t* packable_tile(uint32_t cb, uint32_t tile, uint32_t& page);
 UnwrittenPage unwritten_page(uint32_t cb, uint32_t tile);  // `pushed_line` 0: it was written
-[[noreturn]] void refuse_unwritten(const UnwrittenPage& page);
+void refuse_unwritten(const UnwrittenPage& page);  // a complaint
 // The CB page at an L1 offset, or false when the offset lies in no CB.
 struct CbSpan {
     uint32_t cb, first_page, last_page;
@@ -214,6 +231,8 @@ struct CbSpan {
 bool find_cb(uint32_t offset, uint32_t bytes, CbSpan& span);
 bool is_scratch(const CbSpan& span);  // a CB without protocol calls is plain memory; this use makes it so
 bool is_reserved(const CbSpan& span);
+bool is_own_push(const CbSpan& span);     // pushed by this kernel, and not reserved again since
+bool is_before_use(const CbSpan& span);   // this kernel may be its producer, and has not reserved anything yet
 void require_published(const CbSpan& span, uint32_t offset, uint32_t bytes);  // its bytes were written before the push
 bool is_waited(const CbSpan& span);
 bool is_past_wrap(uint32_t offset, uint32_t& cb);  // where reserved pages would be without a wrap
@@ -224,6 +243,9 @@ void note_elements(uint32_t offset, uint32_t bytes);  // they landed
 // element of few bytes may have the value of L1 that was never written.
 bool has_element(const CbSpan& span, uint32_t offset);
 void check_cbs_at_end();
+
+// ---- kernel_view.cpp -------------------------------------------------------------------------------
+bool in_arguments(uint32_t offset, uint32_t bytes);  // where runtime arguments lie in L1
 
 // ---- tensor.cpp ------------------------------------------------------------------------------------
 // The tensor whose bytes lie at an address of a bank, with the page there; nullptr when none does.
@@ -241,6 +263,7 @@ struct Span {
     Core* at = nullptr;  // whose L1, when it is no tensor
 };
 Span far_end(uint64_t address, uint32_t bytes);
+uint64_t place_in_tensor(const Span& far);  // in bytes, as if its pages followed each other
 void require_aligned(const Span& far, uint32_t l1, bool read);
 void require_length(uint32_t bytes, bool one_packet);
 void require_readable(uint32_t offset, uint32_t bytes, bool elements = false);
@@ -293,6 +316,23 @@ void reset_engine();
 void check_engine_at_end();
 void require_started(const char* what);
 void require_math(const char* what);  // DST acquired and not yet committed
+void require_pack(const char* what);  // DST waited for and not yet released
+void require_free_dst(const char* what);
+void mark_written(uint32_t dst);      // by something else than a reduction
+// While it lives, the section that the packer holds is the one that is looked at.
+class PackView {
+public:
+    PackView() { swap(); }
+    ~PackView() { swap(); }
+    PackView(const PackView&) = delete;
+    PackView& operator=(const PackView&) = delete;
+
+private:
+    static void swap() {
+        Engine& engine = core->engine;
+        if (!engine.earlier.empty()) std::swap(engine.section, engine.earlier.front());
+    }
+};
 Tile& dst_tile(uint32_t index);
 Tile& written_dst_tile(uint32_t index, const char* what);
 // Operands that are used row by row: of one in `FirstRow` the result is, too.
@@ -305,6 +345,8 @@ void require_order(bool reversed, const char* what);
 const char* family_name(Family family);
 void begin_family(Family family, const char* init);  // an init: refuses while another operation wants its uninit
 void require_family(Family wanted, const char* what, const char* init);
+void require_same_route(uint32_t cb, const char* what, const char* init);   // operand of a copy: as that of its init
+void require_same_format(uint32_t cb, const char* what, const char* init);  // operand of a tilize: as that of its init
 void require_source_operand(uint32_t cb, const char* what);  // an operand of the matrix engine
 void require_wide_dst(DataFormat format, const char* what);  // 32-bit integers need a 32-bit DST
 bool is_integer(DataFormat format);
@@ -315,7 +357,7 @@ bool is_32bit_integer(DataFormat format);
 void load_operand(uint32_t cb, uint32_t tile, Tile& out, uint32_t row = kAllRows);
 void broadcast_in_place(Broadcast broadcast, uint32_t row, Tile& tile);  // binary.cpp
 bool goes_to_dst(uint32_t cb);  // all bits reach DST: integers, and unpack-to-DST buffers
-void check_packer(uint32_t cb, const char* what);
+void check_packer(uint32_t cb, const char* what, bool reduced = false);  // reduced: what a reduction left is packed
 void mark_packed(Page& page);
 void store_tile(uint32_t cb, const Tile& tile, bool accumulate, uint8_t* page);
 

@@ -67,9 +67,9 @@ void vd_matmul(uint32_t in0, uint32_t in1, uint32_t tile0, uint32_t tile1, uint3
         cut_to_fidelity(left, false);
         for (uint32_t col = 0; col < ct; ++col) {
             const uint32_t out = dst + row * ct + col;
-            const bool fresh = engine.tiles[out] == DstTile::Zero;
-            multiply_tile(fresh ? engine.dst[out] : written_dst_tile(out, what), left, engine.srca_tiles[col], fresh);
-            engine.tiles[out] = DstTile::Written;
+            const bool fresh = engine.section.tiles[out] == DstTile::Zero;
+            multiply_tile(fresh ? engine.section.dst[out] : written_dst_tile(out, what), left, engine.srca_tiles[col], fresh);
+            mark_written(out);
         }
     }
 }

@@ -21,7 +21,7 @@ void unpack_to_dst(uint32_t cb, uint32_t tile, uint32_t dst, uint32_t transpose,
     // Both at once are the transpose of a tile, which has moved the faces already.
     const bool faces_moved = (transpose & kWithinTransposed) != 0;
     if (((transpose & kFacesTransposed) != 0) != faces_moved) std::swap(out.at[1], out.at[2]);
-    core->engine.tiles[dst] = DstTile::Written;
+    mark_written(dst);
 }
 
 // What the packer's reduce mask lets through; the rest becomes zero.
@@ -73,7 +73,7 @@ bool goes_to_dst(uint32_t cb) {
     return is_integer(config.storage) || (config.to_dest && core->group->fp32_dest);
 }
 
-void check_packer(uint32_t cb, const char* what) {
+void check_packer(uint32_t cb, const char* what, bool reduced) {
     require_started(what);
     const Engine& engine = core->engine;
     const CbConfig& config = cb_config(cb);
@@ -86,8 +86,8 @@ void check_packer(uint32_t cb, const char* what) {
                format_name(configured.declared));
     }
     const bool reduces = engine.family == Family::Reduce || engine.family == Family::BlockMax;
-    if (engine.mask.on && !reduces) {
-        breach("uninit",
+    if (engine.mask.on && !reduces && !reduced) {
+        complain("uninit",
                "%s while the packer still has the mask of %s (reduce_init at line %u), which zeroes all but the result "
                "of a reduction: reduce_uninit is missing",
                what, kDims[static_cast<uint32_t>(engine.mask.dim)], engine.mask.line);
@@ -99,7 +99,7 @@ void mark_packed(Page& page) {
     page.written = page.packed = true;
     page.overwrite_calls = core->engine.overwrite_calls;
     page.packed_line = fiber->line;
-    core->engine.packed = true;
+    core->engine.section.packed = true;
 }
 
 void store_tile(uint32_t cb, const Tile& tile, bool accumulate, uint8_t* page) {
@@ -127,6 +127,7 @@ void vd_copy_init(uint32_t cb, bool transpose_faces, bool transpose_within, uint
     enter(line);
     begin_family(Family::Copy, "copy_tile_to_dst_init_short");
     cb_config(cb);
+    core->engine.init_cb = cb;
     core->engine.transpose = (transpose_faces ? kFacesTransposed : 0u) | (transpose_within ? kWithinTransposed : 0u);
 }
 
@@ -134,6 +135,7 @@ void vd_copy_tile(uint32_t cb, uint32_t tile, uint32_t dst, uint32_t line) {
     enter(line);
     require_math("copy_tile");
     require_family(Family::Copy, "copy_tile", "copy_tile_to_dst_init_short");
+    require_same_route(cb, "copy_tile", "copy_tile_to_dst_init_short");
     const uint32_t transpose = core->engine.transpose;
     const UnwrittenPage page = unwritten_page(cb, tile);
     const bool first_row = page.pushed_line != 0 && transpose == 0;  // is enough if nothing uses the others
@@ -145,12 +147,14 @@ void vd_transpose_init(uint32_t cb, uint32_t line) {
     enter(line);
     begin_family(Family::Transpose, "transpose_init");
     cb_config(cb);
+    core->engine.init_cb = cb;
 }
 
 void vd_transpose_tile(uint32_t cb, uint32_t tile, uint32_t dst, uint32_t line) {
     enter(line);
     require_math("transpose_tile");
     require_family(Family::Transpose, "transpose_tile", "transpose_init");
+    require_same_route(cb, "transpose_tile", "transpose_init");
     unpack_to_dst(cb, tile, dst, kFacesTransposed | kWithinTransposed, "transpose_tile");
 }
 
@@ -158,6 +162,7 @@ void vd_unary_bcast_init(uint32_t broadcast, uint32_t cb, uint32_t line) {
     enter(line);
     begin_family(Family::UnaryBcast, "unary_bcast_init");
     cb_config(cb);
+    core->engine.init_cb = cb;
     core->engine.broadcast = static_cast<Broadcast>(broadcast);
 }
 
@@ -165,6 +170,7 @@ void vd_unary_bcast(uint32_t broadcast, uint32_t cb, uint32_t tile, uint32_t dst
     enter(line);
     require_math("unary_bcast");
     require_family(Family::UnaryBcast, "unary_bcast", "unary_bcast_init");
+    require_same_route(cb, "unary_bcast", "unary_bcast_init");
     if (core->engine.broadcast != static_cast<Broadcast>(broadcast)) {
         breach("init-mismatch", "unary_bcast of another broadcast type than its init");
     }
@@ -176,7 +182,7 @@ void vd_unary_bcast(uint32_t broadcast, uint32_t cb, uint32_t tile, uint32_t dst
         undefined("unary_bcast<ROW> of %s to a 32-bit DST", format_name(format));
     }
     unpack_to_dst(cb, tile, dst, false, "unary_bcast", type == Broadcast::Rows ? 0 : kAllRows);
-    broadcast_in_place(type, 0, core->engine.dst[dst]);
+    broadcast_in_place(type, 0, core->engine.section.dst[dst]);
 }
 
 void vd_unary_bcast_uninit(uint32_t cb, uint32_t line) {
@@ -188,13 +194,11 @@ void vd_unary_bcast_uninit(uint32_t cb, uint32_t line) {
 
 void vd_pack_tile(uint32_t dst, uint32_t cb, bool indexed, uint32_t index, uint32_t line) {
     enter(line);
-    require_started("pack_tile");
+    require_pack("pack_tile");
+    const PackView view;
     Engine& engine = core->engine;
-    if (engine.dst_state != DstState::Waited && engine.dst_state != DstState::Shared) {
-        breach("dst-protocol", "pack_tile before tile_regs_wait has handed DST to the packer");
-    }
     const Tile& tile = written_dst_tile(dst, "pack_tile");
-    check_packer(cb, "pack_tile");
+    check_packer(cb, "pack_tile", engine.section.reduced[dst]);
     if (engine.untilize.on) {
         breach("uninit", "pack_tile while the packer untilizes (since line %u): pack_untilize_uninit is missing",
                engine.untilize.line);
@@ -220,7 +224,7 @@ void vd_pack_tile(uint32_t dst, uint32_t cb, bool indexed, uint32_t index, uint3
     // packed it before anything was switched for this buffer: then the switch comes a round late, and a term gets lost.
     const bool late = target.packed_line == line && !target.packed_as_set;
     if (!engine.l1_acc && target.packed && (target.overwrite_calls == engine.overwrite_calls || late)) {
-        breach("cb-overwrite", "pack_tile overwrites page %u of CB %u '%s', packed before and not yet pushed", page, cb,
+        complain("cb-overwrite", "pack_tile overwrites page %u of CB %u '%s', packed before and not yet pushed", page, cb,
                config.name);
     }
     mark_packed(target);

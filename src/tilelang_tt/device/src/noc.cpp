@@ -34,6 +34,24 @@ uint64_t core_address(uint32_t x, uint32_t y, uint64_t local) {
            local;
 }
 
+constexpr uint32_t kSomeTensor = (1u << kNocNodeBits) - 1;  // one whose number does not fit
+
+// Kernels compute the address of the page behind the last and never use it. It names no place, and says whose it was.
+uint64_t outside_address(const Tensor& tensor, uint32_t page, uint32_t offset) {
+    const uint32_t number = static_cast<uint32_t>(&tensor - device.tensors.data());
+    const uint64_t local = static_cast<uint64_t>(page) * tensor.page_bytes + offset;
+    if (number >= kSomeTensor || local >> kNocLocalBits) return core_address(kSomeTensor, kOutsideRow, 0);
+    return core_address(number, kOutsideRow, local);
+}
+
+[[noreturn]] void refuse_outside(uint32_t number, uint64_t local) {
+    if (number == kSomeTensor) breach("noc-bounds", "a page number past the end of the tensor");
+    const Tensor& tensor = device.tensors[number];
+    breach("noc-bounds", "page %llu, byte %llu of tensor '%s', which has %u pages of %u bytes",
+           static_cast<unsigned long long>(local / tensor.page_bytes),
+           static_cast<unsigned long long>(local % tensor.page_bytes), tensor.name, tensor.pages, tensor.page_bytes);
+}
+
 Span tensor_span(bool dram, uint32_t bank, uint64_t local, uint32_t bytes) {
     uint32_t page = 0;
     Tensor* tensor = tensor_at(dram, bank, local, page);
@@ -69,7 +87,7 @@ void require_arrived(const Span& far, uint32_t bytes) {
     uint32_t line = 0;
     Core* who = nullptr;
     if (!write_under_way(far.bytes, bytes, line, who)) return;
-    breach("dram-race", "page %llu of tensor '%s' is read while the write of core (%u,%u), line %u, is under way",
+    complain("dram-race", "page %llu of tensor '%s' is read while the write of core (%u,%u), line %u, is under way",
            static_cast<unsigned long long>(far.page), far.tensor->name, who->x, who->y, line);
 }
 
@@ -95,7 +113,7 @@ void require_writable(uint32_t offset, uint32_t bytes) {
     if (!found) {
         breach("noc-bounds", "%u bytes at L1 address 0x%x lie in no circular buffer and no tensor", bytes, offset);
     }
-    breach("cb-unreserved-write", "pages %u..%u of CB %u '%s' are written, but this kernel has not reserved them",
+    complain("cb-unreserved-write", "pages %u..%u of CB %u '%s' are written, but this kernel has not reserved them",
            span.first_page, span.last_page, span.cb, core->group->cbs[span.cb].name);
 }
 
@@ -104,7 +122,7 @@ void require_not_leaving(uint32_t offset, uint32_t bytes) {
     // What has arrived has left: a receiver may have said so, and no flush is needed then.
     if (device.launch->connected() && !is_flying_from(*fiber, core->l1 + offset, bytes)) return;
     if (overlaps_pending(fiber->writes, offset, bytes, other)) {
-        breach("noc-write-flush", "the source of the write of line %u is overwritten before it has left", other);
+        complain("noc-write-flush", "the source of the write of line %u is overwritten before it has left", other);
     }
 }
 
@@ -118,7 +136,7 @@ void require_written(const uint8_t* from, uint32_t bytes, const char* name) {
     }
     if (std::memcmp(from + at, poison, bytes - at) == 0) unwritten += bytes - at;
     if (2 * unwritten <= bytes) return;
-    breach("l1-uninitialised", "%u of these %u bytes of '%s' were never written", unwritten, bytes, name);
+    complain("l1-uninitialised", "%u of these %u bytes of '%s' were never written", unwritten, bytes, name);
 }
 
 // An ordinary transfer uses the registers in which the stateful forms keep theirs.
@@ -133,6 +151,14 @@ bool in_zeros(uint32_t offset, uint32_t bytes) {
     return offset >= zeros && offset + bytes <= zeros + kZerosBytes;
 }
 
+// Zeros that are put into a buffer before its first use: pages that are filled in part later keep them.
+bool prefills(uint32_t offset, uint32_t bytes) {
+    CbSpan span;
+    if (!find_cb(offset, bytes, span) || !is_before_use(span)) return false;
+    core->cbs[span.cb].prefilled = true;
+    return true;
+}
+
 }  // namespace
 
 // The far end of a transfer: a tensor, or the L1 of a core.
@@ -144,6 +170,7 @@ Span far_end(uint64_t address, uint32_t bytes) {
         breach("noc-bounds", "a multicast address in a transfer to one place");
     }
     if (y == kDramRow) return dram_span(x, local, bytes);
+    if (y == kOutsideRow) refuse_outside(x, local);
     const uint32_t offset = l1_offset(static_cast<uint32_t>(local));
     Place place{};
     if (is_worker(x, y, place)) {
@@ -175,7 +202,7 @@ void require_length(uint32_t bytes, bool one_packet) {
 
 void require_unlinked(uint32_t noc) {
     if (fiber->linked_line[noc] != 0) {
-        breach("noc-linked",
+        complain("noc-linked",
                "a transfer to one place on NoC %u between the linked multicast of line %u and its successor", noc,
                fiber->linked_line[noc]);
     }
@@ -184,7 +211,7 @@ void require_unlinked(uint32_t noc) {
 void require_landed(uint32_t offset, uint32_t bytes) {
     uint32_t other = 0;
     if (overlaps_pending(fiber->reads, offset, bytes, other)) {
-        breach("noc-read-barrier", "the data of the read of line %u is sent on before it has landed", other);
+        complain("noc-read-barrier", "the data of the read of line %u is sent on before it has landed", other);
     }
 }
 
@@ -204,8 +231,9 @@ void require_readable(uint32_t offset, uint32_t bytes, bool elements) {
         if (!came) require_written(core->l1 + offset, bytes, name);
         return;
     }
+    if (is_own_push(span)) return require_published(span, offset, bytes);  // handed on to another core, say
     if (!is_waited(span) && !is_reserved(span)) {
-        breach("cb-unwaited-read", "pages %u..%u of CB %u '%s' are read, but this kernel has not waited for them",
+        complain("cb-unwaited-read", "pages %u..%u of CB %u '%s' are read, but this kernel has not waited for them",
                span.first_page, span.last_page, span.cb, name);
     }
     if (is_waited(span)) return require_published(span, offset, bytes);
@@ -244,32 +272,43 @@ bool overlaps_pending(const std::vector<Transfer>& transfers, uint32_t offset, u
     return false;
 }
 
+// What a kernel leaves behind arrives all the same, if the user has allowed that.
+static void finish_transfers(uint32_t noc, uint32_t line) {
+    if (!fiber->reads.empty()) vd_noc_read_barrier(noc, kAnyTrid, line);
+    if (!fiber->writes.empty()) {
+        vd_noc_write_barrier(noc, kAnyTrid, line);
+        vd_noc_writes_flushed(noc, kAnyTrid, true, line);
+    }
+}
+
 void check_noc_at_end() {
+    const uint32_t ended = fiber->line;
     if (!fiber->reads.empty()) {
         fiber->line = fiber->reads[0].line;
-        breach("noc-read-barrier", "the kernel ends while this read is under way");
+        complain("noc-read-barrier", "the kernel ends while this read is under way");
     }
     if (!fiber->writes.empty()) {
         fiber->line = fiber->writes[0].line;
-        breach("noc-write-flush", "the kernel ends while this write is under way");
+        complain("noc-write-flush", "the kernel ends while this write is under way");
     }
     for (uint32_t noc = 0; noc < kNocs; ++noc) {
         for (const uint32_t line : fiber->unacknowledged[noc]) {
             if (line == 0) continue;
             fiber->line = line;
-            breach("noc-write-barrier",
-                   "the kernel ends before this write is acknowledged: noc_async_write_barrier must come last");
+            complain("noc-write-barrier",
+                     "the kernel ends before this write is acknowledged: noc_async_write_barrier must come last");
         }
         if (fiber->linked_line[noc] == 0) continue;
         fiber->line = fiber->linked_line[noc];
-        breach("noc-linked", "the kernel ends after this linked multicast: an unlinked one must release the path");
+        complain("noc-linked", "the kernel ends after this linked multicast: an unlinked one must release the path");
     }
     uint32_t line = 0;
     if (atomics_under_way(*fiber, line)) {
         fiber->line = line;
-        breach("noc-atomic-barrier",
-               "the kernel ends while this atomic is under way: noc_async_atomic_barrier must come last");
+        complain("noc-atomic-barrier",
+                 "the kernel ends while this atomic is under way: noc_async_atomic_barrier must come last");
     }
+    for (uint32_t noc = 0; noc < kNocs; ++noc) finish_transfers(noc, ended);
 }
 
 }  // namespace vd
@@ -291,7 +330,8 @@ uint64_t vd_noc_addr_of_page(uint32_t base, uint32_t page_bytes, uint32_t page, 
             breach("noc-bounds", "an accessor with pages of %u bytes for tensor '%s', whose pages have %u", page_bytes,
                    tensor.name, tensor.page_bytes);
         }
-        if (page >= tensor.pages || offset >= page_bytes) {
+        if (page >= tensor.pages) return outside_address(tensor, page, offset);
+        if (offset >= page_bytes) {
             breach("noc-bounds", "page %u, byte %u of tensor '%s', which has %u pages of %u bytes", page, offset,
                    tensor.name, tensor.pages, tensor.page_bytes);
         }
@@ -313,9 +353,10 @@ uint64_t vd_noc_addr_of_bank(bool dram, uint32_t bank, uint32_t address, uint32_
     return core_address(place.x, place.y, l1_offset(address));
 }
 
-void vd_page_outside(uint32_t line) {
+uint64_t vd_page_outside(uint32_t base, uint32_t page, uint32_t line) {
     enter(line);
-    breach("noc-bounds", "a page number past the end of the tensor");
+    if (const Tensor* tensor = tensor_with_base(base)) return outside_address(*tensor, page, 0);
+    breach("noc-bounds", "an accessor with base address 0x%x, where no tensor begins", base);
 }
 
 void vd_noc_read(uint64_t source, uint32_t l1_addr, uint32_t bytes, VdHow how, uint32_t line) {
@@ -335,7 +376,8 @@ void vd_noc_read(uint64_t source, uint32_t l1_addr, uint32_t bytes, VdHow how, u
         order_remote_read(*far.at);
     }
     order_l1_use(target, bytes, "written");
-    require_writable(target, bytes);
+    const bool zeros = far.at == core && in_zeros(far.address, bytes);
+    if (!zeros || !prefills(target, bytes)) require_writable(target, bytes);
     require_not_leaving(target, bytes);
     const bool elements = far.tensor && far.tensor->flat;
     fiber->reads.push_back({core->l1 + target, far.bytes, target, bytes, line, how.noc, how.trid, false, elements});

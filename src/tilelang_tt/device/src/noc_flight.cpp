@@ -60,7 +60,7 @@ void require_room_there(const Flight& flight) {
     }
     if (refused == kMaxCbs) return;
     const CbConfig& config = flight.to->group->cbs[refused];
-    breach("cb-unreserved-write",
+    complain("cb-unreserved-write",
            "this write arrives in page %u of CB %u '%s' of core (%u,%u), which is not reserved there",
            (flight.offset - config.offset) / config.page_bytes, refused, config.name, flight.to->x, flight.to->y);
 }

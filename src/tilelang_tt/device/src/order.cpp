@@ -136,7 +136,7 @@ void arrive_in_word(Flight& flight) {
     Word& word = cores[flight.to->index].word_at(flight.offset);
     const Clock& sender = *flight.order;
     if (!knows(sender, word.set)) {
-        breach("semaphore", "this signal and the store of %u to the same word by %s: nothing orders the two, so one may "
+        complain("semaphore", "this signal and the store of %u to the same word by %s: nothing orders the two, so one may "
                "be lost", word.value, name_of(word.set).text);
     }
     join(word.signals, sender);
@@ -155,14 +155,14 @@ void arrive_in_buffer(Flight& flight) {
         const bool first_lap = state.pushed + (page - state.write_page) < state.pages.size();
         const bool reserved = page >= state.write_page && page < state.write_page + state.reserved;
         if (reserved && !first_lap && !knows(sender, buffer->reserved)) {
-            breach("cb-unreserved-write",
+            complain("cb-unreserved-write",
                    "this write arrives in page %u of CB %u '%s' of core (%u,%u), but nothing tells its sender that %s has "
                    "reserved it",
                    page, id, flight.to->group->cbs[id].name, flight.to->x, flight.to->y,
                    name_of(buffer->reserved).text);
         }
         if (!knows(sender, buffer->pages[page].used)) {
-            breach("l1-race", "this write arrives in page %u of CB %u '%s' of core (%u,%u), which %s uses: nothing orders "
+            complain("l1-race", "this write arrives in page %u of CB %u '%s' of core (%u,%u), which %s uses: nothing orders "
                    "the two", page, id, flight.to->group->cbs[id].name, flight.to->x, flight.to->y,
                    name_of(buffer->pages[page].used).text);
         }
@@ -175,8 +175,8 @@ TensorPage& record_of(const Tensor& tensor, uint64_t place) {
     return tensor_pages[number << 40 | place];
 }
 
-[[noreturn]] void report_race(const Span& far, const char* mine, const char* theirs, const Moment& other) {
-    breach("dram-race", "page %llu of tensor '%s' is %s here and %s by %s in the same launch: nothing orders the two",
+void report_race(const Span& far, const char* mine, const char* theirs, const Moment& other) {
+    complain("dram-race", "page %llu of tensor '%s' is %s here and %s by %s in the same launch: nothing orders the two",
            static_cast<unsigned long long>(far.page), far.tensor->name, mine, theirs, name_of(other).text);
 }
 
@@ -200,7 +200,7 @@ void note_write(TensorPage& page, uint32_t begin, uint32_t end, const VdHow& how
 
 // Cores may write different bytes of one page.
 void write_flat(const Span& far, uint32_t bytes, const VdHow& how) {
-    const uint64_t begin = static_cast<uint64_t>(far.bytes - far.tensor->bytes);
+    const uint64_t begin = place_in_tensor(far);
     for (uint64_t at = begin; at < begin + bytes; ++at) {
         TensorPage& byte = record_of(*far.tensor, at);
         require_write_known(far, byte, 0, 1, "written");
@@ -273,7 +273,7 @@ void order_l1_use(uint32_t offset, uint32_t bytes, const char* how) {
     for (uint32_t page = first; page <= last; ++page) {
         L1Page& place = buffer->pages[page];
         if (!knows(kernels[here()].known, place.arrived)) {
-            breach("l1-race", "page %u of CB %u '%s' is %s here and written by %s: nothing orders the two", page, id,
+            complain("l1-race", "page %u of CB %u '%s' is %s here and written by %s: nothing orders the two", page, id,
                    core->group->cbs[id].name, how, name_of(place.arrived).text);
         }
         place.used = now();
@@ -328,7 +328,7 @@ void order_set(uint32_t offset, uint32_t value) {
     Word& word = at.word_at(offset);
     for (const Moment& signal : word.arrived) {
         if (knows(kernels[here()].known, signal)) continue;
-        breach("semaphore", "this store of %u and the signal of %s to the same word: nothing orders the two, so one may be "
+        complain("semaphore", "this store of %u and the signal of %s to the same word: nothing orders the two, so one may be "
                "lost", value, name_of(signal).text);
     }
     word.arrived.clear();

@@ -51,7 +51,8 @@ bool filled_as_alias(uint32_t cb, uint32_t number) {
         bool whole = true;
         for (uint32_t page = (begin - other.offset) / other.page_bytes; page * other.page_bytes < end - other.offset;
              ++page) {
-            whole = whole && (state.pages[page].written || state.pages[page].packed);
+            const Page& there = state.pages[page];
+            whole = whole && !there.popped && (there.written || there.packed);
         }
         if (whole) return true;
     }
@@ -102,43 +103,64 @@ void note_unwritten(uint32_t cb, uint32_t pages) {
     for (uint32_t i = 0; i < pages; ++i) {
         const uint32_t number = state.write_page + i;
         Page& page = state.pages[number];
-        // A buffer of compute's own keeps its contents when it is taken back: they may be handed on again.
-        const bool kept = by_compute && state.consumer == Role::Compute && page.written && (any || !page.stale);
+        // A buffer of compute's own keeps its contents when it is taken back: they may be handed on again at once.
+        const bool at_once = !page.stale && page.reserved_in == core->engine.sections;
+        const bool kept = by_compute && state.consumer == Role::Compute && page.written && (any || at_once);
         const bool filled = by_compute && !on_tensor ? filled_as_alias(cb, number) : was_filled(cb, number);
         page.written = page.packed || kept || filled;
         page.unwritten_line = page.written ? 0 : fiber->line;
         page.packed = false;
+        page.pushed = true;
         if (on_tensor && !page.written) {  // the tensor is the result: nobody else will look at it
-            breach("cb-unwritten", "page %u of CB %u '%s', a tensor's, was not %s since it was free", number, cb,
+            complain("cb-unwritten", "page %u of CB %u '%s', a tensor's, was not %s since it was free", number, cb,
                    cb_config(cb).name, by_compute ? "packed" : "wholly written");
         }
     }
 }
 
+static bool is_computes_own(const CbState& state) {  // may be updated in place
+    return state.producer == Role::Compute && state.consumer == Role::Compute;
+}
+
 void free_pages(uint32_t cb, uint32_t pages) {
+    CbState& state = core->cbs[cb];
+    const bool own = is_computes_own(state);
+    for (uint32_t number = state.read_page; number < state.read_page + pages; ++number) {
+        Page& page = state.pages[number];
+        if (own) page.freed_in = core->engine.sections;
+        page.popped = !own;
+    }
+}
+
+// Not when it is popped: until its producer reserves it again nobody writes it, and the producer may read it.
+void renew_page(uint32_t cb, uint32_t number) {
     const CbConfig& config = cb_config(cb);
     CbState& state = core->cbs[cb];
-    const bool own = state.producer == Role::Compute && state.consumer == Role::Compute;  // may be updated in place
-    for (uint32_t number = state.read_page; own && number < state.read_page + pages; ++number) {
-        state.pages[number].freed_in = core->engine.sections;
-    }
-    if (own) return;
-    const bool unmarkable = state.producer == Role::Compute || config.on_tensor || has_alias(cb);
-    for (uint32_t number = state.read_page; number < state.read_page + pages; ++number) {
-        state.pages[number] = Page{};
-        if (!unmarkable && !is_leaving(cb, number)) mark_free(core->l1 + page_offset(cb, number), config.page_bytes);
-    }
+    Page& page = state.pages[number];
+    // Taken back while a DST section is open, or after one has passed, it is meant to be packed.
+    const Engine& engine = core->engine;
+    page.stale = state.consumer == Role::Compute && (page.freed_in != engine.sections || !engine.owners.free());
+    page.reserved_in = engine.sections;
+    if (is_computes_own(state) || !page.popped) return;
+    page = Page{};
+    const bool unmarkable = state.producer == Role::Compute || config.on_tensor || state.prefilled || has_alias(cb);
+    if (!unmarkable && !is_leaving(cb, number)) mark_free(core->l1 + page_offset(cb, number), config.page_bytes);
 }
 
 // Told where it was pushed: there a write is missing.
 void refuse_unwritten(const UnwrittenPage& page) {
     const CbState& state = core->cbs[page.cb];
-    const Fiber& user = *fiber;
-    fiber = &core->fibers[static_cast<uint32_t>(state.producer)];
+    Fiber& user = *fiber;
+    Fiber& producer = core->fibers[static_cast<uint32_t>(state.producer)];
+    const uint32_t line = user.line, reached = producer.line;
+    fiber = &producer;
     fiber->line = page.pushed_line;
-    breach("cb-unwritten", "page %u of CB %u '%s' was not %s since it was free, and line %u of the %s uses it",
+    complain("cb-unwritten", "page %u of CB %u '%s' was not %s since it was free, and line %u of the %s uses it",
            page.number, page.cb, cb_config(page.cb).name,
-           state.producer == Role::Compute ? "packed" : "wholly written", user.line, role_name(user.role));
+           state.producer == Role::Compute ? "packed" : "wholly written", line, role_name(user.role));
+    producer.line = reached;
+    user.line = line;
+    fiber = &user;
 }
 
 const uint8_t* published_page(uint32_t cb, uint32_t number) {

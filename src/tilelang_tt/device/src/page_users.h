@@ -24,8 +24,8 @@ Named name_of(uint8_t number) {
 }
 
 // Cores of one launch run in no order, so a page that one of them writes belongs to it alone.
-[[noreturn]] void report_race(const Span& far, const char* mine, const char* theirs, uint8_t other) {
-    breach("dram-race", "page %llu of tensor '%s' is %s here and %s by %s in the same launch: nothing orders the two",
+void report_race(const Span& far, const char* mine, const char* theirs, uint8_t other) {
+    complain("dram-race", "page %llu of tensor '%s' is %s here and %s by %s in the same launch: nothing orders the two",
            static_cast<unsigned long long>(far.page), far.tensor->name, mine, theirs, name_of(other).text);
 }
 
@@ -33,11 +33,11 @@ Named name_of(uint8_t number) {
 void note_flat_write(const Span& far, uint32_t bytes) {
     Tensor& tensor = *far.tensor;
     const uint8_t own = own_number();
-    const std::size_t begin = static_cast<std::size_t>(far.bytes - tensor.bytes);
+    const std::size_t begin = static_cast<std::size_t>(place_in_tensor(far));
     for (std::size_t at = begin; at < begin + bytes; ++at) {
         const uint8_t before = __atomic_exchange_n(&tensor.byte_writers[at], own, __ATOMIC_RELAXED);
         if (before == 0 || before == own) continue;
-        breach("dram-race", "byte %llu of page %llu of tensor '%s' is written here and by %s in the same launch: nothing "
+        complain("dram-race", "byte %llu of page %llu of tensor '%s' is written here and by %s in the same launch: nothing "
                "orders the two", static_cast<unsigned long long>(at % tensor.page_bytes),
                static_cast<unsigned long long>(far.page), tensor.name, name_of(before).text);
     }

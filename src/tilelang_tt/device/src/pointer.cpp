@@ -4,8 +4,10 @@
 // compiler's instrumentation for thread sanitizers (-fsanitize=thread), which calls the functions below before every
 // load and store that is not of a local variable; no sanitizer is linked. A runner that is itself built with that
 // sanitizer leaves them out.
+#include <cstdio>
 #include <cstring>
 
+#include "circular_buffer.h"
 #include "machine.h"
 #include "order.h"
 
@@ -19,13 +21,64 @@ constexpr uintptr_t kAboveL1 = uintptr_t{1} << 32;  // L1 lies below, everything
 void require_transfers_done(uint32_t offset, uint32_t bytes, bool store) {
     uint32_t line = 0;
     if (!fiber->reads.empty() && overlaps_pending(fiber->reads, offset, bytes, line)) {
-        breach("noc-read-barrier", "after this line L1 address 0x%x is %s through a pointer, while the read of line %u "
+        complain("noc-read-barrier", "after this line L1 address 0x%x is %s through a pointer, while the read of line %u "
                "is under way", offset, store ? "stored to" : "loaded", line);
     }
     if (store && !fiber->writes.empty() && overlaps_pending(fiber->writes, offset, bytes, line)) {
-        breach("noc-write-flush", "after this line L1 address 0x%x is stored to through a pointer, before the write of "
+        complain("noc-write-flush", "after this line L1 address 0x%x is stored to through a pointer, before the write of "
                "line %u has left", offset, line);
     }
+}
+
+struct Neighbour {
+    uint32_t cb = kMaxCbs, bytes = 0;  // from its end to the store
+};
+Neighbour buffer_before(uint32_t offset) {
+    Neighbour nearest;
+    for (const uint32_t id : core->group->cb_ids) {
+        const CbConfig& config = core->group->cbs[id];
+        const uint32_t end = config.offset + config.pages * config.page_bytes;
+        if (end <= offset && (nearest.cb == kMaxCbs || offset - end < nearest.bytes)) nearest = {id, offset - end};
+    }
+    return nearest;
+}
+
+// A store to L1 that is no buffer of this core.
+void require_known_place(uint32_t offset, uint32_t bytes) {
+    uint32_t page = 0;
+    const uint32_t bank = core->y * device.chip.grid_x + core->x;
+    if (is_semaphore(*core, offset, bytes) || in_arguments(offset, bytes) || tensor_at(false, bank, offset, page)) return;
+    const Neighbour before = buffer_before(offset);
+    if (before.cb == kMaxCbs) {
+        breach("l1-bounds", "after this line L1 address 0x%x is stored to through a pointer, where nothing of this program "
+               "lies", offset);
+    }
+    breach("l1-bounds", "after this line L1 address 0x%x is stored to through a pointer, %u bytes past the end of CB %u '%s', "
+           "where nothing of this program lies", offset, before.bytes, before.cb, core->group->cbs[before.cb].name);
+}
+
+bool lies_in_several(uint32_t offset, uint32_t bytes) {
+    uint32_t found = 0;
+    for (const uint32_t id : core->group->cb_ids) {
+        const CbConfig& config = core->group->cbs[id];
+        const uint64_t end = config.offset + static_cast<uint64_t>(config.pages) * config.page_bytes;
+        if (offset >= config.offset && offset + static_cast<uint64_t>(bytes) <= end) ++found;
+    }
+    return found > 1;
+}
+
+// A store to a page of a buffer that another kernel fills. Kernels with semaphores may have agreed on it.
+void require_not_of_another(const CbSpan& span, uint32_t offset, uint32_t bytes) {
+    const CbState& state = core->cbs[span.cb];
+    const bool foreign = state.producer != Role::Any && state.producer != fiber->role && !is_waited(span);
+    if (!foreign || core->group->cbs[span.cb].on_tensor || device.launch->semaphores || lies_in_several(offset, bytes)) return;
+    const Neighbour before = buffer_before(core->group->cbs[span.cb].offset);
+    char past[96] = "";
+    if (before.cb != kMaxCbs && before.bytes < kMarkStep) {
+        std::snprintf(past, sizeof past, "; CB %u '%s' ends before it", before.cb, core->group->cbs[before.cb].name);
+    }
+    complain("cb-unreserved-write", "after this line page %u of CB %u '%s' is stored to through a pointer, but the %s fills "
+             "it%s", span.first_page, span.cb, core->group->cbs[span.cb].name, role_name(state.producer), past);
 }
 
 // The producer may store to what it has reserved, the consumer may load what it has waited for; of buffers without
@@ -35,11 +88,11 @@ void require_granted(const CbSpan& span, bool store) {
     const CbState& state = core->cbs[span.cb];
     if (config.on_tensor || is_reserved(span) || is_waited(span)) return;
     if (store && state.producer == fiber->role) {
-        breach("cb-unreserved-write", "after this line page %u of CB %u '%s' is stored to through a pointer, but this "
+        complain("cb-unreserved-write", "after this line page %u of CB %u '%s' is stored to through a pointer, but this "
                "kernel has not reserved it", span.first_page, span.cb, config.name);
     }
-    if (!store && state.consumer == fiber->role) {
-        breach("cb-unwaited-read", "after this line page %u of CB %u '%s' is loaded through a pointer, but this kernel "
+    if (!store && state.consumer == fiber->role && !is_own_push(span)) {
+        complain("cb-unwaited-read", "after this line page %u of CB %u '%s' is loaded through a pointer, but this kernel "
                "has not waited for it", span.first_page, span.cb, config.name);
     }
 }
@@ -49,7 +102,7 @@ void require_initialised(uint32_t offset, const CbSpan& span) {
     std::memset(poison, kPoison, sizeof poison);
     if (std::memcmp(core->l1 + offset / kMarkBytes * kMarkBytes, poison, sizeof poison) != 0) return;
     if (has_element(span, offset)) return;
-    breach("l1-uninitialised", "after this line L1 address 0x%x, in CB %u '%s', is loaded through a pointer, and nobody "
+    complain("l1-uninitialised", "after this line L1 address 0x%x, in CB %u '%s', is loaded through a pointer, and nobody "
            "has written it", offset, span.cb, core->group->cbs[span.cb].name);
 }
 
@@ -61,8 +114,9 @@ void access(const void* address, uint32_t bytes, bool store) {
     const uint32_t offset = static_cast<uint32_t>(at - base);
     require_transfers_done(offset, bytes, store);
     CbSpan span;
-    if (!find_cb(offset, bytes, span)) return;
+    if (!find_cb(offset, bytes, span)) return store ? require_known_place(offset, bytes) : void();
     require_granted(span, store);
+    if (store) require_not_of_another(span, offset, bytes);
     if (store) note_stored(span, offset, bytes);
     if (!store) require_initialised(offset, span);
     if (!store && is_waited(span)) require_published(span, offset, bytes);

@@ -101,18 +101,19 @@ void take_row_maxima(Tile& tile) {
 // dst = (what it holds, if anything) combined with the reduction of `data`.
 void reduce_into(uint32_t dst, const Tile& data, float factor, PoolType pool, ReduceDim dim, DataFormat format) {
     Engine& engine = core->engine;
-    const bool fresh = engine.tiles[dst] == DstTile::Zero;
-    if (fresh) poison(engine.dst[dst]);
+    const bool fresh = engine.section.tiles[dst] == DstTile::Zero;
+    if (fresh) poison(engine.section.dst[dst]);
     if (!fresh) written_dst_tile(dst, "reduce_tile");
-    if (engine.tiles[dst] == DstTile::Written && pool == PoolType::MAX && dim == ReduceDim::REDUCE_ROW) {
-        take_row_maxima(engine.dst[dst]);
+    if (engine.section.tiles[dst] == DstTile::Written && pool == PoolType::MAX && dim == ReduceDim::REDUCE_ROW) {
+        take_row_maxima(engine.section.dst[dst]);
     }
     if (pool == PoolType::MAX) {
-        reduce_max(engine.dst[dst], data, axis_of(dim), format, fresh);
+        reduce_max(engine.section.dst[dst], data, axis_of(dim), format, fresh);
     } else {
-        reduce_sum(engine.dst[dst], data, factor, axis_of(dim), format, fresh);
+        reduce_sum(engine.section.dst[dst], data, factor, axis_of(dim), format, fresh);
     }
-    engine.tiles[dst] = DstTile::Reduced;
+    engine.section.tiles[dst] = DstTile::Reduced;
+    engine.section.reduced[dst] = true;
 }
 
 }  // namespace

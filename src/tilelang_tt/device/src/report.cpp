@@ -4,21 +4,21 @@
 // on the spot is the simplest way to stop all fibers and threads at once.
 #include <pthread.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
-#include <cerrno>
 #include <csignal>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
+#include "complaints.h"
+#include "dump.h"
 #include "machine.h"
+#include "report_text.h"
 
 namespace vd {
 namespace {
 
-constexpr std::size_t kReportBytes = 256 * 1024;
 constexpr uint32_t kMaxRunning = 256;
 constexpr const char* kRoleNames[kRoles + 1] = {"reader", "compute", "writer", "other kernel"};
 
@@ -26,53 +26,6 @@ constexpr const char* kRoleNames[kRoles + 1] = {"reader", "compute", "writer", "
 Core* volatile running[kMaxRunning];
 volatile uint32_t running_count = 0;
 pthread_mutex_t ending = PTHREAD_MUTEX_INITIALIZER;
-
-// Append-only text in a fixed buffer, usable from a signal handler.
-struct Text {
-    char at[kReportBytes];
-    std::size_t used = 0;
-
-    void raw(const char* text) {
-        while (*text && used + 1 < kReportBytes) at[used++] = *text++;
-    }
-    void number(uint64_t value) {
-        char digits[24];
-        int count = 0;
-        do {
-            digits[count++] = static_cast<char>('0' + value % 10);
-            value /= 10;
-        } while (value);
-        while (count && used + 1 < kReportBytes) at[used++] = digits[--count];
-    }
-    void quoted(const char* text) {
-        raw("\"");
-        for (; *text; ++text) {
-            const char plain[2] = {*text, 0};
-            if (*text == '"' || *text == '\\') raw("\\");
-            raw(static_cast<unsigned char>(*text) < 32 ? " " : plain);
-        }
-        raw("\"");
-    }
-    void field(const char* name, const char* value) {
-        quoted(name);
-        raw(":");
-        quoted(value);
-    }
-    void field(const char* name, uint64_t value) {
-        quoted(name);
-        raw(":");
-        number(value);
-    }
-    [[noreturn]] void send(int code) {
-        std::size_t sent = 0;
-        while (sent < used) {
-            const ssize_t count = write(STDOUT_FILENO, at + sent, used - sent);
-            if (count < 0 && errno != EINTR) break;
-            if (count > 0) sent += static_cast<std::size_t>(count);
-        }
-        _exit(code);
-    }
-};
 
 Text text;
 
@@ -102,13 +55,42 @@ void open(const char* status, const char* category, const char* message) {
     }
 }
 
+// Breaches that the user has allowed.
+void list_warnings() {
+    uint32_t listed = 0;
+    text.raw(",\"warnings\":[");
+    for (const Complaint& one : complaints()) {
+        text.raw(listed++ ? ",{" : "{");
+        text.field("category", one.category);
+        text.raw(",");
+        text.field("message", one.message);
+        text.raw(",");
+        text.field("launch", one.launch);
+        text.raw(",");
+        text.field("times", one.times);
+        text.raw(",\"core\":[");
+        text.number(one.x);
+        text.raw(",");
+        text.number(one.y);
+        text.raw("],");
+        text.field("role", kRoleNames[static_cast<uint32_t>(one.role)]);
+        text.raw(",");
+        text.field("line", one.line);
+        text.raw("}");
+    }
+    text.raw("]");
+}
+
 [[noreturn]] void stop_here(const char* status, const char* category, const char* message) {
     pthread_mutex_lock(&ending);  // the first complaint is reported; others wait here for the end
     open(status, category, message);
     if (core && fiber) {
+        if (std::strcmp(status, "crash") != 0) finish_print(*fiber);
         text.raw(",");
         place(core, fiber);
+        if (std::strcmp(status, "crash") != 0) put_state(text);  // what crashed once may crash again
     }
+    list_warnings();
     text.raw("}");
     text.send(2);
 }
@@ -174,6 +156,7 @@ void on_time_limit(int) {
     if (pthread_mutex_trylock(&ending) != 0) return;
     open("hang", "hang", "the time limit has passed");
     list_fibers(const_cast<Core* const*>(running), running_count);
+    list_warnings();
     text.raw("}");
     text.send(2);
 }
@@ -181,6 +164,17 @@ void on_time_limit(int) {
 }  // namespace
 
 #undef breach
+#undef complain
+void complain(const char* category, const char* format, ...) {
+    char message[1024];
+    va_list args;
+    va_start(args, format);
+    std::vsnprintf(message, sizeof message, format, args);
+    va_end(args);
+    if (!is_allowed(category)) stop_here("breach", category, message);
+    note_complaint(category, message);
+}
+
 void breach(const char* category, const char* format, ...) {
     char message[1024];
     va_list args;
@@ -213,6 +207,7 @@ void report_deadlock(Core* const* cores, uint32_t count) {
     pthread_mutex_lock(&ending);
     open("deadlock", "deadlock", "no kernel can go on");
     list_fibers(cores, count);
+    list_warnings();
     text.raw("}");
     text.send(2);
 }
@@ -247,7 +242,9 @@ void report_success(const Statistics& total, double seconds, uint32_t cores_used
         if (row.name != rows[0].name) text.raw(",");
         text.field(row.name, row.value);
     }
-    text.raw("}}");
+    text.raw("}");
+    list_warnings();
+    text.raw("}");
     text.send(0);
 }
 
@@ -280,13 +277,6 @@ void install_signal_handlers() {
 }
 
 }  // namespace vd
-
-// What DPRINT prints; swallowed unless the variable is set, because the report has standard output to itself.
-extern "C" void vd_print(const char* printed, uint32_t line) {
-    vd::enter(line);
-    static const bool shown = std::getenv("TILELANG_TT_DPRINT") != nullptr;
-    if (shown) std::fprintf(stderr, "core (%u,%u) line %u: %s", vd::core->x, vd::core->y, line, printed);
-}
 
 extern "C" void vd_assert_failed(const char* condition, uint32_t line) {
     vd::enter(line);

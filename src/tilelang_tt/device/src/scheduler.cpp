@@ -82,7 +82,7 @@ std::vector<Core*> grid_cores;
 Core* make_core(uint32_t slot) {
     Core* own = new Core();
     own->l1 = map_window(slot);
-    own->engine.dst = new Tile[16];
+    own->engine.section.dst = new Tile[16];
     own->engine.srca_tiles = new Tile[16];
     own->engine.srcb_tiles = new Tile[16];
     register_running(own);
@@ -122,7 +122,8 @@ void reset_core(Core& at, uint32_t index) {
         state.pages.assign(config.pages, Page{});
         state.producer = config.producer;
         state.consumer = config.consumer;
-        state.scratch = false;
+        state.scratch = state.prefilled = state.moved = false;
+        state.own_wait = 0;
         state.taken_line = 0;
         if (config.on_tensor) continue;
         std::memset(at.l1 + config.offset, kPoison, static_cast<std::size_t>(config.pages) * config.page_bytes);

@@ -120,7 +120,7 @@ void vd_semaphore_set(uint32_t l1_addr, uint32_t value, uint32_t line) {
     const uint32_t offset = word_offset(l1_addr, "a store");
     uint32_t other = 0;
     if (overlaps_pending(fiber->writes, offset, 4, other)) {
-        breach("noc-write-flush", "the source of the write of line %u is overwritten before it has left", other);
+        complain("noc-write-flush", "the source of the write of line %u is overwritten before it has left", other);
     }
     Core* who = nullptr;
     if (signal_under_way(*core, offset, other, who)) {

@@ -61,7 +61,7 @@ void vd_sfpi_store(uint32_t vector, bool integers, const uint32_t* bits) {
         if (!(core->engine.sfpi.lanes >> lane & 1)) continue;
         at.lane(tile, lane) = float_of(narrow ? bits[lane] & 0xFFFF0000u : bits[lane]);
     }
-    core->engine.tiles[at.tile] = DstTile::Written;
+    core->engine.section.tiles[at.tile] = DstTile::Written;
 }
 
 void vd_sfpi_mad(const float* a, const float* b, const float* c, float* sum) {

@@ -9,7 +9,7 @@ namespace vd {
 void require_vector_unit(bool on_pack, const char* name) {
     if (!on_pack) return require_math(name);
     require_started(name);
-    if (core->engine.dst_state != DstState::Waited) {
+    if (!core->engine.owners.pack) {
         breach("dst-protocol", "%s runs on the pack processor, before tile_regs_wait has handed DST to it", name);
     }
 }
@@ -23,10 +23,10 @@ void require_sfpu_init(Sfpu wanted, const char* name) {
 
 void finish_sfpu(uint32_t dst, Store how) {
     ++core->statistics.sfpu_tiles;
-    core->engine.tiles[dst] = DstTile::Written;
+    core->engine.section.tiles[dst] = DstTile::Written;
     if (core->group->fp32_dest || device.exact) return;
-    if (how == Store::Truncate) truncate_to_16bit_dst(core->engine.dst[dst]);
-    if (how == Store::NearestEven) nearest_even_to_16bit_dst(core->engine.dst[dst]);
+    if (how == Store::Truncate) truncate_to_16bit_dst(core->engine.section.dst[dst]);
+    if (how == Store::NearestEven) nearest_even_to_16bit_dst(core->engine.section.dst[dst]);
 }
 
 namespace {
@@ -67,11 +67,16 @@ void require_variant(const SfpuCall& call, const char* name) {
         breach("init-mismatch", "%s<%s> after its init<%s>: both must be of the same variant", name,
                call.fast ? "true" : "false", init.fast ? "true" : "false");
     }
+    if (call.op == Sfpu::Exp && call.fast && init.param[1] != call.param[1]) {
+        breach("init-mismatch", "%s with other InputClamping than its init: it decides which instructions are loaded", name);
+    }
     if (init.on_pack != call.on_pack) {
         breach("init-mismatch", "%s on the %s processor after its init on the other", name,
                call.on_pack ? "pack" : "math");
     }
 }
+
+DataFormat init_format() { return core->engine.sfpu.format; }
 
 Scalars scalars_of(const SfpuCall& call) {
     Scalars s{};
@@ -99,6 +104,15 @@ UnwrittenPage partial_operand(const SfpuCall& call, uint32_t operands) {
     return page;
 }
 
+// Whether an operand is the result of a reduction; then so is what is computed from it.
+bool uses_reduction(const SfpuCall& call, uint32_t operands) {
+    bool any = false;
+    for (uint32_t i = 0; i < operands && !writes_only(call.op); ++i) {
+        any = any || core->engine.section.reduced[call.in[i]];
+    }
+    return any;
+}
+
 void run_float(const SfpuCall& call, const FloatRow& row) {
     require_vector_unit(call.on_pack, row.name);
     require_sfpu_init(row.init, row.name);
@@ -112,6 +126,7 @@ void run_float(const SfpuCall& call, const FloatRow& row) {
     const float* b = row.operands > 1 ? operand(call.in[1], row.name) : a;
     const float* c = row.operands > 2 ? operand(call.in[2], row.name) : a;
     const UnwrittenPage partial = partial_operand(call, row.operands);
+    const bool reduced = uses_reduction(call, row.operands);
     for (uint32_t face = 0; face < 4; ++face) {
         const uint32_t first = face * kFace * kFace;
         if (rule != nullptr) {
@@ -124,6 +139,7 @@ void run_float(const SfpuCall& call, const FloatRow& row) {
                         (row.operands == 2 && row.op <= Sfpu::BinaryRsub && call.param[0] == 1);
     const Store exactly = row.store == Store::Bits ? Store::Bits : Store::Truncate;
     finish_sfpu(call.out, rule != nullptr ? exactly : rounds ? Store::NearestEven : row.store);
+    core->engine.section.reduced[call.out] = reduced;
     if (partial.pushed_line != 0) mark_first_row(call.out, partial);
 }
 
@@ -131,6 +147,10 @@ void run_integer(const SfpuCall& call, const IntRow& row) {
     require_vector_unit(call.on_pack, row.name);
     require_sfpu_init(row.init, row.name);
     require_wide_dst(call.format, row.name);
+    if (call.op == Sfpu::MulInt && (init_format() == DataFormat::UInt16) != (call.format == DataFormat::UInt16)) {
+        breach("init-mismatch", "%s<%s> after its init<%s>: it loads other constants", row.name, format_name(call.format),
+               format_name(init_format()));
+    }
     if (call.format == DataFormat::UInt16 && core->group->fp32_dest) {
         vd_unimplemented("vector operations on UInt16 in a 32-bit DST", fiber->line);
     }
@@ -140,12 +160,22 @@ void run_integer(const SfpuCall& call, const IntRow& row) {
     const float* a = writes_only(row.op) ? to : operand(call.in[0], row.name);
     const float* b = row.operands > 1 ? operand(call.in[1], row.name) : a;
     const UnwrittenPage partial = partial_operand(call, row.operands);
+    const bool reduced = uses_reduction(call, row.operands);
     for (uint32_t i = 0; i < kTileElements; ++i) {
         const uint32_t bits = row.apply(bits_of(a[i]), bits_of(b[i]), s) & mask;
         std::memcpy(to + i, &bits, sizeof bits);
     }
     finish_sfpu(call.out, Store::Bits);
+    core->engine.section.reduced[call.out] = reduced;
     if (partial.pushed_line != 0) mark_first_row(call.out, partial);
+}
+
+void run(const SfpuCall& call) {
+    const FloatRow* const unary = find_unary(call.op);
+    const FloatRow* const floats = unary ? unary : find_binary(call.op);
+    if (floats) return run_float(call, *floats);
+    if (const IntRow* row = find_integer(call.op)) return run_integer(call, *row);
+    breach("init", "vector operation %u is in no table", static_cast<uint32_t>(call.op));
 }
 
 }  // namespace
@@ -163,10 +193,11 @@ void vd_sfpu_init(const SfpuCall* call, uint32_t line) {
 
 void vd_sfpu(const SfpuCall* call, uint32_t line) {
     enter(line);
-    if (const FloatRow* row = find_unary(call->op)) return run_float(*call, *row);
-    if (const FloatRow* row = find_binary(call->op)) return run_float(*call, *row);
-    if (const IntRow* row = find_integer(call->op)) return run_integer(*call, *row);
-    breach("init", "vector operation %u is in no table", static_cast<uint32_t>(call->op));
+    if (call->on_pack) {
+        const PackView view;
+        return run(*call);
+    }
+    run(*call);
 }
 
 }  // extern "C"

@@ -21,6 +21,7 @@ void vd_copy_dest(uint32_t from, uint32_t to, bool floats, uint32_t line) {
         std::transform(elements, elements + kTileElements, elements, chip::flushed);
     }
     finish_sfpu(to, Store::Bits);
+    core->engine.section.reduced[to] = core->engine.section.reduced[from];
     if (const UnwrittenPage* row = first_row_alone(from)) mark_first_row(to, *row);
 }
 
@@ -45,7 +46,7 @@ void vd_bcast_in_dst(uint32_t op_number, bool column, uint32_t data, uint32_t ve
         }
     }
     finish_sfpu(data, Store::Truncate);
-    if (first_row) core->engine.tiles[data] = DstTile::FirstRow;
+    if (first_row) core->engine.section.tiles[data] = DstTile::FirstRow;
 }
 
 void vd_cumsum(uint32_t dst, bool first, uint32_t line) {
@@ -65,15 +66,19 @@ void vd_cumsum(uint32_t dst, bool first, uint32_t line) {
 }
 
 // The matrix engine does this, not the vector unit: its init takes the place of another such operation's.
-void vd_transpose_dest_init(uint32_t line) {
+void vd_transpose_dest_init(bool faces, bool words, uint32_t line) {
     enter(line);
     begin_family(Family::TransposeDest, "transpose_dest_init");
+    core->engine.transpose = (faces ? 1u : 0u) | (words ? 2u : 0u);
 }
 
-void vd_transpose_dest(uint32_t dst, bool faces, uint32_t line) {
+void vd_transpose_dest(uint32_t dst, bool faces, bool words, uint32_t line) {
     enter(line);
     require_math("transpose_dest");
     require_family(Family::TransposeDest, "transpose_dest", "transpose_dest_init");
+    if (core->engine.transpose != ((faces ? 1u : 0u) | (words ? 2u : 0u))) {
+        breach("init-mismatch", "transpose_dest of another element size or of other faces than its init");
+    }
     if (!faces) vd_unimplemented("transpose_dest of the faces alone", line);
     transpose_in_place(written_dst_tile(dst, "transpose_dest"));
 }

@@ -27,6 +27,12 @@ Tensor* tensor_at(bool dram, uint32_t bank, uint64_t address, uint32_t& page) {
     return nullptr;
 }
 
+uint64_t place_in_tensor(const Span& far) {
+    const uint32_t page = static_cast<uint32_t>(far.page);
+    const std::ptrdiff_t within = far.bytes - far.tensor->page_bytes_at(page);
+    return far.page * far.tensor->page_bytes + static_cast<uint64_t>(within);
+}
+
 uint8_t* shared_l1(uint32_t bank) { return device.l1_bytes + static_cast<uint64_t>(bank) * device.l1_window; }
 
 void map_shared_l1(Core& at) {

@@ -68,13 +68,6 @@ void load_tile(uint32_t cb, uint32_t tile, Tile& out) {
     if (!goes_to_dst(cb)) source_to_dst(out);
 }
 
-// These operations own DST while they run.
-void require_free_dst(const char* what) {
-    if (core->engine.dst_state != DstState::Released) {
-        breach("dst-protocol", "%s acquires and releases DST itself, but DST is in use", what);
-    }
-}
-
 // One tile to its place in a row-major block of `full` tiles that starts at tile `first` of the buffer.
 void store_rows(const Tile& tile, uint32_t cb, uint32_t first, uint32_t full, uint32_t column) {
     const uint32_t element = element_bytes(cb, "untilizing");
@@ -96,6 +89,12 @@ void require_pack_untilize(uint32_t block, uint32_t full, uint32_t cb, const cha
         breach("init-mismatch", "%s of %u of %u tiles after the init for %u of %u", what, block, full,
                engine.untilize.block, engine.untilize.full);
     }
+    const CbConfig& laid_out = cb_config(engine.untilize.cb);
+    if (laid_out.declared != cb_config(cb).declared) {
+        breach("init-mismatch", "%s to CB %u '%s' (%s) after the init for CB %u '%s' (%s): the init programs the length of "
+               "rows", what, cb, cb_config(cb).name, format_name(cb_config(cb).declared), engine.untilize.cb, laid_out.name,
+               format_name(laid_out.declared));
+    }
     check_packer(cb, what);
     if (engine.l1_acc) vd_unimplemented("pack_untilize with L1 accumulation", fiber->line);
 }
@@ -110,6 +109,7 @@ void vd_tilize_init(uint32_t in, uint32_t tiles, uint32_t out, uint32_t line) {
     cb_config(in);
     cb_config(out);
     core->engine.ct = tiles;
+    core->engine.init_cb = in;
 }
 
 void vd_tilize_block(uint32_t in, uint32_t tiles, uint32_t out, uint32_t first_in, uint32_t first_out, uint32_t line) {
@@ -120,6 +120,7 @@ void vd_tilize_block(uint32_t in, uint32_t tiles, uint32_t out, uint32_t first_i
     require_free_dst(what);
     require_family(Family::Tilize, what, "tilize_init");
     if (engine.ct != tiles) breach("init-mismatch", "%s of %u tiles after tilize_init for %u", what, tiles, engine.ct);
+    require_same_format(in, what, "tilize_init");
     if (first_in != 0) vd_unimplemented("tilize_block from an input tile other than 0", line);
     require_srca(in, what);
     require_wide_dst(cb_config(in).declared, what);
@@ -131,11 +132,11 @@ void vd_tilize_block(uint32_t in, uint32_t tiles, uint32_t out, uint32_t first_i
     for (uint32_t t = 0; t < tiles; ++t) {
         uint8_t faces[kTileElements * 4];
         gather_faces(rows + std::size_t{t} * 32 * element, std::size_t{tiles} * 32 * element, element, faces);
-        load_page(in, faces, engine.dst[0]);
+        load_page(in, faces, engine.section.dst[0]);
         uint32_t page = 0;
         uint8_t* to = packable_tile(out, first_out + t, page);
         mark_packed(core->cbs[out].pages[page]);
-        store_tile(out, engine.dst[0], engine.l1_acc, to);
+        store_tile(out, engine.section.dst[0], engine.l1_acc, to);
     }
 }
 
@@ -151,6 +152,7 @@ void vd_untilize_init(uint32_t in, uint32_t line) {
     enter(line);
     begin_family(Family::Untilize, "untilize_init");
     cb_config(in);
+    core->engine.init_cb = in;
 }
 
 void vd_untilize_block(uint32_t in, uint32_t tiles, uint32_t out, uint32_t line) {
@@ -160,13 +162,14 @@ void vd_untilize_block(uint32_t in, uint32_t tiles, uint32_t out, uint32_t line)
     require_started(what);
     require_free_dst(what);
     require_family(Family::Untilize, what, "untilize_init");
+    require_same_format(in, what, "untilize_init");
     require_srca(in, what);
     check_packer(out, what);
     if (engine.untilize.on) breach("uninit", "%s while the packer untilizes: pack_untilize_uninit is missing", what);
     const uint32_t first = core->cbs[out].pack_cursor;
     for (uint32_t t = 0; t < tiles; ++t) {
-        load_tile(in, t, engine.dst[0]);
-        store_rows(engine.dst[0], out, first, tiles, t);
+        load_tile(in, t, engine.section.dst[0]);
+        store_rows(engine.section.dst[0], out, first, tiles, t);
     }
     core->cbs[out].pack_cursor += tiles;
 }
@@ -183,7 +186,7 @@ void vd_pack_untilize_init(uint32_t block, uint32_t full, uint32_t out, uint32_t
     require_started("pack_untilize_init");
     cb_config(out);
     core->engine.pack_cb = out;
-    core->engine.untilize = {true, block, full, line};
+    core->engine.untilize = {true, block, full, line, out};
 }
 
 void vd_pack_untilize_block(uint32_t in, uint32_t rows, uint32_t block, uint32_t full, uint32_t out,
@@ -194,14 +197,15 @@ void vd_pack_untilize_block(uint32_t in, uint32_t rows, uint32_t block, uint32_t
     require_started(what);
     require_free_dst(what);
     require_family(Family::Copy, what, "pack_untilize_init");
+    require_same_route(in, what, "pack_untilize_init");
     require_pack_untilize(block, full, out, what);
     if (rows != 1) vd_unimplemented("pack_untilize_block of more than one tile row", line);
     require_srca(in, what);
     require_wide_dst(cb_config(in).declared, what);
     dst_tile(block - 1);
     for (uint32_t t = 0; t < block; ++t) {
-        load_tile(in, t, engine.dst[0]);
-        store_rows(engine.dst[0], out, 0, full, block_index * block + t);
+        load_tile(in, t, engine.section.dst[0]);
+        store_rows(engine.section.dst[0], out, 0, full, block_index * block + t);
     }
 }
 
@@ -209,11 +213,8 @@ void vd_pack_untilize_dest(uint32_t block, uint32_t full, uint32_t out, uint32_t
                            uint32_t first_dst, uint32_t line) {
     enter(line);
     const char* what = "pack_untilize_dest";
-    Engine& engine = core->engine;
-    require_started(what);
-    if (engine.dst_state != DstState::Waited && engine.dst_state != DstState::Shared) {
-        breach("dst-protocol", "%s before tile_regs_wait has handed DST to the packer", what);
-    }
+    require_pack(what);
+    const PackView view;
     require_pack_untilize(block, full, out, what);
     for (uint32_t row = 0; row < rows; ++row) {
         for (uint32_t t = 0; t < block; ++t) {

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from tvm import tirx
 
 from tilelang_tt.frontend.code.values import cast, pointed, unsupported
+from tilelang_tt.frontend.known_operations import ATOMIC_UPDATES
 from tilelang_tt.frontend.lift_expression import operator
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.code import CodeStmt, Name, Put, Update, Value
@@ -21,14 +22,7 @@ from tilelang_tt.ir.code import CodeStmt, Name, Put, Update, Value
 if TYPE_CHECKING:
     from tilelang_tt.frontend.code.lift_code import CodeLifter
 
-# What an operation does, and to how many elements.
-_UPDATES = {
-    **{f"tl.atomic_{name}_elem_op": (op, 1) for name, op in (("add", "add"), ("max", "max"), ("min", "min"))},
-    **{f"tl.atomic_{name}_ret_elem_op": (name, 1) for name in ("add", "max", "min")},
-    "tl.atomic_or_elem_op": ("bit_or", 1),
-    **{f"tl.atomic_addx{count}{returns}_elem_op": ("add", count) for count in (2, 4) for returns in ("", "_ret")},
-}
-ATOMICS = (*_UPDATES, "tl.atomic_load_elem_op", "tl.atomic_store_elem_op")
+ATOMICS = (*ATOMIC_UPDATES, "tl.atomic_load_elem_op", "tl.atomic_store_elem_op")
 
 
 def atomic(lifter: CodeLifter, call: tirx.Call) -> tuple[CodeStmt, ...]:
@@ -39,11 +33,11 @@ def atomic(lifter: CodeLifter, call: tirx.Call) -> tuple[CodeStmt, ...]:
     if name == "tl.atomic_store_elem_op":
         target = lifter.element(load.buffer, list(load.indices))
         return (Put(target, cast(lifter.value(call.args[1]), target.dtype), lifter.location),)
-    op, count = _UPDATES[name]
-    if count == 1:
+    update = ATOMIC_UPDATES[name]
+    if update.elements == 1:
         target = lifter.element(load.buffer, list(load.indices))
         taken = cast(lifter.value(call.args[1]), target.dtype)
-        return (Update(target, op, taken, location=lifter.location),)
+        return (Update(target, update.op, taken, location=lifter.location),)
     return tuple(_updates(lifter, call))
 
 
@@ -53,12 +47,12 @@ def atomic_value(lifter: CodeLifter, call: tirx.Call) -> Value:
     target = lifter.element(load.buffer, list(load.indices))
     if name == "tl.atomic_load_elem_op":
         return target
-    op, count = _UPDATES.get(name, ("", 0))
-    if count != 1:
+    update = ATOMIC_UPDATES.get(name)
+    if update is None or update.elements != 1:
         raise unsupported(call, lifter.location)
     old = scalar.typed_var("before", target.dtype)
     taken = cast(lifter.value(call.args[1]), target.dtype)
-    lifter.before(Update(target, op, taken, old, location=lifter.location))
+    lifter.before(Update(target, update.op, taken, old, location=lifter.location))
     return Name(old, target.dtype)
 
 
@@ -74,12 +68,12 @@ def atomic_lanes(lifter: CodeLifter, call: tirx.Call) -> list[Value]:
 
 def _updates(lifter: CodeLifter, call: tirx.Call) -> Iterator[Update]:
     """One for each element; each is atomic by itself, as on a GPU."""
-    op, count = _UPDATES[operator(call)]
+    update = ATOMIC_UPDATES[operator(call)]
     load, source = pointed(call.args[0]), pointed(call.args[1])
-    for lane in range(count):
+    for lane in range(update.elements):
         target = lifter.element(load.buffer, _moved(load, lane))
         taken = cast(lifter.element(source.buffer, _moved(source, lane)), target.dtype)
-        yield Update(target, op, taken, location=lifter.location)
+        yield Update(target, update.op, taken, location=lifter.location)
 
 
 def _moved(load: tirx.BufferLoad, lane: int) -> list[tirx.PrimExpr]:

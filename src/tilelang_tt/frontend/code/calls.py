@@ -56,11 +56,11 @@ def _four_products(lifter: CodeLifter, a: tirx.Call, b: tirx.Call, c: tirx.Call)
 
 
 def asserted(lifter: CodeLifter, call: tirx.Call) -> tuple[CodeStmt, ...]:
-    """T.device_assert: with what its condition compares, and the thread's indices."""
+    """T.device_assert: with what its condition compares, and the thread's indices, if something depends on them."""
     text = str(call.args[1].value) if len(call.args) > 1 and isinstance(call.args[1], tirx.StringImm) else ""
     given = call.args[0]
     newest = lifter.newest if lifter.newest is not None and lifter.newest.var.same_as(given) else None
-    threads = [var for var, extent in lifter.threads.items() if extent > 1]
+    threads = [var for var, extent in lifter.threads.items() if extent > 1 and var in lifter.used]
     exprs = [*_compared(given if newest is None else newest.value), *threads][: ASSERTION_WORDS - 1]
     labels = (text.partition("\n")[0], *map(str, exprs))
     said, *names = (label.replace("{", "{{").replace("}", "}}") for label in labels)

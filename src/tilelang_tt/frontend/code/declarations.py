@@ -33,7 +33,7 @@ ASSERTION_WORDS = 8  # of a record: the number of the assertion, and values
 # The types that scalar code knows.
 TYPES = frozenset(
     """
-    bool int4 uint4 int8 uint8 int16 uint16 int32 uint32 int64 uint64
+    bool int2 uint2 int4 uint4 int8 uint8 int16 uint16 int32 uint32 int64 uint64
     float4_e2m1fn float8_e4m3 float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu
     float16 bfloat16 float32 float64
     """.split()  # noqa: SIM905
@@ -52,6 +52,7 @@ class Declarations:
         self.record: Tensor | None = None  # of assertions in it
         self.blocks: dict[tirx.Buffer, Buffer] = {}
         self.views: dict[Buffer, Buffer] = {}
+        self.in_bytes: set[Var] = set()  # the data of blocks whose 4-bit floats have a byte each on a GPU
         self.own: set[Var] = set()  # the data of fragments that each thread has for itself
         self.known = arith.Analyzer()  # how far variables go
 
@@ -71,6 +72,8 @@ class Declarations:
         return self.tensor(self.func.buffer_map[var], index)
 
     def tensor(self, buffer: tirx.Buffer, index: int, *, workspace: bool = False) -> Tensor:
+        if _is_unpacked(buffer):
+            raise _no_bytes(f"'{buffer.name}' is a tensor", location_of(buffer))
         dtype, location = element_type(buffer), location_of(buffer)
         name = self.unique(str(buffer.name))
         tensor = Tensor(name, index, dtype, tuple(buffer.shape), workspace=workspace, location=location)
@@ -103,6 +106,8 @@ class Declarations:
             raise unsupported_scope(buffer)
         memory = Memory.LOCAL if buffer.data in self.own else _MEMORY[scope]
         self.blocks[buffer] = self.owners[buffer.data] = self.block(buffer, memory)
+        if _is_unpacked(buffer):
+            self.in_bytes.add(buffer.data)
 
     def block(self, buffer: tirx.Buffer, memory: Memory) -> Buffer:
         shape = [scalar.int_value(extent) for extent in buffer.shape]
@@ -137,6 +142,8 @@ class Declarations:
                 location=location,
                 help="pass the tensor as an argument: an address of the host or of a GPU means nothing on the chip",
             )
+        if _is_unpacked(buffer) != (buffer.data in self.in_bytes):
+            raise _no_bytes(f"'{buffer.name}' is a view", location)
         if isinstance(owner, Tensor):
             view = Tensor(self.unique(str(buffer.name)), owner.param, element_type(buffer), tuple(buffer.shape))
             self.tensors[buffer] = view
@@ -215,6 +222,20 @@ def element_type(buffer: tirx.Buffer) -> str:
             help=f"use one of {', '.join(sorted(TYPES))}",
         )
     return dtype
+
+
+def _is_unpacked(buffer: tirx.Buffer) -> bool:
+    """Whether 4-bit floats have a byte each, which TileLang has in shared memory alone. Here they are packed."""
+    return "float4_e2m1_unpacked" in str(buffer.dtype)
+
+
+def _no_bytes(what: str, location: Location | None) -> UnsupportedError:
+    return UnsupportedError(
+        "TT110",
+        f"{what} of float4_e2m1_unpacked, whose bytes only a GPU's shared memory has",
+        location=location,
+        help="use float4_e2m1fn outside of shared blocks, and copy from one to the other",
+    )
 
 
 def _begins_with_it(buffer: tirx.Buffer) -> bool:

@@ -27,7 +27,8 @@ from tilelang_tt.frontend.code.check_places_inside import check_places_inside
 from tilelang_tt.frontend.code.declarations import Declarations
 from tilelang_tt.frontend.code.own_fragments import own_fragments
 from tilelang_tt.frontend.code.products import PRODUCTS
-from tilelang_tt.frontend.code.random_numbers import RANDOM_CALLS, RANDOM_VALUES
+from tilelang_tt.frontend.code.random.generator import Generator
+from tilelang_tt.frontend.code.random.random_numbers import RANDOM_CALLS, RANDOM_VALUES
 from tilelang_tt.frontend.code.tile_operations import TILE_OPERATIONS, ZERO
 from tilelang_tt.frontend.code.values import WithNeeds, cast, refused_call, value, with_needs
 from tilelang_tt.frontend.code.vectors import (
@@ -41,6 +42,7 @@ from tilelang_tt.frontend.code.vectors import (
     stored,
 )
 from tilelang_tt.frontend.code.warps import WARP_VALUES
+from tilelang_tt.frontend.known_operations import JUMPS
 from tilelang_tt.frontend.lift_expression import operator
 from tilelang_tt.frontend.refuse_gpu_code import HARMLESS, location_of, macro_note
 from tilelang_tt.frontend.scope import numbered
@@ -51,7 +53,7 @@ from tilelang_tt.frontend.tir.sequence_warp_groups import sequence_warp_groups
 from tilelang_tt.frontend.tir.with_all_launches import with_all_launches
 from tilelang_tt.frontend.tir.with_plain_indices import with_plain_indices
 from tilelang_tt.ir import scalar
-from tilelang_tt.ir.buffers import Buffer, Memory
+from tilelang_tt.ir.buffers import Memory
 from tilelang_tt.ir.code import (
     Barrier,
     Code,
@@ -76,12 +78,6 @@ from tilelang_tt.options import Options
 
 _OPERATIONS = TILE_OPERATIONS | PRODUCTS | RANDOM_CALLS
 _THREADS = (128, 1, 1)  # of T.Kernel(...) without `threads`, as TileLang has it
-_JUMPS = {
-    "tirx.continue_loop": "continue",
-    "tirx.break_loop": "break",
-    "tl.loop_break": "break",
-    "tirx.thread_return": "return",
-}
 _BARRIERS = ("tirx.tvm_storage_sync", "tl.sync_warp")
 _NOTHING = ("tirx.assume", "tl.assume", "tirx.likely", *HARMLESS)
 Blocks = tuple[tuple[Var, Expr], ...]
@@ -162,12 +158,10 @@ class _Function:
         given = block.annotations.get("tl.launch_threads", _THREADS) if block is not None else _THREADS
         in_order = sorted(threads.items(), key=lambda item: item[1])  # x, y, z
         axes = {var: extent or int(given[axis]) for var, (axis, extent) in in_order}
-        code = lift_statement(declared, stmt, axes, self.why, location)
+        code = check_places_inside(check_blocks_filled(lift_statement(declared, stmt, axes, self.why, location)))
         grid = tuple((var, scalar.simplify(extent)) for var, extent in blocks)
         taken = frozenset(tensor.name for tensor in declared.tensors.values())
-        return Launch(
-            self.name, grid, (), (check_places_inside(check_blocks_filled(code)),), location, tensor_names=taken
-        )
+        return Launch(self.name, grid, (), (code,), location, tensor_names=taken)
 
 
 def lift_statement(
@@ -198,7 +192,7 @@ class CodeLifter:
         self.pending: list[CodeStmt] = []
         self.newest: tirx.Bind | None = None  # the statement before this one, if it names a value
         self.reducer: tirx.CommReducer | None = None  # of the attribute around a reduction over threads
-        self.random: Buffer | None = None  # the words of each thread's generator of random numbers
+        self.random: Generator | None = None  # of each thread's random numbers
         self.used: frozenset[Var] = frozenset()  # variables that expressions name
         self.vectors: dict[Var, list[Value]] = {}  # names of vectors -> their lanes
         self.reducers: dict[Var, str] = {}  # data of a T.alloc_reducer -> how it combines
@@ -366,8 +360,8 @@ class CodeLifter:
             return CALLS[op](self, call)
         if op in _NOTHING:
             return ()
-        if op in _JUMPS:
-            return (Jump(_JUMPS[op], location),)  # type: ignore[arg-type]
+        if op in JUMPS:
+            return (Jump(JUMPS[op], location),)  # type: ignore[arg-type]
         if op in WORD_STORES:
             return stored(self, call)
         if op in ATOMICS:

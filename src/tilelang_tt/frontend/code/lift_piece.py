@@ -29,7 +29,7 @@ def lift_piece(scope: Scope, piece: Piece, numbers: Sequence[Expr], why: str) ->
     check_places_inside(check_blocks_filled(code))
     for buffer, tensor in declared.tensors.items():
         if buffer not in scope.tensors:
-            scope.tensor_views[buffer] = tensor
+            (scope.tensors if tensor.workspace else scope.tensor_views)[buffer] = tensor
     names = {var: tirx.Var(var.name, var.dtype) for var in piece.inputs}
     inputs = tuple(Input(names[var], value) for var, value in zip(piece.inputs, numbers, strict=True))
     renamed = fields.rebuilt(code.body, lambda old, _: names.get(old) if scalar.is_var(old) else None)

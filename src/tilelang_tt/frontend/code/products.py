@@ -1,4 +1,4 @@
-"""Products of matrices as loops over elements: T.gemm, T.gemm_sp.
+"""Products of matrices as loops over elements: T.gemm, T.gemm_sp, T.gemm_blockscaled.
 
 before   T.gemm(A_s, B_s, C)
 after    For i < 64, together
@@ -26,7 +26,8 @@ from tilelang_tt.ir.scalar import Expr
 if TYPE_CHECKING:
     from tilelang_tt.frontend.code.lift_code import CodeLifter
 
-Factors = Callable[[Expr, Expr, Expr], tuple[Place, Place]]  # of row, column and step along the sum
+Factors = Callable[[Expr, Expr, Expr], tuple[Value, Value]]  # of row, column and step along the sum
+_SCALES_IN_WORD = 4  # of 8 bits: float8_e4m3fn without a sign
 
 
 def _product(
@@ -57,7 +58,7 @@ def _gemm(lifter: CodeLifter, call: tirx.Call) -> tuple[CodeStmt, ...]:
     (a, a_low, a_extents), (b, b_low, _) = box(call.args[0]), box(call.args[1])
     turned_a, turned_b = bool(call.args[3]), bool(call.args[4])
 
-    def factors(row: Expr, col: Expr, k: Expr) -> tuple[Place, Place]:
+    def factors(row: Expr, col: Expr, k: Expr) -> tuple[Value, Value]:
         left = lifter.element(a, _matrix(a_low, row, k, turned=turned_a))
         return left, lifter.element(b, _matrix(b_low, k, col, turned=turned_b))
 
@@ -74,7 +75,7 @@ def _sparse(lifter: CodeLifter, call: tirx.Call) -> tuple[CodeStmt, ...]:
     turned_a, turned_e, turned_b = (bool(arg) for arg in call.args[4:7])
     word, wide = int(e.dtype.bits), int(a.dtype.bits) == 32
 
-    def factors(row: Expr, col: Expr, kept: Expr) -> tuple[Place, Place]:
+    def factors(row: Expr, col: Expr, kept: Expr) -> tuple[Value, Value]:
         group = kept if wide else tirx.floordiv(kept, 2)
         bit = group * 4 + (0 if wide else tirx.floormod(kept, 2) * 2)
         words = tirx.BufferLoad(e, _matrix(e_low, row, tirx.floordiv(bit, word), turned=turned_e))
@@ -88,6 +89,52 @@ def _sparse(lifter: CodeLifter, call: tirx.Call) -> tuple[CodeStmt, ...]:
     return _product(lifter, call.args[3], lifter.value(call.args[11]), depth, factors)
 
 
+def _scaled(lifter: CodeLifter, call: tirx.Call) -> tuple[CodeStmt, ...]:
+    """Every few elements along the sum share a scale; `k_start` is where this part of the sum begins."""
+    (a, a_low, a_extents), (b, b_low, _) = box(call.args[0]), box(call.args[1])
+    turned_a, turned_b = bool(call.args[3]), bool(call.args[4])
+    scales = [_Scales(lifter, call, *which) for which in ((13, "sf_a_granularity_k"), (14, "sf_b_granularity_k"))]
+
+    def factors(row: Expr, col: Expr, k: Expr) -> tuple[Value, Value]:
+        left = lifter.element(a, _matrix(a_low, row, k, turned=turned_a))
+        right = lifter.element(b, _matrix(b_low, k, col, turned=turned_b))
+        return scales[0].times(left, row, k), scales[1].times(right, col, k)
+
+    depth = a_extents[-2] if turned_a else a_extents[-1]
+    return _product(lifter, call.args[2], lifter.value(call.args[9]), depth, factors)
+
+
+class _Scales:
+    """The scales of an operand: a number for each group of elements, or words with four of 8 bits, row by row.
+
+    Words may also lie as GPUs copy them at once ("blockscaled_chunk_kmajor"): 128 rows together, four by four.
+    """
+
+    def __init__(self, lifter: CodeLifter, call: tirx.Call, place: int, granularity: str) -> None:
+        self.lifter, self.start = lifter, call.args[15]
+        self.buffer, self.low, _ = box(call.args[place])
+        self.group = int(call.annotations[granularity])
+        layout = call.annotations.get("sf_layout", "rowmajor")
+        self.by_chunks = str(getattr(layout, "value", layout)) == "blockscaled_chunk_kmajor"
+
+    def times(self, element: Place, row: Expr, k: Expr) -> Value:
+        return Op("mul", (cast(element, "float32"), self.at(row, k)), "float32")
+
+    def at(self, row: Expr, k: Expr) -> Value:
+        if "int" not in str(self.buffer.dtype):
+            place = _matrix(self.low, row, tirx.floordiv(self.start + k, self.group), turned=False)
+            return cast(self.lifter.element(self.buffer, place), "float32")
+        covered = self.group * _SCALES_IN_WORD
+        word = tirx.floordiv(self.start + tirx.floordiv(k, covered) * covered, covered)
+        if self.by_chunks:
+            number = word * 128 + tirx.floormod(row, 32) * 4 + tirx.floordiv(row, 32)
+            row, word = tirx.floordiv(number, 4), tirx.floormod(number, 4)
+        bits = cast(self.lifter.element(self.buffer, _matrix(self.low, row, word, turned=False)), "uint32")
+        shift = cast(self.lifter.value(tirx.floordiv(tirx.floormod(k, covered), self.group) * 8), "uint32")
+        byte = cast(Op("shift_right", (bits, shift), "uint32"), "uint8")
+        return cast(Op("bitcast", (byte,), "float8_e4m3fn"), "float32")
+
+
 def _matrix(starts: list[Expr], row: Expr, col: Expr, *, turned: bool) -> list[Expr]:
     """A place in the matrix of the last two axes."""
     last = [col, row] if turned else [row, col]
@@ -97,6 +144,7 @@ def _matrix(starts: list[Expr], row: Expr, col: Expr, *, turned: bool) -> list[E
 PRODUCTS: dict[str, Callable[[CodeLifter, tirx.Call], tuple[CodeStmt, ...]]] = {
     "tl.tileop.gemm": _gemm,
     "tl.tileop.wgmma_gemm": _gemm,
+    "tl.tileop.gemm_blockscaled": _scaled,
     "tl.tileop.gemm_sp": _sparse,
     "tl.tileop.wgmma_gemm_sp": _sparse,
 }

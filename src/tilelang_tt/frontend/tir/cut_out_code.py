@@ -25,8 +25,9 @@ from tilelang.ir import get_stmt_span, stamp_stmt_spans
 from tvm import ir, tirx
 
 from tilelang_tt.diagnostics import Location
+from tilelang_tt.frontend.known_operations import JUMPS
 from tilelang_tt.frontend.lift_expression import operator
-from tilelang_tt.frontend.refuse_gpu_code import NOT_CHECKED, PIECE, location_of, statements
+from tilelang_tt.frontend.refuse_gpu_code import PIECE, location_of, statements
 from tilelang_tt.frontend.tir.kept_blocks import LOAD, any_node, mentions, moved, overwrites
 from tilelang_tt.frontend.tir.select_launches import KERNEL, launches_of
 from tilelang_tt.frontend.tir.warp_groups.build import BARRIER_OPERATIONS, GROUP
@@ -34,7 +35,6 @@ from tilelang_tt.ir import scalar
 from tilelang_tt.ir.scalar import Expr, Var
 
 _HANDED = ("shared", "shared.dyn", "local.fragment")
-_JUMPS = ("tirx.continue_loop", "tirx.break_loop", "tl.loop_break", "tirx.thread_return")
 _POINTERS = ("tl.access_ptr", "tirx.tvm_access_ptr", "tirx.address_of")
 KINDS = [
     f"tirx.{kind}"
@@ -152,13 +152,14 @@ class Cut:
         """The statements in place of a run; the run becomes a piece."""
         if any(mentions(run, var) for var in self.threads):
             raise CannotCutError("it uses a thread index")
-        if any(_leaves(stmt) or _has(stmt, NOT_CHECKED) for stmt in run):
+        if any(map(_leaves, run)):
             raise CannotCutError("it leaves what is around it")
+        rest = self.without(run)
+        run, numbers = self.with_numbers(run, rest)
         owners = [var for var, _ in self.grid]
         used = [buffer for buffer in _allocated(self.kernel) if mentions(run, buffer.data)]
         inner = [buffer for stmt in run for buffer in _allocated(stmt)]
         blocks = [buffer for buffer in used if not any(map(buffer.same_as, inner))]
-        rest = self.without(run)
         before, first, last, behind = [], [], [], []
         for buffer in blocks:
             if not mentions(rest, buffer.data):
@@ -173,12 +174,39 @@ class Cut:
             if _changed(run, buffer):
                 last.append(moved(buffer, tensor, owners, load=False))
                 behind.append(moved(buffer, tensor, owners, load=True))
-        call = self.piece(tirx.SeqStmt([*first, *run, *last]) if first or last or len(run) > 1 else run[0], blocks, run)
+        body = tirx.SeqStmt([*first, *run, *last]) if first or last or len(run) > 1 else run[0]
+        call = self.piece(body, blocks, run, numbers)
         result = tirx.SeqStmt([*before, call, *behind]) if before or behind else call
         stamp_stmt_spans(result, get_stmt_span(run[0]))
         return result
 
-    def piece(self, body: tirx.Stmt, blocks: list[tirx.Buffer], run: list[tirx.Stmt]) -> tirx.Stmt:
+    def with_numbers(
+        self, run: list[tirx.Stmt], rest: list[tirx.Stmt]
+    ) -> tuple[list[tirx.Stmt], dict[Var, tirx.PrimExpr]]:
+        """A run in which variables that only others change are numbers, which it gets when it begins."""
+        read = [
+            buffer
+            for buffer in _allocated(self.kernel)
+            if str(buffer.scope()) == "local.var" and mentions(run, buffer.data) and mentions(rest, buffer.data)
+            if not _changed(run, buffer)
+            and not any(inner.same_as(buffer) for stmt in run for inner in _allocated(stmt))
+        ]
+        names = {buffer: tirx.Var(buffer.name, buffer.dtype) for buffer in read}
+
+        def number(node: tirx.BufferLoad) -> tirx.PrimExpr | None:
+            return next((name for buffer, name in names.items() if node.buffer.same_as(buffer)), None)
+
+        if names:
+            run = [tirx.stmt_functor.ir_transform(stmt, None, number, ["tirx.BufferLoad"]) for stmt in run]
+        return run, {name: tirx.BufferLoad(buffer, [scalar.const(0)]) for buffer, name in names.items()}
+
+    def piece(
+        self,
+        body: tirx.Stmt,
+        blocks: list[tirx.Buffer],
+        run: list[tirx.Stmt],
+        numbers: Mapping[Var, tirx.PrimExpr],
+    ) -> tirx.Stmt:
         stamp_stmt_spans(body, get_stmt_span(run[0]))
         free = [var for var in tirx.analysis.undefined_vars(body, []) if str(var.dtype) != "handle"]
         counts = self.kernel.annotations.get("tl.launch_threads", ())
@@ -186,7 +214,8 @@ class Cut:
         lines = frozenset(line for stmt in run for _, line in statements(stmt, None) if line is not None)
         facts = (tuple(free), tuple(blocks), threads, tuple(self.grid))
         self.pieces.append(Piece(body, *facts, self.number, lines, location_of(run[0])))
-        args = [tirx.StringImm(PIECE), scalar.const(len(self.pieces) - 1), *free]
+        given = [numbers.get(var, var) for var in free]
+        args = [tirx.StringImm(PIECE), scalar.const(len(self.pieces) - 1), *given]
         return tirx.Evaluate(tirx.Call("handle", ir.Op.get("tirx.call_extern"), args))
 
     def tensor(self, buffer: tirx.Buffer) -> tirx.Buffer:
@@ -249,7 +278,7 @@ def _leaves(stmt: tirx.Stmt) -> bool:
     if isinstance(stmt, tirx.For | tirx.While):
         return _has(stmt, ("tirx.thread_return",))
     inner = _nested(stmt)
-    return any(map(_leaves, inner)) if inner else _has(stmt, _JUMPS)
+    return any(map(_leaves, inner)) if inner else _has(stmt, tuple(JUMPS))
 
 
 def _allocated(node: Any) -> list[tirx.Buffer]:

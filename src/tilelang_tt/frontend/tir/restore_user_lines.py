@@ -54,12 +54,13 @@ def restore_user_lines(func: tirx.PrimFunc) -> tirx.PrimFunc:
 def _located(run: list[tirx.Stmt], before: Location | None, behind: Location | None) -> dict[tirx.Stmt, Location]:
     """The lines of the calls that a run of statements comes from, which stand between two others."""
     files = {str(get_stmt_span(stmt).source_name.name) for stmt in run}
-    if before is None or len(files) != 1:
+    if before is None or not files:
         return {}
     same_file = behind is not None and behind.file == before.file
     if same_file and behind is not None and behind.line <= before.line:
         return {}  # rounds of a loop in Python
-    calls = _calls(before, behind.line if same_file and behind is not None else None, _functions(files.pop()))
+    names = frozenset[str]().union(*map(_functions, files))
+    calls = _calls(before, behind.line if same_file and behind is not None else None, names)
     operations = [stmt for stmt in run if operator(stmt.value) != _COPY]
     if len(calls) == 1:
         return {stmt: Location(before.file, calls[0]) for stmt in run}

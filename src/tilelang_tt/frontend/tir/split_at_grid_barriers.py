@@ -10,13 +10,15 @@
                  T.copy(x_kept[bx, :], x); T.copy(B[n - 1 - bx, :], y); for i in T.Parallel(32): ...
 
 What a block of the grid keeps on the chip across a barrier goes through a tensor of its own. A serial loop around a
-barrier is written out. Barriers under a condition stay, and are refused later.
+barrier is written out. A condition around one that is the same for all blocks of the grid goes around what is before
+the barrier, and what is behind it. Barriers under other conditions stay, and are refused later.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+from tilelang.ir import get_stmt_span, stamp_stmt_spans
 from tvm import tirx
 
 from tilelang_tt.frontend.lift_expression import operator
@@ -66,7 +68,7 @@ class _Kernel:
             return [tirx.SeqStmt([*before, part]) for part in self.split(last)]
         if not isinstance(stmt, tirx.SBlockRealize) or stmt.block.name_hint != _KERNEL:
             return [stmt]
-        found = _Parts()
+        found = _Parts([loop.loop_var for loop in self.grid] + self.threads)
         found.add(stmt.block.body)
         if not found.possible():
             return [stmt]
@@ -80,7 +82,7 @@ class _Kernel:
         behind: list[list[tirx.Stmt]] = [[] for _ in parts]
         for buffer in block.alloc_buffers:
             users = [number for number, buffers in enumerate(used) if any(map(buffer.same_as, buffers))]
-            needing = [number for number in users[1:] if not overwrites(parts[number], buffer)]
+            needing = [number for number in users[1:] if _needs(parts[number], buffer)]
             if not needing:
                 continue
             alone = own_work and str(buffer.scope()) in OF_THREADS
@@ -104,9 +106,10 @@ class _Kernel:
 class _Parts:
     """The statements between the barriers, with names written out: a name cannot reach over a barrier."""
 
-    def __init__(self) -> None:
+    def __init__(self, own: list[tirx.Var], values: dict[tirx.Var, Any] | None = None) -> None:
         self.parts: list[list[tirx.Stmt]] = [[]]
-        self._values: dict[tirx.Var, Any] = {}
+        self._own = own  # indices of blocks and threads: what is not the same for all of them
+        self._values: dict[tirx.Var, Any] = dict(values or {})
         self._computed: list[tuple[tirx.Var, int]] = []  # names of what is computed on the chip, and their part
         self._stuck = False
 
@@ -134,11 +137,49 @@ class _Parts:
             for number in range(_rounds(stmt)):
                 self._values[stmt.loop_var] = scalar.simplify(self._written_out(stmt.min) + number)
                 self.add(stmt.body)
+        elif isinstance(stmt, tirx.IfThenElse):
+            self._branch(stmt)
         else:
             self._stuck = True
 
+    def _branch(self, branch: tirx.IfThenElse) -> None:
+        condition = scalar.simplify(self._written_out(branch.condition))
+        shared = _is_fixed(condition) and not any(mentions([tirx.Evaluate(condition)], var) for var in self._own)
+        holds = scalar.int_value(condition)
+        arms = ((1, condition, branch.then_case), (0, tirx.Not(condition), branch.else_case))
+        for number, test, arm in arms:
+            if arm is None or holds not in (None, number):
+                continue
+            inside = _Parts(self._own, self._values)
+            inside.add(arm)
+            self._stuck = self._stuck or not shared or not inside.possible()
+            here, *behind = [[_under(test, part)] if part else [] for part in inside.parts]
+            self.parts[-1] += here
+            self.parts += behind
+
     def _written_out(self, node: Any) -> Any:
         return tirx.stmt_functor.substitute(node, self._values) if self._values else node
+
+
+def _needs(part: list[tirx.Stmt], buffer: tirx.Buffer) -> bool:
+    """Whether statements may ask for what a block held before them."""
+    for stmt in part:
+        if not mentions([stmt], buffer.data):
+            continue
+        if not isinstance(stmt, tirx.IfThenElse) or stmt.else_case is not None:
+            return not overwrites([stmt], buffer)
+        inside = stmt.then_case
+        if mentions([tirx.Evaluate(stmt.condition)], buffer.data):
+            return True
+        if _needs(list(inside.seq) if isinstance(inside, tirx.SeqStmt) else [inside], buffer):
+            return True
+    return False
+
+
+def _under(condition: Any, body: list[tirx.Stmt]) -> tirx.Stmt:
+    stmt = tirx.IfThenElse(condition, tirx.SeqStmt(body) if len(body) > 1 else body[0], None)
+    stamp_stmt_spans(stmt, get_stmt_span(body[0]))
+    return stmt
 
 
 def _rounds(loop: tirx.For) -> int:

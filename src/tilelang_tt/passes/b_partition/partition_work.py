@@ -1,57 +1,61 @@
-"""B: number the grid blocks of the kernel, and deal them to cores in contiguous runs.
+"""B: number the grid blocks of the kernel, and deal them to cores.
 
     before   T.Kernel blocks bx < 8, by < 16
     after    unit < 128 : bx = unit % 8, by = unit // 8, over 8 x 8 cores: runs of 2
 
 Blocks that may change the same tiles by atomic updates run one after the other on a core (`one_after_another`).
-Every core of the grid runs the same three kernels over `unit_start .. unit_start + unit_count`; a core without work has
-a count of 0 and touches nothing.
+Every core runs the same three kernels over its share of the units, which the launcher tells them; a core without work
+has a count of 0 and touches nothing. Runs of units in the order of the grid are the default; `settle_schedule` says
+what else may be asked for.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 from tilelang_tt.compiled import Decision
+from tilelang_tt.core_ranges import CoreRange
 from tilelang_tt.ir import scalar, scalar_text
 from tilelang_tt.ir.layout import Work
-from tilelang_tt.ir.scalar import Expr, Var
 from tilelang_tt.ir.tensors_of_code import codes_of
 from tilelang_tt.ir.tile import Launch, TileProgram
+from tilelang_tt.passes.b_partition.number_blocks import numbered, numbered_row_by_row
 from tilelang_tt.passes.b_partition.one_after_another import one_after_another
+from tilelang_tt.passes.b_partition.settle_schedule import Settled, settle_schedule
 from tilelang_tt.passes.code.meeting_stores import may_meet, tiles_meet
-from tilelang_tt.runtime.plan import work_of_core
+from tilelang_tt.schedule import BOX_POLICIES, Schedule, shares
 
 
 def partition_work(program: TileProgram) -> TileProgram:
-    program = replace(program, launches=tuple(one_after_another(program, launch) for launch in program.launches))
-    works = [_work(launch, _cores(launch, program.options.core_grid)) for launch in program.launches]
-    launches = tuple(replace(launch, work=work) for launch, work in zip(program.launches, works, strict=True))
-    decisions = [
-        Decision("partition_work", launch.name, text, launch.location)
-        for launch, work in zip(program.launches, works, strict=True)
-        for text in (_units(work), _runs(work))
-    ]
-    return replace(program, launches=launches).with_decisions(*decisions)
+    launches, decisions = [], []
+    for before in program.launches:
+        launch = one_after_another(program, before)
+        settled = settle_schedule(program, before, launch, alone=_meets(launch))
+        work = _work(launch, settled)
+        launches.append(replace(launch, work=work))
+        texts = (_units(work), _dealt(launch, work), *settled.reasons)
+        decisions += [Decision("partition_work", launch.name, text, launch.location) for text in texts]
+    return replace(program, launches=tuple(launches)).with_decisions(*decisions)
 
 
-def _cores(launch: Launch, grid: tuple[int, int]) -> tuple[int, int]:
-    """All of them; but one where two units may store to the same elements of a tensor."""
-    meet = any(may_meet(code, launch) for code in codes_of(launch)) or tiles_meet(launch)
-    return (1, 1) if meet else grid
+def _meets(launch: Launch) -> bool:
+    """Whether two units may store to the same elements: one core does all of them, in the order of the grid."""
+    return any(may_meet(code, launch) for code in codes_of(launch)) or tiles_meet(launch)
 
 
-def _work(launch: Launch, grid: tuple[int, int]) -> Work:
-    unit = scalar.var("unit")
-    indices: list[tuple[Var, Expr]] = []
-    stride: Expr = scalar.const(1)
-    for position, (var, extent) in enumerate(launch.blocks):
-        index = unit if scalar.int_value(stride) == 1 else scalar.quotient(unit, stride)
-        if position + 1 < len(launch.blocks):
-            index = scalar.remainder(index, extent)
-        indices.append((var, index))
-        stride = scalar.simplify(stride * extent)
-    return Work(stride, unit, tuple(indices), grid)
+def _work(launch: Launch, settled: Settled) -> Work:
+    unit, schedule = scalar.var("unit"), settled.schedule
+    units = scalar.product(extent for _, extent in launch.blocks)
+    if schedule.policy == "list":
+        listed, block = scalar.var("unit_list"), scalar.var("block")
+        value = scalar.call("argument", listed + unit)
+        indices = ((block, value), *numbered_row_by_row(block, launch.blocks))
+        return Work(units, unit, indices, settled.grid, schedule, listed=listed)
+    names = ("first_column", "columns", "first_row", "rows") if schedule.policy in BOX_POLICIES else ()
+    box = tuple(scalar.var(name) for name in names)
+    indices = numbered(schedule.order, schedule.panel, unit, launch.blocks, box)
+    return Work(units, unit, indices, settled.grid, schedule, box)
 
 
 def _units(work: Work) -> str:
@@ -59,9 +63,28 @@ def _units(work: Work) -> str:
     return f"{scalar_text.to_python(work.units)} units of work: {parts}"
 
 
-def _runs(work: Work) -> str:
-    units, (x, y) = scalar.int_value(work.units), work.grid
-    if units is None:
-        return f"contiguous runs over {x} x {y} cores, shared out at launch"
-    most = work_of_core(units, x * y, 0)[1]
-    return f"contiguous runs of at most {most} units over {x} x {y} cores, {max(0, x * y - units)} idle"
+_RUNS = {
+    "contiguous": "contiguous runs",
+    "strided": "every {cores}th unit for a core, runs",
+    "rectangle": "rectangles",
+    "match": "rectangles where the pieces of the tensor lie,",
+    "list": "lists",
+}
+
+
+def _dealt(launch: Launch, work: Work) -> str:
+    schedule, over = work.schedule, cores_text(work.schedule, work.grid)
+    kind = _RUNS[schedule.policy].format(cores=work.cores)
+    extents = [scalar.int_value(extent) for _, extent in launch.blocks]
+    if None in extents:
+        return f"{kind} over {over}, shared out at launch"
+    columns, *rows = [extent or 0 for extent in extents] or [1]
+    counts = [share.count for share in shares(schedule, work.grid, columns, math.prod(rows))]
+    return f"{kind} of at most {max(counts)} units over {over}, {counts.count(0)} idle"
+
+
+def cores_text(schedule: Schedule, grid: tuple[int, int]) -> str:
+    ranges = schedule.core_ranges(grid)
+    if ranges == (CoreRange(*grid),):
+        return f"{grid[0]} x {grid[1]} cores"
+    return f"cores {', '.join(map(str, ranges))}"

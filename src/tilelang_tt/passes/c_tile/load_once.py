@@ -9,7 +9,6 @@ core is known to have a unit, and some have more.
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
 from tilelang_tt.compiled import Decision
@@ -23,7 +22,7 @@ from tilelang_tt.ir.tile import Launch, Load, TileProgram, writes
 
 def load_once(program: TileProgram, launch: Launch, decisions: list[Decision]) -> Launch:
     assert launch.work is not None
-    units, cores = scalar.int_value(launch.work.units), math.prod(launch.work.grid)
+    units, cores = scalar.int_value(launch.work.units), launch.work.cores
     if units is None or units <= cores:
         return launch
     streams = dict(launch.streams)
@@ -38,6 +37,8 @@ def load_once(program: TileProgram, launch: Launch, decisions: list[Decision]) -
 def _may(program: TileProgram, launch: Launch, load: Load) -> bool:
     stream, access = launch.streams.get(load.dst), load.src
     if stream is None or (stream.producer, stream.consumer) != (Role.READER, Role.COMPUTE) or stream.second_view:
+        return False
+    if stream.shard is not None:
         return False
     pages = () if access.pages is None else (access.pages.step, access.pages.extent)
     places = (access.batch, access.row, access.col, access.guard, access.limit, *pages)

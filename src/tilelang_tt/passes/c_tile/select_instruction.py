@@ -13,7 +13,7 @@ import math
 from collections.abc import Collection, Iterator
 
 from tilelang_tt.ir.buffers import Buffer
-from tilelang_tt.ir.elements import Apply, ElementExpr, Number, Scalar, element_buffers
+from tilelang_tt.ir.elements import Apply, ElementExpr, Number, Scalar, element_buffers, same_number
 from tilelang_tt.ops import ELEMENT_OPS, Instruction
 from tilelang_tt.ops.expressions import instructions, is_free
 from tilelang_tt.ops.row import Operand
@@ -46,7 +46,7 @@ def _suits(row: Instruction, kind: Operand, arg: ElementExpr, rows: Collection[B
         return row.number is None and row.prepare is None
     if not isinstance(arg, Number) or (row.finite and math.isinf(arg.value)):
         return False
-    return row.number in (None, arg.value)
+    return row.number is None or same_number(row.number, arg.value)
 
 
 def _is_row(expr: ElementExpr, rows: Collection[Buffer]) -> bool:

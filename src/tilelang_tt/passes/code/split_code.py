@@ -12,7 +12,6 @@ from __future__ import annotations
 from tilelang_tt.compiled import Decision
 from tilelang_tt.diagnostics import ResourceError
 from tilelang_tt.formats import TILE_BYTES
-from tilelang_tt.ir import kernel as k
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.buffers import Buffer, Memory
 from tilelang_tt.ir.cb import Cb, CbCall, CbKind
@@ -21,8 +20,10 @@ from tilelang_tt.ir.code_room import room_of
 from tilelang_tt.ir.kernel import Kernel, KernelSet
 from tilelang_tt.ir.layout import Role
 from tilelang_tt.ir.movement import Barrier, BarrierKind
+from tilelang_tt.ir.room import l1_for_buffers
 from tilelang_tt.ir.tensors_of_code import elements
 from tilelang_tt.ir.tile import Launch, TileProgram
+from tilelang_tt.passes.d_split.unit_loop import unit_loop
 
 _PAGE = TILE_BYTES["UInt32"]
 
@@ -36,10 +37,9 @@ def split_code(program: TileProgram, launch: Launch) -> KernelSet:
     lying = elements(program)
     tensors = tuple(lying[param] for param in sorted({tensor.param for tensor in used_tensors(code)}))
     scratch = _scratch(program, launch, code)
-    indices = tuple(k.Let(var, value) for var, value in work.indices)
     body = (
         CbCall(CbKind.RESERVE, scratch, scratch.tiles),
-        k.For(work.unit, start, start + count, 1, (*indices, code)),
+        unit_loop(work, start, count, (code,)),
         Barrier(BarrierKind.WRITE),
     )
     writer = Kernel(Role.WRITER, body, tensors=tensors)
@@ -52,11 +52,11 @@ def split_code(program: TileProgram, launch: Launch) -> KernelSet:
 
 
 def _scratch(program: TileProgram, launch: Launch, code: Code) -> Cb:
-    chip, size = program.options.chip, room_of(code)
-    if size > chip.l1_usable:
+    chip, size, usable = program.options.chip, room_of(code), l1_for_buffers(program)
+    if size > usable:
         raise ResourceError(
             "TT204",
-            f"the blocks of kernel '{launch.name}' need {size:,} B of L1; {chip.title} has {chip.l1_usable:,} B",
+            f"the blocks of kernel '{launch.name}' need {size:,} B of L1; {chip.title} has {usable:,} B",
             location=launch.location,
             notes=tuple(f"{block.name}: {list(block.shape)} {block.dtype}" for block in code.blocks),
             help="use smaller blocks, or fewer threads: what a thread has for itself is there once for each of them",

@@ -14,8 +14,9 @@ from tilelang_tt.passes.code.scalar_costs import estimate, place_cycles
 Refusal = UnsupportedError | ResourceError
 _CYCLES = 1e6  # in a millisecond: the processors run at about 1 GHz
 
-# Refusals of programs that mean nothing: what is read was never written, or lies outside of a block.
-_MEANINGLESS = frozenset(("TT103", "TT121", "TT125", "TT127", "TT128", "TT137", "TT154"))
+# Refusals of programs that mean nothing: what is read was never written, or lies outside of a block; and of tensors
+# that do not fit L1.
+_MEANINGLESS = frozenset(("TT103", "TT121", "TT125", "TT127", "TT128", "TT137", "TT154", "TT209"))
 
 
 def has_no_meaning(refusal: Refusal) -> bool:
@@ -65,7 +66,8 @@ def warn_of_scalar_code(program: TileProgram, scalar_code: ScalarCode) -> None:
 
 def _warn_of_part(place: Place, refusals: tuple[Refusal, ...]) -> None:
     assert isinstance(place.stmt, Code)
-    refusal = next(one for one in refusals if one.message == place.stmt.why)
+    alike = [one for one in refusals if one.message == place.stmt.why]
+    refusal = next((one for one in alike if one.location == place.stmt.location), alike[0])
     cost = _time(place_cycles(place), complete=estimate(place.stmt).complete)
     warn(
         "TT702",

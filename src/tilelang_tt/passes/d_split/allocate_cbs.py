@@ -47,6 +47,7 @@ def allocate_cbs(program: TileProgram, launch: Launch) -> tuple[dict[Buffer, Cb]
             pool=pools.get(buffer, ()),
             is_word=buffer in words,
             is_scratch=stream.is_scratch,
+            shard=stream.shard,
         )
     decisions = [_describe(buffer, cb) for buffer, cb in cbs.items()]
     return {**cbs, **{block: cbs[pool.whole] for pool in whole.pools for block in pool.blocks}}, decisions

@@ -4,6 +4,8 @@
     after    reserve A_s ; for i < 4: for j < 2: read page (by * 4 + i) * 32 + k * 2 + j -> place i * 2 + j ;
              read barrier ; push A_s
 
+A block that lies in the core's own shard of a tensor is only handed over: nothing moves.
+
 Neighbouring loads share one barrier, so that all their reads are in flight together; but not if there is room for one
 block only and compute has something to do before it comes to the next. Tiles outside a tensor are not read but filled
 with zeros, and not written. Every block moves all its pages even at a tail, so no other kernel needs to know tails.
@@ -44,7 +46,7 @@ from tilelang_tt.ir.tile import Load, Set, Stmt, Store
 def configure_tensor_accessors(kernels: KernelSet) -> KernelSet:
     reader = _Pages(kernels).reader(kernels.kernel(Role.READER).body)
     writer = rewritten(kernels.kernel(Role.WRITER).body, _Pages(kernels).store)
-    if writer:
+    if any(isinstance(stmt, WriteTile | WriteRow | Code) for stmt in walk(writer)):
         writer = (*writer, Barrier(BarrierKind.WRITE))  # all writes acknowledged before the kernel ends
     lying = elements(kernels.program)
     for role, body in ((Role.READER, reader), (Role.WRITER, writer)):
@@ -107,12 +109,16 @@ class _Pages:
         cbs = [self.kernels.cbs[load.dst] for load in run]
         result: list[KernelStmt] = [CbCall(CbKind.RESERVE, cb, cb.tiles) for cb in cbs]
         for load, cb in zip(run, cbs, strict=True):
+            if cb.shard is not None:
+                result += self.source(load.location)
+                continue
             base = scalar.var(f"{cb.name}_l1")
             transfer = _Transfer(load.src.tensor, cb, base, reads=True)
             result += [*self.source(load.location), Pointer(base, cb, write=True)]
             layout = self.kernels.launch.layouts[load.dst]
             result += [self.tiles(load.src, layout, transfer), *self.blank_rows(load.src, layout, cb, base)]
-        result.append(Barrier(BarrierKind.READ))
+        if any(cb.shard is None for cb in cbs):
+            result.append(Barrier(BarrierKind.READ))
         return result + [CbCall(CbKind.PUSH, cb, cb.tiles) for cb in cbs]
 
     def source(self, location: Location | None) -> list[KernelStmt]:
@@ -125,6 +131,8 @@ class _Pages:
         store = task.stmt
         assert isinstance(store, Store)
         cb = self.kernels.cbs[store.src]
+        if cb.shard is not None:
+            return self.source(store.location)
         base = scalar.var(f"{cb.name}_l1")
         tiles = self.tiles(
             store.dst, self.kernels.launch.layouts[store.src], _Transfer(store.dst.tensor, cb, base, reads=False)

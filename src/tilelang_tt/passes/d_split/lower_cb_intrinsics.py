@@ -14,6 +14,8 @@ contents stay in place when they are taken back for writing (pop, reserve).
 A task needs its operands WAITED and its result RESERVED; a product that adds takes a result WRITTEN before as it is.
 Transitions are made as late as possible, except pops, which follow the last use, unless the contents are needed in the
 next round or after the loop; what a loop needs at its start and still has at its end is done once before the loop.
+A block of which a loop or a branch may leave the old contents to others is AVAILABLE around it: who overwrites it takes
+it back and publishes it again there, and nothing is published that was not packed.
 That every block is filled before it is read was checked before (`check_definite_assignment`): here it is asserted.
 """
 
@@ -24,7 +26,7 @@ from dataclasses import dataclass, field, replace
 from tilelang_tt.ir.buffers import Buffer
 from tilelang_tt.ir.cb import CbCall, CbKind
 from tilelang_tt.ir.facts import tells_first_round
-from tilelang_tt.ir.fields import walk
+from tilelang_tt.ir.fields import walk, with_nested
 from tilelang_tt.ir.kernel import For, Hand, Held, If, KernelSet, KernelStmt, Receive, Task
 from tilelang_tt.ir.layout import Role
 from tilelang_tt.passes.d_split.block_states import (
@@ -172,7 +174,7 @@ class _Protocol:
     # --- control ----------------------------------------------------------------------------------
 
     def used(self, body: tuple[KernelStmt, ...]) -> set[Buffer]:
-        return {b for stmt in walk(body) for b in requirements(stmt) if self.moves(b)}
+        return {b for stmt in body for b in with_nested("_required", stmt, requirements) if self.moves(b)}
 
     def loop(self, loop: For, out: _List, states: States, rest: Rest, unit_body: bool) -> None:
         """Hold what the body needs first and keeps to its end; free everything else between rounds."""
@@ -182,8 +184,11 @@ class _Protocol:
             if not unit_body and self.starts_empty(loop, buffer, states):
                 states[buffer], self.loops[buffer], invariant[buffer] = State.FIRST, loop, State.AVAILABLE
                 continue
-            invariant[buffer] = State.FREE if unit_body else self.invariant(loop, buffer, states, rest)
-            self.move(buffer, invariant[buffer], out, states)
+            keep = not unit_body and self.contents.needed((((loop,), False), *rest), buffer)
+            invariant[buffer] = State.FREE if unit_body else self.invariant(loop, buffer, states, rest, keep)
+            self.move(buffer, invariant[buffer], out, states, keep=keep)
+            if invariant[buffer] is State.AVAILABLE:
+                states[buffer] = State.AVAILABLE  # further rounds find it no further than that
         again = () if unit_body else ((loop.body, True), *rest)
         body, ends = self.body(loop.body, states, again)
         tail = _List()
@@ -211,11 +216,16 @@ class _Protocol:
             and self.contents.wanted_by(branch.otherwise if first else branch.then, buffer) is True
         )
 
-    def invariant(self, loop: For, buffer: Buffer, states: States, rest: Rest) -> State:
-        """The state of a block between rounds: what a round needs first, or FREE if nobody needs its contents."""
+    def invariant(self, loop: For, buffer: Buffer, states: States, rest: Rest, keep: bool) -> State:
+        """The state of a block between rounds: what a round needs first, or FREE if nobody needs its contents.
+
+        `keep`: whether some path needs what it holds before the loop.
+        """
         first = first_user(loop.body, buffer)
         assert first is not None
         need = requirements(first)[buffer]
+        if need is State.RESERVED and keep and states.get(buffer, State.FREE) is not State.FREE:
+            return State.AVAILABLE
         if need is State.FREE or self.contents.wanted_by(loop.body, buffer):
             return need
         trial = {b: self.first_need(loop.body, b) or State.FREE for b in self.used(loop.body)}
@@ -262,9 +272,11 @@ class _Protocol:
             return State.FREE
         if ends[0] is ends[1]:
             return ends[0]
-        if not set(ends) & set(_WRITABLE):
+        if not set(ends) & set(_WRITABLE) or (needed and State.WAITED in ends):
             return State.WAITED
-        return State.WRITTEN if needed else State.RESERVED
+        if needed:
+            return State.AVAILABLE if State.AVAILABLE in ends else State.WRITTEN
+        return State.RESERVED
 
 
 _WRITABLE = (State.RESERVED, State.WRITTEN)

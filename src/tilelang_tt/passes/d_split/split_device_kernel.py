@@ -42,6 +42,7 @@ from tilelang_tt.ir.tile import (
 )
 from tilelang_tt.passes.code.split_code import split_code
 from tilelang_tt.passes.d_split.allocate_cbs import allocate_cbs, second_views
+from tilelang_tt.passes.d_split.unit_loop import unit_loop
 
 
 def split_device_kernel(program: TileProgram) -> tuple[KernelSet, ...]:
@@ -100,8 +101,7 @@ def _unit_loop(
     assert work is not None
     if not body:
         return ()
-    indices = tuple(k.Let(var, value) for var, value in work.indices)
-    return (k.For(work.unit, start, start + count, 1, (*indices, *body)),)
+    return (unit_loop(work, start, count, body),)
 
 
 class _Split:

@@ -4,20 +4,23 @@
     after    compute(unit_count, K_tiles): for unit in 0 .. unit_count: for k < K_tiles: ...
 
 Addresses of tensors come first, then the core's share of the units, then what the kernel's own expressions need of
-the sizes. The host computes those: a kernel divides no size.
+the sizes. The host computes those: a kernel divides no size. A list of units comes last.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from tilelang_tt.arch import TILE
+from tilelang_tt.arch import MAX_RUNTIME_ARGS, TILE
+from tilelang_tt.diagnostics import TargetError
 from tilelang_tt.ir import scalar
-from tilelang_tt.ir.fields import expressions, walk, with_expressions
+from tilelang_tt.ir.fields import with_expressions
 from tilelang_tt.ir.kernel import Arg, ArgKind, For, Kernel, KernelSet, KernelStmt
 from tilelang_tt.ir.scalar import Expr, Var
-from tilelang_tt.ir.tile import ScalarParam
+from tilelang_tt.ir.tile import Launch, ScalarParam
 from tilelang_tt.passes.d_split.unused_values import used_variables, without_unused_values
+
+_BOX = (ArgKind.FIRST_COLUMN, ArgKind.COLUMNS, ArgKind.FIRST_ROW, ArgKind.ROWS)
 
 
 def finalize_persistent_signature(kernels: KernelSet) -> KernelSet:
@@ -30,9 +33,9 @@ def _finalize(kernel: Kernel, kernels: KernelSet) -> Kernel:
     body = without_unused_values(kernel.body)
     work = kernels.launch.work
     assert work is not None
-    if not any(work.unit in scalar.variables(e) for stmt in walk(body) for e in expressions(stmt)):
+    if work.unit not in used_variables(body):
         body = tuple(
-            replace(stmt, start=scalar.const(0), stop=kernels.unit_count)
+            replace(stmt, start=scalar.const(0), stop=kernels.unit_count, step=1)
             if isinstance(stmt, For) and stmt.var is work.unit
             else stmt
             for stmt in body
@@ -44,11 +47,27 @@ def _finalize(kernel: Kernel, kernels: KernelSet) -> Kernel:
     for var, kind in ((kernels.unit_start, ArgKind.START), (kernels.unit_count, ArgKind.COUNT)):
         if var in used:
             args.append(Arg(str(var.name), kind, var))
+    args += [Arg(str(v.name), kind, v) for v, kind in zip(work.box, _BOX, strict=False) if v in used]
     args += [Arg(str(v.name), ArgKind.SIZE, v, size=v) for v in kernels.program.sizes if v in used]
     args += [Arg(str(v.name), ArgKind.SIZE, v, size=expr) for v, expr in sizes]
     scalars = [p for p in kernels.program.params if isinstance(p, ScalarParam)]
     args += [Arg(p.name, ArgKind.SCALAR, p.var) for p in scalars if p.var in used and p.var not in known]
+    if work.listed is not None and work.listed in used:
+        _check_room(kernel, kernels.launch, len(args), max(map(len, work.schedule.lists)))
+        args.append(Arg(str(work.listed.name), ArgKind.UNITS, work.listed))
     return replace(kernel, body=body, args=tuple(args))
+
+
+def _check_room(kernel: Kernel, launch: Launch, others: int, listed: int) -> None:
+    """A list of units takes a runtime argument for each."""
+    if others + listed > MAX_RUNTIME_ARGS:
+        raise TargetError(
+            "TT609",
+            f"a core's list of {listed} units and {others} other runtime arguments of the {kernel.role.value} make "
+            f"{others + listed}; {MAX_RUNTIME_ARGS} is the most",
+            location=launch.location,
+            help="shorter lists on more cores, or another policy",
+        )
 
 
 def _host_sizes(body: tuple[KernelStmt, ...], known: set[Var]) -> tuple[tuple[KernelStmt, ...], list[tuple[Var, Expr]]]:

@@ -10,11 +10,10 @@ page or a tile is run round by round; of any other loop two rounds are run, whic
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from copy import copy
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from enum import IntEnum
 from types import CodeType
+from typing import Any
 
 from tilelang_tt.arch import TILE
 from tilelang_tt.ir import engine, scalar, scalar_text
@@ -28,25 +27,24 @@ from tilelang_tt.ir.scalar import Expr, Var
 from tilelang_tt.ops.row import Operand
 from tilelang_tt.passes.f_verify.failure import fail
 
-_FUNCTIONS = {"min": min, "max": max}  # of scalar expressions printed as Python
+Names = dict[str, Any]
+_FUNCTIONS: Names = {"min": min, "max": max}  # of scalar expressions printed as Python
 Values = dict[str, int]  # of loop variables, by `_name`
 
 _STANDING_FOR_ALL = 2  # rounds of a loop that does the same in each: the first, and one that follows another
 
 
-class _Page(IntEnum):
-    EMPTY = 0
-    OLD = 1
-    FILLED = 2
+_EMPTY, _OLD, _FILLED = range(3)
+_RESERVED_AGAIN = bytes.maketrans(bytes([_FILLED]), bytes([_OLD]))
 
 
 @dataclass
 class _State:
-    """Pages by (buffer, number), the next page each buffer pushes, and what DST holds."""
+    """The pages of each buffer, the next one it pushes, and what DST holds."""
 
-    pages: dict[tuple[Cb, int], _Page] = field(default_factory=dict)
+    pages: dict[Cb, bytearray] = field(default_factory=dict)
     next: dict[Cb, int] = field(default_factory=dict)
-    written: set[tuple[Cb, int]] = field(default_factory=set)  # places of the block the writer has sent
+    written: dict[Cb, set[int]] = field(default_factory=dict)  # places of the block the writer has sent
     dst: dict[int, bool] = field(default_factory=dict)  # tiles computed since acquire: whether anything used them
     rows: set[int] = field(default_factory=set)  # those of them of which only the first row is right
     # Pages that only one arm of a branch filled: where they hold nothing, in this round of every loop.
@@ -55,7 +53,22 @@ class _State:
     expected: set[tuple[Cb, int]] = field(default_factory=set)  # pages reserved while packing
 
     def copy(self) -> _State:
-        return _State(*map(copy, vars(self).values()))
+        return _State(
+            {cb: pages[:] for cb, pages in self.pages.items()},
+            dict(self.next),
+            {cb: set(places) for cb, places in self.written.items()},
+            dict(self.dst),
+            set(self.rows),
+            dict(self.empty_where),
+            self.packing,
+            set(self.expected),
+        )
+
+    def pages_of(self, cb: Cb) -> bytearray:
+        found = self.pages.get(cb)
+        if found is None:
+            found = self.pages[cb] = bytearray(cb.pages)
+        return found
 
 
 def check_blocks(kernel: Kernel, kernels: KernelSet) -> None:
@@ -70,19 +83,25 @@ class _Run:
         self.role = kernel.role
         self.sizes = kernel.sizes
         self.facts = Facts(kernels.program.sizes, kernels.launch.blocks)
-        self.first_block = {_name(block): 0 for block, _ in kernels.launch.blocks}
+        self.names = {**_FUNCTIONS, **{_name(block): 0 for block, _ in kernels.launch.blocks}}
         self.steps: dict[int, list[tuple[Step, KernelStmt]]] = {}  # by identity of the list of statements
         self.codes: dict[int, CodeType | int] = {}  # by identity of the expression
         self.loops: dict[int, _Rounds] = {}  # by identity of the loop
-        self.around: dict[Var, For] = {}  # loops by their variable
+        self.only: dict[int, str] = {}  # the only variable of a condition, if it has one
+        self.telling: dict[tuple[int, int], bool] = {}  # of a condition and a loop: whether it tells the first round
+        self.around: dict[str, For] = {}  # loops by their variable
 
     # --- control ----------------------------------------------------------------------------------
 
     def body(self, body: tuple[KernelStmt, ...], state: _State, values: Values) -> None:
-        if id(body) not in self.steps:
-            self.steps[id(body)] = [(_STEPS[type(stmt)], stmt) for stmt in body if type(stmt) in _STEPS]
-        for step, stmt in self.steps[id(body)]:
+        for step, stmt in self.steps_of(body):
             step(self, stmt, state, values)
+
+    def steps_of(self, body: tuple[KernelStmt, ...]) -> list[tuple[Step, KernelStmt]]:
+        found = self.steps.get(id(body))
+        if found is None:
+            found = self.steps[id(body)] = [(_STEPS[type(stmt)], stmt) for stmt in body if type(stmt) in _STEPS]
+        return found
 
     def branch(self, branch: If, state: _State, values: Values) -> None:
         if self.tells_first_round(branch.condition, values):
@@ -103,23 +122,30 @@ class _Run:
         """
         if self.role is not Role.COMPUTE:
             return False
-        variables = scalar.variables(condition)
-        loop = self.around.get(variables[0]) if len(variables) == 1 else None
-        return (
-            loop is not None
-            and _name(loop.var) in values
-            and tells_first_round(condition, loop.var, loop.start) is not None
-        )
+        if id(condition) not in self.only:
+            variables = scalar.variables(condition)
+            self.only[id(condition)] = _name(variables[0]) if len(variables) == 1 else ""
+        name = self.only[id(condition)]
+        if name not in values or name not in self.around:
+            return False
+        loop = self.around[name]
+        known = id(condition), id(loop)
+        if known not in self.telling:
+            self.telling[known] = tells_first_round(condition, loop.var, loop.start) is not None
+        return self.telling[known]
 
     def loop(self, loop: For, state: _State, values: Values) -> None:
-        self.around[loop.var] = loop
-        if id(loop) not in self.loops:
-            self.loops[id(loop)] = _Rounds(_name(loop.var), _rounds(loop), self.runs(loop))
-        rounds = self.loops[id(loop)]
+        rounds = self.loops.get(id(loop))
+        if rounds is None:
+            rounds = self.loops[id(loop)] = _Rounds(_name(loop.var), _rounds(loop), self.runs(loop))
+        self.around[rounds.name] = loop
         before = None if rounds.some else state.copy()
         outer = dict(state.empty_where)
+        steps = self.steps_of(loop.body)
         for value in rounds.values:
-            self.body(loop.body, state, values if value is None else {**values, rounds.name: value})
+            inside = values if value is None else {**values, rounds.name: value}
+            for step, stmt in steps:
+                step(self, stmt, state, inside)
             if state.empty_where:
                 state.empty_where = {page: on for page, on in state.empty_where.items() if outer.get(page) is on}
         if before is not None:
@@ -132,61 +158,76 @@ class _Run:
             return start < stop
         return self.facts.proves(scalar.substitute(loop.stop - loop.start, self.sizes) >= 1)
 
-    def evaluate(self, expr: Expr, values: Values) -> int:
+    def evaluate(self, expr: Expr, values: Values, names: Names = _FUNCTIONS) -> int:
         code = self.codes.get(id(expr))
         if code is None:
             literal = scalar.int_value(expr)
             code = compile(scalar_text.to_python(expr, _name), "<place>", "eval") if literal is None else literal
             self.codes[id(expr)] = code
-        return code if isinstance(code, int) else int(eval(code, _FUNCTIONS, values))
+        return code if isinstance(code, int) else int(eval(code, names, values))
 
     # --- circular buffers -------------------------------------------------------------------------
 
     def call(self, call: CbCall, state: _State, _: Values) -> None:
         cb, first = call.cb, state.next.get(call.cb, 0)
-        if cb.is_word:
-            return
+        if cb.is_word or (cb.shard is not None and self.role is not Role.COMPUTE):
+            return  # nobody fills its pages; or they lie in a shard, where nothing moves them
         if call.kind is CbKind.RESERVE and not cb.pool:  # a pool's pages stay as they are
-            for page in _pages(cb, first, call.pages):
-                if state.pages.get(page) is _Page.FILLED:
-                    state.pages[page] = _Page.OLD
-                state.empty_where.pop(page, None)
-            state.expected.update(_pages(cb, first, call.pages) if state.packing else ())
+            self.reserve(cb, first, call.pages, state)
         elif call.kind is CbKind.PUSH:
-            for page in _pages(cb, first, call.pages) if not cb.pool else ():
-                keeps = cb.producer is cb.consumer and page not in state.expected
-                state.expected.discard(page)
-                found = state.pages.get(page, _Page.EMPTY)
-                if found is _Page.EMPTY or (found is _Page.OLD and not keeps):
-                    raise fail("TT945", f"page {page[1]} of '{cb.name}' is pushed without having been filled")
-                if cb.producer is not cb.consumer:
-                    state.pages[page] = _Page.EMPTY  # the consumer's from here on
+            if not cb.pool:
+                self.push(cb, first, call.pages, state)
             state.next[cb] = (first + call.pages) % cb.pages
         elif call.kind is CbKind.POP and self.role is Role.WRITER and cb.producer is not Role.WRITER:
+            written = state.written.pop(cb, set())
             for place in range(call.pages):
-                if (cb, place) not in state.written:
+                if place not in written:
                     raise fail("TT947", f"tile {place} of '{cb.name}' is popped without having been written out")
-            state.written -= {entry for entry in state.written if entry[0] is cb}
+
+    def reserve(self, cb: Cb, first: int, count: int, state: _State) -> None:
+        pages = state.pages_of(cb)
+        for part in _parts(cb, first, count):
+            pages[part] = pages[part].translate(_RESERVED_AGAIN)
+        if state.empty_where:
+            for page in _pages(cb, first, count):
+                state.empty_where.pop(page, None)
+        if state.packing:
+            state.expected.update(_pages(cb, first, count))
+
+    def push(self, cb: Cb, first: int, count: int, state: _State) -> None:
+        pages, own = state.pages_of(cb), cb.producer is cb.consumer
+        for part in _parts(cb, first, count):
+            if pages[part].count(_FILLED) < part.stop - part.start:
+                for page, found in enumerate(pages[part], part.start):
+                    keeps = own and (cb, page) not in state.expected
+                    if found == _EMPTY or (found == _OLD and not keeps):
+                        raise fail("TT945", f"page {page} of '{cb.name}' is pushed without having been filled")
+            if not own:
+                pages[part] = bytes(part.stop - part.start)  # the consumer's from here on
+        if state.expected:
+            state.expected.difference_update(_pages(cb, first, count))
 
     def page(self, cb: Cb, place: Expr, state: _State, values: Values) -> tuple[Cb, int]:
         """The page of a place; of one that the index of the block chooses, that of the first block."""
-        return cb, (state.next.get(cb, 0) + self.evaluate(place, {**self.first_block, **values})) % cb.pages
+        return cb, (state.next.get(cb, 0) + self.evaluate(place, values, self.names)) % cb.pages
 
     # --- tiles ------------------------------------------------------------------------------------
 
     def fill(self, stmt: MakeTile | ReadTile | ZeroTile, state: _State, values: Values) -> None:
-        state.pages[self.page(stmt.cb, stmt.slot, state, values)] = _Page.FILLED
+        cb, page = self.page(stmt.cb, stmt.slot, state, values)
+        state.pages_of(cb)[page] = _FILLED
 
     def fill_row(self, stmt: ReadRow | ZeroRow, state: _State, values: Values) -> None:
-        first = state.next.get(stmt.place.cb, 0)
+        cb = stmt.place.cb
+        first, pages = state.next.get(cb, 0), state.pages_of(cb)
         for tile in self.row_tiles(stmt.place, values):
-            state.pages[stmt.place.cb, (first + tile) % stmt.place.cb.pages] = _Page.FILLED
+            pages[(first + tile) % cb.pages] = _FILLED
 
     def write(self, stmt: WriteTile, state: _State, values: Values) -> None:
-        state.written.add((stmt.cb, self.evaluate(stmt.slot, values)))
+        state.written.setdefault(stmt.cb, set()).add(self.evaluate(stmt.slot, values))
 
     def write_row(self, stmt: WriteRow, state: _State, values: Values) -> None:
-        state.written |= {(stmt.place.cb, tile) for tile in self.row_tiles(stmt.place, values)}
+        state.written.setdefault(stmt.place.cb, set()).update(self.row_tiles(stmt.place, values))
 
     def multiply(self, stmt: engine.MatmulBlock, state: _State, _: Values) -> None:
         state.dst.update(dict.fromkeys(stmt.tiles, False))
@@ -244,13 +285,16 @@ class _Run:
         _use(tile, "packed", state)
         _require_whole(tile, state)
         page = self.page(stmt.cb, stmt.index, state, values)
-        empty = state.empty_where.get(page)
-        overwritten = empty is not None and scalar.always(scalar.either(stmt.overwrite, scalar.negate(empty)))
-        if state.pages.get(page, _Page.EMPTY) is _Page.EMPTY and not (
-            overwritten or self.holds(stmt.overwrite, values)
-        ):
+        pages = state.pages_of(stmt.cb)
+        if pages[page[1]] == _EMPTY and not self.overwrites(stmt, state.empty_where.get(page), values):
             raise fail("TT946", f"the packer adds to page {page[1]} of '{stmt.cb.name}', which holds nothing")
-        state.pages[page] = _Page.FILLED
+        pages[page[1]] = _FILLED
+
+    def overwrites(self, stmt: engine.PackTile, empty: Expr | None, values: Values) -> bool:
+        """Whether a page that holds nothing, if known where, is overwritten."""
+        if empty is not None and scalar.always(scalar.either(stmt.overwrite, scalar.negate(empty))):
+            return True
+        return self.holds(stmt.overwrite, values)
 
     def holds(self, condition: Expr, values: Values) -> bool:
         """Whether a condition is known to be true; one over variables without a value is not."""
@@ -293,6 +337,15 @@ def _pages(cb: Cb, first: int, count: int) -> list[tuple[Cb, int]]:
     return [(cb, place % length) for place in range(first, first + count)]
 
 
+def _parts(cb: Cb, first: int, count: int) -> Iterator[slice]:
+    """The same pages, as parts of the buffer: those behind its end are at its begin."""
+    length = cb.pages
+    while count > 0:
+        part = min(count, length - first)
+        yield slice(first, first + part)
+        first, count = 0, count - part
+
+
 def _name(variable: Var) -> str:
     """A name for evaluation, the same wherever the variable occurs."""
     return f"v{hash(variable) & (2**64 - 1)}"
@@ -317,21 +370,27 @@ def _chooses(loop: For) -> bool:
 def _filled_in_one(then: _State, otherwise: _State, condition: Expr) -> dict[tuple[Cb, int], Expr]:
     """Pages that only one arm of a branch fills, each with the condition under which it is not filled."""
     result: dict[tuple[Cb, int], Expr] = {}
-    if then.pages == otherwise.pages:  # nearly always
-        return result
-    for page in {**then.pages, **otherwise.pages}:
-        filled = [way.pages.get(page, _Page.EMPTY) is _Page.FILLED for way in (then, otherwise)]
-        if filled[0] is not filled[1]:
-            result[page] = scalar.negate(condition) if filled[0] else condition
+    for cb, some, others in _different(then, otherwise):
+        for page, ways in enumerate(zip(some, others, strict=True)):
+            if ways.count(_FILLED) == 1:
+                result[cb, page] = scalar.negate(condition) if ways[0] == _FILLED else condition
     return result
+
+
+def _different(some: _State, other: _State) -> Iterator[tuple[Cb, bytearray, bytearray]]:
+    """Buffers whose pages are not the same in two states: nearly always none."""
+    if some.pages != other.pages:
+        for cb in {**some.pages, **other.pages}:
+            if some.pages_of(cb) != other.pages_of(cb):
+                yield cb, some.pages_of(cb), other.pages_of(cb)
 
 
 def _join(state: _State, other: _State) -> None:
     """What is known where two paths meet. A path that does not touch a page leaves in it what it held."""
-    for page in {**state.pages, **other.pages} if state.pages != other.pages else ():
-        ways = [way.pages.get(page, _Page.EMPTY) for way in (state, other)]
-        state.pages[page] = _Page.EMPTY if _Page.EMPTY in ways else max(ways)
-    state.written |= other.written  # a tile outside the tensor is not written
+    for _, some, others in _different(state, other):
+        some[:] = bytes(_EMPTY if _EMPTY in ways else max(ways) for ways in zip(some, others, strict=True))
+    for cb, places in other.written.items():  # a tile outside the tensor is not written
+        state.written.setdefault(cb, set()).update(places)
     state.rows |= other.rows
     state.dst = {tile: state.dst[tile] and other.dst[tile] for tile in state.dst if tile in other.dst}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tilelang_tt.arch import MAX_CB_PAGES, MAX_RUNTIME_ARGS
 from tilelang_tt.formats import TILE_BYTES
 from tilelang_tt.ir.kernel import KernelSet
+from tilelang_tt.ir.room import l1_for_buffers
 from tilelang_tt.passes.f_verify.failure import fail
 
 
@@ -20,8 +21,9 @@ def check_limits(kernels: KernelSet) -> None:
         if not 0 < cb.pages <= MAX_CB_PAGES:
             raise fail("TT915", f"'{cb.name}' has {cb.pages} pages")
     used = sum(cb.bytes for cb in kernels.all_cbs)
-    if used > arch.l1_usable:
-        raise fail("TT916", f"circular buffers take {used} B of L1, {arch.l1_usable} B are there")
+    usable = l1_for_buffers(kernels.program)
+    if used > usable:
+        raise fail("TT916", f"circular buffers take {used} B of L1, {usable} B are there")
     for kernel in kernels.kernels:
         if len(kernel.args) > MAX_RUNTIME_ARGS:
             raise fail("TT917", f"the {kernel.role.value} kernel has {len(kernel.args)} runtime arguments")

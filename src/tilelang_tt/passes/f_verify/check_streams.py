@@ -98,7 +98,8 @@ def _shape(body: tuple[KernelStmt, ...], cb: Cb, kind: CbKind, sizes: dict[Var, 
         if not any(inner):
             continue
         if isinstance(stmt, For):
-            result.append(_Repeat(scalar.substitute(stmt.stop - stmt.start, sizes), inner[0]))
+            length = scalar.substitute(stmt.stop - stmt.start, sizes)
+            result.append(_Repeat(length if stmt.step == 1 else scalar.ceildiv(length, stmt.step), inner[0]))
         elif isinstance(stmt, If):
             result.append(_Choice(scalar.substitute(stmt.condition, sizes), inner[0], inner[1]))
     return tuple(result)

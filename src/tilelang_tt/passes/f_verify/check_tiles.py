@@ -66,10 +66,19 @@ def _run_loop(loop: For, held: _Held, facts: Facts) -> None:
         held.waited, held.reserved = before.waited, before.reserved
         return
     length = scalar.int_value(scalar.simplify(loop.stop - loop.start))
-    if length is None:
+    if length is not None:
+        for _ in range(loop.step, length, loop.step):
+            _run(loop.body, held, facts)
+        return
+    least = before.copy()  # a round may pop what was waited for before the loop, if the next one does not need it
+    least.meet(held)
+    again = least.copy()
+    keeps = least.reserved == before.reserved
+    if keeps:
+        _run(loop.body, again, facts)
+    if not keeps or not again.covers(least):
         raise fail("TT940", "a loop of unknown length does not leave its circular buffers as it found them")
-    for _ in range(loop.step, length, loop.step):
-        _run(loop.body, held, facts)
+    held.waited, held.reserved = least.waited, least.reserved
 
 
 def in_loop(loop: For, facts: Facts) -> Facts:

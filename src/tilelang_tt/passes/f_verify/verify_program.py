@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from tilelang_tt.formats import STORED
 from tilelang_tt.ir import tile
 from tilelang_tt.ir.buffers import Buffer, Tensor
 from tilelang_tt.ir.elements import Apply, ElementExpr, Index, parts, value_type
-from tilelang_tt.ir.fields import walk
+from tilelang_tt.ir.fields import children, walk, with_nested
 from tilelang_tt.ir.layout import Role
 from tilelang_tt.ir.tensors_of_code import used_by_code
 from tilelang_tt.ir.views import reshaped
@@ -16,45 +18,68 @@ from tilelang_tt.passes.f_verify.failure import fail
 from tilelang_tt.passes.record import Invariant
 
 
-def _held(launch: tile.Launch) -> set[Buffer]:
-    return {stmt.held for stmt in walk(launch.body) if isinstance(stmt, tile.Section) and stmt.held is not None}
+def _held(launch: tile.Launch) -> frozenset[Buffer]:
+    return frozenset().union(*(with_nested("_held_in_dst", stmt, _held_by) for stmt in launch.body))
+
+
+def _held_by(stmt: tile.Stmt) -> tuple[Buffer, ...]:
+    return (stmt.held,) if isinstance(stmt, tile.Section) and stmt.held is not None else ()
 
 
 def _statements(program: tile.TileProgram) -> list[tuple[tile.Launch, tile.Stmt]]:
     return [(launch, stmt) for launch in program.launches for stmt in walk(launch.body)]
 
 
+def _of_each(name: str, text: str, check: Callable[[tile.Stmt], None]) -> Invariant[tile.TileProgram]:
+    """Something that holds of statements, each by itself. One that was checked is not again: it never changes."""
+    mark = f"_{name}"
+
+    def check_body(body: tuple[tile.Stmt, ...]) -> None:
+        for stmt in body:
+            if mark not in stmt.__dict__:
+                check(stmt)
+                for nested in children(stmt):
+                    check_body(nested)
+                stmt.__dict__[mark] = True
+
+    def check_program(program: tile.TileProgram) -> None:
+        for launch in program.launches:
+            check_body(launch.body)
+
+    return Invariant(name, text, check_program)
+
+
 def _known_buffers(program: tile.TileProgram) -> None:
     for launch in program.launches:
         known = {*launch.buffers, *launch.views} | _held(launch)
+        if all(tile.mentioned(stmt) <= known for stmt in launch.body):
+            continue
         for stmt in walk(launch.body):
             for buffer in (*tile.reads(stmt), *tile.writes(stmt)):
                 if buffer not in known:
                     raise fail("TT901", f"'{buffer.name}' does not belong to the launch", stmt.location)
 
 
-def _types(program: tile.TileProgram) -> None:
-    for _, stmt in _statements(program):
-        computed: list[tuple[Tensor | Buffer, ElementExpr]] = [(one.dst, one.value) for one in tile.maps_of(stmt)]
-        if isinstance(stmt, tile.Each):
-            computed = [(stmt.target.source, stmt.value)]
-        for target, value in computed:
-            if value.dtype != value_type(target.dtype):
-                raise fail("TT936", f"'{target.name}' is assigned a {value.dtype}", stmt.location)
-            for expr in _operations(value):
-                operands = expr.args[1:] if expr.op == "where" else expr.args
-                result = "bool" if ELEMENT_OPS[expr.op].truth else operands[-1].dtype
-                changed = result != expr.dtype and expr.op not in ("cast", "bitcast")
-                if changed or len({operand.dtype for operand in operands}) > 1:
-                    raise fail("TT936", f"{_signature(expr)} does not agree in its types", stmt.location)
+def _types(stmt: tile.Stmt) -> None:
+    computed: list[tuple[Tensor | Buffer, ElementExpr]] = [(one.dst, one.value) for one in tile.maps_of(stmt)]
+    if isinstance(stmt, tile.Each):
+        computed = [(stmt.target.source, stmt.value)]
+    for target, value in computed:
+        if value.dtype != value_type(target.dtype):
+            raise fail("TT936", f"'{target.name}' is assigned a {value.dtype}", stmt.location)
+        for expr in _operations(value):
+            operands = expr.args[1:] if expr.op == "where" else expr.args
+            result = "bool" if ELEMENT_OPS[expr.op].truth else operands[-1].dtype
+            changed = result != expr.dtype and expr.op not in ("cast", "bitcast")
+            if changed or len({operand.dtype for operand in operands}) > 1:
+                raise fail("TT936", f"{_signature(expr)} does not agree in its types", stmt.location)
 
 
-def _legal_types(program: tile.TileProgram) -> None:
-    for _, stmt in _statements(program):
-        for expr in (expr for one in tile.maps_of(stmt) for expr in _operations(one.value)):
-            # What is done with positions has a form behind `lower_positions`.
-            if not isinstance(expr.args[0], Index) and not is_free(expr) and not instructions(expr):
-                raise fail("TT937", f"{_signature(expr)} has no instruction", stmt.location)
+def _legal_types(stmt: tile.Stmt) -> None:
+    for expr in (expr for one in tile.maps_of(stmt) for expr in _operations(one.value)):
+        # What is done with positions has a form behind `lower_positions`.
+        if not isinstance(expr.args[0], Index) and not is_free(expr) and not instructions(expr):
+            raise fail("TT937", f"{_signature(expr)} has no instruction", stmt.location)
 
 
 def _operations(value: ElementExpr) -> list[Apply]:
@@ -71,10 +96,9 @@ def _no_views(program: tile.TileProgram) -> None:
         raise fail("TT939", f"'{view.name}' is another shape of a tensor or block", view.location)
 
 
-def _no_elements(program: tile.TileProgram) -> None:
-    for _, stmt in _statements(program):
-        if isinstance(stmt, tile.Each):
-            raise fail("TT938", "a generic statement was not raised to tiles", stmt.location)
+def _no_elements(stmt: tile.Stmt) -> None:
+    if isinstance(stmt, tile.Each):
+        raise fail("TT938", "a generic statement was not raised to tiles", stmt.location)
 
 
 def _layouts(program: tile.TileProgram) -> None:
@@ -89,10 +113,9 @@ def _layouts(program: tile.TileProgram) -> None:
                 raise fail("TT908", f"'{buffer.name}' has no layout", buffer.location)
 
 
-def _no_copies(program: tile.TileProgram) -> None:
-    for _, stmt in _statements(program):
-        if isinstance(stmt, tile.Copy):
-            raise fail("TT902", "a copy was not turned into tile traffic", stmt.location)
+def _no_copies(stmt: tile.Stmt) -> None:
+    if isinstance(stmt, tile.Copy):
+        raise fail("TT902", "a copy was not turned into tile traffic", stmt.location)
 
 
 def _units(program: tile.TileProgram) -> None:
@@ -101,10 +124,9 @@ def _units(program: tile.TileProgram) -> None:
             raise fail("TT909", f"the blocks of '{launch.name}' have no units of work", launch.location)
 
 
-def _no_positions(program: tile.TileProgram) -> None:
-    for _, stmt in _statements(program):
-        if any(isinstance(part, Index) for one in tile.maps_of(stmt) for part in parts(one.value)):
-            raise fail("TT918", "a value still depends on the position of its element", stmt.location)
+def _no_positions(stmt: tile.Stmt) -> None:
+    if any(isinstance(part, Index) for one in tile.maps_of(stmt) for part in parts(one.value)):
+        raise fail("TT918", "a value still depends on the position of its element", stmt.location)
 
 
 def _roles(launch: tile.Launch) -> tuple[dict[Buffer, set[Role]], dict[Buffer, set[Role]]]:
@@ -188,14 +210,14 @@ def _published(program: tile.TileProgram) -> None:
 KNOWN_BUFFERS = Invariant(
     "known buffers", "every buffer a statement mentions belongs to the launch, or is held in DST", _known_buffers
 )
-TYPES = Invariant("types", "operands of an operation agree in type, and a block is assigned values of its type", _types)
-LEGAL_TYPES = Invariant("legal types", "the chip has instructions for the types of every operation", _legal_types)
+TYPES = _of_each("types", "operands of an operation agree in type, and a block is assigned values of its type", _types)
+LEGAL_TYPES = _of_each("legal types", "the chip has instructions for the types of every operation", _legal_types)
 NO_VIEWS = Invariant("no views", "every tensor and block has one shape", _no_views)
-NO_ELEMENTS = Invariant("no elements", "every statement is an operation on blocks of tiles", _no_elements)
+NO_ELEMENTS = _of_each("no elements", "every statement is an operation on blocks of tiles", _no_elements)
 LAYOUTS = Invariant("layouts", "every tensor and view has a layout in device memory, every buffer has tiles", _layouts)
-NO_COPIES = Invariant("no copies", "every T.copy has become a Load, a Store or a Map", _no_copies)
+NO_COPIES = _of_each("no copies", "every T.copy has become a Load, a Store or a Map", _no_copies)
 UNITS = Invariant("units", "every launch says how its blocks become units of work", _units)
-NO_POSITIONS = Invariant("no positions", "no value depends on the position of an element", _no_positions)
+NO_POSITIONS = _of_each("no positions", "no value depends on the position of an element", _no_positions)
 ONE_ROLE = Invariant("one role", "each buffer has one producer and one consumer among the three kernels", _one_role)
 STREAMS = Invariant(
     "streams",

@@ -6,56 +6,107 @@
 Which blocks a launch has in the end follows from later passes, so each candidate is run through them and then measured
 (`room`), the cheapest first: as written; in loops over rows of tiles; also over parts of 8, then 2 tile columns; with
 blocks computed again for each use (`recompute_blocks`). The first that fits is the program. The others leave a decision
-that says how much they need.
+that says how much they need. Shorter parts are not tried if the blocks that stay whole beside them are too much.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 
+from tilelang_tt.arch import TILE
 from tilelang_tt.compiled import Decision
-from tilelang_tt.ir.room import Room, room
-from tilelang_tt.ir.tile import Launch, TileProgram
+from tilelang_tt.ir.fields import within
+from tilelang_tt.ir.room import Room, own_bytes, pipelined, room, tensor_bytes
+from tilelang_tt.ir.tile import Launch, Loop, Stmt, TileProgram
 from tilelang_tt.passes.c_tile.separate_roles import separated
 from tilelang_tt.passes.fit_l1.block_parts import Side
 from tilelang_tt.passes.fit_l1.recompute_blocks import recompute_blocks
 from tilelang_tt.passes.fit_l1.refusals import refusal
-from tilelang_tt.passes.fit_l1.split_blocks import split_blocks
+from tilelang_tt.passes.fit_l1.split_blocks import longest, split_blocks
 
 _PART_TILES = (8, 2)  # longest parts along columns: for speed, and where those do not fit either
 
-Way = tuple[str, Launch, list[Decision]]  # its name, the launch written so, what to say about it
+
+@dataclass(frozen=True)
+class Way:
+    """One way to write a launch."""
+
+    how: str
+    launch: Launch
+    decisions: tuple[Decision, ...] = ()  # what to say about it
+    uncut: Launch | None = None  # the launch whose blocks are cut along columns
 
 
 def fit_l1(program: TileProgram, settled: Callable[[TileProgram], TileProgram]) -> TileProgram:
     """The program as the passes of `settled` leave it, with launches in parts where they do not fit otherwise."""
     chip = program.options.chip
-    chosen: list[Way] = [("as written", launch, []) for launch in program.launches]
+    chosen = [Way("as written", launch) for launch in program.launches]
     others = [_ways(program, launch) for launch in program.launches]
     measured: list[Decision] = []
     first = trial = settled(program)
     while True:
         needs = [room(trial, launch) for launch in trial.launches]
         if all(need.fits(chip) for need in needs):
-            split = [(way, need) for way, need in zip(chosen, needs, strict=True) if way[2]]
-            return trial.with_decisions(*(_measured(way, need, "that fits") for way, need in split))
+            split = [(way, need) for way, need in zip(chosen, needs, strict=True) if way.decisions]
+            return trial.with_decisions(*(_measured(way, f"{need.bytes:,} B", "that fits") for way, need in split))
         for index, need in enumerate(needs):
             if need.fits(chip):
                 continue
-            measured.append(_measured(chosen[index], need, f"{chip.title} has {chip.l1_usable:,} B"))
-            way = next(others[index], None) if need.bytes > chip.l1_usable else None
+            verdict = f"{chip.title} has {need.usable:,} B"
+            measured.append(_measured(chosen[index], f"{need.bytes:,} B", verdict))
+            whole = bytes_left_whole(chosen[index], trial.launches[index], need)
+            way = next(others[index], None) if need.bytes > need.usable else None
+            while way is not None and way.uncut is chosen[index].uncut and whole > need.usable:
+                measured.append(_measured(way, f"more than {whole:,} B", verdict))
+                way = next(others[index], None)
             if way is None:
-                raise refusal(first, first.launches[index])
+                raise refusal(first, first.launches[index], partial(_fewer_stages, program, index, settled))
             chosen[index] = way
-        decisions = [*measured, *(decision for _, _, made in chosen for decision in made)]
-        trial = settled(replace(program, launches=tuple(way[1] for way in chosen)).with_decisions(*decisions))
+        decisions = [*measured, *(decision for way in chosen for decision in way.decisions)]
+        trial = settled(replace(program, launches=tuple(way.launch for way in chosen)).with_decisions(*decisions))
 
 
-def _measured(way: Way, need: Room, verdict: str) -> Decision:
-    how, launch, _ = way
-    text = f"{how} it needs {need.bytes:,} B of L1 per core; {verdict}"
-    return Decision("fit_l1", launch.name, text, launch.location)
+def bytes_left_whole(way: Way, settled: Launch, need: Room) -> int:
+    """Of the blocks that parts along columns leave as long as they were: shorter parts do so, too."""
+    if way.uncut is None:
+        return 0
+    columns = longest(way.uncut, Side.COLUMNS) // TILE
+    whole = [b for b in need.depths if b in settled.layouts and settled.layouts[b].cols == columns]
+    return sum(own_bytes(settled, buffer) for buffer in whole if buffer in settled.streams)
+
+
+def _fewer_stages(
+    program: TileProgram, index: int, settled: Callable[[TileProgram], TileProgram], launch: Launch, need: Room
+) -> tuple[int, int] | None:
+    """The largest num_stages of a launch with which it fits, and the bytes it then needs: both tried."""
+    chosen, beside = pipelined(launch), sum(tensor_bytes(program).values())
+    per_stage = sum(own_bytes(launch, buffer) for buffer in need.depths if buffer in chosen)
+    deepest = max((depth for buffer, depth in need.depths.items() if buffer in chosen), default=1)
+    for stages in range(deepest - 1, 0, -1):
+        if need.block_bytes - (deepest - stages) * per_stage > need.usable:
+            continue  # not worth a try
+        launches = list(program.launches)
+        launches[index] = replace(launches[index], body=_with_stages(launches[index].body, stages))
+        trial = settled(replace(program, launches=tuple(launches)))
+        found = room(trial, trial.launches[index])
+        if found.fits(program.options.chip):
+            return stages, found.bytes + beside
+    return None
+
+
+def _with_stages(body: tuple[Stmt, ...], most: int) -> tuple[Stmt, ...]:
+    def changed(stmt: Stmt) -> Stmt:
+        stmt = within(stmt, lambda inner: _with_stages(inner, most))
+        return replace(stmt, stages=min(stmt.stages, most)) if isinstance(stmt, Loop) and stmt.stages else stmt
+
+    return tuple(map(changed, body))
+
+
+def _measured(way: Way, need: str, verdict: str) -> Decision:
+    text = f"{way.how} it needs {need} of L1 per core; {verdict}"
+    return Decision("fit_l1", way.launch.name, text, way.launch.location)
 
 
 def _ways(program: TileProgram, launch: Launch) -> Iterator[Way]:
@@ -63,13 +114,16 @@ def _ways(program: TileProgram, launch: Launch) -> Iterator[Way]:
     launch = separated(launch)  # blocks that come from tensors or go there are cut for themselves
     by_rows, rows = split_blocks(program, launch, Side.ROWS, 1)
     if rows:
-        yield "by rows of tiles", by_rows, rows
+        yield Way("by rows of tiles", by_rows, tuple(rows))
     for tiles in _PART_TILES:
         parts, columns = split_blocks(program, by_rows, Side.COLUMNS, tiles)
         if columns:
-            yield f"in parts of {tiles} tile columns", parts, [*rows, *columns]
+            yield Way(f"in parts of {tiles} tile columns", parts, (*rows, *columns), by_rows)
     again = recompute_blocks(launch)
+    if again is by_rows:
+        return
     for tiles in _PART_TILES:
         parts, columns = split_blocks(program, again, Side.COLUMNS, tiles)
         if columns:
-            yield f"in parts of {tiles} tile columns, computed again for each use,", parts, columns
+            how = f"in parts of {tiles} tile columns, computed again for each use,"
+            yield Way(how, parts, tuple(columns), again)

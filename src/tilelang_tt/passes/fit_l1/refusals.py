@@ -1,20 +1,37 @@
-"""The refusal of a launch that does not fit L1: the blocks as written, their bytes, and what would fit."""
+"""The refusal of a launch that does not fit L1: the blocks as written, and their bytes."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from tilelang_tt.arch import Arch
 from tilelang_tt.diagnostics import ResourceError
-from tilelang_tt.ir.buffers import Buffer
 from tilelang_tt.ir.layout import Role
-from tilelang_tt.ir.room import Room, pipelined, room, stored
+from tilelang_tt.ir.room import Room, own_bytes, pipelined, room, stored, tensor_bytes
 from tilelang_tt.ir.tile import Launch, TileProgram
 
+Stages = tuple[int, int]  # num_stages that fits, and the bytes of L1 that a core then needs
+FewerStages = Callable[[Launch, Room], Stages | None]
 
-def refusal(program: TileProgram, launch: Launch) -> ResourceError:
+
+class DoesNotFitError(ResourceError):
+    """Too much for L1. `change_that_fits` puts a change that was tried into its help."""
+
+    def __init__(
+        self, *args: Any, program: TileProgram, largest: str, stages: Stages | None, pipelined: bool, **more: Any
+    ) -> None:
+        self.program, self.largest, self.stages, self.pipelined = program, largest, stages, pipelined
+        super().__init__(*args, **more)
+
+
+def refusal(program: TileProgram, launch: Launch, fewer_stages: FewerStages) -> ResourceError:
     chip, need, launch = program.options.chip, room(program, launch), stored(launch)
     if need.numbers + need.pool_views > chip.cb_count:
         return _too_many_buffers(launch, chip, need.numbers + need.pool_views)
-    return _too_much_l1(launch, need, chip) if need.block_bytes > chip.l1_usable else _table(program, launch, need)
+    if need.block_bytes > need.usable:
+        return _too_much_l1(program, launch, need, fewer_stages)
+    return _table(program, launch, need)
 
 
 def _too_many_buffers(launch: Launch, chip: Arch, needed: int) -> ResourceError:
@@ -31,35 +48,33 @@ def _too_many_buffers(launch: Launch, chip: Arch, needed: int) -> ResourceError:
     )
 
 
-def _too_much_l1(launch: Launch, need: Room, chip: Arch) -> ResourceError:
-    sizes = {b: launch.layouts[b].tiles * launch.layouts[b].page_bytes for b in need.depths}
-    return ResourceError(
+def _too_much_l1(program: TileProgram, launch: Launch, need: Room, fewer_stages: FewerStages) -> ResourceError:
+    chip, tensors = program.options.chip, tensor_bytes(program)
+    sizes = {b: own_bytes(launch, b) * depth for b, depth in need.depths.items()}
+    total = need.block_bytes + sum(tensors.values())
+    hints = dict(program.options.layout)
+    places = {tensor: hints[program.params[tensor.param].name].location for tensor in tensors}
+    stages = fewer_stages(launch, need)
+    all_sizes = {b.name: size for b, size in sizes.items()} | {tensor.name: size for tensor, size in tensors.items()}
+    return DoesNotFitError(
         "TT204",
-        f"kernel '{launch.name}' needs {need.block_bytes:,} B of L1 per core; {chip.title} has {chip.l1_usable:,} B",
+        f"kernel '{launch.name}' needs {total:,} B of L1 per core; {chip.title} has {chip.l1_usable:,} B",
         location=launch.location,
         notes=tuple(
-            f"{b.name} {depth} x {launch.layouts[b].tiles} tiles {launch.layouts[b].format} ... {sizes[b] * depth:,} B"
+            f"tensor {tensor.name} ... {size:,} B" + (f"   ({places[tensor]})" if places[tensor] else "")
+            for tensor, size in sorted(tensors.items(), key=lambda item: -item[1])
+        )
+        + tuple(
+            f"{b.name} {need.depths[b]} x {launch.layouts[b].tiles} tiles {launch.layouts[b].format} ... {size:,} B"
             + (f"   ({b.location})" if b.location else "")
-            for b, depth in sorted(need.depths.items(), key=lambda item: -sizes[item[0]] * item[1])
+            for b, size in sorted(sizes.items(), key=lambda item: -item[1])
         ),
-        help=_fitting_change(launch, need.depths, sizes, chip.l1_usable),
+        help=stages and f"num_stages={stages[0]} fits ({stages[1]:,} B)",
+        program=program,
+        largest=max(all_sizes, key=lambda name: all_sizes[name]),
+        stages=stages,
+        pipelined=bool(pipelined(launch)),
     )
-
-
-def _fitting_change(launch: Launch, depths: dict[Buffer, int], sizes: dict[Buffer, int], usable: int) -> str:
-    """The largest num_stages that fits, or how far the blocks must shrink."""
-    chosen = pipelined(launch)
-    fixed = sum(sizes[buffer] * depth for buffer, depth in depths.items() if buffer not in chosen)
-    per_stage = sum(sizes[buffer] for buffer in depths if buffer in chosen)
-    deepest = max((depth for buffer, depth in depths.items() if buffer in chosen), default=1)
-    for stages in range(deepest - 1, 0, -1):
-        if fixed + stages * per_stage <= usable:
-            return f"num_stages={stages} fits ({fixed + stages * per_stage:,} B)"
-    need, share = fixed + per_stage, 2
-    while need > usable * share:
-        share *= 2
-    shallow = f"even with num_stages=1 the kernel needs {need:,} B; " if chosen else ""
-    return f"use smaller blocks: {shallow}with at most 1/{share} of the tiles in each it fits"
 
 
 def _table(program: TileProgram, launch: Launch, need: Room) -> ResourceError:

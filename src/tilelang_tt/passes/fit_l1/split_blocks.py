@@ -83,7 +83,7 @@ class _Splitter:
     def __init__(self, program: TileProgram, launch: Launch, side: Side, tiles: int) -> None:
         self.program, self.launch = program, launch
         self.decisions: list[Decision] = []
-        self.length = _longest(launch, side)
+        self.length = longest(launch, side)
         members = {buffer for buffer in launch.layouts if _may(launch, buffer, side, self.length)}
         count = max(1, self.length // TILE)
         self.cut = Cut(launch, side, max(t for t in range(1, tiles + 1) if count % t == 0), members)
@@ -202,7 +202,7 @@ def _updates_a_tensor(launch: Launch) -> bool:
     return not loaded.isdisjoint(stored_params(launch)) or bool(codes_of(launch))
 
 
-def _longest(launch: Launch, side: Side) -> int:
+def longest(launch: Launch, side: Side) -> int:
     """The length along the side of those blocks that fill most of L1."""
     room: dict[int, int] = {}
     for buffer, layout in launch.layouts.items():

@@ -38,6 +38,8 @@ def stage_blocks(program: TileProgram, launch: Launch) -> Iterator[tuple[Launch,
 def _may(launch: Launch, buffer: Buffer) -> bool:
     """Compute takes or makes the block, and DST is free where it would copy it."""
     ends = (launch.streams[buffer].producer, launch.streams[buffer].consumer)
+    if launch.streams[buffer].shard is not None:
+        return False
     if buffer in launch.constants or ends not in ((Role.READER, Role.COMPUTE), (Role.COMPUTE, Role.WRITER)):
         return False
     held = [inner for stmt in walk(launch.body) if isinstance(stmt, Section) for inner in walk(stmt.sums)]

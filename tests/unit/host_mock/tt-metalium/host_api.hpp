@@ -78,6 +78,8 @@ public:
 class CoreRangeSet {
 public:
     CoreRangeSet(const CoreRange& range) : ranges_{range} {}
+    explicit CoreRangeSet(std::vector<CoreRange>&& ranges) : ranges_(std::move(ranges)) {}
+    const std::vector<CoreRange>& ranges() const { return ranges_; }
 
 private:
     std::vector<CoreRange> ranges_;
@@ -92,13 +94,18 @@ namespace tt::tt_metal {
 
 using CoreSpec = std::variant<CoreCoord, CoreRange, CoreRangeSet>;
 
-// [x0, y0, x1, y1] of a core or a rectangle.
+// [x0, y0, x1, y1] of a core or a rectangle; of several rectangles, one after the other.
 inline std::vector<std::size_t> corners(const CoreSpec& spec) {
     if (const auto* core = std::get_if<CoreCoord>(&spec)) {
         return {core->x, core->y, core->x, core->y};
     }
-    const CoreRange& range = std::get<CoreRange>(spec);
-    return {range.start_coord.x, range.start_coord.y, range.end_coord.x, range.end_coord.y};
+    const auto* set = std::get_if<CoreRangeSet>(&spec);
+    const std::vector<CoreRange> ranges = set ? set->ranges() : std::vector<CoreRange>{std::get<CoreRange>(spec)};
+    std::vector<std::size_t> all;
+    for (const CoreRange& range : ranges) {
+        all.insert(all.end(), {range.start_coord.x, range.start_coord.y, range.end_coord.x, range.end_coord.y});
+    }
+    return all;
 }
 
 class Program {
@@ -243,8 +250,8 @@ inline void SetRuntimeArgs(
 inline uint32_t CreateSemaphore(
     Program& program, const std::variant<CoreRange, CoreRangeSet>& core_spec, uint32_t initial_value) {
     mock::log(
-        "CreateSemaphore", "program", program.id, "cores", corners(std::get<CoreRange>(core_spec)), "id",
-        program.semaphores, "initial", initial_value);
+        "CreateSemaphore", "program", program.id, "cores",
+        std::visit([](const auto& cores) { return corners(cores); }, core_spec), "id", program.semaphores, "initial", initial_value);
     return program.semaphores++;
 }
 

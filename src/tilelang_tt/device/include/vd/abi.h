@@ -36,7 +36,7 @@ uint32_t vd_cb_write_ptr(uint32_t cb, uint32_t line);
 uint32_t vd_cb_read_ptr(uint32_t cb, uint32_t line);
 uint32_t vd_cb_page_bytes(uint32_t cb, uint32_t line);
 uint32_t vd_cb_field(uint32_t cb, uint32_t field);  // VD_CB_SIZE ...
-[[noreturn]] void vd_cb_set_field(uint32_t cb, uint32_t field);
+void vd_cb_set_field(uint32_t cb, uint32_t field, uint32_t value);  // the read and the write pointer
 bool vd_cb_reservable(uint32_t cb, uint32_t pages, uint32_t line);
 bool vd_cb_available(uint32_t cb, uint32_t pages, uint32_t line);
 
@@ -111,8 +111,8 @@ void vd_typecast(uint32_t from, uint32_t to, uint32_t dst, uint32_t line);
 void vd_copy_dest(uint32_t from, uint32_t to, bool floats, uint32_t line);
 void vd_bcast_in_dst(uint32_t op, bool column, uint32_t data, uint32_t vector, uint32_t line);
 void vd_cumsum(uint32_t dst, bool first, uint32_t line);
-void vd_transpose_dest_init(uint32_t line);
-void vd_transpose_dest(uint32_t dst, bool faces, uint32_t line);
+void vd_transpose_dest_init(bool faces, bool words, uint32_t line);
+void vd_transpose_dest(uint32_t dst, bool faces, bool words, uint32_t line);
 
 void vd_welford_clear(uint32_t line);
 void vd_welford_update(uint32_t dst, uint32_t first_index, uint32_t first_row, uint32_t rows, const uint32_t* table,
@@ -124,6 +124,11 @@ void vd_random_init(uint32_t op, uint32_t seed, uint32_t line);
 void vd_rand_tile(uint32_t dst, uint32_t from, uint32_t scale, uint32_t line);
 void vd_dropout_tile(uint32_t dst, uint32_t probability, uint32_t scale, uint32_t line);
 void vd_sfpu_reduce(uint32_t pool, uint32_t dim, uint32_t format, uint32_t dst, uint32_t line);
+
+// Elements of a tile of a circular buffer as text: rows h0 to h1 by hs, columns w0 to w1 by ws.
+enum VdSliceEnd : uint8_t { VD_SLICE_FRONT, VD_SLICE_BACK, VD_SLICE_EITHER };
+void vd_tile_slice(uint32_t cb, uint32_t tile, const uint8_t* range, VdSliceEnd end, bool rows, bool untilized,
+                   uint32_t most_bytes, char* out, uint32_t size);
 
 // Stops the run: a condition that the kernel asserts does not hold.
 [[noreturn]] void vd_assert_failed(const char* condition, uint32_t line);

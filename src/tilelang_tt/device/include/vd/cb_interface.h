@@ -1,5 +1,5 @@
-// get_local_cb_interface: what a processor knows of a circular buffer. Fields are asked for when they are read; moving a
-// buffer's pointers by writing them is not implemented.
+// get_local_cb_interface: what a processor knows of a circular buffer. Fields are asked for when they are read. The read and
+// write pointers may be moved to another page of the same buffer; other fields cannot be written here.
 #pragma once
 
 #include "vd/kernel.h"
@@ -10,9 +10,17 @@ class CbField {
 public:
     constexpr CbField(uint8_t cb, uint8_t field) : cb_(cb), field_(field) {}
     operator uint32_t() const { return vd_cb_field(cb_, field_); }
-    const CbField& operator=(uint32_t) const { vd_cb_set_field(cb_, field_); }
-    const CbField& operator+=(uint32_t) const { vd_cb_set_field(cb_, field_); }
-    const CbField& operator-=(uint32_t) const { vd_cb_set_field(cb_, field_); }
+    const CbField& operator=(uint32_t value) const {
+        vd_cb_set_field(cb_, field_, value);
+        return *this;
+    }
+    const CbField& operator=(const CbField& other) const { return *this = static_cast<uint32_t>(other); }
+    CbField& operator=(const CbField& other) {
+        vd_cb_set_field(cb_, field_, other);
+        return *this;
+    }
+    const CbField& operator+=(uint32_t more) const { return *this = *this + more; }
+    const CbField& operator-=(uint32_t less) const { return *this = *this - less; }
     CbField(const CbField&) = default;
 
 private:

@@ -36,7 +36,7 @@ uint32_t vd_noc_coordinate(bool y);       // of this core, as other cores name i
 uint32_t vd_logical_coordinate(bool y);   // of this core, in the grid of the chip
 uint32_t vd_relative_coordinate(bool y);  // of this core, in the cores of its kernel
 bool vd_noc_is_here(uint64_t noc_addr);
-[[noreturn]] void vd_page_outside(uint32_t line);  // of a sharded tensor
+uint64_t vd_page_outside(uint32_t base, uint32_t page, uint32_t line);  // of a sharded tensor: may not be used
 
 // Transfers.
 void vd_noc_read(uint64_t source, uint32_t l1_addr, uint32_t bytes, VdHow how, uint32_t line);

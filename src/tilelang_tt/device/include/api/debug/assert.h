@@ -2,6 +2,6 @@
 #pragma once
 #include "vd/abi.h"
 
-#define ASSERT(condition, ...) ((condition) ? (void)0 : vd_assert_failed(#condition, __LINE__))
+#define ASSERT(condition, ...) ((condition) ? (void)0 : vd_assert_failed(#condition, __builtin_LINE()))
 #define LIGHTWEIGHT_KERNEL_ASSERTS 0
 #define WAYPOINT(name)

@@ -77,6 +77,7 @@ struct TensorAccessor {
         if constexpr (DSpec::is_interleaved) {
             return vd_noc_addr_of_page(bank_base_address, page_size, page, offset, line);
         } else {
+            const uint32_t number = page;
             std::size_t shard = 0, within = 0, shards = 1, pages = 1;
             for (uint32_t axis = DSpec::kRank; axis-- > 0;) {
                 const uint32_t size = dspec_.tensor_shape()[axis], part = dspec_.shard_shape()[axis];
@@ -87,7 +88,7 @@ struct TensorAccessor {
                 shards *= dspec_.shard_grid()[axis];
                 pages *= part;
             }
-            if (page != 0) vd_page_outside(line);
+            if (page != 0) return vd_page_outside(bank_base_address, number, line);
             return shard_address(shard, within, offset, line);
         }
     }

@@ -1,0 +1,48 @@
+#include "complaints.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+
+namespace vd {
+namespace {
+
+constexpr std::size_t kMostComplaints = 64;  // of different lines; a program that breaks rules everywhere is told enough
+
+std::vector<std::string> allowed;
+std::vector<Complaint> noted;
+pthread_mutex_t noting = PTHREAD_MUTEX_INITIALIZER;
+
+bool is_same(const Complaint& one, const char* category) {
+    return !std::strcmp(one.category, category) && one.launch == device.launch_index && one.role == fiber->role &&
+           one.line == fiber->line;
+}
+
+}  // namespace
+
+void allow(const std::string& category) { allowed.push_back(category); }
+
+bool is_allowed(const char* category) {
+    return fiber && std::find(allowed.begin(), allowed.end(), category) != allowed.end();
+}
+
+// The same line on other cores and in later rounds is told once.
+void note_complaint(const char* category, const char* message) {
+    pthread_mutex_lock(&noting);
+    const auto found =
+        std::find_if(noted.begin(), noted.end(), [&](const Complaint& one) { return is_same(one, category); });
+    if (found != noted.end()) {
+        ++found->times;
+    } else if (noted.size() < kMostComplaints) {
+        Complaint made{category, {}, device.launch_index, 1, core->x, core->y, fiber->line, fiber->role};
+        std::snprintf(made.message, sizeof made.message, "%s", message);
+        noted.push_back(made);
+    }
+    pthread_mutex_unlock(&noting);
+}
+
+const std::vector<Complaint>& complaints() { return noted; }
+
+}  // namespace vd

@@ -1,0 +1,159 @@
+"""Run every block of the grid where its part of a sharded tensor lies: part of `partition_work`.
+
+    C : L1, shards of 2 x 4 tiles over 4 x 2 cores           Store c -> C tiles (by * 2, bx * 2) 2 x 2
+        -> pieces of 2 x 1 blocks: blocks (0, 0) and (1, 0) on core (0, 0), blocks (2, 0) and (3, 0) on core (1, 0) ...
+
+Which core holds a block's first tile is looked up for each block. So any layout will do, if the blocks of each core
+are a rectangle of the grid, all of one size.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from tilelang_tt.diagnostics import Location, TargetError
+from tilelang_tt.ir import scalar_text
+from tilelang_tt.ir.buffers import Tensor, TileAccess
+from tilelang_tt.ir.dataflow import places
+from tilelang_tt.ir.layout import DeviceMemory
+from tilelang_tt.ir.scalar import int_value, variables
+from tilelang_tt.ir.tile import Launch, Load, Store, TileProgram
+from tilelang_tt.ir.units import block_indices, known_extents
+from tilelang_tt.schedule import Pieces, Schedule, shares
+from tilelang_tt.shards import Shards
+
+
+class NoMatchError(Exception):
+    """Why blocks cannot run where a tensor lies."""
+
+
+@dataclass(frozen=True)
+class Inferred:
+    """A schedule that nobody asked for, and why it is taken."""
+
+    pieces: Pieces
+    reason: str
+
+
+def match_tensor(program: TileProgram, launch: Launch, name: str, place: Location | None) -> Pieces:
+    """The pieces of the tensor `name`, in blocks of the launch's grid."""
+    tensors = {tensor.name: tensor for tensor in program.tensors}
+    if name not in tensors:
+        raise TargetError(
+            "TT608",
+            f"match '{name}': kernel '{launch.name}' has no such tensor",
+            location=place,
+            help=f"its tensors are {', '.join(tensors)}",
+        )
+    try:
+        return _pieces(program, launch, tensors[name])
+    except NoMatchError as error:
+        raise TargetError(
+            "TT608",
+            f"match '{name}': {error}",
+            location=place,
+            help=f"give '{name}' a layout in L1 whose shards are whole blocks, or leave 'match' out",
+        ) from None
+
+
+def infer_match(program: TileProgram, launch: Launch) -> Inferred | None:
+    """Where nothing is said: blocks run where what they store or load lies, unless a core gets over twice as many."""
+    extents = known_extents(launch)
+    if not extents:
+        return None
+    columns, rows = extents[0], math.prod(extents[1:])
+    usual = max(share.count for share in shares(Schedule(), program.options.core_grid, columns, rows))
+    for tensor in _used(launch):
+        try:
+            pieces = _pieces(program, launch, tensor)
+        except NoMatchError:
+            continue
+        most, (x, y) = math.prod(pieces.blocks), program.options.core_grid
+        inside = all(core[0] < x and core[1] < y for core in pieces.cores)
+        if inside and most <= 2 * usual:
+            return Inferred(pieces, f"blocks run where their part of '{tensor.name}' lies, at most {most} on a core")
+    return None
+
+
+def _used(launch: Launch) -> list[Tensor]:
+    """Tensors that blocks store to, then those they load."""
+    stmts = [place.stmt for place in places(launch.body)]
+    stored = [stmt.dst.tensor for stmt in stmts if isinstance(stmt, Store)]
+    return list(dict.fromkeys(stored + [stmt.src.tensor for stmt in stmts if isinstance(stmt, Load)]))
+
+
+def _pieces(program: TileProgram, launch: Launch, tensor: Tensor) -> Pieces:
+    shards, extents = _shards(program, tensor), known_extents(launch)
+    if extents is None:
+        raise NoMatchError("the grid of the kernel is known only at run time, or has too many blocks")
+    if not extents:
+        raise NoMatchError("the kernel has one block")
+    columns, rows = extents[0], math.prod(extents[1:])
+    owners = _owners(program, launch, tensor, shards).reshape(rows, columns)
+    wide, high = _run(owners[0]), _run(owners[:, 0])
+    counts = (-(-columns // wide), -(-rows // high))
+    numbers = owners[::high, ::wide]
+    regular = np.array_equal(owners, np.kron(numbers, np.ones((high, wide), dtype=np.int64))[:rows, :columns])
+    if not regular or len(np.unique(numbers)) != numbers.size:
+        raise NoMatchError("the blocks of its shards are no rectangles of the grid, all of one size")
+    return Pieces((wide, high), counts, tuple(shards.cores[number] for number in numbers.ravel()))
+
+
+def _run(owners: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> int:
+    """How many at the start have the same owner."""
+    others = np.flatnonzero(owners != owners[0])
+    return int(others[0]) if others.size else len(owners)
+
+
+def _shards(program: TileProgram, tensor: Tensor) -> Shards:
+    placement = program.layouts[tensor].placement if tensor in program.layouts else None
+    if placement is None or not placement.is_sharded:
+        raise NoMatchError("the tensor is not sharded, so no core holds a piece of it")
+    if placement.memory is not DeviceMemory.L1:
+        raise NoMatchError("its shards lie in DRAM, which no core holds")
+    shards = placement.shards()
+    if shards is None:
+        raise NoMatchError("the sizes of its shards are known only at run time")
+    if math.prod(shards.counts) > len(shards.cores):
+        raise NoMatchError("cores hold several shards of it")
+    return shards
+
+
+def _owners(
+    program: TileProgram, launch: Launch, tensor: Tensor, shards: Shards
+) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
+    """For every block the shard with its first tile: of what it stores, or else of what it loads."""
+    found = [place for place in places(launch.body) if isinstance(place.stmt, Load | Store)]
+    stored = [place for place in found if isinstance(place.stmt, Store) and place.stmt.dst.tensor is tensor]
+    loaded = [place for place in found if isinstance(place.stmt, Load) and place.stmt.src.tensor is tensor]
+    if not stored and not loaded:
+        raise NoMatchError(f"kernel '{launch.name}' does not use it")
+    first = (stored or loaded)[0]
+    access = first.stmt.dst if isinstance(first.stmt, Store) else first.stmt.src  # type: ignore[union-attr]
+    assert isinstance(access, TileAccess)
+    rounds = {loop.var: int_value(loop.extent) for loop in first.loops}
+    layout = program.layouts[tensor]
+    rows, cols = int_value(layout.row_tiles), int_value(layout.col_tiles)
+    assert rows is not None
+    assert cols is not None
+    numbers = shards.places(range(len(shards.cores))) // shards.slots
+    blocks = math.prod(known_extents(launch) or [1])
+    results = []
+    for last in (False, True):  # in the first round of loops around it, and in the last
+        steps = {var: (extent or 1) - 1 if last else 0 for var, extent in rounds.items()}
+        owners = []
+        for number in range(blocks):
+            values = {**block_indices(launch.blocks, number), **steps}
+            sides = (access.batch, access.row, access.col)
+            if not values.keys() >= {var for side in sides for var in variables(side)}:
+                raise NoMatchError("which part of it a block uses is known only at run time")
+            batch, row, col = (scalar_text.evaluate(side, values) for side in sides)
+            page = (batch * rows + row) * cols + col
+            owners.append(int(numbers[page]) if 0 <= page < len(numbers) else -1)
+        results.append(np.array(owners, dtype=np.int64))
+    if (results[0] != results[1]).any():
+        raise NoMatchError("a block uses parts of it that lie on several cores")
+    return results[0]

@@ -1,0 +1,165 @@
+"""Settle the schedule of a launch from what the user says of it: part of `partition_work`.
+
+    TT.schedule(order="column") in the kernel, {"schedule": {"policy": "strided"}} in the target
+        -> every 64th unit for a core, numbered down the columns
+
+The kernel and the target may each say a part. Where both say the same thing differently, they are refused.
+T.use_swizzle counts where neither says an order. Where nothing is said, blocks run where sharded tensors lie
+(`infer_match`), or in contiguous runs in the order of the grid, over all cores.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from tilelang_tt.core_ranges import CoreRange
+from tilelang_tt.diagnostics import Location, TargetError
+from tilelang_tt.ir.scalar import int_value
+from tilelang_tt.ir.tile import Launch, TileProgram
+from tilelang_tt.options import Options
+from tilelang_tt.passes.b_partition.match_tensor import infer_match, match_tensor
+from tilelang_tt.schedule import DEFAULT_PANEL, PANEL_ORDERS, Order, Schedule, shares, uncovered
+from tilelang_tt.schedule_request import Request, Said, ScheduleError, checked
+
+
+@dataclass(frozen=True)
+class Settled:
+    schedule: Schedule
+    grid: tuple[int, int]  # cores from (0, 0) to the last one that is used
+    reasons: tuple[str, ...] = ()  # what `explain` says of it
+
+
+def settle_schedule(program: TileProgram, written: Launch, launch: Launch, *, alone: bool) -> Settled:
+    """`written`: the launch with all its block indices. `alone`: one core has to do all units in their order."""
+    asked = _asked(written)
+    request, options = asked.request, program.options
+    _check_cores(asked, options)
+    chosen = request.cores or (CoreRange(*options.core_grid),)
+    if alone:
+        return _on_one_core(request, chosen[0].origin)
+    grid = max(one.end[0] for one in chosen), max(one.end[1] for one in chosen)
+    ranges = () if chosen == (CoreRange(*grid),) else chosen
+    core_order, (order, panel) = request.core_order or "row", _order(request)
+    if request.units is not None:
+        schedule = Schedule("list", ranges=ranges, core_order=core_order, lists=request.units)
+        _check_lists(schedule, grid, written, launch, asked)
+        return Settled(schedule, grid, asked.reasons)
+    if request.match is not None:
+        _all_indices(f"match '{request.match}'", written, launch, asked)
+        pieces = match_tensor(program, launch, request.match, asked.place)
+        return _matching(Schedule("match", order, panel, pieces=pieces), asked.reasons)
+    free = not asked.said and len(written.blocks) == len(launch.blocks)
+    inferred = infer_match(program, launch) if free else None
+    if inferred is not None:
+        return _matching(Schedule("match", order, panel, pieces=inferred.pieces), (*asked.reasons, inferred.reason))
+    return Settled(Schedule(request.policy or "contiguous", order, panel, ranges, core_order), grid, asked.reasons)
+
+
+def _matching(schedule: Schedule, reasons: tuple[str, ...]) -> Settled:
+    cores = schedule.pieces.cores if schedule.pieces is not None else ()
+    return Settled(schedule, (max(x for x, _ in cores) + 1, max(y for _, y in cores) + 1), reasons)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What kernel and target say together, a line to blame, and what became of weaker hints."""
+
+    request: Request
+    place: Location | None
+    reasons: tuple[str, ...]
+    said: bool  # by more than hints
+
+
+def _asked(launch: Launch) -> _Asked:
+    request, place, by = Request(), launch.location, ""
+    for said in (one for one in launch.asked if not one.weak):
+        for name in said.request.differences(request):
+            raise _disagree(said, name, request, by)
+        request, place, by = request.joined(said.request), said.location or place, said.by
+    reasons = []
+    for hint in (one for one in launch.asked if one.weak):
+        free = request.order is None and request.panel is None and request.units is None
+        request = request.joined(hint.request) if free else request
+        outcome = f"order {hint.request.order} by panels of {hint.request.panel}" if free else f"'{request}' counts"
+        reasons.append(f"{hint.by}: {outcome}")
+    try:
+        checked(request)
+    except ScheduleError as error:
+        raise TargetError("TT604", f"the schedule of kernel '{launch.name}': {error}", location=place) from None
+    if len(launch.blocks) < 2 and _order(request)[0] != "row":
+        reasons.append(f"order {_order(request)[0]} changes nothing: there is one block index")
+    return _Asked(request, place, tuple(reasons), bool(by))
+
+
+def _order(request: Request) -> tuple[Order, int]:
+    order: Order = request.order or ("block-linear" if request.panel else "row")
+    return order, (request.panel or DEFAULT_PANEL) if order in PANEL_ORDERS else 0
+
+
+def _on_one_core(request: Request, core: tuple[int, int]) -> Settled:
+    text = f"'{request}' is not followed: one core does all units, as they may store to the same elements"
+    one = CoreRange(1, 1, core)
+    return Settled(Schedule(ranges=() if core == (0, 0) else (one,)), one.end, (text,) if str(request) else ())
+
+
+def _disagree(said: Said, name: str, other: Request, by: str) -> TargetError:
+    mine, theirs = (str(Request(**{name: getattr(one, name)})) for one in (said.request, other))
+    return TargetError(
+        "TT604",
+        f"{said.by} says {mine}; {by} says {theirs}",
+        location=said.location,
+        help=f"leave '{name}' out in one of them",
+    )
+
+
+def _check_cores(asked: _Asked, options: Options) -> None:
+    x, y = options.core_grid
+    for one in asked.request.cores or ():
+        if not one.is_inside((x, y)):
+            fact = f"target option grid={x}x{y}" if options.grid else f"{options.chip.title} has {x}x{y} cores"
+            raise TargetError(
+                "TT605",
+                f"core range {one} of the schedule ends at core ({one.end[0] - 1}, {one.end[1] - 1}), outside the grid",
+                location=asked.place,
+                notes=(fact,),
+                help=f"ranges lie within {x}x{y}+0+0",
+            )
+
+
+def _check_lists(schedule: Schedule, grid: tuple[int, int], written: Launch, launch: Launch, asked: _Asked) -> None:
+    _all_indices("a list of units", written, launch, asked)
+    extents = [int_value(extent) for _, extent in launch.blocks]
+    known = [extent for extent in extents if extent is not None]
+    cores = len(schedule.cores(grid))
+    if len(schedule.lists) > cores:
+        raise TargetError(
+            "TT606",
+            f"'units' has lists for {len(schedule.lists)} cores; there are {cores}",
+            location=asked.place,
+            help="leave lists out, or give more cores",
+        )
+    if len(known) < len(extents):
+        return  # the call knows: `runtime.shares`
+    columns, rows = (*known, 1)[0], math.prod(known[1:])
+    problem = uncovered(schedule, shares(schedule, grid, columns, rows), columns, rows)
+    if problem is not None:
+        raise TargetError(
+            "TT606",
+            f"the lists of units do not make up kernel '{launch.name}': {problem}",
+            location=asked.place,
+            notes=(f"its grid has {columns} x {rows} blocks, numbered row by row from 0 to {columns * rows - 1}",),
+            help="list every number once",
+        )
+
+
+def _all_indices(what: str, written: Launch, launch: Launch, asked: _Asked) -> None:
+    if len(written.blocks) != len(launch.blocks):
+        left = ", ".join(str(var.name) for var, _ in launch.blocks) or "none"
+        raise TargetError(
+            "TT607",
+            f"{what} needs all block indices of kernel '{launch.name}'; blocks that update the same tiles run one "
+            f"after the other, so only these are dealt to cores: {left}",
+            location=asked.place,
+            help="leave the schedule out, or say contiguous, strided or rectangle",
+        )

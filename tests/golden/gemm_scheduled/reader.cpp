@@ -1,0 +1,92 @@
+// reader of 'matmul' for Wormhole, units: rectangle, order z: moves tiles from DRAM to L1.
+#include <cstdint>
+#include "api/dataflow/dataflow_api.h"
+
+constexpr uint32_t cb_A_shared = tt::CBIndex::c_0;  // 2 blocks of 2 x 1 tiles, Float16_b
+constexpr uint32_t cb_B_shared = tt::CBIndex::c_1;  // 2 blocks of 1 x 2 tiles, Float16_b
+
+// Fills one tile with zeros by reading the zero-filled region every core keeps in L1: no processor
+// stores, and the read barrier of the block completes it.
+template <uint32_t tile_bytes>
+FORCE_INLINE void zero_tile(uint32_t l1) {
+    const uint64_t zeros = get_noc_addr(MEM_ZEROS_BASE);
+    for (uint32_t done = 0; done < tile_bytes; done += MEM_ZEROS_SIZE) {
+        const uint32_t left = tile_bytes - done;
+        noc_async_read(zeros, l1 + done, left < MEM_ZEROS_SIZE ? left : MEM_ZEROS_SIZE);
+    }
+}
+
+// The number, row by row, of the block that comes at `unit` when columns x rows blocks are sorted by their Morton code
+// (the bits of column and row in turn). Squares are cut into quarters; what lies outside is not counted.
+inline uint32_t z_order(uint32_t unit, uint32_t columns, uint32_t rows) {
+    uint32_t column = 0, row = 0, side = 1;
+    while (side < columns || side < rows) side *= 2;
+    while (side > 1) {
+        side /= 2;
+        const uint32_t wide = columns - column < 2 * side ? columns - column : 2 * side;
+        const uint32_t left = wide < side ? wide : side;
+        uint32_t high = rows - row < side ? rows - row : side;
+        if (unit >= wide * high) {  // beyond the upper two quarters
+            unit -= wide * high;
+            row += side;
+            high = rows - row < side ? rows - row : side;
+        }
+        if (unit >= left * high) {  // beyond the left one
+            unit -= left * high;
+            column += side;
+        }
+    }
+    return row * columns + column;
+}
+
+void kernel_main() {
+    const uint32_t A_addr = get_arg_val<uint32_t>(0);
+    const uint32_t B_addr = get_arg_val<uint32_t>(1);
+    const uint32_t unit_count = get_arg_val<uint32_t>(2);  // units of work of this core
+    const uint32_t first_column = get_arg_val<uint32_t>(3);  // first column of this core's blocks
+    const uint32_t columns = get_arg_val<uint32_t>(4);  // columns of blocks of this core
+    const uint32_t first_row = get_arg_val<uint32_t>(5);  // first row of this core's blocks
+    const uint32_t rows = get_arg_val<uint32_t>(6);  // rows of blocks of this core
+    const uint32_t K_tiles = get_arg_val<uint32_t>(7);  // (K + 31) // 32
+    const uint32_t M_tiles = get_arg_val<uint32_t>(8);  // (M + 31) // 32
+    const uint32_t N_tiles = get_arg_val<uint32_t>(9);  // (N + 31) // 32
+
+    constexpr auto A_args = TensorAccessorArgs<0>();
+    const auto A = TensorAccessor(A_args, A_addr);
+    constexpr auto B_args = TensorAccessorArgs<A_args.next_compile_time_args_offset()>();
+    const auto B = TensorAccessor(B_args, B_addr);
+    constexpr uint32_t A_shared_tile_bytes = get_tile_size(cb_A_shared);
+    constexpr uint32_t B_shared_tile_bytes = get_tile_size(cb_B_shared);
+
+    for (uint32_t unit = 0; unit < unit_count; ++unit) {
+        const uint32_t block = z_order(unit, columns, rows);
+        const uint32_t bx = first_column + block % columns;
+        const uint32_t by = first_row + block / columns;
+        // kernel.py:20  for k in T.Pipelined(T.ceildiv(K, 32), num_stages=2):
+        for (uint32_t k = 0; k < K_tiles; ++k) {
+            cb_reserve_back(cb_A_shared, 2);
+            cb_reserve_back(cb_B_shared, 2);
+            // kernel.py:21  T.copy(A[by * 64, k * 32], A_shared)
+            const uint32_t A_shared_l1 = get_write_ptr(cb_A_shared);
+            for (uint32_t i = 0; i < 2; ++i) {
+                if (by * 2 + i < M_tiles) {
+                    noc_async_read_page((by * 2 + i) * K_tiles + k, A, A_shared_l1 + i * A_shared_tile_bytes);
+                } else {
+                    zero_tile<A_shared_tile_bytes>(A_shared_l1 + i * A_shared_tile_bytes);
+                }
+            }
+            // kernel.py:22  T.copy(B[k * 32, bx * 64], B_shared)
+            const uint32_t B_shared_l1 = get_write_ptr(cb_B_shared);
+            for (uint32_t j = 0; j < 2; ++j) {
+                if (bx * 2 + j < N_tiles) {
+                    noc_async_read_page(k * N_tiles + bx * 2 + j, B, B_shared_l1 + j * B_shared_tile_bytes);
+                } else {
+                    zero_tile<B_shared_tile_bytes>(B_shared_l1 + j * B_shared_tile_bytes);
+                }
+            }
+            noc_async_read_barrier();
+            cb_push_back(cb_A_shared, 2);
+            cb_push_back(cb_B_shared, 2);
+        }
+    }
+}

@@ -1,0 +1,53 @@
+// compute of 'sharded_residual' for Wormhole, units: match: computes on tiles in L1.
+#include <cstdint>
+#include "api/compute/common.h"
+#include "api/compute/compute_kernel_api.h"
+#include "api/compute/compute_kernel_hw_startup.h"
+#include "api/compute/eltwise_binary_sfpu.h"
+#include "api/compute/pack.h"
+#include "api/compute/tile_move_copy.h"
+
+constexpr uint32_t cb_x = tt::CBIndex::c_0;  // 2 x 2 tiles, Float16_b, in place: this core's shard of X
+constexpr uint32_t cb_r = tt::CBIndex::c_1;  // 2 x 2 tiles, Float16_b, in place: this core's shard of R
+constexpr uint32_t cb_y = tt::CBIndex::c_16;  // 2 x 2 tiles, Float16_b, in place: this core's shard of Y
+
+// Ends a basic block: the SDK's compiler may replay recorded instructions across calls inside one, which record others.
+inline __attribute__((always_inline)) void end_block() {
+    __asm__ goto("" : : : : next);
+next:;
+}
+
+void kernel_main() {
+    const uint32_t unit_count = get_arg_val<uint32_t>(0);  // units of work of this core
+
+    compute_kernel_hw_startup(cb_x, cb_y);
+    copy_tile_to_dst_init_short(cb_x);
+    for (uint32_t unit = 0; unit < unit_count; ++unit) {
+        cb_wait_front(cb_r, 4);
+        cb_wait_front(cb_x, 4);
+        cb_reserve_back(cb_y, 4);
+        // kernel.py:26  y[i, j] = r[i, j] + x[i, j] * T.sigmoid(x[i, j])
+        for (uint32_t tile = 0; tile < 4; tile += 2) {
+            end_block();
+            sigmoid_tile_init();
+            tile_regs_acquire();
+            for (uint32_t t = 0; t < 2; ++t) copy_tile(cb_x, tile + t, t);
+            for (uint32_t t = 0; t < 2; ++t) copy_tile(cb_x, tile + t, 2 + t);
+            for (uint32_t t = 0; t < 2; ++t) sigmoid_tile(2 + t);
+            end_block();
+            mul_binary_tile_init();
+            for (uint32_t t = 0; t < 2; ++t) mul_binary_tile(t, 2 + t, t);
+            for (uint32_t t = 0; t < 2; ++t) copy_tile(cb_r, tile + t, 2 + t);
+            end_block();
+            add_binary_tile_init();
+            for (uint32_t t = 0; t < 2; ++t) add_binary_tile(2 + t, t, 2 + t);
+            tile_regs_commit();
+            tile_regs_wait();
+            for (uint32_t t = 0; t < 2; ++t) pack_tile<true>(2 + t, cb_y, tile + t);
+            tile_regs_release();
+        }
+        cb_pop_front(cb_x, 4);
+        cb_pop_front(cb_r, 4);
+        cb_push_back(cb_y, 4);
+    }
+}

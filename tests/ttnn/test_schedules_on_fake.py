@@ -1,0 +1,24 @@
+"""Schedules through the ttnn launcher, on a stand-in for ttnn: cores and arguments of every policy."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from fake_ttnn import FakeTtnn
+from test_launch_on_fake import compiled, gemm
+
+SCHEDULES = {
+    "policy:strided,order:z,cores:3x2+1+1": [[1, 1, 3, 2]],
+    "policy:rectangle,order:column,cores:2x3+4+0": [[4, 0, 5, 2]],
+    "cores:2x1/1x2+5+5,core_order:column": [[0, 0, 1, 0], [5, 5, 5, 6]],
+    "units:0.5/1.4/2.3,cores:3x1+0+7": [[0, 7, 2, 7]],
+}
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_cores_and_numbers(fake: FakeTtnn, schedule: str) -> None:
+    kernel = compiled(gemm(96, 64, 64, "float32", block=32), schedule=schedule)
+    a, b = torch.randint(-8, 8, (96, 64)).float(), torch.randint(-8, 8, (64, 64)).float()
+    assert torch.equal(kernel(a, b), a @ b)
+    (program,) = fake.programs()
+    assert all(item["cores"] == SCHEDULES[schedule] for item in program["kernels"].values())

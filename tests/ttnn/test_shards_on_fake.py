@@ -1,0 +1,83 @@
+"""Sharded tensors through the ttnn launcher and the stand-in: placed as the plan says, and taken as they lie."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import tilelang
+import tilelang.language as T
+import torch
+from fake_ttnn import FakeTtnn
+
+from tilelang_tt.compiled import PLAN_FILE
+from tilelang_tt.execution.kernel import TenstorrentKernel
+from tilelang_tt.runtime.plan import Plan
+
+M, N, BLOCK = 128, 256, 64
+
+
+@T.prim_func
+def double(A: T.Tensor((M, N), "bfloat16"), C: T.Tensor((M, N), "bfloat16")):
+    with T.Kernel(N // BLOCK, M // BLOCK) as (bx, by):
+        block = T.alloc_shared((BLOCK, BLOCK), "bfloat16")
+        T.copy(A[by * BLOCK, bx * BLOCK], block)
+        for i, j in T.Parallel(BLOCK, BLOCK):
+            block[i, j] = block[i, j] * 2
+        T.copy(block, C[by * BLOCK, bx * BLOCK])
+
+
+LAYOUTS: dict[str, dict[str, Any]] = {
+    "l1": {"memory": "L1"},
+    "height": {"memory": "L1", "shard": "height", "grid": "2x1"},
+    "width": {"memory": "L1", "shard": "width", "cores": "1x4+3+1"},
+    "block": {"memory": "L1", "shard": "block", "grid": "4x2+1+1"},
+    "columns": {"memory": "L1", "shard": "block", "grid": "2x4", "order": "column"},
+    "boxes": {"memory": "L1", "shard": (32, 64), "grid": "3x1"},
+    "banks": {"shard": "height", "cores": "4x1"},
+}
+
+
+def compiled(a: str, c: str) -> TenstorrentKernel:
+    layout = {"A": LAYOUTS[a], "C": LAYOUTS[c]}
+    return tilelang.compile(double, out_idx=[-1], target={"kind": "tenstorrent", "device": "ttnn", "layout": layout})
+
+
+@pytest.mark.parametrize(("a", "c"), [(name, name) for name in LAYOUTS] + [("height", "block"), ("l1", "columns")])
+def test_torch_tensors(fake: FakeTtnn, a: str, c: str) -> None:
+    values = torch.randn(M, N).bfloat16()
+    assert torch.equal(compiled(a, c)(values), values * 2)
+
+
+def test_shards_in_place_have_no_buffers_of_their_own(fake: FakeTtnn) -> None:
+    kernel = compiled("block", "block")
+    plan = Plan.from_json(kernel.files[PLAN_FILE])
+    assert [cb.tensor for cb in plan.launches[0].cbs] == ["A", "C"]
+    values = torch.randn(M, N).bfloat16()
+    assert torch.equal(kernel(values), values * 2)
+
+
+def test_a_sharded_tensor_is_taken_as_it_lies(ttnn: Any, device: Any) -> None:
+    plain = tilelang.compile(double, out_idx=[-1], target={"kind": "tenstorrent", "device": "ttnn"})
+    values = torch.randn(M, N).bfloat16()
+    given = ttnn.from_torch(
+        values, dtype=ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=device, memory_config="sharded"
+    )
+    assert torch.equal(plain(given).to_torch(), values * 2)
+    assert ttnn.calls == []
+    assert plain.last_report.notes == ()
+
+
+def test_a_tensor_is_sharded_for_a_kernel_that_uses_shards_in_place(ttnn: Any, device: Any) -> None:
+    kernel = compiled("block", "block")
+    values = torch.randn(M, N).bfloat16()
+    given = ttnn.from_torch(
+        values, dtype=ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=device, memory_config=ttnn.DRAM_MEMORY_CONFIG
+    )
+    result = kernel(given)
+    assert torch.equal(result.to_torch(), values * 2)
+    assert ttnn.calls == ["to_memory_config"]
+    assert kernel.last_report.notes[0] == "'A' was sharded on the device"
+    again = kernel(result)  # it lies as the kernel wants its input
+    assert torch.equal(again.to_torch(), values * 4)
+    assert ttnn.calls == ["to_memory_config"]

@@ -1,0 +1,94 @@
+"""main.cpp deals work to cores as its plan says, under every policy: compiled against the mock and run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from host_plans import BLACKHOLE, CALL, DYNAMIC, STATIC
+from test_host_program import Build, build, check_calls, run, write_inputs
+
+from tilelang_tt.codegen.host import host_program
+from tilelang_tt.core_ranges import CoreRange
+from tilelang_tt.runtime.plan import KernelPlan, LaunchPlan, Plan, RuntimeArg, SemaphorePlan
+from tilelang_tt.schedule import Schedule, Word
+
+__all__ = ["build"]  # a fixture
+
+BOX: tuple[Word, ...] = ("count", "first_column", "columns", "first_row", "rows")
+
+
+def dealt(launch: LaunchPlan, name: str, words: tuple[Any, ...], **schedule: Any) -> LaunchPlan:
+    """The launch under another schedule; all its kernels are told `words` of their share."""
+    args = tuple(RuntimeArg(word, work=word) for word in words)
+    kernels = tuple(replace(one, runtime_args=(*_others(one), *args)) for one in launch.kernels)
+    return replace(launch, name=name, kernels=kernels, **schedule)
+
+
+def _others(kernel: KernelPlan) -> tuple[RuntimeArg, ...]:
+    return tuple(arg for arg in kernel.runtime_args if arg.work is None)
+
+
+FIRST = STATIC.launches[0]
+RUN = ("start", "count")
+TWO_RANGES = (CoreRange(2, 1, (1, 1)), CoreRange(1, 3, (5, 0)))
+MATCHED = Schedule.matching((3, 2), (3, 2), ((4, 0), (5, 0), (6, 0), (4, 3), (7, 7), (0, 0)))
+LISTS = ((3, 0), (), (1, 2, 4), (5, 6))
+ONE_RANGE = (
+    dealt(FIRST, "strided", RUN, policy="strided", units=14, blocks=(7, 2)),
+    dealt(FIRST, "moved", RUN, core_ranges=(CoreRange(3, 2, (2, 3)),), core_order="column", grid=(5, 5)),
+    dealt(
+        FIRST,
+        "boxes",
+        BOX,
+        policy="rectangle",
+        units=35,
+        blocks=(7, 5),
+        core_ranges=(CoreRange(3, 2, (1, 1)),),
+        grid=(4, 3),
+    ),
+    dealt(FIRST, "turned", BOX, policy="rectangle", units=35, blocks=(7, 5), core_order="column"),
+    dealt(FIRST, "line", BOX, policy="rectangle", units=9, blocks=(9, 1)),
+    dealt(FIRST, "column", BOX, policy="rectangle", units=9, blocks=(1, 9)),
+    dealt(FIRST, "lists", ("count", "units"), policy="list", units=7, blocks=(7, 1), unit_lists=LISTS),
+)
+SEVERAL = (
+    FIRST,
+    dealt(FIRST, "apart", RUN, core_ranges=TWO_RANGES, grid=(6, 3)),
+    dealt(FIRST, "pieces", BOX, policy="match", units=32, blocks=(8, 4), pieces=MATCHED.pieces, grid=(8, 8)),
+    replace(dealt(FIRST, "told", RUN, policy="strided"), semaphores=(SemaphorePlan(0, 3),)),
+)
+
+
+@pytest.mark.parametrize("launches", [ONE_RANGE, SEVERAL], ids=["one range", "several"])
+def test_every_policy(build: Build, tmp_path: Path, launches: tuple[LaunchPlan, ...]) -> None:
+    plan = replace(STATIC, name=f"schedules_{len(launches)}", launches=launches)
+    write_inputs(plan, tmp_path, "A", "bias", "scale", "odd_table")
+    check_calls(plan, run(build(plan), tmp_path))
+
+
+def test_sizes_of_the_call(build: Build, tmp_path: Path) -> None:
+    (launch,) = DYNAMIC.launches
+    blocks = ("M", "2")
+    boxes = dealt(launch, "boxes", BOX, policy="rectangle", units="M * 2", blocks=blocks)
+    strided = dealt(launch, "strided", RUN, policy="strided", units="M * 2", blocks=blocks)
+    plan: Plan = replace(DYNAMIC, name="dynamic_schedules", launches=(boxes, strided))
+    write_inputs(plan, tmp_path, "A", "B", "TileTensor")
+    check_calls(plan, run(build(plan), tmp_path, *CALL, env=BLACKHOLE))
+
+
+def test_lists_for_another_grid_are_refused(build: Build, tmp_path: Path) -> None:
+    wrong = dealt(FIRST, "lists", ("count", "units"), policy="list", units=8, blocks=(8, 1), unit_lists=LISTS)
+    plan = replace(STATIC, name="wrong_lists", launches=(wrong,))
+    write_inputs(plan, tmp_path, "A", "bias", "scale", "odd_table")
+    result = run(build(plan), tmp_path)
+    assert result.err == "error: unit 7 is done 0 times\n"
+
+
+def test_a_plan_without_schedules_has_none_of_it() -> None:
+    text = host_program(STATIC)
+    assert "core_list" not in text
+    assert "struct Box" not in text
+    assert "CoreRangeSet" not in text
