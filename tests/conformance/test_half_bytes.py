@@ -8,6 +8,8 @@ import tilelang.language as T
 import torch
 from tvm import tirx
 
+from tilelang_tt.diagnostics import ArgumentError
+
 pytestmark = pytest.mark.filterwarnings("ignore:.*TT702")
 ROWS, COLS = 8, 64  # as many bytes as there are
 DTYPES = {
@@ -58,6 +60,24 @@ def test_every_byte(dtype):
     wanted = numbers_of(a, dtype)
     assert np.array_equal(b.numpy(), wanted * 2)
     assert np.array_equal(numbers_of(c, dtype), wanted[:, ::-1])
+
+
+@pytest.mark.parametrize("bytes_of", [torch.int8, torch.uint8, torch.float4_e2m1fn_x2])
+@pytest.mark.parametrize("dtype", ["int4", "float4_e2m1fn", "uint2"])
+def test_packed_tensors_are_bytes_of_any_type(dtype, bytes_of):
+    a, cols = every_byte(dtype)
+    b, c = torch.zeros(ROWS, cols), torch.zeros(a.shape, dtype=torch.uint8)
+    moved(dtype, cols)(a.view(bytes_of), b, c.view(bytes_of))
+    wanted = numbers_of(a, dtype)
+    assert np.array_equal(b.numpy(), wanted * 2)
+    assert np.array_equal(numbers_of(c, dtype), wanted[:, ::-1])
+
+
+@pytest.mark.parametrize("other", [torch.bool, torch.float8_e4m3fn, torch.int16])
+def test_packed_tensors_are_not_numbers_of_another_type(other):
+    a, cols = every_byte("float4_e2m1fn")
+    with pytest.raises(ArgumentError, match="TT303"):
+        moved("float4_e2m1fn", cols)(torch.zeros(a.shape, dtype=other), torch.zeros(ROWS, cols), a.clone())
 
 
 def rounded(dtype):
