@@ -1,4 +1,4 @@
-"""Reductions that are told to keep NaN (`nan_propagate=True`): a row with a NaN gives NaN, every other row its largest."""
+"""Reductions told to keep NaN (`nan_propagate=True`): a row with a NaN gives NaN, others their largest number."""
 
 import pytest
 import tilelang
