@@ -73,6 +73,25 @@ def test_packed_tensors_are_bytes_of_any_type(dtype, bytes_of):
     assert np.array_equal(numbers_of(c, dtype), wanted[:, ::-1])
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("twice", [False, True])
+def test_the_number_of_packed_elements_is_that_of_the_call(dtype, twice):
+    n = T.dynamic("n")
+    length = n * 2 if twice else n
+
+    @T.prim_func
+    def main(A: T.Tensor((ROWS, length), dtype), B: T.Tensor((ROWS, 2), "float32")):
+        with T.Kernel(ROWS, threads=32) as bx:
+            B[bx, 0] = T.cast(A[bx, length - 1], "float32")
+            B[bx, 1] = T.cast(n, "float32")
+
+    a, cols = every_byte(dtype)
+    b = torch.zeros(ROWS, 2)
+    tilelang.compile(main, target="tenstorrent")(a, b)
+    assert np.array_equal(b[:, 0].numpy(), numbers_of(a, dtype)[:, -1])
+    assert b[:, 1].tolist() == [cols // 2 if twice else cols] * ROWS
+
+
 @pytest.mark.parametrize("other", [torch.bool, torch.float8_e4m3fn, torch.int16])
 def test_packed_tensors_are_not_numbers_of_another_type(other):
     a, cols = every_byte("float4_e2m1fn")

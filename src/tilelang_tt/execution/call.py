@@ -185,8 +185,9 @@ class Signature:
             before = len(sizes)
             for index, tensor in tensors.items():
                 param = self.plan.params[index]
-                for wanted, actual in zip(param.shape, tensor.shape, strict=True):
-                    solution = solve_size(wanted, actual, sizes)
+                in_byte = max(1, 8 // element_bits(param.dtype))
+                for axis, (wanted, actual) in enumerate(zip(param.shape, tensor.shape, strict=True), 1):
+                    solution = solve_size(wanted, actual, sizes, in_byte if axis == len(param.shape) else 1)
                     if solution is not None and solution.value is None:
                         raise self._wrong_shape(index, param, tensor)
                     if solution is not None and solution.value is not None:
