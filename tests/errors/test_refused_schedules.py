@@ -175,7 +175,7 @@ def test_indices_that_became_loops(words: str, what: str) -> None:
 
 def test_match_of_a_tensor_that_is_not_sharded() -> None:
     message = "match 'A': the tensor is not sharded, so no core holds a piece of it"
-    rest = ("help: give 'A' a sharded layout, or leave 'match' out",)
+    rest = ("help: give 'A' a layout in L1 whose shards are whole blocks, or leave 'match' out",)
     assert refusal(matched()) == text(matched, "# the annotation", "TT608", message, *rest)
 
 
