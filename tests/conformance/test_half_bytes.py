@@ -8,6 +8,8 @@ import tilelang.language as T
 import torch
 from tvm import tirx
 
+from tilelang_tt.diagnostics import ArgumentError
+
 pytestmark = pytest.mark.filterwarnings("ignore:.*TT702")
 ROWS, COLS = 8, 64  # as many bytes as there are
 DTYPES = {
@@ -58,6 +60,43 @@ def test_every_byte(dtype):
     wanted = numbers_of(a, dtype)
     assert np.array_equal(b.numpy(), wanted * 2)
     assert np.array_equal(numbers_of(c, dtype), wanted[:, ::-1])
+
+
+@pytest.mark.parametrize("bytes_of", [torch.int8, torch.uint8, torch.float4_e2m1fn_x2])
+@pytest.mark.parametrize("dtype", ["int4", "float4_e2m1fn", "uint2"])
+def test_packed_tensors_are_bytes_of_any_type(dtype, bytes_of):
+    a, cols = every_byte(dtype)
+    b, c = torch.zeros(ROWS, cols), torch.zeros(a.shape, dtype=torch.uint8)
+    moved(dtype, cols)(a.view(bytes_of), b, c.view(bytes_of))
+    wanted = numbers_of(a, dtype)
+    assert np.array_equal(b.numpy(), wanted * 2)
+    assert np.array_equal(numbers_of(c, dtype), wanted[:, ::-1])
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("twice", [False, True])
+def test_the_number_of_packed_elements_is_that_of_the_call(dtype, twice):
+    n = T.dynamic("n")
+    length = n * 2 if twice else n
+
+    @T.prim_func
+    def main(A: T.Tensor((ROWS, length), dtype), B: T.Tensor((ROWS, 2), "float32")):
+        with T.Kernel(ROWS, threads=32) as bx:
+            B[bx, 0] = T.cast(A[bx, length - 1], "float32")
+            B[bx, 1] = T.cast(n, "float32")
+
+    a, cols = every_byte(dtype)
+    b = torch.zeros(ROWS, 2)
+    tilelang.compile(main, target="tenstorrent")(a, b)
+    assert np.array_equal(b[:, 0].numpy(), numbers_of(a, dtype)[:, -1])
+    assert b[:, 1].tolist() == [cols // 2 if twice else cols] * ROWS
+
+
+@pytest.mark.parametrize("other", [torch.bool, torch.float8_e4m3fn, torch.int16])
+def test_packed_tensors_are_not_numbers_of_another_type(other):
+    a, cols = every_byte("float4_e2m1fn")
+    with pytest.raises(ArgumentError, match="TT303"):
+        moved("float4_e2m1fn", cols)(torch.zeros(a.shape, dtype=other), torch.zeros(ROWS, cols), a.clone())
 
 
 def rounded(dtype):

@@ -203,13 +203,13 @@ def counted() -> Any:
     @T.prim_func
     def main(X: T.Tensor((15, 64), "int32"), Y: T.Tensor((15, 8), "int32")):
         with T.Kernel(3, 5, threads=32) as (bx, by):
-            x = T.alloc_shared((64,), "int32")
-            for i in T.serial(64):
-                x[i] = X[by * 3 + bx, i]
+            found = T.alloc_shared((8,), "int32")
             for i in T.serial(8):
-                Y[by * 3 + bx, i] = 0
+                found[i] = 0
             for i in T.serial(64):
-                Y[by * 3 + bx, x[i]] += 1
+                found[X[by * 3 + bx, i]] += 1
+            for i in T.serial(8):
+                Y[by * 3 + bx, i] = found[i]
 
     return main
 
@@ -308,6 +308,37 @@ def test_one_schedule_for_each_launch() -> None:
     first, second = launches(kernel)
     assert [str(one) for one in (*first.ranges, *second.ranges)] == ["8x4", "8x4+0+4"]
     assert (first.order, second.order) == ("row", "z")
+
+
+@pytest.mark.filterwarnings("ignore:.*TT702")
+def test_a_launch_of_scalar_code_keeps_its_own_schedule() -> None:
+    """It is compiled apart from the other one, and after that was refused as tiles."""
+
+    @T.prim_func
+    def main(A: T.Tensor((96, 160), "int32"), B: T.Tensor((96, 160), "int32"), C: T.Tensor((15, 8), "int32")):
+        with T.Kernel(5, 3, threads=128) as (bx, by):
+            x = T.alloc_shared((32, 32), "int32")
+            T.copy(A[by * 32, bx * 32], x)
+            T.copy(x, B[by * 32, bx * 32])
+        with T.Kernel(3, 5, threads=32) as (bx, by):
+            found = T.alloc_shared((8,), "int32")
+            for i in T.serial(8):
+                found[i] = 0
+            for i in T.serial(64):
+                found[B[by * 3 + bx, i]] += 1
+            for i in T.serial(8):
+                C[by * 3 + bx, i] = found[i]
+
+    kernel = compiled(
+        main, {"0": {"policy": "rectangle"}, "1": {"policy": "strided", "order": "column", "cores": "2x2+1+1"}}
+    )
+    a = torch.randint(0, 8, (96, 160), generator=torch.Generator().manual_seed(2), dtype=torch.int32)
+    b, c = torch.zeros_like(a), torch.zeros(15, 8, dtype=torch.int32)
+    kernel(a, b, c)
+    assert torch.equal(c, torch.stack([row[:64].bincount(minlength=8) for row in a[:15]]).int())
+    first, second = launches(kernel)
+    assert (first.policy, first.cores) == ("rectangle", 64)
+    assert (second.policy, second.order, str(second.ranges[0])) == ("strided", "column", "2x2+1+1")
 
 
 def swizzled(panel: int, order: str) -> Any:

@@ -8,7 +8,6 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from tilelang_tt.runtime.bind import compile_time_words
 from tilelang_tt.runtime.formats import FORMATS
 from tilelang_tt.runtime.plan import (
     CbPlan,
@@ -24,6 +23,7 @@ from tilelang_tt.runtime.plan import (
     WindowPlan,
     evaluate,
 )
+from tilelang_tt.runtime.program import ACCESSOR_DRAM
 from tilelang_tt.runtime.toolchain import find_toolchain
 
 MOCK = Path(__file__).parent / "host_mock"
@@ -225,6 +225,18 @@ def expected_kernels(plan: Plan, program: int, launch: LaunchPlan) -> list[dict[
         }
         for number, kernel in enumerate(launch.kernels)
     ]
+
+
+def compile_time_words(plan: Plan, kernel: KernelPlan) -> list[int]:
+    """Numbers, and for each accessor of a tensor in interleaved DRAM its flags and the bytes of a page."""
+    words: list[int] = []
+    for arg in kernel.compile_time_args:
+        if arg.accessor is not None:
+            words += [ACCESSOR_DRAM, plan.tensor(arg.accessor).page_bytes]
+        else:
+            assert arg.value is not None
+            words.append(arg.value & 0xFFFFFFFF)
+    return words
 
 
 def expected_runtime_args(program: int, launch: LaunchPlan, addresses: Mapping[str, int]) -> list[dict[str, Any]]:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from tilelang_tt.arch import WORMHOLE_B0
 from tilelang_tt.compiled import Compiled, Decision
+from tilelang_tt.core_ranges import CoreRange
 from tilelang_tt.diagnostics import Location
 from tilelang_tt.explain import decisions, explain, l1_map, work_map
 from tilelang_tt.options import Options
@@ -82,3 +83,25 @@ def test_whole_report() -> None:
     )
     assert report.endswith("units per core 1 to 2\n")
     assert "HiFi4, 32-bit DST, fast math, numerics" in explain(COMPILED, Options(fast_math=True))
+
+
+def test_work_map_of_a_part_of_the_chip() -> None:
+    """Cores that have no part in it are dots; the core of every block is shown."""
+    schedule = {"policy": "rectangle", "order": "z", "blocks": (3, 2), "core_ranges": (CoreRange(2, 1, (1, 1)),)}
+    assert work_map(replace(LAUNCH, grid=(3, 2), units=6, **schedule)) == (
+        "work map of 'mm': 6 units over cores 2x1+1+1, rectangle, order z\n"
+        "  y=0  . . .\n"
+        "  y=1  . 4 2\n"
+        "  units per core 2 to 4\n"
+        "  blocks by row and column, each with its core x.y\n"
+        "     0  1.1 1.1 2.1\n"
+        "     1  1.1 1.1 2.1"
+    )
+
+
+def test_work_map_of_sizes_known_at_the_call() -> None:
+    launch = replace(LAUNCH, units="m * 2", blocks=("m", 2), policy="strided", order="block-linear", panel=3)
+    assert work_map(launch) == (
+        "work map of 'mm': m * 2 units over 3x2 cores, strided, order block-linear by panels of 3\n"
+        "  shares follow from the sizes of each call"
+    )

@@ -16,6 +16,7 @@ from tilelang_tt.ir.fields import Mark, expressions, marked, walk
 from tilelang_tt.ir.kernel import ArgKind, Assign, For, If, Kernel, KernelStmt, Let, Source
 from tilelang_tt.ir.movement import ReadTable
 from tilelang_tt.ir.scalar import Expr, Var
+from tilelang_tt.ir.scalar_calls import called
 from tilelang_tt.ops import ELEMENT_OPS, Instruction
 from tilelang_tt.runtime.plan import SourceLine
 
@@ -281,7 +282,7 @@ def in_comment(text: str) -> str:
 
 
 def orders_by_z(kernel: Kernel) -> bool:
-    return any("z_order" in scalar.calls(e) for stmt in walk(kernel.body) for e in expressions(stmt))
+    return any("z_order" in called(e) for stmt in walk(kernel.body) for e in expressions(stmt))
 
 
 def _takes_whole(stmt: KernelStmt) -> bool:

@@ -18,7 +18,7 @@ import math
 from collections.abc import Iterator
 
 from tilelang_tt.arch import ARCHS, TILE
-from tilelang_tt.codegen import host_assertions, host_schedule, host_tensor
+from tilelang_tt.codegen import host_assertions, host_placement, host_schedule, host_tensor
 from tilelang_tt.codegen import host_support as support
 from tilelang_tt.codegen.host_expression import needs_floor
 from tilelang_tt.codegen.host_launch import workload_function
@@ -38,19 +38,21 @@ _FILES = {
 
 def host_program(plan: Plan) -> str:
     """The text of main.cpp for `plan`."""
-    names = Names.of(plan)
+    names, placed = Names.of(plan), host_placement.is_placed(plan)
     parts = [
         _header(plan),
-        support.INCLUDES,
+        host_placement.includes(support.INCLUDES) if placed else support.INCLUDES,
         _usage(names),
         support.COMMAND_LINE,
         _command_line(names),
-        host_tensor.TENSOR,
+        host_placement.tensor_support(host_tensor.TENSOR) if placed else host_tensor.TENSOR,
         host_tensor.COMPARISON,
         support.LAUNCH,
         *host_schedule.support(plan),
     ]
     several = host_schedule.several_ranges(plan)
+    if any(cb.tensor is not None for launch in plan.launches for cb in launch.cbs):
+        parts.append(host_placement.ON_SHARD)
     if any(launch.semaphores for launch in plan.launches):
         parts.append(support.SEMAPHORE)
     if any(cb.shares is not None for launch in plan.launches for cb in launch.cbs):
@@ -208,7 +210,7 @@ def _tensor(plan: Plan, tensor: TensorPlan, names: Names) -> str:
              .row_tiles = {names.size(tensor.row_tiles)},
              .col_tiles = {names.size(tensor.col_tiles)},
              .rows = {names.size(rows)},
-             .cols = {names.size(cols)}{_other_layout(tensor)}}},
+             .cols = {names.size(cols)}{_other_layout(tensor)}{host_placement.fields(tensor, names)}}},
 """
 
 

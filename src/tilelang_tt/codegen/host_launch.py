@@ -25,7 +25,7 @@ def workload_function(launch: LaunchPlan, function: str, names: Names, *, severa
     """
     parts = [
         _head(launch, function, names, several=several),
-        _circular_buffers(launch),
+        _circular_buffers(launch, names),
         _semaphores(launch),
         *(_kernel(launch, kernel, names) for kernel in launch.kernels),
         _runtime_args(launch, names),
@@ -52,11 +52,18 @@ def _head(launch: LaunchPlan, function: str, names: Names, *, several: bool) -> 
     )
 
 
-def _circular_buffers(launch: LaunchPlan) -> str:
+def _circular_buffers(launch: LaunchPlan, names: Names) -> str:
     text = ""
     views = {cb.shares: cb.id for cb in launch.cbs if cb.shares is not None}
     for cb in launch.cbs:
         if cb.shares is not None:
+            continue
+        if cb.tensor is not None:
+            text += (
+                f"    // {one_line(cb.name)}: {cb.producer} to {cb.consumer}\n"
+                f"    create_cb_on_shard(program, cores, tt::CBIndex::c_{cb.id}, tt::DataFormat::{cb.format}, "
+                f"/*pages=*/{cb.pages}, {names.tensor(cb.tensor)});\n"
+            )
             continue
         view = f", /*view=*/tt::CBIndex::c_{views[cb.id]}" if cb.id in views else ""
         text += (

@@ -16,10 +16,13 @@ import torch
 
 from tilelang_tt.diagnostics import ArgumentError
 from tilelang_tt.execution.memory import overlaps_itself, share_memory
+from tilelang_tt.formats import element_bits
 from tilelang_tt.runtime.plan import Param, Plan, evaluate
 from tilelang_tt.runtime.solve_size import solve_size
 
 Scalar = int | float
+_PACKED = ("int8", "uint8", "float4_e2m1fn_x2")  # types of a byte that torch keeps several elements in
+_BYTES = tuple(getattr(torch, name) for name in _PACKED if hasattr(torch, name))  # torch 2.7 has not the last one
 
 
 @dataclass(frozen=True)
@@ -67,6 +70,7 @@ class Signature:
                     self._check_size(index, scalars[param.name])
                     self._bind_size(param.name, int(scalars[param.name]), f"'{param.name}'", sizes)
             else:
+                value = self._as_stored(index, param, value)
                 self._check_tensor(index, param, value)
                 self._bind_shape(index, param, value, sizes)
                 tensors[index] = value
@@ -109,6 +113,11 @@ class Signature:
 
     def _writes(self, index: int) -> bool:
         return self.plan.params[index].access in ("write", "read_write")
+
+    def _as_stored(self, index: int, param: Param, value: Any) -> Any:
+        """Packed elements, several to a byte, may come as bytes of any type; the kernel writes into the same memory."""
+        given_in_bytes = isinstance(value, torch.Tensor) and value.dtype in _BYTES
+        return value.view(self.dtypes[index]) if given_in_bytes and element_bits(param.dtype) < 8 else value
 
     # Checks, in the order of their codes.
 
@@ -176,8 +185,9 @@ class Signature:
             before = len(sizes)
             for index, tensor in tensors.items():
                 param = self.plan.params[index]
-                for wanted, actual in zip(param.shape, tensor.shape, strict=True):
-                    solution = solve_size(wanted, actual, sizes)
+                in_byte = max(1, 8 // element_bits(param.dtype))
+                for axis, (wanted, actual) in enumerate(zip(param.shape, tensor.shape, strict=True), 1):
+                    solution = solve_size(wanted, actual, sizes, in_byte if axis == len(param.shape) else 1)
                     if solution is not None and solution.value is None:
                         raise self._wrong_shape(index, param, tensor)
                     if solution is not None and solution.value is not None:

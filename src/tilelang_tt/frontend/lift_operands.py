@@ -46,6 +46,11 @@ def _walked(extents: list[tirx.PrimExpr]) -> list[int]:
     return [axis for axis, extent in enumerate(extents) if scalar.int_value(extent) != 1]
 
 
+def keeps_nan(call: tirx.Call) -> bool:
+    """Whether a T.reduce_max and its kin is told to give NaN where there is one."""
+    return bool(call.annotations.get("nan_propagate", False))
+
+
 def matched(call: tirx.Call, location: Location | None) -> tuple[tirx.Call, tirx.Call]:
     """The two regions of a T.copy, with the same extents along the axes that are walked.
 

@@ -14,7 +14,7 @@ from tilelang_tt.diagnostics import Location, UnsupportedError
 from tilelang_tt.formats import INTEGERS
 from tilelang_tt.frontend.lift_atomics import Update
 from tilelang_tt.frontend.lift_expression import constant, operator
-from tilelang_tt.frontend.lift_operands import box, matched, operand, refuse_own_target, region_of
+from tilelang_tt.frontend.lift_operands import box, keeps_nan, matched, operand, refuse_own_target, region_of
 from tilelang_tt.frontend.lift_parallel import Nest
 from tilelang_tt.frontend.scope import Scope
 from tilelang_tt.ir import scalar
@@ -129,6 +129,13 @@ def _reduce(scope: Scope, call: tirx.Call, location: Location | None) -> tuple[S
             f"T.reduce_{kind} of {source.buffer.dtype} is not supported by this version",
             location=location,
             help=f"supported: {', '.join(REDUCTIONS)}; {', '.join(BIT_REDUCTIONS)} of integers",
+        )
+    if keeps_nan(call):
+        raise UnsupportedError(
+            "TT113",
+            f"T.reduce_{kind} with nan_propagate is not supported by the tile engines",
+            location=location,
+            help="leave out nan_propagate if there is no NaN, or its result may be a number",
         )
     axis = sum(1 for extent in extents[:dim] if extent != 1)
     result = Reduce(kind, source.buffer, target.buffer, axis, clear, location)

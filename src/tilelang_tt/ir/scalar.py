@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, overload
 from tvm import arith, tirx
 from tvm.ir import structural_equal, structural_hash
 
+from tilelang_tt.ir.scalar_calls import call_parts
+
 if TYPE_CHECKING:  # TVM ships no types: this much of its expressions is used here
     from typing_extensions import TypeIs
 
@@ -356,49 +358,6 @@ def modular(expr: Expr) -> tuple[int, int]:
 
 def choice(test: Expr, yes: Expr, no: Expr) -> Expr:
     return tirx.Select(test, yes, no)
-
-
-# What a schedule needs beyond arithmetic: the number, row by row, of the n-th of columns x rows blocks in Morton order;
-# and a runtime argument by its place.
-FUNCTIONS = {"z_order": 3, "argument": 1}
-
-
-def call(name: str, *args: Expr) -> Expr:
-    """One of FUNCTIONS."""
-    return tirx.call_pure_extern("int32", name, *args)
-
-
-def call_parts(expr: Expr) -> tuple[str, list[Expr]] | None:
-    """Name and operands, if `expr` is one of FUNCTIONS."""
-    if not isinstance(expr, tirx.Call) or str(getattr(expr.op, "name", "")) != "tirx.call_pure_extern":
-        return None
-    name, *args = expr.args
-    return (str(name.value), args) if str(name.value) in FUNCTIONS else None
-
-
-def calls(expr: Expr) -> set[str]:
-    """FUNCTIONS that occur in it."""
-    return {parts[0] for node in nodes(expr, tirx.Call) if (parts := call_parts(node)) is not None}
-
-
-def hoist(expr: Expr, known: set[Var], name: Callable[[Expr], Var]) -> Expr:
-    """`expr` with every largest compound part over `known` variables alone replaced by `name(part)`."""
-    binary: tuple[type[Binary], ...] = (*BINARY, tirx.Min, tirx.Max)
-    if isinstance(expr, tirx.IntImm | tirx.Var):
-        return expr
-    used = variables(expr)
-    if known.isdisjoint(used):
-        return expr
-    if all(variable in known for variable in used) and str(expr.dtype) != "bool":
-        return name(expr)
-    if isinstance(expr, binary):
-        return type(expr)(hoist(expr.a, known, name), hoist(expr.b, known, name))
-    if (parts := call_parts(expr)) is not None:
-        return call(parts[0], *(hoist(arg, known, name) for arg in parts[1]))
-    if isinstance(expr, tirx.Select):
-        test, yes, no = (hoist(part, known, name) for part in (expr.condition, expr.true_value, expr.false_value))
-        return choice(test, yes, no)
-    return expr
 
 
 def ceil_parts(expr: Expr) -> tuple[Var, int] | None:

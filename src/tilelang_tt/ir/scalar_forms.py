@@ -3,10 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
 from tvm import tirx
 
-from tilelang_tt.ir.scalar import ORDERED, Expr, const, equal, floordiv, floormod, int_value, is_whole, nodes, simplify
+from tilelang_tt.ir.scalar import (
+    BINARY,
+    ORDERED,
+    Expr,
+    Var,
+    choice,
+    const,
+    equal,
+    floordiv,
+    floormod,
+    int_value,
+    is_var,
+    is_whole,
+    nodes,
+    simplify,
+    variables,
+)
+from tilelang_tt.ir.scalar_calls import call, call_parts
+
+if TYPE_CHECKING:
+    from tilelang_tt.ir.scalar import Binary
 
 
 def orders(expr: Expr) -> list[Expr]:
@@ -90,3 +111,21 @@ def row_major(number: Expr, shape: tuple[int, ...]) -> tuple[Expr, ...]:
 def before_cast(expr: Expr) -> Expr | None:
     """What a cast converts."""
     return expr.value if isinstance(expr, tirx.Cast) else None
+
+
+def hoist(expr: Expr, known: set[Var], name: Callable[[Expr], Var]) -> Expr:
+    """`expr` with every largest compound part over `known` variables alone replaced by `name(part)`."""
+    binary: tuple[type[Binary], ...] = (*BINARY, tirx.Min, tirx.Max)
+    used = variables(expr)
+    if is_var(expr) or known.isdisjoint(used):
+        return expr
+    if all(variable in known for variable in used) and str(expr.dtype) != "bool":
+        return name(expr)
+    if isinstance(expr, binary):
+        return type(expr)(hoist(expr.a, known, name), hoist(expr.b, known, name))
+    if (parts := call_parts(expr)) is not None:
+        return call(parts[0], *(hoist(arg, known, name) for arg in parts[1]))
+    if isinstance(expr, tirx.Select):
+        test, yes, no = (hoist(part, known, name) for part in (expr.condition, expr.true_value, expr.false_value))
+        return choice(test, yes, no)
+    return expr

@@ -8,6 +8,7 @@ from tvm import tirx
 
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.scalar import Expr
+from tilelang_tt.ir.scalar_calls import FUNCTIONS, call
 from tilelang_tt.ir.text import ParseError, Reader
 
 Build = Callable[..., Expr]
@@ -67,8 +68,8 @@ def _call(reader: Reader, name: str) -> Expr:
     literal = reader.text[reader.at : reader.at + 1].isdigit() or reader.peek("-")
     args = reader.separated(lambda: read_expr(reader))
     reader.take(")")
-    if name in scalar.FUNCTIONS and len(args) == scalar.FUNCTIONS[name]:
-        return scalar.call(name, *args)
+    if name in FUNCTIONS and len(args) == FUNCTIONS[name]:
+        return call(name, *args)
     if name in _FUNCTIONS:
         return _FUNCTIONS[name](*args)
     if name == "choice":

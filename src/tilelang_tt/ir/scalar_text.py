@@ -8,7 +8,8 @@ from types import CodeType
 
 from tvm import tirx
 
-from tilelang_tt.ir.scalar import ORDERED, Expr, Var, call_parts, is_choice, nodes, nonnegative
+from tilelang_tt.ir.scalar import ORDERED, Expr, Var, is_choice, nodes, nonnegative
+from tilelang_tt.ir.scalar_calls import call_parts
 from tilelang_tt.schedule_order import z_order
 
 _PRECEDENCE: dict[type[tirx.PrimExpr], tuple[int, str, str]] = {  # node -> (binding strength, C, Python)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from tilelang_tt.arch import ARCHS
+from tilelang_tt.arch import ARCHS, Arch
 from tilelang_tt.diagnostics import DeviceError
 from tilelang_tt.formats import INTEGER_FORMATS
 from tilelang_tt.runtime.formats import page_bytes
@@ -39,6 +39,7 @@ from tilelang_tt.runtime.program import (
     round_up,
 )
 from tilelang_tt.schedule import Share
+from tilelang_tt.shards import Shards
 
 Stored = TypeVar("Stored", TensorPlan, CbPlan)
 
@@ -136,7 +137,7 @@ def _launch(binding: _Binding, launch: LaunchPlan, declared: LaunchPlan, *, exac
             kernel.source,
             binding.sources[kernel.source],
             _NOC_OF_ROLE[kernel.role],
-            tuple(compile_time_words(binding, kernel)),
+            tuple(compile_time_words(binding.plan, kernel, binding.placer.shards)),
             source_map=launch.source_map,
             watched=exact or not kernel.scalar,
         )
@@ -148,25 +149,25 @@ def _launch(binding: _Binding, launch: LaunchPlan, declared: LaunchPlan, *, exac
     )
 
 
-def compile_time_words(binding: _Binding, kernel: KernelPlan) -> list[int]:
+def compile_time_words(plan: Plan, kernel: KernelPlan, shards: Mapping[str, Shards] = {}) -> list[int]:
+    """`shards`: of tensors that are sharded, in this call."""
     words: list[int] = []
     for arg in kernel.compile_time_args:
         if arg.accessor is not None:
-            words += _accessor_words(binding, binding.plan.tensor(arg.accessor))
+            words += _accessor_words(plan.tensor(arg.accessor), shards.get(arg.accessor), ARCHS[plan.arch])
         elif arg.value is not None:
             words.append(arg.value & 0xFFFFFFFF)
     return words
 
 
-def _accessor_words(binding: _Binding, tensor: TensorPlan) -> list[int]:
+def _accessor_words(tensor: TensorPlan, shards: Shards | None, chip: Arch) -> list[int]:
     """What TensorAccessorArgs reads: flags, page size; of shards also ranks, sizes and where the banks are."""
-    dram, shards = tensor.memory == "dram", binding.placer.shards.get(tensor.name)
+    dram = tensor.memory == "dram"
     flags = (ACCESSOR_DRAM if dram else 0) | (ACCESSOR_SHARDED if shards else 0)
     words = [flags, tensor.page_bytes]
     if shards is None:
         return words
     words += [len(shards.pages), len(shards.cores), *shards.pages, *shards.shape]
-    chip = binding.placer.chip
     nodes = [core if dram else chip.noc_coordinates(*core) for core in shards.cores]
     packed = [(x & 0xFF) << 8 | (y & 0xFF) for x, y in nodes]
     pairs = [packed[at : at + 2] for at in range(0, len(packed), 2)]

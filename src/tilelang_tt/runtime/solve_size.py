@@ -1,4 +1,4 @@
-"""Find a size from the length of an axis: n * 4 + 1 is 17, so n is 4."""
+"""Find a size from the length of an axis: n * 4 + 1 is 17, so n is 4. Of packed elements it is a length in bytes."""
 
 from __future__ import annotations
 
@@ -23,20 +23,32 @@ class _Line:
     base: int
 
 
-def solve_size(size: Size, actual: int, sizes: Mapping[str, int]) -> Solution | None:
-    """The unknown of an axis that is `actual` long; None if it has none, several, or is no line of it."""
+def solve_size(size: Size, actual: int, sizes: Mapping[str, int], in_byte: int = 1) -> Solution | None:
+    """The unknown of an axis that is `actual` long; None if it has none, several, or is no line of it.
+
+    Where `in_byte` elements lie in a byte, an axis of n elements is n // in_byte long, and every byte is full.
+    """
     if isinstance(size, int):
         return None
-    names = {part.id for part in ast.walk(parse_size(size)) if isinstance(part, ast.Name)}
+    length, actual = _elements(parse_size(size), actual, in_byte)
+    names = {part.id for part in ast.walk(length) if isinstance(part, ast.Name)}
     unknown = names - sizes.keys() - {"min", "max"}
     if len(unknown) != 1:
         return None
     (name,) = unknown
-    line = _line(parse_size(size), name, sizes)
+    line = _line(length, name, sizes)
     if line is None or line.factor == 0:
         return None
     value, rest = divmod(actual - line.base, line.factor)
     return Solution(name, value if rest == 0 and value >= 0 else None)
+
+
+def _elements(size: ast.expr, actual: int, in_byte: int) -> tuple[ast.expr, int]:
+    """The length of an axis in elements, and how many there are."""
+    match size:
+        case ast.BinOp(left=length, op=ast.FloorDiv(), right=ast.Constant(value=int(value))) if value == in_byte > 1:
+            return length, actual * in_byte
+    return size, actual
 
 
 def _line(node: ast.expr, unknown: str, sizes: Mapping[str, int]) -> _Line | None:

@@ -25,6 +25,7 @@ from tilelang_tt.runtime.printed import printing, show_printed_by_ttnn
 from tilelang_tt.runtime.program import round_up
 from tilelang_tt.runtime.progress import progress
 from tilelang_tt.runtime.runner import RunReport, default_timeout
+from tilelang_tt.runtime.simulator_limits import explained, narrowed
 from tilelang_tt.runtime.ttnn_find import NEWEST, OLDEST, release_of, simulator
 from tilelang_tt.runtime.ttnn_process import HeldWorker
 from tilelang_tt.runtime.ttnn_worker import DTYPES
@@ -45,6 +46,7 @@ def launch(
 ) -> RunReport:
     """Run every launch of the plan in order; tensors that kernels write are filled in place."""
     limit = timeout if timeout is not None else default_timeout()
+    plan = narrowed(plan)
     request = resolve(plan, sources, sizes, scalars)
     started = time.perf_counter()
     prints = printing(sources.values())
@@ -55,7 +57,10 @@ def launch(
         try:
             for item in request["tensors"]:
                 encode(tensors[item["name"]], plan.tensor(item["name"]), _pages(item, memory))
-            done = worker.call(request, memory.descriptor, limit)
+            try:
+                done = worker.call(request, memory.descriptor, limit)
+            except DeviceError as error:
+                raise explained(error, plan) from error
             for item in request["tensors"]:
                 if item["written"]:
                     decode(_pages(item, memory), plan.tensor(item["name"]), tensors[item["name"]])

@@ -11,14 +11,14 @@ constexpr uint32_t cb_C_local_out = tt::CBIndex::c_16;  // 2 blocks of 2 x 2 til
 
 void kernel_main() {
     const uint32_t unit_count = get_arg_val<uint32_t>(0);  // units of work of this core
-    const uint32_t K_tiles = get_arg_val<uint32_t>(1);  // (K + 31) // 32
+    const uint32_t k_tiles = get_arg_val<uint32_t>(1);  // (k + 31) // 32
 
     compute_kernel_hw_startup<SrcOrder::Reverse>(cb_A_shared, cb_B_shared, cb_C_local_out);
     matmul_block_init(cb_A_shared, cb_B_shared, /*transpose*/ 0, 2, 2, 1);
     for (uint32_t unit = 0; unit < unit_count; ++unit) {
         tile_regs_acquire();
         // kernel.py:20  for k in T.Pipelined(T.ceildiv(K, 32), num_stages=2):
-        for (uint32_t k = 0; k < K_tiles; ++k) {
+        for (uint32_t k = 0; k < k_tiles; ++k) {
             cb_wait_front(cb_A_shared, 2);
             cb_wait_front(cb_B_shared, 2);
             // kernel.py:23  T.gemm(A_shared, B_shared, C_local)

@@ -6,7 +6,7 @@ import tilelang_tt.language as TT
 
 TARGET = "tenstorrent -schedule=cores:4x4+2+1"
 
-M, N, K = T.dynamic("M"), T.dynamic("N"), T.dynamic("K")
+M, N, K = T.dynamic("m"), T.dynamic("n"), T.dynamic("k")
 
 
 @T.prim_func

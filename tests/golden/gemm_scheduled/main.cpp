@@ -56,7 +56,7 @@ using namespace tt::tt_metal;
 #define TT_METAL_ROOT ""
 #endif
 
-constexpr const char* kUsage = "main [DIR] M=... K=... N=... [--device=0] [--tolerance=0]";
+constexpr const char* kUsage = "main [DIR] m=... k=... n=... [--device=0] [--tolerance=0]";
 
 // Exit status, beside EXIT_SUCCESS.
 constexpr int kMismatch = 1, kError = 2;
@@ -105,9 +105,9 @@ double take_number(Words& words, const std::string& name) {
 
 // Sizes and scalars of the call.
 struct KernelArguments {
-    int64_t M = 0;
-    int64_t K = 0;
-    int64_t N = 0;
+    int64_t m = 0;
+    int64_t k = 0;
+    int64_t n = 0;
 };
 
 struct CommandLine {
@@ -133,9 +133,9 @@ CommandLine parse(int argc, char** argv) {
     line.device_id =
         static_cast<int>(take_integer(words, "--device", 0, std::numeric_limits<int32_t>::max()));
     line.tolerance = take_number(words, "--tolerance");
-    line.args.M = take_integer(words, "M", 1, kMaxSize);
-    line.args.K = take_integer(words, "K", 1, kMaxSize);
-    line.args.N = take_integer(words, "N", 1, kMaxSize);
+    line.args.m = take_integer(words, "m", 1, kMaxSize);
+    line.args.k = take_integer(words, "k", 1, kMaxSize);
+    line.args.n = take_integer(words, "n", 1, kMaxSize);
     if (!words.empty()) {
         throw std::runtime_error("'" + words.begin()->first + "' means nothing here; usage: " + kUsage);
     }
@@ -421,32 +421,32 @@ Tensors describe_tensors(const KernelArguments& args) {
              .format = tt::DataFormat::Float16_b,
              .page_bytes = 2048,
              .batch = 1,
-             .row_tiles = (args.M + 31) / 32,
-             .col_tiles = (args.K + 31) / 32,
-             .rows = args.M,
-             .cols = args.K},
+             .row_tiles = (args.m + 31) / 32,
+             .col_tiles = (args.k + 31) / 32,
+             .rows = args.m,
+             .cols = args.k},
         .B =
             {.name = "B",
              .format = tt::DataFormat::Float16_b,
              .page_bytes = 2048,
              .batch = 1,
-             .row_tiles = (args.K + 31) / 32,
-             .col_tiles = (args.N + 31) / 32,
-             .rows = args.K,
-             .cols = args.N},
+             .row_tiles = (args.k + 31) / 32,
+             .col_tiles = (args.n + 31) / 32,
+             .rows = args.k,
+             .cols = args.n},
         .C =
             {.name = "C",
              .format = tt::DataFormat::Float16_b,
              .page_bytes = 2048,
              .batch = 1,
-             .row_tiles = (args.M + 31) / 32,
-             .col_tiles = (args.N + 31) / 32,
-             .rows = args.M,
-             .cols = args.N},
+             .row_tiles = (args.m + 31) / 32,
+             .col_tiles = (args.n + 31) / 32,
+             .rows = args.m,
+             .cols = args.n},
     };
 }
 
-// 'matmul': (N + 63) // 64 * ((M + 63) // 64) units of work on cores 4x4+2+1.
+// 'matmul': (n + 63) // 64 * ((m + 63) // 64) units of work on cores 4x4+2+1.
 distributed::MeshWorkload matmul_workload(
     const distributed::MeshDevice& mesh_device,
     const Tensors& tensors,
@@ -489,7 +489,7 @@ distributed::MeshWorkload matmul_workload(
         WriterDataMovementConfig(writer_compile_args));
 
     const std::vector<CoreCoord> core_list = cores_in_order({{CoreCoord{2, 1}, CoreCoord{5, 4}}}, /*by_columns=*/false);
-    const int64_t columns = (args.N + 63) / 64, rows = (args.M + 63) / 64;  // of blocks
+    const int64_t columns = (args.n + 63) / 64, rows = (args.m + 63) / 64;  // of blocks
     for (size_t number = 0; number < core_list.size(); ++number) {
         const CoreCoord core = core_list[number];
         const Box share = rectangle_of_core(columns, rows, 4, 4, number);
@@ -504,15 +504,15 @@ distributed::MeshWorkload matmul_workload(
              share.columns,               // columns
              share.first_row,             // first_row
              share.rows,                  // rows
-             word((args.K + 31) / 32),    // K_tiles
-             word((args.M + 31) / 32),    // M_tiles
-             word((args.N + 31) / 32)});  // N_tiles
+             word((args.k + 31) / 32),    // k_tiles
+             word((args.m + 31) / 32),    // m_tiles
+             word((args.n + 31) / 32)});  // n_tiles
         SetRuntimeArgs(
             program,
             compute,
             core,
             {share.count,                 // unit_count
-             word((args.K + 31) / 32)});  // K_tiles
+             word((args.k + 31) / 32)});  // k_tiles
         SetRuntimeArgs(
             program,
             writer,
@@ -523,8 +523,8 @@ distributed::MeshWorkload matmul_workload(
              share.columns,               // columns
              share.first_row,             // first_row
              share.rows,                  // rows
-             word((args.M + 31) / 32),    // M_tiles
-             word((args.N + 31) / 32)});  // N_tiles
+             word((args.m + 31) / 32),    // m_tiles
+             word((args.n + 31) / 32)});  // n_tiles
     }
 
     distributed::MeshWorkload workload;

@@ -47,9 +47,9 @@ void kernel_main() {
     const uint32_t columns = get_arg_val<uint32_t>(4);  // columns of blocks of this core
     const uint32_t first_row = get_arg_val<uint32_t>(5);  // first row of this core's blocks
     const uint32_t rows = get_arg_val<uint32_t>(6);  // rows of blocks of this core
-    const uint32_t K_tiles = get_arg_val<uint32_t>(7);  // (K + 31) // 32
-    const uint32_t M_tiles = get_arg_val<uint32_t>(8);  // (M + 31) // 32
-    const uint32_t N_tiles = get_arg_val<uint32_t>(9);  // (N + 31) // 32
+    const uint32_t k_tiles = get_arg_val<uint32_t>(7);  // (k + 31) // 32
+    const uint32_t m_tiles = get_arg_val<uint32_t>(8);  // (m + 31) // 32
+    const uint32_t n_tiles = get_arg_val<uint32_t>(9);  // (n + 31) // 32
 
     constexpr auto A_args = TensorAccessorArgs<0>();
     const auto A = TensorAccessor(A_args, A_addr);
@@ -63,14 +63,14 @@ void kernel_main() {
         const uint32_t bx = first_column + block % columns;
         const uint32_t by = first_row + block / columns;
         // kernel.py:20  for k in T.Pipelined(T.ceildiv(K, 32), num_stages=2):
-        for (uint32_t k = 0; k < K_tiles; ++k) {
+        for (uint32_t k = 0; k < k_tiles; ++k) {
             cb_reserve_back(cb_A_shared, 2);
             cb_reserve_back(cb_B_shared, 2);
             // kernel.py:21  T.copy(A[by * 64, k * 32], A_shared)
             const uint32_t A_shared_l1 = get_write_ptr(cb_A_shared);
             for (uint32_t i = 0; i < 2; ++i) {
-                if (by * 2 + i < M_tiles) {
-                    noc_async_read_page((by * 2 + i) * K_tiles + k, A, A_shared_l1 + i * A_shared_tile_bytes);
+                if (by * 2 + i < m_tiles) {
+                    noc_async_read_page((by * 2 + i) * k_tiles + k, A, A_shared_l1 + i * A_shared_tile_bytes);
                 } else {
                     zero_tile<A_shared_tile_bytes>(A_shared_l1 + i * A_shared_tile_bytes);
                 }
@@ -78,8 +78,8 @@ void kernel_main() {
             // kernel.py:22  T.copy(B[k * 32, bx * 64], B_shared)
             const uint32_t B_shared_l1 = get_write_ptr(cb_B_shared);
             for (uint32_t j = 0; j < 2; ++j) {
-                if (bx * 2 + j < N_tiles) {
-                    noc_async_read_page(k * N_tiles + bx * 2 + j, B, B_shared_l1 + j * B_shared_tile_bytes);
+                if (bx * 2 + j < n_tiles) {
+                    noc_async_read_page(k * n_tiles + bx * 2 + j, B, B_shared_l1 + j * B_shared_tile_bytes);
                 } else {
                     zero_tile<B_shared_tile_bytes>(B_shared_l1 + j * B_shared_tile_bytes);
                 }

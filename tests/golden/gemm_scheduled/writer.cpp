@@ -34,8 +34,8 @@ void kernel_main() {
     const uint32_t columns = get_arg_val<uint32_t>(3);  // columns of blocks of this core
     const uint32_t first_row = get_arg_val<uint32_t>(4);  // first row of this core's blocks
     const uint32_t rows = get_arg_val<uint32_t>(5);  // rows of blocks of this core
-    const uint32_t M_tiles = get_arg_val<uint32_t>(6);  // (M + 31) // 32
-    const uint32_t N_tiles = get_arg_val<uint32_t>(7);  // (N + 31) // 32
+    const uint32_t m_tiles = get_arg_val<uint32_t>(6);  // (m + 31) // 32
+    const uint32_t n_tiles = get_arg_val<uint32_t>(7);  // (n + 31) // 32
 
     constexpr auto C_args = TensorAccessorArgs<0>();
     const auto C = TensorAccessor(C_args, C_addr);
@@ -50,8 +50,8 @@ void kernel_main() {
         const uint32_t C_local_out_l1 = get_read_ptr(cb_C_local_out);
         for (uint32_t i = 0; i < 2; ++i) {
             for (uint32_t j = 0; j < 2; ++j) {
-                if (by * 2 + i < M_tiles && bx * 2 + j < N_tiles) {
-                    noc_async_write_page((by * 2 + i) * N_tiles + bx * 2 + j, C, C_local_out_l1 + (i * 2 + j) * C_local_out_tile_bytes);
+                if (by * 2 + i < m_tiles && bx * 2 + j < n_tiles) {
+                    noc_async_write_page((by * 2 + i) * n_tiles + bx * 2 + j, C, C_local_out_l1 + (i * 2 + j) * C_local_out_tile_bytes);
                 }
             }
         }

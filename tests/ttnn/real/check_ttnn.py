@@ -20,7 +20,7 @@ from table import write_table
 from tilelang_tt.diagnostics import DeviceError, EnvironmentProblem
 from tilelang_tt.runtime import ttnn_worker
 from tilelang_tt.runtime.formats import FORMATS
-from tilelang_tt.runtime.plan import Plan
+from tilelang_tt.runtime.plan import CbPlan, Plan
 from tilelang_tt.runtime.ttnn_find import Ttnn, cards, find_ttnn, simulator, worker_environment
 from tilelang_tt.runtime.ttnn_launch import resolve
 from tilelang_tt.runtime.ttnn_process import Worker
@@ -73,6 +73,12 @@ def plan_of(golden: Path) -> Plan:
     return Plan.from_json((golden / "tt.plan.json").read_text())
 
 
+def views_of_memory(cbs: tuple[CbPlan, ...]) -> list[tuple[CbPlan, list[CbPlan]]]:
+    """Each circular buffer that has memory of its own, with all that see it: itself, then those that share it."""
+    own = [cb for cb in cbs if cb.shares is None]
+    return [(cb, [cb, *(view for view in cbs if view.shares == cb.id)]) for cb in own]
+
+
 def request_of(golden: Path) -> dict[str, Any]:
     sources = {path.name: path.read_text() for path in golden.glob("*.cpp")}
     plan = plan_of(golden)
@@ -120,7 +126,8 @@ def test_real_descriptors_of_a_golden(answer: dict[str, Any], golden: Path) -> N
                 shared = sum(values[i] for _, _, values in kernel["runtime_args"])
                 assert shared == sum(item["count"] for item in asked["work"])
         assert program["cbs"] == [
-            [cb.pages * cb.page_bytes, [[cb.id, FORMATS[cb.format].number, cb.page_bytes]]] for cb in launch.cbs
+            [cb.pages * cb.page_bytes, [[view.id, FORMATS[view.format].number, view.page_bytes] for view in views]]
+            for cb, views in views_of_memory(launch.cbs)
         ]
         config = launch.compute_config
         (compute,) = [kernel["compute"] for kernel in program["kernels"] if kernel["compute"]]
@@ -168,6 +175,6 @@ def test_without_a_device_the_worker_says_so(ttnn: Ttnn) -> None:
     if cards() or simulator():
         pytest.skip("NOT RUN: there is a device")
     with pytest.raises(DeviceError) as caught:
-        Worker(60.0)
+        Worker(60.0, prints=False)
     assert caught.value.code == "TT411"
     assert caught.value.message.startswith("ttnn failed while 'opening the device': ")

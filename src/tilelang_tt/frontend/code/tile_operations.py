@@ -20,7 +20,7 @@ from tilelang_tt.diagnostics import UnsupportedError
 from tilelang_tt.formats import is_float
 from tilelang_tt.frontend.code.values import cast
 from tilelang_tt.frontend.lift_expression import operator
-from tilelang_tt.frontend.lift_operands import box, matched, refuse_own_target
+from tilelang_tt.frontend.lift_operands import box, keeps_nan, matched, refuse_own_target
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.buffers import Memory
 from tilelang_tt.ir.code import CodeStmt, Constant, For, Op, Place, Put, Update, Value
@@ -193,7 +193,9 @@ def _reduce(lifter: CodeLifter, call: tirx.Call) -> tuple[CodeStmt, ...]:
             places = [along[0] if axis == dim else step for axis, step in enumerate(steps)]
             taken = cast(lifter.element(source, at(low, places)), dtype)
             taken = Op("abs", (taken,), dtype) if kind.startswith("abs") else taken
-            return (Put(total, Op(_COMBINED[kind], (total, taken), dtype), lifter.location),)
+            combined: Value = Op(_COMBINED[kind], (total, taken), dtype)
+            combined = _or_nan(combined, (total, taken)) if keeps_nan(call) and is_float(dtype) else combined
+            return (Put(total, combined, lifter.location),)
 
         start = neutral(kind, dtype) if clear else cast(result, dtype)
         return (
@@ -204,6 +206,13 @@ def _reduce(lifter: CodeLifter, call: tirx.Call) -> tuple[CodeStmt, ...]:
 
     walked = [scalar.const(1) if axis == dim else extent for axis, extent in enumerate(extents)]
     return loops(lifter, walked, body)
+
+
+def _or_nan(found: Value, operands: tuple[Value, ...]) -> Value:
+    """The first of the operands that is NaN, or what was found."""
+    for operand in reversed(operands):
+        found = Op("where", (Op("isnan", (operand,), "bool"), operand, found), found.dtype)
+    return found
 
 
 def _scan(lifter: CodeLifter, call: tirx.Call) -> tuple[CodeStmt, ...]:

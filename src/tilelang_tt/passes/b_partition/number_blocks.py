@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.scalar import Expr, Var
+from tilelang_tt.ir.scalar_calls import call
 from tilelang_tt.schedule import Order
 
 Indices = tuple[tuple[Var, Expr], ...]  # in this order: a value may depend on those before it
@@ -43,7 +44,7 @@ def numbered(order: Order, panel: int, unit: Var, blocks: Blocks, box: Box = ())
     rows = scalar.product(extent for _, extent in others)
     if order == "z" and not box:
         block = scalar.var("block")
-        return ((block, scalar.call("z_order", unit, columns, rows)), *numbered_row_by_row(block, blocks))
+        return ((block, call("z_order", unit, columns, rows)), *numbered_row_by_row(block, blocks))
     wide, high = (box[1], box[3]) if box else (columns, rows)
     lets, column, row = _placed(order, panel, unit, wide, high)
     if box:
@@ -62,7 +63,7 @@ def _placed(order: Order, panel: int, unit: Var, columns: Expr, rows: Expr) -> t
         return (), scalar.quotient(unit, rows), scalar.remainder(unit, rows)
     if order == "z":
         block = scalar.var("block")
-        value = scalar.call("z_order", unit, columns, rows)
+        value = call("z_order", unit, columns, rows)
         return ((block, value),), scalar.remainder(block, columns), scalar.quotient(block, columns)
     if order == "block-linear":
         return _in_panels(unit, columns, rows, panel)

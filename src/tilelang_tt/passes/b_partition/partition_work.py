@@ -18,6 +18,7 @@ from tilelang_tt.compiled import Decision
 from tilelang_tt.core_ranges import CoreRange
 from tilelang_tt.ir import scalar, scalar_text
 from tilelang_tt.ir.layout import Work
+from tilelang_tt.ir.scalar_calls import call
 from tilelang_tt.ir.tensors_of_code import codes_of
 from tilelang_tt.ir.tile import Launch, TileProgram
 from tilelang_tt.passes.b_partition.number_blocks import numbered, numbered_row_by_row
@@ -49,7 +50,7 @@ def _work(launch: Launch, settled: Settled) -> Work:
     units = scalar.product(extent for _, extent in launch.blocks)
     if schedule.policy == "list":
         listed, block = scalar.var("unit_list"), scalar.var("block")
-        value = scalar.call("argument", listed + unit)
+        value = call("argument", listed + unit)
         indices = ((block, value), *numbered_row_by_row(block, launch.blocks))
         return Work(units, unit, indices, settled.grid, schedule, listed=listed)
     names = ("first_column", "columns", "first_row", "rows") if schedule.policy in BOX_POLICIES else ()

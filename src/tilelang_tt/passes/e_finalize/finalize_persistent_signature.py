@@ -17,6 +17,7 @@ from tilelang_tt.ir import scalar
 from tilelang_tt.ir.fields import with_expressions
 from tilelang_tt.ir.kernel import Arg, ArgKind, For, Kernel, KernelSet, KernelStmt
 from tilelang_tt.ir.scalar import Expr, Var
+from tilelang_tt.ir.scalar_forms import hoist
 from tilelang_tt.ir.tile import Launch, ScalarParam
 from tilelang_tt.passes.d_split.unused_values import used_variables, without_unused_values
 
@@ -86,4 +87,4 @@ def _host_sizes(body: tuple[KernelStmt, ...], known: set[Var]) -> tuple[tuple[Ke
         found.append((scalar.var(text), expr))
         return found[-1][0]
 
-    return with_expressions(body, lambda expr: scalar.hoist(expr, known, name)), found
+    return with_expressions(body, lambda expr: hoist(expr, known, name)), found

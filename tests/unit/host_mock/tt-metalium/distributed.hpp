@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 
+#include <tt-metalium/buffer_distribution_spec.hpp>
 #include <tt-metalium/host_api.hpp>
 
 namespace tt::tt_metal::distributed {
@@ -49,9 +50,17 @@ private:
     mutable MeshCommandQueue queue_;
 };
 
+class BufferShardingArgs {
+public:
+    BufferShardingArgs() = default;
+    BufferShardingArgs(std::optional<BufferDistributionSpec> spec) : spec(std::move(spec)) {}
+    std::optional<BufferDistributionSpec> spec;
+};
+
 struct DeviceLocalBufferConfig {
     DeviceAddr page_size = 0;
     BufferType buffer_type = BufferType::DRAM;
+    BufferShardingArgs sharding_args;
 };
 
 struct ReplicatedBufferConfig {
@@ -81,15 +90,24 @@ public:
         mock::log(
             "MeshBuffer", "address", buffer->address_, "size", buffer->size(), "page_size", device_local_config.page_size,
             "dram", device_local_config.buffer_type == BufferType::DRAM);
+        if (const auto& spec = device_local_config.sharding_args.spec) {
+            mock::log("shards", "address", buffer->address_, "pages", spec->pages.sides, "shard", spec->shard.sides,
+                      "cores", spec->cores.size());
+        }
         return buffer;
     }
     DeviceAddr size() const { return memory.size(); }
     DeviceAddr address() const { return address_; }
+    Buffer* get_backing_buffer() const {
+        backing_.address = address_;
+        return &backing_;
+    }
 
     DeviceLocalBufferConfig config;
     std::vector<uint8_t> memory;
 
 private:
+    mutable Buffer backing_;
     DeviceAddr address_ = 0;
 };
 

@@ -179,8 +179,17 @@ struct ComputeConfig {
     std::vector<std::filesystem::path> compiler_include_paths;
 };
 
+class Buffer {
+public:
+    DeviceAddr address = 0;
+};
+
 class CircularBufferConfig {
 public:
+    CircularBufferConfig& set_globally_allocated_address(const Buffer& buffer) {
+        mock::log("set_globally_allocated_address", "address", buffer.address);
+        return *this;
+    }
     CircularBufferConfig(uint32_t total_size, const std::map<uint8_t, tt::DataFormat>& data_format_spec) :
         total_size(total_size), formats(data_format_spec) {}
     CircularBufferConfig(uint32_t total_size, const std::map<uint8_t, DataType>&) : total_size(total_size) {}
