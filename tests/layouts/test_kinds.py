@@ -438,3 +438,25 @@ def test_larger_product_in_shards() -> None:
     }
     tensors = {"A": a, "B": b, "C": torch.zeros(256, 256, dtype=torch.bfloat16)}
     check(gemm(256, 256, 128, (64, 64, 32)), tensors, {"C": a.double() @ b.double()}, layouts)
+
+
+@pytest.mark.parametrize("shard", ["block", (32, 64)])
+def test_atomic_updates_of_shards(shard: Any) -> None:
+    """Split-K: blocks of the grid add to the same tiles, which lie in shards."""
+
+    @T.prim_func
+    def main(A: T.Tensor((64, 128), "bfloat16"), B: T.Tensor((128, 64), "bfloat16"), C: T.Tensor((64, 64), "float32")):
+        with T.Kernel(2, 2, 4, threads=128) as (bx, by, bz):
+            a = T.alloc_shared((32, 32), "bfloat16")
+            b = T.alloc_shared((32, 32), "bfloat16")
+            c = T.alloc_fragment((32, 32), "float32")
+            T.copy(A[by * 32, bz * 32], a)
+            T.copy(B[bz * 32, bx * 32], b)
+            T.gemm(a, b, c, clear_accum=True)
+            T.atomic_add(C[by * 32, bx * 32], c)
+
+    a, b = whole(64, 128), whole(128, 64, seed=1)
+    start = whole(64, 64, dtype=torch.float32, seed=2)
+    layout = {"memory": "L1", "shard": shard, "grid": (2, 2)}
+    tensors = {"A": a, "B": b, "C": start}
+    check(main, tensors, {"C": start + a.float() @ b.float()}, {"A": layout, "B": layout, "C": layout})
