@@ -3,7 +3,7 @@
 Calls into the device carry the number of their line and nothing else. The kernel is therefore compiled from its
 preprocessed text, in which lines of headers count from a number of their own:
 
-    # 12 "lib/helper.h"   ->   # 731000012 "lib/helper.h"
+    # 12 "a header"   ->   # 731000012 "a header"
 
 so that 731000012 in a report is line 12 of the header with the number 731.
 """
@@ -40,7 +40,7 @@ def header_line(line: int, headers: Iterable[Path]) -> tuple[Path, int] | None:
 
 
 def name_lines(message: str, headers: Iterable[Path]) -> str:
-    """`line 731000012` becomes `line 12 of helper.h`."""
+    """`line 731000012` becomes `line 12 of` and the name of the header."""
     known: Mapping[int, Path] = {_number(path): path for path in headers}
 
     def named(found: re.Match[str]) -> str:

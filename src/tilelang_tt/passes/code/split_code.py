@@ -23,7 +23,7 @@ from tilelang_tt.ir.movement import Barrier, BarrierKind
 from tilelang_tt.ir.room import l1_for_buffers
 from tilelang_tt.ir.tensors_of_code import elements
 from tilelang_tt.ir.tile import Launch, TileProgram
-from tilelang_tt.passes.d_split.unit_loop import unit_loop
+from tilelang_tt.ir.unit_loop import unit_loop
 
 _PAGE = TILE_BYTES["UInt32"]
 

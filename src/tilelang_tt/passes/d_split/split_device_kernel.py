@@ -40,9 +40,9 @@ from tilelang_tt.ir.tile import (
     TileProgram,
     Transpose,
 )
+from tilelang_tt.ir.unit_loop import unit_loop
 from tilelang_tt.passes.code.split_code import split_code
 from tilelang_tt.passes.d_split.allocate_cbs import allocate_cbs, second_views
-from tilelang_tt.passes.d_split.unit_loop import unit_loop
 
 
 def split_device_kernel(program: TileProgram) -> tuple[KernelSet, ...]:

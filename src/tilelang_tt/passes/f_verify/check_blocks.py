@@ -11,7 +11,7 @@ page or a tile is run round by round; of any other loop two rounds are run, whic
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import CodeType
 from typing import Any
 
@@ -25,6 +25,7 @@ from tilelang_tt.ir.layout import Role
 from tilelang_tt.ir.movement import MakeTile, ReadRow, ReadTile, RowPlace, WriteRow, WriteTile, ZeroRow, ZeroTile
 from tilelang_tt.ir.scalar import Expr, Var
 from tilelang_tt.ops.row import Operand
+from tilelang_tt.passes.f_verify.block_state import EMPTY, FILLED, OLD, RESERVED_AGAIN, BlockState
 from tilelang_tt.passes.f_verify.failure import fail
 
 Names = dict[str, Any]
@@ -34,46 +35,9 @@ Values = dict[str, int]  # of loop variables, by `_name`
 _STANDING_FOR_ALL = 2  # rounds of a loop that does the same in each: the first, and one that follows another
 
 
-_EMPTY, _OLD, _FILLED = range(3)
-_RESERVED_AGAIN = bytes.maketrans(bytes([_FILLED]), bytes([_OLD]))
-
-
-@dataclass
-class _State:
-    """The pages of each buffer, the next one it pushes, and what DST holds."""
-
-    pages: dict[Cb, bytearray] = field(default_factory=dict)
-    next: dict[Cb, int] = field(default_factory=dict)
-    written: dict[Cb, set[int]] = field(default_factory=dict)  # places of the block the writer has sent
-    dst: dict[int, bool] = field(default_factory=dict)  # tiles computed since acquire: whether anything used them
-    rows: set[int] = field(default_factory=set)  # those of them of which only the first row is right
-    # Pages that only one arm of a branch filled: where they hold nothing, in this round of every loop.
-    empty_where: dict[tuple[Cb, int], Expr] = field(default_factory=dict)
-    packing: bool = False  # between tile_regs_wait and tile_regs_release
-    expected: set[tuple[Cb, int]] = field(default_factory=set)  # pages reserved while packing
-
-    def copy(self) -> _State:
-        return _State(
-            {cb: pages[:] for cb, pages in self.pages.items()},
-            dict(self.next),
-            {cb: set(places) for cb, places in self.written.items()},
-            dict(self.dst),
-            set(self.rows),
-            dict(self.empty_where),
-            self.packing,
-            set(self.expected),
-        )
-
-    def pages_of(self, cb: Cb) -> bytearray:
-        found = self.pages.get(cb)
-        if found is None:
-            found = self.pages[cb] = bytearray(cb.pages)
-        return found
-
-
 def check_blocks(kernel: Kernel, kernels: KernelSet) -> None:
     places = {_name(variable): place for variable, place in kernels.pool_places.items()}
-    _Run(kernel, kernels).body(kernel.body, _State(), places)
+    _Run(kernel, kernels).body(kernel.body, BlockState(), places)
 
 
 class _Run:
@@ -93,7 +57,7 @@ class _Run:
 
     # --- control ----------------------------------------------------------------------------------
 
-    def body(self, body: tuple[KernelStmt, ...], state: _State, values: Values) -> None:
+    def body(self, body: tuple[KernelStmt, ...], state: BlockState, values: Values) -> None:
         for step, stmt in self.steps_of(body):
             step(self, stmt, state, values)
 
@@ -103,7 +67,7 @@ class _Run:
             found = self.steps[id(body)] = [(_STEPS[type(stmt)], stmt) for stmt in body if type(stmt) in _STEPS]
         return found
 
-    def branch(self, branch: If, state: _State, values: Values) -> None:
+    def branch(self, branch: If, state: BlockState, values: Values) -> None:
         if self.tells_first_round(branch.condition, values):
             arm = branch.then if self.evaluate(branch.condition, values) else branch.otherwise
             self.body(arm, state, values)
@@ -134,7 +98,7 @@ class _Run:
             self.telling[known] = tells_first_round(condition, loop.var, loop.start) is not None
         return self.telling[known]
 
-    def loop(self, loop: For, state: _State, values: Values) -> None:
+    def loop(self, loop: For, state: BlockState, values: Values) -> None:
         rounds = self.loops.get(id(loop))
         if rounds is None:
             rounds = self.loops[id(loop)] = _Rounds(_name(loop.var), _rounds(loop), self.runs(loop))
@@ -168,7 +132,7 @@ class _Run:
 
     # --- circular buffers -------------------------------------------------------------------------
 
-    def call(self, call: CbCall, state: _State, _: Values) -> None:
+    def call(self, call: CbCall, state: BlockState, _: Values) -> None:
         cb, first = call.cb, state.next.get(call.cb, 0)
         if cb.is_word or (cb.shard is not None and self.role is not Role.COMPUTE):
             return  # nobody fills its pages; or they lie in a shard, where nothing moves them
@@ -184,77 +148,77 @@ class _Run:
                 if place not in written:
                     raise fail("TT947", f"tile {place} of '{cb.name}' is popped without having been written out")
 
-    def reserve(self, cb: Cb, first: int, count: int, state: _State) -> None:
+    def reserve(self, cb: Cb, first: int, count: int, state: BlockState) -> None:
         pages = state.pages_of(cb)
         for part in _parts(cb, first, count):
-            pages[part] = pages[part].translate(_RESERVED_AGAIN)
+            pages[part] = pages[part].translate(RESERVED_AGAIN)
         if state.empty_where:
             for page in _pages(cb, first, count):
                 state.empty_where.pop(page, None)
         if state.packing:
             state.expected.update(_pages(cb, first, count))
 
-    def push(self, cb: Cb, first: int, count: int, state: _State) -> None:
+    def push(self, cb: Cb, first: int, count: int, state: BlockState) -> None:
         pages, own = state.pages_of(cb), cb.producer is cb.consumer
         for part in _parts(cb, first, count):
-            if pages[part].count(_FILLED) < part.stop - part.start:
+            if pages[part].count(FILLED) < part.stop - part.start:
                 for page, found in enumerate(pages[part], part.start):
                     keeps = own and (cb, page) not in state.expected
-                    if found == _EMPTY or (found == _OLD and not keeps):
+                    if found == EMPTY or (found == OLD and not keeps):
                         raise fail("TT945", f"page {page} of '{cb.name}' is pushed without having been filled")
             if not own:
                 pages[part] = bytes(part.stop - part.start)  # the consumer's from here on
         if state.expected:
             state.expected.difference_update(_pages(cb, first, count))
 
-    def page(self, cb: Cb, place: Expr, state: _State, values: Values) -> tuple[Cb, int]:
+    def page(self, cb: Cb, place: Expr, state: BlockState, values: Values) -> tuple[Cb, int]:
         """The page of a place; of one that the index of the block chooses, that of the first block."""
         return cb, (state.next.get(cb, 0) + self.evaluate(place, values, self.names)) % cb.pages
 
     # --- tiles ------------------------------------------------------------------------------------
 
-    def fill(self, stmt: MakeTile | ReadTile | ZeroTile, state: _State, values: Values) -> None:
+    def fill(self, stmt: MakeTile | ReadTile | ZeroTile, state: BlockState, values: Values) -> None:
         cb, page = self.page(stmt.cb, stmt.slot, state, values)
-        state.pages_of(cb)[page] = _FILLED
+        state.pages_of(cb)[page] = FILLED
 
-    def fill_row(self, stmt: ReadRow | ZeroRow, state: _State, values: Values) -> None:
+    def fill_row(self, stmt: ReadRow | ZeroRow, state: BlockState, values: Values) -> None:
         cb = stmt.place.cb
         first, pages = state.next.get(cb, 0), state.pages_of(cb)
         for tile in self.row_tiles(stmt.place, values):
-            pages[(first + tile) % cb.pages] = _FILLED
+            pages[(first + tile) % cb.pages] = FILLED
 
-    def write(self, stmt: WriteTile, state: _State, values: Values) -> None:
+    def write(self, stmt: WriteTile, state: BlockState, values: Values) -> None:
         state.written.setdefault(stmt.cb, set()).add(self.evaluate(stmt.slot, values))
 
-    def write_row(self, stmt: WriteRow, state: _State, values: Values) -> None:
+    def write_row(self, stmt: WriteRow, state: BlockState, values: Values) -> None:
         state.written.setdefault(stmt.place.cb, set()).update(self.row_tiles(stmt.place, values))
 
-    def multiply(self, stmt: engine.MatmulBlock, state: _State, _: Values) -> None:
+    def multiply(self, stmt: engine.MatmulBlock, state: BlockState, _: Values) -> None:
         state.dst.update(dict.fromkeys(stmt.tiles, False))
         state.rows.difference_update(stmt.tiles)
 
-    def reduce(self, stmt: engine.ReduceTile, state: _State, values: Values) -> None:
+    def reduce(self, stmt: engine.ReduceTile, state: BlockState, values: Values) -> None:
         state.dst[self.evaluate(stmt.dst, values)] = False  # it goes on with what is there
 
-    def combine(self, stmt: engine.BinaryTiles, state: _State, values: Values) -> None:
+    def combine(self, stmt: engine.BinaryTiles, state: BlockState, values: Values) -> None:
         tile = self.evaluate(stmt.dst, values)
         if stmt.instruction.adds and tile in state.dst:
             raise fail("TT966", f"a product is added to DST[{tile}], which is not zero any more")
         _put(tile, state)
 
-    def copy(self, stmt: engine.CopyTile, state: _State, values: Values) -> None:
+    def copy(self, stmt: engine.CopyTile, state: BlockState, values: Values) -> None:
         _put(self.evaluate(stmt.dst, values), state, row=stmt.cb.first_row)
 
-    def put(self, stmt: engine.TransposeTile | engine.FillTile, state: _State, values: Values) -> None:
+    def put(self, stmt: engine.TransposeTile | engine.FillTile, state: BlockState, values: Values) -> None:
         _put(self.evaluate(stmt.dst, values), state)
 
-    def transpose(self, stmt: engine.TransposeDst, state: _State, values: Values) -> None:
+    def transpose(self, stmt: engine.TransposeDst, state: BlockState, values: Values) -> None:
         tile = self.evaluate(stmt.dst, values)
         _use(tile, "transposed", state)
         _require_whole(tile, state)
         _put(tile, state)
 
-    def compute(self, stmt: engine.Sfpu, state: _State, values: Values) -> None:
+    def compute(self, stmt: engine.Sfpu, state: BlockState, values: Values) -> None:
         tiles_in = [self.evaluate(operand, values) for operand in stmt.operands]
         for tile in tiles_in:
             _use(tile, "computed with", state)
@@ -265,7 +229,7 @@ class _Run:
             row = not state.rows.isdisjoint(used_whole)
         _put(self.evaluate(stmt.out, values), state, row=row)
 
-    def dst_call(self, stmt: engine.DstCall, state: _State, _: Values) -> None:
+    def dst_call(self, stmt: engine.DstCall, state: BlockState, _: Values) -> None:
         if stmt.kind is engine.DstKind.ACQUIRE:
             state.dst, state.rows = {}, set()
         elif stmt.kind is engine.DstKind.WAIT:
@@ -280,15 +244,15 @@ class _Run:
         first = self.evaluate(place.row, values) // TILE * place.row_step
         return [first + tile * place.col_step for tile in range(place.tiles)]
 
-    def pack(self, stmt: engine.PackTile, state: _State, values: Values) -> None:
+    def pack(self, stmt: engine.PackTile, state: BlockState, values: Values) -> None:
         tile = self.evaluate(stmt.dst, values)
         _use(tile, "packed", state)
         _require_whole(tile, state)
         page = self.page(stmt.cb, stmt.index, state, values)
         pages = state.pages_of(stmt.cb)
-        if pages[page[1]] == _EMPTY and not self.overwrites(stmt, state.empty_where.get(page), values):
+        if pages[page[1]] == EMPTY and not self.overwrites(stmt, state.empty_where.get(page), values):
             raise fail("TT946", f"the packer adds to page {page[1]} of '{stmt.cb.name}', which holds nothing")
-        pages[page[1]] = _FILLED
+        pages[page[1]] = FILLED
 
     def overwrites(self, stmt: engine.PackTile, empty: Expr | None, values: Values) -> bool:
         """Whether a page that holds nothing, if known where, is overwritten."""
@@ -367,17 +331,17 @@ def _chooses(loop: For) -> bool:
     return any(loop.var in scalar.variables(tile) for tile in tiles)
 
 
-def _filled_in_one(then: _State, otherwise: _State, condition: Expr) -> dict[tuple[Cb, int], Expr]:
+def _filled_in_one(then: BlockState, otherwise: BlockState, condition: Expr) -> dict[tuple[Cb, int], Expr]:
     """Pages that only one arm of a branch fills, each with the condition under which it is not filled."""
     result: dict[tuple[Cb, int], Expr] = {}
     for cb, some, others in _different(then, otherwise):
         for page, ways in enumerate(zip(some, others, strict=True)):
-            if ways.count(_FILLED) == 1:
-                result[cb, page] = scalar.negate(condition) if ways[0] == _FILLED else condition
+            if ways.count(FILLED) == 1:
+                result[cb, page] = scalar.negate(condition) if ways[0] == FILLED else condition
     return result
 
 
-def _different(some: _State, other: _State) -> Iterator[tuple[Cb, bytearray, bytearray]]:
+def _different(some: BlockState, other: BlockState) -> Iterator[tuple[Cb, bytearray, bytearray]]:
     """Buffers whose pages are not the same in two states: nearly always none."""
     if some.pages != other.pages:
         for cb in {**some.pages, **other.pages}:
@@ -385,28 +349,28 @@ def _different(some: _State, other: _State) -> Iterator[tuple[Cb, bytearray, byt
                 yield cb, some.pages_of(cb), other.pages_of(cb)
 
 
-def _join(state: _State, other: _State) -> None:
+def _join(state: BlockState, other: BlockState) -> None:
     """What is known where two paths meet. A path that does not touch a page leaves in it what it held."""
     for _, some, others in _different(state, other):
-        some[:] = bytes(_EMPTY if _EMPTY in ways else max(ways) for ways in zip(some, others, strict=True))
+        some[:] = bytes(EMPTY if EMPTY in ways else max(ways) for ways in zip(some, others, strict=True))
     for cb, places in other.written.items():  # a tile outside the tensor is not written
         state.written.setdefault(cb, set()).update(places)
     state.rows |= other.rows
     state.dst = {tile: state.dst[tile] and other.dst[tile] for tile in state.dst if tile in other.dst}
 
 
-def _use(tile: int, what: str, state: _State) -> None:
+def _use(tile: int, what: str, state: BlockState) -> None:
     if tile not in state.dst:
         raise fail("TT956", f"DST[{tile}] is {what}, but nothing put it there since tile_regs_acquire")
     state.dst[tile] = True
 
 
-def _require_whole(tile: int, state: _State) -> None:
+def _require_whole(tile: int, state: BlockState) -> None:
     if tile in state.rows:
         raise fail("TT949", f"all rows of DST[{tile}] are used, but only the first one is there")
 
 
-def _put(tile: int, state: _State, *, row: bool = False) -> None:
+def _put(tile: int, state: BlockState, *, row: bool = False) -> None:
     if not state.dst.get(tile, True):
         raise fail("TT957", f"DST[{tile}] is overwritten, but nothing used it")
     state.dst[tile] = False
