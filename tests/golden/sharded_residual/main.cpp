@@ -31,11 +31,13 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include <tt-metalium/buffer_distribution_spec.hpp>
 #include <tt-metalium/constants.hpp>
 #include <tt-metalium/device.hpp>
 #include <tt-metalium/distributed.hpp>
@@ -140,7 +142,7 @@ struct Window {
     int64_t place(int64_t element) const { return element / step * padded + std::min(element % step, padded - 1); }
 };
 
-// A tensor in DRAM: 32x32 tiles, one per page, pages interleaved over the banks.
+// A tensor on the device: 32x32 tiles, one per page.
 struct TileTensor {
     std::string name;
     tt::DataFormat format;
@@ -149,6 +151,8 @@ struct TileTensor {
     int64_t rows, cols;  // elements of one batch entry; the rest of its last tiles is padding
     bool by_rows = false;  // no tiles: a page is a row, `row_tiles` of them to a batch entry
     Window row_window{}, col_window{};
+    BufferType memory = BufferType::DRAM;
+    std::optional<BufferDistributionSpec> shards = std::nullopt;  // otherwise pages are dealt to all banks in turn
     std::shared_ptr<distributed::MeshBuffer> buffer = nullptr;
 
     uint64_t bytes() const { return static_cast<uint64_t>(batch * row_tiles * col_tiles) * page_bytes; }
@@ -156,10 +160,10 @@ struct TileTensor {
 };
 
 void allocate(distributed::MeshDevice& mesh_device, TileTensor& tensor) {
-    const distributed::DeviceLocalBufferConfig dram_config{
-        .page_size = tensor.page_bytes, .buffer_type = BufferType::DRAM};
+    const distributed::DeviceLocalBufferConfig memory_config{
+        .page_size = tensor.page_bytes, .buffer_type = tensor.memory, .sharding_args = tensor.shards};
     const distributed::ReplicatedBufferConfig buffer_config{.size = tensor.bytes()};
-    tensor.buffer = distributed::MeshBuffer::create(buffer_config, dram_config, &mesh_device);
+    tensor.buffer = distributed::MeshBuffer::create(buffer_config, memory_config, &mesh_device);
 }
 
 void require_size(const std::filesystem::path& path, const TileTensor& tensor) {
@@ -377,6 +381,20 @@ Box box_of_piece(int64_t columns, int64_t rows, int64_t wide, int64_t high, int6
     return {word(column), word(wide), word(row), word(high), word(wide * high)};
 }
 
+// A circular buffer whose pages are the core's own shard of a tensor: nothing is copied.
+void create_cb_on_shard(
+    Program& program,
+    const tt::tt_metal::CoreRange& cores,
+    tt::CBIndex index,
+    tt::DataFormat format,
+    uint32_t pages,
+    const TileTensor& tensor) {
+    CircularBufferConfig config(pages * tensor.page_bytes, {{index, format}});
+    config.set_page_size(index, tensor.page_bytes);
+    config.set_globally_allocated_address(*tensor.buffer->get_backing_buffer());
+    CreateCircularBuffer(program, cores, config);
+}
+
 struct Tensors {
     TileTensor X;
     TileTensor R;
@@ -393,7 +411,11 @@ Tensors describe_tensors() {
              .row_tiles = 4,
              .col_tiles = 8,
              .rows = 128,
-             .cols = 256},
+             .cols = 256,
+             .memory = BufferType::L1,
+             .shards = BufferDistributionSpec(
+                 Shape({1, 4, 8}), Shape({1, 2, 2}),
+                 std::vector<CoreCoord>{{0, 0}, {1, 0}, {2, 0}, {3, 0}, {0, 1}, {1, 1}, {2, 1}, {3, 1}})},
         .R =
             {.name = "R",
              .format = tt::DataFormat::Float16_b,
@@ -402,7 +424,11 @@ Tensors describe_tensors() {
              .row_tiles = 4,
              .col_tiles = 8,
              .rows = 128,
-             .cols = 256},
+             .cols = 256,
+             .memory = BufferType::L1,
+             .shards = BufferDistributionSpec(
+                 Shape({1, 4, 8}), Shape({1, 2, 2}),
+                 std::vector<CoreCoord>{{0, 0}, {1, 0}, {2, 0}, {3, 0}, {0, 1}, {1, 1}, {2, 1}, {3, 1}})},
         .Y =
             {.name = "Y",
              .format = tt::DataFormat::Float16_b,
@@ -411,7 +437,11 @@ Tensors describe_tensors() {
              .row_tiles = 4,
              .col_tiles = 8,
              .rows = 128,
-             .cols = 256},
+             .cols = 256,
+             .memory = BufferType::L1,
+             .shards = BufferDistributionSpec(
+                 Shape({1, 4, 8}), Shape({1, 2, 2}),
+                 std::vector<CoreCoord>{{0, 0}, {1, 0}, {2, 0}, {3, 0}, {0, 1}, {1, 1}, {2, 1}, {3, 1}})},
     };
 }
 
@@ -423,11 +453,11 @@ distributed::MeshWorkload sharded_residual_workload(
     Program program = CreateProgram();
 
     // x: reader to compute
-    create_cb(program, cores, tt::CBIndex::c_0, tt::DataFormat::Float16_b, /*pages=*/4, /*page_bytes=*/2048);
+    create_cb_on_shard(program, cores, tt::CBIndex::c_0, tt::DataFormat::Float16_b, /*pages=*/4, tensors.X);
     // r: reader to compute
-    create_cb(program, cores, tt::CBIndex::c_1, tt::DataFormat::Float16_b, /*pages=*/4, /*page_bytes=*/2048);
+    create_cb_on_shard(program, cores, tt::CBIndex::c_1, tt::DataFormat::Float16_b, /*pages=*/4, tensors.R);
     // y: compute to writer
-    create_cb(program, cores, tt::CBIndex::c_16, tt::DataFormat::Float16_b, /*pages=*/4, /*page_bytes=*/2048);
+    create_cb_on_shard(program, cores, tt::CBIndex::c_16, tt::DataFormat::Float16_b, /*pages=*/4, tensors.Y);
 
     const KernelHandle reader = CreateKernel(
         program,
