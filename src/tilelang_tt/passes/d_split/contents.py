@@ -11,7 +11,7 @@ from tilelang_tt.ir.fields import children, walk
 from tilelang_tt.ir.kernel import Assign, For, If, KernelSet, KernelStmt
 from tilelang_tt.ir.movement import ReadTable
 from tilelang_tt.ir.scalar import Expr, Var, int_value
-from tilelang_tt.passes.d_split.block_states import overwrites, requirements, takes_contents
+from tilelang_tt.passes.d_split.block_states import is_result, overwrites, requirements, takes_contents
 
 # Statement lists that run next, nearest first; True: perhaps not (the next round of a loop).
 Rest = tuple[tuple[tuple[KernelStmt, ...], bool], ...]
@@ -58,6 +58,17 @@ class Contents:
             if answers == {False}:
                 return False
         return None
+
+    def packed_by(self, body: tuple[KernelStmt, ...], buffer: Buffer) -> bool:
+        """Whether statements surely compute something into a block."""
+        return any(self._packed_by(stmt, buffer) for stmt in body)
+
+    def _packed_by(self, stmt: KernelStmt, buffer: Buffer) -> bool:
+        if isinstance(stmt, If):
+            return self.packed_by(stmt.then, buffer) and self.packed_by(stmt.otherwise, buffer)
+        if isinstance(stmt, For) and not self._facts.proves(stmt.stop - stmt.start >= 1):
+            return False
+        return is_result(stmt, buffer) or any(self.packed_by(inner, buffer) for inner in children(stmt))
 
     def _wanted_by_loop(self, loop: For, buffer: Buffer, first: First) -> bool | None:
         answer = self.wanted_by(loop.body, buffer, {**first, loop.var: loop.start})

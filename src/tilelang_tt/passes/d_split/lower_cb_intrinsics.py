@@ -224,7 +224,11 @@ class _Protocol:
         first = first_user(loop.body, buffer)
         assert first is not None
         need = requirements(first)[buffer]
-        if need is State.RESERVED and keep and states.get(buffer, State.FREE) is not State.FREE:
+        state = states.get(buffer, State.FREE)
+        if need is State.RESERVED and keep and state is not State.FREE:
+            return State.AVAILABLE
+        published = state in (State.AVAILABLE, State.WAITED)
+        if need is State.WRITTEN and keep and published and not self.contents.packed_by((loop,), buffer):
             return State.AVAILABLE
         if need is State.FREE or self.contents.wanted_by(loop.body, buffer):
             return need
