@@ -27,7 +27,7 @@ _JOINED_UNITS = (
         *("globals", "circular_buffer", "page_contents", "noc", "noc_flight", "noc_multicast", "noc_barrier"),
     ),
     (
-        *("engine", "move", "tilize", "reduce", "binary", "matmul", "typecast", "integers", "sfpu_tiles"),
+        *("engine", "dst", "move", "tilize", "reduce", "binary", "matmul", "typecast", "integers", "sfpu_tiles"),
         *("welford", "random", "sfpu_reduce", "sfpi", "sfpu_unary", "sfpu_binary", "sfpu_integer", "pointer"),
     ),
 )

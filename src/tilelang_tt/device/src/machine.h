@@ -314,6 +314,8 @@ void describe_semaphore_wait(const Core& at, const Fiber& which, char* out, std:
 // ---- engine.cpp ------------------------------------------------------------------------------------
 void reset_engine();
 void check_engine_at_end();
+void reset_dst();
+void check_dst_at_end();
 void require_started(const char* what);
 void require_math(const char* what);  // DST acquired and not yet committed
 void require_pack(const char* what);  // DST waited for and not yet released
