@@ -37,13 +37,18 @@ class Shards:
 
     def places(self, banks: Sequence[int]) -> np.ndarray[Any, np.dtype[np.int64]]:
         """bank * slots + slot of every page; `banks`: the numbers of `cores`."""
-        matrix, row, col = np.indices(self.pages, dtype=np.int64)
-        (deep, high, wide), (_, down, across) = self.shape, self.counts
-        number = (matrix // deep * down + row // high) * across + col // wide
-        within = (matrix % deep * high + row % high) * wide + col % wide
-        slot = number // len(banks) * (deep * high * wide) + within
-        found: np.ndarray[Any, np.dtype[np.int64]] = np.asarray(banks)[number % len(banks)] * self.slots + slot
-        return found.ravel()
+        return dealt(self.pages, self.shape, banks)
+
+
+def dealt(pages: Sequence[int], shape: Sequence[int], banks: Sequence[int]) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """bank * slots + slot of every page of a grid, cut into boxes of `shape` that are dealt to banks in turn."""
+    number = within = np.zeros(pages, dtype=np.int64)
+    for at, whole, part in zip(np.indices(pages, dtype=np.int64), pages, shape, strict=True):
+        number, within = number * -(-whole // part) + at // part, within * part + at % part
+    rounds, volume = -(-(int(number.max()) + 1) // len(banks)), math.prod(shape)
+    slot = number // len(banks) * volume + within
+    found: np.ndarray[Any, np.dtype[np.int64]] = np.asarray(banks)[number % len(banks)] * (rounds * volume) + slot
+    return found.ravel()
 
 
 def shards_over(pages: Sides, shape: Sides, cores: tuple[Core, ...]) -> Shards:

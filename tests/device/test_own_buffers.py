@@ -170,11 +170,6 @@ BROKEN = {
         "pack_tile(0, other); tile_regs_release(); cb_push_back(other, 1); pop(other);",
         "cb-unwritten",
     ),
-    "taken back for the next DST section and not packed": (
-        "push(own, 3); pop(own); cb_reserve_back(own, 1); cb_reserve_back(other, 1); pack(other, 9);"
-        "cb_push_back(other, 1); pop(other); cb_push_back(own, 1);",
-        "cb-unwritten",
-    ),
     "never written": ("cb_reserve_back(own, 1); cb_push_back(own, 1);", "cb-unwritten"),
     "accumulation switched a round late": (
         "cb_reserve_back(own, 1); for (uint32_t k = 0; k < 3; ++k) { pack(own, k + 1); pack_reconfig_l1_acc(k != 0); }"

@@ -15,7 +15,7 @@ from tilelang_tt.device.cores import CoreCoord, CoreRangeSet, Cores, core_range_
 from tilelang_tt.device.memory import BufferType, DataType, Layout
 from tilelang_tt.device.tensor import Tensor, in_l1
 from tilelang_tt.diagnostics import ArgumentError
-from tilelang_tt.runtime.program import ACCESSOR_DRAM, ACCESSOR_SHARDED
+from tilelang_tt.runtime.program import accessor_words
 
 
 class SourceKind(Enum):
@@ -220,18 +220,14 @@ class TensorAccessorArgs:
 
     def get_compile_time_args(self) -> list[int]:
         tensor = self._tensor
-        dram = tensor.memory_config.buffer_type is BufferType.DRAM
-        flags = (ACCESSOR_DRAM if dram else 0) | (ACCESSOR_SHARDED if tensor.placement else 0)
-        words = [flags, tensor.buffer_page_size]
-        placement = tensor.placement
+        dram, placement = tensor.memory_config.buffer_type is BufferType.DRAM, tensor.placement
         if placement is None:
-            return words
-        shape, banks = placement.pages, placement.banks
-        words += [len(shape), len(banks), *shape, *placement.shard]
-        nodes = [bank if dram else tensor.device.worker_core_from_logical_core(bank) for bank in banks]
-        packed = [(node.x & 0xFF) << 8 | (node.y & 0xFF) for node in nodes]
-        pairs = [packed[at : at + 2] for at in range(0, len(packed), 2)]
-        return words + [pair[0] | (pair[1] << 16 if len(pair) == 2 else 0) for pair in pairs]
+            return accessor_words(tensor.buffer_page_size, dram=dram)
+        banks = [bank if dram else tensor.device.worker_core_from_logical_core(bank) for bank in placement.banks]
+        nodes = [(bank.x, bank.y) for bank in banks]
+        return accessor_words(
+            tensor.buffer_page_size, dram=dram, pages=placement.pages, shard=placement.shard, nodes=nodes
+        )
 
     def get_common_runtime_args(self) -> list[int]:
         """Everything is compile-time here."""

@@ -6,12 +6,11 @@ import math
 from dataclasses import dataclass
 from enum import Enum
 
-import numpy as np
-
 from tilelang_tt.arch import TILE, Arch
 from tilelang_tt.device.cores import CoreCoord, CoreRangeSet
 from tilelang_tt.diagnostics import ArgumentError
 from tilelang_tt.runtime.formats import FORMATS, Format
+from tilelang_tt.shards import dealt
 
 
 class DataType(Enum):
@@ -174,14 +173,8 @@ def place_nd_shards(
     for core in cores:
         _check_bank(core, config.buffer_type, arch, grid)
     banks = [core.x if config.buffer_type is BufferType.DRAM else core.y * grid[0] + core.x for core in cores]
-    places = np.indices(pages, dtype=np.int64)
-    number, within = np.zeros(pages, dtype=np.int64), np.zeros(pages, dtype=np.int64)
-    for at, count, part in zip(places, counts, shard, strict=True):
-        number, within = number * count + at // part, within * part + at % part
     slots = -(-math.prod(counts) // len(cores)) * math.prod(shard)
-    slot = number // len(cores) * math.prod(shard) + within
-    found = np.asarray(banks)[number % len(cores)] * slots + slot
-    return Placement(tuple(cores), pages, shard, slots, tuple(found.ravel().tolist()))
+    return Placement(tuple(cores), pages, shard, slots, tuple(dealt(pages, shard, banks).tolist()))
 
 
 def _shard_cores(config: MemoryConfig, spec: ShardSpec, down: int, across: int) -> list[CoreCoord]:

@@ -26,8 +26,6 @@ from tilelang_tt.runtime.plan import (
     evaluate,
 )
 from tilelang_tt.runtime.program import (
-    ACCESSOR_DRAM,
-    ACCESSOR_SHARDED,
     BufferRun,
     CoreRun,
     GroupRun,
@@ -36,6 +34,7 @@ from tilelang_tt.runtime.program import (
     LaunchRun,
     Run,
     TensorRun,
+    accessor_words,
     round_up,
 )
 from tilelang_tt.schedule import Share
@@ -161,17 +160,11 @@ def compile_time_words(plan: Plan, kernel: KernelPlan, shards: Mapping[str, Shar
 
 
 def _accessor_words(tensor: TensorPlan, shards: Shards | None, chip: Arch) -> list[int]:
-    """What TensorAccessorArgs reads: flags, page size; of shards also ranks, sizes and where the banks are."""
     dram = tensor.memory == "dram"
-    flags = (ACCESSOR_DRAM if dram else 0) | (ACCESSOR_SHARDED if shards else 0)
-    words = [flags, tensor.page_bytes]
     if shards is None:
-        return words
-    words += [len(shards.pages), len(shards.cores), *shards.pages, *shards.shape]
+        return accessor_words(tensor.page_bytes, dram=dram)
     nodes = [core if dram else chip.noc_coordinates(*core) for core in shards.cores]
-    packed = [(x & 0xFF) << 8 | (y & 0xFF) for x, y in nodes]
-    pairs = [packed[at : at + 2] for at in range(0, len(packed), 2)]
-    return words + [pair[0] | (pair[1] << 16 if len(pair) == 2 else 0) for pair in pairs]
+    return accessor_words(tensor.page_bytes, dram=dram, pages=shards.pages, shard=shards.shape, nodes=nodes)
 
 
 def _cb_offsets(launch: LaunchPlan, binding: _Binding, *, exact: bool) -> list[int]:

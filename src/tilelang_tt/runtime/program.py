@@ -6,7 +6,7 @@ Both ways into the device end here: plans of the compiler (`bind.py`) and hand-w
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -21,9 +21,24 @@ ROLES: tuple[Role, ...] = ("reader", "compute", "writer")
 ACCESSOR_SHARDED = 1
 ACCESSOR_DRAM = 2
 
+Node = tuple[int, int]  # NoC coordinates of a core; of DRAM: (bank, 0)
+
 # Bank-local address of the first tensor: above every L1 address, so that a base address says where a tensor lies.
 DRAM_BASE = 1 << 24
 _ALIGN = 64  # bytes; the largest alignment of any chip
+
+
+def accessor_words(
+    page_bytes: int, *, dram: bool, pages: Sequence[int] = (), shard: Sequence[int] = (), nodes: Sequence[Node] = ()
+) -> list[int]:
+    """What TensorAccessorArgs reads: flags, page size; of shards also rank, banks, sizes and where the banks are."""
+    words = [(ACCESSOR_DRAM if dram else 0) | (ACCESSOR_SHARDED if shard else 0), page_bytes]
+    if not shard:
+        return words
+    packed = [(x & 0xFF) << 8 | (y & 0xFF) for x, y in nodes]
+    pairs = [packed[at : at + 2] for at in range(0, len(packed), 2)]
+    words += [len(pages), len(nodes), *pages, *shard]
+    return words + [pair[0] | (pair[1] << 16 if len(pair) == 2 else 0) for pair in pairs]
 
 
 def round_up(size: int, grain: int = _ALIGN) -> int:

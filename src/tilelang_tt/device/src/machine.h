@@ -29,7 +29,6 @@ struct Page {
     bool pushed = false;    // and not reserved again: its producer may still read what it wrote
     bool popped = false;    // and not reserved again
     uint32_t unwritten_line = 0;  // of the push that published it unwritten; 0: it was written
-    uint32_t reserved_in = 0;  // DST sections begun when it was reserved
     bool stale = false;     // reserved in a later section than popped, or inside one: what it holds was given up
     bool packed_as_set = false;  // accumulation was switched (on or off) for its buffer when it was packed
 };

@@ -103,9 +103,8 @@ void note_unwritten(uint32_t cb, uint32_t pages) {
     for (uint32_t i = 0; i < pages; ++i) {
         const uint32_t number = state.write_page + i;
         Page& page = state.pages[number];
-        // A buffer of compute's own keeps its contents when it is taken back: they may be handed on again at once.
-        const bool at_once = !page.stale && page.reserved_in == core->engine.sections;
-        const bool kept = by_compute && state.consumer == Role::Compute && page.written && (any || at_once);
+        // A buffer of compute's own keeps its contents when it is taken back: they may be handed on again.
+        const bool kept = by_compute && state.consumer == Role::Compute && page.written && (any || !page.stale);
         const bool filled = by_compute && !on_tensor ? filled_as_alias(cb, number) : was_filled(cb, number);
         page.written = page.packed || kept || filled;
         page.unwritten_line = page.written ? 0 : fiber->line;
@@ -140,7 +139,6 @@ void renew_page(uint32_t cb, uint32_t number) {
     // Taken back while a DST section is open, or after one has passed, it is meant to be packed.
     const Engine& engine = core->engine;
     page.stale = state.consumer == Role::Compute && (page.freed_in != engine.sections || !engine.owners.free());
-    page.reserved_in = engine.sections;
     if (is_computes_own(state) || !page.popped) return;
     page = Page{};
     const bool unmarkable = state.producer == Role::Compute || config.on_tensor || state.prefilled || has_alias(cb);

@@ -23,6 +23,7 @@ First = Mapping[Var, Expr]
 class Contents:
     def __init__(self, kernels: KernelSet) -> None:
         self._facts = Facts(kernels.program.sizes, kernels.launch.blocks)
+        self._used: dict[int, tuple[For, frozenset[Buffer]]] = {}  # by identity of the loop
 
     def needed(self, rest: Rest, buffer: Buffer) -> bool:
         """Whether some path from here reaches a statement that reads the contents of a block."""
@@ -71,10 +72,19 @@ class Contents:
         return is_result(stmt, buffer) or any(self.packed_by(inner, buffer) for inner in children(stmt))
 
     def _wanted_by_loop(self, loop: For, buffer: Buffer, first: First) -> bool | None:
+        if buffer not in self._used_in(loop):
+            return None
         answer = self.wanted_by(loop.body, buffer, {**first, loop.var: loop.start})
         if answer is None:  # not touched in the first round
             answer = self.wanted_by(loop.body, buffer, first) or None
         return None if answer is False and not self._facts.proves(loop.stop - loop.start >= 1) else answer
+
+    def _used_in(self, loop: For) -> frozenset[Buffer]:
+        """Blocks that statements of a loop require; asked often, where loops are nested deeply."""
+        if id(loop) not in self._used:
+            used = frozenset(buffer for stmt in walk(loop.body) for buffer in requirements(stmt))
+            self._used[id(loop)] = (loop, used)
+        return self._used[id(loop)][1]
 
 
 def _running(branch: If, first: First) -> list[tuple[Expr, tuple[KernelStmt, ...]]]:
