@@ -13,7 +13,6 @@ struct SliceRange {
     static constexpr SliceRange h0_32_w0() { return {0, 32, 1, 0, 1, 1}; }
     static constexpr SliceRange h0_32_w1() { return {0, 32, 1, 1, 2, 1}; }
     static constexpr SliceRange h1_w0_32() { return {1, 2, 1, 0, 32, 1}; }
-    static constexpr SliceRange hw041() { return {0, 4, 1, 0, 4, 1}; }
 };
 
 #define TSLICE_INPUT_CB true
