@@ -56,7 +56,6 @@ from tilelang_tt.passes.c_tile.order_transfers import order_transfers
 from tilelang_tt.passes.c_tile.publish_blocks import publish_blocks
 from tilelang_tt.passes.c_tile.schedule_sections import schedule_sections
 from tilelang_tt.passes.c_tile.separate_roles import separate_roles
-from tilelang_tt.passes.c_tile.share_loads import share_loads
 from tilelang_tt.passes.c_tile.start_sums import start_sums
 from tilelang_tt.passes.c_tile.use_shards import use_shards
 from tilelang_tt.passes.code.lay_flat import lay_flat
@@ -182,7 +181,6 @@ BLOCK_PASSES: tuple[TilePass, ...] = (
 
 ENGINE_PASSES: tuple[TilePass, ...] = (
     Pass(load_less, C, needs=(STREAMS, UNITS)),
-    Pass(share_loads, C, needs=(STREAMS, UNITS)),
     Pass(schedule_sections, C, needs=(STREAMS, SUB_BLOCKS), ensures=(SCHEDULES,)),
     Pass(publish_blocks, C, needs=(STREAMS,), ensures=(PUBLISHED,)),
 )

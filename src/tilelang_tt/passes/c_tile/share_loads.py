@@ -1,4 +1,4 @@
-"""C: find the loads that several cores make alike, so that one of them can make it for all.
+"""Find the loads that several cores make alike, so that one of them can make them for all: part of `load_less`.
 
     before   Load A tiles (by * 4, k * 2) 4 x 2 -> A_s       A_s : every core reads its own
     after    the same                                        A_s : one for all cores that agree on by
@@ -24,16 +24,9 @@ from tilelang_tt.ir.tile import Branch, Launch, Load, Loop, Set, Stmt, TileProgr
 Indices = frozenset[Var]  # block indices
 
 
-def share_loads(program: TileProgram) -> TileProgram:
-    if not program.options.multicast:
-        return program
-    decisions: list[Decision] = []
-    launches = tuple(_shared(program, launch, decisions) for launch in program.launches)
-    return replace(program, launches=launches).with_decisions(*decisions)
-
-
-def _shared(program: TileProgram, launch: Launch, decisions: list[Decision]) -> Launch:
-    if codes_of(launch) or launch.work is None or launch.work.cores == 1:
+def share_loads(program: TileProgram, launch: Launch, decisions: list[Decision]) -> Launch:
+    alone = launch.work is None or launch.work.cores == 1
+    if alone or codes_of(launch) or not program.options.multicast:
         return launch
     found = _Loads(program, launch)
     found.body(launch.body, frozenset())
@@ -49,7 +42,7 @@ def _shared(program: TileProgram, launch: Launch, decisions: list[Decision]) -> 
         streams[buffer] = replace(stream, follows=follows)
         names = " and ".join(str(var.name) for var in follows)
         text = f"cores that agree on {names} need the same blocks" if names else "all cores need the same blocks"
-        decisions.append(Decision("share_loads", buffer.name, f"{text}: one reads each of them for the others"))
+        decisions.append(Decision("load_less", buffer.name, f"{text}: one reads each of them for the others"))
     return replace(launch, streams=streams)
 
 
