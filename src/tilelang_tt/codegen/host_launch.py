@@ -177,7 +177,7 @@ def _runtime_arg(arg: RuntimeArg, names: Names) -> str:
     if arg.scalar is not None:
         return names.scalar_bits(arg.scalar)
     if arg.delivery is not None:
-        return "1" if arg.word == "reads" else "0"  # every core reads for itself
+        return f"{arg.delivery}_delivery[number].{arg.word}"
     raise InternalError("TT990", f"runtime argument '{arg.name}' has no value in the plan")
 
 
