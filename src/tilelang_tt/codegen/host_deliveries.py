@@ -130,4 +130,4 @@ def _blocks(launch: LaunchPlan) -> list[str]:
         block = "unit_lists[number][i]"
     else:
         block = "share.start + i * core_list.size()" if launch.policy == "strided" else "share.start + i"
-    return [f"for (uint32_t i = 0; i < share.count; ++i) blocks.push_back({block});"]
+    return ["for (uint32_t i = 0; i < share.count; ++i) {", f"    blocks.push_back({block});", "}"]
