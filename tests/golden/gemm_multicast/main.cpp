@@ -575,7 +575,9 @@ distributed::MeshWorkload matmul_workload(
     for (size_t number = 0; number < core_list.size(); ++number) {
         const Box share = rectangle_of_core(columns, rows, 8, 8, number);
         std::vector<int64_t> blocks;  // of this core, numbered row by row
-        for (uint32_t i = 0; i < share.count; ++i) blocks.push_back((share.first_row + i / share.columns) * columns + share.first_column + i % share.columns);
+        for (uint32_t i = 0; i < share.count; ++i) {
+            blocks.push_back((share.first_row + i / share.columns) * columns + share.first_column + i % share.columns);
+        }
         A_shared_loads.push_back(loads_of(blocks, {share.count, share.columns, share.rows}, {8, 8}, {1}));
         B_shared_loads.push_back(loads_of(blocks, {share.count, share.columns, share.rows}, {8, 8}, {0}));
     }
