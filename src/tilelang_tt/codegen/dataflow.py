@@ -256,7 +256,10 @@ class Dataflow(Printer):
     def purpose(self, kernel: Kernel) -> str:
         handed = [stmt.cb for stmt in walk(kernel.body) if isinstance(stmt, CbCall)]
         in_place = bool(handed) and all(cb.shard is not None for cb in handed)
-        return "hands over shards that lie in L1" if in_place else _PURPOSE[kernel.role]
+        if in_place:
+            return "hands over shards that lie in L1"
+        loads = kernel.role is Role.WRITER and any(isinstance(stmt, ReadTile) for stmt in walk(kernel.body))
+        return f"{_PURPOSE[Role.READER]}, and finished ones back" if loads else _PURPOSE[kernel.role]
 
     def includes(self) -> None:
         """What a kernel needs beside the SDK's own header, and before it."""

@@ -106,7 +106,7 @@ def second_views(
 def _numbers(launch: Launch, arch: Arch) -> dict[Buffer, int]:
     groups: dict[str, list[Buffer]] = {"in": [], "out": [], "own": []}
     for buffer, stream in launch.streams.items():
-        use = "in" if stream.producer is Role.READER else "own" if stream.private else "out"
+        use = "in" if stream.consumer is Role.COMPUTE and not stream.private else "own" if stream.private else "out"
         groups[use].append(buffer)
     tidy = len(groups["in"]) <= 16 and len(groups["out"]) <= 8 and len(groups["own"]) <= arch.cb_count - 24
     if not tidy:

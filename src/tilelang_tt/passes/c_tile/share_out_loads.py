@@ -1,0 +1,53 @@
+"""Give each data movement processor a part of the loads of a loop: part of `load_less`.
+
+    before   Loop k: Load A -> A_s ; Load B -> B_s ; Gemm      A_s, B_s : reader -> compute
+    after    the same                                          A_s : reader -> compute ; B_s : writer -> compute
+
+A core that reads blocks for others waits for DRAM and for its receivers, block after block. Two processors do so side
+by side, each on a NoC of its own. The writer takes loads only in loops without stores: where it has a result to await,
+it could not load the next block meanwhile.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tilelang_tt.compiled import Decision
+from tilelang_tt.ir.buffers import Buffer
+from tilelang_tt.ir.fields import walk
+from tilelang_tt.ir.layout import Role
+from tilelang_tt.ir.tensors_of_code import codes_of
+from tilelang_tt.ir.tile import Await, Launch, Load, Loop, Stmt, Store, TileProgram, table_reads
+
+
+def share_out_loads(program: TileProgram, launch: Launch, decisions: list[Decision]) -> Launch:
+    if not program.options.multicast or codes_of(launch) or any(map(_steers, walk(launch.body))):
+        return launch
+    streams = dict(launch.streams)
+    for buffer in _of_the_writer(launch):
+        streams[buffer] = replace(streams[buffer], producer=Role.WRITER)
+        text = "loaded by the writer, while the reader loads what is needed with it"
+        decisions.append(Decision("load_less", buffer.name, text))
+    return replace(launch, streams=streams)
+
+
+def _steers(stmt: Stmt) -> bool:
+    """Whether kernels wait for each other, or for numbers that one of them looks up."""
+    return isinstance(stmt, Await) or bool(table_reads(stmt))
+
+
+def _of_the_writer(launch: Launch) -> list[Buffer]:
+    """Of the blocks that a loop loads, those that make both processors move about as much."""
+    found: list[Buffer] = []
+    loads = [stmt.dst for stmt in walk(launch.body) if isinstance(stmt, Load)]
+    for loop in (stmt for stmt in walk(launch.body) if isinstance(stmt, Loop)):
+        if any(isinstance(stmt, Store) for stmt in walk(loop.body)):
+            continue
+        moved = dict.fromkeys((Role.READER, Role.WRITER), 0)  # bytes
+        for load in (stmt for stmt in loop.body if isinstance(stmt, Load)):
+            layout, alone = launch.layouts[load.dst], loads.count(load.dst) == 1
+            movable = alone and launch.streams[load.dst].follows is not None
+            role = Role.WRITER if movable and moved[Role.WRITER] < moved[Role.READER] else Role.READER
+            moved[role] += layout.tiles * layout.page_bytes
+            found += [load.dst] if role is Role.WRITER else []
+    return found
