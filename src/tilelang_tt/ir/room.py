@@ -130,7 +130,8 @@ def _depths(launch: Launch, sizes: dict[Buffer, int], usable: int) -> dict[Buffe
     """Take the second block from default streams, largest first, until everything fits."""
     depths = {buffer: stream.depth for buffer, stream in launch.streams.items()}
     need = sum(sizes[buffer] * depth for buffer, depth in depths.items())
-    optional = {buffer for buffer, depth in depths.items() if depth > 1} - pipelined(launch) if need > usable else set()
+    deep = {buffer for buffer, depth in depths.items() if depth > 1 and launch.streams[buffer].shard is None}
+    optional = deep - pipelined(launch) if need > usable else set()
     for buffer in sorted(depths, key=lambda buffer: -sizes[buffer]):
         if buffer in optional and need > usable:
             need -= sizes[buffer] * (depths[buffer] - 1)

@@ -30,18 +30,19 @@ def allocate_cbs(program: TileProgram, launch: Launch) -> tuple[dict[Buffer, Cb]
     words = {stmt.word for stmt in walk(launch.body) if isinstance(stmt, Await)}
     pools = {pool.whole: _pool_blocks(whole, pool) for pool in whole.pools}
     for buffer, stream in launch.streams.items():
-        layout = launch.layouts[buffer]
+        layout, depth = launch.layouts[buffer], depths[buffer]
+        together = depth if stream.finds_blocks else 1  # handed over at once
         cbs[buffer] = Cb(
             ids[buffer],
             buffer.name,
             layout.format,
             layout.page_bytes,
-            layout.tiles,
-            depths[buffer],
+            layout.tiles * together,
+            depth // together,
             stream.producer,
             stream.consumer,
             stream.unpack_to_dest,
-            (layout.rows, layout.cols),
+            (layout.tiles * together // layout.row_step, layout.row_step),
             buffer.location,
             first_row=layout.first_row is not None,
             pool=pools.get(buffer, ()),
