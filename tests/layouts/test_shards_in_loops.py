@@ -8,6 +8,14 @@ import torch
 from layout_kernels import chain, gemm
 from placed import check, compiled, moved, whole
 
+from tilelang_tt.ir.text_kernel import kernel_text, parse_kernels
+from tilelang_tt.ir.text_program import parse_tile, tile_text
+from tilelang_tt.ir.tile import TileProgram
+from tilelang_tt.layout_hints import parse_hints
+from tilelang_tt.options import Options
+from tilelang_tt.pipeline import State, run_passes
+from tilelang_tt.schedule_request import requests_of
+
 SIZE = 128
 TILE_BYTES = 2048  # of bfloat16
 
@@ -158,3 +166,18 @@ def test_generated_code_names_the_place() -> None:
     assert "cb_A_s = tt::CBIndex::c_0;  // 2 x 4 tiles, Float16_b, in place: this core's shard of A" in compute
     assert "const uint32_t A_s_first = ko;" in compute
     assert "const uint32_t C_l_out_first = bx;" in compute
+
+
+def test_every_stage_reads_back() -> None:
+    height = parse_hints({"A": by("height", "2x1"), "C": by("height", "2x1")})
+    options = Options(layout=height, schedule=requests_of({"match": "C"}))
+    states: list[State] = []
+    _, sets = run_passes(gemm(SIZE, SIZE, SIZE, (64, 32, 32)), options, lambda _, state: states.append(state))
+    programs = [state for state in states if isinstance(state, TileProgram)]
+    for program in programs:
+        text = tile_text(program)
+        assert tile_text(parse_tile(text)) == text
+    for state in (state for state in states if not isinstance(state, TileProgram)):
+        text = "\n".join(map(kernel_text, state))
+        assert "\n".join(map(kernel_text, parse_kernels(text, programs[-1]))) == text
+    assert "A_s_first" in kernel_text(sets[0])

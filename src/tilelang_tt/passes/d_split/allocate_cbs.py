@@ -42,7 +42,7 @@ def allocate_cbs(program: TileProgram, launch: Launch) -> tuple[dict[Buffer, Cb]
             stream.producer,
             stream.consumer,
             stream.unpack_to_dest,
-            (layout.tiles * together // layout.row_step, layout.row_step),
+            (layout.rows, layout.cols) if not layout.pitch else (layout.tiles * together // layout.pitch, layout.pitch),
             buffer.location,
             first_row=layout.first_row is not None,
             pool=pools.get(buffer, ()),

@@ -78,7 +78,7 @@ def _kernel(
     if role is Role.READER:
         return (
             *(call for cb, kind in zip(constants, launch.constants.values(), strict=True) for call in _make(cb, kind)),
-            *map(k.Task, loads),
+            *(k.Task(_whole_shard(load) if launch.streams[load.dst].finds_blocks else load) for load in loads),
             *units,
         )
     if role is Role.COMPUTE:
@@ -87,6 +87,12 @@ def _kernel(
         return (*taken, *reserve, *units, *given, *push)
     scratch = [cbs[buffer] for buffer, stream in launch.streams.items() if stream.is_scratch]
     return (*(CbCall(CbKind.RESERVE, cb, cb.tiles) for cb in scratch), *units, *wait, *pop)
+
+
+def _whole_shard(load: Load) -> Load:
+    """The load of a shard that is kept: no block of the grid, and no round of a loop, chooses what it brings."""
+    zero = scalar.const(0)
+    return replace(load, src=replace(load.src, batch=zero, row=zero, col=zero))
 
 
 def _make(cb: Cb, constant: Constant | Mask) -> tuple[KernelStmt, ...]:
