@@ -43,6 +43,7 @@ from tilelang_tt.passes.a_metadata.keep_last_bits import keep_last_bits
 from tilelang_tt.passes.a_metadata.legalize_types import legalize_types
 from tilelang_tt.passes.a_metadata.place_tensors import NO_SHARDS, place_tensors
 from tilelang_tt.passes.b_partition.partition_work import partition_work
+from tilelang_tt.passes.b_partition.place_workspaces import left_in_dram, place_workspaces
 from tilelang_tt.passes.c_tile.complete_parts import complete_parts
 from tilelang_tt.passes.c_tile.drop_dead_writes import drop_dead_writes
 from tilelang_tt.passes.c_tile.fit_products import fit_products
@@ -103,7 +104,7 @@ from tilelang_tt.passes.f_verify.verify_program import (
     UNITS,
 )
 from tilelang_tt.passes.fit_l1.change_that_fits import with_change_that_fits
-from tilelang_tt.passes.fit_l1.fit_l1 import fit_l1
+from tilelang_tt.passes.fit_l1.fit_l1 import fit_l1, fits_as_written
 from tilelang_tt.passes.fit_l1.refusals import DoesNotFitError
 from tilelang_tt.passes.fit_l1.share_buffers import share_buffers
 from tilelang_tt.passes.raise_elements.compose_views import compose_views
@@ -159,8 +160,12 @@ PLACING_PASSES: tuple[TilePass, ...] = (
     Pass(attach_tensor_accessors, A, needs=(LAYOUTS,), ensures=(NO_COPIES,)),
     Pass(keep_last_bits, A, needs=(LAYOUTS,)),
     Pass(align_operands, A, needs=(LAYOUTS, NO_COPIES)),
+    Pass(place_workspaces, B, needs=(LAYOUTS, NO_COPIES)),
     Pass(partition_work, B, ensures=(UNITS,), of=(TILES, CODE)),
 )
+
+# Where circular buffers do not fit beside what is handed on in L1
+WITHOUT_WORKSPACES = tuple(row for row in PLACING_PASSES if row.run is not place_workspaces)
 
 # Which blocks there are is settled by these: `fit_l1`
 BLOCK_PASSES: tuple[TilePass, ...] = (
@@ -307,7 +312,25 @@ def _fitting(
     program = lift_function(func, options, *scalar_code.reasons)
     verify(program, LIFTED)
     snapshot("lift_code" if scalar_code.whole else "lift", program)
-    program = _through((*raising, *PLACING_PASSES), program, snapshot)
+    program = _through(raising, program, snapshot)
+    placed: list[tuple[str, TileProgram]] = []
+    trial = _through(PLACING_PASSES, program, lambda name, state: placed.append((name, state)))
+    if any(decision.stage == place_workspaces.__name__ for decision in trial.decisions):
+        steps: list[tuple[str, TileProgram]] = []
+        with suppress(DoesNotFitError):
+            fitting = _settled(trial, lambda name, state: steps.append((name, state)))
+            if fits_as_written(fitting):
+                for name, state in placed + steps:
+                    snapshot(name, state)
+                return fitting
+        return _settled(left_in_dram(_through(WITHOUT_WORKSPACES, program, snapshot)), snapshot)
+    for name, state in placed:
+        snapshot(name, state)
+    return _settled(trial, snapshot)
+
+
+def _settled(program: TileProgram, snapshot: Callable[[str, TileProgram], None]) -> TileProgram:
+    """The program as it fits L1."""
     steps: list[tuple[str, TileProgram]] = []  # of the way to write the program that fits
 
     def settled(way: TileProgram) -> TileProgram:

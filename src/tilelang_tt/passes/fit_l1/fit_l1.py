@@ -26,6 +26,7 @@ from tilelang_tt.passes.fit_l1.recompute_blocks import recompute_blocks
 from tilelang_tt.passes.fit_l1.refusals import refusal
 from tilelang_tt.passes.fit_l1.split_blocks import longest, split_blocks
 
+_SQUEEZED = ("fit_l1", "share_blocks", "pool_blocks", "stage_blocks")  # that say a launch did not fit at first
 _PART_TILES = (8, 2)  # longest parts along columns: for speed, and where those do not fit either
 
 
@@ -66,6 +67,18 @@ def fit_l1(program: TileProgram, settled: Callable[[TileProgram], TileProgram]) 
             chosen[index] = way
         decisions = [*measured, *(decision for way in chosen for decision in way.decisions)]
         trial = settled(replace(program, launches=tuple(way.launch for way in chosen)).with_decisions(*decisions))
+
+
+def fits_as_written(program: TileProgram) -> bool:
+    """Whether nothing had to be cut, shared, or left with room for one block only."""
+    if any(decision.stage in _SQUEEZED for decision in program.decisions):
+        return False
+    return all(
+        launch.streams[buffer].depth == depth
+        for launch in program.launches
+        for buffer, depth in room(program, launch).depths.items()
+        if buffer in launch.streams
+    )
 
 
 def bytes_left_whole(way: Way, settled: Launch, need: Room) -> int:

@@ -53,7 +53,8 @@ def _too_much_l1(program: TileProgram, launch: Launch, need: Room, fewer_stages:
     sizes = {b: own_bytes(launch, b) * depth for b, depth in need.depths.items()}
     total = need.block_bytes + sum(tensors.values())
     hints = dict(program.options.layout)
-    places = {tensor: hints[program.params[tensor.param].name].location for tensor in tensors}
+    said = {tensor: hints.get(program.params[tensor.param].name) for tensor in tensors}
+    places = {tensor: tensor.location if hint is None else hint.location for tensor, hint in said.items()}
     stages = fewer_stages(launch, need)
     all_sizes = {b.name: size for b, size in sizes.items()} | {tensor.name: size for tensor, size in tensors.items()}
     return DoesNotFitError(
