@@ -245,7 +245,7 @@ class Dataflow(Printer):
             for cb in moved:
                 self.tile_bytes[cb] = self.identifier(f"{cb.name}_tile_bytes")
                 self.line(f"constexpr uint32_t {self.tile_bytes[cb]} = get_tile_size({self.cbs[cb]});")
-            if kernel.body:
+            if kernel.body and (kernel.args or moved):
                 self.line()
             self.body(kernel.body)
 

@@ -34,18 +34,19 @@ def allocate_cbs(program: TileProgram, launch: Launch) -> tuple[dict[Buffer, Cb]
     pools = {pool.whole: _pool_blocks(whole, pool) for pool in whole.pools}
     shared = [buffer for buffer, stream in launch.streams.items() if stream.follows is not None]
     for buffer, stream in launch.streams.items():
-        layout = launch.layouts[buffer]
+        layout, depth = launch.layouts[buffer], depths[buffer]
+        together = depth if stream.finds_blocks else 1  # handed over at once
         cbs[buffer] = Cb(
             ids[buffer],
             buffer.name,
             layout.format,
             layout.page_bytes,
-            layout.tiles,
-            depths[buffer],
+            layout.tiles * together,
+            depth // together,
             stream.producer,
             stream.consumer,
             stream.unpack_to_dest,
-            (layout.rows, layout.cols),
+            (layout.rows, layout.cols) if not layout.pitch else (layout.tiles * together // layout.pitch, layout.pitch),
             buffer.location,
             first_row=layout.first_row is not None,
             pool=pools.get(buffer, ()),

@@ -88,12 +88,12 @@ class _Pages:
         """Loads to or behind a single block, with something for compute in between."""
         before, works = None, False  # the last load, and whether compute works since
         for stmt in body:
-            if isinstance(stmt, Load):
+            if isinstance(stmt, Load) and not self.kernels.launch.streams[stmt.dst].once:
                 if before is not None and works and (self.alone(before.dst) or self.alone(stmt.dst)):
                     yield stmt
                 before, works = stmt, False
             else:
-                works = works or not isinstance(stmt, Read | Set)
+                works = works or not isinstance(stmt, Read | Set | Load)
 
     def loads(self, body: tuple[KernelStmt, ...]) -> tuple[KernelStmt, ...]:
         result: list[KernelStmt] = []
