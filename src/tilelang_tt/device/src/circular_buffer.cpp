@@ -173,6 +173,12 @@ UnwrittenPage unwritten_page(uint32_t cb, uint32_t tile) {
     return {cb, number, number < cb_config(cb).pages ? state.pages[number].unwritten_line : 0};
 }
 
+void wait_for_pushed(uint32_t cb) {
+    require_consumer(cb, "a reduction that waits for the packer");
+    CbState& state = core->cbs[cb];
+    state.waited = std::max(state.waited, static_cast<uint32_t>(state.pushed - state.popped));
+}
+
 uint8_t* packable_tile(uint32_t cb, uint32_t tile, uint32_t& page) {
     const CbConfig& config = cb_config(cb);
     CbState& state = core->cbs[cb];

@@ -100,6 +100,7 @@ void require_free_dst(const char* what) {
 }
 
 void mark_written(uint32_t dst) {
+    core->engine.last_dst = dst;
     core->engine.section.tiles[dst] = DstTile::Written;
     core->engine.section.reduced[dst] = false;
 }

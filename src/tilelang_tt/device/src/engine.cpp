@@ -51,7 +51,9 @@ const char* family_name(Family family) {
         case Family::TransposeDest: return "transpose_dest";
         case Family::Matmul: return "matmul";
         case Family::MatmulBlock: return "matmul_block";
+        case Family::MatmulNoMop: return "matmul_block_no_mop";
         case Family::Binary: return "eltwise binary";
+        case Family::SubColumns: return "sub_tiles_bcast_cols_custom";
         case Family::Reuse: return "eltwise binary with DST";
         case Family::UnaryBcast: return "unary broadcast";
         case Family::Reduce: return "reduce";
@@ -227,6 +229,7 @@ void vd_startup(uint32_t srca_cb, uint32_t srcb_cb, uint32_t out_cb, bool revers
     engine.srca = {srca_cb, true};
     engine.srcb = {srcb_cb, true};
     engine.pack_cb = out_cb;
+    engine.pack_width = 1;
 }
 
 void vd_unary_startup(uint32_t icb, uint32_t ocb, uint32_t line) {

@@ -220,6 +220,7 @@ bool cb_has_room(const Core& core, uint32_t cb, uint32_t pages);
 bool cb_has_data(const Core& core, uint32_t cb, uint32_t pages);
 constexpr uint32_t kAllRows = ~0u;
 const uint8_t* readable_tile(uint32_t cb, uint32_t tile, uint32_t row = kAllRows);  // of which that row is used
+void wait_for_pushed(uint32_t cb);  // compute was told in another way that what is pushed may be read
 uint8_t* packable_tile(uint32_t cb, uint32_t tile, uint32_t& page);
 UnwrittenPage unwritten_page(uint32_t cb, uint32_t tile);  // `pushed_line` 0: it was written
 void refuse_unwritten(const UnwrittenPage& page);  // a complaint

@@ -139,6 +139,7 @@ void run_float(const SfpuCall& call, const FloatRow& row) {
                         (row.operands == 2 && row.op <= Sfpu::BinaryRsub && call.param[0] == 1);
     const Store exactly = row.store == Store::Bits ? Store::Bits : Store::Truncate;
     finish_sfpu(call.out, rule != nullptr ? exactly : rounds ? Store::NearestEven : row.store);
+    core->engine.last_dst = row.operands > 1 ? 0 : call.out;  // several operands are addressed from the first tile on
     core->engine.section.reduced[call.out] = reduced;
     if (partial.pushed_line != 0) mark_first_row(call.out, partial);
 }

@@ -64,3 +64,4 @@ constexpr uint32_t number(ckernel::BroadcastType type) {
 
 #include "vd/llk.h"
 #include "vd/llk_sfpu.h"
+#include "vd/processors.h"
