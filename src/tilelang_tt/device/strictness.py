@@ -31,6 +31,7 @@ CONTINUABLE = (
     "noc-write-barrier",
     "noc-write-flush",
     "semaphore",
+    "source-order",
     "uninit",
 )
 

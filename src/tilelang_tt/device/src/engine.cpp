@@ -178,8 +178,8 @@ void require_order(bool reversed, const char* what) {
     const Engine& engine = core->engine;
     if (!engine.srca.from_startup || !engine.srcb.from_startup || engine.reversed == reversed) return;
     if (engine.srca.cb == engine.srcb.cb) return;
-    breach("source-order", "%s needs compute_kernel_hw_startup<SrcOrder::%s>: its first operand goes to %s", what,
-           reversed ? "Reverse" : "Regular", reversed ? "SrcB" : "SrcA");
+    complain("source-order", "%s needs compute_kernel_hw_startup<SrcOrder::%s>: its first operand goes to %s", what,
+             reversed ? "Reverse" : "Regular", reversed ? "SrcB" : "SrcA");
 }
 
 uint32_t Arguments::at(uint32_t index) const {

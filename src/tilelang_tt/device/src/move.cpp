@@ -155,7 +155,9 @@ static void pack_one(uint32_t dst, uint32_t cb, bool indexed, uint32_t index, ui
         complain("cb-overwrite", "pack_tile overwrites page %u of CB %u '%s', packed before and not yet pushed", page, cb,
                config.name);
     }
+    const bool again = state.held && !is_back(cb, page);  // it is published already, and changed in place
     mark_packed(target);
+    target.packed = !again;
     target.packed_as_set = engine.l1_acc_cb == cb;
     store_tile(cb, tile, engine.l1_acc, to);
 }
