@@ -6,6 +6,7 @@
 
 #include "vd/cb_interface.h"
 #include "vd/engine_types.h"
+#include "vd/min_max.h"
 #include "vd/kernel.h"
 
 #define UNPACK(...) __VA_ARGS__
