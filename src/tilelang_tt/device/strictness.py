@@ -1,8 +1,8 @@
 """Breaches after which a run can go on, for programs whose author knows of them.
 
 The device computes on as the chip would if luck holds: a page that was not reserved is written, a transfer that nobody
-awaited arrives. Breaches that leave nothing to compute with (a format that is not the buffer's, a missing init, a
-transfer out of bounds) always stop the run.
+awaited arrives; a second start-up takes the place of the first, a second wait for DST passes. Breaches that leave nothing to compute with (a format
+that is not the buffer's, a missing init or start-up, a transfer out of bounds) always stop the run.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ CONTINUABLE = (
     "cb-unwaited-read",
     "cb-unwritten",
     "dram-race",
+    "dst-protocol",
     "dst-unpacked",
     "l1-accumulate",
     "l1-race",
@@ -32,6 +33,7 @@ CONTINUABLE = (
     "noc-write-flush",
     "semaphore",
     "source-order",
+    "startup",
     "uninit",
 )
 

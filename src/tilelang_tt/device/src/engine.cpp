@@ -218,7 +218,7 @@ void vd_startup(uint32_t srca_cb, uint32_t srcb_cb, uint32_t out_cb, bool revers
     Engine& engine = core->engine;
     // init_sfpu is a start-up of its own; what follows it before any operation takes its place.
     if (engine.started && !engine.only_unary_startup) {
-        breach("startup", "compute_kernel_hw_startup is called twice");
+        complain("startup", "compute_kernel_hw_startup is called twice");
     }
     engine.only_unary_startup = false;
     cb_config(srca_cb);
