@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import torch
 from wheel import OPERATIONS, include_paths
 
 from tilelang_tt.device import (
@@ -57,6 +58,21 @@ def address(tensor: Tensor | None) -> int:
 
 def grid(width: int, height: int) -> CoreRangeSet:
     return CoreRangeSet([CoreRange((0, 0), (width - 1, height - 1))])
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What the kernels gave, what it should be (float64), and how far each element may be off."""
+
+    got: torch.Tensor
+    wanted: torch.Tensor
+    bound: torch.Tensor
+
+    def error(self) -> torch.Tensor:
+        return (self.got.double() - self.wanted).abs().nan_to_num(nan=torch.inf)
+
+    def right(self) -> bool:
+        return bool((self.error() <= self.bound).all())
 
 
 @dataclass

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from builder import Program, accessor, address, bfloat16_pair, float_bits, grid
+from builder import Outcome, Program, accessor, address, bfloat16_pair, float_bits, grid
 
 from tilelang_tt.device import (
     BufferType,
@@ -83,6 +83,27 @@ def reciprocals(device: Device, cores: CoreRangeSet, count: int) -> Tensor:
     copies = row.float().expand(cores.num_cores(), count).contiguous()
     place = MemoryConfig(TensorMemoryLayout.HEIGHT_SHARDED, BufferType.L1, ShardSpec(cores, (1, count)))
     return device.from_torch(copies, layout=Layout.ROW_MAJOR, memory_config=place, name="reciprocals")
+
+
+def bound(
+    x: torch.Tensor,
+    residual: torch.Tensor | None,
+    gamma: torch.Tensor | None,
+    beta: torch.Tensor | None,
+    *,
+    rms: bool,
+    wide: bool,
+) -> torch.Tensor:
+    """Each of the steps (x + r, x - mean, its square's mean and root, two products, a sum) rounds a number to 8 bits.
+
+    Behind a 32-bit DST only operands are cut, to 11 bits, and the result is rounded.
+    """
+    values = x.double() + (residual.double() if residual is not None else 0)
+    mean = torch.zeros(()) if rms else values.mean(-1, keepdim=True)
+    root = torch.rsqrt((values - mean).square().mean(-1, keepdim=True) + EPSILON)
+    size = (values.abs() + mean.abs()) * root * (gamma.double().abs() if gamma is not None else 1.0)
+    size = size + (beta.double().abs() if beta is not None else 0.0)
+    return size * ((7 * 2.0**-11 + 2.0**-8) if wide else 8 * 2.0**-8)
 
 
 class NormProgram:
@@ -189,7 +210,7 @@ class NormProgram:
         self.program.kernel(path, config, args, runtime, defines=defines, named=self._names())
 
 
-def run(device: Device, root: Path, case: Norm) -> tuple[torch.Tensor, torch.Tensor]:
+def run(device: Device, root: Path, case: Norm) -> Outcome:
     draw = torch.Generator().manual_seed(3)
 
     def some(*shape: int, shift: float = 0.0) -> torch.Tensor:
@@ -209,4 +230,5 @@ def run(device: Device, root: Path, case: Norm) -> tuple[torch.Tensor, torch.Ten
         reciprocals(device, split.all_cores, case.columns) if case.welford else None,
     )
     NormProgram(device, root, case, tensors).run()
-    return tensors.out.to_torch(), reference(x, residual, gamma, beta, rms=case.rms)
+    most = bound(x, residual, gamma, beta, rms=case.rms, wide=case.fp32_dest)
+    return Outcome(tensors.out.to_torch(), reference(x, residual, gamma, beta, rms=case.rms), most)

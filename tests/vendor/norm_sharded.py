@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from builder import Program, accessor, address, bfloat16_pair, float_bits, grid
-from norm import EPSILON, KERNELS, TILE, reciprocals, reference
+from builder import Outcome, Program, accessor, address, bfloat16_pair, float_bits, grid
+from norm import EPSILON, KERNELS, TILE, bound, reciprocals, reference
 
 from tilelang_tt.device import (
     NOC,
@@ -249,7 +249,7 @@ def _set_of(cores: list[CoreCoord]) -> CoreRangeSet:
     return CoreRangeSet([CoreRange(core, core) for core in cores])
 
 
-def run(device: Device, root: Path, case: ShardedNorm) -> tuple[torch.Tensor, torch.Tensor]:
+def run(device: Device, root: Path, case: ShardedNorm) -> Outcome:
     draw = torch.Generator().manual_seed(9)
 
     def some(*shape: int, shift: float = 0.0) -> torch.Tensor:
@@ -273,4 +273,5 @@ def run(device: Device, root: Path, case: ShardedNorm) -> tuple[torch.Tensor, to
         reciprocals(device, cores, shard.shape[1]) if case.welford else None,
     )
     ShardedProgram(device, root, case, tensors).run()
-    return tensors.out.to_torch(), reference(x, residual, gamma, beta, rms=case.rms)
+    most = bound(x, residual, gamma, beta, rms=case.rms, wide=case.fp32_dest)
+    return Outcome(tensors.out.to_torch(), reference(x, residual, gamma, beta, rms=case.rms), most)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from builder import INACTIVE, Program, accessor, address, bfloat16_pair, float_bits, grid
+from builder import INACTIVE, Outcome, Program, accessor, address, bfloat16_pair, float_bits, grid
 from sdpa_chains import Chain, build_chains
 
 from tilelang_tt.device import (
@@ -281,6 +281,34 @@ def inputs(case: Sdpa) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.
     return q, k, v, mask, sink
 
 
+@dataclass(frozen=True)
+class Attended:
+    """Attention in float64, and what its error depends on: the size of what is averaged, and of each row's scores."""
+
+    result: torch.Tensor
+    spread: torch.Tensor
+    largest: torch.Tensor
+
+    @staticmethod
+    def of(scores: torch.Tensor, values: torch.Tensor, sink: torch.Tensor | None = None) -> Attended:
+        """`scores` [..., queries, keys] are scaled, and -inf where hidden; `sink` [..., queries, 1] takes a share."""
+        both = scores if sink is None else torch.cat([scores, sink], -1)
+        weights = torch.softmax(both, -1)[..., : scores.shape[-1]]
+        result = weights @ values
+        largest = scores.masked_fill(scores < -1e6, 0.0).abs().amax(-1, keepdim=True)
+        return Attended(result, weights @ values.abs() + result.abs(), largest)
+
+    def bound(self, *, chunks: int, wide: bool, chip: bool) -> torch.Tensor:
+        """Weights that are wrong by a share move the result by at most that share of what is averaged.
+
+        Scores and their maximum lie in bfloat16 (8 bits), or in tf32 (11 bits) behind a 32-bit DST. A weight, the sum,
+        the correction between chunks and every partial result are rounded to bfloat16. The chip's quick
+        exponential is off by up to 2^-5 of its value.
+        """
+        share = 2 * self.largest * 2.0 ** (-11 if wide else -8) + (chunks + 4) * 2.0**-8 + (2.0**-5 if chip else 0.0)
+        return share * self.spread
+
+
 def reference(
     case: Sdpa,
     q: torch.Tensor,
@@ -288,8 +316,7 @@ def reference(
     v: torch.Tensor,
     mask: torch.Tensor | None,
     sink: torch.Tensor | None,
-) -> torch.Tensor:
-    """Attention in float64."""
+) -> Attended:
     group = case.heads // case.kv_heads
     keys, values = (x.double().repeat_interleave(group, 1) for x in (k, v))
     scores = q.double() @ keys.transpose(-1, -2)
@@ -300,21 +327,16 @@ def reference(
         hidden |= columns > rows
     if case.window:
         hidden |= (columns <= rows - case.window) if case.causal else (columns - rows).abs() > case.window // 2
-    scores = scores.masked_fill(hidden, -torch.inf)
+    scores = scores.masked_fill(hidden, -torch.inf) + (mask.double() if mask is not None else 0.0)
     scale = 1.0 / math.sqrt(case.width)
-    scaled = scores * scale
-    if mask is not None:
-        scaled = (scores + mask.double()) * scale
-    if sink is not None:
-        extra = sink.double().expand(case.batch, case.heads, case.queries, 1) * scale
-        return torch.softmax(torch.cat([scaled, extra], -1), -1)[..., :-1] @ values
-    return torch.softmax(scaled, -1) @ values
+    extra = sink.double().expand(case.batch, case.heads, case.queries, 1) * scale if sink is not None else None
+    return Attended.of(scores * scale, values, extra)
 
 
-def run(device: Device, root: Path, case: Sdpa) -> tuple[torch.Tensor, torch.Tensor]:
-    """What the vendor's kernels give, and what it should be."""
+def run(device: Device, root: Path, case: Sdpa) -> Outcome:
     q, k, v, mask, sink = inputs(case)
     wanted = reference(case, q, k, v, mask, sink)
+    chunks = -(-k.shape[2] // case.k_chunk)
     table = None
     if case.chunk_start is not None:
         k, table = paged(k, case.block)
@@ -329,7 +351,8 @@ def run(device: Device, root: Path, case: Sdpa) -> tuple[torch.Tensor, torch.Ten
         device.from_torch(sink, name="sink") if sink is not None else None,
     )
     SdpaProgram(device, root, case, tensors).run()
-    return tensors.out.to_torch(), wanted
+    most = wanted.bound(chunks=chunks, wide=case.fp32_dest, chip=device.numerics == "chip")
+    return Outcome(tensors.out.to_torch(), wanted.result, most)
 
 
 def paged(values: torch.Tensor, block: int) -> tuple[torch.Tensor, torch.Tensor]:

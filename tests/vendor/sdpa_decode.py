@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from builder import Program, accessor, address, bfloat16_pair, float_bits, grid
-from sdpa import paged
+from builder import Outcome, Program, accessor, address, bfloat16_pair, float_bits, grid
+from sdpa import Attended, paged
 
 from tilelang_tt.device import (
     ComputeConfigDescriptor,
@@ -244,8 +244,8 @@ def _power_of_two(size: int) -> int:
 
 def reference(
     case: Decode, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, mask: torch.Tensor | None
-) -> torch.Tensor:
-    """In float64: q [1, users, heads, width], k and v [users, kv_heads, tokens, ...]."""
+) -> Attended:
+    """q [1, users, heads, width], k and v [users, kv_heads, tokens, ...]; the result is [users, heads, 1, ...]."""
     group = case.heads // case.kv_heads
     keys, values = (x.double().repeat_interleave(group, 1) for x in (k, v))
     scores = torch.einsum("uhd,uhtd->uht", q[0].double(), keys)
@@ -254,11 +254,10 @@ def reference(
         scores = scores.masked_fill(~seen[:, None], -torch.inf)
     if mask is not None:
         scores = scores + mask.double()[:, 0]
-    weights = torch.softmax(scores / math.sqrt(case.width), -1)
-    return torch.einsum("uht,uhtd->uhd", weights, values)[None]
+    return Attended.of((scores / math.sqrt(case.width))[:, :, None], values)
 
 
-def run(device: Device, root: Path, case: Decode) -> tuple[torch.Tensor, torch.Tensor]:
+def run(device: Device, root: Path, case: Decode) -> Outcome:
     draw = torch.Generator().manual_seed(5)
     q = torch.randn(1, case.users, case.heads, case.width, generator=draw).bfloat16()
     k = torch.randn(case.users, case.kv_heads, case.tokens, case.width, generator=draw).bfloat16()
@@ -286,4 +285,5 @@ def run(device: Device, root: Path, case: Decode) -> tuple[torch.Tensor, torch.T
         device.from_torch(table, layout=Layout.ROW_MAJOR, name="page_table") if table is not None else None,
     )
     DecodeProgram(device, root, case, tensors).run()
-    return tensors.out.to_torch(), wanted
+    most = wanted.bound(chunks=case.tokens // case.k_chunk, wide=False, chip=device.numerics == "chip")
+    return Outcome(tensors.out.to_torch()[0], wanted.result[:, :, 0], most[:, :, 0])
