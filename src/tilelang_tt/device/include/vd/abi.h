@@ -125,6 +125,10 @@ void vd_welford_clear(uint32_t line);
 void vd_welford_update(uint32_t dst, uint32_t first_index, uint32_t first_row, uint32_t rows, const uint32_t* table,
                        uint32_t entries, uint32_t line);
 void vd_welford_finalize(uint32_t dst, uint32_t scale_index, const uint32_t* table, uint32_t entries, uint32_t line);
+void vd_welford_save_group(uint32_t dst, uint32_t group, uint32_t line);
+void vd_welford_restore_group(uint32_t dst, uint32_t group, uint32_t line);
+void vd_welford_finalize_group(uint32_t dst, uint32_t group, uint32_t scale_index, const uint32_t* table,
+                               uint32_t entries, uint32_t line);
 void vd_welford_save(uint32_t dst, uint32_t line);
 void vd_welford_restore(uint32_t dst, uint32_t line);
 void vd_random_init(uint32_t op, uint32_t seed, uint32_t line);

@@ -112,7 +112,6 @@ VD_MISSING(triangle_solve_tile)
 VD_MISSING(triangle_solve_tile_init)
 
 // api/compute/welford.h
-VD_MISSING(welford_finalize_to_face)
 VD_MISSING(two_pass_stats_init_shifted)
 VD_MISSING(two_pass_stats_update_rows)
 VD_MISSING(two_pass_stats_update_shifted_rows)
