@@ -123,8 +123,9 @@ class Program:
         common: Args = (),
         cores: CoreRangeSet | None = None,
         bindings: KernelBindings | None = None,
+        includes: Sequence[Path] = (),
     ) -> None:
-        """`path` is below `ttnn/cpp/ttnn/operations`."""
+        """`path` is below `ttnn/cpp/ttnn/operations`, or absolute."""
         where = cores or self.cores
         given = runtime_args or {}
         self.kernels.append(
@@ -137,7 +138,7 @@ class Program:
                 defines=[(name, str(value)) for name, value in (defines or {}).items()],
                 runtime_args=[(core, given[core]) for core in where if core in given],
                 common_runtime_args=list(common),
-                compiler_include_paths=include_paths(self.root),
+                compiler_include_paths=[*include_paths(self.root), *includes],
                 bindings=bindings,
             )
         )
