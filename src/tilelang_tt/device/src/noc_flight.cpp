@@ -5,7 +5,8 @@
 //     landed     the target holds them
 //
 // What one kernel sends to one place over one virtual channel arrives in order on Wormhole. On Blackhole each
-// command buffer has a queue of its own, so data and flag may overtake each other unless a flush stands between.
+// command buffer has a queue of its own, so data and flag may overtake each other unless a flush stands between, or the
+// two multicasts are linked.
 // Without a seed everything arrives as late as it may; a seed draws the moments.
 #include <cstring>
 
@@ -23,7 +24,9 @@ bool may_land(std::size_t index) {
         const Flight& earlier = flights[i];
         if (earlier.fiber != one.fiber || earlier.noc != one.noc || earlier.channel != one.channel) continue;
         if (earlier.to != one.to) continue;
-        if (!device.chip.blackhole || earlier.buffer == one.buffer || earlier.flushes < one.flushes) return false;
+        // A linked multicast holds its path for the one that follows it.
+        const bool queued = earlier.buffer == one.buffer || earlier.linked || earlier.flushes < one.flushes;
+        if (!device.chip.blackhole || queued) return false;
     }
     return true;
 }
