@@ -288,6 +288,7 @@ struct Flight {
     Arrival kind;
     uint8_t noc, trid, channel, buffer;
     bool posted, departed;
+    bool linked;  // a multicast whose path stays reserved for the next one
     std::vector<uint8_t> data;  // once departed
     Stamp order;                // what the sender knew
 };
@@ -295,6 +296,7 @@ void launch_flight(Flight flight);
 bool land_any();  // false: nothing is under way
 void land_now_and_then();
 void depart_all(const Fiber& owner, uint32_t noc, int32_t trid);
+void land_own_copies(const Fiber& owner, uint32_t noc, int32_t trid);
 bool is_flying_from(const Fiber& owner, const uint8_t* from, uint32_t bytes);
 void depart_from(const uint8_t* from, uint32_t bytes);  // before a mark is written there
 bool awaits(const Fiber& owner);  // whether what its barrier waits for is under way

@@ -101,7 +101,10 @@ bool vd_noc_reads_flushed(uint32_t noc, int32_t trid, uint32_t line) {
 void vd_noc_writes_flushed(uint32_t noc, int32_t trid, bool posted, uint32_t line) {
     enter(line);
     require_trid(trid);
-    if (device.launch->connected()) depart_all(*fiber, noc, trid);
+    if (device.launch->connected()) {
+        depart_all(*fiber, noc, trid);
+        land_own_copies(*fiber, noc, trid);
+    }
     let_leave(noc, trid, posted, false);
     ++fiber->flushes;
     maybe_give_way();
