@@ -51,8 +51,8 @@ def describe(run: Run, built: Built, *, threads: int, time_limit: float) -> str:
         f"chip {chip.l1_bytes} {chip.l1_base} {chip.cb_count} {chip.dram_banks} {chip.dram_read_align} "
         f"{chip.noc_align} {ZEROS_BASE[chip.name]} {run.grid[0]} {run.grid[1]} "
         f"{int(chip.name == 'blackhole')}",
-        f"run {(*NUMERICS, TIMING_ONLY).index(run.numerics)} {threads} {l1_window(run)} {max(1, int(time_limit * 1000))} {run.seed}"
-        + (f" {built.chip}" if built.chip else ""),
+        f"run {(*NUMERICS, TIMING_ONLY).index(run.numerics)} {threads} {l1_window(run)} "
+        f"{max(1, int(time_limit * 1000))} {run.seed}" + (f" {built.chip}" if built.chip else ""),
         *([_clock(run, built)] if run.clock else []),
         *([f"allow {len(run.allowed)} {' '.join(run.allowed)}"] if run.allowed else []),
         f"memory {run.memory.dram_bytes} {run.memory.l1_shared} {run.memory.l1_heap}",

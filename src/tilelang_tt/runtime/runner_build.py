@@ -83,7 +83,11 @@ def _compile_clock(toolchain: Toolchain, variant: tuple[str, ...], target: Path)
     joined = _join(0, tuple(f"clock/{unit}" for unit in units), target.parent)
     flags = (*toolchain.common_flags(), "-fexceptions", "-O2", *variant)
     unit = target.with_name("clock.o")
-    for arguments in ((*flags, "-c", joined, "-o", unit), (unit, "-o", target, *variant, *toolchain.library_flags())):
+    steps: tuple[tuple[str | Path, ...], ...] = (
+        (*flags, "-c", joined, "-o", unit),
+        (unit, "-o", target, *variant, *toolchain.library_flags()),
+    )
+    for arguments in steps:
         done = toolchain.run(*arguments)
         if done.returncode != 0:
             raise compile_error("the clock", toolchain, done.stderr)

@@ -64,12 +64,12 @@ def estimate(
     sizes: Mapping[str, int],
     scalars: Mapping[str, int | float] = {},
     *,
-    clock: ClockRequest = ClockRequest(),
+    clock: ClockRequest | None = None,
     timeout: float | None = None,
 ) -> RunReport:
     """Time every launch of the plan without tensors and without numbers."""
     call = bind(plan, sources, sizes, scalars, numerics=TIMING_ONLY)
-    run = replace(call.run, clock=clock)
+    run = replace(call.run, clock=clock or ClockRequest())
     memory = arena.borrow(shared_bytes(run))
     try:
         return execute(run, lambda: memory, timeout=timeout)
