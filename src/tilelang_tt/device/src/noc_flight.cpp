@@ -34,7 +34,7 @@ bool may_land(std::size_t index) {
 
 void depart(Flight& flight) {
     if (flight.departed || flight.kind != Arrival::Write) return;
-    flight.data.assign(flight.source, flight.source + flight.bytes);
+    if (carries(flight.bytes)) flight.data.assign(flight.source, flight.source + flight.bytes);
     flight.departed = true;
 }
 
@@ -74,6 +74,7 @@ void arrive(Flight& flight) {
     order_arrival(flight);
     switch (flight.kind) {
         case Arrival::Write:
+            if (!carries(flight.bytes)) break;
             std::memmove(flight.target, flight.departed ? flight.data.data() : flight.source, flight.bytes);
             break;
         case Arrival::Add: {
