@@ -41,6 +41,21 @@ class CoreLane:
 
 
 @dataclass(frozen=True)
+class Zone:
+    """A part of a kernel between DeviceZoneScopedN and the end of its block, on one processor of one core."""
+
+    name: str
+    core: tuple[int, int]
+    lane: str
+    begin: float
+    end: float
+
+    @property
+    def cycles(self) -> float:
+        return self.end - self.begin
+
+
+@dataclass(frozen=True)
 class LaunchClock:
     """One launch, in cycles: from the first start of a kernel to the last end."""
 
@@ -53,6 +68,7 @@ class LaunchClock:
     noc_link_bytes: tuple[int, ...]  # bytes times links that they went through
     guessed: tuple[str, ...]  # costs that no row of the table names
     megahertz: int
+    zones: tuple[Zone, ...] = ()
 
     @property
     def microseconds(self) -> float:
@@ -106,4 +122,5 @@ def _launch(chip: str, text: Mapping[str, Any]) -> LaunchClock:
         noc_link_bytes=tuple(noc["link_bytes"] for noc in text["noc"]),
         guessed=tuple(text["guessed"]),
         megahertz=ARCHS[chip].clock_mhz,
+        zones=tuple(Zone(name, (x, y), lane, begin, end) for name, x, y, lane, begin, end in text["zones"]),
     )

@@ -311,6 +311,13 @@ void end() {
     for (const Processor processor : {Processor::Unpack, Processor::Math, Processor::Pack}) append(processor, event);
 }
 
+void zone(const char* name, bool begins) {
+    if (!on) return;
+    const Event event = event_of(begins ? Kind::ZoneBegin : Kind::ZoneEnd, key_of("profiler.zone", name));
+    if (fiber->role != Role::Compute) return append(own_processor(Processor::Unpack), event);
+    for (const Processor processor : {Processor::Unpack, Processor::Math, Processor::Pack}) append(processor, event);
+}
+
 }  // namespace note
 
 namespace {
@@ -382,3 +389,5 @@ void end_clock() {
 const std::string& clock_reports() { return reports; }
 
 }  // namespace vd
+
+extern "C" void vd_zone(const char* name, bool begins) { vd::note::zone(name, begins); }

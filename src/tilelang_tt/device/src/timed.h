@@ -39,6 +39,7 @@ void barrier(Kind kind, uint32_t noc, int32_t trid);
 void await_word(uint32_t offset, uint32_t value, bool at_least);
 void set_word(uint32_t offset, uint32_t before, uint32_t value);
 void end();
+void zone(const char* name, bool begins);
 
 const char* fidelity();  // of the launch, as part of a name
 const char* dst_width();

@@ -33,6 +33,8 @@ enum class Kind : uint8_t {
     WaitLeast,  // it is at least `value`
     Set,        // it becomes `value`, by this core
     End,        // of the kernel
+    ZoneBegin,  // a part of the kernel that its author wants measured: "profiler.zone" and its name are the key
+    ZoneEnd,
 };
 
 enum Flag : uint8_t {

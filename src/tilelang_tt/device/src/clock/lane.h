@@ -59,8 +59,14 @@ struct UnderWay {
 enum class Group : uint8_t { Reads, Writes, Departures, Atomics };
 constexpr uint32_t kGroups = 4, kTrids = 16;
 
+struct Zone {
+    uint16_t key = 0;
+    Time begin = 0, end = -1;
+};
+
 struct Lane {
     uint32_t number = 0;
+    std::vector<Zone> zones;  // in the order in which they began
     std::vector<Event> queue;
     std::size_t head = 0;
     Time time = 0, busy = 0, waited = 0, begun = 0;

@@ -189,6 +189,14 @@ bool Replay::pump(CoreState& core, Lane& own) {
     return own.done == own.units();
 }
 
+void Replay::end_zone(Lane& lane) {
+    for (auto zone = lane.zones.rbegin(); zone != lane.zones.rend(); ++zone) {
+        if (zone->key != lane.event().key || zone->end >= 0) continue;
+        zone->end = lane.time;
+        return;
+    }
+}
+
 bool Replay::process(Lane& lane) {
     const Event& event = lane.event();
     CoreState& core = cores_[lane.core()];
@@ -225,6 +233,11 @@ bool Replay::process(Lane& lane) {
             set_word(lane.core(), event.offset, event.value, event.flags & kAtomic, lane.time);
             return true;
         case Kind::End: lane.ended = true; return true;
+        case Kind::ZoneBegin:
+            lane.zones.push_back({event.key, lane.time, -1});
+            lane.spend(price(event.key).item);
+            return true;
+        case Kind::ZoneEnd: end_zone(lane); return true;
     }
     return true;
 }

@@ -116,6 +116,12 @@ void Replay::append(uint32_t number, const Event& event) {
     wake(lane);
 }
 
+// Kernels of one core do not begin at the same moment: one processor starts the others.
+Time Replay::start_of(Processor processor) const {
+    constexpr const char* kRows[] = {"start.reader", "start.writer", "start.unpack", "start.math", "start.pack"};
+    return costs_.cycles(kRows[static_cast<uint32_t>(processor)]);
+}
+
 void Replay::schedule(Time time, Step step, uint32_t lane, uint32_t number, uint32_t index, uint32_t target) {
     const uint64_t order = uint64_t{lane} << 40 | uint64_t{number} << 4 | static_cast<uint64_t>(step);
     moments_.push({time, order, step, index, target});
@@ -147,7 +153,10 @@ void Replay::run(Lane& lane) {
 uint32_t Replay::advance() {
     set_prices();
     if (!priced_) {
-        for (Lane& lane : lanes_) wake(lane);
+        for (Lane& lane : lanes_) {
+            lane.time = lane.begun = start_of(lane.processor());
+            wake(lane);
+        }
         priced_ = true;
     }
     for (;;) {

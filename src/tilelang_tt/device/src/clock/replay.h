@@ -68,6 +68,7 @@ private:
     bool empty_one(CoreState& core, Lane& math);
     void skip_ahead(CoreState& core, Lane& unpack, Lane& math);
     void work(Lane& lane);
+    void end_zone(Lane& lane);
     // transfers.cpp
     void issue(Lane& lane);
     bool barrier(Lane& lane, Group group, Cause cause);
@@ -97,6 +98,7 @@ private:
     uint32_t new_flight(const Lane& lane, uint32_t bytes);
     const Price& price(uint16_t key) const { return prices_[key]; }
     void set_prices();
+    Time start_of(Processor processor) const;
 
     std::string chip_, setup_;
     Costs costs_;

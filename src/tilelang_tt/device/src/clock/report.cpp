@@ -7,6 +7,7 @@
 namespace vd::timing {
 namespace {
 
+const std::string kZonePrefix = "profiler.zone.";
 constexpr const char* kNames[] = {"reader", "writer", "unpack", "math", "pack"};
 
 std::string cycles(Time time) {
@@ -66,6 +67,18 @@ std::string Replay::report() const {
             out += ",[" + cycles(lane.busy) + "," + cycles(lane.waited) + "," + cycles(lane.time) + "]";
         }
         out += "]";
+    }
+    out += "],\"zones\":[";
+    bool comma = false;
+    for (const Lane& lane : lanes_) {
+        for (const Zone& zone : lane.zones) {
+            const CoreState& core = cores_[lane.core()];
+            const std::string& name = key_names_[zone.key];
+            out += std::string(comma ? "," : "") + "[\"" + name.substr(kZonePrefix.size()) + "\"," + number(core.x) + "," +
+                   number(core.y) + ",\"" + kNames[static_cast<uint32_t>(lane.processor())] + "\"," + cycles(zone.begin) +
+                   "," + cycles(zone.end < 0 ? lane.time : zone.end) + "]";
+            comma = true;
+        }
     }
     out += "],\"dram\":{\"bytes\":" + number(dram_bytes_) + ",\"busy\":[";
     for (std::size_t i = 0; i < network_->banks().size(); ++i) {
