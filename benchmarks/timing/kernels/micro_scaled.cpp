@@ -6,6 +6,7 @@
 #include "api/compute/compute_kernel_hw_startup.h"
 #include "api/compute/matmul.h"
 #include "api/compute/pack.h"
+#include "api/compute/reconfig_data_format.h"
 #include "api/compute/reg_api.h"
 #include "tools/profiler/kernel_profiler.hpp"
 
@@ -39,6 +40,7 @@ void kernel_main() {
     cb_wait_front(acc, rows * cols);
     cb_reserve_back(out, rows * cols);
     compute_kernel_hw_startup<SrcOrder::Reverse>(scale, acc, out);
+    reconfig_data_format_srca(scale);  // from here on both orders of operands are used
     {
         DeviceZoneScopedN("work");
         for (uint32_t row = 0; row < rows; row += sub_rows)
