@@ -41,6 +41,21 @@ class CoreLane:
 
 
 @dataclass(frozen=True)
+class Zone:
+    """A zone of the profiler, on one processor of one core: when it was entered and left."""
+
+    name: str
+    core: tuple[int, int]
+    lane: str
+    start: float
+    end: float
+
+    @property
+    def cycles(self) -> float:
+        return self.end - self.start
+
+
+@dataclass(frozen=True)
 class LaunchClock:
     """One launch, in cycles: from the first start of a kernel to the last end."""
 
@@ -51,6 +66,7 @@ class LaunchClock:
     dram_busy: tuple[float, ...]  # of each bank
     noc_busiest_link: tuple[float, ...]  # of each NoC
     noc_link_bytes: tuple[int, ...]  # bytes times links that they went through
+    zones: tuple[Zone, ...]  # by core, lane and time
     guessed: tuple[str, ...]  # costs that no row of the table names
     megahertz: int
 
@@ -72,6 +88,10 @@ class ClockReport:
     @property
     def microseconds(self) -> float:
         return sum(launch.microseconds for launch in self.launches)
+
+    @property
+    def zones(self) -> tuple[Zone, ...]:
+        return tuple(zone for launch in self.launches for zone in launch.zones)
 
     @property
     def guessed(self) -> tuple[str, ...]:
@@ -104,6 +124,7 @@ def _launch(chip: str, text: Mapping[str, Any]) -> LaunchClock:
         dram_busy=tuple(text["dram"]["busy"]),
         noc_busiest_link=tuple(noc["busiest_link"] for noc in text["noc"]),
         noc_link_bytes=tuple(noc["link_bytes"] for noc in text["noc"]),
+        zones=tuple(Zone(name, (x, y), lane, start, end) for name, x, y, lane, start, end in text["zones"]),
         guessed=tuple(text["guessed"]),
         megahertz=ARCHS[chip].clock_mhz,
     )

@@ -70,6 +70,7 @@ struct Lane {
     uint32_t transfers = 0;
     UnderWay under_way[kGroups][kNocs][kTrids];
     TimeByPlace work, waits;
+    std::vector<Time> open_zones;  // since when
 
     uint32_t core() const { return number / kProcessors; }
     Processor processor() const { return static_cast<Processor>(number % kProcessors); }

@@ -189,6 +189,22 @@ bool Replay::pump(CoreState& core, Lane& own) {
     return own.done == own.units();
 }
 
+// The mark is made between two halves of its own cost.
+void Replay::mark_zone(Lane& lane) {
+    const Event& event = lane.event();
+    const Time cost = price(event.key).item;
+    if (event.kind == Kind::ZoneBegin) {
+        lane.spend(cost);
+        lane.open_zones.push_back(lane.time);
+        return;
+    }
+    if (!lane.open_zones.empty()) {
+        zones_.push_back({event.key, lane.number, lane.open_zones.back(), lane.time});
+        lane.open_zones.pop_back();
+    }
+    lane.spend(cost);
+}
+
 bool Replay::process(Lane& lane) {
     const Event& event = lane.event();
     CoreState& core = cores_[lane.core()];
@@ -224,6 +240,8 @@ bool Replay::process(Lane& lane) {
             lane.spend(price(event.key).item);
             set_word(lane.core(), event.offset, event.value, event.flags & kAtomic, lane.time);
             return true;
+        case Kind::ZoneBegin:
+        case Kind::ZoneEnd: mark_zone(lane); return true;
         case Kind::End: lane.ended = true; return true;
     }
     return true;

@@ -35,6 +35,12 @@ struct Moment {
     }
 };
 
+struct ZoneTime {
+    uint16_t key;
+    uint32_t lane;
+    Time begin, end;
+};
+
 struct Word {
     uint32_t value = 0;
     std::vector<uint32_t> waiting;  // lanes
@@ -68,6 +74,7 @@ private:
     bool empty_one(CoreState& core, Lane& math);
     void skip_ahead(CoreState& core, Lane& unpack, Lane& math);
     void work(Lane& lane);
+    void mark_zone(Lane& lane);
     // transfers.cpp
     void issue(Lane& lane);
     bool barrier(Lane& lane, Group group, Cause cause);
@@ -115,6 +122,7 @@ private:
     std::unordered_map<std::string, uint16_t> keys_;
     std::mutex keys_mutex_;
     std::vector<Price> prices_;
+    std::vector<ZoneTime> zones_;
     uint64_t dram_bytes_ = 0;
     uint32_t packet_ = 0;
     bool priced_ = false;

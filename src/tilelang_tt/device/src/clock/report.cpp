@@ -1,6 +1,7 @@
 // The report of a replay as JSON: times in cycles.
+#include <algorithm>
 #include <cstdio>
-#include <cstring>
+#include <tuple>
 
 #include "replay.h"
 
@@ -76,8 +77,21 @@ std::string Replay::report() const {
         out += std::string(noc ? "," : "") + "{\"link_bytes\":" + number(network_->link_bytes(noc)) +
                ",\"busiest_link\":" + cycles(network_->busiest_link(noc)) + "}";
     }
-    out += "],\"guessed\":[";
+    out += "],\"zones\":[";
     bool first = true;
+    std::vector<ZoneTime> zones = zones_;
+    std::sort(zones.begin(), zones.end(), [](const ZoneTime& a, const ZoneTime& b) {
+        return std::tie(a.lane, a.begin, a.end) < std::tie(b.lane, b.begin, b.end);
+    });
+    for (const ZoneTime& zone : zones) {
+        const CoreState& core = cores_[zone.lane / kProcessors];
+        out += std::string(first ? "" : ",") + "[\"" + key_names_[zone.key].substr(sizeof "profiler.zone") + "\"," +
+               number(core.x) + "," + number(core.y) + ",\"" + kNames[zone.lane % kProcessors] + "\"," + cycles(zone.begin) +
+               "," + cycles(zone.end) + "]";
+        first = false;
+    }
+    out += "],\"guessed\":[";
+    first = true;
     for (const Price& price : prices_) {
         if (!price.guessed) continue;
         out += std::string(first ? "\"" : ",\"") + price.name + "\"";
