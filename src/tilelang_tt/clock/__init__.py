@@ -5,7 +5,7 @@ with other costs. docs/clock.md says how it works; device/README.md what is reco
 """
 
 from tilelang_tt.clock.replay import Record, load_record, replay
-from tilelang_tt.clock.report import ClockReport, LaneReport, LaunchClock, Wait
+from tilelang_tt.clock.report import ClockReport, LaneReport, LaunchClock, Wait, Zone
 from tilelang_tt.clock.request import ClockRequest
 from tilelang_tt.clock.tables import Cost, costs
 
@@ -17,6 +17,7 @@ __all__ = [
     "LaunchClock",
     "Record",
     "Wait",
+    "Zone",
     "costs",
     "load_record",
     "replay",

@@ -42,17 +42,17 @@ class CoreLane:
 
 @dataclass(frozen=True)
 class Zone:
-    """A part of a kernel between DeviceZoneScopedN and the end of its block, on one processor of one core."""
+    """A zone of the profiler, on one processor of one core: when it was entered and left."""
 
     name: str
     core: tuple[int, int]
     lane: str
-    begin: float
+    start: float
     end: float
 
     @property
     def cycles(self) -> float:
-        return self.end - self.begin
+        return self.end - self.start
 
 
 @dataclass(frozen=True)
@@ -66,9 +66,9 @@ class LaunchClock:
     dram_busy: tuple[float, ...]  # of each bank
     noc_busiest_link: tuple[float, ...]  # of each NoC
     noc_link_bytes: tuple[int, ...]  # bytes times links that they went through
+    zones: tuple[Zone, ...]  # by core, lane and time
     guessed: tuple[str, ...]  # costs that no row of the table names
     megahertz: int
-    zones: tuple[Zone, ...] = ()
 
     @property
     def microseconds(self) -> float:
@@ -88,6 +88,10 @@ class ClockReport:
     @property
     def microseconds(self) -> float:
         return sum(launch.microseconds for launch in self.launches)
+
+    @property
+    def zones(self) -> tuple[Zone, ...]:
+        return tuple(zone for launch in self.launches for zone in launch.zones)
 
     @property
     def guessed(self) -> tuple[str, ...]:
@@ -120,7 +124,7 @@ def _launch(chip: str, text: Mapping[str, Any]) -> LaunchClock:
         dram_busy=tuple(text["dram"]["busy"]),
         noc_busiest_link=tuple(noc["busiest_link"] for noc in text["noc"]),
         noc_link_bytes=tuple(noc["link_bytes"] for noc in text["noc"]),
+        zones=tuple(Zone(name, (x, y), lane, start, end) for name, x, y, lane, start, end in text["zones"]),
         guessed=tuple(text["guessed"]),
         megahertz=ARCHS[chip].clock_mhz,
-        zones=tuple(Zone(name, (x, y), lane, begin, end) for name, x, y, lane, begin, end in text["zones"]),
     )

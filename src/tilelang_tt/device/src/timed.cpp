@@ -304,16 +304,17 @@ void set_word(uint32_t offset, uint32_t before, uint32_t value) {
     append(own_processor(Processor::Unpack), event);
 }
 
-void end() {
+// Every processor of a compute kernel comes by.
+void zone(const char* name, bool begins) {
     if (!on) return;
-    const Event event = event_of(Kind::End, 0);
+    const Event event = event_of(begins ? Kind::ZoneBegin : Kind::ZoneEnd, key_of("profiler", "zone", name));
     if (fiber->role != Role::Compute) return append(own_processor(Processor::Unpack), event);
     for (const Processor processor : {Processor::Unpack, Processor::Math, Processor::Pack}) append(processor, event);
 }
 
-void zone(const char* name, bool begins) {
+void end() {
     if (!on) return;
-    const Event event = event_of(begins ? Kind::ZoneBegin : Kind::ZoneEnd, key_of("profiler.zone", name));
+    const Event event = event_of(Kind::End, 0);
     if (fiber->role != Role::Compute) return append(own_processor(Processor::Unpack), event);
     for (const Processor processor : {Processor::Unpack, Processor::Math, Processor::Pack}) append(processor, event);
 }
@@ -390,4 +391,7 @@ const std::string& clock_reports() { return reports; }
 
 }  // namespace vd
 
-extern "C" void vd_zone(const char* name, bool begins) { vd::note::zone(name, begins); }
+extern "C" void vd_zone(const char* name, bool begins, uint32_t line) {
+    vd::enter(line);
+    vd::note::zone(name, begins);
+}

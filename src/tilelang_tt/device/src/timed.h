@@ -38,8 +38,8 @@ void multicast_add(Place first, Place last, uint32_t offset, uint32_t value, con
 void barrier(Kind kind, uint32_t noc, int32_t trid);
 void await_word(uint32_t offset, uint32_t value, bool at_least);
 void set_word(uint32_t offset, uint32_t before, uint32_t value);
-void end();
 void zone(const char* name, bool begins);
+void end();
 
 const char* fidelity();  // of the launch, as part of a name
 const char* dst_width();

@@ -130,6 +130,9 @@ enum VdSliceEnd : uint8_t { VD_SLICE_FRONT, VD_SLICE_BACK, VD_SLICE_EITHER };
 void vd_tile_slice(uint32_t cb, uint32_t tile, const uint8_t* range, VdSliceEnd end, bool rows, bool untilized,
                    uint32_t most_bytes, char* out, uint32_t size);
 
+// A zone of the profiler begins or ends.
+void vd_zone(const char* name, bool begins, uint32_t line);
+
 // Stops the run: a condition that the kernel asserts does not hold.
 [[noreturn]] void vd_assert_failed(const char* condition, uint32_t line);
 

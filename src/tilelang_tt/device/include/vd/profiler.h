@@ -1,26 +1,31 @@
-// Marks of the SDK's profiler. Named zones are measured by the clock; the others say nothing here.
+// Zones of the SDK's profiler: the clock says when each processor enters and leaves them. Its other marks say nothing here.
 #pragma once
 
-extern "C" void vd_zone(const char* name, bool begins);
+#include "vd/abi.h"
 
 namespace vd {
 
-struct Zone {
-    const char* name;
-    explicit Zone(const char* named) : name(named) { vd_zone(name, true); }
-    ~Zone() { vd_zone(name, false); }
+class Zone {
+public:
+    explicit Zone(const char* name, uint32_t line = __builtin_LINE()) : name_(name), line_(line) { vd_zone(name_, true, line_); }
+    ~Zone() { vd_zone(name_, false, line_); }
     Zone(const Zone&) = delete;
     Zone& operator=(const Zone&) = delete;
+
+private:
+    const char* name_;
+    uint32_t line_;
 };
 
 }  // namespace vd
 
-#define VD_ZONE_OF_LINE(name, line) const vd::Zone vd_zone_##line(name)
-#define VD_ZONE_AT(name, line) VD_ZONE_OF_LINE(name, line)
-#define DeviceZoneScopedN(name) VD_ZONE_AT(name, __LINE__)
+#define VD_ZONE_JOIN(a, b) a##b
+#define VD_ZONE_NAME(number) VD_ZONE_JOIN(vd_zone_, number)
+
+#define DeviceZoneScopedN(name) const ::vd::Zone VD_ZONE_NAME(__COUNTER__)(name)
 #define DeviceZoneScopedNIf(name, condition)
-#define DeviceZoneScopedMainN(name)
-#define DeviceZoneScopedMainChildN(name)
+#define DeviceZoneScopedMainN(name) DeviceZoneScopedN(name)
+#define DeviceZoneScopedMainChildN(name) DeviceZoneScopedN(name)
 #define DeviceZoneScopedSumN1(name)
 #define DeviceZoneScopedSumN2(name)
 #define DeviceZoneSetCounter(counter)

@@ -32,9 +32,9 @@ enum class Kind : uint8_t {
     WaitEqual,  // the word of L1 at `offset` is `value`
     WaitLeast,  // it is at least `value`
     Set,        // it becomes `value`, by this core
-    End,        // of the kernel
-    ZoneBegin,  // a part of the kernel that its author wants measured: "profiler.zone" and its name are the key
+    ZoneBegin,  // of the profiler; its name is `key`
     ZoneEnd,
+    End,        // of the kernel
 };
 
 enum Flag : uint8_t {

@@ -59,14 +59,8 @@ struct UnderWay {
 enum class Group : uint8_t { Reads, Writes, Departures, Atomics };
 constexpr uint32_t kGroups = 4, kTrids = 16;
 
-struct Zone {
-    uint16_t key = 0;
-    Time begin = 0, end = -1;
-};
-
 struct Lane {
     uint32_t number = 0;
-    std::vector<Zone> zones;  // in the order in which they began
     std::vector<Event> queue;
     std::size_t head = 0;
     Time time = 0, busy = 0, waited = 0, begun = 0;
@@ -76,6 +70,7 @@ struct Lane {
     uint32_t transfers = 0;
     UnderWay under_way[kGroups][kNocs][kTrids];
     TimeByPlace work, waits;
+    std::vector<Time> open_zones;  // since when
 
     uint32_t core() const { return number / kProcessors; }
     Processor processor() const { return static_cast<Processor>(number % kProcessors); }

@@ -189,12 +189,20 @@ bool Replay::pump(CoreState& core, Lane& own) {
     return own.done == own.units();
 }
 
-void Replay::end_zone(Lane& lane) {
-    for (auto zone = lane.zones.rbegin(); zone != lane.zones.rend(); ++zone) {
-        if (zone->key != lane.event().key || zone->end >= 0) continue;
-        zone->end = lane.time;
+// The time is taken first; storing it is part of the zone.
+void Replay::mark_zone(Lane& lane) {
+    const Event& event = lane.event();
+    const Time cost = price(event.key).item;
+    if (event.kind == Kind::ZoneBegin) {
+        lane.open_zones.push_back(lane.time);
+        lane.spend(cost);
         return;
     }
+    if (!lane.open_zones.empty()) {
+        zones_.push_back({event.key, lane.number, lane.open_zones.back(), lane.time});
+        lane.open_zones.pop_back();
+    }
+    lane.spend(cost);
 }
 
 bool Replay::process(Lane& lane) {
@@ -232,12 +240,9 @@ bool Replay::process(Lane& lane) {
             lane.spend(price(event.key).item);
             set_word(lane.core(), event.offset, event.value, event.flags & kAtomic, lane.time);
             return true;
-        case Kind::End: lane.ended = true; return true;
         case Kind::ZoneBegin:
-            lane.zones.push_back({event.key, lane.time, -1});
-            lane.spend(price(event.key).item);
-            return true;
-        case Kind::ZoneEnd: end_zone(lane); return true;
+        case Kind::ZoneEnd: mark_zone(lane); return true;
+        case Kind::End: lane.ended = true; return true;
     }
     return true;
 }

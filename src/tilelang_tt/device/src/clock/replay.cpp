@@ -69,7 +69,8 @@ Replay::Replay(const char* setup) : setup_(setup) {
     for (auto& of_noc : multicasts_) of_noc.resize(std::size_t{map_.width} * map_.height);
     fixed_ = {costs_.cycles("cb.latency"),      costs_.cycles("dst.period"),     costs_.cycles("noc.l1_read"),
               costs_.cycles("noc.l1_write"),    costs_.cycles("dram.read"),      costs_.cycles("dram.write"),
-              costs_.cycles("noc.flush"),       costs_.cycles("noc.multicast"),  costs_.cycles("noc.hop"),
+              costs_.cycles("noc.flush"),       costs_.cycles("noc.multicast"),  costs_.cycles("noc.multicast_hop"),
+              costs_.cycles("noc.acknowledge"),
               costs_.cycles("dm.page"),         costs_.value("noc.read_rate"),   costs_.value("noc.write_rate"),
               costs_.value("noc.link_rate")};
 }

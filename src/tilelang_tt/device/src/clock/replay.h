@@ -35,6 +35,18 @@ struct Moment {
     }
 };
 
+struct ZoneTime {
+    uint16_t key;
+    uint32_t lane;
+    Time begin, end;
+};
+
+// The way of a sender's multicasts: when the last one is through, and whether it stays reserved.
+struct MulticastPath {
+    Time free = 0;
+    bool reserved = false;
+};
+
 struct Word {
     uint32_t value = 0;
     std::vector<uint32_t> waiting;  // lanes
@@ -68,7 +80,7 @@ private:
     bool empty_one(CoreState& core, Lane& math);
     void skip_ahead(CoreState& core, Lane& unpack, Lane& math);
     void work(Lane& lane);
-    void end_zone(Lane& lane);
+    void mark_zone(Lane& lane);
     // transfers.cpp
     void issue(Lane& lane);
     bool barrier(Lane& lane, Group group, Cause cause);
@@ -112,16 +124,17 @@ private:
     std::vector<Flight> flights_;
     std::vector<uint32_t> free_flights_;
     std::unordered_map<uint64_t, Word> words_;
-    std::vector<Server> multicasts_[kNocs];  // by node
+    std::vector<MulticastPath> multicasts_[kNocs];  // by sender
     std::vector<std::string> key_names_;
     std::unordered_map<std::string, uint16_t> keys_;
     std::mutex keys_mutex_;
     std::vector<Price> prices_;
+    std::vector<ZoneTime> zones_;
     uint64_t dram_bytes_ = 0;
     uint32_t packet_ = 0;
     bool priced_ = false;
     struct {
-        Time cb, period, l1_read, l1_write, dram_read, dram_write, flush, multicast, hop, page;
+        Time cb, period, l1_read, l1_write, dram_read, dram_write, flush, multicast, multicast_hop, ack, page;
         double read_rate, write_rate, link_rate;
     } fixed_{};
 };

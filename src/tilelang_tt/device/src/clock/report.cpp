@@ -1,13 +1,13 @@
 // The report of a replay as JSON: times in cycles.
+#include <algorithm>
 #include <cstdio>
-#include <cstring>
+#include <tuple>
 
 #include "replay.h"
 
 namespace vd::timing {
 namespace {
 
-const std::string kZonePrefix = "profiler.zone.";
 constexpr const char* kNames[] = {"reader", "writer", "unpack", "math", "pack"};
 
 std::string cycles(Time time) {
@@ -68,18 +68,6 @@ std::string Replay::report() const {
         }
         out += "]";
     }
-    out += "],\"zones\":[";
-    bool comma = false;
-    for (const Lane& lane : lanes_) {
-        for (const Zone& zone : lane.zones) {
-            const CoreState& core = cores_[lane.core()];
-            const std::string& name = key_names_[zone.key];
-            out += std::string(comma ? "," : "") + "[\"" + name.substr(kZonePrefix.size()) + "\"," + number(core.x) + "," +
-                   number(core.y) + ",\"" + kNames[static_cast<uint32_t>(lane.processor())] + "\"," + cycles(zone.begin) +
-                   "," + cycles(zone.end < 0 ? lane.time : zone.end) + "]";
-            comma = true;
-        }
-    }
     out += "],\"dram\":{\"bytes\":" + number(dram_bytes_) + ",\"busy\":[";
     for (std::size_t i = 0; i < network_->banks().size(); ++i) {
         out += std::string(i ? "," : "") + cycles(network_->banks()[i].busy);
@@ -89,8 +77,21 @@ std::string Replay::report() const {
         out += std::string(noc ? "," : "") + "{\"link_bytes\":" + number(network_->link_bytes(noc)) +
                ",\"busiest_link\":" + cycles(network_->busiest_link(noc)) + "}";
     }
-    out += "],\"guessed\":[";
+    out += "],\"zones\":[";
     bool first = true;
+    std::vector<ZoneTime> zones = zones_;
+    std::sort(zones.begin(), zones.end(), [](const ZoneTime& a, const ZoneTime& b) {
+        return std::tie(a.lane, a.begin, a.end) < std::tie(b.lane, b.begin, b.end);
+    });
+    for (const ZoneTime& zone : zones) {
+        const CoreState& core = cores_[zone.lane / kProcessors];
+        out += std::string(first ? "" : ",") + "[\"" + key_names_[zone.key].substr(sizeof "profiler.zone") + "\"," +
+               number(core.x) + "," + number(core.y) + ",\"" + kNames[zone.lane % kProcessors] + "\"," + cycles(zone.begin) +
+               "," + cycles(zone.end) + "]";
+        first = false;
+    }
+    out += "],\"guessed\":[";
+    first = true;
     for (const Price& price : prices_) {
         if (!price.guessed) continue;
         out += std::string(first ? "\"" : ",\"") + price.name + "\"";
