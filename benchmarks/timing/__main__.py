@@ -82,7 +82,7 @@ def main() -> None:
     if options.family:
         figures = [figure for figure in figures if figure.family in options.family]
     if options.fit:
-        return fit.run([figure for figure in figures if not figure.held_out])
+        return fit.run([figure for figure in figures if not figure.held_out], options.family)
     outcomes = judge_all(figures, options.quiet)
     if not options.files:
         for title, held in (("fitted", False), ("held out", True)):

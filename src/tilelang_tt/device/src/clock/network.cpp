@@ -9,6 +9,7 @@ Network::Network(const Costs& costs, const ChipMap& map)
       bank_interval_(costs.cycles("dram.interval")),
       hold_(costs.cycles("noc.multicast_hold")),
       hold_hop_(costs.cycles("noc.multicast_hold_hop")),
+      change_(costs.cycles("noc.change")),
       link_rate_(costs.value("noc.link_rate")),
       bank_rate_(costs.value("dram.rate")) {
     for (uint32_t noc = 0; noc < kNocs; ++noc) {
@@ -28,7 +29,7 @@ void Network::step(uint32_t noc, Node& at, bool vertical) const {
 }
 
 Time Network::cross(uint32_t noc, Node& at, bool vertical, Time head, Time duration, uint32_t bytes) {
-    head = link(noc, at, vertical).take(head, duration, now_) + hop_;
+    head = link(noc, at, vertical).take(head, duration, now_, source_, change_) + hop_;
     link_bytes_[noc] += bytes;
     step(noc, at, vertical);
     return head;
@@ -53,9 +54,10 @@ Time Network::walk(uint32_t noc, Node& at, Node to, bool vertical, Time head, Ti
 Time Network::carry(uint32_t noc, Node from, Node to, Time time, uint32_t bytes) {
     const Time duration = of_bytes(bytes, link_rate_);
     const bool vertical_first = noc == 1;
+    source_ = number(from);
     Time head = walk(noc, from, to, vertical_first, time + niu_, duration, bytes);
     head = walk(noc, from, to, !vertical_first, head, duration, bytes);
-    return in(noc, to).take(head + niu_, duration, now_) + duration;
+    return in(noc, to).take(head + niu_, duration, now_, source_, change_) + duration;
 }
 
 // A tree: to the first corner, along its row (column) of the rectangle, and from each node of that across.
@@ -63,6 +65,7 @@ void Network::carry_to_many(uint32_t noc, Node from, Node first, Node last, Time
                             const std::vector<Node>& targets, std::vector<Time>& arrivals) {
     const Time duration = of_bytes(bytes, link_rate_), held = reserves ? hold_ : 0;
     const bool vertical_first = noc == 1;
+    source_ = number(from);
     const uint32_t inside = hop_count(noc, first, last);
     const uint32_t turn = hop_count(noc, vertical_first ? Node{from.x, first.y} : Node{first.x, from.y}, first);
     // A sender inside its own rectangle goes round the ring that the tree will take: one way, not two.
@@ -77,7 +80,7 @@ void Network::carry_to_many(uint32_t noc, Node from, Node first, Node last, Time
         for (Time branch = head;;) {
             for (std::size_t i = 0; i < targets.size(); ++i) {
                 if (targets[i].x != at.x || targets[i].y != at.y) continue;
-                arrivals[i] = in(noc, at).take(branch + niu_, duration, now_) + duration;
+                arrivals[i] = in(noc, at).take(branch + niu_, duration, now_, source_, change_) + duration;
             }
             if (vertical_first ? at.x == last.x : at.y == last.y) break;
             const uint32_t left = hop_count(noc, at, vertical_first ? Node{last.x, at.y} : Node{at.x, last.y});

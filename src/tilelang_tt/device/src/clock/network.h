@@ -48,7 +48,10 @@ struct Server {
 // granted theirs. What lies before `now` is forgotten.
 class Calendar {
 public:
-    Time take(Time time, Time duration, Time now) {
+    // `change` is lost when the packet before came from somewhere else.
+    Time take(Time time, Time duration, Time now, uint32_t source, Time change) {
+        if (source != source_) duration += change;
+        source_ = source;
         busy_ += duration;
         while (first_ < spans_.size() && spans_[first_].end <= now) ++first_;
         if (first_ > 32 && first_ * 2 > spans_.size()) {
@@ -86,6 +89,7 @@ private:
     std::vector<Span> spans_;
     std::size_t first_ = 0;
     Time busy_ = 0;
+    uint32_t source_ = ~0u;
 };
 
 class Network {
@@ -127,7 +131,8 @@ private:
               Time held = 0);
 
     const ChipMap& map_;
-    Time hop_, niu_, bank_interval_, hold_, hold_hop_, now_ = 0;
+    Time hop_, niu_, bank_interval_, hold_, hold_hop_, change_, now_ = 0;
+    uint32_t source_ = 0;  // of the packet that is carried
     double link_rate_, bank_rate_;
     std::vector<Calendar> links_[kNocs], in_[kNocs];
     std::vector<Server> out_[kNocs], acks_[kNocs], banks_, requests_[kNocs];
