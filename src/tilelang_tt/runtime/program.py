@@ -12,9 +12,11 @@ from pathlib import Path
 from typing import Literal
 
 from tilelang_tt.arch import Arch
+from tilelang_tt.clock.request import ClockRequest
 from tilelang_tt.runtime.plan import ComputeConfig, Role, SourceLine
 
 NUMERICS = ("fast", "exact", "chip")  # how numbers are computed; see device/README.md
+TIMING_ONLY = "none"  # no numbers: tensors have addresses and no bytes, and only the clock has something to say
 ROLES: tuple[Role, ...] = ("reader", "compute", "writer")
 
 # Flags of the first TensorAccessorArgs word (tensor_accessor::ArgConfig).
@@ -178,3 +180,4 @@ class Run:
     grid: tuple[int, int]
     seed: int = 0
     allowed: tuple[str, ...] = ()  # categories of breaches after which the run goes on
+    clock: ClockRequest | None = None

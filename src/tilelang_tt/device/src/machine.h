@@ -101,6 +101,7 @@ struct Fiber {
     bool wait_atomics = false;
     bool arguments_placed[2] = {};                // its own and the common ones stand in L1, where it may change them
     bool polling = false;                         // gave way inside a loop that looks again
+    bool page_address = false;                    // the last address was computed from the number of a page
     uint32_t unacknowledged[kNocs][kTrids] = {};  // line of a write that no barrier has awaited
     uint32_t linked_line[kNocs] = {};             // of a linked multicast that has no successor yet
     uint32_t flushes = 0;  // what is issued after a flush stays behind what was issued before it
@@ -138,6 +139,7 @@ struct Device {
     Chip chip;
     bool exact;     // `exact` numerics
     bool bit_true;  // `chip` numerics
+    bool numberless;  // timing only: tiles are not computed, and most bytes not moved
     uint32_t l1_window;  // bytes of address space of one core's L1, a power of two
     uint32_t threads;
     double time_limit;
@@ -155,6 +157,10 @@ struct Device {
 extern Device device;
 extern thread_local Core* core;
 extern thread_local Fiber* fiber;
+
+// Without numbers only short messages are carried: flags and counts, which kernels look at.
+constexpr uint32_t kShortMessage = 64;  // bytes
+inline bool carries(uint32_t bytes) { return !device.numberless || bytes <= kShortMessage; }
 
 // Called first by every device function: remembers where the kernel is.
 inline void enter(uint32_t line) { fiber->line = line; }
@@ -302,6 +308,7 @@ void launch_flight(Flight flight);
 bool land_any();  // false: nothing is under way
 void land_now_and_then();
 void depart_all(const Fiber& owner, uint32_t noc, int32_t trid);
+void land_own_copies(const Fiber& owner, uint32_t noc, int32_t trid);
 bool is_flying_from(const Fiber& owner, const uint8_t* from, uint32_t bytes);
 void depart_from(const uint8_t* from, uint32_t bytes);  // before a mark is written there
 bool awaits(const Fiber& owner);  // whether what its barrier waits for is under way
@@ -374,3 +381,5 @@ void unpack_integers(DataFormat format, const uint8_t* page, Tile& out);
 void pack_integers(DataFormat format, const Tile& tile, uint8_t* page);
 
 }  // namespace vd
+
+#include "timed.h"  // every function that kernels call notes what it does

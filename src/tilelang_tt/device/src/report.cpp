@@ -243,6 +243,12 @@ void report_success(const Statistics& total, double seconds, uint32_t cores_used
         text.field(row.name, row.value);
     }
     text.raw("}");
+    if (!clock_reports().empty()) {
+        text.raw(",\"clock\":");
+        text.write_out();
+        text.write_out(clock_reports().data(), clock_reports().size());
+        text.raw("]");
+    }
     list_warnings();
     text.raw("}");
     text.send(0);
