@@ -53,6 +53,8 @@ _ANSWERED = "the flag that the kernel has waited for was sent after its incremen
 _NEXT_FLUSH = "the flush of the next round comes before the page is reserved again, and the flag never changes"
 _NEXT_WORD = "receivers ask for the next page once this one has arrived, and its place is used again after that"
 _OTHER_BUFFER = "the loop fills the other buffer"
+_ASKED = "there is room, and nothing has been awaited yet"
+_STAYS = "the flag stays until the next block is asked for"
 
 _MULTICAST = {
     "reader.cpp: drop noc_async_atomic_barrier()": _ANSWERED,
@@ -72,7 +74,33 @@ _RESERVE_B = "reader.cpp: swap cb_reserve_back(cb_b, block_k * block_n) before" 
 )
 
 # program -> mutant -> why it is the same program
+_LEAD, _A, _B = "reader.cpp: swap ", "A_shared_delivery", "B_shared_delivery"
+_GENERATED = {  # blocks that one core reads for several
+    f"{_LEAD}noc_semaphore_wait(word(ready), receivers) before if (receivers == 0) return": "0 receivers are awaited",
+    f"{_LEAD}noc_async_write_multicast(l1, all(l1), bytes, receivers, true) before"
+    " noc_semaphore_set(word(ready), 0)": "nobody asks again before the flag behind both has come",
+    "reader.cpp: drop noc_async_atomic_barrier()": _ANSWERED,
+    f"{_LEAD}{_A}.ask() before cb_reserve_back(cb_B_shared, 1)": _ASKED,
+    f"{_LEAD}{_B}.ask() before {_A}.ask()": _ASKED,
+    f"{_LEAD}{_B}.ask() after const uint32_t A_shared_l1 = get_write_ptr(cb_A_shared)": _ASKED,
+    f"{_LEAD}{_B}.send(B_shared_l1, 1 * B_shared_tile_bytes) before"
+    f" {_A}.send(A_shared_l1, 1 * A_shared_tile_bytes)": "both have been asked for, in any order",
+    f"reader.cpp: double {_A}.take()": _STAYS,
+    f"{_LEAD}{_A}.take() before {_B}.send(B_shared_l1, 1 * B_shared_tile_bytes)": "A comes whatever becomes of B",
+    f"reader.cpp: double {_B}.take()": _STAYS,
+    f"{_LEAD}{_B}.take() before {_A}.take()": "both have been asked for, in any order",
+    "writer.cpp: drop cb_pop_front(cb_C_local_out, 1)": _ONE_USE,
+}
 NAMED: dict[str, dict[str, str]] = {
+    "gemm, multicast": {
+        **_GENERATED,
+        "reader.cpp: drop noc_async_writes_flushed()": f"{_IN_ORDER}; {_NEXT_WORD}",
+        f"{_LEAD}noc_async_writes_flushed() before"
+        " noc_async_write_multicast(l1, all(l1), bytes, receivers, ...": f"{_IN_ORDER}; {_NEXT_FLUSH}",
+        f"{_LEAD}noc_semaphore_set_multicast(valid, all(valid), receivers) before"
+        " noc_async_writes_flushed()": _IN_ORDER,
+    },
+    "gemm, multicast, Blackhole": _GENERATED,
     "blocked matmul": {
         "reader.cpp: drop noc_async_read(get_noc_addr(MEM_ZEROS_BASE), to + done,"
         " rest < MEM_ZEROS_SIZE ? rest : MEM_ZEROS_SIZE)": "these extents have no tails; `matmul with tails` has",

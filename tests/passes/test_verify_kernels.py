@@ -37,7 +37,7 @@ from tilelang_tt.ir.engine import (
 from tilelang_tt.ir.fields import walk
 from tilelang_tt.ir.kernel import For, If, KernelSet, Let, Source
 from tilelang_tt.ir.layout import Role
-from tilelang_tt.ir.movement import Barrier, BarrierKind, Pointer, ReadTile, WriteTile
+from tilelang_tt.ir.movement import Ask, Barrier, BarrierKind, Pointer, ReadTile, Send, WriteTile
 from tilelang_tt.ir.tile import Map
 from tilelang_tt.ops import ELEMENT_OPS
 from tilelang_tt.ops.expressions import apply
@@ -152,13 +152,14 @@ SETS: dict[str, Callable[[], Any]] = {
     "product of blocks": product_of_blocks,
     "first rows": rows_of_vectors,
     "first rows in DST": lambda: rows_of_vectors("float32"),
+    "sent": lambda: gemm(256, 256, 96, (128, 128, 32)),
 }
 
 
 @cache
 def kernels_of(name: str) -> KernelSet:
     """The finished kernels; `run_passes` has verified them."""
-    _, (kernels,) = run_passes(SETS[name](), Options(), lambda *_: None)
+    _, (kernels,) = run_passes(SETS[name](), Options(multicast=name == "sent"), lambda *_: None)
     return kernels
 
 
@@ -327,6 +328,29 @@ def product_onto_a_product() -> KernelSet:
     return doubled(kernels, COMPUTE, place)
 
 
+def of(kind: type, name: str) -> Callable[[Any], bool]:
+    return lambda stmt: isinstance(stmt, kind) and stmt.cb.name == name
+
+
+def not_sent(kind: type, name: str) -> KernelSet:
+    return without(READER, of(kind, name), kernels=kernels_of("sent"))
+
+
+def sent_before_asking() -> KernelSet:
+    """B_s is asked for only when A_s has been sent: two cores could wait for each other."""
+    kernels = kernels_of("sent")
+    ask = at(kernels.kernel(READER).body, find(kernels, READER, of(Ask, "B_s")))
+    return with_before(READER, of(Send, "B_s"), ask, not_sent(Ask, "B_s"))
+
+
+def sent_under_way() -> KernelSet:
+    """The read barrier comes behind the first send."""
+    kernels = kernels_of("sent")
+    barrier = Barrier(BarrierKind.READ)
+    changed = without(READER, lambda stmt: stmt == barrier, kernels=kernels)
+    return with_before(READER, of(Send, "B_s"), barrier, changed)
+
+
 def maxima_for_another_block() -> KernelSet:
     """The packer is set up for another block than the one that is packed."""
     kernels = kernels_of("maxima")
@@ -452,6 +476,15 @@ BREAKS: dict[str, tuple[Callable[[], KernelSet], ...]] = {
     "TT964": (lambda: without(COMPUTE, Uninit, kernels=kernels_of("maxima")),),
     "TT965": (maxima_for_another_block,),
     "TT966": (product_onto_a_product,),
+    # deliveries
+    "TT967": (sent_under_way,),
+    "TT968": (
+        lambda: not_sent(Ask, "A_s"),
+        lambda: not_sent(Send, "B_s"),
+        lambda: doubled(kernels_of("sent"), READER, find(kernels_of("sent"), READER, of(Send, "A_s"))),
+    ),
+    "TT969": (sent_before_asking,),
+    "TT970": (lambda: without(READER, ReadTile, kernels=kernels_of("sent")),),
 }
 
 

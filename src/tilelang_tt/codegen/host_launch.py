@@ -176,6 +176,8 @@ def _runtime_arg(arg: RuntimeArg, names: Names) -> str:
         return f"word({names.size(arg.size)})"
     if arg.scalar is not None:
         return names.scalar_bits(arg.scalar)
+    if arg.delivery is not None:
+        return f"{arg.delivery}_delivery[number].{arg.word}"
     raise InternalError("TT990", f"runtime argument '{arg.name}' has no value in the plan")
 
 

@@ -16,6 +16,7 @@ from typing import Any
 import torch
 
 from tilelang_tt.arch import ARCHS
+from tilelang_tt.deliveries import Delivery
 from tilelang_tt.diagnostics import DeviceError, EnvironmentProblem
 from tilelang_tt.runtime import arena
 from tilelang_tt.runtime.formats import decode, encode
@@ -154,7 +155,7 @@ def _launch(
     return {
         "name": item.name,
         "cores": [[*one.origin, one.end[0] - 1, one.end[1] - 1] for one in item.ranges],
-        "work": [asdict(share) for share in item.shares(sizes)],
+        "work": _work(item, sizes),
         "kernels": [
             {
                 "role": kernel.role,
@@ -167,6 +168,28 @@ def _launch(
         "cbs": [asdict(cb) for cb in item.cbs],
         "semaphores": [asdict(semaphore) for semaphore in item.semaphores],
         "compute_config": asdict(item.compute_config),
+    }
+
+
+def _work(item: LaunchPlan, sizes: Mapping[str, int]) -> list[dict[str, Any]]:
+    """Of each core: its share, and how blocks come to it that others need, too."""
+    shares = item.shares(sizes)
+    delivered = item.delivered(sizes, shares)
+    return [
+        {**asdict(share), "deliveries": {name: _delivery(cores[share.core]) for name, cores in delivered.items()}}
+        for share in shares
+    ]
+
+
+def _delivery(delivery: Delivery) -> dict[str, Any]:
+    """With logical cores: the device knows where they are on the NoC."""
+    group = delivery.group
+    return {
+        "reads": delivery.sender is None,
+        "receivers": delivery.receivers,
+        "sender": delivery.sender,
+        "first": None if group is None else group.origin,
+        "last": None if group is None else group.last,
     }
 
 
@@ -190,6 +213,8 @@ def _runtime_arg(
         return {"address": arg.address}
     if arg.work is not None:
         return {"work": arg.work}
+    if arg.delivery is not None and arg.word is not None:
+        return {"delivery": arg.delivery, "word": arg.word}
     if arg.size is not None:
         return evaluate(arg.size, sizes) & _WORD
     if arg.scalar is not None:
