@@ -23,6 +23,8 @@ _KINDS = {
     "crash": ("TT406", "crash"),
     "input": ("TT408", "the device runtime refused its input"),
 }
+_NEEDS_NUMBERS = ("TT420", "timed without numbers")
+TIMING_ONLY_CATEGORY = "timing-only"  # a run without numbers came to where they may matter
 
 STATE_VARIABLE = "TILELANG_TT_STATE"  # set: errors tell what buffers and DST held
 _NAMED_CORES = 8  # cores of one group that are written out
@@ -30,10 +32,12 @@ _NAMED_CORES = 8  # cores of one group that are written out
 
 def device_error(report: Mapping[str, Any], run: Run, limit: float) -> DeviceError:
     code, kind = _KINDS[report["status"]]
+    if report.get("category") == TIMING_ONLY_CATEGORY:
+        code, kind = _NEEDS_NUMBERS
     launch = run.launches[report.get("launch", 0)]
     notes: list[str] = []
     location = None
-    if report["status"] == "breach":
+    if report["status"] == "breach" and code != _NEEDS_NUMBERS[0]:
         notes.append(f"category: {report['category']}")
     if "line" in report:
         notes += [_where(report, launch), *_code_line(report, launch)]

@@ -4,6 +4,7 @@
 //   free_buffer <id>       transfers from and to circular buffer <id> cost nothing
 //   pages <id> <n>         circular buffer <id> has <n> pages
 //   dst <parts>            DST is one whole, or two halves
+//   log_core <x> <y>       a log is kept of this core (of all, if no core is named)
 #include "replay.h"
 
 namespace vd::timing {
@@ -26,6 +27,9 @@ bool Replay::read_alternative(const std::string& word, std::istream& words) {
     } else if (word == "dst") {
         words >> number;
         for (CoreState& core : cores_) core.dst.parts = number;
+    } else if (word == "log_core") {
+        words >> id >> number;
+        logged_.push_back({id, number});
     } else {
         return false;
     }
@@ -41,7 +45,12 @@ bool Replay::costs_nothing(const std::string& name) const {
 }
 
 void Replay::keep_log() {
-    for (Lane& lane : lanes_) lane.log = &log_;
+    for (Lane& lane : lanes_) {
+        const CoreState& core = cores_[lane.core()];
+        bool wanted = logged_.empty();
+        for (const auto& [x, y] : logged_) wanted = wanted || (core.x == x && core.y == y);
+        lane.log = wanted ? &log_ : nullptr;
+    }
 }
 
 }  // namespace vd::timing

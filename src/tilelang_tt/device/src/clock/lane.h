@@ -97,7 +97,11 @@ struct Lane {
     void spend(Time duration) { spend_steadily(duration, duration); }
     // Time in which a processor works and waits by turns.
     void spend_steadily(Time duration, Time of_it_busy) {
-        if (log != nullptr && duration != 0) log->span(row(What::Busy, time, time + duration));
+        if (log != nullptr && duration != 0) {
+            LogRow working = row(What::Busy, time, time + duration);
+            working.place = static_cast<uint64_t>(of_it_busy);
+            log->span(working);
+        }
         time += duration;
         busy += of_it_busy;
         use().time += of_it_busy;

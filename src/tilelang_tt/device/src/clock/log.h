@@ -28,7 +28,7 @@ struct Origin {
 
 struct LogRow {
     Time start = 0, end = 0, release = 0;
-    uint64_t place = 0;  // of a transfer
+    uint64_t place = 0;  // of a transfer; of Busy: how much of it was work
     uint32_t lane = 0, by = kNobody, line = 0, count = 0;  // `count`: pages or bytes
     uint16_t key = 0;
     What what = What::Busy;
@@ -47,6 +47,7 @@ public:
             const bool same = last.what == row.what && last.line == row.line && last.key == row.key;
             if (same && row.what == What::Busy && last.end == row.start) {
                 last.end = row.end;
+                last.place += row.place;
                 return;
             }
         }

@@ -138,6 +138,7 @@ private:
     Log log_;
     std::vector<std::string> free_;       // beginnings of names that cost nothing
     std::vector<bool> free_buffers_;      // whose transfers cost nothing
+    std::vector<std::pair<uint32_t, uint32_t>> logged_;  // cores; none: all
     uint64_t dram_bytes_ = 0;
     uint32_t packet_ = 0;
     bool priced_ = false;
