@@ -66,6 +66,7 @@ class LaunchClock:
     dram_busy: tuple[float, ...]  # of each bank
     noc_busiest_link: tuple[float, ...]  # of each NoC
     noc_link_bytes: tuple[int, ...]  # bytes times links that they went through
+    units: Mapping[str, int]  # of work, over all cores, by the name of its cost
     zones: tuple[Zone, ...]  # by core, lane and time
     guessed: tuple[str, ...]  # costs that no row of the table names
     megahertz: int
@@ -124,6 +125,7 @@ def _launch(chip: str, text: Mapping[str, Any]) -> LaunchClock:
         dram_busy=tuple(text["dram"]["busy"]),
         noc_busiest_link=tuple(noc["busiest_link"] for noc in text["noc"]),
         noc_link_bytes=tuple(noc["link_bytes"] for noc in text["noc"]),
+        units=text["units"],
         zones=tuple(Zone(name, (x, y), lane, start, end) for name, x, y, lane, start, end in text["zones"]),
         guessed=tuple(text["guessed"]),
         megahertz=ARCHS[chip].clock_mhz,

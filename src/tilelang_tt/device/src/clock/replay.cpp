@@ -92,6 +92,7 @@ void Replay::set_prices() {
         bool unused = false;
         price.call = Costs::ticks(costs_.match("call." + name, unused));
         prices_.push_back(price);
+        units_.push_back(0);
     }
 }
 
@@ -139,6 +140,7 @@ void Replay::run(Lane& lane) {
             lane.blocked = true;
             return;
         }
+        if (lane.event().kind <= Kind::Math) units_[lane.event().key] += lane.units();
         lane.done = 0;
         ++lane.head;
     }

@@ -122,6 +122,7 @@ private:
     std::unordered_map<std::string, uint16_t> keys_;
     std::mutex keys_mutex_;
     std::vector<Price> prices_;
+    std::vector<uint64_t> units_;  // of work, by key
     std::vector<ZoneTime> zones_;
     uint64_t dram_bytes_ = 0;
     uint32_t packet_ = 0;
