@@ -13,14 +13,11 @@ from tilelang_tt.arch import ARCHS
 from tilelang_tt.clock.request import ClockRequest
 from tilelang_tt.clock.timing import Timing, timing
 from tilelang_tt.compiled import Compiled
-from tilelang_tt.diagnostics import ArgumentError, DeviceError
+from tilelang_tt.diagnostics import ArgumentError
 from tilelang_tt.execution.call import BoundCall
 from tilelang_tt.runtime import virtual
 from tilelang_tt.runtime.plan import LaunchPlan, Plan
 from tilelang_tt.runtime.runner import RunReport
-
-NEEDS_NUMBERS = "TT420"
-
 
 def time_call(compiled: Compiled, call: BoundCall, record: Path | None = None) -> RunReport:
     """Run a call with a clock; tensors that the kernel writes are filled."""
@@ -32,14 +29,6 @@ def estimate(compiled: Compiled, values: Mapping[str, int | float], record: Path
     """Time a kernel for sizes (and scalars) by name, without numbers."""
     plan = compiled.plan
     _check_names(plan, values)
-    scalar = next((launch for launch in plan.launches if _runs_scalar_code(launch)), None)
-    if scalar is not None:
-        raise DeviceError(
-            NEEDS_NUMBERS,
-            f"timed without numbers: launch '{scalar.name}' of kernel '{plan.name}' has scalar code, whose steps depend "
-            "on elements",
-            help="use kernel.time(*tensors)",
-        )
     sizes = {name: int(values[name]) for name in plan.sizes}
     scalars = {param.name: values[param.name] for param in plan.params if param.kind == "scalar"}
     return virtual.estimate(plan, compiled.files, sizes, scalars, clock=ClockRequest(record=record))

@@ -38,7 +38,7 @@ uint16_t slow_key(const Name& name) {
 }
 
 struct KnownKeys {
-    static constexpr std::size_t kSlots = 256;
+    static constexpr std::size_t kSlots = 1024;
     const void* replay = nullptr;
     struct {
         Name name;
@@ -51,9 +51,9 @@ uint16_t key_of(const char* first, const char* second = "", const char* third = 
     if (known.replay != replay) known = KnownKeys{};
     known.replay = replay;
     const Name name{{first, second, third, fourth}};
-    uintptr_t mixed = 0;
-    for (const char* part : name.part) mixed = mixed * 31 + reinterpret_cast<uintptr_t>(part);
-    auto& slot = known.slots[(mixed ^ mixed >> 9) % KnownKeys::kSlots];
+    uint64_t mixed = 0;
+    for (const char* part : name.part) mixed = (mixed ^ reinterpret_cast<uintptr_t>(part)) * 0x9E3779B97F4A7C15ull;
+    auto& slot = known.slots[mixed >> 54];
     if (slot.name.part[0] == nullptr || !(slot.name == name)) slot = {name, slow_key(name)};
     return slot.key;
 }
@@ -66,9 +66,13 @@ Processor own_processor(Processor of_compute) {
     return fiber->role == Role::Reader ? Processor::Reader : Processor::Writer;
 }
 
+constexpr uint32_t kMostNotes = 1 << 14;  // events that a kernel notes before the replay has its turn
+
 void append(Processor processor, Event event) {
     event.line = fiber->line;
     library->append(replay, core->index * timing::kProcessors + static_cast<uint32_t>(processor), event);
+    // A kernel that waits for nobody would note everything it does before the replay sees any of it.
+    if (++fiber->noted % kMostNotes == 0 && clock_streams()) yield_to_scheduler();
 }
 
 Event event_of(Kind kind, uint16_t key, uint32_t count = 1) {
@@ -313,6 +317,12 @@ void set_word(uint32_t offset, uint32_t before, uint32_t value) {
     append(own_processor(Processor::Unpack), event);
 }
 
+void argument() {
+    if (!on) return;
+    if (fiber->role != Role::Compute) return work(Processor::Unpack, "argument");
+    for (const Processor processor : {Processor::Unpack, Processor::Math, Processor::Pack}) work(processor, "argument");
+}
+
 // Every processor of a compute kernel comes by.
 void zone(const char* name, bool begins) {
     if (!on) return;
@@ -385,12 +395,20 @@ void begin_clock() {
     end_idle_processors();
 }
 
+bool clock_streams() { return note::on && device.numberless && record_path.empty(); }
+
+uint32_t advance_clock() {
+    const uint32_t lane = library->advance(replay);
+    if (lane == timing::kFailed) broken_input("%s", library->error());
+    return lane;
+}
+
 void end_clock() {
     if (!note::on) return;
     if (!record_path.empty() && !library->save(replay, record_path.c_str(), device.launch_index == 0)) {
         broken_input("%s", library->error());
     }
-    if (library->advance(replay) != timing::kAllEnded) broken_input("%s", library->error());
+    advance_clock();
     reports += reports.empty() ? "[" : ",";
     reports += library->finish(replay);
     replay = nullptr;

@@ -39,6 +39,7 @@ void barrier(Kind kind, uint32_t noc, int32_t trid);
 void await_word(uint32_t offset, uint32_t value, bool at_least);
 void set_word(uint32_t offset, uint32_t before, uint32_t value);
 void zone(const char* name, bool begins);
+void argument();  // a load from L1, by every processor of the kernel
 void end();
 
 const char* fidelity();  // of the launch, as part of a name
@@ -47,6 +48,8 @@ const char* dst_width();
 }  // namespace note
 
 void begin_clock();  // of a launch
+bool clock_streams();      // events are replayed as they come, and not kept
+uint32_t advance_clock();  // the processor whose events are needed next, or timing::kAllEnded
 void end_clock();
 const std::string& clock_reports();  // of all launches, as JSON; empty without a clock
 void load_clock(const char* library, const char* record, const char* setup);

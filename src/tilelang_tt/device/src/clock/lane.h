@@ -33,18 +33,20 @@ struct Place {
 class TimeByPlace {
 public:
     void add(const Place& place, Time time) {
-        if (last_ == nullptr || !(at_ == place)) {
-            last_ = &times_[place];
-            at_ = place;
-        }
-        *last_ += time;
+        Recent& recent = recent_[(place.line + 7u * static_cast<uint32_t>(place.cause) + place.id) % kRecent];
+        if (recent.time == nullptr || !(recent.place == place)) recent = {place, &times_[place]};
+        *recent.time += time;
     }
     const std::map<Place, Time>& times() const { return times_; }
 
 private:
+    static constexpr uint32_t kRecent = 32;  // places that need not be looked for
+    struct Recent {
+        Place place;
+        Time* time = nullptr;
+    };
     std::map<Place, Time> times_;
-    Place at_;
-    Time* last_ = nullptr;
+    Recent recent_[kRecent];
 };
 
 // Transfers that a barrier may ask for.

@@ -93,6 +93,7 @@ void Replay::set_prices() {
         price.call = Costs::ticks(costs_.match("call." + name, unused));
         if (costs_nothing(name)) price.item = price.call = 0;
         prices_.push_back(price);
+        units_.push_back(0);
     }
 }
 
@@ -141,6 +142,7 @@ void Replay::run(Lane& lane) {
             return;
         }
         lane.use().units += lane.units();
+        if (lane.event().kind <= Kind::Math) units_[lane.event().key] += lane.units();
         lane.done = 0;
         ++lane.head;
     }

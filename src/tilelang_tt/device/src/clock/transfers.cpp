@@ -2,6 +2,8 @@
 //
 //     read     issue .. request arrives .. (bank or L1 serves it) .. data departs .. data arrives
 //     write    issue .. data departs .. data arrives .. (bank) .. acknowledged
+#include <algorithm>
+
 #include "replay.h"
 
 namespace vd::timing {
@@ -152,7 +154,10 @@ void Replay::write_departs(Time now, uint32_t flight) {
     const Time start = network_->out(event.id, here).take(now, duration);
     const Time arrival = network_->carry(event.id, here, there, start, one.bytes);
     finish(one, Group::Departures, start + duration + fixed_.flush);
-    if (event.place & kDram) return schedule(arrival, Step::WriteArrives, one.lane, one.number, flight);
+    if (event.place & kDram) {  // a bank takes bytes as they come
+        const Time head = arrival - network_->of_bytes(one.bytes, fixed_.link_rate);
+        return schedule(head, Step::WriteArrives, one.lane, one.number, flight);
+    }
     if (is_signal(event)) {
         const uint32_t x = event.place & 0xff, y = event.place >> 8 & 0xff;
         const uint32_t core = core_at_[y * map_.columns.size() + x];
@@ -211,7 +216,8 @@ void Replay::write_arrives(Time now, uint32_t flight) {
     free_flights_.push_back(flight);
     const Event& event = one.event;
     const Lane& lane = lanes_[one.lane];
-    const Time served = network_->serve_bank(event.place & 0xffff, event.id, now, one.bytes);
+    const Time served = std::max(network_->serve_bank(event.place & 0xffff, event.id, now, one.bytes),
+                                 now + network_->of_bytes(one.bytes, fixed_.link_rate));
     dram_bytes_ += one.bytes;
     log_bank(one, served);
     if (event.flags & kPosted) return;
