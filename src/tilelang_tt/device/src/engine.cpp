@@ -197,6 +197,7 @@ extern "C" {
 
 uint32_t vd_arg(uint32_t index, uint32_t line) {
     enter(line);
+    note::argument();
     const auto& args = core->config->args[static_cast<uint32_t>(fiber->role)];
     if (index >= args.values.size()) {
         breach("arg-index", "runtime argument %u: this kernel has %zu", index, args.values.size());
@@ -206,6 +207,7 @@ uint32_t vd_arg(uint32_t index, uint32_t line) {
 
 uint32_t vd_common_arg(uint32_t index, uint32_t line) {
     enter(line);
+    note::argument();
     const auto& args = core->group->kernels[static_cast<uint32_t>(fiber->role)].common_args;
     if (index >= args.values.size()) {
         breach("arg-index", "common runtime argument %u: this kernel has %zu", index, args.values.size());

@@ -101,6 +101,7 @@ struct Fiber {
     bool wait_atomics = false;
     bool arguments_placed[2] = {};                // its own and the common ones stand in L1, where it may change them
     bool polling = false;                         // gave way inside a loop that looks again
+    uint32_t noted = 0;                           // events for the clock
     bool page_address = false;                    // the last address was computed from the number of a page
     uint32_t unacknowledged[kNocs][kTrids] = {};  // line of a write that no barrier has awaited
     uint32_t linked_line[kNocs] = {};             // of a linked multicast that has no successor yet
@@ -181,6 +182,7 @@ void complain(const char* category, const char* format, ...) __attribute__((form
 #define complain(...) __builtin_unreachable()
 #endif
 [[noreturn]] void undefined(const char* format, ...) __attribute__((format(printf, 1, 2)));
+[[noreturn]] void depends_on_data(const char* format, ...) __attribute__((format(printf, 1, 2)));  // a run without any
 [[noreturn]] void broken_input(const char* format, ...) __attribute__((format(printf, 1, 2)));
 [[noreturn]] void report_deadlock(Core* const* cores, uint32_t count);
 void report_success(const Statistics& total, double seconds, uint32_t cores_used);
@@ -213,7 +215,11 @@ void poll();                    // lets others run; called where kernels look ag
 void maybe_give_way();          // a seeded schedule switches here now and then
 
 // ---- grid.cpp: launches whose cores talk to each other ---------------------------------------------
+void begin_grid();       // every core of the launch lives, in an L1 of its own
+bool run_grid_round();   // false: all have ended
+void end_grid();
 void run_connected();
+void run_for_clock();    // a run without numbers, at the pace of the clock's replay
 struct Place {
     uint32_t x, y;
 };

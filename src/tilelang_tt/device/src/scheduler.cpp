@@ -172,6 +172,7 @@ void maybe_give_way() {
 }
 
 void run_launch() {
+    if (clock_streams()) return run_for_clock();
     if (device.launch->connected()) {
         dice = device.seed;
         run_connected();
