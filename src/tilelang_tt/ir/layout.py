@@ -228,6 +228,7 @@ class Stream:
     second_view: bool = False  # the same pages under a second number, unpacked to DST
     once: bool = False  # filled before the first unit, and kept for all
     shard: Tensor | None = None  # its pages are the core's own shard of this tensor: nothing is moved
+    follows: tuple[Var, ...] | None = None  # block indices that tell its blocks apart; None: every core reads its own
 
     @property
     def finds_blocks(self) -> bool:

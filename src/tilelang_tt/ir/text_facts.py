@@ -95,6 +95,16 @@ CODECS |= {
 }
 
 
+def _indices_text(indices: tuple[Var, ...], names: Names) -> str:
+    return " and ".join(map(names, indices)) or "nothing"
+
+
+def _read_indices(reader: Reader) -> tuple[Var, ...]:
+    if reader.maybe("nothing"):
+        return ()
+    return tuple(reader.separated(lambda: reader.sight.variable(reader.name()), "and"))
+
+
 def _times(batch: Expr, names: Names) -> str:
     return "" if scalar.int_value(batch) == 1 else f"{names.expr(batch)} x "
 
@@ -119,11 +129,13 @@ _FORMS = Grammar(
         Form(
             Stream,
             "{producer:role} -> {consumer:role}, {depth:blocks}{unpack_to_dest?, unpacked to DST}"
-            "{second_view?, in two views}{once?, once}(?, in the shard of {shard:tensor}?)",
+            "{second_view?, in two views}{once?, once}(?, in the shard of {shard:tensor}?)"
+            "(?, one for all cores that agree on {follows:block_indices}?)",
         ),
     ),
     CODECS,
 )
+CODECS["block_indices"] = Codec(_indices_text, _read_indices)
 CODECS["times"] = Codec(_times, _read_times)
 CODECS["window"] = _FORMS.codec(Window)
 CODECS["placement"] = _FORMS.codec(Placement)

@@ -16,6 +16,7 @@ void unpack_to_dst(uint32_t cb, uint32_t tile, uint32_t dst, uint32_t transpose,
     require_wide_dst(config.declared, what);
     Tile& out = dst_tile(dst);
     load_operand(cb, tile, out, row);
+    if (device.numberless) return mark_written(dst);
     if (!goes_to_dst(cb)) source_to_dst(out);
     if (transpose & kWithinTransposed) transpose_in_place(out);
     // Both at once are the transpose of a tile, which has moved the faces already.
@@ -61,6 +62,7 @@ void apply_relu(uint32_t mode, uint32_t threshold_bits, Tile& tile) {
 void load_operand(uint32_t cb, uint32_t tile, Tile& out, uint32_t row) {
     const CbConfig& config = cb_config(cb);
     const uint8_t* page = readable_tile(cb, tile, row);
+    if (device.numberless) return;
     if (is_integer(config.storage)) {
         ++core->statistics.tiles_unpacked;
         return unpack_integers(config.storage, page, out);
@@ -103,6 +105,7 @@ void mark_packed(Page& page) {
 }
 
 void store_tile(uint32_t cb, const Tile& tile, bool accumulate, uint8_t* page) {
+    if (device.numberless) return;
     const Engine& engine = core->engine;
     const CbConfig& config = cb_config(cb);
     if (is_integer(config.storage)) {
@@ -121,79 +124,7 @@ void store_tile(uint32_t cb, const Tile& tile, bool accumulate, uint8_t* page) {
 
 using namespace vd;
 
-extern "C" {
-
-void vd_copy_init(uint32_t cb, bool transpose_faces, bool transpose_within, uint32_t line) {
-    enter(line);
-    begin_family(Family::Copy, "copy_tile_to_dst_init_short");
-    cb_config(cb);
-    core->engine.init_cb = cb;
-    core->engine.transpose = (transpose_faces ? kFacesTransposed : 0u) | (transpose_within ? kWithinTransposed : 0u);
-}
-
-void vd_copy_tile(uint32_t cb, uint32_t tile, uint32_t dst, uint32_t line) {
-    enter(line);
-    require_math("copy_tile");
-    require_family(Family::Copy, "copy_tile", "copy_tile_to_dst_init_short");
-    require_same_route(cb, "copy_tile", "copy_tile_to_dst_init_short");
-    const uint32_t transpose = core->engine.transpose;
-    const UnwrittenPage page = unwritten_page(cb, tile);
-    const bool first_row = page.pushed_line != 0 && transpose == 0;  // is enough if nothing uses the others
-    unpack_to_dst(cb, tile, dst, transpose, "copy_tile", first_row ? 0 : kAllRows);
-    if (first_row) mark_first_row(dst, page);
-}
-
-void vd_transpose_init(uint32_t cb, uint32_t line) {
-    enter(line);
-    begin_family(Family::Transpose, "transpose_init");
-    cb_config(cb);
-    core->engine.init_cb = cb;
-}
-
-void vd_transpose_tile(uint32_t cb, uint32_t tile, uint32_t dst, uint32_t line) {
-    enter(line);
-    require_math("transpose_tile");
-    require_family(Family::Transpose, "transpose_tile", "transpose_init");
-    require_same_route(cb, "transpose_tile", "transpose_init");
-    unpack_to_dst(cb, tile, dst, kFacesTransposed | kWithinTransposed, "transpose_tile");
-}
-
-void vd_unary_bcast_init(uint32_t broadcast, uint32_t cb, uint32_t line) {
-    enter(line);
-    begin_family(Family::UnaryBcast, "unary_bcast_init");
-    cb_config(cb);
-    core->engine.init_cb = cb;
-    core->engine.broadcast = static_cast<Broadcast>(broadcast);
-}
-
-void vd_unary_bcast(uint32_t broadcast, uint32_t cb, uint32_t tile, uint32_t dst, uint32_t line) {
-    enter(line);
-    require_math("unary_bcast");
-    require_family(Family::UnaryBcast, "unary_bcast", "unary_bcast_init");
-    require_same_route(cb, "unary_bcast", "unary_bcast_init");
-    if (core->engine.broadcast != static_cast<Broadcast>(broadcast)) {
-        breach("init-mismatch", "unary_bcast of another broadcast type than its init");
-    }
-    const Broadcast type = static_cast<Broadcast>(broadcast);
-    // The row is moved from SrcB as it is: 16-bit numbers in 16-bit rows, which are elsewhere in a 32-bit DST.
-    const DataFormat format = cb_config(cb).declared;
-    const bool wide = format == DataFormat::Float32 || is_32bit_integer(format);
-    if (type == Broadcast::Rows && core->group->fp32_dest && !wide) {
-        undefined("unary_bcast<ROW> of %s to a 32-bit DST", format_name(format));
-    }
-    unpack_to_dst(cb, tile, dst, false, "unary_bcast", type == Broadcast::Rows ? 0 : kAllRows);
-    broadcast_in_place(type, 0, core->engine.section.dst[dst]);
-}
-
-void vd_unary_bcast_uninit(uint32_t cb, uint32_t line) {
-    enter(line);
-    require_family(Family::UnaryBcast, "unary_bcast_uninit", "unary_bcast_init");
-    cb_config(cb);
-    core->engine.family = Family::None;
-}
-
-void vd_pack_tile(uint32_t dst, uint32_t cb, bool indexed, uint32_t index, uint32_t line) {
-    enter(line);
+static void pack_one(uint32_t dst, uint32_t cb, bool indexed, uint32_t index, uint32_t line) {
     require_pack("pack_tile");
     const PackView view;
     Engine& engine = core->engine;
@@ -227,9 +158,106 @@ void vd_pack_tile(uint32_t dst, uint32_t cb, bool indexed, uint32_t index, uint3
         complain("cb-overwrite", "pack_tile overwrites page %u of CB %u '%s', packed before and not yet pushed", page, cb,
                config.name);
     }
+    const bool again = state.held && !is_back(cb, page);  // it is published already, and changed in place
     mark_packed(target);
+    target.packed = !again;
     target.packed_as_set = engine.l1_acc_cb == cb;
     store_tile(cb, tile, engine.l1_acc, to);
+}
+
+extern "C" {
+
+void vd_copy_init(uint32_t cb, bool transpose_faces, bool transpose_within, uint32_t line) {
+    enter(line);
+    note::configure("copy");
+    begin_family(Family::Copy, "copy_tile_to_dst_init_short");
+    cb_config(cb);
+    core->engine.init_cb = cb;
+    core->engine.transpose = (transpose_faces ? kFacesTransposed : 0u) | (transpose_within ? kWithinTransposed : 0u);
+}
+
+void vd_copy_tile(uint32_t cb, uint32_t tile, uint32_t dst, uint32_t line) {
+    enter(line);
+    note::copy(cb);
+    require_math("copy_tile");
+    require_family(Family::Copy, "copy_tile", "copy_tile_to_dst_init_short");
+    require_same_route(cb, "copy_tile", "copy_tile_to_dst_init_short");
+    const uint32_t transpose = core->engine.transpose;
+    const UnwrittenPage page = unwritten_page(cb, tile);
+    const bool first_row = page.pushed_line != 0 && transpose == 0;  // is enough if nothing uses the others
+    unpack_to_dst(cb, tile, dst, transpose, "copy_tile", first_row ? 0 : kAllRows);
+    if (first_row) mark_first_row(dst, page);
+}
+
+void vd_transpose_init(uint32_t cb, uint32_t line) {
+    enter(line);
+    note::configure("transpose");
+    begin_family(Family::Transpose, "transpose_init");
+    cb_config(cb);
+    core->engine.init_cb = cb;
+}
+
+void vd_transpose_tile(uint32_t cb, uint32_t tile, uint32_t dst, uint32_t line) {
+    enter(line);
+    note::operands("transpose", cb), note::math("transpose");
+    require_math("transpose_tile");
+    require_family(Family::Transpose, "transpose_tile", "transpose_init");
+    require_same_route(cb, "transpose_tile", "transpose_init");
+    unpack_to_dst(cb, tile, dst, kFacesTransposed | kWithinTransposed, "transpose_tile");
+}
+
+void vd_unary_bcast_init(uint32_t broadcast, uint32_t cb, uint32_t line) {
+    enter(line);
+    note::configure("bcast");
+    begin_family(Family::UnaryBcast, "unary_bcast_init");
+    cb_config(cb);
+    core->engine.init_cb = cb;
+    core->engine.broadcast = static_cast<Broadcast>(broadcast);
+}
+
+void vd_unary_bcast(uint32_t broadcast, uint32_t cb, uint32_t tile, uint32_t dst, uint32_t line) {
+    enter(line);
+    note::operands("bcast", cb), note::math("bcast");
+    require_math("unary_bcast");
+    require_family(Family::UnaryBcast, "unary_bcast", "unary_bcast_init");
+    require_same_route(cb, "unary_bcast", "unary_bcast_init");
+    if (core->engine.broadcast != static_cast<Broadcast>(broadcast)) {
+        breach("init-mismatch", "unary_bcast of another broadcast type than its init");
+    }
+    const Broadcast type = static_cast<Broadcast>(broadcast);
+    // The row is moved from SrcB as it is: 16-bit numbers in 16-bit rows, which are elsewhere in a 32-bit DST.
+    const DataFormat format = cb_config(cb).declared;
+    const bool wide = format == DataFormat::Float32 || is_32bit_integer(format);
+    if (type == Broadcast::Rows && core->group->fp32_dest && !wide) {
+        undefined("unary_bcast<ROW> of %s to a 32-bit DST", format_name(format));
+    }
+    unpack_to_dst(cb, tile, dst, false, "unary_bcast", type == Broadcast::Rows ? 0 : kAllRows);
+    broadcast_in_place(type, 0, core->engine.section.dst[dst]);
+}
+
+void vd_unary_bcast_uninit(uint32_t cb, uint32_t line) {
+    enter(line);
+    require_family(Family::UnaryBcast, "unary_bcast_uninit", "unary_bcast_init");
+    cb_config(cb);
+    core->engine.family = Family::None;
+}
+
+void vd_pack_width(uint32_t cb, uint32_t tiles, uint32_t line) {
+    enter(line);
+    require_started("llk_pack_init");
+    cb_config(cb);
+    if (tiles == 0) undefined("llk_pack_init of 0 tiles");
+    core->engine.pack_width = tiles;
+}
+
+void vd_pack_tile(uint32_t dst, uint32_t cb, bool indexed, uint32_t index, uint32_t line) {
+    enter(line);
+    const uint32_t width = core->engine.pack_width;
+    if (width > 1 && !indexed) vd_unimplemented("packs of several tiles that follow each other", line);
+    for (uint32_t tile = 0; tile < width; ++tile) {
+        note::pack(cb);
+        pack_one(dst + tile, cb, indexed, index + tile, line);
+    }
 }
 
 }  // extern "C"

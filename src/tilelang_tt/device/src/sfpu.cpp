@@ -14,9 +14,27 @@ void require_vector_unit(bool on_pack, const char* name) {
     }
 }
 
+// Whose init loads no constants: it sets the address modes that the inits of all vector operations set alike.
+static bool loads_nothing(Sfpu init) {
+    switch (init) {
+        case Sfpu::Abs:
+        case Sfpu::BinaryAdd:
+        case Sfpu::BinaryMul:
+        case Sfpu::BinaryRsub:
+        case Sfpu::BinarySub:
+        case Sfpu::Negative:
+        case Sfpu::Scalar:
+        case Sfpu::Square: return true;
+        default: return false;
+    }
+}
+
 void require_sfpu_init(Sfpu wanted, const char* name) {
     const Sfpu last = core->engine.sfpu.op;
     if (last == wanted) return;
+    if (last != Sfpu::None && loads_nothing(wanted)) {
+        return complain("init", "%s without its init: another vector operation was initialised last", name);
+    }
     breach("init", "%s without its init%s", name,
            last == Sfpu::None ? "" : ": another vector operation was initialised last");
 }
@@ -24,7 +42,7 @@ void require_sfpu_init(Sfpu wanted, const char* name) {
 void finish_sfpu(uint32_t dst, Store how) {
     ++core->statistics.sfpu_tiles;
     core->engine.section.tiles[dst] = DstTile::Written;
-    if (core->group->fp32_dest || device.exact) return;
+    if (core->group->fp32_dest || device.exact || device.numberless) return;
     if (how == Store::Truncate) truncate_to_16bit_dst(core->engine.section.dst[dst]);
     if (how == Store::NearestEven) nearest_even_to_16bit_dst(core->engine.section.dst[dst]);
 }
@@ -114,6 +132,7 @@ bool uses_reduction(const SfpuCall& call, uint32_t operands) {
 }
 
 void run_float(const SfpuCall& call, const FloatRow& row) {
+    note::sfpu(call, row.name);
     require_vector_unit(call.on_pack, row.name);
     require_sfpu_init(row.init, row.name);
     require_variant(call, row.name);
@@ -127,7 +146,7 @@ void run_float(const SfpuCall& call, const FloatRow& row) {
     const float* c = row.operands > 2 ? operand(call.in[2], row.name) : a;
     const UnwrittenPage partial = partial_operand(call, row.operands);
     const bool reduced = uses_reduction(call, row.operands);
-    for (uint32_t face = 0; face < 4; ++face) {
+    for (uint32_t face = 0; face < 4 && !device.numberless; ++face) {
         const uint32_t first = face * kFace * kFace;
         if (rule != nullptr) {
             for (uint32_t i = first; i < first + extent.elements[face]; ++i) to[i] = rule(a[i], b[i], c[i], variant);
@@ -139,11 +158,13 @@ void run_float(const SfpuCall& call, const FloatRow& row) {
                         (row.operands == 2 && row.op <= Sfpu::BinaryRsub && call.param[0] == 1);
     const Store exactly = row.store == Store::Bits ? Store::Bits : Store::Truncate;
     finish_sfpu(call.out, rule != nullptr ? exactly : rounds ? Store::NearestEven : row.store);
+    core->engine.last_dst = row.operands > 1 ? 0 : call.out;  // several operands are addressed from the first tile on
     core->engine.section.reduced[call.out] = reduced;
     if (partial.pushed_line != 0) mark_first_row(call.out, partial);
 }
 
 void run_integer(const SfpuCall& call, const IntRow& row) {
+    note::sfpu(call, row.name);
     require_vector_unit(call.on_pack, row.name);
     require_sfpu_init(row.init, row.name);
     require_wide_dst(call.format, row.name);
@@ -161,7 +182,7 @@ void run_integer(const SfpuCall& call, const IntRow& row) {
     const float* b = row.operands > 1 ? operand(call.in[1], row.name) : a;
     const UnwrittenPage partial = partial_operand(call, row.operands);
     const bool reduced = uses_reduction(call, row.operands);
-    for (uint32_t i = 0; i < kTileElements; ++i) {
+    for (uint32_t i = 0; i < kTileElements && !device.numberless; ++i) {
         const uint32_t bits = row.apply(bits_of(a[i]), bits_of(b[i]), s) & mask;
         std::memcpy(to + i, &bits, sizeof bits);
     }
@@ -187,6 +208,7 @@ extern "C" {
 
 void vd_sfpu_init(const SfpuCall* call, uint32_t line) {
     enter(line);
+    note::work(call->on_pack ? note::Processor::Pack : note::Processor::Math, "init", "sfpu");
     require_started("a vector operation's init");
     core->engine.sfpu = *call;
 }

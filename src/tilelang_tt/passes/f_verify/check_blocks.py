@@ -22,7 +22,7 @@ from tilelang_tt.ir.facts import Facts, tells_first_round
 from tilelang_tt.ir.fields import Mark, marked, walk
 from tilelang_tt.ir.kernel import For, If, Kernel, KernelSet, KernelStmt, Let
 from tilelang_tt.ir.layout import Role
-from tilelang_tt.ir.movement import MakeTile, ReadRow, ReadTile, RowPlace, WriteRow, WriteTile, ZeroRow, ZeroTile
+from tilelang_tt.ir.movement import MakeTile, ReadRow, ReadTile, RowPlace, Take, WriteRow, WriteTile, ZeroRow, ZeroTile
 from tilelang_tt.ir.scalar import Expr, Var
 from tilelang_tt.ops.row import Operand
 from tilelang_tt.passes.f_verify.block_state import EMPTY, FILLED, OLD, RESERVED_AGAIN, BlockState
@@ -196,6 +196,17 @@ class _Run:
         cb, page = self.page(stmt.cb, stmt.slot, state, values)
         state.pages_of(cb)[page] = FILLED
 
+    def take(self, stmt: Take, state: BlockState, _: Values) -> None:
+        """What this core has not read has come from another one."""
+        cb, pages = stmt.cb, state.pages_of(stmt.cb)
+        assert cb.reads is not None
+        sent = scalar.negate(cb.reads > 0)
+        for _cb, page in _pages(cb, state.next.get(cb, 0), cb.tiles):
+            unread = state.empty_where.pop((cb, page), None)
+            if pages[page] != FILLED and (unread is None or not scalar.same_form(unread, sent)):
+                raise fail("TT970", f"page {page} of '{cb.name}' is neither read nor sent by another core")
+            pages[page] = FILLED
+
     def fill_row(self, stmt: ReadRow | ZeroRow, state: BlockState, values: Values) -> None:
         cb = stmt.place.cb
         first, pages = state.next.get(cb, 0), state.pages_of(cb)
@@ -291,6 +302,7 @@ _STEPS: dict[type, Step] = {
     Let: _Run.find,
     **dict.fromkeys((MakeTile, ReadTile, ZeroTile), _Run.fill),
     **dict.fromkeys((ReadRow, ZeroRow), _Run.fill_row),
+    Take: _Run.take,
     WriteTile: _Run.write,
     WriteRow: _Run.write_row,
     engine.PackTile: _Run.pack,

@@ -4,7 +4,7 @@
                                 Y: add_binary_tile(X, v)                 does not: exp is missing
 
 Every value that is packed to a block must be the result of a statement that writes this block, and the result of every
-statement must be packed. Any instruction that carries out an operation will do.
+statement must be packed. Each instruction that carries out an operation will do.
 """
 
 from __future__ import annotations
