@@ -137,10 +137,10 @@ _SETTINGS = (
     _SETTINGS_TITLE
     + """
 
-Every argument of an init, reconfiguration, uninit or start-up, and every template argument of these and of the calls that
-must agree with them, takes each other legal value (`tests/device/configuration.py`): another circular buffer of the
-kernel, another member of an enumeration, the opposite truth value, a neighbouring number. Often another buffer is as good,
-because its format and way to DST are the same; a change that gives other bytes must be reported.
+Every argument that is written in an init, reconfiguration, uninit or start-up, and every template argument of these and
+of the calls that must agree with them, takes each other legal value (`tests/device/configuration.py`): another circular
+buffer of the kernel, another member of an enumeration, the opposite truth value, a neighbouring number. Often another
+buffer is as good, because its format and way to DST are the same; a change that gives other bytes must be reported.
 
 {table}
 

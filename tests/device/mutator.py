@@ -37,7 +37,7 @@ PARSER = Parser(Language(tree_sitter_cpp.language()))
 
 @dataclass(frozen=True)
 class Mutant:
-    """`call` is changed; a swap moves it past `neighbour`, which stands before or after it; "set" makes it `neighbour`."""
+    """`call` is changed: a swap moves it past `neighbour`, before or after it; "set" makes it `neighbour`."""
 
     file: str
     number: int

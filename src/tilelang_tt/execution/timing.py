@@ -19,7 +19,6 @@ from tilelang_tt.runtime import virtual
 from tilelang_tt.runtime.plan import LaunchPlan, Plan
 from tilelang_tt.runtime.runner import RunReport
 
-
 def time_call(compiled: Compiled, call: BoundCall, record: Path | None = None) -> RunReport:
     """Run a call with a clock; tensors that the kernel writes are filled."""
     clock = ClockRequest(record=record)
