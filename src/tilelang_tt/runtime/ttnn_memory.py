@@ -33,7 +33,8 @@ def matrix_config(ttnn: Any, memory: str, shards: dict[str, Any], side: int) -> 
         layout = layouts.BLOCK_SHARDED
         first, last = (ttnn.CoreCoord(*shards["cores"][end]) for end in (0, -1))
         cores = ttnn.CoreRangeSet([ttnn.CoreRange(first, last)])
-    return ttnn.MemoryConfig(layout, _kind(ttnn, memory), ttnn.ShardSpec(cores, [high * side, wide * side]))
+    spec = ttnn.ShardSpec(cores, [high * side, wide * side], ttnn.ShardOrientation.ROW_MAJOR)
+    return ttnn.MemoryConfig(layout, _kind(ttnn, memory), spec)
 
 
 def _kind(ttnn: Any, memory: str) -> Any:

@@ -148,11 +148,11 @@ def _has_shards(ttnn: Any, item: TensorPlan, tensor: Any) -> bool:
     return lies_so(ttnn, tensor.device(), shards_in_numbers(item.shards), words)
 
 
-def memory_of(ttnn: Any, item: TensorPlan, lying: list[int]) -> Any:
+def memory_of(ttnn: Any, item: TensorPlan, lying: list[int], sizes: Mapping[str, int] = {}) -> Any:
     """The plan's memory, in ttnn's words, for a tensor that lies in tiles over its last two axes."""
     if item.shards is None:
         return memory_config(ttnn, item.memory, {}, [])
-    shards = shards_in_numbers(item.shards)
+    shards = shards_in_numbers(item.shards, sizes)
     if len(lying) > 2 and shards["pages"][0] == 1:
         return matrix_config(ttnn, item.memory, shards, TILE)
     deep, high, wide = shards["shape"]
@@ -173,11 +173,11 @@ def _has_tail(item: TensorPlan, shape: tuple[int, ...]) -> bool:
     return any(axis is not None and shape[axis] % TILE for axis in (item.row_axis, item.col_axis))
 
 
-def allocate(ttnn: Any, device: Any, item: TensorPlan, shape: tuple[int, ...]) -> Any:
+def allocate(ttnn: Any, device: Any, item: TensorPlan, shape: tuple[int, ...], sizes: Mapping[str, int]) -> Any:
     """A tensor for a result, in the plan's layout; what it holds is unknown."""
     lying = ttnn.Shape(lying_shape(item, shape))
     dtype = getattr(ttnn, DTYPES[item.format])
-    memory = memory_of(ttnn, item, lying_shape(item, shape))
+    memory = memory_of(ttnn, item, lying_shape(item, shape), sizes)
     return ttnn.allocate_tensor_on_device(lying, dtype, ttnn.TILE_LAYOUT, device, memory)
 
 
