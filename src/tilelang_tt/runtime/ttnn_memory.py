@@ -59,8 +59,16 @@ def page_places(words: list[int]) -> tuple[Any, Any]:
         count = -(-whole // part)
         number, within = number * count + at // part, within * part + at % part
         shards, volume = shards * count, volume * part
-    bank, turn = (number // (shards // banks), number % (shards // banks)) if in_a_row else divmod(number, banks)
+    if in_a_row:
+        bank, turn = divmod(number, shards // banks)
+    else:
+        turn, bank = divmod(number, banks)
     return numpy.array(halves)[bank].ravel(), (turn * volume + within).ravel()
+
+
+def dealt_in_runs(words: list[int]) -> bool:
+    """Whether consecutive shards lie on one core, and not on one core after the other."""
+    return bool(words[0] & _SHARDED) and words[3] >> _IN_A_ROW == 1
 
 
 def lies_so(ttnn: Any, device: Any, shards: dict[str, Any], words: list[int]) -> bool:

@@ -21,7 +21,7 @@ from tilelang_tt.runtime.plan import Plan, ShardPlan, TensorPlan
 from tilelang_tt.runtime.runner import RunReport
 from tilelang_tt.runtime.ttnn_find import simulator
 from tilelang_tt.runtime.ttnn_launch import check_device, resolve, shards_in_numbers
-from tilelang_tt.runtime.ttnn_memory import lies_so, matrix_config, memory_config
+from tilelang_tt.runtime.ttnn_memory import dealt_in_runs, lies_so, matrix_config, memory_config
 from tilelang_tt.runtime.ttnn_worker import DTYPES, check_pages, device_facts, l1_beside, program_bytes, run_launches
 
 
@@ -113,6 +113,8 @@ class Conversion:
         if steps and tensor.is_sharded():
             steps.insert(0, "unsharded")  # ttnn's operations take few shards
         if in_place and (steps or not _has_shards(ttnn, item, tensor)):
+            if not steps and dealt_in_runs(_accessor_words(ttnn, tensor)):
+                steps.append("unsharded")  # ttnn 0.77 reshards such a tensor wrongly
             steps.append("sharded")
         return Conversion(tuple(steps))
 
@@ -144,8 +146,11 @@ def in_place(plan: Plan) -> set[str]:
 
 def _has_shards(ttnn: Any, item: TensorPlan, tensor: Any) -> bool:
     assert item.shards is not None
-    words = [int(word) for word in ttnn.TensorAccessorArgs(tensor).get_compile_time_args()]
-    return lies_so(ttnn, tensor.device(), shards_in_numbers(item.shards), words)
+    return lies_so(ttnn, tensor.device(), shards_in_numbers(item.shards), _accessor_words(ttnn, tensor))
+
+
+def _accessor_words(ttnn: Any, tensor: Any) -> list[int]:
+    return [int(word) for word in ttnn.TensorAccessorArgs(tensor).get_compile_time_args()]
 
 
 def memory_of(ttnn: Any, item: TensorPlan, lying: list[int], sizes: Mapping[str, int] = {}) -> Any:

@@ -30,6 +30,7 @@ GOLDENS = sorted(path.parent for path in (TESTS / "golden").glob("*/tt.plan.json
 LAUNCHING = (
     "conformance",
     "irregular",
+    "layouts",
     "golden/test_golden.py::test_golden_kernel_runs",
     "unit/test_examples.py::test_example",
 )
