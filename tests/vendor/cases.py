@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import adamw
+import group_norm
 import norm
 import norm_sharded
 import sdpa
@@ -23,6 +25,7 @@ class Case:
     run: Callable[[Device, Path], Outcome]
     known: str = ""  # why it does not run, or is not right; part of the message of a stop
     reason: str = ""  # the same for people
+    needs: str = ""  # what is not here and it cannot run without
     seeds: tuple[int, ...] = (0,)  # schedules under which it runs
     numerics: str = "fast"
     chips: tuple[str, ...] = field(default=("wormhole_b0", "blackhole"))
@@ -63,13 +66,15 @@ def _attention() -> list[Case]:
     found = [_case("SDPA prefill", _joined("32-bit DST", name), sdpa, one) for name, one in wide.items()]
     found += [_case("SDPA prefill", _joined("16-bit DST, streaming", name), sdpa, one) for name, one in narrow.items()]
     chips = {"32-bit DST": s(), "16-bit DST, streaming, causal": s(fp32_dest=False, causal=True)}
-    found += [_case("SDPA prefill", f"{name}, chip numerics", sdpa, one, numerics="chip") for name, one in chips.items()]
+    found += [
+        _case("SDPA prefill", f"{name}, chip numerics", sdpa, one, numerics="chip") for name, one in chips.items()
+    ]
     window = s(causal=True, window=64, queries=256, keys=256)
     found.append(
         _case(
             "SDPA prefill", "sliding window", sdpa, window, known="wrong",
-            reason="rows that the window hides from a whole chunk of keys: what becomes of infinity less infinity on the "
-            "way through exponential and packer is not modelled",
+            reason="rows that the window hides from a whole chunk of keys: what becomes of infinity less infinity on "
+            "the way through exponential and packer is not modelled",
         )
     )  # fmt: skip
     return found
@@ -127,16 +132,49 @@ def _norms() -> list[Case]:
     found.append(_case("norm, sharded", name, norm_sharded, two_stages, seeds=(1, 2, 3)))
     found.append(
         _case(
-            "norm, sharded", "RMS norm, one row of tiles", norm_sharded, one_row, known="past the value that is awaited",
-            reason="a race of the kernels: the sender raises a flag from 1 to 2 without knowing that the receivers, who "
-            "wait for 1, have seen it; on a chip they look in time",
+            "norm, sharded", "RMS norm, one row of tiles", norm_sharded, one_row,
+            known="past the value that is awaited",
+            reason="a race of the kernels: the sender raises a flag from 1 to 2 without knowing that the receivers, "
+            "who wait for 1, have seen it; on a chip they look in time",
         )
     )  # fmt: skip
     return found
+
+
+def _group_norms() -> list[Case]:
+    g = group_norm.GroupNorm
+    settings = {
+        "legacy, 1 core": g(cores=(1, 1)),
+        "legacy, multicast over 2 cores": g(),
+        "legacy, 2 x 2 cores": g(channels=128, cores=(2, 2)),
+        "legacy, groups of 8 channels": g(groups=8),
+        "legacy, 2 batches": g(batch=2),
+        "Welford": g(welford=True),
+        "Welford, tiles": g(welford=True, rows=False),
+    }
+    found = [_case("group norm, sharded", name, group_norm, one) for name, one in settings.items()]
+    found.append(
+        _case(
+            "group norm, sharded", "legacy, tiles", group_norm, g(rows=False),
+            known="nothing has been pushed that could be popped",
+            reason="the kernel pops a buffer that only its tilizing fills; on a chip its counts are wrong from then on",
+        )
+    )  # fmt: skip
+    return found
+
+
+def _optimisers() -> list[Case]:
+    settings = {
+        "bfloat16": adamw.AdamW(),
+        "float32": adamw.AdamW(wide=True),
+        "AMSGrad": adamw.AdamW(largest=True),
+    }
+    needs = "" if adamw.checkout() else f"{adamw.VARIABLE}, a checkout of tt-metal: tt-train is in no wheel"
+    return [_case("AdamW of tt-train", name, adamw, one, needs=needs) for name, one in settings.items()]
 
 
 def _joined(*parts: str) -> str:
     return ", ".join(part for part in parts if part)
 
 
-CASES = [*_attention(), *_decode(), *_norms()]
+CASES = [*_attention(), *_decode(), *_norms(), *_group_norms(), *_optimisers()]

@@ -356,7 +356,7 @@ def run(device: Device, root: Path, case: Sdpa) -> Outcome:
 
 
 def paged(values: torch.Tensor, block: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """[batch, heads, tokens, width] as pages [batch * tokens / block, heads, block, width], shuffled, and their table."""
+    """[batch, heads, tokens, width] as shuffled pages [batch * tokens / block, heads, block, width]; and the table."""
     batch, heads, tokens, width = values.shape
     pages = values.reshape(batch, heads, tokens // block, block, width).transpose(1, 2).reshape(-1, heads, block, width)
     order = torch.randperm(len(pages), generator=torch.Generator().manual_seed(11))

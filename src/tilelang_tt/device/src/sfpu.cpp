@@ -134,7 +134,7 @@ bool uses_reduction(const SfpuCall& call, uint32_t operands) {
 void run_float(const SfpuCall& call, const FloatRow& row) {
     require_vector_unit(call.on_pack, row.name);
     require_sfpu_init(row.init, row.name);
-    require_variant(call, row.name);
+    if (core->engine.sfpu.op == row.init) require_variant(call, row.name);
     const Scalars s = scalars_of(call);
     const Extent extent = extent_of(call, row.name);
     const chip::VectorFunction rule = device.bit_true ? chip::library->vector_function(call.op) : nullptr;
