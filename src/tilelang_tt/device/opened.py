@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 import torch
 
 from tilelang_tt.arch import ARCHS, Arch
+from tilelang_tt.clock.request import ClockRequest, clock_request
 from tilelang_tt.device.assemble import assemble
 from tilelang_tt.device.cores import CoreCoord
 from tilelang_tt.device.descriptors import ProgramDescriptor
@@ -31,7 +32,7 @@ from tilelang_tt.device.strictness import allowed_categories
 from tilelang_tt.device.tensor import POISON, Tensor, pages_of, stored_format
 from tilelang_tt.diagnostics import ArgumentError, DeviceError, TenstorrentWarning
 from tilelang_tt.runtime.arena import Arena
-from tilelang_tt.runtime.program import DRAM_BASE, Memory, Run, TensorRun
+from tilelang_tt.runtime.program import DRAM_BASE, TIMING_ONLY, Memory, Run, TensorRun
 from tilelang_tt.runtime.runner import RunReport, execute, numerics_mode
 
 _WIDE_L1 = 4  # exact numerics: L1 addresses reach this many times further, since pages grow
@@ -59,6 +60,7 @@ class Device:
         grid: tuple[int, int] | None = None,
         strict: bool = True,
         allow: Sequence[str] = (),
+        clock: bool | Mapping[str, float] | ClockRequest = False,
     ) -> None:
         if arch not in ARCHS:
             raise ArgumentError("TT320", f"unknown arch '{arch}'", help=f"valid: {', '.join(ARCHS)}")
@@ -68,6 +70,7 @@ class Device:
         self.time_limit = time_limit
         self.grid = _checked_grid(self.arch, grid)
         self.allowed = allowed_categories(strict, allow)
+        self.clock = clock_request(clock or self.numerics == TIMING_ONLY)
         wide = self.numerics == "exact"
         self._l1_top = self.arch.l1_bytes * (_WIDE_L1 if wide else 1)
         self._window = 1 << (self._l1_top - 1).bit_length()
@@ -167,11 +170,17 @@ class Device:
             grid=self.grid,
             seed=self.seed,
             allowed=self.allowed,
+            clock=self.clock,
         )
         report = execute(run, lambda: arena, timeout=self.time_limit)
         for text in report.warnings:
             warnings.warn(f"warning[TT705]: {text}", TenstorrentWarning, stacklevel=2)
         return report
+
+    def reserve_l1(self, size: int) -> None:
+        """Keep the end of every core's L1 free of tensors and buffers, as the SDK's `l1_small_size` does."""
+        if size and self._l1.take_high(size, self.arch.dram_read_align) is None:
+            raise DeviceError("TT410", f"no room for {size:,} B of L1; the largest gap has {self._l1.gap():,} B")
 
     def l1_tensor_bytes(self) -> int:
         """L1 that tensors take in every core, in their declared formats: from the lowest to the end."""
@@ -235,6 +244,8 @@ class Device:
 
     def _poison(self, tensor: Tensor) -> None:
         run = tensor.run
+        if self.numerics == TIMING_ONLY:
+            return
         if run.memory == "dram":
             pages = run.slots * self.arch.dram_banks if run.slots else run.pages
             self._bytes(run.offset, pages * run.page_bytes).fill_(POISON)
@@ -264,9 +275,12 @@ def open_device(
     grid: tuple[int, int] | None = None,
     strict: bool = True,
     allow: Sequence[str] = (),
+    clock: bool | Mapping[str, float] | ClockRequest = False,
 ) -> Device:
     """Open a virtual chip; see `Device`."""
-    return Device(arch, numerics=numerics, seed=seed, time_limit=time_limit, grid=grid, strict=strict, allow=allow)
+    return Device(
+        arch, numerics=numerics, seed=seed, time_limit=time_limit, grid=grid, strict=strict, allow=allow, clock=clock
+    )
 
 
 def generic_op(tensors: Sequence[Tensor], program: ProgramDescriptor) -> Tensor:

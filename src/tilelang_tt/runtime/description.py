@@ -2,8 +2,9 @@
 
 chip <l1 bytes> <l1 base> <CB ids> <DRAM banks> <DRAM read alignment> <NoC alignment> <zeros base> <grid x> <grid y>
      <Blackhole 0|1>
-run <numerics: 0 fast, 1 exact, 2 chip> <threads> <L1 window bytes> <time limit, ms> <seed>
+run <numerics: 0 fast, 1 exact, 2 chip, 3 none> <threads> <L1 window bytes> <time limit, ms> <seed>
     [<library of chip numerics>]
+clock <library> <record to write, or -> <words> <words ...>           of its own (clock/tables.py)
 allow <categories> <names ...>                                       of breaches after which the run goes on
 memory <DRAM bytes> <offset of the shared L1> <L1 address of the first tensor, or 0>
 tensor <name> <dram|l1> <address> <page bytes> <pages> <offset in shared memory> <offset of its page marks>
@@ -23,10 +24,11 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
+from tilelang_tt.clock.tables import setup_words
 from tilelang_tt.runtime.formats import FORMATS
 from tilelang_tt.runtime.kernel_build import ZEROS_BASE, Built
 from tilelang_tt.runtime.plan import Role
-from tilelang_tt.runtime.program import NUMERICS, ROLES, CoreRun, GroupRun, L1Address, Run, TensorRun
+from tilelang_tt.runtime.program import NUMERICS, ROLES, TIMING_ONLY, CoreRun, GroupRun, L1Address, Run, TensorRun
 
 _FIDELITIES = ("LoFi", "HiFi2", "HiFi3", "HiFi4")
 
@@ -49,8 +51,9 @@ def describe(run: Run, built: Built, *, threads: int, time_limit: float) -> str:
         f"chip {chip.l1_bytes} {chip.l1_base} {chip.cb_count} {chip.dram_banks} {chip.dram_read_align} "
         f"{chip.noc_align} {ZEROS_BASE[chip.name]} {run.grid[0]} {run.grid[1]} "
         f"{int(chip.name == 'blackhole')}",
-        f"run {NUMERICS.index(run.numerics)} {threads} {l1_window(run)} {max(1, int(time_limit * 1000))} {run.seed}"
-        + (f" {built.chip}" if built.chip else ""),
+        f"run {(*NUMERICS, TIMING_ONLY).index(run.numerics)} {threads} {l1_window(run)} "
+        f"{max(1, int(time_limit * 1000))} {run.seed}" + (f" {built.chip}" if built.chip else ""),
+        *([_clock(run, built)] if run.clock else []),
         *([f"allow {len(run.allowed)} {' '.join(run.allowed)}"] if run.allowed else []),
         f"memory {run.memory.dram_bytes} {run.memory.l1_shared} {run.memory.l1_heap}",
         *map(_tensor, run.tensors),
@@ -60,6 +63,12 @@ def describe(run: Run, built: Built, *, threads: int, time_limit: float) -> str:
         for group, of_roles in zip(launch.groups, of_groups, strict=True):
             lines += _group(group, of_roles)
     return "\n".join(lines) + "\n"
+
+
+def _clock(run: Run, built: Built) -> str:
+    assert run.clock is not None
+    words = setup_words(run.arch, run.grid, dict(run.clock.costs))
+    return f"clock {built.clock} {run.clock.record or '-'} {len(words)} {' '.join(words)}"
 
 
 def _tensor(tensor: TensorRun) -> str:

@@ -20,7 +20,7 @@ from tilelang_tt.runtime.formats import FORMATS
 from tilelang_tt.runtime.header_lines import renumber
 from tilelang_tt.runtime.plan import Role
 from tilelang_tt.runtime.program import GroupRun, KernelRun, Run
-from tilelang_tt.runtime.runner_build import chip_library, runner
+from tilelang_tt.runtime.runner_build import chip_library, clock_library, runner
 from tilelang_tt.runtime.toolchain import Toolchain, find_toolchain
 
 DEBUG_VARIABLE = "TILELANG_TT_DEBUG"  # set: kernels are built for a debugger, and the runner waits for one
@@ -46,6 +46,7 @@ ZEROS_BASE = {"wormhole_b0": 13_312, "blackhole": 13_536}
 class Built:
     runner: Path
     chip: Path | None  # the library of `chip` numerics, when the run asks for them
+    clock: Path | None  # the clock's, likewise
     kernels: list[list[dict[Role, Path]]]  # per launch and group
 
 
@@ -60,12 +61,15 @@ def build_all(run: Run) -> Built:
             artifacts = {role: _kernel(toolchain, run, group, kernel) for role, kernel in group.kernels.items()}
             found.update({artifact.key: artifact for artifact in artifacts.values()})
             keys[-1].append({role: artifact.key for role, artifact in artifacts.items()})
-    runtime = [runner(toolchain), *([chip_library(toolchain)] if run.numerics == "chip" else [])]
+    libraries = [chip_library(toolchain)] if run.numerics == "chip" else []
+    libraries += [clock_library(toolchain)] if run.clock else []
+    runtime = [runner(toolchain), *libraries]
     paths = obtain_all([*runtime, *found.values()])
     by_key = dict(zip(found, paths[len(runtime) :], strict=True))
     return Built(
         paths[0],
-        paths[1] if len(runtime) > 1 else None,
+        paths[1] if run.numerics == "chip" else None,
+        paths[len(runtime) - 1] if run.clock else None,
         [[{role: by_key[key] for role, key in group.items()} for group in launch] for launch in keys],
     )
 

@@ -12,9 +12,11 @@ from pathlib import Path
 from typing import Literal
 
 from tilelang_tt.arch import Arch
+from tilelang_tt.clock.request import ClockRequest
 from tilelang_tt.runtime.plan import ComputeConfig, Role, SourceLine
 
 NUMERICS = ("fast", "exact", "chip")  # how numbers are computed; see device/README.md
+TIMING_ONLY = "none"  # no numbers: tensors have addresses and no bytes, and only the clock has something to say
 ROLES: tuple[Role, ...] = ("reader", "compute", "writer")
 
 # Flags of the first TensorAccessorArgs word (tensor_accessor::ArgConfig).
@@ -49,8 +51,16 @@ class L1Address(int):
     """The address of a tensor in L1.
 
     On the device it becomes a pointer into the core's own L1, which is not address 0 of the host: a runtime
-    argument must still say that it is one when it reaches the runner.
+    argument must still say that it is one when it reaches the runner. So does an address a few bytes further on.
     """
+
+    def __add__(self, offset: int) -> L1Address:
+        return L1Address(int(self) + offset)
+
+    __radd__ = __add__
+
+    def __sub__(self, offset: int) -> int:
+        return int(self) - int(offset) if isinstance(offset, L1Address) else L1Address(int(self) - offset)
 
 
 @dataclass(frozen=True)
@@ -170,3 +180,4 @@ class Run:
     grid: tuple[int, int]
     seed: int = 0
     allowed: tuple[str, ...] = ()  # categories of breaches after which the run goes on
+    clock: ClockRequest | None = None

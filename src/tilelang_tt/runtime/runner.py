@@ -16,13 +16,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from tilelang_tt.clock.report import ClockReport, clock_report
 from tilelang_tt.diagnostics import DeviceError, EnvironmentProblem
 from tilelang_tt.runtime.arena import Arena
 from tilelang_tt.runtime.description import describe
-from tilelang_tt.runtime.failure import allowed_breaches, device_error
+from tilelang_tt.runtime.failure import allowed_breaches, device_error, require_no_scalar_code
 from tilelang_tt.runtime.kernel_build import build_all, debugging
 from tilelang_tt.runtime.printed import show_printed
-from tilelang_tt.runtime.program import NUMERICS, Run
+from tilelang_tt.runtime.program import NUMERICS, TIMING_ONLY, Run
 from tilelang_tt.runtime.progress import progress
 
 TIMEOUT_VARIABLE = "TILELANG_TT_TIMEOUT"
@@ -44,6 +45,7 @@ class RunReport:
     statistics: dict[str, int]  # bytes over the NoC, tiles multiplied, cores used ...
     notes: tuple[str, ...] = ()  # what the call did beyond running the kernels
     warnings: tuple[str, ...] = ()  # breaches after which the run went on, because the user allowed them
+    clock: ClockReport | None = None  # how long it takes on the chip, if the run was timed
 
 
 def execute(
@@ -55,6 +57,8 @@ def execute(
 ) -> RunReport:
     """Run it; `memory` gives the shared memory with the tensors in it, `after` is called when all went well."""
     limit = timeout if timeout is not None else default_timeout()
+    if run.numerics == TIMING_ONLY:
+        require_no_scalar_code(run)
     started = time.perf_counter()
     with progress(f"building the kernels of {run.name} for the virtual device"):
         found = build_all(run)
@@ -75,11 +79,12 @@ def execute(
         device_seconds=report["seconds"],
         statistics=report["statistics"],
         warnings=allowed_breaches(report, run),
+        clock=clock_report(run.arch.name, report["clock"]) if run.clock else None,
     )
 
 
 def numerics_mode(mode: str) -> str:
-    if mode not in NUMERICS:
+    if mode not in (*NUMERICS, TIMING_ONLY):
         raise DeviceError("TT409", f"unknown numerics '{mode}'", help=f"valid: {', '.join(NUMERICS)}")
     return mode
 

@@ -23,12 +23,25 @@ _HOT_UNITS = {
 # Units compiled together, because most of their compile time is headers; a unit not named here is compiled alone.
 _JOINED_UNITS = (
     (
-        *("main", "scheduler", "fiber", "grid", "tensor", "semaphore", "kernel_view", "complaints", "print", "dump"),
+        *(
+            "main",
+            "scheduler",
+            "fiber",
+            "grid",
+            "tensor",
+            "semaphore",
+            "kernel_view",
+            "complaints",
+            "print",
+            "dump",
+            "timed",
+        ),
         *("globals", "circular_buffer", "page_contents", "noc", "noc_flight", "noc_multicast", "noc_barrier"),
     ),
     (
         *("engine", "dst", "move", "tilize", "reduce", "binary", "matmul", "typecast", "integers", "sfpu_tiles"),
         *("welford", "random", "sfpu_reduce", "sfpi", "sfpu_unary", "sfpu_binary", "sfpu_integer", "pointer"),
+        *("order", "report"),
     ),
 )
 # The same in the library of `chip` numerics, which are the units chip_*.cpp.
@@ -58,6 +71,29 @@ def runner(toolchain: Toolchain) -> Artifact:
 def chip_library(toolchain: Toolchain) -> Artifact:
     """`chip` numerics, for which a user of the other two need not wait."""
     return _artifact("chip.so", toolchain, _JOINED_CHIP_UNITS, toolchain.library_flags())
+
+
+def clock_library(toolchain: Toolchain) -> Artifact:
+    """The clock, for runs that are timed."""
+    key = digest("clock.so", toolchain.identity, *_runner_build(), tree_digest())
+    return Artifact(key, "clock.so", lambda path: _compile_clock(toolchain, _runner_build(), path))
+
+
+def _compile_clock(toolchain: Toolchain, variant: tuple[str, ...], target: Path) -> None:
+    units = tuple(unit.stem for unit in sorted((DEVICE / "src" / "clock").glob("*.cpp")))
+    joined = _join(0, tuple(f"clock/{unit}" for unit in units), target.parent)
+    flags = (*toolchain.common_flags(), "-fexceptions", "-O2", *variant)
+    unit = target.with_name("clock.o")
+    steps: tuple[tuple[str | Path, ...], ...] = (
+        (*flags, "-c", joined, "-o", unit),
+        (unit, "-o", target, *variant, *toolchain.library_flags()),
+    )
+    for arguments in steps:
+        done = toolchain.run(*arguments)
+        if done.returncode != 0:
+            raise compile_error("the clock", toolchain, done.stderr)
+    joined.unlink()
+    unit.unlink()
 
 
 def _artifact(name: str, toolchain: Toolchain, joined: tuple[tuple[str, ...], ...], link: tuple[str, ...]) -> Artifact:

@@ -7,15 +7,17 @@ tensors         ->  tile bytes in shared memory
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import torch
 
+from tilelang_tt.clock.request import ClockRequest
 from tilelang_tt.runtime import arena
 from tilelang_tt.runtime.bind import Call, TensorSlot, bind
 from tilelang_tt.runtime.formats import decode, encode
 from tilelang_tt.runtime.placing import Spread, in_order, shared_bytes
 from tilelang_tt.runtime.plan import Plan
-from tilelang_tt.runtime.program import NUMERICS
+from tilelang_tt.runtime.program import NUMERICS, TIMING_ONLY
 from tilelang_tt.runtime.runner import (
     DEFAULT_TIMEOUT,
     TIMEOUT_VARIABLE,
@@ -24,7 +26,7 @@ from tilelang_tt.runtime.runner import (
     numerics_mode,
 )
 
-__all__ = ["DEFAULT_TIMEOUT", "NUMERICS", "TIMEOUT_VARIABLE", "RunReport", "launch"]
+__all__ = ["DEFAULT_TIMEOUT", "NUMERICS", "TIMEOUT_VARIABLE", "RunReport", "estimate", "launch"]
 
 
 def launch(
@@ -36,9 +38,11 @@ def launch(
     *,
     numerics: str | None = None,
     timeout: float | None = None,
+    clock: ClockRequest | None = None,
 ) -> RunReport:
     """Run every launch of the plan in order; tensors that kernels write are filled in place."""
     call = bind(plan, sources, sizes, scalars, numerics=numerics_mode(numerics or plan.numerics))
+    call = replace(call, run=replace(call.run, clock=clock))
     borrowed: list[arena.Arena] = []
 
     def load() -> arena.Arena:
@@ -52,6 +56,25 @@ def launch(
     finally:
         for memory in borrowed:
             arena.give_back(memory)
+
+
+def estimate(
+    plan: Plan,
+    sources: Mapping[str, str],
+    sizes: Mapping[str, int],
+    scalars: Mapping[str, int | float] = {},
+    *,
+    clock: ClockRequest | None = None,
+    timeout: float | None = None,
+) -> RunReport:
+    """Time every launch of the plan without tensors and without numbers."""
+    call = bind(plan, sources, sizes, scalars, numerics=TIMING_ONLY)
+    run = replace(call.run, clock=clock or ClockRequest())
+    memory = arena.borrow(shared_bytes(run))
+    try:
+        return execute(run, lambda: memory, timeout=timeout)
+    finally:
+        arena.give_back(memory)
 
 
 def _marks(slot: TensorSlot, memory: arena.Arena) -> torch.Tensor:

@@ -7,7 +7,7 @@ namespace vd {
 
 // Replicates row `row` downwards, column 0 across, or element [0,0].
 void broadcast_in_place(Broadcast broadcast, uint32_t row, Tile& tile) {
-    if (broadcast == Broadcast::None) return;
+    if (broadcast == Broadcast::None || device.numberless) return;
     const Tile from = tile;
     for (uint32_t face = 0; face < 4; ++face) {
         for (uint32_t r = 0; r < kFace; ++r) {
@@ -31,6 +31,7 @@ const char* kBroadcasts[] = {"", "_bcast_rows", "_bcast_cols", "_bcast_scalar"};
 const char* kReuses[] = {"NONE", "DEST_TO_SRCA", "DEST_TO_SRCB"};
 
 void combine(Binary op, const Tile& a, const Tile& b, bool add_to_dst, Tile& out) {
+    if (device.numberless) return;
     if (op != Binary::Mul) return add_elements(out, a, b, op == Binary::Sub, add_to_dst);
     multiply_elements(out, a, b, add_to_dst);
 }
@@ -53,6 +54,7 @@ extern "C" {
 
 void vd_binary_init(uint32_t op, uint32_t broadcast, uint32_t in0, uint32_t in1, bool accumulate, uint32_t line) {
     enter(line);
+    note::configure("binary");
     begin_family(Family::Binary, "an eltwise binary init");
     cb_config(in0);
     cb_config(in1);
@@ -68,6 +70,9 @@ void vd_binary_tile(uint32_t op_number, uint32_t broadcast_number, uint32_t in0,
     const Binary op = static_cast<Binary>(op_number);
     const Broadcast broadcast = static_cast<Broadcast>(broadcast_number);
     const char* name = kOps[op_number];
+    const char* const bcast = kBroadcasts[broadcast_number] + (broadcast_number != 0 ? 1 : 0);
+    note::operands("binary", in0, bcast);
+    note::math(name, op == Binary::Mul ? note::fidelity() : "", bcast);
     require_math(name);
     require_init(op, broadcast, name);
     require_order(false, name);
@@ -128,6 +133,7 @@ void vd_sub_columns(uint32_t in0, uint32_t in1, uint32_t tile0, uint32_t tile1, 
 
 void vd_reuse_init(uint32_t op, uint32_t reuse, uint32_t cb, uint32_t line) {
     enter(line);
+    note::configure("reuse");
     begin_family(Family::Reuse, "an eltwise binary init with DST");
     cb_config(cb);
     core->engine.binary = static_cast<Binary>(op);
@@ -139,6 +145,8 @@ void vd_reuse_tile(uint32_t op_number, uint32_t reuse_number, uint32_t cb, uint3
     Engine& engine = core->engine;
     const Binary op = static_cast<Binary>(op_number);
     const Reuse reuse = static_cast<Reuse>(reuse_number);
+    note::operands("reuse", cb);
+    note::math("reuse", kOps[op_number], op == Binary::Mul ? note::fidelity() : "");
     char what[48];
     std::snprintf(what, sizeof what, "%s_reuse_dest_tiles<%s>", kOps[op_number], kReuses[reuse_number]);
     if (reuse == Reuse::None) undefined("%s: DST goes to SrcA or to SrcB", what);
@@ -159,7 +167,7 @@ void vd_reuse_tile(uint32_t op_number, uint32_t reuse_number, uint32_t cb, uint3
     Tile& moved = engine.srca_tiles[0];
     Tile& loaded = engine.srcb_tiles[0];
     load_operand(cb, tile, loaded);
-    dst_to_source(out, cb_config(cb).declared, moved);
+    if (!device.numberless) dst_to_source(out, cb_config(cb).declared, moved);
     if (reuse == Reuse::DstToSrcA) {
         combine(op, moved, loaded, false, out);
     } else {

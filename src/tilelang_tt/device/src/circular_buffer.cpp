@@ -301,6 +301,7 @@ extern "C" {
 
 void vd_cb_reserve_back(uint32_t cb, uint32_t pages, uint32_t line) {
     enter(line);
+    note::buffer(note::Kind::Reserve, cb, pages);
     if (asks_for_nothing(cb, pages)) return;
     require_producer(cb, "cb_reserve_back");
     refuse_taken(cb, "cb_reserve_back");
@@ -320,6 +321,7 @@ void vd_cb_reserve_back(uint32_t cb, uint32_t pages, uint32_t line) {
 
 void vd_cb_push_back(uint32_t cb, uint32_t pages, uint32_t line) {
     enter(line);
+    note::buffer(note::Kind::Push, cb, pages);
     if (asks_for_nothing(cb, pages)) return;
     const CbConfig& config = cb_config(cb);
     CbState& state = core->cbs[cb];
@@ -352,6 +354,7 @@ void vd_cb_push_back(uint32_t cb, uint32_t pages, uint32_t line) {
 
 void vd_cb_wait_front(uint32_t cb, uint32_t pages, uint32_t line) {
     enter(line);
+    note::buffer(note::Kind::Wait, cb, pages);
     if (asks_for_nothing(cb, pages)) return;
     const bool by_producer = is_looking_at_its_own(cb);
     if (!by_producer) require_consumer(cb, "cb_wait_front");
@@ -375,6 +378,7 @@ void vd_cb_wait_front(uint32_t cb, uint32_t pages, uint32_t line) {
 
 void vd_cb_pop_front(uint32_t cb, uint32_t pages, uint32_t line) {
     enter(line);
+    note::buffer(note::Kind::Pop, cb, pages);
     if (asks_for_nothing(cb, pages)) return;
     const CbConfig& config = cb_config(cb);
     CbState& state = core->cbs[cb];

@@ -146,6 +146,7 @@ extern "C" {
 
 void vd_regs_acquire(uint32_t line) {
     enter(line);
+    note::dst(note::Kind::Acquire);
     require_started("tile_regs_acquire");
     if (core->engine.owners.math) refuse_step("tile_regs_acquire", math_state(), "released");
     begin_section();
@@ -154,6 +155,7 @@ void vd_regs_acquire(uint32_t line) {
 
 void vd_regs_commit(uint32_t line) {
     enter(line);
+    note::dst(note::Kind::Commit);
     DstOwners& owners = core->engine.owners;
     if (!owners.math || owners.shared) refuse_step("tile_regs_commit", math_state(), "acquired");
     owners.math = false;
@@ -164,6 +166,7 @@ void vd_regs_commit(uint32_t line) {
 
 void vd_regs_wait(uint32_t line) {
     enter(line);
+    note::dst(note::Kind::PackWait);
     require_started("tile_regs_wait");
     DstOwners& owners = core->engine.owners;
     if (owners.shared) refuse_step("tile_regs_wait", pack_state(), "committed");
@@ -178,6 +181,7 @@ void vd_regs_wait(uint32_t line) {
 
 void vd_regs_release(uint32_t line) {
     enter(line);
+    note::dst(note::Kind::Release);
     DstOwners& owners = core->engine.owners;
     if (!owners.pack) refuse_step("tile_regs_release", pack_state(), "waited for by the packer");
     require_packed("tile_regs_release");
@@ -187,6 +191,7 @@ void vd_regs_release(uint32_t line) {
 
 void vd_dst_acquire(uint32_t line) {
     enter(line);
+    note::dst(note::Kind::Acquire), note::dst(note::Kind::PackWait);
     require_started("acquire_dst");
     if (!core->engine.owners.free()) refuse_step("acquire_dst", math_state(), "released");
     begin_section();
@@ -195,6 +200,7 @@ void vd_dst_acquire(uint32_t line) {
 
 void vd_dst_release(uint32_t line) {
     enter(line);
+    note::dst(note::Kind::Commit), note::dst(note::Kind::Release);
     DstOwners& owners = core->engine.owners;
     if (!owners.shared) refuse_step("release_dst", math_state(), "acquired by acquire_dst");
     require_packed("release_dst");

@@ -197,6 +197,7 @@ extern "C" {
 
 uint32_t vd_arg(uint32_t index, uint32_t line) {
     enter(line);
+    note::argument();
     const auto& args = core->config->args[static_cast<uint32_t>(fiber->role)];
     if (index >= args.values.size()) {
         breach("arg-index", "runtime argument %u: this kernel has %zu", index, args.values.size());
@@ -206,6 +207,7 @@ uint32_t vd_arg(uint32_t index, uint32_t line) {
 
 uint32_t vd_common_arg(uint32_t index, uint32_t line) {
     enter(line);
+    note::argument();
     const auto& args = core->group->kernels[static_cast<uint32_t>(fiber->role)].common_args;
     if (index >= args.values.size()) {
         breach("arg-index", "common runtime argument %u: this kernel has %zu", index, args.values.size());
@@ -215,6 +217,7 @@ uint32_t vd_common_arg(uint32_t index, uint32_t line) {
 
 void vd_startup(uint32_t srca_cb, uint32_t srcb_cb, uint32_t out_cb, bool reversed, uint32_t line) {
     enter(line);
+    note::startup();
     Engine& engine = core->engine;
     // init_sfpu is a start-up of its own; what follows it before any operation takes its place.
     if (engine.started && !engine.only_unary_startup) {
@@ -245,6 +248,7 @@ void vd_unary_startup(uint32_t icb, uint32_t ocb, uint32_t line) {
 
 void vd_reconfig_srca(uint32_t cb, uint32_t line) {
     enter(line);
+    note::reconfigure();
     require_started("reconfig_data_format_srca");
     cb_config(cb);
     core->engine.srca = {cb, false};
@@ -252,6 +256,7 @@ void vd_reconfig_srca(uint32_t cb, uint32_t line) {
 
 void vd_reconfig_srcb(uint32_t cb, uint32_t line) {
     enter(line);
+    note::reconfigure();
     require_started("reconfig_data_format_srcb");
     cb_config(cb);
     core->engine.srcb = {cb, false};
@@ -274,6 +279,7 @@ void vd_switch_srcb(uint32_t before, uint32_t after, uint32_t line) {
 
 void vd_reconfig_pack(uint32_t cb, uint32_t line) {
     enter(line);
+    note::work(note::Processor::Pack, "reconfig");
     require_started("pack_reconfig_data_format");
     cb_config(cb);
     core->engine.pack_cb = cb;
@@ -287,6 +293,7 @@ bool vd_same_format(uint32_t cb, uint32_t other, uint32_t line) {
 
 void vd_pack_l1_acc(uint32_t enable, uint32_t line) {
     enter(line);
+    note::work(note::Processor::Pack, "reconfig", "l1_acc");
     require_started("pack_reconfig_l1_acc");
     core->engine.l1_acc = enable != 0;
     core->engine.l1_acc_line = line;
@@ -296,6 +303,7 @@ void vd_pack_l1_acc(uint32_t enable, uint32_t line) {
 
 void vd_pack_relu(uint32_t mode, uint32_t threshold, uint32_t line) {
     enter(line);
+    note::work(note::Processor::Pack, "reconfig", "relu");
     require_started("pack_relu_config");
     core->engine.relu = mode;
     core->engine.relu_threshold = threshold;

@@ -74,6 +74,7 @@ void fiber_main() {
     fiber_was_entered(*core, nullptr);
     core->group->kernels[static_cast<uint32_t>(fiber->role)].entry();
     finish_print(*fiber);
+    note::end();
     check_noc_at_end();
     if (fiber->role == Role::Compute) check_engine_at_end();
     fiber->live = false;

@@ -101,6 +101,8 @@ struct Fiber {
     bool wait_atomics = false;
     bool arguments_placed[2] = {};                // its own and the common ones stand in L1, where it may change them
     bool polling = false;                         // gave way inside a loop that looks again
+    uint32_t noted = 0;                           // events for the clock
+    bool page_address = false;                    // the last address was computed from the number of a page
     uint32_t unacknowledged[kNocs][kTrids] = {};  // line of a write that no barrier has awaited
     uint32_t linked_line[kNocs] = {};             // of a linked multicast that has no successor yet
     uint32_t flushes = 0;  // what is issued after a flush stays behind what was issued before it
@@ -138,6 +140,7 @@ struct Device {
     Chip chip;
     bool exact;     // `exact` numerics
     bool bit_true;  // `chip` numerics
+    bool numberless;  // timing only: tiles are not computed, and most bytes not moved
     uint32_t l1_window;  // bytes of address space of one core's L1, a power of two
     uint32_t threads;
     double time_limit;
@@ -155,6 +158,10 @@ struct Device {
 extern Device device;
 extern thread_local Core* core;
 extern thread_local Fiber* fiber;
+
+// Without numbers only short messages are carried: flags and counts, which kernels look at.
+constexpr uint32_t kShortMessage = 64;  // bytes
+inline bool carries(uint32_t bytes) { return !device.numberless || bytes <= kShortMessage; }
 
 // Called first by every device function: remembers where the kernel is.
 inline void enter(uint32_t line) { fiber->line = line; }
@@ -175,6 +182,7 @@ void complain(const char* category, const char* format, ...) __attribute__((form
 #define complain(...) __builtin_unreachable()
 #endif
 [[noreturn]] void undefined(const char* format, ...) __attribute__((format(printf, 1, 2)));
+[[noreturn]] void depends_on_data(const char* format, ...) __attribute__((format(printf, 1, 2)));  // a run without any
 [[noreturn]] void broken_input(const char* format, ...) __attribute__((format(printf, 1, 2)));
 [[noreturn]] void report_deadlock(Core* const* cores, uint32_t count);
 void report_success(const Statistics& total, double seconds, uint32_t cores_used);
@@ -207,7 +215,11 @@ void poll();                    // lets others run; called where kernels look ag
 void maybe_give_way();          // a seeded schedule switches here now and then
 
 // ---- grid.cpp: launches whose cores talk to each other ---------------------------------------------
+void begin_grid();       // every core of the launch lives, in an L1 of its own
+bool run_grid_round();   // false: all have ended
+void end_grid();
 void run_connected();
+void run_for_clock();    // a run without numbers, at the pace of the clock's replay
 struct Place {
     uint32_t x, y;
 };
@@ -302,6 +314,7 @@ void launch_flight(Flight flight);
 bool land_any();  // false: nothing is under way
 void land_now_and_then();
 void depart_all(const Fiber& owner, uint32_t noc, int32_t trid);
+void land_own_copies(const Fiber& owner, uint32_t noc, int32_t trid);
 bool is_flying_from(const Fiber& owner, const uint8_t* from, uint32_t bytes);
 void depart_from(const uint8_t* from, uint32_t bytes);  // before a mark is written there
 bool awaits(const Fiber& owner);  // whether what its barrier waits for is under way
@@ -374,3 +387,5 @@ void unpack_integers(DataFormat format, const uint8_t* page, Tile& out);
 void pack_integers(DataFormat format, const Tile& tile, uint8_t* page);
 
 }  // namespace vd
+
+#include "timed.h"  // every function that kernels call notes what it does

@@ -109,11 +109,20 @@ void read_run(Words& words) {
     const uint32_t numerics = words.word32();  // order of NUMERICS in runtime/program.py
     device.exact = numerics == 1;
     device.bit_true = numerics == 2;
+    device.numberless = numerics == 3;
     device.threads = words.word32();
     device.l1_window = words.word32();
     device.time_limit = static_cast<double>(words.number()) * 1e-3;
     device.seed = words.number();
     if (device.bit_true) load_chip_numerics(words.required());
+}
+
+void read_clock(Words& words) {
+    const char* const library = words.required();
+    const char* const record = words.required();
+    std::string setup;
+    for (uint32_t left = words.word32(); left != 0; --left) setup += std::string(words.required()) + " ";
+    load_clock(library, record, setup.c_str());
 }
 
 std::vector<uint32_t> read_list(Words& words) {
@@ -151,7 +160,7 @@ void read_memory(Words& words) {
     const uint64_t dram_bytes = words.number();
     device.l1_shared = words.number();
     device.l1_heap = words.word32();
-    if (dram_bytes) dram = map_shared(0, dram_bytes, true);
+    if (dram_bytes) dram = map_shared(0, dram_bytes, !device.numberless);
     if (device.l1_heap) {
         const uint64_t bytes = static_cast<uint64_t>(device.chip.cores()) * device.l1_window;
         device.l1_bytes = map_shared(device.l1_shared, bytes, false);
@@ -250,6 +259,8 @@ void read_description() {
             read_chip(words);
         } else if (!std::strcmp(word, "run")) {
             read_run(words);
+        } else if (!std::strcmp(word, "clock")) {
+            read_clock(words);
         } else if (!std::strcmp(word, "allow")) {
             for (uint32_t left = words.word32(); left != 0; --left) allow(words.required());
         } else if (!std::strcmp(word, "memory")) {
@@ -327,7 +338,9 @@ int main(int argc, char** argv) {
         device.launch = &device.launches[i];
         device.launch_index = static_cast<uint32_t>(i);
         forget_page_users();
+        begin_clock();
         run_launch();
+        end_clock();
         const uint32_t cores = static_cast<uint32_t>(device.launch->cores.size());
         if (cores > cores_used) cores_used = cores;
     }

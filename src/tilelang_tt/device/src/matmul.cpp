@@ -33,6 +33,7 @@ extern "C" {
 void vd_matmul_init(uint32_t in0, uint32_t in1, Product form, uint32_t transpose, uint32_t ct, uint32_t rt, uint32_t kt,
                     uint32_t line) {
     enter(line);
+    note::configure(form == Product::Tiles ? "matmul" : "matmul_block");
     cb_config(in0);
     cb_config(in1);
     begin_family(kFamilies[static_cast<uint32_t>(form)], kInits[static_cast<uint32_t>(form)]);
@@ -46,6 +47,7 @@ void vd_matmul_init(uint32_t in0, uint32_t in1, Product form, uint32_t transpose
 void vd_matmul(uint32_t in0, uint32_t in1, uint32_t tile0, uint32_t tile1, uint32_t dst, Product form,
                uint32_t transpose, uint32_t ct, uint32_t rt, uint32_t kt, uint32_t line) {
     enter(line);
+    note::matmul(in0, in1, ct, rt);
     const char* what = kNames[static_cast<uint32_t>(form)];
     require_math(what);
     check_shape(form, transpose != 0, ct, rt, kt);
@@ -58,6 +60,12 @@ void vd_matmul(uint32_t in0, uint32_t in1, uint32_t tile0, uint32_t tile1, uint3
     dst_tile(dst + rt * ct - 1);
 
     Engine& engine = core->engine;
+    if (device.numberless) {
+        for (uint32_t row = 0; row < rt; ++row) readable_tile(in0, tile0 + row * kt);
+        for (uint32_t col = 0; col < ct; ++col) readable_tile(in1, tile1 + col);
+        for (uint32_t out = dst; out < dst + rt * ct; ++out) mark_written(out);
+        return;
+    }
     const Cut cut = source_cut();
     for (uint32_t col = 0; col < ct; ++col) {
         unpack_tile(cb_config(in1).storage, readable_tile(in1, tile1 + col), cut, engine.srca_tiles[col]);

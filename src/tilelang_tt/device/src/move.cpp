@@ -16,6 +16,7 @@ void unpack_to_dst(uint32_t cb, uint32_t tile, uint32_t dst, uint32_t transpose,
     require_wide_dst(config.declared, what);
     Tile& out = dst_tile(dst);
     load_operand(cb, tile, out, row);
+    if (device.numberless) return mark_written(dst);
     if (!goes_to_dst(cb)) source_to_dst(out);
     if (transpose & kWithinTransposed) transpose_in_place(out);
     // Both at once are the transpose of a tile, which has moved the faces already.
@@ -61,6 +62,7 @@ void apply_relu(uint32_t mode, uint32_t threshold_bits, Tile& tile) {
 void load_operand(uint32_t cb, uint32_t tile, Tile& out, uint32_t row) {
     const CbConfig& config = cb_config(cb);
     const uint8_t* page = readable_tile(cb, tile, row);
+    if (device.numberless) return;
     if (is_integer(config.storage)) {
         ++core->statistics.tiles_unpacked;
         return unpack_integers(config.storage, page, out);
@@ -103,6 +105,7 @@ void mark_packed(Page& page) {
 }
 
 void store_tile(uint32_t cb, const Tile& tile, bool accumulate, uint8_t* page) {
+    if (device.numberless) return;
     const Engine& engine = core->engine;
     const CbConfig& config = cb_config(cb);
     if (is_integer(config.storage)) {
@@ -166,6 +169,7 @@ extern "C" {
 
 void vd_copy_init(uint32_t cb, bool transpose_faces, bool transpose_within, uint32_t line) {
     enter(line);
+    note::configure("copy");
     begin_family(Family::Copy, "copy_tile_to_dst_init_short");
     cb_config(cb);
     core->engine.init_cb = cb;
@@ -174,6 +178,7 @@ void vd_copy_init(uint32_t cb, bool transpose_faces, bool transpose_within, uint
 
 void vd_copy_tile(uint32_t cb, uint32_t tile, uint32_t dst, uint32_t line) {
     enter(line);
+    note::copy(cb);
     require_math("copy_tile");
     require_family(Family::Copy, "copy_tile", "copy_tile_to_dst_init_short");
     require_same_route(cb, "copy_tile", "copy_tile_to_dst_init_short");
@@ -186,6 +191,7 @@ void vd_copy_tile(uint32_t cb, uint32_t tile, uint32_t dst, uint32_t line) {
 
 void vd_transpose_init(uint32_t cb, uint32_t line) {
     enter(line);
+    note::configure("transpose");
     begin_family(Family::Transpose, "transpose_init");
     cb_config(cb);
     core->engine.init_cb = cb;
@@ -193,6 +199,7 @@ void vd_transpose_init(uint32_t cb, uint32_t line) {
 
 void vd_transpose_tile(uint32_t cb, uint32_t tile, uint32_t dst, uint32_t line) {
     enter(line);
+    note::operands("transpose", cb), note::math("transpose");
     require_math("transpose_tile");
     require_family(Family::Transpose, "transpose_tile", "transpose_init");
     require_same_route(cb, "transpose_tile", "transpose_init");
@@ -201,6 +208,7 @@ void vd_transpose_tile(uint32_t cb, uint32_t tile, uint32_t dst, uint32_t line) 
 
 void vd_unary_bcast_init(uint32_t broadcast, uint32_t cb, uint32_t line) {
     enter(line);
+    note::configure("bcast");
     begin_family(Family::UnaryBcast, "unary_bcast_init");
     cb_config(cb);
     core->engine.init_cb = cb;
@@ -209,6 +217,7 @@ void vd_unary_bcast_init(uint32_t broadcast, uint32_t cb, uint32_t line) {
 
 void vd_unary_bcast(uint32_t broadcast, uint32_t cb, uint32_t tile, uint32_t dst, uint32_t line) {
     enter(line);
+    note::operands("bcast", cb), note::math("bcast");
     require_math("unary_bcast");
     require_family(Family::UnaryBcast, "unary_bcast", "unary_bcast_init");
     require_same_route(cb, "unary_bcast", "unary_bcast_init");
@@ -245,7 +254,10 @@ void vd_pack_tile(uint32_t dst, uint32_t cb, bool indexed, uint32_t index, uint3
     enter(line);
     const uint32_t width = core->engine.pack_width;
     if (width > 1 && !indexed) vd_unimplemented("packs of several tiles that follow each other", line);
-    for (uint32_t tile = 0; tile < width; ++tile) pack_one(dst + tile, cb, indexed, index + tile, line);
+    for (uint32_t tile = 0; tile < width; ++tile) {
+        note::pack(cb);
+        pack_one(dst + tile, cb, indexed, index + tile, line);
+    }
 }
 
 }  // extern "C"

@@ -128,6 +128,7 @@ void require_not_leaving(uint32_t offset, uint32_t bytes) {
 
 // Bytes that fill a transfer up to an alignment may be anything; one that is mostly unwritten is a mistake.
 void require_written(const uint8_t* from, uint32_t bytes, const char* name) {
+    if (device.numberless) return;
     uint8_t poison[kMarkBytes];
     std::memset(poison, kPoison, sizeof poison);
     uint32_t unwritten = 0, at = 0;
@@ -324,6 +325,7 @@ uint64_t vd_noc_addr_local(uint32_t l1_addr) {
 
 uint64_t vd_noc_addr_of_page(uint32_t base, uint32_t page_bytes, uint32_t page, uint32_t offset, uint32_t line) {
     enter(line);
+    fiber->page_address = true;
     if (const Tensor* found = tensor_with_base(base)) {
         const Tensor& tensor = *found;
         if (page_bytes != tensor.page_bytes) {
@@ -361,6 +363,7 @@ uint64_t vd_page_outside(uint32_t base, uint32_t page, uint32_t line) {
 
 void vd_noc_read(uint64_t source, uint32_t l1_addr, uint32_t bytes, VdHow how, uint32_t line) {
     enter(line);
+    note::transfer(note::Kind::Read, l1_addr, source, bytes, how);
     require_length(bytes, how.one_packet != 0);
     require_unlinked(how.noc);
     if (!how.stateful) forget_state(how.noc, {VD_STATE_READ, VD_STATE_READ_PACKET});
@@ -387,6 +390,7 @@ void vd_noc_read(uint64_t source, uint32_t l1_addr, uint32_t bytes, VdHow how, u
 
 void vd_noc_write(uint32_t l1_addr, uint64_t target, uint32_t bytes, VdHow how, uint32_t line) {
     enter(line);
+    note::write(l1_addr, target, bytes, how);
     require_length(bytes, how.one_packet != 0);
     require_unlinked(how.noc);
     if (!how.stateful) forget_state(how.noc, {VD_STATE_WRITE, VD_STATE_WRITE_PACKET, VD_STATE_WRITE_TRID});

@@ -14,7 +14,7 @@ bool chosen(const Transfer& transfer, uint32_t noc, int32_t trid) {
 }
 
 void finish_read(const Transfer& transfer) {
-    std::memmove(transfer.target, transfer.source, transfer.bytes);
+    if (carries(transfer.bytes)) std::memmove(transfer.target, transfer.source, transfer.bytes);
     note_landed(transfer.l1_offset, transfer.bytes);
     if (transfer.elements) note_elements(transfer.l1_offset, transfer.bytes);
 }
@@ -50,7 +50,7 @@ void let_leave(uint32_t noc, int32_t trid, bool posted, bool acknowledged) {
     complete(
         fiber->writes, [&](const Transfer& one) { return chosen(one, noc, trid) && (one.posted == posted); },
         [&](const Transfer& one) {
-            if (!connected) std::memmove(one.target, one.source, one.bytes);
+            if (!connected && carries(one.bytes)) std::memmove(one.target, one.source, one.bytes);
             if (!acknowledged && !posted) fiber->unacknowledged[one.noc][one.trid] = one.line;
         });
 }
@@ -85,6 +85,7 @@ extern "C" {
 
 void vd_noc_read_barrier(uint32_t noc, int32_t trid, uint32_t line) {
     enter(line);
+    note::barrier(note::Kind::ReadBarrier, noc, trid);
     require_trid(trid);
     maybe_give_way();
     complete(fiber->reads, [&](const Transfer& one) { return chosen(one, noc, trid); }, finish_read);
@@ -92,6 +93,7 @@ void vd_noc_read_barrier(uint32_t noc, int32_t trid, uint32_t line) {
 
 bool vd_noc_reads_flushed(uint32_t noc, int32_t trid, uint32_t line) {
     enter(line);
+    note::barrier(note::Kind::ReadBarrier, noc, trid);
     require_trid(trid);
     poll();  // a kernel asks again until it hears yes
     complete(fiber->reads, [&](const Transfer& one) { return chosen(one, noc, trid); }, finish_read);
@@ -100,8 +102,12 @@ bool vd_noc_reads_flushed(uint32_t noc, int32_t trid, uint32_t line) {
 
 void vd_noc_writes_flushed(uint32_t noc, int32_t trid, bool posted, uint32_t line) {
     enter(line);
+    note::barrier(note::Kind::Flush, noc, trid);
     require_trid(trid);
-    if (device.launch->connected()) depart_all(*fiber, noc, trid);
+    if (device.launch->connected()) {
+        depart_all(*fiber, noc, trid);
+        land_own_copies(*fiber, noc, trid);
+    }
     let_leave(noc, trid, posted, false);
     ++fiber->flushes;
     maybe_give_way();
@@ -109,6 +115,7 @@ void vd_noc_writes_flushed(uint32_t noc, int32_t trid, bool posted, uint32_t lin
 
 void vd_noc_write_barrier(uint32_t noc, int32_t trid, uint32_t line) {
     enter(line);
+    note::barrier(note::Kind::WriteBarrier, noc, trid);
     require_trid(trid);
     maybe_give_way();
     await_arrival(noc, trid, false);
@@ -122,6 +129,7 @@ void vd_noc_write_barrier(uint32_t noc, int32_t trid, uint32_t line) {
 
 void vd_noc_atomic_barrier(uint32_t noc, uint32_t line) {
     enter(line);
+    note::barrier(note::Kind::AtomicBarrier, noc, kAnyTrid);
     maybe_give_way();
     await_arrival(noc, kAnyTrid, true);
     ++fiber->flushes;
@@ -129,6 +137,7 @@ void vd_noc_atomic_barrier(uint32_t noc, uint32_t line) {
 
 void vd_noc_set_state(uint32_t command, uint64_t address, uint32_t bytes, uint32_t value, uint32_t noc, uint32_t line) {
     enter(line);
+    note::work(note::Processor::Unpack, "set_state");
     require_unlinked(noc);
     // Forms for one packet and for any length keep their state in the same registers, and differ in what they keep.
     constexpr uint32_t kOther[] = {VD_STATE_READ_PACKET, VD_STATE_READ, VD_STATE_WRITE_PACKET, VD_STATE_WRITE};

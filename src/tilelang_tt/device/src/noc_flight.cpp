@@ -6,7 +6,8 @@
 //
 // What one kernel sends to one place over one virtual channel arrives in order on Wormhole. On Blackhole each
 // command buffer has a queue of its own, so data and flag may overtake each other unless a flush stands between, or the
-// two multicasts are linked.
+// two multicasts are linked. What a multicast gives back to its sender is there when the sender's writes are flushed: the
+// SDK's matmul of sharded blocks goes on after a flush, pushes that block and resets its own flag.
 // Without a seed everything arrives as late as it may; a seed draws the moments.
 #include <cstring>
 
@@ -33,7 +34,7 @@ bool may_land(std::size_t index) {
 
 void depart(Flight& flight) {
     if (flight.departed || flight.kind != Arrival::Write) return;
-    flight.data.assign(flight.source, flight.source + flight.bytes);
+    if (carries(flight.bytes)) flight.data.assign(flight.source, flight.source + flight.bytes);
     flight.departed = true;
 }
 
@@ -73,6 +74,7 @@ void arrive(Flight& flight) {
     order_arrival(flight);
     switch (flight.kind) {
         case Arrival::Write:
+            if (!carries(flight.bytes)) break;
             std::memmove(flight.target, flight.departed ? flight.data.data() : flight.source, flight.bytes);
             break;
         case Arrival::Add: {
@@ -118,10 +120,15 @@ bool belongs(const Flight& flight, const Fiber& owner, uint32_t noc, int32_t tri
 
 }  // namespace
 
+// Without numbers nobody looks at what a long write brings: the clock alone knows of it.
+constexpr uint32_t kFlagBytes = 32;
+
 void launch_flight(Flight flight) {
+    if (device.numberless && flight.kind == Arrival::Write && flight.bytes > kFlagBytes) return;
     flight.flushes = fiber->flushes;
     flight.order = stamp_of_issue();
     flights.push_back(std::move(flight));
+    if (device.numberless) land(flights.size() - 1);  // when it arrives is the clock's business
 }
 
 bool land_any() {
@@ -147,6 +154,17 @@ void land_now_and_then() {
 void depart_all(const Fiber& owner, uint32_t noc, int32_t trid) {
     for (Flight& flight : flights) {
         if (belongs(flight, owner, noc, trid)) depart(flight);
+    }
+}
+
+void land_own_copies(const Fiber& owner, uint32_t noc, int32_t trid) {
+    for (std::size_t i = 0; i < flights.size();) {
+        const bool own = flights[i].to == flights[i].core && flights[i].channel == 1;
+        if (own && belongs(flights[i], owner, noc, trid)) {
+            land(i);
+        } else {
+            ++i;
+        }
     }
 }
 

@@ -101,6 +101,7 @@ void vd_noc_write_multicast(uint32_t l1_addr, uint64_t target, uint32_t bytes, u
     const Rectangle area = rectangle_of(target, how.noc);
     const std::vector<Core*> receivers = receivers_of(area, dests, how.loopback != 0);
     const uint32_t source = l1_offset(l1_addr), offset = l1_offset(area.local);
+    note::multicast({area.x0, area.y0}, {area.x1, area.y1}, offset, bytes, core->l1 + source, how);
     require_aligned({nullptr, offset, false, nullptr, 0, nullptr}, source, false);
     require_landed(source, bytes);
     require_readable(source, bytes);
@@ -122,6 +123,7 @@ void vd_noc_write_multicast(uint32_t l1_addr, uint64_t target, uint32_t bytes, u
 
 void vd_noc_inline_write(uint64_t target, uint32_t value, uint32_t byte_enable, VdHow how, uint32_t line) {
     enter(line);
+    note::word(target, value, false, how);
     require_unlinked(how.noc);
     const Span far = word_at(target, "an inline write");
     Flight flight = flight_to(far, how, line);
@@ -138,6 +140,7 @@ void vd_noc_inline_write(uint64_t target, uint32_t value, uint32_t byte_enable, 
 
 void vd_noc_add(uint64_t target, uint32_t value, VdHow how, uint32_t line) {
     enter(line);
+    note::word(target, value, true, how);
     require_unlinked(how.noc);
     const Span far = word_at(target, "an atomic addition");
     Flight flight = flight_to(far, how, line);
@@ -150,6 +153,7 @@ void vd_noc_add(uint64_t target, uint32_t value, VdHow how, uint32_t line) {
 void vd_noc_add_multicast(uint64_t target, uint32_t value, uint32_t dests, VdHow how, uint32_t line) {
     enter(line);
     const Rectangle area = rectangle_of(target, how.noc);
+    note::multicast_add({area.x0, area.y0}, {area.x1, area.y1}, l1_offset(area.local), value, how);
     for (Core* to : receivers_of(area, dests, false)) {
         Flight flight = flight_to(to, l1_offset(area.local), 4, how, line);
         flight.kind = Arrival::Add;

@@ -11,6 +11,7 @@ namespace {
 // A page that nobody holds is marked, so that a kernel which pushes it again unwritten is found out, even
 // though it may store through pointers, which leaves no other trace.
 void mark_free(uint8_t* page, uint32_t bytes) {
+    if (device.numberless) return;
     depart_from(page, bytes);  // a mark is no write of the program's: what is on its way from here keeps its bytes
     for (uint32_t at = 0; at < bytes; at += kMarkStep) {
         std::memset(page + at, kPoison, bytes - at < kMarkBytes ? bytes - at : kMarkBytes);
@@ -35,7 +36,7 @@ Marks marks_of(const uint8_t* page, uint32_t from, uint32_t to) {
 bool was_filled(uint32_t cb, uint32_t number) {
     const CbConfig& config = cb_config(cb);
     const Page& page = core->cbs[cb].pages[number];
-    if (page.landed >= config.page_bytes || page.stored) return true;
+    if (page.landed >= config.page_bytes || page.stored || device.numberless) return true;
     const Marks marks = marks_of(core->l1 + page_offset(cb, number), 0, config.page_bytes);
     return marks.left == 0 || (page.landed == 0 && marks.gone != 0);
 }

@@ -106,6 +106,13 @@ void require_initialised(uint32_t offset, const CbSpan& span) {
            "has written it", offset, span.cb, core->group->cbs[span.cb].name);
 }
 
+// What a kernel has stored itself it may load; what transfers brought is not there.
+void require_no_data(uint32_t offset, const CbSpan& span) {
+    if (has_element(span, offset)) return;
+    depends_on_data("after this line the kernel loads from CB %u '%s', and what it does next may depend on it", span.cb,
+                    core->group->cbs[span.cb].name);
+}
+
 void access(const void* address, uint32_t bytes, bool store) {
     const uintptr_t at = reinterpret_cast<uintptr_t>(address);
     if (at >= kAboveL1 || !fiber) return;
@@ -118,6 +125,7 @@ void access(const void* address, uint32_t bytes, bool store) {
     require_granted(span, store);
     if (store) require_not_of_another(span, offset, bytes);
     if (store) note_stored(span, offset, bytes);
+    if (!store && device.numberless) return require_no_data(offset, span);
     if (!store) require_initialised(offset, span);
     if (!store && is_waited(span)) require_published(span, offset, bytes);
     order_l1_use(offset, bytes, store ? "stored to" : "loaded");

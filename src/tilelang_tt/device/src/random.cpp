@@ -27,6 +27,7 @@ void vd_random_init(uint32_t op, uint32_t seed, uint32_t line) {
 // from + u * scale with u in [0, 1].
 void vd_rand_tile(uint32_t dst, uint32_t from, uint32_t scale, uint32_t line) {
     enter(line);
+    note::work(note::Processor::Math, "sfpu", "rand_tile");
     require_vector_unit(false, "rand_tile");
     require_sfpu_init(Sfpu::Rand, "rand_tile");
     float* to = &dst_tile(dst).at[0][0][0];
@@ -40,6 +41,7 @@ void vd_rand_tile(uint32_t dst, uint32_t from, uint32_t scale, uint32_t line) {
 // Zero with a probability that is given in units of 2^-31, else the element times the scale.
 void vd_dropout_tile(uint32_t dst, uint32_t probability, uint32_t scale, uint32_t line) {
     enter(line);
+    note::work(note::Processor::Math, "sfpu", "dropout_tile");
     require_vector_unit(false, "dropout_tile");
     require_sfpu_init(Sfpu::Dropout, "dropout_tile");
     float* at = &written_dst_tile(dst, "dropout_tile").at[0][0][0];

@@ -13,7 +13,7 @@ using ckernel::ReduceDim;
 namespace {
 
 constexpr const char* kPools[] = {"SUM", "AVG", "MAX", "MIN"};
-constexpr const char* kDims[] = {"REDUCE_ROW", "REDUCE_COL", "REDUCE_SCALAR"};
+constexpr const char* kReduceDims[] = {"REDUCE_ROW", "REDUCE_COL", "REDUCE_SCALAR"};
 
 // Sums over rows are a matrix product: the scaler goes through SrcA, the data through SrcB.
 bool swaps_operands(PoolType pool, ReduceDim dim) { return dim == ReduceDim::REDUCE_ROW && pool != PoolType::MAX; }
@@ -23,8 +23,8 @@ void require_reduce(PoolType pool, ReduceDim dim) {
     require_family(Family::Reduce, "reduce_tile", "reduce_init");
     if (engine.pool != pool || engine.dim != dim) {
         breach("init-mismatch", "reduce_tile<%s, %s> after reduce_init<%s, %s>", kPools[static_cast<uint32_t>(pool)],
-               kDims[static_cast<uint32_t>(dim)], kPools[static_cast<uint32_t>(engine.pool)],
-               kDims[static_cast<uint32_t>(engine.dim)]);
+               kReduceDims[static_cast<uint32_t>(dim)], kPools[static_cast<uint32_t>(engine.pool)],
+               kReduceDims[static_cast<uint32_t>(engine.dim)]);
     }
     if (!engine.mask.on) breach("init", "reduce_tile after reduce_uninit: reduce_init must be called again");
 }
@@ -39,7 +39,7 @@ uint32_t filled(const Tile& scaler, uint32_t first, uint32_t second) {
 // Element k of row 0 of a face weighs column k (REDUCE_ROW) or row k (REDUCE_COL) of that face of the data. A sum may let
 // through the first elements only: the last tile of a tensor that is no multiple of 32.
 uint32_t valid_elements(const Tile& scaler, PoolType pool, ReduceDim dim) {
-    if (pool == PoolType::MAX || dim == ReduceDim::REDUCE_SCALAR) return 2 * kFace;
+    if (pool == PoolType::MAX || dim == ReduceDim::REDUCE_SCALAR || device.numberless) return 2 * kFace;
     const bool row = dim == ReduceDim::REDUCE_ROW;
     const uint32_t count = filled(scaler, 0, row ? 1 : 2);
     return count != 0 && count == filled(scaler, row ? 2 : 1, 3) ? count : 2 * kFace;
@@ -57,6 +57,7 @@ void drop_invalid(Tile& data, ReduceDim dim, uint32_t valid) {
 
 // Row 0 of each face of the scaler tile is used: it must be filled as far as elements are valid, with one factor.
 void check_scaler(const Tile& scaler, uint32_t cb, PoolType pool, uint32_t faces, ReduceDim dim, uint32_t valid) {
+    if (device.numberless) return;
     const float factor = scaler.at[0][0][0];
     for (uint32_t i = 0; i < faces * kFace; ++i) {
         const float value = scaler.at[i / kFace][0][i % kFace];
@@ -102,6 +103,11 @@ void take_row_maxima(Tile& tile) {
 void reduce_into(uint32_t dst, const Tile& data, float factor, PoolType pool, ReduceDim dim, DataFormat format) {
     Engine& engine = core->engine;
     const bool fresh = engine.section.tiles[dst] == DstTile::Zero;
+    if (device.numberless) {
+        engine.section.tiles[dst] = DstTile::Reduced;
+        engine.section.reduced[dst] = true;
+        return;
+    }
     if (fresh) poison(engine.section.dst[dst]);
     if (!fresh) written_dst_tile(dst, "reduce_tile");
     if (engine.section.tiles[dst] == DstTile::Written && pool == PoolType::MAX && dim == ReduceDim::REDUCE_ROW) {
@@ -122,6 +128,7 @@ extern "C" {
 
 void vd_reduce_init(uint32_t pool, uint32_t dim, uint32_t in, uint32_t scaler, uint32_t out, uint32_t line) {
     enter(line);
+    note::configure("reduce"), note::work(note::Processor::Pack, "init", "reduce");
     begin_family(Family::Reduce, "reduce_init");
     cb_config(in);
     cb_config(scaler);
@@ -145,6 +152,8 @@ void vd_reduce_tile(uint32_t pool_number, uint32_t dim_number, uint32_t in, uint
     enter(line);
     const PoolType pool = static_cast<PoolType>(pool_number);
     const ReduceDim dim = static_cast<ReduceDim>(dim_number);
+    note::operands("reduce", in, kReduceDims[dim_number]);
+    note::math("reduce", kReduceDims[dim_number], pool == PoolType::MAX ? "max" : note::fidelity());
     require_math("reduce_tile");
     require_reduce(pool, dim);
     const bool swapped = swaps_operands(pool, dim);
@@ -173,12 +182,14 @@ void vd_pack_reduce_mask(uint32_t dim, uint32_t line) {
 
 void vd_reduce_uninit(uint32_t line) {
     enter(line);
+    note::work(note::Processor::Pack, "uninit", "reduce");
     require_started("reduce_uninit");
     core->engine.mask.on = false;
 }
 
 void vd_block_max_init(uint32_t tiles, uint32_t out, bool triggered, uint32_t line) {
     enter(line);
+    note::configure("reduce"), note::work(note::Processor::Pack, "init", "reduce");
     begin_family(Family::BlockMax, "reduce_block_max_row_init");
     cb_config(out);
     if (triggered && tiles % 2 != 0) undefined("reduce_block_max_row of %u tiles in two halves", tiles);
@@ -216,6 +227,7 @@ void vd_block_max(uint32_t tiles, uint32_t in, uint32_t scaler, uint32_t first, 
     load_operand(scaler, 0, factors);
     check_scaler(factors, scaler, PoolType::MAX, 1, ReduceDim::REDUCE_ROW, 2 * kFace);
     for (uint32_t t = 0; t < tiles; ++t) {
+        note::operands("block_max", in), note::math("block_max");
         load_operand(in, first + t, data);
         reduce_into(dst, data, 1.0f, PoolType::MAX, ReduceDim::REDUCE_ROW, DataFormat::Float16_b);
     }

@@ -193,6 +193,15 @@ void undefined(const char* format, ...) {
     stop_here("undefined", "undefined", message);
 }
 
+void depends_on_data(const char* format, ...) {
+    char message[512];
+    va_list args;
+    va_start(args, format);
+    std::vsnprintf(message, sizeof message, format, args);
+    va_end(args);
+    stop_here("data", "data", message);
+}
+
 void broken_input(const char* format, ...) {
     char message[1024];
     va_list args;
@@ -243,6 +252,12 @@ void report_success(const Statistics& total, double seconds, uint32_t cores_used
         text.field(row.name, row.value);
     }
     text.raw("}");
+    if (!clock_reports().empty()) {
+        text.raw(",\"clock\":");
+        text.write_out();
+        text.write_out(clock_reports().data(), clock_reports().size());
+        text.raw("]");
+    }
     list_warnings();
     text.raw("}");
     text.send(0);

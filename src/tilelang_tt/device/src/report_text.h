@@ -47,13 +47,21 @@ struct Text {
         raw(":");
         number(value);
     }
-    [[noreturn]] void send(int code) {
+    // What has gathered so far, or a longer text, leaves at once.
+    void write_out() {
+        write_out(at, used);
+        used = 0;
+    }
+    void write_out(const char* from, std::size_t size) {
         std::size_t sent = 0;
-        while (sent < used) {
-            const ssize_t count = write(STDOUT_FILENO, at + sent, used - sent);
+        while (sent < size) {
+            const ssize_t count = write(STDOUT_FILENO, from + sent, size - sent);
             if (count < 0 && errno != EINTR) break;
             if (count > 0) sent += static_cast<std::size_t>(count);
         }
+    }
+    [[noreturn]] void send(int code) {
+        write_out();
         _exit(code);
     }
 };

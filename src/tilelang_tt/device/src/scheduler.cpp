@@ -127,7 +127,7 @@ void reset_core(Core& at, uint32_t index) {
         state.scratch = state.prefilled = state.moved = false;
         state.own_wait = 0;
         state.taken_line = 0;
-        if (config.on_tensor) continue;
+        if (config.on_tensor || device.numberless) continue;
         std::memset(at.l1 + config.offset, kPoison, static_cast<std::size_t>(config.pages) * config.page_bytes);
     }
     for (uint32_t role = 0; role < kRoles; ++role) {
@@ -172,6 +172,7 @@ void maybe_give_way() {
 }
 
 void run_launch() {
+    if (clock_streams()) return run_for_clock();
     if (device.launch->connected()) {
         dice = device.seed;
         run_connected();

@@ -105,6 +105,7 @@ void vd_semaphore_wait(uint32_t l1_addr, uint32_t value, bool at_least, uint32_t
     enter(line);
     fiber->wait_offset = word_offset(l1_addr, "a wait");
     fiber->wait_value = value;
+    note::await_word(fiber->wait_offset, value, at_least);
     maybe_give_way();
     for (;;) {
         fiber->wait = at_least ? Wait::SemaphoreMin : Wait::SemaphoreEqual;
@@ -129,6 +130,7 @@ void vd_semaphore_set(uint32_t l1_addr, uint32_t value, uint32_t line) {
                "%s is set to %u while the increment of core (%u,%u), line %u, is on its way: one of them is lost",
                name_of(*core, offset, name), value, who->x, who->y, other);
     }
+    note::set_word(offset, load(*core, offset), value);
     order_set(offset, value);
     store(*core, offset, value);
     if (is_semaphore(*core, offset, 4)) core->semaphores[id_at(offset)].signals.clear();
@@ -140,6 +142,7 @@ uint32_t vd_semaphore_value(uint32_t l1_addr, uint32_t line) {
     const uint32_t offset = word_offset(l1_addr, "a load");
     poll();
     order_passed(offset);
+    note::await_word(offset, load(*core, offset), true);
     return load(*core, offset);
 }
 

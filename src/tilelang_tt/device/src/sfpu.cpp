@@ -42,7 +42,7 @@ void require_sfpu_init(Sfpu wanted, const char* name) {
 void finish_sfpu(uint32_t dst, Store how) {
     ++core->statistics.sfpu_tiles;
     core->engine.section.tiles[dst] = DstTile::Written;
-    if (core->group->fp32_dest || device.exact) return;
+    if (core->group->fp32_dest || device.exact || device.numberless) return;
     if (how == Store::Truncate) truncate_to_16bit_dst(core->engine.section.dst[dst]);
     if (how == Store::NearestEven) nearest_even_to_16bit_dst(core->engine.section.dst[dst]);
 }
@@ -132,6 +132,7 @@ bool uses_reduction(const SfpuCall& call, uint32_t operands) {
 }
 
 void run_float(const SfpuCall& call, const FloatRow& row) {
+    note::sfpu(call, row.name);
     require_vector_unit(call.on_pack, row.name);
     require_sfpu_init(row.init, row.name);
     if (core->engine.sfpu.op == row.init) require_variant(call, row.name);
@@ -145,7 +146,7 @@ void run_float(const SfpuCall& call, const FloatRow& row) {
     const float* c = row.operands > 2 ? operand(call.in[2], row.name) : a;
     const UnwrittenPage partial = partial_operand(call, row.operands);
     const bool reduced = uses_reduction(call, row.operands);
-    for (uint32_t face = 0; face < 4; ++face) {
+    for (uint32_t face = 0; face < 4 && !device.numberless; ++face) {
         const uint32_t first = face * kFace * kFace;
         if (rule != nullptr) {
             for (uint32_t i = first; i < first + extent.elements[face]; ++i) to[i] = rule(a[i], b[i], c[i], variant);
@@ -163,6 +164,7 @@ void run_float(const SfpuCall& call, const FloatRow& row) {
 }
 
 void run_integer(const SfpuCall& call, const IntRow& row) {
+    note::sfpu(call, row.name);
     require_vector_unit(call.on_pack, row.name);
     require_sfpu_init(row.init, row.name);
     require_wide_dst(call.format, row.name);
@@ -180,7 +182,7 @@ void run_integer(const SfpuCall& call, const IntRow& row) {
     const float* b = row.operands > 1 ? operand(call.in[1], row.name) : a;
     const UnwrittenPage partial = partial_operand(call, row.operands);
     const bool reduced = uses_reduction(call, row.operands);
-    for (uint32_t i = 0; i < kTileElements; ++i) {
+    for (uint32_t i = 0; i < kTileElements && !device.numberless; ++i) {
         const uint32_t bits = row.apply(bits_of(a[i]), bits_of(b[i]), s) & mask;
         std::memcpy(to + i, &bits, sizeof bits);
     }
@@ -206,6 +208,7 @@ extern "C" {
 
 void vd_sfpu_init(const SfpuCall* call, uint32_t line) {
     enter(line);
+    note::work(call->on_pack ? note::Processor::Pack : note::Processor::Math, "init", "sfpu");
     require_started("a vector operation's init");
     core->engine.sfpu = *call;
 }

@@ -63,6 +63,7 @@ extern "C" {
 // Results stand in row 0 (REDUCE_COL) or column 0 (REDUCE_ROW); the rest of the tile is not a number.
 void vd_sfpu_reduce(uint32_t pool_number, uint32_t dim, uint32_t format_number, uint32_t dst, uint32_t line) {
     enter(line);
+    note::work(note::Processor::Math, "sfpu", "sfpu_reduce");
     const PoolType pool = static_cast<PoolType>(pool_number);
     const DataFormat format = static_cast<DataFormat>(format_number);
     const bool rows = static_cast<ReduceDim>(dim) == ReduceDim::REDUCE_ROW;

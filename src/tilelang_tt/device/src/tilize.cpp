@@ -105,6 +105,7 @@ extern "C" {
 
 void vd_tilize_init(uint32_t in, uint32_t tiles, uint32_t out, uint32_t line) {
     enter(line);
+    note::configure("tilize");
     begin_family(Family::Tilize, "tilize_init");
     cb_config(in);
     cb_config(out);
@@ -114,6 +115,7 @@ void vd_tilize_init(uint32_t in, uint32_t tiles, uint32_t out, uint32_t line) {
 
 void vd_tilize_block(uint32_t in, uint32_t tiles, uint32_t out, uint32_t first_in, uint32_t first_out, uint32_t line) {
     enter(line);
+    note::tiles(in, out, tiles, tiles, "tilize", "tile");
     const char* what = "tilize_block";
     Engine& engine = core->engine;
     require_started(what);
@@ -142,6 +144,7 @@ void vd_tilize_block(uint32_t in, uint32_t tiles, uint32_t out, uint32_t first_i
 
 void vd_tilize_uninit(uint32_t in, uint32_t out, uint32_t line) {
     enter(line);
+    note::configure("tilize");
     cb_config(in);
     cb_config(out);
     require_family(Family::Tilize, "tilize_uninit", "tilize_init");
@@ -150,6 +153,7 @@ void vd_tilize_uninit(uint32_t in, uint32_t out, uint32_t line) {
 
 void vd_untilize_init(uint32_t in, uint32_t line) {
     enter(line);
+    note::configure("untilize");
     begin_family(Family::Untilize, "untilize_init");
     cb_config(in);
     core->engine.init_cb = in;
@@ -157,6 +161,7 @@ void vd_untilize_init(uint32_t in, uint32_t line) {
 
 void vd_untilize_block(uint32_t in, uint32_t tiles, uint32_t out, uint32_t line) {
     enter(line);
+    note::tiles(in, out, tiles, tiles, "untilize", "tile");
     const char* what = "untilize_block";
     Engine& engine = core->engine;
     require_started(what);
@@ -176,6 +181,7 @@ void vd_untilize_block(uint32_t in, uint32_t tiles, uint32_t out, uint32_t line)
 
 void vd_untilize_uninit(uint32_t in, uint32_t line) {
     enter(line);
+    note::configure("untilize");
     cb_config(in);
     require_family(Family::Untilize, "untilize_uninit", "untilize_init");
     core->engine.family = Family::None;
@@ -183,6 +189,7 @@ void vd_untilize_uninit(uint32_t in, uint32_t line) {
 
 void vd_pack_untilize_init(uint32_t block, uint32_t full, uint32_t out, uint32_t line) {
     enter(line);
+    note::work(note::Processor::Pack, "init", "untilize");
     require_started("pack_untilize_init");
     cb_config(out);
     core->engine.pack_cb = out;
@@ -192,6 +199,7 @@ void vd_pack_untilize_init(uint32_t block, uint32_t full, uint32_t out, uint32_t
 void vd_pack_untilize_block(uint32_t in, uint32_t rows, uint32_t block, uint32_t full, uint32_t out,
                             uint32_t block_index, uint32_t line) {
     enter(line);
+    note::tiles(in, out, block, 1, "copy", "untilize");
     const char* what = "pack_untilize_block";
     Engine& engine = core->engine;
     require_started(what);
@@ -212,6 +220,7 @@ void vd_pack_untilize_block(uint32_t in, uint32_t rows, uint32_t block, uint32_t
 void vd_pack_untilize_dest(uint32_t block, uint32_t full, uint32_t out, uint32_t rows, uint32_t block_index,
                            uint32_t first_dst, uint32_t line) {
     enter(line);
+    note::work(note::Processor::Pack, "untilize", format_name(cb_config(out).declared), note::dst_width(), rows * block);
     const char* what = "pack_untilize_dest";
     require_pack(what);
     const PackView view;
@@ -226,6 +235,7 @@ void vd_pack_untilize_dest(uint32_t block, uint32_t full, uint32_t out, uint32_t
 
 void vd_pack_untilize_uninit(uint32_t out, uint32_t line) {
     enter(line);
+    note::work(note::Processor::Pack, "uninit", "untilize");
     require_started("pack_untilize_uninit");
     cb_config(out);
     core->engine.pack_cb = out;

@@ -66,6 +66,7 @@ extern "C" {
 
 void vd_typecast(uint32_t from_number, uint32_t to_number, uint32_t dst, uint32_t line) {
     enter(line);
+    note::work(note::Processor::Math, "sfpu", "typecast_tile");
     const DataFormat from = static_cast<DataFormat>(from_number), to = static_cast<DataFormat>(to_number);
     Engine& engine = core->engine;
     require_math("typecast_tile");
@@ -82,6 +83,7 @@ void vd_typecast(uint32_t from_number, uint32_t to_number, uint32_t dst, uint32_
     }
     Tile& tile = written_dst_tile(dst, "typecast_tile");
     const auto each = [&](auto change) {
+        if (device.numberless) return;
         float* at = &tile.at[0][0][0];
         for (uint32_t i = 0; i < kTileElements; ++i) {
             const uint32_t bits = change(bits_of(at[i]));

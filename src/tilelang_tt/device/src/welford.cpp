@@ -60,6 +60,7 @@ extern "C" {
 
 void vd_welford_clear(uint32_t line) {
     enter(line);
+    note::work(note::Processor::Math, "sfpu", "welford_clear");
     require_sfpu_init(Sfpu::Welford, "welford_clear");
     std::memset(&core->engine.welford, 0, sizeof core->engine.welford);
 }
@@ -67,6 +68,7 @@ void vd_welford_clear(uint32_t line) {
 void vd_welford_update(uint32_t dst, uint32_t first_index, uint32_t first_row, uint32_t rows, const uint32_t* table,
                        uint32_t entries, uint32_t line) {
     enter(line);
+    note::work(note::Processor::Math, "sfpu", "welford_update");
     require_welford("welford_update");
     if (first_row + rows > kRows) undefined("welford_update_rows of rows %u to %u", first_row, first_row + rows);
     Tile& tile = written_dst_tile(dst, "welford_update");
@@ -83,6 +85,7 @@ void vd_welford_update(uint32_t dst, uint32_t first_index, uint32_t first_row, u
 
 void vd_welford_finalize(uint32_t dst, uint32_t scale_index, const uint32_t* table, uint32_t entries, uint32_t line) {
     enter(line);
+    note::work(note::Processor::Math, "sfpu", "welford_finalize");
     require_welford("welford_finalize_to_row");
     const Welford& state = core->engine.welford;
     float variance[kColumns];
@@ -93,6 +96,7 @@ void vd_welford_finalize(uint32_t dst, uint32_t scale_index, const uint32_t* tab
 
 void vd_welford_save(uint32_t dst, uint32_t line) {
     enter(line);
+    note::work(note::Processor::Math, "sfpu", "welford_save");
     require_welford("welford_save_state");
     store_rows(dst, core->engine.welford.mean, core->engine.welford.m2, Store::Truncate);
 }
@@ -130,6 +134,7 @@ void vd_welford_finalize_group(uint32_t dst, uint32_t group, uint32_t scale_inde
 
 void vd_welford_restore(uint32_t dst, uint32_t line) {
     enter(line);
+    note::work(note::Processor::Math, "sfpu", "welford_restore");
     require_welford("welford_restore_state");
     Tile& mean = written_dst_tile(dst, "welford_restore_state");
     Tile& m2 = written_dst_tile(dst + 1, "welford_restore_state");

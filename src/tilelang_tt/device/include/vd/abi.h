@@ -147,6 +147,9 @@ void vd_processor_semaphore_post(uint32_t index, uint32_t line);
 void vd_processor_semaphore_get(uint32_t index, uint32_t line);
 void vd_processor_semaphore_wait(uint32_t index, bool while_full, uint32_t line);
 
+// A zone of the profiler begins or ends.
+void vd_zone(const char* name, bool begins, uint32_t line);
+
 // Stops the run: a condition that the kernel asserts does not hold.
 [[noreturn]] void vd_assert_failed(const char* condition, uint32_t line);
 
