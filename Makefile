@@ -13,7 +13,7 @@ EXTRAS    := dev$(if $(CXX_FOUND),,$(comma)zig)
 WORKERS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-ttnn ttnn-table lint format truth support numerics random mutate golden layouts bench sanitize sdk-table doctor clean
+.PHONY: help demo test test-ttnn test-vendor ttnn-table lint format truth support numerics random mutate golden layouts bench sanitize sdk-table doctor clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
@@ -36,6 +36,9 @@ format: $(STAMP)  ## let ruff rewrite the sources
 test-ttnn: $(STAMP)  ## what a real ttnn can show, on a card or simulator also launches; says what was NOT RUN
 	$(BIN)/pytest -v -rs tests/ttnn/real/check_ttnn.py tests/ttnn/real/check_failures.py tests/ttnn/real/check_calls.py tests/ttnn/real/check_stand_in.py
 	$(BIN)/pytest -v -rs tests/ttnn/real/check_memory.py
+
+test-vendor: $(STAMP)  ## the vendor's own kernels of the ttnn wheel, against torch; rewrites docs/reference/vendor.md (minutes)
+	$(BIN)/python tests/vendor/run.py $(VENDOR_FLAGS)
 
 truth: $(STAMP)  ## measure every recorded case in every numerics mode; rewrites docs/reference/truth.md (minutes)
 	$(BIN)/python tests/numerics/truth_table.py
