@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 import torch
-
-import tilelang_tt.device as tt
 from benchmarks.timing import gemm_rows, micro_rows, noc_rows
 from benchmarks.timing.figures import Figure, LeftOut, read_figures
 from benchmarks.timing.ranking import Judged, pairs
+
+import tilelang_tt.device as tt
 
 PUBLISHED = Path(micro_rows.__file__).parent / "published"
 

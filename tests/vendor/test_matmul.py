@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 import torch
-
-import tilelang_tt.device as tt
 from benchmarks.timing.matmul_2d import Matmul2d, Operands, Plan, block_sharded
 from tests.vendor.wheel import find
+
+import tilelang_tt.device as tt
 
 ROOT = find()
 pytestmark = pytest.mark.skipif(ROOT is None, reason="NOT RUN: no ttnn wheel (tests/vendor/wheel.py downloads it)")
@@ -16,7 +16,9 @@ HIFI4, HIFI2, LOFI = tt.MathFidelity.HiFi4, tt.MathFidelity.HiFi2, tt.MathFideli
 ERRORS = {tt.DataType.BFLOAT16: 0.01, tt.DataType.BFLOAT8_B: 0.015, tt.DataType.BFLOAT4_B: 0.25}
 
 
-def product(arch: str, plan: Plan, sizes: tuple[int, int, int], dtype: tt.DataType, sharded: bool, strict: bool) -> float:
+def product(
+    arch: str, plan: Plan, sizes: tuple[int, int, int], dtype: tt.DataType, sharded: bool, strict: bool
+) -> float:
     m, k, n = (32 * size for size in sizes)
     torch.manual_seed(3)
     place = block_sharded(plan.grid, m, k) if sharded else tt.DRAM_MEMORY_CONFIG

@@ -175,10 +175,10 @@ void Replay::write_arrives(Time now, uint32_t flight) {
     free_flights_.push_back(flight);
     const Event& event = one.event;
     Lane& lane = lanes_[one.lane];
-    const Time served = network_->serve_bank(event.place & 0xffff, event.id, now, one.bytes);
+    const Node here = cores_[lane.core()].node;
+    const Time served = network_->serve_bank(event.place & 0xffff, event.id, now, one.bytes, &here);
     dram_bytes_ += one.bytes;
     if (event.flags & kPosted) return;
-    const Node here = cores_[lane.core()].node;
     const Time back = network_->hops(event.id, map_.at(event.place, event.id), here);
     finish(lane, Group::Writes, event, served + fixed_.dram_write + back);
 }
