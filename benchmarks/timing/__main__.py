@@ -109,6 +109,7 @@ def main() -> None:
         print("-- all")
     print_summary(outcomes)
     sys.stdout.flush()
+    return None
 
 
 if __name__ == "__main__":

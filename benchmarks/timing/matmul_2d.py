@@ -135,7 +135,7 @@ class Matmul2d:
             args.append((tt.CoreCoord(0, row), place))
         defines = [] if anyone else [("SKIP_MCAST", "1")]
         cores = _cores((0, 0), (0, self.rows - 1))
-        names = _named("cb_in0", "cb_in0_sharded", "cb_sparsity") + [("num_active", 0)]
+        names = [*_named("cb_in0", "cb_in0_sharded", "cb_sparsity"), ("num_active", 0)]
         return self._move("reader_bmm_tile_layout_in0_sender_padding.cpp", cores, 1, 1, static, args, names, defines)
 
     def _in0_receiver(self, cores: list[tuple[int, int]], noc: tt.NOC) -> tt.KernelDescriptor:
@@ -209,7 +209,7 @@ class Matmul2d:
             own = [*place, wide.last_block, plan.block[0] // plan.sub_block[0], plan.sub_block[0], 0, *wide.rest, 0, 0]
             args.append((tt.CoreCoord(col, 0), own if on.out_sharded else [*own, wide.blocks]))
         defines = ([] if anyone else [("SKIP_MCAST", "1")]) + self._out_defines()
-        names = _named("cb_in1", "cb_bias", "cb_out") + [("cb_sparsity", 7), ("num_active", 0)]
+        names = [*_named("cb_in1", "cb_bias", "cb_out"), ("cb_sparsity", 7), ("num_active", 0)]
         cores = _cores((0, 0), (self.cols - 1, 0))
         return self._move(
             "reader_bmm_tile_layout_in1_sender_writer_padding.cpp", cores, 0, 0, static, args, names, defines
@@ -248,8 +248,10 @@ class Matmul2d:
             cores,
             tt.ComputeConfigDescriptor(plan.fidelity, plan.fp32, False, True, direct),
             compile_time_args=static,
-            named_compile_time_args=_named("cb_in0", "cb_in1", "cb_bias", "cb_out", "cb_intermed0", "cb_in0_transposed")
-            + [("bias_ntiles", cols)],
+            named_compile_time_args=[
+                *_named("cb_in0", "cb_in1", "cb_bias", "cb_out", "cb_intermed0", "cb_in0_transposed"),
+                ("bias_ntiles", cols),
+            ],
             defines=defines,
             compiler_include_paths=include_paths(self.root),
         )

@@ -61,9 +61,11 @@ def test_a_zone_is_as_long_as_its_slowest_processor() -> None:
 def test_cores_of_noc_rows_are_those_of_the_sdk_tests() -> None:
     fields = {"mechanism": "multicast", "pattern": "ONE_TO_ALL", "nsub": "9", "loopback": "0", "same_axis": "1"}
     placed = noc_rows.place(fields, (8, 7))
-    assert placed.masters == [(3, 0)] and placed.corners == ((0, 0), (2, 2))
+    assert placed.masters == [(3, 0)]
+    assert placed.corners == ((0, 0), (2, 2))
     whole = noc_rows.place({**fields, "mechanism": "unicast", "nsub": "55"}, (8, 7))
-    assert whole.masters == [(0, 0)] and len(whole.others) == 55
+    assert whole.masters == [(0, 0)]
+    assert len(whole.others) == 55
     with pytest.raises(LeftOut, match="7 cores are neither a square nor the grid of 8 x 7"):
         noc_rows.place({**fields, "nsub": "7"}, (8, 7))
 
@@ -72,12 +74,16 @@ def test_ttnn_takes_the_largest_blocks_that_fit() -> None:
     row = gemm_rows.GemmRow("wormhole_b0", 2048, 2048, 2048, (8, 8), "BFLOAT16", "HiFi2", False, False, False, True)
     with tt.open_device("wormhole_b0") as device:
         plan = row.plan(device)
-    assert plan.per_core == (8, 8) and plan.block == (8, 8) and plan.depth == 8 and plan.sub_block == (4, 2)
+    assert plan.per_core == (8, 8)
+    assert plan.block == (8, 8)
+    assert plan.depth == 8
+    assert plan.sub_block == (4, 2)
 
 
 def test_files_are_recognised_and_a_third_is_held_out() -> None:
     figures = read_figures(PUBLISHED / "microbench.csv")
-    assert {figure.family for figure in figures} == {"microbench"} and len(figures) == 318
+    assert {figure.family for figure in figures} == {"microbench"}
+    assert len(figures) == 318
     held = sum(figure.held_out for figure in figures)
     assert 0.25 * len(figures) < held < 0.42 * len(figures)
     assert {figure.family for figure in read_figures(PUBLISHED / "gemm.csv")} == {"gemm-n150", "gemm-p150"}
