@@ -68,7 +68,7 @@ CLOCK_MHZ = {"wormhole_b0": 1000.0, "blackhole": 1350.0}
 
 
 def _gemm(row: dict[str, str]) -> Iterator[Figure]:
-    """Traced rows have the time per operation; others hold the host's, and their utilisation gives the math kernel's."""
+    """Traced rows have the time per operation; others hold the host's, their utilisation gives the math kernel's."""
     chip = next(chip for prefix, chip in TABLE_CHIPS.items() if row["table"].upper().startswith(prefix))
     family = f"gemm-{'n150' if chip == 'wormhole_b0' else 'p150'}"
     traced = row["trace"] == "True"

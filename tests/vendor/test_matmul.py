@@ -1,4 +1,4 @@
-"""The SDK's 2-D multicast matmul, its kernels from the wheel, against torch: tensors in DRAM and in shards, both chips."""
+"""The SDK's 2-D multicast matmul, its kernels from the wheel, against torch: in DRAM and in shards, both chips."""
 
 from __future__ import annotations
 
