@@ -13,6 +13,8 @@ from tilelang_tt.runtime.kernel_build import included_files
 from tilelang_tt.runtime.plan import SourceLine
 from tilelang_tt.runtime.program import KernelRun, LaunchRun, Run
 
+DEPENDS_ON_DATA = "TT420"
+
 # status of the report -> (code, words that open the message)
 _KINDS = {
     "breach": ("TT401", "contract breach"),
@@ -22,6 +24,7 @@ _KINDS = {
     "hang": ("TT405", "time limit"),
     "crash": ("TT406", "crash"),
     "input": ("TT408", "the device runtime refused its input"),
+    "data": (DEPENDS_ON_DATA, "a run for timing only has no data"),
 }
 
 STATE_VARIABLE = "TILELANG_TT_STATE"  # set: errors tell what buffers and DST held
@@ -53,6 +56,19 @@ def device_error(report: Mapping[str, Any], run: Run, limit: float) -> DeviceErr
     error = DeviceError(code, f"{kind}: {message}", location=location, notes=tuple(notes), help=help_text)
     error.state = state
     return error
+
+
+def require_no_scalar_code(run: Run) -> None:
+    """Kernels whose loads nobody watches are made of loads: without data they would do anything."""
+    kernels = (kernel for launch in run.launches for group in launch.groups for kernel in group.kernels.values())
+    for kernel in kernels:
+        if kernel.role == "compute" or kernel.watched:
+            continue
+        raise DeviceError(
+            DEPENDS_ON_DATA,
+            f"a run for timing only has no data: {kernel.file} of '{run.name}' computes with elements one by one",
+            help=_help("data"),
+        )
 
 
 def state_text(state: Mapping[str, Any]) -> str:
@@ -113,6 +129,8 @@ def _core_name(item: Mapping[str, Any]) -> str:
 def _help(status: str) -> str | None:
     if status == "hang":
         return "set TILELANG_TT_TIMEOUT to a larger number of seconds if the kernels only need more time"
+    if status == "data":
+        return "time it with its tensors: kernel.time(*tensors), or another numerics than 'none'"
     return None
 
 

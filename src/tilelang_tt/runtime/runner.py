@@ -20,7 +20,7 @@ from tilelang_tt.clock.report import ClockReport, clock_report
 from tilelang_tt.diagnostics import DeviceError, EnvironmentProblem
 from tilelang_tt.runtime.arena import Arena
 from tilelang_tt.runtime.description import describe
-from tilelang_tt.runtime.failure import allowed_breaches, device_error
+from tilelang_tt.runtime.failure import allowed_breaches, device_error, require_no_scalar_code
 from tilelang_tt.runtime.kernel_build import build_all, debugging
 from tilelang_tt.runtime.printed import show_printed
 from tilelang_tt.runtime.program import NUMERICS, TIMING_ONLY, Run
@@ -57,6 +57,8 @@ def execute(
 ) -> RunReport:
     """Run it; `memory` gives the shared memory with the tensors in it, `after` is called when all went well."""
     limit = timeout if timeout is not None else default_timeout()
+    if run.numerics == TIMING_ONLY:
+        require_no_scalar_code(run)
     started = time.perf_counter()
     with progress(f"building the kernels of {run.name} for the virtual device"):
         found = build_all(run)

@@ -56,7 +56,7 @@ bool anyone_polls() {
 
 }  // namespace
 
-void run_connected() {
+void begin_grid() {
     const uint32_t cores = static_cast<uint32_t>(device.launch->cores.size());
     cores_of_launch.assign(cores, nullptr);
     core_at.assign(device.chip.cores(), nullptr);
@@ -67,14 +67,21 @@ void run_connected() {
         core_at[at->y * device.chip.grid_x + at->x] = at;
     }
     forget_flights();
-    begin_order(cores);
-    std::vector<std::pair<Core*, Fiber*>> round;
-    for (list_fibers(round); !round.empty(); list_fibers(round)) {
-        if (run_round(round) || land_any() || anyone_polls()) continue;
-        bool live = false;
-        for (const auto& [at, which] : round) live = live || which->live;
-        if (live) report_deadlock(cores_of_launch.data(), cores);
-    }
+    if (device.launch->connected()) begin_order(cores);
+}
+
+bool run_grid_round() {
+    static std::vector<std::pair<Core*, Fiber*>> round;
+    list_fibers(round);
+    if (round.empty()) return false;
+    if (run_round(round) || land_any() || anyone_polls()) return true;
+    bool live = false;
+    for (const auto& [at, which] : round) live = live || which->live;
+    if (live) report_deadlock(cores_of_launch.data(), static_cast<uint32_t>(cores_of_launch.size()));
+    return true;
+}
+
+void end_grid() {
     while (land_any()) {  // posted writes, which nobody awaits
     }
     for (Core* at : cores_of_launch) {
@@ -83,7 +90,41 @@ void run_connected() {
         check_cbs_at_end();
     }
     fiber = nullptr;
-    end_order();
+    if (device.launch->connected()) end_order();
+}
+
+void run_connected() {
+    begin_grid();
+    while (run_grid_round()) {
+    }
+    end_grid();
+}
+
+// The clock asks for events of a processor: its kernel goes on, and those that it waits for.
+void run_for_clock() {
+    begin_grid();
+    for (uint32_t lane = advance_clock(); lane != timing::kAllEnded; lane = advance_clock()) {
+        Core& at = *cores_of_launch[lane / timing::kProcessors];
+        const uint32_t processor = lane % timing::kProcessors;
+        const Role role = processor == 0 ? Role::Reader : processor == 1 ? Role::Writer : Role::Compute;
+        Fiber& wanted = at.fibers[static_cast<uint32_t>(role)];
+        if (wanted.live && can_run(at, wanted)) {
+            wanted.wait = Wait::None;
+            resume_fiber(at, wanted);
+            continue;
+        }
+        bool progressed = false;
+        for (Fiber& other : at.fibers) {
+            if (!other.live || !can_run(at, other)) continue;
+            other.wait = Wait::None;
+            resume_fiber(at, other);
+            progressed = true;
+        }
+        if (!progressed || device.launch->connected()) run_grid_round();
+    }
+    while (run_grid_round()) {
+    }
+    end_grid();
 }
 
 Place noc_place(uint32_t x, uint32_t y) {

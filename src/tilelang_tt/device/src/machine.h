@@ -36,6 +36,9 @@ struct Page {
 struct CbState {
     uint64_t pushed, popped;
     uint32_t write_page, read_page;  // 0 .. pages-1
+    uint32_t back_page;              // the page that the next push publishes: `write_page`, unless that pointer was moved
+    bool held;                       // the write pointer was moved: pages that compute has published may be packed again
+    int32_t stray_read, stray_write;  // pages by which a pointer that was moved lies outside the buffer; 0: it does not
     uint32_t reserved, waited;       // pages granted and not yet pushed / popped
     uint64_t sure;                   // pages that must have been pushed, since a wait has seen the last push of them
     std::vector<uint64_t> push_ends;  // `pushed` after each push whose pages are not all popped
@@ -98,6 +101,7 @@ struct Fiber {
     bool wait_atomics = false;
     bool arguments_placed[2] = {};                // its own and the common ones stand in L1, where it may change them
     bool polling = false;                         // gave way inside a loop that looks again
+    uint32_t noted = 0;                           // events for the clock
     bool page_address = false;                    // the last address was computed from the number of a page
     uint32_t unacknowledged[kNocs][kTrids] = {};  // line of a write that no barrier has awaited
     uint32_t linked_line[kNocs] = {};             // of a linked multicast that has no successor yet
@@ -178,6 +182,7 @@ void complain(const char* category, const char* format, ...) __attribute__((form
 #define complain(...) __builtin_unreachable()
 #endif
 [[noreturn]] void undefined(const char* format, ...) __attribute__((format(printf, 1, 2)));
+[[noreturn]] void depends_on_data(const char* format, ...) __attribute__((format(printf, 1, 2)));  // a run without any
 [[noreturn]] void broken_input(const char* format, ...) __attribute__((format(printf, 1, 2)));
 [[noreturn]] void report_deadlock(Core* const* cores, uint32_t count);
 void report_success(const Statistics& total, double seconds, uint32_t cores_used);
@@ -210,7 +215,11 @@ void poll();                    // lets others run; called where kernels look ag
 void maybe_give_way();          // a seeded schedule switches here now and then
 
 // ---- grid.cpp: launches whose cores talk to each other ---------------------------------------------
+void begin_grid();       // every core of the launch lives, in an L1 of its own
+bool run_grid_round();   // false: all have ended
+void end_grid();
 void run_connected();
+void run_for_clock();    // a run without numbers, at the pace of the clock's replay
 struct Place {
     uint32_t x, y;
 };
@@ -226,6 +235,9 @@ bool cb_has_room(const Core& core, uint32_t cb, uint32_t pages);
 bool cb_has_data(const Core& core, uint32_t cb, uint32_t pages);
 constexpr uint32_t kAllRows = ~0u;
 const uint8_t* readable_tile(uint32_t cb, uint32_t tile, uint32_t row = kAllRows);  // of which that row is used
+bool is_back(uint32_t cb, uint32_t page);  // reserved, counted from the page that the next push publishes
+void refuse_stray(uint32_t cb, bool reads);  // a pointer that was left outside its buffer cannot be used
+void wait_for_pushed(uint32_t cb);  // compute was told in another way that what is pushed may be read
 uint8_t* packable_tile(uint32_t cb, uint32_t tile, uint32_t& page);
 UnwrittenPage unwritten_page(uint32_t cb, uint32_t tile);  // `pushed_line` 0: it was written
 void refuse_unwritten(const UnwrittenPage& page);  // a complaint

@@ -5,9 +5,9 @@
 //     landed     the target holds them
 //
 // What one kernel sends to one place over one virtual channel arrives in order on Wormhole. On Blackhole each
-// command buffer has a queue of its own, so data and flag may overtake each other unless a flush stands between.
-// What a multicast gives back to its sender is there when the sender's writes are flushed: the SDK's matmul of sharded
-// blocks goes on after a flush, pushes that block and resets its own flag.
+// command buffer has a queue of its own, so data and flag may overtake each other unless a flush stands between, or the
+// two multicasts are linked. What a multicast gives back to its sender is there when the sender's writes are flushed: the
+// SDK's matmul of sharded blocks goes on after a flush, pushes that block and resets its own flag.
 // Without a seed everything arrives as late as it may; a seed draws the moments.
 #include <cstring>
 
@@ -128,6 +128,7 @@ void launch_flight(Flight flight) {
     flight.flushes = fiber->flushes;
     flight.order = stamp_of_issue();
     flights.push_back(std::move(flight));
+    if (device.numberless) land(flights.size() - 1);  // when it arrives is the clock's business
 }
 
 bool land_any() {

@@ -109,9 +109,8 @@ void require_initialised(uint32_t offset, const CbSpan& span) {
 // What a kernel has stored itself it may load; what transfers brought is not there.
 void require_no_data(uint32_t offset, const CbSpan& span) {
     if (has_element(span, offset)) return;
-    breach("timing-only", "after this line the kernel loads from CB %u '%s': what it does next may depend on numbers, and this "
-           "run has none; time it with its tensors: kernel.time(*tensors), or numerics other than 'none'", span.cb,
-           core->group->cbs[span.cb].name);
+    depends_on_data("after this line the kernel loads from CB %u '%s', and what it does next may depend on it", span.cb,
+                    core->group->cbs[span.cb].name);
 }
 
 void access(const void* address, uint32_t bytes, bool store) {

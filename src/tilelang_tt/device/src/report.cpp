@@ -193,6 +193,15 @@ void undefined(const char* format, ...) {
     stop_here("undefined", "undefined", message);
 }
 
+void depends_on_data(const char* format, ...) {
+    char message[512];
+    va_list args;
+    va_start(args, format);
+    std::vsnprintf(message, sizeof message, format, args);
+    va_end(args);
+    stop_here("data", "data", message);
+}
+
 void broken_input(const char* format, ...) {
     char message[1024];
     va_list args;

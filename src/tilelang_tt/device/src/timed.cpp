@@ -38,7 +38,7 @@ uint16_t slow_key(const Name& name) {
 }
 
 struct KnownKeys {
-    static constexpr std::size_t kSlots = 256;
+    static constexpr std::size_t kSlots = 1024;
     const void* replay = nullptr;
     struct {
         Name name;
@@ -51,9 +51,9 @@ uint16_t key_of(const char* first, const char* second = "", const char* third = 
     if (known.replay != replay) known = KnownKeys{};
     known.replay = replay;
     const Name name{{first, second, third, fourth}};
-    uintptr_t mixed = 0;
-    for (const char* part : name.part) mixed = mixed * 31 + reinterpret_cast<uintptr_t>(part);
-    auto& slot = known.slots[(mixed ^ mixed >> 9) % KnownKeys::kSlots];
+    uint64_t mixed = 0;
+    for (const char* part : name.part) mixed = (mixed ^ reinterpret_cast<uintptr_t>(part)) * 0x9E3779B97F4A7C15ull;
+    auto& slot = known.slots[mixed >> 54];
     if (slot.name.part[0] == nullptr || !(slot.name == name)) slot = {name, slow_key(name)};
     return slot.key;
 }
@@ -66,9 +66,13 @@ Processor own_processor(Processor of_compute) {
     return fiber->role == Role::Reader ? Processor::Reader : Processor::Writer;
 }
 
+constexpr uint32_t kMostNotes = 1 << 14;  // events that a kernel notes before the replay has its turn
+
 void append(Processor processor, Event event) {
     event.line = fiber->line;
     library->append(replay, core->index * timing::kProcessors + static_cast<uint32_t>(processor), event);
+    // A kernel that waits for nobody would note everything it does before the replay sees any of it.
+    if (++fiber->noted % kMostNotes == 0 && clock_streams()) yield_to_scheduler();
 }
 
 Event event_of(Kind kind, uint16_t key, uint32_t count = 1) {
@@ -215,7 +219,13 @@ void sfpu(const SfpuCall& call, const char* name) {
     work(call.on_pack ? Processor::Pack : Processor::Math, "sfpu", name, call.fast ? "approx" : "");
 }
 
-void transfer(Kind kind, uint64_t address, uint32_t bytes, const VdHow& how) {
+// Which circular buffer an address of this core's L1 lies in, plus one; or none.
+static uint32_t buffer_at(uint32_t offset, uint32_t bytes) {
+    CbSpan span;
+    return find_cb(offset, bytes, span) ? span.cb + 1 : 0;
+}
+
+void transfer(Kind kind, uint32_t local, uint64_t address, uint32_t bytes, const VdHow& how) {
     if (!on) return;
     uint32_t offset = 0;
     const uint64_t place = place_of(address, offset);
@@ -224,6 +234,7 @@ void transfer(Kind kind, uint64_t address, uint32_t bytes, const VdHow& how) {
     Event event = event_of(kind, key_of("dm", kind == Kind::Read ? "read" : "write", far, form_of(how)), bytes);
     fill_how(event, how);
     event.place = place;
+    event.value = buffer_at(l1_offset(local), bytes);
     append(processor, event);
 }
 
@@ -240,7 +251,7 @@ void word(uint64_t address, uint32_t value, bool add, const VdHow& how) {
 // A write of one word may be a flag that somebody waits for.
 void write(uint32_t source, uint64_t target, uint32_t bytes, const VdHow& how) {
     if (!on) return;
-    if (bytes != 4) return transfer(Kind::Write, target, bytes, how);
+    if (bytes != 4) return transfer(Kind::Write, source, target, bytes, how);
     uint32_t value;
     std::memcpy(&value, core->l1 + l1_offset(source), sizeof value);
     word(target, value, false, how);
@@ -263,6 +274,8 @@ void multicast(Place first, Place last, uint32_t offset, uint32_t bytes, const u
     if (bytes == 4) {
         event.flags |= timing::kWord;
         std::memcpy(&event.value, source, sizeof event.value);
+    } else {
+        event.value = buffer_at(static_cast<uint32_t>(source - core->l1), bytes);
     }
     append(own_processor(Processor::Unpack), event);
 }
@@ -302,6 +315,12 @@ void set_word(uint32_t offset, uint32_t before, uint32_t value) {
     event.value = known ? value - before : value;
     event.flags = known ? timing::kAtomic : 0;
     append(own_processor(Processor::Unpack), event);
+}
+
+void argument() {
+    if (!on) return;
+    if (fiber->role != Role::Compute) return work(Processor::Unpack, "argument");
+    for (const Processor processor : {Processor::Unpack, Processor::Math, Processor::Pack}) work(processor, "argument");
 }
 
 // Every processor of a compute kernel comes by.
@@ -376,12 +395,20 @@ void begin_clock() {
     end_idle_processors();
 }
 
+bool clock_streams() { return note::on && device.numberless && record_path.empty(); }
+
+uint32_t advance_clock() {
+    const uint32_t lane = library->advance(replay);
+    if (lane == timing::kFailed) broken_input("%s", library->error());
+    return lane;
+}
+
 void end_clock() {
     if (!note::on) return;
     if (!record_path.empty() && !library->save(replay, record_path.c_str(), device.launch_index == 0)) {
         broken_input("%s", library->error());
     }
-    if (library->advance(replay) != timing::kAllEnded) broken_input("%s", library->error());
+    advance_clock();
     reports += reports.empty() ? "[" : ",";
     reports += library->finish(replay);
     replay = nullptr;

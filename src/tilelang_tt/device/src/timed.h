@@ -30,7 +30,7 @@ void matmul(uint32_t in0, uint32_t in1, uint32_t ct, uint32_t rt);
 void pack(uint32_t cb);
 void tiles(uint32_t in, uint32_t out, uint32_t count, uint32_t sections, const char* unpack, const char* pack);
 void sfpu(const SfpuCall& call, const char* name);
-void transfer(Kind kind, uint64_t address, uint32_t bytes, const VdHow& how);
+void transfer(Kind kind, uint32_t local, uint64_t address, uint32_t bytes, const VdHow& how);
 void word(uint64_t address, uint32_t value, bool add, const VdHow& how);
 void write(uint32_t source, uint64_t target, uint32_t bytes, const VdHow& how);
 void multicast(Place first, Place last, uint32_t offset, uint32_t bytes, const uint8_t* source, const VdHow& how);
@@ -39,6 +39,7 @@ void barrier(Kind kind, uint32_t noc, int32_t trid);
 void await_word(uint32_t offset, uint32_t value, bool at_least);
 void set_word(uint32_t offset, uint32_t before, uint32_t value);
 void zone(const char* name, bool begins);
+void argument();  // a load from L1, by every processor of the kernel
 void end();
 
 const char* fidelity();  // of the launch, as part of a name
@@ -47,6 +48,8 @@ const char* dst_width();
 }  // namespace note
 
 void begin_clock();  // of a launch
+bool clock_streams();      // events are replayed as they come, and not kept
+uint32_t advance_clock();  // the processor whose events are needed next, or timing::kAllEnded
 void end_clock();
 const std::string& clock_reports();  // of all launches, as JSON; empty without a clock
 void load_clock(const char* library, const char* record, const char* setup);
