@@ -13,7 +13,7 @@ EXTRAS    := dev$(if $(CXX_FOUND),,$(comma)zig)
 WORKERS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-ttnn test-vendor ttnn-table lint format truth support numerics random mutate golden layouts bench sanitize sdk-table doctor clean
+.PHONY: help demo test test-ttnn test-vendor ttnn-table lint format truth support numerics random mutate golden layouts bench timing timing-fit sanitize sdk-table doctor clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
@@ -69,6 +69,12 @@ golden: $(STAMP)  ## rewrite the golden files of tests/golden, tests/passes/text
 
 bench: $(STAMP)  ## compile time, virtual device against torch, DRAM and DST against what is needed
 	$(BIN)/python -m benchmarks
+
+timing: $(STAMP)  ## the clock against published figures; ROWS=FILE.csv for other rows (tens of minutes without records)
+	$(BIN)/python -m benchmarks.timing $(ROWS)
+
+timing-fit: $(STAMP)  ## fit the clock's costs to the published rows that are not held out; rewrites its tables
+	$(BIN)/python -m benchmarks.timing --fit
 
 sanitize: $(STAMP)  ## the device suite with ASan and UBSan in the runner, its threads with TSan (minutes)
 	TILELANG_TT_RUNNER_BUILD=address $(BIN)/pytest -q -n $(WORKERS) tests/device

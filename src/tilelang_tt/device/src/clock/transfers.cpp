@@ -223,12 +223,12 @@ void Replay::write_arrives(Time now, uint32_t flight) {
     free_flights_.push_back(flight);
     const Event& event = one.event;
     const Lane& lane = lanes_[one.lane];
-    const Time served = std::max(network_->serve_bank(event.place & 0xffff, event.id, now, one.bytes),
+    const Node here = cores_[lane.core()].node;
+    const Time served = std::max(network_->serve_bank(event.place & 0xffff, event.id, now, one.bytes, &here),
                                  now + network_->of_bytes(one.bytes, fixed_.link_rate));
     dram_bytes_ += one.bytes;
     log_bank(one, served);
     if (event.flags & kPosted) return;
-    const Node here = cores_[lane.core()].node;
     const Time back = network_->hops(event.id, map_.at(event.place, event.id), here);
     finish(one, Group::Writes, served + fixed_.dram_write + back);
 }
