@@ -36,6 +36,11 @@ class CoreRange:
         """The first coordinates behind it."""
         return self.origin[0] + self.width, self.origin[1] + self.height
 
+    @property
+    def last(self) -> Core:
+        """Its core furthest from the origin."""
+        return self.end[0] - 1, self.end[1] - 1
+
     def cores(self, order: str = "row") -> list[Core]:
         """Row by row; or column by column."""
         columns, rows = range(self.origin[0], self.end[0]), range(self.origin[1], self.end[1])

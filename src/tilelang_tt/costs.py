@@ -12,12 +12,14 @@ import math
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from fractions import Fraction
 
 from tilelang_tt.arch import TILE
 from tilelang_tt.compiled import Decision
+from tilelang_tt.deliveries import deliveries
 from tilelang_tt.formats import TILE_BYTES
 from tilelang_tt.ir import scalar, scalar_text
-from tilelang_tt.ir.buffers import Tensor
+from tilelang_tt.ir.buffers import Buffer, Tensor
 from tilelang_tt.ir.engine import (
     BinaryTiles,
     CopyTile,
@@ -33,6 +35,7 @@ from tilelang_tt.ir.kernel import Assign, For, If, KernelSet, KernelStmt, Let
 from tilelang_tt.ir.layout import Role, Work
 from tilelang_tt.ir.movement import ReadRow, ReadTable, ReadTile, WriteRow, WriteTile
 from tilelang_tt.ir.scalar import Expr, Var
+from tilelang_tt.schedule import shares
 
 ROW_BYTES = TILE_BYTES["Float32"] // TILE  # of one row of a tile, in tensors that lie row by row
 
@@ -184,6 +187,10 @@ class _Counting:
         return self.known[key]
 
     def count(self, stmt: For | If, values: dict[Var, int]) -> Counter[str]:
+        if isinstance(stmt, If) and (shared := self.delivered(stmt)):
+            part = self.read_part(shared, values)
+            counts = self.body(stmt.then, values)
+            return Counter({name: int(number * part) for name, number in counts.items()})
         if isinstance(stmt, If):
             return self.body(stmt.then if self.value(stmt.condition, values) else stmt.otherwise, values)
         start, stop = self.value(stmt.start, values), self.value(stmt.stop, values)
@@ -199,6 +206,25 @@ class _Counting:
             values[stmt.var] = number
             total += self.body(stmt.body, values)
         return total
+
+    def delivered(self, branch: If) -> Buffer | None:
+        """The block that a branch reads where this core reads it for others, if it is such a branch."""
+        found = scalar.variables(branch.condition)
+        return next(
+            (buffer for buffer, cb in self.kernels.cbs.items() if cb.reads is not None and cb.reads in found), None
+        )
+
+    def read_part(self, buffer: Buffer, values: dict[Var, int]) -> Fraction:
+        """Units whose core reads a block, of all units."""
+        launch = self.kernels.launch
+        work, follows = launch.work, launch.streams[buffer].follows
+        assert work is not None
+        assert follows is not None
+        extents = [self.value(extent, values) for _, extent in launch.blocks]
+        axes = [axis for axis, (var, _) in enumerate(launch.blocks) if var in follows]
+        given = shares(work.schedule, work.grid, extents[0], math.prod(extents[1:]))
+        found = deliveries(work.schedule, given, extents, axes)
+        return Fraction(sum(one.count for one in given if found[one.core].sender is None), math.prod(extents))
 
     def value(self, expr: Expr, values: dict[Var, int]) -> int:
         if any(var not in values for var in scalar.variables(expr)):

@@ -22,6 +22,7 @@ class Options:
     scalar_code: bool = (
         True  # what the tile engines cannot do runs on the cores' small processors; False: it is refused
     )
+    multicast: bool = False  # one core reads what several need, and sends it to the others
     numerics: Literal["fast", "exact", "chip"] = "fast"
     sdk: str = "0.77"
     device: Literal["virtual", "ttnn", "auto"] = "virtual"

@@ -129,6 +129,7 @@ OPTIONS: dict[str, OptionSpec] = {
         _flag("fp32_acc", "32-bit destination registers"),
         _flag("fast_math", "numbers are finite, so zero times any is zero; as TileLang's TL_ENABLE_FAST_MATH"),
         _flag("scalar_code", "run what the tile engines cannot do on the cores' small processors; false: refuse it"),
+        _flag("multicast", "blocks that several cores need are read by one of them, which sends them to the others"),
         _one_of(
             "numerics",
             ("fast", "exact", "chip"),

@@ -46,9 +46,11 @@ def golden(name: str) -> Program:
     return run
 
 
-def generated(case: Case) -> Program:
+def generated(case: Case, grid: tuple[int, int] = (1, 1)) -> Program:
+    """On several cores, one of them reads blocks for the others."""
+
     def run() -> object:
-        compiled = compile_function(gemm(case), Options(arch=case.arch, grid=(1, 1)))
+        compiled = compile_function(gemm(case), Options(arch=case.arch, grid=grid, multicast=grid != (1, 1)))
         return results_of(compiled, 0, dict.fromkeys(compiled.plan.sizes, TAIL))
 
     return run
@@ -64,6 +66,8 @@ GENERATED: dict[str, Program] = {
     "gemm, transposed, sums in the output": generated(replace(_PLAIN, transpose="TT", out="float32")),
     "gemm, ReLU, dynamic": generated(replace(_PLAIN, sizes="dynamic", epilogue="relu", arch="blackhole")),
     "gemm, epilogue through L1": generated(replace(_PLAIN, dtype="float16", out="float16", epilogue="through_shared")),
+    "gemm, multicast": generated(replace(_PLAIN, block=(32, 32, 32), shape="aligned"), (3, 2)),
+    "gemm, multicast, Blackhole": generated(replace(_PLAIN, block=(32, 32, 32), arch="blackhole"), (2, 3)),
     "golden gemm_dynamic": golden("gemm_dynamic"),
     "golden sum_of_parts": golden("sum_of_parts"),
 }

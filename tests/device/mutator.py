@@ -29,6 +29,7 @@ _FUNCTIONS = re.compile(
 )
 _METHODS = re.compile(
     r"reserve_back|push_back|wait_front|pop_front|async_\w+|up|down|set|wait|wait_min|set_multicast|inc_multicast"
+    r"|ask|send|take"
 )
 _MACROS = re.compile(r"\b(?:ALWI|FORCE_INLINE|tt_l1_ptr|tt_reg_ptr)\b")  # the grammar does not know them
 _PARSER = Parser(Language(tree_sitter_cpp.language()))

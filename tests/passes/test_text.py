@@ -47,6 +47,7 @@ from tilelang_tt.ir.engine import (
 from tilelang_tt.ir.fields import walk
 from tilelang_tt.ir.layout import ONES, BufferLayout, Constant, MaskTile, Role, Stream, TensorLayout, TileOrder, Work
 from tilelang_tt.ir.movement import (
+    Ask,
     Barrier,
     BarrierKind,
     MakeTile,
@@ -55,6 +56,8 @@ from tilelang_tt.ir.movement import (
     ReadTable,
     ReadTile,
     RowPlace,
+    Send,
+    Take,
     WriteRow,
     WriteTile,
     ZeroRow,
@@ -315,6 +318,8 @@ KERNEL_LINES: list[tuple[tuple[k.KernelStmt, ...], str]] = [
     ((Barrier(BarrierKind.READ),), "read barrier"),
     ((Barrier(BarrierKind.FLUSH),), "writes flushed"),
     ((Barrier(BarrierKind.WRITE),), "write barrier"),
+    ((Barrier(BarrierKind.SIGNAL),), "signal barrier"),
+    ((POINTER, Ask(CB), Send(CB, BASE), Take(CB)), "let X_l1 = write address of X\nask for X\nsend X at X_l1\ntake X"),
     (
         (MatmulBlock(CB, CB, scalar.const(1), scalar.const(2), 0, True, 4, 2, 8),),
         "matmul X[1], X[2]^T -> DST[0], 2 x 4 tiles, A stride 8",

@@ -8,6 +8,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+from tilelang_tt.deliveries import DELIVERY_WORDS, delivery_words, word_for
 from tilelang_tt.runtime.formats import FORMATS
 from tilelang_tt.runtime.plan import (
     CbPlan,
@@ -243,15 +244,31 @@ def expected_runtime_args(program: int, launch: LaunchPlan, addresses: Mapping[s
     calls = []
     shares = launch.shares(SIZES)
     longest = max(len(share.units) for share in shares)
+    delivered = launch.delivered(SIZES, shares)
     for share in shares:
         x, y = share.core
+        deliveries = {
+            (buffer, word): value
+            for buffer, cores in delivered.items()
+            for word, value in zip(DELIVERY_WORDS, delivery_words(cores[x, y], _node), strict=True)
+        }
         for number, kernel in enumerate(launch.kernels):
             words = asdict(share) | {"units": [*share.units, *[0] * (longest - len(share.units))]}
-            found = [runtime_value(arg, addresses, words) for arg in kernel.runtime_args]
+            found = [
+                deliveries[arg.delivery, word_for(arg.word, kernel.role)]
+                if arg.delivery is not None and arg.word is not None
+                else runtime_value(arg, addresses, words)
+                for arg in kernel.runtime_args
+            ]
             values = [word for one in found for word in (one if isinstance(one, list) else [one])]
             if values:
                 calls.append({"program": program, "kernel": number, "cores": [x, y, x, y], "args": values})
     return calls
+
+
+def _node(core: tuple[int, int]) -> tuple[int, int]:
+    """Where the mock has a core on the NoC."""
+    return core[0] + 18, core[1] + 18
 
 
 def runtime_value(arg: RuntimeArg, addresses: Mapping[str, int], share: Mapping[str, Any]) -> Any:

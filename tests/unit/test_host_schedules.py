@@ -12,7 +12,8 @@ from test_host_program import Build, build, check_calls, run, write_inputs
 
 from tilelang_tt.codegen.host import host_program
 from tilelang_tt.core_ranges import CoreRange
-from tilelang_tt.runtime.plan import KernelPlan, LaunchPlan, Plan, RuntimeArg, SemaphorePlan
+from tilelang_tt.deliveries import DELIVERY_WORDS
+from tilelang_tt.runtime.plan import DeliveryPlan, KernelPlan, LaunchPlan, Plan, RuntimeArg, SemaphorePlan
 from tilelang_tt.schedule import Schedule, Word
 
 __all__ = ["build"]  # a fixture
@@ -65,6 +66,36 @@ SEVERAL = (
 @pytest.mark.parametrize("launches", [ONE_RANGE, SEVERAL], ids=["one range", "several"])
 def test_every_policy(build: Build, tmp_path: Path, launches: tuple[LaunchPlan, ...]) -> None:
     plan = replace(STATIC, name=f"schedules_{len(launches)}", launches=launches)
+    write_inputs(plan, tmp_path, "A", "bias", "scale", "odd_table")
+    check_calls(plan, run(build(plan), tmp_path))
+
+
+def sent(launch: LaunchPlan, extents: tuple[int, ...], *axes: tuple[int, ...]) -> LaunchPlan:
+    """The launch with blocks that one core reads for several, told to its reader."""
+    found = tuple(DeliveryPlan(f"block_{n}", extents, one, 2 * n, 2 * n + 1) for n, one in enumerate(axes))
+    args = [RuntimeArg(word, delivery=one.buffer, word=word) for one in found for word in DELIVERY_WORDS]
+    reader, *others = launch.kernels
+    units = [arg for arg in reader.runtime_args if arg.work == "units"]
+    first = [arg for arg in reader.runtime_args if arg.work != "units"]
+    semaphores = tuple(SemaphorePlan(number, number % 2) for number in range(2 * len(found)))
+    reader = replace(reader, runtime_args=(*first, *args, *units))
+    return replace(launch, kernels=(reader, *others), deliveries=found, semaphores=semaphores)
+
+
+DELIVERED = (
+    sent(replace(FIRST, name="plain", units=4, blocks=(2, 2)), (2, 2), (0,), (1,), ()),
+    sent(dealt(FIRST, "strided", RUN, policy="strided", units=14, blocks=(7, 2)), (7, 2), (0,), (1,)),
+    sent(dealt(FIRST, "boxes", BOX, policy="rectangle", units=35, blocks=(7, 5), grid=(8, 4)), (7, 5), (0,), (1,)),
+    sent(dealt(FIRST, "deep", BOX, policy="rectangle", units=48, blocks=(4, 12), grid=(4, 4)), (4, 3, 4), (0, 2), (1,)),
+    sent(dealt(FIRST, "ordered", RUN, units=64, blocks=(8, 8), order="column", grid=(8, 8)), (8, 8), (0,), ()),
+    sent(
+        dealt(FIRST, "lists", ("count", "units"), policy="list", units=7, blocks=(7, 1), unit_lists=LISTS), (7, 1), ()
+    ),
+)
+
+
+def test_who_reads_for_whom(build: Build, tmp_path: Path) -> None:
+    plan = replace(STATIC, name="deliveries", launches=DELIVERED)
     write_inputs(plan, tmp_path, "A", "bias", "scale", "odd_table")
     check_calls(plan, run(build(plan), tmp_path))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
+from tilelang_tt.deliveries import DELIVERY_WORDS
 from tilelang_tt.diagnostics import Location
 from tilelang_tt.formats import element_bits
 from tilelang_tt.ir import scalar, scalar_text
@@ -23,12 +24,14 @@ from tilelang_tt.runtime.plan import (
     CbPlan,
     CompileArg,
     ComputeConfig,
+    DeliveryPlan,
     FoldPlan,
     KernelPlan,
     LaunchPlan,
     Param,
     Plan,
     RuntimeArg,
+    SemaphorePlan,
     ShardPlan,
     Size,
     SourceLine,
@@ -203,7 +206,26 @@ def _launch(
         core_order=schedule.core_order,
         pieces=schedule.pieces,
         unit_lists=schedule.lists,
+        semaphores=_semaphores(kernels),
+        deliveries=_deliveries(kernels),
     )
+
+
+def _semaphores(kernels: KernelSet) -> tuple[SemaphorePlan, ...]:
+    """A sender's own `valid` is what it sends; a receiver clears its own before it asks."""
+    shared = [cb for cb in kernels.all_cbs if cb.ready is not None and cb.valid is not None]
+    return tuple(one for cb in shared for one in (SemaphorePlan(cb.ready or 0), SemaphorePlan(cb.valid or 0, 1)))
+
+
+def _deliveries(kernels: KernelSet) -> tuple[DeliveryPlan, ...]:
+    launch, found = kernels.launch, []
+    for buffer, cb in kernels.cbs.items():
+        follows = launch.streams[buffer].follows if buffer in launch.streams else None
+        if follows is not None and cb.ready is not None and cb.valid is not None:
+            axes = tuple(axis for axis, (var, _) in enumerate(launch.blocks) if var in follows)
+            extents = tuple(size(extent) for _, extent in launch.blocks)
+            found.append(DeliveryPlan(cb.name, extents, axes, cb.ready, cb.valid))
+    return tuple(found)
 
 
 def _kernel(kernel: Kernel, source: str) -> KernelPlan:
@@ -211,9 +233,15 @@ def _kernel(kernel: Kernel, source: str) -> KernelPlan:
         kernel.role.value,
         source,
         tuple(CompileArg(tensor.name, accessor=tensor.name) for tensor in kernel.tensors),
-        tuple(_runtime_arg(arg) for arg in kernel.args),
+        tuple(word for arg in kernel.args for word in _runtime_args(arg)),
         any(isinstance(stmt, Code) for stmt in walk(kernel.body)),
     )
+
+
+def _runtime_args(arg: Arg) -> tuple[RuntimeArg, ...]:
+    if arg.kind is not ArgKind.DELIVERY:
+        return (_runtime_arg(arg),)
+    return tuple(RuntimeArg(f"{arg.name}_{word}", delivery=arg.name, word=word) for word in DELIVERY_WORDS)
 
 
 def _runtime_arg(arg: Arg) -> RuntimeArg:

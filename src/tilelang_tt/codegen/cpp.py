@@ -13,8 +13,8 @@ from tilelang_tt.ir.buffers import Tensor
 from tilelang_tt.ir.cb import Cb, CbCall
 from tilelang_tt.ir.engine import BinaryTiles, CopyTile, MatmulBlock, PackTile, ReduceTile, Sfpu, TransposeTile
 from tilelang_tt.ir.fields import Mark, expressions, marked, walk
-from tilelang_tt.ir.kernel import ArgKind, Assign, For, If, Kernel, KernelStmt, Let, Source
-from tilelang_tt.ir.movement import ReadTable
+from tilelang_tt.ir.kernel import Arg, ArgKind, Assign, For, If, Kernel, KernelStmt, Let, Source
+from tilelang_tt.ir.movement import ReadTable, Send
 from tilelang_tt.ir.scalar import Expr, Var
 from tilelang_tt.ir.scalar_calls import called
 from tilelang_tt.ops import ELEMENT_OPS, Instruction
@@ -38,7 +38,7 @@ _RESERVED = frozenset(
     requires return short signed sizeof static static_assert static_cast struct switch template this thread_local throw
     true try typedef typeid typename union unsigned using virtual void volatile wchar_t while xor xor_eq
     int32_t uint32_t uint64_t std tt kernel_main zero_tile set_element constant_tile
-    mask_tile row_chunk read_row read_first_row zero_row
+    mask_tile row_chunk Delivery read_row read_first_row zero_row
     write_row floor_div floor_mod z_order
     ALWI FORCE_INLINE UNPACK MATH PACK TensorAccessor TensorAccessorArgs MEM_ZEROS_BASE MEM_ZEROS_SIZE SrcOrder
     reduce_tile reduce_init reduce_uninit PoolType ReduceDim DataFormat float_of
@@ -109,6 +109,7 @@ class Printer:
         self.location: Location | None = None
         self.signed: set[Var] = set()  # variables that may be below zero
         self.cbs: dict[Cb, str] = {}
+        self.deliveries: dict[Cb, str] = {}
         self.addresses: dict[Tensor, str] = {}
 
     def line(self, text: str = "") -> None:
@@ -260,7 +261,12 @@ class Printer:
                 self.line(f"constexpr uint32_t {self.declare(block.first)} = {block.place};")
 
     def runtime_args(self, kernel: Kernel) -> None:
-        for index, arg in enumerate(kernel.args):
+        index = -1
+        for before, arg in zip((None, *kernel.args), kernel.args, strict=False):
+            index += 1 if before is None else before.words
+            if arg.kind is ArgKind.DELIVERY:
+                self.delivery(arg, index, kernel)
+                continue
             name = self.declare(arg.var) if arg.var is not None else self.identifier(arg.name)
             if arg.tensor is not None:
                 self.addresses[arg.tensor] = name
@@ -274,6 +280,15 @@ class Printer:
             self.line(f"const uint32_t {name} = get_arg_val<uint32_t>({index});{note}")
         for var in dict.fromkeys(stmt.var for stmt in walk(kernel.body) if isinstance(stmt, Assign)):
             self.line(f"uint32_t {self.declare(var)} = 0;")
+
+    def delivery(self, arg: Arg, index: int, kernel: Kernel) -> None:
+        """Declare how blocks of a circular buffer come to the core; the condition on it is one of its fields."""
+        cb = next(stmt.cb for stmt in walk(kernel.body) if isinstance(stmt, Send) and stmt.cb.reads is arg.var)
+        name = self.deliveries[cb] = self.identifier(f"{cb.name}_delivery")
+        assert arg.var is not None
+        self.scopes[-1][arg.var] = f"{name}.reads"
+        words = f"/*first argument*/ {index}, /*semaphores*/ {cb.ready}, {cb.valid}"
+        self.line(f"const Delivery {name}({words});")
 
 
 def in_comment(text: str) -> str:

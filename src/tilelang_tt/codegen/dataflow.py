@@ -9,12 +9,15 @@ from tilelang_tt.ir.fields import walk
 from tilelang_tt.ir.kernel import Kernel, KernelStmt
 from tilelang_tt.ir.layout import Constant, MaskTile, Role
 from tilelang_tt.ir.movement import (
+    Ask,
     Barrier,
     MakeTile,
     Pointer,
     ReadRow,
     ReadTable,
     ReadTile,
+    Send,
+    Take,
     WriteRow,
     WriteTile,
     ZeroRow,
@@ -131,6 +134,55 @@ inline uint32_t table_word(const Tensor& table, uint32_t index, uint32_t l1, uin
     return reinterpret_cast<volatile tt_l1_ptr uint32_t*>(l1)[index % 1024];
 }"""
 
+_DELIVERY = """\
+// How blocks that several cores need come to this one: it reads them, and sends them to the others of its group; or one
+// of these does, and this core receives them. All of them keep a block at the same place in L1.
+//   ready   counts, at the sender, the receivers that have room for the next block
+//   valid   is 1, at a receiver, when the block is there; at the sender always, as it is what is sent
+struct Delivery {
+    uint32_t reads, from_x, from_y, receivers, first_x, first_y, last_x, last_y, ready, valid;
+
+    Delivery(uint32_t arg, uint32_t ready_id, uint32_t valid_id)
+        : reads(get_arg_val<uint32_t>(arg)),
+          from_x(get_arg_val<uint32_t>(arg + 1)),
+          from_y(get_arg_val<uint32_t>(arg + 2)),
+          receivers(get_arg_val<uint32_t>(arg + 3)),
+          first_x(get_arg_val<uint32_t>(arg + 4)),
+          first_y(get_arg_val<uint32_t>(arg + 5)),
+          last_x(get_arg_val<uint32_t>(arg + 6)),
+          last_y(get_arg_val<uint32_t>(arg + 7)),
+          ready(get_semaphore(ready_id)),
+          valid(get_semaphore(valid_id)) {}
+
+    // There is room for the next block.
+    void ask() const {
+        if (reads != 0) return;
+        noc_semaphore_set(word(valid), 0);
+        noc_semaphore_inc(get_noc_addr(from_x, from_y, ready), 1);
+    }
+
+    // The block at `l1`, which was read, goes to all receivers; it has left L1 before they are told.
+    void send(uint32_t l1, uint32_t bytes) const {
+        if (receivers == 0) return;
+        noc_semaphore_wait(word(ready), receivers);
+        noc_semaphore_set(word(ready), 0);
+        noc_async_write_multicast(l1, all(l1), bytes, receivers, /*linked*/ true);
+        noc_async_writes_flushed();
+        noc_semaphore_set_multicast(valid, all(valid), receivers);
+    }
+
+    // The block is there.
+    void take() const {
+        if (reads == 0) noc_semaphore_wait(word(valid), 1);
+    }
+
+private:
+    uint64_t all(uint32_t l1) const { return get_noc_multicast_addr(first_x, first_y, last_x, last_y, l1); }
+    static volatile tt_l1_ptr uint32_t* word(uint32_t l1) {
+        return reinterpret_cast<volatile tt_l1_ptr uint32_t*>(l1);
+    }
+};"""
+
 _ROWS: tuple[tuple[type, str], ...] = ((ReadRow, _READ_ROW), (ZeroRow, _ZERO_ROW), (WriteRow, _WRITE_ROW))
 
 
@@ -165,6 +217,9 @@ class Dataflow(Printer):
         if rows:
             self.line()
             self.lines += "\n\n".join([_ROW_CHUNK, *rows]).split("\n")
+        if self.delivered(kernel):
+            self.line()
+            self.lines += _DELIVERY.split("\n")
         if any(isinstance(stmt, ReadTable) and stmt.page is not None for stmt in walk(kernel.body)):
             self.line()
             self.lines += _TABLE_WORD.split("\n")
@@ -190,14 +245,21 @@ class Dataflow(Printer):
             for cb in moved:
                 self.tile_bytes[cb] = self.identifier(f"{cb.name}_tile_bytes")
                 self.line(f"constexpr uint32_t {self.tile_bytes[cb]} = get_tile_size({self.cbs[cb]});")
-            if kernel.body:
+            if kernel.body and (kernel.args or moved):
                 self.line()
             self.body(kernel.body)
+
+    def delivered(self, kernel: Kernel) -> list[Cb]:
+        """Circular buffers whose blocks one core reads for several."""
+        return list(dict.fromkeys(stmt.cb for stmt in walk(kernel.body) if isinstance(stmt, Send)))
 
     def purpose(self, kernel: Kernel) -> str:
         handed = [stmt.cb for stmt in walk(kernel.body) if isinstance(stmt, CbCall)]
         in_place = bool(handed) and all(cb.shard is not None for cb in handed)
-        return "hands over shards that lie in L1" if in_place else _PURPOSE[kernel.role]
+        if in_place:
+            return "hands over shards that lie in L1"
+        loads = kernel.role is Role.WRITER and any(isinstance(stmt, ReadTile) for stmt in walk(kernel.body))
+        return f"{_PURPOSE[Role.READER]}, and finished ones back" if loads else _PURPOSE[kernel.role]
 
     def includes(self) -> None:
         """What a kernel needs beside the SDK's own header, and before it."""
@@ -229,6 +291,11 @@ class Dataflow(Printer):
             return f"{stmt.kind.value}({self.cbs[stmt.cb]}, {stmt.pages})"
         if isinstance(stmt, Barrier):
             return f"{stmt.kind.value}()"
+        if isinstance(stmt, Ask | Take):
+            return f"{self.deliveries[stmt.cb]}.{'ask' if isinstance(stmt, Ask) else 'take'}()"
+        if isinstance(stmt, Send):
+            size = f"{stmt.cb.tiles} * {self.tile_bytes[stmt.cb]}"
+            return f"{self.deliveries[stmt.cb]}.send({self.name(stmt.base)}, {size})"
         if isinstance(stmt, Pointer):
             function = "get_write_ptr" if stmt.write else "get_read_ptr"
             return f"const uint32_t {self.declare(stmt.var)} = {function}({self.cbs[stmt.cb]})"

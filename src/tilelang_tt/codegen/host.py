@@ -79,7 +79,7 @@ def _sizes(plan: Plan) -> Iterator[Size]:
     for tensor in plan.tensors:
         yield from (tensor.batch, tensor.row_tiles, tensor.col_tiles, *_extents(plan, tensor))
     for launch in plan.launches:
-        yield from (launch.units, *(launch.blocks or ()))
+        yield from (launch.units, *(launch.blocks or ()), *(size for one in launch.deliveries for size in one.extents))
         for kernel in launch.kernels:
             yield from (arg.size for arg in kernel.runtime_args if arg.size is not None)
 

@@ -6,6 +6,7 @@ plan   policy rectangle over 4x4+2+1        ->   for each core of core_list: rec
 
 from __future__ import annotations
 
+from tilelang_tt.codegen import host_deliveries
 from tilelang_tt.codegen.host_names import Names
 from tilelang_tt.core_ranges import CoreRange
 from tilelang_tt.runtime.plan import LaunchPlan, Plan
@@ -103,7 +104,7 @@ def support(plan: Plan) -> list[str]:
     """Functions that the launches of a plan call, beside those that every plan has."""
     texts = [CORE_LIST] if any(not _plain(one) and one.pieces is None for one in plan.launches) else []
     texts += [text for launch in plan.launches for text in _SHARES[launch.policy]]
-    return list(dict.fromkeys(texts))
+    return [*dict.fromkeys(texts), *host_deliveries.support(plan)]
 
 
 def several_ranges(plan: Plan) -> bool:
@@ -113,7 +114,8 @@ def several_ranges(plan: Plan) -> bool:
 
 def _plain(launch: LaunchPlan) -> bool:
     """Runs of units over a whole grid, row by row."""
-    return launch.policy == "contiguous" and not launch.core_ranges and launch.core_order == "row"
+    runs = launch.policy == "contiguous" and not launch.core_ranges and launch.core_order == "row"
+    return runs and not launch.deliveries
 
 
 def cores_text(launch: LaunchPlan) -> str:
@@ -153,6 +155,7 @@ def each_core(launch: LaunchPlan, names: Names, *, shares: bool) -> tuple[str, s
             text += "            const Share share = share_of_core(units, grid_x * grid_y, y * grid_x + x);\n"
         return text, "        }\n    }\n", " " * 12
     text = _core_list(launch) + (_matrix(launch, names) if shares else "")
+    text += host_deliveries.declared(launch, names, _share(launch))
     text += (
         "    for (size_t number = 0; number < core_list.size(); ++number) {\n"
         "        const CoreCoord core = core_list[number];\n"

@@ -41,6 +41,9 @@ class Cb:
     is_word: bool = False  # it only says that reader or writer has come to a place: its page is never filled
     is_scratch: bool = False  # room for scalar code: its blocks, and lines of the tensors it uses
     shard: Tensor | None = None  # its pages are the core's own shard of this tensor
+    reads: Var | None = None  # 1 on a core that reads its blocks, 0 where another core sends them; None: all read
+    ready: int | None = None  # semaphore of the sender: receivers that have room for the next block
+    valid: int | None = None  # semaphore of a receiver: 1 when the block is there
 
     @property
     def pages(self) -> int:

@@ -27,7 +27,7 @@ class Codec:
 
 
 def listed(one: Codec, by: str = ", ") -> Codec:
-    """Any number of values, one behind the other."""
+    """Values, as many as there are, one behind the other."""
 
     def read(reader: Reader) -> tuple[object, ...]:
         found: list[object] = []

@@ -7,6 +7,7 @@
                | CbCall                                               from `lower_cb_intrinsics`
                | Pointer | MakeTile | ReadTable | ReadRow | ZeroRow | WriteRow
                | ReadTile | ZeroTile | WriteTile | Barrier            data movement
+               | Ask | Send | Take                                    blocks that one core reads for several
                | MatmulBlock | ReduceTile | BinaryTiles | CopyTile
                | TransposeTile | TransposeDst | FillTile | Sfpu | PackTile     in DST
                | DstUse | DstCall                                    DST protocol
@@ -22,6 +23,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from tilelang_tt.compiled import Decision
+from tilelang_tt.deliveries import DELIVERY_WORDS
 from tilelang_tt.diagnostics import Location
 from tilelang_tt.ir.buffers import Buffer, Tensor
 from tilelang_tt.ir.cb import Cb, CbCall
@@ -126,6 +128,7 @@ class ArgKind(Enum):
     UNITS = "units"  # place of the first argument that is a unit of the core; they are the last arguments
     SIZE = "size"  # a symbolic size
     SCALAR = "scalar"  # a scalar parameter
+    DELIVERY = "delivery"  # how blocks of a circular buffer come to the core: several words, whose first is `var`
 
 
 @dataclass(frozen=True)
@@ -137,6 +140,10 @@ class Arg:
     var: Var | None = None
     tensor: Tensor | None = None
     size: Expr | None = None  # over the program's sizes, computed by the host
+
+    @property
+    def words(self) -> int:
+        return len(DELIVERY_WORDS) if self.kind is ArgKind.DELIVERY else 1
 
 
 @dataclass(frozen=True)

@@ -113,10 +113,33 @@ class WriteTile:
     slot: Expr = field(metadata=PLACE)
 
 
+@dataclass(frozen=True)
+class Ask:
+    """A core that gets the next block from another one tells it that there is room."""
+
+    cb: Cb
+
+
+@dataclass(frozen=True)
+class Send:
+    """A core that reads a block for others sends it from `base` on when all have room; it has left L1 then."""
+
+    cb: Cb
+    base: Var
+
+
+@dataclass(frozen=True)
+class Take:
+    """A core that gets the block from another one waits until it is there."""
+
+    cb: Cb
+
+
 class BarrierKind(Enum):
     READ = "noc_async_read_barrier"
     FLUSH = "noc_async_writes_flushed"
     WRITE = "noc_async_write_barrier"
+    SIGNAL = "noc_async_atomic_barrier"
 
 
 @dataclass(frozen=True)
@@ -124,4 +147,17 @@ class Barrier:
     kind: BarrierKind
 
 
-MovementStmt = Pointer | MakeTile | ReadTable | ReadTile | ReadRow | ZeroRow | WriteRow | ZeroTile | WriteTile | Barrier
+DeliveryStmt = Ask | Send | Take
+MovementStmt = (
+    Pointer
+    | MakeTile
+    | ReadTable
+    | ReadTile
+    | ReadRow
+    | ZeroRow
+    | WriteRow
+    | ZeroTile
+    | WriteTile
+    | DeliveryStmt
+    | Barrier
+)

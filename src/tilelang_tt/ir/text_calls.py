@@ -18,6 +18,7 @@ _SHAPE = "{rows:int} x {cols:int} tiles, A stride {a_stride:int}"
 _TILES = "{a:cb}[{a_index:expr}], {b:cb}[{b_index:expr}]"
 _BASE = "{cb:cb}[{slot:expr}] at {base:var}"
 _PAGE = "{tensor:tensor} page {page:expr}"
+_BARRIERS = ("read barrier", "writes flushed", "write barrier", "signal barrier")
 
 FORMS = (
     Form(For, "for {var:new} in {start:expr} .. {stop:expr}", {"step": 1}),
@@ -45,6 +46,9 @@ FORMS = (
     Form(movement.ReadTile, f"read first row of {_PAGE} -> {_BASE}", {"first_row": True}),
     Form(movement.ZeroTile, f"zero {_BASE}"),
     Form(movement.WriteTile, f"write {_BASE} -> {_PAGE}"),
+    Form(movement.Ask, "ask for {cb:cb}"),
+    Form(movement.Send, "send {cb:cb} at {base:var}"),
+    Form(movement.Take, "take {cb:cb}"),
     Form(engine.MatmulBlock, f"matmul {_TILES}{{transpose?^T}} -> DST[{{dst:int}}], {_SHAPE}"),
     Form(
         engine.ReduceTile,
@@ -111,7 +115,7 @@ KERNEL_CODECS: dict[str, Codec] = {
     **CODECS,
     "cb": Codec(lambda cb, names: names(cb), lambda reader: reader.sight.thing(f"cb {reader.name()}", Cb)),
     "cb_call": words(dict(zip(CbKind, ("reserve", "push", "wait", "pop"), strict=True))),
-    "barrier": words(dict(zip(movement.BarrierKind, ("read barrier", "writes flushed", "write barrier"), strict=True))),
+    "barrier": words(dict(zip(movement.BarrierKind, _BARRIERS, strict=True))),
     "dst_call": words(dict(zip(engine.DstKind, ("acquire", "commit", "wait DST", "release"), strict=True))),
     "unit": words({engine.Unit.SRC_A: "srca", engine.Unit.SRC_B: "srcb", engine.Unit.PACK: "pack"}),
     "along": Codec(lambda columns, _: "row" if columns else "column", lambda reader: reader.name() == "row"),

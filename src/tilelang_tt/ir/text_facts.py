@@ -95,6 +95,16 @@ CODECS |= {
 }
 
 
+def _indices_text(indices: tuple[Var, ...], names: Names) -> str:
+    return " and ".join(map(names, indices)) or "nothing"
+
+
+def _read_indices(reader: Reader) -> tuple[Var, ...]:
+    if reader.maybe("nothing"):
+        return ()
+    return tuple(reader.separated(lambda: reader.sight.variable(reader.name()), "and"))
+
+
 def _times(batch: Expr, names: Names) -> str:
     return "" if scalar.int_value(batch) == 1 else f"{names.expr(batch)} x "
 
@@ -119,11 +129,13 @@ _FORMS = Grammar(
         Form(
             Stream,
             "{producer:role} -> {consumer:role}, {depth:blocks}{unpack_to_dest?, unpacked to DST}"
-            "{second_view?, in two views}{once?, once}(?, in the shard of {shard:tensor}?)",
+            "{second_view?, in two views}{once?, once}(?, in the shard of {shard:tensor}?)"
+            "(?, one for all cores that agree on {follows:block_indices}?)",
         ),
     ),
     CODECS,
 )
+CODECS["block_indices"] = Codec(_indices_text, _read_indices)
 CODECS["times"] = Codec(_times, _read_times)
 CODECS["window"] = _FORMS.codec(Window)
 CODECS["placement"] = _FORMS.codec(Placement)
@@ -153,7 +165,8 @@ def buffer_layout_text(layout: BufferLayout, shape: tuple[int, ...], names: Name
         text += f", {CODECS['extents'].write(layout.outer, names) or 'no'} matrices"
     text += ", stored once" if layout.constant else ""
     text += f", first row only, spread by the {layout.first_row.value}" if layout.first_row else ""
-    return text + (f", from {names.bind(layout.first)}" if layout.first is not None else "")
+    text += f", from {names.bind(layout.first)}" if layout.first is not None else ""
+    return text + (f", rows {layout.pitch} apart" if layout.pitch else "")
 
 
 def read_buffer_layout(reader: Reader) -> BufferLayout:
@@ -169,7 +182,8 @@ def read_buffer_layout(reader: Reader) -> BufferLayout:
     engine = words({engine: engine.value for engine in Engine})
     first_row = engine.read(reader) if reader.maybe(", first row only, spread by the") else None
     first = reader.sight.variable(reader.name()) if reader.maybe(", from ") else None
-    return BufferLayout(rows, cols, format, page_bytes, order, row, col, outer, constant, first_row, first)
+    pitch = reader.int("apart") if reader.maybe(", rows ") else 0
+    return BufferLayout(rows, cols, format, page_bytes, order, row, col, outer, constant, first_row, first, pitch)
 
 
 def _read_outer(reader: Reader) -> tuple[int, ...]:

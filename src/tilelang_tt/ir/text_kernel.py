@@ -166,7 +166,8 @@ _CB = Form(
     Cb,
     "{producer:role} -> {consumer:role}, {depth:blocks} of {shape:sides} tiles {format:word}, {pages:int} pages of "
     "{page_bytes:int} B{first_row?, first rows only}{is_word?, a word}{is_scratch?, room for scalar code}"
-    "{unpack_to_dest?, unpacked to DST}(?, in the shard of {shard:tensor}?)",
+    "{unpack_to_dest?, unpacked to DST}(?, in the shard of {shard:tensor}?)"
+    "(?, read where {reads:new} else sent, semaphores {ready:int} and {valid:int}?)",
 )
 
 

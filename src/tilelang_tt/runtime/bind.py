@@ -11,6 +11,8 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from tilelang_tt.arch import ARCHS, Arch
+from tilelang_tt.core_ranges import Core
+from tilelang_tt.deliveries import DELIVERY_WORDS, DeliveryWord, delivery_words, word_for
 from tilelang_tt.diagnostics import DeviceError
 from tilelang_tt.formats import INTEGER_FORMATS
 from tilelang_tt.runtime.formats import page_bytes
@@ -210,8 +212,16 @@ def _no_room(launch: LaunchPlan, binding: _Binding, needed: int) -> DeviceError:
 def _cores(binding: _Binding, launch: LaunchPlan) -> tuple[CoreRun, ...]:
     shares = launch.shares(binding.sizes)
     longest = max(len(share.units) for share in shares)
+    nodes = binding.placer.chip.noc_coordinates
+    delivered = {
+        (buffer, core): dict(zip(DELIVERY_WORDS, delivery_words(one, lambda at: nodes(*at)), strict=True))
+        for buffer, cores in launch.delivered(binding.sizes, shares).items()
+        for core, one in cores.items()
+    }
     fixed = {
-        kernel.role: [None if arg.work else _fixed_argument(binding, arg) for arg in kernel.runtime_args]
+        kernel.role: [
+            None if arg.work or arg.delivery else _fixed_argument(binding, arg) for arg in kernel.runtime_args
+        ]
         for kernel in launch.kernels
     }
     cores = []
@@ -220,12 +230,25 @@ def _cores(binding: _Binding, launch: LaunchPlan) -> tuple[CoreRun, ...]:
             kernel.role: tuple(
                 word
                 for arg, value in zip(kernel.runtime_args, fixed[kernel.role], strict=True)
-                for word in ((value,) if value is not None else share_words(share, arg, longest))
+                for word in ((value,) if value is not None else _own_words(share, arg, longest, delivered, kernel.role))
             )
             for kernel in launch.kernels
         }
         cores.append(CoreRun(*share.core, args))
     return tuple(cores)
+
+
+def _own_words(
+    share: Share,
+    arg: RuntimeArg,
+    longest: int,
+    delivered: Mapping[tuple[str, Core], Mapping[DeliveryWord, int]],
+    role: Role,
+) -> tuple[int, ...]:
+    """What differs from core to core."""
+    if arg.delivery is not None and arg.word is not None:
+        return (delivered[arg.delivery, share.core][word_for(arg.word, role)],)
+    return share_words(share, arg, longest)
 
 
 def share_words(share: Share, arg: RuntimeArg, longest: int) -> tuple[int, ...]:

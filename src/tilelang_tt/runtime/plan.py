@@ -12,14 +12,15 @@ from __future__ import annotations
 import ast
 import json
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, is_dataclass
 from functools import cache
 from importlib import resources
 from threading import Lock
 from typing import Any, Literal
 
-from tilelang_tt.core_ranges import CoreRange
+from tilelang_tt.core_ranges import Core, CoreRange
+from tilelang_tt.deliveries import Delivery, DeliveryWord, deliveries
 from tilelang_tt.diagnostics import ArgumentError, DeviceError
 from tilelang_tt.runtime.quick_schema import Check, checker
 from tilelang_tt.schedule import (
@@ -179,6 +180,8 @@ class RuntimeArg:
     )
     size: Size | None = None  # the same on every core
     scalar: str | None = None  # a scalar parameter, its 32 bits
+    delivery: str | None = None  # how blocks of this circular buffer come to the core: one word of it, `word`
+    word: DeliveryWord | None = None
 
 
 @dataclass(frozen=True)
@@ -194,6 +197,20 @@ class KernelPlan:
 class SemaphorePlan:
     id: int
     initial: int = 0
+
+
+@dataclass(frozen=True)
+class DeliveryPlan:
+    """Blocks of a circular buffer that are the same on all cores that agree on some block indices, unit by unit.
+
+    One of these cores reads them and sends them to the others (tilelang_tt/deliveries.py says which).
+    """
+
+    buffer: str
+    extents: tuple[Size, ...]  # of all block indices
+    axes: tuple[int, ...]  # the indices that tell blocks apart
+    ready: int  # semaphores
+    valid: int
 
 
 @dataclass(frozen=True)
@@ -253,6 +270,7 @@ class LaunchPlan:
     core_order: CoreOrder = "row"
     pieces: Pieces | None = None  # of policy `match`
     unit_lists: tuple[tuple[int, ...], ...] = ()  # of policy `list`: blocks of each core, numbered row by row
+    deliveries: tuple[DeliveryPlan, ...] = ()  # blocks that one core reads for several
 
     @property
     def schedule(self) -> Schedule:
@@ -290,6 +308,13 @@ class LaunchPlan:
             )
         return found
 
+    def delivered(self, sizes: Mapping[str, int], given: Sequence[Share]) -> dict[str, dict[Core, Delivery]]:
+        """How blocks of each circular buffer come to each core, if these are the shares."""
+        return {
+            one.buffer: deliveries(self.schedule, given, [evaluate(size, sizes) for size in one.extents], one.axes)
+            for one in self.deliveries
+        }
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -324,6 +349,7 @@ class Plan:
         data = _plain(self)
         if not self.assertions:
             del data["assertions"]
+        _leave_out_deliveries(data)
         validate(data)
         return json.dumps(data, indent=2) + "\n"
 
@@ -424,6 +450,20 @@ def _plain(value: Any) -> Any:
     return {name: _plain(one) for name, one in vars(value).items()} if is_dataclass(value) else value
 
 
+def _leave_out_deliveries(data: dict[str, Any]) -> None:
+    """Where there are none, nothing is said of them."""
+    for launch in data["launches"]:
+        if not launch["deliveries"]:
+            del launch["deliveries"]
+        for arg in (arg for kernel in launch["kernels"] for arg in kernel["runtime_args"]):
+            if arg["delivery"] is None:
+                del arg["delivery"], arg["word"]
+
+
+def _delivery(data: dict[str, Any]) -> DeliveryPlan:
+    return DeliveryPlan(**{**data, "extents": tuple(data["extents"]), "axes": tuple(data["axes"])})
+
+
 def _tensor(data: dict[str, Any]) -> TensorPlan:
     windows = {side: WindowPlan(**data[side]) if data[side] else None for side in ("row_window", "col_window")}
     fold = tuple(FoldPlan(**one) for one in data["fold"]) if data["fold"] else None
@@ -469,6 +509,7 @@ def _plan(data: dict[str, Any]) -> Plan:
                 "core_ranges": tuple(_range(one) for one in launch["core_ranges"]),
                 "pieces": _pieces(launch["pieces"]),
                 "unit_lists": tuple(map(tuple, launch["unit_lists"])),
+                "deliveries": tuple(map(_delivery, launch.get("deliveries", ()))),
             }
         )
         for launch in data["launches"]

@@ -16,11 +16,12 @@ from typing import Any
 import torch
 
 from tilelang_tt.arch import ARCHS
+from tilelang_tt.deliveries import Delivery, word_for
 from tilelang_tt.diagnostics import DeviceError, EnvironmentProblem
 from tilelang_tt.runtime import arena
 from tilelang_tt.runtime.formats import decode, encode
 from tilelang_tt.runtime.placing import shards_of
-from tilelang_tt.runtime.plan import KernelPlan, LaunchPlan, Plan, RuntimeArg, ShardPlan, evaluate
+from tilelang_tt.runtime.plan import KernelPlan, LaunchPlan, Plan, Role, RuntimeArg, ShardPlan, evaluate
 from tilelang_tt.runtime.printed import printing, show_printed_by_ttnn
 from tilelang_tt.runtime.program import round_up
 from tilelang_tt.runtime.progress import progress
@@ -154,19 +155,41 @@ def _launch(
     return {
         "name": item.name,
         "cores": [[*one.origin, one.end[0] - 1, one.end[1] - 1] for one in item.ranges],
-        "work": [asdict(share) for share in item.shares(sizes)],
+        "work": _work(item, sizes),
         "kernels": [
             {
                 "role": kernel.role,
                 "text": sources[kernel.source],
                 "compile_time_args": _compile_time_args(kernel),
-                "runtime_args": [_runtime_arg(plan, arg, sizes, scalars) for arg in kernel.runtime_args],
+                "runtime_args": [_runtime_arg(plan, arg, sizes, scalars, kernel.role) for arg in kernel.runtime_args],
             }
             for kernel in item.kernels
         ],
         "cbs": [asdict(cb) for cb in item.cbs],
         "semaphores": [asdict(semaphore) for semaphore in item.semaphores],
         "compute_config": asdict(item.compute_config),
+    }
+
+
+def _work(item: LaunchPlan, sizes: Mapping[str, int]) -> list[dict[str, Any]]:
+    """Of each core: its share, and how blocks come to it that others need, too."""
+    shares = item.shares(sizes)
+    delivered = item.delivered(sizes, shares)
+    return [
+        {**asdict(share), "deliveries": {name: _delivery(cores[share.core]) for name, cores in delivered.items()}}
+        for share in shares
+    ]
+
+
+def _delivery(delivery: Delivery) -> dict[str, Any]:
+    """With logical cores: the device knows where they are on the NoC."""
+    group = delivery.group
+    return {
+        "reads": delivery.sender is None,
+        "receivers": delivery.receivers,
+        "sender": delivery.sender,
+        "first": None if group is None else group.origin,
+        "last": None if group is None else group.last,
     }
 
 
@@ -184,12 +207,14 @@ def _compile_time_args(kernel: KernelPlan) -> list[Any]:
 
 
 def _runtime_arg(
-    plan: Plan, arg: RuntimeArg, sizes: Mapping[str, int], scalars: Mapping[str, int | float]
+    plan: Plan, arg: RuntimeArg, sizes: Mapping[str, int], scalars: Mapping[str, int | float], role: Role
 ) -> int | dict[str, str]:
     if arg.address is not None:
         return {"address": arg.address}
     if arg.work is not None:
         return {"work": arg.work}
+    if arg.delivery is not None and arg.word is not None:
+        return {"delivery": arg.delivery, "word": word_for(arg.word, role)}
     if arg.size is not None:
         return evaluate(arg.size, sizes) & _WORD
     if arg.scalar is not None:

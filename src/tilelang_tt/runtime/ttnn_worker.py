@@ -31,6 +31,8 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 HEADER = struct.Struct("<Q")  # bytes of the JSON text that follows
+Node = Callable[[list[int]], tuple[int, int]]  # where a core is on the NoC
+
 OPENING = "opening the device"  # a stage
 GRACE = 10.0  # seconds after the parent's own time limit until this process ends itself
 CB_MODES = 64  # length of unpack_to_dest_mode on the host: NUM_CIRCULAR_BUFFERS of the largest chip
@@ -66,7 +68,9 @@ def l1_beside(ttnn: Any, program: int) -> int:
     return int(ttnn.get_max_worker_l1_unreserved_size()) - program
 
 
-def build_program(ttnn: Any, launch: dict[str, Any], tensors: dict[str, Any], accessors: dict[str, list[int]]) -> Any:
+def build_program(
+    ttnn: Any, launch: dict[str, Any], tensors: dict[str, Any], accessors: dict[str, list[int]], node: Node
+) -> Any:
     """The ttnn.ProgramDescriptor of one launch; `accessors` are the TensorAccessorArgs words of each tensor."""
     addresses = {name: tensor.buffer_address() for name, tensor in tensors.items()}
     cores = ttnn.CoreRangeSet(
@@ -81,7 +85,7 @@ def build_program(ttnn: Any, launch: dict[str, Any], tensors: dict[str, Any], ac
             source_type=ttnn.KernelDescriptor.SourceType.SOURCE_CODE,
             core_ranges=cores,
             compile_time_args=_compile_time_words(kernel, accessors),
-            runtime_args=_runtime_args(ttnn, launch, kernel, addresses),
+            runtime_args=_runtime_args(ttnn, launch, kernel, addresses, node),
             config=_config(ttnn, launch, kernel["role"]),
         )
         for kernel in launch["kernels"]
@@ -170,23 +174,43 @@ def _compile_time_words(kernel: dict[str, Any], accessors: dict[str, list[int]])
     return words
 
 
-def _runtime_args(ttnn: Any, launch: dict[str, Any], kernel: dict[str, Any], addresses: dict[str, int]) -> Any:
+def _runtime_args(
+    ttnn: Any, launch: dict[str, Any], kernel: dict[str, Any], addresses: dict[str, int], node: Node
+) -> Any:
     longest = max(len(work["units"]) for work in launch["work"])
     values = ttnn.RuntimeArgs()
     for work in launch["work"]:
-        words = [word for arg in kernel["runtime_args"] for word in _words(arg, work, addresses, longest)]
+        words = [word for arg in kernel["runtime_args"] for word in _words(arg, work, addresses, longest, node)]
         values.append(ttnn.CoreCoord(*work["core"]), words)
     return values
 
 
-def _words(arg: Any, work: dict[str, Any], addresses: dict[str, int], longest: int) -> list[int]:
+def _words(arg: Any, work: dict[str, Any], addresses: dict[str, int], longest: int, node: Node) -> list[int]:
     """One word; or the units of a core, as many words on every core."""
     if isinstance(arg, int):
         return [arg]
     if "address" in arg:
         return [addresses[arg["address"]]]
+    if "delivery" in arg:
+        return [_delivery_word(work["deliveries"][arg["delivery"]], arg["word"], node)]
     value = work[arg["work"]]
     return [*value, *[0] * (longest - len(value))] if arg["work"] == "units" else [value]
+
+
+# Words of a delivery that are coordinates on the NoC: of which core, along which axis.
+_COORDINATES = {
+    "from_x": ("sender", 0), "from_y": ("sender", 1),
+    "first_x": ("first", 0), "first_y": ("first", 1),
+    "last_x": ("last", 0), "last_y": ("last", 1),
+}  # fmt: skip
+
+
+def _delivery_word(delivery: dict[str, Any], word: str, node: Node) -> int:
+    if word not in _COORDINATES:
+        return int(delivery[word])
+    which, axis = _COORDINATES[word]
+    core = delivery[which]
+    return 0 if core is None else node(core)[axis]
 
 
 def _config(ttnn: Any, launch: dict[str, Any], role: str) -> Any:
@@ -246,9 +270,14 @@ def run_launches(
     order = [tensors[item["name"]] for item in sorted(request["tensors"], key=lambda item: bool(item["written"]))]
     order = order if len(order) > 1 else order * 2
     seconds = 0.0
+
+    def node(core: list[int]) -> tuple[int, int]:
+        at = device.worker_core_from_logical_core(_coordinate(core))
+        return at.x, at.y
+
     for launch in request["launches"]:
         stage(f"running launch '{launch['name']}'")
-        program = build_program(ttnn, launch, tensors, accessors)
+        program = build_program(ttnn, launch, tensors, accessors, node)
         started = time.perf_counter()
         ttnn.generic_op(order, program)
         ttnn.synchronize_device(device)

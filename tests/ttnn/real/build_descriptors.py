@@ -81,7 +81,7 @@ def main() -> None:
         names = [item["name"] for item in request["tensors"]]
         addresses = {name: ADDRESS + number * 0x100000 for number, name in enumerate(names)}
         accessors = {item["name"]: [2, item["page_bytes"]] for item in request["tensors"]}
-        built = [module.build_program(ttnn, launch, addresses, accessors) for launch in request["launches"]]
+        built = [module.build_program(ttnn, launch, addresses, accessors, tuple) for launch in request["launches"]]
         programs.append([read_back(program) for program in built])
     missing = [name for name in question["names"] if not hasattr(ttnn, name)]
     tensor = [name for name in question["tensor_names"] if not hasattr(ttnn.Tensor, name)]

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from tilelang.ir import get_stmt_span, stamp_stmt_spans
 from tvm import ir, tirx
@@ -96,7 +95,7 @@ class Cut:
         body = tirx.stmt_functor.ir_transform(self.before.body, replaced, None, KINDS)
         return self.before.with_body(tirx.stmt_functor.ir_transform(body, None, self.declared, ["tirx.SBlock"]))
 
-    def inside(self, stmt: tirx.Stmt) -> Any:
+    def inside(self, stmt: tirx.Stmt) -> tirx.SBlock:
         """The block of TIR that holds what stands in the T.Kernel."""
         if isinstance(stmt, tirx.For) and stmt.thread_binding is not None:
             self.grid.append((stmt.loop_var, stmt.extent))
@@ -263,7 +262,7 @@ def _nested(stmt: tirx.Stmt) -> list[tirx.Stmt]:
     return []
 
 
-def _is_of_groups(node: Any) -> bool:
+def _is_of_groups(node: object) -> bool:
     if isinstance(node, tirx.AttrStmt):
         return str(node.attr_key) == GROUP
     return isinstance(node, tirx.Call) and operator(node) in BARRIER_OPERATIONS
@@ -281,7 +280,7 @@ def _leaves(stmt: tirx.Stmt) -> bool:
     return any(map(_leaves, inner)) if inner else _has(stmt, tuple(JUMPS))
 
 
-def _allocated(node: Any) -> list[tirx.Buffer]:
+def _allocated(node: tirx.SBlock | tirx.Stmt) -> list[tirx.Buffer]:
     """Blocks that are declared in a block of TIR, or in a statement."""
     found = list(node.alloc_buffers) if isinstance(node, tirx.SBlock) else []
     stmt = node.body if isinstance(node, tirx.SBlock) else node
@@ -314,7 +313,7 @@ def _is_fresh(stmts: list[tirx.Stmt], buffer: tirx.Buffer) -> bool:
 def _changed(stmts: list[tirx.Stmt], buffer: tirx.Buffer) -> bool:
     """Whether statements may store to a block."""
 
-    def changes(node: Any) -> bool:
+    def changes(node: object) -> bool:
         if isinstance(node, tirx.BufferStore):
             return bool(node.buffer.data.same_as(buffer.data))
         if not isinstance(node, tirx.Call):

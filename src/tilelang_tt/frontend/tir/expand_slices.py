@@ -6,12 +6,14 @@ after    for lane in T.Parallel(4): B[t, lane] = A[t + lane] * 2
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TypeVar
 
 from tilelang.ir import get_stmt_span, stamp_stmt_spans
 from tvm import tirx
 
 from tilelang_tt.diagnostics import UnsupportedError
+
+Node = TypeVar("Node")
 
 _VECTORS = ["tirx.Ramp", "tirx.Broadcast", "tirx.BufferLoad", "tirx.Cast", "tirx.Call"]
 
@@ -66,8 +68,8 @@ def _slices(body: tirx.Stmt) -> dict[tirx.Var, tirx.PrimExpr]:
     return lets
 
 
-def _found(node: tirx.PrimExpr | tirx.Stmt, kind: type) -> list[Any]:
-    found: list[Any] = []
+def _found(node: tirx.PrimExpr | tirx.Stmt, kind: type[Node]) -> list[Node]:
+    found: list[Node] = []
     tirx.stmt_functor.post_order_visit(node, lambda one: found.append(one) if isinstance(one, kind) else None)
     return found
 

@@ -7,7 +7,6 @@ T.copy(x, x_kept[bx, :])        T.copy(x_kept[bx, :], x)
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from tvm import ir, tirx
 
@@ -21,7 +20,7 @@ OF_THREADS = ("local", "local.var")
 def mentions(part: list[tirx.Stmt], var: tirx.Var) -> bool:
     """Whether a variable, or a buffer with this data, occurs."""
 
-    def same(node: Any) -> bool:
+    def same(node: object) -> bool:
         if isinstance(node, tirx.BufferLoad | tirx.BufferStore):
             return bool(node.buffer.data.same_as(var))
         return isinstance(node, tirx.Var) and bool(node.same_as(var))
@@ -29,7 +28,7 @@ def mentions(part: list[tirx.Stmt], var: tirx.Var) -> bool:
     return any(any_node(stmt, same) for stmt in part)
 
 
-def any_node(node: Any, test: Callable[[Any], bool]) -> bool:
+def any_node(node: tirx.PrimExpr | tirx.Stmt, test: Callable[[object], bool]) -> bool:
     found: list[bool] = []
     tirx.stmt_functor.post_order_visit(node, lambda inner: found.append(True) if test(inner) else None)
     return bool(found)
@@ -70,6 +69,6 @@ def moved(buffer: tirx.Buffer, tensor: tirx.Buffer, owners: list[tirx.Var], *, l
     return tirx.Evaluate(tirx.Call("handle", ir.Op.get("tl.tileop.copy"), regions))
 
 
-def _region(buffer: tirx.Buffer, start: list[Any], extents: list[Any], mode: int) -> tirx.Call:
+def _region(buffer: tirx.Buffer, start: list[tirx.PrimExpr], extents: list[tirx.PrimExpr], mode: int) -> tirx.Call:
     args = [tirx.BufferLoad(buffer, start), scalar.const(mode), *extents]
     return tirx.Call("handle", ir.Op.get("tl.region"), args)

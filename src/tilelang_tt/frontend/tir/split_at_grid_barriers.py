@@ -16,7 +16,7 @@ the barrier, and what is behind it. Barriers under other conditions stay, and ar
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TypeVar
 
 from tilelang.ir import get_stmt_span, stamp_stmt_spans
 from tvm import tirx
@@ -24,6 +24,9 @@ from tvm import tirx
 from tilelang_tt.frontend.lift_expression import operator
 from tilelang_tt.frontend.tir.kept_blocks import OF_THREADS, any_node, mentions, moved, overwrites
 from tilelang_tt.ir import scalar
+
+Node = TypeVar("Node", tirx.PrimExpr, tirx.Stmt)
+Part = tuple[list[tirx.Stmt], list[tirx.Buffer]]  # statements between barriers, and the blocks they use
 
 _BARRIER = "tl.sync_grid"
 _KERNEL = "tilelang_root"
@@ -42,7 +45,7 @@ def split_at_grid_barriers(func: tirx.PrimFunc) -> tirx.PrimFunc:
     return func.with_body(_block(root, launches, [*root.alloc_buffers, *kept]))
 
 
-def _block(block: Any, body: list[tirx.Stmt], buffers: list[tirx.Buffer]) -> tirx.SBlockRealize:
+def _block(block: tirx.SBlock, body: list[tirx.Stmt], buffers: list[tirx.Buffer]) -> tirx.SBlockRealize:
     stmt = tirx.SeqStmt(body) if len(body) > 1 else body[0] if body else tirx.Evaluate(0)
     parts = (block.iter_vars, block.reads, block.writes, block.name_hint, stmt, block.init)
     return tirx.SBlockRealize([], True, tirx.SBlock(*parts, buffers, block.match_buffers, dict(block.annotations)))
@@ -74,7 +77,9 @@ class _Kernel:
             return [stmt]
         return [_block(stmt.block, *part) for part in self.with_state(stmt.block, found.parts)]
 
-    def with_state(self, block: Any, parts: list[list[tirx.Stmt]]) -> list[tuple[list[tirx.Stmt], list[tirx.Buffer]]]:
+    def with_state(
+        self, block: tirx.SBlock, parts: list[list[tirx.Stmt]]
+    ) -> list[tuple[list[tirx.Stmt], list[tirx.Buffer]]]:
         """The parts and the blocks they use; what later parts read of earlier ones is stored and loaded."""
         own_work = any(mentions(part, var) for part in parts for var in self.threads)
         used = [[buffer for buffer in block.alloc_buffers if mentions(part, buffer.data)] for part in parts]
@@ -106,10 +111,10 @@ class _Kernel:
 class _Parts:
     """The statements between the barriers, with names written out: a name cannot reach over a barrier."""
 
-    def __init__(self, own: list[tirx.Var], values: dict[tirx.Var, Any] | None = None) -> None:
+    def __init__(self, own: list[tirx.Var], values: dict[tirx.Var, tirx.PrimExpr] | None = None) -> None:
         self.parts: list[list[tirx.Stmt]] = [[]]
         self._own = own  # indices of blocks and threads: what is not the same for all of them
-        self._values: dict[tirx.Var, Any] = dict(values or {})
+        self._values: dict[tirx.Var, tirx.PrimExpr] = dict(values or {})
         self._computed: list[tuple[tirx.Var, int]] = []  # names of what is computed on the chip, and their part
         self._stuck = False
 
@@ -157,7 +162,7 @@ class _Parts:
             self.parts[-1] += here
             self.parts += behind
 
-    def _written_out(self, node: Any) -> Any:
+    def _written_out(self, node: Node) -> Node:
         return tirx.stmt_functor.substitute(node, self._values) if self._values else node
 
 
@@ -176,7 +181,7 @@ def _needs(part: list[tirx.Stmt], buffer: tirx.Buffer) -> bool:
     return False
 
 
-def _under(condition: Any, body: list[tirx.Stmt]) -> tirx.Stmt:
+def _under(condition: tirx.PrimExpr, body: list[tirx.Stmt]) -> tirx.Stmt:
     stmt = tirx.IfThenElse(condition, tirx.SeqStmt(body) if len(body) > 1 else body[0], None)
     stamp_stmt_spans(stmt, get_stmt_span(body[0]))
     return stmt

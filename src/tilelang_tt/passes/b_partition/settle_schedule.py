@@ -11,16 +11,21 @@ T.use_swizzle counts where neither says an order. Where nothing is said, blocks 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tilelang_tt.core_ranges import CoreRange
 from tilelang_tt.diagnostics import Location, TargetError
+from tilelang_tt.ir.alike import alike
 from tilelang_tt.ir.scalar import int_value
 from tilelang_tt.ir.tile import Launch, TileProgram
+from tilelang_tt.ir.units import known_extents
 from tilelang_tt.options import Options
 from tilelang_tt.passes.b_partition.match_tensor import infer_match, match_tensor
 from tilelang_tt.schedule import DEFAULT_PANEL, PANEL_ORDERS, Order, Schedule, shares, uncovered
 from tilelang_tt.schedule_request import Request, Said, ScheduleError, checked
+
+_MOST_MORE = 2  # units of a core
+_TOGETHER = "rectangles: a row, or a column, of cores needs the same blocks"
 
 
 @dataclass(frozen=True)
@@ -53,7 +58,25 @@ def settle_schedule(program: TileProgram, written: Launch, launch: Launch, *, al
     inferred = infer_match(program, launch) if free else None
     if inferred is not None:
         return _matching(Schedule("match", order, panel, pieces=inferred.pieces), (*asked.reasons, inferred.reason))
-    return Settled(Schedule(request.policy or "contiguous", order, panel, ranges, core_order), grid, asked.reasons)
+    runs = Schedule(request.policy or "contiguous", order, panel, ranges, core_order)
+    boxes = replace(runs, policy="rectangle")
+    if request.policy is None and options.multicast and _pays(program, launch, boxes, runs, grid):
+        return Settled(boxes, grid, (*asked.reasons, _TOGETHER))
+    return Settled(runs, grid, asked.reasons)
+
+
+def _pays(program: TileProgram, launch: Launch, boxes: Schedule, runs: Schedule, grid: tuple[int, int]) -> bool:
+    """Whether rectangles of blocks let cores share loads, and no core gets many more units than in runs.
+
+    Sizes must be known, and blocks no line. Where every core reads for itself, DRAM is what a product waits for: by the
+    clock twice the units in rectangles take 0.3 to 0.8 of the time.
+    """
+    extents = known_extents(launch)
+    if extents is None or len(boxes.core_ranges(grid)) > 1 or not alike(program, launch):
+        return False
+    columns, rows = (*extents, 1)[0], math.prod(extents[1:])
+    most = [max(share.count for share in shares(one, grid, columns, rows)) for one in (boxes, runs)]
+    return min(columns, rows) > 1 and most[0] <= _MOST_MORE * most[1]
 
 
 def _matching(schedule: Schedule, reasons: tuple[str, ...]) -> Settled:

@@ -7,14 +7,17 @@ after    cb0 <- A_shared : 24 pages of 2048 B
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TypedDict
 
 from tilelang_tt.arch import Arch
 from tilelang_tt.compiled import Decision
+from tilelang_tt.ir import scalar
 from tilelang_tt.ir.buffers import Buffer
 from tilelang_tt.ir.cb import Cb, PoolBlock
 from tilelang_tt.ir.fields import walk
 from tilelang_tt.ir.layout import Pool, Role
 from tilelang_tt.ir.room import room, stored
+from tilelang_tt.ir.scalar import Var
 from tilelang_tt.ir.tile import Await, Launch, TileProgram
 
 # Ids by use, as hand-written kernels have them: inputs from 0, outputs from 16, compute's own from 24.
@@ -29,28 +32,45 @@ def allocate_cbs(program: TileProgram, launch: Launch) -> tuple[dict[Buffer, Cb]
     cbs: dict[Buffer, Cb] = {}
     words = {stmt.word for stmt in walk(launch.body) if isinstance(stmt, Await)}
     pools = {pool.whole: _pool_blocks(whole, pool) for pool in whole.pools}
+    shared = [buffer for buffer, stream in launch.streams.items() if stream.follows is not None]
     for buffer, stream in launch.streams.items():
-        layout = launch.layouts[buffer]
+        layout, depth = launch.layouts[buffer], depths[buffer]
+        together = depth if stream.finds_blocks else 1  # handed over at once
         cbs[buffer] = Cb(
             ids[buffer],
             buffer.name,
             layout.format,
             layout.page_bytes,
-            layout.tiles,
-            depths[buffer],
+            layout.tiles * together,
+            depth // together,
             stream.producer,
             stream.consumer,
             stream.unpack_to_dest,
-            (layout.rows, layout.cols),
+            (layout.rows, layout.cols) if not layout.pitch else (layout.tiles * together // layout.pitch, layout.pitch),
             buffer.location,
             first_row=layout.first_row is not None,
             pool=pools.get(buffer, ()),
             is_word=buffer in words,
             is_scratch=stream.is_scratch,
             shard=stream.shard,
+            **_delivery(buffer, shared),
         )
     decisions = [_describe(buffer, cb) for buffer, cb in cbs.items()]
     return {**cbs, **{block: cbs[pool.whole] for pool in whole.pools for block in pool.blocks}}, decisions
+
+
+class _Delivery(TypedDict, total=False):
+    reads: Var
+    ready: int
+    valid: int
+
+
+def _delivery(buffer: Buffer, shared: list[Buffer]) -> _Delivery:
+    """Two semaphores for each buffer whose blocks one core reads for several."""
+    if buffer not in shared:
+        return {}
+    number = 2 * shared.index(buffer)
+    return {"reads": scalar.var(f"{buffer.name}_reads"), "ready": number, "valid": number + 1}
 
 
 def _pool_blocks(launch: Launch, pool: Pool) -> tuple[PoolBlock, ...]:
@@ -87,7 +107,7 @@ def second_views(
 def _numbers(launch: Launch, arch: Arch) -> dict[Buffer, int]:
     groups: dict[str, list[Buffer]] = {"in": [], "out": [], "own": []}
     for buffer, stream in launch.streams.items():
-        use = "in" if stream.producer is Role.READER else "own" if stream.private else "out"
+        use = "in" if stream.consumer is Role.COMPUTE and not stream.private else "own" if stream.private else "out"
         groups[use].append(buffer)
     tidy = len(groups["in"]) <= 16 and len(groups["out"]) <= 8 and len(groups["own"]) <= arch.cb_count - 24
     if not tidy:

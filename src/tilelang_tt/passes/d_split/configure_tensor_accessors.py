@@ -6,6 +6,10 @@
 
 A block that lies in the core's own shard of a tensor is only handed over: nothing moves.
 
+Blocks that one core reads for several (`share_loads`) are asked for, sent and taken around the reads:
+
+    after    reserve A_s ; ask for A_s ; if A_s_reads: ... ; read barrier ; send A_s ; take A_s ; push A_s
+
 Neighbouring loads share one barrier, so that all their reads are in flight together; but not if there is room for one
 block only and compute has something to do before it comes to the next. Tiles outside a tensor are not read but filled
 with zeros, and not written. Every block moves all its pages even at a tail, so no other kernel needs to know tails.
@@ -26,6 +30,7 @@ from tilelang_tt.ir.fields import children, rewritten, walk, within
 from tilelang_tt.ir.kernel import For, If, Kernel, KernelSet, KernelStmt, Source, Task
 from tilelang_tt.ir.layout import BufferLayout, Role, TileOrder
 from tilelang_tt.ir.movement import (
+    Ask,
     Barrier,
     BarrierKind,
     Pointer,
@@ -33,6 +38,8 @@ from tilelang_tt.ir.movement import (
     ReadTable,
     ReadTile,
     RowPlace,
+    Send,
+    Take,
     WriteRow,
     WriteTile,
     ZeroRow,
@@ -44,12 +51,14 @@ from tilelang_tt.ir.tile import Load, Set, Stmt, Store
 
 
 def configure_tensor_accessors(kernels: KernelSet) -> KernelSet:
-    reader = _Pages(kernels).reader(kernels.kernel(Role.READER).body)
-    writer = rewritten(kernels.kernel(Role.WRITER).body, _Pages(kernels).store)
-    if any(isinstance(stmt, WriteTile | WriteRow | Code) for stmt in walk(writer)):
-        writer = (*writer, Barrier(BarrierKind.WRITE))  # all writes acknowledged before the kernel ends
     lying = elements(kernels.program)
-    for role, body in ((Role.READER, reader), (Role.WRITER, writer)):
+    for role in (Role.READER, Role.WRITER):
+        pages = _Pages(kernels, role)
+        body = rewritten(pages.loads(kernels.kernel(role).body), pages.store)
+        if any(isinstance(stmt, WriteTile | WriteRow | Code | Send) for stmt in walk(body)):
+            body = (*body, Barrier(BarrierKind.WRITE))  # all writes acknowledged before the kernel ends
+        if any(isinstance(stmt, Ask) for stmt in walk(body)):
+            body = (*body, Barrier(BarrierKind.SIGNAL))
         tensors: dict[Tensor, None] = {}
         for stmt in walk(body):
             if isinstance(stmt, ReadTile | WriteTile | ReadRow | WriteRow):
@@ -61,9 +70,9 @@ def configure_tensor_accessors(kernels: KernelSet) -> KernelSet:
 
 
 class _Pages:
-    def __init__(self, kernels: KernelSet) -> None:
+    def __init__(self, kernels: KernelSet, role: Role) -> None:
         self.kernels = kernels
-        tasks = [stmt.stmt for stmt in walk(kernels.kernel(Role.READER).body) if isinstance(stmt, Task)]
+        tasks = [stmt.stmt for stmt in walk(kernels.kernel(role).body) if isinstance(stmt, Task)]
         loads = [task.dst for task in tasks if isinstance(task, Load)]
         # Room for one block that several loads fill: compute may need what is read before to give the last one back.
         self.turns = {dst for dst in loads if loads.count(dst) > 1 and self.alone(dst)}
@@ -79,19 +88,18 @@ class _Pages:
         """Loads to or behind a single block, with something for compute in between."""
         before, works = None, False  # the last load, and whether compute works since
         for stmt in body:
-            if isinstance(stmt, Load):
+            if isinstance(stmt, Load) and not self.kernels.launch.streams[stmt.dst].once:
                 if before is not None and works and (self.alone(before.dst) or self.alone(stmt.dst)):
                     yield stmt
                 before, works = stmt, False
             else:
-                works = works or not isinstance(stmt, Read | Set)
+                works = works or not isinstance(stmt, Read | Set | Load)
 
-    def reader(self, body: tuple[KernelStmt, ...]) -> tuple[KernelStmt, ...]:
+    def loads(self, body: tuple[KernelStmt, ...]) -> tuple[KernelStmt, ...]:
         result: list[KernelStmt] = []
         run: list[Load] = []
         for stmt in body:
-            if isinstance(stmt, Task):
-                assert isinstance(stmt.stmt, Load)
+            if isinstance(stmt, Task) and isinstance(stmt.stmt, Load):
                 if stmt.stmt.dst in self.turns or any(load.dst is stmt.stmt.dst for load in run):
                     result += self.load(run)
                     run = []
@@ -99,7 +107,7 @@ class _Pages:
                 continue
             result += self.load(run)
             run = []
-            result.append(within(stmt, self.reader))
+            result.append(within(stmt, self.loads))
         return (*result, *self.load(run))
 
     def load(self, run: list[Load]) -> list[KernelStmt]:
@@ -108,6 +116,9 @@ class _Pages:
             return []
         cbs = [self.kernels.cbs[load.dst] for load in run]
         result: list[KernelStmt] = [CbCall(CbKind.RESERVE, cb, cb.tiles) for cb in cbs]
+        # Every core says what it has room for before it waits for anything, so that no two can wait for each other.
+        result += [Ask(cb) for cb in cbs if cb.reads is not None]
+        sends: list[KernelStmt] = []
         for load, cb in zip(run, cbs, strict=True):
             if cb.shard is not None:
                 result += self.source(load.location)
@@ -116,10 +127,13 @@ class _Pages:
             transfer = _Transfer(load.src.tensor, cb, base, reads=True)
             result += [*self.source(load.location), Pointer(base, cb, write=True)]
             layout = self.kernels.launch.layouts[load.dst]
-            result += [self.tiles(load.src, layout, transfer), *self.blank_rows(load.src, layout, cb, base)]
+            reads = (self.tiles(load.src, layout, transfer), *self.blank_rows(load.src, layout, cb, base))
+            result += reads if cb.reads is None else (If(cb.reads > 0, reads),)
+            sends += [Send(cb, base)] if cb.reads is not None else []
         if any(cb.shard is None for cb in cbs):
             result.append(Barrier(BarrierKind.READ))
-        return result + [CbCall(CbKind.PUSH, cb, cb.tiles) for cb in cbs]
+        takes = [Take(cb) for cb in cbs if cb.reads is not None]
+        return [*result, *sends, *takes, *(CbCall(CbKind.PUSH, cb, cb.tiles) for cb in cbs)]
 
     def source(self, location: Location | None) -> list[KernelStmt]:
         return [Source(location)] if location else []

@@ -53,8 +53,10 @@ def _finalize(kernel: Kernel, kernels: KernelSet) -> Kernel:
     args += [Arg(str(v.name), ArgKind.SIZE, v, size=expr) for v, expr in sizes]
     scalars = [p for p in kernels.program.params if isinstance(p, ScalarParam)]
     args += [Arg(p.name, ArgKind.SCALAR, p.var) for p in scalars if p.var in used and p.var not in known]
+    delivered = [cb for cb in kernels.all_cbs if cb.reads is not None and cb.reads in used]
+    args += [Arg(cb.name, ArgKind.DELIVERY, cb.reads) for cb in delivered]
     if work.listed is not None and work.listed in used:
-        _check_room(kernel, kernels.launch, len(args), max(map(len, work.schedule.lists)))
+        _check_room(kernel, kernels.launch, sum(arg.words for arg in args), max(map(len, work.schedule.lists)))
         args.append(Arg(str(work.listed.name), ArgKind.UNITS, work.listed))
     return replace(kernel, body=body, args=tuple(args))
 

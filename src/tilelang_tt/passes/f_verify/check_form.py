@@ -11,6 +11,7 @@ from tilelang_tt.ir.kernel import Assign, For, Hand, Held, If, Kernel, KernelSet
 from tilelang_tt.ir.layout import Role
 from tilelang_tt.ir.movement import (
     Barrier,
+    DeliveryStmt,
     MakeTile,
     Pointer,
     ReadRow,
@@ -25,9 +26,9 @@ from tilelang_tt.ir.scalar import Var
 from tilelang_tt.passes.f_verify.failure import fail
 
 _OWN = {
-    Role.READER: Pointer | MakeTile | ReadTile | ZeroTile | ReadRow | ZeroRow | Barrier,
+    Role.READER: Pointer | MakeTile | ReadTile | ZeroTile | ReadRow | ZeroRow | DeliveryStmt | Barrier,
     Role.COMPUTE: EngineStmt | Task | Held,
-    Role.WRITER: Pointer | ReadTile | WriteTile | WriteRow | Barrier | Code,
+    Role.WRITER: Pointer | ReadTile | ZeroTile | WriteTile | WriteRow | DeliveryStmt | Barrier | Code,
 }
 _ANYWHERE = For | If | Let | Assign | ReadTable | Source | CbCall
 

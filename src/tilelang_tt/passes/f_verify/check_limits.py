@@ -25,5 +25,6 @@ def check_limits(kernels: KernelSet) -> None:
     if used > usable:
         raise fail("TT916", f"circular buffers take {used} B of L1, {usable} B are there")
     for kernel in kernels.kernels:
-        if len(kernel.args) > MAX_RUNTIME_ARGS:
-            raise fail("TT917", f"the {kernel.role.value} kernel has {len(kernel.args)} runtime arguments")
+        words = sum(arg.words for arg in kernel.args)
+        if words > MAX_RUNTIME_ARGS:
+            raise fail("TT917", f"the {kernel.role.value} kernel has {words} runtime arguments")

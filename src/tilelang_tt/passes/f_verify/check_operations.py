@@ -4,7 +4,7 @@
                                 Y: add_binary_tile(X, v)                 does not: exp is missing
 
 Every value that is packed to a block must be the result of a statement that writes this block, and the result of every
-statement must be packed. Any instruction that carries out an operation will do.
+statement must be packed. Each instruction that carries out an operation will do.
 """
 
 from __future__ import annotations
@@ -98,7 +98,8 @@ class _Check:
                 found = row
             case Done(instruction, (_, row)) if instruction is SPREAD_ROW:
                 found = row
-        cb, block = self.kernels.cbs[buffer], self.kernels.launch.layouts[buffer].first
+        cb = self.kernels.cbs[buffer]
+        block = self.kernels.launch.layouts[buffer].first if cb.pool else None
         return isinstance(found, Tile) and found.cb == cb.id and found.block is block
 
     def is_product(self, gemm: Gemm, found: Value) -> bool:

@@ -7,7 +7,18 @@ from dataclasses import dataclass, replace
 from tilelang_tt.ir.cb import CbCall, CbKind
 from tilelang_tt.ir.fields import children
 from tilelang_tt.ir.kernel import Kernel, KernelStmt
-from tilelang_tt.ir.movement import Barrier, BarrierKind, ReadRow, ReadTile, WriteRow, WriteTile, ZeroRow, ZeroTile
+from tilelang_tt.ir.movement import (
+    Ask,
+    Barrier,
+    BarrierKind,
+    ReadRow,
+    ReadTile,
+    Send,
+    WriteRow,
+    WriteTile,
+    ZeroRow,
+    ZeroTile,
+)
 from tilelang_tt.passes.f_verify.failure import fail
 
 
@@ -18,6 +29,7 @@ class _Flight:
     reading: bool = False
     leaving: bool = False  # writes whose source is still in L1
     unacknowledged: bool = False
+    signalled: bool = False  # other cores
 
 
 Known = dict[tuple[int, _Flight], _Flight]  # (statements, before) -> after: nested loops are walked once for each
@@ -37,6 +49,12 @@ def _run(body: tuple[KernelStmt, ...], before: _Flight, known: Known) -> _Flight
             flight = replace(flight, reading=True)
         elif isinstance(stmt, WriteTile | WriteRow):
             flight = replace(flight, leaving=True, unacknowledged=True)
+        elif isinstance(stmt, Send):
+            if flight.reading:
+                raise fail("TT967", f"'{stmt.cb.name}' is sent before its reads have landed")
+            flight = replace(flight, unacknowledged=True)
+        elif isinstance(stmt, Ask):
+            flight = replace(flight, signalled=True)
         elif isinstance(stmt, Barrier):
             flight = _barrier(stmt.kind, flight)
         elif isinstance(stmt, CbCall):
@@ -54,5 +72,7 @@ def _run(body: tuple[KernelStmt, ...], before: _Flight, known: Known) -> _Flight
 def _barrier(kind: BarrierKind, flight: _Flight) -> _Flight:
     if kind is BarrierKind.READ:
         return replace(flight, reading=False)
+    if kind is BarrierKind.SIGNAL:
+        return replace(flight, signalled=False)
     acknowledged = kind is BarrierKind.WRITE
     return replace(flight, leaving=False, unacknowledged=flight.unacknowledged and not acknowledged)

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from tilelang_tt.ir.kernel import Kernel, KernelSet
 from tilelang_tt.passes.f_verify import check_form
 from tilelang_tt.passes.f_verify.check_blocks import check_blocks
+from tilelang_tt.passes.f_verify.check_deliveries import check_deliveries
 from tilelang_tt.passes.f_verify.check_dst import check_dst
 from tilelang_tt.passes.f_verify.check_engines import check_engines
 from tilelang_tt.passes.f_verify.check_limits import check_limits
@@ -38,6 +39,11 @@ TRANSFERS = Invariant(
     "reads have landed before their pages are pushed, writes have left L1 before their pages are popped, and all "
     "writes are acknowledged before the kernel ends",
     _each(lambda kernel, _: check_transfers(kernel)),
+)
+DELIVERIES = Invariant(
+    "deliveries",
+    "a block that one core reads for several is asked for, sent and taken once, and before a core waits it has asked",
+    _each(lambda kernel, _: check_deliveries(kernel)),
 )
 DST_PROTOCOL = Invariant(
     "DST protocol",
@@ -85,6 +91,7 @@ FINISHED = (
     LIMITS,
     CB_STREAMS,
     TRANSFERS,
+    DELIVERIES,
     TILES,
     DST_PROTOCOL,
     BLOCKS,

@@ -3,7 +3,7 @@
     before   Load A -> a ; Load B -> b ; ... ; Map y = a + b                                40 circular buffers
     after    Load A -> a_in ; Map a = a_in ; Load B -> b_in ; Map b = b_in ; ... ; Map y = a + b
 
-Any number of compute's own blocks can lie in one circular buffer (`pool_blocks`), and blocks that are copied at once
+All of compute's own blocks can lie in one circular buffer (`pool_blocks`), and blocks that are copied at once
 share another (`share_blocks`). The copies cost time: this is for kernels that do not fit otherwise. Blocks loaded
 outside of loops come first, as many as needed.
 """

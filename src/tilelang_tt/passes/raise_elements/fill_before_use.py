@@ -5,7 +5,7 @@
 
 On a GPU the first round sees what an earlier kernel left in shared memory; a circular buffer has nothing to hand out
 then. Zeros are what such kernels count on (the state of a recurrence before its first step), and the warning TT701 says
-so. Any other block that some path uses before it is filled is refused (`check_definite_assignment`).
+so. Every other block that some path uses before it is filled is refused (`check_definite_assignment`).
 """
 
 from __future__ import annotations

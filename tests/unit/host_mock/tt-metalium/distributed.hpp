@@ -38,6 +38,7 @@ public:
         }
         return grid;
     }
+    CoreCoord worker_core_from_logical_core(const CoreCoord& core) const { return {core.x + 18, core.y + 18}; }
     const MeshShape& shape() const { return shape_; }
     MeshCommandQueue& mesh_command_queue(std::optional<uint8_t> = std::nullopt) const { return queue_; }
     bool close() {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tvm import tirx
 
@@ -63,7 +63,7 @@ def _normal_bits(func: tirx.PrimFunc) -> list[int]:
     """Of what sizes a function draws normal numbers."""
     found: set[int] = set()
 
-    def visit(node: Any) -> None:
+    def visit(node: object) -> None:
         if isinstance(node, tirx.Call) and operator(node) == "tl.rng_rand_float" and _is_normal(node):
             found.add(node.dtype.bits)
 
