@@ -19,6 +19,7 @@ from tilelang_tt.clock.tables import costs
 UNARY = "ttnn/cpp/ttnn/operations/eltwise/unary/device/kernels"
 DTYPES = {"bf16": (tt.DataType.BFLOAT16, 2048), "bfp8": (tt.DataType.BFLOAT8_B, 1088)}
 TILE = 32
+L1_FOR_TENSORS = 1_200_000  # bytes of a core
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ def _exp(figure: Figure) -> OpWorkload:
 @dataclass(frozen=True)
 class Unary:
     """A function of every tile, on as many cores as there are; the figure is the least over several places of the
-    result, so it goes to L1."""
+    result, so it goes to L1 where it fits."""
 
     root: Path
     tiles: int
@@ -72,7 +73,9 @@ class Unary:
     def program(self, device: tt.Device) -> tt.ProgramDescriptor:
         shape = (TILE, self.tiles * TILE)
         source = device.allocate_tensor(shape, self.dtype, memory_config=self.source, name="source")
-        out = device.allocate_tensor(shape, self.dtype, memory_config=tt.L1_MEMORY_CONFIG, name="out")
+        bank = -(-self.tiles // math.prod(device.grid)) * self.page * (2 if self.source is tt.L1_MEMORY_CONFIG else 1)
+        place = tt.L1_MEMORY_CONFIG if bank < L1_FOR_TENSORS else tt.DRAM_MEMORY_CONFIG
+        out = device.allocate_tensor(shape, self.dtype, memory_config=place, name="out")
         x, y = device.grid
         order = [(col, row) for row in range(y) for col in range(x)][: min(self.tiles, x * y)]
         base, extra = divmod(self.tiles, len(order))
