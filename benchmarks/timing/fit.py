@@ -99,10 +99,7 @@ def recorded(figures: Sequence[Figure]) -> list[Figure]:
 
 
 def descend(
-    judge: Callable[[dict[str, float]], float],
-    values: dict[str, float],
-    free: Sequence[str],
-    say: Callable[[str], None],
+    judge: Callable[[dict[str, float]], float], values: dict[str, float], free: Sequence[str], say: Callable[[str], None]
 ) -> dict[str, float]:
     start, best = dict(values), dict(values)
 

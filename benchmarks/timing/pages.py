@@ -19,10 +19,7 @@ fitted to two thirds of the rows (`how` says `fitted`), the others are held out 
 
 
 def write(outcomes: Sequence[tuple[Figure, float | None, str]]) -> None:
-    lines = [
-        "| family | part | figures | mean error | worst | pairs in the right order |",
-        "|---|---|---:|---:|---:|---:|",
-    ]
+    lines = ["| family | part | figures | mean error | worst | pairs in the right order |", "|---|---|---:|---:|---:|---:|"]
     judged = [Judged(figure, value) for figure, value, _ in outcomes if value is not None]
     for family in sorted({one.figure.family for one in judged}):
         for title, held in (("fitted", False), ("held out", True)):
@@ -34,13 +31,7 @@ def write(outcomes: Sequence[tuple[Figure, float | None, str]]) -> None:
             share = f"{right} of {count}" if count else ""
             mean, worst = 100 * sum(errors) / len(errors), 100 * max(errors)
             lines.append(f"| {family} | {title} | {len(part)} | {mean:.1f} % | {worst:.1f} % | {share} |")
-    lines += [
-        "",
-        "## Parts",
-        "",
-        "| family | part | figures | mean error | mean, with its sign |",
-        "|---|---|---:|---:|---:|",
-    ]
+    lines += ["", "## Parts", "", "| family | part | figures | mean error | mean, with its sign |", "|---|---|---:|---:|---:|"]
     parts: dict[tuple[str, str], list[float]] = {}
     for one in judged:
         parts.setdefault((one.figure.family, part_of(one.figure)), []).append(one.error)

@@ -63,9 +63,7 @@ def _attention() -> list[Case]:
     found = [_case("SDPA prefill", _joined("32-bit DST", name), sdpa, one) for name, one in wide.items()]
     found += [_case("SDPA prefill", _joined("16-bit DST, streaming", name), sdpa, one) for name, one in narrow.items()]
     chips = {"32-bit DST": s(), "16-bit DST, streaming, causal": s(fp32_dest=False, causal=True)}
-    found += [
-        _case("SDPA prefill", f"{name}, chip numerics", sdpa, one, numerics="chip") for name, one in chips.items()
-    ]
+    found += [_case("SDPA prefill", f"{name}, chip numerics", sdpa, one, numerics="chip") for name, one in chips.items()]
     window = s(causal=True, window=64, queries=256, keys=256)
     found.append(
         _case(

@@ -75,9 +75,7 @@ def page(lines: list[Line], seconds: float) -> str:
     text += f"{right} of {len(lines)} runs are right. All of them took {seconds / 60:.0f} minutes.\n\n"
     text += "| operator | configuration | chip | result | breaches allowed |\n|---|---|---|---|---|\n"
     for line in _joined(lines):
-        text += (
-            f"| {line.case.operator} | {line.case.configuration} | {line.chip} | {line.verdict} | {line.breaches} |\n"
-        )
+        text += f"| {line.case.operator} | {line.case.configuration} | {line.chip} | {line.verdict} | {line.breaches} |\n"
     return text
 
 
@@ -102,9 +100,7 @@ def main() -> int:
     chosen = [case for case in CASES if asked.only in f"{case.operator}: {case.configuration}"]
     root = wheel.find()
     if root is None:
-        print(
-            f"NOT RUN: {len(chosen)} configurations of the vendor's kernels: no wheel of ttnn {wheel.RELEASE} is here."
-        )
+        print(f"NOT RUN: {len(chosen)} configurations of the vendor's kernels: no wheel of ttnn {wheel.RELEASE} is here.")
         print(f"  python tests/vendor/wheel.py downloads it; or set {wheel.VARIABLE} to a wheel or an unpacked one.")
         return 2
     lines, started = [], time.perf_counter()
