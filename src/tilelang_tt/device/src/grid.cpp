@@ -100,28 +100,38 @@ void run_connected() {
     end_grid();
 }
 
-// The clock asks for events of a processor: its kernel goes on, and those that it waits for.
+// Every kernel goes on until it has to wait, or has noted much.
+static void note_a_batch() {
+    if (device.launch->connected()) {
+        constexpr uint32_t kRounds = 16;  // of a batch: enough for two threads to hand over seldom
+        for (uint32_t round = 0; round < kRounds && run_grid_round(); ++round) {
+        }
+        return;
+    }
+    constexpr uint32_t kEvents = 1 << 13;  // of one core
+    bool any = false, live = false;
+    for (Core* at : cores_of_launch) {
+        const uint64_t before = noted_events();
+        for (bool progressed = true; progressed && noted_events() - before < kEvents;) {
+            progressed = false;
+            for (Fiber& which : at->fibers) {
+                live = live || which.live;
+                if (!which.live || !can_run(*at, which)) continue;
+                which.wait = Wait::None;
+                resume_fiber(*at, which);
+                any = progressed = true;
+            }
+        }
+    }
+    if (live && !any) report_deadlock(cores_of_launch.data(), static_cast<uint32_t>(cores_of_launch.size()));
+}
+
+// Kernels note the next batch of events while the clock replays the last.
 void run_for_clock() {
     begin_grid();
-    for (uint32_t lane = advance_clock(); lane != timing::kAllEnded; lane = advance_clock()) {
-        Core& at = *cores_of_launch[lane / timing::kProcessors];
-        const uint32_t processor = lane % timing::kProcessors;
-        const Role role = processor == 0 ? Role::Reader : processor == 1 ? Role::Writer : Role::Compute;
-        Fiber& wanted = at.fibers[static_cast<uint32_t>(role)];
-        if (wanted.live && can_run(at, wanted)) {
-            wanted.wait = Wait::None;
-            resume_fiber(at, wanted);
-            continue;
-        }
-        bool progressed = false;
-        for (Fiber& other : at.fibers) {
-            if (!other.live || !can_run(at, other)) continue;
-            other.wait = Wait::None;
-            resume_fiber(at, other);
-            progressed = true;
-        }
-        if (!progressed || device.launch->connected()) run_grid_round();
-    }
+    do {
+        note_a_batch();
+    } while (hand_over_batch());
     while (run_grid_round()) {
     }
     end_grid();

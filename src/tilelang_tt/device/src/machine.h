@@ -219,7 +219,7 @@ void begin_grid();       // every core of the launch lives, in an L1 of its own
 bool run_grid_round();   // false: all have ended
 void end_grid();
 void run_connected();
-void run_for_clock();    // a run without numbers, at the pace of the clock's replay
+void run_for_clock();    // a run without numbers, whose events are replayed as they come
 struct Place {
     uint32_t x, y;
 };

@@ -1,6 +1,7 @@
 #include "timed.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
 
 #include <cstdio>
 #include <cstring>
@@ -19,6 +20,12 @@ using timing::Processor;
 const timing::Library* library;
 void* replay;
 std::string common_setup, record_path, reports;
+
+struct Noted {
+    uint32_t lane;
+    Event event;
+};
+std::vector<Noted> batch;  // of a streamed launch: not yet replayed
 
 // The cost of a call has a name of up to four parts, all of them literals: their addresses tell names apart.
 struct Name {
@@ -70,9 +77,11 @@ constexpr uint32_t kMostNotes = 1 << 14;  // events that a kernel notes before t
 
 void append(Processor processor, Event event) {
     event.line = fiber->line;
-    library->append(replay, core->index * timing::kProcessors + static_cast<uint32_t>(processor), event);
+    const uint32_t lane = core->index * timing::kProcessors + static_cast<uint32_t>(processor);
+    if (!clock_streams()) return library->append(replay, lane, event);
+    batch.push_back({lane, event});
     // A kernel that waits for nobody would note everything it does before the replay sees any of it.
-    if (++fiber->noted % kMostNotes == 0 && clock_streams()) yield_to_scheduler();
+    if (++fiber->noted % kMostNotes == 0) yield_to_scheduler();
 }
 
 Event event_of(Kind kind, uint16_t key, uint32_t count = 1) {
@@ -397,10 +406,51 @@ void begin_clock() {
 
 bool clock_streams() { return note::on && device.numberless && record_path.empty(); }
 
-uint32_t advance_clock() {
-    const uint32_t lane = library->advance(replay);
-    if (lane == timing::kFailed) broken_input("%s", library->error());
-    return lane;
+uint64_t noted_events() { return batch.size(); }
+
+// The thread of the replay, while a launch is streamed. `working`: it has a batch.
+struct Replayer {
+    pthread_t thread;
+    pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+    pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+    bool started = false, working = false;
+    uint32_t reached = 0;  // what the last `advance` said
+    std::vector<Noted> events;
+};
+static Replayer replayer;
+
+static void* replay_batches(void*) {
+    install_thread_signal_stack();
+    pthread_mutex_lock(&replayer.mutex);
+    for (;;) {
+        while (!replayer.working) pthread_cond_wait(&replayer.changed, &replayer.mutex);
+        pthread_mutex_unlock(&replayer.mutex);
+        for (const Noted& one : replayer.events) library->append(replay, one.lane, one.event);
+        const uint32_t reached = library->advance(replay);
+        pthread_mutex_lock(&replayer.mutex);
+        replayer.reached = reached;
+        replayer.working = false;
+        pthread_cond_broadcast(&replayer.changed);
+    }
+}
+
+bool hand_over_batch() {
+    pthread_mutex_lock(&replayer.mutex);
+    if (!replayer.started && pthread_create(&replayer.thread, nullptr, replay_batches, nullptr) != 0) {
+        broken_input("cannot start a thread");
+    }
+    replayer.started = true;
+    while (replayer.working) pthread_cond_wait(&replayer.changed, &replayer.mutex);
+    const bool last = batch.empty();
+    replayer.events.clear();
+    replayer.events.swap(batch);
+    replayer.working = true;
+    pthread_cond_broadcast(&replayer.changed);
+    while (last && replayer.working) pthread_cond_wait(&replayer.changed, &replayer.mutex);
+    const uint32_t reached = replayer.reached;
+    pthread_mutex_unlock(&replayer.mutex);
+    if (last && reached == timing::kFailed) broken_input("%s", library->error());
+    return !last || reached != timing::kAllEnded;
 }
 
 void end_clock() {
@@ -408,7 +458,7 @@ void end_clock() {
     if (!record_path.empty() && !library->save(replay, record_path.c_str(), device.launch_index == 0)) {
         broken_input("%s", library->error());
     }
-    advance_clock();
+    if (library->advance(replay) != timing::kAllEnded) broken_input("%s", library->error());
     reports += reports.empty() ? "[" : ",";
     reports += library->finish(replay);
     replay = nullptr;

@@ -49,7 +49,8 @@ const char* dst_width();
 
 void begin_clock();  // of a launch
 bool clock_streams();      // events are replayed as they come, and not kept
-uint32_t advance_clock();  // the processor whose events are needed next, or timing::kAllEnded
+uint64_t noted_events();   // since the launch began, where they are streamed
+bool hand_over_batch();    // to the replay, which works on it meanwhile; false: all has been replayed
 void end_clock();
 const std::string& clock_reports();  // of all launches, as JSON; empty without a clock
 void load_clock(const char* library, const char* record, const char* setup);

@@ -85,6 +85,7 @@ uint16_t Replay::key(const std::string& name) {
 }
 
 void Replay::set_prices() {
+    const std::lock_guard<std::mutex> guard(keys_mutex_);
     while (prices_.size() < key_names_.size()) {
         const std::string& name = key_names_[prices_.size()];
         Price price;
