@@ -34,13 +34,13 @@ format: $(STAMP)  ## let ruff rewrite the sources
 	$(BIN)/ruff format .
 
 test-ttnn: $(STAMP)  ## what a real ttnn can show, on a card or simulator also launches; says what was NOT RUN
-	$(BIN)/pytest -v -rs tests/ttnn/real/check_ttnn.py tests/ttnn/real/check_failures.py tests/ttnn/real/check_calls.py
+	$(BIN)/pytest -v -rs tests/ttnn/real/check_ttnn.py tests/ttnn/real/check_failures.py tests/ttnn/real/check_calls.py tests/ttnn/real/check_stand_in.py
 
 truth: $(STAMP)  ## measure every recorded case in every numerics mode; rewrites docs/reference/truth.md (minutes)
 	$(BIN)/python tests/numerics/truth_table.py
 
 ttnn-table: $(STAMP)  ## the same, and write its results to docs/ttnn_results.md; TTNN_DEVICE_NAME says what the device is
-	UPDATE_TTNN_TABLE=1 $(BIN)/pytest -v -rs tests/ttnn/real/check_ttnn.py tests/ttnn/real/check_failures.py tests/ttnn/real/check_calls.py
+	UPDATE_TTNN_TABLE=1 $(BIN)/pytest -v -rs tests/ttnn/real/check_ttnn.py tests/ttnn/real/check_failures.py tests/ttnn/real/check_calls.py tests/ttnn/real/check_stand_in.py
 
 COUNT ?= 100
 random: $(STAMP)  ## new random programs: tiles, types, threads; device, interpreter and a reference agree; COUNT=500 for more

@@ -62,6 +62,16 @@ def _loads(schedule: Schedule, share: Share, cores: int, extents: Sequence[int],
     return np.array([share.count, *box]).tobytes() + b"".join(indices[axis].tobytes() for axis in axes)
 
 
+_OPPOSITE: dict[DeliveryWord, DeliveryWord] = {
+    "first_x": "last_x", "first_y": "last_y", "last_x": "first_x", "last_y": "first_y",
+}  # fmt: skip
+
+
+def word_for(word: DeliveryWord, role: str) -> DeliveryWord:
+    """What a kernel is told as a word: the writer's NoC runs the other way, so a rectangle begins at its end."""
+    return _OPPOSITE.get(word, word) if role == "writer" else word
+
+
 def delivery_words(delivery: Delivery, node: Callable[[Core], Core]) -> tuple[int, ...]:
     """The values of `DELIVERY_WORDS` for one core; `node`: where a core is on the NoC."""
     sender = (0, 0) if delivery.sender is None else node(delivery.sender)

@@ -21,6 +21,7 @@ from tilelang_tt.diagnostics import Location
 MEMORIES = ("DRAM", "L1")
 SHARD_KINDS = ("height", "width", "block")
 ORDERS = ("row", "column")
+PAGES = ("tile", "row")
 STORAGE_FORMATS = ("bfloat8_b",)  # apart from the format that the dtype implies
 
 Shard = str | tuple[int, ...]
@@ -45,6 +46,7 @@ class LayoutHint:
     cores: CoreRanges | None = None  # that hold the shards; of DRAM: banks
     order: str | None = None  # in which shards are dealt to cores: "row" or "column"
     storage: str | None = None
+    pages: str | None = None  # "tile" or "row"
     location: Location | None = field(default=None, compare=False)  # of an annotation; None: a target option
 
     @property
@@ -61,10 +63,12 @@ def parse_hint(values: Mapping[str, Any], location: Location | None = None) -> L
     if "grid" in values and "cores" in values:
         raise HintError("'grid' and 'cores' both say which cores hold the shards", "say one of them")
     found = {name: _READERS[name](name, value) for name, value in values.items() if value is not None}
-    found = {name: value for name, value in found.items() if name not in _ONE_WAY}
-    cores = found.pop("grid", None)
+    found = {name: value for name, value in found.items() if name != "tile"}  # there is one, which says nothing more
+    if "grid" in found:
+        found["cores"] = found.pop("grid")
     hint = LayoutHint(**found, location=location)
-    hint = hint if cores is None else _with_cores(hint, cores)
+    if hint.shard is not None and hint.pages == "row":
+        raise HintError("pages='row' and a shard exclude each other: shards are of tiles", "leave one of them out")
     if hint.shard is None and (hint.cores is not None or hint.order is not None):
         raise HintError(
             f"'{_first_of(values)}' says where shards go, but the tensor is not sharded",
@@ -84,10 +88,6 @@ def _as_tuple(value: Any) -> Any:
 
 def _first_of(values: Mapping[str, Any]) -> str:
     return next(name for name in ("grid", "cores", "order") if values.get(name) is not None)
-
-
-def _with_cores(hint: LayoutHint, cores: CoreRanges) -> LayoutHint:
-    return LayoutHint(hint.memory, hint.shard, cores, hint.order, hint.storage, hint.location)
 
 
 def _one_of(valid: tuple[str, ...]) -> Any:
@@ -135,14 +135,6 @@ def _tile(name: str, value: Any) -> None:
         )
 
 
-def _pages(name: str, value: Any) -> None:
-    if value != "tile":
-        raise HintError(
-            f"'{name}' cannot be {value!r}: the engines compute on tiles, so a page is a tile",
-            f"leave {name}= out; a tensor whose blocks begin inside tiles is laid out by rows without being asked",
-        )
-
-
 _READERS = {
     "memory": _one_of(MEMORIES),
     "shard": _shard,
@@ -151,9 +143,8 @@ _READERS = {
     "order": _one_of(ORDERS),
     "storage": _one_of(STORAGE_FORMATS),
     "tile": _tile,
-    "pages": _pages,
+    "pages": _one_of(PAGES),
 }
-_ONE_WAY = ("tile", "pages")  # settings with one valid value, which say nothing more
 
 
 def hint_values(hint: LayoutHint) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -25,6 +26,7 @@ from tilelang_tt.compiled import PLAN_FILE, Compiled
 from tilelang_tt.diagnostics import ResourceError, TargetError, UnsupportedError
 from tilelang_tt.frontend.asked_schedules import by_line
 from tilelang_tt.frontend.lift_function import lift_function
+from tilelang_tt.frontend.smaller_blocks import moves_as_much, smaller_blocks
 from tilelang_tt.frontend.tir.cut_out_code import CannotCutError
 from tilelang_tt.frontend.tir.take_annotations import take_annotations, with_annotations
 from tilelang_tt.frontend.tir.with_all_launches import with_all_launches
@@ -43,6 +45,7 @@ from tilelang_tt.passes.a_metadata.keep_last_bits import keep_last_bits
 from tilelang_tt.passes.a_metadata.legalize_types import legalize_types
 from tilelang_tt.passes.a_metadata.place_tensors import NO_SHARDS, place_tensors
 from tilelang_tt.passes.b_partition.partition_work import partition_work
+from tilelang_tt.passes.b_partition.place_workspaces import left_in_dram, place_workspaces
 from tilelang_tt.passes.c_tile.complete_parts import complete_parts
 from tilelang_tt.passes.c_tile.drop_dead_writes import drop_dead_writes
 from tilelang_tt.passes.c_tile.fit_products import fit_products
@@ -102,8 +105,8 @@ from tilelang_tt.passes.f_verify.verify_program import (
     TYPES,
     UNITS,
 )
-from tilelang_tt.passes.fit_l1.change_that_fits import with_change_that_fits
-from tilelang_tt.passes.fit_l1.fit_l1 import fit_l1
+from tilelang_tt.passes.fit_l1.change_that_fits import Change, listed, with_change_that_fits
+from tilelang_tt.passes.fit_l1.fit_l1 import fit_l1, fits_as_written
 from tilelang_tt.passes.fit_l1.refusals import DoesNotFitError
 from tilelang_tt.passes.fit_l1.share_buffers import share_buffers
 from tilelang_tt.passes.raise_elements.compose_views import compose_views
@@ -159,8 +162,12 @@ PLACING_PASSES: tuple[TilePass, ...] = (
     Pass(attach_tensor_accessors, A, needs=(LAYOUTS,), ensures=(NO_COPIES,)),
     Pass(keep_last_bits, A, needs=(LAYOUTS,)),
     Pass(align_operands, A, needs=(LAYOUTS, NO_COPIES)),
+    Pass(place_workspaces, B, needs=(LAYOUTS, NO_COPIES)),
     Pass(partition_work, B, ensures=(UNITS,), of=(TILES, CODE)),
 )
+
+# Where circular buffers do not fit beside what is handed on in L1
+WITHOUT_WORKSPACES = tuple(row for row in PLACING_PASSES if row.run is not place_workspaces)
 
 # Which blocks there are is settled by these: `fit_l1`
 BLOCK_PASSES: tuple[TilePass, ...] = (
@@ -214,8 +221,8 @@ def run_passes(func: Any, options: Options, snapshot: Snapshot) -> Result:
     What the tile engines cannot carry out becomes scalar code (`scalar_code.ways`), and so do assertions.
     """
     steps: Steps = []
-    func, annotations = take_annotations(with_all_launches(func))
-    options = by_line(with_annotations(options, annotations), func, annotations.schedules)
+    asked = options
+    func, options = _with_annotations(func, asked)
 
     def attempt(func: Any, scalar_code: ScalarCode) -> Result:
         steps.clear()
@@ -223,14 +230,19 @@ def run_passes(func: Any, options: Options, snapshot: Snapshot) -> Result:
         warn_of_scalar_code(result[0], scalar_code)
         return result
 
+    def helped(error: Refusal) -> Refusal:
+        if not isinstance(error, DoesNotFitError):
+            return error
+        return with_change_that_fits(error, partial(_plan, func), _smaller(error.program, asked))
+
     checked = checked_assertions(func) if options.scalar_code else {}
     result = None
     with suppress(UnsupportedError, ResourceError, CannotCutError):
         result = attempt(func, ScalarCode(parts=checked)) if checked else None
     try:
-        result = result or _in_some_way(func, options, attempt)
+        result = result or _in_some_way(func, options, attempt, helped)
     except DoesNotFitError as error:
-        raise with_change_that_fits(error, lambda changed: _plan(func, changed)) from None
+        raise helped(error) from None
     for (_, before), (name, _) in pairwise(steps):
         if name == raise_to_tiles.__name__ and isinstance(before, TileProgram):
             warn_of_rounds(before)
@@ -239,12 +251,19 @@ def run_passes(func: Any, options: Options, snapshot: Snapshot) -> Result:
     return result
 
 
-def _in_some_way(func: Any, options: Options, attempt: Attempt) -> Result:
+def _with_annotations(func: Any, options: Options) -> tuple[Any, Options]:
+    """The function without its annotations for this backend, and what they and the options say."""
+    func, annotations = take_annotations(with_all_launches(func))
+    return func, by_line(with_annotations(options, annotations), func, annotations.schedules)
+
+
+def _in_some_way(func: Any, options: Options, attempt: Attempt, helped: Callable[[Refusal], Refusal]) -> Result:
     try:
         return attempt(func, NO_CODE)
-    except (UnsupportedError, ResourceError) as refusal:
-        if not options.scalar_code or has_no_meaning(refusal):
+    except (UnsupportedError, ResourceError) as error:
+        if not options.scalar_code or has_no_meaning(error):
             raise
+        refusal = helped(error)
         return _first_of(ways(func, refusal, options, _program), attempt, refusal)
 
 
@@ -268,6 +287,19 @@ def _program(func: Any, options: Options, scalar_code: ScalarCode) -> TileProgra
 
 def _plan(func: Any, options: Options) -> TileProgram:
     return _fitting(func, options, NO_CODE, RAISING_PASSES, lambda *_: None)
+
+
+def _smaller(program: TileProgram, options: Options) -> Iterator[Change]:
+    """The kernel again with smaller blocks, as far as its source says what their sizes are."""
+    for values, build in smaller_blocks(program):
+
+        def plan(build: Callable[[], Any] = build) -> TileProgram | None:
+            func = build()
+            found = None if func is None else _plan(*_with_annotations(func, options))
+            return found if found is not None and moves_as_much(found, program) else None
+
+        text = listed([f"{name}={value}" for name, value in values.items()])
+        yield Change(text, plan, more_follows=True, several=len(values) > 1)
 
 
 def _run_or_whole(func: Any, options: Options, scalar_code: ScalarCode, steps: Steps) -> Result:
@@ -307,7 +339,25 @@ def _fitting(
     program = lift_function(func, options, *scalar_code.reasons)
     verify(program, LIFTED)
     snapshot("lift_code" if scalar_code.whole else "lift", program)
-    program = _through((*raising, *PLACING_PASSES), program, snapshot)
+    program = _through(raising, program, snapshot)
+    placed: list[tuple[str, TileProgram]] = []
+    trial = _through(PLACING_PASSES, program, lambda name, state: placed.append((name, state)))
+    if any(decision.stage == place_workspaces.__name__ for decision in trial.decisions):
+        steps: list[tuple[str, TileProgram]] = []
+        with suppress(DoesNotFitError):
+            fitting = _settled(trial, lambda name, state: steps.append((name, state)))
+            if fits_as_written(fitting):
+                for name, state in placed + steps:
+                    snapshot(name, state)
+                return fitting
+        return _settled(left_in_dram(_through(WITHOUT_WORKSPACES, program, snapshot)), snapshot)
+    for name, state in placed:
+        snapshot(name, state)
+    return _settled(trial, snapshot)
+
+
+def _settled(program: TileProgram, snapshot: Callable[[str, TileProgram], None]) -> TileProgram:
+    """The program as it fits L1."""
     steps: list[tuple[str, TileProgram]] = []  # of the way to write the program that fits
 
     def settled(way: TileProgram) -> TileProgram:

@@ -11,6 +11,8 @@ import numpy as np
 
 from tilelang_tt.core_ranges import Core
 
+_L1_ALIGN = 64  # bytes between tensors in L1
+
 Sides = tuple[int, int, int]  # matrices, rows, columns
 
 
@@ -55,3 +57,9 @@ def shards_over(pages: Sides, shape: Sides, cores: tuple[Core, ...]) -> Shards:
     """The shards, on those of `cores` that hold some."""
     found = Shards(pages, shape, cores)
     return Shards(pages, shape, cores[: math.prod(found.counts)])
+
+
+def l1_bytes(pages: int, page_bytes: int, shards: Shards | None, cores: int) -> int:
+    """What a tensor takes of the L1 of the core that has most of it. Without shards pages are dealt to all cores."""
+    slots = -(-pages // cores) if shards is None else shards.slots
+    return -(-slots * page_bytes // _L1_ALIGN) * _L1_ALIGN

@@ -74,33 +74,44 @@ _RESERVE_B = "reader.cpp: swap cb_reserve_back(cb_b, block_k * block_n) before" 
 )
 
 # program -> mutant -> why it is the same program
-_LEAD, _A, _B = "reader.cpp: swap ", "A_shared_delivery", "B_shared_delivery"
-_GENERATED = {  # blocks that one core reads for several
-    f"{_LEAD}noc_semaphore_wait(word(ready), receivers) before if (receivers == 0) return": "0 receivers are awaited",
-    f"{_LEAD}noc_async_write_multicast(l1, all(l1), bytes, receivers, true) before"
-    " noc_semaphore_set(word(ready), 0)": "nobody asks again before the flag behind both has come",
-    "reader.cpp: drop noc_async_atomic_barrier()": _ANSWERED,
-    f"{_LEAD}{_A}.ask() before cb_reserve_back(cb_B_shared, 1)": _ASKED,
-    f"{_LEAD}{_B}.ask() before {_A}.ask()": _ASKED,
-    f"{_LEAD}{_B}.ask() after const uint32_t A_shared_l1 = get_write_ptr(cb_A_shared)": _ASKED,
-    f"{_LEAD}{_B}.send(B_shared_l1, 1 * B_shared_tile_bytes) before"
-    f" {_A}.send(A_shared_l1, 1 * A_shared_tile_bytes)": "both have been asked for, in any order",
-    f"reader.cpp: double {_A}.take()": _STAYS,
-    f"{_LEAD}{_A}.take() before {_B}.send(B_shared_l1, 1 * B_shared_tile_bytes)": "A comes whatever becomes of B",
-    f"reader.cpp: double {_B}.take()": _STAYS,
-    f"{_LEAD}{_B}.take() before {_A}.take()": "both have been asked for, in any order",
-    "writer.cpp: drop cb_pop_front(cb_C_local_out, 1)": _ONE_USE,
-}
+
+
+def _sent(block: str, file: str, *, in_order: bool) -> dict[str, str]:
+    """Blocks that one core reads for several, in generated kernels; `in_order`: on Wormhole."""
+    swap, delivery = f"{file}: swap ", f"{block}_delivery"
+    send = f"{delivery}.send({block}_l1, 1 * {block}_tile_bytes)"
+    found = {
+        f"{swap}noc_semaphore_wait(word(ready), receivers) before if (receivers == 0) return": "awaits 0 receivers",
+        f"{swap}noc_async_write_multicast(l1, all(l1), bytes, receivers, true) before"
+        " noc_semaphore_set(word(ready), 0)": "nobody asks again before the flag behind both has come",
+        f"{file}: drop noc_async_atomic_barrier()": _ANSWERED,
+        f"{swap}{delivery}.ask() after const uint32_t {block}_l1 = get_write_ptr(cb_{block})": _ASKED,
+        f"{file}: double {delivery}.take()": _STAYS,
+        f"{swap}{delivery}.take() before {send}": "a core that sends has nothing to take",
+    }
+    if in_order:
+        found |= {
+            f"{file}: drop noc_async_writes_flushed()": f"{_IN_ORDER}; {_NEXT_WORD}",
+            f"{swap}noc_async_writes_flushed() before"
+            " noc_async_write_multicast(l1, all(l1), bytes, receivers, ...": f"{_IN_ORDER}; {_NEXT_FLUSH}",
+            f"{swap}noc_semaphore_set_multicast(valid, all(valid), receivers) before"
+            " noc_async_writes_flushed()": _IN_ORDER,
+        }
+    return found
+
+
+_DROPPED_POP = {"writer.cpp: drop cb_pop_front(cb_C_local_out, 1)": _ONE_USE}
 NAMED: dict[str, dict[str, str]] = {
     "gemm, multicast": {
-        **_GENERATED,
-        "reader.cpp: drop noc_async_writes_flushed()": f"{_IN_ORDER}; {_NEXT_WORD}",
-        f"{_LEAD}noc_async_writes_flushed() before"
-        " noc_async_write_multicast(l1, all(l1), bytes, receivers, ...": f"{_IN_ORDER}; {_NEXT_FLUSH}",
-        f"{_LEAD}noc_semaphore_set_multicast(valid, all(valid), receivers) before"
-        " noc_async_writes_flushed()": _IN_ORDER,
+        **_sent("A_shared", "reader.cpp", in_order=True),
+        **_sent("B_shared", "writer.cpp", in_order=True),
+        **_DROPPED_POP,
     },
-    "gemm, multicast, Blackhole": _GENERATED,
+    "gemm, multicast, Blackhole": {
+        **_sent("A_shared", "reader.cpp", in_order=False),
+        **_sent("B_shared", "writer.cpp", in_order=False),
+        **_DROPPED_POP,
+    },
     "blocked matmul": {
         "reader.cpp: drop noc_async_read(get_noc_addr(MEM_ZEROS_BASE), to + done,"
         " rest < MEM_ZEROS_SIZE ? rest : MEM_ZEROS_SIZE)": "these extents have no tails; `matmul with tails` has",

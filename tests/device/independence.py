@@ -21,7 +21,7 @@ ENGINE = ("started", "srca", "srcb", "math", "vector", "packer format", "packer 
 # call -> what it does to the buffer named by its first argument (or by the object), and to everything else
 _BUFFER_CALLS: dict[str, dict[str, bool]] = {
     "reserve_back": {"back": _CHANGES, "room": _CHANGES},
-    "push_back": {"back": _CHANGES, "data": _CHANGES, "write pointer": _CHANGES, "landed": _RELIES},
+    "push_back": {"back": _CHANGES, "data": _CHANGES, "write pointer": _CHANGES, "landed": _RELIES, "l1": _RELIES},
     "wait_front": {"front": _CHANGES, "data": _CHANGES},
     "pop_front": {"front": _CHANGES, "room": _CHANGES, "read pointer": _CHANGES, "writes": _RELIES},
 }
@@ -104,7 +104,7 @@ def _of_call(call: Node, functions: Mapping[str, Node], depth: int) -> dict[Touc
         return {(what, _outside(of)): c for (what, of), c in touches(functions[name], functions, depth + 1).items()}
     for suffix, effects in _BUFFER_CALLS.items():
         if name in (suffix, f"cb_{suffix}"):
-            shared = ("landed", "writes")
+            shared = ("landed", "writes", "l1")
             return {(what, "" if what in shared else target or args[0]): c for what, c in effects.items()}
     if name == "pack_tile":
         return {

@@ -207,12 +207,14 @@ def test_noc_1_with_the_corners_of_noc_0() -> None:
 
 
 def test_data_and_flag_without_a_flush() -> None:
-    """Two command buffers: Blackhole lets the flag overtake the data, Wormhole does not."""
-    edits = ((FLUSH, "            noc_semaphore_set_multicast"),)
-    error = failure(multicast(arch="blackhole", edits=edits))
+    """Two command buffers: Blackhole lets the flag overtake the data, Wormhole does not; nor if the two are linked."""
+    linked = ((FLUSH, "            noc_semaphore_set_multicast"),)
+    apart = (*linked, ("receivers, true)", "receivers)"))
+    error = failure(multicast(arch="blackhole", edits=apart))
     assert category_of(error) in ("cb-unwritten", "cb-unreserved-write")
     source = random_pages(PAGES)
-    assert torch.equal(multicast(edits=edits).run(source=source)["target"], source.repeat(3, 1))
+    for arch, edits in (("wormhole_b0", apart), ("blackhole", linked)):
+        assert torch.equal(multicast(arch=arch, edits=edits).run(source=source)["target"], source.repeat(3, 1))
 
 
 def test_sending_before_the_receivers_are_ready_shows_in_some_schedule() -> None:

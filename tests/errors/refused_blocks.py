@@ -272,8 +272,7 @@ def too_many_stages_for_blackhole() -> Any:
     "TT204",
     "kernel 'main' needs 5,242,880 B of L1 per core; Wormhole has 1,393,280 B",
     notes=budget(2, 256),
-    help="not enough: num_stages=1; storage='bfloat8_b' for 'A' and 'B'. "
-    "'A_s' takes most of it: use smaller blocks, if the algorithm allows",
+    help="block=256 fits (1,310,720 B)",
     kernel=gemm,
 )
 @with_scalar_code
@@ -285,8 +284,7 @@ def too_big_blocks() -> Any:
     "TT204",
     "kernel 'main' needs 3,145,728 B of L1 per core; Wormhole has 1,393,280 B",
     notes=budget(1, 256),
-    help="not enough: storage='bfloat8_b' for 'A' and 'B'. "
-    "'A_s' takes most of it: use smaller blocks, if the algorithm allows",
+    help="block=256 fits (1,310,720 B)",
     kernel=gemm,
 )
 @with_scalar_code

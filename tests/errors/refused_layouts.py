@@ -143,14 +143,19 @@ def smaller_tiles() -> Any:
     return doubled(tile=(16, 32))
 
 
+@refused("TT180", "'pages' cannot be 'column'", help="valid values: tile, row", kernel=doubled)
+def pages_of_columns() -> Any:
+    return doubled(pages="column")
+
+
 @refused(
     "TT180",
-    "'pages' cannot be 'row': the engines compute on tiles, so a page is a tile",
-    help="leave pages= out; a tensor whose blocks begin inside tiles is laid out by rows without being asked",
+    "pages='row' and a shard exclude each other: shards are of tiles",
+    help="leave one of them out",
     kernel=doubled,
 )
 def pages_of_rows() -> Any:
-    return doubled(pages="row")
+    return doubled(pages="row", shard="height", grid=(4, 1))
 
 
 # --- two that disagree ------------------------------------------------------------------------------

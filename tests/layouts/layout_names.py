@@ -7,6 +7,8 @@ from typing import Any
 LAYOUTS: dict[str, dict[str, Any]] = {
     "DRAM": {"memory": "DRAM"},
     "L1": {"memory": "L1"},
+    "rows": {"pages": "row"},
+    "rows in L1": {"memory": "L1", "pages": "row"},
     "height": {"memory": "L1", "shard": "height", "grid": (4, 1)},
     "height over several rectangles": {"memory": "L1", "shard": "height", "cores": "1x2+5+3,2x1+1+2"},
     "height, uneven": {"memory": "L1", "shard": "height", "grid": (3, 1)},

@@ -3,8 +3,11 @@
 import re
 from typing import Any
 
+import pytest
 import tilelang
 import tilelang.language as T
+import torch
+from placed import moved, whole
 from tvm.target import Target
 
 import tilelang_tt.language as TT
@@ -44,3 +47,32 @@ def test_cuda_source_is_the_same() -> None:
     assert re.search(r"__global__ void .*main_kernel", plain)
     assert "mma" in plain
     assert annotated == plain
+
+
+@pytest.mark.parametrize("order", ["z", None])
+def test_hints_for_gpus_count_less(order: str | None) -> None:
+    """T.annotate_layout is of shared memory on a GPU, T.use_swizzle a weak wish: what TT says is done."""
+
+    @T.prim_func
+    def main(A: T.Tensor((256, 256), "bfloat16"), C: T.Tensor((256, 256), "bfloat16")):
+        with T.Kernel(4, 4, threads=128) as (bx, by):
+            TT.layout(A, memory="L1", shard="block", grid=(2, 2))
+            TT.layout(C, memory="L1", shard="block", grid=(2, 2))
+            a = T.alloc_shared((64, 64), "bfloat16")
+            T.annotate_layout({a: tilelang.layout.make_swizzled_layout(a)})
+            T.use_swizzle(2)
+            if order is not None:
+                TT.schedule(match=A, order=order)
+            else:
+                TT.schedule(match=A)
+            T.copy(A[by * 64, bx * 64], a)
+            for i, j in T.Parallel(64, 64):
+                a[i, j] = a[i, j] + a[i, j]
+            T.copy(a, C[by * 64, bx * 64])
+
+    kernel = tilelang.compile(main, out_idx=[1], target="tenstorrent")
+    x = whole(256, 256)
+    assert torch.equal(kernel(x), x + x)
+    assert moved(kernel) == (0, 0)
+    launch = kernel.compiled.plan.launches[0]
+    assert (launch.policy, launch.order) == ("match", order or "block-linear")

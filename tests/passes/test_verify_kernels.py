@@ -37,7 +37,7 @@ from tilelang_tt.ir.engine import (
 from tilelang_tt.ir.fields import walk
 from tilelang_tt.ir.kernel import For, If, KernelSet, Let, Source
 from tilelang_tt.ir.layout import Role
-from tilelang_tt.ir.movement import Ask, Barrier, BarrierKind, Pointer, ReadTile, Send, WriteTile
+from tilelang_tt.ir.movement import Ask, Barrier, BarrierKind, Pointer, ReadTile, Send, Take, WriteTile
 from tilelang_tt.ir.tile import Map
 from tilelang_tt.ops import ELEMENT_OPS
 from tilelang_tt.ops.expressions import apply
@@ -144,6 +144,33 @@ def rows_of_vectors(dtype: str = "bfloat16") -> Any:
     return main
 
 
+def two_products() -> Any:
+    """The reader loads X and Z, the writer Y; one core does so for several."""
+
+    @T.prim_func
+    def main(
+        A: T.Tensor((128, 96), "bfloat16"),
+        B: T.Tensor((96, 128), "bfloat16"),
+        D: T.Tensor((96, 128), "bfloat16"),
+        C: T.Tensor((128, 128), "bfloat16"),
+    ):
+        with T.Kernel(2, 2, threads=128) as (bx, by):
+            X = T.alloc_shared((64, 32), "bfloat16")
+            Y = T.alloc_shared((32, 64), "bfloat16")
+            Z = T.alloc_shared((32, 64), "bfloat16")
+            C_l = T.alloc_fragment((64, 64), "float32")
+            T.clear(C_l)
+            for k in T.Pipelined(3, num_stages=2):
+                T.copy(A[by * 64, k * 32], X)
+                T.copy(B[k * 32, bx * 64], Y)
+                T.copy(D[k * 32, bx * 64], Z)
+                T.gemm(X, Y, C_l)
+                T.gemm(X, Z, C_l)
+            T.copy(C_l, C[by * 64, bx * 64])
+
+    return main
+
+
 SETS: dict[str, Callable[[], Any]] = {
     "accumulator in L1": lambda: gemm(100, 130, 96, (128, 128, 32)),
     "accumulator in DST": gemm,
@@ -152,7 +179,7 @@ SETS: dict[str, Callable[[], Any]] = {
     "product of blocks": product_of_blocks,
     "first rows": rows_of_vectors,
     "first rows in DST": lambda: rows_of_vectors("float32"),
-    "sent": lambda: gemm(256, 256, 96, (128, 128, 32)),
+    "sent": two_products,
 }
 
 
@@ -337,10 +364,10 @@ def not_sent(kind: type, name: str) -> KernelSet:
 
 
 def sent_before_asking() -> KernelSet:
-    """B_s is asked for only when A_s has been sent: two cores could wait for each other."""
+    """Z is asked for only when X has been sent: two cores could wait for each other."""
     kernels = kernels_of("sent")
-    ask = at(kernels.kernel(READER).body, find(kernels, READER, of(Ask, "B_s")))
-    return with_before(READER, of(Send, "B_s"), ask, not_sent(Ask, "B_s"))
+    ask = at(kernels.kernel(READER).body, find(kernels, READER, of(Ask, "Z")))
+    return with_before(READER, of(Send, "Z"), ask, not_sent(Ask, "Z"))
 
 
 def sent_under_way() -> KernelSet:
@@ -348,7 +375,7 @@ def sent_under_way() -> KernelSet:
     kernels = kernels_of("sent")
     barrier = Barrier(BarrierKind.READ)
     changed = without(READER, lambda stmt: stmt == barrier, kernels=kernels)
-    return with_before(READER, of(Send, "B_s"), barrier, changed)
+    return with_before(READER, of(Send, "Z"), barrier, changed)
 
 
 def maxima_for_another_block() -> KernelSet:
@@ -479,9 +506,10 @@ BREAKS: dict[str, tuple[Callable[[], KernelSet], ...]] = {
     # deliveries
     "TT967": (sent_under_way,),
     "TT968": (
-        lambda: not_sent(Ask, "A_s"),
-        lambda: not_sent(Send, "B_s"),
-        lambda: doubled(kernels_of("sent"), READER, find(kernels_of("sent"), READER, of(Send, "A_s"))),
+        lambda: not_sent(Ask, "X"),
+        lambda: not_sent(Send, "Z"),
+        lambda: without(WRITER, of(Take, "Y"), kernels=kernels_of("sent")),
+        lambda: doubled(kernels_of("sent"), READER, find(kernels_of("sent"), READER, of(Send, "X"))),
     ),
     "TT969": (sent_before_asking,),
     "TT970": (lambda: without(READER, ReadTile, kernels=kernels_of("sent")),),

@@ -8,7 +8,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from tilelang_tt.deliveries import DELIVERY_WORDS, delivery_words
+from tilelang_tt.deliveries import DELIVERY_WORDS, delivery_words, word_for
 from tilelang_tt.runtime.formats import FORMATS
 from tilelang_tt.runtime.plan import (
     CbPlan,
@@ -255,7 +255,7 @@ def expected_runtime_args(program: int, launch: LaunchPlan, addresses: Mapping[s
         for number, kernel in enumerate(launch.kernels):
             words = asdict(share) | {"units": [*share.units, *[0] * (longest - len(share.units))]}
             found = [
-                deliveries[arg.delivery, arg.word]
+                deliveries[arg.delivery, word_for(arg.word, kernel.role)]
                 if arg.delivery is not None and arg.word is not None
                 else runtime_value(arg, addresses, words)
                 for arg in kernel.runtime_args

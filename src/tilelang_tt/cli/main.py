@@ -13,7 +13,7 @@ from tilelang_tt.cli.doctor import doctor
 from tilelang_tt.cli.fuzz import fuzz
 from tilelang_tt.cli.run import run_script
 from tilelang_tt.diagnostics import TargetError, TenstorrentError
-from tilelang_tt.target import NAME, normalize
+from tilelang_tt.target import NAME, OPTIONS, normalize
 from tilelang_tt.version import __version__
 
 KERNEL_HELP = "FILE.py, FILE.py:kernel, or FILE.py:kernel(M=1024, block_M=128) with literal arguments"
@@ -31,6 +31,7 @@ CONFORMANCE_HELP = (
 def main(argv: list[str]) -> int:
     arguments = _parser().parse_args(argv)
     try:
+        _with_places(arguments)
         status: int = arguments.command(arguments)
     except TenstorrentError as error:
         print(error, file=sys.stderr)
@@ -47,7 +48,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
     run = commands.add_parser("run", help="run a script on the virtual device", description=RUN_HELP)
-    run.add_argument("--target", type=_target, default=_default_target(), help="default: %(default)s")
+    _add_target(run, default=_default_target())
     run.add_argument("script", type=Path, metavar="FILE.py")
     run.add_argument("args", nargs=argparse.REMAINDER, help="arguments of the script")
     run.set_defaults(command=_run)
@@ -55,13 +56,13 @@ def _parser() -> argparse.ArgumentParser:
     compile_ = commands.add_parser("compile", help="write a kernel's five files to a directory")
     compile_.add_argument("kernel", help=KERNEL_HELP)
     compile_.add_argument("-o", "--output", type=Path, required=True, metavar="DIR")
-    compile_.add_argument("--target", type=_target, help="default: the kernel's own, or tenstorrent")
+    _add_target(compile_)
     compile_.add_argument("--force", action="store_true", help="replace files that differ")
     compile_.set_defaults(command=_compile)
 
     explain = commands.add_parser("explain", help="show stages, decisions, L1 map and work map of a kernel")
     explain.add_argument("kernel", help=KERNEL_HELP)
-    explain.add_argument("--target", type=_target, help="default: the kernel's own, or tenstorrent")
+    _add_target(explain)
     explain.add_argument("--no-stages", action="store_true", help="leave out the program after each pass")
     explain.add_argument("--no-time", action="store_true", help="leave out the estimated time")
     explain.set_defaults(command=_explain)
@@ -77,13 +78,13 @@ def _parser() -> argparse.ArgumentParser:
 
     fuzz_ = commands.add_parser("fuzz", help="run a kernel under many schedules of the virtual device")
     fuzz_.add_argument("kernel", help=KERNEL_HELP)
-    fuzz_.add_argument("--target", type=_target, help="default: the kernel's own, or tenstorrent")
+    _add_target(fuzz_)
     fuzz_.add_argument("--seeds", type=int, default=100, metavar="N", help="schedules to run (default: %(default)s)")
     fuzz_.set_defaults(command=_fuzz)
 
     diff_ = commands.add_parser("diff", help="run a kernel in every way there is and show where answers part")
     diff_.add_argument("kernel", help=KERNEL_HELP)
-    diff_.add_argument("--target", type=_target, help="default: the kernel's own, or tenstorrent")
+    _add_target(diff_)
     diff_.add_argument("--seed", type=int, default=0, metavar="N", help="of the random inputs (default: %(default)s)")
     diff_.add_argument("--size", type=_size, action="append", default=[], metavar="NAME=N", help="of a dynamic axis")
     diff_.add_argument(
@@ -127,6 +128,27 @@ def _parser() -> argparse.ArgumentParser:
     check.add_argument("--strict", action="store_true", help="fail unless device 'ttnn' can run too")
     check.set_defaults(command=lambda arguments: doctor(strict=arguments.strict))
     return parser
+
+
+def _add_target(parser: argparse.ArgumentParser, default: str | None = None) -> None:
+    """Which target; where its tensors lie and which core does what may be said apart, without quotes inside quotes."""
+    own = "the kernel's own, or tenstorrent"
+    parser.add_argument("--target", type=_target, default=default, help=f"default: {default or own}")
+    parser.add_argument("--layout", metavar="JSON", help="""as TT.layout, by tensor: '{"A": {"memory": "L1"}}'""")
+    parser.add_argument("--schedule", metavar="WORDS", help="as TT.schedule: policy:rectangle,order:z,cores:4x4+2+1")
+
+
+def _with_places(arguments: argparse.Namespace) -> None:
+    """Put --layout and --schedule into --target."""
+    for name in ("layout", "schedule"):
+        said = getattr(arguments, name, None)
+        if said is not None:
+            spec = OPTIONS[name]
+            try:
+                value = spec.text(spec.parse(said))
+            except ValueError as error:
+                raise UsageError(f"--{name} cannot be {said!r}: {error or f'valid values: {spec.valid}'}") from None
+            arguments.target = f"{arguments.target or NAME} -{name}={value}"
 
 
 def _target(text: str) -> str:

@@ -245,7 +245,7 @@ class Dataflow(Printer):
             for cb in moved:
                 self.tile_bytes[cb] = self.identifier(f"{cb.name}_tile_bytes")
                 self.line(f"constexpr uint32_t {self.tile_bytes[cb]} = get_tile_size({self.cbs[cb]});")
-            if kernel.body:
+            if kernel.body and (kernel.args or moved):
                 self.line()
             self.body(kernel.body)
 
@@ -256,7 +256,10 @@ class Dataflow(Printer):
     def purpose(self, kernel: Kernel) -> str:
         handed = [stmt.cb for stmt in walk(kernel.body) if isinstance(stmt, CbCall)]
         in_place = bool(handed) and all(cb.shard is not None for cb in handed)
-        return "hands over shards that lie in L1" if in_place else _PURPOSE[kernel.role]
+        if in_place:
+            return "hands over shards that lie in L1"
+        loads = kernel.role is Role.WRITER and any(isinstance(stmt, ReadTile) for stmt in walk(kernel.body))
+        return f"{_PURPOSE[Role.READER]}, and finished ones back" if loads else _PURPOSE[kernel.role]
 
     def includes(self) -> None:
         """What a kernel needs beside the SDK's own header, and before it."""

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from tilelang_tt.codegen.host_names import Names, one_line, string
 from tilelang_tt.codegen.host_schedule import cores_declared, cores_text, each_core
+from tilelang_tt.deliveries import word_for
 from tilelang_tt.diagnostics import InternalError
-from tilelang_tt.runtime.plan import CompileArg, KernelPlan, LaunchPlan, RuntimeArg
+from tilelang_tt.runtime.plan import CompileArg, KernelPlan, LaunchPlan, Role, RuntimeArg
 
 _DATA_MOVEMENT = {"reader": "ReaderDataMovementConfig", "writer": "WriterDataMovementConfig"}
 _WORD_VALUES = 1 << 32
@@ -149,7 +150,7 @@ def _set_runtime_args(kernel: KernelPlan, names: Names, indent: str) -> str:
     listed = kernel.runtime_args[-1].work == "units"  # so many words that they are put behind the others
     args = kernel.runtime_args[:-1] if listed else kernel.runtime_args
     words = f"{kernel.role}_args"
-    values = [_runtime_arg(arg, names) for arg in args]
+    values = [_runtime_arg(arg, names, kernel.role) for arg in args]
     separated = [f"{value}," for value in values[:-1]] + [f"{values[-1]}}}{';' if listed else ');'}"]
     width = max((len(text) for text in separated if len(text) <= _ALIGNED), default=0)
     lines = "".join(
@@ -167,7 +168,7 @@ def _set_runtime_args(kernel: KernelPlan, names: Names, indent: str) -> str:
     return f"{indent}SetRuntimeArgs(\n{head}{lines}"
 
 
-def _runtime_arg(arg: RuntimeArg, names: Names) -> str:
+def _runtime_arg(arg: RuntimeArg, names: Names, role: Role) -> str:
     if arg.address is not None:
         return f"{names.tensor(arg.address)}.address()"
     if arg.work is not None:
@@ -176,8 +177,8 @@ def _runtime_arg(arg: RuntimeArg, names: Names) -> str:
         return f"word({names.size(arg.size)})"
     if arg.scalar is not None:
         return names.scalar_bits(arg.scalar)
-    if arg.delivery is not None:
-        return f"{arg.delivery}_delivery[number].{arg.word}"
+    if arg.delivery is not None and arg.word is not None:
+        return f"{arg.delivery}_delivery[number].{word_for(arg.word, role)}"
     raise InternalError("TT990", f"runtime argument '{arg.name}' has no value in the plan")
 
 

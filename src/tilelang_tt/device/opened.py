@@ -177,6 +177,11 @@ class Device:
             warnings.warn(f"warning[TT705]: {text}", TenstorrentWarning, stacklevel=2)
         return report
 
+    def reserve_l1(self, size: int) -> None:
+        """Keep the end of every core's L1 free of tensors and buffers, as the SDK's `l1_small_size` does."""
+        if size and self._l1.take_high(size, self.arch.dram_read_align) is None:
+            raise DeviceError("TT410", f"no room for {size:,} B of L1; the largest gap has {self._l1.gap():,} B")
+
     def l1_tensor_bytes(self) -> int:
         """L1 that tensors take in every core, in their declared formats: from the lowest to the end."""
         sizes = (

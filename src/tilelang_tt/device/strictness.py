@@ -1,8 +1,9 @@
 """Breaches after which a run can go on, for programs whose author knows of them.
 
 The device computes on as the chip would if luck holds: a page that was not reserved is written, a transfer that nobody
-awaited arrives. Breaches that leave nothing to compute with (a format that is not the buffer's, a missing init, a
-transfer out of bounds) always stop the run.
+awaited arrives; a second start-up takes the place of the first, a second wait for DST passes; a vector
+operation whose init loads no constants runs after another's. Breaches that leave nothing to compute with (a format that
+is not the buffer's, any other missing init, a missing start-up, a transfer out of bounds) always stop the run.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ CONTINUABLE = (
     "cb-unwaited-read",
     "cb-unwritten",
     "dram-race",
+    "dst-protocol",
     "dst-unpacked",
+    "init",
     "l1-accumulate",
     "l1-race",
     "l1-uninitialised",
@@ -31,6 +34,8 @@ CONTINUABLE = (
     "noc-write-barrier",
     "noc-write-flush",
     "semaphore",
+    "source-order",
+    "startup",
     "uninit",
 )
 

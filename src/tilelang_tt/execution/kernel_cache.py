@@ -18,6 +18,7 @@ from tilelang.transform.pass_config import normalize_pass_configs
 from tvm.tirx import PrimFunc
 
 from tilelang_tt.execution.kernel import TenstorrentKernel
+from tilelang_tt.frontend.smaller_blocks import written_by
 
 
 class TenstorrentKernelCache:
@@ -42,14 +43,15 @@ class TenstorrentKernelCache:
         key = _key(func, outputs, args, backend_context, pass_configs, compile_flags)
         if env.is_cache_enabled() and key in self._kernels:
             return self._kernels[key]
-        kernel = TenstorrentKernel(
-            func,
-            out_idx=outputs,
-            verbose=verbose,
-            pass_configs=pass_configs,
-            compile_flags=compile_flags,
-            backend_context=backend_context,
-        )
+        with written_by(func):
+            kernel = TenstorrentKernel(
+                func,
+                out_idx=outputs,
+                verbose=verbose,
+                pass_configs=pass_configs,
+                compile_flags=compile_flags,
+                backend_context=backend_context,
+            )
         if not env.is_cache_enabled():
             return kernel
         with self._lock:

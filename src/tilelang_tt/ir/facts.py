@@ -67,6 +67,11 @@ class Facts:
         """variable is a name for a number."""
         self._tell(variable, lambda analyzer: analyzer.bind(variable, const(value)))
 
+    def define(self, variable: Var, value: Expr) -> None:
+        """variable is a name for `value`, unless something is known of it already."""
+        if variable not in self._variables:
+            self._tell(variable, lambda analyzer: analyzer.bind(variable, value))
+
     def with_loop(self, variable: Var, extent: Expr, step: int = 1) -> Facts:
         facts = Facts()
         facts._told, facts._conditions = list(self._told), list(self._conditions)

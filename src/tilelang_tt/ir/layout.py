@@ -128,7 +128,13 @@ class BufferLayout:
     outer: tuple[int, ...] = ()  # extents of the axes before these: matrices one after the other
     constant: bool = False  # made by the reader: all tiles are the same and stored once, or `Element.tile` says which
     first_row: Engine | None = None  # the rows of its tiles are all equal, only the first is there; who spreads it
-    first: Var | None = None  # stands for the place of its first tile, where it lies in a pool
+    first: Var | None = None  # stands for the place of its first tile, where it lies in a pool or in a shard
+    pitch: int = 0  # tiles from one row to the next, where it is a part of a shard; 0: its rows follow each other
+
+    @property
+    def row_step(self) -> int:
+        """Tiles from one row to the next, in the order of rows."""
+        return self.pitch or self.cols
 
     @property
     def tiles(self) -> int:
@@ -142,7 +148,7 @@ class BufferLayout:
         row, col = (
             0 if axis is None else scalar.floordiv(origin[axis], TILE) for axis in (self.row_axis, self.col_axis)
         )
-        within = row * self.cols + col if self.order is TileOrder.ROWS else col * self.rows + row
+        within = row * self.row_step + col if self.order is TileOrder.ROWS else col * self.rows + row
         return scalar.simplify(scalar.as_expr(matrix * (self.rows * self.cols) + within))
 
     def index(self, row: Expr | int, col: Expr | int) -> Expr:
@@ -150,11 +156,16 @@ class BufferLayout:
         if self.constant:
             return scalar.const(0)
         row, col = (0 if self.rows == 1 else row), (0 if self.cols == 1 else col)
-        return self.at(row * self.cols + col if self.order is TileOrder.ROWS else col * self.rows + row)
+        return self._at(row * self.row_step + col if self.order is TileOrder.ROWS else col * self.rows + row)
 
     def at(self, tile: Expr | int) -> Expr:
         """Position of the block's tile number `tile`."""
-        return scalar.as_expr(tile if self.first is None else self.first + tile)
+        if self.pitch:
+            return self.index(scalar.floordiv(tile, self.cols), scalar.floormod(tile, self.cols))
+        return self._at(tile)
+
+    def _at(self, place: Expr | int) -> Expr:
+        return scalar.as_expr(place if self.first is None else self.first + place)
 
 
 @dataclass(frozen=True)
@@ -218,6 +229,11 @@ class Stream:
     once: bool = False  # filled before the first unit, and kept for all
     shard: Tensor | None = None  # its pages are the core's own shard of this tensor: nothing is moved
     follows: tuple[Var, ...] | None = None  # block indices that tell its blocks apart; None: every core reads its own
+
+    @property
+    def finds_blocks(self) -> bool:
+        """Whether the whole shard is kept, and compute finds each block in it."""
+        return self.once and self.shard is not None
 
     @property
     def private(self) -> bool:

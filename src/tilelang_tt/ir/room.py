@@ -18,11 +18,10 @@ from tilelang_tt.arch import Arch
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.buffers import Buffer, Tensor
 from tilelang_tt.ir.fields import walk
-from tilelang_tt.ir.layout import BufferLayout, DeviceMemory, Role, Stream, TensorLayout
+from tilelang_tt.ir.layout import BufferLayout, DeviceMemory, Role, Stream
 from tilelang_tt.ir.tables import Table, tables_of
 from tilelang_tt.ir.tile import Launch, Load, Loop, TileProgram
-
-_L1_ALIGN = 64  # bytes between tensors in L1
+from tilelang_tt.shards import l1_bytes
 
 
 @dataclass(frozen=True)
@@ -84,18 +83,11 @@ def tensor_bytes(program: TileProgram) -> dict[Tensor, int]:
         placement = layout.placement
         if placement is None or placement.memory is not DeviceMemory.L1:
             continue
-        shards = placement.shards()
-        known = None if shards is None else shards.slots
-        slots = known if placement.is_sharded else _dealt(layout, program.options.chip)
-        if slots is not None:
-            found[tensor] = -(-slots * layout.page_bytes // _L1_ALIGN) * _L1_ALIGN
+        shards, pages = placement.shards(), scalar.product((layout.batch, layout.row_tiles, layout.col_tiles))
+        count = scalar.int_value(scalar.simplify(pages))
+        if count is not None and (shards is not None or not placement.is_sharded):
+            found[tensor] = l1_bytes(count, layout.page_bytes, shards, program.options.chip.cores)
     return found
-
-
-def _dealt(layout: TensorLayout, chip: Arch) -> int | None:
-    """Pages of an interleaved tensor in the L1 of one core."""
-    pages = scalar.int_value(scalar.simplify(layout.batch * layout.row_tiles * layout.col_tiles))
-    return None if pages is None else -(-pages // chip.cores)
 
 
 def l1_for_buffers(program: TileProgram) -> int:
@@ -130,7 +122,8 @@ def _depths(launch: Launch, sizes: dict[Buffer, int], usable: int) -> dict[Buffe
     """Take the second block from default streams, largest first, until everything fits."""
     depths = {buffer: stream.depth for buffer, stream in launch.streams.items()}
     need = sum(sizes[buffer] * depth for buffer, depth in depths.items())
-    optional = {buffer for buffer, depth in depths.items() if depth > 1} - pipelined(launch) if need > usable else set()
+    deep = {buffer for buffer, depth in depths.items() if depth > 1 and launch.streams[buffer].shard is None}
+    optional = deep - pipelined(launch) if need > usable else set()
     for buffer in sorted(depths, key=lambda buffer: -sizes[buffer]):
         if buffer in optional and need > usable:
             need -= sizes[buffer] * (depths[buffer] - 1)

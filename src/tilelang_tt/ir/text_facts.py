@@ -165,7 +165,8 @@ def buffer_layout_text(layout: BufferLayout, shape: tuple[int, ...], names: Name
         text += f", {CODECS['extents'].write(layout.outer, names) or 'no'} matrices"
     text += ", stored once" if layout.constant else ""
     text += f", first row only, spread by the {layout.first_row.value}" if layout.first_row else ""
-    return text + (f", from {names.bind(layout.first)}" if layout.first is not None else "")
+    text += f", from {names.bind(layout.first)}" if layout.first is not None else ""
+    return text + (f", rows {layout.pitch} apart" if layout.pitch else "")
 
 
 def read_buffer_layout(reader: Reader) -> BufferLayout:
@@ -181,7 +182,8 @@ def read_buffer_layout(reader: Reader) -> BufferLayout:
     engine = words({engine: engine.value for engine in Engine})
     first_row = engine.read(reader) if reader.maybe(", first row only, spread by the") else None
     first = reader.sight.variable(reader.name()) if reader.maybe(", from ") else None
-    return BufferLayout(rows, cols, format, page_bytes, order, row, col, outer, constant, first_row, first)
+    pitch = reader.int("apart") if reader.maybe(", rows ") else 0
+    return BufferLayout(rows, cols, format, page_bytes, order, row, col, outer, constant, first_row, first, pitch)
 
 
 def _read_outer(reader: Reader) -> tuple[int, ...]:

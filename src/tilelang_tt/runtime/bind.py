@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from tilelang_tt.arch import ARCHS, Arch
 from tilelang_tt.core_ranges import Core
-from tilelang_tt.deliveries import DELIVERY_WORDS, DeliveryWord, delivery_words
+from tilelang_tt.deliveries import DELIVERY_WORDS, DeliveryWord, delivery_words, word_for
 from tilelang_tt.diagnostics import DeviceError
 from tilelang_tt.formats import INTEGER_FORMATS
 from tilelang_tt.runtime.formats import page_bytes
@@ -230,7 +230,7 @@ def _cores(binding: _Binding, launch: LaunchPlan) -> tuple[CoreRun, ...]:
             kernel.role: tuple(
                 word
                 for arg, value in zip(kernel.runtime_args, fixed[kernel.role], strict=True)
-                for word in ((value,) if value is not None else _own_words(share, arg, longest, delivered))
+                for word in ((value,) if value is not None else _own_words(share, arg, longest, delivered, kernel.role))
             )
             for kernel in launch.kernels
         }
@@ -239,11 +239,15 @@ def _cores(binding: _Binding, launch: LaunchPlan) -> tuple[CoreRun, ...]:
 
 
 def _own_words(
-    share: Share, arg: RuntimeArg, longest: int, delivered: Mapping[tuple[str, Core], Mapping[DeliveryWord, int]]
+    share: Share,
+    arg: RuntimeArg,
+    longest: int,
+    delivered: Mapping[tuple[str, Core], Mapping[DeliveryWord, int]],
+    role: Role,
 ) -> tuple[int, ...]:
     """What differs from core to core."""
     if arg.delivery is not None and arg.word is not None:
-        return (delivered[arg.delivery, share.core][arg.word],)
+        return (delivered[arg.delivery, share.core][word_for(arg.word, role)],)
     return share_words(share, arg, longest)
 
 

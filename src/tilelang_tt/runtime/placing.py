@@ -15,7 +15,7 @@ from tilelang_tt.arch import Arch
 from tilelang_tt.diagnostics import DeviceError
 from tilelang_tt.runtime.plan import ShardPlan, TensorPlan, evaluate
 from tilelang_tt.runtime.program import DRAM_BASE, Memory, Run, TensorRun, round_up
-from tilelang_tt.shards import Shards, shards_over
+from tilelang_tt.shards import Shards, l1_bytes, shards_over
 
 _WIDE_L1 = 4  # times the chip's L1: `exact` numerics hold 32 bits for every number
 _L1_GRAIN = 1 << 16  # of the host's memory, for the first core
@@ -37,8 +37,8 @@ def l1_of(tensor: TensorPlan, chip: Arch) -> int | None:
     if not all(isinstance(size, int) for size in (*sizes, *sides)):
         return None
     pages = math.prod(evaluate(size, {}) for size in sizes)
-    slots = -(-pages // chip.cores) if tensor.shards is None else shards_of(tensor.shards, {}).slots
-    return round_up(slots * tensor.page_bytes)
+    shards = None if tensor.shards is None else shards_of(tensor.shards, {})
+    return l1_bytes(pages, tensor.page_bytes, shards, chip.cores)
 
 
 @dataclass

@@ -51,8 +51,16 @@ class L1Address(int):
     """The address of a tensor in L1.
 
     On the device it becomes a pointer into the core's own L1, which is not address 0 of the host: a runtime
-    argument must still say that it is one when it reaches the runner.
+    argument must still say that it is one when it reaches the runner. So does an address a few bytes further on.
     """
+
+    def __add__(self, offset: int) -> L1Address:
+        return L1Address(int(self) + offset)
+
+    __radd__ = __add__
+
+    def __sub__(self, offset: int) -> int:
+        return int(self) - int(offset) if isinstance(offset, L1Address) else L1Address(int(self) - offset)
 
 
 @dataclass(frozen=True)

@@ -41,6 +41,7 @@ _JOINED_UNITS = (
     (
         *("engine", "dst", "move", "tilize", "reduce", "binary", "matmul", "typecast", "integers", "sfpu_tiles"),
         *("welford", "random", "sfpu_reduce", "sfpi", "sfpu_unary", "sfpu_binary", "sfpu_integer", "pointer"),
+        *("order", "report"),
     ),
 )
 # The same in the library of `chip` numerics, which are the units chip_*.cpp.

@@ -16,12 +16,12 @@ from typing import Any
 import torch
 
 from tilelang_tt.arch import ARCHS
-from tilelang_tt.deliveries import Delivery
+from tilelang_tt.deliveries import Delivery, word_for
 from tilelang_tt.diagnostics import DeviceError, EnvironmentProblem
 from tilelang_tt.runtime import arena
 from tilelang_tt.runtime.formats import decode, encode
 from tilelang_tt.runtime.placing import shards_of
-from tilelang_tt.runtime.plan import KernelPlan, LaunchPlan, Plan, RuntimeArg, ShardPlan, evaluate
+from tilelang_tt.runtime.plan import KernelPlan, LaunchPlan, Plan, Role, RuntimeArg, ShardPlan, evaluate
 from tilelang_tt.runtime.printed import printing, show_printed_by_ttnn
 from tilelang_tt.runtime.program import round_up
 from tilelang_tt.runtime.progress import progress
@@ -161,7 +161,7 @@ def _launch(
                 "role": kernel.role,
                 "text": sources[kernel.source],
                 "compile_time_args": _compile_time_args(kernel),
-                "runtime_args": [_runtime_arg(plan, arg, sizes, scalars) for arg in kernel.runtime_args],
+                "runtime_args": [_runtime_arg(plan, arg, sizes, scalars, kernel.role) for arg in kernel.runtime_args],
             }
             for kernel in item.kernels
         ],
@@ -207,14 +207,14 @@ def _compile_time_args(kernel: KernelPlan) -> list[Any]:
 
 
 def _runtime_arg(
-    plan: Plan, arg: RuntimeArg, sizes: Mapping[str, int], scalars: Mapping[str, int | float]
+    plan: Plan, arg: RuntimeArg, sizes: Mapping[str, int], scalars: Mapping[str, int | float], role: Role
 ) -> int | dict[str, str]:
     if arg.address is not None:
         return {"address": arg.address}
     if arg.work is not None:
         return {"work": arg.work}
     if arg.delivery is not None and arg.word is not None:
-        return {"delivery": arg.delivery, "word": arg.word}
+        return {"delivery": arg.delivery, "word": word_for(arg.word, role)}
     if arg.size is not None:
         return evaluate(arg.size, sizes) & _WORD
     if arg.scalar is not None:

@@ -529,7 +529,7 @@ distributed::MeshWorkload matmul_workload(
 
     // A_shared: reader to compute
     create_cb(program, cores, tt::CBIndex::c_0, tt::DataFormat::Float16_b, /*pages=*/24, /*page_bytes=*/2048);
-    // B_shared: reader to compute
+    // B_shared: writer to compute
     create_cb(program, cores, tt::CBIndex::c_1, tt::DataFormat::Float16_b, /*pages=*/24, /*page_bytes=*/2048);
     // C_local_out: compute to writer
     create_cb(program, cores, tt::CBIndex::c_16, tt::DataFormat::Float16_b, /*pages=*/32, /*page_bytes=*/2048);
@@ -543,7 +543,6 @@ distributed::MeshWorkload matmul_workload(
 
     std::vector<uint32_t> reader_compile_args;
     TensorAccessorArgs(*tensors.A.buffer).append_to(reader_compile_args);  // A
-    TensorAccessorArgs(*tensors.B.buffer).append_to(reader_compile_args);  // B
     const KernelHandle reader = CreateKernel(
         program,
         OVERRIDE_KERNEL_PREFIX "reader.cpp",
@@ -561,6 +560,7 @@ distributed::MeshWorkload matmul_workload(
             .math_approx_mode = false});
 
     std::vector<uint32_t> writer_compile_args;
+    TensorAccessorArgs(*tensors.B.buffer).append_to(writer_compile_args);  // B
     TensorAccessorArgs(*tensors.C.buffer).append_to(writer_compile_args);  // C
     const KernelHandle writer = CreateKernel(
         program,
@@ -591,9 +591,7 @@ distributed::MeshWorkload matmul_workload(
             reader,
             core,
             {tensors.A.address(),                  // A_addr
-             tensors.B.address(),                  // B_addr
              share.count,                          // unit_count
-             share.first_column,                   // first_column
              share.columns,                        // columns
              share.first_row,                      // first_row
              A_shared_delivery[number].reads,      // A_shared_reads
@@ -603,15 +601,7 @@ distributed::MeshWorkload matmul_workload(
              A_shared_delivery[number].first_x,    // A_shared_first_x
              A_shared_delivery[number].first_y,    // A_shared_first_y
              A_shared_delivery[number].last_x,     // A_shared_last_x
-             A_shared_delivery[number].last_y,     // A_shared_last_y
-             B_shared_delivery[number].reads,      // B_shared_reads
-             B_shared_delivery[number].from_x,     // B_shared_from_x
-             B_shared_delivery[number].from_y,     // B_shared_from_y
-             B_shared_delivery[number].receivers,  // B_shared_receivers
-             B_shared_delivery[number].first_x,    // B_shared_first_x
-             B_shared_delivery[number].first_y,    // B_shared_first_y
-             B_shared_delivery[number].last_x,     // B_shared_last_x
-             B_shared_delivery[number].last_y});   // B_shared_last_y
+             A_shared_delivery[number].last_y});   // A_shared_last_y
         SetRuntimeArgs(
             program,
             compute,
@@ -621,11 +611,20 @@ distributed::MeshWorkload matmul_workload(
             program,
             writer,
             core,
-            {tensors.C.address(),  // C_addr
-             share.count,          // unit_count
-             share.first_column,   // first_column
-             share.columns,        // columns
-             share.first_row});    // first_row
+            {tensors.B.address(),                  // B_addr
+             tensors.C.address(),                  // C_addr
+             share.count,                          // unit_count
+             share.first_column,                   // first_column
+             share.columns,                        // columns
+             share.first_row,                      // first_row
+             B_shared_delivery[number].reads,      // B_shared_reads
+             B_shared_delivery[number].from_x,     // B_shared_from_x
+             B_shared_delivery[number].from_y,     // B_shared_from_y
+             B_shared_delivery[number].receivers,  // B_shared_receivers
+             B_shared_delivery[number].last_x,     // B_shared_first_x
+             B_shared_delivery[number].last_y,     // B_shared_first_y
+             B_shared_delivery[number].first_x,    // B_shared_last_x
+             B_shared_delivery[number].first_y});  // B_shared_last_y
     }
 
     distributed::MeshWorkload workload;

@@ -3,7 +3,6 @@
 #include "api/dataflow/dataflow_api.h"
 
 constexpr uint32_t cb_A_shared = tt::CBIndex::c_0;  // 3 blocks of 4 x 2 tiles, Float16_b
-constexpr uint32_t cb_B_shared = tt::CBIndex::c_1;  // 3 blocks of 2 x 4 tiles, Float16_b
 
 // How blocks that several cores need come to this one: it reads them, and sends them to the others of its group; or one
 // of these does, and this core receives them. All of them keep a block at the same place in L1.
@@ -55,30 +54,21 @@ private:
 
 void kernel_main() {
     const uint32_t A_addr = get_arg_val<uint32_t>(0);
-    const uint32_t B_addr = get_arg_val<uint32_t>(1);
-    const uint32_t unit_count = get_arg_val<uint32_t>(2);  // units of work of this core
-    const uint32_t first_column = get_arg_val<uint32_t>(3);  // first column of this core's blocks
-    const uint32_t columns = get_arg_val<uint32_t>(4);  // columns of blocks of this core
-    const uint32_t first_row = get_arg_val<uint32_t>(5);  // first row of this core's blocks
-    const Delivery A_shared_delivery(/*first argument*/ 6, /*semaphores*/ 0, 1);
-    const Delivery B_shared_delivery(/*first argument*/ 14, /*semaphores*/ 2, 3);
+    const uint32_t unit_count = get_arg_val<uint32_t>(1);  // units of work of this core
+    const uint32_t columns = get_arg_val<uint32_t>(2);  // columns of blocks of this core
+    const uint32_t first_row = get_arg_val<uint32_t>(3);  // first row of this core's blocks
+    const Delivery A_shared_delivery(/*first argument*/ 4, /*semaphores*/ 0, 1);
 
     constexpr auto A_args = TensorAccessorArgs<0>();
     const auto A = TensorAccessor(A_args, A_addr);
-    constexpr auto B_args = TensorAccessorArgs<A_args.next_compile_time_args_offset()>();
-    const auto B = TensorAccessor(B_args, B_addr);
     constexpr uint32_t A_shared_tile_bytes = get_tile_size(cb_A_shared);
-    constexpr uint32_t B_shared_tile_bytes = get_tile_size(cb_B_shared);
 
     for (uint32_t unit = 0; unit < unit_count; ++unit) {
-        const uint32_t bx = first_column + unit % columns;
         const uint32_t by = first_row + unit / columns;
         // kernel.py:17  for k in T.Pipelined(8, num_stages=3):
         for (uint32_t k = 0; k < 8; ++k) {
             cb_reserve_back(cb_A_shared, 8);
-            cb_reserve_back(cb_B_shared, 8);
             A_shared_delivery.ask();
-            B_shared_delivery.ask();
             // kernel.py:18  T.copy(A[by * 128, k * 64], A_shared)
             const uint32_t A_shared_l1 = get_write_ptr(cb_A_shared);
             if (A_shared_delivery.reads > 0) {
@@ -88,22 +78,10 @@ void kernel_main() {
                     }
                 }
             }
-            // kernel.py:19  T.copy(B[k * 64, bx * 128], B_shared)
-            const uint32_t B_shared_l1 = get_write_ptr(cb_B_shared);
-            if (B_shared_delivery.reads > 0) {
-                for (uint32_t i = 0; i < 2; ++i) {
-                    for (uint32_t j = 0; j < 4; ++j) {
-                        noc_async_read_page((k * 2 + i) * 32 + bx * 4 + j, B, B_shared_l1 + (i * 4 + j) * B_shared_tile_bytes);
-                    }
-                }
-            }
             noc_async_read_barrier();
             A_shared_delivery.send(A_shared_l1, 8 * A_shared_tile_bytes);
-            B_shared_delivery.send(B_shared_l1, 8 * B_shared_tile_bytes);
             A_shared_delivery.take();
-            B_shared_delivery.take();
             cb_push_back(cb_A_shared, 8);
-            cb_push_back(cb_B_shared, 8);
         }
     }
     noc_async_write_barrier();

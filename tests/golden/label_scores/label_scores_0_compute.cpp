@@ -1,4 +1,4 @@
-// compute of 'label_scores_0' for Wormhole: computes on tiles in L1.
+// compute of 'label_scores_0' for Wormhole, units: match: computes on tiles in L1.
 #include <cstdint>
 #include "api/compute/common.h"
 #include "api/compute/binary_max_min.h"
@@ -15,7 +15,7 @@
 constexpr uint32_t cb_x = tt::CBIndex::c_0;  // 2 blocks of 1 x 4 tiles, Float32
 constexpr uint32_t cb_mask = tt::CBIndex::c_1;  // 2 x 1 tiles, Float16_b
 constexpr uint32_t cb_mask_1 = tt::CBIndex::c_2;  // 1 x 1 tiles, Float16_b
-constexpr uint32_t cb_most_end = tt::CBIndex::c_16;  // 2 blocks of 1 x 1 tiles, Float32
+constexpr uint32_t cb_most_end = tt::CBIndex::c_16;  // 1 x 1 tiles, Float32, in place: this core's shard of largest
 constexpr uint32_t cb_most = tt::CBIndex::c_24;  // 1 x 1 tiles, Float32
 constexpr uint32_t cb_x_frag_masked = tt::CBIndex::c_25;  // 1 x 4 tiles, Float32
 
@@ -26,14 +26,14 @@ next:;
 }
 
 void kernel_main() {
-    const uint32_t unit_start = get_arg_val<uint32_t>(0);  // first unit of work of this core
-    const uint32_t unit_count = get_arg_val<uint32_t>(1);  // units of work of this core
+    const uint32_t unit_count = get_arg_val<uint32_t>(0);  // units of work of this core
+    const uint32_t first_column = get_arg_val<uint32_t>(1);  // first column of this core's blocks
 
     compute_kernel_hw_startup(cb_mask, cb_x_frag_masked);
     cb_wait_front(cb_mask, 2);
     cb_wait_front(cb_mask_1, 1);
-    for (uint32_t unit = unit_start; unit < unit_start + unit_count; ++unit) {
-        const uint32_t bx = unit;
+    for (uint32_t unit = 0; unit < unit_count; ++unit) {
+        const uint32_t bx = first_column + unit;
         cb_wait_front(cb_x, 4);
         cb_reserve_back(cb_x_frag_masked, 4);
         // kernel.py:18  T.reduce_max(x, most, dim=1)

@@ -1,4 +1,4 @@
-// reader of 'label_scores_0' for Wormhole: moves tiles from DRAM to L1.
+// reader of 'label_scores_0' for Wormhole, units: match: moves tiles from DRAM to L1.
 #include <cstdint>
 #include "api/dataflow/dataflow_api.h"
 
@@ -29,8 +29,8 @@ inline void mask_tile(uint32_t l1, int32_t offset, int32_t row, int32_t col, uin
 
 void kernel_main() {
     const uint32_t X_addr = get_arg_val<uint32_t>(0);
-    const uint32_t unit_start = get_arg_val<uint32_t>(1);  // first unit of work of this core
-    const uint32_t unit_count = get_arg_val<uint32_t>(2);  // units of work of this core
+    const uint32_t unit_count = get_arg_val<uint32_t>(1);  // units of work of this core
+    const uint32_t first_column = get_arg_val<uint32_t>(2);  // first column of this core's blocks
 
     constexpr auto X_args = TensorAccessorArgs<0>();
     const auto X = TensorAccessor(X_args, X_addr);
@@ -47,8 +47,8 @@ void kernel_main() {
     const uint32_t mask_1_l1 = get_write_ptr(cb_mask_1);
     mask_tile<mask_1_tile_bytes>(mask_1_l1, 27, -1, 0, 0x3f800000u /* 1 */, 0x00000000u /* 0 */);
     cb_push_back(cb_mask_1, 1);
-    for (uint32_t unit = unit_start; unit < unit_start + unit_count; ++unit) {
-        const uint32_t bx = unit;
+    for (uint32_t unit = 0; unit < unit_count; ++unit) {
+        const uint32_t bx = first_column + unit;
         cb_reserve_back(cb_x, 4);
         // kernel.py:17  T.copy(X[bx * 32, 0], x)
         const uint32_t x_l1 = get_write_ptr(cb_x);

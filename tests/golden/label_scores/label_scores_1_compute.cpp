@@ -1,4 +1,4 @@
-// compute of 'label_scores_1' for Wormhole: computes on tiles in L1.
+// compute of 'label_scores_1' for Wormhole, units: match: computes on tiles in L1.
 #include <cstdint>
 #include "api/compute/common.h"
 #include "api/compute/add_int_sfpu.h"
@@ -17,7 +17,7 @@
 #include "api/compute/tile_move_copy.h"
 #include "api/compute/transpose_dest.h"
 
-constexpr uint32_t cb_most_1 = tt::CBIndex::c_0;  // 2 blocks of 1 x 1 tiles, Float32
+constexpr uint32_t cb_most_1 = tt::CBIndex::c_0;  // 1 x 1 tiles, Float32, in place: this core's shard of largest
 constexpr uint32_t cb_labels_words_tile = tt::CBIndex::c_1;  // 2 blocks of 1 x 1 tiles, Int32
 constexpr uint32_t cb_index = tt::CBIndex::c_2;  // 1 x 1 tiles, Float16_b
 constexpr uint32_t cb_mask = tt::CBIndex::c_3;  // 2 x 1 tiles, Float16_b

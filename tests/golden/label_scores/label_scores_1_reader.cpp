@@ -1,8 +1,8 @@
-// reader of 'label_scores_1' for Wormhole: moves tiles from DRAM to L1.
+// reader of 'label_scores_1' for Wormhole, units: match: moves tiles from DRAM to L1.
 #include <cstdint>
 #include "api/dataflow/dataflow_api.h"
 
-constexpr uint32_t cb_most_1 = tt::CBIndex::c_0;  // 2 blocks of 1 x 1 tiles, Float32
+constexpr uint32_t cb_most_1 = tt::CBIndex::c_0;  // 1 x 1 tiles, Float32, in place: this core's shard of largest
 constexpr uint32_t cb_labels_words_tile = tt::CBIndex::c_1;  // 2 blocks of 1 x 1 tiles, Int32
 constexpr uint32_t cb_index = tt::CBIndex::c_2;  // 1 x 1 tiles, Float16_b
 constexpr uint32_t cb_mask = tt::CBIndex::c_3;  // 2 x 1 tiles, Float16_b
@@ -52,18 +52,14 @@ inline void mask_tile(uint32_t l1, int32_t offset, int32_t row, int32_t col, uin
 
 void kernel_main() {
     const uint32_t X_addr = get_arg_val<uint32_t>(0);
-    const uint32_t largest_addr = get_arg_val<uint32_t>(1);
-    const uint32_t labels_words_addr = get_arg_val<uint32_t>(2);
-    const uint32_t unit_start = get_arg_val<uint32_t>(3);  // first unit of work of this core
-    const uint32_t unit_count = get_arg_val<uint32_t>(4);  // units of work of this core
+    const uint32_t labels_words_addr = get_arg_val<uint32_t>(1);
+    const uint32_t unit_count = get_arg_val<uint32_t>(2);  // units of work of this core
+    const uint32_t first_column = get_arg_val<uint32_t>(3);  // first column of this core's blocks
 
     constexpr auto X_args = TensorAccessorArgs<0>();
     const auto X = TensorAccessor(X_args, X_addr);
-    constexpr auto largest_args = TensorAccessorArgs<X_args.next_compile_time_args_offset()>();
-    const auto largest = TensorAccessor(largest_args, largest_addr);
-    constexpr auto labels_words_args = TensorAccessorArgs<largest_args.next_compile_time_args_offset()>();
+    constexpr auto labels_words_args = TensorAccessorArgs<X_args.next_compile_time_args_offset()>();
     const auto labels_words = TensorAccessor(labels_words_args, labels_words_addr);
-    constexpr uint32_t most_1_tile_bytes = get_tile_size(cb_most_1);
     constexpr uint32_t labels_words_tile_tile_bytes = get_tile_size(cb_labels_words_tile);
     constexpr uint32_t index_tile_bytes = get_tile_size(cb_index);
     constexpr uint32_t mask_tile_bytes = get_tile_size(cb_mask);
@@ -78,8 +74,8 @@ void kernel_main() {
     mask_tile<mask_tile_bytes>(mask_l1, 3, 0, -1, 0x3f800000u /* 1 */, 0x00000000u /* 0 */);
     mask_tile<mask_tile_bytes>(mask_l1 + 1 * mask_tile_bytes, 0, 0, 0, 0x3f800000u /* 1 */, 0x3f800000u /* 1 */);
     cb_push_back(cb_mask, 2);
-    for (uint32_t unit = unit_start; unit < unit_start + unit_count; ++unit) {
-        const uint32_t bx = unit;
+    for (uint32_t unit = 0; unit < unit_count; ++unit) {
+        const uint32_t bx = first_column + unit;
         cb_reserve_back(cb_x_1_in, 4);
         cb_reserve_back(cb_most_1, 1);
         cb_reserve_back(cb_labels_words_tile, 1);
@@ -87,8 +83,6 @@ void kernel_main() {
         const uint32_t x_1_in_l1 = get_write_ptr(cb_x_1_in);
         for (uint32_t j = 0; j < 4; ++j) noc_async_read_page(bx * 4 + j, X, x_1_in_l1 + j * x_1_in_tile_bytes);
         // kernel.py:25  T.copy(largest[bx * 32], most)
-        const uint32_t most_1_l1 = get_write_ptr(cb_most_1);
-        noc_async_read_page(bx, largest, most_1_l1);
         // kernel.py:27  x[i, j] = T.if_then_else(labels[bx * 32 + i] == j, x[i, j] - most[i], 0.0)
         const uint32_t labels_words_tile_l1 = get_write_ptr(cb_labels_words_tile);
         noc_async_read_page(bx, labels_words, labels_words_tile_l1);

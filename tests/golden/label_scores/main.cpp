@@ -32,11 +32,13 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include <tt-metalium/buffer_distribution_spec.hpp>
 #include <tt-metalium/constants.hpp>
 #include <tt-metalium/device.hpp>
 #include <tt-metalium/distributed.hpp>
@@ -141,7 +143,7 @@ struct Window {
     int64_t place(int64_t element) const { return element / step * padded + std::min(element % step, padded - 1); }
 };
 
-// A tensor in DRAM: 32x32 tiles, one per page, pages interleaved over the banks.
+// A tensor on the device: 32x32 tiles, one per page.
 struct TileTensor {
     std::string name;
     tt::DataFormat format;
@@ -150,6 +152,8 @@ struct TileTensor {
     int64_t rows, cols;  // elements of one batch entry; the rest of its last tiles is padding
     bool by_rows = false;  // no tiles: a page is a row, `row_tiles` of them to a batch entry
     Window row_window{}, col_window{};
+    BufferType memory = BufferType::DRAM;
+    std::optional<BufferDistributionSpec> shards = std::nullopt;  // otherwise pages are dealt to all banks in turn
     std::shared_ptr<distributed::MeshBuffer> buffer = nullptr;
 
     uint64_t bytes() const { return static_cast<uint64_t>(batch * row_tiles * col_tiles) * page_bytes; }
@@ -157,10 +161,10 @@ struct TileTensor {
 };
 
 void allocate(distributed::MeshDevice& mesh_device, TileTensor& tensor) {
-    const distributed::DeviceLocalBufferConfig dram_config{
-        .page_size = tensor.page_bytes, .buffer_type = BufferType::DRAM};
+    const distributed::DeviceLocalBufferConfig memory_config{
+        .page_size = tensor.page_bytes, .buffer_type = tensor.memory, .sharding_args = tensor.shards};
     const distributed::ReplicatedBufferConfig buffer_config{.size = tensor.bytes()};
-    tensor.buffer = distributed::MeshBuffer::create(buffer_config, dram_config, &mesh_device);
+    tensor.buffer = distributed::MeshBuffer::create(buffer_config, memory_config, &mesh_device);
 }
 
 void require_size(const std::filesystem::path& path, const TileTensor& tensor) {
@@ -365,6 +369,33 @@ void create_cb(
         CircularBufferConfig(pages * page_bytes, {{index, format}}).set_page_size(index, page_bytes));
 }
 
+// Blocks of the grid that one core does: a rectangle of the matrix of blocks.
+struct Box {
+    uint32_t first_column, columns, first_row, rows, count;
+};
+
+// The blocks that belong to the piece of a tensor which lies on this core.
+Box box_of_piece(int64_t columns, int64_t rows, int64_t wide, int64_t high, int64_t across, int64_t piece) {
+    const int64_t column = piece % across * wide, row = piece / across * high;
+    wide = std::clamp<int64_t>(columns - column, 0, wide);
+    high = std::clamp<int64_t>(rows - row, 0, high);
+    return {word(column), word(wide), word(row), word(high), word(wide * high)};
+}
+
+// A circular buffer whose pages are the core's own shard of a tensor: nothing is copied.
+void create_cb_on_shard(
+    Program& program,
+    const tt::tt_metal::CoreRange& cores,
+    tt::CBIndex index,
+    tt::DataFormat format,
+    uint32_t pages,
+    const TileTensor& tensor) {
+    CircularBufferConfig config(pages * tensor.page_bytes, {{index, format}});
+    config.set_page_size(index, tensor.page_bytes);
+    config.set_globally_allocated_address(*tensor.buffer->get_backing_buffer());
+    CreateCircularBuffer(program, cores, config);
+}
+
 struct Tensors {
     TileTensor X;
     TileTensor scores;
@@ -400,7 +431,11 @@ Tensors describe_tensors() {
              .row_tiles = 2,
              .col_tiles = 1,
              .rows = 60,
-             .cols = 1},
+             .cols = 1,
+             .memory = BufferType::L1,
+             .shards = BufferDistributionSpec(
+                 Shape({1, 2, 1}), Shape({1, 1, 1}),
+                 std::vector<CoreCoord>{{0, 0}, {1, 0}})},
         .labels_words =
             {.name = "labels_words",
              .format = tt::DataFormat::Int32,
@@ -413,12 +448,11 @@ Tensors describe_tensors() {
     };
 }
 
-// 'label_scores_0': 2 units of work on 8x8 cores.
+// 'label_scores_0': 2 units of work on cores 2x1.
 distributed::MeshWorkload label_scores_0_workload(
     const distributed::MeshDevice& mesh_device,
     const Tensors& tensors) {
-    constexpr uint32_t grid_x = 8, grid_y = 8;
-    const tt::tt_metal::CoreRange cores(CoreCoord{0, 0}, CoreCoord{grid_x - 1, grid_y - 1});
+    const tt::tt_metal::CoreRange cores(CoreCoord{0, 0}, CoreCoord{1, 0});
     Program program = CreateProgram();
 
     // x: reader to compute
@@ -428,7 +462,7 @@ distributed::MeshWorkload label_scores_0_workload(
     // mask_1: reader to compute
     create_cb(program, cores, tt::CBIndex::c_2, tt::DataFormat::Float16_b, /*pages=*/1, /*page_bytes=*/2048);
     // most_end: compute to writer
-    create_cb(program, cores, tt::CBIndex::c_16, tt::DataFormat::Float32, /*pages=*/2, /*page_bytes=*/4096);
+    create_cb_on_shard(program, cores, tt::CBIndex::c_16, tt::DataFormat::Float32, /*pages=*/1, tensors.largest);
     // most: compute to compute
     create_cb(program, cores, tt::CBIndex::c_24, tt::DataFormat::Float32, /*pages=*/1, /*page_bytes=*/4096);
     // x_frag_masked: compute to compute
@@ -459,40 +493,37 @@ distributed::MeshWorkload label_scores_0_workload(
             .unpack_to_dest_mode = unpack_modes,
             .math_approx_mode = false});
 
-    std::vector<uint32_t> writer_compile_args;
-    TensorAccessorArgs(*tensors.largest.buffer).append_to(writer_compile_args);  // largest
     const KernelHandle writer = CreateKernel(
         program,
         OVERRIDE_KERNEL_PREFIX "label_scores_0_writer.cpp",
         cores,
-        WriterDataMovementConfig(writer_compile_args));
+        WriterDataMovementConfig());
 
-    const int64_t units = 2;
-    for (uint32_t y = 0; y < grid_y; ++y) {
-        for (uint32_t x = 0; x < grid_x; ++x) {
-            const CoreCoord core{x, y};
-            const Share share = share_of_core(units, grid_x * grid_y, y * grid_x + x);
-            SetRuntimeArgs(
-                program,
-                reader,
-                core,
-                {tensors.X.address(),  // X_addr
-                 share.start,          // unit_start
-                 share.count});        // unit_count
-            SetRuntimeArgs(
-                program,
-                compute,
-                core,
-                {share.start,    // unit_start
-                 share.count});  // unit_count
-            SetRuntimeArgs(
-                program,
-                writer,
-                core,
-                {tensors.largest.address(),  // largest_addr
-                 share.start,                // unit_start
-                 share.count});              // unit_count
-        }
+    // The core of each piece, along columns first.
+    const std::vector<CoreCoord> core_list = {
+        {0, 0}, {1, 0}};
+    const int64_t columns = 2, rows = 1;  // of blocks
+    for (size_t number = 0; number < core_list.size(); ++number) {
+        const CoreCoord core = core_list[number];
+        const Box share = box_of_piece(columns, rows, 1, 1, /*across=*/2, number);
+        SetRuntimeArgs(
+            program,
+            reader,
+            core,
+            {tensors.X.address(),   // X_addr
+             share.count,           // unit_count
+             share.first_column});  // first_column
+        SetRuntimeArgs(
+            program,
+            compute,
+            core,
+            {share.count,           // unit_count
+             share.first_column});  // first_column
+        SetRuntimeArgs(
+            program,
+            writer,
+            core,
+            {share.count});  // unit_count
     }
 
     distributed::MeshWorkload workload;
@@ -501,16 +532,15 @@ distributed::MeshWorkload label_scores_0_workload(
     return workload;
 }
 
-// 'label_scores_1': 2 units of work on 8x8 cores.
+// 'label_scores_1': 2 units of work on cores 2x1.
 distributed::MeshWorkload label_scores_1_workload(
     const distributed::MeshDevice& mesh_device,
     const Tensors& tensors) {
-    constexpr uint32_t grid_x = 8, grid_y = 8;
-    const tt::tt_metal::CoreRange cores(CoreCoord{0, 0}, CoreCoord{grid_x - 1, grid_y - 1});
+    const tt::tt_metal::CoreRange cores(CoreCoord{0, 0}, CoreCoord{1, 0});
     Program program = CreateProgram();
 
     // most_1: reader to compute
-    create_cb(program, cores, tt::CBIndex::c_0, tt::DataFormat::Float32, /*pages=*/2, /*page_bytes=*/4096);
+    create_cb_on_shard(program, cores, tt::CBIndex::c_0, tt::DataFormat::Float32, /*pages=*/1, tensors.largest);
     // labels_words_tile: reader to compute
     create_cb(program, cores, tt::CBIndex::c_1, tt::DataFormat::Int32, /*pages=*/2, /*page_bytes=*/4096);
     // index: reader to compute
@@ -526,7 +556,6 @@ distributed::MeshWorkload label_scores_1_workload(
 
     std::vector<uint32_t> reader_compile_args;
     TensorAccessorArgs(*tensors.X.buffer).append_to(reader_compile_args);  // X
-    TensorAccessorArgs(*tensors.largest.buffer).append_to(reader_compile_args);  // largest
     TensorAccessorArgs(*tensors.labels_words.buffer).append_to(reader_compile_args);  // labels_words
     const KernelHandle reader = CreateKernel(
         program,
@@ -559,33 +588,33 @@ distributed::MeshWorkload label_scores_1_workload(
         cores,
         WriterDataMovementConfig(writer_compile_args));
 
-    const int64_t units = 2;
-    for (uint32_t y = 0; y < grid_y; ++y) {
-        for (uint32_t x = 0; x < grid_x; ++x) {
-            const CoreCoord core{x, y};
-            const Share share = share_of_core(units, grid_x * grid_y, y * grid_x + x);
-            SetRuntimeArgs(
-                program,
-                reader,
-                core,
-                {tensors.X.address(),             // X_addr
-                 tensors.largest.address(),       // largest_addr
-                 tensors.labels_words.address(),  // labels_words_addr
-                 share.start,                     // unit_start
-                 share.count});                   // unit_count
-            SetRuntimeArgs(
-                program,
-                compute,
-                core,
-                {share.count});  // unit_count
-            SetRuntimeArgs(
-                program,
-                writer,
-                core,
-                {tensors.scores.address(),  // scores_addr
-                 share.start,               // unit_start
-                 share.count});             // unit_count
-        }
+    // The core of each piece, along columns first.
+    const std::vector<CoreCoord> core_list = {
+        {0, 0}, {1, 0}};
+    const int64_t columns = 2, rows = 1;  // of blocks
+    for (size_t number = 0; number < core_list.size(); ++number) {
+        const CoreCoord core = core_list[number];
+        const Box share = box_of_piece(columns, rows, 1, 1, /*across=*/2, number);
+        SetRuntimeArgs(
+            program,
+            reader,
+            core,
+            {tensors.X.address(),             // X_addr
+             tensors.labels_words.address(),  // labels_words_addr
+             share.count,                     // unit_count
+             share.first_column});            // first_column
+        SetRuntimeArgs(
+            program,
+            compute,
+            core,
+            {share.count});  // unit_count
+        SetRuntimeArgs(
+            program,
+            writer,
+            core,
+            {tensors.scores.address(),  // scores_addr
+             share.count,               // unit_count
+             share.first_column});      // first_column
     }
 
     distributed::MeshWorkload workload;
@@ -599,9 +628,9 @@ void require_device(const distributed::MeshDevice& mesh_device) {
         throw std::runtime_error("the kernels were compiled for Wormhole; this device is another chip");
     }
     const CoreCoord grid = mesh_device.compute_with_storage_grid_size();
-    if (grid.x < 8 || grid.y < 8) {
+    if (grid.x < 2 || grid.y < 1) {
         throw std::runtime_error(
-            "the plan uses 8x8 cores; this device has " + std::to_string(grid.x) + "x" +
+            "the plan uses 2x1 cores; this device has " + std::to_string(grid.x) + "x" +
             std::to_string(grid.y));
     }
 }

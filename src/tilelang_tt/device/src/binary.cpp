@@ -98,6 +98,39 @@ void vd_binary_tile(uint32_t op_number, uint32_t broadcast_number, uint32_t in0,
     mark_written(dst);
 }
 
+// A row of tiles less a column: in1 is unpacked once, with its first column spread over the others.
+void vd_sub_columns_init(uint32_t in0, uint32_t in1, uint32_t tiles, uint32_t line) {
+    enter(line);
+    begin_family(Family::SubColumns, "sub_bcast_cols_init_short_custom");
+    cb_config(in0);
+    cb_config(in1);
+    core->engine.ct = tiles;
+}
+
+void vd_sub_columns(uint32_t in0, uint32_t in1, uint32_t tile0, uint32_t tile1, uint32_t dst, uint32_t tiles,
+                    uint32_t line) {
+    enter(line);
+    const char* what = "sub_tiles_bcast_cols_custom";
+    require_math(what);
+    require_family(Family::SubColumns, what, "sub_bcast_cols_init_short_custom");
+    if (core->engine.ct != tiles) {
+        breach("init-mismatch", "%s of %u tiles after the init for %u", what, tiles, core->engine.ct);
+    }
+    require_order(false, what);
+    require_srca(in0, what);
+    require_srcb(in1, what);
+    require_source_operand(in0, what);
+    require_source_operand(in1, what);
+    Engine& engine = core->engine;
+    load_operand(in1, tile1, engine.srcb_tiles[0]);
+    broadcast_in_place(Broadcast::Cols, 0, engine.srcb_tiles[0]);
+    for (uint32_t t = 0; t < tiles; ++t) {
+        load_operand(in0, tile0 + t, engine.srca_tiles[0]);
+        combine(Binary::Sub, engine.srca_tiles[0], engine.srcb_tiles[0], false, dst_tile(dst + t));
+        mark_written(dst + t);
+    }
+}
+
 void vd_reuse_init(uint32_t op, uint32_t reuse, uint32_t cb, uint32_t line) {
     enter(line);
     note::configure("reuse");

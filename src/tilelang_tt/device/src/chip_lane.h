@@ -151,7 +151,9 @@ inline void multiply_row(uint32_t* dst, const LeftRow<kDepth>& left, const Right
             for (int lane = 0; lane < kLanes; ++lane) {
                 const int16_t shift = static_cast<int16_t>(largest[group][lane] - product_exponent[k][lane]);
                 const int16_t by = shift < 15 ? shift : int16_t{15};
-                scale[k][lane] = static_cast<int16_t>((1 << (15 - kRoom)) >> by);
+                // 2^(15 - kRoom - by), or 0: a float's exponent, as few processors shift 16-bit lanes by different counts.
+                const uint32_t field = static_cast<uint32_t>(127 + 15 - kRoom - by) << 23;
+                scale[k][lane] = static_cast<int16_t>(static_cast<int32_t>(float_of(field)));
             }
         }
     }

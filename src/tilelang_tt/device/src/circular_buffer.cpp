@@ -148,6 +148,7 @@ const uint8_t* readable_tile(uint32_t cb, uint32_t tile, uint32_t row) {
     const CbState& state = core->cbs[cb];
     if (config.on_tensor) take_shard(cb);
     if (fiber->role != state.consumer) require_consumer(cb, "reading a tile");
+    refuse_stray(cb, true);
     if (tile >= state.waited && !is_second_view(cb, state.read_page + tile)) {
         complain("cb-unwaited-read", "tile %u of CB %u '%s' is read, but cb_wait_front has granted %u", tile, cb,
                config.name, state.waited);
@@ -173,16 +174,30 @@ UnwrittenPage unwritten_page(uint32_t cb, uint32_t tile) {
     return {cb, number, number < cb_config(cb).pages ? state.pages[number].unwritten_line : 0};
 }
 
+bool is_back(uint32_t cb, uint32_t page) {
+    const CbState& state = core->cbs[cb];
+    const uint32_t pages = cb_config(cb).pages;
+    return (page + pages - state.back_page) % pages < state.reserved;
+}
+
+void wait_for_pushed(uint32_t cb) {
+    require_consumer(cb, "a reduction that waits for the packer");
+    CbState& state = core->cbs[cb];
+    state.waited = std::max(state.waited, static_cast<uint32_t>(state.pushed - state.popped));
+}
+
 uint8_t* packable_tile(uint32_t cb, uint32_t tile, uint32_t& page) {
     const CbConfig& config = cb_config(cb);
     CbState& state = core->cbs[cb];
     if (fiber->role != state.producer) require_producer(cb, "packing");
     if (config.on_tensor) give_shard(cb);
-    if (tile >= state.reserved) {
+    refuse_stray(cb, false);
+    page = state.write_page + tile;
+    const bool again = state.held && page < config.pages && (is_back(cb, page) || state.pages[page].pushed);
+    if (tile >= state.reserved && !again) {
         complain("cb-unreserved-write", "tile %u of CB %u '%s' is packed, but cb_reserve_back has granted %u", tile, cb,
                config.name, state.reserved);
     }
-    page = state.write_page + tile;
     if (page >= config.pages) {
         breach("cb-wrap", "tile %u of CB %u '%s' lies past the end of the buffer (back at page %u of %u)", tile, cb,
                config.name, state.write_page, config.pages);
@@ -299,7 +314,7 @@ void vd_cb_reserve_back(uint32_t cb, uint32_t pages, uint32_t line) {
     }
     CbState& state = core->cbs[cb];
     for (; state.reserved < pages; ++state.reserved) {
-        renew_page(cb, (state.write_page + state.reserved) % cb_config(cb).pages);
+        renew_page(cb, (state.back_page + state.reserved) % cb_config(cb).pages);
     }
     order_reserve(cb);
 }
@@ -319,18 +334,20 @@ void vd_cb_push_back(uint32_t cb, uint32_t pages, uint32_t line) {
         require_room(cb, pages, "cb_push_back");
         state.reserved = pages;
     }
+    refuse_stray(cb, false);
     if (state.write_page + pages > config.pages) {
         breach("cb-wrap", "cb_push_back(%u, %u): from page %u this steps past the end of the %u pages of '%s'", cb,
                pages, state.write_page, config.pages, config.name);
     }
-    require_no_pending(fiber->reads, cb, state.write_page, pages, "noc-read-barrier", "cb_push_back",
+    require_no_pending(fiber->reads, cb, state.back_page, pages, "noc-read-barrier", "cb_push_back",
                        "noc_async_read_barrier must come first");
     note_unwritten(cb, pages);
-    order_l1_use(page_offset(cb, state.write_page), pages * config.page_bytes, "pushed");
+    order_l1_use(page_offset(cb, state.back_page), pages * config.page_bytes, "pushed");
     order_push(cb);
     state.pushed += pages;
     state.push_ends.push_back(state.pushed);
     state.write_page = (state.write_page + pages) % config.pages;
+    state.back_page = (state.back_page + pages) % config.pages;
     state.reserved -= pages;
     state.pack_cursor = 0;
 }

@@ -100,6 +100,7 @@ void require_free_dst(const char* what) {
 }
 
 void mark_written(uint32_t dst) {
+    core->engine.last_dst = dst;
     core->engine.section.tiles[dst] = DstTile::Written;
     core->engine.section.reduced[dst] = false;
 }
@@ -168,7 +169,11 @@ void vd_regs_wait(uint32_t line) {
     note::dst(note::Kind::PackWait);
     require_started("tile_regs_wait");
     DstOwners& owners = core->engine.owners;
-    if (owners.pack || owners.pack_waits || owners.shared) refuse_step("tile_regs_wait", pack_state(), "committed");
+    if (owners.shared) refuse_step("tile_regs_wait", pack_state(), "committed");
+    if (owners.pack || owners.pack_waits) {  // a wait takes nothing: the second one passes like the first
+        complain("dst-protocol", "tile_regs_wait while DST is %s; it must be committed", pack_state());
+        return;
+    }
     owners.pack = owners.committed != 0;
     owners.pack_waits = !owners.pack;
     if (owners.pack) --owners.committed;

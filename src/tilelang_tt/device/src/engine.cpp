@@ -51,7 +51,9 @@ const char* family_name(Family family) {
         case Family::TransposeDest: return "transpose_dest";
         case Family::Matmul: return "matmul";
         case Family::MatmulBlock: return "matmul_block";
+        case Family::MatmulNoMop: return "matmul_block_no_mop";
         case Family::Binary: return "eltwise binary";
+        case Family::SubColumns: return "sub_tiles_bcast_cols_custom";
         case Family::Reuse: return "eltwise binary with DST";
         case Family::UnaryBcast: return "unary broadcast";
         case Family::Reduce: return "reduce";
@@ -176,8 +178,8 @@ void require_order(bool reversed, const char* what) {
     const Engine& engine = core->engine;
     if (!engine.srca.from_startup || !engine.srcb.from_startup || engine.reversed == reversed) return;
     if (engine.srca.cb == engine.srcb.cb) return;
-    breach("source-order", "%s needs compute_kernel_hw_startup<SrcOrder::%s>: its first operand goes to %s", what,
-           reversed ? "Reverse" : "Regular", reversed ? "SrcB" : "SrcA");
+    complain("source-order", "%s needs compute_kernel_hw_startup<SrcOrder::%s>: its first operand goes to %s", what,
+             reversed ? "Reverse" : "Regular", reversed ? "SrcB" : "SrcA");
 }
 
 uint32_t Arguments::at(uint32_t index) const {
@@ -219,7 +221,7 @@ void vd_startup(uint32_t srca_cb, uint32_t srcb_cb, uint32_t out_cb, bool revers
     Engine& engine = core->engine;
     // init_sfpu is a start-up of its own; what follows it before any operation takes its place.
     if (engine.started && !engine.only_unary_startup) {
-        breach("startup", "compute_kernel_hw_startup is called twice");
+        complain("startup", "compute_kernel_hw_startup is called twice");
     }
     engine.only_unary_startup = false;
     cb_config(srca_cb);
@@ -230,6 +232,7 @@ void vd_startup(uint32_t srca_cb, uint32_t srcb_cb, uint32_t out_cb, bool revers
     engine.srca = {srca_cb, true};
     engine.srcb = {srcb_cb, true};
     engine.pack_cb = out_cb;
+    engine.pack_width = 1;
 }
 
 void vd_unary_startup(uint32_t icb, uint32_t ocb, uint32_t line) {

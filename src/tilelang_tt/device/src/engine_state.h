@@ -15,7 +15,9 @@ enum class Family : uint8_t {
     TransposeDest,
     Matmul,
     MatmulBlock,
+    MatmulNoMop,
     Binary,
+    SubColumns,
     Reuse,
     UnaryBcast,
     Reduce,
@@ -70,6 +72,12 @@ struct Welford {
     float mean[32], m2[32];
 };
 
+// Between unpack, math and pack. Nobody has set it up while `most` is 0.
+struct ProcessorSemaphore {
+    uint32_t value = 0, most = 0;
+};
+constexpr uint32_t kProcessorSemaphores = 8;
+
 // Which CB a source register or the packer was last configured for.
 struct Source {
     uint32_t cb = 0;
@@ -83,6 +91,7 @@ struct Engine {
     bool only_unary_startup;  // init_sfpu started the engine, and nothing has happened since
     Source srca, srcb;
     uint32_t pack_cb;
+    uint32_t pack_width;  // tiles that one pack moves
     bool l1_acc;
     uint32_t l1_acc_line;
     uint32_t l1_acc_cb;  // first buffer packed to since accumulation was last switched; or kNoneYet, kNeverSwitched
@@ -95,6 +104,7 @@ struct Engine {
     uint32_t init_cb;    // the operand that the init of a copy, broadcast, tilize or untilize was for
     uint32_t transpose;  // of a matmul: 0 or 1; of a copy: Transpose
     uint32_t ct, rt, kt;
+    bool triggered;  // a reduction that waits for a semaphore of the packer instead of the buffer
     Binary binary;
     Broadcast broadcast;
     bool accumulate;
@@ -108,6 +118,8 @@ struct Engine {
     float running[2][kFace];        // sums that cumsum_tile carries to the tile below
     Welford welford;
     SfpiState sfpi;
+    uint32_t last_dst;              // the tile that an operation addressed last
+    ProcessorSemaphore processor_semaphores[kProcessorSemaphores];
     uint64_t random;                // state of the generator of random numbers
     uint32_t sections;  // DST sections begun
     Tile *srca_tiles, *srcb_tiles;  // unpacked operands of one call

@@ -15,7 +15,21 @@ uint32_t arguments_offset(bool common) {
     return device.chip.semaphore_offset(0) - (list + 1) * kArgumentBytes;
 }
 
+uint32_t pointer_page(const CbState& state, bool reads) {
+    const int32_t stray = reads ? state.stray_read : state.stray_write;
+    return stray != 0 ? static_cast<uint32_t>(stray) : reads ? state.read_page : state.write_page;
+}
+
+[[noreturn]] void refuse_move() {
+    vd_unimplemented("moving fifo_rd_ptr or fifo_wr_ptr out of the pages of its buffer", fiber->line);
+}
+
 }  // namespace
+
+void refuse_stray(uint32_t cb, bool reads) {
+    const CbState& state = core->cbs[cb];
+    if ((reads ? state.stray_read : state.stray_write) != 0) refuse_move();
+}
 
 bool in_arguments(uint32_t offset, uint32_t bytes) {
     const uint32_t end = device.chip.semaphore_offset(0);
@@ -64,8 +78,8 @@ uint32_t vd_cb_field(uint32_t cb, uint32_t field) {
     const uint32_t value = field == VD_CB_SIZE        ? bytes
                            : field == VD_CB_LIMIT     ? begin + bytes
                            : field == VD_CB_PAGE_SIZE ? config.page_bytes
-                           : field == VD_CB_RD_PTR    ? begin + state.read_page * config.page_bytes
-                           : field == VD_CB_WR_PTR    ? begin + state.write_page * config.page_bytes
+                           : field == VD_CB_RD_PTR    ? begin + pointer_page(state, true) * config.page_bytes
+                           : field == VD_CB_WR_PTR    ? begin + pointer_page(state, false) * config.page_bytes
                                                       : state.pack_cursor * config.page_bytes;
     return fiber->role == Role::Compute ? value / kWord : value;
 }
@@ -83,12 +97,16 @@ void vd_cb_set_field(uint32_t cb, uint32_t field, uint32_t value) {
         vd_unimplemented("writing fifo_rd_ptr or fifo_wr_ptr by a kernel that is not the buffer's consumer or producer",
                          fiber->line);
     }
-    const uint32_t within = (fiber->role == Role::Compute ? value * kWord : value) - l1_address(config.offset);
-    if (within % config.page_bytes != 0 || within / config.page_bytes >= config.pages) {
-        vd_unimplemented("moving fifo_rd_ptr or fifo_wr_ptr out of the pages of its buffer", fiber->line);
-    }
-    (reads ? state.read_page : state.write_page) = within / config.page_bytes;
+    const int32_t within =
+        static_cast<int32_t>((fiber->role == Role::Compute ? value * kWord : value) - l1_address(config.offset));
+    const int32_t page = within / static_cast<int32_t>(config.page_bytes);
+    if (within % static_cast<int32_t>(config.page_bytes) != 0) refuse_move();
+    // Kernels step back first and wrap round then: outside the buffer a pointer may be held, not used.
+    const bool inside = page >= 0 && page < static_cast<int32_t>(config.pages);
+    (reads ? state.read_page : state.write_page) = inside ? static_cast<uint32_t>(page) : 0;
+    (reads ? state.stray_read : state.stray_write) = inside ? 0 : page;
     state.moved = state.moved || reads;
+    state.held = state.held || !reads;
 }
 
 }  // extern "C"

@@ -36,6 +36,9 @@ struct Page {
 struct CbState {
     uint64_t pushed, popped;
     uint32_t write_page, read_page;  // 0 .. pages-1
+    uint32_t back_page;              // the page that the next push publishes: `write_page`, unless that pointer was moved
+    bool held;                       // the write pointer was moved: pages that compute has published may be packed again
+    int32_t stray_read, stray_write;  // pages by which a pointer that was moved lies outside the buffer; 0: it does not
     uint32_t reserved, waited;       // pages granted and not yet pushed / popped
     uint64_t sure;                   // pages that must have been pushed, since a wait has seen the last push of them
     std::vector<uint64_t> push_ends;  // `pushed` after each push whose pages are not all popped
@@ -232,6 +235,9 @@ bool cb_has_room(const Core& core, uint32_t cb, uint32_t pages);
 bool cb_has_data(const Core& core, uint32_t cb, uint32_t pages);
 constexpr uint32_t kAllRows = ~0u;
 const uint8_t* readable_tile(uint32_t cb, uint32_t tile, uint32_t row = kAllRows);  // of which that row is used
+bool is_back(uint32_t cb, uint32_t page);  // reserved, counted from the page that the next push publishes
+void refuse_stray(uint32_t cb, bool reads);  // a pointer that was left outside its buffer cannot be used
+void wait_for_pushed(uint32_t cb);  // compute was told in another way that what is pushed may be read
 uint8_t* packable_tile(uint32_t cb, uint32_t tile, uint32_t& page);
 UnwrittenPage unwritten_page(uint32_t cb, uint32_t tile);  // `pushed_line` 0: it was written
 void refuse_unwritten(const UnwrittenPage& page);  // a complaint
@@ -300,6 +306,7 @@ struct Flight {
     Arrival kind;
     uint8_t noc, trid, channel, buffer;
     bool posted, departed;
+    bool linked;  // a multicast whose path stays reserved for the next one
     std::vector<uint8_t> data;  // once departed
     Stamp order;                // what the sender knew
 };
@@ -307,6 +314,7 @@ void launch_flight(Flight flight);
 bool land_any();  // false: nothing is under way
 void land_now_and_then();
 void depart_all(const Fiber& owner, uint32_t noc, int32_t trid);
+void land_own_copies(const Fiber& owner, uint32_t noc, int32_t trid);
 bool is_flying_from(const Fiber& owner, const uint8_t* from, uint32_t bytes);
 void depart_from(const uint8_t* from, uint32_t bytes);  // before a mark is written there
 bool awaits(const Fiber& owner);  // whether what its barrier waits for is under way

@@ -5,21 +5,24 @@ using namespace vd;
 
 namespace {
 
-void check_shape(bool block, uint32_t transpose, uint32_t ct, uint32_t rt, uint32_t kt) {
+constexpr const char* kNames[] = {"matmul_tiles", "matmul_block", "matmul_block_no_mop"};
+constexpr const char* kInits[] = {"matmul_init", "matmul_block_init", "mm_no_mop_init_short"};
+constexpr Family kFamilies[] = {Family::Matmul, Family::MatmulBlock, Family::MatmulNoMop};
+
+void check_shape(Product form, uint32_t transpose, uint32_t ct, uint32_t rt, uint32_t kt) {
     const Engine& engine = core->engine;
-    const char* what = block ? "matmul_block" : "matmul_tiles";
-    const char* init = block ? "matmul_block_init" : "matmul_init";
-    const Family wanted = block ? Family::MatmulBlock : Family::Matmul;
+    const char* what = kNames[static_cast<uint32_t>(form)];
+    const char* init = kInits[static_cast<uint32_t>(form)];
+    const Family wanted = kFamilies[static_cast<uint32_t>(form)];
     if (engine.family == Family::None) breach("init", "%s without %s", what, init);
     if (engine.family != wanted) {
         breach("init", "%s after the init of another operation (%s): %s must be called again", what,
                family_name(engine.family), init);
     }
-    if (!block) return;
+    if (form == Product::Tiles) return;
     if (engine.ct != ct || engine.rt != rt || engine.kt != kt || engine.transpose != transpose) {
         breach("init-mismatch",
-               "matmul_block with transpose %u, ct %u, rt %u, kt %u after matmul_block_init with %u, %u, %u, %u",
-               transpose, ct, rt, kt, engine.transpose, engine.ct, engine.rt, engine.kt);
+               "%s with transpose %u, ct %u, rt %u, kt %u after %s with %u, %u, %u, %u", what, transpose, ct, rt, kt, init, engine.transpose, engine.ct, engine.rt, engine.kt);
     }
 }
 
@@ -27,13 +30,13 @@ void check_shape(bool block, uint32_t transpose, uint32_t ct, uint32_t rt, uint3
 
 extern "C" {
 
-void vd_matmul_init(uint32_t in0, uint32_t in1, bool block, uint32_t transpose, uint32_t ct, uint32_t rt, uint32_t kt,
+void vd_matmul_init(uint32_t in0, uint32_t in1, Product form, uint32_t transpose, uint32_t ct, uint32_t rt, uint32_t kt,
                     uint32_t line) {
     enter(line);
-    note::configure(block ? "matmul_block" : "matmul");
+    note::configure(form == Product::Tiles ? "matmul" : "matmul_block");
     cb_config(in0);
     cb_config(in1);
-    begin_family(block ? Family::MatmulBlock : Family::Matmul, block ? "matmul_block_init" : "matmul_init");
+    begin_family(kFamilies[static_cast<uint32_t>(form)], kInits[static_cast<uint32_t>(form)]);
     Engine& engine = core->engine;
     engine.transpose = transpose != 0;
     engine.ct = ct;
@@ -41,13 +44,13 @@ void vd_matmul_init(uint32_t in0, uint32_t in1, bool block, uint32_t transpose, 
     engine.kt = kt;
 }
 
-void vd_matmul(uint32_t in0, uint32_t in1, uint32_t tile0, uint32_t tile1, uint32_t dst, bool block, uint32_t transpose,
-               uint32_t ct, uint32_t rt, uint32_t kt, uint32_t line) {
+void vd_matmul(uint32_t in0, uint32_t in1, uint32_t tile0, uint32_t tile1, uint32_t dst, Product form,
+               uint32_t transpose, uint32_t ct, uint32_t rt, uint32_t kt, uint32_t line) {
     enter(line);
     note::matmul(in0, in1, ct, rt);
-    const char* what = block ? "matmul_block" : "matmul_tiles";
+    const char* what = kNames[static_cast<uint32_t>(form)];
     require_math(what);
-    check_shape(block, transpose != 0, ct, rt, kt);
+    check_shape(form, transpose != 0, ct, rt, kt);
     require_order(true, what);
     require_srca(in1, what);
     require_srcb(in0, what);

@@ -124,6 +124,47 @@ void store_tile(uint32_t cb, const Tile& tile, bool accumulate, uint8_t* page) {
 
 using namespace vd;
 
+static void pack_one(uint32_t dst, uint32_t cb, bool indexed, uint32_t index, uint32_t line) {
+    require_pack("pack_tile");
+    const PackView view;
+    Engine& engine = core->engine;
+    const Tile& tile = written_dst_tile(dst, "pack_tile");
+    check_packer(cb, "pack_tile", engine.section.reduced[dst]);
+    if (engine.untilize.on) {
+        breach("uninit", "pack_tile while the packer untilizes (since line %u): pack_untilize_uninit is missing",
+               engine.untilize.line);
+    }
+    const CbConfig& config = cb_config(cb);
+    CbState& state = core->cbs[cb];
+    uint32_t page = 0;
+    uint8_t* to = packable_tile(cb, indexed ? index : state.pack_cursor, page);
+    if (!indexed) ++state.pack_cursor;
+    Page& target = state.pages[page];
+    if (engine.l1_acc && !target.written) {
+        breach("l1-accumulate", "the packer adds onto page %u of CB %u '%s', which holds no sum to add to", page, cb,
+               config.name);
+    }
+    if (engine.l1_acc_cb == kNoneYet) engine.l1_acc_cb = cb;
+    if (engine.l1_acc && !target.packed && engine.l1_acc_cb != cb) {
+        breach("l1-accumulate",
+               "the packer adds onto what page %u of CB %u '%s' held before: accumulation was switched on for CB %u "
+               "(line %u)",
+               page, cb, config.name, engine.l1_acc_cb, engine.l1_acc_line);
+    }
+    // Switching accumulation off in between says that the page is meant to be overwritten. Not so if the same call
+    // packed it before anything was switched for this buffer: then the switch comes a round late, and a term gets lost.
+    const bool late = target.packed_line == line && !target.packed_as_set;
+    if (!engine.l1_acc && target.packed && (target.overwrite_calls == engine.overwrite_calls || late)) {
+        complain("cb-overwrite", "pack_tile overwrites page %u of CB %u '%s', packed before and not yet pushed", page, cb,
+               config.name);
+    }
+    const bool again = state.held && !is_back(cb, page);  // it is published already, and changed in place
+    mark_packed(target);
+    target.packed = !again;
+    target.packed_as_set = engine.l1_acc_cb == cb;
+    store_tile(cb, tile, engine.l1_acc, to);
+}
+
 extern "C" {
 
 void vd_copy_init(uint32_t cb, bool transpose_faces, bool transpose_within, uint32_t line) {
@@ -201,45 +242,22 @@ void vd_unary_bcast_uninit(uint32_t cb, uint32_t line) {
     core->engine.family = Family::None;
 }
 
+void vd_pack_width(uint32_t cb, uint32_t tiles, uint32_t line) {
+    enter(line);
+    require_started("llk_pack_init");
+    cb_config(cb);
+    if (tiles == 0) undefined("llk_pack_init of 0 tiles");
+    core->engine.pack_width = tiles;
+}
+
 void vd_pack_tile(uint32_t dst, uint32_t cb, bool indexed, uint32_t index, uint32_t line) {
     enter(line);
-    note::pack(cb);
-    require_pack("pack_tile");
-    const PackView view;
-    Engine& engine = core->engine;
-    const Tile& tile = written_dst_tile(dst, "pack_tile");
-    check_packer(cb, "pack_tile", engine.section.reduced[dst]);
-    if (engine.untilize.on) {
-        breach("uninit", "pack_tile while the packer untilizes (since line %u): pack_untilize_uninit is missing",
-               engine.untilize.line);
+    const uint32_t width = core->engine.pack_width;
+    if (width > 1 && !indexed) vd_unimplemented("packs of several tiles that follow each other", line);
+    for (uint32_t tile = 0; tile < width; ++tile) {
+        note::pack(cb);
+        pack_one(dst + tile, cb, indexed, index + tile, line);
     }
-    const CbConfig& config = cb_config(cb);
-    CbState& state = core->cbs[cb];
-    uint32_t page = 0;
-    uint8_t* to = packable_tile(cb, indexed ? index : state.pack_cursor, page);
-    if (!indexed) ++state.pack_cursor;
-    Page& target = state.pages[page];
-    if (engine.l1_acc && !target.written) {
-        breach("l1-accumulate", "the packer adds onto page %u of CB %u '%s', which holds no sum to add to", page, cb,
-               config.name);
-    }
-    if (engine.l1_acc_cb == kNoneYet) engine.l1_acc_cb = cb;
-    if (engine.l1_acc && !target.packed && engine.l1_acc_cb != cb) {
-        breach("l1-accumulate",
-               "the packer adds onto what page %u of CB %u '%s' held before: accumulation was switched on for CB %u "
-               "(line %u)",
-               page, cb, config.name, engine.l1_acc_cb, engine.l1_acc_line);
-    }
-    // Switching accumulation off in between says that the page is meant to be overwritten. Not so if the same call
-    // packed it before anything was switched for this buffer: then the switch comes a round late, and a term gets lost.
-    const bool late = target.packed_line == line && !target.packed_as_set;
-    if (!engine.l1_acc && target.packed && (target.overwrite_calls == engine.overwrite_calls || late)) {
-        complain("cb-overwrite", "pack_tile overwrites page %u of CB %u '%s', packed before and not yet pushed", page, cb,
-               config.name);
-    }
-    mark_packed(target);
-    target.packed_as_set = engine.l1_acc_cb == cb;
-    store_tile(cb, tile, engine.l1_acc, to);
 }
 
 }  // extern "C"

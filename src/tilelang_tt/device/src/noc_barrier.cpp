@@ -104,7 +104,10 @@ void vd_noc_writes_flushed(uint32_t noc, int32_t trid, bool posted, uint32_t lin
     enter(line);
     note::barrier(note::Kind::Flush, noc, trid);
     require_trid(trid);
-    if (device.launch->connected()) depart_all(*fiber, noc, trid);
+    if (device.launch->connected()) {
+        depart_all(*fiber, noc, trid);
+        land_own_copies(*fiber, noc, trid);
+    }
     let_leave(noc, trid, posted, false);
     ++fiber->flushes;
     maybe_give_way();

@@ -5,7 +5,9 @@
 //     landed     the target holds them
 //
 // What one kernel sends to one place over one virtual channel arrives in order on Wormhole. On Blackhole each
-// command buffer has a queue of its own, so data and flag may overtake each other unless a flush stands between.
+// command buffer has a queue of its own, so data and flag may overtake each other unless a flush stands between, or the
+// two multicasts are linked. What a multicast gives back to its sender is there when the sender's writes are flushed: the
+// SDK's matmul of sharded blocks goes on after a flush, pushes that block and resets its own flag.
 // Without a seed everything arrives as late as it may; a seed draws the moments.
 #include <cstring>
 
@@ -23,7 +25,9 @@ bool may_land(std::size_t index) {
         const Flight& earlier = flights[i];
         if (earlier.fiber != one.fiber || earlier.noc != one.noc || earlier.channel != one.channel) continue;
         if (earlier.to != one.to) continue;
-        if (!device.chip.blackhole || earlier.buffer == one.buffer || earlier.flushes < one.flushes) return false;
+        // A linked multicast holds its path for the one that follows it.
+        const bool queued = earlier.buffer == one.buffer || earlier.linked || earlier.flushes < one.flushes;
+        if (!device.chip.blackhole || queued) return false;
     }
     return true;
 }
@@ -116,7 +120,11 @@ bool belongs(const Flight& flight, const Fiber& owner, uint32_t noc, int32_t tri
 
 }  // namespace
 
+// Without numbers nobody looks at what a long write brings: the clock alone knows of it.
+constexpr uint32_t kFlagBytes = 32;
+
 void launch_flight(Flight flight) {
+    if (device.numberless && flight.kind == Arrival::Write && flight.bytes > kFlagBytes) return;
     flight.flushes = fiber->flushes;
     flight.order = stamp_of_issue();
     flights.push_back(std::move(flight));
@@ -146,6 +154,17 @@ void land_now_and_then() {
 void depart_all(const Fiber& owner, uint32_t noc, int32_t trid) {
     for (Flight& flight : flights) {
         if (belongs(flight, owner, noc, trid)) depart(flight);
+    }
+}
+
+void land_own_copies(const Fiber& owner, uint32_t noc, int32_t trid) {
+    for (std::size_t i = 0; i < flights.size();) {
+        const bool own = flights[i].to == flights[i].core && flights[i].channel == 1;
+        if (own && belongs(flights[i], owner, noc, trid)) {
+            land(i);
+        } else {
+            ++i;
+        }
     }
 }
 

@@ -111,6 +111,7 @@ void vd_noc_write_multicast(uint32_t l1_addr, uint64_t target, uint32_t bytes, u
         Flight flight = flight_to(to, offset, bytes, how, line);
         flight.kind = Arrival::Write;
         flight.channel = 1;
+        flight.linked = how.linked != 0;
         flight.source = core->l1 + source;
         launch_flight(std::move(flight));
     }

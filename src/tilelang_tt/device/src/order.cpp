@@ -211,7 +211,7 @@ void write_flat(const Span& far, uint32_t bytes, const VdHow& how) {
 }  // namespace
 
 void begin_order(uint32_t count) {
-    ordering = true;
+    ordering = !device.numberless;
     kernels = std::vector<Clocked>(std::size_t{count} * kRoles);
     for (std::size_t i = 0; i < kernels.size(); ++i) {
         kernels[i].known = Clock(kernels.size());

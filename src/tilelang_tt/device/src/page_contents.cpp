@@ -100,9 +100,9 @@ void note_unwritten(uint32_t cb, uint32_t pages) {
     CbState& state = core->cbs[cb];
     const bool by_compute = state.producer == Role::Compute;
     bool any = false;
-    for (uint32_t i = 0; i < pages; ++i) any = any || state.pages[state.write_page + i].packed;
+    for (uint32_t i = 0; i < pages; ++i) any = any || state.pages[(state.back_page + i) % state.pages.size()].packed;
     for (uint32_t i = 0; i < pages; ++i) {
-        const uint32_t number = state.write_page + i;
+        const uint32_t number = static_cast<uint32_t>((state.back_page + i) % state.pages.size());
         Page& page = state.pages[number];
         // A buffer of compute's own keeps its contents when it is taken back: they may be handed on again.
         const bool kept = by_compute && state.consumer == Role::Compute && page.written && (any || !page.stale);

@@ -187,24 +187,30 @@ void vd_reduce_uninit(uint32_t line) {
     core->engine.mask.on = false;
 }
 
-void vd_block_max_init(uint32_t tiles, uint32_t out, uint32_t line) {
+void vd_block_max_init(uint32_t tiles, uint32_t out, bool triggered, uint32_t line) {
     enter(line);
     note::configure("reduce"), note::work(note::Processor::Pack, "init", "reduce");
     begin_family(Family::BlockMax, "reduce_block_max_row_init");
     cb_config(out);
+    if (triggered && tiles % 2 != 0) undefined("reduce_block_max_row of %u tiles in two halves", tiles);
     core->engine.ct = tiles;
+    core->engine.triggered = triggered;
     core->engine.mask = {true, ReduceDim::REDUCE_ROW, line};
 }
 
-void vd_block_max(uint32_t tiles, uint32_t in, uint32_t scaler, uint32_t first, uint32_t dst, uint32_t line) {
+void vd_block_max(uint32_t tiles, uint32_t in, uint32_t scaler, uint32_t first, uint32_t dst, bool triggered,
+                  uint32_t line) {
     enter(line);
     const char* what = "reduce_block_max_row";
     Engine& engine = core->engine;
     require_math(what);
     require_family(Family::BlockMax, what, "reduce_block_max_row_init");
+    if (tiles == kTilesOfInit) tiles = engine.ct;
     if (engine.ct != tiles) {
         breach("init-mismatch", "%s of %u tiles after the init for %u", what, tiles, engine.ct);
     }
+    if (engine.triggered != triggered) breach("init-mismatch", "%s with another respect_trigger than its init", what);
+    if (triggered) wait_for_pushed(in);
     require_srca(in, what);
     require_srcb(scaler, what);
     require_source_operand(in, what);

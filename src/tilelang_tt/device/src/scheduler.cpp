@@ -115,7 +115,9 @@ void reset_core(Core& at, uint32_t index) {
         const CbConfig& config = at.group->cbs[id];
         CbState& state = at.cbs[id];
         state.pushed = state.popped = 0;
-        state.write_page = state.read_page = 0;
+        state.write_page = state.read_page = state.back_page = 0;
+        state.held = false;
+        state.stray_read = state.stray_write = 0;
         state.reserved = state.waited = state.pack_cursor = 0;
         state.sure = 0;
         state.push_ends.clear();

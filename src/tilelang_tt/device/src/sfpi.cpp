@@ -1,7 +1,9 @@
 // Kernels in the SFPI language (include/sfpi.h): vectors of 32 lanes between DST and a kernel's own expressions.
 #include <cmath>
 #include <cstring>
+#include <optional>
 
+#include "chip_library.h"
 #include "chip_mad.h"
 #include "sfpu.h"
 
@@ -24,6 +26,22 @@ Vector vector_at(uint32_t vector, bool integers) {
     return Vector(state.face + state.step + vector);
 }
 
+constexpr uint32_t kRowsOfVector = 2;  // by which the counter of rows goes on from vector to vector
+
+// The part of DST that the processor at hand works on.
+struct SfpiView {
+    std::optional<PackView> pack;
+    SfpiView() {
+        if (core->engine.sfpi.on_pack) pack.emplace();
+    }
+};
+
+float nearest_even_bfloat16(float value) {
+    const uint32_t bits = bits_of(value);
+    const bool special = (bits & 0x7F800000u) == 0x7F800000u;
+    return special ? value : float_of((bits + 0x7FFFu + (bits >> 16 & 1u)) & 0xFFFF0000u);
+}
+
 }  // namespace
 }  // namespace vd
 
@@ -33,21 +51,35 @@ extern "C" {
 
 SfpiState* vd_sfpi_begin(uint32_t dst, uint32_t line) {
     enter(line);
-    require_math("SFPI code");
+    const DstOwners& owners = core->engine.owners;
+    const bool on_pack = !owners.math && owners.pack;  // then only the pack processor can be meant
+    require_vector_unit(on_pack, "SFPI code");
     dst_tile(dst);
     ++core->statistics.sfpu_tiles;
+    core->engine.last_dst = dst;
     SfpiState& state = core->engine.sfpi;
     state.face = dst * kVectorsOfTile;
     state.step = 0;
     state.lanes = ~0u;
     state.line = line;
+    state.on_pack = on_pack;
     return &state;
+}
+
+SfpiState* vd_sfpi_begin_here(uint32_t line) { return vd_sfpi_begin(core->engine.last_dst, line); }
+
+void vd_sfpi_advance(uint32_t rows, uint32_t line) {
+    enter(line);
+    SfpiState& state = core->engine.sfpi;
+    state.face += rows / kRowsOfVector;
+    state.step = 0;
 }
 
 SfpiState* vd_sfpi_state() { return &core->engine.sfpi; }
 
 void vd_sfpi_load(uint32_t vector, bool integers, uint32_t* bits) {
     const Vector at = vector_at(vector, integers);
+    const SfpiView view;
     written_dst_tile(at.tile, "SFPI code");
     Tile& tile = dst_tile(at.tile);
     for (uint32_t lane = 0; lane < kLanes; ++lane) bits[lane] = bits_of(at.lane(tile, lane));
@@ -55,6 +87,7 @@ void vd_sfpi_load(uint32_t vector, bool integers, uint32_t* bits) {
 
 void vd_sfpi_store(uint32_t vector, bool integers, const uint32_t* bits) {
     const Vector at = vector_at(vector, integers);
+    const SfpiView view;
     Tile& tile = dst_tile(at.tile);
     const bool narrow = !core->group->fp32_dest && !device.exact;
     for (uint32_t lane = 0; lane < kLanes; ++lane) {
@@ -67,6 +100,24 @@ void vd_sfpi_store(uint32_t vector, bool integers, const uint32_t* bits) {
 void vd_sfpi_mad(const float* a, const float* b, const float* c, float* sum) {
     for (uint32_t lane = 0; lane < kLanes; ++lane) {
         sum[lane] = device.bit_true ? chip::mad(a[lane], b[lane], c[lane]) : std::fma(a[lane], b[lane], c[lane]);
+    }
+}
+
+void vd_sfpi_function(const SfpuCall* call, const float* x, float* result) {
+    const FloatRow* const row = find_unary(call->op);
+    if (row == nullptr) vd_unimplemented("this function in SFPI code", fiber->line);
+    if (row->op == Sfpu::Recip) require_sfpu_init(Sfpu::Recip, row->name);  // Newton's constants are the init's
+    const chip::VectorFunction rule = device.bit_true ? chip::library->vector_function(call->op) : nullptr;
+    const chip::Variant variant = rule ? chip::library->variant_of(*call) : chip::Variant{};
+    Scalars s{};
+    for (uint32_t i = 0; i < 3; ++i) {
+        s.u[i] = call->param[i];
+        s.f[i] = float_of(call->param[i]);
+    }
+    const bool rounds = rule == nullptr && row->store == Store::NearestEven && !core->group->fp32_dest && !device.exact;
+    for (uint32_t lane = 0; lane < kLanes; ++lane) {
+        const float y = rule ? rule(x[lane], 0.0f, 0.0f, variant) : row->apply(x[lane], 0.0f, 0.0f, s);
+        result[lane] = rounds ? nearest_even_bfloat16(y) : y;
     }
 }
 

@@ -14,9 +14,27 @@ void require_vector_unit(bool on_pack, const char* name) {
     }
 }
 
+// Whose init loads no constants: it sets the address modes that the inits of all vector operations set alike.
+static bool loads_nothing(Sfpu init) {
+    switch (init) {
+        case Sfpu::Abs:
+        case Sfpu::BinaryAdd:
+        case Sfpu::BinaryMul:
+        case Sfpu::BinaryRsub:
+        case Sfpu::BinarySub:
+        case Sfpu::Negative:
+        case Sfpu::Scalar:
+        case Sfpu::Square: return true;
+        default: return false;
+    }
+}
+
 void require_sfpu_init(Sfpu wanted, const char* name) {
     const Sfpu last = core->engine.sfpu.op;
     if (last == wanted) return;
+    if (last != Sfpu::None && loads_nothing(wanted)) {
+        return complain("init", "%s without its init: another vector operation was initialised last", name);
+    }
     breach("init", "%s without its init%s", name,
            last == Sfpu::None ? "" : ": another vector operation was initialised last");
 }
@@ -140,6 +158,7 @@ void run_float(const SfpuCall& call, const FloatRow& row) {
                         (row.operands == 2 && row.op <= Sfpu::BinaryRsub && call.param[0] == 1);
     const Store exactly = row.store == Store::Bits ? Store::Bits : Store::Truncate;
     finish_sfpu(call.out, rule != nullptr ? exactly : rounds ? Store::NearestEven : row.store);
+    core->engine.last_dst = row.operands > 1 ? 0 : call.out;  // several operands are addressed from the first tile on
     core->engine.section.reduced[call.out] = reduced;
     if (partial.pushed_line != 0) mark_first_row(call.out, partial);
 }

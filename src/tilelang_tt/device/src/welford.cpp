@@ -34,6 +34,26 @@ void store_rows(uint32_t dst, const float* first, const float* second, Store how
     }
 }
 
+// Where a register holds a column, as it lies in DST: four rows of eight even columns, one group after the other.
+float& in_group(Tile& tile, uint32_t group, uint32_t col) {
+    constexpr uint32_t kGroupsOfFace = 4, kRowsOfGroup = 4;
+    const uint32_t lane_row = col / kFace * 2 + col % 2, lane_col = col % kFace / 2;
+    return tile.at[group / kGroupsOfFace][group % kGroupsOfFace * kRowsOfGroup + lane_row][2 * lane_col];
+}
+
+void require_group(uint32_t group, const char* what) {
+    if (group >= 16) undefined("%s of group %u: a tile has room for 16", what, group);
+}
+
+void store_group(uint32_t dst, uint32_t group, const float* first, const float* second) {
+    const float* values[2] = {first, second};
+    for (uint32_t i = 0; i < 2; ++i) {
+        Tile& tile = dst_tile(dst + i);
+        for (uint32_t col = 0; col < kColumns; ++col) in_group(tile, group, col) = values[i][col];
+        finish_sfpu(dst + i, Store::Truncate);
+    }
+}
+
 }  // namespace
 
 extern "C" {
@@ -79,6 +99,37 @@ void vd_welford_save(uint32_t dst, uint32_t line) {
     note::work(note::Processor::Math, "sfpu", "welford_save");
     require_welford("welford_save_state");
     store_rows(dst, core->engine.welford.mean, core->engine.welford.m2, Store::Truncate);
+}
+
+void vd_welford_save_group(uint32_t dst, uint32_t group, uint32_t line) {
+    enter(line);
+    require_welford("welford_save_state");
+    require_group(group, "welford_save_state");
+    store_group(dst, group, core->engine.welford.mean, core->engine.welford.m2);
+}
+
+void vd_welford_restore_group(uint32_t dst, uint32_t group, uint32_t line) {
+    enter(line);
+    require_welford("welford_restore_state");
+    require_group(group, "welford_restore_state");
+    Tile& mean = written_dst_tile(dst, "welford_restore_state");
+    Tile& m2 = written_dst_tile(dst + 1, "welford_restore_state");
+    for (uint32_t col = 0; col < kColumns; ++col) {
+        core->engine.welford.mean[col] = in_group(mean, group, col);
+        core->engine.welford.m2[col] = in_group(m2, group, col);
+    }
+}
+
+void vd_welford_finalize_group(uint32_t dst, uint32_t group, uint32_t scale_index, const uint32_t* table,
+                               uint32_t entries, uint32_t line) {
+    enter(line);
+    require_welford("welford_finalize_to_face");
+    require_group(group, "welford_finalize_to_face");
+    const Welford& state = core->engine.welford;
+    float variance[kColumns];
+    const float weight = one_over(table, entries, scale_index);
+    for (uint32_t col = 0; col < kColumns; ++col) variance[col] = state.m2[col] * weight;
+    store_group(dst, group, state.mean, variance);
 }
 
 void vd_welford_restore(uint32_t dst, uint32_t line) {

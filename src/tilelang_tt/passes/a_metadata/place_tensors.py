@@ -37,6 +37,7 @@ def place_tensors(program: TileProgram) -> TileProgram:
             continue
         placer = _Placer(program.params[tensor.param].name, tensor, layout, hint, program.options.chip)
         placer.check_storage()
+        placer.check_pages()
         if hint.memory is None and hint.shard is None:
             continue
         placement = placer.placement()
@@ -74,6 +75,16 @@ class _Placer:
             f"'{self.name}' cannot be stored as {self.hint.storage}: {why}",
             help="leave out storage=; it is for inputs of floating point",
         )
+
+    def check_pages(self) -> None:
+        """Pages that are asked for are refused, not left out, where they cannot be."""
+        asked = self.hint.pages
+        if asked == "row" and not self.layout.by_rows:
+            why = "its blocks have one axis" if self.layout.in_tiles else f"this kernel uses it {self.how()}"
+            raise self.refuse("TT189", f"pages of '{self.name}' cannot be rows: {why}", help="leave out pages=")
+        if asked == "tile" and (self.layout.by_rows or self.layout.table or self.layout.flat):
+            message = f"pages of '{self.name}' cannot be tiles: this kernel uses it {self.how()}"
+            raise self.refuse("TT189", message, help="leave out pages=")
 
     def placement(self) -> Placement:
         memory = DeviceMemory(self.hint.memory or DeviceMemory.DRAM.value)

@@ -53,6 +53,7 @@ def tensor_layouts(program: TileProgram, sides: Sides) -> TileProgram:
     tables = {read.table for launch in program.launches for stmt in walk(launch.body) for read in table_reads(stmt)}
     by_code = {tensor.param for tensor in used_by_code(program)}
     stored = {tensor.param for tensor, writes in used_by_code(program).items() if writes}
+    rows_asked = {name for name, hint in program.options.layout if hint.pages == "row"}
     for tensor in (*program.tensors, *program.views):
         if tensor in tables or (tensor not in ways and (tensor.param in by_code or tensor.dtype not in STORED)):
             continue  # not in tiles
@@ -65,6 +66,7 @@ def tensor_layouts(program: TileProgram, sides: Sides) -> TileProgram:
             written.get(tensor, []),
             format_of(storage, program.options.float16),
             program.signed,
+            rows_asked=program.params[tensor.param].name in rows_asked,
         )
         decisions.append(Decision("infer_layout", tensor.name, _describe(tensor, layout)))
     for table in [view for view in program.views if view in tables]:
@@ -137,13 +139,16 @@ def _layout(
     written: list[Region],
     format: str,
     signed: set[Var],
+    *,
+    rows_asked: bool,
 ) -> TensorLayout:
     axes = next(iter(ways)) if len(ways) == 1 else _common(tensor, ways)
     if axes[0] is None and axes[1] is not None and _needs_rows(tensor, axes[1], boxes, written):
         axes = (axes[1], None)  # a vector: each number a row
     others = [extent for axis, extent in enumerate(tensor.shape) if axis not in axes]
-    if len(ways) > 1 or (axes[0] is not None and _needs_rows(tensor, axes[0], boxes, written)):
-        return _by_rows(tensor, axes, boxes, scalar.product(others), format)
+    rows = rows_asked and None not in axes  # of a vector there are none
+    if rows or len(ways) > 1 or (axes[0] is not None and _needs_rows(tensor, axes[0], boxes, written)):
+        return _by_rows(tensor, axes, boxes, scalar.product(others), format, asked=rows)
     windows = [None if axis is None else _window(tensor, axis, boxes, written, signed) for axis in axes]
 
     def tiles(axis: int | None, window: Window | None) -> Expr:
@@ -196,7 +201,9 @@ def _needs_rows(tensor: Tensor, axis: int, boxes: list[Region], written: list[Re
     return not (aligned and exact) and _window(tensor, axis, boxes, written) is None
 
 
-def _by_rows(tensor: Tensor, axes: TileAxes, boxes: list[Region], batch: Expr, format: str) -> TensorLayout:
+def _by_rows(
+    tensor: Tensor, axes: TileAxes, boxes: list[Region], batch: Expr, format: str, *, asked: bool
+) -> TensorLayout:
     """A page of 32-bit numbers for every row: kernels put tiles together row by row.
 
     A block that begins inside a row may end behind it: pages have room for that.
@@ -205,10 +212,16 @@ def _by_rows(tensor: Tensor, axes: TileAxes, boxes: list[Region], batch: Expr, f
     assert row is not None
     width = TILE if col is None else scalar.int_value(tensor.shape[col])
     if width is None:
+        why = (
+            f"pages of '{tensor.name}' are rows"
+            if asked
+            else f"blocks of '{tensor.name}' start anywhere along axis {row}"
+        )
+        instead = "leave out pages='row'" if asked else "let blocks start at multiples of 32"
         raise UnsupportedError(
             "TT144",
-            f"blocks of '{tensor.name}' start anywhere along axis {row}, and axis {col} is known only at run time",
-            help="let blocks start at multiples of 32, or give that axis a constant length",
+            f"{why}, and axis {col} is known only at run time",
+            help=f"{instead}, or give that axis a constant length",
         )
     room = tiles = -(-width // TILE)
     if col is not None and not all(_fits(box, col, width) for box in boxes):

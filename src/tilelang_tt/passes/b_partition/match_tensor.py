@@ -15,11 +15,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from tilelang_tt.diagnostics import Location, TargetError
-from tilelang_tt.ir import scalar_text
 from tilelang_tt.ir.buffers import Tensor, TileAccess
 from tilelang_tt.ir.dataflow import places
 from tilelang_tt.ir.layout import DeviceMemory
-from tilelang_tt.ir.scalar import int_value, variables
+from tilelang_tt.ir.scalar import int_value
+from tilelang_tt.ir.shard_places import first_pages, variables_of
 from tilelang_tt.ir.tile import Launch, Load, Store, TileProgram
 from tilelang_tt.ir.units import block_indices, known_extents
 from tilelang_tt.schedule import Pieces, Schedule, shares
@@ -135,25 +135,16 @@ def _owners(
     access = first.stmt.dst if isinstance(first.stmt, Store) else first.stmt.src  # type: ignore[union-attr]
     assert isinstance(access, TileAccess)
     rounds = {loop.var: int_value(loop.extent) for loop in first.loops}
-    layout = program.layouts[tensor]
-    rows, cols = int_value(layout.row_tiles), int_value(layout.col_tiles)
-    assert rows is not None
-    assert cols is not None
     numbers = shards.places(range(len(shards.cores))) // shards.slots
-    blocks = math.prod(known_extents(launch) or [1])
+    blocks = range(math.prod(known_extents(launch) or [1]))
     results = []
     for last in (False, True):  # in the first round of loops around it, and in the last
         steps = {var: (extent or 1) - 1 if last else 0 for var, extent in rounds.items()}
-        owners = []
-        for number in range(blocks):
-            values = {**block_indices(launch.blocks, number), **steps}
-            sides = (access.batch, access.row, access.col)
-            if not values.keys() >= {var for side in sides for var in variables(side)}:
-                raise NoMatchError("which part of it a block uses is known only at run time")
-            batch, row, col = (scalar_text.evaluate(side, values) for side in sides)
-            page = (batch * rows + row) * cols + col
-            owners.append(int(numbers[page]) if 0 <= page < len(numbers) else -1)
-        results.append(np.array(owners, dtype=np.int64))
+        values = [{**block_indices(launch.blocks, number), **steps} for number in blocks]
+        if not values[0].keys() >= variables_of(access):
+            raise NoMatchError("which part of it a block uses is known only at run time")
+        pages = first_pages(program.layouts[tensor], access, values)
+        results.append(np.where((pages >= 0) & (pages < len(numbers)), numbers[pages % len(numbers)], -1))
     if (results[0] != results[1]).any():
         raise NoMatchError("a block uses parts of it that lie on several cores")
     return results[0]

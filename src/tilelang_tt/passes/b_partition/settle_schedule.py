@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 
 from tilelang_tt.core_ranges import CoreRange
 from tilelang_tt.diagnostics import Location, TargetError
+from tilelang_tt.ir.alike import alike
 from tilelang_tt.ir.scalar import int_value
 from tilelang_tt.ir.tile import Launch, TileProgram
 from tilelang_tt.ir.units import known_extents
@@ -23,6 +24,7 @@ from tilelang_tt.passes.b_partition.match_tensor import infer_match, match_tenso
 from tilelang_tt.schedule import DEFAULT_PANEL, PANEL_ORDERS, Order, Schedule, shares, uncovered
 from tilelang_tt.schedule_request import Request, Said, ScheduleError, checked
 
+_MOST_MORE = 2  # units of a core
 _TOGETHER = "rectangles: a row, or a column, of cores needs the same blocks"
 
 
@@ -58,19 +60,23 @@ def settle_schedule(program: TileProgram, written: Launch, launch: Launch, *, al
         return _matching(Schedule("match", order, panel, pieces=inferred.pieces), (*asked.reasons, inferred.reason))
     runs = Schedule(request.policy or "contiguous", order, panel, ranges, core_order)
     boxes = replace(runs, policy="rectangle")
-    if request.policy is None and options.multicast and _no_slower(boxes, runs, grid, launch):
+    if request.policy is None and options.multicast and _pays(program, launch, boxes, runs, grid):
         return Settled(boxes, grid, (*asked.reasons, _TOGETHER))
     return Settled(runs, grid, asked.reasons)
 
 
-def _no_slower(boxes: Schedule, runs: Schedule, grid: tuple[int, int], launch: Launch) -> bool:
-    """Whether no core gets more units in rectangles than in runs; sizes must be known, and blocks no line."""
+def _pays(program: TileProgram, launch: Launch, boxes: Schedule, runs: Schedule, grid: tuple[int, int]) -> bool:
+    """Whether rectangles of blocks let cores share loads, and no core gets many more units than in runs.
+
+    Sizes must be known, and blocks no line. Where every core reads for itself, DRAM is what a product waits for: by the
+    clock twice the units in rectangles take 0.3 to 0.8 of the time.
+    """
     extents = known_extents(launch)
-    if extents is None or len(boxes.core_ranges(grid)) > 1:
+    if extents is None or len(boxes.core_ranges(grid)) > 1 or not alike(program, launch):
         return False
     columns, rows = (*extents, 1)[0], math.prod(extents[1:])
     most = [max(share.count for share in shares(one, grid, columns, rows)) for one in (boxes, runs)]
-    return min(columns, rows) > 1 and most[0] <= most[1]
+    return min(columns, rows) > 1 and most[0] <= _MOST_MORE * most[1]
 
 
 def _matching(schedule: Schedule, reasons: tuple[str, ...]) -> Settled:

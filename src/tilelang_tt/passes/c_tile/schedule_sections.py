@@ -90,7 +90,10 @@ class _Scheduler:
         return replace(section, schedule=Schedule(program, rows, cols, group, run))
 
     def alike(self, section: Section) -> bool:
-        sizes = {(layout.rows, layout.cols) for layout in map(self.launch.layouts.__getitem__, unpacks(section))}
+        layouts = [self.launch.layouts[buffer] for buffer in unpacks(section)]
+        if any(layout.pitch for layout in (*layouts, *(self.launch.layouts[one.dst] for one in section.results))):
+            return False  # in a shard the rows of a block do not follow each other
+        sizes = {(layout.rows, layout.cols) for layout in layouts}
         block = self.launch.layouts[section.results[0].dst]
         return sizes <= {(block.rows, block.cols)}
 

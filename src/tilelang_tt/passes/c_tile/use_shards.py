@@ -4,27 +4,48 @@
                                                             core that holds shard (by, bx)
     after    a : the core's shard of A, nothing is moved
 
-The circular buffer is the shard: the reader hands over its pages, block by block; or compute packs into them, and the
-writer takes note. That is right if the blocks of a core, in the order of its units, are the pages of its shard, one
-after the other, and if nothing else in the launch uses the tensor. It is checked unit by unit, so sizes must be known.
+The circular buffer is the shard, in one of two ways:
+
+- Its pages are handed over, block by block: the reader pushes them; or compute packs into them, and the writer takes
+  note. That is right if the blocks of a core, in the order of its units, are the pages of its shard, one after the
+  other, and if nothing else in the launch uses the tensor.
+- The whole shard is handed over before the first unit, or behind the last, and compute finds each block in it. That is
+  for blocks in any order, in loops, and loads again and again, as long as they lie in the core's own shard.
+
+Both are checked unit by unit and round by round, so sizes must be known.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Collection
 from dataclasses import replace
 
 import numpy as np
 
 from tilelang_tt.compiled import Decision
-from tilelang_tt.ir import scalar_text
+from tilelang_tt.core_ranges import Core
+from tilelang_tt.ir import scalar
 from tilelang_tt.ir.buffers import Buffer, Tensor, TileAccess
+from tilelang_tt.ir.dataflow import Place, places
 from tilelang_tt.ir.fields import walk
-from tilelang_tt.ir.layout import DeviceMemory, TileOrder
-from tilelang_tt.ir.scalar import Expr, Var, int_value, variables
-from tilelang_tt.ir.tensors_of_code import used_by_code
-from tilelang_tt.ir.tile import Launch, Load, Store, TileProgram
-from tilelang_tt.ir.units import units_of_cores
+from tilelang_tt.ir.layout import DeviceMemory, Role, TileOrder
+from tilelang_tt.ir.scalar import Expr, Var
+from tilelang_tt.ir.shard_places import (
+    Numbers,
+    box_of,
+    first_pages,
+    numbers_of,
+    place_in_shard,
+    rounds_of,
+    variables_of,
+)
+from tilelang_tt.ir.tensors_of_code import stored_params, used_by_code
+from tilelang_tt.ir.tile import Launch, Load, Stmt, Store, TileProgram, reads, writes
+from tilelang_tt.ir.units import Values, units_of_cores
 from tilelang_tt.shards import Shards
+
+_SEVERAL = "it, or its block, is used at several places"
 
 
 def use_shards(program: TileProgram) -> TileProgram:
@@ -33,39 +54,58 @@ def use_shards(program: TileProgram) -> TileProgram:
     return replace(program, launches=launches).with_decisions(*decisions)
 
 
+class _NotInPlaceError(Exception):
+    """Why a shard cannot be used where it lies."""
+
+
 class _Launch:
     def __init__(self, program: TileProgram, launch: Launch) -> None:
         self.program, self.launch = program, launch
-        self.accesses = [_access(stmt) for stmt in walk(launch.body) if isinstance(stmt, Load | Store)]
+        self.places = [place for place in places(launch.body) if isinstance(place.stmt, Load | Store)]
+        self.accesses = [_access(place) for place in self.places]
 
     def with_shards(self, decisions: list[Decision]) -> Launch:
-        streams = dict(self.launch.streams)
-        for stmt in self.launch.body:
-            if not isinstance(stmt, Load | Store):
-                continue
-            access, buffer = _access(stmt), stmt.dst if isinstance(stmt, Load) else stmt.src
-            shards = self.shards(access.tensor)
+        launch = self.launch
+        for place in self.places:
+            access, buffer, shards = _access(place), _buffer(place), self.shards(_access(place).tensor)
             if shards is None:
                 continue
-            why = self.against(access, buffer, shards)
-            if why is None:
-                tiles = self.launch.layouts[buffer].tiles
-                streams[buffer] = replace(streams[buffer], depth=shards.slots // tiles, shard=access.tensor)
-            text = f"each core has its own part of '{access.tensor.name}': nothing is moved"
-            text = text if why is None else f"'{access.tensor.name}' is moved over the NoC: {why}"
-            decisions.append(Decision("use_shards", buffer.name, text, stmt.location))
-        decisions += self.in_loops()
-        return replace(self.launch, streams=streams)
+            try:
+                launch, text = self.in_place(launch, place, shards)
+            except _NotInPlaceError as error:
+                text = f"'{access.tensor.name}' is moved over the NoC: {error}{self.moved(place, shards)}"
+            decisions.append(Decision("use_shards", buffer.name, text, place.stmt.location))
+        return launch
 
-    def in_loops(self) -> list[Decision]:
-        """What is said of loads and stores that a unit makes several times, or under a condition."""
-        found = []
-        for stmt in walk(tuple(stmt for stmt in self.launch.body if not isinstance(stmt, Load | Store))):
-            if isinstance(stmt, Load | Store) and self.shards(_access(stmt).tensor) is not None:
-                buffer = stmt.dst if isinstance(stmt, Load) else stmt.src
-                text = f"'{_access(stmt).tensor.name}' is moved over the NoC: it is used inside a loop or a condition"
-                found.append(Decision("use_shards", buffer.name, text, stmt.location))
-        return found
+    def in_place(self, launch: Launch, place: Place, shards: Shards) -> tuple[Launch, str]:
+        access, buffer = _access(place), _buffer(place)
+        stream, layout, tensor = launch.streams[buffer], launch.layouts[buffer], access.tensor
+        depth = shards.slots // layout.tiles
+        self.check_form(access, buffer, shards)
+        try:
+            self.check_handed_over(place, shards)
+        except _NotInPlaceError as error:
+            self.check_kept(place, shards, error)
+            stream = replace(stream, depth=depth, once=True, shard=tensor)
+            layout = replace(layout, first=scalar.var(f"{buffer.name}_first"), pitch=shards.shape[2])
+            text = f"each core keeps its own part of '{tensor.name}' and finds the blocks in it: nothing is moved"
+        else:
+            stream = replace(stream, depth=depth, shard=tensor)
+            text = f"each core has its own part of '{tensor.name}': nothing is moved"
+        layouts, streams = {**launch.layouts, buffer: layout}, {**launch.streams, buffer: stream}
+        return replace(launch, layouts=layouts, streams=streams), text
+
+    def moved(self, place: Place, shards: Shards) -> str:
+        """How many bytes that are, if it is known, and how many of them stay on their core."""
+        access = _access(place)
+        try:
+            found = self.found_places(access, _loops(place), shards)
+        except _NotInPlaceError:
+            return ""
+        pages = sum(blocks.size for _, blocks in found.values())
+        own = sum(np.count_nonzero((blocks >= 0) & (blocks < shards.slots)) for _, blocks in found.values())
+        size = self.program.layouts[access.tensor].page_bytes
+        return f"; {pages * size:,} B, of which {own * size:,} B stay on their core"
 
     def shards(self, tensor: Tensor) -> Shards | None:
         placement = self.program.layouts[tensor].placement
@@ -73,60 +113,123 @@ class _Launch:
             return None
         return placement.shards()
 
-    def against(self, access: TileAccess, buffer: Buffer, shards: Shards) -> str | None:
-        """Why the shard cannot be used where it lies; None: it can."""
+    def check_form(self, access: TileAccess, buffer: Buffer, shards: Shards) -> None:
+        """What holds of both ways: the block is made of pages of the shard, as they are."""
         layout, stream = self.launch.layouts[buffer], self.launch.streams[buffer]
-        same = [other for other in self.accesses if other.tensor.param == access.tensor.param]
         by_code = any(tensor.param == access.tensor.param for tensor in used_by_code(self.program))
-        if len(same) > 1 or by_code or sum(other is buffer for other in self.buffers()) > 1:
-            return "it, or its block, is used at several places"
+        if by_code or sum(_buffer(place) is buffer for place in self.places) > 1:
+            raise _NotInPlaceError(_SEVERAL)
         if stream.second_view or layout.first_row is not None or layout.format != self.format(access.tensor):
-            return "its tiles are needed in another form"
+            raise _NotInPlaceError("its tiles are needed in another form")
         if access.guard_rows or access.guard_cols or access.guard is not None or access.pages is not None:
-            return "blocks may reach beyond its end"
+            raise _NotInPlaceError("blocks may reach beyond its end")
         if access.limit is not None or layout.order is not TileOrder.ROWS or layout.tiles != access.rows * access.cols:
-            return "its tiles are needed in another order"
+            raise _NotInPlaceError("its tiles are needed in another order")
         if shards.slots % layout.tiles:
-            return f"a shard of {shards.slots} tiles is not made of blocks of {layout.tiles}"
-        return self.elsewhere(access, shards)
-
-    def buffers(self) -> list[Buffer]:
-        """Of all loads and stores."""
-        stmts = [stmt for stmt in walk(self.launch.body) if isinstance(stmt, Load | Store)]
-        return [stmt.dst if isinstance(stmt, Load) else stmt.src for stmt in stmts]
+            raise _NotInPlaceError(f"a shard of {shards.slots} tiles is not made of blocks of {layout.tiles}")
 
     def format(self, tensor: Tensor) -> str:
         return self.program.layouts[tensor].format
 
-    def elsewhere(self, access: TileAccess, shards: Shards) -> str | None:
-        """Whether some core needs what lies elsewhere, or in another order."""
+    def blocks_of_cores(self, access: TileAccess, loops: tuple[tuple[Var, Expr], ...]) -> dict[Core, list[Values]]:
+        """The block indices of each core, unit by unit, with every round of loops."""
         units = units_of_cores(self.launch)
         if units is None:
-            return "the blocks of each core are known only at run time"
-        known = {var for blocks in units.values() for values in blocks[:1] for var in values}
-        if not known.issuperset(var for place in (access.batch, access.row, access.col) for var in variables(place)):
-            return "which tiles a block needs is known only at run time"
-        tensor = self.program.layouts[access.tensor]
-        rows, cols = int_value(tensor.row_tiles), int_value(tensor.col_tiles)
-        assert rows is not None
-        assert cols is not None
-        places = shards.places(range(len(shards.cores)))
-        numbers = {core: number for number, core in enumerate(shards.cores)}
-        box = (np.arange(access.rows)[:, None] * cols + np.arange(access.cols)[None, :]).ravel()
+            raise _NotInPlaceError("the blocks of each core are known only at run time")
+        found: dict[Core, list[Values]] = {}
         for core, blocks in units.items():
-            if core not in numbers:
-                return f"core {core} runs blocks and holds no shard"
-            for turn, values in enumerate(blocks):
-                batch, row, col = (_value(place, values) for place in (access.batch, access.row, access.col))
-                first = numbers[core] * shards.slots + turn * box.size
-                if not np.array_equal(places[(batch * rows + row) * cols + col + box], first + np.arange(box.size)):
-                    return f"block {turn} of core {core} is not block {turn} of its shard"
-        return None
+            found[core] = []
+            for values in blocks:
+                rounds = rounds_of(loops, values)
+                if rounds is None or not all(one.keys() >= variables_of(access) for one in rounds[:1]):
+                    raise _NotInPlaceError("which tiles a block needs is known only at run time")
+                found[core] += rounds
+        return found
+
+    # --- handed over block by block -----------------------------------------------------------------
+
+    def check_handed_over(self, place: Place, shards: Shards) -> None:
+        access = _access(place)
+        if sum(other.tensor.param == access.tensor.param for other in self.accesses) > 1:
+            raise _NotInPlaceError(_SEVERAL)
+        if place.outer is not None:
+            raise _NotInPlaceError("it is used inside a loop or a condition")
+        box, everywhere = np.arange(access.rows * access.cols), self.found_places(access, (), shards)
+        self.check_holders([core for core, (values, _) in everywhere.items() if values], shards)
+        for core, (values, found) in everywhere.items():
+            for turn in range(len(values)):
+                if not np.array_equal(found[turn], turn * box.size + box):
+                    raise _NotInPlaceError(f"block {turn} of core {core} is not block {turn} of its shard")
+
+    def found_places(
+        self, access: TileAccess, loops: tuple[tuple[Var, Expr], ...], shards: Shards
+    ) -> dict[Core, tuple[list[Values], Numbers]]:
+        """Of each core: its blocks, and the places of their tiles, counted from the begin of the core's shard."""
+        layout, all_places = self.program.layouts[access.tensor], shards.places(range(len(shards.cores)))
+        numbers = {core: number for number, core in enumerate(shards.cores)}
+        result = {}
+        for core, values in self.blocks_of_cores(access, loops).items():
+            pages = first_pages(layout, access, values)[:, None] + box_of(layout, access)[None, :]
+            if values and (pages.min() < 0 or pages.max() >= len(all_places)):
+                raise _NotInPlaceError("blocks may reach beyond its end")
+            # A core without a shard finds nothing in what would be one behind all others.
+            result[core] = values, all_places[pages] - numbers.get(core, len(numbers)) * shards.slots
+        return result
+
+    def check_holders(self, found: Collection[Core], shards: Shards) -> None:
+        missing = [core for core in found if core not in shards.cores]
+        if missing:
+            raise _NotInPlaceError(f"core {missing[0]} runs blocks and holds no shard")
+
+    # --- kept as a whole ------------------------------------------------------------------------------
+
+    def check_kept(self, place: Place, shards: Shards, before: _NotInPlaceError) -> None:
+        """`before`: why it is not handed over block by block, which is said unless a loop is around it."""
+        access, buffer = _access(place), _buffer(place)
+        param, users = access.tensor.param, sum(other.tensor.param == access.tensor.param for other in self.accesses)
+        if Role.COMPUTE not in self.ends(buffer) or (param in stored_params(self.launch) and users > 1):
+            raise before
+        if math.prod(shards.counts) > len(shards.cores):
+            raise _NotInPlaceError("cores hold several shards of it")
+        here = place.body[place.index + 1 :] if isinstance(place.stmt, Load) else place.body[: place.index]
+        if _mentions(buffer, self.launch.body) != _mentions(buffer, here) + 1:
+            raise _NotInPlaceError("its block is used outside the loop that moves it")
+        self.check_own(place, shards, before)
+
+    def ends(self, buffer: Buffer) -> tuple[Role, Role]:
+        stream = self.launch.streams[buffer]
+        return stream.producer, stream.consumer
+
+    def check_own(self, place: Place, shards: Shards, before: _NotInPlaceError) -> None:
+        """Every block lies in the core's shard, where compute will look for it; what is stored is stored once."""
+        access, loops = _access(place), _loops(place)
+        rows, cols = np.divmod(np.arange(access.rows * access.cols), access.cols)
+        expected = place_in_shard(self.program.layouts[access.tensor], access)
+        everywhere = self.found_places(access, loops, shards)
+        self.check_holders([core for core, (values, _) in everywhere.items() if values], shards)
+        for core, (values, found) in everywhere.items():
+            first = numbers_of(expected, values)[:, None]
+            if not np.array_equal(found, first + rows * shards.shape[2] + cols):
+                raise _NotInPlaceError(f"core {core} needs parts of it that lie on other cores") if loops else before
+            if isinstance(place.stmt, Store) and len(np.unique(found)) < found.size:
+                raise _NotInPlaceError("its blocks are stored several times")
 
 
-def _access(stmt: Load | Store) -> TileAccess:
+def _loops(place: Place) -> tuple[tuple[Var, Expr], ...]:
+    return tuple((loop.var, loop.extent) for loop in place.loops)
+
+
+def _mentions(buffer: Buffer, body: tuple[Stmt, ...]) -> int:
+    return sum(buffer in (*reads(stmt), *writes(stmt)) for stmt in walk(body))
+
+
+def _access(place: Place) -> TileAccess:
+    stmt = place.stmt
+    assert isinstance(stmt, Load | Store)
     return stmt.src if isinstance(stmt, Load) else stmt.dst
 
 
-def _value(place: Expr, values: dict[Var, int]) -> int:
-    return scalar_text.evaluate(place, values)
+def _buffer(place: Place) -> Buffer:
+    stmt = place.stmt
+    assert isinstance(stmt, Load | Store)
+    return stmt.dst if isinstance(stmt, Load) else stmt.src

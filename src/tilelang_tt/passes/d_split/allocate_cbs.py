@@ -34,18 +34,19 @@ def allocate_cbs(program: TileProgram, launch: Launch) -> tuple[dict[Buffer, Cb]
     pools = {pool.whole: _pool_blocks(whole, pool) for pool in whole.pools}
     shared = [buffer for buffer, stream in launch.streams.items() if stream.follows is not None]
     for buffer, stream in launch.streams.items():
-        layout = launch.layouts[buffer]
+        layout, depth = launch.layouts[buffer], depths[buffer]
+        together = depth if stream.finds_blocks else 1  # handed over at once
         cbs[buffer] = Cb(
             ids[buffer],
             buffer.name,
             layout.format,
             layout.page_bytes,
-            layout.tiles,
-            depths[buffer],
+            layout.tiles * together,
+            depth // together,
             stream.producer,
             stream.consumer,
             stream.unpack_to_dest,
-            (layout.rows, layout.cols),
+            (layout.rows, layout.cols) if not layout.pitch else (layout.tiles * together // layout.pitch, layout.pitch),
             buffer.location,
             first_row=layout.first_row is not None,
             pool=pools.get(buffer, ()),
@@ -106,7 +107,7 @@ def second_views(
 def _numbers(launch: Launch, arch: Arch) -> dict[Buffer, int]:
     groups: dict[str, list[Buffer]] = {"in": [], "out": [], "own": []}
     for buffer, stream in launch.streams.items():
-        use = "in" if stream.producer is Role.READER else "own" if stream.private else "out"
+        use = "in" if stream.consumer is Role.COMPUTE and not stream.private else "own" if stream.private else "out"
         groups[use].append(buffer)
     tidy = len(groups["in"]) <= 16 and len(groups["out"]) <= 8 and len(groups["own"]) <= arch.cb_count - 24
     if not tidy:

@@ -9,7 +9,7 @@ from tilelang_tt.ir.buffers import Buffer, Part
 from tilelang_tt.ir.fields import children, walk
 from tilelang_tt.ir.kernel import Hand, KernelStmt, Receive, Task
 from tilelang_tt.ir.scalar import Expr, int_value
-from tilelang_tt.ir.tile import Fill, Gemm, Map, Reduce, Section, Stmt, Store, Transpose, unpacks, writes
+from tilelang_tt.ir.tile import Fill, Gemm, Load, Map, Reduce, Section, Stmt, Store, Transpose, unpacks, writes
 
 
 class State(Enum):
@@ -46,6 +46,8 @@ def requirements(stmt: KernelStmt) -> States:
         return {task.src: State.WAITED, task.dst: State.RESERVED}
     if isinstance(task, Fill):
         return {task.dst: State.RESERVED}
+    if isinstance(task, Load):
+        return {}  # a data movement kernel's: `configure_tensor_accessors` has its protocol
     assert isinstance(task, Store)
     return {task.src: State.WAITED}
 

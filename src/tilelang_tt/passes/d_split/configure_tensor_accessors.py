@@ -51,14 +51,14 @@ from tilelang_tt.ir.tile import Load, Set, Stmt, Store
 
 
 def configure_tensor_accessors(kernels: KernelSet) -> KernelSet:
-    reader = _Pages(kernels).reader(kernels.kernel(Role.READER).body)
-    if any(isinstance(stmt, Send) for stmt in walk(reader)):  # all that was sent has arrived before the kernel ends
-        reader = (*reader, Barrier(BarrierKind.WRITE), Barrier(BarrierKind.SIGNAL))
-    writer = rewritten(kernels.kernel(Role.WRITER).body, _Pages(kernels).store)
-    if any(isinstance(stmt, WriteTile | WriteRow | Code) for stmt in walk(writer)):
-        writer = (*writer, Barrier(BarrierKind.WRITE))  # all writes acknowledged before the kernel ends
     lying = elements(kernels.program)
-    for role, body in ((Role.READER, reader), (Role.WRITER, writer)):
+    for role in (Role.READER, Role.WRITER):
+        pages = _Pages(kernels, role)
+        body = rewritten(pages.loads(kernels.kernel(role).body), pages.store)
+        if any(isinstance(stmt, WriteTile | WriteRow | Code | Send) for stmt in walk(body)):
+            body = (*body, Barrier(BarrierKind.WRITE))  # all writes acknowledged before the kernel ends
+        if any(isinstance(stmt, Ask) for stmt in walk(body)):
+            body = (*body, Barrier(BarrierKind.SIGNAL))
         tensors: dict[Tensor, None] = {}
         for stmt in walk(body):
             if isinstance(stmt, ReadTile | WriteTile | ReadRow | WriteRow):
@@ -70,9 +70,9 @@ def configure_tensor_accessors(kernels: KernelSet) -> KernelSet:
 
 
 class _Pages:
-    def __init__(self, kernels: KernelSet) -> None:
+    def __init__(self, kernels: KernelSet, role: Role) -> None:
         self.kernels = kernels
-        tasks = [stmt.stmt for stmt in walk(kernels.kernel(Role.READER).body) if isinstance(stmt, Task)]
+        tasks = [stmt.stmt for stmt in walk(kernels.kernel(role).body) if isinstance(stmt, Task)]
         loads = [task.dst for task in tasks if isinstance(task, Load)]
         # Room for one block that several loads fill: compute may need what is read before to give the last one back.
         self.turns = {dst for dst in loads if loads.count(dst) > 1 and self.alone(dst)}
@@ -88,19 +88,18 @@ class _Pages:
         """Loads to or behind a single block, with something for compute in between."""
         before, works = None, False  # the last load, and whether compute works since
         for stmt in body:
-            if isinstance(stmt, Load):
+            if isinstance(stmt, Load) and not self.kernels.launch.streams[stmt.dst].once:
                 if before is not None and works and (self.alone(before.dst) or self.alone(stmt.dst)):
                     yield stmt
                 before, works = stmt, False
             else:
-                works = works or not isinstance(stmt, Read | Set)
+                works = works or not isinstance(stmt, Read | Set | Load)
 
-    def reader(self, body: tuple[KernelStmt, ...]) -> tuple[KernelStmt, ...]:
+    def loads(self, body: tuple[KernelStmt, ...]) -> tuple[KernelStmt, ...]:
         result: list[KernelStmt] = []
         run: list[Load] = []
         for stmt in body:
-            if isinstance(stmt, Task):
-                assert isinstance(stmt.stmt, Load)
+            if isinstance(stmt, Task) and isinstance(stmt.stmt, Load):
                 if stmt.stmt.dst in self.turns or any(load.dst is stmt.stmt.dst for load in run):
                     result += self.load(run)
                     run = []
@@ -108,7 +107,7 @@ class _Pages:
                 continue
             result += self.load(run)
             run = []
-            result.append(within(stmt, self.reader))
+            result.append(within(stmt, self.loads))
         return (*result, *self.load(run))
 
     def load(self, run: list[Load]) -> list[KernelStmt]:

@@ -146,7 +146,8 @@ class _Protocol:
         """Whether a block goes round: one held in DST has no buffer; constant tiles and what all units use stay."""
         launch = self.kernels.launch
         kept = buffer in launch.constants or (buffer in launch.streams and launch.streams[buffer].once)
-        return buffer in self.kernels.cbs and not kept
+        filled = self.role is Role.WRITER and launch.streams[buffer].producer is Role.WRITER  # by its own loads
+        return buffer in self.kernels.cbs and not kept and not filled
 
     def move(self, buffer: Buffer, target: State, out: _List, states: States, *, keep: bool = False) -> None:
         """Bring a block to `target`, round the ring; with `keep`, what it holds is needed then: it is popped late."""

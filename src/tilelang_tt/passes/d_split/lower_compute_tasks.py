@@ -81,7 +81,7 @@ class _Lowering:
             def pack(si: Expr, sj: Expr) -> PackTile:
                 return pack_tile(si * sub.cols + sj, cb, block.index(i + si, j + sj), gemm.clear)
 
-            if block.order is TileOrder.ROWS and sub.cols == block.cols:  # all of its tiles follow each other
+            if block.order is TileOrder.ROWS and sub.cols == block.row_step:  # all of its tiles follow each other
                 start = block.index(i, j)
                 packs = repeat(sub.rows * sub.cols, "t", lambda t: (pack_tile(t, cb, start + t, gemm.clear),))
             else:
@@ -108,7 +108,7 @@ class _Lowering:
                     gemm.transpose_b,
                     sub.cols,
                     sub.rows,
-                    a.cols,
+                    a.row_step,
                 ),
             )
 

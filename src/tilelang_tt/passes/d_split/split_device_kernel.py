@@ -16,12 +16,15 @@ from dataclasses import replace
 
 from tilelang_tt.ir import kernel as k
 from tilelang_tt.ir import scalar
-from tilelang_tt.ir.buffers import Buffer, Read
+from tilelang_tt.ir.buffers import Buffer, Read, TileAccess
 from tilelang_tt.ir.cb import Cb, CbCall, CbKind
 from tilelang_tt.ir.code import Code
+from tilelang_tt.ir.facts import Facts
+from tilelang_tt.ir.fields import walk
 from tilelang_tt.ir.kernel import Kernel, KernelSet, KernelStmt
 from tilelang_tt.ir.layout import ZEROS, Constant, Mask, MaskTile, Role
 from tilelang_tt.ir.movement import Barrier, BarrierKind, MakeTile, Pointer, ReadTable, ZeroTile
+from tilelang_tt.ir.shard_places import place_in_shard
 from tilelang_tt.ir.tensors_of_code import is_code
 from tilelang_tt.ir.tile import (
     Await,
@@ -39,10 +42,13 @@ from tilelang_tt.ir.tile import (
     Store,
     TileProgram,
     Transpose,
+    mentioned,
 )
 from tilelang_tt.ir.unit_loop import unit_loop
 from tilelang_tt.passes.code.split_code import split_code
 from tilelang_tt.passes.d_split.allocate_cbs import allocate_cbs, second_views
+
+_ROUND = (CbKind.RESERVE, CbKind.PUSH, CbKind.WAIT, CbKind.POP)
 
 
 def split_device_kernel(program: TileProgram) -> tuple[KernelSet, ...]:
@@ -54,30 +60,39 @@ def _split(program: TileProgram, launch: Launch) -> KernelSet:
     views, more = second_views(program, launch, cbs)
     start, count = scalar.var("unit_start"), scalar.var("unit_count")
     reader, compute, writer = (
-        Kernel(role, _kernel(launch, role, cbs, start, count)) for role in (Role.READER, Role.COMPUTE, Role.WRITER)
+        Kernel(role, _kernel(program, launch, role, cbs, start, count))
+        for role in (Role.READER, Role.COMPUTE, Role.WRITER)
     )
     return KernelSet(program, launch, (reader, compute, writer), cbs, start, count, (*decisions, *more), views)
 
 
 def _kernel(
-    launch: Launch, role: Role, cbs: dict[Buffer, Cb], start: scalar.Var, count: scalar.Var
+    program: TileProgram, launch: Launch, role: Role, cbs: dict[Buffer, Cb], start: scalar.Var, count: scalar.Var
 ) -> tuple[KernelStmt, ...]:
     """The units of this core; around them constant tiles, and blocks for all units, are made, kept and given back."""
-    units = _unit_loop(launch, start, count, _Split(launch, role, cbs).body(launch.body))
+    units = _unit_loop(launch, start, count, _Split(program, launch, role, cbs).body(launch.body))
     constants = [cbs[buffer] for buffer in launch.constants]
-    loads = [stmt for stmt in launch.body if isinstance(stmt, Load) and launch.streams[stmt.dst].once]
+    loads = [stmt for stmt in walk(launch.body) if isinstance(stmt, Load) and launch.streams[stmt.dst].once]
+    shards = [cbs[stmt.src] for stmt in walk(launch.body) if isinstance(stmt, Store) and launch.streams[stmt.src].once]
+    reserve, push, wait, pop = ([CbCall(kind, cb, cb.tiles) for cb in shards] for kind in _ROUND)
     if role is Role.READER:
         return (
             *(call for cb, kind in zip(constants, launch.constants.values(), strict=True) for call in _make(cb, kind)),
-            *map(k.Task, loads),
+            *(k.Task(_whole_shard(load) if launch.streams[load.dst].finds_blocks else load) for load in loads),
             *units,
         )
     if role is Role.COMPUTE:
         kept = [*constants, *(cbs[load.dst] for load in loads)]
-        wait, pop = ([CbCall(kind, cb, cb.tiles) for cb in kept] for kind in (CbKind.WAIT, CbKind.POP))
-        return (*wait, *units, *pop)
+        taken, given = ([CbCall(kind, cb, cb.tiles) for cb in kept] for kind in (CbKind.WAIT, CbKind.POP))
+        return (*taken, *reserve, *units, *given, *push)
     scratch = [cbs[buffer] for buffer, stream in launch.streams.items() if stream.is_scratch]
-    return (*(CbCall(CbKind.RESERVE, cb, cb.tiles) for cb in scratch), *units)
+    return (*(CbCall(CbKind.RESERVE, cb, cb.tiles) for cb in scratch), *units, *wait, *pop)
+
+
+def _whole_shard(load: Load) -> Load:
+    """The load of a shard that is kept: no block of the grid, and no round of a loop, chooses what it brings."""
+    zero = scalar.const(0)
+    return replace(load, src=replace(load.src, batch=zero, row=zero, col=zero))
 
 
 def _make(cb: Cb, constant: Constant | Mask) -> tuple[KernelStmt, ...]:
@@ -105,13 +120,26 @@ def _unit_loop(
 
 
 class _Split:
-    def __init__(self, launch: Launch, role: Role, cbs: dict[Buffer, Cb]) -> None:
+    def __init__(self, program: TileProgram, launch: Launch, role: Role, cbs: dict[Buffer, Cb]) -> None:
+        self.program = program
         self.launch = launch
         self.role = role
         self.cbs = cbs
 
     def body(self, body: tuple[Stmt, ...]) -> tuple[KernelStmt, ...]:
-        return tuple(new for stmt in body for new in self.stmt(stmt))
+        result: list[KernelStmt] = []
+        for index, stmt in enumerate(body):
+            result += (let for store in self.first_filled(body, index) for let in self.found(store.src, store.dst))
+            result += self.stmt(stmt)
+        return tuple(result)
+
+    def first_filled(self, body: tuple[Stmt, ...], index: int) -> list[Store]:
+        """Stores of a list to shards that compute keeps, whose blocks a statement is the first to mention."""
+        if self.role is not Role.COMPUTE:
+            return []
+        stores = [stmt for stmt in body[index:] if isinstance(stmt, Store) and self.launch.streams[stmt.src].once]
+        before = frozenset[Buffer]().union(*(mentioned(stmt) for stmt in body[:index])) if stores else frozenset()
+        return [store for store in stores if store.src in mentioned(body[index]) - before]
 
     def stmt(self, stmt: Stmt) -> tuple[KernelStmt, ...]:
         if isinstance(stmt, Loop):
@@ -125,18 +153,33 @@ class _Split:
         if isinstance(stmt, Read):
             return (ReadTable(stmt.var, stmt.table, stmt.index),)
         if isinstance(stmt, Load):
-            return () if self.launch.streams[stmt.dst].once else self.hand_over(stmt.dst, k.Task(stmt))
+            stream = self.launch.streams[stmt.dst]
+            if stream.finds_blocks and self.role is Role.COMPUTE:
+                return self.found(stmt.dst, stmt.src)
+            return () if stream.once else self.hand_over(stmt.dst, k.Task(stmt))
         if isinstance(stmt, Publish):
+            if self.launch.streams[stmt.buffer].once:
+                return ()
             return self.hand_over(stmt.buffer, k.Hand(stmt.buffer, stmt.location))
         if isinstance(stmt, Await):
             return self.wait_for(self.cbs[stmt.word])
         if isinstance(stmt, Section) and stmt.over_rounds:
             sums = self.body(stmt.sums)
             return (k.Held((*sums, k.Task(replace(stmt, sums=())))),) if self.role is Role.COMPUTE else sums
+        if isinstance(stmt, Store) and self.launch.streams[stmt.src].once:
+            return ()
         assert isinstance(stmt, Store | Code | Gemm | Section | Fill | Reduce | Transpose)
         if self.role is not (Role.WRITER if isinstance(stmt, Store | Code) else Role.COMPUTE):
             return ()
         return (Barrier(BarrierKind.WRITE), stmt) if isinstance(stmt, Code) else (k.Task(stmt),)
+
+    def found(self, buffer: Buffer, access: TileAccess) -> tuple[KernelStmt, ...]:
+        """Where a block lies in the shard that compute keeps."""
+        first = self.launch.layouts[buffer].first
+        assert first is not None
+        loops = ((stmt.var, stmt.extent) for stmt in walk(self.launch.body) if isinstance(stmt, Loop))
+        facts = Facts(self.program.sizes, (*self.launch.blocks, *loops))
+        return (k.Let(first, facts.simplify(place_in_shard(self.program.layouts[access.tensor], access))),)
 
     def wait_for(self, word: Cb) -> tuple[KernelStmt, ...]:
         """One kernel says that it has come here, with all its transfers done; the other one waits for it.

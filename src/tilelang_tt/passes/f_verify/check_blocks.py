@@ -20,7 +20,7 @@ from tilelang_tt.ir import engine, scalar, scalar_text
 from tilelang_tt.ir.cb import Cb, CbCall, CbKind
 from tilelang_tt.ir.facts import Facts, tells_first_round
 from tilelang_tt.ir.fields import Mark, marked, walk
-from tilelang_tt.ir.kernel import For, If, Kernel, KernelSet, KernelStmt
+from tilelang_tt.ir.kernel import For, If, Kernel, KernelSet, KernelStmt, Let
 from tilelang_tt.ir.layout import Role
 from tilelang_tt.ir.movement import MakeTile, ReadRow, ReadTile, RowPlace, Take, WriteRow, WriteTile, ZeroRow, ZeroTile
 from tilelang_tt.ir.scalar import Expr, Var
@@ -48,6 +48,8 @@ class _Run:
         self.sizes = kernel.sizes
         self.facts = Facts(kernels.program.sizes, kernels.launch.blocks)
         self.names = {**_FUNCTIONS, **{_name(block): 0 for block, _ in kernels.launch.blocks}}
+        self.kept = _kept_shards(kernels)
+        self.names |= {_name(first): 0 for first, _ in self.kept.values()}
         self.steps: dict[int, list[tuple[Step, KernelStmt]]] = {}  # by identity of the list of statements
         self.codes: dict[int, CodeType | int] = {}  # by identity of the expression
         self.loops: dict[int, _Rounds] = {}  # by identity of the loop
@@ -136,6 +138,10 @@ class _Run:
         cb, first = call.cb, state.next.get(call.cb, 0)
         if cb.is_word or (cb.shard is not None and self.role is not Role.COMPUTE):
             return  # nobody fills its pages; or they lie in a shard, where nothing moves them
+        if cb in self.kept:
+            if call.kind is CbKind.RESERVE:
+                state.pages_of(cb)[:] = bytes([OLD]) * cb.pages  # no block has begun
+            return
         if call.kind is CbKind.RESERVE and not cb.pool:  # a pool's pages stay as they are
             self.reserve(cb, first, call.pages, state)
         elif call.kind is CbKind.PUSH:
@@ -147,6 +153,15 @@ class _Run:
             for place in range(call.pages):
                 if place not in written:
                     raise fail("TT947", f"tile {place} of '{cb.name}' is popped without having been written out")
+
+    def find(self, let: Let, state: BlockState, _: Values) -> None:
+        """A further block of a shard that compute keeps; one stands for all of them, at the begin of the shard."""
+        for cb, (first, tiles) in self.kept.items():
+            if first is let.var:
+                pages = state.pages_of(cb)
+                if OLD not in pages and pages.count(FILLED) < tiles:
+                    raise fail("TT945", f"a block of '{cb.name}' is left without having been filled")
+                pages[:] = bytes([EMPTY]) * cb.pages
 
     def reserve(self, cb: Cb, first: int, count: int, state: BlockState) -> None:
         pages = state.pages_of(cb)
@@ -284,6 +299,7 @@ _STEPS: dict[type, Step] = {
     For: _Run.loop,
     If: _Run.branch,
     CbCall: _Run.call,
+    Let: _Run.find,
     **dict.fromkeys((MakeTile, ReadTile, ZeroTile), _Run.fill),
     **dict.fromkeys((ReadRow, ZeroRow), _Run.fill_row),
     Take: _Run.take,
@@ -299,6 +315,13 @@ _STEPS: dict[type, Step] = {
     engine.Sfpu: _Run.compute,
     engine.DstCall: _Run.dst_call,
 }
+
+
+def _kept_shards(kernels: KernelSet) -> dict[Cb, tuple[Var, int]]:
+    """Shards that compute packs blocks into: what stands for the place of a block, and its tiles."""
+    layouts, streams = kernels.launch.layouts, kernels.launch.streams
+    stored = [b for b, stream in streams.items() if stream.finds_blocks and stream.producer is Role.COMPUTE]
+    return {kernels.cbs[b]: (first, layouts[b].tiles) for b in stored if (first := layouts[b].first) is not None}
 
 
 @dataclass(frozen=True)

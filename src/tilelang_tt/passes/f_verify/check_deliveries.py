@@ -1,6 +1,6 @@
 """Deliveries: a block that one core reads for several is asked for, sent and taken once, in an order that cannot block.
 
-For one block the reader goes through
+For one block the reader, or the writer, goes through
 
     reserve -> ask -> (reads, where this core reads) -> send -> take -> push
 
@@ -21,14 +21,13 @@ _ORDER: tuple[object, ...] = (CbKind.RESERVE, Ask, Send, Take, CbKind.PUSH)
 
 
 def check_deliveries(kernel: Kernel) -> None:
-    if kernel.role is Role.READER:
-        _check(kernel.body)
+    _check(kernel.body, kernel.role)
 
 
-def _check(body: tuple[KernelStmt, ...]) -> None:
+def _check(body: tuple[KernelStmt, ...], role: Role) -> None:
     done: dict[Cb, int] = {}  # steps of the block under way
     for stmt in body:
-        if isinstance(stmt, DeliveryStmt | CbCall) and stmt.cb.reads is not None:
+        if isinstance(stmt, DeliveryStmt | CbCall) and stmt.cb.reads is not None and stmt.cb.producer is role:
             step = stmt.kind if isinstance(stmt, CbCall) else type(stmt)
             expected = _ORDER[done.get(stmt.cb, 0)]
             if step is not expected:
@@ -37,7 +36,7 @@ def _check(body: tuple[KernelStmt, ...]) -> None:
                 _check_asked(done)
             done[stmt.cb] = (done.get(stmt.cb, 0) + 1) % len(_ORDER)
         for nested in children(stmt):
-            _check(nested)
+            _check(nested, role)
     for cb, steps in done.items():
         if steps:
             raise fail("TT968", f"'{cb.name}' is not asked for, sent and taken once between reserve and push")

@@ -28,7 +28,7 @@ from tilelang_tt.passes.f_verify.failure import fail
 _OWN = {
     Role.READER: Pointer | MakeTile | ReadTile | ZeroTile | ReadRow | ZeroRow | DeliveryStmt | Barrier,
     Role.COMPUTE: EngineStmt | Task | Held,
-    Role.WRITER: Pointer | ReadTile | WriteTile | WriteRow | Barrier | Code,
+    Role.WRITER: Pointer | ReadTile | ZeroTile | WriteTile | WriteRow | DeliveryStmt | Barrier | Code,
 }
 _ANYWHERE = For | If | Let | Assign | ReadTable | Source | CbCall
 

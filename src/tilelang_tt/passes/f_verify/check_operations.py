@@ -98,7 +98,8 @@ class _Check:
                 found = row
             case Done(instruction, (_, row)) if instruction is SPREAD_ROW:
                 found = row
-        cb, block = self.kernels.cbs[buffer], self.kernels.launch.layouts[buffer].first
+        cb = self.kernels.cbs[buffer]
+        block = self.kernels.launch.layouts[buffer].first if cb.pool else None
         return isinstance(found, Tile) and found.cb == cb.id and found.block is block
 
     def is_product(self, gemm: Gemm, found: Value) -> bool:

@@ -55,6 +55,8 @@ def _run(body: tuple[KernelStmt, ...], held: _Held, facts: Facts) -> None:
             _run(stmt.then, held, facts)
             _run(stmt.otherwise, other, facts)
             held.meet(other)  # waiting and reserving have no effect of their own: hold what both arms hold
+        elif isinstance(stmt, Let):
+            facts.define(stmt.var, stmt.value)
         else:
             _leaf(stmt, held, facts)
 
@@ -122,7 +124,7 @@ def _leaf(stmt: KernelStmt, held: _Held, facts: Facts) -> None:
         _inside(stmt.cb, stmt.slot, 0, held.reserved, facts, "filled")
     elif isinstance(stmt, PackTile):
         _inside(stmt.cb, stmt.index, 0, held.reserved, facts, "packed")
-    assert not children(stmt) or isinstance(stmt, Let)
+    assert not children(stmt)
 
 
 def _check_rows(stmt: KernelStmt) -> None:

@@ -135,12 +135,18 @@ def _roles(launch: tile.Launch) -> tuple[dict[Buffer, set[Role]], dict[Buffer, s
     draining: dict[Buffer, set[Role]] = {}
     for stmt in walk(launch.body):
         for roles, buffers, role in (
-            (filling, tile.writes(stmt), Role.READER if isinstance(stmt, tile.Load) else Role.COMPUTE),
+            (filling, tile.writes(stmt), _loader(launch, stmt) if isinstance(stmt, tile.Load) else Role.COMPUTE),
             (draining, tile.unpacks(stmt), Role.WRITER if isinstance(stmt, tile.Store) else Role.COMPUTE),
         ):
             for buffer in buffers:
                 roles.setdefault(buffer, set()).add(role)
     return filling, draining
+
+
+def _loader(launch: tile.Launch, load: tile.Load) -> Role:
+    """The reader, unless the writer is said to do it."""
+    stream = launch.streams.get(load.dst)
+    return Role.WRITER if stream is not None and stream.producer is Role.WRITER else Role.READER
 
 
 def _one_role(program: tile.TileProgram) -> None:

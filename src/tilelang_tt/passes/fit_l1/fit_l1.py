@@ -26,7 +26,11 @@ from tilelang_tt.passes.fit_l1.recompute_blocks import recompute_blocks
 from tilelang_tt.passes.fit_l1.refusals import refusal
 from tilelang_tt.passes.fit_l1.split_blocks import longest, split_blocks
 
+_SQUEEZED = ("fit_l1", "share_blocks", "pool_blocks", "stage_blocks")  # that say a launch did not fit at first
 _PART_TILES = (8, 2)  # longest parts along columns: for speed, and where those do not fit either
+
+
+Settled = Callable[[TileProgram], TileProgram]  # a way to write a program -> what later passes make of it
 
 
 @dataclass(frozen=True)
@@ -39,8 +43,24 @@ class Way:
     uncut: Launch | None = None  # the launch whose blocks are cut along columns
 
 
-def fit_l1(program: TileProgram, settled: Callable[[TileProgram], TileProgram]) -> TileProgram:
+@dataclass(frozen=True)
+class _TooLarge:
+    """A program of which a launch does not fit in any way."""
+
+    program: TileProgram  # as written, settled
+    index: int  # of the launch
+
+
+def fit_l1(program: TileProgram, settled: Settled) -> TileProgram:
     """The program as the passes of `settled` leave it, with launches in parts where they do not fit otherwise."""
+    found = _first_that_fits(program, settled)
+    if isinstance(found, TileProgram):
+        return found
+    launch = found.program.launches[found.index]
+    raise refusal(found.program, launch, partial(_fewer_stages, program, found.index, settled, launch))
+
+
+def _first_that_fits(program: TileProgram, settled: Settled) -> TileProgram | _TooLarge:
     chip = program.options.chip
     chosen = [Way("as written", launch) for launch in program.launches]
     others = [_ways(program, launch) for launch in program.launches]
@@ -62,10 +82,22 @@ def fit_l1(program: TileProgram, settled: Callable[[TileProgram], TileProgram]) 
                 measured.append(_measured(way, f"more than {whole:,} B", verdict))
                 way = next(others[index], None)
             if way is None:
-                raise refusal(first, first.launches[index], partial(_fewer_stages, program, index, settled))
+                return _TooLarge(first, index)
             chosen[index] = way
         decisions = [*measured, *(decision for way in chosen for decision in way.decisions)]
         trial = settled(replace(program, launches=tuple(way.launch for way in chosen)).with_decisions(*decisions))
+
+
+def fits_as_written(program: TileProgram) -> bool:
+    """Whether nothing had to be cut, shared, or left with room for one block only."""
+    if any(decision.stage in _SQUEEZED for decision in program.decisions):
+        return False
+    return all(
+        launch.streams[buffer].depth == depth
+        for launch in program.launches
+        for buffer, depth in room(program, launch).depths.items()
+        if buffer in launch.streams
+    )
 
 
 def bytes_left_whole(way: Way, settled: Launch, need: Room) -> int:
@@ -78,21 +110,18 @@ def bytes_left_whole(way: Way, settled: Launch, need: Room) -> int:
 
 
 def _fewer_stages(
-    program: TileProgram, index: int, settled: Callable[[TileProgram], TileProgram], launch: Launch, need: Room
+    program: TileProgram, index: int, settled: Settled, launch: Launch, *, in_parts: bool
 ) -> tuple[int, int] | None:
-    """The largest num_stages of a launch with which it fits, and the bytes it then needs: both tried."""
+    """The largest num_stages with which a launch fits, as it is or in parts, and the bytes it needs: both tried."""
     chosen, beside = pipelined(launch), sum(tensor_bytes(program).values())
-    per_stage = sum(own_bytes(launch, buffer) for buffer in need.depths if buffer in chosen)
-    deepest = max((depth for buffer, depth in need.depths.items() if buffer in chosen), default=1)
+    deepest = max((launch.streams[buffer].depth for buffer in chosen if buffer in launch.streams), default=1)
     for stages in range(deepest - 1, 0, -1):
-        if need.block_bytes - (deepest - stages) * per_stage > need.usable:
-            continue  # not worth a try
         launches = list(program.launches)
         launches[index] = replace(launches[index], body=_with_stages(launches[index].body, stages))
-        trial = settled(replace(program, launches=tuple(launches)))
-        found = room(trial, trial.launches[index])
-        if found.fits(program.options.chip):
-            return stages, found.bytes + beside
+        trial = replace(program, launches=tuple(launches))
+        found = _first_that_fits(trial, settled) if in_parts else settled(trial)
+        if isinstance(found, TileProgram) and (need := room(found, found.launches[index])).fits(program.options.chip):
+            return stages, need.bytes + beside
     return None
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 from tilelang_tt.arch import Arch
 from tilelang_tt.diagnostics import ResourceError
@@ -12,17 +11,32 @@ from tilelang_tt.ir.room import Room, own_bytes, pipelined, room, stored, tensor
 from tilelang_tt.ir.tile import Launch, TileProgram
 
 Stages = tuple[int, int]  # num_stages that fits, and the bytes of L1 that a core then needs
-FewerStages = Callable[[Launch, Room], Stages | None]
+
+
+class FewerStages(Protocol):
+    def __call__(self, *, in_parts: bool) -> Stages | None: ...
 
 
 class DoesNotFitError(ResourceError):
     """Too much for L1. `change_that_fits` puts a change that was tried into its help."""
 
     def __init__(
-        self, *args: Any, program: TileProgram, largest: str, stages: Stages | None, pipelined: bool, **more: Any
+        self,
+        *args: Any,
+        program: TileProgram,
+        largest: str,
+        stages: Stages | None,
+        fewer_stages: FewerStages,
+        pipelined: bool,
+        **more: Any,
     ) -> None:
-        self.program, self.largest, self.stages, self.pipelined = program, largest, stages, pipelined
+        self.program, self.largest, self.pipelined = program, largest, pipelined
+        self.stages, self._fewer_stages = stages, fewer_stages
         super().__init__(*args, **more)
+
+    def any_stages(self) -> Stages | None:
+        """With which it fits, perhaps with blocks in parts, which takes longer to find out."""
+        return self.stages or (self._fewer_stages(in_parts=True) if self.pipelined else None)
 
 
 def refusal(program: TileProgram, launch: Launch, fewer_stages: FewerStages) -> ResourceError:
@@ -53,8 +67,9 @@ def _too_much_l1(program: TileProgram, launch: Launch, need: Room, fewer_stages:
     sizes = {b: own_bytes(launch, b) * depth for b, depth in need.depths.items()}
     total = need.block_bytes + sum(tensors.values())
     hints = dict(program.options.layout)
-    places = {tensor: hints[program.params[tensor.param].name].location for tensor in tensors}
-    stages = fewer_stages(launch, need)
+    said = {tensor: hints.get(program.params[tensor.param].name) for tensor in tensors}
+    places = {tensor: tensor.location if hint is None else hint.location for tensor, hint in said.items()}
+    stages = fewer_stages(in_parts=False)
     all_sizes = {b.name: size for b, size in sizes.items()} | {tensor.name: size for tensor, size in tensors.items()}
     return DoesNotFitError(
         "TT204",
@@ -69,12 +84,17 @@ def _too_much_l1(program: TileProgram, launch: Launch, need: Room, fewer_stages:
             + (f"   ({b.location})" if b.location else "")
             for b, size in sorted(sizes.items(), key=lambda item: -item[1])
         ),
-        help=stages and f"num_stages={stages[0]} fits ({stages[1]:,} B)",
+        help=stages and stages_text(stages),
         program=program,
         largest=max(all_sizes, key=lambda name: all_sizes[name]),
         stages=stages,
+        fewer_stages=fewer_stages,
         pipelined=bool(pipelined(launch)),
     )
+
+
+def stages_text(stages: Stages) -> str:
+    return f"num_stages={stages[0]} fits ({stages[1]:,} B)"
 
 
 def _table(program: TileProgram, launch: Launch, need: Room) -> ResourceError:

@@ -63,10 +63,15 @@ void vd_copy_tile(uint32_t cb, uint32_t tile, uint32_t dst, uint32_t line);
 void vd_transpose_init(uint32_t cb, uint32_t line);
 void vd_transpose_tile(uint32_t cb, uint32_t tile, uint32_t dst, uint32_t line);
 void vd_pack_tile(uint32_t dst, uint32_t cb, bool indexed, uint32_t index, uint32_t line);
-void vd_matmul_init(uint32_t in0, uint32_t in1, bool block, uint32_t transpose, uint32_t ct, uint32_t rt, uint32_t kt,
+void vd_pack_width(uint32_t cb, uint32_t tiles, uint32_t line);  // tiles that one pack moves
+// `form`: how the engine is driven (vd::Product).
+void vd_matmul_init(uint32_t in0, uint32_t in1, vd::Product form, uint32_t transpose, uint32_t ct, uint32_t rt, uint32_t kt,
                     uint32_t line);
-void vd_matmul(uint32_t in0, uint32_t in1, uint32_t tile0, uint32_t tile1, uint32_t dst, bool block, uint32_t transpose,
-               uint32_t ct, uint32_t rt, uint32_t kt, uint32_t line);
+void vd_matmul(uint32_t in0, uint32_t in1, uint32_t tile0, uint32_t tile1, uint32_t dst, vd::Product form,
+               uint32_t transpose, uint32_t ct, uint32_t rt, uint32_t kt, uint32_t line);
+void vd_sub_columns_init(uint32_t in0, uint32_t in1, uint32_t tiles, uint32_t line);
+void vd_sub_columns(uint32_t in0, uint32_t in1, uint32_t tile0, uint32_t tile1, uint32_t dst, uint32_t tiles,
+                    uint32_t line);
 void vd_binary_init(uint32_t op, uint32_t broadcast, uint32_t in0, uint32_t in1, bool accumulate, uint32_t line);
 void vd_binary_tile(uint32_t op, uint32_t broadcast, uint32_t in0, uint32_t in1, uint32_t tile0, uint32_t tile1,
                     uint32_t dst, uint32_t row, uint32_t line);
@@ -83,8 +88,10 @@ void vd_reduce_tile(uint32_t pool, uint32_t dim, uint32_t in, uint32_t scaler, u
                     uint32_t dst, uint32_t line);
 void vd_pack_reduce_mask(uint32_t dim, uint32_t line);
 void vd_reduce_uninit(uint32_t line);
-void vd_block_max_init(uint32_t tiles, uint32_t out, uint32_t line);
-void vd_block_max(uint32_t tiles, uint32_t in, uint32_t scaler, uint32_t first, uint32_t dst, uint32_t line);
+// `triggered`: a semaphore between processors stands for the wait on the buffer.
+void vd_block_max_init(uint32_t tiles, uint32_t out, bool triggered, uint32_t line);
+void vd_block_max(uint32_t tiles, uint32_t in, uint32_t scaler, uint32_t first, uint32_t dst, bool triggered,
+                  uint32_t line);
 void vd_block_max_uninit(uint32_t line);
 
 // Compute: row-major pages to tiles and back.
@@ -118,6 +125,10 @@ void vd_welford_clear(uint32_t line);
 void vd_welford_update(uint32_t dst, uint32_t first_index, uint32_t first_row, uint32_t rows, const uint32_t* table,
                        uint32_t entries, uint32_t line);
 void vd_welford_finalize(uint32_t dst, uint32_t scale_index, const uint32_t* table, uint32_t entries, uint32_t line);
+void vd_welford_save_group(uint32_t dst, uint32_t group, uint32_t line);
+void vd_welford_restore_group(uint32_t dst, uint32_t group, uint32_t line);
+void vd_welford_finalize_group(uint32_t dst, uint32_t group, uint32_t scale_index, const uint32_t* table,
+                               uint32_t entries, uint32_t line);
 void vd_welford_save(uint32_t dst, uint32_t line);
 void vd_welford_restore(uint32_t dst, uint32_t line);
 void vd_random_init(uint32_t op, uint32_t seed, uint32_t line);
@@ -129,6 +140,12 @@ void vd_sfpu_reduce(uint32_t pool, uint32_t dim, uint32_t format, uint32_t dst, 
 enum VdSliceEnd : uint8_t { VD_SLICE_FRONT, VD_SLICE_BACK, VD_SLICE_EITHER };
 void vd_tile_slice(uint32_t cb, uint32_t tile, const uint8_t* range, VdSliceEnd end, bool rows, bool untilized,
                    uint32_t most_bytes, char* out, uint32_t size);
+
+// Semaphores between the compute processors of a core.
+void vd_processor_semaphore_init(uint32_t index, uint32_t value, uint32_t most, uint32_t line);
+void vd_processor_semaphore_post(uint32_t index, uint32_t line);
+void vd_processor_semaphore_get(uint32_t index, uint32_t line);
+void vd_processor_semaphore_wait(uint32_t index, bool while_full, uint32_t line);
 
 // A zone of the profiler begins or ends.
 void vd_zone(const char* name, bool begins, uint32_t line);

@@ -6,6 +6,7 @@
 
 #include "vd/cb_interface.h"
 #include "vd/engine_types.h"
+#include "vd/min_max.h"
 #include "vd/kernel.h"
 
 #define UNPACK(...) __VA_ARGS__
@@ -64,3 +65,4 @@ constexpr uint32_t number(ckernel::BroadcastType type) {
 
 #include "vd/llk.h"
 #include "vd/llk_sfpu.h"
+#include "vd/processors.h"

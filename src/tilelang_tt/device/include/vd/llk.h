@@ -29,6 +29,15 @@ ALWI void llk_pack_hw_configure(uint32_t cb, VD_LINE) {
 template <auto...>
 ALWI void llk_pack_init(uint32_t cb, VD_LINE) {
     vd_reconfig_pack(cb, line);
+    vd_pack_width(cb, 1, line);
+}
+template <auto...>
+ALWI void llk_pack_init(uint32_t cb, uint32_t tiles, VD_LINE) {
+    vd_pack_width(cb, tiles, line);
+}
+template <bool wide_dst, bool out_of_order, auto...>
+ALWI void llk_pack(uint32_t idst, uint32_t cb, uint32_t index = 0, VD_LINE) {
+    vd_pack_tile(idst, cb, out_of_order, index, line);
 }
 
 template <ReduceDim dim, auto...>

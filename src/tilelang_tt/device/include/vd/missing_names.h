@@ -112,7 +112,6 @@ VD_MISSING(triangle_solve_tile)
 VD_MISSING(triangle_solve_tile_init)
 
 // api/compute/welford.h
-VD_MISSING(welford_finalize_to_face)
 VD_MISSING(two_pass_stats_init_shifted)
 VD_MISSING(two_pass_stats_update_rows)
 VD_MISSING(two_pass_stats_update_shifted_rows)
@@ -235,13 +234,7 @@ VD_MISSING(sub_bcast_cols_compensated_init)
 VD_MISSING(sub_bcast_cols_compensated)
 
 // api/compute/experimental/matmul_custom.h
-VD_MISSING(mm_no_mop_init_short)
-VD_MISSING(matmul_block_no_mop)
-VD_MISSING(mm_no_mop_reinit_short)
 VD_MISSING(matmul_set_in1_column_stride)
-VD_MISSING(mm_no_mop_init_short_fidelity)
-VD_MISSING(matmul_block_no_mop_fidelity)
-VD_MISSING(mm_no_mop_reinit_short_fidelity)
 
 // api/compute/experimental/mul_reduce_scalar.h
 VD_MISSING(mul_reduce_scalar_init)
@@ -325,8 +318,6 @@ VD_MISSING(sdpa_custom_mm_reuse_dest_srcb_block_init_short)
 VD_MISSING(sdpa_custom_mm_reuse_dest_srcb_block)
 
 // api/compute/experimental/sdpa_sub_custom.h
-VD_MISSING(sub_bcast_cols_init_short_custom)
-VD_MISSING(sub_tiles_bcast_cols_custom)
 
 // api/compute/experimental/sdpa_weighted_reduce.h
 VD_MISSING(weighted_reduce_init_short)

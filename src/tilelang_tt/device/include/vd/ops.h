@@ -42,7 +42,10 @@ namespace vd {
 
 enum class Binary : uint8_t { Add, Sub, Mul };
 enum class Broadcast : uint8_t { None, Rows, Cols, Scalar };
+enum class Product : uint8_t { Tiles, Block, BlockNoMop };
 enum class Reuse : uint8_t { None, DstToSrcA, DstToSrcB };
+
+constexpr uint32_t kTilesOfInit = 0;  // as many as the init has said
 
 // One name per vector-unit operation; the meaning and the rounding of each stand in the tables of src/sfpu_*.cpp.
 enum class Sfpu : uint8_t {

@@ -99,6 +99,26 @@ inline vBool is_finite(const vFloat& v) { return exexp_nodebias(v) < vInt(255); 
 inline vBool is_inf(const vFloat& v) { return !is_finite(v) && exman9(v) == vInt(0); }
 inline vBool is_nan(const vFloat& v) { return !is_finite(v) && exman9(v) != vInt(0); }
 
+namespace detail {
+
+struct Parameters {
+    uint32_t bits[3];
+};
+inline vFloat function(vd::Sfpu op, const vFloat& x, Parameters p, bool fast) {
+    const vd::SfpuCall call{op, 0, {}, {p.bits[0], p.bits[1], p.bits[2]}, DataFormat::Invalid, fast};
+    vFloat result;
+    vd_sfpi_function(&call, x.at, result.at);
+    return result;
+}
+inline vFloat nearest_bfloat16(const vFloat& v) {
+    return on_bits<vFloat>(v, [](uint32_t bits, uint32_t) {
+        const bool special = (bits & kExponentBits) == kExponentBits;
+        return special ? bits : (bits + 0x7FFFu + (bits >> 16 & 1u)) & 0xFFFF0000u;
+    });
+}
+
+}  // namespace detail
+
 // Functions whose instructions this device does not have.
 #define VD_NO_SFPI(TYPE, NAME)                              \
     template <typename... Args>                             \

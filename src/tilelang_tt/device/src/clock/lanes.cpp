@@ -200,13 +200,13 @@ void Replay::log_pages(const Lane& lane, What what) {
     lane.log->add(row);
 }
 
-// The mark is made between two halves of its own cost.
+// The time is taken first; storing it is part of the zone.
 void Replay::mark_zone(Lane& lane) {
     const Event& event = lane.event();
     const Time cost = price(event.key).item;
     if (event.kind == Kind::ZoneBegin) {
-        lane.spend(cost);
         lane.open_zones.push_back(lane.time);
+        lane.spend(cost);
         return;
     }
     if (!lane.open_zones.empty()) {

@@ -69,7 +69,8 @@ Replay::Replay(const char* setup) : setup_(setup) {
     for (auto& of_noc : multicasts_) of_noc.resize(std::size_t{map_.width} * map_.height);
     fixed_ = {costs_.cycles("cb.latency"),      costs_.cycles("dst.period"),     costs_.cycles("noc.l1_read"),
               costs_.cycles("noc.l1_write"),    costs_.cycles("dram.read"),      costs_.cycles("dram.write"),
-              costs_.cycles("noc.flush"),       costs_.cycles("noc.multicast"),  costs_.cycles("noc.hop"),
+              costs_.cycles("noc.flush"),       costs_.cycles("noc.multicast"),  costs_.cycles("noc.multicast_hop"),
+              costs_.cycles("noc.acknowledge"),
               costs_.cycles("dm.page"),         costs_.value("noc.read_rate"),   costs_.value("noc.write_rate"),
               costs_.value("noc.link_rate")};
 }
@@ -118,6 +119,12 @@ void Replay::append(uint32_t number, const Event& event) {
     wake(lane);
 }
 
+// Kernels of one core do not begin at the same moment: one processor starts the others.
+Time Replay::start_of(Processor processor) const {
+    constexpr const char* kRows[] = {"start.reader", "start.writer", "start.unpack", "start.math", "start.pack"};
+    return costs_.cycles(kRows[static_cast<uint32_t>(processor)]);
+}
+
 void Replay::schedule(Time time, Step step, uint32_t lane, uint32_t number, uint32_t index, uint32_t target) {
     const uint64_t order = uint64_t{lane} << 40 | uint64_t{number} << 4 | static_cast<uint64_t>(step);
     moments_.push({time, order, step, index, target});
@@ -151,7 +158,10 @@ void Replay::run(Lane& lane) {
 uint32_t Replay::advance() {
     set_prices();
     if (!priced_) {
-        for (Lane& lane : lanes_) wake(lane);
+        for (Lane& lane : lanes_) {
+            lane.time = lane.begun = start_of(lane.processor());
+            wake(lane);
+        }
         priced_ = true;
     }
     for (;;) {

@@ -43,6 +43,12 @@ struct ZoneTime {
     Time begin, end;
 };
 
+// The way of a sender's multicasts: when the last one is through, and whether it stays reserved.
+struct MulticastPath {
+    Time free = 0;
+    bool reserved = false;
+};
+
 struct Word {
     uint32_t value = 0;
     std::vector<uint32_t> waiting;  // lanes
@@ -116,6 +122,7 @@ private:
     uint32_t new_flight(const Lane& lane, uint32_t bytes);
     const Price& price(uint16_t key) const { return prices_[key]; }
     void set_prices();
+    Time start_of(Processor processor) const;
 
     std::string chip_, setup_;
     Costs costs_;
@@ -129,7 +136,7 @@ private:
     std::vector<Flight> flights_;
     std::vector<uint32_t> free_flights_;
     std::unordered_map<uint64_t, Word> words_;
-    std::vector<Server> multicasts_[kNocs];  // by node
+    std::vector<MulticastPath> multicasts_[kNocs];  // by sender
     std::vector<std::string> key_names_;
     std::unordered_map<std::string, uint16_t> keys_;
     std::mutex keys_mutex_;
@@ -144,7 +151,7 @@ private:
     uint32_t packet_ = 0;
     bool priced_ = false;
     struct {
-        Time cb, period, l1_read, l1_write, dram_read, dram_write, flush, multicast, hop, page;
+        Time cb, period, l1_read, l1_write, dram_read, dram_write, flush, multicast, multicast_hop, ack, page;
         double read_rate, write_rate, link_rate;
     } fixed_{};
 };

@@ -191,20 +191,27 @@ void Replay::multicast_departs(Time now, uint32_t flight) {
     const Node low = map_.core(x0, y0), high = map_.core(x1, y1);
     const Node first = noc == 0 ? low : high, last = noc == 0 ? high : low;
     const Time duration = network_->of_bytes(one.bytes, fixed_.write_rate);
-    Server& path = multicasts_[noc][here.y * map_.width + here.x];
-    const Time start = network_->out(noc, here).take(now > path.free ? now : path.free, duration);
-    std::vector<Time> arrivals;
-    network_->carry_to_many(noc, here, first, last, start, one.bytes, nodes, arrivals);
-    if (!(event.flags & kLinked)) {
+    MulticastPath& path = multicasts_[noc][here.y * map_.width + here.x];
+    const bool linked = event.flags & kLinked, reserved = path.reserved;
+    Time ready = now > path.free ? now : path.free;
+    if (!reserved) {
+        // The way is reserved up to the last core before any byte goes.
         const uint32_t way = network_->hop_count(noc, here, first) + network_->hop_count(noc, first, last);
-        path.free = start + duration + fixed_.multicast + static_cast<Time>(way) * fixed_.hop;
+        ready += fixed_.multicast + static_cast<Time>(way) * fixed_.multicast_hop;
     }
+    const Time start = network_->out(noc, here).take(ready, duration);
+    path = {start + duration, linked};
+    std::vector<Time> arrivals;
+    network_->carry_to_many(noc, here, first, last, start, one.bytes, !reserved, nodes, arrivals);
     Time acknowledged = start + duration;
     for (std::size_t i = 0; i < targets.size(); ++i) {
         const Time back = arrivals[i] + fixed_.l1_write + network_->hops(noc, nodes[i], here);
         acknowledged = back > acknowledged ? back : acknowledged;
         if (is_signal(event)) schedule(arrivals[i], Step::WordArrives, one.lane, one.number, flight, targets[i]);
     }
+    // Every target answers for itself, and the sender hears one answer after the other.
+    const Time answers = static_cast<Time>(targets.size()) * fixed_.ack;
+    acknowledged = network_->acknowledgements(noc, here).take(acknowledged - answers, answers) + answers;
     flights_[flight].bytes = static_cast<uint32_t>(targets.size());  // words that have not arrived
     if (!is_signal(event) || targets.empty()) free_flights_.push_back(flight);
     finish(one, Group::Departures, start + duration + fixed_.flush);
@@ -270,6 +277,7 @@ void Replay::set_word(uint32_t core, uint32_t offset, uint32_t value, bool add, 
 }
 
 void Replay::happen(const Moment& moment) {
+    network_->set_now(moment.time);
     switch (moment.step) {
         case Step::Lane:
             lanes_[moment.index].in_order = true;

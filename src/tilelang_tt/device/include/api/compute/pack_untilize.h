@@ -6,7 +6,6 @@
 
 namespace ckernel {
 
-constexpr uint32_t TILE_C_DIM = 32;
 
 template <uint32_t block_ct_dim = 8, uint32_t full_ct_dim = block_ct_dim, auto...>
 ALWI void pack_untilize_init(uint32_t icb, uint32_t ocb, VD_LINE) {

@@ -39,9 +39,17 @@ ALWI void welford_finalize_to_row(uint32_t mean_idst, uint32_t scale_index, cons
 }
 ALWI void welford_save_state(uint32_t mean_idst, VD_LINE) { vd_welford_save(mean_idst, line); }
 ALWI void welford_restore_state(uint32_t mean_idst, VD_LINE) { vd_welford_restore(mean_idst, line); }
-ALWI void welford_save_state(uint32_t, uint32_t, VD_LINE) { vd_unimplemented("welford_save_state of a group", line); }
-ALWI void welford_restore_state(uint32_t, uint32_t, VD_LINE) {
-    vd_unimplemented("welford_restore_state of a group", line);
+// Statistics of up to 16 groups lie side by side in one pair of tiles, each as the registers hold them.
+ALWI void welford_save_state(uint32_t mean_idst, uint32_t group, VD_LINE) {
+    vd_welford_save_group(mean_idst, group, line);
+}
+ALWI void welford_restore_state(uint32_t mean_idst, uint32_t group, VD_LINE) {
+    vd_welford_restore_group(mean_idst, group, line);
+}
+template <std::size_t entries>
+ALWI void welford_finalize_to_face(uint32_t mean_idst, uint32_t group, uint32_t scale_index,
+                                   const std::array<uint32_t, entries>& table, VD_LINE) {
+    vd_welford_finalize_group(mean_idst, group, scale_index, table.data(), entries, line);
 }
 
 }  // namespace ckernel

@@ -1,0 +1,1 @@
+"""`make timing`: the clock of the virtual device against published figures."""

@@ -1,0 +1,162 @@
+"""noc.csv: transfers between cores and with DRAM, as the SDK's own NoC tests place them.
+
+Cores, corners and NoCs are those of the tests behind the table: writes to L1 run on RISCV_0 and NoC 0, reads of L1 on
+RISCV_1 and NoC 1. DRAM was measured on NoC 0 and then on NoC 1, and the table kept the later.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+
+import tilelang_tt.device as tt
+from benchmarks.timing.figures import Figure, LeftOut
+
+KERNELS = Path(__file__).parent / "kernels"
+GRIDS = {"wormhole_b0": (8, 7), "blackhole": (11, 10)}  # of the cards that were measured
+EACH, MULTICAST, LINKED = 0, 1, 2
+READS = ("ONE_FROM_ONE", "ONE_FROM_ALL", "ALL_FROM_ALL")
+ZONE = "transfers"
+Core = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Placed:
+    """Who sends, and to whom (or reads from whom); `corners` of a multicast."""
+
+    masters: list[Core]
+    others: list[Core]
+    corners: tuple[Core, Core] | None = None
+
+
+def _rectangle(first: Core, size: Core) -> list[Core]:
+    return [(first[0] + x, first[1] + y) for y in range(size[1]) for x in range(size[0])]
+
+
+def _extent(pattern: str, count: int, grid: Core, unicast: bool) -> Core:
+    """The rectangle of `count` cores that the pattern names; the whole grid loses the sender where it sends one by one."""
+    if "ROW" in pattern:
+        return (grid[0], 1)
+    if "COLUMN" in pattern:
+        return (1, grid[1])
+    whole = grid[0] * grid[1]
+    if count in (whole, whole - 1 if unicast else whole):
+        return grid
+    side = math.isqrt(count)
+    if side * side != count or side > min(grid):
+        raise LeftOut(f"{count} cores are neither a square nor the grid of {grid[0]} x {grid[1]}")
+    return (side, side)
+
+
+def place(fields: dict[str, str], grid: Core) -> Placed:
+    pattern, count = fields["pattern"], int(fields["nsub"])
+    unicast, inside = fields["mechanism"] == "unicast", fields["loopback"] == "1"
+    if pattern in ("ONE_TO_ONE", "ONE_FROM_ONE"):
+        return Placed([(0, 0)], [(0, 1) if fields["same_axis"] == "1" else (1, 1)])
+    size = _extent(pattern, count, grid, unicast)
+    area = _rectangle((0, 0), size)
+    if pattern == "ONE_FROM_ALL":
+        return Placed([(0, 0)], area[1:])
+    if pattern.startswith("ONE"):
+        if unicast:
+            sender = (0, 0) if len(area) != count else (size[0], 0)
+            return Placed([sender], [core for core in area if core != sender])
+        outside = {"ROW": (0, 1), "COLUMN": (1, 0)}.get(pattern.split("_")[-1], (size[0], 0))
+        return Placed([(0, 0) if inside else outside], area, (area[0], area[-1]))
+    if unicast:
+        return Placed(area, area)
+    first = (0, 0) if inside else ((0, 1) if "ROW" in pattern else (1, 0))
+    return Placed(_rectangle(first, size), area, (area[0], area[-1]))
+
+
+def _per_core(device: tt.Device, size: int, name: str) -> tt.Tensor:
+    """`size` bytes at one address of every core."""
+    x, y = device.grid
+    cores = tt.CoreRangeSet([tt.CoreRange((0, 0), (x - 1, y - 1))])
+    spec = tt.ShardSpec(cores, (1, size // 4))
+    config = tt.MemoryConfig(tt.TensorMemoryLayout.HEIGHT_SHARDED, tt.BufferType.L1, spec)
+    return device.allocate_tensor((x * y, size // 4), tt.DataType.UINT32, tt.Layout.ROW_MAJOR, config, name=name)
+
+
+def l1_program(device: tt.Device, fields: dict[str, str]) -> tt.ProgramDescriptor:
+    placed, size = place(fields, device.grid), int(fields["size"])
+    reads, kind = fields["pattern"] in READS, {"unicast": EACH, "multicast": MULTICAST}.get(fields["mechanism"], LINKED)
+    many = len(placed.others)
+    total = int(fields["ntx"])
+    count = total if placed.corners or fields["nsub"] == "0" else total // many
+    source, target = _per_core(device, size, "source"), _per_core(device, size, "target")
+    reached = list(placed.corners or placed.others)
+    places = [part for core in reached for part in device.worker_core_from_logical_core(core)]
+    args = [source.buffer_address(), target.buffer_address(), count, size, many, *places]
+    cores = tt.CoreRangeSet([tt.CoreRange(core, core) for core in placed.masters])
+    if reads:
+        config = tt.DataMovementConfigDescriptor(tt.DataMovementProcessor.RISCV_1, tt.NOC.NOC_1)
+        static = [int(fields["stateful"])]
+    else:
+        config = tt.DataMovementConfigDescriptor(tt.DataMovementProcessor.RISCV_0, tt.NOC(int(fields["noc"])))
+        static = [kind, int(fields["stateful"]), int(fields["loopback"])]
+    kernel = tt.KernelDescriptor(
+        KERNELS / ("noc_read.cpp" if reads else "noc_write.cpp"),
+        cores,
+        config,
+        compile_time_args=static,
+        runtime_args=[(tt.CoreCoord(*core), args) for core in placed.masters],
+    )
+    return tt.ProgramDescriptor(kernels=[kernel, *_idle(device, placed)], cbs=_memory(source, target))
+
+
+def _memory(*tensors: tt.Tensor) -> list[tt.CBDescriptor]:
+    """Circular buffers that nobody pushes: memory that other cores may reach."""
+    return [tt.cb_descriptor_from_sharded_tensor(index, tensor) for index, tensor in enumerate(tensors)]
+
+
+def _idle(device: tt.Device, placed: Placed) -> list[tt.KernelDescriptor]:
+    """Cores that are only written to or read from must be part of the launch."""
+    busy = set(placed.masters)
+    idle = [core for core in _rectangle((0, 0), device.grid) if core not in busy]
+    if not idle:
+        return []
+    cores = tt.CoreRangeSet([tt.CoreRange(core, core) for core in idle])
+    text = tt.KernelDescriptor.SourceType.SOURCE_CODE
+    return [tt.KernelDescriptor("void kernel_main() {}", cores, tt.DataMovementConfigDescriptor(), text)]
+
+
+def dram_program(device: tt.Device, fields: dict[str, str]) -> tt.ProgramDescriptor:
+    size, banks = int(fields["size"]), device.arch.dram_banks
+    reads, alone = "_FROM_" in fields["pattern"], fields["pattern"].startswith("ONE")
+    x, y = device.grid
+    cores = [(0, 0)] if alone else _rectangle((0, 0), (x, y))
+    tensor = device.allocate_tensor((banks, size // 4), tt.DataType.UINT32, tt.Layout.ROW_MAJOR, name="pages")
+    local = _per_core(device, size, "local")
+    processor = tt.DataMovementProcessor.RISCV_1 if reads else tt.DataMovementProcessor.RISCV_0
+    # On NoC 1 a rectangle goes from its last corner to its first.
+    corners = [*device.worker_core_from_logical_core((x - 1, y - 1)), *device.worker_core_from_logical_core((0, 0))]
+    leader = device.worker_core_from_logical_core((0, 0))
+    args = []
+    for index, core in enumerate(cores):
+        start = [tensor.buffer_address(), local.buffer_address(), index % banks, int(core == (0, 0)), *leader, *corners]
+        args.append((tt.CoreCoord(*core), [*start, int(fields["ntx"]), size]))
+    everywhere = tt.CoreRangeSet([tt.CoreRange(cores[0], cores[-1])])
+    stride = 0 if fields["memory"] == "DRAM_SHARDED" else 1
+    kernel = tt.KernelDescriptor(
+        KERNELS / "noc_dram.cpp",
+        everywhere,
+        tt.DataMovementConfigDescriptor(processor, tt.NOC.NOC_1),
+        compile_time_args=[
+            *(int(not reads), banks, stride, len(cores)),
+            *tt.TensorAccessorArgs(tensor).get_compile_time_args(),
+        ],
+        runtime_args=args,
+    )
+    semaphores = [tt.SemaphoreDescriptor(index, everywhere, 0) for index in (0, 1)]
+    return tt.ProgramDescriptor(kernels=[kernel], semaphores=semaphores, cbs=_memory(local))
+
+
+def program(device: tt.Device, figure: Figure) -> tt.ProgramDescriptor:
+    memory = figure.fields["memory"]
+    if memory == "L1":
+        return l1_program(device, figure.fields)
+    if memory in ("DRAM_INTERLEAVED", "DRAM_SHARDED"):
+        return dram_program(device, figure.fields)
+    raise LeftOut(f"no workload for memory {memory}")

@@ -1,0 +1,57 @@
+"""docs/reference/timing.md: what the clock was compared with."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from benchmarks.timing.figures import Figure
+from benchmarks.timing.ranking import Judged, pairs
+
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "timing.md"
+HEAD = """# The clock against published figures
+
+Written by `make timing`. Each figure's workload runs on the virtual device with the clock; the tables of costs were
+fitted to two thirds of the rows (`how` says `fitted`), the others are held out by a hash of the row (`figures.py`).
+
+"""
+
+
+def write(outcomes: Sequence[tuple[Figure, float | None, str]]) -> None:
+    lines = ["| family | part | figures | mean error | worst | pairs in the right order |", "|---|---|---:|---:|---:|---:|"]
+    judged = [Judged(figure, value) for figure, value, _ in outcomes if value is not None]
+    for family in sorted({one.figure.family for one in judged}):
+        for title, held in (("fitted", False), ("held out", True)):
+            part = [one for one in judged if one.figure.family == family and one.figure.held_out == held]
+            if not part:
+                continue
+            errors = [abs(one.error) for one in part]
+            count, right = pairs(part)
+            share = f"{right} of {count}" if count else ""
+            mean, worst = 100 * sum(errors) / len(errors), 100 * max(errors)
+            lines.append(f"| {family} | {title} | {len(part)} | {mean:.1f} % | {worst:.1f} % | {share} |")
+    lines += ["", "## Parts", "", "| family | part | figures | mean error | mean, with its sign |", "|---|---|---:|---:|---:|"]
+    parts: dict[tuple[str, str], list[float]] = {}
+    for one in judged:
+        parts.setdefault((one.figure.family, part_of(one.figure)), []).append(one.error)
+    for (family, part), errors in sorted(parts.items()):
+        mean, signed = sum(map(abs, errors)) / len(errors), sum(errors) / len(errors)
+        lines.append(f"| {family} | {part} | {len(errors)} | {100 * mean:.1f} % | {100 * signed:+.1f} % |")
+    lines += ["", "## Left out", "", "| family | figures | reason |", "|---|---:|---|"]
+    left = Counter((figure.family, reason) for figure, value, reason in outcomes if value is None)
+    lines += [f"| {family} | {count} | {reason} |" for (family, reason), count in sorted(left.items())]
+    PAGE.write_text(HEAD + "\n".join(lines) + "\n")
+
+
+def part_of(figure: Figure) -> str:
+    fields = figure.fields
+    if figure.family == "noc":
+        kind = " stateful" if fields["stateful"] == "1" else ""
+        return f"{figure.chip} {fields['memory']} {fields['mechanism']} {fields['pattern']}{kind}"
+    if figure.family == "microbench":
+        return f"{figure.chip} {fields['bench']} {fields['variant']}".strip()
+    if figure.family.startswith("gemm"):
+        tuned = "tuned" if "tuned" in fields["table"].lower() else "out of the box"
+        return f"{tuned}, {fields['in0']}, {fields['dtype']}, {'wall' if fields['trace'] == 'True' else 'math kernel'}"
+    return fields.get("op", figure.family)

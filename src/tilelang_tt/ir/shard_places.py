@@ -1,0 +1,90 @@
+"""Where the blocks of a launch lie in the shards of a tensor: the page each begins with, and its place in the shard.
+
+Load A tiles (by * 2, k * 4) 2 x 4          A : shards of 2 x 16 tiles, one below the other
+    -> block by = 3, round k = 1: page 100, place 4 of the shard of core 3
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tilelang_tt.ir import scalar, scalar_text
+from tilelang_tt.ir.buffers import TileAccess
+from tilelang_tt.ir.layout import TensorLayout
+from tilelang_tt.ir.scalar import Expr, Var, int_value
+from tilelang_tt.ir.units import Values
+
+_MOST_ROUNDS = 1 << 16  # of a block: beyond that they are not looked at one by one
+
+Numbers = np.ndarray[Any, np.dtype[np.int64]]
+
+
+def variables_of(access: TileAccess) -> set[Var]:
+    """What the place of a block depends on."""
+    return {var for side in (access.batch, access.row, access.col) for var in scalar.variables(side)}
+
+
+def first_pages(layout: TensorLayout, access: TileAccess, values: Sequence[Values]) -> Numbers:
+    """The number of the first page of a block, for each of many values of the variables. One outside is -1."""
+    batch, row, col = (numbers_of(side, values) for side in (access.batch, access.row, access.col))
+    rows, cols = int_value(layout.row_tiles), int_value(layout.col_tiles)
+    assert rows is not None
+    assert cols is not None
+    inside = (batch >= 0) & (row >= 0) & (row < rows) & (col >= 0) & (col < cols)
+    return np.where(inside, (batch * rows + row) * cols + col, -1)
+
+
+def numbers_of(expr: Expr, values: Sequence[Values]) -> Numbers:
+    """What an expression is, under each of many values; computed once for equal ones."""
+    needed, known = scalar.variables(expr), dict[tuple[int, ...], int]()
+
+    def number(one: Values) -> int:
+        key = tuple(one[var] for var in needed)
+        if key not in known:
+            known[key] = scalar_text.evaluate(expr, one)
+        return known[key]
+
+    return np.fromiter(map(number, values), np.int64, len(values))
+
+
+def box_of(layout: TensorLayout, access: TileAccess) -> Numbers:
+    """How far the pages of a block are from its first, row by row."""
+    cols = int_value(layout.col_tiles)
+    assert cols is not None
+    found: Numbers = (np.arange(access.rows)[:, None] * cols + np.arange(access.cols)[None, :]).ravel()
+    return found
+
+
+def place_in_shard(layout: TensorLayout, access: TileAccess) -> Expr:
+    """The place of a block's first page in its shard, if a core has one shard at most."""
+    assert layout.placement is not None
+    shards = layout.placement.shards()
+    assert shards is not None
+    row = access.row if shards.pages[0] > 1 else access.batch * layout.row_tiles + access.row
+    sides = zip((access.batch, row, access.col), shards.shape, shards.pages, strict=True)
+    matrix, line, column = (_inside(place, part, whole) for place, part, whole in sides)
+    _, high, wide = shards.shape
+    return (matrix * high + line) * wide + column
+
+
+def _inside(place: Expr, part: int, whole: int) -> Expr:
+    """A place along an axis, counted from the begin of its shard."""
+    if part == 1:
+        return scalar.const(0)
+    return place if part >= whole else scalar.floormod(place, part)
+
+
+def rounds_of(loops: Sequence[tuple[Var, Expr]], start: Values) -> list[Values] | None:
+    """Every round of loops inside each other, for one block; None: how many there are is not known."""
+    rounds = [start]
+    for var, extent in loops:
+        if any(not values.keys() >= set(scalar.variables(extent)) for values in rounds):
+            return None
+        lengths = [scalar_text.evaluate(extent, values) for values in rounds]
+        if sum(lengths) > _MOST_ROUNDS:
+            return None
+        rounds = [{**values, var: n} for values, length in zip(rounds, lengths, strict=True) for n in range(length)]
+    return rounds

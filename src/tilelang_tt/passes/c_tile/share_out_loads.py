@@ -1,0 +1,68 @@
+"""Give each data movement processor a part of the loads of a loop: part of `load_less`.
+
+    before   Loop k: Load A -> A_s ; Load B -> B_s ; Gemm      A_s, B_s : reader -> compute
+    after    the same                                          A_s : reader -> compute ; B_s : writer -> compute
+
+A core that reads blocks for others waits for DRAM and for its receivers, block after block. Two processors do so side
+by side, each on a NoC of its own. The writer takes loads only in loops without stores: where it has a result to await,
+it could not load the next block meanwhile. Blocks that most cores read for themselves stay with the reader.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from tilelang_tt.compiled import Decision
+from tilelang_tt.deliveries import deliveries
+from tilelang_tt.ir.buffers import Buffer
+from tilelang_tt.ir.fields import walk
+from tilelang_tt.ir.layout import Role
+from tilelang_tt.ir.tensors_of_code import codes_of
+from tilelang_tt.ir.tile import Await, Launch, Load, Loop, Stmt, Store, TileProgram, table_reads
+from tilelang_tt.ir.units import known_extents
+from tilelang_tt.schedule import shares
+
+
+def share_out_loads(program: TileProgram, launch: Launch, decisions: list[Decision]) -> Launch:
+    if not program.options.multicast or codes_of(launch) or any(map(_steers, walk(launch.body))):
+        return launch
+    streams = dict(launch.streams)
+    for buffer in _of_the_writer(launch):
+        streams[buffer] = replace(streams[buffer], producer=Role.WRITER)
+        text = "loaded by the writer, while the reader loads what is needed with it"
+        decisions.append(Decision("load_less", buffer.name, text))
+    return replace(launch, streams=streams)
+
+
+def _read_by_few(launch: Launch, buffer: Buffer) -> bool:
+    """Whether most cores get a block from others: the writer's NoC is no good for reads of all cores at once."""
+    follows, extents, work = launch.streams[buffer].follows, known_extents(launch), launch.work
+    if follows is None or extents is None or work is None:
+        return False
+    axes = [axis for axis, (var, _) in enumerate(launch.blocks) if var in follows]
+    given = shares(work.schedule, work.grid, extents[0], math.prod(extents[1:]))
+    found = deliveries(work.schedule, given, extents, axes)
+    return 2 * sum(found[share.core].sender is None for share in given if share.count) <= len(given)
+
+
+def _steers(stmt: Stmt) -> bool:
+    """Whether kernels wait for each other, or for numbers that one of them looks up."""
+    return isinstance(stmt, Await) or bool(table_reads(stmt))
+
+
+def _of_the_writer(launch: Launch) -> list[Buffer]:
+    """Of the blocks that a loop loads, those that make both processors move about as much."""
+    found: list[Buffer] = []
+    loads = [stmt.dst for stmt in walk(launch.body) if isinstance(stmt, Load)]
+    for loop in (stmt for stmt in walk(launch.body) if isinstance(stmt, Loop)):
+        if any(isinstance(stmt, Store) for stmt in walk(loop.body)):
+            continue
+        moved = dict.fromkeys((Role.READER, Role.WRITER), 0)  # bytes
+        for load in (stmt for stmt in loop.body if isinstance(stmt, Load)):
+            layout, alone = launch.layouts[load.dst], loads.count(load.dst) == 1
+            movable = alone and _read_by_few(launch, load.dst)
+            role = Role.WRITER if movable and moved[Role.WRITER] < moved[Role.READER] else Role.READER
+            moved[role] += layout.tiles * layout.page_bytes
+            found += [load.dst] if role is Role.WRITER else []
+    return found

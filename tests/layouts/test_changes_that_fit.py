@@ -1,0 +1,156 @@
+"""The help of TT204 is a change that was planned: who follows it gets a kernel of just that size."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import tilelang
+import tilelang.language as T
+from layout_kernels import gemm, softmax
+from placed import compiled
+
+from tilelang_tt.diagnostics import ResourceError, TenstorrentWarning
+
+
+def refused(func: Any, **options: Any) -> str:
+    """The help of TT204."""
+    with pytest.raises(ResourceError) as error:
+        compiled(func, scalar_code=False, **options)
+    assert error.value.code == "TT204"
+    assert error.value.help is not None
+    return error.value.help
+
+
+def followed(help: str, build: Callable[..., Any], **values: int) -> None:
+    """Build the kernel as the help says; it fits, and takes as many bytes."""
+    *_, last = help.rpartition(". ")
+    options: dict[str, Any] = {}
+    changed = {name: int(value) for name, value in re.findall(r"(\w+)=(\d+)", last)}
+    stored = re.search(r"storage='(\w+)' for (.*?) (?:with|fit)", last)
+    if stored:
+        options["storage"] = ",".join(f"{name}:{stored[1]}" for name in re.findall(r"'(\w+)'", stored[2]))
+    assert changed or stored
+    size = re.search(r"\(([\d,]+) B\)", last)
+    assert size
+    told = compiled(build(**{**values, **changed}), **options).explain()
+    assert f"used {size[1]} B of" in told
+
+
+def product(bm: int, bn: int, bk: int, num_stages: int = 2) -> Any:
+    m = n = k = 2048
+
+    @T.prim_func
+    def main(A: T.Tensor((m, k), "bfloat16"), B: T.Tensor((k, n), "bfloat16"), C: T.Tensor((m, n), "bfloat16")):
+        with T.Kernel(T.ceildiv(n, bn), T.ceildiv(m, bm), threads=128) as (bx, by):
+            a = T.alloc_shared((bm, bk), "bfloat16")
+            b = T.alloc_shared((bk, bn), "bfloat16")
+            c = T.alloc_fragment((bm, bn), "float32")
+            T.clear(c)
+            for ko in T.Pipelined(T.ceildiv(k, bk), num_stages=num_stages):
+                T.copy(A[by * bm, ko * bk], a)
+                T.copy(B[ko * bk, bx * bn], b)
+                T.gemm(a, b, c)
+            T.copy(c, C[by * bm, bx * bn])
+
+    return main
+
+
+@pytest.mark.parametrize(
+    ("values", "text"),
+    [
+        ({"bm": 512, "bn": 512, "bk": 512}, "bm=256 with num_stages=1 fits (1,376,256 B)"),
+        ({"bm": 1024, "bn": 1024, "bk": 64}, "bm=512 and bn=512 fit (1,376,256 B)"),
+        ({"bm": 256, "bn": 256, "bk": 1024}, "num_stages=1 fits (1,343,488 B)"),
+        ({"bm": 256, "bn": 256, "bk": 2048, "num_stages": 1}, "bk=1024 fits (1,343,488 B)"),
+    ],
+)
+def test_products(values: dict[str, int], text: str) -> None:
+    help = refused(product(**values))
+    assert help == text
+    followed(help, product, **values)
+
+
+def test_the_warning_of_scalar_code_has_the_help() -> None:
+    with pytest.warns(TenstorrentWarning, match=r"(?s)TT702.*help: num_stages=1 fits \(1,343,488 B\)"):
+        compiled(product(256, 256, 1024))
+
+
+def test_a_row_that_must_be_whole() -> None:
+    """The length of a row is no size of a block, though a variable says both: half of it would be half of the work."""
+    help = refused(softmax(128, 32768, 32))
+    assert help == "storage='bfloat8_b' for 'A' fits (1,226,752 B)"
+    followed(help, lambda m, n, rows: softmax(m, n, rows), m=128, n=32768, rows=32)
+
+
+def test_a_grid_that_does_not_follow_its_blocks() -> None:
+    """With smaller blocks this grid would leave out three quarters of C."""
+    side = 1024
+
+    @T.prim_func
+    def main(A: T.Tensor((2048, 2048), "float32"), C: T.Tensor((2048, 2048), "float32")):
+        with T.Kernel(2, 2, threads=128) as (bx, by):
+            a = T.alloc_shared((side, side), "float32")
+            b = T.alloc_shared((side, side), "float32")
+            T.copy(A[by * side, bx * side], a)
+            T.gemm(a, a, b, clear_accum=True)
+            T.copy(b, C[by * side, bx * side])
+
+    help = refused(main)
+    assert "side=" not in help
+    assert help.endswith("takes most of it: use smaller blocks, if the algorithm allows")
+
+
+def test_sizes_known_at_the_call() -> None:
+    """Block sizes of a kernel whose tensors have any size."""
+
+    def build(rows: int, cols: int) -> Any:
+        m, n = T.dynamic("m, n")
+
+        @T.prim_func
+        def main(A: T.Tensor((m, n), "float32"), B: T.Tensor((n, m), "float32"), C: T.Tensor((m, m), "float32")):
+            with T.Kernel(T.ceildiv(m, rows), T.ceildiv(m, rows), threads=128) as (bx, by):
+                a = T.alloc_shared((rows, cols), "float32")
+                b = T.alloc_shared((cols, rows), "float32")
+                c = T.alloc_fragment((rows, rows), "float32")
+                T.clear(c)
+                for k in T.serial(T.ceildiv(n, cols)):
+                    T.copy(A[by * rows, k * cols], a)
+                    T.copy(B[k * cols, bx * rows], b)
+                    T.gemm(a, b, c)
+                T.copy(c, C[by * rows, bx * rows])
+
+        return main
+
+    help = refused(build(512, 256))
+    assert "rows=" in help
+    followed(help, build, rows=512, cols=256)
+
+
+SIDE = 512
+
+
+@T.prim_func
+def squared(A: T.Tensor((2048, 2048), "float32"), C: T.Tensor((2048, 2048), "float32")):
+    with T.Kernel(T.ceildiv(2048, SIDE), T.ceildiv(2048, SIDE), threads=128) as (bx, by):
+        a = T.alloc_shared((SIDE, SIDE), "float32")
+        b = T.alloc_shared((SIDE, SIDE), "float32")
+        T.copy(A[by * SIDE, bx * SIDE], a)
+        T.gemm(a, a, b, clear_accum=True)
+        T.copy(b, C[by * SIDE, bx * SIDE])
+
+
+def test_variables_of_the_module() -> None:
+    assert refused(squared) == "SIDE=256 fits (1,048,576 B)"
+
+
+def test_kernels_of_the_decorator() -> None:
+    """Values of a function that TileLang's own decorator calls."""
+
+    @tilelang.jit(target="tenstorrent")
+    def matmul(bm: int, bn: int, bk: int) -> Any:
+        return gemm(2048, 2048, 2048, (bm, bn, bk))
+
+    with pytest.raises(ResourceError) as error:
+        matmul(1024, 1024, 64)
+    assert error.value.help == "bm=512 and bn=512 fit (1,376,256 B)"

@@ -1,0 +1,142 @@
+"""Every configuration that `make test-vendor` runs, by operator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import norm
+import norm_sharded
+import sdpa
+import sdpa_decode
+from builder import Outcome
+
+from tilelang_tt.device import Device
+
+
+@dataclass(frozen=True)
+class Case:
+    operator: str
+    configuration: str
+    run: Callable[[Device, Path], Outcome]
+    known: str = ""  # why it does not run, or is not right; part of the message of a stop
+    reason: str = ""  # the same for people
+    seeds: tuple[int, ...] = (0,)  # schedules under which it runs
+    numerics: str = "fast"
+    chips: tuple[str, ...] = field(default=("wormhole_b0", "blackhole"))
+
+
+def _case(operator: str, configuration: str, module: Any, settings: object, **more: Any) -> Case:
+    return Case(operator, configuration, lambda device, root: module.run(device, root, settings), **more)
+
+
+def _attention() -> list[Case]:
+    s = sdpa.Sdpa
+    wide = {
+        "": s(),
+        "causal": s(causal=True),
+        "mask": s(masked=True),
+        "GQA, 4 heads on 1": s(heads=4, kv_heads=1, causal=True, grid=(4, 2)),
+        "chunked (paged keys), causal": s(causal=True, chunk_start=128),
+        "96 queries, 150 keys": s(queries=96, keys=150),
+        "attention sink, causal": s(sink=True, causal=True),
+        "chain of 4 cores": s(queries=256, keys=256, heads=1, kv_heads=1, grid=(1, 4)),
+        "512 x 512 x 128, chunks of 128 and 256": s(
+            queries=512, keys=512, width=128, q_chunk=128, k_chunk=256, heads=1, kv_heads=1
+        ),
+    }
+    narrow = {
+        "": s(fp32_dest=False),
+        "causal": s(fp32_dest=False, causal=True),
+        "causal, chunks of 128": s(fp32_dest=False, causal=True, queries=256, keys=256, q_chunk=128, k_chunk=128),
+        "mask": s(fp32_dest=False, masked=True),
+        "GQA, 4 heads on 1": s(fp32_dest=False, heads=4, kv_heads=1, causal=True),
+        "chunked (paged keys), causal": s(fp32_dest=False, causal=True, chunk_start=128),
+        "96 queries, 150 keys": s(fp32_dest=False, queries=96, keys=150),
+        "attention sink, causal": s(fp32_dest=False, sink=True, causal=True),
+        "512 x 512 x 128, chunks of 256": s(
+            fp32_dest=False, queries=512, keys=512, width=128, q_chunk=256, k_chunk=256, heads=1, kv_heads=1
+        ),
+    }
+    found = [_case("SDPA prefill", _joined("32-bit DST", name), sdpa, one) for name, one in wide.items()]
+    found += [_case("SDPA prefill", _joined("16-bit DST, streaming", name), sdpa, one) for name, one in narrow.items()]
+    chips = {"32-bit DST": s(), "16-bit DST, streaming, causal": s(fp32_dest=False, causal=True)}
+    found += [_case("SDPA prefill", f"{name}, chip numerics", sdpa, one, numerics="chip") for name, one in chips.items()]
+    window = s(causal=True, window=64, queries=256, keys=256)
+    found.append(
+        _case(
+            "SDPA prefill", "sliding window", sdpa, window, known="wrong",
+            reason="rows that the window hides from a whole chunk of keys: what becomes of infinity less infinity on the "
+            "way through exponential and packer is not modelled",
+        )
+    )  # fmt: skip
+    return found
+
+
+def _decode() -> list[Case]:
+    d = sdpa_decode.Decode
+    settings = {
+        "1 core a user": d(cores=(2, 1)),
+        "tree of 4 cores a head": d(),
+        "2 KV heads": d(kv_heads=2),
+        "positions in a tensor": d(position_tensor=True),
+        "not causal, mask": d(causal=False),
+        "paged": d(block=64),
+    }
+    found = [_case("SDPA decode", name, sdpa_decode, one) for name, one in settings.items()]
+    found.append(_case("FlashMLA decode", "values are 64 of 96 columns", sdpa_decode, d(latent=64, width=96)))
+    found.append(
+        _case(
+            "SDPA decode", "32-bit DST", sdpa_decode, d(fp32_dest=True), known="DST tile 4: 4 tiles are there",
+            reason="the kernel joins two partial results in five tiles of DST; a 32-bit DST has four",
+        )
+    )  # fmt: skip
+    return found
+
+
+def _norms() -> list[Case]:
+    n, s = norm.Norm, norm_sharded.ShardedNorm
+    plain = {
+        "layer norm": n(),
+        "RMS norm": n(rms=True, beta=False),
+        "layer norm, residual": n(residual=True),
+        "RMS norm, residual": n(rms=True, residual=True),
+        "layer norm, Welford": n(welford=True),
+        "layer norm, 16-bit DST": n(fp32_dest=False),
+        "layer norm, long rows": n(large=True),
+        "RMS norm, long rows": n(large=True, rms=True),
+        "layer norm, long rows, Welford": n(large=True, welford=True),
+    }
+    found = [_case("norm, interleaved", name, norm, one) for name, one in plain.items()]
+    sharded = {
+        "layer norm, 1-D multicast": s(),
+        "RMS norm, 1-D multicast": s(rms=True, beta=False),
+        "layer norm, residual": s(residual=True),
+        "layer norm, two stages": s(cores=(4, 2), columns=512),
+        "layer norm, 2-D (block sharded)": s(cores=(4, 2), block_sharded=True, rows=128),
+        "RMS norm, 2-D (block sharded)": s(cores=(4, 2), block_sharded=True, rows=128, rms=True),
+        "layer norm, Welford": s(welford=True),
+        "layer norm, 32-bit DST": s(fp32_dest=True),
+    }
+    found += [_case("norm, sharded", name, norm_sharded, one) for name, one in sharded.items()]
+    one_row = s(rows=32, cores=(8, 1), columns=512, rms=True)
+    two_stages = s(rows=32, cores=(4, 2), columns=512, rms=True)
+    name = "RMS norm, one row of tiles, two stages, three random schedules"
+    found.append(_case("norm, sharded", name, norm_sharded, two_stages, seeds=(1, 2, 3)))
+    found.append(
+        _case(
+            "norm, sharded", "RMS norm, one row of tiles", norm_sharded, one_row, known="past the value that is awaited",
+            reason="a race of the kernels: the sender raises a flag from 1 to 2 without knowing that the receivers, who "
+            "wait for 1, have seen it; on a chip they look in time",
+        )
+    )  # fmt: skip
+    return found
+
+
+def _joined(*parts: str) -> str:
+    return ", ".join(part for part in parts if part)
+
+
+CASES = [*_attention(), *_decode(), *_norms()]
