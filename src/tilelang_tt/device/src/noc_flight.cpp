@@ -120,15 +120,13 @@ bool belongs(const Flight& flight, const Fiber& owner, uint32_t noc, int32_t tri
 
 }  // namespace
 
-// Without numbers nobody looks at what a long write brings: the clock alone knows of it.
-constexpr uint32_t kFlagBytes = 32;
-
+// Without numbers nobody looks at what a long write brings, and when a short one arrives is the clock's business.
 void launch_flight(Flight flight) {
-    if (device.numberless && flight.kind == Arrival::Write && flight.bytes > kFlagBytes) return;
+    if (flight.kind == Arrival::Write && !carries(flight.bytes)) return;
     flight.flushes = fiber->flushes;
     flight.order = stamp_of_issue();
     flights.push_back(std::move(flight));
-    if (device.numberless) land(flights.size() - 1);  // when it arrives is the clock's business
+    if (device.numberless) land(flights.size() - 1);
 }
 
 bool land_any() {

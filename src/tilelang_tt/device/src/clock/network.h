@@ -5,6 +5,8 @@
 // their own rate; a DRAM bank is a queue with a rate and a least interval between requests of one NoC.
 #pragma once
 
+#include <algorithm>
+#include <functional>
 #include <vector>
 
 #include "costs.h"
@@ -58,8 +60,12 @@ public:
             spans_.erase(spans_.begin(), spans_.begin() + static_cast<std::ptrdiff_t>(first_));
             first_ = 0;
         }
-        std::size_t at = first_;
-        while (at < spans_.size() && spans_[at].end <= time) ++at;
+        std::size_t at = spans_.size();
+        if (at != first_ && spans_.back().end > time) {
+            const auto ends_later = [&](const Span& span) { return span.end > time; };
+            const auto begin = spans_.begin() + static_cast<std::ptrdiff_t>(first_);
+            at = static_cast<std::size_t>(std::partition_point(begin, spans_.end(), std::not_fn(ends_later)) - spans_.begin());
+        }
         for (; at < spans_.size() && spans_[at].begin < time + duration; ++at) time = spans_[at].end;
         insert(at, time, time + duration);
         return time;
