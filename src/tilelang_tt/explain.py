@@ -15,10 +15,10 @@ from tilelang_tt.runtime.plan import LaunchPlan, Plan, TensorPlan
 from tilelang_tt.runtime.ttnn_tensors import layout_text
 
 
-def explain(compiled: Compiled, options: Options, call_notes: Sequence[str] = ()) -> str:
-    """`call_notes`: what the latest call did beyond running the kernels."""
+def explain(compiled: Compiled, options: Options, call_notes: Sequence[str] = (), time: str = "") -> str:
+    """`call_notes`: what the latest call did beyond running the kernels; `time`: how long a call takes, in a line."""
     plan = compiled.plan
-    sections = [_heading(plan, options)]
+    sections = [_heading(plan, options) + (f"\n{time}" if time else "")]
     sections += [f"== {name}\n{text.rstrip()}" for name, text in compiled.stages]
     sections.append(decisions(compiled))
     for launch in plan.launches:

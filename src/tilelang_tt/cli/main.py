@@ -1,4 +1,4 @@
-"""The `tilelang-tt` command: run, compile, explain, fuzz, diff, conformance, doctor."""
+"""The `tilelang-tt` command: run, compile, explain, profile, fuzz, diff, conformance, doctor."""
 
 from __future__ import annotations
 
@@ -64,7 +64,17 @@ def _parser() -> argparse.ArgumentParser:
     explain.add_argument("kernel", help=KERNEL_HELP)
     _add_target(explain)
     explain.add_argument("--no-stages", action="store_true", help="leave out the program after each pass")
+    explain.add_argument("--no-time", action="store_true", help="leave out the estimated time")
     explain.set_defaults(command=_explain)
+
+    profile_ = commands.add_parser("profile", help="show where the time of a kernel goes on the chip")
+    profile_.add_argument("kernel", help=KERNEL_HELP)
+    profile_.add_argument("--target", type=_target, help="default: the kernel's own, or tenstorrent")
+    profile_.add_argument("--size", type=_size, action="append", default=[], metavar="NAME=N", help="of a dynamic axis")
+    profile_.add_argument("--launch", metavar="NAME", help="look at this launch (default: the longest)")
+    profile_.add_argument("--json", action="store_true", help="everything, as JSON")
+    profile_.add_argument("--trace", type=Path, metavar="FILE.json", help="write a trace for Perfetto")
+    profile_.set_defaults(command=_profile)
 
     fuzz_ = commands.add_parser("fuzz", help="run a kernel under many schedules of the virtual device")
     fuzz_.add_argument("kernel", help=KERNEL_HELP)
@@ -220,5 +230,18 @@ def _conformance(arguments: argparse.Namespace) -> int:
 
 def _explain(arguments: argparse.Namespace) -> int:
     kernel = load_kernel(arguments.kernel, arguments.target)
-    print(kernel.explain(stages=not arguments.no_stages), end="")
+    print(kernel.explain(stages=not arguments.no_stages, time=not arguments.no_time), end="")
+    return 0
+
+
+def _profile(arguments: argparse.Namespace) -> int:
+    kernel = load_kernel(arguments.kernel, arguments.target)
+    # numpy and the clock come along: not for the other commands.
+    from tilelang_tt.cli.profile import profile
+
+    sizes = dict(arguments.size)
+    print(
+        profile(kernel, sizes, launch=arguments.launch, as_json=arguments.json, trace=arguments.trace),
+        end="",
+    )
     return 0

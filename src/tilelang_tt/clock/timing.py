@@ -203,8 +203,8 @@ class Timing:
             lines.append(f"  without a figure of their own, taken at a general cost: {', '.join(self.guessed)}")
         if self.untimed:
             lines.append(
-                f"  scalar code of {', '.join(self.untimed)}: its transfers are timed, its instructions are not, so this "
-                "is a lower bound"
+                f"  scalar code of {', '.join(self.untimed)}: its transfers are timed, its instructions are not, so "
+                "this is a lower bound"
             )
         return lines
 

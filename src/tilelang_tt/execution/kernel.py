@@ -17,7 +17,8 @@ from tilelang_tt.compiled import Compiled
 from tilelang_tt.diagnostics import UnsupportedError
 from tilelang_tt.execution.adapter import TenstorrentAdapter
 from tilelang_tt.execution.profiler import TenstorrentProfiler
-from tilelang_tt.execution.timing import estimate, timing_of
+from tilelang_tt.execution.timing import estimate, estimated_line, timing_of
+from tilelang_tt.execution.tuning_log import shorten
 from tilelang_tt.explain import explain
 from tilelang_tt.export import export
 from tilelang_tt.options import Options
@@ -78,6 +79,7 @@ class TenstorrentKernel(JITKernel):
         return self.adapter.get_host_source()
 
     def get_profiler(self, tensor_supply_type: TensorSupplyType = TensorSupplyType.Auto) -> TenstorrentProfiler:
+        shorten()
         profiler = TenstorrentProfiler(self.params, self.out_idx, tensor_supply_type)
         profiler.adapter = self.adapter
         return profiler
@@ -103,12 +105,16 @@ class TenstorrentKernel(JITKernel):
             return profile_kernel(self.compiled, lambda record: self.adapter.time(args, record))
         return profile_kernel(self.compiled, lambda record: estimate(self.compiled, sizes, record))
 
-    def explain(self, *, stages: bool = False) -> str:
-        """What the compiler decided and why; with `stages`, also the program after each pass."""
+    def explain(self, *, stages: bool = False, time: bool = False) -> str:
+        """What the compiler decided and why; with `stages`, also the program after each pass.
+
+        With `time`, a line of how long it takes on the chip and what bounds it: the kernel is run without numbers.
+        """
         compiled = self.compiled
         if stages:
             compiled = compile_function(self.prim_func, self.options, stages=True)
-        return explain(compiled, self.options, self.last_report.notes if self.last_report else ())
+        notes = self.last_report.notes if self.last_report else ()
+        return explain(compiled, self.options, notes, estimated_line(compiled) if time else "")
 
     def export(self, directory: str | Path, *, overwrite: bool = False) -> Path:
         """Write the five files, a CMake project and a README; see `tilelang_tt.export`."""

@@ -13,11 +13,15 @@ from tilelang_tt.arch import ARCHS
 from tilelang_tt.clock.request import ClockRequest
 from tilelang_tt.clock.timing import Timing, timing
 from tilelang_tt.compiled import Compiled
-from tilelang_tt.diagnostics import ArgumentError
+from tilelang_tt.diagnostics import ArgumentError, DeviceError
 from tilelang_tt.execution.call import BoundCall
 from tilelang_tt.runtime import virtual
+from tilelang_tt.runtime.failure import DEPENDS_ON_DATA
 from tilelang_tt.runtime.plan import LaunchPlan, Plan
 from tilelang_tt.runtime.runner import RunReport
+
+_EXPLAIN_SECONDS = 5.0  # that `explain` may take for the line about time
+_TIME_LIMIT = "TT405"
 
 
 def time_call(compiled: Compiled, call: BoundCall, record: Path | None = None) -> RunReport:
@@ -26,13 +30,34 @@ def time_call(compiled: Compiled, call: BoundCall, record: Path | None = None) -
     return virtual.launch(compiled.plan, compiled.files, call.tensors, call.sizes, call.scalars, clock=clock)
 
 
-def estimate(compiled: Compiled, values: Mapping[str, int | float], record: Path | None = None) -> RunReport:
+def estimate(
+    compiled: Compiled,
+    values: Mapping[str, int | float],
+    record: Path | None = None,
+    limit: float | None = None,
+) -> RunReport:
     """Time a kernel for sizes (and scalars) by name, without numbers."""
     plan = compiled.plan
     _check_names(plan, values)
     sizes = {name: int(values[name]) for name in plan.sizes}
     scalars = {param.name: values[param.name] for param in plan.params if param.kind == "scalar"}
-    return virtual.estimate(plan, compiled.files, sizes, scalars, clock=ClockRequest(record=record))
+    return virtual.estimate(plan, compiled.files, sizes, scalars, clock=ClockRequest(record=record), timeout=limit)
+
+
+def estimated_line(compiled: Compiled) -> str:
+    """Time and bound, if they can be had without being told anything; else how to get them."""
+    wanted = names_of(compiled.plan)
+    if wanted:
+        sizes = ", ".join(f"{name}=..." for name in wanted)
+        return f"estimated time: depends on {', '.join(wanted)}; kernel.estimate({sizes}) says"
+    try:
+        return f"estimated time: {timing_of(compiled, estimate(compiled, {}, limit=_EXPLAIN_SECONDS)).line}"
+    except DeviceError as error:
+        if error.code == DEPENDS_ON_DATA:
+            return "estimated time: depends on data; kernel.time(*tensors) says"
+        if error.code == _TIME_LIMIT:
+            return f"estimated time: takes longer than {_EXPLAIN_SECONDS:g} s to find; kernel.estimate() says"
+        raise
 
 
 def timing_of(compiled: Compiled, report: RunReport) -> Timing:

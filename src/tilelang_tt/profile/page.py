@@ -42,13 +42,20 @@ def _launches(timing: Timing, shown: LaunchTiming) -> list[str]:
 def processors(clock: LaunchClock, names: Names) -> list[str]:
     """Busy and waiting, as parts of the launch's time on all of its cores."""
     whole = clock.cycles * max(1, len(clock.cores))
-    lines = [f"where the time goes, on {len(clock.cores)} cores       busy  waits"]
+    lines = [f"{f'where the time goes ({working(clock)})':<37} busy  waits"]
     for name, lane in clock.lanes.items():
         causes = _causes(name, lane, names, whole)
         busy, waits = lane.busy / whole, lane.waiting / whole
         lines.append(f"  {name:<8} {_bar(busy)} {busy:>5.0%}  {waits:>5.0%}  {causes[0]}")
         lines += [f"{'':<45}{cause}" for cause in causes[1:]]
     return lines
+
+
+def working(clock: LaunchClock) -> str:
+    """How many cores have something to do for half of the time."""
+    ends = [max(lane.end for lane in core.values()) for core in clock.cores.values()]
+    longer = sum(end >= clock.cycles / 2 for end in ends)
+    return f"{longer} cores" if longer == len(ends) else f"mean of {len(ends)} cores, {longer} in use"
 
 
 def _causes(name: str, lane: LaneReport, names: Names, whole: float) -> list[str]:

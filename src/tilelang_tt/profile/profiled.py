@@ -43,7 +43,7 @@ class Profile:
             if launch.name == name:
                 return index
         names = ", ".join(launch.name for launch in launches)
-        raise ArgumentError("TT322", f"kernel '{self.compiled.name}' has no launch '{name}'; it has {names}")
+        raise ArgumentError("TT324", f"kernel '{self.compiled.name}' has no launch '{name}'; it has {names}")
 
     @property
     def launch(self) -> LaunchTiming:
