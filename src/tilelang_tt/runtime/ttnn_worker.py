@@ -229,7 +229,7 @@ def run_launches(
     seconds = 0.0
 
     def node(core: list[int]) -> tuple[int, int]:
-        at = device.worker_core_from_logical_core(_coordinate(core))
+        at = device.worker_core_from_logical_core(ttnn.CoreCoord(*core))
         return at.x, at.y
 
     for launch in request["launches"]:
