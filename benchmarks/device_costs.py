@@ -77,13 +77,8 @@ def chip_rate() -> Row:
     seconds = statistics.median(runner_seconds(call) for _ in range(3))
     rate = 2 * CHIP_SIZE**3 / seconds / 1e9
     what = f"`chip` numerics, {CHIP_SIZE}^3 bf16 HiFi4, per core"
-<<<<<<< HEAD
-    goal = f"{CHIP_GOAL} GFLOP/s"
-    return Row(what, f"{rate:.2f} GFLOP/s", f"{seconds:.2f} s of processor time", goal, rate >= CHIP_GOAL)
-=======
     beside, goal = f"{seconds:.2f} s of processor time", f"{CHIP_GOAL} GFLOP/s"
     return Row(what, f"{rate:.2f} GFLOP/s", beside, goal, rate >= CHIP_GOAL)
->>>>>>> tools
 
 
 def checks() -> Row:
