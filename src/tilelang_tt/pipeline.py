@@ -68,7 +68,6 @@ from tilelang_tt.passes.code.warn_of_scalar_code import (
     NO_CODE,
     Refusal,
     ScalarCode,
-    has_no_meaning,
     warn_of_scalar_code,
 )
 from tilelang_tt.passes.d_split.configure_tensor_accessors import configure_tensor_accessors
@@ -124,7 +123,7 @@ from tilelang_tt.passes.raise_elements.warn_of_rounds import warn_of_rounds
 from tilelang_tt.passes.raise_elements.zero_tensor_tails import zero_tensor_tails
 from tilelang_tt.passes.record import Kind, Pass, Stage, holding, verify
 from tilelang_tt.runtime.plan import SourceLine
-from tilelang_tt.scalar_code import Way, checked_assertions, ways
+from tilelang_tt.scalar_code import Way, checked_assertions, ways, would_not_help
 from tilelang_tt.schedule import Schedule
 from tilelang_tt.version import __version__
 
@@ -261,7 +260,7 @@ def _in_some_way(func: Any, options: Options, attempt: Attempt, helped: Callable
     try:
         return attempt(func, NO_CODE)
     except (UnsupportedError, ResourceError) as error:
-        if not options.scalar_code or has_no_meaning(error):
+        if not options.scalar_code or would_not_help(error):
             raise
         refusal = helped(error)
         return _first_of(ways(func, refusal, options, _program), attempt, refusal)

@@ -22,6 +22,7 @@ from tilelang_tt.ir.tile import TileProgram
 from tilelang_tt.options import Options
 from tilelang_tt.passes.code.scalar_costs import cycles_of
 from tilelang_tt.passes.code.warn_of_scalar_code import NO_CODE, Refusal, ScalarCode, has_no_meaning
+from tilelang_tt.passes.fit_l1.refusals import DoesNotFitError
 
 _MOST_PARTS = 6  # places of a launch whose statements are cut out
 _WORTH_CUTTING = 0.7  # of the time of scalar code; blocks that are handed over cost some that is not counted
@@ -76,6 +77,11 @@ def _alone(func: Any, number: int) -> Any:
     return select_launches(func, (number,)) if count_launches(func) > 1 else func
 
 
+def would_not_help(refusal: Refusal) -> bool:
+    """Whether scalar code is no answer: the program means nothing, or fits if it is written with fewer stages."""
+    return has_no_meaning(refusal) or (isinstance(refusal, DoesNotFitError) and refusal.stages is not None)
+
+
 def _refused(func: Any, refusal: Refusal, options: Options, compiled: Compile) -> dict[int, Refusal]:
     """The launches that are refused by themselves, and why."""
     count = count_launches(func)
@@ -86,7 +92,7 @@ def _refused(func: Any, refusal: Refusal, options: Options, compiled: Compile) -
         try:
             compiled(_alone(func, number), options, NO_CODE)
         except (UnsupportedError, ResourceError) as one:
-            if has_no_meaning(one):
+            if would_not_help(one):
                 raise
             found[number] = one
     return found

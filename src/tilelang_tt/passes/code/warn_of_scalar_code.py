@@ -10,7 +10,6 @@ from tilelang_tt.ir.code import Code
 from tilelang_tt.ir.dataflow import Place, places
 from tilelang_tt.ir.tile import Launch, TileProgram
 from tilelang_tt.passes.code.scalar_costs import estimate, place_cycles
-from tilelang_tt.passes.does_not_fit import DoesNotFitError
 
 Refusal = UnsupportedError | ResourceError
 _CYCLES = 1e6  # in a millisecond: the processors run at about 1 GHz
@@ -21,9 +20,8 @@ _MEANINGLESS = frozenset(("TT103", "TT121", "TT125", "TT127", "TT128", "TT137", 
 
 
 def has_no_meaning(refusal: Refusal) -> bool:
-    """Whether scalar code would not help: the program means nothing, or fits if it is written with fewer stages."""
-    fits = isinstance(refusal, DoesNotFitError) and refusal.stages is not None
-    return refusal.code in _MEANINGLESS or fits
+    """Whether scalar code would not help: the program means nothing."""
+    return refusal.code in _MEANINGLESS
 
 
 @dataclass(frozen=True)
