@@ -22,7 +22,7 @@ from tilelang_tt.ir.tile import TileProgram
 from tilelang_tt.options import Options
 from tilelang_tt.passes.code.scalar_costs import cycles_of
 from tilelang_tt.passes.code.warn_of_scalar_code import NO_CODE, Refusal, ScalarCode, has_no_meaning
-from tilelang_tt.passes.fit_l1.refusals import DoesNotFitError
+from tilelang_tt.passes.does_not_fit import DoesNotFitError
 
 _MOST_PARTS = 6  # places of a launch whose statements are cut out
 _WORTH_CUTTING = 0.7  # of the time of scalar code; blocks that are handed over cost some that is not counted
