@@ -13,7 +13,7 @@ EXTRAS    := dev$(if $(CXX_FOUND),,$(comma)zig)
 WORKERS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-ttnn ttnn-table lint format truth support numerics random mutate golden layouts bench sanitize sdk-table doctor clean
+.PHONY: help demo test test-ttnn test-vendor ttnn-table lint format truth support numerics random mutate golden layouts bench timing timing-fit sanitize sdk-table doctor clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
@@ -35,12 +35,17 @@ format: $(STAMP)  ## let ruff rewrite the sources
 
 test-ttnn: $(STAMP)  ## what a real ttnn can show, on a card or simulator also launches; says what was NOT RUN
 	$(BIN)/pytest -v -rs tests/ttnn/real/check_ttnn.py tests/ttnn/real/check_failures.py tests/ttnn/real/check_calls.py tests/ttnn/real/check_stand_in.py
+	$(BIN)/pytest -v -rs tests/ttnn/real/check_memory.py
+
+test-vendor: $(STAMP)  ## the vendor's own kernels of the ttnn wheel, against torch; rewrites docs/reference/vendor.md (minutes)
+	$(BIN)/python tests/vendor/run.py $(VENDOR_FLAGS)
 
 truth: $(STAMP)  ## measure every recorded case in every numerics mode; rewrites docs/reference/truth.md (minutes)
 	$(BIN)/python tests/numerics/truth_table.py
 
 ttnn-table: $(STAMP)  ## the same, and write its results to docs/ttnn_results.md; TTNN_DEVICE_NAME says what the device is
 	UPDATE_TTNN_TABLE=1 $(BIN)/pytest -v -rs tests/ttnn/real/check_ttnn.py tests/ttnn/real/check_failures.py tests/ttnn/real/check_calls.py tests/ttnn/real/check_stand_in.py
+	UPDATE_TTNN_TABLE=1 $(BIN)/pytest -v -rs tests/ttnn/real/check_memory.py
 
 COUNT ?= 100
 random: $(STAMP)  ## new random programs: tiles, types, threads; device, interpreter and a reference agree; COUNT=500 for more
@@ -64,6 +69,12 @@ golden: $(STAMP)  ## rewrite the golden files of tests/golden, tests/passes/text
 
 bench: $(STAMP)  ## compile time, virtual device against torch, DRAM and DST against what is needed
 	$(BIN)/python -m benchmarks
+
+timing: $(STAMP)  ## the clock against published figures; ROWS=FILE.csv for other rows (tens of minutes without records)
+	$(BIN)/python -m benchmarks.timing $(ROWS)
+
+timing-fit: $(STAMP)  ## fit the clock's costs to the published rows that are not held out; rewrites its tables
+	$(BIN)/python -m benchmarks.timing --fit
 
 sanitize: $(STAMP)  ## the device suite with ASan and UBSan in the runner, its threads with TSan (minutes)
 	TILELANG_TT_RUNNER_BUILD=address $(BIN)/pytest -q -n $(WORKERS) tests/device

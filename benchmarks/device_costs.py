@@ -37,10 +37,10 @@ from tilelang_tt.runtime.build_cache import DIRECTORY_VARIABLE
 from tilelang_tt.runtime.runner_build import BUILD_VARIABLE, runner
 from tilelang_tt.runtime.toolchain import find_toolchain
 
-CHIP_GOAL = 1.5  # GFLOP/s per core
+CHIP_GOAL = 15  # GFLOP/s per core: five times what was measured when the goal was set
 CHECKS_GOAL = 0.25  # of the time without checks
 GRID_GOAL = 1 << 30  # bytes
-BUILD_GOAL = 1.5  # seconds
+BUILD_GOAL = 0.2  # seconds
 CHIP_SIZE, CHECKS_SIZE = 512, 1024
 ROUNDS = 7
 
@@ -77,7 +77,7 @@ def chip_rate() -> Row:
     seconds = statistics.median(runner_seconds(call) for _ in range(3))
     rate = 2 * CHIP_SIZE**3 / seconds / 1e9
     what = f"`chip` numerics, {CHIP_SIZE}^3 bf16 HiFi4, per core"
-    return Row(what, f"{rate:.2f} GFLOP/s", f"{seconds:.2f} s of processor time", "1.5 GFLOP/s", rate >= CHIP_GOAL)
+    return Row(what, f"{rate:.2f} GFLOP/s", f"{seconds:.2f} s of processor time", f"{CHIP_GOAL} GFLOP/s", rate >= CHIP_GOAL)
 
 
 def checks() -> Row:
@@ -153,7 +153,7 @@ def kernel_set() -> Row:
             seconds.append(call.func.last_report.build_seconds)
     median = statistics.median(seconds)
     beside = f"3 kernels, {statistics.median(processor):.2f} s of processor time"
-    return Row("build of a kernel set, cold", f"{median:.2f} s", beside, "1.5 s", median <= BUILD_GOAL)
+    return Row("build of a kernel set, cold", f"{median:.2f} s", beside, f"{BUILD_GOAL} s", median <= BUILD_GOAL)
 
 
 def measure() -> list[Row]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 
-class LeftOut(Exception):
+class LeftOut(Exception):  # noqa: N818
     """A figure that cannot be reproduced; the message says why."""
 
 
@@ -68,7 +68,7 @@ CLOCK_MHZ = {"wormhole_b0": 1000.0, "blackhole": 1350.0}
 
 
 def _gemm(row: dict[str, str]) -> Iterator[Figure]:
-    """Traced rows have the time per operation. Others hold the host's time; their utilisation gives the math kernel's."""
+    """Traced rows have the time per operation; others hold the host's, their utilisation gives the math kernel's."""
     chip = next(chip for prefix, chip in TABLE_CHIPS.items() if row["table"].upper().startswith(prefix))
     family = f"gemm-{'n150' if chip == 'wormhole_b0' else 'p150'}"
     traced = row["trace"] == "True"

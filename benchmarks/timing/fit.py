@@ -99,7 +99,10 @@ def recorded(figures: Sequence[Figure]) -> list[Figure]:
 
 
 def descend(
-    judge: Callable[[dict[str, float]], float], values: dict[str, float], free: Sequence[str], say: Callable[[str], None]
+    judge: Callable[[dict[str, float]], float],
+    values: dict[str, float],
+    free: Sequence[str],
+    say: Callable[[str], None],
 ) -> dict[str, float]:
     start, best = dict(values), dict(values)
 
@@ -186,8 +189,8 @@ STAGES = (
 
 
 def sampled(figures: Sequence[Figure]) -> list[Figure]:
-    """Of the NoC a few hundred figures, none of very many transfers: the others are like them. When all cores use DRAM at
-    once, more happens than the clock knows of: no cost of a single transfer must pay for it."""
+    """Of the NoC a few hundred figures, none of very many transfers: the others are like them. When all cores use
+    DRAM at once, more happens than the clock knows of: no cost of a single transfer must pay for it."""
 
     def takes_part(one: Figure) -> bool:
         crowd = one.fields["memory"] != "L1" and one.fields["pattern"].startswith("ALL")

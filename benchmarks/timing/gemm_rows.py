@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tests.vendor.wheel import VARIABLE, find
+
 import tilelang_tt.device as tt
 from benchmarks.timing.figures import Figure, LeftOut
 from benchmarks.timing.matmul_2d import TILE, Matmul2d, Operands, Plan, block_sharded
-from tests.vendor.wheel import VARIABLE, find
 from tilelang_tt.clock.report import LaunchClock
 from tilelang_tt.clock.tables import costs
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-import tilelang_tt.device as tt
 from tests.vendor.wheel import include_paths
+
+import tilelang_tt.device as tt
 
 TILE = 32
 KERNELS = "ttnn/cpp/ttnn/operations/matmul/device/kernels"
@@ -134,12 +135,21 @@ class Matmul2d:
             args.append((tt.CoreCoord(0, row), place))
         defines = [] if anyone else [("SKIP_MCAST", "1")]
         cores = _cores((0, 0), (0, self.rows - 1))
-        names = _named("cb_in0", "cb_in0_sharded", "cb_sparsity") + [("num_active", 0)]
+        names = [*_named("cb_in0", "cb_in0_sharded", "cb_sparsity"), ("num_active", 0)]
         return self._move("reader_bmm_tile_layout_in0_sender_padding.cpp", cores, 1, 1, static, args, names, defines)
 
     def _in0_receiver(self, cores: list[tuple[int, int]], noc: tt.NOC) -> tt.KernelDescriptor:
         plan = self.plan
-        static = [plan.depth * plan.block[0], self.blocks_k, self.blocks_x, self.blocks_y, IN0_SENDER, IN0_RECEIVER, 1, 0]
+        static = [
+            plan.depth * plan.block[0],
+            self.blocks_k,
+            self.blocks_x,
+            self.blocks_y,
+            IN0_SENDER,
+            IN0_RECEIVER,
+            1,
+            0,
+        ]
         args = [(tt.CoreCoord(*core), list(self._noc((0, core[1])))) for core in cores]
         name = "reader_bmm_tile_layout_in0_receiver.cpp"
         return self._move(name, _ranges(cores), 1, noc.value, static, args, _named("cb_in0"), [])
@@ -149,7 +159,17 @@ class Matmul2d:
         assert on.in0.placement is not None
         height, width = on.in0.placement.shard[-2:]
         tiles = plan.block[0] * plan.depth
-        static = [1, 1, tiles, tiles * _tile_bytes(on.in0.dtype.value), 0, 0, self.blocks_k, self.blocks_x, self.blocks_y]
+        static = [
+            1,
+            1,
+            tiles,
+            tiles * _tile_bytes(on.in0.dtype.value),
+            0,
+            0,
+            self.blocks_k,
+            self.blocks_x,
+            self.blocks_y,
+        ]
         static += [IN0_SENDER, IN0_RECEIVER, self.cols, self.cols, self.cols, 1, 0, width, height, plan.depth]
         static += [plan.block[0], 1, 0, *_accessor(on.in0), *_accessor(on.in0), 0]
         columns = [self._noc((x, 0))[0] for x in range(self.cols)]
@@ -189,9 +209,11 @@ class Matmul2d:
             own = [*place, wide.last_block, plan.block[0] // plan.sub_block[0], plan.sub_block[0], 0, *wide.rest, 0, 0]
             args.append((tt.CoreCoord(col, 0), own if on.out_sharded else [*own, wide.blocks]))
         defines = ([] if anyone else [("SKIP_MCAST", "1")]) + self._out_defines()
-        names = _named("cb_in1", "cb_bias", "cb_out") + [("cb_sparsity", 7), ("num_active", 0)]
+        names = [*_named("cb_in1", "cb_bias", "cb_out"), ("cb_sparsity", 7), ("num_active", 0)]
         cores = _cores((0, 0), (self.cols - 1, 0))
-        return self._move("reader_bmm_tile_layout_in1_sender_writer_padding.cpp", cores, 0, 0, static, args, names, defines)
+        return self._move(
+            "reader_bmm_tile_layout_in1_sender_writer_padding.cpp", cores, 0, 0, static, args, names, defines
+        )
 
     def _in1_receiver(self, cores: list[tuple[int, int]], noc: tt.NOC) -> tt.KernelDescriptor:
         plan, on = self.plan, self.on
@@ -226,8 +248,10 @@ class Matmul2d:
             cores,
             tt.ComputeConfigDescriptor(plan.fidelity, plan.fp32, False, True, direct),
             compile_time_args=static,
-            named_compile_time_args=_named("cb_in0", "cb_in1", "cb_bias", "cb_out", "cb_intermed0", "cb_in0_transposed")
-            + [("bias_ntiles", cols)],
+            named_compile_time_args=[
+                *_named("cb_in0", "cb_in1", "cb_bias", "cb_out", "cb_intermed0", "cb_in0_transposed"),
+                ("bias_ntiles", cols),
+            ],
             defines=defines,
             compiler_include_paths=include_paths(self.root),
         )

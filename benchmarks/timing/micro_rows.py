@@ -287,7 +287,9 @@ class Prepared:
 def prepare(device: tt.Device, micro: Micro) -> Prepared:
     dtype = tt.DataType.FLOAT32 if micro.fp32 else tt.DataType.BFLOAT16
     page = TILE * TILE * (4 if micro.fp32 else 2)
-    inputs = [device.allocate_tensor((r * TILE, c * TILE), dtype, name=f"in{i}") for i, (r, c) in enumerate(micro.shapes)]
+    inputs = [
+        device.allocate_tensor((r * TILE, c * TILE), dtype, name=f"in{i}") for i, (r, c) in enumerate(micro.shapes)
+    ]
     out = device.allocate_tensor((micro.out[0] * TILE, micro.out[1] * TILE), dtype, name="out")
     cores = tt.CoreRangeSet([tt.CoreRange(Core, Core)])
     four = [inputs[min(index, len(inputs) - 1)] for index in range(4)]

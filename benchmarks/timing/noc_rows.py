@@ -35,7 +35,7 @@ def _rectangle(first: Core, size: Core) -> list[Core]:
 
 
 def _extent(pattern: str, count: int, grid: Core, unicast: bool) -> Core:
-    """The rectangle of `count` cores that the pattern names; the whole grid loses the sender where it sends one by one."""
+    """The rectangle of `count` cores that the pattern names; a sender that sends one by one is not counted."""
     if "ROW" in pattern:
         return (grid[0], 1)
     if "COLUMN" in pattern:

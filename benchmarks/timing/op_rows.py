@@ -9,10 +9,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.vendor.wheel import VARIABLE, find, include_paths
+
 import tilelang_tt.device as tt
 from benchmarks.timing import micro_rows
 from benchmarks.timing.figures import Figure, LeftOut
-from tests.vendor.wheel import VARIABLE, find, include_paths
 from tilelang_tt.clock.report import LaunchClock
 from tilelang_tt.clock.tables import costs
 

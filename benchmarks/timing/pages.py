@@ -10,6 +10,7 @@ from benchmarks.timing.figures import Figure
 from benchmarks.timing.ranking import Judged, pairs
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "timing.md"
+ERRORS = Path(__file__).parents[2] / "src" / "tilelang_tt" / "clock" / "errors.csv"
 HEAD = """# The clock against published figures
 
 Written by `make timing`. Each figure's workload runs on the virtual device with the clock; the tables of costs were
@@ -19,7 +20,10 @@ fitted to two thirds of the rows (`how` says `fitted`), the others are held out 
 
 
 def write(outcomes: Sequence[tuple[Figure, float | None, str]]) -> None:
-    lines = ["| family | part | figures | mean error | worst | pairs in the right order |", "|---|---|---:|---:|---:|---:|"]
+    lines = [
+        "| family | part | figures | mean error | worst | pairs in the right order |",
+        "|---|---|---:|---:|---:|---:|",
+    ]
     judged = [Judged(figure, value) for figure, value, _ in outcomes if value is not None]
     for family in sorted({one.figure.family for one in judged}):
         for title, held in (("fitted", False), ("held out", True)):
@@ -31,7 +35,13 @@ def write(outcomes: Sequence[tuple[Figure, float | None, str]]) -> None:
             share = f"{right} of {count}" if count else ""
             mean, worst = 100 * sum(errors) / len(errors), 100 * max(errors)
             lines.append(f"| {family} | {title} | {len(part)} | {mean:.1f} % | {worst:.1f} % | {share} |")
-    lines += ["", "## Parts", "", "| family | part | figures | mean error | mean, with its sign |", "|---|---|---:|---:|---:|"]
+    lines += [
+        "",
+        "## Parts",
+        "",
+        "| family | part | figures | mean error | mean, with its sign |",
+        "|---|---|---:|---:|---:|",
+    ]
     parts: dict[tuple[str, str], list[float]] = {}
     for one in judged:
         parts.setdefault((one.figure.family, part_of(one.figure)), []).append(one.error)
@@ -41,7 +51,22 @@ def write(outcomes: Sequence[tuple[Figure, float | None, str]]) -> None:
     lines += ["", "## Left out", "", "| family | figures | reason |", "|---|---:|---|"]
     left = Counter((figure.family, reason) for figure, value, reason in outcomes if value is None)
     lines += [f"| {family} | {count} | {reason} |" for (family, reason), count in sorted(left.items())]
+    write_errors(judged)
     PAGE.write_text(HEAD + "\n".join(lines) + "\n")
+
+
+def write_errors(judged: Sequence[Judged]) -> None:
+    """clock/errors.csv: what estimates say of their own accuracy, from held-out figures alone."""
+    lines = ["chip,family,figures,mean,worst"]
+    groups: dict[tuple[str, str], list[float]] = {}
+    for one in judged:
+        if one.figure.held_out:
+            family = one.figure.family.split("-")[0]
+            groups.setdefault((one.figure.chip, "exp" if family == "ops" else family), []).append(abs(one.error))
+    for (chip, family), errors in sorted(groups.items()):
+        mean, worst = 100 * sum(errors) / len(errors), 100 * max(errors)
+        lines.append(f"{chip},{family},{len(errors)},{mean:.1f},{worst:.1f}")
+    ERRORS.write_text("\n".join(lines) + "\n")
 
 
 def part_of(figure: Figure) -> str:

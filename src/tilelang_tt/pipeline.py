@@ -77,6 +77,7 @@ from tilelang_tt.passes.d_split.load_tables import load_tables
 from tilelang_tt.passes.d_split.lower_cb_intrinsics import lower_cb_intrinsics
 from tilelang_tt.passes.d_split.lower_compute_tasks import lower_compute_tasks
 from tilelang_tt.passes.d_split.split_device_kernel import split_device_kernel
+from tilelang_tt.passes.does_not_fit import DoesNotFitError
 from tilelang_tt.passes.e_finalize.finalize_persistent_signature import finalize_persistent_signature
 from tilelang_tt.passes.f_verify.verify_kernels import (
     DST_PROTOCOL,
@@ -107,7 +108,6 @@ from tilelang_tt.passes.f_verify.verify_program import (
 )
 from tilelang_tt.passes.fit_l1.change_that_fits import Change, listed, with_change_that_fits
 from tilelang_tt.passes.fit_l1.fit_l1 import fit_l1, fits_as_written
-from tilelang_tt.passes.fit_l1.refusals import DoesNotFitError
 from tilelang_tt.passes.fit_l1.share_buffers import share_buffers
 from tilelang_tt.passes.raise_elements.compose_views import compose_views
 from tilelang_tt.passes.raise_elements.expand_reductions import expand_reductions

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from unittest import mock
 
 import torch
-from mutator import Mutant, mutate
+from mutator import Mutant, Mutated, mutate
 
 from tilelang_tt.diagnostics import DeviceError
 from tilelang_tt.runtime.arena import Arena
@@ -40,15 +40,16 @@ class Outcome:
 
 
 Choose = Callable[[Mutant], range]  # the schedules under which a mutant is tried
+Change = Callable[[str, str, int], Mutated]  # of a kernel: its file, its text, the number of its first mutant
 
 
-def examine(program: Callable[[], object], seeds: Choose) -> list[Outcome]:
+def examine(program: Callable[[], object], seeds: Choose, change: Change = mutate) -> list[Outcome]:
     """Outcomes of all mutants of the first run that `program` starts."""
     outcomes: list[Outcome] = []
 
     def instead(run: Run, memory: Callable[[], Arena], **options: object) -> RunReport:
         if not outcomes:
-            outcomes.extend(Examination(run, memory()).outcomes(seeds))
+            outcomes.extend(Examination(run, memory(), change).outcomes(seeds))
         return execute(run, memory, **options)  # type: ignore[arg-type]
 
     with patched(instead):
@@ -65,11 +66,11 @@ def patched(instead: Callable[..., RunReport]) -> Iterator[None]:
 class Examination:
     """One program whose kernels hold all their mutants, and the bytes it starts from and ends with."""
 
-    def __init__(self, run: Run, memory: Arena) -> None:
+    def __init__(self, run: Run, memory: Arena, change: Change = mutate) -> None:
         self.memory = memory
         self.regions = [place for tensor in run.tensors for place in _places(run, tensor)]
         self.start = self._bytes()
-        self.run, self.mutants = _instrumented(run)
+        self.run, self.mutants = _instrumented(run, change)
         self.expected = self._finished(0, 0)
         assert not isinstance(self.expected, DeviceError), self.expected
         self._restore()
@@ -130,7 +131,7 @@ def _places(run: Run, tensor: TensorRun) -> Iterator[tuple[int, int]]:
         yield start, start + slots * tensor.page_bytes
 
 
-def _instrumented(run: Run) -> tuple[Run, list[Mutant]]:
+def _instrumented(run: Run, change: Change) -> tuple[Run, list[Mutant]]:
     """Kernels with their mutants inside; which one runs is the last common argument."""
     texts: dict[tuple[str, str], str] = {}
     mutants: list[Mutant] = []
@@ -142,7 +143,7 @@ def _instrumented(run: Run) -> tuple[Run, list[Mutant]]:
             for role, kernel in group.kernels.items():
                 key = (kernel.file, kernel.text)
                 if key not in texts:
-                    mutated = mutate(kernel.file, kernel.text, len(mutants) + 1)
+                    mutated = change(kernel.file, kernel.text, len(mutants) + 1)
                     texts[key] = mutated.text
                     mutants += mutated.mutants
                 choice = ("MUTANT(k)", f"(get_common_arg_val<uint32_t>({len(kernel.common_args)}) == k)")

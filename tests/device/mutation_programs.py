@@ -29,7 +29,9 @@ Program = Callable[[], object]
 TAIL = 70  # extent of symbolic dimensions: several blocks, the last of them incomplete
 
 
-def golden(name: str) -> Program:
+def golden(name: str, arch: str = "") -> Program:
+    """For the chip that the golden names, or another."""
+
     def run() -> object:
         path = TESTS / "golden" / "test_golden.py"
         spec = importlib.util.spec_from_file_location("test_golden", path)
@@ -38,9 +40,8 @@ def golden(name: str) -> Program:
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
         func, kernel = module.load(name)
-        compiled = compile_function(
-            func, replace(options_of(determine_target(kernel.TARGET, return_object=True)), grid=(1, 1))
-        )
+        options = replace(options_of(determine_target(kernel.TARGET, return_object=True)), grid=(1, 1))
+        compiled = compile_function(func, replace(options, arch=arch or options.arch))
         return results_of(compiled, 0, dict.fromkeys(compiled.plan.sizes, TAIL))
 
     return run
@@ -97,3 +98,15 @@ HAND_WRITTEN: dict[str, Program] = {
 }
 
 PROGRAMS: dict[str, Program] = GENERATED | HAND_WRITTEN
+
+# Programs whose settings are changed: kernels of every kind on both chips, and those of above that set something up.
+_KINDS = (
+    *("add_vectors", "chunk_states", "first_drop", "flash_attention", "four_products", "gemm", "gemm_multicast"),
+    *("gemm_relu_in_dst", "gemm_transposed", "hash_mask", "loops_product", "packed_weights", "rms_norm", "rotary"),
+    *("sharded_residual", "softmax", "split_k", "sum_of_parts"),
+)
+_HAND_SET = ("blocked matmul", "matmul with tails", "softmax", "matmul with multicast, Blackhole", "SFPU chain")
+CONFIGURED: dict[str, Program] = {
+    **{f"{name}, {arch}": golden(name, arch) for name in _KINDS for arch in ("wormhole_b0", "blackhole")},
+    **{name: PROGRAMS[name] for name in ("gemm, multicast", "gemm, multicast, Blackhole", *_HAND_SET)},
+}

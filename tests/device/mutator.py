@@ -20,7 +20,7 @@ import tree_sitter_cpp
 from independence import functions_of, independent, touches
 from tree_sitter import Language, Node, Parser
 
-Kind = Literal["drop", "double", "swap"]
+Kind = Literal["drop", "double", "swap", "set"]
 
 # Calls that say when and how data moves. What is computed (matmul_tiles, exp_tile ...) is not protocol.
 _FUNCTIONS = re.compile(
@@ -32,12 +32,12 @@ _METHODS = re.compile(
     r"|ask|send|take"
 )
 _MACROS = re.compile(r"\b(?:ALWI|FORCE_INLINE|tt_l1_ptr|tt_reg_ptr)\b")  # the grammar does not know them
-_PARSER = Parser(Language(tree_sitter_cpp.language()))
+PARSER = Parser(Language(tree_sitter_cpp.language()))
 
 
 @dataclass(frozen=True)
 class Mutant:
-    """`call` is changed; a swap moves it past `neighbour`, which stands before or after it."""
+    """`call` is changed: a swap moves it past `neighbour`, before or after it; "set" makes it `neighbour`."""
 
     file: str
     number: int
@@ -51,7 +51,8 @@ class Mutant:
 
     @property
     def name(self) -> str:
-        past = f" {'before' if self.earlier else 'after'} {shorten(self.neighbour)}" if self.neighbour else ""
+        how = "to" if self.kind == "set" else "before" if self.earlier else "after"
+        past = f" {how} {shorten(self.neighbour)}" if self.neighbour else ""
         which = f" #{self.count}" if self.count > 1 else ""
         return f"{self.file}: {self.kind} {self.call}{past}{which}"
 
@@ -83,8 +84,7 @@ class _Mutator:
         self.functions: dict[str, Node] = {}
 
     def run(self) -> Mutated:
-        blank = _MACROS.sub(lambda found: " " * len(found[0]), self.text.decode())
-        root = _PARSER.parse(blank.encode()).root_node
+        root = PARSER.parse(blanked(self.text.decode()).encode()).root_node
         self.functions = functions_of(root)
         for statements in _sequences(root):
             self._sequence(statements)
@@ -108,7 +108,7 @@ class _Mutator:
         if unbound:
             return
         self.absent.setdefault((statement.start_byte, statement.end_byte), []).append(number)
-        moved = f" if (MUTANT({number})) {{ {_flat(statement)} }} "
+        moved = f" if (MUTANT({number})) {{ {flat(statement)} }} "
         if earlier:
             self.before[neighbour.start_byte] = moved + self.before.get(neighbour.start_byte, "")
         else:
@@ -117,7 +117,7 @@ class _Mutator:
     def _add(
         self, kind: Kind, statement: Node, neighbour: Node | None = None, earlier: bool = False, unbound: str = ""
     ) -> int:
-        call, past = _flat(statement), _flat(neighbour) if neighbour else ""
+        call, past = flat(statement), flat(neighbour) if neighbour else ""
         key = f"{kind} {call} {earlier} {past}"
         self.seen[key] += 1
         free = neighbour is not None and independent(
@@ -188,18 +188,23 @@ def _protocol_name(call: Node) -> str:
     assert function is not None
     if function.type == "field_expression":
         field = function.child_by_field_name("field")
-        name = re.sub(r"<.*", "", _text(field), flags=re.DOTALL) if field else ""
+        name = re.sub(r"<.*", "", text_of(field), flags=re.DOTALL) if field else ""
         return name if _METHODS.fullmatch(name) else ""
-    name = re.sub(r"<.*", "", _text(function), flags=re.DOTALL)
+    name = re.sub(r"<.*", "", text_of(function), flags=re.DOTALL)
     return name if _FUNCTIONS.fullmatch(name) else ""
 
 
-def _text(node: Node) -> str:
+def blanked(text: str) -> str:
+    """Without the macros that the grammar does not know; everything stays at its place."""
+    return _MACROS.sub(lambda found: " " * len(found[0]), text)
+
+
+def text_of(node: Node) -> str:
     return (node.text or b"").decode()
 
 
-def _flat(node: Node) -> str:
-    return _one_line(_text(node))
+def flat(node: Node) -> str:
+    return _one_line(text_of(node))
 
 
 def _one_line(text: str) -> str:
@@ -207,7 +212,7 @@ def _one_line(text: str) -> str:
 
 
 def _names(node: Node) -> set[str]:
-    found = {_text(node)} if node.type == "identifier" else set()
+    found = {text_of(node)} if node.type == "identifier" else set()
     return found.union(*(_names(child) for child in node.named_children))
 
 
@@ -222,4 +227,4 @@ def _declared(node: Node) -> set[str]:
 def _first_name(node: Node) -> str:
     while node.type != "identifier" and node.named_children:
         node = node.named_children[0]
-    return _text(node)
+    return text_of(node)

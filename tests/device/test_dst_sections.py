@@ -17,7 +17,7 @@ SECTIONS = (
     + """
 #include "api/compute/eltwise_unary/relu.h"
 #include "api/compute/eltwise_unary/negative.h"
-void math(uint32_t tile) {
+void work(uint32_t tile) {
     copy_tile_to_dst_init_short(0);
     copy_tile(0, tile, 0);
     if (tile % 2) { negative_tile_init(); negative_tile(0); }
@@ -37,11 +37,11 @@ void kernel_main() {
 )
 A, C, W, R = (f"tile_regs_{call}();" for call in ("acquire", "commit", "wait", "release"))
 LEGAL_ORDERS = {
-    "wait right after acquire": f"for (uint32_t t = 0; t < 2; ++t) {{ {A} {W} math(t); {C} pack(); {R} }}",
-    "wait before acquire": f"for (uint32_t t = 0; t < 2; ++t) {{ {W} {A} math(t); {C} pack(); {R} }}",
-    "wait and commit swapped": f"for (uint32_t t = 0; t < 2; ++t) {{ {A} math(t); {W} {C} pack(); {R} }}",
-    "math of the next section before the packs": f"{A} math(0); {C} {A} math(1); {C} {W} pack(); {R} {W} pack(); {R}",
-    "acquired again while the packer packs": f"{A} math(0); {C} {W} {A} pack(); math(1); {R} {C} {W} pack(); {R}",
+    "wait right after acquire": f"for (uint32_t t = 0; t < 2; ++t) {{ {A} {W} work(t); {C} pack(); {R} }}",
+    "wait before acquire": f"for (uint32_t t = 0; t < 2; ++t) {{ {W} {A} work(t); {C} pack(); {R} }}",
+    "wait and commit swapped": f"for (uint32_t t = 0; t < 2; ++t) {{ {A} work(t); {W} {C} pack(); {R} }}",
+    "math of the next section before the packs": f"{A} work(0); {C} {A} work(1); {C} {W} pack(); {R} {W} pack(); {R}",
+    "acquired again while the packer packs": f"{A} work(0); {C} {W} {A} pack(); work(1); {R} {C} {W} pack(); {R}",
 }
 
 
@@ -78,18 +78,18 @@ def test_orders_that_no_processor_sees(name: str, wide: bool) -> None:
 
 
 BROKEN_ORDERS = {
-    "no commit": (f"{A} math(0); {W} pack(); {R}", "pack_tile after tile_regs_wait, but before tile_regs_commit"),
-    "pack before wait": (f"{A} math(0); {C} pack(); {W} {R}", "pack_tile before tile_regs_wait"),
-    "no release": (f"{A} math(0); {C} {W} pack(); {A} math(1); {C} {W} pack(); {R}", "waited for already"),
-    "no commit before the next": (f"{A} math(0); {A} math(1); {C} {W} pack(); {R}", "acquire while DST is acquired"),
-    "math after commit": (f"{A} {C} math(0); {W} pack(); {R}", "copy_tile while DST is committed"),
-    "release before wait": (f"{A} math(0); {C} {R} {W}", "release while DST is committed, and not waited for"),
+    "no commit": (f"{A} work(0); {W} pack(); {R}", "pack_tile after tile_regs_wait, but before tile_regs_commit"),
+    "pack before wait": (f"{A} work(0); {C} pack(); {W} {R}", "pack_tile before tile_regs_wait"),
+    "no release": (f"{A} work(0); {C} {W} pack(); {A} work(1); {C} {W} pack(); {R}", "waited for already"),
+    "no commit before the next": (f"{A} work(0); {A} work(1); {C} {W} pack(); {R}", "acquire while DST is acquired"),
+    "math after commit": (f"{A} {C} work(0); {W} pack(); {R}", "copy_tile while DST is committed"),
+    "release before wait": (f"{A} work(0); {C} {R} {W}", "release while DST is committed, and not waited for"),
     "math after the commit of the next": (
-        f"{A} math(0); {C} {A} math(1); {C} {W} pack(); math(0); {R}", "copy_tile while DST is waited for by the packer"
+        f"{A} work(0); {C} {A} work(1); {C} {W} pack(); work(0); {R}", "copy_tile while DST is waited for by the packer"
     ),
-    "waited for twice before the commit": (f"{W} {W} {A} math(0); {C} pack(); {R}", "waited for, and not committed"),
+    "waited for twice before the commit": (f"{W} {W} {A} work(0); {C} pack(); {R}", "waited for, and not committed"),
     "nothing of the first is packed": (
-        f"{A} math(0); {C} {A} math(1); {C} {W} {R} {W} pack(); {R}", "nothing of what was computed since"
+        f"{A} work(0); {C} {A} work(1); {C} {W} {R} {W} pack(); {R}", "nothing of what was computed since"
     ),
 }  # fmt: skip
 

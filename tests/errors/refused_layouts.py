@@ -158,6 +158,22 @@ def pages_of_rows() -> Any:
     return doubled(pages="row", shard="height", grid=(4, 1))
 
 
+@refused("TT189", "pages of 'A' cannot be rows: its blocks have one axis", help="leave out pages=")
+def rows_of_a_vector() -> Any:
+    @T.prim_func
+    def main(A: T.Tensor((64,), "bfloat16"), C: T.Tensor((32, 64), "bfloat16")):
+        with T.Kernel(1, threads=128):
+            TT.layout(A, pages="row")  # refused
+            a = T.alloc_shared((64,), "bfloat16")
+            c = T.alloc_fragment((32, 64), "bfloat16")
+            T.copy(A, a)
+            for i, j in T.Parallel(32, 64):
+                c[i, j] = a[j]
+            T.copy(c, C)
+
+    return main
+
+
 # --- two that disagree ------------------------------------------------------------------------------
 
 

@@ -27,6 +27,7 @@ ROWS: tuple[tuple[str, str, Any, dict[str, Any], int], ...] = (  # name, layout 
     ("product", "all in DRAM", gemm(SIZE, SIZE, SIZE, (64, 64, 64)), {}, 2),
     ("", "A, C block-sharded, B interleaved", gemm(SIZE, SIZE, SIZE, (64, 64, 64)), {"A": BLOCK, "C": BLOCK}, 2),
     ("", "all block-sharded", gemm(SIZE, SIZE, SIZE, (64, 64, 64)), dict.fromkeys("ABC", BLOCK), 2),
+    ("", "A, C height-sharded, B interleaved", gemm(SIZE, SIZE, SIZE, (64, 256, 64)), {"A": HEIGHT, "C": HEIGHT}, 2),
     ("softmax of rows", "all in DRAM", softmax(SIZE, SIZE, 64), {}, 1),
     ("", "all height-sharded", softmax(SIZE, SIZE, 64), dict.fromkeys("AC", HEIGHT), 1),
     ("RMS norm of rows", "all in DRAM", rms_norm(SIZE, SIZE, 64), {}, 1),
@@ -60,6 +61,8 @@ def test_table() -> None:
     # 4 x 4 blocks: each needs four blocks of A and of B, and C stays.
     assert found["product", "all in DRAM"] == (8 * BYTES, BYTES)
     assert found["product", "A, C block-sharded, B interleaved"] == (8 * BYTES, 0)
+    # A core has all rows of A that it needs, in the order of rows, and reads B.
+    assert found["product", "A, C height-sharded, B interleaved"] == (4 * BYTES, 0)
     table = "\n".join(lines)
     text = PAGE.read_text()
     before, rest = text.split(BEGIN)

@@ -181,3 +181,11 @@ def test_every_stage_reads_back() -> None:
         text = "\n".join(map(kernel_text, state))
         assert "\n".join(map(kernel_text, parse_kernels(text, programs[-1]))) == text
     assert "A_s_first" in kernel_text(sets[0])
+
+
+def test_beside_multicast() -> None:
+    """Rows of A stay; one core reads B for all."""
+    height = by("height", "4x1")
+    kernel = product({"A": height, "C": height}, (32, 32, 64), schedule={"match": "C"}, multicast=True)
+    assert moved(kernel)[0] == 16 * TILE_BYTES
+    assert "A_s: each core keeps its own part of 'A'" in kernel.explain()

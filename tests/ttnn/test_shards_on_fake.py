@@ -15,6 +15,7 @@ from tilelang_tt.execution.kernel import TenstorrentKernel
 from tilelang_tt.runtime.plan import Plan
 
 M, N, BLOCK = 128, 256, 64
+CUBE = (3, 64, 96)
 
 
 @T.prim_func
@@ -68,16 +69,61 @@ def test_a_sharded_tensor_is_taken_as_it_lies(ttnn: Any, device: Any) -> None:
     assert plain.last_report.notes == ()
 
 
+def placed(ttnn: Any, device: Any, values: torch.Tensor) -> Any:
+    """In tiles, interleaved in DRAM."""
+    memory = ttnn.DRAM_MEMORY_CONFIG
+    return ttnn.from_torch(values, dtype=ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=device, memory_config=memory)
+
+
 def test_a_tensor_is_sharded_for_a_kernel_that_uses_shards_in_place(ttnn: Any, device: Any) -> None:
     kernel = compiled("block", "block")
     values = torch.randn(M, N).bfloat16()
-    given = ttnn.from_torch(
-        values, dtype=ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=device, memory_config=ttnn.DRAM_MEMORY_CONFIG
-    )
-    result = kernel(given)
+    result = kernel(placed(ttnn, device, values))
     assert torch.equal(result.to_torch(), values * 2)
     assert ttnn.calls == ["to_memory_config"]
     assert kernel.last_report.notes[0] == "'A' was sharded on the device"
     again = kernel(result)  # it lies as the kernel wants its input
     assert torch.equal(again.to_torch(), values * 4)
     assert ttnn.calls == ["to_memory_config"]
+
+
+@pytest.mark.parametrize("shard", ["height", (64, 32)])
+def test_results_whose_rows_are_known_at_the_call(ttnn: Any, device: Any, shard: Any) -> None:
+    m = T.dynamic("m")
+
+    @T.prim_func
+    def triple(A: T.Tensor((m, 64), "bfloat16"), C: T.Tensor((m, 64), "bfloat16")):
+        with T.Kernel(2, T.ceildiv(m, 32)) as (bx, by):
+            block = T.alloc_shared((32, 32), "bfloat16")
+            T.copy(A[by * 32, bx * 32], block)
+            for i, j in T.Parallel(32, 32):
+                block[i, j] = block[i, j] * 3
+            T.copy(block, C[by * 32, bx * 32])
+
+    layout = {"C": {"memory": "L1", "shard": shard, "grid": (3, 1)}}
+    kernel = tilelang.compile(triple, out_idx=[-1], target={"kind": "tenstorrent", "device": "ttnn", "layout": layout})
+    for rows in (64, 192):
+        values = torch.randint(-5, 6, (rows, 64)).bfloat16()
+        assert torch.equal(kernel(placed(ttnn, device, values)).to_torch(), values * 3)
+
+
+@pytest.mark.parametrize(
+    ("shard", "cores"),
+    [("height", "6x1"), ("width", "3x1+1+1"), ("block", "3x2"), ((1, 64, 96), "3x1"), ((2, 32, 64), "2x2")],
+)
+def test_results_of_three_axes(ttnn: Any, device: Any, shard: Any, cores: str) -> None:
+    @T.prim_func
+    def negative(A: T.Tensor(CUBE, "bfloat16"), C: T.Tensor(CUBE, "bfloat16")):
+        with T.Kernel(3, 2, 3) as (bx, by, bz):
+            block = T.alloc_shared((32, 32), "bfloat16")
+            T.copy(A[bz, by * 32, bx * 32], block)
+            for i, j in T.Parallel(32, 32):
+                block[i, j] = -block[i, j]
+            T.copy(block, C[bz, by * 32, bx * 32])
+
+    layout = {"C": {"memory": "L1", "shard": shard, "grid": cores}}
+    kernel = tilelang.compile(
+        negative, out_idx=[-1], target={"kind": "tenstorrent", "device": "ttnn", "layout": layout}
+    )
+    values = torch.randn(*CUBE).bfloat16()
+    assert torch.equal(kernel(placed(ttnn, device, values)).to_torch(), -values)

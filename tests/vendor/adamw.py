@@ -73,7 +73,7 @@ def run(device: Device, root: Path, case: AdamW) -> Outcome:
     _launch(device, root, sources, case, tensors, most)
     got = torch.stack([tensor.to_torch().double() for tensor in (tensors[0], tensors[2], tensors[3])])
     wanted = _reference(case, weights, gradient, average, square, largest)
-    # Each result is rounded once to its format; on the way float32 through DST, and sqrt and 1/x to 2^-10 of themselves.
+    # Each result is rounded once to its format; on the way it is float32 in DST, sqrt and 1/x to 2^-10 of themselves.
     change = (wanted[0] - weights.double()).abs()
     rounding = wanted.abs() * 2.0 ** (-20 if case.wide else -8)
     bound = rounding + torch.stack([change * 2.0**-8, wanted[1].abs() * 2.0**-10, wanted[2].abs() * 2.0**-10]) + 1e-7
@@ -130,9 +130,9 @@ def _launch(
         program.kernel(str(path), config, args, runtime, defines=defines, includes=[sources])
     words = [*map(float_bits, scalars), 0]
     wide = (24, 25, 26, *((0, 2, 3, 4) if case.wide else ()))
-    modes = {number: UnpackToDestMode.UnpackToDestFp32 for number in wide}
+    modes = dict.fromkeys(wide, UnpackToDestMode.UnpackToDestFp32)
     compute = ComputeConfigDescriptor(MathFidelity.HiFi4, True, unpack_to_dest_mode=modes)
     path = sources / KERNELS / "compute" / "adamw_kernel.cpp"
-    runtime = {core: words for core in places}
+    runtime = dict.fromkeys(places, words)
     program.kernel(str(path), compute, [share, block], runtime, defines=defines, includes=[sources])
     program.run()

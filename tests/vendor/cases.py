@@ -7,10 +7,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import adamw
+import group_norm
 import norm
 import norm_sharded
 import sdpa
 import sdpa_decode
+import sdpa_joint
 from builder import Outcome
 
 from tilelang_tt.device import Device
@@ -23,6 +26,7 @@ class Case:
     run: Callable[[Device, Path], Outcome]
     known: str = ""  # why it does not run, or is not right; part of the message of a stop
     reason: str = ""  # the same for people
+    needs: str = ""  # what is not here and it cannot run without
     seeds: tuple[int, ...] = (0,)  # schedules under which it runs
     numerics: str = "fast"
     chips: tuple[str, ...] = field(default=("wormhole_b0", "blackhole"))
@@ -63,13 +67,24 @@ def _attention() -> list[Case]:
     found = [_case("SDPA prefill", _joined("32-bit DST", name), sdpa, one) for name, one in wide.items()]
     found += [_case("SDPA prefill", _joined("16-bit DST, streaming", name), sdpa, one) for name, one in narrow.items()]
     chips = {"32-bit DST": s(), "16-bit DST, streaming, causal": s(fp32_dest=False, causal=True)}
-    found += [_case("SDPA prefill", f"{name}, chip numerics", sdpa, one, numerics="chip") for name, one in chips.items()]
+    found += [
+        _case("SDPA prefill", f"{name}, chip numerics", sdpa, one, numerics="chip") for name, one in chips.items()
+    ]
+    latent = {
+        "32-bit DST, causal": s(latent=64, width=96, kv_heads=1, causal=True),
+        "16-bit DST, streaming, chunked, causal": s(
+            latent=64, width=96, kv_heads=1, causal=True, fp32_dest=False, chunk_start=128
+        ),
+    }
+    found += [_case("FlashMLA prefill", name, sdpa, one) for name, one in latent.items()]
+    joint = {"128 and 64 tokens": sdpa_joint.Joint(), "96 and 40 tokens": sdpa_joint.Joint(first=96, second=40)}
+    found += [_case("SDPA joint", name, sdpa_joint, one) for name, one in joint.items()]
     window = s(causal=True, window=64, queries=256, keys=256)
     found.append(
         _case(
             "SDPA prefill", "sliding window", sdpa, window, known="wrong",
-            reason="rows that the window hides from a whole chunk of keys: what becomes of infinity less infinity on the "
-            "way through exponential and packer is not modelled",
+            reason="exactly the rows from which the window hides a whole chunk of keys that the kernel goes through; "
+            "there -inf is subtracted from -inf. Whether a chip gets them right was not tried",
         )
     )  # fmt: skip
     return found
@@ -86,6 +101,7 @@ def _decode() -> list[Case]:
         "paged": d(block=64),
     }
     found = [_case("SDPA decode", name, sdpa_decode, one) for name, one in settings.items()]
+    found.append(_case("SDPA decode", "tree of 4 cores a head, chip numerics", sdpa_decode, d(), numerics="chip"))
     found.append(_case("FlashMLA decode", "values are 64 of 96 columns", sdpa_decode, d(latent=64, width=96)))
     found.append(
         _case(
@@ -121,22 +137,61 @@ def _norms() -> list[Case]:
         "layer norm, 32-bit DST": s(fp32_dest=True),
     }
     found += [_case("norm, sharded", name, norm_sharded, one) for name, one in sharded.items()]
+    name = "layer norm, 2-D (block sharded), chip numerics"
+    blocks = s(cores=(4, 2), block_sharded=True, rows=128)
+    found.append(_case("norm, sharded", name, norm_sharded, blocks, numerics="chip"))
+    found.append(_case("norm, interleaved", "layer norm, chip numerics", norm, n(), numerics="chip"))
     one_row = s(rows=32, cores=(8, 1), columns=512, rms=True)
     two_stages = s(rows=32, cores=(4, 2), columns=512, rms=True)
     name = "RMS norm, one row of tiles, two stages, three random schedules"
     found.append(_case("norm, sharded", name, norm_sharded, two_stages, seeds=(1, 2, 3)))
     found.append(
         _case(
-            "norm, sharded", "RMS norm, one row of tiles", norm_sharded, one_row, known="past the value that is awaited",
-            reason="a race of the kernels: the sender raises a flag from 1 to 2 without knowing that the receivers, who "
-            "wait for 1, have seen it; on a chip they look in time",
+            "norm, sharded", "RMS norm, one row of tiles", norm_sharded, one_row,
+            known="past the value that is awaited",
+            reason="a race of the kernels: the sender raises a flag from 1 to 2 without knowing that the receivers, "
+            "who wait for 1, have seen it. A chip was not tried",
         )
     )  # fmt: skip
     return found
+
+
+def _group_norms() -> list[Case]:
+    g = group_norm.GroupNorm
+    settings = {
+        "legacy, 1 core": g(cores=(1, 1)),
+        "legacy, multicast over 2 cores": g(),
+        "legacy, 2 x 2 cores": g(channels=128, cores=(2, 2)),
+        "legacy, groups of 8 channels": g(groups=8),
+        "legacy, 2 batches": g(batch=2),
+        "Welford": g(welford=True),
+        "Welford, tiles": g(welford=True, rows=False),
+    }
+    found = [_case("group norm, sharded", name, group_norm, one) for name, one in settings.items()]
+    found.append(_case("group norm, sharded", "legacy, chip numerics", group_norm, g(), numerics="chip"))
+    found.append(_case("group norm, sharded", "Welford, chip numerics", group_norm, g(welford=True), numerics="chip"))
+    found.append(
+        _case(
+            "group norm, sharded", "legacy, tiles", group_norm, g(rows=False),
+            known="nothing has been pushed that could be popped",
+            reason="the kernel pops a buffer that only its tilizing fills. A chip was not tried",
+        )
+    )  # fmt: skip
+    return found
+
+
+def _optimisers() -> list[Case]:
+    settings = {
+        "bfloat16": adamw.AdamW(),
+        "float32": adamw.AdamW(wide=True),
+        "AMSGrad": adamw.AdamW(largest=True),
+    }
+    needs = "" if adamw.checkout() else f"{adamw.VARIABLE}, a checkout of tt-metal: tt-train is in no wheel"
+    return [_case("AdamW of tt-train", name, adamw, one, needs=needs) for name, one in settings.items()]
 
 
 def _joined(*parts: str) -> str:
     return ", ".join(part for part in parts if part)
 
 
-CASES = [*_attention(), *_decode(), *_norms()]
+CASES = [*_attention(), *_decode(), *_norms(), *_group_norms(), *_optimisers()]

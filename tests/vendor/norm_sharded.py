@@ -1,7 +1,7 @@
 """Layer norm and RMS norm of sharded tensors: a row lies on several cores, whose statistics are gathered and multicast.
 
 Host side of `normalization/layernorm/device/layernorm_op_multi_core_sharded.cpp` and its helpers. Width sharding is one
-row of blocks (1-D, in two stages if the grid has several rows of cores); block sharding has a sender for each row of cores.
+row of blocks (1-D, in two stages if the grid has several rows of cores); block sharding has a sender for each row.
 """
 
 from __future__ import annotations
@@ -171,7 +171,11 @@ class ShardedProgram:
         name = "sender" if role == "sender" else "receiver"
         # The SDK prefers NoC 0 for reads of DRAM on Wormhole and Blackhole.
         config = DataMovementConfigDescriptor(DataMovementProcessor.RISCV_0, NOC.NOC_0)
-        chosen = {"FUSE_PRE_ADD": self.tensors.residual, "FUSE_GAMMA": self.tensors.gamma, "FUSE_BETA": self.tensors.beta}
+        chosen = {
+            "FUSE_PRE_ADD": self.tensors.residual,
+            "FUSE_GAMMA": self.tensors.gamma,
+            "FUSE_BETA": self.tensors.beta,
+        }
         self.program.kernel(
             f"{KERNELS}/dataflow/reader_mcast_{name}_unary_sharded_ln.cpp", config, args, runtime,
             defines={key: 1 for key, tensor in chosen.items() if tensor}, named=self._names(role != "receiver"),
@@ -192,7 +196,15 @@ class ShardedProgram:
         if role == "gatherer":
             second = int(self.two_stages and self._index(core) < self.gatherers)
             return [int(at == self.gatherers - 1), offset, second, *self._place(core), *self._row(core)]
-        return [0, offset, 0, 0, 0, self._noc(CoreCoord(0, 0)).x, self._noc(CoreCoord(0, core.y if self.case.block_sharded else 0)).y]
+        return [
+            0,
+            offset,
+            0,
+            0,
+            0,
+            self._noc(CoreCoord(0, 0)).x,
+            self._noc(CoreCoord(0, core.y if self.case.block_sharded else 0)).y,
+        ]
 
     def _place(self, core: CoreCoord) -> list[int]:
         return [core.x, 0 if self.case.block_sharded else core.y]

@@ -53,6 +53,7 @@ class Sdpa:
     window: int = 0
     fp32_dest: bool = True
     exp_approx: bool = False
+    latent: int = 0  # FlashMLA: the first so many columns of the keys are the values
     grid: tuple[int, int] = (2, 2)
     block: int = 32  # tokens of a page of the cache
     fidelity: MathFidelity = MathFidelity.HiFi4
@@ -99,7 +100,7 @@ class SdpaProgram:
         self.dst = 4 if case.fp32_dest else 8
         self.q_rows, self.k_rows = case.q_chunk // TILE, case.k_chunk // TILE
         self.q_chunks, self.k_chunks = -(-case.queries // case.q_chunk), -(-self.seen // case.k_chunk)
-        self.wide = case.width // TILE
+        self.wide, self.value_wide = case.width // TILE, (case.latent or case.width) // TILE
         padded = (self.seen % case.k_chunk, case.queries % case.q_chunk) != (0, 0)
         self.padding_mask = not case.causal and padded
         self.light = not case.masked and (
@@ -109,7 +110,7 @@ class SdpaProgram:
         partial = self.streaming and self.padding_mask and not case.masked
         self.partial_column = self.seen % TILE if partial else 0
         self.qk_block = subblock(self.q_rows, self.k_rows, self.dst)
-        self.out_block = subblock(self.q_rows, self.wide, self.dst, 2 if self.streaming else 8)
+        self.out_block = subblock(self.q_rows, self.value_wide, self.dst, 2 if self.streaming else 8)
         self.ids: dict[str, int] = {}
 
     def run(self) -> None:
@@ -151,7 +152,7 @@ class SdpaProgram:
         ids = self.ids
         ids["q"] = program.next_buffer(self.q_rows * self.wide * (2 if most > 1 else 1), tensors.q.dtype)
         ids["k"] = program.next_buffer(self.k_rows * self.wide * 2, tensors.k.dtype)
-        ids["v"] = program.next_buffer(self.k_rows * self.wide * 2, tensors.v.dtype)
+        ids["v"] = program.next_buffer(self.k_rows * self.value_wide * 2, tensors.v.dtype)
         if case.masked or case.causal or self.padding_mask or case.window:
             ids["mask"] = program.next_buffer(*self._mask())
         ids["identity"] = program.next_buffer(1, bf16)
@@ -164,7 +165,7 @@ class SdpaProgram:
             ids["recip"] = program.next_buffer(1, bf16)
         ids["qk"] = program.next_buffer(self.q_rows * self.k_rows, wide)
         for name in ("out_a", "out_b"):
-            ids[name] = program.next_buffer(self.q_rows * self.wide, bf16)
+            ids[name] = program.next_buffer(self.q_rows * self.value_wide, bf16)
         for name, data_format in (("max_a", bf16), ("max_b", bf16), ("sum_a", wide), ("sum_b", wide), ("diff", bf16)):
             ids[name] = program.next_buffer(self.q_rows, data_format)
         ids["out"] = program.next_buffer(self._out_pages(), tensors.out.dtype)
@@ -180,15 +181,15 @@ class SdpaProgram:
 
     def _out_pages(self) -> int:
         if not self.streaming:
-            return self.q_rows * self.wide
-        return 2 * streaming_rows(*self.out_block, self.dst, self.q_rows) * self.wide
+            return self.q_rows * self.value_wide
+        return 2 * streaming_rows(*self.out_block, self.dst, self.q_rows) * self.value_wide
 
     def _defines(self) -> dict[str, int]:
         return {
             "STATS_GRANULARITY": granularity(self.q_rows, self.dst),
             "SUB_EXP_GRANULARITY": granularity(self.k_rows, self.dst),
             "MUL_BCAST_GRANULARITY": granularity(self.q_rows * self.k_rows, self.dst),
-            "DHT_GRANULARITY": granularity(self.wide, self.dst),
+            "DHT_GRANULARITY": granularity(math.gcd(self.wide, self.value_wide), self.dst),
             "REDUCE_GRANULARITY": granularity(self.q_rows, self.dst // 2),
             "EXP_APPROX_MODE": int(self.case.exp_approx),
         }
@@ -203,10 +204,11 @@ class SdpaProgram:
         args = [
             case.batch, case.heads, case.kv_heads, case.kv_heads,
             self.q_chunks * self.q_rows, self.k_chunks * self.k_rows, -(-case.queries // TILE), -(-self.seen // TILE),
-            self.wide, self.wide, self.q_rows, self.q_chunks, self.k_rows, self.k_chunks,
+            self.wide, self.value_wide, self.q_rows, self.q_chunks, self.k_rows, self.k_chunks,
             len(self.cores), int(case.causal), int(case.masked), int(mask_shape[0] == 1), int(mask_shape[1] == 1),
             int(self.padding_mask), int(self.chunked), case.block // TILE if self.chunked else 0,
-            table.buffer_page_size if table else 0, int(t.sink is not None), 0, 0, self.qk_block[0], case.window,
+            table.buffer_page_size if table else 0, int(t.sink is not None),
+            int(case.latent > 0), int(case.latent > 0), self.qk_block[0], case.window,
             int(self.streaming),
             *((0, 0, 0) if case.causal else (0, 1, 2)), int(any(chain.multicast for chain in chains)), int(case.causal),
         ]  # fmt: skip
@@ -232,7 +234,7 @@ class SdpaProgram:
         case, t = self.case, self.tensors
         args = [
             case.batch, case.heads, case.kv_heads, self.q_chunks * self.q_rows, -(-case.queries // TILE), self.seen,
-            self.wide, self.wide, self.q_rows, self.q_chunks, self.k_rows, self.k_chunks, bfloat16_pair(1.0),
+            self.wide, self.value_wide, self.q_rows, self.q_chunks, self.k_rows, self.k_chunks, bfloat16_pair(1.0),
             self._scale(), len(self.cores), int(case.causal), int(case.masked), int(self.padding_mask),
             int(self.chunked), case.window, int(self.light), int(self.streaming), self.out_block[0],
             self.partial_column, int(case.causal), 0,
@@ -250,10 +252,10 @@ class SdpaProgram:
         case, t = self.case, self.tensors
         (qk_h, qk_w), (out_h, out_w) = self.qk_block, self.out_block
         args = [
-            case.batch, case.heads, case.kv_heads, self.k_chunks * self.k_rows, self.wide, self.wide,
+            case.batch, case.heads, case.kv_heads, self.k_chunks * self.k_rows, self.wide, self.value_wide,
             self.q_rows, self.q_chunks, self.k_rows, self.k_chunks,
             self.wide, qk_w, qk_h, self.q_rows // qk_h, self.k_rows // qk_w, 1,
-            self.k_rows, out_w, out_h, self.q_rows // out_h, self.wide // out_w, 1,
+            self.k_rows, out_w, out_h, self.q_rows // out_h, self.value_wide // out_w, 1,
             len(self.cores), int(case.causal), int(case.masked), int(self.padding_mask), int(self.chunked),
             self._scale(), case.window, int(t.sink is not None), int(self.streaming), -(-self.seen // TILE),
             self.partial_column, int(case.causal),
@@ -335,17 +337,19 @@ def reference(
 
 def run(device: Device, root: Path, case: Sdpa) -> Outcome:
     q, k, v, mask, sink = inputs(case)
+    v = k[..., : case.latent] if case.latent else v
     wanted = reference(case, q, k, v, mask, sink)
     chunks = -(-k.shape[2] // case.k_chunk)
     table = None
     if case.chunk_start is not None:
         k, table = paged(k, case.block)
         v, _ = paged(v, case.block)
+    keys = device.from_torch(k, name="k")
     tensors = Tensors(
         device.from_torch(q, name="q"),
-        device.from_torch(k, name="k"),
-        device.from_torch(v, name="v"),
-        device.allocate_tensor(q.shape, name="out"),
+        keys,
+        keys if case.latent else device.from_torch(v, name="v"),
+        device.allocate_tensor(wanted.result.shape, name="out"),
         device.from_torch(mask, name="mask") if mask is not None else None,
         device.from_torch(table, layout=Layout.ROW_MAJOR, name="page_table") if table is not None else None,
         device.from_torch(sink, name="sink") if sink is not None else None,
@@ -356,7 +360,7 @@ def run(device: Device, root: Path, case: Sdpa) -> Outcome:
 
 
 def paged(values: torch.Tensor, block: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """[batch, heads, tokens, width] as pages [batch * tokens / block, heads, block, width], shuffled, and their table."""
+    """[batch, heads, tokens, width] as shuffled pages [batch * tokens / block, heads, block, width]; and the table."""
     batch, heads, tokens, width = values.shape
     pages = values.reshape(batch, heads, tokens // block, block, width).transpose(1, 2).reshape(-1, heads, block, width)
     order = torch.randperm(len(pages), generator=torch.Generator().manual_seed(11))

@@ -1,4 +1,4 @@
-"""Attention of one new token per user (flash decode): the keys of a head are split over cores, whose results a tree joins.
+"""Attention of one new token per user (flash decode): the keys of a head are split over cores, a tree joins results.
 
 Host side of `transformer/sdpa_decode/device/sdpa_decode_program_factory.cpp`, with tensors in DRAM. With `latent` it is
 FlashMLA: one tensor holds keys and values.
@@ -193,7 +193,9 @@ class DecodeProgram:
             runs = [int(inside == 0), int(i % self.per_user == 0)]
             place = [self._head(i), self._user(i), inside, i % self.per_user, self._position(i)]
             links = tree(inside, self.per_head)
-            group = [self.program.device.worker_core_from_logical_core(c) for c in self.cores[base : base + self.per_head]]
+            group = [
+                self.program.device.worker_core_from_logical_core(c) for c in self.cores[base : base + self.per_head]
+            ]
             near = [one.x for one in group] + [one.y for one in group]
             runtime[core] = [
                 t.out.buffer_address(), *workers, *runs, *place, *links[:5], base, *links[5:], *near,
@@ -242,9 +244,7 @@ def _power_of_two(size: int) -> int:
     return size if size & (size - 1) == 0 else 1
 
 
-def reference(
-    case: Decode, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, mask: torch.Tensor | None
-) -> Attended:
+def reference(case: Decode, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, mask: torch.Tensor | None) -> Attended:
     """q [1, users, heads, width], k and v [users, kv_heads, tokens, ...]; the result is [users, heads, 1, ...]."""
     group = case.heads // case.kv_heads
     keys, values = (x.double().repeat_interleave(group, 1) for x in (k, v))

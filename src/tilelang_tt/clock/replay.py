@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from types import TracebackType
@@ -22,7 +22,7 @@ def _library() -> ctypes.CDLL:
     library.vd_clock_load.restype = ctypes.c_void_p
     library.vd_clock_load.argtypes = [ctypes.c_char_p]
     library.vd_clock_replay.restype = ctypes.c_char_p
-    library.vd_clock_replay.argtypes = [ctypes.c_void_p, ctypes.c_char_p]
+    library.vd_clock_replay.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p]
     library.vd_clock_free.argtypes = [ctypes.c_void_p]
     return library
 
@@ -48,12 +48,19 @@ class Record:
             _library().vd_clock_free(self._handle)
             self._handle = None
 
-    def replay(self, costs: Mapping[str, float] | None = None) -> ClockReport:
-        """The times of the run; rows of `costs` replace those it was recorded with."""
+    def replay(
+        self, costs: Mapping[str, float] | None = None, *, words: Sequence[str] = (), log: Path | None = None
+    ) -> ClockReport:
+        """The times of the run; rows of `costs` replace those it was recorded with.
+
+        `words` say what else is different (device/src/clock/alternatives.cpp); `log` is a file for what happened when
+        (`tilelang_tt.clock.log`).
+        """
         if not self._handle:
             raise ArgumentError("TT320", "the record is closed")
-        text = " ".join(cost_words(dict(costs or {})))
-        answer = json.loads(_library().vd_clock_replay(self._handle, text.encode()))
+        text = " ".join([*cost_words(dict(costs or {})), *words])
+        path = "" if log is None else str(log)
+        answer = json.loads(_library().vd_clock_replay(self._handle, text.encode(), path.encode()))
         if "error" in answer:
             raise ArgumentError("TT320", answer["error"])
         return clock_report(answer["chip"], answer["launches"])

@@ -56,6 +56,15 @@ class Zone:
 
 
 @dataclass(frozen=True)
+class Kind:
+    """What all cores did of one kind: `math.matmul.HiFi4.dst32`, say."""
+
+    name: str
+    units: int  # tiles or calls; of transfers bytes
+    cycles: float
+
+
+@dataclass(frozen=True)
 class LaunchClock:
     """One launch, in cycles: from the first start of a kernel to the last end."""
 
@@ -68,6 +77,7 @@ class LaunchClock:
     noc_link_bytes: tuple[int, ...]  # bytes times links that they went through
     units: Mapping[str, int]  # of work, over all cores, by the name of its cost
     zones: tuple[Zone, ...]  # by core, lane and time
+    kinds: tuple[Kind, ...]
     guessed: tuple[str, ...]  # costs that no row of the table names
     megahertz: int
 
@@ -127,6 +137,7 @@ def _launch(chip: str, text: Mapping[str, Any]) -> LaunchClock:
         noc_link_bytes=tuple(noc["link_bytes"] for noc in text["noc"]),
         units=text["units"],
         zones=tuple(Zone(name, (x, y), lane, start, end) for name, x, y, lane, start, end in text["zones"]),
+        kinds=tuple(Kind(*words) for words in text["kinds"]),
         guessed=tuple(text["guessed"]),
         megahertz=ARCHS[chip].clock_mhz,
     )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -10,10 +11,11 @@ from tilelang.engine.param import KernelParam
 from tilelang.jit.adapter.base import BaseKernelAdapter
 
 from tilelang_tt.compiled import Compiled
-from tilelang_tt.diagnostics import UnsupportedError
+from tilelang_tt.diagnostics import ArgumentError, UnsupportedError
 from tilelang_tt.execution.call import BoundCall, Signature
 from tilelang_tt.execution.device import launcher_of
 from tilelang_tt.execution.sources import HOST_FILE, join_sources
+from tilelang_tt.execution.timing import time_call
 from tilelang_tt.execution.ttnn_call import TtnnCall
 from tilelang_tt.runtime.assertions import check_assertions
 from tilelang_tt.runtime.runner import RunReport
@@ -55,6 +57,23 @@ class TenstorrentAdapter(BaseKernelAdapter):
         report = launch(plan, self.compiled.files, bound.tensors, bound.sizes, bound.scalars)
         check_assertions(plan, bound.tensors)
         return report
+
+    def time(self, args: Sequence[Any], record: Path | None = None) -> RunReport:
+        """Run a call on the virtual device with a clock; tensors it writes are filled, those it returns dropped."""
+        bound = self.signature.bind(args)
+        if not bound.has_work:
+            raise ArgumentError(
+                "TT319", f"this call of kernel '{self.compiled.name}' has no work to time: its results are empty"
+            )
+        self.last_report = time_call(self.compiled, bound, record)
+        check_assertions(self.compiled.plan, bound.tensors)
+        bound.finish()
+        return self.last_report
+
+    def sizes_of(self, args: Sequence[Any]) -> dict[str, int | float]:
+        """Dynamic sizes and scalars that these arguments have."""
+        bound = self.signature.bind(args)
+        return {**bound.scalars, **bound.sizes}
 
     @property
     def libpath(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from typing import Any
 
@@ -11,16 +12,21 @@ from tilelang.profiler import TensorSupplyType
 from tvm.ir import IRModule
 from tvm.tirx import PrimFunc
 
+from tilelang_tt.clock.timing import Timing
 from tilelang_tt.compiled import Compiled
 from tilelang_tt.diagnostics import UnsupportedError
 from tilelang_tt.execution.adapter import TenstorrentAdapter
 from tilelang_tt.execution.profiler import TenstorrentProfiler
+from tilelang_tt.execution.timing import estimate, timing_of
 from tilelang_tt.explain import explain
 from tilelang_tt.export import export
 from tilelang_tt.options import Options
 from tilelang_tt.pipeline import compile_function
+from tilelang_tt.profile.profiled import Profile, profile_kernel
 from tilelang_tt.runtime.virtual import RunReport
 from tilelang_tt.target import options_of
+
+logger = logging.getLogger(__name__)
 
 # The finished compilation travels through TileLang's engine as this attribute of a function without body:
 # the passes that still run on device functions rewrite bodies, never attributes.
@@ -75,6 +81,27 @@ class TenstorrentKernel(JITKernel):
         profiler = TenstorrentProfiler(self.params, self.out_idx, tensor_supply_type)
         profiler.adapter = self.adapter
         return profiler
+
+    def time(self, *args: Any, trace: str | Path | None = None) -> Timing:
+        """Run a call on the virtual device and say how long it takes on the chip.
+
+        `trace`: a file for Perfetto or chrome://tracing.
+        """
+        if trace is None:
+            return timing_of(self.compiled, self.adapter.time(args))
+        profile = profile_kernel(self.compiled, lambda record: self.adapter.time(args, record))
+        logger.info("trace %s: %s", trace, profile.write_trace(Path(trace)))
+        return profile.timing
+
+    def estimate(self, **sizes: int | float) -> Timing:
+        """How long a call takes on the chip, from its dynamic sizes and scalars alone: nothing is computed."""
+        return timing_of(self.compiled, estimate(self.compiled, sizes))
+
+    def profile(self, *args: Any, **sizes: int | float) -> Profile:
+        """Where the time goes: of a call with these tensors, or with these sizes and no tensors."""
+        if args:
+            return profile_kernel(self.compiled, lambda record: self.adapter.time(args, record))
+        return profile_kernel(self.compiled, lambda record: estimate(self.compiled, sizes, record))
 
     def explain(self, *, stages: bool = False) -> str:
         """What the compiler decided and why; with `stages`, also the program after each pass."""

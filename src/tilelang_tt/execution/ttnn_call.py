@@ -117,4 +117,4 @@ class TtnnCall(Signature):
 
     def _allocate(self, index: int, sizes: Mapping[str, int]) -> Any:
         shape = self._resolve(self.plan.params[index], sizes)
-        return ttnn_tensors.allocate(self.ttnn, self.device, self.layouts[index], shape)
+        return ttnn_tensors.allocate(self.ttnn, self.device, self.layouts[index], shape, sizes)

@@ -21,15 +21,8 @@ from tilelang_tt.runtime.plan import Plan, ShardPlan, TensorPlan
 from tilelang_tt.runtime.runner import RunReport
 from tilelang_tt.runtime.ttnn_find import simulator
 from tilelang_tt.runtime.ttnn_launch import check_device, resolve, shards_in_numbers
-from tilelang_tt.runtime.ttnn_worker import (
-    DTYPES,
-    check_pages,
-    device_facts,
-    l1_beside,
-    lies_so,
-    program_bytes,
-    run_launches,
-)
+from tilelang_tt.runtime.ttnn_memory import dealt_in_runs, lies_so, matrix_config, memory_config
+from tilelang_tt.runtime.ttnn_worker import DTYPES, check_pages, device_facts, l1_beside, program_bytes, run_launches
 
 
 def ttnn_of(values: Sequence[Any]) -> Any:
@@ -120,6 +113,8 @@ class Conversion:
         if steps and tensor.is_sharded():
             steps.insert(0, "unsharded")  # ttnn's operations take few shards
         if in_place and (steps or not _has_shards(ttnn, item, tensor)):
+            if not steps and dealt_in_runs(_accessor_words(ttnn, tensor)):
+                steps.append("unsharded")  # ttnn 0.77 reshards such a tensor wrongly
             steps.append("sharded")
         return Conversion(tuple(steps))
 
@@ -151,31 +146,26 @@ def in_place(plan: Plan) -> set[str]:
 
 def _has_shards(ttnn: Any, item: TensorPlan, tensor: Any) -> bool:
     assert item.shards is not None
-    words = [int(word) for word in ttnn.TensorAccessorArgs(tensor).get_compile_time_args()]
-    return lies_so(tensor.device(), shards_in_numbers(item.shards), words)
+    return lies_so(ttnn, tensor.device(), shards_in_numbers(item.shards), _accessor_words(ttnn, tensor))
 
 
-def memory_of(ttnn: Any, item: TensorPlan, lying: list[int]) -> Any:
+def _accessor_words(ttnn: Any, tensor: Any) -> list[int]:
+    return [int(word) for word in ttnn.TensorAccessorArgs(tensor).get_compile_time_args()]
+
+
+def memory_of(ttnn: Any, item: TensorPlan, lying: list[int], sizes: Mapping[str, int] = {}) -> Any:
     """The plan's memory, in ttnn's words, for a tensor that lies in tiles over its last two axes."""
     if item.shards is None:
-        return ttnn.L1_MEMORY_CONFIG if item.memory == "l1" else ttnn.DRAM_MEMORY_CONFIG
-    shards = shards_in_numbers(item.shards)
-    (deep, high, wide), rank = shards["shape"], len(lying)
-    kind = ttnn.BufferType.L1 if item.memory == "l1" else ttnn.BufferType.DRAM
-    cores = [ttnn.CoreCoord(x, y) for x, y in shards["cores"]]
-    grid = ttnn.CoreRangeSet([ttnn.CoreRange(core, core) for core in cores])  # one by one: in this order
-    if rank > 2 and shards["pages"][0] == 1:  # all rows of all matrices, one below the other
-        across = shards["pages"][2] > wide
-        layouts = ttnn.TensorMemoryLayout
-        layout = layouts.WIDTH_SHARDED if across and shards["pages"][1] <= high else layouts.HEIGHT_SHARDED
-        if across and shards["pages"][1] > high:
-            layout, grid = layouts.BLOCK_SHARDED, ttnn.CoreRangeSet([ttnn.CoreRange(cores[0], cores[-1])])
-        return ttnn.MemoryConfig(layout, kind, ttnn.ShardSpec(grid, [high * TILE, wide * TILE]))
+        return memory_config(ttnn, item.memory, {}, [])
+    shards = shards_in_numbers(item.shards, sizes)
+    if len(lying) > 2 and shards["pages"][0] == 1:
+        return matrix_config(ttnn, item.memory, shards, TILE)
+    deep, high, wide = shards["shape"]
     outer: list[int] = []
     for extent in reversed(lying[:-2]):
         outer.insert(0, min(extent, deep))
         deep = -(-deep // extent)
-    return ttnn.MemoryConfig(kind, ttnn.NdShardSpec(ttnn.Shape([*outer, high * TILE, wide * TILE]), grid))
+    return memory_config(ttnn, item.memory, shards, [*outer, high * TILE, wide * TILE])
 
 
 def _repeated(ttnn: Any, item: TensorPlan, tensor: Any, lying: list[int]) -> Any:
@@ -188,11 +178,11 @@ def _has_tail(item: TensorPlan, shape: tuple[int, ...]) -> bool:
     return any(axis is not None and shape[axis] % TILE for axis in (item.row_axis, item.col_axis))
 
 
-def allocate(ttnn: Any, device: Any, item: TensorPlan, shape: tuple[int, ...]) -> Any:
+def allocate(ttnn: Any, device: Any, item: TensorPlan, shape: tuple[int, ...], sizes: Mapping[str, int]) -> Any:
     """A tensor for a result, in the plan's layout; what it holds is unknown."""
     lying = ttnn.Shape(lying_shape(item, shape))
     dtype = getattr(ttnn, DTYPES[item.format])
-    memory = memory_of(ttnn, item, lying_shape(item, shape))
+    memory = memory_of(ttnn, item, lying_shape(item, shape), sizes)
     return ttnn.allocate_tensor_on_device(lying, dtype, ttnn.TILE_LAYOUT, device, memory)
 
 

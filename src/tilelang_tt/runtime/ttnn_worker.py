@@ -4,8 +4,8 @@
     reply    {"stage": ...}*  then  {"done": {...}} or {"error": {...}}
 
 It runs under the interpreter that has ttnn, which need not be the user's: this file imports nothing of the
-package, neither torch nor TileLang, and is started by its path. Messages travel over a socket that the parent
-opened; stdout and stderr belong to ttnn and its compiler.
+package but one file beside it, neither torch nor TileLang, and is started by its path. Messages travel over a socket
+that the parent opened; stdout and stderr belong to ttnn and its compiler.
 
 A tensor is raw pages on the device: a row-major uint32 tensor with one row per tile. ttnn converts nothing, so
 the device holds the very bytes of the plan's formats, and an accessor sees pages of exactly a tile's size. A sharded
@@ -28,7 +28,12 @@ import time
 import traceback
 from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING or __package__:
+    from tilelang_tt.runtime.ttnn_memory import lies_so, memory_config
+else:  # started by its path: Python looks in this folder first
+    from ttnn_memory import lies_so, memory_config
 
 HEADER = struct.Struct("<Q")  # bytes of the JSON text that follows
 Node = Callable[[list[int]], tuple[int, int]]  # where a core is on the NoC
@@ -117,54 +122,6 @@ def _buffer(ttnn: Any, launch: dict[str, Any], cb: dict[str, Any], cores: Any, t
         shard = ttnn.cb_descriptor_from_sharded_tensor(cb["id"], tensors[cb["tensor"]], core_ranges=cores)
         descriptor.set_buffer_from_cb(shard)
     return descriptor
-
-
-def memory_config(ttnn: Any, item: dict[str, Any], sides: list[int]) -> Any:
-    """Of a tensor of the plan; `sides` are the elements of a page along the axes of the tensor that it is on ttnn."""
-    kind = ttnn.BufferType.L1 if item["memory"] == "l1" else ttnn.BufferType.DRAM
-    shards = item["shards"]
-    if not shards:
-        return ttnn.L1_MEMORY_CONFIG if item["memory"] == "l1" else ttnn.DRAM_MEMORY_CONFIG
-    cores = [ttnn.CoreCoord(x, y) for x, y in shards["cores"]]
-    grid = ttnn.CoreRangeSet([ttnn.CoreRange(core, core) for core in cores])  # one by one: in this order
-    shape = [pages * side for pages, side in zip(shards["shape"] + [1], sides, strict=False)]
-    return ttnn.MemoryConfig(kind, ttnn.NdShardSpec(ttnn.Shape(shape), grid))
-
-
-def page_places(words: list[int]) -> tuple[Any, Any]:
-    """For every page of a sharded tensor the node of its bank and its place there, from TensorAccessorArgs words."""
-    import numpy
-
-    rank, banks, in_a_row = words[2], words[3] & 0x7FFFFFFF, words[3] >> 31
-    pages, shard = words[4 : 4 + rank], words[4 + rank : 4 + 2 * rank]
-    halves = [half for word in words[4 + 2 * rank :] for half in (word & 0xFFFF, word >> 16)]
-    number = within = numpy.zeros(pages, dtype=numpy.int64)
-    shards = volume = 1
-    for at, whole, part in zip(numpy.indices(pages), pages, shard, strict=True):
-        count = -(-whole // part)
-        number, within = number * count + at // part, within * part + at % part
-        shards, volume = shards * count, volume * part
-    bank, turn = (number // (shards // banks), number % (shards // banks)) if in_a_row else divmod(number, banks)
-    return numpy.array(halves)[bank].ravel(), (turn * volume + within).ravel()
-
-
-def lies_so(device: Any, shards: dict[str, Any], words: list[int]) -> bool:
-    """Whether a tensor with these accessor words has the plan's shards, page by page."""
-    sharded = 1
-    if not words[0] & sharded:
-        return False
-    nodes = [device.worker_core_from_logical_core(_coordinate(core)) for core in shards["cores"]]
-    packed = [node.x << 8 | node.y for node in nodes] + [0]
-    pairs = [packed[at] | packed[at + 1] << 16 for at in range(0, len(nodes), 2)]
-    wanted = [sharded, 0, 3, len(nodes), *shards["pages"], *shards["shape"], *pairs]
-    found, expected = page_places(words), page_places(wanted)
-    return all(len(a) == len(b) and bool((a == b).all()) for a, b in zip(found, expected, strict=True))
-
-
-def _coordinate(core: list[int]) -> Any:
-    import ttnn
-
-    return ttnn.CoreCoord(*core)
 
 
 def _compile_time_words(kernel: dict[str, Any], accessors: dict[str, list[int]]) -> list[int]:
@@ -264,7 +221,7 @@ def run_launches(
     accessors = {name: _accessor(ttnn, name, tensor) for name, tensor in tensors.items()}
     in_place = {cb["tensor"] for launch in request["launches"] for cb in launch["cbs"] if cb.get("tensor")}
     for item in request["tensors"]:
-        if item["name"] in in_place and not lies_so(device, item["shards"], accessors[item["name"]]):
+        if item["name"] in in_place and not lies_so(ttnn, device, item["shards"], accessors[item["name"]]):
             raise RuntimeError(f"the shards of tensor '{item['name']}' lie otherwise than the plan says")
     # Outputs come last; a list of one tensor would leave no input, so it is named as both.
     order = [tensors[item["name"]] for item in sorted(request["tensors"], key=lambda item: bool(item["written"]))]
@@ -366,7 +323,8 @@ class Device:
         if item["shards"]:
             pages = pages.reshape((*item["shards"]["pages"], words))
         host = self.ttnn.Tensor(pages, self.ttnn.uint32)
-        config = memory_config(self.ttnn, item, [1, 1, 1, words])
+        shape = [*item["shards"].get("shape", []), words]
+        config = memory_config(self.ttnn, item["memory"], item["shards"], shape)
         tensor = self.ttnn.to_device(host, self.device, memory_config=config)
         check_pages(item, tensor)
         return tensor

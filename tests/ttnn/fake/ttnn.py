@@ -47,9 +47,7 @@ class CoreRangeSet:
 
 
 class ShardSpec:
-    def __init__(
-        self, grid: CoreRangeSet, shard_shape: list[int], shard_orientation: Any = ShardOrientation.ROW_MAJOR
-    ) -> None:
+    def __init__(self, grid: CoreRangeSet, shard_shape: list[int], shard_orientation: Any) -> None:
         self.grid, self.shape, self.orientation = grid, shard_shape, shard_orientation
 
 

@@ -9,6 +9,7 @@ import importlib.util
 import json
 import re
 import sys
+from pathlib import Path
 from typing import Any
 
 import ttnn
@@ -16,7 +17,18 @@ import ttnn
 ADDRESS = 0x1000000  # of the first tensor; nothing is launched
 
 
+class Placed:
+    """A tensor as far as a descriptor wants it."""
+
+    def __init__(self, address: int) -> None:
+        self.address = address
+
+    def buffer_address(self) -> int:
+        return self.address
+
+
 def worker(path: str) -> Any:
+    sys.path.insert(0, str(Path(path).parent))  # as it is when the worker is started
     spec = importlib.util.spec_from_file_location("ttnn_worker", path)
     assert spec is not None
     assert spec.loader is not None
@@ -79,9 +91,11 @@ def main() -> None:
     programs = []
     for request in question["requests"]:
         names = [item["name"] for item in request["tensors"]]
-        addresses = {name: ADDRESS + number * 0x100000 for number, name in enumerate(names)}
+        tensors = {name: Placed(ADDRESS + number * 0x100000) for number, name in enumerate(names)}
         accessors = {item["name"]: [2, item["page_bytes"]] for item in request["tensors"]}
-        built = [module.build_program(ttnn, launch, addresses, accessors, tuple) for launch in request["launches"]]
+        for cb in (cb for launch in request["launches"] for cb in launch["cbs"]):
+            cb["tensor"] = None  # only a tensor on a device has shards that a buffer can be
+        built = [module.build_program(ttnn, launch, tensors, accessors, tuple) for launch in request["launches"]]
         programs.append([read_back(program) for program in built])
     missing = [name for name in question["names"] if not hasattr(ttnn, name)]
     tensor = [name for name in question["tensor_names"] if not hasattr(ttnn.Tensor, name)]

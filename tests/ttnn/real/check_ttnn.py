@@ -30,6 +30,7 @@ GOLDENS = sorted(path.parent for path in (TESTS / "golden").glob("*/tt.plan.json
 LAUNCHING = (
     "conformance",
     "irregular",
+    "layouts",
     "golden/test_golden.py::test_golden_kernel_runs",
     "unit/test_examples.py::test_example",
 )
@@ -45,6 +46,8 @@ CLASSES = (
     "ComputeConfigDescriptor",
     "CoreRange",
     "CoreRangeSet",
+    "ShardSpec",
+    "NdShardSpec",
 )
 FUNCTIONS = [
     "open_device",
@@ -55,10 +58,27 @@ FUNCTIONS = [
     "synchronize_device",
     "generic_op",
     "get_max_worker_l1_unreserved_size",
+    "cb_descriptor_from_sharded_tensor",
+    "allocate_tensor_on_device",
+    "to_memory_config",
+    "to_layout",
+    "typecast",
+    "permute",
+    "reshape",
+    "repeat",
+    "slice",
+    "fill_implicit_tile_padding",
 ]
-VALUES = ["DRAM_MEMORY_CONFIG", "RuntimeArgs", "TensorAccessorArgs", "UnpackToDestMode", "MathFidelity"]
+VALUES = ["DRAM_MEMORY_CONFIG", "L1_MEMORY_CONFIG", "RuntimeArgs", "TensorAccessorArgs", "UnpackToDestMode"]
+VALUES += ["MathFidelity", "MemoryConfig", "BufferType", "TensorMemoryLayout", "ShardOrientation", "Shape", "CoreCoord"]
 TENSOR = ["buffer_address", "buffer_num_pages", "buffer_page_size", "buffer_aligned_page_size", "to_numpy"]
-DEVICE = ["arch", "compute_with_storage_grid_size", "enable_program_cache", "num_program_cache_entries"]
+DEVICE = [
+    "worker_core_from_logical_core",
+    "arch",
+    "compute_with_storage_grid_size",
+    "enable_program_cache",
+    "num_program_cache_entries",
+]
 
 
 @pytest.fixture(scope="module")

@@ -1,5 +1,5 @@
-// Rows of products for whole tiles in AVX-512: the bits of `multiply_row` in chip_lane.h in half the time, for operands
-// whose products are all large enough to be kept.
+// Rows of products for whole tiles in AVX-512: the bits of `multiply_row` in chip_lane.h in less time (half of it for one
+// thread alone, 0.8 where two share a core), for operands whose products are all large enough to be kept.
 //
 // A product of parts a * b, s binades below the largest of its eight, counts round(a * b / 2^s), ties away from zero. That
 // is one multiplication which keeps the upper half, mulhrs(x, y) = (x * y + 2^14) >> 15, of x = a * 2^(9 - s) and

@@ -101,8 +101,9 @@ void vd_cb_set_field(uint32_t cb, uint32_t field, uint32_t value) {
         static_cast<int32_t>((fiber->role == Role::Compute ? value * kWord : value) - l1_address(config.offset));
     const int32_t page = within / static_cast<int32_t>(config.page_bytes);
     if (within % static_cast<int32_t>(config.page_bytes) != 0) refuse_move();
-    // Kernels step back first and wrap round then: outside the buffer a pointer may be held, not used.
+    // Compute steps back first and wraps round then: outside the buffer its pointer may be held, not used.
     const bool inside = page >= 0 && page < static_cast<int32_t>(config.pages);
+    if (!inside && fiber->role != Role::Compute) refuse_move();
     (reads ? state.read_page : state.write_page) = inside ? static_cast<uint32_t>(page) : 0;
     (reads ? state.stray_read : state.stray_write) = inside ? 0 : page;
     state.moved = state.moved || reads;

@@ -363,7 +363,7 @@ uint64_t vd_page_outside(uint32_t base, uint32_t page, uint32_t line) {
 
 void vd_noc_read(uint64_t source, uint32_t l1_addr, uint32_t bytes, VdHow how, uint32_t line) {
     enter(line);
-    note::transfer(note::Kind::Read, source, bytes, how);
+    note::transfer(note::Kind::Read, l1_addr, source, bytes, how);
     require_length(bytes, how.one_packet != 0);
     require_unlinked(how.noc);
     if (!how.stateful) forget_state(how.noc, {VD_STATE_READ, VD_STATE_READ_PACKET});

@@ -228,7 +228,13 @@ void sfpu(const SfpuCall& call, const char* name) {
     work(call.on_pack ? Processor::Pack : Processor::Math, "sfpu", name, call.fast ? "approx" : "");
 }
 
-void transfer(Kind kind, uint64_t address, uint32_t bytes, const VdHow& how) {
+// Which circular buffer an address of this core's L1 lies in, plus one; or none.
+static uint32_t buffer_at(uint32_t offset, uint32_t bytes) {
+    CbSpan span;
+    return find_cb(offset, bytes, span) ? span.cb + 1 : 0;
+}
+
+void transfer(Kind kind, uint32_t local, uint64_t address, uint32_t bytes, const VdHow& how) {
     if (!on) return;
     uint32_t offset = 0;
     const uint64_t place = place_of(address, offset);
@@ -237,6 +243,7 @@ void transfer(Kind kind, uint64_t address, uint32_t bytes, const VdHow& how) {
     Event event = event_of(kind, key_of("dm", kind == Kind::Read ? "read" : "write", far, form_of(how)), bytes);
     fill_how(event, how);
     event.place = place;
+    event.value = buffer_at(l1_offset(local), bytes);
     append(processor, event);
 }
 
@@ -253,7 +260,7 @@ void word(uint64_t address, uint32_t value, bool add, const VdHow& how) {
 // A write of one word may be a flag that somebody waits for.
 void write(uint32_t source, uint64_t target, uint32_t bytes, const VdHow& how) {
     if (!on) return;
-    if (bytes != 4) return transfer(Kind::Write, target, bytes, how);
+    if (bytes != 4) return transfer(Kind::Write, source, target, bytes, how);
     uint32_t value;
     std::memcpy(&value, core->l1 + l1_offset(source), sizeof value);
     word(target, value, false, how);
@@ -276,6 +283,8 @@ void multicast(Place first, Place last, uint32_t offset, uint32_t bytes, const u
     if (bytes == 4) {
         event.flags |= timing::kWord;
         std::memcpy(&event.value, source, sizeof event.value);
+    } else {
+        event.value = buffer_at(static_cast<uint32_t>(source - core->l1), bytes);
     }
     append(own_processor(Processor::Unpack), event);
 }

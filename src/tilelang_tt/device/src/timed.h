@@ -30,7 +30,7 @@ void matmul(uint32_t in0, uint32_t in1, uint32_t ct, uint32_t rt);
 void pack(uint32_t cb);
 void tiles(uint32_t in, uint32_t out, uint32_t count, uint32_t sections, const char* unpack, const char* pack);
 void sfpu(const SfpuCall& call, const char* name);
-void transfer(Kind kind, uint64_t address, uint32_t bytes, const VdHow& how);
+void transfer(Kind kind, uint32_t local, uint64_t address, uint32_t bytes, const VdHow& how);
 void word(uint64_t address, uint32_t value, bool add, const VdHow& how);
 void write(uint32_t source, uint64_t target, uint32_t bytes, const VdHow& how);
 void multicast(Place first, Place last, uint32_t offset, uint32_t bytes, const uint8_t* source, const VdHow& how);

@@ -8,7 +8,7 @@ The circular buffer is the shard, in one of two ways:
 
 - Its pages are handed over, block by block: the reader pushes them; or compute packs into them, and the writer takes
   note. That is right if the blocks of a core, in the order of its units, are the pages of its shard, one after the
-  other, and if nothing else in the launch uses the tensor.
+  other, and if nothing else in the launch uses the tensor, unless it is updated (`updates_in_place`).
 - The whole shard is handed over before the first unit, or behind the last, and compute finds each block in it. That is
   for blocks in any order, in loops, and loads again and again, as long as they lie in the core's own shard.
 
@@ -43,6 +43,7 @@ from tilelang_tt.ir.shard_places import (
 from tilelang_tt.ir.tensors_of_code import stored_params, used_by_code
 from tilelang_tt.ir.tile import Launch, Load, Stmt, Store, TileProgram, reads, writes
 from tilelang_tt.ir.units import Values, units_of_cores
+from tilelang_tt.passes.c_tile.updates_in_place import may_update_in_place
 from tilelang_tt.shards import Shards
 
 _SEVERAL = "it, or its block, is used at several places"
@@ -62,7 +63,6 @@ class _Launch:
     def __init__(self, program: TileProgram, launch: Launch) -> None:
         self.program, self.launch = program, launch
         self.places = [place for place in places(launch.body) if isinstance(place.stmt, Load | Store)]
-        self.accesses = [_access(place) for place in self.places]
 
     def with_shards(self, decisions: list[Decision]) -> Launch:
         launch = self.launch
@@ -150,7 +150,7 @@ class _Launch:
 
     def check_handed_over(self, place: Place, shards: Shards) -> None:
         access = _access(place)
-        if sum(other.tensor.param == access.tensor.param for other in self.accesses) > 1:
+        if len(self.users(access)) > 1 and not self.is_update(access):
             raise _NotInPlaceError(_SEVERAL)
         if place.outer is not None:
             raise _NotInPlaceError("it is used inside a loop or a condition")
@@ -186,8 +186,8 @@ class _Launch:
     def check_kept(self, place: Place, shards: Shards, before: _NotInPlaceError) -> None:
         """`before`: why it is not handed over block by block, which is said unless a loop is around it."""
         access, buffer = _access(place), _buffer(place)
-        param, users = access.tensor.param, sum(other.tensor.param == access.tensor.param for other in self.accesses)
-        if Role.COMPUTE not in self.ends(buffer) or (param in stored_params(self.launch) and users > 1):
+        stored = access.tensor.param in stored_params(self.launch) and len(self.users(access)) > 1
+        if Role.COMPUTE not in self.ends(buffer) or (stored and not self.is_update(access)):
             raise before
         if math.prod(shards.counts) > len(shards.cores):
             raise _NotInPlaceError("cores hold several shards of it")
@@ -195,6 +195,16 @@ class _Launch:
         if _mentions(buffer, self.launch.body) != _mentions(buffer, here) + 1:
             raise _NotInPlaceError("its block is used outside the loop that moves it")
         self.check_own(place, shards, before)
+
+    def users(self, access: TileAccess) -> list[Place]:
+        """Loads and stores of the same tensor."""
+        return [place for place in self.places if _access(place).tensor.param == access.tensor.param]
+
+    def is_update(self, access: TileAccess) -> bool:
+        """Whether the tensor is loaded and stored once, and its blocks may be packed over what they were before."""
+        kinds = {type(place.stmt): place for place in self.users(access)}
+        two = len(kinds) == len(self.users(access)) == 2
+        return two and may_update_in_place(self.launch, kinds[Load], kinds[Store])
 
     def ends(self, buffer: Buffer) -> tuple[Role, Role]:
         stream = self.launch.streams[buffer]

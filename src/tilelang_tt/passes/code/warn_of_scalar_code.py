@@ -10,7 +10,7 @@ from tilelang_tt.ir.code import Code
 from tilelang_tt.ir.dataflow import Place, places
 from tilelang_tt.ir.tile import Launch, TileProgram
 from tilelang_tt.passes.code.scalar_costs import estimate, place_cycles
-from tilelang_tt.passes.fit_l1.refusals import DoesNotFitError
+from tilelang_tt.passes.does_not_fit import DoesNotFitError
 
 Refusal = UnsupportedError | ResourceError
 _CYCLES = 1e6  # in a millisecond: the processors run at about 1 GHz

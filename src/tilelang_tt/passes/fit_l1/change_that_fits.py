@@ -24,7 +24,8 @@ from tilelang_tt.ir.tensors_of_code import stored_params
 from tilelang_tt.ir.tile import TileProgram
 from tilelang_tt.layout_hints import LayoutHint
 from tilelang_tt.options import Options
-from tilelang_tt.passes.fit_l1.refusals import DoesNotFitError, stages_text
+from tilelang_tt.passes.does_not_fit import DoesNotFitError
+from tilelang_tt.passes.fit_l1.refusals import stages_text
 
 _MOST_TRIES = 8  # of a kind: plans of a program take about as long as a compilation each
 STORAGE = "bfloat8_b"

@@ -201,10 +201,6 @@ VD_MISSING(pack_init_mutex_ADC)
 VD_MISSING(pack_tile_mutex_ADC)
 
 // api/compute/experimental/fast_untilize.h
-VD_MISSING(fast_untilize_init)
-VD_MISSING(fast_untilize_init_skip_remap)
-VD_MISSING(fast_untilize_block)
-VD_MISSING(fast_untilize_uninit)
 
 // api/compute/experimental/generalized_moe_gate.h
 VD_MISSING(generalized_moe_gate_init)

@@ -57,7 +57,7 @@ struct Event {
     uint16_t items = 1;
     uint32_t count = 1;  // calls, pages or bytes
     uint32_t line = 0;
-    uint32_t value = 0, offset = 0;  // of a word; of unpacking, `value`: operands loaded once per call
+    uint32_t value = 0, offset = 0;  // of a word; `value` of unpacking: operands loaded once per call; of blocks: 1 + their buffer
     uint64_t place = 0;
 };
 static_assert(sizeof(Event) == 32, "records are files of these");

@@ -7,6 +7,7 @@
 
 #include "costs.h"
 #include "event.h"
+#include "log.h"
 #include "network.h"
 
 namespace vd::timing {
@@ -51,18 +52,28 @@ private:
 // Transfers that a barrier may ask for.
 struct UnderWay {
     uint32_t open = 0;
-    Time last = 0;  // when the last of those that are through was
+    Time last = 0;    // when the last of those that are through was
+    Time issued = 0;  // when that one was issued
 
-    void finish(Time time) {
+    void finish(Time time, Time start) {
         --open;
-        last = time > last ? time : last;
+        if (time <= last) return;
+        last = time;
+        issued = start;
     }
 };
 enum class Group : uint8_t { Reads, Writes, Departures, Atomics };
 constexpr uint32_t kGroups = 4, kTrids = 16;
 
+// How much of something was done, and how long it took.
+struct Use {
+    uint64_t units = 0;  // calls, tiles or bytes
+    Time time = 0;
+};
+
 struct Lane {
     uint32_t number = 0;
+    Log* log = nullptr;  // if somebody asked for one
     std::vector<Event> queue;
     std::size_t head = 0;
     Time time = 0, busy = 0, waited = 0, begun = 0;
@@ -72,6 +83,7 @@ struct Lane {
     uint32_t transfers = 0;
     UnderWay under_way[kGroups][kNocs][kTrids];
     TimeByPlace work, waits;
+    std::vector<Use> uses;  // by key
     std::vector<Time> open_zones;  // since when
 
     uint32_t core() const { return number / kProcessors; }
@@ -80,16 +92,46 @@ struct Lane {
     const Event& event() const { return queue[head]; }
     uint64_t units() const { return uint64_t{event().count} * event().items; }
 
-    void spend(Time duration) {
-        time += duration;
-        busy += duration;
-        work.add({event().line, Cause::Front, 0}, duration);
+    Use& use() {
+        if (event().key >= uses.size()) uses.resize(event().key + 1u);
+        return uses[event().key];
     }
-    void wait_until(Time until, Cause cause, uint8_t id = 0) {
+    void spend(Time duration) { spend_steadily(duration, duration); }
+    // Time in which a processor works and waits by turns.
+    void spend_steadily(Time duration, Time of_it_busy) {
+        if (log != nullptr && duration != 0) {
+            LogRow working = row(What::Busy, time, time + duration);
+            working.place = static_cast<uint64_t>(of_it_busy);
+            log->span(working);
+        }
+        time += duration;
+        busy += of_it_busy;
+        use().time += of_it_busy;
+        work.add({event().line, Cause::Front, 0}, of_it_busy);
+    }
+    void wait_until(Time until, Cause cause, uint8_t id, Origin origin) {
         if (until <= time) return;
+        if (log != nullptr) {
+            LogRow waiting = row(What::Wait, time, until);
+            waiting.cause = static_cast<uint8_t>(cause);
+            waiting.id = id;
+            waiting.by = origin.lane;
+            waiting.release = origin.time;
+            log->span(waiting);
+        }
         waited += until - time;
         waits.add({event().line, cause, id}, until - time);
         time = until;
+    }
+    LogRow row(What what, Time start, Time end) const {
+        LogRow made;
+        made.what = what;
+        made.start = start;
+        made.end = end;
+        made.lane = number;
+        made.line = event().line;
+        made.key = event().key;
+        return made;
     }
 };
 
@@ -119,6 +161,7 @@ private:
 
 struct Buffer {
     uint32_t pages = 0;
+    uint32_t producer = kNobody, consumer = kNobody;  // lanes that pushed and popped last
     Ledger pushed, popped;
 };
 

@@ -23,7 +23,8 @@ bool Replay::reserve(Lane& lane) {
     const uint64_t needed = buffer.pushed.total() + event.count;
     if (needed > buffer.pages) {
         if (buffer.popped.total() < needed - buffer.pages) return false;
-        lane.wait_until(buffer.popped.when(needed - buffer.pages) + fixed_.cb, Cause::Room, event.id);
+        const Time popped = buffer.popped.when(needed - buffer.pages);
+        lane.wait_until(popped + fixed_.cb, Cause::Room, event.id, {buffer.consumer, popped});
     }
     lane.spend(price(event.key).item);
     return true;
@@ -34,7 +35,8 @@ bool Replay::wait_front(Lane& lane) {
     Buffer& buffer = cores_[lane.core()].buffers[event.id];
     const uint64_t needed = buffer.popped.total() + event.count;
     if (buffer.pushed.total() < needed) return false;
-    lane.wait_until(buffer.pushed.when(needed) + fixed_.cb, Cause::Front, event.id);
+    const Time pushed = buffer.pushed.when(needed);
+    lane.wait_until(pushed + fixed_.cb, Cause::Front, event.id, {buffer.producer, pushed});
     lane.spend(price(event.key).item);
     return true;
 }
@@ -44,9 +46,11 @@ bool Replay::acquire(Lane& lane) {
     if (dst.acquired >= dst.parts) {
         const uint64_t before = dst.acquired - dst.parts;
         if (dst.released <= before) return false;
-        lane.wait_until(dst.release_time[before % Dst::kRing], Cause::Dst);
+        const Time released = dst.release_time[before % Dst::kRing];
+        lane.wait_until(released, Cause::Dst, 0, {lane.number + 1, released});
     }
-    if (dst.acquired != 0) lane.wait_until(dst.last_acquire + fixed_.period, Cause::Dst);
+    const Origin own{lane.number, dst.last_acquire};
+    if (dst.acquired != 0) lane.wait_until(dst.last_acquire + fixed_.period, Cause::Dst, 0, own);
     dst.last_acquire = lane.time;
     ++dst.acquired;
     lane.spend(price(lane.event().key).item);
@@ -64,7 +68,8 @@ bool Replay::commit(Lane& lane) {
 bool Replay::pack_wait(Lane& lane) {
     Dst& dst = cores_[lane.core()].dst;
     if (dst.committed <= dst.waited) return false;
-    lane.wait_until(dst.commit_time[dst.waited++ % Dst::kRing], Cause::Dst);
+    const Time committed = dst.commit_time[dst.waited++ % Dst::kRing];
+    lane.wait_until(committed, Cause::Dst, 0, {lane.number - 1, committed});
     lane.spend(price(lane.event().key).item);
     return true;
 }
@@ -88,7 +93,8 @@ bool Replay::fill_one(CoreState& core, Lane& unpack) {
     if (banks.filled >= banks.emptied + 2) return false;
     const uint32_t bank = banks.filled & 1;
     const Event& event = unpack.event();
-    if (banks.filled >= 2) unpack.wait_until(banks.empty_end[bank], Cause::Source);
+    const Origin math{unpack.number + 1, banks.empty_end[bank]};
+    if (banks.filled >= 2) unpack.wait_until(banks.empty_end[bank], Cause::Source, 0, math);
     const Price& cost = price(event.key);
     unpack.spend(unit_cost(cost, event));
     banks.fill_end[bank] = unpack.time;
@@ -102,7 +108,7 @@ bool Replay::empty_one(CoreState& core, Lane& math) {
     if (banks.emptied == banks.filled) return false;
     const uint32_t bank = banks.emptied & 1;
     const Event& event = math.event();
-    math.wait_until(banks.fill_end[bank], Cause::Source);
+    math.wait_until(banks.fill_end[bank], Cause::Source, 0, {math.number - 1, banks.fill_end[bank]});
     const Price& cost = price(event.key);
     math.spend(unit_cost(cost, event));
     banks.empty_end[bank] = math.time;
@@ -151,11 +157,9 @@ void Replay::skip_ahead(CoreState& core, Lane& unpack, Lane& math) {
         const uint64_t left = std::min(unpack.units() - unpack.done, math.units() - math.done);
         const Time pairs = static_cast<Time>((left - 2) / 2);
         const auto forward = [&](Lane& lane, Time busy, Time waited) {
-            lane.time += pairs * period;
-            lane.busy += pairs * busy;
+            lane.spend_steadily(pairs * period, pairs * busy);
             lane.waited += pairs * waited;
             lane.done += static_cast<uint32_t>(2 * pairs);
-            lane.work.add({lane.event().line, Cause::Front, 0}, pairs * busy);
             lane.waits.add({lane.event().line, Cause::Source, 0}, pairs * waited);
         };
         forward(unpack, second.unpack_busy - first.unpack_busy, second.unpack_wait - first.unpack_wait);
@@ -189,6 +193,13 @@ bool Replay::pump(CoreState& core, Lane& own) {
     return own.done == own.units();
 }
 
+void Replay::log_pages(const Lane& lane, What what) {
+    LogRow row = lane.row(what, lane.time, lane.time);
+    row.id = lane.event().id;
+    row.count = lane.event().count;
+    lane.log->add(row);
+}
+
 // The time is taken first; storing it is part of the zone.
 void Replay::mark_zone(Lane& lane) {
     const Event& event = lane.event();
@@ -218,8 +229,11 @@ bool Replay::process(Lane& lane) {
         case Kind::Pop: {
             lane.spend(price(event.key).item);
             Buffer& buffer = core.buffers[event.id];
-            (event.kind == Kind::Push ? buffer.pushed : buffer.popped).add(event.count, lane.time);
-            wake_for_buffer(lane.core(), event.id, event.kind == Kind::Push ? Kind::Wait : Kind::Reserve);
+            const bool pushes = event.kind == Kind::Push;
+            (pushes ? buffer.pushed : buffer.popped).add(event.count, lane.time);
+            (pushes ? buffer.producer : buffer.consumer) = lane.number;
+            if (lane.log != nullptr) log_pages(lane, pushes ? What::Push : What::Pop);
+            wake_for_buffer(lane.core(), event.id, pushes ? Kind::Wait : Kind::Reserve);
             return true;
         }
         case Kind::Acquire: return acquire(lane);
@@ -238,7 +252,7 @@ bool Replay::process(Lane& lane) {
         case Kind::Set:
             if (!in_time_order(lane)) return false;
             lane.spend(price(event.key).item);
-            set_word(lane.core(), event.offset, event.value, event.flags & kAtomic, lane.time);
+            set_word(lane.core(), event.offset, event.value, event.flags & kAtomic, lane.time, {lane.number, lane.time});
             return true;
         case Kind::ZoneBegin:
         case Kind::ZoneEnd: mark_zone(lane); return true;

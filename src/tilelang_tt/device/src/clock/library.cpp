@@ -57,11 +57,29 @@ bool read_launch(std::ifstream& in, LaunchRecord& launch) {
     return static_cast<bool>(in);
 }
 
-std::string replay_launch(const LaunchRecord& launch, const char* costs, std::string& chip) {
+// The log of a launch: names of keys (number, then length and text of each), cores (number, then x and y of each), rows
+// (number, then the rows).
+void write_log(std::ofstream& out, const Replay& replay) {
+    put(out, static_cast<uint32_t>(replay.key_names().size()));
+    for (const std::string& name : replay.key_names()) put(out, name);
+    put(out, static_cast<uint32_t>(replay.cores().size()));
+    for (const CoreState& core : replay.cores()) {
+        put(out, core.x);
+        put(out, core.y);
+    }
+    const std::vector<LogRow>& rows = replay.log().rows();
+    put(out, static_cast<uint32_t>(rows.size()));
+    out.write(reinterpret_cast<const char*>(rows.data()), static_cast<std::streamsize>(rows.size() * sizeof(LogRow)));
+    if (!out) throw std::runtime_error("cannot write the log of the replay");
+}
+
+std::string replay_launch(const LaunchRecord& launch, const char* costs, std::string& chip, std::ofstream* log) {
     Replay replay((launch.setup + "\n" + costs).c_str());
     for (const std::string& key : launch.keys) replay.key(key);
     for (std::size_t lane = 0; lane < launch.lanes.size(); ++lane) replay.lanes()[lane].queue = launch.lanes[lane];
+    if (log != nullptr) replay.keep_log();
     replay.advance();
+    if (log != nullptr) write_log(*log, replay);
     chip = replay.chip();
     return replay.report();
 }
@@ -136,12 +154,15 @@ __attribute__((visibility("default"))) void* vd_clock_load(const char* path) {
     return record;
 }
 
-// The chip and the reports of its launches as JSON; `costs` are words "cost NAME VALUE" that replace those of the record.
-__attribute__((visibility("default"))) const char* vd_clock_replay(void* record, const char* costs) {
+// The chip and the reports of its launches as JSON; `costs` are words "cost NAME VALUE" that replace those of the record,
+// and those of alternatives.cpp. A path for the log of all launches, or none.
+__attribute__((visibility("default"))) const char* vd_clock_replay(void* record, const char* costs, const char* log) {
     std::string launches, chip;
     try {
+        std::ofstream file;
+        if (*log != 0) file.open(log, std::ios::binary);
         for (const LaunchRecord& launch : *static_cast<Record*>(record)) {
-            launches += (launches.empty() ? "" : ",") + replay_launch(launch, costs, chip);
+            launches += (launches.empty() ? "" : ",") + replay_launch(launch, costs, chip, *log != 0 ? &file : nullptr);
         }
         last_report = "{\"chip\":\"" + chip + "\",\"launches\":[" + launches + "]}";
     } catch (const std::exception& problem) {

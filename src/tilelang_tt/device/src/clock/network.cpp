@@ -7,11 +7,13 @@ Network::Network(const Costs& costs, const ChipMap& map)
       hop_(costs.cycles("noc.hop")),
       niu_(costs.cycles("noc.interface")),
       bank_interval_(costs.cycles("dram.interval")),
+      write_interval_(costs.cycles("dram.write_interval")),
       hold_(costs.cycles("noc.multicast_hold")),
       hold_hop_(costs.cycles("noc.multicast_hold_hop")),
       change_(costs.cycles("noc.change")),
       link_rate_(costs.value("noc.link_rate")),
-      bank_rate_(costs.value("dram.rate")) {
+      bank_rate_(costs.value("dram.rate")),
+      mixed_rate_(costs.value("dram.mixed_write_rate")) {
     for (uint32_t noc = 0; noc < kNocs; ++noc) {
         links_[noc].resize(std::size_t{2} * map.width * map.height);
         out_[noc].resize(std::size_t{map.width} * map.height);
@@ -20,6 +22,7 @@ Network::Network(const Costs& costs, const ChipMap& map)
         requests_[noc].resize(map.banks[noc].size());
     }
     banks_.resize(map.banks[0].size());
+    writers_.resize(map.banks[0].size(), ~0u);
 }
 
 void Network::step(uint32_t noc, Node& at, bool vertical) const {
@@ -105,9 +108,12 @@ Time Network::hops(uint32_t noc, Node from, Node to) const {
     return 2 * niu_ + static_cast<Time>(hop_count(noc, from, to)) * hop_;
 }
 
-Time Network::serve_bank(uint32_t bank, uint32_t noc, Time time, uint32_t bytes) {
-    const Time taken = requests_[noc][bank].take(time, bank_interval_);
-    const Time duration = of_bytes(bytes, bank_rate_);
+Time Network::serve_bank(uint32_t bank, uint32_t noc, Time time, uint32_t bytes, const Node* writer) {
+    const Time taken = requests_[noc][bank].take(time, writer ? write_interval_ : bank_interval_);
+    const uint32_t own = writer ? number(*writer) : writers_[bank];
+    const bool mixed = own != writers_[bank];
+    writers_[bank] = own;
+    const Time duration = of_bytes(bytes, mixed ? mixed_rate_ : bank_rate_);
     return banks_[bank].take(taken, duration) + duration;
 }
 

@@ -115,8 +115,8 @@ public:
 
     Server& out(uint32_t noc, Node at) { return out_[noc][number(at)]; }
     Server& acknowledgements(uint32_t noc, Node at) { return acks_[noc][number(at)]; }
-    // A request reaches a DRAM bank: when its bytes are through the bank.
-    Time serve_bank(uint32_t bank, uint32_t noc, Time time, uint32_t bytes);
+    // A request reaches a DRAM bank: when its bytes are through the bank. Writes of several cores in turn are slower.
+    Time serve_bank(uint32_t bank, uint32_t noc, Time time, uint32_t bytes, const Node* writer = nullptr);
 
     Time of_bytes(uint32_t bytes, double per_cycle) const {
         return Costs::ticks(static_cast<double>(bytes) / per_cycle);
@@ -137,9 +137,10 @@ private:
               Time held = 0);
 
     const ChipMap& map_;
-    Time hop_, niu_, bank_interval_, hold_, hold_hop_, change_, now_ = 0;
+    Time hop_, niu_, bank_interval_, write_interval_, hold_, hold_hop_, change_, now_ = 0;
     uint32_t source_ = 0;  // of the packet that is carried
-    double link_rate_, bank_rate_;
+    double link_rate_, bank_rate_, mixed_rate_;
+    std::vector<uint32_t> writers_;  // the last of each bank
     std::vector<Calendar> links_[kNocs], in_[kNocs];
     std::vector<Server> out_[kNocs], acks_[kNocs], banks_, requests_[kNocs];
     uint64_t link_bytes_[kNocs] = {};

@@ -54,7 +54,7 @@ Replay::Replay(const char* setup) : setup_(setup) {
                 words_[uint64_t{cores_.size()} << 32 | offset].value = value;
             }
             cores_.push_back(std::move(core));
-        } else {
+        } else if (!read_alternative(word, words)) {
             throw std::runtime_error("unknown word in the clock's description: " + word);
         }
     }
@@ -93,6 +93,7 @@ void Replay::set_prices() {
         price.item = Costs::ticks(costs_.match(name, price.guessed));
         bool unused = false;
         price.call = Costs::ticks(costs_.match("call." + name, unused));
+        if (costs_nothing(name)) price.item = price.call = 0;
         prices_.push_back(price);
         units_.push_back(0);
     }
@@ -153,6 +154,7 @@ void Replay::run(Lane& lane) {
             lane.blocked = true;
             return;
         }
+        lane.use().units += lane.units();
         if (lane.event().kind <= Kind::Math) units_[lane.event().key] += lane.units();
         lane.done = 0;
         ++lane.head;

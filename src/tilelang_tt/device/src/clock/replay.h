@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <istream>
 #include <memory>
 #include <mutex>
 #include <queue>
@@ -19,6 +20,7 @@ namespace vd::timing {
 struct Flight {
     Event event;
     uint32_t lane = 0, number = 0, bytes = 0;
+    Time issued = 0, served = 0;  // when it was issued; when the far end began to serve it
 };
 
 enum class Step : uint8_t { Lane, RequestArrives, DataDeparts, WriteDeparts, WriteArrives, WordArrives };
@@ -60,10 +62,13 @@ public:
     void append(uint32_t lane, const Event& event);
     uint32_t advance();  // see Library
     std::string report() const;
+    void keep_log();  // from now on; before the first `advance`
+    const Log& log() const { return log_; }
     void save(const std::string& path, bool first) const;  // all events; nothing must have been replayed yet
 
     const std::string& chip() const { return chip_; }
     std::vector<Lane>& lanes() { return lanes_; }
+    const std::vector<CoreState>& cores() const { return cores_; }
     const std::vector<std::string>& key_names() const { return key_names_; }
 
 private:
@@ -81,12 +86,13 @@ private:
     void skip_ahead(CoreState& core, Lane& unpack, Lane& math);
     void work(Lane& lane);
     void mark_zone(Lane& lane);
+    void log_pages(const Lane& lane, What what);
     // transfers.cpp
     void issue(Lane& lane);
     bool barrier(Lane& lane, Group group, Cause cause);
     bool in_time_order(Lane& lane);
     bool wait_word(Lane& lane);
-    void set_word(uint32_t core, uint32_t offset, uint32_t value, bool add, Time now);
+    void set_word(uint32_t core, uint32_t offset, uint32_t value, bool add, Time now, Origin origin);
     void pass_word(Lane& lane, Time now);
     void happen(const Moment& moment);
     void request_arrives(Time now, uint32_t flight);
@@ -94,7 +100,13 @@ private:
     void write_departs(Time now, uint32_t flight);
     void multicast_departs(Time now, uint32_t flight);
     void write_arrives(Time now, uint32_t flight);
-    void finish(Lane& lane, Group group, const Event& event, Time time);
+    void finish(const Flight& flight, Group group, Time time);
+    void log_transfer(const Flight& flight, Time end);
+    void log_bank(const Flight& flight, Time served);
+    bool is_free(const Event& event) const;
+    // alternatives.cpp
+    bool read_alternative(const std::string& word, std::istream& words);
+    bool costs_nothing(const std::string& name) const;
 
     void run(Lane& lane);
     void wake(Lane& lane);
@@ -131,6 +143,10 @@ private:
     std::vector<Price> prices_;
     std::vector<uint64_t> units_;  // of work, by key
     std::vector<ZoneTime> zones_;
+    Log log_;
+    std::vector<std::string> free_;       // beginnings of names that cost nothing
+    std::vector<bool> free_buffers_;      // whose transfers cost nothing
+    std::vector<std::pair<uint32_t, uint32_t>> logged_;  // cores; none: all
     uint64_t dram_bytes_ = 0;
     uint32_t packet_ = 0;
     bool priced_ = false;

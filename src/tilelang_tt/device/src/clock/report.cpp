@@ -36,6 +36,24 @@ void write_places(std::string& out, const std::vector<Lane>& lanes, uint32_t pro
     out += "]";
 }
 
+// What was done on all cores, by name of the cost.
+void write_uses(std::string& out, const std::vector<Lane>& lanes, const std::vector<std::string>& names) {
+    std::vector<Use> sums(names.size());
+    for (const Lane& lane : lanes) {
+        for (std::size_t key = 0; key < lane.uses.size(); ++key) {
+            sums[key].units += lane.uses[key].units;
+            sums[key].time += lane.uses[key].time;
+        }
+    }
+    bool first = true;
+    for (std::size_t key = 0; key < sums.size(); ++key) {
+        if (sums[key].units == 0) continue;
+        out += std::string(first ? "" : ",") + "[\"" + names[key] + "\"," + number(sums[key].units) + "," +
+               cycles(sums[key].time) + "]";
+        first = false;
+    }
+}
+
 }  // namespace
 
 std::string Replay::report() const {
@@ -97,6 +115,8 @@ std::string Replay::report() const {
                "," + cycles(zone.end) + "]";
         first = false;
     }
+    out += "],\"kinds\":[";
+    write_uses(out, lanes_, key_names_);
     out += "],\"guessed\":[";
     first = true;
     for (const Price& price : prices_) {

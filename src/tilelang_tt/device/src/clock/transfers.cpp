@@ -29,7 +29,7 @@ uint32_t Replay::new_flight(const Lane& lane, uint32_t bytes) {
         index = free_flights_.back();
         free_flights_.pop_back();
     }
-    flights_[index] = {lane.event(), lane.number, lane.transfers, bytes};
+    flights_[index] = {lane.event(), lane.number, lane.transfers, bytes, lane.time, lane.time};
     return index;
 }
 
@@ -38,6 +38,7 @@ void Replay::issue(Lane& lane) {
     const Event& event = lane.event();
     const Price& cost = price(event.key);
     const Node here = cores_[lane.core()].node;
+    if (is_free(event)) return;
     lane.spend(cost.call + (event.flags & kPage ? fixed_.page : 0));
     for (uint32_t left = event.count; left != 0;) {
         const uint32_t bytes = left < packet_ ? left : packet_;
@@ -59,36 +60,79 @@ void Replay::issue(Lane& lane) {
 
 bool Replay::barrier(Lane& lane, Group group, Cause cause) {
     const Event& event = lane.event();
-    Time until = lane.time;
+    Time until = lane.time, issued = lane.time;
     for (uint32_t trid = 0; trid < kTrids; ++trid) {
         if (event.trid != kAllIds && event.trid != trid) continue;
         const UnderWay& one = lane.under_way[static_cast<uint32_t>(group)][event.id][trid];
         if (one.open != 0) return false;
-        until = one.last > until ? one.last : until;
+        if (one.last <= until) continue;
+        until = one.last;
+        issued = one.issued;
     }
-    lane.wait_until(until, cause, event.id);
+    lane.wait_until(until, cause, event.id, {lane.number, issued});
     lane.spend(price(event.key).item);
     return true;
 }
 
-void Replay::finish(Lane& lane, Group group, const Event& event, Time time) {
-    lane.under_way[static_cast<uint32_t>(group)][event.id][event.trid].finish(time);
+void Replay::finish(const Flight& flight, Group group, Time time) {
+    Lane& lane = lanes_[flight.lane];
+    const Event& event = flight.event;
+    lane.under_way[static_cast<uint32_t>(group)][event.id][event.trid].finish(time, flight.issued);
+    if (lane.log != nullptr && group != Group::Departures) log_transfer(flight, time);
     constexpr Kind kBarriers[] = {Kind::ReadBarrier, Kind::WriteBarrier, Kind::Flush, Kind::AtomicBarrier};
     wake_in(lane, kBarriers[static_cast<uint32_t>(group)]);
 }
 
+// Blocks that come or go at no cost, in a replay that asks what if; signals are what they are.
+bool Replay::is_free(const Event& event) const {
+    return !is_signal(event) && event.value < free_buffers_.size() && free_buffers_[event.value];
+}
+
+void Replay::log_transfer(const Flight& flight, Time end) {
+    const Event& event = flight.event;
+    LogRow row;
+    row.what = What::Transfer;
+    row.start = flight.issued;
+    row.end = end;
+    row.release = flight.served;
+    row.place = event.place;
+    row.lane = flight.lane;
+    row.line = event.line;
+    row.count = event.kind == Kind::Multicast && is_signal(event) ? event.count : flight.bytes;
+    row.key = event.key;
+    row.id = event.id;
+    row.cause = is_signal(event) ? 0 : static_cast<uint8_t>(event.value);
+    log_.add(row);
+}
+
+void Replay::log_bank(const Flight& flight, Time served) {
+    if (lanes_[flight.lane].log == nullptr) return;
+    LogRow row;
+    row.what = What::Bank;
+    row.start = served - network_->of_bytes(flight.bytes, costs_.value("dram.rate"));
+    row.end = served;
+    row.lane = flight.lane;
+    row.line = flight.event.line;
+    row.count = flight.bytes;
+    row.key = flight.event.key;
+    row.id = static_cast<uint8_t>(flight.event.place & 0xff);
+    log_.add(row);
+}
+
 void Replay::request_arrives(Time now, uint32_t flight) {
-    const Flight& one = flights_[flight];
+    Flight& one = flights_[flight];
     const Event& event = one.event;
     Time departure;
     if (event.place & kDram) {
         const Time served = network_->serve_bank(event.place & 0xffff, event.id, now, one.bytes);
         departure = served + fixed_.dram_read - network_->of_bytes(one.bytes, fixed_.link_rate);
         dram_bytes_ += one.bytes;
+        log_bank(one, served);
     } else {
         Server& out = network_->out(event.id, map_.at(event.place, event.id));
         departure = out.take(now + fixed_.l1_read, network_->of_bytes(one.bytes, fixed_.read_rate));
     }
+    one.served = departure;
     schedule(departure, Step::DataDeparts, one.lane, one.number, flight);
 }
 
@@ -98,19 +142,18 @@ void Replay::data_departs(Time now, uint32_t flight) {
     Lane& lane = lanes_[one.lane];
     const uint32_t noc = one.event.id;
     const Time arrival = network_->carry(noc, map_.at(one.event.place, noc), cores_[lane.core()].node, now, one.bytes);
-    finish(lane, Group::Reads, one.event, arrival);
+    finish(one, Group::Reads, arrival);
 }
 
 void Replay::write_departs(Time now, uint32_t flight) {
     if (flights_[flight].event.kind == Kind::Multicast) return multicast_departs(now, flight);
     const Flight one = flights_[flight];
     const Event& event = one.event;
-    Lane& lane = lanes_[one.lane];
-    const Node here = cores_[lane.core()].node, there = map_.at(event.place, event.id);
+    const Node here = cores_[lanes_[one.lane].core()].node, there = map_.at(event.place, event.id);
     const Time duration = network_->of_bytes(one.bytes, fixed_.write_rate);
     const Time start = network_->out(event.id, here).take(now, duration);
     const Time arrival = network_->carry(event.id, here, there, start, one.bytes);
-    finish(lane, Group::Departures, event, start + duration + fixed_.flush);
+    finish(one, Group::Departures, start + duration + fixed_.flush);
     if (event.place & kDram) {  // a bank takes bytes as they come
         const Time head = arrival - network_->of_bytes(one.bytes, fixed_.link_rate);
         return schedule(head, Step::WriteArrives, one.lane, one.number, flight);
@@ -122,7 +165,7 @@ void Replay::write_departs(Time now, uint32_t flight) {
         flights_[flight].bytes = 1;  // words that have not arrived
     }
     if (!(event.flags & kPosted)) {
-        finish(lane, group_of(event), event, arrival + fixed_.l1_write + network_->hops(event.id, there, here));
+        finish(one, group_of(event), arrival + fixed_.l1_write + network_->hops(event.id, there, here));
     }
     if (!is_signal(event)) free_flights_.push_back(flight);
 }
@@ -171,22 +214,23 @@ void Replay::multicast_departs(Time now, uint32_t flight) {
     acknowledged = network_->acknowledgements(noc, here).take(acknowledged - answers, answers) + answers;
     flights_[flight].bytes = static_cast<uint32_t>(targets.size());  // words that have not arrived
     if (!is_signal(event) || targets.empty()) free_flights_.push_back(flight);
-    finish(lane, Group::Departures, event, start + duration + fixed_.flush);
-    if (!(event.flags & kPosted)) finish(lane, group_of(event), event, acknowledged);
+    finish(one, Group::Departures, start + duration + fixed_.flush);
+    if (!(event.flags & kPosted)) finish(one, group_of(event), acknowledged);
 }
 
 void Replay::write_arrives(Time now, uint32_t flight) {
     const Flight one = flights_[flight];
     free_flights_.push_back(flight);
     const Event& event = one.event;
-    Lane& lane = lanes_[one.lane];
-    const Time served = std::max(network_->serve_bank(event.place & 0xffff, event.id, now, one.bytes),
+    const Lane& lane = lanes_[one.lane];
+    const Node here = cores_[lane.core()].node;
+    const Time served = std::max(network_->serve_bank(event.place & 0xffff, event.id, now, one.bytes, &here),
                                  now + network_->of_bytes(one.bytes, fixed_.link_rate));
     dram_bytes_ += one.bytes;
+    log_bank(one, served);
     if (event.flags & kPosted) return;
-    const Node here = cores_[lane.core()].node;
     const Time back = network_->hops(event.id, map_.at(event.place, event.id), here);
-    finish(lane, Group::Writes, event, served + fixed_.dram_write + back);
+    finish(one, Group::Writes, served + fixed_.dram_write + back);
 }
 
 // Whether everything that happened before this lane's present has been done; if not, the lane gets its turn later.
@@ -213,7 +257,7 @@ bool Replay::wait_word(Lane& lane) {
     return true;
 }
 
-void Replay::set_word(uint32_t core, uint32_t offset, uint32_t value, bool add, Time now) {
+void Replay::set_word(uint32_t core, uint32_t offset, uint32_t value, bool add, Time now, Origin origin) {
     Word& word = words_[word_key(core, offset)];
     word.value = add ? word.value + value : value;
     std::vector<uint32_t> waiting;
@@ -226,7 +270,7 @@ void Replay::set_word(uint32_t core, uint32_t offset, uint32_t value, bool add, 
             words_[word_key(core, offset)].waiting.push_back(number);
             continue;
         }
-        lane.wait_until(now, Cause::Semaphore);
+        lane.wait_until(now, Cause::Semaphore, 0, origin);
         lane.in_order = true;
         wake(lane);
     }
@@ -244,7 +288,8 @@ void Replay::happen(const Moment& moment) {
         case Step::WriteArrives: return write_arrives(moment.time, moment.index);
         case Step::WordArrives: {
             Flight& one = flights_[moment.index];
-            set_word(moment.target, one.event.offset, one.event.value, one.event.flags & kAtomic, moment.time);
+            set_word(moment.target, one.event.offset, one.event.value, one.event.flags & kAtomic, moment.time,
+                     {one.lane, one.issued});
             if (--one.bytes == 0) free_flights_.push_back(moment.index);
             return;
         }

@@ -1,0 +1,97 @@
+"""Rows of published figures become workloads that compute the right numbers and have a time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+from benchmarks.timing import gemm_rows, micro_rows, noc_rows
+from benchmarks.timing.figures import Figure, LeftOut, read_figures
+from benchmarks.timing.ranking import Judged, pairs
+
+import tilelang_tt.device as tt
+
+PUBLISHED = Path(micro_rows.__file__).parent / "published"
+
+
+def micro(bench: str, config: str, variant: str = "") -> Figure:
+    fields = {"chip": "blackhole", "bench": bench, "config": config, "variant": variant, "us": "1", "note": ""}
+    return Figure("microbench", "blackhole", bench, 1.0, "us", fields)
+
+
+@pytest.mark.parametrize(
+    "figure",
+    [
+        micro("MB2 accumulate add, contributions streamed from DRAM", "acc_tiles=2,iters=3", "DST"),
+        micro("MB2 accumulate add, contributions L1 resident", "acc_tiles=2,iters=3", "L1"),
+        micro("MB3 matmul bf16 HiFi4", "2x4,kt=2", "DST-K"),
+        micro("MB3 matmul bf16 HiFi4", "4x4(reuse2),kt=3", "L1-K"),
+        micro("MB3.C matmul+gelu(fast) HiFi4", "2x2,kt=2", "L1-K"),
+        micro("MB5.A passthrough hoisted half-sync", "tiles=8,chunk=4"),
+        micro("MB5.D scale*acc + A@B 2x4", "kt=2,sub=1x4"),
+    ],
+    ids=lambda figure: figure.fields["bench"],
+)
+def test_kernels_of_microbenchmarks_compute_what_they_say(figure: Figure) -> None:
+    workload = micro_rows.workload(figure)
+    torch.manual_seed(1)
+    with tt.open_device(figure.chip, strict=False) as device:
+        prepared = micro_rows.prepare(device, workload)
+        values = [torch.randn(*tensor.shape).bfloat16() / 4 for tensor in prepared.inputs]
+        for tensor, value in zip(prepared.inputs, values, strict=True):
+            tensor.copy_from(value)
+        device.run(prepared.program)
+        expected = workload.reference(*values)
+        error = (prepared.out.to_torch().float() - expected).norm() / expected.norm()
+    assert error < 0.01  # sums are rounded to bfloat16 in L1 at every step
+
+
+def test_a_zone_is_as_long_as_its_slowest_processor() -> None:
+    workload = micro_rows.workload(micro("MB5.A passthrough twocb half-sync", "tiles=64,chunk=8"))
+    with tt.open_device("blackhole", numerics="none", strict=False) as device:
+        report = device.run(micro_rows.prepare(device, workload).program)
+    assert report.clock is not None
+    zones = report.clock.zones
+    assert {zone.lane for zone in zones} == {"unpack", "math", "pack"}
+    # 64 tiles at 30 to 45 cycles each: what unpacking a tile costs by itself is 39.
+    assert 64 * 30 < max(zone.cycles for zone in zones) < 64 * 45
+
+
+def test_cores_of_noc_rows_are_those_of_the_sdk_tests() -> None:
+    fields = {"mechanism": "multicast", "pattern": "ONE_TO_ALL", "nsub": "9", "loopback": "0", "same_axis": "1"}
+    placed = noc_rows.place(fields, (8, 7))
+    assert placed.masters == [(3, 0)]
+    assert placed.corners == ((0, 0), (2, 2))
+    whole = noc_rows.place({**fields, "mechanism": "unicast", "nsub": "55"}, (8, 7))
+    assert whole.masters == [(0, 0)]
+    assert len(whole.others) == 55
+    with pytest.raises(LeftOut, match="7 cores are neither a square nor the grid of 8 x 7"):
+        noc_rows.place({**fields, "nsub": "7"}, (8, 7))
+
+
+def test_ttnn_takes_the_largest_blocks_that_fit() -> None:
+    row = gemm_rows.GemmRow("wormhole_b0", 2048, 2048, 2048, (8, 8), "BFLOAT16", "HiFi2", False, False, False, True)
+    with tt.open_device("wormhole_b0") as device:
+        plan = row.plan(device)
+    assert plan.per_core == (8, 8)
+    assert plan.block == (8, 8)
+    assert plan.depth == 8
+    assert plan.sub_block == (4, 2)
+
+
+def test_files_are_recognised_and_a_third_is_held_out() -> None:
+    figures = read_figures(PUBLISHED / "microbench.csv")
+    assert {figure.family for figure in figures} == {"microbench"}
+    assert len(figures) == 318
+    held = sum(figure.held_out for figure in figures)
+    assert 0.25 * len(figures) < held < 0.42 * len(figures)
+    assert {figure.family for figure in read_figures(PUBLISHED / "gemm.csv")} == {"gemm-n150", "gemm-p150"}
+
+
+def test_pairs_count_where_variants_of_the_same_work_differ() -> None:
+    dst, l1 = (micro("MB3 matmul bf16 HiFi4", "2x2,kt=8", variant) for variant in ("DST-K", "L1-K"))
+    slow = Figure(dst.family, dst.chip, "slow", 9.0, "us", dst.fields)
+    fast = Figure(l1.family, l1.chip, "fast", 7.0, "us", l1.fields)
+    assert pairs([Judged(slow, 8.0), Judged(fast, 7.5)]) == (1, 1)
+    assert pairs([Judged(slow, 7.0), Judged(fast, 7.5)]) == (1, 0)
