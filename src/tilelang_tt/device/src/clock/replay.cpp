@@ -154,7 +154,7 @@ void Replay::run(Lane& lane) {
             lane.blocked = true;
             return;
         }
-        lane.use().units += lane.units();
+        if (lane.event().kind != Kind::End) lane.use().units += lane.units();  // an end has no key of its own
         if (lane.event().kind <= Kind::Math) units_[lane.event().key] += lane.units();
         lane.done = 0;
         ++lane.head;
