@@ -46,7 +46,7 @@ uint16_t slow_key(const Name& name) {
 
 struct KnownKeys {
     static constexpr std::size_t kSlots = 1024;
-    const void* replay = nullptr;
+    uint32_t launch = ~0u;  // of which these are the numbers
     struct {
         Name name;
         uint16_t key;
@@ -55,8 +55,8 @@ struct KnownKeys {
 thread_local KnownKeys known;
 
 uint16_t key_of(const char* first, const char* second = "", const char* third = "", const char* fourth = "") {
-    if (known.replay != replay) known = KnownKeys{};
-    known.replay = replay;
+    if (known.launch != device.launch_index) known = KnownKeys{};
+    known.launch = device.launch_index;
     const Name name{{first, second, third, fourth}};
     uint64_t mixed = 0;
     for (const char* part : name.part) mixed = (mixed ^ reinterpret_cast<uintptr_t>(part)) * 0x9E3779B97F4A7C15ull;

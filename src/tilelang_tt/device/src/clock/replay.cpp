@@ -100,6 +100,7 @@ void Replay::set_prices() {
 }
 
 void Replay::append(uint32_t number, const Event& event) {
+    constexpr std::size_t kDone = 1024;  // events
     Lane& lane = lanes_[number];
     if (lane.empty() && lane.head != 0) {
         lane.queue.clear();
@@ -113,6 +114,10 @@ void Replay::append(uint32_t number, const Event& event) {
             last.count += event.count;
             return;
         }
+    }
+    if (lane.head > kDone && lane.head * 2 > lane.queue.size()) {  // what has been replayed need not be kept
+        lane.queue.erase(lane.queue.begin(), lane.queue.begin() + static_cast<std::ptrdiff_t>(lane.head));
+        lane.head = 0;
     }
     lane.queue.push_back(event);
     if (!lane.hungry) return;
@@ -149,7 +154,7 @@ void Replay::run(Lane& lane) {
             lane.blocked = true;
             return;
         }
-        lane.use().units += lane.units();
+        if (lane.event().kind != Kind::End) lane.use().units += lane.units();  // an end has no key of its own
         if (lane.event().kind <= Kind::Math) units_[lane.event().key] += lane.units();
         lane.done = 0;
         ++lane.head;
