@@ -137,7 +137,7 @@ def _launch(chip: str, text: Mapping[str, Any]) -> LaunchClock:
         noc_link_bytes=tuple(noc["link_bytes"] for noc in text["noc"]),
         units=text["units"],
         zones=tuple(Zone(name, (x, y), lane, start, end) for name, x, y, lane, start, end in text["zones"]),
-        kinds=tuple(Kind(*words) for words in text["kinds"]),
+        kinds=tuple(sorted((Kind(*words) for words in text["kinds"]), key=lambda kind: kind.name)),
         guessed=tuple(text["guessed"]),
         megahertz=ARCHS[chip].clock_mhz,
     )
