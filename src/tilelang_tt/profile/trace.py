@@ -46,7 +46,7 @@ class Selection:
 
 @dataclass(frozen=True)
 class _Scale:
-    """From ticks to the trace's microseconds: whole nanoseconds, as Perfetto keeps them, so that slices meet exactly."""
+    """From ticks to the trace's microseconds: whole nanoseconds, as Perfetto has them, so that slices meet."""
 
     megahertz: int
 
