@@ -8,6 +8,7 @@ from pathlib import Path
 
 from benchmarks.timing.figures import Figure
 from benchmarks.timing.ranking import Judged, pairs
+from tilelang_tt.clock.errors import TABLE
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "timing.md"
 ERRORS = Path(__file__).parents[2] / "src" / "tilelang_tt" / "clock" / "errors.csv"
@@ -53,6 +54,20 @@ def write(outcomes: Sequence[tuple[Figure, float | None, str]]) -> None:
     lines += [f"| {family} | {count} | {reason} |" for (family, reason), count in sorted(left.items())]
     write_errors(judged)
     PAGE.write_text(HEAD + "\n".join(lines) + "\n")
+    write_errors(judged)
+
+
+def write_errors(judged: Sequence[Judged]) -> None:
+    """The error bars that `kernel.estimate` shows: errors of held-out figures by chip and family, in percent."""
+    errors: dict[tuple[str, str], list[float]] = {}
+    for one in judged:
+        if one.figure.held_out:
+            errors.setdefault((one.figure.chip, one.figure.family), []).append(100 * abs(one.error))
+    rows = [
+        f"{chip},{family},{len(found)},{sum(found) / len(found):.1f},{max(found):.1f}"
+        for (chip, family), found in sorted(errors.items())
+    ]
+    TABLE.write_text("\n".join(["chip,family,figures,mean,worst", *rows]) + "\n")
 
 
 def write_errors(judged: Sequence[Judged]) -> None:

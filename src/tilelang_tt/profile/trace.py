@@ -46,12 +46,12 @@ class Selection:
 
 @dataclass(frozen=True)
 class _Scale:
-    """From ticks to the trace's microseconds."""
+    """From ticks to the trace's microseconds: whole nanoseconds, as Perfetto has them, so that slices meet."""
 
     megahertz: int
 
     def __call__(self, ticks: int) -> float:
-        return round(ticks / TICKS / self.megahertz, 6)
+        return round(ticks / TICKS / self.megahertz, 3)
 
 
 def write_trace(
@@ -126,7 +126,7 @@ def _slices(log: LaunchLog, rows: Rows, names: Names, scale: _Scale) -> Iterator
         text = names.wait(name, CAUSES[int(row["cause"])], int(row["id"])) if waits else log.keys[int(row["key"])]
         yield {
             "ph": "X", "name": f"wait: {text}" if waits else text, "cat": "wait" if waits else "work",
-            "pid": _process(lane), "tid": _thread(lane), "ts": scale(start), "dur": scale(end - start),
+            "pid": _process(lane), "tid": _thread(lane), "ts": scale(start), "dur": round(scale(end) - scale(start), 3),
             "args": {"line": names.place(name, int(row["line"]))},
         }  # fmt: skip
 
@@ -194,7 +194,7 @@ def _banks(rows: Rows, scale: _Scale) -> Iterator[Event]:
                 continue
             yield {
                 "ph": "X", "name": "busy", "cat": "DRAM", "pid": _DRAM_PROCESS, "tid": number + 1, "ts": scale(begin),
-                "dur": scale(end - begin), "args": {"bytes": moved},
+                "dur": round(scale(end) - scale(begin), 3), "args": {"bytes": moved},
             }  # fmt: skip
             if row is not None:
                 begin, end, moved = int(row["start"]), int(row["end"]), int(row["count"])
