@@ -11,7 +11,6 @@ from benchmarks.timing.ranking import Judged, pairs
 from tilelang_tt.clock.errors import TABLE
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "timing.md"
-ERRORS = Path(__file__).parents[2] / "src" / "tilelang_tt" / "clock" / "errors.csv"
 HEAD = """# The clock against published figures
 
 Written by `make timing`. Each figure's workload runs on the virtual device with the clock; the tables of costs were
@@ -52,22 +51,8 @@ def write(outcomes: Sequence[tuple[Figure, float | None, str]]) -> None:
     lines += ["", "## Left out", "", "| family | figures | reason |", "|---|---:|---|"]
     left = Counter((figure.family, reason) for figure, value, reason in outcomes if value is None)
     lines += [f"| {family} | {count} | {reason} |" for (family, reason), count in sorted(left.items())]
-    write_errors(judged)
     PAGE.write_text(HEAD + "\n".join(lines) + "\n")
     write_errors(judged)
-
-
-def write_errors(judged: Sequence[Judged]) -> None:
-    """The error bars that `kernel.estimate` shows: errors of held-out figures by chip and family, in percent."""
-    errors: dict[tuple[str, str], list[float]] = {}
-    for one in judged:
-        if one.figure.held_out:
-            errors.setdefault((one.figure.chip, one.figure.family), []).append(100 * abs(one.error))
-    rows = [
-        f"{chip},{family},{len(found)},{sum(found) / len(found):.1f},{max(found):.1f}"
-        for (chip, family), found in sorted(errors.items())
-    ]
-    TABLE.write_text("\n".join(["chip,family,figures,mean,worst", *rows]) + "\n")
 
 
 def write_errors(judged: Sequence[Judged]) -> None:
@@ -81,7 +66,7 @@ def write_errors(judged: Sequence[Judged]) -> None:
     for (chip, family), errors in sorted(groups.items()):
         mean, worst = 100 * sum(errors) / len(errors), 100 * max(errors)
         lines.append(f"{chip},{family},{len(errors)},{mean:.1f},{worst:.1f}")
-    ERRORS.write_text("\n".join(lines) + "\n")
+    TABLE.write_text("\n".join(lines) + "\n")
 
 
 def part_of(figure: Figure) -> str:

@@ -195,7 +195,7 @@ class Timing:
         if bar is not None:
             lines.append(
                 f"  error: {bar.mean:.1f} % on average, {bar.worst:.1f} % at worst, over {bar.figures} published "
-                f"figures of '{bar.family}' that no cost was fitted to"
+                f"figures of '{bar.family}' that were kept apart from fitting"
             )
         else:
             lines.append("  error: unknown, no published figures of kernels like this one were compared")
