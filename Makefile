@@ -71,6 +71,7 @@ bench: $(STAMP)  ## compile time, virtual device against torch, DRAM and DST aga
 	$(BIN)/python -m benchmarks
 
 timing: $(STAMP)  ## the clock against published figures; ROWS=FILE.csv for other rows (tens of minutes without records)
+	-$(BIN)/python tests/vendor/wheel.py  # the vendor's kernels; without them their rows are NOT RUN
 	$(BIN)/python -m benchmarks.timing $(ROWS)
 
 timing-fit: $(STAMP)  ## fit the clock's costs to the published rows that are not held out; rewrites its tables

@@ -46,7 +46,6 @@ struct Delivery {
         if (reads == 0) noc_semaphore_wait(word(valid), 1);
     }
 
-private:
     uint64_t all(uint32_t l1) const { return get_noc_multicast_addr(first_x, first_y, last_x, last_y, l1); }
     static volatile tt_l1_ptr uint32_t* word(uint32_t l1) {
         return reinterpret_cast<volatile tt_l1_ptr uint32_t*>(l1);
