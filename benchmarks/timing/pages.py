@@ -16,9 +16,9 @@ HEAD = """# The clock against published figures
 Written by `make timing`. Each figure's workload runs on the virtual device with the clock; the tables of costs were
 fitted to two thirds of the rows (`how` says `fitted`), the others are held out by a hash of the row (`figures.py`).
 
-How clean that is: values of the NoC called `derived` were read off rows of both parts, and the costs of products were fitted by hand-picked
-calls, so the errors of `noc` and `gemm` under "held out" are not those of a fit that never saw the rows.
-`docs/design/state.md` says what is missing.
+How clean that is: values of the NoC called `derived` were read off rows of both parts, and the costs of products were
+fitted by hand-picked calls, so the errors of `noc` and `gemm` under "held out" are not those of a fit that never saw
+the rows. `docs/design/state.md` says what is missing.
 
 """
 
