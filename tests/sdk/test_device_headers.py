@@ -33,6 +33,8 @@ EXPLAINED: dict[str, str] = {
     **{f"noc_traits_t::{name}": _TRAITS for name in ("dst_addr", "dst_addr_mcast", "src_addr")},
     "invalidate_l1_cache": _INTERNAL,
     "ncrisc_noc_read_with_transaction_id_flushed": _INTERNAL,
+    **dict.fromkeys(("TTI_SETRWC", "TTI_STALLWAIT", "clear_addr_mod_base", "set_addr_mod_base"), _INTERNAL),
+    **{f"t6_semaphore_{name}": _INTERNAL for name in ("get", "init", "post", "wait_on_max", "wait_on_zero")},
     "reconfig_tile_shape": _NOTHING,
     "reset_noc_trid_barrier_counter": _NOTHING,
 }

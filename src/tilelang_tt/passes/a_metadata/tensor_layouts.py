@@ -71,10 +71,13 @@ def tensor_layouts(program: TileProgram, sides: Sides) -> TileProgram:
         decisions.append(Decision("infer_layout", tensor.name, _describe(tensor, layout)))
     for table in [view for view in program.views if view in tables]:
         layouts[table] = _table(table)
-        where = "kept in L1 by kernels" if layouts[table].kept else "fetched by kernels page by page"
-        text = f"{table.dtype} table of {scalar_text.to_python(scalar.product(table.shape))} numbers, {where}"
-        decisions.append(Decision("infer_layout", table.name, text))
+        decisions.append(Decision("infer_layout", table.name, _describe_table(table, layouts[table])))
     return replace(program, layouts=layouts).with_decisions(*decisions)
+
+
+def _describe_table(table: Tensor, layout: TensorLayout) -> str:
+    where = "kept in L1 by kernels" if layout.kept else "fetched by kernels page by page"
+    return f"{table.dtype} table of {scalar_text.to_python(scalar.product(table.shape))} numbers, {where}"
 
 
 def _table(table: Tensor) -> TensorLayout:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from tilelang_tt.ir import scalar
 from tilelang_tt.ir.cb import Cb
 from tilelang_tt.ir.scalar import Expr
 
@@ -42,3 +44,31 @@ class BlockState:
         if found is None:
             found = self.pages[cb] = bytearray(cb.pages)
         return found
+
+
+def filled_in_one(then: BlockState, otherwise: BlockState, condition: Expr) -> dict[tuple[Cb, int], Expr]:
+    """Pages that only one arm of a branch fills, each with the condition under which it is not filled."""
+    result: dict[tuple[Cb, int], Expr] = {}
+    for cb, some, others in _different(then, otherwise):
+        for page, ways in enumerate(zip(some, others, strict=True)):
+            if ways.count(FILLED) == 1:
+                result[cb, page] = scalar.negate(condition) if ways[0] == FILLED else condition
+    return result
+
+
+def _different(some: BlockState, other: BlockState) -> Iterator[tuple[Cb, bytearray, bytearray]]:
+    """Buffers whose pages are not the same in two states: nearly always none."""
+    if some.pages != other.pages:
+        for cb in {**some.pages, **other.pages}:
+            if some.pages_of(cb) != other.pages_of(cb):
+                yield cb, some.pages_of(cb), other.pages_of(cb)
+
+
+def join(state: BlockState, other: BlockState) -> None:
+    """What is known where two paths meet. A path that does not touch a page leaves in it what it held."""
+    for _, some, others in _different(state, other):
+        some[:] = bytes(EMPTY if EMPTY in ways else max(ways) for ways in zip(some, others, strict=True))
+    for cb, places in other.written.items():  # a tile outside the tensor is not written
+        state.written.setdefault(cb, set()).update(places)
+    state.rows |= other.rows
+    state.dst = {tile: state.dst[tile] and other.dst[tile] for tile in state.dst if tile in other.dst}

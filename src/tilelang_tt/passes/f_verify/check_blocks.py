@@ -25,7 +25,7 @@ from tilelang_tt.ir.layout import Role
 from tilelang_tt.ir.movement import MakeTile, ReadRow, ReadTile, RowPlace, Take, WriteRow, WriteTile, ZeroRow, ZeroTile
 from tilelang_tt.ir.scalar import Expr, Var
 from tilelang_tt.ops.row import Operand
-from tilelang_tt.passes.f_verify.block_state import EMPTY, FILLED, OLD, RESERVED_AGAIN, BlockState
+from tilelang_tt.passes.f_verify.block_state import EMPTY, FILLED, OLD, RESERVED_AGAIN, BlockState, filled_in_one, join
 from tilelang_tt.passes.f_verify.failure import fail
 
 Names = dict[str, Any]
@@ -77,8 +77,8 @@ class _Run:
         other = state.copy()
         self.body(branch.then, state, values)
         self.body(branch.otherwise, other, values)
-        empty = _filled_in_one(state, other, branch.condition)
-        _join(state, other)
+        empty = filled_in_one(state, other, branch.condition)
+        join(state, other)
         state.empty_where |= empty
 
     def tells_first_round(self, condition: Expr, values: Values) -> bool:
@@ -115,7 +115,7 @@ class _Run:
             if state.empty_where:
                 state.empty_where = {page: on for page, on in state.empty_where.items() if outer.get(page) is on}
         if before is not None:
-            _join(state, before)
+            join(state, before)
 
     def runs(self, loop: For) -> bool:
         """Whether the loop surely runs at least once."""
@@ -364,34 +364,6 @@ def _chooses(loop: For) -> bool:
     """Whether the loop variable chooses a page or a tile of DST."""
     tiles = (tile for stmt in walk(loop.body) for tile in marked(stmt, Mark.SLOT, Mark.PLACE))
     return any(loop.var in scalar.variables(tile) for tile in tiles)
-
-
-def _filled_in_one(then: BlockState, otherwise: BlockState, condition: Expr) -> dict[tuple[Cb, int], Expr]:
-    """Pages that only one arm of a branch fills, each with the condition under which it is not filled."""
-    result: dict[tuple[Cb, int], Expr] = {}
-    for cb, some, others in _different(then, otherwise):
-        for page, ways in enumerate(zip(some, others, strict=True)):
-            if ways.count(FILLED) == 1:
-                result[cb, page] = scalar.negate(condition) if ways[0] == FILLED else condition
-    return result
-
-
-def _different(some: BlockState, other: BlockState) -> Iterator[tuple[Cb, bytearray, bytearray]]:
-    """Buffers whose pages are not the same in two states: nearly always none."""
-    if some.pages != other.pages:
-        for cb in {**some.pages, **other.pages}:
-            if some.pages_of(cb) != other.pages_of(cb):
-                yield cb, some.pages_of(cb), other.pages_of(cb)
-
-
-def _join(state: BlockState, other: BlockState) -> None:
-    """What is known where two paths meet. A path that does not touch a page leaves in it what it held."""
-    for _, some, others in _different(state, other):
-        some[:] = bytes(EMPTY if EMPTY in ways else max(ways) for ways in zip(some, others, strict=True))
-    for cb, places in other.written.items():  # a tile outside the tensor is not written
-        state.written.setdefault(cb, set()).update(places)
-    state.rows |= other.rows
-    state.dst = {tile: state.dst[tile] and other.dst[tile] for tile in state.dst if tile in other.dst}
 
 
 def _use(tile: int, what: str, state: BlockState) -> None:
