@@ -22,6 +22,7 @@ from tilelang.jit import JITImpl
 from tvm.tirx import PrimFunc
 
 from tilelang_tt.cli.host_stand_ins import host_stand_ins
+from tilelang_tt.cli.variables import variable
 from tilelang_tt.diagnostics import TenstorrentError
 from tilelang_tt.execution.kernel import TenstorrentKernel
 from tilelang_tt.target import NAME, normalize, options_of
@@ -69,10 +70,10 @@ def load_kernel(text: str, target: str | None) -> TenstorrentKernel:
     default = target or NAME
     resolved = normalize(default)
     assert resolved is not None  # the command line accepts no other
-    os.environ["TILELANG_DEFAULT_TARGET"] = default
     os.environ.setdefault("TILELANG_PRINT_ON_COMPILATION", "0")
     # What the file prints is no part of this command's output.
     with (
+        variable("TILELANG_DEFAULT_TARGET", default),
         resolved,
         host_stand_ins(options_of(resolved).chip),
         contextlib.redirect_stdout(sys.stderr),

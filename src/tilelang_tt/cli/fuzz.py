@@ -6,13 +6,12 @@ bits under all of them; one that forgets a barrier or races does not, or is stop
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 
 import torch
 
 from tilelang_tt.cli.inputs import bits, random_inputs, written
+from tilelang_tt.cli.variables import variable
 from tilelang_tt.compiled import Compiled
 from tilelang_tt.diagnostics import DeviceError
 from tilelang_tt.runtime.runner import SEED_VARIABLE
@@ -39,19 +38,6 @@ def results_of(compiled: Compiled, seed: int, sizes: Mapping[str, int] | None = 
     """The tensors a kernel writes, under one schedule; inputs are the same for every seed."""
     plan = compiled.plan
     inputs = random_inputs(plan, sizes)
-    with _schedule(seed):
+    with variable(SEED_VARIABLE, str(seed)):
         launch(plan, compiled.files, inputs.tensors, inputs.sizes, inputs.scalars)
     return {name: inputs.tensors[name] for name in written(plan)}
-
-
-@contextmanager
-def _schedule(seed: int) -> Iterator[None]:
-    before = os.environ.get(SEED_VARIABLE)
-    os.environ[SEED_VARIABLE] = str(seed)
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ[SEED_VARIABLE]
-        else:
-            os.environ[SEED_VARIABLE] = before
