@@ -16,9 +16,9 @@ from fractions import Fraction
 
 from tilelang_tt.arch import TILE
 from tilelang_tt.compiled import Decision
-from tilelang_tt.deliveries import deliveries
 from tilelang_tt.formats import TILE_BYTES
 from tilelang_tt.ir import scalar, scalar_text
+from tilelang_tt.ir.alike import delivered
 from tilelang_tt.ir.buffers import Buffer, Tensor
 from tilelang_tt.ir.engine import (
     BinaryTiles,
@@ -35,7 +35,6 @@ from tilelang_tt.ir.kernel import Assign, For, If, KernelSet, KernelStmt, Let
 from tilelang_tt.ir.layout import Role, Work
 from tilelang_tt.ir.movement import ReadRow, ReadTable, ReadTile, WriteRow, WriteTile
 from tilelang_tt.ir.scalar import Expr, Var
-from tilelang_tt.schedule import shares
 
 ROW_BYTES = TILE_BYTES["Float32"] // TILE  # of one row of a tile, in tensors that lie row by row
 
@@ -216,15 +215,9 @@ class _Counting:
 
     def read_part(self, buffer: Buffer, values: dict[Var, int]) -> Fraction:
         """Units whose core reads a block, of all units."""
-        launch = self.kernels.launch
-        work, follows = launch.work, launch.streams[buffer].follows
-        assert work is not None
-        assert follows is not None
-        extents = [self.value(extent, values) for _, extent in launch.blocks]
-        axes = [axis for axis, (var, _) in enumerate(launch.blocks) if var in follows]
-        given = shares(work.schedule, work.grid, extents[0], math.prod(extents[1:]))
-        found = deliveries(work.schedule, given, extents, axes)
-        return Fraction(sum(one.count for one in given if found[one.core].sender is None), math.prod(extents))
+        extents = [self.value(extent, values) for _, extent in self.kernels.launch.blocks]
+        cores = delivered(self.kernels.launch, buffer, extents)
+        return Fraction(sum(share.count for share, one in cores if one.sender is None), math.prod(extents))
 
     def value(self, expr: Expr, values: dict[Var, int]) -> int:
         if any(var not in values for var in scalar.variables(expr)):

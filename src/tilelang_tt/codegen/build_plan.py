@@ -9,6 +9,7 @@ from tilelang_tt.deliveries import DELIVERY_WORDS
 from tilelang_tt.diagnostics import Location
 from tilelang_tt.formats import element_bits
 from tilelang_tt.ir import scalar, scalar_text
+from tilelang_tt.ir.alike import axes_of
 from tilelang_tt.ir.buffers import Tensor
 from tilelang_tt.ir.code import Check, Code, used_tensors
 from tilelang_tt.ir.fields import walk
@@ -222,9 +223,8 @@ def _deliveries(kernels: KernelSet) -> tuple[DeliveryPlan, ...]:
     for buffer, cb in kernels.cbs.items():
         follows = launch.streams[buffer].follows if buffer in launch.streams else None
         if follows is not None and cb.ready is not None and cb.valid is not None:
-            axes = tuple(axis for axis, (var, _) in enumerate(launch.blocks) if var in follows)
             extents = tuple(size(extent) for _, extent in launch.blocks)
-            found.append(DeliveryPlan(cb.name, extents, axes, cb.ready, cb.valid))
+            found.append(DeliveryPlan(cb.name, extents, axes_of(launch, buffer), cb.ready, cb.valid))
     return tuple(found)
 
 

@@ -261,9 +261,9 @@ class Printer:
                 self.line(f"constexpr uint32_t {self.declare(block.first)} = {block.place};")
 
     def runtime_args(self, kernel: Kernel) -> None:
-        index = -1
-        for before, arg in zip((None, *kernel.args), kernel.args, strict=False):
-            index += 1 if before is None else before.words
+        following = 0
+        for arg in kernel.args:
+            index, following = following, following + arg.words
             if arg.kind is ArgKind.DELIVERY:
                 self.delivery(arg, index, kernel)
                 continue

@@ -7,12 +7,16 @@ It follows from the tiles that a load names and from the loops and conditions ar
 
 from __future__ import annotations
 
+import math
+
+from tilelang_tt.deliveries import Delivery, deliveries
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.buffers import Buffer, Read, TileAccess
 from tilelang_tt.ir.fields import children
 from tilelang_tt.ir.scalar import Expr, Var
 from tilelang_tt.ir.tensors_of_code import stored_params
 from tilelang_tt.ir.tile import Branch, Launch, Load, Loop, Set, Stmt, TileProgram, writes
+from tilelang_tt.schedule import Share, shares
 
 Indices = frozenset[Var]  # block indices
 
@@ -27,6 +31,21 @@ def alike(program: TileProgram, launch: Launch) -> dict[Buffer, tuple[Var, ...]]
         for buffer, indices in found.indices.items()
         if buffer not in found.own and (not several <= indices)
     }
+
+
+def axes_of(launch: Launch, buffer: Buffer) -> tuple[int, ...]:
+    """Which of the block indices tell the blocks of a shared stream apart (`Stream.follows`)."""
+    follows = launch.streams[buffer].follows or ()
+    return tuple(axis for axis, (var, _) in enumerate(launch.blocks) if var in follows)
+
+
+def delivered(launch: Launch, buffer: Buffer, extents: list[int]) -> list[tuple[Share, Delivery]]:
+    """What every core does and how the blocks of a shared stream come to it, if the grid has these extents."""
+    assert launch.work is not None
+    schedule = launch.work.schedule
+    given = shares(schedule, launch.work.grid, extents[0], math.prod(extents[1:]))
+    found = deliveries(schedule, given, extents, axes_of(launch, buffer))
+    return [(share, found[share.core]) for share in given]
 
 
 class _Loads:

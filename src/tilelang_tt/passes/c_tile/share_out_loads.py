@@ -10,18 +10,16 @@ it could not load the next block meanwhile. Blocks that most cores read for them
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
 from tilelang_tt.compiled import Decision
-from tilelang_tt.deliveries import deliveries
+from tilelang_tt.ir.alike import delivered
 from tilelang_tt.ir.buffers import Buffer
 from tilelang_tt.ir.fields import walk
 from tilelang_tt.ir.layout import Role
 from tilelang_tt.ir.tensors_of_code import codes_of
 from tilelang_tt.ir.tile import Await, Launch, Load, Loop, Stmt, Store, TileProgram, table_reads
 from tilelang_tt.ir.units import known_extents
-from tilelang_tt.schedule import shares
 
 
 def share_out_loads(program: TileProgram, launch: Launch, decisions: list[Decision]) -> Launch:
@@ -37,13 +35,11 @@ def share_out_loads(program: TileProgram, launch: Launch, decisions: list[Decisi
 
 def _read_by_few(launch: Launch, buffer: Buffer) -> bool:
     """Whether most cores get a block from others: the writer's NoC is no good for reads of all cores at once."""
-    follows, extents, work = launch.streams[buffer].follows, known_extents(launch), launch.work
-    if follows is None or extents is None or work is None:
+    extents = known_extents(launch)
+    if launch.streams[buffer].follows is None or extents is None:
         return False
-    axes = [axis for axis, (var, _) in enumerate(launch.blocks) if var in follows]
-    given = shares(work.schedule, work.grid, extents[0], math.prod(extents[1:]))
-    found = deliveries(work.schedule, given, extents, axes)
-    return 2 * sum(found[share.core].sender is None for share in given if share.count) <= len(given)
+    cores = delivered(launch, buffer, extents)
+    return 2 * sum(one.sender is None for share, one in cores if share.count) <= len(cores)
 
 
 def _steers(stmt: Stmt) -> bool:
