@@ -75,7 +75,6 @@ class LaunchClock:
     dram_busy: tuple[float, ...]  # of each bank
     noc_busiest_link: tuple[float, ...]  # of each NoC
     noc_link_bytes: tuple[int, ...]  # bytes times links that they went through
-    units: Mapping[str, int]  # of work, over all cores, by the name of its cost
     zones: tuple[Zone, ...]  # by core, lane and time
     kinds: tuple[Kind, ...]
     guessed: tuple[str, ...]  # costs that no row of the table names
@@ -135,7 +134,6 @@ def _launch(chip: str, text: Mapping[str, Any]) -> LaunchClock:
         dram_busy=tuple(text["dram"]["busy"]),
         noc_busiest_link=tuple(noc["busiest_link"] for noc in text["noc"]),
         noc_link_bytes=tuple(noc["link_bytes"] for noc in text["noc"]),
-        units=text["units"],
         zones=tuple(Zone(name, (x, y), lane, start, end) for name, x, y, lane, start, end in text["zones"]),
         kinds=tuple(sorted((Kind(*words) for words in text["kinds"]), key=lambda kind: kind.name)),
         guessed=tuple(sorted(text["guessed"])),

@@ -95,7 +95,6 @@ void Replay::set_prices() {
         price.call = Costs::ticks(costs_.match("call." + name, unused));
         if (costs_nothing(name)) price.item = price.call = 0;
         prices_.push_back(price);
-        units_.push_back(0);
     }
 }
 
@@ -155,7 +154,6 @@ void Replay::run(Lane& lane) {
             return;
         }
         if (lane.event().kind != Kind::End) lane.use().units += lane.units();  // an end has no key of its own
-        if (lane.event().kind <= Kind::Math) units_[lane.event().key] += lane.units();
         lane.done = 0;
         ++lane.head;
     }

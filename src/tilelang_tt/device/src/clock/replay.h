@@ -141,7 +141,6 @@ private:
     std::unordered_map<std::string, uint16_t> keys_;
     std::mutex keys_mutex_;
     std::vector<Price> prices_;
-    std::vector<uint64_t> units_;  // of work, by key
     std::vector<ZoneTime> zones_;
     Log log_;
     std::vector<std::string> free_;       // beginnings of names that cost nothing

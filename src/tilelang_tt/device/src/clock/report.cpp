@@ -95,15 +95,8 @@ std::string Replay::report() const {
         out += std::string(noc ? "," : "") + "{\"link_bytes\":" + number(network_->link_bytes(noc)) +
                ",\"busiest_link\":" + cycles(network_->busiest_link(noc)) + "}";
     }
-    out += "],\"units\":{";
+    out += "],\"zones\":[";
     bool first = true;
-    for (std::size_t key = 0; key < units_.size(); ++key) {
-        if (units_[key] == 0) continue;
-        out += std::string(first ? "\"" : ",\"") + key_names_[key] + "\":" + number(units_[key]);
-        first = false;
-    }
-    out += "},\"zones\":[";
-    first = true;
     std::vector<ZoneTime> zones = zones_;
     std::sort(zones.begin(), zones.end(), [](const ZoneTime& a, const ZoneTime& b) {
         return std::tie(a.lane, a.begin, a.end) < std::tie(b.lane, b.begin, b.end);
