@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from tilelang_tt.conformance.measured import Call
-from tilelang_tt.conformance.upstream_cpu import CpuKernel
+from tilelang_tt.cpu.kernel import CpuKernel
 
 # As in TileLang's own comparisons of kernels with torch: 16-bit results after sums of products. The root mean square of
 # the errors has the same bound, so that one wrong row in a hundred does not hide among the outliers.

@@ -14,20 +14,24 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from tilelang.backend.module import BackendContext, create_backend_context
-from tilelang.engine.param import KernelParam
-from tilelang.ir import get_stmt_span
-from tilelang.profiler import TensorSupplyType
 from tvm import tirx
 
 from tilelang_tt.conformance.absent import Absent
 from tilelang_tt.conformance.events import Journal, KernelEvent
 from tilelang_tt.conformance.features import features_of
 from tilelang_tt.conformance.own_inputs import extent, instead_of, own_argument
-from tilelang_tt.conformance.upstream_cpu import CpuKernel
+from tilelang_tt.cpu.kernel import CpuKernel
 from tilelang_tt.diagnostics import ArgumentError, TenstorrentError
-from tilelang_tt.execution.kernel_cache import TenstorrentKernelCache
+from tilelang_tt.execution.kernel import new_cache
 from tilelang_tt.execution.profiler import TenstorrentProfiler
+from tilelang_tt.out_of_tree.kernels import KernelCache
+from tilelang_tt.tilelang_hooks import (
+    BackendContext,
+    KernelParam,
+    TensorSupplyType,
+    create_backend_context,
+    get_stmt_span,
+)
 
 KEPT_BYTES = 1 << 29  # of tensors per kernel; larger calls get no reference
 TUNING_TRIALS = 8  # configurations
@@ -199,7 +203,7 @@ class Measurement:
     journal: Journal
     scalar_sizes: bool = True  # whether the script's sizes are small enough for scalar code
     kernels: list[MeasuredKernel] = field(default_factory=list)
-    _cache: TenstorrentKernelCache = field(default_factory=TenstorrentKernelCache)
+    _cache: KernelCache = field(default_factory=new_cache)
     _count: int = 0
 
     def cached(

@@ -10,11 +10,11 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from tilelang.engine.param import KernelParam
 from tvm import tirx
 
 from tilelang_tt.conformance.absent import Absent
 from tilelang_tt.ir import scalar
+from tilelang_tt.tilelang_hooks import KernelParam
 
 UNKNOWN_SIZE = 64  # of a symbolic size, and of a whole number among the arguments, that nothing tells
 _NUMBERS = 3  # of 8-bit integers, from below: sums of their products stay small

@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import tilelang.testing
 
 from tilelang_tt.conformance.events import Journal, TestEvent
 from tilelang_tt.conformance.measured import MeasuredKernel
 from tilelang_tt.conformance.session import Session, replaced, session
 from tilelang_tt.conformance.sizes import STEPS
+from tilelang_tt.tilelang_hooks import testing
 
 
 class Granted:
@@ -98,8 +98,8 @@ def _reason(report: Any) -> str:
 
 
 def run(file: Path, checkout: Path, seconds: float, target: str, journal: Journal) -> None:
-    asks = [name for name in dir(tilelang.testing) if name.startswith("requires_cuda")]
-    granted: list[tuple[Any, str, Callable[..., Any]]] = [(tilelang.testing, name, Granted()) for name in asks]
+    asks = [name for name in dir(testing()) if name.startswith("requires_cuda")]
+    granted: list[tuple[Any, str, Callable[..., Any]]] = [(testing(), name, Granted()) for name in asks]
     options = ["-q", "-p", "no:cacheprovider", "--assert=plain", "--tb=line", "-c", os.devnull]
     options += ["--rootdir", str(checkout), "--confcutdir", str(checkout)]
     with session(file, checkout, STEPS["tiny"], target, journal) as done, replaced(granted):

@@ -16,15 +16,13 @@ from typing import Any
 
 import torch
 import tvm
-from tilelang.cache import cached
-from tilelang.jit.adapter.wrapper import TLCPUSourceWrapper
-from tilelang.transform import PassConfigKey
 from tvm import tirx
 
-from tilelang_tt.conformance.cpu_reductions import written_out
-from tilelang_tt.conformance.rounding import every_element, with_roundings
+from tilelang_tt.cpu.reductions import written_out
+from tilelang_tt.cpu.rounding import every_element, with_roundings
 from tilelang_tt.frontend.lift_expression import SAME_TYPE, operator
 from tilelang_tt.frontend.refuse_gpu_code import HARMLESS
+from tilelang_tt.tilelang_hooks import PassConfigKey, TLCPUSourceWrapper, cached
 
 # Dtypes C has not, as TVM and torch name them.
 _NOT_IN_C = ("bfloat16", "float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz")
@@ -32,6 +30,7 @@ _WIDER = {getattr(torch, name): torch.float32 for name in _NOT_IN_C}
 # Values of the serialised function that change: where buffers live, and dtypes; one has a second name in TVM.
 _REWRITTEN = dict.fromkeys(("shared.dyn", "shared", "local.fragment"), "local")
 _REWRITTEN |= dict.fromkeys((*_NOT_IN_C, "float8_e4m3"), "float32") | SAME_TYPE
+_WIDENED = dict.fromkeys((*_NOT_IN_C, "float8_e4m3", "float16", "float32"), "float64")
 
 
 def _absolute(call: tirx.Call) -> tirx.PrimExpr:
@@ -46,18 +45,28 @@ tvm.ir.register_intrin_lowering("tirx.fabs", "c", f=_absolute)
 TLCPUSourceWrapper._TYPE_MAP["bool"] = "int8_t"
 
 
+# TileLang's vectors of bfloat16 and float16 are none of C's.
+CPU_CONFIGS = {PassConfigKey.TIR_DISABLE_VECTORIZE: True}
+
+
+def cpu_function(func: tirx.PrimFunc) -> tirx.PrimFunc:
+    """What TileLang's CPU backend takes for a tile kernel: plain loops, which round as on-chip blocks do."""
+    return plain_loops(with_roundings(func))
+
+
 class CpuKernel:
     """A function compiled to C by TileLang; a call writes its result tensors in place.
 
     `rounds`: on-chip blocks round to their type, as they do on a chip; otherwise to C's.
+    `wide`: every float has 64 bits, those of tensors among them: a reference for all that rounds earlier.
     """
 
-    def __init__(self, func: tirx.PrimFunc, *, rounds: bool = False) -> None:
+    def __init__(self, func: tirx.PrimFunc, *, rounds: bool = False, wide: bool = False) -> None:
         self._kernel = cached(
-            plain_loops(with_roundings(func) if rounds else func),
+            plain_loops(with_roundings(func) if rounds else func, wide=wide),
             target="c",
             execution_backend="cython",
-            pass_configs={PassConfigKey.TIR_DISABLE_VECTORIZE: True},
+            pass_configs=CPU_CONFIGS,
         )
 
     def __call__(self, *args: Any) -> None:
@@ -68,17 +77,18 @@ class CpuKernel:
                 arg.data.copy_(copy)  # not seen by autograd, as a kernel's writes are not
 
 
-def plain_loops(func: tirx.PrimFunc) -> tirx.PrimFunc:
-    """The same function over ordinary arrays, one step after the other."""
-    _refuse_what_differs(func)
-    plain = tvm.ir.load_json(json.dumps(_rewritten(json.loads(tvm.ir.save_json(func)))))
+def plain_loops(func: tirx.PrimFunc, *, wide: bool = False) -> tirx.PrimFunc:
+    """The same function over ordinary arrays, one step after the other; `wide`: of float64."""
+    _refuse_what_differs(func, wide=wide)
+    values = _REWRITTEN | _WIDENED if wide else _REWRITTEN
+    plain = tvm.ir.load_json(json.dumps(_rewritten(json.loads(tvm.ir.save_json(func)), values)))
     for name in ("tilelang_out_idx", "tilelang_pass_configs", "tilelang_compile_flags"):
         if plain.attrs and name in plain.attrs:
             plain = plain.without_attr(name)
     return plain.with_body(tirx.stmt_functor.ir_transform(plain.body, None, _changed, _CHANGED))
 
 
-def _refuse_what_differs(func: tirx.PrimFunc) -> None:
+def _refuse_what_differs(func: tirx.PrimFunc, *, wide: bool) -> None:
     """Raise where C would compute something else: elements that are wider there, seen as another type; updates that
     every thread makes, which C makes once."""
     types: dict[tirx.Var, set[str]] = {}
@@ -91,7 +101,8 @@ def _refuse_what_differs(func: tirx.PrimFunc) -> None:
             threads.append(math.prod(map(int, node.annotations["tl.launch_threads"])))
 
     tirx.stmt_functor.post_order_visit(func.body, visit)
-    if any(len(found) > 1 and not found.isdisjoint(_NOT_IN_C) for found in types.values()):
+    changed = (*_NOT_IN_C, *_WIDENED) if wide else _NOT_IN_C
+    if any(len(found) > 1 and not found.isdisjoint(changed) for found in types.values()):
         raise ValueError("bytes of a type that C has not, seen as another type")
     if max(threads) > 1 and _updated_by_threads(func.body):
         raise ValueError("every thread updates an element")
@@ -112,12 +123,12 @@ def _updated_by_threads(stmt: tirx.Stmt) -> bool:
     return bool(found)
 
 
-def _rewritten(value: Any) -> Any:
+def _rewritten(value: Any, values: dict[str, str]) -> Any:
     if isinstance(value, dict):
-        return {key: _rewritten(item) for key, item in value.items()}
+        return {key: _rewritten(item, values) for key, item in value.items()}
     if isinstance(value, list):
-        return [_rewritten(item) for item in value]
-    return _REWRITTEN.get(value, value) if isinstance(value, str) else value
+        return [_rewritten(item, values) for item in value]
+    return values.get(value, value) if isinstance(value, str) else value
 
 
 def _serial(loop: tirx.For) -> tirx.For | None:

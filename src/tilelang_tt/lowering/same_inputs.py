@@ -1,0 +1,73 @@
+"""Arguments of a function, the same in every process: random tensors of its parameters' types and shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from tvm import arith, tirx
+
+from tilelang_tt.tilelang_hooks import KernelParam
+
+# Of a symbolic dimension: no multiple of a block, but rows of whole 16 bytes, which NVIDIA's tensor copies ask for.
+DYNAMIC_SIZE = 104
+_LARGEST_INTEGER = 100
+
+
+def parameters(func: tirx.PrimFunc) -> dict[str, Any]:
+    """By name; a tensor's is that of its buffer."""
+    buffers = func.buffer_map
+    return {str(buffers[param].name) if param in buffers else str(param.name): param for param in func.params}
+
+
+def sizes_of(func: tirx.PrimFunc, given: Mapping[str, int]) -> dict[str, int]:
+    """Of every symbolic dimension, by name."""
+    names: dict[str, None] = {}
+
+    def visit(node: Any) -> None:
+        if isinstance(node, tirx.Var):
+            names[str(node.name)] = None
+
+    for buffer in func.buffer_map.values():
+        for extent in buffer.shape:
+            tirx.stmt_functor.post_order_visit(extent, visit)
+    return dict.fromkeys(names, DYNAMIC_SIZE) | {name: size for name, size in given.items() if name in names}
+
+
+def arguments(func: tirx.PrimFunc, sizes: Mapping[str, int], seed: int = 0) -> dict[str, Any]:
+    """What a kernel writes gets random numbers too: an element that nothing writes stays what it is, everywhere."""
+    return {
+        name: _tensor(func.buffer_map[param], sizes, seed + number) if param in func.buffer_map else sizes.get(name, 1)
+        for number, (name, param) in enumerate(parameters(func).items())
+    }
+
+
+def _tensor(buffer: Any, sizes: Mapping[str, int], seed: int) -> torch.Tensor:
+    shape = [_extent(extent, sizes) for extent in buffer.shape]
+    dtype = KernelParam.from_buffer(buffer).torch_dtype()
+    random = torch.Generator().manual_seed(seed)
+    if dtype.is_floating_point:
+        return torch.randn(shape, generator=random).to(dtype)
+    if dtype == torch.bool:
+        return torch.randint(0, 2, shape, generator=random).bool()
+    lowest = 0 if str(buffer.dtype).startswith("uint") else -_LARGEST_INTEGER
+    return torch.randint(lowest, _LARGEST_INTEGER + 1, shape, generator=random).to(dtype)
+
+
+def _extent(extent: Any, sizes: Mapping[str, int]) -> int:
+    def size(var: Any) -> Any:
+        return tirx.const(sizes[str(var.name)], var.dtype) if str(var.name) in sizes else None
+
+    return int(arith.Analyzer().simplify(tirx.stmt_functor.substitute(extent, _found(extent, size))))
+
+
+def _found(extent: Any, size: Any) -> dict[Any, Any]:
+    found: dict[Any, Any] = {}
+
+    def visit(node: Any) -> None:
+        if isinstance(node, tirx.Var):
+            found[node] = size(node)
+
+    tirx.stmt_functor.post_order_visit(extent, visit)
+    return found
