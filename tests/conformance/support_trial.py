@@ -15,7 +15,7 @@ from reference import UNIT
 from support_kernels import block_kernel, element_kernel
 from support_layouts import LAYOUTS, block_sizes
 
-from tilelang_tt.conformance.upstream_cpu import CpuKernel
+from tilelang_tt.cpu.kernel import CpuKernel
 from tilelang_tt.runtime.virtual import launch
 
 MODES = ("chip", "fast", "exact")

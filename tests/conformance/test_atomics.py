@@ -216,4 +216,4 @@ def test_a_quotient_of_the_block_index_tells_tiles_apart() -> None:
     kernel = compiled(main)
     kernel(a, b)
     assert torch.equal(b, wanted)
-    assert "4 units of work" in str(kernel.explain())
+    assert "4 units of work" in str(kernel.explain(whole=True))

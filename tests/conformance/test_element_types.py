@@ -240,5 +240,5 @@ def test_options_narrow_no_integers() -> None:
 
 
 def test_the_decision_is_shown() -> None:
-    text = compiled(copy("uint8", "uint8")).explain()
+    text = compiled(copy("uint8", "uint8")).explain(whole=True)
     assert "uint8 is stored as Float16_b, which holds all of its values" in text

@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, Phase, given, note, settings, strategies
 from tile_programs import PLACES, SECOND, SIZES, STORE_COLS, Program, programs_with_searches, tile_programs
 
 from tilelang_tt.compiled import PLAN_FILE
-from tilelang_tt.conformance.upstream_cpu import CpuKernel
+from tilelang_tt.cpu.kernel import CpuKernel
 from tilelang_tt.diagnostics import ResourceError, UnsupportedError
 from tilelang_tt.ir.interpret import interpret
 from tilelang_tt.ir.tensors_of_code import codes_of, is_code

@@ -361,13 +361,13 @@ def test_use_swizzle_is_an_order(order: str, here: str) -> None:
     assert torch.equal(a, b)
     (launch,) = launches(kernel)
     assert (launch.policy, launch.order, launch.panel) == ("contiguous", here, 3)
-    assert f"T.use_swizzle: order {here} by panels of 3" in kernel.explain()
+    assert f"T.use_swizzle: order {here} by panels of 3" in kernel.explain(whole=True)
 
 
 def test_an_order_that_is_said_counts_more_than_a_swizzle() -> None:
     kernel = compiled(swizzled(3, "row"), "order:z")
     assert launches(kernel)[0].order == "z"
-    assert "T.use_swizzle: 'order:z' counts" in kernel.explain()
+    assert "T.use_swizzle: 'order:z' counts" in kernel.explain(whole=True)
 
 
 def test_units_that_meet_stay_on_one_core() -> None:
@@ -386,7 +386,7 @@ def test_units_that_meet_stay_on_one_core() -> None:
     assert torch.equal(b, a[32:, 64:])
     (launch,) = launches(kernel)
     assert (launch.policy, launch.order, launch.cores, str(launch.ranges[0])) == ("contiguous", "row", 1, "1x1+3+3")
-    assert "is not followed: one core does all units" in kernel.explain()
+    assert "is not followed: one core does all units" in kernel.explain(whole=True)
 
 
 def test_random_bits_survive_every_schedule() -> None:

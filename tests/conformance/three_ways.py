@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from tilelang_tt.conformance.upstream_cpu import CpuKernel
+from tilelang_tt.cpu.kernel import CpuKernel
 from tilelang_tt.frontend.lift import lift
 from tilelang_tt.ir.fields import walk
 from tilelang_tt.ir.interpret import interpret

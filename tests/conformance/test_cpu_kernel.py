@@ -9,7 +9,7 @@ import pytest
 import tilelang.language as T
 import torch
 
-from tilelang_tt.conformance.upstream_cpu import CpuKernel
+from tilelang_tt.cpu.kernel import CpuKernel
 
 EPSILON = {"float8_e4m3fn": 2.0**-4, "float16": 2.0**-11, "bfloat16": 2.0**-8, "float32": 2.0**-24}
 
