@@ -5,9 +5,9 @@ from typing import Any
 import tilelang.language as T
 
 
-def gemm(size: int, dtype: str = "bfloat16") -> Any:
+def gemm(size: int, dtype: str = "bfloat16", block: int = 128) -> Any:
     """size^3, blocks of 128 x 128 x 64, three stages: an ordinary GPU kernel."""
-    block_m, block_n, block_k = 128, 128, 64
+    block_m, block_n, block_k = block, block, 64
 
     @T.prim_func
     def matmul(A: T.Tensor((size, size), dtype), B: T.Tensor((size, size), dtype), C: T.Tensor((size, size), dtype)):

@@ -61,7 +61,7 @@ def effort(figure: Figure) -> float:
     """Short ones first: products by their size, transfers by their number."""
     fields = figure.fields
     if figure.family.startswith("gemm"):
-        return 1e4 + int(fields["M"]) * int(fields["K"]) * int(fields["N"]) / 1e6
+        return int(fields["M"]) * int(fields["K"]) * int(fields["N"]) / 2e7
     if figure.family == "noc":
         return float(fields["ntx"]) * (100 if fields["pattern"].startswith("ALL") else 1)
     return 0.0

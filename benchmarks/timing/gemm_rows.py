@@ -8,7 +8,9 @@ from tests.vendor.wheel import VARIABLE, find
 
 import tilelang_tt.device as tt
 from benchmarks.timing.figures import Figure, LeftOut
-from benchmarks.timing.matmul_2d import TILE, Matmul2d, Operands, Plan, block_sharded
+from benchmarks.timing.matmul import TILE, Matmul, Operands, Plan
+from benchmarks.timing.matmul_1d import MulticastA, MulticastB
+from benchmarks.timing.matmul_2d import Matmul2d, block_sharded
 from tilelang_tt.clock.report import LaunchClock
 from tilelang_tt.clock.tables import costs
 
@@ -43,6 +45,11 @@ TUNED_DRAM = {
 }
 
 
+LARGEST_BLOCK = 16  # tiles of a side of C that ttnn gives to one core when it chooses between 1-D and 2-D
+DROOP_POWER = 3  # the clock falls by this power of the share of time in which unpack or math is busy
+NARROW = 8  # the longer side of C is more than so many times the shorter
+
+
 @dataclass(frozen=True)
 class GemmRow:
     chip: str
@@ -67,10 +74,8 @@ class GemmRow:
         in0 = device.allocate_tensor((self.m, self.k), dtype, memory_config=place0, name="in0")
         in1 = device.allocate_tensor((self.k, self.n), dtype, name="in1")
         out = device.allocate_tensor((self.m, self.n), dtype, memory_config=place, name="out")
-        return Matmul2d(device, root, self.plan(device), Operands(in0, in1, out)).program()
-
-    def plan(self, device: tt.Device) -> Plan:
-        return self._tuned() if self.tuned else self._chosen(device)
+        kind, plan = (Matmul2d, self._tuned()) if self.tuned else self.chosen(device)
+        return kind(device, root, plan, Operands(in0, in1, out)).program()
 
     def _tuned(self) -> Plan:
         x, y = self.grid
@@ -81,17 +86,25 @@ class GemmRow:
         block = (per_core[0] // high, per_core[1] // wide)
         return self._plan(per_core, block, sub_block(block, self.out_l1), self.k // x // TILE // deep)
 
-    def _chosen(self, device: tt.Device) -> Plan:
-        """As ttnn does for tensors in DRAM: the largest blocks that fit L1, then the deepest."""
+    def chosen(self, device: tt.Device) -> tuple[type[Matmul], Plan]:
+        """As ttnn does for tensors in DRAM: 1-D multicast where C is narrow, or not higher (wider) than one block."""
         x, y = self.grid
         rows, deep, cols = -(-self.m // TILE), -(-self.k // TILE), -(-self.n // TILE)
-        if max(self.m, self.n) // min(self.m, self.n) > 8 or min(self.m, self.n) <= TILE:
-            raise LeftOut("ttnn takes its 1-D multicast for so narrow a shape")
-        per_core = (-(-rows // y), -(-cols // x))
+        narrow = max(self.m, self.n) // min(self.m, self.n) > NARROW or min(self.m, self.n) <= TILE
+        if max(rows, cols) <= LARGEST_BLOCK and not narrow:
+            raise LeftOut("ttnn takes no multicast for one block")
+        if (narrow and cols > rows) or rows <= LARGEST_BLOCK:
+            return MulticastA, self._fitting(device, (rows, -(-cols // (x * y))), 1 if deep % 2 else 2, False)
+        if narrow or cols <= LARGEST_BLOCK:
+            return MulticastB, self._fitting(device, (-(-rows // (x * y)), cols), 1 if deep % 2 else 2, False)
         depth = deep // x if deep % x == 0 else 1
+        return Matmul2d, self._fitting(device, (-(-rows // y), -(-cols // x)), depth, True)
+
+    def _fitting(self, device: tt.Device, per_core: tuple[int, int], depth: int, shallower: bool) -> Plan:
+        """The largest blocks of C that fit L1, then the deepest."""
         room = device.arch.l1_bytes - device.arch.l1_base
         for block in _blocks(per_core):
-            for k in range(depth, 0, -1):
+            for k in range(depth, 0 if shallower else depth - 1, -1):
                 if depth % k == 0 and self._bytes(block, k) < room:
                     return self._plan(per_core, block, sub_block(block, False), k)
         raise LeftOut("no block fits L1")
@@ -105,14 +118,14 @@ class GemmRow:
         return Plan(self.grid, per_core, block, sub, depth, tt.MathFidelity[self.fidelity])
 
     def read(self, launch: LaunchClock) -> float:
-        """Wall time has the launch in it; a busy matrix engine lowers the clock of some cards."""
+        """Wall time has the launch in it; cores that are always busy lower the clock of some cards, which cannot be
+        seen in the math kernel's cycles."""
         if not self.wall:
             ends = [lanes["math"].end for lanes in launch.cores.values()]
             return sum(ends) / len(ends) / launch.megahertz
         table = costs(self.chip)
-        ideal = self.m * self.k * self.n / TILE**3 * {"LoFi": 16, "HiFi2": 32, "HiFi3": 48, "HiFi4": 64}[self.fidelity]
-        engine = ideal / (self.grid[0] * self.grid[1]) / launch.cycles
-        slower = 1 + table["launch.droop"].value * engine
+        busiest = max(launch.lanes[lane].busy for lane in ("unpack", "math")) / len(launch.cores) / launch.cycles
+        slower = 1 + table["launch.droop"].value * busiest**DROOP_POWER
         return launch.microseconds * slower + table["launch.gap"].value / launch.megahertz
 
 

@@ -14,6 +14,15 @@ import tilelang_tt.device as tt
 from benchmarks.timing.figures import Figure, LeftOut
 
 KERNELS = Path(__file__).parent / "kernels"
+# Which rows (columns) those cards lack: the reservations of their multicasts, 8 cycles and 16 for each hop, tell how
+# far apart their cores lie.
+CARDS = {
+    "wormhole_b0": "rows 10 1 2 3 5 7 8 9 10 11 4",
+    "blackhole": "columns 14 1 2 3 4 5 6 7 12 13 14 15 10 11 16",
+}
+MOST_PACKETS = 10_000  # of one replay; when there are more, two shorter ones say how the time grows with their number
+PACKET = {"wormhole_b0": 8192, "blackhole": 16384}
+RECORDED = 64  # bytes of a transfer when it is recorded; replays change them
 GRIDS = {"wormhole_b0": (8, 7), "blackhole": (11, 10)}  # of the cards that were measured
 EACH, MULTICAST, LINKED = 0, 1, 2
 READS = ("ONE_FROM_ONE", "ONE_FROM_ALL", "ALL_FROM_ALL")
@@ -68,6 +77,19 @@ def place(fields: dict[str, str], grid: Core) -> Placed:
         return Placed(area, area)
     first = (0, 0) if inside else ((0, 1) if "ROW" in pattern else (1, 0))
     return Placed(_rectangle(first, size), area, (area[0], area[-1]))
+
+
+def rounds_of(fields: dict[str, str]) -> tuple[int, int]:
+    """How many transfers a sender makes to each partner, and how many of them a replay may have."""
+    placed = fields["memory"] == "L1" and fields["mechanism"] == "unicast"
+    partners = max(1, int(fields["nsub"])) if placed else 1
+    rounds = int(fields["ntx"]) // partners
+    x, y = GRIDS[fields["chip"]]
+    crowd = not fields["pattern"].startswith("ONE")
+    senders = 1 if not crowd else (int(fields["nsub"]) or x * y)
+    packets = senders * partners * -(-int(fields["size"]) // PACKET[fields["chip"]])
+    most = max(2, MOST_PACKETS // packets)
+    return rounds, min(rounds, 1 << most.bit_length() - 1)
 
 
 def _per_core(device: tt.Device, size: int, name: str) -> tt.Tensor:

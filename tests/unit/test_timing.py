@@ -201,5 +201,5 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert f"trace {tmp_path / 't.json'} of " in text
     assert main(["profile", source, "--json", "--target", "tenstorrent/blackhole"]) == 0
     assert json.loads(capsys.readouterr().out)["chip"] == "blackhole"
-    assert main(["explain", source, "--no-stages"]) == 0
+    assert main(["explain", source]) == 0
     assert "\nestimated time: mm on Wormhole: " in capsys.readouterr().out

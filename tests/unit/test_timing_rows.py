@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 import torch
-from benchmarks.timing import gemm_rows, micro_rows, noc_rows
+from benchmarks.timing import attention_rows, gemm_rows, micro_rows, noc_rows
 from benchmarks.timing.figures import Figure, LeftOut, read_figures
+from benchmarks.timing.matmul_1d import MulticastA, MulticastB
+from benchmarks.timing.matmul_2d import Matmul2d
 from benchmarks.timing.ranking import Judged, pairs
 
 import tilelang_tt.device as tt
@@ -70,14 +72,55 @@ def test_cores_of_noc_rows_are_those_of_the_sdk_tests() -> None:
         noc_rows.place({**fields, "nsub": "7"}, (8, 7))
 
 
+def gemm(m: int, k: int, n: int) -> gemm_rows.GemmRow:
+    return gemm_rows.GemmRow("wormhole_b0", m, k, n, (8, 8), "BFLOAT16", "HiFi2", False, False, False, True)
+
+
 def test_ttnn_takes_the_largest_blocks_that_fit() -> None:
-    row = gemm_rows.GemmRow("wormhole_b0", 2048, 2048, 2048, (8, 8), "BFLOAT16", "HiFi2", False, False, False, True)
     with tt.open_device("wormhole_b0") as device:
-        plan = row.plan(device)
+        kind, plan = gemm(2048, 2048, 2048).chosen(device)
+    assert kind is Matmul2d
     assert plan.per_core == (8, 8)
     assert plan.block == (8, 8)
     assert plan.depth == 8
     assert plan.sub_block == (4, 2)
+
+
+@pytest.mark.parametrize(
+    ("shape", "kind", "per_core"),
+    [
+        ((512, 1024, 2048), MulticastA, (16, 1)),  # one block of 16 tiles is as high as C
+        ((2048, 1024, 512), MulticastB, (1, 16)),
+        ((64, 1024, 4096), MulticastA, (2, 2)),  # narrow
+    ],
+)
+def test_ttnn_takes_its_1d_multicast_for_few_rows_or_columns(
+    shape: tuple[int, int, int], kind: type, per_core: tuple[int, int]
+) -> None:
+    with tt.open_device("wormhole_b0") as device:
+        chosen, plan = gemm(*shape).chosen(device)
+    assert chosen is kind
+    assert plan.per_core == per_core
+
+
+def ops(op: str, shape: str, dtype: str, cores: str = "110") -> Figure:
+    fields = {"chip": "blackhole", "op": op, "shape": shape, "dtype": dtype, "layout": "DRAM", "cores": cores}
+    return Figure("ops", "blackhole", op, 1.0, "us", {**fields, "source": ""})
+
+
+def test_attention_rows_are_read_in_the_words_they_are_written_in() -> None:
+    causal = attention_rows.read(ops("SDPA prefill causal", "32q/8kv d128 s4096 q128 k128", "bfp8 HiFi2"))
+    assert (causal.heads, causal.kv_heads, causal.tokens, causal.width, causal.chunks) == (32, 8, 4096, 128, (128, 128))
+    assert causal.causal
+    assert causal.fidelity is tt.MathFidelity.HiFi2
+    latent = attention_rows.read(ops("FlashMLA prefill causal", "nh16 nkv1 dqk576 dv512 s1024 q32 k128", "bf16 HiFi4"))
+    assert (latent.width, latent.values, latent.latent, latent.chunks) == (576, 512, 512, (32, 128))
+    free = attention_rows.read(ops("SDPA non-causal", "b1 nh10 s9472 d128 q288 k512", "bf16"))
+    assert not free.causal
+    assert free.chunks == (288, 512)
+    assert free.kv_heads == 10
+    with pytest.raises(LeftOut, match="no grid of '77' cores"):
+        attention_rows.read(ops("SDPA non-causal", "b1 nh10 s9472 d128", "bf16", "77"))
 
 
 def test_files_are_recognised_and_a_third_is_held_out() -> None:

@@ -20,7 +20,7 @@ TICKS = 1024  # of a cycle
 NOBODY = 0xFFFFFFFF
 CAUSES = (
     "cb_wait_front", "cb_reserve_back", "source registers", "dst", "noc_read_barrier", "noc_write_barrier",
-    "noc_writes_flushed", "noc_atomic_barrier", "semaphore",
+    "noc_writes_flushed", "noc_atomic_barrier", "semaphore", "noc busy",
 )  # fmt: skip
 DRAM_PLACE = 1 << 63
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from tilelang_tt.arch import Arch
 
 _HERE = Path(__file__).resolve().parent
-_UNITS = ("cycles", "B/cycle")
+_UNITS = ("cycles", "B/cycle", "count")
 
 
 @dataclass(frozen=True)

@@ -119,7 +119,8 @@ class Timing:
     chip: Arch
     launches: tuple[LaunchTiming, ...]
     guessed: tuple[str, ...]  # names of costs without a figure of their own
-    untimed: tuple[str, ...] = ()  # launches with scalar code, whose instructions have no cost
+    scalar: tuple[str, ...] = ()  # launches with scalar code
+    scalar_counted: bool = True  # its instructions have a cost: counted on this host
 
     @property
     def cycles(self) -> float:
@@ -201,17 +202,27 @@ class Timing:
             lines.append("  error: unknown, no published figures of kernels like this one were compared")
         if self.guessed:
             lines.append(f"  without a figure of their own, taken at a general cost: {', '.join(self.guessed)}")
-        if self.untimed:
-            lines.append(
-                f"  scalar code of {', '.join(self.untimed)}: its transfers are timed, its instructions are not, so "
-                "this is a lower bound"
+        if self.scalar:
+            what = (
+                "its instructions were counted on this host and weighed, good to a factor of two"
+                if self.scalar_counted
+                else "its transfers are timed, its instructions cannot be counted on this host: a lower bound"
             )
+            lines.append(f"  scalar code of {', '.join(self.scalar)}: {what}")
         return lines
 
 
-def timing(kernel: str, chip: Arch, names: Sequence[str], report: ClockReport, untimed: tuple[str, ...] = ()) -> Timing:
+def timing(
+    kernel: str,
+    chip: Arch,
+    names: Sequence[str],
+    report: ClockReport,
+    scalar: tuple[str, ...] = (),
+    *,
+    scalar_counted: bool = True,
+) -> Timing:
     launches = tuple(LaunchTiming(name, chip, one) for name, one in zip(names, report.launches, strict=True))
-    return Timing(kernel, chip, launches, report.guessed, untimed)
+    return Timing(kernel, chip, launches, report.guessed, scalar, scalar_counted)
 
 
 def _share(part: float, whole: float) -> float:

@@ -7,9 +7,7 @@ from functools import cached_property
 from pathlib import Path
 
 from tilelang_tt.clock.report import Wait
-from tilelang_tt.diagnostics import Location
-from tilelang_tt.runtime.failure import user_location
-from tilelang_tt.runtime.plan import LaunchPlan
+from tilelang_tt.profile.subject import Subject
 
 _ROLE = {"reader": "reader", "writer": "writer", "unpack": "compute", "math": "compute", "pack": "compute"}
 _LONGEST = 60  # characters of a line of code that are shown
@@ -20,23 +18,14 @@ _SIGNALS = "other cores (semaphore)"
 class Names:
     """Of one launch."""
 
-    launch: LaunchPlan
-
-    @cached_property
-    def _files(self) -> dict[str, str]:
-        return {kernel.role: kernel.source for kernel in self.launch.kernels}
+    launch: Subject
 
     @cached_property
     def _buffers(self) -> dict[int, str]:
-        return {cb.id: cb.name for cb in self.launch.cbs}
+        return {cb.id: cb.name for cb in self.launch.buffers}
 
     def buffer(self, number: int) -> str:
         return self._buffers.get(number, f"cb{number}")
-
-    def location(self, lane: str, line: int) -> Location | None:
-        """The line of the user's kernel behind a line of the kernel that runs on this processor."""
-        file = self._files.get(_ROLE[lane])
-        return None if file is None else user_location(self.launch.source_map, file, line)
 
     @cached_property
     def _places(self) -> dict[tuple[str, int], str]:
@@ -49,11 +38,11 @@ class Names:
         return self._places[lane, line]
 
     def _place(self, lane: str, line: int) -> str:
-        found = self.location(lane, line)
-        if found is None:
-            return f"{self._files.get(_ROLE[lane], lane)}:{line}"
-        text = found.text if len(found.text) <= _LONGEST else found.text[: _LONGEST - 3] + "..."
-        return f"{Path(found.file).name}:{found.line} {text}".rstrip()
+        role = _ROLE[lane]
+        found = self.launch.location(role, line)
+        if found is not None:
+            return f"{Path(found.file).name}:{found.line} {_short(found.text)}".rstrip()
+        return f"{self.launch.file_of(role) or lane}:{line} {_short(self.launch.code(role, line))}".rstrip()
 
     def wait(self, lane: str, cause: str, number: int) -> str:
         """What a processor waits for."""
@@ -71,7 +60,12 @@ class Names:
             "noc_writes_flushed": "writes to depart",
             "noc_atomic_barrier": "increments of semaphores",
             "semaphore": _SIGNALS,
+            "noc busy": "the NoC to take another multicast",
         }[cause]
 
     def of_wait(self, lane: str, wait: Wait) -> str:
         return self.wait(lane, wait.cause, wait.id)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."

@@ -5,19 +5,23 @@ from __future__ import annotations
 import shutil
 import tempfile
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from tilelang_tt.clock.log import LaunchLog, read_log
 from tilelang_tt.clock.replay import load_record
-from tilelang_tt.clock.timing import LaunchTiming, Timing
+from tilelang_tt.clock.timing import LaunchTiming, Timing, timing
 from tilelang_tt.compiled import Compiled
+from tilelang_tt.device.assemble import assemble
+from tilelang_tt.device.descriptors import ProgramDescriptor
+from tilelang_tt.device.opened import Device
 from tilelang_tt.diagnostics import ArgumentError
 from tilelang_tt.execution.timing import timing_of
 from tilelang_tt.profile import critical_path, page, roofline, trace, what_if
 from tilelang_tt.profile.names import Names
+from tilelang_tt.profile.subject import Subject, of_plan, of_run
 from tilelang_tt.runtime.runner import RunReport
 
 # Records beyond this are logged for a few cores alone: a log takes some ten times as much memory.
@@ -28,9 +32,9 @@ _SOME_CORES = 4
 class Profile:
     """Where the time of a call goes. `launch` is the one that is looked at: the longest, unless it is named."""
 
-    def __init__(self, compiled: Compiled, report: RunReport, directory: Path, launch: str | None = None) -> None:
-        self.compiled = compiled
-        self.timing: Timing = timing_of(compiled, report)
+    def __init__(self, timing: Timing, subjects: Sequence[Subject], directory: Path, launch: str | None = None) -> None:
+        self.timing = timing
+        self._subjects = subjects
         self._directory = directory
         weakref.finalize(self, shutil.rmtree, directory, ignore_errors=True)
         self.index = self._index_of(launch)
@@ -43,7 +47,7 @@ class Profile:
             if launch.name == name:
                 return index
         names = ", ".join(launch.name for launch in launches)
-        raise ArgumentError("TT324", f"kernel '{self.compiled.name}' has no launch '{name}'; it has {names}")
+        raise ArgumentError("TT324", f"kernel '{self.timing.kernel}' has no launch '{name}'; it has {names}")
 
     @property
     def launch(self) -> LaunchTiming:
@@ -51,7 +55,7 @@ class Profile:
 
     @cached_property
     def names(self) -> Names:
-        return Names(self.compiled.plan.launches[self.index])
+        return Names(self._subjects[self.index])
 
     @property
     def record(self) -> Path:
@@ -83,9 +87,9 @@ class Profile:
 
     @cached_property
     def effects(self) -> list[what_if.Effect]:
-        plan = self.compiled.plan
+        chip, subject = self.timing.chip.name, self._subjects[self.index]
         with load_record(self.record) as record:
-            return what_if.effects(record, self.index, plan.launches[self.index], plan.arch, self.launch.clock)
+            return what_if.effects(record, self.index, subject, chip, self.launch.clock)
 
     def write_trace(self, path: Path) -> trace.Selection:
         """Write a trace for Perfetto; says what of the launch is in it."""
@@ -168,9 +172,27 @@ def _launch(launch: LaunchTiming) -> dict[str, Any]:
 
 def profile_kernel(compiled: Compiled, run: Callable[[Path], RunReport], launch: str | None = None) -> Profile:
     """`run` times a call and writes its record to the path it is given."""
+    subjects = [of_plan(one) for one in compiled.plan.launches]
+    return _recorded(lambda record: (timing_of(compiled, run(record)), subjects), launch)
+
+
+def profile_program(device: Device, program: ProgramDescriptor) -> Profile:
+    """Of a program written by hand: it is run once, with the device's numerics and with a clock."""
+
+    def run(record: Path) -> tuple[Timing, Sequence[Subject]]:
+        report = device.run(program, record=record)
+        assert report.clock is not None, "a record is made by the clock"
+        found = timing(program.name, device.arch, [program.name], report.clock)
+        return found, [of_run(assemble(program, device))]
+
+    return _recorded(run)
+
+
+def _recorded(run: Callable[[Path], tuple[Timing, Sequence[Subject]]], launch: str | None = None) -> Profile:
     directory = Path(tempfile.mkdtemp(prefix="tilelang-tt-profile-"))
     try:
-        return Profile(compiled, run(directory / "record"), directory, launch)
+        timed, subjects = run(directory / "record")
+        return Profile(timed, subjects, directory, launch)
     except BaseException:
         shutil.rmtree(directory, ignore_errors=True)
         raise

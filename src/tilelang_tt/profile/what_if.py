@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from tilelang_tt.clock.replay import Record
 from tilelang_tt.clock.report import LaunchClock
 from tilelang_tt.clock.tables import costs
-from tilelang_tt.runtime.plan import LaunchPlan
+from tilelang_tt.profile.subject import Subject
 
 _UNLIMITED = 1e9  # bytes in a cycle
 _CHEAPER = {"HiFi4": "HiFi2", "HiFi3": "HiFi2", "HiFi2": "LoFi"}
@@ -38,7 +38,7 @@ class Effect:
 
 
 def effects(
-    record: Record, index: int, launch: LaunchPlan, chip: str, clock: LaunchClock, least: float = 0.01
+    record: Record, index: int, launch: Subject, chip: str, clock: LaunchClock, least: float = 0.01
 ) -> list[Effect]:
     """Changes that save at least the part `least` of the launch's time, the best first."""
     found = []
@@ -49,7 +49,7 @@ def effects(
     return sorted(found, key=lambda effect: effect.microseconds)
 
 
-def changes(launch: LaunchPlan, chip: str, clock: LaunchClock) -> list[Change]:
+def changes(launch: Subject, chip: str, clock: LaunchClock) -> list[Change]:
     """Everything that is tried."""
     kinds = [kind.name for kind in clock.kinds]
     return [
@@ -62,10 +62,9 @@ def changes(launch: LaunchPlan, chip: str, clock: LaunchClock) -> list[Change]:
     ]
 
 
-def _blocks(launch: LaunchPlan) -> list[Change]:
-    moved = [cb for cb in launch.cbs if cb.tensor is None and cb.shares is None]
-    reads = [cb for cb in moved if cb.producer != "compute"]
-    writes = [cb for cb in moved if cb.consumer != "compute"]
+def _blocks(launch: Subject) -> list[Change]:
+    reads = [cb for cb in launch.buffers if cb.read]
+    writes = [cb for cb in launch.buffers if cb.written]
     return [
         *(Change(f"reads of {cb.name}", f"with {cb.name} delivered at no cost", _free_buffer(cb.id)) for cb in reads),
         *(Change(f"writes of {cb.name}", f"with {cb.name} stored at no cost", _free_buffer(cb.id)) for cb in writes),
@@ -127,7 +126,7 @@ def _without(kinds: Sequence[str]) -> list[Change]:
     return found
 
 
-def _deeper_buffers(launch: LaunchPlan, clock: LaunchClock) -> list[Change]:
+def _deeper_buffers(launch: Subject, clock: LaunchClock) -> list[Change]:
     """Buffers for whose room somebody waits."""
     full = {wait.id for lane in clock.lanes.values() for wait in lane.waits if wait.cause == "cb_reserve_back"}
     return [
@@ -136,12 +135,12 @@ def _deeper_buffers(launch: LaunchPlan, clock: LaunchClock) -> list[Change]:
             f"with {cb.name} twice as deep ({2 * cb.pages} tiles)",
             ("pages", str(cb.id), str(2 * cb.pages)),
         )
-        for cb in launch.cbs
+        for cb in launch.buffers
         if cb.id in full
     ]
 
 
-def _halves_of_dst(launch: LaunchPlan) -> list[Change]:
-    if not launch.compute_config.dst_full_sync_en:
+def _halves_of_dst(launch: Subject) -> list[Change]:
+    if not launch.full_sync:
         return []
     return [Change("DST", "with DST in two halves (dst_full_sync off)", ("dst", "2"))]

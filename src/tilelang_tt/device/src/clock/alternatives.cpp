@@ -4,6 +4,8 @@
 //   free_buffer <id>       transfers from and to circular buffer <id> cost nothing
 //   pages <id> <n>         circular buffer <id> has <n> pages
 //   dst <parts>            DST is one whole, or two halves
+//   bytes <n>              every transfer that is no signal has <n> bytes
+//   rows <n> <...>         where the rows (columns) of compute cores lie: another card
 //   log_core <x> <y>       a log is kept of this core (of all, if no core is named)
 #include "replay.h"
 
@@ -27,6 +29,8 @@ bool Replay::read_alternative(const std::string& word, std::istream& words) {
     } else if (word == "dst") {
         words >> number;
         for (CoreState& core : cores_) core.dst.parts = number;
+    } else if (word == "bytes") {
+        words >> bytes_;
     } else if (word == "log_core") {
         words >> id >> number;
         logged_.push_back({id, number});

@@ -28,10 +28,10 @@ private:
     std::map<std::string, double> rows_;
 };
 
-// Cost of one call of some kind: per unit, and once per call.
+// Cost of one call of some kind: per unit, and once per call; the least time from one to the next.
 struct Price {
     std::string name;
-    Time item = 0, call = 0;
+    Time item = 0, call = 0, gap = 0;
     bool guessed = false;
 };
 

@@ -12,10 +12,10 @@
 
 namespace vd::timing {
 
-enum class Cause : uint8_t { Front, Room, Source, Dst, Reads, Writes, Flush, Atomics, Semaphore };
+enum class Cause : uint8_t { Front, Room, Source, Dst, Reads, Writes, Flush, Atomics, Semaphore, Issue };
 constexpr const char* kCauses[] = {"cb_wait_front",      "cb_reserve_back",      "source registers", "dst",
                                    "noc_read_barrier",   "noc_write_barrier",    "noc_writes_flushed",
-                                   "noc_atomic_barrier", "semaphore"};
+                                   "noc_atomic_barrier", "semaphore", "noc busy"};
 
 // Time by line of the kernel and, of waiting, by cause and circular buffer.
 struct Place {
@@ -81,6 +81,8 @@ struct Lane {
     bool blocked = false, ended = false, ready = false, hungry = false;
     bool in_order = false;    // the event at the head has had its turn in the order of time
     uint32_t transfers = 0;
+    uint64_t place = 0;       // of the last transfer
+    Time may_issue = 0;       // when the interface takes the next one
     UnderWay under_way[kGroups][kNocs][kTrids];
     TimeByPlace work, waits;
     std::vector<Use> uses;  // by key
@@ -165,10 +167,16 @@ struct Buffer {
     Ledger pushed, popped;
 };
 
-// Two banks of each source register: unpack fills one while math empties the other.
+// Source registers: unpack fills a bank while math empties another. `ahead`: tiles that unpack may have begun before math
+// is through with the first of them; two banks, and where the processor takes longer than the unpacker, one in its queue.
 struct SourceBanks {
+    static constexpr uint32_t kMost = 4;
+    uint32_t ahead = 2;
     uint64_t filled = 0, emptied = 0;
-    Time fill_end[2] = {}, empty_end[2] = {};
+    Time fill_end[kMost] = {}, empty_end[kMost] = {};
+
+    uint32_t fills() const { return static_cast<uint32_t>(filled % ahead); }  // the place of the next one
+    uint32_t empties() const { return static_cast<uint32_t>(emptied % ahead); }
 };
 
 // DST: two halves that math and pack take in turns, or one whole.
@@ -176,7 +184,7 @@ struct Dst {
     static constexpr uint32_t kRing = 4;
     uint32_t parts = 2;
     uint64_t acquired = 0, committed = 0, waited = 0, released = 0;
-    Time commit_time[kRing] = {}, release_time[kRing] = {}, last_acquire = 0;
+    Time commit_time[kRing] = {}, release_time[kRing] = {};
 };
 
 struct CoreState {

@@ -17,6 +17,12 @@ void Replay::work(Lane& lane) {
     lane.spend(static_cast<Time>(event.count) * (static_cast<Time>(event.items) * cost.item + cost.call));
 }
 
+// Until others see that this lane pushed or popped.
+Time Replay::cb_latency(uint32_t lane) const {
+    const bool compute = lane != kNobody && lane % kProcessors >= static_cast<uint32_t>(Processor::Unpack);
+    return compute ? fixed_.cb_compute : fixed_.cb;
+}
+
 bool Replay::reserve(Lane& lane) {
     const Event& event = lane.event();
     Buffer& buffer = cores_[lane.core()].buffers[event.id];
@@ -24,7 +30,7 @@ bool Replay::reserve(Lane& lane) {
     if (needed > buffer.pages) {
         if (buffer.popped.total() < needed - buffer.pages) return false;
         const Time popped = buffer.popped.when(needed - buffer.pages);
-        lane.wait_until(popped + fixed_.cb, Cause::Room, event.id, {buffer.consumer, popped});
+        lane.wait_until(popped + cb_latency(buffer.consumer), Cause::Room, event.id, {buffer.consumer, popped});
     }
     lane.spend(price(event.key).item);
     return true;
@@ -36,7 +42,7 @@ bool Replay::wait_front(Lane& lane) {
     const uint64_t needed = buffer.popped.total() + event.count;
     if (buffer.pushed.total() < needed) return false;
     const Time pushed = buffer.pushed.when(needed);
-    lane.wait_until(pushed + fixed_.cb, Cause::Front, event.id, {buffer.producer, pushed});
+    lane.wait_until(pushed + cb_latency(buffer.producer), Cause::Front, event.id, {buffer.producer, pushed});
     lane.spend(price(event.key).item);
     return true;
 }
@@ -49,9 +55,6 @@ bool Replay::acquire(Lane& lane) {
         const Time released = dst.release_time[before % Dst::kRing];
         lane.wait_until(released, Cause::Dst, 0, {lane.number + 1, released});
     }
-    const Origin own{lane.number, dst.last_acquire};
-    if (dst.acquired != 0) lane.wait_until(dst.last_acquire + fixed_.period, Cause::Dst, 0, own);
-    dst.last_acquire = lane.time;
     ++dst.acquired;
     lane.spend(price(lane.event().key).item);
     return true;
@@ -74,10 +77,13 @@ bool Replay::pack_wait(Lane& lane) {
     return true;
 }
 
+// What a call costs besides is paid when math may already go on.
 bool Replay::release(Lane& lane) {
     Dst& dst = cores_[lane.core()].dst;
-    lane.spend(price(lane.event().key).item);
+    const Price& cost = price(lane.event().key);
+    lane.spend(cost.item);
     dst.release_time[dst.released++ % Dst::kRing] = lane.time;
+    lane.spend(cost.call);
     wake_in(lane_of(lane.core(), Processor::Math), Kind::Acquire);
     return true;
 }
@@ -90,11 +96,11 @@ static Time unit_cost(const Price& cost, const Event& event) {
 // Unpack fills one bank, if one is empty.
 bool Replay::fill_one(CoreState& core, Lane& unpack) {
     SourceBanks& banks = core.banks;
-    if (banks.filled >= banks.emptied + 2) return false;
-    const uint32_t bank = banks.filled & 1;
+    if (banks.filled >= banks.emptied + banks.ahead) return false;
+    const uint32_t bank = banks.fills();
     const Event& event = unpack.event();
     const Origin math{unpack.number + 1, banks.empty_end[bank]};
-    if (banks.filled >= 2) unpack.wait_until(banks.empty_end[bank], Cause::Source, 0, math);
+    if (banks.filled >= banks.ahead) unpack.wait_until(banks.empty_end[bank], Cause::Source, 0, math);
     const Price& cost = price(event.key);
     unpack.spend(unit_cost(cost, event));
     banks.fill_end[bank] = unpack.time;
@@ -106,7 +112,7 @@ bool Replay::fill_one(CoreState& core, Lane& unpack) {
 bool Replay::empty_one(CoreState& core, Lane& math) {
     SourceBanks& banks = core.banks;
     if (banks.emptied == banks.filled) return false;
-    const uint32_t bank = banks.emptied & 1;
+    const uint32_t bank = banks.empties();
     const Event& event = math.event();
     math.wait_until(banks.fill_end[bank], Cause::Source, 0, {math.number - 1, banks.fill_end[bank]});
     const Price& cost = price(event.key);
@@ -120,56 +126,60 @@ bool Replay::empty_one(CoreState& core, Lane& math) {
 namespace {
 
 struct Rhythm {
-    Time unpack, math, fill[2], empty[2], unpack_busy, unpack_wait, math_busy, math_wait;
+    Time unpack, math, unpack_busy, unpack_wait, math_busy, math_wait;
+    SourceBanks banks;
 
     static Rhythm of(const SourceBanks& banks, const Lane& unpack, const Lane& math) {
-        return {unpack.time, math.time,   {banks.fill_end[0], banks.fill_end[1]}, {banks.empty_end[0], banks.empty_end[1]},
-                unpack.busy, unpack.waited, math.busy,                              math.waited};
+        return {unpack.time, math.time, unpack.busy, unpack.waited, math.busy, math.waited, banks};
     }
     // How much later everything is than in `before`; -1 when not everything by the same time.
     Time since(const Rhythm& before) const {
         const Time period = unpack - before.unpack;
-        const bool same = math - before.math == period && fill[0] - before.fill[0] == period &&
-                          fill[1] - before.fill[1] == period && empty[0] - before.empty[0] == period &&
-                          empty[1] - before.empty[1] == period;
+        bool same = math - before.math == period;
+        for (uint32_t i = 0; i < banks.ahead; ++i) {
+            same = same && banks.fill_end[i] - before.banks.fill_end[i] == period &&
+                   banks.empty_end[i] - before.banks.empty_end[i] == period;
+        }
         return same ? period : -1;
     }
 };
 
 }  // namespace
 
-// Long runs of equal units fall into a rhythm: once two pairs have taken the same time, so will all the others.
+// Long runs of equal units fall into a rhythm: once two rounds (a unit for each bank) have taken the same time, so will all
+// the others.
 void Replay::skip_ahead(CoreState& core, Lane& unpack, Lane& math) {
     SourceBanks& banks = core.banks;
-    const auto pair = [&] {
-        for (uint32_t i = 0; i < 2; ++i) {
+    const uint32_t units = banks.ahead;
+    const auto round = [&] {
+        for (uint32_t i = 0; i < units; ++i) {
             if (!fill_one(core, unpack)) empty_one(core, math), fill_one(core, unpack);
         }
         while (math.done < math.units() && banks.filled - banks.emptied > 1) empty_one(core, math);
     };
-    while (unpack.done + 8 < unpack.units() && math.done + 8 < math.units()) {
-        pair();
+    while (unpack.done + 4 * units < unpack.units() && math.done + 4 * units < math.units()) {
+        round();
         const Rhythm first = Rhythm::of(banks, unpack, math);
-        pair();
+        round();
         const Rhythm second = Rhythm::of(banks, unpack, math);
         const Time period = second.since(first);
         if (period < 0) continue;
         const uint64_t left = std::min(unpack.units() - unpack.done, math.units() - math.done);
-        const Time pairs = static_cast<Time>((left - 2) / 2);
+        const Time rounds = static_cast<Time>((left - units) / units);
         const auto forward = [&](Lane& lane, Time busy, Time waited) {
-            lane.spend_steadily(pairs * period, pairs * busy);
-            lane.waited += pairs * waited;
-            lane.done += static_cast<uint32_t>(2 * pairs);
-            lane.waits.add({lane.event().line, Cause::Source, 0}, pairs * waited);
+            lane.spend_steadily(rounds * period, rounds * busy);
+            lane.waited += rounds * waited;
+            lane.done += static_cast<uint32_t>(rounds) * units;
+            lane.waits.add({lane.event().line, Cause::Source, 0}, rounds * waited);
         };
         forward(unpack, second.unpack_busy - first.unpack_busy, second.unpack_wait - first.unpack_wait);
         forward(math, second.math_busy - first.math_busy, second.math_wait - first.math_wait);
-        for (uint32_t bank = 0; bank < 2; ++bank) {
-            banks.fill_end[bank] += pairs * period;
-            banks.empty_end[bank] += pairs * period;
+        for (uint32_t bank = 0; bank < units; ++bank) {
+            banks.fill_end[bank] += rounds * period;
+            banks.empty_end[bank] += rounds * period;
         }
-        banks.filled += static_cast<uint64_t>(2 * pairs);
-        banks.emptied += static_cast<uint64_t>(2 * pairs);
+        banks.filled += static_cast<uint64_t>(rounds) * units;
+        banks.emptied += static_cast<uint64_t>(rounds) * units;
         return;
     }
 }
@@ -242,7 +252,7 @@ bool Replay::process(Lane& lane) {
         case Kind::Release: return release(lane);
         case Kind::Read:
         case Kind::Write:
-        case Kind::Multicast: issue(lane); return true;
+        case Kind::Multicast: return issue(lane);
         case Kind::ReadBarrier: return barrier(lane, Group::Reads, Cause::Reads);
         case Kind::WriteBarrier: return barrier(lane, Group::Writes, Cause::Writes);
         case Kind::Flush: return barrier(lane, Group::Departures, Cause::Flush);

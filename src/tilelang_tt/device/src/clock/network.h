@@ -10,28 +10,9 @@
 #include <vector>
 
 #include "costs.h"
-#include "event.h"
+#include "wormhole.h"
 
 namespace vd::timing {
-
-constexpr uint32_t kNocs = 2;
-
-struct Node {
-    uint32_t x = 0, y = 0;  // physical, as NoC 0 counts
-};
-
-// Where things lie on the chip.
-struct ChipMap {
-    uint32_t width = 0, height = 0;
-    std::vector<uint32_t> columns, rows;   // physical, of the logical ones of compute cores
-    std::vector<Node> banks[kNocs];        // at which node a bank answers on each NoC
-
-    Node core(uint32_t x, uint32_t y) const { return {columns.at(x), rows.at(y)}; }
-    Node at(uint64_t place, uint32_t noc) const {
-        if (place & kDram) return banks[noc].at(place & 0xffff);
-        return core(place & 0xff, place >> 8 & 0xff);
-    }
-};
 
 // A way of serving one after the other; remembers how long it was busy.
 struct Server {
@@ -46,103 +27,57 @@ struct Server {
     }
 };
 
-// A link: packets are granted their time on it long before they come, so someone may still pass before those that were
-// granted theirs. What lies before `now` is forgotten.
-class Calendar {
-public:
-    // `change` is lost when the packet before came from somewhere else.
-    Time take(Time time, Time duration, Time now, uint32_t source, Time change) {
-        if (source != source_) duration += change;
-        source_ = source;
-        busy_ += duration;
-        while (first_ < spans_.size() && spans_[first_].end <= now) ++first_;
-        if (first_ > 32 && first_ * 2 > spans_.size()) {
-            spans_.erase(spans_.begin(), spans_.begin() + static_cast<std::ptrdiff_t>(first_));
-            first_ = 0;
-        }
-        std::size_t at = spans_.size();
-        if (at != first_ && spans_.back().end > time) {
-            const auto ends_later = [&](const Span& span) { return span.end > time; };
-            const auto begin = spans_.begin() + static_cast<std::ptrdiff_t>(first_);
-            at = static_cast<std::size_t>(std::partition_point(begin, spans_.end(), std::not_fn(ends_later)) - spans_.begin());
-        }
-        for (; at < spans_.size() && spans_[at].begin < time + duration; ++at) time = spans_[at].end;
-        insert(at, time, time + duration);
-        return time;
-    }
-    Time busy() const { return busy_; }
-
-private:
-    struct Span {
-        Time begin, end;
-    };
-    // Between the spans before `at` and those from it on; neighbours that touch become one.
-    void insert(std::size_t at, Time begin, Time end) {
-        const bool left = at > first_ && spans_[at - 1].end == begin;
-        const bool right = at < spans_.size() && spans_[at].begin == end;
-        if (left && right) {
-            spans_[at - 1].end = spans_[at].end;
-            spans_.erase(spans_.begin() + static_cast<std::ptrdiff_t>(at));
-        } else if (left) {
-            spans_[at - 1].end = end;
-        } else if (right) {
-            spans_[at].begin = begin;
-        } else {
-            spans_.insert(spans_.begin() + static_cast<std::ptrdiff_t>(at), {begin, end});
-        }
-    }
-
-    std::vector<Span> spans_;
-    std::size_t first_ = 0;
-    Time busy_ = 0;
-    uint32_t source_ = ~0u;
-};
-
 class Network {
 public:
-    Network(const Costs& costs, const ChipMap& map);
+    Network(const Costs& costs, const ChipMap& map, Wormhole& ways);
 
-    // The present: everything that is asked for later happens after it.
-    void set_now(Time now) { now_ = now; }
-    // A packet's head leaves `from` at `time`; when its last byte has arrived at `to`.
-    Time carry(uint32_t noc, Node from, Node to, Time time, uint32_t bytes);
-    // The same to a rectangle of compute cores; arrivals in the order of `targets`. A multicast that has to reserve
-    // its way (`reserves`) holds the links until the whole tree has been reached: longer the more hops follow.
-    void carry_to_many(uint32_t noc, Node from, Node first, Node last, Time time, uint32_t bytes, bool reserves,
+    // A packet to a rectangle of compute cores; arrivals in the order of `targets`.
+    void carry_to_many(uint32_t noc, Node from, Node first, Node last, Time time, uint32_t bytes,
                        const std::vector<Node>& targets, std::vector<Time>& arrivals);
+    // A multicast reserves all links of its tree before any byte goes. If somebody has one of them, those before it are
+    // held until the news is back at the sender: how many hops away that was, or 0.
+    uint32_t reserve(uint32_t noc, Node from, Node first, Node last, Time time, Time until);
+    uint32_t depth(uint32_t noc, Node from, Node first, Node last) const;  // hops to the last node of the tree
     Time hops(uint32_t noc, Node from, Node to) const;  // time of an empty packet from end to end
     uint32_t hop_count(uint32_t noc, Node from, Node to) const;
 
-    Server& out(uint32_t noc, Node at) { return out_[noc][number(at)]; }
-    Server& acknowledgements(uint32_t noc, Node at) { return acks_[noc][number(at)]; }
+    // So many answers to `to`, the last of which comes at `time` or, if they come too fast, later: they share the way
+    // into the interface with everything else that arrives.
+    Time answers(uint32_t noc, Node to, Time time, uint32_t count);
     // A request reaches a DRAM bank: when its bytes are through the bank. Writes of several cores in turn are slower.
-    Time serve_bank(uint32_t bank, uint32_t noc, Time time, uint32_t bytes, const Node* writer = nullptr);
+    Time serve_bank(uint32_t bank, uint32_t noc, Time time, uint32_t bytes, const Node* writer);
 
     Time of_bytes(uint32_t bytes, double per_cycle) const {
         return Costs::ticks(static_cast<double>(bytes) / per_cycle);
     }
 
+    // Of a packet: its bytes behind one header.
+    Time of_packet(uint32_t bytes, double per_cycle) const { return header_ + of_bytes(bytes, per_cycle); }
+    Time on_link(uint32_t bytes) const { return of_packet(bytes, link_rate_); }
+
     // For the report.
-    Time busiest_link(uint32_t noc) const;
+    Time busiest_link(uint32_t noc) const { return ways_.busiest(noc); }
     const std::vector<Server>& banks() const { return banks_; }
     uint64_t link_bytes(uint32_t noc) const { return link_bytes_[noc]; }
 
 private:
-    uint32_t number(Node at) const { return at.y * map_.width + at.x; }
-    Calendar& link(uint32_t noc, Node at, bool vertical) { return links_[noc][number(at) * 2 + (vertical ? 1 : 0)]; }
-    Calendar& in(uint32_t noc, Node at) { return in_[noc][number(at)]; }
-    void step(uint32_t noc, Node& at, bool vertical) const;
-    Time cross(uint32_t noc, Node& at, bool vertical, Time head, Time duration, uint32_t bytes);
-    Time walk(uint32_t noc, Node& at, Node to, bool vertical, Time head, Time duration, uint32_t bytes, uint32_t rest = 0,
-              Time held = 0);
+    uint32_t number(Node at) const { return ways_.number(at); }
+    template <typename Head, typename Cross, typename Reach>
+    void each_link(uint32_t noc, Node from, Node first, Node last, Head head, Cross cross, Reach reach);
+    static uint32_t distance(uint32_t noc, uint32_t from, uint32_t to, uint32_t size);
 
     const ChipMap& map_;
-    Time hop_, niu_, bank_interval_, write_interval_, hold_, hold_hop_, change_, now_ = 0;
-    uint32_t source_ = 0;  // of the packet that is carried
+    Wormhole& ways_;
+    Time hop_, niu_, bank_interval_, write_interval_, header_, reserve_hop_, answer_;
     double link_rate_, bank_rate_, mixed_rate_;
     std::vector<uint32_t> writers_;  // the last of each bank
-    std::vector<Calendar> links_[kNocs], in_[kNocs];
-    std::vector<Server> out_[kNocs], acks_[kNocs], banks_, requests_[kNocs];
+    std::vector<Server> banks_, requests_[kNocs];
+    std::vector<uint32_t> target_at_;  // of the multicast that is carried: 1 + its place among the targets
+    struct Reservation {
+        Time until = 0;
+        uint32_t owner = ~0u;
+    };
+    std::vector<Reservation> reservations_[kNocs];  // of links, by multicasts
     uint64_t link_bytes_[kNocs] = {};
 };
 

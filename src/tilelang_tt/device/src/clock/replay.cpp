@@ -63,16 +63,18 @@ Replay::Replay(const char* setup) : setup_(setup) {
     core_at_.assign(map_.columns.size() * map_.rows.size(), 0);
     for (uint32_t i = 0; i < cores_.size(); ++i) {
         cores_[i].node = map_.core(cores_[i].x, cores_[i].y);
+        cores_[i].banks.ahead = static_cast<uint32_t>(costs_.value("unpack.ahead"));
         core_at_[cores_[i].y * map_.columns.size() + cores_[i].x] = i + 1;
     }
-    network_ = std::make_unique<Network>(costs_, map_);
+    ways_ = std::make_unique<Wormhole>(costs_, map_, static_cast<Wormhole::Owner&>(*this));
+    network_ = std::make_unique<Network>(costs_, map_, *ways_);
     for (auto& of_noc : multicasts_) of_noc.resize(std::size_t{map_.width} * map_.height);
-    fixed_ = {costs_.cycles("cb.latency"),      costs_.cycles("dst.period"),     costs_.cycles("noc.l1_read"),
+    fixed_ = {costs_.cycles("cb.latency"),      costs_.cycles("cb.latency.compute"),    costs_.cycles("noc.l1_read"),
               costs_.cycles("noc.l1_write"),    costs_.cycles("dram.read"),      costs_.cycles("dram.write"),
               costs_.cycles("noc.flush"),       costs_.cycles("noc.multicast"),  costs_.cycles("noc.multicast_hop"),
-              costs_.cycles("noc.acknowledge"),
-              costs_.cycles("dm.page"),         costs_.value("noc.read_rate"),   costs_.value("noc.write_rate"),
-              costs_.value("noc.link_rate")};
+              costs_.cycles("noc.multicast_window"), costs_.cycles("noc.multicast_windows"),
+              costs_.cycles("noc.multicast_gap"), costs_.cycles("dm.page"), costs_.cycles("dram.backlog"), costs_.value("noc.read_rate"),
+              costs_.value("noc.write_rate")};
 }
 
 uint16_t Replay::key(const std::string& name) {
@@ -93,7 +95,8 @@ void Replay::set_prices() {
         price.item = Costs::ticks(costs_.match(name, price.guessed));
         bool unused = false;
         price.call = Costs::ticks(costs_.match("call." + name, unused));
-        if (costs_nothing(name)) price.item = price.call = 0;
+        price.gap = Costs::ticks(costs_.match("gap." + name, unused));
+        if (costs_nothing(name)) price.item = price.call = price.gap = 0;
         prices_.push_back(price);
     }
 }

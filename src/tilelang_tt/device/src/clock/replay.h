@@ -3,6 +3,7 @@
 // ordered by lane, so that the result depends on nothing but the events and the costs.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <istream>
 #include <memory>
@@ -20,10 +21,11 @@ namespace vd::timing {
 struct Flight {
     Event event;
     uint32_t lane = 0, number = 0, bytes = 0;
+    bool answers = false;         // a read whose data are on their way
     Time issued = 0, served = 0;  // when it was issued; when the far end began to serve it
 };
 
-enum class Step : uint8_t { Lane, RequestArrives, DataDeparts, WriteDeparts, WriteArrives, WordArrives };
+enum class Step : uint8_t { Lane, RequestArrives, DataDeparts, WriteDeparts, WriteArrives, WordArrives, Multicast, RequestDeparts, Packet, Wire };
 
 struct Moment {
     Time time;
@@ -43,9 +45,15 @@ struct ZoneTime {
     Time begin, end;
 };
 
-// The way of a sender's multicasts: when the last one is through, and whether it stays reserved.
+// The way of a sender's multicasts: those that have not left yet, when the last one is through, and whether its way stays
+// reserved.
 struct MulticastPath {
+    std::deque<uint32_t> waiting;  // flights
     Time free = 0;
+    uint64_t issued = 0, departed = 0;
+    Time last_departure = 0;
+    Time window = 0;     // in which the first that waits tries again
+    uint32_t draws = 0;  // random numbers that were drawn
     bool reserved = false;
 };
 
@@ -54,7 +62,7 @@ struct Word {
     std::vector<uint32_t> waiting;  // lanes
 };
 
-class Replay {
+class Replay : private Wormhole::Owner {
 public:
     explicit Replay(const char* setup);
 
@@ -74,6 +82,7 @@ public:
 private:
     // lanes.cpp
     bool process(Lane& lane);
+    Time cb_latency(uint32_t lane) const;
     bool reserve(Lane& lane);
     bool wait_front(Lane& lane);
     bool acquire(Lane& lane);
@@ -88,17 +97,26 @@ private:
     void mark_zone(Lane& lane);
     void log_pages(const Lane& lane, What what);
     // transfers.cpp
-    void issue(Lane& lane);
+    bool issue(Lane& lane);
+    bool may_multicast(Lane& lane);
     bool barrier(Lane& lane, Group group, Cause cause);
     bool in_time_order(Lane& lane);
     bool wait_word(Lane& lane);
     void set_word(uint32_t core, uint32_t offset, uint32_t value, bool add, Time now, Origin origin);
     void pass_word(Lane& lane, Time now);
     void happen(const Moment& moment);
+    void request_departs(Time now, uint32_t flight);
+    void look_at_packet(Time time, uint32_t packet) override;
+    void look_at_lane(Time time, uint32_t lane) override;
+    void left(uint32_t flight, Time time) override;
+    void reached(uint32_t flight, Time head, Time length) override;
+    void written(uint32_t flight, Time head, Time length);
     void request_arrives(Time now, uint32_t flight);
     void data_departs(Time now, uint32_t flight);
     void write_departs(Time now, uint32_t flight);
     void multicast_departs(Time now, uint32_t flight);
+    void multicast_next(Time now, uint32_t noc, uint32_t sender);
+    Time backoff(MulticastPath& path, uint32_t sender);
     void write_arrives(Time now, uint32_t flight);
     void finish(const Flight& flight, Group group, Time time);
     void log_transfer(const Flight& flight, Time end);
@@ -127,6 +145,7 @@ private:
     std::string chip_, setup_;
     Costs costs_;
     ChipMap map_;
+    std::unique_ptr<Wormhole> ways_;
     std::unique_ptr<Network> network_;
     std::vector<CoreState> cores_;
     std::vector<Lane> lanes_;
@@ -147,11 +166,12 @@ private:
     std::vector<bool> free_buffers_;      // whose transfers cost nothing
     std::vector<std::pair<uint32_t, uint32_t>> logged_;  // cores; none: all
     uint64_t dram_bytes_ = 0;
-    uint32_t packet_ = 0;
+    uint32_t packet_ = 0, bytes_ = 0;  // of all transfers, if somebody asked for it
     bool priced_ = false;
     struct {
-        Time cb, period, l1_read, l1_write, dram_read, dram_write, flush, multicast, multicast_hop, ack, page;
-        double read_rate, write_rate, link_rate;
+        Time cb, cb_compute, l1_read, l1_write, dram_read, dram_write, flush, multicast, multicast_hop, multicast_window,
+            multicast_windows, multicast_gap, page, dram_backlog;
+        double read_rate, write_rate;
     } fixed_{};
 };
 

@@ -9,6 +9,8 @@
 namespace vd::timing {
 namespace {
 
+constexpr Time kForever = INT64_MAX / 2;
+
 uint64_t word_key(uint32_t core, uint32_t offset) { return uint64_t{core} << 32 | offset; }
 
 bool is_signal(const Event& event) { return (event.flags & (kAtomic | kWord)) != 0; }
@@ -29,33 +31,51 @@ uint32_t Replay::new_flight(const Lane& lane, uint32_t bytes) {
         index = free_flights_.back();
         free_flights_.pop_back();
     }
-    flights_[index] = {lane.event(), lane.number, lane.transfers, bytes, lane.time, lane.time};
+    flights_[index] = {lane.event(), lane.number, lane.transfers, bytes, false, lane.time, lane.time};
     return index;
 }
 
 // A call gives the NoC one packet after the other.
-void Replay::issue(Lane& lane) {
+bool Replay::issue(Lane& lane) {
     const Event& event = lane.event();
     const Price& cost = price(event.key);
-    const Node here = cores_[lane.core()].node;
-    if (is_free(event)) return;
-    lane.spend(cost.call + (event.flags & kPage ? fixed_.page : 0));
-    for (uint32_t left = event.count; left != 0;) {
-        const uint32_t bytes = left < packet_ ? left : packet_;
-        left -= bytes;
-        lane.spend(cost.item);
+    if (is_free(event)) return true;
+    if (lane.done == 0) {
+        // Where a page lies is worked out again only if it is another place than before.
+        const bool moved = event.flags & kPage && event.place != lane.place;
+        lane.place = event.place;
+        lane.spend(cost.call + (moved ? fixed_.page : 0));
+    }
+    const uint32_t bytes_of_it = bytes_ != 0 && !is_signal(event) ? bytes_ : event.count;
+    while (lane.done < bytes_of_it) {
+        if (event.kind == Kind::Multicast && !may_multicast(lane)) return false;
+        const uint32_t left = bytes_of_it - lane.done, bytes = left < packet_ ? left : packet_;
+        lane.done += bytes;
+        lane.spend(std::max(cost.item, lane.may_issue - lane.time));
+        lane.may_issue = lane.time + cost.gap;
         ++lane.transfers;
         const uint32_t flight = new_flight(lane, bytes);
         UnderWay& group = lane.under_way[static_cast<uint32_t>(group_of(event))][event.id][event.trid];
         if (event.kind == Kind::Read || !(event.flags & kPosted)) ++group.open;
         if (event.kind == Kind::Read) {
-            const Time arrival = lane.time + network_->hops(event.id, here, map_.at(event.place, event.id));
-            schedule(arrival, Step::RequestArrives, lane.number, lane.transfers, flight);
+            schedule(lane.time, Step::RequestDeparts, lane.number, lane.transfers, flight);
         } else {
             ++lane.under_way[static_cast<uint32_t>(Group::Departures)][event.id][event.trid].open;
             schedule(lane.time, Step::WriteDeparts, lane.number, lane.transfers, flight);
         }
     }
+    return true;
+}
+
+// The interface takes a multicast while the one before it still reserves its way, but no third.
+bool Replay::may_multicast(Lane& lane) {
+    const uint32_t noc = lane.event().id;
+    const Node here = cores_[lane.core()].node;
+    MulticastPath& path = multicasts_[noc][here.y * map_.width + here.x];
+    if (path.issued - path.departed >= 2) return false;
+    lane.wait_until(path.last_departure, Cause::Issue, static_cast<uint8_t>(noc), {lane.number, path.last_departure});
+    ++path.issued;
+    return true;
 }
 
 bool Replay::barrier(Lane& lane, Group group, Cause cause) {
@@ -119,45 +139,72 @@ void Replay::log_bank(const Flight& flight, Time served) {
     log_.add(row);
 }
 
+void Replay::look_at_packet(Time time, uint32_t packet) { schedule(time, Step::Packet, 0, packet, packet); }
+void Replay::look_at_lane(Time time, uint32_t lane) { schedule(time, Step::Wire, 0, lane, lane); }
+
+void Replay::request_departs(Time now, uint32_t flight) {
+    const Event& event = flights_[flight].event;
+    const Node here = cores_[lanes_[flights_[flight].lane].core()].node;
+    ways_->send(event.id, Wormhole::Kind::Request, here, map_.at(event.place, event.id), now, network_->on_link(0), flight,
+                !(event.place & kDram));
+}
+
 void Replay::request_arrives(Time now, uint32_t flight) {
     Flight& one = flights_[flight];
     const Event& event = one.event;
-    Time departure;
+    Time departure = now + fixed_.l1_read;
     if (event.place & kDram) {
-        const Time served = network_->serve_bank(event.place & 0xffff, event.id, now, one.bytes);
-        departure = served + fixed_.dram_read - network_->of_bytes(one.bytes, fixed_.link_rate);
+        const Time served = network_->serve_bank(event.place & 0xffff, event.id, now, one.bytes, nullptr);
+        departure = served + fixed_.dram_read - network_->on_link(one.bytes);
         dram_bytes_ += one.bytes;
         log_bank(one, served);
-    } else {
-        Server& out = network_->out(event.id, map_.at(event.place, event.id));
-        departure = out.take(now + fixed_.l1_read, network_->of_bytes(one.bytes, fixed_.read_rate));
+        ways_->keep_from(event.id, map_.at(event.place, event.id), served - fixed_.dram_backlog);
     }
     one.served = departure;
     schedule(departure, Step::DataDeparts, one.lane, one.number, flight);
 }
 
 void Replay::data_departs(Time now, uint32_t flight) {
+    Flight& one = flights_[flight];
+    const Event& event = one.event;
+    const Node here = cores_[lanes_[one.lane].core()].node, there = map_.at(event.place, event.id);
+    one.answers = true;
+    const bool dram = event.place & kDram;
+    const Time length = dram ? network_->on_link(one.bytes) : network_->of_packet(one.bytes, fixed_.read_rate);
+    ways_->send(event.id, Wormhole::Kind::Answer, there, here, now, length, flight);
+}
+
+// The last byte of a packet is out of the interface.
+void Replay::left(uint32_t flight, Time time) {
     const Flight one = flights_[flight];
+    const Event& event = one.event;
+    if (event.kind == Kind::Write) return finish(one, Group::Departures, time + fixed_.flush);
+    if (one.answers && !(event.place & kDram)) ways_->answered(event.id, map_.at(event.place, event.id), time);
+}
+
+void Replay::reached(uint32_t flight, Time head, Time length) {
+    const Flight one = flights_[flight];
+    if (one.event.kind == Kind::Write) return written(flight, head, length);
+    if (!one.answers) return schedule(head, Step::RequestArrives, one.lane, one.number, flight);
     free_flights_.push_back(flight);
-    Lane& lane = lanes_[one.lane];
-    const uint32_t noc = one.event.id;
-    const Time arrival = network_->carry(noc, map_.at(one.event.place, noc), cores_[lane.core()].node, now, one.bytes);
-    finish(one, Group::Reads, arrival);
+    finish(one, Group::Reads, head + length);
 }
 
 void Replay::write_departs(Time now, uint32_t flight) {
     if (flights_[flight].event.kind == Kind::Multicast) return multicast_departs(now, flight);
+    const Flight& one = flights_[flight];
+    const Event& event = one.event;
+    const Node here = cores_[lanes_[one.lane].core()].node;
+    const Time length = network_->on_link(one.bytes);
+    ways_->send(event.id, Wormhole::Kind::Request, here, map_.at(event.place, event.id), now, length, flight);
+}
+
+void Replay::written(uint32_t flight, Time head, Time length) {
     const Flight one = flights_[flight];
     const Event& event = one.event;
     const Node here = cores_[lanes_[one.lane].core()].node, there = map_.at(event.place, event.id);
-    const Time duration = network_->of_bytes(one.bytes, fixed_.write_rate);
-    const Time start = network_->out(event.id, here).take(now, duration);
-    const Time arrival = network_->carry(event.id, here, there, start, one.bytes);
-    finish(one, Group::Departures, start + duration + fixed_.flush);
-    if (event.place & kDram) {  // a bank takes bytes as they come
-        const Time head = arrival - network_->of_bytes(one.bytes, fixed_.link_rate);
-        return schedule(head, Step::WriteArrives, one.lane, one.number, flight);
-    }
+    const Time arrival = head + length;
+    if (event.place & kDram) return schedule(head, Step::WriteArrives, one.lane, one.number, flight);  // as bytes come
     if (is_signal(event)) {
         const uint32_t x = event.place & 0xff, y = event.place >> 8 & 0xff;
         const uint32_t core = core_at_[y * map_.columns.size() + x];
@@ -171,13 +218,62 @@ void Replay::write_departs(Time now, uint32_t flight) {
 }
 
 void Replay::multicast_departs(Time now, uint32_t flight) {
-    const Flight one = flights_[flight];
+    const uint32_t noc = flights_[flight].event.id;
+    const Node here = cores_[lanes_[flights_[flight].lane].core()].node;
+    const uint32_t sender = here.y * map_.width + here.x;
+    MulticastPath& path = multicasts_[noc][sender];
+    path.waiting.push_back(flight);
+    if (path.waiting.size() != 1) return;
+    if (now >= path.free) return multicast_next(now, noc, sender);
+    schedule(path.free, Step::Multicast, flights_[flight].lane, flights_[flight].number, noc, sender);
+}
+
+// How long a sender whose reservation failed stays away: at random, up to twice as long each time. The numbers follow from
+// the sender and how many it has drawn, so that every run has the same.
+Time Replay::backoff(MulticastPath& path, uint32_t sender) {
+    uint64_t mixed = (uint64_t{sender} << 32 | ++path.draws) * 0x9e3779b97f4a7c15ull;
+    mixed ^= mixed >> 29;
+    mixed *= 0xbf58476d1ce4e5b9ull;
+    mixed ^= mixed >> 32;
+    path.window = std::min(std::max(2 * path.window, fixed_.multicast_window), fixed_.multicast_windows);
+    return static_cast<Time>(mixed % static_cast<uint64_t>(path.window + 1));
+}
+
+// The first multicast that waits at a sender reserves its way, or tries again later.
+void Replay::multicast_next(Time now, uint32_t noc, uint32_t sender) {
+    MulticastPath& path = multicasts_[noc][sender];
+    const Flight one = flights_[path.waiting.front()];
+    const uint32_t flight = path.waiting.front();
     const Event& event = one.event;
-    Lane& lane = lanes_[one.lane];
+    const Lane& lane = lanes_[one.lane];
     const Node here = cores_[lane.core()].node;
-    const uint32_t noc = event.id;
     const uint32_t x0 = event.place & 0xff, y0 = event.place >> 8 & 0xff;
     const uint32_t x1 = event.place >> 16 & 0xff, y1 = event.place >> 24 & 0xff;
+    const Node low = map_.core(x0, y0), high = map_.core(x1, y1);
+    const Node first = noc == 0 ? low : high, last = noc == 0 ? high : low;
+    const bool linked = event.flags & kLinked;
+    const Time duration = network_->of_packet(one.bytes, fixed_.write_rate);
+    Time ready = now;
+    if (!path.reserved) {
+        // The way is reserved up to the last core before any byte goes.
+        const Time setup = static_cast<Time>(network_->depth(noc, here, first, last)) * fixed_.multicast_hop + fixed_.multicast;
+        const Time until = linked ? kForever : now + setup + duration;
+        if (const uint32_t failed = network_->reserve(noc, here, first, last, now, until); failed != 0) {
+            const Time again = now + static_cast<Time>(failed) * fixed_.multicast_hop + backoff(path, sender);
+            return schedule(again, Step::Multicast, one.lane, one.number, noc, sender);
+        }
+        path.window = 0;
+        ready += setup;
+    }
+    const Time start = ways_->leave(noc, here, ready, duration);
+    if (path.reserved && !linked) network_->reserve(noc, here, first, last, now, start + duration);
+    path.free = start + duration + (linked ? 0 : fixed_.multicast_gap);
+    path.reserved = linked;
+    path.waiting.pop_front();
+    ++path.departed;
+    path.last_departure = start;
+    Lane& sends = lanes_[one.lane];
+    if (sends.blocked && sends.event().kind == Kind::Multicast) wake(sends);
     std::vector<Node> nodes;
     std::vector<uint32_t> targets;
     for (uint32_t y = y0; y <= y1; ++y) {
@@ -188,21 +284,8 @@ void Replay::multicast_departs(Time now, uint32_t flight) {
             targets.push_back(core - 1);
         }
     }
-    const Node low = map_.core(x0, y0), high = map_.core(x1, y1);
-    const Node first = noc == 0 ? low : high, last = noc == 0 ? high : low;
-    const Time duration = network_->of_bytes(one.bytes, fixed_.write_rate);
-    MulticastPath& path = multicasts_[noc][here.y * map_.width + here.x];
-    const bool linked = event.flags & kLinked, reserved = path.reserved;
-    Time ready = now > path.free ? now : path.free;
-    if (!reserved) {
-        // The way is reserved up to the last core before any byte goes.
-        const uint32_t way = network_->hop_count(noc, here, first) + network_->hop_count(noc, first, last);
-        ready += fixed_.multicast + static_cast<Time>(way) * fixed_.multicast_hop;
-    }
-    const Time start = network_->out(noc, here).take(ready, duration);
-    path = {start + duration, linked};
     std::vector<Time> arrivals;
-    network_->carry_to_many(noc, here, first, last, start, one.bytes, !reserved, nodes, arrivals);
+    network_->carry_to_many(noc, here, first, last, start, one.bytes, nodes, arrivals);
     Time acknowledged = start + duration;
     for (std::size_t i = 0; i < targets.size(); ++i) {
         const Time back = arrivals[i] + fixed_.l1_write + network_->hops(noc, nodes[i], here);
@@ -210,12 +293,12 @@ void Replay::multicast_departs(Time now, uint32_t flight) {
         if (is_signal(event)) schedule(arrivals[i], Step::WordArrives, one.lane, one.number, flight, targets[i]);
     }
     // Every target answers for itself, and the sender hears one answer after the other.
-    const Time answers = static_cast<Time>(targets.size()) * fixed_.ack;
-    acknowledged = network_->acknowledgements(noc, here).take(acknowledged - answers, answers) + answers;
+    acknowledged = network_->answers(noc, here, acknowledged, static_cast<uint32_t>(targets.size()));
     flights_[flight].bytes = static_cast<uint32_t>(targets.size());  // words that have not arrived
     if (!is_signal(event) || targets.empty()) free_flights_.push_back(flight);
     finish(one, Group::Departures, start + duration + fixed_.flush);
     if (!(event.flags & kPosted)) finish(one, group_of(event), acknowledged);
+    if (!path.waiting.empty()) schedule(path.free, Step::Multicast, one.lane, one.number, noc, sender);
 }
 
 void Replay::write_arrives(Time now, uint32_t flight) {
@@ -225,7 +308,8 @@ void Replay::write_arrives(Time now, uint32_t flight) {
     const Lane& lane = lanes_[one.lane];
     const Node here = cores_[lane.core()].node;
     const Time served = std::max(network_->serve_bank(event.place & 0xffff, event.id, now, one.bytes, &here),
-                                 now + network_->of_bytes(one.bytes, fixed_.link_rate));
+                                 now + network_->on_link(one.bytes));
+    ways_->keep_from(event.id, map_.at(event.place, event.id), served - fixed_.dram_backlog);
     dram_bytes_ += one.bytes;
     log_bank(one, served);
     if (event.flags & kPosted) return;
@@ -277,7 +361,6 @@ void Replay::set_word(uint32_t core, uint32_t offset, uint32_t value, bool add, 
 }
 
 void Replay::happen(const Moment& moment) {
-    network_->set_now(moment.time);
     switch (moment.step) {
         case Step::Lane:
             lanes_[moment.index].in_order = true;
@@ -285,6 +368,10 @@ void Replay::happen(const Moment& moment) {
         case Step::RequestArrives: return request_arrives(moment.time, moment.index);
         case Step::DataDeparts: return data_departs(moment.time, moment.index);
         case Step::WriteDeparts: return write_departs(moment.time, moment.index);
+        case Step::RequestDeparts: return request_departs(moment.time, moment.index);
+        case Step::Packet: return ways_->arrive(moment.index, moment.time);
+        case Step::Wire: return ways_->free_lane(moment.index, moment.time);
+        case Step::Multicast: return multicast_next(moment.time, moment.index, moment.target);
         case Step::WriteArrives: return write_arrives(moment.time, moment.index);
         case Step::WordArrives: {
             Flight& one = flights_[moment.index];
