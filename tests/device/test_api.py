@@ -310,10 +310,6 @@ def on_tensor(device: Device, **changes: object) -> CBDescriptor:
             "CB 0: 4096 B from byte 2048 on do not fit the shards of tensor 'tensor0', which have 4096 B",
         ),
         (
-            lambda device: on_tensor(device, core_ranges=CORES),
-            "CB 0: core (0, 1) holds no shard of tensor 'tensor0'",
-        ),
-        (
             lambda device: cb_descriptor_from_sharded_tensor(0, device.allocate_tensor((32, 32))),
             "CB 0: tensor 'tensor0' is not sharded in L1",
         ),

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -158,3 +159,32 @@ def test_zig_is_the_last_resort(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.syspath_prepend(str(tmp_path))
     assert find_toolchain().command == (sys.executable, "-m", "ziglang", "c++")
+
+
+@pytest.mark.parametrize(
+    "extra",
+    [
+        "",
+        "const uint32_t least = std::min<uint32_t>(3, 4); if (least != 3) return;",
+        "std::vector<uint32_t> two(2, 1); if (two[0] + two[1] != 2) return;",
+    ],
+    ids=["nothing", "algorithms", "a container"],
+)
+def test_kernels_have_of_the_standard_library_what_they_use(extra: str) -> None:
+    """Small kernels are compiled without it."""
+    x = torch.randn(32, 64)
+    plain = TileProgram(f"{extra} copy_tile_to_dst_init_short(x); copy_tile(x, 0, 0);")
+    text = (
+        "#include <vector>\n" + plain.sources()["compute.cpp"] if "vector" in extra else plain.sources()["compute.cpp"]
+    )
+    assert torch.equal(replace(plain, extra={"compute.cpp": text}).run(x), x)
+
+
+def test_compiler_that_does_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is to blame, not the cache."""
+    monkeypatch.setenv("CXX", "true")
+    monkeypatch.setenv("TILELANG_TT_CACHE_DIR", str(tmp_path))
+    with pytest.raises(EnvironmentProblem) as caught:
+        works()
+    assert caught.value.code == "TT501"
+    assert "true" in caught.value.message

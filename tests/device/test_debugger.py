@@ -36,7 +36,7 @@ SCRIPT = """
 def test_gdb_stops_at_a_line_of_a_kernel(tmp_path: Path) -> None:
     script = tmp_path / "program.py"
     script.write_text(textwrap.dedent(SCRIPT))
-    environment = {**os.environ, "TILELANG_TT_DEBUG": "1"}
+    environment = {**os.environ, "TILELANG_TT_GDB": "1"}
     command = [sys.executable, str(script)]
     with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
         assert run.stderr is not None

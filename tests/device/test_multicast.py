@@ -114,6 +114,18 @@ def test_results_do_not_depend_on_the_schedule(arch: str) -> None:
         assert torch.equal(multicast((4, 1), arch=arch, seed=seed).run(source=source)["target"], source.repeat(4, 1))
 
 
+@pytest.mark.parametrize("arch", ARCH_NAMES)
+def test_cores_without_work_may_lie_in_the_rectangle(arch: str) -> None:
+    """They receive what nobody looks at; a flag too. The SDK's 1-D matmul does so where cores do not fill rows."""
+    wider = [
+        (text, text.replace("x1, y1", "x1 + 1, y1").replace("receivers", "receivers + 1")) for text in (SEND, FLAG)
+    ]
+    source = random_pages(PAGES)
+    assert torch.equal(
+        multicast((3, 1), arch=arch, edits=tuple(wider)).run(source=source)["target"], source.repeat(3, 1)
+    )
+
+
 @dataclass(frozen=True)
 class Broken:
     """Replace `old` by `new`; expect `category`, at a line that holds `at`, and `says` in the message."""
@@ -133,7 +145,8 @@ BREACHES = {
     "too many destinations": Broken("receivers, true", "receivers + 1, true", "multicast-count", SEND[:25], "holds 2"),
     "too few destinations": Broken("receivers, true", "receivers - 1, true", "multicast-count", SEND[:25]),
     "no destinations": Broken("receivers, true", "0, true", "multicast-count", SEND[:25]),
-    "outside the grid": Broken("x1, y1, l1)", "x1 + 1, y1, l1)", "multicast-rectangle", SEND[:25], "no core"),
+    "outside the chip": Broken("x1, y1, l1)", "x1 + 9, y1, l1)", "multicast-rectangle", SEND[:25], "no core"),
+    "a core too many": Broken("x1, y1, l1)", "x1 + 1, y1, l1)", "multicast-count", SEND[:25], "holds 3"),
     "corners of the other NoC": Broken(
         "x0, y0, x1, y1, l1)", "x1, y1, x0, y0, l1)", "multicast-rectangle", SEND[:25], "upper left"
     ),

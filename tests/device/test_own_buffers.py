@@ -117,6 +117,11 @@ LEGAL = {
         1,
         3,
     ),
+    "taken back at once, and a section for another buffer before the push": (
+        "push(own, 3); pop(own); cb_reserve_back(own, 1); push(other, 9); cb_push_back(own, 1); pop(other);",
+        1,
+        3,
+    ),
     "one of two pages renewed, long after": (
         "cb_reserve_back(own, 2); pack(own, 3, 0); pack(own, 4, 1); cb_push_back(own, 2); pop(own, 2);"
         "push(other, 9); pop(other); cb_reserve_back(own, 2); pack(own, 5, 1); cb_push_back(own, 2);",
@@ -168,6 +173,12 @@ BROKEN = {
         "push(own, 3); cb_wait_front(own, 1); cb_reserve_back(other, 1); tile_regs_acquire(); copy_tile(own, 0, 0);"
         "cb_pop_front(own, 1); tile_regs_commit(); tile_regs_wait(); cb_reserve_back(own, 1); cb_push_back(own, 1);"
         "pack_tile(0, other); tile_regs_release(); cb_push_back(other, 1); pop(other);",
+        "cb-unwritten",
+    ),
+    "taken back at once, and a result left in DST before the push": (
+        "push(own, 3); pop(own); cb_reserve_back(own, 1); cb_reserve_back(other, 1); tile_regs_acquire();"
+        "fill_tile(0, 4.0f); fill_tile(1, 9.0f); tile_regs_commit(); tile_regs_wait(); pack_tile(1, other);"
+        "tile_regs_release(); cb_push_back(other, 1); cb_push_back(own, 1); pop(other);",
         "cb-unwritten",
     ),
     "never written": ("cb_reserve_back(own, 1); cb_push_back(own, 1);", "cb-unwritten"),

@@ -31,6 +31,7 @@ from tilelang_tt.device import (
     Layout,
     MemoryConfig,
     ProgramDescriptor,
+    ReaderConfigDescriptor,
     ShardSpec,
     Tensor,
     TensorMemoryLayout,
@@ -235,3 +236,50 @@ def test_pages_are_found_wherever_they_lie(arch: str, name: str) -> None:
         assert torch.equal(there.to_torch(), values)
         device.run(copy_program(there, back, cores, shares))
         assert torch.equal(back.to_torch(), values)
+
+
+def test_a_multicast_over_the_shard_of_a_core_without_work() -> None:
+    send = (
+        DATAFLOW
+        + """
+void kernel_main() {
+    const uint32_t shard = get_arg_val<uint32_t>(0);
+    noc_async_write_multicast(shard, get_noc_multicast_addr(18, 18, 19, 18, shard), 2048, 1);
+    noc_async_write_barrier();
+}
+"""
+    )
+    cores = CoreRangeSet([CoreRange((0, 0), (1, 0))])
+    place = MemoryConfig(TensorMemoryLayout.HEIGHT_SHARDED, BufferType.L1, ShardSpec(cores, (32, 32)))
+    with open_device("wormhole_b0") as device:
+        x = device.from_torch(random(64, 32), DataType.BFLOAT16, memory_config=place, name="x")
+        program = ProgramDescriptor(kernels=[kernel(send, ReaderConfigDescriptor(), args=[x.buffer_address()])])
+        with pytest.raises(DeviceError, match="which is no core of this launch, and tensor 'x' lies there"):
+            device.run(program)
+
+
+def test_a_buffer_on_shards_is_also_on_cores_without_one() -> None:
+    """There it gives the address that shards of other cores have, and is memory like any other."""
+    send = (
+        DATAFLOW
+        + """
+void kernel_main() {
+    cb_reserve_back(0, 1);
+    volatile tt_l1_ptr uint32_t* own = reinterpret_cast<volatile tt_l1_ptr uint32_t*>(get_write_ptr(0));
+    for (uint32_t i = 0; i < 512; ++i) own[i] = 0x40004000;
+    cb_push_back(0, 1);
+    cb_wait_front(0, 1);
+    noc_async_write(get_read_ptr(0), get_noc_addr(18, 18, get_write_ptr(0)), 2048);
+    noc_async_write_barrier();
+    cb_pop_front(0, 1);
+}
+"""
+    )
+    holder, both = CoreRangeSet([CoreRange((0, 0), (0, 0))]), CoreRangeSet([CoreRange((0, 0), (1, 0))])
+    other = CoreRangeSet([CoreRange((1, 0), (1, 0))])
+    place = MemoryConfig(TensorMemoryLayout.HEIGHT_SHARDED, BufferType.L1, ShardSpec(holder, (32, 32)))
+    with open_device("wormhole_b0") as device:
+        out = device.allocate_tensor((32, 32), memory_config=place)
+        buffer = CBDescriptor(2048, both, [CBFormatDescriptor(0, DataType.BFLOAT16, 2048)], out)
+        device.run(ProgramDescriptor([kernel(send, ReaderConfigDescriptor(), other)], cbs=[buffer]))
+        assert torch.equal(out.to_torch(), torch.full((32, 32), 2.0).bfloat16())

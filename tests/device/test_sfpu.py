@@ -416,6 +416,16 @@ def test_operations_of_the_pack_processor() -> None:
     )
     x = sample(10, -2.0, 2.0)
     torch.testing.assert_close(TileProgram(body, HEADERS, grid=(1, 1)).run(x), f.silu(x), rtol=3e-6, atol=1e-6)
+    instructions = (  # how the SDK's matmul waits and addresses DST
+        "TTI_SEMWAIT(p_stall::STALL_TDMA | p_stall::STALL_CFG, semaphore::t6_sem(semaphore::MATH_PACK), "
+        "p_stall::STALL_ON_ZERO); "
+        "TT_SETC16(DEST_TARGET_REG_CFG_MATH_Offset_ADDR32, ckernel::packer::get_packer_dest_offset());"
+    )
+    by_hand = body.replace("tile_regs_wait();", instructions)
+    torch.testing.assert_close(TileProgram(by_hand, HEADERS, grid=(1, 1)).run(x), f.silu(x), rtol=3e-6, atol=1e-6)
+    other = by_hand.replace("get_packer_dest_offset()", "get_packer_dest_offset() + 1")
+    with pytest.raises(DeviceError, match="unimplemented: TT_SETC16 of anything but the packer's part of DST"):
+        TileProgram(other, HEADERS, grid=(1, 1)).run(x)
     early = TileProgram(f"{COPY} silu_tile_init_pack(); silu_tile_pack(0);", HEADERS)
     with pytest.raises(DeviceError, match="silu_tile runs on the pack processor, before tile_regs_wait"):
         early.run(x)

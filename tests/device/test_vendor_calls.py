@@ -382,3 +382,24 @@ def test_quick_untilizing(arch: str) -> None:
     # The pages hold rows; read back as tiles their bytes are rows of 128 numbers.
     faces = rows.reshape(2, 16, 4, 2, 16).permute(2, 0, 3, 1, 4).reshape(32, 128)
     assert torch.equal(faces, x)
+
+
+BLOCK = "matmul_block_init(0, 1, 0, 4, 1, 1); tile_regs_acquire(); matmul_block(0, 1, 0, 0, 0, 0, {ct}, {rt}, 1);"
+
+
+def test_a_narrower_block_than_that_of_the_init() -> None:
+    """The init programs which side is longer, and the shorter one: the SDK's DRAM-sharded matmul relies on it."""
+    x, y = row(1), row(2)
+    body = BLOCK.format(ct=3, rt=1) + PACK
+    with pytest.raises(DeviceError, match="category: init-mismatch\n"):
+        computed(body, x, y, order="Reverse")
+    with pytest.warns(TenstorrentWarning, match="pack_tile reads DST tile 3, which nothing has written") as caught:
+        got = computed(body, x, y, order="Reverse", allow=["init-mismatch", "dst-uninitialised"])
+    assert "matmul_block with transpose 0, ct 3, rt 1, kt 1 after" in str(caught[0].message)
+    close(got[:, :96], x[:, :32].double() @ y[:, :96].double(), bits=5)
+    assert not got[:, 96:].isfinite().any()
+
+
+def test_a_block_whose_other_side_is_longer() -> None:
+    with pytest.raises(DeviceError, match="category: init-mismatch\n"):
+        computed(BLOCK.format(ct=1, rt=3) + PACK, row(1), row(2), order="Reverse", allow=["init-mismatch"])

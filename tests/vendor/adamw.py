@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from builder import Outcome, Program, accessor, address, float_bits
+from tests.vendor.builder import Outcome, Program, accessor, address, float_bits
 
 from tilelang_tt.device import (
     ComputeConfigDescriptor,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import torch
-from wheel import OPERATIONS, include_paths
+from tests.vendor.wheel import OPERATIONS, include_paths
 
 from tilelang_tt.device import (
     CBDescriptor,
@@ -143,5 +143,8 @@ class Program:
             )
         )
 
+    def descriptor(self) -> ProgramDescriptor:
+        return ProgramDescriptor(self.kernels, self.semaphores, self.cbs, self.name)
+
     def run(self) -> RunReport:
-        return self.device.run(ProgramDescriptor(self.kernels, self.semaphores, self.cbs, self.name))
+        return self.device.run(self.descriptor())

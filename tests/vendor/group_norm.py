@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from builder import Outcome, Program, accessor, address, float_bits, grid
+from tests.vendor.builder import Outcome, Program, accessor, address, float_bits, grid
 
 from tilelang_tt.device import (
     NOC,
@@ -28,6 +28,7 @@ from tilelang_tt.device import (
     Layout,
     MathFidelity,
     MemoryConfig,
+    ProgramDescriptor,
     ShardSpec,
     Tensor,
     TensorMemoryLayout,
@@ -84,7 +85,7 @@ class GroupNormProgram:
         self.block_h = self.rows_t // self.batches
         self.team = self.cores_of_batch * self.cores_of_group
 
-    def run(self) -> None:
+    def build(self) -> ProgramDescriptor:
         for _ in range(2):
             self.program.semaphore()
         self._buffers()
@@ -97,7 +98,7 @@ class GroupNormProgram:
         self._compute([team[0] for team in teams], sender=True)
         if receivers:
             self._compute(list(receivers), sender=False)
-        self.program.run()
+        return self.program.descriptor()
 
     def _teams(self) -> list[list[CoreCoord]]:
         """Cores that share a group of channels of a batch, the one that gathers first."""
@@ -243,7 +244,7 @@ def run(device: Device, root: Path, case: GroupNorm) -> Outcome:
         row_of(gamma, "gamma") if case.gamma else None,
         row_of(beta, "beta") if case.beta else None,
     )
-    GroupNormProgram(device, root, case, tensors).run()
+    device.run(GroupNormProgram(device, root, case, tensors).build())
     wanted, size = _reference(case, x, gamma, beta)
     # Mask, difference, square, mean, root, two products and a sum round to 8 bits each.
     return Outcome(tensors.out.to_torch(), wanted, size * 9 * 2.0**-8)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from builder import Outcome, Program, accessor, address, bfloat16_pair, float_bits, grid
+from tests.vendor.builder import Outcome, Program, accessor, address, bfloat16_pair, float_bits, grid
 
 from tilelang_tt.device import (
     BufferType,
@@ -21,6 +21,7 @@ from tilelang_tt.device import (
     Layout,
     MathFidelity,
     MemoryConfig,
+    ProgramDescriptor,
     ReaderConfigDescriptor,
     ShardSpec,
     Tensor,
@@ -121,12 +122,12 @@ class NormProgram:
         self.statistics = case.welford and not case.rms
         self.inner = DataType.FLOAT32 if case.fp32_dest else DataType.BFLOAT16
 
-    def run(self) -> None:
+    def build(self) -> ProgramDescriptor:
         self._buffers()
         self._reader()
         self._writer()
         self._compute()
-        self.program.run()
+        return self.program.descriptor()
 
     def _buffers(self) -> None:
         case, t, add, block = self.case, self.tensors, self.program.buffer, self.block
@@ -229,6 +230,6 @@ def run(device: Device, root: Path, case: Norm) -> Outcome:
         device.from_torch(beta, name="beta") if beta is not None else None,
         reciprocals(device, split.all_cores, case.columns) if case.welford else None,
     )
-    NormProgram(device, root, case, tensors).run()
+    device.run(NormProgram(device, root, case, tensors).build())
     most = bound(x, residual, gamma, beta, rms=case.rms, wide=case.fp32_dest)
     return Outcome(tensors.out.to_torch(), reference(x, residual, gamma, beta, rms=case.rms), most)

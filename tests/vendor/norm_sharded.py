@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from builder import Outcome, Program, accessor, address, bfloat16_pair, float_bits, grid
-from norm import EPSILON, KERNELS, TILE, bound, reciprocals, reference
+from tests.vendor.builder import Outcome, Program, accessor, address, bfloat16_pair, float_bits, grid
+from tests.vendor.norm import EPSILON, KERNELS, TILE, bound, reciprocals, reference
 
 from tilelang_tt.device import (
     NOC,
@@ -26,6 +26,7 @@ from tilelang_tt.device import (
     Device,
     MathFidelity,
     MemoryConfig,
+    ProgramDescriptor,
     ShardSpec,
     Tensor,
     TensorMemoryLayout,
@@ -82,7 +83,7 @@ class ShardedProgram:
         self.inner = DataType.FLOAT32 if case.fp32_dest else DataType.BFLOAT16
         self.tile = self.inner.format.page_bytes
 
-    def run(self) -> None:
+    def build(self) -> ProgramDescriptor:
         for _ in range(3):
             self.program.semaphore()
         self._buffers()
@@ -94,7 +95,7 @@ class ShardedProgram:
             if cores:
                 self._writer(cores, gathers)
                 self._compute(cores, gathers)
-        self.program.run()
+        return self.program.descriptor()
 
     def _cores(self) -> list[CoreCoord]:
         return [CoreCoord(x, y) for y in range(self.height) for x in range(self.width)]
@@ -284,6 +285,6 @@ def run(device: Device, root: Path, case: ShardedNorm) -> Outcome:
         device.from_torch(beta, name="beta") if beta is not None else None,
         reciprocals(device, cores, shard.shape[1]) if case.welford else None,
     )
-    ShardedProgram(device, root, case, tensors).run()
+    device.run(ShardedProgram(device, root, case, tensors).build())
     most = bound(x, residual, gamma, beta, rms=case.rms, wide=case.fp32_dest)
     return Outcome(tensors.out.to_torch(), reference(x, residual, gamma, beta, rms=case.rms), most)

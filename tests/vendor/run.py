@@ -13,8 +13,8 @@ import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
-import wheel
-from cases import CASES, Case
+from tests.vendor import wheel
+from tests.vendor.cases import CASES, Case
 
 from tilelang_tt.device import open_device
 from tilelang_tt.diagnostics import DeviceError, TenstorrentWarning

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from builder import INACTIVE, Outcome, Program, accessor, address, bfloat16_pair, float_bits, grid
-from sdpa_chains import Chain, build_chains
+from tests.vendor.builder import INACTIVE, Outcome, Program, accessor, address, bfloat16_pair, float_bits, grid
+from tests.vendor.sdpa_chains import Chain, build_chains
 
 from tilelang_tt.device import (
     ComputeConfigDescriptor,
@@ -21,6 +21,7 @@ from tilelang_tt.device import (
     Device,
     Layout,
     MathFidelity,
+    ProgramDescriptor,
     ReaderConfigDescriptor,
     Tensor,
     WriterConfigDescriptor,
@@ -52,6 +53,7 @@ class Sdpa:
     sink: bool = False
     window: int = 0
     fp32_dest: bool = True
+    streaming: bool | None = None  # the newer compute loop; nothing said: where DST is of 16 bits
     exp_approx: bool = False
     latent: int = 0  # FlashMLA: the first so many columns of the keys are the values
     grid: tuple[int, int] = (2, 2)
@@ -96,7 +98,7 @@ class SdpaProgram:
         self.cores = [CoreCoord(i % case.grid[0], i // case.grid[0]) for i in range(case.grid[0] * case.grid[1])]
         self.chunked = case.chunk_start is not None
         self.seen = (case.chunk_start or 0) + case.queries if self.chunked else case.keys
-        self.streaming = not case.fp32_dest
+        self.streaming = not case.fp32_dest if case.streaming is None else case.streaming
         self.dst = 4 if case.fp32_dest else 8
         self.q_rows, self.k_rows = case.q_chunk // TILE, case.k_chunk // TILE
         self.q_chunks, self.k_chunks = -(-case.queries // case.q_chunk), -(-self.seen // case.k_chunk)
@@ -113,7 +115,7 @@ class SdpaProgram:
         self.out_block = subblock(self.q_rows, self.value_wide, self.dst, 2 if self.streaming else 8)
         self.ids: dict[str, int] = {}
 
-    def run(self) -> None:
+    def build(self) -> ProgramDescriptor:
         shares = self._shares()
         chains = self._chains(shares)
         self._buffers()
@@ -123,7 +125,7 @@ class SdpaProgram:
         self._reader(shares, chains)
         self._writer(shares)
         self._compute(shares)
-        self.program.run()
+        return self.program.descriptor()
 
     def _shares(self) -> list[tuple[int, int]]:
         """First chunk of queries and number of chunks of each core."""
@@ -354,7 +356,7 @@ def run(device: Device, root: Path, case: Sdpa) -> Outcome:
         device.from_torch(table, layout=Layout.ROW_MAJOR, name="page_table") if table is not None else None,
         device.from_torch(sink, name="sink") if sink is not None else None,
     )
-    SdpaProgram(device, root, case, tensors).run()
+    device.run(SdpaProgram(device, root, case, tensors).build())
     most = wanted.bound(chunks=chunks, wide=case.fp32_dest, chip=device.numerics == "chip")
     return Outcome(tensors.out.to_torch(), wanted.result, most)
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from builder import Outcome, Program, accessor, address, bfloat16_pair, float_bits, grid
-from sdpa import Attended, paged
+from tests.vendor.builder import Outcome, Program, accessor, address, bfloat16_pair, float_bits, grid
+from tests.vendor.sdpa import Attended, paged
 
 from tilelang_tt.device import (
     ComputeConfigDescriptor,
@@ -21,6 +21,7 @@ from tilelang_tt.device import (
     Device,
     Layout,
     MathFidelity,
+    ProgramDescriptor,
     ReaderConfigDescriptor,
     Tensor,
     WriterConfigDescriptor,
@@ -49,6 +50,7 @@ class Decode:
     cores_of_head: int = 16
     fp32_dest: bool = False
     exp_approx: bool = False
+    fidelity: MathFidelity = MathFidelity.HiFi4
 
     @property
     def value_width(self) -> int:
@@ -110,14 +112,14 @@ class DecodeProgram:
         self.active = self.per_user * case.users
         self.dst = 4 if case.fp32_dest else 8
 
-    def run(self) -> None:
+    def build(self) -> ProgramDescriptor:
         self._buffers()
         for _ in range(3):
             self.program.semaphore()
         self._reader()
         self._writer()
         self._compute()
-        self.program.run()
+        return self.program.descriptor()
 
     def _buffers(self) -> None:
         t, bf16, add = self.tensors, DataType.BFLOAT16, self.program.buffer
@@ -225,7 +227,7 @@ class DecodeProgram:
             runs = [int(i % self.per_head == 0), int(i % self.per_user == 0)]
             place = [self._head(i), self._user(i), i % self.per_head, i % self.per_user, self._position(i)]
             runtime[core] = [*runs, *place, *tree(i % self.per_head, self.per_head)]
-        config = ComputeConfigDescriptor(math_fidelity=MathFidelity.HiFi4, fp32_dest_acc_en=case.fp32_dest)
+        config = ComputeConfigDescriptor(math_fidelity=case.fidelity, fp32_dest_acc_en=case.fp32_dest)
         path = f"{KERNELS}/compute/sdpa_flash_decode.cpp"
         self.program.kernel(path, config, args, runtime, defines=self._defines())
 
@@ -284,6 +286,6 @@ def run(device: Device, root: Path, case: Decode) -> Outcome:
         device.from_torch(positions, layout=Layout.ROW_MAJOR, name="positions") if positions is not None else None,
         device.from_torch(table, layout=Layout.ROW_MAJOR, name="page_table") if table is not None else None,
     )
-    DecodeProgram(device, root, case, tensors).run()
+    device.run(DecodeProgram(device, root, case, tensors).build())
     most = wanted.bound(chunks=case.tokens // case.k_chunk, wide=False, chip=device.numerics == "chip")
     return Outcome(tensors.out.to_torch()[0], wanted.result[:, :, 0], most[:, :, 0])

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from builder import Outcome, Program, accessor, bfloat16_pair, float_bits, grid
-from sdpa import KERNELS, TILE, Attended, granularity, subblock
+from tests.vendor.builder import Outcome, Program, accessor, bfloat16_pair, float_bits, grid
+from tests.vendor.sdpa import KERNELS, TILE, Attended, granularity, subblock
 
 from tilelang_tt.device import (
     ComputeConfigDescriptor,

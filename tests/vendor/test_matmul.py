@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 import torch
-from benchmarks.timing.matmul_2d import Matmul2d, Operands, Plan, block_sharded
+from benchmarks.timing.matmul import Operands, Plan
+from benchmarks.timing.matmul_2d import Matmul2d, block_sharded
 from tests.vendor.wheel import find
 
 import tilelang_tt.device as tt

@@ -9,13 +9,19 @@ from pathlib import Path
 
 import tilelang_tt
 
-RUN = Path(__file__).with_name("run.py")
+ROOT = Path(__file__).parents[2]
 
 
 def test_no_wheel(tmp_path: Path) -> None:
     source = str(Path(tilelang_tt.__file__).parents[1])
     given = {"TILELANG_TT_VENDOR_WHEEL": str(tmp_path), "PYTHONPATH": source}
-    done = subprocess.run([sys.executable, RUN], capture_output=True, text=True, env={**os.environ, **given})
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.vendor.run"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        env={**os.environ, **given},
+    )
     assert done.returncode == 2
     assert done.stdout.startswith("NOT RUN: ")
     assert "configurations of the vendor's kernels" in done.stdout

@@ -81,6 +81,7 @@ class _Buffer:
     cores: frozenset[CoreCoord]
     offset: int
     numerics: str
+    on_shards: bool = False  # of the descriptor's tensor
 
 
 @dataclass(frozen=True)
@@ -235,7 +236,7 @@ def _place_buffers(cbs: Sequence[CBDescriptor], device: Device) -> list[_Buffer]
         _check_buffer(cb, device)
         cores = _cores(cb.core_ranges, f"CB {cb.format_descriptors[0].buffer_index}", device)
         if cb.tensor is not None:
-            placed.append(_Buffer(cb, cores, _offset_on_tensor(cb, cores, device), device.numerics))
+            placed += _on_tensor(cb, cores, device)
             continue
         offset = max(ends.get(core, device.arch.l1_base) for core in cores)
         placed.append(_Buffer(cb, cores, offset, device.numerics))
@@ -286,16 +287,26 @@ def _check_buffer(cb: CBDescriptor, device: Device) -> None:
             raise DeviceError("TT410", f"{name}: {cb.total_size // item.page_size} pages; {MAX_CB_PAGES} is the limit")
 
 
-def _offset_on_tensor(cb: CBDescriptor, cores: frozenset[CoreCoord], device: Device) -> int:
+def _on_tensor(cb: CBDescriptor, cores: frozenset[CoreCoord], device: Device) -> list[_Buffer]:
+    """On cores without a shard the buffer has the same address; what lies there belongs to no tensor.
+
+    Kernels ask such a core for the address that the shards of other cores have.
+    """
+    offset = _offset_on_tensor(cb, device)
+    assert cb.tensor is not None
+    assert cb.tensor.placement is not None
+    shards = cores & set(cb.tensor.placement.banks)
+    parts = [(shards, True), (cores - shards, False)]
+    return [_Buffer(cb, part, offset, device.numerics, on_shards) for part, on_shards in parts if part]
+
+
+def _offset_on_tensor(cb: CBDescriptor, device: Device) -> int:
     tensor, name = cb.tensor, f"CB {cb.format_descriptors[0].buffer_index}"
     assert tensor is not None
     if tensor.device is not device or not tensor.live:
         raise ArgumentError("TT321", f"{name}: tensor '{tensor.name}' does not lie on this device")
     if tensor.run.memory != "l1" or tensor.placement is None:
         raise ArgumentError("TT321", f"{name}: tensor '{tensor.name}' is not sharded in L1")
-    without = sorted(cores - set(tensor.placement.banks))
-    if without:
-        raise ArgumentError("TT321", f"{name}: core {tuple(without[0])} holds no shard of tensor '{tensor.name}'")
     scale = tensor.buffer_page_size / tensor.declared_page_size
     if (cb.address_offset + cb.total_size) * scale > shard_bytes(tensor):
         raise ArgumentError(
@@ -332,7 +343,7 @@ def _buffer(buffer: _Buffer, item: CBFormatDescriptor, compute: ComputeConfigDes
         pages=cb.total_size // item.page_size,
         offset=buffer.offset,
         unpack_to_dest=_to_dest(compute, item.buffer_index),
-        on_tensor=cb.tensor is not None,
+        on_tensor=buffer.on_shards,
     )
 
 

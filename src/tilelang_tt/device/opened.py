@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
@@ -30,10 +31,11 @@ from tilelang_tt.device.memory import (
 )
 from tilelang_tt.device.strictness import allowed_categories
 from tilelang_tt.device.tensor import POISON, Tensor, pages_of, stored_format
-from tilelang_tt.diagnostics import ArgumentError, DeviceError, TenstorrentWarning
+from tilelang_tt.diagnostics import ArgumentError, DeviceError, warn
 from tilelang_tt.runtime.arena import Arena
 from tilelang_tt.runtime.program import DRAM_BASE, TIMING_ONLY, Memory, Run, TensorRun
 from tilelang_tt.runtime.runner import RunReport, execute, numerics_mode
+from tilelang_tt.short_errors import users_line
 
 _WIDE_L1 = 4  # exact numerics: L1 addresses reach this many times further, since pages grow
 _DTYPES = {
@@ -151,8 +153,8 @@ class Device:
         tensor.copy_from(source)
         return tensor
 
-    def run(self, program: ProgramDescriptor) -> RunReport:
-        """Run one program to its end; tensors keep what it wrote."""
+    def run(self, program: ProgramDescriptor, *, record: Path | None = None) -> RunReport:
+        """Run one program to its end; tensors keep what it wrote. `record`: time it, and write its events there."""
         arena = self._require_open()
         heap = self._l1.lowest()
         run = Run(
@@ -170,11 +172,11 @@ class Device:
             grid=self.grid,
             seed=self.seed,
             allowed=self.allowed,
-            clock=self.clock,
+            clock=self.clock if record is None else replace(self.clock or ClockRequest(), record=record),
         )
         report = execute(run, lambda: arena, timeout=self.time_limit)
         for text in report.warnings:
-            warnings.warn(f"warning[TT705]: {text}", TenstorrentWarning, stacklevel=2)
+            warn("TT705", text, location=users_line())
         return report
 
     def reserve_l1(self, size: int) -> None:

@@ -2,8 +2,10 @@
 
 The device computes on as the chip would if luck holds: a page that was not reserved is written, a transfer that nobody
 awaited arrives; a second start-up takes the place of the first, a second wait for DST passes; a vector
-operation whose init loads no constants runs after another's. Breaches that leave nothing to compute with (a format that
-is not the buffer's, any other missing init, a missing start-up, a transfer out of bounds) always stop the run.
+operation whose init loads no constants runs after another's; a block product has fewer or more tiles along the side
+that its init does not program. A tile of DST that nobody wrote is made of NaN. Breaches that leave nothing to compute
+with (a format that is not the buffer's, any other missing init, a missing start-up, a transfer out of bounds) always
+stop the run.
 """
 
 from __future__ import annotations
@@ -23,8 +25,10 @@ CONTINUABLE = (
     "cb-unwritten",
     "dram-race",
     "dst-protocol",
+    "dst-uninitialised",
     "dst-unpacked",
     "init",
+    "init-mismatch",
     "l1-accumulate",
     "l1-race",
     "l1-uninitialised",

@@ -2,7 +2,6 @@
 
 #include <pthread.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <cstring>
 
@@ -25,15 +24,21 @@ bool is_same(const Complaint& one, const char* category) {
 void allow(const std::string& category) { allowed.push_back(category); }
 
 bool is_allowed(const char* category) {
-    return fiber && std::find(allowed.begin(), allowed.end(), category) != allowed.end();
+    if (!fiber) return false;
+    for (const std::string& one : allowed) {
+        if (one == category) return true;
+    }
+    return false;
 }
 
 // The same line on other cores and in later rounds is told once.
 void note_complaint(const char* category, const char* message) {
     pthread_mutex_lock(&noting);
-    const auto found =
-        std::find_if(noted.begin(), noted.end(), [&](const Complaint& one) { return is_same(one, category); });
-    if (found != noted.end()) {
+    Complaint* found = nullptr;
+    for (Complaint& one : noted) {
+        if (is_same(one, category)) found = &one;
+    }
+    if (found) {
         ++found->times;
     } else if (noted.size() < kMostComplaints) {
         Complaint made{category, {}, device.launch_index, 1, core->x, core->y, fiber->line, fiber->role};

@@ -1,4 +1,6 @@
 // DST and who owns it: the protocol of math and pack, its sections, and what is known of its tiles.
+#include <limits>
+
 #include "machine.h"
 
 namespace vd {
@@ -37,6 +39,7 @@ void begin_section() {
     if (engine.owners.pack || engine.owners.committed != 0) set_section_aside();
     for (DstTile& tile : engine.section.tiles) tile = DstTile::Zero;
     for (bool& reduced : engine.section.reduced) reduced = false;
+    for (bool& unused : engine.section.unused) unused = false;
     engine.section.packed = false;
     ++engine.sections;
 }
@@ -52,6 +55,11 @@ void end_section() {
 void require_packed(const char* call) {
     const PackView view;
     const DstSection& section = core->engine.section;
+    for (uint32_t index = 0; index < core->group->dst_tiles(); ++index) {
+        if (!section.unused[index]) continue;
+        ++core->engine.lossy_sections;
+        break;
+    }
     if (section.packed) return;
     for (uint32_t index = 0; index < core->group->dst_tiles(); ++index) {
         if (section.tiles[index] == DstTile::Zero) continue;
@@ -102,6 +110,7 @@ void require_free_dst(const char* what) {
 void mark_written(uint32_t dst) {
     core->engine.last_dst = dst;
     core->engine.section.tiles[dst] = DstTile::Written;
+    core->engine.section.unused[dst] = true;
     core->engine.section.reduced[dst] = false;
 }
 
@@ -116,15 +125,19 @@ Tile& dst_tile(uint32_t index) {
 
 Tile& written_dst_tile(uint32_t index, const char* what) {
     Tile& tile = dst_tile(index);
+    core->engine.section.unused[index] = false;
     if (core->engine.section.tiles[index] == DstTile::Zero) {
-        breach("dst-uninitialised", "%s reads DST tile %u, which nothing has written since tile_regs_acquire", what,
-               index);
+        complain("dst-uninitialised", "%s reads DST tile %u, which nothing has written since tile_regs_acquire", what,
+                 index);
+        float* const first = &tile.at[0][0][0];
+        for (uint32_t i = 0; i < kTileElements; ++i) first[i] = std::numeric_limits<float>::quiet_NaN();  // a chip: old numbers
     }
     if (const UnwrittenPage* page = first_row_alone(index)) refuse_unwritten(*page);
     return tile;
 }
 
 Tile& dst_rows(uint32_t index, const char* what) {
+    core->engine.section.unused[index] = false;
     return first_row_alone(index) ? dst_tile(index) : written_dst_tile(index, what);
 }
 

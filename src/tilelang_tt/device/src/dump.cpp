@@ -1,5 +1,6 @@
 // What circular buffers and DST hold where a run stops: a part of the report.
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 #include "circular_buffer.h"
@@ -24,6 +25,28 @@ void put_values(Text& text, const Tile& tile, bool integers) {
     text.field("values", shown);
 }
 
+// A debugger asks for all numbers, not for the first few.
+bool whole() {
+    static const bool asked = std::getenv("TILELANG_TT_STATE_WHOLE") != nullptr;
+    return asked;
+}
+
+// All words of a tile by faces, each face row by row, eight hexadecimal digits each.
+void put_words(Text& text, const Tile& tile) {
+    constexpr char kDigits[] = "0123456789abcdef";
+    static thread_local char shown[kTileElements * 8 + 1];
+    static_assert(sizeof tile.at == kTileElements * sizeof(uint32_t));
+    const auto* const words = reinterpret_cast<const uint8_t*>(&tile.at[0][0][0]);
+    for (uint32_t i = 0; i < kTileElements; ++i) {
+        uint32_t word;
+        std::memcpy(&word, words + i * sizeof word, sizeof word);
+        for (uint32_t digit = 0; digit < 8; ++digit) shown[i * 8 + digit] = kDigits[word >> (28 - 4 * digit) & 15];
+    }
+    shown[kTileElements * 8] = 0;
+    text.write_out();
+    text.quoted(shown);
+}
+
 // Rows, and what lies past the end, have no tile to show.
 void put_page(Text& text, uint32_t cb, uint32_t page) {
     const CbConfig& config = core->group->cbs[cb];
@@ -39,6 +62,26 @@ void put_page(Text& text, uint32_t cb, uint32_t page) {
     }
     text.raw(",");
     put_values(text, tile, integers);
+}
+
+// Every page of a buffer of tiles, in the order in which they lie.
+void put_pages(Text& text, uint32_t cb) {
+    const CbConfig& config = core->group->cbs[cb];
+    static thread_local Tile tile;
+    if (config.page_bytes < kTileElements / 2) return;
+    const bool integers = is_integer(config.storage);
+    text.raw(integers ? ",\"integers\":1,\"whole\":[" : ",\"integers\":0,\"whole\":[");
+    for (uint32_t page = 0; page < config.pages; ++page) {
+        const uint8_t* const bytes = core->l1 + page_offset(cb, page);
+        if (integers) {
+            unpack_integers(config.storage, bytes, tile);
+        } else {
+            unpack_tile(config.storage, bytes, Cut::None, tile);
+        }
+        if (page) text.raw(",");
+        put_words(text, tile);
+    }
+    text.raw("]");
 }
 
 void put_buffer(Text& text, uint32_t cb) {
@@ -65,6 +108,7 @@ void put_buffer(Text& text, uint32_t cb) {
     text.raw(",");
     text.field("consumer", state.consumer == Role::Any ? "nobody" : role_name(state.consumer));
     if (state.pushed != state.popped) put_page(text, cb, state.read_page);
+    if (whole()) put_pages(text, cb);
     text.raw("}");
 }
 
@@ -89,6 +133,10 @@ void put_dst(Text& text) {
         text.field("state", kStates[static_cast<uint32_t>(state)]);
         text.raw(",");
         put_values(text, core->engine.section.dst[index], false);
+        if (whole()) {
+            text.raw(",\"whole\":");
+            put_words(text, core->engine.section.dst[index]);
+        }
         text.raw("}");
     }
     text.raw("]}");

@@ -53,6 +53,7 @@ struct DstSection {
     DstTile tiles[16] = {};
     UnwrittenPage first_rows[16] = {};  // of tiles that are FirstRow: where from
     bool reduced[16] = {};  // a reduction's result, or computed from one: counts where the packer's mask lets through
+    bool unused[16] = {};   // written, and neither packed nor read by another operation since
     bool packed = false;    // something of it
 };
 
@@ -122,6 +123,7 @@ struct Engine {
     ProcessorSemaphore processor_semaphores[kProcessorSemaphores];
     uint64_t random;                // state of the generator of random numbers
     uint32_t sections;  // DST sections begun
+    uint32_t lossy_sections;  // of those that are over: that left a result behind which nobody used
     Tile *srca_tiles, *srcb_tiles;  // unpacked operands of one call
 };
 

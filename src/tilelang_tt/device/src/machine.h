@@ -30,6 +30,7 @@ struct Page {
     bool popped = false;    // and not reserved again
     uint32_t unwritten_line = 0;  // of the push that published it unwritten; 0: it was written
     bool stale = false;     // reserved in a later section than popped, or inside one: what it holds was given up
+    uint32_t lossy_before = 0;  // Engine::lossy_sections when it was reserved
     bool packed_as_set = false;  // accumulation was switched (on or off) for its buffer when it was packed
 };
 
@@ -102,6 +103,8 @@ struct Fiber {
     bool arguments_placed[2] = {};                // its own and the common ones stand in L1, where it may change them
     bool polling = false;                         // gave way inside a loop that looks again
     uint32_t noted = 0;                           // events for the clock
+    uint64_t scalar_cycles = 0;                   // of scalar code since the last event
+    uint32_t vectors = 0;                         // operations of SFPI code since the last event
     bool page_address = false;                    // the last address was computed from the number of a page
     uint32_t unacknowledged[kNocs][kTrids] = {};  // line of a write that no barrier has awaited
     uint32_t linked_line[kNocs] = {};             // of a linked multicast that has no successor yet
@@ -163,8 +166,22 @@ extern thread_local Fiber* fiber;
 constexpr uint32_t kShortMessage = 64;  // bytes
 inline bool carries(uint32_t bytes) { return !device.numberless || bytes <= kShortMessage; }
 
+}  // namespace vd
+// Scalar code that is timed adds up its cycles here (runtime/counted.py).
+extern "C" thread_local uint64_t vd_scalar_cycles;
+namespace vd {
+
+inline void collect_scalar_cycles() {
+    if (vd_scalar_cycles == 0) return;
+    fiber->scalar_cycles += vd_scalar_cycles;
+    vd_scalar_cycles = 0;
+}
+
 // Called first by every device function: remembers where the kernel is.
-inline void enter(uint32_t line) { fiber->line = line; }
+inline void enter(uint32_t line) {
+    fiber->line = line;
+    collect_scalar_cycles();
+}
 
 inline uint32_t l1_offset(uint32_t address) { return address & (device.l1_window - 1); }
 inline uint32_t l1_address(uint32_t offset) {
@@ -267,6 +284,7 @@ bool in_arguments(uint32_t offset, uint32_t bytes);  // where runtime arguments 
 // ---- tensor.cpp ------------------------------------------------------------------------------------
 // The tensor whose bytes lie at an address of a bank, with the page there; nullptr when none does.
 Tensor* tensor_at(bool dram, uint32_t bank, uint64_t address, uint32_t& page);
+const Tensor* tensor_in_l1(uint32_t bank, uint32_t address, uint32_t bytes);  // one that lies there in part, or null
 uint8_t* shared_l1(uint32_t bank);  // host address of L1 address 0 of a core, valid in the shared part
 void map_shared_l1(Core& at);       // put the shared part into the core's window
 

@@ -327,7 +327,7 @@ int main(int argc, char** argv) {
     install_thread_signal_stack();
     device.memory = std::atoi(argv[1]);
     read_description();
-    if (std::getenv("TILELANG_TT_DEBUG")) {
+    if (std::getenv("TILELANG_TT_GDB")) {
         wait_for_debugger();
     } else {
         start_time_limit();

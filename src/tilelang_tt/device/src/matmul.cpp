@@ -20,10 +20,16 @@ void check_shape(Product form, uint32_t transpose, uint32_t ct, uint32_t rt, uin
                family_name(engine.family), init);
     }
     if (form == Product::Tiles) return;
-    if (engine.ct != ct || engine.rt != rt || engine.kt != kt || engine.transpose != transpose) {
-        breach("init-mismatch",
-               "%s with transpose %u, ct %u, rt %u, kt %u after %s with %u, %u, %u, %u", what, transpose, ct, rt, kt, init, engine.transpose, engine.ct, engine.rt, engine.kt);
+    if (engine.ct == ct && engine.rt == rt && engine.kt == kt && engine.transpose == transpose) return;
+    constexpr const char* text = "%s with transpose %u, ct %u, rt %u, kt %u after %s with %u, %u, %u, %u";
+    // The longer side is a count of the call; the init programs which side is longer, and the shorter one.
+    const bool wide = engine.ct >= engine.rt;
+    const bool programmed = wide == (ct >= rt) && (wide ? engine.rt == rt : engine.ct == ct);
+    if (programmed && engine.kt == kt && engine.transpose == transpose) {
+        return complain("init-mismatch", text, what, transpose, ct, rt, kt, init, engine.transpose, engine.ct, engine.rt,
+                        engine.kt);
     }
+    breach("init-mismatch", text, what, transpose, ct, rt, kt, init, engine.transpose, engine.ct, engine.rt, engine.kt);
 }
 
 }  // namespace

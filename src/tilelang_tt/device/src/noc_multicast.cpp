@@ -28,18 +28,31 @@ Rectangle rectangle_of(uint64_t address, uint32_t noc) {
                     : Rectangle{x_end, y_end, x_start, y_start, local};
 }
 
-std::vector<Core*> receivers_of(const Rectangle& area, uint32_t dests, bool loopback) {
+// A core that takes no part in the launch receives what nobody looks at, unless a tensor lies there.
+void require_unused(const Rectangle& area, Place place, uint32_t x, uint32_t y, uint32_t bytes) {
+    const Tensor* const tensor = tensor_in_l1(place.y * device.chip.grid_x + place.x, l1_offset(area.local), bytes);
+    if (!tensor) return;
+    breach("multicast-rectangle",
+           "the rectangle (%u,%u)-(%u,%u) holds (%u,%u), which is no core of this launch, and tensor '%s' lies there",
+           area.x0, area.y0, area.x1, area.y1, x, y, tensor->name);
+}
+
+std::vector<Core*> receivers_of(const Rectangle& area, uint32_t bytes, uint32_t dests, bool loopback) {
     std::vector<Core*> found;
+    std::size_t idle = 0;
     bool self = false;
     const auto visit = [&](uint32_t x, uint32_t y, bool corner) {
         Place place{};
         const bool worker = is_worker(x, y, place);
         if (!worker && !corner) return;  // columns between the workers do not listen
-        Core* const at = worker ? core_at_noc(x, y) : nullptr;
+        if (!worker) {
+            breach("multicast-rectangle", "the rectangle (%u,%u)-(%u,%u) holds (%u,%u), which is no core of this chip",
+                   area.x0, area.y0, area.x1, area.y1, x, y);
+        }
+        Core* const at = core_at_noc(x, y);
         if (!at) {
-            breach("multicast-rectangle",
-                   "the rectangle (%u,%u)-(%u,%u) holds (%u,%u), which is no core of this launch", area.x0, area.y0,
-                   area.x1, area.y1, x, y);
+            ++idle;
+            return require_unused(area, place, x, y, bytes);
         }
         self = self || at == core;
         if (at != core || loopback) found.push_back(at);
@@ -54,9 +67,9 @@ std::vector<Core*> receivers_of(const Rectangle& area, uint32_t dests, bool loop
                "a multicast that includes the sender, but the rectangle (%u,%u)-(%u,%u) does not", area.x0, area.y0,
                area.x1, area.y1);
     }
-    if (found.size() != dests) {
+    if (found.size() + idle != dests) {
         breach("multicast-count", "%u destinations, but the rectangle (%u,%u)-(%u,%u) holds %zu%s", dests, area.x0,
-               area.y0, area.x1, area.y1, found.size(),
+               area.y0, area.x1, area.y1, found.size() + idle,
                self && !loopback ? " besides the sender, who receives nothing" : "");
     }
     return found;
@@ -99,7 +112,7 @@ void vd_noc_write_multicast(uint32_t l1_addr, uint64_t target, uint32_t bytes, u
     enter(line);
     require_length(bytes, how.one_packet != 0);
     const Rectangle area = rectangle_of(target, how.noc);
-    const std::vector<Core*> receivers = receivers_of(area, dests, how.loopback != 0);
+    const std::vector<Core*> receivers = receivers_of(area, bytes, dests, how.loopback != 0);
     const uint32_t source = l1_offset(l1_addr), offset = l1_offset(area.local);
     note::multicast({area.x0, area.y0}, {area.x1, area.y1}, offset, bytes, core->l1 + source, how);
     require_aligned({nullptr, offset, false, nullptr, 0, nullptr}, source, false);
@@ -154,7 +167,7 @@ void vd_noc_add_multicast(uint64_t target, uint32_t value, uint32_t dests, VdHow
     enter(line);
     const Rectangle area = rectangle_of(target, how.noc);
     note::multicast_add({area.x0, area.y0}, {area.x1, area.y1}, l1_offset(area.local), value, how);
-    for (Core* to : receivers_of(area, dests, false)) {
+    for (Core* to : receivers_of(area, 4, dests, false)) {
         Flight flight = flight_to(to, l1_offset(area.local), 4, how, line);
         flight.kind = Arrival::Add;
         flight.channel = 1;

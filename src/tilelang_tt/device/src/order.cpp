@@ -1,8 +1,6 @@
 #include "order.h"
 
-#include <algorithm>
 #include <cstdio>
-#include <unordered_map>
 
 namespace vd {
 namespace {
@@ -66,7 +64,12 @@ struct TensorPage {
 bool ordering = false;
 std::vector<Clocked> kernels;
 std::vector<OrderedCore> cores;
-std::unordered_map<uint64_t, TensorPage> tensor_pages;  // by tensor and page, or byte of a flat tensor
+// Of a tensor: by page, or byte of a flat tensor, in parts that are made when they are used and stay where they are.
+constexpr uint32_t kRecords = 64;
+struct TensorRecords {
+    std::vector<std::unique_ptr<TensorPage[]>> parts;
+};
+std::vector<TensorRecords> tensor_records;
 std::vector<std::vector<TensorPage*>> unacknowledged;   // by kernel
 
 uint32_t number_of(const Core& at, Role role) { return at.index * kRoles + static_cast<uint32_t>(role); }
@@ -74,7 +77,7 @@ uint32_t here() { return number_of(*core, fiber->role); }
 
 void join(Clock& into, const Clock& from) {
     if (into.size() < from.size()) into.resize(from.size());
-    for (std::size_t i = 0; i < from.size(); ++i) into[i] = std::max(into[i], from[i]);
+    for (std::size_t i = 0; i < from.size(); ++i) into[i] = into[i] < from[i] ? from[i] : into[i];
 }
 
 void learn(const Clock& from) {
@@ -172,7 +175,11 @@ void arrive_in_buffer(Flight& flight) {
 
 TensorPage& record_of(const Tensor& tensor, uint64_t place) {
     const uint64_t number = static_cast<uint64_t>(&tensor - device.tensors.data());
-    return tensor_pages[number << 40 | place];
+    std::vector<std::unique_ptr<TensorPage[]>>& parts = tensor_records[number].parts;
+    const uint64_t part = place / kRecords;
+    if (part >= parts.size()) parts.resize(part + 1);
+    if (!parts[part]) parts[part] = std::make_unique<TensorPage[]>(kRecords);
+    return parts[part][place % kRecords];
 }
 
 void report_race(const Span& far, const char* mine, const char* theirs, const Moment& other) {
@@ -218,7 +225,8 @@ void begin_order(uint32_t count) {
         kernels[i].known[i] = 1;
     }
     cores = std::vector<OrderedCore>(count);
-    tensor_pages.clear();
+    tensor_records.clear();
+    tensor_records.resize(device.tensors.size());
     unacknowledged = std::vector<std::vector<TensorPage*>>(kernels.size());
 }
 
@@ -312,14 +320,17 @@ void order_write_barrier(uint32_t noc, int32_t trid) {
     if (!ordering || unacknowledged[here()].empty()) return;
     std::vector<TensorPage*>& waiting = unacknowledged[here()];
     const Moment moment = now();
-    const auto arrived = [&](TensorPage* page) {
-        if (page->written.kernel != moment.kernel) return true;  // written again by another since
-        if (page->noc != noc || (trid != kAnyTrid && page->trid != static_cast<uint32_t>(trid))) return false;
+    std::size_t left = 0;
+    for (TensorPage* const page : waiting) {
+        if (page->written.kernel != moment.kernel) continue;  // written again by another since
+        if (page->noc != noc || (trid != kAnyTrid && page->trid != static_cast<uint32_t>(trid))) {
+            waiting[left++] = page;
+            continue;
+        }
         page->pending = false;
         page->written.time = moment.time;
-        return true;
-    };
-    waiting.erase(std::remove_if(waiting.begin(), waiting.end(), arrived), waiting.end());
+    }
+    waiting.resize(left);
 }
 
 void order_set(uint32_t offset, uint32_t value) {

@@ -105,7 +105,9 @@ void note_unwritten(uint32_t cb, uint32_t pages) {
         const uint32_t number = static_cast<uint32_t>((state.back_page + i) % state.pages.size());
         Page& page = state.pages[number];
         // A buffer of compute's own keeps its contents when it is taken back: they may be handed on again.
-        const bool kept = by_compute && state.consumer == Role::Compute && page.written && (any || !page.stale);
+        // Not if compute has left a result unused since then: that one was meant for this page.
+        const bool lost = page.stale || page.lossy_before != core->engine.lossy_sections;
+        const bool kept = by_compute && state.consumer == Role::Compute && page.written && (any || !lost);
         const bool filled = by_compute && !on_tensor ? filled_as_alias(cb, number) : was_filled(cb, number);
         page.written = page.packed || kept || filled;
         page.unwritten_line = page.written ? 0 : fiber->line;
@@ -139,6 +141,7 @@ void renew_page(uint32_t cb, uint32_t number) {
     Page& page = state.pages[number];
     // Taken back while a DST section is open, or after one has passed, it is meant to be packed.
     const Engine& engine = core->engine;
+    page.lossy_before = engine.lossy_sections;
     page.stale = state.consumer == Role::Compute && (page.freed_in != engine.sections || !engine.owners.free());
     if (is_computes_own(state) || !page.popped) return;
     page = Page{};

@@ -2,8 +2,8 @@
 // alone includes it: every transfer comes by here, and only what is static is inlined.
 #pragma once
 
-#include <algorithm>
 #include <cstdio>
+#include <cstring>
 
 #include "machine.h"
 
@@ -52,8 +52,7 @@ void forget_byte_writers(Tensor& tensor) {
     tensor.byte_writers.resize(static_cast<std::size_t>(tensor.pages) * tensor.page_bytes);
     for (std::size_t page = 0; page < tensor.writers.size(); ++page) {
         if (tensor.writers[page] == 0) continue;
-        const auto begin = tensor.byte_writers.begin() + static_cast<std::ptrdiff_t>(page * tensor.page_bytes);
-        std::fill(begin, begin + tensor.page_bytes, uint8_t{0});
+        std::memset(tensor.byte_writers.data() + page * tensor.page_bytes, 0, tensor.page_bytes);
     }
 }
 

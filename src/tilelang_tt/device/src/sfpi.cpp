@@ -6,6 +6,7 @@
 #include "chip_library.h"
 #include "chip_mad.h"
 #include "sfpu.h"
+#include "timed.h"
 
 namespace vd {
 namespace {
@@ -26,6 +27,7 @@ Vector vector_at(uint32_t vector, bool integers) {
     return Vector(state.face + state.step + vector);
 }
 
+constexpr uint32_t kFunctionVectors = 12;  // instructions of a function on one vector, roughly
 constexpr uint32_t kRowsOfVector = 2;  // by which the counter of rows goes on from vector to vector
 
 // The part of DST that the processor at hand works on.
@@ -78,6 +80,7 @@ void vd_sfpi_advance(uint32_t rows, uint32_t line) {
 SfpiState* vd_sfpi_state() { return &core->engine.sfpi; }
 
 void vd_sfpi_load(uint32_t vector, bool integers, uint32_t* bits) {
+    note::vector_operations(1);
     const Vector at = vector_at(vector, integers);
     const SfpiView view;
     written_dst_tile(at.tile, "SFPI code");
@@ -86,6 +89,7 @@ void vd_sfpi_load(uint32_t vector, bool integers, uint32_t* bits) {
 }
 
 void vd_sfpi_store(uint32_t vector, bool integers, const uint32_t* bits) {
+    note::vector_operations(1);
     const Vector at = vector_at(vector, integers);
     const SfpiView view;
     Tile& tile = dst_tile(at.tile);
@@ -98,12 +102,14 @@ void vd_sfpi_store(uint32_t vector, bool integers, const uint32_t* bits) {
 }
 
 void vd_sfpi_mad(const float* a, const float* b, const float* c, float* sum) {
+    note::vector_operations(1);
     for (uint32_t lane = 0; lane < kLanes; ++lane) {
         sum[lane] = device.bit_true ? chip::mad(a[lane], b[lane], c[lane]) : std::fma(a[lane], b[lane], c[lane]);
     }
 }
 
 void vd_sfpi_function(const SfpuCall* call, const float* x, float* result) {
+    note::vector_operations(kFunctionVectors);
     const FloatRow* const row = find_unary(call->op);
     if (row == nullptr) vd_unimplemented("this function in SFPI code", fiber->line);
     if (row->op == Sfpu::Recip) require_sfpu_init(Sfpu::Recip, row->name);  // Newton's constants are the init's

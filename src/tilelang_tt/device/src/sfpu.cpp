@@ -42,6 +42,7 @@ void require_sfpu_init(Sfpu wanted, const char* name) {
 void finish_sfpu(uint32_t dst, Store how) {
     ++core->statistics.sfpu_tiles;
     core->engine.section.tiles[dst] = DstTile::Written;
+    core->engine.section.unused[dst] = true;
     if (core->group->fp32_dest || device.exact || device.numberless) return;
     if (how == Store::Truncate) truncate_to_16bit_dst(core->engine.section.dst[dst]);
     if (how == Store::NearestEven) nearest_even_to_16bit_dst(core->engine.section.dst[dst]);
@@ -209,7 +210,7 @@ extern "C" {
 void vd_sfpu_init(const SfpuCall* call, uint32_t line) {
     enter(line);
     note::work(call->on_pack ? note::Processor::Pack : note::Processor::Math, "init", "sfpu");
-    require_started("a vector operation's init");
+    if (!call->on_pack) require_started("a vector operation's init");  // start-up leaves alone what pack's init sets
     core->engine.sfpu = *call;
 }
 

@@ -27,6 +27,18 @@ Tensor* tensor_at(bool dram, uint32_t bank, uint64_t address, uint32_t& page) {
     return nullptr;
 }
 
+const Tensor* tensor_in_l1(uint32_t bank, uint32_t address, uint32_t bytes) {
+    for (const Tensor& tensor : device.tensors) {
+        const uint64_t end = static_cast<uint64_t>(address) + bytes;
+        if (tensor.dram || end <= tensor.address) continue;
+        const uint64_t first = address < tensor.address ? 0 : (address - tensor.address) / tensor.page_bytes;
+        for (uint64_t slot = first; tensor.address + slot * tensor.page_bytes < end; ++slot) {
+            if (tensor.page_of(bank, slot) != kNoPage) return &tensor;
+        }
+    }
+    return nullptr;
+}
+
 uint64_t place_in_tensor(const Span& far) {
     const uint32_t page = static_cast<uint32_t>(far.page);
     const std::ptrdiff_t within = far.bytes - far.tensor->page_bytes_at(page);

@@ -7,6 +7,8 @@
 #include <cstring>
 #include <string>
 
+thread_local uint64_t vd_scalar_cycles = 0;
+
 namespace vd {
 
 bool note::on = false;
@@ -75,7 +77,7 @@ Processor own_processor(Processor of_compute) {
 
 constexpr uint32_t kMostNotes = 1 << 14;  // events that a kernel notes before the replay has its turn
 
-void append(Processor processor, Event event) {
+void keep(Processor processor, Event event) {
     event.line = fiber->line;
     const uint32_t lane = core->index * timing::kProcessors + static_cast<uint32_t>(processor);
     if (!clock_streams()) return library->append(replay, lane, event);
@@ -84,7 +86,27 @@ void append(Processor processor, Event event) {
     if (++fiber->noted % kMostNotes == 0) yield_to_scheduler();
 }
 
-Event event_of(Kind kind, uint16_t key, uint32_t count = 1) {
+Event event_of(Kind kind, uint16_t key, uint32_t count = 1);
+
+// What the kernel did by itself since the last event comes first.
+void append(Processor processor, Event event) {
+    if (fiber->scalar_cycles != 0) {
+        constexpr uint64_t kMost = 1u << 30;  // cycles of one event
+        const Processor own = own_processor(Processor::Unpack);
+        const uint16_t key = key_of(name_of(own), "scalar");
+        for (; fiber->scalar_cycles > kMost; fiber->scalar_cycles -= kMost) keep(own, event_of(Kind::Work, key, kMost));
+        keep(own, event_of(Kind::Work, key, static_cast<uint32_t>(fiber->scalar_cycles)));
+        fiber->scalar_cycles = 0;
+    }
+    if (fiber->vectors != 0) {
+        const Processor on = core->engine.sfpi.on_pack ? Processor::Pack : Processor::Math;
+        keep(on, event_of(Kind::Work, key_of(name_of(on), "sfpi"), fiber->vectors));
+        fiber->vectors = 0;
+    }
+    keep(processor, event);
+}
+
+Event event_of(Kind kind, uint16_t key, uint32_t count) {
     Event event{};
     event.kind = kind;
     event.key = key;
@@ -141,6 +163,7 @@ void dst(Kind kind) {
     const Processor processor = kind == Kind::Acquire || kind == Kind::Commit ? Processor::Math : Processor::Pack;
     const char* const call = kNames[static_cast<uint32_t>(kind) - static_cast<uint32_t>(Kind::Acquire)];
     append(processor, event_of(kind, key_of(name_of(processor), "dst", call)));
+    if (kind == Kind::Acquire) append(Processor::Unpack, event_of(Kind::Work, key_of("unpack", "section")));
 }
 
 void work(Processor processor, const char* name, const char* variant, const char* detail, uint32_t calls) {
@@ -182,16 +205,15 @@ void math(const char* name, const char* variant, const char* detail) {
     append(Processor::Math, event_of(Kind::Math, key_of("math", name, variant, detail)));
 }
 
-// The unpacker keeps the operand of the shorter side of the block and brings the other one for every product.
+// The unpacker keeps a tile of the shorter side of the block and brings the other operand for every product: in1 through
+// source A, or in0 through source B. The cost is that of the operand that streams.
 void matmul(uint32_t in0, uint32_t in1, uint32_t ct, uint32_t rt) {
     if (!on) return;
-    const CbConfig& first = cb_config(in0);
-    const CbConfig& second = cb_config(in1);
-    const bool wide = first.page_bytes > second.page_bytes;
-    const char* const format = format_name((wide ? first : second).declared);
-    Event unpack = event_of(Kind::Unpack, key_of("unpack", "matmul", format));
+    const bool streams_in1 = ct >= rt;
+    const char* const format = format_name(cb_config(streams_in1 ? in1 : in0).declared);
+    Event unpack = event_of(Kind::Unpack, key_of("unpack", "matmul", format, streams_in1 ? "in1" : "in0"));
     unpack.items = static_cast<uint16_t>(ct * rt);
-    unpack.value = ct < rt ? ct : rt;
+    unpack.value = streams_in1 ? rt : ct;
     append(Processor::Unpack, unpack);
     Event product = event_of(Kind::Math, key_of("math", "matmul", fidelity(), dst_width()));
     product.items = unpack.items;
@@ -225,7 +247,7 @@ void tiles(uint32_t in, uint32_t out, uint32_t count, uint32_t sections, const c
 
 void sfpu(const SfpuCall& call, const char* name) {
     if (!on) return;
-    work(call.on_pack ? Processor::Pack : Processor::Math, "sfpu", name, call.fast ? "approx" : "");
+    work(call.on_pack ? Processor::Pack : Processor::Math, "sfpu", name, call.fast ? "approx" : dst_width());
 }
 
 // Which circular buffer an address of this core's L1 lies in, plus one; or none.
@@ -340,8 +362,13 @@ void zone(const char* name, bool begins) {
     for (const Processor processor : {Processor::Unpack, Processor::Math, Processor::Pack}) append(processor, event);
 }
 
+void vector_operations(uint32_t count) {
+    if (on) fiber->vectors += count;
+}
+
 void end() {
     if (!on) return;
+    collect_scalar_cycles();
     const Event event = event_of(Kind::End, 0);
     if (fiber->role != Role::Compute) return append(own_processor(Processor::Unpack), event);
     for (const Processor processor : {Processor::Unpack, Processor::Math, Processor::Pack}) append(processor, event);

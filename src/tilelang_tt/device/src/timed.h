@@ -40,6 +40,7 @@ void await_word(uint32_t offset, uint32_t value, bool at_least);
 void set_word(uint32_t offset, uint32_t before, uint32_t value);
 void zone(const char* name, bool begins);
 void argument();  // a load from L1, by every processor of the kernel
+void vector_operations(uint32_t count);  // of SFPI code, on whatever processor runs it
 void end();
 
 const char* fidelity();  // of the launch, as part of a name

@@ -1,12 +1,15 @@
 // Names every kernel may use whatever its processor: compile-time arguments, CB ids and sizes.
 //
 // The launcher's generated prefix defines KERNEL_COMPILE_TIME_ARGS, VD_TILE_SIZES, VD_DATA_FORMATS and
-// VD_MEM_ZEROS_BASE, which is how they can be constants inside the kernel.
+// VD_MEM_ZEROS_BASE, which is how they can be constants inside the kernel. VD_LEAN: the kernel uses nothing of the standard
+// library, of printing and of the names that this device does not have, whose headers take longer than a small kernel.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#ifndef VD_LEAN
 #include <limits>
+#endif
 
 #include "vd/abi.h"
 #include "vd/ops.h"

@@ -2,7 +2,8 @@
 // compiler longer than a small kernel.
 #pragma once
 
-#if __has_include(<bits/stl_algobase.h>)
+#ifdef VD_LEAN
+#elif __has_include(<bits/stl_algobase.h>)
 #include <bits/stl_algobase.h>
 #else
 #include <algorithm>

@@ -1,6 +1,8 @@
 // Every function of the SDK's compute headers (ttnn 0.77 through 0.81) that this device does not have.
 #pragma once
 
+#ifndef VD_LEAN
+
 #include "vd/compute.h"
 #include "vd/missing.h"
 
@@ -367,3 +369,5 @@ VD_MISSING(topk_xl_separate_indices_row_major_global)
 VD_MISSING(topk_xl_separate_indices_row_major_global_base)
 
 }  // namespace ckernel
+
+#endif  // VD_LEAN

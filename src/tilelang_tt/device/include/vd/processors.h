@@ -23,6 +23,7 @@ struct p_setrwc {
 };
 
 ALWI void TTI_STALLWAIT(uint32_t, uint32_t) {}
+ALWI void TTI_NOP() {}
 // The counter of rows of DST goes on from where the last such call left it, whatever SFPI code has added since.
 ALWI void TTI_SETRWC(uint32_t, uint32_t carriage_return, uint32_t rows, uint32_t, uint32_t, uint32_t set, VD_LINE) {
     if (carriage_return != p_setrwc::CR_D || set != p_setrwc::SET_D) vd_unimplemented("TTI_SETRWC of other counters", line);
@@ -32,6 +33,7 @@ ALWI void TTI_SETRWC(uint32_t, uint32_t carriage_return, uint32_t rows, uint32_t
 namespace ckernel {
 
 struct semaphore {
+    static constexpr uint32_t t6_sem(uint8_t index) { return 1u << index; }
     static constexpr uint32_t FPU_SFPU = 0, MATH_PACK = 1, UNPACK_TO_DEST = 2, UNPACK_OPERAND_SYNC = 3, PACK_DONE = 4,
                               UNPACK_SYNC = 5, UNPACK_MATH_DONE = 6, MATH_DONE = 7;
 };
@@ -56,6 +58,22 @@ ALWI void t6_semaphore_wait_on_max(uint8_t index, VD_LINE) {
     vd_processor_semaphore_wait(index, true, line);
 }
 
+// Instructions that wait for semaphores. To wait for MATH_PACK is what tile_regs_wait does.
+ALWI void vd_semaphore_wait(uint32_t mask, uint32_t condition, uint32_t line) {
+    if (mask == semaphore::t6_sem(semaphore::MATH_PACK) && condition == p_stall::STALL_ON_ZERO) return vd_regs_wait(line);
+    for (uint8_t index = 0; index < 8; ++index) {
+        if (mask >> index & 1) vd_processor_semaphore_wait(index, condition == p_stall::STALL_ON_MAX, line);
+    }
+}
+
+namespace packer {
+
+// The part of DST that the packer has; a number of its own, since here parts have no addresses.
+constexpr uint32_t kOwnPart = 0x200;
+ALWI uint32_t get_packer_dest_offset() { return kOwnPart; }
+
+}  // namespace packer
+
 namespace math {
 
 // Between the two, SFPI code works on the tile of DST that math addressed last.
@@ -69,3 +87,15 @@ template <SfpuType type, auto...>
 ALWI void llk_math_eltwise_unary_sfpu_init() {}  // address modes alone: no constants are loaded
 
 }  // namespace ckernel
+
+ALWI void TTI_SEMWAIT(uint32_t, uint32_t mask, uint32_t condition, VD_LINE) {
+    ckernel::vd_semaphore_wait(mask, condition, line);
+}
+
+// Where the vector unit finds DST. The calls that kernels then make on the pack processor (`*_tile_pack`) set it again.
+constexpr uint32_t DEST_TARGET_REG_CFG_MATH_Offset_ADDR32 = 1;
+ALWI void TT_SETC16(uint32_t setting, uint32_t value, VD_LINE) {
+    if (setting != DEST_TARGET_REG_CFG_MATH_Offset_ADDR32 || value != ckernel::packer::kOwnPart) {
+        vd_unimplemented("TT_SETC16 of anything but the packer's part of DST", line);
+    }
+}

@@ -3,7 +3,9 @@
 
 #include "api/compile_time_args.h"
 #include "api/debug/assert.h"
+#ifndef VD_LEAN
 #include "api/debug/dprint.h"
+#endif
 #include "api/tensor/tensor_accessor.h"
 #include "vd/address_generators.h"
 #include "vd/cb_interface.h"

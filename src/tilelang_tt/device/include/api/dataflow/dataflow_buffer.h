@@ -1,6 +1,8 @@
 // DataflowBuffer: on these chips a circular buffer under a newer name.
 #pragma once
 
+#include <type_traits>
+
 #include "api/core_local_mem.h"
 #include "api/dataflow/circular_buffer.h"
 #include "vd/missing.h"

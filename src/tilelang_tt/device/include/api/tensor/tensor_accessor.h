@@ -1,8 +1,9 @@
 // TensorAccessor: from a page number to a NoC address, for interleaved and sharded tensors in DRAM and L1.
 #pragma once
 
+#ifndef VD_LEAN
 #include <array>
-#include <type_traits>
+#endif
 
 #include "api/tensor/page.h"
 #include "api/tensor/tensor_binding_token.h"
@@ -12,6 +13,27 @@
 
 namespace vd {
 
+template <typename T>
+T&& some() noexcept;  // a value of the type, where only types count
+template <typename...>
+using Void = void;
+
+#ifdef VD_LEAN
+template <uint32_t rank>
+struct Sizes {
+    uint32_t at[rank];
+
+    constexpr uint32_t& operator[](uint32_t axis) { return at[axis]; }
+    constexpr const uint32_t& operator[](uint32_t axis) const { return at[axis]; }
+    constexpr const uint32_t* begin() const { return at; }
+    constexpr const uint32_t* end() const { return at + rank; }
+    constexpr std::size_t size() const { return rank; }
+};
+#else
+template <uint32_t rank>
+using Sizes = std::array<uint32_t, rank>;
+#endif
+
 // How the pages of a tensor are spread over its banks.
 template <typename Args>
 struct Distribution {
@@ -19,7 +41,7 @@ struct Distribution {
     static constexpr bool is_interleaved = !Args::is_sharded;
     static constexpr bool is_dram = Args::is_dram;
     static constexpr uint32_t kRank = Args::RankCT;
-    using Shape = std::array<uint32_t, kRank == 0 ? 1 : kRank>;
+    using Shape = Sizes<kRank == 0 ? 1 : kRank>;
 
     explicit Distribution(const Args& args) : args_(args) {
         for (uint32_t axis = 0; axis < kRank; ++axis) {
@@ -92,7 +114,7 @@ struct TensorAccessor {
             return shard_address(shard, within, offset, line);
         }
     }
-    template <typename Coordinates, typename = decltype(std::declval<Coordinates>()[0])>
+    template <typename Coordinates, typename = decltype(vd::some<Coordinates>()[0])>
     FORCE_INLINE uint64_t get_noc_addr(const Coordinates& at, uint32_t offset = 0, uint8_t noc = noc_index,
                                        VD_LINE) const {
         static_assert(!DSpec::is_interleaved, "coordinates name pages of sharded tensors only");
@@ -155,6 +177,7 @@ template <uint32_t CTA_OFFSET, uint32_t ADDR_CRTA_OFFSET>
 TensorAccessor(tensor_accessor::TensorBindingToken<CTA_OFFSET, ADDR_CRTA_OFFSET>)
     -> TensorAccessor<vd::Distribution<TensorAccessorArgs<CTA_OFFSET>>>;
 
+#ifndef VD_LEAN
 template <typename... Args>
 auto make_tensor_accessor_tuple(const std::tuple<Args...>& args, uint32_t first_address_arg) {
     return std::apply(
@@ -194,11 +217,13 @@ std::array<AbstractTensorAccessorWrapper, sizeof...(Accessors)> make_abstract_te
         accessors);
 }
 
+#endif  // VD_LEAN
+
 template <typename T, typename = void>
 constexpr bool has_get_aligned_page_size_v = false;
 template <typename T>
 constexpr bool has_get_aligned_page_size_v<
-    T, std::void_t<decltype(std::declval<const T&>().get_aligned_page_size())>> = true;
+    T, vd::Void<decltype(vd::some<const T&>().get_aligned_page_size())>> = true;
 
 // ---- pages over the NoC ----------------------------------------------------------------------------
 namespace vd {
@@ -207,7 +232,7 @@ struct PageSize {
     static uint32_t of(const Accessor& accessor) { return accessor.page_size; }
 };
 template <typename Accessor>
-struct PageSize<Accessor, std::void_t<decltype(std::declval<const Accessor&>().get_aligned_page_size())>> {
+struct PageSize<Accessor, vd::Void<decltype(vd::some<const Accessor&>().get_aligned_page_size())>> {
     static uint32_t of(const Accessor& accessor) { return accessor.get_aligned_page_size(); }
 };
 template <typename Accessor>
@@ -215,7 +240,7 @@ FORCE_INLINE uint32_t page_size(const Accessor& accessor) {
     return PageSize<Accessor>::of(accessor);
 }
 template <typename Accessor>
-using is_accessor = decltype(std::declval<const Accessor&>().get_noc_addr(0u, 0u, uint8_t{0}));
+using is_accessor = decltype(vd::some<const Accessor&>().get_noc_addr(0u, 0u, uint8_t{0}));
 }  // namespace vd
 
 template <typename Accessor, typename = vd::is_accessor<Accessor>>

@@ -1,8 +1,10 @@
 // Where the words that describe a tensor stand among the arguments of a kernel.
 #pragma once
 
+#ifndef VD_LEAN
 #include <tuple>
 #include <utility>
+#endif
 
 #include "vd/kernel.h"
 
@@ -105,6 +107,7 @@ private:
     uint32_t crta_offset_ = 0;
 };
 
+#ifndef VD_LEAN
 namespace vd {
 template <uint32_t count, std::size_t OFFSET, typename... Before>
 constexpr auto accessor_args_tuple(Before... before) {
@@ -121,3 +124,4 @@ template <uint32_t NUM_TENSORS, uint32_t CTA_OFFSET>
 constexpr auto make_tensor_accessor_args_tuple() {
     return vd::accessor_args_tuple<NUM_TENSORS, CTA_OFFSET>();
 }
+#endif  // VD_LEAN
