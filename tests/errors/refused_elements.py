@@ -5,7 +5,7 @@ from typing import Any
 import tilelang.language as T
 from refusals import refused, with_scalar_code
 
-ELEMENTS = "docs/reference/operations.md lists the supported operations"
+ELEMENTS = "`tilelang-tt help operations` lists what there is: combine some of it, or compute this on the host"
 
 
 @refused(
@@ -28,7 +28,8 @@ def parallel_of_unknown_size() -> Any:
 @refused(
     "TT131",
     "tl.atomic_add_elem_op inside T.Parallel is not supported by this version",
-    help="assign elements of blocks, under conditions where needed",
+    help="scalar code adds up in any order (it is on unless target option scalar_code=false); faster is T.reduce_sum, "
+    "or a T.gemm with a block of zeros and ones that says which rows go where",
 )
 def atomic_addition_where_a_tensor_says() -> Any:
     @T.prim_func

@@ -8,7 +8,6 @@ from refusals import refused, with_scalar_code
 from tilelang_tt.formats import DTYPES
 
 SCALARS = "use + - * // % min max, comparisons, and bits with constants, of block indices, loop variables and sizes"
-OPERATIONS = "supported tile operations: T.copy, T.transpose, T.fill, T.clear, T.gemm, T.reduce_*, T.cumsum, T.Parallel"
 
 
 # --- functions and launches -----------------------------------------------------------------------
@@ -295,7 +294,11 @@ def swizzled_index() -> Any:
     return main
 
 
-@refused("TT113", "tirx.break_loop is not supported by this version", help=OPERATIONS)
+@refused(
+    "TT113",
+    "tirx.break_loop is not supported by this version",
+    help="put what follows it in the loop under the opposite condition",
+)
 def early_exit() -> Any:
     @T.prim_func
     def main(A: T.Tensor((64, 32), "float32"), B: T.Tensor((64, 32), "float32")):

@@ -300,6 +300,7 @@ def storage_of_integers() -> Any:
     help="the largest is 8x8",
     kernel=doubled,
 )
+@with_scalar_code
 def cores_outside_the_chip() -> Any:
     return doubled(memory="L1", shard="block", grid="8x8+1+0")
 
@@ -311,6 +312,7 @@ def cores_outside_the_chip() -> Any:
     arch="blackhole",
     kernel=doubled,
 )
+@with_scalar_code
 def banks_that_do_not_exist() -> Any:
     return doubled(memory="DRAM", shard="height", grid=(16, 1))
 
@@ -321,6 +323,7 @@ def banks_that_do_not_exist() -> Any:
     help="give one rectangle, or shard by height or width",
     kernel=doubled,
 )
+@with_scalar_code
 def blocks_over_two_rectangles() -> Any:
     return doubled(memory="L1", shard="block", cores="2x2,2x2+4+4")
 
@@ -331,6 +334,7 @@ def blocks_over_two_rectangles() -> Any:
     help="give one extent for each axis of the tensor",
     kernel=doubled,
 )
+@with_scalar_code
 def shard_of_another_rank() -> Any:
     return doubled((2, 256, 256), memory="L1", shard=(64, 64))
 
@@ -341,6 +345,7 @@ def shard_of_another_rank() -> Any:
     help="take a multiple of 32, for example 64",
     kernel=doubled,
 )
+@with_scalar_code
 def shard_of_parts_of_tiles() -> Any:
     return doubled(memory="L1", shard=(48, 256))
 
@@ -351,6 +356,7 @@ def shard_of_parts_of_tiles() -> Any:
     help="let the shard have all of axis 1, or 1 of axis 0",
     kernel=doubled,
 )
+@with_scalar_code
 def shard_of_several_outer_axes() -> Any:
     return doubled((4, 4, 64, 64), memory="L1", shard=(2, 2, 32, 32))
 

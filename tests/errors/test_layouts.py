@@ -146,7 +146,7 @@ def test_two_annotations_that_disagree(second: dict[str, Any], said: str) -> Non
 
 def test_annotations_that_add_up() -> None:
     kernel = tilelang.compile(twice(storage="bfloat8_b"), target="tenstorrent")
-    assert "L1, shards of 1 x 1 tiles over 4 cores, 1,088 B of each" in kernel.explain()
+    assert "L1, shards of 1 x 1 tiles over 4 cores, 1,088 B of each" in kernel.explain(whole=True)
 
 
 def test_an_annotation_of_a_tensor_that_is_not_used() -> None:
@@ -265,8 +265,19 @@ def test_match_where_shards_are_no_rectangles_of_blocks() -> None:
 
 
 def test_match_of_a_dynamic_grid() -> None:
+    """Which rows a block stores is no number that a launcher could compute: every second pair changes places."""
+
     def build() -> Any:
-        return plain(T.dynamic("m"), 256)
+        m = T.dynamic("m")
+
+        @T.prim_func
+        def main(A: T.Tensor((m, 64), "bfloat16"), C: T.Tensor((m, 64), "bfloat16")):
+            with T.Kernel(T.ceildiv(m, 64)) as by:
+                block = T.alloc_shared((32, 64), "bfloat16")
+                T.copy(A[by * 64, 0], block)
+                T.copy(block, C[T.if_then_else(by % 2 < 1, by + 1, by - 1) * 64, 0])
+
+        return main
 
     layout = {"C": {"memory": "L1", "shard": "height", "grid": (4, 1)}}
     text = text_of(build, layout=layout, schedule={"match": "C"})

@@ -12,7 +12,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from tilelang_tt.cli.discover import UsageError
+from tilelang_tt.cli.usage import UsageError
 from tilelang_tt.conformance.pytest_report import report as test_report
 from tilelang_tt.conformance.pytest_report import totals
 from tilelang_tt.conformance.pytest_runner import STAGES, FileResult, FileResults, find_tests, run_tests

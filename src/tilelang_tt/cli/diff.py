@@ -17,6 +17,7 @@ import torch
 
 from tilelang_tt.arch import TILE
 from tilelang_tt.cli.inputs import Inputs, bits, random_inputs, written
+from tilelang_tt.cli.usage import CHIP_TOLERANCE
 from tilelang_tt.compiled import Compiled
 from tilelang_tt.diagnostics import EnvironmentProblem
 from tilelang_tt.frontend.lift import lift
@@ -28,7 +29,6 @@ from tilelang_tt.runtime.ttnn_find import cards, find_python, simulator
 
 # Errors are measured against max(|element|, root mean square of its tensor), which cancellation does not inflate.
 EXACT_TOLERANCE = 2.0**-14  # float32 sums in another order, and the device's vector functions in float32
-CHIP_TOLERANCE = 2.0**-5  # bfloat16 results of a few steps; a wrong tile is far beyond it
 
 Results = dict[str, torch.Tensor]
 

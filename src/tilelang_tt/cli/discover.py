@@ -1,7 +1,8 @@
 """Find and build the kernel that `FILE.py`, `FILE.py:name` or `FILE.py:name(M=1024, ...)` means.
 
 The file is imported under a name other than `__main__`, so a guarded `main()` does not run. A kernel is
-a module-level `@tilelang.jit` function, a `@T.prim_func`, or a kernel the file compiled while imported.
+a module-level `@tilelang.jit` function, a `@T.prim_func`, or a kernel the file compiled while imported. With `--run`
+the file is a script that is run to its end, and the kernel is one that it asked for: any factory, any arguments.
 """
 
 from __future__ import annotations
@@ -12,26 +13,24 @@ import importlib.util
 import inspect
 import os
 import sys
+from argparse import Namespace
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import tilelang
-from tilelang.autotuner.tuner import AutoTuneImpl
-from tilelang.jit import JITImpl
 from tvm.tirx import PrimFunc
 
 from tilelang_tt.cli.host_stand_ins import host_stand_ins
+from tilelang_tt.cli.run import run_as_script
+from tilelang_tt.cli.usage import UsageError, existing_file
 from tilelang_tt.cli.variables import variable
 from tilelang_tt.diagnostics import TenstorrentError
-from tilelang_tt.execution.kernel import TenstorrentKernel
+from tilelang_tt.execution.kernel import TenstorrentKernel, watchers
 from tilelang_tt.target import NAME, normalize, options_of
+from tilelang_tt.tilelang_hooks import AutoTuneImpl, JITImpl, tilelang
 
 MODULE_NAME = "tilelang_tt_user_file"
-
-
-class UsageError(Exception):
-    """The command line asks for something that is not there."""
 
 
 @dataclass(frozen=True)
@@ -46,9 +45,7 @@ class Reference:
 
 def parse_reference(text: str) -> Reference:
     file, colon, call = text.partition(".py:")
-    path = Path(file + ".py" if colon else text)
-    if not path.is_file():
-        raise UsageError(f"there is no file {path}")
+    path = existing_file(file + ".py" if colon else text)
     if not call:
         return Reference(path, None, (), {})
     try:
@@ -64,9 +61,24 @@ def parse_reference(text: str) -> Reference:
     raise UsageError(f"'{call}' is neither a name nor a call with literal arguments, as in mm(M=1024, N=1024)")
 
 
+def kernel_of(arguments: Namespace) -> TenstorrentKernel:
+    """The kernel that a command line means."""
+    if not arguments.run_script:
+        return load_kernel(arguments.kernel, arguments.target)
+    with _answers(arguments.target):
+        return _from_script(arguments.kernel, arguments.script_args, arguments.target)
+
+
 def load_kernel(text: str, target: str | None) -> TenstorrentKernel:
     """Import the file and build the kernel; `target` None: what the kernel says, or the default."""
     reference = parse_reference(text)
+    with _answers(target):
+        return _build(_choose(reference, _kernels_in(reference.path)), reference, target)
+
+
+@contextlib.contextmanager
+def _answers(target: str | None) -> Iterator[None]:
+    """While a user's file runs: the target where it names none, a host in the place of CUDA."""
     default = target or NAME
     resolved = normalize(default)
     assert resolved is not None  # the command line accepts no other
@@ -78,8 +90,63 @@ def load_kernel(text: str, target: str | None) -> TenstorrentKernel:
         host_stand_ins(options_of(resolved).chip),
         contextlib.redirect_stdout(sys.stderr),
     ):
-        kernels = _kernels_in(reference.path)
-        return _build(_choose(reference, kernels), reference, target)
+        yield
+
+
+def _from_script(text: str, args: Sequence[str], target: str | None) -> TenstorrentKernel:
+    """Run a script to its end and take the kernel that it asked for; those of one name are numbered, `name@2`."""
+    file, colon, name = text.partition(".py:")
+    path = existing_file(file + ".py" if colon else text)
+    found: list[TenstorrentKernel] = []
+    watchers.append(found.append)
+    try:
+        run_as_script(path, args)
+    finally:
+        watchers.remove(found.append)
+    named: dict[str, TenstorrentKernel] = {}
+    for kernel in dict.fromkeys(found):
+        own = kernel.compiled.name
+        number = sum(key.partition("@")[0] == own for key in named)
+        named[f"{own}@{number + 1}" if number else own] = kernel
+    if not named:
+        raise UsageError(f"{path} ran, but built no Tenstorrent kernel")
+    listing = "".join(f"\n  {path}:{one}" for one in named)
+    if not name and len(named) > 1:
+        raise UsageError(f"{path} builds {len(named)} kernels; name one of{listing}")
+    if name and name not in named:
+        raise UsageError(f"{path} builds no kernel '{name}'; it builds{listing}")
+    kernel = named[name] if name else next(iter(named.values()))
+    return kernel if target is None else _compile(kernel.prim_func, kernel.out_idx, target)
+
+
+@dataclass(frozen=True)
+class JitFunction:
+    """A `@tilelang.jit` function of the file that `load_kernel` has imported."""
+
+    name: str
+    parameters: tuple[inspect.Parameter, ...]
+    given: dict[str, Any]  # what the reference says of them
+    configs: tuple[dict[str, Any], ...] | None  # of `@tilelang.autotune`
+
+
+def jit_function(reference: Reference) -> JitFunction | None:
+    """What `load_kernel` has built the kernel from; None: the kernel was built already."""
+    functions = {
+        name: value
+        for name, value in vars(sys.modules[MODULE_NAME]).items()
+        if isinstance(value, (JITImpl, AutoTuneImpl)) and reference.name in (None, name)
+    }
+    if not functions:
+        return None
+    name, found = next(iter(functions.items()))
+    tuned = isinstance(found, AutoTuneImpl)
+    signature = inspect.signature((found.jit_impl if tuned else found).func.orig_func)
+    given = dict(signature.bind_partial(*reference.args, **reference.kwargs).arguments)
+    configs = None
+    if tuned:
+        rows = found.configs(**given) if callable(found.configs) else found.configs
+        configs = tuple({key: value for key, value in row.items() if key not in given} for row in rows)
+    return JitFunction(name, tuple(signature.parameters.values()), given, configs)
 
 
 def _kernels_in(path: Path) -> dict[str, Any]:
@@ -133,16 +200,31 @@ def _build(named: tuple[str, Any], reference: Reference, target: str | None) -> 
 
 
 def _elaborate(name: str, kernel: Any, reference: Reference) -> PrimFunc:
+    place = f"'{name}' of {reference.path}"
+    given = (*reference.args, *reference.kwargs.values())
+    try:
+        inspect.signature(kernel.func.orig_func).bind(*reference.args, **reference.kwargs)
+        if Ellipsis in given:
+            raise TypeError("a value has to stand in the place of each ...")
+    except TypeError as error:
+        raise UsageError(
+            f"{place} takes {_signature(kernel)}: {error}\n  write '{reference.path}:{name}({_needed(kernel)})'"
+        ) from None
     try:
         return kernel.get_tir(*reference.args, **reference.kwargs)
     except TenstorrentError:
         raise
     except Exception as error:
         raise UsageError(
-            f"'{name}' of {reference.path} cannot be built from ({_arguments(reference)}): {error}\n"
-            f"  it is {name}{_signature(kernel)}; give its arguments and sizes, as in\n"
-            f"  '{reference.path}:{name}(M=1024, N=1024, K=1024, block_M=128)'"
+            f"{place} cannot be built from ({_arguments(reference)}): {error or type(error).__name__}\n"
+            f"  it takes {_signature(kernel)}; a script that builds it works, too: --run SCRIPT.py"
         ) from error
+
+
+def _needed(kernel: Any) -> str:
+    """A call as it has to be written, with values left open."""
+    params = inspect.signature(kernel.func.orig_func).parameters.values()
+    return ", ".join(f"{one.name}=..." for one in params if one.default is one.empty)
 
 
 def _arguments(reference: Reference) -> str:
@@ -158,3 +240,27 @@ def _compile(func: PrimFunc, out_idx: Any, target: Any) -> TenstorrentKernel:
     own_outputs = bool(func.attrs) and "tilelang_out_idx" in func.attrs
     kernel: TenstorrentKernel = tilelang.compile(func, out_idx=None if own_outputs else out_idx, target=target)
     return kernel
+
+
+def functions_in(text: str) -> tuple[dict[str, PrimFunc], Any]:
+    """Every function that `FILE.py[:kernel[(arguments)]]` means, for any target, and the module of the file."""
+    reference = parse_reference(text)
+    with _answers(None):
+        kernels = _kernels_in(reference.path)
+        if reference.name is not None or len(kernels) < 2:
+            kernels = dict([_choose(reference, kernels)])
+        return {name: _function(name, kernel, reference) for name, kernel in kernels.items()}, sys.modules[MODULE_NAME]
+
+
+def function_of(text: str) -> PrimFunc:
+    """The one function that `FILE.py[:kernel[(arguments)]]` means, for any target."""
+    reference = parse_reference(text)
+    with _answers(None):
+        name, kernel = _choose(reference, _kernels_in(reference.path))
+        return _function(name, kernel, reference)
+
+
+def _function(name: str, kernel: Any, reference: Reference) -> PrimFunc:
+    if isinstance(kernel, JITImpl):
+        return _elaborate(name, kernel, reference)
+    return kernel.prim_func if isinstance(kernel, TenstorrentKernel) else kernel

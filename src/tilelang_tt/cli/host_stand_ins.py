@@ -17,12 +17,11 @@ from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
 
-import tilelang.profiler
 import torch
-from tilelang.profiler.bench import do_bench
 from torch.overrides import TorchFunctionMode
 
 from tilelang_tt.arch import Arch
+from tilelang_tt.tilelang_hooks import do_bench, profiler
 
 # Compute capability to claim: an ordinary GPU, so that scripts take their plain path and not one written
 # around Hopper's TMA or Blackwell's tensor memory.
@@ -186,7 +185,7 @@ def host_stand_ins(chip: Arch) -> Iterator[None]:
     replaced += [(torch.cuda.profiler, name, _nothing()) for name in ("start", "stop")]
     replaced.append((torch, "set_default_device", lambda device: set_default_device(_on_host(device))))
     replaced.append((torch, "Generator", Generator))
-    replaced.append((tilelang.profiler, "do_bench", host_bench))
+    replaced.append((profiler, "do_bench", host_bench))
     originals = [(owner, name, getattr(owner, name)) for owner, name, _ in replaced]
     try:
         for owner, name, value in replaced:

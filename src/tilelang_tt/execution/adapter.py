@@ -7,8 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from tilelang.engine.param import KernelParam
-from tilelang.jit.adapter.base import BaseKernelAdapter
 
 from tilelang_tt.compiled import Compiled
 from tilelang_tt.diagnostics import ArgumentError, UnsupportedError
@@ -20,6 +18,7 @@ from tilelang_tt.execution.ttnn_call import TtnnCall
 from tilelang_tt.runtime.assertions import check_assertions
 from tilelang_tt.runtime.runner import RunReport
 from tilelang_tt.runtime.ttnn_tensors import ttnn_of
+from tilelang_tt.tilelang_hooks import BaseKernelAdapter, KernelParam
 
 # Types for which TileLang names no type of torch; int4 and uint4 lie in these, too.
 _PACKED = {"int2": torch.int8, "uint2": torch.uint8}
@@ -84,8 +83,8 @@ class TenstorrentAdapter(BaseKernelAdapter):
             help="TILELANG_AUTO_TUNING_DISABLE_CACHE=1 keeps TileLang from trying",
         )
 
-    def get_kernel_source(self, kernel_only: bool = True) -> str:  # noqa: ARG002  (TileLang's signature)
-        return join_sources(self.compiled)
+    def get_kernel_source(self, kernel_only: bool = True) -> str:
+        return join_sources(self.compiled, kernels_only=kernel_only)
 
     def get_host_source(self) -> str:
         return self.compiled.files[HOST_FILE]

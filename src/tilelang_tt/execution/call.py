@@ -76,7 +76,7 @@ class Signature:
                 tensors[index] = value
         self._solve_sizes(tensors, sizes)
         self._check_shapes(tensors, sizes)
-        self._check_writes(tensors)
+        self._check_writes(tensors, sizes)
         results = {index: self._allocate(index, sizes) for index in self.outputs}
         workspaces = {index: self._allocate(index, sizes) for index in self.workspaces}
         for index in self.records:
@@ -227,7 +227,7 @@ class Signature:
                 help=f"let an input have an axis of size '{name}', or pass '{param.name}' yourself",
             ) from None
 
-    def _check_writes(self, tensors: Mapping[int, torch.Tensor]) -> None:
+    def _check_writes(self, tensors: Mapping[int, torch.Tensor], _: Mapping[str, int]) -> None:
         """Tensors the kernel writes in place: nothing else may lie in their memory."""
         for index, tensor in tensors.items():
             if not self._writes(index):

@@ -8,16 +8,20 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from tilelang.engine.param import KernelParam
-from tilelang.profiler import Profiler, TensorSupplyType
-from tilelang.profiler.bench import do_bench
-from tilelang.utils.tensor import is_float8_dtype, torch_assert_close
 
 from tilelang_tt.diagnostics import DeviceError
 from tilelang_tt.execution.adapter import TenstorrentAdapter
 from tilelang_tt.execution.device import choose
 from tilelang_tt.execution.timing import estimate, names_of, timing_of
 from tilelang_tt.runtime.failure import DEPENDS_ON_DATA
+from tilelang_tt.tilelang_hooks import (
+    KernelParam,
+    Profiler,
+    TensorSupplyType,
+    do_bench,
+    is_float8_dtype,
+    torch_assert_close,
+)
 
 logger = logging.getLogger(__name__)
 

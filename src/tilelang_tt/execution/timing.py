@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from tilelang_tt.arch import ARCHS
 from tilelang_tt.clock.request import ClockRequest
@@ -15,13 +16,15 @@ from tilelang_tt.clock.timing import Timing, timing
 from tilelang_tt.compiled import Compiled
 from tilelang_tt.diagnostics import ArgumentError, DeviceError
 from tilelang_tt.execution.call import BoundCall
-from tilelang_tt.runtime import virtual
+from tilelang_tt.runtime import counted, virtual
 from tilelang_tt.runtime.failure import DEPENDS_ON_DATA
 from tilelang_tt.runtime.plan import LaunchPlan, Plan
 from tilelang_tt.runtime.runner import RunReport
+from tilelang_tt.runtime.toolchain import find_toolchain
 
 _EXPLAIN_SECONDS = 5.0  # that `explain` may take for the line about time
 _TIME_LIMIT = "TT405"
+NEEDS_SIZES = "TT318"
 
 
 def time_call(compiled: Compiled, call: BoundCall, record: Path | None = None) -> RunReport:
@@ -60,12 +63,26 @@ def estimated_line(compiled: Compiled) -> str:
         raise
 
 
+def estimated_json(compiled: Compiled) -> dict[str, Any] | None:
+    """The estimate as plain data; None where something has to be told first."""
+    if names_of(compiled.plan):
+        return None
+    try:
+        found = timing_of(compiled, estimate(compiled, {}, limit=_EXPLAIN_SECONDS))
+    except DeviceError as error:
+        if error.code in (DEPENDS_ON_DATA, _TIME_LIMIT):
+            return None
+        raise
+    return {"microseconds": found.microseconds, "cycles": found.cycles, "tflops": found.tflops, "bound": found.bound}
+
+
 def timing_of(compiled: Compiled, report: RunReport) -> Timing:
     assert report.clock is not None, "the run was not timed"
     plan = compiled.plan
     names = [launch.name for launch in plan.launches]
-    untimed = tuple(launch.name for launch in plan.launches if _runs_scalar_code(launch))
-    return timing(plan.name, ARCHS[plan.arch], names, report.clock, untimed)
+    scalar = tuple(launch.name for launch in plan.launches if _runs_scalar_code(launch))
+    counts = counted.available(find_toolchain().is_zig)
+    return timing(plan.name, ARCHS[plan.arch], names, report.clock, scalar, scalar_counted=counts)
 
 
 def _runs_scalar_code(launch: LaunchPlan) -> bool:

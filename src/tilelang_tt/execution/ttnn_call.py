@@ -14,6 +14,7 @@ from tilelang_tt.execution.call import BoundCall, Scalar, Signature
 from tilelang_tt.runtime import ttnn_tensors
 from tilelang_tt.runtime.plan import Param
 from tilelang_tt.runtime.runner import RunReport
+from tilelang_tt.runtime.settle import settled
 from tilelang_tt.runtime.ttnn_tensors import Conversion, layout_text
 from tilelang_tt.runtime.ttnn_worker import DTYPES
 
@@ -91,13 +92,13 @@ class TtnnCall(Signature):
                 help=f"pass ttnn.typecast({param.name}, ttnn.{named[0]})",
             )
 
-    def _check_writes(self, tensors: Mapping[int, Any]) -> None:
+    def _check_writes(self, tensors: Mapping[int, Any], sizes: Mapping[str, int]) -> None:
+        in_place = ttnn_tensors.in_place(settled(self.plan, sizes).plan)
         for index, tensor in tensors.items():
             if not self._writes(index) or index not in self.layouts:
                 continue
             item = self.layouts[index]
-            used_there = item.name in ttnn_tensors.in_place(self.plan)
-            steps = set(Conversion.of(self.ttnn, item, tensor, in_place=used_there).steps)
+            steps = set(Conversion.of(self.ttnn, item, tensor, sizes, in_place=item.name in in_place).steps)
             if self.plan.params[index].access == "write":
                 steps -= {"padded with zeros"}  # nobody reads it
             if steps:

@@ -1,0 +1,97 @@
+"""Entries of errors about other targets, and about TileLang itself."""
+
+from catalogue import explained, program
+
+_ADD = """
+import tilelang_tt
+
+
+@T.prim_func
+def main(A: T.Tensor((64, 64), "float32"), B: T.Tensor((64, 64), "float32")):
+    with T.Kernel(2, threads=128) as bx:
+        X = T.alloc_fragment((32, 64), "float32")
+        T.copy(A[bx * 32, 0], X)
+        for i, j in T.Parallel(32, 64):
+            X[i, j] = X[i, j] + 1.0
+        T.copy(X, B[bx * 32, 0])
+
+
+"""
+_SUM = """
+import tilelang_tt
+
+
+@T.prim_func
+def main(A: T.Tensor((64, 64), "float32"), B: T.Tensor((64,), "float32")):
+    with T.Kernel(2, threads=128) as bx:
+        X = T.alloc_fragment((32, 64), "float32")
+        S = T.alloc_fragment((32,), "float32")
+        T.copy(A[bx * 32, 0], X)
+        T.reduce_sum(X, S, dim=1)
+        T.copy(S, B[bx * 32])
+
+
+"""
+
+program(
+    "TT194",
+    "TileLang cannot lower this kernel for this target",
+    """The reason is TileLang's own, in a line. Its backends do not all have every tile operation: WebGPU has elements
+    alone, Metal no reductions.""",
+    _SUM + 'tilelang_tt.lower(main, "webgpu")',
+    _SUM + 'tilelang_tt.lower(main, "c")',
+)
+program(
+    "TT195",
+    "a module of several functions is no kernel",
+    "It can be lowered, and its source read; a callable is made of one function.",
+    _ADD + 'module = tilelang.tvm.IRModule({"one": main, "two": main})\ntilelang_tt.lower(module, "c").kernel()',
+    _ADD + 'tilelang_tt.lower(main, "c").kernel()',
+)
+program(
+    "TT196",
+    "this is no function of TileLang",
+    "`lower` takes a T.prim_func or a module of them.",
+    _ADD + 'tilelang_tt.lower("main", "c")',
+    _ADD + 'tilelang_tt.lower(main, "c")',
+)
+explained(
+    "TT340",
+    "this cannot be the name of a new backend",
+    "It becomes the name of a target and of a package: lower-case letters and digits.",
+)
+explained("TT341", "the folder for a new backend is not empty", "Nothing is overwritten.")
+program(
+    "TT520",
+    "the installed TileLang cannot emit this target",
+    "Code generators are compiled into TileLang's wheel or not. The one of 0.1.15 has none for LLVM.",
+    _ADD + 'tilelang_tt.lower(main, "llvm")',
+    _ADD + 'tilelang_tt.lower(main, "c")',
+)
+explained(
+    "TT521",
+    "a tool to build this target is missing here",
+    "Its source can still be had: leave out `build=True`, or `--build`. `tilelang-tt targets` tries every target.",
+)
+explained(
+    "TT522",
+    "this machine cannot run this target",
+    "A device is missing, or the installed torch does not know it. `tilelang-tt targets` tries every target.",
+)
+explained(
+    "TT523",
+    "TileLang has changed where this package is built on it",
+    "The notes name what is missing. docs/internals.md lists everything that is used of TileLang.",
+)
+program(
+    "TT620",
+    "there is no such target",
+    "`tilelang-tt targets` lists those that a kernel can be lowered for.",
+    _ADD + 'tilelang_tt.lower(main, "vulcan")',
+    _ADD + 'tilelang_tt.lower(main, "metal")',
+)
+explained(
+    "TT621",
+    "no target is given, and nothing is found",
+    "docs/targets.md says which target is the default.",
+)
