@@ -31,7 +31,7 @@ from tilelang_tt.ir.engine import (
     TransposeTile,
 )
 from tilelang_tt.ir.fields import children, expressions, walk
-from tilelang_tt.ir.kernel import Assign, For, If, KernelSet, KernelStmt, Let
+from tilelang_tt.ir.kernel import ArgKind, Assign, For, If, KernelSet, KernelStmt, Let
 from tilelang_tt.ir.layout import Role, Work
 from tilelang_tt.ir.movement import ReadRow, ReadTable, ReadTile, WriteRow, WriteTile
 from tilelang_tt.ir.scalar import Expr, Var
@@ -137,6 +137,8 @@ class _Counting:
         for arg in self.kernels.kernel(role).args:
             if arg.var is not None and arg.size is not None:
                 values[arg.var] = self.value(arg.size, values)
+            elif arg.var is not None and arg.kind is ArgKind.MOVES:
+                values[arg.var] = 1  # at most: in some calls nothing is moved
             elif arg.var is not None and arg.name in sizes:
                 values[arg.var] = sizes[arg.name]
         return values | {

@@ -1,11 +1,12 @@
 """Which core reads a block for which others: settled when the work of a launch is dealt out.
 
     A_s : one for all cores that agree on by       8 x 8 blocks on 8 x 8 cores
-        row y of cores: core (0, y) reads by = y and sends it to the rectangle (0, y) .. (7, y)
+        row y of cores: core (y, y) reads by = y and sends it to the rectangle (0, y) .. (7, y)
 
-Cores that agree on some block indices, unit by unit, need the same blocks in the same order. Those of them that fill a
-rectangle form a group: its first core reads and sends, the others receive. A core in no larger group reads for itself:
-every schedule is right, and a launch with uneven shares only sends less.
+Cores that agree on some block indices, unit by unit, need the same blocks in the same order. Those of them that fill
+a rectangle form a group: one of them reads and sends, the others receive. The senders of several groups lie on a
+diagonal: in one row or column of cores, all that is read from DRAM would go through the same links of the NoC. A core
+in no larger group reads for itself: every schedule is right, and a launch with uneven shares only sends less.
 """
 
 from __future__ import annotations
@@ -22,6 +23,12 @@ from tilelang_tt.schedule import BOX_POLICIES, Schedule, Share, numbers_of, rang
 DeliveryWord = Literal["reads", "from_x", "from_y", "receivers", "first_x", "first_y", "last_x", "last_y"]
 DELIVERY_WORDS: tuple[DeliveryWord, ...] = get_args(DeliveryWord)
 
+# Where several cores send, from their shards: the core's own turn, the others; then for each turn who sends.
+OwnerWord = Literal["turn", "receivers", "first_x", "first_y", "last_x", "last_y"]
+OWNER_WORDS: tuple[OwnerWord, ...] = get_args(OwnerWord)
+
+AnyWord = DeliveryWord | OwnerWord | Literal["owner"]
+
 
 @dataclass(frozen=True)
 class Delivery:
@@ -30,12 +37,21 @@ class Delivery:
     sender: Core | None = None  # None: the core reads for itself
     receivers: int = 0  # cores that it sends to
     group: CoreRange | None = None  # these and itself
+    owners: tuple[Core, ...] = ()  # of the group, who send blocks from their shards in turn; none: the sender reads
+    turn: int = 0  # whose owner the core is; as many as there are: no one's
 
 
 def deliveries(
-    schedule: Schedule, shares: Sequence[Share], extents: Sequence[int], axes: Sequence[int]
+    schedule: Schedule,
+    shares: Sequence[Share],
+    extents: Sequence[int],
+    axes: Sequence[int],
+    holders: Sequence[Core] = (),
 ) -> dict[Core, Delivery]:
-    """Of every core. `extents`: of all block indices, first column; `axes`: those that tell the blocks apart."""
+    """Of every core. `extents`: of all block indices, first column; `axes`: those that tell the blocks apart.
+
+    `holders`: cores that hold shards, in the order of these: all of a group send in turn. None: one reads and sends.
+    """
     groups: dict[bytes, list[Core]] = {}
     for share in shares:
         if share.count:
@@ -43,10 +59,17 @@ def deliveries(
     found = {share.core: Delivery() for share in shares}
     for cores in groups.values():
         for group in ranges_of(cores):
-            first, *others = group.cores("row")
-            if others:
-                found[first] = Delivery(None, len(others), group)
-                found |= {core: Delivery(first) for core in others}
+            members = group.cores("row")
+            if holders:
+                owners = tuple(core for core in holders if core in members)
+                turns = {core: turn for turn, core in enumerate(owners)}
+                for core in members:
+                    turn = turns.get(core, len(owners))
+                    found[core] = Delivery(None, len(members) - 1, group, owners, turn)
+            elif len(members) > 1:
+                sender = members[sum(group.origin) % len(members)]
+                found |= {core: Delivery(sender) for core in members}
+                found[sender] = Delivery(None, len(members) - 1, group)
     return found
 
 
@@ -62,12 +85,12 @@ def _loads(schedule: Schedule, share: Share, cores: int, extents: Sequence[int],
     return np.array([share.count, *box]).tobytes() + b"".join(indices[axis].tobytes() for axis in axes)
 
 
-_OPPOSITE: dict[DeliveryWord, DeliveryWord] = {
+_OPPOSITE: dict[AnyWord, AnyWord] = {
     "first_x": "last_x", "first_y": "last_y", "last_x": "first_x", "last_y": "first_y",
 }  # fmt: skip
 
 
-def word_for(word: DeliveryWord, role: str) -> DeliveryWord:
+def word_for(word: AnyWord, role: str) -> AnyWord:
     """What a kernel is told as a word: the writer's NoC runs the other way, so a rectangle begins at its end."""
     return _OPPOSITE.get(word, word) if role == "writer" else word
 
@@ -79,3 +102,17 @@ def delivery_words(delivery: Delivery, node: Callable[[Core], Core]) -> tuple[in
     if delivery.group is not None:
         first, last = node(delivery.group.origin), node(delivery.group.last)
     return (int(delivery.sender is None), *sender, delivery.receivers, *first, *last)
+
+
+def all_words(delivery: Delivery, node: Callable[[Core], Core]) -> dict[tuple[AnyWord, int | None], int]:
+    """The value of every word that one core may be told; of `owner`, by turn."""
+    found: dict[tuple[AnyWord, int | None], int] = {}
+    for word, value in zip(DELIVERY_WORDS, delivery_words(delivery, node), strict=True):
+        found[word, None] = value
+    found["turn", None] = delivery.turn
+    return found | {("owner", turn): packed(node(owner)) for turn, owner in enumerate(delivery.owners)}
+
+
+def packed(node: tuple[int, int]) -> int:
+    """Where a core is on the NoC, in one word."""
+    return node[0] << 16 | node[1]

@@ -13,7 +13,9 @@ TT6xx target options, TT7xx warnings, TT9xx broken invariants of this compiler (
 from __future__ import annotations
 
 import linecache
+import os
 import warnings
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,8 +36,19 @@ class Location:
         return linecache.getline(self.file, self.line).strip()
 
 
-class TenstorrentError(Exception):
+class _Shown(BaseException):
+    """What IPython and Jupyter show of an error: its message, not its traceback."""
+
+    def _render_traceback_(self) -> list[str]:
+        from tilelang_tt.short_errors import ipython_lines
+
+        return ipython_lines(self)
+
+
+class TenstorrentError(_Shown, Exception):
     """Base of every error this package raises on purpose."""
+
+    at_birth: Callable[[], None] = staticmethod(lambda: None)  # set by short_errors.install
 
     def __init__(
         self,
@@ -52,6 +65,7 @@ class TenstorrentError(Exception):
         self.notes = notes
         self.help = help
         super().__init__(self.render())
+        self.at_birth()
 
     def render(self) -> str:
         return _rendered("error", self.code, self.message, self.location, self.notes, self.help)
@@ -96,6 +110,7 @@ class DeviceError(TenstorrentError, RuntimeError):
     """A kernel broke a contract, crashed, hung or deadlocked while running (TT4xx)."""
 
     state = ""  # what circular buffers and DST of the core held where the run stopped, as text
+    report: Mapping[str, Any] = {}
 
 
 class EnvironmentProblem(TenstorrentError, RuntimeError):  # noqa: N818 - EnvironmentError is Python's own
@@ -110,15 +125,44 @@ class InternalError(TenstorrentError):
     """A verifier found a broken invariant: a bug of this compiler (TT9xx)."""
 
 
-class TenstorrentWarning(UserWarning):
+class TenstorrentWarning(_Shown, UserWarning):
     """Something that compiles and that a user should know of."""
 
+    def __init__(self, text: str, code: str = "", location: Location | None = None) -> None:
+        self.code = code
+        self.location = location
+        super().__init__(text)
 
+
+WARNINGS_VARIABLE = "TILELANG_TT_WARNINGS"  # TT702=ignore,TT703=error: by code; a word alone is for all others
+_ACTIONS = ("default", "ignore", "error")
 _warned: dict[str | tuple[str, type[Warning], int], int] = {}  # so that Python shows each warning of a process once
 
 
 def warn(code: str, message: str, *, location: Location | None, help: str | None = None) -> None:
-    """Python's own warning, at the user's line."""
+    """Python's own warning, at the user's line: shown once for each place, ignored or an error where that is asked."""
     text = _rendered("warning", code, message, location, (), help)
     file, line = (location.file, location.line) if location else ("", 0)
-    warnings.warn_explicit(text, TenstorrentWarning, file, line, registry=_warned)
+    warning = TenstorrentWarning(text, code, location)
+    action = _action(code)
+    if action == "error":
+        raise warning
+    if action == "default":
+        warnings.warn_explicit(warning, TenstorrentWarning, file, line, registry=_warned)
+
+
+def _action(code: str) -> str:
+    """What the environment says of warnings with this code."""
+    found = "default"
+    for word in filter(None, os.environ.get(WARNINGS_VARIABLE, "").replace(" ", "").split(",")):
+        name, _, action = word.rpartition("=")
+        if action not in _ACTIONS:
+            raise EnvironmentProblem(
+                "TT504",
+                f"{WARNINGS_VARIABLE} has {word!r}; a warning can be {', '.join(_ACTIONS)}",
+                help=f"for example {WARNINGS_VARIABLE}=TT702=ignore,TT703=error",
+            )
+        if name == code:
+            return action
+        found = found if name else action
+    return found

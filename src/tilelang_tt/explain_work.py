@@ -11,8 +11,11 @@ from tilelang_tt.schedule_order import place
 _DRAWN = 16  # most columns and rows of blocks that are drawn
 
 
-def work_map(launch: LaunchPlan) -> str:
-    """How many units each core runs, drawn as the grid; an expression when only a call knows it."""
+def work_map(launch: LaunchPlan, *, whole: bool = True) -> str:
+    """How many units each core runs, drawn as the grid; an expression when only a call knows it.
+
+    Not `whole`: where all cores do the same, that is said in a word.
+    """
     x, y = launch.grid
     schedule = launch.schedule
     title = f"work map of '{launch.name}': {launch.units} units over {_cores(launch)}, {_kind(schedule)}"
@@ -21,6 +24,8 @@ def work_map(launch: LaunchPlan) -> str:
         return f"{title}\n  shares follow from the sizes of each call"
     shares = launch.shares({})
     counts = {share.core: share.count for share in shares}
+    if not whole and len(set(counts.values())) == 1 and schedule == Schedule():
+        return f"{title}, {next(iter(counts.values()))} each"
     width = len(str(max(counts.values())))
     drawn = [
         f"  y={row:<2} " + " ".join(f"{counts.get((column, row), '.'):>{width}}" for column in range(x))

@@ -12,11 +12,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tilelang.language.eager.builder import Builder
 from tvm.tirx import Buffer
 from tvm.tirx.script.parser import attr
 
 from tilelang_tt.diagnostics import ArgumentError
+from tilelang_tt.tilelang_hooks import Builder
 
 LAYOUT = "tt.layout"
 SCHEDULE = "tt.schedule"

@@ -22,7 +22,8 @@ class Options:
     scalar_code: bool = (
         True  # what the tile engines cannot do runs on the cores' small processors; False: it is refused
     )
-    multicast: bool = False  # one core reads what several need, and sends it to the others
+    multicast: bool | None = None  # one core reads what several need, and sends it to the others; None: where it pays
+    blocks: bool = True  # sizes of blocks that suit the chip; False: those that the kernel is written with
     numerics: Literal["fast", "exact", "chip"] = "fast"
     sdk: str = "0.77"
     device: Literal["virtual", "ttnn", "auto"] = "virtual"

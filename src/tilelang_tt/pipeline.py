@@ -25,6 +25,7 @@ from tilelang_tt.codegen.writer_with_code import print_writer_with_code
 from tilelang_tt.compiled import PLAN_FILE, Compiled
 from tilelang_tt.diagnostics import ResourceError, TargetError, UnsupportedError
 from tilelang_tt.frontend.asked_schedules import by_line
+from tilelang_tt.frontend.lift import lift
 from tilelang_tt.frontend.lift_function import lift_function
 from tilelang_tt.frontend.smaller_blocks import moves_as_much, smaller_blocks
 from tilelang_tt.frontend.tir.cut_out_code import CannotCutError
@@ -44,6 +45,7 @@ from tilelang_tt.passes.a_metadata.infer_layout import infer_layout
 from tilelang_tt.passes.a_metadata.keep_last_bits import keep_last_bits
 from tilelang_tt.passes.a_metadata.legalize_types import legalize_types
 from tilelang_tt.passes.a_metadata.place_tensors import NO_SHARDS, place_tensors
+from tilelang_tt.passes.b_partition.choose_blocks import choose_blocks
 from tilelang_tt.passes.b_partition.partition_work import partition_work
 from tilelang_tt.passes.b_partition.place_workspaces import left_in_dram, place_workspaces
 from tilelang_tt.passes.c_tile.complete_parts import complete_parts
@@ -162,6 +164,7 @@ PLACING_PASSES: tuple[TilePass, ...] = (
     Pass(keep_last_bits, A, needs=(LAYOUTS,)),
     Pass(align_operands, A, needs=(LAYOUTS, NO_COPIES)),
     Pass(place_workspaces, B, needs=(LAYOUTS, NO_COPIES)),
+    Pass(choose_blocks, B, needs=(LAYOUTS, NO_COPIES)),
     Pass(partition_work, B, ensures=(UNITS,), of=(TILES, CODE)),
 )
 
@@ -290,15 +293,14 @@ def _plan(func: Any, options: Options) -> TileProgram:
 
 def _smaller(program: TileProgram, options: Options) -> Iterator[Change]:
     """The kernel again with smaller blocks, as far as its source says what their sizes are."""
-    for values, build in smaller_blocks(program):
+    for texts, build in smaller_blocks(program):
 
         def plan(build: Callable[[], Any] = build) -> TileProgram | None:
             func = build()
             found = None if func is None else _plan(*_with_annotations(func, options))
             return found if found is not None and moves_as_much(found, program) else None
 
-        text = listed([f"{name}={value}" for name, value in values.items()])
-        yield Change(text, plan, more_follows=True, several=len(values) > 1)
+        yield Change(listed(texts), plan, more_follows=True, several=len(texts) > 1)
 
 
 def _run_or_whole(func: Any, options: Options, scalar_code: ScalarCode, steps: Steps) -> Result:
@@ -393,6 +395,14 @@ def _lowered(kernel_pass: Pass[KernelSet], kernels: KernelSet) -> KernelSet:
     kernels = kernel_pass(kernels)
     verify(kernels, kernel_pass.ensures if TILES in kinds else (LIMITS, VARIABLES))
     return kernels
+
+
+def to_tiles(func: Any, options: Options | None = None) -> TileProgram:
+    """A TileLang function as operations on whole blocks: where a backend for another chip may begin."""
+    options = options or Options()
+    program = lift(*_with_annotations(func, options))
+    verify(program, LIFTED)
+    return _through(RAISING_PASSES, program, lambda *_: None)
 
 
 def compile_function(func: Any, options: Options, *, stages: bool = False) -> Compiled:

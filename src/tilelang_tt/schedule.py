@@ -51,6 +51,14 @@ class Pieces:
 
 
 @dataclass(frozen=True)
+class Matched:
+    """A tensor whose pieces are found at the call, where its sizes are known. Without pieces rectangles are dealt."""
+
+    tensor: str
+    most: int = 0  # times as many blocks as in runs that a core may get by it; 0: any number
+
+
+@dataclass(frozen=True)
 class Schedule:
     """One launch's policy, complete. No ranges: all cores of the launch's grid."""
 
@@ -61,6 +69,7 @@ class Schedule:
     core_order: CoreOrder = "row"
     pieces: Pieces | None = None
     lists: tuple[tuple[int, ...], ...] = ()  # blocks of each core
+    matched: Matched | None = None  # of policy `match`, as long as its pieces are not known
 
     @staticmethod
     def matching(blocks_per_piece: tuple[int, ...], pieces: tuple[int, ...], cores: tuple[Core, ...]) -> Schedule:
@@ -166,6 +175,24 @@ def _piece(pieces: Pieces, number: int, columns: int, rows: int) -> Share:
         for start, blocks, total in zip(first, pieces.blocks, (columns, rows), strict=True)
     )
     return Share(pieces.cores[number], 0, across * down, first[0], across, first[1], down)
+
+
+def pieces_of(owners: np.ndarray[Any, np.dtype[np.int64]], cores: Sequence[Core]) -> Pieces | None:
+    """The pieces that blocks of the same owner make, if these are rectangles of the matrix, all of one size."""
+    rows, columns = owners.shape
+    wide, high = _run(owners[0]), _run(owners[:, 0])
+    numbers = owners[::high, ::wide]
+    regular = np.array_equal(owners, np.kron(numbers, np.ones((high, wide), dtype=np.int64))[:rows, :columns])
+    if not regular or len(np.unique(numbers)) != numbers.size or numbers.min() < 0:
+        return None
+    counts = (-(-columns // wide), -(-rows // high))
+    return Pieces((wide, high), counts, tuple(cores[int(number)] for number in numbers.ravel()))
+
+
+def _run(owners: np.ndarray[Any, np.dtype[np.int64]]) -> int:
+    """How many at the start have the same owner."""
+    others = np.flatnonzero(owners != owners[0])
+    return int(others[0]) if others.size else len(owners)
 
 
 def numbers_of(schedule: Schedule, share: Share, cores: int, columns: int) -> np.ndarray[Any, np.dtype[np.int64]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tilelang_tt.diagnostics import Location
-from tilelang_tt.schedule import Pieces, Schedule
+from tilelang_tt.schedule import Matched, Pieces, Schedule
 from tilelang_tt.schedule_request import Said, parse_ranges, request_of
 
 
@@ -18,6 +18,8 @@ def schedule_text(schedule: Schedule) -> str:
         pieces = schedule.pieces
         cores = "/".join(f"{x}.{y}" for x, y in pieces.cores)
         parts.append("pieces {}x{} of {}x{} on {}".format(*pieces.counts, *pieces.blocks, cores))
+    if schedule.matched is not None:
+        parts.append(f"matched {schedule.matched.tensor} at most {schedule.matched.most}")
     parts += [f"units {'/'.join('.'.join(map(str, one)) for one in schedule.lists)}"] if schedule.lists else []
     return ", ".join(parts)
 
@@ -34,7 +36,13 @@ def read_schedule(text: str) -> Schedule:
         values.get("core_order", "row"),  # type: ignore[arg-type]
         _read_pieces(values["pieces"]) if "pieces" in values else None,
         lists if "units" in values else (),
+        _read_matched(values["matched"]) if "matched" in values else None,
     )
+
+
+def _read_matched(text: str) -> Matched:
+    tensor, _, most = text.rpartition(" at most ")
+    return Matched(tensor, int(most))
 
 
 def _read_pieces(text: str) -> Pieces:

@@ -4,36 +4,31 @@
     {"kind": "tenstorrent", "grid": (4, 4), "math_fidelity": "HiFi2"}
         -> Target(kind ext_dev, key tenstorrent, feature.arch=..., feature.grid=..., ...)  -> Options
 
-TVM knows target kinds from C++ alone, so a Tenstorrent target is its kind for foreign devices with a
-key of ours. Options travel as `feature.*` texts because they survive str, copy and pickle. One more
-feature names the build of this package: `str(target)` is part of every cache key of TileLang, and a
-kernel compiled by another build must not be served.
+How a target of ours carries its options through TVM: `out_of_tree/family.py`.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
 from typing import Any
 
-from tilelang.backend.target import register_target_normalizer
-from tilelang.transform.pass_config import PassConfigKey
-from tvm.target import Target, register_tag
+from tvm.target import Target
 
 from tilelang_tt.arch import ARCHS
 from tilelang_tt.diagnostics import TargetError
 from tilelang_tt.layout_hints import STORAGE_FORMATS, HintError, hints_text, parse_hints
 from tilelang_tt.options import Options
+from tilelang_tt.out_of_tree.family import Family
+from tilelang_tt.runtime.ttnn_find import card_arch, cards
 from tilelang_tt.schedule_request import ScheduleError, requests_of, requests_text
+from tilelang_tt.tilelang_hooks import PassConfigKey
 from tilelang_tt.version import __version__
 
-KIND = "ext_dev"
 NAME = "tenstorrent"
-BUILD_FEATURE = "feature.build"
 
 
 @dataclass(frozen=True)
@@ -63,6 +58,18 @@ def _parse_flag(value: Any) -> bool:
 
 def _flag(name: str, meaning: str) -> OptionSpec:
     return OptionSpec(name, "true, false", meaning, _parse_flag, lambda flag: str(flag).lower())
+
+
+def _choice(name: str, meaning: str) -> OptionSpec:
+    """A flag that the compiler may settle."""
+
+    def parse(value: Any) -> bool | None:
+        return None if str(value).lower() in ("auto", "none") else _parse_flag(value)
+
+    def text(flag: bool | None) -> str:
+        return "auto" if flag is None else str(flag).lower()
+
+    return OptionSpec(name, "auto, true, false", meaning, parse, text)
 
 
 def _word(value: Any, words: tuple[str, ...]) -> str:
@@ -129,7 +136,11 @@ OPTIONS: dict[str, OptionSpec] = {
         _flag("fp32_acc", "32-bit destination registers"),
         _flag("fast_math", "numbers are finite, so zero times any is zero; as TileLang's TL_ENABLE_FAST_MATH"),
         _flag("scalar_code", "run what the tile engines cannot do on the cores' small processors; false: refuse it"),
-        _flag("multicast", "blocks that several cores need are read by one of them, which sends them to the others"),
+        _choice(
+            "multicast",
+            "blocks that several cores need are read by one, which sends them to the others; auto: where it pays",
+        ),
+        _flag("blocks", "the compiler may take blocks of other sizes than the kernel is written with"),
         _one_of(
             "numerics",
             ("fast", "exact", "chip"),
@@ -231,8 +242,8 @@ def build_id() -> str:
 
 def target_config(options: Options) -> dict[str, str | list[str]]:
     """The dict TVM makes a Target from."""
-    features = {f"feature.{spec.name}": spec.text(getattr(options, spec.name)) for spec in OPTIONS.values()}
-    return {"kind": KIND, "keys": [NAME], "model": options.arch, **features, BUILD_FEATURE: build_id()}
+    features = {spec.name: spec.text(getattr(options, spec.name)) for spec in OPTIONS.values()}
+    return FAMILY.config(features, options.arch)
 
 
 def make_target(options: Options | None = None) -> Target:
@@ -240,61 +251,28 @@ def make_target(options: Options | None = None) -> Target:
 
 
 def is_tenstorrent(target: Target) -> bool:
-    return target.kind.name == KIND and NAME in [str(key) for key in target.keys]
+    return FAMILY.owns(target)
 
 
 def options_of(target: Target, pass_configs: Mapping[str, Any] | None = None) -> Options:
     """The options a target carries, checked again: a Target may have been made by hand; and those of TileLang's
     pass configurations that mean something here."""
-    prefix = "feature."
-    values = {
-        str(name).removeprefix(prefix): str(value)
-        for name, value in target.attrs.items()
-        if str(name).startswith(prefix) and str(name) != BUILD_FEATURE
-    }
-    options = parse_options(values)
+    options = parse_options(FAMILY.features(target))
     fast_math = (pass_configs or {}).get(PassConfigKey.TL_ENABLE_FAST_MATH.value, False)
     return replace(options, fast_math=True) if fast_math else options
 
 
 def normalize(target: Any) -> Target | None:
     """TileLang asks every backend in turn: a Target when the spelling is ours, otherwise None."""
-    if isinstance(target, Target):
-        stale = is_tenstorrent(target) and str(target.attrs.get(BUILD_FEATURE, "")) != build_id()
-        return make_target(options_of(target)) if stale else None
-    if isinstance(target, Mapping):
-        kind = str(target.get("kind", ""))
-        options = {str(name): value for name, value in target.items() if name != "kind"}
-        return _from_head(kind, options) if kind.startswith(NAME) else None
-    text = str(target).strip()
-    if text.startswith("{"):
-        return _from_json(text)
-    if not text.startswith(NAME):
-        return None
-    head, *words = text.split()
-    return _from_head(head, _option_words(words))
+    return FAMILY.normalize(target)
 
 
-def _from_json(text: str) -> Target | None:
-    try:
-        config = json.loads(text)
-    except ValueError:
-        return None
-    return normalize(config) if isinstance(config, dict) else None
-
-
-def _option_words(words: list[str]) -> dict[str, Any]:
-    options: dict[str, Any] = {}
-    for word in words:
-        if not word.startswith("-"):
-            raise TargetError(
-                "TT601",
-                f"target option '{word}' does not start with '-'",
-                help=f"write '{NAME} -arch=blackhole -grid=4x4'; valid options: {', '.join(OPTIONS)}",
-            )
-        name, _, value = word.lstrip("-").partition("=")
-        options[name.replace("-", "_")] = value
-    return options
+def _no_option(word: str) -> TargetError:
+    return TargetError(
+        "TT601",
+        f"target option '{word}' does not start with '-'",
+        help=f"write '{NAME} -arch=blackhole -grid=4x4'; valid options: {', '.join(OPTIONS)}",
+    )
 
 
 def _from_head(head: str, options: dict[str, Any]) -> Target:
@@ -310,9 +288,16 @@ def _from_head(head: str, options: dict[str, Any]) -> Target:
     return make_target(parse_options(options))
 
 
+def detect() -> Target | None:
+    """For target="auto", after TileLang has asked for GPUs: the card of this machine, if it has one."""
+    if not cards():
+        return None
+    return make_target(Options(arch=card_arch() or Options().arch, device="auto"))
+
+
+FAMILY = Family(NAME, build_id, _from_head, _no_option)
+
+
 def register() -> None:
-    """Make TileLang (by normaliser) and plain `tvm.target.Target(...)` (by tag) know the names."""
-    register_target_normalizer(NAME, normalize, override=True)
-    register_tag(NAME, target_config(Options()), override=True)
-    for arch in ARCHS:
-        register_tag(f"{NAME}/{arch}", target_config(Options(arch=arch)), override=True)
+    archs = {f"{NAME}/{arch}": target_config(Options(arch=arch)) for arch in ARCHS}
+    FAMILY.register({NAME: target_config(Options()), **archs}, detect)

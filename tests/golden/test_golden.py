@@ -118,6 +118,7 @@ MEANINGS: dict[str, Callable[..., torch.Tensor]] = {
     "gemm_dynamic": lambda a, b: a @ b,
     "gemm_scheduled": lambda a, b: a @ b,
     "gemm_multicast": lambda a, b: a @ b,
+    "gemm_chosen_blocks": lambda a, b: a @ b,
     "gemm_relu_in_dst": lambda a, b: (a @ b.T).clamp(min=0),
     "gemm_transposed": lambda a, b: a.T @ b.T,
     "sum_of_parts": lambda p: p.sum(0),

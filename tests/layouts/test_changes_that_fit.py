@@ -1,5 +1,6 @@
 """The help of TT204 is a change that was planned: who follows it gets a kernel of just that size."""
 
+import inspect
 import re
 from collections.abc import Callable
 from typing import Any
@@ -33,7 +34,7 @@ def followed(help: str, build: Callable[..., Any], **values: int) -> None:
     assert changed or stored
     size = re.search(r"\(([\d,]+) B\)", last)
     assert size
-    told = compiled(build(**{**values, **changed}), **options).explain()
+    told = compiled(build(**{**values, **changed}), **options).explain(whole=True)
     assert f"used {size[1]} B of" in told
 
 
@@ -154,3 +155,36 @@ def test_kernels_of_the_decorator() -> None:
     with pytest.raises(ResourceError) as error:
         matmul(1024, 1024, 64)
     assert error.value.help == "bm=512 and bn=512 fit (1,376,256 B)"
+
+
+def test_literals() -> None:
+    """The lines are named, and the kernel with the other number takes what the help says."""
+
+    @T.prim_func
+    def main(A: T.Tensor((2048, 2048), "float32"), C: T.Tensor((2048, 2048), "float32")):
+        with T.Kernel(T.ceildiv(2048, 512), T.ceildiv(2048, 512), threads=128) as (bx, by):
+            a = T.alloc_shared((512, 512), "float32")
+            b = T.alloc_shared((512, 512), "float32")
+            T.copy(A[by * 512, bx * 512], a)
+            T.gemm(a, a, b, clear_accum=True)
+            T.copy(b, C[by * 512, bx * 512])
+
+    first = inspect.getsourcelines(main.orig_func)[1] + 2
+    lines = f"lines {first}, {first + 1}, {first + 2}, {first + 3} and {first + 5}"
+    assert refused(main) == f"256 for 512 in {lines} fits (1,048,576 B)"
+    assert refused(squared) == "SIDE=256 fits (1,048,576 B)"  # the same kernel
+
+
+def test_literals_that_say_how_much_there_is_to_do() -> None:
+    """With 512 for 1024 everywhere this grid would leave out three quarters of C."""
+
+    @T.prim_func
+    def main(A: T.Tensor((2048, 2048), "float32"), C: T.Tensor((2048, 2048), "float32")):
+        with T.Kernel(2, 2, threads=128) as (bx, by):
+            a = T.alloc_shared((1024, 1024), "float32")
+            b = T.alloc_shared((1024, 1024), "float32")
+            T.copy(A[by * 1024, bx * 1024], a)
+            T.gemm(a, a, b, clear_accum=True)
+            T.copy(b, C[by * 1024, bx * 1024])
+
+    assert "for 1024" not in refused(main)

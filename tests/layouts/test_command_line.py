@@ -48,7 +48,7 @@ def script(tmp_path: Path) -> str:
 
 @pytest.mark.parametrize("words", [APART, TOGETHER], ids=["apart", "together"])
 def test_explain_and_compile(script: str, words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["explain", "--no-stages", script, *words]) == 0
+    assert main(["explain", "--all", script, *words]) == 0
     told = capsys.readouterr().out
     assert "A: L1, shards of 2 x 2 tiles over 4 cores, 8,192 B of each" in told
     assert "rectangles where the pieces of the tensor lie, of at most 1 units over cores 2x2+1+1" in told
@@ -81,5 +81,5 @@ def test_run(script: str) -> None:
     ],
 )
 def test_words_that_say_nothing(script: str, words: list[str], text: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["explain", script, *words]) == 2
+    assert main(["explain", "--all", script, *words]) == 2
     assert text in capsys.readouterr().err

@@ -44,7 +44,7 @@ def test_neighbours_are_read_from_their_cores() -> None:
     """A core keeps its own block, and reads the blocks above and below, or as many zeros."""
     kernel = checked(BLOCK, {"A": HEIGHT, "C": HEIGHT})
     assert moved(kernel) == (4 * 2 * BLOCK_BYTES, 0)
-    told = kernel.explain()
+    told = kernel.explain(whole=True)
     assert "here_in: each core keeps its own part of 'A' and finds the blocks in it: nothing is moved" in told
     assert "above: 'A' is moved over the NoC: blocks may reach beyond its end" in told
 

@@ -50,7 +50,7 @@ def run(func: Any, **options: Any) -> Any:
 def test_a_workspace_goes_to_l1_by_itself(arch: str) -> None:
     kernel = run(in_two_steps(), arch=arch)
     assert moved(kernel) == (BYTES, BYTES)
-    told = kernel.explain()
+    told = kernel.explain(whole=True)
     assert "between: between launches it stays in L1, 16,384 B of 16 cores in shards of 2 x 2 tiles: 262,144 B" in told
     assert told.count("each core has its own part of 'between': nothing is moved") == 2
 
@@ -60,7 +60,7 @@ def test_more_blocks_than_cores() -> None:
     size = 1024
     kernel = run(in_two_steps(size))
     assert moved(kernel) == (size * size * 4, size * size * 4)
-    assert "65,536 B of 64 cores in shards of 8 x 2 tiles" in kernel.explain()
+    assert "65,536 B of 64 cores in shards of 8 x 2 tiles" in kernel.explain(whole=True)
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_more_blocks_than_cores() -> None:
 def test_annotations_win(where: dict[str, Any], bytes_moved: int) -> None:
     kernel = run(in_two_steps(where=where))
     assert moved(kernel) == (bytes_moved, bytes_moved)
-    assert "between launches it stays in L1" not in kernel.explain()
+    assert "between launches it stays in L1" not in kernel.explain(whole=True)
 
 
 def test_no_room_beside_circular_buffers() -> None:
@@ -97,7 +97,7 @@ def test_no_room_beside_circular_buffers() -> None:
                     c[i, j] = c[i, j] + a[i, j]
             T.copy(c, C[bx * 32, 0])
 
-    told = compiled(main).explain()
+    told = compiled(main).explain(whole=True)
     assert "between: stays in DRAM: the circular buffers of all launches do not fit beside it in L1" in told
 
 

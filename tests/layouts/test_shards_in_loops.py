@@ -38,7 +38,7 @@ def test_rows_of_a_product_stay(arch: str, numerics: str) -> None:
     kernel = product({"A": height, "C": height}, (64, 32, 32), schedule={"match": "C"}, arch=arch, numerics=numerics)
     each_core_reads_b = 2 * 16 * TILE_BYTES
     assert moved(kernel) == (each_core_reads_b, 0)
-    told = kernel.explain()
+    told = kernel.explain(whole=True)
     assert "A_s: each core keeps its own part of 'A' and finds the blocks in it: nothing is moved" in told
     assert "C_l_out: each core keeps its own part of 'C' and finds the blocks in it: nothing is moved" in told
 
@@ -54,7 +54,7 @@ def test_what_lies_elsewhere_is_counted() -> None:
     block = by("block", "2x2")
     kernel = product({"A": block, "C": block}, (64, 64, 64))
     assert moved(kernel) == (2 * 2 * 16 * TILE_BYTES, 0)
-    told = kernel.explain()
+    told = kernel.explain(whole=True)
     why = "core (0, 0) needs parts of it that lie on other cores"
     assert f"A_s: 'A' is moved over the NoC: {why}; 65,536 B, of which 32,768 B stay on their core" in told
 
@@ -188,4 +188,4 @@ def test_beside_multicast() -> None:
     height = by("height", "4x1")
     kernel = product({"A": height, "C": height}, (32, 32, 64), schedule={"match": "C"}, multicast=True)
     assert moved(kernel)[0] == 16 * TILE_BYTES
-    assert "A_s: each core keeps its own part of 'A'" in kernel.explain()
+    assert "A_s: each core keeps its own part of 'A'" in kernel.explain(whole=True)

@@ -14,7 +14,7 @@ from .stages import plain, split
 
 
 def _cbs(func, options: Options | None = None) -> list[str]:
-    lines = plain(kernel_text(split(func, options))).splitlines()
+    lines = plain(kernel_text(split(func, options or Options(blocks=False)))).splitlines()
     return [line.strip() for line in lines if re.match(r"\s+cb\d+ ", line)]
 
 

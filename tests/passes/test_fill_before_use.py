@@ -5,7 +5,7 @@ import tilelang
 import tilelang.language as T
 import torch
 
-from tilelang_tt.conformance.upstream_cpu import CpuKernel
+from tilelang_tt.cpu.kernel import CpuKernel
 from tilelang_tt.diagnostics import TenstorrentWarning
 from tilelang_tt.frontend.lift import lift
 from tilelang_tt.ir.tile import Fill, Loop

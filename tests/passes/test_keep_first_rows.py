@@ -212,4 +212,4 @@ def test_a_vector_that_is_also_reduced_stays_whole() -> None:
 def test_without_room_for_zeros_tiles_stay_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     program = before(load_less, kernel(CASES["both operands"][0]))
     with_numbers(monkeypatch, numbers(program.launches[0]))
-    assert load_less(program) == program
+    assert load_less(program).launches == program.launches

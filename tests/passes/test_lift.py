@@ -403,7 +403,7 @@ test_lift.py: error[TT130]: T.Parallel extent 'n' is known only at run time
     _next_number: """\
 test_lift.py: error[TT134]: 'T.nextafter(X[i, j], T.float32(0.0))' has no element-wise form in this version
     X[i, j] = T.nextafter(X[i, j], 0.0)
-  help: docs/reference/operations.md lists the supported operations""",
+  help: `tilelang-tt help operations` lists what there is: combine some of it, or compute this on the host""",
     _narrowing: """\
 test_lift.py: error[TT135]: cast from float32 to float8_e4m3fnuz inside an expression
     X[i, j] = T.cast(T.cast(X[i, j], "float8_e4m3fnuz"), "float32") * 2.0

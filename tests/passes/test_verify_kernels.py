@@ -39,6 +39,7 @@ from tilelang_tt.ir.kernel import For, If, KernelSet, Let, Source
 from tilelang_tt.ir.layout import Role
 from tilelang_tt.ir.movement import Ask, Barrier, BarrierKind, Pointer, ReadTile, Send, Take, WriteTile
 from tilelang_tt.ir.tile import Map
+from tilelang_tt.layout_hints import parse_hints
 from tilelang_tt.ops import ELEMENT_OPS
 from tilelang_tt.ops.expressions import apply
 from tilelang_tt.ops.row import BB, TR, TT
@@ -171,6 +172,24 @@ def two_products() -> Any:
     return main
 
 
+def sums_of_dynamic_size() -> Any:
+    m = T.dynamic("m")
+
+    @T.prim_func
+    def main(A: T.Tensor((m, 64), "bfloat16"), B: T.Tensor((m, 64), "bfloat16"), C: T.Tensor((m, 64), "bfloat16")):
+        with T.Kernel(T.ceildiv(m, 32), threads=128) as bx:
+            a = T.alloc_shared((32, 64), "bfloat16")
+            b = T.alloc_shared((32, 64), "bfloat16")
+            c = T.alloc_fragment((32, 64), "bfloat16")
+            T.copy(A[bx * 32, 0], a)
+            T.copy(B[bx * 32, 0], b)
+            for i, j in T.Parallel(32, 64):
+                c[i, j] = a[i, j] + b[i, j]
+            T.copy(c, C[bx * 32, 0])
+
+    return main
+
+
 SETS: dict[str, Callable[[], Any]] = {
     "accumulator in L1": lambda: gemm(100, 130, 96, (128, 128, 32)),
     "accumulator in DST": gemm,
@@ -180,13 +199,20 @@ SETS: dict[str, Callable[[], Any]] = {
     "first rows": rows_of_vectors,
     "first rows in DST": lambda: rows_of_vectors("float32"),
     "sent": two_products,
+    "in place at the call": sums_of_dynamic_size,
+    "sent from shards": lambda: gemm(64, 64, 64, (32, 32, 32)),
+}
+LAYOUTS = {
+    "in place at the call": {name: {"memory": "L1", "shard": "height", "grid": "4x1"} for name in "ABC"},
+    "sent from shards": {name: {"memory": "L1", "shard": "block", "grid": "2x2"} for name in "AC"},
 }
 
 
 @cache
 def kernels_of(name: str) -> KernelSet:
     """The finished kernels; `run_passes` has verified them."""
-    _, (kernels,) = run_passes(SETS[name](), Options(multicast=name == "sent"), lambda *_: None)
+    options = Options(multicast=name.startswith("sent"), layout=parse_hints(LAYOUTS.get(name, {})))
+    _, (kernels,) = run_passes(SETS[name](), options, lambda *_: None)
     return kernels
 
 
@@ -378,6 +404,14 @@ def sent_under_way() -> KernelSet:
     return with_before(READER, of(Send, "Z"), barrier, changed)
 
 
+def moving(role: Role, name: str, condition: Callable[[Any, Any], Any]) -> KernelSet:
+    """The branch that moves a block has another condition: one on what says so of this block, and of A."""
+    kernels = kernels_of("in place at the call")
+    told = {cb.name: cb.moves for cb in kernels.cbs.values()}
+    place = find(kernels, role, lambda s: isinstance(s, If) and told[name] in scalar.variables(s.condition))
+    return altered(kernels, role, place, condition=condition(told[name], told["a"]))
+
+
 def maxima_for_another_block() -> KernelSet:
     """The packer is set up for another block than the one that is packed."""
     kernels = kernels_of("maxima")
@@ -512,6 +546,7 @@ BREAKS: dict[str, tuple[Callable[[], KernelSet], ...]] = {
         lambda: doubled(kernels_of("sent"), READER, find(kernels_of("sent"), READER, of(Send, "X"))),
     ),
     "TT969": (sent_before_asking,),
+    "TT971": (lambda: moving(READER, "b", lambda _, a: a > 0), lambda: moving(WRITER, "c", lambda c, _: c < 1)),
     "TT970": (lambda: without(READER, ReadTile, kernels=kernels_of("sent")),),
 }
 
@@ -536,7 +571,8 @@ def test_a_broken_invariant_is_reported_as_a_bug_of_the_compiler() -> None:
 
 def test_every_code_of_the_verifier_is_broken_here() -> None:
     folder = Path(next(iter(f_verify.__path__)))
-    raised = {code for file in folder.glob("check_*.py") for code in re.findall(r'fail\("(TT\d{3})"', file.read_text())}
+    files = (*folder.glob("check_*.py"), folder / "block_state.py")
+    raised = {code for file in files for code in re.findall(r'fail\("(TT\d{3})"', file.read_text())}
     assert raised == set(BREAKS)
 
 

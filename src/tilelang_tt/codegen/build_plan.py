@@ -5,23 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from tilelang_tt.deliveries import DELIVERY_WORDS
+from tilelang_tt.deliveries import DELIVERY_WORDS, OWNER_WORDS
 from tilelang_tt.diagnostics import Location
 from tilelang_tt.formats import element_bits
 from tilelang_tt.ir import scalar, scalar_text
 from tilelang_tt.ir.alike import axes_of
-from tilelang_tt.ir.buffers import Tensor
+from tilelang_tt.ir.buffers import Buffer, Tensor, TileAccess
 from tilelang_tt.ir.code import Check, Code, used_tensors
 from tilelang_tt.ir.fields import walk
 from tilelang_tt.ir.kernel import Arg, ArgKind, Kernel, KernelSet
 from tilelang_tt.ir.layout import DeviceMemory, Placement, Role, Window
-from tilelang_tt.ir.movement import ReadRow, ReadTable, ReadTile, WriteRow, WriteTile
+from tilelang_tt.ir.movement import ReadRow, ReadTable, ReadTile, Send, WriteRow, WriteTile
 from tilelang_tt.ir.scalar import Expr
+from tilelang_tt.ir.shard_places import at_ends_of_loops
 from tilelang_tt.ir.tensors_of_code import elements
-from tilelang_tt.ir.tile import ScalarParam, TileProgram
+from tilelang_tt.ir.tile import Launch, Load, ScalarParam, Store, TileProgram
 from tilelang_tt.runtime.plan import (
     Access,
     AssertionPlan,
+    BlockPlan,
     CbPlan,
     CompileArg,
     ComputeConfig,
@@ -29,6 +31,7 @@ from tilelang_tt.runtime.plan import (
     FoldPlan,
     KernelPlan,
     LaunchPlan,
+    MatchPlan,
     Param,
     Plan,
     RuntimeArg,
@@ -39,7 +42,7 @@ from tilelang_tt.runtime.plan import (
     TensorPlan,
     WindowPlan,
 )
-from tilelang_tt.schedule import Word
+from tilelang_tt.schedule import Matched, Word
 
 
 def build_plan(
@@ -97,6 +100,8 @@ def _accesses(sets: tuple[KernelSet, ...], tensor: Tensor) -> set[Literal["read"
         for kernel in kernels.kernels:
             for stmt in walk(kernel.body):
                 if isinstance(stmt, ReadTile | ReadRow) and stmt.tensor is tensor:
+                    found.add("read")
+                if isinstance(stmt, Send) and stmt.shard is not None and stmt.shard.tensor is tensor:
                     found.add("read")
                 if isinstance(stmt, ReadTable) and stmt.page is not None and stmt.table is tensor:
                     found.add("read")
@@ -173,7 +178,8 @@ def _launch(
 ) -> LaunchPlan:
     work, options = kernels.launch.work, kernels.program.options
     assert work is not None
-    schedule, blocks = work.schedule, [extent for _, extent in kernels.launch.blocks]
+    schedule, extents = work.schedule, [extent for _, extent in kernels.launch.blocks]
+    blocks = _blocks_at_call(kernels)
     return LaunchPlan(
         name=kernels.launch.name,
         grid=work.grid,
@@ -192,6 +198,7 @@ def _launch(
                 cb.unpack_to_dest,
                 cb.shares,
                 None if cb.shard is None else cb.shard.name,
+                blocks.get(cb.id),
             )
             for cb in sorted(kernels.all_cbs, key=lambda cb: cb.id)
         ),
@@ -200,7 +207,7 @@ def _launch(
             fp32_dest_acc_en=options.fp32_acc,
         ),
         source_map=source_map,
-        blocks=(size(scalar.product(blocks[:1])), size(scalar.product(blocks[1:]))),
+        blocks=(size(scalar.product(extents[:1])), size(scalar.product(extents[1:]))),
         order=schedule.order,
         panel=schedule.panel,
         core_ranges=schedule.ranges,
@@ -209,7 +216,33 @@ def _launch(
         unit_lists=schedule.lists,
         semaphores=_semaphores(kernels),
         deliveries=_deliveries(kernels),
+        match=None if schedule.matched is None else _match(kernels, schedule.matched),
     )
+
+
+def _blocks_at_call(kernels: KernelSet) -> dict[int, BlockPlan]:
+    """Blocks that lie in shards if a call's sizes allow it, by the number of their circular buffer."""
+    launch, found = kernels.launch, dict[int, BlockPlan]()
+    for stmt in walk(launch.body):
+        if isinstance(stmt, Load | Store):
+            buffer, access = (stmt.dst, stmt.src) if isinstance(stmt, Load) else (stmt.src, stmt.dst)
+            if kernels.cbs[buffer].shard_at_call is not None:
+                found[kernels.cbs[buffer].id] = _block(launch, access)
+    return found
+
+
+def _block(launch: Launch, access: TileAccess) -> BlockPlan:
+    batch, row, col = (size(side) for side in (access.batch, access.row, access.col))
+    names = tuple(str(var.name) for var, _ in launch.blocks)
+    extents = tuple(size(extent) for _, extent in launch.blocks)
+    return BlockPlan(access.tensor.name, names, extents, batch, row, col, access.rows, access.cols)
+
+
+def _match(kernels: KernelSet, matched: Matched) -> MatchPlan | None:
+    """None: the kernels do not use the tensor after all."""
+    tensor = next(tensor for tensor in kernels.program.tensors if tensor.name == matched.tensor)
+    found = at_ends_of_loops(kernels.launch, tensor)
+    return MatchPlan(tuple(_block(kernels.launch, access) for access in found), matched.most) if found else None
 
 
 def _semaphores(kernels: KernelSet) -> tuple[SemaphorePlan, ...]:
@@ -224,8 +257,16 @@ def _deliveries(kernels: KernelSet) -> tuple[DeliveryPlan, ...]:
         follows = launch.streams[buffer].follows if buffer in launch.streams else None
         if follows is not None and cb.ready is not None and cb.valid is not None:
             extents = tuple(size(extent) for _, extent in launch.blocks)
-            found.append(DeliveryPlan(cb.name, extents, axes_of(launch, buffer), cb.ready, cb.valid))
+            owners, axes = launch.streams[buffer].owners, axes_of(launch, follows)
+            holders = () if owners is None else owners.cores
+            tensor = None if owners is None else _loaded(launch, buffer).name
+            found.append(DeliveryPlan(cb.name, extents, axes, cb.ready, cb.valid, tensor, holders))
     return tuple(found)
+
+
+def _loaded(launch: Launch, buffer: Buffer) -> Tensor:
+    """The tensor whose blocks a buffer takes."""
+    return next(stmt.src.tensor for stmt in walk(launch.body) if isinstance(stmt, Load) and stmt.dst is buffer)
 
 
 def _kernel(kernel: Kernel, source: str) -> KernelPlan:
@@ -241,7 +282,13 @@ def _kernel(kernel: Kernel, source: str) -> KernelPlan:
 def _runtime_args(arg: Arg) -> tuple[RuntimeArg, ...]:
     if arg.kind is not ArgKind.DELIVERY:
         return (_runtime_arg(arg),)
-    return tuple(RuntimeArg(f"{arg.name}_{word}", delivery=arg.name, word=word) for word in DELIVERY_WORDS)
+    if not arg.owners:
+        return tuple(RuntimeArg(f"{arg.name}_{word}", delivery=arg.name, word=word) for word in DELIVERY_WORDS)
+    own = (RuntimeArg(f"{arg.name}_{word}", delivery=arg.name, word=word) for word in OWNER_WORDS)
+    owners = (
+        RuntimeArg(f"{arg.name}_owner_{turn}", delivery=arg.name, word="owner", turn=turn) for turn in range(arg.owners)
+    )
+    return (*own, *owners)
 
 
 def _runtime_arg(arg: Arg) -> RuntimeArg:
@@ -251,6 +298,8 @@ def _runtime_arg(arg: Arg) -> RuntimeArg:
     if arg.kind is ArgKind.SIZE:
         assert arg.size is not None
         return RuntimeArg(arg.name, size=size(arg.size))
+    if arg.kind is ArgKind.MOVES:
+        return RuntimeArg(f"{arg.name}_moves", moves=arg.name)
     if arg.kind is ArgKind.SCALAR:
         return RuntimeArg(arg.name, scalar=arg.name)
     return RuntimeArg(arg.name, work=_WORDS[arg.kind])

@@ -297,7 +297,7 @@ def _no_form(op: str, dtype: str) -> UnsupportedError:
     return UnsupportedError(
         "TT134",
         f"'{op}' of {dtype} has no form in scalar code in this version",
-        help="docs/reference/operations.md lists the supported operations",
+        help="`tilelang-tt help operations` lists what there is: combine some of it, or compute this on the host",
     )
 
 

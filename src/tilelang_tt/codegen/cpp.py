@@ -203,7 +203,8 @@ class Printer:
         """A comment with the user's line, once where it changes."""
         if location != self.location:
             self.location = location
-            self.line(f"// {os.path.basename(location.file)}:{location.line}  {location.text}".rstrip())
+            file = " ".join(os.path.basename(location.file).split())
+            self.line(f"// {in_comment(f'{file}:{location.line}  {location.text}')}")
 
     def control(self, stmt: KernelStmt) -> bool:
         """Print a loop, branch, definition or source mark; False if it is none of these."""
@@ -253,6 +254,8 @@ class Printer:
             blocks = f"{cb.depth} blocks of " if cb.depth > 1 else ""
             note = ", first rows only" if cb.first_row else ", several blocks of compute's own" if cb.pool else ""
             note = note if cb.shard is None else f", in place: this core's shard of {cb.shard.name}"
+            if cb.shard_at_call is not None:
+                note = f"; or the core's shard of {cb.shard_at_call.name}, in place"
             what = f"{blocks}{cb.shape[0]} x {cb.shape[1]} tiles, {cb.format}{note}"
             what = f"{cb.bytes} bytes for lines of tensors and blocks of scalar code" if cb.is_scratch else what
             what = f"no data: a word of the {cb.producer.value} for the {cb.consumer.value}" if cb.is_word else what
@@ -284,15 +287,16 @@ class Printer:
     def delivery(self, arg: Arg, index: int, kernel: Kernel) -> None:
         """Declare how blocks of a circular buffer come to the core; the condition on it is one of its fields."""
         cb = next(stmt.cb for stmt in walk(kernel.body) if isinstance(stmt, Send) and stmt.cb.reads is arg.var)
+        kind = f"ShardDelivery<{cb.owners}>" if cb.owners else "Delivery"
         name = self.deliveries[cb] = self.identifier(f"{cb.name}_delivery")
         assert arg.var is not None
         self.scopes[-1][arg.var] = f"{name}.reads"
         words = f"/*first argument*/ {index}, /*semaphores*/ {cb.ready}, {cb.valid}"
-        self.line(f"const Delivery {name}({words});")
+        self.line(f"const {kind} {name}({words});")
 
 
 def in_comment(text: str) -> str:
-    """The first line of a text, as a comment can hold it."""
+    """The first line of a text, as a comment can hold it: a backslash at the end would continue the comment."""
     return text.partition("\n")[0].rstrip("\\ ")
 
 
@@ -311,6 +315,7 @@ ARG_COMMENT = {
     ArgKind.COLUMNS: "columns of blocks of this core",
     ArgKind.FIRST_ROW: "first row of this core's blocks",
     ArgKind.ROWS: "rows of blocks of this core",
+    ArgKind.MOVES: "0: its pages are the core's shard of the tensor, and nothing is moved",
     ArgKind.UNITS: "from this argument on: the blocks of this core, numbered row by row",
 }
 

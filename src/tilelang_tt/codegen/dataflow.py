@@ -17,6 +17,7 @@ from tilelang_tt.ir.movement import (
     ReadTable,
     ReadTile,
     Send,
+    ShardPart,
     Take,
     WriteRow,
     WriteTile,
@@ -182,6 +183,59 @@ struct Delivery {
     }
 };"""
 
+_SHARD_DELIVERY = """\
+// How blocks come to the cores that need them from the shards of some of these, the owners: in its turn each of them
+// sends a part of its own shard to all, and to itself. All keep a block at the same place in L1.
+//   ready   counts, at the sender, the receivers that have room for the next block
+//   valid   is 1, at a receiver, when the block is there; at the sender it is 1 again by then, as it is what is sent
+template <uint32_t owners>
+struct ShardDelivery {
+    uint32_t own, receivers, first_x, first_y, last_x, last_y, owner_args, ready, valid;
+
+    ShardDelivery(uint32_t arg, uint32_t ready_id, uint32_t valid_id)
+        : own(get_arg_val<uint32_t>(arg)),
+          receivers(get_arg_val<uint32_t>(arg + 1)),
+          first_x(get_arg_val<uint32_t>(arg + 2)),
+          first_y(get_arg_val<uint32_t>(arg + 3)),
+          last_x(get_arg_val<uint32_t>(arg + 4)),
+          last_y(get_arg_val<uint32_t>(arg + 5)),
+          owner_args(arg + 6),
+          ready(get_semaphore(ready_id)),
+          valid(get_semaphore(valid_id)) {}
+
+    // There is room for the next block, which comes from the owner whose turn it is.
+    void ask(uint32_t turn) const {
+        if (turn == own) return;
+        const uint32_t owner = get_arg_val<uint32_t>(owner_args + turn);
+        noc_semaphore_set(word(valid), 0);
+        noc_semaphore_inc(get_noc_addr(owner >> 16, owner & 0xFFFF, ready), 1);
+    }
+
+    // `rows` runs of `bytes`, which lie `pitch` apart in this core's shard, go to all; then they are told.
+    void send(uint32_t turn, uint32_t shard, uint32_t l1, uint32_t rows, uint32_t bytes, uint32_t pitch) const {
+        if (turn != own) return;
+        noc_semaphore_wait(word(ready), receivers);
+        noc_semaphore_set(word(ready), 0);
+        for (uint32_t row = 0; row < rows; ++row) {
+            noc_async_write_multicast_loopback_src(shard + row * pitch, all(l1 + row * bytes), bytes, receivers + 1);
+        }
+        noc_async_write_barrier();  // this core's own part is there, too
+        noc_semaphore_set(word(valid), 1);
+        noc_semaphore_set_multicast(valid, all(valid), receivers);
+        noc_async_writes_flushed();  // before `valid` is cleared for another owner's turn
+    }
+
+    // The block is there.
+    void take(uint32_t turn) const {
+        if (turn != own) noc_semaphore_wait(word(valid), 1);
+    }
+
+    uint64_t all(uint32_t l1) const { return get_noc_multicast_addr(first_x, first_y, last_x, last_y, l1); }
+    static volatile tt_l1_ptr uint32_t* word(uint32_t l1) {
+        return reinterpret_cast<volatile tt_l1_ptr uint32_t*>(l1);
+    }
+};"""
+
 _ROWS: tuple[tuple[type, str], ...] = ((ReadRow, _READ_ROW), (ZeroRow, _ZERO_ROW), (WriteRow, _WRITE_ROW))
 
 
@@ -218,7 +272,8 @@ class Dataflow(Printer):
             self.lines += "\n\n".join([_ROW_CHUNK, *rows]).split("\n")
         if self.delivered(kernel):
             self.line()
-            self.lines += _DELIVERY.split("\n")
+            kinds = {_SHARD_DELIVERY if cb.owners else _DELIVERY: None for cb in self.delivered(kernel)}
+            self.lines += "\n\n".join(kinds).split("\n")
         if any(isinstance(stmt, ReadTable) and stmt.page is not None for stmt in walk(kernel.body)):
             self.line()
             self.lines += _TABLE_WORD.split("\n")
@@ -247,6 +302,21 @@ class Dataflow(Printer):
             if kernel.body and (kernel.args or moved):
                 self.line()
             self.body(kernel.body)
+
+    def send_shard(self, stmt: Send, part: ShardPart) -> str:
+        size = self.tile_bytes[stmt.cb]
+        place = "" if int_value(part.place) == 0 else f" + ({self.expr(part.place)}) * {size}"
+        runs = (part.rows, part.cols) if part.cols != part.pitch else (1, part.rows * part.cols)
+        assert stmt.turn is not None
+        words = (
+            self.expr(stmt.turn),
+            f"{self.addresses[part.tensor]}{place}",
+            self.name(stmt.base),
+            f"/*rows*/ {runs[0]}",
+            f"{runs[1]} * {size}",
+            f"{part.pitch} * {size}",
+        )
+        return f"{self.deliveries[stmt.cb]}.send({', '.join(words)})"
 
     def delivered(self, kernel: Kernel) -> list[Cb]:
         """Circular buffers whose blocks one core reads for several."""
@@ -291,7 +361,10 @@ class Dataflow(Printer):
         if isinstance(stmt, Barrier):
             return f"{stmt.kind.value}()"
         if isinstance(stmt, Ask | Take):
-            return f"{self.deliveries[stmt.cb]}.{'ask' if isinstance(stmt, Ask) else 'take'}()"
+            turn = "" if stmt.turn is None else self.expr(stmt.turn)
+            return f"{self.deliveries[stmt.cb]}.{'ask' if isinstance(stmt, Ask) else 'take'}({turn})"
+        if isinstance(stmt, Send) and stmt.shard is not None:
+            return self.send_shard(stmt, stmt.shard)
         if isinstance(stmt, Send):
             size = f"{stmt.cb.tiles} * {self.tile_bytes[stmt.cb]}"
             return f"{self.deliveries[stmt.cb]}.send({self.name(stmt.base)}, {size})"

@@ -18,7 +18,7 @@ import math
 from collections.abc import Iterator
 
 from tilelang_tt.arch import ARCHS, TILE
-from tilelang_tt.codegen import host_assertions, host_placement, host_schedule, host_tensor
+from tilelang_tt.codegen import host_assertions, host_placement, host_schedule, host_settle, host_tensor
 from tilelang_tt.codegen import host_support as support
 from tilelang_tt.codegen.host_expression import needs_floor
 from tilelang_tt.codegen.host_launch import workload_function
@@ -41,7 +41,7 @@ def host_program(plan: Plan) -> str:
     names, placed = Names.of(plan), host_placement.is_placed(plan)
     parts = [
         _header(plan),
-        host_placement.includes(support.INCLUDES) if placed else support.INCLUDES,
+        host_settle.includes(host_placement.includes(support.INCLUDES) if placed else support.INCLUDES, plan),
         _usage(names),
         support.COMMAND_LINE,
         _command_line(names),
@@ -51,19 +51,19 @@ def host_program(plan: Plan) -> str:
         *host_schedule.support(plan),
     ]
     several = host_schedule.several_ranges(plan)
-    if any(cb.tensor is not None for launch in plan.launches for cb in launch.cbs):
+    if any(cb.tensor is not None or cb.block is not None for launch in plan.launches for cb in launch.cbs):
         parts.append(host_placement.ON_SHARD)
     if any(launch.semaphores for launch in plan.launches):
         parts.append(support.SEMAPHORE)
     if any(cb.shares is not None for launch in plan.launches for cb in launch.cbs):
         parts.append(support.SECOND_VIEW)
-    if any(needs_floor(size, names.size_values) for size in _sizes(plan)):
+    if any(needs_floor(size, names.size_values) for size in _sizes(plan)) or host_settle.needs_floor(plan, names):
         parts.append(support.FLOOR_DIV)
     if plan.assertions:
         parts.append(host_assertions.CHECK)
     parts.append(_tensors(plan, names))
     parts += [
-        workload_function(launch, function, names, several=several)
+        workload_function(plan, launch, function, names, several=several)
         for launch, function in zip(plan.launches, names.launches, strict=True)
     ]
     text = "\n".join([*parts, _run(plan, names), support.MAIN])

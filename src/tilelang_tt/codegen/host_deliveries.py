@@ -45,7 +45,8 @@ std::vector<Rectangle> rectangles(const std::vector<CoreCoord>& cores, const std
     return found;
 }
 
-// Cores with equal `loads` need the same blocks, one after the other. Of those in a rectangle the first one reads.
+// Cores with equal `loads` need the same blocks, one after the other. Of those in a rectangle one reads. The readers of
+// several rectangles lie on a diagonal, so that what they read comes over different links of the NoC.
 std::vector<Delivery> deliveries(
     const distributed::MeshDevice& mesh_device,
     const std::vector<CoreCoord>& cores,
@@ -63,8 +64,10 @@ std::vector<Delivery> deliveries(
             if (group.members.size() == 1) continue;
             const CoreCoord first = mesh_device.worker_core_from_logical_core(cores[group.members.front()]);
             const CoreCoord last = mesh_device.worker_core_from_logical_core(cores[group.members.back()]);
-            for (const size_t member : group.members) found[member] = {0, word(first.x), word(first.y)};
-            found[group.members.front()] = {
+            const size_t reader = group.members[(group.x + group.y) % group.members.size()];
+            const CoreCoord from = mesh_device.worker_core_from_logical_core(cores[reader]);
+            for (const size_t member : group.members) found[member] = {0, word(from.x), word(from.y)};
+            found[reader] = {
                 1, 0, 0, word(group.members.size() - 1), word(first.x), word(first.y), word(last.x), word(last.y)};
         }
     }
@@ -85,9 +88,59 @@ std::vector<int64_t> loads_of(
 }
 """
 
+_OF_SHARDS = """\
+// How blocks come to a core from the shards of some cores, which send in turn: the core's own turn, the other cores of
+// its rectangle, and for each turn where the sender is on the NoC.
+struct ShardDelivery {
+    uint32_t turn = 0, receivers = 0, first_x = 0, first_y = 0, last_x = 0, last_y = 0;
+    std::vector<uint32_t> owners;
+};
+
+// `holders`: cores that hold shards, in the order of these; at most `most` of them are in a rectangle.
+std::vector<ShardDelivery> shard_deliveries(
+    const distributed::MeshDevice& mesh_device,
+    const std::vector<CoreCoord>& cores,
+    const std::vector<std::vector<int64_t>>& loads,
+    const std::vector<CoreCoord>& holders,
+    size_t most) {
+    std::map<std::vector<int64_t>, std::vector<size_t>> alike;
+    for (size_t core = 0; core < cores.size(); ++core) {
+        if (!loads[core].empty()) alike[loads[core]].push_back(core);
+    }
+    std::vector<ShardDelivery> found(cores.size());
+    for (auto& [load, members] : alike) {
+        std::sort(members.begin(), members.end(), [&](size_t a, size_t b) {
+            return std::pair(cores[a].y, cores[a].x) < std::pair(cores[b].y, cores[b].x);
+        });
+        for (const Rectangle& group : rectangles(cores, members)) {
+            const CoreCoord first = mesh_device.worker_core_from_logical_core(cores[group.members.front()]);
+            const CoreCoord last = mesh_device.worker_core_from_logical_core(cores[group.members.back()]);
+            std::vector<uint32_t> owners;
+            std::map<size_t, uint32_t> turns;
+            for (const CoreCoord& holder : holders) {
+                for (const size_t member : group.members) {
+                    if (cores[member].x != holder.x || cores[member].y != holder.y) continue;
+                    const CoreCoord node = mesh_device.worker_core_from_logical_core(holder);
+                    turns[member] = word(owners.size());
+                    owners.push_back(word(node.x << 16 | node.y));
+                }
+            }
+            for (const size_t member : group.members) {
+                const uint32_t turn = turns.contains(member) ? turns[member] : word(owners.size());
+                found[member] = {turn, word(group.members.size() - 1), word(first.x), word(first.y), word(last.x),
+                                 word(last.y), owners};
+            }
+        }
+    }
+    for (ShardDelivery& one : found) one.owners.resize(most);
+    return found;
+}
+"""
+
 
 def support(plan: Plan) -> list[str]:
-    return [_SUPPORT] if any(launch.deliveries for launch in plan.launches) else []
+    found = [one for launch in plan.launches for one in launch.deliveries]
+    return ([_SUPPORT] if found else []) + ([_OF_SHARDS] if any(one.holders for one in found) else [])
 
 
 def declared(launch: LaunchPlan, names: Names, share: str) -> str:
@@ -99,15 +152,24 @@ def declared(launch: LaunchPlan, names: Names, share: str) -> str:
         "for (size_t number = 0; number < core_list.size(); ++number) {",
         f"    {share}",
         "    std::vector<int64_t> blocks;  // of this core, numbered row by row",
-        *(f"    {line}" for line in _blocks(launch)),
+        *(f"    {line}" for line in blocks(launch)),
         *(f"    {_loads(one)}.push_back({_loads_of(launch, one, names)});" for one in launch.deliveries),
         "}",
     ]
-    lines += [
-        f"const std::vector<Delivery> {one.buffer}_delivery = deliveries(mesh_device, core_list, {_loads(one)});"
-        for one in launch.deliveries
-    ]
+    lines += [_found(launch, one) for one in launch.deliveries]
     return "".join(f"    {line}\n" for line in lines)
+
+
+def _found(launch: LaunchPlan, one: DeliveryPlan) -> str:
+    if not one.holders:
+        return f"const std::vector<Delivery> {one.buffer}_delivery = deliveries(mesh_device, core_list, {_loads(one)});"
+    holders = ", ".join(f"{{{x}, {y}}}" for x, y in one.holders)
+    args = [arg for kernel in launch.kernels for arg in kernel.runtime_args if arg.delivery == one.buffer]
+    most = sum(arg.turn is not None for arg in args)
+    return (
+        f"const std::vector<ShardDelivery> {one.buffer}_delivery =\n        "
+        f"shard_deliveries(mesh_device, core_list, {_loads(one)}, {{{holders}}}, {most});"
+    )
 
 
 def _loads(delivery: DeliveryPlan) -> str:
@@ -123,7 +185,8 @@ def _loads_of(launch: LaunchPlan, delivery: DeliveryPlan, names: Names) -> str:
     return f"loads_of(blocks, {shape}, {{{extents}}}, {{{', '.join(map(str, delivery.axes))}}})"
 
 
-def _blocks(launch: LaunchPlan) -> list[str]:
+def blocks(launch: LaunchPlan) -> list[str]:
+    """Statements that list the blocks of a core, numbered row by row."""
     if launch.policy in BOX_POLICIES:
         block = "(share.first_row + i / share.columns) * columns + share.first_column + i % share.columns"
     elif launch.policy == "list":

@@ -8,24 +8,26 @@ C++    mm_workload: create_cb(program, cores, tt::CBIndex::c_0, ...); ...
 
 from __future__ import annotations
 
+from tilelang_tt.codegen import host_settle
 from tilelang_tt.codegen.host_names import Names, one_line, string
-from tilelang_tt.codegen.host_schedule import cores_declared, cores_text, each_core
+from tilelang_tt.codegen.host_schedule import cores_declared, cores_text, each_core, settled
 from tilelang_tt.deliveries import word_for
 from tilelang_tt.diagnostics import InternalError
-from tilelang_tt.runtime.plan import CompileArg, KernelPlan, LaunchPlan, Role, RuntimeArg
+from tilelang_tt.runtime.plan import CbPlan, CompileArg, KernelPlan, LaunchPlan, Plan, Role, RuntimeArg
 
 _DATA_MOVEMENT = {"reader": "ReaderDataMovementConfig", "writer": "WriterDataMovementConfig"}
 _WORD_VALUES = 1 << 32
 _ALIGNED = 60  # columns; the comment of a longer argument stands where it ends
 
 
-def workload_function(launch: LaunchPlan, function: str, names: Names, *, several: bool = False) -> str:
-    """The function named `function`, which returns the workload of `launch`.
+def workload_function(plan: Plan, launch: LaunchPlan, function: str, names: Names, *, several: bool = False) -> str:
+    """The function named `function`, which returns the workload of `launch`, one of the plan's.
 
     `several`: `cores` is a set of rectangles, as the functions that it is given to say.
     """
     parts = [
         _head(launch, function, names, several=several),
+        settled(plan, launch, names),
         _circular_buffers(launch, names),
         _semaphores(launch),
         *(_kernel(launch, kernel, names) for kernel in launch.kernels),
@@ -59,20 +61,30 @@ def _circular_buffers(launch: LaunchPlan, names: Names) -> str:
     for cb in launch.cbs:
         if cb.shares is not None:
             continue
+        text += f"    // {one_line(cb.name)}: {cb.producer} to {cb.consumer}\n"
         if cb.tensor is not None:
-            text += (
-                f"    // {one_line(cb.name)}: {cb.producer} to {cb.consumer}\n"
-                f"    create_cb_on_shard(program, cores, tt::CBIndex::c_{cb.id}, tt::DataFormat::{cb.format}, "
-                f"/*pages=*/{cb.pages}, {names.tensor(cb.tensor)});\n"
-            )
+            text += f"    {_on_shard(cb, str(cb.pages), cb.tensor, names)}\n"
             continue
         view = f", /*view=*/tt::CBIndex::c_{views[cb.id]}" if cb.id in views else ""
-        text += (
-            f"    // {one_line(cb.name)}: {cb.producer} to {cb.consumer}\n"
-            f"    create_cb(program, cores, tt::CBIndex::c_{cb.id}, tt::DataFormat::{cb.format}, "
+        own = (
+            f"create_cb(program, cores, tt::CBIndex::c_{cb.id}, tt::DataFormat::{cb.format}, "
             f"/*pages=*/{cb.pages}, /*page_bytes=*/{cb.page_bytes}{view});\n"
         )
+        if cb.block is None:
+            text += f"    {own}"
+            continue
+        tensor = cb.block.tensor
+        text += (
+            f"    if ({host_settle.in_place(tensor, names)}) {{\n"
+            f"        {_on_shard(cb, host_settle.pages(tensor, names), tensor, names)}\n"
+            f"    }} else {{\n        {own}    }}\n"
+        )
     return text
+
+
+def _on_shard(cb: CbPlan, pages: str, tensor: str, names: Names) -> str:
+    what = f"program, cores, tt::CBIndex::c_{cb.id}, tt::DataFormat::{cb.format}"
+    return f"create_cb_on_shard({what}, /*pages=*/{pages}, {names.tensor(tensor)});"
 
 
 def _semaphores(launch: LaunchPlan) -> str:
@@ -143,14 +155,14 @@ def _runtime_args(launch: LaunchPlan, names: Names) -> str:
         return ""
     shares = any(arg.work for kernel in kernels for arg in kernel.runtime_args)
     before, behind, indent = each_core(launch, names, shares=shares)
-    return before + "".join(_set_runtime_args(kernel, names, indent) for kernel in kernels) + behind
+    return before + "".join(_set_runtime_args(launch, kernel, names, indent) for kernel in kernels) + behind
 
 
-def _set_runtime_args(kernel: KernelPlan, names: Names, indent: str) -> str:
+def _set_runtime_args(launch: LaunchPlan, kernel: KernelPlan, names: Names, indent: str) -> str:
     listed = kernel.runtime_args[-1].work == "units"  # so many words that they are put behind the others
     args = kernel.runtime_args[:-1] if listed else kernel.runtime_args
     words = f"{kernel.role}_args"
-    values = [_runtime_arg(arg, names, kernel.role) for arg in args]
+    values = [_runtime_arg(launch, arg, names, kernel.role) for arg in args]
     separated = [f"{value}," for value in values[:-1]] + [f"{values[-1]}}}{';' if listed else ');'}"]
     width = max((len(text) for text in separated if len(text) <= _ALIGNED), default=0)
     lines = "".join(
@@ -168,7 +180,7 @@ def _set_runtime_args(kernel: KernelPlan, names: Names, indent: str) -> str:
     return f"{indent}SetRuntimeArgs(\n{head}{lines}"
 
 
-def _runtime_arg(arg: RuntimeArg, names: Names, role: Role) -> str:
+def _runtime_arg(launch: LaunchPlan, arg: RuntimeArg, names: Names, role: Role) -> str:
     if arg.address is not None:
         return f"{names.tensor(arg.address)}.address()"
     if arg.work is not None:
@@ -178,7 +190,10 @@ def _runtime_arg(arg: RuntimeArg, names: Names, role: Role) -> str:
     if arg.scalar is not None:
         return names.scalar_bits(arg.scalar)
     if arg.delivery is not None and arg.word is not None:
-        return f"{arg.delivery}_delivery[number].{word_for(arg.word, role)}"
+        word = word_for(arg.word, role) if arg.turn is None else f"owners[{arg.turn}]"
+        return f"{arg.delivery}_delivery[number].{word}"
+    if arg.moves is not None:
+        return host_settle.moves(launch, arg.moves, names)
     raise InternalError("TT990", f"runtime argument '{arg.name}' has no value in the plan")
 
 

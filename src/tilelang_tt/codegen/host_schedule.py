@@ -6,7 +6,7 @@ plan   policy rectangle over 4x4+2+1        ->   for each core of core_list: rec
 
 from __future__ import annotations
 
-from tilelang_tt.codegen import host_deliveries
+from tilelang_tt.codegen import host_deliveries, host_settle
 from tilelang_tt.codegen.host_names import Names
 from tilelang_tt.core_ranges import CoreRange
 from tilelang_tt.runtime.plan import LaunchPlan, Plan
@@ -103,8 +103,9 @@ _SHARES: dict[Policy, tuple[str, ...]] = {
 def support(plan: Plan) -> list[str]:
     """Functions that the launches of a plan call, beside those that every plan has."""
     texts = [CORE_LIST] if any(not _plain(one) and one.pieces is None for one in plan.launches) else []
+    texts += [_BOX, _RECTANGLE] if any(launch.match is not None for launch in plan.launches) else []
     texts += [text for launch in plan.launches for text in _SHARES[launch.policy]]
-    return [*dict.fromkeys(texts), *host_deliveries.support(plan)]
+    return [*dict.fromkeys(texts), *host_settle.support(plan), *host_deliveries.support(plan)]
 
 
 def several_ranges(plan: Plan) -> bool:
@@ -115,7 +116,7 @@ def several_ranges(plan: Plan) -> bool:
 def _plain(launch: LaunchPlan) -> bool:
     """Runs of units over a whole grid, row by row."""
     runs = launch.policy == "contiguous" and not launch.core_ranges and launch.core_order == "row"
-    return runs and not launch.deliveries
+    return runs and not launch.deliveries and not host_settle.is_open(launch)
 
 
 def cores_text(launch: LaunchPlan) -> str:
@@ -154,13 +155,30 @@ def each_core(launch: LaunchPlan, names: Names, *, shares: bool) -> tuple[str, s
         if shares:
             text += "            const Share share = share_of_core(units, grid_x * grid_y, y * grid_x + x);\n"
         return text, "        }\n    }\n", " " * 12
-    text = _core_list(launch) + (_matrix(launch, names) if shares else "")
+    is_open = host_settle.is_open(launch)  # what they need is declared before circular buffers are
+    text = "" if is_open else _core_list(launch) + (_matrix(launch, names) if shares else "")
     text += host_deliveries.declared(launch, names, _share(launch))
     text += (
         "    for (size_t number = 0; number < core_list.size(); ++number) {\n"
         "        const CoreCoord core = core_list[number];\n"
     )
     return text + (f"        {_share(launch)}\n" if shares else ""), "    }\n", " " * 8
+
+
+def settled(plan: Plan, launch: LaunchPlan, names: Names) -> str:
+    """What a launch leaves to the call, settled."""
+    if not host_settle.is_open(launch):
+        return ""
+    return "".join(
+        (
+            _core_list(launch),
+            _matrix(launch, names),
+            host_settle.shards_declared(plan, launch, names),
+            host_settle.pieces_declared(launch, names),
+            host_settle.shares_declared(_computed_share(launch), host_deliveries.blocks(launch)),
+            host_settle.decisions(launch, names),
+        )
+    )
 
 
 def _core_list(launch: LaunchPlan) -> str:
@@ -200,6 +218,12 @@ def _padded(launch: LaunchPlan) -> list[tuple[int, ...]]:
 
 
 def _share(launch: LaunchPlan) -> str:
+    if host_settle.is_open(launch):
+        return "const auto& share = shares[number];"
+    return _computed_share(launch)
+
+
+def _computed_share(launch: LaunchPlan) -> str:
     if launch.policy == "contiguous":
         return "const Share share = share_of_core(units, core_list.size(), number);"
     if launch.policy == "strided":
@@ -211,7 +235,11 @@ def _share(launch: LaunchPlan) -> str:
         return f"const Box share = box_of_piece(columns, rows, {wide}, {high}, /*across=*/{across}, number);"
     (one,) = launch.ranges
     wide, high = (one.width, one.height) if launch.core_order == "row" else (one.height, one.width)
-    return f"const Box share = rectangle_of_core(columns, rows, {wide}, {high}, number);"
+    rectangle = f"rectangle_of_core(columns, rows, {wide}, {high}, number);"
+    if launch.match is None:
+        return f"const Box share = {rectangle}"
+    piece = "box_on_core(columns, rows, *pieces, core_list[number])"
+    return f"const Box share = pieces ? {piece} : {rectangle}"
 
 
 def _lines(items: list[str]) -> str:

@@ -75,22 +75,32 @@ _IGNORED_HINTS = {
     ROUND_BY_ROUND: "barriers ignored: the loops of thread groups run round by round, and no wait is left",
 }
 
-# On TIR, in order: each leaves fewer forms to the next.
-_STEPS = (
+# On TIR, in order: each leaves fewer forms to the next. What only a GPU can do is refused between the two.
+FIRST_STEPS = (with_all_launches, with_plain_indices, expand_row_copies, sequence_warp_groups, expand_cp_async)
+STEPS = (
     index_bits_to_arithmetic,
     expand_slices,
     lets_to_variables,
     run_tilelang_passes,
     expand_any_of,
 )
+_OPERATIONS_THERE_ARE = (
+    "supported tile operations: T.copy, T.transpose, T.fill, T.clear, T.gemm, T.reduce_*, T.cumsum, T.Parallel; others "
+    "are scalar code, which is on unless target option scalar_code=false"
+)
+_INSTEAD_OF = {
+    "tirx.break_loop": "put what follows it in the loop under the opposite condition",
+    "tirx.continue_loop": "put what follows it in the loop under the opposite condition",
+}
 _OPERATIONS = TILE_OPERATIONS | REDUCER_OPERATIONS
 
 
 def lift(func: tirx.PrimFunc, options: Options, pieces: Sequence[tuple[Piece, str]] = ()) -> TileProgram:
     """The tile program of a function as the user wrote it; `pieces` were cut out of it, for the reasons beside them."""
-    func = expand_cp_async(sequence_warp_groups(expand_row_copies(with_plain_indices(with_all_launches(func)))))
+    for step in FIRST_STEPS:
+        func = step(func)
     refuse_gpu_code(func)
-    for step in _STEPS:
+    for step in STEPS:
         func = step(func)
     return _Lifter(func, options, pieces).program()
 
@@ -290,8 +300,7 @@ class _Lifter:
             f"{op} is not supported by this version",
             location=location,
             notes=macro_note(stmt),
-            help="supported tile operations: T.copy, T.transpose, T.fill, T.clear, T.gemm, T.reduce_*, T.cumsum, "
-            "T.Parallel",
+            help=_INSTEAD_OF.get(op, _OPERATIONS_THERE_ARE),
         )
 
 

@@ -155,7 +155,7 @@ class ExpressionLifter:
             "TT134",
             f"'{expr}' has no element-wise form in this version",
             location=self.location,
-            help="docs/reference/operations.md lists the supported operations",
+            help="`tilelang-tt help operations` lists what there is: combine some of it, or compute this on the host",
         )
 
     def cast(self, expr: tirx.PrimExpr) -> ElementExpr:

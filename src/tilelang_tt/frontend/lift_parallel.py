@@ -299,10 +299,17 @@ def _stored(stmt: tirx.Stmt) -> set[Var]:
     return {node.buffer.data for node in scalar.nodes(stmt, tirx.BufferStore)}
 
 
+_BY_ATOMICS = (
+    "scalar code adds up in any order (it is on unless target option scalar_code=false); faster is T.reduce_sum, or a "
+    "T.gemm with a block of zeros and ones that says which rows go where"
+)
+_BY_ELEMENTS = "assign elements of blocks, under conditions where needed"
+
+
 def _unsupported(what: str, location: Location | None) -> UnsupportedError:
     return UnsupportedError(
         "TT131",
         f"{what} inside T.Parallel is not supported by this version",
         location=location,
-        help="assign elements of blocks, under conditions where needed",
+        help=_BY_ATOMICS if "atomic" in what else _BY_ELEMENTS,
     )

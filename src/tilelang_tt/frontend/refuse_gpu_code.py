@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-import tilelang
-from tilelang.ir import get_buffer_span, get_stmt_span
 from tvm import tirx
 
 from tilelang_tt.diagnostics import Location, UnsupportedError
 from tilelang_tt.ir import scalar
+from tilelang_tt.tilelang_hooks import get_buffer_span, get_stmt_span, tilelang
 
 _TILELANG = str(Path(tilelang.__file__).parent)
 

@@ -5,8 +5,9 @@
         def main(A: ..., B: ..., C: ...): ...
 
 A kernel is a Python function whose sizes of blocks are variables around it. TileLang keeps that function, so it is
-built again with other numbers for those variables that are extents of blocks: half, a quarter, one of them or all. A
-number that also says how much there is to do would leave something out: `moves_as_much` finds that.
+built again with other numbers for those variables that are extents of blocks: half, a quarter, one of them or all. So
+are literals in its text, with their lines. A number that also says how much there is to do would leave something out:
+`moves_as_much` finds that.
 """
 
 from __future__ import annotations
@@ -14,20 +15,22 @@ from __future__ import annotations
 import math
 import types
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
-import tilelang.language as T
 from tvm.tirx import PrimFunc
 
 from tilelang_tt.arch import TILE
+from tilelang_tt.frontend.other_literals import lines_of_literals, with_literals
 from tilelang_tt.ir import scalar, scalar_text
 from tilelang_tt.ir.dataflow import places
 from tilelang_tt.ir.scalar import Expr, Var
 from tilelang_tt.ir.tile import Launch, Load, Store, TileProgram
+from tilelang_tt.tilelang_hooks import T
 
+Name = TypeVar("Name", str, int)
 _DIVISORS = (2, 4, 8)
 _ANY_SIZE = 4096  # stands for a size that is known at the call
 _written: ContextVar[Callable[..., Any] | None] = ContextVar("written", default=None)
@@ -43,20 +46,50 @@ def written_by(func: PrimFunc) -> Iterator[None]:
         _written.reset(token)
 
 
-def smaller_blocks(program: TileProgram) -> Iterator[tuple[dict[str, int], Callable[[], Any]]]:
-    """New values of variables, and how to build the function with them; the largest blocks first."""
+def smaller_blocks(program: TileProgram) -> Iterator[tuple[list[str], Callable[[], Any]]]:
+    """What to write instead, and how to build the function with it; the largest blocks first."""
     written = _written.get()
     if written is None:
         return
     largest = sorted({b for one in program.launches for b in one.buffers}, key=lambda b: (-math.prod(b.shape), b.name))
-    sizes = _block_sizes(written, [extent for buffer in largest for extent in buffer.shape])
+    extents = [extent for buffer in largest for extent in buffer.shape]
+    sizes, lines = _block_sizes(written, extents), _lines_of_literals(written)
+    literals = {size: size for size in dict.fromkeys(extents) if size in lines}
     for divisor in _DIVISORS:
-        smaller = {name: size // divisor for name, size in sizes.items() if size % (divisor * TILE) == 0}
-        of_largest = {name: size for name, size in smaller.items() if sizes[name] in largest[0].shape}
-        choices = [{name: size} for name, size in smaller.items()] + [of_largest, smaller]
-        for number, values in enumerate(choices):
-            if values and values not in choices[:number]:
-                yield values, partial(_built, written, values)
+        for values in _choices(sizes, divisor, largest[0].shape):
+            yield [f"{name}={value}" for name, value in values.items()], partial(_built, written, values)
+        for numbers in _choices(literals, divisor, largest[0].shape):
+            texts = [f"{new} for {old} in {_listed(lines[old])}" for old, new in numbers.items()]
+            yield texts, partial(_built_from_text, written, numbers)
+
+
+def _choices(sizes: Mapping[Name, int], divisor: int, largest: tuple[int, ...]) -> list[dict[Name, int]]:
+    """A part of each size alone, of those of the largest block, of all of them."""
+    smaller = {name: size // divisor for name, size in sizes.items() if size % (divisor * TILE) == 0}
+    of_largest = {name: size for name, size in smaller.items() if sizes[name] in largest}
+    found = [{name: size} for name, size in smaller.items()] + [of_largest, smaller]
+    return [one for number, one in enumerate(found) if one and one not in found[:number]]
+
+
+def _lines_of_literals(written: Callable[..., Any]) -> dict[int, list[int]]:
+    """None where the text of the function is not known, as in a console."""
+    with suppress(OSError, TypeError, SyntaxError, AssertionError):
+        return lines_of_literals(written)
+    return {}
+
+
+def _listed(lines: list[int]) -> str:
+    *before, last = map(str, lines)
+    return f"lines {', '.join(before)} and {last}" if before else f"line {last}"
+
+
+def _built_from_text(written: Callable[..., Any], numbers: dict[int, int]) -> PrimFunc | None:
+    """None: the function makes no kernel of these numbers."""
+    try:
+        with with_literals(written, numbers) as copy:
+            return T.prim_func(copy)
+    except Exception:  # the user's own code runs with numbers that it was not written for: it may raise anything
+        return None
 
 
 def _block_sizes(written: Callable[..., Any], extents: list[int]) -> dict[str, int]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 
+from tilelang_tt.core_ranges import Core
 from tilelang_tt.deliveries import Delivery, deliveries
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.buffers import Buffer, Read, TileAccess
@@ -16,7 +17,7 @@ from tilelang_tt.ir.fields import children
 from tilelang_tt.ir.scalar import Expr, Var
 from tilelang_tt.ir.tensors_of_code import stored_params
 from tilelang_tt.ir.tile import Branch, Launch, Load, Loop, Set, Stmt, TileProgram, writes
-from tilelang_tt.schedule import Share, shares
+from tilelang_tt.schedule import Schedule, Share, shares
 
 Indices = frozenset[Var]  # block indices
 
@@ -33,18 +34,33 @@ def alike(program: TileProgram, launch: Launch) -> dict[Buffer, tuple[Var, ...]]
     }
 
 
-def axes_of(launch: Launch, buffer: Buffer) -> tuple[int, ...]:
-    """Which of the block indices tell the blocks of a shared stream apart (`Stream.follows`)."""
-    follows = launch.streams[buffer].follows or ()
+def axes_of(launch: Launch, follows: tuple[Var, ...]) -> tuple[int, ...]:
+    """The places of block indices among all of the launch."""
     return tuple(axis for axis, (var, _) in enumerate(launch.blocks) if var in follows)
 
 
-def delivered(launch: Launch, buffer: Buffer, extents: list[int]) -> list[tuple[Share, Delivery]]:
-    """What every core does and how the blocks of a shared stream come to it, if the grid has these extents."""
+def delivered(
+    launch: Launch, buffer: Buffer, extents: list[int], holders: tuple[Core, ...] = ()
+) -> list[tuple[Share, Delivery]]:
+    """What every core does and how the blocks of a shared stream come to it, if the grid has these extents.
+
+    `holders`: cores that send blocks from their shards, in the order of these.
+    """
     assert launch.work is not None
-    schedule = launch.work.schedule
-    given = shares(schedule, launch.work.grid, extents[0], math.prod(extents[1:]))
-    found = deliveries(schedule, given, extents, axes_of(launch, buffer))
+    axes = axes_of(launch, launch.streams[buffer].follows or ())
+    return delivered_by(launch.work.schedule, launch.work.grid, extents, axes, holders)
+
+
+def delivered_by(
+    schedule: Schedule,
+    grid: tuple[int, int],
+    extents: list[int],
+    axes: tuple[int, ...],
+    holders: tuple[Core, ...] = (),
+) -> list[tuple[Share, Delivery]]:
+    """The same for blocks that these axes of the grid tell apart, with a schedule."""
+    given = shares(schedule, grid, extents[0], math.prod(extents[1:]))
+    found = deliveries(schedule, given, extents, axes, holders)
     return [(share, found[share.core]) for share in given]
 
 

@@ -41,8 +41,11 @@ class Cb:
     is_word: bool = False  # it only says that reader or writer has come to a place: its page is never filled
     is_scratch: bool = False  # room for scalar code: its blocks, and lines of the tensors it uses
     shard: Tensor | None = None  # its pages are the core's own shard of this tensor
+    shard_at_call: Tensor | None = None  # the same if the call's sizes allow it, and then `moves` is 0
+    moves: Var | None = None  # 1 where its blocks are moved, 0 where its pages are the shard; known at the call
     reads: Var | None = None  # 1 on a core that reads its blocks, 0 where another core sends them; None: all read
     ready: int | None = None  # semaphore of the sender: receivers that have room for the next block
+    owners: int = 0  # cores that send blocks from their shards, in turn; 0: one core of a group reads and sends
     valid: int | None = None  # semaphore of a receiver: 1 when the block is there
 
     @property

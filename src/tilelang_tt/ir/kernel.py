@@ -23,7 +23,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from tilelang_tt.compiled import Decision
-from tilelang_tt.deliveries import DELIVERY_WORDS
+from tilelang_tt.deliveries import DELIVERY_WORDS, OWNER_WORDS
 from tilelang_tt.diagnostics import Location
 from tilelang_tt.ir.buffers import Buffer, Tensor
 from tilelang_tt.ir.cb import Cb, CbCall
@@ -128,6 +128,7 @@ class ArgKind(Enum):
     UNITS = "units"  # place of the first argument that is a unit of the core; they are the last arguments
     SIZE = "size"  # a symbolic size
     SCALAR = "scalar"  # a scalar parameter
+    MOVES = "moves"  # whether the blocks of a circular buffer are moved, or lie in the core's shard
     DELIVERY = "delivery"  # how blocks of a circular buffer come to the core: several words, whose first is `var`
 
 
@@ -140,10 +141,13 @@ class Arg:
     var: Var | None = None
     tensor: Tensor | None = None
     size: Expr | None = None  # over the program's sizes, computed by the host
+    owners: int = 0  # cores that send blocks of a delivery from their shards, in turn
 
     @property
     def words(self) -> int:
-        return len(DELIVERY_WORDS) if self.kind is ArgKind.DELIVERY else 1
+        if self.kind is not ArgKind.DELIVERY:
+            return 1
+        return len(OWNER_WORDS) + self.owners if self.owners else len(DELIVERY_WORDS)
 
 
 @dataclass(frozen=True)

@@ -218,6 +218,15 @@ class Role(Enum):
 
 
 @dataclass(frozen=True)
+class Owners:
+    """Cores that send blocks from their shards to all that need them: `count` of those that need the same, in turn."""
+
+    count: int
+    by_columns: bool  # the turn follows from the column of a block in the tensor; otherwise from its row
+    cores: tuple[tuple[int, int], ...]  # that hold shards, in the order of these
+
+
+@dataclass(frozen=True)
 class Stream:
     """The circular buffer a buffer becomes: who fills it, who drains it, how many blocks deep."""
 
@@ -228,7 +237,13 @@ class Stream:
     second_view: bool = False  # the same pages under a second number, unpacked to DST
     once: bool = False  # filled before the first unit, and kept for all
     shard: Tensor | None = None  # its pages are the core's own shard of this tensor: nothing is moved
+    shard_at_call: Tensor | None = None  # the same if the call's sizes let its blocks be the shard; else they are moved
     follows: tuple[Var, ...] | None = None  # block indices that tell its blocks apart; None: every core reads its own
+    owners: Owners | None = None  # of a block that one core sends to others: who does; None: a core that reads it
+
+    @property
+    def may_be_shard(self) -> bool:
+        return self.shard is not None or self.shard_at_call is not None
 
     @property
     def finds_blocks(self) -> bool:

@@ -115,17 +115,37 @@ class WriteTile:
 
 @dataclass(frozen=True)
 class Ask:
-    """A core that gets the next block from another one tells it that there is room."""
+    """A core that gets the next block from another one tells it that there is room.
+
+    `turn`: which of the owners of a tensor's shards has the block; None: one core of a group reads and sends all.
+    """
 
     cb: Cb
+    turn: Expr | None = None
+
+
+@dataclass(frozen=True)
+class ShardPart:
+    """A block in the core's shard of a tensor: `rows` runs of `cols` tiles, `pitch` apart, the first one at `place`."""
+
+    tensor: Tensor
+    place: Expr
+    rows: int
+    cols: int
+    pitch: int
 
 
 @dataclass(frozen=True)
 class Send:
-    """A core that reads a block for others sends it from `base` on when all have room; it has left L1 then."""
+    """A core that reads a block for others sends it from `base` on when all have room; it has left L1 then.
+
+    With a `shard` the core whose turn it is sends a part of it to `base`, on all of them and itself: nothing is read.
+    """
 
     cb: Cb
     base: Var
+    turn: Expr | None = None
+    shard: ShardPart | None = None
 
 
 @dataclass(frozen=True)
@@ -133,6 +153,7 @@ class Take:
     """A core that gets the block from another one waits until it is there."""
 
     cb: Cb
+    turn: Expr | None = None
 
 
 class BarrierKind(Enum):

@@ -150,6 +150,14 @@ def supported(expr: Expr) -> bool:
     return True
 
 
+_OF_SIZES = (tirx.IntImm, tirx.Var, tirx.Cast, tirx.Add, tirx.Sub, tirx.Mul, tirx.FloorDiv, tirx.FloorMod)
+
+
+def is_size(expr: Expr) -> bool:
+    """Whether its Python text is in the language of a plan's sizes."""
+    return all(isinstance(node, (*_OF_SIZES, tirx.Min, tirx.Max)) for node in nodes(expr))
+
+
 # One core does all units when programs are interpreted, so the n-th of its list is the n-th.
 _EVALUATED = {"min": min, "max": max, "z_order": z_order, "argument": lambda place: place}
 

@@ -6,15 +6,17 @@ Load A tiles (by * 2, k * 4) 2 x 4          A : shards of 2 x 16 tiles, one belo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from tilelang_tt.ir import scalar, scalar_text
-from tilelang_tt.ir.buffers import TileAccess
+from tilelang_tt.ir import dataflow, scalar, scalar_text
+from tilelang_tt.ir.buffers import Tensor, TileAccess
 from tilelang_tt.ir.layout import TensorLayout
 from tilelang_tt.ir.scalar import Expr, Var, int_value
+from tilelang_tt.ir.tile import Launch, Load, Store
 from tilelang_tt.ir.units import Values
 
 _MOST_ROUNDS = 1 << 16  # of a block: beyond that they are not looked at one by one
@@ -56,6 +58,41 @@ def box_of(layout: TensorLayout, access: TileAccess) -> Numbers:
     assert cols is not None
     found: Numbers = (np.arange(access.rows)[:, None] * cols + np.arange(access.cols)[None, :]).ravel()
     return found
+
+
+def at_ends_of_loops(launch: Launch, tensor: Tensor) -> list[TileAccess]:
+    """What a block takes of a tensor in the first round of the loops around it, and in the last, if that differs.
+
+    Of what it stores, or else of what it loads; the first such statement counts.
+    """
+    found = [place for place in dataflow.places(launch.body) if isinstance(place.stmt, Load | Store)]
+    stores = [place for place in found if isinstance(place.stmt, Store) and place.stmt.dst.tensor is tensor]
+    loads = [place for place in found if isinstance(place.stmt, Load) and place.stmt.src.tensor is tensor]
+    if not stores and not loads:
+        return []
+    place = (stores or loads)[0]
+    assert isinstance(place.stmt, Load | Store)
+    access = place.stmt.src if isinstance(place.stmt, Load) else place.stmt.dst
+    loops = {loop.var: scalar.simplify(loop.extent - 1) for loop in place.loops}
+    first = _with_values(access, dict.fromkeys(loops, scalar.const(0)))
+    moves = any(var in variables_of(access) for var in loops)
+    return [first, _with_values(access, loops)] if moves else [first]
+
+
+def _with_values(access: TileAccess, values: dict[Var, Expr]) -> TileAccess:
+    batch, row, col = (
+        scalar.simplify(scalar.substitute(side, values)) for side in (access.batch, access.row, access.col)
+    )
+    return replace(access, batch=batch, row=row, col=col)
+
+
+def places_are_sizes(launch: Launch, access: TileAccess, sizes: Collection[Var]) -> bool:
+    """Whether a launcher can tell the first tile of every block from a call's sizes."""
+    blocks = [var for var, _ in launch.blocks]
+    names = [str(var.name) for var in (*blocks, *sizes)]
+    sides = (access.batch, access.row, access.col)
+    known = variables_of(access) <= {*blocks, *sizes} and len(set(names)) == len(names)
+    return known and all(map(scalar_text.is_size, sides))
 
 
 def place_in_shard(layout: TensorLayout, access: TileAccess) -> Expr:

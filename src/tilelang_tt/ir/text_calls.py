@@ -46,9 +46,9 @@ FORMS = (
     Form(movement.ReadTile, f"read first row of {_PAGE} -> {_BASE}", {"first_row": True}),
     Form(movement.ZeroTile, f"zero {_BASE}"),
     Form(movement.WriteTile, f"write {_BASE} -> {_PAGE}"),
-    Form(movement.Ask, "ask for {cb:cb}"),
-    Form(movement.Send, "send {cb:cb} at {base:var}"),
-    Form(movement.Take, "take {cb:cb}"),
+    Form(movement.Ask, "ask for {cb:cb}(? from owner {turn:expr}?)"),
+    Form(movement.Send, "send {cb:cb} at {base:var}(? as owner {turn:expr}?)(? from {shard:shard_part}?)"),
+    Form(movement.Take, "take {cb:cb}(? from owner {turn:expr}?)"),
     Form(engine.MatmulBlock, f"matmul {_TILES}{{transpose?^T}} -> DST[{{dst:int}}], {_SHAPE}"),
     Form(
         engine.ReduceTile,
@@ -74,6 +74,10 @@ FORMS = (
 )
 
 PARTS = (
+    Form(
+        movement.ShardPart,
+        "{rows:int} x {cols:int} of the shard of {tensor:tensor} from tile {place:expr} on, {pitch:int} in a row",
+    ),
     Form(
         movement.RowPlace,
         "{cb:cb} row {row:expr} at {base:var}, {tiles:int} tiles, steps {row_step:int} and {col_step:int}",
@@ -132,3 +136,4 @@ KERNEL_CODECS: dict[str, Codec] = {
 GRAMMAR: Grammar = Grammar((*FORMS, *PARTS), KERNEL_CODECS)
 CALLS = Grammar(FORMS, KERNEL_CODECS)
 KERNEL_CODECS["row"] = GRAMMAR.codec(movement.RowPlace)
+KERNEL_CODECS["shard_part"] = GRAMMAR.codec(movement.ShardPart)

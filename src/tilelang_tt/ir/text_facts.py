@@ -16,6 +16,7 @@ from tilelang_tt.ir.layout import (
     Engine,
     Mask,
     MaskTile,
+    Owners,
     Placement,
     Role,
     Stream,
@@ -130,8 +131,10 @@ _FORMS = Grammar(
             Stream,
             "{producer:role} -> {consumer:role}, {depth:blocks}{unpack_to_dest?, unpacked to DST}"
             "{second_view?, in two views}{once?, once}(?, in the shard of {shard:tensor}?)"
-            "(?, one for all cores that agree on {follows:block_indices}?)",
+            "(?, where sizes allow it in the shard of {shard_at_call:tensor}?)"
+            "(?, one for all cores that agree on {follows:block_indices}?)(?, sent from shards: {owners:owners}?)",
         ),
+        Form(Owners, "{count:int} in turn{by_columns? by columns} of those on {cores:cores}"),
     ),
     CODECS,
 )
@@ -139,6 +142,7 @@ CODECS["block_indices"] = Codec(_indices_text, _read_indices)
 CODECS["times"] = Codec(_times, _read_times)
 CODECS["window"] = _FORMS.codec(Window)
 CODECS["placement"] = _FORMS.codec(Placement)
+CODECS["owners"] = _FORMS.codec(Owners)
 TENSOR_LAYOUT, STREAM = _FORMS.codec(TensorLayout), _FORMS.codec(Stream)
 
 

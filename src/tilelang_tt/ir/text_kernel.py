@@ -167,7 +167,8 @@ _CB = Form(
     "{producer:role} -> {consumer:role}, {depth:blocks} of {shape:sides} tiles {format:word}, {pages:int} pages of "
     "{page_bytes:int} B{first_row?, first rows only}{is_word?, a word}{is_scratch?, room for scalar code}"
     "{unpack_to_dest?, unpacked to DST}(?, in the shard of {shard:tensor}?)"
-    "(?, read where {reads:new} else sent, semaphores {ready:int} and {valid:int}?)",
+    "(?, moved where {moves:new} else in the shard of {shard_at_call:tensor}?)"
+    "(?, read where {reads:new} else sent, semaphores {ready:int} and {valid:int}?)(?, sent by {owners:int} in turn?)",
 )
 
 

@@ -306,23 +306,26 @@ def _read_block(reader: Reader, line: Line) -> Buffer:
     return buffer
 
 
+_FLAGS = {"True": True, "False": False}
+
+
 def _read_target(reader: Reader) -> Options:
     options = Options(arch=reader.name(","))
     cores = reader.then(CODECS["sides"].read(reader), "cores,")
     fidelity = reader.name(",")
     wide = reader.int("-bit DST") == 32
     fast_math = reader.maybe(", fast math")
-    values: dict[str, str] = {}
+    values: dict[str, str | bool] = {}
     storage = []
     while reader.maybe(", "):
         name, rest = reader.match(re.compile(r"[\w*]+"), "an option"), reader.match(re.compile(r"[^,]+"), "a value")
         if rest.strip().startswith("stored as "):
             storage.append((name, rest.strip().removeprefix("stored as ")))
         else:
-            values[name] = rest.strip()
+            values[name] = _FLAGS.get(rest.strip(), rest.strip())
     if not reader.done:
         raise ParseError(f"'{reader.text}' is not a target")
-    layout = parse_hints(values.pop("layout", "").replace(";", ","))
+    layout = parse_hints(str(values.pop("layout", "")).replace(";", ","))
     return replace(
         options,
         layout=layout,

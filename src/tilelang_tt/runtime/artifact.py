@@ -46,10 +46,17 @@ def tree_digest() -> str:
     return digest(*(part for path in files for part in (str(path.relative_to(DEVICE)), path.read_bytes())))
 
 
+_PRINTS = (
+    'DPRINT("x is {}\\n", x) takes a text with a {} for each value, and so do DPRINT_MATH and its like; DPRINT << x '
+    "stands alone, not inside another one"
+)
+
+
 def compile_error(what: str, toolchain: Toolchain, output: str) -> DeviceError:
     lines = [line for line in output.splitlines() if not re.match(r"\s*(In file included|from )", line)]
     return DeviceError(
         "TT407",
         f"{what} does not compile",
         notes=(f"compiler: {toolchain.title}", *lines[:_COMPILER_LINES]),
+        help=_PRINTS if any("VD_PRINT" in line for line in lines) else None,
     )

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from tilelang_tt.arch import ARCHS, Arch
 from tilelang_tt.core_ranges import Core
-from tilelang_tt.deliveries import DELIVERY_WORDS, DeliveryWord, delivery_words, word_for
+from tilelang_tt.deliveries import AnyWord, all_words, word_for
 from tilelang_tt.diagnostics import DeviceError
 from tilelang_tt.formats import INTEGER_FORMATS
 from tilelang_tt.runtime.formats import page_bytes
@@ -39,6 +39,7 @@ from tilelang_tt.runtime.program import (
     accessor_words,
     round_up,
 )
+from tilelang_tt.runtime.settle import settled
 from tilelang_tt.schedule import Share
 from tilelang_tt.shards import Shards
 
@@ -62,6 +63,7 @@ class Call:
     run: Run
     slots: tuple[TensorSlot, ...]
     written_in_place: frozenset[str] = frozenset()  # tensors whose shards compute packs into
+    notes: tuple[str, ...] = ()  # of what was settled for this call
 
 
 @dataclass(frozen=True)
@@ -94,6 +96,8 @@ def bind(
     *,
     numerics: str,
 ) -> Call:
+    found = settled(declared, sizes)
+    declared = found.plan
     plan = as_float32(declared) if numerics == "exact" else declared
     chip = ARCHS[plan.arch]
     by_elements = plan.by_elements
@@ -111,7 +115,7 @@ def bind(
     )
     tensors = tuple(slot.run for slot in slots)
     run = Run(plan.name, chip, numerics, tensors, launches, placer.memory(), chip.grid)
-    return Call(run, tuple(slots), _written_in_place(plan))
+    return Call(run, tuple(slots), _written_in_place(plan), found.notes)
 
 
 def _written_in_place(plan: Plan) -> frozenset[str]:
@@ -140,6 +144,7 @@ def _launch(binding: _Binding, launch: LaunchPlan, declared: LaunchPlan, *, exac
             _NOC_OF_ROLE[kernel.role],
             tuple(compile_time_words(binding.plan, kernel, binding.placer.shards)),
             source_map=launch.source_map,
+            scalar=kernel.scalar,
             watched=exact or not kernel.scalar,
         )
         for kernel in launch.kernels
@@ -214,7 +219,7 @@ def _cores(binding: _Binding, launch: LaunchPlan) -> tuple[CoreRun, ...]:
     longest = max(len(share.units) for share in shares)
     nodes = binding.placer.chip.noc_coordinates
     delivered = {
-        (buffer, core): dict(zip(DELIVERY_WORDS, delivery_words(one, lambda at: nodes(*at)), strict=True))
+        (buffer, core): all_words(one, lambda at: nodes(*at))
         for buffer, cores in launch.delivered(binding.sizes, shares).items()
         for core, one in cores.items()
     }
@@ -242,12 +247,13 @@ def _own_words(
     share: Share,
     arg: RuntimeArg,
     longest: int,
-    delivered: Mapping[tuple[str, Core], Mapping[DeliveryWord, int]],
+    delivered: Mapping[tuple[str, Core], Mapping[tuple[AnyWord, int | None], int]],
     role: Role,
 ) -> tuple[int, ...]:
     """What differs from core to core."""
     if arg.delivery is not None and arg.word is not None:
-        return (delivered[arg.delivery, share.core][word_for(arg.word, role)],)
+        words = delivered[arg.delivery, share.core]
+        return (words.get((word_for(arg.word, role), arg.turn), 0),)  # a core without work has no owners
     return share_words(share, arg, longest)
 
 

@@ -27,6 +27,15 @@ _KINDS = {
     "data": (DEPENDS_ON_DATA, "a run for timing only has no data"),
 }
 
+_HELP_OF_BREACHES = {
+    "dram-race": "let each block of the grid, or core, write what nobody else touches in this launch; sums of several "
+    "blocks are T.atomic_add, and what one launch writes the next T.Kernel may read",
+    "l1-race": "let a semaphore say when the page is free, and when it is filled",
+    "cb-unwaited-read": "cb_wait_front before the page is read",
+    "cb-unreserved-write": "cb_reserve_back before the page is written",
+    "noc-read-barrier": "noc_async_read_barrier before the bytes are used or pushed",
+    "noc-write-barrier": "noc_async_write_barrier before the kernel ends",
+}
 STATE_VARIABLE = "TILELANG_TT_STATE"  # set: errors tell what buffers and DST held
 _NAMED_CORES = 8  # cores of one group that are written out
 
@@ -52,9 +61,10 @@ def device_error(report: Mapping[str, Any], run: Run, limit: float) -> DeviceErr
     state = state_text(report["state"]) if "state" in report else ""
     if state and os.environ.get(STATE_VARIABLE):
         notes += state.splitlines()
-    help_text = _help(report["status"])
+    help_text = _help(report["status"]) or _HELP_OF_BREACHES.get(report.get("category", ""))
     error = DeviceError(code, f"{kind}: {message}", location=location, notes=tuple(notes), help=help_text)
     error.state = state
+    error.report = report
     return error
 
 

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import os
 import re
+import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from tilelang_tt.diagnostics import DeviceError
+from tilelang_tt.runtime import counted
 from tilelang_tt.runtime.artifact import INCLUDE, Artifact, compile_error, obtain_all, tree_digest
 from tilelang_tt.runtime.build_cache import cache_directory, digest
-from tilelang_tt.runtime.elf import mutable_globals
+from tilelang_tt.runtime.elf import mutable_globals, undefined_symbols
 from tilelang_tt.runtime.formats import FORMATS
 from tilelang_tt.runtime.header_lines import renumber
 from tilelang_tt.runtime.plan import Role
@@ -23,7 +25,7 @@ from tilelang_tt.runtime.program import GroupRun, KernelRun, Run
 from tilelang_tt.runtime.runner_build import chip_library, clock_library, runner
 from tilelang_tt.runtime.toolchain import Toolchain, find_toolchain
 
-DEBUG_VARIABLE = "TILELANG_TT_DEBUG"  # set: kernels are built for a debugger, and the runner waits for one
+GDB_VARIABLE = "TILELANG_TT_GDB"  # set: kernels are built for a debugger, and the runner waits for one
 _CB_SLOTS = 64
 _INVALID_FORMAT = 255
 
@@ -40,6 +42,12 @@ _PROCESSORS: dict[Role, tuple[str, ...]] = {
 
 # MEM_ZEROS_BASE of dev_mem_map.h: 512 bytes of zeros that every core keeps in L1.
 ZEROS_BASE = {"wormhole_b0": 13_312, "blackhole": 13_536}
+
+
+# Of the standard library, and of printing: what the device's headers leave out if the text names nothing of it.
+_WANTS_MORE = re.compile(r"\bstd::(?!u?int\d+_t|size_t)|using namespace std|PRINT|TileSlice|numeric_limits")
+# What the runner, or the C library that it has, gives to a kernel.
+_FROM_RUNNER = re.compile(r"vd_|__tsan_|mem(cpy|set|move|cmp)$|_GLOBAL_OFFSET_TABLE_$")
 
 
 @dataclass(frozen=True)
@@ -78,15 +86,17 @@ def _kernel(toolchain: Toolchain, run: Run, group: GroupRun, kernel: KernelRun) 
     prefix = kernel_prefix(run, group, kernel)
     headers = included_files(kernel)
     included = (part for path in headers for part in (path.name, path.read_bytes()))
+    counts = kernel.scalar and run.clock is not None and counted.available(toolchain.is_zig) and not debugging()
     key = digest(
-        "kernel-debug" if debugging() else "kernel",
+        "kernel-debug" if debugging() else "kernel-counted" if counts else "lean-kernel",
         *(toolchain.identity, tree_digest(), prefix, kernel.file, kernel.text, str(kernel.watched), *included),
     )
-    return Artifact(key, "kernel.so", _kernel_compiler(toolchain, kernel, prefix, headers, cache_directory() / key))
+    home = cache_directory() / key
+    return Artifact(key, "kernel.so", _kernel_compiler(toolchain, kernel, prefix, headers, home, counts=counts))
 
 
 def debugging() -> bool:
-    return bool(os.environ.get(DEBUG_VARIABLE))
+    return bool(os.environ.get(GDB_VARIABLE))
 
 
 def included_files(kernel: KernelRun) -> list[Path]:
@@ -129,8 +139,26 @@ def _with_header_lines(toolchain: Toolchain, flags: list[str | Path], source: Pa
     return text
 
 
+def _may_be_lean(kernel: KernelRun, headers: list[Path]) -> bool:
+    """Whether the kernel seems to do without most of the device's headers; if it does not, it is compiled again."""
+    return not headers and not debugging() and not _WANTS_MORE.search(kernel.text)
+
+
+def _compile_counted(
+    toolchain: Toolchain, flags: list[str | Path], source: Path, unit: Path
+) -> subprocess.CompletedProcess[str]:
+    text = source.with_suffix(".s")
+    done = toolchain.run(*flags, *counted.FLAGS, "-S", source, "-o", text)
+    if done.returncode != 0:
+        return done
+    text.write_text(counted.counted(text.read_text()))
+    done = toolchain.run("-c", text, "-o", unit)
+    text.unlink()
+    return done
+
+
 def _kernel_compiler(
-    toolchain: Toolchain, kernel: KernelRun, prefix: str, headers: list[Path], home: Path
+    toolchain: Toolchain, kernel: KernelRun, prefix: str, headers: list[Path], home: Path, *, counts: bool
 ) -> Callable[[Path], None]:
     """`home` is where the entry will lie: there a debugger finds the source."""
 
@@ -143,14 +171,20 @@ def _kernel_compiler(
         includes: list[str | Path] = ["-I", INCLUDE]
         includes += [flag for directory in kernel.include_dirs for flag in ("-I", directory)]
         includes += ["-include", prefix_file]
-        counted = _with_header_lines(toolchain, [*flags, *includes], source_file, headers)
-        done = toolchain.run(*flags, "-c", counted, "-o", unit) if counted else None
+        numbered = _with_header_lines(toolchain, [*flags, *includes], source_file, headers)
+        done = toolchain.run(*flags, "-c", numbered, "-o", unit) if numbered and not counts else None
+        if counts:
+            done = _compile_counted(toolchain, [*flags, *includes], source_file, unit)
+        elif _may_be_lean(kernel, headers):
+            done = toolchain.run(*flags, *includes, "-DVD_LEAN", "-c", source_file, "-o", unit)
         if done is None or done.returncode != 0:  # an error is told with the lines of the files themselves
             done = toolchain.run(*flags, *includes, "-c", source_file, "-o", unit)
         if done.returncode != 0:
             raise _kernel_error(kernel.file, toolchain, done.stderr.replace(f"{target.parent}/", ""))
         marks = ("-Wl,--defsym=vd_kernel_has_globals=1",) if mutable_globals(unit) else ()  # src/globals.cpp
-        done = toolchain.run(unit, "-o", target, *toolchain.library_flags(), *marks)
+        alone = all(_FROM_RUNNER.match(name) for name in undefined_symbols(unit))
+        link = toolchain.lean_library_flags() if alone else toolchain.library_flags()
+        done = toolchain.run(unit, "-o", target, *link, *marks)
         if done.returncode != 0:
             raise compile_error(f"kernel {kernel.file} (link)", toolchain, done.stderr)
         unit.unlink()

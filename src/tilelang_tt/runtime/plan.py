@@ -19,8 +19,10 @@ from importlib import resources
 from threading import Lock
 from typing import Any, Literal
 
+import numpy as np
+
 from tilelang_tt.core_ranges import Core, CoreRange
-from tilelang_tt.deliveries import Delivery, DeliveryWord, deliveries
+from tilelang_tt.deliveries import AnyWord, Delivery, deliveries
 from tilelang_tt.diagnostics import ArgumentError, DeviceError
 from tilelang_tt.runtime.quick_schema import Check, checker
 from tilelang_tt.schedule import (
@@ -145,6 +147,31 @@ class TensorPlan:
 
 
 @dataclass(frozen=True)
+class BlockPlan:
+    """Which tiles of a tensor a block of the grid takes: `rows` x `cols`, from tile (row, col) of a matrix on."""
+
+    tensor: str
+    indices: tuple[str, ...]  # names of the block indices
+    extents: tuple[Size, ...]  # of all of them, first column
+    batch: Size  # over `sizes` and block indices, as row and col
+    row: Size
+    col: Size
+    rows: int
+    cols: int
+
+
+@dataclass(frozen=True)
+class MatchPlan:
+    """A tensor in shards that say, as soon as sizes are known, which core does which blocks.
+
+    A block belongs to the shard with its first tile, if that is the same one in all `places`.
+    """
+
+    places: tuple[BlockPlan, ...]  # in the first round of loops, and in the last
+    most: int = 0  # times as many blocks as in runs that a core may get by it; 0: any number
+
+
+@dataclass(frozen=True)
 class CbPlan:
     """One circular buffer, the same on every core."""
 
@@ -158,6 +185,7 @@ class CbPlan:
     unpack_to_dest: bool = False  # UnpackToDestFp32: copy_tile keeps all 32 bits
     shares: int | None = None  # a second view: the id of the circular buffer whose pages these are
     tensor: str | None = None  # its pages are the core's shard of this tensor: nothing is copied
+    block: BlockPlan | None = None  # so it is with this block if a call's sizes allow it (runtime/settle.py)
 
 
 @dataclass(frozen=True)
@@ -181,7 +209,9 @@ class RuntimeArg:
     size: Size | None = None  # the same on every core
     scalar: str | None = None  # a scalar parameter, its 32 bits
     delivery: str | None = None  # how blocks of this circular buffer come to the core: one word of it, `word`
-    word: DeliveryWord | None = None
+    word: AnyWord | None = None
+    turn: int | None = None  # of the word `owner`: of which turn, where the core is that sends then
+    moves: str | None = None  # 1 if the blocks of this circular buffer are moved, 0 if they lie in the core's shard
 
 
 @dataclass(frozen=True)
@@ -211,6 +241,8 @@ class DeliveryPlan:
     axes: tuple[int, ...]  # the indices that tell blocks apart
     ready: int  # semaphores
     valid: int
+    tensor: str | None = None  # whose shards are sent from where they lie: nothing is read
+    holders: tuple[Core, ...] = ()  # cores that hold shards, in their order: those of a group send from them in turn
 
 
 @dataclass(frozen=True)
@@ -271,6 +303,7 @@ class LaunchPlan:
     pieces: Pieces | None = None  # of policy `match`
     unit_lists: tuple[tuple[int, ...], ...] = ()  # of policy `list`: blocks of each core, numbered row by row
     deliveries: tuple[DeliveryPlan, ...] = ()  # blocks that one core reads for several
+    match: MatchPlan | None = None  # of policy `match`, where pieces are found at the call
 
     @property
     def schedule(self) -> Schedule:
@@ -311,7 +344,9 @@ class LaunchPlan:
     def delivered(self, sizes: Mapping[str, int], given: Sequence[Share]) -> dict[str, dict[Core, Delivery]]:
         """How blocks of each circular buffer come to each core, if these are the shares."""
         return {
-            one.buffer: deliveries(self.schedule, given, [evaluate(size, sizes) for size in one.extents], one.axes)
+            one.buffer: deliveries(
+                self.schedule, given, [evaluate(size, sizes) for size in one.extents], one.axes, one.holders
+            )
             for one in self.deliveries
         }
 
@@ -349,7 +384,7 @@ class Plan:
         data = _plain(self)
         if not self.assertions:
             del data["assertions"]
-        _leave_out_deliveries(data)
+        _leave_out(data)
         validate(data)
         return json.dumps(data, indent=2) + "\n"
 
@@ -379,6 +414,7 @@ def upgraded(data: Any) -> Any:
     return {**data, "schema": SCHEMA_VERSION, "launches": [{**launch, **added} for launch in data["launches"]]}
 
 
+_Value = Any  # a number, or an array of them
 _OPERATORS: dict[type[ast.operator], Callable[[int, int], int]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -387,13 +423,19 @@ _OPERATORS: dict[type[ast.operator], Callable[[int, int], int]] = {
     ast.Mod: operator.mod,
 }
 _FUNCTIONS: dict[str, Callable[[int, int], int]] = {"min": min, "max": max}
+_FUNCTIONS_OF_EACH: dict[str, Callable[[_Value, _Value], _Value]] = {"min": np.minimum, "max": np.maximum}
 
 
 def evaluate(size: Size, sizes: Mapping[str, int]) -> int:
     """The value of a size expression for one call's sizes."""
     if isinstance(size, int):
         return size
-    return _evaluate(parse_size(size), sizes)
+    return int(_evaluate(parse_size(size), sizes))
+
+
+def evaluate_each(size: Size, values: Mapping[str, int | np.ndarray[Any, np.dtype[np.int64]]]) -> _Value:
+    """The values of a size expression where some names stand for many numbers."""
+    return size if isinstance(size, int) else _evaluate(parse_size(size), values, _FUNCTIONS_OF_EACH)
 
 
 def parse_size(size: str) -> ast.expr:
@@ -410,16 +452,20 @@ def _parsed(size: str) -> ast.expr:
 _PARSING = Lock()  # ast.parse in several threads at once may fail (CPython 3.11: "recursion depth mismatch")
 
 
-def _evaluate(node: ast.expr, sizes: Mapping[str, int]) -> int:
+def _evaluate(
+    node: ast.expr,
+    sizes: Mapping[str, _Value],
+    functions: Mapping[str, Callable[[_Value, _Value], _Value]] = _FUNCTIONS,
+) -> _Value:
     match node:
         case ast.Constant(value=int(value)):
             return value
         case ast.Name(id=name):
             return sizes[name]
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
-            return _OPERATORS[type(op)](_evaluate(left, sizes), _evaluate(right, sizes))
-        case ast.Call(func=ast.Name(id=name), args=[left, right]) if name in _FUNCTIONS:
-            return _FUNCTIONS[name](_evaluate(left, sizes), _evaluate(right, sizes))
+            return _OPERATORS[type(op)](_evaluate(left, sizes, functions), _evaluate(right, sizes, functions))
+        case ast.Call(func=ast.Name(id=name), args=[left, right]) if name in functions:
+            return functions[name](_evaluate(left, sizes, functions), _evaluate(right, sizes, functions))
     raise ValueError(f"not a size expression: {ast.unparse(node)}")
 
 
@@ -450,18 +496,36 @@ def _plain(value: Any) -> Any:
     return {name: _plain(one) for name, one in vars(value).items()} if is_dataclass(value) else value
 
 
-def _leave_out_deliveries(data: dict[str, Any]) -> None:
-    """Where there are none, nothing is said of them."""
+def _leave_out(data: dict[str, Any]) -> None:
+    """Of what few plans have, nothing is said in others."""
     for launch in data["launches"]:
-        if not launch["deliveries"]:
-            del launch["deliveries"]
-        for arg in (arg for kernel in launch["kernels"] for arg in kernel["runtime_args"]):
-            if arg["delivery"] is None:
-                del arg["delivery"], arg["word"]
+        args = [arg for kernel in launch["kernels"] for arg in kernel["runtime_args"]]
+        for record, names in (
+            (launch, ("deliveries", "match")),
+            *((one, ("holders", "tensor")) for one in launch["deliveries"]),
+            *((cb, ("block",)) for cb in launch["cbs"]),
+            *((arg, ("delivery", "word", "turn", "moves")) for arg in args),
+        ):
+            for name in names:
+                if record[name] in (None, []):
+                    del record[name]
+
+
+def _block(data: dict[str, Any] | None) -> BlockPlan | None:
+    if data is None:
+        return None
+    return BlockPlan(**{**data, "indices": tuple(data["indices"]), "extents": tuple(data["extents"])})
+
+
+def _match(data: dict[str, Any] | None) -> MatchPlan | None:
+    if data is None:
+        return None
+    return MatchPlan(tuple(block for one in data["places"] if (block := _block(one)) is not None), data["most"])
 
 
 def _delivery(data: dict[str, Any]) -> DeliveryPlan:
-    return DeliveryPlan(**{**data, "extents": tuple(data["extents"]), "axes": tuple(data["axes"])})
+    holders = tuple((x, y) for x, y in data.get("holders", ()))
+    return DeliveryPlan(**{**data, "extents": tuple(data["extents"]), "axes": tuple(data["axes"]), "holders": holders})
 
 
 def _tensor(data: dict[str, Any]) -> TensorPlan:
@@ -501,7 +565,7 @@ def _plan(data: dict[str, Any]) -> Plan:
                     )
                     for kernel in launch["kernels"]
                 ),
-                "cbs": tuple(CbPlan(**cb) for cb in launch["cbs"]),
+                "cbs": tuple(CbPlan(**{**cb, "block": _block(cb.get("block"))}) for cb in launch["cbs"]),
                 "semaphores": tuple(SemaphorePlan(**item) for item in launch["semaphores"]),
                 "compute_config": ComputeConfig(**launch["compute_config"]),
                 "source_map": tuple(SourceLine(**line) for line in launch["source_map"]),
@@ -510,6 +574,7 @@ def _plan(data: dict[str, Any]) -> Plan:
                 "pieces": _pieces(launch["pieces"]),
                 "unit_lists": tuple(map(tuple, launch["unit_lists"])),
                 "deliveries": tuple(map(_delivery, launch.get("deliveries", ()))),
+                "match": _match(launch.get("match")),
             }
         )
         for launch in data["launches"]

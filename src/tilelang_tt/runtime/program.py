@@ -115,6 +115,7 @@ class KernelRun:
     include_dirs: tuple[Path, ...] = ()
     declarations: str = ""  # C++ before the first line of the text
     source_map: tuple[SourceLine, ...] = ()
+    scalar: bool = False  # code that works element by element: a timed run counts what it does
     watched: bool = True  # whether loads and stores through pointers are checked: scalar code is mostly these
 
 

@@ -41,8 +41,9 @@ _JOINED_UNITS = (
     (
         *("engine", "dst", "move", "tilize", "reduce", "binary", "matmul", "typecast", "integers", "sfpu_tiles"),
         *("welford", "random", "sfpu_reduce", "sfpi", "sfpu_unary", "sfpu_binary", "sfpu_integer", "pointer"),
-        *("order", "report"),
+        *("order", "report", "processors"),
     ),
+    ("numerics_elements", "sfpu"),
 )
 # The same in the library of `chip` numerics, which are the units chip_*.cpp.
 _JOINED_CHIP_UNITS = (
@@ -124,7 +125,7 @@ def _compile(
     target: Path,
 ) -> None:
     def compile_unit(unit: Path) -> Path:
-        hot = _HOT_UNITS.get(unit.name)
+        hot = _HOT_UNITS.get(leading.get(unit, unit.name))
         optimise = (*hot, *toolchain.native_flags()) if hot else ("-O1",)
         result = target.parent / f"{unit.stem}.o"
         flags = (*toolchain.common_flags(), *optimise, *variant)
@@ -134,6 +135,7 @@ def _compile(
         return result
 
     joined = [_join(number, names, target.parent) for number, names in enumerate(together)]
+    leading = {unit: f"{names[0]}.cpp" for unit, names in zip(joined, together, strict=True)}  # says how it is compiled
     alone = [unit for unit in units if not any(unit.stem in names for names in together)]
     alone.sort(key=lambda unit: unit.name not in _HOT_UNITS)
     with ThreadPoolExecutor(max_workers=2) as pool:

@@ -66,10 +66,21 @@ class Toolchain:
         """Link flags of a kernel: the functions it calls are found in the runner."""
         return ("-shared", "-Wl,--as-needed", "-Wl,-z,undefs")
 
+    def lean_library_flags(self) -> tuple[str, ...]:
+        """The same for a kernel that calls the runner alone: the linker need not look through the C++ library."""
+        return self.library_flags() if self.is_zig else (*self.library_flags(), "-nostdlib")
+
     def run(self, *args: str | Path) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
+        done = subprocess.run(
             [*self.command, *map(str, args)], capture_output=True, text=True, errors="replace", check=False
         )
+        if done.returncode == 0 and "-o" in args and not Path(args[args.index("-o") + 1]).exists():
+            raise EnvironmentProblem(
+                "TT501",
+                f"the C++ compiler ends without an error and without a file: {' '.join(self.command)}",
+                help="set CXX to a compiler that works, or unset it to let g++, clang++ or ziglang be found",
+            )
+        return done
 
 
 def find_toolchain() -> Toolchain:

@@ -23,6 +23,10 @@ SIMULATOR_DESCRIPTOR = "soc_descriptor.yaml"  # the chip's description, beside t
 # Where the kernel driver of Tenstorrent cards (tt-kmd) puts one file per card.
 CARD_DIRECTORY = Path("/dev/tenstorrent")
 
+# Where it shows each card's PCI device, and which chip that is (tt-kmd, module.c).
+CARD_CLASS = Path("/sys/class/tenstorrent")
+PCI_DEVICES = {"0x401e": "wormhole_b0", "0xb140": "blackhole"}
+
 # Releases whose bindings and device API this package is written for.
 OLDEST = (0, 77)
 NEWEST = (0, 81)
@@ -75,6 +79,15 @@ def release_of(version: str | None) -> tuple[int, int] | None:
 
 def cards() -> list[Path]:
     return sorted(CARD_DIRECTORY.iterdir()) if CARD_DIRECTORY.is_dir() else []
+
+
+def card_arch() -> str | None:
+    """Which chip the first card has, as the kernel driver shows its PCI device; None: no driver says so."""
+    for file in sorted(CARD_CLASS.glob("*/device/device")) if CARD_CLASS.is_dir() else []:
+        found = PCI_DEVICES.get(file.read_text().strip().lower())
+        if found is not None:
+            return found
+    return None
 
 
 def simulator() -> str | None:

@@ -26,6 +26,7 @@ from tilelang_tt.runtime.printed import printing, show_printed_by_ttnn
 from tilelang_tt.runtime.program import round_up
 from tilelang_tt.runtime.progress import progress
 from tilelang_tt.runtime.runner import RunReport, default_timeout
+from tilelang_tt.runtime.settle import settled
 from tilelang_tt.runtime.simulator_limits import explained, narrowed
 from tilelang_tt.runtime.ttnn_find import NEWEST, OLDEST, release_of, simulator
 from tilelang_tt.runtime.ttnn_process import HeldWorker
@@ -47,7 +48,8 @@ def launch(
 ) -> RunReport:
     """Run every launch of the plan in order; tensors that kernels write are filled in place."""
     limit = timeout if timeout is not None else default_timeout()
-    plan = narrowed(plan)
+    found = settled(narrowed(plan), sizes)
+    plan = found.plan
     request = resolve(plan, sources, sizes, scalars)
     started = time.perf_counter()
     prints = printing(sources.values())
@@ -75,6 +77,7 @@ def launch(
         run_seconds=time.perf_counter() - ready,
         device_seconds=done["seconds"],
         statistics={"cores": cores, "launches": len(plan.launches), "programs_cached": done["programs"]},
+        notes=found.notes,
     )
 
 
@@ -83,6 +86,7 @@ def resolve(
 ) -> dict[str, Any]:
     """What the worker gets: plain data with every size filled in; only addresses are still names."""
     check_plan(plan)
+    plan = settled(plan, sizes).plan
     tensors, offset = [], 0
     for tensor in plan.tensors:
         pages = evaluate(tensor.batch, sizes) * evaluate(tensor.row_tiles, sizes) * evaluate(tensor.col_tiles, sizes)
@@ -166,6 +170,7 @@ def _launch(
             for kernel in item.kernels
         ],
         "cbs": [asdict(cb) for cb in item.cbs],
+        "sent": [one.tensor for one in item.deliveries if one.tensor is not None],
         "semaphores": [asdict(semaphore) for semaphore in item.semaphores],
         "compute_config": asdict(item.compute_config),
     }
@@ -190,6 +195,8 @@ def _delivery(delivery: Delivery) -> dict[str, Any]:
         "sender": delivery.sender,
         "first": None if group is None else group.origin,
         "last": None if group is None else group.last,
+        "turn": delivery.turn,
+        "owners": delivery.owners,
     }
 
 
@@ -208,13 +215,14 @@ def _compile_time_args(kernel: KernelPlan) -> list[Any]:
 
 def _runtime_arg(
     plan: Plan, arg: RuntimeArg, sizes: Mapping[str, int], scalars: Mapping[str, int | float], role: Role
-) -> int | dict[str, str]:
+) -> int | dict[str, Any]:
     if arg.address is not None:
         return {"address": arg.address}
     if arg.work is not None:
         return {"work": arg.work}
     if arg.delivery is not None and arg.word is not None:
-        return {"delivery": arg.delivery, "word": word_for(arg.word, role)}
+        told: dict[str, Any] = {"delivery": arg.delivery, "word": word_for(arg.word, role)}
+        return told if arg.turn is None else {**told, "turn": arg.turn}
     if arg.size is not None:
         return evaluate(arg.size, sizes) & _WORD
     if arg.scalar is not None:

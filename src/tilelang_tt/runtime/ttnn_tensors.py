@@ -19,6 +19,7 @@ from tilelang_tt.arch import TILE
 from tilelang_tt.diagnostics import DeviceError
 from tilelang_tt.runtime.plan import Plan, ShardPlan, TensorPlan
 from tilelang_tt.runtime.runner import RunReport
+from tilelang_tt.runtime.settle import settled
 from tilelang_tt.runtime.ttnn_find import simulator
 from tilelang_tt.runtime.ttnn_launch import check_device, resolve, shards_in_numbers
 from tilelang_tt.runtime.ttnn_memory import dealt_in_runs, lies_so, matrix_config, memory_config
@@ -97,7 +98,9 @@ class Conversion:
     steps: tuple[str, ...]
 
     @staticmethod
-    def of(ttnn: Any, item: TensorPlan, tensor: Any, *, in_place: bool = False) -> Conversion:
+    def of(
+        ttnn: Any, item: TensorPlan, tensor: Any, sizes: Mapping[str, int] = {}, *, in_place: bool = False
+    ) -> Conversion:
         """`in_place`: kernels use the shards of the plan where they lie. Otherwise any memory will do."""
         shape, steps = tuple(tensor.shape), list[str]()
         if tensor.layout != ttnn.TILE_LAYOUT:
@@ -112,13 +115,13 @@ class Conversion:
             steps.append("padded with zeros")  # what lies beyond the last row and column is unknown
         if steps and tensor.is_sharded():
             steps.insert(0, "unsharded")  # ttnn's operations take few shards
-        if in_place and (steps or not _has_shards(ttnn, item, tensor)):
+        if in_place and (steps or not _has_shards(ttnn, item, tensor, sizes)):
             if not steps and dealt_in_runs(_accessor_words(ttnn, tensor)):
                 steps.append("unsharded")  # ttnn 0.77 reshards such a tensor wrongly
             steps.append("sharded")
         return Conversion(tuple(steps))
 
-    def run(self, ttnn: Any, item: TensorPlan, tensor: Any) -> Any:
+    def run(self, ttnn: Any, item: TensorPlan, tensor: Any, sizes: Mapping[str, int] = {}) -> Any:
         dtype = getattr(ttnn, DTYPES[item.format])
         shape = tuple(tensor.shape)
         for step in self.steps:
@@ -133,20 +136,21 @@ class Conversion:
             elif step == "repeated":
                 tensor = _repeated(ttnn, item, tensor, lying_shape(item, shape))
             elif step == "sharded":
-                tensor = ttnn.to_memory_config(tensor, memory_of(ttnn, item, lying_shape(item, shape)))
+                tensor = ttnn.to_memory_config(tensor, memory_of(ttnn, item, lying_shape(item, shape), sizes))
             else:
                 tensor = ttnn.fill_implicit_tile_padding(tensor, 0.0)
         return tensor
 
 
 def in_place(plan: Plan) -> set[str]:
-    """Tensors whose shards kernels use where they lie; their sizes are known."""
-    return {cb.tensor for launch in plan.launches for cb in launch.cbs if cb.tensor is not None}
+    """Tensors whose shards kernels use where they lie; the plan is settled for a call."""
+    buffers = {cb.tensor for launch in plan.launches for cb in launch.cbs if cb.tensor is not None}
+    return buffers | {one.tensor for launch in plan.launches for one in launch.deliveries if one.tensor is not None}
 
 
-def _has_shards(ttnn: Any, item: TensorPlan, tensor: Any) -> bool:
+def _has_shards(ttnn: Any, item: TensorPlan, tensor: Any, sizes: Mapping[str, int]) -> bool:
     assert item.shards is not None
-    return lies_so(ttnn, tensor.device(), shards_in_numbers(item.shards), _accessor_words(ttnn, tensor))
+    return lies_so(ttnn, tensor.device(), shards_in_numbers(item.shards, sizes), _accessor_words(ttnn, tensor))
 
 
 def _accessor_words(ttnn: Any, tensor: Any) -> list[int]:
@@ -212,14 +216,16 @@ def launch(
 ) -> RunReport:
     """Run every launch of the plan in order on tensors of `device`; written ones have the plan's layout."""
     started = time.perf_counter()
+    settling = settled(plan, sizes)
+    plan = settling.plan
     request = resolve(plan, sources, sizes, scalars)
     check_device(plan, device_facts(device))
-    placed, notes = {}, []
+    placed, notes = {}, list[str]()
     for item, wanted in zip(plan.tensors, request["tensors"], strict=True):
         tensor = tensors[item.name]
         if plan.access(item) in ("read", "unused"):
-            conversion = Conversion.of(ttnn, item, tensor, in_place=item.name in in_place(plan))
-            tensor = conversion.run(ttnn, item, tensor)
+            conversion = Conversion.of(ttnn, item, tensor, sizes, in_place=item.name in in_place(plan))
+            tensor = conversion.run(ttnn, item, tensor, sizes)
             if conversion.steps:
                 notes.append(f"'{item.name}' was {', '.join(conversion.steps)} on the device")
         check_pages(wanted, tensor)
@@ -249,5 +255,5 @@ def launch(
             "programs_cached": device.num_program_cache_entries(),
             "tensors_converted": len(notes),
         },
-        notes=(*notes, f"conversions took {ready - started:.3g} s") if notes else (),
+        notes=(*settling.notes, *((*notes, f"conversions took {ready - started:.3g} s") if notes else ())),
     )

@@ -149,7 +149,7 @@ def _words(arg: Any, work: dict[str, Any], addresses: dict[str, int], longest: i
     if "address" in arg:
         return [addresses[arg["address"]]]
     if "delivery" in arg:
-        return [_delivery_word(work["deliveries"][arg["delivery"]], arg["word"], node)]
+        return [_delivery_word(work["deliveries"][arg["delivery"]], arg["word"], arg.get("turn", 0), node)]
     value = work[arg["work"]]
     return [*value, *[0] * (longest - len(value))] if arg["work"] == "units" else [value]
 
@@ -162,7 +162,10 @@ _COORDINATES = {
 }  # fmt: skip
 
 
-def _delivery_word(delivery: dict[str, Any], word: str, node: Node) -> int:
+def _delivery_word(delivery: dict[str, Any], word: str, turn: int, node: Node) -> int:
+    if word == "owner":  # a core without work has none
+        x, y = node(delivery["owners"][turn]) if delivery["owners"] else (0, 0)
+        return x << 16 | y
     if word not in _COORDINATES:
         return int(delivery[word])
     which, axis = _COORDINATES[word]
@@ -220,6 +223,7 @@ def run_launches(
         return 0.0  # nobody could see what it did, and ttnn takes no program without a tensor
     accessors = {name: _accessor(ttnn, name, tensor) for name, tensor in tensors.items()}
     in_place = {cb["tensor"] for launch in request["launches"] for cb in launch["cbs"] if cb.get("tensor")}
+    in_place |= {name for launch in request["launches"] for name in launch.get("sent", [])}
     for item in request["tensors"]:
         if item["name"] in in_place and not lies_so(ttnn, device, item["shards"], accessors[item["name"]]):
             raise RuntimeError(f"the shards of tensor '{item['name']}' lie otherwise than the plan says")

@@ -52,7 +52,8 @@ def launch(
         return memory
 
     try:
-        return execute(call.run, load, timeout=timeout, after=lambda: _store(call, tensors, borrowed[0]))
+        report = execute(call.run, load, timeout=timeout, after=lambda: _store(call, tensors, borrowed[0]))
+        return replace(report, notes=(*report.notes, *call.notes))
     finally:
         for memory in borrowed:
             arena.give_back(memory)

@@ -1,8 +1,8 @@
-"""A plain product: the accumulator is larger than DST, so it lives in L1 and the packer adds to it."""
+"""A plain product, each core for itself: the accumulator is larger than DST, so the packer adds to it in L1."""
 
 import tilelang.language as T
 
-TARGET = "tenstorrent"
+TARGET = {"kind": "tenstorrent", "multicast": False, "blocks": False}
 
 
 @T.prim_func

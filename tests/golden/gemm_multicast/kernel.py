@@ -2,7 +2,7 @@
 
 import tilelang.language as T
 
-TARGET = {"kind": "tenstorrent", "multicast": True}
+TARGET = "tenstorrent"
 
 
 @T.prim_func

@@ -433,7 +433,8 @@ std::vector<Rectangle> rectangles(const std::vector<CoreCoord>& cores, const std
     return found;
 }
 
-// Cores with equal `loads` need the same blocks, one after the other. Of those in a rectangle the first one reads.
+// Cores with equal `loads` need the same blocks, one after the other. Of those in a rectangle one reads. The readers of
+// several rectangles lie on a diagonal, so that what they read comes over different links of the NoC.
 std::vector<Delivery> deliveries(
     const distributed::MeshDevice& mesh_device,
     const std::vector<CoreCoord>& cores,
@@ -451,8 +452,10 @@ std::vector<Delivery> deliveries(
             if (group.members.size() == 1) continue;
             const CoreCoord first = mesh_device.worker_core_from_logical_core(cores[group.members.front()]);
             const CoreCoord last = mesh_device.worker_core_from_logical_core(cores[group.members.back()]);
-            for (const size_t member : group.members) found[member] = {0, word(first.x), word(first.y)};
-            found[group.members.front()] = {
+            const size_t reader = group.members[(group.x + group.y) % group.members.size()];
+            const CoreCoord from = mesh_device.worker_core_from_logical_core(cores[reader]);
+            for (const size_t member : group.members) found[member] = {0, word(from.x), word(from.y)};
+            found[reader] = {
                 1, 0, 0, word(group.members.size() - 1), word(first.x), word(first.y), word(last.x), word(last.y)};
         }
     }

@@ -408,6 +408,95 @@ Box rectangle_of_core(int64_t columns, int64_t rows, int64_t wide, int64_t high,
     return {across.start, across.count, down.start, down.count, across.count * down.count};
 }
 
+// How blocks that several cores need come to one of them, as the reader's arguments say it: it reads them and sends
+// them to the `receivers` others of a rectangle, or the core at (from_x, from_y) sends them. Coordinates: of the NoC.
+struct Delivery {
+    uint32_t reads = 1, from_x = 0, from_y = 0, receivers = 0, first_x = 0, first_y = 0, last_x = 0, last_y = 0;
+};
+
+// Some of the cores, which fill a rectangle: their numbers row by row.
+struct Rectangle {
+    size_t x, y, wide, high;
+    std::vector<size_t> members;
+};
+
+// Runs along rows, joined where they lie below each other. `members` are sorted by rows.
+std::vector<Rectangle> rectangles(const std::vector<CoreCoord>& cores, const std::vector<size_t>& members) {
+    std::vector<Rectangle> runs, found;
+    for (const size_t member : members) {
+        const CoreCoord& core = cores[member];
+        if (!runs.empty() && runs.back().y == core.y && runs.back().x + runs.back().wide == core.x) {
+            ++runs.back().wide;
+            runs.back().members.push_back(member);
+        } else {
+            runs.push_back({core.x, core.y, 1, 1, {member}});
+        }
+    }
+    for (const Rectangle& run : runs) {
+        const auto above = std::find_if(found.begin(), found.end(), [&](const Rectangle& one) {
+            return one.x == run.x && one.wide == run.wide && one.y + one.high == run.y;
+        });
+        if (above == found.end()) {
+            found.push_back(run);
+        } else {
+            ++above->high;
+            above->members.insert(above->members.end(), run.members.begin(), run.members.end());
+        }
+    }
+    return found;
+}
+
+// Cores with equal `loads` need the same blocks, one after the other. Of those in a rectangle one reads. The readers of
+// several rectangles lie on a diagonal, so that what they read comes over different links of the NoC.
+std::vector<Delivery> deliveries(
+    const distributed::MeshDevice& mesh_device,
+    const std::vector<CoreCoord>& cores,
+    const std::vector<std::vector<int64_t>>& loads) {
+    std::map<std::vector<int64_t>, std::vector<size_t>> alike;
+    for (size_t core = 0; core < cores.size(); ++core) {
+        if (!loads[core].empty()) alike[loads[core]].push_back(core);
+    }
+    std::vector<Delivery> found(cores.size());
+    for (auto& [load, members] : alike) {
+        std::sort(members.begin(), members.end(), [&](size_t a, size_t b) {
+            return std::pair(cores[a].y, cores[a].x) < std::pair(cores[b].y, cores[b].x);
+        });
+        for (const Rectangle& group : rectangles(cores, members)) {
+            if (group.members.size() == 1) continue;
+            const CoreCoord first = mesh_device.worker_core_from_logical_core(cores[group.members.front()]);
+            const CoreCoord last = mesh_device.worker_core_from_logical_core(cores[group.members.back()]);
+            const size_t reader = group.members[(group.x + group.y) % group.members.size()];
+            const CoreCoord from = mesh_device.worker_core_from_logical_core(cores[reader]);
+            for (const size_t member : group.members) found[member] = {0, word(from.x), word(from.y)};
+            found[reader] = {
+                1, 0, 0, word(group.members.size() - 1), word(first.x), word(first.y), word(last.x), word(last.y)};
+        }
+    }
+    return found;
+}
+
+// What two cores have in common if they need the same blocks: a core's blocks by the indices that tell loads apart.
+std::vector<int64_t> loads_of(
+    const std::vector<int64_t>& blocks, std::vector<int64_t> shape, const std::vector<int64_t>& extents,
+    const std::vector<size_t>& axes) {
+    if (blocks.empty()) return {};
+    for (const size_t axis : axes) {
+        int64_t stride = 1;
+        for (size_t before = 0; before < axis; ++before) stride *= extents[before];
+        for (const int64_t block : blocks) shape.push_back(block / stride % extents[axis]);
+    }
+    return shape;
+}
+
+// Kernels name semaphores by number, so the number must be the one they were compiled with.
+void create_semaphore(Program& program, const tt::tt_metal::CoreRange& cores, uint32_t id, uint32_t initial) {
+    const uint32_t given = CreateSemaphore(program, cores, initial);
+    if (given != id) {
+        throw std::runtime_error(
+            "semaphore " + std::to_string(id) + " was given the number " + std::to_string(given));
+    }
+}
+
 struct Tensors {
     TileTensor A;
     TileTensor B;
@@ -461,6 +550,11 @@ distributed::MeshWorkload matmul_workload(
     // C_local_out: compute to writer
     create_cb(program, cores, tt::CBIndex::c_16, tt::DataFormat::Float16_b, /*pages=*/8, /*page_bytes=*/2048);
 
+    create_semaphore(program, cores, /*id=*/0, /*initial=*/0);
+    create_semaphore(program, cores, /*id=*/1, /*initial=*/1);
+    create_semaphore(program, cores, /*id=*/2, /*initial=*/0);
+    create_semaphore(program, cores, /*id=*/3, /*initial=*/1);
+
     std::vector<uint32_t> reader_compile_args;
     TensorAccessorArgs(*tensors.A.buffer).append_to(reader_compile_args);  // A
     TensorAccessorArgs(*tensors.B.buffer).append_to(reader_compile_args);  // B
@@ -490,6 +584,19 @@ distributed::MeshWorkload matmul_workload(
 
     const std::vector<CoreCoord> core_list = cores_in_order({{CoreCoord{2, 1}, CoreCoord{5, 4}}}, /*by_columns=*/false);
     const int64_t columns = (args.n + 63) / 64, rows = (args.m + 63) / 64;  // of blocks
+    std::vector<std::vector<int64_t>> A_shared_loads;
+    std::vector<std::vector<int64_t>> B_shared_loads;
+    for (size_t number = 0; number < core_list.size(); ++number) {
+        const Box share = rectangle_of_core(columns, rows, 4, 4, number);
+        std::vector<int64_t> blocks;  // of this core, numbered row by row
+        for (uint32_t i = 0; i < share.count; ++i) {
+            blocks.push_back((share.first_row + i / share.columns) * columns + share.first_column + i % share.columns);
+        }
+        A_shared_loads.push_back(loads_of(blocks, {share.count, share.columns, share.rows}, {(args.n + 63) / 64, (args.m + 63) / 64}, {1}));
+        B_shared_loads.push_back(loads_of(blocks, {share.count, share.columns, share.rows}, {(args.n + 63) / 64, (args.m + 63) / 64}, {0}));
+    }
+    const std::vector<Delivery> A_shared_delivery = deliveries(mesh_device, core_list, A_shared_loads);
+    const std::vector<Delivery> B_shared_delivery = deliveries(mesh_device, core_list, B_shared_loads);
     for (size_t number = 0; number < core_list.size(); ++number) {
         const CoreCoord core = core_list[number];
         const Box share = rectangle_of_core(columns, rows, 4, 4, number);
@@ -497,16 +604,32 @@ distributed::MeshWorkload matmul_workload(
             program,
             reader,
             core,
-            {tensors.A.address(),         // A_addr
-             tensors.B.address(),         // B_addr
-             share.count,                 // unit_count
-             share.first_column,          // first_column
-             share.columns,               // columns
-             share.first_row,             // first_row
-             share.rows,                  // rows
-             word((args.k + 31) / 32),    // k_tiles
-             word((args.m + 31) / 32),    // m_tiles
-             word((args.n + 31) / 32)});  // n_tiles
+            {tensors.A.address(),                  // A_addr
+             tensors.B.address(),                  // B_addr
+             share.count,                          // unit_count
+             share.first_column,                   // first_column
+             share.columns,                        // columns
+             share.first_row,                      // first_row
+             share.rows,                           // rows
+             word((args.k + 31) / 32),             // k_tiles
+             word((args.m + 31) / 32),             // m_tiles
+             word((args.n + 31) / 32),             // n_tiles
+             A_shared_delivery[number].reads,      // A_shared_reads
+             A_shared_delivery[number].from_x,     // A_shared_from_x
+             A_shared_delivery[number].from_y,     // A_shared_from_y
+             A_shared_delivery[number].receivers,  // A_shared_receivers
+             A_shared_delivery[number].first_x,    // A_shared_first_x
+             A_shared_delivery[number].first_y,    // A_shared_first_y
+             A_shared_delivery[number].last_x,     // A_shared_last_x
+             A_shared_delivery[number].last_y,     // A_shared_last_y
+             B_shared_delivery[number].reads,      // B_shared_reads
+             B_shared_delivery[number].from_x,     // B_shared_from_x
+             B_shared_delivery[number].from_y,     // B_shared_from_y
+             B_shared_delivery[number].receivers,  // B_shared_receivers
+             B_shared_delivery[number].first_x,    // B_shared_first_x
+             B_shared_delivery[number].first_y,    // B_shared_first_y
+             B_shared_delivery[number].last_x,     // B_shared_last_x
+             B_shared_delivery[number].last_y});   // B_shared_last_y
         SetRuntimeArgs(
             program,
             compute,

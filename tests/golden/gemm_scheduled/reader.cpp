@@ -16,6 +16,53 @@ FORCE_INLINE void zero_tile(uint32_t l1) {
     }
 }
 
+// How blocks that several cores need come to this one: it reads them, and sends them to the others of its group; or one
+// of these does, and this core receives them. All of them keep a block at the same place in L1.
+//   ready   counts, at the sender, the receivers that have room for the next block
+//   valid   is 1, at a receiver, when the block is there; at the sender always, as it is what is sent
+struct Delivery {
+    uint32_t reads, from_x, from_y, receivers, first_x, first_y, last_x, last_y, ready, valid;
+
+    Delivery(uint32_t arg, uint32_t ready_id, uint32_t valid_id)
+        : reads(get_arg_val<uint32_t>(arg)),
+          from_x(get_arg_val<uint32_t>(arg + 1)),
+          from_y(get_arg_val<uint32_t>(arg + 2)),
+          receivers(get_arg_val<uint32_t>(arg + 3)),
+          first_x(get_arg_val<uint32_t>(arg + 4)),
+          first_y(get_arg_val<uint32_t>(arg + 5)),
+          last_x(get_arg_val<uint32_t>(arg + 6)),
+          last_y(get_arg_val<uint32_t>(arg + 7)),
+          ready(get_semaphore(ready_id)),
+          valid(get_semaphore(valid_id)) {}
+
+    // There is room for the next block.
+    void ask() const {
+        if (reads != 0) return;
+        noc_semaphore_set(word(valid), 0);
+        noc_semaphore_inc(get_noc_addr(from_x, from_y, ready), 1);
+    }
+
+    // The block at `l1`, which was read, goes to all receivers; it has left L1 before they are told.
+    void send(uint32_t l1, uint32_t bytes) const {
+        if (receivers == 0) return;
+        noc_semaphore_wait(word(ready), receivers);
+        noc_semaphore_set(word(ready), 0);
+        noc_async_write_multicast(l1, all(l1), bytes, receivers, /*linked*/ true);
+        noc_async_writes_flushed();
+        noc_semaphore_set_multicast(valid, all(valid), receivers);
+    }
+
+    // The block is there.
+    void take() const {
+        if (reads == 0) noc_semaphore_wait(word(valid), 1);
+    }
+
+    uint64_t all(uint32_t l1) const { return get_noc_multicast_addr(first_x, first_y, last_x, last_y, l1); }
+    static volatile tt_l1_ptr uint32_t* word(uint32_t l1) {
+        return reinterpret_cast<volatile tt_l1_ptr uint32_t*>(l1);
+    }
+};
+
 // The number, row by row, of the block that comes at `unit` when columns x rows blocks are sorted by their Morton code
 // (the bits of column and row in turn). Squares are cut into quarters; what lies outside is not counted.
 inline uint32_t z_order(uint32_t unit, uint32_t columns, uint32_t rows) {
@@ -50,6 +97,8 @@ void kernel_main() {
     const uint32_t k_tiles = get_arg_val<uint32_t>(7);  // (k + 31) // 32
     const uint32_t m_tiles = get_arg_val<uint32_t>(8);  // (m + 31) // 32
     const uint32_t n_tiles = get_arg_val<uint32_t>(9);  // (n + 31) // 32
+    const Delivery A_shared_delivery(/*first argument*/ 10, /*semaphores*/ 0, 1);
+    const Delivery B_shared_delivery(/*first argument*/ 18, /*semaphores*/ 2, 3);
 
     constexpr auto A_args = TensorAccessorArgs<0>();
     const auto A = TensorAccessor(A_args, A_addr);
@@ -66,27 +115,39 @@ void kernel_main() {
         for (uint32_t k = 0; k < k_tiles; ++k) {
             cb_reserve_back(cb_A_shared, 2);
             cb_reserve_back(cb_B_shared, 2);
+            A_shared_delivery.ask();
+            B_shared_delivery.ask();
             // kernel.py:21  T.copy(A[by * 64, k * 32], A_shared)
             const uint32_t A_shared_l1 = get_write_ptr(cb_A_shared);
-            for (uint32_t i = 0; i < 2; ++i) {
-                if (by * 2 + i < m_tiles) {
-                    noc_async_read_page((by * 2 + i) * k_tiles + k, A, A_shared_l1 + i * A_shared_tile_bytes);
-                } else {
-                    zero_tile<A_shared_tile_bytes>(A_shared_l1 + i * A_shared_tile_bytes);
+            if (A_shared_delivery.reads > 0) {
+                for (uint32_t i = 0; i < 2; ++i) {
+                    if (by * 2 + i < m_tiles) {
+                        noc_async_read_page((by * 2 + i) * k_tiles + k, A, A_shared_l1 + i * A_shared_tile_bytes);
+                    } else {
+                        zero_tile<A_shared_tile_bytes>(A_shared_l1 + i * A_shared_tile_bytes);
+                    }
                 }
             }
             // kernel.py:22  T.copy(B[k * 32, bx * 64], B_shared)
             const uint32_t B_shared_l1 = get_write_ptr(cb_B_shared);
-            for (uint32_t j = 0; j < 2; ++j) {
-                if (bx * 2 + j < n_tiles) {
-                    noc_async_read_page(k * n_tiles + bx * 2 + j, B, B_shared_l1 + j * B_shared_tile_bytes);
-                } else {
-                    zero_tile<B_shared_tile_bytes>(B_shared_l1 + j * B_shared_tile_bytes);
+            if (B_shared_delivery.reads > 0) {
+                for (uint32_t j = 0; j < 2; ++j) {
+                    if (bx * 2 + j < n_tiles) {
+                        noc_async_read_page(k * n_tiles + bx * 2 + j, B, B_shared_l1 + j * B_shared_tile_bytes);
+                    } else {
+                        zero_tile<B_shared_tile_bytes>(B_shared_l1 + j * B_shared_tile_bytes);
+                    }
                 }
             }
             noc_async_read_barrier();
+            A_shared_delivery.send(A_shared_l1, 2 * A_shared_tile_bytes);
+            B_shared_delivery.send(B_shared_l1, 2 * B_shared_tile_bytes);
+            A_shared_delivery.take();
+            B_shared_delivery.take();
             cb_push_back(cb_A_shared, 2);
             cb_push_back(cb_B_shared, 2);
         }
     }
+    noc_async_write_barrier();
+    noc_async_atomic_barrier();
 }

@@ -376,7 +376,7 @@ class CodeLifter:
             f"{op} is not supported by this version",
             location=location,
             notes=macro_note(stmt),
-            help="docs/reference/operations.md lists what is",
+            help="`tilelang-tt help operations` lists what there is: combine some of it, or compute this on the host",
         )
 
 

@@ -281,5 +281,5 @@ def unsupported(expr: tirx.PrimExpr, location: Location | None) -> UnsupportedEr
         "TT134",
         f"'{expr}' has no form in scalar code in this version",
         location=location,
-        help="docs/reference/operations.md lists the supported operations",
+        help="`tilelang-tt help operations` lists what there is: combine some of it, or compute this on the host",
     )

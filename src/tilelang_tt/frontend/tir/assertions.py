@@ -8,7 +8,6 @@ Inside T.Parallel it would take the whole statement from the tile engines: there
 
 from __future__ import annotations
 
-from tilelang.ir import get_stmt_span, stamp_stmt_spans
 from tvm import tirx
 
 from tilelang_tt.diagnostics import Location
@@ -16,6 +15,7 @@ from tilelang_tt.frontend.lift_expression import operator
 from tilelang_tt.frontend.refuse_gpu_code import NOT_CHECKED, statements
 from tilelang_tt.frontend.tir.kept_blocks import mentions
 from tilelang_tt.frontend.tir.select_launches import launches_of
+from tilelang_tt.tilelang_hooks import get_stmt_span, stamp_stmt_spans
 
 
 def assertions(func: tirx.PrimFunc) -> dict[int, list[Location]]:

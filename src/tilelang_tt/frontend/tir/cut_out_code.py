@@ -20,7 +20,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
-from tilelang.ir import get_stmt_span, stamp_stmt_spans
 from tvm import ir, tirx
 
 from tilelang_tt.diagnostics import Location
@@ -32,6 +31,7 @@ from tilelang_tt.frontend.tir.select_launches import KERNEL, launches_of
 from tilelang_tt.frontend.tir.warp_groups.build import BARRIER_OPERATIONS, GROUP
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.scalar import Expr, Var
+from tilelang_tt.tilelang_hooks import get_stmt_span, stamp_stmt_spans
 
 _HANDED = ("shared", "shared.dyn", "local.fragment")
 _POINTERS = ("tl.access_ptr", "tirx.tvm_access_ptr", "tirx.address_of")

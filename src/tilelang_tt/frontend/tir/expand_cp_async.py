@@ -15,12 +15,12 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from tilelang.ir import get_stmt_span, stamp_stmt_spans
 from tvm import tirx
 
 from tilelang_tt.frontend.lift_expression import operator
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.scalar import Var
+from tilelang_tt.tilelang_hooks import get_stmt_span, stamp_stmt_spans
 
 _COPY = "tl.ptx_cp_async"
 

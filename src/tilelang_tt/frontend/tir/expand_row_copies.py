@@ -6,11 +6,11 @@ after    T.copy(A[r0, 0:64], X[0, :]) ; T.copy(A[r1, 0:64], X[1, :]) ; ...
 
 from __future__ import annotations
 
-from tilelang.ir import get_stmt_span, stamp_stmt_spans
 from tvm import tirx
 
 from tilelang_tt.frontend.lift_expression import operator
 from tilelang_tt.ir import scalar
+from tilelang_tt.tilelang_hooks import get_stmt_span, stamp_stmt_spans
 
 _COPY = "tl.tileop.copy"
 _KINDS = ("gather4", "scatter4")

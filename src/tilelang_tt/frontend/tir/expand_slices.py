@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from tilelang.ir import get_stmt_span, stamp_stmt_spans
 from tvm import tirx
 
 from tilelang_tt.diagnostics import UnsupportedError
+from tilelang_tt.tilelang_hooks import get_stmt_span, stamp_stmt_spans
 
 Node = TypeVar("Node")
 

@@ -9,12 +9,12 @@ Numbers that are the same in all iterations stay as they are, as indices and bou
 
 from __future__ import annotations
 
-from tilelang.ir import get_stmt_span, stamp_stmt_spans
 from tvm import tirx
 from tvm.ir import Op
 
 from tilelang_tt.frontend.lift_expression import operator
 from tilelang_tt.ir import scalar
+from tilelang_tt.tilelang_hooks import get_stmt_span, stamp_stmt_spans
 
 _HIDING = Op.get("tirx.call_pure_extern")
 _PREFIX = "element "

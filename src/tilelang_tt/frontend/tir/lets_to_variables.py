@@ -10,11 +10,11 @@ TileLang inlines every other let. `a, b = b, a` makes such lets, too.
 
 from __future__ import annotations
 
-from tilelang.ir import get_stmt_span, set_buffer_span, stamp_stmt_spans
 from tvm import tirx
 
 from tilelang_tt.frontend.lift_expression import operator
 from tilelang_tt.ir import scalar
+from tilelang_tt.tilelang_hooks import get_stmt_span, set_buffer_span, stamp_stmt_spans
 
 
 def lets_to_variables(func: tirx.PrimFunc) -> tirx.PrimFunc:

@@ -16,12 +16,12 @@ import linecache
 import sys
 from functools import cache
 
-from tilelang.ir import get_stmt_span, make_span, set_stmt_span
 from tvm import tirx
 
 from tilelang_tt.diagnostics import Location
 from tilelang_tt.frontend.lift_expression import operator
 from tilelang_tt.frontend.refuse_gpu_code import location_of, statements
+from tilelang_tt.tilelang_hooks import get_stmt_span, make_span, set_stmt_span
 
 _COPY = "tl.tileop.copy"  # what a macro does around its operation
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import tilelang.transform as transform
 from tvm import IRModule, tirx
 
 from tilelang_tt.frontend.tir.hide_elements import hide_elements, show_elements
+from tilelang_tt.tilelang_hooks import transform
 
 
 def run_tilelang_passes(func: tirx.PrimFunc) -> tirx.PrimFunc:

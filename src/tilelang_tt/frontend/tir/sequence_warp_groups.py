@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tilelang.ir import get_stmt_span, stamp_stmt_spans
 from tvm import tirx
 
 from tilelang_tt.diagnostics import UnsupportedError
@@ -56,6 +55,7 @@ from tilelang_tt.frontend.tir.warp_groups.private import own_copies
 from tilelang_tt.frontend.tir.warp_groups.thread_indices import thread_indices, with_thread_numbers
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.scalar import Var
+from tilelang_tt.tilelang_hooks import get_stmt_span, stamp_stmt_spans
 
 IN_TEXT_ORDER, ROUND_BY_ROUND = "tilelang_tt.in_text_order", "tilelang_tt.round_by_round"  # what was decided
 _WAITS = ("wait", "meet")

@@ -18,12 +18,12 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from tilelang.ir import get_stmt_span, stamp_stmt_spans
 from tvm import tirx
 
 from tilelang_tt.frontend.lift_expression import operator
 from tilelang_tt.frontend.tir.kept_blocks import OF_THREADS, any_node, mentions, moved, overwrites
 from tilelang_tt.ir import scalar
+from tilelang_tt.tilelang_hooks import get_stmt_span, stamp_stmt_spans
 
 Node = TypeVar("Node", tirx.PrimExpr, tirx.Stmt)
 Part = tuple[list[tirx.Stmt], list[tirx.Buffer]]  # statements between barriers, and the blocks they use

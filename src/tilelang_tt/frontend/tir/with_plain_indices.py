@@ -9,9 +9,9 @@ whose sign is open does not.
 
 from __future__ import annotations
 
-import tilelang.transform as transform
-from tilelang.ir import get_stmt_span, set_stmt_span
 from tvm import IRModule, tirx
+
+from tilelang_tt.tilelang_hooks import get_stmt_span, set_stmt_span, transform
 
 
 def with_plain_indices(func: tirx.PrimFunc) -> tirx.PrimFunc:

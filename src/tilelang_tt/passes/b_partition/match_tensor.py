@@ -10,6 +10,7 @@ are a rectangle of the grid, all of one size.
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,12 +18,12 @@ import numpy as np
 from tilelang_tt.diagnostics import Location, TargetError
 from tilelang_tt.ir.buffers import Tensor, TileAccess
 from tilelang_tt.ir.dataflow import places
-from tilelang_tt.ir.layout import DeviceMemory
+from tilelang_tt.ir.layout import DeviceMemory, Placement
 from tilelang_tt.ir.scalar import int_value
-from tilelang_tt.ir.shard_places import first_pages, variables_of
+from tilelang_tt.ir.shard_places import at_ends_of_loops, first_pages, places_are_sizes, variables_of
 from tilelang_tt.ir.tile import Launch, Load, Store, TileProgram
 from tilelang_tt.ir.units import block_indices, known_extents
-from tilelang_tt.schedule import Pieces, Schedule, shares
+from tilelang_tt.schedule import Matched, Pieces, Schedule, pieces_of, shares
 from tilelang_tt.shards import Shards
 
 
@@ -34,12 +35,15 @@ class NoMatchError(Exception):
 class Inferred:
     """A schedule that nobody asked for, and why it is taken."""
 
-    pieces: Pieces
+    pieces: Pieces | Matched
     reason: str
 
 
-def match_tensor(program: TileProgram, launch: Launch, name: str, place: Location | None) -> Pieces:
-    """The pieces of the tensor `name`, in blocks of the launch's grid."""
+_MOST = 2  # times as many blocks as in runs that a core may get without being asked
+
+
+def match_tensor(program: TileProgram, launch: Launch, name: str, place: Location | None) -> Pieces | Matched:
+    """The pieces of the tensor `name`, in blocks of the launch's grid; or that they are found at the call."""
     tensors = {tensor.name: tensor for tensor in program.tensors}
     if name not in tensors:
         raise TargetError(
@@ -49,6 +53,8 @@ def match_tensor(program: TileProgram, launch: Launch, name: str, place: Locatio
             help=f"its tensors are {', '.join(tensors)}",
         )
     try:
+        if _is_for_the_call(program, launch, tensors[name]):
+            return Matched(name)
         return _pieces(program, launch, tensors[name])
     except NoMatchError as error:
         raise TargetError(
@@ -61,6 +67,11 @@ def match_tensor(program: TileProgram, launch: Launch, name: str, place: Locatio
 
 def infer_match(program: TileProgram, launch: Launch) -> Inferred | None:
     """Where nothing is said: blocks run where what they store or load lies, unless a core gets over twice as many."""
+    for tensor in _used(launch):
+        with suppress(NoMatchError):
+            if _is_for_the_call(program, launch, tensor):
+                text = f"blocks run where their part of '{tensor.name}' lies, as far as the call's sizes allow it"
+                return Inferred(Matched(tensor.name, _MOST), text)
     extents = known_extents(launch)
     if not extents:
         return None
@@ -73,9 +84,18 @@ def infer_match(program: TileProgram, launch: Launch) -> Inferred | None:
             continue
         most, (x, y) = math.prod(pieces.blocks), program.options.core_grid
         inside = all(core[0] < x and core[1] < y for core in pieces.cores)
-        if inside and most <= 2 * usual:
+        if inside and most <= _MOST * usual:
             return Inferred(pieces, f"blocks run where their part of '{tensor.name}' lies, at most {most} on a core")
     return None
+
+
+def _is_for_the_call(program: TileProgram, launch: Launch, tensor: Tensor) -> bool:
+    """Whether sizes decide, which are known at the call, and launchers can tell where each block lies."""
+    placement = _placement(program, tensor)
+    if not launch.blocks or (known_extents(launch) is not None and placement.shards() is not None):
+        return False
+    found = at_ends_of_loops(launch, tensor)
+    return bool(found) and all(places_are_sizes(launch, access, program.sizes) for access in found)
 
 
 def _used(launch: Launch) -> list[Tensor]:
@@ -93,28 +113,23 @@ def _pieces(program: TileProgram, launch: Launch, tensor: Tensor) -> Pieces:
         raise NoMatchError("the kernel has one block")
     columns, rows = extents[0], math.prod(extents[1:])
     owners = _owners(program, launch, tensor, shards).reshape(rows, columns)
-    wide, high = _run(owners[0]), _run(owners[:, 0])
-    counts = (-(-columns // wide), -(-rows // high))
-    numbers = owners[::high, ::wide]
-    regular = np.array_equal(owners, np.kron(numbers, np.ones((high, wide), dtype=np.int64))[:rows, :columns])
-    if not regular or len(np.unique(numbers)) != numbers.size:
+    pieces = pieces_of(owners, shards.cores)
+    if pieces is None:
         raise NoMatchError("the blocks of its shards are no rectangles of the grid, all of one size")
-    return Pieces((wide, high), counts, tuple(shards.cores[number] for number in numbers.ravel()))
+    return pieces
 
 
-def _run(owners: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> int:
-    """How many at the start have the same owner."""
-    others = np.flatnonzero(owners != owners[0])
-    return int(others[0]) if others.size else len(owners)
-
-
-def _shards(program: TileProgram, tensor: Tensor) -> Shards:
+def _placement(program: TileProgram, tensor: Tensor) -> Placement:
     placement = program.layouts[tensor].placement if tensor in program.layouts else None
     if placement is None or not placement.is_sharded:
         raise NoMatchError("the tensor is not sharded, so no core holds a piece of it")
     if placement.memory is not DeviceMemory.L1:
         raise NoMatchError("its shards lie in DRAM, which no core holds")
-    shards = placement.shards()
+    return placement
+
+
+def _shards(program: TileProgram, tensor: Tensor) -> Shards:
+    shards = _placement(program, tensor).shards()
     if shards is None:
         raise NoMatchError("the sizes of its shards are known only at run time")
     if math.prod(shards.counts) > len(shards.cores):

@@ -14,14 +14,17 @@ import math
 from dataclasses import dataclass, replace
 
 from tilelang_tt.core_ranges import CoreRange
+from tilelang_tt.delivery_costs import delivery_costs
 from tilelang_tt.diagnostics import Location, TargetError
-from tilelang_tt.ir.alike import alike
-from tilelang_tt.ir.scalar import int_value
+from tilelang_tt.ir.alike import alike, axes_of, delivered_by
+from tilelang_tt.ir.buffers import Buffer
+from tilelang_tt.ir.scalar import Var, int_value
 from tilelang_tt.ir.tile import Launch, TileProgram
 from tilelang_tt.ir.units import known_extents
 from tilelang_tt.options import Options
+from tilelang_tt.passes.b_partition.even_out import even_out
 from tilelang_tt.passes.b_partition.match_tensor import infer_match, match_tensor
-from tilelang_tt.schedule import DEFAULT_PANEL, PANEL_ORDERS, Order, Schedule, shares, uncovered
+from tilelang_tt.schedule import DEFAULT_PANEL, PANEL_ORDERS, Matched, Order, Pieces, Schedule, shares, uncovered
 from tilelang_tt.schedule_request import Request, Said, ScheduleError, checked
 
 _MOST_MORE = 2  # units of a core
@@ -52,36 +55,57 @@ def settle_schedule(program: TileProgram, written: Launch, launch: Launch, *, al
         return Settled(schedule, grid, asked.reasons)
     if request.match is not None:
         _all_indices(f"match '{request.match}'", written, launch, asked)
-        pieces = match_tensor(program, launch, request.match, asked.place)
-        return _matching(Schedule("match", order, panel, pieces=pieces), asked.reasons)
+        found = match_tensor(program, launch, request.match, asked.place)
+        return _matching(order, panel, found, options, asked.reasons)
     free = not asked.said and len(written.blocks) == len(launch.blocks)
     inferred = infer_match(program, launch) if free else None
     if inferred is not None:
-        return _matching(Schedule("match", order, panel, pieces=inferred.pieces), (*asked.reasons, inferred.reason))
+        return _matching(order, panel, inferred.pieces, options, (*asked.reasons, inferred.reason))
+    evened = even_out(launch, grid) if not asked.said and request == Request() else None
+    if evened is not None:
+        return Settled(evened.schedule, grid, (*asked.reasons, evened.reason))
     runs = Schedule(request.policy or "contiguous", order, panel, ranges, core_order)
     boxes = replace(runs, policy="rectangle")
-    if request.policy is None and options.multicast and _pays(program, launch, boxes, runs, grid):
+    if request.policy is None and _pays(program, launch, boxes, runs, grid):
         return Settled(boxes, grid, (*asked.reasons, _TOGETHER))
     return Settled(runs, grid, asked.reasons)
 
 
 def _pays(program: TileProgram, launch: Launch, boxes: Schedule, runs: Schedule, grid: tuple[int, int]) -> bool:
-    """Whether rectangles of blocks let cores share loads, and no core gets many more units than in runs.
+    """Whether rectangles of blocks let cores share loads, and no core gets more units than in runs.
 
-    Sizes must be known, and blocks no line. Where every core reads for itself, DRAM is what a product waits for: by the
-    clock twice the units in rectangles take 0.3 to 0.8 of the time.
+    Sizes must be known, and blocks no line. A user who asks for multicasts waits for DRAM alone: by the clock twice the
+    units of a product in rectangles take 0.3 to 0.8 of the time.
     """
-    extents = known_extents(launch)
-    if extents is None or len(boxes.core_ranges(grid)) > 1 or not alike(program, launch):
+    extents, multicast = known_extents(launch), program.options.multicast
+    if multicast is False or extents is None or len(boxes.core_ranges(grid)) > 1:
         return False
     columns, rows = (*extents, 1)[0], math.prod(extents[1:])
     most = [max(share.count for share in shares(one, grid, columns, rows)) for one in (boxes, runs)]
-    return min(columns, rows) > 1 and most[0] <= _MOST_MORE * most[1]
+    if min(columns, rows) == 1 or most[0] > (_MOST_MORE if multicast else 1) * most[1]:
+        return False
+    found = alike(program, launch).items()
+    return bool(found) and (bool(multicast) or any(_sent(program, launch, one, boxes, grid) for one in found))
 
 
-def _matching(schedule: Schedule, reasons: tuple[str, ...]) -> Settled:
-    cores = schedule.pieces.cores if schedule.pieces is not None else ()
-    return Settled(schedule, (max(x for x, _ in cores) + 1, max(y for _, y in cores) + 1), reasons)
+def _sent(
+    program: TileProgram, launch: Launch, found: tuple[Buffer, tuple[Var, ...]], boxes: Schedule, grid: tuple[int, int]
+) -> bool:
+    """Whether one core should read a block for others if units are dealt out as rectangles."""
+    (buffer, follows), extents = found, known_extents(launch)
+    assert extents is not None
+    cores = delivered_by(boxes, grid, extents, axes_of(launch, follows))
+    layout = launch.layouts[buffer]
+    working = [one for share, one in cores if share.count]
+    return delivery_costs(program.options.chip, layout.tiles * layout.page_bytes, working).pays
+
+
+def _matching(order: Order, panel: int, found: Pieces | Matched, options: Options, reasons: tuple[str, ...]) -> Settled:
+    """Where pieces are found at the call, all cores may be needed."""
+    if isinstance(found, Matched):
+        return Settled(Schedule("match", order, panel, matched=found), options.core_grid, reasons)
+    grid = max(x for x, _ in found.cores) + 1, max(y for _, y in found.cores) + 1
+    return Settled(Schedule("match", order, panel, pieces=found), grid, reasons)
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,7 @@ def _may(program: TileProgram, launch: Launch, load: Load) -> bool:
     stream, access = launch.streams.get(load.dst), load.src
     if stream is None or (stream.producer, stream.consumer) != (Role.READER, Role.COMPUTE) or stream.second_view:
         return False
-    if stream.shard is not None:
+    if stream.may_be_shard:
         return False
     pages = () if access.pages is None else (access.pages.step, access.pages.extent)
     places = (access.batch, access.row, access.col, access.guard, access.limit, *pages)

@@ -23,7 +23,7 @@ from tilelang_tt.ir.units import known_extents
 
 
 def share_out_loads(program: TileProgram, launch: Launch, decisions: list[Decision]) -> Launch:
-    if not program.options.multicast or codes_of(launch) or any(map(_steers, walk(launch.body))):
+    if program.options.multicast is False or codes_of(launch) or any(map(_steers, walk(launch.body))):
         return launch
     streams = dict(launch.streams)
     for buffer in _of_the_writer(launch):

@@ -12,7 +12,8 @@ The circular buffer is the shard, in one of two ways:
 - The whole shard is handed over before the first unit, or behind the last, and compute finds each block in it. That is
   for blocks in any order, in loops, and loads again and again, as long as they lie in the core's own shard.
 
-Both are checked unit by unit and round by round, so sizes must be known.
+Both are checked unit by unit and round by round. Where sizes are known at the call, launchers check the first
+(runtime/settle.py), and data movement kernels have both ways: they hand pages over, or move them first.
 """
 
 from __future__ import annotations
@@ -37,12 +38,13 @@ from tilelang_tt.ir.shard_places import (
     first_pages,
     numbers_of,
     place_in_shard,
+    places_are_sizes,
     rounds_of,
     variables_of,
 )
 from tilelang_tt.ir.tensors_of_code import stored_params, used_by_code
 from tilelang_tt.ir.tile import Launch, Load, Stmt, Store, TileProgram, reads, writes
-from tilelang_tt.ir.units import Values, units_of_cores
+from tilelang_tt.ir.units import Values, known_extents, units_of_cores
 from tilelang_tt.passes.c_tile.updates_in_place import may_update_in_place
 from tilelang_tt.shards import Shards
 
@@ -67,11 +69,16 @@ class _Launch:
     def with_shards(self, decisions: list[Decision]) -> Launch:
         launch = self.launch
         for place in self.places:
-            access, buffer, shards = _access(place), _buffer(place), self.shards(_access(place).tensor)
-            if shards is None:
+            access, buffer = _access(place), _buffer(place)
+            placement = self.program.layouts[access.tensor].placement
+            if placement is None or not placement.is_sharded or placement.memory is not DeviceMemory.L1:
                 continue
+            shards = placement.shards()
             try:
-                launch, text = self.in_place(launch, place, shards)
+                if shards is None or known_extents(launch) is None:
+                    launch, text = self.at_call(launch, place)
+                else:
+                    launch, text = self.in_place(launch, place, shards)
             except _NotInPlaceError as error:
                 text = f"'{access.tensor.name}' is moved over the NoC: {error}{self.moved(place, shards)}"
             decisions.append(Decision("use_shards", buffer.name, text, place.stmt.location))
@@ -81,7 +88,8 @@ class _Launch:
         access, buffer = _access(place), _buffer(place)
         stream, layout, tensor = launch.streams[buffer], launch.layouts[buffer], access.tensor
         depth = shards.slots // layout.tiles
-        self.check_form(access, buffer, shards)
+        self.check_form(access, buffer)
+        self.check_whole(access, buffer, shards)
         try:
             self.check_handed_over(place, shards)
         except _NotInPlaceError as error:
@@ -95,9 +103,28 @@ class _Launch:
         layouts, streams = {**launch.layouts, buffer: layout}, {**launch.streams, buffer: stream}
         return replace(launch, layouts=layouts, streams=streams), text
 
-    def moved(self, place: Place, shards: Shards) -> str:
+    def at_call(self, launch: Launch, place: Place) -> tuple[Launch, str]:
+        """Handed over block by block if a call's sizes allow it."""
+        access, buffer, work = _access(place), _buffer(place), launch.work
+        assert work is not None
+        self.check_form(access, buffer)
+        self.check_alone(place)
+        if work.schedule.order != "row" or work.schedule.policy == "list":
+            raise _NotInPlaceError("its sizes are known at the call, and blocks are in another order than row by row")
+        if not places_are_sizes(launch, access, self.program.sizes):
+            raise _NotInPlaceError("which tiles a block needs is known only at run time")
+        stream = replace(launch.streams[buffer], shard_at_call=access.tensor)
+        text = (
+            f"nothing is moved in calls where the blocks of each core are its part of '{access.tensor.name}', one "
+            "after the other; in others its blocks are moved over the NoC"
+        )
+        return replace(launch, streams={**launch.streams, buffer: stream}), text
+
+    def moved(self, place: Place, shards: Shards | None) -> str:
         """How many bytes that are, if it is known, and how many of them stay on their core."""
         access = _access(place)
+        if shards is None:
+            return ""
         try:
             found = self.found_places(access, _loops(place), shards)
         except _NotInPlaceError:
@@ -107,24 +134,23 @@ class _Launch:
         size = self.program.layouts[access.tensor].page_bytes
         return f"; {pages * size:,} B, of which {own * size:,} B stay on their core"
 
-    def shards(self, tensor: Tensor) -> Shards | None:
-        placement = self.program.layouts[tensor].placement
-        if placement is None or placement.memory is not DeviceMemory.L1:
-            return None
-        return placement.shards()
-
-    def check_form(self, access: TileAccess, buffer: Buffer, shards: Shards) -> None:
-        """What holds of both ways: the block is made of pages of the shard, as they are."""
+    def check_form(self, access: TileAccess, buffer: Buffer) -> None:
+        """What holds of all ways: the block is made of pages of the tensor, as they are."""
         layout, stream = self.launch.layouts[buffer], self.launch.streams[buffer]
         by_code = any(tensor.param == access.tensor.param for tensor in used_by_code(self.program))
         if by_code or sum(_buffer(place) is buffer for place in self.places) > 1:
             raise _NotInPlaceError(_SEVERAL)
         if stream.second_view or layout.first_row is not None or layout.format != self.format(access.tensor):
             raise _NotInPlaceError("its tiles are needed in another form")
-        if access.guard_rows or access.guard_cols or access.guard is not None or access.pages is not None:
+        if access.guard is not None or access.pages is not None:
             raise _NotInPlaceError("blocks may reach beyond its end")
         if access.limit is not None or layout.order is not TileOrder.ROWS or layout.tiles != access.rows * access.cols:
             raise _NotInPlaceError("its tiles are needed in another order")
+
+    def check_whole(self, access: TileAccess, buffer: Buffer, shards: Shards) -> None:
+        layout = self.launch.layouts[buffer]
+        if access.guard_rows or access.guard_cols:
+            raise _NotInPlaceError("blocks may reach beyond its end")
         if shards.slots % layout.tiles:
             raise _NotInPlaceError(f"a shard of {shards.slots} tiles is not made of blocks of {layout.tiles}")
 
@@ -148,12 +174,17 @@ class _Launch:
 
     # --- handed over block by block -----------------------------------------------------------------
 
-    def check_handed_over(self, place: Place, shards: Shards) -> None:
+    def check_alone(self, place: Place) -> None:
+        """Nothing else needs the tensor, and each unit moves one block of it."""
         access = _access(place)
         if len(self.users(access)) > 1 and not self.is_update(access):
             raise _NotInPlaceError(_SEVERAL)
         if place.outer is not None:
             raise _NotInPlaceError("it is used inside a loop or a condition")
+
+    def check_handed_over(self, place: Place, shards: Shards) -> None:
+        access = _access(place)
+        self.check_alone(place)
         box, everywhere = np.arange(access.rows * access.cols), self.found_places(access, (), shards)
         self.check_holders([core for core, (values, _) in everywhere.items() if values], shards)
         for core, (values, found) in everywhere.items():

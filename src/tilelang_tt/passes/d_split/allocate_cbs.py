@@ -53,6 +53,9 @@ def allocate_cbs(program: TileProgram, launch: Launch) -> tuple[dict[Buffer, Cb]
             is_word=buffer in words,
             is_scratch=stream.is_scratch,
             shard=stream.shard,
+            shard_at_call=stream.shard_at_call,
+            moves=None if stream.shard_at_call is None else scalar.var(f"{buffer.name}_moves"),
+            owners=0 if stream.owners is None else stream.owners.count,
             **_delivery(buffer, shared),
         )
     decisions = [_describe(buffer, cb) for buffer, cb in cbs.items()]

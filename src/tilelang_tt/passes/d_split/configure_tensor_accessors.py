@@ -6,6 +6,10 @@
 
 A block that lies in the core's own shard of a tensor is only handed over: nothing moves.
 
+Where the call says whether it does (`Cb.moves`), both ways are there:
+
+    after    reserve A_s ; if A_s_moves: for i ... ; read barrier ; push A_s
+
 Blocks that one core reads for several (`share_loads`) are asked for, sent and taken around the reads:
 
     after    reserve A_s ; ask for A_s ; if A_s_reads: ... ; read barrier ; send A_s ; take A_s ; push A_s
@@ -26,6 +30,7 @@ from tilelang_tt.ir import scalar
 from tilelang_tt.ir.buffers import Buffer, Read, Tensor, TileAccess
 from tilelang_tt.ir.cb import Cb, CbCall, CbKind
 from tilelang_tt.ir.code import Code, used_tensors
+from tilelang_tt.ir.facts import Facts
 from tilelang_tt.ir.fields import children, rewritten, walk, within
 from tilelang_tt.ir.kernel import For, If, Kernel, KernelSet, KernelStmt, Source, Task
 from tilelang_tt.ir.layout import BufferLayout, Role, TileOrder
@@ -39,15 +44,18 @@ from tilelang_tt.ir.movement import (
     ReadTile,
     RowPlace,
     Send,
+    ShardPart,
     Take,
     WriteRow,
     WriteTile,
     ZeroRow,
     ZeroTile,
 )
-from tilelang_tt.ir.scalar import Expr, Var
+from tilelang_tt.ir.scalar import Expr, Var, floordiv
+from tilelang_tt.ir.shard_places import place_in_shard
 from tilelang_tt.ir.tensors_of_code import elements
-from tilelang_tt.ir.tile import Load, Set, Stmt, Store
+from tilelang_tt.ir.tile import Load, Loop, Set, Stmt, Store
+from tilelang_tt.shards import Shards
 
 
 def configure_tensor_accessors(kernels: KernelSet) -> KernelSet:
@@ -63,6 +71,8 @@ def configure_tensor_accessors(kernels: KernelSet) -> KernelSet:
         for stmt in walk(body):
             if isinstance(stmt, ReadTile | WriteTile | ReadRow | WriteRow):
                 tensors[stmt.tensor] = None
+            elif isinstance(stmt, Send) and stmt.shard is not None:
+                tensors[stmt.shard.tensor] = None
             elif isinstance(stmt, Code):
                 tensors |= dict.fromkeys(lying[tensor.param] for tensor in used_tensors(stmt))
         kernels = kernels.with_kernel(Kernel(role, body, tensors=tuple(tensors)))
@@ -72,6 +82,8 @@ def configure_tensor_accessors(kernels: KernelSet) -> KernelSet:
 class _Pages:
     def __init__(self, kernels: KernelSet, role: Role) -> None:
         self.kernels = kernels
+        loops = ((stmt.var, stmt.extent) for stmt in walk(kernels.launch.body) if isinstance(stmt, Loop))
+        self.facts = Facts(kernels.program.sizes, (*kernels.launch.blocks, *loops))
         tasks = [stmt.stmt for stmt in walk(kernels.kernel(role).body) if isinstance(stmt, Task)]
         loads = [task.dst for task in tasks if isinstance(task, Load)]
         # Room for one block that several loads fill: compute may need what is read before to give the last one back.
@@ -117,7 +129,8 @@ class _Pages:
         cbs = [self.kernels.cbs[load.dst] for load in run]
         result: list[KernelStmt] = [CbCall(CbKind.RESERVE, cb, cb.tiles) for cb in cbs]
         # Every core says what it has room for before it waits for anything, so that no two can wait for each other.
-        result += [Ask(cb) for cb in cbs if cb.reads is not None]
+        turns = {cb: self.turn(load) for load, cb in zip(run, cbs, strict=True)}
+        result += [Ask(cb, turns[cb]) for cb in cbs if cb.reads is not None]
         sends: list[KernelStmt] = []
         for load, cb in zip(run, cbs, strict=True):
             if cb.shard is not None:
@@ -127,13 +140,37 @@ class _Pages:
             transfer = _Transfer(load.src.tensor, cb, base, reads=True)
             result += [*self.source(load.location), Pointer(base, cb, write=True)]
             layout = self.kernels.launch.layouts[load.dst]
+            if cb.owners:
+                sends.append(Send(cb, base, turns[cb], self.part_of_shard(load.src)))
+                continue
             reads = (self.tiles(load.src, layout, transfer), *self.blank_rows(load.src, layout, cb, base))
-            result += reads if cb.reads is None else (If(cb.reads > 0, reads),)
+            only = cb.reads if cb.moves is None else cb.moves
+            result += reads if only is None else (If(only > 0, reads),)
             sends += [Send(cb, base)] if cb.reads is not None else []
-        if any(cb.shard is None for cb in cbs):
+        if any(cb.shard is None and not cb.owners for cb in cbs):
             result.append(Barrier(BarrierKind.READ))
-        takes = [Take(cb) for cb in cbs if cb.reads is not None]
+        takes = [Take(cb, turns[cb]) for cb in cbs if cb.reads is not None]
         return [*result, *sends, *takes, *(CbCall(CbKind.PUSH, cb, cb.tiles) for cb in cbs)]
+
+    def turn(self, load: Load) -> Expr | None:
+        """Which of the cores that hold shards sends the block."""
+        owners = self.kernels.launch.streams[load.dst].owners
+        if owners is None:
+            return None
+        _, high, wide = self.shards(load.src).shape
+        return self.facts.simplify(floordiv(load.src.col, wide) if owners.by_columns else floordiv(load.src.row, high))
+
+    def part_of_shard(self, access: TileAccess) -> ShardPart:
+        place = place_in_shard(self.kernels.program.layouts[access.tensor], access)
+        pitch = self.shards(access).shape[2]
+        return ShardPart(access.tensor, self.facts.simplify(place), access.rows, access.cols, pitch)
+
+    def shards(self, access: TileAccess) -> Shards:
+        placement = self.kernels.program.layouts[access.tensor].placement
+        assert placement is not None
+        found = placement.shards()
+        assert found is not None
+        return found
 
     def source(self, location: Location | None) -> list[KernelStmt]:
         return [Source(location)] if location else []
@@ -152,7 +189,8 @@ class _Pages:
             store.dst, self.kernels.launch.layouts[store.src], _Transfer(store.dst.tensor, cb, base, reads=False)
         )
         pointer = Pointer(base, cb, write=False)
-        return [*self.source(store.location), pointer, tiles, Barrier(BarrierKind.FLUSH)]
+        written = (pointer, tiles, Barrier(BarrierKind.FLUSH))
+        return [*self.source(store.location), *(written if cb.moves is None else (If(cb.moves > 0, written),))]
 
     def tiles(self, access: TileAccess, layout: BufferLayout, transfer: _Transfer) -> KernelStmt:
         """The loops over a block's tiles, row by row of the tensor."""

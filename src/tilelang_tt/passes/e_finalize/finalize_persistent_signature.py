@@ -14,8 +14,9 @@ from dataclasses import replace
 from tilelang_tt.arch import MAX_RUNTIME_ARGS, TILE
 from tilelang_tt.diagnostics import TargetError
 from tilelang_tt.ir import scalar
-from tilelang_tt.ir.fields import with_expressions
+from tilelang_tt.ir.fields import walk, with_expressions
 from tilelang_tt.ir.kernel import Arg, ArgKind, For, Kernel, KernelSet, KernelStmt
+from tilelang_tt.ir.movement import Send
 from tilelang_tt.ir.scalar import Expr, Var
 from tilelang_tt.ir.scalar_forms import hoist
 from tilelang_tt.ir.tile import Launch, ScalarParam
@@ -53,8 +54,10 @@ def _finalize(kernel: Kernel, kernels: KernelSet) -> Kernel:
     args += [Arg(str(v.name), ArgKind.SIZE, v, size=expr) for v, expr in sizes]
     scalars = [p for p in kernels.program.params if isinstance(p, ScalarParam)]
     args += [Arg(p.name, ArgKind.SCALAR, p.var) for p in scalars if p.var in used and p.var not in known]
-    delivered = [cb for cb in kernels.all_cbs if cb.reads is not None and cb.reads in used]
-    args += [Arg(cb.name, ArgKind.DELIVERY, cb.reads) for cb in delivered]
+    at_call = [cb for cb in kernels.all_cbs if cb.moves is not None and cb.moves in used]
+    args += [Arg(cb.name, ArgKind.MOVES, cb.moves) for cb in at_call]
+    sent = {stmt.cb for stmt in walk(body) if isinstance(stmt, Send)}
+    args += [Arg(cb.name, ArgKind.DELIVERY, cb.reads, owners=cb.owners) for cb in kernels.all_cbs if cb in sent]
     if work.listed is not None and work.listed in used:
         _check_room(kernel, kernels.launch, sum(arg.words for arg in args), max(map(len, work.schedule.lists)))
         args.append(Arg(str(work.listed.name), ArgKind.UNITS, work.listed))

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.cb import Cb
 from tilelang_tt.ir.scalar import Expr
+from tilelang_tt.passes.f_verify.failure import fail
 
 EMPTY, OLD, FILLED = range(3)
 RESERVED_AGAIN = bytes.maketrans(bytes([FILLED]), bytes([OLD]))
@@ -72,3 +73,24 @@ def join(state: BlockState, other: BlockState) -> None:
         state.written.setdefault(cb, set()).update(places)
     state.rows |= other.rows
     state.dst = {tile: state.dst[tile] and other.dst[tile] for tile in state.dst if tile in other.dst}
+
+
+def use_tile(tile: int, what: str, state: BlockState) -> None:
+    if tile not in state.dst:
+        raise fail("TT956", f"DST[{tile}] is {what}, but nothing put it there since tile_regs_acquire")
+    state.dst[tile] = True
+
+
+def require_whole_tile(tile: int, state: BlockState) -> None:
+    if tile in state.rows:
+        raise fail("TT949", f"all rows of DST[{tile}] are used, but only the first one is there")
+
+
+def put_tile(tile: int, state: BlockState, *, row: bool = False) -> None:
+    if not state.dst.get(tile, True):
+        raise fail("TT957", f"DST[{tile}] is overwritten, but nothing used it")
+    state.dst[tile] = False
+    if row:
+        state.rows.add(tile)
+    elif state.rows:
+        state.rows.discard(tile)

@@ -19,13 +19,24 @@ from tilelang_tt.arch import TILE
 from tilelang_tt.ir import engine, scalar, scalar_text
 from tilelang_tt.ir.cb import Cb, CbCall, CbKind
 from tilelang_tt.ir.facts import Facts, tells_first_round
-from tilelang_tt.ir.fields import Mark, marked, walk
+from tilelang_tt.ir.fields import Mark, held, marked, walk
 from tilelang_tt.ir.kernel import For, If, Kernel, KernelSet, KernelStmt, Let
 from tilelang_tt.ir.layout import Role
 from tilelang_tt.ir.movement import MakeTile, ReadRow, ReadTile, RowPlace, Take, WriteRow, WriteTile, ZeroRow, ZeroTile
 from tilelang_tt.ir.scalar import Expr, Var
 from tilelang_tt.ops.row import Operand
-from tilelang_tt.passes.f_verify.block_state import EMPTY, FILLED, OLD, RESERVED_AGAIN, BlockState, filled_in_one, join
+from tilelang_tt.passes.f_verify.block_state import (
+    EMPTY,
+    FILLED,
+    OLD,
+    RESERVED_AGAIN,
+    BlockState,
+    filled_in_one,
+    join,
+    put_tile,
+    require_whole_tile,
+    use_tile,
+)
 from tilelang_tt.passes.f_verify.failure import fail
 
 Names = dict[str, Any]
@@ -48,6 +59,7 @@ class _Run:
         self.sizes = kernel.sizes
         self.facts = Facts(kernels.program.sizes, kernels.launch.blocks)
         self.names = {**_FUNCTIONS, **{_name(block): 0 for block, _ in kernels.launch.blocks}}
+        self.moved = {cb.moves: cb for cb in kernels.all_cbs if cb.moves is not None}  # unless it is a shard
         self.kept = _kept_shards(kernels)
         self.names |= {_name(first): 0 for first, _ in self.kept.values()}
         self.steps: dict[int, list[tuple[Step, KernelStmt]]] = {}  # by identity of the list of statements
@@ -74,12 +86,26 @@ class _Run:
             arm = branch.then if self.evaluate(branch.condition, values) else branch.otherwise
             self.body(arm, state, values)
             return
+        if self.moves(branch):
+            self.body(branch.then, state, values)  # otherwise the block lies in a shard, where nothing moves it
+            return
         other = state.copy()
         self.body(branch.then, state, values)
         self.body(branch.otherwise, other, values)
         empty = filled_in_one(state, other, branch.condition)
         join(state, other)
         state.empty_where |= empty
+
+    def moves(self, branch: If) -> bool:
+        """Whether a branch moves one block of a circular buffer where that is not a shard, and does nothing else."""
+        variables = scalar.variables(branch.condition)
+        cb = self.moved.get(variables[0]) if len(variables) == 1 else None
+        if cb is None:
+            return False
+        used = {one for stmt in walk(branch.then) for one, _ in held(stmt) if isinstance(one, Cb)}
+        if branch.otherwise or not scalar.same_form(branch.condition, variables[0] > 0) or used != {cb}:
+            raise fail("TT971", f"whether blocks of '{cb.name}' are moved decides about something else")
+        return True
 
     def tells_first_round(self, condition: Expr, values: Values) -> bool:
         """Whether a condition only tells the first round of a loop from the others: two rounds show both answers.
@@ -200,6 +226,10 @@ class _Run:
         """What this core has not read has come from another one."""
         cb, pages = stmt.cb, state.pages_of(stmt.cb)
         assert cb.reads is not None
+        if cb.owners:  # the whole block comes from a shard: the core's own, or another one's
+            for _cb, page in _pages(cb, state.next.get(cb, 0), cb.tiles):
+                pages[page] = FILLED
+            return
         sent = scalar.negate(cb.reads > 0)
         for _cb, page in _pages(cb, state.next.get(cb, 0), cb.tiles):
             unread = state.empty_where.pop((cb, page), None)
@@ -230,30 +260,30 @@ class _Run:
         tile = self.evaluate(stmt.dst, values)
         if stmt.instruction.adds and tile in state.dst:
             raise fail("TT966", f"a product is added to DST[{tile}], which is not zero any more")
-        _put(tile, state)
+        put_tile(tile, state)
 
     def copy(self, stmt: engine.CopyTile, state: BlockState, values: Values) -> None:
-        _put(self.evaluate(stmt.dst, values), state, row=stmt.cb.first_row)
+        put_tile(self.evaluate(stmt.dst, values), state, row=stmt.cb.first_row)
 
     def put(self, stmt: engine.TransposeTile | engine.FillTile, state: BlockState, values: Values) -> None:
-        _put(self.evaluate(stmt.dst, values), state)
+        put_tile(self.evaluate(stmt.dst, values), state)
 
     def transpose(self, stmt: engine.TransposeDst, state: BlockState, values: Values) -> None:
         tile = self.evaluate(stmt.dst, values)
-        _use(tile, "transposed", state)
-        _require_whole(tile, state)
-        _put(tile, state)
+        use_tile(tile, "transposed", state)
+        require_whole_tile(tile, state)
+        put_tile(tile, state)
 
     def compute(self, stmt: engine.Sfpu, state: BlockState, values: Values) -> None:
         tiles_in = [self.evaluate(operand, values) for operand in stmt.operands]
         for tile in tiles_in:
-            _use(tile, "computed with", state)
+            use_tile(tile, "computed with", state)
         row = False
         if state.rows:
             kinds = [kind for kind in stmt.instruction.operands if kind is not Operand.NUMBER]
             used_whole = [tile for kind, tile in zip(kinds, tiles_in, strict=True) if kind is Operand.TILE]
             row = not state.rows.isdisjoint(used_whole)
-        _put(self.evaluate(stmt.out, values), state, row=row)
+        put_tile(self.evaluate(stmt.out, values), state, row=row)
 
     def dst_call(self, stmt: engine.DstCall, state: BlockState, _: Values) -> None:
         if stmt.kind is engine.DstKind.ACQUIRE:
@@ -272,8 +302,8 @@ class _Run:
 
     def pack(self, stmt: engine.PackTile, state: BlockState, values: Values) -> None:
         tile = self.evaluate(stmt.dst, values)
-        _use(tile, "packed", state)
-        _require_whole(tile, state)
+        use_tile(tile, "packed", state)
+        require_whole_tile(tile, state)
         page = self.page(stmt.cb, stmt.index, state, values)
         pages = state.pages_of(stmt.cb)
         if pages[page[1]] == EMPTY and not self.overwrites(stmt, state.empty_where.get(page), values):
@@ -364,24 +394,3 @@ def _chooses(loop: For) -> bool:
     """Whether the loop variable chooses a page or a tile of DST."""
     tiles = (tile for stmt in walk(loop.body) for tile in marked(stmt, Mark.SLOT, Mark.PLACE))
     return any(loop.var in scalar.variables(tile) for tile in tiles)
-
-
-def _use(tile: int, what: str, state: BlockState) -> None:
-    if tile not in state.dst:
-        raise fail("TT956", f"DST[{tile}] is {what}, but nothing put it there since tile_regs_acquire")
-    state.dst[tile] = True
-
-
-def _require_whole(tile: int, state: BlockState) -> None:
-    if tile in state.rows:
-        raise fail("TT949", f"all rows of DST[{tile}] are used, but only the first one is there")
-
-
-def _put(tile: int, state: BlockState, *, row: bool = False) -> None:
-    if not state.dst.get(tile, True):
-        raise fail("TT957", f"DST[{tile}] is overwritten, but nothing used it")
-    state.dst[tile] = False
-    if row:
-        state.rows.add(tile)
-    elif state.rows:
-        state.rows.discard(tile)

@@ -38,7 +38,7 @@ def stage_blocks(program: TileProgram, launch: Launch) -> Iterator[tuple[Launch,
 def _may(launch: Launch, buffer: Buffer) -> bool:
     """Compute takes or makes the block, and DST is free where it would copy it."""
     ends = (launch.streams[buffer].producer, launch.streams[buffer].consumer)
-    if launch.streams[buffer].shard is not None:
+    if launch.streams[buffer].may_be_shard:
         return False
     if buffer in launch.constants or ends not in ((Role.READER, Role.COMPUTE), (Role.COMPUTE, Role.WRITER)):
         return False

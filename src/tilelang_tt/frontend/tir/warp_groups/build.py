@@ -6,7 +6,6 @@ anything else than such conditions and copies of cp.async, a kernel is no progra
 
 from __future__ import annotations
 
-from tilelang.ir import get_stmt_span, stamp_stmt_spans
 from tvm import tirx
 
 from tilelang_tt.diagnostics import Location
@@ -32,6 +31,7 @@ from tilelang_tt.frontend.tir.warp_groups.private import written_variables
 from tilelang_tt.frontend.tir.warp_groups.thread_indices import names, varying_names
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.scalar import Expr, Var
+from tilelang_tt.tilelang_hooks import get_stmt_span, stamp_stmt_spans
 
 GROUP = "warp_specialize"  # the attribute of T.ws
 BARRIER_SCOPE = "shared.barrier"

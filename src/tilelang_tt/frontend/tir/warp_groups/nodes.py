@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from tilelang.ir import get_stmt_span
 from tvm import tirx
 
 from tilelang_tt.diagnostics import Location
 from tilelang_tt.ir.scalar import Expr, Var
+from tilelang_tt.tilelang_hooks import get_stmt_span
 
 Members = frozenset[int]  # numbers of threads
 

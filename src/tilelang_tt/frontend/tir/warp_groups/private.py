@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from tilelang.ir import get_buffer_span, get_stmt_span, set_buffer_span
 from tvm import tirx
 
 from tilelang_tt.diagnostics import UnsupportedError
@@ -33,6 +32,7 @@ from tilelang_tt.frontend.tir.warp_groups.nodes import (
 )
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.scalar import Var
+from tilelang_tt.tilelang_hooks import get_buffer_span, get_stmt_span, set_buffer_span
 
 _WRITES = 2  # bit of what T.region and T.access_ptr say of their use
 _MASKS = {"tl.region": 1, "tl.access_ptr": 2}  # where they say it

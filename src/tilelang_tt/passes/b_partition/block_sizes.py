@@ -1,0 +1,301 @@
+"""Blocks of another size along one index: part of `choose_blocks`.
+
+    before   by < 16, k < 16: Load A tiles (by * 4, k * 2) 4 x 2 -> A_s ; Gemm C += A_s @ B_s        A_s 4 x 2, C 4 x 4
+    after    by < 10, k < 16: Load A tiles (by * 7, k * 2) 7 x 2 -> A_s ; Gemm C += A_s @ B_s        A_s 7 x 2, C 7 x 4
+
+An index counts blocks of the grid, or rounds of a loop. What is loaded and stored for it lies side by side in tensors,
+and every statement treats the places along that side alike: then any number of tiles may be taken at a time. Rounds of
+a loop may be taken together where all that remains of them is a sum of products.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+
+from tilelang_tt.arch import TILE
+from tilelang_tt.ir import scalar
+from tilelang_tt.ir.buffers import Buffer, TileAccess
+from tilelang_tt.ir.elements import Element, parts
+from tilelang_tt.ir.fields import expressions, renamed, walk, within
+from tilelang_tt.ir.scalar import Expr, Var, int_value
+from tilelang_tt.ir.tile import (
+    Branch,
+    Fill,
+    Gemm,
+    Launch,
+    Load,
+    Loop,
+    Map,
+    Reduce,
+    Stmt,
+    Store,
+    TileProgram,
+    mentioned,
+    writes,
+)
+
+Side = tuple[Buffer, int]  # a block and one of its axes
+
+
+@dataclass(frozen=True)
+class Index:
+    """An index along which blocks may have another size."""
+
+    var: Var
+    tiles: int  # of a block, along the sides
+    extent: Expr
+    sides: frozenset[Side]
+    total: int | None  # tiles of the tensors along it, if blocks begin at the first and reach the last
+    size: Var | None = None  # the same, in elements, where the call knows it
+
+    def blocks(self, tiles: int) -> Expr | None:
+        """How many blocks of so many tiles there are; None: they cannot have that size."""
+        if self.size is not None:
+            return scalar.ceildiv(self.size, tiles * TILE)
+        if self.total is not None:
+            return scalar.const(-(-self.total // tiles))
+        extent = int_value(self.extent)
+        if extent is None or (extent * self.tiles) % tiles:
+            return None
+        return scalar.const(extent * self.tiles // tiles)
+
+    def counts(self, most: int) -> dict[int, int]:
+        """How many blocks there are, by their tiles, where that is known."""
+        found = {tiles: self.blocks(tiles) for tiles in range(1, most + 1)}
+        return {tiles: count for tiles, blocks in found.items() if blocks and (count := int_value(blocks)) is not None}
+
+    def reaches_beyond(self, tiles: int) -> bool:
+        return self.size is not None or (self.total is not None and self.total % tiles != 0)
+
+
+def index_of_blocks(program: TileProgram, launch: Launch, var: Var, extent: Expr) -> Index | None:
+    """Of a block index of the grid, if blocks may have another size along it."""
+    return _Sides(program, launch, var).found(launch.body, extent)
+
+
+def index_of_rounds(program: TileProgram, launch: Launch, loop: Loop) -> Index | None:
+    """Of a loop, if its rounds may be taken together: all that it leaves behind is sums of products."""
+    found = _Sides(program, launch, loop.var).found(loop.body, loop.extent)
+    if found is None or any(not isinstance(stmt, Load | Map | Fill | Gemm) for stmt in loop.body):
+        return None
+    inside = {buffer for buffer, _ in found.sides}
+    if any(inside & mentioned(stmt) for stmt in _outside(launch.body, loop)):
+        return None
+    loaded = {stmt.dst for stmt in loop.body if isinstance(stmt, Load)}
+    for stmt in loop.body:
+        summed = isinstance(stmt, Gemm) and _sums(stmt, found, loop.var)
+        if not summed and not inside.issuperset(writes(stmt)):
+            return None
+        if isinstance(stmt, Gemm) and not {stmt.a, stmt.b} <= loaded and found.total is None:
+            found = replace(found, size=None)  # zeros beyond the end may have become something else
+    return found
+
+
+def _outside(body: tuple[Stmt, ...], loop: Loop) -> Iterator[Stmt]:
+    """Statements that neither are in a loop nor hold it."""
+    for stmt in body:
+        if stmt is loop:
+            continue
+        if loop in walk((stmt,)):
+            for nested in (stmt.body,) if isinstance(stmt, Loop) else (stmt.then, stmt.otherwise):  # type: ignore[union-attr]
+                yield from _outside(nested, loop)
+        else:
+            yield stmt
+
+
+def _sums(stmt: Gemm, index: Index, var: Var) -> bool:
+    """Whether a product takes in what a round brings, and keeps the sum of those before."""
+    depth = {(stmt.a, 0 if stmt.transpose_a else 1), (stmt.b, 1 if stmt.transpose_b else 0)}
+    adds = int_value(stmt.clear) == 0 or scalar.same_form(stmt.clear, scalar.is_zero(var))
+    return adds and depth <= index.sides and stmt.c not in {buffer for buffer, _ in index.sides}
+
+
+@dataclass
+class _Sides:
+    """Finds the sides of blocks that an index runs along; `wrong` where they are not treated alike."""
+
+    program: TileProgram
+    launch: Launch
+    var: Var
+    sides: set[Side] = field(default_factory=set)
+    lengths: set[tuple[int | None, Var | None]] = field(default_factory=set)
+    tiles: int = 0
+    wrong: bool = False
+
+    def found(self, body: tuple[Stmt, ...], extent: Expr) -> Index | None:
+        stmts = list(walk(body))
+        for stmt in stmts:
+            self.use(stmt)
+        alike = [pair for stmt in stmts for pair in _alike(stmt)]
+        while not self.wrong and (more := {b for a, b in alike if a in self.sides} - self.sides):
+            self.sides |= more
+        if self.wrong or not self.sides or any(not self.may(side) for side in self.sides):
+            return None
+        if any(not self.treats_alike(stmt) for stmt in stmts):
+            return None
+        total, size = self.whole(extent)
+        return Index(self.var, self.tiles, extent, frozenset(self.sides), total, size)
+
+    def uses(self, expr: Expr) -> bool:
+        return self.var in scalar.variables(expr)
+
+    def use(self, stmt: Stmt) -> None:
+        """What of the index a statement uses: places of tiles alone, one block after the other."""
+        if isinstance(stmt, Load | Store):
+            access, block = (stmt.src, stmt.dst) if isinstance(stmt, Load) else (stmt.dst, stmt.src)
+            layout, tensor = self.launch.layouts[block], self.program.layouts[access.tensor]
+            for place, tiles, axis, length in (
+                (access.row, access.rows, layout.row_axis, tensor.row_tiles),
+                (access.col, access.cols, layout.col_axis, tensor.col_tiles),
+            ):
+                if self.uses(place):
+                    self.side(place, tiles, block, axis, length)
+            others = (access.batch, access.guard, access.limit)
+            special = access.pages is not None or access.gather is not None or tensor.placement is not None
+            self.wrong |= special or any(self.uses(expr) for expr in others if expr is not None)
+        elif isinstance(stmt, Gemm):
+            self.wrong |= self.uses(stmt.clear) and not scalar.same_form(stmt.clear, scalar.is_zero(self.var))
+        elif isinstance(stmt, Loop | Fill | Reduce | Map | Branch):
+            self.wrong |= any(map(self.uses, expressions(stmt)))
+        else:
+            self.wrong = True
+
+    def side(self, place: Expr, tiles: int, block: Buffer, axis: int | None, length: Expr) -> None:
+        found = scalar.linear(place, [self.var])
+        if found is None or axis is None or found[0] != tiles or self.tiles not in (0, tiles):
+            self.wrong = True
+            return
+        self.tiles = tiles
+        self.sides.add((block, axis))
+        whole = int_value(found[1]) == 0
+        parts = scalar.ceil_parts(length)
+        size = parts[0] if parts is not None and parts[1] == TILE else None
+        self.lengths.add((int_value(length), size) if whole else (None, None))
+
+    def whole(self, extent: Expr) -> tuple[int | None, Var | None]:
+        """The length of the tensors, in tiles or as a size, if blocks begin at their start and reach their end."""
+        if len(self.lengths) != 1:
+            return None, None
+        ((total, size),) = self.lengths
+        count = int_value(extent)
+        if total is not None and count is not None:
+            return (total if count == -(-total // self.tiles) else None), None
+        parts = scalar.ceil_parts(extent)
+        reaches = size is not None and parts is not None and parts[0] is size and parts[1] == self.tiles * TILE
+        return None, size if reaches else None
+
+    def may(self, side: Side) -> bool:
+        """Whether a block may be longer along a side."""
+        block, axis = side
+        layout = self.launch.layouts[block]
+        plain = (
+            not layout.outer and not layout.constant and not layout.pitch and axis in (layout.row_axis, layout.col_axis)
+        )
+        return plain and block.shape[axis] == self.tiles * TILE and (block, 1 - axis) not in self.sides
+
+    def treats_alike(self, stmt: Stmt) -> bool:
+        """Whether a statement does the same at all places along the sides."""
+        blocks = {block for block, _ in self.sides}
+        match stmt:
+            case Load(src=access, dst=block) | Store(src=block, dst=access):
+                return all(self.runs_along(access, block, axis) for one, axis in self.sides if one is block)
+            case Gemm():
+                return True
+            case Map():
+                if stmt.dst not in blocks:
+                    return not any(isinstance(part, Element) and part.buffer in blocks for part in parts(stmt.value))
+                return stmt.part is None and all(self.plain(part) for part in parts(stmt.value))
+            case Reduce():
+                return (stmt.src, stmt.axis) not in self.sides
+        return isinstance(stmt, Loop | Branch | Fill)
+
+    def runs_along(self, access: TileAccess, block: Buffer, axis: int) -> bool:
+        rows = axis == self.launch.layouts[block].row_axis
+        place, meant = (access.row, access.height) if rows else (access.col, access.width)
+        return self.uses(place) and meant in (0, self.tiles * TILE)
+
+    @staticmethod
+    def plain(part: object) -> bool:
+        """Whether a part of an expression says nothing of where it is."""
+        if isinstance(part, Element):
+            return part.origin is None and part.tile is None
+        return type(part).__name__ in ("Number", "Apply", "Scalar")
+
+
+def _alike(stmt: Stmt) -> Iterator[tuple[Side, Side]]:
+    """Sides of blocks that a statement walks together, both ways."""
+    for a, b in _pairs(stmt):
+        yield a, b
+        yield b, a
+
+
+def _pairs(stmt: Stmt) -> Iterator[tuple[Side, Side]]:
+    if isinstance(stmt, Gemm):
+        row, deep_a = (1, 0) if stmt.transpose_a else (0, 1)
+        col, deep_b = (0, 1) if stmt.transpose_b else (1, 0)
+        yield (stmt.a, row), (stmt.c, 0)
+        yield (stmt.b, col), (stmt.c, 1)
+        yield (stmt.a, deep_a), (stmt.b, deep_b)
+    elif isinstance(stmt, Map):
+        for part in parts(stmt.value):
+            if isinstance(part, Element):
+                axes = ((axis, walked) for axis, walked in enumerate(part.walked) if walked is not None)
+                yield from (((part.buffer, axis), (stmt.dst, walked)) for axis, walked in axes)
+    elif isinstance(stmt, Reduce):
+        kept = [axis for axis in range(len(stmt.src.shape)) if axis != stmt.axis]
+        yield from (((stmt.src, axis), (stmt.dst, place)) for place, axis in enumerate(kept))
+
+
+def resized(launch: Launch, index: Index, tiles: int) -> Launch:
+    """The launch with blocks of so many tiles along an index."""
+    names = {buffer: _longer(buffer, index, tiles) for buffer in dict.fromkeys(block for block, _ in index.sides)}
+    layouts = {names.get(buffer, buffer): layout for buffer, layout in launch.layouts.items()}
+    for buffer, axis in index.sides:
+        layout = layouts[names[buffer]]
+        layouts[names[buffer]] = replace(layout, rows=tiles) if axis == layout.row_axis else replace(layout, cols=tiles)
+    change = _Change(index, tiles)
+    body = change.body(renamed(launch.body, names)) if names else launch.body
+    blocks = tuple((var, change.count if var is index.var else extent) for var, extent in launch.blocks)
+    buffers = tuple(names.get(buffer, buffer) for buffer in launch.buffers)
+    return replace(launch, body=body, blocks=blocks, buffers=buffers, layouts=layouts)
+
+
+def _longer(buffer: Buffer, index: Index, tiles: int) -> Buffer:
+    sides = {axis for block, axis in index.sides if block is buffer}
+    return replace(buffer, shape=tuple(tiles * TILE if k in sides else size for k, size in enumerate(buffer.shape)))
+
+
+class _Change:
+    def __init__(self, index: Index, tiles: int) -> None:
+        count = index.blocks(tiles)
+        assert count is not None
+        self.index, self.tiles, self.count = index, tiles, count
+
+    def body(self, body: Iterable[Stmt]) -> tuple[Stmt, ...]:
+        return tuple(map(self.stmt, body))
+
+    def stmt(self, stmt: Stmt) -> Stmt:
+        if isinstance(stmt, Load):
+            return replace(stmt, src=self.access(stmt.src))
+        if isinstance(stmt, Store):
+            return replace(stmt, dst=self.access(stmt.dst))
+        stmt = within(stmt, self.body)
+        return replace(stmt, extent=self.count) if isinstance(stmt, Loop) and stmt.var is self.index.var else stmt
+
+    def access(self, access: TileAccess) -> TileAccess:
+        beyond = self.index.reaches_beyond(self.tiles)
+        if self.index.var in scalar.variables(access.row):
+            guard = beyond or (access.guard_rows and self.index.total is None)
+            row, height = self.place(access.row), access.height and self.tiles * TILE
+            access = replace(access, row=row, rows=self.tiles, height=height, guard_rows=guard)
+        if self.index.var in scalar.variables(access.col):
+            guard = beyond or (access.guard_cols and self.index.total is None)
+            col, width = self.place(access.col), access.width and self.tiles * TILE
+            access = replace(access, col=col, cols=self.tiles, width=width, guard_cols=guard)
+        return access
+
+    def place(self, place: Expr) -> Expr:
+        found = scalar.linear(place, [self.index.var])
+        assert found is not None
+        return scalar.simplify(self.index.var * self.tiles + found[1])

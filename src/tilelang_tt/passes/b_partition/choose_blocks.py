@@ -1,0 +1,115 @@
+"""B: take blocks of the sizes that suit the chip; what the user wrote says what is computed, not how much at a time.
+
+    before   bx < 16, by < 16 : 128 x 128 of C, k < 32 : 64 deep          4 units for a core of 13 x 10
+    after    bx < 13, by < 10 : 224 x 160 of C, k < 16 : 128 deep         1 unit for a core
+
+Sizes are changed along indices of the grid and along loops that sum products (`block_sizes`), where an estimate of the
+time (`block_costs`) says that it saves a tenth at least. Launches that take little time stay as they are, and so do
+those of which the user says which core does what, or for which `blocks` is `written`. Sums never get shorter formats:
+in a 16-bit DST, where longer sums in DST would lose bits, rounds are not taken together.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+
+from tilelang_tt.compiled import Decision
+from tilelang_tt.ir.alike import alike
+from tilelang_tt.ir.fields import walk
+from tilelang_tt.ir.scalar import Var, int_value
+from tilelang_tt.ir.tensors_of_code import codes_of, stored_params
+from tilelang_tt.ir.tile import Launch, Load, Loop, TileProgram
+from tilelang_tt.passes.b_partition.block_costs import BlockCosts, Sizes
+from tilelang_tt.passes.b_partition.block_sizes import Index, index_of_blocks, index_of_rounds, resized
+
+_LEAST_CYCLES = 20_000  # below that a launch is not looked at
+_LEAST_GAIN = 1.1
+_MOST_TILES = 16  # of a block along an index
+
+
+def choose_blocks(program: TileProgram) -> TileProgram:
+    decisions: list[Decision] = []
+    launches = tuple(_chosen(program, launch, decisions) for launch in program.launches)
+    return replace(program, launches=launches).with_decisions(*decisions)
+
+
+def _chosen(program: TileProgram, launch: Launch, decisions: list[Decision]) -> Launch:
+    if not program.options.blocks or not _free(program, launch):
+        return launch
+    indices = list(_indices(program, launch))
+    if not indices or any(int_value(index.extent) is None for index in indices):
+        return launch
+    follows = {buffer: set(found) for buffer, found in alike(program, launch).items()}
+    costs = BlockCosts(program, launch, indices, follows if program.options.multicast is not False else {})
+    written = {index.var: index.tiles for index in indices}
+    before = costs.cycles(written)
+    if before is None or before < _LEAST_CYCLES:
+        return launch
+    after, best = _fastest(costs, launch, indices)
+    if after * _LEAST_GAIN > before:
+        return launch
+    for var, tiles in best.items():
+        if tiles != written[var]:
+            launch = _resized(program, launch, var, tiles)
+            text = f"{tiles} tiles at a time instead of {written[var]}"
+            decisions.append(Decision("choose_blocks", str(var.name), text, launch.location))
+    text = f"about {after / before:.0%} of the time that blocks as written take"
+    decisions.append(Decision("choose_blocks", launch.name, text, launch.location))
+    return launch
+
+
+def _free(program: TileProgram, launch: Launch) -> bool:
+    """Whether nothing but the meaning of a launch depends on its blocks."""
+    loaded = {stmt.src.tensor.param for stmt in walk(launch.body) if isinstance(stmt, Load)}
+    placed = any(layout.placement is not None for layout in program.layouts.values())
+    asked = any(not said.weak for said in launch.asked) or bool(program.options.schedule)
+    in_place = not loaded.isdisjoint(stored_params(launch))
+    return not (placed or asked or in_place or launch.updated or codes_of(launch))
+
+
+def _indices(program: TileProgram, launch: Launch) -> Iterator[Index]:
+    """Along which blocks may have another size."""
+    for var, extent in launch.blocks:
+        index = index_of_blocks(program, launch, var, extent)
+        if index is not None:
+            yield index
+    if program.options.fp32_acc:
+        for loop in (stmt for stmt in walk(launch.body) if isinstance(stmt, Loop)):
+            index = index_of_rounds(program, launch, loop)
+            if index is not None:
+                yield index
+
+
+def _fastest(costs: BlockCosts, launch: Launch, indices: list[Index]) -> tuple[float, Sizes]:
+    """The least estimate and its sizes: blocks of the grid first, all together, then rounds."""
+    rounds = [index for index in indices if index.var not in {var for var, _ in launch.blocks}]
+    blocks = [index for index in indices if index not in rounds]
+    best = {index.var: index.tiles for index in indices}
+    least = costs.cycles(best) or math.inf
+    for some in (blocks, rounds):
+        choices = [_sizes(index, costs.counts[index.var], of_rounds=some is rounds) for index in some]
+        for sizes in itertools.product(*choices):
+            tried = best | {index.var: tiles for index, tiles in zip(some, sizes, strict=True)}
+            cycles = costs.cycles(tried)
+            if cycles is not None and cycles < least:
+                least, best = cycles, tried
+    return least, best
+
+
+def _sizes(index: Index, counts: dict[int, int], *, of_rounds: bool) -> list[int]:
+    """Numbers of tiles, without those that need as many blocks as fewer tiles would. Rounds stay whole."""
+    found: dict[int, int] = {}
+    for tiles, count in counts.items():
+        few = tiles <= _MOST_TILES or tiles == index.tiles
+        if few and not (of_rounds and tiles % index.tiles):
+            found.setdefault(count, tiles)
+    return [*found.values()]
+
+
+def _resized(program: TileProgram, launch: Launch, var: Var, tiles: int) -> Launch:
+    """Found anew: blocks have changed along other indices."""
+    index = next(index for index in _indices(program, launch) if index.var is var)
+    return resized(launch, index, tiles)
