@@ -34,6 +34,7 @@ EXPLAINED: dict[str, str] = {
     "invalidate_l1_cache": _INTERNAL,
     "ncrisc_noc_read_with_transaction_id_flushed": _INTERNAL,
     **dict.fromkeys(("TTI_SETRWC", "TTI_STALLWAIT", "clear_addr_mod_base", "set_addr_mod_base"), _INTERNAL),
+    **dict.fromkeys(("TTI_NOP", "TTI_SEMWAIT", "TT_SETC16", "get_packer_dest_offset", "semaphore::t6_sem"), _INTERNAL),
     **{f"t6_semaphore_{name}": _INTERNAL for name in ("get", "init", "post", "wait_on_max", "wait_on_zero")},
     "reconfig_tile_shape": _NOTHING,
     "reset_noc_trid_barrier_counter": _NOTHING,

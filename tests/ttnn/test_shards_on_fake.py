@@ -127,3 +127,75 @@ def test_results_of_three_axes(ttnn: Any, device: Any, shard: Any, cores: str) -
     )
     values = torch.randn(*CUBE).bfloat16()
     assert torch.equal(kernel(placed(ttnn, device, values)).to_torch(), -values)
+
+
+@pytest.mark.parametrize(("rows", "stays"), [(256, True), (512, True), (96, False), (320, False)])
+def test_sizes_at_the_call(fake: FakeTtnn, rows: int, stays: bool) -> None:
+    """The circular buffers are the shards in one call, and have pages of their own in the next."""
+    kernel = tilelang.compile(_by_rows(), out_idx=[-1], target=_target("4x1"))
+    values = torch.randn(rows, N).bfloat16()
+    assert torch.equal(kernel(values), values * 2)
+    assert (kernel.last_report.notes == ()) == stays
+
+
+def test_a_tensor_is_sharded_where_the_sizes_of_the_call_let_it(ttnn: Any, device: Any) -> None:
+    kernel = tilelang.compile(_by_rows(), out_idx=[-1], target=_target("4x1"))
+    for rows, stays in ((256, True), (96, False), (512, True)):
+        ttnn.calls.clear()
+        values = torch.randn(rows, N).bfloat16()
+        result = kernel(placed(ttnn, device, values))
+        assert torch.equal(result.to_torch(), values * 2)
+        assert ttnn.calls == (["to_memory_config"] if stays else [])
+        again = kernel(result)
+        assert torch.equal(again.to_torch(), values * 4)
+        assert ttnn.calls == (["to_memory_config"] if stays else [])
+
+
+def _by_rows() -> Any:
+    m = T.dynamic("m")
+
+    @T.prim_func
+    def rows_doubled(A: T.Tensor((m, N), "bfloat16"), C: T.Tensor((m, N), "bfloat16")):
+        with T.Kernel(T.ceildiv(m, 64)) as by:
+            block = T.alloc_shared((64, N), "bfloat16")
+            T.copy(A[by * 64, 0], block)
+            for i, j in T.Parallel(64, N):
+                block[i, j] = block[i, j] * 2
+            T.copy(block, C[by * 64, 0])
+
+    return rows_doubled
+
+
+def _target(grid: str) -> dict[str, Any]:
+    layout = {name: {"memory": "L1", "shard": "height", "grid": grid} for name in ("A", "C")}
+    return {"kind": "tenstorrent", "device": "ttnn", "layout": layout}
+
+
+@T.prim_func
+def product(A: T.Tensor((M, M), "bfloat16"), B: T.Tensor((M, N), "bfloat16"), C: T.Tensor((M, N), "bfloat16")):
+    with T.Kernel(N // BLOCK, M // BLOCK) as (bx, by):
+        a = T.alloc_shared((BLOCK, 32), "bfloat16")
+        b = T.alloc_shared((32, BLOCK), "bfloat16")
+        c = T.alloc_fragment((BLOCK, BLOCK), "float32")
+        T.clear(c)
+        for k in T.Pipelined(M // 32, num_stages=2):
+            T.copy(A[by * BLOCK, k * 32], a)
+            T.copy(B[k * 32, bx * BLOCK], b)
+            T.gemm(a, b, c)
+        T.copy(c, C[by * BLOCK, bx * BLOCK])
+
+
+def test_shards_that_are_sent_lie_as_the_plan_says(ttnn: Any, device: Any) -> None:
+    """A tensor in any other memory is sharded first: the core whose turn it is sends what lies in its own L1."""
+    block = {"memory": "L1", "shard": "block", "grid": "4x2"}
+    target = {"kind": "tenstorrent", "device": "ttnn", "multicast": True, "layout": {"A": block, "C": block}}
+    kernel = tilelang.compile(product, out_idx=[-1], target=target)
+    assert "ShardDelivery<4>" in kernel.files["reader.cpp"]
+    a, b = torch.randint(-1, 2, (M, M)).bfloat16(), torch.randint(-1, 2, (M, N)).bfloat16()
+    assert torch.equal(kernel(a, b).double(), a.double() @ b.double())
+    result = kernel(placed(ttnn, device, a), placed(ttnn, device, b))
+    assert torch.equal(result.to_torch().double(), a.double() @ b.double())
+    assert kernel.last_report.notes[0] == "'A' was sharded on the device"
+    sharded = ttnn.from_torch(a, dtype=ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=device, memory_config="sharded")
+    assert torch.equal(kernel(sharded, placed(ttnn, device, b)).to_torch().double(), a.double() @ b.double())
+    assert kernel.last_report.notes[0].startswith("'A' was ")

@@ -99,7 +99,7 @@ def test_converted_on_the_device(ttnn: Any, device: Any, how: dict[str, str], ca
     assert_near(got.to_torch(), a, b)
     assert ttnn.calls == calls
     assert kernel.last_report.notes[0] == note
-    said = kernel.explain()
+    said = kernel.explain(whole=True)
     assert "ttnn tensors are used where they lie if they are as follows, and converted there if not\n" in said
     assert "  A: bfloat16, TILE_LAYOUT, any memory\n" in said
     assert f"latest call\n  {note}\n" in said
@@ -170,7 +170,7 @@ def test_axes_in_another_order(ttnn: Any, device: Any) -> None:
     got = kernel(place(ttnn, device, a))
     assert torch.equal(got.to_torch(), a)
     assert ttnn.calls == ["permute", "permute"]
-    assert "  A: bfloat16, TILE_LAYOUT, any memory, axes in the order (1, 0, 2)\n" in kernel.explain()
+    assert "  A: bfloat16, TILE_LAYOUT, any memory, axes in the order (1, 0, 2)\n" in kernel.explain(whole=True)
 
 
 @pytest.mark.parametrize(

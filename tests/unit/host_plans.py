@@ -8,7 +8,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from tilelang_tt.deliveries import DELIVERY_WORDS, delivery_words, word_for
+from tilelang_tt.deliveries import all_words, word_for
 from tilelang_tt.runtime.formats import FORMATS
 from tilelang_tt.runtime.plan import (
     CbPlan,
@@ -248,14 +248,14 @@ def expected_runtime_args(program: int, launch: LaunchPlan, addresses: Mapping[s
     for share in shares:
         x, y = share.core
         deliveries = {
-            (buffer, word): value
+            (buffer, word, turn): value
             for buffer, cores in delivered.items()
-            for word, value in zip(DELIVERY_WORDS, delivery_words(cores[x, y], _node), strict=True)
+            for (word, turn), value in all_words(cores[x, y], _node).items()
         }
         for number, kernel in enumerate(launch.kernels):
             words = asdict(share) | {"units": [*share.units, *[0] * (longest - len(share.units))]}
             found = [
-                deliveries[arg.delivery, word_for(arg.word, kernel.role)]
+                deliveries.get((arg.delivery, word_for(arg.word, kernel.role), arg.turn), 0)
                 if arg.delivery is not None and arg.word is not None
                 else runtime_value(arg, addresses, words)
                 for arg in kernel.runtime_args

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -142,7 +143,7 @@ def test_compile_does_not_replace_another_kernel(tmp_path: Path, capsys: pytest.
 
 def test_explain(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = write(tmp_path, "print('noise of the file')\n" + BUILDABLE)
-    assert main(["explain", file, "--target", "tenstorrent/blackhole -grid=2x2"]) == 0
+    assert main(["explain", file, "--texts", "--target", "tenstorrent/blackhole -grid=2x2"]) == 0
     report = capsys.readouterr().out
     assert report.startswith("kernel 'matmul' for Blackhole, 2x2 cores")
     for part in ("== lift\n", "== infer_layout\n", "\ndecisions\n", "\nL1 map of ", "\nwork map of "):
@@ -150,27 +151,27 @@ def test_explain(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_explain_without_stages(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["explain", write(tmp_path, BUILDABLE), "--no-stages"]) == 0
+    assert main(["explain", write(tmp_path, BUILDABLE)]) == 0
     assert "== lift" not in capsys.readouterr().out
 
 
 def test_kernel_s_own_target(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     own = GEMM.format(decoration=', target="tenstorrent/blackhole"', sizes="=64")
-    assert main(["explain", write(tmp_path, own), "--no-stages"]) == 0
+    assert main(["explain", write(tmp_path, own)]) == 0
     assert capsys.readouterr().out.startswith("kernel 'matmul' for Blackhole")
 
 
 def test_kernel_written_for_cuda(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     foreign = GEMM.format(decoration=', target="cuda"', sizes="=64")
-    assert main(["explain", write(tmp_path, foreign), "--no-stages"]) == 0
+    assert main(["explain", write(tmp_path, foreign)]) == 0
     assert capsys.readouterr().out.startswith("kernel 'matmul' for Wormhole")
 
 
 def test_kernel_compiled_by_the_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = write(tmp_path, NEEDS_SIZES + "\n\nkernel = mm(96)\nfunction = mm.get_tir(32)\n")
-    assert main(["explain", f"{file}:kernel", "--no-stages"]) == 0
-    assert main(["explain", f"{file}:function", "--no-stages"]) == 0
-    assert main(["explain", f"{file}:kernel", "--no-stages", "--target", "tenstorrent/blackhole"]) == 0
+    assert main(["explain", f"{file}:kernel"]) == 0
+    assert main(["explain", f"{file}:function"]) == 0
+    assert main(["explain", f"{file}:kernel", "--target", "tenstorrent/blackhole"]) == 0
     assert capsys.readouterr().out.count("for Blackhole") == 1
 
 
@@ -206,10 +207,50 @@ def test_no_kernel(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 def test_arguments_are_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = write(tmp_path, NEEDS_SIZES)
     assert refusal(capsys, file) == (
-        f"tilelang-tt: error: 'mm' of {file} cannot be built from (): missing a required argument: 'M'\n"
-        "  it is mm(M, block=32); give its arguments and sizes, as in\n"
-        f"  '{file}:mm(M=1024, N=1024, K=1024, block_M=128)'\n"
+        f"tilelang-tt: error: 'mm' of {file} takes (M, block=32): missing a required argument: 'M'\n"
+        f"  write '{file}:mm(M=...)'\n"
     )
+    assert "a value has to stand in the place of each ..." in refusal(capsys, f"{file}:mm(M=...)")
+    assert "got an unexpected keyword argument 'N'" in refusal(capsys, f"{file}:mm(M=64, N=64)")
+
+
+def test_kernel_that_a_script_builds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Factories, loops, arguments of the script: whatever asks for a kernel."""
+    file = write(
+        tmp_path, NEEDS_SIZES + "\nif __name__ == '__main__':\n    import sys\n    [mm(int(n)) for n in sys.argv[1:]]\n"
+    )
+    assert main(["explain", "--run", file, "--no-time", "--", "96"]) == 0
+    assert "96 x 64" in capsys.readouterr().out
+    assert main(["explain", "--run", f"{file}:matmul@2", "--no-time", "--", "96", "32"]) == 0
+    assert "32 x 64" in capsys.readouterr().out
+    assert refusal(capsys, "--run", file, "--", "96", "32") == (
+        f"tilelang-tt: error: {file} builds 2 kernels; name one of\n  {file}:matmul\n  {file}:matmul@2\n"
+    )
+    assert "built no Tenstorrent kernel" in refusal(capsys, "--run", file)
+    assert "arguments of a script go with --run" in refusal(capsys, file, "--", "96")
+
+
+def test_explain_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", write(tmp_path, BUILDABLE), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["kernel"] == "matmul"
+    assert told["time"]["microseconds"] > 0
+    assert {one["pass"] for one in told["decisions"]} > {"infer_layout", "allocate_cbs"}
+    assert sum(one["units"] for one in told["launches"][0]["units_by_core"]) == 4
+    assert {one["name"] for one in told["launches"][0]["buffers"]} > {"A_shared", "B_shared"}
+    assert told["stages"] == []
+
+
+def test_stages_are_changes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A line that no pass touches is shown once; --texts shows whole programs."""
+    file = write(tmp_path, BUILDABLE)
+    assert main(["explain", file, "--stages", "--no-time"]) == 0
+    changes = capsys.readouterr().out
+    assert main(["explain", file, "--texts", "--no-time"]) == 0
+    texts = capsys.readouterr().out
+    assert "== no change: " in changes
+    assert "\n@@ " in changes
+    assert len(changes) < len(texts) / 2
 
 
 def test_arguments_that_are_not_literal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

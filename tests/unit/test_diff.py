@@ -117,7 +117,7 @@ def test_ttnn_is_compared_bit_by_bit(
 
 def test_a_size_that_is_not_there(file: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["diff", file, "--size", "n=3"]) == 2
-    assert capsys.readouterr().err == "tilelang-tt: error: 'parts' has no dynamic axis 'n'\n"
+    assert capsys.readouterr().err == "tilelang-tt: error: 'parts' has no dynamic axis 'n'; it has m\n"
 
 
 @pytest.mark.parametrize("text", ["m", "m=0", "m=x", "=3"])

@@ -12,7 +12,7 @@ from test_host_program import Build, build, check_calls, run, write_inputs
 
 from tilelang_tt.codegen.host import host_program
 from tilelang_tt.core_ranges import CoreRange
-from tilelang_tt.deliveries import DELIVERY_WORDS
+from tilelang_tt.deliveries import DELIVERY_WORDS, OWNER_WORDS
 from tilelang_tt.runtime.plan import DeliveryPlan, KernelPlan, LaunchPlan, Plan, RuntimeArg, SemaphorePlan
 from tilelang_tt.schedule import Schedule, Word
 
@@ -96,6 +96,27 @@ DELIVERED = (
 
 def test_who_reads_for_whom(build: Build, tmp_path: Path) -> None:
     plan = replace(STATIC, name="deliveries", launches=DELIVERED)
+    write_inputs(plan, tmp_path, "A", "bias", "scale", "odd_table")
+    check_calls(plan, run(build(plan), tmp_path))
+
+
+def from_shards(launch: LaunchPlan, extents: tuple[int, ...], axis: int, holders: tuple[Any, ...]) -> LaunchPlan:
+    """The launch with blocks that the cores which hold them send in turn; those of the last one, the writer."""
+    found = DeliveryPlan("block", extents, (axis,), 0, 1, "A", holders)
+    owners = (RuntimeArg("owner", delivery="block", word="owner", turn=turn) for turn in range(len(holders)))
+    args = (*(RuntimeArg(word, delivery="block", word=word) for word in OWNER_WORDS), *owners)
+    kernels = tuple(replace(one, runtime_args=(*one.runtime_args, *args)) for one in launch.kernels)
+    return replace(launch, kernels=kernels, deliveries=(found,), semaphores=(SemaphorePlan(0), SemaphorePlan(1, 1)))
+
+
+def test_who_sends_shards(build: Build, tmp_path: Path) -> None:
+    boxes = dealt(FIRST, "boxes", BOX, policy="rectangle", units=32, blocks=(8, 4), grid=(8, 4))
+    down = dealt(FIRST, "down", BOX, policy="rectangle", units=12, blocks=(4, 3), grid=(8, 4))  # cores without work
+    launches = (
+        from_shards(boxes, (8, 4), 1, ((1, 0), (5, 2), (0, 0), (4, 2), (7, 3))),
+        from_shards(down, (4, 3), 0, ((3, 2), (3, 0), (1, 1))),
+    )
+    plan = replace(STATIC, name="from_shards", launches=launches)
     write_inputs(plan, tmp_path, "A", "bias", "scale", "odd_table")
     check_calls(plan, run(build(plan), tmp_path))
 

@@ -167,10 +167,12 @@ def test_parameters_that_are_one_buffer() -> None:
 def test_kernel_source_shows_the_files_apart() -> None:
     kernel = lazy_gemm()(64, 64, 64)
     assert list(kernel.files) == FILES
-    source = kernel.get_kernel_source()
-    positions = [source.index(f"matmul: {name} ===") for name in FILES]
-    assert positions == sorted(positions)
-    assert all(text.rstrip() in source for text in kernel.files.values())
+    source, whole = kernel.get_kernel_source(), kernel.get_kernel_source(kernel_only=False)
+    for text, names in ((source, FILES[:3]), (whole, FILES)):
+        positions = [text.index(f"matmul: {name} ===") for name in names]
+        assert positions == sorted(positions)
+        assert all(kernel.files[name].rstrip() in text for name in names)
+        assert text.count(" ===") == 2 * len(names) or text.count("// ====") == len(names)
     assert kernel.get_host_source() == kernel.files["main.cpp"]
     assert kernel.kernel_source == source
 

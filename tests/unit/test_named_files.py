@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 FOLDERS = ("src", "tests", "docs", "benchmarks", "maint", "examples", ".ci")
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("src/**/*.md")])
 MODULES = sorted(ROOT.glob("src/**/*.py"))
-OTHERS = ("CHANGELOG.md", "upstream.md", "device-api.md")  # name files that were there once, of TileLang, of the SDK
+OTHERS = ("CHANGELOG.md", "upstream.md", "device-api.md", "every_pass.md")  # files that were, of TileLang, of the SDK
 PATH = re.compile(r"(?<![\w./<*-])((?:[\w-]+/)*[\w-]+\.(?:py|md|h|cpp|toml|txt))(?![\w*/])")
 LINK = re.compile(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)")  # but not https://...
 NAME = re.compile(r"`([a-z]\w*_\w+)`")
@@ -21,14 +21,20 @@ NAME = re.compile(r"`([a-z]\w*_\w+)`")
 # Commands, and what they print; what `test_recipes.py` and `test_walkthrough.py` read
 BLOCK = re.compile(r"^ *```.*?^ *```$|<!--.*?-->", re.MULTILINE | re.DOTALL)
 
-# Files of the user, of TileLang and of the SDK.
-ELSEWHERE = {"FILE.py", "DIR/README.md", "matmul.py", "script.py", "reduce_op.py"}
+# Files of the user, of TileLang and of the SDK, and of the backend that `new-backend` writes.
+ELSEWHERE = {
+    *("FILE.py", "PAGE.md", "DIR/README.md", "matmul.py", "bad.py", "script.py", "reduce_op.py"),
+    *("codegen.py", "execution.py", "machine.py"),
+    *("DIR/src/tilelang_toy/target.py", "template/src/tilelang___name__/target.py"),
+}
 # Names of TileLang's types, of the SDK's operations and instructions, and of the pass that docs/adding.md adds.
 NAMES_ELSEWHERE = {
     "drop_repeated_functions",
     "float8_e8m0fnu",
     "tensix_unpacr",
     "binary_ng",
+    "create_simple_matmul_program_config",
+    "block_K",
     "add_2_integers_in_compute",
 }
 

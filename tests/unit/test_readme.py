@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 from tilelang_tt.options import Options
@@ -25,3 +26,10 @@ def test_example_runs(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, str(example)], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert "kernel 'matmul' for Wormhole, 8x8 cores" in done.stdout
+
+
+def test_generated_code_is_what_is_generated() -> None:
+    shown = README.partition("```cpp\n")[2].partition("        ...\n```")[0]
+    compute = (Path(__file__).parents[1] / "golden" / "gemm" / "compute.cpp").read_text()
+    assert len(shown.splitlines()) > 10
+    assert textwrap.indent(shown, " " * 12) in compute

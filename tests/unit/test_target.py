@@ -9,13 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import tilelang  # noqa: F401  (puts tvm on the path)
-from tilelang.backend.target import determine_target
+import tilelang
+from tilelang.backend.target import determine_target, list_target_detectors
 from tvm.target import Target
 
 from tilelang_tt import target as targets
 from tilelang_tt.diagnostics import TargetError
+from tilelang_tt.lowering import lower as lower_file
 from tilelang_tt.options import Options
+from tilelang_tt.out_of_tree.family import BUILD_FEATURE
+from tilelang_tt.runtime import ttnn_find
 
 targets.register()
 
@@ -91,15 +94,15 @@ REFUSALS = [
         {"kind": "tenstorrent", "gird": (4, 4)},
         "error[TT601]: target 'tenstorrent' has no option 'gird'\n"
         "  help: valid options: "
-        "arch, grid, math_fidelity, fp32_acc, fast_math, scalar_code, multicast, numerics, sdk, device, float16, "
-        "storage, layout, schedule",
+        "arch, grid, math_fidelity, fp32_acc, fast_math, scalar_code, multicast, blocks, numerics, sdk, device, "
+        "float16, storage, layout, schedule",
     ),
     (
         "tenstorrent arch=blackhole",
         "error[TT601]: target option 'arch=blackhole' does not start with '-'\n"
         "  help: write 'tenstorrent -arch=blackhole -grid=4x4'; valid options: "
-        "arch, grid, math_fidelity, fp32_acc, fast_math, scalar_code, multicast, numerics, sdk, device, float16, "
-        "storage, layout, schedule",
+        "arch, grid, math_fidelity, fp32_acc, fast_math, scalar_code, multicast, blocks, numerics, sdk, device, "
+        "float16, storage, layout, schedule",
     ),
     (
         "tenstorrent/grayskull",
@@ -163,7 +166,7 @@ def test_build_is_part_of_the_cache_key() -> None:
 
 def test_another_build_s_target_is_renewed() -> None:
     """A pickled target of an earlier installation must not name this one's kernels."""
-    config = {**targets.target_config(Options(arch="blackhole")), targets.BUILD_FEATURE: "0.0.1-0"}
+    config = {**targets.target_config(Options(arch="blackhole")), BUILD_FEATURE: "0.0.1-0"}
     renewed = determine_target(Target(config), return_object=True)
     assert str(renewed) == str(targets.make_target(Options(arch="blackhole")))
 
@@ -175,3 +178,61 @@ def test_build_changes_with_any_source(monkeypatch: pytest.MonkeyPatch, tmp_path
     first = targets.build_id.__wrapped__()
     source.write_text("x = 2")
     assert targets.build_id.__wrapped__() != first
+
+
+def test_auto_is_a_card_where_there_is_no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The detectors of TileLang, which ask for GPUs, come first."""
+    assert list_target_detectors()[-1] == targets.NAME
+    assert targets.detect() is None
+    monkeypatch.setattr(targets, "cards", lambda: ["a card"])
+    monkeypatch.setattr(targets, "card_arch", lambda: "blackhole")
+    found = targets.detect()
+    assert found is not None
+    assert targets.options_of(found) == Options(arch="blackhole", device="auto")
+
+
+def test_which_chip_a_card_has(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(ttnn_find, "CARD_CLASS", tmp_path)
+    assert ttnn_find.card_arch() is None
+    device = tmp_path / "tenstorrent!0" / "device"
+    device.mkdir(parents=True)
+    (device / "device").write_text("0xb140\n")
+    assert ttnn_find.card_arch() == "blackhole"
+
+
+@pytest.fixture
+def lone_detector(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a machine with a card and no GPU, whatever this one has."""
+    monkeypatch.setattr(targets, "cards", lambda: ["a card"])
+    monkeypatch.setattr(tilelang.backend.target, "_TARGET_DETECTORS", {})
+    targets.register()
+
+
+@pytest.mark.usefixtures("lone_detector")
+def test_precedence(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The call, TILELANG_DEFAULT_TARGET, a scope, what is found: each only where those before it say nothing."""
+    monkeypatch.delenv("TILELANG_DEFAULT_TARGET", raising=False)
+    assert kind_of(None) == "tenstorrent"
+    with Target("webgpu"):
+        assert kind_of(None) == "webgpu"
+        assert kind_of("auto") == "webgpu"
+        monkeypatch.setenv("TILELANG_DEFAULT_TARGET", "c")
+        assert kind_of(None) == "c"
+        assert kind_of("auto") == "webgpu", "a call that says auto does not ask the environment"
+        assert kind_of("tenstorrent") == "tenstorrent"
+
+
+@pytest.mark.usefixtures("lone_detector")
+def test_a_machine_with_nothing_has_no_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TILELANG_DEFAULT_TARGET", raising=False)
+    monkeypatch.setattr(targets, "cards", list)
+    with pytest.raises(TargetError) as caught:
+        lower_file.resolve(None)
+    assert str(caught.value) == (
+        "error[TT621]: no target is given, and this machine has neither a GPU nor a Tenstorrent card\n"
+        "  help: name one of cuda, hip, c, llvm, webgpu, metal, tenstorrent, or set TILELANG_DEFAULT_TARGET"
+    )
+
+
+def kind_of(target: Any) -> str:
+    return lower_file.resolve(target)[1].kind
