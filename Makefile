@@ -13,13 +13,17 @@ EXTRAS    := dev$(if $(CXX_FOUND),,$(comma)zig)
 WORKERS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-ttnn test-vendor ttnn-table lint format truth support numerics random mutate golden layouts bench timing timing-fit sanitize sdk-table doctor clean
+.PHONY: help demo docs test test-browser test-ttnn test-vendor ttnn-table lint format truth support numerics random mutate golden layouts gemm-table agree test-next bench timing timing-fit sanitize torture sdk-table doctor clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
 
 demo: $(STAMP)  ## compile a 1024^3 bf16 GEMM, run it on the virtual device, check it against torch
 	@$(BIN)/python examples/gemm.py
+
+docs: $(STAMP)  ## the documentation as a site that needs no network: build/docs/index.html
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build -q
+	@echo build/docs/index.html
 
 test: $(STAMP) lint  ## everything: lint, types, tests
 	$(BIN)/pytest -n $(WORKERS) tests
@@ -38,7 +42,10 @@ test-ttnn: $(STAMP)  ## what a real ttnn can show, on a card or simulator also l
 	$(BIN)/pytest -v -rs tests/ttnn/real/check_memory.py
 
 test-vendor: $(STAMP)  ## the vendor's own kernels of the ttnn wheel, against torch; rewrites docs/reference/vendor.md (minutes)
-	$(BIN)/python tests/vendor/run.py $(VENDOR_FLAGS)
+	$(BIN)/python -m tests.vendor.run $(VENDOR_FLAGS)
+
+test-browser: $(STAMP)  ## the HTML report in headless Chromium, which has to be installed
+	$(BIN)/pytest -v tests/browser/check_report.py
 
 truth: $(STAMP)  ## measure every recorded case in every numerics mode; rewrites docs/reference/truth.md (minutes)
 	$(BIN)/python tests/numerics/truth_table.py
@@ -61,11 +68,22 @@ numerics: $(STAMP)  ## errors of softmax, norms and attention in every numerics 
 layouts: $(STAMP)  ## every layout x policy x kernel x chip against torch; make test runs a share of it (tens of minutes)
 	LAYOUTS=all $(BIN)/pytest -n $(WORKERS) tests/layouts
 
+agree: $(STAMP)  ## kernels of examples/every_target.py on every target; says what was NOT RUN; PAGE=FILE.md writes the page
+	$(BIN)/tilelang-tt agree examples/every_target.py $(if $(PAGE),--page $(PAGE))
+
+TESTS ?= tests
+test-next: $(STAMP)  ## the tests with the newest tilelang of the index; writes what differs to next.md; TESTS=tests/unit for some
+	$(BIN)/python maint/test_next.py --workers $(WORKERS) $(TESTS)
+
 mutate: $(STAMP)  ## every protocol call of many kernels left out, doubled, moved; rewrites docs/reference/mutation.md (minutes)
 	$(BIN)/python tests/device/mutation_table.py
 
-golden: $(STAMP)  ## rewrite the golden files of tests/golden, tests/passes/texts and docs/reference; review the diff
-	UPDATE_GOLDEN=1 $(BIN)/pytest tests/golden tests/layouts/test_bytes.py tests/passes/test_texts.py tests/sdk/test_device_api.py
+golden: $(STAMP)  ## rewrite the golden files of tests/golden, tests/passes/texts, docs/reference and the catalogue of errors; review the diff
+	UPDATE_GOLDEN=1 $(BIN)/pytest tests/golden tests/layouts/test_bytes.py tests/passes/test_texts.py tests/sdk/test_device_api.py tests/errors/test_catalogue.py
+
+gemm-table: $(STAMP)  ## generated GEMM beside the vendor's, by the same clock (minutes)
+	-$(BIN)/python tests/vendor/wheel.py
+	$(BIN)/python -m benchmarks.gemm_table
 
 bench: $(STAMP)  ## compile time, virtual device against torch, DRAM and DST against what is needed
 	$(BIN)/python -m benchmarks
@@ -81,6 +99,9 @@ sanitize: $(STAMP)  ## the device suite with ASan and UBSan in the runner, its t
 	TILELANG_TT_RUNNER_BUILD=address $(BIN)/pytest -q -n $(WORKERS) tests/device
 	TSAN_OPTIONS=atexit_sleep_ms=0 TILELANG_TT_RUNNER_BUILD=thread $(BIN)/pytest -q -n $(WORKERS) \
 	    tests/device/test_gemm.py tests/device/test_launch.py tests/device/test_schedules.py tests/device/test_failures.py
+
+torture: $(STAMP)  ## 10,000 calls: memory, files and processes stay as they are (minutes)
+	TORTURE_CALLS=10000 $(BIN)/pytest -v tests/device/test_many_calls.py tests/unit/test_cache_torture.py
 
 sdk-table: $(STAMP)  ## read the SDK's declarations anew from the ttnn wheels on PyPI; reports differences
 	$(BIN)/python maint/sdk_table.py

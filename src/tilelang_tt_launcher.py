@@ -1,20 +1,19 @@
 """Start of the `tilelang-tt` command.
 
-It lies beside the package because importing `tilelang_tt` may already fail for a reason the user can
-mend (another TileLang is installed), and that deserves a message instead of a traceback.
+It lies beside the package so that the package can see that the command was started, and leaves the imports of
+TileLang and torch to the commands that need them: `tilelang-tt --help` answers at once.
 """
 
 from __future__ import annotations
 
 import sys
 
+started = False  # whether the command is what imports the package
+
 
 def main() -> int:
-    try:
-        from tilelang_tt.cli.main import main as run
-    except RuntimeError as problem:
-        if type(problem).__module__ != "tilelang_tt.diagnostics":
-            raise
-        print(problem, file=sys.stderr)
-        return 1
+    global started
+    started = True
+    from tilelang_tt.cli.main import main as run
+
     return run(sys.argv[1:])
