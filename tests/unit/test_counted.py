@@ -52,7 +52,8 @@ def test_an_instruction_costs_what_the_small_processor_takes(line: str, cycles: 
     assert counted.cycles_of(line) == cycles
 
 
-@pytest.mark.filterwarnings("ignore:.*TT702")  # said once in a process: not here if another test compiled this kernel before
+# A warning is said once in a process: not here if another test compiled this kernel before.
+@pytest.mark.filterwarnings("ignore:.*TT702")
 @pytest.mark.skipif(not counted.available(zig=False), reason="blocks are counted on x86-64 alone")
 def test_scalar_code_takes_time_by_what_its_data_make_it_do() -> None:
     """Rows that rise to their end are searched to their end: 64 steps where falling rows take one."""
