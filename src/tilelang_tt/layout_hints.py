@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from tilelang_tt.arch import TILE
+from tilelang_tt.arch import FACE, TILE
 from tilelang_tt.core_ranges import VALID, CoreRange, CoreRanges, OverlapError, core_ranges_text, parse_core_ranges
 from tilelang_tt.diagnostics import Location
 
@@ -22,6 +22,7 @@ MEMORIES = ("DRAM", "L1")
 SHARD_KINDS = ("height", "width", "block")
 ORDERS = ("row", "column")
 PAGES = ("tile", "row")
+TILES = ((TILE, TILE), (FACE, TILE), (TILE, FACE))  # rows and columns of a page
 STORAGE_FORMATS = ("bfloat8_b",)  # apart from the format that the dtype implies
 
 Shard = str | tuple[int, ...]
@@ -47,6 +48,7 @@ class LayoutHint:
     order: str | None = None  # in which shards are dealt to cores: "row" or "column"
     storage: str | None = None
     pages: str | None = None  # "tile" or "row"
+    tile: tuple[int, int] | None = None  # rows and columns of a tile, one of `TILES`
     location: Location | None = field(default=None, compare=False)  # of an annotation; None: a target option
 
     @property
@@ -63,12 +65,13 @@ def parse_hint(values: Mapping[str, Any], location: Location | None = None) -> L
     if "grid" in values and "cores" in values:
         raise HintError("'grid' and 'cores' both say which cores hold the shards", "say one of them")
     found = {name: _READERS[name](name, value) for name, value in values.items() if value is not None}
-    found = {name: value for name, value in found.items() if name != "tile"}  # there is one, which says nothing more
     if "grid" in found:
         found["cores"] = found.pop("grid")
     hint = LayoutHint(**found, location=location)
     if hint.shard is not None and hint.pages == "row":
         raise HintError("pages='row' and a shard exclude each other: shards are of tiles", "leave one of them out")
+    if hint.tile is not None and hint.pages == "row":
+        raise HintError("pages='row' and tile= exclude each other: rows are no tiles", "leave one of them out")
     if hint.shard is None and (hint.cores is not None or hint.order is not None):
         raise HintError(
             f"'{_first_of(values)}' says where shards go, but the tensor is not sharded",
@@ -126,13 +129,14 @@ def _cores(name: str, value: Any) -> CoreRanges:
         raise HintError(f"'{name}' cannot be {value!r}", f"valid values: {VALID}") from None
 
 
-def _tile(name: str, value: Any) -> None:
-    """Known, so that it can be refused with a reason."""
-    if value != (TILE, TILE):
-        raise HintError(
-            f"'{name}' cannot be {value!r}: tensors lie in tiles of {TILE}x{TILE} here, which all engines take",
-            f"leave {name}= out; smaller tiles are not supported yet",
-        )
+def _tile(name: str, value: Any) -> tuple[int, int]:
+    for shape in TILES:
+        if value == shape:
+            return shape
+    raise HintError(
+        f"'{name}' cannot be {value!r}: kernels compute with tiles of {TILE}x{TILE}, and tensors lie in these or halves",
+        f"valid values: {', '.join(map(str, TILES))}",
+    )
 
 
 _READERS = {
@@ -152,6 +156,8 @@ def hint_values(hint: LayoutHint) -> dict[str, Any]:
     values: dict[str, Any] = {one.name: getattr(hint, one.name) for one in fields(hint) if one.compare}
     if hint.cores is not None:
         values["cores"] = core_ranges_text(hint.cores)
+    if hint.tile is not None:
+        values["tile"] = list(hint.tile)
     if isinstance(hint.shard, tuple):
         values["shard"] = list(hint.shard)
     return {name: value for name, value in values.items() if value is not None}

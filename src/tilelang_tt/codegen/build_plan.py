@@ -147,8 +147,7 @@ def _tensor(program: TileProgram, tensor: Tensor, written: bool) -> TensorPlan:
         layout.page_bytes,
         layout.row_axis,
         layout.col_axis,
-        size(layout.row_tiles),
-        size(layout.col_tiles),
+        *map(size, layout.page_grid),
         size(layout.batch),
         by_rows=layout.by_rows,
         table=layout.table,
@@ -159,6 +158,7 @@ def _tensor(program: TileProgram, tensor: Tensor, written: bool) -> TensorPlan:
         view=tensor in program.views and not written,
         memory="l1" if layout.placement and layout.placement.memory is DeviceMemory.L1 else "dram",
         shards=_shards(layout.placement),
+        tile=layout.tile_shape,
     )
 
 

@@ -11,6 +11,7 @@ from tilelang_tt.ir.layout import Constant, MaskTile, Role
 from tilelang_tt.ir.movement import (
     Ask,
     Barrier,
+    Half,
     MakeTile,
     Pointer,
     ReadRow,
@@ -38,6 +39,36 @@ FORCE_INLINE void zero_tile(uint32_t l1) {
         const uint32_t left = tile_bytes - done;
         noc_async_read(zeros, l1 + done, left < MEM_ZEROS_SIZE ? left : MEM_ZEROS_SIZE);
     }
+}"""
+
+_SIDES = """\
+// A page of two faces, one above the other, is the left half (`side` 0) or the right half (1) of the tile at `l1`.
+template <uint32_t tile_bytes>
+FORCE_INLINE uint32_t side_face(uint32_t l1, uint32_t side, uint32_t face) {
+    return l1 + (2 * face + side) * (tile_bytes / 4);
+}"""
+
+_READ_SIDE = """\
+template <uint32_t tile_bytes, typename Tensor>
+FORCE_INLINE void read_side(uint32_t page, const Tensor& tensor, uint32_t l1, uint32_t side) {
+    const uint64_t from = tensor.get_noc_addr(page);
+    noc_async_read(from, side_face<tile_bytes>(l1, side, 0), tile_bytes / 4);
+    noc_async_read(from + tile_bytes / 4, side_face<tile_bytes>(l1, side, 1), tile_bytes / 4);
+}"""
+
+_ZERO_SIDE = """\
+template <uint32_t tile_bytes>
+FORCE_INLINE void zero_side(uint32_t l1, uint32_t side) {
+    zero_tile<tile_bytes / 4>(side_face<tile_bytes>(l1, side, 0));
+    zero_tile<tile_bytes / 4>(side_face<tile_bytes>(l1, side, 1));
+}"""
+
+_WRITE_SIDE = """\
+template <uint32_t tile_bytes, typename Tensor>
+FORCE_INLINE void write_side(uint32_t page, const Tensor& tensor, uint32_t l1, uint32_t side) {
+    const uint64_t to = tensor.get_noc_addr(page);
+    noc_async_write(side_face<tile_bytes>(l1, side, 0), to, tile_bytes / 4);
+    noc_async_write(side_face<tile_bytes>(l1, side, 1), to + tile_bytes / 4, tile_bytes / 4);
 }"""
 
 _SET_ELEMENT = """\
@@ -236,6 +267,7 @@ struct ShardDelivery {
     }
 };"""
 
+_OF_SIDES: tuple[tuple[type, str], ...] = ((ReadTile, _READ_SIDE), (ZeroTile, _ZERO_SIDE), (WriteTile, _WRITE_SIDE))
 _ROWS: tuple[tuple[type, str], ...] = ((ReadRow, _READ_ROW), (ZeroRow, _ZERO_ROW), (WriteRow, _WRITE_ROW))
 
 
@@ -266,6 +298,14 @@ class Dataflow(Printer):
         if any(isinstance(stmt, ReadTile) and stmt.first_row for stmt in walk(kernel.body)):
             self.line()
             self.lines += _READ_FIRST_ROW.split("\n")
+        sides = [
+            text
+            for kind, text in _OF_SIDES
+            if any(isinstance(stmt, kind) and _is_side(stmt) for stmt in walk(kernel.body))
+        ]
+        if sides:
+            self.line()
+            self.lines += "\n\n".join([_SIDES, *sides]).split("\n")
         rows = [text for kind, text in _ROWS if any(isinstance(stmt, kind) for stmt in walk(kernel.body))]
         if rows:
             self.line()
@@ -385,6 +425,8 @@ class Dataflow(Printer):
                 where = f"{constant.offset}, {constant.row}, {constant.col}"
                 return f"mask_tile<{size}>({place}, {where}, {self.bits(constant.yes)}, {self.bits(constant.no)})"
             return f"constant_tile<{size}>({place}, {constant.base}, {constant.row}, {constant.col})"
+        if isinstance(stmt, ReadTile | ZeroTile | WriteTile) and stmt.half is not None:
+            return self.half(stmt, stmt.half)
         if isinstance(stmt, ZeroTile):
             return f"zero_tile<{self.tile_bytes[stmt.cb]}>({self.place(stmt.cb, self.name(stmt.base), stmt.slot)})"
         if isinstance(stmt, ReadRow | ZeroRow | WriteRow):
@@ -395,6 +437,17 @@ class Dataflow(Printer):
             function = f"read_first_row<{self.tile_bytes[stmt.cb]}>"
         place = self.place(stmt.cb, self.name(stmt.base), stmt.slot)
         return f"{function}({self.expr(stmt.page)}, {self.accessor_names[stmt.tensor]}, {place})"
+
+    def half(self, stmt: ReadTile | ZeroTile | WriteTile, half: Half) -> str:
+        size, place = self.tile_bytes[stmt.cb], self.place(stmt.cb, self.name(stmt.base), stmt.slot)
+        page = "" if isinstance(stmt, ZeroTile) else f"{self.expr(stmt.page)}, {self.accessor_names[stmt.tensor]}, "
+        if half.sideways:
+            function = {ReadTile: "read_side", ZeroTile: "zero_side", WriteTile: "write_side"}[type(stmt)]
+            return f"{function}<{size}>({page}{place}, {self.expr(half.number)})"
+        function = {ReadTile: "noc_async_read_page", WriteTile: "noc_async_write_page"}.get(
+            type(stmt), f"zero_tile<{size} / 2>"
+        )
+        return f"{function}({page}{place} + {self.expr(half.number)} * ({size} / 2))"
 
     def row(self, stmt: ReadRow | ZeroRow | WriteRow) -> str:
         place = stmt.place
@@ -412,6 +465,10 @@ class Dataflow(Printer):
         text = self.expr(slot)
         text = text if text.isidentifier() or text.isdigit() else f"({text})"
         return f"{base} + {text} * {self.tile_bytes[cb]}"
+
+
+def _is_side(stmt: KernelStmt) -> bool:
+    return isinstance(stmt, ReadTile | ZeroTile | WriteTile) and stmt.half is not None and stmt.half.sideways
 
 
 def _note(stmt: KernelStmt) -> str:

@@ -67,6 +67,24 @@ class Placement:
         return shards_over((count, rows, cols), (deep, high, wide), self.cores)
 
 
+@dataclass(frozen=True)
+class HalfTiles:
+    """Pages are halves of tiles: upper and lower ones of 16 x 32 elements, or left and right ones of 32 x 16.
+
+    Kernels compute with whole tiles: they put them together from two pages, and take them apart. `count` is the number
+    of pages along the side that is halved; of the last tile there may be one half only.
+    """
+
+    height: int
+    width: int
+    count: Expr
+
+    @property
+    def sideways(self) -> bool:
+        """Whether a tile is a left and a right half."""
+        return self.width < TILE
+
+
 KEPT_PAGES = 8  # of a table: 32 KiB of L1 for each kernel that uses it
 
 
@@ -91,6 +109,24 @@ class TensorLayout:
     row_window: Window | None = None  # None: tiles follow each other along the axis
     col_window: Window | None = None
     placement: Placement | None = None  # None: DRAM, pages dealt to all banks in turn
+    halves: HalfTiles | None = None  # None: a page is a tile
+
+    @property
+    def tile_bytes(self) -> int:
+        """Of a whole tile."""
+        return self.page_bytes if self.halves is None else 2 * self.page_bytes
+
+    @property
+    def tile_shape(self) -> tuple[int, int]:
+        """Rows and columns of a page that holds elements of a matrix."""
+        return (TILE, TILE) if self.halves is None else (self.halves.height, self.halves.width)
+
+    @property
+    def page_grid(self) -> tuple[Expr, Expr]:
+        """Pages of a matrix downwards and sideways."""
+        if self.halves is None:
+            return self.row_tiles, self.col_tiles
+        return (self.row_tiles, self.halves.count) if self.halves.sideways else (self.halves.count, self.col_tiles)
 
     @property
     def in_tiles(self) -> bool:

@@ -47,8 +47,19 @@ class ReadTable:
 
 
 @dataclass(frozen=True)
+class Half:
+    """Half of a tile: the upper one (0) or the lower one (1); `sideways` the left or the right one."""
+
+    number: Expr
+    sideways: bool
+
+
+@dataclass(frozen=True)
 class ReadTile:
-    """Start reading a page of a tensor, or the first row of its tile, to place `slot` of the block at `base`."""
+    """Start reading a page of a tensor, or the first row of its tile, to place `slot` of the block at `base`.
+
+    A page that is half a tile is read to that `half` of the place.
+    """
 
     tensor: Tensor
     page: Expr
@@ -56,6 +67,7 @@ class ReadTile:
     base: Var
     slot: Expr = field(metadata=PLACE)
     first_row: bool = False
+    half: Half | None = None
 
 
 @dataclass(frozen=True)
@@ -95,22 +107,24 @@ class WriteRow:
 
 @dataclass(frozen=True)
 class ZeroTile:
-    """Start filling place `slot` of the block at `base` with zeros."""
+    """Start filling place `slot` of the block at `base`, or half of it, with zeros."""
 
     cb: Cb
     base: Var
     slot: Expr = field(metadata=PLACE)
+    half: Half | None = None
 
 
 @dataclass(frozen=True)
 class WriteTile:
-    """Start writing place `slot` of the block at `base` to a page of a tensor."""
+    """Start writing place `slot` of the block at `base`, or half of it, to a page of a tensor."""
 
     tensor: Tensor
     page: Expr
     cb: Cb
     base: Var
     slot: Expr = field(metadata=PLACE)
+    half: Half | None = None
 
 
 @dataclass(frozen=True)

@@ -83,7 +83,7 @@ def tensor_bytes(program: TileProgram) -> dict[Tensor, int]:
         placement = layout.placement
         if placement is None or placement.memory is not DeviceMemory.L1:
             continue
-        shards, pages = placement.shards(), scalar.product((layout.batch, layout.row_tiles, layout.col_tiles))
+        shards, pages = placement.shards(), scalar.product((layout.batch, *layout.page_grid))
         count = scalar.int_value(scalar.simplify(pages))
         if count is not None and (shards is not None or not placement.is_sharded):
             found[tensor] = l1_bytes(count, layout.page_bytes, shards, program.options.chip.cores)

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from tilelang_tt.arch import TILE
 from tilelang_tt.ir import dataflow, scalar, scalar_text
 from tilelang_tt.ir.buffers import Tensor, TileAccess
 from tilelang_tt.ir.layout import TensorLayout
@@ -32,7 +33,9 @@ def variables_of(access: TileAccess) -> set[Var]:
 def first_pages(layout: TensorLayout, access: TileAccess, values: Sequence[Values]) -> Numbers:
     """The number of the first page of a block, for each of many values of the variables. One outside is -1."""
     batch, row, col = (numbers_of(side, values) for side in (access.batch, access.row, access.col))
-    rows, cols = int_value(layout.row_tiles), int_value(layout.col_tiles)
+    down, across = _pages_of_tile(layout)
+    row, col = row * down, col * across
+    rows, cols = map(int_value, layout.page_grid)
     assert rows is not None
     assert cols is not None
     inside = (batch >= 0) & (row >= 0) & (row < rows) & (col >= 0) & (col < cols)
@@ -54,10 +57,16 @@ def numbers_of(expr: Expr, values: Sequence[Values]) -> Numbers:
 
 def box_of(layout: TensorLayout, access: TileAccess) -> Numbers:
     """How far the pages of a block are from its first, row by row."""
-    cols = int_value(layout.col_tiles)
+    cols, (down, across) = int_value(layout.page_grid[1]), _pages_of_tile(layout)
     assert cols is not None
-    found: Numbers = (np.arange(access.rows)[:, None] * cols + np.arange(access.cols)[None, :]).ravel()
+    found: Numbers = (np.arange(access.rows * down)[:, None] * cols + np.arange(access.cols * across)[None, :]).ravel()
     return found
+
+
+def _pages_of_tile(layout: TensorLayout) -> tuple[int, int]:
+    """Downwards and sideways: a tile may be two halves."""
+    height, width = layout.tile_shape
+    return TILE // height, TILE // width
 
 
 def at_ends_of_loops(launch: Launch, tensor: Tensor) -> list[TileAccess]:

@@ -42,10 +42,11 @@ FORMS = (
     Form(movement.ReadRow, f"read {_PAGE} from tile {{col:expr}} -> {{place:row}}"),
     Form(movement.ZeroRow, "zero {place:row}"),
     Form(movement.WriteRow, f"write {{place:row}} -> {_PAGE} from tile {{col:expr}}"),
-    Form(movement.ReadTile, f"read {_PAGE} -> {_BASE}", {"first_row": False}),
+    Form(movement.ReadTile, f"read {_PAGE} -> {_BASE}(?, {{half:half}}?)", {"first_row": False}),
     Form(movement.ReadTile, f"read first row of {_PAGE} -> {_BASE}", {"first_row": True}),
-    Form(movement.ZeroTile, f"zero {_BASE}"),
-    Form(movement.WriteTile, f"write {_BASE} -> {_PAGE}"),
+    Form(movement.ZeroTile, f"zero {_BASE}(?, {{half:half}}?)"),
+    Form(movement.WriteTile, f"write {_BASE} -> {_PAGE}", {"half": None}),
+    Form(movement.WriteTile, f"write {_BASE}, {{half:half}} -> {_PAGE}"),
     Form(movement.Ask, "ask for {cb:cb}(? from owner {turn:expr}?)"),
     Form(movement.Send, "send {cb:cb} at {base:var}(? as owner {turn:expr}?)(? from {shard:shard_part}?)"),
     Form(movement.Take, "take {cb:cb}(? from owner {turn:expr}?)"),
@@ -74,6 +75,7 @@ FORMS = (
 )
 
 PARTS = (
+    Form(movement.Half, "half {number:expr}{sideways?, sideways}"),
     Form(
         movement.ShardPart,
         "{rows:int} x {cols:int} of the shard of {tensor:tensor} from tile {place:expr} on, {pitch:int} in a row",
@@ -135,5 +137,6 @@ KERNEL_CODECS: dict[str, Codec] = {
 }
 GRAMMAR: Grammar = Grammar((*FORMS, *PARTS), KERNEL_CODECS)
 CALLS = Grammar(FORMS, KERNEL_CODECS)
+KERNEL_CODECS["half"] = GRAMMAR.codec(movement.Half)
 KERNEL_CODECS["row"] = GRAMMAR.codec(movement.RowPlace)
 KERNEL_CODECS["shard_part"] = GRAMMAR.codec(movement.ShardPart)

@@ -17,6 +17,7 @@ from tilelang_tt.ir.layout import (
     Mask,
     MaskTile,
     Owners,
+    HalfTiles,
     Placement,
     Role,
     Stream,
@@ -124,8 +125,10 @@ _FORMS = Grammar(
             "rows axis {row_axis:optional_int}, columns axis {col_axis:optional_int}, {batch:times}[{row_tiles:expr}, "
             "{col_tiles:expr}] tiles {format:word} of {page_bytes:int} B{table?, a table}{flat?, flat}"
             "{by_rows?, a page per row}(? of {row_width:int} tiles?)"
-            "(?, rows by {row_window:window}?)(?, columns by {col_window:window}?)(?, in {placement:placement}?)",
+            "(?, rows by {row_window:window}?)(?, columns by {col_window:window}?)(?, in {placement:placement}?)"
+            "(?, in {halves:halves}?)",
         ),
+        Form(HalfTiles, "halves of {height:int} x {width:int}, {count:expr} of them"),
         Form(Placement, "{memory:memory}(? by shards of [{shard:exprs}] of [{pages:exprs}] pages on {cores:cores}?)"),
         Form(
             Stream,
@@ -142,6 +145,7 @@ CODECS["block_indices"] = Codec(_indices_text, _read_indices)
 CODECS["times"] = Codec(_times, _read_times)
 CODECS["window"] = _FORMS.codec(Window)
 CODECS["placement"] = _FORMS.codec(Placement)
+CODECS["halves"] = _FORMS.codec(HalfTiles)
 CODECS["owners"] = _FORMS.codec(Owners)
 TENSOR_LAYOUT, STREAM = _FORMS.codec(TensorLayout), _FORMS.codec(Stream)
 

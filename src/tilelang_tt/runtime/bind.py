@@ -85,7 +85,8 @@ def as_float32(plan: Plan) -> Plan:
 def _exact(stored: Stored) -> Stored:
     if stored.format in INTEGER_FORMATS or getattr(stored, "by_rows", False):
         return stored
-    return replace(stored, format="Float32", page_bytes=page_bytes("Float32"))
+    part = stored.page_bytes / page_bytes(stored.format)  # a page may be half a tile
+    return replace(stored, format="Float32", page_bytes=int(page_bytes("Float32") * part))
 
 
 def bind(

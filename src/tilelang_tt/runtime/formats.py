@@ -1,4 +1,4 @@
-"""Tensors as tile bytes: 32x32 tiles of four 16x16 faces, one tile per page, in the device's formats.
+"""Tensors as tile bytes: 32x32 tiles of four 16x16 faces, or halves of these, one per page, in the device's formats.
 
     row-major [batch, rows, cols]   <->   pages [batch * row_tiles * col_tiles, page_bytes]
 
@@ -59,8 +59,8 @@ def page_bytes(name: str) -> int:
 class TileShape:
     """A tensor seen as [batch, rows, cols], and how many of each a tile holds.
 
-    `height` is 32 where the tensor has an axis of rows, and 1 where it has none: then all 32 rows of a tile are
-    the same one row. `width` likewise for columns.
+    `height` is that of `tile` where the tensor has an axis of rows, and 1 where it has none: then all rows of a tile
+    are the same one row. `width` likewise for columns.
     """
 
     batch: int
@@ -68,6 +68,12 @@ class TileShape:
     cols: int
     height: int = TILE
     width: int = TILE
+    tile: tuple[int, int] = (TILE, TILE)
+
+    @property
+    def elements(self) -> int:
+        """Of a page."""
+        return self.tile[0] * self.tile[1]
 
     @property
     def row_tiles(self) -> int:
@@ -92,9 +98,10 @@ class TileShape:
 
 def tile_shape(plan: TensorPlan, shape: tuple[int, ...]) -> TileShape:
     others = [size for axis, size in enumerate(shape) if axis not in (plan.row_axis, plan.col_axis)]
-    rows, height = (1, 1) if plan.row_axis is None else (_length(shape[plan.row_axis], plan.row_window), TILE)
-    cols, width = (1, 1) if plan.col_axis is None else (_length(shape[plan.col_axis], plan.col_window), TILE)
-    return TileShape(math.prod(others), rows, cols, height, width)
+    high, wide = plan.tile
+    rows, height = (1, 1) if plan.row_axis is None else (_length(shape[plan.row_axis], plan.row_window), high)
+    cols, width = (1, 1) if plan.col_axis is None else (_length(shape[plan.col_axis], plan.col_window), wide)
+    return TileShape(math.prod(others), rows, cols, height, width, plan.tile)
 
 
 def folded(tensor: torch.Tensor, plan: TensorPlan) -> torch.Tensor:
@@ -182,12 +189,12 @@ def _as_matrices(tensor: torch.Tensor, plan: TensorPlan, shape: TileShape) -> to
 
 def _faces(extent: int) -> tuple[int, int]:
     """A tile's rows (columns) as faces, and rows of a face; a single row is the first of the first face."""
-    return (TILE // FACE, FACE) if extent == TILE else (1, 1)
+    return (extent // FACE, FACE) if extent > 1 else (1, 1)
 
 
 def _in_faces(shape: TileShape) -> tuple[int, ...]:
     """Pages in the order of their bytes."""
-    return shape.batch, shape.row_tiles, shape.col_tiles, TILE // FACE, TILE // FACE, FACE, FACE
+    return shape.batch, shape.row_tiles, shape.col_tiles, shape.tile[0] // FACE, shape.tile[1] // FACE, FACE, FACE
 
 
 def _own(values: torch.Tensor, shape: TileShape) -> torch.Tensor:
@@ -223,7 +230,7 @@ def encode(tensor: torch.Tensor, plan: TensorPlan, pages: torch.Tensor) -> None:
         _encode_rows(tensor, plan, pages)
         return
     shape = tile_shape(plan, tuple(tensor.shape))
-    _check(plan, shape.pages, pages)
+    _check(plan, shape.pages, pages, page_bytes(plan.format) * shape.elements // _ELEMENTS)
     if shape.pages == 0:
         return
     source = _tiled(_padded(_as_matrices(tensor, plan, shape), shape), shape)
@@ -250,7 +257,7 @@ def decode(pages: torch.Tensor, plan: TensorPlan, tensor: torch.Tensor, written:
         _decode_rows(pages, plan, tensor, written)
         return
     shape = tile_shape(plan, tuple(tensor.shape))
-    _check(plan, shape.pages, pages)
+    _check(plan, shape.pages, pages, page_bytes(plan.format) * shape.elements // _ELEMENTS)
     if shape.pages == 0:
         return
     form = FORMATS[plan.format]

@@ -21,6 +21,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from tilelang_tt.arch import TILE
 from tilelang_tt.core_ranges import Core, CoreRange
 from tilelang_tt.deliveries import AnyWord, Delivery, deliveries
 from tilelang_tt.diagnostics import ArgumentError, DeviceError
@@ -93,8 +94,9 @@ class ShardPlan:
 
 @dataclass(frozen=True)
 class TensorPlan:
-    """How one tensor lies in device memory: 32x32 tiles over at most two of its axes, one tile per page.
+    """How one tensor lies in device memory: tiles over at most two of its axes, one tile per page.
 
+    Tiles are 32x32; or halves of these, 16x32 or 32x16 (`tile`), which kernels put together and take apart.
     Page of tile (r, c) of batch b: (b * row_tiles + r) * col_tiles + c, where b counts the
     remaining axes row-major. The host pads the last tile row and column with zeros.
 
@@ -132,6 +134,7 @@ class TensorPlan:
     view: bool = False  # one more way in which an input lies; kernels only read it
     memory: Literal["dram", "l1"] = "dram"
     shards: ShardPlan | None = None  # None: pages are dealt to all banks, or to the L1 of all cores, in turn
+    tile: tuple[int, int] = (TILE, TILE)  # rows and columns
 
     def shape_of(self, shape: tuple[Size, ...]) -> tuple[Size, ...]:
         """The parameter's shape, with the axes that this record numbers."""
@@ -498,6 +501,9 @@ def _plain(value: Any) -> Any:
 
 def _leave_out(data: dict[str, Any]) -> None:
     """Of what few plans have, nothing is said in others."""
+    for tensor in data["tensors"]:
+        if tensor["tile"] == [TILE, TILE]:
+            del tensor["tile"]
     for launch in data["launches"]:
         args = [arg for kernel in launch["kernels"] for arg in kernel["runtime_args"]]
         for record, names in (
@@ -535,7 +541,11 @@ def _tensor(data: dict[str, Any]) -> TensorPlan:
     if shards is not None:
         cores = tuple((x, y) for x, y in shards["cores"])
         shards = ShardPlan(tuple(shards["pages"]), tuple(shards["shape"]), cores)
-    return TensorPlan(**{**data, **windows, "fold": fold, "shards": shards})
+    return TensorPlan(**{**data, **windows, "fold": fold, "shards": shards, **_tile(data)})
+
+
+def _tile(data: dict[str, Any]) -> dict[str, tuple[int, ...]]:
+    return {"tile": tuple(data["tile"])} if "tile" in data else {}
 
 
 def _range(data: dict[str, Any]) -> CoreRange:

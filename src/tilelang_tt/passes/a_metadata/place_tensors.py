@@ -15,11 +15,12 @@ from tilelang_tt.arch import TILE, Arch
 from tilelang_tt.compiled import Decision
 from tilelang_tt.core_ranges import Core, CoreRanges, core_ranges_text, cores_of
 from tilelang_tt.diagnostics import TargetError, TenstorrentError, UnsupportedError
-from tilelang_tt.formats import INTEGERS, format_of
+from tilelang_tt.formats import BLOCK_FORMATS, INTEGERS, format_of
 from tilelang_tt.ir import scalar, scalar_text
 from tilelang_tt.ir.buffers import Tensor
-from tilelang_tt.ir.layout import DeviceMemory, Placement, TensorLayout
+from tilelang_tt.ir.layout import DeviceMemory, HalfTiles, Placement, TensorLayout
 from tilelang_tt.ir.scalar import Expr
+from tilelang_tt.ir.tensors_of_code import used_by_code
 from tilelang_tt.ir.tile import TileProgram
 from tilelang_tt.layout_hints import LayoutHint
 from tilelang_tt.passes.a_metadata.check_l1_of_tensors import check_l1_of_tensors
@@ -31,6 +32,7 @@ def place_tensors(program: TileProgram) -> TileProgram:
     hints = dict(program.options.layout)
     _check_names(program, hints)
     layouts, decisions = dict(program.layouts), []
+    by_code = {tensor.param for tensor in used_by_code(program)}
     for tensor, layout in program.layouts.items():
         hint = hints.get(program.params[tensor.param].name)
         if hint is None:
@@ -38,6 +40,9 @@ def place_tensors(program: TileProgram) -> TileProgram:
         placer = _Placer(program.params[tensor.param].name, tensor, layout, hint, program.options.chip)
         placer.check_storage()
         placer.check_pages()
+        if hint.tile is not None and hint.tile != (TILE, TILE):
+            layout = layouts[tensor] = placer.layout = placer.in_halves(hint.tile, by_code=tensor.param in by_code)
+            decisions.append(Decision("place_tensors", tensor.name, _describe_halves(layout), hint.location))
         if hint.memory is None and hint.shard is None:
             continue
         placement = placer.placement()
@@ -86,6 +91,24 @@ class _Placer:
             message = f"pages of '{self.name}' cannot be tiles: this kernel uses it {self.how()}"
             raise self.refuse("TT189", message, help="leave out pages=")
 
+    def in_halves(self, tile: tuple[int, int], *, by_code: bool) -> TensorLayout:
+        """The layout with pages of half tiles, where kernels move whole tiles of two axes."""
+        layout, (height, width) = self.layout, tile
+        why = None
+        if layout.in_tiles and None in (layout.row_axis, layout.col_axis):
+            why = "its blocks have one axis"
+        elif not layout.in_tiles or by_code or self.tensor.folds:
+            why = f"this kernel uses it {'element by element' if by_code else self.how()}"
+        elif layout.format in BLOCK_FORMATS:
+            why = f"it is stored as {layout.format}, where the exponents of a tile lie together"
+        if why is not None:
+            message = f"tiles of '{self.name}' cannot be {height}x{width}: {why}"
+            raise self.refuse("TT189", message, help="leave out tile=")
+        axis, size = (layout.row_axis, height) if height < TILE else (layout.col_axis, width)
+        assert axis is not None
+        count = scalar.ceildiv(self.tensor.shape[axis], size)
+        return replace(layout, page_bytes=layout.page_bytes // 2, halves=HalfTiles(height, width, count))
+
     def placement(self) -> Placement:
         memory = DeviceMemory(self.hint.memory or DeviceMemory.DRAM.value)
         if self.hint.shard is None:
@@ -99,8 +122,9 @@ class _Placer:
         cores = self.cores(memory)
         if isinstance(self.hint.shard, tuple):
             return Placement(memory, *self.box(self.hint.shard), tuple(cores))
-        rows = scalar.simplify(self.layout.batch * self.layout.row_tiles)
-        return self.matrix(memory, self.hint.shard, (rows, self.layout.col_tiles), cores)
+        high, wide = self.layout.page_grid
+        rows = scalar.simplify(self.layout.batch * high)
+        return self.matrix(memory, self.hint.shard, (rows, wide), cores)
 
     def how(self) -> str:
         if self.layout.by_rows:
@@ -178,24 +202,26 @@ class _Placer:
                 help="give one extent for each axis of the tensor",
             )
         sides = []
-        for axis, tiles in ((layout.row_axis, layout.row_tiles), (layout.col_axis, layout.col_tiles)):
-            sides.append(tiles if axis is None else self.side(extents, axis, tiles))
+        high, wide = layout.page_grid
+        for axis, tiles, size in zip((layout.row_axis, layout.col_axis), (high, wide), layout.tile_shape, strict=True):
+            sides.append(tiles if axis is None else self.side(extents, axis, tiles, size))
         outer = [axis for axis in range(len(shape)) if axis not in (layout.row_axis, layout.col_axis)]
-        return (layout.batch, layout.row_tiles, layout.col_tiles), (self.matrices(extents, outer), *sides)
+        return (layout.batch, high, wide), (self.matrices(extents, outer), *sides)
 
-    def side(self, extents: tuple[int, ...], axis: int, tiles: Expr) -> Expr:
+    def side(self, extents: tuple[int, ...], axis: int, tiles: Expr, size: int) -> Expr:
+        """Tiles of a shard along an axis that has so many, each of `size` elements."""
         extent, length = extents[axis], scalar.int_value(self.tensor.shape[axis])
         if length is not None and extent >= length:
             return tiles
-        if extent % TILE:
-            up = -(-extent // TILE) * TILE
+        if extent % size:
+            up, (high, wide) = -(-extent // size) * size, self.layout.tile_shape
             raise self.refuse(
                 "TT186",
-                f"a shard of {_sides(extents)} elements of '{self.name}' is not made of {TILE}x{TILE} tiles: "
+                f"a shard of {_sides(extents)} elements of '{self.name}' is not made of {high}x{wide} tiles: "
                 f"axis {axis} has {extent}",
-                help=f"take a multiple of {TILE}, for example {up}",
+                help=f"take a multiple of {size}, for example {up}",
             )
-        return scalar.const(extent // TILE)
+        return scalar.const(extent // size)
 
     def matrices(self, extents: tuple[int, ...], outer: list[int]) -> Expr:
         """Of a shard: the outer axes as one, which must be a run of matrices."""
@@ -216,6 +242,15 @@ class _Placer:
 
 def _sides(extents: tuple[int, ...]) -> str:
     return " x ".join(map(str, extents))
+
+
+def _describe_halves(layout: TensorLayout) -> str:
+    high, wide = map(scalar_text.to_python, layout.page_grid)
+    height, width = layout.tile_shape
+    total = scalar.int_value(scalar.simplify(scalar.product((layout.batch, *layout.page_grid))))
+    size = "" if total is None else f", {total * layout.page_bytes:,} B in all"
+    pages = f"{high} x {wide} pages of {height} x {width} elements, {layout.page_bytes:,} B each{size}"
+    return f"{pages}: reader and writer put whole tiles together from them, and take them apart"
 
 
 def _describe(layout: TensorLayout, placement: Placement) -> str:

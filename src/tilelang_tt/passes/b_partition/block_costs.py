@@ -129,7 +129,7 @@ class BlockCosts:
                 self.first = max(self.first, load)
             elif isinstance(stmt, Store):
                 tiles = math.prod(self.tiles(stmt.src))
-                size = tiles * self.tensors[stmt.dst.tensor].page_bytes
+                size = tiles * self.tensors[stmt.dst.tensor].tile_bytes
                 together = size * self.cores / (self.table["dram.mixed_write_rate"] * self.chip.dram_banks)
                 total += _Time(wrote=max(together, size / self.table["noc.write_rate"]))
             elif isinstance(stmt, Gemm | Map | Fill | Reduce):

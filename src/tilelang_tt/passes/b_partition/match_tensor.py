@@ -92,6 +92,8 @@ def infer_match(program: TileProgram, launch: Launch) -> Inferred | None:
 def _is_for_the_call(program: TileProgram, launch: Launch, tensor: Tensor) -> bool:
     """Whether sizes decide, which are known at the call, and launchers can tell where each block lies."""
     placement = _placement(program, tensor)
+    if program.layouts[tensor].halves is not None and placement.shards() is None:
+        raise NoMatchError("its pages are half tiles, and their number is known only at run time")
     if not launch.blocks or (known_extents(launch) is not None and placement.shards() is not None):
         return False
     found = at_ends_of_loops(launch, tensor)

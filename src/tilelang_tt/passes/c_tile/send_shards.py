@@ -78,7 +78,7 @@ def _shards(program: TileProgram, launch: Launch, buffer: Buffer, access: TileAc
         return None
     guarded = access.guard_rows or access.guard_cols or access.guard is not None or access.limit is not None
     whole = layout.tiles == access.rows * access.cols and layout.order is TileOrder.ROWS and layout.first_row is None
-    same = layout.format == program.layouts[access.tensor].format
+    same = layout.format == program.layouts[access.tensor].format and program.layouts[access.tensor].halves is None
     return shards if whole and same and not guarded and access.pages is None else None
 
 

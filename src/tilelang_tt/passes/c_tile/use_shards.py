@@ -24,6 +24,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from tilelang_tt.arch import TILE
 from tilelang_tt.compiled import Decision
 from tilelang_tt.core_ranges import Core
 from tilelang_tt.ir import scalar
@@ -31,7 +32,7 @@ from tilelang_tt.ir.buffers import Buffer, Tensor, TileAccess
 from tilelang_tt.ir.dataflow import Place, places
 from tilelang_tt.ir.fields import walk
 from tilelang_tt.ir.layout import DeviceMemory, Role, TileOrder
-from tilelang_tt.ir.scalar import Expr, Var
+from tilelang_tt.ir.scalar import Expr, Var, int_value
 from tilelang_tt.ir.shard_places import (
     Numbers,
     box_of,
@@ -129,10 +130,17 @@ class _Launch:
             found = self.found_places(access, _loops(place), shards)
         except _NotInPlaceError:
             return ""
+        if self.ends_in_half(access.tensor):
+            return ""
         pages = sum(blocks.size for _, blocks in found.values())
         own = sum(np.count_nonzero((blocks >= 0) & (blocks < shards.slots)) for _, blocks in found.values())
         size = self.program.layouts[access.tensor].page_bytes
         return f"; {pages * size:,} B, of which {own * size:,} B stay on their core"
+
+    def ends_in_half(self, tensor: Tensor) -> bool:
+        """Whether the last tile along a side may be one page instead of two."""
+        halves = self.program.layouts[tensor].halves
+        return halves is not None and (int_value(halves.count) or 1) % 2 != 0
 
     def check_form(self, access: TileAccess, buffer: Buffer) -> None:
         """What holds of all ways: the block is made of pages of the tensor, as they are."""
@@ -142,6 +150,8 @@ class _Launch:
             raise _NotInPlaceError(_SEVERAL)
         if stream.second_view or layout.first_row is not None or layout.format != self.format(access.tensor):
             raise _NotInPlaceError("its tiles are needed in another form")
+        if (tile := self.program.layouts[access.tensor].tile_shape) != (TILE, TILE):
+            raise _NotInPlaceError(f"its pages are tiles of {tile[0]}x{tile[1]}, of which two make a tile of the block")
         if access.guard is not None or access.pages is not None:
             raise _NotInPlaceError("blocks may reach beyond its end")
         if access.limit is not None or layout.order is not TileOrder.ROWS or layout.tiles != access.rows * access.cols:

@@ -33,11 +33,12 @@ from tilelang_tt.ir.code import Code, used_tensors
 from tilelang_tt.ir.facts import Facts
 from tilelang_tt.ir.fields import children, rewritten, walk, within
 from tilelang_tt.ir.kernel import For, If, Kernel, KernelSet, KernelStmt, Source, Task
-from tilelang_tt.ir.layout import BufferLayout, Role, TileOrder
+from tilelang_tt.ir.layout import BufferLayout, Role, TensorLayout, TileOrder
 from tilelang_tt.ir.movement import (
     Ask,
     Barrier,
     BarrierKind,
+    Half,
     Pointer,
     ReadRow,
     ReadTable,
@@ -197,26 +198,38 @@ class _Pages:
         tensor = self.kernels.program.layouts[access.tensor]
         if access.pages is not None:
             return self.rows(access, layout, transfer)
-        signed = self.kernels.program.signed
         i, j = scalar.var("i"), scalar.var("j")
         row = access.row + i if access.rows > 1 else access.row
         col = access.col + j if access.cols > 1 else access.col
-        inside = access.guard
-        for guarded, place, end in (
-            (access.guard_rows, row, tensor.row_tiles),
-            (access.guard_cols, col, tensor.col_tiles),
-        ):
-            if guarded and not scalar.nonnegative(place, signed):
-                inside = scalar.both(inside, place >= 0)
-            if guarded:
-                inside = scalar.both(inside, place < end)
-        page = (access.batch * tensor.row_tiles + row) * tensor.col_tiles + col
         slot = layout.index(i if access.rows > 1 else scalar.const(0), j if access.cols > 1 else scalar.const(0))
-        body: KernelStmt = transfer.tile(page, slot, inside)
+        body = self.pages_of_tile(access, tensor, (row, col), slot, transfer)
         for var, extent in ((j, access.cols), (i, access.rows)):
             if extent > 1:
                 body = For(var, scalar.const(0), scalar.const(extent), 1, (body,))
         return body
+
+    def pages_of_tile(
+        self, access: TileAccess, tensor: TensorLayout, tile: tuple[Expr, Expr], slot: Expr, transfer: _Transfer
+    ) -> KernelStmt:
+        """The page of a tile; or the two that are its halves, of which the last tile may have one only."""
+        (row, col), (high, wide), half = tile, tensor.page_grid, None
+        guard_rows, guard_cols = access.guard_rows, access.guard_cols
+        if tensor.halves is not None:
+            half = Half(scalar.var("half"), tensor.halves.sideways)
+            if half.sideways:
+                col = col * 2 + half.number
+                guard_cols = guard_cols or not self.facts.proves(tensor.col_tiles * 2 <= wide)
+            else:
+                row = row * 2 + half.number
+                guard_rows = guard_rows or not self.facts.proves(tensor.row_tiles * 2 <= high)
+        inside = access.guard
+        for guarded, place, end in ((guard_rows, row, high), (guard_cols, col, wide)):
+            if guarded and not scalar.nonnegative(place, self.kernels.program.signed):
+                inside = scalar.both(inside, place >= 0)
+            if guarded:
+                inside = scalar.both(inside, place < end)
+        body = transfer.tile((access.batch * high + row) * wide + col, slot, inside, half)
+        return body if half is None else For(half.number, scalar.const(0), scalar.const(2), 1, (body,))
 
     def rows(self, access: TileAccess, layout: BufferLayout, transfer: _Transfer) -> KernelStmt:
         """The loop over a block's rows."""
@@ -261,11 +274,11 @@ class _Transfer:
     base: Var
     reads: bool
 
-    def tile(self, page: Expr, slot: Expr, inside: Expr | None) -> KernelStmt:
+    def tile(self, page: Expr, slot: Expr, inside: Expr | None, half: Half | None = None) -> KernelStmt:
         if not self.reads:
-            return _where(inside, WriteTile(self.tensor, page, self.cb, self.base, slot))
-        read = ReadTile(self.tensor, page, self.cb, self.base, slot, self.cb.first_row)
-        return _where(inside, read, ZeroTile(self.cb, self.base, slot))
+            return _where(inside, WriteTile(self.tensor, page, self.cb, self.base, slot, half))
+        read = ReadTile(self.tensor, page, self.cb, self.base, slot, self.cb.first_row, half)
+        return _where(inside, read, ZeroTile(self.cb, self.base, slot, half))
 
     def row(
         self, page: Expr, col: Expr, row: Expr, tiles: int, steps: tuple[int, int], inside: Expr | None

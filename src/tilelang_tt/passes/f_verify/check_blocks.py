@@ -22,7 +22,18 @@ from tilelang_tt.ir.facts import Facts, tells_first_round
 from tilelang_tt.ir.fields import Mark, held, marked, walk
 from tilelang_tt.ir.kernel import For, If, Kernel, KernelSet, KernelStmt, Let
 from tilelang_tt.ir.layout import Role
-from tilelang_tt.ir.movement import MakeTile, ReadRow, ReadTile, RowPlace, Take, WriteRow, WriteTile, ZeroRow, ZeroTile
+from tilelang_tt.ir.movement import (
+    Half,
+    MakeTile,
+    ReadRow,
+    ReadTile,
+    RowPlace,
+    Take,
+    WriteRow,
+    WriteTile,
+    ZeroRow,
+    ZeroTile,
+)
 from tilelang_tt.ir.scalar import Expr, Var
 from tilelang_tt.ops.row import Operand
 from tilelang_tt.passes.f_verify.block_state import (
@@ -64,6 +75,7 @@ class _Run:
         self.names |= {_name(first): 0 for first, _ in self.kept.values()}
         self.steps: dict[int, list[tuple[Step, KernelStmt]]] = {}  # by identity of the list of statements
         self.codes: dict[int, CodeType | int] = {}  # by identity of the expression
+        self.begun: set[tuple[Cb, int]] = set()  # places of which the first half was moved
         self.loops: dict[int, _Rounds] = {}  # by identity of the loop
         self.only: dict[int, str] = {}  # the only variable of a condition, if it has one
         self.telling: dict[tuple[int, int], bool] = {}  # of a condition and a loop: whether it tells the first round
@@ -220,7 +232,16 @@ class _Run:
 
     def fill(self, stmt: MakeTile | ReadTile | ZeroTile, state: BlockState, values: Values) -> None:
         cb, page = self.page(stmt.cb, stmt.slot, state, values)
-        state.pages_of(cb)[page] = FILLED
+        half = None if isinstance(stmt, MakeTile) else stmt.half
+        if half is None or self.is_second(half, (cb, page), values):
+            state.pages_of(cb)[page] = FILLED
+
+    def is_second(self, half: Half, place: tuple[Cb, int], values: Values) -> bool:
+        """Whether this is the second half of a tile, and the first one was moved before."""
+        number = self.evaluate(half.number, values, self.names)
+        if number == 0:
+            self.begun.add(place)
+        return number == 1 and place in self.begun
 
     def take(self, stmt: Take, state: BlockState, _: Values) -> None:
         """What this core has not read has come from another one."""
@@ -244,7 +265,9 @@ class _Run:
             pages[(first + tile) % cb.pages] = FILLED
 
     def write(self, stmt: WriteTile, state: BlockState, values: Values) -> None:
-        state.written.setdefault(stmt.cb, set()).add(self.evaluate(stmt.slot, values))
+        place = self.evaluate(stmt.slot, values)
+        if stmt.half is None or self.is_second(stmt.half, (stmt.cb, place), values):
+            state.written.setdefault(stmt.cb, set()).add(place)
 
     def write_row(self, stmt: WriteRow, state: BlockState, values: Values) -> None:
         state.written.setdefault(stmt.place.cb, set()).update(self.row_tiles(stmt.place, values))
