@@ -134,7 +134,7 @@ def _tile(name: str, value: Any) -> tuple[int, int]:
         if value == shape:
             return shape
     raise HintError(
-        f"'{name}' cannot be {value!r}: kernels compute with tiles of {TILE}x{TILE}, and tensors lie in these or halves",
+        f"'{name}' cannot be {value!r}: tensors lie in tiles of {TILE}x{TILE}, or in halves of these",
         f"valid values: {', '.join(map(str, TILES))}",
     )
 

@@ -140,6 +140,7 @@ def _given(tensor: Tensor) -> tuple[Expr, ...]:
 
 def _tensor(program: TileProgram, tensor: Tensor, written: bool) -> TensorPlan:
     layout = program.layouts[tensor]
+    high, wide = layout.page_grid
     return TensorPlan(
         tensor.name,
         tensor.param,
@@ -147,7 +148,8 @@ def _tensor(program: TileProgram, tensor: Tensor, written: bool) -> TensorPlan:
         layout.page_bytes,
         layout.row_axis,
         layout.col_axis,
-        *map(size, layout.page_grid),
+        size(high),
+        size(wide),
         size(layout.batch),
         by_rows=layout.by_rows,
         table=layout.table,

@@ -141,6 +141,7 @@ def _storage(plan: Plan, tensor: TensorPlan) -> str:
         return f"{one_line(param.name)} as 32-bit words in row-major order"
     text = f"{param.dtype} as {tensor.format}" if storage_note(param.dtype, tensor.format) else tensor.format
     text += ", a page for every row" if tensor.by_rows else ""
+    text += f" in {tensor.tile[0]}x{tensor.tile[1]} tiles" if tensor.tile != (TILE, TILE) else ""
     return f"{text}, {one_line(param.name)} in another layout" if tensor.view else text
 
 
@@ -215,9 +216,12 @@ def _tensor(plan: Plan, tensor: TensorPlan, names: Names) -> str:
 
 
 def _other_layout(tensor: TensorPlan) -> str:
-    """Elements of a piece, and those it takes in its tiles, for axes that lie in pieces; or that there are no tiles."""
+    """Elements of a piece, and those it takes in its tiles, for axes that lie in pieces; other tiles, or none."""
     windows = (("row_window", tensor.row_window), ("col_window", tensor.col_window))
     rows = ",\n             .by_rows = true" if tensor.by_rows or tensor.flat else ""
+    height, width = tensor.tile
+    if (height, width) != (TILE, TILE):
+        rows += f",\n             .tile_height = {height},\n             .tile_width = {width}"
     return rows + "".join(
         f",\n             .{field} = {{{window.step}, {-(-window.extent // TILE) * TILE}}}"
         for field, window in windows

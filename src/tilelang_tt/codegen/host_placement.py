@@ -50,8 +50,8 @@ def tensor_support(text: str) -> str:
     assert dram in text
     placed = text.replace(member, _FIELDS + member).replace(dram, _CONFIG).replace("dram_config", "memory_config")
     return placed.replace(
-        "// A tensor in DRAM: 32x32 tiles, one per page, pages interleaved over the banks.",
-        "// A tensor on the device: 32x32 tiles, one per page.",
+        "// A tensor in DRAM: tiles, one per page, pages interleaved over the banks.",
+        "// A tensor on the device: tiles, one per page.",
     )
 
 

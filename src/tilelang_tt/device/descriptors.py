@@ -11,6 +11,7 @@ from enum import Enum, IntEnum
 from pathlib import Path
 from typing import ClassVar
 
+from tilelang_tt.arch import TILE
 from tilelang_tt.device.cores import CoreCoord, CoreRangeSet, Cores, core_range_set
 from tilelang_tt.device.memory import BufferType, DataType, Layout
 from tilelang_tt.device.tensor import Tensor, in_l1
@@ -189,6 +190,11 @@ def cb_descriptor_from_sharded_tensor(
     """A circular buffer whose pages are the core's shard of a tensor in L1: nothing is copied."""
     if not in_l1(tensor) or tensor.placement is None:
         raise ArgumentError("TT321", f"CB {cb_index}: tensor '{tensor.name}' is not sharded in L1")
+    if tensor.tile != (TILE, TILE):
+        height, width = tensor.tile
+        raise ArgumentError(
+            "TT321", f"CB {cb_index}: tensor '{tensor.name}' lies in tiles of {height} x {width}, not 32 x 32"
+        )
     page = tensor.declared_page_size
     size = total_size or tensor.placement.slots * page - address_offset
     cores = core_ranges or core_range_set(tensor.placement.banks)

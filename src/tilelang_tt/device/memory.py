@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from enum import Enum
 
-from tilelang_tt.arch import TILE, Arch
+from tilelang_tt.arch import Arch
 from tilelang_tt.device.cores import CoreCoord, CoreRangeSet
 from tilelang_tt.diagnostics import ArgumentError
 from tilelang_tt.runtime.formats import FORMATS, Format
@@ -32,7 +32,7 @@ class DataType(Enum):
 
 
 class Layout(Enum):
-    TILE = "tile"  # pages are 32x32 tiles
+    TILE = "tile"  # pages are tiles, 32x32 unless said
     ROW_MAJOR = "row_major"  # pages are rows
 
 
@@ -121,24 +121,30 @@ class Placement:
     places: tuple[int, ...]  # per page: bank * slots + slot
 
 
-def shard_pages(spec: ShardSpec, layout: Layout) -> tuple[int, int]:
+def shard_pages(spec: ShardSpec, layout: Layout, tile: tuple[int, int]) -> tuple[int, int]:
     """A shard's rows and columns, in pages."""
     height, width = spec.shape
     if height <= 0 or width <= 0:
         raise ArgumentError("TT320", f"a shard of {height} x {width} elements")
     if layout is Layout.ROW_MAJOR:
         return height, 1
-    if height % TILE or width % TILE:
-        raise ArgumentError("TT320", f"a shard of {height} x {width} elements is not made of {TILE}x{TILE} tiles")
-    return height // TILE, width // TILE
+    if height % tile[0] or width % tile[1]:
+        raise ArgumentError("TT320", f"a shard of {height} x {width} elements is not made of {_tiles(tile)}")
+    return height // tile[0], width // tile[1]
 
 
-def place_shards(config: MemoryConfig, pages: Pages, layout: Layout, arch: Arch, grid: tuple[int, int]) -> Placement:
+def _tiles(tile: tuple[int, int]) -> str:
+    return f"{tile[0]}x{tile[1]} tiles"
+
+
+def place_shards(
+    config: MemoryConfig, pages: Pages, layout: Layout, arch: Arch, grid: tuple[int, int], tile: tuple[int, int]
+) -> Placement:
     """Shard (i, j) of the tensor goes to one bank; its pages lie there row by row."""
     spec = config.shard_spec
     if spec is None:
         raise ArgumentError("TT320", f"memory layout {config.memory_layout.name} needs a shard_spec")
-    height, width = shard_pages(spec, layout)
+    height, width = shard_pages(spec, layout, tile)
     down, across = -(-pages.rows // height), -(-pages.cols // width)
     cores = _shard_cores(config, spec, down, across)
     for core in cores:
@@ -154,7 +160,12 @@ def place_shards(config: MemoryConfig, pages: Pages, layout: Layout, arch: Arch,
 
 
 def place_nd_shards(
-    config: MemoryConfig, shape: tuple[int, ...], layout: Layout, arch: Arch, grid: tuple[int, int]
+    config: MemoryConfig,
+    shape: tuple[int, ...],
+    layout: Layout,
+    arch: Arch,
+    grid: tuple[int, int],
+    tile: tuple[int, int],
 ) -> Placement:
     """Boxes of pages, dealt to the cores in turn; the last ones may be smaller, and have room for a whole one."""
     spec = config.nd_shard_spec
@@ -162,10 +173,10 @@ def place_nd_shards(
     extents = spec.shard_shape
     if len(extents) != len(shape) or min(extents) < 1:
         raise ArgumentError("TT320", f"a shard of {extents} of a tensor of {shape}")
-    page = (TILE, TILE) if layout is Layout.TILE else (1, extents[-1])
+    page = tile if layout is Layout.TILE else (1, extents[-1])
     sides: tuple[int, ...] = (1,) * (len(shape) - 2) + page if len(shape) > 1 else page[-1:]
     if any(extent % side for extent, side in zip(extents, sides, strict=True)):
-        raise ArgumentError("TT320", f"a shard of {extents} elements is not made of {TILE}x{TILE} tiles")
+        raise ArgumentError("TT320", f"a shard of {extents} elements is not made of {_tiles(tile)}")
     pages = tuple(-(-size // side) for size, side in zip(shape, sides, strict=True))
     shard = tuple(extent // side for extent, side in zip(extents, sides, strict=True))
     counts = tuple(-(-whole // part) for whole, part in zip(pages, shard, strict=True))

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from tilelang_tt.arch import ARCHS, Arch
+from tilelang_tt.arch import ARCHS, TILE, Arch
 from tilelang_tt.clock.request import ClockRequest, clock_request
 from tilelang_tt.device.assemble import assemble
 from tilelang_tt.device.cores import CoreCoord
@@ -117,6 +117,7 @@ class Device:
         memory_config: MemoryConfig = DRAM_MEMORY_CONFIG,
         *,
         name: str | None = None,
+        tile: tuple[int, int] = (TILE, TILE),
     ) -> Tensor:
         """Room for a tensor; its contents are poison until something is written."""
         self._require_open()
@@ -126,12 +127,12 @@ class Device:
         stored = stored_format(dtype, layout, self.numerics)
         in_dram = memory_config.buffer_type is BufferType.DRAM
         align = self.arch.dram_read_align if in_dram else self.arch.noc_align
-        pages = pages_of(sizes, dtype, layout, memory_config, stored, align)
-        placement = _placement(memory_config, sizes, pages, layout, self)
+        pages = pages_of(sizes, dtype, layout, memory_config, stored, align, tile)
+        placement = _placement(memory_config, sizes, pages, layout, tile, self)
         label = name or f"tensor{self._named}"
         self._named += 1
         run = self._place(label, memory_config.buffer_type, pages.stride, pages.count, placement)
-        tensor = Tensor(self, label, sizes, dtype, layout, memory_config, pages, placement, run, stored)
+        tensor = Tensor(self, label, sizes, dtype, layout, memory_config, pages, placement, run, stored, tile)
         self._tensors.append(tensor)
         self._poison(tensor)
         return tensor
@@ -144,12 +145,14 @@ class Device:
         memory_config: MemoryConfig = DRAM_MEMORY_CONFIG,
         *,
         name: str | None = None,
+        tile: tuple[int, int] = (TILE, TILE),
     ) -> Tensor:
         """A tensor filled with these values, in their own number format unless `dtype` names another."""
         source = torch.from_numpy(np.ascontiguousarray(values)) if isinstance(values, np.ndarray) else values
         if dtype is None and source.dtype not in _DTYPES:
             raise ArgumentError("TT320", f"the device has no {source.dtype}", help="name a dtype to convert to")
-        tensor = self.allocate_tensor(source.shape, dtype or _DTYPES[source.dtype], layout, memory_config, name=name)
+        kind = dtype or _DTYPES[source.dtype]
+        tensor = self.allocate_tensor(source.shape, kind, layout, memory_config, name=name, tile=tile)
         tensor.copy_from(source)
         return tensor
 
@@ -261,11 +264,11 @@ class Device:
 
 
 def _placement(
-    config: MemoryConfig, shape: tuple[int, ...], pages: Pages, layout: Layout, device: Device
+    config: MemoryConfig, shape: tuple[int, ...], pages: Pages, layout: Layout, tile: tuple[int, int], device: Device
 ) -> Placement | None:
     if config.nd_shard_spec is not None:
-        return place_nd_shards(config, shape, layout, device.arch, device.grid)
-    return place_shards(config, pages, layout, device.arch, device.grid) if config.sharded else None
+        return place_nd_shards(config, shape, layout, device.arch, device.grid, tile)
+    return place_shards(config, pages, layout, device.arch, device.grid, tile) if config.sharded else None
 
 
 def open_device(

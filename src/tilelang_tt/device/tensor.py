@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from tilelang_tt.arch import TILE
+from tilelang_tt.arch import FACE, TILE
 from tilelang_tt.device.memory import BufferType, DataType, Layout, MemoryConfig, Pages, Placement
 from tilelang_tt.diagnostics import ArgumentError
 from tilelang_tt.runtime.formats import FORMATS, decode, encode
@@ -19,6 +19,7 @@ from tilelang_tt.runtime.program import L1Address, TensorRun
 if TYPE_CHECKING:
     from tilelang_tt.device.opened import Device
 
+TILES = ((TILE, TILE), (FACE, TILE), (TILE, FACE))  # of tensors: whole tiles, and halves of them
 POISON = 0xA5  # contents of memory nobody has written
 _RUN = 16  # bytes of poison in a row that no data has by chance
 
@@ -30,13 +31,20 @@ def stored_format(dtype: DataType, layout: Layout, numerics: str) -> str:
 
 
 def pages_of(
-    shape: tuple[int, ...], dtype: DataType, layout: Layout, config: MemoryConfig, stored: str, align: int
+    shape: tuple[int, ...],
+    dtype: DataType,
+    layout: Layout,
+    config: MemoryConfig,
+    stored: str,
+    align: int,
+    tile: tuple[int, int] = (TILE, TILE),
 ) -> Pages:
     """The tensor as a grid of pages."""
     if layout is Layout.TILE:
-        rows = shape[-2] if len(shape) > 1 else 1
-        size = FORMATS[stored].page_bytes
-        return Pages(math.prod(shape[:-2]) * -(-rows // TILE), -(-shape[-1] // TILE), size, size)
+        check_tile(tile, dtype)
+        rows, (height, width) = shape[-2] if len(shape) > 1 else 1, tile
+        size = FORMATS[stored].page_bytes * height * width // (TILE * TILE)
+        return Pages(math.prod(shape[:-2]) * -(-rows // height), -(-shape[-1] // width), size, size)
     element = dtype.format.element
     if element is None:
         raise ArgumentError("TT320", f"{dtype.name} exists in tiles only: layout must be Layout.TILE")
@@ -44,6 +52,13 @@ def pages_of(
     width = config.nd_shard_spec.shard_shape[-1] if config.nd_shard_spec else width
     size = width * element.itemsize
     return Pages(math.prod(shape[:-1]), -(-shape[-1] // width), size, -(-size // align) * align)
+
+
+def check_tile(tile: tuple[int, int], dtype: DataType) -> None:
+    if tile not in TILES:
+        raise ArgumentError("TT320", f"a tile of {tile[0]} x {tile[1]}: there are {', '.join(map(str, TILES))}")
+    if tile != TILES[0] and dtype.format.element is None:
+        raise ArgumentError("TT320", f"{dtype.name} in tiles of {tile[0]} x {tile[1]}: it exists in 32 x 32 only")
 
 
 @dataclass(eq=False)
@@ -60,6 +75,7 @@ class Tensor:
     placement: Placement | None
     run: TensorRun
     stored: str
+    tile: tuple[int, int] = (TILE, TILE)  # rows and columns; kernels compute with 32 x 32
     live: bool = True
 
     def buffer_address(self) -> int:
@@ -75,7 +91,9 @@ class Tensor:
     @property
     def declared_page_size(self) -> int:
         """The page size of the number format itself; larger in `exact` numerics, where floats take 32 bits."""
-        return self.dtype.format.page_bytes if self.layout is Layout.TILE else self.run.page_bytes
+        if self.layout is not Layout.TILE:
+            return self.run.page_bytes
+        return self.dtype.format.page_bytes * math.prod(self.tile) // (TILE * TILE)
 
     @property
     def num_pages(self) -> int:
@@ -140,8 +158,9 @@ class Tensor:
     def _plan(self) -> TensorPlan:
         """The tensor as the tile encoder sees it: tiles over the last two axes of `_matrix`."""
         rank = len(self._matrix())
+        pages = self.pages
         return TensorPlan(
-            self.name, 0, self.stored, self.pages.stride, rank - 2, rank - 1, self.pages.rows, self.pages.cols, 1
+            self.name, 0, self.stored, pages.stride, rank - 2, rank - 1, pages.rows, pages.cols, 1, tile=self.tile
         )
 
     def _encode_rows(self, source: torch.Tensor, dense: torch.Tensor) -> None:

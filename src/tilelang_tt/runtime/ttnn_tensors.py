@@ -60,7 +60,8 @@ def layout_text(item: TensorPlan, rank: int) -> str:
     rows = ", always converted: 32 equal rows" if item.row_axis is None else ""
     columns = ", always converted: 32 equal columns" if item.col_axis is None else ""
     memory = "" if item.shards is None else f", {_shard_text(item.shards)}"
-    return f"{DTYPES.get(item.format, item.format)}, TILE_LAYOUT{memory or ', any memory'}{order}{rows}{columns}"
+    tile = "" if item.tile == (TILE, TILE) else f" with ttnn.Tile({item.tile})"
+    return f"{DTYPES.get(item.format, item.format)}, TILE_LAYOUT{tile}{memory or ', any memory'}{order}{rows}{columns}"
 
 
 def _shard_text(shards: ShardPlan) -> str:
@@ -113,6 +114,7 @@ class Conversion:
             steps.append("repeated")
         if _has_tail(item, shape):
             steps.append("padded with zeros")  # what lies beyond the last row and column is unknown
+        _check_tile(ttnn, item, tensor, steps)
         if steps and tensor.is_sharded():
             steps.insert(0, "unsharded")  # ttnn's operations take few shards
         if in_place and (steps or not _has_shards(ttnn, item, tensor, sizes)):
@@ -137,6 +139,14 @@ class Conversion:
                 tensor = _repeated(ttnn, item, tensor, lying_shape(item, shape))
             elif step == "sharded":
                 tensor = ttnn.to_memory_config(tensor, memory_of(ttnn, item, lying_shape(item, shape), sizes))
+            elif item.tile != (TILE, TILE):
+                sides = " and ".join(map(str, item.tile))
+                raise DeviceError(
+                    "TT412",
+                    f"'{item.name}' of shape {shape} ends inside tiles of {item.tile[0]}x{item.tile[1]}; what is "
+                    "behind its end is unknown, and ttnn fills up tiles of 32x32 alone",
+                    help=f"pass a tensor whose last two axes are multiples of {sides}, or leave out tile= of it",
+                )
             else:
                 tensor = ttnn.fill_implicit_tile_padding(tensor, 0.0)
         return tensor
@@ -179,15 +189,51 @@ def _repeated(ttnn: Any, item: TensorPlan, tensor: Any, lying: list[int]) -> Any
 
 
 def _has_tail(item: TensorPlan, shape: tuple[int, ...]) -> bool:
-    return any(axis is not None and shape[axis] % TILE for axis in (item.row_axis, item.col_axis))
+    return any(
+        axis is not None and shape[axis] % size
+        for axis, size in zip((item.row_axis, item.col_axis), item.tile, strict=True)
+    )
+
+
+def _check_tile(ttnn: Any, item: TensorPlan, tensor: Any, steps: Sequence[str]) -> None:
+    """Refuse other tiles than the kernel's: ttnn converts tiles of 32x32 alone."""
+    (height, width), whole = item.tile, item.tile == (TILE, TILE)
+    lies = tuple(tensor.tile.tile_shape) if tensor.layout == ttnn.TILE_LAYOUT else item.tile
+    if lies != item.tile:
+        how = f"lies in tiles of {lies[0]}x{lies[1]}"
+        instead = f"TT.layout({item.name}, tile={lies}) in the kernel, or " if whole else ""
+    elif not whole and set(steps) - {"padded with zeros"}:
+        how, instead = f"would have to be {', '.join(steps)}", ""
+    else:
+        return
+    raise DeviceError(
+        "TT412",
+        f"'{item.name}' {how}; the kernel takes tiles of {height}x{width}, and ttnn converts between tiles of "
+        "32x32 alone",
+        help=f"{instead}pass a tensor that is {layout_text(item, len(tuple(tensor.shape)))}",
+    )
 
 
 def allocate(ttnn: Any, device: Any, item: TensorPlan, shape: tuple[int, ...], sizes: Mapping[str, int]) -> Any:
     """A tensor for a result, in the plan's layout; what it holds is unknown."""
     lying = ttnn.Shape(lying_shape(item, shape))
     dtype = getattr(ttnn, DTYPES[item.format])
+    if item.tile != (TILE, TILE):
+        return ttnn.allocate_tensor_on_device(_spec(ttnn, item, lying, dtype), device)
     memory = memory_of(ttnn, item, lying_shape(item, shape), sizes)
     return ttnn.allocate_tensor_on_device(lying, dtype, ttnn.TILE_LAYOUT, device, memory)
+
+
+def _spec(ttnn: Any, item: TensorPlan, lying: Any, dtype: Any) -> Any:
+    """What a result in other tiles than 32x32 is; of these ttnn takes an interleaved one."""
+    if item.shards is not None:
+        raise DeviceError(
+            "TT412",
+            f"'{item.name}' is a result in shards of {item.tile[0]}x{item.tile[1]} tiles, which ttnn does not allocate",
+            help=f"leave out shard= of '{item.name}', or pass a tensor that the kernel writes to",
+        )
+    kind = ttnn.BufferType.L1 if item.memory == "l1" else ttnn.BufferType.DRAM
+    return ttnn.TensorSpec(lying, dtype, ttnn.TILE_LAYOUT, kind, ttnn.Tile(item.tile))
 
 
 def as_declared(ttnn: Any, item: TensorPlan, tensor: Any, shape: tuple[int, ...]) -> Any:

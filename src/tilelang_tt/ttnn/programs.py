@@ -28,7 +28,12 @@ class TileDescriptor:
     def __post_init__(self) -> None:
         if isinstance(self.height, Tile):
             self.height, self.width = self.height.tile_shape
-        Tile((self.height, self.width), self.transpose)  # which refuses what is not there
+        if (self.height, self.width) != (TILE, TILE) or self.transpose:
+            turned = " transposed" if self.transpose else ""
+            shape = (self.height, self.width)
+            raise ArgumentError(
+                "TT322", f"tilelang_tt.ttnn has circular buffers of {(TILE, TILE)} tiles, not of{turned} {shape}"
+            )
 
 
 @dataclass(slots=True)

@@ -11,7 +11,6 @@ import numpy as np
 import torch
 
 from tilelang_tt import device as virtual
-from tilelang_tt.arch import TILE
 from tilelang_tt.diagnostics import ArgumentError
 from tilelang_tt.ttnn.devices import MeshDevice, missing_attribute
 from tilelang_tt.ttnn.memory import DRAM_MEMORY_CONFIG, MemoryConfig, TensorSpec, device_dtype, not_offered
@@ -41,7 +40,10 @@ class Tensor:
         if device is not None:
             native = spec.memory_config.native()
             layout = virtual.Layout[spec.layout.name]
-            self._virtual = device.virtual.allocate_tensor(spec.shape, device_dtype(spec.dtype), layout, native)
+            tile = (spec.tile.height, spec.tile.width)
+            self._virtual = device.virtual.allocate_tensor(
+                spec.shape, device_dtype(spec.dtype), layout, native, tile=tile
+            )
 
     def __getattr__(self, name: str) -> object:
         raise missing_attribute(self, name)
@@ -60,7 +62,8 @@ class Tensor:
         if self.layout is not Layout.TILE:
             return self.shape
         *outer, rows, columns = self.shape if len(self.shape) > 1 else (1, *self.shape)
-        return Shape([*outer, -(-rows // TILE) * TILE, -(-columns // TILE) * TILE])
+        height, width = self.tile.tile_shape
+        return Shape([*outer, -(-rows // height) * height, -(-columns // width) * width])
 
     @property
     def dtype(self) -> DataType:
@@ -324,7 +327,7 @@ def to_layout(tensor: Tensor, layout: Layout) -> Tensor:
 
 
 def to_memory_config(tensor: Tensor, memory_config: MemoryConfig) -> Tensor:
-    return _again(tensor, TensorSpec(tensor.shape, tensor.dtype, tensor.layout, memory_config))
+    return _again(tensor, TensorSpec(tensor.shape, tensor.dtype, tensor.layout, memory_config, tensor.tile))
 
 
 def copy_host_to_device_tensor(host_tensor: Tensor, device_tensor: Tensor, cq_id: int | None = None) -> None:

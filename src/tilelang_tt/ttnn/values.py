@@ -14,6 +14,7 @@ from tilelang_tt.arch import FACE, TILE
 from tilelang_tt.diagnostics import ArgumentError
 
 TILE_SIZE = TILE
+TILES = ((TILE, TILE), (FACE, TILE), (TILE, FACE))  # rows and columns
 
 
 class DataType(Enum):
@@ -167,19 +168,20 @@ class CoreGrid:
 
 @dataclass(frozen=True)
 class Tile:
-    """The shape of a tile. The virtual device has 32x32 alone."""
+    """The shape of a tile. Tensors may lie in 16x32 and 32x16, too; circular buffers have 32x32 alone."""
 
     height: int
     width: int
 
     def __init__(self, tile_shape: Sequence[int] = (TILE, TILE), transpose_tile: bool = False) -> None:
-        if tuple(tile_shape) != (TILE, TILE) or transpose_tile:
+        shape = tuple(tile_shape)
+        if shape not in TILES or transpose_tile:
             turned = " transposed" if transpose_tile else ""
             raise ArgumentError(
-                "TT322", f"tilelang_tt.ttnn has no{turned} tiles of {tuple(tile_shape)}; it has {(TILE, TILE)}"
+                "TT322", f"tilelang_tt.ttnn has no{turned} tiles of {shape}; it has {', '.join(map(str, TILES))}"
             )
-        object.__setattr__(self, "height", TILE)
-        object.__setattr__(self, "width", TILE)
+        object.__setattr__(self, "height", shape[0])
+        object.__setattr__(self, "width", shape[1])
 
     @property
     def tile_shape(self) -> list[int]:
@@ -196,7 +198,7 @@ class Tile:
     def get_tile_size(self, dtype: DataType) -> int:
         from tilelang_tt.ttnn.memory import device_dtype
 
-        return device_dtype(dtype).format.page_bytes
+        return device_dtype(dtype).format.page_bytes * self.height * self.width // (TILE * TILE)
 
 
 @dataclass(frozen=True)

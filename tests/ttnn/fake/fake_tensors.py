@@ -21,19 +21,29 @@ _TORCH = {"INT32": torch.int32, "BFLOAT16": torch.bfloat16, "FLOAT32": torch.flo
 
 
 class DeviceTensor(ttnn.Tensor):  # type: ignore[misc]
-    def __init__(self, values: torch.Tensor, dtype: str, layout: str, device: Any, memory: str, padding: float) -> None:
+    def __init__(
+        self,
+        values: torch.Tensor,
+        dtype: str,
+        layout: str,
+        device: Any,
+        memory: str,
+        padding: float,
+        tile: tuple[int, int] = (32, 32),
+    ) -> None:
+        self.tile = ttnn.Tile(tile)
         self.dtype, self.layout, self.memory = dtype, layout, memory
         self.shape = tuple(values.shape)
         self.owner = device
         rows = values.reshape(1, -1) if values.dim() == 1 else values
         if layout == ttnn.TILE_LAYOUT:
             height, width = rows.shape[-2:]
-            rows = torch.nn.functional.pad(rows.float(), (0, -width % 32, 0, -height % 32), value=padding)
+            rows = torch.nn.functional.pad(rows.float(), (0, -width % tile[1], 0, -height % tile[0]), value=padding)
         self.lying = tuple(rows.shape)
         kind = Layout.TILE if layout == ttnn.TILE_LAYOUT else Layout.ROW_MAJOR
         numbers = rows.to(_TORCH[dtype]).contiguous()
         self.placed = device.virtual.from_torch(
-            numbers, dtype=DataType[dtype], layout=kind, memory_config=_memory(memory, self.lying)
+            numbers, dtype=DataType[dtype], layout=kind, memory_config=_memory(memory, self.lying), tile=tile
         )
 
     def is_sharded(self) -> bool:
@@ -49,6 +59,7 @@ class DeviceTensor(ttnn.Tensor):  # type: ignore[misc]
         return int(self.placed.buffer_page_size)
 
     def changed(self, **changes: Any) -> DeviceTensor:
+        assert self.tile.tile_shape == [32, 32], "ttnn's operations take tiles of 32 x 32"
         facts = {"dtype": self.dtype, "layout": self.layout, "memory": self.memory, "padding": float("nan")}
         values = changes.pop("values", self.to_torch())
         return DeviceTensor(values, device=self.owner, **{**facts, **changes})
@@ -65,13 +76,21 @@ def _memory(name: Any, shape: tuple[int, ...]) -> MemoryConfig:
     return MemoryConfig(MemoryLayout.INTERLEAVED, BufferType.L1 if name == ttnn.L1_MEMORY_CONFIG else BufferType.DRAM)
 
 
-def from_torch(tensor: torch.Tensor, *, dtype: str, layout: str, device: Any, memory_config: str) -> DeviceTensor:
-    return DeviceTensor(tensor, dtype, layout, device, memory_config, float("nan"))
+def from_torch(
+    tensor: torch.Tensor, *, dtype: str, layout: str, device: Any, memory_config: str, tile: Any = None
+) -> DeviceTensor:
+    shape = (32, 32) if tile is None else tuple(tile.tile_shape)
+    return DeviceTensor(tensor, dtype, layout, device, memory_config, float("nan"), shape)
 
 
 def allocate_tensor_on_device(
-    shape: ttnn.Shape, dtype: str, layout: str, mesh_device: Any, memory_config: str
+    shape: Any, dtype: Any, layout: str = "", mesh_device: Any = None, memory_config: str = ""
 ) -> DeviceTensor:
+    """`(spec, device)`, or `(shape, dtype, layout, device, memory_config)`."""
+    if isinstance(shape, ttnn.TensorSpec):
+        spec, memory = shape, ttnn.L1_MEMORY_CONFIG if shape.buffer_type is ttnn.BufferType.L1 else "dram interleaved"
+        values = torch.full(spec.shape.sizes, float("nan"))
+        return DeviceTensor(values, spec.dtype, spec.layout, dtype, memory, float("nan"), tuple(spec.tile.tile_shape))
     values = torch.full(shape.sizes, float("nan"))
     return DeviceTensor(values, dtype, layout, mesh_device, memory_config, float("nan"))
 

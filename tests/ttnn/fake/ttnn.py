@@ -137,6 +137,21 @@ class KernelDescriptor:
         self.config = config
 
 
+class Tile:
+    def __init__(self, tile_shape: Any) -> None:
+        self.tile_shape = list(tile_shape)
+
+
+class TensorSpec:
+    """Of a tensor that is not sharded."""
+
+    def __init__(
+        self, shape: Any, dtype: str, layout: str, buffer_type: Any = BufferType.DRAM, tile: Tile | None = None
+    ) -> None:
+        self.shape, self.dtype, self.layout = shape, dtype, layout
+        self.buffer_type, self.tile = buffer_type, tile or Tile((32, 32))
+
+
 class CBFormatDescriptor:
     def __init__(self, buffer_index: int, data_format: str, page_size: int, tile: Any = None) -> None:
         self.buffer_index, self.data_format, self.page_size, self.tile = buffer_index, data_format, page_size, tile
