@@ -36,8 +36,6 @@ from tilelang_tt.ir.layout import Role, Work
 from tilelang_tt.ir.movement import ReadRow, ReadTable, ReadTile, WriteRow, WriteTile
 from tilelang_tt.ir.scalar import Expr, Var
 
-ROW_BYTES = TILE_BYTES["Float32"] // TILE  # of one row of a tile, in tensors that lie row by row
-
 
 @dataclass(frozen=True)
 class Costs:
@@ -100,6 +98,10 @@ def _leaf(kernels: KernelSet, stmt: KernelStmt) -> dict[str, int]:
     def page_bytes(tensor: Tensor) -> int:
         return kernels.program.layouts[tensor].page_bytes
 
+    def row_bytes(tensor: Tensor) -> int:
+        """Of a row of a tile, in a tensor that lies row by row."""
+        return TILE_BYTES[kernels.program.layouts[tensor].format] // TILE
+
     match stmt:
         case DstCall(kind=DstKind.ACQUIRE):
             return {"dst_sections": 1}
@@ -117,9 +119,9 @@ def _leaf(kernels: KernelSet, stmt: KernelStmt) -> dict[str, int]:
         case WriteTile():
             return {"dram_written": page_bytes(stmt.tensor)}
         case ReadRow():
-            return {"dram_read": stmt.place.tiles * ROW_BYTES}
+            return {"dram_read": stmt.room.tiles * row_bytes(stmt.tensor)}
         case WriteRow():
-            return {"dram_written": stmt.place.tiles * ROW_BYTES}
+            return {"dram_written": stmt.place.tiles * row_bytes(stmt.tensor)}
     return {}
 
 

@@ -258,6 +258,7 @@ class Printer:
                 note = f"; or the core's shard of {cb.shard_at_call.name}, in place"
             what = f"{blocks}{cb.shape[0]} x {cb.shape[1]} tiles, {cb.format}{note}"
             what = f"{cb.bytes} bytes for lines of tensors and blocks of scalar code" if cb.is_scratch else what
+            what = f"{cb.bytes} bytes, where rows wait for their places in tiles" if cb.is_row_room else what
             what = f"no data: a word of the {cb.producer.value} for the {cb.consumer.value}" if cb.is_word else what
             self.line(f"constexpr uint32_t {self.cbs[cb]} = tt::CBIndex::c_{cb.id};  // {what}")
             for block in cb.pool if cb.shares is None else ():

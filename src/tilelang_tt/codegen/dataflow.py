@@ -11,12 +11,15 @@ from tilelang_tt.ir.layout import Constant, MaskTile, Role
 from tilelang_tt.ir.movement import (
     Ask,
     Barrier,
+    BlankRow,
     Half,
     MakeTile,
+    PlaceRow,
     Pointer,
     ReadRow,
     ReadTable,
     ReadTile,
+    RoomRow,
     Send,
     ShardPart,
     Take,
@@ -116,41 +119,67 @@ FORCE_INLINE void read_first_row(uint32_t page, const Tensor& tensor, uint32_t l
 }"""
 
 _ROW_CHUNK = """\
-// L1 address of 16 elements of a row of Float32 tiles: a row of a face. Tiles of a block are `row_step` apart
-// downwards and `col_step` sideways.
+// L1 address of 16 elements of a row of tiles: a row of a face. Tiles of a block are `row_step` apart downwards and
+// `col_step` sideways.
+template <uint32_t tile_bytes>
 FORCE_INLINE uint32_t row_chunk(uint32_t l1, uint32_t row, uint32_t chunk, uint32_t row_step, uint32_t col_step) {
     const uint32_t tile = row / 32 * row_step + chunk / 2 * col_step;
     const uint32_t face = row % 32 / 16 * 2 + chunk % 2;
-    return l1 + tile * 4096 + face * 1024 + row % 16 * 64;
+    return l1 + tile * tile_bytes + face * (tile_bytes / 4) + row % 16 * (tile_bytes / 64);
 }"""
 
 _READ_ROW = """\
-// Reads a row of a tensor, from tile column `col` on, into row `row` of the block at `l1`.
-template <typename Tensor>
-inline void read_row(const Tensor& tensor, uint32_t page, uint32_t col, uint32_t l1, uint32_t row, uint32_t tiles,
-                     uint32_t row_step, uint32_t col_step) {
+// Reads a row of a tensor, from tile column `col` on, to row `row` of the room at `rows`. It is taken apart in L1: 16
+// elements lie together in a tile, and from DRAM few bytes can be read at a time, and not to any place.
+template <uint32_t tile_bytes, typename Tensor>
+inline void read_row(const Tensor& tensor, uint32_t page, uint32_t col, uint32_t rows, uint32_t row, uint32_t tiles) {
+    constexpr uint32_t bytes = tile_bytes / 32;
+    noc_async_read(tensor.get_noc_addr(page, col * bytes), rows + row * tiles * bytes, tiles * bytes);
+}"""
+
+_BLANK_ROW = """\
+// Fills row `row` of the room at `rows` with zeros.
+template <uint32_t tile_bytes>
+inline void blank_row(uint32_t rows, uint32_t row, uint32_t tiles) {
+    constexpr uint32_t bytes = tile_bytes / 32;
+    for (uint32_t tile = 0; tile < tiles; ++tile) {
+        noc_async_read(get_noc_addr(MEM_ZEROS_BASE), rows + (row * tiles + tile) * bytes, bytes);
+    }
+}"""
+
+_PLACE_ROW = """\
+// Moves row `waiting` of the room at `rows`, which has landed there, to row `row` of the block at `l1`.
+template <uint32_t tile_bytes>
+inline void place_row(uint32_t rows, uint32_t waiting, uint32_t l1, uint32_t row, uint32_t tiles, uint32_t row_step,
+                      uint32_t col_step) {
+    constexpr uint32_t bytes = tile_bytes / 64;
+    const uint32_t from = rows + waiting * tiles * 2 * bytes;
     for (uint32_t chunk = 0; chunk < 2 * tiles; ++chunk) {
-        const uint64_t from = tensor.get_noc_addr(page, (2 * col + chunk) * 64);
-        noc_async_read(from, row_chunk(l1, row, chunk, row_step, col_step), 64);
+        const uint32_t to = row_chunk<tile_bytes>(l1, row, chunk, row_step, col_step);
+        noc_async_read(get_noc_addr(from + chunk * bytes), to, bytes);
     }
 }"""
 
 _ZERO_ROW = """\
 // Fills row `row` of the block at `l1` with zeros.
+template <uint32_t tile_bytes>
 inline void zero_row(uint32_t l1, uint32_t row, uint32_t tiles, uint32_t row_step, uint32_t col_step) {
+    constexpr uint32_t bytes = tile_bytes / 64;
     for (uint32_t chunk = 0; chunk < 2 * tiles; ++chunk) {
-        noc_async_read(get_noc_addr(MEM_ZEROS_BASE), row_chunk(l1, row, chunk, row_step, col_step), 64);
+        const uint32_t to = row_chunk<tile_bytes>(l1, row, chunk, row_step, col_step);
+        noc_async_read(get_noc_addr(MEM_ZEROS_BASE), to, bytes);
     }
 }"""
 
 _WRITE_ROW = """\
 // Writes row `row` of the block at `l1` to a row of a tensor, from tile column `col` on.
-template <typename Tensor>
+template <uint32_t tile_bytes, typename Tensor>
 inline void write_row(const Tensor& tensor, uint32_t page, uint32_t col, uint32_t l1, uint32_t row, uint32_t tiles,
                       uint32_t row_step, uint32_t col_step) {
+    constexpr uint32_t bytes = tile_bytes / 64;
     for (uint32_t chunk = 0; chunk < 2 * tiles; ++chunk) {
-        const uint64_t to = tensor.get_noc_addr(page, (2 * col + chunk) * 64);
-        noc_async_write(row_chunk(l1, row, chunk, row_step, col_step), to, 64);
+        const uint64_t to = tensor.get_noc_addr(page, (2 * col + chunk) * bytes);
+        noc_async_write(row_chunk<tile_bytes>(l1, row, chunk, row_step, col_step), to, bytes);
     }
 }"""
 
@@ -268,7 +297,13 @@ struct ShardDelivery {
 };"""
 
 _OF_SIDES: tuple[tuple[type, str], ...] = ((ReadTile, _READ_SIDE), (ZeroTile, _ZERO_SIDE), (WriteTile, _WRITE_SIDE))
-_ROWS: tuple[tuple[type, str], ...] = ((ReadRow, _READ_ROW), (ZeroRow, _ZERO_ROW), (WriteRow, _WRITE_ROW))
+_ROWS: tuple[tuple[type, str], ...] = (
+    (ReadRow, _READ_ROW),
+    (BlankRow, _BLANK_ROW),
+    (PlaceRow, _PLACE_ROW),
+    (ZeroRow, _ZERO_ROW),
+    (WriteRow, _WRITE_ROW),
+)
 
 
 def print_dataflow(kernel: Kernel, file: str, title: str) -> Printer:
@@ -332,7 +367,7 @@ class Dataflow(Printer):
     def main(self, kernel: Kernel, cbs: list[Cb]) -> None:
         with self.block("void kernel_main()"):
             self.runtime_args(kernel)
-            moved = [cb for cb in cbs if not cb.is_word and not cb.is_scratch and cb.shard is None]
+            moved = [cb for cb in cbs if not (cb.is_word or cb.is_scratch or cb.is_row_room) and cb.shard is None]
             if kernel.args and (kernel.tensors or moved):
                 self.line()
             self.accessors(kernel)
@@ -429,7 +464,7 @@ class Dataflow(Printer):
             return self.half(stmt, stmt.half)
         if isinstance(stmt, ZeroTile):
             return f"zero_tile<{self.tile_bytes[stmt.cb]}>({self.place(stmt.cb, self.name(stmt.base), stmt.slot)})"
-        if isinstance(stmt, ReadRow | ZeroRow | WriteRow):
+        if isinstance(stmt, ReadRow | BlankRow | PlaceRow | ZeroRow | WriteRow):
             return self.row(stmt)
         assert isinstance(stmt, ReadTile | WriteTile), stmt
         function = "noc_async_read_page" if isinstance(stmt, ReadTile) else "noc_async_write_page"
@@ -449,14 +484,25 @@ class Dataflow(Printer):
         )
         return f"{function}({page}{place} + {self.expr(half.number)} * ({size} / 2))"
 
-    def row(self, stmt: ReadRow | ZeroRow | WriteRow) -> str:
+    def row(self, stmt: ReadRow | BlankRow | PlaceRow | ZeroRow | WriteRow) -> str:
+        if isinstance(stmt, ReadRow):
+            return f"read_row<{self.tile_bytes[stmt.room.block]}>({self.row_of(stmt)}, {self.waiting(stmt.room)})"
+        if isinstance(stmt, BlankRow):
+            return f"blank_row<{self.tile_bytes[stmt.room.block]}>({self.waiting(stmt.room)})"
         place = stmt.place
+        size = self.tile_bytes[place.cb]
         where = f"{self.name(place.base)}, {self.expr(place.row)}, {place.tiles}, {place.row_step}, {place.col_step}"
+        if isinstance(stmt, PlaceRow):
+            return f"place_row<{size}>({self.name(stmt.room.base)}, {self.expr(stmt.room.row)}, {where})"
         if isinstance(stmt, ZeroRow):
-            return f"zero_row({where})"
-        function = "read_row" if isinstance(stmt, ReadRow) else "write_row"
-        source = f"{self.accessor_names[stmt.tensor]}, {self.expr(stmt.page)}, {self.expr(stmt.col)}"
-        return f"{function}({source}, {where})"
+            return f"zero_row<{size}>({where})"
+        return f"write_row<{size}>({self.row_of(stmt)}, {where})"
+
+    def row_of(self, stmt: ReadRow | WriteRow) -> str:
+        return f"{self.accessor_names[stmt.tensor]}, {self.expr(stmt.page)}, {self.expr(stmt.col)}"
+
+    def waiting(self, room: RoomRow) -> str:
+        return f"{self.name(room.base)}, {self.expr(room.row)}, {room.tiles}"
 
     def place(self, cb: Cb, base: str, slot: Expr) -> str:
         """L1 address of a tile of the block."""

@@ -40,6 +40,7 @@ class Cb:
     pool: tuple[PoolBlock, ...] = ()  # compute's own blocks that lie in it, if there are several
     is_word: bool = False  # it only says that reader or writer has come to a place: its page is never filled
     is_scratch: bool = False  # room for scalar code: its blocks, and lines of the tensors it uses
+    is_row_room: bool = False  # rows of tensors wait there for their places in tiles: `ir/row_room.py`
     shard: Tensor | None = None  # its pages are the core's own shard of this tensor
     shard_at_call: Tensor | None = None  # the same if the call's sizes allow it, and then `moves` is 0
     moves: Var | None = None  # 1 where its blocks are moved, 0 where its pages are the shard; known at the call

@@ -102,7 +102,7 @@ class TensorLayout:
     batch: Expr
     format: str
     page_bytes: int
-    by_rows: bool = False  # no tiles: a page holds what lies along the column axis, Float32; `row_tiles` counts rows
+    by_rows: bool = False  # no tiles: a page holds what lies along the column axis; `row_tiles` counts rows
     row_width: int = 0  # of such a row, in tiles; its page may have room behind
     table: bool = False  # no tiles: 32-bit words in row-major order, 1024 to a page
     flat: bool = False  # no tiles: elements in row-major order, in the bytes of their own type, 4096 to a page

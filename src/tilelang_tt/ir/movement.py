@@ -83,12 +83,38 @@ class RowPlace:
 
 
 @dataclass(frozen=True)
+class RoomRow:
+    """Row `row` of the room for rows `cb` at `base`: that of `tiles` tiles, as they are in `block`."""
+
+    cb: Cb
+    base: Var
+    row: Expr
+    tiles: int
+    block: Cb
+
+
+@dataclass(frozen=True)
 class ReadRow:
-    """Start reading a row of a tensor, from tile column `col` on, to a row of a block."""
+    """Start reading a row of a tensor, from tile column `col` on, to the room for rows."""
 
     tensor: Tensor
     page: Expr
     col: Expr
+    room: RoomRow
+
+
+@dataclass(frozen=True)
+class BlankRow:
+    """Start filling a row of the room with zeros."""
+
+    room: RoomRow
+
+
+@dataclass(frozen=True)
+class PlaceRow:
+    """Start moving a row of the room, which has landed there, to a row of a block."""
+
+    room: RoomRow
     place: RowPlace
 
 
@@ -189,6 +215,8 @@ MovementStmt = (
     | ReadTable
     | ReadTile
     | ReadRow
+    | BlankRow
+    | PlaceRow
     | ZeroRow
     | WriteRow
     | ZeroTile

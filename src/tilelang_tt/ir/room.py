@@ -19,6 +19,7 @@ from tilelang_tt.ir import scalar
 from tilelang_tt.ir.buffers import Buffer, Tensor
 from tilelang_tt.ir.fields import walk
 from tilelang_tt.ir.layout import BufferLayout, DeviceMemory, Role, Stream
+from tilelang_tt.ir.row_room import RowRoom, row_room
 from tilelang_tt.ir.tables import Table, tables_of
 from tilelang_tt.ir.tile import Launch, Load, Loop, TileProgram
 from tilelang_tt.shards import l1_bytes
@@ -32,15 +33,24 @@ class Room:
     views: int  # further numbers for pages that are unpacked in two ways
     pool_views: int  # those of them that cannot be done without
     tables: tuple[Table, ...]
+    rows: RowRoom | None  # where rows of tensors wait
     usable: int  # bytes of L1 for circular buffers: what the chip has, without tensors
 
     @property
     def bytes(self) -> int:
-        return self.block_bytes + sum(table.bytes for table in self.tables)
+        return self.block_bytes + self.other_bytes
+
+    @property
+    def other_bytes(self) -> int:
+        return sum(table.bytes for table in self.tables) + (0 if self.rows is None else self.rows.bytes)
+
+    @property
+    def other_numbers(self) -> int:
+        return len(self.tables) + (self.rows is not None)
 
     def has_numbers(self, chip: Arch) -> bool:
-        """Whether there is a number for every buffer, view and table."""
-        return self.numbers + self.views + len(self.tables) <= chip.cb_count
+        """Whether there is a number for every buffer, view, table and the room for rows."""
+        return self.numbers + self.views + self.other_numbers <= chip.cb_count
 
     def is_enough(self, chip: Arch) -> bool:
         """Whether everything fits without leaving out views or merging blocks."""
@@ -48,16 +58,16 @@ class Room:
 
     def fits(self, chip: Arch) -> bool:
         """Whether the launch can be built: a second view of a block that is in no pool may be left out."""
-        numbers = self.numbers + self.pool_views + len(self.tables)
+        numbers = self.numbers + self.pool_views + self.other_numbers
         return self.bytes <= self.usable and numbers <= chip.cb_count
 
 
 def room(program: TileProgram, launch: Launch) -> Room:
-    tables, usable = tables_of(program, launch), l1_for_buffers(program)
+    tables, rows, usable = tables_of(program, launch), row_room(program, launch), l1_for_buffers(program)
     pools = {pool.whole for pool in launch.pools}
     launch = stored(launch)
     sizes = {buffer: own_bytes(launch, buffer) for buffer in launch.streams}
-    depths = _depths(launch, sizes, usable - sum(table.bytes for table in tables))
+    depths = _depths(launch, sizes, usable - sum(one.bytes for one in (*tables, rows) if one is not None))
     viewed = [buffer for buffer, stream in launch.streams.items() if stream.second_view]
     return Room(
         depths,
@@ -66,6 +76,7 @@ def room(program: TileProgram, launch: Launch) -> Room:
         len(viewed),
         len(pools.intersection(viewed)),
         tables,
+        rows,
         usable,
     )
 

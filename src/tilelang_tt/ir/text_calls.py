@@ -39,7 +39,9 @@ FORMS = (
     Form(movement.Barrier, "{kind:barrier}"),
     Form(CbCall, "{kind:cb_call} {cb:cb} {pages:int}"),
     Form(movement.MakeTile, f"make {{constant:constant}} -> {_BASE}"),
-    Form(movement.ReadRow, f"read {_PAGE} from tile {{col:expr}} -> {{place:row}}"),
+    Form(movement.ReadRow, f"read {_PAGE} from tile {{col:expr}} -> {{room:room_row}}"),
+    Form(movement.BlankRow, "zero {room:room_row}"),
+    Form(movement.PlaceRow, "place {room:room_row} -> {place:row}"),
     Form(movement.ZeroRow, "zero {place:row}"),
     Form(movement.WriteRow, f"write {{place:row}} -> {_PAGE} from tile {{col:expr}}"),
     Form(movement.ReadTile, f"read {_PAGE} -> {_BASE}(?, {{half:half}}?)", {"first_row": False}),
@@ -79,6 +81,10 @@ PARTS = (
     Form(
         movement.ShardPart,
         "{rows:int} x {cols:int} of the shard of {tensor:tensor} from tile {place:expr} on, {pitch:int} in a row",
+    ),
+    Form(
+        movement.RoomRow,
+        "row {row:expr} of room {cb:cb} at {base:var}, {tiles:int} tiles of {block:cb}",
     ),
     Form(
         movement.RowPlace,
@@ -138,5 +144,6 @@ KERNEL_CODECS: dict[str, Codec] = {
 GRAMMAR: Grammar = Grammar((*FORMS, *PARTS), KERNEL_CODECS)
 CALLS = Grammar(FORMS, KERNEL_CODECS)
 KERNEL_CODECS["half"] = GRAMMAR.codec(movement.Half)
+KERNEL_CODECS["room_row"] = GRAMMAR.codec(movement.RoomRow)
 KERNEL_CODECS["row"] = GRAMMAR.codec(movement.RowPlace)
 KERNEL_CODECS["shard_part"] = GRAMMAR.codec(movement.ShardPart)

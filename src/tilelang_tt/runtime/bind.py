@@ -83,9 +83,9 @@ def as_float32(plan: Plan) -> Plan:
 
 
 def _exact(stored: Stored) -> Stored:
-    if stored.format in INTEGER_FORMATS or getattr(stored, "by_rows", False):
+    if stored.format in INTEGER_FORMATS:
         return stored
-    part = stored.page_bytes / page_bytes(stored.format)  # a page may be half a tile
+    part = stored.page_bytes / page_bytes(stored.format)  # a page may be half a tile, or a row
     return replace(stored, format="Float32", page_bytes=int(page_bytes("Float32") * part))
 
 

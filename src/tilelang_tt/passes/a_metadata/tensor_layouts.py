@@ -67,6 +67,7 @@ def tensor_layouts(program: TileProgram, sides: Sides) -> TileProgram:
             format_of(storage, program.options.float16),
             program.signed,
             rows_asked=program.params[tensor.param].name in rows_asked,
+            by_code=tensor.param in by_code,
         )
         decisions.append(Decision("infer_layout", tensor.name, _describe(tensor, layout)))
     for table in [view for view in program.views if view in tables]:
@@ -144,6 +145,7 @@ def _layout(
     signed: set[Var],
     *,
     rows_asked: bool,
+    by_code: bool,
 ) -> TensorLayout:
     axes = next(iter(ways)) if len(ways) == 1 else _common(tensor, ways)
     if axes[0] is None and axes[1] is not None and _needs_rows(tensor, axes[1], boxes, written):
@@ -151,7 +153,8 @@ def _layout(
     others = [extent for axis, extent in enumerate(tensor.shape) if axis not in axes]
     rows = rows_asked and None not in axes  # of a vector there are none
     if rows or len(ways) > 1 or (axes[0] is not None and _needs_rows(tensor, axes[0], boxes, written)):
-        return _by_rows(tensor, axes, boxes, scalar.product(others), format, asked=rows)
+        words = format if format in INTEGER_FORMATS or (rows and format == _NARROW and not by_code) else "Float32"
+        return _by_rows(tensor, axes, boxes, scalar.product(others), words, asked=rows)
     windows = [None if axis is None else _window(tensor, axis, boxes, written, signed) for axis in axes]
 
     def tiles(axis: int | None, window: Window | None) -> Expr:
@@ -170,7 +173,7 @@ def _layout(
 
 
 WORDS = TILE * TILE  # of a page of a table
-WORD_BYTES = 4  # of a number in a tensor that lies row by row
+_NARROW = "Float16_b"  # rows of these that are asked for hold 16 bits, as ttnn's do
 _MOST_COPIES = 32  # of an element, in windows: beyond that the tensor would swell too much
 
 
@@ -207,7 +210,7 @@ def _needs_rows(tensor: Tensor, axis: int, boxes: list[Region], written: list[Re
 def _by_rows(
     tensor: Tensor, axes: TileAxes, boxes: list[Region], batch: Expr, format: str, *, asked: bool
 ) -> TensorLayout:
-    """A page of 32-bit numbers for every row: kernels put tiles together row by row.
+    """A page for every row: kernels put tiles together row by row.
 
     A block that begins inside a row may end behind it: pages have room for that.
     """
@@ -229,10 +232,9 @@ def _by_rows(
     room = tiles = -(-width // TILE)
     if col is not None and not all(_fits(box, col, width) for box in boxes):
         room += max(-(-box.extents[col] // TILE) for box in boxes) - 1
-    words = format if format in INTEGER_FORMATS else "Float32"
     rows, one = scalar.as_expr(tensor.shape[row]), scalar.const(1)
-    page_bytes = room * TILE * WORD_BYTES
-    return TensorLayout(row, col, rows, one, batch, words, page_bytes, by_rows=True, row_width=tiles)
+    page_bytes = room * TILE_BYTES[format] // TILE
+    return TensorLayout(row, col, rows, one, batch, format, page_bytes, by_rows=True, row_width=tiles)
 
 
 def _fits(box: Region, axis: int, length: int) -> bool:

@@ -11,12 +11,14 @@ from typing import TypedDict
 
 from tilelang_tt.arch import Arch
 from tilelang_tt.compiled import Decision
+from tilelang_tt.formats import TILE_BYTES
 from tilelang_tt.ir import scalar
-from tilelang_tt.ir.buffers import Buffer
+from tilelang_tt.ir.buffers import Buffer, Memory
 from tilelang_tt.ir.cb import Cb, PoolBlock
 from tilelang_tt.ir.fields import walk
 from tilelang_tt.ir.layout import Pool, Role
 from tilelang_tt.ir.room import room, stored
+from tilelang_tt.ir.row_room import row_room
 from tilelang_tt.ir.scalar import Var
 from tilelang_tt.ir.tile import Await, Launch, TileProgram
 
@@ -82,6 +84,22 @@ def _pool_blocks(launch: Launch, pool: Pool) -> tuple[PoolBlock, ...]:
         for layout, place in ((launch.layouts[buffer], place) for buffer, place in pool.blocks.items())
         if layout.first is not None
     )
+
+
+def with_room_for_rows(
+    program: TileProgram, launch: Launch, cbs: dict[Buffer, Cb]
+) -> tuple[dict[Buffer, Cb], list[Decision]]:
+    """The reader's room for rows that wait for their places in tiles, under the highest number that is free."""
+    found = row_room(program, launch)
+    if found is None:
+        return cbs, []
+    number = max(set(range(program.options.chip.cb_count)) - {cb.id for cb in cbs.values()})
+    key = Buffer("rows", "", (), Memory.SHARED)
+    size, reader = TILE_BYTES[found.format], Role.READER
+    shape = (1, found.tiles)
+    cb = Cb(number, "rows", found.format, size, found.tiles, 1, reader, reader, False, shape, None, is_row_room=True)
+    text = f"cb{number}: {cb.bytes:,} B, where rows that the reader takes from DRAM wait for their places in tiles"
+    return {**cbs, key: cb}, [Decision("allocate_cbs", cb.name, text)]
 
 
 def second_views(

@@ -38,11 +38,14 @@ from tilelang_tt.ir.movement import (
     Ask,
     Barrier,
     BarrierKind,
+    BlankRow,
     Half,
+    PlaceRow,
     Pointer,
     ReadRow,
     ReadTable,
     ReadTile,
+    RoomRow,
     RowPlace,
     Send,
     ShardPart,
@@ -64,6 +67,9 @@ def configure_tensor_accessors(kernels: KernelSet) -> KernelSet:
     for role in (Role.READER, Role.WRITER):
         pages = _Pages(kernels, role)
         body = rewritten(pages.loads(kernels.kernel(role).body), pages.store)
+        if any(isinstance(stmt, ReadRow) for stmt in walk(body)):
+            room, base = pages.room()
+            body = (CbCall(CbKind.RESERVE, room, room.tiles), Pointer(base, room, write=True), *body)
         if any(isinstance(stmt, WriteTile | WriteRow | Code | Send) for stmt in walk(body)):
             body = (*body, Barrier(BarrierKind.WRITE))  # all writes acknowledged before the kernel ends
         if any(isinstance(stmt, Ask) for stmt in walk(body)):
@@ -87,6 +93,7 @@ class _Pages:
         self.facts = Facts(kernels.program.sizes, (*kernels.launch.blocks, *loops))
         tasks = [stmt.stmt for stmt in walk(kernels.kernel(role).body) if isinstance(stmt, Task)]
         loads = [task.dst for task in tasks if isinstance(task, Load)]
+        self.room_base = scalar.var("rows_l1")
         # Room for one block that several loads fill: compute may need what is read before to give the last one back.
         self.turns = {dst for dst in loads if loads.count(dst) > 1 and self.alone(dst)}
         # Room for one block that compute comes to later: it works on the one before while this one is read.
@@ -144,7 +151,7 @@ class _Pages:
             if cb.owners:
                 sends.append(Send(cb, base, turns[cb], self.part_of_shard(load.src)))
                 continue
-            reads = (self.tiles(load.src, layout, transfer), *self.blank_rows(load.src, layout, cb, base))
+            reads = (*self.read(load.src, layout, transfer), *self.blank_rows(load.src, layout, cb, base))
             only = cb.reads if cb.moves is None else cb.moves
             result += reads if only is None else (If(only > 0, reads),)
             sends += [Send(cb, base)] if cb.reads is not None else []
@@ -186,18 +193,20 @@ class _Pages:
         if cb.shard is not None:
             return self.source(store.location)
         base = scalar.var(f"{cb.name}_l1")
-        tiles = self.tiles(
-            store.dst, self.kernels.launch.layouts[store.src], _Transfer(store.dst.tensor, cb, base, reads=False)
-        )
+        layout, transfer = self.kernels.launch.layouts[store.src], _Transfer(store.dst.tensor, cb, base, reads=False)
+        write = self.tiles if store.dst.pages is None else self.written_rows
         pointer = Pointer(base, cb, write=False)
-        written = (pointer, tiles, Barrier(BarrierKind.FLUSH))
+        written = (pointer, write(store.dst, layout, transfer), Barrier(BarrierKind.FLUSH))
         return [*self.source(store.location), *(written if cb.moves is None else (If(cb.moves > 0, written),))]
+
+    def read(self, access: TileAccess, layout: BufferLayout, transfer: _Transfer) -> tuple[KernelStmt, ...]:
+        if access.pages is not None:
+            return self.rows(access, layout, transfer)
+        return (self.tiles(access, layout, transfer),)
 
     def tiles(self, access: TileAccess, layout: BufferLayout, transfer: _Transfer) -> KernelStmt:
         """The loops over a block's tiles, row by row of the tensor."""
         tensor = self.kernels.program.layouts[access.tensor]
-        if access.pages is not None:
-            return self.rows(access, layout, transfer)
         i, j = scalar.var("i"), scalar.var("j")
         row = access.row + i if access.rows > 1 else access.row
         col = access.col + j if access.cols > 1 else access.col
@@ -212,10 +221,10 @@ class _Pages:
         self, access: TileAccess, tensor: TensorLayout, tile: tuple[Expr, Expr], slot: Expr, transfer: _Transfer
     ) -> KernelStmt:
         """The page of a tile; or the two that are its halves, of which the last tile may have one only."""
-        (row, col), (high, wide), half = tile, tensor.page_grid, None
+        (row, col), (high, wide), half, number = tile, tensor.page_grid, None, scalar.var("half")
         guard_rows, guard_cols = access.guard_rows, access.guard_cols
         if tensor.halves is not None:
-            half = Half(scalar.var("half"), tensor.halves.sideways)
+            half = Half(number, tensor.halves.sideways)
             if half.sideways:
                 col = col * 2 + half.number
                 guard_cols = guard_cols or not self.facts.proves(tensor.col_tiles * 2 <= wide)
@@ -229,26 +238,68 @@ class _Pages:
             if guarded:
                 inside = scalar.both(inside, place < end)
         body = transfer.tile((access.batch * high + row) * wide + col, slot, inside, half)
-        return body if half is None else For(half.number, scalar.const(0), scalar.const(2), 1, (body,))
+        return body if half is None else For(number, scalar.const(0), scalar.const(2), 1, (body,))
 
-    def rows(self, access: TileAccess, layout: BufferLayout, transfer: _Transfer) -> KernelStmt:
-        """The loop over a block's rows."""
-        tensor, pages = self.kernels.program.layouts[access.tensor], access.pages
+    def written_rows(self, access: TileAccess, layout: BufferLayout, transfer: _Transfer) -> KernelStmt:
+        i = scalar.var("i")
+        one = self.row_of(access, i)
+        place = RowPlace(transfer.cb, transfer.base, i, access.cols, *_steps(layout))
+        write = WriteRow(access.tensor, one.page, access.col, place)
+        return For(i, scalar.const(0), scalar.const(access.height), 1, (*one.reads, _where(one.inside, write)))
+
+    def rows(self, access: TileAccess, layout: BufferLayout, transfer: _Transfer) -> tuple[KernelStmt, ...]:
+        """Rows of a tile at a time are read to the room for rows, land there, and move to their places."""
+        assert access.pages is not None
+        if access.pages.axis is None:
+            return self.rows_of_tile(access, layout, transfer, scalar.const(0), TILE)
+        whole, rest = divmod(access.height, TILE)
+        first, end = scalar.const(0), scalar.const(whole * TILE)
+        if whole > 1:
+            first = scalar.var("first")
+        tiles = self.rows_of_tile(access, layout, transfer, first, TILE) if whole else ()
+        if scalar.is_var(first):
+            tiles = (For(first, scalar.const(0), end, TILE, tiles),)
+        return (*tiles, *(self.rows_of_tile(access, layout, transfer, end, rest) if rest else ()))
+
+    def rows_of_tile(
+        self, access: TileAccess, layout: BufferLayout, transfer: _Transfer, first: Expr, count: int
+    ) -> tuple[KernelStmt, ...]:
+        """Rows `first` to `first + count` of a block; or one row that is repeated so often."""
+        assert access.pages is not None
+        (cb, base), i, zero = self.room(), scalar.var("i"), scalar.const(0)
+        repeated = access.pages.axis is None
+        room = RoomRow(cb, base, zero if repeated else i, access.cols, transfer.cb)
+        place = RowPlace(transfer.cb, transfer.base, scalar.simplify(first + i), access.cols, *_steps(layout))
+        one = self.row_of(access, zero if repeated else scalar.simplify(first + i))
+        land = (*one.reads, _where(one.inside, ReadRow(access.tensor, one.page, access.col, room), BlankRow(room)))
+        return (
+            *(land if repeated else (For(i, zero, scalar.const(count), 1, land),)),
+            Barrier(BarrierKind.READ),
+            For(i, zero, scalar.const(count), 1, (PlaceRow(room, place),)),
+            Barrier(BarrierKind.READ),
+        )
+
+    def room(self) -> tuple[Cb, Var]:
+        cb = next(cb for cb in self.kernels.all_cbs if cb.is_row_room)
+        return cb, self.room_base
+
+    def row_of(self, access: TileAccess, number: Expr) -> _Row:
+        """Row `number` of a block."""
+        gather, pages, tensor = access.gather, access.pages, self.kernels.program.layouts[access.tensor]
         assert pages is not None
-        gather = access.gather
-        i = scalar.var("i") if gather is None else gather.var
-        row = access.row + i if gather is None else access.row
-        reads = () if gather is None else (ReadTable(read.var, read.table, read.index) for read in gather.reads)
+        row, reads = access.row + number, tuple[ReadTable, ...]()
+        if gather is not None:
+            here = {gather.var: number}
+            row = scalar.substitute(access.row, here)
+            reads = tuple(ReadTable(read.var, read.table, scalar.substitute(read.index, here)) for read in gather.reads)
         inside = access.guard
         if access.guard_rows:
             inside = scalar.both(scalar.both(inside, row >= 0), row < pages.extent)
         if access.guard_cols:
             inside = scalar.both(scalar.both(inside, access.col >= 0), access.col < tensor.row_width)
         if access.limit is not None:
-            inside = scalar.both(inside, i < access.limit)
-        body = transfer.row(access.batch + row * pages.step, access.col, i, access.cols, _steps(layout), inside)
-        repeated = pages.axis is None and transfer.reads  # to all rows of a tile
-        return For(i, scalar.const(0), scalar.const(TILE if repeated else access.height), 1, (*reads, body))
+            inside = scalar.both(inside, number < access.limit)
+        return _Row(access.batch + row * pages.step, inside, reads)
 
     def blank_rows(self, access: TileAccess, layout: BufferLayout, cb: Cb, base: Var) -> list[KernelStmt]:
         """Zeros for the rest of the last tiles of a block that was read row by row."""
@@ -266,6 +317,15 @@ def _steps(layout: BufferLayout) -> tuple[int, int]:
 
 
 @dataclass(frozen=True)
+class _Row:
+    """A row of a block: the page that it is, where there is one, and numbers that say so."""
+
+    page: Expr
+    inside: Expr | None
+    reads: tuple[ReadTable, ...]
+
+
+@dataclass(frozen=True)
 class _Transfer:
     """From a tensor to a block, or back. Of what is outside the tensor zeros are read, and nothing is written."""
 
@@ -279,14 +339,6 @@ class _Transfer:
             return _where(inside, WriteTile(self.tensor, page, self.cb, self.base, slot, half))
         read = ReadTile(self.tensor, page, self.cb, self.base, slot, self.cb.first_row, half)
         return _where(inside, read, ZeroTile(self.cb, self.base, slot, half))
-
-    def row(
-        self, page: Expr, col: Expr, row: Expr, tiles: int, steps: tuple[int, int], inside: Expr | None
-    ) -> KernelStmt:
-        place = RowPlace(self.cb, self.base, row, tiles, *steps)
-        if not self.reads:
-            return _where(inside, WriteRow(self.tensor, page, col, place))
-        return _where(inside, ReadRow(self.tensor, page, col, place), ZeroRow(place))
 
 
 def _where(inside: Expr | None, then: KernelStmt, *otherwise: KernelStmt) -> KernelStmt:

@@ -46,7 +46,7 @@ from tilelang_tt.ir.tile import (
 )
 from tilelang_tt.ir.unit_loop import unit_loop
 from tilelang_tt.passes.code.split_code import split_code
-from tilelang_tt.passes.d_split.allocate_cbs import allocate_cbs, second_views
+from tilelang_tt.passes.d_split.allocate_cbs import allocate_cbs, second_views, with_room_for_rows
 
 _ROUND = (CbKind.RESERVE, CbKind.PUSH, CbKind.WAIT, CbKind.POP)
 
@@ -57,13 +57,14 @@ def split_device_kernel(program: TileProgram) -> tuple[KernelSet, ...]:
 
 def _split(program: TileProgram, launch: Launch) -> KernelSet:
     cbs, decisions = allocate_cbs(program, launch)
+    cbs, rooms = with_room_for_rows(program, launch, cbs)
     views, more = second_views(program, launch, cbs)
     start, count = scalar.var("unit_start"), scalar.var("unit_count")
     reader, compute, writer = (
         Kernel(role, _kernel(program, launch, role, cbs, start, count))
         for role in (Role.READER, Role.COMPUTE, Role.WRITER)
     )
-    return KernelSet(program, launch, (reader, compute, writer), cbs, start, count, (*decisions, *more), views)
+    return KernelSet(program, launch, (reader, compute, writer), cbs, start, count, (*decisions, *rooms, *more), views)
 
 
 def _kernel(

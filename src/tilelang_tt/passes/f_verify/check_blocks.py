@@ -25,7 +25,7 @@ from tilelang_tt.ir.layout import Role
 from tilelang_tt.ir.movement import (
     Half,
     MakeTile,
-    ReadRow,
+    PlaceRow,
     ReadTile,
     RowPlace,
     Take,
@@ -258,7 +258,7 @@ class _Run:
                 raise fail("TT970", f"page {page} of '{cb.name}' is neither read nor sent by another core")
             pages[page] = FILLED
 
-    def fill_row(self, stmt: ReadRow | ZeroRow, state: BlockState, values: Values) -> None:
+    def fill_row(self, stmt: PlaceRow | ZeroRow, state: BlockState, values: Values) -> None:
         cb = stmt.place.cb
         first, pages = state.next.get(cb, 0), state.pages_of(cb)
         for tile in self.row_tiles(stmt.place, values):
@@ -354,7 +354,7 @@ _STEPS: dict[type, Step] = {
     CbCall: _Run.call,
     Let: _Run.find,
     **dict.fromkeys((MakeTile, ReadTile, ZeroTile), _Run.fill),
-    **dict.fromkeys((ReadRow, ZeroRow), _Run.fill_row),
+    **dict.fromkeys((PlaceRow, ZeroRow), _Run.fill_row),
     Take: _Run.take,
     WriteTile: _Run.write,
     WriteRow: _Run.write_row,

@@ -11,8 +11,10 @@ from tilelang_tt.ir.kernel import Assign, For, Hand, Held, If, Kernel, KernelSet
 from tilelang_tt.ir.layout import Role
 from tilelang_tt.ir.movement import (
     Barrier,
+    BlankRow,
     DeliveryStmt,
     MakeTile,
+    PlaceRow,
     Pointer,
     ReadRow,
     ReadTable,
@@ -26,7 +28,16 @@ from tilelang_tt.ir.scalar import Var
 from tilelang_tt.passes.f_verify.failure import fail
 
 _OWN = {
-    Role.READER: Pointer | MakeTile | ReadTile | ZeroTile | ReadRow | ZeroRow | DeliveryStmt | Barrier,
+    Role.READER: Pointer
+    | MakeTile
+    | ReadTile
+    | ZeroTile
+    | ReadRow
+    | BlankRow
+    | PlaceRow
+    | ZeroRow
+    | DeliveryStmt
+    | Barrier,
     Role.COMPUTE: EngineStmt | Task | Held,
     Role.WRITER: Pointer | ReadTile | ZeroTile | WriteTile | WriteRow | DeliveryStmt | Barrier | Code,
 }

@@ -9,7 +9,19 @@ from tilelang_tt.ir.engine import BinaryTiles, CopyTile, PackTile, unpacked
 from tilelang_tt.ir.facts import Facts
 from tilelang_tt.ir.fields import children
 from tilelang_tt.ir.kernel import For, If, Kernel, KernelSet, KernelStmt, Let
-from tilelang_tt.ir.movement import MakeTile, ReadRow, ReadTile, RowPlace, WriteRow, WriteTile, ZeroRow, ZeroTile
+from tilelang_tt.ir.movement import (
+    BlankRow,
+    MakeTile,
+    PlaceRow,
+    ReadRow,
+    ReadTile,
+    RoomRow,
+    RowPlace,
+    WriteRow,
+    WriteTile,
+    ZeroRow,
+    ZeroTile,
+)
 from tilelang_tt.ir.scalar import Expr
 from tilelang_tt.ops.row import BR
 from tilelang_tt.passes.f_verify.failure import fail
@@ -116,7 +128,11 @@ def _leaf(stmt: KernelStmt, held: _Held, facts: Facts) -> None:
         _inside(cb, index, reach, held.waited, facts, "read")
     if isinstance(stmt, WriteRow):
         _inside(stmt.place.cb, *_reach(stmt.place), held.waited, facts, "written out")
-    elif isinstance(stmt, ReadRow | ZeroRow):
+    elif isinstance(stmt, ReadRow | BlankRow):
+        _inside_room(stmt.room, held, facts)
+    elif isinstance(stmt, PlaceRow | ZeroRow):
+        if isinstance(stmt, PlaceRow):
+            _inside_room(stmt.room, held, facts)
         _inside(stmt.place.cb, *_reach(stmt.place), held.reserved, facts, "filled")
     elif isinstance(stmt, WriteTile):
         _inside(stmt.cb, stmt.slot, 0, held.waited, facts, "written out")
@@ -125,6 +141,16 @@ def _leaf(stmt: KernelStmt, held: _Held, facts: Facts) -> None:
     elif isinstance(stmt, PackTile):
         _inside(stmt.cb, stmt.index, 0, held.reserved, facts, "packed")
     assert not children(stmt)
+
+
+def _inside_room(room: RoomRow, held: _Held, facts: Facts) -> None:
+    """The room for rows has been reserved, and is large enough for 32 rows of so many tiles."""
+    _inside(room.cb, scalar.const(room.tiles - 1), 0, held.reserved, facts, "filled")
+    if room.block.page_bytes > room.cb.page_bytes or not (
+        facts.proves(room.row >= 0) and facts.proves(room.row < TILE)
+    ):
+        shown = scalar_text.to_python(room.row)
+        raise fail("TT944", f"row {shown} of '{room.cb.name}' is filled; there is room for {TILE}")
 
 
 def _check_rows(stmt: KernelStmt) -> None:

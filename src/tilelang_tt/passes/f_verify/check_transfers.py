@@ -11,6 +11,8 @@ from tilelang_tt.ir.movement import (
     Ask,
     Barrier,
     BarrierKind,
+    BlankRow,
+    PlaceRow,
     ReadRow,
     ReadTile,
     Send,
@@ -27,6 +29,8 @@ class _Flight:
     """What may still be under way."""
 
     reading: bool = False
+    landing: bool = False  # of these reads some go to the room for rows
+    placing: bool = False  # and some come from there
     leaving: bool = False  # writes whose source is still in L1
     unacknowledged: bool = False
     signalled: bool = False  # other cores
@@ -45,8 +49,16 @@ def _run(body: tuple[KernelStmt, ...], before: _Flight, known: Known) -> _Flight
         return known[id(body), before]
     flight = before
     for stmt in body:
-        if isinstance(stmt, ReadTile | ZeroTile | ReadRow | ZeroRow):
+        if isinstance(stmt, PlaceRow) and flight.landing:
+            raise fail("TT967", f"a row for '{stmt.place.cb.name}' is taken from its room before it has landed")
+        if isinstance(stmt, ReadRow | BlankRow) and flight.placing:
+            raise fail("TT967", f"a row for '{stmt.room.block.name}' is read to its room before the last one has left")
+        if isinstance(stmt, ReadTile | ZeroTile | ZeroRow):
             flight = replace(flight, reading=True)
+        elif isinstance(stmt, ReadRow | BlankRow):
+            flight = replace(flight, reading=True, landing=True)
+        elif isinstance(stmt, PlaceRow):
+            flight = replace(flight, reading=True, placing=True)
         elif isinstance(stmt, WriteTile | WriteRow):
             flight = replace(flight, leaving=True, unacknowledged=True)
         elif isinstance(stmt, Send):
@@ -71,7 +83,7 @@ def _run(body: tuple[KernelStmt, ...], before: _Flight, known: Known) -> _Flight
 
 def _barrier(kind: BarrierKind, flight: _Flight) -> _Flight:
     if kind is BarrierKind.READ:
-        return replace(flight, reading=False)
+        return replace(flight, reading=False, landing=False, placing=False)
     if kind is BarrierKind.SIGNAL:
         return replace(flight, signalled=False)
     acknowledged = kind is BarrierKind.WRITE
