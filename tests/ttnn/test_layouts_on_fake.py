@@ -50,7 +50,7 @@ PIECES = "in pieces that do not begin at tiles"
 
 
 @pytest.mark.parametrize(
-    ("func", "name", "how"), [(table(), "N", WORDS), (rows(), "A", WORDS), (windows(), "A", PIECES)]
+    ("func", "name", "how"), [(table(), "N", WORDS), (rows(), "N", WORDS), (windows(), "A", PIECES)]
 )
 def test_no_ttnn_tensor_lies_so(fake: FakeTtnn, ttnn: Any, device: Any, func: Any, name: str, how: str) -> None:
     kernel = compiled(func)

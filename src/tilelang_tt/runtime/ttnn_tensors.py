@@ -17,6 +17,7 @@ from typing import Any
 
 from tilelang_tt.arch import TILE
 from tilelang_tt.diagnostics import DeviceError
+from tilelang_tt.runtime import ttnn_rows
 from tilelang_tt.runtime.plan import Plan, ShardPlan, TensorPlan
 from tilelang_tt.runtime.runner import RunReport
 from tilelang_tt.runtime.settle import settled
@@ -55,13 +56,15 @@ def layout_text(item: TensorPlan, rank: int) -> str:
     """The layout that needs no conversion, in ttnn's words."""
     if item.flat:
         return "a torch tensor: its elements lie one after the other, not in tiles"
-    axes = tile_axes(item, rank)
+    axes, dtype = tile_axes(item, rank), DTYPES.get(item.format, item.format)
     order = "" if axes == list(range(rank)) else f", axes in the order {tuple(axes)}"
+    if item.by_rows:
+        return f"{dtype}, ROW_MAJOR_LAYOUT in rows of {ttnn_rows.width_of(item)}, any memory of whole rows{order}"
     rows = ", always converted: 32 equal rows" if item.row_axis is None else ""
     columns = ", always converted: 32 equal columns" if item.col_axis is None else ""
     memory = "" if item.shards is None else f", {_shard_text(item.shards)}"
     tile = "" if item.tile == (TILE, TILE) else f" with ttnn.Tile({item.tile})"
-    return f"{DTYPES.get(item.format, item.format)}, TILE_LAYOUT{tile}{memory or ', any memory'}{order}{rows}{columns}"
+    return f"{dtype}, TILE_LAYOUT{tile}{memory or ', any memory'}{order}{rows}{columns}"
 
 
 def _shard_text(shards: ShardPlan) -> str:
@@ -80,8 +83,8 @@ def check_layouts(plan: Plan) -> None:
                 help="pass torch tensors",
             )
         in_pieces = item.row_window is not None or item.col_window is not None
-        if item.flat or item.table or item.by_rows or in_pieces or item.fold is not None:
-            in_words = item.table or item.by_rows
+        in_words = item.table or (item.by_rows and item.col_axis is None)
+        if item.flat or in_words or in_pieces or item.fold is not None:
             how = "as 32-bit words, not in tiles" if in_words else "in pieces that do not begin at tiles"
             how = "element after element, not in tiles" if item.flat else how
             how = how if item.fold is None else f"with axis {item.fold[0].axis} in rows of {item.fold[0].width}"
@@ -104,6 +107,8 @@ class Conversion:
     ) -> Conversion:
         """`in_place`: kernels use the shards of the plan where they lie. Otherwise any memory will do."""
         shape, steps = tuple(tensor.shape), list[str]()
+        if item.by_rows:
+            return Conversion(tuple(ttnn_rows.steps_to_rows(ttnn, item, tensor, tile_axes(item, len(shape)))))
         if tensor.layout != ttnn.TILE_LAYOUT:
             steps.append("tilized")
         if tensor.dtype != getattr(ttnn, DTYPES[item.format]):
@@ -131,6 +136,10 @@ class Conversion:
                 tensor = ttnn.to_memory_config(tensor, ttnn.DRAM_MEMORY_CONFIG)
             elif step == "tilized":
                 tensor = ttnn.to_layout(tensor, ttnn.TILE_LAYOUT)
+            elif step == "untilized":
+                tensor = ttnn.to_layout(tensor, ttnn.ROW_MAJOR_LAYOUT)
+            elif step == "widened with zeros":
+                tensor = ttnn_rows.widened(ttnn, item, tensor)
             elif step == "cast":
                 tensor = ttnn.typecast(tensor, dtype)
             elif step == "permuted":
@@ -216,6 +225,10 @@ def _check_tile(ttnn: Any, item: TensorPlan, tensor: Any, steps: Sequence[str]) 
 
 def allocate(ttnn: Any, device: Any, item: TensorPlan, shape: tuple[int, ...], sizes: Mapping[str, int]) -> Any:
     """A tensor for a result, in the plan's layout; what it holds is unknown."""
+    if item.by_rows:
+        rows = ttnn_rows.lying_shape(item, shape, tile_axes(item, len(shape)))
+        dtype, memory = getattr(ttnn, DTYPES[item.format]), memory_of(ttnn, item, rows, sizes)
+        return ttnn.allocate_tensor_on_device(ttnn.Shape(rows), dtype, ttnn.ROW_MAJOR_LAYOUT, device, memory)
     lying = ttnn.Shape(lying_shape(item, shape))
     dtype = getattr(ttnn, DTYPES[item.format])
     if item.tile != (TILE, TILE):
@@ -246,6 +259,9 @@ def as_declared(ttnn: Any, item: TensorPlan, tensor: Any, shape: tuple[int, ...]
         ]
         tensor = ttnn.slice(tensor, [0] * len(ends), ends)
         tensor = ttnn.reshape(tensor, [shape[axis] for axis in axes])
+    if item.by_rows and shape[axes[-1]] != ttnn_rows.width_of(item):
+        ends = [shape[axis] for axis in axes]
+        tensor = ttnn.slice(tensor, [0] * len(ends), ends)
     if axes == list(range(len(axes))):
         return tensor
     return ttnn.permute(tensor, [axes.index(axis) for axis in range(len(axes))])

@@ -153,7 +153,7 @@ struct Window {
     int64_t place(int64_t element) const { return element / step * padded + std::min(element % step, padded - 1); }
 };
 
-// A tensor in DRAM: 32x32 tiles, one per page, pages interleaved over the banks.
+// A tensor in DRAM: tiles, one per page, pages interleaved over the banks.
 struct TileTensor {
     std::string name;
     tt::DataFormat format;
@@ -162,6 +162,7 @@ struct TileTensor {
     int64_t rows, cols;  // elements of one batch entry; the rest of its last tiles is padding
     bool by_rows = false;  // no tiles: a page is a row, `row_tiles` of them to a batch entry
     Window row_window{}, col_window{};
+    int64_t tile_height = TILE_HEIGHT, tile_width = TILE_WIDTH;
     std::shared_ptr<distributed::MeshBuffer> buffer = nullptr;
 
     uint64_t bytes() const { return static_cast<uint64_t>(batch * row_tiles * col_tiles) * page_bytes; }
@@ -261,13 +262,14 @@ double value_of(tt::DataFormat format, const uint8_t* element) {
     return std::bit_cast<float>(bits);
 }
 
-// Byte offset of an element: four faces make a tile, two beside two.
+// Byte offset of an element: faces make a tile, row by row.
 uint64_t offset_of(const TileTensor& tensor, int64_t b, int64_t row, int64_t col, uint32_t width) {
     if (tensor.by_rows) {
         return static_cast<uint64_t>(b * tensor.row_tiles + row) * tensor.page_bytes + col * width;
     }
-    const int64_t page = (b * tensor.row_tiles + row / TILE_HEIGHT) * tensor.col_tiles + col / TILE_WIDTH;
-    const int64_t face = row % TILE_HEIGHT / FACE_HEIGHT * 2 + col % TILE_WIDTH / FACE_WIDTH;
+    const int64_t page = (b * tensor.row_tiles + row / tensor.tile_height) * tensor.col_tiles + col / tensor.tile_width;
+    const int64_t faces_across = tensor.tile_width / FACE_WIDTH;
+    const int64_t face = row % tensor.tile_height / FACE_HEIGHT * faces_across + col % tensor.tile_width / FACE_WIDTH;
     const int64_t element = face * FACE_HW + row % FACE_HEIGHT * FACE_WIDTH + col % FACE_WIDTH;
     return static_cast<uint64_t>(page) * tensor.page_bytes + static_cast<uint64_t>(element) * width;
 }

@@ -56,7 +56,7 @@ class DeviceTensor(ttnn.Tensor):  # type: ignore[misc]
         return values[..., : self.shape[-2], : self.shape[-1]]
 
     def buffer_page_size(self) -> int:
-        return int(self.placed.buffer_page_size)
+        return int(self.placed.pages.page_bytes)
 
     def changed(self, **changes: Any) -> DeviceTensor:
         assert self.tile.tile_shape == [32, 32], "ttnn's operations take tiles of 32 x 32"
@@ -128,6 +128,12 @@ def reshape(tensor: DeviceTensor, shape: list[int]) -> DeviceTensor:
 def repeat(tensor: DeviceTensor, repeat_dims: list[int]) -> DeviceTensor:
     CALLS.append("repeat")
     return tensor.changed(values=tensor.to_torch().repeat(repeat_dims))
+
+
+def pad(tensor: DeviceTensor, padding: list[tuple[int, int]], value: float) -> DeviceTensor:
+    CALLS.append("pad")
+    sides = [side for before, behind in reversed(padding) for side in (before, behind)]
+    return tensor.changed(values=torch.nn.functional.pad(tensor.to_torch(), sides, value=value))
 
 
 def slice(tensor: DeviceTensor, starts: list[int], ends: list[int]) -> DeviceTensor:

@@ -387,7 +387,7 @@ def generic_op(io_tensors: list[Tensor], program_descriptor: ProgramDescriptor) 
 
 
 _OPERATIONS = ("from_torch", "allocate_tensor_on_device", "to_memory_config", "to_layout", "typecast", "permute")
-_OPERATIONS += ("fill_implicit_tile_padding", "reshape", "repeat", "slice")
+_OPERATIONS += ("fill_implicit_tile_padding", "reshape", "repeat", "slice", "pad")
 
 
 def __getattr__(name: str) -> Any:
