@@ -135,12 +135,75 @@ def rectangles_that_overlap() -> Any:
 
 @refused(
     "TT180",
-    "'tile' cannot be (16, 32): tensors lie in tiles of 32x32 here, which all engines take",
-    help="leave tile= out; smaller tiles are not supported yet",
+    "'tile' cannot be (8, 32): tensors lie in tiles of 32x32, or in halves of these",
+    help="valid values: (32, 32), (16, 32), (32, 16)",
     kernel=doubled,
 )
 def smaller_tiles() -> Any:
-    return doubled(tile=(16, 32))
+    return doubled(tile=(8, 32))
+
+
+@refused(
+    "TT180",
+    "pages='row' and tile= exclude each other: rows are no tiles",
+    help="leave one of them out",
+    kernel=doubled,
+)
+def tiles_of_rows() -> Any:
+    return doubled(pages="row", tile=(16, 32))
+
+
+@refused(
+    "TT186",
+    "a shard of 24 x 256 elements of 'A' is not made of 16x32 tiles: axis 0 has 24",
+    help="take a multiple of 16, for example 32",
+    kernel=doubled,
+)
+def shards_of_parts_of_half_tiles() -> Any:
+    return doubled(memory="L1", shard=(24, 256), tile=(16, 32))
+
+
+@refused(
+    "TT189",
+    "tiles of 'A' cannot be 16x32: it is stored as Bfp8_b, where the exponents of a tile lie together",
+    help="leave out tile=",
+    kernel=doubled,
+)
+def half_tiles_of_block_floats() -> Any:
+    return doubled(storage="bfloat8_b", tile=(16, 32))
+
+
+@refused("TT189", "tiles of 'A' cannot be 32x16: its blocks have one axis", help="leave out tile=")
+def half_tiles_of_a_vector() -> Any:
+    @T.prim_func
+    def main(A: T.Tensor((64,), "bfloat16"), C: T.Tensor((32, 64), "bfloat16")):
+        with T.Kernel(1, threads=128):
+            TT.layout(A, tile=(32, 16))  # refused
+            a = T.alloc_shared((64,), "bfloat16")
+            c = T.alloc_fragment((32, 64), "bfloat16")
+            T.copy(A, a)
+            for i, j in T.Parallel(32, 64):
+                c[i, j] = a[j]
+            T.copy(c, C)
+
+    return main
+
+
+@refused(
+    "TT189",
+    "tiles of 'A' cannot be 16x32: this kernel uses it in pieces that do not begin at tiles",
+    help="leave out tile=",
+)
+def half_tiles_in_pieces() -> Any:
+    @T.prim_func
+    def main(A: T.Tensor((96, 32), "bfloat16"), C: T.Tensor((128, 32), "bfloat16")):
+        with T.Kernel(4, threads=128) as bx:
+            TT.layout(A, tile=(16, 32))  # refused
+            x = T.alloc_shared((24, 32), "bfloat16")
+            T.copy(A[bx * 24, 0], x)
+            T.copy(x, C[bx * 32, 0])
+
+    return main
 
 
 @refused("TT180", "'pages' cannot be 'column'", help="valid values: tile, row", kernel=doubled)

@@ -19,7 +19,8 @@ def test_odd_sizes_and_types(dtype: str) -> None:
     kernel = check(
         chain(100, 70, (64, 32), dtype), {"A": a, "B": b, "C": torch.zeros_like(a)}, {"C": a * b + a - 1}, layouts
     )
-    assert f"A: {dtype} [100 x 70] -> a page of 384 B" in kernel.explain(whole=True)
+    size = 96 * kind.itemsize
+    assert f"A: {dtype} [100 x 70] -> a page of {size} B" in kernel.explain(whole=True)
 
 
 def test_rows_whose_number_is_known_at_the_call() -> None:

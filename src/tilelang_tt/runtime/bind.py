@@ -106,7 +106,8 @@ def bind(
     slots: list[TensorSlot] = []
     for tensor in plan.tensors:
         pages = evaluate(tensor.batch, sizes) * evaluate(tensor.row_tiles, sizes) * evaluate(tensor.col_tiles, sizes)
-        flat = tensor.flat or tensor.name in by_elements
+        parts_of_rows = tensor.by_rows and plan.access(tensor) == "read_write"  # cores may update parts of one row
+        flat = tensor.flat or tensor.name in by_elements or parts_of_rows
         slots.append(TensorSlot(tensor, placer.place(tensor, pages, sizes, flat=flat)))
     addresses = {slot.plan.name: _address(slot.run) for slot in slots}
     binding = _Binding(plan, sources, sizes, scalars, addresses, placer)
