@@ -19,12 +19,15 @@ SENT = "with `multicast`"
 INTERLEAVED = {"memory": "L1"}
 HEIGHT = {"memory": "L1", "shard": "height", "grid": (4, 1)}
 BLOCK = {"memory": "L1", "shard": "block", "grid": (4, 4)}
+HALVES, IN_ROWS = {"tile": (16, 32)}, {"pages": "row"}
 HEIGHT_16 = {"memory": "L1", "shard": "height", "grid": "4x4"}
 ROWS: tuple[tuple[str, str, Any, dict[str, Any], int], ...] = (  # name, layout in words, kernel, layouts, inputs
     ("three operations on elements", "all in DRAM", chain(SIZE, SIZE, (64, 64)), {}, 2),
     ("", "all in L1, interleaved", chain(SIZE, SIZE, (64, 64)), dict.fromkeys("ABC", INTERLEAVED), 2),
     ("", "A, C block-sharded", chain(SIZE, SIZE, (64, 64)), {"A": BLOCK, "C": BLOCK}, 2),
     ("", "all block-sharded", chain(SIZE, SIZE, (64, 64)), dict.fromkeys("ABC", BLOCK), 2),
+    ("", "all in tiles of 16 x 32", chain(SIZE, SIZE, (64, 64)), dict.fromkeys("ABC", HALVES), 2),
+    ("", "all in rows, taken apart in L1", chain(SIZE, SIZE, (64, 64)), dict.fromkeys("ABC", IN_ROWS), 2),
     ("product", "all in DRAM", gemm(SIZE, SIZE, SIZE, (64, 64, 64)), {}, 2),
     ("", "A, C block-sharded, B interleaved", gemm(SIZE, SIZE, SIZE, (64, 64, 64)), {"A": BLOCK, "C": BLOCK}, 2),
     ("", "all block-sharded", gemm(SIZE, SIZE, SIZE, (64, 64, 64)), dict.fromkeys("ABC", BLOCK), 2),
