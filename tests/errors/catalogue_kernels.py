@@ -488,8 +488,8 @@ refusal(
 refusal(
     "TT189",
     "rows_of_a_vector",
-    "pages of rows that this tensor cannot have",
-    "A page is a row or a tile. Tensors whose blocks have one axis have no rows.",
+    "pages that this tensor cannot have",
+    "A page is a row, a tile or half a tile. Tensors whose blocks have one axis have tiles alone.",
     ('        TT.layout(A, pages="row")\n', ""),
 )
 

@@ -50,11 +50,15 @@ from tilelang_tt.ir.movement import (
     Ask,
     Barrier,
     BarrierKind,
+    BlankRow,
+    Half,
     MakeTile,
+    PlaceRow,
     Pointer,
     ReadRow,
     ReadTable,
     ReadTile,
+    RoomRow,
     RowPlace,
     Send,
     Take,
@@ -283,6 +287,8 @@ INDEX, BASE = scalar.var("i"), scalar.var("X_l1")
 ADD, ADD_TILES, ADD_ROWS = ELEMENT_OPS["add"].instructions[2:5]
 RELU = ELEMENT_OPS["max"].instructions[0]
 POINTER = Pointer(BASE, CB, write=True)
+HALF = Half(scalar.const(1), sideways=True)
+ROOM_ROW = RoomRow(CB, BASE, scalar.const(3), 2, CB)
 ROW_PLACE = RowPlace(CB, BASE, scalar.const(3), 2, 4, 1)
 
 KERNEL_LINES: list[tuple[tuple[k.KernelStmt, ...], str]] = [
@@ -350,9 +356,26 @@ KERNEL_LINES: list[tuple[tuple[k.KernelStmt, ...], str]] = [
     ((ReadTable(INDEX, TENSOR, scalar.const(3), CB), k.Assign(INDEX, INDEX + 1)), "let i = A[3] in X\nset i = i + 1"),
     ((ReadTable(INDEX, TENSOR, scalar.const(3)),), "let i = A[3]"),
     (
-        (POINTER, ReadRow(TENSOR, scalar.const(5), scalar.const(1), ROW_PLACE), ZeroRow(ROW_PLACE)),
-        "let X_l1 = write address of X\nread A page 5 from tile 1 -> X row 3 at X_l1, 2 tiles, steps 4 and 1\n"
-        "zero X row 3 at X_l1, 2 tiles, steps 4 and 1",
+        (POINTER, ReadRow(TENSOR, scalar.const(5), scalar.const(1), ROOM_ROW), BlankRow(ROOM_ROW)),
+        "let X_l1 = write address of X\nread A page 5 from tile 1 -> row 3 of room X at X_l1, 2 tiles of X\n"
+        "zero row 3 of room X at X_l1, 2 tiles of X",
+    ),
+    (
+        (POINTER, PlaceRow(ROOM_ROW, ROW_PLACE), ZeroRow(ROW_PLACE)),
+        "let X_l1 = write address of X\nplace row 3 of room X at X_l1, 2 tiles of X -> X row 3 at X_l1, 2 tiles, "
+        "steps 4 and 1\nzero X row 3 at X_l1, 2 tiles, steps 4 and 1",
+    ),
+    (
+        (POINTER, ReadTile(TENSOR, scalar.const(5), CB, BASE, scalar.const(1), half=HALF)),
+        "let X_l1 = write address of X\nread A page 5 -> X[1] at X_l1, half 1, sideways",
+    ),
+    (
+        (POINTER, ZeroTile(CB, BASE, scalar.const(1), HALF)),
+        "let X_l1 = write address of X\nzero X[1] at X_l1, half 1, sideways",
+    ),
+    (
+        (POINTER, WriteTile(TENSOR, scalar.const(5), CB, BASE, scalar.const(1), HALF)),
+        "let X_l1 = write address of X\nwrite X[1] at X_l1, half 1, sideways -> A page 5",
     ),
     (
         (POINTER, WriteRow(TENSOR, scalar.const(5), scalar.const(0), ROW_PLACE)),
