@@ -29,7 +29,7 @@ READS = ("ONE_FROM_ONE", "ONE_FROM_ALL", "ALL_FROM_ALL")
 ONES = ("ONE_TO_ALL", "ONE_TO_ROW", "ONE_TO_COLUMN")
 CROWDS = ("ROW_TO_ROW", "COLUMN_TO_COLUMN")
 PATTERNS = {
-    ("L1", "unicast"): ("ONE_TO_ONE", "ONE_FROM_ONE", "ONE_FROM_ALL", "ALL_TO_ALL", *ONES, *CROWDS),
+    ("L1", "unicast"): ("ONE_TO_ONE", "ONE_FROM_ONE", "ONE_FROM_ALL", "ALL_TO_ALL", "ALL_FROM_ALL", *ONES, *CROWDS),
     ("L1", "multicast"): (*ONES, *CROWDS),
     ("L1", "multicast_linked"): (*ONES, *CROWDS),
     ("DRAM_INTERLEAVED", "unicast"): ("ONE_FROM_ALL", "ONE_TO_ALL", "ALL_FROM_ALL", "ALL_TO_ALL"),

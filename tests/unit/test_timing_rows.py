@@ -196,6 +196,12 @@ def test_rows_that_cannot_be_run_say_why(head: str, row: str, reason: str, tmp_p
         measure.workload(figure)
 
 
+@pytest.mark.parametrize("file", ["noc.csv", "microbench.csv"])
+def test_every_published_row_has_a_workload(file: str) -> None:
+    for figure in read_figures(PUBLISHED / file):
+        measure.workload(figure)
+
+
 def test_files_of_no_family_are_refused_in_a_sentence(tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     path.write_text("a,b\n1,2\n")
