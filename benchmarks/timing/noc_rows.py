@@ -49,7 +49,8 @@ class Placed:
 
 
 def _rectangle(first: Core, size: Core) -> list[Core]:
-    return [(first[0] + x, first[1] + y) for y in range(size[1]) for x in range(size[0])]
+    """Column by column, as the SDK lists the cores of a range: each sender goes through its targets in this order."""
+    return [(first[0] + x, first[1] + y) for x in range(size[0]) for y in range(size[1])]
 
 
 def _extent(pattern: str, count: int, grid: Core, unicast: bool) -> Core:
@@ -174,7 +175,9 @@ def dram_program(device: tt.Device, fields: dict[str, str]) -> tt.ProgramDescrip
     size, banks = int(fields["size"]), device.arch.dram_banks
     reads, alone = "_FROM_" in fields["pattern"], fields["pattern"].startswith("ONE")
     x, y = device.grid
-    cores = [(0, 0)] if alone else _rectangle((0, 0), (x, y))
+    cores = (
+        [(0, 0)] if alone else [(column, row) for row in range(y) for column in range(x)]
+    )  # banks are dealt row by row
     tensor = device.allocate_tensor((banks, size // 4), tt.DataType.UINT32, tt.Layout.ROW_MAJOR, name="pages")
     local = _per_core(device, size, "local")
     processor = tt.DataMovementProcessor.RISCV_1 if reads else tt.DataMovementProcessor.RISCV_0

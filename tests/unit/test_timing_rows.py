@@ -69,6 +69,8 @@ def test_cores_of_noc_rows_are_those_of_the_sdk_tests() -> None:
     whole = noc_rows.place({**fields, "mechanism": "unicast", "nsub": "55"}, (8, 7))
     assert whole.masters == [(0, 0)]
     assert len(whole.others) == 55
+    crowd = noc_rows.place({**fields, "mechanism": "unicast", "pattern": "ALL_TO_ALL", "nsub": "4"}, (8, 7))
+    assert crowd.others == [(0, 0), (0, 1), (1, 0), (1, 1)]  # the order in which each sender goes through them
     with pytest.raises(LeftOut, match="7 cores are neither a square nor the grid of 8 x 7"):
         noc_rows.place({**fields, "nsub": "7"}, (8, 7))
 
