@@ -56,10 +56,14 @@ def _section(outcomes: Sequence[Outcome], share: int) -> str:
 
 
 def _state() -> str:
-    """The commit the sources are of; "changed" if they differ from it."""
-    words = ["git", "-C", str(PAGE.parent), "describe", "--always", "--exclude=*", "--dirty= (changed)"]
-    found = subprocess.run(words, capture_output=True, text=True, check=False)
-    return f"commit {found.stdout.strip()}" if found.returncode == 0 else "an unknown state"
+    """The commit the sources are of; "changed" if they differ from it, but for what this command writes."""
+    git = ("git", "-C", str(PAGE.parents[2]))
+    found = subprocess.run([*git, "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False)
+    if found.returncode != 0:
+        return "an unknown state"
+    compared = ("src", "benchmarks", f":!{TABLE.relative_to(PAGE.parents[2])}")
+    same = subprocess.run([*git, "diff", "--quiet", "HEAD", "--", *compared], check=False).returncode == 0
+    return f"commit {found.stdout.strip()}{'' if same else ' (changed)'}"
 
 
 def _both_parts(judged: Sequence[Judged]) -> list[str]:
