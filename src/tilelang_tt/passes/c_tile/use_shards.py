@@ -48,6 +48,7 @@ from tilelang_tt.ir.units import Values, known_extents, units_of_cores
 from tilelang_tt.passes.c_tile.updates_in_place import may_update_in_place
 from tilelang_tt.shards import Shards
 
+_ELSEWHERE = -1  # a tile that lies on another core
 _SEVERAL = "it, or its block, is used at several places"
 
 
@@ -130,7 +131,7 @@ class _Launch:
         except _NotInPlaceError:
             return ""
         pages = sum(blocks.size for _, blocks in found.values())
-        own = sum(np.count_nonzero((blocks >= 0) & (blocks < shards.slots)) for _, blocks in found.values())
+        own = sum(np.count_nonzero(blocks != _ELSEWHERE) for _, blocks in found.values())
         size = self.program.layouts[access.tensor].page_bytes
         return f"; {pages * size:,} B, of which {own * size:,} B stay on their core"
 
@@ -195,7 +196,7 @@ class _Launch:
     def found_places(
         self, access: TileAccess, loops: tuple[tuple[Var, Expr], ...], shards: Shards
     ) -> dict[Core, tuple[list[Values], Numbers]]:
-        """Of each core: its blocks, and the places of their tiles, counted from the begin of the core's shard."""
+        """Of each core: its blocks, and the places of their tiles in the core's shard."""
         layout, all_places = self.program.layouts[access.tensor], shards.places(range(len(shards.cores)))
         numbers = {core: number for number, core in enumerate(shards.cores)}
         result = {}
@@ -204,7 +205,8 @@ class _Launch:
             if values and (pages.min() < 0 or pages.max() >= len(all_places)):
                 raise _NotInPlaceError("blocks may reach beyond its end")
             # A core without a shard finds nothing in what would be one behind all others.
-            result[core] = values, all_places[pages] - numbers.get(core, len(numbers)) * shards.slots
+            found = all_places[pages] - numbers.get(core, len(numbers)) * shards.slots
+            result[core] = values, np.where((found >= 0) & (found < shards.slots), found, _ELSEWHERE)
         return result
 
     def check_holders(self, found: Collection[Core], shards: Shards) -> None:
