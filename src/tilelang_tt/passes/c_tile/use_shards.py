@@ -76,14 +76,18 @@ class _Launch:
                 continue
             shards = placement.shards()
             try:
-                if shards is None or known_extents(launch) is None:
-                    launch, text = self.at_call(launch, place)
-                else:
-                    launch, text = self.in_place(launch, place, shards)
+                for one in self.users(access) if self.is_update(access) else ():
+                    self.settled(launch, one, shards)  # the load and the store of an update are in place, or neither
+                launch, text = self.settled(launch, place, shards)
             except _NotInPlaceError as error:
                 text = f"'{access.tensor.name}' is moved over the NoC: {error}{self.moved(place, shards)}"
             decisions.append(Decision("use_shards", buffer.name, text, place.stmt.location))
         return launch
+
+    def settled(self, launch: Launch, place: Place, shards: Shards | None) -> tuple[Launch, str]:
+        if shards is None or known_extents(launch) is None:
+            return self.at_call(launch, place)
+        return self.in_place(launch, place, shards)
 
     def in_place(self, launch: Launch, place: Place, shards: Shards) -> tuple[Launch, str]:
         access, buffer = _access(place), _buffer(place)
