@@ -146,6 +146,12 @@ HOOKS = (
         "prim_func from an altered tree",
         Kind.INNER,
     ),
+    Hook(
+        "tilelang.jit:JITImpl.compile",
+        "the function and the arguments of a call, which its kernel has lost, to advise sizes",
+        "orig_func on kernels of eager functions, too",
+        Kind.PRIVATE,
+    ),
     Hook("tilelang.language:prim_func", "a kernel built anew with smaller blocks, to advise sizes"),
     # --- the CPU backend as a helper, other targets' tools
     Hook(
