@@ -3,8 +3,8 @@
     a = T.alloc_shared((512, 64), "float32")        lines 12 and 14: 512
     T.copy(A[by * 512, 0], a)                        -> the function with 256 there
 
-The signature, with the shapes of tensors, stays as it is, and so do shapes that the body says (`A: T.Tensor(...)`). The new text is in no file, so `linecache` holds it: TileLang
-reads the source of a function.
+The signature, with the shapes of tensors, stays as it is, and so do shapes that the body says (`A: T.Tensor(...)`). The
+new text is in no file, so `linecache` holds it: TileLang reads the source of a function.
 """
 
 from __future__ import annotations
