@@ -128,7 +128,7 @@ def test_stand_ins_do_not_leak() -> None:
 def test_compile(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "out"
     assert main(["compile", write(tmp_path, BUILDABLE), "-o", str(out)]) == 0
-    names = ["reader.cpp", "compute.cpp", "writer.cpp", "main.cpp", "tt.plan.json"]
+    names = ["reader.cpp", "compute.cpp", "writer.cpp", "main.cpp", "tt.plan.json", "tt.lines.json"]
     assert capsys.readouterr().out == "".join(f"{out / name}\n" for name in names)
     assert sorted(path.name for path in out.iterdir()) == sorted([*names, "CMakeLists.txt", "README.md"])
 

@@ -16,7 +16,7 @@ from tvm.target import Target
 from tilelang_tt.diagnostics import ArgumentError, TargetError, UnsupportedError
 from tilelang_tt.execution.kernel import TenstorrentKernel
 
-FILES = ["reader.cpp", "compute.cpp", "writer.cpp", "main.cpp", "tt.plan.json"]
+FILES = ["reader.cpp", "compute.cpp", "writer.cpp", "main.cpp", "tt.plan.json", "tt.lines.json"]
 SQUARE = T.Tensor((64, 64), "bfloat16")
 
 

@@ -17,6 +17,7 @@ from tilelang_tt.execution.kernel import TenstorrentKernel
 from tilelang_tt.options import Options
 from tilelang_tt.report.markup import VOID, tag
 from tilelang_tt.report.page import page
+from tilelang_tt.runtime.line_map import lines_to_json
 
 SECTIONS = ["cores", "l1", "streams", "time", "code", "decisions"]
 EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'&"
@@ -99,10 +100,11 @@ def test_evil_names_do_no_harm(kernel: TenstorrentKernel, tmp_path: Path) -> Non
     launch = plan.launches[0]
     file = tmp_path / f"{EVIL.replace('/', '')}.py"
     file.write_text(f"{EVIL}\n" * 60)
-    source_map = tuple(replace(line, user_file=str(file), user_line=5) for line in launch.source_map)
+    lines = lines_to_json(replace(line, user_file=str(file), user_line=5) for line in kernel.compiled.lines)
     cbs = tuple(replace(cb, name=EVIL + str(cb.id)) for cb in launch.cbs)
-    evil = replace(plan, name=EVIL, launches=(replace(launch, name=EVIL, cbs=cbs, source_map=source_map),))
-    files = {**{name: f"// {EVIL}\n{text}" for name, text in kernel.files.items()}, "tt.plan.json": evil.to_json()}
+    evil = replace(plan, name=EVIL, launches=(replace(launch, name=EVIL, cbs=cbs),))
+    files = {name: f"// {EVIL}\n{text}" for name, text in kernel.files.items()}
+    files |= {"tt.plan.json": evil.to_json(), "tt.lines.json": lines}
     decisions = tuple(replace(one, subject=EVIL, text=EVIL) for one in kernel.compiled.decisions)
     compiled = Compiled(EVIL, files, decisions, ((EVIL, EVIL),))
     text = page(compiled, Options(), EVIL, EVIL, [EVIL])

@@ -110,7 +110,7 @@ def _time(profile: Profile | str) -> Part:
 
 
 def _panes(compiled: Compiled) -> Markup:
-    lines = [line for launch in compiled.plan.launches for line in launch.source_map]
+    lines = compiled.lines
     files = list(dict.fromkeys(line.user_file for line in lines))
     keys = {(line.file, line.line): f"{files.index(line.user_file)}:{line.user_line}" for line in lines}
     used = set(keys.values())
