@@ -94,6 +94,21 @@ def test_lines_are_linked(kernel: TenstorrentKernel, tmp_path: Path) -> None:
     assert len(re.findall(rf'data-line="0:{number}"', text)) >= 3
 
 
+def test_buffers_are_named_under_the_bar(kernel: TenstorrentKernel, tmp_path: Path) -> None:
+    """In a bar that is to scale, most are too narrow for a name."""
+    text = kernel.report(tmp_path / "r.html").read_text()
+    legend = text[text.index('<ul class="legend">') :].partition("</ul>")[0]
+    assert all(
+        f"<b>{cb.name}</b> {cb.pages * cb.page_bytes:,} B" in legend for cb in kernel.compiled.plan.launches[0].cbs
+    )
+
+
+def test_stages_that_change_nothing_are_left_out(kernel: TenstorrentKernel) -> None:
+    compiled = Compiled("k", kernel.files, (), (("one", "program"), ("two", "program"), ("three", "other")))
+    options = re.findall(r"program after: (\w+)", page(compiled, Options(), "", "", []))
+    assert options == ["one", "three"]
+
+
 def test_evil_names_do_no_harm(kernel: TenstorrentKernel, tmp_path: Path) -> None:
     """Names of kernel, tensors, buffers, files, lines of code, decisions and warnings are text."""
     plan = kernel.compiled.plan
