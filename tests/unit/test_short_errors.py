@@ -15,7 +15,15 @@ import tilelang
 import tilelang.language as T
 
 from tilelang_tt import short_errors
-from tilelang_tt.diagnostics import EnvironmentProblem, Location, TenstorrentError, TenstorrentWarning, warn
+from tilelang_tt.diagnostics import (
+    EnvironmentProblem,
+    Location,
+    TenstorrentError,
+    TenstorrentWarning,
+    UnsupportedError,
+    warn,
+)
+from tilelang_tt.execution import tuning_log
 
 PLACE = Location(__file__, 3)
 
@@ -171,6 +179,25 @@ def test_where_tilelang_itself_fails_is_shown(tmp_path: Path) -> None:
     text = of_a_program(kernel + "f(torch.zeros(32))\n", tmp_path)
     assert text.count('File "') == 2  # the user's line, and TileLang's that failed
     assert "IndexError" in text
+
+
+def test_the_autotuner_says_in_a_line_that_it_keeps_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    """TileLang logs an error with its traceback where a kernel has no library to keep."""
+    tuning_log.shorten()
+    logger = logging.getLogger("tilelang")
+    handler = logging.StreamHandler(sys.stderr)
+    logger.addHandler(handler)
+    try:
+        for error in (UnsupportedError("TT192", "results are not kept"), UnsupportedError("TT100", "another")):
+            try:
+                raise error
+            except UnsupportedError:
+                logger.exception("could not keep it")
+    finally:
+        logger.removeHandler(handler)
+    first, *rest = capsys.readouterr().err.splitlines()
+    assert first == "results are not kept (TT192)"
+    assert rest[:2] == ["could not keep it", "Traceback (most recent call last):"]
 
 
 FAILING = """
