@@ -10,7 +10,7 @@ from typing import Any
 from tilelang_tt.diagnostics import DeviceError, Location
 from tilelang_tt.runtime.header_lines import header_line, name_lines
 from tilelang_tt.runtime.kernel_build import included_files
-from tilelang_tt.runtime.plan import SourceLine
+from tilelang_tt.runtime.line_map import SourceLine
 from tilelang_tt.runtime.program import KernelRun, LaunchRun, Run
 
 DEPENDS_ON_DATA = "TT420"
