@@ -269,7 +269,7 @@ OUT_OF_ORDER = {
     ),
     "push(own, 3); push(own, 4); pop(own);": (
         "waits in cb_reserve_back for 1 free pages of CB 24 'cb24': 0 of 1 are free, the other kernel has to pop; "
-        "a pop of its own must stand before this line in the text"
+        "a pop of its own must stand before the next pack or push in the text"
     ),
 }
 
@@ -280,3 +280,10 @@ def test_compute_that_waits_for_what_it_does_further_down(body: str) -> None:
         first_element(body)
     assert caught.value.code == "TT404"
     assert OUT_OF_ORDER[body] in str(caught.value)
+
+
+def test_a_reserve_for_room_that_compute_makes_further_down() -> None:
+    """Pack waits in its reserve while unpack goes on to the pop: the SDK's sort takes its buffers back so."""
+    kept = "push(own, 3); cb_wait_front(own, 1); cb_reserve_back(own, 1); cb_pop_front(own, 1);"
+    assert first_element(kept + "cb_push_back(own, 1);") == 3
+    assert first_element(kept + "pack(own, 4); cb_push_back(own, 1);") == 4

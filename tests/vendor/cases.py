@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from tests.vendor import adamw, group_norm, matmul, norm, norm_sharded, sdpa, sdpa_decode, sdpa_joint
+from tests.vendor import adamw, group_norm, matmul, norm, norm_sharded, sdpa, sdpa_decode, sdpa_joint, sorting
 from tests.vendor.builder import Outcome
 
 from tilelang_tt.device import DataType, Device
@@ -250,8 +250,28 @@ def _optimisers() -> list[Case]:
     return [_case("AdamW of tt-train", name, adamw, one, needs=needs) for name, one in settings.items()]
 
 
+def _sorts() -> list[Case]:
+    s = sorting.Sorting
+    first = {
+        "32 of 256": s(),
+        "64 of 256": s(k=64),
+        "10 of 512, the smallest": s(k=10, columns=512, largest=False),
+        "128 of 512, stable": s(k=128, columns=512, stable=True),
+    }
+    whole = {
+        "64 columns": s(k=0, columns=64),
+        "256 columns, descending": s(k=0),
+        "512 columns, ascending": s(k=0, columns=512, largest=False),
+    }
+    found = [_case("top-k, one core a row", name, sorting, one) for name, one in first.items()]
+    found.append(_case("top-k, one core a row", "64 of 256, chip numerics", sorting, s(k=64), numerics="chip"))
+    found += [_case("sort, one core a row", name, sorting, one) for name, one in whole.items()]
+    found.append(_case("sort, one core a row", "256 columns, chip numerics", sorting, s(k=0), numerics="chip"))
+    return found
+
+
 def _joined(*parts: str) -> str:
     return ", ".join(part for part in parts if part)
 
 
-CASES = [*_attention(), *_decode(), *_norms(), *_group_norms(), *_matmuls(), *_optimisers()]
+CASES = [*_attention(), *_decode(), *_norms(), *_group_norms(), *_matmuls(), *_optimisers(), *_sorts()]

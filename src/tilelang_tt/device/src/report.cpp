@@ -115,7 +115,7 @@ void describe_wait(const Core& at, const Fiber& which, char* out, std::size_t si
             "waits in cb_reserve_back for %u free pages of CB %u '%s': %llu of %u are free, the %s has to pop%s",
             which.wait_pages, which.wait_cb, config.name, static_cast<unsigned long long>(config.pages - held),
             config.pages, kRoleNames[static_cast<uint32_t>(state.consumer)],
-            advice_to_compute(which, state.consumer, "; a pop of its own must stand before this line in the text"));
+            advice_to_compute(which, state.consumer, "; a pop of its own must stand before the next pack or push in the text"));
     } else {
         std::snprintf(out, size,
                       "waits in cb_wait_front for %u pages of CB %u '%s': %llu are there, the %s has to push%s",
