@@ -7,7 +7,18 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from tests.vendor import adamw, group_norm, matmul, norm, norm_sharded, sdpa, sdpa_decode, sdpa_joint, sorting
+from tests.vendor import (
+    adamw,
+    embedding,
+    group_norm,
+    matmul,
+    norm,
+    norm_sharded,
+    sdpa,
+    sdpa_decode,
+    sdpa_joint,
+    sorting,
+)
 from tests.vendor.builder import Outcome
 
 from tilelang_tt.device import DataType, Device
@@ -270,8 +281,19 @@ def _sorts() -> list[Case]:
     return found
 
 
+def _embeddings() -> list[Case]:
+    e = embedding.Embedding
+    settings = {
+        "rows": e(),
+        "rows, padding": e(padded=True),
+        "tilized": e(tilized=True),
+        "tilized, padding": e(tilized=True, padded=True),
+    }
+    return [_case("embedding", name, embedding, one) for name, one in settings.items()]
+
+
 def _joined(*parts: str) -> str:
     return ", ".join(part for part in parts if part)
 
 
-CASES = [*_attention(), *_decode(), *_norms(), *_group_norms(), *_matmuls(), *_optimisers(), *_sorts()]
+CASES = [*_attention(), *_decode(), *_norms(), *_group_norms(), *_matmuls(), *_optimisers(), *_sorts(), *_embeddings()]
