@@ -77,10 +77,17 @@ def _word(cell: Cell) -> str:
 def verdict(lines: list[Line]) -> str:
     wrong = [line.kernel for line in lines if not line.agrees]
     ran = sum(cell.ran for line in lines for cell in line.cells if cell.target != "torch")
+    if not ran:
+        return "NOTHING RAN, so nothing was compared."
     if wrong:
         problems = [f"{line.kernel}: {line.problem}" for line in lines if line.problem]
         return "\n".join([f"DIFFERENT, or not to be compared: {', '.join(wrong)}.", *problems])
-    return f"All {ran} runs of {len(lines)} kernels agree with float64 and with each other."
+    runs, kernels = _counted(ran, "run"), _counted(len(lines), "kernel")
+    return f"All agree with float64 and with each other: {runs} of {kernels}."
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def _pairs(lines: list[Line]) -> str:
