@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import platform
+import subprocess
+from pathlib import Path
 
 import torch
 
@@ -42,7 +44,7 @@ allow.
 def page(lines: list[Line], reference: str) -> str:
     return _PAGE.format(
         reference=reference,
-        build=build_id(),
+        build=f"{build_id()}{_commit()}",
         tilelang=TILELANG_VERSION,
         torch=f"torch {torch.__version__}",
         python=platform.python_version(),
@@ -52,6 +54,16 @@ def page(lines: list[Line], reference: str) -> str:
         pairs=_pairs(lines),
         missing=_missing(lines) or "Everything ran.",
     )
+
+
+def _commit() -> str:
+    """Of the checkout that the package lies in, if it lies in one: a hash of sources tells nobody where they are."""
+    command = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty", "--exclude=*"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+    return f" (commit {done.stdout.strip()})"
 
 
 def _machine() -> str:

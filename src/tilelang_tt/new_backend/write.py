@@ -15,9 +15,11 @@ _NAME = re.compile(r"[a-z][a-z0-9]*")
 # Other targets are called so: TVM's kinds, TileLang's words, and this package, `tilelang_tt`.
 _TAKEN = frozenset(
     [
+        "asc",
         "ascend",
         "auto",
         "c",
+        "composite",
         "cpu",
         "cuda",
         "cutedsl",
