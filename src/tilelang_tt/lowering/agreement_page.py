@@ -58,7 +58,10 @@ def page(lines: list[Line], reference: str) -> str:
 
 def _commit() -> str:
     """Of the checkout that the package lies in, if it lies in one: a hash of sources tells nobody where they are."""
-    command = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty", "--exclude=*"]
+    root = Path(__file__).parents[3]
+    if not (root / ".git").exists():
+        return ""
+    command = ["git", "-C", str(root), "describe", "--always", "--dirty", "--exclude=*"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):
