@@ -209,7 +209,7 @@ class Debugger:
         found: list[tuple[int, Location]] = []
         text = self.compiled.files[self.file].splitlines()
         for number, line in enumerate(text, 1):
-            place = user_location(self.launch.source_map, self.file, number)
+            place = user_location(self.compiled.lines, self.file, number)
             if place is not None and line.strip().startswith(f"// {Path(place.file).name}:{place.line}"):
                 found.append((number, place))
         return found

@@ -181,7 +181,7 @@ class TenstorrentKernel(OutOfTreeKernel):
         return f"<pre>{html.escape(repr(self))}\n\n{html.escape(self.explain())}</pre>"
 
     def export(self, directory: str | Path, *, overwrite: bool = False) -> Path:
-        """Write the five files, a CMake project and a README; see `tilelang_tt.export`."""
+        """Write the generated files, a CMake project and a README; see `tilelang_tt.export`."""
         return export(self.compiled, Path(directory), overwrite=overwrite)
 
     def export_library(self, kernel_file: str) -> None:
