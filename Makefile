@@ -55,9 +55,9 @@ ttnn-table: $(STAMP)  ## the same, and write its results to docs/ttnn_results.md
 	UPDATE_TTNN_TABLE=1 $(BIN)/pytest -v -rs tests/ttnn/real/check_memory.py
 
 COUNT ?= 100
-random: $(STAMP)  ## new random programs: tiles, types, threads; device, interpreter and a reference agree; COUNT=500 for more
+random: $(STAMP)  ## new random programs: tiles, types, threads, layouts; device and independent references agree; COUNT=500 for more
 	RANDOM_PROGRAMS=$(COUNT) $(BIN)/pytest -s tests/conformance/test_tile_programs.py \
-	    tests/conformance/test_typed_programs.py tests/conformance/test_thread_programs.py
+	    tests/conformance/test_typed_programs.py tests/conformance/test_thread_programs.py tests/layouts/test_drawn.py
 
 support: $(STAMP)  ## operations x types x layouts, measured where tests/conformance/support.txt has no line; docs/reference/support.md
 	$(BIN)/python tests/conformance/support_table.py

@@ -35,6 +35,8 @@ _HELP_OF_BREACHES = {
     "cb-unreserved-write": "cb_reserve_back before the page is written",
     "noc-read-barrier": "noc_async_read_barrier before the bytes are used or pushed",
     "noc-write-barrier": "noc_async_write_barrier before the kernel ends",
+    "semaphore-missed": "noc_semaphore_wait_min, where values only grow; or let the sender wait for an answer before "
+    "it signals again",
 }
 STATE_VARIABLE = "TILELANG_TT_STATE"  # set: errors tell what buffers and DST held
 _NAMED_CORES = 8  # cores of one group that are written out
