@@ -1,4 +1,4 @@
-"""`tilelang-tt run script.py --dump scores@n=2`: what a block holds in one round of a loop, as the script calls the kernel.
+"""`tilelang-tt run --dump scores@n=2 script.py`: what a block holds in one round of a loop, as the script calls a kernel.
 
     scores@n=2 before attention.py:42: T.reduce_max(scores, largest, dim=1, clear=False)
     tensor([[ 1.93, -0.41, ...
