@@ -88,9 +88,11 @@ gemm-table: $(STAMP)  ## generated GEMM beside the vendor's, by the same clock (
 bench: $(STAMP)  ## compile time, virtual device against torch, DRAM and DST against what is needed
 	$(BIN)/python -m benchmarks
 
-timing: $(STAMP)  ## the clock against published figures; ROWS=FILE.csv for other rows (tens of minutes without records)
+FAMILY ?=
+SHARE  ?= 1
+timing: $(STAMP)  ## the clock against published figures; ROWS=FILE.csv for other rows, FAMILY=noc, SHARE=10 for one in ten (tens of minutes)
 	-$(BIN)/python tests/vendor/wheel.py  # the vendor's kernels; without them their rows are NOT RUN
-	$(BIN)/python -m benchmarks.timing $(ROWS)
+	$(BIN)/python -m benchmarks.timing --share $(SHARE) $(addprefix --family ,$(FAMILY)) $(ROWS)
 
 timing-fit: $(STAMP)  ## fit the clock's costs to the published rows that are not held out; rewrites its tables
 	$(BIN)/python -m benchmarks.timing --fit
