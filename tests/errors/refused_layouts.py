@@ -222,6 +222,7 @@ def pages_of_rows() -> Any:
 
 
 @refused("TT189", "pages of 'A' cannot be rows: its blocks have one axis", help="leave out pages=")
+@with_scalar_code
 def rows_of_a_vector() -> Any:
     @T.prim_func
     def main(A: T.Tensor((64,), "bfloat16"), C: T.Tensor((32, 64), "bfloat16")):
@@ -325,6 +326,7 @@ def shards_of_folded_vectors() -> Any:
     "'C' cannot be stored as bfloat8_b: the kernel stores to it",
     help="leave out storage=; it is for inputs of floating point",
 )
+@with_scalar_code
 def storage_of_a_result() -> Any:
     @T.prim_func
     def main(A: T.Tensor((64, 64), "bfloat16"), C: T.Tensor((64, 64), "bfloat16")):
@@ -342,6 +344,7 @@ def storage_of_a_result() -> Any:
     "'A' cannot be stored as bfloat8_b: its elements are int32",
     help="leave out storage=; it is for inputs of floating point",
 )
+@with_scalar_code
 def storage_of_integers() -> Any:
     @T.prim_func
     def main(A: T.Tensor((64, 64), "int32"), C: T.Tensor((64, 64), "int32")):

@@ -42,8 +42,16 @@ def plan_of(name: str, shard: dict[str, Any], **options: Any) -> Plan:
 CASES = {
     "matched": ({"shard": "block", "grid": "2x3+1+2"}, {}),
     "boxes": ({"shard": (64, 64), "grid": "4x2"}, {"schedule": {"policy": "strided", "cores": "4x2"}}),
+    "fewer cores": ({"shard": (64, 64), "grid": "2x1"}, {"schedule": {"cores": "1x1"}}),
 }
-SIZES = ({"m": 384, "n": 128}, {"m": 384, "n": 64}, {"m": 128, "n": 384}, {"m": 64, "n": 64}, {"m": 100, "n": 70})
+SIZES = (
+    {"m": 384, "n": 128},
+    {"m": 384, "n": 64},
+    {"m": 128, "n": 384},
+    {"m": 64, "n": 64},
+    {"m": 128, "n": 64},
+    {"m": 100, "n": 70},
+)
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -16,7 +16,7 @@ _CYCLES = 1e6  # in a millisecond: the processors run at about 1 GHz
 
 # Refusals of programs that mean nothing: what is read was never written, or lies outside of a block; and of tensors
 # that do not fit L1, or are to lie as no tensor can.
-_LAYOUTS = ("TT183", "TT184", "TT185", "TT186", "TT187")
+_LAYOUTS = ("TT183", "TT184", "TT185", "TT186", "TT187", "TT188", "TT189")
 _MEANINGLESS = frozenset(("TT103", "TT121", "TT125", "TT127", "TT128", "TT137", "TT154", "TT209", *_LAYOUTS))
 
 
