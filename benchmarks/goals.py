@@ -2,9 +2,9 @@
 
 python -m benchmarks.goals [TEXT ...] [--chip blackhole]     rows whose name has one of the texts
 
-Norms, softmax and chains of element-wise operations: the bytes that have to be moved, over those that the DRAM banks could
-move in that time, each tensor once, reads and writes at the rates of the clock. Decode: the same. Attention: what of the
-matrix engines is used, all cores counted. Nothing is computed but time; the kernels are right by the tests.
+Norms, softmax, chains of element-wise operations, decode: how much of the time the DRAM banks need at least, if every
+tensor is moved once, at the clock's rates of reads and of writes that take turns. Attention: what of the matrix engines
+is used, all cores counted. Nothing is computed but time; that the kernels are right is shown by tests.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ def chain(size: int, dtype: str = "bfloat16") -> Any:
     block = 128
 
     @T.prim_func
-    def operations(A: T.Tensor((size, size), dtype), B: T.Tensor((size, size), dtype), C: T.Tensor((size, size), dtype)):
+    def many(A: T.Tensor((size, size), dtype), B: T.Tensor((size, size), dtype), C: T.Tensor((size, size), dtype)):
         with T.Kernel(T.ceildiv(size, block), T.ceildiv(size, block), threads=128) as (bx, by):
             a = T.alloc_shared((block, block), dtype)
             b = T.alloc_shared((block, block), dtype)
@@ -60,7 +60,7 @@ def chain(size: int, dtype: str = "bfloat16") -> Any:
                 c[i, j] = T.max((a[i, j] + b[i, j]) * a[i, j] - b[i, j], 0)
             T.copy(c, C[by * block, bx * block])
 
-    return operations
+    return many
 
 
 def attention(heads: int, tokens: int, width: int, dtype: str = "bfloat16", queries: int = 128, keys: int = 128) -> Any:

@@ -47,6 +47,11 @@ def _steers(stmt: Stmt) -> bool:
     return isinstance(stmt, Await) or bool(table_reads(stmt))
 
 
+def _size(launch: Launch, block: Buffer) -> int:
+    layout = launch.layouts[block]
+    return layout.tiles * layout.page_bytes
+
+
 def _of_the_writer(launch: Launch) -> list[Buffer]:
     """Of the blocks that a loop loads, those that make both processors move about as much."""
     found: list[Buffer] = []
@@ -55,10 +60,10 @@ def _of_the_writer(launch: Launch) -> list[Buffer]:
         if any(isinstance(stmt, Store) for stmt in walk(loop.body)):
             continue
         moved = dict.fromkeys((Role.READER, Role.WRITER), 0)  # bytes
-        for load in (stmt for stmt in loop.body if isinstance(stmt, Load)):
-            layout, alone = launch.layouts[load.dst], loads.count(load.dst) == 1
-            movable = alone and _read_by_few(launch, load.dst)
+        inside = [stmt.dst for stmt in loop.body if isinstance(stmt, Load)]
+        for block in sorted(inside, key=lambda block: -_size(launch, block)):
+            movable = loads.count(block) == 1 and _read_by_few(launch, block)
             role = Role.WRITER if movable and moved[Role.WRITER] < moved[Role.READER] else Role.READER
-            moved[role] += layout.tiles * layout.page_bytes
-            found += [load.dst] if role is Role.WRITER else []
+            moved[role] += _size(launch, block)
+            found += [block] if role is Role.WRITER else []
     return found
