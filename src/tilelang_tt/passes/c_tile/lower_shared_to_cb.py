@@ -40,7 +40,7 @@ def lower_shared_to_cb(program: TileProgram) -> TileProgram:
 
 
 def _on_one_way(launch: Launch) -> Launch:
-    """Compute's blocks beside which everything is unpacked straight to DST go there, too: nothing is set up in between."""
+    """Blocks of compute's own go straight to DST where all that is unpacked with them does: one way to set up."""
     users = [(unpacks(stmt), bool(maps_of(stmt))) for stmt in walk(launch.body)]
     streams = dict(launch.streams)
     for buffer, stream in launch.streams.items():

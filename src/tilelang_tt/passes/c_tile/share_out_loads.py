@@ -5,7 +5,9 @@
 
 A core that reads blocks for others waits for DRAM and for its receivers, block after block. Two processors do so side
 by side, each on a NoC of its own. The writer takes loads only in loops without stores: where it has a result to await,
-it could not load the next block meanwhile. Blocks that most cores read for themselves stay with the reader.
+it could not load the next block meanwhile. Blocks that most cores read for themselves stay with the reader, and so does
+the larger of two streams: on the reader's NoC what comes from DRAM spreads over the rows of cores, on the writer's it
+goes along the few columns where the banks are.
 """
 
 from __future__ import annotations
@@ -53,7 +55,7 @@ def _size(launch: Launch, block: Buffer) -> int:
 
 
 def _of_the_writer(launch: Launch) -> list[Buffer]:
-    """Of the blocks that a loop loads, those that make both processors move about as much."""
+    """Of the blocks that a loop loads, the smaller ones, so that both processors move about as much."""
     found: list[Buffer] = []
     loads = [stmt.dst for stmt in walk(launch.body) if isinstance(stmt, Load)]
     for loop in (stmt for stmt in walk(launch.body) if isinstance(stmt, Loop)):

@@ -15,7 +15,7 @@ from dataclasses import replace
 from tilelang_tt.compiled import Decision
 from tilelang_tt.ir.fields import walk
 from tilelang_tt.ir.layout import Role
-from tilelang_tt.ir.room import room
+from tilelang_tt.ir.room import Room, room
 from tilelang_tt.ir.tile import Launch, Store, TileProgram
 from tilelang_tt.ir.units import known_extents
 from tilelang_tt.passes.c_tile.separate_roles import separated
@@ -31,7 +31,8 @@ def results_in_parts(program: TileProgram, settled: TileProgram) -> TileProgram:
     launches: list[Launch] = []
     decisions: list[Decision] = []
     for launch, after in zip(program.launches, settled.launches, strict=True):
-        if _one_unit(launch) or _loads_one_at_a_time(settled, after):
+        need = room(settled, after)
+        if need.fits(program.options.chip) and (_one_unit(launch) or _loads_one_at_a_time(after, need)):
             launch, found = _in_parts(program, launch)
             decisions += found
         launches.append(launch)
@@ -53,9 +54,7 @@ def _one_unit(launch: Launch) -> bool:
     return launch.work is not None and extents is not None and math.prod(extents) <= launch.work.cores
 
 
-def _loads_one_at_a_time(program: TileProgram, launch: Launch) -> bool:
+def _loads_one_at_a_time(launch: Launch, need: Room) -> bool:
     """Whether there is room for one block only of what is loaded, where two would be better."""
-    need = room(program, launch)
     loaded = {buffer: stream for buffer, stream in launch.streams.items() if stream.producer is Role.READER}
-    shallow = any(need.depths.get(buffer, 1) < stream.depth for buffer, stream in loaded.items())
-    return need.fits(program.options.chip) and shallow
+    return any(need.depths.get(buffer, 1) < stream.depth for buffer, stream in loaded.items())
