@@ -311,7 +311,8 @@ def test_one_schedule_for_each_launch() -> None:
 
 
 @pytest.mark.filterwarnings("ignore:.*TT702")
-def test_a_launch_of_scalar_code_keeps_its_own_schedule() -> None:
+@pytest.mark.parametrize(("arch", "cores"), [("wormhole_b0", 64), ("blackhole", 130)])
+def test_a_launch_of_scalar_code_keeps_its_own_schedule(arch: str, cores: int) -> None:
     """It is compiled apart from the other one, and after that was refused as tiles."""
 
     @T.prim_func
@@ -329,15 +330,14 @@ def test_a_launch_of_scalar_code_keeps_its_own_schedule() -> None:
             for i in T.serial(8):
                 C[by * 3 + bx, i] = found[i]
 
-    kernel = compiled(
-        main, {"0": {"policy": "rectangle"}, "1": {"policy": "strided", "order": "column", "cores": "2x2+1+1"}}
-    )
+    schedules = {"0": {"policy": "rectangle"}, "1": {"policy": "strided", "order": "column", "cores": "2x2+1+1"}}
+    kernel = compiled(main, schedules, arch)
     a = torch.randint(0, 8, (96, 160), generator=torch.Generator().manual_seed(2), dtype=torch.int32)
     b, c = torch.zeros_like(a), torch.zeros(15, 8, dtype=torch.int32)
     kernel(a, b, c)
     assert torch.equal(c, torch.stack([row[:64].bincount(minlength=8) for row in a[:15]]).int())
     first, second = launches(kernel)
-    assert (first.policy, first.cores) == ("rectangle", 64)
+    assert (first.policy, first.cores) == ("rectangle", cores)
     assert (second.policy, second.order, str(second.ranges[0])) == ("strided", "column", "2x2+1+1")
 
 

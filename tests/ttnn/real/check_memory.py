@@ -5,8 +5,6 @@ Needs a Python that has ttnn, torch and TileLang, and a card or a simulator, whi
 `make ttnn-table` rewrites it.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from importlib.util import find_spec
