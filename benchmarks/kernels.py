@@ -42,3 +42,73 @@ def addition(size: int, dtype: str = "bfloat16") -> Any:
             T.copy(c, C[by * block, bx * block])
 
     return add
+
+
+def chain(size: int, dtype: str = "bfloat16") -> Any:
+    """Four operations on elements of two tensors, blocks of 128 x 128."""
+    block = 128
+
+    @T.prim_func
+    def many(A: T.Tensor((size, size), dtype), B: T.Tensor((size, size), dtype), C: T.Tensor((size, size), dtype)):
+        with T.Kernel(T.ceildiv(size, block), T.ceildiv(size, block), threads=128) as (bx, by):
+            a = T.alloc_shared((block, block), dtype)
+            b = T.alloc_shared((block, block), dtype)
+            c = T.alloc_fragment((block, block), dtype)
+            T.copy(A[by * block, bx * block], a)
+            T.copy(B[by * block, bx * block], b)
+            for i, j in T.Parallel(block, block):
+                c[i, j] = T.max((a[i, j] + b[i, j]) * a[i, j] - b[i, j], 0)
+            T.copy(c, C[by * block, bx * block])
+
+    return many
+
+
+def attention(heads: int, tokens: int, width: int, dtype: str = "bfloat16", queries: int = 128, keys: int = 128) -> Any:
+    """Every query meets all keys, as flash attention on a GPU is written."""
+    shape = (1, heads, tokens, width)
+    scale = width**-0.5 * 1.44269504  # exp2 instead of exp
+
+    @T.prim_func
+    def flash(
+        Q: T.Tensor(shape, dtype), K: T.Tensor(shape, dtype), V: T.Tensor(shape, dtype), Out: T.Tensor(shape, dtype)
+    ):
+        with T.Kernel(T.ceildiv(tokens, queries), heads, threads=128) as (bx, by):
+            q = T.alloc_shared((queries, width), dtype)
+            k = T.alloc_shared((keys, width), dtype)
+            v = T.alloc_shared((keys, width), dtype)
+            scores = T.alloc_fragment((queries, keys), "float32")
+            weights = T.alloc_fragment((queries, keys), dtype)
+            out = T.alloc_fragment((queries, width), "float32")
+            largest = T.alloc_fragment((queries,), "float32")
+            before = T.alloc_fragment((queries,), "float32")
+            factor = T.alloc_fragment((queries,), "float32")
+            part = T.alloc_fragment((queries,), "float32")
+            total = T.alloc_fragment((queries,), "float32")
+            T.copy(Q[0, by, bx * queries, 0], q)
+            T.fill(out, 0)
+            T.fill(total, 0)
+            T.fill(largest, -T.infinity("float32"))
+            for n in T.Pipelined(T.ceildiv(tokens, keys), num_stages=2):
+                T.copy(K[0, by, n * keys, 0], k)
+                for i, j in T.Parallel(queries, keys):
+                    scores[i, j] = T.if_then_else(n * keys + j >= tokens, -T.infinity("float32"), 0)
+                T.gemm(q, k, scores, transpose_B=True)
+                T.copy(largest, before)
+                T.reduce_max(scores, largest, dim=1, clear=False)
+                for i in T.Parallel(queries):
+                    factor[i] = T.exp2((before[i] - largest[i]) * scale)
+                for i, j in T.Parallel(queries, keys):
+                    scores[i, j] = T.exp2((scores[i, j] - largest[i]) * scale)
+                T.reduce_sum(scores, part, dim=1)
+                for i in T.Parallel(queries):
+                    total[i] = total[i] * factor[i] + part[i]
+                T.copy(scores, weights)
+                for i, j in T.Parallel(queries, width):
+                    out[i, j] *= factor[i]
+                T.copy(V[0, by, n * keys, 0], v)
+                T.gemm(weights, v, out)
+            for i, j in T.Parallel(queries, width):
+                out[i, j] /= total[i]
+            T.copy(out, Out[0, by, bx * queries, 0])
+
+    return flash

@@ -46,6 +46,7 @@ INTEGERS = frozenset(("bool", "int8", "uint8", "int16", "uint16", "int32", "uint
 # Floats of 8 bits by the layout of those bits; the others are stored, but nothing rounds to them.
 FLOAT8 = {"float8_e4m3": "e4m3", "float8_e4m3fn": "e4m3", "float8_e5m2": "e5m2"}
 BLOCK_FORMATS = frozenset(("Bfp8_b", "Bfp4_b"))  # sixteen numbers share an exponent
+EIGHT_BITS = frozenset(("Float16_b", "Bfp8_b", "Bfp4_b"))  # numbers with at most 8 significant bits
 INTEGER_FORMATS = frozenset(("Int32", "UInt32", "UInt16", "UInt8"))
 
 FLAT_PAGE_BYTES = 4096  # of a tensor without tiles, whose elements follow each other in the bytes of their own type

@@ -19,6 +19,7 @@ constexpr uint32_t cb_v = tt::CBIndex::c_2;  // 2 x 2 tiles, Float16_b
 constexpr uint32_t cb_mask = tt::CBIndex::c_3;  // 3 x 1 tiles, Float16_b
 constexpr uint32_t cb_ones = tt::CBIndex::c_4;  // 1 x 1 tiles, Float16_b
 constexpr uint32_t cb_out_out = tt::CBIndex::c_16;  // 2 blocks of 2 x 2 tiles, Float16_b
+constexpr uint32_t cb_scores_fp32 = tt::CBIndex::c_23;  // 2 x 2 tiles, Float32
 constexpr uint32_t cb_scores = tt::CBIndex::c_24;  // 2 x 2 tiles, Float32
 constexpr uint32_t cb_weights = tt::CBIndex::c_25;  // 2 x 2 tiles, Float16_b
 constexpr uint32_t cb_out = tt::CBIndex::c_26;  // 2 x 2 tiles, Float32
@@ -26,7 +27,7 @@ constexpr uint32_t cb_largest = tt::CBIndex::c_27;  // 2 x 1 tiles, Float32
 constexpr uint32_t cb_factor = tt::CBIndex::c_28;  // 2 x 1 tiles, Float32
 constexpr uint32_t cb_total = tt::CBIndex::c_29;  // 2 x 1 tiles, Float32
 constexpr uint32_t cb_largest_tile_lane = tt::CBIndex::c_30;  // 2 x 1 tiles, Float32
-constexpr uint32_t cb_scores_fp32 = tt::CBIndex::c_31;  // 2 x 2 tiles, Float32
+constexpr uint32_t cb_total_once = tt::CBIndex::c_31;  // 2 x 1 tiles, Float32
 
 // Ends a basic block: the SDK's compiler may replay recorded instructions across calls inside one, which record others.
 inline __attribute__((always_inline)) void end_block() {
@@ -236,27 +237,43 @@ void kernel_main() {
             cb_push_back(cb_out, 4);
         }
         cb_pop_front(cb_q, 4);
-        cb_wait_front(cb_out, 4);
         cb_wait_front(cb_total, 2);
-        cb_reserve_back(cb_out_out, 4);
+        cb_reserve_back(cb_total_once, 2);
         // kernel.py:58  out[i, j] /= total[i]
-        reconfig_data_format_srca(cb_v, cb_out);
-        copy_tile_to_dst_init_short(cb_out);
-        pack_reconfig_data_format(cb_total, cb_out_out);
+        reconfig_data_format_srca(cb_v, cb_total);
+        copy_tile_to_dst_init_short(cb_total);
         pack_reconfig_l1_acc(0);
+        fill_tile_init();
+        tile_regs_acquire();
+        fill_tile_bitcast(2, 0x3f800000u /* 1 */);
+        for (uint32_t t = 0; t < 2; ++t) copy_tile(cb_total, t, t);
+        end_block();
         div_binary_tile_init();
+        for (uint32_t t = 0; t < 2; ++t) div_binary_tile(2, t, t);
+        tile_regs_commit();
+        tile_regs_wait();
+        for (uint32_t t = 0; t < 2; ++t) pack_tile<true>(t, cb_total_once, t);
+        tile_regs_release();
+        cb_pop_front(cb_total, 2);
+        cb_wait_front(cb_out, 4);
+        cb_push_back(cb_total_once, 2);
+        cb_wait_front(cb_total_once, 2);
+        cb_reserve_back(cb_out_out, 4);
+        pack_reconfig_data_format(cb_total, cb_out_out);
+        end_block();
+        mul_binary_tile_init();
         for (uint32_t i = 0; i < 2; ++i) {
             tile_regs_acquire();
             for (uint32_t t = 0; t < 2; ++t) copy_tile(cb_out, i * 2 + t, t);
-            copy_tile(cb_total, i, 2);
-            for (uint32_t t = 0; t < 2; ++t) div_binary_tile(t, 2, t);
+            copy_tile(cb_total_once, i, 2);
+            for (uint32_t t = 0; t < 2; ++t) mul_binary_tile(t, 2, t);
             tile_regs_commit();
             tile_regs_wait();
             for (uint32_t t = 0; t < 2; ++t) pack_tile<true>(t, cb_out_out, i * 2 + t);
             tile_regs_release();
         }
         cb_pop_front(cb_out, 4);
-        cb_pop_front(cb_total, 2);
+        cb_pop_front(cb_total_once, 2);
         cb_push_back(cb_out_out, 4);
         cb_wait_front(cb_largest, 2);
         cb_pop_front(cb_largest, 2);

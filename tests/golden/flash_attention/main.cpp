@@ -451,7 +451,7 @@ distributed::MeshWorkload attention_workload(
     // out_out: compute to writer
     create_cb(program, cores, tt::CBIndex::c_16, tt::DataFormat::Float16_b, /*pages=*/8, /*page_bytes=*/2048);
     // scores: compute to compute
-    create_cb(program, cores, tt::CBIndex::c_24, tt::DataFormat::Float32, /*pages=*/4, /*page_bytes=*/4096, /*view=*/tt::CBIndex::c_31);
+    create_cb(program, cores, tt::CBIndex::c_24, tt::DataFormat::Float32, /*pages=*/4, /*page_bytes=*/4096, /*view=*/tt::CBIndex::c_23);
     // weights: compute to compute
     create_cb(program, cores, tt::CBIndex::c_25, tt::DataFormat::Float16_b, /*pages=*/4, /*page_bytes=*/2048);
     // out: compute to compute
@@ -464,6 +464,8 @@ distributed::MeshWorkload attention_workload(
     create_cb(program, cores, tt::CBIndex::c_29, tt::DataFormat::Float32, /*pages=*/2, /*page_bytes=*/4096);
     // largest_tile_lane: compute to compute
     create_cb(program, cores, tt::CBIndex::c_30, tt::DataFormat::Float32, /*pages=*/2, /*page_bytes=*/4096);
+    // total_once: compute to compute
+    create_cb(program, cores, tt::CBIndex::c_31, tt::DataFormat::Float32, /*pages=*/2, /*page_bytes=*/4096);
 
     std::vector<uint32_t> reader_compile_args;
     TensorAccessorArgs(*tensors.Q.buffer).append_to(reader_compile_args);  // Q
@@ -478,11 +480,12 @@ distributed::MeshWorkload attention_workload(
     // Float32 tiles that copy_tile takes to DST with all their bits.
     using ToDest = tt::tt_metal::UnpackToDestMode;
     std::vector<ToDest> unpack_modes(NUM_CIRCULAR_BUFFERS, ToDest::Default);
+    unpack_modes[tt::CBIndex::c_23] = ToDest::UnpackToDestFp32;  // scores_fp32
     unpack_modes[tt::CBIndex::c_26] = ToDest::UnpackToDestFp32;  // out
     unpack_modes[tt::CBIndex::c_27] = ToDest::UnpackToDestFp32;  // largest
     unpack_modes[tt::CBIndex::c_28] = ToDest::UnpackToDestFp32;  // factor
     unpack_modes[tt::CBIndex::c_29] = ToDest::UnpackToDestFp32;  // total
-    unpack_modes[tt::CBIndex::c_31] = ToDest::UnpackToDestFp32;  // scores_fp32
+    unpack_modes[tt::CBIndex::c_31] = ToDest::UnpackToDestFp32;  // total_once
     const KernelHandle compute = CreateKernel(
         program,
         OVERRIDE_KERNEL_PREFIX "compute.cpp",

@@ -4,6 +4,7 @@
 #include "api/compute/compute_kernel_hw_startup.h"
 #include "api/compute/eltwise_binary_sfpu.h"
 #include "api/compute/eltwise_unary/exp.h"
+#include "api/compute/eltwise_unary/fill.h"
 #include "api/compute/matmul.h"
 #include "api/compute/pack.h"
 #include "api/compute/reconfig_data_format.h"
@@ -15,8 +16,8 @@ constexpr uint32_t cb_ones = tt::CBIndex::c_1;  // 1 x 1 tiles, Float16_b
 constexpr uint32_t cb_x_out = tt::CBIndex::c_16;  // 2 blocks of 2 x 8 tiles, Float16_b
 constexpr uint32_t cb_x = tt::CBIndex::c_24;  // 2 x 8 tiles, Float32
 constexpr uint32_t cb_largest = tt::CBIndex::c_25;  // 2 x 1 tiles, Float32
-constexpr uint32_t cb_total = tt::CBIndex::c_26;  // 2 x 1 tiles, Float32
-constexpr uint32_t cb_largest_lane = tt::CBIndex::c_27;  // 2 x 1 tiles, Float32
+constexpr uint32_t cb_largest_lane = tt::CBIndex::c_26;  // 2 x 1 tiles, Float32
+constexpr uint32_t cb_total_once = tt::CBIndex::c_27;  // 2 x 1 tiles, Float32
 
 // Ends a basic block: the SDK's compiler may replay recorded instructions across calls inside one, which record others.
 inline __attribute__((always_inline)) void end_block() {
@@ -89,31 +90,37 @@ void kernel_main() {
         cb_pop_front(cb_largest, 2);
         cb_push_back(cb_x, 16);
         cb_wait_front(cb_x, 16);
-        cb_reserve_back(cb_total, 2);
+        cb_reserve_back(cb_total_once, 2);
         // kernel.py:18  T.reduce_sum(x, total, dim=1)
+        // kernel.py:20  x[i, j] /= total[i]
         reconfig_data_format_srca(cb_ones);
         matmul_block_init(cb_x, cb_ones, /*transpose*/ 0, 1, 2, 8);
+        end_block();
+        fill_tile_init();
         tile_regs_acquire();
         for (uint32_t kk = 0; kk < 8; ++kk) matmul_block(cb_x, cb_ones, kk, 0, 0, /*transpose*/ 0, 1, 2, 8);
+        fill_tile_bitcast(2, 0x3f800000u /* 1 */);
+        end_block();
+        div_binary_tile_init();
+        for (uint32_t t = 0; t < 2; ++t) div_binary_tile(2, t, t);
         tile_regs_commit();
         tile_regs_wait();
-        for (uint32_t t = 0; t < 2; ++t) pack_tile<true>(t, cb_total, t);
+        for (uint32_t t = 0; t < 2; ++t) pack_tile<true>(t, cb_total_once, t);
         tile_regs_release();
-        cb_push_back(cb_total, 2);
-        cb_wait_front(cb_total, 2);
+        cb_push_back(cb_total_once, 2);
+        cb_wait_front(cb_total_once, 2);
         cb_reserve_back(cb_x_out, 16);
-        // kernel.py:20  x[i, j] /= total[i]
         reconfig_data_format_srca(cb_ones, cb_x);
         copy_tile_to_dst_init_short(cb_x);
         pack_reconfig_data_format(cb_largest_lane, cb_x_out);
         end_block();
-        div_binary_tile_init();
+        mul_binary_tile_init();
         for (uint32_t i = 0; i < 2; ++i) {
             for (uint32_t j = 0; j < 8; j += 2) {
                 tile_regs_acquire();
                 for (uint32_t t = 0; t < 2; ++t) copy_tile(cb_x, i * 8 + j + t, t);
-                copy_tile(cb_total, i, 2);
-                for (uint32_t t = 0; t < 2; ++t) div_binary_tile(t, 2, t);
+                copy_tile(cb_total_once, i, 2);
+                for (uint32_t t = 0; t < 2; ++t) mul_binary_tile(t, 2, t);
                 tile_regs_commit();
                 tile_regs_wait();
                 for (uint32_t t = 0; t < 2; ++t) pack_tile<true>(t, cb_x_out, i * 8 + j + t);
@@ -121,7 +128,7 @@ void kernel_main() {
             }
         }
         cb_pop_front(cb_x, 16);
-        cb_pop_front(cb_total, 2);
+        cb_pop_front(cb_total_once, 2);
         cb_push_back(cb_x_out, 16);
     }
     cb_pop_front(cb_ones, 1);

@@ -411,9 +411,9 @@ distributed::MeshWorkload softmax_workload(
     create_cb(program, cores, tt::CBIndex::c_24, tt::DataFormat::Float32, /*pages=*/16, /*page_bytes=*/4096);
     // largest: compute to compute
     create_cb(program, cores, tt::CBIndex::c_25, tt::DataFormat::Float32, /*pages=*/2, /*page_bytes=*/4096);
-    // total: compute to compute
-    create_cb(program, cores, tt::CBIndex::c_26, tt::DataFormat::Float32, /*pages=*/2, /*page_bytes=*/4096);
     // largest_lane: compute to compute
+    create_cb(program, cores, tt::CBIndex::c_26, tt::DataFormat::Float32, /*pages=*/2, /*page_bytes=*/4096);
+    // total_once: compute to compute
     create_cb(program, cores, tt::CBIndex::c_27, tt::DataFormat::Float32, /*pages=*/2, /*page_bytes=*/4096);
 
     std::vector<uint32_t> reader_compile_args;

@@ -73,10 +73,12 @@ class BlockCosts:
         self.boxes = boxed <= units and min(columns, rows) > 1
         self.used = min(columns, wide), min(rows, high)
         self.cores = min(self.used[0] * self.used[1] if self.boxes else columns * rows, wide * high)
-        self.first = 0.0
+        self.first, self.sent = 0.0, False
         one = self.body(self.launch.body)
         if one is None:
             return None
+        if self.sent:  # the writer, too: it begins to load for a unit when it has stored the one before
+            return units * (self.first + max(one.compute, one.read) + one.wrote)
         written = max(one.wrote, (units - 1) * (one.wrote - one.compute))  # the last block, or what compute waits for
         return self.first + units * max(one.compute, one.read) + written
 
@@ -147,6 +149,7 @@ class BlockCosts:
         together = readers * size / (self.table["dram.rate"] * self.chip.dram_banks)
         own = size / self.table["noc.read_rate"]
         read = self.table["dram.read"] + max(together / _OF_BANKS, own / _OF_A_CORE)
+        self.sent |= readers < self.cores
         return read + (_HANDSHAKE + size / self.table["noc.link_rate"] if readers < self.cores else 0)
 
     def compute(self, stmt: Gemm | Map | Fill | Reduce) -> float:

@@ -3,6 +3,7 @@
                      before                                        after
     factor_numbers   Map p = s * 2 - m * 2                         Map p = (s - m) * 2
     inline_map       Map c = max(c, 0) ; Map out = c               Map out = max(c, 0)
+    compute_once     Map y = x / t[i]                              Map u = 1 / t ; Map y = x * u[i]
     forward_copy     Map a = b ; Gemm c = a @ w                    Gemm c = b @ w
     split_map        Map y = (big) * (bigger)                      Map y_part = (bigger) ; Map y = (big) * y_part
     join_maps        Map m = max(t, old) ; Map f = old - m         Section Map m = max(t, old) ; Map f = old - max(..)
@@ -16,6 +17,7 @@ scheduler in one way whether DST has room (`Setting.fits`).
 from __future__ import annotations
 
 from tilelang_tt.ir.tile import TileProgram
+from tilelang_tt.passes.c_tile.compute_once import compute_once
 from tilelang_tt.passes.c_tile.factor_numbers import factor_numbers
 from tilelang_tt.passes.c_tile.forward_copy import forward_copy
 from tilelang_tt.passes.c_tile.inline_map import inline_map
@@ -27,6 +29,7 @@ from tilelang_tt.passes.c_tile.split_map import split_map
 RULES: tuple[tuple[Rule, ...], ...] = (
     (factor_numbers,),
     (inline_map, forward_copy),
+    (compute_once,),
     (split_map,),
     (join_maps,),
     (forward_copy,),

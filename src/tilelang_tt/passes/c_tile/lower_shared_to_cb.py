@@ -35,8 +35,22 @@ def lower_shared_to_cb(program: TileProgram) -> TileProgram:
     launches = []
     for launch in program.launches:
         streams = {buffer: _stream(launch, buffer, program.options.fp32_acc) for buffer in launch.buffers}
-        launches.append(_with_scratch(replace(launch, streams=streams)))
+        launches.append(_with_scratch(_on_one_way(replace(launch, streams=streams))))
     return replace(program, launches=tuple(launches))
+
+
+def _on_one_way(launch: Launch) -> Launch:
+    """Blocks of compute's own go straight to DST where all that is unpacked with them does: one way to set up."""
+    users = [(unpacks(stmt), bool(maps_of(stmt))) for stmt in walk(launch.body)]
+    streams = dict(launch.streams)
+    for buffer, stream in launch.streams.items():
+        read = [(set(blocks) - {buffer}, of_maps) for blocks, of_maps in users if buffer in blocks]
+        others = set().union(*(blocks for blocks, _ in read)) & launch.streams.keys()
+        own = stream.producer is Role.COMPUTE is stream.consumer and launch.layouts[buffer].format == "Float32"
+        direct = all(of_maps for _, of_maps in read) and all(launch.streams[other].unpack_to_dest for other in others)
+        if own and others and direct and not stream.second_view:
+            streams[buffer] = replace(stream, unpack_to_dest=True)
+    return replace(launch, streams=streams)
 
 
 def _with_scratch(launch: Launch) -> Launch:

@@ -28,6 +28,7 @@ from dataclasses import replace
 
 from tilelang_tt.arch import TILE
 from tilelang_tt.compiled import Decision
+from tilelang_tt.formats import EIGHT_BITS
 from tilelang_tt.ir.buffers import Buffer
 from tilelang_tt.ir.elements import Apply, Element, ElementExpr
 from tilelang_tt.ir.fields import rebuilt, rewritten, walk
@@ -39,8 +40,6 @@ from tilelang_tt.ops.expressions import instructions
 from tilelang_tt.options import Options
 from tilelang_tt.passes.c_tile.dst_program import section_program
 from tilelang_tt.passes.c_tile.keep_first_rows import with_zeros
-
-_EIGHT_BITS = ("Float16_b", "Bfp8_b", "Bfp4_b")  # formats of numbers with at most 8 significant bits
 
 
 def schedule_sections(program: TileProgram) -> TileProgram:
@@ -145,7 +144,7 @@ class _Scheduler:
         return self.exact_products and (not wide or (relative and len(wide) == 1 and self.is_float(wide[0])))
 
     def narrow(self, block: Buffer) -> bool:
-        return self.launch.layouts[block].format in _EIGHT_BITS
+        return self.launch.layouts[block].format in EIGHT_BITS
 
     def is_float(self, block: Buffer) -> bool:
         return self.launch.layouts[block].format == "Float32"

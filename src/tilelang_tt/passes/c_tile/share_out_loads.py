@@ -5,7 +5,9 @@
 
 A core that reads blocks for others waits for DRAM and for its receivers, block after block. Two processors do so side
 by side, each on a NoC of its own. The writer takes loads only in loops without stores: where it has a result to await,
-it could not load the next block meanwhile. Blocks that most cores read for themselves stay with the reader.
+it could not load the next block meanwhile. Blocks that most cores read for themselves stay with the reader, and so does
+the larger of two streams: on the reader's NoC what comes from DRAM spreads over the rows of cores, on the writer's it
+goes along the few columns where the banks are.
 """
 
 from __future__ import annotations
@@ -47,18 +49,23 @@ def _steers(stmt: Stmt) -> bool:
     return isinstance(stmt, Await) or bool(table_reads(stmt))
 
 
+def _size(launch: Launch, block: Buffer) -> int:
+    layout = launch.layouts[block]
+    return layout.tiles * layout.page_bytes
+
+
 def _of_the_writer(launch: Launch) -> list[Buffer]:
-    """Of the blocks that a loop loads, those that make both processors move about as much."""
+    """Of the blocks that a loop loads, the smaller ones, so that both processors move about as much."""
     found: list[Buffer] = []
     loads = [stmt.dst for stmt in walk(launch.body) if isinstance(stmt, Load)]
     for loop in (stmt for stmt in walk(launch.body) if isinstance(stmt, Loop)):
         if any(isinstance(stmt, Store) for stmt in walk(loop.body)):
             continue
         moved = dict.fromkeys((Role.READER, Role.WRITER), 0)  # bytes
-        for load in (stmt for stmt in loop.body if isinstance(stmt, Load)):
-            layout, alone = launch.layouts[load.dst], loads.count(load.dst) == 1
-            movable = alone and _read_by_few(launch, load.dst)
+        inside = [stmt.dst for stmt in loop.body if isinstance(stmt, Load)]
+        for block in sorted(inside, key=lambda block: -_size(launch, block)):
+            movable = loads.count(block) == 1 and _read_by_few(launch, block)
             role = Role.WRITER if movable and moved[Role.WRITER] < moved[Role.READER] else Role.READER
-            moved[role] += layout.tiles * layout.page_bytes
-            found += [load.dst] if role is Role.WRITER else []
+            moved[role] += _size(launch, block)
+            found += [block] if role is Role.WRITER else []
     return found

@@ -24,6 +24,7 @@ from tilelang_tt.passes.c_tile.separate_roles import separated
 from tilelang_tt.passes.fit_l1.block_parts import Side
 from tilelang_tt.passes.fit_l1.recompute_blocks import recompute_blocks
 from tilelang_tt.passes.fit_l1.refusals import refusal
+from tilelang_tt.passes.fit_l1.results_in_parts import results_in_parts
 from tilelang_tt.passes.fit_l1.split_blocks import longest, split_blocks
 
 _SQUEEZED = ("fit_l1", "share_blocks", "pool_blocks", "stage_blocks")  # that say a launch did not fit at first
@@ -62,10 +63,13 @@ def fit_l1(program: TileProgram, settled: Settled) -> TileProgram:
 
 def _first_that_fits(program: TileProgram, settled: Settled) -> TileProgram | _TooLarge:
     chip = program.options.chip
-    chosen = [Way("as written", launch) for launch in program.launches]
     others = [_ways(program, launch) for launch in program.launches]
+    first = settled(program)
+    if (parts := results_in_parts(program, first)) is not program:
+        program, first = parts, settled(parts)
+    chosen = [Way("as written", launch) for launch in program.launches]
     measured: list[Decision] = []
-    first = trial = settled(program)
+    trial = first
     while True:
         needs = [room(trial, launch) for launch in trial.launches]
         if all(need.fits(chip) for need in needs):

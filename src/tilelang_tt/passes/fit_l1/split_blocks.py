@@ -42,9 +42,14 @@ from tilelang_tt.ir.tile import (
 from tilelang_tt.passes.fit_l1.block_parts import Cut, PartWriter, Side
 
 
-def split_blocks(program: TileProgram, launch: Launch, side: Side, tiles: int) -> tuple[Launch, list[Decision]]:
-    """The launch with blocks in parts of at most `tiles` tiles along a side; without decisions if no block shrinks."""
-    splitter = _Splitter(program, launch, side, tiles)
+def split_blocks(
+    program: TileProgram, launch: Launch, side: Side, tiles: int, *, results_only: bool = False
+) -> tuple[Launch, list[Decision]]:
+    """The launch with blocks in parts of at most `tiles` tiles along a side; without decisions if no block shrinks.
+
+    `results_only`: loops around stores alone; what is loaded or reduced stays whole.
+    """
+    splitter = _Splitter(program, launch, side, tiles, results_only=results_only)
     result = splitter.run()
     return (result if splitter.decisions else launch), splitter.decisions
 
@@ -80,8 +85,8 @@ class _Group:
 
 
 class _Splitter:
-    def __init__(self, program: TileProgram, launch: Launch, side: Side, tiles: int) -> None:
-        self.program, self.launch = program, launch
+    def __init__(self, program: TileProgram, launch: Launch, side: Side, tiles: int, *, results_only: bool) -> None:
+        self.program, self.launch, self.results_only = program, launch, results_only
         self.decisions: list[Decision] = []
         self.length = longest(launch, side)
         members = {buffer for buffer in launch.layouts if _may(launch, buffer, side, self.length)}
@@ -89,6 +94,10 @@ class _Splitter:
         self.cut = Cut(launch, side, max(t for t in range(1, tiles + 1) if count % t == 0), members)
         # Mentions of every block, wherever they are.
         self.mentions = {b: sum(b in (*reads(s), *writes(s)) for s in walk(launch.body)) for b in members}
+
+    @property
+    def why(self) -> str:
+        return "stored while the rest is computed" if self.results_only else "as a whole it does not fit L1"
 
     def run(self) -> Launch:
         if self.length <= self.cut.tiles * TILE or _updates_a_tensor(self.launch):
@@ -103,6 +112,8 @@ class _Splitter:
     def goes_through(self, stmt: Stmt, whole: set[Buffer]) -> bool:
         """Whether a statement treats all places of such blocks alike; those in `whole` are loaded and stored as one."""
         members, layouts = self.cut.members, self.launch.layouts
+        if self.results_only and isinstance(stmt, Load | Reduce):
+            return False
         match stmt:
             case Load(src=access, dst=block) | Store(src=block, dst=access):
                 return block in members - whole and self.plain(access)
@@ -183,7 +194,7 @@ class _Splitter:
         """The statements of a group, part by part; as they are if that makes no block smaller."""
         there = [b for b in self.launch.layouts if b in self.cut.members and group.of(b)]
         short = [b for b in there if self.inside(group, b)]
-        if not short:
+        if not short or (self.results_only and not any(isinstance(stmt, Store) for stmt in group.stmts)):
             return group.stmts
         kept = {b for b in there if any(b in mentioned(stmt) for stmt in behind) or not self.ends(b, body)}
         filled = {b for b in there if b in reads(group.of(b)[0])}
@@ -191,7 +202,7 @@ class _Splitter:
         parts = tuple(writer.body(group.stmts))
         count = self.length // (self.cut.tiles * TILE)
         for block in short:
-            text = f"comes in {count} parts of {self.cut.shape(block)}: as a whole it does not fit L1"
+            text = f"comes in {count} parts of {self.cut.shape(block)}: {self.why}"
             self.decisions.append(Decision("split_blocks", block.name, text, block.location))
         return [*writer.before, Loop(writer.var, scalar.const(count), parts, location=group.stmts[0].location)]
 

@@ -1,0 +1,37 @@
+"""load_less: of what a loop loads for several cores, the larger stream is read by the reader, on its NoC."""
+
+from typing import Any
+
+import pytest
+import tilelang.language as T
+
+from tilelang_tt.ir.layout import Role
+from tilelang_tt.options import Options
+from tilelang_tt.pipeline import run_passes
+
+
+def product(high: int, wide: int) -> Any:
+    """Blocks of `high` x 64 of A and of 64 x `wide` of B, for 8 x 8 cores."""
+    m, n, k = 8 * high, 8 * wide, 256
+
+    @T.prim_func
+    def main(A: T.Tensor((m, k), "bfloat16"), B: T.Tensor((k, n), "bfloat16"), C: T.Tensor((m, n), "bfloat16")):
+        with T.Kernel(8, 8, threads=128) as (bx, by):
+            a = T.alloc_shared((high, 64), "bfloat16")
+            b = T.alloc_shared((64, wide), "bfloat16")
+            c = T.alloc_fragment((high, wide), "float32")
+            T.clear(c)
+            for ko in T.Pipelined(k // 64, num_stages=2):
+                T.copy(A[by * high, ko * 64], a)
+                T.copy(B[ko * 64, bx * wide], b)
+                T.gemm(a, b, c)
+            T.copy(c, C[by * high, bx * wide])
+
+    return main
+
+
+@pytest.mark.parametrize(("high", "wide", "by_writer"), [(64, 128, "a"), (128, 64, "b"), (64, 64, "b")])
+def test_the_smaller_stream_is_the_writers(high: int, wide: int, by_writer: str) -> None:
+    program, _ = run_passes(product(high, wide), Options(multicast=True, blocks=False), lambda *_: None)
+    streams = program.launches[0].streams
+    assert {b.name for b, stream in streams.items() if stream.producer is Role.WRITER} == {by_writer}
