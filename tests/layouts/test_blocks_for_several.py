@@ -109,6 +109,45 @@ def test_sizes_of_the_call(policy: str | None) -> None:
         assert torch.equal(kernel(a, b).double(), (a.double() @ b.double()).bfloat16().double())
 
 
+@pytest.mark.parametrize(
+    ("m", "n", "grid", "policy"),
+    [
+        (96, 160, "8x8", None),  # most cores have nothing to do
+        (160, 96, "4x4", "contiguous"),  # some have a block, one has none
+        (224, 96, "3x3", "strided"),  # two or three blocks
+    ],
+)
+def test_cores_without_blocks(m: int, n: int, grid: str, policy: str | None) -> None:
+    kernel = compiled(gemm(m, n, 96, (32, 32, 32)), grid=grid, **({"schedule": {"policy": policy}} if policy else {}))
+    assert "need the same blocks" in kernel.explain(whole=True)
+    a, b = small(m, 96), small(96, n)
+    assert torch.equal(kernel(a, b).double(), (a.double() @ b.double()).bfloat16().double())
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int32"])
+def test_rows_of_blocks_that_are_no_products(dtype: str) -> None:
+    """Each block of B is what all blocks below each other need."""
+
+    @T.prim_func
+    def main(A: T.Tensor((128, 64), dtype), B: T.Tensor((32, 64), dtype), C: T.Tensor((128, 64), dtype)):
+        with T.Kernel(2, 4, threads=128) as (bx, by):
+            a = T.alloc_shared((32, 32), dtype)
+            b = T.alloc_shared((32, 32), dtype)
+            c = T.alloc_fragment((32, 32), dtype)
+            T.copy(A[by * 32, bx * 32], a)
+            T.copy(B[0, bx * 32], b)
+            for i, j in T.Parallel(32, 32):
+                c[i, j] = a[i, j] * b[i, j] + a[i, j]
+            T.copy(c, C[by * 32, bx * 32])
+
+    kernel = compiled(main)
+    assert "b: cores that agree on bx need the same blocks" in kernel.explain(whole=True)
+    generator, kind = torch.Generator().manual_seed(1), getattr(torch, dtype)
+    a = torch.randint(-99, 99, (128, 64), generator=generator).to(kind)
+    b = torch.randint(-99, 99, (32, 64), generator=generator).to(kind)
+    assert torch.equal(kernel(a, b), a * b.repeat(4, 1) + a)
+
+
 # --- bytes ----------------------------------------------------------------------------------------
 
 

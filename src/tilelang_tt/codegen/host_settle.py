@@ -24,14 +24,14 @@ _INCLUDES = (
 
 _SHARDS = """\
 // A tile of a tensor: matrix, row, column.
-using Tile = std::array<int64_t, 3>;
+using TilePlace = std::array<int64_t, 3>;
 
 // The first tile that a block of the grid takes of a tensor.
-using FirstTile = std::function<Tile(int64_t block)>;
+using FirstTile = std::function<TilePlace(int64_t block)>;
 
 // A tensor in shards: a grid of pages, cut into boxes that are numbered row by row and dealt to cores in turn.
 struct Shards {
-    Tile pages, shape;
+    TilePlace pages, shape;
     std::vector<CoreCoord> cores;
 
     int64_t count(size_t axis) const { return (pages[axis] + shape[axis] - 1) / shape[axis]; }
@@ -41,7 +41,7 @@ struct Shards {
     int64_t slots() const { return turns() * volume(); }  // pages that each core has room for
 
     // The number of the box with a tile, and the tile's place in it; -1 outside the tensor.
-    std::pair<int64_t, int64_t> find(const Tile& tile) const {
+    std::pair<int64_t, int64_t> find(const TilePlace& tile) const {
         int64_t box = 0, within = 0;
         for (size_t axis = 0; axis < 3; ++axis) {
             if (tile[axis] < 0 || tile[axis] >= pages[axis]) return {-1, 0};
@@ -74,7 +74,7 @@ bool are_shards(
     for (size_t core = 0; core < cores.size(); ++core) {{
         int64_t place = 0;
         for (const int64_t block : blocks[core]) {{
-            const Tile from = first(block);
+            const TilePlace from = first(block);
             for (int64_t i = 0; i < high * wide; ++i, ++place) {{
                 const auto [box, within] = shards.find({{from[0], from[1] + i / wide, from[2] + i % wide}});
                 const int64_t turn = box / int64_t(shards.cores.size());
@@ -218,7 +218,7 @@ def _first_tile(block: BlockPlan, names: Names) -> str:
     return (
         "[&](int64_t block) {\n"
         f"        const std::vector<int64_t> index = indices_of(block, {{{extents}}});\n"
-        f"        return Tile{{{sides}}};\n"
+        f"        return TilePlace{{{sides}}};\n"
         "    }"
     )
 

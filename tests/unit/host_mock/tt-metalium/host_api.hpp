@@ -184,6 +184,11 @@ public:
     DeviceAddr address = 0;
 };
 
+// Not used: a program with `using namespace tt::tt_metal` cannot give these names to types of its own.
+struct Tile {};
+struct Shape2D {};
+struct ShardSpec {};
+
 class CircularBufferConfig {
 public:
     CircularBufferConfig& set_globally_allocated_address(const Buffer& buffer) {
