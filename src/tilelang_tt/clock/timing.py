@@ -156,7 +156,7 @@ class Timing:
 
     @property
     def assumed(self) -> dict[str, float]:
-        """Costs that were neither measured nor fitted, by their share of a processor's time; small ones are left out."""
+        """Costs that are neither measured nor fitted, by their share of a processor's time; small ones are left out."""
         shares: dict[str, float] = {}
         for launch in self.launches:
             for kind in launch.clock.kinds:
