@@ -25,6 +25,7 @@ from tilelang_tt.clock.report import ClockReport, LaunchClock
 from tilelang_tt.runtime.runner_build import tree_digest
 
 HERE = Path(__file__).parent
+LONGEST_RUN = 3600.0  # seconds, also of a large product on a busy machine
 LONGEST_RECORD = 48 << 20  # bytes; longer runs are timed without a record
 
 
@@ -166,7 +167,7 @@ def _run(figure: Figure, found: Workload, costs: Mapping[str, float] | None, pat
         record = Path(folder) / "record"
         request = ClockRequest(costs=dict(costs or {}), record=record)
         with tt.open_device(
-            figure.chip, numerics="none", grid=found.grid, strict=found.strict, clock=request
+            figure.chip, numerics="none", grid=found.grid, strict=found.strict, clock=request, time_limit=LONGEST_RUN
         ) as device:
             report = device.run(found.build(device))
         if record.exists() and record.stat().st_size <= LONGEST_RECORD:

@@ -11,6 +11,7 @@ import tilelang.language as T
 import torch
 
 from tilelang_tt.cli.main import main
+from tilelang_tt.clock.tables import row_of
 from tilelang_tt.clock.timing import PRODUCT_CYCLES
 from tilelang_tt.diagnostics import ArgumentError, DeviceError
 from tilelang_tt.execution import profiler as host_profiler
@@ -73,6 +74,30 @@ def test_with_and_without_numbers_the_time_is_the_same(kernel: Any) -> None:
 def test_what_has_no_figure_is_named(kernel: Any) -> None:
     assert kernel.estimate().guessed == ()
     assert "taken at a general cost" not in str(kernel.estimate())
+
+
+@tilelang.jit(out_idx=[-1], target="tenstorrent")
+def sine(M):
+    @T.prim_func
+    def sines(A: T.Tensor((M, 32), "bfloat16"), C: T.Tensor((M, 32), "bfloat16")):
+        with T.Kernel(T.ceildiv(M, 32), threads=128) as bx:
+            block = T.alloc_fragment((32, 32), "float32")
+            T.copy(A[bx * 32, 0], block)
+            for i, j in T.Parallel(32, 32):
+                block[i, j] = T.sin(block[i, j])
+            T.copy(block, C[bx * 32, 0])
+
+    return sines
+
+
+def test_assumed_costs_that_matter_are_named(kernel: Any) -> None:
+    estimated = sine(32 * 128).estimate()
+    row = row_of("wormhole_b0", "math.sfpu.sin_tile.dst32")
+    assert row is not None
+    assert row.how == "assumed"
+    assert 0.2 < estimated.assumed["math.sfpu.sin_tile"] < 0.5
+    assert "assumed, nobody has published it: math.sfpu.sin_tile (" in str(estimated)
+    assert not any(name.startswith("math.matmul") for name in kernel.estimate().assumed)  # fitted
 
 
 def test_sizes_are_given_by_name() -> None:

@@ -39,6 +39,14 @@ def costs(chip: str) -> dict[str, Cost]:
     return {row.name: row for row in rows}
 
 
+def row_of(chip: str, name: str) -> Cost | None:
+    """The row that says what `name` costs: the one with the longest matching beginning."""
+    rows = costs(chip)
+    while name and name not in rows:
+        name = name.rpartition(".")[0]
+    return rows.get(name)
+
+
 @cache
 def _places(chip: str) -> dict[str, str]:
     with (_HERE / f"places_{chip}.csv").open(newline="") as file:

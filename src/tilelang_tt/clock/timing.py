@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from tilelang_tt.arch import TILE, Arch
 from tilelang_tt.clock.errors import ErrorBar, error_bar
 from tilelang_tt.clock.report import ClockReport, LaunchClock
-from tilelang_tt.clock.tables import costs
+from tilelang_tt.clock.tables import costs, row_of
 
 FLOP_OF_A_PRODUCT = 2 * TILE**3  # multiplications and additions of a tile by a tile
 # Cycles in which the matrix engine can multiply two tiles: a phase is 16 cycles (tech_reports/GEMM_FLOPS of tt-metal).
 PRODUCT_CYCLES = {"LoFi": 16, "HiFi2": 32, "HiFi3": 48, "HiFi4": 64}
 LATENCY = "latency"
+ASSUMED = "assumed"  # how such a cost is known, in the tables
+WORTH_SAYING = 0.02  # share of a processor's time from which an assumed cost is named
 _BOUND_FROM = 0.5  # a resource that is busy less than this share of the time bounds nothing
 
 MATRIX, VECTOR, UNPACK, PACK = "matrix engine", "vector unit", "unpack", "pack"
@@ -153,6 +155,18 @@ class Timing:
         return max(self.launches, key=lambda launch: launch.cycles).bound if self.launches else LATENCY
 
     @property
+    def assumed(self) -> dict[str, float]:
+        """Costs that are neither measured nor fitted, by their share of a processor's time; small ones are left out."""
+        shares: dict[str, float] = {}
+        for launch in self.launches:
+            for kind in launch.clock.kinds:
+                row = row_of(self.chip.name, kind.name)
+                if row is not None and row.how == ASSUMED:
+                    share = _share(kind.cycles, self.cycles * len(launch.clock.cores))
+                    shares[row.name] = shares.get(row.name, 0.0) + share
+        return {name: share for name, share in sorted(shares.items()) if share >= WORTH_SAYING}
+
+    @property
     def error_bar(self) -> ErrorBar | None:
         """How far the clock was from published figures of kernels like this one."""
         products = any(launch.tile_products for launch in self.launches)
@@ -202,6 +216,9 @@ class Timing:
             lines.append("  error: unknown, no published figures of kernels like this one were compared")
         if self.guessed:
             lines.append(f"  without a figure of their own, taken at a general cost: {', '.join(self.guessed)}")
+        if assumed := self.assumed:
+            named = ", ".join(f"{name} ({share:.0%} of a processor's time)" for name, share in assumed.items())
+            lines.append(f"  assumed, nobody has published it: {named}")
         if self.scalar:
             what = (
                 "its instructions were counted on this host and weighed, good to a factor of two"
