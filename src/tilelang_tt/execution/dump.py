@@ -1,4 +1,4 @@
-"""`tilelang-tt run --dump scores@n=2 script.py`: what a block holds in one round of a loop, as the script calls a kernel.
+"""`tilelang-tt run --dump scores@n=2 script.py`: what a block holds in one round of a loop, in a call of the script.
 
     scores@n=2 before attention.py:42: T.reduce_max(scores, largest, dim=1, clear=False)
     tensor([[ 1.93, -0.41, ...
