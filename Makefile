@@ -55,9 +55,9 @@ ttnn-table: $(STAMP)  ## the same, and write its results to docs/ttnn_results.md
 	UPDATE_TTNN_TABLE=1 $(BIN)/pytest -v -rs tests/ttnn/real/check_memory.py
 
 COUNT ?= 100
-random: $(STAMP)  ## new random programs: tiles, types, threads; device, interpreter and a reference agree; COUNT=500 for more
+random: $(STAMP)  ## new random programs: tiles, types, threads, layouts; device and independent references agree; COUNT=500 for more
 	RANDOM_PROGRAMS=$(COUNT) $(BIN)/pytest -s tests/conformance/test_tile_programs.py \
-	    tests/conformance/test_typed_programs.py tests/conformance/test_thread_programs.py
+	    tests/conformance/test_typed_programs.py tests/conformance/test_thread_programs.py tests/layouts/test_drawn.py
 
 support: $(STAMP)  ## operations x types x layouts, measured where tests/conformance/support.txt has no line; docs/reference/support.md
 	$(BIN)/python tests/conformance/support_table.py
@@ -88,9 +88,11 @@ gemm-table: $(STAMP)  ## generated GEMM beside the vendor's, by the same clock (
 bench: $(STAMP)  ## compile time, virtual device against torch, DRAM and DST against what is needed
 	$(BIN)/python -m benchmarks
 
-timing: $(STAMP)  ## the clock against published figures; ROWS=FILE.csv for other rows (tens of minutes without records)
+FAMILY ?=
+SHARE  ?= 1
+timing: $(STAMP)  ## the clock against published figures; ROWS=FILE.csv for other rows, FAMILY=noc, SHARE=10 for one in ten (tens of minutes)
 	-$(BIN)/python tests/vendor/wheel.py  # the vendor's kernels; without them their rows are NOT RUN
-	$(BIN)/python -m benchmarks.timing $(ROWS)
+	$(BIN)/python -m benchmarks.timing --share $(SHARE) $(addprefix --family ,$(FAMILY)) $(ROWS)
 
 timing-fit: $(STAMP)  ## fit the clock's costs to the published rows that are not held out; rewrites its tables
 	$(BIN)/python -m benchmarks.timing --fit

@@ -17,6 +17,7 @@ from benchmarks.timing.vendor_scripts import script, wheel
 
 Build = Callable[[tt.Device], tt.ProgramDescriptor]
 TILE = 32
+CARD = (8, 8)  # cores of the card that was measured
 FORMATS = {"fp32": tt.DataType.FLOAT32, "bf16": tt.DataType.BFLOAT16, "bfp8": tt.DataType.BFLOAT8_B}
 FORMATS["bfp4"] = tt.DataType.BFLOAT4_B
 TYPECAST = ("SFPU_OP_TYPECAST_INCLUDE", "typecast_tile_init<5u, 6u>(); typecast_tile<5u, 6u>(0);")  # bfloat16, bfp8
@@ -27,30 +28,41 @@ BINARY = "eltwise/binary_ng/device"
 def workload(figure: Figure) -> Build:
     op, shape = figure.fields["op"], figure.fields["shape"]
     if op == "InterleavedToSharded":
-        return lambda device: _to_shards(device, _sizes(shape), FORMATS[figure.fields["dtype"]])
+        return _to_shards(sizes_of(shape), figure.fields["dtype"])
     if op == "UnaryDeviceOperation" and shape.startswith("typecast"):
         return lambda device: _typecast(device, _tiles(shape))
     if op == "BinaryNgDeviceOperation" and shape.startswith("add"):
         return lambda device: _add(device, _tiles(shape))
     if op == "RMSNorm":
-        return lambda device: _rms_norm(device, _sizes(shape))
+        return lambda device: _rms_norm(device, sizes_of(shape))
     if op.startswith("GroupNorm"):
         raise LeftOut("the vendor's kernel packs past the end of a buffer with these groups: the device stops it")
     raise LeftOut("no host code for this operation's kernels here")
 
 
-def _sizes(shape: str) -> list[int]:
+def sizes_of(shape: str) -> list[int]:
     found = re.search(r"\d+(x\d+)+", shape)
     if found is None:
         raise LeftOut(f"the row does not say a size: '{shape}'")
-    return [int(size) for size in found[0].split("x")]
+    sizes = [int(size) for size in found[0].split("x")]
+    if 0 in sizes:
+        raise LeftOut(f"a size of 0: '{shape}'")
+    return sizes
 
 
 def _tiles(shape: str) -> int:
-    return math.prod(_sizes(shape)) // TILE**2
+    return math.prod(sizes_of(shape)) // TILE**2
 
 
-def _to_shards(device: tt.Device, sizes: list[int], dtype: tt.DataType) -> tt.ProgramDescriptor:
+def _to_shards(sizes: list[int], dtype: str) -> Build:
+    if dtype not in FORMATS:
+        raise LeftOut(f"no workload for {dtype}")
+    if sizes[0] % (CARD[1] * TILE) or sizes[1] % (CARD[0] * TILE):
+        raise LeftOut(f"{sizes[0]} x {sizes[1]} cannot be shared by {CARD[0]} x {CARD[1]} cores in whole tiles")
+    return lambda device: _shards_program(device, sizes, FORMATS[dtype])
+
+
+def _shards_program(device: tt.Device, sizes: list[int], dtype: tt.DataType) -> tt.ProgramDescriptor:
     """Every core reads its block of the tensor into its shard."""
     builder = script("builder")
     x, y = device.grid

@@ -15,6 +15,7 @@ from tilelang_tt.clock.report import LaunchClock
 from tilelang_tt.clock.tables import costs
 
 DTYPES = {"BFLOAT16": tt.DataType.BFLOAT16, "BFLOAT8_B": tt.DataType.BFLOAT8_B, "BFLOAT4_B": tt.DataType.BFLOAT4_B}
+GRIDS = {"wormhole_b0": (8, 8), "blackhole": (13, 10)}
 TILE_BYTES = {"BFLOAT16": 2048, "BFLOAT8_B": 1088, "BFLOAT4_B": 576}
 
 # Sub-blocks (rows, columns) in the order in which ttnn and its benchmark try them.
@@ -160,6 +161,15 @@ def row(figure: Figure) -> GemmRow:
         raise LeftOut(f"no workload for {fields['dtype']}")
     if fields["in1"] != "DRAM":
         raise LeftOut(f"no workload for in1 in {fields['in1']}")
+    if not {fields["in0"], fields["out"]} <= {"DRAM", "L1"}:
+        raise LeftOut(f"no workload for in0 in {fields['in0']} and out in {fields['out']}")
+    if x > GRIDS[figure.chip][0] or y > GRIDS[figure.chip][1]:
+        raise LeftOut("a grid of {} x {} cores, where the chip has {} x {}".format(x, y, *GRIDS[figure.chip]))
+    tuned = "tuned" in fields["table"].lower()
+    shares = {"M": y, "K": x, "N": x} if tuned or "L1" in (fields["in0"], fields["out"]) else {}
+    for name, cores in shares.items():
+        if int(fields[name]) % (cores * TILE):
+            raise LeftOut(f"{name} = {fields[name]} cannot be shared by {cores} cores in whole tiles")
     if find() is None:
         raise LeftOut(f"no ttnn wheel: {VARIABLE} names one, `python tests/vendor/wheel.py` downloads it")
     return GemmRow(
@@ -170,6 +180,6 @@ def row(figure: Figure) -> GemmRow:
         fields["fidelity"],
         fields["in0"] == "L1",
         fields["out"] == "L1",
-        "tuned" in fields["table"].lower(),
+        tuned,
         fields["trace"] == "True",
     )

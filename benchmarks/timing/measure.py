@@ -40,11 +40,13 @@ class Workload:
 
 def workload(figure: Figure) -> Workload:
     """Raises LeftOut where the figure cannot be reproduced."""
+    if figure.problem:
+        raise LeftOut(figure.problem)
     return _FAMILIES[figure.family](figure)
 
 
 def _noc(figure: Figure) -> Workload:
-    noc_rows.place(figure.fields, noc_rows.GRIDS[figure.chip]) if figure.fields["memory"] == "L1" else None
+    noc_rows.check(figure.fields)
 
     def read(launch: LaunchClock) -> float:
         return statistics.median(zone.cycles for zone in launch.zones if zone.name == noc_rows.ZONE)

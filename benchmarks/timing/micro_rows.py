@@ -70,6 +70,8 @@ def _capacity(fp32: bool, full_sync: bool) -> int:
 
 def _sub_block(rows: int, cols: int, capacity: int) -> tuple[int, int]:
     """The largest sub-block that divides the block and fits DST; of equal ones the widest."""
+    if rows * cols == 0:
+        raise LeftOut(f"a block of {rows} x {cols} tiles")
     fits = [
         (r, c)
         for r in range(1, rows + 1)

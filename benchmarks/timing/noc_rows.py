@@ -26,6 +26,15 @@ RECORDED = 64  # bytes of a transfer when it is recorded; replays change them
 GRIDS = {"wormhole_b0": (8, 7), "blackhole": (11, 10)}  # of the cards that were measured
 EACH, MULTICAST, LINKED = 0, 1, 2
 READS = ("ONE_FROM_ONE", "ONE_FROM_ALL", "ALL_FROM_ALL")
+ONES = ("ONE_TO_ALL", "ONE_TO_ROW", "ONE_TO_COLUMN")
+CROWDS = ("ROW_TO_ROW", "COLUMN_TO_COLUMN")
+PATTERNS = {
+    ("L1", "unicast"): ("ONE_TO_ONE", "ONE_FROM_ONE", "ONE_FROM_ALL", "ALL_TO_ALL", "ALL_FROM_ALL", *ONES, *CROWDS),
+    ("L1", "multicast"): (*ONES, *CROWDS),
+    ("L1", "multicast_linked"): (*ONES, *CROWDS),
+    ("DRAM_INTERLEAVED", "unicast"): ("ONE_FROM_ALL", "ONE_TO_ALL", "ALL_FROM_ALL", "ALL_TO_ALL"),
+    ("DRAM_SHARDED", "unicast"): ("ONE_FROM_ONE", "ONE_TO_ONE", "ALL_FROM_ALL", "ALL_TO_ALL"),
+}
 ZONE = "transfers"
 Core = tuple[int, int]
 
@@ -40,7 +49,8 @@ class Placed:
 
 
 def _rectangle(first: Core, size: Core) -> list[Core]:
-    return [(first[0] + x, first[1] + y) for y in range(size[1]) for x in range(size[0])]
+    """Column by column, as the SDK lists the cores of a range: each sender goes through its targets in this order."""
+    return [(first[0] + x, first[1] + y) for x in range(size[0]) for y in range(size[1])]
 
 
 def _extent(pattern: str, count: int, grid: Core, unicast: bool) -> Core:
@@ -56,6 +66,23 @@ def _extent(pattern: str, count: int, grid: Core, unicast: bool) -> Core:
     if side * side != count or side > min(grid):
         raise LeftOut(f"{count} cores are neither a square nor the grid of {grid[0]} x {grid[1]}")
     return (side, side)
+
+
+def check(fields: dict[str, str]) -> None:
+    """Raises LeftOut for what has no workload."""
+    memory, mechanism, pattern = fields["memory"], fields["mechanism"], fields["pattern"]
+    known = PATTERNS.get((memory, mechanism))
+    if known is None:
+        raise LeftOut(f"no workload for {mechanism} and memory {memory}")
+    if pattern not in known:
+        raise LeftOut(f"no workload for the pattern {pattern} with {mechanism} and memory {memory}")
+    if int(fields["size"]) % 4:
+        raise LeftOut("a size that is no multiple of 4 bytes")
+    if memory != "L1":
+        return
+    many = len(place(fields, GRIDS[fields["chip"]]).others) if mechanism == "unicast" else 1
+    if int(fields["ntx"]) < many:
+        raise LeftOut(f"{fields['ntx']} transfers are fewer than the {many} cores they go to")
 
 
 def place(fields: dict[str, str], grid: Core) -> Placed:
@@ -148,7 +175,9 @@ def dram_program(device: tt.Device, fields: dict[str, str]) -> tt.ProgramDescrip
     size, banks = int(fields["size"]), device.arch.dram_banks
     reads, alone = "_FROM_" in fields["pattern"], fields["pattern"].startswith("ONE")
     x, y = device.grid
-    cores = [(0, 0)] if alone else _rectangle((0, 0), (x, y))
+    cores = (
+        [(0, 0)] if alone else [(column, row) for row in range(y) for column in range(x)]
+    )  # banks are dealt row by row
     tensor = device.allocate_tensor((banks, size // 4), tt.DataType.UINT32, tt.Layout.ROW_MAJOR, name="pages")
     local = _per_core(device, size, "local")
     processor = tt.DataMovementProcessor.RISCV_1 if reads else tt.DataMovementProcessor.RISCV_0
@@ -176,9 +205,5 @@ def dram_program(device: tt.Device, fields: dict[str, str]) -> tt.ProgramDescrip
 
 
 def program(device: tt.Device, figure: Figure) -> tt.ProgramDescriptor:
-    memory = figure.fields["memory"]
-    if memory == "L1":
-        return l1_program(device, figure.fields)
-    if memory in ("DRAM_INTERLEAVED", "DRAM_SHARDED"):
-        return dram_program(device, figure.fields)
-    raise LeftOut(f"no workload for memory {memory}")
+    build = l1_program if figure.fields["memory"] == "L1" else dram_program
+    return build(device, figure.fields)

@@ -39,10 +39,10 @@ def workload(figure: Figure) -> OpWorkload:
     if figure.family == "op_cycles":
         return _one_processor(figure)
     op = figure.fields["op"]
-    if op.startswith("exp (ttnn.exp"):
-        return _exp(figure)
     if figure.chip not in ("wormhole_b0", "blackhole"):
         raise LeftOut("the row does not say its chip")
+    if op.startswith("exp (ttnn.exp"):
+        return _exp(figure)
     if op.startswith(attention_rows.ATTENTION):
         grid, program = attention_rows.workload(figure)
         return OpWorkload(grid, program, _kernel_duration(figure.chip), strict=False)
@@ -55,7 +55,7 @@ def _exp(figure: Figure) -> OpWorkload:
     if fields["dtype"] not in DTYPES:
         raise LeftOut(f"no workload for {fields['dtype']}")
     dtype, page = DTYPES[fields["dtype"]]
-    *outer, rows, cols = (int(size) for size in fields["shape"].split("x"))
+    *outer, rows, cols = data_rows.sizes_of(fields["shape"])
     tiles = math.prod(outer) * -(-rows // TILE) * -(-cols // TILE)
     in_l1 = re.search(r"in=L1", fields["layout"]) is not None
     wheel()

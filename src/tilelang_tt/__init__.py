@@ -9,7 +9,7 @@ import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from tilelang_tt.environment import require_tilelang
+from tilelang_tt.environment import let_tilelang_have_a_folder, require_tilelang
 from tilelang_tt.version import __version__
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ def register() -> None:
     In this order: the import of the backend presumes the TileLang that the checks ask for.
     """
     require_tilelang()
+    let_tilelang_have_a_folder()
 
     from tilelang_tt.hook_table import require_hooks
 

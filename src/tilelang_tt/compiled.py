@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 
 from tilelang_tt.diagnostics import Location
+from tilelang_tt.runtime.line_map import LINES_FILE, SourceLine, lines_from_json
 from tilelang_tt.runtime.plan import Plan
 
 PLAN_FILE = "tt.plan.json"
@@ -27,13 +28,18 @@ class Compiled:
     """Everything later steps need; plain data, so that it survives any cache."""
 
     name: str
-    files: dict[str, str]  # reader.cpp compute.cpp writer.cpp main.cpp tt.plan.json
+    files: dict[str, str]  # reader.cpp compute.cpp writer.cpp main.cpp tt.plan.json tt.lines.json
     decisions: tuple[Decision, ...] = ()
     stages: tuple[tuple[str, str], ...] = ()  # (stage, IR text); empty unless asked for
 
     @cached_property
     def plan(self) -> Plan:
         return Plan.from_json(self.files[PLAN_FILE])
+
+    @property
+    def lines(self) -> tuple[SourceLine, ...]:
+        """Lines of the user's behind lines of the files."""
+        return lines_from_json(self.files.get(LINES_FILE, "{}"))
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
+import sys
+import tempfile
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 
 from tilelang_tt.diagnostics import EnvironmentProblem
 from tilelang_tt.version import TILELANG_VERSION, __version__
@@ -32,3 +37,14 @@ def require_tilelang() -> None:
         f"tilelang-tt {__version__} needs TileLang {TILELANG_VERSION}; {there}",
         help=f"pip install tilelang=={TILELANG_VERSION}",
     )
+
+
+def let_tilelang_have_a_folder() -> None:
+    """Its import makes a cache in HOME, and fails where that cannot be written to: it gets one for this process."""
+    if "tilelang" in sys.modules or "TILELANG_CACHE_DIR" in os.environ:
+        return
+    try:
+        (Path(os.environ.get("HOME", "/")) / ".tilelang" / "cache").mkdir(parents=True, exist_ok=True)
+    except OSError:
+        os.environ["TILELANG_CACHE_DIR"] = tempfile.mkdtemp(prefix="tilelang-cache-")
+        atexit.register(shutil.rmtree, os.environ["TILELANG_CACHE_DIR"], ignore_errors=True)

@@ -14,7 +14,7 @@ _DRAWN = 16  # most columns and rows of blocks that are drawn
 def work_map(launch: LaunchPlan, *, whole: bool = True) -> str:
     """How many units each core runs, drawn as the grid; an expression when only a call knows it.
 
-    Not `whole`: where all cores do the same, that is said in a word.
+    Not `whole`: where all cores do the same, that is said in a word, and blocks are not drawn.
     """
     x, y = launch.grid
     schedule = launch.schedule
@@ -24,7 +24,7 @@ def work_map(launch: LaunchPlan, *, whole: bool = True) -> str:
         return f"{title}\n  shares follow from the sizes of each call"
     shares = launch.shares({})
     counts = {share.core: share.count for share in shares}
-    if not whole and len(set(counts.values())) == 1 and schedule == Schedule():
+    if not whole and len(set(counts.values())) == 1:
         return f"{title}, {next(iter(counts.values()))} each"
     width = len(str(max(counts.values())))
     drawn = [
@@ -34,7 +34,7 @@ def work_map(launch: LaunchPlan, *, whole: bool = True) -> str:
     idle = list(counts.values()).count(0)
     least, most = min(counts.values()), max(counts.values())
     note = f"  units per core {least} to {most}" + (f"; {idle} cores idle" if idle else "")
-    picture = _blocks(schedule, shares, columns, rows) if schedule != Schedule() else []
+    picture = _blocks(schedule, shares, columns, rows) if whole and schedule != Schedule() else []
     return "\n".join([title, *drawn, note, *picture])
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from tilelang_tt.compiled import PLAN_FILE, Compiled
 from tilelang_tt.diagnostics import EnvironmentProblem
+from tilelang_tt.runtime.line_map import LINES_FILE
 from tilelang_tt.version import __version__
 
 README_FILE = "README.md"
@@ -72,6 +73,7 @@ ttnn {plan.sdk}.
 {kernels}
 | `main.cpp` | host program: buffers, circular buffers, kernels, arguments, launch, read-back |
 | `{PLAN_FILE}` | the launch plan: everything `main.cpp` does, as data |
+| `{LINES_FILE}` | which line of the TileLang kernel each generated line stems from |
 
 ## Build and run
 

@@ -41,6 +41,7 @@ class Broken:
 
 
 _SPANS = "source lines of a user's statements, for generated comments and errors"
+_NO_TUNING = "a setting that stops tuning"
 _OWN_BACKEND = "a function that registers an execution backend with its adapter and its cache"
 
 HOOKS = (
@@ -100,8 +101,20 @@ HOOKS = (
         _OWN_BACKEND,
         Kind.PRIVATE,
     ),
-    Hook("tilelang.jit:JITImpl", "the command finds the kernels of a file", "a public test for kernels", Kind.INNER),
-    Hook("tilelang.engine.lower:lower", "every other target's lowering", "", Kind.PUBLIC, ("func_or_mod", "target")),
+    Hook(
+        "tilelang.jit:JITImpl",
+        "the command finds the kernels of a file, and builds one",
+        "a public test for kernels",
+        Kind.INNER,
+        ("func", "out_idx", "target"),
+    ),
+    Hook("tilelang.jit:JITImpl.get_tir", "a kernel of a file as a function, for every target"),
+    Hook("tilelang:compile", "kernels of the command", takes=("func", "out_idx", "target", "pass_configs")),
+    Hook(
+        "tilelang.engine.lower:lower",
+        "every other target's lowering",
+        takes=("func_or_mod", "target", "target_host", "enable_host_codegen", "enable_device_compile"),
+    ),
     Hook("tilelang.engine.param:CompiledArtifact", "what lowering gives", "", Kind.PUBLIC, ("host_mod", "device_mod")),
     Hook("tilelang.engine.param:KernelParam", "types and shapes of a kernel's parameters"),
     Hook("tilelang.profiler:Profiler", "do_bench of our kernels reports the clock", "a hook for latencies", Kind.INNER),
@@ -146,6 +159,12 @@ HOOKS = (
         "prim_func from an altered tree",
         Kind.INNER,
     ),
+    Hook(
+        "tilelang.jit:JITImpl.compile",
+        "the function and the arguments of a call, which its kernel has lost, to advise sizes",
+        "orig_func on kernels of eager functions, too",
+        Kind.PRIVATE,
+    ),
     Hook("tilelang.language:prim_func", "a kernel built anew with smaller blocks, to advise sizes"),
     # --- the CPU backend as a helper, other targets' tools
     Hook(
@@ -160,14 +179,24 @@ HOOKS = (
     Hook("tilelang.instrumentation:StackedPassInstrument", "the list of passes of a target", "", Kind.INNER),
     Hook("tilelang.instrumentation:PassEventObserver", "the list of passes of a target", "", Kind.INNER),
     # --- running TileLang's own scripts
-    Hook("tilelang.autotuner.tuner:AutoTuneImpl", "the command finds tuned kernels of a file", "", Kind.INNER),
+    Hook(
+        "tilelang.autotuner.tuner:AutoTuneImpl",
+        "the command finds tuned kernels of a file",
+        "",
+        Kind.INNER,
+        ("jit_impl", "configs"),
+    ),
+    *(
+        Hook(f"tilelang.autotuner.tuner:AutoTuner.{name}", "what a tuner compiles", _NO_TUNING, Kind.PRIVATE)
+        for name in ("_ensure_jit_functions", "_kernel_parameters", "_function_parameters")
+    ),
     Hook(
         "tilelang.autotuner.tuner:AutoTuner.run",
         "conformance runs take a tuner's first configuration",
-        "a setting that stops tuning",
+        _NO_TUNING,
         Kind.INNER,
     ),
-    Hook("tilelang.autotuner.param:AutotuneResult", "the same", "a setting that stops tuning", Kind.INNER),
+    Hook("tilelang.autotuner.param:AutotuneResult", "the same", _NO_TUNING, Kind.INNER),
 )
 
 

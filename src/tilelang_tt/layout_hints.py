@@ -37,6 +37,10 @@ class HintError(ValueError):
         self.location = location
 
 
+class IncompleteError(HintError):
+    """Words that each say something, but together no layout."""
+
+
 @dataclass(frozen=True)
 class LayoutHint:
     """What was said about one tensor; None: nothing."""
@@ -55,7 +59,7 @@ class LayoutHint:
 
 
 def parse_hint(values: Mapping[str, Any], location: Location | None = None) -> LayoutHint:
-    """HintError: not valid."""
+    """What one place says of a tensor; others may say more. HintError: not valid."""
     values = {name: _as_tuple(value) for name, value in values.items()}
     unknown = [name for name in values if name not in _READERS]
     if unknown:
@@ -66,28 +70,28 @@ def parse_hint(values: Mapping[str, Any], location: Location | None = None) -> L
     found = {name: value for name, value in found.items() if name != "tile"}  # there is one, which says nothing more
     if "grid" in found:
         found["cores"] = found.pop("grid")
-    hint = LayoutHint(**found, location=location)
+    return LayoutHint(**found, location=location)
+
+
+def check_complete(hint: LayoutHint) -> None:
+    """HintError: all that was said of a tensor makes no layout."""
     if hint.shard is not None and hint.pages == "row":
-        raise HintError("pages='row' and a shard exclude each other: shards are of tiles", "leave one of them out")
+        fact = "pages='row' and a shard exclude each other: shards are of tiles"
+        raise IncompleteError(fact, "leave one of them out", hint.location)
     if hint.shard is None and (hint.cores is not None or hint.order is not None):
-        raise HintError(
-            f"'{_first_of(values)}' says where shards go, but the tensor is not sharded",
+        raise IncompleteError(
+            f"'{'order' if hint.cores is None else 'grid'}' says where shards go, but the tensor is not sharded",
             f"add shard=, one of {', '.join(SHARD_KINDS)} or the extents of a shard",
+            hint.location,
         )
     if isinstance(hint.shard, str) and hint.cores is None:
-        raise HintError(
-            f"shard='{hint.shard}' needs the cores that hold the shards", "add grid=(8, 8), or cores='8x4+0+2'"
-        )
-    return hint
+        fact = f"shard='{hint.shard}' needs the cores that hold the shards"
+        raise IncompleteError(fact, "add grid=(8, 8), or cores='8x4+0+2'", hint.location)
 
 
 def _as_tuple(value: Any) -> Any:
     """JSON knows lists alone."""
     return tuple(map(_as_tuple, value)) if isinstance(value, (tuple, list)) else value
-
-
-def _first_of(values: Mapping[str, Any]) -> str:
-    return next(name for name in ("grid", "cores", "order") if values.get(name) is not None)
 
 
 def _one_of(valid: tuple[str, ...]) -> Any:
@@ -179,6 +183,8 @@ def merged(options: Hints, annotations: list[tuple[str, LayoutHint]]) -> Hints:
     found = dict(options)
     for name, hint in annotations:
         found[name] = _both(name, found[name], hint) if name in found else hint
+    for hint in found.values():
+        check_complete(hint)
     return tuple(sorted(found.items()))
 
 

@@ -124,7 +124,7 @@ from tilelang_tt.passes.raise_elements.split_strides import split_strides
 from tilelang_tt.passes.raise_elements.warn_of_rounds import warn_of_rounds
 from tilelang_tt.passes.raise_elements.zero_tensor_tails import zero_tensor_tails
 from tilelang_tt.passes.record import Kind, Pass, Stage, holding, verify
-from tilelang_tt.runtime.plan import SourceLine
+from tilelang_tt.runtime.line_map import LINES_FILE, SourceLine, lines_to_json
 from tilelang_tt.scalar_code import Way, checked_assertions, ways, would_not_help
 from tilelang_tt.schedule import Schedule
 from tilelang_tt.version import __version__
@@ -406,7 +406,7 @@ def to_tiles(func: Any, options: Options | None = None) -> TileProgram:
 
 
 def compile_function(func: Any, options: Options, *, stages: bool = False) -> Compiled:
-    """Compile one TileLang function, as the user wrote it, to the five files."""
+    """Compile one TileLang function, as the user wrote it, to its files."""
     texts: list[tuple[str, str]] = []
 
     def snapshot(name: str, state: State) -> None:
@@ -431,13 +431,12 @@ def _units(kernels: KernelSet) -> str:
 
 
 def print_files(program: TileProgram, sets: tuple[KernelSet, ...]) -> dict[str, str]:
-    """reader.cpp, compute.cpp, writer.cpp of each launch, main.cpp and the plan."""
+    """reader.cpp, compute.cpp, writer.cpp of each launch, main.cpp, the plan and the line map."""
     files: dict[str, str] = {}
     names: dict[tuple[int, Role], str] = {}
-    source_map: dict[int, tuple[SourceLine, ...]] = {}
+    lines: list[SourceLine] = []
     for index, kernels in enumerate(sets):
         prefix = f"{kernels.launch.name}_" if len(sets) > 1 else ""
-        lines: list[SourceLine] = []
         for kernel in kernels.kernels:
             file = f"{prefix}{kernel.role.value}.cpp"
             title = f"{kernel.role.value} of '{kernels.launch.name}' for {program.options.chip.title}{_units(kernels)}"
@@ -451,8 +450,8 @@ def print_files(program: TileProgram, sets: tuple[KernelSet, ...]) -> dict[str, 
             files[file] = printer.text
             names[index, kernel.role] = file
             lines += printer.source_map
-        source_map[index] = tuple(lines)
-    plan = build_plan(program, sets, names, source_map, f"tilelang-tt {__version__}")
+    plan = build_plan(program, sets, names, f"tilelang-tt {__version__}")
     files["main.cpp"] = host_program(plan)
     files[PLAN_FILE] = plan.to_json()
+    files[LINES_FILE] = lines_to_json(lines)
     return files

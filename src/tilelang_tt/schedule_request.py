@@ -20,7 +20,11 @@ ASKED_POLICIES = ("contiguous", "strided", "rectangle")  # by name; `match` and 
 
 
 class ScheduleError(ValueError):
-    """Words that are no schedule. The text says why."""
+    """Words that are no schedule. The text says why, and what there is instead unless `help` does."""
+
+    def __init__(self, text: str, help: str | None = None) -> None:
+        super().__init__(text)
+        self.help = help
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,10 @@ class Request:
     def __str__(self) -> str:
         texts = {field.name: getattr(self, field.name) for field in fields(self)}
         return ",".join(f"{name}:{_text(value)}" for name, value in texts.items() if value is not None)
+
+    def names(self) -> list[str]:
+        """Of what it says."""
+        return [field.name for field in fields(self) if getattr(self, field.name) is not None]
 
     def differences(self, other: Request) -> list[str]:
         """Names of what both say, and not the same."""
@@ -93,19 +101,23 @@ def request_of(given: Any) -> Request:
 def checked(request: Request) -> Request:
     """The request, if its parts fit each other."""
     if request.units is not None and (also := _said(request, "policy", "order", "panel", "match")):
-        raise ScheduleError(f"'units' says all, so '{also}' has no meaning beside it")
+        raise ScheduleError(f"'units' says all, so '{also}' has no meaning beside it", f"leave '{also}' out")
     if request.match is not None and request.policy not in (None, "rectangle"):
-        raise ScheduleError(f"'match' deals rectangles; the policy cannot be {request.policy}")
+        raise ScheduleError(f"'match' deals rectangles; the policy cannot be {request.policy}", "leave 'policy' out")
     if request.match is not None and (also := _said(request, "cores", "core_order")):
-        raise ScheduleError(f"the tensor that 'match' names says which cores, so '{also}' has no meaning beside it")
+        fact = f"the tensor that 'match' names says which cores, so '{also}' has no meaning beside it"
+        raise ScheduleError(fact, f"leave '{also}' out, or 'match'")
     if request.panel is not None and request.order not in (None, *PANEL_ORDERS):
-        raise ScheduleError(f"a panel belongs to the orders {' and '.join(PANEL_ORDERS)}; the order is {request.order}")
+        fact = f"a panel belongs to the orders {' and '.join(PANEL_ORDERS)}; the order is {request.order}"
+        raise ScheduleError(fact, "leave 'panel' out, or take one of these orders")
     if request.policy == "rectangle" and request.cores is not None and len(request.cores) > 1:
-        raise ScheduleError(f"policy rectangle needs one rectangle of cores; {len(request.cores)} are given")
+        fact = f"policy rectangle needs one rectangle of cores; {len(request.cores)} are given"
+        raise ScheduleError(fact, "give one, or say contiguous or strided")
     if request.units is not None and request.cores is not None:
         cores = sum(one.width * one.height for one in request.cores)
         if len(request.units) > cores:
-            raise ScheduleError(f"'units' has lists for {len(request.units)} cores; 'cores' are {cores}")
+            fact = f"'units' has lists for {len(request.units)} cores; 'cores' are {cores}"
+            raise ScheduleError(fact, "leave lists out, or give more cores")
     return request
 
 
@@ -123,7 +135,7 @@ def parse_ranges(value: Any) -> CoreRanges:
         raise ScheduleError(f"cores {value!r} are no rectangles of cores: {VALID}") from None
     for number, one in enumerate(ranges):
         if other := next((other for other in ranges[:number] if not set(one.cores()).isdisjoint(other.cores())), None):
-            raise ScheduleError(f"core ranges {other} and {one} overlap")
+            raise ScheduleError(f"core ranges {other} and {one} overlap", "let them have no core in common")
     return ranges
 
 
@@ -149,7 +161,8 @@ def _units(value: Any) -> tuple[tuple[int, ...], ...]:
     try:
         lists = [[str(unit) for unit in one] for one in value]
     except TypeError:
-        raise ScheduleError("'units' is a list of blocks for each core") from None
+        fact = "'units' is a list of blocks for each core"
+        raise ScheduleError(fact, "write [[0, 3], [1, 2]], or '0.3/1.2'") from None
     if wrong := next((unit for one in lists for unit in one if not unit.isdecimal()), None):
         raise ScheduleError(f"'units' has '{wrong}', which is no number of a block")
     return tuple(tuple(int(unit) for unit in one) for one in lists)

@@ -21,14 +21,15 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from types import FrameType, TracebackType
-from typing import Any
+from typing import Any, cast
 
 from tilelang_tt.diagnostics import Location, TenstorrentError, TenstorrentWarning
 
 DEBUG_VARIABLE = "TILELANG_TT_DEBUG"
 _MOST_CALLERS = 5  # frames of the user's that are shown, from the innermost on
 _HIDDEN_PACKAGES = ("tilelang_tt", "tilelang", "tvm", "tvm_ffi", "IPython", "ipykernel")
-_STARTERS = ("runpy.py", "threading.py")  # of Python: how a program or a thread starts
+_OF_PYTHON = Path(threading.__file__).parent  # how a program, a thread or a pool starts
+_INSTALLED = ("site-packages", "dist-packages")  # folders inside it: what is there is not Python's
 NO_SOURCE = (
     "error[TT509]: TileLang reads the source of a kernel, and this one has none: it was typed or piped in\n"
     "  help: write it to a file; IPython and Jupyter work, too"
@@ -49,7 +50,7 @@ def short(error: BaseException, trace: TracebackType | None = None) -> str:
     """The message, and the user's lines that led to it, the innermost first."""
     place = getattr(error, "location", None)
     frames = [one for one in traceback.extract_tb(trace or error.__traceback__) if not _is_hidden(one.filename)]
-    lines = [str(error)]
+    lines = [from_here(str(error))]
     for frame in reversed(frames[-_MOST_CALLERS:]):
         if place is not None and (frame.filename, frame.lineno) == (place.file, place.line):
             continue
@@ -80,6 +81,8 @@ def _program_hook(before: Callable[..., Any]) -> Callable[..., Any]:
             print(NO_SOURCE, file=sys.stderr)
         elif wanted() and is_ours(error):
             print(short(error, trace), file=sys.stderr)
+        elif wanted() and (lines := without_ours(error, trace)):
+            print("".join(lines), end="", file=sys.stderr)
         else:
             return before(kind, error, trace)
         return None
@@ -87,12 +90,33 @@ def _program_hook(before: Callable[..., Any]) -> Callable[..., Any]:
     return hook
 
 
+def without_ours(error: BaseException, trace: TracebackType | None) -> list[str]:
+    """An error of the user's that came through TileLang, and errors of ours that one of the user's names as its cause:
+    Python's traceback without our frames, TileLang's and TVM's. Nothing, where there are none of these.
+
+    The innermost frame stays: it is where something went wrong.
+    """
+    whole = traceback.TracebackException(type(error), error, trace)
+    left_out, one = 0, cast(traceback.TracebackException | None, whole)
+    while one is not None:
+        frames = [
+            frame
+            for frame in one.stack
+            if not _is_of_packages(frame.filename) or (frame is one.stack[-1] and "error[TT" not in str(one))
+        ]
+        left_out += len(one.stack) - len(frames)
+        one.stack = traceback.StackSummary.from_list(frames)
+        one = one.__cause__ or (None if one.__suppress_context__ else one.__context__)
+    note = f"({left_out} frames of TileLang and tilelang-tt are left out; {DEBUG_VARIABLE}=1 shows them)\n"
+    return [*whole.format(), note] if left_out else []
+
+
 def _lacks_source(error: BaseException, trace: TracebackType | None) -> bool:
     """TileLang reads the text of a kernel, and there is none behind `python -c`, standard input and `>>>`."""
     if not isinstance(error, OSError) or error.errno is not None:
         return False
     files = [frame.filename for frame in traceback.extract_tb(trace)]
-    return any("inspect" in Path(file).name for file in files) and any(map(_is_hidden, files))
+    return any("inspect" in Path(file).name for file in files) and any(map(_is_of_packages, files))
 
 
 def _thread_hook(before: Callable[..., Any]) -> Callable[..., Any]:
@@ -111,7 +135,7 @@ def _warning_format(before: Callable[..., str]) -> Callable[..., str]:
 
     def format_warning(message: Warning | str, category: type[Warning], *args: Any, **more: Any) -> str:
         if issubclass(category, TenstorrentWarning):
-            return f"{message}\n"
+            return f"{from_here(str(message))}\n"
         return before(message, category, *args, **more)
 
     return format_warning
@@ -157,14 +181,25 @@ def _is_hidden(file: str) -> bool:
     if file.startswith("<frozen"):
         return True
     path = Path(file)
-    starts = path.name in _STARTERS and path.parent == Path(threading.__file__).parent
+    of_python = path.is_relative_to(_OF_PYTHON) and not any(name in path.parts for name in _INSTALLED)
     command = path.name == "tilelang_tt_launcher.py" or path.parent.name == "bin"
-    return starts or command or any(path.is_relative_to(folder) for folder in _folders())
+    return of_python or command or _is_of_packages(file)
+
+
+@cache
+def _is_of_packages(file: str) -> bool:
+    return any(Path(file).is_relative_to(folder) for folder in _folders())
 
 
 def _folders() -> list[Path]:
     files = [getattr(sys.modules.get(name), "__file__", None) for name in _HIDDEN_PACKAGES]
     return [Path(file).parent for file in files if file]
+
+
+def from_here(text: str) -> str:
+    """The text, with paths inside this folder as somebody here would write them."""
+    here = Path.cwd()
+    return text.replace(f"{here}{os.sep}", "") if len(here.parts) > 1 else text
 
 
 def _shown(file: str) -> str:

@@ -52,6 +52,7 @@ class Cores:
     formats: Mapping[int, str] = field(default_factory=dict)  # of CBs that are not bf16
     to_dest: tuple[int, ...] = ()
     seed: int = 0
+    allowed: tuple[str, ...] = ()  # categories of breaches
 
     def noc(self, x: int, y: int) -> tuple[int, int]:
         return ARCHS[self.arch].noc_coordinates(x, y)
@@ -91,7 +92,7 @@ class Cores:
         group = GroupRun(cores, kernels, tuple(buffers), tuple(self.semaphores.items()), ComputeConfig())
         run = Run(
             "cores", chip, "fast", tuple(slots.values()), (LaunchRun("cores", (group,)),),
-            Memory(memory.size), chip.grid, self.seed,
+            Memory(memory.size), chip.grid, self.seed, allowed=self.allowed,
         )  # fmt: skip
         try:
             report = execute(run, lambda: memory, timeout=20)

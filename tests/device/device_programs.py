@@ -9,6 +9,7 @@ from pathlib import Path
 import torch
 
 from tilelang_tt.runtime.formats import page_bytes
+from tilelang_tt.runtime.line_map import LINES_FILE, SourceLine, lines_to_json
 from tilelang_tt.runtime.plan import (
     CbPlan,
     CompileArg,
@@ -18,7 +19,6 @@ from tilelang_tt.runtime.plan import (
     Param,
     Plan,
     RuntimeArg,
-    SourceLine,
     TensorPlan,
 )
 from tilelang_tt.runtime.virtual import RunReport, launch
@@ -66,7 +66,7 @@ class Gemm:
         for name, (old, new) in self.edits.items():
             assert old in texts[name], f"{old!r} is not in {name}"
             texts[name] = texts[name].replace(old, new)
-        return texts
+        return {**texts, LINES_FILE: lines_to_json(self.source_map)}
 
     def plan(self) -> Plan:
         a, b, c = self.formats
@@ -101,7 +101,6 @@ class Gemm:
             self._kernels(),
             tuple(self.cb_changes.get(item.id, item) for item in cbs),
             compute_config=ComputeConfig(fp32_dest_acc_en=self.fp32_dest),
-            source_map=self.source_map,
         )
 
     def _kernels(self) -> tuple[KernelPlan, ...]:

@@ -13,7 +13,7 @@ from device_programs import Gemm
 from reports import category_of, code_line
 
 from tilelang_tt.diagnostics import DeviceError
-from tilelang_tt.runtime.plan import SourceLine
+from tilelang_tt.runtime.line_map import SourceLine
 
 
 @dataclass(frozen=True)

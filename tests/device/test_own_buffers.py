@@ -259,3 +259,31 @@ def test_a_result_that_nobody_takes() -> None:
     with pytest.raises(DeviceError, match="at the end CB 25 'cb25' still holds 1 pages: 1 pushed, 0 popped") as caught:
         first_element("push(other, 9); push(own, 3);")
     assert category_of(caught.value) == "cb-unbalanced"
+
+
+# On a chip unpack and pack go through the text by themselves; here compute is one, so the order must hold for both.
+OUT_OF_ORDER = {
+    "pop(own); push(own, 3);": (
+        "waits in cb_wait_front for 1 pages of CB 24 'cb24': 0 are there, the other kernel has to push; "
+        "a push of its own must stand before this line in the text"
+    ),
+    "push(own, 3); push(own, 4); pop(own);": (
+        "waits in cb_reserve_back for 1 free pages of CB 24 'cb24': 0 of 1 are free, the other kernel has to pop; "
+        "a pop of its own must stand before the next pack or push in the text"
+    ),
+}
+
+
+@pytest.mark.parametrize("body", OUT_OF_ORDER)
+def test_compute_that_waits_for_what_it_does_further_down(body: str) -> None:
+    with pytest.raises(DeviceError) as caught:
+        first_element(body)
+    assert caught.value.code == "TT404"
+    assert OUT_OF_ORDER[body] in str(caught.value)
+
+
+def test_a_reserve_for_room_that_compute_makes_further_down() -> None:
+    """Pack waits in its reserve while unpack goes on to the pop: the SDK's sort takes its buffers back so."""
+    kept = "push(own, 3); cb_wait_front(own, 1); cb_reserve_back(own, 1); cb_pop_front(own, 1);"
+    assert first_element(kept + "cb_push_back(own, 1);") == 3
+    assert first_element(kept + "pack(own, 4); cb_push_back(own, 1);") == 4

@@ -35,6 +35,9 @@ VALUES = {
     'DPRINT_DATA0("first NoC\\n"); DPRINT_DATA1("second NoC\\n");': None,
     'DPRINT << "x = " << 5 << " " << 2.5f << ENDL();': "x = 5 2.5",
     'DPRINT << HEX() << SETW(4) << BF16(0x3fc0) << F32(0.25f) << U32(7) << ENDL();': "1.50.257",
+    'DPRINT_MATH("x = {}\\n", 5);': "x = 5",
+    'DPRINT_MATH(DPRINT << "x = {" << 5 << ENDL());': "x = {5",
+    'DPRINT_DATA0(DPRINT << 1 << ENDL()); DPRINT_DATA1(DPRINT << 1 << ENDL());': "1",
     'DPRINT("one "); DPRINT("line\\n");': "one line",
     'DPRINT("without an end");': "without an end",
 }  # fmt: skip
@@ -68,6 +71,8 @@ def test_what_was_printed_before_a_breach_is_shown(capfd: pytest.CaptureFixture[
 def test_too_few_values_do_not_compile(capfd: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(DeviceError, match="as many values as there are"):
         printed('DPRINT("{} {}\\n", 1);', capfd)
+    with pytest.raises(DeviceError, match="as many values as there are"):
+        printed('DPRINT_MATH("{} {}\\n", 1);', capfd)
 
 
 def test_waypoints_and_the_ring_buffer_are_accepted(capfd: pytest.CaptureFixture[str]) -> None:

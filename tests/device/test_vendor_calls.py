@@ -294,6 +294,21 @@ def test_functions_of_the_first_column(arch: str, numerics: str) -> None:
     assert torch.equal(got[:, 1], x.double()[:, 1])  # odd columns stay
 
 
+@pytest.mark.parametrize("wide", [False, True])
+@pytest.mark.parametrize("numerics", ["fast", "chip"])
+@pytest.mark.parametrize("arch", ["wormhole_b0", "blackhole"])
+def test_an_exponential_of_the_first_column_is_zero_far_below(arch: str, numerics: str, wide: bool) -> None:
+    """Attention scales what came before by the exponential of -infinity, where a whole chunk of keys was hidden."""
+    below = [-torch.inf, -3.3e38, -1e30, -200.0, -88.0]
+    x = torch.zeros(32, 32 * PAGES)
+    x[: len(below), 0] = torch.tensor(below)
+    x[len(below), 0] = -87.0
+    exponential = FIRST.format("calculate_exponential_first_column<false, 0x3F80>", 0, "")
+    got = computed(COPY + exponential + PACK, x, numerics=numerics, arch=arch, wide=wide)[:, 0]
+    assert got[: len(below)].tolist() == [0.0] * len(below)
+    torch.testing.assert_close(got[len(below) :], x[len(below) :, 0].double().exp(), rtol=2.0**-7, atol=0.0)
+
+
 def test_a_reciprocal_of_the_first_column_needs_its_init() -> None:
     with pytest.raises(DeviceError, match="recip_tile without its init"):
         computed(COPY + FIRST.format("calculate_recip_first_column<true>", 0, "") + PACK, row(9, low=0.5))

@@ -168,11 +168,6 @@ explained(
     "a number that the kernel takes for a size is below 1",
     "Where there is nothing to compute, leave out the call.",
 )
-explained(
-    "TT315",
-    "indices that do not fit 32 bits",
-    "Tensors of int64 that a kernel takes for indices are passed in 32 bits, as far as their values fit.",
-)
 call(
     "TT316",
     "a number that 32 bits cannot hold, or a setting that is no number",
@@ -223,11 +218,6 @@ program(
     open_device("wormhole_b0", allow=("dram-race",))
     """,
 )
-explained(
-    "TT321",
-    "a value that the stand-in for ttnn does not take",
-    "`tilelang_tt.ttnn` checks what it is given as ttnn does. The message says what is valid.",
-)
 program(
     "TT322",
     "something of ttnn that the stand-in does not have",
@@ -256,37 +246,9 @@ call(
 
 _ASK = "The message names core, kernel and line; docs/debugging.md says how to go on."
 explained(
-    "TT401",
-    "a kernel broke a contract of the chip",
-    f"""The virtual device checks what the hardware takes for granted: that a circular buffer is reserved before it is
-    written, that a transfer has landed before it is used, that nobody else writes the same page. {_ASK} Kernels of the
-    compiler makes keep these contracts, so this is either a race in the TileLang kernel (two blocks write the same
-    elements), a hand-written program, or a bug to report.""",
-)
-explained(
-    "TT402",
-    "something of the SDK that the virtual device does not have",
-    "docs/reference/device-api.md lists what there is. It stops instead of computing something else.",
-)
-explained(
     "TT403",
     "something whose result the SDK leaves undefined",
     f"The device stops where a chip would do one thing or another. {_ASK}",
-)
-explained(
-    "TT404",
-    "a deadlock: every kernel waits for another one",
-    f"The notes say who waits for what: a circular buffer that nobody fills or frees, a semaphore. {_ASK}",
-)
-explained(
-    "TT405",
-    "the time limit",
-    "The kernels did not end. TILELANG_TT_TIMEOUT is the limit in seconds, 300 unless it is set.",
-)
-explained(
-    "TT406",
-    "the kernels, or the process of ttnn, crashed",
-    "The next call starts anew. The notes have what was said last.",
 )
 explained(
     "TT407",
@@ -300,11 +262,6 @@ program(
     "`fast` uses float32 of the host, `exact` keeps every bit, `chip` rounds as the chip does; `none` has time alone.",
     'from tilelang_tt.device import open_device\n\nopen_device("wormhole_b0", numerics="float64")\n',
     'from tilelang_tt.device import open_device\n\nopen_device("wormhole_b0", numerics="exact")\n',
-)
-explained(
-    "TT410",
-    "a program that the device has no room for",
-    "Circular buffers, arguments, semaphores and tensors of a hand-written program are counted as the SDK counts them.",
 )
 explained(
     "TT411", "ttnn failed", "The note has what ttnn said; `tilelang-tt doctor --strict` checks ttnn and the device."
@@ -359,11 +316,6 @@ explained(
     "TT419",
     "the simulator of Wormhole cannot run this kernel",
     "It lacks unpack to DST and 32-bit integers. Blackhole's simulator has both.",
-)
-explained(
-    "TT420",
-    "a run for timing only has no data",
-    "The kernel's course depends on numbers: time it with `kernel.time(*tensors)`.",
 )
 
 # --- this machine -----------------------------------------------------------------------------------
@@ -465,22 +417,12 @@ schedule(
     "units=[[0], [0]]",
     "units=[[0], [1]]",
 )
-explained(
-    "TT607",
-    "a schedule for blocks that run one after the other",
-    "Blocks that update the same tiles keep their order on one core; only the other block indices are dealt to cores.",
-)
 schedule(
     "TT608",
     "a schedule that follows a tensor which is not there, or does not lie in whole blocks",
     "`match` deals blocks to the cores on which a tensor in L1 lies.",
     "match=A",
     'policy="contiguous"',
-)
-explained(
-    "TT609",
-    "too many runtime arguments",
-    "Lists of units are arguments of each core; a policy needs a few numbers alone.",
 )
 target(
     "TT610",
@@ -531,11 +473,6 @@ program(
     _ASSERTING + _COMPILED,
     _ASSERTING.replace("            T.device_assert(A[i, j] > 0)\n", "") + _COMPILED,
     runs=False,
-)
-explained(
-    "TT704",
-    "a T.Parallel is computed in many rounds",
-    "Its elements do not lie in tiles side by side, so the vector engine does few of them at a time. The help says how to walk by tiles.",
 )
 explained(
     "TT705",

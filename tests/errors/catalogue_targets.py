@@ -58,9 +58,13 @@ program(
 explained(
     "TT340",
     "this cannot be the name of a new backend",
-    "It becomes the name of a target and of a package: lower-case letters and digits.",
+    "It becomes the name of a target and of a package: lower-case letters and digits, and no other target's name.",
 )
-explained("TT341", "the folder for a new backend is not empty", "Nothing is overwritten.")
+explained(
+    "TT341",
+    "the folder for a new backend is not empty, or cannot be written",
+    "Nothing is overwritten. The folder may be one that is not there yet.",
+)
 program(
     "TT520",
     "the installed TileLang cannot emit this target",
@@ -86,7 +90,7 @@ explained(
 program(
     "TT620",
     "there is no such target",
-    "`tilelang-tt targets` lists those that a kernel can be lowered for.",
+    "`tilelang-tt targets` lists those that a kernel can be lowered for. Or TileLang refuses an option; its reason is quoted.",
     _ADD + 'tilelang_tt.lower(main, "vulcan")',
     _ADD + 'tilelang_tt.lower(main, "metal")',
 )

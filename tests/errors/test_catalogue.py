@@ -10,6 +10,7 @@ from pathlib import Path
 
 import catalogue_calls  # noqa: F401  - its entries
 import catalogue_kernels  # noqa: F401
+import catalogue_programs  # noqa: F401
 import catalogue_targets  # noqa: F401
 import pytest
 from catalogue import ENTRIES, Entry, page

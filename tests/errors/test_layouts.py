@@ -149,6 +149,50 @@ def test_annotations_that_add_up() -> None:
     assert "L1, shards of 1 x 1 tiles over 4 cores, 1,088 B of each" in kernel.explain(whole=True)
 
 
+def in_parts(first: dict[str, Any], second: dict[str, Any]) -> Any:
+    @T.prim_func
+    def main(A: T.Tensor((64, 64), "bfloat16"), C: T.Tensor((64, 64), "bfloat16")):
+        with T.Kernel(1, threads=128):
+            TT.layout(A, **first)
+            TT.layout(A, **second)  # line: second
+            a = T.alloc_shared((64, 64), "bfloat16")
+            T.copy(A, a)
+            T.copy(a, C)
+
+    return main
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ({"memory": "L1", "shard": "block"}, {"grid": (2, 2)}),
+        ({"order": "column"}, {"memory": "L1", "shard": "block", "grid": (2, 2)}),
+        ({"cores": "2x2"}, {"shard": "block", "memory": "L1"}),
+    ],
+)
+def test_each_place_says_a_part(first: dict[str, Any], second: dict[str, Any]) -> None:
+    kernel = tilelang.compile(in_parts(first, second), target="tenstorrent")
+    assert "L1, shards of 1 x 1 tiles over 4 cores, 2,048 B of each" in kernel.explain(whole=True)
+    kernel = tilelang.compile(in_parts(second, {}), target={"kind": "tenstorrent", "layout": {"A": first}})
+    assert "L1, shards of 1 x 1 tiles over 4 cores, 2,048 B of each" in kernel.explain(whole=True)
+
+
+def test_parts_that_make_no_layout() -> None:
+    with pytest.raises(TenstorrentError) as caught:
+        tilelang.compile(
+            in_parts({"pages": "row"}, {"memory": "L1", "shard": "block", "grid": (2, 2)}), target="tenstorrent"
+        )
+    assert str(caught.value) == (
+        f"{__file__}:{places(in_parts)['second']}: error[TT180]: pages='row' and a shard exclude each other: "
+        "shards are of tiles\n    TT.layout(A, **second)  # line: second\n  help: leave one of them out"
+    )
+    text = text_of(plain, layout={"A": {"memory": "L1", "shard": "block"}})
+    assert text == (
+        "error[TT602]: target option 'layout': shard='block' needs the cores that hold the shards\n"
+        "  help: add grid=(8, 8), or cores='8x4+0+2'"
+    )
+
+
 def test_an_annotation_of_a_tensor_that_is_not_used() -> None:
     def build() -> Any:
         @T.prim_func

@@ -44,11 +44,11 @@ def plain() -> Any:
     return main
 
 
-def matched() -> Any:
+def matched(**said: Any) -> Any:
     @T.prim_func
     def main(A: T.Tensor((96, 160), "float32"), B: T.Tensor((96, 160), "float32")):
         with T.Kernel(5, 3, threads=128) as (bx, by):
-            TT.schedule(match=A)  # the annotation
+            TT.schedule(match=A, **said)  # the annotation
             x = T.alloc_shared((32, 32), "float32")
             T.copy(A[by * 32, bx * 32], x)
             T.copy(x, B[by * 32, bx * 32])
@@ -79,29 +79,82 @@ def text(builder: Callable[..., Any], mark: str, code: str, message: str, *rest:
     return "\n".join([f"{place}: error[{code}]: {message}", f"    {line}", *(f"  {one}" for one in rest)])
 
 
-ANNOTATED = [
-    ({"policy": "zigzag"}, "TT.schedule: policy 'zigzag' is none of contiguous, strided, rectangle"),
-    ({"order": "spiral"}, "TT.schedule: order 'spiral' is none of row, column, block-linear, block-linear-column, z"),
+ANNOTATED: list[tuple[dict[str, Any], str, str | None]] = [
+    ({"policy": "zigzag"}, "policy 'zigzag' is none of contiguous, strided, rectangle", None),
+    ({"order": "spiral"}, "order 'spiral' is none of row, column, block-linear, block-linear-column, z", None),
     (
         {"polcy": "strided"},
-        "TT.schedule: a schedule has no 'polcy'; it has policy, order, panel, cores, core_order, match, units",
+        "a schedule has no 'polcy'; it has policy, order, panel, cores, core_order, match, units",
+        None,
     ),
-    ({"cores": ["2x2", "2x2+1+1"]}, "TT.schedule: core ranges 2x2 and 2x2+1+1 overlap"),
+    ({"cores": ["2x2", "2x2+1+1"]}, "core ranges 2x2 and 2x2+1+1 overlap", "let them have no core in common"),
     (
         {"policy": "rectangle", "cores": ["2x2", "2x2+4+4"]},
-        "TT.schedule: policy rectangle needs one rectangle of cores; 2 are given",
+        "policy rectangle needs one rectangle of cores; 2 are given",
+        "give one, or say contiguous or strided",
     ),
-    ({"units": 7}, "TT.schedule: 'units' is a list of blocks for each core"),
+    ({"units": 7}, "'units' is a list of blocks for each core", "write [[0, 3], [1, 2]], or '0.3/1.2'"),
+    (
+        {"units": [[*range(15)]], "policy": "strided"},
+        "'units' says all, so 'policy' has no meaning beside it",
+        "leave 'policy' out",
+    ),
+    (
+        {"units": [[0], [1], [*range(2, 15)]], "cores": "2x1"},
+        "'units' has lists for 3 cores; 'cores' are 2",
+        "leave lists out, or give more cores",
+    ),
     (
         {"order": "row", "panel": 2},
-        "TT.schedule: a panel belongs to the orders block-linear and block-linear-column; the order is row",
+        "a panel belongs to the orders block-linear and block-linear-column; the order is row",
+        "leave 'panel' out, or take one of these orders",
     ),
 ]
 
 
-@pytest.mark.parametrize(("said", "message"), ANNOTATED, ids=[str(said) for said, _ in ANNOTATED])
-def test_annotations_that_say_nothing(said: dict[str, Any], message: str) -> None:
-    assert refusal(kernel(**said)) == text(kernel, "# the annotation", "TT604", message)
+@pytest.mark.parametrize(("said", "message", "help"), ANNOTATED, ids=[str(said) for said, *_ in ANNOTATED])
+def test_annotations_that_say_nothing(said: dict[str, Any], message: str, help: str | None) -> None:
+    rest = [] if help is None else [f"help: {help}"]
+    assert refusal(kernel(**said)) == text(kernel, "# the annotation", "TT604", f"TT.schedule: {message}", *rest)
+
+
+@pytest.mark.parametrize(
+    ("more", "message", "help"),
+    [
+        (
+            {"cores": "4x4"},
+            "the tensor that 'match' names says which cores, so 'cores' has no meaning beside it",
+            "leave 'cores' out, or 'match'",
+        ),
+        ({"policy": "strided"}, "'match' deals rectangles; the policy cannot be strided", "leave 'policy' out"),
+    ],
+)
+def test_match_beside_other_words(more: dict[str, Any], message: str, help: str) -> None:
+    assert refusal(matched(**more)) == text(
+        matched, "# the annotation", "TT604", f"TT.schedule: {message}", f"help: {help}"
+    )
+
+
+def test_two_annotations_disagree() -> None:
+    """Both lines are named."""
+
+    def build() -> Any:
+        @T.prim_func
+        def main(A: T.Tensor((96, 160), "float32"), B: T.Tensor((96, 160), "float32")):
+            with T.Kernel(5, 3, threads=128) as (bx, by):
+                TT.schedule(policy="strided")  # the first
+                TT.schedule(order="z")
+                TT.schedule(policy="rectangle")  # the other
+                x = T.alloc_shared((32, 32), "float32")
+                T.copy(A[by * 32, bx * 32], x)
+                T.copy(x, B[by * 32, bx * 32])
+
+        return main
+
+    first, _ = at(build, "# the first")
+    found = refusal(build())
+    message = f"TT.schedule says policy:rectangle; TT.schedule at {first} says policy:strided"
+    assert found == text(build, "# the other", "TT604", message, "help: leave 'policy' out in one of them")
 
 
 def test_kernel_and_target_disagree() -> None:
@@ -114,8 +167,9 @@ def test_kernel_and_target_disagree() -> None:
 
 def test_together_they_make_no_sense() -> None:
     message = "the schedule of kernel 'main': policy rectangle needs one rectangle of cores; 2 are given"
+    help = "help: give one, or say contiguous or strided"
     assert refusal(kernel(policy="rectangle"), "cores:2x2/2x2+4+4") == text(
-        kernel, "# the annotation", "TT604", message
+        kernel, "# the annotation", "TT604", message, help
     )
 
 

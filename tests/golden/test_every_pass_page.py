@@ -24,3 +24,9 @@ def test_page_is_fresh(name, text) -> None:
     if os.environ.get("UPDATE_GOLDEN") == "1":
         page.write_text(text(), encoding="utf-8")
     assert page.read_text(encoding="utf-8") == text()
+
+
+def test_every_pass_of_tilelang_has_a_name_and_a_file() -> None:
+    page = (ROOT / "docs/reference/every_pass.md").read_text(encoding="utf-8")
+    assert "pass_fn" not in page
+    assert "not in the wheel" not in page

@@ -165,6 +165,26 @@ def attention(length: int, width: int, block: int) -> Any:
     return main
 
 
+def column_sums(m: int, n: int, cols: int) -> Any:
+    """The sum of each column, over all rows at once, and the largest element beside it."""
+
+    @T.prim_func
+    def main(A: T.Tensor((m, n), "bfloat16"), C: T.Tensor((2, n), "float32")):
+        with T.Kernel(T.ceildiv(n, cols), threads=128) as bx:
+            x = T.alloc_shared((m, cols), "bfloat16")
+            y = T.alloc_fragment((m, cols), "float32")
+            total = T.alloc_fragment((cols,), "float32")
+            most = T.alloc_fragment((cols,), "float32")
+            T.copy(A[0, bx * cols], x)
+            T.copy(x, y)
+            T.reduce_sum(y, total, dim=0)
+            T.reduce_max(y, most, dim=0)
+            T.copy(total, C[0, bx * cols])
+            T.copy(most, C[1, bx * cols])
+
+    return main
+
+
 def _attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
     return torch.softmax(q @ k.T * 0.125, 1) @ v
 
@@ -180,5 +200,13 @@ CASES = (
     Case("chain", lambda: chain(M, N, (32, 64)), ("A", "B", "C"), ((M, N), (M, N)), lambda a, b: a * b + a - 1, None),
     Case("softmax", lambda: softmax(M, N, 32), ("A", "C"), ((M, N),), lambda x: torch.softmax(x, 1), 8),
     Case("rms_norm", lambda: rms_norm(M, N, 32), ("A", "C"), ((M, N), (N,)), _rms_norm, 7),
+    Case(
+        "reduction",
+        lambda: column_sums(M, N, 32),
+        ("A",),
+        ((M, N),),
+        lambda x: torch.stack([x.sum(0), x.amax(0)]),
+        None,
+    ),
     Case("attention", lambda: attention(M, 64, 32), ("A", "B", "V", "C"), ((M, 64),) * 3, _attention, 7),
 )

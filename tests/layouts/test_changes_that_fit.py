@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import tilelang
 import tilelang.language as T
+import torch
 from layout_kernels import gemm, softmax
 from placed import compiled
 
@@ -70,6 +71,42 @@ def test_products(values: dict[str, int], text: str) -> None:
     help = refused(product(**values))
     assert help == text
     followed(help, product, **values)
+
+
+def test_blocks_as_long_as_tensors() -> None:
+    """Half of `m`, `n` or `k` would be another problem; `bm` and `bn` are as large, and sizes of blocks."""
+
+    def build(m: int, n: int, k: int, bm: int, bn: int) -> Any:
+        @T.prim_func
+        def main(
+            A: T.Tensor((m, k), "bfloat16"),
+            B: T.Tensor((k, n), "bfloat16"),
+            H: T.Tensor((m, k), "bfloat16"),
+            C: T.Tensor((m, n), "bfloat16"),
+        ):
+            with T.Kernel(T.ceildiv(k, 64), T.ceildiv(m, 64), threads=128) as (bx, by):
+                x = T.alloc_shared((64, 64), "bfloat16")
+                T.copy(A[by * 64, bx * 64], x)
+                for i, j in T.Parallel(64, 64):
+                    x[i, j] = x[i, j] * 2
+                T.copy(x, H[by * 64, bx * 64])
+            with T.Kernel(T.ceildiv(n, bn), T.ceildiv(m, bm), threads=128) as (bx, by):
+                a = T.alloc_shared((bm, 64), "bfloat16")
+                b = T.alloc_shared((64, bn), "bfloat16")
+                c = T.alloc_fragment((bm, bn), "float32")
+                T.clear(c)
+                for ko in T.serial(T.ceildiv(k, 64)):
+                    T.copy(H[by * bm, ko * 64], a)
+                    T.copy(B[ko * 64, bx * bn], b)
+                    T.gemm(a, b, c)
+                T.copy(c, C[by * bm, bx * bn])
+
+        return main
+
+    values = dict.fromkeys(("m", "n", "k", "bm", "bn"), 1024)
+    help = refused(build(**values))
+    assert help == "bm=256 fits (1,376,256 B)"
+    followed(help, build, **values)
 
 
 def test_the_warning_of_scalar_code_has_the_help() -> None:
@@ -155,6 +192,46 @@ def test_kernels_of_the_decorator() -> None:
     with pytest.raises(ResourceError) as error:
         matmul(1024, 1024, 64)
     assert error.value.help == "bm=512 and bn=512 fit (1,376,256 B)"
+
+
+@tilelang.jit(target={"kind": "tenstorrent", "scalar_code": False})
+def eager(A, B, bm: int, bn: int = 64, side: int = 64):
+    M, N, K = T.const("M, N, K")
+    A: T.Tensor((M, K), "bfloat16")
+    B: T.Tensor((K, N), "bfloat16")
+    C = T.empty((M, N), "bfloat16")
+    with T.Kernel(T.ceildiv(N, bn), T.ceildiv(M, bm), threads=128) as (bx, by):
+        a = T.alloc_shared((bm, side), "bfloat16")
+        b = T.alloc_shared((side, bn), "bfloat16")
+        c = T.alloc_fragment((bm, bn), "float32")
+        T.clear(c)
+        for k in T.serial(T.ceildiv(K, side)):
+            T.copy(A[by * bm, k * side], a)
+            T.copy(B[k * side, bx * bn], b)
+            T.gemm(a, b, c)
+        T.copy(c, C[by * bm, bx * bn])
+    return C
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ({"bm": 1024, "bn": 1024}, "bm=512 and bn=512 fit (1,376,256 B)"),
+        ({"bm": 256, "bn": 256, "side": 2048}, "side=1024 fits (1,343,488 B)"),
+    ],
+)
+def test_arguments_of_a_call(arguments: dict[str, int], text: str) -> None:
+    """An eager function: TileLang builds the kernel for each call, and keeps neither function nor arguments in it."""
+    a, b = torch.zeros(2048, 2048).bfloat16(), torch.zeros(2048, 2048).bfloat16()
+    with pytest.raises(ResourceError) as error:
+        eager(a, b, **arguments)
+    assert error.value.help == text
+    changed = {name: int(value) for name, value in re.findall(r"(\w+)=(\d+)", text)}
+    told = eager.compile(M=2048, N=2048, K=2048, **{**arguments, **changed}).explain(whole=True)
+    assert f"used {text.split('(')[1].split(' B')[0]} B of" in told
+    with pytest.raises(ResourceError) as error:
+        eager.compile(M=2048, N=2048, K=2048, **arguments)
+    assert error.value.help == text
 
 
 def test_literals() -> None:

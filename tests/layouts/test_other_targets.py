@@ -11,6 +11,7 @@ from placed import moved, whole
 from tvm.target import Target
 
 import tilelang_tt.language as TT
+from tilelang_tt.language import LAYOUT, SCHEDULE
 
 
 def product(annotated: bool) -> Any:
@@ -36,17 +37,25 @@ def product(annotated: bool) -> Any:
     return main
 
 
-def cuda_source(annotated: bool) -> str:
-    with Target({"kind": "cuda", "arch": "sm_80"}):
+def cuda_source(arch: str, annotated: bool) -> str:
+    with Target({"kind": "cuda", "arch": arch}):
         lowered = tilelang.lower(product(annotated), enable_device_compile=False)
     return str(lowered.kernel_source)
 
 
-def test_cuda_source_is_the_same() -> None:
-    plain, annotated = cuda_source(False), cuda_source(True)
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90"])
+def test_cuda_source_is_the_same(arch: str) -> None:
+    plain, annotated = cuda_source(arch, False), cuda_source(arch, True)
     assert re.search(r"__global__ void .*main_kernel", plain)
     assert "mma" in plain
     assert annotated == plain
+
+
+def test_the_annotations_are_there() -> None:
+    """In what other targets get, too: it is they who leave them out."""
+    script = product(True).script()
+    assert (script.count(LAYOUT), script.count(SCHEDULE)) == (2, 1)
+    assert LAYOUT not in product(False).script()
 
 
 @pytest.mark.parametrize("order", ["z", None])

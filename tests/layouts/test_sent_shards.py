@@ -81,6 +81,16 @@ def test_what_others_hold_is_read(layouts: dict[str, Any]) -> None:
     assert moved(kernel)[0] >= M * K * 2
 
 
+def test_blocks_of_two_shards_are_read() -> None:
+    """The second row of tiles of each block is the begin of the next core's shard, which that core does not send."""
+    a, b = whole(64, 64, most=1), whole(64, N, most=1, seed=1)
+    tensors = {"A": a, "B": b, "C": torch.zeros(64, N, dtype=torch.bfloat16)}
+    layout = {"A": by("block", "1x2")}
+    options = {"multicast": True, "schedule": {"policy": "rectangle", "cores": "4x1"}}
+    kernel = check(gemm(64, N, 64, (64, 64, 64)), tensors, {"C": a.double() @ b.double()}, layout, **options)
+    assert SENT not in kernel.explain()
+
+
 def test_generated_code() -> None:
     kernel = compiled(gemm(M, N, K, (64, 64, 32)), {"A": BLOCK, "C": BLOCK}, multicast=True)
     reader = kernel.files["reader.cpp"]

@@ -119,3 +119,27 @@ def test_rows_that_change_places_are_moved() -> None:
     x = whole(SIZE, 64, dtype=torch.float32)
     layout = {"memory": "L1", "shard": "height", "grid": (1, 1)}
     check(main, {"X": x}, {"X": torch.cat([x[:64], 3 * x[:64]])}, {"X": layout})
+
+
+@pytest.mark.parametrize("numerics", ["fast", "chip"])
+def test_a_block_that_is_updated_again_and_again_is_moved(numerics: str) -> None:
+    """Split-K on one core: every part of K adds to the same block. What the part before stored has to be read."""
+
+    @T.prim_func
+    def main(A: T.Tensor((32, 128), "bfloat16"), B: T.Tensor((128, 64), "bfloat16"), C: T.Tensor((32, 64), "float32")):
+        with T.Kernel(1, 1, 4, threads=128) as (bx, by, bz):
+            a = T.alloc_shared((32, 32), "bfloat16")
+            b = T.alloc_shared((32, 64), "bfloat16")
+            c = T.alloc_fragment((32, 64), "float32")
+            T.copy(A[by * 32, bz * 32], a)
+            T.copy(B[bz * 32, bx * 64], b)
+            T.gemm(a, b, c, clear_accum=True)
+            T.atomic_add(C[by * 32, bx * 64], c)
+
+    a, b, c = whole(32, 128), whole(128, 64, seed=1), whole(32, 64, dtype=torch.float32, seed=2)
+    for grid in ((1, 1), (4, 4)):
+        layout = {"C": {"memory": "L1", "shard": "height", "grid": grid}}
+        expected = {"C": c + a.float() @ b.float()}
+        kernel = check(main, {"A": a, "B": b, "C": c}, expected, layout, numerics=numerics)
+        told = kernel.explain(whole=True)
+        assert told.count("'C' is moved over the NoC: its blocks are stored several times") == 2

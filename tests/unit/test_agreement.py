@@ -62,6 +62,18 @@ def test_what_did_not_run_is_said() -> None:
     assert "NOT RUN  hip, every kernel: no hipcc is found" in text([found])
 
 
+def test_where_nothing_ran_nothing_agrees() -> None:
+    assert "NOTHING RAN" in text([line(hip=Trial(emitted=9, why="no hipcc is found"))])
+
+
+def test_a_reference_that_fails_is_a_problem() -> None:
+    exact = ran(EXACT)
+    found = _line("k", {FLOAT64: exact, TORCH: Trial(why="takes 1 argument, 2 given"), "c": exact})
+    assert not found.agrees
+    assert "k: k_reference failed: takes 1 argument, 2 given" in text([found])
+    assert _line("k", {FLOAT64: exact, TORCH: Trial(), "c": exact}).agrees
+
+
 def test_without_float64_nothing_agrees() -> None:
     assert not line(exact=Trial(why="it is a mystery"), c=ran(EXACT)).agrees
 
@@ -97,5 +109,47 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["agree", str(file), "--target", "c", "--target", "tenstorrent", "--page", str(page)]) == 0
     shown = capsys.readouterr().out
     assert "| twice  | 0.0e+00 | 0.0e+00 | 0.0e+00     |" in shown
-    assert "All 2 runs of 1 kernels agree with float64 and with each other." in shown
+    assert "All agree with float64 and with each other: 2 runs of 1 kernel." in shown
     assert "Everything ran." in page.read_text()
+
+
+MISTAKES = [
+    (["--target", "vulcan"], "error[TT620]: there is no target 'vulcan'\n"),
+    (["--target", "tenstorrent -foo=1"], "error[TT601]: target 'tenstorrent' has no option 'foo'\n"),
+    (["--page", "/nowhere/page.md"], "tilelang-tt: error: there is no folder /nowhere\n"),
+    (["--size", "M=50"], "tilelang-tt: error: no kernel has a size 'M'; all sizes are known\n"),
+]
+
+
+@pytest.mark.parametrize(("words", "message"), MISTAKES, ids=lambda value: str(value))
+def test_mistakes_are_said_before_anything_is_tried(
+    words: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "twice.py"
+    file.write_text(KERNEL)
+    assert main(["agree", str(file), *words]) != 0
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert shown.err.startswith(message)
+
+
+def test_a_kernel_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "twice.py"
+    file.write_text(KERNEL)
+    assert main(["agree", f"{file}:thrice"]) == 2
+    assert capsys.readouterr().err.startswith(f"tilelang-tt: error: {file} has no kernel 'thrice'; it has")
+
+
+@pytest.mark.parametrize(
+    ("reference", "reason"),
+    [
+        ("def twice_reference(X): return {}", "twice_reference() got an unexpected keyword argument 'Y'"),
+        ("def twice_reference(X, Y): return {'Z': X}", "it returns 'Z', which is no parameter of the kernel"),
+        ("twice_reference = 3", "'int' object is not callable"),
+    ],
+)
+def test_a_reference_of_the_file_that_fails(reference: str, reason: str, tmp_path: Path) -> None:
+    file = tmp_path / "twice.py"
+    file.write_text(f"{KERNEL}\n{reference}\n")
+    (trial,) = tried(str(file), TORCH, {}).values()
+    assert (trial.ran, trial.why) == (False, reason)

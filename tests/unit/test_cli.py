@@ -128,7 +128,7 @@ def test_stand_ins_do_not_leak() -> None:
 def test_compile(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "out"
     assert main(["compile", write(tmp_path, BUILDABLE), "-o", str(out)]) == 0
-    names = ["reader.cpp", "compute.cpp", "writer.cpp", "main.cpp", "tt.plan.json"]
+    names = ["reader.cpp", "compute.cpp", "writer.cpp", "main.cpp", "tt.plan.json", "tt.lines.json"]
     assert capsys.readouterr().out == "".join(f"{out / name}\n" for name in names)
     assert sorted(path.name for path in out.iterdir()) == sorted([*names, "CMakeLists.txt", "README.md"])
 
@@ -208,7 +208,7 @@ def test_arguments_are_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str
     file = write(tmp_path, NEEDS_SIZES)
     assert refusal(capsys, file) == (
         f"tilelang-tt: error: 'mm' of {file} takes (M, block=32): missing a required argument: 'M'\n"
-        f"  write '{file}:mm(M=...)'\n"
+        f"  write '{file}:mm(M=...)', or add --run to take the kernel that the script builds when it runs\n"
     )
     assert "a value has to stand in the place of each ..." in refusal(capsys, f"{file}:mm(M=...)")
     assert "got an unexpected keyword argument 'N'" in refusal(capsys, f"{file}:mm(M=64, N=64)")

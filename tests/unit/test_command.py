@@ -105,18 +105,25 @@ def test_bash_completes_commands_and_options(capfd: pytest.CaptureFixture[str]) 
     assert done.stdout == "explain\n--seeds\n", done.stderr
 
 
+def without_a_home(*words: str) -> subprocess.CompletedProcess[str]:
+    """Python with these words, where HOME cannot be written to."""
+    kept = {key: value for key, value in os.environ.items() if key not in ("XDG_CACHE_HOME", "TILELANG_CACHE_DIR")}
+    environment = {**kept, "HOME": "/proc/1/none"}
+    return subprocess.run([sys.executable, *words], env=environment, capture_output=True, text=True, check=False)
+
+
+START = "import sys, tilelang_tt_launcher; sys.exit(tilelang_tt_launcher.main())"
+
+
 def test_doctor_without_a_home_that_can_be_written() -> None:
     """TileLang's own cache goes elsewhere; ours is reported."""
-    start = "import sys, tilelang_tt_launcher; sys.exit(tilelang_tt_launcher.main())"
-    environment = {
-        key: value for key, value in os.environ.items() if key not in ("XDG_CACHE_HOME", "TILELANG_CACHE_DIR")
-    }
-    run = subprocess.run(
-        [sys.executable, "-c", start, "doctor"],
-        env={**environment, "HOME": "/proc/1/none"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    run = without_a_home("-c", START, "doctor")
     assert "Traceback" not in run.stderr
     assert "build cache" in run.stdout
+
+
+def test_commands_and_programs_without_a_home_that_can_be_written(tmp_path: Path) -> None:
+    script = tmp_path / "hello.py"
+    script.write_text("import tilelang_tt, tilelang\nprint('hello')\n")
+    assert without_a_home("-c", START, "run", str(script)).stdout.endswith("hello\n")
+    assert without_a_home(str(script)).stdout.endswith("hello\n")

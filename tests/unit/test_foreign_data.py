@@ -10,6 +10,7 @@ import pytest
 from jsonschema import ValidationError
 
 from tilelang_tt.diagnostics import TenstorrentError
+from tilelang_tt.runtime.line_map import lines_from_json
 from tilelang_tt.runtime.plan import Plan, evaluate
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -74,6 +75,14 @@ def test_a_damaged_plan_is_refused(damage: Any) -> None:
     damage(data)
     with pytest.raises(_REFUSED):
         Plan.from_json(json.dumps(data))
+
+
+@pytest.mark.parametrize(
+    "text", ["null", "[1]", '{"a": 1}', '{"a": {"1": "k.py"}}', '{"a": {"x": "k.py:1"}}', '{"a": {"1": 2}}']
+)
+def test_what_is_no_line_map_is_refused(text: str) -> None:
+    with pytest.raises(TenstorrentError, match="TT317"):
+        lines_from_json(text)
 
 
 @pytest.mark.parametrize("text", ["", "null", "[]", "{", "42", '"plan"', "{}"])

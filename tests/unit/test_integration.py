@@ -16,7 +16,7 @@ from tvm.target import Target
 from tilelang_tt.diagnostics import ArgumentError, TargetError, UnsupportedError
 from tilelang_tt.execution.kernel import TenstorrentKernel
 
-FILES = ["reader.cpp", "compute.cpp", "writer.cpp", "main.cpp", "tt.plan.json"]
+FILES = ["reader.cpp", "compute.cpp", "writer.cpp", "main.cpp", "tt.plan.json", "tt.lines.json"]
 SQUARE = T.Tensor((64, 64), "bfloat16")
 
 
@@ -256,3 +256,25 @@ def test_explain() -> None:
     assert "4 units over" in brief
     assert "== infer_layout\n" in full
     assert "== infer_layout\n" not in brief
+
+
+@pytest.mark.parametrize("stages", [1, 2])
+def test_a_block_that_nothing_is_loaded_beside_is_said(stages: int) -> None:
+    """num_stages=1 leaves operands with one block: the reader cannot run ahead."""
+
+    @T.prim_func
+    def main(A: T.Tensor((64, 256), "bfloat16"), B: T.Tensor((256, 64), "bfloat16"), C: T.Tensor((64, 64), "float32")):
+        with T.Kernel(1, threads=128):
+            a = T.alloc_shared((64, 64), "bfloat16")
+            b = T.alloc_shared((64, 64), "bfloat16")
+            c = T.alloc_fragment((64, 64), "float32")
+            T.clear(c)
+            for k in T.Pipelined(4, num_stages=stages):
+                T.copy(A[0, k * 64], a)
+                T.copy(B[k * 64, 0], b)
+                T.gemm(a, b, c)
+            T.copy(c, C)
+
+    text = tilelang.compile(main, target="tenstorrent -blocks=false").explain()
+    said = [line.strip() for line in text.splitlines() if "num_stages=2 lets it run ahead" in line]
+    assert [line.partition(":")[0] for line in said] == (["a, b"] if stages == 1 else [])

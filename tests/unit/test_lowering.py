@@ -113,6 +113,28 @@ def test_unknown_target(target: str) -> None:
     assert caught.value.help == "targets: cuda, hip, c, llvm, webgpu, metal, tenstorrent"
 
 
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        ("", "there is no target ''"),
+        ("cuda -arch=banana", "TileLang 0.1.15 has no target 'cuda -arch=banana': "),
+        ({"kind": "cuda", "foo": "3"}, "TileLang 0.1.15 has no target '{'kind': 'cuda', 'foo': '3'}': "),
+        ('{"kind": ', "there is no target '{\"kind\": '"),
+    ],
+    ids=str,
+)
+def test_target_that_is_refused(target: Any, message: str) -> None:
+    with pytest.raises(TargetError) as caught:
+        tilelang_tt.lower(elements, target)
+    assert caught.value.code == "TT620"
+    assert caught.value.message.startswith(message)
+
+
+@pytest.mark.parametrize("target", ["cpu", "cpu -mcpu=native", " c "])
+def test_cpu_is_c(target: str) -> None:
+    assert lower_file.resolve(target)[1].kind == "c"
+
+
 def test_no_function() -> None:
     with pytest.raises(UnsupportedError) as caught:
         tilelang_tt.lower("elements", "c")
@@ -144,8 +166,9 @@ def test_command_lower(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_command_targets(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["targets", "c", "llvm"]) == 0
+    assert main(["targets", "cpu", "llvm", "llvm"]) == 0
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert lines[1][0] == "cpu"
     assert lines[1][-3:] == ["yes", "yes", "yes"]
     assert lines[2][-3:] == ["no", "no", "no"]
     assert lines[4][:5] == ["llvm:", "target", "'llvm'", "cannot", "be"]

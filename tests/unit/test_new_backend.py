@@ -1,4 +1,6 @@
-"""`new-backend` writes a package that installs, registers, compiles a GEMM and runs it: its own tests say so."""
+"""`new-backend` writes a package that installs, registers,
+compiles a GEMM and runs it: its own tests say so, also
+when an operation and a pass have been added as its README says."""
 
 from __future__ import annotations
 
@@ -10,6 +12,9 @@ import venv
 from pathlib import Path
 
 import pytest
+from recipe_steps import edit, recipe
+from tilelang.backend.target import _TARGET_DETECTORS, _TARGET_NORMALIZERS
+from tvm.target import Target
 
 from tilelang_tt.cli.main import main
 
@@ -42,8 +47,17 @@ def test_package_installs_and_passes_its_tests(tmp_path: Path) -> None:
     run(python, "-m", "pip", "install", *offline, ".", cwd=package)
     where = run(python, "-c", "import tilelang_toy; print(tilelang_toy.__file__)", cwd=tmp_path)
     assert str(tmp_path / "environment") in where
-    shown = run(python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests", cwd=package)
-    assert re.search(r"^17 passed", shown, re.MULTILINE), shown
+    tests = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "tests")
+    shown = run(python, *tests, cwd=package)
+    assert re.search(r"^21 passed", shown, re.MULTILINE), shown
+
+    readme = (package / "README.md").read_text()
+    for title in ("Add an operation", "Add a pass"):
+        for step in recipe(readme, title):
+            edit(package, step)
+    run(python, "-m", "pip", "install", *offline, "--force-reinstall", ".", cwd=package)
+    shown = run(python, *tests, cwd=package)
+    assert re.search(r"^22 passed", shown, re.MULTILINE), shown
 
 
 @pytest.mark.parametrize("name", ["Toy", "my-chip", "", "9"])
@@ -51,6 +65,27 @@ def test_names_that_cannot_be(name: str, tmp_path: Path, capsys: pytest.CaptureF
     assert main(["new-backend", name, str(tmp_path / "package")]) == 1
     assert capsys.readouterr().err == (
         f"error[TT340]: '{name}' cannot be the name of a target\n  help: lower-case letters and digits, as in 'toy'\n"
+    )
+
+
+def names_of_targets() -> list[str]:
+    return [*Target.list_kinds(), *_TARGET_NORMALIZERS, *_TARGET_DETECTORS, "auto", "cpu", "tt"]
+
+
+@pytest.mark.parametrize("name", sorted({name for name in names_of_targets() if name.isalnum()}))
+def test_names_of_other_targets_are_taken(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["new-backend", name, str(tmp_path / "package")]) == 1
+    assert capsys.readouterr().err == (
+        f"error[TT340]: there is a target '{name}' already\n  help: choose another name, as in 'toy'\n"
+    )
+
+
+def test_a_folder_that_cannot_be(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "file"
+    file.write_text("")
+    assert main(["new-backend", "toy", str(file)]) == 1
+    assert capsys.readouterr().err == (
+        f"error[TT341]: {file} cannot be written: Not a directory\n  help: name a directory that can be made\n"
     )
 
 

@@ -18,8 +18,15 @@ from tilelang_tt.schedule import Schedule
 OF_VERSION_2 = ("blocks", "order", "panel", "core_ranges", "core_order", "pieces", "unit_lists")
 
 
-def as_version_1(plan: Plan) -> dict[str, Any]:
+def as_version_2(plan: Plan) -> dict[str, Any]:
+    """Its launches have the line map inside."""
     data: dict[str, Any] = json.loads(plan.to_json())
+    lines = [{"file": "reader.cpp", "line": 3, "user_file": "k.py", "user_line": 7}]
+    return {**data, "schema": 2, "launches": [{**one, "source_map": lines} for one in data["launches"]]}
+
+
+def as_version_1(plan: Plan) -> dict[str, Any]:
+    data = as_version_2(plan)
     launches = [{name: value for name, value in one.items() if name not in OF_VERSION_2} for one in data["launches"]]
     return {**data, "schema": 1, "launches": launches}
 
@@ -29,8 +36,14 @@ def test_version_1_is_upgraded(plan: Plan) -> None:
     """Contiguous runs in row order over a whole grid: what version 1 meant."""
     upgraded = Plan.from_json(json.dumps(as_version_1(plan)))
     assert upgraded == plan
-    assert upgraded.schema == SCHEMA_VERSION == 2
+    assert upgraded.schema == SCHEMA_VERSION == 3
     assert all(launch.schedule == Schedule() for launch in upgraded.launches)
+
+
+def test_version_2_is_upgraded() -> None:
+    """Schedules are kept; the line map is a file of its own now."""
+    plan = replace(STATIC, launches=(replace(STATIC.launches[0], order="block-linear", panel=3),))
+    assert Plan.from_json(json.dumps(as_version_2(plan))) == plan
 
 
 def test_a_plan_reads_back_with_all_it_says() -> None:
@@ -50,13 +63,13 @@ def test_a_plan_reads_back_with_all_it_says() -> None:
     assert Plan.from_json(plan.to_json()) == plan
 
 
-@pytest.mark.parametrize("version", [0, 3, "1", None])
+@pytest.mark.parametrize("version", [0, 4, "1", None])
 def test_other_versions_are_refused(version: Any) -> None:
     data = {**as_version_1(STATIC), "schema": version}
     with pytest.raises(ArgumentError) as caught:
         Plan.from_json(json.dumps(data))
     assert str(caught.value) == (
-        f"error[TT317]: this is no plan of version 1 to 2: its 'schema' is {version!r}\n"
+        f"error[TT317]: this is no plan of version 1 to 3: its 'schema' is {version!r}\n"
         "  help: compile the kernel again, with this version of tilelang-tt"
     )
 

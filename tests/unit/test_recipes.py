@@ -1,9 +1,7 @@
 """docs/adding.md, followed word for word in a copy of the repository.
 
-A comment above each of its blocks says what is done with it:
+A comment above each of its blocks says what is done with it, as in `recipe_steps.py` or:
 
-    <!-- new FILE -->              the block is a new file
-    <!-- before FILE | TEXT -->    it goes before the first line that begins with TEXT
     <!-- becomes FILE -->          its lines end what `make golden` makes of a text test
     <!-- run -->                   a program that must end well
 """
@@ -11,33 +9,16 @@ A comment above each of its blocks says what is done with it:
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from recipe_steps import Step, edit, recipe
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "adding.md").read_text(encoding="utf-8")
-_STEP = re.compile(r"<!-- (\w+)(?: (\S+))?(?: \| (.*?))? -->\n```\w+\n(.*?)```", re.DOTALL)
-
-
-@dataclass(frozen=True)
-class Step:
-    do: str
-    file: str
-    anchor: str
-    text: str
-
-
-def recipe(title: str) -> list[Step]:
-    section = PAGE.partition(f"## {title}\n")[2].partition("\n## ")[0]
-    steps = [Step(*(part or "" for part in found)) for found in _STEP.findall(section)]
-    assert len(steps) == section.count("```") // 2, "every block says what is done with it"
-    return steps
 
 
 @pytest.fixture
@@ -57,12 +38,8 @@ def run(tree: Path, *command: str, **environment: str) -> None:
 
 def follow(tree: Path, step: Step) -> None:
     path = tree / step.file
-    if step.do == "new":
-        path.write_text(step.text)
-    elif step.do == "before":
-        lines = path.read_text().splitlines(keepends=True)
-        place = next(number for number, line in enumerate(lines) if line.lstrip().startswith(step.anchor))
-        path.write_text("".join([*lines[:place], step.text, *lines[place:]]))
+    if step.do in ("new", "before"):
+        edit(tree, step)
     elif step.do == "becomes":
         run(tree, "-m", "pytest", "tests/passes/test_texts.py", "-k", path.stem, "-n", "0", UPDATE_GOLDEN="1")
         assert path.read_text().partition("--- after\n")[2].endswith(step.text)
@@ -73,7 +50,7 @@ def follow(tree: Path, step: Step) -> None:
 
 
 def test_add_an_operation(tree: Path) -> None:
-    for step in recipe("Add an operation"):
+    for step in recipe(PAGE, "Add an operation"):
         follow(tree, step)
     # The new rows are held to their accuracy, as all others are, and each has a case.
     chosen = "functions-wormhole_b0-chip-float32 or test_every_operation_has_a_case"
@@ -81,5 +58,5 @@ def test_add_an_operation(tree: Path) -> None:
 
 
 def test_add_a_pass(tree: Path) -> None:
-    for step in recipe("Add a pass"):
+    for step in recipe(PAGE, "Add a pass"):
         follow(tree, step)

@@ -17,6 +17,7 @@ from tilelang_tt.execution.kernel import TenstorrentKernel
 from tilelang_tt.options import Options
 from tilelang_tt.report.markup import VOID, tag
 from tilelang_tt.report.page import page
+from tilelang_tt.runtime.line_map import lines_to_json
 
 SECTIONS = ["cores", "l1", "streams", "time", "code", "decisions"]
 EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'&"
@@ -93,16 +94,32 @@ def test_lines_are_linked(kernel: TenstorrentKernel, tmp_path: Path) -> None:
     assert len(re.findall(rf'data-line="0:{number}"', text)) >= 3
 
 
+def test_buffers_are_named_under_the_bar(kernel: TenstorrentKernel, tmp_path: Path) -> None:
+    """In a bar that is to scale, most are too narrow for a name."""
+    text = kernel.report(tmp_path / "r.html").read_text()
+    legend = text[text.index('<ul class="legend">') :].partition("</ul>")[0]
+    assert all(
+        f"<b>{cb.name}</b> {cb.pages * cb.page_bytes:,} B" in legend for cb in kernel.compiled.plan.launches[0].cbs
+    )
+
+
+def test_stages_that_change_nothing_are_left_out(kernel: TenstorrentKernel) -> None:
+    compiled = Compiled("k", kernel.files, (), (("one", "program"), ("two", "program"), ("three", "other")))
+    options = re.findall(r"program after: (\w+)", page(compiled, Options(), "", "", []))
+    assert options == ["one", "three"]
+
+
 def test_evil_names_do_no_harm(kernel: TenstorrentKernel, tmp_path: Path) -> None:
     """Names of kernel, tensors, buffers, files, lines of code, decisions and warnings are text."""
     plan = kernel.compiled.plan
     launch = plan.launches[0]
     file = tmp_path / f"{EVIL.replace('/', '')}.py"
     file.write_text(f"{EVIL}\n" * 60)
-    source_map = tuple(replace(line, user_file=str(file), user_line=5) for line in launch.source_map)
+    lines = lines_to_json(replace(line, user_file=str(file), user_line=5) for line in kernel.compiled.lines)
     cbs = tuple(replace(cb, name=EVIL + str(cb.id)) for cb in launch.cbs)
-    evil = replace(plan, name=EVIL, launches=(replace(launch, name=EVIL, cbs=cbs, source_map=source_map),))
-    files = {**{name: f"// {EVIL}\n{text}" for name, text in kernel.files.items()}, "tt.plan.json": evil.to_json()}
+    evil = replace(plan, name=EVIL, launches=(replace(launch, name=EVIL, cbs=cbs),))
+    files = {name: f"// {EVIL}\n{text}" for name, text in kernel.files.items()}
+    files |= {"tt.plan.json": evil.to_json(), "tt.lines.json": lines}
     decisions = tuple(replace(one, subject=EVIL, text=EVIL) for one in kernel.compiled.decisions)
     compiled = Compiled(EVIL, files, decisions, ((EVIL, EVIL),))
     text = page(compiled, Options(), EVIL, EVIL, [EVIL])

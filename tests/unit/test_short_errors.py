@@ -15,7 +15,15 @@ import tilelang
 import tilelang.language as T
 
 from tilelang_tt import short_errors
-from tilelang_tt.diagnostics import EnvironmentProblem, Location, TenstorrentError, TenstorrentWarning, warn
+from tilelang_tt.diagnostics import (
+    EnvironmentProblem,
+    Location,
+    TenstorrentError,
+    TenstorrentWarning,
+    UnsupportedError,
+    warn,
+)
+from tilelang_tt.execution import tuning_log
 
 PLACE = Location(__file__, 3)
 
@@ -97,6 +105,99 @@ def test_other_errors_are_left_alone(capsys: pytest.CaptureFixture[str]) -> None
     error = ValueError("mine")
     sys.excepthook(ValueError, error, None)
     assert capsys.readouterr().err == "ValueError: mine\n"
+
+
+def of_a_program(text: str, folder: Path) -> str:
+    """What it writes on standard error."""
+    (folder / "program.py").write_text(text)
+    run = subprocess.run([sys.executable, "program.py"], cwd=folder, capture_output=True, text=True, check=False)
+    assert run.returncode == 1
+    return "".join(line for line in run.stderr.splitlines(keepends=True) if "INFO" not in line)
+
+
+KERNEL = """
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+
+import tilelang, tilelang.language as T, tilelang_tt, torch
+
+@tilelang.jit(target="tenstorrent")
+def f(A):
+    N = T.const("N")
+    A: T.Tensor((N, 32), "float32")
+    with T.Kernel(1, threads=32):
+        s = T.alloc_shared((32, 32), "float32")
+        T.copy(A, s)
+        T.copy(NAME, A)
+
+"""
+
+
+def test_pools_and_loops_of_python_are_left_out(tmp_path: Path) -> None:
+    """Frames of Python's own library say nothing that helps."""
+    ways = (
+        "with ThreadPoolExecutor(2) as pool:\n    list(pool.map(f, [torch.zeros(32, 32, dtype=torch.int32)]))\n",
+        "async def go():\n    f(torch.zeros(32, 32, dtype=torch.int32))\n\nasyncio.run(go())\n",
+    )
+    for way in ways:
+        text = of_a_program(KERNEL.replace("NAME", "s") + way, tmp_path)
+        assert text.splitlines()[0].startswith("error[TT303]")
+        called = [line for line in text.splitlines() if "called from" in line]
+        assert called
+        assert all("called from program.py:" in line for line in called)
+
+
+def test_paths_are_those_of_this_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "mm.py"
+    file.write_text("x = 1\n")
+    note = f"A ... 4 B   ({file}:2)"
+    error = TenstorrentError("TT204", "it is too large", location=Location(str(file), 1), notes=(note,))
+    assert short_errors.short(error).startswith(f"{file}:1: error[TT204]")
+    monkeypatch.chdir(tmp_path)
+    assert short_errors.short(error).splitlines() == [
+        "mm.py:1: error[TT204]: it is too large",
+        "    x = 1",
+        "  note: A ... 4 B   (mm.py:2)",
+    ]
+
+
+def test_errors_of_the_users_own_come_without_our_frames(tmp_path: Path) -> None:
+    """A misspelled name in a kernel, and an error that has one of ours as its cause."""
+    text = of_a_program(KERNEL + "f(torch.zeros(32, 32))\n", tmp_path)
+    assert text.count('File "') == text.count("program.py") == 2
+    assert "NameError: name 'NAME' is not defined" in text
+    assert text.endswith("are left out; TILELANG_TT_DEBUG=1 shows them)\n")
+    wrapped = "try:\n    f(torch.zeros(32))\nexcept ValueError as error:\n    raise KeyError(1) from error\n"
+    text = of_a_program(KERNEL.replace("NAME", "s") + wrapped, tmp_path)
+    assert text.count('File "') == text.count("program.py") == 2
+    assert "error[TT304]" in text
+    assert "KeyError: 1" in text
+
+
+def test_where_tilelang_itself_fails_is_shown(tmp_path: Path) -> None:
+    kernel = KERNEL.replace("NAME", "s").replace("(N, 32)", "(32, N)")
+    text = of_a_program(kernel + "f(torch.zeros(32))\n", tmp_path)
+    assert text.count('File "') == 2  # the user's line, and TileLang's that failed
+    assert "IndexError" in text
+
+
+def test_the_autotuner_says_in_a_line_that_it_keeps_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    """TileLang logs an error with its traceback where a kernel has no library to keep."""
+    tuning_log.shorten()
+    logger = logging.getLogger("tilelang")
+    handler = logging.StreamHandler(sys.stderr)
+    logger.addHandler(handler)
+    try:
+        for error in (UnsupportedError("TT192", "results are not kept"), UnsupportedError("TT100", "another")):
+            try:
+                raise error
+            except UnsupportedError:
+                logger.exception("could not keep it")
+    finally:
+        logger.removeHandler(handler)
+    first, *rest = capsys.readouterr().err.splitlines()
+    assert first == "results are not kept (TT192)"
+    assert rest[:2] == ["could not keep it", "Traceback (most recent call last):"]
 
 
 FAILING = """

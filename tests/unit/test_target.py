@@ -17,7 +17,7 @@ from tilelang_tt import target as targets
 from tilelang_tt.diagnostics import TargetError
 from tilelang_tt.lowering import lower as lower_file
 from tilelang_tt.options import Options
-from tilelang_tt.out_of_tree.family import BUILD_FEATURE
+from tilelang_tt.out_of_tree.family import BUILD_FEATURE, Family
 from tilelang_tt.runtime import ttnn_find
 
 targets.register()
@@ -87,6 +87,15 @@ def test_other_targets_are_left_alone() -> None:
     assert targets.normalize('{"kind": "cuda"}') is None
     assert targets.normalize(Target("c")) is None
     assert not targets.is_tenstorrent(Target({"kind": "ext_dev"}))
+
+
+def test_a_name_that_only_begins_like_ours_is_somebody_else_s() -> None:
+    assert targets.normalize("tenstorrentx -a=1") is None
+    assert targets.normalize({"kind": "tenstorrents"}) is None
+    ten = Family("ten", lambda: "1", lambda head, options: Target("c"), ValueError)
+    assert ten.normalize("tenstorrent") is None
+    assert ten.normalize("ten -lanes=8") is not None
+    assert ten.normalize("") is None
 
 
 REFUSALS = [

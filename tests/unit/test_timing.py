@@ -201,5 +201,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert f"trace {tmp_path / 't.json'} of " in text
     assert main(["profile", source, "--json", "--target", "tenstorrent/blackhole"]) == 0
     assert json.loads(capsys.readouterr().out)["chip"] == "blackhole"
+    assert main(["profile", source, "--schedule", "cores:1x1", "--layout", '{"A": {"memory": "L1"}}']) == 0
+    assert "where the time goes (1 cores)" in capsys.readouterr().out
     assert main(["explain", source]) == 0
     assert "\nestimated time: mm on Wormhole: " in capsys.readouterr().out

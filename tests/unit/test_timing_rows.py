@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 import torch
-from benchmarks.timing import attention_rows, gemm_rows, micro_rows, noc_rows
-from benchmarks.timing.figures import Figure, LeftOut, read_figures
+from benchmarks.timing import attention_rows, gemm_rows, measure, micro_rows, noc_rows
+from benchmarks.timing.figures import Figure, LeftOut, read_figures, unknown_columns
 from benchmarks.timing.matmul_1d import MulticastA, MulticastB
 from benchmarks.timing.matmul_2d import Matmul2d
 from benchmarks.timing.ranking import Judged, pairs
@@ -68,6 +69,8 @@ def test_cores_of_noc_rows_are_those_of_the_sdk_tests() -> None:
     whole = noc_rows.place({**fields, "mechanism": "unicast", "nsub": "55"}, (8, 7))
     assert whole.masters == [(0, 0)]
     assert len(whole.others) == 55
+    crowd = noc_rows.place({**fields, "mechanism": "unicast", "pattern": "ALL_TO_ALL", "nsub": "4"}, (8, 7))
+    assert crowd.others == [(0, 0), (0, 1), (1, 0), (1, 1)]  # the order in which each sender goes through them
     with pytest.raises(LeftOut, match="7 cores are neither a square nor the grid of 8 x 7"):
         noc_rows.place({**fields, "nsub": "7"}, (8, 7))
 
@@ -130,6 +133,84 @@ def test_files_are_recognised_and_a_third_is_held_out() -> None:
     held = sum(figure.held_out for figure in figures)
     assert 0.25 * len(figures) < held < 0.42 * len(figures)
     assert {figure.family for figure in read_figures(PUBLISHED / "gemm.csv")} == {"gemm-n150", "gemm-p150"}
+
+
+NOC_HEAD = "chip,memory,mechanism,pattern,ntx,nsub,same_axis,stateful,loopback,noc"
+GEMM_HEAD = "table,M,K,N,trace,grid,in0,in1,out,dtype,fidelity,time_ns,tflops,device_util"
+OPS_HEAD = "chip,op,shape,dtype,layout,cores,measured_us,metric,source,note"
+
+
+@pytest.mark.parametrize(
+    ("head", "row", "reason"),
+    [
+        (f"{NOC_HEAD},cyc_64B", "quasar,L1,unicast,ONE_TO_ONE,1,0,0,0,0,0,300", "column 'chip': 'quasar' is none of"),
+        (f"{NOC_HEAD},cyc_64B", "blackhole,L1,unicast,ONE_TO_ONE,,0,0,0,0,0,300", "column 'ntx': has no value"),
+        (f"{NOC_HEAD},cyc_64B", "blackhole,L1,unicast,ONE_TO_ONE,0,0,0,0,0,0,300", "column 'ntx': 0 is not greater"),
+        (
+            f"{NOC_HEAD},cyc_64B",
+            "blackhole,L1,unicast,ONE_TO_ONE,1,0,0,0,0,0,n/a",
+            "column 'cyc_64B': 'n/a' is no number",
+        ),
+        (
+            f"{NOC_HEAD},cyc_64B",
+            "blackhole,L1,unicast,DIAGONAL,1,0,0,0,0,0,300",
+            "no workload for the pattern DIAGONAL",
+        ),
+        (f"{NOC_HEAD},cyc_64B", "blackhole,L1,unicast,ALL_TO_ALL,3,9,0,0,0,0,300", "3 transfers are fewer than the 9"),
+        (
+            f"{NOC_HEAD},cyc_64B",
+            "blackhole,L3,unicast,ONE_TO_ONE,1,0,0,0,0,0,300",
+            "no workload for unicast and memory L3",
+        ),
+        (
+            "chip,memory,mechanism,pattern,ntx,cyc_64B",
+            "blackhole,L1,unicast,ONE_TO_ONE,1,300",
+            "there is no column 'nsub'",
+        ),
+        (
+            GEMM_HEAD,
+            'N300,512,512,512,True,"(8,8)",L1,DRAM,L1,BFLOAT16,LoFi,1,1,1',
+            "'N300' does not begin with N150 or P150",
+        ),
+        (
+            GEMM_HEAD,
+            'N150,512,512,512,True,"(9,9)",L1,DRAM,L1,BFLOAT16,LoFi,1,1,1',
+            "9 x 9 cores, where the chip has 8 x 8",
+        ),
+        (
+            GEMM_HEAD,
+            'N150,500,512,512,True,"(8,8)",L1,DRAM,L1,BFLOAT16,LoFi,1,1,1',
+            "M = 500 cannot be shared by 8 cores",
+        ),
+        (GEMM_HEAD, 'N150,512,512,512,True,"(8,8)",L1,DRAM,L1,INT8,LoFi,1,1,1', "no workload for INT8"),
+        ("chip,bench,config,variant,us", "blackhole,MB9,tiles=1,,1", "no kernel for the benchmark 'MB9'"),
+        ("chip,bench,config,variant,us", 'blackhole,MB3 matmul,"0x3,kt=1",DST,1', "a block of 0 x 3 tiles"),
+        (OPS_HEAD, "blackhole,Softplus,32x32,bf16,TILE,64,1,,,", "no host code for this operation's kernels here"),
+        (OPS_HEAD, "blackhole,Softplus,32x32,bf16,TILE,64,,,,", "column 'measured_us': has no value"),
+    ],
+)
+def test_rows_that_cannot_be_run_say_why(head: str, row: str, reason: str, tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text(f"{head},extra\n{row},more\n")
+    assert unknown_columns(path) == ["extra"]
+    (figure,) = read_figures(path)
+    with pytest.raises(LeftOut, match=re.escape(reason)):
+        measure.workload(figure)
+
+
+@pytest.mark.parametrize("file", ["noc.csv", "microbench.csv"])
+def test_every_published_row_has_a_workload(file: str) -> None:
+    for figure in read_figures(PUBLISHED / file):
+        measure.workload(figure)
+
+
+def test_files_of_no_family_are_refused_in_a_sentence(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("a,b\n1,2\n")
+    with pytest.raises(SystemExit, match=r"no family has the columns a, b\. Known are noc: memory, mechanism"):
+        read_figures(path)
+    with pytest.raises(SystemExit, match="cannot be read"):
+        read_figures(tmp_path / "nowhere.csv")
 
 
 def test_pairs_count_where_variants_of_the_same_work_differ() -> None:

@@ -208,7 +208,8 @@ def _elaborate(name: str, kernel: Any, reference: Reference) -> PrimFunc:
             raise TypeError("a value has to stand in the place of each ...")
     except TypeError as error:
         raise UsageError(
-            f"{place} takes {_signature(kernel)}: {error}\n  write '{reference.path}:{name}({_needed(kernel)})'"
+            f"{place} takes {_signature(kernel)}: {error}\n  write '{reference.path}:{name}({_needed(kernel)})', "
+            "or add --run to take the kernel that the script builds when it runs"
         ) from None
     try:
         return kernel.get_tir(*reference.args, **reference.kwargs)
@@ -217,7 +218,7 @@ def _elaborate(name: str, kernel: Any, reference: Reference) -> PrimFunc:
     except Exception as error:
         raise UsageError(
             f"{place} cannot be built from ({_arguments(reference)}): {error or type(error).__name__}\n"
-            f"  it takes {_signature(kernel)}; a script that builds it works, too: --run SCRIPT.py"
+            f"  it takes {_signature(kernel)}; a script that builds it works, too: add --run"
         ) from error
 
 

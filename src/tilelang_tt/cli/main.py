@@ -7,9 +7,7 @@ import importlib
 import os
 import pkgutil
 import sys
-import tempfile
 import traceback
-from pathlib import Path
 from typing import Protocol, cast
 
 import tilelang_tt
@@ -43,7 +41,6 @@ def main(argv: list[str]) -> int:
                 raise UsageError(f"there is no argument {script_args[0]!r}; arguments of a script go with --run")
             arguments.script_args = script_args
         if arguments.command.NEEDS_TILELANG:
-            _let_tilelang_have_a_folder()
             tilelang_tt.register()
         put_places_into_target(arguments)
         status: int = arguments.command.run(arguments)
@@ -64,15 +61,6 @@ def main(argv: list[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BROKEN_PIPE
     return status
-
-
-def _let_tilelang_have_a_folder() -> None:
-    """Its import makes a cache in HOME, and fails where that cannot be written to."""
-    folder = Path(os.environ.get("HOME", "/")) / ".tilelang" / "cache"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError:
-        os.environ.setdefault("TILELANG_CACHE_DIR", tempfile.mkdtemp(prefix="tilelang-cache-"))
 
 
 def _split(argv: list[str]) -> tuple[list[str], list[str]]:

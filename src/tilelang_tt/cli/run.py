@@ -6,12 +6,16 @@ import os
 import runpy
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 
 from tilelang_tt.cli.host_stand_ins import host_stand_ins
 from tilelang_tt.diagnostics import TenstorrentError
+from tilelang_tt.execution.dump import Dump, Wanted
+from tilelang_tt.execution.kernel import TenstorrentKernel, watchers
 from tilelang_tt.target import normalize, options_of
 
 
@@ -37,6 +41,34 @@ def run_as_script(script: Path, args: Sequence[str]) -> None:
     sys.argv = [str(script), *args]
     sys.path.insert(0, str(script.resolve().parent))
     runpy.run_path(str(script), run_name="__main__")
+
+
+@contextmanager
+def dumping(wanted: Wanted | None) -> Iterator[None]:
+    """The block is shown as soon as a kernel that has it is called."""
+    if wanted is None:
+        yield
+        return
+    dump = Dump(wanted, print)
+
+    def watch(kernel: TenstorrentKernel) -> None:
+        kernel.adapter.before_call = partial(dump, kernel)
+
+    watchers.append(watch)
+    try:
+        yield
+    finally:
+        watchers.remove(watch)
+    if not dump.shown:
+        print(f"--dump {wanted}: {_why_nothing(dump)}", file=sys.stderr)
+
+
+def _why_nothing(dump: Dump) -> str:
+    if not dump.blocks:
+        return "no kernel was called"
+    if dump.wanted.block in dump.blocks:
+        return f"core (0, 0) comes to no round {dump.wanted.round} of '{dump.wanted.loop}'"
+    return f"no kernel keeps a block '{dump.wanted.block}' in L1; there are {', '.join(dump.blocks)}"
 
 
 def _from_script(trace: TracebackType | None, script: Path) -> TracebackType | None:

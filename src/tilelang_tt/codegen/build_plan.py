@@ -38,7 +38,6 @@ from tilelang_tt.runtime.plan import (
     SemaphorePlan,
     ShardPlan,
     Size,
-    SourceLine,
     TensorPlan,
     WindowPlan,
 )
@@ -49,7 +48,6 @@ def build_plan(
     program: TileProgram,
     sets: tuple[KernelSet, ...],
     sources: dict[tuple[int, Role], str],
-    source_map: dict[int, tuple[SourceLine, ...]],
     generator: str,
 ) -> Plan:
     options = program.options
@@ -66,7 +64,7 @@ def build_plan(
             for tensor in (*program.tensors, *program.views)
             if tensor in program.layouts and (accesses := _accesses(sets, tensor))
         ),
-        launches=tuple(_launch(kernels, index, sources, source_map[index]) for index, kernels in enumerate(sets)),
+        launches=tuple(_launch(kernels, index, sources) for index, kernels in enumerate(sets)),
         generator=generator,
         assertions=tuple(found for kernels in sets for found in _assertions(kernels)),
     )
@@ -173,9 +171,7 @@ def _window(window: Window | None) -> WindowPlan | None:
     return None if window is None else WindowPlan(window.step, window.extent, window.before)
 
 
-def _launch(
-    kernels: KernelSet, index: int, sources: dict[tuple[int, Role], str], source_map: tuple[SourceLine, ...]
-) -> LaunchPlan:
+def _launch(kernels: KernelSet, index: int, sources: dict[tuple[int, Role], str]) -> LaunchPlan:
     work, options = kernels.launch.work, kernels.program.options
     assert work is not None
     schedule, extents = work.schedule, [extent for _, extent in kernels.launch.blocks]
@@ -206,7 +202,6 @@ def _launch(
             math_fidelity=options.math_fidelity,
             fp32_dest_acc_en=options.fp32_acc,
         ),
-        source_map=source_map,
         blocks=(size(scalar.product(extents[:1])), size(scalar.product(extents[1:]))),
         order=schedule.order,
         panel=schedule.panel,

@@ -18,7 +18,7 @@ from tilelang_tt.ir.movement import ReadTable, Send
 from tilelang_tt.ir.scalar import Expr, Var
 from tilelang_tt.ir.scalar_calls import called
 from tilelang_tt.ops import ELEMENT_OPS, Instruction
-from tilelang_tt.runtime.plan import SourceLine
+from tilelang_tt.runtime.line_map import SourceLine
 
 _INDENT = "    "
 _WIDTH = 120  # columns of a line that holds a whole loop

@@ -3,9 +3,10 @@
 The device computes on as the chip would if luck holds: a page that was not reserved is written, a transfer that nobody
 awaited arrives; a second start-up takes the place of the first, a second wait for DST passes; a vector
 operation whose init loads no constants runs after another's; a block product has fewer or more tiles along the side
-that its init does not program. A tile of DST that nobody wrote is made of NaN. Breaches that leave nothing to compute
-with (a format that is not the buffer's, any other missing init, a missing start-up, a transfer out of bounds) always
-stop the run.
+that its init does not program. A value of a semaphore that is gone counts as seen; bytes that are overwritten before
+they have left leave as they were; a tile of DST that nobody wrote is made of NaN. Breaches that leave nothing to
+compute with (a format that is not the buffer's, any other missing init, a missing start-up, a transfer out of
+bounds) always stop the run.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ CONTINUABLE = (
     "noc-write-barrier",
     "noc-write-flush",
     "semaphore",
+    "semaphore-missed",
     "source-order",
     "startup",
     "uninit",

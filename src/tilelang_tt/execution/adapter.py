@@ -30,6 +30,7 @@ class TenstorrentAdapter(BaseKernelAdapter):
     def __init__(self, params: list[KernelParam], result_idx: list[int] | int | None, compiled: Compiled) -> None:
         self.compiled = compiled
         self.last_report: RunReport | None = None  # of the latest call; None before it or without work
+        self.before_call: Callable[[BoundCall], None] | None = None  # looks at a call, and leaves it as it is
         outputs = list(result_idx) if isinstance(result_idx, (list, tuple)) else result_idx
         super().__init__(None, params, outputs)
 
@@ -46,6 +47,8 @@ class TenstorrentAdapter(BaseKernelAdapter):
             self.last_report = on_device.run(self.compiled.files)
             return _one_or_all(on_device.results())
         bound = self.signature.bind(args)
+        if self.before_call is not None and bound.has_work:
+            self.before_call(bound)
         self.last_report = self._launch(bound) if bound.has_work else None
         bound.finish()
         return _one_or_all(list(bound.results))

@@ -30,7 +30,7 @@ from tilelang_tt.runtime.failure import user_location
 from tilelang_tt.runtime.plan import Role
 
 _WHOLE = "TILELANG_TT_STATE_WHOLE"  # of the runner: all numbers of the state
-_MARK = "tilelang_tt_stop"  # begins the message of a stop of ours
+MARK = "tilelang_tt_stop"  # begins the message of a stop of ours
 _FACE = 16  # rows and columns
 
 # In front of the first line of a kernel. A stop is a failed assertion whose text says how many points were passed.
@@ -99,7 +99,7 @@ class Stop:
     def __init__(self, error: DeviceError, layouts: Mapping[str, Layout]) -> None:
         report = error.report
         text = str(report.get("message", ""))
-        self.time = int(text.rpartition(" ")[2]) if _MARK in text else None
+        self.time = int(text.rpartition(" ")[2]) if MARK in text else None
         self.error = None if self.time is not None else error  # a breach, and not a stop that was asked for
         self.core = tuple(report.get("core", ()))
         self.role = str(report.get("role", ""))
@@ -193,12 +193,12 @@ class Debugger:
             in_kernel = f"the {self.role} kernel has nothing of line {line}"
             message = f"line {generated} of {self.file} begins no statement" if generated else in_kernel
             raise ArgumentError("TT325", message, help=f"possible: {', '.join(map(str, places))}")
-        return self._run(f"here && {_MARK}_hits == {hit}u", line, generated)
+        return self._run(f"here && {MARK}_hits == {hit}u", line, generated)
 
     def step(self) -> Stop | None:
         """To the next line of the user's kernel."""
         now = self.stop.time if self.stop is not None and self.stop.time is not None else 0
-        return self._run(f"point && {_MARK}_time == {now + 1}u")
+        return self._run(f"point && {MARK}_time == {now + 1}u")
 
     def run(self) -> Stop | None:
         """To the first breach; None: there is none, and the results are in the tensors."""
@@ -209,7 +209,7 @@ class Debugger:
         found: list[tuple[int, Location]] = []
         text = self.compiled.files[self.file].splitlines()
         for number, line in enumerate(text, 1):
-            place = user_location(self.launch.source_map, self.file, number)
+            place = user_location(self.compiled.lines, self.file, number)
             if place is not None and line.strip().startswith(f"// {Path(place.file).name}:{place.line}"):
                 found.append((number, place))
         return found
@@ -248,12 +248,12 @@ class Debugger:
         lines = text.splitlines()
         for number, place in self._points():
             here = "true" if place.line == line else "false"
-            lines[number - 1] = f"{_MARK}(true, {here}, {number}u); {lines[number - 1]}"
+            lines[number - 1] = f"{MARK}(true, {here}, {number}u); {lines[number - 1]}"
         if generated:
-            lines[generated - 1] = f"{_MARK}(false, true, {generated}u); {lines[generated - 1]}"
+            lines[generated - 1] = f"{MARK}(false, true, {generated}u); {lines[generated - 1]}"
         x, y = self.core
         includes = max(number for number, one in enumerate(lines) if one.startswith("#include"))
-        lines[includes + 1] = _PROLOGUE.format(mark=_MARK, x=x, y=y, condition=condition) + lines[includes + 1]
+        lines[includes + 1] = _PROLOGUE.format(mark=MARK, x=x, y=y, condition=condition) + lines[includes + 1]
         return "\n".join(lines) + "\n"
 
 

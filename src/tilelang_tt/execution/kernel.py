@@ -6,6 +6,7 @@ import html
 import logging
 import warnings
 from collections.abc import Callable
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -158,13 +159,17 @@ class TenstorrentKernel(OutOfTreeKernel):
     def debug_call(
         self, call: BoundCall, *, core: tuple[int, int] = (0, 0), role: Role = "compute", launch: str | None = None
     ) -> Debugger:
+        return Debugger(self.compiled, call, self.layouts, core=core, role=role, launch=launch)
+
+    @cached_property
+    def layouts(self) -> dict[str, Layout]:
+        """How blocks lie in their circular buffers."""
         _, sets = run_passes(self.prim_func, self.options, lambda *_: None)
-        layouts = {
+        return {
             buffer.name: Layout(one.rows, one.cols, one.order is TileOrder.COLUMNS)
             for kernels in sets
             for buffer, one in kernels.launch.layouts.items()
         }
-        return Debugger(self.compiled, call, layouts, core=core, role=role, launch=launch)
 
     def explain_json(self, *, stages: bool = False, time: bool = False) -> dict[str, Any]:
         """What `explain` says as plain data."""
@@ -181,7 +186,7 @@ class TenstorrentKernel(OutOfTreeKernel):
         return f"<pre>{html.escape(repr(self))}\n\n{html.escape(self.explain())}</pre>"
 
     def export(self, directory: str | Path, *, overwrite: bool = False) -> Path:
-        """Write the five files, a CMake project and a README; see `tilelang_tt.export`."""
+        """Write the generated files, a CMake project and a README; see `tilelang_tt.export`."""
         return export(self.compiled, Path(directory), overwrite=overwrite)
 
     def export_library(self, kernel_file: str) -> None:

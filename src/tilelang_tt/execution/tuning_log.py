@@ -19,7 +19,7 @@ class _NotKept(logging.Filter):
         if isinstance(error, UnsupportedError) and error.code == NOT_KEPT:
             record.exc_info = record.exc_text = None
             record.levelno, record.levelname = logging.INFO, "INFO"
-            record.msg, record.args = str(error), ()
+            record.msg, record.args = f"{error.message} ({error.code})", ()
         return True
 
 

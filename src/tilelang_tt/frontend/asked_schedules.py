@@ -56,7 +56,7 @@ def _note(note: ScheduleNote) -> Said:
     try:
         return Said("TT.schedule", request_of(settings), note.location)
     except ScheduleError as error:
-        raise TargetError("TT604", f"TT.schedule: {error}", location=note.location) from None
+        raise TargetError("TT604", f"TT.schedule: {error}", location=note.location, help=error.help) from None
 
 
 def with_asked(program: TileProgram, func: tirx.PrimFunc, options: Options) -> TileProgram:

@@ -3,8 +3,8 @@
     a = T.alloc_shared((512, 64), "float32")        lines 12 and 14: 512
     T.copy(A[by * 512, 0], a)                        -> the function with 256 there
 
-The signature, with the shapes of tensors, stays as it is. The new text is in no file, so `linecache` holds it: TileLang
-reads the source of a function.
+The signature, with the shapes of tensors, stays as it is, and so do shapes that the body says (`A: T.Tensor(...)`). The
+new text is in no file, so `linecache` holds it: TileLang reads the source of a function.
 """
 
 from __future__ import annotations
@@ -60,7 +60,8 @@ def _definition(written: Callable[..., Any]) -> ast.FunctionDef:
 
 
 def _literals(definition: ast.FunctionDef) -> Iterator[tuple[ast.Constant, int]]:
-    for node in (node for stmt in definition.body for node in ast.walk(stmt)):
+    said = {id(node) for one in definition.body if isinstance(one, ast.AnnAssign) for node in ast.walk(one.annotation)}
+    for node in (node for stmt in definition.body for node in ast.walk(stmt) if id(node) not in said):
         match node:
             case ast.Constant(value=int(value)) if not isinstance(value, bool):
                 yield node, value

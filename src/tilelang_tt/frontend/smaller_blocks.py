@@ -4,18 +4,17 @@
         @T.prim_func                                    -> the function again, with block_M = 256
         def main(A: ..., B: ..., C: ...): ...
 
-A kernel is a Python function whose sizes of blocks are variables around it. TileLang keeps that function, so it is
-built again with other numbers for those variables that are extents of blocks: half, a quarter, one of them or all. So
-are literals in its text, with their lines. A number that also says how much there is to do would leave something out:
+A kernel is a Python function whose sizes of blocks are variables around it, or arguments of its call (`as_written`). It
+is built again with other numbers for those that are extents of blocks: half, a quarter, one of them or all. So are
+literals in its text, with their lines. A number that also says how much there is to do would leave something out:
 `moves_as_much` finds that.
 """
 
 from __future__ import annotations
 
 import math
-import types
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial
 from typing import Any, TypeVar
@@ -23,23 +22,22 @@ from typing import Any, TypeVar
 from tvm.tirx import PrimFunc
 
 from tilelang_tt.arch import TILE
-from tilelang_tt.frontend.other_literals import lines_of_literals, with_literals
+from tilelang_tt.frontend.as_written import Written, as_written
 from tilelang_tt.ir import scalar, scalar_text
 from tilelang_tt.ir.dataflow import places
 from tilelang_tt.ir.scalar import Expr, Var
 from tilelang_tt.ir.tile import Launch, Load, Store, TileProgram
-from tilelang_tt.tilelang_hooks import T
 
 Name = TypeVar("Name", str, int)
 _DIVISORS = (2, 4, 8)
 _ANY_SIZE = 4096  # stands for a size that is known at the call
-_written: ContextVar[Callable[..., Any] | None] = ContextVar("written", default=None)
+_written: ContextVar[Written | None] = ContextVar("written", default=None)
 
 
 @contextmanager
 def written_by(func: PrimFunc) -> Iterator[None]:
     """While this is open, the kernel that is compiled is the one that this function was written as."""
-    token = _written.set(getattr(func, "orig_func", None))
+    token = _written.set(as_written(func))
     try:
         yield
     finally:
@@ -53,14 +51,14 @@ def smaller_blocks(program: TileProgram) -> Iterator[tuple[list[str], Callable[[
         return
     largest = sorted({b for one in program.launches for b in one.buffers}, key=lambda b: (-math.prod(b.shape), b.name))
     extents = [extent for buffer in largest for extent in buffer.shape]
-    sizes, lines = _block_sizes(written, extents), _lines_of_literals(written)
+    sizes, lines = _block_sizes(written, extents), written.lines_of_literals()
     literals = {size: size for size in dict.fromkeys(extents) if size in lines}
     for divisor in _DIVISORS:
         for values in _choices(sizes, divisor, largest[0].shape):
-            yield [f"{name}={value}" for name, value in values.items()], partial(_built, written, values)
+            yield [f"{name}={value}" for name, value in values.items()], partial(written.built, values)
         for numbers in _choices(literals, divisor, largest[0].shape):
             texts = [f"{new} for {old} in {_listed(lines[old])}" for old, new in numbers.items()]
-            yield texts, partial(_built_from_text, written, numbers)
+            yield texts, partial(written.built_from_text, numbers)
 
 
 def _choices(sizes: Mapping[Name, int], divisor: int, largest: tuple[int, ...]) -> list[dict[Name, int]]:
@@ -71,56 +69,22 @@ def _choices(sizes: Mapping[Name, int], divisor: int, largest: tuple[int, ...]) 
     return [one for number, one in enumerate(found) if one and one not in found[:number]]
 
 
-def _lines_of_literals(written: Callable[..., Any]) -> dict[int, list[int]]:
-    """None where the text of the function is not known, as in a console."""
-    with suppress(OSError, TypeError, SyntaxError, AssertionError):
-        return lines_of_literals(written)
-    return {}
-
-
 def _listed(lines: list[int]) -> str:
     *before, last = map(str, lines)
     return f"lines {', '.join(before)} and {last}" if before else f"line {last}"
 
 
-def _built_from_text(written: Callable[..., Any], numbers: dict[int, int]) -> PrimFunc | None:
-    """None: the function makes no kernel of these numbers."""
-    try:
-        with with_literals(written, numbers) as copy:
-            return T.prim_func(copy)
-    except Exception:  # the user's own code runs with numbers that it was not written for: it may raise anything
-        return None
-
-
-def _block_sizes(written: Callable[..., Any], extents: list[int]) -> dict[str, int]:
-    """Variables around the function that are extents of its blocks, in the order of these."""
-    cells = zip(written.__code__.co_freevars, written.__closure__ or (), strict=True)
-    outside = {name: written.__globals__.get(name) for name in written.__code__.co_names}
-    outside |= {name: _contents(cell) for name, cell in cells}
-    numbers = {name: number for name, number in outside.items() if type(number) is int and number in extents}
+def _block_sizes(written: Written, extents: list[int]) -> dict[str, int]:
+    """Numbers with a name that are extents of blocks, in the order of these, and not of tensors."""
+    numbers = {name: number for name, number in written.numbers().items() if number in extents}
+    same = _shapes(written.built({}))
+    numbers = {name: size for name, size in numbers.items() if _shapes(written.built({name: size // 2})) == same}
     return dict(sorted(numbers.items(), key=lambda item: extents.index(item[1])))
 
 
-def _contents(cell: types.CellType) -> Any:
-    try:
-        return cell.cell_contents
-    except ValueError:  # a name that is bound later
-        return None
-
-
-def _built(written: Callable[..., Any], values: Mapping[str, int]) -> PrimFunc | None:
-    """None: the function makes no kernel of these numbers."""
-    names = written.__code__.co_freevars
-    cells = zip(names, written.__closure__ or (), strict=True)
-    closure = tuple(types.CellType(values[name]) if name in values else cell for name, cell in cells)
-    in_module = {name: value for name, value in values.items() if name not in names}
-    scope = {**written.__globals__, **in_module} if in_module else written.__globals__
-    copy = types.FunctionType(written.__code__, scope, written.__name__, written.__defaults__, closure)
-    copy.__annotations__, copy.__kwdefaults__ = written.__annotations__, written.__kwdefaults__
-    try:
-        return T.prim_func(copy)
-    except Exception:  # the user's own code runs with numbers that it was not written for: it may raise anything
-        return None
+def _shapes(func: PrimFunc | None) -> list[str]:
+    """Of all tensors, as text: sizes of the call are new variables with each function."""
+    return [] if func is None else [str(func.buffer_map[one].shape) for one in func.params if one in func.buffer_map]
 
 
 def moves_as_much(program: TileProgram, before: TileProgram) -> bool:

@@ -68,7 +68,7 @@ class Line:
     kernel: str
     cells: tuple[Cell, ...]  # a target each, in the order of the table
     pairs: tuple[Pair, ...]
-    problem: str = ""  # why there is no float64 to compare with
+    problem: str = ""  # why there is no float64 to compare with, or no reference of the file's
 
     @property
     def agrees(self) -> bool:
@@ -97,6 +97,7 @@ def _lost(run: Mapping[str, Trial]) -> Trial:
 
 def _line(kernel: str, trials: dict[str, Trial]) -> Line:
     exact, by_hand = trials.pop(FLOAT64), trials[TORCH]
+    problem = "" if by_hand.ran or not by_hand.why else f"{kernel}_reference failed: {by_hand.why}"
     if not by_hand.ran:
         del trials[TORCH]
     if not exact.ran:
@@ -113,7 +114,7 @@ def _line(kernel: str, trials: dict[str, Trial]) -> Line:
         )
         for one, other in combinations(ran, 2)
     )
-    return Line(kernel, cells, pairs)
+    return Line(kernel, cells, pairs, problem)
 
 
 def _cell(target: str, trial: Trial, exact: Trial, written: list[str]) -> Cell:

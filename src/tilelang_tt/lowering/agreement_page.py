@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import platform
+import subprocess
+from pathlib import Path
 
 import torch
 
@@ -42,7 +44,7 @@ allow.
 def page(lines: list[Line], reference: str) -> str:
     return _PAGE.format(
         reference=reference,
-        build=build_id(),
+        build=f"{build_id()}{_commit()}",
         tilelang=TILELANG_VERSION,
         torch=f"torch {torch.__version__}",
         python=platform.python_version(),
@@ -52,6 +54,19 @@ def page(lines: list[Line], reference: str) -> str:
         pairs=_pairs(lines),
         missing=_missing(lines) or "Everything ran.",
     )
+
+
+def _commit() -> str:
+    """Of the checkout that the package lies in, if it lies in one: a hash of sources tells nobody where they are."""
+    root = Path(__file__).parents[3]
+    if not (root / ".git").exists():
+        return ""
+    command = ["git", "-C", str(root), "describe", "--always", "--dirty", "--exclude=*"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+    return f" (commit {done.stdout.strip()})"
 
 
 def _machine() -> str:
@@ -77,10 +92,17 @@ def _word(cell: Cell) -> str:
 def verdict(lines: list[Line]) -> str:
     wrong = [line.kernel for line in lines if not line.agrees]
     ran = sum(cell.ran for line in lines for cell in line.cells if cell.target != "torch")
+    if not ran:
+        return "NOTHING RAN, so nothing was compared."
     if wrong:
         problems = [f"{line.kernel}: {line.problem}" for line in lines if line.problem]
         return "\n".join([f"DIFFERENT, or not to be compared: {', '.join(wrong)}.", *problems])
-    return f"All {ran} runs of {len(lines)} kernels agree with float64 and with each other."
+    runs, kernels = _counted(ran, "run"), _counted(len(lines), "kernel")
+    return f"All agree with float64 and with each other: {runs} of {kernels}."
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def _pairs(lines: list[Line]) -> str:

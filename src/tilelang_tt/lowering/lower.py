@@ -27,6 +27,8 @@ from tilelang_tt.lowering.reason import reason_of
 from tilelang_tt.lowering.rows import ALIASES, ROWS, Row
 from tilelang_tt.version import TILELANG_VERSION
 
+_NAMES = f"targets: {', '.join(ROWS)}"
+
 
 def lower(
     func_or_module: Any,
@@ -74,21 +76,26 @@ def resolve(target: Any) -> tuple[Target, Row]:
     """The target that was meant, and its row."""
     if target is None:
         target = hooks.env.get_default_target()
-    if isinstance(target, str):
-        word = ALIASES.get(target.strip(), target.strip())
-        target = ROWS[word].bare() if word in ROWS else _with_options(word)
+    meant = _spelled_out(target) if isinstance(target, str) else target
     try:
-        resolved = hooks.determine_target(target, return_object=True)
+        with contextlib.redirect_stdout(sys.stderr):  # TileLang prints what it did not find
+            resolved = hooks.determine_target(meant, return_object=True)
     except TenstorrentError:
         raise
     except Exception as error:
-        if target == "auto":
-            raise _nothing_found() from error
-        raise TargetError("TT620", f"there is no target '{target}'", help=f"targets: {', '.join(ROWS)}") from error
+        raise _nothing_found() if target == "auto" else _no_target(target, error) from error
     kind = ours.NAME if ours.is_tenstorrent(resolved) else str(resolved.kind.name)
     if kind not in ROWS:
-        raise TargetError("TT620", f"target '{kind}' is not known here", help=f"targets: {', '.join(ROWS)}")
+        raise TargetError("TT620", f"target '{target}' is not known here", help=_NAMES)
     return resolved, ROWS[kind]
+
+
+def _no_target(target: Any, error: Exception) -> TargetError:
+    kind = str(target.get("kind", "")) if isinstance(target, Mapping) else str(target).partition(" ")[0]
+    if ALIASES.get(kind, kind) not in ROWS:
+        return TargetError("TT620", f"there is no target '{target}'", help=_NAMES)
+    reason = reason_of(error.__cause__ or error)  # TVM's own; TileLang says what to pass instead
+    return TargetError("TT620", f"TileLang {TILELANG_VERSION} has no target '{target}': {reason}")
 
 
 def _nothing_found() -> TargetError:
@@ -99,13 +106,15 @@ def _nothing_found() -> TargetError:
     )
 
 
-def _with_options(word: str) -> Any:
-    """`cuda -arch=sm_90a` as TVM wants it: a dict. Our own spellings stay as they are."""
-    head, *options = word.split()
-    if not options or head not in ROWS or head == ours.NAME:
-        return word
+def _spelled_out(text: str) -> Any:
+    """As TVM wants it: `cuda -arch=sm_90a` is a dict, and a bare name what it means on this machine. Our own spellings
+    stay as they are, and so do names that nobody here knows."""
+    head, *options = text.split() or [""]
+    head = ALIASES.get(head, head)
+    if head not in ROWS or (options and head == ours.NAME):
+        return text.strip()
     pairs = (option.lstrip("-").partition("=") for option in options)
-    return {"kind": head, **{name: value for name, _, value in pairs}}
+    return {"kind": head, **{name: value for name, _, value in pairs}} if options else ROWS[head].bare()
 
 
 def _module_of(row: Row, given: Any, functions: tuple[PrimFunc, ...]) -> Any:

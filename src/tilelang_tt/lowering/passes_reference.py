@@ -27,8 +27,8 @@ is stale. One GEMM is lowered for a GPU ({GPU["kind"]}, {GPU["arch"]}) and for T
 
 Nobody keeps a list: TVM reports each pass of TileLang, and the program before it is compared with the one behind it.
 *Consumes* are the kinds of nodes that are gone behind a pass, *produces* those that are new. For our own passes they
-are the invariants that a pass needs and ensures, which are checked ([passes.md](passes.md)). A `pass_fn` is a function
-of Python without a name of its own.
+are the invariants that a pass needs and ensures, which are checked ([passes.md](passes.md)). A name without a dot is
+that of the function of Python which makes the pass.
 """
 
 Shown = list[tuple[str, str, str]]  # name, program before, program behind

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import torch
 from tvm import arith, tirx
 
+from tilelang_tt.cli.usage import UsageError
 from tilelang_tt.tilelang_hooks import KernelParam
 
 # Of a symbolic dimension: no multiple of a block, but rows of whole 16 bytes, which NVIDIA's tensor copies ask for.
@@ -22,7 +23,26 @@ def parameters(func: tirx.PrimFunc) -> dict[str, Any]:
 
 
 def sizes_of(func: tirx.PrimFunc, given: Mapping[str, int]) -> dict[str, int]:
-    """Of every symbolic dimension, by name."""
+    """Of every symbolic dimension, and of scalar parameters that are given, by name."""
+    names = _dimensions(func)
+    known = {*names, *_scalars(func)}
+    return dict.fromkeys(names, DYNAMIC_SIZE) | {name: size for name, size in given.items() if name in known}
+
+
+def refuse_unknown_sizes(functions: Iterable[tirx.PrimFunc], given: Mapping[str, int]) -> None:
+    """A misspelt size would leave the default in its place."""
+    known = sorted({name for func in functions for name in (*_dimensions(func), *_scalars(func))})
+    for name in given:
+        if name not in known:
+            has = f"there are {', '.join(known)}" if known else "all sizes are known"
+            raise UsageError(f"no kernel has a size '{name}'; {has}")
+
+
+def _scalars(func: tirx.PrimFunc) -> list[str]:
+    return [name for name, param in parameters(func).items() if param not in func.buffer_map]
+
+
+def _dimensions(func: tirx.PrimFunc) -> list[str]:
     names: dict[str, None] = {}
 
     def visit(node: Any) -> None:
@@ -32,7 +52,7 @@ def sizes_of(func: tirx.PrimFunc, given: Mapping[str, int]) -> dict[str, int]:
     for buffer in func.buffer_map.values():
         for extent in buffer.shape:
             tirx.stmt_functor.post_order_visit(extent, visit)
-    return dict.fromkeys(names, DYNAMIC_SIZE) | {name: size for name, size in given.items() if name in names}
+    return list(names)
 
 
 def arguments(func: tirx.PrimFunc, sizes: Mapping[str, int], seed: int = 0) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from tilelang_tt.diagnostics import TargetError
+from tilelang_tt.lowering.lower import resolve
 from tilelang_tt.lowering.rows import ROWS, Row
 from tilelang_tt.lowering.trial import Trial, tried
 
@@ -18,6 +18,7 @@ _AT_ONCE = 2  # processes
 
 @dataclass(frozen=True)
 class Found:
+    name: str  # as it was asked for
     row: Row
     trials: dict[str, Trial]  # by kernel of probes.py
 
@@ -34,21 +35,19 @@ def _done(trial: Trial, step: str) -> bool:
 
 
 def survey(names: Sequence[str] = ()) -> list[Found]:
-    for name in names:
-        if name not in ROWS:
-            raise TargetError("TT620", f"there is no target '{name}'", help=f"targets: {', '.join(ROWS)}")
-    rows = [ROWS[name] for name in names or ROWS]
+    """Every target, or these, with options if they have some."""
+    rows = {name: resolve(name)[1] for name in names or ROWS}
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        trials = pool.map(lambda row: tried(str(PROBES), row.kind, {}), rows)
-        return [Found(row, found) for row, found in zip(rows, trials, strict=True)]
+        trials = pool.map(lambda name: tried(str(PROBES), name, {}), rows)
+        return [Found(name, row, found) for (name, row), found in zip(rows.items(), trials, strict=True)]
 
 
 def text(found: Sequence[Found]) -> str:
     rows = [["target", "for", "source", *_STEPS]]
-    rows += [[one.row.kind, one.row.title, one.row.source, *map(one.does, _STEPS)] for one in found]
+    rows += [[one.name, one.row.title, one.row.source, *map(one.does, _STEPS)] for one in found]
     widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
     lines = ["  ".join(word.ljust(width) for word, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-    reasons = [f"{one.row.kind}: {why}" for one in found for why in _reasons(one)]
+    reasons = [f"{one.name}: {why}" for one in found for why in _reasons(one)]
     return "\n".join([*lines, "", *reasons] if reasons else lines)
 
 

@@ -6,12 +6,15 @@ compared: by the kinds of nodes in them, and line by line.
 
 from __future__ import annotations
 
+import ast
 import difflib
 import re
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from types import CodeType, FrameType
 from typing import Any
 
 import tvm
@@ -27,7 +30,7 @@ _UNNAMED = "pass_fn"  # what TVM calls a function of Python that was given no na
 class Traced:
     """One pass over one kernel."""
 
-    name: str  # as TVM registers it
+    name: str  # as TVM registers it; of a function of Python without a name, the function that makes it
     stage: str  # what the program before it is made of
     before: str
     after: str
@@ -54,22 +57,33 @@ class Traced:
 class _Observer(hooks.PassEventObserver):
     def __init__(self) -> None:
         self.found: list[Traced] = []
+        self.unnamed: CodeType | None = None  # the function of Python that runs as a pass
+
+    def watch(self, frame: FrameType, event: str, _: Any) -> None:
+        """For `sys.setprofile`."""
+        if event == "call" and frame.f_code.co_name == _UNNAMED:
+            self.unnamed = frame.f_code
 
     def pass_started(self, mod: Any, _event: Any) -> tuple[str, set[str]]:
+        self.unnamed = None
         return _text(mod), _kinds(mod)
 
     def pass_finished(self, mod: Any, event: Any, state: tuple[str, set[str]]) -> None:
         text, kinds = state
         after = _kinds(mod)
-        self.found.append(
-            Traced(event.name, _stage(kinds), text, _text(mod), _sorted(kinds - after), _sorted(after - kinds))
-        )
+        name = _maker(self.unnamed) if event.name == _UNNAMED and self.unnamed else event.name
+        self.found.append(Traced(name, _stage(kinds), text, _text(mod), _sorted(kinds - after), _sorted(after - kinds)))
 
 
 def traced(run: Callable[[list[Any]], object]) -> list[Traced]:
     """`run` gets the instruments for its pass context."""
     observer = _Observer()
-    run([hooks.StackedPassInstrument(observer, capture_nested=False)])
+    before = sys.getprofile()
+    sys.setprofile(observer.watch)
+    try:
+        run([hooks.StackedPassInstrument(observer, capture_nested=False)])
+    finally:
+        sys.setprofile(before)
     return observer.found
 
 
@@ -130,14 +144,42 @@ def _kinds(module: Any) -> set[str]:
     return found - {""}
 
 
+def _maker(code: CodeType) -> str:
+    """The function that a function stands in."""
+    functions = [
+        node
+        for node in ast.walk(ast.parse(Path(code.co_filename).read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef) and node.lineno < code.co_firstlineno <= (node.end_lineno or 0)
+    ]
+    return functions[-1].name
+
+
+_FOLDERS = ("src", "transform", "analysis", "cuda", "3rdparty/tvm/src")
+_MADE_IN_C = re.compile(
+    r'(?<!\()"((?:tl|tir|tirx|s_tir)\.\w+)"(?:,\s*\{[^}]*\})?\s*\);'
+)  # the last argument of what makes it
+_MADE_IN_PYTHON = re.compile(r'_pass\([^)]*?name="([\w.]+)"|^def (\w+)\(', re.MULTILINE)
+
+
 @cache
-def file_of(name: str) -> str:
-    """Where a pass is registered, in the sources that TileLang's wheel brings."""
-    if name == _UNNAMED:
-        return "in Python"
+def _made() -> dict[str, str]:
+    """Where each pass is made, in the sources that TileLang's wheel brings."""
+    found: dict[str, str] = {}
+    for name, file in _makers():
+        # Of two passes with one name, the one whose file is called so.
+        if name not in found or name.rpartition(".")[2].lower() == Path(file).stem.replace("_", ""):
+            found[name] = file
+    return found
+
+
+def _makers() -> Iterator[tuple[str, str]]:
     root = Path(hooks.tilelang.__file__).parent
-    for file in (*sorted((root / "src").rglob("*.cc")), *sorted((root / "transform").rglob("*.py"))):
-        text = file.read_text(encoding="utf-8", errors="replace")
-        if f'"{name}"' in text or (file.suffix == ".py" and f"def {name.removeprefix('tl.')}(" in text):
-            return f"tilelang/{file.relative_to(root)}"
-    return "of TVM" if not name.startswith("tl.") else "not in the wheel"
+    for folder in _FOLDERS:
+        for made, kind in ((_MADE_IN_C, "*.cc"), (_MADE_IN_PYTHON, "*.py")):
+            for file in sorted((root / folder).rglob(kind)):
+                for match in made.finditer(file.read_text(encoding="utf-8", errors="replace")):
+                    yield next(filter(None, match.groups())), f"tilelang/{file.relative_to(root)}"
+
+
+def file_of(name: str) -> str:
+    return _made().get(name, "in Python" if name == _UNNAMED else "not in the wheel")

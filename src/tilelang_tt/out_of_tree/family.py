@@ -11,6 +11,7 @@ travel as `feature.*` texts because they survive str, copy and pickle. One more 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -57,14 +58,12 @@ class Family:
         if isinstance(target, Mapping):
             kind = str(target.get("kind", ""))
             options = {str(name): value for name, value in target.items() if name != "kind"}
-            return self.read(kind, options) if kind.startswith(self.name) else None
+            return self.read(kind, options) if self._is_head(kind) else None
         text = str(target).strip()
         if text.startswith("{"):
             return self._from_json(text)
-        if not text.startswith(self.name):
-            return None
-        head, *words = text.split()
-        return self.read(head, self._options(words))
+        head, *words = text.split() or [""]
+        return self.read(head, self._options(words)) if self._is_head(head) else None
 
     def register(self, tags: Mapping[str, Mapping[str, Any]], detect: Callable[[], Target | None]) -> None:
         """Make TileLang (by normaliser) and plain `tvm.target.Target(...)` (by tag) know the names.
@@ -75,6 +74,10 @@ class Family:
         register_target_detector(self.name, detect, override=True)
         for tag, config in tags.items():
             register_tag(tag, dict(config), override=True)
+
+    def _is_head(self, word: str) -> bool:
+        """`toy`, `toy/...`, and `toy-...`, which is refused by `read`; not `toy2`, which may be somebody else's."""
+        return re.split("[/-]", word, maxsplit=1)[0] == self.name
 
     def _from_json(self, text: str) -> Target | None:
         try:

@@ -172,7 +172,7 @@ def _launch(launch: LaunchTiming) -> dict[str, Any]:
 
 def profile_kernel(compiled: Compiled, run: Callable[[Path], RunReport], launch: str | None = None) -> Profile:
     """`run` times a call and writes its record to the path it is given."""
-    subjects = [of_plan(one) for one in compiled.plan.launches]
+    subjects = [of_plan(one, compiled.lines) for one in compiled.plan.launches]
     return _recorded(lambda record: (timing_of(compiled, run(record)), subjects), launch)
 
 

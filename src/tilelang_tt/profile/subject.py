@@ -15,7 +15,8 @@ from tilelang_tt.diagnostics import Location
 from tilelang_tt.runtime.failure import user_location
 from tilelang_tt.runtime.header_lines import header_line
 from tilelang_tt.runtime.kernel_build import included_files
-from tilelang_tt.runtime.plan import LaunchPlan, SourceLine
+from tilelang_tt.runtime.line_map import SourceLine
+from tilelang_tt.runtime.plan import LaunchPlan
 from tilelang_tt.runtime.program import KernelRun, LaunchRun
 
 
@@ -59,7 +60,7 @@ class Subject:
         return [header for kernel in self.sources for header in included_files(kernel)]
 
 
-def of_plan(launch: LaunchPlan) -> Subject:
+def of_plan(launch: LaunchPlan, lines: tuple[SourceLine, ...]) -> Subject:
     files: dict[str, Sequence[str]] = {kernel.role: (kernel.source,) for kernel in launch.kernels}
     buffers = tuple(
         Buffer(
@@ -71,7 +72,7 @@ def of_plan(launch: LaunchPlan) -> Subject:
         )
         for cb in launch.cbs
     )
-    return Subject(launch.name, files, buffers, launch.compute_config.dst_full_sync_en, launch.source_map)
+    return Subject(launch.name, files, buffers, launch.compute_config.dst_full_sync_en, lines)
 
 
 def of_run(launch: LaunchRun) -> Subject:

@@ -12,7 +12,7 @@ from tilelang_tt.clock.log import CAUSES, TICKS, LaunchLog, Rows, What, processo
 from tilelang_tt.clock.report import LANES
 from tilelang_tt.profile.names import Names
 from tilelang_tt.profile.roofline import Roofline
-from tilelang_tt.report.markup import Markup, box, svg, tag, text
+from tilelang_tt.report.markup import Markup, box, joined, svg, tag, text
 from tilelang_tt.runtime.placing import l1_of
 from tilelang_tt.runtime.plan import CbPlan, LaunchPlan, TensorPlan
 
@@ -49,7 +49,7 @@ def heat_map(values: Mapping[tuple[int, int], float], grid: tuple[int, int], uni
 
 
 def l1_bar(launch: LaunchPlan, tensors: Sequence[TensorPlan], chip: Arch) -> Markup:
-    """What lies in the L1 of a core, to scale; bars that are too narrow for words are explained beneath."""
+    """What lies in the L1 of a core, to scale, and the same in words beneath."""
     rows = [
         (cb.name, cb.pages * cb.page_bytes, _buffer(cb))
         for cb in sorted(launch.cbs, key=lambda cb: cb.id)
@@ -58,17 +58,20 @@ def l1_bar(launch: LaunchPlan, tensors: Sequence[TensorPlan], chip: Arch) -> Mar
     rows += [
         (one.name, l1_of(one, chip) or 0, f"tensor {one.name}, {one.format}") for one in tensors if one.memory == "l1"
     ]
-    parts, x = [], 0.0
+    parts, x, legend = [], 0.0, []
     for number, (name, size, what) in enumerate(rows):
         width = _WIDTH * size / max(chip.l1_usable, sum(row[1] for row in rows))
         parts.append(box(x, 4, width, 40, f"{what}: {size:,} B", class_=f"hue{number % _COLORS} edge"))
         if width > 8 * len(name):
             parts.append(text(x + width / 2, 28, name, class_="middle small"))
         x += width
+        swatch = tag("span", " ", class_=f"swatch hue{number % _COLORS}")
+        legend.append(tag("li", swatch, tag("b", name), f" {size:,} B", title=f"{what}: {size:,} B"))
     used = sum(row[1] for row in rows)
     frame = box(0, 4, _WIDTH, 40, class_="frame")
     words = text(0, 62, f"{used:,} B of {chip.l1_usable:,} B per core ({used / chip.l1_usable:.1%})", class_="small")
-    return svg(_WIDTH, 70, frame, parts, words, label="L1 of a core")
+    bar = svg(_WIDTH, 70, frame, parts, words, label="L1 of a core")
+    return joined([bar, tag("ul", legend, class_="legend")])
 
 
 def _buffer(cb: CbPlan) -> str:
@@ -107,7 +110,7 @@ def streams(launch: LaunchPlan) -> Markup:
     for cb in launch.cbs:
         edges += [(cb.producer, f"cb:{cb.id}"), (f"cb:{cb.id}", cb.consumer)]
     drawn = [_edge(places[a], places[b]) for a, b in edges if a in places and b in places]
-    return svg(_WIDTH, height, drawn, parts, label="streams of tiles")
+    return svg(_WIDTH, height, drawn, parts, label="streams of tiles", class_="wide")
 
 
 def _tensors(kernel: object) -> list[str]:
@@ -141,10 +144,15 @@ def timeline(log: LaunchLog, names: Names, cores: Sequence[tuple[int, int]], meg
             y += 14
         y += 8
     ticks = [
-        (text(118 + (_WIDTH - 160) * part / 4, 12, f"{end * part / 4 / TICKS / megahertz:,.1f} us", class_="small dim"))
-        for part in range(5)
+        text(
+            118 + (_WIDTH - 120) * part / 4,
+            12,
+            f"{end * part / 4 / TICKS / megahertz:,.1f} us",
+            class_=f"small dim {anchor}",
+        )
+        for part, anchor in enumerate(("", "middle", "middle", "middle", "right"))
     ]
-    return svg(_WIDTH, y + 4, ticks, parts, label="timeline of some cores")
+    return svg(_WIDTH, y + 4, ticks, parts, label="timeline of some cores", class_="wide")
 
 
 def _slices(rows: Rows, log: LaunchLog, names: Names, scale: float, y: int, megahertz: int) -> list[Markup]:
@@ -206,7 +214,7 @@ def roofline(line: Roofline) -> Markup:
         box(px - 5, py - 5, 10, 10, f"{line.tflops:,.1f} TFLOPS", class_="point", rx="5"),
         text(px + 9, py + 4, f"{line.tflops:,.1f} TFLOPS, {line.tflops / line.roof:.0%} of its roof", class_="small"),
         text(x2, y2 - 6, f"matrix engines {line.peak_tflops:,.0f} TFLOPS", class_="small dim right"),
-        text(x0 + 6, y0 - 8, f"DRAM {line.dram_gigabytes:,.0f} GB/s", class_="small dim"),
+        text(x0 + 10, y0 + 16, f"DRAM {line.dram_gigabytes:,.0f} GB/s", class_="small dim"),
         text(left, bottom + 16, f"{low:,.0f}", class_="small dim middle"),
         text(x1, bottom + 16, f"{line.ridge:,.0f} (ridge)", class_="small dim middle"),
         text(width - 20, bottom + 32, "flop for each byte of DRAM", class_="small dim right"),

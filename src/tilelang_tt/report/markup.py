@@ -40,7 +40,7 @@ def joined(parts: Iterable[Part]) -> Markup:
     return Markup("".join(texts))
 
 
-def svg(width: float, height: float, *parts: Part, label: str) -> Markup:
+def svg(width: float, height: float, *parts: Part, label: str, class_: str | None = None) -> Markup:
     return tag(
         "svg",
         *parts,
@@ -49,6 +49,7 @@ def svg(width: float, height: float, *parts: Part, label: str) -> Markup:
         height=f"{height:g}",
         role="img",
         aria_label=label,
+        class_=class_,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from importlib import resources
+from itertools import pairwise
 from pathlib import Path
 
 from tilelang_tt.compiled import Compiled
@@ -110,14 +111,15 @@ def _time(profile: Profile | str) -> Part:
 
 
 def _panes(compiled: Compiled) -> Markup:
-    lines = [line for launch in compiled.plan.launches for line in launch.source_map]
+    lines = compiled.lines
     files = list(dict.fromkeys(line.user_file for line in lines))
     keys = {(line.file, line.line): f"{files.index(line.user_file)}:{line.user_line}" for line in lines}
     used = set(keys.values())
     sources = [(Path(file).name, _source(file, files.index(file), used)) for file in files]
     names = [kernel.source for launch in compiled.plan.launches for kernel in launch.kernels]
     generated = [(name, _generated(name, compiled.files[name], keys)) for name in names]
-    stages = [(name, _stage(text, files)) for name, text in compiled.stages]
+    changed = [after for before, after in pairwise([("", ""), *compiled.stages]) if after[1] != before[1]]
+    stages = [(name, _stage(text, files)) for name, text in changed]
     panes = [_pane("source", sources), _pane("program after", stages), _pane("generated", generated)]
     return tag("div", panes, class_="panes")
 

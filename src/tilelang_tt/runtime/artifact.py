@@ -47,8 +47,8 @@ def tree_digest() -> str:
 
 
 _PRINTS = (
-    'DPRINT("x is {}\\n", x) takes a text with a {} for each value, and so do DPRINT_MATH and its like; DPRINT << x '
-    "stands alone, not inside another one"
+    'DPRINT("x is {}\\n", x) takes a text with a {} for each value; DPRINT << x stands alone, or inside DPRINT_MATH '
+    "and its like"
 )
 
 

@@ -16,6 +16,7 @@ from tilelang_tt.deliveries import AnyWord, all_words, word_for
 from tilelang_tt.diagnostics import DeviceError
 from tilelang_tt.formats import INTEGER_FORMATS
 from tilelang_tt.runtime.formats import page_bytes
+from tilelang_tt.runtime.line_map import LINES_FILE, lines_from_json
 from tilelang_tt.runtime.placing import Placer
 from tilelang_tt.runtime.plan import (
     CbPlan,
@@ -143,7 +144,7 @@ def _launch(binding: _Binding, launch: LaunchPlan, declared: LaunchPlan, *, exac
             binding.sources[kernel.source],
             _NOC_OF_ROLE[kernel.role],
             tuple(compile_time_words(binding.plan, kernel, binding.placer.shards)),
-            source_map=launch.source_map,
+            source_map=lines_from_json(binding.sources.get(LINES_FILE, "{}")),
             scalar=kernel.scalar,
             watched=exact or not kernel.scalar,
         )

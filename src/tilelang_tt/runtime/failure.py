@@ -10,7 +10,7 @@ from typing import Any
 from tilelang_tt.diagnostics import DeviceError, Location
 from tilelang_tt.runtime.header_lines import header_line, name_lines
 from tilelang_tt.runtime.kernel_build import included_files
-from tilelang_tt.runtime.plan import SourceLine
+from tilelang_tt.runtime.line_map import SourceLine
 from tilelang_tt.runtime.program import KernelRun, LaunchRun, Run
 
 DEPENDS_ON_DATA = "TT420"
@@ -35,6 +35,8 @@ _HELP_OF_BREACHES = {
     "cb-unreserved-write": "cb_reserve_back before the page is written",
     "noc-read-barrier": "noc_async_read_barrier before the bytes are used or pushed",
     "noc-write-barrier": "noc_async_write_barrier before the kernel ends",
+    "semaphore-missed": "noc_semaphore_wait_min, where values only grow; or let the sender wait for an answer before "
+    "it signals again",
 }
 STATE_VARIABLE = "TILELANG_TT_STATE"  # set: errors tell what buffers and DST held
 _NAMED_CORES = 8  # cores of one group that are written out

@@ -37,7 +37,7 @@ from tilelang_tt.schedule import (
     uncovered,
 )
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 # A size: a number, or an expression over the plan's `sizes`.
 Size = int | str
@@ -254,16 +254,6 @@ class ComputeConfig:
 
 
 @dataclass(frozen=True)
-class SourceLine:
-    """Generated `file:line` stems from the user's `user_file:user_line`."""
-
-    file: str
-    line: int
-    user_file: str
-    user_line: int
-
-
-@dataclass(frozen=True)
 class AssertionPlan:
     """A condition that stops the run where it does not hold.
 
@@ -294,7 +284,6 @@ class LaunchPlan:
     cbs: tuple[CbPlan, ...]
     semaphores: tuple[SemaphorePlan, ...] = ()
     compute_config: ComputeConfig = field(default_factory=ComputeConfig)
-    source_map: tuple[SourceLine, ...] = ()
     blocks: tuple[Size, Size] | None = None  # the units as a matrix: columns, rows; None: one row
     order: Order = "row"
     panel: int = 0  # rows or columns of a panel, in block-linear orders
@@ -399,19 +388,25 @@ def upgraded(data: Any) -> Any:
     """A plan of an earlier version as one of this version; one of a later version, or of none, is refused.
 
     Version 1 had no schedules: its launches are contiguous runs in row order over a whole grid.
+    Version 2 had the line map in its launches; it is a file of its own now (line_map.py), and nothing runs by it.
     """
     version = data.get("schema") if isinstance(data, dict) else None
     if version == SCHEMA_VERSION:
         return data
-    if version != 1:
+    if version not in (1, 2):
         raise ArgumentError(
             "TT317",
             f"this is no plan of version 1 to {SCHEMA_VERSION}: its 'schema' is {version!r}",
             help="compile the kernel again, with this version of tilelang-tt",
         )
-    added: dict[str, Any] = {"blocks": None, "order": "row", "panel": 0, "core_ranges": [], "core_order": "row"}
-    added |= {"pieces": None, "unit_lists": []}
-    return {**data, "schema": SCHEMA_VERSION, "launches": [{**launch, **added} for launch in data["launches"]]}
+    added: dict[str, Any] = {}
+    if version == 1:
+        added |= {"blocks": None, "order": "row", "panel": 0, "core_ranges": [], "core_order": "row"}
+        added |= {"pieces": None, "unit_lists": []}
+    launches = [{**launch, **added} for launch in data["launches"]]
+    for launch in launches:
+        launch.pop("source_map", None)
+    return {**data, "schema": SCHEMA_VERSION, "launches": launches}
 
 
 _Value = Any  # a number, or an array of them
@@ -568,7 +563,6 @@ def _plan(data: dict[str, Any]) -> Plan:
                 "cbs": tuple(CbPlan(**{**cb, "block": _block(cb.get("block"))}) for cb in launch["cbs"]),
                 "semaphores": tuple(SemaphorePlan(**item) for item in launch["semaphores"]),
                 "compute_config": ComputeConfig(**launch["compute_config"]),
-                "source_map": tuple(SourceLine(**line) for line in launch["source_map"]),
                 "blocks": None if launch["blocks"] is None else tuple(launch["blocks"]),
                 "core_ranges": tuple(_range(one) for one in launch["core_ranges"]),
                 "pieces": _pieces(launch["pieces"]),

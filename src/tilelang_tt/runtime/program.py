@@ -13,7 +13,8 @@ from typing import Literal
 
 from tilelang_tt.arch import Arch
 from tilelang_tt.clock.request import ClockRequest
-from tilelang_tt.runtime.plan import ComputeConfig, Role, SourceLine
+from tilelang_tt.runtime.line_map import SourceLine
+from tilelang_tt.runtime.plan import ComputeConfig, Role
 
 NUMERICS = ("fast", "exact", "chip")  # how numbers are computed; see device/README.md
 TIMING_ONLY = "none"  # no numbers: tensors have addresses and no bytes, and only the clock has something to say

@@ -93,7 +93,8 @@ class _Launch:
             if pages is None:
                 return "blocks may reach beyond its end"
             found = places[pages] - numbers[share.core] * shards.slots
-            wrong = np.flatnonzero((found != np.arange(found.size).reshape(found.shape)).any(axis=1))
+            expected = np.arange(found.size).reshape(found.shape)
+            wrong = np.flatnonzero(((found != expected) | (found >= shards.slots)).any(axis=1))
             if wrong.size:
                 return f"block {wrong[0]} of core {share.core} is not block {wrong[0]} of its shard"
         return None

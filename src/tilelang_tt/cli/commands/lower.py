@@ -13,7 +13,7 @@ NEEDS_TILELANG = True
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_kernel(parser)
+    add_kernel(parser, scripts=False)
     parser.add_argument(
         "--target",
         default=None,

@@ -187,6 +187,7 @@ void wait_for_pushed(uint32_t cb) {
 }
 
 uint8_t* packable_tile(uint32_t cb, uint32_t tile, uint32_t& page) {
+    settle_reserves();
     const CbConfig& config = cb_config(cb);
     CbState& state = core->cbs[cb];
     if (fiber->role != state.producer) require_producer(cb, "packing");
@@ -306,23 +307,14 @@ void vd_cb_reserve_back(uint32_t cb, uint32_t pages, uint32_t line) {
     require_producer(cb, "cb_reserve_back");
     refuse_taken(cb, "cb_reserve_back");
     require_capacity(cb, pages, "cb_reserve_back");
-    while (!cb_has_room(*core, cb, pages)) {
-        fiber->wait = Wait::Reserve;
-        fiber->wait_cb = cb;
-        fiber->wait_pages = pages;
-        yield_to_scheduler();
-    }
-    CbState& state = core->cbs[cb];
-    for (; state.reserved < pages; ++state.reserved) {
-        renew_page(cb, (state.back_page + state.reserved) % cb_config(cb).pages);
-    }
-    order_reserve(cb);
+    if (!owe_reserve(cb, pages)) grant_reserve(cb, pages);
 }
 
 void vd_cb_push_back(uint32_t cb, uint32_t pages, uint32_t line) {
     enter(line);
     note::buffer(note::Kind::Push, cb, pages);
     if (asks_for_nothing(cb, pages)) return;
+    settle_reserves();
     const CbConfig& config = cb_config(cb);
     CbState& state = core->cbs[cb];
     require_producer(cb, "cb_push_back");

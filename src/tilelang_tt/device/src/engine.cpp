@@ -1,4 +1,5 @@
 // The configuration of the compute engine: which call may follow which.
+#include "circular_buffer.h"
 #include "machine.h"
 
 namespace vd {
@@ -147,6 +148,7 @@ void reset_engine() {
     Engine& engine = core->engine;
     engine.started = engine.reversed = engine.only_unary_startup = engine.l1_acc = engine.accumulate = false;
     engine.overwrite_calls = engine.sections = 0;
+    engine.owed.clear();
     engine.l1_acc_cb = kNeverSwitched;
     reset_dst();
     engine.family = Family::None;
@@ -157,6 +159,7 @@ void reset_engine() {
 
 void check_engine_at_end() {
     const Engine& engine = core->engine;
+    settle_reserves();
     check_dst_at_end();
     if (engine.l1_acc) {
         complain("l1-accumulate", "the kernel ends with packer L1 accumulation on (since line %u)", engine.l1_acc_line);

@@ -87,7 +87,13 @@ struct Source {
 
 constexpr uint32_t kNoneYet = kMaxCbs, kNeverSwitched = kMaxCbs + 1;
 
+// A reserve of compute that found no room: see reserve.cpp.
+struct OwedReserve {
+    uint32_t cb, pages, line;
+};
+
 struct Engine {
+    std::vector<OwedReserve> owed;
     bool started, reversed;
     bool only_unary_startup;  // init_sfpu started the engine, and nothing has happened since
     Source srca, srcb;

@@ -116,9 +116,10 @@ struct Fiber {
     uint32_t printed_line = 0;     // where it began
 };
 
-// Who changed a semaphore since its own core last set it.
+// What came to a semaphore since its own core last set it.
 struct SemaphoreLog {
-    std::vector<uint16_t> signals;  // indices of cores, in order of arrival
+    std::vector<uint16_t> signals;   // indices of the cores that sent something, in order of arrival
+    std::vector<uint32_t> unseen;    // values that it no longer has, since its own core set it or waited for it
 };
 
 struct Statistics {
@@ -335,6 +336,7 @@ void depart_all(const Fiber& owner, uint32_t noc, int32_t trid);
 void land_own_copies(const Fiber& owner, uint32_t noc, int32_t trid);
 bool is_flying_from(const Fiber& owner, const uint8_t* from, uint32_t bytes);
 void depart_from(const uint8_t* from, uint32_t bytes);  // before a mark is written there
+void leave_in_time(uint32_t offset, uint32_t bytes);    // an allowed breach: luck has it that these bytes are gone already
 bool awaits(const Fiber& owner);  // whether what its barrier waits for is under way
 bool atomics_under_way(const Fiber& owner, uint32_t& line);
 bool signal_under_way(const Core& at, uint32_t offset, uint32_t& line, Core*& who);
@@ -345,7 +347,7 @@ void forget_flights();
 bool is_semaphore(const Core& at, uint32_t offset, uint32_t bytes);
 void forget_signals(Core& at);
 bool semaphore_passes(const Core& at, const Fiber& which);
-void note_signal(Core& at, uint32_t offset, const Core& from);
+void note_signal(const Flight& flight, uint32_t before);
 void describe_semaphore_wait(const Core& at, const Fiber& which, char* out, std::size_t size);
 
 // ---- engine.cpp ------------------------------------------------------------------------------------

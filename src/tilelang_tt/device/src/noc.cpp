@@ -123,6 +123,7 @@ void require_not_leaving(uint32_t offset, uint32_t bytes) {
     if (device.launch->connected() && !is_flying_from(*fiber, core->l1 + offset, bytes)) return;
     if (overlaps_pending(fiber->writes, offset, bytes, other)) {
         complain("noc-write-flush", "the source of the write of line %u is overwritten before it has left", other);
+        leave_in_time(offset, bytes);
     }
 }
 

@@ -72,6 +72,9 @@ void require_room_there(const Flight& flight) {
 void arrive(Flight& flight) {
     if (flight.to && !is_semaphore(*flight.to, flight.offset, flight.bytes)) require_room_there(flight);
     order_arrival(flight);
+    const bool signals = flight.to && is_semaphore(*flight.to, flight.offset, flight.bytes);
+    uint32_t before = 0;
+    if (signals) std::memcpy(&before, flight.target, sizeof before);
     switch (flight.kind) {
         case Arrival::Write:
             if (!carries(flight.bytes)) break;
@@ -92,9 +95,7 @@ void arrive(Flight& flight) {
             break;
         }
     }
-    if (flight.to && is_semaphore(*flight.to, flight.offset, flight.bytes)) {
-        note_signal(*flight.to, flight.offset, *flight.core);
-    }
+    if (signals) note_signal(flight, before);
 }
 
 // A complaint at arrival names the call that sent the bytes.
@@ -169,6 +170,16 @@ void land_own_copies(const Fiber& owner, uint32_t noc, int32_t trid) {
 void depart_from(const uint8_t* from, uint32_t bytes) {
     for (Flight& flight : flights) {
         if (flight.source < from + bytes && from < flight.source + flight.bytes) depart(flight);
+    }
+}
+
+void leave_in_time(uint32_t offset, uint32_t bytes) {
+    depart_from(core->l1 + offset, bytes);
+    if (device.launch->connected()) return;
+    for (Transfer& one : fiber->writes) {
+        if (offset + bytes <= one.l1_offset || one.l1_offset + one.bytes <= offset) continue;
+        if (carries(one.bytes)) std::memmove(one.target, one.source, one.bytes);
+        one.source = one.target;  // what is flushed later changes nothing
     }
 }
 

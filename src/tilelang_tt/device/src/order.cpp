@@ -23,6 +23,8 @@ struct Word {
     std::vector<Moment> arrived;  // signals since its own core set it
     Moment set;
     uint32_t value = 0;
+    Moment seen;  // the last wait for one value alone, since its own core set it
+    uint32_t seen_value = 0;
 };
 
 struct L1Page {
@@ -48,7 +50,7 @@ struct OrderedCore {
     }
     Word& word_at(uint32_t offset) {
         if (Word* const known = find(offset)) return *known;
-        words.push_back({offset, {}, {}, {}, 0});
+        words.push_back({offset, {}, {}, {}, 0, {}, 0});
         return words.back();
     }
 };
@@ -345,6 +347,7 @@ void order_set(uint32_t offset, uint32_t value) {
     word.arrived.clear();
     word.set = now();
     word.value = value;
+    word.seen = {};
     release(word.signals);
     release(at.arrived);
 }
@@ -354,6 +357,24 @@ void order_passed(uint32_t offset) {
     OrderedCore& at = cores[core->index];
     const Word* const word = at.find(offset);
     learn(word ? word->signals : at.arrived);
+}
+
+void order_saw(uint32_t offset, uint32_t value) {
+    if (!ordering) return;
+    Word& word = cores[core->index].word_at(offset);
+    word.seen = now();
+    word.seen_value = value;
+}
+
+// The wait passed under this schedule; a kernel that looks later would not have seen the value any more.
+void order_value_gone(const Flight& flight, uint32_t before, uint32_t now) {
+    if (!ordering) return;
+    Word& word = cores[flight.to->index].word_at(flight.offset);
+    const Moment seen = word.seen;
+    word.seen = {};
+    if (seen.kernel == kNobody || word.seen_value != before || knows(*flight.order, seen)) return;
+    complain("semaphore-missed", "this signal turns %u into %u, and nothing tells its sender that the wait for %u by %s has seen it",
+             before, now, before, name_of(seen).text);
 }
 
 void order_poll() {

@@ -32,6 +32,8 @@ void order_write_barrier(uint32_t noc, int32_t trid);
 // Semaphores.
 void order_set(uint32_t offset, uint32_t value);
 void order_passed(uint32_t offset);
+void order_saw(uint32_t offset, uint32_t value);  // a wait for this value, no other, has passed
+void order_value_gone(const Flight& flight, uint32_t before, uint32_t now);  // a signal has replaced a semaphore's value
 void order_poll();  // a kernel looked at its L1 in a way that is not seen: it may know all that has arrived
 
 }  // namespace vd

@@ -27,6 +27,7 @@ void require_transfers_done(uint32_t offset, uint32_t bytes, bool store) {
     if (store && !fiber->writes.empty() && overlaps_pending(fiber->writes, offset, bytes, line)) {
         complain("noc-write-flush", "after this line L1 address 0x%x is stored to through a pointer, before the write of "
                "line %u has left", offset, line);
+        leave_in_time(offset, bytes);
     }
 }
 

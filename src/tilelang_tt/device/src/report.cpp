@@ -95,6 +95,12 @@ void list_warnings() {
     text.send(2);
 }
 
+// On a chip unpack and pack go through the text by themselves; here compute may wait for a call that it has not come to.
+const char* advice_to_compute(const Fiber& which, Role other, const char* advice) {
+    const bool own = which.role == Role::Compute && (other == Role::Compute || other == Role::Any);
+    return own ? advice : "";
+}
+
 void describe_wait(const Core& at, const Fiber& which, char* out, std::size_t size) {
     const CbConfig& config = at.group->cbs[which.wait_cb];
     const CbState& state = at.cbs[which.wait_cb];
@@ -106,14 +112,16 @@ void describe_wait(const Core& at, const Fiber& which, char* out, std::size_t si
     } else if (which.wait == Wait::Reserve) {
         std::snprintf(
             out, size,
-            "waits in cb_reserve_back for %u free pages of CB %u '%s': %llu of %u are free, the %s has to pop",
+            "waits in cb_reserve_back for %u free pages of CB %u '%s': %llu of %u are free, the %s has to pop%s",
             which.wait_pages, which.wait_cb, config.name, static_cast<unsigned long long>(config.pages - held),
-            config.pages, kRoleNames[static_cast<uint32_t>(state.consumer)]);
+            config.pages, kRoleNames[static_cast<uint32_t>(state.consumer)],
+            advice_to_compute(which, state.consumer, "; a pop of its own must stand before the next pack or push in the text"));
     } else {
         std::snprintf(out, size,
-                      "waits in cb_wait_front for %u pages of CB %u '%s': %llu are there, the %s has to push",
+                      "waits in cb_wait_front for %u pages of CB %u '%s': %llu are there, the %s has to push%s",
                       which.wait_pages, which.wait_cb, config.name, static_cast<unsigned long long>(held),
-                      kRoleNames[static_cast<uint32_t>(state.producer)]);
+                      kRoleNames[static_cast<uint32_t>(state.producer)],
+                      advice_to_compute(which, state.producer, "; a push of its own must stand before this line in the text"));
     }
 }
 

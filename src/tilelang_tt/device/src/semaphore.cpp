@@ -1,4 +1,5 @@
 // Semaphores: words of L1 at the same address on every core, changed by their own core and over the NoC.
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 
@@ -30,6 +31,17 @@ uint32_t word_offset(uint32_t l1_addr, const char* call) {
     return offset;
 }
 
+bool was_missed(const Core& at, uint32_t offset, uint32_t value) {
+    if (!is_semaphore(at, offset, 4)) return false;
+    const std::vector<uint32_t>& unseen = at.semaphores[id_at(offset)].unseen;
+    return std::find(unseen.begin(), unseen.end(), value) != unseen.end();
+}
+
+// The value of a semaphore is taken note of: what comes now is new.
+void look_at(uint32_t offset) {
+    if (is_semaphore(*core, offset, 4)) core->semaphores[id_at(offset)].unseen.clear();
+}
+
 const char* name_of(const Core& at, uint32_t offset, char (&name)[48]) {
     if (is_semaphore(at, offset, 4)) {
         std::snprintf(name, sizeof name, "semaphore %u", id_at(offset));
@@ -48,16 +60,23 @@ bool is_semaphore(const Core& at, uint32_t offset, uint32_t bytes) {
 }
 
 void forget_signals(Core& at) {
-    for (SemaphoreLog& log : at.semaphores) log.signals.clear();
+    for (SemaphoreLog& log : at.semaphores) log.signals.clear(), log.unseen.clear();
 }
 
+// A kernel that looks often enough sees every value, so one that is gone passes too: `vd_semaphore_wait` complains of it.
 bool semaphore_passes(const Core& at, const Fiber& which) {
     const uint32_t value = load(at, which.wait_offset);
-    return which.wait == Wait::SemaphoreMin ? value >= which.wait_value : value == which.wait_value;
+    if (which.wait == Wait::SemaphoreMin) return value >= which.wait_value;
+    return value == which.wait_value || was_missed(at, which.wait_offset, which.wait_value);
 }
 
-void note_signal(Core& at, uint32_t offset, const Core& from) {
-    at.semaphores[id_at(offset)].signals.push_back(static_cast<uint16_t>(from.index));
+void note_signal(const Flight& flight, uint32_t before) {
+    SemaphoreLog& log = flight.to->semaphores[id_at(flight.offset)];
+    log.signals.push_back(static_cast<uint16_t>(flight.core->index));
+    const uint32_t now = load(*flight.to, flight.offset);
+    if (now == before) return;
+    order_value_gone(flight, before, now);
+    log.unseen.push_back(before);
 }
 
 void describe_semaphore_wait(const Core& at, const Fiber& which, char* out, std::size_t size) {
@@ -113,7 +132,15 @@ void vd_semaphore_wait(uint32_t l1_addr, uint32_t value, bool at_least, uint32_t
         yield_to_scheduler();
     }
     fiber->wait = Wait::None;
-    order_passed(fiber->wait_offset);
+    const uint32_t offset = fiber->wait_offset, now = load(*core, offset);
+    if (!at_least && now != value) {
+        char name[48];
+        complain("semaphore-missed", "%s was %u and is %u before this wait for %u has seen it: nothing tells its senders to wait",
+                 name_of(*core, offset, name), value, now, value);
+    }
+    look_at(offset);
+    order_passed(offset);
+    if (!at_least) order_saw(offset, value);
 }
 
 void vd_semaphore_set(uint32_t l1_addr, uint32_t value, uint32_t line) {
@@ -122,6 +149,7 @@ void vd_semaphore_set(uint32_t l1_addr, uint32_t value, uint32_t line) {
     uint32_t other = 0;
     if (overlaps_pending(fiber->writes, offset, 4, other)) {
         complain("noc-write-flush", "the source of the write of line %u is overwritten before it has left", other);
+        leave_in_time(offset, 4);
     }
     Core* who = nullptr;
     if (signal_under_way(*core, offset, other, who)) {
@@ -134,6 +162,7 @@ void vd_semaphore_set(uint32_t l1_addr, uint32_t value, uint32_t line) {
     order_set(offset, value);
     store(*core, offset, value);
     if (is_semaphore(*core, offset, 4)) core->semaphores[id_at(offset)].signals.clear();
+    look_at(offset);
     maybe_give_way();
 }
 
@@ -142,6 +171,7 @@ uint32_t vd_semaphore_value(uint32_t l1_addr, uint32_t line) {
     const uint32_t offset = word_offset(l1_addr, "a load");
     poll();
     order_passed(offset);
+    look_at(offset);
     note::await_word(offset, load(*core, offset), true);
     return load(*core, offset);
 }

@@ -8,11 +8,11 @@ from typing import Any
 
 from tvm import tirx
 
-from tilelang_tt.diagnostics import Location, UnsupportedError
+from tilelang_tt.diagnostics import Location, TargetError, UnsupportedError
 from tilelang_tt.frontend.tir.select_launches import KERNEL
 from tilelang_tt.ir.buffers import identifier, unique_name
 from tilelang_tt.language import LAYOUT, SCHEDULE
-from tilelang_tt.layout_hints import HintError, LayoutHint, merged, parse_hint
+from tilelang_tt.layout_hints import HintError, IncompleteError, LayoutHint, merged, parse_hint
 from tilelang_tt.options import Options
 
 
@@ -95,6 +95,10 @@ def with_annotations(options: Options, annotations: Annotations) -> Options:
     """The target's options and what the kernel says, as one."""
     try:
         hints = merged(options.layout, list(annotations.layouts))
+    except IncompleteError as error:
+        if error.location is None:
+            raise TargetError("TT602", f"target option 'layout': {error.message}", help=error.help) from None
+        raise UnsupportedError("TT180", error.message, location=error.location, help=error.help) from None
     except HintError as error:
         raise UnsupportedError("TT181", error.message, location=error.location, help=error.help) from None
     storage = {name: hint.storage for name, hint in hints if hint.storage is not None}

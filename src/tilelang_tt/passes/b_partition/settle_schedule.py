@@ -119,11 +119,13 @@ class _Asked:
 
 
 def _asked(launch: Launch) -> _Asked:
-    request, place, by = Request(), launch.location, ""
+    request, place, said_by = Request(), launch.location, dict[str, str]()  # by the names of words
     for said in (one for one in launch.asked if not one.weak):
         for name in said.request.differences(request):
-            raise _disagree(said, name, request, by)
-        request, place, by = request.joined(said.request), said.location or place, said.by
+            raise _disagree(said, name, request, said_by[name])
+        by = said.by if said.location is None else f"{said.by} at {said.location}"
+        said_by = dict.fromkeys(said.request.names(), by) | said_by
+        request, place = request.joined(said.request), said.location or place
     reasons = []
     for hint in (one for one in launch.asked if one.weak):
         free = request.order is None and request.panel is None and request.units is None
@@ -133,10 +135,11 @@ def _asked(launch: Launch) -> _Asked:
     try:
         checked(request)
     except ScheduleError as error:
-        raise TargetError("TT604", f"the schedule of kernel '{launch.name}': {error}", location=place) from None
+        fact = f"the schedule of kernel '{launch.name}': {error}"
+        raise TargetError("TT604", fact, location=place, help=error.help) from None
     if len(launch.blocks) < 2 and _order(request)[0] != "row":
         reasons.append(f"order {_order(request)[0]} changes nothing: there is one block index")
-    return _Asked(request, place, tuple(reasons), bool(by))
+    return _Asked(request, place, tuple(reasons), bool(said_by))
 
 
 def _order(request: Request) -> tuple[Order, int]:

@@ -110,4 +110,5 @@ def _is_right(
     holders = np.array([numbers[core] for core in one.owners])[turns]
     rows, cols = np.divmod(np.arange(access.rows * access.cols), access.cols)
     expected = numbers_of(place_in_shard(layout, access), rounds)[:, None] + rows * shards.shape[2] + cols
-    return bool(np.array_equal(all_places[pages], holders[:, None] * shards.slots + expected))
+    inside = expected.max() < shards.slots
+    return bool(inside and np.array_equal(all_places[pages], holders[:, None] * shards.slots + expected))

@@ -48,6 +48,7 @@ from tilelang_tt.ir.units import Values, known_extents, units_of_cores
 from tilelang_tt.passes.c_tile.updates_in_place import may_update_in_place
 from tilelang_tt.shards import Shards
 
+_ELSEWHERE = -1  # a tile that lies on another core
 _SEVERAL = "it, or its block, is used at several places"
 
 
@@ -75,14 +76,18 @@ class _Launch:
                 continue
             shards = placement.shards()
             try:
-                if shards is None or known_extents(launch) is None:
-                    launch, text = self.at_call(launch, place)
-                else:
-                    launch, text = self.in_place(launch, place, shards)
+                for one in self.users(access) if self.is_update(access) else ():
+                    self.settled(launch, one, shards)  # the load and the store of an update are in place, or neither
+                launch, text = self.settled(launch, place, shards)
             except _NotInPlaceError as error:
                 text = f"'{access.tensor.name}' is moved over the NoC: {error}{self.moved(place, shards)}"
             decisions.append(Decision("use_shards", buffer.name, text, place.stmt.location))
         return launch
+
+    def settled(self, launch: Launch, place: Place, shards: Shards | None) -> tuple[Launch, str]:
+        if shards is None or known_extents(launch) is None:
+            return self.at_call(launch, place)
+        return self.in_place(launch, place, shards)
 
     def in_place(self, launch: Launch, place: Place, shards: Shards) -> tuple[Launch, str]:
         access, buffer = _access(place), _buffer(place)
@@ -130,7 +135,7 @@ class _Launch:
         except _NotInPlaceError:
             return ""
         pages = sum(blocks.size for _, blocks in found.values())
-        own = sum(np.count_nonzero((blocks >= 0) & (blocks < shards.slots)) for _, blocks in found.values())
+        own = sum(np.count_nonzero(blocks != _ELSEWHERE) for _, blocks in found.values())
         size = self.program.layouts[access.tensor].page_bytes
         return f"; {pages * size:,} B, of which {own * size:,} B stay on their core"
 
@@ -195,7 +200,7 @@ class _Launch:
     def found_places(
         self, access: TileAccess, loops: tuple[tuple[Var, Expr], ...], shards: Shards
     ) -> dict[Core, tuple[list[Values], Numbers]]:
-        """Of each core: its blocks, and the places of their tiles, counted from the begin of the core's shard."""
+        """Of each core: its blocks, and the places of their tiles in the core's shard."""
         layout, all_places = self.program.layouts[access.tensor], shards.places(range(len(shards.cores)))
         numbers = {core: number for number, core in enumerate(shards.cores)}
         result = {}
@@ -204,7 +209,8 @@ class _Launch:
             if values and (pages.min() < 0 or pages.max() >= len(all_places)):
                 raise _NotInPlaceError("blocks may reach beyond its end")
             # A core without a shard finds nothing in what would be one behind all others.
-            result[core] = values, all_places[pages] - numbers.get(core, len(numbers)) * shards.slots
+            found = all_places[pages] - numbers.get(core, len(numbers)) * shards.slots
+            result[core] = values, np.where((found >= 0) & (found < shards.slots), found, _ELSEWHERE)
         return result
 
     def check_holders(self, found: Collection[Core], shards: Shards) -> None:

@@ -18,7 +18,7 @@ from tilelang_tt.ir.fields import walk
 from tilelang_tt.ir.layout import Pool, Role
 from tilelang_tt.ir.room import room, stored
 from tilelang_tt.ir.scalar import Var
-from tilelang_tt.ir.tile import Await, Launch, TileProgram
+from tilelang_tt.ir.tile import Await, Launch, Load, Loop, TileProgram
 
 # Ids by use, as hand-written kernels have them: inputs from 0, outputs from 16, compute's own from 24.
 _FIRST_ID = {"in": 0, "out": 16, "own": 24}
@@ -58,7 +58,7 @@ def allocate_cbs(program: TileProgram, launch: Launch) -> tuple[dict[Buffer, Cb]
             owners=0 if stream.owners is None else stream.owners.count,
             **_delivery(buffer, shared),
         )
-    decisions = [_describe(buffer, cb) for buffer, cb in cbs.items()]
+    decisions = [*(_describe(buffer, cb) for buffer, cb in cbs.items()), *_single_blocks(whole, depths)]
     return {**cbs, **{block: cbs[pool.whole] for pool in whole.pools for block in pool.blocks}}, decisions
 
 
@@ -116,6 +116,18 @@ def _numbers(launch: Launch, arch: Arch) -> dict[Buffer, int]:
     if not tidy:
         return {buffer: number for number, buffer in enumerate(launch.streams)}
     return {b: _FIRST_ID[use] + n for use, members in groups.items() for n, b in enumerate(members)}
+
+
+def _single_blocks(launch: Launch, depths: dict[Buffer, int]) -> list[Decision]:
+    """Blocks that wait for compute because the kernel says num_stages=1."""
+    text = "one block, by num_stages=1: the reader waits for compute; num_stages=2 lets it run ahead"
+    return [
+        Decision("single_blocks", stmt.dst.name, text, loop.location)
+        for loop in walk(launch.body)
+        if isinstance(loop, Loop) and loop.stages == 1
+        for stmt in loop.body
+        if isinstance(stmt, Load) and depths.get(stmt.dst) == 1
+    ]
 
 
 def _describe(buffer: Buffer, cb: Cb) -> Decision:

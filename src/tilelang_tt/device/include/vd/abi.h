@@ -135,6 +135,11 @@ void vd_random_init(uint32_t op, uint32_t seed, uint32_t line);
 void vd_rand_tile(uint32_t dst, uint32_t from, uint32_t scale, uint32_t line);
 void vd_dropout_tile(uint32_t dst, uint32_t probability, uint32_t scale, uint32_t line);
 void vd_sfpu_reduce(uint32_t pool, uint32_t dim, uint32_t format, uint32_t dst, uint32_t line);
+void vd_topk_local_sort(uint32_t dst, bool ascending, uint32_t first_phase, uint32_t last_phase, uint32_t first_step,
+                        uint32_t last_step, bool stable, uint32_t line);
+void vd_topk_merge(uint32_t dst, uint32_t round, uint32_t k, bool smallest, uint32_t line);
+void vd_topk_rebuild(uint32_t dst, bool ascending, uint32_t round, uint32_t k, uint32_t log_k, bool first_alone,
+                     bool stable, uint32_t line);
 
 // Elements of a tile of a circular buffer as text: rows h0 to h1 by hs, columns w0 to w1 by ws.
 enum VdSliceEnd : uint8_t { VD_SLICE_FRONT, VD_SLICE_BACK, VD_SLICE_EITHER };

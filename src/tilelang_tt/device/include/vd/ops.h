@@ -73,7 +73,7 @@ enum class Sfpu : uint8_t {
     BinaryBitwise, AndInt, OrInt, XorInt, BinaryShift, ShiftLeft, ShiftRight, ShiftRightLogical, DivInt, DivFloorInt,
     DivTruncInt, BinaryFmodInt, BinaryRemainderInt, BinaryRemainderUint, Gcd, Lcm,
     // whole tiles
-    Typecast, CopyDest, BcastCol, BcastRow, Cumsum, Welford, Rand, Dropout, Reduce,
+    Typecast, CopyDest, BcastCol, BcastRow, Cumsum, Welford, Rand, Dropout, Reduce, TopK,
     None,
     // clang-format on
 };

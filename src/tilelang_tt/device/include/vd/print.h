@@ -1,5 +1,5 @@
-// DPRINT("x = {}, {:#x}, {:.3f}\n", x, y, z), and the older DPRINT << "x = " << x << ENDL(). Shown on standard error unless
-// TILELANG_TT_DPRINT is 0.
+// DPRINT("x = {}, {:#x}, {:.3f}\n", x, y, z), and the older DPRINT << "x = " << x << ENDL(), also inside
+// DPRINT_MATH. Shown on standard error unless TILELANG_TT_DPRINT is 0.
 #pragma once
 
 #include <cstdio>
@@ -173,6 +173,16 @@ constexpr bool fits(int wanted, int given) { return wanted == given || wanted ==
         vd::print(format, __builtin_LINE() __VA_OPT__(, ) __VA_ARGS__);                                    \
     } while (false)
 
+// DPRINT_MATH("x = {}\n", x) and DPRINT_MATH(DPRINT << x): what begins with no quote is a stream, which has shown itself
+// when it is evaluated.
+#define VD_PRINT_OR_STREAM(format, ...)                                                                    \
+    do {                                                                                                   \
+        static_assert(#format[0] != '"' ||                                                                 \
+                          vd::fits(vd::placeholders(#format), decltype(vd::counted(__VA_ARGS__))::value),  \
+                      "DPRINT: as many values as there are {} in the format");                             \
+        vd::print(format, __builtin_LINE() __VA_OPT__(, ) __VA_ARGS__);                                    \
+    } while (false)
+
 // The older spelling. A name that no parenthesis follows is no macro, so both may stand in one kernel.
 struct ENDL {};
 struct HEX {};
@@ -227,6 +237,8 @@ struct Stream {
     }
 };
 
+inline void print(const Stream&, uint32_t) {}
+
 }  // namespace vd
 
 constexpr vd::Stream DPRINT{};
@@ -234,9 +246,9 @@ constexpr vd::Stream DPRINT{};
 #define DPRINT(...) VD_PRINT(__VA_ARGS__)
 #define DEVICE_PRINT(...) VD_PRINT(__VA_ARGS__)
 // One source stands for several processors here; what any of them prints is printed once.
-#define DPRINT_UNPACK(...) VD_PRINT(__VA_ARGS__)
-#define DPRINT_MATH(...) VD_PRINT(__VA_ARGS__)
-#define DPRINT_PACK(...) VD_PRINT(__VA_ARGS__)
+#define DPRINT_UNPACK(...) VD_PRINT_OR_STREAM(__VA_ARGS__)
+#define DPRINT_MATH(...) VD_PRINT_OR_STREAM(__VA_ARGS__)
+#define DPRINT_PACK(...) VD_PRINT_OR_STREAM(__VA_ARGS__)
 #define DEVICE_PRINT_UNPACK(...) VD_PRINT(__VA_ARGS__)
 #define DEVICE_PRINT_MATH(...) VD_PRINT(__VA_ARGS__)
 #define DEVICE_PRINT_PACK(...) VD_PRINT(__VA_ARGS__)
@@ -244,8 +256,8 @@ constexpr vd::Stream DPRINT{};
 #define DEVICE_PRINT_DATA0(...)
 #define DEVICE_PRINT_DATA1(...)
 #else
-#define DEVICE_PRINT_DATA0(...) do { if (VD_NOC_INDEX == 0) VD_PRINT(__VA_ARGS__); } while (false)
-#define DEVICE_PRINT_DATA1(...) do { if (VD_NOC_INDEX == 1) VD_PRINT(__VA_ARGS__); } while (false)
+#define DEVICE_PRINT_DATA0(...) do { if (VD_NOC_INDEX == 0) VD_PRINT_OR_STREAM(__VA_ARGS__); } while (false)
+#define DEVICE_PRINT_DATA1(...) do { if (VD_NOC_INDEX == 1) VD_PRINT_OR_STREAM(__VA_ARGS__); } while (false)
 #endif
 #define DPRINT_DATA0(...) DEVICE_PRINT_DATA0(__VA_ARGS__)
 #define DPRINT_DATA1(...) DEVICE_PRINT_DATA1(__VA_ARGS__)

@@ -110,12 +110,6 @@ inline vFloat function(vd::Sfpu op, const vFloat& x, Parameters p, bool fast) {
     vd_sfpi_function(&call, x.at, result.at);
     return result;
 }
-inline vFloat nearest_bfloat16(const vFloat& v) {
-    return on_bits<vFloat>(v, [](uint32_t bits, uint32_t) {
-        const bool special = (bits & kExponentBits) == kExponentBits;
-        return special ? bits : (bits + 0x7FFFu + (bits >> 16 & 1u)) & 0xFFFF0000u;
-    });
-}
 
 }  // namespace detail
 

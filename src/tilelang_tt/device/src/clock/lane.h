@@ -34,16 +34,25 @@ class TimeByPlace {
 public:
     void add(const Place& place, Time time) {
         Recent& recent = recent_[(place.line + 7u * static_cast<uint32_t>(place.cause) + place.id) % kRecent];
-        if (recent.time == nullptr || !(recent.place == place)) recent = {place, &times_[place]};
-        *recent.time += time;
+        if (!(recent.place == place)) {
+            if (recent.time != 0) times_[recent.place] += recent.time;
+            recent = {place, 0};
+        }
+        recent.time += time;
     }
-    const std::map<Place, Time>& times() const { return times_; }
+    std::map<Place, Time> times() const {
+        std::map<Place, Time> all = times_;
+        for (const Recent& recent : recent_) {
+            if (recent.time != 0) all[recent.place] += recent.time;
+        }
+        return all;
+    }
 
 private:
-    static constexpr uint32_t kRecent = 32;  // places that need not be looked for
-    struct Recent {
+    static constexpr uint32_t kRecent = 32;
+    struct Recent {  // what was added last and is not in the map yet
         Place place;
-        Time* time = nullptr;
+        Time time = 0;
     };
     std::map<Place, Time> times_;
     Recent recent_[kRecent];

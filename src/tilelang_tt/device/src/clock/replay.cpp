@@ -180,9 +180,7 @@ uint32_t Replay::advance() {
         while (!hungry_.empty() && !lanes_[hungry_.back()].hungry) hungry_.pop_back();
         if (!hungry_.empty()) return hungry_.back();
         if (moments_.empty()) break;
-        const Moment next = moments_.top();
-        moments_.pop();
-        happen(next);
+        happen(moments_.take_first());
     }
     for (const Lane& lane : lanes_) {
         if (!lane.ended) throw std::runtime_error("the clock's replay stands still; please report this program");

@@ -4,16 +4,15 @@
 #pragma once
 
 #include <deque>
-#include <functional>
 #include <istream>
 #include <memory>
 #include <mutex>
-#include <queue>
 #include <stdexcept>
 #include <string>
 #include <unordered_map>
 
 #include "lane.h"
+#include "moments.h"
 
 namespace vd::timing {
 
@@ -23,20 +22,6 @@ struct Flight {
     uint32_t lane = 0, number = 0, bytes = 0;
     bool answers = false;         // a read whose data are on their way
     Time issued = 0, served = 0;  // when it was issued; when the far end began to serve it
-};
-
-enum class Step : uint8_t { Lane, RequestArrives, DataDeparts, WriteDeparts, WriteArrives, WordArrives, Multicast, RequestDeparts, Packet, Wire };
-
-struct Moment {
-    Time time;
-    uint64_t order;  // lane, number of its transfer, step
-    Step step;
-    uint32_t index;  // of a lane or a flight
-    uint32_t target;  // core, of a word
-
-    bool operator>(const Moment& other) const {
-        return time != other.time ? time > other.time : order > other.order;
-    }
 };
 
 struct ZoneTime {
@@ -151,7 +136,7 @@ private:
     std::vector<Lane> lanes_;
     std::vector<uint32_t> core_at_;  // by logical place: index + 1
     std::vector<uint32_t> ready_, hungry_;
-    std::priority_queue<Moment, std::vector<Moment>, std::greater<>> moments_;
+    Moments moments_;
     std::vector<Flight> flights_;
     std::vector<uint32_t> free_flights_;
     std::unordered_map<uint64_t, Word> words_;

@@ -157,7 +157,7 @@ bool Wormhole::take_one(uint32_t index, Time now) {
         const uint32_t before = packet.way[link - 1];
         Lane& buffer = lanes_[before];
         buffer.filled -= packet.put[link - 1];
-        buffer.inside.pop_front();
+        buffer.inside.erase(buffer.inside.begin());
         if (!buffer.inside.empty()) {
             const uint32_t following = buffer.inside.front();
             const Packet& other = packets_[following];

@@ -6,7 +6,6 @@
 // that has crossed the edge of the torus uses another one, so that no ring of packets waits for itself.
 #pragma once
 
-#include <deque>
 #include <vector>
 
 #include "costs.h"
@@ -65,7 +64,7 @@ private:
         Time looked = -1;                // when somebody will look at it next
         bool held = false;               // by a packet that cannot go on
         std::vector<uint32_t> waiting;   // packets, in order
-        std::deque<uint32_t> inside;     // packets in the buffer that have not got their next link
+        std::vector<uint32_t> inside;    // packets in the buffer that have not got their next link; few
     };
     struct Packet {
         uint32_t flight = 0;

@@ -6,6 +6,18 @@
 #include "vd/sfpu.h"
 #include "vd/missing_names.h"
 
+namespace vd {
+
+// Kernels that sort 16-bit integers in a 32-bit DST say so by a macro of the program.
+inline void refuse_uint16_in_wide_dst(uint32_t line) {
+#if defined(TOPK_UINT16_FP32_DEST) && TOPK_UINT16_FP32_DEST
+    vd_unimplemented("topk of 16-bit integers in a 32-bit DST", line);
+#endif
+    (void)line;
+}
+
+}  // namespace vd
+
 namespace ckernel {
 
 template <bool fast = false>
@@ -70,13 +82,30 @@ ALWI void sfpu_reduce(uint32_t idst, uint32_t ct_dim = 1, uint32_t rt_dim = 1, V
     vd_sfpu_reduce(static_cast<uint32_t>(pool), static_cast<uint32_t>(dim), static_cast<uint32_t>(format), idst, line);
 }
 
+// Columns of tiles 0 and 1 are sorted, and those of tiles 2 and 3, their indices, with them.
+VD_INIT(topk_tile_init, TopK)
+template <bool stable = false>
+ALWI void topk_local_sort(uint32_t idst, int idir, int i_end_phase, int i_start_phase = 0, int i_end_step = 0,
+                          int i_start_step = 0, VD_LINE) {
+    vd::refuse_uint16_in_wide_dst(line);
+    vd_topk_local_sort(idst, idir != 0, static_cast<uint32_t>(i_start_phase), static_cast<uint32_t>(i_end_phase),
+                       static_cast<uint32_t>(i_start_step), static_cast<uint32_t>(i_end_step), stable, line);
+}
+template <bool idir = false, bool stable = false>
+ALWI void topk_merge(uint32_t idst, int m_iter, int k, VD_LINE) {
+    vd::refuse_uint16_in_wide_dst(line);
+    vd_topk_merge(idst, static_cast<uint32_t>(m_iter), static_cast<uint32_t>(k), idir, line);
+}
+template <bool stable = false>
+ALWI void topk_rebuild(uint32_t idst, bool idir, int m_iter, int k, int logk, int skip_second, VD_LINE) {
+    vd::refuse_uint16_in_wide_dst(line);
+    vd_topk_rebuild(idst, idir, static_cast<uint32_t>(m_iter), static_cast<uint32_t>(k), static_cast<uint32_t>(logk),
+                    (skip_second & 1) != 0, stable, line);
+}
+ALWI void topk_uint16_prepare_value_tile_for_pack(uint32_t, VD_LINE) { vd::refuse_uint16_in_wide_dst(line); }
+
 VD_MISSING(tiled_prod_tile)
 VD_MISSING(tiled_prod_tile_init)
-VD_MISSING(topk_local_sort)
-VD_MISSING(topk_merge)
-VD_MISSING(topk_rebuild)
-VD_MISSING(topk_tile_init)
-VD_MISSING(topk_uint16_prepare_value_tile_for_pack)
 VD_MISSING(max_reduce_with_indices)
 VD_MISSING(max_reduce_with_indices_init)
 VD_MISSING(alt_complex_rotate90_tile)

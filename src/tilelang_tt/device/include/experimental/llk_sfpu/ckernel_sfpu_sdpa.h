@@ -29,17 +29,29 @@ void on_column(Function function) {
     }
 }
 
-// Nearest whole number of at most seven bits and a sign, as the conversion to INT8 leaves it.
+// Nearest whole number of at most seven bits and a sign, ties away from zero, as the conversion to INT8 leaves it.
+// Infinities and NaNs are the largest number of their sign.
 inline vFloat nearest_byte(const vFloat& x) {
     return sfpi::lanewise<vFloat>([&](uint32_t i) {
-        const float whole = __builtin_rintf(x.at[i]);
-        return whole > 127.0f ? 127.0f : whole < -127.0f ? -127.0f : whole;
+        const float size = __builtin_fabsf(x.at[i]);
+        return __builtin_copysignf(size < 126.5f ? __builtin_roundf(size) : 127.0f, x.at[i]);
     });
 }
-// 2 to the power of a whole number from -127 on; 0 for -127 itself.
-inline vFloat power_of_two(const vFloat& exponent) {
-    return sfpi::lanewise<vFloat>([&](uint32_t i) {
-        return sfpi::detail::cast_bits<float>(static_cast<uint32_t>(static_cast<int32_t>(exponent.at[i]) + 127) << 23);
+// y times 2 to the power of a whole number from -127 on. At -127 the result is 0 whatever y is: below that the polynomial
+// means nothing, and of the exponential of -infinity it is infinite.
+inline vFloat scaled_by_power(const vFloat& y, const vFloat& whole) {
+    const vFloat power = sfpi::lanewise<vFloat>([&](uint32_t i) {
+        return sfpi::detail::cast_bits<float>(static_cast<uint32_t>(static_cast<int32_t>(whole.at[i]) + 127) << 23);
+    });
+    const vFloat product = sfpi::mad(y, power, 0.0f);
+    return sfpi::lanewise<vFloat>([&](uint32_t i) { return whole.at[i] == -127.0f ? 0.0f : product.at[i]; });
+}
+// To bfloat16 by the rounding instruction: ties away from zero, no denormals, no NaN.
+inline vFloat rounded_to_bfloat16(const vFloat& x) {
+    return sfpi::detail::on_bits<vFloat>(x, [](uint32_t bits, uint32_t) {
+        const uint32_t exponent = bits & sfpi::detail::kExponentBits;
+        if (exponent == sfpi::detail::kExponentBits) return bits & ~sfpi::detail::kMantissaBits;
+        return exponent == 0 ? 0u : (bits + 0x8000u) & 0xFFFF0000u;
     });
 }
 
@@ -59,8 +71,8 @@ vFloat polynomial_exponential(const vFloat& x) {
         y = sfpi::mad(rest, 0.50628367056745568862f, 1.0150876009852105668f);
         y = sfpi::mad(rest, y, 0.99984879292439531333f);
     }
-    const vFloat result = sfpi::mad(y, power_of_two(whole), 0.0f);
-    return wide ? result : sfpi::detail::nearest_bfloat16(result);
+    const vFloat result = scaled_by_power(y, whole);
+    return wide ? result : rounded_to_bfloat16(result);
 }
 
 }  // namespace sdpa

@@ -1,0 +1,68 @@
+"""`tilelang-tt run --dump A_s@k=1`: what a block holds in a round, as the script calls the kernel."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import tilelang
+import torch
+from test_debugger_of_kernels import A, B, matmul
+
+from tilelang_tt.cli.main import main
+from tilelang_tt.diagnostics import ArgumentError
+from tilelang_tt.execution.call import BoundCall
+from tilelang_tt.execution.dump import RoundOfLoop, Wanted
+
+SCRIPT = f"""
+import sys
+
+sys.path.insert(0, {str(Path(__file__).parent)!r})
+import tilelang
+import torch
+from test_debugger_of_kernels import A, B, matmul
+
+kernel = tilelang.compile(matmul(), target="tenstorrent")
+c = torch.zeros(64, 64)
+kernel(A, B, c)
+kernel(A, B, c)
+torch.testing.assert_close(c, torch.exp(A.float() @ B.float().T), rtol=0.02, atol=0)
+print("done")
+"""
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_a_block_is_that_of_its_round(number: int) -> None:
+    kernel = tilelang.compile(matmul(), target="tenstorrent -blocks=false")
+    call = BoundCall({"A": A.clone(), "B": B.clone(), "C": torch.zeros(64, 64)}, {}, {}, (), (), has_work=True)
+    session = RoundOfLoop(kernel.compiled, call, kernel.layouts)
+    *_, (place, value) = session.values(Wanted("A_s", "k", number))
+    assert torch.equal(value, A[:, number * 64 : number * 64 + 64].float())
+    assert "T.gemm" in place
+
+
+def test_a_script_is_shown_and_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT)
+    assert main(["run", "--target", "tenstorrent -blocks=false", "--dump", "A_s@k=1", str(script)]) == 0
+    written = capsys.readouterr().out
+    assert written.count("A_s@k=1 ") >= 1
+    assert written.endswith("done\n")
+    assert main(["run", "--dump", "nothing@k=1", str(script)]) == 0
+    captured = capsys.readouterr()
+    assert "no kernel keeps a block 'nothing' in L1; there are " in captured.err
+    assert captured.out.endswith("done\n")
+
+
+def test_a_loop_that_is_not_there() -> None:
+    kernel = tilelang.compile(matmul(), target="tenstorrent -blocks=false")
+    call = BoundCall({"A": A, "B": B, "C": torch.zeros(64, 64)}, {}, {}, (), (), has_work=True)
+    with pytest.raises(ArgumentError, match=r"TT325.*no loop over 'n'; its loops are over: .*k"):
+        next(RoundOfLoop(kernel.compiled, call, kernel.layouts).values(Wanted("A_s", "n", 0)))
+
+
+@pytest.mark.parametrize("text", ["scores", "scores@n", "scores@n=-1", "scores@n=x", "@n=1"])
+def test_words_that_are_none(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["run", "--dump", text, "script.py"])
+    assert "is not BLOCK@LOOP=N, such as scores@n=2" in capsys.readouterr().err
