@@ -64,9 +64,10 @@ def test_even_blocks_are_left() -> None:
     assert "blocks differ" not in one_each
 
 
-def test_it_takes_less_time() -> None:
+@pytest.mark.parametrize("arch", ["wormhole_b0"])  # more cores have fewer blocks each, and less to even out
+def test_it_takes_less_time(arch: str) -> None:
     evened, runs = (
-        compiled(below(8, 1024), **options).estimate().microseconds
+        compiled(below(8, 1024), arch=arch, **options).estimate().microseconds
         for options in ({}, {"schedule": {"policy": "contiguous"}})
     )
     assert evened < 0.85 * runs
