@@ -35,11 +35,13 @@ _FORMATS: dict[str, str] = {
     "int32": "Int32",
     "uint32": "UInt32",
     "int64": "Int32",  # of numbers that steer, which a call checks
-    "bfloat8_b": "Bfp8_b",  # by target option, for inputs
+    "bfloat8_b": "Bfp8_b",  # these two by target option, for inputs
+    "bfloat4_b": "Bfp4_b",
 }
+BY_OPTION = ("bfloat8_b", "bfloat4_b")  # how inputs may be stored, apart from the format that the dtype implies
 
 # Element types of tensors and blocks, as TileLang names them.
-DTYPES = ("float16", *(dtype for dtype in _FORMATS if dtype not in ("bfloat8_b", "int64")))
+DTYPES = ("float16", *(dtype for dtype in _FORMATS if dtype not in (*BY_OPTION, "int64")))
 STEERING_DTYPES = ("int64",)  # more of them, for tensors whose elements steer and do nothing else
 STORED = frozenset((*DTYPES, *STEERING_DTYPES))  # types of tensors that may lie in tiles
 INTEGERS = frozenset(("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32"))
@@ -81,7 +83,7 @@ def format_of(dtype: str, float16: str) -> str:
 
 def storage_note(dtype: str, format: str) -> str:
     """What a user should know about this format for this type; empty where it is the type's own."""
-    if format == "Bfp8_b":
+    if format in BLOCK_FORMATS:
         return "block floating point by option"
     if dtype == "float16":
         return f"float16 is stored as {format}" + (

@@ -17,13 +17,13 @@ from typing import Any
 from tilelang_tt.arch import FACE, TILE
 from tilelang_tt.core_ranges import VALID, CoreRange, CoreRanges, OverlapError, core_ranges_text, parse_core_ranges
 from tilelang_tt.diagnostics import Location
+from tilelang_tt.formats import BY_OPTION
 
 MEMORIES = ("DRAM", "L1")
 SHARD_KINDS = ("height", "width", "block")
 ORDERS = ("row", "column")
 PAGES = ("tile", "row")
 TILES = ((TILE, TILE), (FACE, TILE), (TILE, FACE))  # rows and columns of a page
-STORAGE_FORMATS = ("bfloat8_b",)  # apart from the format that the dtype implies
 
 Shard = str | tuple[int, ...]
 
@@ -150,7 +150,7 @@ _READERS = {
     "grid": _grid,
     "cores": _cores,
     "order": _one_of(ORDERS),
-    "storage": _one_of(STORAGE_FORMATS),
+    "storage": _one_of(BY_OPTION),
     "tile": _tile,
     "pages": _one_of(PAGES),
 }

@@ -20,7 +20,8 @@ from tvm.target import Target
 
 from tilelang_tt.arch import ARCHS
 from tilelang_tt.diagnostics import TargetError
-from tilelang_tt.layout_hints import STORAGE_FORMATS, HintError, hints_text, parse_hints
+from tilelang_tt.formats import BY_OPTION
+from tilelang_tt.layout_hints import HintError, hints_text, parse_hints
 from tilelang_tt.options import Options
 from tilelang_tt.out_of_tree.family import Family
 from tilelang_tt.runtime.ttnn_find import card_arch, cards
@@ -108,7 +109,7 @@ def _parse_storage(value: Any) -> tuple[tuple[str, str], ...]:
         pairs = [(name or "*", form) for name, _, form in items]
     else:
         raise ValueError
-    if any(form not in STORAGE_FORMATS for _, form in pairs):
+    if any(form not in BY_OPTION for _, form in pairs):
         raise ValueError
     return tuple(sorted(pairs))
 
@@ -151,7 +152,7 @@ OPTIONS: dict[str, OptionSpec] = {
         _one_of("float16", ("float32", "bfloat16"), "storage of float16 tensors on the device"),
         OptionSpec(
             "storage",
-            'bfloat8_b for all inputs, or one per input: {"B": "bfloat8_b"}, B:bfloat8_b',
+            'bfloat8_b or bfloat4_b for all inputs, or one per input: {"B": "bfloat8_b"}, B:bfloat8_b',
             "storage format of inputs, where it shall differ from their dtype",
             _parse_storage,
             _storage_text,

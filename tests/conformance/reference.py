@@ -5,7 +5,7 @@ For c = a @ b with K terms the result may differ from the exact one by at most
     |c - exact| <= (u_out + u_reload) |exact| + (2 u_in + u_fidelity + K u_sum) (|a| @ |b|)
 
 u_in      what storing and unpacking the operands loses: 0 for 16-bit types (exact in the source registers), 2^-10
-          for float32 (truncated to tf32), 2^-7 of the largest of 16 neighbours for bfloat8_b
+          for float32 (truncated to tf32), 2^-7 or 2^-3 of the largest of 16 neighbours for block floats
 u_fidelity  what the multiplier leaves out of bfloat16 operands: HiFi2 takes 7 bits of the first operand, LoFi also
           only 5 of the second
 u_sum     one rounding of a sum: 2^-24 with a 32-bit DST, 2^-8 with a 16-bit one (there only once per product step)
@@ -31,7 +31,7 @@ UNIT = {
     torch.float8_e5m2: 2.0**-3,
 }
 TF32 = 2.0**-10
-BFP8 = 2.0**-7
+BLOCK_FLOATS = {"bfloat8_b": 2.0**-7, "bfloat4_b": 2.0**-3}
 GROUP = 8  # products that are aligned to the largest of them
 GROUP_ERROR = GROUP * 2.0**-11 * 1.05  # of the largest product of a group; 5 % for the lower fidelity phases
 OUTLIERS = {"wormhole_b0": 1e-4}  # share of elements that may be beyond the bound
@@ -60,9 +60,9 @@ def product_bound(
         u_sum += (length / 32 + 1) * 2.0**-8
     u_reload = 0.0 if out is torch.float32 or exact_mode else TF32
     spread = a64.abs() @ b64.abs()
-    if storage == "bfloat8_b" and not exact_mode:
+    if storage in BLOCK_FLOATS and not exact_mode:
         spread = _block_maximum(a64) @ _block_maximum(b64)
-        u_in = BFP8
+        u_in = BLOCK_FLOATS[storage]
     u_fidelity = 0.0 if exact_mode else FIDELITY[fidelity]
     error = (UNIT[out] + u_reload) * (a64 @ b64).abs() + (2 * u_in + u_in**2 + u_fidelity + u_sum) * spread
     return error + chip_error(a, b) + torch.finfo(out).tiny

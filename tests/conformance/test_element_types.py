@@ -239,6 +239,20 @@ def test_options_narrow_no_integers() -> None:
     assert torch.equal(kernel(values).double(), values.double())
 
 
+@pytest.mark.parametrize("numerics", ["fast", "chip"])
+@pytest.mark.parametrize("storage", ["bfloat8_b", "bfloat4_b"])
+def test_block_floats_at_the_ends_of_the_range(storage: str, numerics: str) -> None:
+    """The unpacker would make huge numbers of those below the smallest normal one."""
+    a, wanted = torch.zeros(100, 70), torch.zeros(100, 70)
+    a[:50, 0] = torch.arange(-149, -99).double().exp2().float()
+    a[:, 1], a[:, 2] = 1e-40, -1e-40
+    wanted[:50, 0] = torch.where(a[:50, 0] < torch.finfo(torch.float32).tiny, 0.0, a[:50, 0])
+    a[60, 16:19] = torch.tensor([float("inf"), -float("inf"), 1.0])
+    wanted[60, 16:18] = a[60, 16:18]
+    a[61, 20], wanted[61, 20] = float("nan"), float("inf")
+    assert torch.equal(compiled(copy("float32", "float32"), storage=storage, numerics=numerics)(a), wanted)
+
+
 def test_the_decision_is_shown() -> None:
     text = compiled(copy("uint8", "uint8")).explain(whole=True)
     assert "uint8 is stored as Float16_b, which holds all of its values" in text

@@ -455,6 +455,7 @@ def test_units_against_cores(grid: str, units: int) -> None:
         ({"fp32_acc": False}, {"fp32_acc": False}),
         ({"storage": "bfloat8_b"}, {"storage": "bfloat8_b"}),
         ({"storage": {"B": "bfloat8_b"}}, {"storage": "bfloat8_b"}),
+        ({"storage": {"B": "bfloat4_b"}}, {"storage": "bfloat4_b"}),
         ({"math_fidelity": "HiFi2"}, {"fidelity": "HiFi2"}),
         ({"math_fidelity": "LoFi"}, {"fidelity": "LoFi"}),
         ({"sdk": "0.81"}, {}),

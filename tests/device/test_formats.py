@@ -309,6 +309,32 @@ def test_block_floating_point_bytes() -> None:
     assert pages[0, 64:68].tolist() == [64, 0x80 | 32, 2, 2]
 
 
+@pytest.mark.parametrize(("form", "bits"), [("Bfp8_b", 7), ("Bfp4_b", 3)])
+def test_block_floats_at_the_ends_of_the_range(form: str, bits: int) -> None:
+    """What has no normal number is zero, a NaN an infinity."""
+    tiny, inf = torch.finfo(torch.float32).tiny, float("inf")
+    rows = {
+        (1e-40, -1e-40, 0.0, -0.0): (0.0, 0.0, 0.0, 0.0),
+        (tiny, -tiny, tiny / 2, 0.0): (tiny, -tiny, 0.0, 0.0),
+        (4 * tiny, 2 * tiny, tiny, -tiny): (4 * tiny, 2 * tiny, tiny, -tiny),
+        (2.0**60 * tiny, tiny, 1.0, 0.0): (0.0, 0.0, 1.0, 0.0),
+        (inf, -inf, float("nan"), 1.0): (inf, -inf, inf, 0.0),
+        (inf, 2.0**127, -(2.0**126), 0.0): (inf, 2.0**127, -(2.0**126), 0.0),
+    }
+    x, wanted = torch.zeros(32, 32), torch.zeros(32, 32)
+    for at, (given, kept) in enumerate(rows.items()):
+        x[at, :4], wanted[at, :4] = torch.tensor(given), torch.tensor(kept)
+    x[10, 0], wanted[10, 0] = torch.finfo(torch.float32).max, (2 - 2.0 ** (1 - bits)) * 2.0**127
+    x[11, :2] = torch.tensor([inf, torch.finfo(torch.float32).max])
+    wanted[11, :2] = torch.tensor([inf, (2 - 2.0 ** (2 - bits)) * 2.0**127])
+    item = plan(form)
+    pages = pages_for(x, item)
+    encode(x, item, pages)
+    back = torch.full_like(x, 7.0)
+    decode(pages, item, back)
+    assert torch.equal(back, wanted)
+
+
 def test_zero_size() -> None:
     x, item = torch.zeros(0, 64), plan("Float32")
     pages = torch.zeros(0, 4096, dtype=torch.uint8)

@@ -73,7 +73,7 @@ def unknown_order() -> Any:
     return doubled(shard="height", grid=(4, 1), order="z")
 
 
-@refused("TT180", "'storage' cannot be 'float8_e4m3'", help="valid values: bfloat8_b", kernel=doubled)
+@refused("TT180", "'storage' cannot be 'float8_e4m3'", help="valid values: bfloat8_b, bfloat4_b", kernel=doubled)
 def format_that_tiles_cannot_have() -> Any:
     return doubled(storage="float8_e4m3")
 

@@ -175,16 +175,19 @@ def test_special_numbers_pass_through_shards() -> None:
         assert torch.equal(a.view(torch.int32), c.view(torch.int32))
 
 
+@pytest.mark.parametrize(("storage", "tile"), [("bfloat8_b", 1088), ("bfloat4_b", 576)])
 @pytest.mark.parametrize("memory", ["L1", "DRAM"])
-def test_block_floats_in_shards(memory: str) -> None:
-    """Numbers of 7 bits with one exponent: bfloat8_b holds them."""
+def test_block_floats_in_shards(memory: str, storage: str, tile: int) -> None:
+    """Numbers of 7 or 3 bits with one exponent for sixteen: block floats hold them."""
     a, b = whole(64, 64), whole(64, 64, seed=1)
+    if storage == "bfloat4_b":
+        a, b = a.clamp(-3, 3), b.clamp(-3, 3)
 
     @T.prim_func
     def main(A: T.Tensor((64, 64), "bfloat16"), B: T.Tensor((64, 64), "bfloat16"), C: T.Tensor((64, 64), "bfloat16")):
         with T.Kernel(2, 2, threads=128) as (bx, by):
-            TT.layout(A, memory=memory, shard="height", grid=(2, 1), storage="bfloat8_b")
-            TT.layout(B, memory=memory, storage="bfloat8_b")
+            TT.layout(A, memory=memory, shard="height", grid=(2, 1), storage=storage)
+            TT.layout(B, memory=memory, storage=storage)
             x = T.alloc_shared((32, 64), "bfloat16")
             y = T.alloc_shared((64, 32), "bfloat16")
             z = T.alloc_fragment((32, 32), "float32")
@@ -194,7 +197,6 @@ def test_block_floats_in_shards(memory: str) -> None:
             T.copy(z, C[by * 32, bx * 32])
 
     kernel = check(main, {"A": a, "B": b, "C": torch.zeros_like(a)}, {"C": a.double() @ b.double()})
-    tile = 1088  # bytes of 32 x 32 numbers in bfloat8_b
     # in L1 each core keeps its rows of A
     assert moved(kernel)[0] == (2 * 4 if memory == "L1" else 2 * (4 + 4)) * tile
 

@@ -8,7 +8,8 @@ import pytest
 from layout_kernels import chain, gemm
 from placed import compiled
 
-from tilelang_tt.layout_hints import MEMORIES, ORDERS, SHARD_KINDS, STORAGE_FORMATS, parse_hint
+from tilelang_tt.formats import BY_OPTION
+from tilelang_tt.layout_hints import MEMORIES, ORDERS, SHARD_KINDS, parse_hint
 from tilelang_tt.runtime.placing import shards_of
 
 PAGE = (Path(__file__).parents[2] / "docs" / "layouts_and_schedules.md").read_text().split("## Schedules")[0]
@@ -45,7 +46,7 @@ def test_settings() -> None:
     """Every setting has a row, and every word that it takes stands in it."""
     rows = dict(re.findall(r"^\| `(\w+)` \| (.*?) \|", PAGE, re.MULTILINE))
     assert list(rows) == ["memory", "shard", "grid", "cores", "order", "storage", "tile", "pages"]
-    for name, words in {"memory": MEMORIES, "shard": SHARD_KINDS, "order": ORDERS, "storage": STORAGE_FORMATS}.items():
+    for name, words in {"memory": MEMORIES, "shard": SHARD_KINDS, "order": ORDERS, "storage": BY_OPTION}.items():
         assert all(f"`{word}`" in rows[name] for word in words)
     parse_hint({"tile": (32, 32), "pages": "tile"})
 

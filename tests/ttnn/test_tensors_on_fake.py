@@ -105,10 +105,11 @@ def test_converted_on_the_device(ttnn: Any, device: Any, how: dict[str, str], ca
     assert f"latest call\n  {note}\n" in said
 
 
-def test_storage_of_another_dtype(ttnn: Any, device: Any) -> None:
-    kernel = compiled(gemm(64, 64, 64), storage={"B": "bfloat8_b"})
+@pytest.mark.parametrize("storage", ["bfloat8_b", "bfloat4_b"])
+def test_storage_of_another_dtype(ttnn: Any, device: Any, storage: str) -> None:
+    kernel = compiled(gemm(64, 64, 64), storage={"B": storage})
     a, b = random(64, 64), random(64, 64, seed=1)
-    stored = kernel(place(ttnn, device, a), place(ttnn, device, b, dtype="BFLOAT8_B"))
+    stored = kernel(place(ttnn, device, a), place(ttnn, device, b, dtype=storage.upper()))
     assert ttnn.calls == []
     cast = kernel(place(ttnn, device, a), place(ttnn, device, b))
     assert ttnn.calls == ["typecast"]

@@ -366,15 +366,24 @@ def _check(plan: TensorPlan, count: int, pages: torch.Tensor, size: int | None =
 
 
 def _encode_bfp(values: torch.Tensor, form: Format, pages: torch.Tensor) -> None:
-    """Sixteen datums share their largest exponent; magnitudes round to nearest even."""
+    """Sixteen datums share their largest exponent; magnitudes round to nearest even.
+
+    What is smaller than a normal number becomes zero, and a NaN becomes an infinity, as the engine's packer has it.
+    """
     bits = form.magnitude_bits
     groups = values.view(len(values), BFP_EXPONENTS, FACE)
     raw = groups.view(torch.int32)
     exponents = ((raw >> 23) & 0xFF).amax(dim=2)
-    limit = (1 << bits) - 1
+    leading = 1 << (bits - 1)
+    # Beside an infinity finite numbers stay finite.
+    limit = torch.where(exponents == 0xFF, leading - 1, 2 * leading - 1).unsqueeze(2)
     # magnitude = |x| / 2^(exponent - 127) * 2^(bits - 1), rounded to even and kept below 2^bits
     scale = torch.ldexp(torch.ones_like(exponents, dtype=torch.float64), 127 + bits - 1 - exponents)
-    magnitude = (groups.abs().to(torch.float64) * scale.unsqueeze(2)).round().clamp(max=limit).to(torch.uint8)
+    magnitude = (groups.abs().to(torch.float64) * scale.unsqueeze(2)).round().nan_to_num().minimum(limit)
+    # The unpacker moves the leading bit to its place and lowers the exponent, which must not pass 1.
+    lowest = torch.ldexp(torch.ones_like(exponents, dtype=torch.float64), bits - exponents)
+    magnitude = torch.where(magnitude < lowest.unsqueeze(2), 0, magnitude).to(torch.uint8)
+    magnitude = torch.where((raw >> 23) & 0xFF == 0xFF, leading, magnitude)
     datums = torch.where((raw < 0) & (magnitude > 0), magnitude | (1 << bits), magnitude)
     datums = datums.view(len(values), _ELEMENTS)
     pages[:, :BFP_EXPONENTS] = exponents.to(torch.uint8)

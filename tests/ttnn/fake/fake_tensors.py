@@ -17,7 +17,11 @@ from tilelang_tt.device import TensorMemoryLayout as MemoryLayout
 
 CALLS: list[str] = []  # names of the operations that ran on the device
 
-_TORCH = {"INT32": torch.int32, "BFLOAT16": torch.bfloat16, "FLOAT32": torch.float32, "BFLOAT8_B": torch.bfloat16}
+_TORCH = {
+    "INT32": torch.int32,
+    "FLOAT32": torch.float32,
+    **dict.fromkeys(("BFLOAT16", "BFLOAT8_B", "BFLOAT4_B"), torch.bfloat16),
+}
 
 
 class DeviceTensor(ttnn.Tensor):  # type: ignore[misc]
