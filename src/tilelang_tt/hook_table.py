@@ -2,10 +2,12 @@
 
 `tilelang_hooks.py` is the only module that imports TileLang; a test keeps the two equal. `docs/internals.md` is printed
 from here. A row says where TileLang has the thing, what we rely on, why, and which change upstream would remove it.
+Operations (`tl.tileop.copy`) have no rows: a test looks them up, and an unknown one is refused where it is used.
 """
 
 from __future__ import annotations
 
+import dis
 import importlib
 import inspect
 import sys
@@ -25,13 +27,17 @@ class Kind(Enum):
 
 @dataclass(frozen=True)
 class Hook:
-    """`where` is module:attribute or module:Class.method; `takes`: parameters that a call names, ours or TileLang's."""
+    """`where` is module:attribute or module:Class.method.
+
+    `takes`: parameters that a call names, ours or TileLang's. `has`: attributes of the class's objects that we use.
+    """
 
     where: str
     why: str
     removed_by: str = ""  # which change upstream would make it unnecessary; empty: it is the interface meant for this
     kind: Kind = Kind.PUBLIC
     takes: tuple[str, ...] = ()
+    has: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -48,7 +54,11 @@ HOOKS = (
     # --- the backend interface
     Hook("tilelang.backend.module:BackendModule", "the manifest of this backend", takes=("name", "target_kinds")),
     Hook("tilelang.backend.module:register_backend", "makes TileLang know it", takes=("backend",)),
-    Hook("tilelang.backend.module:BackendContext", "what a kernel is compiled for; part of the cache's key"),
+    Hook(
+        "tilelang.backend.module:BackendContext",
+        "what a kernel is compiled for; part of the cache's key",
+        has=("target",),
+    ),
     Hook(
         "tilelang.backend.module:create_backend_context",
         "which target a script's kernel would get: the conformance runs ask",
@@ -96,6 +106,20 @@ HOOKS = (
         ("func", "out_idx", "verbose", "pass_configs", "compile_flags", "backend_context"),
     ),
     Hook(
+        "tilelang.jit.kernel:JITKernel",
+        "what a kernel was made from, and with what",
+        _OWN_BACKEND,
+        Kind.INNER,
+        has=("prim_func", "target", "pass_configs", "params", "out_idx", "adapter"),
+    ),
+    Hook(
+        "tilelang.jit.adapter.base:BaseKernelAdapter",
+        "parameters and results of a kernel",
+        _OWN_BACKEND,
+        Kind.INNER,
+        has=("params", "result_idx"),
+    ),
+    Hook(
         "tilelang.jit.adapter.base:BaseKernelAdapter._convert_torch_func",
         "the callable inside a kernel is ours",
         _OWN_BACKEND,
@@ -107,6 +131,7 @@ HOOKS = (
         "a public test for kernels",
         Kind.INNER,
         ("func", "out_idx", "target"),
+        ("func", "out_idx", "target"),
     ),
     Hook("tilelang.jit:JITImpl.get_tir", "a kernel of a file as a function, for every target"),
     Hook("tilelang:compile", "kernels of the command", takes=("func", "out_idx", "target", "pass_configs")),
@@ -115,9 +140,24 @@ HOOKS = (
         "every other target's lowering",
         takes=("func_or_mod", "target", "target_host", "enable_host_codegen", "enable_device_compile"),
     ),
-    Hook("tilelang.engine.param:CompiledArtifact", "what lowering gives", "", Kind.PUBLIC, ("host_mod", "device_mod")),
-    Hook("tilelang.engine.param:KernelParam", "types and shapes of a kernel's parameters"),
-    Hook("tilelang.profiler:Profiler", "do_bench of our kernels reports the clock", "a hook for latencies", Kind.INNER),
+    Hook(
+        "tilelang.engine.param:CompiledArtifact",
+        "what lowering gives",
+        takes=("host_mod", "device_mod"),
+        has=("host_mod", "device_mod", "params", "kernel_source"),
+    ),
+    Hook(
+        "tilelang.engine.param:KernelParam",
+        "types and shapes of a kernel's parameters",
+        has=("dtype", "shape", "torch_dtype", "is_scalar", "is_boolean", "is_unsigned", "from_buffer", "from_var"),
+    ),
+    Hook(
+        "tilelang.profiler:Profiler",
+        "do_bench of our kernels reports the clock",
+        "a hook for latencies",
+        Kind.INNER,
+        has=("params", "result_idx", "supply", "supply_type", "adapter", "func", "_get_inputs"),
+    ),
     Hook("tilelang.profiler:TensorSupplyType", "kinds of random inputs"),
     Hook("tilelang.profiler.bench:do_bench", "wall-clock time, where it is asked for", "", Kind.INNER, ("backend",)),
     Hook("tilelang.transform.pass_config:normalize_pass_configs", "pass configurations as the cache keys them"),
@@ -148,10 +188,18 @@ HOOKS = (
         )
     ),
     Hook(
-        "tilelang.language.eager.builder:Builder.current",
+        "tilelang.language.eager.builder:Builder",
         "the user's line of TT.layout and TT.schedule",
         "spans on attributes",
         Kind.INNER,
+        has=("current", "current_file", "current_line"),
+    ),
+    Hook(
+        "tilelang.language.eager.builder:JITFunc",
+        "a kernel built anew with smaller blocks, to advise sizes",
+        "prim_func from an altered tree",
+        Kind.INNER,
+        has=("orig_func", "arg_names", "signature", "set_mode", "get_tir"),
     ),
     Hook(
         "tilelang.language.eager.utils:get_ast",
@@ -164,6 +212,7 @@ HOOKS = (
         "the function and the arguments of a call, which its kernel has lost, to advise sizes",
         "orig_func on kernels of eager functions, too",
         Kind.PRIVATE,
+        ("args", "kwargs"),
     ),
     Hook("tilelang.language:prim_func", "a kernel built anew with smaller blocks, to advise sizes"),
     # --- the CPU backend as a helper, other targets' tools
@@ -177,13 +226,20 @@ HOOKS = (
     Hook("tilelang.contrib:nvcc.find_cuda_path", "whether CUDA can be built here", "", Kind.INNER),
     Hook("tilelang.contrib:rocm.find_hipcc", "whether HIP can be built here", "", Kind.INNER),
     Hook("tilelang.instrumentation:StackedPassInstrument", "the list of passes of a target", "", Kind.INNER),
-    Hook("tilelang.instrumentation:PassEventObserver", "the list of passes of a target", "", Kind.INNER),
+    Hook(
+        "tilelang.instrumentation:PassEventObserver",
+        "the list of passes of a target",
+        "",
+        Kind.INNER,
+        has=("pass_started", "pass_finished"),
+    ),
     # --- running TileLang's own scripts
     Hook(
         "tilelang.autotuner.tuner:AutoTuneImpl",
         "the command finds tuned kernels of a file",
         "",
         Kind.INNER,
+        ("jit_impl", "configs"),
         ("jit_impl", "configs"),
     ),
     *(
@@ -230,8 +286,23 @@ def _fact(hook: Hook) -> str:
             return f"has no '{name}'"
         found = getattr(found, name)
     missing = [name for name in hook.takes if name not in _parameters(found)]
-    return f"takes no '{missing[0]}' any more" if missing else ""
+    if missing:
+        return f"takes no '{missing[0]}' any more"
+    lacking = set(hook.has) - set(dir(found)) if hook.has else set()
+    lacking -= _set_by(found) if lacking else set()
+    return f"has no '{min(lacking)}' any more" if lacking else ""
 
 
 def _parameters(found: Any) -> set[str]:
     return set(inspect.signature(found).parameters)
+
+
+def _set_by(kind: type) -> set[str]:
+    """Attributes of objects that their classes declare, or set in a method."""
+    found: set[str] = set()
+    for one in kind.__mro__:
+        found |= set(vars(one).get("__annotations__", ()))
+        for method in vars(one).values():
+            if inspect.isfunction(method):
+                found |= {step.argval for step in dis.get_instructions(method) if step.opname == "STORE_ATTR"}
+    return found

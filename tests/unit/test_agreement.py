@@ -153,3 +153,51 @@ def test_a_reference_of_the_file_that_fails(reference: str, reason: str, tmp_pat
     file.write_text(f"{KERNEL}\n{reference}\n")
     (trial,) = tried(str(file), TORCH, {}).values()
     assert (trial.ran, trial.why) == (False, reason)
+
+
+ROWS = """
+import tilelang.language as T
+
+@T.prim_func
+def rows(X: T.Tensor((64, 32), "float32"), which: T.Tensor((32,), "int32"), Y: T.Tensor((32, 32), "float32")):
+    with T.Kernel(1, threads=128) as bx:
+        y = T.alloc_fragment((32, 32), "float32")
+        for i, j in T.Parallel(32, 32):
+            y[i, j] = X[which[i], j]
+        T.copy(y, Y)
+
+def rows_reference(X, which, Y):
+    return {"Y": X[which.long()]}
+"""
+INPUTS = """
+def rows_inputs(X, which, Y):
+    return {"which": which.abs() % 64}
+"""
+
+
+def test_a_file_says_which_indices_its_kernel_takes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Numbers drawn at random lie outside of the tensor: torch does not take them."""
+    file = tmp_path / "rows.py"
+    file.write_text(ROWS)
+    (trial,) = tried(str(file), TORCH, {}).values()
+    assert not trial.ran
+    file.write_text(ROWS + INPUTS)
+    assert main(["agree", str(file), "--target", "c", "--target", "tenstorrent"]) == 0
+    assert "2 runs of 1 kernel" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("returned", "reason"),
+    [
+        ("{'whose': which}", "rows_inputs returns 'whose', which is no parameter of the kernel"),
+        (
+            "{'which': which.long()}",
+            "rows_inputs returns torch.int64 of shape (32,) for 'which', which is torch.int32 of shape (32,)",
+        ),
+    ],
+)
+def test_inputs_of_the_file_that_fit_no_parameter(returned: str, reason: str, tmp_path: Path) -> None:
+    file = tmp_path / "rows.py"
+    file.write_text(f"{ROWS}\ndef rows_inputs(X, which, Y):\n    return {returned}\n")
+    (trial,) = tried(str(file), "c", {}).values()
+    assert (trial.ran, trial.why) == (False, reason)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
+import tilelang
+import tvm
 
 from tilelang_tt import environment, hook_table
 from tilelang_tt.diagnostics import EnvironmentProblem
@@ -15,6 +18,15 @@ SOURCES = Path(hook_table.__file__).parent
 HOOKS_MODULE = SOURCES / "tilelang_hooks.py"
 # What users write, in TileLang's language.
 KERNELS = {SOURCES / "lowering" / "probes.py"}
+
+# Of annotations and attributes; they stand in TileLang's library, or in its Python.
+KEYS = {
+    "tl.assume",
+    "tl.assume_requires_runtime_check",
+    "tl.launch_threads",
+    "tl.min_blocks_per_sm",
+    "tl.ws_schedule",
+}
 
 
 def imports(file: Path) -> set[str]:
@@ -56,10 +68,45 @@ def test_nothing_is_broken() -> None:
         (Hook("tilelang.jit.kernel:JITKernel._make", "x"), "has no '_make'"),
         (Hook("tilelang.nowhere:f", "x"), "cannot be imported: No module named 'tilelang.nowhere'"),
         (Hook("tilelang.backend.module:register_backend", "x", takes=("module",)), "takes no 'module' any more"),
+        (Hook("tilelang.jit.kernel:JITKernel", "x", has=("adapter", "library")), "has no 'library' any more"),
     ],
 )
 def test_a_broken_hook_is_named(hook: Hook, fact: str) -> None:
     assert [one.fact for one in broken_hooks((hook,))] == [fact]
+
+
+def operations() -> dict[str, str]:
+    """Names of TileLang's operations, and beginnings of names, in this package's sources; and a file of each."""
+    texts = (
+        (node.value, file.name)
+        for file in sorted(SOURCES.rglob("*.py"))
+        for node in ast.walk(ast.parse(file.read_text()))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    )
+    return {text: file for text, file in texts if re.fullmatch(r"tl\.[a-z]\w*(\.\w*)*", text)}
+
+
+def test_operations_have_the_names_that_kernels_are_read_by() -> None:
+    """One that TileLang renames would be refused, at best; `make test-next` says so first."""
+    there = set(tvm.ir.Op.list_op_names())
+    unknown = {
+        text: file
+        for text, file in operations().items()
+        if text not in there and text not in KEYS and not any(one.startswith(text) for one in there)
+    }
+    assert unknown == {}
+    assert len(operations()) > 100
+
+
+def test_annotations_have_the_keys_that_kernels_are_read_by() -> None:
+    package = Path(tilelang.__file__).parent
+    files = [
+        *package.glob("lib/libtilelang.so"),
+        *package.rglob("language/**/*.py"),
+        *package.rglob("transform/**/*.py"),
+    ]
+    texts = [file.read_bytes() for file in files]
+    assert {key for key in KEYS if not any(key.encode() in text for text in texts)} == set()
 
 
 def test_the_error_says_where_and_which_version(monkeypatch: pytest.MonkeyPatch) -> None:

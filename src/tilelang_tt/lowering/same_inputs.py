@@ -1,8 +1,11 @@
-"""Arguments of a function, the same in every process: random tensors of its parameters' types and shapes."""
+"""Arguments of a function, the same in every process: random tensors of its parameters' types and shapes.
+
+A file's own function NAME_inputs may replace some, where not any number will do, as for indices.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import torch
@@ -61,6 +64,24 @@ def arguments(func: tirx.PrimFunc, sizes: Mapping[str, int], seed: int = 0) -> d
         name: _tensor(func.buffer_map[param], sizes, seed + number) if param in func.buffer_map else sizes.get(name, 1)
         for number, (name, param) in enumerate(parameters(func).items())
     }
+
+
+def replaced(drawn: dict[str, Any], by: Callable[..., dict[str, Any]] | None) -> dict[str, Any]:
+    """`by` gets all arguments by name, and returns those that are to be others."""
+    if by is None:
+        return drawn
+    copies = {name: value.clone() if isinstance(value, torch.Tensor) else value for name, value in drawn.items()}
+    own = by(**copies)
+    for name, value in own.items():
+        if name not in drawn:
+            raise ValueError(f"{by.__name__} returns '{name}', which is no parameter of the kernel")
+        if _kind(value) != _kind(drawn[name]):
+            raise ValueError(f"{by.__name__} returns {_kind(value)} for '{name}', which is {_kind(drawn[name])}")
+    return drawn | own
+
+
+def _kind(value: Any) -> str:
+    return f"{value.dtype} of shape {tuple(value.shape)}" if isinstance(value, torch.Tensor) else "a number"
 
 
 def _tensor(buffer: Any, sizes: Mapping[str, int], seed: int) -> torch.Tensor:

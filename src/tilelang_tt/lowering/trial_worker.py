@@ -16,7 +16,7 @@ from tilelang_tt.lowering.artifact import CompiledArtifact
 from tilelang_tt.lowering.lower import lower
 from tilelang_tt.lowering.reason import reason_of
 from tilelang_tt.lowering.roundings import epsilon_of, multiplies_float32
-from tilelang_tt.lowering.same_inputs import arguments, sizes_of
+from tilelang_tt.lowering.same_inputs import arguments, replaced, sizes_of
 from tilelang_tt.lowering.trial import FLOAT64, TORCH, Trial
 from tilelang_tt.target import NAME
 
@@ -30,14 +30,22 @@ def main(reference: str, target: str, seed: str, out: str, *words: str) -> None:
     for name, func in functions.items():
         trials[name] = Trial(why="its process ended while this kernel was tried")
         torch.save(trials, out)
-        trials[name] = _trial(func, target, given, int(seed), vars(module).get(f"{name}_reference"))
+        own = (vars(module).get(f"{name}_{what}") for what in ("inputs", "reference"))
+        trials[name] = _trial(func, target, given, int(seed), *own)
         torch.save(trials, out)
 
 
-def _trial(func: Any, target: str, given: dict[str, int], seed: int, by_hand: Callable[..., Any] | None) -> Trial:
+def _trial(
+    func: Any,
+    target: str,
+    given: dict[str, int],
+    seed: int,
+    own_inputs: Callable[..., dict[str, Any]] | None,
+    by_hand: Callable[..., Any] | None,
+) -> Trial:
     trial = Trial(epsilon=epsilon_of(func), multiplies_float32=multiplies_float32(func))
     try:
-        given_arguments = arguments(func, sizes_of(func, given), seed)
+        given_arguments = replaced(arguments(func, sizes_of(func, given), seed), own_inputs)
         axes = [size for value in given_arguments.values() if isinstance(value, torch.Tensor) for size in value.shape]
         trial.longest = max(axes, default=1)
         run = {FLOAT64: _in_float64, TORCH: _by_hand}.get(target)
