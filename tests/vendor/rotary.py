@@ -1,6 +1,6 @@
 """Rotary embedding of Llama: x * cos + rotate(x) * sin, where a tile's matrix rotates pairs of columns.
 
-Host side of `experimental/transformer/rotary_embedding_llama/device/*_multi_core_program_factory.cpp`: cores share batches
+Host side of `experimental/transformer/rotary_embedding_llama/device/*_program_factory.cpp`: cores share batches
 and rows of tiles. The compute kernel packs before it commits.
 """
 
