@@ -92,7 +92,7 @@ def group_maxima(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
 def packed_block_floats(x: torch.Tensor, storage: str) -> torch.Tensor:
     """bfloat16 numbers as the chip's packer stores them in block floats: half away from zero, twice.
 
-    First to 7 bits of their own exponent, then to those of the largest of sixteen; bfloat4_b keeps the first 3 of these.
+    First to 7 bits of their own exponent, then to those of the largest of sixteen; bfloat4_b keeps the first 3.
     """
     groups = x.float().unflatten(-1, (-1, 16))
     fraction, exponent = torch.frexp(groups.double().nan_to_num(0, 0, 0).abs())  # 0.5 <= fraction < 1
