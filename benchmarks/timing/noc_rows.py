@@ -120,8 +120,10 @@ def rounds_of(fields: dict[str, str]) -> tuple[int, int]:
 
 
 def is_whole_run(fields: dict[str, str]) -> bool:
-    """Whether the figure is the time from the first core's start to the last one's end. The table does not say so: medians
-    of an even number of cores end in .5 now and then, as those of L1 do (113 times), and figures of DRAM by all cores never."""
+    """Whether the figure is the time from the first core's start to the last one's end.
+
+    The table does not say so. Medians of an even number of cores end in .5 now and then: those of L1 do, 113 times;
+    figures of DRAM by all cores never do."""
     return fields["memory"] != "L1" and not fields["pattern"].startswith("ONE")
 
 

@@ -301,7 +301,8 @@ def test_a_core_that_polls_asks_until_the_last_one_has_come() -> None:
     zones = expected.launches[0].zones
     late = next(zone.start for zone in zones if zone.name == "late")
     go = [zone.start for zone in zones if zone.name == "go"]
-    assert len(go) == 8 and min(go) > late
+    assert len(go) == 8
+    assert min(go) > late
     assert max(go) - min(go) > 7 * 6  # one after the other reads the word
     waits = expected.launches[0].lanes["reader"].waits
     assert any(wait.cause == "semaphore" and wait.cycles > late / 2 for wait in waits)
