@@ -67,8 +67,9 @@ class TtnnDevice(Device):
         memory_config: MemoryConfig = DRAM_MEMORY_CONFIG,
         *,
         name: str | None = None,
+        tile: tuple[int, int] = (32, 32),
     ) -> Tensor:
-        virtual = super().allocate_tensor(shape, dtype, layout, memory_config, name=name)
+        virtual = super().allocate_tensor(shape, dtype, layout, memory_config, name=name, tile=tile)
         tensor = RealTensor(**vars(virtual))
         self._tensors[-1] = tensor
         tensor.real = self._to_real(tensor)
