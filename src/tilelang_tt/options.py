@@ -29,7 +29,7 @@ class Options:
     sdk: str = "0.77"
     device: Literal["virtual", "ttnn", "auto"] = "virtual"
     float16: str = "float32"  # how float16 tensors are stored on the device
-    storage: tuple[tuple[str, str], ...] = ()  # (parameter or "*", format) overrides for inputs
+    storage: tuple[tuple[str, str], ...] = ()  # (parameter, or "*" for all inputs; format)
     layout: Hints = ()  # where tensors lie, by name; TT.layout says the same in the kernel
     schedule: Requests = ()  # which core does what: (number of a T.Kernel, or "*"; request); as TT.schedule
 

@@ -156,8 +156,8 @@ OPTIONS: dict[str, OptionSpec] = {
         _one_of("float16", ("float32", "bfloat16"), "storage of float16 tensors on the device"),
         OptionSpec(
             "storage",
-            'bfloat8_b or bfloat4_b for all inputs, or one per input: {"B": "bfloat8_b"}, B:bfloat8_b',
-            "storage format of inputs, where it shall differ from their dtype",
+            'bfloat8_b or bfloat4_b for all inputs, or by name, results too: {"B": "bfloat8_b"}, B:bfloat8_b',
+            "storage format of tensors, where it shall differ from their dtype",
             _parse_storage,
             _storage_text,
         ),

@@ -1,7 +1,5 @@
 """kernel.debug: what a core holds where it stops, against torch."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

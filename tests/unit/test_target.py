@@ -141,7 +141,7 @@ REFUSALS = [
         {"kind": "tenstorrent", "storage": "float8"},
         "error[TT602]: target option 'storage' cannot be 'float8'\n"
         "  help: valid values: bfloat8_b or bfloat4_b for all inputs, "
-        'or one per input: {"B": "bfloat8_b"}, B:bfloat8_b',
+        'or by name, results too: {"B": "bfloat8_b"}, B:bfloat8_b',
     ),
     (
         "tenstorrent/blackhole -arch=wormhole_b0",

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "clock/event.h"
 #include "engine_state.h"
 #include "launch.h"
 
@@ -86,6 +87,14 @@ struct StackNotes {
     std::size_t size = 0;
 };
 
+// A read of a semaphore of another core that the clock has not heard of yet: if the same read follows, both are one.
+struct HeldPoll {
+    timing::Event read, barrier;
+    bool held = false, awaited = false;
+};
+
+struct Core;
+
 struct Fiber {
     Role role;
     bool live = false, started = false;
@@ -105,6 +114,9 @@ struct Fiber {
     uint32_t noted = 0;                           // events for the clock
     uint64_t scalar_cycles = 0;                   // of scalar code since the last event
     uint32_t vectors = 0;                         // operations of SFPI code since the last event
+    HeldPoll poll;                                // the last thing it did, for the clock
+    const Core* looks_at = nullptr;               // a semaphore of which it reads, until the barrier
+    uint32_t looks_offset = 0;
     bool page_address = false;                    // the last address was computed from the number of a page
     uint32_t unacknowledged[kNocs][kTrids] = {};  // line of a write that no barrier has awaited
     uint32_t linked_line[kNocs] = {};             // of a linked multicast that has no successor yet
@@ -119,6 +131,7 @@ struct Fiber {
 // What came to a semaphore since its own core last set it.
 struct SemaphoreLog {
     std::vector<uint16_t> signals;   // indices of the cores that sent something, in order of arrival
+    uint32_t changes = 0;            // since the launch began
     std::vector<uint32_t> unseen;    // values that it no longer has, since its own core set it or waited for it
 };
 
@@ -345,6 +358,7 @@ void forget_flights();
 
 // ---- semaphore.cpp ---------------------------------------------------------------------------------
 bool is_semaphore(const Core& at, uint32_t offset, uint32_t bytes);
+uint32_t semaphore_changes(const Core& at, uint32_t offset);  // since the launch began
 void forget_signals(Core& at);
 bool semaphore_passes(const Core& at, const Fiber& which);
 void note_signal(const Flight& flight, uint32_t before);
