@@ -536,6 +536,6 @@ const std::string& clock_reports() { return reports; }
 }  // namespace vd
 
 extern "C" void vd_zone(const char* name, bool begins, uint32_t line) {
-    vd::enter(line);
+    vd::begin(line);
     vd::note::zone(name, begins);
 }
