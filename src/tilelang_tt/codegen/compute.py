@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tilelang_tt.codegen.cpp import Printer, used_cbs
+from tilelang_tt.codegen.cpp import Printer, float_bits, used_cbs
 from tilelang_tt.ir.cb import CbCall
 from tilelang_tt.ir.engine import (
     BinaryMode,
@@ -140,7 +140,7 @@ class _Compute(Printer):
     def init(self, stmt: Init) -> str:
         mode = stmt.mode
         if isinstance(mode, SfpuMode):
-            return mode.init
+            return mode.init if mode.number is None else mode.init.format(bits=float_bits(mode.number))
         if isinstance(mode, MatmulMode):
             flag = f"/*transpose*/ {int(mode.transpose)}"
             sizes = self.shape(mode)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import get_args
 
 from tilelang_tt.ir import engine, movement, scalar
@@ -101,12 +102,12 @@ PARTS = (
 
 
 def _read_init(reader: Reader) -> engine.SfpuMode:
-    init = reader.rest()
+    init, _, number = reader.rest().partition(" of ")
     modes = (engine.FILL_MODE, *(engine.SfpuMode(row.init, row.header) for row in instructions().values()))
     found = next((mode for mode in modes if mode.init == init), None)
     if found is None:
         raise reader.fail("an init")
-    return found
+    return replace(found, number=float(number)) if number else found
 
 
 def _count_text(value: int, names: Names) -> str:
@@ -125,7 +126,9 @@ def _read_dst(reader: Reader) -> Expr:
 
 
 def _mode_text(mode: engine.Mode | engine.SfpuMode, names: Names) -> str:
-    return f"sfpu {mode.init}" if isinstance(mode, engine.SfpuMode) else GRAMMAR.write(mode, names)
+    if not isinstance(mode, engine.SfpuMode):
+        return GRAMMAR.write(mode, names)
+    return f"sfpu {mode.init}" if mode.number is None else f"sfpu {mode.init} of {mode.number!r}"
 
 
 def _read_mode(reader: Reader) -> object:
