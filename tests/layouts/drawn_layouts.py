@@ -50,8 +50,6 @@ def wishes(rng: Random, kernel: Drawn) -> Wishes:
             continue
         same = before is not None and not isinstance(before.get("shard"), tuple) and rng.random() < 0.4
         found = dict(before) if same and before is not None else layout(rng, tuple(tensor.shape), grid)
-        if name in kernel.results and name in kernel.updated and found.get("pages") == "row":
-            del found["pages"]  # the virtual device takes parts of a row that two cores update for a race
         if name not in kernel.results and rng.random() < 0.1 and kernel.kind not in ("moved_rows", "rows_looked_up"):
             found["storage"] = "bfloat8_b"
         layouts[name] = found
