@@ -5,8 +5,6 @@ compiler takes other blocks. It sums in a 32-bit DST, as the kernel says. The ve
 (`benchmarks/timing`) sums in a 16-bit DST; of its tuned blocks and those that ttnn chooses, the faster ones count.
 """
 
-from __future__ import annotations
-
 import argparse
 import logging
 import warnings
@@ -61,7 +59,7 @@ def product(m: int, n: int, k: int, block: tuple[int, int, int] = (128, 128, 64)
 def generated(work: Work, **options: Any) -> LaunchClock:
     target = {"kind": "tenstorrent", "arch": work.chip, "math_fidelity": work.fidelity, **options}
     if work.storage != "bfloat16":
-        target["storage"] = work.storage
+        target["storage"] = dict.fromkeys("ABC", work.storage)
     kernel = tilelang.compile(product(work.m, work.n, work.k), out_idx=[-1], target=target)
     (launch,) = kernel.estimate().launches
     return launch.clock

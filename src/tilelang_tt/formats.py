@@ -35,10 +35,10 @@ _FORMATS: dict[str, str] = {
     "int32": "Int32",
     "uint32": "UInt32",
     "int64": "Int32",  # of numbers that steer, which a call checks
-    "bfloat8_b": "Bfp8_b",  # these two by target option, for inputs
+    "bfloat8_b": "Bfp8_b",  # these two by target option
     "bfloat4_b": "Bfp4_b",
 }
-BY_OPTION = ("bfloat8_b", "bfloat4_b")  # how inputs may be stored, apart from the format that the dtype implies
+BY_OPTION = ("bfloat8_b", "bfloat4_b")  # how tensors may be stored, apart from the format that the dtype implies
 
 # Element types of tensors and blocks, as TileLang names them.
 DTYPES = ("float16", *(dtype for dtype in _FORMATS if dtype not in (*BY_OPTION, "int64")))

@@ -27,7 +27,7 @@ def layout(tensor: Any, **settings: Any) -> Any:
 
     memory: "DRAM" or "L1". shard: "height", "width", "block", or the extents of a shard, one for each axis.
     grid: the rectangle of cores that hold the shards, (8, 8) or "8x4+0+2"; cores: several such rectangles.
-    order: "row" or "column", the order of cores. storage: "bfloat8_b" or "bfloat4_b" for an input.
+    order: "row" or "column", the order of cores. storage: "bfloat8_b" or "bfloat4_b".
     """
     return attr(_data(tensor, "layout"), LAYOUT, _text("layout", settings))
 

@@ -19,6 +19,7 @@ class Options:
     math_fidelity: Literal["LoFi", "HiFi2", "HiFi3", "HiFi4"] = "HiFi4"
     fp32_acc: bool = True  # 32-bit DST (fp32_dest_acc_en)
     fast_math: bool = False  # numbers are finite; also set by TileLang's pass config `tl.enable_fast_math`
+    approx_exp: bool = False  # exponentials of blocks by the vector unit's fast approximation: right to 3.2 %
     scalar_code: bool = (
         True  # what the tile engines cannot do runs on the cores' small processors; False: it is refused
     )
@@ -28,7 +29,7 @@ class Options:
     sdk: str = "0.77"
     device: Literal["virtual", "ttnn", "auto"] = "virtual"
     float16: str = "float32"  # how float16 tensors are stored on the device
-    storage: tuple[tuple[str, str], ...] = ()  # (parameter or "*", format) overrides for inputs
+    storage: tuple[tuple[str, str], ...] = ()  # (parameter, or "*" for all inputs; format)
     layout: Hints = ()  # where tensors lie, by name; TT.layout says the same in the kernel
     schedule: Requests = ()  # which core does what: (number of a T.Kernel, or "*"; request); as TT.schedule
 

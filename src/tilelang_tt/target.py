@@ -136,6 +136,10 @@ OPTIONS: dict[str, OptionSpec] = {
         ),
         _flag("fp32_acc", "32-bit destination registers"),
         _flag("fast_math", "numbers are finite, so zero times any is zero; as TileLang's TL_ENABLE_FAST_MATH"),
+        _flag(
+            "approx_exp",
+            "exponentials of matrices by the vector unit's fast approximation, right to 3.2 %",
+        ),
         _flag("scalar_code", "run what the tile engines cannot do on the cores' small processors; false: refuse it"),
         _choice(
             "multicast",
@@ -152,8 +156,8 @@ OPTIONS: dict[str, OptionSpec] = {
         _one_of("float16", ("float32", "bfloat16"), "storage of float16 tensors on the device"),
         OptionSpec(
             "storage",
-            'bfloat8_b or bfloat4_b for all inputs, or one per input: {"B": "bfloat8_b"}, B:bfloat8_b',
-            "storage format of inputs, where it shall differ from their dtype",
+            'bfloat8_b or bfloat4_b for all inputs, or by name, results too: {"B": "bfloat8_b"}, B:bfloat8_b',
+            "storage format of tensors, where it shall differ from their dtype",
             _parse_storage,
             _storage_text,
         ),

@@ -89,6 +89,34 @@ def group_maxima(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     return total
 
 
+def packed_block_floats(x: torch.Tensor, storage: str) -> torch.Tensor:
+    """bfloat16 numbers as the chip's packer stores them in block floats: half away from zero, twice.
+
+    First to 7 bits of their own exponent, then to those of the largest of sixteen; bfloat4_b keeps the first 3.
+    """
+    groups = x.float().unflatten(-1, (-1, 16))
+    fraction, exponent = torch.frexp(groups.double().nan_to_num(0, 0, 0).abs())  # 0.5 <= fraction < 1
+    bits = torch.floor(fraction * 128 + 0.5)
+    exponent, bits = torch.where(bits == 128, exponent + 1, exponent), torch.where(bits == 128, 64, bits)
+    bits = torch.where(exponent < -125, 0, bits)  # below the smallest normal number
+    special = ~torch.isfinite(groups)
+    exponent, bits = torch.where(special, 129, exponent), torch.where(special, 64, bits)
+    largest = torch.where(bits == 0, -200, exponent).amax(-1, keepdim=True)
+    shift = torch.where(bits == 0, 0, largest - exponent)
+    bits = torch.where(shift > 8, 0, torch.floor(torch.ldexp(bits, -shift) + torch.where(shift > 0, 0.5, 0.0)))
+    if storage == "bfloat4_b":
+        bits = torch.floor(bits / 16) * 16
+    found = torch.ldexp(bits, (largest - 7).double())
+    found = torch.where((bits == 64) & (largest == 129), torch.inf, found)
+    return torch.where(torch.signbit(groups) & (bits > 0), -found, found).flatten(-2)
+
+
+def block_step(x: torch.Tensor, storage: str) -> torch.Tensor:
+    """How far numbers may be from what is stored of them in block floats, if they are not much larger."""
+    largest = _block_maximum(x.double())
+    return torch.ldexp(torch.ones_like(largest), torch.frexp(largest)[1] - (7 if storage == "bfloat8_b" else 3))
+
+
 def _block_maximum(x: torch.Tensor) -> torch.Tensor:
     """Each element replaced by the largest magnitude of its 16 neighbours in storage."""
     columns = x.shape[-1]

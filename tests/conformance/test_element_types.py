@@ -9,6 +9,7 @@ import tilelang.language as T
 import torch
 from reference import assert_product
 
+from tilelang_tt.diagnostics import TenstorrentError
 from tilelang_tt.formats import DTYPES
 
 NUMERICS = ("fast", "exact", "chip")
@@ -251,6 +252,74 @@ def test_block_floats_at_the_ends_of_the_range(storage: str, numerics: str) -> N
     wanted[60, 16:18] = a[60, 16:18]
     a[61, 20], wanted[61, 20] = float("nan"), float("inf")
     assert torch.equal(compiled(copy("float32", "float32"), storage=storage, numerics=numerics)(a), wanted)
+
+
+@pytest.mark.parametrize("arch", ["wormhole_b0", "blackhole"])
+@pytest.mark.parametrize("numerics", ["fast", "chip"])
+@pytest.mark.parametrize("storage", ["bfloat8_b", "bfloat4_b"])
+def test_results_in_block_floats(storage: str, numerics: str, arch: str) -> None:
+    """Copied: every number as the packer rounds it, beside numbers of any size, infinities and NaN."""
+    generator = torch.Generator().manual_seed(5)
+    a = torch.randn(100, 80, generator=generator).bfloat16()
+    a[30:60] *= torch.exp2(torch.randint(-12, 12, (30, 80), generator=generator)).bfloat16()
+    a[60:80] *= torch.exp2(torch.randint(-126, 127, (20, 80), generator=generator).float()).bfloat16()
+    a[80, ::5], a[81, ::7], a[82, 3], a[83, 20], a[84, 40] = 0.0, -0.0, torch.inf, -torch.inf, torch.nan
+    a[85] = 1.9921875  # rounds up to the next exponent
+
+    @T.prim_func
+    def main(A: T.Tensor((100, 80), "bfloat16"), B: T.Tensor((100, 80), "bfloat16")):
+        with T.Kernel(T.ceildiv(80, 32), T.ceildiv(100, 64), threads=128) as (bx, by):
+            a = T.alloc_shared((64, 32), "bfloat16")
+            T.copy(A[by * 64, bx * 32], a)
+            T.copy(a, B[by * 64, bx * 32])
+
+    kernel = compiled(main, storage={"B": storage}, numerics=numerics, arch=arch)
+    assert kernel.compiled.plan.tensor("A").format == "Float16_b"
+    stored = kernel.compiled.plan.tensor("B").format
+    assert stored == {"bfloat8_b": "Bfp8_b", "bfloat4_b": "Bfp4_b"}[storage]
+    assert torch.equal(kernel(a).double(), reference.packed_block_floats(a, storage))
+
+
+@pytest.mark.parametrize("fp32_acc", [True, False])
+@pytest.mark.parametrize(("storage", "out"), [("bfloat8_b", "bfloat16"), ("bfloat4_b", "float32")])
+@pytest.mark.parametrize("arch", ["wormhole_b0", "blackhole"])
+def test_products_in_block_floats(arch: str, storage: str, out: str, fp32_acc: bool) -> None:
+    """Rows of any number, known at the call; with something after the product; blocks read once for several cores."""
+    m = T.dynamic("m")
+
+    @T.prim_func
+    def main(A: T.Tensor((m, 96), "bfloat16"), B: T.Tensor((96, 144), "bfloat16"), C: T.Tensor((m, 144), out)):
+        with T.Kernel(T.ceildiv(144, 64), T.ceildiv(m, 64), threads=128) as (bx, by):
+            a = T.alloc_shared((64, 32), "bfloat16")
+            b = T.alloc_shared((32, 64), "bfloat16")
+            c = T.alloc_fragment((64, 64), "float32")
+            T.clear(c)
+            for k in T.Pipelined(3, num_stages=2):
+                T.copy(A[by * 64, k * 32], a)
+                T.copy(B[k * 32, bx * 64], b)
+                T.gemm(a, b, c)
+            for i, j in T.Parallel(64, 64):
+                c[i, j] = T.max(c[i, j], 0.0)
+            T.copy(c, C[by * 64, bx * 64])
+
+    options = {"arch": arch, "grid": "3x3", "multicast": True, "fp32_acc": fp32_acc}
+    kernel = compiled(main, storage={"C": storage}, **options)
+    for rows in (33, 200):
+        generator = torch.Generator().manual_seed(rows)
+        a = torch.randn(rows, 96, generator=generator).bfloat16()
+        b = torch.randn(96, 144, generator=generator).bfloat16()
+        exact = (a.double() @ b.double()).clamp(min=0)
+        error = (kernel(a, b).double() - exact).abs()
+        bound = reference.product_bound(a, b, torch.bfloat16, fp32_acc=fp32_acc)
+        assert (error <= 1.1 * bound + reference.block_step(exact + bound, storage)).all()
+
+
+def test_results_are_stored_so_by_name_alone() -> None:
+    kernel = compiled(copy("bfloat16", "bfloat16"), storage="bfloat8_b")
+    assert kernel.compiled.plan.tensor("B").format == "Float16_b"
+    refused = "'B' cannot be stored as bfloat8_b: 16 numbers share an exponent"
+    with pytest.raises(TenstorrentError, match=f"target option 'storage': {refused}"):
+        compiled(copy("bfloat16", "bfloat16"), storage={"B": "bfloat8_b"})
 
 
 def test_the_decision_is_shown() -> None:

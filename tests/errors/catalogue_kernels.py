@@ -482,8 +482,9 @@ refusal(
     "TT188",
     "storage_of_a_result",
     "a tensor that cannot be stored in a shorter format",
-    "`storage` is for inputs of floating point: tiles of bfloat8_b take half the bytes, and lose bits.",
-    ('TT.layout(C, storage="bfloat8_b")', 'TT.layout(A, storage="bfloat8_b")'),
+    "Tiles of bfloat8_b take half the bytes, and lose bits: sixteen numbers in a row share an exponent. `storage` is for "
+    "tensors of floating point that lie in tiles. Results have to be whole sixteens, and are not loaded again.",
+    ("40", "48"),
 )
 refusal(
     "TT189",

@@ -323,16 +323,17 @@ def shards_of_folded_vectors() -> Any:
 
 @refused(
     "TT188",
-    "'C' cannot be stored as bfloat8_b: the kernel stores to it",
-    help="leave out storage=; it is for inputs of floating point",
+    "'C' cannot be stored as bfloat8_b: 16 numbers share an exponent, and what is computed behind its 40 columns "
+    "would count",
+    help="give axis 1 a length that is a multiple of 16, or leave out storage=",
 )
 @with_scalar_code
 def storage_of_a_result() -> Any:
     @T.prim_func
-    def main(A: T.Tensor((64, 64), "bfloat16"), C: T.Tensor((64, 64), "bfloat16")):
+    def main(A: T.Tensor((64, 40), "bfloat16"), C: T.Tensor((64, 40), "bfloat16")):
         with T.Kernel(1, threads=128):
             TT.layout(C, storage="bfloat8_b")  # refused
-            a = T.alloc_shared((64, 64), "bfloat16")
+            a = T.alloc_shared((64, 40), "bfloat16")
             T.copy(A, a)
             T.copy(a, C)
 
@@ -341,8 +342,28 @@ def storage_of_a_result() -> Any:
 
 @refused(
     "TT188",
+    "'A' cannot be stored as bfloat8_b: the kernel stores to it and loads from it",
+    help="store to another tensor, or leave out storage=",
+)
+@with_scalar_code
+def storage_of_an_update() -> Any:
+    @T.prim_func
+    def main(A: T.Tensor((64, 64), "bfloat16")):
+        with T.Kernel(1, threads=128):
+            TT.layout(A, storage="bfloat8_b")  # refused
+            a = T.alloc_shared((64, 64), "bfloat16")
+            T.copy(A, a)
+            for i, j in T.Parallel(64, 64):
+                a[i, j] = a[i, j] + a[i, j]
+            T.copy(a, A)
+
+    return main
+
+
+@refused(
+    "TT188",
     "'A' cannot be stored as bfloat8_b: its elements are int32",
-    help="leave out storage=; it is for inputs of floating point",
+    help="leave out storage=",
 )
 @with_scalar_code
 def storage_of_integers() -> Any:

@@ -56,9 +56,9 @@ def text_of(build: Callable[[], Any], **options: Any) -> str:
             "axis 0 has 48\n  help: take a multiple of 32, for example 64",
         ),
         (
-            {"C": {"storage": "bfloat8_b"}},
-            "error[TT188]: target option 'layout': 'C' cannot be stored as bfloat8_b: the kernel stores to it\n"
-            "  help: leave out storage=; it is for inputs of floating point",
+            {"C": {"storage": "bfloat8_b", "pages": "row"}},
+            "error[TT188]: target option 'layout': 'C' cannot be stored as bfloat8_b: this kernel uses it row by row\n"
+            "  help: leave out storage=",
         ),
         (
             "L1",

@@ -201,6 +201,27 @@ def test_block_floats_in_shards(memory: str, storage: str, tile: int) -> None:
     assert moved(kernel)[0] == (2 * 4 if memory == "L1" else 2 * (4 + 4)) * tile
 
 
+@pytest.mark.parametrize("layout", [{"memory": "L1", "shard": "block", "grid": (2, 2)}, {"memory": "L1"}, {}])
+def test_results_in_block_floats(layout: dict[str, Any]) -> None:
+    """Whole numbers below 128, which 7 bits hold: the writer moves tiles of 1088 B, or none where C is in shards."""
+    a, b = whole(64, 64).clamp(-1, 1), whole(64, 64, seed=1).clamp(-1, 1)
+
+    @T.prim_func
+    def main(A: T.Tensor((64, 64), "bfloat16"), B: T.Tensor((64, 64), "bfloat16"), C: T.Tensor((64, 64), "bfloat16")):
+        with T.Kernel(2, 2, threads=128) as (bx, by):
+            TT.layout(C, storage="bfloat8_b", **layout)
+            x = T.alloc_shared((32, 64), "bfloat16")
+            y = T.alloc_shared((64, 32), "bfloat16")
+            z = T.alloc_fragment((32, 32), "float32")
+            T.copy(A[by * 32, 0], x)
+            T.copy(B[0, bx * 32], y)
+            T.gemm(x, y, z, clear_accum=True)
+            T.copy(z, C[by * 32, bx * 32])
+
+    kernel = check(main, {"A": a, "B": b, "C": torch.zeros_like(a)}, {"C": a.double() @ b.double()})
+    assert moved(kernel)[1] == (0 if "shard" in layout else 4 * 1088)
+
+
 # --- updates and launches -------------------------------------------------------------------------
 
 

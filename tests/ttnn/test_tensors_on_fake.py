@@ -117,6 +117,15 @@ def test_storage_of_another_dtype(ttnn: Any, device: Any, storage: str) -> None:
     assert torch.equal(stored.to_torch(), cast.to_torch())
 
 
+def test_results_in_block_floats(ttnn: Any, device: Any) -> None:
+    """A result is made on the device in the format that the kernel stores."""
+    a, b = random(64, 64), random(64, 64, seed=1)
+    got = compiled(gemm(64, 64, 64), storage={"C": "bfloat8_b"})(place(ttnn, device, a), place(ttnn, device, b))
+    assert str(got.dtype).upper().endswith("BFLOAT8_B")
+    wanted = compiled(gemm(64, 64, 64), storage={"C": "bfloat8_b"})(a, b)
+    assert torch.equal(got.to_torch().float(), wanted.float())
+
+
 def test_tails_are_zeroed_before_they_are_read(ttnn: Any, device: Any) -> None:
     kernel = compiled(gemm(100, 70, 40))
     a, b = random(100, 40), random(40, 70, seed=1)

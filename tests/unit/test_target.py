@@ -103,15 +103,15 @@ REFUSALS = [
         {"kind": "tenstorrent", "gird": (4, 4)},
         "error[TT601]: target 'tenstorrent' has no option 'gird'\n"
         "  help: valid options: "
-        "arch, grid, math_fidelity, fp32_acc, fast_math, scalar_code, multicast, blocks, numerics, sdk, device, "
-        "float16, storage, layout, schedule",
+        "arch, grid, math_fidelity, fp32_acc, fast_math, approx_exp, scalar_code, multicast, blocks, numerics, sdk, "
+        "device, float16, storage, layout, schedule",
     ),
     (
         "tenstorrent arch=blackhole",
         "error[TT601]: target option 'arch=blackhole' does not start with '-'\n"
         "  help: write 'tenstorrent -arch=blackhole -grid=4x4'; valid options: "
-        "arch, grid, math_fidelity, fp32_acc, fast_math, scalar_code, multicast, blocks, numerics, sdk, device, "
-        "float16, storage, layout, schedule",
+        "arch, grid, math_fidelity, fp32_acc, fast_math, approx_exp, scalar_code, multicast, blocks, numerics, sdk, "
+        "device, float16, storage, layout, schedule",
     ),
     (
         "tenstorrent/grayskull",
@@ -141,7 +141,7 @@ REFUSALS = [
         {"kind": "tenstorrent", "storage": "float8"},
         "error[TT602]: target option 'storage' cannot be 'float8'\n"
         "  help: valid values: bfloat8_b or bfloat4_b for all inputs, "
-        'or one per input: {"B": "bfloat8_b"}, B:bfloat8_b',
+        'or by name, results too: {"B": "bfloat8_b"}, B:bfloat8_b',
     ),
     (
         "tenstorrent/blackhole -arch=wormhole_b0",

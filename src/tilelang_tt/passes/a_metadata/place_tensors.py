@@ -23,6 +23,7 @@ from tilelang_tt.ir.scalar import Expr
 from tilelang_tt.ir.tensors_of_code import used_by_code
 from tilelang_tt.ir.tile import TileProgram
 from tilelang_tt.layout_hints import LayoutHint
+from tilelang_tt.passes.a_metadata.block_float_results import why_not_block_floats
 from tilelang_tt.passes.a_metadata.check_l1_of_tensors import check_l1_of_tensors
 
 NO_SHARDS = "TT182"  # of tensors that are not in tiles
@@ -31,14 +32,16 @@ NO_SHARDS = "TT182"  # of tensors that are not in tiles
 def place_tensors(program: TileProgram) -> TileProgram:
     hints = dict(program.options.layout)
     _check_names(program, hints)
+    stored = dict(program.options.storage)
     layouts, decisions = dict(program.layouts), []
     by_code = {tensor.param for tensor in used_by_code(program)}
     for tensor, layout in program.layouts.items():
-        hint = hints.get(program.params[tensor.param].name)
-        if hint is None:
+        name = program.params[tensor.param].name
+        hint = replace(hints.get(name, LayoutHint()), storage=stored.get(name))
+        if hint.is_empty:
             continue
-        placer = _Placer(program.params[tensor.param].name, tensor, layout, hint, program.options.chip)
-        placer.check_storage()
+        placer = _Placer(name, tensor, layout, hint, program.options.chip, "layout" if name in hints else "storage")
+        placer.check_storage(program)
         placer.check_pages()
         if hint.tile is not None and hint.tile != (TILE, TILE):
             layout = layouts[tensor] = placer.layout = placer.in_halves(hint.tile, by_code=tensor.param in by_code)
@@ -65,20 +68,26 @@ def _check_names(program: TileProgram, hints: dict[str, LayoutHint]) -> None:
 
 
 class _Placer:
-    def __init__(self, name: str, tensor: Tensor, layout: TensorLayout, hint: LayoutHint, chip: Arch) -> None:
+    def __init__(
+        self, name: str, tensor: Tensor, layout: TensorLayout, hint: LayoutHint, chip: Arch, option: str
+    ) -> None:
         self.name = name  # the user's; a tensor that is used in two ways has two of its own
+        self.option = option  # of the target, that says the hint if no line does
         self.tensor, self.layout, self.hint, self.chip = tensor, layout, hint, chip
 
-    def check_storage(self) -> None:
+    def check_storage(self, program: TileProgram) -> None:
         """A format that is asked for is refused, not left out, where it cannot be."""
         if self.hint.storage is None or self.layout.format == format_of(self.hint.storage, "float32"):
             return
-        why = "the kernel stores to it" if self.layout.in_tiles else f"this kernel uses it {self.how()}"
-        why = f"its elements are {self.tensor.dtype}" if self.tensor.dtype in INTEGERS else why
+        why, instead = f"this kernel uses it {self.how()}", ""
+        if self.tensor.dtype in INTEGERS:
+            why = f"its elements are {self.tensor.dtype}"
+        elif self.layout.in_tiles:
+            why, instead = why_not_block_floats(program, self.tensor, self.layout) or (why, instead)
         raise self.refuse(
             "TT188",
             f"'{self.name}' cannot be stored as {self.hint.storage}: {why}",
-            help="leave out storage=; it is for inputs of floating point",
+            help=f"{instead}, or leave out storage=" if instead else "leave out storage=",
         )
 
     def check_pages(self) -> None:
@@ -135,7 +144,7 @@ class _Placer:
 
     def refuse(self, code: str, message: str, help: str, notes: tuple[str, ...] = ()) -> TenstorrentError:
         if self.hint.location is None:
-            return TargetError(code, f"target option 'layout': {message}", notes=notes, help=help)
+            return TargetError(code, f"target option '{self.option}': {message}", notes=notes, help=help)
         return UnsupportedError(code, message, location=self.hint.location, notes=notes, help=help)
 
     def cores(self, memory: DeviceMemory) -> list[Core]:

@@ -18,7 +18,7 @@ from dataclasses import replace
 from tilelang_tt.arch import TILE
 from tilelang_tt.compiled import Decision
 from tilelang_tt.diagnostics import Location, UnsupportedError
-from tilelang_tt.formats import INTEGER_FORMATS, INTEGERS, STORED, TILE_BYTES, format_of, storage_note
+from tilelang_tt.formats import BLOCK_FORMATS, INTEGER_FORMATS, INTEGERS, STORED, TILE_BYTES, format_of, storage_note
 from tilelang_tt.ir import scalar, scalar_text
 from tilelang_tt.ir.buffers import Region, Tensor
 from tilelang_tt.ir.facts import Facts
@@ -28,26 +28,16 @@ from tilelang_tt.ir.scalar import Expr, Var
 from tilelang_tt.ir.tensors_of_code import used_by_code
 from tilelang_tt.ir.tile import Copy, TileProgram, table_reads
 from tilelang_tt.options import Options
+from tilelang_tt.passes.a_metadata.block_float_results import why_not_block_floats
 from tilelang_tt.passes.a_metadata.orient import Side, Sides
 
 TileAxes = tuple[int | None, int | None]  # rows, columns; None: the tiles repeat there
+Ways = dict[Tensor, dict[TileAxes, Location | None]]
+Boxes = dict[Tensor, list[Region]]
 
 
 def tensor_layouts(program: TileProgram, sides: Sides) -> TileProgram:
-    ways: dict[Tensor, dict[TileAxes, Location | None]] = {}
-    boxes: dict[Tensor, list[Region]] = {}
-    written: dict[Tensor, list[Region]] = {}
-    for launch in program.launches:
-        for stmt in walk(launch.body):
-            if not isinstance(stmt, Copy):
-                continue
-            for region in (stmt.src, stmt.dst):
-                if isinstance(region.source, Tensor):
-                    found = _tile_axes(region, sides, stmt.location)
-                    ways.setdefault(region.source, {}).setdefault(found, stmt.location)
-                    boxes.setdefault(region.source, []).append(region)
-            if isinstance(stmt.dst.source, Tensor):
-                written.setdefault(stmt.dst.source, []).append(stmt.dst)
+    ways, boxes, written = _copied(program, sides)
     layouts: dict[Tensor, TensorLayout] = {}
     decisions: list[Decision] = []
     tables = {read.table for launch in program.launches for stmt in walk(launch.body) for read in table_reads(stmt)}
@@ -69,11 +59,34 @@ def tensor_layouts(program: TileProgram, sides: Sides) -> TileProgram:
             rows_asked=program.params[tensor.param].name in rows_asked,
             by_code=tensor.param in by_code,
         )
+        narrowed = stores and layout.format in BLOCK_FORMATS
+        if narrowed and (not layout.in_tiles or why_not_block_floats(program, tensor, layout)):
+            own = format_of(tensor.dtype, program.options.float16)
+            layouts[tensor] = layout = replace(layout, format=own, page_bytes=TILE_BYTES[own])
         decisions.append(Decision("infer_layout", tensor.name, _describe(tensor, layout)))
     for table in [view for view in program.views if view in tables]:
         layouts[table] = _table(table)
         decisions.append(Decision("infer_layout", table.name, _describe_table(table, layouts[table])))
     return replace(program, layouts=layouts).with_decisions(*decisions)
+
+
+def _copied(program: TileProgram, sides: Sides) -> tuple[Ways, Boxes, Boxes]:
+    """Of each tensor: how copies lay its tiles and where, the boxes that are copied, and those that are stored."""
+    ways: Ways = {}
+    boxes: Boxes = {}
+    written: Boxes = {}
+    for launch in program.launches:
+        for stmt in walk(launch.body):
+            if not isinstance(stmt, Copy):
+                continue
+            for region in (stmt.src, stmt.dst):
+                if isinstance(region.source, Tensor):
+                    found = _tile_axes(region, sides, stmt.location)
+                    ways.setdefault(region.source, {}).setdefault(found, stmt.location)
+                    boxes.setdefault(region.source, []).append(region)
+            if isinstance(stmt.dst.source, Tensor):
+                written.setdefault(stmt.dst.source, []).append(stmt.dst)
+    return ways, boxes, written
 
 
 def _describe_table(table: Tensor, layout: TensorLayout) -> str:
@@ -130,10 +143,10 @@ def _default_axes(tensor: Tensor) -> TileAxes:
 
 
 def _storage(tensor: Tensor, name: str, written: bool, options: Options) -> str:
-    """The storage type: an option may narrow inputs, by the user's names; outputs and integers keep their own type."""
+    """The storage type: an option may narrow inputs, and results by their names; integers keep their own type."""
     choices = dict(options.storage)
-    choice = choices.get(name, choices.get("*"))
-    return choice if choice is not None and not written and tensor.dtype not in INTEGERS else tensor.dtype
+    choice = choices.get(name, None if written else choices.get("*"))
+    return choice if choice is not None and tensor.dtype not in INTEGERS else tensor.dtype
 
 
 def _layout(

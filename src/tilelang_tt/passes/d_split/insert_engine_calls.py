@@ -67,7 +67,7 @@ def needs(stmt: KernelStmt) -> EngineState:
     if isinstance(stmt, engine.FillTile):
         return EngineState(sfpu=engine.FILL_MODE)
     if isinstance(stmt, engine.Sfpu):
-        return EngineState(sfpu=engine.SfpuMode(stmt.instruction.init, stmt.instruction.header))
+        return EngineState(sfpu=engine.mode_of(stmt))
     if isinstance(stmt, engine.PackTile):
         adds = scalar.int_value(stmt.overwrite) == 0
         return EngineState(pack=stmt.cb, accumulate=scalar.negate(stmt.overwrite), adds_to=stmt.cb.id if adds else None)
@@ -140,7 +140,7 @@ def _key(component: str, value: object) -> Hashable:
     if isinstance(value, engine.TransposeDstMode):
         return type(value).__name__
     if isinstance(value, engine.SfpuMode):
-        return value.init
+        return value.constants
     return None
 
 
