@@ -7,6 +7,7 @@ from enum import Enum
 
 from tilelang_tt.diagnostics import Location
 from tilelang_tt.ir.buffers import Tensor
+from tilelang_tt.ir.extents import Side, extent
 from tilelang_tt.ir.layout import Role
 from tilelang_tt.ir.scalar import Var
 
@@ -48,6 +49,20 @@ class Cb:
     ready: int | None = None  # semaphore of the sender: receivers that have room for the next block
     owners: int = 0  # cores that send blocks from their shards, in turn; 0: one core of a group reads and sends
     valid: int | None = None  # semaphore of a receiver: 1 when the block is there
+
+    def __post_init__(self) -> None:
+        """Its blocks' sides have names, where they are blocks of tiles."""
+        if self.is_word or self.is_scratch or self.is_row_room:
+            return
+        rows, cols = self.shape
+        if not self.pool:
+            sides = (extent(rows, self.id, Side.ROWS), extent(cols, self.id, Side.COLS))
+            object.__setattr__(self, "shape", sides)
+        object.__setattr__(self, "tiles", extent(self.tiles, self.id, Side.TILES))
+
+    def side(self, side: Side) -> int:
+        """By name."""
+        return self.tiles if side is Side.TILES else self.shape[side is Side.COLS]
 
     @property
     def pages(self) -> int:

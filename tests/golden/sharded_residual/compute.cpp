@@ -8,8 +8,11 @@
 #include "api/compute/tile_move_copy.h"
 
 constexpr uint32_t cb_x = tt::CBIndex::c_0;  // 2 x 2 tiles, Float16_b, in place: this core's shard of X
+constexpr uint32_t x_tiles = 2 * 2;
 constexpr uint32_t cb_r = tt::CBIndex::c_1;  // 2 x 2 tiles, Float16_b, in place: this core's shard of R
+constexpr uint32_t r_tiles = 2 * 2;
 constexpr uint32_t cb_y = tt::CBIndex::c_16;  // 2 x 2 tiles, Float16_b, in place: this core's shard of Y
+constexpr uint32_t y_tiles = 2 * 2;
 
 // Ends a basic block: the SDK's compiler may replay recorded instructions across calls inside one, which record others.
 inline __attribute__((always_inline)) void end_block() {
@@ -23,11 +26,11 @@ void kernel_main() {
     compute_kernel_hw_startup(cb_x, cb_y);
     copy_tile_to_dst_init_short(cb_x);
     for (uint32_t unit = 0; unit < unit_count; ++unit) {
-        cb_wait_front(cb_r, 4);
-        cb_wait_front(cb_x, 4);
-        cb_reserve_back(cb_y, 4);
+        cb_wait_front(cb_r, r_tiles);
+        cb_wait_front(cb_x, x_tiles);
+        cb_reserve_back(cb_y, y_tiles);
         // kernel.py:26  y[i, j] = r[i, j] + x[i, j] * T.sigmoid(x[i, j])
-        for (uint32_t tile = 0; tile < 4; tile += 2) {
+        for (uint32_t tile = 0; tile < y_tiles; tile += 2) {
             end_block();
             sigmoid_tile_init();
             tile_regs_acquire();
@@ -46,8 +49,8 @@ void kernel_main() {
             for (uint32_t t = 0; t < 2; ++t) pack_tile<true>(2 + t, cb_y, tile + t);
             tile_regs_release();
         }
-        cb_pop_front(cb_x, 4);
-        cb_pop_front(cb_r, 4);
-        cb_push_back(cb_y, 4);
+        cb_pop_front(cb_x, x_tiles);
+        cb_pop_front(cb_r, r_tiles);
+        cb_push_back(cb_y, y_tiles);
     }
 }
