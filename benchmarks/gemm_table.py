@@ -5,8 +5,6 @@ compiler takes other blocks. It sums in a 32-bit DST, as the kernel says. The ve
 (`benchmarks/timing`) sums in a 16-bit DST; of its tuned blocks and those that ttnn chooses, the faster ones count.
 """
 
-from __future__ import annotations
-
 import argparse
 import logging
 import warnings

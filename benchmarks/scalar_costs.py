@@ -5,8 +5,6 @@ Each kernel below is compiled twice: as it is, and as scalar code, which it does
 device, and both results are compared with torch.
 """
 
-from __future__ import annotations
-
 import logging
 import time
 import warnings
@@ -21,15 +19,12 @@ import torch
 import tilelang_tt  # noqa: F401
 from tilelang_tt import costs
 from tilelang_tt.compiled import PLAN_FILE
-from tilelang_tt.frontend.code.lift_code import lift_code
 from tilelang_tt.ir.code import Code
 from tilelang_tt.ir.kernel import KernelSet
 from tilelang_tt.ir.tile import TileProgram
 from tilelang_tt.options import Options
 from tilelang_tt.passes.code.scalar_costs import estimate
-from tilelang_tt.passes.code.split_code import split_code
-from tilelang_tt.passes.e_finalize.finalize_persistent_signature import finalize_persistent_signature
-from tilelang_tt.pipeline import CODE_PASSES, print_files, run_passes
+from tilelang_tt.pipeline import print_files, run_passes, to_scalar_code
 from tilelang_tt.runtime.plan import Plan
 from tilelang_tt.runtime.virtual import launch
 
@@ -178,13 +173,6 @@ def by_tiles(func: Any, options: Options) -> Compiled:
     return run_passes(func, options, lambda _name, _state: None)
 
 
-def by_code(func: Any, options: Options) -> Compiled:
-    program = lift_code(func, options, "for comparison")
-    for step in CODE_PASSES:
-        program = step(program)
-    return program, tuple(map(finalize_persistent_signature, split_code(program)))
-
-
 def inputs(operation: Operation) -> tuple[torch.Tensor, torch.Tensor]:
     torch.manual_seed(0)
     a, b = (torch.randint(-8, 9, (N, N)).to(operation.dtype) / 4 for _ in range(2))
@@ -223,7 +211,7 @@ def done(tiles: Compiled) -> tuple[str, str, str]:
 
 def row(operation: Operation) -> str:
     options = Options()
-    tiles, code = by_tiles(operation.func, options), by_code(operation.func, options)
+    tiles, code = by_tiles(operation.func, options), to_scalar_code(operation.func, options)
     (stmt,) = code[0].launches[0].body
     assert isinstance(stmt, Code)
     cycles = estimate(stmt).cycles

@@ -29,6 +29,7 @@ from tilelang_tt.frontend.lift import lift
 from tilelang_tt.frontend.lift_function import lift_function
 from tilelang_tt.frontend.smaller_blocks import moves_as_much, smaller_blocks
 from tilelang_tt.frontend.tir.cut_out_code import CannotCutError
+from tilelang_tt.frontend.tir.select_launches import count_launches
 from tilelang_tt.frontend.tir.take_annotations import take_annotations, with_annotations
 from tilelang_tt.frontend.tir.with_all_launches import with_all_launches
 from tilelang_tt.ir.kernel import KernelSet
@@ -403,6 +404,13 @@ def to_tiles(func: Any, options: Options | None = None) -> TileProgram:
     program = lift(*_with_annotations(func, options))
     verify(program, LIFTED)
     return _through(RAISING_PASSES, program, lambda *_: None)
+
+
+def to_scalar_code(func: Any, options: Options) -> Result:
+    """The whole function as scalar code, also where the tile engines could do it: to compare the two."""
+    func, options = _with_annotations(func, options)
+    whole: dict[int, Refusal] = dict.fromkeys(range(count_launches(func)), UnsupportedError("TT702", "for comparison"))
+    return _run(func, options, ScalarCode(whole), RAISING_PASSES, lambda *_: None)
 
 
 def compile_function(func: Any, options: Options, *, stages: bool = False) -> Compiled:

@@ -253,3 +253,56 @@ def test_signals_take_the_way_round_the_chip() -> None:
     ring = 10 * 9.0
     assert ping_pong((1, 0), 9.0) == pytest.approx(ping_pong((5, 0), 9.0), abs=ring)
     assert ping_pong((1, 0), 19.0) - ping_pong((1, 0), 9.0) == pytest.approx(20 * 10 * 10, rel=0.1)
+
+
+POLL = r"""
+#include "api/dataflow/dataflow_api.h"
+#include "tools/profiler/kernel_profiler.hpp"
+void kernel_main() {
+    const uint64_t arrived = get_noc_addr(get_arg_val<uint32_t>(1), get_arg_val<uint32_t>(2), get_semaphore(0));
+    const uint32_t scratch = get_write_ptr(0);
+    if (get_arg_val<uint32_t>(0)) {
+        for (uint32_t i = 0; i < 50; ++i) {
+            noc_semaphore_inc(get_noc_addr(get_arg_val<uint32_t>(1), get_arg_val<uint32_t>(2), get_semaphore(1)), 1);
+            noc_async_atomic_barrier();
+        }
+        DeviceZoneScopedN("late");
+    }
+    noc_semaphore_inc(arrived, 1);
+    noc_async_atomic_barrier();
+    auto* seen = reinterpret_cast<volatile tt_l1_ptr uint32_t*>(scratch);
+    *seen = 0;
+    while (*seen < 8) {
+        noc_async_read(arrived, scratch, 4);
+        noc_async_read_barrier();
+    }
+    DeviceZoneScopedN("go");
+}
+"""
+
+
+def polled(numerics: str, seed: int = 0) -> ClockReport:
+    with open_device("wormhole_b0", numerics=numerics, seed=seed, clock=True) as device:
+        leader = device.worker_core_from_logical_core((0, 0))
+        args = [(core, [int(core.x == 3 and core.y == 1), *leader]) for core in CORES]
+        kernel = KernelDescriptor(POLL, CORES, ReaderConfigDescriptor(), TEXT, runtime_args=args)
+        buffers = [CBDescriptor(64, CORES, [CBFormatDescriptor(0, DataType.UINT32, 64)])]
+        semaphores = [SemaphoreDescriptor(index, CORES, 0) for index in (0, 1)]
+        program = ProgramDescriptor(kernels=[kernel], semaphores=semaphores, cbs=buffers)
+        report = device.run(program)
+    assert report.clock is not None
+    return report.clock
+
+
+def test_a_core_that_polls_asks_until_the_last_one_has_come() -> None:
+    """How often a run asks is up to its schedule; the time is not."""
+    expected = polled("none")
+    assert polled("fast") == polled("chip", seed=3) == polled("fast", seed=11) == expected
+    zones = expected.launches[0].zones
+    late = next(zone.start for zone in zones if zone.name == "late")
+    go = [zone.start for zone in zones if zone.name == "go"]
+    assert len(go) == 8
+    assert min(go) > late
+    assert max(go) - min(go) > 7 * 6  # one after the other reads the word
+    waits = expected.launches[0].lanes["reader"].waits
+    assert any(wait.cause == "semaphore" and wait.cycles > late / 2 for wait in waits)

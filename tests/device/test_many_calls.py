@@ -3,8 +3,6 @@
 TORTURE_CALLS=10000 is the long form (`make torture`).
 """
 
-from __future__ import annotations
-
 import gc
 import os
 import signal

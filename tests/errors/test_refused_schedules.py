@@ -1,7 +1,5 @@
 """Schedules that a kernel cannot have: the whole text, at the line that says so."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable
 from typing import Any

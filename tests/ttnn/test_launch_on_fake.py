@@ -4,8 +4,6 @@ Not proven on a device: what is shown is that the descriptors, arguments and pag
 that computes the right numbers, and that they have the parameters ttnn's bindings have.
 """
 
-from __future__ import annotations
-
 import pytest
 import tilelang
 import tilelang.language as T

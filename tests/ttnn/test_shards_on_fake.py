@@ -1,7 +1,5 @@
 """Sharded tensors through the ttnn launcher and the stand-in: placed as the plan says, and taken as they lie."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

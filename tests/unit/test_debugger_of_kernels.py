@@ -1,7 +1,5 @@
 """kernel.debug: what a core holds where it stops, against torch."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -103,7 +101,7 @@ def test_a_breach_is_a_stop(kernel: Any) -> None:
     """A kernel that pops before it waits."""
     session = kernel.debug(A, B, torch.empty(64, 64))
     text = session.compiled.files["compute.cpp"]
-    files = {**session.compiled.files, "compute.cpp": text.replace("cb_wait_front(cb_A_s, 4);", "", 1)}
+    files = {**session.compiled.files, "compute.cpp": text.replace("cb_wait_front(cb_A_s, A_s_tiles);", "", 1)}
     session.compiled = type(session.compiled)(session.compiled.name, files)
     stop = stopped(session.run())
     assert stop.error is not None

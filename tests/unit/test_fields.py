@@ -13,7 +13,7 @@ from tilelang_tt.ir.buffers import Buffer, Gather, Memory, Part, Read, Region, T
 from tilelang_tt.ir.elements import Apply, Element
 from tilelang_tt.ir.engine import PackTile, Sfpu
 from tilelang_tt.ir.fields import Mark, defined, expressions, rebuilt, renamed, walk, with_expressions
-from tilelang_tt.ir.movement import ReadRow, RowPlace
+from tilelang_tt.ir.movement import RowPlace, WriteRow
 from tilelang_tt.ir.section import Start
 from tilelang_tt.ir.tile import Branch, Copy, Fill, Gemm, Loop, Map, Reduce, Section, reads, unpacks, writes
 
@@ -86,7 +86,7 @@ def test_expressions_are_those_that_code_computes() -> None:
 
 
 def test_substitution_reaches_parts() -> None:
-    row = ReadRow(None, n, m, RowPlace(None, m, n + 1, 2, 1, 1))  # type: ignore[arg-type]
+    row = WriteRow(None, n, m, RowPlace(None, m, n + 1, 2, 1, 1))  # type: ignore[arg-type]
     new = with_expressions(row, lambda expr: scalar.substitute(expr, {n: scalar.const(4)}))
     assert (int(new.page), int(new.place.row)) == (4, 5)
     assert new.place.tiles == 2

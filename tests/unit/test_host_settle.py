@@ -1,7 +1,5 @@
 """main.cpp settles what its plan leaves to the call as the launchers do: compiled against the mock and run."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import replace

@@ -25,7 +25,7 @@ BLOCK = re.compile(r"^ *```.*?^ *```$|<!--.*?-->", re.MULTILINE | re.DOTALL)
 ELSEWHERE = {
     *("FILE.py", "PAGE.md", "DIR/README.md", "matmul.py", "bad.py", "script.py", "reduce_op.py"),
     *("codegen.py", "execution.py", "machine.py"),
-    *("DIR/src/tilelang_toy/target.py", "template/src/tilelang___name__/target.py"),
+    *("DIR/src/tilelang_toy/target.py", "template/src/tilelang___chip__/target.py"),
 }
 # Names of TileLang's types, of the SDK's operations and instructions, and of the pass that docs/adding.md adds.
 NAMES_ELSEWHERE = {

@@ -1,7 +1,5 @@
 """The HTML report: whole, self-contained, and harmless whatever names and lines say."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from html.parser import HTMLParser

@@ -1,7 +1,5 @@
 """An error is one short message wherever it ends a program; a warning is shown once, silenced or an error."""
 
-from __future__ import annotations
-
 import logging
 import os
 import subprocess

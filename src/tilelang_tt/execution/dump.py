@@ -1,6 +1,6 @@
 """`tilelang-tt run --dump scores@n=2 script.py`: what a block holds in one round of a loop, in a call of the script.
 
-    scores@n=2 before attention.py:42: T.reduce_max(scores, largest, dim=1, clear=False)
+    scores@n=2 before script.py:42: T.reduce_max(scores, largest, dim=1, clear=False)
     tensor([[ 1.93, -0.41, ...
 
 A session of the debugger stops at every line of that round, on core (0, 0), in the first block of the grid that has it.

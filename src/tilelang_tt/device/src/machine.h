@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "clock/event.h"
 #include "engine_state.h"
 #include "launch.h"
 
@@ -86,6 +87,14 @@ struct StackNotes {
     std::size_t size = 0;
 };
 
+// A read of a semaphore of another core that the clock has not heard of yet: if the same read follows, both are one.
+struct HeldPoll {
+    timing::Event read, barrier;
+    bool held = false, awaited = false;
+};
+
+struct Core;
+
 struct Fiber {
     Role role;
     bool live = false, started = false;
@@ -102,9 +111,16 @@ struct Fiber {
     bool wait_atomics = false;
     bool arguments_placed[2] = {};                // its own and the common ones stand in L1, where it may change them
     bool polling = false;                         // gave way inside a loop that looks again
+    uint8_t waiting = 0;                          // processors of compute for which calls are kept (kept.h)
+    bool carrying = false;                        // now carried out
+    bool at_a_stand = false;                      // the text cannot go on before some of them are
+    bool others_wait = false;                     // for compute, at a buffer: it goes on, and keeps the call
     uint32_t noted = 0;                           // events for the clock
     uint64_t scalar_cycles = 0;                   // of scalar code since the last event
     uint32_t vectors = 0;                         // operations of SFPI code since the last event
+    HeldPoll poll;                                // the last thing it did, for the clock
+    const Core* looks_at = nullptr;               // a semaphore of which it reads, until the barrier
+    uint32_t looks_offset = 0;
     bool page_address = false;                    // the last address was computed from the number of a page
     uint32_t unacknowledged[kNocs][kTrids] = {};  // line of a write that no barrier has awaited
     uint32_t linked_line[kNocs] = {};             // of a linked multicast that has no successor yet
@@ -119,6 +135,7 @@ struct Fiber {
 // What came to a semaphore since its own core last set it.
 struct SemaphoreLog {
     std::vector<uint16_t> signals;   // indices of the cores that sent something, in order of arrival
+    uint32_t changes = 0;            // since the launch began
     std::vector<uint32_t> unseen;    // values that it no longer has, since its own core set it or waited for it
 };
 
@@ -179,9 +196,16 @@ inline void collect_scalar_cycles() {
 }
 
 // Called first by every device function: remembers where the kernel is.
-inline void enter(uint32_t line) {
+inline void begin(uint32_t line) {
     fiber->line = line;
     collect_scalar_cycles();
+}
+
+// The same, for what compute needs at once, with all that stands before it: nothing stays kept (kept.h).
+void catch_up(uint32_t line);
+inline void enter(uint32_t line) {
+    begin(line);
+    if (fiber->waiting != 0) catch_up(line);
 }
 
 inline uint32_t l1_offset(uint32_t address) { return address & (device.l1_window - 1); }
@@ -245,6 +269,10 @@ Place noc_place(uint32_t x, uint32_t y);             // virtual NoC coordinates 
 bool is_worker(uint32_t noc_x, uint32_t noc_y, Place& at);
 Core* core_at_noc(uint32_t noc_x, uint32_t noc_y);  // null: no core of this launch
 uint32_t max_packet();                               // bytes of one NoC packet
+
+// ---- kept.cpp ----------------------------------------------------------------------------------------
+bool can_carry_out(const Core& at, const Fiber& compute);       // a call that was kept
+bool let_compute_go_on(Core* const* cores, uint32_t count);  // when nobody can: to what else its text has for the others
 
 // ---- circular_buffer.cpp ---------------------------------------------------------------------------
 void require_cb_id(uint32_t cb);
@@ -345,6 +373,7 @@ void forget_flights();
 
 // ---- semaphore.cpp ---------------------------------------------------------------------------------
 bool is_semaphore(const Core& at, uint32_t offset, uint32_t bytes);
+uint32_t semaphore_changes(const Core& at, uint32_t offset);  // since the launch began
 void forget_signals(Core& at);
 bool semaphore_passes(const Core& at, const Fiber& which);
 void note_signal(const Flight& flight, uint32_t before);
@@ -359,6 +388,7 @@ void require_started(const char* what);
 void require_math(const char* what);  // DST acquired and not yet committed
 void require_pack(const char* what);  // DST waited for and not yet released
 void require_free_dst(const char* what);
+bool has_free_section(const Core& at);
 void mark_written(uint32_t dst);      // by something else than a reduction
 // While it lives, the section that the packer holds is the one that is looked at.
 class PackView {

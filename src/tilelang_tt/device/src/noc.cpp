@@ -364,11 +364,12 @@ uint64_t vd_page_outside(uint32_t base, uint32_t page, uint32_t line) {
 
 void vd_noc_read(uint64_t source, uint32_t l1_addr, uint32_t bytes, VdHow how, uint32_t line) {
     enter(line);
-    note::transfer(note::Kind::Read, l1_addr, source, bytes, how);
     require_length(bytes, how.one_packet != 0);
     require_unlinked(how.noc);
     if (!how.stateful) forget_state(how.noc, {VD_STATE_READ, VD_STATE_READ_PACKET});
     const Span far = far_end(source, bytes);
+    const bool word = far.at && !far.tensor && is_semaphore(*far.at, far.address, bytes);
+    note::transfer(word ? note::Kind::Poll : note::Kind::Read, l1_addr, source, bytes, how);
     const uint32_t target = l1_offset(l1_addr);
     require_aligned(far, target, true);
     if (far.tensor) {
@@ -383,7 +384,11 @@ void vd_noc_read(uint64_t source, uint32_t l1_addr, uint32_t bytes, VdHow how, u
     const bool zeros = far.at == core && in_zeros(far.address, bytes);
     if (!zeros || !prefills(target, bytes)) require_writable(target, bytes);
     require_not_leaving(target, bytes);
-    const bool elements = far.tensor && far.tensor->flat;
+    if (word) {
+        fiber->looks_at = far.at;
+        fiber->looks_offset = far.address;
+    }
+    const bool elements = word || (far.tensor && far.tensor->flat);
     fiber->reads.push_back({core->l1 + target, far.bytes, target, bytes, line, how.noc, how.trid, false, elements});
     core->statistics.noc_read_bytes += bytes;
     maybe_give_way();

@@ -87,7 +87,10 @@ void vd_noc_read_barrier(uint32_t noc, int32_t trid, uint32_t line) {
     enter(line);
     note::barrier(note::Kind::ReadBarrier, noc, trid);
     require_trid(trid);
+    if (fiber->looks_at) poll();  // whoever changes the word has to run
     maybe_give_way();
+    if (fiber->looks_at) note::polled(semaphore_changes(*fiber->looks_at, fiber->looks_offset));
+    fiber->looks_at = nullptr;
     complete(fiber->reads, [&](const Transfer& one) { return chosen(one, noc, trid); }, finish_read);
 }
 

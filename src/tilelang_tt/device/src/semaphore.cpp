@@ -60,8 +60,10 @@ bool is_semaphore(const Core& at, uint32_t offset, uint32_t bytes) {
 }
 
 void forget_signals(Core& at) {
-    for (SemaphoreLog& log : at.semaphores) log.signals.clear(), log.unseen.clear();
+    for (SemaphoreLog& log : at.semaphores) log.signals.clear(), log.unseen.clear(), log.changes = 0;
 }
+
+uint32_t semaphore_changes(const Core& at, uint32_t offset) { return at.semaphores[id_at(offset)].changes; }
 
 // A kernel that looks often enough sees every value, so one that is gone passes too: `vd_semaphore_wait` complains of it.
 bool semaphore_passes(const Core& at, const Fiber& which) {
@@ -72,6 +74,7 @@ bool semaphore_passes(const Core& at, const Fiber& which) {
 
 void note_signal(const Flight& flight, uint32_t before) {
     SemaphoreLog& log = flight.to->semaphores[id_at(flight.offset)];
+    ++log.changes;
     log.signals.push_back(static_cast<uint16_t>(flight.core->index));
     const uint32_t now = load(*flight.to, flight.offset);
     if (now == before) return;
@@ -161,7 +164,11 @@ void vd_semaphore_set(uint32_t l1_addr, uint32_t value, uint32_t line) {
     note::set_word(offset, load(*core, offset), value);
     order_set(offset, value);
     store(*core, offset, value);
-    if (is_semaphore(*core, offset, 4)) core->semaphores[id_at(offset)].signals.clear();
+    if (is_semaphore(*core, offset, 4)) {
+        SemaphoreLog& log = core->semaphores[id_at(offset)];
+        log.signals.clear();
+        ++log.changes;
+    }
     look_at(offset);
     maybe_give_way();
 }

@@ -78,7 +78,6 @@ Processor own_processor(Processor of_compute) {
 constexpr uint32_t kMostNotes = 1 << 14;  // events that a kernel notes before the replay has its turn
 
 void keep(Processor processor, Event event) {
-    event.line = fiber->line;
     const uint32_t lane = core->index * timing::kProcessors + static_cast<uint32_t>(processor);
     if (!clock_streams()) return library->append(replay, lane, event);
     batch.push_back({lane, event});
@@ -88,8 +87,21 @@ void keep(Processor processor, Event event) {
 
 Event event_of(Kind kind, uint16_t key, uint32_t count = 1);
 
+// A poll that was not repeated; without a barrier behind it, it is a read.
+void hand_over_poll() {
+    HeldPoll& poll = fiber->poll;
+    if (!poll.held) return;
+    poll.held = false;
+    const Processor own = own_processor(Processor::Unpack);
+    if (!poll.awaited) poll.read.kind = Kind::Read;
+    keep(own, poll.read);
+    if (poll.awaited) keep(own, poll.barrier);
+}
+
 // What the kernel did by itself since the last event comes first.
 void append(Processor processor, Event event) {
+    hand_over_poll();
+    event.line = fiber->line;
     if (fiber->scalar_cycles != 0) {
         constexpr uint64_t kMost = 1u << 30;  // cycles of one event
         const Processor own = own_processor(Processor::Unpack);
@@ -247,7 +259,9 @@ void tiles(uint32_t in, uint32_t out, uint32_t count, uint32_t sections, const c
 
 void sfpu(const SfpuCall& call, const char* name) {
     if (!on) return;
-    work(call.on_pack ? Processor::Pack : Processor::Math, "sfpu", name, call.fast ? "approx" : dst_width());
+    const bool clamps = call.op == Sfpu::Exp && call.param[1] != 0;
+    const char* variant = !call.fast ? dst_width() : clamps ? "approx.clamped" : "approx";
+    work(call.on_pack ? Processor::Pack : Processor::Math, "sfpu", name, variant);
 }
 
 // Which circular buffer an address of this core's L1 lies in, plus one; or none.
@@ -256,15 +270,33 @@ static uint32_t buffer_at(uint32_t offset, uint32_t bytes) {
     return find_cb(offset, bytes, span) ? span.cb + 1 : 0;
 }
 
+// The same read again, with nothing but its barrier between: the kernel waits for a change, and how often it looks is a
+// matter of time.
+static void hold_poll(Event event, uint32_t offset) {
+    HeldPoll& poll = fiber->poll;
+    event.offset = offset;
+    event.line = fiber->line;
+    const bool again = poll.held && poll.awaited && poll.read.place == event.place && poll.read.offset == offset &&
+                       poll.read.line == event.line && poll.read.id == event.id && poll.read.trid == event.trid;
+    if (!again) hand_over_poll();
+    fiber->scalar_cycles = 0;
+    poll.read = event;
+    poll.held = true;
+    poll.awaited = false;
+}
+
+void polled(uint32_t changes) { fiber->poll.read.value = changes; }
+
 void transfer(Kind kind, uint32_t local, uint64_t address, uint32_t bytes, const VdHow& how) {
     if (!on) return;
     uint32_t offset = 0;
     const uint64_t place = place_of(address, offset);
     const Processor processor = own_processor(Processor::Unpack);
     const char* const far = place & timing::kDram ? "dram" : "l1";
-    Event event = event_of(kind, key_of("dm", kind == Kind::Read ? "read" : "write", far, form_of(how)), bytes);
+    Event event = event_of(kind, key_of("dm", kind == Kind::Write ? "write" : "read", far, form_of(how)), bytes);
     fill_how(event, how);
     event.place = place;
+    if (kind == Kind::Poll) return hold_poll(event, offset);
     event.value = buffer_at(l1_offset(local), bytes);
     append(processor, event);
 }
@@ -326,6 +358,14 @@ void barrier(Kind kind, uint32_t noc, int32_t trid) {
     Event event = event_of(kind, key_of("dm", call));
     event.id = static_cast<uint8_t>(noc);
     event.trid = trid == kAnyTrid ? timing::kAllIds : static_cast<uint8_t>(trid);
+    HeldPoll& poll = fiber->poll;
+    const bool same = event.trid == timing::kAllIds || event.trid == poll.read.trid;
+    if (poll.held && !poll.awaited && kind == Kind::ReadBarrier && noc == poll.read.id && same) {
+        event.line = fiber->line;
+        poll.barrier = event;
+        poll.awaited = true;
+        return;
+    }
     append(own_processor(Processor::Unpack), event);
 }
 
@@ -496,6 +536,6 @@ const std::string& clock_reports() { return reports; }
 }  // namespace vd
 
 extern "C" void vd_zone(const char* name, bool begins, uint32_t line) {
-    vd::enter(line);
+    vd::begin(line);
     vd::note::zone(name, begins);
 }

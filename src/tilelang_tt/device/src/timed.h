@@ -36,6 +36,7 @@ void write(uint32_t source, uint64_t target, uint32_t bytes, const VdHow& how);
 void multicast(Place first, Place last, uint32_t offset, uint32_t bytes, const uint8_t* source, const VdHow& how);
 void multicast_add(Place first, Place last, uint32_t offset, uint32_t value, const VdHow& how);
 void barrier(Kind kind, uint32_t noc, int32_t trid);
+void polled(uint32_t changes);  // a read of a semaphore is done, which had changed so often
 void await_word(uint32_t offset, uint32_t value, bool at_least);
 void set_word(uint32_t offset, uint32_t before, uint32_t value);
 void zone(const char* name, bool begins);

@@ -32,23 +32,12 @@ from tilelang_tt.passes.a_metadata.block_float_results import why_not_block_floa
 from tilelang_tt.passes.a_metadata.orient import Side, Sides
 
 TileAxes = tuple[int | None, int | None]  # rows, columns; None: the tiles repeat there
+Ways = dict[Tensor, dict[TileAxes, Location | None]]
+Boxes = dict[Tensor, list[Region]]
 
 
 def tensor_layouts(program: TileProgram, sides: Sides) -> TileProgram:
-    ways: dict[Tensor, dict[TileAxes, Location | None]] = {}
-    boxes: dict[Tensor, list[Region]] = {}
-    written: dict[Tensor, list[Region]] = {}
-    for launch in program.launches:
-        for stmt in walk(launch.body):
-            if not isinstance(stmt, Copy):
-                continue
-            for region in (stmt.src, stmt.dst):
-                if isinstance(region.source, Tensor):
-                    found = _tile_axes(region, sides, stmt.location)
-                    ways.setdefault(region.source, {}).setdefault(found, stmt.location)
-                    boxes.setdefault(region.source, []).append(region)
-            if isinstance(stmt.dst.source, Tensor):
-                written.setdefault(stmt.dst.source, []).append(stmt.dst)
+    ways, boxes, written = _copied(program, sides)
     layouts: dict[Tensor, TensorLayout] = {}
     decisions: list[Decision] = []
     tables = {read.table for launch in program.launches for stmt in walk(launch.body) for read in table_reads(stmt)}
@@ -79,6 +68,25 @@ def tensor_layouts(program: TileProgram, sides: Sides) -> TileProgram:
         layouts[table] = _table(table)
         decisions.append(Decision("infer_layout", table.name, _describe_table(table, layouts[table])))
     return replace(program, layouts=layouts).with_decisions(*decisions)
+
+
+def _copied(program: TileProgram, sides: Sides) -> tuple[Ways, Boxes, Boxes]:
+    """Of each tensor: how copies lay its tiles and where, the boxes that are copied, and those that are stored."""
+    ways: Ways = {}
+    boxes: Boxes = {}
+    written: Boxes = {}
+    for launch in program.launches:
+        for stmt in walk(launch.body):
+            if not isinstance(stmt, Copy):
+                continue
+            for region in (stmt.src, stmt.dst):
+                if isinstance(region.source, Tensor):
+                    found = _tile_axes(region, sides, stmt.location)
+                    ways.setdefault(region.source, {}).setdefault(found, stmt.location)
+                    boxes.setdefault(region.source, []).append(region)
+            if isinstance(stmt.dst.source, Tensor):
+                written.setdefault(stmt.dst.source, []).append(stmt.dst)
+    return ways, boxes, written
 
 
 def _describe_table(table: Tensor, layout: TensorLayout) -> str:

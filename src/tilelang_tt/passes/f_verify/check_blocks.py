@@ -11,7 +11,6 @@ page or a tile is run round by round; of any other loop two rounds are run, whic
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from types import CodeType
 from typing import Any
 
@@ -19,7 +18,7 @@ from tilelang_tt.arch import TILE
 from tilelang_tt.ir import engine, scalar, scalar_text
 from tilelang_tt.ir.cb import Cb, CbCall, CbKind
 from tilelang_tt.ir.facts import Facts, tells_first_round
-from tilelang_tt.ir.fields import Mark, held, marked, walk
+from tilelang_tt.ir.fields import held, walk
 from tilelang_tt.ir.kernel import For, If, Kernel, KernelSet, KernelStmt, Let
 from tilelang_tt.ir.layout import Role
 from tilelang_tt.ir.movement import (
@@ -49,16 +48,15 @@ from tilelang_tt.passes.f_verify.block_state import (
     use_tile,
 )
 from tilelang_tt.passes.f_verify.failure import fail
+from tilelang_tt.passes.f_verify.rounds import Rounds, name_of, values_of
 
 Names = dict[str, Any]
 _FUNCTIONS: Names = {"min": min, "max": max}  # of scalar expressions printed as Python
-Values = dict[str, int]  # of loop variables, by `_name`
-
-_STANDING_FOR_ALL = 2  # rounds of a loop that does the same in each: the first, and one that follows another
+Values = dict[str, int]  # of loop variables, by `name_of`
 
 
 def check_blocks(kernel: Kernel, kernels: KernelSet) -> None:
-    places = {_name(variable): place for variable, place in kernels.pool_places.items()}
+    places = {name_of(variable): place for variable, place in kernels.pool_places.items()}
     _Run(kernel, kernels).body(kernel.body, BlockState(), places)
 
 
@@ -69,14 +67,14 @@ class _Run:
         self.role = kernel.role
         self.sizes = kernel.sizes
         self.facts = Facts(kernels.program.sizes, kernels.launch.blocks)
-        self.names = {**_FUNCTIONS, **{_name(block): 0 for block, _ in kernels.launch.blocks}}
+        self.names = {**_FUNCTIONS, **{name_of(block): 0 for block, _ in kernels.launch.blocks}}
         self.moved = {cb.moves: cb for cb in kernels.all_cbs if cb.moves is not None}  # unless it is a shard
         self.kept = _kept_shards(kernels)
-        self.names |= {_name(first): 0 for first, _ in self.kept.values()}
+        self.names |= {name_of(first): 0 for first, _ in self.kept.values()}
         self.steps: dict[int, list[tuple[Step, KernelStmt]]] = {}  # by identity of the list of statements
         self.codes: dict[int, CodeType | int] = {}  # by identity of the expression
         self.begun: set[tuple[Cb, int]] = set()  # places of which the first half was moved
-        self.loops: dict[int, _Rounds] = {}  # by identity of the loop
+        self.loops: dict[int, Rounds] = {}  # by identity of the loop
         self.only: dict[int, str] = {}  # the only variable of a condition, if it has one
         self.telling: dict[tuple[int, int], bool] = {}  # of a condition and a loop: whether it tells the first round
         self.around: dict[str, For] = {}  # loops by their variable
@@ -128,7 +126,7 @@ class _Run:
             return False
         if id(condition) not in self.only:
             variables = scalar.variables(condition)
-            self.only[id(condition)] = _name(variables[0]) if len(variables) == 1 else ""
+            self.only[id(condition)] = name_of(variables[0]) if len(variables) == 1 else ""
         name = self.only[id(condition)]
         if name not in values or name not in self.around:
             return False
@@ -141,7 +139,7 @@ class _Run:
     def loop(self, loop: For, state: BlockState, values: Values) -> None:
         rounds = self.loops.get(id(loop))
         if rounds is None:
-            rounds = self.loops[id(loop)] = _Rounds(_name(loop.var), _rounds(loop), self.runs(loop))
+            rounds = self.loops[id(loop)] = Rounds(name_of(loop.var), values_of(loop), self.runs(loop))
         self.around[rounds.name] = loop
         before = None if rounds.some else state.copy()
         outer = dict(state.empty_where)
@@ -166,7 +164,7 @@ class _Run:
         code = self.codes.get(id(expr))
         if code is None:
             literal = scalar.int_value(expr)
-            code = compile(scalar_text.to_python(expr, _name), "<place>", "eval") if literal is None else literal
+            code = compile(scalar_text.to_python(expr, name_of), "<place>", "eval") if literal is None else literal
             self.codes[id(expr)] = code
         return code if isinstance(code, int) else int(eval(code, names, values))
 
@@ -341,7 +339,7 @@ class _Run:
 
     def holds(self, condition: Expr, values: Values) -> bool:
         """Whether a condition is known to be true; one over variables without a value is not."""
-        known = all(_name(variable) in values for variable in scalar.variables(condition))
+        known = all(name_of(variable) in values for variable in scalar.variables(condition))
         return known and bool(self.evaluate(condition, values))
 
 
@@ -377,13 +375,6 @@ def _kept_shards(kernels: KernelSet) -> dict[Cb, tuple[Var, int]]:
     return {kernels.cbs[b]: (first, layouts[b].tiles) for b in stored if (first := layouts[b].first) is not None}
 
 
-@dataclass(frozen=True)
-class _Rounds:
-    name: str
-    values: tuple[int | None, ...]  # of the loop variable, round by round; None: any
-    some: bool  # surely runs at least once
-
-
 def _pages(cb: Cb, first: int, count: int) -> list[tuple[Cb, int]]:
     length = cb.pages
     return [(cb, place % length) for place in range(first, first + count)]
@@ -396,24 +387,3 @@ def _parts(cb: Cb, first: int, count: int) -> Iterator[slice]:
         part = min(count, length - first)
         yield slice(first, first + part)
         first, count = 0, count - part
-
-
-def _name(variable: Var) -> str:
-    """A name for evaluation, the same wherever the variable occurs."""
-    return f"v{hash(variable) & (2**64 - 1)}"
-
-
-def _rounds(loop: For) -> tuple[int | None, ...]:
-    start, stop = scalar.int_value(loop.start), scalar.int_value(loop.stop)
-    if start is None:
-        return (None,) * _STANDING_FOR_ALL
-    if stop is None:
-        return tuple(start + loop.step * number for number in range(_STANDING_FOR_ALL))
-    values = tuple(range(start, stop, loop.step))
-    return values if _chooses(loop) else values[:_STANDING_FOR_ALL]
-
-
-def _chooses(loop: For) -> bool:
-    """Whether the loop variable chooses a page or a tile of DST."""
-    tiles = (tile for stmt in walk(loop.body) for tile in marked(stmt, Mark.SLOT, Mark.PLACE))
-    return any(loop.var in scalar.variables(tile) for tile in tiles)

@@ -32,6 +32,7 @@ enum class Kind : uint8_t {
     WaitEqual,  // the word of L1 at `offset` is `value`
     WaitLeast,  // it is at least `value`
     Set,        // it becomes `value`, by this core
+    Poll,       // the word at `offset` of `place` is read until it has changed `value` times
     ZoneBegin,  // of the profiler; its name is `key`
     ZoneEnd,
     End,        // of the kernel

@@ -88,6 +88,7 @@ struct Lane {
     Time time = 0, busy = 0, waited = 0, begun = 0;
     uint32_t done = 0;        // units of the event at the head
     bool blocked = false, ended = false, ready = false, hungry = false;
+    bool seen = false;        // what a poll waits for was there when it looked
     bool in_order = false;    // the event at the head has had its turn in the order of time
     uint32_t transfers = 0;
     uint64_t place = 0;       // of the last transfer

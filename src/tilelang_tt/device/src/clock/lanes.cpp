@@ -259,6 +259,7 @@ bool Replay::process(Lane& lane) {
         case Kind::AtomicBarrier: return barrier(lane, Group::Atomics, Cause::Atomics);
         case Kind::WaitEqual:
         case Kind::WaitLeast: return wait_word(lane);
+        case Kind::Poll: return poll(lane);
         case Kind::Set:
             if (!in_time_order(lane)) return false;
             lane.spend(price(event.key).item);

@@ -73,8 +73,8 @@ Replay::Replay(const char* setup) : setup_(setup) {
               costs_.cycles("noc.l1_write"),    costs_.cycles("dram.read"),      costs_.cycles("dram.write"),
               costs_.cycles("noc.flush"),       costs_.cycles("noc.multicast"),  costs_.cycles("noc.multicast_hop"),
               costs_.cycles("noc.multicast_window"), costs_.cycles("noc.multicast_windows"),
-              costs_.cycles("noc.multicast_gap"), costs_.cycles("dm.page"), costs_.cycles("dram.backlog"), costs_.value("noc.read_rate"),
-              costs_.value("noc.write_rate")};
+              costs_.cycles("noc.multicast_gap"), costs_.cycles("dm.page"), costs_.cycles("dram.backlog"), costs_.cycles("dm.semaphore_wait"),
+              costs_.cycles("noc.same_word"),   costs_.value("noc.read_rate"),   costs_.value("noc.write_rate")};
 }
 
 uint16_t Replay::key(const std::string& name) {

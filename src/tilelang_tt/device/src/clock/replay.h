@@ -43,7 +43,7 @@ struct MulticastPath {
 };
 
 struct Word {
-    uint32_t value = 0;
+    uint32_t value = 0, changes = 0;
     std::vector<uint32_t> waiting;  // lanes
 };
 
@@ -87,6 +87,7 @@ private:
     bool barrier(Lane& lane, Group group, Cause cause);
     bool in_time_order(Lane& lane);
     bool wait_word(Lane& lane);
+    bool poll(Lane& lane);
     void set_word(uint32_t core, uint32_t offset, uint32_t value, bool add, Time now, Origin origin);
     void pass_word(Lane& lane, Time now);
     void happen(const Moment& moment);
@@ -139,6 +140,7 @@ private:
     Moments moments_;
     std::vector<Flight> flights_;
     std::vector<uint32_t> free_flights_;
+    std::unordered_map<uint32_t, Server> polled_;  // by core
     std::unordered_map<uint64_t, Word> words_;
     std::vector<MulticastPath> multicasts_[kNocs];  // by sender
     std::vector<std::string> key_names_;
@@ -155,7 +157,7 @@ private:
     bool priced_ = false;
     struct {
         Time cb, cb_compute, l1_read, l1_write, dram_read, dram_write, flush, multicast, multicast_hop, multicast_window,
-            multicast_windows, multicast_gap, page, dram_backlog;
+            multicast_windows, multicast_gap, page, dram_backlog, look, same_word;
         double read_rate, write_rate;
     } fixed_{};
 };

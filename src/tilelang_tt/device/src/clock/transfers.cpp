@@ -16,7 +16,7 @@ uint64_t word_key(uint32_t core, uint32_t offset) { return uint64_t{core} << 32 
 bool is_signal(const Event& event) { return (event.flags & (kAtomic | kWord)) != 0; }
 
 Group group_of(const Event& event) {
-    if (event.kind == Kind::Read) return Group::Reads;
+    if (event.kind == Kind::Read || event.kind == Kind::Poll) return Group::Reads;
     return event.flags & kAtomic ? Group::Atomics : Group::Writes;
 }
 
@@ -101,6 +101,7 @@ void Replay::finish(const Flight& flight, Group group, Time time) {
     if (lane.log != nullptr && group != Group::Departures) log_transfer(flight, time);
     constexpr Kind kBarriers[] = {Kind::ReadBarrier, Kind::WriteBarrier, Kind::Flush, Kind::AtomicBarrier};
     wake_in(lane, kBarriers[static_cast<uint32_t>(group)]);
+    if (group == Group::Reads) wake_in(lane, Kind::Poll);
 }
 
 // Blocks that come or go at no cost, in a replay that asks what if; signals are what they are.
@@ -153,6 +154,11 @@ void Replay::request_arrives(Time now, uint32_t flight) {
     Flight& one = flights_[flight];
     const Event& event = one.event;
     Time departure = now + fixed_.l1_read;
+    if (event.kind == Kind::Poll) {
+        const uint32_t core = core_at_[(event.place >> 8 & 0xff) * map_.columns.size() + (event.place & 0xff)];
+        lanes_[one.lane].seen = words_[word_key(core - 1, event.offset)].changes >= event.value;
+        departure += polled_[core - 1].take(now, fixed_.same_word) - now;
+    }
     if (event.place & kDram) {
         const Time served = network_->serve_bank(event.place & 0xffff, event.id, now, one.bytes, nullptr);
         departure = served + fixed_.dram_read - network_->on_link(one.bytes);
@@ -341,9 +347,30 @@ bool Replay::wait_word(Lane& lane) {
     return true;
 }
 
+// A core reads a word elsewhere again and again: as often as it takes until what the run saw is there.
+bool Replay::poll(Lane& lane) {
+    const Event& event = lane.event();
+    UnderWay& reads = lane.under_way[static_cast<uint32_t>(Group::Reads)][event.id][event.trid];
+    if (lane.done != 0) {
+        if (reads.open != 0) return false;
+        lane.wait_until(reads.last, Cause::Semaphore, event.id, {lane.number, reads.issued});
+        lane.spend(fixed_.look);
+        if (lane.seen) return true;
+    }
+    const Price& cost = price(event.key);
+    lane.spend(std::max(cost.item, lane.may_issue - lane.time));
+    lane.may_issue = lane.time + cost.gap;
+    lane.done = 1;
+    ++lane.transfers;
+    ++reads.open;
+    schedule(lane.time, Step::RequestDeparts, lane.number, lane.transfers, new_flight(lane, event.count));
+    return false;
+}
+
 void Replay::set_word(uint32_t core, uint32_t offset, uint32_t value, bool add, Time now, Origin origin) {
     Word& word = words_[word_key(core, offset)];
     word.value = add ? word.value + value : value;
+    ++word.changes;
     std::vector<uint32_t> waiting;
     waiting.swap(word.waiting);
     for (const uint32_t number : waiting) {
