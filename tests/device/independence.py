@@ -63,9 +63,16 @@ _READ_POINTER = re.compile(r"get_read_ptr\(([^()]*)\)|(\w+)\.get_read_ptr\(")
 _WRITE_POINTER = re.compile(r"get_write_ptr\(([^()]*)\)|(\w+)\.get_write_ptr\(")
 
 
-def independent(one: Touches, other: Touches) -> bool:
+# Of compute: unpack, math and pack are three processors, which wait for each other wherever that stands in the text.
+_WAITED_FOR = ("data", "room")
+
+
+def independent(one: Touches, other: Touches, *, compute: bool = False) -> bool:
     return EVERYTHING not in (*one, *other) and not any(
-        (changes or also) and what == name and ("?" in (whose, of) or whose == of)
+        (changes or also)
+        and not (compute and what in _WAITED_FOR)
+        and what == name
+        and ("?" in (whose, of) or whose == of)
         for (what, whose), changes in one.items()
         for (name, of), also in other.items()
     )

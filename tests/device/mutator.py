@@ -120,8 +120,9 @@ class _Mutator:
         call, past = flat(statement), flat(neighbour) if neighbour else ""
         key = f"{kind} {call} {earlier} {past}"
         self.seen[key] += 1
+        compute = b"api/compute/" in self.text
         free = neighbour is not None and independent(
-            touches(statement, self.functions), touches(neighbour, self.functions)
+            touches(statement, self.functions), touches(neighbour, self.functions), compute=compute
         )
         self.mutants.append(
             Mutant(

@@ -42,12 +42,18 @@ LEGAL_ORDERS = {
     "wait and commit swapped": f"for (uint32_t t = 0; t < 2; ++t) {{ {A} work(t); {W} {C} pack(); {R} }}",
     "math of the next section before the packs": f"{A} work(0); {C} {A} work(1); {C} {W} pack(); {R} {W} pack(); {R}",
     "acquired again while the packer packs": f"{A} work(0); {C} {W} {A} pack(); work(1); {R} {C} {W} pack(); {R}",
+    "packs before their commit": f"for (uint32_t t = 0; t < 2; ++t) {{ {A} work(t); {W} pack(); {C} {R} }}",
+    "wait and packs before the work": f"for (uint32_t t = 0; t < 2; ++t) {{ {A} {W} pack(); work(t); {C} {R} }}",
+    "all of pack before all of math": f"{W} pack(); {R} {W} pack(); {R} {A} work(0); {C} {A} work(1); {C}",
+    "each packed one section late": f"{A} work(0); {C} {W} {A} pack(); {R} {W} work(1); pack(); {C} {R}",
 }
 
 
-def through_dst(body: str, *, arch: str = "wormhole_b0", wide: bool = False) -> tuple[torch.Tensor, torch.Tensor]:
+def through_dst(
+    body: str, *, arch: str = "wormhole_b0", wide: bool = False, seed: int = 0
+) -> tuple[torch.Tensor, torch.Tensor]:
     values = random(64, 64)
-    with open_device(arch) as device:
+    with open_device(arch, seed=seed) as device:
         source, out = device.from_torch(values), device.allocate_tensor((64, 64))
         config = ComputeConfigDescriptor(fp32_dest_acc_en=wide)
         program = ProgramDescriptor(
@@ -73,21 +79,29 @@ def through_dst(body: str, *, arch: str = "wormhole_b0", wide: bool = False) -> 
 @pytest.mark.parametrize("wide", [False, True])
 @pytest.mark.parametrize("name", LEGAL_ORDERS)
 def test_orders_that_no_processor_sees(name: str, wide: bool) -> None:
-    got, want = through_dst(LEGAL_ORDERS[name], wide=wide)
-    assert torch.equal(got, want)
+    for arch in ("wormhole_b0", "blackhole"):
+        for seed in (0, 1, 2):
+            got, want = through_dst(LEGAL_ORDERS[name], arch=arch, wide=wide, seed=seed)
+            assert torch.equal(got, want)
 
 
 BROKEN_ORDERS = {
-    "no commit": (f"{A} work(0); {W} pack(); {R}", "pack_tile after tile_regs_wait, but before tile_regs_commit"),
+    "no commit": (f"{A} work(0); {W} pack(); {R}", "tile_regs_acquire while DST is acquired"),
     "pack before wait": (f"{A} work(0); {C} pack(); {W} {R}", "pack_tile before tile_regs_wait"),
     "no release": (f"{A} work(0); {C} {W} pack(); {A} work(1); {C} {W} pack(); {R}", "waited for already"),
     "no commit before the next": (f"{A} work(0); {A} work(1); {C} {W} pack(); {R}", "acquire while DST is acquired"),
     "math after commit": (f"{A} {C} work(0); {W} pack(); {R}", "copy_tile while DST is committed"),
     "release before wait": (f"{A} work(0); {C} {R} {W}", "release while DST is committed, and not waited for"),
+    "one commit for two waits": (
+        f"{W} pack(); {R} {W} pack(); {R} {A} work(0); {C} if (tile == 0) return;",
+        "tile_regs_wait, but no tile_regs_commit before the end of the kernel"
+    ),
     "math after the commit of the next": (
         f"{A} work(0); {C} {A} work(1); {C} {W} pack(); work(0); {R}", "copy_tile while DST is waited for by the packer"
     ),
-    "waited for twice before the commit": (f"{W} {W} {A} work(0); {C} pack(); {R}", "waited for, and not committed"),
+    "waited for twice before the commit": (
+        f"{W} {W} {A} work(0); {C} pack(); {R}", "tile_regs_wait while DST is waited for already"
+    ),
     "nothing of the first is packed": (
         f"{A} work(0); {C} {A} work(1); {C} {W} {R} {W} pack(); {R}", "nothing of what was computed since"
     ),

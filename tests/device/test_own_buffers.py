@@ -25,6 +25,7 @@ COMPUTE = """
 #include "api/compute/pack.h"
 #include "api/compute/tile_move_copy.h"
 #include "api/compute/eltwise_unary/fill.h"
+#include "api/compute/eltwise_unary/negative.h"
 constexpr uint32_t own = 24, other = 25, out = 16;
 
 // A DST section that packs `value` to page `index` of a buffer.
@@ -84,9 +85,11 @@ void kernel_main() {
 """
 
 
-def first_element(body: str, pages: int = 1, writer: str = "", reader: str = "") -> float:
+def first_element(
+    body: str, pages: int = 1, writer: str = "", reader: str = "", *, arch: str = "wormhole_b0", seed: int = 0
+) -> float:
     text = KernelDescriptor.SourceType.SOURCE_CODE
-    with open_device() as device:
+    with open_device(arch, seed=seed) as device:
         target = device.from_torch(torch.zeros(32, 32))
         writer_args = [((0, 0), [target.buffer_address()])]
         words = TensorAccessorArgs(target).get_compile_time_args()
@@ -261,21 +264,65 @@ def test_a_result_that_nobody_takes() -> None:
     assert category_of(caught.value) == "cb-unbalanced"
 
 
-# On a chip unpack and pack go through the text by themselves; here compute is one, so the order must hold for both.
-OUT_OF_ORDER = {
-    "pop(own); push(own, 3);": (
-        "waits in cb_wait_front for 1 pages of CB 24 'cb24': 0 are there, the other kernel has to push; "
-        "a push of its own must stand before this line in the text"
-    ),
-    "push(own, 3); push(own, 4); pop(own);": (
-        "waits in cb_reserve_back for 1 free pages of CB 24 'cb24': 0 of 1 are free, the other kernel has to pop; "
-        "a pop of its own must stand before the next pack or push in the text"
+# Unpack, math and pack go through the text by themselves.
+LEGAL_OUT_OF_ORDER = {
+    "a wait before the push that it waits for": ("pop(own); push(own, 3); push(own, 4);", 1, 4),
+    "a push before the pop that makes room": ("push(own, 3); push(own, 4); pop(own);", 1, 4),
+    "two pushes before the pops": ("push(own, 3); push(own, 4); push(own, 5); pop(own); pop(own);", 1, 5),
+    "two pops before the pushes": ("pop(own); pop(own); push(own, 3); push(own, 4); push(own, 5);", 1, 5),
+    "math of a later section before the push that it reads": (
+        "tile_regs_acquire(); fill_tile(0, 3.0f); tile_regs_commit();"
+        "cb_wait_front(own, 1); tile_regs_acquire(); copy_tile(own, 0, 0); negative_tile_init(); negative_tile(0);"
+        "tile_regs_commit(); cb_pop_front(own, 1);"
+        "for (uint32_t k = 0; k < 2; ++k) { cb_reserve_back(own, 1); tile_regs_wait(); pack_tile(0, own);"
+        "tile_regs_release(); cb_push_back(own, 1); }",
+        1,
+        -3,
     ),
 }
 
 
+@pytest.mark.parametrize("arch", ["wormhole_b0", "blackhole"])
+@pytest.mark.parametrize("name", LEGAL_OUT_OF_ORDER)
+def test_compute_that_waits_for_what_it_does_further_down(name: str, arch: str) -> None:
+    body, pages, want = LEGAL_OUT_OF_ORDER[name]
+    for seed in (0, 1, 2):
+        assert first_element(body, pages, arch=arch, seed=seed) == want
+
+
+OUT_OF_ORDER = {
+    "pop(own); pop(own); push(own, 3);": (
+        "waits in cb_wait_front for 1 pages of CB 24 'cb24': 0 are there, the compute has to push; "
+        "it comes to no push of its own"
+    ),
+    "push(own, 3); push(own, 4); push(own, 5); push(own, 6); pop(own);": (
+        "waits in cb_reserve_back for 1 free pages of CB 24 'cb24': 0 of 1 are free, the compute has to pop; "
+        "no pop of its own that it can come to makes room"
+    ),
+    "cb_wait_front(own, 1); tile_regs_acquire(); copy_tile(own, 0, 0); tile_regs_commit(); cb_reserve_back(own, 1);"
+    "tile_regs_wait(); pack_tile(0, own); tile_regs_release(); cb_push_back(own, 1);": (
+        "waits in cb_wait_front for 1 pages of CB 24 'cb24': 0 are there, the compute has to push; "
+        "it comes to no push of its own"
+    ),
+}
+
+
+def test_a_wait_for_a_reader_that_waits_for_a_push_further_down() -> None:
+    answer = "cb_reserve_back(0, 1); cb_push_back(0, 1);"
+    for seed in (0, 1, 2):
+        reader = f"cb_wait_front(25, 1); cb_pop_front(25, 1); {answer}"
+        assert first_element("pop(0); push(other, 9); push(own, 3);", reader=reader, seed=seed) == 3
+    with pytest.raises(DeviceError) as caught:
+        first_element("pop(0); push(own, 3); push(other, 9);", reader=f"cb_wait_front(25, 2); {answer}", seed=seed)
+    assert caught.value.code == "TT401"  # two pages of a buffer that has one
+    with pytest.raises(DeviceError) as caught:
+        first_element("pop(0); pop(0); push(own, 3); push(other, 9);", reader=reader, seed=seed)
+    assert caught.value.code == "TT404"
+    assert "waits in cb_wait_front for 1 pages of CB 0 'cb0': 0 are there, the reader has to push" in str(caught.value)
+
+
 @pytest.mark.parametrize("body", OUT_OF_ORDER)
-def test_compute_that_waits_for_what_it_does_further_down(body: str) -> None:
+def test_compute_that_waits_for_itself(body: str) -> None:
     with pytest.raises(DeviceError) as caught:
         first_element(body)
     assert caught.value.code == "TT404"

@@ -14,10 +14,12 @@ from tests.vendor import (
     matmul,
     norm,
     norm_sharded,
+    rotary,
     sdpa,
     sdpa_decode,
     sdpa_joint,
     sorting,
+    topk_cores,
 )
 from tests.vendor.builder import Outcome
 
@@ -277,6 +279,12 @@ def _sorts() -> list[Case]:
     found = [_case("top-k, one core a row", name, sorting, one) for name, one in first.items()]
     found.append(_case("top-k, one core a row", "64 of 256, chip numerics", sorting, s(k=64), numerics="chip"))
     found += [_case("sort, one core a row", name, sorting, one) for name, one in whole.items()]
+    several = {
+        "32 of 512, 4 cores and one more": s(rows=64, columns=512, cores=4),
+        "64 of 1024, 8 cores and one more, the smallest": s(rows=64, k=64, columns=1024, cores=8, largest=False),
+        "32 of 512, 2 cores and one more, stable": s(rows=64, columns=512, stable=True),
+    }
+    found += [_case("top-k, several cores a row", name, topk_cores, one) for name, one in several.items()]
     found.append(_case("sort, one core a row", "256 columns, chip numerics", sorting, s(k=0), numerics="chip"))
     return found
 
@@ -292,8 +300,32 @@ def _embeddings() -> list[Case]:
     return [_case("embedding", name, embedding, one) for name, one in settings.items()]
 
 
+def _rotary() -> list[Case]:
+    r = rotary.Rotary
+    settings = {
+        "": r(),
+        "32-bit DST": r(fp32_dest=True),
+        "read again for every head": r(reload=True),
+        "angles for every head": r(per_head=True),
+        "3 rows of tiles on 2 cores, 2 of them with angles": r(rows=96, known_rows=64),
+    }
+    found = [_case("rotary embedding (Llama)", name or "interleaved", rotary, one) for name, one in settings.items()]
+    found.append(_case("rotary embedding (Llama)", "chip numerics", rotary, r(), numerics="chip"))
+    return found
+
+
 def _joined(*parts: str) -> str:
     return ", ".join(part for part in parts if part)
 
 
-CASES = [*_attention(), *_decode(), *_norms(), *_group_norms(), *_matmuls(), *_optimisers(), *_sorts(), *_embeddings()]
+CASES = [
+    *_attention(),
+    *_decode(),
+    *_norms(),
+    *_group_norms(),
+    *_matmuls(),
+    *_optimisers(),
+    *_sorts(),
+    *_embeddings(),
+    *_rotary(),
+]

@@ -127,7 +127,7 @@ def sort_program(device: Device, root: Path, case: Sorting, t: Tensors) -> Progr
     return program
 
 
-def run(device: Device, root: Path, case: Sorting) -> Outcome:
+def drawn(device: Device, case: Sorting) -> tuple[Tensors, torch.Tensor]:
     draw = torch.Generator().manual_seed(5)
     x = torch.randn(case.rows, case.columns, generator=draw).bfloat16()
     kept = -(-case.k // TILE) * TILE or case.columns
@@ -136,7 +136,16 @@ def run(device: Device, root: Path, case: Sorting) -> Outcome:
         device.allocate_tensor((case.rows, kept), dtype=BF16, name="values"),
         device.allocate_tensor((case.rows, kept), dtype=UINT16, name="indices"),
     )
+    return tensors, x
+
+
+def run(device: Device, root: Path, case: Sorting) -> Outcome:
+    tensors, x = drawn(device, case)
     (topk_program if case.k else sort_program)(device, root, case, tensors).run()
+    return judged(case, tensors, x)
+
+
+def judged(case: Sorting, tensors: Tensors, x: torch.Tensor) -> Outcome:
     k = case.k or case.columns
     values = tensors.values.to_torch()[:, :k]
     indices = tensors.indices.to_torch()[:, :k].long()

@@ -36,7 +36,7 @@ _JOINED_UNITS = (
             "dump",
             "timed",
         ),
-        *("globals", "circular_buffer", "reserve", "page_contents", "noc", "noc_flight", "noc_multicast"),
+        *("globals", "circular_buffer", "kept", "page_contents", "noc", "noc_flight", "noc_multicast"),
         "noc_barrier",
     ),
     (

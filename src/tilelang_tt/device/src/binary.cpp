@@ -1,6 +1,7 @@
 // Matrix-engine add, sub, mul of two circular buffers, the second one possibly broadcast, or of one and DST.
 #include <cstdio>
 
+#include "kept.h"
 #include "numerics.h"
 
 namespace vd {
@@ -53,7 +54,7 @@ void require_init(Binary op, Broadcast broadcast, const char* name) {
 extern "C" {
 
 void vd_binary_init(uint32_t op, uint32_t broadcast, uint32_t in0, uint32_t in1, bool accumulate, uint32_t line) {
-    enter(line);
+    KEEP_OR_BEGIN(kSource, [=] { vd_binary_init(op, broadcast, in0, in1, accumulate, line); });
     note::configure("binary");
     begin_family(Family::Binary, "an eltwise binary init");
     cb_config(in0);
@@ -66,7 +67,7 @@ void vd_binary_init(uint32_t op, uint32_t broadcast, uint32_t in0, uint32_t in1,
 
 void vd_binary_tile(uint32_t op_number, uint32_t broadcast_number, uint32_t in0, uint32_t in1, uint32_t tile0,
                     uint32_t tile1, uint32_t dst, uint32_t row, uint32_t line) {
-    enter(line);
+    KEEP_OR_BEGIN(kSource, [=] { vd_binary_tile(op_number, broadcast_number, in0, in1, tile0, tile1, dst, row, line); });
     const Binary op = static_cast<Binary>(op_number);
     const Broadcast broadcast = static_cast<Broadcast>(broadcast_number);
     const char* name = kOps[op_number];
@@ -100,7 +101,7 @@ void vd_binary_tile(uint32_t op_number, uint32_t broadcast_number, uint32_t in0,
 
 // A row of tiles less a column: in1 is unpacked once, with its first column spread over the others.
 void vd_sub_columns_init(uint32_t in0, uint32_t in1, uint32_t tiles, uint32_t line) {
-    enter(line);
+    KEEP_OR_BEGIN(kSource, [=] { vd_sub_columns_init(in0, in1, tiles, line); });
     begin_family(Family::SubColumns, "sub_bcast_cols_init_short_custom");
     cb_config(in0);
     cb_config(in1);
@@ -109,7 +110,7 @@ void vd_sub_columns_init(uint32_t in0, uint32_t in1, uint32_t tiles, uint32_t li
 
 void vd_sub_columns(uint32_t in0, uint32_t in1, uint32_t tile0, uint32_t tile1, uint32_t dst, uint32_t tiles,
                     uint32_t line) {
-    enter(line);
+    KEEP_OR_BEGIN(kSource, [=] { vd_sub_columns(in0, in1, tile0, tile1, dst, tiles, line); });
     const char* what = "sub_tiles_bcast_cols_custom";
     require_math(what);
     require_family(Family::SubColumns, what, "sub_bcast_cols_init_short_custom");
@@ -132,7 +133,7 @@ void vd_sub_columns(uint32_t in0, uint32_t in1, uint32_t tile0, uint32_t tile1, 
 }
 
 void vd_reuse_init(uint32_t op, uint32_t reuse, uint32_t cb, uint32_t line) {
-    enter(line);
+    KEEP_OR_BEGIN(kSource, [=] { vd_reuse_init(op, reuse, cb, line); });
     note::configure("reuse");
     begin_family(Family::Reuse, "an eltwise binary init with DST");
     cb_config(cb);
@@ -141,7 +142,7 @@ void vd_reuse_init(uint32_t op, uint32_t reuse, uint32_t cb, uint32_t line) {
 }
 
 void vd_reuse_tile(uint32_t op_number, uint32_t reuse_number, uint32_t cb, uint32_t tile, uint32_t dst, uint32_t line) {
-    enter(line);
+    KEEP_OR_BEGIN(kSource, [=] { vd_reuse_tile(op_number, reuse_number, cb, tile, dst, line); });
     Engine& engine = core->engine;
     const Binary op = static_cast<Binary>(op_number);
     const Reuse reuse = static_cast<Reuse>(reuse_number);

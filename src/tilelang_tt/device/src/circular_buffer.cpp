@@ -1,5 +1,6 @@
 // Circular buffers: the four protocol calls, and who may touch which page when.
 #include "circular_buffer.h"
+#include "kept.h"
 #include "order.h"
 
 namespace vd {
@@ -128,6 +129,26 @@ static bool is_looking_at_its_own(uint32_t cb) {
     return fiber->role != Role::Compute && state.producer == fiber->role && state.consumer != fiber->role;
 }
 
+static void grant_reserve(uint32_t cb, uint32_t pages) {
+    CbState& state = core->cbs[cb];
+    for (; state.reserved < pages; ++state.reserved) {
+        renew_page(cb, (state.back_page + state.reserved) % cb_config(cb).pages);
+    }
+    order_reserve(cb);
+}
+
+static void grant_wait(uint32_t cb, uint32_t pages, bool by_producer) {
+    CbState& state = core->cbs[cb];
+    uint32_t& waited = by_producer ? state.own_wait : state.waited;
+    if (waited < pages) waited = pages;
+    if (by_producer) return;
+    for (const uint64_t end : state.push_ends) {
+        if (state.sure >= state.popped + pages) break;
+        state.sure = end;
+    }
+    order_wait(cb);
+}
+
 static void refuse_taken(uint32_t cb, const char* call) {
     if (core->cbs[cb].taken_line == 0) return;
     complain("cb-unwaited-read", "%s on CB %u '%s', but line %u of a kernel used it without waiting", call, cb,
@@ -187,7 +208,6 @@ void wait_for_pushed(uint32_t cb) {
 }
 
 uint8_t* packable_tile(uint32_t cb, uint32_t tile, uint32_t& page) {
-    settle_reserves();
     const CbConfig& config = cb_config(cb);
     CbState& state = core->cbs[cb];
     if (fiber->role != state.producer) require_producer(cb, "packing");
@@ -301,20 +321,23 @@ using namespace vd;
 extern "C" {
 
 void vd_cb_reserve_back(uint32_t cb, uint32_t pages, uint32_t line) {
-    enter(line);
+    KEEP_OR_BEGIN(kPack, [=] { vd_cb_reserve_back(cb, pages, line); });
     note::buffer(note::Kind::Reserve, cb, pages);
     if (asks_for_nothing(cb, pages)) return;
     require_producer(cb, "cb_reserve_back");
     refuse_taken(cb, "cb_reserve_back");
     require_capacity(cb, pages, "cb_reserve_back");
-    if (!owe_reserve(cb, pages)) grant_reserve(cb, pages);
+    const bool own = core->cbs[cb].consumer == Role::Compute;
+    if (!await_pages(Need::Room, cb, pages, own)) {
+        return keep(kPack, line, [=] { grant_reserve(cb, pages); }, Need::Room, cb, pages);
+    }
+    grant_reserve(cb, pages);
 }
 
 void vd_cb_push_back(uint32_t cb, uint32_t pages, uint32_t line) {
-    enter(line);
+    KEEP_OR_BEGIN(kPack, [=] { vd_cb_push_back(cb, pages, line); });
     note::buffer(note::Kind::Push, cb, pages);
     if (asks_for_nothing(cb, pages)) return;
-    settle_reserves();
     const CbConfig& config = cb_config(cb);
     CbState& state = core->cbs[cb];
     require_producer(cb, "cb_push_back");
@@ -345,31 +368,21 @@ void vd_cb_push_back(uint32_t cb, uint32_t pages, uint32_t line) {
 }
 
 void vd_cb_wait_front(uint32_t cb, uint32_t pages, uint32_t line) {
-    enter(line);
+    KEEP_OR_BEGIN(kUnpack, [=] { vd_cb_wait_front(cb, pages, line); });
     note::buffer(note::Kind::Wait, cb, pages);
     if (asks_for_nothing(cb, pages)) return;
     const bool by_producer = is_looking_at_its_own(cb);
     if (!by_producer) require_consumer(cb, "cb_wait_front");
     require_capacity(cb, pages, "cb_wait_front");
-    while (!cb_has_data(*core, cb, pages)) {
-        fiber->wait = Wait::Front;
-        fiber->wait_cb = cb;
-        fiber->wait_pages = pages;
-        yield_to_scheduler();
+    const bool own = core->cbs[cb].producer == Role::Compute;
+    if (!await_pages(Need::Pages, cb, pages, own)) {
+        return keep(kUnpack, line, [=] { grant_wait(cb, pages, false); }, Need::Pages, cb, pages);
     }
-    CbState& state = core->cbs[cb];
-    uint32_t& waited = by_producer ? state.own_wait : state.waited;
-    if (waited < pages) waited = pages;
-    if (by_producer) return;
-    for (const uint64_t end : state.push_ends) {
-        if (state.sure >= state.popped + pages) break;
-        state.sure = end;
-    }
-    order_wait(cb);
+    grant_wait(cb, pages, by_producer);
 }
 
 void vd_cb_pop_front(uint32_t cb, uint32_t pages, uint32_t line) {
-    enter(line);
+    KEEP_OR_BEGIN(kUnpack, [=] { vd_cb_pop_front(cb, pages, line); });
     note::buffer(note::Kind::Pop, cb, pages);
     if (asks_for_nothing(cb, pages)) return;
     const CbConfig& config = cb_config(cb);
@@ -402,26 +415,29 @@ void vd_cb_pop_front(uint32_t cb, uint32_t pages, uint32_t line) {
 }
 
 uint32_t vd_cb_pages(uint32_t cb, uint32_t line) {
-    enter(line);
+    begin(line);
     require_cb_id(cb);
     return core->group->cbs[cb].pages;
 }
 
 // Of a buffer that the program does not have: address 0, where nothing lies that a transfer may use.
 uint32_t vd_cb_write_ptr(uint32_t cb, uint32_t line) {
-    enter(line);
+    begin(line);
+    catch_up(kPack, "get_write_ptr");
     require_cb_id(cb);
     return l1_address(core->group->cbs[cb].used ? page_offset(cb, core->cbs[cb].write_page) : 0);
 }
 
 uint32_t vd_cb_read_ptr(uint32_t cb, uint32_t line) {
-    enter(line);
+    begin(line);
+    catch_up(kUnpack, "get_read_ptr");
     require_cb_id(cb);
     return l1_address(core->group->cbs[cb].used ? page_offset(cb, core->cbs[cb].read_page) : 0);
 }
 
 bool vd_cb_reservable(uint32_t cb, uint32_t pages, uint32_t line) {
-    enter(line);
+    begin(line);
+    catch_up(kPack, "cb_pages_reservable_at_back");
     cb_config(cb);
     if (cb_has_room(*core, cb, pages)) return true;
     poll();
@@ -429,7 +445,8 @@ bool vd_cb_reservable(uint32_t cb, uint32_t pages, uint32_t line) {
 }
 
 bool vd_cb_available(uint32_t cb, uint32_t pages, uint32_t line) {
-    enter(line);
+    begin(line);
+    catch_up(kUnpack, "cb_pages_available_at_front");
     cb_config(cb);
     if (cb_has_data(*core, cb, pages)) return true;
     poll();

@@ -13,8 +13,4 @@ void free_pages(uint32_t cb, uint32_t pages);                        // the page
 void renew_page(uint32_t cb, uint32_t number);                       // a page that is granted for writing
 const uint8_t* published_page(uint32_t cb, uint32_t number);         // its bytes, which somebody has written
 
-void grant_reserve(uint32_t cb, uint32_t pages);  // waits for room
-bool owe_reserve(uint32_t cb, uint32_t pages);    // no room yet, which compute may make itself: true, nothing is granted
-void settle_reserves();                           // before pack relies on what it has reserved
-
 }  // namespace vd

@@ -1,7 +1,7 @@
 // DST and who owns it: the protocol of math and pack, its sections, and what is known of its tiles.
 #include <limits>
 
-#include "machine.h"
+#include "kept.h"
 
 namespace vd {
 namespace {
@@ -15,7 +15,6 @@ const char* math_state() {
 
 const char* pack_state() {
     const DstOwners& owners = core->engine.owners;
-    if (owners.pack_waits) return "waited for, and not committed";
     if (owners.pack) return "waited for already";
     if (owners.shared) return "acquired by acquire_dst";
     return owners.committed != 0 ? "committed, and not waited for" : owners.math ? "acquired" : "released";
@@ -79,10 +78,7 @@ void check_dst_at_end() {
     if (engine.owners.math || engine.owners.committed != 0) {
         breach("dst-protocol", "the kernel ends while DST is %s", math_state());
     }
-    if (engine.owners.pack || engine.owners.pack_waits) {
-        breach("dst-protocol", "the kernel ends while DST is %s",
-               engine.owners.pack ? "waited for by the packer" : pack_state());
-    }
+    if (engine.owners.pack) breach("dst-protocol", "the kernel ends while DST is waited for by the packer");
 }
 
 void require_math(const char* what) {
@@ -94,11 +90,12 @@ void require_pack(const char* what) {
     require_started(what);
     const DstOwners& owners = core->engine.owners;
     if (owners.pack || owners.shared) return;
-    if (owners.pack_waits) {
-        breach("dst-protocol", "%s after tile_regs_wait, but before tile_regs_commit has handed DST to the packer; if the "
-               "commit follows, write it before the packs: this device runs the processors in the order of the text", what);
-    }
     breach("dst-protocol", "%s before tile_regs_wait has handed DST to the packer", what);
+}
+
+bool has_free_section(const Core& at) {
+    const DstOwners& owners = at.engine.owners;
+    return owners.committed + owners.pack < (at.group->full_sync ? 1u : 2u);
 }
 
 void require_free_dst(const char* what) {
@@ -158,42 +155,49 @@ using namespace vd;
 extern "C" {
 
 void vd_regs_acquire(uint32_t line) {
-    enter(line);
+    KEEP_OR_BEGIN(kMath, [=] { vd_regs_acquire(line); });
     note::dst(note::Kind::Acquire);
     require_started("tile_regs_acquire");
     if (core->engine.owners.math) refuse_step("tile_regs_acquire", math_state(), "released");
-    begin_section();
-    core->engine.owners.math = true;
+    const auto acquire = [] {
+        begin_section();
+        core->engine.owners.math = true;
+    };
+    // Where the packer is only later in the text, its sections count no more than the order of the text does.
+    const bool pack_stands = (fiber->waiting & kPack) != 0;
+    if (pack_stands && !has_free_section(*core)) return keep(kMath, line, acquire, Need::Section);
+    acquire();
 }
 
 void vd_regs_commit(uint32_t line) {
-    enter(line);
+    KEEP_OR_BEGIN(kMath, [=] { vd_regs_commit(line); });
     note::dst(note::Kind::Commit);
     DstOwners& owners = core->engine.owners;
     if (!owners.math || owners.shared) refuse_step("tile_regs_commit", math_state(), "acquired");
     owners.math = false;
-    owners.pack = owners.pack || owners.pack_waits;
-    if (!owners.pack_waits) ++owners.committed;
-    owners.pack_waits = false;
+    ++owners.committed;
 }
 
 void vd_regs_wait(uint32_t line) {
-    enter(line);
+    KEEP_OR_BEGIN(kPack, [=] { vd_regs_wait(line); });
     note::dst(note::Kind::PackWait);
     require_started("tile_regs_wait");
     DstOwners& owners = core->engine.owners;
     if (owners.shared) refuse_step("tile_regs_wait", pack_state(), "committed");
-    if (owners.pack || owners.pack_waits) {  // a wait takes nothing: the second one passes like the first
+    if (owners.pack) {  // a wait takes nothing: the second one passes like the first
         complain("dst-protocol", "tile_regs_wait while DST is %s; it must be committed", pack_state());
         return;
     }
-    owners.pack = owners.committed != 0;
-    owners.pack_waits = !owners.pack;
-    if (owners.pack) --owners.committed;
+    const auto take = [] {
+        core->engine.owners.pack = true;
+        --core->engine.owners.committed;
+    };
+    if (owners.committed == 0) return keep(kPack, line, take, Need::Commit);
+    take();
 }
 
 void vd_regs_release(uint32_t line) {
-    enter(line);
+    KEEP_OR_BEGIN(kPack, [=] { vd_regs_release(line); });
     note::dst(note::Kind::Release);
     DstOwners& owners = core->engine.owners;
     if (!owners.pack) refuse_step("tile_regs_release", pack_state(), "waited for by the packer");
@@ -203,7 +207,7 @@ void vd_regs_release(uint32_t line) {
 }
 
 void vd_dst_acquire(uint32_t line) {
-    enter(line);
+    KEEP_OR_BEGIN(kAll, [=] { vd_dst_acquire(line); });
     note::dst(note::Kind::Acquire), note::dst(note::Kind::PackWait);
     require_started("acquire_dst");
     if (!core->engine.owners.free()) refuse_step("acquire_dst", math_state(), "released");
@@ -212,7 +216,7 @@ void vd_dst_acquire(uint32_t line) {
 }
 
 void vd_dst_release(uint32_t line) {
-    enter(line);
+    KEEP_OR_BEGIN(kAll, [=] { vd_dst_release(line); });
     note::dst(note::Kind::Commit), note::dst(note::Kind::Release);
     DstOwners& owners = core->engine.owners;
     if (!owners.shared) refuse_step("release_dst", math_state(), "acquired by acquire_dst");

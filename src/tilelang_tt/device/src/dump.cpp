@@ -5,6 +5,7 @@
 
 #include "circular_buffer.h"
 #include "dump.h"
+#include "kept.h"
 #include "numerics.h"
 
 namespace vd {
@@ -115,10 +116,11 @@ void put_buffer(Text& text, uint32_t cb) {
 void put_dst(Text& text) {
     constexpr const char* kStates[] = {"zero", "written", "reduced", "first row"};
     const DstOwners& owners = core->engine.owners;
+    const bool waits = (core->fibers[static_cast<uint32_t>(Role::Compute)].waiting & kPack) != 0;
     text.raw("\"dst\":{");
     text.field("math", owners.math ? "acquired" : "released");
     text.raw(",");
-    text.field("pack", owners.pack ? "waited for" : owners.pack_waits ? "waits" : "released");
+    text.field("pack", owners.pack ? "waited for" : waits ? "waits" : "released");
     text.raw(",");
     text.field("committed", owners.committed);
     text.raw(",\"tiles\":[");

@@ -1,6 +1,6 @@
 // The configuration of the compute engine: which call may follow which.
 #include "circular_buffer.h"
-#include "machine.h"
+#include "kept.h"
 
 namespace vd {
 namespace {
@@ -148,18 +148,18 @@ void reset_engine() {
     Engine& engine = core->engine;
     engine.started = engine.reversed = engine.only_unary_startup = engine.l1_acc = engine.accumulate = false;
     engine.overwrite_calls = engine.sections = 0;
-    engine.owed.clear();
+    engine.kept.clear();
     engine.l1_acc_cb = kNeverSwitched;
     reset_dst();
     engine.family = Family::None;
     engine.sfpu.op = Sfpu::None;
-    engine.mask.on = engine.untilize.on = false;
+    engine.masked = engine.mask.on = engine.untilize.on = false;
     engine.relu = 0;
 }
 
 void check_engine_at_end() {
     const Engine& engine = core->engine;
-    settle_reserves();
+    catch_up(kAll, "the end of the kernel");
     check_dst_at_end();
     if (engine.l1_acc) {
         complain("l1-accumulate", "the kernel ends with packer L1 accumulation on (since line %u)", engine.l1_acc_line);
@@ -199,7 +199,7 @@ using namespace vd;
 extern "C" {
 
 uint32_t vd_arg(uint32_t index, uint32_t line) {
-    enter(line);
+    begin(line);
     note::argument();
     const auto& args = core->config->args[static_cast<uint32_t>(fiber->role)];
     if (index >= args.values.size()) {
@@ -209,7 +209,7 @@ uint32_t vd_arg(uint32_t index, uint32_t line) {
 }
 
 uint32_t vd_common_arg(uint32_t index, uint32_t line) {
-    enter(line);
+    begin(line);
     note::argument();
     const auto& args = core->group->kernels[static_cast<uint32_t>(fiber->role)].common_args;
     if (index >= args.values.size()) {
@@ -239,7 +239,7 @@ void vd_startup(uint32_t srca_cb, uint32_t srcb_cb, uint32_t out_cb, bool revers
 }
 
 void vd_unary_startup(uint32_t icb, uint32_t ocb, uint32_t line) {
-    enter(line);
+    begin(line);
     Engine& engine = core->engine;
     const bool first = !engine.started;
     if (first) vd_startup(icb, icb, ocb, false, line);
@@ -250,7 +250,7 @@ void vd_unary_startup(uint32_t icb, uint32_t ocb, uint32_t line) {
 }
 
 void vd_reconfig_srca(uint32_t cb, uint32_t line) {
-    enter(line);
+    KEEP_OR_BEGIN(kUnpack, [=] { vd_reconfig_srca(cb, line); });
     note::reconfigure();
     require_started("reconfig_data_format_srca");
     cb_config(cb);
@@ -258,7 +258,7 @@ void vd_reconfig_srca(uint32_t cb, uint32_t line) {
 }
 
 void vd_reconfig_srcb(uint32_t cb, uint32_t line) {
-    enter(line);
+    KEEP_OR_BEGIN(kUnpack, [=] { vd_reconfig_srcb(cb, line); });
     note::reconfigure();
     require_started("reconfig_data_format_srcb");
     cb_config(cb);
@@ -267,21 +267,21 @@ void vd_reconfig_srcb(uint32_t cb, uint32_t line) {
 
 // Even when nothing changes, the kernel has said what the register is for: the order of the start-up no longer counts.
 void vd_switch_srca(uint32_t before, uint32_t after, uint32_t line) {
-    enter(line);
+    KEEP_OR_BEGIN(kUnpack, [=] { vd_switch_srca(before, after, line); });
     require_started("a format reconfiguration");
     if (!unpacks_alike(before, after)) return vd_reconfig_srca(after, line);
     core->engine.srca.from_startup = false;
 }
 
 void vd_switch_srcb(uint32_t before, uint32_t after, uint32_t line) {
-    enter(line);
+    KEEP_OR_BEGIN(kUnpack, [=] { vd_switch_srcb(before, after, line); });
     require_started("a format reconfiguration");
     if (!unpacks_alike(before, after)) return vd_reconfig_srcb(after, line);
     core->engine.srcb.from_startup = false;
 }
 
 void vd_reconfig_pack(uint32_t cb, uint32_t line) {
-    enter(line);
+    KEEP_OR_BEGIN(kPack, [=] { vd_reconfig_pack(cb, line); });
     note::work(note::Processor::Pack, "reconfig");
     require_started("pack_reconfig_data_format");
     cb_config(cb);
@@ -289,13 +289,13 @@ void vd_reconfig_pack(uint32_t cb, uint32_t line) {
 }
 
 bool vd_same_format(uint32_t cb, uint32_t other, uint32_t line) {
-    enter(line);
+    begin(line);
     require_started("a format reconfiguration");
     return cb_config(cb).declared == cb_config(other).declared;
 }
 
 void vd_pack_l1_acc(uint32_t enable, uint32_t line) {
-    enter(line);
+    KEEP_OR_BEGIN(kPack, [=] { vd_pack_l1_acc(enable, line); });
     note::work(note::Processor::Pack, "reconfig", "l1_acc");
     require_started("pack_reconfig_l1_acc");
     core->engine.l1_acc = enable != 0;
@@ -305,7 +305,7 @@ void vd_pack_l1_acc(uint32_t enable, uint32_t line) {
 }
 
 void vd_pack_relu(uint32_t mode, uint32_t threshold, uint32_t line) {
-    enter(line);
+    KEEP_OR_BEGIN(kPack, [=] { vd_pack_relu(mode, threshold, line); });
     note::work(note::Processor::Pack, "reconfig", "relu");
     require_started("pack_relu_config");
     core->engine.relu = mode;

@@ -1,6 +1,7 @@
 // State of a core's compute engine: DST, what the unpacker, the matrix engine, the vector unit and the packer are set to.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "launch.h"
@@ -57,15 +58,14 @@ struct DstSection {
     bool packed = false;    // something of it
 };
 
-// Math and pack are two processors: acquire and commit are calls of the one, wait and release of the other. Here both run
-// in the order of the text, so the packer may ask for DST early, and math may go on before the packer has released.
+// Math and pack are two processors: acquire and commit are calls of the one, wait and release of the other. A wait that
+// the text has before the commit is kept (kept.h), and math may go on before the packer has released.
 struct DstOwners {
     bool math = false, shared = false;  // acquired; by acquire_dst, whose section both use at once
     bool pack = false;                  // waited for and not released
-    bool pack_waits = false;            // waited for before it was committed
     uint32_t committed = 0;             // sections that the packer has not waited for
 
-    bool free() const { return !math && !pack && !pack_waits && committed == 0; }
+    bool free() const { return !math && !pack && committed == 0; }
 };
 
 // Running statistics of 32 columns, kept in registers of the vector unit.
@@ -87,13 +87,17 @@ struct Source {
 
 constexpr uint32_t kNoneYet = kMaxCbs, kNeverSwitched = kMaxCbs + 1;
 
-// A reserve of compute that found no room: see reserve.cpp.
-struct OwedReserve {
-    uint32_t cb, pages, line;
+// What a processor of compute waits for: see kept.h.
+enum class Need : uint8_t { Nothing, Room, Pages, Commit, Section };
+struct KeptCall {
+    uint8_t processors;
+    Need need;  // of the call itself; one that only stands behind another of its processor needs nothing
+    uint32_t line, cb, pages;
+    std::function<void()> call;
 };
 
 struct Engine {
-    std::vector<OwedReserve> owed;
+    std::vector<KeptCall> kept;  // in the order of the text
     bool started, reversed;
     bool only_unary_startup;  // init_sfpu started the engine, and nothing has happened since
     Source srca, srcb;
@@ -118,6 +122,7 @@ struct Engine {
     Reuse reuse;
     ckernel::PoolType pool;
     ckernel::ReduceDim dim;
+    bool masked;  // a reduction was set up and is not over: the packer has its mask, or will have it when it comes so far
     PackMask mask;
     PackUntilize untilize;
     uint32_t relu, relu_threshold;  // as in ckernel::ReluType; 16 bits

@@ -108,6 +108,8 @@ void prepare_fiber(Fiber& which) {
     which.reads.clear();
     which.writes.clear();
     which.polling = false;
+    which.waiting = 0;
+    which.carrying = which.at_a_stand = which.others_wait = false;
     which.arguments_placed[0] = which.arguments_placed[1] = false;
     forget_transfers(which);
 }

@@ -54,6 +54,11 @@ bool anyone_polls() {
     return false;
 }
 
+void nobody_can_go_on() {
+    const uint32_t count = static_cast<uint32_t>(cores_of_launch.size());
+    if (!let_compute_go_on(cores_of_launch.data(), count)) report_deadlock(cores_of_launch.data(), count);
+}
+
 }  // namespace
 
 void begin_grid() {
@@ -77,7 +82,7 @@ bool run_grid_round() {
     if (run_round(round) || land_any() || anyone_polls()) return true;
     bool live = false;
     for (const auto& [at, which] : round) live = live || which->live;
-    if (live) report_deadlock(cores_of_launch.data(), static_cast<uint32_t>(cores_of_launch.size()));
+    if (live) nobody_can_go_on();
     return true;
 }
 
@@ -123,7 +128,7 @@ static void note_a_batch() {
             }
         }
     }
-    if (live && !any) report_deadlock(cores_of_launch.data(), static_cast<uint32_t>(cores_of_launch.size()));
+    if (live && !any) nobody_can_go_on();
 }
 
 // Kernels note the next batch of events while the clock replays the last.

@@ -1,7 +1,7 @@
 // What kernels may look at besides the protocol: their arguments as words of L1, and the fields of a circular buffer.
 #include <cstring>
 
-#include "machine.h"
+#include "kept.h"
 
 namespace vd {
 namespace {
@@ -43,7 +43,7 @@ using namespace vd;
 extern "C" {
 
 uint32_t vd_arg_addr(uint32_t index, bool common, uint32_t line) {
-    enter(line);
+    begin(line);
     const uint32_t role = static_cast<uint32_t>(fiber->role);
     const Arguments& args = common ? core->group->kernels[role].common_args : core->config->args[role];
     const uint32_t count = static_cast<uint32_t>(args.values.size());
@@ -59,12 +59,13 @@ uint32_t vd_arg_addr(uint32_t index, bool common, uint32_t line) {
 }
 
 uint32_t vd_cb_page_bytes(uint32_t cb, uint32_t line) {
-    enter(line);
+    begin(line);
     return cb_config(cb).page_bytes;
 }
 
 uint32_t vd_tile_address(uint32_t cb, uint32_t tile, uint32_t line) {
-    enter(line);
+    begin(line);
+    catch_up(kUnpack, "the address of a tile");
     return l1_address(static_cast<uint32_t>(readable_tile(cb, tile) - core->l1));
 }
 
@@ -72,6 +73,7 @@ uint32_t vd_cb_field(uint32_t cb, uint32_t field) {
     require_cb_id(cb);
     const CbConfig& config = core->group->cbs[cb];
     if (!config.used) return 0;
+    catch_up(field == VD_CB_RD_PTR ? kUnpack : kPack, "a field of a circular buffer");
     const CbState& state = core->cbs[cb];
     if (field == VD_CB_NUM_PAGES) return config.pages;
     const uint32_t begin = l1_address(config.offset), bytes = config.pages * config.page_bytes;
@@ -89,9 +91,11 @@ void vd_cb_set_field(uint32_t cb, uint32_t field, uint32_t value) {
     if (field != VD_CB_RD_PTR && field != VD_CB_WR_PTR) {
         vd_unimplemented("writing a field of LocalCBInterface other than fifo_rd_ptr and fifo_wr_ptr", fiber->line);
     }
+    const bool reads = field == VD_CB_RD_PTR;
+    const uint32_t line = fiber->line;
+    KEEP_OR_BEGIN(reads ? kUnpack : kPack, [=] { vd_cb_set_field(cb, field, value); });
     const CbConfig& config = cb_config(cb);
     CbState& state = core->cbs[cb];
-    const bool reads = field == VD_CB_RD_PTR;
     const Role owner = reads ? state.consumer : state.producer;
     if (owner != Role::Any && owner != fiber->role) {
         vd_unimplemented("writing fifo_rd_ptr or fifo_wr_ptr by a kernel that is not the buffer's consumer or producer",

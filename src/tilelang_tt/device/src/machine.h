@@ -111,6 +111,10 @@ struct Fiber {
     bool wait_atomics = false;
     bool arguments_placed[2] = {};                // its own and the common ones stand in L1, where it may change them
     bool polling = false;                         // gave way inside a loop that looks again
+    uint8_t waiting = 0;                          // processors of compute for which calls are kept (kept.h)
+    bool carrying = false;                        // now carried out
+    bool at_a_stand = false;                      // the text cannot go on before some of them are
+    bool others_wait = false;                     // for compute, at a buffer: it goes on, and keeps the call
     uint32_t noted = 0;                           // events for the clock
     uint64_t scalar_cycles = 0;                   // of scalar code since the last event
     uint32_t vectors = 0;                         // operations of SFPI code since the last event
@@ -192,9 +196,16 @@ inline void collect_scalar_cycles() {
 }
 
 // Called first by every device function: remembers where the kernel is.
-inline void enter(uint32_t line) {
+inline void begin(uint32_t line) {
     fiber->line = line;
     collect_scalar_cycles();
+}
+
+// The same, for what compute needs at once, with all that stands before it: nothing stays kept (kept.h).
+void catch_up(uint32_t line);
+inline void enter(uint32_t line) {
+    begin(line);
+    if (fiber->waiting != 0) catch_up(line);
 }
 
 inline uint32_t l1_offset(uint32_t address) { return address & (device.l1_window - 1); }
@@ -258,6 +269,10 @@ Place noc_place(uint32_t x, uint32_t y);             // virtual NoC coordinates 
 bool is_worker(uint32_t noc_x, uint32_t noc_y, Place& at);
 Core* core_at_noc(uint32_t noc_x, uint32_t noc_y);  // null: no core of this launch
 uint32_t max_packet();                               // bytes of one NoC packet
+
+// ---- kept.cpp ----------------------------------------------------------------------------------------
+bool can_carry_out(const Core& at, const Fiber& compute);       // a call that was kept
+bool let_compute_go_on(Core* const* cores, uint32_t count);  // when nobody can: to what else its text has for the others
 
 // ---- circular_buffer.cpp ---------------------------------------------------------------------------
 void require_cb_id(uint32_t cb);
@@ -373,6 +388,7 @@ void require_started(const char* what);
 void require_math(const char* what);  // DST acquired and not yet committed
 void require_pack(const char* what);  // DST waited for and not yet released
 void require_free_dst(const char* what);
+bool has_free_section(const Core& at);
 void mark_written(uint32_t dst);      // by something else than a reduction
 // While it lives, the section that the packer holds is the one that is looked at.
 class PackView {

@@ -1,4 +1,5 @@
 // Matrix products. in0 goes through SrcB, in1 through SrcA; one call is one K step of an rt x ct block.
+#include "kept.h"
 #include "numerics.h"
 
 using namespace vd;
@@ -38,7 +39,7 @@ extern "C" {
 
 void vd_matmul_init(uint32_t in0, uint32_t in1, Product form, uint32_t transpose, uint32_t ct, uint32_t rt, uint32_t kt,
                     uint32_t line) {
-    enter(line);
+    KEEP_OR_BEGIN(kSource, [=] { vd_matmul_init(in0, in1, form, transpose, ct, rt, kt, line); });
     note::configure(form == Product::Tiles ? "matmul" : "matmul_block");
     cb_config(in0);
     cb_config(in1);
@@ -52,7 +53,7 @@ void vd_matmul_init(uint32_t in0, uint32_t in1, Product form, uint32_t transpose
 
 void vd_matmul(uint32_t in0, uint32_t in1, uint32_t tile0, uint32_t tile1, uint32_t dst, Product form,
                uint32_t transpose, uint32_t ct, uint32_t rt, uint32_t kt, uint32_t line) {
-    enter(line);
+    KEEP_OR_BEGIN(kSource, [=] { vd_matmul(in0, in1, tile0, tile1, dst, form, transpose, ct, rt, kt, line); });
     note::matmul(in0, in1, ct, rt);
     const char* what = kNames[static_cast<uint32_t>(form)];
     require_math(what);

@@ -2,6 +2,7 @@
 #include <cstring>
 #include <utility>
 
+#include "kept.h"
 #include "numerics.h"
 
 namespace vd {
@@ -168,7 +169,7 @@ static void pack_one(uint32_t dst, uint32_t cb, bool indexed, uint32_t index, ui
 extern "C" {
 
 void vd_copy_init(uint32_t cb, bool transpose_faces, bool transpose_within, uint32_t line) {
-    enter(line);
+    KEEP_OR_BEGIN(kSource, [=] { vd_copy_init(cb, transpose_faces, transpose_within, line); });
     note::configure("copy");
     begin_family(Family::Copy, "copy_tile_to_dst_init_short");
     cb_config(cb);
@@ -177,7 +178,7 @@ void vd_copy_init(uint32_t cb, bool transpose_faces, bool transpose_within, uint
 }
 
 void vd_copy_tile(uint32_t cb, uint32_t tile, uint32_t dst, uint32_t line) {
-    enter(line);
+    KEEP_OR_BEGIN(kSource, [=] { vd_copy_tile(cb, tile, dst, line); });
     note::copy(cb);
     require_math("copy_tile");
     require_family(Family::Copy, "copy_tile", "copy_tile_to_dst_init_short");
@@ -190,7 +191,7 @@ void vd_copy_tile(uint32_t cb, uint32_t tile, uint32_t dst, uint32_t line) {
 }
 
 void vd_transpose_init(uint32_t cb, uint32_t line) {
-    enter(line);
+    KEEP_OR_BEGIN(kSource, [=] { vd_transpose_init(cb, line); });
     note::configure("transpose");
     begin_family(Family::Transpose, "transpose_init");
     cb_config(cb);
@@ -198,7 +199,7 @@ void vd_transpose_init(uint32_t cb, uint32_t line) {
 }
 
 void vd_transpose_tile(uint32_t cb, uint32_t tile, uint32_t dst, uint32_t line) {
-    enter(line);
+    KEEP_OR_BEGIN(kSource, [=] { vd_transpose_tile(cb, tile, dst, line); });
     note::operands("transpose", cb), note::math("transpose");
     require_math("transpose_tile");
     require_family(Family::Transpose, "transpose_tile", "transpose_init");
@@ -207,7 +208,7 @@ void vd_transpose_tile(uint32_t cb, uint32_t tile, uint32_t dst, uint32_t line) 
 }
 
 void vd_unary_bcast_init(uint32_t broadcast, uint32_t cb, uint32_t line) {
-    enter(line);
+    KEEP_OR_BEGIN(kSource, [=] { vd_unary_bcast_init(broadcast, cb, line); });
     note::configure("bcast");
     begin_family(Family::UnaryBcast, "unary_bcast_init");
     cb_config(cb);
@@ -216,7 +217,7 @@ void vd_unary_bcast_init(uint32_t broadcast, uint32_t cb, uint32_t line) {
 }
 
 void vd_unary_bcast(uint32_t broadcast, uint32_t cb, uint32_t tile, uint32_t dst, uint32_t line) {
-    enter(line);
+    KEEP_OR_BEGIN(kSource, [=] { vd_unary_bcast(broadcast, cb, tile, dst, line); });
     note::operands("bcast", cb), note::math("bcast");
     require_math("unary_bcast");
     require_family(Family::UnaryBcast, "unary_bcast", "unary_bcast_init");
@@ -236,14 +237,14 @@ void vd_unary_bcast(uint32_t broadcast, uint32_t cb, uint32_t tile, uint32_t dst
 }
 
 void vd_unary_bcast_uninit(uint32_t cb, uint32_t line) {
-    enter(line);
+    KEEP_OR_BEGIN(kSource, [=] { vd_unary_bcast_uninit(cb, line); });
     require_family(Family::UnaryBcast, "unary_bcast_uninit", "unary_bcast_init");
     cb_config(cb);
     core->engine.family = Family::None;
 }
 
 void vd_pack_width(uint32_t cb, uint32_t tiles, uint32_t line) {
-    enter(line);
+    KEEP_OR_BEGIN(kPack, [=] { vd_pack_width(cb, tiles, line); });
     require_started("llk_pack_init");
     cb_config(cb);
     if (tiles == 0) undefined("llk_pack_init of 0 tiles");
@@ -251,7 +252,7 @@ void vd_pack_width(uint32_t cb, uint32_t tiles, uint32_t line) {
 }
 
 void vd_pack_tile(uint32_t dst, uint32_t cb, bool indexed, uint32_t index, uint32_t line) {
-    enter(line);
+    KEEP_OR_BEGIN(kPack, [=] { vd_pack_tile(dst, cb, indexed, index, line); });
     const uint32_t width = core->engine.pack_width;
     if (width > 1 && !indexed) vd_unimplemented("packs of several tiles that follow each other", line);
     for (uint32_t tile = 0; tile < width; ++tile) {

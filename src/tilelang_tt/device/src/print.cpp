@@ -35,7 +35,7 @@ using namespace vd;
 extern "C" {
 
 void vd_print(const char* text, uint32_t line) {
-    enter(line);
+    begin(line);
     static const bool silent = is_silent();
     for (; *text && !silent; ++text) {
         if (fiber->printed.empty()) fiber->printed_line = line;

@@ -1,5 +1,5 @@
-// Semaphores between unpack, math and pack. The three run as one here, in the order of the text, so a wait holds when the
-// text has posted before; otherwise a chip might go on where this device cannot.
+// Semaphores between unpack, math and pack. Whose a call is is not known, so they are called in the order of the text: a wait
+// holds when the text has posted before; otherwise a chip might go on where this device cannot.
 #include "machine.h"
 
 namespace vd {

@@ -1,4 +1,5 @@
 // Random numbers of the vector unit: their distribution is the chip's, their sequence is this device's own.
+#include "kept.h"
 #include "numerics.h"
 #include "sfpu.h"
 
@@ -19,6 +20,7 @@ uint64_t next_random(uint64_t& state) {
 extern "C" {
 
 void vd_random_init(uint32_t op, uint32_t seed, uint32_t line) {
+    KEEP_OR_BEGIN(kMath, [=] { vd_random_init(op, seed, line); });
     const SfpuCall call{static_cast<Sfpu>(op), 0, {}, {}};
     vd_sfpu_init(&call, line);
     core->engine.random = seed;
@@ -26,7 +28,7 @@ void vd_random_init(uint32_t op, uint32_t seed, uint32_t line) {
 
 // from + u * scale with u in [0, 1].
 void vd_rand_tile(uint32_t dst, uint32_t from, uint32_t scale, uint32_t line) {
-    enter(line);
+    KEEP_OR_BEGIN(kMath, [=] { vd_rand_tile(dst, from, scale, line); });
     note::work(note::Processor::Math, "sfpu", "rand_tile");
     require_vector_unit(false, "rand_tile");
     require_sfpu_init(Sfpu::Rand, "rand_tile");
@@ -40,7 +42,7 @@ void vd_rand_tile(uint32_t dst, uint32_t from, uint32_t scale, uint32_t line) {
 
 // Zero with a probability that is given in units of 2^-31, else the element times the scale.
 void vd_dropout_tile(uint32_t dst, uint32_t probability, uint32_t scale, uint32_t line) {
-    enter(line);
+    KEEP_OR_BEGIN(kMath, [=] { vd_dropout_tile(dst, probability, scale, line); });
     note::work(note::Processor::Math, "sfpu", "dropout_tile");
     require_vector_unit(false, "dropout_tile");
     require_sfpu_init(Sfpu::Dropout, "dropout_tile");

@@ -4,6 +4,7 @@
 // In DST the rest holds leftovers of the reduction; here it is NaN, so that nobody takes it for a number.
 #include <cstring>
 
+#include "kept.h"
 #include "numerics.h"
 
 using namespace vd;
@@ -26,7 +27,7 @@ void require_reduce(PoolType pool, ReduceDim dim) {
                kReduceDims[static_cast<uint32_t>(dim)], kPools[static_cast<uint32_t>(engine.pool)],
                kReduceDims[static_cast<uint32_t>(engine.dim)]);
     }
-    if (!engine.mask.on) breach("init", "reduce_tile after reduce_uninit: reduce_init must be called again");
+    if (!engine.masked) breach("init", "reduce_tile after reduce_uninit: reduce_init must be called again");
 }
 
 // How many of the 32 elements along the reduced axis the faces `first` and `second` of a scaler tile let through.
@@ -122,34 +123,60 @@ void reduce_into(uint32_t dst, const Tile& data, float factor, PoolType pool, Re
     engine.section.reduced[dst] = true;
 }
 
+// The packer's part of a reduction: its mask.
+void set_mask(bool on, ReduceDim dim, const char* cost, uint32_t line) {
+    KEEP_OR_BEGIN(kPack, [=] { set_mask(on, dim, cost, line); });
+    if (cost != nullptr) note::work(note::Processor::Pack, cost, "reduce");
+    core->engine.mask = {on, dim, line};
+}
+
+void expect_mask(bool on, const char* what, uint32_t line) {
+    KEEP_OR_BEGIN(kSource, [=] { expect_mask(on, what, line); });
+    require_started(what);
+    core->engine.masked = on;
+}
+
+void begin_reduction(uint32_t pool, uint32_t dim, uint32_t in, uint32_t scaler, bool masked, uint32_t line) {
+    KEEP_OR_BEGIN(kSource, [=] { begin_reduction(pool, dim, in, scaler, masked, line); });
+    note::configure("reduce");
+    begin_family(Family::Reduce, "reduce_init");
+    cb_config(in);
+    cb_config(scaler);
+    Engine& engine = core->engine;
+    engine.pool = static_cast<PoolType>(pool);
+    engine.dim = static_cast<ReduceDim>(dim);
+    engine.masked = engine.masked || masked;
+    if (engine.pool == PoolType::MIN) vd_unimplemented("reduce_init of PoolType::MIN", line);
+}
+
+void begin_block_max(uint32_t tiles, bool triggered, uint32_t line) {
+    KEEP_OR_BEGIN(kSource, [=] { begin_block_max(tiles, triggered, line); });
+    note::configure("reduce");
+    begin_family(Family::BlockMax, "reduce_block_max_row_init");
+    if (triggered && tiles % 2 != 0) undefined("reduce_block_max_row of %u tiles in two halves", tiles);
+    core->engine.ct = tiles;
+    core->engine.triggered = triggered;
+    core->engine.masked = true;
+}
+
 }  // namespace
 
 extern "C" {
 
 void vd_reduce_init(uint32_t pool, uint32_t dim, uint32_t in, uint32_t scaler, uint32_t out, uint32_t line) {
-    enter(line);
-    note::configure("reduce"), note::work(note::Processor::Pack, "init", "reduce");
-    begin_family(Family::Reduce, "reduce_init");
-    cb_config(in);
-    cb_config(scaler);
+    begin(line);
     cb_config(out);
-    Engine& engine = core->engine;
-    engine.pool = static_cast<PoolType>(pool);
-    engine.dim = static_cast<ReduceDim>(dim);
-    if (engine.pool == PoolType::MIN) vd_unimplemented("reduce_init of PoolType::MIN", line);
-    engine.mask = {true, engine.dim, line};
+    begin_reduction(pool, dim, in, scaler, true, line);
+    set_mask(true, static_cast<ReduceDim>(dim), "init", line);
 }
 
 void vd_reduce_reinit(uint32_t pool, uint32_t dim, uint32_t in, uint32_t scaler, uint32_t line) {
-    enter(line);
-    const PackMask before = core->engine.mask;  // the packer stays as an earlier reduce_init left it
-    vd_reduce_init(pool, dim, in, scaler, core->engine.pack_cb, line);
-    core->engine.mask = before;
+    begin_reduction(pool, dim, in, scaler, false, line);  // the packer stays as an earlier reduce_init left it
 }
 
 void vd_reduce_tile(uint32_t pool_number, uint32_t dim_number, uint32_t in, uint32_t scaler, uint32_t tile,
                     uint32_t scaler_tile, uint32_t dst, uint32_t line) {
-    enter(line);
+    KEEP_OR_BEGIN(kSource, [=] { vd_reduce_tile(pool_number, dim_number, in, scaler, tile, scaler_tile, dst, line); });
     const PoolType pool = static_cast<PoolType>(pool_number);
     const ReduceDim dim = static_cast<ReduceDim>(dim_number);
     note::operands("reduce", in, kReduceDims[dim_number]);
@@ -175,32 +202,25 @@ void vd_reduce_tile(uint32_t pool_number, uint32_t dim_number, uint32_t in, uint
 }
 
 void vd_pack_reduce_mask(uint32_t dim, uint32_t line) {
-    enter(line);
-    require_started("the packer's reduce mask");
-    core->engine.mask = {true, static_cast<ReduceDim>(dim), line};
+    expect_mask(true, "the packer's reduce mask", line);
+    set_mask(true, static_cast<ReduceDim>(dim), nullptr, line);
 }
 
 void vd_reduce_uninit(uint32_t line) {
-    enter(line);
-    note::work(note::Processor::Pack, "uninit", "reduce");
-    require_started("reduce_uninit");
-    core->engine.mask.on = false;
+    expect_mask(false, "reduce_uninit", line);
+    set_mask(false, ReduceDim::REDUCE_ROW, "uninit", line);
 }
 
 void vd_block_max_init(uint32_t tiles, uint32_t out, bool triggered, uint32_t line) {
-    enter(line);
-    note::configure("reduce"), note::work(note::Processor::Pack, "init", "reduce");
-    begin_family(Family::BlockMax, "reduce_block_max_row_init");
+    begin(line);
     cb_config(out);
-    if (triggered && tiles % 2 != 0) undefined("reduce_block_max_row of %u tiles in two halves", tiles);
-    core->engine.ct = tiles;
-    core->engine.triggered = triggered;
-    core->engine.mask = {true, ReduceDim::REDUCE_ROW, line};
+    begin_block_max(tiles, triggered, line);
+    set_mask(true, ReduceDim::REDUCE_ROW, "init", line);
 }
 
 void vd_block_max(uint32_t tiles, uint32_t in, uint32_t scaler, uint32_t first, uint32_t dst, bool triggered,
                   uint32_t line) {
-    enter(line);
+    KEEP_OR_BEGIN(kSource, [=] { vd_block_max(tiles, in, scaler, first, dst, triggered, line); });
     const char* what = "reduce_block_max_row";
     Engine& engine = core->engine;
     require_math(what);
@@ -234,9 +254,8 @@ void vd_block_max(uint32_t tiles, uint32_t in, uint32_t scaler, uint32_t first, 
 }
 
 void vd_block_max_uninit(uint32_t line) {
-    enter(line);
-    require_started("reduce_block_max_row_uninit");
-    core->engine.mask.on = false;
+    expect_mask(false, "reduce_block_max_row_uninit", line);
+    set_mask(false, ReduceDim::REDUCE_ROW, nullptr, line);
 }
 
 }  // extern "C"

@@ -95,7 +95,7 @@ void list_warnings() {
     text.send(2);
 }
 
-// On a chip unpack and pack go through the text by themselves; here compute may wait for a call that it has not come to.
+// Unpack and pack go through the text by themselves, so compute may have been meant to do this itself.
 const char* advice_to_compute(const Fiber& which, Role other, const char* advice) {
     const bool own = which.role == Role::Compute && (other == Role::Compute || other == Role::Any);
     return own ? advice : "";
@@ -115,13 +115,13 @@ void describe_wait(const Core& at, const Fiber& which, char* out, std::size_t si
             "waits in cb_reserve_back for %u free pages of CB %u '%s': %llu of %u are free, the %s has to pop%s",
             which.wait_pages, which.wait_cb, config.name, static_cast<unsigned long long>(config.pages - held),
             config.pages, kRoleNames[static_cast<uint32_t>(state.consumer)],
-            advice_to_compute(which, state.consumer, "; a pop of its own must stand before the next pack or push in the text"));
+            advice_to_compute(which, state.consumer, "; no pop of its own that it can come to makes room"));
     } else {
         std::snprintf(out, size,
                       "waits in cb_wait_front for %u pages of CB %u '%s': %llu are there, the %s has to push%s",
                       which.wait_pages, which.wait_cb, config.name, static_cast<unsigned long long>(held),
                       kRoleNames[static_cast<uint32_t>(state.producer)],
-                      advice_to_compute(which, state.producer, "; a push of its own must stand before this line in the text"));
+                      advice_to_compute(which, state.producer, "; it comes to no push of its own"));
     }
 }
 
@@ -302,12 +302,12 @@ void install_signal_handlers() {
 }  // namespace vd
 
 extern "C" void vd_assert_failed(const char* condition, uint32_t line) {
-    vd::enter(line);
+    vd::begin(line);
     vd::breach("assert", "an assertion does not hold: %s", condition);
 }
 
 extern "C" void vd_unimplemented(const char* name, uint32_t line) {
-    vd::enter(line);
+    vd::begin(line);
     char message[256];
     std::snprintf(message, sizeof message, "unimplemented: %s", name);
     vd::stop_here("unimplemented", "unimplemented", message);

@@ -51,7 +51,7 @@ void run_core(Core& at) {
             progressed = true;
         }
         Core* const only = &at;
-        if (any && !progressed) report_deadlock(&only, 1);
+        if (any && !progressed && !let_compute_go_on(&only, 1)) report_deadlock(&only, 1);
     }
     fiber = &at.fibers[0];
     check_cbs_at_end();
@@ -142,6 +142,7 @@ void reset_core(Core& at, uint32_t index) {
 }
 
 bool can_run(const Core& at, const Fiber& which) {
+    if (which.others_wait || (which.waiting != 0 && can_carry_out(at, which))) return true;
     switch (which.wait) {
         case Wait::Reserve: return cb_has_room(at, which.wait_cb, which.wait_pages);
         case Wait::Front: return cb_has_data(at, which.wait_cb, which.wait_pages);

@@ -5,6 +5,7 @@
 
 #include "chip_library.h"
 #include "chip_mad.h"
+#include "kept.h"
 #include "sfpu.h"
 #include "timed.h"
 
@@ -52,9 +53,10 @@ using namespace vd;
 extern "C" {
 
 SfpiState* vd_sfpi_begin(uint32_t dst, uint32_t line) {
-    enter(line);
+    begin(line);
     const DstOwners& owners = core->engine.owners;
     const bool on_pack = !owners.math && owners.pack;  // then only the pack processor can be meant
+    catch_up(on_pack ? kPack : kMath, "SFPI code");
     require_vector_unit(on_pack, "SFPI code");
     dst_tile(dst);
     ++core->statistics.sfpu_tiles;
@@ -71,7 +73,7 @@ SfpiState* vd_sfpi_begin(uint32_t dst, uint32_t line) {
 SfpiState* vd_sfpi_begin_here(uint32_t line) { return vd_sfpi_begin(core->engine.last_dst, line); }
 
 void vd_sfpi_advance(uint32_t rows, uint32_t line) {
-    enter(line);
+    begin(line);
     SfpiState& state = core->engine.sfpi;
     state.face += rows / kRowsOfVector;
     state.step = 0;

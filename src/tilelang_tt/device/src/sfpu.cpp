@@ -1,4 +1,5 @@
 // The vector unit: finds the row of a call, checks what it relies on, applies it to the elements it covers.
+#include "kept.h"
 #include "sfpu.h"
 
 #include "chip_library.h"
@@ -208,14 +209,14 @@ using namespace vd;
 extern "C" {
 
 void vd_sfpu_init(const SfpuCall* call, uint32_t line) {
-    enter(line);
+    KEEP_OR_BEGIN(call->on_pack ? kPack : kMath, [copy = *call, line] { vd_sfpu_init(&copy, line); });
     note::work(call->on_pack ? note::Processor::Pack : note::Processor::Math, "init", "sfpu");
     if (!call->on_pack) require_started("a vector operation's init");  // start-up leaves alone what pack's init sets
     core->engine.sfpu = *call;
 }
 
 void vd_sfpu(const SfpuCall* call, uint32_t line) {
-    enter(line);
+    KEEP_OR_BEGIN(call->on_pack ? kPack : kMath, [copy = *call, line] { vd_sfpu(&copy, line); });
     if (call->on_pack) {
         const PackView view;
         return run(*call);

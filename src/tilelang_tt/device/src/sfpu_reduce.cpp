@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "chip_vector.h"
+#include "kept.h"
 #include "numerics.h"
 #include "sfpu.h"
 
@@ -62,7 +63,7 @@ extern "C" {
 
 // Results stand in row 0 (REDUCE_COL) or column 0 (REDUCE_ROW); the rest of the tile is not a number.
 void vd_sfpu_reduce(uint32_t pool_number, uint32_t dim, uint32_t format_number, uint32_t dst, uint32_t line) {
-    enter(line);
+    KEEP_OR_BEGIN(kMath, [=] { vd_sfpu_reduce(pool_number, dim, format_number, dst, line); });
     note::work(note::Processor::Math, "sfpu", "sfpu_reduce");
     const PoolType pool = static_cast<PoolType>(pool_number);
     const DataFormat format = static_cast<DataFormat>(format_number);

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "chip_vector.h"
+#include "kept.h"
 #include "numerics.h"
 #include "sfpu.h"
 
@@ -11,7 +12,7 @@ extern "C" {
 
 // Copies of floats lose denormals: what the store instruction does.
 void vd_copy_dest(uint32_t from, uint32_t to, bool floats, uint32_t line) {
-    enter(line);
+    KEEP_OR_BEGIN(kMath, [=] { vd_copy_dest(from, to, floats, line); });
     note::work(note::Processor::Math, "sfpu", "copy_dest_values");
     require_vector_unit(false, "copy_dest_values");
     require_sfpu_init(Sfpu::CopyDest, "copy_dest_values");
@@ -27,7 +28,7 @@ void vd_copy_dest(uint32_t from, uint32_t to, bool floats, uint32_t line) {
 }
 
 void vd_bcast_in_dst(uint32_t op_number, bool column, uint32_t data, uint32_t vector, uint32_t line) {
-    enter(line);
+    KEEP_OR_BEGIN(kMath, [=] { vd_bcast_in_dst(op_number, column, data, vector, line); });
     note::work(note::Processor::Math, "sfpu", "bcast_in_dst");
     const Binary op = static_cast<Binary>(op_number);
     const char* name = column ? "sfpu_*_bcast_col" : "sfpu_*_bcast_row";
@@ -52,7 +53,7 @@ void vd_bcast_in_dst(uint32_t op_number, bool column, uint32_t data, uint32_t ve
 }
 
 void vd_cumsum(uint32_t dst, bool first, uint32_t line) {
-    enter(line);
+    KEEP_OR_BEGIN(kMath, [=] { vd_cumsum(dst, first, line); });
     note::work(note::Processor::Math, "sfpu", "cumsum_tile");
     require_vector_unit(false, "cumsum_tile");
     require_sfpu_init(Sfpu::Cumsum, "cumsum_tile");
@@ -70,14 +71,14 @@ void vd_cumsum(uint32_t dst, bool first, uint32_t line) {
 
 // The matrix engine does this, not the vector unit: its init takes the place of another such operation's.
 void vd_transpose_dest_init(bool faces, bool words, uint32_t line) {
-    enter(line);
+    KEEP_OR_BEGIN(kMath, [=] { vd_transpose_dest_init(faces, words, line); });
     note::work(note::Processor::Math, "init", "transpose_dest");
     begin_family(Family::TransposeDest, "transpose_dest_init");
     core->engine.transpose = (faces ? 1u : 0u) | (words ? 2u : 0u);
 }
 
 void vd_transpose_dest(uint32_t dst, bool faces, bool words, uint32_t line) {
-    enter(line);
+    KEEP_OR_BEGIN(kMath, [=] { vd_transpose_dest(dst, faces, words, line); });
     note::work(note::Processor::Math, "sfpu", "transpose_dest");
     require_math("transpose_dest");
     require_family(Family::TransposeDest, "transpose_dest", "transpose_dest_init");

@@ -3,6 +3,7 @@
 // A row-major block of n tiles is 32 rows of 32 * n elements, one after the other, over n pages of a circular buffer.
 #include <cstring>
 
+#include "kept.h"
 #include "numerics.h"
 
 using namespace vd;
@@ -104,7 +105,7 @@ void require_pack_untilize(uint32_t block, uint32_t full, uint32_t cb, const cha
 extern "C" {
 
 void vd_tilize_init(uint32_t in, uint32_t tiles, uint32_t out, uint32_t line) {
-    enter(line);
+    KEEP_OR_BEGIN(kSource, [=] { vd_tilize_init(in, tiles, out, line); });
     note::configure("tilize");
     begin_family(Family::Tilize, "tilize_init");
     cb_config(in);
@@ -114,7 +115,7 @@ void vd_tilize_init(uint32_t in, uint32_t tiles, uint32_t out, uint32_t line) {
 }
 
 void vd_tilize_block(uint32_t in, uint32_t tiles, uint32_t out, uint32_t first_in, uint32_t first_out, uint32_t line) {
-    enter(line);
+    KEEP_OR_BEGIN(kAll, [=] { vd_tilize_block(in, tiles, out, first_in, first_out, line); });
     note::tiles(in, out, tiles, tiles, "tilize", "tile");
     const char* what = "tilize_block";
     Engine& engine = core->engine;
@@ -143,7 +144,7 @@ void vd_tilize_block(uint32_t in, uint32_t tiles, uint32_t out, uint32_t first_i
 }
 
 void vd_tilize_uninit(uint32_t in, uint32_t out, uint32_t line) {
-    enter(line);
+    KEEP_OR_BEGIN(kSource, [=] { vd_tilize_uninit(in, out, line); });
     note::configure("tilize");
     cb_config(in);
     cb_config(out);
@@ -152,7 +153,7 @@ void vd_tilize_uninit(uint32_t in, uint32_t out, uint32_t line) {
 }
 
 void vd_untilize_init(uint32_t in, uint32_t line) {
-    enter(line);
+    KEEP_OR_BEGIN(kSource, [=] { vd_untilize_init(in, line); });
     note::configure("untilize");
     begin_family(Family::Untilize, "untilize_init");
     cb_config(in);
@@ -160,7 +161,7 @@ void vd_untilize_init(uint32_t in, uint32_t line) {
 }
 
 void vd_untilize_block(uint32_t in, uint32_t tiles, uint32_t out, uint32_t line) {
-    enter(line);
+    KEEP_OR_BEGIN(kAll, [=] { vd_untilize_block(in, tiles, out, line); });
     note::tiles(in, out, tiles, tiles, "untilize", "tile");
     const char* what = "untilize_block";
     Engine& engine = core->engine;
@@ -180,7 +181,7 @@ void vd_untilize_block(uint32_t in, uint32_t tiles, uint32_t out, uint32_t line)
 }
 
 void vd_untilize_uninit(uint32_t in, uint32_t line) {
-    enter(line);
+    KEEP_OR_BEGIN(kSource, [=] { vd_untilize_uninit(in, line); });
     note::configure("untilize");
     cb_config(in);
     require_family(Family::Untilize, "untilize_uninit", "untilize_init");
@@ -188,7 +189,7 @@ void vd_untilize_uninit(uint32_t in, uint32_t line) {
 }
 
 void vd_pack_untilize_init(uint32_t block, uint32_t full, uint32_t out, uint32_t line) {
-    enter(line);
+    KEEP_OR_BEGIN(kPack, [=] { vd_pack_untilize_init(block, full, out, line); });
     note::work(note::Processor::Pack, "init", "untilize");
     require_started("pack_untilize_init");
     cb_config(out);
@@ -198,7 +199,7 @@ void vd_pack_untilize_init(uint32_t block, uint32_t full, uint32_t out, uint32_t
 
 void vd_pack_untilize_block(uint32_t in, uint32_t rows, uint32_t block, uint32_t full, uint32_t out,
                             uint32_t block_index, uint32_t line) {
-    enter(line);
+    KEEP_OR_BEGIN(kAll, [=] { vd_pack_untilize_block(in, rows, block, full, out, block_index, line); });
     note::tiles(in, out, block, 1, "copy", "untilize");
     const char* what = "pack_untilize_block";
     Engine& engine = core->engine;
@@ -219,7 +220,7 @@ void vd_pack_untilize_block(uint32_t in, uint32_t rows, uint32_t block, uint32_t
 
 void vd_pack_untilize_dest(uint32_t block, uint32_t full, uint32_t out, uint32_t rows, uint32_t block_index,
                            uint32_t first_dst, uint32_t line) {
-    enter(line);
+    KEEP_OR_BEGIN(kPack, [=] { vd_pack_untilize_dest(block, full, out, rows, block_index, first_dst, line); });
     note::work(note::Processor::Pack, "untilize", format_name(cb_config(out).declared), note::dst_width(), rows * block);
     const char* what = "pack_untilize_dest";
     require_pack(what);
@@ -234,7 +235,7 @@ void vd_pack_untilize_dest(uint32_t block, uint32_t full, uint32_t out, uint32_t
 }
 
 void vd_pack_untilize_uninit(uint32_t out, uint32_t line) {
-    enter(line);
+    KEEP_OR_BEGIN(kPack, [=] { vd_pack_untilize_uninit(out, line); });
     note::work(note::Processor::Pack, "uninit", "untilize");
     require_started("pack_untilize_uninit");
     cb_config(out);

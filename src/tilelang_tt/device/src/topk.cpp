@@ -7,6 +7,7 @@
 // undoes the second kind.
 #include <utility>
 
+#include "kept.h"
 #include "numerics.h"
 #include "sfpu.h"
 
@@ -99,7 +100,8 @@ extern "C" {
 
 void vd_topk_local_sort(uint32_t dst, bool ascending, uint32_t first_phase, uint32_t last_phase, uint32_t first_step,
                         uint32_t last_step, bool stable, uint32_t line) {
-    enter(line);
+    KEEP_OR_BEGIN(kMath, [=] { vd_topk_local_sort(dst, ascending, first_phase, last_phase, first_step, last_step,
+                   stable, line); });
     note::work(note::Processor::Math, "sfpu", "topk_local_sort");
     begin_sort(dst, "topk_local_sort");
     if (last_phase > 5) undefined("topk_local_sort to phase %u: a column of two tiles has phases 0 to 5", last_phase);
@@ -114,7 +116,7 @@ void vd_topk_local_sort(uint32_t dst, bool ascending, uint32_t first_phase, uint
 }
 
 void vd_topk_merge(uint32_t dst, uint32_t round, uint32_t k, bool smallest, uint32_t line) {
-    enter(line);
+    KEEP_OR_BEGIN(kMath, [=] { vd_topk_merge(dst, round, k, smallest, line); });
     note::work(note::Processor::Math, "sfpu", "topk_merge");
     begin_sort(dst, "topk_merge");
     require_length(k, "topk_merge");
@@ -129,7 +131,7 @@ void vd_topk_merge(uint32_t dst, uint32_t round, uint32_t k, bool smallest, uint
 
 void vd_topk_rebuild(uint32_t dst, bool ascending, uint32_t round, uint32_t k, uint32_t log_k, bool first_alone,
                      bool stable, uint32_t line) {
-    enter(line);
+    KEEP_OR_BEGIN(kMath, [=] { vd_topk_rebuild(dst, ascending, round, k, log_k, first_alone, stable, line); });
     note::work(note::Processor::Math, "sfpu", "topk_rebuild");
     begin_sort(dst, "topk_rebuild");
     require_length(k, "topk_rebuild");

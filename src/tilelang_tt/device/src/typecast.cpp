@@ -1,6 +1,7 @@
 // typecast_tile: one number format to another inside DST. One row per kind of conversion.
 #include <cmath>
 
+#include "kept.h"
 #include "numerics.h"
 #include "sfpu.h"
 
@@ -65,7 +66,7 @@ bool is_known(DataFormat format) {
 extern "C" {
 
 void vd_typecast(uint32_t from_number, uint32_t to_number, uint32_t dst, uint32_t line) {
-    enter(line);
+    KEEP_OR_BEGIN(kMath, [=] { vd_typecast(from_number, to_number, dst, line); });
     note::work(note::Processor::Math, "sfpu", "typecast_tile");
     const DataFormat from = static_cast<DataFormat>(from_number), to = static_cast<DataFormat>(to_number);
     Engine& engine = core->engine;

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "kept.h"
 #include "numerics.h"
 #include "sfpu.h"
 
@@ -59,7 +60,7 @@ void store_group(uint32_t dst, uint32_t group, const float* first, const float* 
 extern "C" {
 
 void vd_welford_clear(uint32_t line) {
-    enter(line);
+    KEEP_OR_BEGIN(kMath, [=] { vd_welford_clear(line); });
     note::work(note::Processor::Math, "sfpu", "welford_clear");
     require_sfpu_init(Sfpu::Welford, "welford_clear");
     std::memset(&core->engine.welford, 0, sizeof core->engine.welford);
@@ -67,7 +68,9 @@ void vd_welford_clear(uint32_t line) {
 
 void vd_welford_update(uint32_t dst, uint32_t first_index, uint32_t first_row, uint32_t rows, const uint32_t* table,
                        uint32_t entries, uint32_t line) {
-    enter(line);
+    KEEP_OR_BEGIN(kMath, [=, copy = std::vector<uint32_t>(table, table + entries)] {
+        vd_welford_update(dst, first_index, first_row, rows, copy.data(), entries, line);
+    });
     note::work(note::Processor::Math, "sfpu", "welford_update");
     require_welford("welford_update");
     if (first_row + rows > kRows) undefined("welford_update_rows of rows %u to %u", first_row, first_row + rows);
@@ -84,7 +87,9 @@ void vd_welford_update(uint32_t dst, uint32_t first_index, uint32_t first_row, u
 }
 
 void vd_welford_finalize(uint32_t dst, uint32_t scale_index, const uint32_t* table, uint32_t entries, uint32_t line) {
-    enter(line);
+    KEEP_OR_BEGIN(kMath, [=, copy = std::vector<uint32_t>(table, table + entries)] {
+        vd_welford_finalize(dst, scale_index, copy.data(), entries, line);
+    });
     note::work(note::Processor::Math, "sfpu", "welford_finalize");
     require_welford("welford_finalize_to_row");
     const Welford& state = core->engine.welford;
@@ -95,21 +100,21 @@ void vd_welford_finalize(uint32_t dst, uint32_t scale_index, const uint32_t* tab
 }
 
 void vd_welford_save(uint32_t dst, uint32_t line) {
-    enter(line);
+    KEEP_OR_BEGIN(kMath, [=] { vd_welford_save(dst, line); });
     note::work(note::Processor::Math, "sfpu", "welford_save");
     require_welford("welford_save_state");
     store_rows(dst, core->engine.welford.mean, core->engine.welford.m2, Store::Truncate);
 }
 
 void vd_welford_save_group(uint32_t dst, uint32_t group, uint32_t line) {
-    enter(line);
+    KEEP_OR_BEGIN(kMath, [=] { vd_welford_save_group(dst, group, line); });
     require_welford("welford_save_state");
     require_group(group, "welford_save_state");
     store_group(dst, group, core->engine.welford.mean, core->engine.welford.m2);
 }
 
 void vd_welford_restore_group(uint32_t dst, uint32_t group, uint32_t line) {
-    enter(line);
+    KEEP_OR_BEGIN(kMath, [=] { vd_welford_restore_group(dst, group, line); });
     require_welford("welford_restore_state");
     require_group(group, "welford_restore_state");
     Tile& mean = written_dst_tile(dst, "welford_restore_state");
@@ -122,7 +127,9 @@ void vd_welford_restore_group(uint32_t dst, uint32_t group, uint32_t line) {
 
 void vd_welford_finalize_group(uint32_t dst, uint32_t group, uint32_t scale_index, const uint32_t* table,
                                uint32_t entries, uint32_t line) {
-    enter(line);
+    KEEP_OR_BEGIN(kMath, [=, copy = std::vector<uint32_t>(table, table + entries)] {
+        vd_welford_finalize_group(dst, group, scale_index, copy.data(), entries, line);
+    });
     require_welford("welford_finalize_to_face");
     require_group(group, "welford_finalize_to_face");
     const Welford& state = core->engine.welford;
@@ -133,7 +140,7 @@ void vd_welford_finalize_group(uint32_t dst, uint32_t group, uint32_t scale_inde
 }
 
 void vd_welford_restore(uint32_t dst, uint32_t line) {
-    enter(line);
+    KEEP_OR_BEGIN(kMath, [=] { vd_welford_restore(dst, line); });
     note::work(note::Processor::Math, "sfpu", "welford_restore");
     require_welford("welford_restore_state");
     Tile& mean = written_dst_tile(dst, "welford_restore_state");
