@@ -19,6 +19,7 @@ class Options:
     math_fidelity: Literal["LoFi", "HiFi2", "HiFi3", "HiFi4"] = "HiFi4"
     fp32_acc: bool = True  # 32-bit DST (fp32_dest_acc_en)
     fast_math: bool = False  # numbers are finite; also set by TileLang's pass config `tl.enable_fast_math`
+    approx_exp: bool = False  # exponentials of blocks by the vector unit's fast approximation: right to 3.2 %
     scalar_code: bool = (
         True  # what the tile engines cannot do runs on the cores' small processors; False: it is refused
     )

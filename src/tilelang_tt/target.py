@@ -136,6 +136,10 @@ OPTIONS: dict[str, OptionSpec] = {
         ),
         _flag("fp32_acc", "32-bit destination registers"),
         _flag("fast_math", "numbers are finite, so zero times any is zero; as TileLang's TL_ENABLE_FAST_MATH"),
+        _flag(
+            "approx_exp",
+            "exponentials of matrices by the vector unit's fast approximation, right to 3.2 %",
+        ),
         _flag("scalar_code", "run what the tile engines cannot do on the cores' small processors; false: refuse it"),
         _choice(
             "multicast",

@@ -41,7 +41,6 @@ class Drawn:
     build: Callable[..., Any]
     calls: list[tuple[Tensors, Tensors]] = field(default_factory=list)
     bits: int | None = None  # relative error 2^-bits of the whole; None: every bit is right
-    updated: tuple[str, ...] = ()  # results that count what they held before
     on_grid: bool = True  # one T.Kernel, whose blocks a list of units may name
 
     @property

@@ -24,7 +24,7 @@ def chain(rng: Random) -> Drawn:
         "in_place": rng.random() < 0.25,
         "rows_first": rng.random() < 0.3,
     }
-    found, dtype = Drawn("chain", values, chain_kernel, updated=("A",)), values["dtype"]
+    found, dtype = Drawn("chain", values, chain_kernel), values["dtype"]
     for sizes in other_sizes(rng, values["open_sizes"], {"m": values["m"], "n": values["n"]}):
         m, n = sizes["m"], sizes["n"]
         a, b = (whole(rng, m, n, dtype=dtype, most=9) for _ in range(2))
@@ -173,7 +173,7 @@ def reduction(rng: Random) -> Drawn:
     d = x.double()
     found = {"sum": d.sum(axis), "max": d.amax(axis), "absmax": d.abs().amax(axis)}[values["how"]]
     found = found + start.double() if values["atomic"] else found
-    return Drawn("reduction", values, reduction_kernel, [({"A": x, "S": start}, {"S": found})], updated=("S",))
+    return Drawn("reduction", values, reduction_kernel, [({"A": x, "S": start}, {"S": found})])
 
 
 def reduction_kernel(m: int, n: int, axis: int, how: str, atomic: bool, side: int, dtype: str, said: Said) -> Any:

@@ -50,8 +50,6 @@ def wishes(rng: Random, kernel: Drawn) -> Wishes:
             continue
         same = before is not None and not isinstance(before.get("shard"), tuple) and rng.random() < 0.4
         found = dict(before) if same and before is not None else layout(rng, tuple(tensor.shape), grid)
-        if name in kernel.results and name in kernel.updated and found.get("pages") == "row":
-            del found["pages"]  # the virtual device takes parts of a row that two cores update for a race
         if name not in kernel.results and rng.random() < 0.1 and kernel.kind not in ("moved_rows", "rows_looked_up"):
             found["storage"] = "bfloat8_b"
         layouts[name] = found
@@ -74,6 +72,8 @@ def layout(rng: Random, shape: tuple[int, ...], grid: tuple[int, int]) -> Settin
     where = several if rng.random() < 0.2 else cores(rng, grid)
     kind = rng.choice(("none", "rows", "height", "height", "width", "block", "block", "block", "extents", "extents"))
     found: Settings = {"memory": memory}
+    if rng.random() < 0.15 and kind != "rows":
+        found["tile"] = rng.choice(((16, 32), (32, 16)))
     if kind == "none":
         return found
     if kind == "rows":
@@ -146,10 +146,10 @@ def as_the_help_says(error: TenstorrentError, asked: Wishes) -> Wishes | None:
     here = layouts[named]
     if error.code == "TT182":
         memory = re.search(r"memory='(\w+)'", str(error.help))
-        layouts[named] = {word: here[word] for word in ("storage", "pages") if word in here}
+        layouts[named] = {word: here[word] for word in ("storage", "pages", "tile") if word in here}
         layouts[named] |= {"memory": memory[1]} if memory else {}
     elif error.code in ("TT188", "TT189"):
-        here.pop("storage" if error.code == "TT188" else "pages")
+        here.pop("storage" if error.code == "TT188" else "tile" if "leave out tile=" in str(error.help) else "pages")
     else:
         return None
     return replace(asked, layouts=layouts)

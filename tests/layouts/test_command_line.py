@@ -59,6 +59,57 @@ def test_explain_and_compile(script: str, words: list[str], tmp_path: Path, caps
     assert plan["launches"][0]["policy"] == "match"
 
 
+TUNED = """
+import tilelang
+import tilelang.language as T
+
+
+@tilelang.jit
+def doubled(block=64):
+    @T.prim_func
+    def main(A: T.Tensor((128, 128), "bfloat16"), C: T.Tensor((128, 128), "bfloat16")):
+        with T.Kernel(2, 2, threads=128) as (bx, by):
+            a = T.alloc_shared((block, block), "bfloat16")
+            T.copy(A[by * block, bx * block], a)
+            for i, j in T.Parallel(block, block):
+                a[i, j] = a[i, j] + a[i, j]
+            T.copy(a, C[by * block, bx * block])
+
+    return main
+"""
+
+
+@pytest.mark.parametrize(
+    ("command", "more", "told"),
+    [
+        ("profile", (), "0% of DRAM's bandwidth is used"),
+        ("debug", ("--line", "12", "--core", "1,1"), "a_in: Float16_b, 4 of 4 pages held"),
+        ("fuzz", ("--seeds", "3"), "the same bits in every one"),
+        ("diff", (), "exact / chip         equal"),
+    ],
+)
+def test_commands_that_run_a_kernel(
+    script: str, command: str, more: tuple[str, ...], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([command, script, *APART, *more]) == 0
+    assert told in capsys.readouterr().out
+
+
+def test_report(script: str, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    assert main(["report", script, *APART, "-o", str(page)]) == 0
+    assert "in L1 by shards of [1, 2, 2] of [1, 4, 4] pages on (1, 1) (2, 1) (1, 2) (2, 2)" in page.read_text()
+
+
+def test_tune(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "tuned.py"
+    path.write_text(TUNED)
+    assert main(["tune", str(path), *APART, "--try", "multicast=false", "--check", "0s", "--json"]) == 0
+    target = json.loads(capsys.readouterr().out)["best"]["target"]
+    assert '-layout={"A":{"memory":"L1","shard":"block","cores":"2x2+1+1"}' in target
+    assert "-schedule=order:column,match:C" in target
+
+
 def test_run(script: str) -> None:
     command = f"import sys; from tilelang_tt.cli.main import main; sys.exit(main({['run', *APART, script]!r}))"
     done = subprocess.run([sys.executable, "-c", command], capture_output=True, text=True, check=False)

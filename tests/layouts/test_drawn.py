@@ -13,6 +13,7 @@ import pytest
 from drawn import Drawn
 from drawn_elements import ELEMENTS
 from drawn_layouts import Wishes, as_the_help_says, wishes
+from drawn_others import OTHERS
 from drawn_products import PRODUCTS
 
 from tilelang_tt.diagnostics import DeviceError, InternalError, TenstorrentError
@@ -26,7 +27,7 @@ WITHOUT_LINES = ("TT410",)  # of a call
 
 def program_of(number: int) -> tuple[Drawn, Wishes]:
     rng = Random(number)
-    families = [family for family, share in (*PRODUCTS, *ELEMENTS) for _ in range(share)]
+    families = [family for family, share in (*PRODUCTS, *ELEMENTS, *OTHERS) for _ in range(share)]
     kernel = rng.choice(families)(rng)
     return kernel, wishes(rng, kernel)
 
@@ -96,6 +97,7 @@ WORDS = (
         "'pages': 'row'",
         "'order': 'column'",
         "bfloat8_b",
+        "'tile': (16, 32)",
         "DRAM",
         "+4+4",
         "blackhole",
@@ -111,7 +113,7 @@ WORDS = (
         "by the kernel",
         "'multicast': True",
     ),
-    *(family.__name__ for family, _ in (*PRODUCTS, *ELEMENTS)),
+    *(family.__name__ for family, _ in (*PRODUCTS, *ELEMENTS, *OTHERS)),
     *("'m': 1,", "'open_sizes': 'm'", "'in_place': True", "'persistent': True", "'atomic': True", "'causal': True"),
 )
 

@@ -417,6 +417,27 @@ def test_scalar_code_beside_tiles_with_shards() -> None:
         check(main, tensors, {"S": s, "F": first}, {"S": layout})
 
 
+@pytest.mark.filterwarnings("ignore:.*TT702")
+def test_scalar_code_writes_much_beside_shards() -> None:
+    """Thousands of elements are on their way at a time, in a launch in which their order counts."""
+
+    @T.prim_func
+    def main(A: T.Tensor((64, 97), "float32"), C: T.Tensor((64, 97), "float32")):
+        with T.Kernel(2, 1, threads=128) as (bx, by):
+            TT.layout(C, memory="L1", shard="block", grid=(4, 2))
+            x = T.alloc_shared((64, 64), "float32")
+            y = T.alloc_fragment((64, 64), "float32")
+            T.copy(A[by * 64, bx * 64], y)
+            T.copy(A[by * 64, bx * 64 + 1], x)
+            for i, j in T.Parallel(64, 64):
+                y[i, j] = y[i, j] + x[i, j]
+            T.copy(y, C[by * 64, bx * 64])
+
+    a = whole(64, 97, dtype=torch.float32, most=99)
+    expected = a + torch.nn.functional.pad(a, (0, 1))[:, 1:]
+    check(main, {"A": a, "C": torch.zeros_like(a)}, {"C": expected})
+
+
 def test_annotations_in_a_loop_over_tensors() -> None:
     """TileLang calls all of them like the variable that goes through them."""
 

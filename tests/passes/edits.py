@@ -15,6 +15,8 @@ from tilelang_tt.ir.kernel import KernelSet, KernelStmt, Let, Source
 from tilelang_tt.ir.layout import Role
 from tilelang_tt.ir.text_kernel import kernel_text
 
+from .stages import in_numbers
+
 Place = tuple[tuple[int, int], ...]
 Body = tuple[KernelStmt, ...]
 
@@ -80,7 +82,7 @@ def altered(kernels: KernelSet, role: Role, place: Place, **fields: Any) -> Kern
 
 def line(kernels: KernelSet, role: Role, place: Place) -> str:
     """The statement as the printed kernel set shows it."""
-    lines = kernel_text(kernels).splitlines()
+    lines = in_numbers(kernel_text(kernels), kernels).splitlines()
     start = next(number for number, text in enumerate(lines) if text.startswith(f"{role.value}("))
     printed = [text for text in lines[start + 1 :] if not re.match(r"\s*(accessor \d|else$|$)", text)]
     number = list(_everything(kernels.kernel(role).body)).index(place)

@@ -13,6 +13,7 @@ import pytest
 
 from tilelang_tt.diagnostics import TenstorrentError
 from tilelang_tt.frontend.lift_function import lift_function
+from tilelang_tt.ir.extents import Side
 from tilelang_tt.ir.interpret import Array, interpret
 from tilelang_tt.ir.kernel import KernelSet
 from tilelang_tt.ir.text_kernel import kernel_text
@@ -99,8 +100,17 @@ def whole_body(program: TileProgram) -> str:
 
 
 def kernel_body(kernels: KernelSet, role: str) -> str:
-    """The statements and accessors of one kernel; of sections their statements alone, in one line."""
-    return _indented_below(_without_schedules(plain(kernel_text(kernels))).splitlines(), f"{role}(")
+    """The statements and accessors of one kernel, in numbers; of sections their statements alone, in one line."""
+    text = in_numbers(kernel_text(kernels), kernels)
+    return _indented_below(_without_schedules(plain(text)).splitlines(), f"{role}(")
+
+
+def in_numbers(text: str, kernels: KernelSet) -> str:
+    """The text of kernels with the sides of blocks as numbers: `4` for `q.tiles`."""
+    for cb in kernels.all_cbs:
+        for side in Side:
+            text = re.sub(rf"\b{cb.name}\.{side.value}\b", str(int(cb.side(side))), text)
+    return text
 
 
 def _without_schedules(text: str) -> str:

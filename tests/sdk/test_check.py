@@ -42,7 +42,7 @@ def test_every_instruction_of_the_op_table(name: str, release: str) -> None:
     for row in ELEMENT_OPS[name].instructions:
         operands = {"a": "0", "b": "1", "c": "2", "out": "0", "cb_a": "2", "cb_b": "3"}
         call = row.call.format(**operands, bits="0x3f800000u", whole="1", format="DataFormat::Float32")
-        text = kernel(f"{row.init.format(**operands)}; {call};", row.header)
+        text = kernel(f"{row.init.format(**operands, bits='0x3f800000u')}; {call};", row.header)
         assert [str(problem) for problem in check({"compute.cpp": text}, release)] == []
 
 

@@ -101,7 +101,7 @@ def test_a_breach_is_a_stop(kernel: Any) -> None:
     """A kernel that pops before it waits."""
     session = kernel.debug(A, B, torch.empty(64, 64))
     text = session.compiled.files["compute.cpp"]
-    files = {**session.compiled.files, "compute.cpp": text.replace("cb_wait_front(cb_A_s, 4);", "", 1)}
+    files = {**session.compiled.files, "compute.cpp": text.replace("cb_wait_front(cb_A_s, A_s_tiles);", "", 1)}
     session.compiled = type(session.compiled)(session.compiled.name, files)
     stop = stopped(session.run())
     assert stop.error is not None

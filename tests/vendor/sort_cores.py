@@ -1,8 +1,8 @@
 """Sort of long rows: cores hold neighbouring columns, and exchange tiles between rounds of a bitonic sort.
 
-Host side of `SortProgramFactoryCrossCoreDataExchange` in `data_movement/sort/device/sort_program_factory.cpp`. Its table
-of where the cores are on the chip has two words a core, of which the kernel reads 4096 bytes: here it is as long as
-that. Reader and writer both push the buffer that it is read to, which therefore has two pages, not one. Of equal
+Host side of `SortProgramFactoryCrossCoreDataExchange` in `data_movement/sort/device/sort_program_factory.cpp`. Its
+table of where the cores are on the chip has two words a core, of which the kernel reads 4096 bytes: here it is as long
+as that. Reader and writer both push the buffer that it is read to, which therefore has two pages, not one. Of equal
 numbers on two cores both may keep the same one, so that an index comes twice: rows have no number twice.
 """
 

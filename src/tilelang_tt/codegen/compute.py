@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tilelang_tt.codegen.cpp import Printer, used_cbs
+from tilelang_tt.codegen.cpp import Printer, float_bits, used_cbs
 from tilelang_tt.ir.cb import CbCall
 from tilelang_tt.ir.engine import (
     BinaryMode,
@@ -91,6 +91,7 @@ class _Compute(Printer):
             if kernel.args:
                 self.line()
             self.body(kernel.body)
+        self.extent_constants()
 
     def headers(self, kernel: Kernel) -> list[str]:
         found = set()
@@ -114,7 +115,7 @@ class _Compute(Printer):
                 value = f"read_tile_value({self.cbs[stmt.cb]}, 0, {self.expr(stmt.index)})"
                 return f"const uint32_t {self.declare(stmt.var)} = {value}"
             case CbCall():
-                return f"{stmt.kind.value}({self.cbs[stmt.cb]}, {stmt.pages})"
+                return f"{stmt.kind.value}({self.cbs[stmt.cb]}, {self.count(stmt.pages)})"
             case DstCall():
                 return f"{stmt.kind.value}()"
             case Startup():
@@ -139,10 +140,10 @@ class _Compute(Printer):
     def init(self, stmt: Init) -> str:
         mode = stmt.mode
         if isinstance(mode, SfpuMode):
-            return mode.init
+            return mode.init if mode.number is None else mode.init.format(bits=float_bits(mode.number))
         if isinstance(mode, MatmulMode):
             flag = f"/*transpose*/ {int(mode.transpose)}"
-            sizes = f"{mode.cols}, {mode.rows}, {mode.a_stride}"
+            sizes = self.shape(mode)
             return f"matmul_block_init({self.cbs[mode.a]}, {self.cbs[mode.b]}, {flag}, {sizes})"
         if isinstance(mode, ReduceMode):
             operands = ", ".join(self.cbs[cb] for cb in (mode.cb, mode.scaler, mode.out))
@@ -153,6 +154,9 @@ class _Compute(Printer):
             return "transpose_dest_init<true>()"
         name = COPY_INIT[self.sdk] if isinstance(mode, CopyMode) else "transpose_init"
         return f"{name}({self.cbs[mode.cb]})"
+
+    def shape(self, product: MatmulBlock | MatmulMode) -> str:
+        return ", ".join(map(self.count, (product.cols, product.rows, product.a_stride)))
 
     def number(self, stmt: Sfpu) -> dict[str, str]:
         """The number of a call in the form it wants: the bits of a float32, or the whole number itself."""
@@ -168,7 +172,7 @@ class _Compute(Printer):
                 operands = (
                     f"{self.cbs[stmt.a]}, {self.cbs[stmt.b]}, {self.expr(stmt.a_index)}, {self.expr(stmt.b_index)}"
                 )
-                flags = f"{stmt.dst}, /*transpose*/ {int(stmt.transpose)}, {stmt.cols}, {stmt.rows}, {stmt.a_stride}"
+                flags = f"{stmt.dst}, /*transpose*/ {int(stmt.transpose)}, {self.shape(stmt)}"
                 return f"matmul_block({operands}, {flags})"
             case ReduceTile():
                 operands = f"{self.cbs[stmt.cb]}, {self.cbs[stmt.scaler]}, {self.expr(stmt.index)}, 0"

@@ -6,12 +6,14 @@ import os
 import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 from tilelang_tt.diagnostics import Location
 from tilelang_tt.ir import scalar, scalar_text
 from tilelang_tt.ir.buffers import Tensor
 from tilelang_tt.ir.cb import Cb, CbCall
 from tilelang_tt.ir.engine import BinaryTiles, CopyTile, MatmulBlock, PackTile, ReduceTile, Sfpu, TransposeTile
+from tilelang_tt.ir.extents import OF_BLOCK, OF_SUB_BLOCK, Extent, Side
 from tilelang_tt.ir.fields import Mark, expressions, marked, walk
 from tilelang_tt.ir.kernel import Arg, ArgKind, Assign, For, If, Kernel, KernelStmt, Let, Source
 from tilelang_tt.ir.movement import ReadTable, Send
@@ -109,14 +111,17 @@ class Printer:
         self.location: Location | None = None
         self.signed: set[Var] = set()  # variables that may be below zero
         self.cbs: dict[Cb, str] = {}
+        self.cb_lines: dict[int, int] = {}  # number of a circular buffer -> how many lines there are with its own
+        self.extents: dict[tuple[int, Side], str] = {}  # names of those that the kernel uses
         self.deliveries: dict[Cb, str] = {}
         self.addresses: dict[Tensor, str] = {}
 
     def line(self, text: str = "") -> None:
-        self.lines.append(_INDENT * self.depth + text if text else "")
-        if self.location is not None and self.depth:
-            entry = SourceLine(self.file, len(self.lines), self.location.file, self.location.line)
-            self.source_map.append(entry)
+        for line in wrapped(_INDENT * self.depth + text) if text else [""]:
+            self.lines.append(line)
+            if self.location is not None and self.depth:
+                entry = SourceLine(self.file, len(self.lines), self.location.file, self.location.line)
+                self.source_map.append(entry)
 
     @property
     def text(self) -> str:
@@ -142,7 +147,50 @@ class Printer:
         return next(scope[var] for scope in reversed(self.scopes) if var in scope)
 
     def expr(self, expr: Expr) -> str:
-        return scalar_text.to_c(expr, self.name, self.signed)
+        return scalar_text.to_c(expr, self.name, self.signed, self.extent)
+
+    def count(self, number: int) -> str:
+        """A number of tiles, by name if it has one."""
+        return self.extent(number) if isinstance(number, Extent) else str(number)
+
+    def extent(self, extent: Extent) -> str:
+        """The name of a side of a circular buffer's blocks; `extent_constants` declares it."""
+        cb = next((cb for cb in self.cbs if cb.id == extent.cb), None)
+        if cb is None:
+            return str(int(extent))
+        if extent.key not in self.extents:
+            self.extents[extent.key] = self.identifier(f"{cb.name}_{extent.side.value}")
+        return self.extents[extent.key]
+
+    def extent_constants(self) -> None:
+        """Declare the extents that were used, each below its circular buffer."""
+        for cb in reversed(self.cbs):
+            lines = [*self.sides(cb, OF_BLOCK), *self.sides(cb, OF_SUB_BLOCK)]
+            self.insert(self.cb_lines[cb.id], lines)
+
+    def sides(self, cb: Cb, of: tuple[Side, Side, Side]) -> list[str]:
+        """Those of a block, or of a sub-block, that were used. All tiles are the product of its sides."""
+        used = [side for side in of if (cb.id, side) in self.extents]
+        rows, cols, tiles = of
+        used = list(of) if tiles in used and len(used) > 1 else used
+        known = {side: self.extent(one) for side in used if isinstance(one := cb.side(side), Extent)}
+        if not known:
+            return []
+        values = {rows: str(cb.side(rows)), cols: str(cb.side(cols))}
+        matrices = cb.side(tiles) // (cb.side(rows) * cb.side(cols))
+        factors = [known.get(side, value) for side, value in values.items() if value != "1"]
+        values[tiles] = " * ".join(([str(matrices)] if matrices > 1 else []) + factors)
+        words = [f"{name} = {values[side]}" for side, name in known.items()]
+        note = "" if of is OF_BLOCK else "  // computed at a time"
+        line = f"constexpr uint32_t {', '.join(words)};{note}"
+        if len(line) > _WIDTH:
+            line = f"constexpr uint32_t {', '.join(words[:-1])},\n{_INDENT}{words[-1]};{note}"
+        return line.split("\n")
+
+    def insert(self, place: int, lines: list[str]) -> None:
+        """Lines of the file's head, once what follows is known."""
+        self.lines[place:place] = lines
+        self.source_map[:] = [replace(entry, line=entry.line + len(lines)) for entry in self.source_map]
 
     def helpers(self, kernel: Kernel) -> None:
         """Print what expressions of this kernel need beside the SDK."""
@@ -214,7 +262,7 @@ class Printer:
             start, stop = self.expr(stmt.start), self.expr(stmt.stop)
             self.scopes.append({})
             var = self.declare(stmt.var)
-            step = f"++{var}" if stmt.step == 1 else f"{var} += {stmt.step}"
+            step = f"++{var}" if stmt.step == 1 else f"{var} += {self.count(stmt.step)}"
             before = len(self.lines)
             with self.block(f"for (uint32_t {var} = {start}; {var} < {stop}; {step})"):
                 self.body(stmt.body)
@@ -261,6 +309,7 @@ class Printer:
             what = f"{cb.bytes} bytes, where rows wait for their places in tiles" if cb.is_row_room else what
             what = f"no data: a word of the {cb.producer.value} for the {cb.consumer.value}" if cb.is_word else what
             self.line(f"constexpr uint32_t {self.cbs[cb]} = tt::CBIndex::c_{cb.id};  // {what}")
+            self.cb_lines[cb.id] = len(self.lines)
             for block in cb.pool if cb.shares is None else ():
                 self.line(f"constexpr uint32_t {self.declare(block.first)} = {block.place};")
 
@@ -294,6 +343,28 @@ class Printer:
         self.scopes[-1][arg.var] = f"{name}.reads"
         words = f"/*first argument*/ {index}, /*semaphores*/ {cb.ready}, {cb.valid}"
         self.line(f"const {kind} {name}({words});")
+
+
+def wrapped(line: str) -> list[str]:
+    """A call that is too long for a line goes on in the next ones, from one of its arguments on."""
+    if len(line) <= _WIDTH or not line.endswith(");") or line.lstrip().startswith("//"):
+        return [line]
+    deeper, depth, ends = " " * (len(line) - len(line.lstrip())) + _INDENT, 0, []
+    if '"' in line:  # of a text
+        return [line]
+    for place, sign in enumerate(line):
+        depth += (sign in "([{") - (sign in ")]}")
+        if sign == "," and depth == 1:
+            ends.append(place + 1)
+    lines: list[str] = []
+    start = 0
+    while ends and len(deeper) * bool(lines) + len(line) - start > _WIDTH:
+        fitting = [end for end in ends if len(deeper) * bool(lines) + end - start <= _WIDTH]
+        end = fitting[-1] if fitting else ends[0]
+        lines.append(line[start:end])
+        start, ends = end + 1, [one for one in ends if one > end]
+    lines.append(line[start:])
+    return [lines[0], *(deeper + rest for rest in lines[1:])]
 
 
 def in_comment(text: str) -> str:

@@ -20,6 +20,7 @@ from tilelang_tt.ir.movement import (
     ReadTable,
     ReadTile,
     RoomRow,
+    RowPlace,
     Send,
     ShardPart,
     Take,
@@ -363,6 +364,7 @@ class Dataflow(Printer):
             self.line()
         self.support()
         self.main(kernel, cbs)
+        self.extent_constants()
 
     def main(self, kernel: Kernel, cbs: list[Cb]) -> None:
         with self.block("void kernel_main()"):
@@ -432,7 +434,7 @@ class Dataflow(Printer):
 
     def call(self, stmt: KernelStmt) -> str:
         if isinstance(stmt, CbCall):
-            return f"{stmt.kind.value}({self.cbs[stmt.cb]}, {stmt.pages})"
+            return f"{stmt.kind.value}({self.cbs[stmt.cb]}, {self.count(stmt.pages)})"
         if isinstance(stmt, Barrier):
             return f"{stmt.kind.value}()"
         if isinstance(stmt, Ask | Take):
@@ -441,7 +443,7 @@ class Dataflow(Printer):
         if isinstance(stmt, Send) and stmt.shard is not None:
             return self.send_shard(stmt, stmt.shard)
         if isinstance(stmt, Send):
-            size = f"{stmt.cb.tiles} * {self.tile_bytes[stmt.cb]}"
+            size = f"{self.count(stmt.cb.tiles)} * {self.tile_bytes[stmt.cb]}"
             return f"{self.deliveries[stmt.cb]}.send({self.name(stmt.base)}, {size})"
         if isinstance(stmt, Pointer):
             function = "get_write_ptr" if stmt.write else "get_read_ptr"
@@ -491,18 +493,21 @@ class Dataflow(Printer):
             return f"blank_row<{self.tile_bytes[stmt.room.block]}>({self.waiting(stmt.room)})"
         place = stmt.place
         size = self.tile_bytes[place.cb]
-        where = f"{self.name(place.base)}, {self.expr(place.row)}, {place.tiles}, {place.row_step}, {place.col_step}"
+        where = f"{self.name(place.base)}, {self.expr(place.row)}, {self.steps(place)}"
         if isinstance(stmt, PlaceRow):
             return f"place_row<{size}>({self.name(stmt.room.base)}, {self.expr(stmt.room.row)}, {where})"
         if isinstance(stmt, ZeroRow):
             return f"zero_row<{size}>({where})"
         return f"write_row<{size}>({self.row_of(stmt)}, {where})"
 
+    def steps(self, place: RowPlace) -> str:
+        return ", ".join(map(self.count, (place.tiles, place.row_step, place.col_step)))
+
     def row_of(self, stmt: ReadRow | WriteRow) -> str:
         return f"{self.accessor_names[stmt.tensor]}, {self.expr(stmt.page)}, {self.expr(stmt.col)}"
 
     def waiting(self, room: RoomRow) -> str:
-        return f"{self.name(room.base)}, {self.expr(room.row)}, {room.tiles}"
+        return f"{self.name(room.base)}, {self.expr(room.row)}, {self.count(room.tiles)}"
 
     def place(self, cb: Cb, base: str, slot: Expr) -> str:
         """L1 address of a tile of the block."""

@@ -7,6 +7,7 @@ from enum import Enum
 
 from tilelang_tt.diagnostics import Location
 from tilelang_tt.ir.buffers import Tensor
+from tilelang_tt.ir.extents import Side, extent
 from tilelang_tt.ir.layout import Role
 from tilelang_tt.ir.scalar import Var
 
@@ -35,6 +36,7 @@ class Cb:
     unpack_to_dest: bool
     shape: tuple[int, int]  # tiles of a block
     location: Location | None
+    sub: tuple[int, int] | None = None  # sides of the sub-blocks that compute makes at a time, if they are all alike
     shares: int | None = None  # a second view: number of the buffer whose pages these are
     first_row: bool = False  # only the first row of its tiles is there
     pool: tuple[PoolBlock, ...] = ()  # compute's own blocks that lie in it, if there are several
@@ -48,6 +50,31 @@ class Cb:
     ready: int | None = None  # semaphore of the sender: receivers that have room for the next block
     owners: int = 0  # cores that send blocks from their shards, in turn; 0: one core of a group reads and sends
     valid: int | None = None  # semaphore of a receiver: 1 when the block is there
+
+    def __post_init__(self) -> None:
+        """Its blocks' sides have names, where they are blocks of tiles."""
+        if self.is_word or self.is_scratch or self.is_row_room:
+            return
+        rows, cols = self.shape
+        if not self.pool:
+            sides = (extent(rows, self.id, Side.ROWS), extent(cols, self.id, Side.COLS))
+            object.__setattr__(self, "shape", sides)
+        if self.sub is not None:
+            named = (extent(self.sub[0], self.id, Side.SUB_ROWS), extent(self.sub[1], self.id, Side.SUB_COLS))
+            object.__setattr__(self, "sub", named)
+        object.__setattr__(self, "tiles", extent(self.tiles, self.id, Side.TILES))
+
+    def side(self, side: Side) -> int:
+        """By name."""
+        rows, cols = self.sub or (1, 1)
+        sides = {
+            **dict(zip((Side.ROWS, Side.COLS), self.shape, strict=True)),
+            Side.TILES: self.tiles,
+            Side.SUB_ROWS: rows,
+            Side.SUB_COLS: cols,
+            Side.SUB_TILES: extent(rows * cols, self.id, Side.SUB_TILES),
+        }
+        return sides[side]
 
     @property
     def pages(self) -> int:

@@ -144,6 +144,13 @@ def conjuncts(condition: ElementExpr | None) -> Iterator[ElementExpr]:
         yield condition
 
 
+def in_dst(expr: ElementExpr) -> Iterator[ElementExpr]:
+    """An expression and what is in DST for it, outer before inner."""
+    yield expr
+    for arg in expr.args if isinstance(expr, Apply) and not expr.of_blocks else ():
+        yield from in_dst(arg)
+
+
 def element_buffers(expr: ElementExpr) -> Iterator[Buffer]:
     """Buffers an expression reads, in order of first appearance, each once."""
     yield from dict.fromkeys(element.buffer for element in elements(expr))

@@ -170,6 +170,21 @@ class SfpuMode:
 
     init: str
     header: str
+    number: float | None = None  # that the init takes, as its float32 bits
+
+    @property
+    def constants(self) -> tuple[str, float | None]:
+        """What is loaded: inits from different headers may be the same."""
+        return self.init, self.number
+
+
+def mode_of(stmt: Sfpu) -> SfpuMode:
+    """The init of an instruction."""
+    row = stmt.instruction
+    if not row.number_in_init:
+        return SfpuMode(row.init, row.header)
+    assert isinstance(stmt.number, float)
+    return SfpuMode(row.init, row.header, stmt.number)
 
 
 FILL_MODE = SfpuMode("fill_tile_init()", "api/compute/eltwise_unary/fill.h")

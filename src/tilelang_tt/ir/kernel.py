@@ -29,8 +29,9 @@ from tilelang_tt.ir.buffers import Buffer, Tensor
 from tilelang_tt.ir.cb import Cb, CbCall
 from tilelang_tt.ir.code import Code
 from tilelang_tt.ir.engine import EngineStmt
+from tilelang_tt.ir.extents import whole
 from tilelang_tt.ir.fields import BODY, DEFINES
-from tilelang_tt.ir.layout import Role
+from tilelang_tt.ir.layout import BufferLayout, Role
 from tilelang_tt.ir.movement import MovementStmt
 from tilelang_tt.ir.scalar import Expr, Var
 from tilelang_tt.ir.tile import Launch, TileProgram
@@ -193,6 +194,19 @@ class KernelSet:
     def direct(self, buffer: Buffer) -> Cb:
         """The number under which a block is unpacked straight to DST, if it has one."""
         return self.views.get(buffer, self.cbs[buffer])
+
+    def layout(self, buffer: Buffer) -> BufferLayout:
+        """A block as tiles, its sides by name where its circular buffer holds such blocks alone."""
+        layout, cb = self.launch.layouts[buffer], self.cbs.get(buffer)
+        if cb is None or cb.pool or layout.pitch:
+            return layout
+        assert (layout.rows, layout.cols) == cb.shape
+        return replace(layout, rows=cb.shape[0], cols=cb.shape[1])
+
+    def tiles(self, buffer: Buffer) -> int:
+        """All tiles of a block, by name where that is what its circular buffer hands over at once."""
+        count, cb = self.launch.layouts[buffer].tiles, self.cbs.get(buffer)
+        return count if cb is None or cb.pool else whole(count, cb.tiles)
 
     def with_kernel(self, new: Kernel) -> KernelSet:
         reader, compute, writer = (new if kernel.role is new.role else kernel for kernel in self.kernels)

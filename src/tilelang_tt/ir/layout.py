@@ -192,7 +192,9 @@ class BufferLayout:
         if self.constant:
             return scalar.const(0)
         row, col = (0 if self.rows == 1 else row), (0 if self.cols == 1 else col)
-        return self._at(row * self.row_step + col if self.order is TileOrder.ROWS else col * self.rows + row)
+        if self.order is TileOrder.ROWS:
+            return self._at(row * scalar.as_expr(self.row_step) + col)
+        return self._at(col * scalar.as_expr(self.rows) + row)
 
     def at(self, tile: Expr | int) -> Expr:
         """Position of the block's tile number `tile`."""

@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, overload
 from tvm import arith, tirx
 from tvm.ir import structural_equal, structural_hash
 
+from tilelang_tt.ir.extents import Extent
 from tilelang_tt.ir.scalar_calls import call_parts
+from tilelang_tt.ir.scalar_extents import extent_of, literal, without_extents
 
 if TYPE_CHECKING:  # TVM ships no types: this much of its expressions is used here
     from typing_extensions import TypeIs
@@ -103,6 +105,8 @@ def typed_var(name: str, dtype: str) -> Var:
 
 
 def const(value: int) -> Expr:
+    if isinstance(value, Extent):
+        return literal(value)
     return tirx.IntImm("int32", value)
 
 
@@ -136,6 +140,11 @@ def largest(expr: Expr) -> int | None:
     """The largest number `expr` can be, if that does not depend on anything known only at run time."""
     found = int(_plain().const_int_bound(expr).max_value)
     return found if found < 2**31 - 1 else None
+
+
+def multiple(count: int, number: int) -> Expr:
+    """count * number, as it is written where the number has a name."""
+    return tirx.Mul(const(count), const(number)) if isinstance(number, Extent) else const(count * number)
 
 
 def floordiv(a: Expr | int, b: int) -> Expr:
@@ -197,15 +206,6 @@ def always(condition: Expr) -> bool:
     return bool(_plain().can_prove(simple))
 
 
-def without_difference(test: Expr) -> Expr:
-    """`a - b < c` as `a < b + c`: an order of numbers that are not below zero, where a, b and c are not."""
-    while isinstance(test, ORDERED) and isinstance(test.a, tirx.Sub):
-        test = type(test)(test.a.a, simplify(test.a.b + test.b))
-    while isinstance(test, ORDERED) and isinstance(test.b, tirx.Sub):
-        test = type(test)(simplify(test.b.b + test.a), test.b.a)
-    return test
-
-
 def is_equal(a: Expr, b: Expr) -> Expr:
     return tirx.EQ(a, b)
 
@@ -245,7 +245,11 @@ def simplify(expr: Expr) -> Expr:
 @lru_cache(maxsize=1 << 14)
 def _simplified(expr: Expr) -> Expr:
     """Remembered by node, which is quick, and by form: passes ask the same question again and again."""
-    if nodes(expr, tirx.BufferLoad):  # of two tensors that are alike the forms are equal
+    found = nodes(expr, tirx.BufferLoad, tirx.IntImm)
+    if any(extent_of(node) is not None for node in found):  # two that are equal may be different extents
+        simple = simplify(without_extents(expr))
+        return expr if structural_equal(simple, expr) else simple
+    if any(isinstance(node, tirx.BufferLoad) for node in found):  # of two tensors that are alike the forms are equal
         return _simplified_anew(expr)
     return _simplified_form(_Form(expr))
 

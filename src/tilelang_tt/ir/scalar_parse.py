@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from tvm import tirx
 
 from tilelang_tt.ir import scalar
+from tilelang_tt.ir.cb import Cb
+from tilelang_tt.ir.extents import Side
 from tilelang_tt.ir.scalar import Expr
 from tilelang_tt.ir.scalar_calls import FUNCTIONS, call
 from tilelang_tt.ir.text import ParseError, Reader
@@ -42,7 +45,10 @@ def _operand(reader: Reader) -> Expr:
         return _bracket(reader)
     if reader.peek("-") or reader.text[reader.at : reader.at + 1].isdigit():
         return scalar.const(reader.int())
-    start, name = reader.at, reader.name()
+    start = reader.at
+    if (extent := read_extent(reader)) is not None:
+        return scalar.const(extent)
+    name = reader.name()
     if name in ("True", "False"):
         return scalar.true() if name == "True" else scalar.false()
     if reader.maybe("("):
@@ -52,6 +58,20 @@ def _operand(reader: Reader) -> Expr:
         reader.at = start
         raise reader.fail("a variable in sight")
     return known
+
+
+_EXTENT = re.compile(r"([A-Za-z_]\w*(?:\.\d+)?)\.((?:sub_)?(?:rows|cols|tiles))\b")
+
+
+def read_extent(reader: Reader) -> int | None:
+    """`q.cols`, a side of a circular buffer's blocks, if that is what follows."""
+    found = _EXTENT.match(reader.text, reader.at)
+    if found is None:
+        return None
+    reader.at = found.end()
+    name, side = found.groups()
+    cb = reader.sight.thing(f"cb {name}", Cb)
+    return cb.side(Side(side))
 
 
 def _bracket(reader: Reader) -> Expr:

@@ -8,8 +8,10 @@ from types import CodeType
 
 from tvm import tirx
 
+from tilelang_tt.ir.extents import Extent
 from tilelang_tt.ir.scalar import ORDERED, Expr, Var, is_choice, nodes, nonnegative
 from tilelang_tt.ir.scalar_calls import call_parts
+from tilelang_tt.ir.scalar_extents import extent_of
 from tilelang_tt.schedule_order import z_order
 
 _PRECEDENCE: dict[type[tirx.PrimExpr], tuple[int, str, str]] = {  # node -> (binding strength, C, Python)
@@ -31,9 +33,11 @@ _PRECEDENCE: dict[type[tirx.PrimExpr], tuple[int, str, str]] = {  # node -> (bin
 }
 
 
-def to_c(expr: Expr, names: Callable[[Var], str], signed: Collection[Var] = ()) -> str:
+def to_c(
+    expr: Expr, names: Callable[[Var], str], signed: Collection[Var] = (), extents: Callable[[Extent], str] = str
+) -> str:
     """C++ text. Integers are uint32_t; where a number may be below zero, its order is taken as int32_t."""
-    return _Text(names, _C, signed).of(expr, 0)
+    return _Text(names, _C, signed, extents).of(expr, 0)
 
 
 def to_python(expr: Expr, names: Callable[[Var], str] = lambda v: str(v.name)) -> str:
@@ -41,9 +45,9 @@ def to_python(expr: Expr, names: Callable[[Var], str] = lambda v: str(v.name)) -
     return _Text(names, _PYTHON, ()).of(expr, 0)
 
 
-def to_text(expr: Expr, names: Callable[[Var], str]) -> str:
+def to_text(expr: Expr, names: Callable[[Var], str], extents: Callable[[Extent], str] = str) -> str:
     """The language of printed programs: Python, with the types and groups that `scalar_parse` needs to read it back."""
-    return _ProgramText(names, _PYTHON, ()).of(expr, 0)
+    return _ProgramText(names, _PYTHON, (), extents).of(expr, 0)
 
 
 def divides_below_zero(expr: Expr, signed: Collection[Var] = ()) -> bool:
@@ -59,8 +63,15 @@ class _Text:
 
     grouped: tuple[type[tirx.PrimExpr], ...] = (tirx.Add, tirx.And, tirx.Or)  # a + (b + c) is written without brackets
 
-    def __init__(self, names: Callable[[Var], str], language: int, signed: Collection[Var]) -> None:
+    def __init__(
+        self,
+        names: Callable[[Var], str],
+        language: int,
+        signed: Collection[Var],
+        extents: Callable[[Extent], str] = str,
+    ) -> None:
         self.names = names
+        self.extents = extents
         self.language = language
         self.signed = signed
 
@@ -89,7 +100,8 @@ class _Text:
     def number(self, expr: tirx.PrimExpr) -> str:
         if str(expr.dtype) == "bool":
             return str(bool(expr.value)).lower() if self.language == _C else str(bool(expr.value))
-        return str(int(expr.value))
+        extent = extent_of(expr)
+        return str(int(expr.value)) if extent is None else self.extents(extent)
 
     def extremum(self, expr: tirx.PrimExpr) -> str:
         a, b = self.of(expr.a, 5), self.of(expr.b, 5)

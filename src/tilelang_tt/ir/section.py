@@ -83,6 +83,13 @@ class ComputeFromBlocks:
 Step = Fetch | SetNumber | Compute | ComputeFromBlocks
 
 
+def slot_of(slot: int, t: Expr, group: int) -> Expr:
+    """Where in DST a slot of the t-th tile of a group is: the group's tiles of one slot lie together."""
+    if slot < 2:
+        return scalar.as_expr(group) + t if slot else t
+    return scalar.multiple(slot, group) + t
+
+
 @dataclass(frozen=True)
 class DstProgram:
     """The steps for a group of tiles. What is in DST beforehand, a sum of products, is fetched to slot 0 first."""
@@ -98,7 +105,9 @@ class DstProgram:
 
     def index(self, slot: int, t: Expr, group: int) -> Expr:
         """Where in DST a slot of the t-th tile of a group is."""
-        return slot * group + t if slot < self.slots else scalar.const(self.slots * group + slot - self.slots)
+        if slot < self.slots:
+            return slot_of(slot, t, group)
+        return scalar.const(group if slot == self.slots == 1 else self.slots * group + slot - self.slots)
 
     @property
     def fetched(self) -> tuple[Fetch, ...]:

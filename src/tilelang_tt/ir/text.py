@@ -12,6 +12,7 @@ from tilelang_tt.diagnostics import Location
 from tilelang_tt.ir import scalar, scalar_text
 from tilelang_tt.ir.buffers import Buffer, Tensor
 from tilelang_tt.ir.elements import TILE_COL, TILE_ROW
+from tilelang_tt.ir.extents import Extent
 from tilelang_tt.ir.scalar import Expr, Var
 
 INDENT = "  "
@@ -73,7 +74,11 @@ class Names:
         return list(self._names.items())
 
     def expr(self, expr: Expr) -> str:
-        return scalar_text.to_text(expr, self)
+        return scalar_text.to_text(expr, self, self.extent)
+
+    def extent(self, extent: Extent) -> str:
+        """The name of a side of a circular buffer's blocks."""
+        return str(extent)
 
 
 # --- reading --------------------------------------------------------------------------------------

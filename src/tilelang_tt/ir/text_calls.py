@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import get_args
 
 from tilelang_tt.ir import engine, movement, scalar
 from tilelang_tt.ir.cb import Cb, CbCall, CbKind
+from tilelang_tt.ir.extents import Extent
 from tilelang_tt.ir.grammar import Codec, Form, Grammar, listed
 from tilelang_tt.ir.kernel import Assign, For, Hand, Held, If, Let, Receive
 from tilelang_tt.ir.scalar import Expr
-from tilelang_tt.ir.scalar_parse import read_expr
+from tilelang_tt.ir.scalar_parse import read_expr, read_extent
 from tilelang_tt.ir.text import Names, Reader
 from tilelang_tt.ir.text_facts import CODECS, constant_text, read_constant, words
 from tilelang_tt.ir.text_schedule import BLOCK_INSTRUCTION, INSTRUCTION, NUMBER, OPERAND, instructions
 
-_SHAPE = "{rows:int} x {cols:int} tiles, A stride {a_stride:int}"
+_SHAPE = "{rows:count} x {cols:count} tiles, A stride {a_stride:count}"
 _TILES = "{a:cb}[{a_index:expr}], {b:cb}[{b_index:expr}]"
 _BASE = "{cb:cb}[{slot:expr}] at {base:var}"
 _PAGE = "{tensor:tensor} page {page:expr}"
@@ -22,7 +24,7 @@ _BARRIERS = ("read barrier", "writes flushed", "write barrier", "signal barrier"
 
 FORMS = (
     Form(For, "for {var:new} in {start:expr} .. {stop:expr}", {"step": 1}),
-    Form(For, "for {var:new} in {start:expr} .. {stop:expr} by {step:int}"),
+    Form(For, "for {var:new} in {start:expr} .. {stop:expr} by {step:count}"),
     Form(If, "if {condition:expr}"),
     Form(movement.Pointer, "let {var:new} = write address of {cb:cb}", {"write": True}),
     Form(movement.Pointer, "let {var:new} = read address of {cb:cb}", {"write": False}),
@@ -37,7 +39,7 @@ FORMS = (
     Form(Held, "held"),
     Form(engine.DstCall, "{kind:dst_call}"),
     Form(movement.Barrier, "{kind:barrier}"),
-    Form(CbCall, "{kind:cb_call} {cb:cb} {pages:int}"),
+    Form(CbCall, "{kind:cb_call} {cb:cb} {pages:count}"),
     Form(movement.MakeTile, f"make {{constant:constant}} -> {_BASE}"),
     Form(movement.ReadRow, f"read {_PAGE} from tile {{col:expr}} -> {{room:room_row}}"),
     Form(movement.BlankRow, "zero {room:room_row}"),
@@ -84,11 +86,11 @@ PARTS = (
     ),
     Form(
         movement.RoomRow,
-        "row {row:expr} of room {cb:cb} at {base:var}, {tiles:int} tiles of {block:cb}",
+        "row {row:expr} of room {cb:cb} at {base:var}, {tiles:count} tiles of {block:cb}",
     ),
     Form(
         movement.RowPlace,
-        "{cb:cb} row {row:expr} at {base:var}, {tiles:int} tiles, steps {row_step:int} and {col_step:int}",
+        "{cb:cb} row {row:expr} at {base:var}, {tiles:count} tiles, steps {row_step:count} and {col_step:count}",
     ),
     Form(engine.MatmulMode, f"matmul {{a:cb}}, {{b:cb}}{{transpose?^T}}, {_SHAPE}"),
     Form(engine.ReduceMode, "maxima of each {along_columns:along} of {cb:cb} by {scaler:cb} -> {out:cb}"),
@@ -100,12 +102,22 @@ PARTS = (
 
 
 def _read_init(reader: Reader) -> engine.SfpuMode:
-    init = reader.rest()
+    init, _, number = reader.rest().partition(" of ")
     modes = (engine.FILL_MODE, *(engine.SfpuMode(row.init, row.header) for row in instructions().values()))
     found = next((mode for mode in modes if mode.init == init), None)
     if found is None:
         raise reader.fail("an init")
-    return found
+    return replace(found, number=float(number)) if number else found
+
+
+def _count_text(value: int, names: Names) -> str:
+    return names.extent(value) if isinstance(value, Extent) else str(value)
+
+
+def _read_count(reader: Reader) -> int:
+    reader.peek("")  # past blanks
+    extent = read_extent(reader)
+    return reader.int() if extent is None else extent
 
 
 def _read_dst(reader: Reader) -> Expr:
@@ -114,7 +126,9 @@ def _read_dst(reader: Reader) -> Expr:
 
 
 def _mode_text(mode: engine.Mode | engine.SfpuMode, names: Names) -> str:
-    return f"sfpu {mode.init}" if isinstance(mode, engine.SfpuMode) else GRAMMAR.write(mode, names)
+    if not isinstance(mode, engine.SfpuMode):
+        return GRAMMAR.write(mode, names)
+    return f"sfpu {mode.init}" if mode.number is None else f"sfpu {mode.init} of {mode.number!r}"
 
 
 def _read_mode(reader: Reader) -> object:
@@ -126,6 +140,7 @@ def _read_mode(reader: Reader) -> object:
 KERNEL_CODECS: dict[str, Codec] = {
     **CODECS,
     "cb": Codec(lambda cb, names: names(cb), lambda reader: reader.sight.thing(f"cb {reader.name()}", Cb)),
+    "count": Codec(_count_text, _read_count),
     "cb_call": words(dict(zip(CbKind, ("reserve", "push", "wait", "pop"), strict=True))),
     "barrier": words(dict(zip(movement.BarrierKind, _BARRIERS, strict=True))),
     "dst_call": words(dict(zip(engine.DstKind, ("acquire", "commit", "wait DST", "release"), strict=True))),

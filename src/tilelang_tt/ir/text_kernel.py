@@ -25,6 +25,7 @@ from tilelang_tt.ir.buffers import Buffer, Memory, Tensor
 from tilelang_tt.ir.cb import Cb, PoolBlock
 from tilelang_tt.ir.code import Code
 from tilelang_tt.ir.engine import DstUse
+from tilelang_tt.ir.extents import Extent
 from tilelang_tt.ir.fields import children, defined, with_children
 from tilelang_tt.ir.grammar import Form
 from tilelang_tt.ir.kernel import Arg, ArgKind, Assign, For, Hand, Held, If, Kernel, KernelSet, KernelStmt, Source, Task
@@ -67,6 +68,9 @@ class _Names(Names):
     def bind_cb(self, cb: Cb, name: str) -> str:
         self.cbs[cb] = name
         return name
+
+    def extent(self, extent: Extent) -> str:
+        return next(f"{name}.{extent.side.value}" for cb, name in self.cbs.items() if cb.id == extent.cb)
 
     def __call__(self, thing: Var | Buffer | Tensor | Cb) -> str:
         return self.cbs[thing] if isinstance(thing, Cb) else super().__call__(thing)
@@ -169,7 +173,8 @@ _CB = Form(
     "{is_row_room?, room for rows}"
     "{unpack_to_dest?, unpacked to DST}(?, in the shard of {shard:tensor}?)"
     "(?, moved where {moves:new} else in the shard of {shard_at_call:tensor}?)"
-    "(?, read where {reads:new} else sent, semaphores {ready:int} and {valid:int}?)(?, sent by {owners:int} in turn?)",
+    "(?, read where {reads:new} else sent, semaphores {ready:int} and {valid:int}?)(?, sent by {owners:int} in turn?)"
+    "(?, {sub:sides} at a time?)",
 )
 
 

@@ -65,6 +65,11 @@ class Instruction:
         return "out" not in _holes(self.call)
 
     @property
+    def number_in_init(self) -> bool:
+        """Whether the init takes the number, as its float32 bits: it must be known when compiling."""
+        return "bits" in _holes(self.init)
+
+    @property
     def takes_whole(self) -> bool:
         """Whether the call takes its number as it is, not its float32 bits."""
         return "whole" in _holes(self.call)

@@ -153,4 +153,5 @@ def _work(span: np.void) -> float:
 def _by_lane(rows: Rows, order: str = "start") -> dict[int, Rows]:
     rows = rows[np.lexsort((rows[order], rows["lane"]))]
     lanes, begins = np.unique(rows["lane"], return_index=True)
-    return dict(zip(map(int, lanes), np.split(rows, begins[1:]), strict=True))
+    ends = (*begins[1:], len(rows))
+    return {int(lane): rows[begin:end] for lane, begin, end in zip(lanes, begins, ends, strict=False)}

@@ -3,6 +3,7 @@
 #include "api/dataflow/dataflow_api.h"
 
 constexpr uint32_t cb_a_out = tt::CBIndex::c_16;  // 2 blocks of 2 x 1 tiles, Float16_b
+constexpr uint32_t a_out_rows = 2, a_out_tiles = a_out_rows;
 
 void kernel_main() {
     const uint32_t C_addr = get_arg_val<uint32_t>(0);
@@ -15,12 +16,12 @@ void kernel_main() {
 
     for (uint32_t unit = unit_start; unit < unit_start + unit_count; ++unit) {
         const uint32_t bx = unit;
-        cb_wait_front(cb_a_out, 2);
+        cb_wait_front(cb_a_out, a_out_tiles);
         // kernel.py:18  T.copy(a, C[bx * BLOCK])
         const uint32_t a_out_l1 = get_read_ptr(cb_a_out);
-        for (uint32_t i = 0; i < 2; ++i) noc_async_write_page(bx * 2 + i, C, a_out_l1 + i * a_out_tile_bytes);
+        for (uint32_t i = 0; i < a_out_rows; ++i) noc_async_write_page(bx * 2 + i, C, a_out_l1 + i * a_out_tile_bytes);
         noc_async_writes_flushed();
-        cb_pop_front(cb_a_out, 2);
+        cb_pop_front(cb_a_out, a_out_tiles);
     }
     noc_async_write_barrier();
 }

@@ -3,6 +3,7 @@
 #include "api/dataflow/dataflow_api.h"
 
 constexpr uint32_t cb_k = tt::CBIndex::c_0;  // 2 blocks of 2 x 2 tiles, Float32
+constexpr uint32_t k_rows = 2, k_cols = 2, k_tiles = k_rows * k_cols;
 
 void kernel_main() {
     const uint32_t K_addr = get_arg_val<uint32_t>(0);
@@ -15,16 +16,16 @@ void kernel_main() {
     for (uint32_t unit = 0; unit < unit_count; ++unit) {
         // kernel.py:17  for n in T.serial(CHUNKS):
         for (uint32_t n = 0; n < 4; ++n) {
-            cb_reserve_back(cb_k, 4);
+            cb_reserve_back(cb_k, k_tiles);
             // kernel.py:19  T.copy(K[n * SIZE, 0], k)
             const uint32_t k_l1 = get_write_ptr(cb_k);
-            for (uint32_t i = 0; i < 2; ++i) {
-                for (uint32_t j = 0; j < 2; ++j) {
-                    noc_async_read_page((n * 2 + i) * 2 + j, K, k_l1 + (i * 2 + j) * k_tile_bytes);
+            for (uint32_t i = 0; i < k_rows; ++i) {
+                for (uint32_t j = 0; j < k_cols; ++j) {
+                    noc_async_read_page((n * 2 + i) * 2 + j, K, k_l1 + (i * k_cols + j) * k_tile_bytes);
                 }
             }
             noc_async_read_barrier();
-            cb_push_back(cb_k, 4);
+            cb_push_back(cb_k, k_tiles);
         }
     }
 }

@@ -3,8 +3,11 @@
 #include "api/dataflow/dataflow_api.h"
 
 constexpr uint32_t cb_A_s = tt::CBIndex::c_0;  // 2 blocks of 2 x 1 tiles, Float16_b
+constexpr uint32_t A_s_rows = 2, A_s_tiles = A_s_rows;
 constexpr uint32_t cb_B_s = tt::CBIndex::c_1;  // 2 blocks of 1 x 2 tiles, Float16_b
+constexpr uint32_t B_s_cols = 2, B_s_tiles = B_s_cols;
 constexpr uint32_t cb_rise = tt::CBIndex::c_2;  // 2 blocks of 2 x 1 tiles, Float32
+constexpr uint32_t rise_rows = 2, rise_tiles = rise_rows;
 constexpr uint32_t cb_stored = tt::CBIndex::c_18;  // no data: a word of the writer for the reader
 
 void kernel_main() {
@@ -29,27 +32,31 @@ void kernel_main() {
         const uint32_t by = unit / 2;
         // kernel.py:18  for k in T.Pipelined(2, num_stages=2):
         for (uint32_t k = 0; k < 2; ++k) {
-            cb_reserve_back(cb_A_s, 2);
-            cb_reserve_back(cb_B_s, 2);
+            cb_reserve_back(cb_A_s, A_s_tiles);
+            cb_reserve_back(cb_B_s, B_s_tiles);
             // kernel.py:19  T.copy(A[by * 64, k * 32], A_s)
             const uint32_t A_s_l1 = get_write_ptr(cb_A_s);
-            for (uint32_t i = 0; i < 2; ++i) noc_async_read_page((by * 2 + i) * 2 + k, A, A_s_l1 + i * A_s_tile_bytes);
+            for (uint32_t i = 0; i < A_s_rows; ++i) {
+                noc_async_read_page((by * 2 + i) * 2 + k, A, A_s_l1 + i * A_s_tile_bytes);
+            }
             // kernel.py:20  T.copy(B[k * 32, bx * 64], B_s)
             const uint32_t B_s_l1 = get_write_ptr(cb_B_s);
-            for (uint32_t j = 0; j < 2; ++j) noc_async_read_page(k * 4 + bx * 2 + j, B, B_s_l1 + j * B_s_tile_bytes);
+            for (uint32_t j = 0; j < B_s_cols; ++j) {
+                noc_async_read_page(k * 4 + bx * 2 + j, B, B_s_l1 + j * B_s_tile_bytes);
+            }
             noc_async_read_barrier();
-            cb_push_back(cb_A_s, 2);
-            cb_push_back(cb_B_s, 2);
+            cb_push_back(cb_A_s, A_s_tiles);
+            cb_push_back(cb_B_s, B_s_tiles);
         }
         cb_wait_front(cb_stored, 1);  // until all stores above are done
         cb_pop_front(cb_stored, 1);
-        cb_reserve_back(cb_rise, 2);
+        cb_reserve_back(cb_rise, rise_tiles);
         // kernel.py:22  for i in T.serial(64):
         const uint32_t rise_l1 = get_write_ptr(cb_rise);
-        for (uint32_t i = 0; i < 2; ++i) {
+        for (uint32_t i = 0; i < rise_rows; ++i) {
             noc_async_read_page((bx * 2 + by) * 2 + i, rise_handed, rise_l1 + i * rise_tile_bytes);
         }
         noc_async_read_barrier();
-        cb_push_back(cb_rise, 2);
+        cb_push_back(cb_rise, rise_tiles);
     }
 }

@@ -5,6 +5,7 @@
 #include "api/dataflow/dataflow_api.h"
 
 constexpr uint32_t cb_scores_out = tt::CBIndex::c_16;  // 2 blocks of 2 x 2 tiles, Float32
+constexpr uint32_t scores_out_rows = 2, scores_out_cols = 2, scores_out_tiles = scores_out_rows * scores_out_cols;
 constexpr uint32_t cb_scratch = tt::CBIndex::c_17;  // 20480 bytes for lines of tensors and blocks of scalar code
 constexpr uint32_t cb_stored = tt::CBIndex::c_18;  // no data: a word of the writer for the reader
 
@@ -126,16 +127,17 @@ void kernel_main() {
     for (uint32_t unit = unit_start; unit < unit_start + unit_count; ++unit) {
         const uint32_t bx = unit % 2;
         const uint32_t by = unit / 2;
-        cb_wait_front(cb_scores_out, 4);
+        cb_wait_front(cb_scores_out, scores_out_tiles);
         // kernel.py:22  for i in T.serial(64):
         const uint32_t scores_out_l1 = get_read_ptr(cb_scores_out);
-        for (uint32_t i = 0; i < 2; ++i) {
-            for (uint32_t j = 0; j < 2; ++j) {
-                noc_async_write_page(((bx * 2 + by) * 2 + i) * 2 + j, scores_handed_pages, scores_out_l1 + (i * 2 + j) * scores_out_tile_bytes);
+        for (uint32_t i = 0; i < scores_out_rows; ++i) {
+            for (uint32_t j = 0; j < scores_out_cols; ++j) {
+                noc_async_write_page(((bx * 2 + by) * 2 + i) * 2 + j, scores_handed_pages,
+                    scores_out_l1 + (i * scores_out_cols + j) * scores_out_tile_bytes);
             }
         }
         noc_async_writes_flushed();
-        cb_pop_front(cb_scores_out, 4);
+        cb_pop_front(cb_scores_out, scores_out_tiles);
         noc_async_write_barrier();
         // scalar code: a while loop is not supported by this version
         {
@@ -172,16 +174,17 @@ void kernel_main() {
         noc_async_write_barrier();
         cb_reserve_back(cb_stored, 1);
         cb_push_back(cb_stored, 1);
-        cb_wait_front(cb_scores_out, 4);
+        cb_wait_front(cb_scores_out, scores_out_tiles);
         // kernel.py:30  T.copy(scores, C[by * 64, bx * 64])
         const uint32_t scores_out_l1_1 = get_read_ptr(cb_scores_out);
-        for (uint32_t i = 0; i < 2; ++i) {
-            for (uint32_t j_1 = 0; j_1 < 2; ++j_1) {
-                noc_async_write_page((by * 2 + i) * 4 + bx * 2 + j_1, C_pages, scores_out_l1_1 + (i * 2 + j_1) * scores_out_tile_bytes);
+        for (uint32_t i = 0; i < scores_out_rows; ++i) {
+            for (uint32_t j_1 = 0; j_1 < scores_out_cols; ++j_1) {
+                noc_async_write_page((by * 2 + i) * 4 + bx * 2 + j_1, C_pages,
+                    scores_out_l1_1 + (i * scores_out_cols + j_1) * scores_out_tile_bytes);
             }
         }
         noc_async_writes_flushed();
-        cb_pop_front(cb_scores_out, 4);
+        cb_pop_front(cb_scores_out, scores_out_tiles);
     }
     noc_async_write_barrier();
 }

@@ -3,9 +3,13 @@
 #include "api/dataflow/dataflow_api.h"
 
 constexpr uint32_t cb_q = tt::CBIndex::c_0;  // 2 blocks of 2 x 2 tiles, Float16_b
+constexpr uint32_t q_rows = 2, q_cols = 2, q_tiles = q_rows * q_cols;
 constexpr uint32_t cb_k = tt::CBIndex::c_1;  // 2 x 2 tiles, Float16_b
+constexpr uint32_t k_rows = 2, k_cols = 2, k_tiles = k_rows * k_cols;
 constexpr uint32_t cb_v = tt::CBIndex::c_2;  // 2 x 2 tiles, Float16_b
+constexpr uint32_t v_rows = 2, v_cols = 2, v_tiles = v_rows * v_cols;
 constexpr uint32_t cb_mask = tt::CBIndex::c_3;  // 3 x 1 tiles, Float16_b
+constexpr uint32_t mask_tiles = 3;
 constexpr uint32_t cb_ones = tt::CBIndex::c_4;  // 1 x 1 tiles, Float16_b
 
 // Stores a float32 number as element (i, j) of a tile: in bfloat16, or whole where the buffer's tiles are that large.
@@ -69,12 +73,12 @@ void kernel_main() {
     constexpr uint32_t mask_tile_bytes = get_tile_size(cb_mask);
     constexpr uint32_t ones_tile_bytes = get_tile_size(cb_ones);
 
-    cb_reserve_back(cb_mask, 3);
+    cb_reserve_back(cb_mask, mask_tiles);
     const uint32_t mask_l1 = get_write_ptr(cb_mask);
     mask_tile<mask_tile_bytes>(mask_l1, 0, 0, 0, 0xff800000u /* -inf */, 0xff800000u /* -inf */);
     mask_tile<mask_tile_bytes>(mask_l1 + 1 * mask_tile_bytes, 0, 1, -1, 0x00000000u /* 0 */, 0xff800000u /* -inf */);
     mask_tile<mask_tile_bytes>(mask_l1 + 2 * mask_tile_bytes, 0, 0, 0, 0x00000000u /* 0 */, 0x00000000u /* 0 */);
-    cb_push_back(cb_mask, 3);
+    cb_push_back(cb_mask, mask_tiles);
     cb_reserve_back(cb_ones, 1);
     const uint32_t ones_l1 = get_write_ptr(cb_ones);
     constant_tile<ones_tile_bytes>(ones_l1, 1, 0, 0);
@@ -82,38 +86,38 @@ void kernel_main() {
     for (uint32_t unit = unit_start; unit < unit_start + unit_count; ++unit) {
         const uint32_t bx = unit % 2;
         const uint32_t by = unit % 4 / 2;
-        cb_reserve_back(cb_q, 4);
+        cb_reserve_back(cb_q, q_tiles);
         // kernel.py:31  T.copy(Q[bz, bx * BLOCK : (bx + 1) * BLOCK, by, :], q)
         const uint32_t q_l1 = get_write_ptr(cb_q);
-        for (uint32_t i = 0; i < 2; ++i) {
-            for (uint32_t j = 0; j < 2; ++j) {
-                noc_async_read_page((by * 4 + bx * 2 + i) * 2 + j, Q, q_l1 + (i * 2 + j) * q_tile_bytes);
+        for (uint32_t i = 0; i < q_rows; ++i) {
+            for (uint32_t j = 0; j < q_cols; ++j) {
+                noc_async_read_page((by * 4 + bx * 2 + i) * 2 + j, Q, q_l1 + (i * q_cols + j) * q_tile_bytes);
             }
         }
         noc_async_read_barrier();
-        cb_push_back(cb_q, 4);
+        cb_push_back(cb_q, q_tiles);
         // kernel.py:35  for n in T.Pipelined(bx + 1, num_stages=1):
         for (uint32_t n = 0; n < bx + 1; ++n) {
-            cb_reserve_back(cb_k, 4);
+            cb_reserve_back(cb_k, k_tiles);
             // kernel.py:36  T.copy(K[bz, n * BLOCK : (n + 1) * BLOCK, by, :], k)
             const uint32_t k_l1 = get_write_ptr(cb_k);
-            for (uint32_t i = 0; i < 2; ++i) {
-                for (uint32_t j = 0; j < 2; ++j) {
-                    noc_async_read_page((by * 4 + n * 2 + i) * 2 + j, K, k_l1 + (j * 2 + i) * k_tile_bytes);
+            for (uint32_t i = 0; i < k_rows; ++i) {
+                for (uint32_t j = 0; j < k_cols; ++j) {
+                    noc_async_read_page((by * 4 + n * 2 + i) * 2 + j, K, k_l1 + (j * k_rows + i) * k_tile_bytes);
                 }
             }
             noc_async_read_barrier();
-            cb_push_back(cb_k, 4);
-            cb_reserve_back(cb_v, 4);
+            cb_push_back(cb_k, k_tiles);
+            cb_reserve_back(cb_v, v_tiles);
             // kernel.py:55  T.copy(V[bz, n * BLOCK : (n + 1) * BLOCK, by, :], v)
             const uint32_t v_l1 = get_write_ptr(cb_v);
-            for (uint32_t i = 0; i < 2; ++i) {
-                for (uint32_t j = 0; j < 2; ++j) {
-                    noc_async_read_page((by * 4 + n * 2 + i) * 2 + j, V, v_l1 + (i * 2 + j) * v_tile_bytes);
+            for (uint32_t i = 0; i < v_rows; ++i) {
+                for (uint32_t j = 0; j < v_cols; ++j) {
+                    noc_async_read_page((by * 4 + n * 2 + i) * 2 + j, V, v_l1 + (i * v_cols + j) * v_tile_bytes);
                 }
             }
             noc_async_read_barrier();
-            cb_push_back(cb_v, 4);
+            cb_push_back(cb_v, v_tiles);
         }
     }
 }

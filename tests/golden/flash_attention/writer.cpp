@@ -3,6 +3,7 @@
 #include "api/dataflow/dataflow_api.h"
 
 constexpr uint32_t cb_out_out = tt::CBIndex::c_16;  // 2 blocks of 2 x 2 tiles, Float16_b
+constexpr uint32_t out_out_rows = 2, out_out_cols = 2, out_out_tiles = out_out_rows * out_out_cols;
 
 void kernel_main() {
     const uint32_t Out_addr = get_arg_val<uint32_t>(0);
@@ -16,16 +17,17 @@ void kernel_main() {
     for (uint32_t unit = unit_start; unit < unit_start + unit_count; ++unit) {
         const uint32_t bx = unit % 2;
         const uint32_t by = unit % 4 / 2;
-        cb_wait_front(cb_out_out, 4);
+        cb_wait_front(cb_out_out, out_out_tiles);
         // kernel.py:59  T.copy(out, Out[bz, bx * BLOCK : (bx + 1) * BLOCK, by, :])
         const uint32_t out_out_l1 = get_read_ptr(cb_out_out);
-        for (uint32_t i = 0; i < 2; ++i) {
-            for (uint32_t j = 0; j < 2; ++j) {
-                noc_async_write_page((by * 4 + bx * 2 + i) * 2 + j, Out, out_out_l1 + (i * 2 + j) * out_out_tile_bytes);
+        for (uint32_t i = 0; i < out_out_rows; ++i) {
+            for (uint32_t j = 0; j < out_out_cols; ++j) {
+                noc_async_write_page((by * 4 + bx * 2 + i) * 2 + j, Out,
+                    out_out_l1 + (i * out_out_cols + j) * out_out_tile_bytes);
             }
         }
         noc_async_writes_flushed();
-        cb_pop_front(cb_out_out, 4);
+        cb_pop_front(cb_out_out, out_out_tiles);
     }
     noc_async_write_barrier();
 }

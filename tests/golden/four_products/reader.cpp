@@ -3,7 +3,9 @@
 #include "api/dataflow/dataflow_api.h"
 
 constexpr uint32_t cb_a = tt::CBIndex::c_0;  // 8 x 8 tiles, Float32
+constexpr uint32_t a_rows = 8, a_cols = 8, a_tiles = a_rows * a_cols;
 constexpr uint32_t cb_b = tt::CBIndex::c_1;  // 8 x 8 tiles, Float32
+constexpr uint32_t b_rows = 8, b_cols = 8, b_tiles = b_rows * b_cols;
 
 void kernel_main() {
     const uint32_t A_addr = get_arg_val<uint32_t>(0);
@@ -18,20 +20,24 @@ void kernel_main() {
     constexpr uint32_t b_tile_bytes = get_tile_size(cb_b);
 
     for (uint32_t unit = 0; unit < unit_count; ++unit) {
-        cb_reserve_back(cb_a, 64);
-        cb_reserve_back(cb_b, 64);
+        cb_reserve_back(cb_a, a_tiles);
+        cb_reserve_back(cb_b, b_tiles);
         // kernel.py:20  T.copy(A, a)
         const uint32_t a_l1 = get_write_ptr(cb_a);
-        for (uint32_t i = 0; i < 8; ++i) {
-            for (uint32_t j = 0; j < 8; ++j) noc_async_read_page(i * 8 + j, A, a_l1 + (i * 8 + j) * a_tile_bytes);
+        for (uint32_t i = 0; i < a_rows; ++i) {
+            for (uint32_t j = 0; j < a_cols; ++j) {
+                noc_async_read_page(i * 8 + j, A, a_l1 + (i * a_cols + j) * a_tile_bytes);
+            }
         }
         // kernel.py:21  T.copy(B, b)
         const uint32_t b_l1 = get_write_ptr(cb_b);
-        for (uint32_t i = 0; i < 8; ++i) {
-            for (uint32_t j = 0; j < 8; ++j) noc_async_read_page(i * 8 + j, B, b_l1 + (i * 8 + j) * b_tile_bytes);
+        for (uint32_t i = 0; i < b_rows; ++i) {
+            for (uint32_t j = 0; j < b_cols; ++j) {
+                noc_async_read_page(i * 8 + j, B, b_l1 + (i * b_cols + j) * b_tile_bytes);
+            }
         }
         noc_async_read_barrier();
-        cb_push_back(cb_a, 64);
-        cb_push_back(cb_b, 64);
+        cb_push_back(cb_a, a_tiles);
+        cb_push_back(cb_b, b_tiles);
     }
 }

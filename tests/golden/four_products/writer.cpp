@@ -3,6 +3,7 @@
 #include "api/dataflow/dataflow_api.h"
 
 constexpr uint32_t cb_fourth = tt::CBIndex::c_16;  // 8 x 8 tiles, Float32
+constexpr uint32_t fourth_rows = 8, fourth_cols = 8, fourth_tiles = fourth_rows * fourth_cols;
 
 void kernel_main() {
     const uint32_t C_addr = get_arg_val<uint32_t>(0);
@@ -13,16 +14,16 @@ void kernel_main() {
     constexpr uint32_t fourth_tile_bytes = get_tile_size(cb_fourth);
 
     for (uint32_t unit = 0; unit < unit_count; ++unit) {
-        cb_wait_front(cb_fourth, 64);
+        cb_wait_front(cb_fourth, fourth_tiles);
         // kernel.py:26  T.copy(fourth, C)
         const uint32_t fourth_l1 = get_read_ptr(cb_fourth);
-        for (uint32_t i = 0; i < 8; ++i) {
-            for (uint32_t j = 0; j < 8; ++j) {
-                noc_async_write_page(i * 8 + j, C, fourth_l1 + (i * 8 + j) * fourth_tile_bytes);
+        for (uint32_t i = 0; i < fourth_rows; ++i) {
+            for (uint32_t j = 0; j < fourth_cols; ++j) {
+                noc_async_write_page(i * 8 + j, C, fourth_l1 + (i * fourth_cols + j) * fourth_tile_bytes);
             }
         }
         noc_async_writes_flushed();
-        cb_pop_front(cb_fourth, 64);
+        cb_pop_front(cb_fourth, fourth_tiles);
     }
     noc_async_write_barrier();
 }

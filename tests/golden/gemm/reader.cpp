@@ -3,7 +3,9 @@
 #include "api/dataflow/dataflow_api.h"
 
 constexpr uint32_t cb_A_shared = tt::CBIndex::c_0;  // 3 blocks of 4 x 2 tiles, Float16_b
+constexpr uint32_t A_shared_rows = 4, A_shared_cols = 2, A_shared_tiles = A_shared_rows * A_shared_cols;
 constexpr uint32_t cb_B_shared = tt::CBIndex::c_1;  // 3 blocks of 2 x 4 tiles, Float16_b
+constexpr uint32_t B_shared_rows = 2, B_shared_cols = 4, B_shared_tiles = B_shared_rows * B_shared_cols;
 
 void kernel_main() {
     const uint32_t A_addr = get_arg_val<uint32_t>(0);
@@ -23,25 +25,27 @@ void kernel_main() {
         const uint32_t by = unit / 8;
         // kernel.py:17  for k in T.Pipelined(8, num_stages=3):
         for (uint32_t k = 0; k < 8; ++k) {
-            cb_reserve_back(cb_A_shared, 8);
-            cb_reserve_back(cb_B_shared, 8);
+            cb_reserve_back(cb_A_shared, A_shared_tiles);
+            cb_reserve_back(cb_B_shared, B_shared_tiles);
             // kernel.py:18  T.copy(A[by * 128, k * 64], A_shared)
             const uint32_t A_shared_l1 = get_write_ptr(cb_A_shared);
-            for (uint32_t i = 0; i < 4; ++i) {
-                for (uint32_t j = 0; j < 2; ++j) {
-                    noc_async_read_page((by * 4 + i) * 16 + k * 2 + j, A, A_shared_l1 + (i * 2 + j) * A_shared_tile_bytes);
+            for (uint32_t i = 0; i < A_shared_rows; ++i) {
+                for (uint32_t j = 0; j < A_shared_cols; ++j) {
+                    noc_async_read_page((by * 4 + i) * 16 + k * 2 + j, A,
+                        A_shared_l1 + (i * A_shared_cols + j) * A_shared_tile_bytes);
                 }
             }
             // kernel.py:19  T.copy(B[k * 64, bx * 128], B_shared)
             const uint32_t B_shared_l1 = get_write_ptr(cb_B_shared);
-            for (uint32_t i = 0; i < 2; ++i) {
-                for (uint32_t j = 0; j < 4; ++j) {
-                    noc_async_read_page((k * 2 + i) * 32 + bx * 4 + j, B, B_shared_l1 + (i * 4 + j) * B_shared_tile_bytes);
+            for (uint32_t i = 0; i < B_shared_rows; ++i) {
+                for (uint32_t j = 0; j < B_shared_cols; ++j) {
+                    noc_async_read_page((k * 2 + i) * 32 + bx * 4 + j, B,
+                        B_shared_l1 + (i * B_shared_cols + j) * B_shared_tile_bytes);
                 }
             }
             noc_async_read_barrier();
-            cb_push_back(cb_A_shared, 8);
-            cb_push_back(cb_B_shared, 8);
+            cb_push_back(cb_A_shared, A_shared_tiles);
+            cb_push_back(cb_B_shared, B_shared_tiles);
         }
     }
 }

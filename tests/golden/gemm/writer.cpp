@@ -3,6 +3,7 @@
 #include "api/dataflow/dataflow_api.h"
 
 constexpr uint32_t cb_C_local_out = tt::CBIndex::c_16;  // 2 blocks of 4 x 4 tiles, Float16_b
+constexpr uint32_t C_local_out_rows = 4, C_local_out_cols = 4, C_local_out_tiles = C_local_out_rows * C_local_out_cols;
 
 void kernel_main() {
     const uint32_t C_addr = get_arg_val<uint32_t>(0);
@@ -16,16 +17,17 @@ void kernel_main() {
     for (uint32_t unit = unit_start; unit < unit_start + unit_count; ++unit) {
         const uint32_t bx = unit % 8;
         const uint32_t by = unit / 8;
-        cb_wait_front(cb_C_local_out, 16);
+        cb_wait_front(cb_C_local_out, C_local_out_tiles);
         // kernel.py:21  T.copy(C_local, C[by * 128, bx * 128])
         const uint32_t C_local_out_l1 = get_read_ptr(cb_C_local_out);
-        for (uint32_t i = 0; i < 4; ++i) {
-            for (uint32_t j = 0; j < 4; ++j) {
-                noc_async_write_page((by * 4 + i) * 32 + bx * 4 + j, C, C_local_out_l1 + (i * 4 + j) * C_local_out_tile_bytes);
+        for (uint32_t i = 0; i < C_local_out_rows; ++i) {
+            for (uint32_t j = 0; j < C_local_out_cols; ++j) {
+                noc_async_write_page((by * 4 + i) * 32 + bx * 4 + j, C,
+                    C_local_out_l1 + (i * C_local_out_cols + j) * C_local_out_tile_bytes);
             }
         }
         noc_async_writes_flushed();
-        cb_pop_front(cb_C_local_out, 16);
+        cb_pop_front(cb_C_local_out, C_local_out_tiles);
     }
     noc_async_write_barrier();
 }

@@ -3,6 +3,7 @@
 #include "api/dataflow/dataflow_api.h"
 
 constexpr uint32_t cb_A_shared = tt::CBIndex::c_0;  // 2 blocks of 4 x 4 tiles, Float16_b
+constexpr uint32_t A_shared_rows = 4, A_shared_cols = 4, A_shared_tiles = A_shared_rows * A_shared_cols;
 
 // How blocks that several cores need come to this one: it reads them, and sends them to the others of its group; or one
 // of these does, and this core receives them. All of them keep a block at the same place in L1.
@@ -66,21 +67,22 @@ void kernel_main() {
         const uint32_t by = first_row + unit / columns;
         // kernel.py:17  for k in T.Pipelined(8, num_stages=2):
         for (uint32_t k = 0; k < 4; ++k) {
-            cb_reserve_back(cb_A_shared, 16);
+            cb_reserve_back(cb_A_shared, A_shared_tiles);
             A_shared_delivery.ask();
             // kernel.py:18  T.copy(A[by * 128, k * 64], A_shared)
             const uint32_t A_shared_l1 = get_write_ptr(cb_A_shared);
             if (A_shared_delivery.reads > 0) {
-                for (uint32_t i = 0; i < 4; ++i) {
-                    for (uint32_t j = 0; j < 4; ++j) {
-                        noc_async_read_page((by * 4 + i) * 16 + k * 4 + j, A, A_shared_l1 + (i * 4 + j) * A_shared_tile_bytes);
+                for (uint32_t i = 0; i < A_shared_rows; ++i) {
+                    for (uint32_t j = 0; j < A_shared_cols; ++j) {
+                        noc_async_read_page((by * 4 + i) * 16 + k * 4 + j, A,
+                            A_shared_l1 + (i * A_shared_cols + j) * A_shared_tile_bytes);
                     }
                 }
             }
             noc_async_read_barrier();
-            A_shared_delivery.send(A_shared_l1, 16 * A_shared_tile_bytes);
+            A_shared_delivery.send(A_shared_l1, A_shared_tiles * A_shared_tile_bytes);
             A_shared_delivery.take();
-            cb_push_back(cb_A_shared, 16);
+            cb_push_back(cb_A_shared, A_shared_tiles);
         }
     }
     noc_async_write_barrier();

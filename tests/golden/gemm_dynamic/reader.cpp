@@ -3,7 +3,9 @@
 #include "api/dataflow/dataflow_api.h"
 
 constexpr uint32_t cb_A_shared = tt::CBIndex::c_0;  // 2 blocks of 4 x 1 tiles, Float16_b
+constexpr uint32_t A_shared_rows = 4, A_shared_tiles = A_shared_rows;
 constexpr uint32_t cb_B_shared = tt::CBIndex::c_1;  // 2 blocks of 1 x 2 tiles, Float16_b
+constexpr uint32_t B_shared_cols = 2, B_shared_tiles = B_shared_cols;
 
 // Fills one tile with zeros by reading the zero-filled region every core keeps in L1: no processor
 // stores, and the read barrier of the block completes it.
@@ -87,14 +89,14 @@ void kernel_main() {
         const uint32_t by = unit / n_blocks_64;
         // kernel.py:17  for ko in T.Pipelined(T.ceildiv(k, 32), num_stages=2):
         for (uint32_t ko = 0; ko < k_tiles; ++ko) {
-            cb_reserve_back(cb_A_shared, 4);
-            cb_reserve_back(cb_B_shared, 2);
+            cb_reserve_back(cb_A_shared, A_shared_tiles);
+            cb_reserve_back(cb_B_shared, B_shared_tiles);
             A_shared_delivery.ask();
             B_shared_delivery.ask();
             // kernel.py:18  T.copy(A[by * 128, ko * 32], A_shared)
             const uint32_t A_shared_l1 = get_write_ptr(cb_A_shared);
             if (A_shared_delivery.reads > 0) {
-                for (uint32_t i = 0; i < 4; ++i) {
+                for (uint32_t i = 0; i < A_shared_rows; ++i) {
                     if (by * 4 + i < m_tiles) {
                         noc_async_read_page((by * 4 + i) * k_tiles + ko, A, A_shared_l1 + i * A_shared_tile_bytes);
                     } else {
@@ -105,7 +107,7 @@ void kernel_main() {
             // kernel.py:19  T.copy(B[ko * 32, bx * 64], B_shared)
             const uint32_t B_shared_l1 = get_write_ptr(cb_B_shared);
             if (B_shared_delivery.reads > 0) {
-                for (uint32_t j = 0; j < 2; ++j) {
+                for (uint32_t j = 0; j < B_shared_cols; ++j) {
                     if (bx * 2 + j < n_tiles) {
                         noc_async_read_page(ko * n_tiles + bx * 2 + j, B, B_shared_l1 + j * B_shared_tile_bytes);
                     } else {
@@ -114,12 +116,12 @@ void kernel_main() {
                 }
             }
             noc_async_read_barrier();
-            A_shared_delivery.send(A_shared_l1, 4 * A_shared_tile_bytes);
-            B_shared_delivery.send(B_shared_l1, 2 * B_shared_tile_bytes);
+            A_shared_delivery.send(A_shared_l1, A_shared_tiles * A_shared_tile_bytes);
+            B_shared_delivery.send(B_shared_l1, B_shared_tiles * B_shared_tile_bytes);
             A_shared_delivery.take();
             B_shared_delivery.take();
-            cb_push_back(cb_A_shared, 4);
-            cb_push_back(cb_B_shared, 2);
+            cb_push_back(cb_A_shared, A_shared_tiles);
+            cb_push_back(cb_B_shared, B_shared_tiles);
         }
     }
     noc_async_write_barrier();

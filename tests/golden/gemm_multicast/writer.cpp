@@ -3,7 +3,9 @@
 #include "api/dataflow/dataflow_api.h"
 
 constexpr uint32_t cb_B_shared = tt::CBIndex::c_1;  // 3 blocks of 2 x 4 tiles, Float16_b
+constexpr uint32_t B_shared_rows = 2, B_shared_cols = 4, B_shared_tiles = B_shared_rows * B_shared_cols;
 constexpr uint32_t cb_C_local_out = tt::CBIndex::c_16;  // 2 blocks of 4 x 4 tiles, Float16_b
+constexpr uint32_t C_local_out_rows = 4, C_local_out_cols = 4, C_local_out_tiles = C_local_out_rows * C_local_out_cols;
 
 // How blocks that several cores need come to this one: it reads them, and sends them to the others of its group; or one
 // of these does, and this core receives them. All of them keep a block at the same place in L1.
@@ -73,32 +75,34 @@ void kernel_main() {
         const uint32_t by = first_row + unit / columns;
         // kernel.py:17  for k in T.Pipelined(8, num_stages=3):
         for (uint32_t k = 0; k < 8; ++k) {
-            cb_reserve_back(cb_B_shared, 8);
+            cb_reserve_back(cb_B_shared, B_shared_tiles);
             B_shared_delivery.ask();
             // kernel.py:19  T.copy(B[k * 64, bx * 128], B_shared)
             const uint32_t B_shared_l1 = get_write_ptr(cb_B_shared);
             if (B_shared_delivery.reads > 0) {
-                for (uint32_t i = 0; i < 2; ++i) {
-                    for (uint32_t j = 0; j < 4; ++j) {
-                        noc_async_read_page((k * 2 + i) * 32 + bx * 4 + j, B, B_shared_l1 + (i * 4 + j) * B_shared_tile_bytes);
+                for (uint32_t i = 0; i < B_shared_rows; ++i) {
+                    for (uint32_t j = 0; j < B_shared_cols; ++j) {
+                        noc_async_read_page((k * 2 + i) * 32 + bx * 4 + j, B,
+                            B_shared_l1 + (i * B_shared_cols + j) * B_shared_tile_bytes);
                     }
                 }
             }
             noc_async_read_barrier();
-            B_shared_delivery.send(B_shared_l1, 8 * B_shared_tile_bytes);
+            B_shared_delivery.send(B_shared_l1, B_shared_tiles * B_shared_tile_bytes);
             B_shared_delivery.take();
-            cb_push_back(cb_B_shared, 8);
+            cb_push_back(cb_B_shared, B_shared_tiles);
         }
-        cb_wait_front(cb_C_local_out, 16);
+        cb_wait_front(cb_C_local_out, C_local_out_tiles);
         // kernel.py:21  T.copy(C_local, C[by * 128, bx * 128])
         const uint32_t C_local_out_l1 = get_read_ptr(cb_C_local_out);
-        for (uint32_t i = 0; i < 4; ++i) {
-            for (uint32_t j = 0; j < 4; ++j) {
-                noc_async_write_page((by * 4 + i) * 32 + bx * 4 + j, C, C_local_out_l1 + (i * 4 + j) * C_local_out_tile_bytes);
+        for (uint32_t i = 0; i < C_local_out_rows; ++i) {
+            for (uint32_t j = 0; j < C_local_out_cols; ++j) {
+                noc_async_write_page((by * 4 + i) * 32 + bx * 4 + j, C,
+                    C_local_out_l1 + (i * C_local_out_cols + j) * C_local_out_tile_bytes);
             }
         }
         noc_async_writes_flushed();
-        cb_pop_front(cb_C_local_out, 16);
+        cb_pop_front(cb_C_local_out, C_local_out_tiles);
     }
     noc_async_write_barrier();
     noc_async_atomic_barrier();

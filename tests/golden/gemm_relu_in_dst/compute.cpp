@@ -7,33 +7,36 @@
 #include "api/compute/pack.h"
 
 constexpr uint32_t cb_A_shared = tt::CBIndex::c_0;  // 2 blocks of 2 x 1 tiles, Float32
+constexpr uint32_t A_shared_rows = 2, A_shared_tiles = A_shared_rows;
 constexpr uint32_t cb_B_shared = tt::CBIndex::c_1;  // 2 blocks of 2 x 1 tiles, Float32
+constexpr uint32_t B_shared_rows = 2, B_shared_tiles = B_shared_rows;
 constexpr uint32_t cb_C_local_out = tt::CBIndex::c_16;  // 2 blocks of 2 x 2 tiles, Float32
+constexpr uint32_t C_local_out_tiles = 2 * 2;
 
 void kernel_main() {
     const uint32_t unit_count = get_arg_val<uint32_t>(0);  // units of work of this core
 
     compute_kernel_hw_startup<SrcOrder::Reverse>(cb_A_shared, cb_B_shared, cb_C_local_out);
-    matmul_block_init(cb_A_shared, cb_B_shared, /*transpose*/ 1, 2, 2, 1);
+    matmul_block_init(cb_A_shared, cb_B_shared, /*transpose*/ 1, B_shared_rows, A_shared_rows, 1);
     relu_tile_init();
     for (uint32_t unit = 0; unit < unit_count; ++unit) {
         tile_regs_acquire();
         // kernel.py:17  for k in T.Pipelined(4, num_stages=2):
         for (uint32_t k = 0; k < 4; ++k) {
-            cb_wait_front(cb_A_shared, 2);
-            cb_wait_front(cb_B_shared, 2);
+            cb_wait_front(cb_A_shared, A_shared_tiles);
+            cb_wait_front(cb_B_shared, B_shared_tiles);
             // kernel.py:20  T.gemm(A_shared, B_shared, C_local, transpose_B=True)
-            matmul_block(cb_A_shared, cb_B_shared, 0, 0, 0, /*transpose*/ 1, 2, 2, 1);
-            cb_pop_front(cb_A_shared, 2);
-            cb_pop_front(cb_B_shared, 2);
+            matmul_block(cb_A_shared, cb_B_shared, 0, 0, 0, /*transpose*/ 1, B_shared_rows, A_shared_rows, 1);
+            cb_pop_front(cb_A_shared, A_shared_tiles);
+            cb_pop_front(cb_B_shared, B_shared_tiles);
         }
-        cb_reserve_back(cb_C_local_out, 4);
-        for (uint32_t t = 0; t < 4; ++t) relu_tile(t);
+        cb_reserve_back(cb_C_local_out, C_local_out_tiles);
+        for (uint32_t t = 0; t < C_local_out_tiles; ++t) relu_tile(t);
         tile_regs_commit();
         tile_regs_wait();
         // kernel.py:22  C_local[i, j] = T.max(C_local[i, j], 0)
-        for (uint32_t t = 0; t < 4; ++t) pack_tile<true>(t, cb_C_local_out, t);
+        for (uint32_t t = 0; t < C_local_out_tiles; ++t) pack_tile<true>(t, cb_C_local_out, t);
         tile_regs_release();
-        cb_push_back(cb_C_local_out, 4);
+        cb_push_back(cb_C_local_out, C_local_out_tiles);
     }
 }

@@ -3,7 +3,9 @@
 #include "api/dataflow/dataflow_api.h"
 
 constexpr uint32_t cb_A_shared = tt::CBIndex::c_0;  // 2 blocks of 2 x 1 tiles, Float16_b
+constexpr uint32_t A_shared_rows = 2, A_shared_tiles = A_shared_rows;
 constexpr uint32_t cb_B_shared = tt::CBIndex::c_1;  // 2 blocks of 1 x 2 tiles, Float16_b
+constexpr uint32_t B_shared_cols = 2, B_shared_tiles = B_shared_cols;
 
 // Fills one tile with zeros by reading the zero-filled region every core keeps in L1: no processor
 // stores, and the read barrier of the block completes it.
@@ -113,14 +115,14 @@ void kernel_main() {
         const uint32_t by = first_row + block / columns;
         // kernel.py:20  for k in T.Pipelined(T.ceildiv(K, 32), num_stages=2):
         for (uint32_t k = 0; k < k_tiles; ++k) {
-            cb_reserve_back(cb_A_shared, 2);
-            cb_reserve_back(cb_B_shared, 2);
+            cb_reserve_back(cb_A_shared, A_shared_tiles);
+            cb_reserve_back(cb_B_shared, B_shared_tiles);
             A_shared_delivery.ask();
             B_shared_delivery.ask();
             // kernel.py:21  T.copy(A[by * 64, k * 32], A_shared)
             const uint32_t A_shared_l1 = get_write_ptr(cb_A_shared);
             if (A_shared_delivery.reads > 0) {
-                for (uint32_t i = 0; i < 2; ++i) {
+                for (uint32_t i = 0; i < A_shared_rows; ++i) {
                     if (by * 2 + i < m_tiles) {
                         noc_async_read_page((by * 2 + i) * k_tiles + k, A, A_shared_l1 + i * A_shared_tile_bytes);
                     } else {
@@ -131,7 +133,7 @@ void kernel_main() {
             // kernel.py:22  T.copy(B[k * 32, bx * 64], B_shared)
             const uint32_t B_shared_l1 = get_write_ptr(cb_B_shared);
             if (B_shared_delivery.reads > 0) {
-                for (uint32_t j = 0; j < 2; ++j) {
+                for (uint32_t j = 0; j < B_shared_cols; ++j) {
                     if (bx * 2 + j < n_tiles) {
                         noc_async_read_page(k * n_tiles + bx * 2 + j, B, B_shared_l1 + j * B_shared_tile_bytes);
                     } else {
@@ -140,12 +142,12 @@ void kernel_main() {
                 }
             }
             noc_async_read_barrier();
-            A_shared_delivery.send(A_shared_l1, 2 * A_shared_tile_bytes);
-            B_shared_delivery.send(B_shared_l1, 2 * B_shared_tile_bytes);
+            A_shared_delivery.send(A_shared_l1, A_shared_tiles * A_shared_tile_bytes);
+            B_shared_delivery.send(B_shared_l1, B_shared_tiles * B_shared_tile_bytes);
             A_shared_delivery.take();
             B_shared_delivery.take();
-            cb_push_back(cb_A_shared, 2);
-            cb_push_back(cb_B_shared, 2);
+            cb_push_back(cb_A_shared, A_shared_tiles);
+            cb_push_back(cb_B_shared, B_shared_tiles);
         }
     }
     noc_async_write_barrier();

@@ -3,6 +3,7 @@
 #include "api/dataflow/dataflow_api.h"
 
 constexpr uint32_t cb_C_local_out = tt::CBIndex::c_16;  // 2 blocks of 2 x 2 tiles, Float16_b
+constexpr uint32_t C_local_out_rows = 2, C_local_out_cols = 2, C_local_out_tiles = C_local_out_rows * C_local_out_cols;
 
 // The number, row by row, of the block that comes at `unit` when columns x rows blocks are sorted by their Morton code
 // (the bits of column and row in turn). Squares are cut into quarters; what lies outside is not counted.
@@ -45,18 +46,19 @@ void kernel_main() {
         const uint32_t block = z_order(unit, columns, rows);
         const uint32_t bx = first_column + block % columns;
         const uint32_t by = first_row + block / columns;
-        cb_wait_front(cb_C_local_out, 4);
+        cb_wait_front(cb_C_local_out, C_local_out_tiles);
         // kernel.py:24  T.copy(C_local, C[by * 64, bx * 64])
         const uint32_t C_local_out_l1 = get_read_ptr(cb_C_local_out);
-        for (uint32_t i = 0; i < 2; ++i) {
-            for (uint32_t j = 0; j < 2; ++j) {
+        for (uint32_t i = 0; i < C_local_out_rows; ++i) {
+            for (uint32_t j = 0; j < C_local_out_cols; ++j) {
                 if (by * 2 + i < m_tiles && bx * 2 + j < n_tiles) {
-                    noc_async_write_page((by * 2 + i) * n_tiles + bx * 2 + j, C, C_local_out_l1 + (i * 2 + j) * C_local_out_tile_bytes);
+                    noc_async_write_page((by * 2 + i) * n_tiles + bx * 2 + j, C,
+                        C_local_out_l1 + (i * C_local_out_cols + j) * C_local_out_tile_bytes);
                 }
             }
         }
         noc_async_writes_flushed();
-        cb_pop_front(cb_C_local_out, 4);
+        cb_pop_front(cb_C_local_out, C_local_out_tiles);
     }
     noc_async_write_barrier();
 }

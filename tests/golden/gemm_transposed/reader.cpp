@@ -3,7 +3,9 @@
 #include "api/dataflow/dataflow_api.h"
 
 constexpr uint32_t cb_A_shared = tt::CBIndex::c_0;  // 2 blocks of 1 x 2 tiles, Float16_b
+constexpr uint32_t A_shared_cols = 2, A_shared_tiles = A_shared_cols;
 constexpr uint32_t cb_B_shared = tt::CBIndex::c_1;  // 2 blocks of 4 x 1 tiles, Float16_b
+constexpr uint32_t B_shared_rows = 4, B_shared_tiles = B_shared_rows;
 
 // Fills one tile with zeros by reading the zero-filled region every core keeps in L1: no processor
 // stores, and the read barrier of the block completes it.
@@ -34,11 +36,11 @@ void kernel_main() {
         const uint32_t by = unit / 3;
         // kernel.py:17  for k in T.Pipelined(T.ceildiv(100, 32), num_stages=2):
         for (uint32_t k = 0; k < 4; ++k) {
-            cb_reserve_back(cb_A_shared, 2);
-            cb_reserve_back(cb_B_shared, 4);
+            cb_reserve_back(cb_A_shared, A_shared_tiles);
+            cb_reserve_back(cb_B_shared, B_shared_tiles);
             // kernel.py:18  T.copy(A[k * 32, by * 64], A_shared)
             const uint32_t A_shared_l1 = get_write_ptr(cb_A_shared);
-            for (uint32_t j = 0; j < 2; ++j) {
+            for (uint32_t j = 0; j < A_shared_cols; ++j) {
                 if (by * 2 + j < 7) {
                     noc_async_read_page(k * 7 + by * 2 + j, A, A_shared_l1 + j * A_shared_tile_bytes);
                 } else {
@@ -47,7 +49,7 @@ void kernel_main() {
             }
             // kernel.py:19  T.copy(B[bx * 128, k * 32], B_shared)
             const uint32_t B_shared_l1 = get_write_ptr(cb_B_shared);
-            for (uint32_t i = 0; i < 4; ++i) {
+            for (uint32_t i = 0; i < B_shared_rows; ++i) {
                 if (bx * 4 + i < 10) {
                     noc_async_read_page((bx * 4 + i) * 4 + k, B, B_shared_l1 + i * B_shared_tile_bytes);
                 } else {
@@ -55,8 +57,8 @@ void kernel_main() {
                 }
             }
             noc_async_read_barrier();
-            cb_push_back(cb_A_shared, 2);
-            cb_push_back(cb_B_shared, 4);
+            cb_push_back(cb_A_shared, A_shared_tiles);
+            cb_push_back(cb_B_shared, B_shared_tiles);
         }
     }
 }

@@ -3,6 +3,7 @@
 #include "api/dataflow/dataflow_api.h"
 
 constexpr uint32_t cb_C_local = tt::CBIndex::c_16;  // 2 blocks of 2 x 4 tiles, Float32
+constexpr uint32_t C_local_rows = 2, C_local_cols = 4, C_local_tiles = C_local_rows * C_local_cols;
 
 void kernel_main() {
     const uint32_t C_addr = get_arg_val<uint32_t>(0);
@@ -16,18 +17,19 @@ void kernel_main() {
     for (uint32_t unit = unit_start; unit < unit_start + unit_count; ++unit) {
         const uint32_t bx = unit % 3;
         const uint32_t by = unit / 3;
-        cb_wait_front(cb_C_local, 8);
+        cb_wait_front(cb_C_local, C_local_tiles);
         // kernel.py:21  T.copy(C_local, C[by * 64, bx * 128])
         const uint32_t C_local_l1 = get_read_ptr(cb_C_local);
-        for (uint32_t i = 0; i < 2; ++i) {
-            for (uint32_t j = 0; j < 4; ++j) {
+        for (uint32_t i = 0; i < C_local_rows; ++i) {
+            for (uint32_t j = 0; j < C_local_cols; ++j) {
                 if (by * 2 + i < 7 && bx * 4 + j < 10) {
-                    noc_async_write_page((by * 2 + i) * 10 + bx * 4 + j, C, C_local_l1 + (i * 4 + j) * C_local_tile_bytes);
+                    noc_async_write_page((by * 2 + i) * 10 + bx * 4 + j, C,
+                        C_local_l1 + (i * C_local_cols + j) * C_local_tile_bytes);
                 }
             }
         }
         noc_async_writes_flushed();
-        cb_pop_front(cb_C_local, 8);
+        cb_pop_front(cb_C_local, C_local_tiles);
     }
     noc_async_write_barrier();
 }

@@ -17,11 +17,15 @@
 #include "api/compute/tile_move_copy.h"
 
 constexpr uint32_t cb_seed = tt::CBIndex::c_0;  // 2 blocks of 2 x 1 tiles, UInt32
+constexpr uint32_t seed_tiles = 2;
 constexpr uint32_t cb_index = tt::CBIndex::c_1;  // 1 x 1 tiles, Float16_b
 constexpr uint32_t cb_index_1 = tt::CBIndex::c_2;  // 1 x 1 tiles, Float16_b
 constexpr uint32_t cb_x_in = tt::CBIndex::c_3;  // 2 blocks of 2 x 1 tiles, Float32
+constexpr uint32_t x_in_tiles = 2;
 constexpr uint32_t cb_x_out = tt::CBIndex::c_16;  // 2 blocks of 2 x 1 tiles, Float32
+constexpr uint32_t x_out_tiles = 2;
 constexpr uint32_t cb_word = tt::CBIndex::c_24;  // 2 x 1 tiles, UInt32
+constexpr uint32_t word_rows = 2, word_tiles = word_rows;
 
 // The bits of the float32 nearest to a whole number: the cores that run this have no floating point.
 inline uint32_t float_of(int32_t number) {
@@ -47,11 +51,11 @@ void kernel_main() {
     cb_wait_front(cb_index, 1);
     cb_wait_front(cb_index_1, 1);
     for (uint32_t unit = 0; unit < unit_count; ++unit) {
-        cb_wait_front(cb_seed, 2);
-        cb_reserve_back(cb_word, 2);
+        cb_wait_front(cb_seed, seed_tiles);
+        cb_reserve_back(cb_word, word_tiles);
         // kernel.py:20  word[t] = (seed[t // COLS, t % COLS] + T.cast(t, "uint32")) * T.uint32(2654435761)
         pack_reconfig_data_format(cb_word);
-        for (uint32_t i = 0; i < 2; ++i) {
+        for (uint32_t i = 0; i < word_rows; ++i) {
             reconfig_data_format_srca(cb_index);
             copy_tile_to_dst_init_short(cb_index);
             end_block();
@@ -96,14 +100,14 @@ void kernel_main() {
             pack_tile<true>(1, cb_word, i);
             tile_regs_release();
         }
-        cb_pop_front(cb_seed, 2);
-        cb_push_back(cb_word, 2);
-        cb_wait_front(cb_word, 2);
-        cb_wait_front(cb_x_in, 2);
-        cb_reserve_back(cb_x_out, 2);
+        cb_pop_front(cb_seed, seed_tiles);
+        cb_push_back(cb_word, word_tiles);
+        cb_wait_front(cb_word, word_tiles);
+        cb_wait_front(cb_x_in, x_in_tiles);
+        cb_reserve_back(cb_x_out, x_out_tiles);
         // kernel.py:23  elements[t] = T.if_then_else(word[t] >> 31 == 0, elements[t], 0.0)
         pack_reconfig_data_format(cb_word, cb_x_out);
-        for (uint32_t tile = 0; tile < 2; ++tile) {
+        for (uint32_t tile = 0; tile < x_out_tiles; ++tile) {
             reconfig_data_format_srca(cb_word);
             copy_tile_to_dst_init_short(cb_word);
             end_block();
@@ -134,9 +138,9 @@ void kernel_main() {
             pack_tile<true>(0, cb_x_out, tile);
             tile_regs_release();
         }
-        cb_pop_front(cb_x_in, 2);
-        cb_pop_front(cb_word, 2);
-        cb_push_back(cb_x_out, 2);
+        cb_pop_front(cb_x_in, x_in_tiles);
+        cb_pop_front(cb_word, word_tiles);
+        cb_push_back(cb_x_out, x_out_tiles);
     }
     cb_pop_front(cb_index, 1);
     cb_pop_front(cb_index_1, 1);

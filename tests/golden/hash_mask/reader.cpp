@@ -3,9 +3,11 @@
 #include "api/dataflow/dataflow_api.h"
 
 constexpr uint32_t cb_seed = tt::CBIndex::c_0;  // 2 blocks of 2 x 1 tiles, UInt32
+constexpr uint32_t seed_rows = 2, seed_tiles = seed_rows;
 constexpr uint32_t cb_index = tt::CBIndex::c_1;  // 1 x 1 tiles, Float16_b
 constexpr uint32_t cb_index_1 = tt::CBIndex::c_2;  // 1 x 1 tiles, Float16_b
 constexpr uint32_t cb_x_in = tt::CBIndex::c_3;  // 2 blocks of 2 x 1 tiles, Float32
+constexpr uint32_t x_in_rows = 2, x_in_tiles = x_in_rows;
 
 // Stores a float32 number as element (i, j) of a tile: in bfloat16, or whole where the buffer's tiles are that large.
 template <uint32_t tile_bytes>
@@ -62,16 +64,16 @@ void kernel_main() {
     constant_tile<index_1_tile_bytes>(index_1_l1, 0, 0, 1);
     cb_push_back(cb_index_1, 1);
     for (uint32_t unit = 0; unit < unit_count; ++unit) {
-        cb_reserve_back(cb_x_in, 2);
-        cb_reserve_back(cb_seed, 2);
+        cb_reserve_back(cb_x_in, x_in_tiles);
+        cb_reserve_back(cb_seed, seed_tiles);
         // kernel.py:17  T.copy(X, x)
         const uint32_t x_in_l1 = get_write_ptr(cb_x_in);
-        for (uint32_t i = 0; i < 2; ++i) noc_async_read_page(i, X, x_in_l1 + i * x_in_tile_bytes);
+        for (uint32_t i = 0; i < x_in_rows; ++i) noc_async_read_page(i, X, x_in_l1 + i * x_in_tile_bytes);
         // kernel.py:18  T.copy(S, seed)
         const uint32_t seed_l1 = get_write_ptr(cb_seed);
-        for (uint32_t i = 0; i < 2; ++i) noc_async_read_page(i, S, seed_l1 + i * seed_tile_bytes);
+        for (uint32_t i = 0; i < seed_rows; ++i) noc_async_read_page(i, S, seed_l1 + i * seed_tile_bytes);
         noc_async_read_barrier();
-        cb_push_back(cb_x_in, 2);
-        cb_push_back(cb_seed, 2);
+        cb_push_back(cb_x_in, x_in_tiles);
+        cb_push_back(cb_seed, seed_tiles);
     }
 }

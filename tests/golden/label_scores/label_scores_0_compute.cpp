@@ -13,11 +13,14 @@
 #include "api/compute/transpose_dest.h"
 
 constexpr uint32_t cb_x = tt::CBIndex::c_0;  // 2 blocks of 1 x 4 tiles, Float32
+constexpr uint32_t x_tiles = 4;
 constexpr uint32_t cb_mask = tt::CBIndex::c_1;  // 2 x 1 tiles, Float16_b
+constexpr uint32_t mask_tiles = 2;
 constexpr uint32_t cb_mask_1 = tt::CBIndex::c_2;  // 1 x 1 tiles, Float16_b
 constexpr uint32_t cb_most_end = tt::CBIndex::c_16;  // 1 x 1 tiles, Float32, in place: this core's shard of largest
 constexpr uint32_t cb_most = tt::CBIndex::c_24;  // 1 x 1 tiles, Float32
 constexpr uint32_t cb_x_frag_masked = tt::CBIndex::c_25;  // 1 x 4 tiles, Float32
+constexpr uint32_t x_frag_masked_cols = 4, x_frag_masked_tiles = x_frag_masked_cols;
 
 // Ends a basic block: the SDK's compiler may replay recorded instructions across calls inside one, which record others.
 inline __attribute__((always_inline)) void end_block() {
@@ -30,14 +33,14 @@ void kernel_main() {
     const uint32_t first_column = get_arg_val<uint32_t>(1);  // first column of this core's blocks
 
     compute_kernel_hw_startup(cb_mask, cb_x_frag_masked);
-    cb_wait_front(cb_mask, 2);
+    cb_wait_front(cb_mask, mask_tiles);
     cb_wait_front(cb_mask_1, 1);
     for (uint32_t unit = 0; unit < unit_count; ++unit) {
         const uint32_t bx = first_column + unit;
-        cb_wait_front(cb_x, 4);
-        cb_reserve_back(cb_x_frag_masked, 4);
+        cb_wait_front(cb_x, x_tiles);
+        cb_reserve_back(cb_x_frag_masked, x_frag_masked_tiles);
         // kernel.py:18  T.reduce_max(x, most, dim=1)
-        for (uint32_t j = 0; j < 4; ++j) {
+        for (uint32_t j = 0; j < x_frag_masked_cols; ++j) {
             reconfig_data_format_srca(cb_mask);
             copy_tile_to_dst_init_short(cb_mask);
             end_block();
@@ -56,9 +59,9 @@ void kernel_main() {
             pack_tile<true>(0, cb_x_frag_masked, j);
             tile_regs_release();
         }
-        cb_pop_front(cb_x, 4);
-        cb_push_back(cb_x_frag_masked, 4);
-        cb_wait_front(cb_x_frag_masked, 4);
+        cb_pop_front(cb_x, x_tiles);
+        cb_push_back(cb_x_frag_masked, x_frag_masked_tiles);
+        cb_wait_front(cb_x_frag_masked, x_frag_masked_tiles);
         cb_reserve_back(cb_most, 1);
         reconfig_data_format_srca(cb_x_frag_masked);
         copy_tile_to_dst_init_short(cb_x_frag_masked);
@@ -66,7 +69,7 @@ void kernel_main() {
         binary_max_tile_init();
         tile_regs_acquire();
         copy_tile(cb_x_frag_masked, 0, 0);
-        for (uint32_t k = 1; k < 4; ++k) {
+        for (uint32_t k = 1; k < x_frag_masked_cols; ++k) {
             copy_tile(cb_x_frag_masked, k, 1);
             binary_max_tile(0, 1, 0);
         }
@@ -86,7 +89,7 @@ void kernel_main() {
         tile_regs_wait();
         pack_tile<true>(1, cb_most, 0);
         tile_regs_release();
-        cb_pop_front(cb_x_frag_masked, 4);
+        cb_pop_front(cb_x_frag_masked, x_frag_masked_tiles);
         if (bx < 1) {
             cb_push_back(cb_most, 1);
             cb_wait_front(cb_most, 1);
@@ -124,6 +127,6 @@ void kernel_main() {
         cb_pop_front(cb_most, 1);
         cb_push_back(cb_most_end, 1);
     }
-    cb_pop_front(cb_mask, 2);
+    cb_pop_front(cb_mask, mask_tiles);
     cb_pop_front(cb_mask_1, 1);
 }

@@ -3,7 +3,9 @@
 #include "api/dataflow/dataflow_api.h"
 
 constexpr uint32_t cb_x = tt::CBIndex::c_0;  // 2 blocks of 1 x 4 tiles, Float32
+constexpr uint32_t x_cols = 4, x_tiles = x_cols;
 constexpr uint32_t cb_mask = tt::CBIndex::c_1;  // 2 x 1 tiles, Float16_b
+constexpr uint32_t mask_tiles = 2;
 constexpr uint32_t cb_mask_1 = tt::CBIndex::c_2;  // 1 x 1 tiles, Float16_b
 
 // Stores a float32 number as element (i, j) of a tile: in bfloat16, or whole where the buffer's tiles are that large.
@@ -38,22 +40,22 @@ void kernel_main() {
     constexpr uint32_t mask_tile_bytes = get_tile_size(cb_mask);
     constexpr uint32_t mask_1_tile_bytes = get_tile_size(cb_mask_1);
 
-    cb_reserve_back(cb_mask, 2);
+    cb_reserve_back(cb_mask, mask_tiles);
     const uint32_t mask_l1 = get_write_ptr(cb_mask);
     mask_tile<mask_tile_bytes>(mask_l1, 3, 0, -1, 0x3f800000u /* 1 */, 0x00000000u /* 0 */);
     mask_tile<mask_tile_bytes>(mask_l1 + 1 * mask_tile_bytes, 0, 0, 0, 0x3f800000u /* 1 */, 0x3f800000u /* 1 */);
-    cb_push_back(cb_mask, 2);
+    cb_push_back(cb_mask, mask_tiles);
     cb_reserve_back(cb_mask_1, 1);
     const uint32_t mask_1_l1 = get_write_ptr(cb_mask_1);
     mask_tile<mask_1_tile_bytes>(mask_1_l1, 27, -1, 0, 0x3f800000u /* 1 */, 0x00000000u /* 0 */);
     cb_push_back(cb_mask_1, 1);
     for (uint32_t unit = 0; unit < unit_count; ++unit) {
         const uint32_t bx = first_column + unit;
-        cb_reserve_back(cb_x, 4);
+        cb_reserve_back(cb_x, x_tiles);
         // kernel.py:17  T.copy(X[bx * 32, 0], x)
         const uint32_t x_l1 = get_write_ptr(cb_x);
-        for (uint32_t j = 0; j < 4; ++j) noc_async_read_page(bx * 4 + j, X, x_l1 + j * x_tile_bytes);
+        for (uint32_t j = 0; j < x_cols; ++j) noc_async_read_page(bx * 4 + j, X, x_l1 + j * x_tile_bytes);
         noc_async_read_barrier();
-        cb_push_back(cb_x, 4);
+        cb_push_back(cb_x, x_tiles);
     }
 }

@@ -21,9 +21,12 @@ constexpr uint32_t cb_most_1 = tt::CBIndex::c_0;  // 1 x 1 tiles, Float32, in pl
 constexpr uint32_t cb_labels_words_tile = tt::CBIndex::c_1;  // 2 blocks of 1 x 1 tiles, Int32
 constexpr uint32_t cb_index = tt::CBIndex::c_2;  // 1 x 1 tiles, Float16_b
 constexpr uint32_t cb_mask = tt::CBIndex::c_3;  // 2 x 1 tiles, Float16_b
+constexpr uint32_t mask_tiles = 2;
 constexpr uint32_t cb_x_1_in = tt::CBIndex::c_4;  // 2 blocks of 1 x 4 tiles, Float32
+constexpr uint32_t x_1_in_tiles = 4;
 constexpr uint32_t cb_score = tt::CBIndex::c_16;  // 2 blocks of 1 x 1 tiles, Float32
 constexpr uint32_t cb_x_frag_1_masked = tt::CBIndex::c_24;  // 1 x 4 tiles, Float32
+constexpr uint32_t x_frag_1_masked_cols = 4, x_frag_1_masked_tiles = x_frag_1_masked_cols;
 
 // Ends a basic block: the SDK's compiler may replay recorded instructions across calls inside one, which record others.
 inline __attribute__((always_inline)) void end_block() {
@@ -36,14 +39,14 @@ void kernel_main() {
 
     compute_kernel_hw_startup(cb_labels_words_tile, cb_x_frag_1_masked);
     cb_wait_front(cb_index, 1);
-    cb_wait_front(cb_mask, 2);
+    cb_wait_front(cb_mask, mask_tiles);
     for (uint32_t unit = 0; unit < unit_count; ++unit) {
         cb_wait_front(cb_labels_words_tile, 1);
-        cb_wait_front(cb_x_1_in, 4);
+        cb_wait_front(cb_x_1_in, x_1_in_tiles);
         cb_wait_front(cb_most_1, 1);
-        cb_reserve_back(cb_x_frag_1_masked, 4);
+        cb_reserve_back(cb_x_frag_1_masked, x_frag_1_masked_tiles);
         // kernel.py:28  T.reduce_sum(x, score, dim=1)
-        for (uint32_t j = 0; j < 4; ++j) {
+        for (uint32_t j = 0; j < x_frag_1_masked_cols; ++j) {
             reconfig_data_format_srca(cb_labels_words_tile);
             copy_tile_to_dst_init_short(cb_labels_words_tile);
             end_block();
@@ -101,9 +104,9 @@ void kernel_main() {
         }
         cb_pop_front(cb_most_1, 1);
         cb_pop_front(cb_labels_words_tile, 1);
-        cb_pop_front(cb_x_1_in, 4);
-        cb_push_back(cb_x_frag_1_masked, 4);
-        cb_wait_front(cb_x_frag_1_masked, 4);
+        cb_pop_front(cb_x_1_in, x_1_in_tiles);
+        cb_push_back(cb_x_frag_1_masked, x_frag_1_masked_tiles);
+        cb_wait_front(cb_x_frag_1_masked, x_frag_1_masked_tiles);
         cb_reserve_back(cb_score, 1);
         reconfig_data_format_srca(cb_x_frag_1_masked);
         copy_tile_to_dst_init_short(cb_x_frag_1_masked);
@@ -111,7 +114,7 @@ void kernel_main() {
         add_binary_tile_init();
         tile_regs_acquire();
         copy_tile(cb_x_frag_1_masked, 0, 0);
-        for (uint32_t k = 1; k < 4; ++k) {
+        for (uint32_t k = 1; k < x_frag_1_masked_cols; ++k) {
             copy_tile(cb_x_frag_1_masked, k, 1);
             add_binary_tile(0, 1, 0);
         }
@@ -131,9 +134,9 @@ void kernel_main() {
         tile_regs_wait();
         pack_tile<true>(1, cb_score, 0);
         tile_regs_release();
-        cb_pop_front(cb_x_frag_1_masked, 4);
+        cb_pop_front(cb_x_frag_1_masked, x_frag_1_masked_tiles);
         cb_push_back(cb_score, 1);
     }
     cb_pop_front(cb_index, 1);
-    cb_pop_front(cb_mask, 2);
+    cb_pop_front(cb_mask, mask_tiles);
 }

@@ -6,7 +6,9 @@ constexpr uint32_t cb_most_1 = tt::CBIndex::c_0;  // 1 x 1 tiles, Float32, in pl
 constexpr uint32_t cb_labels_words_tile = tt::CBIndex::c_1;  // 2 blocks of 1 x 1 tiles, Int32
 constexpr uint32_t cb_index = tt::CBIndex::c_2;  // 1 x 1 tiles, Float16_b
 constexpr uint32_t cb_mask = tt::CBIndex::c_3;  // 2 x 1 tiles, Float16_b
+constexpr uint32_t mask_tiles = 2;
 constexpr uint32_t cb_x_1_in = tt::CBIndex::c_4;  // 2 blocks of 1 x 4 tiles, Float32
+constexpr uint32_t x_1_in_cols = 4, x_1_in_tiles = x_1_in_cols;
 
 // Stores a float32 number as element (i, j) of a tile: in bfloat16, or whole where the buffer's tiles are that large.
 template <uint32_t tile_bytes>
@@ -69,25 +71,27 @@ void kernel_main() {
     const uint32_t index_l1 = get_write_ptr(cb_index);
     constant_tile<index_tile_bytes>(index_l1, 0, 0, 1);
     cb_push_back(cb_index, 1);
-    cb_reserve_back(cb_mask, 2);
+    cb_reserve_back(cb_mask, mask_tiles);
     const uint32_t mask_l1 = get_write_ptr(cb_mask);
     mask_tile<mask_tile_bytes>(mask_l1, 3, 0, -1, 0x3f800000u /* 1 */, 0x00000000u /* 0 */);
     mask_tile<mask_tile_bytes>(mask_l1 + 1 * mask_tile_bytes, 0, 0, 0, 0x3f800000u /* 1 */, 0x3f800000u /* 1 */);
-    cb_push_back(cb_mask, 2);
+    cb_push_back(cb_mask, mask_tiles);
     for (uint32_t unit = 0; unit < unit_count; ++unit) {
         const uint32_t bx = first_column + unit;
-        cb_reserve_back(cb_x_1_in, 4);
+        cb_reserve_back(cb_x_1_in, x_1_in_tiles);
         cb_reserve_back(cb_most_1, 1);
         cb_reserve_back(cb_labels_words_tile, 1);
         // kernel.py:24  T.copy(X[bx * 32, 0], x)
         const uint32_t x_1_in_l1 = get_write_ptr(cb_x_1_in);
-        for (uint32_t j = 0; j < 4; ++j) noc_async_read_page(bx * 4 + j, X, x_1_in_l1 + j * x_1_in_tile_bytes);
+        for (uint32_t j = 0; j < x_1_in_cols; ++j) {
+            noc_async_read_page(bx * 4 + j, X, x_1_in_l1 + j * x_1_in_tile_bytes);
+        }
         // kernel.py:25  T.copy(largest[bx * 32], most)
         // kernel.py:27  x[i, j] = T.if_then_else(labels[bx * 32 + i] == j, x[i, j] - most[i], 0.0)
         const uint32_t labels_words_tile_l1 = get_write_ptr(cb_labels_words_tile);
         noc_async_read_page(bx, labels_words, labels_words_tile_l1);
         noc_async_read_barrier();
-        cb_push_back(cb_x_1_in, 4);
+        cb_push_back(cb_x_1_in, x_1_in_tiles);
         cb_push_back(cb_most_1, 1);
         cb_push_back(cb_labels_words_tile, 1);
     }

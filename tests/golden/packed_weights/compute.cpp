@@ -14,16 +14,24 @@
 #include "api/compute/tile_move_copy.h"
 
 constexpr uint32_t cb_packed = tt::CBIndex::c_0;  // 2 blocks of 2 x 1 tiles, Float16_b
+constexpr uint32_t packed_tiles = 2;
 constexpr uint32_t cb_a_0 = tt::CBIndex::c_1;  // 2 blocks of 1 x 1 tiles, Float16_b
 constexpr uint32_t cb_a_1 = tt::CBIndex::c_2;  // 2 blocks of 1 x 1 tiles, Float16_b
 constexpr uint32_t cb_S_tile = tt::CBIndex::c_3;  // 2 blocks of 2 x 1 tiles, Float16_b
+constexpr uint32_t S_tile_tiles = 2;
 constexpr uint32_t cb_S_tile_1 = tt::CBIndex::c_4;  // 2 blocks of 2 x 1 tiles, Float16_b
+constexpr uint32_t S_tile_1_tiles = 2;
 constexpr uint32_t cb_S_tile_2 = tt::CBIndex::c_5;  // 2 blocks of 2 x 1 tiles, Float16_b
+constexpr uint32_t S_tile_2_tiles = 2;
 constexpr uint32_t cb_S_tile_3 = tt::CBIndex::c_6;  // 2 blocks of 2 x 1 tiles, Float16_b
+constexpr uint32_t S_tile_3_tiles = 2;
 constexpr uint32_t cb_mask = tt::CBIndex::c_7;  // 1 x 1 tiles, Float16_b
 constexpr uint32_t cb_c = tt::CBIndex::c_16;  // 2 blocks of 1 x 2 tiles, Float32
+constexpr uint32_t c_cols = 2, c_tiles = c_cols;
 constexpr uint32_t cb_w_0 = tt::CBIndex::c_24;  // 2 x 1 tiles, Float16_b
+constexpr uint32_t w_0_rows = 2, w_0_tiles = w_0_rows;
 constexpr uint32_t cb_w_1 = tt::CBIndex::c_25;  // 2 x 1 tiles, Float16_b
+constexpr uint32_t w_1_rows = 2, w_1_tiles = w_1_rows;
 
 // Ends a basic block: the SDK's compiler may replay recorded instructions across calls inside one, which record others.
 inline __attribute__((always_inline)) void end_block() {
@@ -37,18 +45,18 @@ void kernel_main() {
     compute_kernel_hw_startup(cb_mask, cb_w_0);
     cb_wait_front(cb_mask, 1);
     for (uint32_t unit = 0; unit < unit_count; ++unit) {
-        cb_reserve_back(cb_c, 2);
+        cb_reserve_back(cb_c, c_tiles);
         // kernel.py:22  for k in T.Pipelined(LENGTH // DEPTH, num_stages=2):
         for (uint32_t k = 0; k < 2; ++k) {
-            cb_wait_front(cb_packed, 2);
-            cb_wait_front(cb_S_tile, 2);
-            cb_wait_front(cb_S_tile_1, 2);
-            cb_reserve_back(cb_w_0, 2);
+            cb_wait_front(cb_packed, packed_tiles);
+            cb_wait_front(cb_S_tile, S_tile_tiles);
+            cb_wait_front(cb_S_tile_1, S_tile_1_tiles);
+            cb_reserve_back(cb_w_0, w_0_tiles);
             // kernel.py:27  w[i, j] = number * S[i, (k * DEPTH + j) // GROUP]
             copy_tile_to_dst_init_short(cb_mask);
             pack_reconfig_data_format(cb_w_0);
             pack_reconfig_l1_acc(0);
-            for (uint32_t i = 0; i < 2; ++i) {
+            for (uint32_t i = 0; i < w_0_rows; ++i) {
                 end_block();
                 where_tile_init();
                 tile_regs_acquire();
@@ -80,12 +88,12 @@ void kernel_main() {
                 pack_tile<true>(1, cb_w_0, i);
                 tile_regs_release();
             }
-            cb_pop_front(cb_S_tile, 2);
-            cb_pop_front(cb_S_tile_1, 2);
-            cb_wait_front(cb_S_tile_2, 2);
-            cb_wait_front(cb_S_tile_3, 2);
-            cb_reserve_back(cb_w_1, 2);
-            for (uint32_t i = 0; i < 2; ++i) {
+            cb_pop_front(cb_S_tile, S_tile_tiles);
+            cb_pop_front(cb_S_tile_1, S_tile_1_tiles);
+            cb_wait_front(cb_S_tile_2, S_tile_2_tiles);
+            cb_wait_front(cb_S_tile_3, S_tile_3_tiles);
+            cb_reserve_back(cb_w_1, w_1_tiles);
+            for (uint32_t i = 0; i < w_1_rows; ++i) {
                 end_block();
                 where_tile_init();
                 tile_regs_acquire();
@@ -117,17 +125,17 @@ void kernel_main() {
                 pack_tile<true>(1, cb_w_1, i);
                 tile_regs_release();
             }
-            cb_pop_front(cb_packed, 2);
-            cb_pop_front(cb_S_tile_2, 2);
-            cb_pop_front(cb_S_tile_3, 2);
+            cb_pop_front(cb_packed, packed_tiles);
+            cb_pop_front(cb_S_tile_2, S_tile_2_tiles);
+            cb_pop_front(cb_S_tile_3, S_tile_3_tiles);
             cb_wait_front(cb_a_0, 1);
-            cb_push_back(cb_w_0, 2);
-            cb_wait_front(cb_w_0, 2);
+            cb_push_back(cb_w_0, w_0_tiles);
+            cb_wait_front(cb_w_0, w_0_tiles);
             // kernel.py:28  T.gemm(a, w, c, transpose_B=True)
             matmul_block_init(cb_a_0, cb_w_0, /*transpose*/ 1, 1, 1, 1);
             pack_reconfig_data_format(cb_w_0, cb_c);
             pack_reconfig_l1_acc(k != 0);
-            for (uint32_t j = 0; j < 2; ++j) {
+            for (uint32_t j = 0; j < c_cols; ++j) {
                 tile_regs_acquire();
                 matmul_block(cb_a_0, cb_w_0, 0, j, 0, /*transpose*/ 1, 1, 1, 1);
                 tile_regs_commit();
@@ -136,12 +144,12 @@ void kernel_main() {
                 tile_regs_release();
             }
             cb_pop_front(cb_a_0, 1);
-            cb_pop_front(cb_w_0, 2);
+            cb_pop_front(cb_w_0, w_0_tiles);
             cb_wait_front(cb_a_1, 1);
-            cb_push_back(cb_w_1, 2);
-            cb_wait_front(cb_w_1, 2);
+            cb_push_back(cb_w_1, w_1_tiles);
+            cb_wait_front(cb_w_1, w_1_tiles);
             pack_reconfig_l1_acc(1);
-            for (uint32_t j = 0; j < 2; ++j) {
+            for (uint32_t j = 0; j < c_cols; ++j) {
                 tile_regs_acquire();
                 matmul_block(cb_a_1, cb_w_1, 0, j, 0, /*transpose*/ 1, 1, 1, 1);
                 tile_regs_commit();
@@ -150,9 +158,9 @@ void kernel_main() {
                 tile_regs_release();
             }
             cb_pop_front(cb_a_1, 1);
-            cb_pop_front(cb_w_1, 2);
+            cb_pop_front(cb_w_1, w_1_tiles);
         }
-        cb_push_back(cb_c, 2);
+        cb_push_back(cb_c, c_tiles);
     }
     cb_pop_front(cb_mask, 1);
     pack_reconfig_l1_acc(0);

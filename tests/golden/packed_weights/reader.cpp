@@ -3,12 +3,17 @@
 #include "api/dataflow/dataflow_api.h"
 
 constexpr uint32_t cb_packed = tt::CBIndex::c_0;  // 2 blocks of 2 x 1 tiles, Float16_b
+constexpr uint32_t packed_rows = 2, packed_tiles = packed_rows;
 constexpr uint32_t cb_a_0 = tt::CBIndex::c_1;  // 2 blocks of 1 x 1 tiles, Float16_b
 constexpr uint32_t cb_a_1 = tt::CBIndex::c_2;  // 2 blocks of 1 x 1 tiles, Float16_b
 constexpr uint32_t cb_S_tile = tt::CBIndex::c_3;  // 2 blocks of 2 x 1 tiles, Float16_b
+constexpr uint32_t S_tile_rows = 2, S_tile_tiles = S_tile_rows;
 constexpr uint32_t cb_S_tile_1 = tt::CBIndex::c_4;  // 2 blocks of 2 x 1 tiles, Float16_b
+constexpr uint32_t S_tile_1_rows = 2, S_tile_1_tiles = S_tile_1_rows;
 constexpr uint32_t cb_S_tile_2 = tt::CBIndex::c_5;  // 2 blocks of 2 x 1 tiles, Float16_b
+constexpr uint32_t S_tile_2_rows = 2, S_tile_2_tiles = S_tile_2_rows;
 constexpr uint32_t cb_S_tile_3 = tt::CBIndex::c_6;  // 2 blocks of 2 x 1 tiles, Float16_b
+constexpr uint32_t S_tile_3_rows = 2, S_tile_3_tiles = S_tile_3_rows;
 constexpr uint32_t cb_mask = tt::CBIndex::c_7;  // 1 x 1 tiles, Float16_b
 
 // Stores a float32 number as element (i, j) of a tile: in bfloat16, or whole where the buffer's tiles are that large.
@@ -64,11 +69,11 @@ void kernel_main() {
         for (uint32_t k = 0; k < 2; ++k) {
             cb_reserve_back(cb_a_0, 1);
             cb_reserve_back(cb_a_1, 1);
-            cb_reserve_back(cb_packed, 2);
-            cb_reserve_back(cb_S_tile, 2);
-            cb_reserve_back(cb_S_tile_1, 2);
-            cb_reserve_back(cb_S_tile_2, 2);
-            cb_reserve_back(cb_S_tile_3, 2);
+            cb_reserve_back(cb_packed, packed_tiles);
+            cb_reserve_back(cb_S_tile, S_tile_tiles);
+            cb_reserve_back(cb_S_tile_1, S_tile_1_tiles);
+            cb_reserve_back(cb_S_tile_2, S_tile_2_tiles);
+            cb_reserve_back(cb_S_tile_3, S_tile_3_tiles);
             // kernel.py:23  T.copy(A[by * 32, k * DEPTH], a)
             const uint32_t a_0_l1 = get_write_ptr(cb_a_0);
             noc_async_read_page(bx * 2 + k, A, a_0_l1);
@@ -76,30 +81,34 @@ void kernel_main() {
             noc_async_read_page((2 + bx) * 2 + k, A, a_1_l1);
             // kernel.py:24  T.copy(W[0, k * (DEPTH // 2)], packed)
             const uint32_t packed_l1 = get_write_ptr(cb_packed);
-            for (uint32_t i = 0; i < 2; ++i) noc_async_read_page(i * 2 + k, W, packed_l1 + i * packed_tile_bytes);
+            for (uint32_t i = 0; i < packed_rows; ++i) {
+                noc_async_read_page(i * 2 + k, W, packed_l1 + i * packed_tile_bytes);
+            }
             // kernel.py:27  w[i, j] = number * S[i, (k * DEPTH + j) // GROUP]
             const uint32_t S_tile_l1 = get_write_ptr(cb_S_tile);
-            for (uint32_t i = 0; i < 2; ++i) noc_async_read_page(k * 2 * 2 + i, S, S_tile_l1 + i * S_tile_tile_bytes);
+            for (uint32_t i = 0; i < S_tile_rows; ++i) {
+                noc_async_read_page(k * 2 * 2 + i, S, S_tile_l1 + i * S_tile_tile_bytes);
+            }
             const uint32_t S_tile_1_l1 = get_write_ptr(cb_S_tile_1);
-            for (uint32_t i = 0; i < 2; ++i) {
+            for (uint32_t i = 0; i < S_tile_1_rows; ++i) {
                 noc_async_read_page((k * 2 + 1) * 2 + i, S, S_tile_1_l1 + i * S_tile_1_tile_bytes);
             }
             const uint32_t S_tile_2_l1 = get_write_ptr(cb_S_tile_2);
-            for (uint32_t i = 0; i < 2; ++i) {
+            for (uint32_t i = 0; i < S_tile_2_rows; ++i) {
                 noc_async_read_page(k * 2 * 2 + i, S, S_tile_2_l1 + i * S_tile_2_tile_bytes);
             }
             const uint32_t S_tile_3_l1 = get_write_ptr(cb_S_tile_3);
-            for (uint32_t i = 0; i < 2; ++i) {
+            for (uint32_t i = 0; i < S_tile_3_rows; ++i) {
                 noc_async_read_page((k * 2 + 1) * 2 + i, S, S_tile_3_l1 + i * S_tile_3_tile_bytes);
             }
             noc_async_read_barrier();
             cb_push_back(cb_a_0, 1);
             cb_push_back(cb_a_1, 1);
-            cb_push_back(cb_packed, 2);
-            cb_push_back(cb_S_tile, 2);
-            cb_push_back(cb_S_tile_1, 2);
-            cb_push_back(cb_S_tile_2, 2);
-            cb_push_back(cb_S_tile_3, 2);
+            cb_push_back(cb_packed, packed_tiles);
+            cb_push_back(cb_S_tile, S_tile_tiles);
+            cb_push_back(cb_S_tile_1, S_tile_1_tiles);
+            cb_push_back(cb_S_tile_2, S_tile_2_tiles);
+            cb_push_back(cb_S_tile_3, S_tile_3_tiles);
         }
     }
 }

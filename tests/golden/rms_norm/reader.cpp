@@ -3,7 +3,9 @@
 #include "api/dataflow/dataflow_api.h"
 
 constexpr uint32_t cb_weight_in = tt::CBIndex::c_0;  // 2 blocks of 1 x 8 tiles, Float16_b, first rows only
+constexpr uint32_t weight_in_cols = 8, weight_in_tiles = weight_in_cols;
 constexpr uint32_t cb_x_in = tt::CBIndex::c_1;  // 2 blocks of 1 x 8 tiles, Float16_b
+constexpr uint32_t x_in_cols = 8, x_in_tiles = x_in_cols;
 constexpr uint32_t cb_ones = tt::CBIndex::c_2;  // 1 x 1 tiles, Float16_b
 constexpr uint32_t cb_zeros = tt::CBIndex::c_3;  // 1 x 1 tiles, Float16_b
 
@@ -85,18 +87,18 @@ void kernel_main() {
     cb_push_back(cb_zeros, 1);
     for (uint32_t unit = unit_start; unit < unit_start + unit_count; ++unit) {
         const uint32_t bx = unit;
-        cb_reserve_back(cb_weight_in, 8);
-        cb_reserve_back(cb_x_in, 8);
+        cb_reserve_back(cb_weight_in, weight_in_tiles);
+        cb_reserve_back(cb_x_in, x_in_tiles);
         // kernel.py:15  T.copy(W, weight)
         const uint32_t weight_in_l1 = get_write_ptr(cb_weight_in);
-        for (uint32_t j = 0; j < 8; ++j) {
+        for (uint32_t j = 0; j < weight_in_cols; ++j) {
             read_first_row<weight_in_tile_bytes>(j, W, weight_in_l1 + j * weight_in_tile_bytes);
         }
         // kernel.py:16  T.copy(X[bx * 32, 0], x)
         const uint32_t x_in_l1 = get_write_ptr(cb_x_in);
-        for (uint32_t j = 0; j < 8; ++j) noc_async_read_page(bx * 8 + j, X, x_in_l1 + j * x_in_tile_bytes);
+        for (uint32_t j = 0; j < x_in_cols; ++j) noc_async_read_page(bx * 8 + j, X, x_in_l1 + j * x_in_tile_bytes);
         noc_async_read_barrier();
-        cb_push_back(cb_weight_in, 8);
-        cb_push_back(cb_x_in, 8);
+        cb_push_back(cb_weight_in, weight_in_tiles);
+        cb_push_back(cb_x_in, x_in_tiles);
     }
 }

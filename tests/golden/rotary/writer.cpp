@@ -3,6 +3,7 @@
 #include "api/dataflow/dataflow_api.h"
 
 constexpr uint32_t cb_turned_out = tt::CBIndex::c_16;  // 2 blocks of 1 x 2 tiles, Float32
+constexpr uint32_t turned_out_cols = 2, turned_out_tiles = turned_out_cols;
 
 void kernel_main() {
     const uint32_t Y_addr = get_arg_val<uint32_t>(0);
@@ -13,12 +14,14 @@ void kernel_main() {
     constexpr uint32_t turned_out_tile_bytes = get_tile_size(cb_turned_out);
 
     for (uint32_t unit = 0; unit < unit_count; ++unit) {
-        cb_wait_front(cb_turned_out, 2);
+        cb_wait_front(cb_turned_out, turned_out_tiles);
         // kernel.py:26  T.copy(turned, Y)
         const uint32_t turned_out_l1 = get_read_ptr(cb_turned_out);
-        for (uint32_t j = 0; j < 2; ++j) noc_async_write_page(j, Y, turned_out_l1 + j * turned_out_tile_bytes);
+        for (uint32_t j = 0; j < turned_out_cols; ++j) {
+            noc_async_write_page(j, Y, turned_out_l1 + j * turned_out_tile_bytes);
+        }
         noc_async_writes_flushed();
-        cb_pop_front(cb_turned_out, 2);
+        cb_pop_front(cb_turned_out, turned_out_tiles);
     }
     noc_async_write_barrier();
 }

@@ -3,6 +3,7 @@
 #include "api/dataflow/dataflow_api.h"
 
 constexpr uint32_t cb_x_out = tt::CBIndex::c_16;  // 2 blocks of 2 x 8 tiles, Float16_b
+constexpr uint32_t x_out_rows = 2, x_out_cols = 8, x_out_tiles = x_out_rows * x_out_cols;
 
 void kernel_main() {
     const uint32_t Y_addr = get_arg_val<uint32_t>(0);
@@ -15,16 +16,16 @@ void kernel_main() {
 
     for (uint32_t unit = unit_start; unit < unit_start + unit_count; ++unit) {
         const uint32_t bx = unit;
-        cb_wait_front(cb_x_out, 16);
+        cb_wait_front(cb_x_out, x_out_tiles);
         // kernel.py:21  T.copy(x, Y[bx * 64, 0])
         const uint32_t x_out_l1 = get_read_ptr(cb_x_out);
-        for (uint32_t i = 0; i < 2; ++i) {
-            for (uint32_t j = 0; j < 8; ++j) {
-                noc_async_write_page((bx * 2 + i) * 8 + j, Y, x_out_l1 + (i * 8 + j) * x_out_tile_bytes);
+        for (uint32_t i = 0; i < x_out_rows; ++i) {
+            for (uint32_t j = 0; j < x_out_cols; ++j) {
+                noc_async_write_page((bx * 2 + i) * 8 + j, Y, x_out_l1 + (i * x_out_cols + j) * x_out_tile_bytes);
             }
         }
         noc_async_writes_flushed();
-        cb_pop_front(cb_x_out, 16);
+        cb_pop_front(cb_x_out, x_out_tiles);
     }
     noc_async_write_barrier();
 }

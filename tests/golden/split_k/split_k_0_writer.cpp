@@ -3,6 +3,7 @@
 #include "api/dataflow/dataflow_api.h"
 
 constexpr uint32_t cb_zeros = tt::CBIndex::c_16;  // 2 blocks of 2 x 2 tiles, Float32
+constexpr uint32_t zeros_rows = 2, zeros_cols = 2, zeros_tiles = zeros_rows * zeros_cols;
 
 void kernel_main() {
     const uint32_t C_addr = get_arg_val<uint32_t>(0);
@@ -16,16 +17,17 @@ void kernel_main() {
     for (uint32_t unit = unit_start; unit < unit_start + unit_count; ++unit) {
         const uint32_t bx = unit % 2;
         const uint32_t by = unit / 2;
-        cb_wait_front(cb_zeros, 4);
+        cb_wait_front(cb_zeros, zeros_tiles);
         // kernel.py:15  T.copy(zeros, C[by * 64, bx * 64])
         const uint32_t zeros_l1 = get_read_ptr(cb_zeros);
-        for (uint32_t i = 0; i < 2; ++i) {
-            for (uint32_t j = 0; j < 2; ++j) {
-                noc_async_write_page((by * 2 + i) * 4 + bx * 2 + j, C, zeros_l1 + (i * 2 + j) * zeros_tile_bytes);
+        for (uint32_t i = 0; i < zeros_rows; ++i) {
+            for (uint32_t j = 0; j < zeros_cols; ++j) {
+                noc_async_write_page((by * 2 + i) * 4 + bx * 2 + j, C,
+                    zeros_l1 + (i * zeros_cols + j) * zeros_tile_bytes);
             }
         }
         noc_async_writes_flushed();
-        cb_pop_front(cb_zeros, 4);
+        cb_pop_front(cb_zeros, zeros_tiles);
     }
     noc_async_write_barrier();
 }

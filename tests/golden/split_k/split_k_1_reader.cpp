@@ -3,8 +3,11 @@
 #include "api/dataflow/dataflow_api.h"
 
 constexpr uint32_t cb_A_s = tt::CBIndex::c_0;  // 2 blocks of 2 x 1 tiles, Float16_b
+constexpr uint32_t A_s_rows = 2, A_s_tiles = A_s_rows;
 constexpr uint32_t cb_B_s = tt::CBIndex::c_1;  // 2 blocks of 1 x 2 tiles, Float16_b
+constexpr uint32_t B_s_cols = 2, B_s_tiles = B_s_cols;
 constexpr uint32_t cb_C_tile = tt::CBIndex::c_2;  // 2 blocks of 2 x 2 tiles, Float32
+constexpr uint32_t C_tile_rows = 2, C_tile_cols = 2, C_tile_tiles = C_tile_rows * C_tile_cols;
 constexpr uint32_t cb_stored = tt::CBIndex::c_17;  // no data: a word of the writer for the reader
 
 void kernel_main() {
@@ -31,34 +34,35 @@ void kernel_main() {
         for (uint32_t bz = 0; bz < 4; ++bz) {
             // kernel.py:21  for k in T.Pipelined(2, num_stages=2):
             for (uint32_t k = 0; k < 2; ++k) {
-                cb_reserve_back(cb_A_s, 2);
-                cb_reserve_back(cb_B_s, 2);
+                cb_reserve_back(cb_A_s, A_s_tiles);
+                cb_reserve_back(cb_B_s, B_s_tiles);
                 // kernel.py:22  T.copy(A[by * 64, bz * 64 + k * 32], A_s)
                 const uint32_t A_s_l1 = get_write_ptr(cb_A_s);
-                for (uint32_t i = 0; i < 2; ++i) {
+                for (uint32_t i = 0; i < A_s_rows; ++i) {
                     noc_async_read_page((by * 2 + i) * 8 + bz * 2 + k, A, A_s_l1 + i * A_s_tile_bytes);
                 }
                 // kernel.py:23  T.copy(B[bz * 64 + k * 32, bx * 64], B_s)
                 const uint32_t B_s_l1 = get_write_ptr(cb_B_s);
-                for (uint32_t j = 0; j < 2; ++j) {
+                for (uint32_t j = 0; j < B_s_cols; ++j) {
                     noc_async_read_page((bz * 2 + k) * 4 + bx * 2 + j, B, B_s_l1 + j * B_s_tile_bytes);
                 }
                 noc_async_read_barrier();
-                cb_push_back(cb_A_s, 2);
-                cb_push_back(cb_B_s, 2);
+                cb_push_back(cb_A_s, A_s_tiles);
+                cb_push_back(cb_B_s, B_s_tiles);
             }
             cb_wait_front(cb_stored, 1);  // until all stores above are done
             cb_pop_front(cb_stored, 1);
-            cb_reserve_back(cb_C_tile, 4);
+            cb_reserve_back(cb_C_tile, C_tile_tiles);
             // kernel.py:25  T.atomic_add(C[by * 64, bx * 64], acc)
             const uint32_t C_tile_l1 = get_write_ptr(cb_C_tile);
-            for (uint32_t i = 0; i < 2; ++i) {
-                for (uint32_t j = 0; j < 2; ++j) {
-                    noc_async_read_page((by * 2 + i) * 4 + bx * 2 + j, C, C_tile_l1 + (i * 2 + j) * C_tile_tile_bytes);
+            for (uint32_t i = 0; i < C_tile_rows; ++i) {
+                for (uint32_t j = 0; j < C_tile_cols; ++j) {
+                    noc_async_read_page((by * 2 + i) * 4 + bx * 2 + j, C,
+                        C_tile_l1 + (i * C_tile_cols + j) * C_tile_tile_bytes);
                 }
             }
             noc_async_read_barrier();
-            cb_push_back(cb_C_tile, 4);
+            cb_push_back(cb_C_tile, C_tile_tiles);
         }
     }
 }

@@ -3,6 +3,7 @@
 #include "api/dataflow/dataflow_api.h"
 
 constexpr uint32_t cb_C_tile_1 = tt::CBIndex::c_16;  // 2 blocks of 2 x 2 tiles, Float32
+constexpr uint32_t C_tile_1_rows = 2, C_tile_1_cols = 2, C_tile_1_tiles = C_tile_1_rows * C_tile_1_cols;
 constexpr uint32_t cb_stored = tt::CBIndex::c_17;  // no data: a word of the writer for the reader
 
 void kernel_main() {
@@ -22,16 +23,17 @@ void kernel_main() {
             noc_async_write_barrier();
             cb_reserve_back(cb_stored, 1);
             cb_push_back(cb_stored, 1);
-            cb_wait_front(cb_C_tile_1, 4);
+            cb_wait_front(cb_C_tile_1, C_tile_1_tiles);
             // kernel.py:25  T.atomic_add(C[by * 64, bx * 64], acc)
             const uint32_t C_tile_1_l1 = get_read_ptr(cb_C_tile_1);
-            for (uint32_t i = 0; i < 2; ++i) {
-                for (uint32_t j = 0; j < 2; ++j) {
-                    noc_async_write_page((by * 2 + i) * 4 + bx * 2 + j, C, C_tile_1_l1 + (i * 2 + j) * C_tile_1_tile_bytes);
+            for (uint32_t i = 0; i < C_tile_1_rows; ++i) {
+                for (uint32_t j = 0; j < C_tile_1_cols; ++j) {
+                    noc_async_write_page((by * 2 + i) * 4 + bx * 2 + j, C,
+                        C_tile_1_l1 + (i * C_tile_1_cols + j) * C_tile_1_tile_bytes);
                 }
             }
             noc_async_writes_flushed();
-            cb_pop_front(cb_C_tile_1, 4);
+            cb_pop_front(cb_C_tile_1, C_tile_1_tiles);
         }
     }
     noc_async_write_barrier();

@@ -3,6 +3,7 @@
 #include "api/dataflow/dataflow_api.h"
 
 constexpr uint32_t cb_part = tt::CBIndex::c_0;  // 2 blocks of 2 x 2 tiles, Float32
+constexpr uint32_t part_rows = 2, part_cols = 2, part_tiles = part_rows * part_cols;
 
 void kernel_main() {
     const uint32_t P_addr = get_arg_val<uint32_t>(0);
@@ -18,16 +19,17 @@ void kernel_main() {
         const uint32_t by = unit / 4;
         // kernel.py:14  for s in T.serial(4):
         for (uint32_t s = 0; s < 4; ++s) {
-            cb_reserve_back(cb_part, 4);
+            cb_reserve_back(cb_part, part_tiles);
             // kernel.py:15  T.copy(P[s, by * 64, bx * 64], part)
             const uint32_t part_l1 = get_write_ptr(cb_part);
-            for (uint32_t i = 0; i < 2; ++i) {
-                for (uint32_t j = 0; j < 2; ++j) {
-                    noc_async_read_page((s * 8 + by * 2 + i) * 8 + bx * 2 + j, P, part_l1 + (i * 2 + j) * part_tile_bytes);
+            for (uint32_t i = 0; i < part_rows; ++i) {
+                for (uint32_t j = 0; j < part_cols; ++j) {
+                    noc_async_read_page((s * 8 + by * 2 + i) * 8 + bx * 2 + j, P,
+                        part_l1 + (i * part_cols + j) * part_tile_bytes);
                 }
             }
             noc_async_read_barrier();
-            cb_push_back(cb_part, 4);
+            cb_push_back(cb_part, part_tiles);
         }
     }
 }

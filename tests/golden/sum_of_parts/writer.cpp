@@ -3,6 +3,7 @@
 #include "api/dataflow/dataflow_api.h"
 
 constexpr uint32_t cb_total_out = tt::CBIndex::c_16;  // 2 blocks of 2 x 2 tiles, Float16_b
+constexpr uint32_t total_out_rows = 2, total_out_cols = 2, total_out_tiles = total_out_rows * total_out_cols;
 
 void kernel_main() {
     const uint32_t C_addr = get_arg_val<uint32_t>(0);
@@ -16,16 +17,17 @@ void kernel_main() {
     for (uint32_t unit = unit_start; unit < unit_start + unit_count; ++unit) {
         const uint32_t bx = unit % 4;
         const uint32_t by = unit / 4;
-        cb_wait_front(cb_total_out, 4);
+        cb_wait_front(cb_total_out, total_out_tiles);
         // kernel.py:18  T.copy(total, C[by * 64, bx * 64])
         const uint32_t total_out_l1 = get_read_ptr(cb_total_out);
-        for (uint32_t i = 0; i < 2; ++i) {
-            for (uint32_t j = 0; j < 2; ++j) {
-                noc_async_write_page((by * 2 + i) * 8 + bx * 2 + j, C, total_out_l1 + (i * 2 + j) * total_out_tile_bytes);
+        for (uint32_t i = 0; i < total_out_rows; ++i) {
+            for (uint32_t j = 0; j < total_out_cols; ++j) {
+                noc_async_write_page((by * 2 + i) * 8 + bx * 2 + j, C,
+                    total_out_l1 + (i * total_out_cols + j) * total_out_tile_bytes);
             }
         }
         noc_async_writes_flushed();
-        cb_pop_front(cb_total_out, 4);
+        cb_pop_front(cb_total_out, total_out_tiles);
     }
     noc_async_write_barrier();
 }

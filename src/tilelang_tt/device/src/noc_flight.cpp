@@ -9,7 +9,9 @@
 // two multicasts are linked. What a multicast gives back to its sender is there when the sender's writes are flushed: the
 // SDK's matmul of sharded blocks goes on after a flush, pushes that block and resets its own flag.
 // Without a seed everything arrives as late as it may; a seed draws the moments.
+#include <algorithm>
 #include <cstring>
+#include <deque>
 
 #include "machine.h"
 #include "order.h"
@@ -17,19 +19,46 @@
 namespace vd {
 namespace {
 
-std::vector<Flight> flights;
+std::deque<Flight> flights;  // in the order of issue
 
-bool may_land(std::size_t index) {
-    const Flight& one = flights[index];
-    for (std::size_t i = 0; i < index; ++i) {
-        const Flight& earlier = flights[i];
-        if (earlier.fiber != one.fiber || earlier.noc != one.noc || earlier.channel != one.channel) continue;
-        if (earlier.to != one.to) continue;
-        // A linked multicast holds its path for the one that follows it.
-        const bool queued = earlier.buffer == one.buffer || earlier.linked || earlier.flushes < one.flushes;
-        if (!device.chip.blackhole || queued) return false;
+// What one kernel has under way to one place over one virtual channel.
+struct Queue {
+    const Fiber* fiber;
+    const Core* to;
+    uint8_t noc, channel;
+    uint32_t buffers = 0;  // a bit for each command buffer
+    uint32_t flushes;      // fewest
+    bool linked = false;
+
+    bool has(const Flight& one) const {
+        return fiber == one.fiber && to == one.to && noc == one.noc && channel == one.channel;
     }
-    return true;
+    bool holds(const Flight& one) const {
+        // A linked multicast holds its path for the one that follows it.
+        return !device.chip.blackhole || buffers >> one.buffer & 1u || linked || flushes < one.flushes;
+    }
+};
+
+// Those that nothing issued earlier holds up, in one pass: scalar code has thousands of writes under way.
+void list_what_may_land(std::vector<std::size_t>& ready) {
+    static std::vector<Queue> queues;
+    queues.clear();
+    ready.clear();
+    for (std::size_t i = 0; i < flights.size(); ++i) {
+        const Flight& one = flights[i];
+        Queue* queue = nullptr;
+        for (Queue& other : queues) {
+            if (other.has(one)) queue = &other;
+        }
+        if (queue == nullptr || !queue->holds(one)) ready.push_back(i);
+        if (queue == nullptr) {
+            queues.push_back({one.fiber, one.to, one.noc, one.channel, 0, one.flushes, false});
+            queue = &queues.back();
+        }
+        queue->buffers |= 1u << one.buffer;
+        queue->flushes = std::min(queue->flushes, one.flushes);
+        queue->linked = queue->linked || one.linked;
+    }
 }
 
 void depart(Flight& flight) {
@@ -132,10 +161,8 @@ void launch_flight(Flight flight) {
 
 bool land_any() {
     if (flights.empty()) return false;
-    std::vector<std::size_t> ready;
-    for (std::size_t i = 0; i < flights.size(); ++i) {
-        if (may_land(i)) ready.push_back(i);
-    }
+    static std::vector<std::size_t> ready;
+    list_what_may_land(ready);
     // Without a seed: the newest that may, so that what a kernel forgot to order comes out of order.
     land(device.seed != 0 ? ready[pick(static_cast<uint32_t>(ready.size()))] : ready.back());
     return true;

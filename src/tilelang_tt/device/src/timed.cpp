@@ -259,7 +259,9 @@ void tiles(uint32_t in, uint32_t out, uint32_t count, uint32_t sections, const c
 
 void sfpu(const SfpuCall& call, const char* name) {
     if (!on) return;
-    work(call.on_pack ? Processor::Pack : Processor::Math, "sfpu", name, call.fast ? "approx" : dst_width());
+    const bool clamps = call.op == Sfpu::Exp && call.param[1] != 0;
+    const char* variant = !call.fast ? dst_width() : clamps ? "approx.clamped" : "approx";
+    work(call.on_pack ? Processor::Pack : Processor::Math, "sfpu", name, variant);
 }
 
 // Which circular buffer an address of this core's L1 lies in, plus one; or none.

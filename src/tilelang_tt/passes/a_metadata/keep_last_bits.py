@@ -17,7 +17,7 @@ from dataclasses import replace
 from tilelang_tt.ir.buffers import Buffer
 from tilelang_tt.ir.elements import Apply, Element, ElementExpr, Number, element_buffers, parts
 from tilelang_tt.ir.fields import rewritten, walk
-from tilelang_tt.ir.tile import Gemm, Launch, Map, Reduce, Stmt, Store, TileProgram
+from tilelang_tt.ir.tile import Gemm, Launch, Map, Reduce, Stmt, Store, TileProgram, maps_of
 from tilelang_tt.ops import ELEMENT_OPS
 
 
@@ -40,7 +40,7 @@ class _Choice:
         self.launch = launch
         self.flows = [(source, result) for stmt in walk(launch.body) for source, result in _flows(stmt)]
         self.shown = self.where_bits_show()
-        self.coarse = self.of_matrix_engine()
+        self.coarse = of_matrix_engine(launch)
         self.compared = _compared(launch)
 
     @property
@@ -70,18 +70,19 @@ class _Choice:
         kept = [(result, source) for source, result in self.flows if self.is_wide(result)]
         return _reached(shown, kept)
 
-    def of_matrix_engine(self) -> set[Buffer]:
-        """Blocks computed from products, which are right to about 11 bits."""
-        products = {stmt.c for stmt in walk(self.launch.body) if isinstance(stmt, Gemm)}
-        return _reached(products, self.flows)
+
+def of_matrix_engine(launch: Launch) -> set[Buffer]:
+    """Blocks computed from products, which are right to about 11 bits."""
+    products = {stmt.c for stmt in walk(launch.body) if isinstance(stmt, Gemm)}
+    return _reached(products, [flow for stmt in walk(launch.body) for flow in _flows(stmt)])
 
 
 def _flows(stmt: Stmt) -> Iterator[tuple[Buffer, Buffer]]:
     """(operand, result) of a statement that works element by element or reduces."""
-    if isinstance(stmt, Map):
-        for buffer in element_buffers(stmt.value):
-            yield buffer, stmt.dst
-    elif isinstance(stmt, Reduce):
+    for one in maps_of(stmt):
+        for buffer in element_buffers(one.value):
+            yield buffer, one.dst
+    if isinstance(stmt, Reduce):
         yield stmt.src, stmt.dst
 
 

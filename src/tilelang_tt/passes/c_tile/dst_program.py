@@ -10,13 +10,23 @@ for it. Several expressions make one program with a result each.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
 from tilelang_tt.arch import DST_TILES_32BIT
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.buffers import Buffer
-from tilelang_tt.ir.elements import TILE_COL, Apply, Element, ElementExpr, Number, Scalar, element_buffers, parts
+from tilelang_tt.ir.elements import (
+    TILE_COL,
+    Apply,
+    Element,
+    ElementExpr,
+    Number,
+    Scalar,
+    element_buffers,
+    in_dst,
+    parts,
+)
 from tilelang_tt.ir.layout import BufferLayout, Engine
 from tilelang_tt.ir.ranges import FLOAT32_WHOLE
 from tilelang_tt.ir.scalar import Expr
@@ -79,13 +89,6 @@ def _repeated(values: tuple[ElementExpr, ...]) -> list[ElementExpr]:
 
 def _takes_a_slot(part: ElementExpr) -> bool:
     return not isinstance(part, Number | Scalar) and not (isinstance(part, Apply) and is_free(part))
-
-
-def in_dst(expr: ElementExpr) -> Iterator[ElementExpr]:
-    """An expression and what is in DST for it, outer before inner."""
-    yield expr
-    for arg in _operands(expr):
-        yield from in_dst(arg)
 
 
 def _operands(expr: ElementExpr) -> tuple[ElementExpr, ...]:

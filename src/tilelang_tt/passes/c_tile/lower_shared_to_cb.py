@@ -19,11 +19,11 @@ from tilelang_tt.formats import TILE_BYTES
 from tilelang_tt.ir.buffers import Buffer, Memory, unique_name
 from tilelang_tt.ir.code_room import room_of
 from tilelang_tt.ir.dataflow import places
-from tilelang_tt.ir.elements import element_buffers
+from tilelang_tt.ir.elements import Apply, Element, element_buffers, in_dst, parts
 from tilelang_tt.ir.fields import walk
 from tilelang_tt.ir.layout import BufferLayout, Role, Stream
 from tilelang_tt.ir.tensors_of_code import codes_of
-from tilelang_tt.ir.tile import Launch, Load, Reduce, Stmt, TileProgram, Transpose, maps_of, unpacks
+from tilelang_tt.ir.tile import Launch, Load, Map, Reduce, Stmt, TileProgram, Transpose, maps_of, unpacks
 from tilelang_tt.passes.a_metadata.keep_last_bits import jumps
 from tilelang_tt.passes.c_tile.separate_roles import consumers, producers
 
@@ -41,13 +41,13 @@ def lower_shared_to_cb(program: TileProgram) -> TileProgram:
 
 def _on_one_way(launch: Launch) -> Launch:
     """Blocks of compute's own go straight to DST where all that is unpacked with them does: one way to set up."""
-    users = [(unpacks(stmt), bool(maps_of(stmt))) for stmt in walk(launch.body)]
+    users = [(unpacks(stmt), stmt) for stmt in walk(launch.body)]
     streams = dict(launch.streams)
     for buffer, stream in launch.streams.items():
-        read = [(set(blocks) - {buffer}, of_maps) for blocks, of_maps in users if buffer in blocks]
+        read = [(set(blocks) - {buffer}, _to_dst_alone(stmt, buffer)) for blocks, stmt in users if buffer in blocks]
         others = set().union(*(blocks for blocks, _ in read)) & launch.streams.keys()
         own = stream.producer is Role.COMPUTE is stream.consumer and launch.layouts[buffer].format == "Float32"
-        direct = all(of_maps for _, of_maps in read) and all(launch.streams[other].unpack_to_dest for other in others)
+        direct = all(copied for _, copied in read) and all(launch.streams[other].unpack_to_dest for other in others)
         if own and others and direct and not stream.second_view:
             streams[buffer] = replace(stream, unpack_to_dest=True)
     return replace(launch, streams=streams)
@@ -98,7 +98,24 @@ def _keeps_32_bits(launch: Launch, buffer: Buffer) -> tuple[bool, bool]:
     if launch.layouts[buffer].format != "Float32":
         return False, False
     users = [stmt for stmt in walk(launch.body) if buffer in unpacks(stmt)]
-    maps = [one for stmt in users for one in maps_of(stmt) if buffer in element_buffers(one.value)]
+    maps = [one for stmt in users for one in maps_of(stmt) if buffer in _copied(one)]
     exact = [isinstance(stmt, Reduce | Transpose) and stmt.exact for stmt in users]
     wide = any(launch.layouts[one.dst].format == "Float32" or jumps(one.value, buffer) for one in maps)
-    return wide or any(exact), all(maps_of(stmt) or by_bits for stmt, by_bits in zip(users, exact, strict=True))
+    direct = all(_to_dst_alone(stmt, buffer) or by_bits for stmt, by_bits in zip(users, exact, strict=True))
+    return wide or any(exact), direct
+
+
+def _copied(one: Map) -> set[Buffer]:
+    """Blocks whose tiles are copied to DST; the matrix engine takes others from L1."""
+    return {part.buffer for part in in_dst(one.value) if isinstance(part, Element)}
+
+
+def _to_dst_alone(stmt: Stmt, buffer: Buffer) -> bool:
+    """Whether everything that a statement reads of a block is copied to DST."""
+    maps = [one for one in maps_of(stmt) if buffer in element_buffers(one.value)]
+    return bool(maps_of(stmt)) and all(
+        not part.of_blocks or buffer not in element_buffers(part)
+        for one in maps
+        for part in parts(one.value)
+        if isinstance(part, Apply)
+    )

@@ -30,6 +30,7 @@ from tilelang_tt.ir import scalar
 from tilelang_tt.ir.buffers import Buffer, Read, Tensor, TileAccess
 from tilelang_tt.ir.cb import Cb, CbCall, CbKind
 from tilelang_tt.ir.code import Code, used_tensors
+from tilelang_tt.ir.extents import whole
 from tilelang_tt.ir.facts import Facts
 from tilelang_tt.ir.fields import children, rewritten, walk, within
 from tilelang_tt.ir.kernel import For, If, Kernel, KernelSet, KernelStmt, Source, Task
@@ -147,7 +148,7 @@ class _Pages:
             base = scalar.var(f"{cb.name}_l1")
             transfer = _Transfer(load.src.tensor, cb, base, reads=True)
             result += [*self.source(load.location), Pointer(base, cb, write=True)]
-            layout = self.kernels.launch.layouts[load.dst]
+            layout = self.kernels.layout(load.dst)
             if cb.owners:
                 sends.append(Send(cb, base, turns[cb], self.part_of_shard(load.src)))
                 continue
@@ -193,7 +194,7 @@ class _Pages:
         if cb.shard is not None:
             return self.source(store.location)
         base = scalar.var(f"{cb.name}_l1")
-        layout, transfer = self.kernels.launch.layouts[store.src], _Transfer(store.dst.tensor, cb, base, reads=False)
+        layout, transfer = self.kernels.layout(store.src), _Transfer(store.dst.tensor, cb, base, reads=False)
         write = self.tiles if store.dst.pages is None else self.written_rows
         pointer = Pointer(base, cb, write=False)
         written = (pointer, write(store.dst, layout, transfer), Barrier(BarrierKind.FLUSH))
@@ -212,7 +213,7 @@ class _Pages:
         col = access.col + j if access.cols > 1 else access.col
         slot = layout.index(i if access.rows > 1 else scalar.const(0), j if access.cols > 1 else scalar.const(0))
         body = self.pages_of_tile(access, tensor, (row, col), slot, transfer)
-        for var, extent in ((j, access.cols), (i, access.rows)):
+        for var, extent in ((j, whole(access.cols, layout.cols)), (i, whole(access.rows, layout.rows))):
             if extent > 1:
                 body = For(var, scalar.const(0), scalar.const(extent), 1, (body,))
         return body

@@ -20,10 +20,20 @@ from tilelang_tt.ir.engine import BinaryTiles, CopyTile, DstUse, FillTile, PackT
 from tilelang_tt.ir.kernel import For, KernelSet, KernelStmt
 from tilelang_tt.ir.layout import ZEROS, BufferLayout
 from tilelang_tt.ir.scalar import Expr
-from tilelang_tt.ir.section import Compute, ComputeFromBlocks, DstProgram, Fetch, Schedule, SetNumber, Step
+from tilelang_tt.ir.section import (
+    Compute,
+    ComputeFromBlocks,
+    DstProgram,
+    Fetch,
+    Schedule,
+    SetNumber,
+    Step,
+    slot_of,
+)
 from tilelang_tt.ir.tile import Map, Section
 from tilelang_tt.ops.moves import SPREAD_ROW
 from tilelang_tt.passes.d_split.block_states import updated_in_place
+from tilelang_tt.passes.d_split.named_parts import Part, part_of, run_of
 
 
 def repeat(
@@ -91,23 +101,37 @@ class ElementTasks:
         """A section for every group of tiles; `products` leave the sums of the group at (row, column) in slot 0."""
         schedule = stmt.schedule
         assert schedule is not None
-        group, cols = schedule.group, schedule.cols
+        rows, cols, part = self.sides(stmt, schedule)
         strip = schedule.run and schedule.rows == 1
 
         def at(i: Expr, j: Expr) -> tuple[KernelStmt, ...]:
-            base = j if strip else i * cols + j
-            return self.group(stmt, schedule, Run(base) if schedule.run else RowPart(i, j), products(i, j))
+            base = j if strip else i * scalar.as_expr(cols) + j
+            place = Run(base) if schedule.run else RowPart(i, j)
+            return self.group(stmt, schedule.program, part.tiles, place, products(i, j))
 
         def row(i: Expr) -> tuple[KernelStmt, ...]:
-            return repeat(cols, "tile" if strip else "j", lambda j: at(i, j), group.cols)
+            return repeat(cols, "tile" if strip else "j", lambda j: at(i, j), part.cols)
 
-        return repeat(schedule.rows, "i", row, group.rows)
+        return repeat(rows, "i", row, part.rows)
+
+    def sides(self, stmt: Section, schedule: Schedule) -> tuple[int, int, Part]:
+        """Rows and columns of a schedule, and the group of tiles, by name."""
+        dst, group = stmt.results[0].dst, schedule.group
+        if stmt.results[0].part is not None or any(fetch.origin is not None for fetch in schedule.program.fetched):
+            return schedule.rows, schedule.cols, Part(group.rows, group.cols, group.tiles)
+        block = self.kernels.layout(dst)
+        strip = schedule.run and schedule.rows == 1 and schedule.cols == block.tiles
+        if strip and group.rows == 1:
+            tiles = self.kernels.tiles(dst)
+            return 1, tiles, run_of(self.kernels, dst, group.cols, tiles)
+        assert (block.rows, block.cols) == (schedule.rows, schedule.cols)
+        return block.rows, block.cols, part_of(self.kernels, dst, group, block.rows, block.cols)
 
     def group(
-        self, stmt: Section, schedule: Schedule, place: Place, products: tuple[KernelStmt, ...]
+        self, stmt: Section, program: DstProgram, group: int, place: Place, products: tuple[KernelStmt, ...]
     ) -> tuple[KernelStmt, ...]:
         """One group of tiles."""
-        cbs, program, group = self.kernels.cbs, schedule.program, schedule.group.tiles
+        cbs = self.kernels.cbs
         in_place = [cbs[one.dst] for one in stmt.results if one.dst in updated_in_place(stmt)]
         rotating = [cb for cb in in_place if not cb.pool]
         pack: list[KernelStmt] = []
@@ -128,11 +152,11 @@ class ElementTasks:
     def packs(self, stmt: Map, slot: int, place: Place, group: int, *, rotates: bool) -> tuple[KernelStmt, ...]:
         cb = self.kernels.cbs[stmt.dst]
         if rotates:
-            pack = repeat(group, "t", lambda t: (pack_tile(slot * group + t, cb, t),))
+            pack = repeat(group, "t", lambda t: (pack_tile(slot_of(slot, t, group), cb, t),))
             return (CbCall(CbKind.RESERVE, cb, group), *pack, CbCall(CbKind.PUSH, cb, group))
-        layout = self.kernels.launch.layouts[stmt.dst]
+        layout = self.kernels.layout(stmt.dst)
         start = 0 if stmt.part is None else layout.offset(stmt.part.origin)
-        return repeat(group, "t", lambda t: (pack_tile(slot * group + t, cb, start + place.tile_of(layout, t)),))
+        return repeat(group, "t", lambda t: (pack_tile(slot_of(slot, t, group), cb, start + place.tile_of(layout, t)),))
 
     def steps(
         self, program: DstProgram, group: int, place: Place, rotating: Collection[Cb], *, held: bool
@@ -189,7 +213,7 @@ class _Group:
             return t
         if fetch.tile is not None:
             return self.place.expr(fetch.tile, t)
-        layout = self.kernels.launch.layouts[fetch.buffer]
+        layout = self.kernels.layout(fetch.buffer)
         start = 0 if fetch.origin is None else layout.offset(fetch.origin)
         return start + self.place.tile_of(layout, t)
 

@@ -18,6 +18,7 @@ from tilelang_tt.ir.buffers import Buffer
 from tilelang_tt.ir.cb import CbCall, CbKind
 from tilelang_tt.ir.elements import TILE_COL, TILE_ROW
 from tilelang_tt.ir.engine import CopyTile, DstUse, FillTile, MatmulBlock, PackTile, TransposeDst, TransposeTile
+from tilelang_tt.ir.extents import whole
 from tilelang_tt.ir.fields import rewritten, within
 from tilelang_tt.ir.kernel import Held, If, KernelSet, KernelStmt, Source, Task
 from tilelang_tt.ir.layout import Role, TileOrder
@@ -25,6 +26,7 @@ from tilelang_tt.ir.scalar import Expr
 from tilelang_tt.ir.section import largest_divisor
 from tilelang_tt.ir.tile import Fill, Gemm, Reduce, Section, Stmt, Transpose
 from tilelang_tt.passes.d_split.element_tasks import ElementTasks, pack_tile, repeat
+from tilelang_tt.passes.d_split.named_parts import Part, part_of
 from tilelang_tt.passes.d_split.reduce_tasks import ReduceTasks
 from tilelang_tt.passes.d_split.rotate_pools import rotate_pools
 
@@ -74,16 +76,15 @@ class _Lowering:
     # --- products ---------------------------------------------------------------------------------
 
     def gemm(self, gemm: Gemm) -> tuple[KernelStmt, ...]:
-        assert gemm.sub_block is not None
-        block, sub, cb = self.kernels.launch.layouts[gemm.c], gemm.sub_block, self.kernels.cbs[gemm.c]
+        block, sub, cb = self.kernels.layout(gemm.c), self.sub_block(gemm), self.kernels.cbs[gemm.c]
 
         def section(i: Expr, j: Expr) -> tuple[KernelStmt, ...]:
             def pack(si: Expr, sj: Expr) -> PackTile:
-                return pack_tile(si * sub.cols + sj, cb, block.index(i + si, j + sj), gemm.clear)
+                return pack_tile(si * scalar.as_expr(sub.cols) + sj, cb, block.index(i + si, j + sj), gemm.clear)
 
             if block.order is TileOrder.ROWS and sub.cols == block.row_step:  # all of its tiles follow each other
                 start = block.index(i, j)
-                packs = repeat(sub.rows * sub.cols, "t", lambda t: (pack_tile(t, cb, start + t, gemm.clear),))
+                packs = repeat(sub.tiles, "t", lambda t: (pack_tile(t, cb, start + t, gemm.clear),))
             else:
                 packs = repeat(sub.rows, "si", lambda si: repeat(sub.cols, "sj", lambda sj: (pack(si, sj),)))
             return (DstUse(self.products(gemm, i, j), packs),)
@@ -92,9 +93,8 @@ class _Lowering:
 
     def products(self, gemm: Gemm, i: Expr, j: Expr) -> tuple[KernelStmt, ...]:
         """DST += one sub-block of a @ b, over the whole K of the blocks; what it starts with is put there first."""
-        layouts, cbs = self.kernels.launch.layouts, self.kernels.cbs
-        a, b, sub = layouts[gemm.a], layouts[gemm.b], gemm.sub_block
-        assert sub is not None
+        cbs = self.kernels.cbs
+        a, b, sub = self.kernels.layout(gemm.a), self.kernels.layout(gemm.b), self.sub_block(gemm)
 
         def step(k: Expr) -> tuple[KernelStmt, ...]:
             b_index = b.index(j, k) if gemm.transpose_b else b.index(k, j)
@@ -115,17 +115,24 @@ class _Lowering:
         inner = a.cols if b.constant else b.cols if gemm.transpose_b else b.rows
         return (*self.start(gemm, i, j), *repeat(inner, "kk", step))
 
+    def sub_block(self, gemm: Gemm) -> Part:
+        """Its sides by the names of the block's, where it is as long; a result in DST has those of its operands."""
+        sub, (a, b, c) = gemm.sub_block, map(self.kernels.layout, (gemm.a, gemm.b, gemm.c))
+        assert sub is not None
+        if gemm.c not in self.kernels.cbs:
+            c = replace(c, rows=whole(c.rows, a.rows), cols=whole(c.cols, b.rows if gemm.transpose_b else b.cols))
+        return part_of(self.kernels, gemm.c, sub, c.rows, c.cols)
+
     def start(self, gemm: Gemm, i: Expr, j: Expr) -> tuple[KernelStmt, ...]:
         if gemm.start is None:
             return ()
-        element, where, sub = gemm.start.element, gemm.start.where, gemm.sub_block
-        assert sub is not None
+        element, where, sub = gemm.start.element, gemm.start.where, self.sub_block(gemm)
         cb, of_block = self.kernels.cbs[element.buffer], element.tile
         assert of_block is not None
 
         def copy(si: Expr, sj: Expr) -> CopyTile:
             tile = scalar.substitute(of_block, {TILE_ROW: i + si, TILE_COL: j + sj})
-            return CopyTile(cb, tile, si * sub.cols + sj)
+            return CopyTile(cb, tile, si * scalar.as_expr(sub.cols) + sj)
 
         copies = repeat(sub.rows, "si", lambda si: repeat(sub.cols, "sj", lambda sj: (copy(si, sj),)))
         return copies if scalar.always(where) else (If(where, copies, ()),)
@@ -156,10 +163,11 @@ class _Lowering:
 
     def transpose(self, stmt: Transpose) -> tuple[KernelStmt, ...]:
         """Groups of tiles along the axis that fills DST better."""
-        launch, cbs = self.kernels.launch, self.kernels.cbs
-        src, dst = launch.layouts[stmt.src], launch.layouts[stmt.dst]
+        cbs = self.kernels.cbs
+        src, dst = self.kernels.layout(stmt.src), self.kernels.layout(stmt.dst)
         by_row, by_col = largest_divisor(dst.cols, self.capacity), largest_divisor(dst.rows, self.capacity)
-        rows, cols = (1, by_row) if by_row >= by_col else (by_col, 1)
+        rows, cols = (1, whole(by_row, dst.cols)) if by_row >= by_col else (whole(by_col, dst.rows), 1)
+        count = cols if rows == 1 else rows
 
         def section(row: Expr, col: Expr) -> tuple[KernelStmt, ...]:
             def place(t: Expr) -> tuple[Expr, Expr]:
@@ -171,10 +179,10 @@ class _Lowering:
                     return (CopyTile(self.kernels.direct(stmt.src), src.index(c, r), t),)
                 return (TransposeTile(cbs[stmt.src], src.index(c, r), t),)
 
-            math = repeat(rows * cols, "t", move)
+            math = repeat(count, "t", move)
             if stmt.exact:
-                math = (*math, *repeat(rows * cols, "t", lambda t: (TransposeDst(t),)))
-            pack = repeat(rows * cols, "t", lambda t: (pack_tile(t, cbs[stmt.dst], dst.index(*place(t))),))
+                math = (*math, *repeat(count, "t", lambda t: (TransposeDst(t),)))
+            pack = repeat(count, "t", lambda t: (pack_tile(t, cbs[stmt.dst], dst.index(*place(t))),))
             return (DstUse(math, pack),)
 
         return repeat(dst.rows, "i", lambda i: repeat(dst.cols, "j", lambda j: section(i, j), cols), rows)
@@ -205,8 +213,8 @@ class _Lowering:
         return (*sources, DstUse(tuple(FillTile(slot, value) for value, slot in slots.items()), tuple(pack)))
 
     def pack_everywhere(self, buffer: Buffer, slot: Expr) -> tuple[KernelStmt, ...]:
-        cb, block = self.kernels.cbs[buffer], self.kernels.launch.layouts[buffer]
-        return repeat(block.tiles, "tile", lambda tile: (pack_tile(slot, cb, block.at(tile)),))
+        cb, block = self.kernels.cbs[buffer], self.kernels.layout(buffer)
+        return repeat(self.kernels.tiles(buffer), "tile", lambda tile: (pack_tile(slot, cb, block.at(tile)),))
 
 
 def _source(stmt: Stmt) -> tuple[KernelStmt, ...]:

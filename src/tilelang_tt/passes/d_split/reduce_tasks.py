@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.engine import CopyTile, DstUse, FillTile, ReduceTile, Sfpu, TransposeDst, Uninit
+from tilelang_tt.ir.extents import whole
 from tilelang_tt.ir.kernel import KernelSet, KernelStmt
 from tilelang_tt.ir.layout import ONES
 from tilelang_tt.ir.scalar import Expr
@@ -32,10 +33,10 @@ class ReduceTasks:
     def maxima(self, stmt: Reduce) -> tuple[KernelStmt, ...]:
         """By the matrix engine, of as many rows or columns at a time as DST holds."""
         launch, cbs = self.kernels.launch, self.kernels.cbs
-        source, result = launch.layouts[stmt.src], launch.layouts[stmt.dst]
+        source, result = self.kernels.layout(stmt.src), self.kernels.layout(stmt.dst)
         along_columns, lines, length = self.sides(stmt)
         ones = next(buffer for buffer, constant in launch.constants.items() if constant == ONES)
-        group = largest_divisor(lines, self.capacity)
+        group = whole(largest_divisor(lines, self.capacity), lines)
 
         def one(base: Expr, t: Expr, k: Expr) -> tuple[KernelStmt, ...]:
             index = source.index(base + t, k) if along_columns else source.index(k, base + t)
@@ -51,18 +52,22 @@ class ReduceTasks:
 
     def exact(self, stmt: Reduce) -> tuple[KernelStmt, ...]:
         """By the vector unit. A line takes two tiles of DST: one to combine tiles in, and one for the result."""
-        layouts, cb = self.kernels.launch.layouts, self.kernels.cbs[stmt.dst]
-        source, result = layouts[stmt.src], layouts[stmt.dst]
+        cb = self.kernels.cbs[stmt.dst]
+        source, result = self.kernels.layout(stmt.src), self.kernels.layout(stmt.dst)
         along_columns, lines, length = self.sides(stmt)
-        group = largest_divisor(lines, self.capacity // 2)
+        group = whole(largest_divisor(lines, self.capacity // 2), lines)
 
         def fetch(line: Expr, k: Expr, dst: Expr) -> CopyTile:
             index = source.index(line, k) if along_columns else source.index(k, line)
             return CopyTile(self.kernels.direct(stmt.src), index, dst)
 
+        def behind(t: Expr) -> Expr:
+            """The second tile of a line."""
+            return scalar.as_expr(group) + t
+
         def together(line: Expr, t: Expr) -> tuple[KernelStmt, ...]:
             """One tile of a whole line, in DST[t]; the others come through the place of the result."""
-            last, combine = scalar.as_expr(group + t), TOGETHER[stmt.op]
+            last, combine = behind(t), TOGETHER[stmt.op]
             rest = repeat(length, "k", lambda k: (fetch(line, k, last), Sfpu(combine, (t, last), t, None)), start=1)
             return (fetch(line, scalar.const(0), t), *rest)
 
@@ -71,18 +76,18 @@ class ReduceTasks:
             if along_columns:
                 math += repeat(group, "t", lambda t: (TransposeDst(t),))
             math += repeat(group, "t", lambda t: (Sfpu(DOWN_COLUMNS[stmt.op], (t,), t, None),))
-            math += repeat(group, "t", lambda t: (FillTile(group + t, 0.0),))
-            math += repeat(group, "t", lambda t: (Sfpu(SPREAD, (group + t, t), group + t, None),))
+            math += repeat(group, "t", lambda t: (FillTile(behind(t), 0.0),))
+            math += repeat(group, "t", lambda t: (Sfpu(SPREAD, (behind(t), t), behind(t), None),))
             if along_columns:
-                math += repeat(group, "t", lambda t: (TransposeDst(group + t),))
-            pack = repeat(group, "t", lambda t: (pack_tile(group + t, cb, result.at(scalar.simplify(base + t))),))
+                math += repeat(group, "t", lambda t: (TransposeDst(behind(t)),))
+            pack = repeat(group, "t", lambda t: (pack_tile(behind(t), cb, result.at(scalar.simplify(base + t))),))
             return (DstUse(tuple(math), pack),)
 
         return repeat(lines, "line", section, group)
 
     def sides(self, stmt: Reduce) -> tuple[bool, int, int]:
         """Whether rows are reduced, along their columns; how many lines of tiles there are, and how long they are."""
-        source = self.kernels.launch.layouts[stmt.src]
+        source = self.kernels.layout(stmt.src)
         if source.col_axis == stmt.axis:
             return True, source.rows, source.cols
         return False, source.cols, source.rows

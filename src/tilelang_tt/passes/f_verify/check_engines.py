@@ -20,7 +20,6 @@ from tilelang_tt.passes.f_verify.failure import fail
 State = dict[str, object]  # part of the engines -> what it is surely set to
 
 _PART = {engine.Unit.SRC_A: "srca", engine.Unit.SRC_B: "srcb", engine.Unit.PACK: "pack"}
-_FILL_INIT = "fill_tile_init()"
 
 
 def check_engines(kernels: KernelSet) -> None:
@@ -74,8 +73,8 @@ def _after(stmt: KernelStmt, state: State) -> State:
             return {**state, part: form(stmt.new)}
         case engine.Uninit():
             return {part: setting for part, setting in state.items() if part not in ("mode", "lane")}
-        case engine.Init(engine.SfpuMode() as constants):
-            return {**state, "sfpu": constants.init}
+        case engine.Init(engine.SfpuMode() as mode):
+            return {**state, "sfpu": mode.constants}
         case engine.Init(mode) if not isinstance(mode, engine.SfpuMode):
             if "lane" in state:
                 raise fail("TT964", "a reduction is not undone before the engines are set to something else")
@@ -106,9 +105,9 @@ def _needs(stmt: KernelStmt) -> State:
         case engine.TransposeDst():
             return {"mode": _mode(engine.TransposeDstMode())}
         case engine.FillTile():
-            return {"sfpu": _FILL_INIT}
+            return {"sfpu": engine.FILL_MODE.constants}
         case engine.Sfpu():
-            return {"sfpu": stmt.instruction.init}
+            return {"sfpu": engine.mode_of(stmt).constants}
         case engine.PackTile():
             return {"pack": stmt.cb.format, "accumulate": scalar.negate(stmt.overwrite)}
     return {}

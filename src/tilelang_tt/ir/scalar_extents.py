@@ -1,0 +1,51 @@
+"""Literal numbers that are extents: TVM's numbers know the place they come from, and here that is the side they are.
+
+TVM compares numbers without their places, and drops these where it computes.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+from tvm import tirx
+from tvm.ir.base import SourceName, Span
+
+from tilelang_tt.ir.extents import Extent, Side, extent
+
+if TYPE_CHECKING:
+    from tilelang_tt.ir.scalar import Expr
+
+_OF_EXTENTS = "extent of circular buffer "
+
+
+def literal(number: Extent) -> Expr:
+    made: Expr = tirx.IntImm("int32", int(number), _place(number.cb, number.side))
+    return made
+
+
+@cache
+def _place(cb: int, side: Side) -> Span:
+    return Span(SourceName(f"{_OF_EXTENTS}{cb} {side.value}"), 0, 0, 0, 0)
+
+
+def extent_of(expr: tirx.PrimExpr) -> Extent | None:
+    """The extent that a literal number is."""
+    if type(expr) is not tirx.IntImm or expr.span is None:
+        return None
+    place = str(expr.span.source_name.name)
+    if not place.startswith(_OF_EXTENTS):
+        return None
+    cb, _, side = place.removeprefix(_OF_EXTENTS).partition(" ")
+    found = extent(int(expr.value), int(cb), Side(side))
+    return found if isinstance(found, Extent) else None
+
+
+def without_extents(expr: Expr) -> Expr:
+    """An expression with plain numbers."""
+
+    def plain(number: tirx.IntImm) -> Expr | None:
+        return None if extent_of(number) is None else tirx.IntImm(number.dtype, number.value)
+
+    changed: Expr = tirx.stmt_functor.ir_transform(tirx.Evaluate(expr), plain, None, ["ir.IntImm"]).value
+    return changed
