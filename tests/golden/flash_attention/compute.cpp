@@ -52,7 +52,7 @@ void kernel_main() {
     const uint32_t unit_start = get_arg_val<uint32_t>(0);  // first unit of work of this core
     const uint32_t unit_count = get_arg_val<uint32_t>(1);  // units of work of this core
 
-    compute_kernel_hw_startup(cb_mask, cb_total);
+    compute_kernel_hw_startup<SrcOrder::Reverse>(cb_q, cb_k, cb_total);
     cb_wait_front(cb_mask, mask_tiles);
     cb_wait_front(cb_ones, 1);
     for (uint32_t unit = unit_start; unit < unit_start + unit_count; ++unit) {
@@ -74,24 +74,25 @@ void kernel_main() {
         cb_wait_front(cb_q, q_tiles);
         cb_push_back(cb_largest, largest_tiles);
         cb_push_back(cb_total, total_tiles);
-        reconfig_data_format_srca(cb_mask);
+        reconfig_data_format_srca(cb_k);
         // kernel.py:35  for n in T.Pipelined(bx + 1, num_stages=1):
         for (uint32_t n = 0; n < bx + 1; ++n) {
             cb_wait_front(cb_k, k_tiles);
             cb_reserve_back(cb_scores, scores_tiles);
             // kernel.py:38  scores[i, j] = T.if_then_else(bx * BLOCK + i >= n * BLOCK + j, 0, -T.infinity("float32"))
             // kernel.py:39  T.gemm(q, k, scores, transpose_B=True)
-            copy_tile_to_dst_init_short(cb_mask);
+            matmul_block_init(cb_q, cb_k, /*transpose*/ 1, scores_cols, scores_rows, q_cols);
             pack_reconfig_l1_acc(0);
             tile_regs_acquire();
             if (bx <= n) {
+                copy_tile_to_dst_init_short(cb_mask);
                 for (uint32_t si = 0; si < scores_rows; ++si) {
                     for (uint32_t sj = 0; sj < scores_cols; ++sj) {
                         copy_tile(cb_mask, (si < sj ? 0 : (si == sj ? 1 : 2)), si * scores_cols + sj);
                     }
                 }
+                matmul_block_init(cb_q, cb_k, /*transpose*/ 1, scores_cols, scores_rows, q_cols);
             }
-            matmul_block_init(cb_q, cb_k, /*transpose*/ 1, scores_cols, scores_rows, q_cols);
             for (uint32_t kk = 0; kk < k_cols; ++kk) {
                 matmul_block(cb_q, cb_k, kk, kk * k_rows, 0, /*transpose*/ 1, scores_cols, scores_rows, q_cols);
             }
@@ -104,7 +105,7 @@ void kernel_main() {
             cb_wait_front(cb_scores, scores_tiles);
             cb_reserve_back(cb_largest_tile_lane, largest_tile_lane_tiles);
             // kernel.py:42  T.reduce_max(scores, largest, dim=1, clear=False)
-            reconfig_data_format_srca(cb_mask, cb_scores);
+            reconfig_data_format_srca(cb_k, cb_scores);
             reduce_init<PoolType::MAX, ReduceDim::REDUCE_ROW>(cb_scores, cb_ones, cb_largest_tile_lane);
             tile_regs_acquire();
             for (uint32_t t = 0; t < scores_rows; ++t) {
@@ -123,7 +124,7 @@ void kernel_main() {
             // kernel.py:44  largest[i] = T.max(largest[i], before[i])
             cb_wait_front(cb_largest, largest_tiles);
             reconfig_data_format_srca(cb_scores, cb_ones);
-            reconfig_data_format_srcb(cb_mask, cb_largest_tile_lane);
+            reconfig_data_format_srcb(cb_q, cb_largest_tile_lane);
             matmul_block_init(cb_largest_tile_lane, cb_ones, /*transpose*/ 0, 1, largest_tile_lane_rows, 1);
             binary_max_tile_init();
             tile_regs_acquire();

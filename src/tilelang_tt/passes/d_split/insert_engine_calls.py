@@ -199,6 +199,7 @@ class _Insertion:
 
     def __init__(self) -> None:
         self.known_needs: dict[int, EngineState] = {}  # by identity of a statement, or of a list of them
+        self.sure_of: dict[int, tuple[KernelStmt, ...]] = {}  # kept, so that identities do
         self.done: dict[tuple[int, ...], tuple[EngineState, tuple[KernelStmt, ...], EngineState]] = {}
 
     def needs(self, stmt: KernelStmt) -> EngineState:
@@ -211,11 +212,26 @@ class _Insertion:
         if id(body) not in self.known_needs:
             first = EngineState()
             for stmt in body:
-                nested = children(stmt)
+                nested = (*self.sure(stmt), *children(stmt))
                 for need in map(self.first_needs, nested) if nested else (self.needs(stmt),):
                     first = _completed(first, need)
             self.known_needs[id(body)] = first
         return self.known_needs[id(body)]
+
+    def use_needs(self, use: engine.DstUse) -> EngineState:
+        """What is set up before a use of DST."""
+        first = EngineState()
+        for part in (*self.sure(use), use.math, use.pack):
+            first = _completed(first, self.first_needs(part))
+        return first
+
+    def sure(self, use: KernelStmt) -> tuple[tuple[KernelStmt, ...], ...]:
+        """What a use of DST computes in any case, where it may start from a block: the engines are set up for that."""
+        if not isinstance(use, engine.DstUse) or not any(isinstance(stmt, If) for stmt in use.math):
+            return ()
+        if id(use) not in self.sure_of:
+            self.sure_of[id(use)] = tuple(stmt for stmt in use.math if not isinstance(stmt, If))
+        return (self.sure_of[id(use)],)
 
     def insert(self, body: tuple[KernelStmt, ...], state: EngineState) -> tuple[tuple[KernelStmt, ...], EngineState]:
         """The statements with the calls they need, and the state they leave."""
@@ -239,8 +255,8 @@ class _Insertion:
                 result.append(If(stmt.condition, then, otherwise))
                 state = meet(after_then, after_else)
             elif isinstance(stmt, engine.DstUse):
-                calls, state = _change(state, _completed(self.first_needs(stmt.math), self.first_needs(stmt.pack)))
-                math, state = self.insert(stmt.math, state)
+                calls, state = _change(state, self.use_needs(stmt))
+                math, state = self.math(stmt.math, state)
                 pack, state = self.insert(stmt.pack, state)
                 result += [*calls, *_handing_over(math, pack)]
             elif isinstance(stmt, engine.Uninit):
@@ -249,6 +265,21 @@ class _Insertion:
             else:
                 calls, state = _change(state, self.needs(stmt))
                 result += [*calls, stmt]
+        return tuple(result), state
+
+    def math(self, body: tuple[KernelStmt, ...], state: EngineState) -> tuple[tuple[KernelStmt, ...], EngineState]:
+        """What is computed in DST. Arms that load what it may start from leave the engines as they were."""
+        if not any(isinstance(stmt, If) for stmt in body):
+            return self.insert(body, state)
+        result: list[KernelStmt] = []
+        for stmt in body:
+            if isinstance(stmt, If):
+                arms = (self.insert(arm, state) for arm in children(stmt))
+                then, otherwise = ((*arm, *_change(after, state)[0]) for arm, after in arms)
+                result.append(If(stmt.condition, then, otherwise))
+            else:
+                done, state = self.inserted((stmt,), state)
+                result += done
         return tuple(result), state
 
     def loop(self, loop: For, state: EngineState) -> tuple[list[KernelStmt], For, EngineState]:
