@@ -22,8 +22,8 @@ def test_inputs_from_0_outputs_from_16_own_from_24() -> None:
     assert _cbs(gemm_relu()) == [
         "cb0 A_s: reader -> compute, 3 blocks of 4 x 1 tiles Float16_b, 12 pages of 2048 B",
         "cb1 B_s: reader -> compute, 3 blocks of 1 x 2 tiles Float16_b, 6 pages of 2048 B",
-        "cb24 C_l: compute -> compute, 1 block of 4 x 2 tiles Float32, 8 pages of 4096 B",
-        "cb16 C_l_out: compute -> writer, 2 blocks of 4 x 2 tiles Float16_b, 16 pages of 2048 B",
+        "cb24 C_l: compute -> compute, 1 block of 4 x 2 tiles Float32, 8 pages of 4096 B, 2 x 2 at a time",
+        "cb16 C_l_out: compute -> writer, 2 blocks of 4 x 2 tiles Float16_b, 16 pages of 2048 B, 1 x 4 at a time",
     ]
 
 

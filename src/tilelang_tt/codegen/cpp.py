@@ -13,7 +13,7 @@ from tilelang_tt.ir import scalar, scalar_text
 from tilelang_tt.ir.buffers import Tensor
 from tilelang_tt.ir.cb import Cb, CbCall
 from tilelang_tt.ir.engine import BinaryTiles, CopyTile, MatmulBlock, PackTile, ReduceTile, Sfpu, TransposeTile
-from tilelang_tt.ir.extents import Extent, Side
+from tilelang_tt.ir.extents import OF_BLOCK, OF_SUB_BLOCK, Extent, Side
 from tilelang_tt.ir.fields import Mark, expressions, marked, walk
 from tilelang_tt.ir.kernel import Arg, ArgKind, Assign, For, If, Kernel, KernelStmt, Let, Source
 from tilelang_tt.ir.movement import ReadTable, Send
@@ -165,21 +165,27 @@ class Printer:
     def extent_constants(self) -> None:
         """Declare the extents that were used, each below its circular buffer."""
         for cb in reversed(self.cbs):
-            used = [side for side in Side if (cb.id, side) in self.extents]
-            if Side.TILES in used and len(used) > 1:  # the product of its sides
-                used = [Side.ROWS, Side.COLS, Side.TILES]
-            known = {side: self.extent(one) for side in used if isinstance(one := cb.side(side), Extent)}
-            if not known:
-                continue
-            values = {Side.ROWS: str(cb.shape[0]), Side.COLS: str(cb.shape[1])}
-            matrices = cb.tiles // (cb.shape[0] * cb.shape[1])
-            sides = [known.get(side, value) for side, value in values.items() if value != "1"]
-            values[Side.TILES] = " * ".join(([str(matrices)] if matrices > 1 else []) + sides)
-            words = [f"{name} = {values[side]}" for side, name in known.items()]
-            line = f"constexpr uint32_t {', '.join(words)};"
-            if len(line) > _WIDTH:
-                line = f"constexpr uint32_t {', '.join(words[:-1])},\n{_INDENT}{words[-1]};"
-            self.insert(self.cb_lines[cb.id], line.split("\n"))
+            lines = [*self.sides(cb, OF_BLOCK), *self.sides(cb, OF_SUB_BLOCK)]
+            self.insert(self.cb_lines[cb.id], lines)
+
+    def sides(self, cb: Cb, of: tuple[Side, Side, Side]) -> list[str]:
+        """Those of a block, or of a sub-block, that were used. All tiles are the product of its sides."""
+        used = [side for side in of if (cb.id, side) in self.extents]
+        rows, cols, tiles = of
+        used = list(of) if tiles in used and len(used) > 1 else used
+        known = {side: self.extent(one) for side in used if isinstance(one := cb.side(side), Extent)}
+        if not known:
+            return []
+        values = {rows: str(cb.side(rows)), cols: str(cb.side(cols))}
+        matrices = cb.side(tiles) // (cb.side(rows) * cb.side(cols))
+        factors = [known.get(side, value) for side, value in values.items() if value != "1"]
+        values[tiles] = " * ".join(([str(matrices)] if matrices > 1 else []) + factors)
+        words = [f"{name} = {values[side]}" for side, name in known.items()]
+        note = "" if of is OF_BLOCK else "  // computed at a time"
+        line = f"constexpr uint32_t {', '.join(words)};{note}"
+        if len(line) > _WIDTH:
+            line = f"constexpr uint32_t {', '.join(words[:-1])},\n{_INDENT}{words[-1]};{note}"
+        return line.split("\n")
 
     def insert(self, place: int, lines: list[str]) -> None:
         """Lines of the file's head, once what follows is known."""

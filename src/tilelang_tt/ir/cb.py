@@ -36,6 +36,7 @@ class Cb:
     unpack_to_dest: bool
     shape: tuple[int, int]  # tiles of a block
     location: Location | None
+    sub: tuple[int, int] | None = None  # sides of the sub-blocks that compute makes at a time, if they are all alike
     shares: int | None = None  # a second view: number of the buffer whose pages these are
     first_row: bool = False  # only the first row of its tiles is there
     pool: tuple[PoolBlock, ...] = ()  # compute's own blocks that lie in it, if there are several
@@ -58,11 +59,22 @@ class Cb:
         if not self.pool:
             sides = (extent(rows, self.id, Side.ROWS), extent(cols, self.id, Side.COLS))
             object.__setattr__(self, "shape", sides)
+        if self.sub is not None:
+            named = (extent(self.sub[0], self.id, Side.SUB_ROWS), extent(self.sub[1], self.id, Side.SUB_COLS))
+            object.__setattr__(self, "sub", named)
         object.__setattr__(self, "tiles", extent(self.tiles, self.id, Side.TILES))
 
     def side(self, side: Side) -> int:
         """By name."""
-        return self.tiles if side is Side.TILES else self.shape[side is Side.COLS]
+        rows, cols = self.sub or (1, 1)
+        sides = {
+            **dict(zip((Side.ROWS, Side.COLS), self.shape, strict=True)),
+            Side.TILES: self.tiles,
+            Side.SUB_ROWS: rows,
+            Side.SUB_COLS: cols,
+            Side.SUB_TILES: extent(rows * cols, self.id, Side.SUB_TILES),
+        }
+        return sides[side]
 
     @property
     def pages(self) -> int:

@@ -1,5 +1,7 @@
 """Numbers of tiles that generated kernels call by name: the sides of a circular buffer's blocks, and all their tiles.
 
+The same of the sub-blocks that compute makes at a time, where these are all alike.
+
     cb_wait_front(cb_q, 4)                          cb_wait_front(cb_q, q_tiles)
     for kk < 2: matmul_block(..., kk * 2, ...)      for kk < q_cols: matmul_block(..., kk * k_cols, ...)
 
@@ -16,6 +18,13 @@ class Side(Enum):
     ROWS = "rows"
     COLS = "cols"
     TILES = "tiles"
+    SUB_ROWS = "sub_rows"  # of what is computed at a time
+    SUB_COLS = "sub_cols"
+    SUB_TILES = "sub_tiles"
+
+
+OF_BLOCK = (Side.ROWS, Side.COLS, Side.TILES)
+OF_SUB_BLOCK = (Side.SUB_ROWS, Side.SUB_COLS, Side.SUB_TILES)
 
 
 class Extent(int):

@@ -206,15 +206,6 @@ def always(condition: Expr) -> bool:
     return bool(_plain().can_prove(simple))
 
 
-def without_difference(test: Expr) -> Expr:
-    """`a - b < c` as `a < b + c`: an order of numbers that are not below zero, where a, b and c are not."""
-    while isinstance(test, ORDERED) and isinstance(test.a, tirx.Sub):
-        test = type(test)(test.a.a, simplify(test.a.b + test.b))
-    while isinstance(test, ORDERED) and isinstance(test.b, tirx.Sub):
-        test = type(test)(simplify(test.b.b + test.a), test.b.a)
-    return test
-
-
 def is_equal(a: Expr, b: Expr) -> Expr:
     return tirx.EQ(a, b)
 

@@ -54,6 +54,15 @@ def _below_zero(test: Expr) -> Expr | None:
     return less - more - (1 if isinstance(test, tirx.LE | tirx.GE) else 0)
 
 
+def without_difference(test: Expr) -> Expr:
+    """`a - b < c` as `a < b + c`: an order of numbers that are not below zero, where a, b and c are not."""
+    while isinstance(test, ORDERED) and isinstance(test.a, tirx.Sub):
+        test = type(test)(test.a.a, simplify(test.a.b + test.b))
+    while isinstance(test, ORDERED) and isinstance(test.b, tirx.Sub):
+        test = type(test)(simplify(test.b.b + test.a), test.b.a)
+    return test
+
+
 def divisions(expr: Expr) -> list[tuple[bool, Expr, int]]:
     """Divisions by numbers in an expression: whether the quotient or the remainder is taken, of what, and by what."""
     found = (

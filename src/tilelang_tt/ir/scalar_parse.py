@@ -60,7 +60,7 @@ def _operand(reader: Reader) -> Expr:
     return known
 
 
-_EXTENT = re.compile(r"([A-Za-z_]\w*(?:\.\d+)?)\.(rows|cols|tiles)\b")
+_EXTENT = re.compile(r"([A-Za-z_]\w*(?:\.\d+)?)\.((?:sub_)?(?:rows|cols|tiles))\b")
 
 
 def read_extent(reader: Reader) -> int | None:

@@ -37,7 +37,7 @@ class SubBlock:
 
     @property
     def tiles(self) -> int:
-        return self.cols if self.rows == 1 else self.rows if self.cols == 1 else self.rows * self.cols
+        return self.rows * self.cols
 
 
 @dataclass(frozen=True)

@@ -173,7 +173,8 @@ _CB = Form(
     "{is_row_room?, room for rows}"
     "{unpack_to_dest?, unpacked to DST}(?, in the shard of {shard:tensor}?)"
     "(?, moved where {moves:new} else in the shard of {shard_at_call:tensor}?)"
-    "(?, read where {reads:new} else sent, semaphores {ready:int} and {valid:int}?)(?, sent by {owners:int} in turn?)",
+    "(?, read where {reads:new} else sent, semaphores {ready:int} and {valid:int}?)(?, sent by {owners:int} in turn?)"
+    "(?, {sub:sides} at a time?)",
 )
 
 

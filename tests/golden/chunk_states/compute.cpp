@@ -16,6 +16,7 @@ constexpr uint32_t cb_state = tt::CBIndex::c_24;  // 2 x 2 tiles, Float32
 constexpr uint32_t state_tiles = 2 * 2;
 constexpr uint32_t cb_total = tt::CBIndex::c_25;  // 2 x 2 tiles, Float32
 constexpr uint32_t total_tiles = 2 * 2;
+constexpr uint32_t total_sub_tiles = 2;  // computed at a time
 constexpr uint32_t cb_k_t = tt::CBIndex::c_26;  // 2 x 2 tiles, Float32
 constexpr uint32_t k_t_rows = 2, k_t_cols = 2, k_t_tiles = k_t_rows * k_t_cols;
 
@@ -79,19 +80,19 @@ void kernel_main() {
             cb_reserve_back(cb_state, state_tiles);
             // kernel.py:22  total[i, j] += turned[i, j]
             copy_tile_to_dst_init_short(cb_total);
-            for (uint32_t tile = 0; tile < total_tiles; tile += 2) {
-                cb_wait_front(cb_total, 2);
+            for (uint32_t tile = 0; tile < total_tiles; tile += total_sub_tiles) {
+                cb_wait_front(cb_total, total_sub_tiles);
                 tile_regs_acquire();
-                for (uint32_t t = 0; t < 2; ++t) copy_tile(cb_total, t, t);
-                for (uint32_t t = 0; t < 2; ++t) copy_tile(cb_k_t, tile + t, 2 + t);
-                for (uint32_t t = 0; t < 2; ++t) add_binary_tile(t, 2 + t, t);
-                cb_pop_front(cb_total, 2);
+                for (uint32_t t = 0; t < total_sub_tiles; ++t) copy_tile(cb_total, t, t);
+                for (uint32_t t = 0; t < total_sub_tiles; ++t) copy_tile(cb_k_t, tile + t, total_sub_tiles + t);
+                for (uint32_t t = 0; t < total_sub_tiles; ++t) add_binary_tile(t, total_sub_tiles + t, t);
+                cb_pop_front(cb_total, total_sub_tiles);
                 tile_regs_commit();
                 tile_regs_wait();
-                cb_reserve_back(cb_total, 2);
-                for (uint32_t t = 0; t < 2; ++t) pack_tile<true>(t, cb_total, t);
-                cb_push_back(cb_total, 2);
-                for (uint32_t t = 0; t < 2; ++t) pack_tile<true>(t, cb_state, tile + t);
+                cb_reserve_back(cb_total, total_sub_tiles);
+                for (uint32_t t = 0; t < total_sub_tiles; ++t) pack_tile<true>(t, cb_total, t);
+                cb_push_back(cb_total, total_sub_tiles);
+                for (uint32_t t = 0; t < total_sub_tiles; ++t) pack_tile<true>(t, cb_state, tile + t);
                 tile_regs_release();
             }
             cb_pop_front(cb_k_t, k_t_tiles);

@@ -13,8 +13,10 @@ constexpr uint32_t cb_B_shared = tt::CBIndex::c_1;  // 3 blocks of 2 x 4 tiles, 
 constexpr uint32_t B_shared_rows = 2, B_shared_cols = 4, B_shared_tiles = B_shared_rows * B_shared_cols;
 constexpr uint32_t cb_C_local_out = tt::CBIndex::c_16;  // 2 blocks of 4 x 4 tiles, Float16_b
 constexpr uint32_t C_local_out_tiles = 4 * 4;
+constexpr uint32_t C_local_out_sub_tiles = 4;  // computed at a time
 constexpr uint32_t cb_C_local = tt::CBIndex::c_24;  // 4 x 4 tiles, Float32
 constexpr uint32_t C_local_rows = 4, C_local_cols = 4, C_local_tiles = C_local_rows * C_local_cols;
+constexpr uint32_t C_local_sub_rows = 2, C_local_sub_cols = 2;  // computed at a time
 
 void kernel_main() {
     const uint32_t unit_count = get_arg_val<uint32_t>(0);  // units of work of this core
@@ -23,7 +25,7 @@ void kernel_main() {
     for (uint32_t unit = 0; unit < unit_count; ++unit) {
         cb_reserve_back(cb_C_local, C_local_tiles);
         reconfig_data_format_srca(cb_B_shared);
-        matmul_block_init(cb_A_shared, cb_B_shared, /*transpose*/ 0, 2, 2, A_shared_cols);
+        matmul_block_init(cb_A_shared, cb_B_shared, /*transpose*/ 0, C_local_sub_cols, C_local_sub_rows, A_shared_cols);
         pack_reconfig_data_format(cb_C_local_out, cb_C_local);
         // kernel.py:17  for k in T.Pipelined(8, num_stages=3):
         for (uint32_t k = 0; k < 8; ++k) {
@@ -31,18 +33,18 @@ void kernel_main() {
             cb_wait_front(cb_B_shared, B_shared_tiles);
             // kernel.py:20  T.gemm(A_shared, B_shared, C_local)
             pack_reconfig_l1_acc(k != 0);
-            for (uint32_t i = 0; i < C_local_rows; i += 2) {
-                for (uint32_t j = 0; j < C_local_cols; j += 2) {
+            for (uint32_t i = 0; i < C_local_rows; i += C_local_sub_rows) {
+                for (uint32_t j = 0; j < C_local_cols; j += C_local_sub_cols) {
                     tile_regs_acquire();
                     for (uint32_t kk = 0; kk < B_shared_rows; ++kk) {
                         matmul_block(cb_A_shared, cb_B_shared, i * A_shared_cols + kk, kk * B_shared_cols + j, 0,
-                            /*transpose*/ 0, 2, 2, A_shared_cols);
+                            /*transpose*/ 0, C_local_sub_cols, C_local_sub_rows, A_shared_cols);
                     }
                     tile_regs_commit();
                     tile_regs_wait();
-                    for (uint32_t si = 0; si < 2; ++si) {
-                        for (uint32_t sj = 0; sj < 2; ++sj) {
-                            pack_tile<true>(si * 2 + sj, cb_C_local, (i + si) * C_local_cols + j + sj);
+                    for (uint32_t si = 0; si < C_local_sub_rows; ++si) {
+                        for (uint32_t sj = 0; sj < C_local_sub_cols; ++sj) {
+                            pack_tile<true>(si * C_local_sub_cols + sj, cb_C_local, (i + si) * C_local_cols + j + sj);
                         }
                     }
                     tile_regs_release();
@@ -59,12 +61,12 @@ void kernel_main() {
         copy_tile_to_dst_init_short(cb_C_local);
         pack_reconfig_data_format(cb_C_local, cb_C_local_out);
         pack_reconfig_l1_acc(0);
-        for (uint32_t tile = 0; tile < C_local_out_tiles; tile += 4) {
+        for (uint32_t tile = 0; tile < C_local_out_tiles; tile += C_local_out_sub_tiles) {
             tile_regs_acquire();
-            for (uint32_t t = 0; t < 4; ++t) copy_tile(cb_C_local, tile + t, t);
+            for (uint32_t t = 0; t < C_local_out_sub_tiles; ++t) copy_tile(cb_C_local, tile + t, t);
             tile_regs_commit();
             tile_regs_wait();
-            for (uint32_t t = 0; t < 4; ++t) pack_tile<true>(t, cb_C_local_out, tile + t);
+            for (uint32_t t = 0; t < C_local_out_sub_tiles; ++t) pack_tile<true>(t, cb_C_local_out, tile + t);
             tile_regs_release();
         }
         cb_pop_front(cb_C_local, C_local_tiles);

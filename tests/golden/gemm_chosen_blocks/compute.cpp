@@ -13,6 +13,7 @@ constexpr uint32_t cb_B_shared = tt::CBIndex::c_1;  // 2 blocks of 4 x 3 tiles, 
 constexpr uint32_t B_shared_rows = 4, B_shared_cols = 3, B_shared_tiles = B_shared_rows * B_shared_cols;
 constexpr uint32_t cb_C_local_out = tt::CBIndex::c_16;  // 2 blocks of 4 x 3 tiles, Float16_b
 constexpr uint32_t C_local_out_tiles = 4 * 3;
+constexpr uint32_t C_local_out_sub_tiles = 4;  // computed at a time
 constexpr uint32_t cb_C_local = tt::CBIndex::c_24;  // 4 x 3 tiles, Float32
 constexpr uint32_t C_local_rows = 4, C_local_cols = 3, C_local_tiles = C_local_rows * C_local_cols;
 
@@ -53,12 +54,12 @@ void kernel_main() {
         copy_tile_to_dst_init_short(cb_C_local);
         pack_reconfig_data_format(cb_C_local, cb_C_local_out);
         pack_reconfig_l1_acc(0);
-        for (uint32_t tile = 0; tile < C_local_out_tiles; tile += 4) {
+        for (uint32_t tile = 0; tile < C_local_out_tiles; tile += C_local_out_sub_tiles) {
             tile_regs_acquire();
-            for (uint32_t t = 0; t < 4; ++t) copy_tile(cb_C_local, tile + t, t);
+            for (uint32_t t = 0; t < C_local_out_sub_tiles; ++t) copy_tile(cb_C_local, tile + t, t);
             tile_regs_commit();
             tile_regs_wait();
-            for (uint32_t t = 0; t < 4; ++t) pack_tile<true>(t, cb_C_local_out, tile + t);
+            for (uint32_t t = 0; t < C_local_out_sub_tiles; ++t) pack_tile<true>(t, cb_C_local_out, tile + t);
             tile_regs_release();
         }
         cb_pop_front(cb_C_local, C_local_tiles);

@@ -13,8 +13,11 @@ constexpr uint32_t cb_B_shared = tt::CBIndex::c_1;  // 2 blocks of 1 x 2 tiles, 
 constexpr uint32_t B_shared_tiles = 2;
 constexpr uint32_t cb_C_local_out = tt::CBIndex::c_16;  // 2 blocks of 4 x 2 tiles, Float16_b
 constexpr uint32_t C_local_out_tiles = 4 * 2;
+constexpr uint32_t C_local_out_sub_tiles = 4;  // computed at a time
 constexpr uint32_t cb_C_local = tt::CBIndex::c_24;  // 4 x 2 tiles, Float32
 constexpr uint32_t C_local_rows = 4, C_local_cols = 2, C_local_tiles = C_local_rows * C_local_cols;
+constexpr uint32_t C_local_sub_rows = 2, C_local_sub_cols = 2,
+    C_local_sub_tiles = C_local_sub_rows * C_local_sub_cols;  // computed at a time
 
 void kernel_main() {
     const uint32_t unit_count = get_arg_val<uint32_t>(0);  // units of work of this core
@@ -24,7 +27,7 @@ void kernel_main() {
     for (uint32_t unit = 0; unit < unit_count; ++unit) {
         cb_reserve_back(cb_C_local, C_local_tiles);
         reconfig_data_format_srca(cb_B_shared);
-        matmul_block_init(cb_A_shared, cb_B_shared, /*transpose*/ 0, C_local_cols, 2, 1);
+        matmul_block_init(cb_A_shared, cb_B_shared, /*transpose*/ 0, C_local_cols, C_local_sub_rows, 1);
         pack_reconfig_data_format(cb_C_local_out, cb_C_local);
         // kernel.py:17  for ko in T.Pipelined(T.ceildiv(k, 32), num_stages=2):
         for (uint32_t ko = 0; ko < k_tiles; ++ko) {
@@ -32,12 +35,12 @@ void kernel_main() {
             cb_wait_front(cb_B_shared, B_shared_tiles);
             // kernel.py:20  T.gemm(A_shared, B_shared, C_local)
             pack_reconfig_l1_acc(ko != 0);
-            for (uint32_t i = 0; i < C_local_rows; i += 2) {
+            for (uint32_t i = 0; i < C_local_rows; i += C_local_sub_rows) {
                 tile_regs_acquire();
-                matmul_block(cb_A_shared, cb_B_shared, i, 0, 0, /*transpose*/ 0, C_local_cols, 2, 1);
+                matmul_block(cb_A_shared, cb_B_shared, i, 0, 0, /*transpose*/ 0, C_local_cols, C_local_sub_rows, 1);
                 tile_regs_commit();
                 tile_regs_wait();
-                for (uint32_t t = 0; t < 4; ++t) pack_tile<true>(t, cb_C_local, i * C_local_cols + t);
+                for (uint32_t t = 0; t < C_local_sub_tiles; ++t) pack_tile<true>(t, cb_C_local, i * C_local_cols + t);
                 tile_regs_release();
             }
             cb_pop_front(cb_A_shared, A_shared_tiles);
@@ -51,12 +54,12 @@ void kernel_main() {
         copy_tile_to_dst_init_short(cb_C_local);
         pack_reconfig_data_format(cb_C_local, cb_C_local_out);
         pack_reconfig_l1_acc(0);
-        for (uint32_t tile = 0; tile < C_local_out_tiles; tile += 4) {
+        for (uint32_t tile = 0; tile < C_local_out_tiles; tile += C_local_out_sub_tiles) {
             tile_regs_acquire();
-            for (uint32_t t = 0; t < 4; ++t) copy_tile(cb_C_local, tile + t, t);
+            for (uint32_t t = 0; t < C_local_out_sub_tiles; ++t) copy_tile(cb_C_local, tile + t, t);
             tile_regs_commit();
             tile_regs_wait();
-            for (uint32_t t = 0; t < 4; ++t) pack_tile<true>(t, cb_C_local_out, tile + t);
+            for (uint32_t t = 0; t < C_local_out_sub_tiles; ++t) pack_tile<true>(t, cb_C_local_out, tile + t);
             tile_regs_release();
         }
         cb_pop_front(cb_C_local, C_local_tiles);

@@ -13,6 +13,7 @@ constexpr uint32_t cb_B_shared = tt::CBIndex::c_1;  // 2 blocks of 4 x 1 tiles, 
 constexpr uint32_t B_shared_tiles = 4;
 constexpr uint32_t cb_C_local = tt::CBIndex::c_16;  // 2 blocks of 2 x 4 tiles, Float32
 constexpr uint32_t C_local_rows = 2, C_local_cols = 4, C_local_tiles = C_local_rows * C_local_cols;
+constexpr uint32_t C_local_sub_cols = 2;  // computed at a time
 constexpr uint32_t cb_A_shared_t = tt::CBIndex::c_24;  // 2 x 1 tiles, Float16_b
 constexpr uint32_t A_shared_t_rows = 2, A_shared_t_tiles = A_shared_t_rows;
 
@@ -40,17 +41,17 @@ void kernel_main() {
             cb_push_back(cb_A_shared_t, A_shared_t_tiles);
             cb_wait_front(cb_A_shared_t, A_shared_t_tiles);
             cb_wait_front(cb_B_shared, B_shared_tiles);
-            matmul_block_init(cb_A_shared_t, cb_B_shared, /*transpose*/ 1, 2, C_local_rows, 1);
+            matmul_block_init(cb_A_shared_t, cb_B_shared, /*transpose*/ 1, C_local_sub_cols, C_local_rows, 1);
             pack_reconfig_data_format(cb_A_shared_t, cb_C_local);
             pack_reconfig_l1_acc(k != 0);
-            for (uint32_t j = 0; j < C_local_cols; j += 2) {
+            for (uint32_t j = 0; j < C_local_cols; j += C_local_sub_cols) {
                 tile_regs_acquire();
-                matmul_block(cb_A_shared_t, cb_B_shared, 0, j, 0, /*transpose*/ 1, 2, C_local_rows, 1);
+                matmul_block(cb_A_shared_t, cb_B_shared, 0, j, 0, /*transpose*/ 1, C_local_sub_cols, C_local_rows, 1);
                 tile_regs_commit();
                 tile_regs_wait();
                 for (uint32_t si = 0; si < C_local_rows; ++si) {
-                    for (uint32_t sj = 0; sj < 2; ++sj) {
-                        pack_tile<true>(si * 2 + sj, cb_C_local, si * C_local_cols + j + sj);
+                    for (uint32_t sj = 0; sj < C_local_sub_cols; ++sj) {
+                        pack_tile<true>(si * C_local_sub_cols + sj, cb_C_local, si * C_local_cols + j + sj);
                     }
                 }
                 tile_regs_release();

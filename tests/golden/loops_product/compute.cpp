@@ -11,7 +11,7 @@ constexpr uint32_t A_operand_cols = 3, A_operand_tiles = A_operand_cols;
 constexpr uint32_t cb_B_operand = tt::CBIndex::c_1;  // 2 blocks of 3 x 2 tiles, Float16_b
 constexpr uint32_t B_operand_rows = 3, B_operand_cols = 2, B_operand_tiles = B_operand_rows * B_operand_cols;
 constexpr uint32_t cb_C_tile = tt::CBIndex::c_16;  // 2 blocks of 1 x 2 tiles, Float32
-constexpr uint32_t C_tile_cols = 2, C_tile_tiles = C_tile_cols;
+constexpr uint32_t C_tile_tiles = 2;
 
 void kernel_main() {
     const uint32_t unit_count = get_arg_val<uint32_t>(0);  // units of work of this core
@@ -30,10 +30,10 @@ void kernel_main() {
             matmul_block(cb_A_operand, cb_B_operand, kk, kk * B_operand_cols, 0, /*transpose*/ 0, B_operand_cols, 1,
                 A_operand_cols);
         }
-        for (uint32_t t = 0; t < C_tile_cols; ++t) relu_tile(t);
+        for (uint32_t t = 0; t < C_tile_tiles; ++t) relu_tile(t);
         tile_regs_commit();
         tile_regs_wait();
-        for (uint32_t t = 0; t < C_tile_cols; ++t) pack_tile<true>(t, cb_C_tile, t);
+        for (uint32_t t = 0; t < C_tile_tiles; ++t) pack_tile<true>(t, cb_C_tile, t);
         tile_regs_release();
         cb_pop_front(cb_A_operand, A_operand_tiles);
         cb_pop_front(cb_B_operand, B_operand_tiles);

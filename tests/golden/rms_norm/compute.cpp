@@ -19,8 +19,10 @@ constexpr uint32_t cb_ones = tt::CBIndex::c_2;  // 1 x 1 tiles, Float16_b
 constexpr uint32_t cb_zeros = tt::CBIndex::c_3;  // 1 x 1 tiles, Float16_b
 constexpr uint32_t cb_x_out = tt::CBIndex::c_16;  // 2 blocks of 1 x 8 tiles, Float16_b
 constexpr uint32_t x_out_cols = 8, x_out_tiles = x_out_cols;
+constexpr uint32_t x_out_sub_cols = 2;  // computed at a time
 constexpr uint32_t cb_square = tt::CBIndex::c_24;  // 1 x 8 tiles, Float32
 constexpr uint32_t square_cols = 8, square_tiles = square_cols;
+constexpr uint32_t square_sub_tiles = 4;  // computed at a time
 constexpr uint32_t cb_total = tt::CBIndex::c_25;  // 1 x 1 tiles, Float32
 
 // Ends a basic block: the SDK's compiler may replay recorded instructions across calls inside one, which record others.
@@ -43,12 +45,12 @@ void kernel_main() {
         reconfig_data_format_srcb(cb_x_in);
         mul_init(cb_x_in, cb_x_in);
         pack_reconfig_data_format(cb_square);
-        for (uint32_t tile = 0; tile < square_tiles; tile += 4) {
+        for (uint32_t tile = 0; tile < square_tiles; tile += square_sub_tiles) {
             tile_regs_acquire();
-            for (uint32_t t = 0; t < 4; ++t) mul_tiles(cb_x_in, cb_x_in, tile + t, tile + t, t);
+            for (uint32_t t = 0; t < square_sub_tiles; ++t) mul_tiles(cb_x_in, cb_x_in, tile + t, tile + t, t);
             tile_regs_commit();
             tile_regs_wait();
-            for (uint32_t t = 0; t < 4; ++t) pack_tile<true>(t, cb_square, tile + t);
+            for (uint32_t t = 0; t < square_sub_tiles; ++t) pack_tile<true>(t, cb_square, tile + t);
             tile_regs_release();
         }
         cb_push_back(cb_square, square_tiles);
@@ -81,18 +83,20 @@ void kernel_main() {
         pack_reconfig_data_format(cb_square, cb_x_out);
         end_block();
         mul_binary_tile_init();
-        for (uint32_t j = 0; j < x_out_cols; j += 2) {
+        for (uint32_t j = 0; j < x_out_cols; j += x_out_sub_cols) {
             reconfig_data_format_srcb(cb_total);
             mul_init(cb_x_in, cb_total);
             tile_regs_acquire();
-            for (uint32_t t = 0; t < 2; ++t) mul_tiles(cb_x_in, cb_total, j + t, 0, t);
+            for (uint32_t t = 0; t < x_out_sub_cols; ++t) mul_tiles(cb_x_in, cb_total, j + t, 0, t);
             reconfig_data_format_srcb(cb_total, cb_weight_in);
             add_bcast_rows_init(cb_zeros, cb_weight_in);
-            for (uint32_t t = 0; t < 2; ++t) add_tiles_bcast_rows(cb_zeros, cb_weight_in, 0, j + t, 2 + t);
-            for (uint32_t t = 0; t < 2; ++t) mul_binary_tile(t, 2 + t, t);
+            for (uint32_t t = 0; t < x_out_sub_cols; ++t) {
+                add_tiles_bcast_rows(cb_zeros, cb_weight_in, 0, j + t, x_out_sub_cols + t);
+            }
+            for (uint32_t t = 0; t < x_out_sub_cols; ++t) mul_binary_tile(t, x_out_sub_cols + t, t);
             tile_regs_commit();
             tile_regs_wait();
-            for (uint32_t t = 0; t < 2; ++t) pack_tile<true>(t, cb_x_out, j + t);
+            for (uint32_t t = 0; t < x_out_sub_cols; ++t) pack_tile<true>(t, cb_x_out, j + t);
             tile_regs_release();
         }
         cb_pop_front(cb_weight_in, weight_in_tiles);

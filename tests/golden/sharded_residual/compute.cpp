@@ -13,6 +13,7 @@ constexpr uint32_t cb_r = tt::CBIndex::c_1;  // 2 x 2 tiles, Float16_b, in place
 constexpr uint32_t r_tiles = 2 * 2;
 constexpr uint32_t cb_y = tt::CBIndex::c_16;  // 2 x 2 tiles, Float16_b, in place: this core's shard of Y
 constexpr uint32_t y_tiles = 2 * 2;
+constexpr uint32_t y_sub_tiles = 2;  // computed at a time
 
 // Ends a basic block: the SDK's compiler may replay recorded instructions across calls inside one, which record others.
 inline __attribute__((always_inline)) void end_block() {
@@ -30,23 +31,23 @@ void kernel_main() {
         cb_wait_front(cb_x, x_tiles);
         cb_reserve_back(cb_y, y_tiles);
         // kernel.py:26  y[i, j] = r[i, j] + x[i, j] * T.sigmoid(x[i, j])
-        for (uint32_t tile = 0; tile < y_tiles; tile += 2) {
+        for (uint32_t tile = 0; tile < y_tiles; tile += y_sub_tiles) {
             end_block();
             sigmoid_tile_init();
             tile_regs_acquire();
-            for (uint32_t t = 0; t < 2; ++t) copy_tile(cb_x, tile + t, t);
-            for (uint32_t t = 0; t < 2; ++t) copy_tile(cb_x, tile + t, 2 + t);
-            for (uint32_t t = 0; t < 2; ++t) sigmoid_tile(2 + t);
+            for (uint32_t t = 0; t < y_sub_tiles; ++t) copy_tile(cb_x, tile + t, t);
+            for (uint32_t t = 0; t < y_sub_tiles; ++t) copy_tile(cb_x, tile + t, y_sub_tiles + t);
+            for (uint32_t t = 0; t < y_sub_tiles; ++t) sigmoid_tile(y_sub_tiles + t);
             end_block();
             mul_binary_tile_init();
-            for (uint32_t t = 0; t < 2; ++t) mul_binary_tile(t, 2 + t, t);
-            for (uint32_t t = 0; t < 2; ++t) copy_tile(cb_r, tile + t, 2 + t);
+            for (uint32_t t = 0; t < y_sub_tiles; ++t) mul_binary_tile(t, y_sub_tiles + t, t);
+            for (uint32_t t = 0; t < y_sub_tiles; ++t) copy_tile(cb_r, tile + t, y_sub_tiles + t);
             end_block();
             add_binary_tile_init();
-            for (uint32_t t = 0; t < 2; ++t) add_binary_tile(2 + t, t, 2 + t);
+            for (uint32_t t = 0; t < y_sub_tiles; ++t) add_binary_tile(y_sub_tiles + t, t, y_sub_tiles + t);
             tile_regs_commit();
             tile_regs_wait();
-            for (uint32_t t = 0; t < 2; ++t) pack_tile<true>(2 + t, cb_y, tile + t);
+            for (uint32_t t = 0; t < y_sub_tiles; ++t) pack_tile<true>(y_sub_tiles + t, cb_y, tile + t);
             tile_regs_release();
         }
         cb_pop_front(cb_x, x_tiles);

@@ -16,8 +16,10 @@ constexpr uint32_t x_in_rows = 2, x_in_cols = 8, x_in_tiles = x_in_rows * x_in_c
 constexpr uint32_t cb_ones = tt::CBIndex::c_1;  // 1 x 1 tiles, Float16_b
 constexpr uint32_t cb_x_out = tt::CBIndex::c_16;  // 2 blocks of 2 x 8 tiles, Float16_b
 constexpr uint32_t x_out_rows = 2, x_out_cols = 8, x_out_tiles = x_out_rows * x_out_cols;
+constexpr uint32_t x_out_sub_cols = 2;  // computed at a time
 constexpr uint32_t cb_x = tt::CBIndex::c_24;  // 2 x 8 tiles, Float32
 constexpr uint32_t x_rows = 2, x_cols = 8, x_tiles = x_rows * x_cols;
+constexpr uint32_t x_sub_cols = 2;  // computed at a time
 constexpr uint32_t cb_largest = tt::CBIndex::c_25;  // 2 x 1 tiles, Float32
 constexpr uint32_t largest_rows = 2, largest_tiles = largest_rows;
 constexpr uint32_t cb_largest_lane = tt::CBIndex::c_26;  // 2 x 1 tiles, Float32
@@ -72,23 +74,23 @@ void kernel_main() {
         cb_reserve_back(cb_x, x_tiles);
         // kernel.py:17  x[i, j] = T.exp(x[i, j] - largest[i])
         for (uint32_t i = 0; i < x_rows; ++i) {
-            for (uint32_t j = 0; j < x_cols; j += 2) {
+            for (uint32_t j = 0; j < x_cols; j += x_sub_cols) {
                 reconfig_data_format_srca(cb_x_in);
                 copy_tile_to_dst_init_short(cb_x_in);
                 end_block();
                 sub_binary_tile_init();
                 tile_regs_acquire();
-                for (uint32_t t = 0; t < 2; ++t) copy_tile(cb_x_in, i * x_in_cols + j + t, t);
+                for (uint32_t t = 0; t < x_sub_cols; ++t) copy_tile(cb_x_in, i * x_in_cols + j + t, t);
                 reconfig_data_format_srca(cb_x_in, cb_largest);
                 copy_tile_to_dst_init_short(cb_largest);
-                copy_tile(cb_largest, i, 2);
-                for (uint32_t t = 0; t < 2; ++t) sub_binary_tile(t, 2, t);
+                copy_tile(cb_largest, i, x_sub_cols);
+                for (uint32_t t = 0; t < x_sub_cols; ++t) sub_binary_tile(t, x_sub_cols, t);
                 end_block();
                 exp_tile_init();
-                for (uint32_t t = 0; t < 2; ++t) exp_tile(t);
+                for (uint32_t t = 0; t < x_sub_cols; ++t) exp_tile(t);
                 tile_regs_commit();
                 tile_regs_wait();
-                for (uint32_t t = 0; t < 2; ++t) pack_tile<true>(t, cb_x, i * x_cols + j + t);
+                for (uint32_t t = 0; t < x_sub_cols; ++t) pack_tile<true>(t, cb_x, i * x_cols + j + t);
                 tile_regs_release();
             }
         }
@@ -124,14 +126,14 @@ void kernel_main() {
         end_block();
         mul_binary_tile_init();
         for (uint32_t i = 0; i < x_out_rows; ++i) {
-            for (uint32_t j = 0; j < x_out_cols; j += 2) {
+            for (uint32_t j = 0; j < x_out_cols; j += x_out_sub_cols) {
                 tile_regs_acquire();
-                for (uint32_t t = 0; t < 2; ++t) copy_tile(cb_x, i * x_cols + j + t, t);
-                copy_tile(cb_total_once, i, 2);
-                for (uint32_t t = 0; t < 2; ++t) mul_binary_tile(t, 2, t);
+                for (uint32_t t = 0; t < x_out_sub_cols; ++t) copy_tile(cb_x, i * x_cols + j + t, t);
+                copy_tile(cb_total_once, i, x_out_sub_cols);
+                for (uint32_t t = 0; t < x_out_sub_cols; ++t) mul_binary_tile(t, x_out_sub_cols, t);
                 tile_regs_commit();
                 tile_regs_wait();
-                for (uint32_t t = 0; t < 2; ++t) pack_tile<true>(t, cb_x_out, i * x_out_cols + j + t);
+                for (uint32_t t = 0; t < x_out_sub_cols; ++t) pack_tile<true>(t, cb_x_out, i * x_out_cols + j + t);
                 tile_regs_release();
             }
         }

@@ -16,6 +16,7 @@ constexpr uint32_t cb_C_tile = tt::CBIndex::c_2;  // 2 blocks of 2 x 2 tiles, Fl
 constexpr uint32_t C_tile_tiles = 2 * 2;
 constexpr uint32_t cb_C_tile_1 = tt::CBIndex::c_16;  // 2 blocks of 2 x 2 tiles, Float32
 constexpr uint32_t C_tile_1_tiles = 2 * 2;
+constexpr uint32_t C_tile_1_sub_tiles = 2;  // computed at a time
 constexpr uint32_t cb_acc = tt::CBIndex::c_24;  // 2 x 2 tiles, Float32
 constexpr uint32_t acc_rows = 2, acc_cols = 2, acc_tiles = acc_rows * acc_cols;
 
@@ -53,14 +54,14 @@ void kernel_main() {
             reconfig_data_format_srca(cb_B_s, cb_C_tile);
             copy_tile_to_dst_init_short(cb_C_tile);
             pack_reconfig_l1_acc(0);
-            for (uint32_t tile = 0; tile < C_tile_1_tiles; tile += 2) {
+            for (uint32_t tile = 0; tile < C_tile_1_tiles; tile += C_tile_1_sub_tiles) {
                 tile_regs_acquire();
-                for (uint32_t t = 0; t < 2; ++t) copy_tile(cb_C_tile, tile + t, t);
-                for (uint32_t t = 0; t < 2; ++t) copy_tile(cb_acc, tile + t, 2 + t);
-                for (uint32_t t = 0; t < 2; ++t) add_binary_tile(t, 2 + t, t);
+                for (uint32_t t = 0; t < C_tile_1_sub_tiles; ++t) copy_tile(cb_C_tile, tile + t, t);
+                for (uint32_t t = 0; t < C_tile_1_sub_tiles; ++t) copy_tile(cb_acc, tile + t, C_tile_1_sub_tiles + t);
+                for (uint32_t t = 0; t < C_tile_1_sub_tiles; ++t) add_binary_tile(t, C_tile_1_sub_tiles + t, t);
                 tile_regs_commit();
                 tile_regs_wait();
-                for (uint32_t t = 0; t < 2; ++t) pack_tile<true>(t, cb_C_tile_1, tile + t);
+                for (uint32_t t = 0; t < C_tile_1_sub_tiles; ++t) pack_tile<true>(t, cb_C_tile_1, tile + t);
                 tile_regs_release();
             }
             cb_pop_front(cb_C_tile, C_tile_tiles);

@@ -14,6 +14,7 @@ constexpr uint32_t cb_total_out = tt::CBIndex::c_16;  // 2 blocks of 2 x 2 tiles
 constexpr uint32_t total_out_tiles = 2 * 2;
 constexpr uint32_t cb_total = tt::CBIndex::c_24;  // 2 x 2 tiles, Float32
 constexpr uint32_t total_tiles = 2 * 2;
+constexpr uint32_t total_sub_tiles = 2;  // computed at a time
 
 // Ends a basic block: the SDK's compiler may replay recorded instructions across calls inside one, which record others.
 inline __attribute__((always_inline)) void end_block() {
@@ -44,18 +45,18 @@ void kernel_main() {
         for (uint32_t s = 0; s < 4; ++s) {
             cb_wait_front(cb_part, part_tiles);
             // kernel.py:17  total[i, j] += part[i, j]
-            for (uint32_t tile = 0; tile < total_tiles; tile += 2) {
-                cb_wait_front(cb_total, 2);
+            for (uint32_t tile = 0; tile < total_tiles; tile += total_sub_tiles) {
+                cb_wait_front(cb_total, total_sub_tiles);
                 tile_regs_acquire();
-                for (uint32_t t = 0; t < 2; ++t) copy_tile(cb_total, t, t);
-                for (uint32_t t = 0; t < 2; ++t) copy_tile(cb_part, tile + t, 2 + t);
-                for (uint32_t t = 0; t < 2; ++t) add_binary_tile(t, 2 + t, t);
-                cb_pop_front(cb_total, 2);
+                for (uint32_t t = 0; t < total_sub_tiles; ++t) copy_tile(cb_total, t, t);
+                for (uint32_t t = 0; t < total_sub_tiles; ++t) copy_tile(cb_part, tile + t, total_sub_tiles + t);
+                for (uint32_t t = 0; t < total_sub_tiles; ++t) add_binary_tile(t, total_sub_tiles + t, t);
+                cb_pop_front(cb_total, total_sub_tiles);
                 tile_regs_commit();
                 tile_regs_wait();
-                cb_reserve_back(cb_total, 2);
-                for (uint32_t t = 0; t < 2; ++t) pack_tile<true>(t, cb_total, t);
-                cb_push_back(cb_total, 2);
+                cb_reserve_back(cb_total, total_sub_tiles);
+                for (uint32_t t = 0; t < total_sub_tiles; ++t) pack_tile<true>(t, cb_total, t);
+                cb_push_back(cb_total, total_sub_tiles);
                 tile_regs_release();
             }
             cb_pop_front(cb_part, part_tiles);

@@ -26,6 +26,7 @@ from tilelang_tt.ir.fields import children, with_children
 from tilelang_tt.ir.layout import Constant
 from tilelang_tt.ir.ranges import BFLOAT16_WHOLE, FLOAT32_WHOLE, index_range
 from tilelang_tt.ir.scalar import Expr
+from tilelang_tt.ir.scalar_forms import without_difference
 from tilelang_tt.ir.tile import Branch, Fill, Launch, Loop, Map, Stmt, TileProgram
 from tilelang_tt.ops.conversion import WORDS
 from tilelang_tt.ops.expressions import apply, cast, with_operands
@@ -207,7 +208,7 @@ def _whole_block(condition: Apply, shape: tuple[int, ...]) -> tuple[Expr, Expr]:
         "lt": (most < 0, least >= 0),
     }
     holds, fails = tests[condition.op]
-    return scalar.without_difference(scalar.simplify(holds)), scalar.without_difference(scalar.simplify(fails))
+    return without_difference(scalar.simplify(holds)), without_difference(scalar.simplify(fails))
 
 
 def _is_small(index: Index, dst: Buffer, facts: Facts) -> bool:

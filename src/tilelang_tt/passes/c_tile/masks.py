@@ -20,6 +20,7 @@ from tilelang_tt.ir import scalar
 from tilelang_tt.ir.elements import TILE_COL, TILE_ROW, Apply, Index
 from tilelang_tt.ir.layout import BufferLayout, Mask, MaskTile
 from tilelang_tt.ir.scalar import Expr
+from tilelang_tt.ir.scalar_forms import without_difference
 
 MAX_TILES = 4  # of a mask: 8 KiB of L1
 
@@ -94,6 +95,6 @@ def _chosen(number: Expr, numbers: Iterable[int]) -> Expr:
     *others, _ = enumerate(numbers)
     result = scalar.const(len(others))
     for place, at in reversed(others):
-        test = scalar.without_difference(scalar.simplify(number < at + 1))
+        test = without_difference(scalar.simplify(number < at + 1))
         result = scalar.choice(test, scalar.const(place), result)
     return result

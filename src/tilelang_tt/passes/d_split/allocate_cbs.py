@@ -20,7 +20,8 @@ from tilelang_tt.ir.layout import Pool, Role
 from tilelang_tt.ir.room import room, stored
 from tilelang_tt.ir.row_room import row_room
 from tilelang_tt.ir.scalar import Var
-from tilelang_tt.ir.tile import Await, Launch, Load, Loop, TileProgram
+from tilelang_tt.ir.section import SubBlock
+from tilelang_tt.ir.tile import Await, Gemm, Launch, Load, Loop, Section, TileProgram
 
 # Ids by use, as hand-written kernels have them: inputs from 0, outputs from 16, compute's own from 24.
 _FIRST_ID = {"in": 0, "out": 16, "own": 24}
@@ -33,6 +34,7 @@ def allocate_cbs(program: TileProgram, launch: Launch) -> tuple[dict[Buffer, Cb]
     ids = _numbers(launch, arch)
     cbs: dict[Buffer, Cb] = {}
     words = {stmt.word for stmt in walk(launch.body) if isinstance(stmt, Await)}
+    parts = sub_blocks(whole)
     pools = {pool.whole: _pool_blocks(whole, pool) for pool in whole.pools}
     shared = [buffer for buffer, stream in launch.streams.items() if stream.follows is not None]
     for buffer, stream in launch.streams.items():
@@ -50,6 +52,7 @@ def allocate_cbs(program: TileProgram, launch: Launch) -> tuple[dict[Buffer, Cb]
             stream.unpack_to_dest,
             (layout.rows, layout.cols) if not layout.pitch else (layout.tiles * together // layout.pitch, layout.pitch),
             buffer.location,
+            sub=parts.get(buffer),
             first_row=layout.first_row is not None,
             pool=pools.get(buffer, ()),
             is_word=buffer in words,
@@ -62,6 +65,21 @@ def allocate_cbs(program: TileProgram, launch: Launch) -> tuple[dict[Buffer, Cb]
         )
     decisions = [*(_describe(buffer, cb) for buffer, cb in cbs.items()), *_single_blocks(whole, depths)]
     return {**cbs, **{block: cbs[pool.whole] for pool in whole.pools for block in pool.blocks}}, decisions
+
+
+def sub_blocks(launch: Launch) -> dict[Buffer, tuple[int, int]]:
+    """Sides of the part of each block that compute makes at a time; of one that it makes in several ways, none."""
+    found: dict[Buffer, set[tuple[int, int]]] = {}
+    for stmt in walk(launch.body):
+        if isinstance(stmt, Gemm) and stmt.sub_block is not None:
+            found.setdefault(stmt.c, set()).add((stmt.sub_block.rows, stmt.sub_block.cols))
+        elif isinstance(stmt, Section) and stmt.schedule is not None:
+            for one in stmt.results:
+                group = stmt.schedule.group if one.part is None else SubBlock(0, 0)
+                found.setdefault(one.dst, set()).add((group.rows, group.cols))
+    single = {buffer: next(iter(parts)) for buffer, parts in found.items() if len(parts) == 1}
+    pooled = {block for pool in launch.pools for block in pool.blocks}
+    return {buffer: part for buffer, part in single.items() if part != (0, 0) and buffer not in pooled}
 
 
 class _Delivery(TypedDict, total=False):

@@ -17,7 +17,6 @@ from tilelang_tt.ir import scalar
 from tilelang_tt.ir.cb import Cb, CbCall, CbKind
 from tilelang_tt.ir.elements import TILE_COL, TILE_ROW
 from tilelang_tt.ir.engine import BinaryTiles, CopyTile, DstUse, FillTile, PackTile, Sfpu
-from tilelang_tt.ir.extents import whole
 from tilelang_tt.ir.kernel import For, KernelSet, KernelStmt
 from tilelang_tt.ir.layout import ZEROS, BufferLayout
 from tilelang_tt.ir.scalar import Expr
@@ -29,12 +28,12 @@ from tilelang_tt.ir.section import (
     Schedule,
     SetNumber,
     Step,
-    SubBlock,
     slot_of,
 )
 from tilelang_tt.ir.tile import Map, Section
 from tilelang_tt.ops.moves import SPREAD_ROW
 from tilelang_tt.passes.d_split.block_states import updated_in_place
+from tilelang_tt.passes.d_split.named_parts import Part, part_of, run_of
 
 
 def repeat(
@@ -102,32 +101,31 @@ class ElementTasks:
         """A section for every group of tiles; `products` leave the sums of the group at (row, column) in slot 0."""
         schedule = stmt.schedule
         assert schedule is not None
-        rows, cols, group = self.sides(stmt, schedule)
+        rows, cols, part = self.sides(stmt, schedule)
         strip = schedule.run and schedule.rows == 1
-
-        tiles = whole(group.tiles, group.tiles if group.rows == 1 else self.kernels.tiles(stmt.results[0].dst))
 
         def at(i: Expr, j: Expr) -> tuple[KernelStmt, ...]:
             base = j if strip else i * scalar.as_expr(cols) + j
-            return self.group(
-                stmt, schedule.program, tiles, Run(base) if schedule.run else RowPart(i, j), products(i, j)
-            )
+            place = Run(base) if schedule.run else RowPart(i, j)
+            return self.group(stmt, schedule.program, part.tiles, place, products(i, j))
 
         def row(i: Expr) -> tuple[KernelStmt, ...]:
-            return repeat(cols, "tile" if strip else "j", lambda j: at(i, j), group.cols)
+            return repeat(cols, "tile" if strip else "j", lambda j: at(i, j), part.cols)
 
-        return repeat(rows, "i", row, group.rows)
+        return repeat(rows, "i", row, part.rows)
 
-    def sides(self, stmt: Section, schedule: Schedule) -> tuple[int, int, SubBlock]:
-        """Rows and columns of a schedule, and the group of tiles: by name where they are sides of the whole block."""
-        dst = stmt.results[0].dst
+    def sides(self, stmt: Section, schedule: Schedule) -> tuple[int, int, Part]:
+        """Rows and columns of a schedule, and the group of tiles, by name."""
+        dst, group = stmt.results[0].dst, schedule.group
         if stmt.results[0].part is not None or any(fetch.origin is not None for fetch in schedule.program.fetched):
-            return schedule.rows, schedule.cols, schedule.group
+            return schedule.rows, schedule.cols, Part(group.rows, group.cols, group.tiles)
         block = self.kernels.layout(dst)
         strip = schedule.run and schedule.rows == 1 and schedule.cols == block.tiles
-        rows, cols = (1, self.kernels.tiles(dst)) if strip else (block.rows, block.cols)
-        assert (rows, cols) == (schedule.rows, schedule.cols)
-        return rows, cols, SubBlock(whole(schedule.group.rows, rows), whole(schedule.group.cols, cols))
+        if strip and group.rows == 1:
+            tiles = self.kernels.tiles(dst)
+            return 1, tiles, run_of(self.kernels, dst, group.cols, tiles)
+        assert (block.rows, block.cols) == (schedule.rows, schedule.cols)
+        return block.rows, block.cols, part_of(self.kernels, dst, group, block.rows, block.cols)
 
     def group(
         self, stmt: Section, program: DstProgram, group: int, place: Place, products: tuple[KernelStmt, ...]

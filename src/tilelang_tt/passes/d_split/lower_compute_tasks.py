@@ -23,9 +23,10 @@ from tilelang_tt.ir.fields import rewritten, within
 from tilelang_tt.ir.kernel import Held, If, KernelSet, KernelStmt, Source, Task
 from tilelang_tt.ir.layout import Role, TileOrder
 from tilelang_tt.ir.scalar import Expr
-from tilelang_tt.ir.section import SubBlock, largest_divisor
+from tilelang_tt.ir.section import largest_divisor
 from tilelang_tt.ir.tile import Fill, Gemm, Reduce, Section, Stmt, Transpose
 from tilelang_tt.passes.d_split.element_tasks import ElementTasks, pack_tile, repeat
+from tilelang_tt.passes.d_split.named_parts import Part, part_of
 from tilelang_tt.passes.d_split.reduce_tasks import ReduceTasks
 from tilelang_tt.passes.d_split.rotate_pools import rotate_pools
 
@@ -76,7 +77,6 @@ class _Lowering:
 
     def gemm(self, gemm: Gemm) -> tuple[KernelStmt, ...]:
         block, sub, cb = self.kernels.layout(gemm.c), self.sub_block(gemm), self.kernels.cbs[gemm.c]
-        all_of_it = sub.tiles == block.tiles
 
         def section(i: Expr, j: Expr) -> tuple[KernelStmt, ...]:
             def pack(si: Expr, sj: Expr) -> PackTile:
@@ -84,8 +84,7 @@ class _Lowering:
 
             if block.order is TileOrder.ROWS and sub.cols == block.row_step:  # all of its tiles follow each other
                 start = block.index(i, j)
-                count = self.kernels.tiles(gemm.c) if all_of_it else sub.tiles
-                packs = repeat(count, "t", lambda t: (pack_tile(t, cb, start + t, gemm.clear),))
+                packs = repeat(sub.tiles, "t", lambda t: (pack_tile(t, cb, start + t, gemm.clear),))
             else:
                 packs = repeat(sub.rows, "si", lambda si: repeat(sub.cols, "sj", lambda sj: (pack(si, sj),)))
             return (DstUse(self.products(gemm, i, j), packs),)
@@ -116,13 +115,13 @@ class _Lowering:
         inner = a.cols if b.constant else b.cols if gemm.transpose_b else b.rows
         return (*self.start(gemm, i, j), *repeat(inner, "kk", step))
 
-    def sub_block(self, gemm: Gemm) -> SubBlock:
+    def sub_block(self, gemm: Gemm) -> Part:
         """Its sides by the names of the block's, where it is as long; a result in DST has those of its operands."""
         sub, (a, b, c) = gemm.sub_block, map(self.kernels.layout, (gemm.a, gemm.b, gemm.c))
         assert sub is not None
         if gemm.c not in self.kernels.cbs:
             c = replace(c, rows=whole(c.rows, a.rows), cols=whole(c.cols, b.rows if gemm.transpose_b else b.cols))
-        return SubBlock(whole(sub.rows, c.rows), whole(sub.cols, c.cols))
+        return part_of(self.kernels, gemm.c, sub, c.rows, c.cols)
 
     def start(self, gemm: Gemm, i: Expr, j: Expr) -> tuple[KernelStmt, ...]:
         if gemm.start is None:
