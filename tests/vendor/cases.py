@@ -18,6 +18,7 @@ from tests.vendor import (
     sdpa,
     sdpa_decode,
     sdpa_joint,
+    sort_cores,
     sorting,
     topk_cores,
 )
@@ -285,6 +286,11 @@ def _sorts() -> list[Case]:
         "32 of 512, 2 cores and one more, stable": s(rows=64, columns=512, stable=True),
     }
     found += [_case("top-k, several cores a row", name, topk_cores, one) for name, one in several.items()]
+    exchanged = {
+        "256 columns, 4 cores": s(k=0, rows=64, cores=4, distinct=True),
+        "1024 columns, 8 cores, ascending": s(k=0, rows=64, columns=1024, cores=8, largest=False, distinct=True),
+    }
+    found += [_case("sort, several cores a row", name, sort_cores, one) for name, one in exchanged.items()]
     found.append(_case("sort, one core a row", "256 columns, chip numerics", sorting, s(k=0), numerics="chip"))
     return found
 
