@@ -97,7 +97,7 @@ CORE = CoreRange((0, 0), (0, 0))
 FACTOR = 0x40200000  # 2.5
 
 
-def program(source: Tensor, target: Tensor) -> ProgramDescriptor:
+def program(source: Tensor, target: Tensor, reader: str = READER, work: str = COMPUTE) -> ProgramDescriptor:
     def kernel(text: str, config: object, bindings: KernelBindings, **more: object) -> KernelDescriptor:
         return KernelDescriptor(
             text,
@@ -125,9 +125,9 @@ def program(source: Tensor, target: Tensor) -> ProgramDescriptor:
     core = CoreCoord(0, 0)
     return ProgramDescriptor(
         [
-            kernel(READER, ReaderConfigDescriptor(), read, runtime_args=[(core, [1, 3, 2, 0, 1])]),
+            kernel(reader, ReaderConfigDescriptor(), read, runtime_args=[(core, [1, 3, 2, 0, 1])]),
             kernel(
-                COMPUTE,
+                work,
                 ComputeConfigDescriptor(),
                 compute,
                 runtime_args=[(core, [3])],
@@ -183,3 +183,46 @@ def test_a_name_that_nobody_bound_does_not_compile() -> None:
         wrong.kernels[1].bindings = KernelBindings(buffers={"in": 3, "out": 5})
         with pytest.raises(DeviceError, match=r"error\[TT407\]: kernel compute.cpp does not compile"):
             device.run(wrong)
+
+
+def as_entry(text: str, head: str, *named: str) -> str:
+    """`kernel_main` as a function with parameters, which stand where arguments were fetched by name."""
+    for name in named:
+        text = text.replace(f"get_arg(args::{name})", name)
+    return text.replace("void kernel_main()", head)
+
+
+ENTRY = "template <uint32_t step>\nTT_KERNEL void read(uint32_t count, const uint32_t first)  // not TT_KERNEL twice\n"
+
+
+@pytest.mark.parametrize("arch", ["wormhole_b0", "blackhole"])
+def test_entry_points_with_parameters(arch: str) -> None:
+    reader = as_entry(READER, ENTRY, "count", "first", "step")
+    reader = reader.replace("constexpr uint32_t step = step;", "").replace("const uint32_t first = first;", "")
+    work = as_entry(COMPUTE, "TT_KERNEL void work(uint32_t count, uint32_t factor)", "count", "factor")
+    assert "get_arg(" not in reader + work
+    with open_device(arch) as device:
+        source = device.from_torch(torch.randn(6 * 32, 32).bfloat16())
+        expected, target = (device.from_torch(torch.zeros(4 * 32, 32).bfloat16()) for _ in range(2))
+        device.run(program(source, expected))
+        device.run(program(source, target, reader, work))
+        assert torch.equal(target.to_torch(), expected.to_torch())
+        assert bool(target.to_torch().any())
+
+
+REFUSED_ENTRIES = {
+    "TT_KERNEL void read(uint32_t count, uint32_t first)": "template parameters of read are none; its compile-time",
+    "template <uint32_t step>\nTT_KERNEL void read(uint32_t count)": "parameters of read are count; its runtime",
+    "template <uint32_t step>\nTT_KERNEL void read(int count)": "'int count' is no parameter of a TT_KERNEL",
+    "TT_KERNEL int read()": "TT_KERNEL marks one function",
+}
+
+
+@pytest.mark.parametrize("head", REFUSED_ENTRIES)
+def test_entry_points_that_do_not_fit_the_bindings(head: str) -> None:
+    with open_device() as device:
+        tensor = device.from_torch(torch.zeros(6 * 32, 32).bfloat16())
+        wrong = program(tensor, tensor, as_entry(READER, head))
+        with pytest.raises(ArgumentError) as caught:
+            device.run(wrong)
+    assert REFUSED_ENTRIES[head] in str(caught.value)

@@ -10,6 +10,7 @@ from typing import Any
 from tests.vendor import (
     adamw,
     embedding,
+    gated_norm,
     group_norm,
     matmul,
     norm,
@@ -157,6 +158,8 @@ def _norms() -> list[Case]:
         "layer norm, 32-bit DST": s(fp32_dest=True),
     }
     found += [_case("norm, sharded", name, norm_sharded, one) for name, one in sharded.items()]
+    gated = {"bfloat16": gated_norm.GatedNorm(), "float32": gated_norm.GatedNorm(wide=True)}
+    found += [_case("RMS norm with a sigmoid gate", name, gated_norm, one) for name, one in gated.items()]
     name = "layer norm, 2-D (block sharded), chip numerics"
     blocks = s(cores=(4, 2), block_sharded=True, rows=128)
     found.append(_case("norm, sharded", name, norm_sharded, blocks, numerics="chip"))

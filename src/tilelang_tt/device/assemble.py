@@ -25,6 +25,7 @@ from tilelang_tt.device.descriptors import (
     UnpackToDestMode,
     WriterConfigDescriptor,
 )
+from tilelang_tt.device.entry import with_entry
 from tilelang_tt.device.memory import Layout
 from tilelang_tt.device.tensor import shard_bytes
 from tilelang_tt.diagnostics import ArgumentError, DeviceError
@@ -165,7 +166,7 @@ def _kernel(kernel: KernelDescriptor, device: Device) -> _Kernel:
     run = KernelRun(
         role=role,  # type: ignore[arg-type]
         file=file,
-        text=text,
+        text=with_entry(text, kernel.bindings, file),
         noc=noc,
         compile_args=_words(bound.compile_time_args, f"compile-time argument of kernel {file}"),
         named_args=tuple(

@@ -8,8 +8,8 @@
 #include "api/compute/common.h"
 #endif
 
-// An entry point with parameters, from which the SDK's build makes kernel_main.
-#define TT_KERNEL static_assert(false, "unimplemented on the virtual device: TT_KERNEL"); static inline
+// An entry point with parameters, for which the build writes kernel_main (device/entry.py).
+#define TT_KERNEL static FORCE_INLINE
 
 namespace experimental {
 
