@@ -222,7 +222,7 @@ program(
     "TT322",
     "something of ttnn that the stand-in does not have",
     "`tilelang_tt.ttnn` has what programs for `generic_op` need: tensors, memory configurations, descriptors.",
-    "import tilelang_tt.ttnn as ttnn\n\nttnn.Tile((16, 32))\n",
+    "import tilelang_tt.ttnn as ttnn\n\nttnn.Tile((8, 32))\n",
     "import tilelang_tt.ttnn as ttnn\n\nttnn.Tile((32, 32))\n",
 )
 call(

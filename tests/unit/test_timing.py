@@ -187,6 +187,31 @@ def test_a_profile_says_where_the_time_goes(kernel: Any) -> None:
 PHASES = {"M", "X", "C", "b", "e"}
 
 
+@tilelang.jit(out_idx=[-1], target="tenstorrent")
+def exponentials(M):
+    @T.prim_func
+    def main(A: T.Tensor((M, 256), "bfloat16"), B: T.Tensor((M, 256), "bfloat16")):
+        with T.Kernel(M // 32, threads=128) as bx:
+            x = T.alloc_shared((32, 256), "bfloat16")
+            T.copy(A[bx * 32, 0], x)
+            for i, j in T.Parallel(32, 256):
+                x[i, j] = T.exp(x[i, j] * 0.5)
+            T.copy(x, B[bx * 32, 0])
+
+    return main
+
+
+def test_a_profile_says_what_coarse_exponentials_would_bring() -> None:
+    profile = exponentials(4096).profile()
+    text = "with exponentials that are right to 3.2 % (target option approx_exp)"
+    assert text in str(profile)
+    coarse = tilelang.compile(
+        exponentials(4096).prim_func, out_idx=[-1], target={"kind": "tenstorrent", "approx_exp": True}
+    )
+    assert text not in str(coarse.profile())
+    assert coarse.estimate().microseconds < exponentials(4096).estimate().microseconds
+
+
 def test_a_trace_has_the_documented_form(kernel: Any, tmp_path: Path) -> None:
     path = tmp_path / "trace.json"
     timing = kernel.time(*operands(), trace=path)
