@@ -15,6 +15,7 @@ from tests.vendor import (
     norm,
     norm_sharded,
     rotary,
+    rotary_halves,
     sdpa,
     sdpa_decode,
     sdpa_joint,
@@ -317,6 +318,14 @@ def _rotary() -> list[Case]:
     }
     found = [_case("rotary embedding (Llama)", name or "interleaved", rotary, one) for name, one in settings.items()]
     found.append(_case("rotary embedding (Llama)", "chip numerics", rotary, r(), numerics="chip"))
+    h = rotary_halves.Rotary
+    halves = {
+        "interleaved": h(),
+        "32-bit DST": h(fp32_dest=True),
+        "rows of 2 tiles": h(heads=4, rows=96, width=64),
+    }
+    found += [_case("rotary embedding (HF)", name, rotary_halves, one) for name, one in halves.items()]
+    found.append(_case("rotary embedding (HF)", "chip numerics", rotary_halves, h(), numerics="chip"))
     return found
 
 
