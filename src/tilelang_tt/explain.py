@@ -1,7 +1,8 @@
 """The compiler's account of one kernel: decisions, L1 map, work map; if asked for, the program after each pass.
 
-By default it is about a screen: decisions with the same words are one line, with the lines of the kernel they speak of,
-and what the L1 map says is not said twice. `whole` has every decision with its place.
+By default it is about a screen: decisions with the same words are one line, with their pass and the lines of the kernel
+they speak of; circular buffers that are alike are one line, and so are rows of cores that do the same. What the L1 map
+says is not said twice. `whole` has every decision with its place, and every buffer and row.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from tilelang_tt.runtime.plan import CbPlan, LaunchPlan, Plan, TensorPlan
 from tilelang_tt.runtime.ttnn_tensors import layout_text
 
 Stages = Literal["none", "changes", "texts"]
+_VIEW = "the pages of "
 _IN_L1_MAP = ("allocate_cbs",)  # passes whose decisions the L1 map shows
 
 
@@ -40,7 +42,7 @@ def explain(
         sections += _changes(compiled.stages) if stages == "changes" else _texts(compiled.stages)
     sections.append(decisions(compiled) if whole else merged_decisions(compiled))
     for launch in plan.launches:
-        sections.append(l1_map(launch, options.chip, plan.tensors))
+        sections.append(l1_map(launch, options.chip, plan.tensors, whole=whole))
         sections.append(work_map(launch, whole=whole))
     if plan.device != "virtual" or call_notes:
         sections.append(ttnn_layouts(plan))
@@ -73,7 +75,7 @@ def decisions(compiled: Compiled) -> str:
 
 
 def merged_decisions(compiled: Compiled) -> str:
-    """Decisions of one pass with the same words as one line: `q, v: 4 x 4 tiles, Float16_b   [line 23, 25]`."""
+    """Decisions of a pass with the same words as one line, with the pass and their places in the program."""
     files = list(dict.fromkeys(one.location.file for one in compiled.decisions if one.location))
     title = "decisions" if len(files) != 1 else f"decisions (lines are those of {_short_path(files[0])})"
     grouped: dict[str, dict[str, list[Decision]]] = {}
@@ -82,19 +84,19 @@ def merged_decisions(compiled: Compiled) -> str:
             grouped.setdefault(one.stage, {}).setdefault(one.text, []).append(one)
     lines = [title]
     for stage, texts in grouped.items():
-        lines.append(f"  {stage}")
         for text, some in texts.items():
             subjects = ", ".join(dict.fromkeys(one.subject for one in some))
-            lines.append(f"    {subjects}: {text}{_places(some, alone=len(files) == 1)}")
+            where = ", ".join([stage, *_places(some, alone=len(files) == 1)])
+            lines.append(f"  {subjects}: {text}   [{where}]")
     return "\n".join(lines)
 
 
-def _places(some: Sequence[Decision], *, alone: bool) -> str:
+def _places(some: Sequence[Decision], *, alone: bool) -> list[str]:
     found = dict.fromkeys(one.location for one in some if one.location)
     if not found:
-        return ""
+        return []
     words = [str(place.line) if alone else _short(place) for place in found]
-    return f"   [{'line ' if alone else ''}{', '.join(words)}]"
+    return [f"{'line ' if alone else ''}{', '.join(words)}"]
 
 
 def _texts(stages: Sequence[tuple[str, str]]) -> list[str]:
@@ -194,8 +196,11 @@ def ttnn_layouts(plan: Plan) -> str:
     )
 
 
-def l1_map(launch: LaunchPlan, chip: Arch, tensors: Sequence[TensorPlan] = ()) -> str:
-    """Circular buffers in the order of their ids, then tensors, with what they take of a core's L1."""
+def l1_map(launch: LaunchPlan, chip: Arch, tensors: Sequence[TensorPlan] = (), *, whole: bool = True) -> str:
+    """Circular buffers in the order of their ids, then tensors, with what they take of a core's L1.
+
+    Not `whole`: buffers that are alike are one line, and a second view of a buffer is in its line.
+    """
     rows = [
         (
             f"cb{cb.id}",
@@ -215,8 +220,35 @@ def l1_map(launch: LaunchPlan, chip: Arch, tensors: Sequence[TensorPlan] = ()) -
             )
             used += size or 0
     share = 100 * used / chip.l1_usable
-    total = f"  used {used:,} B of {chip.l1_usable:,} B per core ({share:.1f} %)"
-    return "\n".join([f"L1 map of '{launch.name}'", *_columns(rows), total])
+    total = f"used {used:,} B of {chip.l1_usable:,} B per core ({share:.1f} %)"
+    if not whole:
+        return "\n".join([f"L1 map of '{launch.name}', {total}", *_columns(_merged(rows))])
+    return "\n".join([f"L1 map of '{launch.name}'", *_columns(rows), f"  {total}"])
+
+
+def _merged(rows: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """Rows that differ in number and name alone as one; a second view of a buffer as a word beside its name."""
+    views = {row[-1].removeprefix(_VIEW): row[0] for row in rows if row[-1].startswith(_VIEW)}
+    alike: dict[tuple[str, ...], list[tuple[str, str]]] = {}
+    for number, name, *rest in rows:
+        if number not in views.values():
+            name += f" (also {views[number]})" if number in views else ""
+            apart = name if number in views or not number.startswith("cb") else ""
+            alike.setdefault((*rest, apart), []).append((number, name))
+    merged: list[tuple[str, ...]] = []
+    for (*facts, takes, _), some in alike.items():
+        ids = _numbers([number for number, _ in some])
+        each = f"{takes} each" if len(some) > 1 else takes
+        merged.append((ids, ", ".join(name for _, name in some), *facts, each))
+    return merged
+
+
+def _numbers(ids: Sequence[str]) -> str:
+    """cb1, 2; or cb27 to 31."""
+    first, *others = ids
+    rest = [number.removeprefix("cb") for number in others]
+    follows = [f"cb{int(first.removeprefix('cb')) + step}" for step in range(len(ids))] if rest else []
+    return f"{first} to {rest[-1]}" if len(ids) > 2 and list(ids) == follows else ", ".join([first, *rest])
 
 
 def _takes(cb: CbPlan) -> str:
@@ -224,7 +256,7 @@ def _takes(cb: CbPlan) -> str:
         return f"is the shard of {cb.tensor}"
     if cb.block is not None:
         return f"or the shard of {cb.block.tensor}"
-    return f"{cb.pages * cb.page_bytes:,} B" if cb.shares is None else f"the pages of cb{cb.shares}"
+    return f"{cb.pages * cb.page_bytes:,} B" if cb.shares is None else f"{_VIEW}cb{cb.shares}"
 
 
 def _columns(rows: Sequence[tuple[str, ...]]) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
 
 from tilelang_tt.runtime.plan import LaunchPlan
 from tilelang_tt.schedule import BOX_POLICIES, Schedule, Share, numbers_of
@@ -14,7 +15,7 @@ _DRAWN = 16  # most columns and rows of blocks that are drawn
 def work_map(launch: LaunchPlan, *, whole: bool = True) -> str:
     """How many units each core runs, drawn as the grid; an expression when only a call knows it.
 
-    Not `whole`: where all cores do the same, that is said in a word, and blocks are not drawn.
+    Not `whole`: where all cores do the same, that is said in a word; rows that are alike are one; no blocks are drawn.
     """
     x, y = launch.grid
     schedule = launch.schedule
@@ -28,14 +29,27 @@ def work_map(launch: LaunchPlan, *, whole: bool = True) -> str:
         return f"{title}, {next(iter(counts.values()))} each"
     width = len(str(max(counts.values())))
     drawn = [
-        f"  y={row:<2} " + " ".join(f"{counts.get((column, row), '.'):>{width}}" for column in range(x))
-        for row in range(y)
+        (str(row), " ".join(f"{counts.get((column, row), '.'):>{width}}" for column in range(x))) for row in range(y)
     ]
+    drawn = drawn if whole else _rows_alike(drawn)
+    wide = max(2, *(len(row) for row, _ in drawn))
+    lines = [f"  y={row:<{wide}} {text}" for row, text in drawn]
     idle = list(counts.values()).count(0)
     least, most = min(counts.values()), max(counts.values())
-    note = f"  units per core {least} to {most}" + (f"; {idle} cores idle" if idle else "")
-    picture = _blocks(schedule, shares, columns, rows) if whole and schedule != Schedule() else []
-    return "\n".join([title, *drawn, note, *picture])
+    note = f"units per core {least} to {most}" + (f"; {idle} cores idle" if idle else "")
+    if not whole:
+        return "\n".join([f"{title}; {note}", *lines])
+    picture = _blocks(schedule, shares, columns, rows) if schedule != Schedule() else []
+    return "\n".join([title, *lines, f"  {note}", *picture])
+
+
+def _rows_alike(rows: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Rows that follow each other and say the same as one: `1 to 7`."""
+    merged: list[tuple[str, str]] = []
+    for text, some in groupby(rows, key=lambda row: row[1]):
+        first, *others = (row for row, _ in some)
+        merged.append((f"{first} to {others[-1]}" if others else first, text))
+    return merged
 
 
 def _cores(launch: LaunchPlan) -> str:

@@ -117,7 +117,7 @@ def test_the_warning_of_scalar_code_has_the_help() -> None:
 def test_a_row_that_must_be_whole() -> None:
     """The length of a row is no size of a block, though a variable says both: half of it would be half of the work."""
     help = refused(softmax(128, 32768, 32))
-    assert help == "storage='bfloat8_b' for 'A' fits (1,226,752 B)"
+    assert help == "storage='bfloat8_b' for 'A' fits (1,230,848 B)"
     followed(help, lambda m, n, rows: softmax(m, n, rows), m=128, n=32768, rows=32)
 
 

@@ -93,7 +93,7 @@ def test_blocks_of_two_shards_are_read() -> None:
 
 def test_generated_code() -> None:
     kernel = compiled(gemm(M, N, K, (64, 64, 32)), {"A": BLOCK, "C": BLOCK}, multicast=True)
-    reader = kernel.files["reader.cpp"]
+    reader = " ".join(kernel.files["reader.cpp"].split())
     assert "const ShardDelivery<4> A_s_delivery(/*first argument*/ 2, /*semaphores*/ 0, 1);" in reader
     assert "A_s_delivery.ask(ko / 2);" in reader
     assert (

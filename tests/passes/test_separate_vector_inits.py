@@ -29,7 +29,7 @@ def test_a_second_init_begins_a_basic_block() -> None:
     call = ["exp_tile_init", "exp_tile", "end_block", "sigmoid_tile_init", "sigmoid_tile"]
     assert inits(32) == call
     assert inits(32 * 64) == ["end_block", *call]  # 16 iterations, which the compiler may unroll
-    assert inits(32 * 80) == call  # 20
+    assert inits(32 * 23) == call  # 23
 
 
 def test_one_init_needs_none() -> None:

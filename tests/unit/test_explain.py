@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import runpy
 from dataclasses import replace
+from pathlib import Path
+
+import tilelang
 
 from tilelang_tt.arch import WORMHOLE_B0
 from tilelang_tt.compiled import Compiled, Decision
 from tilelang_tt.core_ranges import CoreRange
 from tilelang_tt.diagnostics import Location
-from tilelang_tt.explain import decisions, explain, l1_map, work_map
+from tilelang_tt.explain import decisions, explain, l1_map, merged_decisions, work_map
 from tilelang_tt.options import Options
 from tilelang_tt.runtime.plan import CbPlan, KernelPlan, LaunchPlan, Plan
 
@@ -54,6 +58,47 @@ def test_l1_map() -> None:
         "  cb16  C_local   4 x 4,096 B Float32     compute -> writer  16,384 B\n"
         "  used 49,152 B of 1,393,280 B per core (3.5 %)"
     )
+
+
+def test_merged_l1_map() -> None:
+    """Buffers that are alike are one line; a second view is a word beside its buffer."""
+    a, b = (
+        CbPlan(27, "a", "Float32", 4096, 2, "compute", "compute"),
+        CbPlan(0, "x", "Float16_b", 2048, 4, "reader", "compute"),
+    )
+    view = replace(a, id=23, name="a_fp32", shares=27)
+    alike = [replace(a, id=28 + number, name=name) for number, name in enumerate("bcd")]
+    launch = replace(LAUNCH, cbs=(a, b, view, *alike, replace(b, id=2, name="y")))
+    assert l1_map(launch, WORMHOLE_B0, whole=False) == (
+        "L1 map of 'mm', used 49,152 B of 1,393,280 B per core (3.5 %)\n"
+        "  cb0, 2      x, y           4 x 2,048 B Float16_b  reader -> compute   8,192 B each\n"
+        "  cb27        a (also cb23)  2 x 4,096 B Float32    compute -> compute       8,192 B\n"
+        "  cb28 to 30  b, c, d        2 x 4,096 B Float32    compute -> compute  8,192 B each"
+    )
+
+
+def test_rows_of_cores_that_do_the_same_are_one() -> None:
+    assert work_map(replace(LAUNCH, grid=(3, 4), units=5), whole=False) == (
+        "work map of 'mm': 5 units over 3x4 cores, contiguous; units per core 0 to 1; 7 cores idle\n"
+        "  y=0      1 1 1\n"
+        "  y=1      1 1 0\n"
+        "  y=2 to 3 0 0 0"
+    )
+
+
+def test_merged_decisions() -> None:
+    assert merged_decisions(COMPILED) == (
+        "decisions (lines are those of mm.py)\n"
+        "  A, B: tiled over axes 0 and 1   [infer_layout]\n"
+        "  A_shared: depth 2, from num_stages=2   [lower_shared_to_cb, line 14]"
+    )
+
+
+def test_causal_attention_fits_a_screen() -> None:
+    path = Path(__file__).parents[1] / "golden" / "flash_attention" / "kernel.py"
+    module = runpy.run_path(str(path))
+    told = tilelang.compile(module["attention"], target=module["TARGET"]).explain()
+    assert len(told.splitlines()) <= 40
 
 
 def test_work_map() -> None:

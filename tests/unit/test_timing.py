@@ -11,6 +11,7 @@ import tilelang.language as T
 import torch
 
 from tilelang_tt.cli.main import main
+from tilelang_tt.clock.errors import error_bar
 from tilelang_tt.clock.tables import row_of
 from tilelang_tt.clock.timing import PRODUCT_CYCLES
 from tilelang_tt.diagnostics import ArgumentError, DeviceError
@@ -100,6 +101,17 @@ def test_assumed_costs_that_matter_are_named(kernel: Any) -> None:
     assert not any(name.startswith("math.matmul") for name in kernel.estimate().assumed)  # fitted
 
 
+def test_the_error_bar_is_that_of_kernels_alike(kernel: Any) -> None:
+    assert kernel.estimate().error_bar.family == "gemm"
+    assert sine(32).estimate().error_bar.family == "exp"
+    mixed = error_bar("blackhole", products=0.2, computes=True)
+    assert mixed is not None
+    assert mixed.family == "attention"
+    moves = error_bar("blackhole", products=0.0, computes=False)
+    assert moves is not None
+    assert moves.family == "noc"
+
+
 def test_sizes_are_given_by_name() -> None:
     dynamic = product(T.dynamic("m"), 64, 64)
     assert dynamic.estimate(m=256).cycles > dynamic.estimate(m=32).cycles
@@ -173,6 +185,31 @@ def test_a_profile_says_where_the_time_goes(kernel: Any) -> None:
 
 
 PHASES = {"M", "X", "C", "b", "e"}
+
+
+@tilelang.jit(out_idx=[-1], target="tenstorrent")
+def exponentials(M):
+    @T.prim_func
+    def main(A: T.Tensor((M, 256), "bfloat16"), B: T.Tensor((M, 256), "bfloat16")):
+        with T.Kernel(M // 32, threads=128) as bx:
+            x = T.alloc_shared((32, 256), "bfloat16")
+            T.copy(A[bx * 32, 0], x)
+            for i, j in T.Parallel(32, 256):
+                x[i, j] = T.exp(x[i, j] * 0.5)
+            T.copy(x, B[bx * 32, 0])
+
+    return main
+
+
+def test_a_profile_says_what_coarse_exponentials_would_bring() -> None:
+    profile = exponentials(4096).profile()
+    text = "with exponentials that are right to 3.2 % (target option approx_exp)"
+    assert text in str(profile)
+    coarse = tilelang.compile(
+        exponentials(4096).prim_func, out_idx=[-1], target={"kind": "tenstorrent", "approx_exp": True}
+    )
+    assert text not in str(coarse.profile())
+    assert coarse.estimate().microseconds < exponentials(4096).estimate().microseconds
 
 
 def test_a_trace_has_the_documented_form(kernel: Any, tmp_path: Path) -> None:

@@ -15,9 +15,11 @@ from tests.vendor import (
     norm,
     norm_sharded,
     rotary,
+    rotary_halves,
     sdpa,
     sdpa_decode,
     sdpa_joint,
+    sort_cores,
     sorting,
     topk_cores,
 )
@@ -285,6 +287,11 @@ def _sorts() -> list[Case]:
         "32 of 512, 2 cores and one more, stable": s(rows=64, columns=512, stable=True),
     }
     found += [_case("top-k, several cores a row", name, topk_cores, one) for name, one in several.items()]
+    exchanged = {
+        "256 columns, 4 cores": s(k=0, rows=64, cores=4, distinct=True),
+        "1024 columns, 8 cores, ascending": s(k=0, rows=64, columns=1024, cores=8, largest=False, distinct=True),
+    }
+    found += [_case("sort, several cores a row", name, sort_cores, one) for name, one in exchanged.items()]
     found.append(_case("sort, one core a row", "256 columns, chip numerics", sorting, s(k=0), numerics="chip"))
     return found
 
@@ -311,6 +318,14 @@ def _rotary() -> list[Case]:
     }
     found = [_case("rotary embedding (Llama)", name or "interleaved", rotary, one) for name, one in settings.items()]
     found.append(_case("rotary embedding (Llama)", "chip numerics", rotary, r(), numerics="chip"))
+    h = rotary_halves.Rotary
+    halves = {
+        "interleaved": h(),
+        "32-bit DST": h(fp32_dest=True),
+        "rows of 2 tiles": h(heads=4, rows=96, width=64),
+    }
+    found += [_case("rotary embedding (HF)", name, rotary_halves, one) for name, one in halves.items()]
+    found.append(_case("rotary embedding (HF)", "chip numerics", rotary_halves, h(), numerics="chip"))
     return found
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 
+from tilelang_tt.arch import TILE
 from tilelang_tt.device import (
     ComputeConfigDescriptor,
     CoreCoord,
@@ -67,8 +68,9 @@ class TtnnDevice(Device):
         memory_config: MemoryConfig = DRAM_MEMORY_CONFIG,
         *,
         name: str | None = None,
+        tile: tuple[int, int] = (TILE, TILE),
     ) -> Tensor:
-        virtual = super().allocate_tensor(shape, dtype, layout, memory_config, name=name)
+        virtual = super().allocate_tensor(shape, dtype, layout, memory_config, name=name, tile=tile)
         tensor = RealTensor(**vars(virtual))
         self._tensors[-1] = tensor
         tensor.real = self._to_real(tensor)

@@ -38,6 +38,7 @@ class Sorting:
     largest: bool = True
     stable: bool = False
     cores: int = 2
+    distinct: bool = False  # no number twice in a row
 
 
 @dataclass(frozen=True)
@@ -130,6 +131,9 @@ def sort_program(device: Device, root: Path, case: Sorting, t: Tensors) -> Progr
 def drawn(device: Device, case: Sorting) -> tuple[Tensors, torch.Tensor]:
     draw = torch.Generator().manual_seed(5)
     x = torch.randn(case.rows, case.columns, generator=draw).bfloat16()
+    if case.distinct:
+        number = torch.stack([torch.randperm(0x1000, generator=draw)[: case.columns] for _ in range(case.rows)])
+        x = (number + 0x3700).short().view(torch.bfloat16)
     kept = -(-case.k // TILE) * TILE or case.columns
     tensors = Tensors(
         device.from_torch(x, name="x"),

@@ -183,7 +183,7 @@ class Printer:
         words = [f"{name} = {values[side]}" for side, name in known.items()]
         note = "" if of is OF_BLOCK else "  // computed at a time"
         line = f"constexpr uint32_t {', '.join(words)};{note}"
-        if len(line) > _WIDTH:
+        if len(line) > _WIDTH and len(words) > 1:
             line = f"constexpr uint32_t {', '.join(words[:-1])},\n{_INDENT}{words[-1]};{note}"
         return line.split("\n")
 

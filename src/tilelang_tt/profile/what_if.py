@@ -56,6 +56,7 @@ def changes(launch: Subject, chip: str, clock: LaunchClock) -> list[Change]:
         *_blocks(launch),
         *_bandwidths(chip),
         *_products(chip, kinds),
+        *_exponentials(chip, kinds),
         *_without(kinds),
         *_deeper_buffers(launch, clock),
         *_halves_of_dst(launch),
@@ -109,6 +110,17 @@ def _as(chip: str, fidelity: str, lower: str) -> dict[str, float]:
         for name in table
         if name == base or name.startswith(f"{base}.")
     }
+
+
+def _exponentials(chip: str, kinds: Sequence[str]) -> list[Change]:
+    """As target option `approx_exp` computes them in matrices, but for factors that it takes in."""
+    accurate = ("math.sfpu.exp_tile", "math.sfpu.exp2_tile")
+    if not any(name.startswith(accurate) and ".approx" not in name for name in kinds):
+        return []
+    table = costs(chip)
+    coarse = table["math.sfpu.exp_tile.approx.clamped"].value
+    rows = {name: coarse for name in table if name.startswith(accurate) and ".approx" not in name}
+    return [Change("exponentials", "with exponentials that are right to 3.2 % (target option approx_exp)", costs=rows)]
 
 
 def _without(kinds: Sequence[str]) -> list[Change]:

@@ -129,14 +129,6 @@ static bool is_looking_at_its_own(uint32_t cb) {
     return fiber->role != Role::Compute && state.producer == fiber->role && state.consumer != fiber->role;
 }
 
-static void grant_reserve(uint32_t cb, uint32_t pages) {
-    CbState& state = core->cbs[cb];
-    for (; state.reserved < pages; ++state.reserved) {
-        renew_page(cb, (state.back_page + state.reserved) % cb_config(cb).pages);
-    }
-    order_reserve(cb);
-}
-
 static void grant_wait(uint32_t cb, uint32_t pages, bool by_producer) {
     CbState& state = core->cbs[cb];
     uint32_t& waited = by_producer ? state.own_wait : state.waited;

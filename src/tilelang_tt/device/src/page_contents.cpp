@@ -149,6 +149,14 @@ void renew_page(uint32_t cb, uint32_t number) {
     if (!unmarkable && !is_leaving(cb, number)) mark_free(core->l1 + page_offset(cb, number), config.page_bytes);
 }
 
+void grant_reserve(uint32_t cb, uint32_t pages) {
+    CbState& state = core->cbs[cb];
+    for (; state.reserved < pages; ++state.reserved) {
+        renew_page(cb, (state.back_page + state.reserved) % cb_config(cb).pages);
+    }
+    order_reserve(cb);
+}
+
 // Told where it was pushed: there a write is missing.
 void refuse_unwritten(const UnwrittenPage& page) {
     const CbState& state = core->cbs[page.cb];

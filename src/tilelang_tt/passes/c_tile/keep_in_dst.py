@@ -42,7 +42,7 @@ def keep_in_dst(place: Place, setting: Setting) -> tuple[Stmt, ...] | None:
     sub = _sub_block(product, maps, setting) if place.stmt is product else _whole(product, maps, setting)
     if sub is None:
         return None
-    setting.decide(buffer, f"{sub.tiles} tiles stay in DST from the first product to the result", place.stmt.location)
+    setting.decide(buffer, "in DST from the first product to the result", place.stmt.location)
     sums = rebuilt(place.stmt, lambda part, _: replace(product, sub_block=sub) if part is product else None)
     held = buffer
     if len(users) > 2 or buffer in writes(behind.stmt):  # the section computes the block anew
