@@ -278,6 +278,29 @@ def test_match_of_a_tensor_that_is_not_sharded() -> None:
     assert refusal(matched()) == text(matched, "# the annotation", "TT608", message, *rest)
 
 
+def test_match_of_half_tiles_of_any_number() -> None:
+    m = T.dynamic("m")
+
+    @T.prim_func
+    def main(A: T.Tensor((m, 64), "float32"), B: T.Tensor((m, 64), "float32")):
+        with T.Kernel(2, T.ceildiv(m, 32), threads=128) as (bx, by):
+            x = T.alloc_shared((32, 32), "float32")
+            T.copy(A[by * 32, bx * 32], x)
+            T.copy(x, B[by * 32, bx * 32])
+
+    layout = {"memory": "L1", "shard": "height", "grid": (3, 1)}
+    halves = {**layout, "tile": (16, 32)}
+    found = refusal(main, {"match": "A"}, layout={"A": halves})
+    assert "TT608]: match 'A': its pages are half tiles, and their number is known only at run time" in found
+    assert found.endswith("help: leave out tile= of 'A', or leave 'match' out")
+    ways: list[tuple[dict[str, Any], Any]] = [({"match": "A"}, layout), ({}, halves)]
+    for schedule, where in ways:
+        target = {"kind": "tenstorrent", "schedule": schedule, "layout": {"A": where}}
+        a, b = torch.randn(70, 64), torch.zeros(70, 64)
+        tilelang.compile(main, target=target)(a, b)
+        assert torch.equal(a, b)
+
+
 def test_match_of_a_tensor_that_is_not_there() -> None:
     message = "match 'Z': kernel 'main' has no such tensor"
     assert refusal(plain(), "match:Z") == text(plain, "# the kernel", "TT608", message, "help: its tensors are A, B")
