@@ -162,11 +162,14 @@ explained(
     """A kernel writes a ttnn tensor where it lies, so the tensor must already have the layout of the plan; the message
     says which. Or let the call return the tensor (`out_idx`): then it is allocated as needed.""",
 )
-_SIZED = _DYNAMIC.replace("def main(A", "def main(n: T.int32, A").replace('n = T.dynamic("n")\n\n\n', "")
-explained(
+_SIZED = _DOUBLE.replace("def main(A", "def main(blocks: T.int32, A").replace("T.Kernel(2", "T.Kernel(blocks")
+call(
     "TT314",
     "a number that the kernel takes for a size is below 1",
     "Where there is nothing to compute, leave out the call.",
+    "kernel(0, torch.ones(64, 64), torch.empty(64, 64))",
+    "result = torch.empty(64, 64)\nkernel(2, torch.ones(64, 64), result)\nassert torch.equal(result, torch.full((64, 64), 2.0))",
+    _SIZED + _COMPILED,
 )
 call(
     "TT316",
@@ -325,14 +328,48 @@ explained(
     "no C++ compiler that works",
     "The virtual device compiles the generated kernels. `tilelang-tt doctor` shows what is found.",
 )
-explained("TT502", "the directory of built kernels cannot be used", "TILELANG_TT_CACHE_DIR names another one.")
+_CACHED = """
+import os
+from unittest.mock import patch
+
+open("taken", "w").close()
+result = torch.empty(64, 64)
+with patch.dict(os.environ, TILELANG_TT_CACHE_DIR="taken"):
+    kernel(torch.ones(64, 64), result)"""
+call(
+    "TT502",
+    "the directory of built kernels cannot be used",
+    "TILELANG_TT_CACHE_DIR names another one.",
+    _CACHED,
+    "result = torch.empty(64, 64)\nkernel(torch.ones(64, 64), result)\nassert torch.equal(result, torch.full((64, 64), 2.0))",
+)
 explained(
     "TT503",
     "TileLang is missing, or has another version",
     "TileLang's interface for backends still moves: exactly one version fits.",
 )
-explained("TT504", "an environment variable has a value that it cannot have", "The help has an example.")
-explained("TT505", "a folder cannot be written to", "Choose another one.")
+_SEEDED = """
+import os
+from unittest.mock import patch
+
+result = torch.empty(64, 64)
+with patch.dict(os.environ, TILELANG_TT_SEED="{seed}"):
+    kernel(torch.ones(64, 64), result)
+assert torch.equal(result, torch.full((64, 64), 2.0))"""
+call(
+    "TT504",
+    "an environment variable has a value that it cannot have",
+    "The help has an example.",
+    _SEEDED.format(seed="first"),
+    _SEEDED.format(seed="3"),
+)
+call(
+    "TT505",
+    "a folder cannot be written to",
+    "Choose another one.",
+    'open("taken", "w").close()\nkernel.export("taken")',
+    'folder = kernel.export("build")\nassert (folder / "compute.cpp").read_text() == kernel.files["compute.cpp"]',
+)
 program(
     "TT506",
     "a folder holds other versions of the exported files",
@@ -473,11 +510,6 @@ program(
     _ASSERTING + _COMPILED,
     _ASSERTING.replace("            T.device_assert(A[i, j] > 0)\n", "") + _COMPILED,
     runs=False,
-)
-explained(
-    "TT705",
-    "a breach of a contract that was allowed",
-    "`open_device(strict=False)` or `allow=` lets a program run on after it; docs/device.md.",
 )
 explained(
     "TT706",

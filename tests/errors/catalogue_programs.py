@@ -97,6 +97,15 @@ by_hand(
     pages=(1024, 512),
 )
 
+by_hand(
+    "TT705",
+    "a breach of a contract that was allowed",
+    "`open_device(strict=False)` or `allow=` lets a program run on after it; docs/device.md.",
+    f"cb_push_back(0, 1);\n{_POP}",
+    f"{_PUSH}\n{_POP}",
+    settings=', allow=("cb-push-without-reserve",)',
+)
+
 # --- kernels of TileLang ----------------------------------------------------------------------------
 
 _LOOKUP = """

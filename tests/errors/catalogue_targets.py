@@ -55,15 +55,20 @@ program(
     _ADD + 'tilelang_tt.lower("main", "c")',
     _ADD + 'tilelang_tt.lower(main, "c")',
 )
-explained(
+_NEW = "from pathlib import Path\n\nfrom tilelang_tt.new_backend.write import new_backend\n\n"
+program(
     "TT340",
     "this cannot be the name of a new backend",
     "It becomes the name of a target and of a package: lower-case letters and digits, and no other target's name.",
+    _NEW + 'new_backend("My-Chip", Path("fails"))',
+    _NEW + 'files = new_backend("mychip", Path("made"))\nassert all(file.exists() for file in files)',
 )
-explained(
+program(
     "TT341",
     "the folder for a new backend is not empty, or cannot be written",
     "Nothing is overwritten. The folder may be one that is not there yet.",
+    _NEW + 'Path("full").mkdir()\nPath("full", "notes.txt").write_text("mine")\nnew_backend("mychip", Path("full"))',
+    _NEW + 'files = new_backend("mychip", Path("empty"))\nassert all(file.exists() for file in files)',
 )
 program(
     "TT520",

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 import tilelang
 import tilelang.language as T
+import torch
 
 import tilelang_tt.language as TT
-from tilelang_tt.diagnostics import TargetError
+from tilelang_tt.diagnostics import DeviceError, TargetError
 
 
 def refusal(func: Any, schedule: Any = "", **options: Any) -> str:
@@ -200,7 +201,7 @@ def test_lists_for_too_many_cores() -> None:
     assert refusal(plain(), lists, grid=(2, 2)) == text(plain, "# the kernel", "TT606", message, *rest)
 
 
-def test_a_list_longer_than_runtime_arguments() -> None:
+def copied() -> Any:
     @T.prim_func
     def main(A: T.Tensor((640, 640), "float32"), B: T.Tensor((640, 640), "float32")):
         with T.Kernel(20, 20, threads=128) as (bx, by):
@@ -208,11 +209,57 @@ def test_a_list_longer_than_runtime_arguments() -> None:
             T.copy(A[by * 32, bx * 32], x)
             T.copy(x, B[by * 32, bx * 32])
 
-    found = refusal(main, {"units": [[*range(345)], [*range(345, 400)]]})
-    assert found.partition("error[")[2].splitlines()[0] == (
-        "TT609]: a core's list of 345 units and 2 other runtime arguments of the reader make 347; 341 is the most"
+    return main
+
+
+def test_a_list_longer_than_runtime_arguments() -> None:
+    for longest in (345, 340):
+        found = refusal(copied(), {"units": [[*range(longest)], [*range(longest, 400)]]})
+        assert found.partition("error[")[2].splitlines()[0] == (
+            f"TT609]: a core's list of {longest} units and 2 other runtime arguments of the reader make {longest + 2}; "
+            "341 is the most"
+        )
+        assert found.endswith(
+            "help: lists of at most 339 units, on 2 cores or more; or policy contiguous, strided or rectangle"
+        )
+
+
+def test_the_longest_list_there_can_be() -> None:
+    """As the help says."""
+    target = {"kind": "tenstorrent", "schedule": {"units": [[*range(339)], [*range(399, 338, -1)]]}}
+    a, b = torch.randn(640, 640), torch.zeros(640, 640)
+    tilelang.compile(copied(), target=target)(a, b)
+    assert torch.equal(a, b)
+
+
+def test_lists_are_for_one_number_of_blocks() -> None:
+    m = T.dynamic("m")
+
+    @T.prim_func
+    def main(A: T.Tensor((m, 64), "float32"), B: T.Tensor((m, 64), "float32")):
+        with T.Kernel(2, T.ceildiv(m, 32), threads=128) as (bx, by):
+            x = T.alloc_shared((32, 32), "float32")
+            T.copy(A[by * 32, bx * 32], x)
+            T.copy(x, B[by * 32, bx * 32])
+
+    lists = {"kind": "tenstorrent", "schedule": {"units": [[5, 0, 1], [], [2, 3, 4]]}}
+    any_size = {"kind": "tenstorrent", "schedule": {"policy": "strided"}}
+    for rows, target in ((96, lists), (70, lists), (128, any_size)):
+        a, b = torch.randn(rows, 64), torch.zeros(rows, 64)
+        tilelang.compile(main, target=target)(a, b)
+        assert torch.equal(a, b)
+    with pytest.raises(DeviceError) as caught:
+        tilelang.compile(main, target=lists)(torch.zeros(128, 64), torch.zeros(128, 64))
+    assert str(caught.value) == (
+        "error[TT418]: launch 'main' does not do all of its work: unit 6 is done never, as are 1 more\n"
+        "  note: policy list over 64 cores, 2 x 4 blocks\n"
+        "  help: the lists are for 6 blocks: give sizes that make so many, or a policy"
     )
-    assert found.endswith("help: shorter lists on more cores, or another policy")
+
+
+def test_lists_that_no_number_of_cores_makes_short_enough() -> None:
+    found = refusal(copied(), {"units": [[*range(400)]]}, grid=(1, 1))
+    assert found.endswith("help: policy contiguous, strided or rectangle")
 
 
 @pytest.mark.parametrize(("words", "what"), [("units:0.1", "a list of units"), ("match:Y", "match 'Y'")])
@@ -229,6 +276,29 @@ def test_match_of_a_tensor_that_is_not_sharded() -> None:
     message = "match 'A': the tensor is not sharded, so no core holds a piece of it"
     rest = ("help: give 'A' a layout in L1 whose shards are whole blocks, or leave 'match' out",)
     assert refusal(matched()) == text(matched, "# the annotation", "TT608", message, *rest)
+
+
+def test_match_of_half_tiles_of_any_number() -> None:
+    m = T.dynamic("m")
+
+    @T.prim_func
+    def main(A: T.Tensor((m, 64), "float32"), B: T.Tensor((m, 64), "float32")):
+        with T.Kernel(2, T.ceildiv(m, 32), threads=128) as (bx, by):
+            x = T.alloc_shared((32, 32), "float32")
+            T.copy(A[by * 32, bx * 32], x)
+            T.copy(x, B[by * 32, bx * 32])
+
+    layout = {"memory": "L1", "shard": "height", "grid": (3, 1)}
+    halves = {**layout, "tile": (16, 32)}
+    found = refusal(main, {"match": "A"}, layout={"A": halves})
+    assert "TT608]: match 'A': its pages are half tiles, and their number is known only at run time" in found
+    assert found.endswith("help: leave out tile= of 'A', or leave 'match' out")
+    ways: list[tuple[dict[str, Any], Any]] = [({"match": "A"}, layout), ({}, halves)]
+    for schedule, where in ways:
+        target = {"kind": "tenstorrent", "schedule": schedule, "layout": {"A": where}}
+        a, b = torch.randn(70, 64), torch.zeros(70, 64)
+        tilelang.compile(main, target=target)(a, b)
+        assert torch.equal(a, b)
 
 
 def test_match_of_a_tensor_that_is_not_there() -> None:

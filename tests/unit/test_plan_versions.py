@@ -91,7 +91,8 @@ def launch(**changes: Any) -> LaunchPlan:
         (
             launch(policy="list", units=6, blocks=(3, 2), unit_lists=((0, 1), (2, 3))),
             "unit 4 is done never, as are 1 more",
-            "  note: policy list over 6 cores, 3 x 2 blocks\n  help: lists of units are for grids whose size is known",
+            "  note: policy list over 6 cores, 3 x 2 blocks\n"
+            "  help: the lists are for 4 blocks: give sizes that make so many, or a policy",
         ),
         (
             launch(policy="match", units=8, blocks=(4, 2), pieces=Schedule.matching((2, 2), (1, 1), ((0, 0),)).pieces),

@@ -11,6 +11,7 @@ import tilelang.language as T
 import torch
 
 from tilelang_tt.cli.main import main
+from tilelang_tt.clock.errors import error_bar
 from tilelang_tt.clock.tables import row_of
 from tilelang_tt.clock.timing import PRODUCT_CYCLES
 from tilelang_tt.diagnostics import ArgumentError, DeviceError
@@ -98,6 +99,17 @@ def test_assumed_costs_that_matter_are_named(kernel: Any) -> None:
     assert 0.2 < estimated.assumed["math.sfpu.sin_tile"] < 0.5
     assert "assumed, nobody has published it: math.sfpu.sin_tile (" in str(estimated)
     assert not any(name.startswith("math.matmul") for name in kernel.estimate().assumed)  # fitted
+
+
+def test_the_error_bar_is_that_of_kernels_alike(kernel: Any) -> None:
+    assert kernel.estimate().error_bar.family == "gemm"
+    assert sine(32).estimate().error_bar.family == "exp"
+    mixed = error_bar("blackhole", products=0.2, computes=True)
+    assert mixed is not None
+    assert mixed.family == "attention"
+    moves = error_bar("blackhole", products=0.0, computes=False)
+    assert moves is not None
+    assert moves.family == "noc"
 
 
 def test_sizes_are_given_by_name() -> None:

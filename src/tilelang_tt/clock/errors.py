@@ -34,8 +34,17 @@ def _bars() -> dict[tuple[str, str], ErrorBar]:
         }
 
 
-def error_bar(chip: str, *, products: bool, computes: bool) -> ErrorBar | None:
-    """Of the nearest family that was compared: products, other computing kernels, kernels that only move data."""
-    families = ("gemm",) if products else ("exp", "microbench") if computes else ("noc",)
+MOSTLY = 0.5
+
+
+def error_bar(chip: str, *, products: float, computes: bool) -> ErrorBar | None:
+    """Of the nearest family that was compared: products, which take so much of the time of products and
+    vector functions; both mixed; other computing kernels; kernels that only move data."""
+    if products >= MOSTLY:
+        families: tuple[str, ...] = ("gemm",)
+    elif computes:
+        families = ("attention",) if products else ("exp", "microbench")
+    else:
+        families = ("noc",)
     found = (_bars().get((chip, family)) for family in families)
     return next((bar for bar in found if bar is not None), None)

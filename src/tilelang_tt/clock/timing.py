@@ -76,7 +76,7 @@ class LaunchTiming:
             lane: _share(max((core[lane].busy for core in self.clock.cores.values()), default=0.0), self.cycles)
             for lane in self.clock.lanes
         }
-        vector = _share(self._cycles_of("math.sfpu"), self._cycles_of("math"))
+        vector = _share(self.cycles_of("math.sfpu"), self.cycles_of("math"))
         return {
             MATRIX: busiest["math"] * (1 - vector),
             VECTOR: busiest["math"] * vector,
@@ -105,12 +105,8 @@ class LaunchTiming:
                 counts[parts[2]] = counts.get(parts[2], 0) + kind.units
         return counts
 
-    def _cycles_of(self, beginning: str) -> float:
+    def cycles_of(self, beginning: str) -> float:
         return sum(kind.cycles for kind in self.clock.kinds if f"{kind.name}.".startswith(f"{beginning}."))
-
-    @property
-    def computes(self) -> bool:
-        return self._cycles_of("math") > 0
 
 
 @dataclass(frozen=True)
@@ -169,9 +165,10 @@ class Timing:
     @property
     def error_bar(self) -> ErrorBar | None:
         """How far the clock was from published figures of kernels like this one."""
-        products = any(launch.tile_products for launch in self.launches)
-        computes = any(launch.computes for launch in self.launches)
-        return error_bar(self.chip.name, products=products, computes=computes)
+        math, products, functions = (
+            sum(one.cycles_of(what) for one in self.launches) for what in ("math", "math.matmul", "math.sfpu")
+        )
+        return error_bar(self.chip.name, products=_share(products, products + functions), computes=math > 0)
 
     def _mean(self, values: Sequence[float]) -> float:
         """Over time."""

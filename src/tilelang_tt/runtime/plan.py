@@ -325,11 +325,14 @@ class LaunchPlan:
         if problem is None and columns * rows != (units := evaluate(self.units, sizes)):
             problem = f"{columns} x {rows} blocks are not {units} units"
         if problem is not None:
+            listed = sum(map(len, self.unit_lists))
             raise DeviceError(
                 "TT418",
                 f"launch '{self.name}' does not do all of its work: {problem}",
                 notes=(f"policy {self.policy} over {self.cores} cores, {columns} x {rows} blocks",),
-                help="lists of units are for grids whose size is known" if self.policy == "list" else None,
+                help=f"the lists are for {listed} blocks: give sizes that make so many, or a policy"
+                if listed
+                else None,
             )
         return found
 

@@ -4,7 +4,7 @@
     after    bx < 13, by < 10 : 224 x 160 of C, k < 16 : 128 deep         1 unit for a core
 
 Sizes are changed along indices of the grid and along loops that sum products (`block_sizes`), where an estimate of the
-time (`block_costs`) says that it saves a tenth at least. Launches that take little time stay as they are, and so do
+time (`block_costs`) says that it saves a twentieth at least. Launches that take little time stay as they are, and so do
 those of which the user says which core does what, or for which `blocks` is `written`. Sums never get shorter formats:
 in a 16-bit DST, where longer sums in DST would lose bits, rounds are not taken together.
 """
@@ -25,8 +25,8 @@ from tilelang_tt.ir.tile import Launch, Load, Loop, TileProgram
 from tilelang_tt.passes.b_partition.block_costs import BlockCosts, Sizes
 from tilelang_tt.passes.b_partition.block_sizes import Index, index_of_blocks, index_of_rounds, resized
 
-_LEAST_CYCLES = 20_000  # below that a launch is not looked at
-_LEAST_GAIN = 1.1
+_LEAST_CYCLES = 17_500  # below that a launch is not looked at
+_LEAST_GAIN = 1.05
 _MOST_TILES = 16  # of a block along an index
 
 

@@ -57,11 +57,11 @@ def match_tensor(program: TileProgram, launch: Launch, name: str, place: Locatio
             return Matched(name)
         return _pieces(program, launch, tensors[name])
     except NoMatchError as error:
+        change = f"give '{name}' a layout in L1 whose shards are whole blocks"
+        if program.layouts[tensors[name]].halves is not None and known_extents(launch) is None:
+            change = f"leave out tile= of '{name}'"
         raise TargetError(
-            "TT608",
-            f"match '{name}': {error}",
-            location=place,
-            help=f"give '{name}' a layout in L1 whose shards are whole blocks, or leave 'match' out",
+            "TT608", f"match '{name}': {error}", location=place, help=f"{change}, or leave 'match' out"
         ) from None
 
 

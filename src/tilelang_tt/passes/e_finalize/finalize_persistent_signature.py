@@ -19,7 +19,7 @@ from tilelang_tt.ir.kernel import Arg, ArgKind, For, Kernel, KernelSet, KernelSt
 from tilelang_tt.ir.movement import Send
 from tilelang_tt.ir.scalar import Expr, Var
 from tilelang_tt.ir.scalar_forms import hoist
-from tilelang_tt.ir.tile import Launch, ScalarParam
+from tilelang_tt.ir.tile import ScalarParam
 from tilelang_tt.passes.d_split.unused_values import used_variables, without_unused_values
 
 _BOX = (ArgKind.FIRST_COLUMN, ArgKind.COLUMNS, ArgKind.FIRST_ROW, ArgKind.ROWS)
@@ -28,6 +28,7 @@ _BOX = (ArgKind.FIRST_COLUMN, ArgKind.COLUMNS, ArgKind.FIRST_ROW, ArgKind.ROWS)
 def finalize_persistent_signature(kernels: KernelSet) -> KernelSet:
     for kernel in kernels.kernels:
         kernels = kernels.with_kernel(_finalize(kernel, kernels))
+    _check_room(kernels)
     return kernels
 
 
@@ -59,20 +60,31 @@ def _finalize(kernel: Kernel, kernels: KernelSet) -> Kernel:
     sent = {stmt.cb for stmt in walk(body) if isinstance(stmt, Send)}
     args += [Arg(cb.name, ArgKind.DELIVERY, cb.reads, owners=cb.owners) for cb in kernels.all_cbs if cb in sent]
     if work.listed is not None and work.listed in used:
-        _check_room(kernel, kernels.launch, sum(arg.words for arg in args), max(map(len, work.schedule.lists)))
         args.append(Arg(str(work.listed.name), ArgKind.UNITS, work.listed))
     return replace(kernel, body=body, args=tuple(args))
 
 
-def _check_room(kernel: Kernel, launch: Launch, others: int, listed: int) -> None:
+def _check_room(kernels: KernelSet) -> None:
     """A list of units takes a runtime argument for each."""
-    if others + listed > MAX_RUNTIME_ARGS:
+    launch, work = kernels.launch, kernels.launch.work
+    assert work is not None
+    listed = max(map(len, work.schedule.lists), default=0)
+    told = [one for one in kernels.kernels if any(arg.kind is ArgKind.UNITS for arg in one.args)]
+    if not told:
+        return
+    others = {one.role: sum(arg.words for arg in one.args if arg.kind is not ArgKind.UNITS) for one in told}
+    role = max(others, key=lambda one: others[one])
+    room = MAX_RUNTIME_ARGS - others[role]
+    if listed > room:
+        units, cores = sum(map(len, work.schedule.lists)), len(work.schedule.cores(work.grid))
+        fewest = -(-units // room)
+        lists = f"lists of at most {room} units, on {fewest} cores or more; or " if fewest <= cores else ""
         raise TargetError(
             "TT609",
-            f"a core's list of {listed} units and {others} other runtime arguments of the {kernel.role.value} make "
-            f"{others + listed}; {MAX_RUNTIME_ARGS} is the most",
+            f"a core's list of {listed} units and {others[role]} other runtime arguments of the {role.value} make "
+            f"{others[role] + listed}; {MAX_RUNTIME_ARGS} is the most",
             location=launch.location,
-            help="shorter lists on more cores, or another policy",
+            help=f"{lists}policy contiguous, strided or rectangle",
         )
 
 
