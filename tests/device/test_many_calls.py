@@ -69,7 +69,7 @@ def test_eight_threads_at_once(kernel: Any) -> None:
 
 
 LONG = """
-import sys, tilelang, tilelang.language as T, torch, tilelang_tt
+import signal, tilelang, tilelang.language as T, torch, tilelang_tt
 
 @T.prim_func
 def product(A: T.Tensor((2048, 2048), "float32"), B: T.Tensor((2048, 2048), "float32"),
@@ -87,6 +87,7 @@ def product(A: T.Tensor((2048, 2048), "float32"), B: T.Tensor((2048, 2048), "flo
 
 kernel = tilelang.compile(product, out_idx=[-1], target="tenstorrent -numerics=chip")
 small = torch.randn(2048, 2048)
+signal.signal(signal.SIGINT, signal.default_int_handler)  # in the background of a shell it would be ignored
 print("calling", flush=True)
 try:
     while True:

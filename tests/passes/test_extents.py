@@ -1,7 +1,5 @@
 """Numbers of tiles that generated kernels call by name."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

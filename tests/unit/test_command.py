@@ -64,11 +64,20 @@ def test_wrong_arguments(args: list[str], reason: str, capsys: pytest.CaptureFix
     assert capsys.readouterr().err.endswith(f": error: {reason}\n")
 
 
+def heed_interrupts() -> None:
+    """Also where the tests run in the background of a shell, which has programs ignore SIGINT."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def test_ctrl_c_is_quiet(tmp_path: Path) -> None:
     script = tmp_path / "long.py"
     script.write_text("import time\nprint('started', flush=True)\ntime.sleep(60)\n")
     with subprocess.Popen(
-        command("run", str(script)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        command("run", str(script)),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=heed_interrupts,
     ) as running:
         assert running.stdout is not None
         assert running.stdout.readline() == "started\n"
