@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -146,6 +147,7 @@ def test_explain(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", file, "--texts", "--target", "tenstorrent/blackhole -grid=2x2"]) == 0
     report = capsys.readouterr().out
     assert report.startswith("kernel 'matmul' for Blackhole, 2x2 cores")
+    assert re.fullmatch(r"estimated time: matmul on Blackhole: .* us .*bound by .*", report.splitlines()[1])
     for part in ("== lift\n", "== infer_layout\n", "\ndecisions\n", "\nL1 map of ", "\nwork map of "):
         assert part in report
 
