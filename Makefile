@@ -26,7 +26,7 @@ docs: $(STAMP)  ## the documentation as a site that needs no network: build/docs
 	@echo build/docs/index.html
 
 test: $(STAMP) lint  ## everything: lint, types, tests
-	$(BIN)/pytest -n $(WORKERS) tests
+	$(BIN)/pytest -rs -n $(WORKERS) tests
 
 lint: $(STAMP)  ## ruff and mypy --strict
 	$(BIN)/ruff check .
