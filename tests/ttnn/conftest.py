@@ -21,12 +21,7 @@ def fake_directory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 @pytest.fixture
-def fake(
-    fake_directory: Path, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[FakeTtnn]:
-    base = tmp_path_factory.getbasetemp()
-    shared = base.parent if base.name.startswith("popen-") else base  # pytest-xdist: one folder per worker
-    monkeypatch.setenv("TILELANG_TT_CACHE_DIR", str(shared / "device-build-cache"))
+def fake(fake_directory: Path, monkeypatch: pytest.MonkeyPatch, session_cache: None) -> Iterator[FakeTtnn]:
     stand_in = FakeTtnn(fake_directory, monkeypatch)
     yield stand_in
     if stand_in.changed:
