@@ -22,7 +22,6 @@ from tilelang_tt.runtime.plan import CbPlan, LaunchPlan, Plan, TensorPlan
 from tilelang_tt.runtime.ttnn_tensors import layout_text
 
 Stages = Literal["none", "changes", "texts"]
-_VIEW = "the pages of "
 _IN_L1_MAP = ("allocate_cbs",)  # passes whose decisions the L1 map shows
 
 
@@ -201,16 +200,8 @@ def l1_map(launch: LaunchPlan, chip: Arch, tensors: Sequence[TensorPlan] = (), *
 
     Not `whole`: buffers that are alike are one line, and a second view of a buffer is in its line.
     """
-    rows = [
-        (
-            f"cb{cb.id}",
-            cb.name,
-            f"{cb.pages} x {cb.page_bytes:,} B {cb.format}",
-            f"{cb.producer} -> {cb.consumer}",
-            _takes(cb),
-        )
-        for cb in sorted(launch.cbs, key=lambda cb: cb.id)
-    ]
+    cbs = sorted(launch.cbs, key=lambda cb: cb.id)
+    rows = [(f"cb{cb.id}", cb.name, *_facts(cb)) for cb in cbs] if whole else _merged(cbs)
     used = sum(cb.pages * cb.page_bytes for cb in launch.cbs if cb.tensor is None and cb.shares is None)
     for tensor in tensors:
         if tensor.memory == "l1":
@@ -222,33 +213,34 @@ def l1_map(launch: LaunchPlan, chip: Arch, tensors: Sequence[TensorPlan] = (), *
     share = 100 * used / chip.l1_usable
     total = f"used {used:,} B of {chip.l1_usable:,} B per core ({share:.1f} %)"
     if not whole:
-        return "\n".join([f"L1 map of '{launch.name}', {total}", *_columns(_merged(rows))])
+        return "\n".join([f"L1 map of '{launch.name}', {total}", *_columns(rows)])
     return "\n".join([f"L1 map of '{launch.name}'", *_columns(rows), f"  {total}"])
 
 
-def _merged(rows: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """Rows that differ in number and name alone as one; a second view of a buffer as a word beside its name."""
-    views = {row[-1].removeprefix(_VIEW): row[0] for row in rows if row[-1].startswith(_VIEW)}
-    alike: dict[tuple[str, ...], list[tuple[str, str]]] = {}
-    for number, name, *rest in rows:
-        if number not in views.values():
-            name += f" (also {views[number]})" if number in views else ""
-            apart = name if number in views or not number.startswith("cb") else ""
-            alike.setdefault((*rest, apart), []).append((number, name))
-    merged: list[tuple[str, ...]] = []
-    for (*facts, takes, _), some in alike.items():
-        ids = _numbers([number for number, _ in some])
-        each = f"{takes} each" if len(some) > 1 else takes
-        merged.append((ids, ", ".join(name for _, name in some), *facts, each))
-    return merged
+def _merged(cbs: Sequence[CbPlan]) -> list[tuple[str, ...]]:
+    """Buffers that differ in number and name alone in one row; a second view as a word beside its buffer's name."""
+    alike: dict[tuple[str, ...], list[CbPlan]] = {}
+    for cb in cbs:
+        if cb.shares is None:
+            views = ", ".join(f"cb{other.id}" for other in cbs if other.shares == cb.id)
+            word = f"{cb.name} (also {views})" if views else ""
+            alike.setdefault((word, *_facts(cb)), []).append(cb)
+    rows = []
+    for (word, *facts, takes), some in alike.items():
+        names = word or ", ".join(cb.name for cb in some)
+        rows.append((_numbers([cb.id for cb in some]), names, *facts, f"{takes} each" if len(some) > 1 else takes))
+    return rows
 
 
-def _numbers(ids: Sequence[str]) -> str:
+def _numbers(ids: Sequence[int]) -> str:
     """cb1, 2; or cb27 to 31."""
-    first, *others = ids
-    rest = [number.removeprefix("cb") for number in others]
-    follows = [f"cb{int(first.removeprefix('cb')) + step}" for step in range(len(ids))] if rest else []
-    return f"{first} to {rest[-1]}" if len(ids) > 2 and list(ids) == follows else ", ".join([first, *rest])
+    if len(ids) > 2 and ids[-1] - ids[0] == len(ids) - 1:
+        return f"cb{ids[0]} to {ids[-1]}"
+    return f"cb{', '.join(map(str, ids))}"
+
+
+def _facts(cb: CbPlan) -> tuple[str, ...]:
+    return f"{cb.pages} x {cb.page_bytes:,} B {cb.format}", f"{cb.producer} -> {cb.consumer}", _takes(cb)
 
 
 def _takes(cb: CbPlan) -> str:
@@ -256,7 +248,7 @@ def _takes(cb: CbPlan) -> str:
         return f"is the shard of {cb.tensor}"
     if cb.block is not None:
         return f"or the shard of {cb.block.tensor}"
-    return f"{cb.pages * cb.page_bytes:,} B" if cb.shares is None else f"{_VIEW}cb{cb.shares}"
+    return f"{cb.pages * cb.page_bytes:,} B" if cb.shares is None else f"the pages of cb{cb.shares}"
 
 
 def _columns(rows: Sequence[tuple[str, ...]]) -> list[str]:

@@ -212,6 +212,20 @@ def copied() -> Any:
     return main
 
 
+def copied_rows() -> Any:
+    """Of any number."""
+    m = T.dynamic("m")
+
+    @T.prim_func
+    def main(A: T.Tensor((m, 64), "float32"), B: T.Tensor((m, 64), "float32")):
+        with T.Kernel(2, T.ceildiv(m, 32), threads=128) as (bx, by):
+            x = T.alloc_shared((32, 32), "float32")
+            T.copy(A[by * 32, bx * 32], x)
+            T.copy(x, B[by * 32, bx * 32])
+
+    return main
+
+
 def test_a_list_longer_than_runtime_arguments() -> None:
     for longest in (345, 340):
         found = refusal(copied(), {"units": [[*range(longest)], [*range(longest, 400)]]})
@@ -233,23 +247,14 @@ def test_the_longest_list_there_can_be() -> None:
 
 
 def test_lists_are_for_one_number_of_blocks() -> None:
-    m = T.dynamic("m")
-
-    @T.prim_func
-    def main(A: T.Tensor((m, 64), "float32"), B: T.Tensor((m, 64), "float32")):
-        with T.Kernel(2, T.ceildiv(m, 32), threads=128) as (bx, by):
-            x = T.alloc_shared((32, 32), "float32")
-            T.copy(A[by * 32, bx * 32], x)
-            T.copy(x, B[by * 32, bx * 32])
-
     lists = {"kind": "tenstorrent", "schedule": {"units": [[5, 0, 1], [], [2, 3, 4]]}}
     any_size = {"kind": "tenstorrent", "schedule": {"policy": "strided"}}
     for rows, target in ((96, lists), (70, lists), (128, any_size)):
         a, b = torch.randn(rows, 64), torch.zeros(rows, 64)
-        tilelang.compile(main, target=target)(a, b)
+        tilelang.compile(copied_rows(), target=target)(a, b)
         assert torch.equal(a, b)
     with pytest.raises(DeviceError) as caught:
-        tilelang.compile(main, target=lists)(torch.zeros(128, 64), torch.zeros(128, 64))
+        tilelang.compile(copied_rows(), target=lists)(torch.zeros(128, 64), torch.zeros(128, 64))
     assert str(caught.value) == (
         "error[TT418]: launch 'main' does not do all of its work: unit 6 is done never, as are 1 more\n"
         "  note: policy list over 64 cores, 2 x 4 blocks\n"
@@ -279,25 +284,16 @@ def test_match_of_a_tensor_that_is_not_sharded() -> None:
 
 
 def test_match_of_half_tiles_of_any_number() -> None:
-    m = T.dynamic("m")
-
-    @T.prim_func
-    def main(A: T.Tensor((m, 64), "float32"), B: T.Tensor((m, 64), "float32")):
-        with T.Kernel(2, T.ceildiv(m, 32), threads=128) as (bx, by):
-            x = T.alloc_shared((32, 32), "float32")
-            T.copy(A[by * 32, bx * 32], x)
-            T.copy(x, B[by * 32, bx * 32])
-
     layout = {"memory": "L1", "shard": "height", "grid": (3, 1)}
     halves = {**layout, "tile": (16, 32)}
-    found = refusal(main, {"match": "A"}, layout={"A": halves})
+    found = refusal(copied_rows(), {"match": "A"}, layout={"A": halves})
     assert "TT608]: match 'A': its pages are half tiles, and their number is known only at run time" in found
     assert found.endswith("help: leave out tile= of 'A', or leave 'match' out")
     ways: list[tuple[dict[str, Any], Any]] = [({"match": "A"}, layout), ({}, halves)]
     for schedule, where in ways:
         target = {"kind": "tenstorrent", "schedule": schedule, "layout": {"A": where}}
         a, b = torch.randn(70, 64), torch.zeros(70, 64)
-        tilelang.compile(main, target=target)(a, b)
+        tilelang.compile(copied_rows(), target=target)(a, b)
         assert torch.equal(a, b)
 
 

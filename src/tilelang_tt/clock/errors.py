@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 
 TABLE = Path(__file__).resolve().parent / "errors.csv"
+_MOSTLY = 0.5
 
 
 @dataclass(frozen=True)
@@ -34,13 +35,10 @@ def _bars() -> dict[tuple[str, str], ErrorBar]:
         }
 
 
-MOSTLY = 0.5
-
-
 def error_bar(chip: str, *, products: float, computes: bool) -> ErrorBar | None:
     """Of the nearest family that was compared: products, which take so much of the time of products and
     vector functions; both mixed; other computing kernels; kernels that only move data."""
-    if products >= MOSTLY:
+    if products >= _MOSTLY:
         families: tuple[str, ...] = ("gemm",)
     elif computes:
         families = ("attention",) if products else ("exp", "microbench")

@@ -114,13 +114,16 @@ def _as(chip: str, fidelity: str, lower: str) -> dict[str, float]:
 
 def _exponentials(chip: str, kinds: Sequence[str]) -> list[Change]:
     """As target option `approx_exp` computes them in matrices, but for factors that it takes in."""
-    accurate = ("math.sfpu.exp_tile", "math.sfpu.exp2_tile")
-    if not any(name.startswith(accurate) and ".approx" not in name for name in kinds):
+    if not any(map(_is_accurate_exponential, kinds)):
         return []
     table = costs(chip)
     coarse = table["math.sfpu.exp_tile.approx.clamped"].value
-    rows = {name: coarse for name in table if name.startswith(accurate) and ".approx" not in name}
+    rows = dict.fromkeys(filter(_is_accurate_exponential, table), coarse)
     return [Change("exponentials", "with exponentials that are right to 3.2 % (target option approx_exp)", costs=rows)]
+
+
+def _is_accurate_exponential(name: str) -> bool:
+    return name.startswith(("math.sfpu.exp_tile", "math.sfpu.exp2_tile")) and ".approx" not in name
 
 
 def _without(kinds: Sequence[str]) -> list[Change]:
