@@ -176,7 +176,9 @@ class _Printed:
     def text(self) -> str:
         self._listener.join(_PATIENCE)  # a process that a kernel started may keep the other end
         text = self._kept.decode(errors="replace")
-        return f"{text}\n... and more: {_MOST_PRINTED >> 20} MiB of what kernels print are kept\n" if self._more else text
+        if not self._more:
+            return text
+        return f"{text}\n... and more: {_MOST_PRINTED >> 20} MiB of what kernels print are kept\n"
 
 
 def _kill_all(process: subprocess.Popen[bytes]) -> None:
@@ -189,7 +191,8 @@ def _without_report(status: int, output: str, memory: Arena) -> DeviceError:
     notes = tuple(output.splitlines()[:_OUTPUT_LINES])
     if status >= 0:
         message = f"the device runtime ended without a report (exit status {status})"
-        return DeviceError("TT408", message, notes=notes, help="a kernel may have ended the process, by _exit for example")
+        help_text = "a kernel may have ended the process, by _exit for example"
+        return DeviceError("TT408", message, notes=notes, help=help_text)
     killed = -status == signal.SIGKILL
     return DeviceError(
         "TT408",
