@@ -42,7 +42,7 @@ def failing(statement: str, file: str = "reader.cpp", timeout: float = 20.0) -> 
         ("fork();", "crash: a kernel starts another process: fork"),
         ("std::abort();", "crash: abort"),
         ("char* volatile room = new char[1ull << 60]; room[0] = 1;", "crash: abort"),
-        ("auto* volatile room = static_cast<char*>(std::malloc(1ull << 60)); room[0] = 1;", "crash: segmentation fault"),
+        ("auto* volatile room = static_cast<char*>(std::malloc(1ull << 60)); room[0] = 1;", "segmentation fault"),
         ("volatile char* room = static_cast<char*>(__builtin_alloca(1u << 30)); room[0] = 1;", "segmentation fault"),
         ("void (*volatile nowhere)() = nullptr; nowhere();", "crash: segmentation fault at address 0x0"),
     ],
