@@ -1,7 +1,7 @@
 """Products of tiles in `chip`: this processor's vectors and plain C++ give the same bits, for operands of every size.
 
-Recorded results say what is right; here the kernels of recorded products get other operands: ties, cancellation, wide and
-tiny exponents, zeros, infinities.
+Recorded results say what is right; here the kernels of recorded products get other operands: ties, cancellation, wide
+and tiny exponents, zeros, infinities.
 """
 
 from __future__ import annotations
