@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tilelang_tt.codegen.host_names import Names
 from tilelang_tt.runtime.plan import Plan, Size, TensorPlan
+from tilelang_tt.runtime.unit_lists import list_tensors
 
 _FIRST = "#include <tt-metalium/constants.hpp>\n"
 _INCLUDE = "#include <tt-metalium/buffer_distribution_spec.hpp>\n"
@@ -34,7 +35,9 @@ void create_cb_on_shard(
 
 
 def is_placed(plan: Plan) -> bool:
-    return any(tensor.memory != "dram" or tensor.shards is not None for tensor in plan.tensors)
+    return any(tensor.memory != "dram" or tensor.shards is not None for tensor in plan.tensors) or bool(
+        list_tensors(plan)
+    )
 
 
 def includes(text: str) -> str:

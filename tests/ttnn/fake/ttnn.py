@@ -195,7 +195,7 @@ class ProgramDescriptor:
 
 def _words(values: Any) -> list[int]:
     words = list(values)
-    assert all(type(word) is int and 0 <= word < 1 << 32 for word in words), words
+    assert all(isinstance(word, int) and 0 <= word < 1 << 32 for word in words), words
     return words
 
 
@@ -260,7 +260,8 @@ class Tensor:
         return self.owner
 
     def buffer_address(self) -> int:
-        return int(self.placed.buffer_address())
+        address: int = self.placed.buffer_address()  # one of L1 says so, because kernels may take it for a pointer
+        return address
 
     def buffer_num_pages(self) -> int:
         return int(self.placed.num_pages)
