@@ -85,7 +85,8 @@ def _circular_buffers(launch: LaunchPlan, names: Names) -> str:
 
 def _on_shard(cb: CbPlan, pages: str, tensor: str, names: Names) -> str:
     what = f"program, cores, tt::CBIndex::c_{cb.id}, tt::DataFormat::{cb.format}"
-    return f"create_cb_on_shard({what}, /*pages=*/{pages}, {names.tensor(tensor)});"
+    size = f"/*pages=*/{pages}, /*page_bytes=*/{cb.page_bytes}"
+    return f"create_cb_on_shard({what}, {size}, {names.tensor(tensor)});"
 
 
 def _semaphores(launch: LaunchPlan) -> str:

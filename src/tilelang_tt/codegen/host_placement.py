@@ -25,9 +25,10 @@ void create_cb_on_shard(
     tt::CBIndex index,
     tt::DataFormat format,
     uint32_t pages,
+    uint32_t page_bytes,
     const TileTensor& tensor) {
-    CircularBufferConfig config(pages * tensor.page_bytes, {{index, format}});
-    config.set_page_size(index, tensor.page_bytes);
+    CircularBufferConfig config(pages * page_bytes, {{index, format}});
+    config.set_page_size(index, page_bytes);
     config.set_globally_allocated_address(*tensor.buffer->get_backing_buffer());
     CreateCircularBuffer(program, cores, config);
 }
