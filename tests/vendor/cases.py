@@ -120,9 +120,14 @@ def _decode() -> list[Case]:
         "positions in a tensor": d(position_tensor=True),
         "not causal, mask": d(causal=False),
         "paged": d(block=64),
+        "8 heads, tiles of 16 rows": d(heads=8),
+        "16 heads, tiles of 16 rows, 2 KV heads": d(heads=16, kv_heads=2),
+        "12 heads, tiles of 16 rows, paged": d(heads=12, block=64),
     }
     found = [_case("SDPA decode", name, sdpa_decode, one) for name, one in settings.items()]
     found.append(_case("SDPA decode", "tree of 4 cores a head, chip numerics", sdpa_decode, d(), numerics="chip"))
+    name = "8 heads, tiles of 16 rows, chip numerics"
+    found.append(_case("SDPA decode", name, sdpa_decode, d(heads=8), numerics="chip"))
     found.append(_case("FlashMLA decode", "values are 64 of 96 columns", sdpa_decode, d(latent=64, width=96)))
     found.append(
         _case(

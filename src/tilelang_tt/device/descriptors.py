@@ -152,7 +152,7 @@ class KernelDescriptor:
 class CBFormatDescriptor:
     """One name of a circular buffer: its id, number format (a DataType or a device format name), page size.
 
-    `layout` is not in the SDK and matters in `exact` numerics alone: pages of rows keep their format there, while tiles
+    `tile` are the rows and columns of a tile: 32 x 32, or fewer rows or 16 columns. `layout` is not in the SDK and matters in `exact` numerics alone: pages of rows keep their format there, while tiles
     hold 32-bit numbers. A page that is no whole number of tiles holds rows in any case.
     """
 
@@ -160,6 +160,7 @@ class CBFormatDescriptor:
     data_format: DataType | str
     page_size: int
     layout: Layout = Layout.TILE
+    tile: tuple[int, int] = (TILE, TILE)
 
     @property
     def format(self) -> str:
@@ -190,15 +191,11 @@ def cb_descriptor_from_sharded_tensor(
     """A circular buffer whose pages are the core's shard of a tensor in L1: nothing is copied."""
     if not in_l1(tensor) or tensor.placement is None:
         raise ArgumentError("TT321", f"CB {cb_index}: tensor '{tensor.name}' is not sharded in L1")
-    if tensor.tile != (TILE, TILE):
-        height, width = tensor.tile
-        raise ArgumentError(
-            "TT321", f"CB {cb_index}: tensor '{tensor.name}' lies in tiles of {height} x {width}, not 32 x 32"
-        )
     page = tensor.declared_page_size
     size = total_size or tensor.placement.slots * page - address_offset
     cores = core_ranges or core_range_set(tensor.placement.banks)
-    return CBDescriptor(size, cores, [CBFormatDescriptor(cb_index, tensor.dtype, page)], tensor, address_offset)
+    one = CBFormatDescriptor(cb_index, tensor.dtype, page, tile=tensor.tile)
+    return CBDescriptor(size, cores, [one], tensor, address_offset)
 
 
 @dataclass(frozen=True)

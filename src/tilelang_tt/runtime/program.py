@@ -112,6 +112,7 @@ class BufferRun:
     consumer: Role | Literal["any"] = "any"
     unpack_to_dest: bool = False
     on_tensor: bool = False
+    tile: tuple[int, int] = (32, 32)  # rows and columns
 
 
 @dataclass(frozen=True)

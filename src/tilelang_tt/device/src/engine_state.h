@@ -55,6 +55,7 @@ struct DstSection {
     UnwrittenPage first_rows[16] = {};  // of tiles that are FirstRow: where from
     bool reduced[16] = {};  // a reduction's result, or computed from one: counts where the packer's mask lets through
     bool unused[16] = {};   // written, and neither packed nor read by another operation since
+    uint8_t rows[16] = {};  // that count: fewer than 32 where an operand had fewer
     bool packed = false;    // something of it
 };
 
