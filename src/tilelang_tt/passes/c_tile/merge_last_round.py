@@ -22,7 +22,7 @@ from tilelang_tt.ir.dataflow import Place
 from tilelang_tt.ir.elements import Element, elements
 from tilelang_tt.ir.facts import Facts
 from tilelang_tt.ir.fields import rebuilt, walk
-from tilelang_tt.ir.last_round import with_last_round
+from tilelang_tt.ir.last_round import rounds_before_last, with_last_round
 from tilelang_tt.ir.layout import TileOrder
 from tilelang_tt.ir.scalar import Expr, int_value
 from tilelang_tt.ir.section import Start, SubBlock
@@ -149,9 +149,9 @@ def _section(loop: Loop, product: Gemm, reader: Stmt, setting: Setting) -> Secti
 
 def _start(loop: Loop, product: Gemm, use: Element) -> Start:
     """What the rounds before have left; there are none if the loop has one round only."""
-    rounds = int_value(loop.extent)
-    where = scalar.true() if rounds is not None and rounds > 1 else scalar.negate(product.clear)
-    return Start(use, where)
+    before = rounds_before_last(loop.extent)
+    always = int_value(product.clear) == 0 or (int_value(before) or 0) > 0
+    return Start(use, scalar.true() if always else before > 0)
 
 
 def _origin(uses: list[Element]) -> tuple[Expr, ...] | None:
