@@ -45,6 +45,7 @@ from tilelang_tt.ir.tile import (
     writes,
 )
 from tilelang_tt.passes.c_tile.dst_program import section_program
+from tilelang_tt.passes.c_tile.merge_costs import MergeCosts
 from tilelang_tt.passes.c_tile.rules import Setting
 from tilelang_tt.passes.c_tile.sub_blocks import by_columns, dividing
 
@@ -66,7 +67,7 @@ def merge_last_round(place: Place, setting: Setting) -> tuple[Stmt, ...] | None:
         return None
     use = _use(place, product.c, setting)
     section = None if use is None else _section(loop, product, use.reader, setting)
-    if use is None or section is None:
+    if use is None or section is None or not MergeCosts(setting, product, section).pays(use.stmt):
         return None
     setting.decide(product.c, "its last products stay in DST, where the result is computed from it", product.location)
     last = rebuilt((use.stmt,), lambda part, _: section if part is use.reader else None)
