@@ -13,6 +13,7 @@ from tests.vendor import (
     gated_norm,
     group_norm,
     matmul,
+    matmul_sparse,
     norm,
     norm_sharded,
     rotary,
@@ -263,6 +264,21 @@ def _matmuls() -> list[Case]:
     return found
 
 
+def _sparse_matmuls() -> list[Case]:
+    s = matmul_sparse.Sparse
+    settings = {
+        "which B count is known at run time": s(),
+        "how many B count is known": s(counted=True),
+        "places of B in a list": s(listed=(6, 0, 3)),
+        "an A for each B": s(paired=True),
+        "2 rows of tiles, sums of 4 blocks, 2 x 2 cores": s(m=2, per_core=(2, 2), k=8, grid=(2, 2)),
+    }
+    found = [_case("sparse matmul", name, matmul_sparse, one) for name, one in settings.items()]
+    found.append(_case("sparse matmul", "three random schedules", matmul_sparse, s(), seeds=(1, 2, 3)))
+    found.append(_case("sparse matmul", "chip numerics", matmul_sparse, s(), numerics="chip"))
+    return found
+
+
 def _optimisers() -> list[Case]:
     settings = {
         "bfloat16": adamw.AdamW(),
@@ -347,6 +363,7 @@ CASES = [
     *_norms(),
     *_group_norms(),
     *_matmuls(),
+    *_sparse_matmuls(),
     *_optimisers(),
     *_sorts(),
     *_embeddings(),
