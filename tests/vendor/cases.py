@@ -14,6 +14,7 @@ from tests.vendor import (
     group_norm,
     matmul,
     matmul_sparse,
+    matmul_turned,
     norm,
     norm_sharded,
     rotary,
@@ -259,6 +260,13 @@ def _matmuls() -> list[Case]:
         "1-D multicast of B, bias, GELU": m.tall(bias=True, activation=act.GELU, depth=2),
     }
     found += [_case("matmul", f"{name}, chip numerics", matmul, one, numerics="chip") for name, one in chip.items()]
+    t = matmul_turned.Turned
+    turned = {
+        "1-D multicast of A, B transposed": t(),
+        "1-D multicast of A, A transposed": t(a=True, b=False),
+        "1-D multicast of A, both transposed, 32-bit DST": t(a=True, fp32=True),
+    }
+    found += [_case("matmul", name, matmul_turned, one) for name, one in turned.items()]
     formats = {"bfloat8_b": DataType.BFLOAT8_B, "bfloat4_b": DataType.BFLOAT4_B}
     found += [_case("matmul", f"2-D multicast, {name}", matmul, m(dtype=one)) for name, one in formats.items()]
     return found
