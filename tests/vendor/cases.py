@@ -13,6 +13,8 @@ from tests.vendor import (
     gated_norm,
     group_norm,
     matmul,
+    matmul_sparse,
+    matmul_turned,
     norm,
     norm_sharded,
     rotary,
@@ -258,8 +260,30 @@ def _matmuls() -> list[Case]:
         "1-D multicast of B, bias, GELU": m.tall(bias=True, activation=act.GELU, depth=2),
     }
     found += [_case("matmul", f"{name}, chip numerics", matmul, one, numerics="chip") for name, one in chip.items()]
+    t = matmul_turned.Turned
+    turned = {
+        "1-D multicast of A, B transposed": t(),
+        "1-D multicast of A, A transposed": t(a=True, b=False),
+        "1-D multicast of A, both transposed, 32-bit DST": t(a=True, fp32=True),
+    }
+    found += [_case("matmul", name, matmul_turned, one) for name, one in turned.items()]
     formats = {"bfloat8_b": DataType.BFLOAT8_B, "bfloat4_b": DataType.BFLOAT4_B}
     found += [_case("matmul", f"2-D multicast, {name}", matmul, m(dtype=one)) for name, one in formats.items()]
+    return found
+
+
+def _sparse_matmuls() -> list[Case]:
+    s = matmul_sparse.Sparse
+    settings = {
+        "which B count is known at run time": s(),
+        "how many B count is known": s(counted=True),
+        "places of B in a list": s(listed=(6, 0, 3)),
+        "an A for each B": s(paired=True),
+        "2 rows of tiles, sums of 4 blocks, 2 x 2 cores": s(m=2, per_core=(2, 2), k=8, grid=(2, 2)),
+    }
+    found = [_case("sparse matmul", name, matmul_sparse, one) for name, one in settings.items()]
+    found.append(_case("sparse matmul", "three random schedules", matmul_sparse, s(), seeds=(1, 2, 3)))
+    found.append(_case("sparse matmul", "chip numerics", matmul_sparse, s(), numerics="chip"))
     return found
 
 
@@ -347,6 +371,7 @@ CASES = [
     *_norms(),
     *_group_norms(),
     *_matmuls(),
+    *_sparse_matmuls(),
     *_optimisers(),
     *_sorts(),
     *_embeddings(),

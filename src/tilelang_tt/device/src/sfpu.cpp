@@ -148,6 +148,7 @@ void run_float(const SfpuCall& call, const FloatRow& row) {
     require_vector_unit(call.on_pack, row.name);
     require_sfpu_init(row.init, row.name);
     if (core->engine.sfpu.op == row.init) require_variant(call, row.name);
+    if (row.op >= Sfpu::Quant && row.op <= Sfpu::Dequant) require_wide_dst(call.format, row.name);
     const Scalars s = scalars_of(call);
     const Extent extent = extent_of(call, row.name);
     const chip::VectorFunction rule = device.bit_true ? chip::library->vector_function(call.op) : nullptr;
