@@ -62,9 +62,7 @@ class MergeCosts:
         stores = [stmt for stmt in behind.body if isinstance(stmt, Store)] if isinstance(behind, Loop) else []
         if not stores:
             return 0
-        parts = self.tiles / math.prod(
-            (self.setting.layouts[stores[0].src].rows, self.setting.layouts[stores[0].src].cols)
-        )
+        parts = self.tiles / self.setting.layouts[stores[0].src].tiles
         size = self.tiles * sum(self.setting.program.layouts[store.dst.tensor].tile_bytes for store in stores)
         banks = self.table["dram.mixed_write_rate"] * self.options.chip.dram_banks
         stored = max(size * self.cores / banks, size / self.table["noc.write_rate"])

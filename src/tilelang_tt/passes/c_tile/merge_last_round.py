@@ -23,7 +23,7 @@ from tilelang_tt.ir.elements import Element, elements
 from tilelang_tt.ir.facts import Facts
 from tilelang_tt.ir.fields import rebuilt, walk
 from tilelang_tt.ir.last_round import rounds_before_last, with_last_round
-from tilelang_tt.ir.layout import TileOrder
+from tilelang_tt.ir.layout import BufferLayout, TileOrder
 from tilelang_tt.ir.scalar import Expr, int_value
 from tilelang_tt.ir.section import Start, SubBlock
 from tilelang_tt.ir.tile import (
@@ -187,7 +187,7 @@ def _sub_block(product: Gemm, maps: tuple[Map, ...], setting: Setting) -> SubBlo
     return max(fitting, key=lambda sub: (sub.tiles, sub.cols), default=None)
 
 
-def _fetched(maps: tuple[Map, ...], held: Buffer, setting: Setting) -> Iterator[object]:
+def _fetched(maps: tuple[Map, ...], held: Buffer, setting: Setting) -> Iterator[BufferLayout]:
     """Layouts of the blocks that results are computed from, beside the sum."""
     found = chain.from_iterable(unpacks(one) for one in maps)
     return (setting.layouts[buffer] for buffer in dict.fromkeys(found) if buffer is not held)

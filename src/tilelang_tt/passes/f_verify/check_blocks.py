@@ -285,7 +285,7 @@ class _Run:
         for cb, index, reach in engine.unpacked(stmt) if state.empty_where else ():
             first = self.page(cb, index, state, values)[1]
             for page in (first, (first + reach) % cb.pages):
-                empty = state.empty_where.get((cb, page))
+                empty = state.empty_where.get((cb, page)) if state.pages_of(cb)[page] == EMPTY else None
                 if empty is not None and not self.holds_here(scalar.negate(scalar.substitute(empty, self.sizes))):
                     raise fail("TT945", f"page {page} of '{cb.name}' is read where nothing may have filled it")
 
