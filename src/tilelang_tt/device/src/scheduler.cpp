@@ -119,6 +119,7 @@ void reset_core(Core& at, uint32_t index) {
         state.write_page = state.read_page = state.back_page = 0;
         state.held = false;
         state.stray_read = state.stray_write = 0;
+        state.read_shift = state.write_shift = 0;
         state.reserved = state.waited = state.pack_cursor = 0;
         state.sure = 0;
         state.push_ends.clear();
