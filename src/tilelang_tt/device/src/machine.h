@@ -159,6 +159,7 @@ struct Core {
     Statistics statistics;
     void* scheduler_sp;
     StackNotes scheduler_notes;
+    bool stirred;  // a kernel of it ran, or something landed here: what its kernels wait for may have come
 };
 
 struct Device {

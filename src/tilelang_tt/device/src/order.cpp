@@ -1,6 +1,7 @@
 #include "order.h"
 
 #include <cstdio>
+#include <cstring>
 
 namespace vd {
 namespace {
@@ -80,7 +81,16 @@ uint32_t here() { return number_of(*core, fiber->role); }
 
 void join(Clock& into, const Clock& from) {
     if (into.size() < from.size()) into.resize(from.size());
-    for (std::size_t i = 0; i < from.size(); ++i) into[i] = into[i] < from[i] ? from[i] : into[i];
+    typedef int32_t Four __attribute__((vector_size(16)));  // times are counts, far from the sign
+    std::size_t i = 0;
+    for (; i + 4 <= from.size(); i += 4) {
+        Four a, b;
+        std::memcpy(&a, &into[i], sizeof a);
+        std::memcpy(&b, &from[i], sizeof b);
+        a = (a < b) ? b : a;
+        std::memcpy(&into[i], &a, sizeof a);
+    }
+    for (; i < from.size(); ++i) into[i] = into[i] < from[i] ? from[i] : into[i];
 }
 
 void learn(const Clock& from) {

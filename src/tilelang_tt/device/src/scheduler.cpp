@@ -102,6 +102,7 @@ thread_local Fiber* fiber;
 
 void reset_core(Core& at, uint32_t index) {
     at.index = index;
+    at.stirred = true;
     at.config = &device.launch->cores[index];
     at.group = &device.launch->groups[at.config->group];
     at.x = at.config->x;
