@@ -149,7 +149,8 @@ static void refuse_taken(uint32_t cb, const char* call) {
 
 // One row of a tile lies in two faces side by side.
 static void require_row(uint32_t cb, uint32_t number, uint32_t row) {
-    const uint32_t face_bytes = cb_config(cb).page_bytes / 4, row_bytes = face_bytes / kFace;
+    const uint32_t rows = std::min(kFace, cb_config(cb).tile_rows), faces = cb_config(cb).tile_rows > kFace ? 4 : 2;
+    const uint32_t face_bytes = cb_config(cb).page_bytes / faces, row_bytes = face_bytes / rows;
     for (uint32_t face = row / kFace * 2, last = face + 1; face <= last; ++face) {
         const uint32_t at = page_offset(cb, number) + face * face_bytes + row % kFace * row_bytes;
         require_published({cb, number, number}, at, row_bytes);

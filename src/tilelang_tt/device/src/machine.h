@@ -69,7 +69,7 @@ struct Transfer {
     bool elements = false;  // a read from a flat tensor
 };
 
-enum class Wait : uint8_t { None, Reserve, Front, SemaphoreEqual, SemaphoreMin, Arrival };
+enum class Wait : uint8_t { None, Reserve, Front, SemaphoreEqual, SemaphoreMin, Arrival, Mail, Mailbox };
 
 // What *_set_state leaves in a command buffer for *_with_state.
 struct CommandState {
@@ -106,6 +106,7 @@ struct Fiber {
     uint32_t wait_cb = 0, wait_pages = 0;
     std::vector<Transfer> reads, writes;
     uint32_t wait_offset = 0, wait_value = 0;     // of a semaphore
+    uint32_t wait_from = 0, wait_to = 0;          // of mail
     uint32_t wait_noc = 0;                        // of a barrier
     int32_t wait_trid = kAnyTrid;
     bool wait_atomics = false;
@@ -151,6 +152,7 @@ struct Core {
     CbState cbs[kMaxCbs];
     Fiber fibers[kRoles];
     SemaphoreLog semaphores[kMaxSemaphores];
+    std::vector<Mail> mail[kMailProcessors][kMailProcessors];  // [from][to]
     Engine engine;
     Statistics statistics;
     void* scheduler_sp;
@@ -273,6 +275,12 @@ uint32_t max_packet();                               // bytes of one NoC packet
 // ---- kept.cpp ----------------------------------------------------------------------------------------
 bool can_carry_out(const Core& at, const Fiber& compute);       // a call that was kept
 bool let_compute_go_on(Core* const* cores, uint32_t count);  // when nobody can: to what else its text has for the others
+
+// ---- mailbox.cpp -----------------------------------------------------------------------------------
+bool mailboxes_have_room(const Core& at, uint32_t from);
+bool has_mail(const Core& at, uint32_t from, uint32_t to);
+void describe_mail_wait(const Fiber& which, char* out, std::size_t size);
+void check_mail_at_end();
 
 // ---- circular_buffer.cpp ---------------------------------------------------------------------------
 void require_cb_id(uint32_t cb);

@@ -20,8 +20,8 @@ from tilelang_tt.ops import ELEMENT_OPS
 from tilelang_tt.passes.b_partition.block_sizes import Index
 
 Sizes = dict[Var, int]  # tiles of a block along an index
-_PRODUCT_CYCLES = {"LoFi": 16, "HiFi2": 32, "HiFi3": 48, "HiFi4": 64}
-_SECTION = 30  # cycles around a group of tiles in DST that nothing hides
+PRODUCT_CYCLES = {"LoFi": 16, "HiFi2": 32, "HiFi3": 48, "HiFi4": 64}
+SECTION_CYCLES = 30  # cycles around a group of tiles in DST that nothing hides
 _HANDSHAKE = 400  # cycles of signals and flushes around a block that is sent on
 _OF_BANKS = 0.45  # share of the bandwidth of all banks that cores get together
 _OF_A_CORE = 0.32  # share of its NoC's bandwidth that a core gets which reads at the same time as others
@@ -208,7 +208,7 @@ class BlockCosts:
         deep = a[0] if stmt.transpose_a else a[1]
         sub = best_sub_block(rows, cols, self.options.dst_tiles)
         sections, products = rows * cols / sub.tiles, rows * cols * deep
-        math_cycles = products * _PRODUCT_CYCLES[self.options.math_fidelity] + sections * _SECTION
+        math_cycles = products * PRODUCT_CYCLES[self.options.math_fidelity] + sections * SECTION_CYCLES
         unpacked = products * (sub.rows + sub.cols) / sub.tiles * self.table["unpack.matmul"]
         packed = rows * cols * self.pack(stmt.c) + sections * self.table["pack.dst.wait"]
         return max(math_cycles, unpacked, packed) + self.table["unpack.cb_wait"] + self.table["cb.latency"]
