@@ -9,8 +9,9 @@ of the others load and throw away. Then their loads agree on `by` and `bx_group`
 (`share_loads`). Groups of cores get groups of blocks so that all have about as much to do: the longest first, each to
 whoever has least.
 
-This is done where an estimate says that it saves a tenth: where cores that read for themselves wait for DRAM. Groups
-are of so many blocks that all have as many. Sizes must be known, and nobody else have said which core does what.
+This is done where an estimate says that it saves a tenth, or where the user asks for multicasts. Cores that read for
+themselves wait for DRAM. Groups are of so many blocks that all have as many. Sizes must be known, and nobody else have
+said which core does what.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from tilelang_tt.ir.tensors_of_code import codes_of, stored_params
 from tilelang_tt.ir.tile import Branch, Launch, Load, Loop, Stmt, TileProgram, mentioned, writes
 from tilelang_tt.ir.units import known_extents
 from tilelang_tt.passes.b_partition.block_costs import BlockCosts
+from tilelang_tt.passes.b_partition.even_out import least_busiest
 from tilelang_tt.schedule_request import Request, Said
 
 _MOST_BLOCKS = 1 << 12
@@ -54,9 +56,8 @@ def _in_step(program: TileProgram, launch: Launch, decisions: list[Decision]) ->
     costs = _Costs.of(program, launch, found)
     if costs is None:
         return launch
-    alone = costs.cycles(1)
-    best = min((size for size in _sizes(program, found)), key=costs.cycles, default=1)
-    if costs.cycles(best) > _WORTH * alone:
+    best = min(_sizes(program, found), key=costs.cycles, default=1)
+    if best == 1 or (costs.cycles(best) > _WORTH * costs.alone and not program.options.multicast):
         return launch
     text = (
         f"{best} neighbours along {found.var.name} load what the longest of them needs, together; the busiest cores go "
@@ -171,6 +172,12 @@ class _Costs:
             given[group].append(number)
             heapq.heappush(least, (total + rounds[number], group))
         return given, max(total for total, _ in least)
+
+    @property
+    def alone(self) -> float:
+        """Where each core reads for itself."""
+        most = least_busiest(self.grid, self.found.blocks, self.found.others, self.rounds(1))
+        return most * max(self.compute, self.loaded * self.cores / self.rate)
 
     def cycles(self, size: int) -> float:
         given, most = self.dealt(size)
