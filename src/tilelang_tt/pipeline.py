@@ -47,6 +47,7 @@ from tilelang_tt.passes.a_metadata.keep_last_bits import keep_last_bits
 from tilelang_tt.passes.a_metadata.legalize_types import legalize_types
 from tilelang_tt.passes.a_metadata.place_tensors import NO_SHARDS, place_tensors
 from tilelang_tt.passes.b_partition.choose_blocks import choose_blocks
+from tilelang_tt.passes.b_partition.go_in_step import go_in_step
 from tilelang_tt.passes.b_partition.partition_work import partition_work
 from tilelang_tt.passes.b_partition.place_workspaces import left_in_dram, place_workspaces
 from tilelang_tt.passes.c_tile.complete_parts import complete_parts
@@ -166,6 +167,7 @@ PLACING_PASSES: tuple[TilePass, ...] = (
     Pass(align_operands, A, needs=(LAYOUTS, NO_COPIES)),
     Pass(place_workspaces, B, needs=(LAYOUTS, NO_COPIES)),
     Pass(choose_blocks, B, needs=(LAYOUTS, NO_COPIES)),
+    Pass(go_in_step, B, needs=(LAYOUTS, NO_COPIES)),
     Pass(partition_work, B, ensures=(UNITS,), of=(TILES, CODE)),
 )
 

@@ -141,8 +141,8 @@ def main(A: T.Tensor((32, n), "float32"), B: T.Tensor((32,), "float32")):
 """
 call(
     "TT311",
-    "an input is empty, but the result is not",
-    "A device cannot hold a tensor without elements.",
+    "there is nothing to compute from, but the result is not empty",
+    "A device cannot hold a tensor without elements, and a grid without blocks writes nothing.",
     "kernel(torch.ones(32, 0), torch.empty(32))",
     "kernel(torch.zeros(32, 1), torch.empty(32))",
     _COLUMNS + _COMPILED,

@@ -50,6 +50,10 @@ const FloatRow kBinaryRows[] = {
     {Sfpu::Lerp, Sfpu::Lerp, "lerp_tile", 3, kEven, VD_FLOAT(a + c * (b - a))},
     {Sfpu::Mac, Sfpu::Mac, "mac_tile", 3, kEven, VD_FLOAT(std::fma(a, b, c))},
     {Sfpu::SnakeBeta, Sfpu::SnakeBeta, "snake_beta_tile", 3, kEven, VD_FLOAT(a + std::sin(b * a) * std::sin(b * a) / c)},
+    // The init says the zero point, and whether results are unsigned; integers are those of 32 bits.
+    {Sfpu::Quant, Sfpu::Quant, "quant_tile", 2, Store::Bits, VD_FLOAT(float_of(to_8_bits(std::fma(a, b, s.init[0]), s.init[1] != 0.0f)))},
+    {Sfpu::Requant, Sfpu::Requant, "requant_tile", 2, Store::Bits, VD_FLOAT(float_of(to_8_bits(std::fma(from_32_bits(a), b, s.init[0]), s.init[1] != 0.0f)))},
+    {Sfpu::Dequant, Sfpu::Dequant, "dequant_tile", 2, Store::Bits, VD_FLOAT((from_32_bits(a) + s.init[0]) * b)},
 };
 // clang-format on
 

@@ -18,6 +18,7 @@ from tilelang_tt.compiled import Decision
 from tilelang_tt.ir.alike import delivered
 from tilelang_tt.ir.buffers import Buffer
 from tilelang_tt.ir.fields import walk
+from tilelang_tt.ir.last_round import repeated
 from tilelang_tt.ir.layout import Role
 from tilelang_tt.ir.tensors_of_code import codes_of
 from tilelang_tt.ir.tile import Await, Launch, Load, Loop, Stmt, Store, TileProgram, table_reads
@@ -59,7 +60,7 @@ def _of_the_writer(launch: Launch) -> list[Buffer]:
     found: list[Buffer] = []
     loads = [stmt.dst for stmt in walk(launch.body) if isinstance(stmt, Load)]
     for loop in (stmt for stmt in walk(launch.body) if isinstance(stmt, Loop)):
-        if any(isinstance(stmt, Store) for stmt in walk(loop.body)):
+        if any(isinstance(stmt, Store) for stmt in repeated(loop)):
             continue
         moved = dict.fromkeys((Role.READER, Role.WRITER), 0)  # bytes
         inside = [stmt.dst for stmt in loop.body if isinstance(stmt, Load)]

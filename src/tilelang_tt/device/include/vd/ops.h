@@ -63,7 +63,7 @@ enum class Sfpu : uint8_t {
     // two or three float tiles
     BinaryAdd, BinarySub, BinaryMul, BinaryDiv, BinaryRsub, BinaryPower, BinaryMax, BinaryMin, BinaryEq, BinaryNe,
     BinaryLt, BinaryGt, BinaryLe, BinaryGe, BinaryFmod, BinaryRemainder, Atan2, Logaddexp, Logaddexp2, Xlogy, Isclose, Logsigmoid, Mask,
-    MaskPosinf, Where, Addcmul, Addcdiv, Lerp, Mac, SnakeBeta,
+    MaskPosinf, Where, Addcmul, Addcdiv, Lerp, Mac, SnakeBeta, Quant, Requant, Dequant,
     // integers
     AbsInt, AddScalarInt, SubScalarInt, BitwiseAnd, BitwiseOr, BitwiseXor, BitwiseNot, ClampInt, EqzInt, NezInt,
     GtzInt, GezInt, LtzInt, LezInt, FillInt, LeftShift, RightShift, LogicalNotInt, NegativeInt, ReluInt, ReluMaxInt,
