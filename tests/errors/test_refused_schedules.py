@@ -242,11 +242,6 @@ def test_lists_are_for_one_number_of_blocks() -> None:
     )
 
 
-def test_lists_that_no_number_of_cores_makes_short_enough() -> None:
-    found = refusal(copied(), {"units": [[*range(400)]]}, grid=(1, 1))
-    assert found.endswith("help: policy contiguous, strided or rectangle")
-
-
 @pytest.mark.parametrize(("words", "what"), [("units:0.1", "a list of units"), ("match:Y", "match 'Y'")])
 def test_indices_that_became_loops(words: str, what: str) -> None:
     message = (
