@@ -40,10 +40,18 @@ def _text(body: str, pages: int, settings: str) -> str:
 
 
 def by_hand(
-    code: str, title: str, meaning: str, fails: str, mended: str, *, pages: tuple[int, int] = (2, 2), settings: str = ""
+    code: str,
+    title: str,
+    meaning: str,
+    fails: str,
+    mended: str,
+    *,
+    pages: tuple[int, int] = (2, 2),
+    settings: str = "",
+    lines: int = 0,
 ) -> None:
     """`fails` and `mended`: what the reader does; `pages`: of its circular buffer in either program."""
-    program(code, title, meaning, _text(fails, pages[0], settings), _text(mended, pages[1], settings))
+    program(code, title, meaning, _text(fails, pages[0], settings), _text(mended, pages[1], settings), lines=lines)
 
 
 _ASK = "The message names core, kernel and line; docs/debugging.md says how to go on."

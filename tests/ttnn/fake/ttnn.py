@@ -4,7 +4,7 @@ NOT ttnn, and nothing it shows is proven on a device. Parameter names and their 
 bindings; `test_real_bindings.py` compares them with a real ttnn where there is one. `generic_op` writes what it was
 given to the file $FAKE_TTNN_RECORD, one JSON line per program, and then hands it to `tilelang_tt.device`.
 
-$FAKE_TTNN_MODE makes it fail: hang_open, raise_open, hang_run, die_run, raise_run;
+$FAKE_TTNN_MODE makes it fail: hang_open, raise_open, hang_run, die_run, die_unpack, raise_run;
 large_N: the first program takes N bytes.
 $FAKE_TTNN_ARCH, $FAKE_TTNN_GRID and $FAKE_TTNN_NUMERICS say what device is found.
 """
@@ -369,6 +369,9 @@ def _check_l1(device: _Device, program: ProgramDescriptor) -> None:
 def generic_op(io_tensors: list[Tensor], program_descriptor: ProgramDescriptor) -> Tensor:
     if _mode() == "hang_run":
         _hang()
+    if _mode() == "die_unpack":  # as Tenstorrent's simulator of Wormhole does
+        print("ERROR: tensix_unpacr: unpack to DST is not implemented", flush=True)
+        os._exit(1)
     if _mode() == "die_run":
         os._exit(3)
     if _mode() == "raise_run":
