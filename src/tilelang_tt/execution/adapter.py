@@ -39,8 +39,9 @@ class TenstorrentAdapter(BaseKernelAdapter):
         self.signature = Signature(self.compiled.plan, dtypes, self.result_idx)
         return self.call
 
-    def call(self, *args: Any) -> Any:
+    def call(self, *args: Any, **named: Any) -> Any:
         """torch tensors in, torch tensors out; ttnn tensors in, ttnn tensors out, on the device they are on."""
+        self.signature.refuse_names(tuple(named))
         ttnn = ttnn_of(args)
         if ttnn is not None:
             on_device = TtnnCall(ttnn, self.signature, args)

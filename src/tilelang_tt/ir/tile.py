@@ -132,7 +132,10 @@ class Fill:
 
 @dataclass(frozen=True)
 class Gemm:
-    """c = op(a) @ op(b) where `clear` holds, c += op(a) @ op(b) elsewhere; c = start + op(a) @ op(b)."""
+    """c = op(a) @ op(b) where `clear` holds, c += op(a) @ op(b) elsewhere; c = start + op(a) @ op(b).
+
+    With an `origin`, (row, column) in tiles, `c` is a part of the product, which begins there.
+    """
 
     a: Buffer = field(metadata=READ)
     b: Buffer = field(metadata=READ)
@@ -143,6 +146,7 @@ class Gemm:
     sub_block: SubBlock | None = None
     location: Location | None = None
     start: Start | None = None
+    origin: tuple[Expr, ...] | None = None
 
     @property
     def keeps(self) -> bool:

@@ -141,6 +141,8 @@ void land(std::size_t index) {
     fiber->line = line_before;
     core = core_before;
     fiber = fiber_before;
+    flight.core->stirred = true;
+    if (flight.to) flight.to->stirred = true;
 }
 
 bool belongs(const Flight& flight, const Fiber& owner, uint32_t noc, int32_t trid) {

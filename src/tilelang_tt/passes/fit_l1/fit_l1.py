@@ -18,7 +18,7 @@ from functools import partial
 from tilelang_tt.arch import TILE
 from tilelang_tt.compiled import Decision
 from tilelang_tt.ir.fields import within
-from tilelang_tt.ir.room import Room, own_bytes, pipelined, room, tensor_bytes
+from tilelang_tt.ir.room import Room, l1_beside_buffers, own_bytes, pipelined, room
 from tilelang_tt.ir.tile import Launch, Loop, Stmt, TileProgram
 from tilelang_tt.passes.c_tile.separate_roles import separated
 from tilelang_tt.passes.fit_l1.block_parts import Side
@@ -118,7 +118,7 @@ def _fewer_stages(
     program: TileProgram, index: int, settled: Settled, launch: Launch, *, in_parts: bool
 ) -> tuple[int, int] | None:
     """The largest num_stages with which a launch fits, as it is or in parts, and the bytes it needs: both tried."""
-    chosen, beside = pipelined(launch), sum(tensor_bytes(program).values())
+    chosen, beside = pipelined(launch), l1_beside_buffers(program)
     deepest = max((launch.streams[buffer].depth for buffer in chosen if buffer in launch.streams), default=1)
     for stages in range(deepest - 1, 0, -1):
         launches = list(program.launches)
