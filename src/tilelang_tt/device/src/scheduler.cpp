@@ -96,12 +96,17 @@ void create_workers() {
 
 }  // namespace
 
+bool in_some_l1(uintptr_t address) {
+    return address >= kWindowsBase && (address - kWindowsBase) / device.l1_window < device.threads + grid_cores.size();
+}
+
 Device device;
 thread_local Core* core;
 thread_local Fiber* fiber;
 
 void reset_core(Core& at, uint32_t index) {
     at.index = index;
+    at.stirred = true;
     at.config = &device.launch->cores[index];
     at.group = &device.launch->groups[at.config->group];
     at.x = at.config->x;
