@@ -357,3 +357,10 @@ def test_no_pages_are_always_there() -> None:
     """Kernels compute how many pages of padding there are; often none."""
     body = "cb_wait_front(1, 0); cb_pop_front(1, 0); cb_reserve_back(1, 0); cb_push_back(1, 0); row[0] = 3;"
     assert row_written_by(body)[0] == 3
+
+
+def test_compute_may_ask_where_a_buffer_lies_that_the_program_has_not() -> None:
+    """As the vendor's group norm does with a table that it then does not use."""
+    text = COMPUTE_HEADERS + "void kernel_main() { volatile uint32_t unused = get_tile_address(18, 0); (void)unused; }"
+    with open_device() as device:
+        device.run(ProgramDescriptor([kernel(text, COMPUTE)]))

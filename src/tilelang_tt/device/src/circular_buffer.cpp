@@ -49,9 +49,13 @@ void require_no_pending(const std::vector<Transfer>& transfers, uint32_t cb, uin
     }
 }
 
-// Pages `first .. first + count`, counted from the reserved (or waited) base.
-bool within(uint32_t base, uint32_t granted, const CbSpan& span) {
-    return span.first_page >= base && span.last_page < base + granted;
+// Pages `first .. first + granted`, counted from the reserved (or waited) base; after the last page comes the first.
+bool within(uint32_t first, uint32_t granted, const CbSpan& span) {
+    const uint32_t pages = core->group->cbs[span.cb].pages;
+    for (uint32_t page = span.first_page; page <= span.last_page; ++page) {
+        if (!is_granted(page, first, granted, pages)) return false;
+    }
+    return true;
 }
 
 }  // namespace
@@ -214,7 +218,7 @@ UnwrittenPage unwritten_page(uint32_t cb, uint32_t tile) {
 bool is_back(uint32_t cb, uint32_t page) {
     const CbState& state = core->cbs[cb];
     const uint32_t pages = cb_config(cb).pages;
-    return (page + pages - state.back_page) % pages < state.reserved;
+    return is_granted(page, state.back_page, state.reserved, pages);
 }
 
 void wait_for_pushed(uint32_t cb) {

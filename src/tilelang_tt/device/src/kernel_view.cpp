@@ -66,9 +66,12 @@ uint32_t vd_cb_page_bytes(uint32_t cb, uint32_t line) {
     return cb_config(cb).page_bytes;
 }
 
+// Of a buffer that the program does not have, address 0: a kernel may ask for what it then does not use.
 uint32_t vd_tile_address(uint32_t cb, uint32_t tile, uint32_t line) {
     begin(line);
     catch_up(kUnpack, "the address of a tile");
+    require_cb_id(cb);
+    if (!core->group->cbs[cb].used) return l1_address(0);
     return l1_address(static_cast<uint32_t>(readable_tile(cb, tile) - core->l1));
 }
 

@@ -230,10 +230,12 @@ void complain(const char* category, const char* format, ...) __attribute__((form
 #endif
 [[noreturn]] void undefined(const char* format, ...) __attribute__((format(printf, 1, 2)));
 [[noreturn]] void depends_on_data(const char* format, ...) __attribute__((format(printf, 1, 2)));  // a run without any
+[[noreturn]] void crash(const char* message);
 [[noreturn]] void broken_input(const char* format, ...) __attribute__((format(printf, 1, 2)));
 [[noreturn]] void report_deadlock(Core* const* cores, uint32_t count);
 void report_success(const Statistics& total, double seconds, uint32_t cores_used);
 void install_signal_handlers();
+void guard_process();  // against what kernels may do to it
 void install_thread_signal_stack();
 void register_running(Core* running);
 
@@ -253,7 +255,9 @@ void keep_globals(const KernelConfig& kernel, Fiber& fiber);
 // ---- scheduler.cpp ---------------------------------------------------------------------------------
 void run_launch();
 Statistics total_statistics();
-Core* grid_core(uint32_t index);  // of a connected launch; its L1 stays its own
+Core* grid_core(uint32_t index);
+bool in_some_l1(uintptr_t address);  // whether the L1 of a core lies at this address of the host
+bool in_some_l1(uintptr_t address);  // of a host: whether the L1 of a core lies there  // of a connected launch; its L1 stays its own
 void reset_core(Core& at, uint32_t index);
 bool can_run(const Core& at, const Fiber& which);
 bool chance(uint32_t one_in);   // always false without a seed

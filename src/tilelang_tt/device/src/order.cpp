@@ -3,6 +3,8 @@
 #include <cstdio>
 #include <cstring>
 
+#include "circular_buffer.h"
+
 namespace vd {
 namespace {
 
@@ -168,8 +170,8 @@ void arrive_in_buffer(Flight& flight) {
     const uint32_t from = number_of(*flight.core, flight.fiber->role);
     const CbState& state = flight.to->cbs[id];
     for (uint32_t page = first; page <= last; ++page) {
-        const bool first_lap = state.pushed + (page - state.write_page) < state.pages.size();
-        const bool reserved = page >= state.write_page && page < state.write_page + state.reserved;
+        const uint32_t behind = pages_from(state.write_page, page, static_cast<uint32_t>(state.pages.size()));
+        const bool first_lap = state.pushed + behind < state.pages.size(), reserved = behind < state.reserved;
         if (reserved && !first_lap && !knows(sender, buffer->reserved)) {
             complain("cb-unreserved-write",
                    "this write arrives in page %u of CB %u '%s' of core (%u,%u), but nothing tells its sender that %s has "

@@ -96,6 +96,10 @@ void create_workers() {
 
 }  // namespace
 
+bool in_some_l1(uintptr_t address) {
+    return address >= kWindowsBase && (address - kWindowsBase) / device.l1_window < device.threads + grid_cores.size();
+}
+
 Device device;
 thread_local Core* core;
 thread_local Fiber* fiber;
