@@ -273,7 +273,10 @@ def _in_some_way(func: Any, options: Options, attempt: Attempt, helped: Callable
 
 
 def _first_of(found: Iterator[Way], attempt: Attempt, refusal: Refusal) -> Result:
-    """The first way that is not refused. The last refusal counts, but the tile engines fit more, and take shards."""
+    """The first way that is not refused. The last refusal counts, but the tile engines fit more, and take shards.
+
+    Where shards are refused in every way, the first one says more: which use of the tensor is none of tiles.
+    """
     last: Refusal | TargetError = refusal
     for way in found:
         try:
@@ -283,7 +286,8 @@ def _first_of(found: Iterator[Way], attempt: Attempt, refusal: Refusal) -> Resul
         except CannotCutError:
             continue
     fits_less = isinstance(refusal, ResourceError) and last.code in (refusal.code, NO_SHARDS)
-    raise (refusal if fits_less else last) from None
+    no_shards = last.code == refusal.code == NO_SHARDS
+    raise (refusal if fits_less or no_shards else last) from None
 
 
 def _program(func: Any, options: Options, scalar_code: ScalarCode) -> TileProgram:

@@ -12,6 +12,7 @@ from tests.vendor import (
     embedding,
     gated_norm,
     group_norm,
+    group_norm_interleaved,
     matmul,
     matmul_sparse,
     matmul_turned,
@@ -203,6 +204,22 @@ def _group_norms() -> list[Case]:
     return found
 
 
+def _group_norms_in_dram() -> list[Case]:
+    g = group_norm_interleaved.InterleavedNorm
+    settings = {
+        "legacy": g(),
+        "legacy, rows in 2 parts": g(blocks=2),
+        "legacy, groups of 8 channels": g(groups=16),
+        "legacy, 2 batches a core, no gamma and beta": g(batch=4, affine=False),
+        "legacy, 32-bit DST": g(fp32_dest=True),
+        "Welford": g(welford=True),
+        "Welford, groups of 48 channels": g(channels=192, cores=(2, 2), welford=True),
+    }
+    found = [_case("group norm, interleaved", name, group_norm_interleaved, one) for name, one in settings.items()]
+    found.append(_case("group norm, interleaved", "legacy, chip numerics", group_norm_interleaved, g(), numerics="chip"))
+    return found
+
+
 def _matmuls() -> list[Case]:
     m, act = matmul.Product, matmul.Activation
     both = {
@@ -370,6 +387,7 @@ CASES = [
     *_decode(),
     *_norms(),
     *_group_norms(),
+    *_group_norms_in_dram(),
     *_matmuls(),
     *_sparse_matmuls(),
     *_optimisers(),

@@ -305,6 +305,8 @@ def _as_wanted(values: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
     A kernel leaves whole numbers here, since its casts truncate; rounding only heals what arithmetic in floats may
     have lost. Truth values are what is not 0, and floats are rounded by the copy itself.
     """
+    if dtype is torch.float8_e4m3fn:  # has no infinity; the packer made it of a NaN, which torch would make 448
+        return torch.where(values.isinf(), torch.nan, values)
     whole = not dtype.is_floating_point and dtype is not torch.bool
     return values.float().round().to(torch.int64) if whole and values.is_floating_point() else values
 

@@ -125,7 +125,7 @@ bool let_compute_go_on(Core* const* cores, uint32_t count) {
         Fiber& compute = cores[i]->fibers[static_cast<uint32_t>(Role::Compute)];
         const bool at_a_buffer = compute.wait == Wait::Reserve || compute.wait == Wait::Front;
         if (!compute.live || !at_a_buffer || compute.at_a_stand) continue;
-        compute.others_wait = any = true;
+        compute.others_wait = cores[i]->stirred = any = true;
     }
     return any;
 }

@@ -325,6 +325,7 @@ int main(int argc, char** argv) {
         return 1;
     }
     prctl(PR_SET_PDEATHSIG, SIGKILL);  // a caller that is gone waits for nothing
+    guard_process();
     install_signal_handlers();
     install_thread_signal_stack();
     device.memory = std::atoi(argv[1]);

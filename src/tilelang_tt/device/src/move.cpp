@@ -157,7 +157,8 @@ static void pack_one(uint32_t dst, uint32_t cb, bool indexed, uint32_t index, ui
     // Switching accumulation off in between says that the page is meant to be overwritten. Not so if the same call
     // packed it before anything was switched for this buffer: then the switch comes a round late, and a term gets lost.
     const bool late = target.packed_line == line && !target.packed_as_set;
-    if (!engine.l1_acc && target.packed && (target.overwrite_calls == engine.overwrite_calls || late)) {
+    const bool between = state.write_shift != 0 || target.in_part;
+    if (!engine.l1_acc && !between && target.packed && (target.overwrite_calls == engine.overwrite_calls || late)) {
         complain("cb-overwrite", "pack_tile overwrites page %u of CB %u '%s', packed before and not yet pushed", page, cb,
                config.name);
     }

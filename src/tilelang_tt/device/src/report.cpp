@@ -212,6 +212,8 @@ void depends_on_data(const char* format, ...) {
     stop_here("data", "data", message);
 }
 
+void crash(const char* message) { stop_here("crash", "crash", message); }
+
 void broken_input(const char* format, ...) {
     char message[1024];
     va_list args;

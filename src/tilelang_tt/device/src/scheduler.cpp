@@ -96,12 +96,17 @@ void create_workers() {
 
 }  // namespace
 
+bool in_some_l1(uintptr_t address) {
+    return address >= kWindowsBase && (address - kWindowsBase) / device.l1_window < device.threads + grid_cores.size();
+}
+
 Device device;
 thread_local Core* core;
 thread_local Fiber* fiber;
 
 void reset_core(Core& at, uint32_t index) {
     at.index = index;
+    at.stirred = true;
     at.config = &device.launch->cores[index];
     at.group = &device.launch->groups[at.config->group];
     at.x = at.config->x;
@@ -119,6 +124,7 @@ void reset_core(Core& at, uint32_t index) {
         state.write_page = state.read_page = state.back_page = 0;
         state.held = false;
         state.stray_read = state.stray_write = 0;
+        state.read_shift = state.write_shift = 0;
         state.reserved = state.waited = state.pack_cursor = 0;
         state.sure = 0;
         state.push_ends.clear();

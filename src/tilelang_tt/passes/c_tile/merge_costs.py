@@ -28,10 +28,12 @@ class MergeCosts:
         last = section.product
         assert last is not None
         assert last.sub_block is not None
-        self.sub = last.sub_block
+        self.sub, self.reloaded = last.sub_block, last.start
 
     def pays(self, behind: Stmt) -> bool:
         """`behind`: the statement that reads the sum, or the loop over parts that it stands in."""
+        if self.reloaded is None:
+            return True
         separate, passes = self.last_round(), self.separate_pass()
         merged = self.last_round(packs=False) + self.reloads()
         return merged - self.hidden(merged, behind) < separate + passes - self.hidden(passes, behind)

@@ -21,7 +21,7 @@ from tilelang_tt.ir.buffers import Buffer
 from tilelang_tt.ir.dataflow import Place
 from tilelang_tt.ir.elements import Element, elements
 from tilelang_tt.ir.facts import Facts
-from tilelang_tt.ir.fields import rebuilt, walk
+from tilelang_tt.ir.fields import rebuilt, walk, with_expressions
 from tilelang_tt.ir.last_round import rounds_before_last, with_last_round
 from tilelang_tt.ir.layout import BufferLayout, TileOrder
 from tilelang_tt.ir.scalar import Expr, int_value
@@ -71,10 +71,13 @@ def merge_last_round(place: Place, setting: Setting) -> tuple[Stmt, ...] | None:
         return None
     setting.decide(product.c, "its last products stay in DST, where the result is computed from it", product.location)
     last = rebuilt((use.stmt,), lambda part, _: section if part is use.reader else None)
-    end = last if int_value(loop.extent) == 1 else (with_last_round(loop, product, last),)
+    if int_value(loop.extent) == 1:
+        one = {loop.var: scalar.const(0)}
+        rounds = with_expressions((*loop.body[:-1], *last), lambda expr: scalar.simplify(scalar.substitute(expr, one)))
+    else:
+        rounds = (replace(loop, body=(*loop.body[:-1], with_last_round(loop, product, last))),)
     behind = place.at(place.body.index(use.stmt))
-    between = tuple(stmt for stmt in place.until(behind) if stmt not in use.early)
-    return place.replaced(*use.early, replace(loop, body=(*loop.body[:-1], *end)), *between, through=behind)
+    return place.replaced(*use.early, *rounds, through=behind)
 
 
 def _sum_over_rounds(stmt: Stmt, setting: Setting) -> Gemm | None:

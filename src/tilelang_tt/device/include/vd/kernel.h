@@ -11,6 +11,7 @@
 #include <limits>
 #endif
 
+#include "internal/mod_div_lib.h"
 #include "vd/abi.h"
 #include "vd/ops.h"
 #include "vd/profiler.h"
