@@ -154,10 +154,13 @@ def _alike_for_all(launch: Launch, loop: Loop, var: Var) -> Iterator[Buffer]:
     """Blocks that a round loads whatever the index is, that nothing else fills, and that only the round reads."""
     stored = stored_params(launch)
     outside = {buffer for stmt in launch.body if stmt is not loop for buffer in mentioned(stmt)}
-    for load in (stmt for stmt in loop.body if isinstance(stmt, Load)):
+    for place, load in enumerate(loop.body):
+        if not isinstance(load, Load) or load.src.tensor.param in stored or load.dst in outside:
+            continue
         written = [stmt for stmt in walk(loop.body) if load.dst in writes(stmt)]
         follows = any(var in scalar.variables(expr) for expr in expressions(load))
-        if not follows and written == [load] and load.dst not in outside and load.src.tensor.param not in stored:
+        seen_before = any(load.dst in mentioned(stmt) for stmt in loop.body[:place])
+        if not follows and written == [load] and not seen_before:
             yield load.dst
 
 
