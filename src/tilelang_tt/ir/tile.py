@@ -207,10 +207,6 @@ class Section:
         """Whether sums of a whole block stay in DST from one round of a loop to the next."""
         return any(not isinstance(stmt, Gemm) for stmt in self.sums)
 
-    @property
-    def keeps(self) -> bool:
-        return any(one.keeps for one in self.results)
-
 
 @dataclass(frozen=True)
 class Reduce:
@@ -378,7 +374,9 @@ def unpacks(stmt: Stmt) -> tuple[Buffer, ...]:
 
 def reads(stmt: Stmt) -> tuple[Buffer, ...]:
     """Buffers whose old contents a statement uses (not those of nested statements)."""
-    if isinstance(stmt, Gemm | Map | Section | Each) and stmt.keeps:
+    if isinstance(stmt, Section):
+        return tuple(dict.fromkeys((*unpacks(stmt), *(one.dst for one in stmt.results if one.keeps))))
+    if isinstance(stmt, Gemm | Map | Each) and stmt.keeps:
         return tuple(dict.fromkeys((*unpacks(stmt), *writes(stmt))))
     return unpacks(stmt)
 
