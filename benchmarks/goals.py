@@ -57,8 +57,8 @@ def _attention(tokens: int) -> Goal:
 
 
 def _decode(tokens: int) -> Goal:
-    batch, groups, group, part = 8, 8, 4, 512
-    build = partial(example("gqa_decode").gqa_decode.get_tir, batch, groups, group, tokens, WIDTH, part)
+    batch, groups, group, part, splits = 8, 8, 4, 512, 2
+    build = partial(example("gqa_decode").gqa_decode.get_tir, batch, groups, group, tokens, WIDTH, part, splits)
     read = 2 * 2 * batch * groups * tokens * WIDTH
     return Goal(f"decode, b8 32q/8kv d{WIDTH} cache {tokens}", build, OF_DRAM_DECODE, read=read)
 

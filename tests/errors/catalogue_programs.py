@@ -180,26 +180,6 @@ program(
     _SUMS + _TARGET.format(words="policy:rectangle"),
     runs=False,
 )
-_GRID = """
-@T.prim_func
-def main(A: T.Tensor((640, 640), "float32"), B: T.Tensor((640, 640), "float32")):
-    with T.Kernel(20, 20, threads=128) as (bx, by):
-        x = T.alloc_shared((32, 32), "float32")
-        T.copy(A[by * 32, bx * 32], x)
-        T.copy(x, B[by * 32, bx * 32])
-
-
-units = [[*range({first})], [*range({first}, 400)]]
-tilelang.compile(main, target={"kind": "tenstorrent", "schedule": {"units": units}})
-"""
-program(
-    "TT609",
-    "too many runtime arguments",
-    "Lists of units are arguments of each core; a policy needs a few numbers alone.",
-    _GRID.replace("{first}", "350"),
-    _GRID.replace("{first}", "200"),
-    runs=False,
-)
 _BACKWARDS = """
 @T.prim_func
 def main(x: T.Tensor((64, 64), "float32"), y: T.Tensor((64, 64), "float32")):

@@ -55,6 +55,15 @@ def page_bytes(name: str) -> int:
     return FORMATS[name].page_bytes
 
 
+def tile_bytes(name: str, tile: tuple[int, int]) -> int:
+    """Bytes of a tile of any shape; the exponents of a block format fill whole words of 16 bytes."""
+    form, elements = FORMATS[name], tile[0] * tile[1]
+    if form.element is not None:
+        return form.page_bytes * elements // _ELEMENTS
+    exponents = -(-elements // FACE // 16) * 16
+    return exponents + (form.page_bytes - BFP_EXPONENTS) * elements // _ELEMENTS
+
+
 @dataclass(frozen=True)
 class TileShape:
     """A tensor seen as [batch, rows, cols], and how many of each a tile holds.

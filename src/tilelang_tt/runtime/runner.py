@@ -6,11 +6,13 @@ Run  ->  kernels (compiled, cached)  ->  runner process on shared memory  ->  Ru
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -31,6 +33,8 @@ SEED_VARIABLE = "TILELANG_TT_SEED"  # of the schedule: order of kernels, cores a
 DEFAULT_TIMEOUT = 300.0  # seconds
 _MAX_THREADS = 64
 _GRACE = 10.0  # seconds the runner has to report after its own time limit
+_PATIENCE = 1.0  # seconds for the last of what kernels printed, when the runner has ended
+_MOST_PRINTED = 8 << 20  # bytes of what kernels print, shown to the user
 _OUTPUT_LINES = 40  # of a runner that ended without a report, shown to the user
 
 
@@ -127,30 +131,68 @@ def _threads(run: Run) -> int:
 def _report(runner: str, description: str, memory: Arena, limit: float) -> tuple[dict[str, Any], str]:
     """What the runner reported, and what kernels printed."""
     pipe = subprocess.PIPE
+    command = [runner, str(memory.descriptor)]
     with subprocess.Popen(
-        [runner, str(memory.descriptor)], stdin=pipe, stdout=pipe, stderr=pipe, pass_fds=(memory.descriptor,)
+        command, stdin=pipe, stdout=pipe, stderr=pipe, pass_fds=(memory.descriptor,), start_new_session=True
     ) as process:
+        printed = _Printed(process)
         if debugging():
             sys.stderr.write(f"the device runtime waits for a debugger: gdb -p {process.pid}\n")
         try:
-            out, err = process.communicate(description.encode(), None if debugging() else limit + _GRACE)
+            out, _ = process.communicate(description.encode(), None if debugging() else limit + _GRACE)
         except subprocess.TimeoutExpired:
-            process.kill()
-            return {"status": "hang", "category": "hang", "message": "the runner did not answer"}, ""
+            _kill_all(process)
+            return {"status": "hang", "category": "hang", "message": "the runner did not answer"}, printed.text()
         except BaseException:
-            process.kill()
+            _kill_all(process)
             raise
+        finally:
+            text = printed.text()
     try:
         report: dict[str, Any] = json.loads(out)
     except ValueError:
-        raise _without_report(process.returncode, err, memory) from None
-    return report, err.decode(errors="replace")
+        raise _without_report(process.returncode, text, memory) from None
+    return report, text
 
 
-def _without_report(status: int, output: bytes, memory: Arena) -> DeviceError:
-    notes = tuple(output.decode(errors="replace").splitlines()[:_OUTPUT_LINES])
+class _Printed:
+    """What kernels print, read while they run; of one that never stops, the beginning."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        assert process.stderr is not None
+        self._stream, process.stderr = process.stderr, None  # `communicate` would keep all of it
+        self._kept = bytearray()
+        self._more = False
+        self._listener = threading.Thread(target=self._listen, daemon=True)
+        self._listener.start()
+
+    def _listen(self) -> None:
+        with self._stream as stream:
+            while chunk := os.read(stream.fileno(), 1 << 16):
+                self._more = self._more or len(self._kept) + len(chunk) > _MOST_PRINTED
+                if not self._more:
+                    self._kept += chunk
+
+    def text(self) -> str:
+        self._listener.join(_PATIENCE)  # a process that a kernel started may keep the other end
+        text = self._kept.decode(errors="replace")
+        if not self._more:
+            return text
+        return f"{text}\n... and more: {_MOST_PRINTED >> 20} MiB of what kernels print are kept\n"
+
+
+def _kill_all(process: subprocess.Popen[bytes]) -> None:
+    """The runner, and processes that kernels have started: they are a session of their own."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+def _without_report(status: int, output: str, memory: Arena) -> DeviceError:
+    notes = tuple(output.splitlines()[:_OUTPUT_LINES])
     if status >= 0:
-        return DeviceError("TT408", f"the device runtime ended without a report (exit status {status})", notes=notes)
+        message = f"the device runtime ended without a report (exit status {status})"
+        help_text = "a kernel may have ended the process, by _exit for example"
+        return DeviceError("TT408", message, notes=notes, help=help_text)
     killed = -status == signal.SIGKILL
     return DeviceError(
         "TT408",

@@ -35,6 +35,7 @@ _JOINED_UNITS = (
             "print",
             "dump",
             "timed",
+            "process",
         ),
         *("globals", "circular_buffer", "kept", "page_contents", "noc", "noc_flight", "noc_multicast"),
         "noc_barrier",

@@ -143,13 +143,14 @@ class Tile:
 
 
 class TensorSpec:
-    """Of a tensor that is not sharded."""
+    """`(shape, dtype, layout, buffer type, tile)`; before the buffer type an NdShardSpec, or a kind and a ShardSpec."""
 
-    def __init__(
-        self, shape: Any, dtype: str, layout: str, buffer_type: Any = BufferType.DRAM, tile: Tile | None = None
-    ) -> None:
+    def __init__(self, shape: Any, dtype: str, layout: str, *words: Any) -> None:
         self.shape, self.dtype, self.layout = shape, dtype, layout
-        self.buffer_type, self.tile = buffer_type, tile or Tile((32, 32))
+        *shards, self.buffer_type, self.tile = words
+        interleaved = L1_MEMORY_CONFIG if self.buffer_type is BufferType.L1 else "dram interleaved"
+        *kind, spec = shards or (None,)
+        self.memory = interleaved if spec is None else MemoryConfig(*kind, self.buffer_type, spec)
 
 
 class CBFormatDescriptor:
@@ -195,7 +196,7 @@ class ProgramDescriptor:
 
 def _words(values: Any) -> list[int]:
     words = list(values)
-    assert all(type(word) is int and 0 <= word < 1 << 32 for word in words), words
+    assert all(isinstance(word, int) and 0 <= word < 1 << 32 for word in words), words
     return words
 
 
@@ -260,7 +261,8 @@ class Tensor:
         return self.owner
 
     def buffer_address(self) -> int:
-        return int(self.placed.buffer_address())
+        address: int = self.placed.buffer_address()  # one of L1 says so, because kernels may take it for a pointer
+        return address
 
     def buffer_num_pages(self) -> int:
         return int(self.placed.num_pages)

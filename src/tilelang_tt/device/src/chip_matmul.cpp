@@ -11,8 +11,6 @@ namespace chip {
 namespace {
 
 constexpr int kSide = 32;
-constexpr int32_t kBelowAnything = 26;  // binades: what lies so far below a sum does not change it
-constexpr int kTogether = 4;  // rows whose sums are computed side by side: one alone would wait for itself
 
 // Element (row, col) of a tile lies in face (row / 16, col / 16).
 inline const float* row_of(const Tile& tile, int row, int face_col) {
@@ -35,108 +33,146 @@ void decode(Operands& operands, const Tile& left, const Tile& right) {
     }
 }
 
-// The smallest exponent of a tile's numbers that are not zero.
-int32_t smallest_exponent(const Tile& tile) {
-    const float* at = &tile.at[0][0][0];
-    uint32_t smallest = 255;
-    for (uint32_t i = 0; i < kTileElements; ++i) {
-        const uint32_t field = (bits_of(at[i]) >> 23) & 255u;
-        const uint32_t counted = field == 0 ? 255u : field;
-        smallest = smallest < counted ? smallest : counted;
-    }
-    return static_cast<int32_t>(smallest) - 127;
-}
-
-// kRows rows of DST at a time, whose halves lie in two faces.
-template <int kRows, typename Multiply>
-void for_rows(Tile& dst, bool dst_is_zero, Multiply multiply) {
-    for (int first = 0; first < kSide; first += kRows) {
-        alignas(64) uint32_t sums[kRows][kSide] = {};
-        const auto half_of = [&](int row, int half) { return dst.at[(row / 16) * 2 + half][row % 16]; };
-        for (int i = 0; i < kRows && !dst_is_zero; ++i) {
-            std::memcpy(sums[i], half_of(first + i, 0), 64);
-            std::memcpy(sums[i] + 16, half_of(first + i, 1), 64);
-        }
-        multiply(first, sums);
-        for (int i = 0; i < kRows; ++i) {
-            std::memcpy(half_of(first + i, 0), sums[i], 64);
-            std::memcpy(half_of(first + i, 1), sums[i] + 16, 64);
-        }
-    }
-}
-
 // kTiny: some products may be too small to be kept.
 template <bool k32Bit, bool kTiny>
 void multiply_rows(Tile& dst, const Tile& left, const Tile& right, bool dst_is_zero, int32_t phases) {
     Operands operands;
     decode(operands, left, right);
-    for_rows<1>(dst, dst_is_zero, [&](int row, uint32_t (*sums)[kSide]) {
-        multiply_row<k32Bit, kTiny>(sums[0], operands.left[row], operands.right, phases);
-    });
+    for (int row = 0; row < kSide; ++row) {
+        alignas(64) uint32_t sums[kSide] = {};
+        float* const halves[2] = {dst.at[(row / 16) * 2][row % 16], dst.at[(row / 16) * 2 + 1][row % 16]};
+        for (int half = 0; half < 2 && !dst_is_zero; ++half) std::memcpy(sums + half * 16, halves[half], 64);
+        multiply_row<k32Bit, kTiny>(sums, operands.left[row], operands.right, phases);
+        for (int half = 0; half < 2; ++half) std::memcpy(halves[half], sums + half * 16, 64);
+    }
+}
+
+// Exponents of a tile's numbers, as floats hold them, without those of zeros: 255 and 0 where there are no others.
+struct Exponents {
+    uint32_t smallest = 255, largest = 0, bits_below_bf16 = 0;
+};
+
+Exponents exponents_of(const Tile& tile) {
+    const float* at = &tile.at[0][0][0];
+    Exponents found;
+    for (uint32_t i = 0; i < kTileElements; ++i) {
+        const uint32_t bits = bits_of(at[i]), field = (bits >> 23) & 255u, counted = field == 0 ? 255u : field;
+        found.smallest = found.smallest < counted ? found.smallest : counted;
+        found.largest = found.largest > field ? found.largest : field;
+        found.bits_below_bf16 |= bits & 0xFFFFu;
+    }
+    return found;
+}
+
+// What lies so far below a sum, in binades, does not change it: no product that counts is small enough to be dropped.
+constexpr int32_t kBelowAnything = 26;
+
+bool has_tiny_products(const Exponents& left, const Exponents& right) {
+    const int32_t smallest = static_cast<int32_t>(left.smallest + right.smallest) - 254 - phase_step(3);
+    return smallest < kSmallest + kBelowAnything;
 }
 
 #if defined(__AVX512BW__)
-void decode_right(RightTile& out, const Tile& tile) {
+constexpr int kTogether = 4;  // rows whose sums are computed side by side: one alone would wait for itself
+
+// A vector of operand parts: fraction bits that `kept` has, zeros where the number is one.
+inline Floats cut(Words32 bits, uint32_t kept) {
+    const Words32 something = (Words32)((bits & 0x7F800000u) != 0u);
+    return (Floats)(bits & kept & something);
+}
+inline Words32 exponents(Words32 bits) {
+    const Words32 field = (bits >> 23) & 255u;
+    return (field == 0u) ? Words32{} + static_cast<uint32_t>(kNone) : field - kBias;
+}
+
+// What `srca_part` and `srcb_part` of chip_lane.h say, as floats.
+void decode(RightTile& out, const Tile& tile) {
     for (int k = 0; k < kSide; ++k) {
-        auto* high = reinterpret_cast<int16_t*>(&out.part[0][k]);
-        auto* low = reinterpret_cast<int16_t*>(&out.part[1][k]);
-        auto* exponent = reinterpret_cast<int16_t*>(&out.exponent[k]);
         for (int half = 0; half < 2; ++half) {
-            const float* from = row_of(tile, k, half);
-            for (int i = 0; i < 16; ++i) {
-                const uint32_t bits = bits_of(from[i]);
-                high[half * 16 + i] = static_cast<int16_t>(srca_part(bits, false));
-                low[half * 16 + i] = static_cast<int16_t>(srca_part(bits, true));
-                exponent[half * 16 + i] = static_cast<int16_t>(exponent_of(bits));
-            }
+            const Words32 bits = load_lanes<Words32>(row_of(tile, k, half));
+            const Floats high = cut(bits, 0xFFF80000u);
+            store_lanes(&out.part[0][k][half * 16], high);
+            store_lanes(&out.part[1][k][half * 16], cut(bits, 0xFFFFC000u) - high);
+            const __m256i narrow = _mm512_cvtepi32_epi16((__m512i)exponents(bits));
+            std::memcpy(&out.exponent[k][half * 16], &narrow, sizeof narrow);
+        }
+    }
+}
+void decode(LeftTile& out, const Tile& tile) {
+    for (int row = 0; row < kSide; ++row) {
+        for (int half = 0; half < 2; ++half) {
+            const Words32 bits = load_lanes<Words32>(row_of(tile, row, half));
+            const Floats high = cut(bits, 0xFFFE0000u);
+            store_lanes(&out.part[0][row][half * 16], high * all(kHair));
+            store_lanes(&out.part[1][row][half * 16], (cut(bits, 0xFFFFE000u) - high) * all(kHair));
+            const Words32 exponent = exponents(bits) & 0xFFFFu;
+            store_lanes(&out.exponent[row][half * 16], exponent | exponent << 16);
         }
     }
 }
 
-void decode_left(LeftLine& out, const Tile& tile, int row) {
-    for (int half = 0; half < 2; ++half) {
-        const float* from = row_of(tile, row, half);
-        for (int i = 0; i < 16; ++i) {
-            const uint32_t bits = bits_of(from[i]);
-            for (int low = 0; low < 2; ++low) {
-                const int32_t part = srcb_part(bits, low != 0);
-                out.part[low][half * 16 + i] = static_cast<int16_t>(part * (1 << kRoom));
-                out.factor[low][half * 16 + i] = static_cast<int16_t>(part * 64 + (part > 0) - (part < 0));
+template <bool k32Bit, bool kSlips, int kPhases>
+void multiply_lanes(Tile& dst, const Tile& left, const Tile& right, bool dst_is_zero) {
+    RightTile of_right;
+    LeftTile of_left;
+    decode(of_right, right);
+    decode(of_left, left);
+    for (int first = 0; first < kSide; first += kTogether) {
+        Sums<kTogether> sums;
+        find_largest(sums, of_left, of_right, first);
+        for (int row = 0; row < kTogether; row += 2) add_products<kPhases>(sums, of_left, of_right, first, row);
+        float* rows[kTogether][2];
+        for (int row = 0; row < kTogether; ++row) {
+            for (int half = 0; half < 2; ++half) {
+                rows[row][half] = dst.at[((first + row) / 16) * 2 + half][(first + row) % 16];
             }
-            out.exponent[half * 16 + i] = static_cast<int16_t>(exponent_of(bits));
         }
+        add_sums<k32Bit, kSlips>(rows, sums, dst_is_zero, kPhases);
     }
 }
 
 template <bool k32Bit, bool kSlips>
-void multiply_lanes(Tile& dst, const Tile& left, const Tile& right, bool dst_is_zero, int32_t phases) {
-    RightTile operand;
-    decode_right(operand, right);
-    for_rows<kTogether>(dst, dst_is_zero, [&](int row, uint32_t (*sums)[kSide]) {
-        LeftLine lines[kTogether];
-        for (int i = 0; i < kTogether; ++i) decode_left(lines[i], left, row + i);
-        multiply_lines<k32Bit, kSlips, kTogether>(sums, lines, operand, phases);
-    });
+void multiply_phases(Tile& dst, const Tile& left, const Tile& right, bool dst_is_zero, int32_t phases) {
+    switch (phases) {
+        case 1: return multiply_lanes<k32Bit, kSlips, 1>(dst, left, right, dst_is_zero);
+        case 2: return multiply_lanes<k32Bit, kSlips, 2>(dst, left, right, dst_is_zero);
+        case 3: return multiply_lanes<k32Bit, kSlips, 3>(dst, left, right, dst_is_zero);
+        default: return multiply_lanes<k32Bit, kSlips, 4>(dst, left, right, dst_is_zero);
+    }
+}
+
+// Neither so small nor so large that a sum, its unit or its scale would leave the range of a float. 2^60 for products and
+// 2^80 for DST leave room for all sums of a tile, and for what `slip_of_chip` adds to each.
+bool is_ordinary(const Exponents& left, const Exponents& right, const Exponents& dst, bool dst_is_16bit) {
+    constexpr uint32_t kInfinite = 255, kMost = kBias + 80, kMostProduct = 2 * kBias + 60;
+    constexpr uint32_t kLeastDst = kBias + kLeast, kLeastProduct = 2 * kBias + kLeast + phase_step(3);
+    if (left.largest == kInfinite || right.largest == kInfinite) return false;
+    if (left.largest + right.largest > kMostProduct || left.smallest + right.smallest < kLeastProduct) return false;
+    return dst.smallest >= kLeastDst && dst.largest <= kMost && !(dst_is_16bit && dst.bits_below_bf16 != 0);
 }
 
 template <bool k32Bit>
-void multiply_large(Tile& dst, const Tile& left, const Tile& right, bool dst_is_zero, int32_t phases) {
-    k32Bit && slip_of_chip() != 0 ? multiply_lanes<k32Bit, true>(dst, left, right, dst_is_zero, phases)
-                                  : multiply_lanes<k32Bit, false>(dst, left, right, dst_is_zero, phases);
+bool multiply_ordinary(Tile& dst, const Tile& left, const Tile& right, bool dst_is_zero, int32_t phases,
+                       const Exponents& of_left, const Exponents& of_right) {
+    if (!is_ordinary(of_left, of_right, dst_is_zero ? Exponents{} : exponents_of(dst), !k32Bit)) return false;
+    k32Bit && slip_of_chip() != 0 ? multiply_phases<k32Bit, k32Bit>(dst, left, right, dst_is_zero, phases)
+                                  : multiply_phases<k32Bit, false>(dst, left, right, dst_is_zero, phases);
+    return true;
 }
 #else
 template <bool k32Bit>
-void multiply_large(Tile& dst, const Tile& left, const Tile& right, bool dst_is_zero, int32_t phases) {
-    multiply_rows<k32Bit, false>(dst, left, right, dst_is_zero, phases);
+bool multiply_ordinary(Tile&, const Tile&, const Tile&, bool, int32_t, const Exponents&, const Exponents&) {
+    return false;
 }
 #endif
 
 template <bool k32Bit>
 void multiply(Tile& dst, const Tile& left, const Tile& right, bool dst_is_zero) {
     const int32_t phases = phases_of(core->group->fidelity);
-    const int32_t smallest = smallest_exponent(left) + smallest_exponent(right) - phase_step(3);
-    smallest < kSmallest + kBelowAnything ? multiply_rows<k32Bit, true>(dst, left, right, dst_is_zero, phases)
-                                          : multiply_large<k32Bit>(dst, left, right, dst_is_zero, phases);
+    const Exponents of_left = exponents_of(left), of_right = exponents_of(right);
+    if (multiply_ordinary<k32Bit>(dst, left, right, dst_is_zero, phases, of_left, of_right)) return;
+    has_tiny_products(of_left, of_right) ? multiply_rows<k32Bit, true>(dst, left, right, dst_is_zero, phases)
+                                         : multiply_rows<k32Bit, false>(dst, left, right, dst_is_zero, phases);
 }
 
 }  // namespace

@@ -1,11 +1,11 @@
-// Rows of products for whole tiles in AVX-512: the bits of `multiply_row` in chip_lane.h in less time (half of it for one
-// thread alone, 0.8 where two share a core), for operands whose products are all large enough to be kept.
+// Rows of products for whole tiles in AVX-512: the bits of `multiply_row` in chip_lane.h in a fraction of its time, for
+// operands and sums that are neither tiny nor huge (`is_ordinary` in chip_matmul.cpp).
 //
-// A product of parts a * b, s binades below the largest of its eight, counts round(a * b / 2^s), ties away from zero. That
-// is one multiplication which keeps the upper half, mulhrs(x, y) = (x * y + 2^14) >> 15, of x = a * 2^(9 - s) and
-// y = 64 * b: the product ends up 2^15 too large. Ties would go upwards; y is therefore one too large in magnitude, which adds
-// |x| < 2^(14 - s): too little to reach the next tie from anywhere else, enough to move a negative tie away from zero.
-// s ends at 9 for x to be whole. Products 10 to 12 binades down ("far", rare) are added apart; lower ones round to 0.
+// Everything is rounded by additions. `1.5 * 2^23` units plus a number is that number rounded to whole units, because a
+// float of this size has no smaller bits. A product of operand parts is exact inside a multiply-add, so one instruction
+// multiplies, aligns to the largest product of its eight, rounds and adds. That rounds ties to even. Where the chip takes
+// them away from zero, one factor is a hair too large: kHair moves a product off its tie, and too little to reach another.
+// Terms that the chip rounds with ties upwards get half a unit and are rounded down.
 #pragma once
 
 #include <immintrin.h>
@@ -19,11 +19,14 @@ typedef int16_t Lanes16 __attribute__((vector_size(64)));  // a row of 32 result
 typedef int32_t Lanes32 __attribute__((vector_size(64)));  // half a row
 typedef uint32_t Words32 __attribute__((vector_size(64)));
 typedef float Floats __attribute__((vector_size(64)));
-typedef int16_t Half16 __attribute__((vector_size(32)));
 
-constexpr int kNear = 9, kFar = 12;  // binades below the largest product
-constexpr int kWide = 32;            // side of a tile, and lanes of a row
-constexpr int kGroup = 8, kGroups = kWide / kGroup;
+constexpr int kWide = 32;  // side of a tile, and lanes of a row
+constexpr int kGroup = 8, kGroups = kWide / kGroup, kPairs = kGroups / 2;
+constexpr float kHair = 1.0f + 0x1p-13f;  // products have 12 bits, a 16-bit DST fewer
+constexpr int32_t kBias = 127;            // of a float's exponent
+// Exponent of a group of zeros. Other products of any phase are larger, and so is DST or its bits are (`is_ordinary`):
+// what is aligned to this one in the last phase, 12 binades lower, is changed by nothing.
+constexpr int32_t kLeast = -92;
 
 template <typename V, typename P>
 inline V load_lanes(const P* at) {
@@ -35,167 +38,171 @@ template <typename V, typename P>
 inline void store_lanes(P* at, const V& value) {
     std::memcpy(at, &value, sizeof value);
 }
-inline Lanes16 all16(int32_t value) { return Lanes16{} + static_cast<int16_t>(value); }
-
-// What vector extensions cannot say, or not well. Shifts take any count: too large a one leaves nothing.
-inline Lanes16 shift_up(Lanes16 x, Lanes16 by) { return (Lanes16)_mm512_sllv_epi16((__m512i)x, (__m512i)by); }
-inline Lanes32 shift_down(Lanes32 x, Lanes32 by) { return (Lanes32)_mm512_srav_epi32((__m512i)x, (__m512i)by); }
-inline Lanes16 upper_half(Lanes16 x, Lanes16 y) { return (Lanes16)_mm512_mulhrs_epi16((__m512i)x, (__m512i)y); }
-inline Lanes16 larger_of(Lanes16 x, Lanes16 y) { return (Lanes16)_mm512_max_epi16((__m512i)x, (__m512i)y); }
-inline Lanes32 larger_of(Lanes32 x, Lanes32 y) { return (Lanes32)_mm512_max_epi32((__m512i)x, (__m512i)y); }
-inline bool any_between(Lanes16 x, int32_t low, int32_t high) {
-    const __m512i from_low = _mm512_sub_epi16((__m512i)x, (__m512i)all16(low));
-    return _mm512_cmplt_epu16_mask(from_low, (__m512i)all16(high - low)) != 0;
+// Read once: the compiler would read it again for each use.
+inline Floats in_register(const float* at) {
+    Floats value = load_lanes<Floats>(at);
+    __asm__("" : "+v"(value));
+    return value;
 }
-inline Lanes32 widened(Half16 x) { return (Lanes32)_mm512_cvtepi16_epi32((__m256i)x); }
+inline Floats all(float value) { return (Floats)_mm512_set1_ps(value); }
+inline Lanes32 larger_of(Lanes32 x, Lanes32 y) { return (Lanes32)_mm512_max_epi32((__m512i)x, (__m512i)y); }
+inline Lanes16 larger_of(Lanes16 x, Lanes16 y) { return (Lanes16)_mm512_max_epi16((__m512i)x, (__m512i)y); }
 
-// x / 2^by with ties upwards, of twice x.
-inline Lanes32 rounded_down(Lanes32 twice, Lanes32 by) { return (shift_down(twice, by) + 1) >> 1; }
-
-// `accumulate` of chip_lane.h for half a row. Exponents count from `step` on, so that `first_exponent` and
-// `second_exponent` are those of the whole operands, and `top` is the larger of the two.
-template <bool k32Bit, bool kSlips>
-inline Words32 accumulate_lanes(Words32 dst, Lanes32 first, Lanes32 first_exponent, Lanes32 second,
-                                Lanes32 second_exponent, Lanes32 top, int32_t step) {
-    constexpr int32_t kFraction = k32Bit ? 23 : kSumFraction;
-    const Lanes32 field = (Lanes32)((dst << 1) >> 24);
-    // A zero looks like 2^-127 here: next to products of this size that is nothing, and by itself it leaves nothing.
-    const Lanes32 dst_exponent = field + (step - 127);
-    const Lanes32 exponent = larger_of(dst_exponent, top);
-    const Lanes32 whole = (Lanes32)((dst & 0x7FFFFFu) | 0x800000u) << 1;
-    const Lanes32 size_of_dst = rounded_down(whole, exponent - dst_exponent + (23 - kFraction));
-    const Lanes32 sign_of_dst = (Lanes32)dst >> 31;
-    Lanes32 sum = (size_of_dst ^ sign_of_dst) - sign_of_dst;
-    constexpr int32_t kTwice = kFraction - kSumFraction + 1;
-    sum += rounded_down(first << kTwice, exponent - first_exponent);
-    sum += rounded_down(second << kTwice, exponent - second_exponent);
-
-    const Lanes32 size = (sum < 0) ? -sum : sum;
-    Words32 bits;
-    if (k32Bit) {  // a float of 24 bits, nearest: one bit below them makes ties go up, where there are bits below
-        const Lanes32 doubled = size + size;
-        const Lanes32 apart = (size >= (1 << 24)) ? doubled + 1 : doubled;
-        bits = load_lanes<Words32>(&static_cast<const Floats&>(__builtin_convertvector(apart, Floats)));
-    } else {
-        const Floats exact = __builtin_convertvector(size, Floats);
-        bits = (load_lanes<Words32>(&exact) + 0x8000u) & 0xFFFF0000u;
-    }
-    Lanes32 result = (Lanes32)(bits >> 23) + exponent - (kFraction + (k32Bit ? 1 : 0) + step);
-    if (kSlips) result = (sum == -1) ? result + slip_of_chip() : result;
-    const Words32 sign = (Words32)sum & 0x80000000u;
-    const Words32 finite = ((Words32)result << 23) | (bits & 0x7FFFFFu);
-    const Words32 normal = (result > 254) ? Words32{} + 0x7F800000u : finite;
-    const Lanes32 something = (sum != 0) & (result > 0);
-    return something ? (sign | normal) : Words32{};
+// One rounding each: to the nearest, ties to even; down; towards zero.
+constexpr int kDown = _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC, kToZero = _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC;
+inline Floats multiply_add(Floats a, Floats b, Floats c) {
+    return (Floats)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
+}
+template <int kMode>
+inline Floats multiply_add(Floats a, Floats b, Floats c) {
+    return (Floats)_mm512_fmadd_round_ps((__m512)a, (__m512)b, (__m512)c, kMode);
+}
+inline Floats add_down(Floats a, Floats b) { return (Floats)_mm512_add_round_ps((__m512)a, (__m512)b, kDown); }
+template <int kMode>
+inline Lanes32 whole(Floats x) {
+    return (Lanes32)_mm512_cvt_roundps_epi32((__m512)x, kMode);
+}
+inline Floats with_sign_of(Floats magnitude, Words32 signs) {
+    return (Floats)((Words32)magnitude | (signs & 0x80000000u));
 }
 
 struct RightTile {  // SrcA: row k of 32 lanes
-    Lanes16 part[2][kWide];
-    Lanes16 exponent[kWide];
+    alignas(64) float part[2][kWide][kWide];
+    alignas(64) int16_t exponent[kWide][kWide];
 };
-struct LeftLine {  // SrcB: a row of 32 values
-    int16_t part[2][kWide];    // times 2^kRoom
-    int16_t factor[2][kWide];  // times 64, one more in magnitude
-    int16_t exponent[kWide];
-};
-
-// Products of the row, aligned to the largest of their eight.
-struct AlignedRow {
-    Lanes16 part[2][kWide];  // a * 2^(9 - s)
-    Lanes16 largest[kGroups];
-    int far_count;
-    uint8_t far[kWide + 1];     // k of far products
-    Lanes16 far_scale[kWide];  // 2^(12 - s) where the product is far
+struct LeftTile {  // SrcB: rows of 32 values, a hair too large
+    alignas(64) float part[2][kWide][kWide];
+    alignas(64) uint32_t exponent[kWide][kWide];  // twice in 16 bits
 };
 
-inline void align(AlignedRow& row, const LeftLine& left, const RightTile& right) {
-    row.far_count = 0;
-    for (int group = 0; group < kGroups; ++group) {
-        const int first = group * kGroup;
-        Lanes16 largest = right.exponent[first] + all16(left.exponent[first]);
-        for (int k = first + 1; k < first + kGroup; ++k) {
-            largest = larger_of(largest, right.exponent[k] + all16(left.exponent[k]));
-        }
-        row.largest[group] = largest;
-        const Lanes16 below = kNear - largest;
-        for (int k = first; k < first + kGroup; ++k) {
-            const Lanes16 up = right.exponent[k] + all16(left.exponent[k]) + below;
-            row.part[0][k] = shift_up(right.part[0][k], up);
-            row.part[1][k] = shift_up(right.part[1][k], up);
-            if (any_between(up, kNear - kFar, 0)) {
-                row.far[row.far_count] = static_cast<uint8_t>(k);
-                const Lanes16 is_far = (up < 0);
-                row.far_scale[row.far_count++] = shift_up(all16(1), up + (kFar - kNear)) & is_far;
-            }
-        }
-    }
+// Of kRows rows: what a phase adds to DST, and how large it may be.
+template <int kRows>
+struct Sums {
+    Floats sum[4][kGroups][kRows][2];  // by phase
+    Words32 largest[kGroups][kRows][2];  // 2^exponent of the largest product in the first phase, as a float's bits
+};
+
+// The same in another phase.
+inline Words32 in_phase(Words32 largest, int32_t phase) {
+    return largest - (static_cast<uint32_t>(phase_step(phase)) << 23);
 }
 
-inline Lanes16 near_products(const AlignedRow& row, const LeftLine& left, int group, int32_t phase) {
-    const auto& a = row.part[srca_low(phase)];
-    const auto& b = left.factor[srcb_low(phase)];
-    Lanes16 even = {}, odd = {};
-    for (int k = group * kGroup; k < (group + 1) * kGroup; k += 2) {
-        even += upper_half(a[k], all16(b[k]));
-        odd += upper_half(a[k + 1], all16(b[k + 1]));
-    }
-    return even + odd;
-}
-
-inline Lanes16 far_product(Lanes16 a, int16_t b, Lanes16 scale) {
-    Lanes16 product = a * b;
-    product += product >> 15;  // a hair below a negative tie
-    return upper_half(product, scale);
-}
-
-inline Lanes32 half_row(const Lanes16& lanes, int half) {
-    return widened(load_lanes<Half16>(reinterpret_cast<const int16_t*>(&lanes) + half * 16));
-}
-
-// kRows rows at a time: their sums do not wait for each other.
-template <bool k32Bit, bool kSlips, int kRows>
-inline void multiply_lines(uint32_t (*dst)[kWide], const LeftLine* left, const RightTile& right, int32_t phases) {
-    AlignedRow rows[kRows];
-    Lanes32 exponent[kGroups][kRows][2], top[kGroups / 2][kRows][2];
-    Words32 sums[kRows][2];
+template <int kRows>
+inline void find_largest(Sums<kRows>& out, const LeftTile& left, const RightTile& right, int first_row) {
     for (int row = 0; row < kRows; ++row) {
-        align(rows[row], left[row], right);
+        for (int group = 0; group < kGroups; ++group) {
+            Lanes16 most = Lanes16{} + static_cast<int16_t>(kLeast);
+#pragma GCC unroll 8
+            for (int k = group * kGroup; k < (group + 1) * kGroup; ++k) {
+                const Lanes16 of_left = (Lanes16)_mm512_set1_epi32(static_cast<int>(left.exponent[first_row + row][k]));
+                most = larger_of(most, load_lanes<Lanes16>(right.exponent[k]) + of_left);
+            }
+            for (int half = 0; half < 2; ++half) {
+                const __m256i narrow =
+                    half == 0 ? _mm512_castsi512_si256((__m512i)most) : _mm512_extracti64x4_epi64((__m512i)most, 1);
+                out.largest[group][row][half] = (Words32)((Lanes32)_mm512_cvtepi16_epi32(narrow) + kBias) << 23;
+            }
+        }
+    }
+}
+
+// Eight products of each phase, added up. Two rows at a time fill the registers.
+template <int kPhases, int kRows>
+inline void add_products(Sums<kRows>& out, const LeftTile& left, const RightTile& right, int first_row, int out_row) {
+    constexpr int kBoth = 2;
+    constexpr int kRightParts = kPhases > 1 ? 2 : 1;
+    for (int group = 0; group < kGroups; ++group) {
+        const auto base = [&](int phase, int row, int half) {  // 1.5 * 2^23 units
+            constexpr uint32_t kUp = static_cast<uint32_t>(23 - kSumFraction) << 23 | 0x400000u;
+            return (Floats)(in_phase(out.largest[group][out_row + row][half], phase) + kUp);
+        };
+        Floats sum[kPhases][kBoth][2];
+        for (int phase = 0; phase < kPhases; ++phase) {
+            for (int row = 0; row < kBoth; ++row) {
+                for (int half = 0; half < 2; ++half) sum[phase][row][half] = base(phase, row, half);
+            }
+        }
+        for (int k = group * kGroup; k < (group + 1) * kGroup; ++k) {
+            Floats of_right[kRightParts][2];
+            for (int low = 0; low < kRightParts; ++low) {
+                for (int half = 0; half < 2; ++half) of_right[low][half] = in_register(right.part[low][k] + half * 16);
+            }
+            for (int phase = 0; phase < kPhases; ++phase) {
+                for (int row = 0; row < kBoth; ++row) {
+                    const Floats of_left = all(left.part[srcb_low(phase)][first_row + out_row + row][k]);
+                    for (int half = 0; half < 2; ++half) {
+                        Floats& at = sum[phase][row][half];
+                        at = multiply_add(of_left, of_right[srca_low(phase)][half], at);
+                    }
+                }
+            }
+        }
+        for (int phase = 0; phase < kPhases; ++phase) {
+            for (int row = 0; row < kBoth; ++row) {
+                for (int half = 0; half < 2; ++half) {
+                    out.sum[phase][group][out_row + row][half] = sum[phase][row][half] - base(phase, row, half);
+                }
+            }
+        }
+    }
+}
+
+// `accumulate` of chip_lane.h for half a row. `scale` is the power of two that sums are aligned to.
+inline Floats add_to_16bit(Floats dst, Floats first, Floats second, Floats scale) {
+    const Floats base = scale * all(1.5f * static_cast<float>(1 << (23 - kSumFraction)));
+    const Floats half_unit = scale * all(0.5f / static_cast<float>(1 << kSumFraction));
+    Floats sum = multiply_add(dst, all(kHair), base);
+    sum = add_down(sum, add_down(first, half_unit));
+    sum = add_down(sum, add_down(second, half_unit));
+    const Words32 rounded = ((Words32)(sum - base) + 0x8000u) & 0xFFFF0000u;
+    return (Floats)rounded;
+}
+
+// A 32-bit DST has as many bits as a float: its sums are added as whole numbers.
+template <bool kSlips>
+inline Floats add_to_32bit(Floats dst, Floats first, Floats second, Words32 scale) {
+    const Floats units = (Floats)(((2 * kBias + 23u) << 23) - scale);
+    const Floats half = all(0.5f);
+    Lanes32 sum = whole<kToZero>(multiply_add<kToZero>(dst, units, with_sign_of(half, (Words32)dst)));
+    sum += whole<kDown>(multiply_add<kDown>(first, units, half));
+    sum += whole<kDown>(multiply_add<kDown>(second, units, half));
+    // To 24 bits, nearest: one bit below them makes ties go up, where there are bits below.
+    const Lanes32 size = (Lanes32)_mm512_abs_epi32((__m512i)sum);
+    const Lanes32 doubled = size + size;
+    const Lanes32 apart = (size >= (1 << 24)) ? doubled + 1 : doubled;
+    const Floats result = __builtin_convertvector(apart, Floats) * ((Floats)scale * all(0x1p-24f));
+    const Words32 bits = (Words32)with_sign_of(result, (Words32)sum);
+    if (!kSlips) return (Floats)bits;
+    return (Floats)((sum == -1) ? bits + (static_cast<uint32_t>(slip_of_chip()) << 23) : bits);
+}
+
+template <bool k32Bit, bool kSlips, int kRows>
+inline void add_sums(float* const (*dst)[2], const Sums<kRows>& sums, bool dst_is_zero, int32_t phases) {
+    Floats total[kRows][2];
+    for (int row = 0; row < kRows; ++row) {
         for (int half = 0; half < 2; ++half) {
-            sums[row][half] = load_lanes<Words32>(dst[row] + half * 16);
-            for (int group = 0; group < kGroups; ++group) {
-                exponent[group][row][half] = half_row(rows[row].largest[group], half);
-            }
-            for (int pair = 0; pair < kGroups / 2; ++pair) {
-                top[pair][row][half] = larger_of(exponent[2 * pair][row][half], exponent[2 * pair + 1][row][half]);
-            }
+            total[row][half] = dst_is_zero ? Floats{} : load_lanes<Floats>(dst[row][half]);
         }
     }
     for (int32_t phase = 0; phase < phases; ++phase) {
-        Lanes16 products[kGroups][kRows];
-        for (int row = 0; row < kRows; ++row) {
-            for (int group = 0; group < kGroups; ++group) {
-                products[group][row] = near_products(rows[row], left[row], group, phase);
-            }
-            for (int i = 0; i < rows[row].far_count; ++i) {
-                const int k = rows[row].far[i];
-                products[k / kGroup][row] += far_product(right.part[srca_low(phase)][k],
-                                                         left[row].part[srcb_low(phase)][k], rows[row].far_scale[i]);
-            }
-        }
-        for (int pair = 0; pair < kGroups / 2; ++pair) {
+        for (int pair = 0; pair < kPairs; ++pair) {
             for (int row = 0; row < kRows; ++row) {
                 for (int half = 0; half < 2; ++half) {
-                    sums[row][half] = accumulate_lanes<k32Bit, kSlips>(
-                        sums[row][half], half_row(products[2 * pair][row], half), exponent[2 * pair][row][half],
-                        half_row(products[2 * pair + 1][row], half), exponent[2 * pair + 1][row][half],
-                        top[pair][row][half], phase_step(phase));
+                    Floats& at = total[row][half];
+                    const Lanes32 of_terms = larger_of((Lanes32)sums.largest[2 * pair][row][half],
+                                                       (Lanes32)sums.largest[2 * pair + 1][row][half]);
+                    const Lanes32 scale = larger_of((Lanes32)((Words32)at & 0x7F800000u),
+                                                    (Lanes32)in_phase((Words32)of_terms, phase));
+                    const Floats first = sums.sum[phase][2 * pair][row][half];
+                    const Floats second = sums.sum[phase][2 * pair + 1][row][half];
+                    at = k32Bit ? add_to_32bit<kSlips>(at, first, second, (Words32)scale)
+                                : add_to_16bit(at, first, second, (Floats)scale);
                 }
             }
         }
     }
     for (int row = 0; row < kRows; ++row) {
-        store_lanes(dst[row], sums[row][0]);
-        store_lanes(dst[row] + 16, sums[row][1]);
+        for (int half = 0; half < 2; ++half) store_lanes(dst[row][half], total[row][half]);
     }
 }
 

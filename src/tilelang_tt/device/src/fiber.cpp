@@ -118,6 +118,7 @@ void resume_fiber(Core& at, Fiber& which) {
     core = &at;
     fiber = &which;
     ++at.statistics.switches;
+    at.stirred = true;
     const KernelConfig& kernel = at.group->kernels[static_cast<uint32_t>(which.role)];
     put_globals(kernel, which);
     leave_scheduler(at, which.notes);

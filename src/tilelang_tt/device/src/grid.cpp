@@ -1,6 +1,7 @@
 // Launches whose cores talk to each other: every core has its own L1 and its own fibers, and one thread runs
 // them all, so that each change is seen in the order the scheduler makes it.
 #include <cstring>
+#include <utility>
 
 #include "machine.h"
 #include "order.h"
@@ -17,24 +18,34 @@ constexpr uint32_t kWormholePacket = 8192, kBlackholePacket = 16384;  // NOC_MAX
 std::vector<Core*> cores_of_launch;
 std::vector<Core*> core_at;  // by place on the chip
 
-// A round visits every fiber that lives; a seed decides in which order.
-void list_fibers(std::vector<std::pair<Core*, Fiber*>>& round) {
-    round.clear();
-    for (Core* at : cores_of_launch) {
-        for (Fiber& which : at->fibers) {
-            if (which.live) round.emplace_back(at, &which);
-        }
+struct Visit {
+    Core* at;
+    Fiber* fiber;
+};
+std::vector<Visit> visits;  // of a round: every kernel of the launch
+
+bool someone_lives() {
+    for (const Visit& one : visits) {
+        if (one.fiber->live) return true;
     }
-    if (device.seed == 0) return;
-    for (std::size_t i = round.size(); i > 1; --i) {
-        std::swap(round[i - 1], round[pick(static_cast<uint32_t>(i))]);
+    return false;
+}
+
+// A seed decides in which order a round visits the kernels.
+void shuffle_visits() {
+    for (std::size_t i = visits.size(); i > 1; --i) {
+        std::swap(visits[i - 1], visits[pick(static_cast<uint32_t>(i))]);
     }
 }
 
-bool run_round(const std::vector<std::pair<Core*, Fiber*>>& round) {
+// Kernels of a core where nothing has happened since the last visit still wait.
+bool run_round() {
+    static std::vector<bool> was_stirred;
+    was_stirred.clear();
+    for (Core* at : cores_of_launch) was_stirred.push_back(std::exchange(at->stirred, false));
     bool progressed = false;
-    for (const auto& [at, which] : round) {
-        if (!can_run(*at, *which)) continue;
+    for (const auto& [at, which] : visits) {
+        if (!which->live || !(at->stirred || was_stirred[at->index]) || !can_run(*at, *which)) continue;
         which->wait = Wait::None;
         which->polling = false;
         resume_fiber(*at, *which);
@@ -71,18 +82,20 @@ void begin_grid() {
         forget_signals(*at);
         core_at[at->y * device.chip.grid_x + at->x] = at;
     }
+    visits.clear();
+    for (Core* at : cores_of_launch) {
+        for (Fiber& which : at->fibers) {
+            if (which.live) visits.push_back({at, &which});
+        }
+    }
     forget_flights();
     if (device.launch->connected()) begin_order(cores);
 }
 
 bool run_grid_round() {
-    static std::vector<std::pair<Core*, Fiber*>> round;
-    list_fibers(round);
-    if (round.empty()) return false;
-    if (run_round(round) || land_any() || anyone_polls()) return true;
-    bool live = false;
-    for (const auto& [at, which] : round) live = live || which->live;
-    if (live) nobody_can_go_on();
+    if (!someone_lives()) return false;
+    if (device.seed != 0) shuffle_visits();
+    if (!run_round() && !land_any() && !anyone_polls() && someone_lives()) nobody_can_go_on();
     return true;
 }
 
@@ -93,6 +106,7 @@ void end_grid() {
         core = at;
         fiber = &at->fibers[0];
         check_cbs_at_end();
+        check_mail_at_end();
     }
     fiber = nullptr;
     if (device.launch->connected()) end_order();

@@ -205,6 +205,8 @@ void read_cb(Words& words, CoreGroup& group) {
     const bool wide = cb.declared == DataFormat::Float32 || is_32bit_integer(cb.declared);
     cb.to_dest = words.number() != 0 && wide;  // the unpacker ignores the mode for narrower formats
     cb.on_tensor = words.number() != 0;
+    cb.tile_rows = words.word32();
+    cb.tile_cols = words.word32();
 }
 
 void read_kernel(Words& words, Launch& launch) {
@@ -323,6 +325,7 @@ int main(int argc, char** argv) {
         return 1;
     }
     prctl(PR_SET_PDEATHSIG, SIGKILL);  // a caller that is gone waits for nothing
+    guard_process();
     install_signal_handlers();
     install_thread_signal_stack();
     device.memory = std::atoi(argv[1]);

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <deque>
 
+#include "circular_buffer.h"
 #include "machine.h"
 #include "order.h"
 
@@ -79,7 +80,11 @@ void require_room_there(const Flight& flight) {
         const uint32_t last = (flight.offset + flight.bytes - 1 - config.offset) / config.page_bytes;
         const bool plain = state.producer == Role::Any && state.consumer == Role::Any;
         const bool fresh = state.pushed == 0 && state.reserved == 0;  // nobody has touched the buffer yet
-        if (!plain && !fresh && (first < state.write_page || last >= state.write_page + state.reserved)) {
+        bool granted = true;
+        for (uint32_t page = first; page <= last; ++page) {
+            granted = granted && is_granted(page, state.write_page, state.reserved, config.pages);
+        }
+        if (!plain && !fresh && !granted) {
             refused = refused == kMaxCbs ? id : refused;
             continue;
         }
@@ -141,6 +146,8 @@ void land(std::size_t index) {
     fiber->line = line_before;
     core = core_before;
     fiber = fiber_before;
+    flight.core->stirred = true;
+    if (flight.to) flight.to->stirred = true;
 }
 
 bool belongs(const Flight& flight, const Fiber& owner, uint32_t noc, int32_t trid) {

@@ -118,7 +118,11 @@ void access(const void* address, uint32_t bytes, bool store) {
     const uintptr_t at = reinterpret_cast<uintptr_t>(address);
     if (at >= kAboveL1 || !fiber) return;
     const uintptr_t base = reinterpret_cast<uintptr_t>(core->l1);
-    if (at < base || at + bytes > base + device.l1_window) return;
+    if (at < base || at + bytes > base + device.l1_window) {
+        if (!in_some_l1(at)) return;
+        breach("l1-bounds", "after this line a %s goes through a pointer that has left the L1 of this core",
+               store ? "store" : "load");
+    }
     const uint32_t offset = static_cast<uint32_t>(at - base);
     require_transfers_done(offset, bytes, store);
     CbSpan span;

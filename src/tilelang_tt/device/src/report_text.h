@@ -4,10 +4,13 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstddef>
 #include <cstdint>
 
 namespace vd {
+
+extern int report_descriptor;  // standard output, until process.cpp sets it apart
 
 constexpr std::size_t kReportBytes = 256 * 1024;
 
@@ -55,13 +58,15 @@ struct Text {
     void write_out(const char* from, std::size_t size) {
         std::size_t sent = 0;
         while (sent < size) {
-            const ssize_t count = write(STDOUT_FILENO, from + sent, size - sent);
+            const ssize_t count = write(report_descriptor, from + sent, size - sent);
             if (count < 0 && errno != EINTR) break;
             if (count > 0) sent += static_cast<std::size_t>(count);
         }
     }
     [[noreturn]] void send(int code) {
         write_out();
+        const bool leads = getpgrp() == getpid();  // a group of its own: processes that kernels have started
+        if (code != 0 && leads) kill(0, SIGKILL);
         _exit(code);
     }
 };
