@@ -1,4 +1,4 @@
-"""Every help that offers a rewrite is followed, and what comes of it compiles: each variant of a message, not one per code.
+"""Every help that offers a rewrite is followed, and what comes of it compiles: each variant of a message.
 
 The catalogue follows one for each code. Here are the others: changes of their kernels' text, or of what these are built
 with. A help that cannot be followed by a change of some words stands under NO_REWRITE, with the reason.
