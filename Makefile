@@ -1,7 +1,7 @@
 # Every target sets up .venv by itself; `make help` lists them.
 
 PYTHON ?= python3
-VENV   := .venv
+VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
@@ -13,7 +13,7 @@ EXTRAS    := dev$(if $(CXX_FOUND),,$(comma)zig)
 WORKERS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo docs test test-browser test-ttnn test-vendor ttnn-table lint format truth support numerics random mutate golden layouts gemm-table agree test-next bench timing timing-fit sanitize torture sdk-table doctor clean
+.PHONY: help demo docs test test-pythons tests test-browser test-ttnn test-vendor ttnn-table lint format truth support numerics random mutate golden layouts gemm-table agree test-next bench timing timing-fit sanitize torture sdk-table doctor clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
@@ -27,6 +27,15 @@ docs: $(STAMP)  ## the documentation as a site that needs no network: build/docs
 
 test: $(STAMP) lint  ## everything: lint, types, tests
 	$(BIN)/pytest -rs -n $(WORKERS) tests
+
+PYTHONS ?= python3.10 python3.11 python3.12
+test-pythons:  ## the tests with each Python that is supported, in environments of their own; PYTHONS="python3.12" for some, TESTS=tests/unit
+	for python in $(PYTHONS); do \
+	    $(MAKE) VENV=.venv-$$(basename $$python) PYTHON=$$python tests || exit; done
+
+tests: $(STAMP)
+	$(BIN)/python --version
+	$(BIN)/pytest -rs -n $(WORKERS) $(TESTS)
 
 lint: $(STAMP)  ## ruff and mypy --strict
 	$(BIN)/ruff check .
@@ -112,7 +121,7 @@ doctor: $(STAMP)  ## what the package finds on this machine
 	@$(BIN)/tilelang-tt doctor
 
 clean:  ## remove .venv and tool caches
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) .venv-* .pytest_cache .mypy_cache .ruff_cache
 
 $(STAMP): pyproject.toml constraints.txt
 	@$(if $(CXX_FOUND),,echo "no C++ compiler found: installing ziglang from PyPI as the compiler")

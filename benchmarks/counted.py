@@ -21,7 +21,9 @@ from tilelang.backend.target import determine_target
 
 from benchmarks.tile_kernels import example
 from tilelang_tt import costs
-from tilelang_tt.diagnostics import TenstorrentError
+from tilelang_tt.compiled import Compiled
+from tilelang_tt.diagnostics import DeviceError, TenstorrentError
+from tilelang_tt.execution.timing import estimate, names_of, timing_of
 from tilelang_tt.ir.kernel import KernelSet
 from tilelang_tt.ir.layout import Role
 from tilelang_tt.options import Options
@@ -31,6 +33,7 @@ from tilelang_tt.target import options_of, parse_options
 ROOT = Path(__file__).parents[1]
 GOLDEN = ROOT / "tests" / "golden"
 LONG_ROWS = ((8192, "float32"), (16384, "bfloat16"))
+SECONDS = 60.0  # of this host for the clock of one kernel
 SIZE = 256  # of every dimension, and every whole number, that only a call would tell
 
 
@@ -49,6 +52,8 @@ class Counted:
     numbers: dict[str, int] = field(default_factory=dict)
     files: dict[str, str] = field(default_factory=dict)  # file -> digest of its text
     milliseconds: float = 0.0
+    microseconds: float = 0.0  # by the clock; 0: not asked for, or steps depend on data
+    bound: str = ""  # what the clock says bounds it
 
 
 def goldens() -> Iterator[Kernel]:
@@ -86,8 +91,8 @@ def _note(stages: list[str], stage: str, _state: object) -> None:
     stages.append(stage)
 
 
-def count(kernel: Kernel, rounds: int, texts: dict[str, str]) -> Counted:
-    """Compile `rounds` times; `texts` receives the generated files."""
+def count(kernel: Kernel, rounds: int, texts: dict[str, str], *, clock: bool = False) -> Counted:
+    """Compile `rounds` times; `texts` receives the generated files. With `clock` it is timed, too."""
     seconds = []
     for _ in range(rounds):
         stages: list[str] = []
@@ -98,11 +103,23 @@ def count(kernel: Kernel, rounds: int, texts: dict[str, str]) -> Counted:
         except TenstorrentError as refusal:
             return Counted(refusal.code)
         seconds.append(time.process_time() - start)
+    microseconds, bound = _timed(Compiled(program.name, files, ())) if clock else (0.0, "")
     files = {name: text.replace(f"{ROOT}{os.sep}", "") for name, text in files.items()}  # wherever the tree lies
     texts.update(files)
     numbers = {"tries": max(Counter(stages).values())} | _done(sets) | _lines(files)
     digests = {name: hashlib.sha256(text.encode()).hexdigest()[:16] for name, text in files.items()}
-    return Counted("", numbers, digests, round(statistics.median(seconds) * 1e3, 1))
+    milliseconds = round(statistics.median(seconds) * 1e3, 1)
+    return Counted("", numbers, digests, milliseconds, microseconds, bound)
+
+
+def _timed(compiled: Compiled) -> tuple[float, str]:
+    """Microseconds by the clock, and what bounds the longest launch; nothing where that depends on data."""
+    try:
+        report = estimate(compiled, dict.fromkeys(names_of(compiled.plan), SIZE), limit=SECONDS)
+    except DeviceError as error:
+        return 0.0, error.code
+    timing = timing_of(compiled, report)
+    return round(timing.microseconds, 2), timing.bound
 
 
 def _done(sets: tuple[KernelSet, ...]) -> dict[str, int]:

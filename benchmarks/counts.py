@@ -11,6 +11,7 @@ sections  DST sections in the whole launch; sizes known only at the call are 256
 trips     tiles that compute packs to L1 for itself, to take them out again
 read, written   bytes of DRAM
 lines     of reader, compute and writer
+--clock   also microseconds by the clock, of kernels whose steps do not depend on data; with --compare what changed
 ms        processor time from the kernel's TIR to its files, median of three
 """
 
@@ -61,11 +62,11 @@ def table(counts: Counts, *, times: bool) -> str:
     )
 
 
-def measure(kernels: Iterable[Kernel], rounds: int, files: Path | None = None) -> Counts:
+def measure(kernels: Iterable[Kernel], rounds: int, files: Path | None = None, *, clock: bool = False) -> Counts:
     counts: Counts = {}
     for kernel in kernels:
         texts: dict[str, str] = {}
-        counts[kernel.name] = count(kernel, rounds, texts)
+        counts[kernel.name] = count(kernel, rounds, texts, clock=clock)
         if files is not None:
             write_texts(files / kernel.name, texts)
     return counts
@@ -120,6 +121,23 @@ def compile_times(old: Counts, new: Counts) -> list[str]:
     return lines
 
 
+def clock_times(old: Counts, new: Counts) -> list[str]:
+    """Kernels whose time by the clock has changed, slowest against before first, the slowest of all, and the mean."""
+    both = [name for name in new if name in old and old[name].microseconds and new[name].microseconds]
+    ratios = {name: new[name].microseconds / old[name].microseconds for name in both}
+    changed = sorted((name for name in both if ratios[name] != 1), key=lambda name: -ratios[name])
+    slowest = sorted(both, key=lambda name: -new[name].microseconds)[:SLOWEST]
+    lines = [f"{'us before':>10}{'now':>10}{'ratio':>8}"]
+    for name in dict.fromkeys([*changed, *slowest]):
+        before, after = old[name].microseconds, new[name].microseconds
+        lines.append(f"{before:10.1f}{after:10.1f}{ratios[name]:8.3f}   {name}, bound by {new[name].bound}")
+    if both:
+        middle = math.exp(sum(map(math.log, ratios.values())) / len(both))
+        slower = sum(ratio > 1 for ratio in ratios.values())
+        lines.append(f"{len(both)} timed of {len(new)}, {slower} of them slower; of one kernel {middle:.3f}")
+    return [*lines, ""]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--traced", type=Path, help="folder of kernels kept by benchmarks.trace")
@@ -127,11 +145,12 @@ def main() -> None:
     parser.add_argument("--files", type=Path, help="folder for the generated files")
     parser.add_argument("--compare", type=Path, help="JSON file of another state")
     parser.add_argument("--rounds", type=int, default=ROUNDS)
+    parser.add_argument("--clock", action="store_true", help="also the time of each by the clock")
     arguments = parser.parse_args()
     logging.getLogger("tilelang").setLevel(logging.WARNING)
     kernels = [*pinned(), *(traced(arguments.traced) if arguments.traced else ())]
     count(kernels[0], 1, {})  # imports and registries
-    counts = measure(kernels, arguments.rounds, arguments.files)
+    counts = measure(kernels, arguments.rounds, arguments.files, clock=arguments.clock)
     if arguments.write:
         values = {name: asdict(counted) for name, counted in counts.items()}
         arguments.write.write_text(json.dumps(values, indent=1) + "\n")
@@ -139,7 +158,9 @@ def main() -> None:
         old = read(arguments.compare)
         if arguments.traced is None:
             old = {name: counted for name, counted in old.items() if name in counts}
-        print("\n".join([*(differences(old, counts) or ["nothing differs"]), "", *compile_times(old, counts)]))
+        different = differences(old, counts) or ["nothing differs"]
+        times = clock_times(old, counts) if arguments.clock else []
+        print("\n".join([*different, "", *times, *compile_times(old, counts)]))
     else:
         print(table(counts, times=True))
 

@@ -27,7 +27,7 @@ from tilelang import tvm
 
 from tilelang_tt import backend
 from tilelang_tt.compiled import Compiled
-from tilelang_tt.conformance import worker
+from tilelang_tt.conformance import session, worker
 from tilelang_tt.conformance.events import Journal, KernelEvent, ScriptEvent, read_journal
 from tilelang_tt.conformance.measured import MeasuredKernel, Measurement, Record
 from tilelang_tt.conformance.runner import find_scripts
@@ -130,10 +130,10 @@ class Script:
         tracing = Tracing(self.checkout, self.target, Journal(journal), folder=folder)
         changes = [
             (backend, "compile_function", tracing.compile),
-            (worker, "Measurement", lambda *_: tracing),
-            (worker, "Comparisons", AlwaysEqual),
+            (session, "Measurement", lambda *_: tracing),
+            (session, "Comparisons", AlwaysEqual),
         ]
-        with worker.replaced(changes):
+        with session.replaced(changes):
             worker.run(self.path, self.checkout, shrink, self.target, tracing.journal)
 
     def attempt(self, shrink: Shrink, folder: Path) -> tuple[list[KernelEvent], ScriptEvent]:

@@ -35,6 +35,7 @@ class Arch:
     noc_max_burst: int  # bytes of one NoC packet
     clock_mhz: int
     noc_origin: tuple[int, int]  # virtual NoC coordinates of compute core (0, 0)
+    reads_spread: bool  # whether both NoCs spread reads of DRAM over the rows of cores; else the writer's has few ways
     noc_gap: int = 1 << 16  # first column behind the two that hold no compute cores
 
     @property
@@ -65,6 +66,7 @@ WORMHOLE_B0 = Arch(
     noc_max_burst=8192,
     clock_mhz=1000,
     noc_origin=(18, 18),  # translated coordinates, coordinate_manager of the SDK
+    reads_spread=False,  # by the clock: all cores read 45 % of what DRAM has on the writer's NoC, 65 % on the reader's
 )
 
 BLACKHOLE = Arch(
@@ -81,6 +83,7 @@ BLACKHOLE = Arch(
     noc_max_burst=16384,
     clock_mhz=1350,
     noc_origin=(1, 2),  # translated coordinates; columns 8 and 9 are no compute cores
+    reads_spread=True,  # by the clock: 72 % on the reader's NoC alone, 89 % on both
     noc_gap=7,
 )
 

@@ -59,7 +59,8 @@ CoreRanges = tuple[CoreRange, ...]
 def parse_core_ranges(value: Any) -> CoreRanges:
     """ValueError: not a rectangle, or two that overlap."""
     if isinstance(value, str):
-        return _disjoint(tuple(_from_text(part.strip()) for part in value.split(",")))
+        parts = value.replace("/", ",").split(",")  # a list of words of a schedule has the stroke between its own
+        return _disjoint(tuple(_from_text(part.strip()) for part in parts))
     if not isinstance(value, (tuple, list)) or not value:
         raise ValueError
     if all(isinstance(part, int) for part in value):

@@ -210,6 +210,9 @@ def l1_map(launch: LaunchPlan, chip: Arch, tensors: Sequence[TensorPlan] = (), *
                 ("L1", tensor.name, f"tensor {tensor.format}", how, "at the call" if size is None else f"{size:,} B")
             )
             used += size or 0
+    if launch.list_bytes:
+        rows.append(("L1", "units", "list of the core's units", "", f"{launch.list_bytes:,} B"))
+        used += launch.list_bytes
     share = 100 * used / chip.l1_usable
     total = f"used {used:,} B of {chip.l1_usable:,} B per core ({share:.1f} %)"
     if not whole:

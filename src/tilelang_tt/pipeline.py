@@ -47,6 +47,7 @@ from tilelang_tt.passes.a_metadata.keep_last_bits import keep_last_bits
 from tilelang_tt.passes.a_metadata.legalize_types import legalize_types
 from tilelang_tt.passes.a_metadata.place_tensors import NO_SHARDS, place_tensors
 from tilelang_tt.passes.b_partition.choose_blocks import choose_blocks
+from tilelang_tt.passes.b_partition.go_in_step import go_in_step
 from tilelang_tt.passes.b_partition.partition_work import partition_work
 from tilelang_tt.passes.b_partition.place_workspaces import left_in_dram, place_workspaces
 from tilelang_tt.passes.c_tile.complete_parts import complete_parts
@@ -166,6 +167,7 @@ PLACING_PASSES: tuple[TilePass, ...] = (
     Pass(align_operands, A, needs=(LAYOUTS, NO_COPIES)),
     Pass(place_workspaces, B, needs=(LAYOUTS, NO_COPIES)),
     Pass(choose_blocks, B, needs=(LAYOUTS, NO_COPIES)),
+    Pass(go_in_step, B, needs=(LAYOUTS, NO_COPIES)),
     Pass(partition_work, B, ensures=(UNITS,), of=(TILES, CODE)),
 )
 
@@ -271,7 +273,10 @@ def _in_some_way(func: Any, options: Options, attempt: Attempt, helped: Callable
 
 
 def _first_of(found: Iterator[Way], attempt: Attempt, refusal: Refusal) -> Result:
-    """The first way that is not refused. The last refusal counts, but the tile engines fit more, and take shards."""
+    """The first way that is not refused. The last refusal counts, but the tile engines fit more, and take shards.
+
+    Where shards are refused in every way, the first one says more: which use of the tensor is none of tiles.
+    """
     last: Refusal | TargetError = refusal
     for way in found:
         try:
@@ -281,7 +286,8 @@ def _first_of(found: Iterator[Way], attempt: Attempt, refusal: Refusal) -> Resul
         except CannotCutError:
             continue
     fits_less = isinstance(refusal, ResourceError) and last.code in (refusal.code, NO_SHARDS)
-    raise (refusal if fits_less else last) from None
+    no_shards = last.code == refusal.code == NO_SHARDS
+    raise (refusal if fits_less or no_shards else last) from None
 
 
 def _program(func: Any, options: Options, scalar_code: ScalarCode) -> TileProgram:

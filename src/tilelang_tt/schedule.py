@@ -35,6 +35,8 @@ ORDERS: tuple[Order, ...] = get_args(Order)
 CORE_ORDERS: tuple[CoreOrder, ...] = get_args(CoreOrder)
 PANEL_ORDERS: tuple[Order, ...] = ("block-linear", "block-linear-column")
 DEFAULT_PANEL = 4  # rows, or columns, of a panel
+UNITS_AS_ARGUMENTS = 128  # of a core; longer lists lie in its L1, because its kernels need their arguments for more
+_LIST_GRAIN = 64  # bytes of L1 that a list takes a multiple of
 BOX_POLICIES: tuple[Policy, ...] = ("rectangle", "match")
 
 
@@ -87,6 +89,12 @@ class Schedule:
         if len(set(cores)) != len(cores):
             raise ValueError("two pieces lie on one core")
         return Schedule("match", pieces=Pieces((blocks[0], blocks[1]), (counts[0], counts[1]), tuple(cores)))
+
+    @property
+    def list_bytes(self) -> int:
+        """Of the L1 of each core, for the longest list; 0: lists are short enough to be runtime arguments."""
+        longest = max(map(len, self.lists), default=0)
+        return -(-4 * longest // _LIST_GRAIN) * _LIST_GRAIN if longest > UNITS_AS_ARGUMENTS else 0
 
     @property
     def title(self) -> str:

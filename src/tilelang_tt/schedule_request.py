@@ -127,7 +127,7 @@ def _said(request: Request, *names: str) -> str | None:
 
 def parse_ranges(value: Any) -> CoreRanges:
     """`4x4`, `4x4+2+1`, several with `/` between; or as TT.layout takes them."""
-    parts = value.replace("/", ",").split(",") if isinstance(value, str) else value
+    parts = value.replace("/", ",").split(",") if isinstance(value, str) else value  # one by one: they may overlap
     try:
         one_by_one = isinstance(parts, list | tuple) and not all(isinstance(part, int) for part in parts)
         ranges = tuple(one for part in (parts if one_by_one else [parts]) for one in parse_core_ranges(part))

@@ -12,6 +12,7 @@ itself, pytest looks for a name in the globals of each frame. TILELANG_TT_DEBUG=
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 import threading
@@ -34,6 +35,7 @@ NO_SOURCE = (
     "error[TT509]: TileLang reads the source of a kernel, and this one has none: it was typed or piped in\n"
     "  help: write it to a file; IPython and Jupyter work, too"
 )
+_TRACER = "tilelang.language.eager.builder"  # the logger of the module that traces kernels
 _PYTEST_NAME = "__tracebackhide__"  # pytest leaves out frames whose globals say so
 
 
@@ -68,6 +70,12 @@ def install() -> None:
     threading.excepthook = _marked(_thread_hook(threading.excepthook))
     warnings.formatwarning = _marked(_warning_format(warnings.formatwarning))
     TenstorrentError.at_birth = staticmethod(_hide_from_pytest)
+    logging.getLogger(_TRACER).addFilter(_no_dump)
+
+
+def _no_dump(record: logging.LogRecord) -> bool:
+    """TileLang logs the code that it has made of a kernel, some forty lines, before an error that says all it takes."""
+    return not (wanted() and record.levelno >= logging.CRITICAL and "\nsource=" in record.getMessage())
 
 
 def _marked(hook: Any) -> Any:

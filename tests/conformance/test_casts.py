@@ -180,6 +180,26 @@ def test_powers_of_two_by_their_bits(setting: tuple[str, str]) -> None:
     assert torch.equal(run(main, setting, x), torch.exp2(x.double().log2().ceil()).float())
 
 
+@pytest.mark.parametrize("setting", SETTINGS)
+@pytest.mark.parametrize("dtype", ["float8_e4m3fn", "float8_e5m2"])
+def test_a_nan_does_not_become_a_float8_number(dtype: str, setting: tuple[str, str]) -> None:
+    """A NaN, or what the packer to 16 bits makes of one where the type has it: an infinity."""
+
+    @T.prim_func
+    def main(A: T.Tensor((32, 32), "float32"), B: T.Tensor((32, 32), dtype)):
+        with T.Kernel(1, threads=128):
+            for i, j in T.Parallel(32, 32):
+                B[i, j] = T.cast(A[i, j], dtype)
+
+    given = torch.randn(32, 32)
+    given[0, :4] = torch.tensor([float("nan"), -float("nan"), float("inf"), 1e9])
+    got = run(main, setting, given).float()
+    largest = torch.finfo(getattr(torch, dtype)).max
+    assert not got[0, :2].isfinite().any()
+    assert got[0, 2:4].tolist() == [largest, largest]
+    assert torch.equal(got.flatten()[4:], given.to(getattr(torch, dtype)).float().flatten()[4:])
+
+
 @pytest.mark.parametrize(("dtype", "largest"), [("float8_e4m3fn", 448.0), ("float8_e5m2", 57344.0)])
 def test_infinities_become_the_largest_float8(dtype, largest):
     """With their signs: x - (x - y) of an infinity would be NaN."""

@@ -136,6 +136,6 @@ def test_undefined_and_unimplemented_have_words_of_their_own() -> None:
     )
     with pytest.raises(DeviceError, match=r"error\[TT403\]: undefined by the SDK: mul_tiles onto DST tile 0"):
         twice.run(torch.ones(32, 32))
-    missing = TileProgram(COPY + "digamma_tile_init();", ("eltwise_unary/digamma.h",))
-    with pytest.raises(DeviceError, match=r"error\[TT402\]: .*unimplemented: digamma_tile_init"):
+    missing = TileProgram(COPY + "reshuffle_rows_tile_init();", ("reshuffle.h",))
+    with pytest.raises(DeviceError, match=r"error\[TT402\]: .*unimplemented: reshuffle_rows_tile_init"):
         missing.run(torch.ones(32, 32))

@@ -80,7 +80,7 @@ def test_fields_of_a_buffer() -> None:
 @pytest.mark.parametrize(
     ("body", "name"),
     [
-        ("get_local_cb_interface(0).fifo_rd_ptr += 16;", "moving fifo_rd_ptr or fifo_wr_ptr out of the pages"),
+        ("get_local_cb_interface(0).fifo_rd_ptr -= 16;", "moving fifo_rd_ptr or fifo_wr_ptr out of the pages"),
         ("get_local_cb_interface(0).fifo_rd_ptr = get_local_cb_interface(1).fifo_rd_ptr;", "out of the pages"),
         ("get_local_cb_interface(0).fifo_page_size = 32;", "other than fifo_rd_ptr and fifo_wr_ptr"),
     ],
@@ -162,6 +162,113 @@ def test_compute_reads_where_it_has_moved_its_pointer() -> None:
 def test_a_pointer_that_was_moved_to_where_nothing_is() -> None:
     with pytest.raises(DeviceError, match="moved to where nothing has been pushed"):
         reread("(tile + 1)")
+
+
+BETWEEN = (
+    COMPUTE_HEADERS
+    + """
+void pass(uint32_t to) {
+    cb_reserve_back(16, 1);
+    tile_regs_acquire();
+    copy_tile(0, 0, 0);
+    tile_regs_commit();
+    tile_regs_wait();
+    pack_tile(0, 16);
+    tile_regs_release();
+    cb_push_back(16, 1);
+}
+void kernel_main() {
+    compute_kernel_hw_startup(0, 0, 16);
+    copy_tile_to_dst_init_short(0);
+    cb_wait_front(0, 3);
+    const uint32_t begin = get_local_cb_interface(0).fifo_rd_ptr;
+    for (uint32_t half = 0; half < 3; ++half) {  // words of 16 bytes: 64 are half a tile
+        UNPACK(get_local_cb_interface(0).fifo_rd_ptr = begin + START + 64 * half;)
+        pass(half);
+    }
+    UNPACK(get_local_cb_interface(0).fifo_rd_ptr = begin;)
+    cb_pop_front(0, 3);
+}
+"""
+)
+
+
+def between(start: str) -> tuple[torch.Tensor, torch.Tensor]:
+    """Tiles that begin at 0, 1/2 and 1 tile behind the start: each has two halves of what lies there."""
+    values = random(32, 96)
+    with open_device() as device:
+        source, out = device.from_torch(values), device.allocate_tensor((32, 96))
+        named = [("cb", 16)]
+        program = ProgramDescriptor(
+            [
+                kernel(STREAM_IN, READER, args=[source.buffer_address(), 0, 3], compile_args=words(source)),
+                kernel(BETWEEN.replace("START", start), COMPUTE),
+                kernel(STREAM_OUT, WRITER, args=[out.buffer_address(), 0, 3], compile_args=words(out),
+                       named_compile_time_args=named),
+            ],
+            cbs=[cb(0, 4), cb(16, 1)],
+        )  # fmt: skip
+        device.run(program)
+        return out.to_torch(), values
+
+
+def test_compute_reads_tiles_that_begin_inside_a_page() -> None:
+    got, values = between("0")
+    first, second = values[:, :32], values[:, 32:64]
+    middle = torch.cat([first[16:], second[:16]])  # the lower faces of the one, the upper ones of the other
+    assert torch.equal(got, torch.cat([first, middle, second], 1))
+
+
+def test_a_tile_behind_what_was_waited_for() -> None:
+    with pytest.raises(DeviceError, match="page 3 of it was not waited for"):
+        between("256")
+
+
+PACK_BETWEEN = (
+    COMPUTE_HEADERS
+    + """
+void kernel_main() {
+    compute_kernel_hw_startup(0, 0, 16);
+    copy_tile_to_dst_init_short(0);
+    cb_reserve_back(16, 3);
+    uint32_t begin = 0;
+    PACK(begin = get_local_cb_interface(16).fifo_wr_ptr;)
+    for (uint32_t tile = 0; tile < 3; ++tile) {  // each over the lower half of the one before
+        cb_wait_front(0, 1);
+        tile_regs_acquire();
+        copy_tile(0, 0, 0);
+        tile_regs_commit();
+        tile_regs_wait();
+        PACK(get_local_cb_interface(16).fifo_wr_ptr = begin + 64 * tile;)
+        pack_tile<true>(0, 16, 0);
+        tile_regs_release();
+        cb_pop_front(0, 1);
+    }
+    PACK(get_local_cb_interface(16).fifo_wr_ptr = begin;)
+    cb_push_back(16, 2);
+}
+"""
+)
+
+
+def test_compute_packs_tiles_that_begin_inside_a_page() -> None:
+    values = random(32, 96)
+    with open_device() as device:
+        source, out = device.from_torch(values), device.allocate_tensor((32, 64))
+        program = ProgramDescriptor(
+            [
+                kernel(STREAM_IN, READER, args=[source.buffer_address(), 0, 3], compile_args=words(source)),
+                kernel('#include "api/compute/pack.h"' + PACK_BETWEEN, COMPUTE),
+                kernel(STREAM_OUT, WRITER, args=[out.buffer_address(), 0, 2], compile_args=words(out),
+                       named_compile_time_args=[("cb", 16)]),
+            ],
+            cbs=[cb(0, 2), cb(16, 3)],
+        )  # fmt: skip
+        device.run(program)
+        got = out.to_torch()
+    tops = [values[:16, 32 * tile : 32 * (tile + 1)] for tile in range(3)]
+    assert torch.equal(got[:, :32], torch.cat(tops[:2]))
+    assert torch.equal(got[:, 32:], torch.cat([tops[2], values[16:, 64:]]))
 
 
 def test_an_entry_is_a_page_of_the_buffer_and_not_a_tile() -> None:
@@ -256,3 +363,10 @@ def test_no_pages_are_always_there() -> None:
     """Kernels compute how many pages of padding there are; often none."""
     body = "cb_wait_front(1, 0); cb_pop_front(1, 0); cb_reserve_back(1, 0); cb_push_back(1, 0); row[0] = 3;"
     assert row_written_by(body)[0] == 3
+
+
+def test_compute_may_ask_where_a_buffer_lies_that_the_program_has_not() -> None:
+    """As the vendor's group norm does with a table that it then does not use."""
+    text = COMPUTE_HEADERS + "void kernel_main() { volatile uint32_t unused = get_tile_address(18, 0); (void)unused; }"
+    with open_device() as device:
+        device.run(ProgramDescriptor([kernel(text, COMPUTE)]))

@@ -280,8 +280,10 @@ def test_other_names_of_ttnn_are_refused() -> None:
         _ = ttnn.TILE_LAYOUTS
     with pytest.raises(AttributeError, match="no attribute 'face_geometry'"):
         ttnn.CBFormatDescriptor(0, ttnn.bfloat16, 2048).face_geometry = None
-    with pytest.raises(ArgumentError, match=r"circular buffers of \(32, 32\) tiles, not of \(16, 32\)"):
-        ttnn.TileDescriptor(16, 32)
+    with pytest.raises(ArgumentError, match=r"no circular buffers of transposed \(16, 32\) tiles"):
+        ttnn.TileDescriptor(16, 32, True)
+    short = ttnn.CBFormatDescriptor(0, ttnn.bfloat16, 1024, ttnn.TileDescriptor(16, 32))
+    assert short.native().tile == (16, 32)
     with pytest.raises(ArgumentError, match=r"has no tiles of \(8, 32\); it has \(32, 32\), \(16, 32\), \(32, 16\)"):
         ttnn.Tile((8, 32))
     with pytest.raises(ArgumentError, match=r"-1 is no argument of a kernel: ttnn takes 0 \.\. 4294967295"):

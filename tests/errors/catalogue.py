@@ -32,15 +32,42 @@ class Entry:
     fails: str = ""  # a program; without one, the code is explained alone
     mended: str = ""
     runs: bool = False  # the programs call kernels
+    machines: tuple[str, str] = ("", "")  # of the two programs, where this one is not such a one: rows of `machines.py`
+    lines: int = 0  # of the message that are shown; 0: all
 
 
 ENTRIES: dict[str, Entry] = {}
+# Machines that the test sets up for a program (`machines.py`), and how a heading says so.
+WHERE = {
+    "ttnn": "where ttnn is",
+    "failing": "where ttnn fails",
+    "blackhole": "on a Blackhole",
+    "crowded": "where the program's code is long",
+    "simulator": "on the simulator of Wormhole",
+    "wormhole-simulator": "on the simulator of Wormhole",
+    "blackhole-simulator": "on the simulator of Blackhole",
+    "no-memory": "where memory is short",
+    "no-hipcc": "where hipcc is missing",
+    "no-gpu": "where no GPU is",
+    "nothing": "where neither a GPU nor a card is",
+}
+_STAND_IN = "The test that runs these programs pretends to be such a machine; for ttnn it has a stand-in."
 
 
-def program(code: str, title: str, meaning: str, fails: str, mended: str, *, runs: bool = True) -> None:
+def program(
+    code: str,
+    title: str,
+    meaning: str,
+    fails: str,
+    mended: str,
+    *,
+    runs: bool = True,
+    machines: tuple[str, str] = ("", ""),
+    lines: int = 0,
+) -> None:
     """An entry with two programs."""
     texts = [_with_imports(textwrap.dedent(text).strip("\n") + "\n") for text in (fails, mended)]
-    _enter(Entry(code, title, _joined(meaning), *texts, runs))
+    _enter(Entry(code, title, _joined(meaning), *texts, runs, machines, lines))
 
 
 def explained(code: str, title: str, meaning: str) -> None:
@@ -115,8 +142,13 @@ def page(entry: Entry, message: str) -> str:
     """The page of a code, in Markdown; `message` is what the failing program ends with."""
     parts = [f"# {entry.code}: {entry.title}", entry.meaning]
     if entry.fails:
-        parts += ["## A program that fails", f"```python\n{entry.fails}```", f"```text\n{message}\n```"]
-        parts += ["## The same program, mended", f"```python\n{entry.mended}```"]
+        on = [f" {WHERE[name]}" if name else "" for name in entry.machines]
+        if entry.lines and entry.lines < len(message.splitlines()):
+            message = "\n".join([*message.splitlines()[: entry.lines], "..."])
+        parts += [f"## A program that fails{on[0]}", f"```python\n{entry.fails}```", f"```text\n{message}\n```"]
+        mended = "" if on[0] == on[1] else on[1]
+        parts += [f"## The same program, mended{mended}", f"```python\n{entry.mended}```"]
+        parts += [_STAND_IN] if any(name in WHERE for name in entry.machines) else []
     return "\n\n".join(parts) + "\n"
 
 

@@ -141,8 +141,8 @@ def main(A: T.Tensor((32, n), "float32"), B: T.Tensor((32,), "float32")):
 """
 call(
     "TT311",
-    "an input is empty, but the result is not",
-    "A device cannot hold a tensor without elements.",
+    "there is nothing to compute from, but the result is not empty",
+    "A device cannot hold a tensor without elements, and a grid without blocks writes nothing.",
     "kernel(torch.ones(32, 0), torch.empty(32))",
     "kernel(torch.zeros(32, 1), torch.empty(32))",
     _COLUMNS + _COMPILED,
@@ -155,12 +155,6 @@ call(
     "kernel(2**31, torch.ones(64, 64), torch.empty(64, 64))",
     "kernel(2**31 - 1, torch.ones(64, 64), torch.empty(64, 64))",
     _INTEGER + _COMPILED,
-)
-explained(
-    "TT313",
-    "a ttnn tensor that is written does not lie as the kernel writes it",
-    """A kernel writes a ttnn tensor where it lies, so the tensor must already have the layout of the plan; the message
-    says which. Or let the call return the tensor (`out_idx`): then it is allocated as needed.""",
 )
 _SIZED = _DOUBLE.replace("def main(A", "def main(blocks: T.int32, A").replace("T.Kernel(2", "T.Kernel(blocks")
 call(
@@ -247,50 +241,12 @@ call(
 
 # --- while kernels run ------------------------------------------------------------------------------
 
-_ASK = "The message names core, kernel and line; docs/debugging.md says how to go on."
-explained(
-    "TT403",
-    "something whose result the SDK leaves undefined",
-    f"The device stops where a chip would do one thing or another. {_ASK}",
-)
-explained(
-    "TT407",
-    "a kernel does not compile as C++",
-    "The notes are the compiler's. For kernels of this compiler it is a bug: please report it.",
-)
-explained("TT408", "the device runtime ended without an answer", "Mostly the system ended it because memory ran out.")
 program(
     "TT409",
     "unknown numerics",
     "`fast` uses float32 of the host, `exact` keeps every bit, `chip` rounds as the chip does; `none` has time alone.",
     'from tilelang_tt.device import open_device\n\nopen_device("wormhole_b0", numerics="float64")\n',
     'from tilelang_tt.device import open_device\n\nopen_device("wormhole_b0", numerics="exact")\n',
-)
-explained(
-    "TT411", "ttnn failed", "The note has what ttnn said; `tilelang-tt doctor --strict` checks ttnn and the device."
-)
-explained(
-    "TT412",
-    "ttnn's Python side cannot declare what this kernel needs",
-    "The help names another storage or layout that it can.",
-)
-explained(
-    "TT413",
-    "the device is another one than the kernel was compiled for",
-    "Compile it for the chip or grid in the help.",
-)
-explained(
-    "TT414",
-    "results depend on the order in which cores run",
-    "`tilelang-tt fuzz` found two schedules with different results: a barrier is missing, or two cores touch one place.",
-)
-explained(
-    "TT415", "no memory for the tensors of the device", "The virtual device holds all of DRAM that a program uses."
-)
-explained(
-    "TT416",
-    "the program is too large for the L1 that ttnn was opened with",
-    "The help says which size to open it with.",
 )
 _ASSERTING = """
 @T.prim_func
@@ -310,24 +266,9 @@ call(
     "kernel(torch.ones(32, dtype=torch.int32), torch.empty(32, dtype=torch.int32))",
     _CHECKED + _COMPILED,
 )
-explained(
-    "TT418",
-    "a launch would not do all of its work, each part once",
-    "A plan that was changed by hand, or a bug to report.",
-)
-explained(
-    "TT419",
-    "the simulator of Wormhole cannot run this kernel",
-    "It lacks unpack to DST and 32-bit integers. Blackhole's simulator has both.",
-)
 
 # --- this machine -----------------------------------------------------------------------------------
 
-explained(
-    "TT501",
-    "no C++ compiler that works",
-    "The virtual device compiles the generated kernels. `tilelang-tt doctor` shows what is found.",
-)
 _CACHED = """
 import os
 from unittest.mock import patch
@@ -342,11 +283,6 @@ call(
     "TILELANG_TT_CACHE_DIR names another one.",
     _CACHED,
     "result = torch.empty(64, 64)\nkernel(torch.ones(64, 64), result)\nassert torch.equal(result, torch.full((64, 64), 2.0))",
-)
-explained(
-    "TT503",
-    "TileLang is missing, or has another version",
-    "TileLang's interface for backends still moves: exactly one version fits.",
 )
 _SEEDED = """
 import os
@@ -379,16 +315,6 @@ program(
     + 'kernel.export("exported")\nopen("exported/main.cpp", "a").write("// mine\\n")\nkernel.export("exported")\n',
     _DOUBLE + _COMPILED + 'kernel.export("exported", overwrite=True)\n',
     runs=False,
-)
-explained(
-    "TT507",
-    "no Python with ttnn",
-    "Device `ttnn` runs kernels on a card, through ttnn in a Python of its own: docs/ttnn.md.",
-)
-explained(
-    "TT508",
-    "another version of ttnn than the kernel was compiled for",
-    "The help names the version, or the option `sdk`.",
 )
 explained(
     "TT509",
@@ -510,9 +436,4 @@ program(
     _ASSERTING + _COMPILED,
     _ASSERTING.replace("            T.device_assert(A[i, j] > 0)\n", "") + _COMPILED,
     runs=False,
-)
-explained(
-    "TT706",
-    "float32 with 10 fraction bits",
-    "TILELANG_TT_NARROW=1 runs kernels on a simulator that cannot unpack to DST.",
 )

@@ -91,7 +91,7 @@ refusal(
 refusal(
     "TT109",
     "buffer_of_unknown_size",
-    "a block whose size is known only at run time",
+    "a block whose size is known only at run time, or is zero",
     "Circular buffers are laid out when the kernel is compiled. Copy blocks of constant size; the tensor may be dynamic.",
     ("with T.Kernel(1, threads=128):", "with T.Kernel(T.ceildiv(n, 32), threads=128) as bx:"),
     ("T.alloc_shared((n, 32)", "T.alloc_shared((32, 32)"),

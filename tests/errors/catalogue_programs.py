@@ -40,10 +40,18 @@ def _text(body: str, pages: int, settings: str) -> str:
 
 
 def by_hand(
-    code: str, title: str, meaning: str, fails: str, mended: str, *, pages: tuple[int, int] = (2, 2), settings: str = ""
+    code: str,
+    title: str,
+    meaning: str,
+    fails: str,
+    mended: str,
+    *,
+    pages: tuple[int, int] = (2, 2),
+    settings: str = "",
+    lines: int = 0,
 ) -> None:
     """`fails` and `mended`: what the reader does; `pages`: of its circular buffer in either program."""
-    program(code, title, meaning, _text(fails, pages[0], settings), _text(mended, pages[1], settings))
+    program(code, title, meaning, _text(fails, pages[0], settings), _text(mended, pages[1], settings), lines=lines)
 
 
 _ASK = "The message names core, kernel and line; docs/debugging.md says how to go on."
@@ -170,26 +178,6 @@ program(
     "Blocks that update the same tiles keep their order on one core; only the other block indices are dealt to cores.",
     _SUMS + _TARGET.format(words="units:0.1"),
     _SUMS + _TARGET.format(words="policy:rectangle"),
-    runs=False,
-)
-_GRID = """
-@T.prim_func
-def main(A: T.Tensor((640, 640), "float32"), B: T.Tensor((640, 640), "float32")):
-    with T.Kernel(20, 20, threads=128) as (bx, by):
-        x = T.alloc_shared((32, 32), "float32")
-        T.copy(A[by * 32, bx * 32], x)
-        T.copy(x, B[by * 32, bx * 32])
-
-
-units = [[*range({first})], [*range({first}, 400)]]
-tilelang.compile(main, target={"kind": "tenstorrent", "schedule": {"units": units}})
-"""
-program(
-    "TT609",
-    "too many runtime arguments",
-    "Lists of units are arguments of each core; a policy needs a few numbers alone.",
-    _GRID.replace("{first}", "350"),
-    _GRID.replace("{first}", "200"),
     runs=False,
 )
 _BACKWARDS = """

@@ -1,6 +1,6 @@
 """Entries of errors about other targets, and about TileLang itself."""
 
-from catalogue import explained, program
+from catalogue import program
 
 _ADD = """
 import tilelang_tt
@@ -77,30 +77,10 @@ program(
     _ADD + 'tilelang_tt.lower(main, "llvm")',
     _ADD + 'tilelang_tt.lower(main, "c")',
 )
-explained(
-    "TT521",
-    "a tool to build this target is missing here",
-    "Its source can still be had: leave out `build=True`, or `--build`. `tilelang-tt targets` tries every target.",
-)
-explained(
-    "TT522",
-    "this machine cannot run this target",
-    "A device is missing, or the installed torch does not know it. `tilelang-tt targets` tries every target.",
-)
-explained(
-    "TT523",
-    "TileLang has changed where this package is built on it",
-    "The notes name what is missing. docs/internals.md lists everything that is used of TileLang.",
-)
 program(
     "TT620",
     "there is no such target",
     "`tilelang-tt targets` lists those that a kernel can be lowered for. Or TileLang refuses an option; its reason is quoted.",
     _ADD + 'tilelang_tt.lower(main, "vulcan")',
     _ADD + 'tilelang_tt.lower(main, "metal")',
-)
-explained(
-    "TT621",
-    "no target is given, and nothing is found",
-    "docs/targets.md says which target is the default.",
 )

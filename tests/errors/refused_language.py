@@ -100,6 +100,22 @@ def buffer_of_unknown_size() -> Any:
     return main
 
 
+@refused(
+    "TT109",
+    "'X' has no elements: its shape is [32, 0]",
+    help="give every axis an element at least; where there is nothing to do, leave the block and its use out",
+)
+@with_scalar_code
+def buffer_without_elements() -> Any:
+    @T.prim_func
+    def main(A: T.Tensor((32, 32), "float32")):
+        with T.Kernel(1, threads=128):
+            X = T.alloc_shared((32, 0), "float32")  # refused
+            T.copy(A[0:32, 0:0], X)
+
+    return main
+
+
 UNPACKED = "use float4_e2m1fn outside of shared blocks, and copy from one to the other"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ import torch
 
 from tilelang_tt.diagnostics import ArgumentError
 from tilelang_tt.execution.call import Signature
-from tilelang_tt.runtime.plan import Param, Plan, TensorPlan
+from tilelang_tt.runtime.plan import LaunchPlan, Param, Plan, TensorPlan
 
 BF16 = torch.bfloat16
 
@@ -68,7 +69,16 @@ def test_output_passed_although_returned() -> None:
 
 def test_not_a_tensor() -> None:
     assert refusal(gemm(), A, B.tolist()) == (
-        "error[TT302]: argument 2 ('B') of kernel 'mm' is a list; the kernel takes a torch.Tensor"
+        "error[TT302]: argument 2 ('B') of kernel 'mm' is a list; the kernel takes a torch.Tensor\n"
+        "  help: pass torch.as_tensor(B), with dtype torch.bfloat16"
+    )
+
+
+def test_arguments_by_name() -> None:
+    with pytest.raises(ArgumentError) as caught:
+        gemm().refuse_names(("A", "B"))
+    assert str(caught.value) == (
+        "error[TT301]: kernel 'mm' takes its arguments by position; given by name: A, B\n  help: kernel(A, B)"
     )
 
 
@@ -90,20 +100,23 @@ def test_dtype() -> None:
 
 def test_rank() -> None:
     assert refusal(gemm(), A[None], B) == (
-        "error[TT304]: argument 1 ('A') of kernel 'mm' has 3 dimensions; the kernel takes (4, 8)"
+        "error[TT304]: argument 1 ('A') of kernel 'mm' has 3 dimensions; the kernel takes (4, 8)\n"
+        "  help: reshape or index A, so that it has 2"
     )
 
 
 def test_static_shape() -> None:
     assert refusal(gemm(), matrix(4, 9), B) == (
-        "error[TT305]: argument 1 ('A') of kernel 'mm' has shape (4, 9); the kernel takes (4, 8)"
+        "error[TT305]: argument 1 ('A') of kernel 'mm' has shape (4, 9); the kernel takes (4, 8)\n"
+        "  help: compile the kernel for this shape; a size of T.dynamic is one that calls decide"
     )
 
 
 def test_shape_given_by_an_expression() -> None:
     kernel = signature([tensor("A", ("m",)), tensor("B", ("2 * m + 1",), "write")], sizes=("m",))
     assert refusal(kernel, matrix(5), matrix(10)) == (
-        "error[TT305]: argument 2 ('B') of kernel 'mm' has shape (10,); the kernel takes (2 * m + 1,)"
+        "error[TT305]: argument 2 ('B') of kernel 'mm' has shape (10,); the kernel takes (2 * m + 1,)\n"
+        "  help: compile the kernel for this shape; a size of T.dynamic is one that calls decide"
     )
     assert kernel.bind([matrix(5), matrix(11)]).sizes == {"m": 5}
 
@@ -174,7 +187,8 @@ def test_size_that_follows_from_an_expression() -> None:
 def test_no_size_gives_such_an_axis() -> None:
     kernel = signature([tensor("A", ("n * 4",))], sizes=("n",))
     assert refusal(kernel, matrix(15)) == (
-        "error[TT305]: argument 1 ('A') of kernel 'mm' has shape (15,); the kernel takes (n * 4,)"
+        "error[TT305]: argument 1 ('A') of kernel 'mm' has shape (15,); the kernel takes (n * 4,)\n"
+        "  help: compile the kernel for this shape; a size of T.dynamic is one that calls decide"
     )
 
 
@@ -208,6 +222,18 @@ def test_empty_reduction() -> None:
         "error[TT311]: 'A' of kernel 'mm' is empty, with shape (4, 0), but the result is not\n"
         "  help: treat this shape before the call; a product over no elements is zeros"
     )
+
+
+def test_grid_without_blocks() -> None:
+    """Nobody would write the result, and its memory holds anything."""
+    kernel = signature([tensor("A", ("m",)), tensor("C", ("m",), "write")], sizes=("m",), outputs=[1])
+    kernel.plan = replace(kernel.plan, launches=(LaunchPlan("mm", (1, 1), "m // 32", "contiguous", (), ()),))
+    assert refusal(kernel, matrix(5)) == (
+        "error[TT311]: launch 'mm' of kernel 'mm' has no blocks where m = 5, but the result is not empty\n"
+        "  help: treat this shape before the call, or round the number of blocks up: T.ceildiv"
+    )
+    assert kernel.bind([matrix(64)]).has_work
+    assert not kernel.bind([matrix(0)]).has_work
 
 
 @pytest.mark.parametrize("shape", [(0, 6), (4, 0), (0, 0)])

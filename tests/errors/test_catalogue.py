@@ -10,10 +10,12 @@ from pathlib import Path
 
 import catalogue_calls  # noqa: F401  - its entries
 import catalogue_kernels  # noqa: F401
+import catalogue_machines  # noqa: F401
 import catalogue_programs  # noqa: F401
 import catalogue_targets  # noqa: F401
 import pytest
 from catalogue import ENTRIES, Entry, page
+from machines import machine
 
 import tilelang_tt
 from tilelang_tt.diagnostics import TenstorrentError, TenstorrentWarning
@@ -53,8 +55,9 @@ def test_page(entry: Entry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.chdir(tmp_path)
     message = ""
     if entry.fails:
-        message = failure(entry.fails, tmp_path / "fails", entry.code).replace(f"{tmp_path}/fails/", "")
-        with warnings.catch_warnings(record=True) as found:
+        with machine(entry.machines[0], tmp_path):
+            message = failure(entry.fails, tmp_path / "fails", entry.code).replace(f"{tmp_path}/fails/", "")
+        with machine(entry.machines[1], tmp_path), warnings.catch_warnings(record=True) as found:
             warnings.simplefilter("always", TenstorrentWarning)
             run(entry.mended, tmp_path / "mended")
         assert entry.code not in [getattr(one.message, "code", "") for one in found]

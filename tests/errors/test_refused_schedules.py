@@ -226,26 +226,6 @@ def copied_rows() -> Any:
     return main
 
 
-def test_a_list_longer_than_runtime_arguments() -> None:
-    for longest in (345, 340):
-        found = refusal(copied(), {"units": [[*range(longest)], [*range(longest, 400)]]})
-        assert found.partition("error[")[2].splitlines()[0] == (
-            f"TT609]: a core's list of {longest} units and 2 other runtime arguments of the reader make {longest + 2}; "
-            "341 is the most"
-        )
-        assert found.endswith(
-            "help: lists of at most 339 units, on 2 cores or more; or policy contiguous, strided or rectangle"
-        )
-
-
-def test_the_longest_list_there_can_be() -> None:
-    """As the help says."""
-    target = {"kind": "tenstorrent", "schedule": {"units": [[*range(339)], [*range(399, 338, -1)]]}}
-    a, b = torch.randn(640, 640), torch.zeros(640, 640)
-    tilelang.compile(copied(), target=target)(a, b)
-    assert torch.equal(a, b)
-
-
 def test_lists_are_for_one_number_of_blocks() -> None:
     lists = {"kind": "tenstorrent", "schedule": {"units": [[5, 0, 1], [], [2, 3, 4]]}}
     any_size = {"kind": "tenstorrent", "schedule": {"policy": "strided"}}
@@ -260,11 +240,6 @@ def test_lists_are_for_one_number_of_blocks() -> None:
         "  note: policy list over 64 cores, 2 x 4 blocks\n"
         "  help: the lists are for 6 blocks: give sizes that make so many, or a policy"
     )
-
-
-def test_lists_that_no_number_of_cores_makes_short_enough() -> None:
-    found = refusal(copied(), {"units": [[*range(400)]]}, grid=(1, 1))
-    assert found.endswith("help: policy contiguous, strided or rectangle")
 
 
 @pytest.mark.parametrize(("words", "what"), [("units:0.1", "a list of units"), ("match:Y", "match 'Y'")])

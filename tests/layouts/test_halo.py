@@ -7,7 +7,7 @@ import tilelang.language as T
 import torch
 from placed import check, moved, whole
 
-from tilelang_tt.diagnostics import TargetError
+from tilelang_tt.diagnostics import UnsupportedError
 
 M, N, BLOCK = 128, 64, 32
 HEIGHT = {"memory": "L1", "shard": "height", "grid": (4, 1)}
@@ -50,7 +50,7 @@ def test_neighbours_are_read_from_their_cores() -> None:
 
 
 def test_rows_that_begin_inside_tiles_are_refused() -> None:
-    with pytest.raises(TargetError) as error:
+    with pytest.raises(UnsupportedError) as error:
         checked(1, {"A": HEIGHT, "C": HEIGHT})
     assert str(error.value) == (
         "error[TT182]: target option 'layout': 'A' cannot be sharded: this kernel uses it in pieces that do not begin "

@@ -418,13 +418,16 @@ def test_scalar_code_beside_tiles_with_shards() -> None:
 
 
 @pytest.mark.filterwarnings("ignore:.*TT702")
-def test_scalar_code_writes_much_beside_shards() -> None:
+@pytest.mark.parametrize("said_by", ["kernel", "target"])
+def test_scalar_code_writes_much_beside_shards(said_by: str) -> None:
     """Thousands of elements are on their way at a time, in a launch in which their order counts."""
+    layout = {"memory": "L1", "shard": "block", "grid": (4, 2)}
 
     @T.prim_func
     def main(A: T.Tensor((64, 97), "float32"), C: T.Tensor((64, 97), "float32")):
         with T.Kernel(2, 1, threads=128) as (bx, by):
-            TT.layout(C, memory="L1", shard="block", grid=(4, 2))
+            if said_by == "kernel":
+                TT.layout(C, **layout)
             x = T.alloc_shared((64, 64), "float32")
             y = T.alloc_fragment((64, 64), "float32")
             T.copy(A[by * 64, bx * 64], y)
@@ -435,7 +438,8 @@ def test_scalar_code_writes_much_beside_shards() -> None:
 
     a = whole(64, 97, dtype=torch.float32, most=99)
     expected = a + torch.nn.functional.pad(a, (0, 1))[:, 1:]
-    check(main, {"A": a, "C": torch.zeros_like(a)}, {"C": expected})
+    asked = {"C": layout} if said_by == "target" else None
+    check(main, {"A": a, "C": torch.zeros_like(a)}, {"C": expected}, asked)
 
 
 def test_annotations_in_a_loop_over_tensors() -> None:

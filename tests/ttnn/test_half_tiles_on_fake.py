@@ -99,11 +99,60 @@ def test_an_end_inside_a_tile_is_refused(ttnn: Any, device: Any) -> None:
     )
 
 
-def test_results_in_shards_are_refused(ttnn: Any, device: Any) -> None:
-    layout = {"C": {"tile": (16, 32), "memory": "L1", "shard": "height", "grid": (2, 1)}}
+@pytest.mark.parametrize("tile", [(16, 32), (32, 16)])
+@pytest.mark.parametrize(
+    "shard",
+    [{"shard": "height", "grid": (2, 2)}, {"shard": "block", "grid": (2, 2)}, {"shard": (32, 64), "grid": (2, 1)}],
+    ids=["height", "block", "boxes"],
+)
+def test_results_in_shards(ttnn: Any, device: Any, tile: tuple[int, int], shard: dict[str, Any]) -> None:
+    layout = {"C": {"tile": tile, "memory": "L1", **shard}}
     kernel = tilelang.compile(gemm(64, 64, 64), out_idx=[-1], target={"kind": "tenstorrent", "layout": layout})
-    a, b = place(ttnn, device, random(64, 64)), place(ttnn, device, random(64, 64))
-    assert refused(kernel, a, b, error=DeviceError) == (
-        "error[TT412]: 'C' is a result in shards of 16x32 tiles, which ttnn does not allocate\n"
-        "  help: leave out shard= of 'C', or pass a tensor that the kernel writes to"
-    )
+    a, b = random(64, 64), random(64, 64, seed=1)
+    got = kernel(place(ttnn, device, a), place(ttnn, device, b))
+    assert (tuple(got.tile.tile_shape), got.is_sharded()) == (tile, True)
+    assert torch.equal(got.to_torch(), kernel(a, b))
+
+
+def test_results_in_shards_of_several_matrices(ttnn: Any, device: Any) -> None:
+    """Their rows are one below the other: a kind of shards of its own in ttnn."""
+
+    @T.prim_func
+    def twice(A: T.Tensor((2, 64, 64), "bfloat16"), C: T.Tensor((2, 64, 64), "bfloat16")):
+        with T.Kernel(2, 2) as (bx, by):
+            block = T.alloc_fragment((32, 64), "bfloat16")
+            T.copy(A[by, bx * 32, 0], block)
+            for i, j in T.Parallel(32, 64):
+                block[i, j] += block[i, j]
+            T.copy(block, C[by, bx * 32, 0])
+
+    layout = {"C": {"tile": (16, 32), "memory": "L1", "shard": "height", "grid": (4, 2)}}
+    kernel = tilelang.compile(twice, out_idx=[-1], target={"kind": "tenstorrent", "layout": layout})
+    a = torch.stack([random(64, 64), random(64, 64, seed=1)])
+    got = kernel(place(ttnn, device, a))
+    assert got.is_sharded()
+    assert torch.equal(got.to_torch(), a + a)
+
+
+def test_shards_in_place(ttnn: Any, device: Any) -> None:
+    """One tile wide: the circular buffers are the shards, of the argument and of the result."""
+
+    @T.prim_func
+    def twice(A: T.Tensor((128, 32), "bfloat16"), C: T.Tensor((128, 32), "bfloat16")):
+        with T.Kernel(4) as by:
+            block = T.alloc_fragment((32, 32), "bfloat16")
+            T.copy(A[by * 32, 0], block)
+            for i, j in T.Parallel(32, 32):
+                block[i, j] += block[i, j]
+            T.copy(block, C[by * 32, 0])
+
+    layout = {"tile": (16, 32), "memory": "L1", "shard": "height", "grid": (4, 1)}
+    target = {"kind": "tenstorrent", "layout": {"A": layout, "C": layout}}
+    kernel = tilelang.compile(twice, out_idx=[-1], target=target)
+    assert [cb.tensor for cb in kernel.compiled.plan.launches[0].cbs] == ["A", "C"]
+    a = random(128, 32)
+    cores = ttnn.CoreRangeSet([ttnn.CoreRange(ttnn.CoreCoord(x, 0), ttnn.CoreCoord(x, 0)) for x in range(4)])
+    memory = ttnn.MemoryConfig(ttnn.BufferType.L1, ttnn.NdShardSpec(ttnn.Shape([32, 32]), cores))
+    got = kernel(in_tiles(ttnn, device, a, (16, 32), memory))
+    assert (ttnn.calls, kernel.last_report.notes) == ([], ())
+    assert torch.equal(got.to_torch(), a + a)

@@ -24,6 +24,17 @@ def test_cores_and_numbers(fake: FakeTtnn, schedule: str) -> None:
     assert all(item["cores"] == SCHEDULES[schedule] for item in program["kernels"].values())
 
 
+def test_a_list_that_lies_in_l1(fake: FakeTtnn) -> None:
+    """It is too long for runtime arguments."""
+    first, *others = range(131, -1, -1)
+    kernel = compiled(gemm(384, 352, 32, "float32", block=32), schedule={"units": [others, [first]]})
+    a, b = torch.randint(-8, 8, (384, 32)).float(), torch.randint(-8, 8, (32, 352)).float()
+    for _ in range(2):
+        assert torch.equal(kernel(a, b), a @ b)
+    first_program, _ = fake.programs()
+    assert all(len(words) < 10 for item in first_program["kernels"].values() for _, _, words in item["runtime_args"])
+
+
 @pytest.mark.parametrize(("grid", "sent"), [("8x8", 2), ("3x2", 2), ("1x4", 1)])  # one column of cores shares B alone
 def test_blocks_that_one_core_reads_for_several(fake: FakeTtnn, grid: str, sent: int) -> None:
     kernel = compiled(gemm(128, 160, 64, "bfloat16", block=32), multicast=True, blocks=False, grid=grid)

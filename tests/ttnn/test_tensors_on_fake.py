@@ -264,7 +264,8 @@ def test_wrong_dtype_shape_and_rank(ttnn: Any, device: Any) -> None:
         "  help: pass ttnn.typecast(A, ttnn.bfloat16)"
     )
     assert refused(kernel, place(ttnn, device, random(64, 96)), b) == (
-        "error[TT305]: argument 1 ('A') of kernel 'matmul' has shape (64, 96); the kernel takes (64, 64)"
+        "error[TT305]: argument 1 ('A') of kernel 'matmul' has shape (64, 96); the kernel takes (64, 64)\n"
+        "  help: compile the kernel for this shape; a size of T.dynamic is one that calls decide"
     )
     assert refused(kernel, place(ttnn, device, random(1, 64, 64)), b) == (
         "error[TT304]: argument 1 ('A') of kernel 'matmul' has 3 dimensions; the kernel takes (64, 64)"

@@ -26,6 +26,7 @@ from tilelang_tt.runtime.plan import (
 )
 from tilelang_tt.runtime.program import ACCESSOR_DRAM
 from tilelang_tt.runtime.toolchain import find_toolchain
+from tilelang_tt.runtime.unit_lists import list_name
 
 MOCK = Path(__file__).parent / "host_mock"
 FIDELITY = {"LoFi": 0, "HiFi2": 2, "HiFi3": 3, "HiFi4": 4}  # values of tt_metal::MathFidelity
@@ -254,6 +255,7 @@ def expected_runtime_args(program: int, launch: LaunchPlan, addresses: Mapping[s
         }
         for number, kernel in enumerate(launch.kernels):
             words = asdict(share) | {"units": [*share.units, *[0] * (longest - len(share.units))]}
+            words["units_address"] = addresses.get(list_name(launch))
             found = [
                 deliveries.get((arg.delivery, word_for(arg.word, kernel.role), arg.turn), 0)
                 if arg.delivery is not None and arg.word is not None

@@ -41,7 +41,9 @@ def test_command(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "A_s = tensor(" in told
     assert main(["debug", kernel]) == 0
     assert capsys.readouterr().out == "the kernel ends without a breach\n"
-    assert main(["debug", kernel, "--core", "left"]) == 2
+    with pytest.raises(SystemExit):
+        main(["debug", kernel, "--core", "left"])
+    assert "argument --core: it is X,Y, for example 0,0; not 'left'" in capsys.readouterr().err
 
 
 def test_links() -> None:

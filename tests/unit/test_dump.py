@@ -30,6 +30,29 @@ torch.testing.assert_close(c, torch.exp(A.float() @ B.float().T), rtol=0.02, ato
 print("done")
 """
 
+ROWS = """
+import tilelang
+import tilelang.language as T
+import torch
+
+
+@T.prim_func
+def main(A: T.Tensor((128, 32), "float32"), B: T.Tensor((64, 32), "float32")):
+    with T.Kernel(2, threads=128) as bx:
+        X = T.alloc_shared((32, 32), "float32")
+        S = T.alloc_fragment((32, 32), "float32")
+        T.clear(S)
+        for k in T.serial(2):
+            T.copy(A[bx * 64 + k * 32, 0], X)
+            for i, j in T.Parallel(32, 32):
+                S[i, j] = S[i, j] + X[i, j]
+        T.copy(S, B[bx * 32, 0])
+
+
+rows = torch.arange(128.0).div(32, rounding_mode="floor")[:, None].expand(128, 32) * 32
+tilelang.compile(main, target="tenstorrent")(rows.contiguous(), torch.empty(64, 32))
+"""
+
 
 @pytest.mark.parametrize("number", [0, 1])
 def test_a_block_is_that_of_its_round(number: int) -> None:
@@ -52,6 +75,20 @@ def test_a_script_is_shown_and_goes_on(tmp_path: Path, capsys: pytest.CaptureFix
     captured = capsys.readouterr()
     assert "no kernel keeps a block 'nothing' in L1; there are " in captured.err
     assert captured.out.endswith("done\n")
+
+
+def test_another_core(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The second block of rows is loaded by the second core; a core without work is named."""
+    script = tmp_path / "script.py"
+    script.write_text(ROWS)
+    shown = {}
+    for core in ("0,0", "1,0"):
+        assert main(["run", "--dump", "X@k=1", "--core", core, str(script)]) == 0
+        shown[core] = capsys.readouterr().out
+    assert "[32., 32., 32." in shown["0,0"]
+    assert "[96., 96., 96." in shown["1,0"]
+    assert main(["run", "--dump", "X@k=1", "--core", "5,5", str(script)]) == 0
+    assert "core (5, 5) comes to no round 1 of 'k'" in capsys.readouterr().err
 
 
 def test_a_loop_that_is_not_there() -> None:

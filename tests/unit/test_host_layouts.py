@@ -13,6 +13,7 @@ from test_host_program import Build, build, run
 import tilelang_tt.language as TT
 from tilelang_tt.compiled import PLAN_FILE
 from tilelang_tt.runtime.plan import Plan, TensorPlan, evaluate
+from tilelang_tt.runtime.unit_lists import list_tensors
 
 __all__ = ["build"]  # a fixture
 
@@ -61,6 +62,7 @@ BLOCK = {"memory": "L1", "shard": "block", "grid": "2x3+1+2", "order": "column"}
 MATRICES = {"memory": "L1", "shard": (2, 32, 64), "grid": "2x2"}
 BANKS = {"memory": "DRAM", "shard": "width", "grid": (3, 1)}
 UNEVEN = {"units": [[5, 0, 7], [], [2, 3, 1, 4], [6]], "cores": "2x1+3+0/2x1+0+5"}
+LONG = [[*range(299, 99, -1)], [], [*range(100)]]  # the blocks of a core, too many to be runtime arguments
 FLAT, DEEP = (1, 128, 128), (3, 64, 96)
 CASES: dict[str, tuple[Any, dict[str, Any]]] = {
     "block": (doubled(FLAT, (32, 64)), {"layout": {"A": BLOCK, "C": BLOCK}}),
@@ -68,6 +70,7 @@ CASES: dict[str, tuple[Any, dict[str, Any]]] = {
     "banks": (doubled(DEEP, (32, 32), "int32"), {"layout": {"A": BANKS, "C": {"memory": "L1"}}}),
     "halves": (doubled(FLAT, (32, 32)), {"layout": {"A": {"tile": (16, 32)}, "C": {"tile": (32, 16)}}}),
     "listed, in shards": (doubled(FLAT, (32, 64)), {"schedule": UNEVEN, "layout": {"A": BLOCK}}),
+    "long lists": (doubled((1, 640, 480), (32, 32)), {"schedule": {"units": LONG}}),
     "handed on": (handed_on(), {}),
     "handed on, said": (handed_on({"memory": "L1", "shard": "height", "grid": (4, 1)}), {"arch": "blackhole"}),
 }
@@ -82,9 +85,10 @@ def test_as_the_plan_says(build: Build, tmp_path: Path, name: str) -> None:
         (tmp_path / f"{item.name}.bin").write_bytes(bytes(item.page_bytes * pages(item)))
     result = run(build(plan), tmp_path, env=BLACKHOLE if plan.arch == "blackhole" else None)
     assert (result.status, result.err) == (0, "")
-    buffers = {item.name: call for item, call in zip(plan.tensors, result.calls("MeshBuffer"), strict=True)}
+    tensors = [*plan.tensors, *list_tensors(plan)]
+    buffers = {item.name: call for item, call in zip(tensors, result.calls("MeshBuffer"), strict=True)}
     addresses = {one: call["address"] for one, call in buffers.items()}
-    assert [call["dram"] for call in buffers.values()] == [item.memory == "dram" for item in plan.tensors]
+    assert [call["dram"] for call in buffers.values()] == [item.memory == "dram" for item in tensors]
     assert result.calls("shards") == [
         {
             "address": addresses[item.name],
@@ -92,7 +96,7 @@ def test_as_the_plan_says(build: Build, tmp_path: Path, name: str) -> None:
             "shard": list(item.shards.shape),
             "cores": len(item.shards.cores),
         }
-        for item in plan.tensors
+        for item in tensors
         if item.shards is not None
     ]
     launches = list(enumerate(plan.launches))
@@ -101,6 +105,7 @@ def test_as_the_plan_says(build: Build, tmp_path: Path, name: str) -> None:
     assert result.calls("set_globally_allocated_address") == [{"address": addresses[one]} for one in in_place]
     told = [call for n, one in launches for call in expected_runtime_args(n, one, addresses)]
     assert result.calls("SetRuntimeArgs") == told
+    assert bool(list_tensors(plan)) == (name == "long lists")
     assert bool(in_place) == (name in ("block", "handed on"))
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import tilelang
 import tilelang.language as T
+import torch
 
 from tilelang_tt.cli.main import main
 from tilelang_tt.compiled import Compiled
@@ -131,6 +132,30 @@ def test_tags_escape() -> None:
     assert tag("a", "<b>", title='"&') == '<a title="&quot;&amp;">&lt;b&gt;</a>'
 
 
+def test_units_of_dynamic_sizes(tmp_path: Path) -> None:
+    """Unknown, of sizes that are given, of tensors, and of the latest call."""
+    n = T.dynamic("n")
+
+    @T.prim_func
+    def main(A: T.Tensor((n, 32), "float32"), B: T.Tensor((n, 32), "float32")):
+        with T.Kernel(T.ceildiv(n, 32), threads=128) as bx:
+            X = T.alloc_shared((32, 32), "float32")
+            T.copy(A[bx * 32, 0], X)
+            T.copy(X, B[bx * 32, 0])
+
+    kernel = tilelang.compile(main, target="tenstorrent -grid=2x2")
+
+    def maps(*args: torch.Tensor, **sizes: int) -> list[str]:
+        return re.findall(r"units of work, ([^<]*)", kernel.report(tmp_path / "r.html", *args, **sizes).read_text())
+
+    assert maps() == []
+    assert "follows from the sizes of a call" in (tmp_path / "r.html").read_text()
+    assert maps(n=96) == ["n = 96"]
+    assert maps(torch.ones(64, 32), torch.empty(64, 32)) == ["n = 64"]
+    kernel(torch.ones(160, 32), torch.empty(160, 32))
+    assert maps() == ["n = 160"]
+
+
 def test_command_and_dynamic_sizes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source = tmp_path / "dynamic.py"
     source.write_text(
@@ -143,7 +168,7 @@ def test_command_and_dynamic_sizes(tmp_path: Path, capsys: pytest.CaptureFixture
     where = tmp_path / "r.html"
     assert main(["report", str(source), "-o", str(where)]) == 0
     assert "no times: no value for n" in where.read_text()
-    assert "follows from the sizes of each call" in where.read_text()
+    assert "follows from the sizes of a call" in where.read_text()
     assert main(["report", str(source), "-o", str(where), "--size", "n=64"]) == 0
     assert "no times" not in where.read_text()
     assert "reader waiting" in where.read_text()

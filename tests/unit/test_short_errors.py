@@ -271,3 +271,39 @@ def test_a_place_is_not_said_twice() -> None:
     text = warnings.formatwarning(TenstorrentWarning("a.py:3: warning[TT701]: it"), TenstorrentWarning, "a.py", 3)
     assert text == "a.py:3: warning[TT701]: it\n"
     assert "UserWarning" in warnings.formatwarning(UserWarning("it"), UserWarning, "a.py", 3)
+
+
+_MISMATCH = """
+import tilelang
+import tilelang.language as T
+import tilelang_tt
+
+
+@T.prim_func
+def main(A: T.Tensor((64, 64), "float32")):
+    with T.Kernel(1, threads=128):
+        X = T.alloc_shared((64, 32), "float32")
+        C = T.alloc_fragment((64, 64), "float32")
+        T.gemm(X, X, C)
+
+
+tilelang.compile(main, target="tenstorrent")
+"""
+
+
+def test_mistakes_that_tilelang_finds(tmp_path: Path) -> None:
+    """Its log of the code it has made of the kernel is left out; the line and the reason are there."""
+    (tmp_path / "kernel.py").write_text(_MISMATCH)
+
+    def printed(**settings: str) -> str:
+        done = subprocess.run(
+            [sys.executable, "kernel.py"], cwd=tmp_path, capture_output=True, text=True, env={**os.environ, **settings}
+        )
+        return done.stdout + done.stderr
+
+    text = printed()
+    assert "T.gemm(X, X, C)" in text
+    assert "K shape check failed: K_A = 32, K_B = 64" in text
+    assert "make_closure" not in text
+    assert len(text.splitlines()) < 14
+    assert "make_closure" in printed(TILELANG_TT_DEBUG="1")

@@ -30,6 +30,7 @@ from tilelang_tt.device import (
     TensorAccessorArgs,
     WriterConfigDescriptor,
 )
+from tilelang_tt.runtime.formats import tile_bytes
 
 Config = ReaderConfigDescriptor | WriterConfigDescriptor | DataMovementConfigDescriptor | ComputeConfigDescriptor
 Args = Sequence[int]
@@ -96,10 +97,11 @@ class Program:
         page: int | None = None,
         cores: CoreRangeSet | None = None,
         on: Tensor | None = None,
+        tile: tuple[int, int] = (32, 32),
     ) -> int:
         """A circular buffer of tiles, or of pages of `page` bytes; `on` puts it on the shards of a tensor."""
-        size = page or data_format.format.page_bytes
-        one = CBFormatDescriptor(number, data_format, size)
+        size = page or tile_bytes(data_format.value, tile)
+        one = CBFormatDescriptor(number, data_format, size, tile=tile)
         self.cbs.append(CBDescriptor(pages * size, cores or self.cores, [one], on))
         return number
 

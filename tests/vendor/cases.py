@@ -12,7 +12,10 @@ from tests.vendor import (
     embedding,
     gated_norm,
     group_norm,
+    group_norm_interleaved,
     matmul,
+    matmul_sparse,
+    matmul_turned,
     norm,
     norm_sharded,
     rotary,
@@ -120,9 +123,14 @@ def _decode() -> list[Case]:
         "positions in a tensor": d(position_tensor=True),
         "not causal, mask": d(causal=False),
         "paged": d(block=64),
+        "8 heads, tiles of 16 rows": d(heads=8),
+        "16 heads, tiles of 16 rows, 2 KV heads": d(heads=16, kv_heads=2),
+        "12 heads, tiles of 16 rows, paged": d(heads=12, block=64),
     }
     found = [_case("SDPA decode", name, sdpa_decode, one) for name, one in settings.items()]
     found.append(_case("SDPA decode", "tree of 4 cores a head, chip numerics", sdpa_decode, d(), numerics="chip"))
+    name = "8 heads, tiles of 16 rows, chip numerics"
+    found.append(_case("SDPA decode", name, sdpa_decode, d(heads=8), numerics="chip"))
     found.append(_case("FlashMLA decode", "values are 64 of 96 columns", sdpa_decode, d(latent=64, width=96)))
     found.append(
         _case(
@@ -196,6 +204,24 @@ def _group_norms() -> list[Case]:
     return found
 
 
+def _group_norms_in_dram() -> list[Case]:
+    g = group_norm_interleaved.InterleavedNorm
+    settings = {
+        "legacy": g(),
+        "legacy, rows in 2 parts": g(blocks=2),
+        "legacy, groups of 8 channels": g(groups=16),
+        "legacy, 2 batches a core, no gamma and beta": g(batch=4, affine=False),
+        "legacy, 32-bit DST": g(fp32_dest=True),
+        "Welford": g(welford=True),
+        "Welford, groups of 48 channels": g(channels=192, cores=(2, 2), welford=True),
+    }
+    found = [_case("group norm, interleaved", name, group_norm_interleaved, one) for name, one in settings.items()]
+    found.append(
+        _case("group norm, interleaved", "legacy, chip numerics", group_norm_interleaved, g(), numerics="chip")
+    )
+    return found
+
+
 def _matmuls() -> list[Case]:
     m, act = matmul.Product, matmul.Activation
     both = {
@@ -253,8 +279,30 @@ def _matmuls() -> list[Case]:
         "1-D multicast of B, bias, GELU": m.tall(bias=True, activation=act.GELU, depth=2),
     }
     found += [_case("matmul", f"{name}, chip numerics", matmul, one, numerics="chip") for name, one in chip.items()]
+    t = matmul_turned.Turned
+    turned = {
+        "1-D multicast of A, B transposed": t(),
+        "1-D multicast of A, A transposed": t(a=True, b=False),
+        "1-D multicast of A, both transposed, 32-bit DST": t(a=True, fp32=True),
+    }
+    found += [_case("matmul", name, matmul_turned, one) for name, one in turned.items()]
     formats = {"bfloat8_b": DataType.BFLOAT8_B, "bfloat4_b": DataType.BFLOAT4_B}
     found += [_case("matmul", f"2-D multicast, {name}", matmul, m(dtype=one)) for name, one in formats.items()]
+    return found
+
+
+def _sparse_matmuls() -> list[Case]:
+    s = matmul_sparse.Sparse
+    settings = {
+        "which B count is known at run time": s(),
+        "how many B count is known": s(counted=True),
+        "places of B in a list": s(listed=(6, 0, 3)),
+        "an A for each B": s(paired=True),
+        "2 rows of tiles, sums of 4 blocks, 2 x 2 cores": s(m=2, per_core=(2, 2), k=8, grid=(2, 2)),
+    }
+    found = [_case("sparse matmul", name, matmul_sparse, one) for name, one in settings.items()]
+    found.append(_case("sparse matmul", "three random schedules", matmul_sparse, s(), seeds=(1, 2, 3)))
+    found.append(_case("sparse matmul", "chip numerics", matmul_sparse, s(), numerics="chip"))
     return found
 
 
@@ -341,7 +389,9 @@ CASES = [
     *_decode(),
     *_norms(),
     *_group_norms(),
+    *_group_norms_in_dram(),
     *_matmuls(),
+    *_sparse_matmuls(),
     *_optimisers(),
     *_sorts(),
     *_embeddings(),

@@ -245,12 +245,12 @@ def run(device: Device, root: Path, case: GroupNorm) -> Outcome:
         row_of(beta, "beta") if case.beta else None,
     )
     device.run(GroupNormProgram(device, root, case, tensors).build())
-    wanted, size = _reference(case, x, gamma, beta)
+    wanted, size = reference(case, x, gamma, beta)
     # Mask, difference, square, mean, root, two products and a sum round to 8 bits each.
     return Outcome(tensors.out.to_torch(), wanted, size * 9 * 2.0**-8)
 
 
-def _reference(
+def reference(
     case: GroupNorm, x: torch.Tensor, gamma: torch.Tensor, beta: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """In float64; and the size of what the result is a sum of."""

@@ -1,7 +1,8 @@
 """`make test-vendor`: run the vendor's kernels, compare with torch, write docs/reference/vendor.md.
 
 Ends with 1 if a case is not right, or stops in another way than `cases.py` says. Without a wheel it says what was NOT
-RUN and ends with 2. `--only TEXT` runs the cases whose line holds the text, and leaves the page alone.
+RUN and ends with 2. `--only TEXT` (any number of times) runs the cases whose line holds one of the texts, and leaves
+the page alone; with `--merge` their rows take the place of older ones there, marked with the state they were run on.
 """
 
 from __future__ import annotations
@@ -72,17 +73,43 @@ def _is_known(case: Case, error: DeviceError) -> bool:
 
 
 def page(lines: list[Line]) -> str:
-    text = HEAD.format(release=wheel.RELEASE)
-    right, not_run = (sum(line.verdict.startswith(word) for line in lines) for word in ("right", "NOT RUN"))
-    text += f"{right} of {len(lines)} runs are right"
-    text += f", {not_run} were NOT RUN" if not_run else ""
-    text += ".\n\n"
-    text += "| operator | configuration | chip | result | breaches allowed |\n|---|---|---|---|---|\n"
+    return _page([_row(line) for line in _joined(lines)], "")
+
+
+def merged(old: str, lines: list[Line], state: str) -> str:
+    """The page with new rows for the cases that were run, in the order of `cases.py`."""
+    kept: dict[str, list[str]] = {}
+    for row in old.splitlines():
+        cells = [cell.strip() for cell in row.split("|")]
+        if len(cells) == 7 and cells[3] in (*CHIPS.values(), "both"):
+            kept.setdefault(f"{cells[1]}: {cells[2].removesuffix(' (new)')}", []).append(row)
+    new: dict[str, list[str]] = {}
     for line in _joined(lines):
-        text += (
-            f"| {line.case.operator} | {line.case.configuration} | {line.chip} | {line.verdict} | {line.breaches} |\n"
-        )
-    return text
+        new.setdefault(_name(line.case), []).append(_row(line, " (new)"))
+    rows = [row for case in CASES for row in new.get(_name(case)) or kept.get(_name(case), [])]
+    told = f"Rows marked (new) were run on state {state}; the others are of the last run of all, before it.\n\n"
+    return _page(rows, told)
+
+
+def _page(rows: list[str], told: str) -> str:
+    count = {"right": 0, "NOT RUN": 0, "": 0}
+    for row in rows:
+        chip, verdict = (row.split("|")[place].strip() for place in (3, 4))
+        for word in count:
+            count[word] += (2 if chip == "both" else 1) * verdict.startswith(word)
+    text = HEAD.format(release=wheel.RELEASE) + f"{count['right']} of {count['']} runs are right"
+    text += f", {count['NOT RUN']} were NOT RUN" if count["NOT RUN"] else ""
+    text += f".\n\n{told}| operator | configuration | chip | result | breaches allowed |\n|---|---|---|---|---|\n"
+    return text + "".join(f"{row}\n" for row in rows)
+
+
+def _name(case: Case) -> str:
+    return f"{case.operator}: {case.configuration}"
+
+
+def _row(line: Line, mark: str = "") -> str:
+    case = line.case
+    return f"| {case.operator} | {case.configuration}{mark} | {line.chip} | {line.verdict} | {line.breaches} |"
 
 
 def _joined(lines: list[Line]) -> list[Line]:
@@ -100,10 +127,13 @@ def _joined(lines: list[Line]) -> list[Line]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--only", default="", help="part of 'operator: configuration'")
+    parser.add_argument("--only", action="append", default=[], help="part of 'operator: configuration'")
+    parser.add_argument(
+        "--merge", metavar="STATE", help="put the rows of --only into the page, with the name of a state"
+    )
     parser.add_argument("--chip", choices=CHIPS, help="one chip alone; leaves the page alone")
     asked = parser.parse_args()
-    chosen = [case for case in CASES if asked.only in f"{case.operator}: {case.configuration}"]
+    chosen = [case for case in CASES if not asked.only or any(text in _name(case) for text in asked.only)]
     root = wheel.find()
     if root is None:
         print(
@@ -120,7 +150,9 @@ def main() -> int:
             lines.append(line)
             mark = "" if line.as_expected else "  <-- NOT AS EXPECTED"
             print(f"{case.operator}: {case.configuration} [{CHIPS[chip]}]: {line.verdict}{mark}", flush=True)
-    if not asked.only and not asked.chip:
+    if asked.merge and not asked.chip:
+        PAGE.write_text(merged(PAGE.read_text(), lines, asked.merge))
+    elif not asked.only and not asked.chip:
         PAGE.write_text(page(lines))
     return 0 if all(line.as_expected for line in lines) else 1
 

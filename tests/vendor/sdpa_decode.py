@@ -31,12 +31,13 @@ KERNELS = "transformer/sdpa_decode/device/kernels"
 TILE = 32
 NONE = 0xFFFFFFFF
 ROUNDS = 6
+WHOLE_TILES = (1, 2, 11, 20)  # keys, values, a unit matrix, the result
 
 
 @dataclass(frozen=True)
 class Decode:
     users: int = 2
-    heads: int = 32  # up to 16 heads the SDK takes tiles of 16 rows, which this device has not
+    heads: int = 32  # where at most 16 attend causally, the SDK computes with tiles of 16 rows
     kv_heads: int = 1
     tokens: int = 256  # of the cache
     width: int = 64
@@ -51,6 +52,10 @@ class Decode:
     fp32_dest: bool = False
     exp_approx: bool = False
     fidelity: MathFidelity = MathFidelity.HiFi4
+
+    @property
+    def half_tiles(self) -> bool:
+        return self.causal and self.heads <= TILE // 2
 
     @property
     def value_width(self) -> int:
@@ -131,10 +136,12 @@ class DecodeProgram:
             27: statistics, 28: statistics, 29: statistics, 30: statistics, 31: statistics, 21: statistics,
             22: statistics, 23: out, 16: out, 17: statistics, 18: statistics, 20: out,
         }  # fmt: skip
+        high = TILE // 2 if self.case.half_tiles else TILE
         for number, count in pages.items():
-            add(number, count, {0: t.q.dtype, 1: t.k.dtype, 2: t.v.dtype, 20: t.out.dtype}.get(number, bf16))
+            dtype = {0: t.q.dtype, 1: t.k.dtype, 2: t.v.dtype, 20: t.out.dtype}.get(number, bf16)
+            add(number, count, dtype, tile=(TILE if number in WHOLE_TILES else high, TILE))
         if self.per_head > 1:
-            add(19, (out + 2 * self.rows) * (self.per_head - 1), bf16)
+            add(19, (out + 2 * self.rows) * (self.per_head - 1), bf16, tile=(high, TILE))
         if t.positions:
             for number in (8, 15):
                 add(number, 1, DataType.INT32, page=t.positions.buffer_page_size)
@@ -144,12 +151,14 @@ class DecodeProgram:
     def _reader(self) -> None:
         case, t = self.case, self.tensors
         outputs = self._places(self.per_user)
+        q_bytes = 1024 if case.half_tiles else 2048
         args = [
             case.users, self.rows, case.tokens // TILE, self.wide, self.value_wide, self.chunk, self.active, 0,
             self.per_user, case.k_chunk, t.positions.buffer_page_size if t.positions else 0,
             int(t.page_table is not None), case.kv_heads, case.block // TILE, t.k.shape[0], 1, self.per_head,
             self.heads_per_core, case.users, int(case.causal), int(t.mask is not None), 0, self.dst, 0,
-            int(case.latent > 0), 0, self.rows * self.wide * 2048, 0, 0, 2048, 0, case.block, 2, 0, 0,
+            int(case.latent > 0), int(case.half_tiles), self.rows * self.wide * q_bytes, 0, 0, 2048, 0, case.block, 2,
+            0, 0,
             t.mask.shape[0] if t.mask else t.k.shape[0], 0,
         ]  # fmt: skip
         for tensor in (t.q, t.k, t.v, t.mask, t.positions, t.page_table, None):
@@ -219,8 +228,8 @@ class DecodeProgram:
             case.tokens // TILE, self.wide, self.value_wide, self.rows, self.chunk, self.wide, qk_w, qk_h,
             self.rows // qk_h, self.chunk // qk_w, 1, self.chunk, out_w, out_h, self.rows // out_h,
             self.value_wide // out_w, 1, self.per_user, case.k_chunk, self.per_head, self.heads_per_core,
-            int(case.causal), int(self.tensors.mask is not None), 0, self.dst, 0, 1, 0, self._scale(), 0, rounds,
-            case.block,
+            int(case.causal), int(self.tensors.mask is not None), 0, self.dst, 0, 1, int(case.half_tiles),
+            self._scale(), 0, rounds, case.block,
         ]  # fmt: skip
         runtime = {core: [65, *[0] * (11 + ROUNDS)] for core in self.cores[self.active :]}
         for i, core in enumerate(self.cores[: self.active]):

@@ -44,12 +44,12 @@ def run_as_script(script: Path, args: Sequence[str]) -> None:
 
 
 @contextmanager
-def dumping(wanted: Wanted | None) -> Iterator[None]:
+def dumping(wanted: Wanted | None, core: tuple[int, int] = (0, 0)) -> Iterator[None]:
     """The block is shown as soon as a kernel that has it is called."""
     if wanted is None:
         yield
         return
-    dump = Dump(wanted, print)
+    dump = Dump(wanted, print, core)
 
     def watch(kernel: TenstorrentKernel) -> None:
         kernel.adapter.before_call = partial(dump, kernel)
@@ -67,7 +67,7 @@ def _why_nothing(dump: Dump) -> str:
     if not dump.blocks:
         return "no kernel was called"
     if dump.wanted.block in dump.blocks:
-        return f"core (0, 0) comes to no round {dump.wanted.round} of '{dump.wanted.loop}'"
+        return f"core {dump.core} comes to no round {dump.wanted.round} of '{dump.wanted.loop}'"
     return f"no kernel keeps a block '{dump.wanted.block}' in L1; there are {', '.join(dump.blocks)}"
 
 

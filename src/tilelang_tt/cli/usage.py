@@ -144,3 +144,15 @@ def existing_file(text: str) -> Path:
     if not path.is_file():
         raise UsageError(f"there is no file {path}")
     return path
+
+
+def core(text: str) -> tuple[int, int]:
+    """X,Y of a core."""
+    x, _, y = text.partition(",")
+    if not (x.isdecimal() and y.isdecimal()):
+        raise argparse.ArgumentTypeError(f"it is X,Y, for example 0,0; not {text!r}")
+    return int(x), int(y)
+
+
+def add_core(parser: argparse.ArgumentParser, what: str) -> None:
+    parser.add_argument("--core", type=core, default=(0, 0), metavar="X,Y", help=f"{what} (default: 0,0)")

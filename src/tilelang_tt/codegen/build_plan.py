@@ -22,6 +22,7 @@ from tilelang_tt.ir.tensors_of_code import elements
 from tilelang_tt.ir.tile import Launch, Load, ScalarParam, Store, TileProgram
 from tilelang_tt.runtime.plan import (
     Access,
+    AnyShare,
     AssertionPlan,
     BlockPlan,
     CbPlan,
@@ -41,7 +42,7 @@ from tilelang_tt.runtime.plan import (
     TensorPlan,
     WindowPlan,
 )
-from tilelang_tt.schedule import Matched, Word
+from tilelang_tt.schedule import Matched
 
 
 def build_plan(
@@ -302,7 +303,7 @@ def _runtime_arg(arg: Arg) -> RuntimeArg:
     return RuntimeArg(arg.name, work=_WORDS[arg.kind])
 
 
-_WORDS: dict[ArgKind, Word | Literal["units"]] = {
+_WORDS: dict[ArgKind, AnyShare] = {
     ArgKind.START: "start",
     ArgKind.COUNT: "count",
     ArgKind.FIRST_COLUMN: "first_column",
@@ -310,4 +311,5 @@ _WORDS: dict[ArgKind, Word | Literal["units"]] = {
     ArgKind.FIRST_ROW: "first_row",
     ArgKind.ROWS: "rows",
     ArgKind.UNITS: "units",
+    ArgKind.UNITS_ADDRESS: "units_address",
 }

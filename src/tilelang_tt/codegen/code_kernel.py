@@ -7,7 +7,7 @@ from dataclasses import replace
 from tilelang_tt.codegen.code import CodePrinter, support
 from tilelang_tt.codegen.code_rounding import ROUNDINGS
 from tilelang_tt.codegen.code_support import ALIASES, SUPPORT
-from tilelang_tt.codegen.cpp import ARG_COMMENT, Z_ORDER, Printer, in_comment, orders_by_z
+from tilelang_tt.codegen.cpp import ARG_COMMENT, Printer, in_comment, schedule_functions
 from tilelang_tt.ir.buffers import Tensor
 from tilelang_tt.ir.cb import CbCall
 from tilelang_tt.ir.code import Code
@@ -55,8 +55,8 @@ class _CodeKernel(Printer):
         self.line()
         self.line(SUPPORT_HERE)
         self.line()
-        if orders_by_z(self.kernel):
-            self.lines += [*Z_ORDER.split("\n"), ""]
+        for text in schedule_functions(self.kernel):
+            self.lines += [*text.split("\n"), ""]
         with self.block("void kernel_main()"):
             self.arguments()
             self.body(self.kernel.body)

@@ -41,7 +41,7 @@ _RESERVED = frozenset(
     true try typedef typeid typename union unsigned using virtual void volatile wchar_t while xor xor_eq
     int32_t uint32_t uint64_t std tt kernel_main zero_tile set_element constant_tile
     mask_tile row_chunk Delivery read_row read_first_row zero_row
-    write_row floor_div floor_mod z_order
+    write_row floor_div floor_mod z_order listed_unit
     ALWI FORCE_INLINE UNPACK MATH PACK TensorAccessor TensorAccessorArgs MEM_ZEROS_BASE MEM_ZEROS_SIZE SrcOrder
     reduce_tile reduce_init reduce_uninit PoolType ReduceDim DataFormat float_of
     cb_reserve_back cb_push_back cb_wait_front cb_pop_front get_write_ptr get_read_ptr get_tile_size get_arg_val
@@ -82,6 +82,12 @@ inline uint32_t z_order(uint32_t unit, uint32_t columns, uint32_t rows) {
         }
     }
     return row * columns + column;
+}"""
+
+LISTED_UNIT = """\
+// The block of the grid at `place` of this core's list, which the host has put into its L1.
+inline uint32_t listed_unit(uint32_t list, uint32_t place) {
+    return reinterpret_cast<volatile tt_l1_ptr uint32_t*>(list)[place];
 }"""
 
 
@@ -201,9 +207,9 @@ class Printer:
         if any(scalar_text.divides_below_zero(e, self.signed) for stmt in walk(kernel.body) for e in expressions(stmt)):
             self.line()
             self.lines += _FLOOR_DIVISION.split("\n")
-        if orders_by_z(kernel):
+        for text in schedule_functions(kernel):
             self.line()
-            self.lines += Z_ORDER.split("\n")
+            self.lines += text.split("\n")
         cast = [stmt for stmt in walk(kernel.body) if not _takes_whole(stmt)]
         if any(scalar.is_whole(number) for stmt in cast for number in marked(stmt, Mark.NUMBER)):
             self.line()
@@ -372,8 +378,10 @@ def in_comment(text: str) -> str:
     return text.partition("\n")[0].rstrip("\\ ")
 
 
-def orders_by_z(kernel: Kernel) -> bool:
-    return any("z_order" in called(e) for stmt in walk(kernel.body) for e in expressions(stmt))
+def schedule_functions(kernel: Kernel) -> list[str]:
+    """Functions by which the kernel finds its blocks."""
+    used = {name for stmt in walk(kernel.body) for e in expressions(stmt) for name in called(e)}
+    return [text for name, text in (("z_order", Z_ORDER), ("listed_unit", LISTED_UNIT)) if name in used]
 
 
 def _takes_whole(stmt: KernelStmt) -> bool:
@@ -389,6 +397,7 @@ ARG_COMMENT = {
     ArgKind.ROWS: "rows of blocks of this core",
     ArgKind.MOVES: "0: its pages are the core's shard of the tensor, and nothing is moved",
     ArgKind.UNITS: "from this argument on: the blocks of this core, numbered row by row",
+    ArgKind.UNITS_ADDRESS: "in L1: the blocks of this core, numbered row by row",
 }
 
 

@@ -18,13 +18,14 @@ import math
 from collections.abc import Iterator
 
 from tilelang_tt.arch import ARCHS, TILE
-from tilelang_tt.codegen import host_assertions, host_placement, host_schedule, host_settle, host_tensor
+from tilelang_tt.codegen import host_assertions, host_lists, host_placement, host_schedule, host_settle, host_tensor
 from tilelang_tt.codegen import host_support as support
 from tilelang_tt.codegen.host_expression import needs_floor
 from tilelang_tt.codegen.host_launch import workload_function
 from tilelang_tt.codegen.host_names import Names, is_float, one_line, string
 from tilelang_tt.formats import TILE_BYTES, element_bits, storage_note
 from tilelang_tt.runtime.plan import Param, Plan, Size, TensorPlan
+from tilelang_tt.runtime.unit_lists import list_tensors
 
 _READ = ("read", "read_write")
 _WRITTEN = ("write", "read_write")
@@ -61,7 +62,7 @@ def host_program(plan: Plan) -> str:
         parts.append(support.FLOOR_DIV)
     if plan.assertions:
         parts.append(host_assertions.CHECK)
-    parts.append(_tensors(plan, names))
+    parts += [_tensors(plan, names), *host_lists.support(plan, names)]
     parts += [
         workload_function(plan, launch, function, names, several=several)
         for launch, function in zip(plan.launches, names.launches, strict=True)
@@ -187,7 +188,7 @@ def _take_scalar(param: Param) -> str:
 
 def _tensors(plan: Plan, names: Names) -> str:
     fields = "".join(f"    TileTensor {field};\n" for field in names.tensor_fields.values())
-    values = "".join(_tensor(plan, tensor, names) for tensor in plan.tensors)
+    values = "".join(_tensor(plan, tensor, names) for tensor in (*plan.tensors, *list_tensors(plan)))
     argument = "const KernelArguments& args" if names.has_arguments else ""
     return f"""\
 struct Tensors {{
@@ -233,6 +234,7 @@ def _run(plan: Plan, names: Names) -> str:
     by_access = [(plan.access(tensor), names.tensor(tensor.name)) for tensor in plan.tensors]
     used = [(access, tensor) for access, tensor in by_access if access != "unused"]
     written = [tensor for access, tensor in by_access if access in _WRITTEN]
+    lists = [names.tensor(tensor.name) for tensor in list_tensors(plan)]
     args = "line.args" if names.has_arguments else ""
     build = ", ".join(filter(None, ["*mesh_device", "tensors", args]))
     return support.RUN.format(
@@ -245,8 +247,11 @@ def _run(plan: Plan, names: Names) -> str:
         title=ARCHS[plan.arch].title,
         grid_x=max(launch.grid[0] for launch in plan.launches),
         grid_y=max(launch.grid[1] for launch in plan.launches),
-        allocations="".join(f"    allocate(*mesh_device, {name});\n" for _, name in by_access),
-        uploads="".join(f"    upload(cq, {name}, line.directory);\n" for _, name in used),
+        allocations="".join(
+            f"    allocate(*mesh_device, {name});\n" for name in (*(name for _, name in by_access), *lists)
+        ),
+        uploads="".join(f"    upload(cq, {name}, line.directory);\n" for _, name in used)
+        + host_lists.uploads(plan, names),
         workloads="".join(f"    workloads.push_back({function}({build}));\n" for function in names.launches),
         downloads="".join(f"    pass &= download(cq, {name}, line.directory, line.tolerance);\n" for name in written),
         assertions=host_assertions.check_assertions(plan, names),

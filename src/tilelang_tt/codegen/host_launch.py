@@ -14,6 +14,7 @@ from tilelang_tt.codegen.host_schedule import cores_declared, cores_text, each_c
 from tilelang_tt.deliveries import word_for
 from tilelang_tt.diagnostics import InternalError
 from tilelang_tt.runtime.plan import CbPlan, CompileArg, KernelPlan, LaunchPlan, Plan, Role, RuntimeArg
+from tilelang_tt.runtime.unit_lists import list_name
 
 _DATA_MOVEMENT = {"reader": "ReaderDataMovementConfig", "writer": "WriterDataMovementConfig"}
 _WORD_VALUES = 1 << 32
@@ -84,7 +85,8 @@ def _circular_buffers(launch: LaunchPlan, names: Names) -> str:
 
 def _on_shard(cb: CbPlan, pages: str, tensor: str, names: Names) -> str:
     what = f"program, cores, tt::CBIndex::c_{cb.id}, tt::DataFormat::{cb.format}"
-    return f"create_cb_on_shard({what}, /*pages=*/{pages}, {names.tensor(tensor)});"
+    size = f"/*pages=*/{pages}, /*page_bytes=*/{cb.page_bytes}"
+    return f"create_cb_on_shard({what}, {size}, {names.tensor(tensor)});"
 
 
 def _semaphores(launch: LaunchPlan) -> str:
@@ -181,6 +183,8 @@ def _set_runtime_args(launch: LaunchPlan, kernel: KernelPlan, names: Names, inde
 
 
 def _runtime_arg(launch: LaunchPlan, arg: RuntimeArg, names: Names, role: Role) -> str:
+    if arg.work == "units_address":
+        return f"{names.tensor(list_name(launch))}.address()"
     if arg.address is not None:
         return f"{names.tensor(arg.address)}.address()"
     if arg.work is not None:

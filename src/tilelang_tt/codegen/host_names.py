@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from tilelang_tt.codegen.host_expression import cpp_size
 from tilelang_tt.diagnostics import InternalError
 from tilelang_tt.runtime.plan import Param, Plan, Size
+from tilelang_tt.runtime.unit_lists import list_tensors
 
 # C++ keywords; types of the fields and macros of the standard headers.
 _RESERVED_WORDS = """
@@ -58,13 +59,12 @@ class Names:
             raise InternalError("TT990", f"'{unknown[0]}' in the plan is not a scalar parameter")
         own = tuple(p for p in scalars.values() if p.name in taken and p.name not in plan.sizes)
         fields = _identifiers([*plan.sizes, *(param.name for param in own)])
+        tensors = [tensor.name for tensor in (*plan.tensors, *list_tensors(plan))]
         return Names(
             sizes=dict(zip(plan.sizes, fields[: len(plan.sizes)], strict=True)),
             scalars=own,
             scalar_fields={p.name: field for p, field in zip(own, fields[len(plan.sizes) :], strict=True)},
-            tensor_fields=dict(
-                zip([t.name for t in plan.tensors], _identifiers(t.name for t in plan.tensors), strict=True)
-            ),
+            tensor_fields=dict(zip(tensors, _identifiers(tensors), strict=True)),
             launches=_identifiers(f"{launch.name}_workload" for launch in plan.launches),
         )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tilelang_tt.codegen.host_names import Names
 from tilelang_tt.runtime.plan import Plan, Size, TensorPlan
+from tilelang_tt.runtime.unit_lists import list_tensors
 
 _FIRST = "#include <tt-metalium/constants.hpp>\n"
 _INCLUDE = "#include <tt-metalium/buffer_distribution_spec.hpp>\n"
@@ -24,9 +25,10 @@ void create_cb_on_shard(
     tt::CBIndex index,
     tt::DataFormat format,
     uint32_t pages,
+    uint32_t page_bytes,
     const TileTensor& tensor) {
-    CircularBufferConfig config(pages * tensor.page_bytes, {{index, format}});
-    config.set_page_size(index, tensor.page_bytes);
+    CircularBufferConfig config(pages * page_bytes, {{index, format}});
+    config.set_page_size(index, page_bytes);
     config.set_globally_allocated_address(*tensor.buffer->get_backing_buffer());
     CreateCircularBuffer(program, cores, config);
 }
@@ -34,7 +36,9 @@ void create_cb_on_shard(
 
 
 def is_placed(plan: Plan) -> bool:
-    return any(tensor.memory != "dram" or tensor.shards is not None for tensor in plan.tensors)
+    return any(tensor.memory != "dram" or tensor.shards is not None for tensor in plan.tensors) or bool(
+        list_tensors(plan)
+    )
 
 
 def includes(text: str) -> str:

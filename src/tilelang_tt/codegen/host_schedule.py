@@ -6,10 +6,11 @@ plan   policy rectangle over 4x4+2+1        ->   for each core of core_list: rec
 
 from __future__ import annotations
 
-from tilelang_tt.codegen import host_deliveries, host_settle
+from tilelang_tt.codegen import host_deliveries, host_lists, host_settle
 from tilelang_tt.codegen.host_names import Names
 from tilelang_tt.core_ranges import CoreRange
 from tilelang_tt.runtime.plan import LaunchPlan, Plan
+from tilelang_tt.runtime.unit_lists import list_name
 from tilelang_tt.schedule import Policy
 
 _PER_LINE = 8  # of a list of numbers or cores
@@ -194,11 +195,13 @@ def _core_list(launch: LaunchPlan) -> str:
 def _matrix(launch: LaunchPlan, names: Names) -> str:
     """What the shares are computed from."""
     if launch.policy == "list":
-        lists = ",\n        ".join("{" + ", ".join(map(str, one)) + "}" for one in _padded(launch))
-        counts = ", ".join(str(len(one)) for one in _lists(launch))
+        value = f"{{\n        {host_lists.written(_padded(launch))}}}"
+        if launch.list_bytes:
+            value = f"{names.tensor_fields[list_name(launch)]}()"
+        counts = ", ".join(str(len(one)) for one in launch.list_of_each_core)
         return (
             "    // Blocks of each core, numbered row by row, filled up with zeros; and how many there are.\n"
-            f"    const std::vector<std::vector<uint32_t>> unit_lists = {{\n        {lists}}};\n"
+            f"    const std::vector<std::vector<uint32_t>> unit_lists = {value};\n"
             f"    const std::vector<uint32_t> unit_counts = {{{counts}}};\n"
             f"    check_units(unit_lists, unit_counts, {names.size(launch.units)});\n"
         )
@@ -208,13 +211,9 @@ def _matrix(launch: LaunchPlan, names: Names) -> str:
     return f"    const int64_t columns = {names.size(columns)}, rows = {names.size(rows)};  // of blocks\n"
 
 
-def _lists(launch: LaunchPlan) -> list[tuple[int, ...]]:
-    return [*launch.unit_lists, *[()] * (launch.cores - len(launch.unit_lists))]
-
-
 def _padded(launch: LaunchPlan) -> list[tuple[int, ...]]:
     longest = max(map(len, launch.unit_lists))
-    return [(*one, *[0] * (longest - len(one))) for one in _lists(launch)]
+    return [(*one, *[0] * (longest - len(one))) for one in launch.list_of_each_core]
 
 
 def _share(launch: LaunchPlan) -> str:

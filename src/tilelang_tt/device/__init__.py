@@ -13,6 +13,7 @@ the device itself works and what stops a run.
 from tilelang_tt.device.cores import CoreCoord, CoreRange, CoreRangeSet, WorkSplit, split_work_to_cores
 from tilelang_tt.device.descriptors import (
     NOC,
+    ArgConfig,
     CBDescriptor,
     CBFormatDescriptor,
     ComputeConfigDescriptor,
@@ -51,6 +52,7 @@ __all__ = [
     "DRAM_MEMORY_CONFIG",
     "L1_MEMORY_CONFIG",
     "NOC",
+    "ArgConfig",
     "BufferType",
     "CBDescriptor",
     "CBFormatDescriptor",

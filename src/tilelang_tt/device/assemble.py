@@ -29,7 +29,7 @@ from tilelang_tt.device.entry import with_entry
 from tilelang_tt.device.memory import Layout
 from tilelang_tt.device.tensor import shard_bytes
 from tilelang_tt.diagnostics import ArgumentError, DeviceError
-from tilelang_tt.runtime.formats import FORMATS
+from tilelang_tt.runtime.formats import FORMATS, tile_bytes
 from tilelang_tt.runtime.plan import ComputeConfig, Role
 from tilelang_tt.runtime.program import BufferRun, CoreRun, GroupRun, KernelRun, L1Address, LaunchRun, round_up
 
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from tilelang_tt.device.opened import Device
 
 MAX_SEMAPHORES = 16  # NUM_SEMAPHORES of the SDK
+TILE_SHAPES = [(rows, cols) for rows in (1, 2, 4, 8, 16, 32) for cols in (16, 32)]
 
 
 def assemble(program: ProgramDescriptor, device: Device) -> LaunchRun:
@@ -282,6 +283,12 @@ def _check_buffer(cb: CBDescriptor, device: Device) -> None:
             raise ArgumentError(
                 "TT321", f"{name}: unknown data format '{item.format}'", help=f"valid: {', '.join(FORMATS)}"
             )
+        if item.tile not in TILE_SHAPES:
+            raise ArgumentError(
+                "TT321",
+                f"{name}: tiles of {item.tile[0]} x {item.tile[1]}",
+                help="a tile has 1, 2, 4, 8, 16 or 32 rows and 16 or 32 columns",
+            )
         if item.page_size <= 0 or cb.total_size <= 0 or cb.total_size % item.page_size:
             raise ArgumentError("TT321", f"{name}: {cb.total_size} B are not a number of pages of {item.page_size} B")
         if cb.total_size // item.page_size > MAX_CB_PAGES:
@@ -322,14 +329,14 @@ def _stored(item: CBFormatDescriptor, numerics: str) -> str:
     """In exact numerics, buffers of whole tiles of floats hold Float32."""
     form = FORMATS[item.format]
     is_float = form.element is None or form.element.is_floating_point
-    tiles = item.layout is Layout.TILE and item.page_size % form.page_bytes == 0
+    tiles = item.layout is Layout.TILE and item.page_size % tile_bytes(item.format, item.tile) == 0
     wide = numerics == "exact" and is_float and tiles
     return "Float32" if wide else item.format
 
 
 def _page_bytes(item: CBFormatDescriptor, numerics: str) -> int:
     stored = _stored(item, numerics)
-    return item.page_size * FORMATS[stored].page_bytes // FORMATS[item.format].page_bytes
+    return item.page_size * tile_bytes(stored, item.tile) // tile_bytes(item.format, item.tile)
 
 
 def _buffer(buffer: _Buffer, item: CBFormatDescriptor, compute: ComputeConfigDescriptor | None) -> BufferRun:
@@ -345,6 +352,7 @@ def _buffer(buffer: _Buffer, item: CBFormatDescriptor, compute: ComputeConfigDes
         offset=buffer.offset,
         unpack_to_dest=_to_dest(compute, item.buffer_index),
         on_tensor=buffer.on_shards,
+        tile=item.tile,
     )
 
 

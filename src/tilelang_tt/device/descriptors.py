@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import Enum, IntEnum
+from enum import Enum, IntEnum, IntFlag
 from pathlib import Path
 from typing import ClassVar
 
@@ -16,7 +16,7 @@ from tilelang_tt.device.cores import CoreCoord, CoreRangeSet, Cores, core_range_
 from tilelang_tt.device.memory import BufferType, DataType, Layout
 from tilelang_tt.device.tensor import Tensor, in_l1
 from tilelang_tt.diagnostics import ArgumentError
-from tilelang_tt.runtime.program import accessor_words
+from tilelang_tt.runtime.program import ACCESSOR_RUNTIME, accessor_parts, accessor_words
 
 
 class SourceKind(Enum):
@@ -152,14 +152,16 @@ class KernelDescriptor:
 class CBFormatDescriptor:
     """One name of a circular buffer: its id, number format (a DataType or a device format name), page size.
 
-    `layout` is not in the SDK and matters in `exact` numerics alone: pages of rows keep their format there, while tiles
-    hold 32-bit numbers. A page that is no whole number of tiles holds rows in any case.
+    `tile` are the rows and columns of a tile: 32 x 32, or fewer rows or 16 columns. `layout` is not in the SDK and
+    matters in `exact` numerics alone: pages of rows keep their format there, while tiles hold 32-bit numbers. A page
+    that is no whole number of tiles holds rows in any case.
     """
 
     buffer_index: int
     data_format: DataType | str
     page_size: int
     layout: Layout = Layout.TILE
+    tile: tuple[int, int] = (TILE, TILE)
 
     @property
     def format(self) -> str:
@@ -190,15 +192,11 @@ def cb_descriptor_from_sharded_tensor(
     """A circular buffer whose pages are the core's shard of a tensor in L1: nothing is copied."""
     if not in_l1(tensor) or tensor.placement is None:
         raise ArgumentError("TT321", f"CB {cb_index}: tensor '{tensor.name}' is not sharded in L1")
-    if tensor.tile != (TILE, TILE):
-        height, width = tensor.tile
-        raise ArgumentError(
-            "TT321", f"CB {cb_index}: tensor '{tensor.name}' lies in tiles of {height} x {width}, not 32 x 32"
-        )
     page = tensor.declared_page_size
     size = total_size or tensor.placement.slots * page - address_offset
     cores = core_ranges or core_range_set(tensor.placement.banks)
-    return CBDescriptor(size, cores, [CBFormatDescriptor(cb_index, tensor.dtype, page)], tensor, address_offset)
+    one = CBFormatDescriptor(cb_index, tensor.dtype, page, tile=tensor.tile)
+    return CBDescriptor(size, cores, [one], tensor, address_offset)
 
 
 @dataclass(frozen=True)
@@ -218,23 +216,59 @@ class ProgramDescriptor:
     name: str = field(default="program")
 
 
-class TensorAccessorArgs:
-    """The compile-time words with which a kernel's `TensorAccessorArgs<n>()` finds a tensor's pages."""
+class ArgConfig(IntFlag):
+    """Which words that describe a sharded tensor are common runtime arguments (tensor_accessor::ArgConfig)."""
 
-    def __init__(self, tensor: Tensor) -> None:
+    NONE = 0
+    RUNTIME_RANK = ACCESSOR_RUNTIME["rank"]
+    RUNTIME_NUM_BANKS = ACCESSOR_RUNTIME["num_banks"]
+    RUNTIME_TENSOR_SHAPE = ACCESSOR_RUNTIME["tensor_shape"]
+    RUNTIME_SHARD_SHAPE = ACCESSOR_RUNTIME["shard_shape"]
+    RUNTIME_BANK_COORDS = ACCESSOR_RUNTIME["bank_coords"]
+    RUNTIME = RUNTIME_RANK | RUNTIME_NUM_BANKS | RUNTIME_TENSOR_SHAPE | RUNTIME_SHARD_SHAPE | RUNTIME_BANK_COORDS
+
+
+class TensorAccessorArgs:
+    """The words with which a kernel's `TensorAccessorArgs<n>()` finds a tensor's pages.
+
+    All are compile-time arguments, but for those of a sharded tensor that `args_config` names.
+    """
+
+    def __init__(self, tensor: Tensor, args_config: ArgConfig = ArgConfig.NONE) -> None:
         self._tensor = tensor
+        self._at_runtime = args_config if tensor.placement is not None else ArgConfig.NONE
+        self._require(ArgConfig.RUNTIME_RANK, ArgConfig.RUNTIME_TENSOR_SHAPE | ArgConfig.RUNTIME_SHARD_SHAPE)
+        self._require(ArgConfig.RUNTIME_NUM_BANKS, ArgConfig.RUNTIME_BANK_COORDS)
+
+    def _require(self, one: ArgConfig, others: ArgConfig) -> None:
+        if one in self._at_runtime and others not in self._at_runtime:
+            raise ArgumentError("TT321", f"TensorAccessorArgs: {one.name} needs {others!s}, too")
+
+    def _nodes(self) -> list[tuple[int, int]]:
+        tensor, placement = self._tensor, self._tensor.placement
+        assert placement is not None
+        if tensor.memory_config.buffer_type is BufferType.DRAM:
+            return [(bank.x, bank.y) for bank in placement.banks]
+        cores = [tensor.device.worker_core_from_logical_core(bank) for bank in placement.banks]
+        return [(core.x, core.y) for core in cores]
 
     def get_compile_time_args(self) -> list[int]:
-        tensor = self._tensor
-        dram, placement = tensor.memory_config.buffer_type is BufferType.DRAM, tensor.placement
+        tensor, placement = self._tensor, self._tensor.placement
+        dram = tensor.memory_config.buffer_type is BufferType.DRAM
         if placement is None:
             return accessor_words(tensor.buffer_page_size, dram=dram)
-        banks = [bank if dram else tensor.device.worker_core_from_logical_core(bank) for bank in placement.banks]
-        nodes = [(bank.x, bank.y) for bank in banks]
         return accessor_words(
-            tensor.buffer_page_size, dram=dram, pages=placement.pages, shard=placement.shard, nodes=nodes
+            tensor.buffer_page_size,
+            dram=dram,
+            pages=placement.pages,
+            shard=placement.shard,
+            nodes=self._nodes(),
+            at_runtime=int(self._at_runtime),
         )
 
     def get_common_runtime_args(self) -> list[int]:
-        """Everything is compile-time here."""
-        return []
+        placement = self._tensor.placement
+        if placement is None:
+            return []
+        parts = accessor_parts(placement.pages, placement.shard, self._nodes())
+        return [word for name, part in parts.items() if self._at_runtime & ACCESSOR_RUNTIME[name] for word in part]

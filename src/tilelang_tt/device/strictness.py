@@ -33,6 +33,7 @@ CONTINUABLE = (
     "l1-accumulate",
     "l1-race",
     "l1-uninitialised",
+    "mailbox",
     "noc-atomic-barrier",
     "noc-linked",
     "noc-read-barrier",

@@ -25,11 +25,12 @@ _PACKED = {"int2": torch.int8, "uint2": torch.uint8}
 
 
 class TenstorrentAdapter(BaseKernelAdapter):
-    """Calls may come from several threads: a call keeps its state to itself, apart from `last_report`."""
+    """Calls may come from several threads: a call keeps its state to itself, apart from what is `last_` of it."""
 
     def __init__(self, params: list[KernelParam], result_idx: list[int] | int | None, compiled: Compiled) -> None:
         self.compiled = compiled
         self.last_report: RunReport | None = None  # of the latest call; None before it or without work
+        self.last_values: dict[str, int | float] = {}  # dynamic sizes and scalars of the latest call
         self.before_call: Callable[[BoundCall], None] | None = None  # looks at a call, and leaves it as it is
         outputs = list(result_idx) if isinstance(result_idx, (list, tuple)) else result_idx
         super().__init__(None, params, outputs)
@@ -39,14 +40,17 @@ class TenstorrentAdapter(BaseKernelAdapter):
         self.signature = Signature(self.compiled.plan, dtypes, self.result_idx)
         return self.call
 
-    def call(self, *args: Any) -> Any:
+    def call(self, *args: Any, **named: Any) -> Any:
         """torch tensors in, torch tensors out; ttnn tensors in, ttnn tensors out, on the device they are on."""
+        self.signature.refuse_names(tuple(named))
         ttnn = ttnn_of(args)
         if ttnn is not None:
             on_device = TtnnCall(ttnn, self.signature, args)
+            self.last_values = {**on_device.call.sizes, **on_device.call.scalars}
             self.last_report = on_device.run(self.compiled.files)
             return _one_or_all(on_device.results())
         bound = self.signature.bind(args)
+        self.last_values = {**bound.sizes, **bound.scalars}
         if self.before_call is not None and bound.has_work:
             self.before_call(bound)
         self.last_report = self._launch(bound) if bound.has_work else None

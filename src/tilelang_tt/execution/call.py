@@ -90,7 +90,7 @@ class Signature:
         scalars: dict[str, Scalar],
         results: dict[int, torch.Tensor],
     ) -> BoundCall:
-        has_work = self._has_work(tensors)
+        has_work = self._has_work(tensors, sizes)
         plain = {index: _plain(tensor) for index, tensor in tensors.items()}
         return BoundCall(
             tensors={item.name: plain[item.param] for item in self.plan.tensors},
@@ -121,6 +121,16 @@ class Signature:
 
     # Checks, in the order of their codes.
 
+    def refuse_names(self, named: Sequence[str]) -> None:
+        """Of arguments that a call gives by name: TileLang's kernels take them by position."""
+        if named:
+            names = ", ".join(self.plan.params[index].name for index in self.inputs)
+            raise ArgumentError(
+                "TT301",
+                f"kernel '{self.plan.name}' takes its arguments by position; given by name: {', '.join(named)}",
+                help=f"kernel({names})",
+            )
+
     def _check_count(self, args: Sequence[Any]) -> None:
         if len(args) == len(self.inputs):
             return
@@ -135,7 +145,9 @@ class Signature:
     def _check_tensor(self, index: int, param: Param, value: Any) -> None:
         if not isinstance(value, torch.Tensor):
             raise ArgumentError(
-                "TT302", f"{self._place(index)} is a {type(value).__name__}; the kernel takes a torch.Tensor"
+                "TT302",
+                f"{self._place(index)} is a {type(value).__name__}; the kernel takes a torch.Tensor",
+                help=f"pass torch.as_tensor({param.name}), with dtype {self.dtypes[index]}",
             )
         if value.layout != torch.strided:
             raise ArgumentError(
@@ -154,6 +166,7 @@ class Signature:
             raise ArgumentError(
                 "TT304",
                 f"{self._place(index)} has {value.dim()} dimensions; the kernel takes {_shape(param.shape)}",
+                help=f"reshape or index {param.name}, so that it has {len(param.shape)}",
             )
         narrowed = value.dtype == torch.int64 and index not in self.in_own_bytes
         if narrowed and value.numel() and not _fits_32_bits(value):
@@ -214,6 +227,7 @@ class Signature:
         return ArgumentError(
             "TT305",
             f"{self._place(index)} has shape {_shape(value.shape)}; the kernel takes {_shape(param.shape)}",
+            help="compile the kernel for this shape; a size of T.dynamic is one that calls decide",
         )
 
     def _resolve(self, param: Param, sizes: Mapping[str, int]) -> tuple[int, ...]:
@@ -253,7 +267,7 @@ class Signature:
                         help=f"pass {self.plan.params[other].name}.clone()",
                     )
 
-    def _has_work(self, tensors: Mapping[int, torch.Tensor]) -> bool:
+    def _has_work(self, tensors: Mapping[int, torch.Tensor], sizes: Mapping[str, int]) -> bool:
         """False when nothing would be written. An empty operand of a result that is not empty (K = 0) is
         refused: what such a kernel writes depends on what it does before its loop."""
         if all(_is_empty(tensor) for index, tensor in tensors.items() if self._writes(index)):
@@ -267,7 +281,22 @@ class Signature:
                     f"{_shape(tensors[item.param].shape)}, but the result is not",
                     help="treat this shape before the call; a product over no elements is zeros",
                 )
+        if any(not _is_empty(tensors[index]) for index in self.outputs):
+            self._refuse_empty_grid(sizes)
         return True
+
+    def _refuse_empty_grid(self, sizes: Mapping[str, int]) -> None:
+        """Nobody would write the results that this call allocates; a tensor of the caller's stays as it is."""
+        for launch in self.plan.launches:
+            if evaluate(launch.units, sizes) < 1:
+                known = ", ".join(f"{name} = {size}" for name, size in sizes.items())
+                where = f" where {known}" if known else ""
+                raise ArgumentError(
+                    "TT311",
+                    f"launch '{launch.name}' of kernel '{self.plan.name}' has no blocks{where}, but the result is not "
+                    "empty",
+                    help="treat this shape before the call, or round the number of blocks up: T.ceildiv",
+                )
 
     def _scalar(self, index: int, param: Param, value: Any) -> Scalar:
         if isinstance(value, torch.Tensor) and value.dim() == 0:

@@ -3,7 +3,7 @@
     scores@n=2 before script.py:42: T.reduce_max(scores, largest, dim=1, clear=False)
     tensor([[ 1.93, -0.41, ...
 
-A session of the debugger stops at every line of that round, on core (0, 0), in the first block of the grid that has it.
+A session of the debugger stops at every line of that round, on one core, in the first block of the grid that has it.
 The block is shown wherever it has changed. The script goes on as if nothing had happened.
 """
 
@@ -120,8 +120,8 @@ def _loops(text: str, name: str) -> list[tuple[int, int]]:
 class Dump:
     """Looks at the first call of each kernel that a script makes."""
 
-    def __init__(self, wanted: Wanted, show: Callable[[str], None]) -> None:
-        self.wanted, self._show, self.shown = wanted, show, False
+    def __init__(self, wanted: Wanted, show: Callable[[str], None], core: tuple[int, int] = (0, 0)) -> None:
+        self.wanted, self.core, self._show, self.shown = wanted, core, show, False
         self.blocks: dict[str, None] = {}  # of the kernels that have been called
         self._seen: set[int] = set()
 
@@ -136,7 +136,7 @@ class Dump:
             if self.wanted.block in [cb.name for cb in launch.cbs]:
                 copies = {name: tensor.clone() for name, tensor in call.tensors.items()}
                 beside = BoundCall(copies, call.sizes, call.scalars, (), (), has_work=True)
-                session = RoundOfLoop(kernel.compiled, beside, kernel.layouts, launch=launch.name)
+                session = RoundOfLoop(kernel.compiled, beside, kernel.layouts, core=self.core, launch=launch.name)
                 for place, value in session.values(self.wanted):
                     self.shown = True
                     self._show(f"{self.wanted} {place}\n{value}")

@@ -132,22 +132,24 @@ class TenstorrentKernel(OutOfTreeKernel):
     def report(self, path: str | Path, *args: Any, **sizes: int | float) -> Path:
         """Write one HTML page with everything there is to see: maps, streams, timeline, roofline, code, warnings.
 
-        The time is that of a call with these tensors, or with these sizes and no tensors.
+        Times and maps of units are those of a call with these tensors, or with these sizes and no tensors. Without
+        either they are those of the latest call, where the kernel has sizes that calls decide.
         """
+        values = dict(self.adapter.signature.bind(args).sizes) if args else sizes or self.adapter.last_values
         with warnings.catch_warnings(record=True) as found:
             warnings.simplefilter("always", TenstorrentWarning)
             compiled = compile_function(self.prim_func, self.options, stages=True)
         texts = [str(one.message) for one in found if isinstance(one.message, TenstorrentWarning)]
         profiled: Profile | str
         try:
-            profiled = self.profile(*args, **sizes)
+            profiled = self.profile(*args, **({} if args else values))
         except (ArgumentError, DeviceError) as error:
             if error.code not in (NEEDS_SIZES, DEPENDS_ON_DATA):
                 raise
             profiled = f"no times: {error.message}"
         shown = heading(compiled.plan, self.options)
         target = Path(path)
-        target.write_text(page(compiled, self.options, shown, profiled, texts))
+        target.write_text(page(compiled, self.options, shown, profiled, texts, values))
         return target
 
     def debug(

@@ -54,7 +54,7 @@ class TtnnCall(Signature):
             scalars=scalars,
             results=tuple(results[index] for index in self.outputs),
             write_back=(),
-            has_work=self._has_work(tensors),
+            has_work=self._has_work(tensors, sizes),
         )
 
     def _check_tensor(self, index: int, param: Param, value: Any) -> None:

@@ -70,6 +70,23 @@ def unsupported_scope(buffer: tirx.Buffer) -> UnsupportedError:
     )
 
 
+def constant_shape(buffer: tirx.Buffer) -> tuple[int, ...]:
+    """Of a block: numbers, none of them 0."""
+    shape = [scalar.int_value(extent) for extent in buffer.shape]
+    known = tuple(extent for extent in shape if extent is not None)
+    if len(known) != len(shape):
+        fact, advice = (
+            f"has a shape known only at run time: {list(buffer.shape)}",
+            "on-chip buffers need constant shapes",
+        )
+    elif 0 in known:
+        fact = f"has no elements: its shape is {list(known)}"
+        advice = "give every axis an element at least; where there is nothing to do, leave the block and its use out"
+    else:
+        return known
+    raise UnsupportedError("TT109", f"'{buffer.name}' {fact}", location=location_of(buffer), help=advice)
+
+
 class Scope:
     def __init__(self, func: tirx.PrimFunc, options: Options) -> None:
         self.func = func
@@ -148,16 +165,7 @@ class Scope:
             return
         if scope not in _MEMORY:
             raise unsupported_scope(buffer)
-        shape = tuple(scalar.int_value(extent) for extent in buffer.shape)
-        static = tuple(extent for extent in shape if extent is not None)
-        if len(static) != len(shape):
-            raise UnsupportedError(
-                "TT109",
-                f"'{buffer.name}' has a shape known only at run time: {list(buffer.shape)}",
-                location=location,
-                help="on-chip buffers need constant shapes",
-            )
-        axes = tuple(extent for extent in static if extent != 1)  # the others have nothing to say
+        axes = tuple(extent for extent in constant_shape(buffer) if extent != 1)  # the others have nothing to say
         dtype = self.dtype(buffer, location)
         self.buffers[buffer] = block = Buffer(self.unique(str(buffer.name)), dtype, axes, _MEMORY[scope], location)
         self.reshape_block(buffer, block)

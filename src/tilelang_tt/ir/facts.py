@@ -73,10 +73,19 @@ class Facts:
             self._tell(variable, lambda analyzer: analyzer.bind(variable, value))
 
     def with_loop(self, variable: Var, extent: Expr, step: int = 1) -> Facts:
+        facts = self._copy()
+        facts.add(variable, extent, step)
+        return facts
+
+    def with_condition(self, condition: Expr) -> Facts:
+        facts = self._copy()
+        facts._conditions.append(condition)
+        return facts
+
+    def _copy(self) -> Facts:
         facts = Facts()
         facts._told, facts._conditions = list(self._told), list(self._conditions)
         facts._variables = set(self._variables)
-        facts.add(variable, extent, step)
         return facts
 
     def simplify(self, expr: Expr) -> Expr:

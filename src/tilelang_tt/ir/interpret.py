@@ -262,10 +262,18 @@ class _Machine:
             b = np.ones((a.shape[-1], 1))
         if gemm.a in self.constants:
             a = np.ones((1, b.shape[0]))
-        result = (a @ b).reshape(gemm.c.shape)
+        result = self.cut(a @ b, gemm).reshape(gemm.c.shape)
         if gemm.start is not None and self.number(gemm.start.where):
             result = result + self.value(Map(gemm.c, gemm.start.element))
         self.write(gemm.c, result if self.number(gemm.clear) else self.read(gemm.c) + result)
+
+    def cut(self, result: Array, gemm: Gemm) -> Array:
+        """The part of a product that is computed."""
+        if gemm.origin is None:
+            return result
+        row, col = (TILE * self.number(place) for place in gemm.origin)
+        rows, cols = gemm.c.shape
+        return result[row : row + rows, col : col + cols]
 
     def reduce(self, stmt: Reduce) -> None:
         """Sums in float64, or in integers, as products."""

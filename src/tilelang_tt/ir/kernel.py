@@ -127,6 +127,7 @@ class ArgKind(Enum):
     FIRST_ROW = "first_row"
     ROWS = "rows"
     UNITS = "units"  # place of the first argument that is a unit of the core; they are the last arguments
+    UNITS_ADDRESS = "units_address"  # where they lie in the core's L1, if they are many
     SIZE = "size"  # a symbolic size
     SCALAR = "scalar"  # a scalar parameter
     MOVES = "moves"  # whether the blocks of a circular buffer are moved, or lie in the core's shard

@@ -317,7 +317,7 @@ class Work:
     grid: tuple[int, int]  # cores (x, y), from (0, 0) to the last one that is used
     schedule: Schedule = field(default_factory=Schedule)
     box: tuple[Var, ...] = ()  # of a core: first column, columns, first row, rows of the matrix of blocks
-    listed: Var | None = None  # place of the first runtime argument that is a unit of the core
+    listed: Var | None = None  # the units of the core: place of the first in its runtime arguments, or address in L1
 
     @property
     def cores(self) -> int:

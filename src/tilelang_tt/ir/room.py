@@ -4,7 +4,8 @@
     C_local  : compute -> compute, 4 tiles of 4096 B, two views        16,384 B    2 numbers
     lengths  : a table of 1 page that the reader and compute keep       8,192 B    2 numbers
 
-Tensors that lie in L1 leave less of it. A block that lies in a shard of such a tensor takes nothing of its own.
+Tensors that lie in L1, and long lists of units, leave less of it. A block that lies in a shard of such a tensor takes
+nothing of its own.
 
 `share_buffers` and `fit_l1` ask it whether a launch fits, `allocate_cbs` how deep each circular buffer is. A depth that
 the user asked for is kept; the default depth of two blocks shrinks to one where two do not fit, largest blocks first.
@@ -101,8 +102,17 @@ def tensor_bytes(program: TileProgram) -> dict[Tensor, int]:
     return found
 
 
+def list_bytes(program: TileProgram) -> int:
+    """What long lists of units take of the L1 of every core."""
+    return sum(launch.work.schedule.list_bytes for launch in program.launches if launch.work is not None)
+
+
+def l1_beside_buffers(program: TileProgram) -> int:
+    return sum(tensor_bytes(program).values()) + list_bytes(program)
+
+
 def l1_for_buffers(program: TileProgram) -> int:
-    return program.options.chip.l1_usable - sum(tensor_bytes(program).values())
+    return program.options.chip.l1_usable - l1_beside_buffers(program)
 
 
 def stored(launch: Launch) -> Launch:

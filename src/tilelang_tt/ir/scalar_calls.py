@@ -2,6 +2,7 @@
 
 z_order(unit, columns, rows)   number, row by row, of the block that is the unit-th in Morton order
 argument(place)                a runtime argument of the kernel
+listed_unit(list, place)       a word of the core's list of units, which lies in its L1 from address `list` on
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from tvm import tirx
 if TYPE_CHECKING:
     from tilelang_tt.ir.scalar import Expr
 
-FUNCTIONS = {"z_order": 3, "argument": 1}  # and how many operands they take
+FUNCTIONS = {"z_order": 3, "argument": 1, "listed_unit": 2}  # and how many operands they take
 
 
 def call(name: str, *args: Expr) -> Expr:

@@ -171,7 +171,13 @@ def is_size(expr: Expr) -> bool:
 
 
 # One core does all units when programs are interpreted, so the n-th of its list is the n-th.
-_EVALUATED = {"min": min, "max": max, "z_order": z_order, "argument": lambda place: place}
+_EVALUATED = {
+    "min": min,
+    "max": max,
+    "z_order": z_order,
+    "argument": lambda place: place,
+    "listed_unit": lambda first, place: first + place,
+}
 
 
 @cache

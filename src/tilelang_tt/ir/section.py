@@ -21,7 +21,7 @@ from tilelang_tt.ops import Instruction
 
 @dataclass(frozen=True)
 class Start:
-    """What is in DST before a product: constant tiles where `where` holds, else zeros."""
+    """What is in DST before a product: constant tiles, or tiles of a sum, where `where` holds, else zeros."""
 
     element: Element
     where: Expr

@@ -104,8 +104,26 @@ def places_are_sizes(launch: Launch, access: TileAccess, sizes: Collection[Var])
     return known and all(map(scalar_text.is_size, sides))
 
 
+def in_whole_tiles(layout: TensorLayout) -> TensorLayout:
+    """A layout of half tiles as one of whole tiles, if that is what lies in its shards; any other as it is.
+
+    Shards of one column of 16 x 32 halves: each two of them, one after the other, are a tile.
+    """
+    halves, placement = layout.halves, layout.placement
+    shards = None if placement is None else placement.shards()
+    if halves is None or halves.sideways or placement is None or shards is None:
+        return layout
+    count = int_value(halves.count)
+    if shards.shape[2] != 1 or shards.shape[1] % 2 or count is None or count % 2:
+        return layout
+    pages, shape = ((deep, high // 2, wide) for deep, high, wide in (shards.pages, shards.shape))
+    placement = replace(placement, pages=tuple(map(scalar.const, pages)), shard=tuple(map(scalar.const, shape)))
+    return replace(layout, halves=None, page_bytes=layout.tile_bytes, placement=placement)
+
+
 def place_in_shard(layout: TensorLayout, access: TileAccess) -> Expr:
-    """The place of a block's first page in its shard, if a core has one shard at most."""
+    """The place of a block's first tile in its shard, if a core has one shard at most."""
+    layout = in_whole_tiles(layout)
     assert layout.placement is not None
     shards = layout.placement.shards()
     assert shards is not None

@@ -34,7 +34,7 @@ from tilelang_tt.ir.text_facts import CODECS
 from tilelang_tt.ir.text_schedule import read_schedule, schedule_text
 
 _VALUE = "{value:element}(? where {guard:element}?)"
-_GEMM = "(?{start:start} + ?){a:buffer}{transpose_a?^T} @ {b:buffer}{transpose_b?^T}"
+_GEMM = "(?{start:start} + ?){a:buffer}{transpose_a?^T} @ {b:buffer}{transpose_b?^T}(? from tile ({origin:exprs})?)"
 _SUB = "(?, sub-blocks {sub_block:sub_block}?)"
 _REDUCE = "{op:word} of {src:buffer} along {axis:axis}{exact?, exact}"
 

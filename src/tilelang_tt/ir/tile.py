@@ -132,7 +132,10 @@ class Fill:
 
 @dataclass(frozen=True)
 class Gemm:
-    """c = op(a) @ op(b) where `clear` holds, c += op(a) @ op(b) elsewhere; c = start + op(a) @ op(b)."""
+    """c = op(a) @ op(b) where `clear` holds, c += op(a) @ op(b) elsewhere; c = start + op(a) @ op(b).
+
+    With an `origin`, (row, column) in tiles, `c` is a part of the product, which begins there.
+    """
 
     a: Buffer = field(metadata=READ)
     b: Buffer = field(metadata=READ)
@@ -143,6 +146,7 @@ class Gemm:
     sub_block: SubBlock | None = None
     location: Location | None = None
     start: Start | None = None
+    origin: tuple[Expr, ...] | None = None
 
     @property
     def keeps(self) -> bool:
@@ -202,10 +206,6 @@ class Section:
     def over_rounds(self) -> bool:
         """Whether sums of a whole block stay in DST from one round of a loop to the next."""
         return any(not isinstance(stmt, Gemm) for stmt in self.sums)
-
-    @property
-    def keeps(self) -> bool:
-        return any(one.keeps for one in self.results)
 
 
 @dataclass(frozen=True)
@@ -374,7 +374,9 @@ def unpacks(stmt: Stmt) -> tuple[Buffer, ...]:
 
 def reads(stmt: Stmt) -> tuple[Buffer, ...]:
     """Buffers whose old contents a statement uses (not those of nested statements)."""
-    if isinstance(stmt, Gemm | Map | Section | Each) and stmt.keeps:
+    if isinstance(stmt, Section):
+        return tuple(dict.fromkeys((*unpacks(stmt), *(one.dst for one in stmt.results if one.keeps))))
+    if isinstance(stmt, Gemm | Map | Each) and stmt.keeps:
         return tuple(dict.fromkeys((*unpacks(stmt), *writes(stmt))))
     return unpacks(stmt)
 

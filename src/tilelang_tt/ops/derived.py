@@ -101,14 +101,15 @@ def _to_few_bits(x: ElementExpr, bits: int, lowest: int, largest: float) -> Elem
     """x rounded to `bits` significant bits, or to multiples of the smallest step below 2^lowest; largest at most.
 
     Both roundings are to nearest even: a sum whose last place is the wanted one rounds there, and the large part is
-    taken away again without loss.
+    taken away again without loss. A NaN stays what it is: the clamp would make a number of it.
     """
-    x = clamp(x, Number(-largest), Number(largest))
+    given, x = x, clamp(x, Number(-largest), Number(largest))
     spread = apply("mul", x, Number(2.0 ** (24 - bits) + 1))
     normal = apply("sub", spread, apply("sub", spread, x))
     shift = Number(1.5 * 2.0 ** (23 + lowest + 1 - bits))
     subnormal = apply("sub", apply("add", x, shift), shift)
-    return apply("where", apply("lt", apply("abs", x), Number(2.0**lowest)), subnormal, normal)
+    rounded = apply("where", apply("lt", apply("abs", x), Number(2.0**lowest)), subnormal, normal)
+    return apply("where", apply("isnan", given), given, rounded)
 
 
 def to_float8_e4m3(x: ElementExpr) -> ElementExpr:
@@ -119,7 +120,7 @@ def to_float8_e5m2(x: ElementExpr) -> ElementExpr:
     return _to_few_bits(x, 3, -14, 57344.0)
 
 
-_FLOAT8 = "to the nearest, ties to even; beyond the largest number that one"
+_FLOAT8 = "to the nearest, ties to even; beyond the largest number that one; of a NaN in 32 bits {nan}"
 ERF_TO_FLOAT32 = "erf_to_float32"
 _POSITIVE = (2.0**-126, 3e38)
 
@@ -133,8 +134,8 @@ DERIVED: dict[str, Derived] = {
         Derived("hypot", hypot, Accuracy(3.0, domain=(-1e18, 1e18))),
         Derived("log2", log2, Accuracy(2.5, domain=_POSITIVE)),
         Derived("log10", log10, Accuracy(2.5, domain=_POSITIVE)),
-        Derived("to_float8_e4m3", to_float8_e4m3, EXACT, _FLOAT8),
-        Derived("to_float8_e5m2", to_float8_e5m2, EXACT, _FLOAT8),
+        Derived("to_float8_e4m3", to_float8_e4m3, EXACT, _FLOAT8.format(nan="a NaN")),
+        Derived("to_float8_e5m2", to_float8_e5m2, EXACT, _FLOAT8.format(nan="an infinity")),
         Derived("round", round_half_away, EXACT, "halves go away from zero"),
     )
 }

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from importlib import resources
 from itertools import pairwise
 from pathlib import Path
@@ -16,19 +17,30 @@ from tilelang_tt.profile.roofline import roofline
 from tilelang_tt.report import drawings
 from tilelang_tt.report.markup import Markup, Part, joined, tag
 from tilelang_tt.runtime.plan import LaunchPlan
+from tilelang_tt.runtime.settle import settled
 from tilelang_tt.version import __version__
 
+_NO_UNITS = "how many units each core has follows from the sizes of a call: kernel.report(path, n=...), or after a call"
 _CORES = 4  # whose timelines are drawn
 # What a page may do: its own style and script, and nothing from elsewhere.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
 
 
-def page(compiled: Compiled, options: Options, heading: str, profile: Profile | str, warnings: Sequence[str]) -> str:
-    """`compiled` with its stages; `profile`, or why there is none."""
+def page(
+    compiled: Compiled,
+    options: Options,
+    heading: str,
+    profile: Profile | str,
+    warnings: Sequence[str],
+    values: Mapping[str, int | float] = {},
+) -> str:
+    """`compiled` with its stages; `profile`, or why there is none; `values` of dynamic sizes that are known."""
     plan = compiled.plan
+    sizes = {name: int(values[name]) for name in plan.sizes if name in values}
+    launches = settled(plan, sizes).plan.launches if len(sizes) == len(plan.sizes) else plan.launches
     sections = {
         "warnings": ("Warnings", _warnings(warnings)),
-        "cores": ("Cores", [_cores(launch, profile) for launch in plan.launches]),
+        "cores": ("Cores", [_cores(launch, profile, sizes) for launch in launches]),
         "l1": (
             "L1 of a core",
             [_titled(one, drawings.l1_bar(one, plan.tensors, options.chip)) for one in plan.launches],
@@ -71,12 +83,13 @@ def _titled(launch: LaunchPlan, drawing: Part) -> Markup:
     return tag("div", tag("h3", f"launch '{launch.name}'"), drawing)
 
 
-def _cores(launch: LaunchPlan, profile: Profile | str) -> Markup:
-    """Units of each core; of the launch that is profiled also how busy it is."""
+def _cores(launch: LaunchPlan, profile: Profile | str, sizes: Mapping[str, int]) -> Markup:
+    """Units of each core, where they are known; of the launch that is profiled also how busy it is."""
     maps: list[Part] = []
-    if isinstance(launch.units, int):
-        counts = {share.core: float(share.count) for share in launch.shares({})}
-        maps.append(tag("div", tag("p", "units of work"), drawings.heat_map(counts, launch.grid, "units")))
+    with suppress(KeyError):  # a size that only a call tells
+        counts = {share.core: float(share.count) for share in launch.shares(sizes)}
+        where = "" if isinstance(launch.units, int) else f", {', '.join(f'{name} = {n}' for name, n in sizes.items())}"
+        maps.append(tag("div", tag("p", f"units of work{where}"), drawings.heat_map(counts, launch.grid, "units")))
     if isinstance(profile, Profile) and profile.launch.name == launch.name:
         clock = profile.launch.clock
         for lane, title in (("math", "math busy, % of the launch"), ("reader", "reader waiting, % of the launch")):
@@ -87,7 +100,7 @@ def _cores(launch: LaunchPlan, profile: Profile | str) -> Markup:
             }
             maps.append(tag("div", tag("p", title), drawings.heat_map(values, launch.grid, "%")))
     if not maps:
-        maps.append(tag("p", "how many units each core has follows from the sizes of each call", class_="dim"))
+        maps.append(tag("p", _NO_UNITS, class_="dim"))
     return _titled(launch, tag("div", maps, class_="row"))
 
 

@@ -10,6 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
+import numpy as np
+import torch
+
 from tilelang_tt.arch import ARCHS, Arch
 from tilelang_tt.core_ranges import Core
 from tilelang_tt.deliveries import AnyWord, all_words, word_for
@@ -41,6 +44,7 @@ from tilelang_tt.runtime.program import (
     round_up,
 )
 from tilelang_tt.runtime.settle import settled
+from tilelang_tt.runtime.unit_lists import list_name, list_tensor, list_words
 from tilelang_tt.schedule import Share
 from tilelang_tt.shards import Shards
 
@@ -65,6 +69,7 @@ class Call:
     slots: tuple[TensorSlot, ...]
     written_in_place: frozenset[str] = frozenset()  # tensors whose shards compute packs into
     notes: tuple[str, ...] = ()  # of what was settled for this call
+    lists: tuple[tuple[TensorRun, torch.Tensor], ...] = ()  # long lists of units: where they lie, and their bytes
 
 
 @dataclass(frozen=True)
@@ -110,15 +115,28 @@ def bind(
         parts_of_rows = tensor.by_rows and plan.access(tensor) == "read_write"  # cores may update parts of one row
         flat = tensor.flat or tensor.name in by_elements or parts_of_rows
         slots.append(TensorSlot(tensor, placer.place(tensor, pages, sizes, flat=flat)))
-    addresses = {slot.plan.name: _address(slot.run) for slot in slots}
+    lists = _lists(plan, placer)
+    addresses = {
+        tensor.name: _address(tensor) for tensor in (*(slot.run for slot in slots), *(one for one, _ in lists))
+    }
     binding = _Binding(plan, sources, sizes, scalars, addresses, placer)
     launches = tuple(
         _launch(binding, launch, original, exact=numerics == "exact")
         for launch, original in zip(plan.launches, declared.launches, strict=True)
     )
-    tensors = tuple(slot.run for slot in slots)
+    tensors = (*(slot.run for slot in slots), *(one for one, _ in lists))
     run = Run(plan.name, chip, numerics, tensors, launches, placer.memory(), chip.grid)
-    return Call(run, tuple(slots), _written_in_place(plan), found.notes)
+    return Call(run, tuple(slots), _written_in_place(plan), found.notes, lists)
+
+
+def _lists(plan: Plan, placer: Placer) -> tuple[tuple[TensorRun, torch.Tensor], ...]:
+    found = []
+    for launch in plan.launches:
+        tensor = list_tensor(launch)
+        if tensor is not None:
+            words = list_words(launch.list_of_each_core, tensor.page_bytes).view(np.uint8)
+            found.append((placer.place(tensor, launch.cores, {}, flat=False), torch.from_numpy(words)))
+    return tuple(found)
 
 
 def _written_in_place(plan: Plan) -> frozenset[str]:
@@ -227,9 +245,7 @@ def _cores(binding: _Binding, launch: LaunchPlan) -> tuple[CoreRun, ...]:
         for core, one in cores.items()
     }
     fixed = {
-        kernel.role: [
-            None if arg.work or arg.delivery else _fixed_argument(binding, arg) for arg in kernel.runtime_args
-        ]
+        kernel.role: [_fixed_argument(binding, launch, arg) if arg.is_fixed else None for arg in kernel.runtime_args]
         for kernel in launch.kernels
     }
     cores = []
@@ -265,11 +281,14 @@ def share_words(share: Share, arg: RuntimeArg, longest: int) -> tuple[int, ...]:
     if arg.work == "units":
         return (*share.units, *[0] * (longest - len(share.units)))
     assert arg.work is not None
+    assert arg.work != "units_address"
     return (share.word(arg.work),)
 
 
-def _fixed_argument(binding: _Binding, arg: RuntimeArg) -> int:
+def _fixed_argument(binding: _Binding, launch: LaunchPlan, arg: RuntimeArg) -> int:
     """The 32 bits of an argument that is the same on every core."""
+    if arg.work == "units_address":
+        return binding.addresses[list_name(launch)]
     if arg.address is not None:
         return binding.addresses[arg.address]
     if arg.size is not None:

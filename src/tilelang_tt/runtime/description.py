@@ -87,7 +87,7 @@ def _group(group: GroupRun, libraries: Mapping[Role, Path]) -> list[str]:
     lines += [
         f"cb {cb.id} {_word(cb.name)} {FORMATS[cb.format].number} {FORMATS[cb.stored].number} "
         f"{cb.page_bytes} {cb.pages} {cb.offset} {cb.producer} {cb.consumer} "
-        f"{int(cb.unpack_to_dest)} {int(cb.on_tensor)}"
+        f"{int(cb.unpack_to_dest)} {int(cb.on_tensor)} {cb.tile[0]} {cb.tile[1]}"
         for cb in group.buffers
     ]
     lines += [f"semaphore {number} {initial}" for number, initial in group.semaphores]

@@ -55,6 +55,15 @@ def page_bytes(name: str) -> int:
     return FORMATS[name].page_bytes
 
 
+def tile_bytes(name: str, tile: tuple[int, int]) -> int:
+    """Bytes of a tile of any shape; the exponents of a block format fill whole words of 16 bytes."""
+    form, elements = FORMATS[name], tile[0] * tile[1]
+    if form.element is not None:
+        return form.page_bytes * elements // _ELEMENTS
+    exponents = -(-elements // FACE // 16) * 16
+    return exponents + (form.page_bytes - BFP_EXPONENTS) * elements // _ELEMENTS
+
+
 @dataclass(frozen=True)
 class TileShape:
     """A tensor seen as [batch, rows, cols], and how many of each a tile holds.
@@ -296,6 +305,8 @@ def _as_wanted(values: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
     A kernel leaves whole numbers here, since its casts truncate; rounding only heals what arithmetic in floats may
     have lost. Truth values are what is not 0, and floats are rounded by the copy itself.
     """
+    if dtype is torch.float8_e4m3fn:  # has no infinity; the packer made it of a NaN, which torch would make 448
+        return torch.where(values.isinf(), torch.nan, values)
     whole = not dtype.is_floating_point and dtype is not torch.bool
     return values.float().round().to(torch.int64) if whole and values.is_floating_point() else values
 

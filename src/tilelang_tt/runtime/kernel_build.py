@@ -13,12 +13,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from tilelang_tt.arch import TILE
 from tilelang_tt.diagnostics import DeviceError
 from tilelang_tt.runtime import counted
 from tilelang_tt.runtime.artifact import INCLUDE, Artifact, compile_error, obtain_all, tree_digest
 from tilelang_tt.runtime.build_cache import cache_directory, digest
 from tilelang_tt.runtime.elf import mutable_globals, undefined_symbols
-from tilelang_tt.runtime.formats import FORMATS
+from tilelang_tt.runtime.formats import FORMATS, tile_bytes
 from tilelang_tt.runtime.header_lines import renumber
 from tilelang_tt.runtime.plan import Role
 from tilelang_tt.runtime.program import GroupRun, KernelRun, Run
@@ -196,8 +197,7 @@ def kernel_prefix(run: Run, group: GroupRun, kernel: KernelRun) -> str:
     """Definitions that make launch constants usable in constant expressions of the kernel."""
     sizes, formats = [0] * _CB_SLOTS, [_INVALID_FORMAT] * _CB_SLOTS
     for cb in group.buffers:
-        form = FORMATS[cb.stored]
-        sizes[cb.id], formats[cb.id] = form.page_bytes, form.number
+        sizes[cb.id], formats[cb.id] = tile_bytes(cb.stored, cb.tile), FORMATS[cb.stored].number
     defines = {
         "KERNEL_COMPILE_TIME_ARGS": ", ".join(map(str, kernel.compile_args)),
         "VD_NAMED_COMPILE_TIME_ARGS": "".join(f'{{"{name}", {value}u}}, ' for name, value in kernel.named_args),
@@ -210,6 +210,7 @@ def kernel_prefix(run: Run, group: GroupRun, kernel: KernelRun) -> str:
         "VD_MATH_APPROX": str(int(group.config.math_approx_mode)),
         "VD_MATH_FIDELITY": group.config.math_fidelity,
         f"ARCH_{run.arch.title.upper()}": "1",
+        **_tile_shapes(group),
         **dict.fromkeys(_PROCESSORS[kernel.role], "1"),
         **dict(kernel.defines),
     }
@@ -218,6 +219,15 @@ def kernel_prefix(run: Run, group: GroupRun, kernel: KernelRun) -> str:
     header = [] if kernel.role == "compute" else ['#include "api/dataflow/dataflow_api.h"']
     entry = '__attribute__((visibility("default"))) void kernel_main();'
     return "\n".join([*lines, *header, kernel.declarations, entry, ""])
+
+
+def _tile_shapes(group: GroupRun) -> dict[str, str]:
+    """Rows and columns of the tiles of every buffer, where some are not 32 x 32."""
+    shapes = {cb.id: cb.tile for cb in group.buffers}
+    if all(shape == (TILE, TILE) for shape in shapes.values()):
+        return {}
+    every = [shapes.get(number, (TILE, TILE)) for number in range(_CB_SLOTS)]
+    return {"VD_TILE_SHAPES": ", ".join(f"{rows}, {cols}" for rows, cols in every)}
 
 
 def _kernel_error(file: str, toolchain: Toolchain, output: str) -> DeviceError:

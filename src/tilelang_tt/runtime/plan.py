@@ -44,6 +44,7 @@ SCHEMA_VERSION = 3
 Size = int | str
 
 Role = Literal["reader", "compute", "writer"]
+AnyShare = Word | Literal["units", "units_address"]  # of a core: a number of its share, its list, or where that lies
 Access = Literal["read", "write", "read_write", "unused"]
 
 
@@ -206,15 +207,18 @@ class RuntimeArg:
 
     name: str
     address: str | None = None  # DRAM address of this tensor
-    work: Word | Literal["units"] | None = (
-        None  # this core's share of the units; `units`: the list of them, as last words
-    )
+    work: AnyShare | None = None  # this core's share of the units; `units`: the list of them, as last words
     size: Size | None = None  # the same on every core
     scalar: str | None = None  # a scalar parameter, its 32 bits
     delivery: str | None = None  # how blocks of this circular buffer come to the core: one word of it, `word`
     word: AnyWord | None = None
     turn: int | None = None  # of the word `owner`: of which turn, where the core is that sends then
     moves: str | None = None  # 1 if the blocks of this circular buffer are moved, 0 if they lie in the core's shard
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether all cores get the same word."""
+        return self.delivery is None and self.work in (None, "units_address")
 
 
 @dataclass(frozen=True)
@@ -304,6 +308,12 @@ class LaunchPlan:
         )
 
     @property
+    def list_bytes(self) -> int:
+        """Of the L1 of each core that its list of units takes; 0: it is runtime arguments, or there is none."""
+        args = (arg for kernel in self.kernels for arg in kernel.runtime_args)
+        return self.schedule.list_bytes if any(arg.work == "units_address" for arg in args) else 0
+
+    @property
     def ranges(self) -> tuple[CoreRange, ...]:
         """The cores, as rectangles."""
         return self.schedule.core_ranges(self.grid)
@@ -311,6 +321,10 @@ class LaunchPlan:
     @property
     def cores(self) -> int:
         return len(self.schedule.cores(self.grid))
+
+    @property
+    def list_of_each_core(self) -> list[tuple[int, ...]]:
+        return [*self.unit_lists, *[()] * (self.cores - len(self.unit_lists))]
 
     def matrix(self, sizes: Mapping[str, int]) -> tuple[int, int]:
         """Columns and rows of blocks."""

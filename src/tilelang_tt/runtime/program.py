@@ -20,9 +20,11 @@ NUMERICS = ("fast", "exact", "chip")  # how numbers are computed; see device/REA
 TIMING_ONLY = "none"  # no numbers: tensors have addresses and no bytes, and only the clock has something to say
 ROLES: tuple[Role, ...] = ("reader", "compute", "writer")
 
-# Flags of the first TensorAccessorArgs word (tensor_accessor::ArgConfig).
+# Flags of the first TensorAccessorArgs word (tensor_accessor::ArgConfig). The others say which words of a sharded
+# tensor are common runtime arguments.
 ACCESSOR_SHARDED = 1
 ACCESSOR_DRAM = 2
+ACCESSOR_RUNTIME = {"rank": 4, "num_banks": 8, "tensor_shape": 16, "shard_shape": 32, "bank_coords": 64}
 
 Node = tuple[int, int]  # NoC coordinates of a core; of DRAM: (bank, 0)
 
@@ -32,16 +34,27 @@ _ALIGN = 64  # bytes; the largest alignment of any chip
 
 
 def accessor_words(
-    page_bytes: int, *, dram: bool, pages: Sequence[int] = (), shard: Sequence[int] = (), nodes: Sequence[Node] = ()
+    page_bytes: int,
+    *,
+    dram: bool,
+    pages: Sequence[int] = (),
+    shard: Sequence[int] = (),
+    nodes: Sequence[Node] = (),
+    at_runtime: int = 0,
 ) -> list[int]:
     """What TensorAccessorArgs reads: flags, page size; of shards also rank, banks, sizes and where the banks are."""
-    words = [(ACCESSOR_DRAM if dram else 0) | (ACCESSOR_SHARDED if shard else 0), page_bytes]
-    if not shard:
-        return words
+    words = [(ACCESSOR_DRAM if dram else 0) | (ACCESSOR_SHARDED | at_runtime if shard else 0), page_bytes]
+    parts = accessor_parts(pages, shard, nodes) if shard else {}
+    return words + [word for name, part in parts.items() if not at_runtime & ACCESSOR_RUNTIME[name] for word in part]
+
+
+def accessor_parts(pages: Sequence[int], shard: Sequence[int], nodes: Sequence[Node]) -> dict[str, list[int]]:
+    """The words of a sharded tensor by the names of their flags, in their order."""
     packed = [(x & 0xFF) << 8 | (y & 0xFF) for x, y in nodes]
     pairs = [packed[at : at + 2] for at in range(0, len(packed), 2)]
-    words += [len(pages), len(nodes), *pages, *shard]
-    return words + [pair[0] | (pair[1] << 16 if len(pair) == 2 else 0) for pair in pairs]
+    coordinates = [pair[0] | (pair[1] << 16 if len(pair) == 2 else 0) for pair in pairs]
+    banks = {"rank": [len(pages)], "num_banks": [len(nodes)]}
+    return banks | {"tensor_shape": [*pages], "shard_shape": [*shard], "bank_coords": coordinates}
 
 
 def round_up(size: int, grain: int = _ALIGN) -> int:
@@ -99,6 +112,7 @@ class BufferRun:
     consumer: Role | Literal["any"] = "any"
     unpack_to_dest: bool = False
     on_tensor: bool = False
+    tile: tuple[int, int] = (32, 32)  # rows and columns
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,7 @@ from tilelang_tt.runtime.simulator_limits import explained, narrowed
 from tilelang_tt.runtime.ttnn_find import NEWEST, OLDEST, release_of, simulator
 from tilelang_tt.runtime.ttnn_process import HeldWorker
 from tilelang_tt.runtime.ttnn_worker import DTYPES
+from tilelang_tt.runtime.unit_lists import list_tensor
 
 logger = logging.getLogger(__name__)
 
@@ -98,6 +99,14 @@ def resolve(
         offset += round_up(pages * tensor.page_bytes)
     launches = [_launch(plan, item, sources, sizes, scalars) for item in plan.launches]
     return {"tensors": tensors, "launches": launches, "bytes": max(offset, 1)}
+
+
+def _unit_lists(launch: LaunchPlan) -> dict[str, Any] | None:
+    """The tensor of long lists, for which the worker has the units of each core already."""
+    tensor = list_tensor(launch)
+    if tensor is None:
+        return None
+    return {"page_bytes": tensor.page_bytes, "shards": shards_in_numbers(tensor.shards)}
 
 
 def shards_in_numbers(plan: ShardPlan | None, sizes: Mapping[str, int] = {}) -> dict[str, Any]:
@@ -171,6 +180,7 @@ def _launch(
         ],
         "cbs": [asdict(cb) for cb in item.cbs],
         "sent": [one.tensor for one in item.deliveries if one.tensor is not None],
+        "unit_lists": _unit_lists(item),
         "semaphores": [asdict(semaphore) for semaphore in item.semaphores],
         "compute_config": asdict(item.compute_config),
     }

@@ -21,11 +21,22 @@ def memory_config(ttnn: Any, memory: str, shards: dict[str, Any], shape: Sequenc
     """Interleaved, or N-D shards of `shape` elements on the plan's cores, in the plan's order."""
     if not shards:
         return ttnn.L1_MEMORY_CONFIG if memory == "l1" else ttnn.DRAM_MEMORY_CONFIG
-    return ttnn.MemoryConfig(_kind(ttnn, memory), ttnn.NdShardSpec(ttnn.Shape(list(shape)), _cores(ttnn, shards)))
+    return config_of(ttnn, memory, (box_shards(ttnn, shards, shape),))
 
 
-def matrix_config(ttnn: Any, memory: str, shards: dict[str, Any], side: int) -> Any:
-    """Shards of all rows of all matrices, one below the other, which N-D shards cannot be; `side` of a page."""
+def config_of(ttnn: Any, memory: str, shards: tuple[Any, ...]) -> Any:
+    """Of `box_shards`, or of `matrix_shards`."""
+    kind, (*layout, spec) = buffer_kind(ttnn, memory), shards
+    return ttnn.MemoryConfig(*layout, kind, spec)
+
+
+def box_shards(ttnn: Any, shards: dict[str, Any], shape: Sequence[int]) -> Any:
+    """N-D shards of `shape` elements."""
+    return ttnn.NdShardSpec(ttnn.Shape(list(shape)), _cores(ttnn, shards))
+
+
+def matrix_shards(ttnn: Any, shards: dict[str, Any], page: Sequence[int]) -> tuple[Any, Any]:
+    """Shards of all rows of all matrices, one below the other, which N-D shards cannot be; `page`: rows and columns."""
     (_, rows, columns), (_, high, wide) = shards["pages"], shards["shape"]
     layouts, cores = ttnn.TensorMemoryLayout, _cores(ttnn, shards)
     layout = layouts.HEIGHT_SHARDED if columns <= wide else layouts.WIDTH_SHARDED
@@ -33,11 +44,10 @@ def matrix_config(ttnn: Any, memory: str, shards: dict[str, Any], side: int) -> 
         layout = layouts.BLOCK_SHARDED
         first, last = (ttnn.CoreCoord(*shards["cores"][end]) for end in (0, -1))
         cores = ttnn.CoreRangeSet([ttnn.CoreRange(first, last)])
-    spec = ttnn.ShardSpec(cores, [high * side, wide * side], ttnn.ShardOrientation.ROW_MAJOR)
-    return ttnn.MemoryConfig(layout, _kind(ttnn, memory), spec)
+    return layout, ttnn.ShardSpec(cores, [high * page[0], wide * page[1]], ttnn.ShardOrientation.ROW_MAJOR)
 
 
-def _kind(ttnn: Any, memory: str) -> Any:
+def buffer_kind(ttnn: Any, memory: str) -> Any:
     return ttnn.BufferType.L1 if memory == "l1" else ttnn.BufferType.DRAM
 
 

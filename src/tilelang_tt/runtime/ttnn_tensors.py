@@ -23,7 +23,15 @@ from tilelang_tt.runtime.runner import RunReport
 from tilelang_tt.runtime.settle import settled
 from tilelang_tt.runtime.ttnn_find import simulator
 from tilelang_tt.runtime.ttnn_launch import check_device, resolve, shards_in_numbers
-from tilelang_tt.runtime.ttnn_memory import dealt_in_runs, lies_so, matrix_config, memory_config
+from tilelang_tt.runtime.ttnn_memory import (
+    box_shards,
+    buffer_kind,
+    config_of,
+    dealt_in_runs,
+    lies_so,
+    matrix_shards,
+    memory_config,
+)
 from tilelang_tt.runtime.ttnn_worker import DTYPES, check_pages, device_facts, l1_beside, program_bytes, run_launches
 
 
@@ -180,15 +188,22 @@ def memory_of(ttnn: Any, item: TensorPlan, lying: list[int], sizes: Mapping[str,
     """The plan's memory, in ttnn's words, for a tensor that lies in tiles over its last two axes."""
     if item.shards is None:
         return memory_config(ttnn, item.memory, {}, [])
-    shards = shards_in_numbers(item.shards, sizes)
+    return config_of(ttnn, item.memory, _shards_of(ttnn, item, item.shards, lying, sizes))
+
+
+def _shards_of(
+    ttnn: Any, item: TensorPlan, plan: ShardPlan, lying: list[int], sizes: Mapping[str, int]
+) -> tuple[Any, ...]:
+    """The plan's shards, in ttnn's words; with their kind, if they are none of boxes."""
+    shards = shards_in_numbers(plan, sizes)
     if len(lying) > 2 and shards["pages"][0] == 1:
-        return matrix_config(ttnn, item.memory, shards, TILE)
+        return matrix_shards(ttnn, shards, item.tile)
     deep, high, wide = shards["shape"]
     outer: list[int] = []
     for extent in reversed(lying[:-2]):
         outer.insert(0, min(extent, deep))
         deep = -(-deep // extent)
-    return memory_config(ttnn, item.memory, shards, [*outer, high * TILE, wide * TILE])
+    return (box_shards(ttnn, shards, [*outer, high * item.tile[0], wide * item.tile[1]]),)
 
 
 def _repeated(ttnn: Any, item: TensorPlan, tensor: Any, lying: list[int]) -> Any:
@@ -229,24 +244,18 @@ def allocate(ttnn: Any, device: Any, item: TensorPlan, shape: tuple[int, ...], s
         rows = ttnn_rows.lying_shape(item, shape, tile_axes(item, len(shape)))
         dtype, memory = getattr(ttnn, DTYPES[item.format]), memory_of(ttnn, item, rows, sizes)
         return ttnn.allocate_tensor_on_device(ttnn.Shape(rows), dtype, ttnn.ROW_MAJOR_LAYOUT, device, memory)
-    lying = ttnn.Shape(lying_shape(item, shape))
-    dtype = getattr(ttnn, DTYPES[item.format])
+    lying, dtype = lying_shape(item, shape), getattr(ttnn, DTYPES[item.format])
     if item.tile != (TILE, TILE):
-        return ttnn.allocate_tensor_on_device(_spec(ttnn, item, lying, dtype), device)
-    memory = memory_of(ttnn, item, lying_shape(item, shape), sizes)
-    return ttnn.allocate_tensor_on_device(lying, dtype, ttnn.TILE_LAYOUT, device, memory)
+        return ttnn.allocate_tensor_on_device(_spec(ttnn, item, lying, dtype, sizes), device)
+    memory = memory_of(ttnn, item, lying, sizes)
+    return ttnn.allocate_tensor_on_device(ttnn.Shape(lying), dtype, ttnn.TILE_LAYOUT, device, memory)
 
 
-def _spec(ttnn: Any, item: TensorPlan, lying: Any, dtype: Any) -> Any:
-    """What a result in other tiles than 32x32 is; of these ttnn takes an interleaved one."""
-    if item.shards is not None:
-        raise DeviceError(
-            "TT412",
-            f"'{item.name}' is a result in shards of {item.tile[0]}x{item.tile[1]} tiles, which ttnn does not allocate",
-            help=f"leave out shard= of '{item.name}', or pass a tensor that the kernel writes to",
-        )
-    kind = ttnn.BufferType.L1 if item.memory == "l1" else ttnn.BufferType.DRAM
-    return ttnn.TensorSpec(lying, dtype, ttnn.TILE_LAYOUT, kind, ttnn.Tile(item.tile))
+def _spec(ttnn: Any, item: TensorPlan, lying: list[int], dtype: Any, sizes: Mapping[str, int]) -> Any:
+    """What a result in other tiles than 32x32 is."""
+    shards = () if item.shards is None else _shards_of(ttnn, item, item.shards, lying, sizes)
+    kind, tile = buffer_kind(ttnn, item.memory), ttnn.Tile(item.tile)
+    return ttnn.TensorSpec(ttnn.Shape(lying), dtype, ttnn.TILE_LAYOUT, *shards, kind, tile)
 
 
 def as_declared(ttnn: Any, item: TensorPlan, tensor: Any, shape: tuple[int, ...]) -> Any:

@@ -40,6 +40,7 @@ Node = Callable[[list[int]], tuple[int, int]]  # where a core is on the NoC
 
 OPENING = "opening the device"  # a stage
 GRACE = 10.0  # seconds after the parent's own time limit until this process ends itself
+_LISTS = ""  # stands among the addresses of tensors for that of the lists of units
 CB_MODES = 64  # length of unpack_to_dest_mode on the host: NUM_CIRCULAR_BUFFERS of the largest chip
 
 # tt::DataFormat of the plan -> name of ttnn's DataType. ttnn binds no Float16.
@@ -74,10 +75,20 @@ def l1_beside(ttnn: Any, program: int) -> int:
 
 
 def build_program(
-    ttnn: Any, launch: dict[str, Any], tensors: dict[str, Any], accessors: dict[str, list[int]], node: Node
+    ttnn: Any,
+    launch: dict[str, Any],
+    tensors: dict[str, Any],
+    accessors: dict[str, list[int]],
+    node: Node,
+    lists: Any = None,
 ) -> Any:
-    """The ttnn.ProgramDescriptor of one launch; `accessors` are the TensorAccessorArgs words of each tensor."""
+    """The ttnn.ProgramDescriptor of one launch; `accessors` are the TensorAccessorArgs words of each tensor.
+
+    `lists`: the tensor that holds each core's units, where they are too many for runtime arguments.
+    """
     addresses = {name: tensor.buffer_address() for name, tensor in tensors.items()}
+    if lists is not None:
+        addresses[_LISTS] = lists.buffer_address()
     cores = ttnn.CoreRangeSet(
         [
             ttnn.CoreRange(ttnn.CoreCoord(x, y), ttnn.CoreCoord(last_x, last_y))
@@ -142,6 +153,20 @@ def _runtime_args(
     return values
 
 
+def _unit_lists(ttnn: Any, device: Any, launch: dict[str, Any]) -> Any:
+    """Each core's units in its L1, if kernels look for them there."""
+    if launch.get("unit_lists") is None:
+        return None
+    import numpy
+
+    shards, words = launch["unit_lists"]["shards"], launch["unit_lists"]["page_bytes"] // 4
+    pages = numpy.zeros((*shards["pages"], words), dtype=numpy.uint32)
+    for page, work in zip(pages.reshape(-1, words), launch["work"], strict=True):
+        page[: len(work["units"])] = work["units"]
+    config = memory_config(ttnn, "l1", shards, [*shards["shape"], words])
+    return ttnn.to_device(ttnn.Tensor(pages, ttnn.uint32), device, memory_config=config)
+
+
 def _words(arg: Any, work: dict[str, Any], addresses: dict[str, int], longest: int, node: Node) -> list[int]:
     """One word; or the units of a core, as many words on every core."""
     if isinstance(arg, int):
@@ -150,6 +175,8 @@ def _words(arg: Any, work: dict[str, Any], addresses: dict[str, int], longest: i
         return [addresses[arg["address"]]]
     if "delivery" in arg:
         return [_delivery_word(work["deliveries"][arg["delivery"]], arg["word"], arg.get("turn", 0), node)]
+    if arg["work"] == "units_address":
+        return [addresses[_LISTS]]
     value = work[arg["work"]]
     return [*value, *[0] * (longest - len(value))] if arg["work"] == "units" else [value]
 
@@ -238,11 +265,14 @@ def run_launches(
 
     for launch in request["launches"]:
         stage(f"running launch '{launch['name']}'")
-        program = build_program(ttnn, launch, tensors, accessors, node)
+        lists = _unit_lists(ttnn, device, launch)
+        program = build_program(ttnn, launch, tensors, accessors, node, lists)
         started = time.perf_counter()
         ttnn.generic_op(order, program)
         ttnn.synchronize_device(device)
         seconds += time.perf_counter() - started
+        if lists is not None:
+            ttnn.deallocate(lists)
     return seconds
 
 

@@ -73,6 +73,7 @@ def estimate(
     run = replace(call.run, clock=clock or ClockRequest())
     memory = arena.borrow(shared_bytes(run))
     try:
+        _load_lists(call, memory)
         return execute(run, lambda: memory, timeout=timeout)
     finally:
         arena.give_back(memory)
@@ -93,6 +94,12 @@ def _load(call: Call, tensors: Mapping[str, torch.Tensor], memory: arena.Arena) 
             encode(tensors[slot.plan.name], slot.plan, pages)
             Spread(slot.run, call.run, memory.bytes).fill(pages)
         _marks(slot, memory).zero_()
+    _load_lists(call, memory)
+
+
+def _load_lists(call: Call, memory: arena.Arena) -> None:
+    for tensor, words in call.lists:
+        Spread(tensor, call.run, memory.bytes).fill(words)
 
 
 def _store(call: Call, tensors: Mapping[str, torch.Tensor], memory: arena.Arena) -> None:

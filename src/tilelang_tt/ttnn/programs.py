@@ -28,12 +28,13 @@ class TileDescriptor:
     def __post_init__(self) -> None:
         if isinstance(self.height, Tile):
             self.height, self.width = self.height.tile_shape
-        if (self.height, self.width) != (TILE, TILE) or self.transpose:
-            turned = " transposed" if self.transpose else ""
+        if self.transpose:
             shape = (self.height, self.width)
-            raise ArgumentError(
-                "TT322", f"tilelang_tt.ttnn has circular buffers of {(TILE, TILE)} tiles, not of{turned} {shape}"
-            )
+            raise ArgumentError("TT322", f"tilelang_tt.ttnn has no circular buffers of transposed {shape} tiles")
+
+    def shape(self) -> tuple[int, int]:
+        assert isinstance(self.height, int)
+        return self.height, self.width
 
 
 @dataclass(slots=True)
@@ -44,7 +45,9 @@ class CBFormatDescriptor:
     tile: TileDescriptor | None = None
 
     def native(self) -> virtual.CBFormatDescriptor:
-        return virtual.CBFormatDescriptor(int(self.buffer_index), device_dtype(self.data_format), self.page_size)
+        tile = self.tile.shape() if self.tile else (TILE, TILE)
+        dtype = device_dtype(self.data_format)
+        return virtual.CBFormatDescriptor(int(self.buffer_index), dtype, self.page_size, tile=tile)
 
 
 @dataclass(slots=True)

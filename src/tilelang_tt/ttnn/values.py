@@ -168,7 +168,7 @@ class CoreGrid:
 
 @dataclass(frozen=True)
 class Tile:
-    """The shape of a tile. Tensors may lie in 16x32 and 32x16, too; circular buffers have 32x32 alone."""
+    """The shape of a tile of a tensor. Tiles of circular buffers may have any number of rows that the chip has."""
 
     height: int
     width: int

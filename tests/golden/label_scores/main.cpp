@@ -391,9 +391,10 @@ void create_cb_on_shard(
     tt::CBIndex index,
     tt::DataFormat format,
     uint32_t pages,
+    uint32_t page_bytes,
     const TileTensor& tensor) {
-    CircularBufferConfig config(pages * tensor.page_bytes, {{index, format}});
-    config.set_page_size(index, tensor.page_bytes);
+    CircularBufferConfig config(pages * page_bytes, {{index, format}});
+    config.set_page_size(index, page_bytes);
     config.set_globally_allocated_address(*tensor.buffer->get_backing_buffer());
     CreateCircularBuffer(program, cores, config);
 }
@@ -464,7 +465,7 @@ distributed::MeshWorkload label_scores_0_workload(
     // mask_1: reader to compute
     create_cb(program, cores, tt::CBIndex::c_2, tt::DataFormat::Float16_b, /*pages=*/1, /*page_bytes=*/2048);
     // most_end: compute to writer
-    create_cb_on_shard(program, cores, tt::CBIndex::c_16, tt::DataFormat::Float32, /*pages=*/1, tensors.largest);
+    create_cb_on_shard(program, cores, tt::CBIndex::c_16, tt::DataFormat::Float32, /*pages=*/1, /*page_bytes=*/4096, tensors.largest);
     // most: compute to compute
     create_cb(program, cores, tt::CBIndex::c_24, tt::DataFormat::Float32, /*pages=*/1, /*page_bytes=*/4096);
     // x_frag_masked: compute to compute
@@ -542,7 +543,7 @@ distributed::MeshWorkload label_scores_1_workload(
     Program program = CreateProgram();
 
     // most_1: reader to compute
-    create_cb_on_shard(program, cores, tt::CBIndex::c_0, tt::DataFormat::Float32, /*pages=*/1, tensors.largest);
+    create_cb_on_shard(program, cores, tt::CBIndex::c_0, tt::DataFormat::Float32, /*pages=*/1, /*page_bytes=*/4096, tensors.largest);
     // labels_words_tile: reader to compute
     create_cb(program, cores, tt::CBIndex::c_1, tt::DataFormat::Int32, /*pages=*/2, /*page_bytes=*/4096);
     // index: reader to compute

@@ -390,9 +390,10 @@ void create_cb_on_shard(
     tt::CBIndex index,
     tt::DataFormat format,
     uint32_t pages,
+    uint32_t page_bytes,
     const TileTensor& tensor) {
-    CircularBufferConfig config(pages * tensor.page_bytes, {{index, format}});
-    config.set_page_size(index, tensor.page_bytes);
+    CircularBufferConfig config(pages * page_bytes, {{index, format}});
+    config.set_page_size(index, page_bytes);
     config.set_globally_allocated_address(*tensor.buffer->get_backing_buffer());
     CreateCircularBuffer(program, cores, config);
 }
@@ -455,11 +456,11 @@ distributed::MeshWorkload sharded_residual_workload(
     Program program = CreateProgram();
 
     // x: reader to compute
-    create_cb_on_shard(program, cores, tt::CBIndex::c_0, tt::DataFormat::Float16_b, /*pages=*/4, tensors.X);
+    create_cb_on_shard(program, cores, tt::CBIndex::c_0, tt::DataFormat::Float16_b, /*pages=*/4, /*page_bytes=*/2048, tensors.X);
     // r: reader to compute
-    create_cb_on_shard(program, cores, tt::CBIndex::c_1, tt::DataFormat::Float16_b, /*pages=*/4, tensors.R);
+    create_cb_on_shard(program, cores, tt::CBIndex::c_1, tt::DataFormat::Float16_b, /*pages=*/4, /*page_bytes=*/2048, tensors.R);
     // y: compute to writer
-    create_cb_on_shard(program, cores, tt::CBIndex::c_16, tt::DataFormat::Float16_b, /*pages=*/4, tensors.Y);
+    create_cb_on_shard(program, cores, tt::CBIndex::c_16, tt::DataFormat::Float16_b, /*pages=*/4, /*page_bytes=*/2048, tensors.Y);
 
     const KernelHandle reader = CreateKernel(
         program,

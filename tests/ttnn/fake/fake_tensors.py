@@ -92,9 +92,8 @@ def allocate_tensor_on_device(
 ) -> DeviceTensor:
     """`(spec, device)`, or `(shape, dtype, layout, device, memory_config)`."""
     if isinstance(shape, ttnn.TensorSpec):
-        spec, memory = shape, ttnn.L1_MEMORY_CONFIG if shape.buffer_type is ttnn.BufferType.L1 else "dram interleaved"
-        values = torch.full(spec.shape.sizes, float("nan"))
-        return DeviceTensor(values, spec.dtype, spec.layout, dtype, memory, float("nan"), tuple(spec.tile.tile_shape))
+        spec, values, tile = shape, torch.full(shape.shape.sizes, float("nan")), tuple(shape.tile.tile_shape)
+        return DeviceTensor(values, spec.dtype, spec.layout, dtype, spec.memory, float("nan"), tile)
     values = torch.full(shape.sizes, float("nan"))
     return DeviceTensor(values, dtype, layout, mesh_device, memory_config, float("nan"))
 

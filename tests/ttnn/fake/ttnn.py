@@ -4,7 +4,7 @@ NOT ttnn, and nothing it shows is proven on a device. Parameter names and their 
 bindings; `test_real_bindings.py` compares them with a real ttnn where there is one. `generic_op` writes what it was
 given to the file $FAKE_TTNN_RECORD, one JSON line per program, and then hands it to `tilelang_tt.device`.
 
-$FAKE_TTNN_MODE makes it fail: hang_open, raise_open, hang_run, die_run, raise_run;
+$FAKE_TTNN_MODE makes it fail: hang_open, raise_open, hang_run, die_run, die_unpack, raise_run;
 large_N: the first program takes N bytes.
 $FAKE_TTNN_ARCH, $FAKE_TTNN_GRID and $FAKE_TTNN_NUMERICS say what device is found.
 """
@@ -143,13 +143,14 @@ class Tile:
 
 
 class TensorSpec:
-    """Of a tensor that is not sharded."""
+    """`(shape, dtype, layout, buffer type, tile)`; before the buffer type an NdShardSpec, or a kind and a ShardSpec."""
 
-    def __init__(
-        self, shape: Any, dtype: str, layout: str, buffer_type: Any = BufferType.DRAM, tile: Tile | None = None
-    ) -> None:
+    def __init__(self, shape: Any, dtype: str, layout: str, *words: Any) -> None:
         self.shape, self.dtype, self.layout = shape, dtype, layout
-        self.buffer_type, self.tile = buffer_type, tile or Tile((32, 32))
+        *shards, self.buffer_type, self.tile = words
+        interleaved = L1_MEMORY_CONFIG if self.buffer_type is BufferType.L1 else "dram interleaved"
+        *kind, spec = shards or (None,)
+        self.memory = interleaved if spec is None else MemoryConfig(*kind, self.buffer_type, spec)
 
 
 class CBFormatDescriptor:
@@ -195,7 +196,7 @@ class ProgramDescriptor:
 
 def _words(values: Any) -> list[int]:
     words = list(values)
-    assert all(type(word) is int and 0 <= word < 1 << 32 for word in words), words
+    assert all(isinstance(word, int) and 0 <= word < 1 << 32 for word in words), words
     return words
 
 
@@ -260,7 +261,8 @@ class Tensor:
         return self.owner
 
     def buffer_address(self) -> int:
-        return int(self.placed.buffer_address())
+        address: int = self.placed.buffer_address()  # one of L1 says so, because kernels may take it for a pointer
+        return address
 
     def buffer_num_pages(self) -> int:
         return int(self.placed.num_pages)
@@ -367,6 +369,9 @@ def _check_l1(device: _Device, program: ProgramDescriptor) -> None:
 def generic_op(io_tensors: list[Tensor], program_descriptor: ProgramDescriptor) -> Tensor:
     if _mode() == "hang_run":
         _hang()
+    if _mode() == "die_unpack":  # as Tenstorrent's simulator of Wormhole does
+        print("ERROR: tensix_unpacr: unpack to DST is not implemented", flush=True)
+        os._exit(1)
     if _mode() == "die_run":
         os._exit(3)
     if _mode() == "raise_run":

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import argparse
 
-from tilelang_tt.cli.usage import UsageError, add_kernel, add_sizes, add_target, count, sizes_of
+from tilelang_tt.cli.usage import add_core, add_kernel, add_sizes, add_target, count, sizes_of
 
 HELP = "stop a kernel at a line and show what a core holds there"
 NEEDS_TILELANG = True
@@ -18,7 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--line", type=count, metavar="N", help="of the kernel's source; without one, the first breach")
     parser.add_argument("--hit", type=count, default=1, metavar="N", help="the N-th time it comes there (default: 1)")
     parser.add_argument("--show", action="append", default=[], metavar="NAME", help="print this block, too")
-    parser.add_argument("--core", default="0,0", metavar="X,Y", help="which core stops (default: %(default)s)")
+    add_core(parser, "which core stops")
     parser.add_argument("--role", choices=("reader", "compute", "writer"), default="compute", help="which kernel stops")
 
 
@@ -30,7 +30,7 @@ def run(arguments: argparse.Namespace) -> int:
     kernel = kernel_of(arguments)
     inputs = random_inputs(kernel.compiled.plan, sizes_of(arguments, kernel))
     call = BoundCall(inputs.tensors, inputs.sizes, inputs.scalars, (), (), has_work=True)
-    session = kernel.debug_call(call, core=_core(arguments.core), role=arguments.role)
+    session = kernel.debug_call(call, core=arguments.core, role=arguments.role)
     stop = session.run_to(arguments.line, arguments.hit) if arguments.line else session.run()
     if stop is None:
         print("the kernel ends without coming there" if arguments.line else "the kernel ends without a breach")
@@ -39,10 +39,3 @@ def run(arguments: argparse.Namespace) -> int:
     for name in arguments.show:
         print(f"{name} = {stop[name]}")
     return 1 if stop.error else 0
-
-
-def _core(text: str) -> tuple[int, int]:
-    x, _, y = text.partition(",")
-    if not (x.isdecimal() and y.isdecimal()):
-        raise UsageError(f"--core is X,Y, for example 0,0; not {text!r}")
-    return int(x), int(y)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from tilelang_tt.cli.usage import FILE, add_target, completed, default_target, existing_file
+from tilelang_tt.cli.usage import FILE, add_core, add_target, completed, default_target, existing_file
 
 if TYPE_CHECKING:
     from tilelang_tt.execution.dump import Wanted
@@ -23,6 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="BLOCK@LOOP=N",
         help="show what a block of a kernel holds in one round of a loop, such as scores@n=2",
     )
+    add_core(parser, "whose block --dump shows")
     completed(parser.add_argument("script", metavar="FILE.py"), FILE)
     parser.add_argument("args", nargs=argparse.REMAINDER, help="arguments of the script")
 
@@ -30,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     from tilelang_tt.cli.run import dumping, run_script
 
-    with dumping(arguments.dump):
+    with dumping(arguments.dump, arguments.core):
         return run_script(existing_file(arguments.script), arguments.args, arguments.target)
 
 

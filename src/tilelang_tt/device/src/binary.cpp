@@ -1,8 +1,10 @@
 // Matrix-engine add, sub, mul of two circular buffers, the second one possibly broadcast, or of one and DST.
+#include <algorithm>
 #include <cstdio>
 
 #include "kept.h"
 #include "numerics.h"
+#include "tile_shapes.h"
 
 namespace vd {
 
@@ -35,6 +37,17 @@ void combine(Binary op, const Tile& a, const Tile& b, bool add_to_dst, Tile& out
     if (device.numberless) return;
     if (op != Binary::Mul) return add_elements(out, a, b, op == Binary::Sub, add_to_dst);
     multiply_elements(out, a, b, add_to_dst);
+}
+
+// As many rows as in0 has are computed. Of in1 as many are unpacked, but for a row or an element that is spread.
+uint32_t common_rows(uint32_t in0, uint32_t in1, Broadcast broadcast, const char* name) {
+    const uint32_t rows = tile_rows(in0), others = tile_rows(in1);
+    const bool few = broadcast == Broadcast::Rows || broadcast == Broadcast::Scalar;
+    if (rows > others && !few) {
+        undefined("%s_tiles of CB %u '%s', whose tiles have %u rows, and CB %u '%s', whose tiles have %u", name, in0,
+                  cb_config(in0).name, rows, in1, cb_config(in1).name, others);
+    }
+    return rows;
 }
 
 void require_init(Binary op, Broadcast broadcast, const char* name) {
@@ -94,9 +107,10 @@ void vd_binary_tile(uint32_t op_number, uint32_t broadcast_number, uint32_t in0,
     load_operand(in0, tile0, a);
     load_operand(in1, tile1, b, broadcast == Broadcast::Rows ? row : kAllRows);
     broadcast_in_place(broadcast, row, b);
+    const uint32_t rows = common_rows(in0, in1, broadcast, name);
     const bool adds = engine.accumulate && engine.section.tiles[dst] != DstTile::Zero;
     combine(op, a, b, adds, adds ? written_dst_tile(dst, name) : out);
-    mark_written(dst);
+    mark_written_rows(dst, adds ? std::min<uint32_t>(rows, engine.section.rows[dst]) : rows);
 }
 
 // A row of tiles less a column: in1 is unpacked once, with its first column spread over the others.
@@ -122,6 +136,8 @@ void vd_sub_columns(uint32_t in0, uint32_t in1, uint32_t tile0, uint32_t tile1, 
     require_srcb(in1, what);
     require_source_operand(in0, what);
     require_source_operand(in1, what);
+    require_whole_tile(in0, what);
+    require_whole_tile(in1, what);
     Engine& engine = core->engine;
     load_operand(in1, tile1, engine.srcb_tiles[0]);
     broadcast_in_place(Broadcast::Cols, 0, engine.srcb_tiles[0]);
@@ -168,6 +184,7 @@ void vd_reuse_tile(uint32_t op_number, uint32_t reuse_number, uint32_t cb, uint3
     Tile& moved = engine.srca_tiles[0];
     Tile& loaded = engine.srcb_tiles[0];
     load_operand(cb, tile, loaded);
+    limit_rows(dst, tile_rows(cb));
     if (!device.numberless) dst_to_source(out, cb_config(cb).declared, moved);
     if (reuse == Reuse::DstToSrcA) {
         combine(op, moved, loaded, false, out);

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "chip_vector_functions.h"
+#include "sfpu.h"
 
 namespace vd {
 namespace chip {
@@ -139,6 +140,9 @@ const Row kRows[] = {
     {Sfpu::Tanhshrink, VD_CHIP(tangent_shrink(a, v))},
     {Sfpu::Xielu, VD_CHIP(xielu(a, v))},
     {Sfpu::Xlogy, VD_CHIP(times_logarithm(a, b, v))},
+    {Sfpu::Quant, VD_CHIP(from_bits(to_8_bits(mad(a, b, v.scalar[0]), v.scalar[1] != 0.0f)))},
+    {Sfpu::Requant, VD_CHIP(from_bits(to_8_bits(mad(from_32_bits(a), b, v.scalar[0]), v.scalar[1] != 0.0f)))},
+    {Sfpu::Dequant, VD_CHIP(mul(add(from_32_bits(a), v.scalar[0]), b))},
 };
 
 }  // namespace
@@ -153,7 +157,9 @@ VectorFunction vector_function(Sfpu op) {
 Variant variant_of(const SfpuCall& call) {
     // Roots and reciprocals carry the legacy form in `fast` and their own approximate form in the first parameter.
     const bool roots = call.op == Sfpu::Recip || call.op == Sfpu::Rsqrt || call.op == Sfpu::Sqrt;
-    const bool by_init = (call.op == Sfpu::Exp && call.fast) || call.op == Sfpu::Fmod || call.op == Sfpu::Remainder;
+    const bool quantises = call.op == Sfpu::Quant || call.op == Sfpu::Requant || call.op == Sfpu::Dequant;
+    const bool rests = call.op == Sfpu::Fmod || call.op == Sfpu::Remainder;
+    const bool by_init = (call.op == Sfpu::Exp && call.fast) || rests || quantises;
     const uint32_t* scalars = (by_init ? core->engine.sfpu : call).param;
     return {roots ? call.param[0] != 0 : call.fast,
             roots && call.fast,

@@ -105,6 +105,7 @@ static void take_shard(uint32_t cb) {
     CbState& state = core->cbs[cb];
     if (!config.on_tensor || state.producer != Role::Any || state.pushed != 0) return;
     state.pushed = state.waited = config.pages;
+    for (Page& page : state.pages) page.pushed = true;
     state.taken_line = fiber->line;
 }
 
@@ -153,11 +154,33 @@ static void refuse_taken(uint32_t cb, const char* call) {
 
 // One row of a tile lies in two faces side by side.
 static void require_row(uint32_t cb, uint32_t number, uint32_t row) {
-    const uint32_t face_bytes = cb_config(cb).page_bytes / 4, row_bytes = face_bytes / kFace;
+    const uint32_t rows = std::min(kFace, cb_config(cb).tile_rows), faces = cb_config(cb).tile_rows > kFace ? 4 : 2;
+    const uint32_t face_bytes = cb_config(cb).page_bytes / faces, row_bytes = face_bytes / rows;
     for (uint32_t face = row / kFace * 2, last = face + 1; face <= last; ++face) {
         const uint32_t at = page_offset(cb, number) + face * face_bytes + row % kFace * row_bytes;
         require_published({cb, number, number}, at, row_bytes);
     }
+}
+
+// A tile that begins inside a page ends inside the next one.
+static const uint8_t* readable_between_pages(uint32_t cb, uint32_t tile) {
+    const CbConfig& config = cb_config(cb);
+    const CbState& state = core->cbs[cb];
+    const uint32_t first = state.read_page + tile, last = first + 1;
+    if (last >= config.pages) {
+        breach("cb-wrap", "tile %u of CB %u '%s' reaches past the end of the buffer: its read pointer was moved %u bytes behind "
+               "page %u of %u", tile, cb, config.name, state.read_shift, state.read_page, config.pages);
+    }
+    for (uint32_t page = first; page <= last; ++page) {
+        const bool granted = page - state.read_page < state.waited && state.pages[page].pushed;
+        if (granted || is_second_view(cb, page)) {
+            published_page(cb, page);
+            continue;
+        }
+        complain("cb-unwaited-read", "tile %u of CB %u '%s' is read behind a pointer that was moved, and page %u of it was not "
+                 "waited for", tile, cb, config.name, page);
+    }
+    return core->l1 + page_offset(cb, first) + state.read_shift;
 }
 
 const uint8_t* readable_tile(uint32_t cb, uint32_t tile, uint32_t row) {
@@ -166,6 +189,7 @@ const uint8_t* readable_tile(uint32_t cb, uint32_t tile, uint32_t row) {
     if (config.on_tensor) take_shard(cb);
     if (fiber->role != state.consumer) require_consumer(cb, "reading a tile");
     refuse_stray(cb, true);
+    if (state.read_shift != 0) return readable_between_pages(cb, tile);
     if (tile >= state.waited && !is_second_view(cb, state.read_page + tile)) {
         complain("cb-unwaited-read", "tile %u of CB %u '%s' is read, but cb_wait_front has granted %u", tile, cb,
                config.name, state.waited);
@@ -219,7 +243,14 @@ uint8_t* packable_tile(uint32_t cb, uint32_t tile, uint32_t& page) {
         breach("cb-wrap", "tile %u of CB %u '%s' lies past the end of the buffer (back at page %u of %u)", tile, cb,
                config.name, state.write_page, config.pages);
     }
-    return core->l1 + page_offset(cb, page);
+    if (state.write_shift == 0) return core->l1 + page_offset(cb, page);
+    if (page + 1 >= config.pages) {
+        breach("cb-wrap", "tile %u of CB %u '%s' reaches past the end of the buffer: its write pointer was moved %u bytes behind "
+               "page %u of %u", tile, cb, config.name, state.write_shift, state.write_page, config.pages);
+    }
+    mark_packed(state.pages[page + 1]);
+    state.pages[page + 1].in_part = true;
+    return core->l1 + page_offset(cb, page) + state.write_shift;
 }
 
 bool find_cb(uint32_t offset, uint32_t bytes, CbSpan& span) {
@@ -421,14 +452,14 @@ uint32_t vd_cb_write_ptr(uint32_t cb, uint32_t line) {
     begin(line);
     catch_up(kPack, "get_write_ptr");
     require_cb_id(cb);
-    return l1_address(core->group->cbs[cb].used ? page_offset(cb, core->cbs[cb].write_page) : 0);
+    return l1_address(core->group->cbs[cb].used ? pointer_offset(cb, false) : 0);
 }
 
 uint32_t vd_cb_read_ptr(uint32_t cb, uint32_t line) {
     begin(line);
     catch_up(kUnpack, "get_read_ptr");
     require_cb_id(cb);
-    return l1_address(core->group->cbs[cb].used ? page_offset(cb, core->cbs[cb].read_page) : 0);
+    return l1_address(core->group->cbs[cb].used ? pointer_offset(cb, true) : 0);
 }
 
 bool vd_cb_reservable(uint32_t cb, uint32_t pages, uint32_t line) {

@@ -39,6 +39,7 @@ void begin_section() {
     for (DstTile& tile : engine.section.tiles) tile = DstTile::Zero;
     for (bool& reduced : engine.section.reduced) reduced = false;
     for (bool& unused : engine.section.unused) unused = false;
+    for (uint8_t& rows : engine.section.rows) rows = 2 * kFace;
     engine.section.packed = false;
     ++engine.sections;
 }
@@ -109,6 +110,7 @@ void mark_written(uint32_t dst) {
     core->engine.section.tiles[dst] = DstTile::Written;
     core->engine.section.unused[dst] = true;
     core->engine.section.reduced[dst] = false;
+    core->engine.section.rows[dst] = 2 * kFace;
 }
 
 Tile& dst_tile(uint32_t index) {

@@ -7,6 +7,7 @@
 #include "dump.h"
 #include "kept.h"
 #include "numerics.h"
+#include "tile_shapes.h"
 
 namespace vd {
 namespace {
@@ -56,11 +57,7 @@ void put_page(Text& text, uint32_t cb, uint32_t page) {
     if (page >= config.pages || config.page_bytes < smallest) return;
     const uint8_t* const bytes = core->l1 + page_offset(cb, page);
     const bool integers = is_integer(config.storage);
-    if (integers) {
-        unpack_integers(config.storage, bytes, tile);
-    } else {
-        unpack_tile(config.storage, bytes, Cut::None, tile);
-    }
+    unpack_page(config, bytes, Cut::None, tile);
     text.raw(",");
     put_values(text, tile, integers);
 }
@@ -74,11 +71,7 @@ void put_pages(Text& text, uint32_t cb) {
     text.raw(integers ? ",\"integers\":1,\"whole\":[" : ",\"integers\":0,\"whole\":[");
     for (uint32_t page = 0; page < config.pages; ++page) {
         const uint8_t* const bytes = core->l1 + page_offset(cb, page);
-        if (integers) {
-            unpack_integers(config.storage, bytes, tile);
-        } else {
-            unpack_tile(config.storage, bytes, Cut::None, tile);
-        }
+        unpack_page(config, bytes, Cut::None, tile);
         if (page) text.raw(",");
         put_words(text, tile);
     }

@@ -55,6 +55,7 @@ struct DstSection {
     UnwrittenPage first_rows[16] = {};  // of tiles that are FirstRow: where from
     bool reduced[16] = {};  // a reduction's result, or computed from one: counts where the packer's mask lets through
     bool unused[16] = {};   // written, and neither packed nor read by another operation since
+    uint8_t rows[16] = {};  // that count: fewer than 32 where an operand had fewer
     bool packed = false;    // something of it
 };
 
@@ -79,6 +80,12 @@ struct ProcessorSemaphore {
 };
 constexpr uint32_t kProcessorSemaphores = 8;
 
+// Words that processors of a core send each other: RISCV_0 and compute's three have a queue to each, itself among them.
+constexpr uint32_t kMailProcessors = 4;  // in the order of ckernel::ThreadId
+struct Mail {
+    uint32_t word, line;
+};
+
 // Which CB a source register or the packer was last configured for.
 struct Source {
     uint32_t cb = 0;
@@ -88,7 +95,7 @@ struct Source {
 constexpr uint32_t kNoneYet = kMaxCbs, kNeverSwitched = kMaxCbs + 1;
 
 // What a processor of compute waits for: see kept.h.
-enum class Need : uint8_t { Nothing, Room, Pages, Commit, Section };
+enum class Need : uint8_t { Nothing, Room, Pages, Commit, Section, Mailbox };
 struct KeptCall {
     uint8_t processors;
     Need need;  // of the call itself; one that only stands behind another of its processor needs nothing

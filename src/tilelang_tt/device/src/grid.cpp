@@ -106,6 +106,7 @@ void end_grid() {
         core = at;
         fiber = &at->fibers[0];
         check_cbs_at_end();
+        check_mail_at_end();
     }
     fiber = nullptr;
     if (device.launch->connected()) end_order();

@@ -15,6 +15,7 @@ bool is_met(const Core& at, const KeptCall& call) {
         case Need::Pages: return cb_has_data(at, call.cb, call.pages);
         case Need::Commit: return engine.owners.committed != 0;
         case Need::Section: return has_free_section(at);
+        case Need::Mailbox: return mailboxes_have_room(at, call.cb);
         default: return true;
     }
 }
@@ -42,17 +43,17 @@ void carry_out() {
 }
 
 void wait_in(Need need, uint32_t cb, uint32_t pages) {
-    fiber->wait = need == Need::Room ? Wait::Reserve : Wait::Front;
-    fiber->wait_cb = cb;
+    fiber->wait = need == Need::Room ? Wait::Reserve : need == Need::Pages ? Wait::Front : Wait::Mailbox;
+    fiber->wait_cb = fiber->wait_from = cb;
     fiber->wait_pages = pages;
     yield_to_scheduler();
     if (can_carry_out(*core, *fiber)) carry_out();
 }
 
-// Whose pages or room come from another kernel; nullptr: what is kept waits for a commit.
+// What another kernel can bring: pages, room for them or for words; nullptr: what is kept waits for a commit.
 const KeptCall* first_at_a_buffer() {
     for (const KeptCall& one : core->engine.kept) {
-        if (one.need == Need::Room || one.need == Need::Pages) return &one;
+        if (one.need == Need::Room || one.need == Need::Pages || one.need == Need::Mailbox) return &one;
     }
     return nullptr;
 }
@@ -97,6 +98,10 @@ void catch_up(uint8_t processors, const char* what) {
         fiber->at_a_stand = false;
     }
     fiber->line = line;
+}
+
+void carry_out_what_can_be() {
+    if (fiber->waiting != 0 && can_carry_out(*core, *fiber)) carry_out();
 }
 
 void catch_up(uint32_t) { catch_up(kAll, "this call"); }

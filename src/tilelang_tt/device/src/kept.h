@@ -27,6 +27,9 @@ void keep(uint8_t processors, uint32_t line, std::function<void()> call, Need ne
 // Before what cannot be kept, because the text goes on with its result: waits until these processors have come so far.
 void catch_up(uint8_t processors, const char* what);
 
+// While this kernel waits for another one, compute's other processors go on.
+void carry_out_what_can_be();
+
 // Pages, or room for them. False: only compute itself can make them, further down the text; the call must be kept.
 bool await_pages(Need need, uint32_t cb, uint32_t pages, bool made_by_compute);
 

@@ -15,16 +15,19 @@ uint32_t arguments_offset(bool common) {
     return device.chip.semaphore_offset(0) - (list + 1) * kArgumentBytes;
 }
 
-uint32_t pointer_page(const CbState& state, bool reads) {
-    const int32_t stray = reads ? state.stray_read : state.stray_write;
-    return stray != 0 ? static_cast<uint32_t>(stray) : reads ? state.read_page : state.write_page;
-}
-
 [[noreturn]] void refuse_move() {
     vd_unimplemented("moving fifo_rd_ptr or fifo_wr_ptr out of the pages of its buffer", fiber->line);
 }
 
 }  // namespace
+
+uint32_t pointer_offset(uint32_t cb, bool reads) {
+    const CbConfig& config = core->group->cbs[cb];
+    const CbState& state = core->cbs[cb];
+    const int32_t stray = reads ? state.stray_read : state.stray_write;
+    const uint32_t page = stray != 0 ? static_cast<uint32_t>(stray) : reads ? state.read_page : state.write_page;
+    return config.offset + page * config.page_bytes + (reads ? state.read_shift : state.write_shift);
+}
 
 void refuse_stray(uint32_t cb, bool reads) {
     const CbState& state = core->cbs[cb];
@@ -63,9 +66,12 @@ uint32_t vd_cb_page_bytes(uint32_t cb, uint32_t line) {
     return cb_config(cb).page_bytes;
 }
 
+// Of a buffer that the program does not have, address 0: a kernel may ask for what it then does not use.
 uint32_t vd_tile_address(uint32_t cb, uint32_t tile, uint32_t line) {
     begin(line);
     catch_up(kUnpack, "the address of a tile");
+    require_cb_id(cb);
+    if (!core->group->cbs[cb].used) return l1_address(0);
     return l1_address(static_cast<uint32_t>(readable_tile(cb, tile) - core->l1));
 }
 
@@ -80,8 +86,8 @@ uint32_t vd_cb_field(uint32_t cb, uint32_t field) {
     const uint32_t value = field == VD_CB_SIZE        ? bytes
                            : field == VD_CB_LIMIT     ? begin + bytes
                            : field == VD_CB_PAGE_SIZE ? config.page_bytes
-                           : field == VD_CB_RD_PTR    ? begin + pointer_page(state, true) * config.page_bytes
-                           : field == VD_CB_WR_PTR    ? begin + pointer_page(state, false) * config.page_bytes
+                           : field == VD_CB_RD_PTR    ? l1_address(pointer_offset(cb, true))
+                           : field == VD_CB_WR_PTR    ? l1_address(pointer_offset(cb, false))
                                                       : state.pack_cursor * config.page_bytes;
     return fiber->role == Role::Compute ? value / kWord : value;
 }
@@ -103,13 +109,14 @@ void vd_cb_set_field(uint32_t cb, uint32_t field, uint32_t value) {
     }
     const int32_t within =
         static_cast<int32_t>((fiber->role == Role::Compute ? value * kWord : value) - l1_address(config.offset));
-    const int32_t page = within / static_cast<int32_t>(config.page_bytes);
-    if (within % static_cast<int32_t>(config.page_bytes) != 0) refuse_move();
+    const int32_t size = static_cast<int32_t>(config.page_bytes);
+    const int32_t page = (within < 0 ? within - size + 1 : within) / size;
     // Compute steps back first and wraps round then: outside the buffer its pointer may be held, not used.
     const bool inside = page >= 0 && page < static_cast<int32_t>(config.pages);
     if (!inside && fiber->role != Role::Compute) refuse_move();
     (reads ? state.read_page : state.write_page) = inside ? static_cast<uint32_t>(page) : 0;
     (reads ? state.stray_read : state.stray_write) = inside ? 0 : page;
+    (reads ? state.read_shift : state.write_shift) = static_cast<uint32_t>(within - page * size);
     state.moved = state.moved || reads;
     state.held = state.held || !reads;
 }

@@ -81,6 +81,7 @@ struct CbConfig {
     DataFormat declared = DataFormat::Invalid;  // what the program says: checked against the configuration
     DataFormat storage = DataFormat::Invalid;   // what the bytes are: Float32 throughout in exact numerics
     uint32_t page_bytes = 0, pages = 0, offset = 0;
+    uint32_t tile_rows = 32, tile_cols = 32;
     Role producer = Role::Any, consumer = Role::Any;  // Any: whoever comes first
     bool to_dest = false;
     bool on_tensor = false;  // its pages are the shard of a tensor in L1

@@ -24,6 +24,7 @@ struct Page {
     std::vector<bool> blocks;  // of kMarkBytes, where a pointer stored or elements of a flat tensor landed since then
     bool written = false;  // holds a value that the packer may add to
     bool packed = false;   // packed and not yet pushed
+    bool in_part = false;   // packed by a tile that begins inside the page before it
     uint32_t overwrite_calls = 0;  // Engine::overwrite_calls when it was packed
     uint32_t packed_line = 0;
     uint32_t freed_in = 0;  // DST section in which a buffer of compute's own was popped
@@ -41,6 +42,7 @@ struct CbState {
     uint32_t back_page;              // the page that the next push publishes: `write_page`, unless that pointer was moved
     bool held;                       // the write pointer was moved: pages that compute has published may be packed again
     int32_t stray_read, stray_write;  // pages by which a pointer that was moved lies outside the buffer; 0: it does not
+    uint32_t read_shift, write_shift;  // bytes by which it lies behind the beginning of its page
     uint32_t reserved, waited;       // pages granted and not yet pushed / popped
     uint64_t sure;                   // pages that must have been pushed, since a wait has seen the last push of them
     std::vector<uint64_t> push_ends;  // `pushed` after each push whose pages are not all popped
@@ -69,7 +71,7 @@ struct Transfer {
     bool elements = false;  // a read from a flat tensor
 };
 
-enum class Wait : uint8_t { None, Reserve, Front, SemaphoreEqual, SemaphoreMin, Arrival };
+enum class Wait : uint8_t { None, Reserve, Front, SemaphoreEqual, SemaphoreMin, Arrival, Mail, Mailbox };
 
 // What *_set_state leaves in a command buffer for *_with_state.
 struct CommandState {
@@ -106,6 +108,7 @@ struct Fiber {
     uint32_t wait_cb = 0, wait_pages = 0;
     std::vector<Transfer> reads, writes;
     uint32_t wait_offset = 0, wait_value = 0;     // of a semaphore
+    uint32_t wait_from = 0, wait_to = 0;          // of mail
     uint32_t wait_noc = 0;                        // of a barrier
     int32_t wait_trid = kAnyTrid;
     bool wait_atomics = false;
@@ -151,6 +154,7 @@ struct Core {
     CbState cbs[kMaxCbs];
     Fiber fibers[kRoles];
     SemaphoreLog semaphores[kMaxSemaphores];
+    std::vector<Mail> mail[kMailProcessors][kMailProcessors];  // [from][to]
     Engine engine;
     Statistics statistics;
     void* scheduler_sp;
@@ -279,6 +283,12 @@ uint32_t max_packet();                               // bytes of one NoC packet
 bool can_carry_out(const Core& at, const Fiber& compute);       // a call that was kept
 bool let_compute_go_on(Core* const* cores, uint32_t count);  // when nobody can: to what else its text has for the others
 
+// ---- mailbox.cpp -----------------------------------------------------------------------------------
+bool mailboxes_have_room(const Core& at, uint32_t from);
+bool has_mail(const Core& at, uint32_t from, uint32_t to);
+void describe_mail_wait(const Fiber& which, char* out, std::size_t size);
+void check_mail_at_end();
+
 // ---- circular_buffer.cpp ---------------------------------------------------------------------------
 void require_cb_id(uint32_t cb);
 const CbConfig& cb_config(uint32_t cb);  // the program must have it
@@ -287,6 +297,7 @@ bool cb_has_data(const Core& core, uint32_t cb, uint32_t pages);
 constexpr uint32_t kAllRows = ~0u;
 const uint8_t* readable_tile(uint32_t cb, uint32_t tile, uint32_t row = kAllRows);  // of which that row is used
 bool is_back(uint32_t cb, uint32_t page);  // reserved, counted from the page that the next push publishes
+uint32_t pointer_offset(uint32_t cb, bool reads);  // in L1; where the pointer stands, between pages too
 void refuse_stray(uint32_t cb, bool reads);  // a pointer that was left outside its buffer cannot be used
 void wait_for_pushed(uint32_t cb);  // compute was told in another way that what is pushed may be read
 uint8_t* packable_tile(uint32_t cb, uint32_t tile, uint32_t& page);

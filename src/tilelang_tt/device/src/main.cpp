@@ -205,6 +205,8 @@ void read_cb(Words& words, CoreGroup& group) {
     const bool wide = cb.declared == DataFormat::Float32 || is_32bit_integer(cb.declared);
     cb.to_dest = words.number() != 0 && wide;  // the unpacker ignores the mode for narrower formats
     cb.on_tensor = words.number() != 0;
+    cb.tile_rows = words.word32();
+    cb.tile_cols = words.word32();
 }
 
 void read_kernel(Words& words, Launch& launch) {

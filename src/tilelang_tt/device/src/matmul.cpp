@@ -1,6 +1,9 @@
 // Matrix products. in0 goes through SrcB, in1 through SrcA; one call is one K step of an rt x ct block.
+#include <algorithm>
+
 #include "kept.h"
 #include "numerics.h"
+#include "tile_shapes.h"
 
 using namespace vd;
 
@@ -65,29 +68,31 @@ void vd_matmul(uint32_t in0, uint32_t in1, uint32_t tile0, uint32_t tile1, uint3
     require_source_operand(in1, what);
     if (rt == 0 || ct == 0) breach("dst-index", "%s of %u x %u tiles", what, rt, ct);
     dst_tile(dst + rt * ct - 1);
+    const uint32_t rows = tile_rows(in0);
+    require_whole_tile(in1, "the second operand of a product");
 
     Engine& engine = core->engine;
     if (device.numberless) {
         for (uint32_t row = 0; row < rt; ++row) readable_tile(in0, tile0 + row * kt);
         for (uint32_t col = 0; col < ct; ++col) readable_tile(in1, tile1 + col);
-        for (uint32_t out = dst; out < dst + rt * ct; ++out) mark_written(out);
+        for (uint32_t out = dst; out < dst + rt * ct; ++out) mark_written_rows(out, rows);
         return;
     }
     const Cut cut = source_cut();
     for (uint32_t col = 0; col < ct; ++col) {
-        unpack_tile(cb_config(in1).storage, readable_tile(in1, tile1 + col), cut, engine.srca_tiles[col]);
+        unpack_page(cb_config(in1), readable_tile(in1, tile1 + col), cut, engine.srca_tiles[col]);
         cut_to_fidelity(engine.srca_tiles[col], true);
         if (engine.transpose) transpose_in_place(engine.srca_tiles[col]);
     }
     for (uint32_t row = 0; row < rt; ++row) {
         Tile& left = engine.srcb_tiles[0];
-        unpack_tile(cb_config(in0).storage, readable_tile(in0, tile0 + row * kt), cut, left);
+        unpack_page(cb_config(in0), readable_tile(in0, tile0 + row * kt), cut, left);
         cut_to_fidelity(left, false);
         for (uint32_t col = 0; col < ct; ++col) {
             const uint32_t out = dst + row * ct + col;
             const bool fresh = engine.section.tiles[out] == DstTile::Zero;
             multiply_tile(fresh ? engine.section.dst[out] : written_dst_tile(out, what), left, engine.srca_tiles[col], fresh);
-            mark_written(out);
+            mark_written_rows(out, fresh ? rows : std::min<uint32_t>(rows, engine.section.rows[out]));
         }
     }
 }

@@ -4,6 +4,7 @@
 
 #include "kept.h"
 #include "numerics.h"
+#include "tile_shapes.h"
 
 namespace vd {
 namespace {
@@ -17,13 +18,15 @@ void unpack_to_dst(uint32_t cb, uint32_t tile, uint32_t dst, uint32_t transpose,
     require_wide_dst(config.declared, what);
     Tile& out = dst_tile(dst);
     load_operand(cb, tile, out, row);
-    if (device.numberless) return mark_written(dst);
+    const uint32_t rows = tile_rows(cb);
+    if (transpose != 0) require_whole_tile(cb, "a transposition");
+    if (device.numberless) return mark_written_rows(dst, rows);
     if (!goes_to_dst(cb)) source_to_dst(out);
     if (transpose & kWithinTransposed) transpose_in_place(out);
     // Both at once are the transpose of a tile, which has moved the faces already.
     const bool faces_moved = (transpose & kWithinTransposed) != 0;
     if (((transpose & kFacesTransposed) != 0) != faces_moved) std::swap(out.at[1], out.at[2]);
-    mark_written(dst);
+    mark_written_rows(dst, rows);
 }
 
 // What the packer's reduce mask lets through; the rest becomes zero.
@@ -63,12 +66,9 @@ void apply_relu(uint32_t mode, uint32_t threshold_bits, Tile& tile) {
 void load_operand(uint32_t cb, uint32_t tile, Tile& out, uint32_t row) {
     const CbConfig& config = cb_config(cb);
     const uint8_t* page = readable_tile(cb, tile, row);
+    tile_rows(cb);
     if (device.numberless) return;
-    if (is_integer(config.storage)) {
-        ++core->statistics.tiles_unpacked;
-        return unpack_integers(config.storage, page, out);
-    }
-    unpack_tile(config.storage, page, goes_to_dst(cb) ? Cut::None : source_cut(), out);
+    unpack_page(config, page, goes_to_dst(cb) ? Cut::None : source_cut(), out);
 }
 
 bool goes_to_dst(uint32_t cb) {
@@ -87,6 +87,11 @@ void check_packer(uint32_t cb, const char* what, bool reduced) {
                "pack_reconfig_data_format is missing",
                what, cb, config.name, format_name(config.declared), engine.pack_cb, configured.name,
                format_name(configured.declared));
+    }
+    if (configured.tile_rows != config.tile_rows) {
+        complain("init-mismatch", "%s to CB %u '%s', whose tiles have %u rows, but the packer is set up for CB %u '%s', whose "
+                 "tiles have %u", what, cb, config.name, config.tile_rows, engine.pack_cb, configured.name,
+                 configured.tile_rows);
     }
     const bool reduces = engine.family == Family::Reduce || engine.family == Family::BlockMax;
     if (engine.mask.on && !reduces && !reduced) {
@@ -109,16 +114,12 @@ void store_tile(uint32_t cb, const Tile& tile, bool accumulate, uint8_t* page) {
     if (device.numberless) return;
     const Engine& engine = core->engine;
     const CbConfig& config = cb_config(cb);
-    if (is_integer(config.storage)) {
-        if (accumulate) vd_unimplemented("packer L1 accumulation of integers", fiber->line);
-        ++core->statistics.tiles_packed;
-        return pack_integers(config.storage, tile, page);
-    }
-    if (!engine.mask.on && engine.relu == 0) return pack_tile(config.storage, tile, accumulate, page);
+    const bool plain = is_integer(config.storage) || (!engine.mask.on && engine.relu == 0);
+    if (plain) return pack_page(config, tile, accumulate, page);
     Tile changed = tile;
     if (engine.mask.on) apply_mask(engine.mask.dim, changed);
     if (engine.relu != 0) apply_relu(engine.relu, engine.relu_threshold, changed);
-    pack_tile(config.storage, changed, accumulate, page);
+    pack_page(config, changed, accumulate, page);
 }
 
 }  // namespace vd
@@ -131,6 +132,7 @@ static void pack_one(uint32_t dst, uint32_t cb, bool indexed, uint32_t index, ui
     Engine& engine = core->engine;
     const Tile& tile = written_dst_tile(dst, "pack_tile");
     check_packer(cb, "pack_tile", engine.section.reduced[dst]);
+    require_rows(dst, cb);
     if (engine.untilize.on) {
         breach("uninit", "pack_tile while the packer untilizes (since line %u): pack_untilize_uninit is missing",
                engine.untilize.line);
@@ -155,7 +157,8 @@ static void pack_one(uint32_t dst, uint32_t cb, bool indexed, uint32_t index, ui
     // Switching accumulation off in between says that the page is meant to be overwritten. Not so if the same call
     // packed it before anything was switched for this buffer: then the switch comes a round late, and a term gets lost.
     const bool late = target.packed_line == line && !target.packed_as_set;
-    if (!engine.l1_acc && target.packed && (target.overwrite_calls == engine.overwrite_calls || late)) {
+    const bool between = state.write_shift != 0 || target.in_part;
+    if (!engine.l1_acc && !between && target.packed && (target.overwrite_calls == engine.overwrite_calls || late)) {
         complain("cb-overwrite", "pack_tile overwrites page %u of CB %u '%s', packed before and not yet pushed", page, cb,
                config.name);
     }
@@ -222,6 +225,7 @@ void vd_unary_bcast(uint32_t broadcast, uint32_t cb, uint32_t tile, uint32_t dst
     require_math("unary_bcast");
     require_family(Family::UnaryBcast, "unary_bcast", "unary_bcast_init");
     require_same_route(cb, "unary_bcast", "unary_bcast_init");
+    if (static_cast<Broadcast>(broadcast) == Broadcast::Cols) require_whole_tile(cb, "unary_bcast<COL>");
     if (core->engine.broadcast != static_cast<Broadcast>(broadcast)) {
         breach("init-mismatch", "unary_bcast of another broadcast type than its init");
     }

@@ -44,6 +44,7 @@ struct OrderedCore {
     Clock arrived;
     std::vector<Word> words;  // a few
     OrderedBuffer buffers[kMaxCbs];
+    Clock mail[kMailProcessors][kMailProcessors];  // [from][to]
 
     Word* find(uint32_t offset) {
         for (Word& word : words) {
@@ -262,6 +263,13 @@ void order_reserve(uint32_t cb) {
     OrderedBuffer& buffer = cores[core->index].buffers[cb];
     learn(buffer.popped);
     buffer.reserved = now();
+}
+
+void order_mail_written(uint32_t from, uint32_t to) {
+    if (ordering) release(cores[core->index].mail[from][to]);
+}
+void order_mail_read(uint32_t from, uint32_t to) {
+    if (ordering) learn(cores[core->index].mail[from][to]);
 }
 
 Stamp stamp_of_issue() {

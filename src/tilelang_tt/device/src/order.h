@@ -20,6 +20,10 @@ void order_wait(uint32_t cb);
 void order_pop(uint32_t cb);
 void order_reserve(uint32_t cb);
 
+// And at their mailboxes: who writes says what it knows, who reads learns it.
+void order_mail_written(uint32_t from, uint32_t to);
+void order_mail_read(uint32_t from, uint32_t to);
+
 // Transfers.
 Stamp stamp_of_issue();                // what the flight carries
 void order_arrival(Flight& flight);    // as it reaches the L1 of a core

@@ -118,7 +118,7 @@ void note_unwritten(uint32_t cb, uint32_t pages) {
         const bool filled = by_compute && !on_tensor ? filled_as_alias(cb, number) : was_filled(cb, number);
         page.written = page.packed || kept || filled;
         page.unwritten_line = page.written ? 0 : fiber->line;
-        page.packed = false;
+        page.packed = page.in_part = false;
         page.pushed = true;
         if (on_tensor && !page.written) {  // the tensor is the result: nobody else will look at it
             complain("cb-unwritten", "page %u of CB %u '%s', a tensor's, was not %s since it was free", number, cb,

@@ -6,6 +6,7 @@
 
 #include "circular_buffer.h"
 #include "numerics.h"
+#include "tile_shapes.h"
 #include "vd/noc_abi.h"
 
 namespace vd {
@@ -62,11 +63,7 @@ void vd_tile_slice(uint32_t cb, uint32_t tile, const uint8_t* range, VdSliceEnd 
     static thread_local Tile decoded;
     const uint8_t* const bytes = core->l1 + page_offset(cb, page);
     const bool integers = is_integer(config.storage);
-    if (integers) {
-        unpack_integers(config.storage, bytes, decoded);
-    } else {
-        unpack_tile(config.storage, bytes, Cut::None, decoded);
-    }
+    unpack_page(config, bytes, Cut::None, decoded);
     const uint32_t element_bytes = config.page_bytes / kTileElements > 0 ? config.page_bytes / kTileElements : 1;
     uint32_t used = 0, left = most_bytes / element_bytes;
     const auto put = [&](const char* text) {

@@ -2,10 +2,12 @@
 //
 // The result lies in column 0 (REDUCE_ROW), row 0 (REDUCE_COL) or element [0,0]; the packer's mask makes the rest zero.
 // In DST the rest holds leftovers of the reduction; here it is NaN, so that nobody takes it for a number.
+#include <algorithm>
 #include <cstring>
 
 #include "kept.h"
 #include "numerics.h"
+#include "tile_shapes.h"
 
 using namespace vd;
 using ckernel::PoolType;
@@ -74,6 +76,22 @@ void check_scaler(const Tile& scaler, uint32_t cb, PoolType pool, uint32_t faces
     if (pool == PoolType::MAX && factor != 1.0f) {
         vd_unimplemented("reduce MAX with a scaler other than 1.0", fiber->line);
     }
+}
+
+// Of tiles with fewer rows the engine takes the two upper faces alone. A maximum does not change when they are taken twice,
+// nor does a sum when zeros are added.
+void fill_lower_faces(Tile& tile) { std::memcpy(tile.at[2], tile.at[0], sizeof tile.at[0] * 2); }
+
+uint32_t reduced_rows(uint32_t in, uint32_t scaler, ReduceDim dim) {
+    const uint32_t rows = tile_rows(in);
+    if (rows > tile_rows(scaler)) {
+        undefined("reduce_tile of CB %u '%s', whose tiles have %u rows, with a scaler of %u rows", in, cb_config(in).name, rows,
+                  tile_rows(scaler));
+    }
+    if (rows < kFace && dim != ReduceDim::REDUCE_ROW) {
+        vd_unimplemented("a reduction along the rows of tiles with fewer than 16", fiber->line);
+    }
+    return rows;
 }
 
 void poison(Tile& tile) {
@@ -195,10 +213,16 @@ void vd_reduce_tile(uint32_t pool_number, uint32_t dim_number, uint32_t in, uint
     Tile& factors = engine.srcb_tiles[0];
     load_operand(in, tile, data);
     load_operand(scaler, scaler_tile, factors);
+    const uint32_t rows = reduced_rows(in, scaler, dim), before = engine.section.rows[dst];
+    if (rows < 2 * kFace && pool == PoolType::MAX && !device.numberless) fill_lower_faces(data);
+    if (rows < 2 * kFace && !device.numberless) fill_lower_faces(factors);
+    const bool fresh = engine.section.tiles[dst] == DstTile::Zero;
     const uint32_t valid = valid_elements(factors, pool, dim);
     check_scaler(factors, scaler, pool, 4, dim, valid);
     if (valid < 2 * kFace) drop_invalid(data, dim, valid);
     reduce_into(dst, data, factors.at[0][0][0], pool, dim, cb_config(in).declared);
+    const bool down = dim != ReduceDim::REDUCE_ROW;  // the result is in the first row
+    engine.section.rows[dst] = static_cast<uint8_t>(down ? 2 * kFace : fresh ? rows : std::min(rows, before));
 }
 
 void vd_pack_reduce_mask(uint32_t dim, uint32_t line) {
@@ -242,6 +266,8 @@ void vd_block_max(uint32_t tiles, uint32_t in, uint32_t scaler, uint32_t first, 
         }
     }
     dst_tile(dst);
+    require_whole_tile(in, what);
+    require_whole_tile(scaler, what);
     Tile& data = engine.srca_tiles[0];
     Tile& factors = engine.srcb_tiles[0];
     load_operand(scaler, 0, factors);

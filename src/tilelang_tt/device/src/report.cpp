@@ -107,6 +107,8 @@ void describe_wait(const Core& at, const Fiber& which, char* out, std::size_t si
     const uint64_t held = state.pushed - state.popped;
     if (which.wait == Wait::Arrival) {
         std::snprintf(out, size, "waits in a barrier for its transfers");
+    } else if (which.wait == Wait::Mail || which.wait == Wait::Mailbox) {
+        describe_mail_wait(which, out, size);
     } else if (which.wait == Wait::SemaphoreEqual || which.wait == Wait::SemaphoreMin) {
         describe_semaphore_wait(at, which, out, size);
     } else if (which.wait == Wait::Reserve) {

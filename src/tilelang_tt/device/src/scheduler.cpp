@@ -55,6 +55,7 @@ void run_core(Core& at) {
     }
     fiber = &at.fibers[0];
     check_cbs_at_end();
+    check_mail_at_end();
     fiber = nullptr;
 }
 
@@ -123,6 +124,7 @@ void reset_core(Core& at, uint32_t index) {
         state.write_page = state.read_page = state.back_page = 0;
         state.held = false;
         state.stray_read = state.stray_write = 0;
+        state.read_shift = state.write_shift = 0;
         state.reserved = state.waited = state.pack_cursor = 0;
         state.sure = 0;
         state.push_ends.clear();
@@ -142,6 +144,9 @@ void reset_core(Core& at, uint32_t index) {
         prepare_fiber(at.fibers[role]);
         at.fibers[role].globals = at.group->kernels[role].initial_globals;
     }
+    for (auto& boxes : at.mail) {
+        for (std::vector<Mail>& box : boxes) box.clear();
+    }
     core = &at;
     reset_engine();
 }
@@ -154,6 +159,8 @@ bool can_run(const Core& at, const Fiber& which) {
         case Wait::SemaphoreEqual:
         case Wait::SemaphoreMin: return semaphore_passes(at, which);
         case Wait::Arrival: return !awaits(which);
+        case Wait::Mail: return has_mail(at, which.wait_from, which.wait_to);
+        case Wait::Mailbox: return mailboxes_have_room(at, which.wait_from);
         default: return true;
     }
 }

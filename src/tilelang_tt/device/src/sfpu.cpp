@@ -1,4 +1,6 @@
 // The vector unit: finds the row of a call, checks what it relies on, applies it to the elements it covers.
+#include <algorithm>
+
 #include "kept.h"
 #include "sfpu.h"
 
@@ -124,6 +126,14 @@ UnwrittenPage partial_operand(const SfpuCall& call, uint32_t operands) {
     return page;
 }
 
+// As many rows of the result count as of the operand with the fewest.
+uint8_t fewest_rows(const SfpuCall& call, uint32_t operands) {
+    const uint8_t(&rows)[16] = core->engine.section.rows;
+    uint8_t fewest = 2 * kFace;
+    for (uint32_t i = 0; i < operands && !writes_only(call.op); ++i) fewest = std::min(fewest, rows[call.in[i]]);
+    return fewest;
+}
+
 // Whether an operand is the result of a reduction; then so is what is computed from it.
 bool uses_reduction(const SfpuCall& call, uint32_t operands) {
     bool any = false;
@@ -138,6 +148,7 @@ void run_float(const SfpuCall& call, const FloatRow& row) {
     require_vector_unit(call.on_pack, row.name);
     require_sfpu_init(row.init, row.name);
     if (core->engine.sfpu.op == row.init) require_variant(call, row.name);
+    if (row.op >= Sfpu::Quant && row.op <= Sfpu::Dequant) require_wide_dst(call.format, row.name);
     const Scalars s = scalars_of(call);
     const Extent extent = extent_of(call, row.name);
     const chip::VectorFunction rule = device.bit_true ? chip::library->vector_function(call.op) : nullptr;
@@ -148,6 +159,7 @@ void run_float(const SfpuCall& call, const FloatRow& row) {
     const float* c = row.operands > 2 ? operand(call.in[2], row.name) : a;
     const UnwrittenPage partial = partial_operand(call, row.operands);
     const bool reduced = uses_reduction(call, row.operands);
+    const uint8_t rows = fewest_rows(call, row.operands);
     for (uint32_t face = 0; face < 4 && !device.numberless; ++face) {
         const uint32_t first = face * kFace * kFace;
         if (rule != nullptr) {
@@ -162,6 +174,7 @@ void run_float(const SfpuCall& call, const FloatRow& row) {
     finish_sfpu(call.out, rule != nullptr ? exactly : rounds ? Store::NearestEven : row.store);
     core->engine.last_dst = row.operands > 1 ? 0 : call.out;  // several operands are addressed from the first tile on
     core->engine.section.reduced[call.out] = reduced;
+    core->engine.section.rows[call.out] = rows;
     if (partial.pushed_line != 0) mark_first_row(call.out, partial);
 }
 
@@ -184,12 +197,14 @@ void run_integer(const SfpuCall& call, const IntRow& row) {
     const float* b = row.operands > 1 ? operand(call.in[1], row.name) : a;
     const UnwrittenPage partial = partial_operand(call, row.operands);
     const bool reduced = uses_reduction(call, row.operands);
+    const uint8_t rows = fewest_rows(call, row.operands);
     for (uint32_t i = 0; i < kTileElements && !device.numberless; ++i) {
         const uint32_t bits = row.apply(bits_of(a[i]), bits_of(b[i]), s) & mask;
         std::memcpy(to + i, &bits, sizeof bits);
     }
     finish_sfpu(call.out, Store::Bits);
     core->engine.section.reduced[call.out] = reduced;
+    core->engine.section.rows[call.out] = rows;
     if (partial.pushed_line != 0) mark_first_row(call.out, partial);
 }
 

@@ -51,6 +51,18 @@ struct IntRow {
     uint32_t (*apply)(uint32_t a, uint32_t b, const Scalars& s);
 };
 
+// What the vector unit's rounding instruction makes of a number: ties away from zero, cut to 8 bits. NaN counts as large.
+inline uint32_t to_8_bits(float x, bool is_unsigned) {
+    const float most = is_unsigned ? 255.0f : 127.0f, size = std::fabs(x);
+    const uint32_t whole = static_cast<uint32_t>(!(size < most) ? most : std::floor(size + 0.5f));
+    return std::signbit(x) && !is_unsigned ? 0u - whole : whole;
+}
+// It reads integers as a sign and a magnitude, of which the most negative number has none.
+inline float from_32_bits(float integer) {
+    const uint32_t bits = bits_of(integer);
+    return bits == 0x80000000u ? -0.0f : static_cast<float>(static_cast<int32_t>(bits));
+}
+
 inline float truth(bool holds) { return holds ? 1.0f : 0.0f; }
 // With the sign of the divisor.
 inline float remainder(float x, float divisor) {

@@ -1,4 +1,5 @@
 // Vector-unit functions of two or three tiles. Columns as in sfpu_unary.cpp.
+#include "gamma.h"
 #include "sfpu.h"
 
 namespace vd {
@@ -50,6 +51,12 @@ const FloatRow kBinaryRows[] = {
     {Sfpu::Lerp, Sfpu::Lerp, "lerp_tile", 3, kEven, VD_FLOAT(a + c * (b - a))},
     {Sfpu::Mac, Sfpu::Mac, "mac_tile", 3, kEven, VD_FLOAT(std::fma(a, b, c))},
     {Sfpu::SnakeBeta, Sfpu::SnakeBeta, "snake_beta_tile", 3, kEven, VD_FLOAT(a + std::sin(b * a) * std::sin(b * a) / c)},
+    {Sfpu::LgammaLong, Sfpu::LgammaLong, "lgamma_stirling_float_tile", 2, kCut, VD_FLOAT(lgamma_long(a, b))},
+    {Sfpu::LgammaReflected, Sfpu::LgammaReflected, "lgamma_adjusted_tile", 3, kEven, VD_FLOAT(lgamma_reflected(a, b, c, core->group->fp32_dest))},
+    // The init says the zero point, and whether results are unsigned; integers are those of 32 bits.
+    {Sfpu::Quant, Sfpu::Quant, "quant_tile", 2, Store::Bits, VD_FLOAT(float_of(to_8_bits(std::fma(a, b, s.init[0]), s.init[1] != 0.0f)))},
+    {Sfpu::Requant, Sfpu::Requant, "requant_tile", 2, Store::Bits, VD_FLOAT(float_of(to_8_bits(std::fma(from_32_bits(a), b, s.init[0]), s.init[1] != 0.0f)))},
+    {Sfpu::Dequant, Sfpu::Dequant, "dequant_tile", 2, Store::Bits, VD_FLOAT((from_32_bits(a) + s.init[0]) * b)},
 };
 // clang-format on
 

@@ -24,6 +24,7 @@ void vd_copy_dest(uint32_t from, uint32_t to, bool floats, uint32_t line) {
     }
     finish_sfpu(to, Store::Bits);
     core->engine.section.reduced[to] = core->engine.section.reduced[from];
+    core->engine.section.rows[to] = core->engine.section.rows[from];
     if (const UnwrittenPage* row = first_row_alone(from)) mark_first_row(to, *row);
 }
 

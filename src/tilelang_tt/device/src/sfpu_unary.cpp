@@ -1,4 +1,5 @@
 // Vector-unit functions of one tile. Columns: operation, its init, name, operands, rounding into a 16-bit DST, meaning.
+#include "gamma.h"
 #include "sfpu.h"
 
 namespace vd {
@@ -129,6 +130,9 @@ const FloatRow kUnaryRows[] = {
     {Sfpu::UnaryMax, Sfpu::UnaryMax, "unary_max_tile", 1, kCut, VD_FLOAT(a > s.f[0] ? a : s.f[0])},
     {Sfpu::UnaryMin, Sfpu::UnaryMin, "unary_min_tile", 1, kCut, VD_FLOAT(a < s.f[0] ? a : s.f[0])},
     {Sfpu::Xielu, Sfpu::Xielu, "xielu_tile", 1, kEven, VD_FLOAT(xielu(a, s.f[0], s.f[1]))},
+    {Sfpu::Lgamma, Sfpu::Lgamma, "lgamma_stirling_tile", 1, kEven, VD_FLOAT(lgamma_short(a))},
+    {Sfpu::Digamma, Sfpu::Digamma, "digamma_tile", 1, kCut, VD_FLOAT(digamma(a))},
+    {Sfpu::Polygamma, Sfpu::Polygamma, "polygamma_tile", 1, kEven, VD_FLOAT(polygamma(a, s.f[0], s.f[1]))},
     // whole numbers
     {Sfpu::Ceil, Sfpu::Rounding, "ceil_tile", 1, kCut, VD_FLOAT(std::ceil(a))},
     {Sfpu::Floor, Sfpu::Rounding, "floor_tile", 1, kCut, VD_FLOAT(std::floor(a))},

@@ -5,10 +5,15 @@
 
 #include "kept.h"
 #include "numerics.h"
+#include "tile_shapes.h"
 
 using namespace vd;
 
 namespace {
+
+void refuse_short_tiles(uint32_t cb) {
+    if (!is_whole(cb)) vd_unimplemented("rows to tiles, or tiles to rows, for tiles that are not 32 x 32", fiber->line);
+}
 
 // Bytes of an element in a row-major buffer. In `exact` numerics such a buffer keeps its format, so it must be known as
 // one when the launch is assembled.
@@ -109,7 +114,7 @@ void vd_tilize_init(uint32_t in, uint32_t tiles, uint32_t out, uint32_t line) {
     note::configure("tilize");
     begin_family(Family::Tilize, "tilize_init");
     cb_config(in);
-    cb_config(out);
+    refuse_short_tiles(out);
     core->engine.ct = tiles;
     core->engine.init_cb = in;
 }
@@ -156,7 +161,7 @@ void vd_untilize_init(uint32_t in, uint32_t line) {
     KEEP_OR_BEGIN(kSource, [=] { vd_untilize_init(in, line); });
     note::configure("untilize");
     begin_family(Family::Untilize, "untilize_init");
-    cb_config(in);
+    refuse_short_tiles(in);
     core->engine.init_cb = in;
 }
 
@@ -192,7 +197,7 @@ void vd_pack_untilize_init(uint32_t block, uint32_t full, uint32_t out, uint32_t
     KEEP_OR_BEGIN(kPack, [=] { vd_pack_untilize_init(block, full, out, line); });
     note::work(note::Processor::Pack, "init", "untilize");
     require_started("pack_untilize_init");
-    cb_config(out);
+    refuse_short_tiles(out);
     core->engine.pack_cb = out;
     core->engine.untilize = {true, block, full, line, out};
 }

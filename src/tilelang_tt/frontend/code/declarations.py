@@ -14,7 +14,7 @@ from tvm import arith, ir, tirx
 from tilelang_tt.diagnostics import Location, UnsupportedError
 from tilelang_tt.frontend.lift_expression import SAME_TYPE, loads
 from tilelang_tt.frontend.refuse_gpu_code import location_of
-from tilelang_tt.frontend.scope import check_strides, unsupported_scope
+from tilelang_tt.frontend.scope import check_strides, constant_shape, unsupported_scope
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.buffers import Buffer, Memory, Tensor, unique_name
 from tilelang_tt.ir.code import Constant, Name, Place, Value
@@ -110,15 +110,7 @@ class Declarations:
             self.in_bytes.add(buffer.data)
 
     def block(self, buffer: tirx.Buffer, memory: Memory) -> Buffer:
-        shape = [scalar.int_value(extent) for extent in buffer.shape]
-        static = tuple(extent for extent in shape if extent is not None)
-        if len(static) != len(shape):
-            raise UnsupportedError(
-                "TT109",
-                f"'{buffer.name}' has a shape known only at run time: {list(buffer.shape)}",
-                location=location_of(buffer),
-                help="on-chip buffers need constant shapes",
-            )
+        static = constant_shape(buffer)
         count = str(buffer.dtype).partition("x")[2]
         shape_of_lanes = (*static, int(count)) if count.isdigit() else static  # of float16x2 both
         return Buffer(self.unique(str(buffer.name)), element_type(buffer), shape_of_lanes, memory, location_of(buffer))

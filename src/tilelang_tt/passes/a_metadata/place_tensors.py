@@ -144,7 +144,9 @@ class _Placer:
 
     def refuse(self, code: str, message: str, help: str, notes: tuple[str, ...] = ()) -> TenstorrentError:
         if self.hint.location is None:
-            return TargetError(code, f"target option '{self.option}': {message}", notes=notes, help=help)
+            message = f"target option '{self.option}': {message}"
+            if code != NO_SHARDS:  # which is so for this use of the tensor; scalar code may use it otherwise
+                return TargetError(code, message, notes=notes, help=help)
         return UnsupportedError(code, message, location=self.hint.location, notes=notes, help=help)
 
     def cores(self, memory: DeviceMemory) -> list[Core]:

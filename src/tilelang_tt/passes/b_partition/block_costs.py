@@ -16,11 +16,12 @@ from tilelang_tt.ir.elements import Apply, Element, parts
 from tilelang_tt.ir.scalar import Var, int_value
 from tilelang_tt.ir.section import SubBlock
 from tilelang_tt.ir.tile import Fill, Gemm, Launch, Load, Loop, Map, Reduce, Stmt, Store, TileProgram
+from tilelang_tt.ops import ELEMENT_OPS
 from tilelang_tt.passes.b_partition.block_sizes import Index
 
 Sizes = dict[Var, int]  # tiles of a block along an index
-_PRODUCT_CYCLES = {"LoFi": 16, "HiFi2": 32, "HiFi3": 48, "HiFi4": 64}
-_SECTION = 30  # cycles around a group of tiles in DST that nothing hides
+PRODUCT_CYCLES = {"LoFi": 16, "HiFi2": 32, "HiFi3": 48, "HiFi4": 64}
+SECTION_CYCLES = 30  # cycles around a group of tiles in DST that nothing hides
 _HANDSHAKE = 400  # cycles of signals and flushes around a block that is sent on
 _OF_BANKS = 0.45  # share of the bandwidth of all banks that cores get together
 _OF_A_CORE = 0.32  # share of its NoC's bandwidth that a core gets which reads at the same time as others
@@ -115,6 +116,23 @@ class BlockCosts:
             elif isinstance(stmt, Loop):
                 self._depths(stmt.body, stmt.stages, depths)
 
+    @property
+    def of_banks(self) -> float:
+        """Bytes in a cycle that all cores together read from DRAM."""
+        return self.table["dram.rate"] * self.chip.dram_banks * _OF_BANKS
+
+    def of_round(self, body: tuple[Stmt, ...]) -> tuple[float | None, float]:
+        """What compute takes for a round of a loop, as written, and the bytes that it loads."""
+        loaded, compute = 0.0, 0.0
+        for stmt in body:
+            if isinstance(stmt, Load):
+                loaded += math.prod(self.tiles(stmt.dst)) * self.launch.layouts[stmt.dst].page_bytes
+            elif isinstance(stmt, Gemm | Map | Fill | Reduce):
+                compute += self.compute(stmt)
+            else:
+                return None, 0
+        return compute, loaded
+
     # --- statements -------------------------------------------------------------------------------
 
     def body(self, body: tuple[Stmt, ...]) -> _Time | None:
@@ -159,12 +177,26 @@ class BlockCosts:
         if not isinstance(stmt, Map):
             return tiles * self.table["pack.tile"]
         inside = list(parts(stmt.value))
-        work = sum(isinstance(part, Apply) for part in inside) * self.table["math.sfpu"]
+        work = sum(self.operation(part, stmt.dst) for part in inside if isinstance(part, Apply))
         wide = any(
             isinstance(part, Element) and self.launch.layouts[part.buffer].format == "Float32" for part in inside
         )
         unpacked = self.table["unpack.copy_to_dst" if wide else "unpack.copy"]
         return tiles * max(work, unpacked, self.pack(stmt.dst)) + self.table["unpack.init"]
+
+    def operation(self, part: Apply, dst: Buffer) -> float:
+        """Of the vector unit, on a tile. What no block goes into is a constant tile."""
+        if not any(isinstance(inner, Element) for inner in parts(part)):
+            return 0
+        block = self.launch.layouts[dst]
+        if part.op in ("exp", "exp2") and self.options.approx_exp and None not in (block.row_axis, block.col_axis):
+            return self.table["math.sfpu.exp_tile.approx.clamped"]
+        width = ".dst32" if self.options.fp32_acc else ""
+        for row in ELEMENT_OPS[part.op].instructions if part.op in ELEMENT_OPS else ():
+            for name in (f"math.sfpu.{row.name}{width}", f"math.sfpu.{row.name}"):
+                if name in self.table:
+                    return self.table[name]
+        return self.table["math.sfpu"]
 
     def pack(self, buffer: Buffer) -> float:
         if self.launch.layouts[buffer].format != "Float32":
@@ -176,7 +208,7 @@ class BlockCosts:
         deep = a[0] if stmt.transpose_a else a[1]
         sub = best_sub_block(rows, cols, self.options.dst_tiles)
         sections, products = rows * cols / sub.tiles, rows * cols * deep
-        math_cycles = products * _PRODUCT_CYCLES[self.options.math_fidelity] + sections * _SECTION
+        math_cycles = products * PRODUCT_CYCLES[self.options.math_fidelity] + sections * SECTION_CYCLES
         unpacked = products * (sub.rows + sub.cols) / sub.tiles * self.table["unpack.matmul"]
         packed = rows * cols * self.pack(stmt.c) + sections * self.table["pack.dst.wait"]
         return max(math_cycles, unpacked, packed) + self.table["unpack.cb_wait"] + self.table["cb.latency"]

@@ -10,15 +10,18 @@ a loop may be taken together where all that remains of them is a sum of products
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import math
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from tilelang_tt.arch import TILE
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.buffers import Buffer, TileAccess
-from tilelang_tt.ir.elements import Element, parts
+from tilelang_tt.ir.elements import Apply, Element, ElementExpr, Number, Scalar, parts, with_parts
+from tilelang_tt.ir.elements import Index as PlaceIndex
 from tilelang_tt.ir.fields import expressions, renamed, walk, within
 from tilelang_tt.ir.scalar import Expr, Var, int_value
+from tilelang_tt.ir.scalar_text import evaluate
 from tilelang_tt.ir.tile import (
     Branch,
     Fill,
@@ -34,8 +37,11 @@ from tilelang_tt.ir.tile import (
     mentioned,
     writes,
 )
+from tilelang_tt.ops.expressions import apply
+from tilelang_tt.passes.b_partition.rescaled_sums import Behind, Rescaled, rescaled_sums
 
 Side = tuple[Buffer, int]  # a block and one of its axes
+_MOST_LENGTHS = 1 << 10
 
 
 @dataclass(frozen=True)
@@ -48,13 +54,21 @@ class Index:
     sides: frozenset[Side]
     total: int | None  # tiles of the tensors along it, if blocks begin at the first and reach the last
     size: Var | None = None  # the same, in elements, where the call knows it
+    exactly: int | None = None  # how many tiles blocks of another size must make up, too, unless
+    masked: Buffer | None = None  # is -inf behind these: the block that a round fills with zeros before it adds to it
+    whole_rounds: bool = False  # rounds of a loop are taken together, and never in parts
+    rounds: tuple[int, ...] = ()  # of a loop whose length follows from a block index: by that index
 
     def blocks(self, tiles: int) -> Expr | None:
         """How many blocks of so many tiles there are; None: they cannot have that size."""
+        if self.rounds:
+            return scalar.ceildiv(self.extent * self.tiles, tiles)
         if self.size is not None:
             return scalar.ceildiv(self.size, tiles * TILE)
         if self.total is not None:
-            return scalar.const(-(-self.total // tiles))
+            count = -(-self.total // tiles)
+            fits = self.exactly in (None, count * tiles) or (self.masked is not None and self.exactly == self.total)
+            return scalar.const(count) if fits else None
         extent = int_value(self.extent)
         if extent is None or (extent * self.tiles) % tiles:
             return None
@@ -66,7 +80,7 @@ class Index:
         return {tiles: count for tiles, blocks in found.items() if blocks and (count := int_value(blocks)) is not None}
 
     def reaches_beyond(self, tiles: int) -> bool:
-        return self.size is not None or (self.total is not None and self.total % tiles != 0)
+        return bool(self.rounds) or self.size is not None or (self.total is not None and self.total % tiles != 0)
 
 
 def index_of_blocks(program: TileProgram, launch: Launch, var: Var, extent: Expr) -> Index | None:
@@ -75,9 +89,13 @@ def index_of_blocks(program: TileProgram, launch: Launch, var: Var, extent: Expr
 
 
 def index_of_rounds(program: TileProgram, launch: Launch, loop: Loop) -> Index | None:
-    """Of a loop, if its rounds may be taken together: all that it leaves behind is sums of products."""
-    found = _Sides(program, launch, loop.var).found(loop.body, loop.extent)
-    if found is None or any(not isinstance(stmt, Load | Map | Fill | Gemm) for stmt in loop.body):
+    """Of a loop, if its rounds may be taken together: all that it leaves behind is sums."""
+    found = _Sides(program, launch, loop.var, reduces=True).found(loop.body, loop.extent)
+    if found is None:
+        return None
+    if any(isinstance(stmt, Reduce) for stmt in loop.body):
+        return _rescaled(program, launch, loop, found)
+    if any(not isinstance(stmt, Load | Map | Fill | Gemm) for stmt in loop.body):
         return None
     inside = {buffer for buffer, _ in found.sides}
     if any(inside & mentioned(stmt) for stmt in _outside(launch.body, loop)):
@@ -89,7 +107,68 @@ def index_of_rounds(program: TileProgram, launch: Launch, loop: Loop) -> Index |
             return None
         if isinstance(stmt, Gemm) and not {stmt.a, stmt.b} <= loaded and found.total is None:
             found = replace(found, size=None)  # zeros beyond the end may have become something else
-    return found
+    return replace(found, whole_rounds=True)
+
+
+def _rescaled(program: TileProgram, launch: Launch, loop: Loop, index: Index) -> Index | None:
+    """Of a loop whose sums are scaled by a running maximum. Places behind the last round must not count."""
+    outside = {buffer for stmt in _outside(launch.body, loop) for buffer in mentioned(stmt)}
+    inside = {buffer for buffer, _ in index.sides}
+    rounds = int_value(loop.extent)
+    if not program.options.fast_math or inside & outside:
+        return None
+    found = rescaled_sums(loop, index.sides, outside)
+    if found is None:
+        return None
+    scores = {side for side in index.sides if any(_scores_of(stmt, side[0]) for stmt in loop.body)}
+    if rounds is None:
+        return _of_other_lengths(launch, loop, index, found, scores)
+    if index.total is not None:
+        behind = [Behind(loop.var, axis, index.total * TILE, block.shape) for block, axis in scores]
+        hidden = len(behind) == 1 and all(map(behind[0].hides, found.scores))
+        if not hidden:
+            return replace(index, exactly=rounds * index.tiles, masked=_filled(loop, index))
+    return replace(index, size=None)
+
+
+def _of_other_lengths(
+    launch: Launch, loop: Loop, index: Index, found: Rescaled, scores: Collection[Side]
+) -> Index | None:
+    """Of a loop whose length follows from a block index, if nothing behind its last round counts: causal masks."""
+    ends = [(var, int_value(extent)) for var, extent in launch.blocks if var in scalar.variables(loop.extent)]
+    if len(ends) != 1 or len(scores) != 1 or len(scalar.variables(loop.extent)) != 1:
+        return None
+    ((var, count),), ((block, axis),) = ends, scores
+    if count is None or count > _MOST_LENGTHS:
+        return None
+    rounds = tuple(evaluate(loop.extent, {var: number}) for number in range(count))
+    for number, length in enumerate(rounds):
+        behind = Behind(loop.var, axis, length * index.tiles * TILE, block.shape, {var: number})
+        if length < 1 or not all(map(behind.hides, found.scores)):
+            return None
+    return replace(index, rounds=rounds, total=None, size=None)
+
+
+def _filled(loop: Loop, index: Index) -> Buffer | None:
+    """The one block whose maxima are taken, if its first statement in a round fills it with zeros."""
+    blocks = {buffer for buffer, _ in index.sides if any(_scores_of(stmt, buffer) for stmt in loop.body)}
+    maxima = [stmt for stmt in loop.body if isinstance(stmt, Reduce) and stmt.op == "max"]
+    if len(maxima) != 1 or maxima[0].src not in blocks:
+        return None
+    block = maxima[0].src
+    first = next(stmt for stmt in loop.body if block in writes(stmt))
+    clears = isinstance(first, Gemm) and int_value(first.clear) == 1
+    return block if clears or _fills_with_zeros(first) else None
+
+
+def _fills_with_zeros(stmt: Stmt) -> bool:
+    if isinstance(stmt, Map):
+        return stmt.part is None and stmt.value == Number(0.0)
+    return isinstance(stmt, Fill) and stmt.value == 0
+
+
+def _scores_of(stmt: Stmt, buffer: Buffer) -> bool:
+    return isinstance(stmt, Reduce) and stmt.src is buffer
 
 
 def _outside(body: tuple[Stmt, ...], loop: Loop) -> Iterator[Stmt]:
@@ -118,6 +197,7 @@ class _Sides:
     program: TileProgram
     launch: Launch
     var: Var
+    reduces: bool = False  # sums and maxima along the sides are looked at elsewhere
     sides: set[Side] = field(default_factory=set)
     lengths: set[tuple[int | None, Var | None]] = field(default_factory=set)
     tiles: int = 0
@@ -156,7 +236,10 @@ class _Sides:
             self.wrong |= special or any(self.uses(expr) for expr in others if expr is not None)
         elif isinstance(stmt, Gemm):
             self.wrong |= self.uses(stmt.clear) and not scalar.same_form(stmt.clear, scalar.is_zero(self.var))
-        elif isinstance(stmt, Loop | Fill | Reduce | Map | Branch):
+        elif isinstance(stmt, Map):
+            inside = [stmt, *(part for part in parts(stmt.value) if not isinstance(part, PlaceIndex))]
+            self.wrong |= any(self.uses(expr) for part in inside for expr in _own_expressions(part))
+        elif isinstance(stmt, Loop | Fill | Reduce | Branch):
             self.wrong |= any(map(self.uses, expressions(stmt)))
         else:
             self.wrong = True
@@ -204,10 +287,10 @@ class _Sides:
                 return True
             case Map():
                 if stmt.dst not in blocks:
-                    return not any(isinstance(part, Element) and part.buffer in blocks for part in parts(stmt.value))
-                return stmt.part is None and all(self.plain(part) for part in parts(stmt.value))
+                    return not any(self.asks(part, blocks) for part in parts(stmt.value))
+                return stmt.part is None and all(self.plain(part, stmt.dst) for part in parts(stmt.value))
             case Reduce():
-                return (stmt.src, stmt.axis) not in self.sides
+                return self.reduces or (stmt.src, stmt.axis) not in self.sides
         return isinstance(stmt, Loop | Branch | Fill)
 
     def runs_along(self, access: TileAccess, block: Buffer, axis: int) -> bool:
@@ -215,12 +298,30 @@ class _Sides:
         place, meant = (access.row, access.height) if rows else (access.col, access.width)
         return self.uses(place) and meant in (0, self.tiles * TILE)
 
-    @staticmethod
-    def plain(part: object) -> bool:
-        """Whether a part of an expression says nothing of where it is."""
+    def asks(self, part: ElementExpr, blocks: set[Buffer]) -> bool:
+        """Whether a part of an expression reads such a block, or depends on the index."""
+        if isinstance(part, PlaceIndex):
+            return self.uses(part.base)
+        return isinstance(part, Element) and part.buffer in blocks
+
+    def plain(self, part: ElementExpr, dst: Buffer) -> bool:
+        """Whether a part of an expression says nothing of where in its block it is: at most where in the tensor."""
         if isinstance(part, Element):
             return part.origin is None and part.tile is None
-        return type(part).__name__ in ("Number", "Apply", "Scalar")
+        if isinstance(part, PlaceIndex):
+            (axis,) = (axis for block, axis in self.sides if block is dst)
+            found = scalar.linear(part.base, [self.var])
+            return found is not None and found[0] == part.factors[axis] * self.tiles * TILE
+        return isinstance(part, Number | Apply | Scalar)
+
+
+def _own_expressions(part: Stmt | ElementExpr) -> Iterable[Expr]:
+    """Scalar expressions of a part alone, or of a statement but for its element expression."""
+    if isinstance(part, Map):
+        return () if part.part is None else expressions(replace(part, value=Number(0)))
+    if isinstance(part, Element):
+        return (*(part.origin or ()), *(() if part.tile is None else (part.tile,)))
+    return (part.expr,) if isinstance(part, Scalar) else ()
 
 
 def _alike(stmt: Stmt) -> Iterator[tuple[Side, Side]]:
@@ -254,7 +355,7 @@ def resized(launch: Launch, index: Index, tiles: int) -> Launch:
     for buffer, axis in index.sides:
         layout = layouts[names[buffer]]
         layouts[names[buffer]] = replace(layout, rows=tiles) if axis == layout.row_axis else replace(layout, cols=tiles)
-    change = _Change(index, tiles)
+    change = _Change(index, tiles, None if index.masked is None else names[index.masked])
     body = change.body(renamed(launch.body, names)) if names else launch.body
     blocks = tuple((var, change.count if var is index.var else extent) for var, extent in launch.blocks)
     buffers = tuple(names.get(buffer, buffer) for buffer in launch.buffers)
@@ -267,21 +368,53 @@ def _longer(buffer: Buffer, index: Index, tiles: int) -> Buffer:
 
 
 class _Change:
-    def __init__(self, index: Index, tiles: int) -> None:
+    def __init__(self, index: Index, tiles: int, block: Buffer | None = None) -> None:
+        self.block = block  # what `masked` of the index is by now
         count = index.blocks(tiles)
         assert count is not None
         self.index, self.tiles, self.count = index, tiles, count
+        self.masks = index.exactly is not None and int_value(count * tiles) != index.exactly
 
     def body(self, body: Iterable[Stmt]) -> tuple[Stmt, ...]:
-        return tuple(map(self.stmt, body))
+        return tuple(changed for stmt in body for changed in self.masked(self.stmt(stmt)))
+
+    def masked(self, stmt: Stmt) -> tuple[Stmt, ...]:
+        """Zeros that a block starts with are -inf behind the end of the tensor."""
+        block = self.block if self.masks else None
+        if block is None or block not in writes(stmt):
+            return (stmt,)
+        if _fills_with_zeros(stmt):
+            return (Map(block, self.mask(block), stmt.location),)
+        if not isinstance(stmt, Gemm) or int_value(stmt.clear) != 1:
+            return (stmt,)
+        return Map(block, self.mask(block), stmt.location), replace(stmt, clear=scalar.false())
+
+    def mask(self, block: Buffer) -> ElementExpr:
+        axis = next(axis for buffer, axis in self.index.sides if buffer is self.index.masked)
+        assert self.index.exactly is not None
+        behind = scalar.const(self.index.exactly * TILE) - self.index.var * (self.tiles * TILE)
+        left = PlaceIndex(tuple(-1 if k == axis else 0 for k in range(len(block.shape))), scalar.simplify(behind))
+        return apply("where", apply("le", left, Number(0, "int32")), Number(-math.inf), Number(0.0))
 
     def stmt(self, stmt: Stmt) -> Stmt:
         if isinstance(stmt, Load):
             return replace(stmt, src=self.access(stmt.src))
         if isinstance(stmt, Store):
             return replace(stmt, dst=self.access(stmt.dst))
+        if isinstance(stmt, Map):
+            return replace(stmt, value=with_parts(stmt.value, self.place_index))
         stmt = within(stmt, self.body)
         return replace(stmt, extent=self.count) if isinstance(stmt, Loop) and stmt.var is self.index.var else stmt
+
+    def place_index(self, part: ElementExpr) -> ElementExpr | None:
+        """What depends on where in the tensor an element is."""
+        if not isinstance(part, PlaceIndex) or self.index.var not in scalar.variables(part.base):
+            return None
+        found = scalar.linear(part.base, [self.index.var])
+        assert found is not None
+        step, rest = int_value(found[0]), found[1]
+        assert step is not None
+        return replace(part, base=scalar.simplify(self.index.var * (step // self.index.tiles * self.tiles) + rest))
 
     def access(self, access: TileAccess) -> TileAccess:
         beyond = self.index.reaches_beyond(self.tiles)

@@ -79,7 +79,7 @@ def _indices(program: TileProgram, launch: Launch) -> Iterator[Index]:
     if program.options.fp32_acc:
         for loop in (stmt for stmt in walk(launch.body) if isinstance(stmt, Loop)):
             index = index_of_rounds(program, launch, loop)
-            if index is not None:
+            if index is not None and not index.rounds:  # of other lengths for other blocks: `go_in_step`
                 yield index
 
 
@@ -90,7 +90,7 @@ def _fastest(costs: BlockCosts, launch: Launch, indices: list[Index]) -> tuple[f
     best = {index.var: index.tiles for index in indices}
     least = costs.cycles(best) or math.inf
     for some in (blocks, rounds):
-        choices = [_sizes(index, costs.counts[index.var], of_rounds=some is rounds) for index in some]
+        choices = [_sizes(index, costs.counts[index.var]) for index in some]
         for sizes in itertools.product(*choices):
             tried = best | {index.var: tiles for index, tiles in zip(some, sizes, strict=True)}
             cycles = costs.cycles(tried)
@@ -99,12 +99,12 @@ def _fastest(costs: BlockCosts, launch: Launch, indices: list[Index]) -> tuple[f
     return least, best
 
 
-def _sizes(index: Index, counts: dict[int, int], *, of_rounds: bool) -> list[int]:
-    """Numbers of tiles, without those that need as many blocks as fewer tiles would. Rounds stay whole."""
+def _sizes(index: Index, counts: dict[int, int]) -> list[int]:
+    """Numbers of tiles, without those that need as many blocks as fewer tiles would."""
     found: dict[int, int] = {}
     for tiles, count in counts.items():
         few = tiles <= _MOST_TILES or tiles == index.tiles
-        if few and not (of_rounds and tiles % index.tiles):
+        if few and not (index.whole_rounds and tiles % index.tiles):
             found.setdefault(count, tiles)
     return [*found.values()]
 

@@ -44,7 +44,7 @@ def even_out(launch: Launch, grid: tuple[int, int]) -> Evened | None:
     if work is None:
         return None
     columns, rows = extents[0], math.prod(extents[1:])
-    most = {way: _most(Schedule(*way), grid, columns, rows, work) for way in _WAYS}
+    most = {way: busiest(Schedule(*way), grid, columns, rows, work) for way in _WAYS}
     usual, best = most[_WAYS[0]], min(_WAYS, key=lambda way: most[way])
     if most[best] > _WORTH * usual:
         return None
@@ -82,7 +82,12 @@ def _rounds(one: Place, values: Values) -> int | None:
     return None if rounds is None else len(rounds)
 
 
-def _most(schedule: Schedule, grid: tuple[int, int], columns: int, rows: int, work: list[int]) -> int:
+def least_busiest(grid: tuple[int, int], columns: int, rows: int, work: list[int]) -> int:
+    """What the busiest core does, dealt out in the best of these ways."""
+    return min(busiest(Schedule(*way), grid, columns, rows, work) for way in _WAYS)
+
+
+def busiest(schedule: Schedule, grid: tuple[int, int], columns: int, rows: int, work: list[int]) -> int:
     """What the busiest core does."""
     given, each = shares(schedule, grid, columns, rows), np.array(work)
     if schedule.order != "row":

@@ -50,7 +50,7 @@ def _work(launch: Launch, settled: Settled) -> Work:
     units = scalar.product(extent for _, extent in launch.blocks)
     if schedule.policy == "list":
         listed, block = scalar.var("unit_list"), scalar.var("block")
-        value = call("argument", listed + unit)
+        value = call("listed_unit", listed, unit) if schedule.list_bytes else call("argument", listed + unit)
         indices = ((block, value), *numbered_row_by_row(block, launch.blocks))
         return Work(units, unit, indices, settled.grid, schedule, listed=listed)
     names = ("first_column", "columns", "first_row", "rows") if schedule.policy in BOX_POLICIES else ()

@@ -64,6 +64,9 @@ class _Lowering:
         for stmt in body:
             if isinstance(stmt, Map):
                 result += self.map(replace(stmt, value=with_parts(stmt.value, self.known)), facts)
+            elif isinstance(stmt, Branch):
+                then = self.body(stmt.then, facts.with_condition(stmt.condition))
+                result.append(replace(stmt, then=then, otherwise=self.body(stmt.otherwise, facts)))
             else:
                 inside = facts.with_loop(stmt.var, stmt.extent) if isinstance(stmt, Loop) else facts
                 result.append(with_children(stmt, tuple(self.body(nested, inside) for nested in children(stmt))))

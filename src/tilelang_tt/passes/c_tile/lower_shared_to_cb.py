@@ -23,7 +23,7 @@ from tilelang_tt.ir.elements import Apply, Element, element_buffers, in_dst, par
 from tilelang_tt.ir.fields import walk
 from tilelang_tt.ir.layout import BufferLayout, Role, Stream
 from tilelang_tt.ir.tensors_of_code import codes_of
-from tilelang_tt.ir.tile import Launch, Load, Map, Reduce, Stmt, TileProgram, Transpose, maps_of, unpacks
+from tilelang_tt.ir.tile import Gemm, Launch, Load, Map, Reduce, Stmt, TileProgram, Transpose, maps_of, unpacks
 from tilelang_tt.passes.a_metadata.keep_last_bits import jumps
 from tilelang_tt.passes.c_tile.separate_roles import consumers, producers
 
@@ -99,10 +99,15 @@ def _keeps_32_bits(launch: Launch, buffer: Buffer) -> tuple[bool, bool]:
         return False, False
     users = [stmt for stmt in walk(launch.body) if buffer in unpacks(stmt)]
     maps = [one for stmt in users for one in maps_of(stmt) if buffer in _copied(one)]
-    exact = [isinstance(stmt, Reduce | Transpose) and stmt.exact for stmt in users]
+    exact = [(isinstance(stmt, Reduce | Transpose) and stmt.exact) or _starts_from(stmt, buffer) for stmt in users]
     wide = any(launch.layouts[one.dst].format == "Float32" or jumps(one.value, buffer) for one in maps)
     direct = all(_to_dst_alone(stmt, buffer) or by_bits for stmt, by_bits in zip(users, exact, strict=True))
     return wide or any(exact), direct
+
+
+def _starts_from(stmt: Stmt, buffer: Buffer) -> bool:
+    """Whether a product is added to what a block holds, in DST."""
+    return isinstance(stmt, Gemm) and stmt.start is not None and stmt.start.element.buffer is buffer
 
 
 def _copied(one: Map) -> set[Buffer]:

@@ -5,19 +5,21 @@
 
 A core that reads blocks for others waits for DRAM and for its receivers, block after block. Two processors do so side
 by side, each on a NoC of its own. The writer takes loads only in loops without stores: where it has a result to await,
-it could not load the next block meanwhile. Blocks that most cores read for themselves stay with the reader, and so does
-the larger of two streams: on the reader's NoC what comes from DRAM spreads over the rows of cores, on the writer's it
-goes along the few columns where the banks are.
+it could not load the next block meanwhile. On Wormhole blocks that most cores read for themselves stay with the reader,
+and so does the larger of two streams: on the reader's NoC what comes from DRAM spreads over the rows of cores, on the
+writer's it goes along the few columns where the banks are. On Blackhole both NoCs together read more than one.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
+from tilelang_tt.arch import Arch
 from tilelang_tt.compiled import Decision
 from tilelang_tt.ir.alike import delivered
 from tilelang_tt.ir.buffers import Buffer
 from tilelang_tt.ir.fields import walk
+from tilelang_tt.ir.last_round import repeated
 from tilelang_tt.ir.layout import Role
 from tilelang_tt.ir.tensors_of_code import codes_of
 from tilelang_tt.ir.tile import Await, Launch, Load, Loop, Stmt, Store, TileProgram, table_reads
@@ -28,15 +30,18 @@ def share_out_loads(program: TileProgram, launch: Launch, decisions: list[Decisi
     if program.options.multicast is False or codes_of(launch) or any(map(_steers, walk(launch.body))):
         return launch
     streams = dict(launch.streams)
-    for buffer in _of_the_writer(launch):
+    for buffer in _of_the_writer(launch, program.options.chip):
         streams[buffer] = replace(streams[buffer], producer=Role.WRITER)
         text = "loaded by the writer, while the reader loads what is needed with it"
         decisions.append(Decision("load_less", buffer.name, text))
     return replace(launch, streams=streams)
 
 
-def _read_by_few(launch: Launch, buffer: Buffer) -> bool:
-    """Whether most cores get a block from others: the writer's NoC is no good for reads of all cores at once."""
+def _suits_the_writer(launch: Launch, buffer: Buffer, chip: Arch) -> bool:
+    """Whether the writer's NoC is good for reads of all cores at once, or most of them get a block from others."""
+    if chip.reads_spread and launch.streams[buffer].follows is None:
+        stream, layout = launch.streams[buffer], launch.layouts[buffer]
+        return not (stream.once or stream.may_be_shard or layout.first_row is not None)
     extents = known_extents(launch)
     if launch.streams[buffer].follows is None or extents is None:
         return False
@@ -54,17 +59,17 @@ def _size(launch: Launch, block: Buffer) -> int:
     return layout.tiles * layout.page_bytes
 
 
-def _of_the_writer(launch: Launch) -> list[Buffer]:
+def _of_the_writer(launch: Launch, chip: Arch) -> list[Buffer]:
     """Of the blocks that a loop loads, the smaller ones, so that both processors move about as much."""
     found: list[Buffer] = []
     loads = [stmt.dst for stmt in walk(launch.body) if isinstance(stmt, Load)]
     for loop in (stmt for stmt in walk(launch.body) if isinstance(stmt, Loop)):
-        if any(isinstance(stmt, Store) for stmt in walk(loop.body)):
+        if any(isinstance(stmt, Store) for stmt in repeated(loop)):
             continue
         moved = dict.fromkeys((Role.READER, Role.WRITER), 0)  # bytes
         inside = [stmt.dst for stmt in loop.body if isinstance(stmt, Load)]
         for block in sorted(inside, key=lambda block: -_size(launch, block)):
-            movable = loads.count(block) == 1 and _read_by_few(launch, block)
+            movable = loads.count(block) == 1 and _suits_the_writer(launch, block, chip)
             role = Role.WRITER if movable and moved[Role.WRITER] < moved[Role.READER] else Role.READER
             moved[role] += _size(launch, block)
             found += [block] if role is Role.WRITER else []

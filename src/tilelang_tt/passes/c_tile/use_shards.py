@@ -37,6 +37,7 @@ from tilelang_tt.ir.shard_places import (
     Numbers,
     box_of,
     first_pages,
+    in_whole_tiles,
     numbers_of,
     place_in_shard,
     places_are_sizes,
@@ -67,12 +68,13 @@ class _Launch:
     def __init__(self, program: TileProgram, launch: Launch) -> None:
         self.program, self.launch = program, launch
         self.places = [place for place in places(launch.body) if isinstance(place.stmt, Load | Store)]
+        self.layouts = {tensor: in_whole_tiles(layout) for tensor, layout in program.layouts.items()}
 
     def with_shards(self, decisions: list[Decision]) -> Launch:
         launch = self.launch
         for place in self.places:
             access, buffer = _access(place), _buffer(place)
-            placement = self.program.layouts[access.tensor].placement
+            placement = self.layouts[access.tensor].placement
             if placement is None or not placement.is_sharded or placement.memory is not DeviceMemory.L1:
                 continue
             shards = placement.shards()
@@ -139,12 +141,12 @@ class _Launch:
             return ""
         pages = sum(blocks.size for _, blocks in found.values())
         own = sum(np.count_nonzero(blocks != _ELSEWHERE) for _, blocks in found.values())
-        size = self.program.layouts[access.tensor].page_bytes
+        size = self.layouts[access.tensor].page_bytes
         return f"; {pages * size:,} B, of which {own * size:,} B stay on their core"
 
     def ends_in_half(self, tensor: Tensor) -> bool:
         """Whether the last tile along a side may be one page instead of two."""
-        halves = self.program.layouts[tensor].halves
+        halves = self.layouts[tensor].halves
         return halves is not None and (int_value(halves.count) or 1) % 2 != 0
 
     def check_form(self, access: TileAccess, buffer: Buffer) -> None:
@@ -155,7 +157,7 @@ class _Launch:
             raise _NotInPlaceError(_SEVERAL)
         if stream.second_view or layout.first_row is not None or layout.format != self.format(access.tensor):
             raise _NotInPlaceError("its tiles are needed in another form")
-        if (tile := self.program.layouts[access.tensor].tile_shape) != (TILE, TILE):
+        if (tile := self.layouts[access.tensor].tile_shape) != (TILE, TILE):
             raise _NotInPlaceError(f"its pages are tiles of {tile[0]}x{tile[1]}, of which two make a tile of the block")
         if access.guard is not None or access.pages is not None:
             raise _NotInPlaceError("blocks may reach beyond its end")
@@ -170,7 +172,7 @@ class _Launch:
             raise _NotInPlaceError(f"a shard of {shards.slots} tiles is not made of blocks of {layout.tiles}")
 
     def format(self, tensor: Tensor) -> str:
-        return self.program.layouts[tensor].format
+        return self.layouts[tensor].format
 
     def blocks_of_cores(self, access: TileAccess, loops: tuple[tuple[Var, Expr], ...]) -> dict[Core, list[Values]]:
         """The block indices of each core, unit by unit, with every round of loops."""
@@ -211,7 +213,7 @@ class _Launch:
         self, access: TileAccess, loops: tuple[tuple[Var, Expr], ...], shards: Shards
     ) -> dict[Core, tuple[list[Values], Numbers]]:
         """Of each core: its blocks, and the places of their tiles in the core's shard."""
-        layout, all_places = self.program.layouts[access.tensor], shards.places(range(len(shards.cores)))
+        layout, all_places = self.layouts[access.tensor], shards.places(range(len(shards.cores)))
         numbers = {core: number for number, core in enumerate(shards.cores)}
         result = {}
         for core, values in self.blocks_of_cores(access, loops).items():
@@ -261,7 +263,7 @@ class _Launch:
         """Every block lies in the core's shard, where compute will look for it; what is stored is stored once."""
         access, loops = _access(place), _loops(place)
         rows, cols = np.divmod(np.arange(access.rows * access.cols), access.cols)
-        expected = place_in_shard(self.program.layouts[access.tensor], access)
+        expected = place_in_shard(self.layouts[access.tensor], access)
         everywhere = self.found_places(access, loops, shards)
         self.check_holders([core for core, (values, _) in everywhere.items() if values], shards)
         for core, (values, found) in everywhere.items():

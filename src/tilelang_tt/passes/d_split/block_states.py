@@ -36,7 +36,8 @@ def requirements(stmt: KernelStmt) -> States:
     if isinstance(task, Gemm):
         overwrites = int_value(task.clear) == 1
         result = State.RESERVED if overwrites else State.WRITTEN
-        return {task.a: State.WAITED, task.b: State.WAITED, task.c: result}
+        start = {} if task.start is None else {task.start.element.buffer: State.WAITED}
+        return start | {task.a: State.WAITED, task.b: State.WAITED, task.c: result}
     if isinstance(task, Section):
         products = {buffer: state for stmt in task.sums for buffer, state in requirements(Task(stmt)).items()}
         sources = dict.fromkeys(unpacks(task), State.WAITED)

@@ -96,13 +96,15 @@ class _Lowering:
         cbs = self.kernels.cbs
         a, b, sub = self.kernels.layout(gemm.a), self.kernels.layout(gemm.b), self.sub_block(gemm)
 
+        row, col = (i, j) if gemm.origin is None else (gemm.origin[0] + i, gemm.origin[1] + j)
+
         def step(k: Expr) -> tuple[KernelStmt, ...]:
-            b_index = b.index(j, k) if gemm.transpose_b else b.index(k, j)
+            b_index = b.index(col, k) if gemm.transpose_b else b.index(k, col)
             return (
                 MatmulBlock(
                     cbs[gemm.a],
                     cbs[gemm.b],
-                    a.index(i, k),
+                    a.index(row, k),
                     b_index,
                     0,
                     gemm.transpose_b,
@@ -127,11 +129,14 @@ class _Lowering:
         if gemm.start is None:
             return ()
         element, where, sub = gemm.start.element, gemm.start.where, self.sub_block(gemm)
-        cb, of_block = self.kernels.cbs[element.buffer], element.tile
-        assert of_block is not None
+        cb, block = self.kernels.direct(element.buffer), self.kernels.layout(element.buffer)
+        first = scalar.const(0) if element.origin is None else block.offset(element.origin)
 
         def copy(si: Expr, sj: Expr) -> CopyTile:
-            tile = scalar.substitute(of_block, {TILE_ROW: i + si, TILE_COL: j + sj})
+            if element.tile is None:
+                tile = first + block.index(i + si, j + sj)
+            else:
+                tile = scalar.substitute(element.tile, {TILE_ROW: i + si, TILE_COL: j + sj})
             return CopyTile(cb, tile, si * scalar.as_expr(sub.cols) + sj)
 
         copies = repeat(sub.rows, "si", lambda si: repeat(sub.cols, "sj", lambda sj: (copy(si, sj),)))

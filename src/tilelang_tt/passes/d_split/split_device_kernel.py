@@ -20,10 +20,12 @@ from tilelang_tt.ir.buffers import Buffer, Read, TileAccess
 from tilelang_tt.ir.cb import Cb, CbCall, CbKind
 from tilelang_tt.ir.code import Code
 from tilelang_tt.ir.facts import Facts
-from tilelang_tt.ir.fields import walk
+from tilelang_tt.ir.fields import walk, with_expressions
 from tilelang_tt.ir.kernel import Kernel, KernelSet, KernelStmt
+from tilelang_tt.ir.last_round import last_round, rounds_before_last
 from tilelang_tt.ir.layout import ZEROS, Constant, Mask, MaskTile, Role
 from tilelang_tt.ir.movement import Barrier, BarrierKind, MakeTile, Pointer, ReadTable, ZeroTile
+from tilelang_tt.ir.scalar import Expr
 from tilelang_tt.ir.shard_places import place_in_shard
 from tilelang_tt.ir.tensors_of_code import is_code
 from tilelang_tt.ir.tile import (
@@ -144,8 +146,7 @@ class _Split:
 
     def stmt(self, stmt: Stmt) -> tuple[KernelStmt, ...]:
         if isinstance(stmt, Loop):
-            body = self.body(stmt.body)
-            return (k.For(stmt.var, scalar.const(0), stmt.extent, 1, body, stmt.location),) if body else ()
+            return self.loop(stmt)
         if isinstance(stmt, Branch):
             then, otherwise = self.body(stmt.then), self.body(stmt.otherwise)
             return (k.If(stmt.condition, then, otherwise),) if then or otherwise else ()
@@ -173,6 +174,27 @@ class _Split:
         if self.role is not (Role.WRITER if isinstance(stmt, Store | Code) else Role.COMPUTE):
             return ()
         return (Barrier(BarrierKind.WRITE), stmt) if isinstance(stmt, Code) else (k.Task(stmt),)
+
+    def loop(self, loop: Loop) -> tuple[KernelStmt, ...]:
+        """The rounds of a loop; what the last one does besides, or instead, stands behind it."""
+        branch = last_round(loop)
+        if branch is None:
+            return self.rounds(loop, self.body(loop.body), loop.extent)
+        every, usual, last = (self.body(part) for part in (loop.body[:-1], branch.then, branch.otherwise))
+        if not usual:
+            return (*self.rounds(loop, every, loop.extent), *self.in_last(loop, last))
+        before = self.rounds(loop, (*every, *usual), rounds_before_last(loop.extent))
+        return (*before, *self.in_last(loop, (*every, *last)))
+
+    @staticmethod
+    def rounds(loop: Loop, body: tuple[KernelStmt, ...], count: Expr) -> tuple[KernelStmt, ...]:
+        return (k.For(loop.var, scalar.const(0), count, 1, body, loop.location),) if body else ()
+
+    @staticmethod
+    def in_last(loop: Loop, body: tuple[KernelStmt, ...]) -> tuple[KernelStmt, ...]:
+        """Statements as they are in the last round."""
+        last = {loop.var: rounds_before_last(loop.extent)}
+        return with_expressions(body, lambda expr: scalar.simplify(scalar.substitute(expr, last)))
 
     def found(self, buffer: Buffer, access: TileAccess) -> tuple[KernelStmt, ...]:
         """Where a block lies in the shard that compute keeps."""

@@ -4,15 +4,14 @@
     after    compute(unit_count, K_tiles): for unit in 0 .. unit_count: for k < K_tiles: ...
 
 Addresses of tensors come first, then the core's share of the units, then what the kernel's own expressions need of
-the sizes. The host computes those: a kernel divides no size. A list of units comes last.
+the sizes. The host computes those: a kernel divides no size. A list of units, or its address, comes last.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from tilelang_tt.arch import MAX_RUNTIME_ARGS, TILE
-from tilelang_tt.diagnostics import TargetError
+from tilelang_tt.arch import TILE
 from tilelang_tt.ir import scalar
 from tilelang_tt.ir.fields import walk, with_expressions
 from tilelang_tt.ir.kernel import Arg, ArgKind, For, Kernel, KernelSet, KernelStmt
@@ -28,7 +27,6 @@ _BOX = (ArgKind.FIRST_COLUMN, ArgKind.COLUMNS, ArgKind.FIRST_ROW, ArgKind.ROWS)
 def finalize_persistent_signature(kernels: KernelSet) -> KernelSet:
     for kernel in kernels.kernels:
         kernels = kernels.with_kernel(_finalize(kernel, kernels))
-    _check_room(kernels)
     return kernels
 
 
@@ -60,32 +58,9 @@ def _finalize(kernel: Kernel, kernels: KernelSet) -> Kernel:
     sent = {stmt.cb for stmt in walk(body) if isinstance(stmt, Send)}
     args += [Arg(cb.name, ArgKind.DELIVERY, cb.reads, owners=cb.owners) for cb in kernels.all_cbs if cb in sent]
     if work.listed is not None and work.listed in used:
-        args.append(Arg(str(work.listed.name), ArgKind.UNITS, work.listed))
+        kind = ArgKind.UNITS_ADDRESS if work.schedule.list_bytes else ArgKind.UNITS
+        args.append(Arg(str(work.listed.name), kind, work.listed))
     return replace(kernel, body=body, args=tuple(args))
-
-
-def _check_room(kernels: KernelSet) -> None:
-    """A list of units takes a runtime argument for each."""
-    launch, work = kernels.launch, kernels.launch.work
-    assert work is not None
-    listed = max(map(len, work.schedule.lists), default=0)
-    told = [one for one in kernels.kernels if any(arg.kind is ArgKind.UNITS for arg in one.args)]
-    if not told:
-        return
-    others = {one.role: sum(arg.words for arg in one.args if arg.kind is not ArgKind.UNITS) for one in told}
-    role = max(others, key=lambda one: others[one])
-    room = MAX_RUNTIME_ARGS - others[role]
-    if listed > room:
-        units, cores = sum(map(len, work.schedule.lists)), len(work.schedule.cores(work.grid))
-        fewest = -(-units // room)
-        lists = f"lists of at most {room} units, on {fewest} cores or more; or " if fewest <= cores else ""
-        raise TargetError(
-            "TT609",
-            f"a core's list of {listed} units and {others[role]} other runtime arguments of the {role.value} make "
-            f"{others[role] + listed}; {MAX_RUNTIME_ARGS} is the most",
-            location=launch.location,
-            help=f"{lists}policy contiguous, strided or rectangle",
-        )
 
 
 def _host_sizes(body: tuple[KernelStmt, ...], known: set[Var]) -> tuple[tuple[KernelStmt, ...], list[tuple[Var, Expr]]]:

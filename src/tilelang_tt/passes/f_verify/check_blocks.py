@@ -78,6 +78,7 @@ class _Run:
         self.only: dict[int, str] = {}  # the only variable of a condition, if it has one
         self.telling: dict[tuple[int, int], bool] = {}  # of a condition and a loop: whether it tells the first round
         self.around: dict[str, For] = {}  # loops by their variable
+        self.conditions: list[Expr] = []  # of the arms of branches that are being followed
 
     # --- control ----------------------------------------------------------------------------------
 
@@ -100,11 +101,16 @@ class _Run:
             self.body(branch.then, state, values)  # otherwise the block lies in a shard, where nothing moves it
             return
         other = state.copy()
-        self.body(branch.then, state, values)
-        self.body(branch.otherwise, other, values)
+        self.under(branch.condition, branch.then, state, values)
+        self.under(scalar.negate(branch.condition), branch.otherwise, other, values)
         empty = filled_in_one(state, other, branch.condition)
         join(state, other)
         state.empty_where |= empty
+
+    def under(self, condition: Expr, body: tuple[KernelStmt, ...], state: BlockState, values: Values) -> None:
+        self.conditions.append(condition)
+        self.body(body, state, values)
+        self.conditions.pop()
 
     def moves(self, branch: If) -> bool:
         """Whether a branch moves one block of a circular buffer where that is not a shard, and does nothing else."""
@@ -151,7 +157,9 @@ class _Run:
             if state.empty_where:
                 state.empty_where = {page: on for page, on in state.empty_where.items() if outer.get(page) is on}
         if before is not None:
+            empty = filled_in_one(state, before, loop.stop > loop.start)
             join(state, before)
+            state.empty_where |= empty
 
     def runs(self, loop: For) -> bool:
         """Whether the loop surely runs at least once."""
@@ -215,6 +223,8 @@ class _Run:
             if pages[part].count(FILLED) < part.stop - part.start:
                 for page, found in enumerate(pages[part], part.start):
                     keeps = own and (cb, page) not in state.expected
+                    if found == EMPTY and own and (cb, page) in state.empty_where:
+                        continue  # who reads it must ask: `read`
                     if found == EMPTY or (found == OLD and not keeps):
                         raise fail("TT945", f"page {page} of '{cb.name}' is pushed without having been filled")
             if not own:
@@ -270,23 +280,41 @@ class _Run:
     def write_row(self, stmt: WriteRow, state: BlockState, values: Values) -> None:
         state.written.setdefault(stmt.place.cb, set()).update(self.row_tiles(stmt.place, values))
 
-    def multiply(self, stmt: engine.MatmulBlock, state: BlockState, _: Values) -> None:
+    def read(self, stmt: KernelStmt, state: BlockState, values: Values) -> None:
+        """Pages that hold nothing where a loop did not run are read only where it did."""
+        for cb, index, reach in engine.unpacked(stmt) if state.empty_where else ():
+            first = self.page(cb, index, state, values)[1]
+            for page in (first, (first + reach) % cb.pages):
+                empty = state.empty_where.get((cb, page)) if state.pages_of(cb)[page] == EMPTY else None
+                if empty is not None and not self.holds_here(scalar.negate(scalar.substitute(empty, self.sizes))):
+                    raise fail("TT945", f"page {page} of '{cb.name}' is read where nothing may have filled it")
+
+    def holds_here(self, condition: Expr) -> bool:
+        """Whether the arms of branches that are being followed say so."""
+        return any(scalar.same_form(scalar.substitute(known, self.sizes), condition) for known in self.conditions)
+
+    def multiply(self, stmt: engine.MatmulBlock, state: BlockState, values: Values) -> None:
+        self.read(stmt, state, values)
         state.dst.update(dict.fromkeys(stmt.tiles, False))
         state.rows.difference_update(stmt.tiles)
 
     def reduce(self, stmt: engine.ReduceTile, state: BlockState, values: Values) -> None:
+        self.read(stmt, state, values)
         state.dst[self.evaluate(stmt.dst, values)] = False  # it goes on with what is there
 
     def combine(self, stmt: engine.BinaryTiles, state: BlockState, values: Values) -> None:
+        self.read(stmt, state, values)
         tile = self.evaluate(stmt.dst, values)
         if stmt.instruction.adds and tile in state.dst:
             raise fail("TT966", f"a product is added to DST[{tile}], which is not zero any more")
         put_tile(tile, state)
 
     def copy(self, stmt: engine.CopyTile, state: BlockState, values: Values) -> None:
+        self.read(stmt, state, values)
         put_tile(self.evaluate(stmt.dst, values), state, row=stmt.cb.first_row)
 
     def put(self, stmt: engine.TransposeTile | engine.FillTile, state: BlockState, values: Values) -> None:
+        self.read(stmt, state, values)
         put_tile(self.evaluate(stmt.dst, values), state)
 
     def transpose(self, stmt: engine.TransposeDst, state: BlockState, values: Values) -> None:

@@ -18,7 +18,7 @@ from tilelang_tt.ir.elements import Apply, Element, ElementExpr, Number, Scalar
 from tilelang_tt.ir.fields import children, walk
 from tilelang_tt.ir.kernel import KernelSet
 from tilelang_tt.ir.layout import Role
-from tilelang_tt.ir.scalar import Expr
+from tilelang_tt.ir.scalar import Expr, int_value
 from tilelang_tt.ir.tile import Fill, Gemm, Map, Reduce, Section, Stmt, Transpose, maps_of, writes
 from tilelang_tt.ops import ELEMENT_OPS, Instruction
 from tilelang_tt.ops.conversion import WORDS
@@ -105,7 +105,9 @@ class _Check:
     def is_product(self, gemm: Gemm, found: Value) -> bool:
         if not isinstance(found, Product) or not self.is_tile(found.a, gemm.a) or not self.is_tile(found.b, gemm.b):
             return False
-        return found.start is None or (gemm.start is not None and self.matches(gemm.start.element, found.start))
+        if found.start is None:  # what is not always there is there on another path
+            return gemm.start is None or int_value(gemm.start.where) != 1
+        return gemm.start is not None and self.matches(gemm.start.element, found.start)
 
     # --- reductions -------------------------------------------------------------------------------
 

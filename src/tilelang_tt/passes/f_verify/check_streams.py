@@ -90,6 +90,8 @@ def _shape(body: tuple[KernelStmt, ...], cb: Cb, kind: CbKind, sizes: dict[Var, 
     result: list[_Shape] = []
     for stmt in body:
         if isinstance(stmt, CbCall) and stmt.cb is cb and stmt.kind is kind:
+            if _one_more_round(result, (_Count(stmt.pages),)):
+                continue
             if result and isinstance(result[-1], _Count):
                 result[-1] = _Count(result[-1].pages + stmt.pages)
             else:
@@ -103,6 +105,15 @@ def _shape(body: tuple[KernelStmt, ...], cb: Cb, kind: CbKind, sizes: dict[Var, 
         elif isinstance(stmt, If):
             result.append(_Choice(scalar.substitute(stmt.condition, sizes), inner[0], inner[1]))
     return tuple(result)
+
+
+def _one_more_round(result: list[_Shape], shapes: tuple[_Shape, ...]) -> bool:
+    """Whether what follows a loop is what its rounds are, so that it counts as one more of them."""
+    last = result[-1] if result else None
+    if not isinstance(last, _Repeat) or not _equal(last.body, shapes):
+        return False
+    result[-1] = _Repeat(scalar.simplify(last.times + 1), last.body)
+    return True
 
 
 def _equal(a: tuple[_Shape, ...], b: tuple[_Shape, ...]) -> bool:

@@ -19,7 +19,7 @@ from tilelang_tt.core_ranges import CoreRange
 from tilelang_tt.diagnostics import ResourceError, TenstorrentError
 from tilelang_tt.formats import BLOCK_FORMATS, INTEGER_FORMATS
 from tilelang_tt.ir.buffers import Tensor
-from tilelang_tt.ir.room import room, tensor_bytes
+from tilelang_tt.ir.room import l1_beside_buffers, room, tensor_bytes
 from tilelang_tt.ir.tensors_of_code import stored_params
 from tilelang_tt.ir.tile import TileProgram
 from tilelang_tt.layout_hints import LayoutHint
@@ -72,7 +72,7 @@ def _outcome(change: Change) -> str | None:
         return None
     if program is None:
         return None
-    beside = sum(tensor_bytes(program).values())
+    beside = l1_beside_buffers(program)
     return f"{change.text} {fit} ({max(room(program, one).bytes for one in program.launches) + beside:,} B)"
 
 

@@ -4,9 +4,11 @@
     after    loop c { Load X, part c -> x ; Map y = x * x ; Store y -> Y, part c }          x and y: 2 x 131,072 B
 
 Which blocks a launch has in the end follows from later passes, so each candidate is run through them and then measured
-(`room`), the cheapest first: as written; in loops over rows of tiles; also over parts of 8, then 2 tile columns; with
-blocks computed again for each use (`recompute_blocks`). The first that fits is the program. The others leave a decision
-that says how much they need. Shorter parts are not tried if the blocks that stay whole beside them are too much.
+(`room`), the cheapest first: as written; in loops over rows of tiles; with what is loaded whole, and the rest in parts
+of 8, then 4 tile columns; with everything in parts of 8, then 2; with blocks computed again for each use
+(`recompute_blocks`), in parts, and whole in the end: rows whose length is no multiple of 32 are not cut. The first that
+fits is the program. The others leave a decision that says how much they need. Shorter parts are not tried if the blocks
+that stay whole beside them are too much.
 """
 
 from __future__ import annotations
@@ -18,16 +20,17 @@ from functools import partial
 from tilelang_tt.arch import TILE
 from tilelang_tt.compiled import Decision
 from tilelang_tt.ir.fields import within
-from tilelang_tt.ir.room import Room, own_bytes, pipelined, room, tensor_bytes
+from tilelang_tt.ir.room import Room, l1_beside_buffers, own_bytes, pipelined, room
 from tilelang_tt.ir.tile import Launch, Loop, Stmt, TileProgram
 from tilelang_tt.passes.c_tile.separate_roles import separated
 from tilelang_tt.passes.fit_l1.block_parts import Side
-from tilelang_tt.passes.fit_l1.recompute_blocks import recompute_blocks
+from tilelang_tt.passes.fit_l1.recompute_blocks import blocks_of_their_own, recompute_blocks
 from tilelang_tt.passes.fit_l1.refusals import refusal
 from tilelang_tt.passes.fit_l1.results_in_parts import results_in_parts
 from tilelang_tt.passes.fit_l1.split_blocks import longest, split_blocks
 
 _SQUEEZED = ("fit_l1", "share_blocks", "pool_blocks", "stage_blocks")  # that say a launch did not fit at first
+_RESULT_TILES = (8, 4)  # of results alone, beside loaded blocks that stay whole
 _PART_TILES = (8, 2)  # longest parts along columns: for speed, and where those do not fit either
 
 
@@ -117,7 +120,7 @@ def _fewer_stages(
     program: TileProgram, index: int, settled: Settled, launch: Launch, *, in_parts: bool
 ) -> tuple[int, int] | None:
     """The largest num_stages with which a launch fits, as it is or in parts, and the bytes it needs: both tried."""
-    chosen, beside = pipelined(launch), sum(tensor_bytes(program).values())
+    chosen, beside = pipelined(launch), l1_beside_buffers(program)
     deepest = max((launch.streams[buffer].depth for buffer in chosen if buffer in launch.streams), default=1)
     for stages in range(deepest - 1, 0, -1):
         launches = list(program.launches)
@@ -148,15 +151,24 @@ def _ways(program: TileProgram, launch: Launch) -> Iterator[Way]:
     by_rows, rows = split_blocks(program, launch, Side.ROWS, 1)
     if rows:
         yield Way("by rows of tiles", by_rows, tuple(rows))
+    apart = blocks_of_their_own(launch)
+    for tiles in _RESULT_TILES:
+        parts, columns = split_blocks(program, apart, Side.COLUMNS, tiles, loads_whole=True)
+        if columns:
+            yield Way(f"with results in parts of {tiles} tile columns", parts, tuple(columns), apart)
     for tiles in _PART_TILES:
         parts, columns = split_blocks(program, by_rows, Side.COLUMNS, tiles)
         if columns:
             yield Way(f"in parts of {tiles} tile columns", parts, (*rows, *columns), by_rows)
     again = recompute_blocks(launch)
-    if again is by_rows:
+    if again is launch:
         return
     for tiles in _PART_TILES:
         parts, columns = split_blocks(program, again, Side.COLUMNS, tiles)
         if columns:
             how = f"in parts of {tiles} tile columns, computed again for each use,"
             yield Way(how, parts, tuple(columns), again)
+    text = "matrices are computed again for each use: as a whole they do not fit L1"
+    yield Way(
+        "computed again for each use,", again, (Decision("recompute_blocks", launch.name, text, launch.location),)
+    )

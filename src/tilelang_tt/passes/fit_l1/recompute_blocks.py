@@ -24,11 +24,17 @@ def recompute_blocks(launch: Launch) -> Launch:
     return _Versions(launch).run() if _may(launch.body) else launch
 
 
+def blocks_of_their_own(launch: Launch) -> Launch:
+    """The launch with a block for every result: what overwrites a block makes a new one, and nothing is done twice."""
+    return _Versions(launch, again=False).run() if _may(launch.body) else launch
+
+
 @dataclass
 class _Versions:
     """The statements of a unit in order. Each fills a block of its own, which nothing changes afterwards."""
 
     launch: Launch
+    again: bool = True  # whether blocks are computed again
     now: dict[Buffer, Buffer] = field(default_factory=dict)  # block as written -> the one that holds its contents
     made: dict[Buffer, Map] = field(default_factory=dict)  # block -> how it is computed
     uses: Counter[Buffer] = field(default_factory=Counter)
@@ -63,7 +69,12 @@ class _Versions:
         """A block, or one like it: a matrix that something used before is computed again."""
         layout = self.launch.layouts[block]
         self.uses[block] += 1
-        if self.uses[block] == 1 or block not in self.made or None in (layout.row_axis, layout.col_axis):
+        if (
+            not self.again
+            or self.uses[block] == 1
+            or block not in self.made
+            or None in (layout.row_axis, layout.col_axis)
+        ):
             return block
         made, operands = self.made[block], {}
         for operand in element_buffers(made.value):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tilelang_tt.arch import Arch
 from tilelang_tt.diagnostics import ResourceError
 from tilelang_tt.ir.layout import Role
-from tilelang_tt.ir.room import Room, own_bytes, pipelined, room, stored, tensor_bytes
+from tilelang_tt.ir.room import Room, l1_beside_buffers, list_bytes, own_bytes, pipelined, room, stored, tensor_bytes
 from tilelang_tt.ir.tile import Launch, TileProgram
 from tilelang_tt.passes.does_not_fit import DoesNotFitError, FewerStages, Stages
 
@@ -36,7 +36,7 @@ def _too_many_buffers(launch: Launch, chip: Arch, needed: int) -> ResourceError:
 def _too_much_l1(program: TileProgram, launch: Launch, need: Room, fewer_stages: FewerStages) -> ResourceError:
     chip, tensors = program.options.chip, tensor_bytes(program)
     sizes = {b: own_bytes(launch, b) * depth for b, depth in need.depths.items()}
-    total = need.block_bytes + sum(tensors.values())
+    total, lists = need.block_bytes + l1_beside_buffers(program), list_bytes(program)
     hints = dict(program.options.layout)
     said = {tensor: hints.get(program.params[tensor.param].name) for tensor in tensors}
     places = {tensor: tensor.location if hint is None else hint.location for tensor, hint in said.items()}
@@ -54,7 +54,8 @@ def _too_much_l1(program: TileProgram, launch: Launch, need: Room, fewer_stages:
             f"{b.name} {need.depths[b]} x {launch.layouts[b].tiles} tiles {launch.layouts[b].format} ... {size:,} B"
             + (f"   ({b.location})" if b.location else "")
             for b, size in sorted(sizes.items(), key=lambda item: -item[1])
-        ),
+        )
+        + ((f"lists of units ... {lists:,} B",) if lists else ()),
         help=stages and stages_text(stages),
         program=program,
         largest=max(all_sizes, key=lambda name: all_sizes[name]),

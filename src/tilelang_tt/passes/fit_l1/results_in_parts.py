@@ -44,8 +44,13 @@ def _in_parts(program: TileProgram, launch: Launch) -> tuple[Launch, list[Decisi
     stored = {stmt.src for stmt in walk(launch.body) if isinstance(stmt, Store)}
     if placed or not any(launch.layouts[block].tiles >= _LONG for block in stored):
         return launch, []
+    launch = separated(launch)
+    wide = max(launch.layouts[block].cols for block in stored)
+    by_rows, rows = split_blocks(program, launch, Side.ROWS, max(1, _PART // wide), results_only=True)
+    if rows:
+        return by_rows, rows
     high = max(launch.layouts[block].rows for block in stored)
-    return split_blocks(program, separated(launch), Side.COLUMNS, max(1, _PART // high), results_only=True)
+    return split_blocks(program, launch, Side.COLUMNS, max(1, _PART // high), results_only=True)
 
 
 def _one_unit(launch: Launch) -> bool:

@@ -39,17 +39,25 @@ from tilelang_tt.ir.tile import (
     reads,
     writes,
 )
+from tilelang_tt.passes.c_tile.forward_copy import is_plain_copy
 from tilelang_tt.passes.fit_l1.block_parts import Cut, PartWriter, Side
 
 
 def split_blocks(
-    program: TileProgram, launch: Launch, side: Side, tiles: int, *, results_only: bool = False
+    program: TileProgram,
+    launch: Launch,
+    side: Side,
+    tiles: int,
+    *,
+    results_only: bool = False,
+    loads_whole: bool = False,
 ) -> tuple[Launch, list[Decision]]:
     """The launch with blocks in parts of at most `tiles` tiles along a side; without decisions if no block shrinks.
 
+    `loads_whole`: what is loaded stays whole, and copies of it, whose readers will take what was loaded.
     `results_only`: loops around stores alone; what is loaded or reduced stays whole.
     """
-    splitter = _Splitter(program, launch, side, tiles, results_only=results_only)
+    splitter = _Splitter(program, launch, side, tiles, results_only, loads_whole or results_only)
     result = splitter.run()
     return (result if splitter.decisions else launch), splitter.decisions
 
@@ -85,8 +93,12 @@ class _Group:
 
 
 class _Splitter:
-    def __init__(self, program: TileProgram, launch: Launch, side: Side, tiles: int, *, results_only: bool) -> None:
+    def __init__(
+        self, program: TileProgram, launch: Launch, side: Side, tiles: int, results_only: bool, loads_whole: bool
+    ) -> None:
         self.program, self.launch, self.results_only = program, launch, results_only
+        loaded = {stmt.dst for stmt in walk(launch.body) if isinstance(stmt, Load)}
+        self.whole_loads = loaded if loads_whole else set[Buffer]()
         self.decisions: list[Decision] = []
         self.length = longest(launch, side)
         members = {buffer for buffer in launch.layouts if _may(launch, buffer, side, self.length)}
@@ -112,7 +124,9 @@ class _Splitter:
     def goes_through(self, stmt: Stmt, whole: set[Buffer]) -> bool:
         """Whether a statement treats all places of such blocks alike; those in `whole` are loaded and stored as one."""
         members, layouts = self.cut.members, self.launch.layouts
-        if self.results_only and isinstance(stmt, Load | Reduce):
+        if self.results_only and isinstance(stmt, Reduce):
+            return False
+        if self.stays_whole(stmt):
             return False
         match stmt:
             case Load(src=access, dst=block) | Store(src=block, dst=access):
@@ -128,6 +142,12 @@ class _Splitter:
                 exact = stmt.op == "max" or layouts[stmt.dst].format == "Float32"  # nothing is rounded in between
                 return stmt.dst not in members and exact and stmt.dst.dtype.startswith(("float", "bfloat"))
         return False
+
+    def stays_whole(self, stmt: Stmt) -> bool:
+        """Whether a statement loads a block that stays whole, or copies one."""
+        if isinstance(stmt, Load):
+            return stmt.dst in self.whole_loads
+        return isinstance(stmt, Map) and is_plain_copy(stmt) and not self.whole_loads.isdisjoint(reads(stmt))
 
     def plain(self, access: TileAccess) -> bool:
         layout, by_rows = self.program.layouts[access.tensor], self.cut.side is Side.ROWS
@@ -170,7 +190,8 @@ class _Splitter:
         for stmt in stmts:
             last = segments[-1] if segments else None
             if not self.goes_through(stmt, whole):
-                early = isinstance(stmt, Load) and isinstance(last, _Group) and not last.of(stmt.dst)
+                filling = stmt if isinstance(stmt, Load) or self.stays_whole(stmt) else None
+                early = filling is not None and isinstance(last, _Group) and not any(map(last.of, writes(filling)))
                 segments.insert(len(segments) - early, stmt)
             elif isinstance(last, _Group) and last.takes(stmt, self.cut.members):
                 last.stmts.append(stmt)

@@ -152,6 +152,11 @@ void vd_processor_semaphore_post(uint32_t index, uint32_t line);
 void vd_processor_semaphore_get(uint32_t index, uint32_t line);
 void vd_processor_semaphore_wait(uint32_t index, bool while_full, uint32_t line);
 
+// Words between processors of a core. `whose`, `from` and `to` are numbers of ckernel::ThreadId.
+uint32_t vd_mailbox_read(uint32_t whose, uint32_t from, uint32_t line);
+void vd_mailbox_write(uint32_t whose, uint32_t to, uint32_t word, uint32_t line);
+bool vd_mailbox_has(uint32_t whose, uint32_t from, uint32_t line);
+
 // A zone of the profiler begins or ends.
 void vd_zone(const char* name, bool begins, uint32_t line);
 

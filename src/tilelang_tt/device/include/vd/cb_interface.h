@@ -1,5 +1,6 @@
 // get_local_cb_interface: what a processor knows of a circular buffer. Fields are asked for when they are read. The read and
-// write pointers may be moved to another page of the same buffer; other fields cannot be written here.
+// write pointers may be moved inside the same buffer, to where a page begins or, in steps of 16 bytes, between two; other
+// fields cannot be written here.
 #pragma once
 
 #include "vd/kernel.h"

@@ -8,10 +8,7 @@
 #include "vd/engine_types.h"
 #include "vd/min_max.h"
 #include "vd/kernel.h"
-
-#define UNPACK(...) __VA_ARGS__
-#define MATH(...) __VA_ARGS__
-#define PACK(...) __VA_ARGS__
+#include "vd/whose.h"
 
 constexpr bool DST_ACCUM_MODE = VD_FP32_DEST_ACC;
 constexpr bool APPROX = VD_MATH_APPROX;

@@ -11,6 +11,7 @@
 #include <limits>
 #endif
 
+#include "internal/mod_div_lib.h"
 #include "vd/abi.h"
 #include "vd/ops.h"
 #include "vd/profiler.h"
@@ -151,9 +152,22 @@ enum CB : uint8_t {
 
 // What the SDK's build knows of each buffer: its number in L1, its size in tiles.
 namespace vd {
-template <typename T, T value>
+#ifdef VD_TILE_SHAPES  // rows, columns of every buffer, where some are not 32 x 32
+constexpr uint8_t tile_shapes[] = {VD_TILE_SHAPES};
+constexpr uint8_t tile_rows(uint32_t cb) { return tile_shapes[2 * cb]; }
+constexpr uint8_t tile_cols(uint32_t cb) { return tile_shapes[2 * cb + 1]; }
+#else
+constexpr uint8_t tile_rows(uint32_t) { return 32; }
+constexpr uint8_t tile_cols(uint32_t) { return 32; }
+#endif
+constexpr uint8_t face_rows(uint32_t cb) { return tile_rows(cb) < 16 ? tile_rows(cb) : 16; }
+constexpr uint8_t faces(uint32_t cb) { return (tile_rows(cb) > 16 ? 2 : 1) * (tile_cols(cb) > 16 ? 2 : 1); }
+constexpr uint8_t has_part_of_face(uint32_t cb) { return tile_rows(cb) < 16; }
+constexpr uint8_t is_narrow(uint32_t cb) { return tile_cols(cb) < 32; }
+
+template <uint8_t (*of)(uint32_t)>
 struct OfEveryCb {
-    constexpr T operator[](uint32_t) const { return value; }
+    constexpr uint8_t operator[](uint32_t cb) const { return of(cb); }
 };
 }  // namespace vd
 constexpr auto& unpack_src_format = vd::data_formats;
@@ -162,13 +176,17 @@ constexpr auto& pack_src_format = vd::data_formats;
 constexpr auto& pack_dst_format = vd::data_formats;
 constexpr auto& unpack_tile_size = vd::tile_sizes;
 constexpr auto& pack_tile_size = vd::tile_sizes;
-constexpr vd::OfEveryCb<uint8_t, 32> unpack_tile_r_dim, unpack_tile_c_dim, pack_tile_r_dim, pack_tile_c_dim;
-constexpr vd::OfEveryCb<uint8_t, 16> unpack_tile_face_r_dim, pack_tile_face_r_dim;
-constexpr vd::OfEveryCb<uint8_t, 4> unpack_tile_num_faces, pack_tile_num_faces;
-constexpr vd::OfEveryCb<uint8_t, 0> unpack_partial_face, pack_partial_face, unpack_narrow_tile, pack_narrow_tile;
+constexpr vd::OfEveryCb<vd::tile_rows> unpack_tile_r_dim, pack_tile_r_dim;
+constexpr vd::OfEveryCb<vd::tile_cols> unpack_tile_c_dim, pack_tile_c_dim;
+constexpr vd::OfEveryCb<vd::face_rows> unpack_tile_face_r_dim, pack_tile_face_r_dim;
+constexpr vd::OfEveryCb<vd::faces> unpack_tile_num_faces, pack_tile_num_faces;
+constexpr vd::OfEveryCb<vd::has_part_of_face> unpack_partial_face, pack_partial_face;
+constexpr vd::OfEveryCb<vd::is_narrow> unpack_narrow_tile, pack_narrow_tile;
 
-constexpr uint32_t get_tile_hw(int32_t) { return 1024; }
-constexpr uint32_t get_tile_num_faces(int32_t) { return 4; }
+constexpr uint32_t get_tile_hw(int32_t cb) {
+    return uint32_t{vd::tile_rows(static_cast<uint32_t>(cb))} * vd::tile_cols(static_cast<uint32_t>(cb));
+}
+constexpr uint32_t get_tile_num_faces(int32_t cb) { return vd::faces(static_cast<uint32_t>(cb)); }
 
 ALWI void cb_reserve_back(uint32_t cb, uint32_t pages, VD_LINE) { vd_cb_reserve_back(cb, pages, line); }
 ALWI void cb_push_back(uint32_t cb, uint32_t pages, VD_LINE) { vd_cb_push_back(cb, pages, line); }

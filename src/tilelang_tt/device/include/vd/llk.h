@@ -3,7 +3,6 @@
 #pragma once
 
 #include "vd/compute.h"
-#include "vd/mailbox.h"
 
 enum class p_dim_stride_target { IGNORE, FACE_ROW_MAJOR };
 

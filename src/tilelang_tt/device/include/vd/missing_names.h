@@ -27,22 +27,6 @@ VD_MISSING(dbg_write_dest_tile)
 VD_MISSING(hash_cb_trisc)
 VD_MISSING(hash_cb_sfpu)
 
-// api/compute/eltwise_unary/digamma.h
-VD_MISSING(digamma_tile)
-VD_MISSING(digamma_tile_init)
-
-// api/compute/eltwise_unary/lgamma.h
-VD_MISSING(lgamma_stirling_tile)
-VD_MISSING(lgamma_stirling_tile_init)
-VD_MISSING(lgamma_stirling_float_tile)
-VD_MISSING(lgamma_stirling_float_tile_init)
-VD_MISSING(lgamma_adjusted_tile)
-VD_MISSING(lgamma_adjusted_tile_init)
-
-// api/compute/eltwise_unary/polygamma.h
-VD_MISSING(polygamma_tile)
-VD_MISSING(polygamma_tile_init)
-
 // api/compute/eltwise_unary/sfpu_int_sum.h
 VD_MISSING(sfpu_sum_int_init)
 VD_MISSING(sfpu_sum_int_col)
@@ -64,14 +48,6 @@ VD_MISSING(nextafter_bf16_binary_tile)
 VD_MISSING(nextafter_bf16_binary_tile_init)
 
 // api/compute/quantization.h
-VD_MISSING(quant_tile)
-VD_MISSING(requant_tile)
-VD_MISSING(dequant_tile)
-VD_MISSING(quant_tile_init)
-VD_MISSING(quant_uint8_tile_init)
-VD_MISSING(requant_tile_init)
-VD_MISSING(requant_uint8_tile_init)
-VD_MISSING(dequant_tile_init)
 VD_MISSING(quant_int8_tile)
 VD_MISSING(requant_int8_tile)
 VD_MISSING(requant_int8_in_tile)

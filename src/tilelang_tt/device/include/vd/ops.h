@@ -56,14 +56,14 @@ enum class Sfpu : uint8_t {
     Identity, Isfinite, Isinf, Isnan, Isneginf, Isposinf, LeakyRelu, Log, Log1p, LogWithBase, LogicalNot, Mish,
     Negative, Power, PowerIterative, Prelu, Rdiv, Recip, Relu, ReluMax, ReluMin, Remainder, Rpow, Rsqrt, Rsub, Selu,
     Sigmoid, Sign, Signbit, Silu, Sin, Sinh, Softcap, Softplus, Softshrink, Softsign, Sqrt, Square, Tan, Tanh,
-    TanhDerivative, Tanhshrink, Threshold, UnaryMax, UnaryMin, Xielu,
+    TanhDerivative, Tanhshrink, Threshold, UnaryMax, UnaryMin, Xielu, Lgamma, Digamma, Polygamma,
     Rounding, Ceil, Floor, Frac, Round, Trunc,                        // Rounding: the init they share
     Scalar, AddScalar, SubScalar, MulScalar, DivScalar, RsubScalar,   // Scalar: the init they share
     Eqz, Nez, Gtz, Gez, Ltz, Lez, UnaryEq, UnaryNe, UnaryGt, UnaryGe, UnaryLt, UnaryLe,
     // two or three float tiles
     BinaryAdd, BinarySub, BinaryMul, BinaryDiv, BinaryRsub, BinaryPower, BinaryMax, BinaryMin, BinaryEq, BinaryNe,
     BinaryLt, BinaryGt, BinaryLe, BinaryGe, BinaryFmod, BinaryRemainder, Atan2, Logaddexp, Logaddexp2, Xlogy, Isclose, Logsigmoid, Mask,
-    MaskPosinf, Where, Addcmul, Addcdiv, Lerp, Mac, SnakeBeta,
+    MaskPosinf, Where, Addcmul, Addcdiv, Lerp, Mac, SnakeBeta, LgammaLong, LgammaReflected, Quant, Requant, Dequant,
     // integers
     AbsInt, AddScalarInt, SubScalarInt, BitwiseAnd, BitwiseOr, BitwiseXor, BitwiseNot, ClampInt, EqzInt, NezInt,
     GtzInt, GezInt, LtzInt, LezInt, FillInt, LeftShift, RightShift, LogicalNotInt, NegativeInt, ReluInt, ReluMaxInt,

@@ -29,7 +29,7 @@ public:
             static_cast<uintptr_t>(vd_tile_address(cb_id_, tile, line)))[element];
     }
     uint32_t get_tile_size() const { return static_cast<uint32_t>(::get_tile_size(static_cast<int32_t>(cb_id_))); }
-    uint32_t get_tile_hw() const { return 1024; }
+    uint32_t get_tile_hw() const { return ::get_tile_hw(static_cast<int32_t>(cb_id_)); }
     DataFormat get_dataformat() const { return ::get_dataformat(static_cast<int32_t>(cb_id_)); }
     [[nodiscard]] auto scoped_lock() {
         return Lock([] {});

@@ -61,13 +61,13 @@ public:
         return reinterpret_cast<const volatile T*>(static_cast<uintptr_t>(vd_tile_address(id_, tile, line)))[element];
     }
     uint32_t get_tile_size() const { return static_cast<uint32_t>(::get_tile_size(id_)); }
-    uint32_t get_tile_hw() const { return 1024; }
-    uint32_t get_tile_r_dim() const { return 32; }
-    uint32_t get_tile_c_dim() const { return 32; }
-    uint32_t get_tile_num_faces() const { return 4; }
-    uint32_t get_face_r_dim() const { return 16; }
-    uint32_t get_num_faces_r_dim() const { return 2; }
-    uint32_t get_num_faces_c_dim() const { return 2; }
+    uint32_t get_tile_hw() const { return ::get_tile_hw(id_); }
+    uint32_t get_tile_r_dim() const { return vd::tile_rows(id_); }
+    uint32_t get_tile_c_dim() const { return vd::tile_cols(id_); }
+    uint32_t get_tile_num_faces() const { return vd::faces(id_); }
+    uint32_t get_face_r_dim() const { return vd::face_rows(id_); }
+    uint32_t get_num_faces_r_dim() const { return vd::tile_rows(id_) > 16 ? 2 : 1; }
+    uint32_t get_num_faces_c_dim() const { return vd::tile_cols(id_) > 16 ? 2 : 1; }
     uint32_t get_partial_face() const { return 0; }
     uint32_t get_narrow_tile() const { return 0; }
     uint32_t get_ring_span_num_entries(VD_LINE) const { return vd_cb_pages(id_, line); }

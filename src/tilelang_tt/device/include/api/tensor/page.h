@@ -93,4 +93,26 @@ private:
     uint8_t noc_;
 };
 
+// Shard after shard, each a range of its pages.
+template <typename Accessor>
+class StridedShardPages {
+public:
+    struct iterator {
+        const StridedShardPages* range;
+        uint32_t at;
+        ShardPages<Accessor> operator*() const { return range->accessor_.shard_pages(at, 0, 0, range->noc_); }
+        iterator& operator++() { return ++at, *this; }
+        bool operator!=(const iterator& other) const { return at != other.at; }
+        bool operator==(const iterator& other) const { return at == other.at; }
+    };
+    StridedShardPages(const Accessor& accessor, uint32_t shards, uint8_t noc) : accessor_(accessor), shards_(shards), noc_(noc) {}
+    iterator begin() const { return {this, 0}; }
+    iterator end() const { return {this, shards_}; }
+
+private:
+    const Accessor& accessor_;
+    uint32_t shards_;
+    uint8_t noc_;
+};
+
 }  // namespace tensor_accessor

@@ -34,24 +34,48 @@ template <uint32_t rank>
 using Sizes = std::array<uint32_t, rank>;
 #endif
 
+// Of a tensor whose rank is a runtime argument.
+struct RuntimeSizes {
+    uint32_t at[tensor_accessor::MAX_RANK], rank;
+
+    constexpr uint32_t& operator[](uint32_t axis) { return at[axis]; }
+    constexpr const uint32_t& operator[](uint32_t axis) const { return at[axis]; }
+    constexpr const uint32_t* begin() const { return at; }
+    constexpr const uint32_t* end() const { return at + rank; }
+    constexpr std::size_t size() const { return rank; }
+};
+template <bool at_runtime, uint32_t rank>
+struct SizesOf {
+    using Type = Sizes<rank == 0 ? 1 : rank>;
+    static Type none(uint32_t) { return {}; }
+};
+template <uint32_t rank>
+struct SizesOf<true, rank> {
+    using Type = RuntimeSizes;
+    static Type none(uint32_t axes) { return {{}, axes}; }
+};
+
 // How the pages of a tensor are spread over its banks.
 template <typename Args>
 struct Distribution {
     using ArgsType = Args;
     static constexpr bool is_interleaved = !Args::is_sharded;
     static constexpr bool is_dram = Args::is_dram;
-    static constexpr uint32_t kRank = Args::RankCT;
-    using Shape = Sizes<kRank == 0 ? 1 : kRank>;
+    static constexpr bool has_static_rank = !Args::is_sharded || !Args::rank_is_crta;
+    using Of = SizesOf<!has_static_rank, Args::RankCT>;
+    using Shape = typename Of::Type;
 
-    explicit Distribution(const Args& args) : args_(args) {
-        for (uint32_t axis = 0; axis < kRank; ++axis) {
+    explicit Distribution(const Args& args, uint32_t line)
+        : args_(args), rank_(rank_of(args, line)), tensor_(Of::none(rank_)), shard_(tensor_), grid_(tensor_) {
+        for (uint32_t axis = 0; axis < rank(); ++axis) {
             tensor_[axis] = args.tensor_shape(axis);
             shard_[axis] = args.shard_shape(axis);
             grid_[axis] = (tensor_[axis] + shard_[axis] - 1) / shard_[axis];
         }
     }
-    uint32_t rank() const { return kRank; }
-    uint32_t num_banks() const { return Args::NumBanksCT; }
+    uint32_t rank() const { return has_static_rank ? Args::RankCT : rank_; }
+    uint32_t num_banks() const { return args_.get_num_banks(); }
+    bool is_contiguous() const { return args_.resolve_shard_contiguous(); }
     const Shape& tensor_shape() const { return tensor_; }
     const Shape& shard_shape() const { return shard_; }
     const Shape& shard_grid() const { return grid_; }
@@ -61,13 +85,20 @@ struct Distribution {
     uint32_t bank_coordinates(uint32_t bank) const { return args_.bank_coordinates(bank); }
 
 private:
-    static std::size_t product(const Shape& shape) {
+    static uint32_t rank_of(const Args& args, uint32_t line) {
+        if constexpr (has_static_rank) return Args::RankCT;
+        const uint32_t rank = args.get_rank();
+        if (rank > tensor_accessor::MAX_RANK) vd_assert_failed("the rank of a TensorAccessor is at most 8", line);
+        return rank;
+    }
+    std::size_t product(const Shape& shape) const {
         std::size_t volume = 1;
-        for (uint32_t axis = 0; axis < kRank; ++axis) volume *= shape[axis];
+        for (uint32_t axis = 0; axis < rank(); ++axis) volume *= shape[axis];
         return volume;
     }
     Args args_;
-    Shape tensor_{}, shard_{}, grid_{};
+    uint32_t rank_;
+    Shape tensor_, shard_, grid_;
 };
 
 }  // namespace vd
@@ -82,11 +113,9 @@ struct TensorAccessor {
     uint32_t page_size;
 
     TensorAccessor(const Args& args, std::size_t base, VD_LINE)
-        : bank_base_address(static_cast<uint32_t>(base)), page_size(args.get_aligned_page_size()), dspec_(args) {
-        (void)line;
-    }
-    TensorAccessor(const Args& args, std::size_t base, uint32_t page_bytes)
-        : bank_base_address(static_cast<uint32_t>(base)), page_size(page_bytes), dspec_(args) {}
+        : bank_base_address(static_cast<uint32_t>(base)), page_size(args.get_aligned_page_size()), dspec_(args, line) {}
+    TensorAccessor(const Args& args, std::size_t base, uint32_t page_bytes, VD_LINE)
+        : bank_base_address(static_cast<uint32_t>(base)), page_size(page_bytes), dspec_(args, line) {}
     template <uint32_t CTA_OFFSET, uint32_t ADDR_CRTA_OFFSET>
     TensorAccessor(tensor_accessor::TensorBindingToken<CTA_OFFSET, ADDR_CRTA_OFFSET> token, VD_LINE)
         : TensorAccessor(token.args, get_common_arg_val<uint32_t>(ADDR_CRTA_OFFSET / sizeof(uint32_t), line), line) {}
@@ -101,7 +130,7 @@ struct TensorAccessor {
         } else {
             const uint32_t number = page;
             std::size_t shard = 0, within = 0, shards = 1, pages = 1;
-            for (uint32_t axis = DSpec::kRank; axis-- > 0;) {
+            for (uint32_t axis = dspec_.rank(); axis-- > 0;) {
                 const uint32_t size = dspec_.tensor_shape()[axis], part = dspec_.shard_shape()[axis];
                 const uint32_t at = page % size;
                 page /= size;
@@ -119,7 +148,7 @@ struct TensorAccessor {
                                        VD_LINE) const {
         static_assert(!DSpec::is_interleaved, "coordinates name pages of sharded tensors only");
         uint32_t page = 0;
-        for (uint32_t axis = 0; axis < DSpec::kRank; ++axis) page = page * dspec_.tensor_shape()[axis] + at[axis];
+        for (uint32_t axis = 0; axis < dspec_.rank(); ++axis) page = page * dspec_.tensor_shape()[axis] + at[axis];
         return get_noc_addr(page, offset, noc, line);
     }
     FORCE_INLINE uint64_t get_shard_noc_addr(uint32_t shard, uint32_t offset = 0, uint8_t = noc_index, VD_LINE) const {
@@ -143,7 +172,12 @@ struct TensorAccessor {
     auto strided_pages(uint8_t noc = noc_index) const {
         return pages(0, static_cast<uint32_t>(dspec_.tensor_volume()), noc);
     }
-    VD_MISSING_METHOD(strided_shard_pages)
+    auto strided_shard_pages(uint8_t noc = noc_index) const {
+        static_assert(!DSpec::is_interleaved, "interleaved tensors have no shards");
+        const std::size_t volume = dspec_.shard_volume();  // as in the SDK, shards that are cut off are no more than this
+        const std::size_t shards = (dspec_.tensor_volume() + volume - 1) / volume;
+        return tensor_accessor::StridedShardPages<TensorAccessor>(*this, static_cast<uint32_t>(shards), noc);
+    }
     VD_MISSING_METHOD(get_bank_and_offset)
     auto shard_pages(uint32_t shard, uint32_t first = 0, uint32_t end = 0, uint8_t noc = noc_index) const {
         static_assert(!DSpec::is_interleaved, "interleaved tensors have no shards");
@@ -154,8 +188,8 @@ struct TensorAccessor {
 private:
     uint64_t shard_address(std::size_t shard, std::size_t page, uint32_t offset, uint32_t line) const {
         const std::size_t banks = dspec_.num_banks(), per_bank = dspec_.num_shards() / banks;
-        const std::size_t bank = Args::is_shard_contiguous ? shard / per_bank : shard % banks;
-        const std::size_t slot = Args::is_shard_contiguous ? shard % per_bank : shard / banks;
+        const std::size_t bank = dspec_.is_contiguous() ? shard / per_bank : shard % banks;
+        const std::size_t slot = dspec_.is_contiguous() ? shard % per_bank : shard / banks;
         const std::size_t place = (slot * dspec_.shard_volume() + page) * page_size;
         const uint32_t address = bank_base_address + static_cast<uint32_t>(place) + offset;
         const uint32_t coordinates = dspec_.bank_coordinates(static_cast<uint32_t>(bank));
@@ -175,7 +209,8 @@ TensorAccessor(const TensorAccessorArgs<CTA, CRTA>&, std::size_t, More...)
 
 template <uint32_t CTA_OFFSET, uint32_t ADDR_CRTA_OFFSET>
 TensorAccessor(tensor_accessor::TensorBindingToken<CTA_OFFSET, ADDR_CRTA_OFFSET>)
-    -> TensorAccessor<vd::Distribution<TensorAccessorArgs<CTA_OFFSET>>>;
+    -> TensorAccessor<
+        vd::Distribution<typename tensor_accessor::TensorBindingToken<CTA_OFFSET, ADDR_CRTA_OFFSET>::args_t>>;
 
 #ifndef VD_LEAN
 template <typename... Args>

@@ -8,7 +8,7 @@ namespace tensor_accessor {
 
 template <uint32_t CTA_OFFSET, uint32_t ADDR_CRTA_OFFSET>
 struct TensorBindingToken {
-    using args_t = TensorAccessorArgs<CTA_OFFSET>;
+    using args_t = TensorAccessorArgs<CTA_OFFSET, ADDR_CRTA_OFFSET / sizeof(uint32_t) + 1>;  // behind the address
     static constexpr args_t args{};
     static constexpr uint32_t addr_crta_offset = ADDR_CRTA_OFFSET;
 };

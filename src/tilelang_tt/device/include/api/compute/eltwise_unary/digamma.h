@@ -1,4 +1,10 @@
-// Not on this device: its names stop the run.
+// The logarithmic derivative of the gamma function, of positive numbers.
 #pragma once
 
-#include "vd/missing_names.h"
+#include "vd/sfpu.h"
+
+namespace ckernel {
+
+VD_OP(digamma, Digamma)
+
+}  // namespace ckernel

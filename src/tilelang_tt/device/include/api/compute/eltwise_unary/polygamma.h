@@ -1,4 +1,10 @@
-// Not on this device: its names stop the run.
+// Derivatives of digamma: of order n, with n! and its sign as a second number.
 #pragma once
 
-#include "vd/missing_names.h"
+#include "vd/sfpu.h"
+
+namespace ckernel {
+
+VD_OP2(polygamma, Polygamma)
+
+}  // namespace ckernel
