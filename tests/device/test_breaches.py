@@ -66,6 +66,9 @@ FORGOTTEN = {
         "pack_tile<true>",
     ),
     "accumulation on": Broken("compute.cpp", "pack_reconfig_l1_acc(kb);", "", "cb-overwrite", "pack_tile<true>"),
+    "accumulation always off": Broken(
+        "compute.cpp", "pack_reconfig_l1_acc(kb);", "pack_reconfig_l1_acc(0);", "cb-overwrite", "pack_tile<true>"
+    ),
     "accumulation off before the output": Broken(
         "compute.cpp", "            pack_reconfig_l1_acc(0);\n", "", "l1-accumulate", "pack_tile<true>"
     ),

@@ -18,7 +18,7 @@ from tilelang_tt.runtime.toolchain import find_toolchain
 
 @cache
 def _library() -> ctypes.CDLL:
-    library = ctypes.CDLL(str(clock_library(find_toolchain()).obtain()))
+    library = ctypes.CDLL(str(clock_library(find_toolchain(), for_python=True).obtain()))
     library.vd_clock_load.restype = ctypes.c_void_p
     library.vd_clock_load.argtypes = [ctypes.c_char_p]
     library.vd_clock_replay.restype = ctypes.c_char_p

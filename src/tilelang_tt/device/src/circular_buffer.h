@@ -16,6 +16,7 @@ inline bool is_granted(uint32_t page, uint32_t first, uint32_t granted, uint32_t
 }
 
 void note_unwritten(uint32_t cb, uint32_t pages);                    // the pages about to be pushed
+bool is_fresh(uint32_t cb, uint32_t number);                         // nothing was written there since it was reserved
 void free_pages(uint32_t cb, uint32_t pages);                        // the pages about to be popped
 void renew_page(uint32_t cb, uint32_t number);                       // a page that is granted for writing
 void grant_reserve(uint32_t cb, uint32_t pages);                     // for which there is room

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <initializer_list>
 
+#include "circular_buffer.h"
 #include "machine.h"
 #include "order.h"
 #include "page_users.h"
@@ -239,7 +240,12 @@ void require_readable(uint32_t offset, uint32_t bytes, bool elements) {
                span.first_page, span.last_page, span.cb, name);
     }
     if (is_waited(span)) return require_published(span, offset, bytes);
-    if (!came) require_written(core->l1 + offset, bytes, name);
+    if (came) return;
+    require_written(core->l1 + offset, bytes, name);
+    if (is_reserved(span) && is_fresh(span.cb, span.first_page)) {
+        complain("cb-unwaited-read", "page %u of CB %u '%s' is read, but what it held is given up: it was reserved again, and "
+                 "nothing has been written to it since", span.first_page, span.cb, name);
+    }
 }
 
 // L1 of a core that something of this launch occupies.

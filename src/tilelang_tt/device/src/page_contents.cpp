@@ -94,6 +94,13 @@ void mark_blocks(const CbSpan& span, uint32_t offset, uint32_t bytes) {
 
 }  // namespace
 
+bool is_fresh(uint32_t cb, uint32_t number) {
+    const Page& page = core->cbs[cb].pages[number];
+    if (page.landed != 0 || page.stored || page.written || device.numberless) return false;
+    const Marks marks = marks_of(core->l1 + page_offset(cb, number), 0, cb_config(cb).page_bytes);
+    return marks.gone == 0 && marks.left != 0;
+}
+
 // A page may be pushed unwritten, as a mere signal or to bring the counts round the buffer; whoever reads it is wrong.
 void note_unwritten(uint32_t cb, uint32_t pages) {
     const bool on_tensor = cb_config(cb).on_tensor;
