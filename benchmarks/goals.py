@@ -18,7 +18,7 @@ from typing import Any
 
 import tilelang
 
-from benchmarks.kernels import attention, chain
+from benchmarks.kernels import addition, attention, chain, copied, scaled
 from benchmarks.report import Row, print_table
 from benchmarks.tile_kernels import example
 from tilelang_tt.arch import ARCHS
@@ -64,6 +64,9 @@ def _decode(tokens: int) -> Goal:
 
 
 GOALS = (
+    Goal("copy, 4096 x 4096", partial(copied, 4096), OF_DRAM, read=2 * 4096**2, written=2 * 4096**2),
+    Goal("a + b, 4096 x 4096", partial(addition, 4096), OF_DRAM, read=4 * 4096**2, written=2 * 4096**2),
+    Goal("max(2 a + b, 0), 4096 x 4096", partial(scaled, 4096), OF_DRAM, read=4 * 4096**2, written=2 * 4096**2),
     Goal("(a + b) * a, relu, 4096 x 4096", partial(chain, 4096), OF_DRAM, read=4 * 4096**2, written=2 * 4096**2),
     _rows("softmax"),
     _rows("rms_norm", vectors=1),

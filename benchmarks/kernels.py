@@ -25,6 +25,20 @@ def gemm(size: int, dtype: str = "bfloat16", block: int = 128) -> Any:
     return matmul
 
 
+def copied(size: int, dtype: str = "bfloat16") -> Any:
+    """A plain copy, blocks of 128 x 128: what DRAM can reach."""
+    block = 128
+
+    @T.prim_func
+    def copy(A: T.Tensor((size, size), dtype), C: T.Tensor((size, size), dtype)):
+        with T.Kernel(T.ceildiv(size, block), T.ceildiv(size, block), threads=128) as (bx, by):
+            a = T.alloc_shared((block, block), dtype)
+            T.copy(A[by * block, bx * block], a)
+            T.copy(a, C[by * block, bx * block])
+
+    return copy
+
+
 def addition(size: int, dtype: str = "bfloat16") -> Any:
     """Element by element, blocks of 128 x 128."""
     block = 128
@@ -42,6 +56,25 @@ def addition(size: int, dtype: str = "bfloat16") -> Any:
             T.copy(c, C[by * block, bx * block])
 
     return add
+
+
+def scaled(size: int, dtype: str = "bfloat16") -> Any:
+    """max(2 a + b, 0), blocks of 128 x 128."""
+    block = 128
+
+    @T.prim_func
+    def scale(A: T.Tensor((size, size), dtype), B: T.Tensor((size, size), dtype), C: T.Tensor((size, size), dtype)):
+        with T.Kernel(T.ceildiv(size, block), T.ceildiv(size, block), threads=128) as (bx, by):
+            a = T.alloc_shared((block, block), dtype)
+            b = T.alloc_shared((block, block), dtype)
+            c = T.alloc_fragment((block, block), dtype)
+            T.copy(A[by * block, bx * block], a)
+            T.copy(B[by * block, bx * block], b)
+            for i, j in T.Parallel(block, block):
+                c[i, j] = T.max(2 * a[i, j] + b[i, j], 0)
+            T.copy(c, C[by * block, bx * block])
+
+    return scale
 
 
 def chain(size: int, dtype: str = "bfloat16") -> Any:

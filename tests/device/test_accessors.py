@@ -94,8 +94,7 @@ def test_a_method_that_is_missing_stops_by_its_name() -> None:
     assert caught.value.code == "TT402"
 
 
-# Two tensors whose words begin among the common runtime arguments where those of the first end; by page, by coordinates,
-# by shards.
+# The common runtime arguments of the second tensor begin where those of the first end. By page and by coordinates.
 COPY_AT_RUNTIME = f"""{DATAFLOW}
 void kernel_main() {{
     constexpr TensorAccessorArgs<0, 0> from;

@@ -116,9 +116,7 @@ def test_missing_part_of_the_sdk_is_named() -> None:
     with pytest.raises(DeviceError, match=r"error\[TT402\]: .*virtual device: header api/compute/no_such\.h"):
         Gemm(edits={"compute.cpp": edit}).run(64, 64, 64)
     # A function of the SDK that is missing compiles, whatever its arguments, and stops the run by name.
-    scan = TileProgram(
-        "ema_init(7); ema_tile<true>(0, 1, 2);", ("ema.h",)
-    )
+    scan = TileProgram("ema_init(7); ema_tile<true>(0, 1, 2);", ("ema.h",))
     with pytest.raises(DeviceError, match=r"error\[TT402\]: .*unimplemented: ema_init"):
         scan.run(torch.ones(32, 32))
 

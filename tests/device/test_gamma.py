@@ -25,13 +25,15 @@ def spread(low: float, high: float) -> torch.Tensor:
 def test_lgamma_of_16_bits(numerics: str) -> None:
     """Two terms of the series: good for bfloat16 from 1 on."""
     values = spread(1.0, 60.0)
-    got = TileProgram(COPY + "lgamma_stirling_tile_init(); lgamma_stirling_tile(0);", HEADERS).run(values, numerics=numerics)
+    got = TileProgram(COPY + "lgamma_stirling_tile_init(); lgamma_stirling_tile(0);", HEADERS).run(
+        values, numerics=numerics
+    )
     want = torch.lgamma(values.double())
     assert (got.double() - want).abs().max() <= 2.0**-9 * want.abs().clamp(min=1.0).max()
 
 
 def test_lgamma_of_32_bits_below_a_half_too() -> None:
-    """x, log(z) of z = 1 - x or x, and log|sin(pi x)| from the host, as the SDK's kernel has them in three tiles of DST."""
+    """x, log(z) of z = 1 - x or x, and log|sin(pi x)| from the host: the SDK's kernel has them in tiles of DST."""
     values = torch.cat([spread(-5.3, 0.24).view(-1)[::2], spread(0.76, 60.0).view(-1)[::2]]).reshape(32, 64)
     values = torch.where((values - values.round()).abs() < 0.01, values + 0.02, values)
     body = (

@@ -164,7 +164,9 @@ def test_a_pointer_that_was_moved_to_where_nothing_is() -> None:
         reread("(tile + 1)")
 
 
-BETWEEN = COMPUTE_HEADERS + """
+BETWEEN = (
+    COMPUTE_HEADERS
+    + """
 void pass(uint32_t to) {
     cb_reserve_back(16, 1);
     tile_regs_acquire();
@@ -188,10 +190,11 @@ void kernel_main() {
     cb_pop_front(0, 3);
 }
 """
+)
 
 
 def between(start: str) -> tuple[torch.Tensor, torch.Tensor]:
-    """Tiles that begin at 0, 1/2 and 1 tile behind the start: each has two halves of what lies there, faces in order."""
+    """Tiles that begin at 0, 1/2 and 1 tile behind the start: each has two halves of what lies there."""
     values = random(32, 96)
     with open_device() as device:
         source, out = device.from_torch(values), device.allocate_tensor((32, 96))
@@ -221,7 +224,9 @@ def test_a_tile_behind_what_was_waited_for() -> None:
         between("256")
 
 
-PACK_BETWEEN = COMPUTE_HEADERS + """
+PACK_BETWEEN = (
+    COMPUTE_HEADERS
+    + """
 void kernel_main() {
     compute_kernel_hw_startup(0, 0, 16);
     copy_tile_to_dst_init_short(0);
@@ -243,6 +248,7 @@ void kernel_main() {
     cb_push_back(16, 2);
 }
 """
+)
 
 
 def test_compute_packs_tiles_that_begin_inside_a_page() -> None:

@@ -1,4 +1,4 @@
-"""Mailboxes: words between RISCV_0, unpack, math and pack. Four under way from each; who finds none, or no room, waits."""
+"""Mailboxes: words between RISCV_0, unpack, math and pack. Four under way from each; who finds none waits."""
 
 from __future__ import annotations
 
@@ -168,7 +168,9 @@ def test_nobody_reads() -> None:
     send = "\n    for (uint32_t i = 0; i < 5; ++i) ckernel::mailbox_write(ckernel::ThreadId::PackThreadId, i);\n"
     error = failure(compute_with(""), send)
     assert error.code == "TT404"
-    assert "waits in mailbox_write: the mailboxes of RISCV_0 hold 4 words that nobody has read" in "\n".join(error.notes)
+    assert "waits in mailbox_write: the mailboxes of RISCV_0 hold 4 words that nobody has read" in "\n".join(
+        error.notes
+    )
 
 
 def test_words_left_at_the_end() -> None:

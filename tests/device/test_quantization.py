@@ -18,8 +18,8 @@ BOTH = (
     "reconfig_data_format_srca(y); copy_tile_to_dst_init_short(y); copy_tile(y, 0, 1); "
 )
 HEADERS = ("quantization.h", "reconfig_data_format.h")
-SPECIAL = torch.tensor([0.0, -0.0, 0.5, -0.5, 0.49999997, 1.5, 2.5, -2.5, 126.5, 127.5, -127.5, -128.0, 254.5, 255.5, 1e38,
-                        -1e38, torch.inf, -torch.inf, torch.nan, 1e-42])  # fmt: skip
+SPECIAL = torch.tensor([0.0, -0.0, 0.5, -0.5, 0.49999997, 1.5, 2.5, -2.5, 126.5, 127.5, -127.5, -128.0, 254.5,
+                        255.5, 1e38, -1e38, torch.inf, -torch.inf, torch.nan, 1e-42])  # fmt: skip
 
 
 def word(value: float) -> str:
@@ -73,14 +73,18 @@ def test_quantised_again(name: str, numerics: str) -> None:
     got = computed(program(name, -5.0, "wormhole_b0", "Int32", "Int32"), values, torch.full((32, 64), 0.5), numerics)
     exact = values.double().numpy()
     exact[exact == -(2.0**31)] = 0.0  # a sign without a magnitude
-    assert torch.equal(got, whole((exact.astype(np.float32).astype(np.float64) * 0.5 - 5).astype(np.float32), "uint8" in name))
+    assert torch.equal(
+        got, whole((exact.astype(np.float32).astype(np.float64) * 0.5 - 5).astype(np.float32), "uint8" in name)
+    )
 
 
 @pytest.mark.parametrize("numerics", ["fast", "chip"])
 def test_back_to_numbers(numerics: str) -> None:
     values = torch.arange(-128, 128, dtype=torch.int32).repeat(8).reshape(32, 64)
     values.view(-1)[:3] = torch.tensor([2**31 - 1, 16777217, -16777219])
-    got = computed(program("dequant", 7.0, "blackhole", "Int32", "Float32"), values, torch.full((32, 64), 0.1), numerics)
+    got = computed(
+        program("dequant", 7.0, "blackhole", "Int32", "Float32"), values, torch.full((32, 64), 0.1), numerics
+    )
     rounded = (values.float() + 7.0).double() * float(np.float32(0.1))
     assert torch.equal(got, rounded.float())
 

@@ -1,4 +1,4 @@
-"""Compute with tiles of 1 to 16 rows: products, sums, broadcasts, reductions, copies, as the SDK's decode kernels use them."""
+"""Compute with tiles of 1 to 16 rows, as the SDK's decode does: products, sums, broadcasts, reductions, copies."""
 
 from __future__ import annotations
 
@@ -143,7 +143,8 @@ REDUCE = '#include "api/compute/reduce.h"'
 def test_product(arch: str, rows: int, numerics: str) -> None:
     """Two steps along K, two columns of tiles, in one block."""
     left, right = random(2, rows, 32), random(4, 32, 32, seed=1)
-    math = "matmul_block_init(0, 1, 0, 2, 1, 2); for (uint32_t k = 0; k < 2; ++k) matmul_block(0, 1, k, 2 * k, 0, 0, 2, 1, 2);"
+    steps = "for (uint32_t k = 0; k < 2; ++k) matmul_block(0, 1, k, 2 * k, 0, 0, 2, 1, 2);"
+    math = f"matmul_block_init(0, 1, 0, 2, 1, 2); {steps}"
     with open_device(arch, numerics=numerics) as device:
         got = run(device, (left, right), math, rows=rows, results=2, setup=MATMUL, reverse=True)
     a, b = left.double(), right.double().view(2, 2, 32, 32)
@@ -288,12 +289,15 @@ def test_block_formats_have_an_exponent_for_each_row_of_a_face(
 
 
 def test_a_kernel_knows_the_shape_of_its_tiles() -> None:
-    text = DATAFLOW + """#include "api/debug/assert.h"
+    text = (
+        DATAFLOW
+        + """#include "api/debug/assert.h"
     void kernel_main() {
         ASSERT(get_tile_size(3) == 16 + 8 * 32 && get_tile_hw(3) == 256 && get_tile_num_faces(3) == 2);
         ASSERT(unpack_tile_r_dim[3] == 8 && unpack_tile_face_r_dim[3] == 8 && unpack_partial_face[3] == 1);
         ASSERT(get_tile_size(4) == 2048 && unpack_tile_num_faces[4] == 4 && unpack_tile_face_r_dim[4] == 16);
     }"""
+    )
     shapes = [(3, BFP8, 16 + 8 * 32, (8, 32)), (4, BF16, 2048, (32, 32))]
     cbs = [CBDescriptor(n, ONE_CORE, [CBFormatDescriptor(i, d, n, tile=tile)]) for i, d, n, tile in shapes]
     with open_device() as device:

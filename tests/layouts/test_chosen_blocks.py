@@ -114,16 +114,24 @@ def test_what_is_chosen() -> None:
     assert "ko:" not in sums  # longer sums in a 16-bit DST would lose bits
 
 
-def test_a_statement_that_asks_where_it_is_keeps_blocks_as_written(any_sizes: list[Sizes]) -> None:
+@pytest.mark.parametrize("of_block", [False, True])
+def test_a_statement_may_ask_where_in_the_tensor_it_is(of_block: bool, any_sizes: list[Sizes]) -> None:
+    """Not where in its block: then blocks stay as written."""
+
     @T.prim_func
     def main(A: T.Tensor((256, 256), "float32"), C: T.Tensor((256, 256), "float32")):
         with T.Kernel(4, 4, threads=128) as (bx, by):
             a = T.alloc_shared((64, 64), "float32")
             T.copy(A[by * 64, bx * 64], a)
-            for i, j in T.Parallel(64, 64):
-                a[i, j] = T.if_then_else(by * 64 + i >= bx * 64 + j, a[i, j], 0.0)
+            if of_block:
+                for i, j in T.Parallel(64, 64):
+                    a[i, j] = T.if_then_else(i >= j, a[i, j], 0.0)
+            else:
+                for i, j in T.Parallel(64, 64):
+                    a[i, j] = T.if_then_else(by * 64 + i >= bx * 64 + j, a[i, j], 0.0)
             T.copy(a, C[by * 64, bx * 64])
 
     a = torch.randn(256, 256)
-    assert torch.equal(compiled(main)(a), a.tril())
-    assert not any_sizes
+    below = torch.kron(torch.ones(4, 4), torch.ones(64, 64).tril()) if of_block else torch.ones(256, 256).tril()
+    assert torch.equal(compiled(main)(a), a * below)
+    assert bool(any_sizes) != of_block

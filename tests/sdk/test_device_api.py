@@ -38,13 +38,6 @@ NOT_DECLARED = {
     **{f"AccessorPage::{name}": _TEMPLATE for name in ("AccessorPage", "accessor", "noc_addr")},
     **{f"ShardPage::{name}": _TEMPLATE for name in ("ShardPage", "noc_addr", "page_in_shard", "shard_id")},
     **dict.fromkeys(("PageAccess::sw_noc_addr", "ShardView::is_local_shard", "make_tensor_accessors"), _TEMPLATE),
-    **{
-        f"TensorAccessorArgs::{name}": _TEMPLATE
-        for name in (
-            *("bank_coords_crta_offset", "num_banks_crta_offset", "rank_crta_offset", "shard_shape_crta_offset"),
-            *("tensor_shape_crta_offset", "get_physical_num_banks", "resolve_shard_contiguous"),
-        )
-    },
     **dict.fromkeys(("get_tensor_accessor_args_cta_offset", "get_tensor_accessor_args_cta_offsets"), _TEMPLATE),
     "make_tensor_accessor_args_tuple_from_cta_offsets": _TEMPLATE,
 }
@@ -63,7 +56,8 @@ def test_states_are_what_they_say() -> None:
     assert known["api/compute/matmul.h", "matmul_tiles"] == WORKS
     assert known["api/dataflow/noc.h", "Noc::async_read"] == WORKS
     assert known["api/compute/common_globals.h", "MATH"] == WORKS
-    assert known["api/compute/quantization.h", "quant_tile"] == STOPS
+    assert known["api/compute/quantization.h", "quant_tile"] == WORKS
+    assert known["api/compute/ema.h", "ema_tile"] == STOPS
 
 
 def test_a_name_that_is_not_declared_has_a_reason() -> None:

@@ -216,7 +216,9 @@ def _group_norms_in_dram() -> list[Case]:
         "Welford, groups of 48 channels": g(channels=192, cores=(2, 2), welford=True),
     }
     found = [_case("group norm, interleaved", name, group_norm_interleaved, one) for name, one in settings.items()]
-    found.append(_case("group norm, interleaved", "legacy, chip numerics", group_norm_interleaved, g(), numerics="chip"))
+    found.append(
+        _case("group norm, interleaved", "legacy, chip numerics", group_norm_interleaved, g(), numerics="chip")
+    )
     return found
 
 

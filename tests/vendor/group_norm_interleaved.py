@@ -1,6 +1,7 @@
 """Group norm of tensors in DRAM, where every core has whole groups of whole batches: nothing is multicast.
 
-Host side of `normalization/groupnorm/device/groupnorm_no_mcast_program_factory.cpp`: legacy statistics and Welford's, tiles.
+Host side of `normalization/groupnorm/device/groupnorm_no_mcast_program_factory.cpp` for tiles: legacy statistics and
+Welford's.
 """
 
 from __future__ import annotations

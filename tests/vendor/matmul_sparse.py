@@ -23,7 +23,7 @@ SPARSITY_A, SPARSITY_B = 6, 7  # buffers
 
 @dataclass(frozen=True)
 class Sparse:
-    """`counted`: how many B are used is known before; `listed`: which ones, in any order; `paired`: A has one for each B."""
+    """`counted`: how many B are used is known before; `listed`: which ones; `paired`: A has one for each B."""
 
     used: tuple[bool, ...] = (True, False, False, True, True, False, True, False)
     m: int = 1  # tiles

@@ -1,8 +1,8 @@
 """`make test-vendor`: run the vendor's kernels, compare with torch, write docs/reference/vendor.md.
 
 Ends with 1 if a case is not right, or stops in another way than `cases.py` says. Without a wheel it says what was NOT
-RUN and ends with 2. `--only TEXT` (any number of times) runs the cases whose line holds one of the texts, and leaves the
-page alone; with `--merge` their rows take the place of older ones there, marked with the state they were run on.
+RUN and ends with 2. `--only TEXT` (any number of times) runs the cases whose line holds one of the texts, and leaves
+the page alone; with `--merge` their rows take the place of older ones there, marked with the state they were run on.
 """
 
 from __future__ import annotations
@@ -128,7 +128,9 @@ def _joined(lines: list[Line]) -> list[Line]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", action="append", default=[], help="part of 'operator: configuration'")
-    parser.add_argument("--merge", metavar="STATE", help="put the rows of --only into the page, with the name of a state")
+    parser.add_argument(
+        "--merge", metavar="STATE", help="put the rows of --only into the page, with the name of a state"
+    )
     parser.add_argument("--chip", choices=CHIPS, help="one chip alone; leaves the page alone")
     asked = parser.parse_args()
     chosen = [case for case in CASES if not asked.only or any(text in _name(case) for text in asked.only)]

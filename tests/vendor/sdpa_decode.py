@@ -151,13 +151,14 @@ class DecodeProgram:
     def _reader(self) -> None:
         case, t = self.case, self.tensors
         outputs = self._places(self.per_user)
+        q_bytes = 1024 if case.half_tiles else 2048
         args = [
             case.users, self.rows, case.tokens // TILE, self.wide, self.value_wide, self.chunk, self.active, 0,
             self.per_user, case.k_chunk, t.positions.buffer_page_size if t.positions else 0,
             int(t.page_table is not None), case.kv_heads, case.block // TILE, t.k.shape[0], 1, self.per_head,
             self.heads_per_core, case.users, int(case.causal), int(t.mask is not None), 0, self.dst, 0,
-            int(case.latent > 0), int(case.half_tiles), self.rows * self.wide * (1024 if case.half_tiles else 2048), 0, 0,
-            2048, 0, case.block, 2, 0, 0,
+            int(case.latent > 0), int(case.half_tiles), self.rows * self.wide * q_bytes, 0, 0, 2048, 0, case.block, 2,
+            0, 0,
             t.mask.shape[0] if t.mask else t.k.shape[0], 0,
         ]  # fmt: skip
         for tensor in (t.q, t.k, t.v, t.mask, t.positions, t.page_table, None):
@@ -227,8 +228,8 @@ class DecodeProgram:
             case.tokens // TILE, self.wide, self.value_wide, self.rows, self.chunk, self.wide, qk_w, qk_h,
             self.rows // qk_h, self.chunk // qk_w, 1, self.chunk, out_w, out_h, self.rows // out_h,
             self.value_wide // out_w, 1, self.per_user, case.k_chunk, self.per_head, self.heads_per_core,
-            int(case.causal), int(self.tensors.mask is not None), 0, self.dst, 0, 1, int(case.half_tiles), self._scale(),
-            0, rounds, case.block,
+            int(case.causal), int(self.tensors.mask is not None), 0, self.dst, 0, 1, int(case.half_tiles),
+            self._scale(), 0, rounds, case.block,
         ]  # fmt: skip
         runtime = {core: [65, *[0] * (11 + ROUNDS)] for core in self.cores[self.active :]}
         for i, core in enumerate(self.cores[: self.active]):

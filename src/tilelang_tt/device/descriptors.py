@@ -152,8 +152,9 @@ class KernelDescriptor:
 class CBFormatDescriptor:
     """One name of a circular buffer: its id, number format (a DataType or a device format name), page size.
 
-    `tile` are the rows and columns of a tile: 32 x 32, or fewer rows or 16 columns. `layout` is not in the SDK and matters in `exact` numerics alone: pages of rows keep their format there, while tiles
-    hold 32-bit numbers. A page that is no whole number of tiles holds rows in any case.
+    `tile` are the rows and columns of a tile: 32 x 32, or fewer rows or 16 columns. `layout` is not in the SDK and
+    matters in `exact` numerics alone: pages of rows keep their format there, while tiles hold 32-bit numbers. A page
+    that is no whole number of tiles holds rows in any case.
     """
 
     buffer_index: int

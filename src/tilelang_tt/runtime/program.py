@@ -20,8 +20,8 @@ NUMERICS = ("fast", "exact", "chip")  # how numbers are computed; see device/REA
 TIMING_ONLY = "none"  # no numbers: tensors have addresses and no bytes, and only the clock has something to say
 ROLES: tuple[Role, ...] = ("reader", "compute", "writer")
 
-# Flags of the first TensorAccessorArgs word (tensor_accessor::ArgConfig). The others say which words of a sharded tensor are
-# common runtime arguments.
+# Flags of the first TensorAccessorArgs word (tensor_accessor::ArgConfig). The others say which words of a sharded
+# tensor are common runtime arguments.
 ACCESSOR_SHARDED = 1
 ACCESSOR_DRAM = 2
 ACCESSOR_RUNTIME = {"rank": 4, "num_banks": 8, "tensor_shape": 16, "shard_shape": 32, "bank_coords": 64}

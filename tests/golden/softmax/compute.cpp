@@ -11,21 +11,18 @@
 #include "api/compute/reduce.h"
 #include "api/compute/tile_move_copy.h"
 
-constexpr uint32_t cb_x_in = tt::CBIndex::c_0;  // 2 blocks of 2 x 8 tiles, Float16_b
-constexpr uint32_t x_in_rows = 2, x_in_cols = 8, x_in_tiles = x_in_rows * x_in_cols;
+constexpr uint32_t cb_x_in = tt::CBIndex::c_0;  // 2 blocks of 1 x 8 tiles, Float16_b
+constexpr uint32_t x_in_cols = 8, x_in_tiles = x_in_cols;
 constexpr uint32_t cb_ones = tt::CBIndex::c_1;  // 1 x 1 tiles, Float16_b
-constexpr uint32_t cb_x_out = tt::CBIndex::c_16;  // 2 blocks of 2 x 8 tiles, Float16_b
-constexpr uint32_t x_out_rows = 2, x_out_cols = 8, x_out_tiles = x_out_rows * x_out_cols;
+constexpr uint32_t cb_x_out = tt::CBIndex::c_16;  // 2 blocks of 1 x 8 tiles, Float16_b
+constexpr uint32_t x_out_cols = 8, x_out_tiles = x_out_cols;
 constexpr uint32_t x_out_sub_cols = 2;  // computed at a time
-constexpr uint32_t cb_x = tt::CBIndex::c_24;  // 2 x 8 tiles, Float32
-constexpr uint32_t x_rows = 2, x_cols = 8, x_tiles = x_rows * x_cols;
+constexpr uint32_t cb_x = tt::CBIndex::c_24;  // 1 x 8 tiles, Float32
+constexpr uint32_t x_cols = 8, x_tiles = x_cols;
 constexpr uint32_t x_sub_cols = 2;  // computed at a time
-constexpr uint32_t cb_largest = tt::CBIndex::c_25;  // 2 x 1 tiles, Float32
-constexpr uint32_t largest_rows = 2, largest_tiles = largest_rows;
-constexpr uint32_t cb_largest_lane = tt::CBIndex::c_26;  // 2 x 1 tiles, Float32
-constexpr uint32_t largest_lane_tiles = 2;
-constexpr uint32_t cb_total_once = tt::CBIndex::c_27;  // 2 x 1 tiles, Float32
-constexpr uint32_t total_once_tiles = 2;
+constexpr uint32_t cb_largest = tt::CBIndex::c_25;  // 1 x 1 tiles, Float32
+constexpr uint32_t cb_largest_lane = tt::CBIndex::c_26;  // 1 x 1 tiles, Float32
+constexpr uint32_t cb_total_once = tt::CBIndex::c_27;  // 1 x 1 tiles, Float32
 
 // Ends a basic block: the SDK's compiler may replay recorded instructions across calls inside one, which record others.
 inline __attribute__((always_inline)) void end_block() {
@@ -40,105 +37,97 @@ void kernel_main() {
     cb_wait_front(cb_ones, 1);
     for (uint32_t unit = 0; unit < unit_count; ++unit) {
         cb_wait_front(cb_x_in, x_in_tiles);
-        cb_reserve_back(cb_largest_lane, largest_lane_tiles);
+        cb_reserve_back(cb_largest_lane, 1);
         // kernel.py:15  T.reduce_max(x, largest, dim=1)
         reconfig_data_format_srca(cb_x_in);
         reconfig_data_format_srcb(cb_ones);
         reduce_init<PoolType::MAX, ReduceDim::REDUCE_ROW>(cb_x_in, cb_ones, cb_largest_lane);
         pack_reconfig_data_format(cb_largest_lane);
         tile_regs_acquire();
-        for (uint32_t t = 0; t < x_in_rows; ++t) {
-            for (uint32_t k = 0; k < x_in_cols; ++k) {
-                reduce_tile<PoolType::MAX, ReduceDim::REDUCE_ROW>(cb_x_in, cb_ones, t * x_in_cols + k, 0, t);
-            }
+        for (uint32_t k = 0; k < x_in_cols; ++k) {
+            reduce_tile<PoolType::MAX, ReduceDim::REDUCE_ROW>(cb_x_in, cb_ones, k, 0, 0);
         }
         tile_regs_commit();
         tile_regs_wait();
-        for (uint32_t t = 0; t < x_in_rows; ++t) pack_tile<true>(t, cb_largest_lane, t);
+        pack_tile<true>(0, cb_largest_lane, 0);
         tile_regs_release();
         reduce_uninit(cb_x_in);
-        cb_push_back(cb_largest_lane, largest_lane_tiles);
-        cb_wait_front(cb_largest_lane, largest_lane_tiles);
-        cb_reserve_back(cb_largest, largest_tiles);
+        cb_push_back(cb_largest_lane, 1);
+        cb_wait_front(cb_largest_lane, 1);
+        cb_reserve_back(cb_largest, 1);
         reconfig_data_format_srcb(cb_ones, cb_largest_lane);
-        matmul_block_init(cb_largest_lane, cb_ones, /*transpose*/ 0, 1, largest_rows, 1);
+        matmul_block_init(cb_largest_lane, cb_ones, /*transpose*/ 0, 1, 1, 1);
         tile_regs_acquire();
-        matmul_block(cb_largest_lane, cb_ones, 0, 0, 0, /*transpose*/ 0, 1, largest_rows, 1);
+        matmul_block(cb_largest_lane, cb_ones, 0, 0, 0, /*transpose*/ 0, 1, 1, 1);
         tile_regs_commit();
         tile_regs_wait();
-        for (uint32_t t = 0; t < largest_tiles; ++t) pack_tile<true>(t, cb_largest, t);
+        pack_tile<true>(0, cb_largest, 0);
         tile_regs_release();
-        cb_pop_front(cb_largest_lane, largest_lane_tiles);
-        cb_push_back(cb_largest, largest_tiles);
-        cb_wait_front(cb_largest, largest_tiles);
+        cb_pop_front(cb_largest_lane, 1);
+        cb_push_back(cb_largest, 1);
+        cb_wait_front(cb_largest, 1);
         cb_reserve_back(cb_x, x_tiles);
         // kernel.py:17  x[i, j] = T.exp(x[i, j] - largest[i])
-        for (uint32_t i = 0; i < x_rows; ++i) {
-            for (uint32_t j = 0; j < x_cols; j += x_sub_cols) {
-                reconfig_data_format_srca(cb_x_in);
-                copy_tile_to_dst_init_short(cb_x_in);
-                end_block();
-                sub_binary_tile_init();
-                tile_regs_acquire();
-                for (uint32_t t = 0; t < x_sub_cols; ++t) copy_tile(cb_x_in, i * x_in_cols + j + t, t);
-                reconfig_data_format_srca(cb_x_in, cb_largest);
-                copy_tile_to_dst_init_short(cb_largest);
-                copy_tile(cb_largest, i, x_sub_cols);
-                for (uint32_t t = 0; t < x_sub_cols; ++t) sub_binary_tile(t, x_sub_cols, t);
-                end_block();
-                exp_tile_init();
-                for (uint32_t t = 0; t < x_sub_cols; ++t) exp_tile(t);
-                tile_regs_commit();
-                tile_regs_wait();
-                for (uint32_t t = 0; t < x_sub_cols; ++t) pack_tile<true>(t, cb_x, i * x_cols + j + t);
-                tile_regs_release();
-            }
+        for (uint32_t j = 0; j < x_cols; j += x_sub_cols) {
+            reconfig_data_format_srca(cb_x_in);
+            copy_tile_to_dst_init_short(cb_x_in);
+            end_block();
+            sub_binary_tile_init();
+            tile_regs_acquire();
+            for (uint32_t t = 0; t < x_sub_cols; ++t) copy_tile(cb_x_in, j + t, t);
+            reconfig_data_format_srca(cb_x_in, cb_largest);
+            copy_tile_to_dst_init_short(cb_largest);
+            copy_tile(cb_largest, 0, x_sub_cols);
+            for (uint32_t t = 0; t < x_sub_cols; ++t) sub_binary_tile(t, x_sub_cols, t);
+            end_block();
+            exp_tile_init();
+            for (uint32_t t = 0; t < x_sub_cols; ++t) exp_tile(t);
+            tile_regs_commit();
+            tile_regs_wait();
+            for (uint32_t t = 0; t < x_sub_cols; ++t) pack_tile<true>(t, cb_x, j + t);
+            tile_regs_release();
         }
         cb_pop_front(cb_x_in, x_in_tiles);
-        cb_pop_front(cb_largest, largest_tiles);
+        cb_pop_front(cb_largest, 1);
         cb_push_back(cb_x, x_tiles);
         cb_wait_front(cb_x, x_tiles);
-        cb_reserve_back(cb_total_once, total_once_tiles);
+        cb_reserve_back(cb_total_once, 1);
         // kernel.py:18  T.reduce_sum(x, total, dim=1)
         // kernel.py:20  x[i, j] /= total[i]
         reconfig_data_format_srca(cb_ones);
-        matmul_block_init(cb_x, cb_ones, /*transpose*/ 0, 1, x_rows, x_cols);
+        matmul_block_init(cb_x, cb_ones, /*transpose*/ 0, 1, 1, x_cols);
         end_block();
         fill_tile_init();
         tile_regs_acquire();
-        for (uint32_t kk = 0; kk < x_cols; ++kk) {
-            matmul_block(cb_x, cb_ones, kk, 0, 0, /*transpose*/ 0, 1, x_rows, x_cols);
-        }
-        fill_tile_bitcast(total_once_tiles, 0x3f800000u /* 1 */);
+        for (uint32_t kk = 0; kk < x_cols; ++kk) matmul_block(cb_x, cb_ones, kk, 0, 0, /*transpose*/ 0, 1, 1, x_cols);
+        fill_tile_bitcast(1, 0x3f800000u /* 1 */);
         end_block();
         div_binary_tile_init();
-        for (uint32_t t = 0; t < total_once_tiles; ++t) div_binary_tile(total_once_tiles, t, t);
+        div_binary_tile(1, 0, 0);
         tile_regs_commit();
         tile_regs_wait();
-        for (uint32_t t = 0; t < total_once_tiles; ++t) pack_tile<true>(t, cb_total_once, t);
+        pack_tile<true>(0, cb_total_once, 0);
         tile_regs_release();
-        cb_push_back(cb_total_once, total_once_tiles);
-        cb_wait_front(cb_total_once, total_once_tiles);
+        cb_push_back(cb_total_once, 1);
+        cb_wait_front(cb_total_once, 1);
         cb_reserve_back(cb_x_out, x_out_tiles);
         reconfig_data_format_srca(cb_ones, cb_x);
         copy_tile_to_dst_init_short(cb_x);
         pack_reconfig_data_format(cb_largest_lane, cb_x_out);
         end_block();
         mul_binary_tile_init();
-        for (uint32_t i = 0; i < x_out_rows; ++i) {
-            for (uint32_t j = 0; j < x_out_cols; j += x_out_sub_cols) {
-                tile_regs_acquire();
-                for (uint32_t t = 0; t < x_out_sub_cols; ++t) copy_tile(cb_x, i * x_cols + j + t, t);
-                copy_tile(cb_total_once, i, x_out_sub_cols);
-                for (uint32_t t = 0; t < x_out_sub_cols; ++t) mul_binary_tile(t, x_out_sub_cols, t);
-                tile_regs_commit();
-                tile_regs_wait();
-                for (uint32_t t = 0; t < x_out_sub_cols; ++t) pack_tile<true>(t, cb_x_out, i * x_out_cols + j + t);
-                tile_regs_release();
-            }
+        for (uint32_t j = 0; j < x_out_cols; j += x_out_sub_cols) {
+            tile_regs_acquire();
+            for (uint32_t t = 0; t < x_out_sub_cols; ++t) copy_tile(cb_x, j + t, t);
+            copy_tile(cb_total_once, 0, x_out_sub_cols);
+            for (uint32_t t = 0; t < x_out_sub_cols; ++t) mul_binary_tile(t, x_out_sub_cols, t);
+            tile_regs_commit();
+            tile_regs_wait();
+            for (uint32_t t = 0; t < x_out_sub_cols; ++t) pack_tile<true>(t, cb_x_out, j + t);
+            tile_regs_release();
         }
         cb_pop_front(cb_x, x_tiles);
-        cb_pop_front(cb_total_once, total_once_tiles);
+        cb_pop_front(cb_total_once, 1);
         cb_push_back(cb_x_out, x_out_tiles);
     }
     cb_pop_front(cb_ones, 1);

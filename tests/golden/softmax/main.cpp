@@ -393,7 +393,7 @@ Tensors describe_tensors() {
     };
 }
 
-// 'softmax': 2 units of work on 8x8 cores.
+// 'softmax': 4 units of work on 8x8 cores.
 distributed::MeshWorkload softmax_workload(
     const distributed::MeshDevice& mesh_device,
     const Tensors& tensors) {
@@ -402,19 +402,19 @@ distributed::MeshWorkload softmax_workload(
     Program program = CreateProgram();
 
     // x_in: reader to compute
-    create_cb(program, cores, tt::CBIndex::c_0, tt::DataFormat::Float16_b, /*pages=*/32, /*page_bytes=*/2048);
+    create_cb(program, cores, tt::CBIndex::c_0, tt::DataFormat::Float16_b, /*pages=*/16, /*page_bytes=*/2048);
     // ones: reader to compute
     create_cb(program, cores, tt::CBIndex::c_1, tt::DataFormat::Float16_b, /*pages=*/1, /*page_bytes=*/2048);
     // x_out: compute to writer
-    create_cb(program, cores, tt::CBIndex::c_16, tt::DataFormat::Float16_b, /*pages=*/32, /*page_bytes=*/2048);
+    create_cb(program, cores, tt::CBIndex::c_16, tt::DataFormat::Float16_b, /*pages=*/16, /*page_bytes=*/2048);
     // x: compute to compute
-    create_cb(program, cores, tt::CBIndex::c_24, tt::DataFormat::Float32, /*pages=*/16, /*page_bytes=*/4096);
+    create_cb(program, cores, tt::CBIndex::c_24, tt::DataFormat::Float32, /*pages=*/8, /*page_bytes=*/4096);
     // largest: compute to compute
-    create_cb(program, cores, tt::CBIndex::c_25, tt::DataFormat::Float32, /*pages=*/2, /*page_bytes=*/4096);
+    create_cb(program, cores, tt::CBIndex::c_25, tt::DataFormat::Float32, /*pages=*/1, /*page_bytes=*/4096);
     // largest_lane: compute to compute
-    create_cb(program, cores, tt::CBIndex::c_26, tt::DataFormat::Float32, /*pages=*/2, /*page_bytes=*/4096);
+    create_cb(program, cores, tt::CBIndex::c_26, tt::DataFormat::Float32, /*pages=*/1, /*page_bytes=*/4096);
     // total_once: compute to compute
-    create_cb(program, cores, tt::CBIndex::c_27, tt::DataFormat::Float32, /*pages=*/2, /*page_bytes=*/4096);
+    create_cb(program, cores, tt::CBIndex::c_27, tt::DataFormat::Float32, /*pages=*/1, /*page_bytes=*/4096);
 
     std::vector<uint32_t> reader_compile_args;
     TensorAccessorArgs(*tensors.X.buffer).append_to(reader_compile_args);  // X
@@ -447,7 +447,7 @@ distributed::MeshWorkload softmax_workload(
         cores,
         WriterDataMovementConfig(writer_compile_args));
 
-    const int64_t units = 2;
+    const int64_t units = 4;
     for (uint32_t y = 0; y < grid_y; ++y) {
         for (uint32_t x = 0; x < grid_x; ++x) {
             const CoreCoord core{x, y};

@@ -2,8 +2,8 @@
 #include <cstdint>
 #include "api/dataflow/dataflow_api.h"
 
-constexpr uint32_t cb_x_in = tt::CBIndex::c_0;  // 2 blocks of 2 x 8 tiles, Float16_b
-constexpr uint32_t x_in_rows = 2, x_in_cols = 8, x_in_tiles = x_in_rows * x_in_cols;
+constexpr uint32_t cb_x_in = tt::CBIndex::c_0;  // 2 blocks of 1 x 8 tiles, Float16_b
+constexpr uint32_t x_in_cols = 8, x_in_tiles = x_in_cols;
 constexpr uint32_t cb_ones = tt::CBIndex::c_1;  // 1 x 1 tiles, Float16_b
 
 // Stores a float32 number as element (i, j) of a tile: in bfloat16, or whole where the buffer's tiles are that large.
@@ -57,11 +57,7 @@ void kernel_main() {
         cb_reserve_back(cb_x_in, x_in_tiles);
         // kernel.py:14  T.copy(X[bx * 64, 0], x)
         const uint32_t x_in_l1 = get_write_ptr(cb_x_in);
-        for (uint32_t i = 0; i < x_in_rows; ++i) {
-            for (uint32_t j = 0; j < x_in_cols; ++j) {
-                noc_async_read_page((bx * 2 + i) * 8 + j, X, x_in_l1 + (i * x_in_cols + j) * x_in_tile_bytes);
-            }
-        }
+        for (uint32_t j = 0; j < x_in_cols; ++j) noc_async_read_page(bx * 8 + j, X, x_in_l1 + j * x_in_tile_bytes);
         noc_async_read_barrier();
         cb_push_back(cb_x_in, x_in_tiles);
     }

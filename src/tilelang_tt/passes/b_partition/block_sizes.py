@@ -11,7 +11,7 @@ a loop may be taken together where all that remains of them is a sum of products
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from tilelang_tt.arch import TILE
@@ -21,6 +21,7 @@ from tilelang_tt.ir.elements import Apply, Element, ElementExpr, Number, Scalar,
 from tilelang_tt.ir.elements import Index as PlaceIndex
 from tilelang_tt.ir.fields import expressions, renamed, walk, within
 from tilelang_tt.ir.scalar import Expr, Var, int_value
+from tilelang_tt.ir.scalar_text import evaluate
 from tilelang_tt.ir.tile import (
     Branch,
     Fill,
@@ -37,9 +38,10 @@ from tilelang_tt.ir.tile import (
     writes,
 )
 from tilelang_tt.ops.expressions import apply
-from tilelang_tt.passes.b_partition.rescaled_sums import Behind, rescaled_sums
+from tilelang_tt.passes.b_partition.rescaled_sums import Behind, Rescaled, rescaled_sums
 
 Side = tuple[Buffer, int]  # a block and one of its axes
+_MOST_LENGTHS = 1 << 10
 
 
 @dataclass(frozen=True)
@@ -55,9 +57,12 @@ class Index:
     exactly: int | None = None  # how many tiles blocks of another size must make up, too, unless
     masked: Buffer | None = None  # is -inf behind these: the block that a round fills with zeros before it adds to it
     whole_rounds: bool = False  # rounds of a loop are taken together, and never in parts
+    rounds: tuple[int, ...] = ()  # of a loop whose length follows from a block index: by that index
 
     def blocks(self, tiles: int) -> Expr | None:
         """How many blocks of so many tiles there are; None: they cannot have that size."""
+        if self.rounds:
+            return scalar.ceildiv(self.extent * self.tiles, tiles)
         if self.size is not None:
             return scalar.ceildiv(self.size, tiles * TILE)
         if self.total is not None:
@@ -75,7 +80,7 @@ class Index:
         return {tiles: count for tiles, blocks in found.items() if blocks and (count := int_value(blocks)) is not None}
 
     def reaches_beyond(self, tiles: int) -> bool:
-        return self.size is not None or (self.total is not None and self.total % tiles != 0)
+        return bool(self.rounds) or self.size is not None or (self.total is not None and self.total % tiles != 0)
 
 
 def index_of_blocks(program: TileProgram, launch: Launch, var: Var, extent: Expr) -> Index | None:
@@ -110,18 +115,38 @@ def _rescaled(program: TileProgram, launch: Launch, loop: Loop, index: Index) ->
     outside = {buffer for stmt in _outside(launch.body, loop) for buffer in mentioned(stmt)}
     inside = {buffer for buffer, _ in index.sides}
     rounds = int_value(loop.extent)
-    if not program.options.fast_math or inside & outside or rounds is None:
+    if not program.options.fast_math or inside & outside:
         return None
     found = rescaled_sums(loop, index.sides, outside)
     if found is None:
         return None
+    scores = {side for side in index.sides if any(_scores_of(stmt, side[0]) for stmt in loop.body)}
+    if rounds is None:
+        return _of_other_lengths(launch, loop, index, found, scores)
     if index.total is not None:
-        axes = {axis for buffer, axis in index.sides if any(_scores_of(stmt, buffer) for stmt in loop.body)}
-        behind = [Behind(loop.var, axis, index.total * TILE) for axis in axes]
+        behind = [Behind(loop.var, axis, index.total * TILE, block.shape) for block, axis in scores]
         hidden = len(behind) == 1 and all(map(behind[0].hides, found.scores))
         if not hidden:
             return replace(index, exactly=rounds * index.tiles, masked=_filled(loop, index))
     return replace(index, size=None)
+
+
+def _of_other_lengths(
+    launch: Launch, loop: Loop, index: Index, found: Rescaled, scores: Collection[Side]
+) -> Index | None:
+    """Of a loop whose length follows from a block index, if nothing behind its last round counts: causal masks."""
+    ends = [(var, int_value(extent)) for var, extent in launch.blocks if var in scalar.variables(loop.extent)]
+    if len(ends) != 1 or len(scores) != 1 or len(scalar.variables(loop.extent)) != 1:
+        return None
+    ((var, count),), ((block, axis),) = ends, scores
+    if count is None or count > _MOST_LENGTHS:
+        return None
+    rounds = tuple(evaluate(loop.extent, {var: number}) for number in range(count))
+    for number, length in enumerate(rounds):
+        behind = Behind(loop.var, axis, length * index.tiles * TILE, block.shape, {var: number})
+        if length < 1 or not all(map(behind.hides, found.scores)):
+            return None
+    return replace(index, rounds=rounds, total=None, size=None)
 
 
 def _filled(loop: Loop, index: Index) -> Buffer | None:

@@ -79,7 +79,7 @@ def _indices(program: TileProgram, launch: Launch) -> Iterator[Index]:
     if program.options.fp32_acc:
         for loop in (stmt for stmt in walk(launch.body) if isinstance(stmt, Loop)):
             index = index_of_rounds(program, launch, loop)
-            if index is not None:
+            if index is not None and not index.rounds:  # of other lengths for other blocks: `go_in_step`
                 yield index
 
 

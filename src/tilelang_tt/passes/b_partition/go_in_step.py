@@ -10,8 +10,9 @@ of the others load and throw away. Then their loads agree on `by` and `bx_group`
 whoever has least.
 
 This is done where an estimate says that it saves a tenth, or where the user asks for multicasts. Cores that read for
-themselves wait for DRAM. Groups are of so many blocks that all have as many. Sizes must be known, and nobody else have
-said which core does what.
+themselves wait for DRAM. Rounds of a causal attention may also be longer than they are written (`block_sizes`). Groups
+are of so many blocks that all have as many: a prime number of blocks has none. Sizes must be known, and nobody else
+have said which core does what.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from tilelang_tt.ir.tensors_of_code import codes_of, stored_params
 from tilelang_tt.ir.tile import Branch, Launch, Load, Loop, Stmt, TileProgram, mentioned, writes
 from tilelang_tt.ir.units import known_extents
 from tilelang_tt.passes.b_partition.block_costs import BlockCosts
+from tilelang_tt.passes.b_partition.block_sizes import index_of_rounds, resized
 from tilelang_tt.passes.b_partition.even_out import least_busiest
 from tilelang_tt.schedule_request import Request, Said
 
@@ -39,6 +41,7 @@ _MOST_BLOCKS = 1 << 12
 _MOST_UNITS = 300  # of a core: their numbers are arguments
 _WORTH = 0.9
 _LARGEST_GROUP = 8
+_MOST_TILES = 16  # of a round
 
 Lists = tuple[tuple[int, ...], ...]
 
@@ -50,30 +53,70 @@ def go_in_step(program: TileProgram) -> TileProgram:
 
 
 def _in_step(program: TileProgram, launch: Launch, decisions: list[Decision]) -> Launch:
-    found = _uneven(launch) if _free(program, launch) else None
-    if found is None:
+    written = _Way.of(program, launch) if _free(program, launch) else None
+    if written is None:
         return launch
-    costs = _Costs.of(program, launch, found)
-    if costs is None:
-        return launch
-    best = min(_sizes(program, found), key=costs.cycles, default=1)
-    if best == 1 or (costs.cycles(best) > _WORTH * costs.alone and not program.options.multicast):
-        return launch
+    ways = [written, *_ways(program, launch, written.found.loop)]
+    best = min(ways, key=lambda way: way.cycles)
+    best = best if best.cycles <= _WORTH * written.cycles else written
+    if best.tiles:
+        text = f"{best.tiles} tiles at a time, about {best.cycles / written.cycles:.0%} of the time as written"
+        decisions.append(Decision("go_in_step", str(best.found.loop.var.name), text, launch.location))
+    size, costs = best.size, best.costs
+    if size == 1:
+        return best.launch
     text = (
-        f"{best} neighbours along {found.var.name} load what the longest of them needs, together; the busiest cores go "
-        f"through {costs.dealt(best)[1]} rounds, the average of what has to be computed is "
+        f"{size} neighbours along {best.found.var.name} load what the longest of them needs, together; the busiest "
+        f"cores go through {costs.dealt(size)[1]} rounds, the average of what has to be computed is "
         f"{sum(costs.rounds(1)) / costs.cores:,.0f}"
     )
     decisions.append(Decision("go_in_step", launch.name, text, launch.location))
-    said = Said("the compiler", Request(units=costs.by_core(best)))
-    return replace(_grouped(launch, found, best), asked=(*launch.asked, said))
+    said = Said("the compiler", Request(units=costs.by_core(size)))
+    return replace(_grouped(best.launch, best.found, size), asked=(*launch.asked, said))
+
+
+@dataclass(frozen=True)
+class _Way:
+    """A launch with rounds of some length, and how its cores had best share what they load."""
+
+    launch: Launch
+    found: _Uneven
+    costs: _Costs
+    size: int  # of a group of cores; 1: each loads for itself
+    tiles: int = 0  # of a round, if not as written
+
+    @staticmethod
+    def of(program: TileProgram, launch: Launch, tiles: int = 0) -> _Way | None:
+        found = _uneven(launch)
+        costs = None if found is None else _Costs.of(program, launch, found)
+        if found is None or costs is None:
+            return None
+        size = min(_sizes(program, found), key=costs.cycles, default=1)
+        worth = program.options.multicast or costs.cycles(size) <= _WORTH * costs.alone
+        shares = worth and program.options.multicast is not False
+        return _Way(launch, found, costs, size if shares else 1, tiles)
+
+    @property
+    def cycles(self) -> float:
+        return self.costs.alone if self.size == 1 else self.costs.cycles(self.size)
+
+
+def _ways(program: TileProgram, launch: Launch, loop: Loop) -> Iterator[_Way]:
+    """The launch with longer rounds, where these mean the same."""
+    index = index_of_rounds(program, launch, loop) if program.options.blocks and program.options.fp32_acc else None
+    if index is None or not index.rounds:
+        return
+    for tiles in range(2 * index.tiles, _MOST_TILES + 1, index.tiles):
+        way = _Way.of(program, resized(launch, index, tiles), tiles)
+        if way is not None:
+            yield way
 
 
 def _free(program: TileProgram, launch: Launch) -> bool:
     """Whether nothing but the meaning of a launch says which core does what."""
     placed = any(layout.placement is not None for layout in program.layouts.values())
     asked = bool(launch.asked) or bool(program.options.schedule)
-    return not (placed or asked or launch.updated or codes_of(launch) or program.options.multicast is False)
+    return not (placed or asked or launch.updated or codes_of(launch))
 
 
 # --- what differs ---------------------------------------------------------------------------------
@@ -111,10 +154,13 @@ def _alike_for_all(launch: Launch, loop: Loop, var: Var) -> Iterator[Buffer]:
     """Blocks that a round loads whatever the index is, that nothing else fills, and that only the round reads."""
     stored = stored_params(launch)
     outside = {buffer for stmt in launch.body if stmt is not loop for buffer in mentioned(stmt)}
-    for load in (stmt for stmt in loop.body if isinstance(stmt, Load)):
+    for place, load in enumerate(loop.body):
+        if not isinstance(load, Load) or load.src.tensor.param in stored or load.dst in outside:
+            continue
         written = [stmt for stmt in walk(loop.body) if load.dst in writes(stmt)]
         follows = any(var in scalar.variables(expr) for expr in expressions(load))
-        if not follows and written == [load] and load.dst not in outside and load.src.tensor.param not in stored:
+        seen_before = any(load.dst in mentioned(stmt) for stmt in loop.body[:place])
+        if not follows and written == [load] and not seen_before:
             yield load.dst
 
 
@@ -139,7 +185,7 @@ class _Costs:
     def of(program: TileProgram, launch: Launch, found: _Uneven) -> _Costs | None:
         inside = BlockCosts(program, launch, [], {})
         compute, loaded = inside.of_round(found.loop.body)
-        if compute is None:
+        if compute is None or inside.l1_bytes() > program.options.chip.l1_usable:
             return None
         return _Costs(found, program.options.core_grid, compute, loaded, inside.of_banks)
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from tilelang_tt.ir import scalar
@@ -341,11 +341,16 @@ _COMPARED = {"lt": (operator.lt, operator.ge), "le": (operator.le, operator.gt)}
 
 @dataclass(frozen=True)
 class Behind:
-    """All places from `start` on, along an axis that the rounds of `loop` go along."""
+    """All places from `start` on, along an axis of a block that the rounds of `loop` go along.
+
+    `known`: numbers of other variables.
+    """
 
     loop: Var
     axis: int
     start: int
+    shape: tuple[int, ...]
+    known: Mapping[Var, int] = field(default_factory=dict)
 
     def hides(self, score: ElementExpr | None) -> bool:
         """Whether a score is -inf there, whatever its other coordinates are."""
@@ -378,14 +383,18 @@ class Behind:
         """The least and the largest that a number can be there."""
         if isinstance(expr, Number):
             return expr.value, expr.value
-        if not isinstance(expr, Index) or any(f for axis, f in enumerate(expr.factors) if axis != self.axis):
+        if not isinstance(expr, Index):
             return None
         first, slope = int_value(scalar.simplify(self.at_first(expr))), expr.factors[self.axis]
         if first is None:
             return None
         value = first + slope * self.start
-        return (-math.inf if slope < 0 else value), (math.inf if slope > 0 else value)
+        others = [f * (extent - 1) for axis, (f, extent) in enumerate(zip(expr.factors, self.shape, strict=True))]
+        others[self.axis] = 0
+        least, most = value + sum(min(0, one) for one in others), value + sum(max(0, one) for one in others)
+        return (-math.inf if slope < 0 else least), (math.inf if slope > 0 else most)
 
     def at_first(self, index: Index) -> Expr:
         """What an index counts from in the first round: in the others it moves on as the place does."""
-        return scalar.substitute(index.base, {self.loop: scalar.const(0)})
+        values = {variable: scalar.const(value) for variable, value in self.known.items()}
+        return scalar.substitute(index.base, {**values, self.loop: scalar.const(0)})

@@ -6,6 +6,9 @@
     before   Map S = exp(S) ; Gemm s = S @ ones ; Map P = S
     after    Section Map S = exp(S) ; Map P = exp(S) ;; Gemm s = S @ ones
 
+    before   Map d = x - m[i] ; Map y[part] = d ; Map q = d * d             d is not needed afterwards
+    after    Section Map q = (x - m[i]) * (x - m[i]) ; Map y[part] = x - m[i]
+
 Common operands are unpacked once and common parts are computed once. The later statement moves up if it is independent
 of everything in between. All results are computed from what the blocks held before.
 """

@@ -4,9 +4,11 @@
     after    loop c { Load X, part c -> x ; Map y = x * x ; Store y -> Y, part c }          x and y: 2 x 131,072 B
 
 Which blocks a launch has in the end follows from later passes, so each candidate is run through them and then measured
-(`room`), the cheapest first: as written; in loops over rows of tiles; also over parts of 8, then 2 tile columns; with
-blocks computed again for each use (`recompute_blocks`). The first that fits is the program. The others leave a decision
-that says how much they need. Shorter parts are not tried if the blocks that stay whole beside them are too much.
+(`room`), the cheapest first: as written; in loops over rows of tiles; with what is loaded whole, and the rest in parts
+of 8, then 4 tile columns; with everything in parts of 8, then 2; with blocks computed again for each use
+(`recompute_blocks`), in parts, and whole in the end: rows whose length is no multiple of 32 are not cut. The first that
+fits is the program. The others leave a decision that says how much they need. Shorter parts are not tried if the blocks
+that stay whole beside them are too much.
 """
 
 from __future__ import annotations
@@ -166,3 +168,7 @@ def _ways(program: TileProgram, launch: Launch) -> Iterator[Way]:
         if columns:
             how = f"in parts of {tiles} tile columns, computed again for each use,"
             yield Way(how, parts, tuple(columns), again)
+    text = "matrices are computed again for each use: as a whole they do not fit L1"
+    yield Way(
+        "computed again for each use,", again, (Decision("recompute_blocks", launch.name, text, launch.location),)
+    )

@@ -44,7 +44,6 @@ private:
 template <typename Accessor>
 class ShardPages {
 public:
-    uint32_t shard_id() const { return shard_; }
     class iterator {
     public:
         iterator(const ShardPages* range, uint32_t at) : range_(range), at_(at), page_(0, 0) { settle(); }
@@ -96,17 +95,17 @@ private:
 
 // Shard after shard, each a range of its pages.
 template <typename Accessor>
-class AllShards {
+class StridedShardPages {
 public:
     struct iterator {
-        const AllShards* range;
+        const StridedShardPages* range;
         uint32_t at;
         ShardPages<Accessor> operator*() const { return range->accessor_.shard_pages(at, 0, 0, range->noc_); }
         iterator& operator++() { return ++at, *this; }
         bool operator!=(const iterator& other) const { return at != other.at; }
         bool operator==(const iterator& other) const { return at == other.at; }
     };
-    AllShards(const Accessor& accessor, uint32_t shards, uint8_t noc) : accessor_(accessor), shards_(shards), noc_(noc) {}
+    StridedShardPages(const Accessor& accessor, uint32_t shards, uint8_t noc) : accessor_(accessor), shards_(shards), noc_(noc) {}
     iterator begin() const { return {this, 0}; }
     iterator end() const { return {this, shards_}; }
 

@@ -176,7 +176,7 @@ struct TensorAccessor {
         static_assert(!DSpec::is_interleaved, "interleaved tensors have no shards");
         const std::size_t volume = dspec_.shard_volume();  // as in the SDK, shards that are cut off are no more than this
         const std::size_t shards = (dspec_.tensor_volume() + volume - 1) / volume;
-        return tensor_accessor::AllShards<TensorAccessor>(*this, static_cast<uint32_t>(shards), noc);
+        return tensor_accessor::StridedShardPages<TensorAccessor>(*this, static_cast<uint32_t>(shards), noc);
     }
     VD_MISSING_METHOD(get_bank_and_offset)
     auto shard_pages(uint32_t shard, uint32_t first = 0, uint32_t end = 0, uint8_t noc = noc_index) const {
