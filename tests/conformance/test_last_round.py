@@ -1,6 +1,5 @@
 """Sums whose last round goes on in DST, where their result is computed (`merge_last_round`)."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -25,10 +24,9 @@ MERGED = "its last products stay in DST"
 
 
 @pytest.fixture
-def always(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def always(monkeypatch: pytest.MonkeyPatch) -> None:
     """Last rounds are merged whether that saves time or not."""
     monkeypatch.setattr(MergeCosts, "pays", lambda *_: True)
-    yield
 
 
 def product(epilogue: str, dtype: str, m: Any = 128, n: Any = 256, k: Any = 192, block: int = 128) -> Any:
@@ -104,7 +102,7 @@ def test_results_are_computed_in_the_last_round(epilogue: str, dtype: str, arch:
 @pytest.mark.usefixtures("always")
 @pytest.mark.parametrize("arch", ARCHS)
 def test_results_that_go_away_in_parts(arch: str) -> None:
-    """Blocks of 8 x 8 tiles, one for a core: the parts are rows, and the writer stores the first while others are made."""
+    """Blocks of 8 x 8 tiles, one for a core: the parts are rows, stored while others are made."""
     given, options = tensors("bfloat16", 256, 512), Options(arch=arch, grid=(2, 1), multicast=True, blocks=False)
     func = product("bias", "bfloat16", 256, 512, block=256)
     _, (kernels,) = run_passes(func, options, lambda *_: None)

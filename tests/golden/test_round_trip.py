@@ -5,7 +5,7 @@ The text of what was read is the same, and what the remaining passes make of it 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pytest
 from test_golden import HERE, KERNELS, load
@@ -16,7 +16,17 @@ from tilelang_tt.ir.text_kernel import kernel_text, parse_kernels
 from tilelang_tt.ir.text_program import parse_tile, tile_text
 from tilelang_tt.ir.tile import TileProgram
 from tilelang_tt.passes.d_split.split_device_kernel import split_device_kernel
-from tilelang_tt.pipeline import KERNEL_PASSES, TILE_PASSES, kinds_of, print_files, run_passes
+from tilelang_tt.passes.fit_l1.fit_l1 import fit_l1
+from tilelang_tt.passes.record import Pass
+from tilelang_tt.pipeline import (
+    BLOCK_PASSES,
+    ENGINE_PASSES,
+    KERNEL_PASSES,
+    TILE_PASSES,
+    kinds_of,
+    print_files,
+    run_passes,
+)
 from tilelang_tt.target import options_of
 
 Sets = tuple[KernelSet, ...]
@@ -34,10 +44,22 @@ def stages(name: str) -> list[tuple[str, TileProgram | Sets]]:
 def finished(program: TileProgram, sets: Sets | None, after: str) -> dict[str, str]:
     """The files, from the program (or its kernels) as a pass leaves it."""
     kinds = {kind for launch in program.launches for kind in kinds_of(launch)}
-    done = sets is None and after in ("lift", "lift_code")
-    for step in TILE_PASSES if sets is None else ():
-        program = step(program) if done and not kinds.isdisjoint(step.of) else program
-        done = done or step.name == after
+
+    def through(steps: Sequence[Pass[TileProgram]], program: TileProgram, *, done: bool) -> TileProgram:
+        for step in steps:
+            program = step(program) if done and not kinds.isdisjoint(step.of) else program
+            done = done or step.name == after
+        return program
+
+    if sets is None:
+        first = TILE_PASSES.index(BLOCK_PASSES[0])
+        rest = [step.name for step in TILE_PASSES[first:]]
+        if after not in (*rest, "fit_l1"):  # what fits L1 is not settled yet
+            program = through(TILE_PASSES[:first], program, done=after in ("lift", "lift_code"))
+            program = fit_l1(program, lambda way: through(BLOCK_PASSES, way, done=True))
+            program = through(ENGINE_PASSES, program, done=True)
+        else:
+            program = through(TILE_PASSES[first:], program, done=after == "fit_l1")
     done = sets is None or after == "split_device_kernel"
     sets = split_device_kernel(program) if sets is None else sets
     for kernel_step in KERNEL_PASSES:

@@ -3,7 +3,9 @@
 from typing import Any
 
 import pytest
+import tilelang
 import tilelang.language as T
+import torch
 
 from tilelang_tt.ir.layout import Role
 from tilelang_tt.options import Options
@@ -35,3 +37,40 @@ def test_the_smaller_stream_is_the_writers(high: int, wide: int, by_writer: str)
     program, _ = run_passes(product(high, wide), Options(multicast=True, blocks=False), lambda *_: None)
     streams = program.launches[0].streams
     assert {b.name for b, stream in streams.items() if stream.producer is Role.WRITER} == {by_writer}
+
+
+def two_tensors(length: int = 8192) -> Any:
+    """Every block reads rows of its own, of two tensors."""
+
+    @T.prim_func
+    def main(
+        A: T.Tensor((length, 64), "bfloat16"), B: T.Tensor((length, 64), "bfloat16"), C: T.Tensor((1024, 64), "float32")
+    ):
+        with T.Kernel(32, threads=128) as bx:
+            a = T.alloc_shared((32, 64), "bfloat16")
+            b = T.alloc_shared((32, 64), "bfloat16")
+            c = T.alloc_fragment((32, 64), "float32")
+            T.clear(c)
+            for n in T.Pipelined(length // 1024, num_stages=2):
+                T.copy(A[(bx * (length // 1024) + n) * 32, 0], a)
+                T.copy(B[(bx * (length // 1024) + n) * 32, 0], b)
+                for i, j in T.Parallel(32, 64):
+                    c[i, j] += a[i, j] * b[i, j]
+            T.copy(c, C[bx * 32, 0])
+
+    return main
+
+
+@pytest.mark.parametrize(("arch", "by_writer"), [("wormhole_b0", set()), ("blackhole", {"b"})])
+def test_what_every_core_reads_for_itself_comes_by_both_nocs_of_blackhole(arch: str, by_writer: set[str]) -> None:
+    program, _ = run_passes(two_tensors(), Options(arch=arch), lambda *_: None)
+    streams = program.launches[0].streams
+    assert {b.name for b, stream in streams.items() if stream.producer is Role.WRITER} == by_writer
+
+
+def test_both_readers_bring_the_right_blocks() -> None:
+    kernel = tilelang.compile(two_tensors(), out_idx=[-1], target={"kind": "tenstorrent", "arch": "blackhole"})
+    generator = torch.Generator().manual_seed(0)
+    a, b = (torch.randint(-3, 4, (8192, 64), generator=generator).bfloat16() for _ in range(2))
+    expected = (a.float() * b.float()).reshape(32, 8, 32, 64).sum(1).reshape(1024, 64)
+    assert torch.equal(kernel(a, b), expected)

@@ -74,6 +74,7 @@ from tilelang_tt.ir.section import (
     Fetch,
     Schedule,
     SetNumber,
+    Start,
     SubBlock,
 )
 from tilelang_tt.ir.text_kernel import kernel_text, parse_kernels
@@ -201,6 +202,14 @@ def test_tile_statement(stmt: t.Stmt) -> None:
 )
 def test_constant_clear(clear: scalar.Expr, text: str) -> None:
     assert _body(tile_text(_program((t.Gemm(X, X, Y, False, False, clear),)))) == text
+
+
+def test_a_part_of_a_product_that_goes_on_with_a_sum() -> None:
+    start = Start(Element(X), scalar.true())
+    part = t.Gemm(X, X, Y, False, False, scalar.true(), start=start, origin=(ROW, scalar.const(2)))
+    text = tile_text(_program((part,)))
+    assert _body(text) == "Gemm Y = (X) + X @ X from tile (row, 2)"
+    assert tile_text(parse_tile(text)) == text
 
 
 def test_sibling_loops_may_share_a_name_and_nested_ones_do_not() -> None:

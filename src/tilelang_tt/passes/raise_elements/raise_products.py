@@ -60,7 +60,7 @@ class _Launch:
         statements: list[Stmt] = []
         for stmt in body:
             pieces = self.splitter.pieces(stmt) if _adds(stmt) else (stmt,)
-            statements += pieces if self.worth_it(pieces) else [stmt]
+            statements += pieces if self.worth_it(stmt, pieces) else [stmt]
         statements = self.with_blocks(statements)
         targets = {found[0].each.target.source for found in map(self.found, statements) if found is not None}
         result: list[Stmt] = []
@@ -73,13 +73,14 @@ class _Launch:
                 result.append(within(stmt, self.body))
         return tuple(result)
 
-    def worth_it(self, pieces: tuple[Stmt, ...]) -> bool:
-        """Whether to take a loop apart: for a product, or where sums are all it does.
+    def worth_it(self, stmt: Stmt, pieces: tuple[Stmt, ...]) -> bool:
+        """Whether to take a loop apart: for a product, where sums are all it does, or where it goes along vectors.
 
-        For a reduction alone every round would keep what it computes for the rest of the loop in a place of its own.
+        For a reduction alone every round would keep the matrices that the rest of the loop works on.
         """
         found = [self.found(piece) is not None for piece in pieces]
-        return any(found) and (all(found) or any(map(self.is_product, pieces)))
+        matrices = any(isinstance(each, Each) and len(each.axes) > 1 for each in walk((stmt,)))
+        return any(found) and (all(found) or not matrices or any(map(self.is_product, pieces)))
 
     def with_blocks(self, statements: list[Stmt]) -> list[Stmt]:
         """Sums into tensors as sums into blocks, where that can be done."""
